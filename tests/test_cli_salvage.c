@@ -241,7 +241,7 @@ static void many_in_tables(void)
     child_run("rm -rf store; for i in $(seq 10 39); do $MORTISE run s.yaml"
               " --id m$i; done; $MORTISE approve "
               "$($MORTISE inbox m10 --ids); $MORTISE runs; $MORTISE runs;"
-              " cp -a store whole; ls -S whole/db/*.ldb | head -1 |"
+              " cp -a store whole; ls -S whole/db/[0-9]*.ldb | head -1 |"
               " tr -d '\\n' > largest");
     ck_assert_msg(child.code == 0, "%s", child.err);
 }
@@ -404,13 +404,13 @@ START_TEST(a_table_that_is_missing_is_said)
     int n;
 
     many_in_tables();
-    child_run("ls whole/db/*.ldb | wc -l");
+    child_run("ls whole/db/[0-9]*.ldb | wc -l");
     n = atoi(child.out);
     ck_assert_int_gt(n, 0);
     for (int i = 1; i <= n; i++) {
         snprintf(how, sizeof how, "table %d of %d", i, n);
         child_run("rm -rf store; cp -a whole store; "
-                  "rm store/db/$(cd whole/db; ls *.ldb | sed -n %dp)",
+                  "rm store/db/$(cd whole/db; ls [0-9]*.ldb | sed -n %dp)",
                   i);
         never_looks_whole(how);
     }
@@ -712,7 +712,7 @@ START_TEST(doctor_finds_more_than_one)
         child_run("$MORTISE runs");
         says(child.err, "(E_STORE_CORRUPT)\n");
         says(child.err, "To save what can be read:\n");
-        child_run("cd whole; for f in db/*.ldb; do [ ! -e ../store/db ] ||"
+        child_run("cd whole; for f in db/[0-9]*.ldb; do [ ! -e ../store/db ] ||"
                   " cmp $f ../store/$f; done");
         ck_assert_msg(child.code == 0, "%s: %s%s", gone[i], child.out,
                       child.err); /* who refuses it leaves it */
@@ -730,11 +730,11 @@ START_TEST(who_meets_damage_says_what_to_do)
     unsigned met = 0;
 
     some_everywhere();
-    child_run("%s", _i == 0 ? "f=$(echo whole/db/*.ldb); s=$(stat -c %s $f);"
+    child_run("%s", _i == 0 ? "f=$(echo whole/db/[0-9]*.ldb); s=$(stat -c %s $f);"
                               " for k in 2 3 4 5 6 7 8 9; do dd if=/dev/zero"
                               " of=$f bs=1 seek=$((s * k / 11)) count=300"
                               " conv=notrunc; done"
-                            : "truncate -s -30 whole/db/*.ldb");
+                            : "truncate -s -30 whole/db/[0-9]*.ldb");
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         child_run("rm -rf store; cp -a whole store; $MORTISE %s", lines[i]);
         if (strstr(child.err, "(E_STORE_CORRUPT)") == NULL)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/test.h"
@@ -380,6 +381,110 @@ START_TEST(what_was_aside_is_put_back_after_a_merge)
 }
 END_TEST
 
+/* ---- a table's second name outlives the opening ---------------------------- */
+
+static void drop_aside(void)
+{
+    ck_assert_msg(mortise_aside_drop(db, &err) == MORTISE_OK, "%s", err.msg);
+    ck_assert(!is_whole());
+    ck_assert_int_eq(count(MORTISE_DBFILE_CURRENT, true, NULL), 0);
+    ck_assert_int_eq(count(MORTISE_DBFILE_MANIFEST, true, NULL), 0);
+    ck_assert_int_eq(count(MORTISE_DBFILE_LOG, true, NULL), 0);
+}
+
+static ino_t inode_of(const char *name)
+{
+    struct stat st;
+
+    ck_assert_int_eq(stat(path_of(name), &st), 0);
+    return st.st_ino;
+}
+
+/* The next opening finds it, and what is aside is as good as before. */
+START_TEST(a_table_is_put_aside_once)
+{
+    struct stat before, after;
+    char name[256];
+    int tables;
+
+    endanger(3);
+    tables = count(MORTISE_DBFILE_TABLE, false, NULL);
+    take();
+    drop_aside();
+    ck_assert_int_eq(count(MORTISE_DBFILE_TABLE, true, name), tables);
+    ck_assert_int_eq(stat(path_of(name), &before), 0);
+    take();
+    ck_assert_int_eq(stat(path_of(name), &after), 0);
+    ck_assert(before.st_ctim.tv_sec == after.st_ctim.tv_sec &&
+              before.st_ctim.tv_nsec == after.st_ctim.tv_nsec);
+    ck_assert(is_whole());
+    merge();
+    ck_assert_int_ne(access(path_of(mortise_aside_name(name)), F_OK), 0);
+    put_back();
+    ck_assert_int_eq(access(path_of(mortise_aside_name(name)), F_OK), 0);
+    ck_assert_int_eq(count(MORTISE_DBFILE_TABLE, true, NULL), 0);
+}
+END_TEST
+
+/* A name that some other file has is no second name, and a table that is gone
+ * does not come back: it would be one that LevelDB removed. */
+START_TEST(a_second_name_is_that_of_a_table_that_is_there)
+{
+    static const char gone[] = "aside.000003.ldb";
+    char name[256];
+
+    endanger(3);
+    take();
+    drop_aside();
+    count(MORTISE_DBFILE_TABLE, true, name);
+    ck_assert_str_ne(name, gone);
+    ck_assert_int_eq(unlink(path_of(name)), 0);
+    test_write(path_of(name), "another", 7);
+    test_write(path_of(gone), "merged long ago", 15);
+    take();
+    ck_assert(is_whole());
+    ck_assert_uint_eq(inode_of(name), inode_of(mortise_aside_name(name)));
+    ck_assert_int_ne(access(path_of(gone), F_OK), 0);
+}
+END_TEST
+
+/* Where none is in danger, none keeps a second name. */
+START_TEST(second_names_go_when_no_merge_is_due)
+{
+    endanger(3);
+    take();
+    drop_aside();
+    merge();
+    ck_assert(tables_stay());
+    take();
+    ck_assert(is_whole());
+    ck_assert_int_eq(count(MORTISE_DBFILE_TABLE, true, NULL), 0);
+}
+END_TEST
+
+/* Swept are those that LevelDB removed, the others remain. */
+START_TEST(a_sweep_frees_what_was_merged)
+{
+    char name[256];
+    int tables;
+
+    ck_assert(!mortise_aside_sweep(db));
+    endanger(3);
+    take();
+    drop_aside();
+    tables = count(MORTISE_DBFILE_TABLE, true, name);
+    ck_assert(mortise_aside_sweep(db));
+    ck_assert_int_eq(count(MORTISE_DBFILE_TABLE, true, NULL), tables);
+    ck_assert_int_eq(renameat(db, mortise_aside_name(name), db, "away"), 0);
+    ck_assert(mortise_aside_sweep(db));
+    ck_assert_int_eq(count(MORTISE_DBFILE_TABLE, true, NULL), tables - 1);
+    ck_assert_int_eq(renameat(db, "away", db, mortise_aside_name(name)), 0);
+    merge();
+    ck_assert(!mortise_aside_sweep(db));
+    ck_assert_int_eq(count(MORTISE_DBFILE_TABLE, true, NULL), 0);
+}
+END_TEST
+
 /* Without memory it says so, and the next attempt does it. */
 START_TEST(without_memory)
 {
@@ -410,6 +515,10 @@ int main(void)
     tcase_add_loop_test(tc, an_opening_is_undone, 0, 2);
     tcase_add_loop_test(tc, what_was_merged_is_not_undone, 0, 2);
     tcase_add_test(tc, what_was_aside_is_put_back_after_a_merge);
+    tcase_add_test(tc, a_table_is_put_aside_once);
+    tcase_add_test(tc, a_second_name_is_that_of_a_table_that_is_there);
+    tcase_add_test(tc, second_names_go_when_no_merge_is_due);
+    tcase_add_test(tc, a_sweep_frees_what_was_merged);
     tcase_add_test(tc, without_memory);
     suite_add_tcase(suite, tc);
     return test_run(suite);

@@ -17,10 +17,15 @@
  *       one.  So a second opening, after one that was killed, keeps what the
  *       first put aside, and putting it back loses nothing.
  *   (3) Putting it back may be cut off and done again.
- *   (4) An opening costs the same however many tables there are: they are put
- *       aside only where LevelDB would remove one (tables.c).  If it did so all
- *       the same, having merged it with others, then what it made of them
- *       counts, and nothing is put back.
+ *   (4) Tables are put aside only where LevelDB would remove one (tables.c).
+ *       If it did so all the same, having merged it with others, then what it
+ *       made of them counts, and nothing is put back.
+ *   (5) A table is put aside once, not at each opening: its second name stays
+ *       when the store is verified, since a merge that is due is still due for
+ *       whoever opens it next after one that only looked, and some 100 us a
+ *       table are as much as the rest of an opening.  By itself such a name
+ *       says nothing, aside.CURRENT does (1); and it keeps no room for a table
+ *       that LevelDB removed, since the store sweeps as it writes and closes.
  *
  * Links cost microseconds.  On a file system without them, files are copied;
  * tables, which may be large and of which LevelDB removes only those that it
@@ -70,6 +75,11 @@ static bool is_table(const char *name)
     return mortise_dbfile_kind(name) == MORTISE_DBFILE_TABLE;
 }
 
+static bool is_table_aside(const char *name)
+{
+    return is_aside(name) && is_table(mortise_aside_name(name));
+}
+
 static bool is_there(int db, const char *name)
 {
     struct stat st;
@@ -90,6 +100,7 @@ static int check_one(void *ud, int db, const char *name,
 {
     (void)ud;
     if (mortise_dbfile_kind(mortise_aside_name(name)) == MORTISE_DBFILE_OTHER ||
+        is_table_aside(name) || /* no link to a table, then, and dropped (5) */
         mortise_dbfile_is_file(db, name))
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_ECORRUPT,
@@ -110,11 +121,50 @@ static int drop(int db, const char *name, struct mortise_err *err)
     return mortise_syserr(err, errno, "remove db/%s", name);
 }
 
-static int drop_aside(void *ud, int db, const char *name,
-                      struct mortise_err *err)
+/* Do both names of a table mean one file?  A number can come again, for another
+ * file, after an opening that was undone. */
+static bool is_link(int db, const char *name)
+{
+    struct stat here, there;
+
+    return fstatat(db, name, &here, AT_SYMLINK_NOFOLLOW) == 0 &&
+           fstatat(db, mortise_aside_name(name), &there, AT_SYMLINK_NOFOLLOW) ==
+               0 &&
+           here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
+static int drop_any(void *ud, int db, const char *name, struct mortise_err *err)
 {
     (void)ud;
     return is_aside(name) ? drop(db, name, err) : MORTISE_OK;
+}
+
+static int drop_but_tables(void *ud, int db, const char *name,
+                           struct mortise_err *err)
+{
+    return is_table_aside(name) ? MORTISE_OK : drop_any(ud, db, name, err);
+}
+
+static int drop_but_links(void *ud, int db, const char *name,
+                          struct mortise_err *err)
+{
+    return is_table_aside(name) && is_link(db, name)
+               ? MORTISE_OK
+               : drop_any(ud, db, name, err);
+}
+
+/* `ud`: bool, does a name remain? */
+static int sweep_one(void *ud, int db, const char *name,
+                     struct mortise_err *err)
+{
+    bool *remains = ud;
+
+    if (!is_table_aside(name))
+        return MORTISE_OK;
+    if (!is_there(db, mortise_aside_name(name)))
+        return drop(db, name, err);
+    *remains = true;
+    return MORTISE_OK;
 }
 
 /* One file under a second name.  A copy gets that name when it is whole. */
@@ -142,6 +192,8 @@ static int take_one(void *ud, int db, const char *name, struct mortise_err *err)
     if (!is_short_lived(name) && !(*tables && is_table(name)))
         return MORTISE_OK;
     snprintf(as, sizeof as, PREFIX "%s", name);
+    if (is_table(name) && is_there(db, as))
+        return MORTISE_OK; /* (5) */
     return keep_as(db, name, as, !is_table(name), err);
 }
 
@@ -212,6 +264,14 @@ static int is_merged(int db, bool *merged, const struct mortise_mem *mem,
 
 /* ---- all of it ---------------------------------------------------------- */
 
+/* (1): what says that the rest counts goes first. */
+static int drop_with(int db, mortise_home_each_fn *fn, struct mortise_err *err)
+{
+    int rv = drop(db, current_aside, err);
+
+    return rv == MORTISE_OK ? each(db, fn, NULL, err) : rv;
+}
+
 int mortise_aside_is_whole(int db, bool *whole, const struct mortise_mem *mem,
                            struct mortise_err *err)
 {
@@ -234,10 +294,10 @@ int mortise_aside_take(int db, const struct mortise_mem *mem,
 
     if (rv != MORTISE_OK || whole || !is_there(db, current))
         return rv; /* (2); without CURRENT LevelDB opens nothing */
-    rv = mortise_aside_drop(db, err);
-    if (rv == MORTISE_OK)
-        rv = mortise_tables_stay(db, &stay, mem, err);
+    rv = mortise_tables_stay(db, &stay, mem, err);
     tables = !stay;
+    if (rv == MORTISE_OK)
+        rv = drop_with(db, tables ? drop_but_links : drop_any, err);
     if (rv == MORTISE_OK)
         rv = each(db, take_one, &tables, err);
     return rv == MORTISE_OK ? keep_as(db, current, current_aside, true, err)
@@ -246,9 +306,14 @@ int mortise_aside_take(int db, const struct mortise_mem *mem,
 
 int mortise_aside_drop(int db, struct mortise_err *err)
 {
-    int rv = drop(db, current_aside, err);
+    return drop_with(db, drop_but_tables, err);
+}
 
-    return rv == MORTISE_OK ? each(db, drop_aside, NULL, err) : rv;
+bool mortise_aside_sweep(int db)
+{
+    bool remains = false;
+
+    return each(db, sweep_one, &remains, NULL) != MORTISE_OK || remains;
 }
 
 /* (3): CURRENT names the old MANIFEST only once that is there, and what is new
@@ -279,5 +344,5 @@ int mortise_aside_put_back(int db, const struct mortise_mem *mem,
 
     if (rv == MORTISE_OK && whole)
         rv = put_all_back(db, err);
-    return rv == MORTISE_OK ? mortise_aside_drop(db, err) : rv;
+    return rv == MORTISE_OK ? drop_with(db, drop_any, err) : rv;
 }

@@ -13,8 +13,13 @@
 /* Keep what is there under other names, unless it is kept already. */
 int mortise_aside_take(int db, const struct mortise_mem *mem,
                        struct mortise_err *err);
-/* The database is verified: what was kept is not needed. */
+/* The database is verified: what was kept is not needed.  Tables, if they were
+ * kept, keep their second names for the next opening. */
 int mortise_aside_drop(int db, struct mortise_err *err);
+/* Free the room of tables that LevelDB removed since; false: no table has a
+ * second name any more, so there is nothing to sweep until the next opening.
+ * [store] */
+bool mortise_aside_sweep(int db);
 /* It is not: have everything as it was.  LevelDB has it closed. */
 int mortise_aside_put_back(int db, const struct mortise_mem *mem,
                            struct mortise_err *err);

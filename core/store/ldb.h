@@ -71,6 +71,7 @@ struct mortise_store {
     bool full;                     /* the write that failed found no room */
     bool roomy;                    /* the reserve is there, or need not be */
     bool unsynced;                 /* ... and what of it may not be on disk */
+    bool linked;                   /* tables may have second names (aside.c) */
     struct mortise_buf key, value; /* of the entry being put */
     struct {
         uint64_t mark;

@@ -83,7 +83,9 @@ enum {
     LOOKED_AT = 4096,          /* of them, whatever earlier openings saw */
     WRITE_BUFFER = 512 * 1024, /* small: it is replayed at open after a kill */
     BUFFER_AT_FIRST = 16 * 1024, /* what an empty one may say that it holds */
-    PUT_OVERHEAD = 160           /* of an entry in it, at most */
+    PUT_OVERHEAD = 160,          /* of an entry in it, at most */
+    SWEPT_EACH = 256             /* batches: what lists a directory costs little
+                                    beside them */
 };
 
 /* ---- LevelDB's words --------------------------------------------------- */
@@ -585,6 +587,7 @@ static int open_in_db(struct mortise_store *s, int db, bool create,
     }
     FAULT_POINT("store: verified");
     rv = mortise_aside_drop(db, err);
+    s->linked = true;
     if (rv == MORTISE_OK && fsync(db) != 0)
         rv = mortise_syserr(err, errno, "sync db");
     if (rv != MORTISE_OK) {
@@ -751,6 +754,8 @@ static void close_db(struct mortise_store *s)
     if (s->db != NULL)
         leveldb_close(s->db);
     s->db = NULL;
+    if (s->db_dir >= 0 && s->linked)
+        s->linked = mortise_aside_sweep(s->db_dir);
     if (s->db_dir >= 0)
         close(s->db_dir);
     s->db_dir = -1;
@@ -1244,6 +1249,8 @@ int mortise_ldb_write(struct mortise_store *s, leveldb_writebatch_t *batch,
         s->commits = n;
         s->identified = true;
     }
+    if (s->linked && n % SWEPT_EACH == 0)
+        s->linked = mortise_aside_sweep(s->db_dir);
     return rv;
 }
 

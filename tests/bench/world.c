@@ -57,7 +57,7 @@ static int add_size(const char *path, const struct stat *st, int flag,
     (void)path;
     (void)ftw;
     if (flag == FTW_F)
-        total += (uint64_t)st->st_size;
+        total += (uint64_t)st->st_size / (st->st_nlink > 0 ? st->st_nlink : 1);
     return 0;
 }
 
