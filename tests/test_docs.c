@@ -1,10 +1,12 @@
 /* test_docs.c -- the documentation does not lie: the shell blocks that say so
- * are run, the pages that the command writes are what it says, and links lead
- * somewhere.
+ * are run, the pages that the command writes are what it says, links lead
+ * somewhere, and what code cites is there.
  *
  * A block begins with ```sh tested, or ```sh tested exit=4 when its last
  * command ends with another code than 0.  It runs in a directory of its own
  * that looks like the tree: build/ and configs/ are there. */
+#include <ctype.h>
+#include <ftw.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +29,7 @@ static void begin(void)
     ck_assert_msg(child.code == 0, "%s", child.err);
     ck_assert_int_eq(glob("docs/*.md", 0, NULL, &pages), 0);
     ck_assert_int_eq(glob("README.md", GLOB_APPEND, NULL, &pages), 0);
+    ck_assert_int_eq(glob("CONTRIBUTING.md", GLOB_APPEND, NULL, &pages), 0);
     ck_assert_int_eq(glob("configs/*/README.md", GLOB_APPEND, NULL, &pages) &
                          ~GLOB_NOMATCH,
                      0);
@@ -153,6 +156,91 @@ START_TEST(links_lead_somewhere)
 }
 END_TEST
 
+/* ---- what code cites ------------------------------------------------------ */
+
+static const char *const cited_pages[] = {"graph", "plugins", "runtime"};
+enum { N_CITED = sizeof cited_pages / sizeof cited_pages[0] };
+static char *cited_texts[N_CITED];
+static unsigned n_cited;
+
+/* "(R6b)": a promise of docs/runtime.md, which has it in bold. */
+static void check_promise(const char *path, const char *at)
+{
+    size_t n = 1 + strspn(at + 1, "0123456789");
+    char bold[32];
+
+    n += n > 1 && islower((unsigned char)at[n]);
+    if (n == 1 || n > 4 || isalnum((unsigned char)at[n]) || at[n] == '_')
+        return;
+    snprintf(bold, sizeof bold, "**%.*s**", (int)n, at);
+    ck_assert_msg(strstr(cited_texts[2], bold) != NULL,
+                  "%s cites %.*s, which docs/runtime.md does not have", path,
+                  (int)n, at);
+    n_cited++;
+}
+
+/* "graph.md 7": a section of that page, by its number. */
+static void check_section(const char *path, const char *at, size_t page)
+{
+    const char *number = at + strlen(cited_pages[page]) + strlen(".md ");
+    char head[32];
+
+    if (!isdigit((unsigned char)*number))
+        return;
+    snprintf(head, sizeof head, "\n## %.*s. ",
+             (int)strspn(number, "0123456789"), number);
+    ck_assert_msg(strstr(cited_texts[page], head) != NULL,
+                  "%s cites %.20s, which docs/ does not have", path, at);
+    n_cited++;
+}
+
+static int check_citations(const char *path, const struct stat *st, int kind,
+                           struct FTW *at)
+{
+    const char *ends = strrchr(path, '.');
+    char *text;
+
+    (void)st;
+    (void)at;
+    if (kind != FTW_F || ends == NULL ||
+        (strcmp(ends, ".c") != 0 && strcmp(ends, ".h") != 0 &&
+         strcmp(ends, ".def") != 0))
+        return 0;
+    text = test_read(path, NULL);
+    for (const char *p = text; (p = strchr(p, 'R')) != NULL; p++)
+        if (p > text && strchr(" (\n", p[-1]) != NULL)
+            check_promise(path, p);
+    for (size_t i = 0; i < N_CITED; i++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "%s.md ", cited_pages[i]);
+        for (const char *p = text; (p = strstr(p, name)) != NULL; p++)
+            check_section(path, p, i);
+    }
+    free(text);
+    return 0;
+}
+
+/* Whoever meets "(R6b)" or "graph.md 7" in the code finds it in docs/. */
+START_TEST(citations_resolve)
+{
+    static const char *const trees[] = {"core", "sdk", "plugins", "tests"};
+
+    n_cited = 0;
+    for (size_t i = 0; i < N_CITED; i++) {
+        char page[64];
+
+        snprintf(page, sizeof page, "docs/%s.md", cited_pages[i]);
+        cited_texts[i] = test_read(page, NULL);
+    }
+    for (size_t i = 0; i < sizeof trees / sizeof trees[0]; i++)
+        ck_assert_int_eq(nftw(trees[i], check_citations, 16, FTW_PHYS), 0);
+    ck_assert_uint_gt(n_cited, 40);
+    for (size_t i = 0; i < N_CITED; i++)
+        free(cited_texts[i]);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("docs");
@@ -164,6 +252,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, made_pages, 0, N_MADE);
     tcase_add_test(tc, quotes_are_true);
     tcase_add_test(tc, links_lead_somewhere);
+    tcase_add_test(tc, citations_resolve);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -49,7 +49,7 @@ int mortise_schema_compile_in(struct mortise_schema **out,
 int mortise_schema_check(const struct mortise_schema *s, const json_t *value,
                          struct mortise_err *err);
 
-/* The value as the schema types it (graph.md section 8): integers become reals
+/* The value as the schema types it (graph.md 8): integers become reals
  * where the schema says `number` and not `integer`, and 1.0 becomes 1 where it
  * says `integer` and not `number`.  Gives a new reference, the same value when
  * nothing changes; NULL when memory ran out. */

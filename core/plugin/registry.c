@@ -1,6 +1,6 @@
 /* registry.c -- the plugins of a deployment: found, verified, loaded, created.
  *
- * The order of plugins.md section 4, and where it happens:
+ * The order of plugins.md 4, and where it happens:
  *
  *   at open      read manifest and signature; mortise_trust_verify() (key,
  *                revocation, name, time); parse; the trusted comment matches;

@@ -1,6 +1,6 @@
 /* tree.h -- YAML files as trees that remember where everything stood.
  *
- * libyaml's events, read with the rules of graph.md section 1: YAML 1.2 core
+ * libyaml's events, read with the rules of graph.md 1: YAML 1.2 core
  * typing (`no`, `on`, `1:30` are strings), UTF-8, one document, 16 MiB, depth
  * 64, bounded aliases (expanded; 100,000 nodes), no merge keys, no tags,
  * duplicate keys refused.  A tree is immutable; it and its file live in one

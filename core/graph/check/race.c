@@ -2,7 +2,7 @@
  * as the graph alone can tell.
  *
  * Two writes to one path conflict in a run when neither is in the other's past
- * (graph.md section 7).  Seen from here that is a pair of nodes such that
+ * (graph.md 7).  Seen from here that is a pair of nodes such that
  *
  *   (1) their paths overlap, and one of them has no reducer of its own,
  *   (2) neither can be reached from the other, and
