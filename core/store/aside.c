@@ -33,6 +33,7 @@
  */
 #include "store/aside.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -127,6 +128,7 @@ static bool is_link(int db, const char *name)
 {
     struct stat here, there;
 
+    assert(is_table_aside(name));
     return fstatat(db, name, &here, AT_SYMLINK_NOFOLLOW) == 0 &&
            fstatat(db, mortise_aside_name(name), &there, AT_SYMLINK_NOFOLLOW) ==
                0 &&

@@ -42,6 +42,7 @@ static const char magic[8] = {'m', 'o', 'r', 't', 'm', 'a', 'r', 'k'};
 
 static void write_slot(uint8_t out[SLOT], const struct mortise_highwater *w)
 {
+    assert(w->slot < SLOTS);
     memcpy(out, magic, sizeof magic);
     for (int i = 0; i < 8; i++)
         out[8 + i] = (uint8_t)(w->number >> 8 * i);
@@ -133,6 +134,7 @@ static int write_file(const struct mortise_highwater *w,
     uint8_t all[SIZE] = {0};
     ssize_t n;
 
+    assert(w->fd >= 0);
     for (size_t i = 0; i < SLOTS; i++)
         write_slot(all + i * APART, w);
     n = write(w->fd, all, sizeof all);

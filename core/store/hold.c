@@ -197,6 +197,7 @@ int mortise_hold_take(struct mortise_hold *h, int dir, struct mortise_err *err)
     struct stat st;
     int rv;
 
+    assert(dir >= 0);
     pthread_once(&watched, watch_forks);
     if (fstat(dir, &st) != 0) {
         rv = mortise_syserr(err, errno, "stat");
@@ -212,6 +213,7 @@ int mortise_hold_take(struct mortise_hold *h, int dir, struct mortise_err *err)
                             (long)h->pid)
              : lock_dir(h, err);
     if (rv == MORTISE_OK) {
+        assert(find(h) == NULL); /* (1) */
         h->next = claims;
         claims = h;
     } else {
@@ -225,6 +227,7 @@ void mortise_hold_drop(struct mortise_hold *h)
 {
     struct mortise_hold **at = &claims;
 
+    assert(mortise_hold_is_ours(h)); /* a child has nothing to drop (3) */
     pthread_mutex_lock(&lock);
     while (*at != h) {
         assert(*at != NULL); /* only what was taken is dropped */

@@ -197,6 +197,8 @@ int mortise_ldb_get(struct mortise_store *s,
 {
     char *said = NULL;
 
+    assert(s->db !=
+           NULL); /* mortise_ldb_alive() was asked, or it just opened */
     *value = NULL;
     *size = 0;
     if (key->failed)
@@ -283,6 +285,7 @@ static int walk_commits(struct mortise_store *s, leveldb_iterator_t *it,
     uint64_t n;
     int rv = MORTISE_OK;
 
+    assert(want > 0); /* commits count from 1 */
     mortise_key_commit(&s->key, want);
     leveldb_iter_seek(it, s->key.p, s->key.n);
     for (; want <= last; want++) {
@@ -326,6 +329,7 @@ static int verify_commits(struct mortise_store *s, leveldb_iterator_t *it,
     from = first_of(LOOKED_AT, last);
     if (from > newest.verified)
         from = newest.verified > kept ? newest.verified : kept;
+    assert(from >= kept); /* those before were taken away by their turn */
     return walk_commits(s, it, from, last, err);
 }
 
@@ -509,6 +513,7 @@ int mortise_ldb_open(struct mortise_store *s, bool create,
     bool lost;
     int rv;
 
+    assert(s->db == NULL && s->db_path != NULL);
     leveldb_options_set_create_if_missing(s->options, create);
     s->db = leveldb_open(s->options, s->db_path, &said);
     if (said == NULL)
@@ -606,6 +611,7 @@ static int open_db(struct mortise_store *s, bool create,
         return mortise_fail(err, MORTISE_ECORRUPT, "its database is missing");
     if (db < 0)
         return mortise_syserr(err, errno, "open db");
+    assert(s->db == NULL && s->db_dir < 0 && s->scratch == NULL);
     s->buffered = BUFFER_AT_FIRST; /* it begins with an empty log */
     s->unsynced = false;
     s->cache.known = false;
@@ -624,6 +630,7 @@ static int stamp_it(struct mortise_store *s, struct mortise_err *err)
 {
     int dir = s->hold.dir, rv = mortise_home_sync(dir, err);
 
+    assert(s->held && s->db != NULL); /* what is stamped is there */
     if (rv == MORTISE_OK && s->water.fd < 0)
         rv = mortise_highwater_make(&s->water, dir, s->identity, s->commits,
                                     err);
@@ -646,9 +653,8 @@ int mortise_ldb_read_mark(struct mortise_store *s, bool writing,
                           struct mortise_err *err)
 {
     uint32_t format = 0;
-    int rv = s->unfinished
-                 ? MORTISE_OK
-                 : mortise_home_read_stamp(s->hold.dir, &format, err);
+    int rv = s->unfinished ? MORTISE_OK
+                           : mortise_home_read_stamp(s->hold.dir, &format, err);
 
     s->stamped = format != 0;
     if (rv == MORTISE_OK)
@@ -791,6 +797,7 @@ int mortise_store_reopen(struct mortise_store *s, struct mortise_err *err)
 
     if (!mortise_store_is_ours(s))
         return mortise_ldb_alive(s, err);
+    assert(s->scratch == NULL); /* no write to a copy ever fails (view.c) */
     atomic_store(&s->dead, true);
     s->knows_graph = false;
     memset(s->spots, 0, sizeof s->spots);
@@ -856,6 +863,7 @@ int mortise_ldb_put(struct mortise_store *s, leveldb_writebatch_t *batch)
 {
     if (s->key.failed || s->value.failed)
         return MORTISE_ENOMEM;
+    assert(s->key.n > 0 && s->value.n > 0); /* a tag, and a version */
     leveldb_writebatch_put(batch, s->key.p, s->key.n, s->value.p, s->value.n);
     buffer(s, s->key.n + s->value.n);
     mortise_buf_clear(&s->value);
@@ -866,6 +874,7 @@ int mortise_ldb_drop(struct mortise_store *s, leveldb_writebatch_t *batch)
 {
     if (s->key.failed)
         return MORTISE_ENOMEM;
+    assert(s->key.n > 0);
     leveldb_writebatch_delete(batch, s->key.p, s->key.n);
     buffer(s, s->key.n);
     return MORTISE_OK;
@@ -937,6 +946,7 @@ static int spot_before(struct mortise_store *s,
 {
     const struct mortise_commit *c = commits[i];
 
+    assert(i < s->n_marks);
     for (size_t k = i; k-- > 0;) {
         const struct mortise_commit *e = commits[k];
 
@@ -1010,6 +1020,7 @@ static int put_open(struct mortise_store *s, leveldb_writebatch_t *batch,
 {
     int rv = MORTISE_OK;
 
+    assert(!p->timer || p->deadline_ms != 0); /* or nothing would be there */
     if (!p->timer) {
         mortise_key_pending(&s->key, c->tenant, c->run, p->id);
         mortise_record_pending(&s->value, p);
@@ -1028,6 +1039,7 @@ static int put_close(struct mortise_store *s, leveldb_writebatch_t *batch,
 {
     int rv = MORTISE_OK;
 
+    assert(!p->timer || p->deadline_ms != 0);
     if (!p->timer) {
         mortise_key_pending(&s->key, c->tenant, c->run, p->id);
         rv = mortise_ldb_drop(s, batch);
@@ -1069,6 +1081,7 @@ static int put_graph(struct mortise_store *s, leveldb_writebatch_t *batch,
     size_t n;
     int rv;
 
+    assert(c->expected_seq == 0); /* every run of it brings its text */
     if (s->knows_graph && memcmp(s->graph, digest, MORTISE_DIGEST) == 0)
         return MORTISE_OK;
     mortise_key_graph(&s->key, digest);
@@ -1090,6 +1103,7 @@ static int put_commit(struct mortise_store *s, leveldb_writebatch_t *batch,
 {
     int rv;
 
+    assert(c->result == MORTISE_OK);
     mortise_key_head(&s->key, c->tenant, c->run);
     mortise_record_head(&s->value, &c->head);
     rv = mortise_ldb_put(s, batch);
@@ -1126,12 +1140,21 @@ static bool has_names(const struct mortise_commit *c)
 /* What the callers promise about a commit. */
 static void check_shape(const struct mortise_commit *c)
 {
+    static const struct mortise_uuid none;
+
+    assert(c->tenant != NULL);
+    assert((memcmp(&c->checkpoint.parent, &none, sizeof none) == 0) ==
+           (c->expected_seq == 0)); /* every checkpoint but the first has one */
+    assert(memcmp(&c->checkpoint.id, &c->checkpoint.parent, sizeof none) != 0);
+    assert(memcmp(c->head.graph, c->checkpoint.graph, MORTISE_DIGEST) == 0);
+    assert(c->head.branch == c->checkpoint.branch);
     assert(c->checkpoint.seq == c->expected_seq + 1);
     assert(c->head.seq == c->checkpoint.seq);
     assert(memcmp(&c->head.checkpoint, &c->checkpoint.id,
                   sizeof c->head.checkpoint) == 0);
     assert(c->n_graph == 0 || c->expected_seq == 0);
-    (void)c; /* NDEBUG */
+    (void)none; /* NDEBUG */
+    (void)c;
 }
 
 /* Judge the i-th commit and put it if it may stand. */
@@ -1174,6 +1197,8 @@ static int put_next(struct mortise_store *s, leveldb_writebatch_t *batch,
  * said by the next write. */
 static void empty_buffer(struct mortise_store *s)
 {
+    assert(
+        !s->unsynced); /* or a power cut could take it and keep what follows */
     leveldb_compact_range(s->db, "\xff", 1, "\xff", 1);
     s->buffered = BUFFER_AT_FIRST;
 }
@@ -1219,6 +1244,9 @@ int mortise_ldb_write(struct mortise_store *s, leveldb_writebatch_t *batch,
     uint64_t n = s->commits + 1;
     int rv = MORTISE_OK;
 
+    assert(s->db != NULL && s->db_dir >= 0 && s->scratch == NULL);
+    assert(s->commits >= s->opening.verified);
+    assert(s->water.fd < 0 || s->water.number <= s->commits); /* never ahead */
     if (s->commits == s->opening.verified)
         has_room(s);
     if (s->water.fd < 0)
@@ -1341,6 +1369,7 @@ int mortise_ldb_batch(struct mortise_store *s, mortise_fill_fn *fill, void *ud,
                             "this is a look at a copy of the store");
     batch = leveldb_writebatch_create();
     pthread_mutex_lock(&s->writing);
+    assert(s->value.n == 0);
     rv = mortise_ldb_alive(s, err);
     if (rv == MORTISE_OK)
         rv = fill(s, batch, ud, err);

@@ -21,6 +21,7 @@
  *
  * A result that does not read is the reader's business, who can do without.  An
  * age that does not is MORTISE_ECORRUPT: by it we would delete. */
+#include <assert.h>
 #include <string.h>
 
 #include "store/ldb.h"
@@ -172,6 +173,8 @@ static int put_one(struct mortise_store *s, leveldb_writebatch_t *batch,
     uint64_t number = s->cache.end, size = size_of(c, one);
     int rv;
 
+    assert(s->cache.known && s->cache.end >= s->cache.fresh);
+    assert(one->value != NULL);
     if (size > s->cache.most || number + size - s->cache.fresh > s->cache.most)
         return MORTISE_OK; /* (4) */
     mortise_key_cached(&s->key, c->tenant, one->key, number);
@@ -222,6 +225,7 @@ static int drop_oldest(struct mortise_store *s, leveldb_iterator_t *it,
     struct mortise_ldb_cache *c = &s->cache;
     int rv;
 
+    assert(c->known && c->end - c->fresh <= c->most); /* (4) */
     seek(s, it, c->first);
     rv = s->key.failed ? mortise_nomem(err) : age_at(a, it, err);
     while (rv == MORTISE_OK && is_too_much(c)) {

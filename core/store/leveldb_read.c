@@ -10,6 +10,7 @@
  *       a copy that is looked at (view.c) goes on behind it, and notes it.
  *   (3) A walk stays within the tenant or the run that it was asked for (R1).
  */
+#include <assert.h>
 #include <string.h>
 
 #include "store/ldb.h"
@@ -27,6 +28,7 @@ struct walk {
 
 static void walk_begin(struct walk *w, struct mortise_store *s)
 {
+    assert(s->db != NULL);
     *w = (struct walk){.s = s};
     w->snapshot = leveldb_create_snapshot(s->db);
     w->options = leveldb_readoptions_create();
@@ -73,6 +75,8 @@ static int walk_seek(struct walk *w, bool beyond)
 
     if (w->key.failed || w->prefix.failed)
         return MORTISE_ENOMEM;
+    assert(w->prefix.n > 0 && w->key.n >= w->prefix.n &&
+           memcmp(w->key.p, w->prefix.p, w->prefix.n) == 0); /* (3) */
     leveldb_iter_seek(w->it, w->key.p, w->key.n);
     if (!beyond || !leveldb_iter_valid(w->it))
         return MORTISE_OK;
@@ -222,6 +226,7 @@ static int each_checkpoint(struct walk *w, struct mortise_reader *key,
     const char *p = leveldb_iter_value(w->it, &n);
     int rv;
 
+    assert(l->checkpoint != NULL && l->number > 0);
     cp.seq = mortise_key_read_number(key);
     rv = key_read(w, key, err);
     if (rv != MORTISE_OK)
@@ -290,6 +295,7 @@ static int each_run(struct walk *w, struct mortise_reader *key,
     const char *p = leveldb_iter_value(w->it, &n);
     int rv;
 
+    assert(l->head != NULL);
     if (tenant == NULL)
         mortise_key_read_name(key, &w->names);
     mortise_key_read_last(key, &w->names);
@@ -354,6 +360,7 @@ static int each_pending(struct walk *w, struct mortise_reader *key,
     const char *value = leveldb_iter_value(w->it, &n);
     int rv;
 
+    assert(l->pending != NULL && l->tenant != NULL);
     mortise_key_read_name(key, &w->names);
     mortise_key_read_last(key, &w->names);
     rv = key_read(w, key, err);

@@ -19,6 +19,7 @@
  *   (7) `w` is a reading of the clock that the engine noted, one for the store:
  *       what is removed must have been overdue then as well.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/fault.h"
@@ -38,6 +39,7 @@ static int delete_some(struct mortise_store *s, leveldb_writebatch_t *batch,
 {
     int rv = MORTISE_OK;
 
+    assert(*room > 0); /* or nothing would ever get less */
     for (; rv == MORTISE_OK && l->first <= l->last && *room > 0; --*room) {
         mortise_key_checkpoint(&s->key, tenant, run, l->first++);
         rv = mortise_ldb_drop(s, batch);
@@ -285,6 +287,7 @@ static size_t slot_of(const struct mortise_kept *k,
     static const uint8_t none[MORTISE_DIGEST];
     size_t at;
 
+    assert(k->cap > 0 && (k->cap & (k->cap - 1)) == 0 && k->n < k->cap);
     memcpy(&at, digest, sizeof at);
     at &= k->cap - 1;
     while (memcmp(k->slots[at], none, MORTISE_DIGEST) != 0 &&
@@ -307,6 +310,7 @@ static bool grow(struct mortise_kept *k, const struct mortise_mem *mem)
     struct mortise_kept to = *k;
 
     to.cap = k->cap != 0 ? 2 * k->cap : 64;
+    assert(k->n <= to.cap / 2);
     to.slots = mortise_zalloc(mem, to.cap * sizeof *to.slots);
     if (to.slots == NULL)
         return false;
@@ -341,6 +345,7 @@ void mortise_ldb_keep(struct mortise_store *s,
     }
     memcpy(k->slots[slot_of(k, digest)], digest, MORTISE_DIGEST);
     k->n++;
+    assert(k->n <= k->cap / 2); /* a search ends at a free slot */
 }
 
 void mortise_store_sweep_begin(struct mortise_store *s)
@@ -366,6 +371,7 @@ void mortise_store_sweep_keep(struct mortise_store *s,
 static int sweep_one(struct mortise_store *s, leveldb_writebatch_t *batch,
                      const uint8_t digest[MORTISE_DIGEST], bool *any)
 {
+    assert(s->kept.begun); /* or no head would keep its graph */
     if (has(&s->kept, digest))
         return MORTISE_OK;
     if (memcmp(s->graph, digest, MORTISE_DIGEST) == 0)

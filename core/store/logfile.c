@@ -16,6 +16,7 @@
  */
 #include "store/logfile.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -180,6 +181,8 @@ static void write_piece(struct mortise_buf *b, uint8_t type, const void *p,
     size_t at = b->n;
     uint32_t crc;
 
+    assert(n <= BLOCK - HEADER && at % BLOCK + HEADER + n <= BLOCK);
+    assert(type >= WHOLE && type <= LAST);
     mortise_buf_u32(b, 0);
     mortise_buf_u16(b, (uint16_t)n);
     mortise_buf_u8(b, type);
@@ -217,6 +220,7 @@ void mortise_logfile_write(struct mortise_buf *b,
         at += n;
         first = false;
     }
+    assert(b->failed || at == record->n); /* (2) */
 }
 
 uint64_t mortise_logfile_number(struct mortise_reader *r)
@@ -246,6 +250,7 @@ bool mortise_logfile_op(const struct mortise_buf *record, size_t *at,
     struct mortise_reader r;
     uint8_t type;
 
+    assert(*at == 0 || *at >= BATCH_HEADER);
     if (*at == 0)
         *at = BATCH_HEADER;
     if (*at >= record->n)

@@ -13,6 +13,7 @@
  */
 #include "store/record.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { VERSION = 1 };
@@ -66,6 +67,8 @@ void mortise_record_identity(struct mortise_buf *b,
 
 void mortise_record_head(struct mortise_buf *b, const struct mortise_head *h)
 {
+    assert(h->seq > 0);           /* a run begins with its first checkpoint */
+    assert(h->status < HEAD_DEV); /* flags are stored above it */
     mortise_buf_u8(b, VERSION);
     mortise_buf_u64(b, h->seq);
     mortise_buf_put(b, h->checkpoint.b, sizeof h->checkpoint.b);
@@ -83,6 +86,8 @@ void mortise_record_head(struct mortise_buf *b, const struct mortise_head *h)
 void mortise_record_checkpoint(struct mortise_buf *b,
                                const struct mortise_checkpoint *cp)
 {
+    assert(cp->phase <= UINT8_MAX);
+    assert(cp->entries != NULL || cp->size == 0);
     mortise_buf_u8(b, VERSION);
     mortise_buf_put(b, cp->id.b, sizeof cp->id.b);
     mortise_buf_put(b, cp->parent.b, sizeof cp->parent.b);
@@ -99,6 +104,8 @@ void mortise_record_checkpoint(struct mortise_buf *b,
 void mortise_record_pending(struct mortise_buf *b,
                             const struct mortise_pending *p)
 {
+    assert(!p->timer); /* it asks nobody: a deadline is all that it has */
+    assert(p->payload != NULL || p->payload_size == 0);
     mortise_buf_u8(b, VERSION);
     mortise_buf_u64(b, p->deadline_ms);
     mortise_buf_blob(b, p->payload, p->payload_size);
@@ -112,6 +119,7 @@ void mortise_record_deadline(struct mortise_buf *b, bool timer)
 
 void mortise_record_kv(struct mortise_buf *b, const char *value, size_t size)
 {
+    assert(value != NULL); /* a key without a value is deleted */
     mortise_buf_u8(b, VERSION);
     mortise_buf_blob(b, value, size);
 }
@@ -119,6 +127,7 @@ void mortise_record_kv(struct mortise_buf *b, const char *value, size_t size)
 void mortise_record_graph(struct mortise_buf *b,
                           const struct mortise_source *files, size_t n)
 {
+    assert(n > 0 && n <= UINT32_MAX); /* the graph's own file is the first */
     mortise_buf_u8(b, VERSION);
     mortise_buf_u32(b, (uint32_t)n);
     for (size_t i = 0; i < n; i++) {
@@ -179,6 +188,7 @@ void mortise_record_tombstone(struct mortise_buf *b,
 void mortise_record_leaving(struct mortise_buf *b,
                             const struct mortise_leaving *l)
 {
+    assert(l->first <= l->last); /* with the last one the record goes */
     mortise_buf_u8(b, VERSION);
     mortise_buf_u64(b, l->first);
     mortise_buf_u64(b, l->last);

@@ -29,6 +29,7 @@
  */
 #include "store/salvage.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -102,6 +103,7 @@ static int copy_some(struct mortise_store *to, leveldb_writebatch_t *batch,
     size_t n = 0, bytes = 0;
     int rv = MORTISE_OK;
 
+    assert(to == v->to && to != v->from); /* (1) */
     for (; rv == MORTISE_OK && leveldb_iter_valid(v->it) && n < AT_ONCE &&
            bytes < BYTES_AT_ONCE;
          leveldb_iter_next(v->it)) {

@@ -18,6 +18,7 @@
  *       requests that are there; the run stands still until somebody resumes
  *       it, unless its commits say that it ended.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -533,6 +534,7 @@ static int leave_graphless(struct salvage *v, leveldb_writebatch_t *batch,
 /* One that was handed in may be why it is there. */
 static void note_graph(struct salvage *v, const uint8_t digest[MORTISE_DIGEST])
 {
+    assert(v->how->n_graphs <= 32); /* bits of `pinned` */
     for (size_t i = 0; i < v->how->n_graphs; i++)
         if (memcmp(v->how->graphs[i].digest, digest, MORTISE_DIGEST) == 0)
             v->pinned |= 1u << i;
@@ -564,6 +566,7 @@ static int judge_run(struct salvage *v, leveldb_writebatch_t *batch,
     uint32_t n;
     int rv;
 
+    assert(head->seq > 0 && v->key.n > 0);
     if (t != NULL && t->known <= head->seq && t->anew != head->seq)
         t = NULL; /* a log has the rest of it */
     mortise_key_graph(&v->value, head->graph);

@@ -22,6 +22,7 @@
  */
 #include "store/tables.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,6 +233,8 @@ static bool has_too_much(const struct look *l)
     size_t in_level_0 = l->new_ones;
 
     for (size_t i = 0; i < l->named.n; i++) {
+        assert(l->named.list[i].level <
+               MORTISE_TABLE_LEVELS); /* read_added() */
         bytes[l->named.list[i].level] += l->named.list[i].bytes;
         in_level_0 += l->named.list[i].level == 0;
     }

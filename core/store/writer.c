@@ -18,6 +18,7 @@
  */
 #include "store/writer.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -76,11 +77,13 @@ static size_t batch_size(struct mortise_commit *const *commits, size_t n)
 {
     size_t bytes = 0, i;
 
+    assert(n > 0);
     for (i = 0; i < n && i < BATCH_COMMITS; i++) {
         bytes += bytes_of(commits[i]);
         if (i > 0 && bytes > BATCH_BYTES)
             break;
     }
+    assert(i > 0 && i <= n); /* or the store thread would turn for ever */
     return i;
 }
 
@@ -91,7 +94,9 @@ static int attempt(struct mortise_writer *w,
 {
     int rv;
 
+    assert(n > 0);
     pthread_mutex_lock(&w->lock);
+    assert(w->busy); /* (2) */
     rv = w->failed;
     *err = w->why;
     pthread_mutex_unlock(&w->lock);
@@ -101,6 +106,7 @@ static int attempt(struct mortise_writer *w,
     rv = mortise_store_write(w->store, commits, n, err);
     if (rv != MORTISE_OK) {
         pthread_mutex_lock(&w->lock);
+        assert(w->failed == MORTISE_OK); /* nothing is written after one */
         w->failed = rv;
         w->why = *err;
         pthread_mutex_unlock(&w->lock);
@@ -123,6 +129,7 @@ static void write_taken(struct mortise_writer *w)
         FAULT_POINT("store: before done");
         w->done(w->ud, q->list + at, n, rv, rv != MORTISE_OK ? &err : NULL);
     }
+    assert(at == q->n); /* (1) */
     q->n = 0;
 }
 
@@ -132,6 +139,7 @@ static bool take(struct mortise_writer *w)
 {
     struct queue empty = w->taken;
 
+    assert(empty.n == 0);
     while (w->busy || (w->queue.n == 0 && !w->stopping))
         pthread_cond_wait(&w->work, &w->lock);
     if (w->queue.n == 0)
@@ -152,6 +160,7 @@ static void *store_thread(void *ud)
         pthread_mutex_unlock(&w->lock);
         write_taken(w);
         pthread_mutex_lock(&w->lock);
+        assert(w->busy && w->taken.n == 0);
         w->busy = false;
         pthread_cond_broadcast(&w->quiet);
     }
@@ -163,6 +172,7 @@ static void *store_thread(void *ud)
 
 static void free_writer(struct mortise_writer *w)
 {
+    assert(w->queue.n == 0 && w->taken.n == 0 && !w->busy); /* (1) */
     pthread_cond_destroy(&w->quiet);
     pthread_cond_destroy(&w->work);
     pthread_mutex_destroy(&w->lock);
@@ -205,6 +215,7 @@ void mortise_writer_stop(struct mortise_writer *w)
     if (w == NULL)
         return;
     pthread_mutex_lock(&w->lock);
+    assert(!w->stopping);
     w->stopping = true;
     pthread_cond_signal(&w->work);
     pthread_mutex_unlock(&w->lock);
@@ -240,8 +251,10 @@ int mortise_writer_submit(struct mortise_writer *w,
     bool taken;
 
     pthread_mutex_lock(&w->lock);
+    assert(!w->stopping); /* nobody would answer */
     taken = reserve(w, n);
     if (taken) {
+        assert(q->n + n <= q->cap);
         memcpy(q->list + q->n, commits, n * sizeof *commits);
         q->n += n;
         pthread_cond_signal(&w->work);
@@ -269,6 +282,7 @@ bool mortise_writer_inline(struct mortise_writer *w,
     if (*result != MORTISE_OK && err != NULL)
         *err = why;
     pthread_mutex_lock(&w->lock);
+    assert(w->busy);
     w->busy = false;
     pthread_cond_signal(&w->work); /* somebody may have submitted */
     pthread_cond_broadcast(&w->quiet);
@@ -281,6 +295,8 @@ void mortise_writer_reset(struct mortise_writer *w)
     pthread_mutex_lock(&w->lock);
     while (w->busy || w->queue.n != 0)
         pthread_cond_wait(&w->quiet, &w->lock);
+    assert(w->taken.n ==
+           0); /* what was built upon the failed one is answered */
     w->failed = MORTISE_OK;
     pthread_mutex_unlock(&w->lock);
 }
