@@ -124,7 +124,11 @@ enum mortise_open_flag {
     MORTISE_OPEN_FOUND = 1 << 0,
     /* Plugins and trust may be older than what was seen before: going back is
      * meant, and remembered. */
-    MORTISE_OPEN_ALLOW_DOWNGRADE = 1 << 1
+    MORTISE_OPEN_ALLOW_DOWNGRADE = 1 << 1,
+    /* Listen on the store's control socket while it is open, so that `mortise
+     * approve`, `inbox` and others of this user work beside this program
+     * (docs/control.md).  Without it they hear that the store is busy. */
+    MORTISE_OPEN_LISTEN = 1 << 2
 };
 
 struct mortise_options {
@@ -137,10 +141,9 @@ struct mortise_options {
     void *log_ud;
 };
 
-/* Open the store (made if missing, mode 0700), listen on its control socket
- * and read the plugins' manifests.  MORTISE_EBUSY names the pid that holds
- * the store.  Runs that a crash interrupted stay as they are until a command
- * resumes them. */
+/* Open the store (made if missing, mode 0700) and read the plugins' manifests.
+ * MORTISE_EBUSY names the pid that holds the store.  Runs that a crash
+ * interrupted stay as they are until a command resumes them. */
 MORTISE_API int mortise_open(struct mortise **out,
                              const struct mortise_options *options,
                              struct mortise_err *err);

@@ -79,6 +79,7 @@ static void write_deployment(void)
 static struct mortise_options options(void)
 {
     return (struct mortise_options){.size = sizeof(struct mortise_options),
+                                    .flags = MORTISE_OPEN_LISTEN,
                                     .deployment = deployment,
                                     .store = store,
                                     .mem = &test_mem,
@@ -1113,7 +1114,7 @@ START_TEST(flags_are_checked)
                                             NULL, &id, &err),
                              MORTISE_EINVAL);
         o.flags = 1u << bit;
-        if (bit > 1)
+        if (bit > 2)
             ck_assert_int_eq(mortise_open(&other, &o, &err), MORTISE_EINVAL);
     }
 }

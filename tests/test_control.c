@@ -33,6 +33,7 @@ static atomic_int ready, stop;
 static void *turn(void *ud)
 {
     struct mortise_options o = {.size = sizeof o,
+                                .flags = MORTISE_OPEN_LISTEN,
                                 .deployment = deployment,
                                 .store = store,
                                 .mem = &test_mem};
@@ -985,6 +986,35 @@ END_TEST
 
 /* ---- the socket ---------------------------------------------------------- */
 
+/* Nobody is served who was not asked to serve: there is no socket, and the words
+ * for others are those for a store that somebody holds. */
+START_TEST(no_socket_unless_asked)
+{
+    struct mortise_options o = {.size = sizeof o,
+                                .deployment = deployment,
+                                .store = store,
+                                .mem = &test_mem};
+    char path[PATH_MAX + 32];
+    struct mortise *m, *other;
+    pid_t pid;
+    int fd;
+
+    close_engine();
+    ck_assert_msg(mortise_open(&m, &o, &err) == MORTISE_OK, "%s", err.msg);
+    snprintf(path, sizeof path, "%s/control.sock", store);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    ck_assert_int_eq(mortise_control_connect(store, &fd, &pid, &err),
+                     MORTISE_ENOTFOUND);
+    o.flags = MORTISE_OPEN_LISTEN;
+    ck_assert_int_eq(mortise_open(&other, &o, &err), MORTISE_EBUSY);
+    ck_assert_int_ne(access(path, F_OK), 0);
+    mortise_close(m);
+    o.flags = MORTISE_OPEN_LISTEN << 1;
+    ck_assert_int_eq(mortise_open(&other, &o, &err), MORTISE_EINVAL);
+    open_engine();
+}
+END_TEST
+
 /* The socket is ours alone, replaces a stale one, and goes with the engine. */
 START_TEST(the_socket_file)
 {
@@ -1080,6 +1110,7 @@ static Suite *suite(void)
     tcase_add_test(tc, readers_in_between);
     tcase_add_test(tc, slow_readers_are_told);
     tcase_add_test(tc, the_socket_file);
+    tcase_add_test(tc, no_socket_unless_asked);
     tcase_add_test(tc, long_paths);
     tcase_add_test(tc, too_many_connections);
     suite_add_tcase(s, tc);

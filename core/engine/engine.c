@@ -245,7 +245,8 @@ static int check_options(const struct mortise_options *o,
         return mortise_fail(err, MORTISE_EINVAL,
                             "options.size is not that of mortise_options");
     if ((o->flags &
-         ~(uint32_t)(MORTISE_OPEN_FOUND | MORTISE_OPEN_ALLOW_DOWNGRADE)) != 0)
+         ~(uint32_t)(MORTISE_OPEN_FOUND | MORTISE_OPEN_ALLOW_DOWNGRADE |
+                     MORTISE_OPEN_LISTEN)) != 0)
         return mortise_fail(err, MORTISE_EINVAL,
                             "options.flags has bits that this version does "
                             "not know");

@@ -32,10 +32,13 @@ static int told(int rv, const struct mortise_err *err,
 int mortise_open(struct mortise **out, const struct mortise_options *options,
                  struct mortise_err *err)
 {
+    int rv;
     WITH_ERR(err);
-    return told(
-        mortise_control_serve(out, options, MORTISE_HOLDING_STAYS, NULL, err),
-        err, their_err);
+
+    rv = mortise_engine_open(out, options, MORTISE_HOLDING_STAYS, NULL, err);
+    if (rv == MORTISE_OK && (options->flags & MORTISE_OPEN_LISTEN) != 0)
+        rv = mortise_control_listen(out, err);
+    return told(rv, err, their_err);
 }
 
 /* May the caller come in now?  A write error that is being dealt with is waited

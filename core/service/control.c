@@ -392,6 +392,17 @@ int mortise_control_connect(const char *store, int *fd, pid_t *pid,
     return rv;
 }
 
+int mortise_control_listen(struct mortise **m, struct mortise_err *err)
+{
+    int rv = control_open(*m, err);
+
+    if (rv == MORTISE_OK)
+        return rv;
+    mortise_close(*m);
+    *m = NULL;
+    return rv;
+}
+
 int mortise_control_serve(struct mortise **out,
                           const struct mortise_options *options,
                           enum mortise_holding holding,
@@ -399,11 +410,7 @@ int mortise_control_serve(struct mortise **out,
 {
     int rv = mortise_engine_open(out, options, holding, site, err);
 
-    if (rv == MORTISE_OK && holding != MORTISE_HOLDING_BRIEFLY)
-        rv = control_open(*out, err);
-    if (rv == MORTISE_OK)
-        return rv;
-    mortise_close(*out);
-    *out = NULL;
-    return rv;
+    return rv == MORTISE_OK && holding != MORTISE_HOLDING_BRIEFLY
+               ? mortise_control_listen(out, err)
+               : rv;
 }

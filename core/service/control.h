@@ -15,6 +15,10 @@ enum {
  * handles are gone when the loop has turned. */
 void mortise_control_close(struct mortise *m);
 
+/* Serve others, as long as it is open.  An engine that cannot is closed, and
+ * *m is NULL. */
+int mortise_control_listen(struct mortise **m, struct mortise_err *err);
+
 /* mortise_engine_open(), and serve others unless it holds its store for a moment
  * only. */
 int mortise_control_serve(struct mortise **out,

@@ -19,7 +19,9 @@ static inline void must(int result, const struct mortise_err *err,
 
 static inline struct mortise *open_engine(const char *store)
 {
-    struct mortise_options options = {.size = sizeof options, .store = store};
+    struct mortise_options options = {.size = sizeof options,
+                                      .flags = MORTISE_OPEN_LISTEN,
+                                      .store = store};
     struct mortise_err err;
     struct mortise *m;
 

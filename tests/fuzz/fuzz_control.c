@@ -41,7 +41,8 @@ static void finish(void)
 
 static struct mortise *engine(void)
 {
-    struct mortise_options o = {.size = sizeof o, .store = store};
+    struct mortise_options o = {
+        .size = sizeof o, .flags = MORTISE_OPEN_LISTEN, .store = store};
 
     if (m != NULL)
         return m;
