@@ -8,8 +8,8 @@
 uint64_t mortise_now_ms(void);  /* CLOCK_REALTIME, since 1970 */
 uint64_t mortise_mono_ns(void); /* CLOCK_MONOTONIC */
 uint64_t mortise_mono_ms(void);
-/* ... so many milliseconds from now; what is longer than two centuries is
- * longer than any process. */
+/* CLOCK_MONOTONIC, ms milliseconds from now; longer than two centuries is
+ * as if it were for ever. */
 uint64_t mortise_mono_in(uint64_t ms);
 
 /* Both clocks of this process go on so much later, from now on: what lies in

@@ -23,8 +23,8 @@ static inline unsigned mortise_spelling_kind(unsigned char c)
 
 enum mortise_spelled {
     MORTISE_SPELLED_MORE, /* p[0, n) may be the beginning of a spelling */
-    MORTISE_SPELLED_NONE, /* ... is none */
-    MORTISE_SPELLED_WHOLE /* ... is one, to its last byte */
+    MORTISE_SPELLED_NONE, /* p[0, n) is none */
+    MORTISE_SPELLED_WHOLE /* p[0, n) is one, to its last byte */
 };
 
 /* What p[0, n) spells, n > 0: bytes of UTF-8 for a character, one for a byte,

@@ -25,7 +25,7 @@ int32_t mortise_zone_offset(const struct mortise_zone *z, int64_t at);
 
 /* Days from 1970-01-01 to a date of the Gregorian calendar; month 1..12. */
 int64_t mortise_zone_days(int64_t year, unsigned month, unsigned day);
-/* ... and back. */
+/* The date of so many days from 1970-01-01. */
 void mortise_zone_date(int64_t days, int64_t *year, unsigned *month,
                        unsigned *day);
 

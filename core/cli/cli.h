@@ -63,7 +63,7 @@ void mortise_cli_leave(struct mortise_cli *cli);
 bool mortise_cli_lacks(struct mortise_cli *cli, struct mortise_err *why);
 /* That is said, at the end of a command; the code that it ends with then. */
 int mortise_cli_own_up(struct mortise_cli *cli, int code);
-/* ... and stands in an object that is printed. */
+/* Put into an object that is printed why it may be incomplete. */
 int mortise_cli_mark_lack(struct mortise_cli *cli, json_t *reply,
                           struct mortise_err *err);
 
@@ -178,9 +178,9 @@ bool mortise_cli_is_meant(struct mortise_cli *cli, const char *run,
 
 enum { MORTISE_CLI_SHORT_ID = 8 }; /* so much of a request's id names it */
 
-/* Print one: what is asked ... */
+/* Print what a request asks. */
 void mortise_cli_describe(struct mortise_out *o, const json_t *request);
-/* ... and the commands that settle it; those of a run that is blocked
+/* Print the commands that settle a request; those of a run that is blocked
  * (`blocked` of show, NULL: it is not) have what they need besides. */
 void mortise_cli_print_request(struct mortise_cli *cli, struct mortise_out *o,
                                const char *run, const json_t *request,

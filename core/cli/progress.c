@@ -54,7 +54,7 @@ const char *mortise_progress_took(uint64_t ms, char out[32])
 
 /* ---- details: KEY=VALUE ------------------------------------------------- */
 
-/* ... or is for programs. */
+/* Is it for programs, or said elsewhere in the line? */
 static bool is_said_elsewhere(const char *key)
 {
     static const char *const keys[] = {"seq",       "run",  "tenant", "at",

@@ -25,7 +25,7 @@ enum { MORTISE_CONTEXT = 640 };
  * same node of the same elements, whichever round it is: its executions come
  * one after the other. */
 const char *mortise_context(const char *path, char out[MORTISE_CONTEXT]);
-/* ... and without its elements, too: "each/w". */
+/* The same without the elements of maps: "each/w". */
 const char *mortise_context_node(const char *path, char out[MORTISE_CONTEXT]);
 
 /* Something is wrong with the case, or with the run.  Once for each message. */

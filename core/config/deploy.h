@@ -11,7 +11,7 @@
 enum mortise_durability {
     MORTISE_SYNC = 0, /* once it is on disk */
     MORTISE_BATCH,    /* once it is stored; it is synced max_ms after */
-    MORTISE_EXIT      /* ... when something waits for it, or the run rests */
+    MORTISE_EXIT      /* once it is stored; it is synced when something waits */
 };
 
 struct mortise_deployment {
@@ -23,7 +23,8 @@ struct mortise_deployment {
     const char *name;
     const char *const *plugin_dirs; /* resolved against the file's directory */
     size_t n_plugin_dirs;           /* 0: the bundled ones alone */
-    const char *const *dev_dirs;    /* ... where nobody need have signed */
+    /* Directories in which nobody need have signed. */
+    const char *const *dev_dirs;
     size_t n_dev_dirs;
     const char *trust_dir;  /* NULL: the bundled one alone */
     const char *store_path; /* NULL: ./.mortise */

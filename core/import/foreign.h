@@ -21,7 +21,7 @@ struct mortise_foreign {
 /* What becomes of a field. */
 enum mortise_foreign_how {
     MORTISE_FOREIGN_SAME, /* its value is ours */
-    MORTISE_FOREIGN_TEXT, /* ... but ${ in its strings means ${ */
+    MORTISE_FOREIGN_TEXT, /* its value is, but ${ in strings means ${ */
     MORTISE_FOREIGN_MS,   /* a duration; 0 and less: none */
     MORTISE_FOREIGN_ID,   /* a node */
     MORTISE_FOREIGN_IDS,  /* a list of them; empty: none */
@@ -97,10 +97,11 @@ json_t *mortise_foreign_name(const char *given, size_t n);
 const char *mortise_foreign_condition(struct mortise_foreign *f,
                                       const struct mortise_yaml *condition,
                                       const char *what);
-/* ... of an edge that is taken when it holds, or gives the id `to`. */
+/* The condition of an edge that is taken when `expr` holds, or gives the id
+ * `to`. */
 json_t *mortise_foreign_when(struct mortise_foreign *f, const char *expr,
                              const char *to);
-/* ... of a router.  `targets`: their ids -> ours. */
+/* The condition of a router.  `targets`: their ids -> ours. */
 json_t *mortise_foreign_choice(struct mortise_foreign *f, const char *expr,
                                json_t *targets);
 

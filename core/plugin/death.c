@@ -52,7 +52,7 @@ enum {
 };
 
 static atomic_bool owned;
-static _Atomic pid_t process;                /* ... it is this one */
+static _Atomic pid_t process;                /* the process that is owned */
 static atomic_flag noted = ATOMIC_FLAG_INIT; /* somebody does, or did */
 
 /* Culprits whose threads are known; read by handlers, changed under a lock. */

@@ -120,8 +120,8 @@ enum {
     MORTISE_TARGET_MAX = 80,       /* of "goto": more than any id has */
     MORTISE_EVENT_MAX = 64 << 10,  /* bytes of one "event" */
     MORTISE_USAGE_TEXT_MAX = 4096, /* bytes of one "usage" */
-    MORTISE_ASKS_MAX = 4096,       /* of one call that wait for an answer ... */
-    MORTISE_ASKS_BYTES_MAX = 64 << 20 /* ... and the bytes of their bodies */
+    MORTISE_ASKS_MAX = 4096, /* asks of one call that wait for an answer */
+    MORTISE_ASKS_BYTES_MAX = 64 << 20 /* bytes of the bodies of those */
 };
 
 /* ---- for registry.c, which alone makes instances ----------------------- */

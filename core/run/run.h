@@ -261,8 +261,8 @@ struct mortise_action {
         uint64_t cancel; /* call id */
         struct {
             uint64_t id, at_ms;
-            uint64_t in_ms; /* from now ... */
-            bool wall;      /* ... unless the clock is set: at_ms counts */
+            uint64_t in_ms; /* from now on, */
+            bool wall;      /* but if the clock is set, at_ms counts */
         } timer;            /* ARM, DISARM */
         json_t *publish;    /* owned */
         struct {

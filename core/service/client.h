@@ -14,7 +14,7 @@
 
 enum {
     MORTISE_HELLO_MS = 10000,  /* for the first answer */
-    MORTISE_SILENCE_MS = 30000 /* ... between two signs of life */
+    MORTISE_SILENCE_MS = 30000 /* between two signs of life */
 };
 
 /* What became of a call that did not end with its answer. */
@@ -28,9 +28,9 @@ enum mortise_client_loss {
 struct mortise_client {
     const struct mortise_mem *mem; /* lent */
     int fd;
-    pid_t pid;   /* the engine's */
-    bool stays;  /* ... until somebody stops it (`mortise engine`) */
-    bool orders; /* ... knows the ids of orders */
+    pid_t pid;  /* the engine's */
+    bool stays; /* the engine runs until somebody stops it (`mortise engine`) */
+    bool orders; /* the engine knows the ids of orders */
     int until;   /* calls end when it is readable; -1: none */
     enum mortise_client_loss loss;
     struct mortise_buf in; /* bytes of the engine's next lines */

@@ -42,7 +42,7 @@ enum {
     READ_AHEAD = 64 << 10,     /* behind the request that is served */
     HELD_MAX = 64 << 20,       /* of all connections: the sum of `in` */
     ANSWERS = 64 << 10,        /* unread: then nothing more is served */
-    QUEUE_MAX = 1 << 20,       /* ... : then a follower gets no more events */
+    QUEUE_MAX = 1 << 20,       /* unread: then a follower gets no more events */
     BEAT_MS = 5000,
     STALL_MS = 10000,
     CHUNK = 64 << 10

@@ -36,7 +36,7 @@
 
 enum {
     FIRST_MS = 10000, /* to find an engine that answers, or none */
-    AGAIN_MS = 90000, /* ... when one went away: it may await its effects */
+    AGAIN_MS = 90000, /* to find another one: the first may await its effects */
     SHORT_MS = 5,     /* between two tries; twice as long each time */
     LONG_MS = 160
 };
@@ -424,8 +424,8 @@ struct stream {
     void *ud;
     uint64_t seq;  /* of the newest durable event that was given; 0: none */
     bool begun;    /* what was asked for is on disk: its events follow */
-    bool nameless; /* ... and was asked for without its id, at least once */
-    char run[MORTISE_RUN_MAX]; /* ... of this run */
+    bool nameless; /* the run was asked for without its id, at least once */
+    char run[MORTISE_RUN_MAX]; /* whose events are given */
 };
 
 static int on_item(void *ud, json_t *item)

@@ -34,7 +34,7 @@ struct mortise_request {
     char **texts; /* JSON of commands[i].json, ours */
     size_t n_commands;
     bool ordered; /* the order is the run's until it is done */
-    bool giving;  /* ... and is being given to it: the answer waits */
+    bool giving;  /* the order is being given to the run: the answer waits */
     bool begun;   /* a watch that is carried: its first item was sent */
 };
 

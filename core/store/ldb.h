@@ -42,7 +42,7 @@ struct mortise_kept {
 struct mortise_store {
     const struct mortise_mem *mem; /* lent */
     char *path, *db_path;
-    char *scratch; /* NULL, or the directory of a copy that is looked at */
+    char *scratch;    /* NULL, or the directory of a copy that is looked at */
     int scratch_lock; /* that directory, locked; with `scratch` only */
     int copied;       /* of what: its db/; -1 */
     bool looks;       /* at that copy: what does not read is passed over */
@@ -63,15 +63,15 @@ struct mortise_store {
     bool identified;                /* the database has it */
     struct mortise_highwater water; /* of what is synced */
 
-    pthread_mutex_t writing;       /* guards what follows, and `commits` */
-    struct mortise_err lacks;      /* why a copy is not whole; MORTISE_OK: it
+    pthread_mutex_t writing;  /* guards what follows, and `commits` */
+    struct mortise_err lacks; /* why a copy is not whole; MORTISE_OK: it
                                       is, as far as is known */
-    size_t buffered;               /* LevelDB's log holds no more, since it was
+    size_t buffered;          /* LevelDB's log holds no more, since it was
                                       last begun by us */
-    bool full;                     /* the write that failed found no room */
-    bool roomy;                    /* the reserve is there, or need not be */
-    bool unsynced;                 /* ... and what of it may not be on disk */
-    bool linked;                   /* tables may have second names (aside.c) */
+    bool full;                /* the write that failed found no room */
+    bool roomy;               /* the reserve is there, or need not be */
+    bool unsynced; /* the end of what was written may not be on disk */
+    bool linked;   /* tables may have second names (aside.c) */
     struct mortise_buf key, value; /* of the entry being put */
     struct {
         uint64_t mark;
@@ -123,8 +123,8 @@ char *mortise_ldb_join(const struct mortise_mem *mem, const char *dir,
 #define MORTISE_VIEW_NAME "mortise-view-"
 
 enum mortise_ldb_logs {
-    MORTISE_LOGS_NONE, /* what is in tables alone */
-    MORTISE_LOGS_AS_IS, /* and MORTISE_ECORRUPT where something is no file */
+    MORTISE_LOGS_NONE,    /* what is in tables alone */
+    MORTISE_LOGS_AS_IS,   /* and MORTISE_ECORRUPT where something is no file */
     MORTISE_LOGS_READABLE /* the records that can be read */
 };
 

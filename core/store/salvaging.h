@@ -13,8 +13,9 @@ struct salvage_trouble {
     struct salvage_trouble *next; /* in the order in which they were found */
     uint64_t known;               /* the highest number of a commit of it */
     uint64_t made;                /* its head was made anew, there; 0 */
-    uint64_t anew; /* ... since there was none, so it may have had more; 0 */
-    bool told;     /* a line names it */
+    /* Made there since it had no head: it may have had more; 0. */
+    uint64_t anew;
+    bool told; /* a line names it */
     size_t n;
     char key[]; /* of its head */
 };

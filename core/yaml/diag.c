@@ -31,8 +31,8 @@
 enum {
     MAX_WORDS = 1000, /* bytes of a message or help */
     MAX_LINE = 160,   /* bytes of a source line shown whole */
-    BEFORE = 40,      /* bytes of a longer one shown before the place ... */
-    WINDOW = 120      /* ... and in all */
+    BEFORE = 40,      /* bytes of a longer one shown before the place, */
+    WINDOW = 120      /* and bytes of it shown in all */
 };
 
 void mortise_diags_init(struct mortise_diags *d, const struct mortise_mem *mem)

@@ -67,9 +67,9 @@ struct mortise_key {
     double min, max;   /* INT, NUMBER, DURATION, SIZE, LIST (min) */
     const struct mortise_word *words;  /* WORD */
     const struct mortise_place *place; /* MAP: what stands in it */
-    uint32_t type;                     /* ... of this type, where it has some */
-    const struct mortise_key *each;    /* MAP, LIST: a row without a name */
-    const struct mortise_key *forms;   /* FORMS: rows without names */
+    uint32_t type; /* MAP: its type there, where the place has some */
+    const struct mortise_key *each;  /* MAP, LIST: a row without a name */
+    const struct mortise_key *forms; /* FORMS: rows without names */
     size_t n_forms;
     mortise_key_fn *read; /* NULL: nothing to do, all was checked */
 };
@@ -97,13 +97,13 @@ void mortise_keys_read(const struct mortise_place *place, uint32_t type,
                        const struct mortise_yaml *map, struct mortise_span at,
                        void *ctx, void *into, struct mortise_diags *diags);
 
-/* ... of which it is not known what type it has: findings about the keys that
- * no type has. */
+/* Check a mapping whose type is not known: findings about the keys that no type
+ * has. */
 void mortise_keys_unknown(const struct mortise_place *place,
                           const struct mortise_yaml *map,
                           struct mortise_diags *diags);
 
-/* ... and the mapping of a slot, by the place that its key names. */
+/* Read the mapping of a slot, by the place that its key names. */
 void mortise_keys_enter(const struct mortise_slot *slot, void *ctx, void *into,
                         struct mortise_diags *diags);
 

@@ -8,10 +8,11 @@
 struct mortise_text { /* in an arena */
     struct mortise_yaml_file *file;
     uint32_t *strides; /* offset of every 256th character; NULL: all ASCII */
-    const char *read;  /* what libyaml is to read: the file's, or a copy ... */
+    /* What libyaml is to read: the file's, or a copy in which. */
+    const char *read;
     size_t n_read;
-    const uint32_t *pairs; /* ... in which these characters begin what was a
-                              surrogate pair: pairs.c */
+    /* These characters stand for surrogate pairs (pairs.c). */
+    const uint32_t *pairs;
     size_t n_pairs;
 };
 

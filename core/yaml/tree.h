@@ -63,7 +63,8 @@ const char *mortise_yaml_called(const struct mortise_yaml_file *file);
 int mortise_yaml_read(struct mortise_yaml **out, struct mortise_arena *a,
                       const char *path, struct mortise_diags *diags);
 
-/* ... as which who reads files otherwise may report it: MORTISE_ECHECK. */
+/* The finding that a file cannot be read, for who reads files otherwise:
+ * MORTISE_ECHECK. */
 int mortise_yaml_unreadable(struct mortise_arena *a, const char *path,
                             const char *why, struct mortise_diags *diags);
 

@@ -67,15 +67,15 @@ struct mortise_ongoing; /* calls.c: a call that has not ended */
 enum mortise_engine_state {
     MORTISE_ENGINE_UP = 1,
     MORTISE_ENGINE_FAILING, /* a write failed; runs are being dropped */
-    MORTISE_ENGINE_BROKEN,  /* ... and the store cannot be opened again */
+    MORTISE_ENGINE_BROKEN,  /* the store cannot be opened again */
     MORTISE_ENGINE_CLOSING
 };
 
 /* How long an engine holds its store, and for whom. */
 enum mortise_holding {
     MORTISE_HOLDING_STAYS = 0, /* until somebody stops it: it serves others */
-    MORTISE_HOLDING_PASSES,    /* ... while it has something to do here */
-    MORTISE_HOLDING_BRIEFLY    /* for a moment: it serves nobody, and nothing
+    MORTISE_HOLDING_PASSES, /* while it has something to do: it serves, too */
+    MORTISE_HOLDING_BRIEFLY /* for a moment: it serves nobody, and nothing
                                   begins by itself */
 };
 
@@ -143,8 +143,9 @@ struct mortise {
     struct mortise_live *unsynced;  /* with commits that are not on disk */
     struct mortise_flight *barrier; /* wants all before it synced; NULL: all
                                        that is written is */
-    bool barrier_flies, sync_again; /* ... and once more behind it */
-    struct mortise_timer sync;      /* ... is due at the latest */
+    bool barrier_flies, sync_again; /* and another one is wanted behind it */
+    /* When what is unsynced is synced at the latest. */
+    struct mortise_timer sync;
 
     /* calls.c */
     struct mortise_table lanes;     /* (plugin, interface) */
@@ -172,7 +173,7 @@ struct mortise {
 
     struct mortise_retention *retention; /* retention.c; NULL: nothing goes */
     struct mortise_control *control;     /* NULL: nobody else is served */
-    void (*unserve)(struct mortise *m);  /* ... and how that ends */
+    void (*unserve)(struct mortise *m);  /* ends `control` */
     struct mortise_http *http; /* request.c; NULL: nobody asked for it yet */
 };
 
@@ -279,7 +280,8 @@ struct mortise_live { /* a run in memory */
                         one that is held back */
     uint64_t created_ms;
     uint64_t written, synced; /* the newest commit that is stored; on disk */
-    uint64_t told_synced;     /* ... the run knows of */
+    /* The newest synced commit that the run was told of. */
+    uint64_t told_synced;
     uint64_t told; /* the newest commit whose events watchers have, or are being
                       told */
     struct mortise_live *next_unsynced, **at_unsynced; /* commits.c: NULL when
@@ -437,10 +439,13 @@ struct mortise_watch {
     uint64_t known;      /* the run's newest event when it began */
     uint64_t held_after; /* events held back up to here are none of its, or it
                             has them */
-    const struct mortise_held *held; /* ... as it reads: where that is */
-    bool behind;   /* it gets what is stored; live events are missed */
-    uint64_t goal; /* ... at least until those up to this commit are told */
-    struct mortise_reread *reread; /* ... and has come so far; NULL: nowhere */
+    /* Where it reads among events that are held back. */
+    const struct mortise_held *held;
+    bool behind; /* it gets what is stored; live events are missed */
+    /* It is behind at least until events up to this commit are told. */
+    uint64_t goal;
+    /* How far it has come with them; NULL: nowhere. */
+    struct mortise_reread *reread;
     json_t *running; /* `node_start`s of when it began; NULL: none are left */
     uint64_t missed, since; /* so many live events, since that durable one */
     /* NULL: it wants no events.  Borrowed; nonzero ends the watch. */
@@ -474,9 +479,9 @@ void mortise_watch_detach(struct mortise_live *live); /* it leaves */
 void mortise_watch_publish(struct mortise_live *live, json_t *event);
 /* So many live events were not even made. */
 void mortise_watch_miss(struct mortise_live *live, uint64_t n);
-/* Commits are stored: before the run publishes what they carry ... */
+/* Commits are stored, and the run has not yet published what they carry. */
 void mortise_watch_written(struct mortise_live *live);
-/* ... and after it did so for those up to seq. */
+/* The run has published what the commits up to seq carry. */
 void mortise_watch_published(struct mortise_live *live, uint64_t seq);
 void mortise_watch_idle(struct mortise_live *live);
 void mortise_watch_lost(struct mortise_live *live, const struct mortise_err *e);
@@ -484,7 +489,7 @@ void mortise_watch_lost(struct mortise_live *live, const struct mortise_err *e);
 void mortise_watch_fail_all(struct mortise *m, const struct mortise_err *err);
 /* The store that failed is open again: those who stayed read on. */
 void mortise_watch_reopened(struct mortise *m);
-void mortise_watch_close(struct mortise *m); /* ... and all others end */
+void mortise_watch_close(struct mortise *m); /* every subscription ends */
 
 /* ---- commits.c ---------------------------------------------------------- */
 

@@ -57,7 +57,7 @@ struct mortise_http_answer {
      * went to may have done it.  One that was answered by a redirect which asks
      * for it anew has not. */
     bool left;
-    /* ... or had done it, and led on to where its result can be got. */
+    /* Whoever it went to had done it, and led on to where its result is. */
     bool acted;
     bool retry_after; /* the server said how long to wait */
     uint64_t retry_after_ms;

@@ -27,14 +27,14 @@ struct mortise_http_call {
     CURLU *at;
     struct curl_slist *lines;
     struct mortise_destination to;
-    /* ... for people: as it was written, since no secret is found in lower
-     * case. */
+    /* The destination for people: as it was written, since no secret is found
+     * in lower case. */
     char where[MORTISE_HOST_MAX + sizeof ".:65535"];
     const struct mortise_destination *grant; /* that lets it pass */
     bool https, proxied;
     bool strange;       /* another origin than the request's */
     bool with_body;     /* redirects may drop it, */
-    const char *method; /* ... and change this */
+    const char *method; /* and change the method */
     unsigned hops;      /* before this one */
     unsigned sent;      /* times */
     bool refused;       /* an address was */

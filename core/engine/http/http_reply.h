@@ -22,7 +22,7 @@ struct mortise_http_reply {
     size_t page; /* bytes of a redirect's body, which are thrown away */
     int status;
     bool head_there; /* status and headers */
-    bool redirects;  /* ... and it leads on */
+    bool redirects;  /* the head says that the answer is elsewhere */
     bool old;        /* of HTTP/1.0, which knows no transfer codings */
 };
 

@@ -45,12 +45,12 @@ struct mortise_ongoing { /* a call */
     struct mortise_timer quiesce, idle;
     bool idle_over; /* it was silent for too long */
     bool let_go;    /* its plugin's end says no more than that it stopped */
-    bool mute;      /* ... or nothing at all of what it did */
+    bool mute;      /* its plugin's end says nothing at all of what it did */
     struct mortise_task ended, starved;
     struct mortise_task parked; /* nobody may be called: its run is paused */
     bool is_parked;
     bool is_starved; /* under calls_lock */
-    uint64_t unsaid; /* ... events that were missed and are yet to be told */
+    uint64_t unsaid; /* events that were missed, which is yet to be told */
     struct mortise_job job;
     atomic_uint refs; /* the loop's, and a worker's */
     const struct mortise_mem *mem;
@@ -69,7 +69,7 @@ struct mortise_ongoing { /* a call */
     json_t *output;
     json_t *said; /* {update?, goto?}: besides its output; NULL: nothing */
     struct mortise_usage usage;
-    bool plain; /* ... and it asked for nothing, either */
+    bool plain; /* it emitted its output, and asked for nothing */
     char *message;
     char code[64];
     const char *error_class; /* static */

@@ -39,8 +39,8 @@ struct mortise_flight {
     struct mortise_task landed;
     struct mortise_pending *opens, *closes; /* ours; ids and payloads too */
     struct mortise_kv *kvs;                 /* ours; keys and values too */
-    struct mortise_cached *cached;          /* ours; values too ... */
-    size_t room_cached;                     /* ... room for so many */
+    struct mortise_cached *cached;          /* ours; values too */
+    size_t room_cached;                     /* how many `cached` has room for */
     void *entries;                          /* ours, of so much room */
     size_t room;
     int failed; /* the whole batch's result; m->write_why has the words */

@@ -54,8 +54,8 @@ struct mortise_asked {
     struct mortise *m;
     const struct mortise_door_method *method;
     const char *method_name;                 /* static */
-    const struct mortise_manifest *manifest; /* of the plugin that asks ... */
-    const char *as; /* ... and the guardrail's id that it works under, or "" */
+    const struct mortise_manifest *manifest; /* of the plugin that asks */
+    const char *as; /* the guardrail's id that the plugin works under, or "" */
     const json_t *body;   /* JSON, an object */
     uint64_t deadline_ns; /* of its call, CLOCK_MONOTONIC; 0: none */
     const char *node_path;

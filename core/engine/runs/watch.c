@@ -309,7 +309,7 @@ static void release_one(struct mortise_live *live)
     json_decref(event);
 }
 
-/* ... and all that stand in front of a durable one. */
+/* Tell of all that stand in front of a durable event. */
 static void release_before(struct mortise_live *live, const json_t *event)
 {
     const json_t *seq = json_object_get(event, "seq");

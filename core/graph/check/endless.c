@@ -20,8 +20,8 @@
 struct ending {
     struct mortise_graph *g;
     uint32_t *goes_on; /* by node: edges always taken that lead to no end */
-    bool *chooses;     /* ... one of several is taken */
-    bool *choice_ends; /* ... and one of those may end */
+    bool *chooses;     /* by node: one of several edges is taken */
+    bool *choice_ends; /* by node: one of several is, and may lead to an end */
     bool *ends;
     uint32_t *stack, n; /* nodes that end, and whose edges are to be met */
 };

@@ -19,7 +19,7 @@ struct walk {
     enum mortise_rules rules;
     bool *regions;   /* those that were met */
     uint32_t *stack; /* nodes at whose join, or after which, one mends */
-    bool *known;     /* ... that are or were among them */
+    bool *known;     /* by node: it is or was on the stack */
     uint32_t n;
 };
 

@@ -35,7 +35,7 @@ extern const struct mortise_place mortise_graph_ref_place;
 /* The file of such; NULL after a finding. */
 struct mortise_graph_file *mortise_load_file(struct mortise_loader *ld,
                                              const struct mortise_yaml *ref);
-/* ... that was found before; no findings. */
+/* The file of a reference that was found before; no findings. */
 const struct mortise_graph_file *
 mortise_load_known_file(struct mortise_loader *ld,
                         const struct mortise_yaml *ref);

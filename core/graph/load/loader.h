@@ -63,8 +63,8 @@ struct mortise_named {
 
 struct mortise_loader {
     struct mortise_loader *root; /* of the outermost graph: itself, there */
-    const struct mortise_named
-        *resources;                   /* of the outermost: the newest first */
+    /* Of the outermost: the newest first. */
+    const struct mortise_named *resources;
     struct mortise_loader *outer;     /* of the graph around this; NULL: none */
     struct mortise_graph_file *files; /* [root] */
     struct mortise_graph_dir *dirs;   /* [root] */
@@ -99,7 +99,8 @@ struct mortise_loader {
     /* From the time that edges are linked. */
     uint32_t n_maps;
     uint32_t *body; /* node -> innermost map, as a region; 0: none */
-    const struct mortise_schema **item_of; /* ... -> one element's; NULL: any */
+    /* Map -> schema of one element; NULL: any. */
+    const struct mortise_schema **item_of;
     bool doubtful; /* keys or ids have findings: what follows from edges that
                       are missing is not reported */
     size_t cap_schemas;
@@ -151,7 +152,7 @@ void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,
 
 /* A whole file. */
 void mortise_load_file_keys(struct mortise_loader *ld);
-/* ... and a graph that stands in a node. */
+/* A graph that stands in a node. */
 void mortise_load_inner(struct mortise_loader *ld,
                         const struct mortise_slot *slot);
 extern const struct mortise_key mortise_inner_forms[3];
@@ -166,7 +167,7 @@ bool mortise_load_path(struct mortise_loader *ld, struct mortise_path *out,
 const struct mortise_schema *
 mortise_load_schema_at(const struct mortise_loader *ld,
                        const struct mortise_path *path);
-/* ... and of a path below what has this schema; NULL: anything. */
+/* The schema of a path below what has schema `s`; NULL: anything fits. */
 const struct mortise_schema *
 mortise_load_schema_below(const struct mortise_schema *s,
                           const struct mortise_path *path);
@@ -228,7 +229,7 @@ bool mortise_load_takes(struct mortise_loader *ld, const struct mortise_expr *e,
 /* The same for a place of this schema, such as a path of the state. */
 void mortise_load_fits(struct mortise_loader *ld, const struct mortise_expr *e,
                        const char *place, const struct mortise_schema *s);
-/* ... and for what templates put into arguments. */
+/* The same check for what templates put into arguments. */
 void mortise_load_args_fit(struct mortise_loader *ld,
                            const struct mortise_tmpl *args,
                            const struct mortise_schema *s);
@@ -294,7 +295,7 @@ void mortise_load_start(struct mortise_loader *ld,
 /* Give the nodes their edges out; nothing is added after. */
 void mortise_load_merge_edges(struct mortise_loader *ld); /* repeat.c */
 void mortise_load_link(struct mortise_loader *ld);
-/* ... and in, once it is known which of them count. */
+/* Give the nodes their edges in, once it is known which of them count. */
 void mortise_load_link_in(struct mortise_loader *ld);
 
 /* ---- map.c ----------------------------------------------------------- */

@@ -97,7 +97,7 @@ void mortise_node_add_write(struct mortise_loader *ld,
                             const struct mortise_node *node,
                             const struct mortise_path *path,
                             struct mortise_span span);
-/* ... that a map leaves its results as an artifact, under the id of its `to`,
+/* Note that a map leaves its results as an artifact, under the id of its `to`,
  * before its join starts. */
 void mortise_node_add_results(struct mortise_loader *ld, uint32_t join,
                               const struct mortise_yaml *to);

@@ -37,8 +37,8 @@ enum mortise_scope_name {
     MORTISE_IN_DIAGNOSTICS, /* {NODE: {runs, attempts, usage}}: what came
                                before */
     MORTISE_IN_INDEX,       /* in a map's body: the innermost's */
-    MORTISE_IN_ITEM,        /* the outermost map's `as` (level 0) ... */
-    MORTISE_IN_ITEM_END = MORTISE_IN_ITEM + MORTISE_MAX_MAPS, /* ... */
+    MORTISE_IN_ITEM, /* the outermost map's `as`; its inner ones follow */
+    MORTISE_IN_ITEM_END = MORTISE_IN_ITEM + MORTISE_MAX_MAPS,
     MORTISE_IN_OUTPUT = MORTISE_IN_ITEM_END, /* in outputs, conditions and
                                                 on_error.value */
     MORTISE_IN_ERROR, /* {code, message}, in on_error.value */
@@ -63,8 +63,8 @@ enum mortise_node_type {
 enum mortise_edge_kind {
     MORTISE_EDGE_STATIC = 1, /* taken on success */
     MORTISE_EDGE_WHEN,       /* taken on success when the condition holds */
-    MORTISE_EDGE_ROUTE,      /* the first ROUTE of its node that holds ... */
-    MORTISE_EDGE_DEFAULT,    /* ... or this, when no ROUTE or ROUTE_ALL did */
+    MORTISE_EDGE_ROUTE,      /* taken when no earlier ROUTE of its node holds */
+    MORTISE_EDGE_DEFAULT,    /* taken when no ROUTE or ROUTE_ALL holds */
     MORTISE_EDGE_ROUTE_ALL,  /* routes: {all: [..]}: every one that holds */
     MORTISE_EDGE_TARGET,     /* a router, or an executor's `goto`, named it */
     MORTISE_EDGE_ERROR,      /* on_error: {goto} */
@@ -72,10 +72,10 @@ enum mortise_edge_kind {
     MORTISE_EDGE_REROUTE,    /* a guardrail's reroute_target */
     MORTISE_EDGE_BUDGET,     /* on_exceeded: {goto}, from START */
     MORTISE_EDGE_MAP,        /* taken on success: into the body of a map */
-    MORTISE_EDGE_ABOVE,      /* personality: one of the two ... */
-    MORTISE_EDGE_BELOW,      /* ... is taken on success: the one that `holds` */
-    MORTISE_EDGE_FOUND,      /* discovery: to what was found ... */
-    MORTISE_EDGE_FALLBACK,   /* ... or nothing was */
+    MORTISE_EDGE_ABOVE,      /* on success, where a trait is that high */
+    MORTISE_EDGE_BELOW,      /* on success, where it is lower */
+    MORTISE_EDGE_FOUND,      /* discovery: to the node that was found */
+    MORTISE_EDGE_FALLBACK,   /* discovery: nothing was found */
     MORTISE_EDGE_GATHER,     /* from a map, which is over, to its join */
     MORTISE_EDGE_DETOUR      /* for one with a guardrail, which is not taken */
 };
@@ -204,7 +204,7 @@ enum mortise_branch_error {
 enum mortise_rules {
     MORTISE_RULES_FIRST,  /* an admission that names none */
     MORTISE_RULES_SECOND, /* `any` and `quorum` drop what failed; see rules.c */
-    MORTISE_RULES_THIRD,  /* ... and count the elements of maps */
+    MORTISE_RULES_THIRD,  /* as SECOND, and both count the elements of maps */
     MORTISE_N_RULES,
     MORTISE_RULES_NOW = MORTISE_N_RULES - 1
 };
@@ -297,8 +297,8 @@ struct mortise_node {
     enum mortise_node_type type;
     struct mortise_span span; /* of its key */
     uint32_t *in, *out;       /* edge indexes, in declared order */
-    uint32_t n_in, n_out;     /* `in` without back edges ... */
-    uint32_t n_back_in;       /* ... which stand behind the others */
+    uint32_t n_in, n_out;     /* `in` without back edges, */
+    uint32_t n_back_in;       /* and how many back edges stand behind those */
     uint32_t region, slot;    /* the innermost; position among its nodes */
     struct mortise_fate fate; /* as an item of it */
     struct mortise_join join;
@@ -327,8 +327,8 @@ struct mortise_node {
     bool interrupt_before, interrupt_after;
     bool cache;        /* `pure`: what it gave before need not be called for */
     uint32_t resource; /* number of the name, of all graphs in this; 0: none */
-    bool checkpoint_before, checkpoint_after; /* as it says ... */
-    bool checkpoint_said;                     /* ... if it does */
+    bool checkpoint_before, checkpoint_after; /* what its `checkpoint` says, */
+    bool checkpoint_said;                     /* if it says any */
     const char *capability; /* NULL: no discovery edge finds it */
     const double *traits;   /* of its persona_policy; NULL: the graph's */
 
@@ -414,7 +414,7 @@ struct mortise_graph {
     const char **plugins; /* names used, sorted, each once; guardrail ids too,
                              behind MORTISE_GUARD_PREFIX */
     size_t n_plugins;
-    uint32_t n_resources; /* ... and in those in it */
+    uint32_t n_resources; /* names of `resource`, here and in graphs inside */
 
     struct mortise_schema **schemas; /* all that were compiled for it */
     size_t n_schemas;
@@ -445,7 +445,7 @@ const struct mortise_node *mortise_graph_node(const struct mortise_graph *g,
 const struct mortise_reducer *
 mortise_graph_reducer(const struct mortise_graph *g,
                       const struct mortise_path *path);
-/* ... and its kind, DEFAULT if none. */
+/* The kind of a path's reducer; DEFAULT: none is declared for it. */
 enum mortise_reduce mortise_graph_reduce(const struct mortise_graph *g,
                                          const struct mortise_path *path);
 /* Does it lead to a visit that is still to come?  An edge back does, and so do

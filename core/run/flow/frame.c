@@ -139,7 +139,7 @@ static void fail_visits(struct frame *from, const struct frame *to,
     }
 }
 
-/* ... and nothing around them mends it. */
+/* A failure reached the end of a frame, and nothing around it mends that. */
 static void fail_for_ever(struct frame *from, uint32_t cause)
 {
     fail_visits(from, NULL, cause);

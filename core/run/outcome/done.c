@@ -81,7 +81,8 @@ bool mortise_done_is_kept(const struct exec *x)
            memcmp(x->key, x->result_key, sizeof x->key) == 0;
 }
 
-/* ... with its result; what nobody could use is as if it were not said. */
+/* The call ends with its result; what nobody could use is as if it were not
+ * said. */
 static int keep_said(struct mortise_run *r, struct exec *x, json_t *said,
                      struct mortise_err *err)
 {

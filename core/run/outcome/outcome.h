@@ -304,7 +304,7 @@ int mortise_human_start(struct mortise_run *r, struct exec *x,
 json_t *mortise_human_answered(const struct mortise_run *r,
                                const struct exec *x, const json_t *said,
                                const char *actor);
-/* ... and what it is that they said nothing in time. */
+/* The decision that a person said nothing in time. */
 json_t *mortise_human_expired(const struct mortise_run *r,
                               const struct exec *x);
 /* It was decided; takes the decision (NULL: out of memory). */

@@ -86,9 +86,10 @@ static int name_target(struct mortise_run *r, const struct exec *x,
     return rv;
 }
 
-struct choice {      /* which of a node's edges a success takes */
-    uint32_t target; /* ... alone: it was named; UINT32_MAX: none was */
-    bool routed;     /* a ROUTE or ROUTE_ALL held */
+struct choice { /* which of a node's edges a success takes */
+    /* The one edge to a node that was named; UINT32_MAX: none was. */
+    uint32_t target;
+    bool routed; /* a ROUTE or ROUTE_ALL held */
 };
 
 static int takes_edge(const struct mortise_graph *g, uint32_t edge,

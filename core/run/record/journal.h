@@ -77,7 +77,7 @@ struct mortise_entry {
     uint32_t ordinal, after;  /* of a step: which one; its answer: after how
                                  many asks */
     int32_t status;           /* of an answer, as plugin.h has them */
-    bool looked;              /* ... to a LOOK; not stored */
+    bool looked;              /* of an answer: to a LOOK; not stored */
     const char *key, *method; /* of a step; key "" when it has an ordinal */
     uint8_t digest[MORTISE_DIGEST];
     uint32_t *edges;

@@ -366,8 +366,8 @@ int mortise_budget_used(struct mortise_run *r, struct exec *x,
 
 enum fit { FITS, FITS_LATER, FITS_NEVER };
 
-/* ... into what is left of one bound.  Time that is used up, and what is spent
- * beyond its bound, leaves nothing for anybody. */
+/* Does a need fit into what is left of one bound?  Time that is used up, and
+ * what is spent beyond its bound, leaves nothing for anybody. */
 static enum fit fit_one(const struct purse *p, const uint64_t *need, int k)
 {
     uint64_t left = p->most[k] > p->spent[k] ? p->most[k] - p->spent[k] : 0;

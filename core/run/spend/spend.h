@@ -34,7 +34,7 @@ int mortise_budget_begin(struct mortise_run *r, struct scope *in,
                          struct mortise_err *err);
 enum claimed {
     CLAIM_FREE,     /* x may be called */
-    CLAIM_RESERVED, /* ... once its reservation is on disk: it is in X_INTENT */
+    CLAIM_RESERVED, /* once its reservation is on disk (X_INTENT) */
     CLAIM_LATER     /* not now: it waits, asks, or has lost */
 };
 /* May x be called, as far as budgets go? */

@@ -39,7 +39,7 @@ enum entry_then {
 /* One row of entries.def. */
 struct entry_rules {
     apply_to_run *of_run;   /* exactly one of the two is set */
-    apply_to_exec *of_exec; /* ... but of a mark none */
+    apply_to_exec *of_exec; /* but of a mark neither is */
     describe_entry *describe;
 
     /* What a checkpoint that holds it is written for. */

@@ -26,7 +26,7 @@ enum exec_state {
                     yet allowed */
     X_INSIDE,    /* a subgraph's: its child is at work */
     X_RUNNING,   /* a call is out */
-    X_STOPPING,  /* ... and was asked to stop */
+    X_STOPPING,  /* a call is out, and was asked to stop */
     X_SUSPENDED, /* it let go, until a step of its is answered */
     X_BACKOFF,   /* an attempt failed; the next waits for its time */
     X_HELD,      /* done; interrupt_after holds its edges back */
@@ -53,7 +53,7 @@ enum loss {
     LOSS_END,    /* its graph reached END, and that is enough */
     LOSS_FAIL,   /* something failed, and that is enough, too */
     LOSS_TIME,   /* its graph took too long */
-    LOSS_BUDGET, /* ... or spent too much */
+    LOSS_BUDGET, /* its graph spent too much */
     LOSS_OUTER,  /* the execution that it is in was stopped */
     LOSS_CANCEL  /* it had ended, and asks what its effect came to */
 };
@@ -90,8 +90,9 @@ struct step { /* one ask; `key` and `method` lie behind it */
 
     bool has_effect;                /* EFFECT, and all this is set: */
     uint8_t effect[MORTISE_DIGEST]; /* its idempotency key */
-    struct mortise_hashed like_it;  /* the first of equal ones ... */
-    uint64_t n_like_it;             /* ... so many */
+    /* In r->effects: the first of equal effects. */
+    struct mortise_hashed like_it;
+    uint64_t n_like_it; /* how many equal it, itself included */
     bool cleared; /* OPEN, and a person said that it is to be done again */
 
     char request[REQUEST_ID];
@@ -108,7 +109,7 @@ struct step { /* one ask; `key` and `method` lie behind it */
     struct heard *heard; /* OPEN: of what became of it; NULL: nothing */
     uint64_t ask;        /* what waits for the answer; 0: nothing */
     uint32_t entrance;   /* in which it was asked last */
-    uint32_t settled;    /* ... and answered */
+    uint32_t settled;    /* the entrance in which it was answered */
     uint64_t seq;        /* the commit that its answer waits for */
 };
 
@@ -141,8 +142,8 @@ struct step_wait { /* a step whose commit is not on disk yet */
 /* What an execution's calls of models cost (usage.c). */
 struct cost {
     struct mortise_usage all; /* of all its attempts */
-    struct mortise_usage
-        again;   /* what its call says once more, going on after its journal */
+    /* What its call says once more, going on after its journal. */
+    struct mortise_usage again;
     bool warned; /* that it used more than it had reserved */
 };
 
@@ -159,7 +160,7 @@ struct purse {
     uint64_t most[MORTISE_N_SPENDS]; /* UINT64_MAX: it is not bounded */
     uint64_t spent[MORTISE_N_SPENDS], held[MORTISE_N_SPENDS];
     bool warned[MORTISE_N_SPENDS]; /* said that it is low */
-    bool told[MORTISE_N_SPENDS];   /* ... that it was exceeded */
+    bool told[MORTISE_N_SPENDS];   /* said that it was exceeded */
     enum mortise_spend exceeded;   /* the last of those */
     bool led;                      /* on_exceeded: {goto} was followed */
 };
@@ -176,7 +177,7 @@ enum done_how { /* how an output came about; journaled */
 
 /* What an execution's call gives may be kept (cache.c).  Live only. */
 struct fresh {
-    bool open; /* ... under this */
+    bool open; /* its call may give something: to be kept under `key` */
     uint8_t key[MORTISE_DIGEST];
     json_t *output; /* NULL: it has given nothing that may */
 };
@@ -197,12 +198,13 @@ struct exec {
     struct fan *fan;  /* the map that it gathers; NULL: it is a node's */
     struct exec *next_yield; /* the one before it to yield in its element */
     struct frame *child;     /* a subgraph's: of its newest attempt */
-    json_t *inner;           /* ... and the state that it ended with */
-    bool child_failed;       /* ... which failed, and so did this */
-    bool child_over;         /* ... which did not, and is done with */
-    bool child_again;        /* ... which failed, and what did is tried again */
-    bool child_asks;         /* ... unless its input would be another by now */
-    bool surfaced;           /* its failure reached the end of its graph */
+    json_t *inner;           /* the state that `child` ended with */
+    bool child_failed;       /* `child` failed, and so did this */
+    bool child_over;         /* `child` ended well, and is done with */
+    bool child_again; /* `child` failed, and what failed in it is tried again */
+    /* Whether it is tried again depends on whether its input is the same. */
+    bool child_asks;
+    bool surfaced;  /* its failure reached the end of its graph */
     json_t *caught; /* failures that its join collected: [{node, error}] */
 
     /* The causal past (past.c). */
@@ -210,13 +212,14 @@ struct exec {
     uint32_t idom, depth; /* START: itself, 0 */
     uint32_t mark;        /* of the last walk that met it */
     json_t *view;         /* the state before, once needed */
-    json_t *after;        /* ... and after its own writes */
+    json_t *after;        /* the state after its own writes, once needed */
     struct mortise_write *writes;
     size_t n_writes;
     uint64_t size_before; /* its view is no larger (size.c) */
-    uint64_t size_own;    /* ... and its writes add no more ... */
-    uint64_t size_saved;  /* ... and this is too much, as was measured */
-    uint64_t size_then;   /* size_written when it was made */
+    uint64_t size_own;    /* its writes add no more than this */
+    /* By so much both together are too high, as was measured. */
+    uint64_t size_saved;
+    uint64_t size_then; /* size_written when it was made */
 
     /* How it went. */
     json_t *output, *error; /* error: {code, message} */
@@ -224,8 +227,8 @@ struct exec {
     json_t *decision;       /* an acceptance that they have not passed yet */
     uint32_t checked;       /* the generation whose arguments passed; 0: none */
     bool body_is_given;     /* `body` is no longer what the template gives */
-    json_t *leaving;        /* its output, judged on the edges ... */
-    uint32_t *chosen, n_chosen; /* ... that it takes (leave.c) */
+    json_t *leaving;        /* its output, judged on the edges that it takes: */
+    uint32_t *chosen, n_chosen; /* those (leave.c) */
     uint32_t *taken, n_taken;
     bool handled;  /* a failure that on_error or a goto led elsewhere */
     uint32_t heir; /* held through this update: what follows comes after it */
@@ -238,7 +241,7 @@ struct exec {
     bool cut;        /* a cancel stopped it */
     bool failing;    /* just now, with its doubt */
     json_t *told;    /* of it: {cause, step?, answer?}; NULL: nothing */
-    bool told_apart; /* ... by an entry, not only to people */
+    bool told_apart; /* `told` stands in an entry, not only in a request */
     bool unknown;    /* it ends with its effect in doubt, and nobody is asked */
     struct {         /* how it had ended, which asks about that now */
         enum exec_state state; /* 0: it is none of these */
@@ -248,7 +251,8 @@ struct exec {
     uint64_t intent_seq;
     uint8_t key[MORTISE_DIGEST];
     json_t *result; /* that it gave in an attempt which failed all the same */
-    json_t *said;   /* ... or gives just now: {update?, goto?} besides it */
+    /* {update?, goto?}: what it gives, or gave, beside its output. */
+    json_t *said;
     uint8_t result_key[MORTISE_DIGEST];
 
     struct hold *hold; /* NULL: nothing was ever reserved for it */
@@ -289,15 +293,16 @@ struct exec {
 
     /* What its guardrails look at (guard.c). */
     enum mortise_guard_stage stage;
-    uint32_t guard;    /* the one that is being asked ... */
-    uint32_t turn;     /* ... and how many were in this stage before it */
+    uint32_t guard;    /* the guardrail that is being asked, */
+    uint32_t turn;     /* and how many were asked in this stage before it */
     json_t *subject;   /* as sanitised so far */
-    bool replaced;     /* ... by one of them */
+    bool replaced;     /* a guardrail put another in the place of `subject` */
     enum done_how how; /* OUTPUT, EDGE: it came about */
-    json_t *judged;    /* ... it passed, and the update is looked at */
-    json_t *verdicts;  /* of now, not recorded yet */
-    uint32_t *going;   /* EDGE: `chosen`, but for detours */
-    uint32_t at;       /* EDGE: which of them is looked at */
+    /* OUTPUT: the output that passed, while its update is looked at. */
+    json_t *judged;
+    json_t *verdicts; /* of now, not recorded yet */
+    uint32_t *going;  /* EDGE: `chosen`, but for detours */
+    uint32_t at;      /* EDGE: which of them is looked at */
 };
 
 enum edge_state { EDGE_OPEN, EDGE_TAKEN, EDGE_DEAD, EDGE_FAILED };
@@ -306,7 +311,7 @@ enum item_phase {
     ITEM_WAITS,
     ITEM_ACTIVE,
     ITEM_OVER,   /* done, or failed in a way that leads elsewhere */
-    ITEM_FAILED, /* ... in a way that does not */
+    ITEM_FAILED, /* failed in a way that leads nowhere */
     ITEM_SKIPPED,
     ITEM_SKIPPED_FAILED
 };
@@ -315,12 +320,13 @@ enum item_phase {
 struct item {
     enum item_phase phase;
     uint32_t n_decided, n_taken, n_failed; /* of the edges to it */
-    uint32_t cause;      /* failed edges: the least execution behind one */
-    uint32_t visits;     /* a node's, in this naming scope, older frames' too */
-    uint32_t exec;       /* of the newest visit in this frame; 0: none */
-    uint32_t mark;       /* of the last walk that met it */
-    bool lost;           /* another branch was first: it does not start */
-    bool discard;        /* ... it starts, but what it writes does not count */
+    uint32_t cause;  /* failed edges: the least execution behind one */
+    uint32_t visits; /* a node's, in this naming scope, older frames' too */
+    uint32_t exec;   /* of the newest visit in this frame; 0: none */
+    uint32_t mark;   /* of the last walk that met it */
+    bool lost;       /* another branch was first: it does not start */
+    /* Another branch was first: it starts, but its writes do not count. */
+    bool discard;
     struct frame *visit; /* a loop's newest, of an older frame at first */
     struct fan *fan;     /* a map's newest, likewise */
 };
@@ -341,16 +347,16 @@ struct frame {
     struct exec *execs; /* those of its nodes, newest first */
     struct frame *kids; /* frames of child regions, newest first */
     struct frame *sibling;
-    bool again;       /* a back edge was taken */
-    bool left;        /* an exit was taken */
-    bool failed;      /* a failure reached its end unhandled */
-    bool for_good;    /* ... and no join around it mends that */
-    bool over;        /* a map's element: counted as such */
-    bool late;        /* ... and not when enough of them were */
-    bool waits;       /* ... and to be tried again, when there is room */
-    bool behind;      /* a goto left it behind */
-    bool lost;        /* nothing more starts in it */
-    bool halted;      /* ... and nothing more is decided */
+    bool again;    /* a back edge was taken */
+    bool left;     /* an exit was taken */
+    bool failed;   /* a failure reached its end unhandled */
+    bool for_good; /* it failed, and no join around it mends that */
+    bool over;     /* a map's element: counted as such */
+    bool late;     /* it was over after enough elements of its map were */
+    bool waits;    /* it is to be tried again, when there is room */
+    bool behind;   /* a goto left it behind */
+    bool lost;     /* nothing more starts in it */
+    bool halted;   /* nothing more starts in it, and nothing more is decided */
     uint32_t discard; /* what its executions begin with */
     uint32_t cause;   /* failed: the execution */
 };
@@ -507,7 +513,7 @@ struct mortise_run {
     json_t *error;   /* what the run failed of */
     bool live;       /* going; a replayed run is not until told */
     bool cancelling; /* the cancel command was recorded, or it looks back */
-    int after;       /* ... on this end; 0: it does not */
+    int after;       /* the end that it looks back on; 0: it does not */
     enum mortise_pause paused;
 
     uint64_t seq, written, synced; /* written >= synced */
@@ -531,9 +537,9 @@ struct mortise_run {
     unsigned phases; /* bits 1 << enum mortise_phase: of the record */
     size_t recorded; /* so much of the record is of earlier steps */
     bool must;       /* something in it cannot wait for another step's commit */
-    uint64_t
-        record_ms; /* of the last of its entries that has a time; 0: none */
-    bool stamped;  /* it begins with the time of its first */
+    /* Of the last of its entries that has a time; 0: none. */
+    uint64_t record_ms;
+    bool stamped; /* it begins with the time of its first */
     struct mortise_run_open *opens, *closes;
     size_t n_opens, cap_opens, n_closes, cap_closes;
     bool asked; /* its commit opens a question */
@@ -600,8 +606,9 @@ bool mortise_past_may_wait(const struct exec *x);
 int mortise_past_frontier(struct mortise_run *r, const struct frame *f,
                           uint32_t **preds, uint32_t *n, size_t *room,
                           struct mortise_err *err);
-/* ... and that what comes after all of these frames has: a new array.  An
- * update made since there were `since` executions is among them. */
+/* The executions that whatever comes after all of these frames comes after: a
+ * new array.  An update made since there were `since` executions is among
+ * them. */
 int mortise_past_of_frames(struct mortise_run *r, struct frame *const *frames,
                            size_t n_frames, size_t since, uint32_t **preds,
                            uint32_t *n, size_t *room, struct mortise_err *err);
@@ -731,7 +738,7 @@ static inline struct frame *mortise_frame_home(struct frame *f, uint32_t edge)
  * node is the entry of. */
 struct item *mortise_item_to(const struct frame *f, uint32_t node,
                              const struct mortise_region **child);
-/* ... and where an edge comes from, which is not START. */
+/* Where an edge comes from, which is not START. */
 struct item *mortise_item_from(const struct frame *f, uint32_t edge,
                                const struct mortise_region **child);
 /* What stands for `node` in the newest visits of the loops around it; *child as
@@ -754,7 +761,7 @@ int mortise_exec_approval_digest(struct mortise_run *r, struct exec *x,
                                  const json_t *body,
                                  uint8_t out[MORTISE_DIGEST],
                                  struct mortise_err *err);
-/* ... given the digest of that body. */
+/* The same digest, given that of the body. */
 void mortise_exec_approval_of(const struct mortise_run *r, const struct exec *x,
                               const uint8_t body[MORTISE_DIGEST],
                               uint8_t out[MORTISE_DIGEST]);
@@ -800,7 +807,7 @@ int mortise_env_init(struct env *env, struct mortise_run *r, struct exec *x,
                      const json_t *state, const json_t *output,
                      const json_t *error, uint32_t uses,
                      struct mortise_err *err);
-/* ... of output_mapping: the child's state, x->inner. */
+/* The environment of output_mapping: the child's state, x->inner. */
 int mortise_env_init_child(struct env *env, struct mortise_run *r,
                            struct exec *x, uint32_t uses,
                            struct mortise_err *err);

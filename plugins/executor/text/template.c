@@ -13,8 +13,8 @@
 enum {
     MAX_TEXT = 16 << 20, /* bytes that a template may make */
     MAX_SECTIONS = 32,   /* open at once */
-    MAX_WORK = 1 << 28,  /* bytes searched, and ... */
-    TAG_WORK = 64        /* ... what each tag counts besides */
+    MAX_WORK = 1 << 28,  /* bytes searched, and what each tag */
+    TAG_WORK = 64        /* counts besides */
 };
 
 struct tmpl {
