@@ -92,6 +92,7 @@ int mortise_step_put(struct mortise_run *r, struct journal *j,
     if (s == NULL)
         return mortise_nomem(err);
     s->index = old != NULL ? old->index : (uint32_t)j->n++;
+    assert(s->index < j->n && j->n <= j->cap);
     j->steps[s->index] = s;
     if (old != NULL) {
         assert(!old->has_effect); /* those are recorded when they are asked */
@@ -168,6 +169,7 @@ static int withdraw(struct mortise_run *r, struct exec *x, struct step *s,
         .how = MORTISE_SETTLE_WITHDRAWN, .id = s->request, .actor = ""};
     int rv = MORTISE_OK;
 
+    assert(mortise_step_is_request(s) && *counter_of(r, s) > 0);
     --*counter_of(r, s);
     if (s->kind == MORTISE_STEP_QUESTION)
         rv = mortise_event_decision(r, x, &e, err);
@@ -249,12 +251,14 @@ int mortise_step_rest(struct mortise_run *r, struct exec *x,
     struct journal *j = x->journal;
     int rv = MORTISE_OK;
 
+    assert(j != NULL); /* what let go had asked something */
     for (size_t i = 0; rv == MORTISE_OK && i < j->n; i++) {
         struct step *s = j->steps[i];
 
         if (!mortise_step_is_request(s))
             continue;
         rv = withdraw(r, x, s, err);
+        assert(j->recorded > 0);
         s->state = STEP_OUT;
         s->request[0] = '\0';
         mortise_json_drop(&s->payload);
@@ -292,6 +296,7 @@ void mortise_step_become_effect(const struct mortise_run *r,
     uint64_t occurrence;
     struct mortise_hasher h;
 
+    assert(x->journal != NULL && x->journal->steps[s->index] == s);
     if (s->has_effect)
         return;
     s->has_effect = true;
@@ -473,6 +478,7 @@ static int conclude(struct mortise_run *r, struct journal *j, struct step *s,
 
     if (grown == NULL)
         return mortise_nomem(err);
+    assert(s->state != STEP_ANSWERED && j->n_answers < j->n); /* once each */
     j->answers = grown;
     j->answers[j->n_answers++] = s->index;
     s->state = STEP_ANSWERED;
@@ -539,6 +545,7 @@ int mortise_apply_settle_step(struct mortise_run *r, struct exec *x,
         rv = request_over(r, s, err);
     if (rv != MORTISE_OK)
         return rv;
+    assert(*counter_of(r, s) > 0);
     --*counter_of(r, s);
     rv = conclude_request(r, x, s, e, err);
     return rv == MORTISE_OK && x->state == X_SUSPENDED

@@ -106,6 +106,7 @@ static int reset(struct mortise_run *r, struct frame *f, uint32_t node,
         rv = open_item(r, f, to, child, err);
     }
     count_dead(f);
+    assert(rv != MORTISE_OK || r->n_work == 0);
     return rv;
 }
 
@@ -193,6 +194,7 @@ static void reopen_edges(const struct mortise_run *r, struct frame *f)
         if (is_settled(r, f, e, it))
             continue;
         f->edges[k] = EDGE_OPEN;
+        assert(it->n_decided > 0 && it->n_failed > 0);
         it->n_decided--;
         it->n_failed--;
     }
@@ -378,6 +380,7 @@ static int exec_again(struct mortise_run *r, struct exec *x,
         mortise_exec_become(r, x, X_INSIDE); /* what failed is inside */
     } else if (x->state == X_FAILED && !x->handled && is_replaced(x)) {
         x->handled = true; /* nobody tries it again */
+        assert(r->n_failed > 0);
         r->n_failed--;
     } else if (returns || (x->state == X_FAILED && !x->handled)) {
         x->loss = LOSS_NONE;

@@ -52,6 +52,8 @@ struct frame *mortise_frame_new(struct mortise_run *r, struct frame *parent,
     struct frame *f = mortise_arena_alloc(&r->arena, sizeof *f);
     size_t n = mortise_frame_n_items(region);
 
+    assert((parent == NULL) == (region->kind == MORTISE_REGION_GRAPH));
+    assert(before == NULL || before->region == region);
     if (grown != NULL)
         r->frames = grown;
     if (grown == NULL || f == NULL) {
@@ -267,6 +269,7 @@ static int close_item(struct mortise_run *r, struct frame *f, struct item *it,
 {
     struct frame **grown;
 
+    assert(f->n_open > 0 && phase > ITEM_ACTIVE);
     it->phase = phase;
     if (--f->n_open > 0 || f->halted)
         return MORTISE_OK;
@@ -301,6 +304,8 @@ static int visit(struct mortise_run *r, struct frame *f, struct item *it,
     struct frame *next =
         mortise_frame_new(r, f, f->scope, loop, it->visit, err);
 
+    assert(loop->kind == MORTISE_REGION_LOOP &&
+           loop->parent == f->region->index);
     if (next == NULL)
         return MORTISE_ENOMEM;
     next->discard = mortise_race_discard(f, it);

@@ -12,6 +12,8 @@
  * A race counts edges, and of a map (whose one edge to its join is decided when
  * it has gathered) the elements that came.  It is map.c that ends a map early.
  */
+#include <assert.h>
+
 #include "run/flow/flow.h"
 
 enum mortise_branch_error mortise_join_on_error(const struct mortise_run *r,
@@ -59,6 +61,7 @@ bool mortise_join_counts_elements(const struct mortise_run *r,
 
 uint32_t mortise_join_need(const struct mortise_node *n)
 {
+    assert(n->join.kind != MORTISE_JOIN_ALL); /* no number is enough for it */
     return n->join.kind == MORTISE_JOIN_ANY ? 1 : n->join.quorum;
 }
 
@@ -79,6 +82,7 @@ struct fan *mortise_join_map(const struct frame *f,
 {
     uint32_t edge = n->in[n->n_in - 1 - k];
     const struct mortise_region *child;
+    assert(k < n->n_in);
     const struct item *it = mortise_item_from(f, edge, &child);
 
     return f->edges[mortise_frame_edge(f, edge)->slot] == EDGE_OPEN &&
@@ -95,6 +99,8 @@ static uint64_t may_come(const struct mortise_run *r, const struct frame *f,
                          const struct fan *over)
 {
     uint64_t n_more = n->n_in - it->n_decided;
+
+    assert(it->n_decided <= n->n_in);
     uint32_t n_maps =
         mortise_join_counts_elements(r, n) ? mortise_join_n_maps(f, n) : 0;
 

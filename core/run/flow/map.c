@@ -108,6 +108,7 @@ static int begin_element(struct mortise_run *r, struct fan *fan,
     struct scope *scope = element_scope(r, fan, i);
     struct frame *f;
 
+    assert(i < fan->n && fan->item->fan == fan);
     if (scope == NULL)
         return mortise_nomem(err);
     f = mortise_frame_new(r, fan->home, scope, fan->map, older_element(fan, i),
@@ -152,8 +153,10 @@ static int return_element(struct mortise_run *r, struct fan *fan,
 {
     size_t i = 0;
 
+    assert(fan->n_waiting > 0 && fan->n_failed > 0 && fan->n_over > 0);
     while (!fan->elements[i]->waits)
         i++;
+    assert(i < fan->n_begun && fan->elements[i]->over);
     fan->elements[i]->waits = fan->elements[i]->over = false;
     fan->n_waiting--;
     fan->n_failed--; /* which is why it waited */
@@ -177,6 +180,7 @@ static int begin_some(struct mortise_run *r, struct fan *fan,
 
 void mortise_map_wait(struct frame *f)
 {
+    assert(f->over && f->failed); /* what did not fail is not tried again */
     f->scope->fan->n_waiting += !f->waits;
     f->waits = true;
 }
@@ -238,6 +242,7 @@ static int gather_later(struct mortise_run *r, struct fan *fan,
     mortise_release(r->mem, preds, room);
     if (x == NULL)
         return MORTISE_ENOMEM;
+    assert(fan->gather == NULL || mortise_exec_is_over(fan->gather));
     x->fan = fan;
     x->counted = true; /* it is no step */
     x->discard = mortise_race_discard(fan->home, fan->item);
@@ -275,6 +280,7 @@ static int win(struct mortise_run *r, struct fan *fan, struct mortise_err *err)
     bool finish = join_of(fan)->join.finish;
     int rv = MORTISE_OK;
 
+    assert(!fan->enough && fan->n_came > 0);
     fan->enough = true;
     for (size_t i = 0; rv == MORTISE_OK && i < fan->n_begun; i++) {
         if (fan->elements[i]->over)
@@ -373,6 +379,7 @@ static int map_over(struct mortise_run *r, struct fan *fan,
 {
     uint32_t cause = cause_of(fan);
 
+    assert(mortise_map_is_over(fan));
     if (fan->enough)
         return end_won(r, fan, err);
     if (is_lost(fan))
@@ -411,9 +418,11 @@ int mortise_map_element_over(struct mortise_run *r, struct frame *f,
     struct fan *fan = f->scope->fan;
     int rv = MORTISE_OK;
 
+    assert(!f->over && !f->waits);
     f->over = true;
     fan->n_over++;
     fan->n_failed += f->failed;
+    assert(fan->n_failed <= fan->n_over && fan->n_over <= fan->n_begun);
     if (!f->failed && f->yields != NULL && !f->late)
         rv = count_one(r, fan, err);
     if (rv == MORTISE_OK)

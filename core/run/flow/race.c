@@ -70,6 +70,7 @@ int mortise_race_lose(struct mortise_run *r, struct exec *x, enum loss why,
 {
     uint32_t *grown;
 
+    assert(why != LOSS_NONE);
     if (mortise_exec_is_over(x) || x->loss != LOSS_NONE)
         return MORTISE_OK;
     grown = mortise_grow(r->mem, r->losers, r->n_losers, &r->cap_losers,
@@ -81,6 +82,7 @@ int mortise_race_lose(struct mortise_run *r, struct exec *x, enum loss why,
     x->loss = why;
     if (x->state != X_INSIDE)
         return MORTISE_OK;
+    assert(x->child->scope->owner == x);
     x->child->scope->halt = LOSS_OUTER;
     return lose_frame(r, x->child, LOSS_OUTER, err);
 }
@@ -254,7 +256,7 @@ int mortise_race_halt(struct mortise_run *r, struct frame *f, enum loss why,
 {
     int rv;
 
-    assert(f->region->kind == MORTISE_REGION_GRAPH);
+    assert(f->region->kind == MORTISE_REGION_GRAPH && why != LOSS_NONE);
     if (f->halted)
         return MORTISE_OK;
     f->scope->halt = why;

@@ -1,5 +1,6 @@
 /* sub.c -- the graph inside a subgraph's execution: it begins, goes on, is
  * over. subgraph.c decides when, and has the promises. */
+#include <assert.h>
 #include <string.h>
 
 #include "run/flow/flow.h"
@@ -40,6 +41,7 @@ static const char *prefix_of(struct mortise_run *r, const struct exec *x)
 int mortise_sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
                       struct mortise_err *err)
 {
+    assert(mortise_exec_node(r, x)->sub != NULL);
     struct frame *before = x->child;
     const char *prefix = prefix_of(r, x);
     struct frame *f = prefix != NULL

@@ -35,6 +35,7 @@
  *   (6) Which of two calls gets what is left is a race that the graph asks for:
  *       the order of the entries is its decision.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -128,6 +129,7 @@ static void spend(struct mortise_run *r, const struct exec *x,
 /* What it holds is held no more. */
 static void let_go(struct mortise_run *r, struct exec *x)
 {
+    assert(x->hold != NULL);
     for (struct scope *in = x->frame->top->scope; in != NULL; in = outer(in)) {
         for (int k = 0; in->purse != NULL && k < MORTISE_N_SPENDS; k++)
             in->purse->held[k] -= x->hold->amount[k];
@@ -159,6 +161,7 @@ static void move(struct mortise_run *r, struct exec *x)
 {
     uint64_t used[MORTISE_USED_N];
 
+    assert(x->hold->open); /* or it would be spent twice */
     if (mortise_budget_owes(x, used))
         mortise_usage_assume(r, x, used);
     spend(r, x, x->hold->amount);
@@ -220,6 +223,7 @@ static int warn(struct mortise_run *r, struct scope *in,
     struct purse *p = in->purse;
     int rv = MORTISE_OK;
 
+    assert(p != NULL);
     for (int k = 0; rv == MORTISE_OK && k < MORTISE_N_SPENDS; k++) {
         if (p->warned[k] || !is_low(p, k))
             continue;
@@ -482,6 +486,7 @@ static int tell(struct mortise_run *r, const struct scope *in, int what,
                               .frame = in->root->index,
                               .how = (uint8_t)what};
 
+    assert(what >= 0 && what < MORTISE_N_SPENDS);
     return mortise_run_record(r, &e, err);
 }
 
@@ -500,6 +505,7 @@ static int exceed(struct mortise_run *r, struct exec *x, struct scope *in,
     bool pause = in->root->graph->budget.on_exceeded == MORTISE_EXCEEDED_PAUSE;
     int rv = MORTISE_OK;
 
+    assert(in->purse != NULL && x->state == X_READY);
     if (!pause || !in->purse->told[what])
         rv = tell(r, in, what, err);
     if (rv != MORTISE_OK)
@@ -543,6 +549,7 @@ bool mortise_budget_leads(const struct scope *in)
 
 void mortise_budget_has_led(struct scope *in)
 {
+    assert(in->purse != NULL && !in->purse->led); /* once */
     in->purse->led = true;
 }
 
@@ -627,6 +634,7 @@ bool mortise_budget_is_walled(const struct scope *in)
 int mortise_budget_wall(struct mortise_run *r, struct scope *in, uint64_t used,
                         struct mortise_err *err)
 {
+    assert(in->purse != NULL);
     in->purse->spent[MORTISE_SPEND_WALL] = used;
     return warn(r, in, err);
 }
@@ -662,6 +670,7 @@ int mortise_budget_wall_over(struct mortise_run *r, struct scope *in,
 {
     int rv = mortise_clock_store_wall(r, in, err);
 
+    assert(mortise_budget_is_walled(in));
     if (rv == MORTISE_OK)
         rv = tell(r, in, MORTISE_SPEND_WALL, err);
     if (rv != MORTISE_OK)

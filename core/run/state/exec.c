@@ -60,6 +60,7 @@ struct artifact *mortise_exec_artifact(struct mortise_run *r,
     struct mortise_buf text;
     char *copy;
 
+    assert(as != NULL); /* who asks has looked */
     if (n->path != NULL)
         return n;
     path = mortise_arena_alloc(&r->arena, sizeof *path);
@@ -98,6 +99,7 @@ struct exec *mortise_exec_new(struct mortise_run *r, struct frame *f,
                                        &r->cap_execs, sizeof grown[0]);
     struct exec *x;
 
+    assert(n > 0 || node == MORTISE_START);
     if (grown == NULL) {
         mortise_nomem(err);
         return NULL;
@@ -133,6 +135,7 @@ static void count_calls(struct mortise_run *r, const struct exec *x,
     for (;; in = in->owner->frame->top->scope) {
         bool was = in->n_running > 0;
 
+        assert(was || by == 1);
         in->n_running += by;
         if (was != (in->n_running > 0) && !in->changed) {
             in->changed = true;
@@ -144,6 +147,13 @@ static void count_calls(struct mortise_run *r, const struct exec *x,
     }
 }
 
+/* One more, or (`by` all ones) one less; what was never counted does not go. */
+static void add(uint32_t *n, uint32_t by)
+{
+    assert(*n > 0 || by == 1);
+    *n += by;
+}
+
 /* How much a state weighs in the run's counters. */
 static void count(struct mortise_run *r, struct exec *x, uint32_t by)
 {
@@ -151,35 +161,40 @@ static void count(struct mortise_run *r, struct exec *x, uint32_t by)
     case X_READY:
     case X_INTENT:
     case X_BACKOFF:
-        r->n_waiting += by;
+        add(&r->n_waiting, by);
         break;
     case X_RUNNING:
     case X_STOPPING:
-        r->n_running += by;
+        add(&r->n_running, by);
         count_calls(r, x, by);
         break;
     case X_ASKED:
-        r->n_asked += by;
-        r->n_doubt += x->ask == MORTISE_ASK_DOUBT ? by : 0;
-        r->n_human += x->ask == MORTISE_ASK_HUMAN ? by : 0;
-        r->n_approval += x->ask == MORTISE_ASK_APPROVAL ? by : 0;
-        r->n_budget += x->ask == MORTISE_ASK_BUDGET ? by : 0;
+        add(&r->n_asked, by);
+        if (x->ask == MORTISE_ASK_DOUBT)
+            add(&r->n_doubt, by);
+        if (x->ask == MORTISE_ASK_HUMAN)
+            add(&r->n_human, by);
+        if (x->ask == MORTISE_ASK_APPROVAL)
+            add(&r->n_approval, by);
+        if (x->ask == MORTISE_ASK_BUDGET)
+            add(&r->n_budget, by);
         break;
     case X_HELD:
-        r->n_asked += by;
+        add(&r->n_asked, by);
         break;
     case X_INSIDE:
-        r->n_inside += by;
+        add(&r->n_inside, by);
         break;
     case X_SUSPENDED:
-        r->n_suspended += by;
+        add(&r->n_suspended, by);
         break;
     case X_DONE:
-        r->n_finished += by;
+        add(&r->n_finished, by);
         break;
     case X_FAILED:
-        r->n_finished += by;
-        r->n_failed += x->handled ? 0 : by;
+        add(&r->n_finished, by);
+        if (!x->handled)
+            add(&r->n_failed, by);
         break;
     case X_CANCELLED:
         break;
@@ -193,6 +208,8 @@ static bool is_at_work(enum exec_state s)
 
 void mortise_exec_near(struct mortise_run *r, struct exec *x, bool near)
 {
+    assert(!near || x->state == X_SUSPENDED);
+    assert(!x->near || r->n_near > 0);
     r->n_near += (uint32_t)near - (uint32_t)x->near;
     x->near = near;
 }
@@ -232,6 +249,9 @@ bool mortise_exec_must_wait(const struct mortise_run *r, const struct exec *x)
 void mortise_exec_become(struct mortise_run *r, struct exec *x,
                          enum exec_state s)
 {
+    assert(s != 0);
+    assert(!is_at_work(x->state) || x->frame->top->scope->n_live > 0);
+    assert(x->state != X_READY || x->counted || r->n_fresh > 0);
     use_resource(r, x, s);
     x->frame->top->scope->n_live += is_at_work(s) - is_at_work(x->state);
     if (x->state != 0)
@@ -253,6 +273,7 @@ static int gather_ready(struct mortise_run *r, struct exec *x,
 
     if (grown == NULL)
         return mortise_nomem(err);
+    assert(x->counted); /* it is no step, and takes no slot */
     r->gathers = grown;
     r->gathers[r->n_gathers++] = x->index;
     mortise_exec_become(r, x, X_READY);
@@ -264,6 +285,7 @@ int mortise_exec_ready(struct mortise_run *r, struct exec *x,
 {
     uint32_t *grown;
 
+    assert(r->ready_head <= r->n_ready);
     if (x->fan != NULL)
         return gather_ready(r, x, err);
     if (r->ready_head > 64 && 2 * r->ready_head > r->n_ready) {
@@ -364,6 +386,7 @@ void mortise_exec_count(struct mortise_run *r, struct exec *x)
     if (x->counted)
         return;
     x->counted = true;
+    assert(x->state != X_READY || r->n_fresh > 0);
     r->n_started++;
     r->n_fresh -= x->state == X_READY;
 }

@@ -43,6 +43,7 @@ enum { FEW_WRITES = 8 }; /* that are compared with each other */
 /* The last common dominator. */
 static uint32_t meet(const struct mortise_run *r, uint32_t a, uint32_t b)
 {
+    assert(a < r->n_execs && b < r->n_execs);
     while (a != b) {
         const struct exec *x = r->execs[a], *y = r->execs[b];
 
@@ -65,8 +66,10 @@ int mortise_past_link(struct mortise_run *r, struct exec *x,
     memcpy(x->preds, preds, n * sizeof preds[0]);
     x->n_preds = n;
     x->idom = preds[0];
-    for (uint32_t i = 1; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
+        assert(preds[i] < r->n_execs && preds[i] != x->index);
         x->idom = meet(r, x->idom, preds[i]);
+    }
     x->depth = r->execs[x->idom]->depth + 1;
     mortise_size_link(r, x);
     return MORTISE_OK;
@@ -182,6 +185,7 @@ static struct exec *pop_least(struct exec **heap, size_t *n)
     struct exec *least = heap[0];
     size_t i = 0;
 
+    assert(*n > 0);
     heap[0] = heap[--*n];
     for (;;) {
         size_t c = 2 * i + 1;
@@ -281,6 +285,7 @@ static int region_order(struct mortise_run *r, struct region *g,
 
         done[n_done++] = x;
         for (uint32_t e = first[place_of(g, x)]; e != 0; e = next[e]) {
+            assert(missing[to[e]] > 0);
             if (--missing[to[e]] == 0) {
                 heap[n_heap] = g->list[to[e]];
                 sift_up(heap, n_heap++);
@@ -480,6 +485,7 @@ static int view_from_dominator(struct mortise_run *r, struct exec *x,
     json_t *state;
     int rv = MORTISE_OK;
 
+    assert(d->after != NULL && x->view == NULL);
     if (x->n_preds == 1 && d->n_taken <= 1 && !d->shared) {
         state = d->after; /* (3): handed on */
         d->after = NULL;
@@ -503,6 +509,7 @@ static int after_from_view(struct exec *x, struct mortise_err *err)
     json_t *state = x->view;
     int rv;
 
+    assert(state != NULL && x->after == NULL);
     x->view = NULL;
     rv = fold_writes(&state, x, true, err);
     if (rv != MORTISE_OK) {
@@ -542,6 +549,7 @@ static int need_after(struct mortise_run *r, struct exec *x,
             rv = after_from_view(d, err);
     }
     region_finish(&way);
+    assert(rv != MORTISE_OK || x->after != NULL);
     return rv;
 }
 
@@ -647,6 +655,7 @@ int mortise_past_of_frames(struct mortise_run *r, struct frame *const *frames,
         take_last(r, frames[i], frames[i], *preds, n);
     if (updated)
         (*preds)[(*n)++] = r->update;
+    assert(*n * sizeof **preds <= *room);
     return MORTISE_OK;
 }
 
@@ -692,6 +701,7 @@ int mortise_past_frontier(struct mortise_run *r, const struct frame *f,
             r->execs[x->preds[m]]->mark = stamp;
     }
     mortise_release(r->mem, all, n_all * sizeof *all);
+    assert(*n <= n_all);
     return MORTISE_OK;
 }
 
@@ -706,6 +716,7 @@ int mortise_past_total(struct mortise_run *r, const struct frame *f,
     *out = NULL;
     if (rv != MORTISE_OK)
         return rv;
+    assert(n > 0); /* START committed */
     dom = preds[0];
     for (uint32_t i = 1; i < n; i++)
         dom = meet(r, dom, preds[i]);
