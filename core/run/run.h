@@ -345,9 +345,10 @@ json_t *mortise_run_view(struct mortise_run *r, uint64_t call);
  * it tells was told before, too. */
 bool mortise_run_is_replaying(const struct mortise_run *r, uint64_t call);
 
-/* What the request of that id, a step in doubt, had asked ("http.request/1"),
- * or NULL where it is no such request.  Lent. */
-const char *mortise_run_doubted(const struct mortise_run *r, const char *id);
+/* Does the command say what the answer was to a step in doubt?  What that had
+ * asked then ("http.request/1"), else NULL.  Lent. */
+const char *mortise_run_resolved(const struct mortise_run *r,
+                                 const struct mortise_command *c);
 
 /* Was it cancelled in the middle of an effect of which nobody knows whether it
  * happened?  Then a `resume` asks. */

@@ -531,12 +531,11 @@ static int check_resolved(const struct mortise_run *r,
                           const struct mortise_command *c,
                           struct mortise_err *err)
 {
-    const char *name = mortise_run_doubted(r, c->id), *expects;
+    const char *name = mortise_run_resolved(r, c), *expects;
     const struct mortise_door_row *row = name != NULL ? row_of(name) : NULL;
     json_t *value;
 
-    if (row == NULL || row->method->expects == NULL || c->json == NULL ||
-        c->decision == NULL || strcmp(c->decision, "done") != 0 ||
+    if (row == NULL || row->method->expects == NULL ||
         mortise_json_parse(&value, c->json, strlen(c->json), NULL) !=
             MORTISE_OK)
         return MORTISE_OK; /* the run's own to judge */
@@ -556,7 +555,6 @@ int mortise_door_check_resolved(const struct mortise_run *r,
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
-        if (list[i].kind == MORTISE_CMD_RESOLVE)
-            rv = check_resolved(r, &list[i], err);
+        rv = check_resolved(r, &list[i], err);
     return rv;
 }

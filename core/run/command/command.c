@@ -2,17 +2,18 @@
  *
  * The list that comes in one call is one: every command of it is validated
  * before anything is recorded, and what is recorded stands in one commit.  The
- * order is decisions, plugins, update, goto, cancel, pause, resume, whatever
- * the order given.
+ * order is decisions, plugins, and then that of the rows (run_commands.def),
+ * whatever the order given.  What a command is, its row says; nothing here asks
+ * which one it has.
  *
- * `update` and `goto` change what executions see, so what is in flight is
- * cancelled first and the list waits (r->held) until the calls have let go; it
- * is validated again then, since a call may have ended well on the way.  A call
- * in the middle of an effect that may not be done again is not cancelled for
- * them: they are refused.
- * `pause` waits in the same manner, but lets effects come to their end, for as
- * long as the event's patience.  A paused run stands still, whatever is decided
- * or falls due, until a `resume`, or an update or goto that goes on.
+ * A command that MOVES the run changes what executions see, so what is in flight
+ * is cancelled first and the list waits (r->held) until the calls have let go;
+ * it is validated again then, since a call may have ended well on the way.  A
+ * call in the middle of an effect that may not be done again is not cancelled
+ * for it: it is refused.
+ * One that PAUSES the run waits in the same manner, but lets effects come to
+ * their end, for as long as the event's patience.  A paused run stands still,
+ * whatever is decided or falls due, until a `resume`, or a move that goes on.
  *
  * Who gives a command comes from the transport, never from the command.  The
  * list may have an id (order.c).
@@ -22,10 +23,40 @@
 
 #include "run/command/command.h"
 
-bool mortise_command_has(const struct held_command *h, uint32_t kind)
+static const struct mortise_command_row *row_of(const struct mortise_command *c)
+{
+    return mortise_command_row(c->kind);
+}
+
+/* The first of that kind; NULL: none. */
+static const struct mortise_command *one_of(const struct held_command *h,
+                                            uint32_t kind)
 {
     for (size_t i = 0; i < h->n; i++) {
         if (h->list[i].kind == kind)
+            return &h->list[i];
+    }
+    return NULL;
+}
+
+bool mortise_command_has(const struct held_command *h, uint32_t kind)
+{
+    return one_of(h, kind) != NULL;
+}
+
+bool mortise_command_restarts(const struct held_command *h)
+{
+    for (size_t i = 0; i < h->n; i++) {
+        if (row_of(&h->list[i])->restarts)
+            return true;
+    }
+    return false;
+}
+
+static bool has_way(const struct held_command *h, enum mortise_command_way way)
+{
+    for (size_t i = 0; i < h->n; i++) {
+        if (row_of(&h->list[i])->way == way)
             return true;
     }
     return false;
@@ -45,256 +76,9 @@ int mortise_command_json(json_t **out, const struct mortise_command *c,
 
 /* ---- validating --------------------------------------------------------- */
 
-/* Is it in the middle of an effect that nobody may do again? */
-static bool is_under_way(const struct mortise_run *r, const struct exec *x)
+static bool is_decision(const struct mortise_command *c)
 {
-    return (x->state == X_RUNNING || x->state == X_STOPPING) &&
-           x->call == MORTISE_RUN_EXECUTE && mortise_doubt_is_open(r, x);
-}
-
-/* What would have to be cancelled to move the frontier, and can. */
-static bool is_live_call(const struct mortise_run *r, const struct exec *x)
-{
-    return r->live && (x->state == X_INTENT ||
-                       ((x->state == X_RUNNING || x->state == X_STOPPING) &&
-                        !mortise_doubt_is_open(r, x)));
-}
-
-static int refuse_doubt(const struct mortise_run *r, const struct exec *x,
-                        struct mortise_err *err)
-{
-    const char *node = mortise_exec_node(r, x)->id;
-
-    return x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT
-               ? mortise_fail(err, MORTISE_EINDOUBT,
-                              "the effect of node '%s' is not settled: find "
-                              "out, and say what came of it (request %s) first",
-                              node, x->request)
-               : mortise_fail(err, MORTISE_EINDOUBT,
-                              "the effect of node '%s' is not settled: resume "
-                              "the run first, which finds out or asks",
-                              node);
-}
-
-/* Does x, which is at work, hang between intent and answer? */
-static bool is_open(const struct mortise_run *r, const struct exec *x)
-{
-    return x->was.state != 0 ||
-           ((x->effect_open || mortise_step_in_doubt(r, x) != NULL) &&
-            !is_live_call(r, x));
-}
-
-/* x is over, with its doubt. */
-static int refuse_kept(const struct mortise_run *r, const struct exec *x,
-                       struct mortise_err *err)
-{
-    const char *id = mortise_exec_node(r, x)->id;
-
-    return r->status >= MORTISE_RUN_COMPLETED
-               ? mortise_fail(err, MORTISE_EINDOUBT,
-                              "the effect of node '%s' may have happened, and "
-                              "nobody knows; `mortise resume %s` asks what "
-                              "became of it",
-                              id, r->id)
-               : mortise_fail(err, MORTISE_EINDOUBT,
-                              "the effect of node '%s' may have happened, and "
-                              "nobody knows; when the run has ended (`mortise "
-                              "cancel %s` ends it), `mortise resume %s` asks "
-                              "what became of it",
-                              id, r->id, r->id);
-}
-
-/* No effect may hang between intent and answer while its frontier moves, and
- * none is stopped for that.  One that is over for good is behind what goes on,
- * but not behind what goes `back`, or begins once more (doubt.c (11)). */
-static int check_settled(const struct mortise_run *r, bool back,
-                         struct mortise_err *err)
-{
-    back |= r->status >= MORTISE_RUN_COMPLETED;
-    for (size_t i = 1; i < r->n_execs; i++) {
-        const struct exec *x = r->execs[i];
-
-        if (is_under_way(r, x))
-            return mortise_fail(err, MORTISE_EINDOUBT,
-                                "the effect of node '%s' is under way; wait "
-                                "for it, or `mortise pause %s` first",
-                                mortise_exec_node(r, x)->id, r->id);
-        if (!mortise_exec_is_over(x) && is_open(r, x))
-            return refuse_doubt(r, x, err);
-        if (mortise_doubt_is_kept(r, x) && (back || mortise_doubt_may_go_on(x)))
-            return refuse_kept(r, x, err);
-    }
-    return MORTISE_OK;
-}
-
-static bool is_in_map(const struct mortise_graph *g,
-                      const struct mortise_node *n)
-{
-    uint32_t at = n->region;
-
-    while (at != 0 && g->regions[at].kind != MORTISE_REGION_MAP)
-        at = g->regions[at].parent;
-    return at != 0;
-}
-
-static int check_goto(const struct mortise_run *r,
-                      const struct mortise_command *c, struct mortise_err *err)
-{
-    if (c->node == NULL || mortise_graph_node(r->graph, c->node) == NULL)
-        return mortise_fail(err, MORTISE_EUNKNOWN_NODE,
-                            "graph '%s' has no node '%s'", r->graph->name,
-                            c->node != NULL ? c->node : "");
-    return is_in_map(r->graph, mortise_graph_node(r->graph, c->node))
-               ? mortise_fail(err, MORTISE_EINVAL,
-                              "node '%s' is in the body of a map, which has no "
-                              "elements to run it for; go to where the map "
-                              "starts",
-                              c->node)
-               : check_settled(r, true, err);
-}
-
-/* Is its doubt settled by the same list?  Where nothing was stopped, any other
- * may be. */
-static bool is_resolved(const struct mortise_run *r,
-                        const struct held_command *h, const struct exec *x)
-{
-    for (size_t i = 0; i < h->n; i++) {
-        const struct mortise_command *c = &h->list[i];
-
-        if (c->kind == MORTISE_CMD_RESOLVE &&
-            (x->loss == LOSS_NONE || mortise_decide_subject(r, c) == x))
-            return true;
-    }
-    return false;
-}
-
-/* Is something of it about to end that a resume would bring back, but for what
- * waits until its doubt is settled? */
-static bool is_stopping(const struct mortise_run *r, bool but_doubts)
-{
-    for (size_t i = 1; i < r->n_execs; i++) {
-        const struct exec *x = r->execs[i];
-
-        if (x->loss != LOSS_NONE && x->was.state == 0 &&
-            mortise_race_may_return(x) && !mortise_exec_is_over(x) &&
-            !(but_doubts &&
-              (mortise_doubt_is_asked(x) || x->state == X_INSIDE)))
-            return true;
-    }
-    return false;
-}
-
-static int check_resume(const struct mortise_run *r,
-                        const struct held_command *h, struct mortise_err *err)
-{
-    if (r->live && r->status == MORTISE_RUN_RUNNING && h->n == 1)
-        return mortise_fail(err, MORTISE_ECONFLICT,
-                            "run %s is running already; somebody else resumed "
-                            "it",
-                            r->id);
-    if (r->live && is_stopping(r, true))
-        return mortise_fail(err, MORTISE_ECONFLICT,
-                            "run %s is being stopped; resume it then", r->id);
-    if (r->status == MORTISE_RUN_IN_DOUBT) {
-        for (size_t i = 1; i < r->n_execs; i++) {
-            const struct exec *x = r->execs[i];
-
-            if (x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT &&
-                !is_resolved(r, h, x))
-                return mortise_fail(
-                    err, MORTISE_EINDOUBT,
-                    "the effect of node '%s' may have happened: find out, "
-                    "and say what came of it (request %s)",
-                    mortise_exec_node(r, x)->id, x->request);
-        }
-    }
-    return MORTISE_OK;
-}
-
-/* What has ended cannot be stopped, unless it goes on by the same list.  An
- * engine that stops pauses whatever it has. */
-static int check_stop(const struct mortise_run *r, const struct held_command *h,
-                      const struct mortise_command *c, struct mortise_err *err)
-{
-    if (r->status < MORTISE_RUN_COMPLETED ||
-        (c->flags & MORTISE_CMD_SHUTDOWN) != 0 ||
-        mortise_command_has(h, MORTISE_CMD_GOTO) ||
-        mortise_command_has(h, MORTISE_CMD_RESUME))
-        return MORTISE_OK;
-    return mortise_fail(err, MORTISE_ESTATE,
-                        "run %s has ended already: it is %s", r->id,
-                        mortise_run_status_name(r->status));
-}
-
-/* ---- limits ------------------------------------------------------------- */
-
-static int check_limit(const struct mortise_run *r,
-                       const struct held_command *h,
-                       const struct mortise_command *c, struct mortise_err *err)
-{
-    json_t *body;
-    int rv;
-
-    if (mortise_run_is_over(r) && !mortise_command_has(h, MORTISE_CMD_GOTO))
-        return mortise_fail(err, MORTISE_ESTATE,
-                            "run %s is %s: no limit holds it", r->id,
-                            mortise_run_status_name(r->status));
-    rv = mortise_command_json(&body, c, "limits", err);
-    if (rv == MORTISE_OK)
-        rv = mortise_limit_check(r, body, err);
-    json_decref(body);
-    return rv;
-}
-
-static int do_limit(struct mortise_run *r, const struct mortise_command *c,
-                    const char *actor, struct mortise_err *err)
-{
-    struct mortise_entry e = {.type = MORTISE_E_LIMIT, .actor = actor};
-    int rv = mortise_command_json(&e.value, c, "limits", err);
-
-    if (rv == MORTISE_OK)
-        rv = mortise_run_record(r, &e, err);
-    json_decref(e.value);
-    return rv;
-}
-
-/* ---- the list as one ---------------------------------------------------- */
-
-static int check_one(struct mortise_run *r, const struct held_command *h,
-                     const struct mortise_command *c, struct mortise_err *err)
-{
-    int rv;
-
-    switch (c->kind) {
-    case MORTISE_CMD_RESUME:
-        return check_resume(r, h, err);
-    case MORTISE_CMD_UPDATE:
-        rv = check_settled(r, false, err);
-        return rv != MORTISE_OK ? rv : mortise_update_check(r, h, c, err);
-    case MORTISE_CMD_GOTO:
-        return check_goto(r, c, err);
-    case MORTISE_CMD_APPROVE_TOOL:
-        return mortise_decide_check_approve(r, c, err);
-    case MORTISE_CMD_ANSWER:
-        return mortise_decide_check_answer(r, c, h->actor, err);
-    case MORTISE_CMD_RESOLVE:
-        return mortise_decide_check_resolve(r, c, err);
-    case MORTISE_CMD_CANCEL:
-        return check_stop(r, h, c, err);
-    case MORTISE_CMD_LIMIT:
-        return check_limit(r, h, c, err);
-    case MORTISE_CMD_BUDGET:
-        return mortise_budget_check(r, c, err);
-    case MORTISE_CMD_PAUSE:
-        return mortise_command_has(h, MORTISE_CMD_RESUME)
-                   ? mortise_fail(err, MORTISE_EINVAL,
-                                  "pause and resume in one call contradict "
-                                  "each other")
-                   : check_stop(r, h, c, err);
-    default:
-        return mortise_fail(err, MORTISE_EINVAL, "unknown command kind %u",
-                            c->kind);
-    }
+    return row_of(c)->subject != NULL;
 }
 
 /* One answer a request, and at most one of each other kind. */
@@ -305,10 +89,10 @@ static int check_pairs(const struct mortise_run *r,
         for (size_t k = i + 1; k < h->n; k++) {
             const struct mortise_command *a = &h->list[i], *b = &h->list[k];
 
-            if (mortise_decide_is(a->kind) && mortise_decide_is(b->kind)) {
-                if (mortise_decide_subject(r, a) != NULL &&
-                    mortise_decide_subject(r, a) ==
-                        mortise_decide_subject(r, b))
+            if (is_decision(a) && is_decision(b)) {
+                const void *one = row_of(a)->subject(r, a);
+
+                if (one != NULL && one == row_of(b)->subject(r, b))
                     return mortise_fail(err, MORTISE_EMISMATCH,
                                         "request '%s' is decided twice", a->id);
             } else if (a->kind == b->kind) {
@@ -326,93 +110,11 @@ static int check_all(struct mortise_run *r, const struct held_command *h,
     int rv = check_pairs(r, h, err);
 
     for (size_t i = 0; rv == MORTISE_OK && i < h->n; i++)
-        rv = check_one(r, h, &h->list[i], err);
+        rv = row_of(&h->list[i])->check(r, h, &h->list[i], err);
     return rv;
 }
 
-/* ---- doing it ----------------------------------------------------------- */
-
-int mortise_command_stop_idle(struct mortise_run *r, struct mortise_err *err)
-{
-    int rv = MORTISE_OK;
-
-    /* A withdrawn hold may activate more: the list grows as we go. */
-    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
-        struct exec *x = r->execs[i];
-
-        if (x->loss == LOSS_CANCEL)
-            continue; /* it ends when its doubt is settled */
-        if (x->state == X_INTENT && x->effect_open && r->live)
-            rv = mortise_fail_not_done(r, x, err); /* it was not called yet */
-        if (rv != MORTISE_OK)
-            break;
-        if (x->state == X_READY || x->state == X_ASKED ||
-            x->state == X_INTENT || x->state == X_BACKOFF ||
-            x->state == X_SUSPENDED || x->state == X_HELD ||
-            x->state == X_INSIDE)
-            rv = mortise_stop_exec(r, x, MORTISE_E_STOPPED, err);
-    }
-    return rv;
-}
-
-static int do_goto(struct mortise_run *r, const struct mortise_command *c,
-                   const char *actor, struct mortise_err *err)
-{
-    const struct mortise_node *n = mortise_graph_node(r->graph, c->node);
-    struct mortise_entry e = {
-        .type = MORTISE_E_GOTO,
-        .node = n->index,
-        .how = (c->flags & MORTISE_CMD_FORCE) != 0,
-        .actor = actor,
-    };
-    int rv = mortise_command_stop_idle(r, err);
-
-    if (rv != MORTISE_OK)
-        return rv;
-    e.visit = mortise_frame_visits(r->frames[0], n->index) + 1;
-    return mortise_run_record(r, &e, err);
-}
-
-static int do_cancel(struct mortise_run *r, const struct mortise_command *c,
-                     const char *actor, struct mortise_err *err)
-{
-    struct mortise_entry e = {.type = MORTISE_E_CANCEL, .actor = actor};
-    int rv;
-
-    if (r->status >= MORTISE_RUN_COMPLETED ||
-        (r->cancelling && !mortise_doubt_has_returned(r)))
-        return MORTISE_OK;
-    e.value = c->reason != NULL
-                  ? mortise_json_strn(c->reason, strlen(c->reason))
-                  : NULL;
-    rv = mortise_run_record(r, &e, err);
-    json_decref(e.value);
-    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
-        struct exec *x = r->execs[i];
-
-        if (x->state == X_RUNNING || x->state == X_STOPPING)
-            rv = mortise_exec_cancel(r, x, STOP_RUN, err);
-    }
-    return rv != MORTISE_OK ? rv : mortise_command_stop_idle(r, err);
-}
-
-static int record_pause(struct mortise_run *r, enum mortise_pause how,
-                        const char *reason, const char *actor,
-                        struct mortise_err *err)
-{
-    struct mortise_entry e = {
-        .type = MORTISE_E_PAUSE, .how = (uint8_t)how, .actor = actor};
-    int rv;
-
-    if (reason != NULL) {
-        e.value = mortise_json_strn(reason, strlen(reason));
-        if (e.value == NULL)
-            return mortise_nomem(err);
-    }
-    rv = mortise_run_record(r, &e, err);
-    json_decref(e.value);
-    return rv;
-}
+/* ---- going on ----------------------------------------------------------- */
 
 /* Of a pause that an earlier process began the wall clock says what is left,
  * but never more than all. */
@@ -456,28 +158,8 @@ int mortise_command_recover(struct mortise_run *r, struct mortise_err *err)
     if (r->live || r->paused == MORTISE_PAUSE_OPERATOR)
         return MORTISE_OK;
     if (r->paused == MORTISE_PAUSE_SHUTDOWN)
-        rv = record_pause(r, MORTISE_PAUSE_OVER, NULL, "", err);
+        rv = mortise_pause_record(r, MORTISE_PAUSE_OVER, NULL, "", err);
     return rv != MORTISE_OK ? rv : go_live(r, err);
-}
-
-/* Stand still.  That an engine stops does not undo what a person said. */
-static int do_pause(struct mortise_run *r, const struct mortise_command *c,
-                    const char *actor, struct mortise_err *err)
-{
-    enum mortise_pause how = (c->flags & MORTISE_CMD_SHUTDOWN) != 0
-                                 ? MORTISE_PAUSE_SHUTDOWN
-                                 : MORTISE_PAUSE_OPERATOR;
-    int rv = MORTISE_OK;
-
-    if (r->status >= MORTISE_RUN_COMPLETED || r->cancelling ||
-        r->paused == how || r->paused == MORTISE_PAUSE_OPERATOR)
-        return MORTISE_OK;
-    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
-        rv = mortise_exec_disarm(r, r->execs[i], err);
-    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
-        rv = mortise_doubt_hold(r, r->execs[i], err);
-    r->live = false;
-    return rv != MORTISE_OK ? rv : record_pause(r, how, c->reason, actor, err);
 }
 
 /* Go on from the head, unless it stands still and nobody said that it is not
@@ -485,72 +167,22 @@ static int do_pause(struct mortise_run *r, const struct mortise_command *c,
 static int do_continue(struct mortise_run *r, const struct held_command *h,
                        struct mortise_err *err)
 {
-    bool moves = mortise_command_has(h, MORTISE_CMD_UPDATE) ||
-                 mortise_command_has(h, MORTISE_CMD_GOTO);
     int rv = MORTISE_OK;
 
-    if (r->live || mortise_command_has(h, MORTISE_CMD_PAUSE))
+    if (r->live || has_way(h, MORTISE_COMMAND_PAUSES))
         return MORTISE_OK;
     if ((h->flags & MORTISE_NO_CONTINUE) != 0) {
         r->stays = h->blocked ? "plugin" : "no_continue";
         return MORTISE_OK;
     }
-    if (r->paused != MORTISE_PAUSE_OVER && moves)
-        rv = record_pause(r, MORTISE_PAUSE_OVER, NULL, h->actor, err);
+    if (r->paused != MORTISE_PAUSE_OVER && has_way(h, MORTISE_COMMAND_MOVES))
+        rv = mortise_pause_record(r, MORTISE_PAUSE_OVER, NULL, h->actor, err);
     return rv != MORTISE_OK || r->paused != MORTISE_PAUSE_OVER
                ? rv
                : go_live(r, err);
 }
 
-/* Is it to fail of what was decided, once it goes on? */
-static bool is_decided(const struct mortise_run *r)
-{
-    return !r->live && r->paused == MORTISE_PAUSE_OVER && r->stays != NULL &&
-           r->error == NULL && r->frames[0]->failed;
-}
-
-/* Try again what failed, pass scheduled pauses.  What died while it was being
- * stopped is stopped first, and what was decided while nothing ran comes about
- * first: to take an effect as failed is not to be asked again at once.  What
- * its end left in doubt is asked about (doubt.c (11)), also where nothing else
- * goes on. */
-static int do_resume(struct mortise_run *r, const char *actor,
-                     struct mortise_err *err)
-{
-    struct mortise_entry e = {.type = MORTISE_E_RESUME, .actor = actor};
-    struct mortise_entry back = {.type = MORTISE_E_LOOK_BACK, .actor = actor};
-    bool ended = r->status >= MORTISE_RUN_COMPLETED;
-    int rv;
-
-    if (mortise_run_keeps_doubt(r))
-        return mortise_run_record(r, &back, err);
-    if (mortise_run_is_over(r) || r->cancelling ||
-        (r->paused == MORTISE_PAUSE_OVER && is_stopping(r, false)) ||
-        is_decided(r))
-        return MORTISE_OK;
-    rv = mortise_run_record(r, &e, err);
-    if (rv == MORTISE_OK && ended && mortise_doubt_is_any_kept(r))
-        rv = mortise_run_record(r, &back, err);
-    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
-        struct exec *x = r->execs[i];
-
-        if ((x->state == X_ASKED && x->ask == MORTISE_ASK_BEFORE) ||
-            x->state == X_HELD)
-            rv = mortise_request_settle(r, x, MORTISE_SETTLE_PASSED, NULL, NULL,
-                                        actor, err);
-    }
-    return rv;
-}
-
-static const struct mortise_command *one_of(const struct held_command *h,
-                                            uint32_t kind)
-{
-    for (size_t i = 0; i < h->n; i++) {
-        if (h->list[i].kind == kind)
-            return &h->list[i];
-    }
-    return NULL;
-}
+/* ---- doing it ----------------------------------------------------------- */
 
 static bool has_changed(const struct held_command *h, const char *plugin)
 {
@@ -584,38 +216,28 @@ static int do_accept(struct mortise_run *r, const struct held_command *h,
     return rv;
 }
 
+/* Decisions in the order given, then plugins, then the others in the order of
+ * their rows. */
 static int apply_all(struct mortise_run *r, const struct held_command *h,
                      struct mortise_err *err)
 {
-    const struct mortise_command *update = one_of(h, MORTISE_CMD_UPDATE);
-    const struct mortise_command *jump = one_of(h, MORTISE_CMD_GOTO);
-    const struct mortise_command *cancel = one_of(h, MORTISE_CMD_CANCEL);
-    const struct mortise_command *pause = one_of(h, MORTISE_CMD_PAUSE);
-    const struct mortise_command *limit = one_of(h, MORTISE_CMD_LIMIT);
-    const struct mortise_command *budget = one_of(h, MORTISE_CMD_BUDGET);
+    const struct mortise_command_row *row;
+    const struct mortise_command *c;
     int rv = MORTISE_OK;
 
     r->ordering = h;
     for (size_t i = 0; rv == MORTISE_OK && i < h->n; i++) {
-        if (mortise_decide_is(h->list[i].kind))
-            rv = mortise_decide_do(r, &h->list[i], h->actor, err);
+        if (is_decision(&h->list[i]))
+            rv = row_of(&h->list[i])->obey(r, h, &h->list[i], err);
     }
     if (rv == MORTISE_OK)
         rv = do_accept(r, h, err);
-    if (rv == MORTISE_OK && limit != NULL)
-        rv = do_limit(r, limit, h->actor, err);
-    if (rv == MORTISE_OK && budget != NULL)
-        rv = mortise_budget_raise(r, budget, h->actor, err);
-    if (rv == MORTISE_OK && update != NULL)
-        rv = mortise_update_do(r, update, h->actor, err);
-    if (rv == MORTISE_OK && jump != NULL)
-        rv = do_goto(r, jump, h->actor, err);
-    if (rv == MORTISE_OK && cancel != NULL)
-        rv = do_cancel(r, cancel, h->actor, err);
-    if (rv == MORTISE_OK && pause != NULL)
-        rv = do_pause(r, pause, h->actor, err);
-    if (rv == MORTISE_OK && mortise_command_has(h, MORTISE_CMD_RESUME))
-        rv = do_resume(r, h->actor, err);
+    for (row = mortise_run_commands; rv == MORTISE_OK && row->kind != 0;
+         row++) {
+        c = row->subject == NULL ? one_of(h, row->kind) : NULL;
+        if (c != NULL)
+            rv = row->obey(r, h, c, err);
+    }
     if (rv == MORTISE_OK)
         rv = do_continue(r, h, err);
     r->ordering = NULL; /* it changed nothing */
@@ -655,6 +277,17 @@ static const char *copied(struct mortise_arena *a, const char *s, bool *failed)
     return copy;
 }
 
+static const char *cause_of(const struct held_command *h)
+{
+    for (size_t i = 0; i < h->n; i++) {
+        const struct mortise_command *c = &h->list[i];
+
+        if (row_of(c)->cause != NULL)
+            return row_of(c)->cause(c);
+    }
+    return NULL;
+}
+
 static struct held_command *held_new(struct mortise_run *r,
                                      const struct held_command *h)
 {
@@ -668,18 +301,21 @@ static struct held_command *held_new(struct mortise_run *r,
     list = mortise_arena_alloc(&out->arena, h->n * sizeof *list);
     for (size_t i = 0; list != NULL && i < h->n; i++) {
         list[i] = h->list[i];
-        list[i].id = copied(&out->arena, h->list[i].id, &failed);
-        list[i].decision = copied(&out->arena, h->list[i].decision, &failed);
-        list[i].reason = copied(&out->arena, h->list[i].reason, &failed);
-        list[i].digest = copied(&out->arena, h->list[i].digest, &failed);
-        list[i].json = copied(&out->arena, h->list[i].json, &failed);
-        list[i].node = copied(&out->arena, h->list[i].node, &failed);
+#define MEMBER_TEXT(name) MEMBER_JSON(name, name)
+#define MEMBER_JSON(name, field)                                               \
+    list[i].field = copied(&out->arena, h->list[i].field, &failed);
+#define MEMBER_FLAG(name, bit)
+#include "run/command/command_members.def"
+#undef MEMBER_TEXT
+#undef MEMBER_JSON
+#undef MEMBER_FLAG
     }
     out->list = list;
     out->n = h->n;
     out->flags = h->flags;
     out->blocked = h->blocked;
     out->patience_ms = h->patience_ms;
+    out->cause = cause_of(h);
     out->actor = copied(&out->arena, h->actor, &failed);
     out->order = copied(&out->arena, h->order, &failed);
     if (list == NULL || failed) {
@@ -702,10 +338,9 @@ void mortise_command_drop_held(struct mortise_run *r)
 /* Only a pause waits for effects; what changes the state does not. */
 static bool is_patient(const struct held_command *h)
 {
-    return mortise_command_has(h, MORTISE_CMD_PAUSE) &&
-           !mortise_command_has(h, MORTISE_CMD_UPDATE) &&
-           !mortise_command_has(h, MORTISE_CMD_GOTO) &&
-           !mortise_command_has(h, MORTISE_CMD_CANCEL);
+    return has_way(h, MORTISE_COMMAND_PAUSES) &&
+           !has_way(h, MORTISE_COMMAND_MOVES) &&
+           !has_way(h, MORTISE_COMMAND_ENDS);
 }
 
 /* Ask a call to stop; one with an effect, only when patience is over. */
@@ -790,9 +425,8 @@ int mortise_command_step(struct mortise_run *r, const struct mortise_input *in,
     rv = check_all(r, &h, err);
     if (rv != MORTISE_OK)
         return rv;
-    if ((mortise_command_has(&h, MORTISE_CMD_UPDATE) ||
-         mortise_command_has(&h, MORTISE_CMD_GOTO) ||
-         mortise_command_has(&h, MORTISE_CMD_PAUSE)) &&
+    if ((has_way(&h, MORTISE_COMMAND_MOVES) ||
+         has_way(&h, MORTISE_COMMAND_PAUSES)) &&
         in_flight(r))
         return hold_until_quiet(r, &h, err);
     return apply_all(r, &h, err);

@@ -4,47 +4,51 @@
 #ifndef MORTISE_RUN_COMMAND_H
 #define MORTISE_RUN_COMMAND_H
 
+#include "run/command/run_commands.h"
 #include "run/outcome/outcome.h"
 
+/* ---- what each row names, in the file of the command ---- */
+#define RUN_COMMAND(id, ...)                                                   \
+    mortise_command_fn mortise_command_check_##id, mortise_command_obey_##id;
+#include "run/command/run_commands.def"
+#undef RUN_COMMAND
+
 /* ---- decide.c ---- */
-/* Is a command of that kind a decision about a request? */
-bool mortise_decide_is(uint32_t kind);
-/* What a decision is about, under whatever name; NULL: nothing. */
-const void *mortise_decide_subject(const struct mortise_run *r,
+/* What a decision is about (run_commands.h): an approval or an answer; what
+ * became of an effect. */
+const void *mortise_decide_request(const struct mortise_run *r,
                                    const struct mortise_command *c);
-/* May this decision be made now? */
-int mortise_decide_check_approve(struct mortise_run *r,
-                                 const struct mortise_command *c,
-                                 struct mortise_err *err);
-int mortise_decide_check_answer(struct mortise_run *r,
-                                const struct mortise_command *c,
-                                const char *actor, struct mortise_err *err);
-int mortise_decide_check_resolve(struct mortise_run *r,
-                                 const struct mortise_command *c,
-                                 struct mortise_err *err);
-/* Record a decision that was checked, and what follows from it. */
-int mortise_decide_do(struct mortise_run *r, const struct mortise_command *c,
-                      const char *actor, struct mortise_err *err);
+const void *mortise_decide_doubt(const struct mortise_run *r,
+                                 const struct mortise_command *c);
 
-/* ---- raise.c: MORTISE_CMD_BUDGET ---- */
-/* May a budget be raised so?  Then do. */
-int mortise_budget_check(const struct mortise_run *r,
-                         const struct mortise_command *c,
-                         struct mortise_err *err);
-int mortise_budget_raise(struct mortise_run *r, const struct mortise_command *c,
-                         const char *actor, struct mortise_err *err);
+/* ---- goto.c ---- */
+/* No effect may hang between intent and answer while its frontier moves, and
+ * none is stopped for that.  One that is over for good is behind what goes on,
+ * but not behind what goes `back`, or begins once more (doubt.c (11)). */
+int mortise_goto_check_settled(const struct mortise_run *r, bool back,
+                               struct mortise_err *err);
 
-/* ---- update.c: MORTISE_CMD_UPDATE ---- */
-/* May the state be written so?  Then do. */
-int mortise_update_check(struct mortise_run *r, const struct held_command *h,
-                         const struct mortise_command *c,
+/* ---- cancel.c ---- */
+/* What has ended cannot be stopped, unless it goes on by the same list.  An
+ * engine that stops pauses whatever it has. */
+int mortise_cancel_check_ended(const struct mortise_run *r,
+                               const struct held_command *h,
+                               const struct mortise_command *c,
+                               struct mortise_err *err);
+/* End, by entries, everything that is not done and has no call out. */
+int mortise_command_stop_idle(struct mortise_run *r, struct mortise_err *err);
+
+/* ---- pause.c ---- */
+const char *mortise_pause_cause(const struct mortise_command *c);
+/* It stands still, or (MORTISE_PAUSE_OVER) no more; `reason` may be NULL. */
+int mortise_pause_record(struct mortise_run *r, enum mortise_pause how,
+                         const char *reason, const char *actor,
                          struct mortise_err *err);
-int mortise_update_do(struct mortise_run *r, const struct mortise_command *c,
-                      const char *actor, struct mortise_err *err);
 
 /* ---- command.c ---- */
-/* Is there one of that kind in the list? */
+/* Is there one of that kind in the list?  One by which an ended run goes on? */
 bool mortise_command_has(const struct held_command *h, uint32_t kind);
+bool mortise_command_restarts(const struct held_command *h);
 /* The JSON that c carries, `what` in words for errors; NULL: it carries none.
  */
 int mortise_command_json(json_t **out, const struct mortise_command *c,
@@ -53,13 +57,11 @@ int mortise_command_json(json_t **out, const struct mortise_command *c,
  * flight has stopped. */
 int mortise_command_step(struct mortise_run *r, const struct mortise_input *in,
                          struct mortise_err *err);
-/* A replayed run goes on from its head, unless a person paused it. */
-int mortise_command_recover(struct mortise_run *r, struct mortise_err *err);
 /* Apply the list that is held, if what was in flight has stopped; give it up.
  */
 int mortise_command_apply_held(struct mortise_run *r, struct mortise_err *err);
 void mortise_command_drop_held(struct mortise_run *r);
-/* End, by entries, everything that is not done and has no call out. */
-int mortise_command_stop_idle(struct mortise_run *r, struct mortise_err *err);
+/* A replayed run goes on from its head, unless a person paused it. */
+int mortise_command_recover(struct mortise_run *r, struct mortise_err *err);
 
 #endif

@@ -71,9 +71,14 @@ static struct exec *doubt_of(const struct mortise_run *r, const char *id)
     return NULL;
 }
 
-const char *mortise_run_doubted(const struct mortise_run *r, const char *id)
+const char *mortise_run_resolved(const struct mortise_run *r,
+                                 const struct mortise_command *c)
 {
-    const struct exec *x = id != NULL ? doubt_of(r, id) : NULL;
+    const struct exec *x = c->kind == MORTISE_CMD_RESOLVE && c->json != NULL &&
+                                   c->decision != NULL &&
+                                   strcmp(c->decision, "done") == 0
+                               ? mortise_decide_doubt(r, c)
+                               : NULL;
 
     return x != NULL && json_object_get(x->payload, "step") != NULL
                ? json_string_value(json_object_get(x->payload, "method"))
@@ -110,15 +115,17 @@ static int check_args(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-int mortise_decide_check_approve(struct mortise_run *r,
-                                 const struct mortise_command *c,
-                                 struct mortise_err *err)
+int mortise_command_check_approve_tool(struct mortise_run *r,
+                                       const struct held_command *h,
+                                       const struct mortise_command *c,
+                                       struct mortise_err *err)
 {
     struct exec *x;
     struct step *s;
     const char *digest;
     int rv;
 
+    (void)h;
     rv = check_named(c, err);
     if (rv == MORTISE_OK)
         rv = check_decision(c, err);
@@ -225,9 +232,10 @@ static int check_answer_step(struct mortise_run *r, const struct step *s,
     return rv;
 }
 
-int mortise_decide_check_answer(struct mortise_run *r,
-                                const struct mortise_command *c,
-                                const char *actor, struct mortise_err *err)
+int mortise_command_check_answer(struct mortise_run *r,
+                                 const struct held_command *h,
+                                 const struct mortise_command *c,
+                                 struct mortise_err *err)
 {
     struct exec *x;
     struct step *s;
@@ -239,7 +247,7 @@ int mortise_decide_check_answer(struct mortise_run *r,
     if (rv != MORTISE_OK)
         return rv;
     if (s != NULL)
-        return check_answer_step(r, s, c, actor, err);
+        return check_answer_step(r, s, c, h->actor, err);
     if (x->ask == MORTISE_ASK_BUDGET)
         return mortise_fail(err, MORTISE_EDECISION,
                             "request '%s' waits for a greater budget; raise it",
@@ -253,10 +261,10 @@ int mortise_decide_check_answer(struct mortise_run *r,
     if (rv != MORTISE_OK)
         return rv;
     if (x->ask == MORTISE_ASK_HUMAN &&
-        !may_answer(mortise_exec_node(r, x), actor))
+        !may_answer(mortise_exec_node(r, x), h->actor))
         rv = mortise_fail(err, MORTISE_EDENIED,
-                          "'%s' is not among those who may answer '%s'", actor,
-                          mortise_exec_node(r, x)->id);
+                          "'%s' is not among those who may answer '%s'",
+                          h->actor, mortise_exec_node(r, x)->id);
     else if (x->ask == MORTISE_ASK_HUMAN)
         rv = check_decision_value(mortise_exec_node(r, x), value, err);
     else if (!json_is_true(json_object_get(value, "approved")))
@@ -267,9 +275,10 @@ int mortise_decide_check_answer(struct mortise_run *r,
     return rv;
 }
 
-int mortise_decide_check_resolve(struct mortise_run *r,
-                                 const struct mortise_command *c,
-                                 struct mortise_err *err)
+int mortise_command_check_resolve(struct mortise_run *r,
+                                  const struct held_command *h,
+                                  const struct mortise_command *c,
+                                  struct mortise_err *err)
 {
     const char *d = c->decision != NULL ? c->decision : "";
     struct exec *x;
@@ -277,6 +286,7 @@ int mortise_decide_check_resolve(struct mortise_run *r,
     json_t *result;
     int rv = check_named(c, err);
 
+    (void)h;
     if (rv != MORTISE_OK)
         return rv;
     x = doubt_of(r, c->id);
@@ -305,26 +315,20 @@ int mortise_decide_check_resolve(struct mortise_run *r,
     return rv;
 }
 
-bool mortise_decide_is(uint32_t kind)
-{
-    return kind == MORTISE_CMD_APPROVE_TOOL || kind == MORTISE_CMD_ANSWER ||
-           kind == MORTISE_CMD_RESOLVE;
-}
-
-/* What a decision is about; NULL: nothing. */
-const void *mortise_decide_subject(const struct mortise_run *r,
+const void *mortise_decide_request(const struct mortise_run *r,
                                    const struct mortise_command *c)
 {
     struct step *s;
+    struct exec *x = c->id != NULL ? request_of(r, c->id, &s) : NULL;
 
-    if (c->id == NULL)
-        return NULL;
-    if (c->kind == MORTISE_CMD_RESOLVE)
-        return doubt_of(r, c->id);
     /* Several steps of one may ask at once. */
-    return request_of(r, c->id, &s) != NULL && s != NULL
-               ? (const void *)s
-               : request_of(r, c->id, &s);
+    return x != NULL && s != NULL ? (const void *)s : x;
+}
+
+const void *mortise_decide_doubt(const struct mortise_run *r,
+                                 const struct mortise_command *c)
+{
+    return c->id != NULL ? doubt_of(r, c->id) : NULL;
 }
 
 static int do_reject(struct mortise_run *r, struct exec *x,
@@ -348,8 +352,10 @@ static int do_reject(struct mortise_run *r, struct exec *x,
                : mortise_fail_attempt_err(r, x, "rejected", &why, err);
 }
 
-static int do_approve(struct mortise_run *r, const struct mortise_command *c,
-                      const char *actor, struct mortise_err *err)
+int mortise_command_obey_approve_tool(struct mortise_run *r,
+                                      const struct held_command *h,
+                                      const struct mortise_command *c,
+                                      struct mortise_err *err)
 {
     struct step *s;
     struct exec *x = request_of(r, c->id, &s);
@@ -358,7 +364,7 @@ static int do_approve(struct mortise_run *r, const struct mortise_command *c,
     int rv;
 
     if (strcmp(c->decision, "reject") == 0)
-        return do_reject(r, x, c, actor, err);
+        return do_reject(r, x, c, h->actor, err);
     rv = mortise_command_json(&args, c, "args", err);
     if (rv != MORTISE_OK)
         return rv;
@@ -370,13 +376,15 @@ static int do_approve(struct mortise_run *r, const struct mortise_command *c,
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK)
         rv = mortise_request_settle(r, x, MORTISE_SETTLE_APPROVED, value,
-                                    digest, actor, err);
+                                    digest, h->actor, err);
     json_decref(value);
     return rv;
 }
 
-static int do_answer(struct mortise_run *r, const struct mortise_command *c,
-                     const char *actor, struct mortise_err *err)
+int mortise_command_obey_answer(struct mortise_run *r,
+                                const struct held_command *h,
+                                const struct mortise_command *c,
+                                struct mortise_err *err)
 {
     struct step *s;
     struct exec *x = request_of(r, c->id, &s);
@@ -387,16 +395,16 @@ static int do_answer(struct mortise_run *r, const struct mortise_command *c,
     if (rv != MORTISE_OK)
         return rv;
     if (s != NULL) {
-        rv = mortise_step_answered(r, x, s, value, actor, err);
+        rv = mortise_step_answered(r, x, s, value, h->actor, err);
         json_decref(value);
         return rv;
     }
     rv = mortise_request_settle(
         r, x, human ? MORTISE_SETTLE_ANSWERED : MORTISE_SETTLE_PASSED,
-        human ? value : NULL, NULL, actor, err);
+        human ? value : NULL, NULL, h->actor, err);
     if (rv == MORTISE_OK && human)
         rv = mortise_human_decided(
-            r, x, mortise_human_answered(r, x, value, actor), err);
+            r, x, mortise_human_answered(r, x, value, h->actor), err);
     json_decref(value);
     return rv;
 }
@@ -425,8 +433,10 @@ static int resolve_failed(struct mortise_run *r, struct exec *x,
         r, x, c->reason != NULL ? c->reason : "resolved as failed", err);
 }
 
-static int do_resolve(struct mortise_run *r, const struct mortise_command *c,
-                      const char *actor, struct mortise_err *err)
+int mortise_command_obey_resolve(struct mortise_run *r,
+                                 const struct held_command *h,
+                                 const struct mortise_command *c,
+                                 struct mortise_err *err)
 {
     struct exec *x = doubt_of(r, c->id);
     bool of_step = json_object_get(x->payload, "step") != NULL;
@@ -435,18 +445,18 @@ static int do_resolve(struct mortise_run *r, const struct mortise_command *c,
 
     if (strcmp(c->decision, "retry") == 0) {
         rv = mortise_request_settle(r, x, MORTISE_SETTLE_RETRY, NULL, NULL,
-                                    actor, err);
+                                    h->actor, err);
         if (rv != MORTISE_OK)
             return rv;
         return x->loss == LOSS_NONE ? mortise_doubt_denied(r, x, err)
                                     : resolved_loser(r, x, false, err);
     }
     if (strcmp(c->decision, "fail") == 0)
-        return resolve_failed(r, x, c, actor, err);
+        return resolve_failed(r, x, c, h->actor, err);
     rv = mortise_command_json(&result, c, "result", err);
     if (rv == MORTISE_OK)
         rv = mortise_request_settle(r, x, MORTISE_SETTLE_HAPPENED, result, NULL,
-                                    actor, err);
+                                    h->actor, err);
     if (rv == MORTISE_OK && of_step) /* it goes on with that answer */
         rv = x->loss == LOSS_NONE ? rv : resolved_loser(r, x, false, err);
     else if (rv == MORTISE_OK && x->loss != LOSS_NONE)
@@ -455,18 +465,4 @@ static int do_resolve(struct mortise_run *r, const struct mortise_command *c,
         rv = mortise_done_settle(r, x, result, DONE_RESOLVED, err);
     json_decref(result);
     return rv;
-}
-
-int mortise_decide_do(struct mortise_run *r, const struct mortise_command *c,
-                      const char *actor, struct mortise_err *err)
-{
-    switch (c->kind) {
-    case MORTISE_CMD_APPROVE_TOOL:
-        return do_approve(r, c, actor, err);
-    case MORTISE_CMD_ANSWER:
-        return do_answer(r, c, actor, err);
-    default:
-        assert(c->kind == MORTISE_CMD_RESOLVE); /* mortise_decide_is() */
-        return do_resolve(r, c, actor, err);
-    }
 }

@@ -1,10 +1,48 @@
-/* raise.c -- people give a graph more to spend (budget.c): the command is read,
- * judged, recorded; and who waited for that goes on, as far as it reaches.
+/* raise.c -- people raise what holds a run: its limits (limit.c), and what a
+ * graph may spend (budget.c).  The command is read, judged, recorded; and who
+ * waited for that goes on, as far as it reaches.
  */
 #include <string.h>
 
 #include "base/real.h"
 #include "run/command/command.h"
+
+/* ---- limits ------------------------------------------------------------- */
+
+int mortise_command_check_limit(struct mortise_run *r,
+                                const struct held_command *h,
+                                const struct mortise_command *c,
+                                struct mortise_err *err)
+{
+    json_t *body;
+    int rv;
+
+    if (mortise_run_is_over(r) && !mortise_command_restarts(h))
+        return mortise_fail(err, MORTISE_ESTATE,
+                            "run %s is %s: no limit holds it", r->id,
+                            mortise_run_status_name(r->status));
+    rv = mortise_command_json(&body, c, "limits", err);
+    if (rv == MORTISE_OK)
+        rv = mortise_limit_check(r, body, err);
+    json_decref(body);
+    return rv;
+}
+
+int mortise_command_obey_limit(struct mortise_run *r,
+                               const struct held_command *h,
+                               const struct mortise_command *c,
+                               struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_LIMIT, .actor = h->actor};
+    int rv = mortise_command_json(&e.value, c, "limits", err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_run_record(r, &e, err);
+    json_decref(e.value);
+    return rv;
+}
+
+/* ---- a budget ----------------------------------------------------------- */
 
 /* The purse of the graph that the subgraph's execution at `path` is at work
  * with, or (NULL) the run's. */
@@ -131,14 +169,16 @@ static int limits_of(const struct mortise_run *r,
     return rv;
 }
 
-int mortise_budget_check(const struct mortise_run *r,
-                         const struct mortise_command *c,
-                         struct mortise_err *err)
+int mortise_command_check_budget(struct mortise_run *r,
+                                 const struct held_command *h,
+                                 const struct mortise_command *c,
+                                 struct mortise_err *err)
 {
     struct scope *in;
     json_t *limits;
     int rv;
 
+    (void)h;
     if (mortise_run_is_over(r))
         return mortise_fail(err, MORTISE_ESTATE,
                             "run %s is %s: it spends nothing more", r->id,
@@ -197,10 +237,12 @@ static int pass_some(struct mortise_run *r, const struct scope *in,
     return rv;
 }
 
-int mortise_budget_raise(struct mortise_run *r, const struct mortise_command *c,
-                         const char *actor, struct mortise_err *err)
+int mortise_command_obey_budget(struct mortise_run *r,
+                                const struct held_command *h,
+                                const struct mortise_command *c,
+                                struct mortise_err *err)
 {
-    struct mortise_entry e = {.type = MORTISE_E_BUDGET, .actor = actor};
+    struct mortise_entry e = {.type = MORTISE_E_BUDGET, .actor = h->actor};
     struct scope *in;
     int rv = limits_of(r, c, &in, &e.value, err);
 
@@ -211,5 +253,5 @@ int mortise_budget_raise(struct mortise_run *r, const struct mortise_command *c,
     json_decref(e.value);
     if (rv == MORTISE_OK)
         rv = mortise_clock_again(r, in, err);
-    return rv == MORTISE_OK ? pass_some(r, in, actor, err) : rv;
+    return rv == MORTISE_OK ? pass_some(r, in, h->actor, err) : rv;
 }

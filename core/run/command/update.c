@@ -64,13 +64,16 @@ static bool update_reduces(const struct patch *u)
 
 /* Answers and results are applied before the update, and what they write is
  * not known before: an update that they could break must come after them. */
-int mortise_update_check(struct mortise_run *r, const struct held_command *h,
-                         const struct mortise_command *c,
-                         struct mortise_err *err)
+int mortise_command_check_update(struct mortise_run *r,
+                                 const struct held_command *h,
+                                 const struct mortise_command *c,
+                                 struct mortise_err *err)
 {
     struct patch u;
-    int rv;
+    int rv = mortise_goto_check_settled(r, false, err);
 
+    if (rv != MORTISE_OK)
+        return rv;
     rv = update_make(r, &u, c, err);
     if (rv == MORTISE_OK)
         rv = update_try(r, &u, err);
@@ -106,8 +109,10 @@ static int record_update(struct mortise_run *r, const struct mortise_command *c,
 
 /* Questions are asked again, since the state that they are about changes; a
  * scheduled pause is about none. */
-int mortise_update_do(struct mortise_run *r, const struct mortise_command *c,
-                      const char *actor, struct mortise_err *err)
+int mortise_command_obey_update(struct mortise_run *r,
+                                const struct held_command *h,
+                                const struct mortise_command *c,
+                                struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -121,5 +126,5 @@ int mortise_update_do(struct mortise_run *r, const struct mortise_command *c,
             x->ask != MORTISE_ASK_BEFORE)
             rv = mortise_request_withdraw(r, x, err);
     }
-    return rv != MORTISE_OK ? rv : record_update(r, c, actor, err);
+    return rv != MORTISE_OK ? rv : record_update(r, c, h->actor, err);
 }

@@ -154,17 +154,6 @@ static const char doubt_of_cancel[] =
 const char mortise_doubt_stuck[] =
     "the plugin was asked to stop and did not let go";
 
-static const char *who_holds(const struct held_command *h)
-{
-    for (size_t i = 0; h != NULL && i < h->n; i++) {
-        if (h->list[i].kind == MORTISE_CMD_PAUSE)
-            return (h->list[i].flags & MORTISE_CMD_SHUTDOWN) != 0
-                       ? "the engine was stopped"
-                       : "the run was paused";
-    }
-    return mortise_race_words(LOSS_NONE);
-}
-
 /* What it came of that a call was told to stop, which is no failure of its. */
 static const char *who_stopped(const struct mortise_run *r,
                                const struct exec *x)
@@ -177,7 +166,9 @@ static const char *who_stopped(const struct mortise_run *r,
         return mortise_race_words(LOSS_CANCEL);
     if (x->stop == STOP_BUDGET)
         return mortise_race_words(LOSS_BUDGET);
-    return who_holds(r->held);
+    return r->held != NULL && r->held->cause != NULL
+               ? r->held->cause
+               : mortise_race_words(LOSS_NONE);
 }
 
 /* Why a call that was told to stop was. */

@@ -119,7 +119,7 @@ enum limit mortise_limit_of(const struct mortise_run *r, const struct exec *x);
  * none. */
 const struct exec *mortise_limit_holds(const struct mortise_run *r);
 json_t *mortise_limit_json(const struct mortise_run *r, const struct exec *x);
-/* The body of MORTISE_CMD_LIMIT. */
+/* The value of a command that raises limits. */
 int mortise_limit_check(const struct mortise_run *r, const json_t *body,
                         struct mortise_err *err);
 void mortise_limit_raise(struct mortise_run *r, const json_t *body);

@@ -438,6 +438,8 @@ struct held_command {
     size_t n_pins;
     uint64_t patience_ms;
     const char *order; /* its id; NULL: none */
+    const char *cause; /* while it is held: why calls were told to stop for it;
+                          static; NULL: no reason of its own */
 };
 
 /* What was said under this id is recorded (order.c). */

@@ -1,0 +1,74 @@
+/* cancel.c -- the command that stops a run for good. */
+#include <string.h>
+
+#include "run/command/command.h"
+
+int mortise_cancel_check_ended(const struct mortise_run *r,
+                               const struct held_command *h,
+                               const struct mortise_command *c,
+                               struct mortise_err *err)
+{
+    if (r->status < MORTISE_RUN_COMPLETED ||
+        (c->flags & MORTISE_CMD_SHUTDOWN) != 0 || mortise_command_restarts(h) ||
+        mortise_command_has(h, MORTISE_CMD_RESUME))
+        return MORTISE_OK;
+    return mortise_fail(err, MORTISE_ESTATE,
+                        "run %s has ended already: it is %s", r->id,
+                        mortise_run_status_name(r->status));
+}
+
+int mortise_command_stop_idle(struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    /* A withdrawn hold may activate more: the list grows as we go. */
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        if (x->loss == LOSS_CANCEL)
+            continue; /* it ends when its doubt is settled */
+        if (x->state == X_INTENT && x->effect_open && r->live)
+            rv = mortise_fail_not_done(r, x, err); /* it was not called yet */
+        if (rv != MORTISE_OK)
+            break;
+        if (x->state == X_READY || x->state == X_ASKED ||
+            x->state == X_INTENT || x->state == X_BACKOFF ||
+            x->state == X_SUSPENDED || x->state == X_HELD ||
+            x->state == X_INSIDE)
+            rv = mortise_stop_exec(r, x, MORTISE_E_STOPPED, err);
+    }
+    return rv;
+}
+
+int mortise_command_check_cancel(struct mortise_run *r,
+                                 const struct held_command *h,
+                                 const struct mortise_command *c,
+                                 struct mortise_err *err)
+{
+    return mortise_cancel_check_ended(r, h, c, err);
+}
+
+int mortise_command_obey_cancel(struct mortise_run *r,
+                                const struct held_command *h,
+                                const struct mortise_command *c,
+                                struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_CANCEL, .actor = h->actor};
+    int rv;
+
+    if (r->status >= MORTISE_RUN_COMPLETED ||
+        (r->cancelling && !mortise_doubt_has_returned(r)))
+        return MORTISE_OK;
+    e.value = c->reason != NULL
+                  ? mortise_json_strn(c->reason, strlen(c->reason))
+                  : NULL;
+    rv = mortise_run_record(r, &e, err);
+    json_decref(e.value);
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        if (x->state == X_RUNNING || x->state == X_STOPPING)
+            rv = mortise_exec_cancel(r, x, STOP_RUN, err);
+    }
+    return rv != MORTISE_OK ? rv : mortise_command_stop_idle(r, err);
+}

@@ -1,0 +1,134 @@
+/* goto.c -- the command that has a run go on at another node.
+ *
+ * It replaces the whole frontier, so what is behind that must be settled: no
+ * effect may hang between intent and answer.  An update is held to the same.
+ */
+#include "run/command/command.h"
+
+/* Is it in the middle of an effect that nobody may do again? */
+static bool is_under_way(const struct mortise_run *r, const struct exec *x)
+{
+    return (x->state == X_RUNNING || x->state == X_STOPPING) &&
+           x->call == MORTISE_RUN_EXECUTE && mortise_doubt_is_open(r, x);
+}
+
+/* What would have to be cancelled to move the frontier, and can. */
+static bool is_live_call(const struct mortise_run *r, const struct exec *x)
+{
+    return r->live && (x->state == X_INTENT ||
+                       ((x->state == X_RUNNING || x->state == X_STOPPING) &&
+                        !mortise_doubt_is_open(r, x)));
+}
+
+static int refuse_doubt(const struct mortise_run *r, const struct exec *x,
+                        struct mortise_err *err)
+{
+    const char *node = mortise_exec_node(r, x)->id;
+
+    return x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT
+               ? mortise_fail(err, MORTISE_EINDOUBT,
+                              "the effect of node '%s' is not settled: find "
+                              "out, and say what came of it (request %s) first",
+                              node, x->request)
+               : mortise_fail(err, MORTISE_EINDOUBT,
+                              "the effect of node '%s' is not settled: resume "
+                              "the run first, which finds out or asks",
+                              node);
+}
+
+/* Does x, which is at work, hang between intent and answer? */
+static bool is_open(const struct mortise_run *r, const struct exec *x)
+{
+    return x->was.state != 0 ||
+           ((x->effect_open || mortise_step_in_doubt(r, x) != NULL) &&
+            !is_live_call(r, x));
+}
+
+/* x is over, with its doubt. */
+static int refuse_kept(const struct mortise_run *r, const struct exec *x,
+                       struct mortise_err *err)
+{
+    const char *id = mortise_exec_node(r, x)->id;
+
+    return r->status >= MORTISE_RUN_COMPLETED
+               ? mortise_fail(err, MORTISE_EINDOUBT,
+                              "the effect of node '%s' may have happened, and "
+                              "nobody knows; `mortise resume %s` asks what "
+                              "became of it",
+                              id, r->id)
+               : mortise_fail(err, MORTISE_EINDOUBT,
+                              "the effect of node '%s' may have happened, and "
+                              "nobody knows; when the run has ended (`mortise "
+                              "cancel %s` ends it), `mortise resume %s` asks "
+                              "what became of it",
+                              id, r->id, r->id);
+}
+
+int mortise_goto_check_settled(const struct mortise_run *r, bool back,
+                               struct mortise_err *err)
+{
+    back |= r->status >= MORTISE_RUN_COMPLETED;
+    for (size_t i = 1; i < r->n_execs; i++) {
+        const struct exec *x = r->execs[i];
+
+        if (is_under_way(r, x))
+            return mortise_fail(err, MORTISE_EINDOUBT,
+                                "the effect of node '%s' is under way; wait "
+                                "for it, or `mortise pause %s` first",
+                                mortise_exec_node(r, x)->id, r->id);
+        if (!mortise_exec_is_over(x) && is_open(r, x))
+            return refuse_doubt(r, x, err);
+        if (mortise_doubt_is_kept(r, x) && (back || mortise_doubt_may_go_on(x)))
+            return refuse_kept(r, x, err);
+    }
+    return MORTISE_OK;
+}
+
+static bool is_in_map(const struct mortise_graph *g,
+                      const struct mortise_node *n)
+{
+    uint32_t at = n->region;
+
+    while (at != 0 && g->regions[at].kind != MORTISE_REGION_MAP)
+        at = g->regions[at].parent;
+    return at != 0;
+}
+
+int mortise_command_check_goto(struct mortise_run *r,
+                               const struct held_command *h,
+                               const struct mortise_command *c,
+                               struct mortise_err *err)
+{
+    (void)h;
+    if (c->node == NULL || mortise_graph_node(r->graph, c->node) == NULL)
+        return mortise_fail(err, MORTISE_EUNKNOWN_NODE,
+                            "graph '%s' has no node '%s'", r->graph->name,
+                            c->node != NULL ? c->node : "");
+    return is_in_map(r->graph, mortise_graph_node(r->graph, c->node))
+               ? mortise_fail(err, MORTISE_EINVAL,
+                              "node '%s' is in the body of a map, which has no "
+                              "elements to run it for; go to where the map "
+                              "starts",
+                              c->node)
+               : mortise_goto_check_settled(r, true, err);
+}
+
+int mortise_command_obey_goto(struct mortise_run *r,
+                              const struct held_command *h,
+                              const struct mortise_command *c,
+                              struct mortise_err *err)
+{
+    const struct mortise_node *n = mortise_graph_node(r->graph, c->node);
+    struct mortise_entry e = {
+        .type = MORTISE_E_GOTO,
+        .node = n->index,
+        .how = (c->flags & MORTISE_CMD_FORCE) != 0,
+        .actor = h->actor,
+    };
+    int rv = mortise_command_stop_idle(r, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    e.visit = mortise_frame_visits(r->frames[0], n->index) + 1;
+    return mortise_run_record(r, &e, err);
+}

@@ -1,0 +1,65 @@
+/* pause.c -- the command that has a run stand still until it is resumed, or (an
+ * engine stops) until another goes on with it. */
+#include <string.h>
+
+#include "run/command/command.h"
+
+int mortise_pause_record(struct mortise_run *r, enum mortise_pause how,
+                         const char *reason, const char *actor,
+                         struct mortise_err *err)
+{
+    struct mortise_entry e = {
+        .type = MORTISE_E_PAUSE, .how = (uint8_t)how, .actor = actor};
+    int rv;
+
+    if (reason != NULL) {
+        e.value = mortise_json_strn(reason, strlen(reason));
+        if (e.value == NULL)
+            return mortise_nomem(err);
+    }
+    rv = mortise_run_record(r, &e, err);
+    json_decref(e.value);
+    return rv;
+}
+
+const char *mortise_pause_cause(const struct mortise_command *c)
+{
+    return (c->flags & MORTISE_CMD_SHUTDOWN) != 0 ? "the engine was stopped"
+                                                  : "the run was paused";
+}
+
+int mortise_command_check_pause(struct mortise_run *r,
+                                const struct held_command *h,
+                                const struct mortise_command *c,
+                                struct mortise_err *err)
+{
+    return mortise_command_has(h, MORTISE_CMD_RESUME)
+               ? mortise_fail(err, MORTISE_EINVAL,
+                              "pause and resume in one call contradict each "
+                              "other")
+               : mortise_cancel_check_ended(r, h, c, err);
+}
+
+/* Stand still.  That an engine stops does not undo what a person said. */
+int mortise_command_obey_pause(struct mortise_run *r,
+                               const struct held_command *h,
+                               const struct mortise_command *c,
+                               struct mortise_err *err)
+{
+    enum mortise_pause how = (c->flags & MORTISE_CMD_SHUTDOWN) != 0
+                                 ? MORTISE_PAUSE_SHUTDOWN
+                                 : MORTISE_PAUSE_OPERATOR;
+    int rv = MORTISE_OK;
+
+    if (r->status >= MORTISE_RUN_COMPLETED || r->cancelling ||
+        r->paused == how || r->paused == MORTISE_PAUSE_OPERATOR)
+        return MORTISE_OK;
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
+        rv = mortise_exec_disarm(r, r->execs[i], err);
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
+        rv = mortise_doubt_hold(r, r->execs[i], err);
+    r->live = false;
+    return rv != MORTISE_OK
+               ? rv
+               : mortise_pause_record(r, how, c->reason, h->actor, err);
+}

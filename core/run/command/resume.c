@@ -1,0 +1,112 @@
+/* resume.c -- the command that has a run go on from its head as it stands.
+ *
+ * That it goes on is the list's business (command.c), as with any other; this
+ * is what people ask for besides: what failed is tried again, scheduled pauses
+ * are passed, and what an end left in doubt is asked about.
+ */
+#include "run/command/command.h"
+
+/* Is its doubt settled by the same list?  Where nothing was stopped, any other
+ * may be. */
+static bool is_resolved(const struct mortise_run *r,
+                        const struct held_command *h, const struct exec *x)
+{
+    for (size_t i = 0; i < h->n; i++) {
+        const struct mortise_command *c = &h->list[i];
+
+        if (c->kind == MORTISE_CMD_RESOLVE &&
+            (x->loss == LOSS_NONE || mortise_decide_doubt(r, c) == x))
+            return true;
+    }
+    return false;
+}
+
+/* Is something of it about to end that a resume would bring back, but for what
+ * waits until its doubt is settled? */
+static bool is_stopping(const struct mortise_run *r, bool but_doubts)
+{
+    for (size_t i = 1; i < r->n_execs; i++) {
+        const struct exec *x = r->execs[i];
+
+        if (x->loss != LOSS_NONE && x->was.state == 0 &&
+            mortise_race_may_return(x) && !mortise_exec_is_over(x) &&
+            !(but_doubts &&
+              (mortise_doubt_is_asked(x) || x->state == X_INSIDE)))
+            return true;
+    }
+    return false;
+}
+
+int mortise_command_check_resume(struct mortise_run *r,
+                                 const struct held_command *h,
+                                 const struct mortise_command *c,
+                                 struct mortise_err *err)
+{
+    (void)c;
+    if (r->live && r->status == MORTISE_RUN_RUNNING && h->n == 1)
+        return mortise_fail(err, MORTISE_ECONFLICT,
+                            "run %s is running already; somebody else resumed "
+                            "it",
+                            r->id);
+    if (r->live && is_stopping(r, true))
+        return mortise_fail(err, MORTISE_ECONFLICT,
+                            "run %s is being stopped; resume it then", r->id);
+    if (r->status == MORTISE_RUN_IN_DOUBT) {
+        for (size_t i = 1; i < r->n_execs; i++) {
+            const struct exec *x = r->execs[i];
+
+            if (x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT &&
+                !is_resolved(r, h, x))
+                return mortise_fail(
+                    err, MORTISE_EINDOUBT,
+                    "the effect of node '%s' may have happened: find out, "
+                    "and say what came of it (request %s)",
+                    mortise_exec_node(r, x)->id, x->request);
+        }
+    }
+    return MORTISE_OK;
+}
+
+/* Is it to fail of what was decided, once it goes on? */
+static bool is_decided(const struct mortise_run *r)
+{
+    return !r->live && r->paused == MORTISE_PAUSE_OVER && r->stays != NULL &&
+           r->error == NULL && r->frames[0]->failed;
+}
+
+/* Try again what failed, pass scheduled pauses.  What died while it was being
+ * stopped is stopped first, and what was decided while nothing ran comes about
+ * first: to take an effect as failed is not to be asked again at once.  What
+ * its end left in doubt is asked about (doubt.c (11)), also where nothing else
+ * goes on. */
+int mortise_command_obey_resume(struct mortise_run *r,
+                                const struct held_command *h,
+                                const struct mortise_command *c,
+                                struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_RESUME, .actor = h->actor};
+    struct mortise_entry back = {.type = MORTISE_E_LOOK_BACK,
+                                 .actor = h->actor};
+    bool ended = r->status >= MORTISE_RUN_COMPLETED;
+    int rv;
+
+    (void)c;
+    if (mortise_run_keeps_doubt(r))
+        return mortise_run_record(r, &back, err);
+    if (mortise_run_is_over(r) || r->cancelling ||
+        (r->paused == MORTISE_PAUSE_OVER && is_stopping(r, false)) ||
+        is_decided(r))
+        return MORTISE_OK;
+    rv = mortise_run_record(r, &e, err);
+    if (rv == MORTISE_OK && ended && mortise_doubt_is_any_kept(r))
+        rv = mortise_run_record(r, &back, err);
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        if ((x->state == X_ASKED && x->ask == MORTISE_ASK_BEFORE) ||
+            x->state == X_HELD)
+            rv = mortise_request_settle(r, x, MORTISE_SETTLE_PASSED, NULL, NULL,
+                                        h->actor, err);
+    }
+    return rv;
+}

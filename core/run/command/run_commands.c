@@ -1,0 +1,57 @@
+/* run_commands.c -- the rows of run_commands.def as a table.  It names what
+ * every command does, and nothing else does. */
+#include <string.h>
+
+#include "run/command/command.h"
+
+/* Of what is in no row. */
+static int refuse(struct mortise_run *r, const struct held_command *h,
+                  const struct mortise_command *c, struct mortise_err *err)
+{
+    (void)r;
+    (void)h;
+    return mortise_fail(err, MORTISE_EINVAL, "unknown command kind %u",
+                        c->kind);
+}
+
+const struct mortise_command_row mortise_run_commands[] = {
+#define RUN_COMMAND(id, number, words, ...)                                    \
+    {.kind = number,                                                           \
+     .name = #id,                                                              \
+     .check = mortise_command_check_##id,                                      \
+     .obey = mortise_command_obey_##id,                                        \
+     __VA_ARGS__},
+#include "run/command/run_commands.def"
+#undef RUN_COMMAND
+    {.kind = 0, .check = refuse},
+};
+
+enum {
+#define RUN_COMMAND(id, ...) ROW_##id,
+#include "run/command/run_commands.def"
+#undef RUN_COMMAND
+    ROW_OF_NONE
+};
+
+/* No two of one number: that does not compile. */
+const struct mortise_command_row *mortise_command_row(uint32_t kind)
+{
+    switch (kind) {
+#define RUN_COMMAND(id, number, ...)                                           \
+    case number:                                                               \
+        return &mortise_run_commands[ROW_##id];
+#include "run/command/run_commands.def"
+#undef RUN_COMMAND
+    default:
+        return &mortise_run_commands[ROW_OF_NONE];
+    }
+}
+
+const struct mortise_command_row *mortise_command_named(const char *name)
+{
+    const struct mortise_command_row *row = mortise_run_commands;
+
+    while (row->kind != 0 && strcmp(row->name, name) != 0)
+        row++;
+    return row;
+}
