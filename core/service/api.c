@@ -11,6 +11,7 @@
 
 #include "service/control.h"
 #include "engine/common/engine.h"
+#include "run/command/run_commands.h"
 #include "yaml/text.h"
 
 /* ---- helpers ------------------------------------------------------------ */
@@ -430,21 +431,6 @@ static void order_over(struct mortise_order *o, const struct mortise_err *err)
     x->err = *err;
 }
 
-/* Which of MORTISE_CMD_... mean something to a command of this kind. */
-static uint32_t flags_of(uint32_t kind)
-{
-    switch (kind) {
-    case MORTISE_CMD_UPDATE:
-        return MORTISE_CMD_MERGE;
-    case MORTISE_CMD_GOTO:
-        return MORTISE_CMD_FORCE;
-    case MORTISE_CMD_PAUSE:
-        return MORTISE_CMD_SHUTDOWN;
-    default:
-        return 0;
-    }
-}
-
 /* The caller's commands, whose struct may be larger than ours. */
 static int copy_commands(struct mortise *m, const struct mortise_command *from,
                          size_t n, struct mortise_command **out,
@@ -465,7 +451,7 @@ static int copy_commands(struct mortise *m, const struct mortise_command *from,
     for (size_t i = 0; i < n; i++) {
         memcpy(&list[i], (const char *)from + i * stride, sizeof *list);
         if (list[i].size == stride &&
-            (list[i].flags & ~flags_of(list[i].kind)) == 0)
+            (list[i].flags & ~mortise_command_row(list[i].kind)->flags) == 0)
             continue;
         mortise_fail(err, MORTISE_EINVAL,
                      list[i].size == stride

@@ -18,6 +18,7 @@
 #include "service/control.h"
 #include "engine/recover.h"
 #include "config/deploy_digest.h"
+#include "run/command/run_commands.h"
 
 enum { MAX_COMMANDS = 1000 };
 
@@ -527,27 +528,32 @@ static void ordered(struct mortise_order *o, const struct mortise_err *err)
         mortise_serve_detach(q->asker);
 }
 
-static uint32_t kind_of(const char *name)
+/* Any value, as text of ours; NULL when it is missing. */
+static int get_json(struct mortise_request *q, const json_t *one,
+                    const char *name, const char **out, char **text,
+                    struct mortise_err *err)
 {
-    static const char *const names[] = {
-        "resume",  "update", "goto",  "approve_tool", "answer",
-        "resolve", "cancel", "pause", "limit",        "budget"};
+    const json_t *value = json_object_get(one, name);
 
-    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(names[i], name) == 0)
-            return MORTISE_CMD_RESUME + i;
-    }
-    return 0;
+    if (value == NULL)
+        return MORTISE_OK;
+    *out = *text = mortise_json_text(q->m->mem, value);
+    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
 static int read_command(struct mortise_request *q, const json_t *one,
                         struct mortise_command *c, char **text,
                         struct mortise_err *err)
 {
-    static const char *const known[] = {
-        "kind", "id",    "decision", "reason",   "digest", "value",
-        "node", "merge", "force",    "shutdown", NULL};
-    const json_t *value = json_object_get(one, "value");
+    static const char *const known[] = {"kind",
+#define MEMBER_TEXT(name)        #name,
+#define MEMBER_JSON(name, field) #name,
+#define MEMBER_FLAG(name, bit)   #name,
+#include "run/command/command_members.def"
+#undef MEMBER_TEXT
+#undef MEMBER_JSON
+#undef MEMBER_FLAG
+                                        NULL};
     const char *kind = NULL;
     int rv = json_is_object(one) ? check_members(one, known, err)
                                  : mortise_fail(err, MORTISE_EINVAL,
@@ -556,32 +562,25 @@ static int read_command(struct mortise_request *q, const json_t *one,
     c->size = sizeof *c;
     if (rv == MORTISE_OK)
         rv = get_text(one, "kind", true, &kind, err);
-    if (rv == MORTISE_OK)
-        rv = get_text(one, "id", false, &c->id, err);
-    if (rv == MORTISE_OK)
-        rv = get_text(one, "decision", false, &c->decision, err);
-    if (rv == MORTISE_OK)
-        rv = get_text(one, "reason", false, &c->reason, err);
-    if (rv == MORTISE_OK)
-        rv = get_text(one, "digest", false, &c->digest, err);
-    if (rv == MORTISE_OK)
-        rv = get_text(one, "node", false, &c->node, err);
-    if (rv == MORTISE_OK)
-        rv = get_flag(one, "merge", MORTISE_CMD_MERGE, &c->flags, err);
-    if (rv == MORTISE_OK)
-        rv = get_flag(one, "force", MORTISE_CMD_FORCE, &c->flags, err);
-    if (rv == MORTISE_OK)
-        rv = get_flag(one, "shutdown", MORTISE_CMD_SHUTDOWN, &c->flags, err);
+#define MEMBER_TEXT(name)                                                      \
+    if (rv == MORTISE_OK)                                                      \
+        rv = get_text(one, #name, false, &c->name, err);
+#define MEMBER_JSON(name, field)                                               \
+    if (rv == MORTISE_OK)                                                      \
+        rv = get_json(q, one, #name, &c->field, text, err);
+#define MEMBER_FLAG(name, bit)                                                 \
+    if (rv == MORTISE_OK)                                                      \
+        rv = get_flag(one, #name, bit, &c->flags, err);
+#include "run/command/command_members.def"
+#undef MEMBER_TEXT
+#undef MEMBER_JSON
+#undef MEMBER_FLAG
     if (rv != MORTISE_OK)
         return rv;
-    c->kind = kind_of(kind);
-    if (c->kind == 0)
-        return mortise_fail(err, MORTISE_EINVAL, "there is no command '%.100s'",
-                            kind);
-    if (value == NULL)
-        return MORTISE_OK;
-    c->json = *text = mortise_json_text(q->m->mem, value);
-    return c->json != NULL ? MORTISE_OK : mortise_nomem(err);
+    c->kind = mortise_command_named(kind)->kind;
+    return c->kind != 0 ? MORTISE_OK
+                        : mortise_fail(err, MORTISE_EINVAL,
+                                       "there is no command '%.100s'", kind);
 }
 
 static int read_commands(struct mortise_request *q, struct mortise_err *err)

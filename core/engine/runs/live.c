@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "run/command/run_commands.h"
 
 struct mortise_run_timer {
     struct mortise_hashed entry;
@@ -885,10 +886,13 @@ static bool needs_plugins(const struct mortise_order *o, int status, bool ask)
 
     if (o->flags & MORTISE_NO_CONTINUE)
         return false;
-    for (size_t i = 0; i < o->n; i++)
-        works |= o->list[i].kind == MORTISE_CMD_GOTO ||
-                 (!over && o->list[i].kind != MORTISE_CMD_CANCEL &&
-                  o->list[i].kind != MORTISE_CMD_PAUSE);
+    for (size_t i = 0; i < o->n; i++) {
+        const struct mortise_command_row *row =
+            mortise_command_row(o->list[i].kind);
+
+        works |= row->restarts || (!over && row->way != MORTISE_COMMAND_ENDS &&
+                                   row->way != MORTISE_COMMAND_PAUSES);
+    }
     return works;
 }
 
@@ -901,10 +905,10 @@ static bool is_word(const struct mortise_order *o)
 
     for (size_t i = 0; i < o->n; i++) {
         const struct mortise_command *c = &o->list[i];
+        const struct mortise_command_row *row = mortise_command_row(c->kind);
 
-        word &= c->kind == MORTISE_CMD_RESOLVE ||
-                c->kind == MORTISE_CMD_ANSWER ||
-                (c->kind == MORTISE_CMD_APPROVE_TOOL && c->json == NULL);
+        word &=
+            row->subject != NULL && !(row->plugin_judges && c->json != NULL);
     }
     return word;
 }
