@@ -1,5 +1,6 @@
 /* test_extend.c -- what docs/extending.md promises: a subcommand, a method of the
- * door and an entry of the journal are one file and one row each.
+ * door, an entry of the journal and a command on a run are one file and one row
+ * each.
  *
  * Run in a build with -DMORTISE_EXTEND, in which the lists of core/ have a row
  * more, from tests/extend/, and in which nothing else of core/ is changed. */
@@ -10,8 +11,11 @@
 #include <unistd.h>
 
 #include "lib/child.h"
+#include "lib/errand.h"
+#include "lib/knock.h"
 #include "lib/sim.h"
 #include "lib/test.h"
+#include "lib/warm.h"
 #include "run/record/journal.h"
 
 static struct mortise_err err;
@@ -27,8 +31,10 @@ static void put(const char *name, const char *text)
 
 static void setup(void)
 {
-    test_begin();
     snprintf(dir, sizeof dir, "%s", test_mkdir());
+    warm_libuv();
+    warm_leveldb(dir);
+    test_begin();
     ck_assert_ptr_nonnull(realpath("tests/extend/plugin", manifests));
     child_dir(dir);
 }
@@ -190,6 +196,92 @@ START_TEST(an_entry_that_does_not_fit)
 }
 END_TEST
 
+/* ---- a command on a run ------------------------------------------------------ */
+
+/* A run that waits for somebody, and needs no plugin. */
+static void wait_for_somebody(void)
+{
+    put("g.yaml", "apiVersion: mortise/v1\nkind: Graph\n"
+                  "metadata: {name: g, version: 1.0.0}\nstart: a\n"
+                  "nodes:\n  a: {type: human, prompt: well?, next: END}\n");
+    child_run("$MORTISE run g.yaml --id r");
+    ck_assert_msg(child.code == 4, "%d: %s", child.code, child.err);
+}
+
+/* What people see of it afterwards, once; the run waits on. */
+static void assert_noted(const char *words)
+{
+    char text[64];
+    const char *at;
+
+    snprintf(text, sizeof text, "\"text\":\"%s\"", words);
+    child_run("$MORTISE events r --json");
+    ck_assert_int_eq(child.code, 0);
+    at = strstr(child.out, text);
+    ck_assert_msg(at != NULL, "%s", child.out);
+    ck_assert_ptr_null(strstr(at + 1, text));
+    child_run("$MORTISE history r --json");
+    ck_assert_ptr_nonnull(strstr(child.out, words));
+    child_run("$MORTISE show r --json");
+    ck_assert_ptr_nonnull(strstr(child.out, "\"waiting\""));
+}
+
+/* By its number. */
+START_TEST(a_command_through_the_api)
+{
+    struct mortise_command c = {.size = sizeof c, .kind = 200};
+    char store[sizeof dir + 16];
+    struct mortise_options o = {
+        .size = sizeof o, .store = store, .mem = &test_mem};
+    struct mortise *m;
+
+    wait_for_somebody();
+    snprintf(store, sizeof store, "%s/.mortise", dir);
+    ck_assert_msg(mortise_open(&m, &o, &err) == MORTISE_OK, "%s", err.msg);
+    ck_assert_int_eq(mortise_apply(m, NULL, "r", &c, 1, 0, "Ann", &err),
+                     MORTISE_EINVAL);
+    ck_assert_str_eq(err.msg, "a note needs words: its reason");
+    c.reason = "what a day";
+    c.flags = MORTISE_CMD_FORCE;
+    ck_assert_int_eq(mortise_apply(m, NULL, "r", &c, 1, 0, "Ann", &err),
+                     MORTISE_EINVAL);
+    ck_assert_ptr_nonnull(strstr(err.msg, "flags"));
+    c.flags = 0;
+    ck_assert_msg(mortise_apply(m, NULL, "r", &c, 1, 0, "Ann", &err) ==
+                      MORTISE_OK,
+                  "%s", err.msg);
+    mortise_close(m);
+    assert_noted("what a day");
+}
+END_TEST
+
+/* By its name; said again under the same order, it is not done again. */
+START_TEST(a_command_through_the_socket)
+{
+    char store[sizeof dir + 16];
+    pid_t engine;
+    int fd;
+
+    wait_for_somebody();
+    snprintf(store, sizeof store, "%s/.mortise", dir);
+    engine = errand_engine("engine");
+    fd = knock(store);
+    ck_assert_ptr_nonnull(
+        strstr(knock_ask(fd, "{\"do\":\"command\",\"run\":\"r\",\"commands\":"
+                             "[{\"kind\":\"note\"}]}"),
+               "a note needs words"));
+    for (int i = 0; i < 2; i++)
+        ck_assert_ptr_nonnull(
+            strstr(knock_ask(fd, "{\"do\":\"command\",\"run\":\"r\","
+                                 "\"order\":\"one\",\"commands\":[{"
+                                 "\"kind\":\"note\",\"reason\":\"so far\"}]}"),
+                   "\"waiting\""));
+    close(fd);
+    assert_noted("so far");
+    errand_stop(engine);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("extend");
@@ -200,6 +292,8 @@ int main(void)
     tcase_add_test(tc, a_method);
     tcase_add_test(tc, an_entry);
     tcase_add_test(tc, an_entry_that_does_not_fit);
+    tcase_add_test(tc, a_command_through_the_api);
+    tcase_add_test(tc, a_command_through_the_socket);
     suite_add_tcase(suite, tc);
     return test_run(suite);
 }
