@@ -15,6 +15,7 @@
 #   make keys       each key of the language has such a test
 #   make rooms      calls and includes go down from room to room (core/ROOMS)
 #   make entries    docs/format.md has the entries of the journal as they are
+#   make commands   docs/control.md has the commands on a run as they are
 #   make extend     what docs/extending.md says is one file and one row
 #   make bench      the table of ratios (tests/bench/)
 #   make fuzz       each libFuzzer entry point for FUZZ_SECONDS=30 (clang), or
@@ -84,7 +85,7 @@ AGAIN := $(MAKE) --no-print-directory
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
-.PHONY: all check check-peers keys rooms entries patches extend extended unit programs demo bench asan tsan valgrind hostile mutants fuzz headers \
+.PHONY: all check check-peers keys rooms entries commands patches extend extended unit programs demo bench asan tsan valgrind hostile mutants fuzz headers \
         format lint docs install uninstall abi abi-accept clean deps FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -334,7 +335,7 @@ programs: all $(TESTS) $(TEST_PLUGINS)
 unit: programs
 	$(Q)MORTISE_BUILD=$(B) sh tools/test.sh $(TESTS)
 
-check: unit headers keys rooms entries patches extend
+check: unit headers keys rooms entries commands patches extend
 	$(call say,AGAIN,"every call through the wire encoding")
 	+$(Q)$(AGAIN) B=$(B)/wire VARIANT=-DMORTISE_WIRE_LOOPBACK \
 	    ONLY="$(ACROSS)" unit
@@ -372,6 +373,13 @@ entries:
 	$(Q)CC="$(CC)" sh tools/entries-doc.sh core/run/record/entries.def \
 	    docs/format.md | diff -u docs/format.md - || \
 	    { echo "docs/format.md: see above; make docs" >&2; exit 1; }
+
+# docs/control.md says of each command on a run what its row does.
+commands:
+	$(call say,CHECK,"docs/control.md has the commands of run_commands.def")
+	$(Q)CC="$(CC)" sh tools/commands-doc.sh core/run/command \
+	    docs/control.md | diff -u docs/control.md - || \
+	    { echo "docs/control.md: see above; make docs" >&2; exit 1; }
 
 # Each broken build that `make mutants` makes can be made of this tree.
 patches:
@@ -461,6 +469,8 @@ docs: $(B)/mortise $(B)/tests/keys/list
 	$(Q)sh tools/graph-keys.sh $(B) >tests/graph_keys.md
 	$(Q)CC="$(CC)" sh tools/entries-doc.sh core/run/record/entries.def \
 	    docs/format.md >$(B)/format.md && cp $(B)/format.md docs/format.md
+	$(Q)CC="$(CC)" sh tools/commands-doc.sh core/run/command \
+	    docs/control.md >$(B)/control.md && cp $(B)/control.md docs/control.md
 
 lint: $(B)/man/mortise.1
 	mandoc -T lint -W warning $(MAN)
