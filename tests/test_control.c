@@ -343,6 +343,30 @@ START_TEST(orders_are_obeyed_once)
 }
 END_TEST
 
+/* A value is what stands there: a string is one, also where it could be read as
+ * JSON, and under one order another value than what it holds. */
+START_TEST(values_are_carried_once)
+{
+    int fd = client();
+
+    ask(fd, "{\"do\":\"start\",\"run\":\"r\"," HUMAN "}");
+    ck_assert(has(ask(fd, ORDER("one", "\"{\\\"a\\\": 1}\"")), "\"reply\""));
+    ck_assert(has(ask(fd, "{\"do\":\"show\",\"run\":\"r\"}"),
+                  "\"scratch\":{\"v\":\"{\\\"a\\\": 1}\"}"));
+    ck_assert(has(ask(fd, ORDER("one", "{\"a\": 1}")),
+                  "was recorded before, and said something else"));
+    ck_assert(has(ask(fd, ORDER("one", "\"{\\u0022a\\\": 1}\"")), "\"reply\""));
+    ck_assert(has(ask(fd, ORDER("two", "{\"a\":[1.0, null]}")), "\"reply\""));
+    ck_assert(has(ask(fd, "{\"do\":\"show\",\"run\":\"r\"}"),
+                  "\"scratch\":{\"v\":{\"a\":[1.0,null]}}"));
+    ck_assert(has(ask(fd, "{\"do\":\"command\",\"run\":\"r\",\"commands\":"
+                          "[{\"kind\":\"update\",\"value\":"
+                          "\"{\\\"scratch\\\":{}}\"}]}"),
+                  "\"error\""));
+    close(fd);
+}
+END_TEST
+
 /* What was to go on goes on, when it is said again; what could not be applied
  * now was applied then. */
 START_TEST(orders_said_again)
@@ -1092,6 +1116,7 @@ static Suite *suite(void)
     tcase_add_test(tc, findings_come_as_an_item);
     tcase_add_test(tc, started_again);
     tcase_add_test(tc, orders_are_obeyed_once);
+    tcase_add_test(tc, values_are_carried_once);
     tcase_add_test(tc, orders_said_again);
     tcase_add_test(tc, orders_answered_without_plugins);
     tcase_add_test(tc, started_under_an_order);

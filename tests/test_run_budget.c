@@ -802,8 +802,9 @@ static int go_on(struct mortise_run *r, struct mortise_actions *actions)
 
 static bool run_stingy(int n)
 {
-    static const struct mortise_command more = {
-        .kind = MORTISE_CMD_BUDGET, .json = "{\"tool_calls\": \"+1\"}"};
+    const struct mortise_run_command more = {
+        .kind = MORTISE_CMD_BUDGET,
+        .value = json_pack("{s:s}", "tool_calls", "+1")};
     struct mortise_input in = {.kind = MORTISE_IN_COMMAND, .now_ms = 1};
     struct mortise_admission adm = {
         .tenant = "t", .run = "r", .actor = "x", .seed = {1}};
@@ -835,6 +836,7 @@ static bool run_stingy(int n)
     mortise_actions_finish(&actions);
     mortise_graph_unref(g);
     json_decref(adm.input);
+    json_decref(more.value);
     return failed;
 }
 

@@ -7,6 +7,7 @@
 
 #include "lib/sim.h"
 #include "lib/test.h"
+#include "run/command/run_commands.h"
 #include "run/record/journal.h"
 
 #define HEAD                                                                   \
@@ -1313,11 +1314,16 @@ static int carry_on(struct stingy *w, int rv)
 static int order(struct stingy *w, struct mortise_command c)
 {
     struct mortise_input in = {.kind = MORTISE_IN_COMMAND};
+    struct mortise_run_command read;
+    int rv;
 
-    in.u.command.list = &c;
+    ck_assert_int_eq(mortise_command_read(&read, &c, &err), MORTISE_OK);
+    in.u.command.list = &read;
     in.u.command.n = 1;
     in.u.command.actor = "ann";
-    return carry_on(w, feed(w, in));
+    rv = carry_on(w, feed(w, in));
+    json_decref(read.value);
+    return rv;
 }
 
 static int die_and_rise(struct stingy *w)

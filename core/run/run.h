@@ -103,6 +103,13 @@ enum mortise_step_kind { /* step.c says what becomes of each */
                          MORTISE_STEP_REPEAT /* an effect that twice is once */
 };
 
+/* What people say to a run: a struct mortise_command (mortise.h), read. */
+struct mortise_run_command {
+    uint32_t kind, flags;
+    const char *id, *decision, *reason, *digest, *node;
+    json_t *value; /* borrowed; NULL: none */
+};
+
 struct mortise_ask_in {
     uint64_t call;
     uint64_t ask; /* the engine's name for it, not 0 */
@@ -140,7 +147,7 @@ struct mortise_input {
         uint64_t timer; /* TIMER */
         uint64_t seq;   /* SYNCED, WRITTEN */
         struct {
-            const struct mortise_command *list;
+            const struct mortise_run_command *list;
             size_t n;
             uint32_t flags; /* MORTISE_NO_CONTINUE */
             /* With it: a plugin is what is in the way, and not who gave the
@@ -348,7 +355,7 @@ bool mortise_run_is_replaying(const struct mortise_run *r, uint64_t call);
 /* Does the command say what the answer was to a step in doubt?  What that had
  * asked then ("http.request/1"), else NULL.  Lent. */
 const char *mortise_run_resolved(const struct mortise_run *r,
-                                 const struct mortise_command *c);
+                                 const struct mortise_run_command *c);
 
 /* Was it cancelled in the middle of an effect of which nobody knows whether it
  * happened?  Then a `resume` asks. */

@@ -431,46 +431,57 @@ static void order_over(struct mortise_order *o, const struct mortise_err *err)
     x->err = *err;
 }
 
-/* The caller's commands, whose struct may be larger than ours. */
-static int copy_commands(struct mortise *m, const struct mortise_command *from,
-                         size_t n, struct mortise_command **out,
+static void release_commands(struct mortise *m,
+                             struct mortise_run_command *list, size_t n)
+{
+    for (size_t i = 0; list != NULL && i < n; i++)
+        json_decref(list[i].value);
+    mortise_release(m->mem, list, n * sizeof *list);
+}
+
+/* One of the caller's commands, whose struct may be larger than ours. */
+static int read_command(struct mortise_run_command *out,
+                        const struct mortise_command *from, size_t stride,
+                        size_t i, struct mortise_err *err)
+{
+    struct mortise_command c;
+
+    memcpy(&c, (const char *)from + i * stride, sizeof c);
+    if (c.size != stride)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "commands[%zu].size differs from the first's", i);
+    if ((c.flags & ~mortise_command_row(c.kind)->flags) != 0)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "commands[%zu].flags has bits that mean nothing "
+                            "for its kind",
+                            i);
+    return mortise_command_read(out, &c, err);
+}
+
+static int read_commands(struct mortise *m, const struct mortise_command *from,
+                         size_t n, struct mortise_run_command **out,
                          struct mortise_err *err)
 {
-    struct mortise_command *list;
-    size_t stride;
+    int rv = MORTISE_OK;
 
     if (n == 0 || from == NULL || from->size < sizeof *from)
         return mortise_fail(err, MORTISE_EINVAL,
                             "no commands, or command.size is wrong");
-    stride = from->size;
-    if (n > SIZE_MAX / stride)
+    if (n > SIZE_MAX / from->size)
         return mortise_fail(err, MORTISE_EINVAL, "too many commands");
-    list = mortise_alloc(m->mem, n * sizeof *list);
-    if (list == NULL)
+    *out = mortise_zalloc(m->mem, n * sizeof **out);
+    if (*out == NULL)
         return mortise_nomem(err);
-    for (size_t i = 0; i < n; i++) {
-        memcpy(&list[i], (const char *)from + i * stride, sizeof *list);
-        if (list[i].size == stride &&
-            (list[i].flags & ~mortise_command_row(list[i].kind)->flags) == 0)
-            continue;
-        mortise_fail(err, MORTISE_EINVAL,
-                     list[i].size == stride
-                         ? "commands[%zu].flags has bits that mean nothing "
-                           "for its kind"
-                         : "commands[%zu].size differs from the first's",
-                     i);
-        mortise_release(m->mem, list, n * sizeof *list);
-        return MORTISE_EINVAL;
-    }
-    *out = list;
-    return MORTISE_OK;
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
+        rv = read_command(&(*out)[i], from, from->size, i, err);
+    return rv;
 }
 
 int mortise_apply(struct mortise *m, const char *tenant, const char *run,
                   const struct mortise_command *commands, size_t n_commands,
                   uint32_t flags, const char *actor, struct mortise_err *err)
 {
-    struct mortise_command *list = NULL;
+    struct mortise_run_command *list = NULL;
     struct ordered x = {.over = false};
     int rv;
 
@@ -480,21 +491,22 @@ int mortise_apply(struct mortise *m, const char *tenant, const char *run,
         (flags & ~(MORTISE_NO_CONTINUE | MORTISE_ACCEPT_PLUGINS)) != 0)
         rv = mortise_fail(err, MORTISE_EINVAL,
                           "flags has bits that this version does not know");
-    if (rv == MORTISE_OK)
-        rv = copy_commands(m, commands, n_commands, &list, err);
     if (rv != MORTISE_OK)
         return told(rv, err, their_err);
+    mortise_enter(m);
+    rv = read_commands(m, commands, n_commands, &list, err);
     x.order = (struct mortise_order){.list = list,
                                      .n = n_commands,
                                      .flags = flags,
                                      .actor = actor != NULL ? actor : m->actor,
                                      .done = order_over};
-    mortise_enter(m);
-    rv = mortise_live_command(m, tenant_or_default(tenant), run, &x.order, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_live_command(m, tenant_or_default(tenant), run, &x.order,
+                                  err);
     mortise_leave(m);
     while (rv == MORTISE_OK && !x.over)
         mortise_turn(m, -1);
-    mortise_release(m->mem, list, n_commands * sizeof *list);
+    release_commands(m, list, n_commands);
     if (rv == MORTISE_OK && x.err.code != MORTISE_OK) {
         *err = x.err;
         rv = err->code;

@@ -31,8 +31,7 @@ struct mortise_request {
     char run_id[MORTISE_RUN_MAX]; /* of a start */
     struct mortise_watch watch;
     struct mortise_order order;
-    struct mortise_command *commands;
-    char **texts; /* JSON of commands[i].json, ours */
+    struct mortise_run_command *commands;
     size_t n_commands;
     bool ordered; /* the order is the run's until it is done */
     bool giving;  /* the order is being given to the run: the answer waits */
@@ -47,9 +46,6 @@ static void request_free(struct mortise_request *q)
 
     if (q->asker != NULL)
         q->asker->request = NULL;
-    for (size_t i = 0; q->texts != NULL && i < q->n_commands; i++)
-        mortise_release_str(mem, q->texts[i]);
-    mortise_release(mem, q->texts, q->n_commands * sizeof *q->texts);
     mortise_release(mem, q->commands, q->n_commands * sizeof *q->commands);
     mortise_release_str(mem, q->actor);
     json_decref(q->body);
@@ -528,21 +524,7 @@ static void ordered(struct mortise_order *o, const struct mortise_err *err)
         mortise_serve_detach(q->asker);
 }
 
-/* Any value, as text of ours; NULL when it is missing. */
-static int get_json(struct mortise_request *q, const json_t *one,
-                    const char *name, const char **out, char **text,
-                    struct mortise_err *err)
-{
-    const json_t *value = json_object_get(one, name);
-
-    if (value == NULL)
-        return MORTISE_OK;
-    *out = *text = mortise_json_text(q->m->mem, value);
-    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
-}
-
-static int read_command(struct mortise_request *q, const json_t *one,
-                        struct mortise_command *c, char **text,
+static int read_command(const json_t *one, struct mortise_run_command *c,
                         struct mortise_err *err)
 {
     static const char *const known[] = {"kind",
@@ -559,15 +541,12 @@ static int read_command(struct mortise_request *q, const json_t *one,
                                  : mortise_fail(err, MORTISE_EINVAL,
                                                 "a command must be an object");
 
-    c->size = sizeof *c;
     if (rv == MORTISE_OK)
         rv = get_text(one, "kind", true, &kind, err);
 #define MEMBER_TEXT(name)                                                      \
     if (rv == MORTISE_OK)                                                      \
         rv = get_text(one, #name, false, &c->name, err);
-#define MEMBER_JSON(name, field)                                               \
-    if (rv == MORTISE_OK)                                                      \
-        rv = get_json(q, one, #name, &c->field, text, err);
+#define MEMBER_JSON(name, field) c->name = json_object_get(one, #name);
 #define MEMBER_FLAG(name, bit)                                                 \
     if (rv == MORTISE_OK)                                                      \
         rv = get_flag(one, #name, bit, &c->flags, err);
@@ -597,12 +576,8 @@ static int read_commands(struct mortise_request *q, struct mortise_err *err)
     if (q->commands == NULL)
         return mortise_nomem(err);
     q->n_commands = n;
-    q->texts = mortise_zalloc(q->m->mem, n * sizeof *q->texts);
-    if (q->texts == NULL)
-        return mortise_nomem(err);
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
-        rv = read_command(q, json_array_get(list, i), &q->commands[i],
-                          &q->texts[i], err);
+        rv = read_command(json_array_get(list, i), &q->commands[i], err);
         if (rv != MORTISE_OK)
             mortise_doing(err, rv, "command %zu", i + 1);
     }

@@ -92,8 +92,8 @@ static int applied(struct mortise_run *r, const uint8_t *p, size_t n,
 /* Nobody performs anything: the run only has to say what is to be done. */
 static void go_on(struct mortise_run *r, struct mortise_err *err)
 {
-    static const struct mortise_command resume = {.size = sizeof resume,
-                                                  .kind = MORTISE_CMD_RESUME};
+    static const struct mortise_run_command resume = {.kind =
+                                                          MORTISE_CMD_RESUME};
     struct mortise_input in = {.kind = MORTISE_IN_COMMAND,
                                .now_ms = 1700000100000};
     struct mortise_actions actions;

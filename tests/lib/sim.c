@@ -7,6 +7,7 @@
 
 #include "lib/test.h"
 #include "mortise/plugin.h"
+#include "run/command/run_commands.h"
 #include "run/record/journal.h"
 
 uint32_t sim_random(uint32_t *seed)
@@ -396,9 +397,12 @@ int sim_command(struct sim *s, const struct mortise_command *list, size_t n,
                 uint32_t flags, const char *actor, struct mortise_err *err)
 {
     struct mortise_input in = {.kind = MORTISE_IN_COMMAND, .now_ms = s->now_ms};
-    int rv;
+    struct mortise_run_command *read = calloc(n, sizeof *read);
+    int rv = MORTISE_OK;
 
-    in.u.command.list = list;
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
+        rv = mortise_command_read(&read[i], &list[i], err);
+    in.u.command.list = read;
     in.u.command.n = n;
     in.u.command.flags = flags;
     in.u.command.actor = actor;
@@ -406,7 +410,11 @@ int sim_command(struct sim *s, const struct mortise_command *list, size_t n,
     in.u.command.pins = s->pins;
     in.u.command.n_pins = s->n_pins;
     s->applied = 1;
-    rv = mortise_run_step(s->run, &in, &s->actions, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_run_step(s->run, &in, &s->actions, err);
+    for (size_t i = 0; i < n; i++)
+        json_decref(read[i].value);
+    free(read);
     if (rv != MORTISE_OK) {
         ck_assert_uint_eq(s->actions.n, 0); /* nothing happened */
         return rv;

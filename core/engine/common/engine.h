@@ -252,8 +252,8 @@ void mortise_live_obstacles(struct mortise *m, const char *tenant,
 /* A command that was given to a run and waits for its answer. */
 struct mortise_order {
     struct mortise_order *next;
-    const char *id;                     /* made by who gives it; NULL: none */
-    const struct mortise_command *list; /* lent until `done` */
+    const char *id; /* made by who gives it; NULL: none */
+    const struct mortise_run_command *list; /* lent until `done` */
     size_t n;
     uint32_t flags;
     bool blocked; /* a plugin is in the way: it is recorded, and that is all */

@@ -528,19 +528,15 @@ void mortise_door_ask(void *ud, uint64_t call, uint64_t ask, const char *method,
 /* ---- what people say of it ---------------------------------------------- */
 
 static int check_resolved(const struct mortise_run *r,
-                          const struct mortise_command *c,
+                          const struct mortise_run_command *c,
                           struct mortise_err *err)
 {
     const char *name = mortise_run_resolved(r, c), *expects;
     const struct mortise_door_row *row = name != NULL ? row_of(name) : NULL;
-    json_t *value;
 
-    if (row == NULL || row->method->expects == NULL ||
-        mortise_json_parse(&value, c->json, strlen(c->json), NULL) !=
-            MORTISE_OK)
+    if (row == NULL || row->method->expects == NULL)
         return MORTISE_OK; /* the run's own to judge */
-    expects = row->method->expects(value);
-    json_decref(value);
+    expects = row->method->expects(c->value);
     return expects == NULL
                ? MORTISE_OK
                : mortise_fail(err, MORTISE_EINVAL,
@@ -549,8 +545,8 @@ static int check_resolved(const struct mortise_run *r,
 }
 
 int mortise_door_check_resolved(const struct mortise_run *r,
-                                const struct mortise_command *list, size_t n,
-                                struct mortise_err *err)
+                                const struct mortise_run_command *list,
+                                size_t n, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 

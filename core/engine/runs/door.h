@@ -148,8 +148,8 @@ void mortise_door_end(struct mortise_ongoing *c);
 /* Can those be what people say of steps in doubt?  MORTISE_EINVAL says what is
  * expected. */
 int mortise_door_check_resolved(const struct mortise_run *r,
-                                const struct mortise_command *list, size_t n,
-                                struct mortise_err *err);
+                                const struct mortise_run_command *list,
+                                size_t n, struct mortise_err *err);
 /* What a run wants of an ask, which may be gone by now. */
 void mortise_door_perform(struct mortise_live *live, uint64_t ask,
                           uint32_t step, const char *key);

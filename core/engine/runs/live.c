@@ -904,11 +904,11 @@ static bool is_word(const struct mortise_order *o)
     bool word = o->n > 0;
 
     for (size_t i = 0; i < o->n; i++) {
-        const struct mortise_command *c = &o->list[i];
+        const struct mortise_run_command *c = &o->list[i];
         const struct mortise_command_row *row = mortise_command_row(c->kind);
 
         word &=
-            row->subject != NULL && !(row->plugin_judges && c->json != NULL);
+            row->subject != NULL && !(row->plugin_judges && c->value != NULL);
     }
     return word;
 }

@@ -6,7 +6,7 @@
 struct leave {
     struct mortise_order order;
     struct mortise *m;
-    struct mortise_command command;
+    struct mortise_run_command command;
 };
 
 static void left(struct mortise_order *o, const struct mortise_err *err)
@@ -25,9 +25,8 @@ void mortise_pause_one(struct mortise *m, const struct mortise_live *live)
     if (l == NULL)
         return; /* closing interrupts it, as a crash would */
     l->m = m;
-    l->command = (struct mortise_command){.size = sizeof l->command,
-                                          .kind = MORTISE_CMD_PAUSE,
-                                          .flags = MORTISE_CMD_SHUTDOWN};
+    l->command = (struct mortise_run_command){.kind = MORTISE_CMD_PAUSE,
+                                              .flags = MORTISE_CMD_SHUTDOWN};
     l->order = (struct mortise_order){.list = &l->command,
                                       .n = 1,
                                       .flags = MORTISE_NO_CONTINUE,

@@ -5,7 +5,7 @@
 
 int mortise_cancel_check_ended(const struct mortise_run *r,
                                const struct held_command *h,
-                               const struct mortise_command *c,
+                               const struct mortise_run_command *c,
                                struct mortise_err *err)
 {
     if (r->status < MORTISE_RUN_COMPLETED ||
@@ -42,7 +42,7 @@ int mortise_command_stop_idle(struct mortise_run *r, struct mortise_err *err)
 
 int mortise_command_check_cancel(struct mortise_run *r,
                                  const struct held_command *h,
-                                 const struct mortise_command *c,
+                                 const struct mortise_run_command *c,
                                  struct mortise_err *err)
 {
     return mortise_cancel_check_ended(r, h, c, err);
@@ -50,7 +50,7 @@ int mortise_command_check_cancel(struct mortise_run *r,
 
 int mortise_command_obey_cancel(struct mortise_run *r,
                                 const struct held_command *h,
-                                const struct mortise_command *c,
+                                const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_CANCEL, .actor = h->actor};

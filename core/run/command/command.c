@@ -23,14 +23,15 @@
 
 #include "run/command/command.h"
 
-static const struct mortise_command_row *row_of(const struct mortise_command *c)
+static const struct mortise_command_row *
+row_of(const struct mortise_run_command *c)
 {
     return mortise_command_row(c->kind);
 }
 
 /* The first of that kind; NULL: none. */
-static const struct mortise_command *one_of(const struct held_command *h,
-                                            uint32_t kind)
+static const struct mortise_run_command *one_of(const struct held_command *h,
+                                                uint32_t kind)
 {
     for (size_t i = 0; i < h->n; i++) {
         if (h->list[i].kind == kind)
@@ -62,21 +63,9 @@ static bool has_way(const struct held_command *h, enum mortise_command_way way)
     return false;
 }
 
-int mortise_command_json(json_t **out, const struct mortise_command *c,
-                         const char *what, struct mortise_err *err)
-{
-    int rv;
-
-    *out = NULL;
-    if (c->json == NULL)
-        return MORTISE_OK;
-    rv = mortise_json_parse(out, c->json, strlen(c->json), err);
-    return rv != MORTISE_OK ? mortise_doing(err, rv, "%s", what) : rv;
-}
-
 /* ---- validating --------------------------------------------------------- */
 
-static bool is_decision(const struct mortise_command *c)
+static bool is_decision(const struct mortise_run_command *c)
 {
     return row_of(c)->subject != NULL;
 }
@@ -87,7 +76,7 @@ static int check_pairs(const struct mortise_run *r,
 {
     for (size_t i = 0; i < h->n; i++) {
         for (size_t k = i + 1; k < h->n; k++) {
-            const struct mortise_command *a = &h->list[i], *b = &h->list[k];
+            const struct mortise_run_command *a = &h->list[i], *b = &h->list[k];
 
             if (is_decision(a) && is_decision(b)) {
                 const void *one = row_of(a)->subject(r, a);
@@ -222,7 +211,7 @@ static int apply_all(struct mortise_run *r, const struct held_command *h,
                      struct mortise_err *err)
 {
     const struct mortise_command_row *row;
-    const struct mortise_command *c;
+    const struct mortise_run_command *c;
     int rv = MORTISE_OK;
 
     r->ordering = h;
@@ -280,7 +269,7 @@ static const char *copied(struct mortise_arena *a, const char *s, bool *failed)
 static const char *cause_of(const struct held_command *h)
 {
     for (size_t i = 0; i < h->n; i++) {
-        const struct mortise_command *c = &h->list[i];
+        const struct mortise_run_command *c = &h->list[i];
 
         if (row_of(c)->cause != NULL)
             return row_of(c)->cause(c);
@@ -288,11 +277,19 @@ static const char *cause_of(const struct held_command *h)
     return NULL;
 }
 
+static void held_free(struct mortise_run *r, struct held_command *h)
+{
+    for (size_t i = 0; i < h->n; i++)
+        json_decref(h->list[i].value);
+    mortise_arena_finish(&h->arena);
+    mortise_release(r->mem, h, sizeof *h);
+}
+
 static struct held_command *held_new(struct mortise_run *r,
                                      const struct held_command *h)
 {
     struct held_command *out = mortise_zalloc(r->mem, sizeof *out);
-    struct mortise_command *list;
+    struct mortise_run_command *list;
     bool failed = false;
 
     if (out == NULL)
@@ -301,9 +298,9 @@ static struct held_command *held_new(struct mortise_run *r,
     list = mortise_arena_alloc(&out->arena, h->n * sizeof *list);
     for (size_t i = 0; list != NULL && i < h->n; i++) {
         list[i] = h->list[i];
-#define MEMBER_TEXT(name) MEMBER_JSON(name, name)
-#define MEMBER_JSON(name, field)                                               \
-    list[i].field = copied(&out->arena, h->list[i].field, &failed);
+#define MEMBER_TEXT(name)                                                      \
+    list[i].name = copied(&out->arena, h->list[i].name, &failed);
+#define MEMBER_JSON(name, field) json_incref(list[i].name);
 #define MEMBER_FLAG(name, bit)
 #include "run/command/command_members.def"
 #undef MEMBER_TEXT
@@ -311,7 +308,7 @@ static struct held_command *held_new(struct mortise_run *r,
 #undef MEMBER_FLAG
     }
     out->list = list;
-    out->n = h->n;
+    out->n = list != NULL ? h->n : 0;
     out->flags = h->flags;
     out->blocked = h->blocked;
     out->patience_ms = h->patience_ms;
@@ -319,8 +316,7 @@ static struct held_command *held_new(struct mortise_run *r,
     out->actor = copied(&out->arena, h->actor, &failed);
     out->order = copied(&out->arena, h->order, &failed);
     if (list == NULL || failed) {
-        mortise_arena_finish(&out->arena);
-        mortise_release(r->mem, out, sizeof *out);
+        held_free(r, out);
         return NULL;
     }
     return out;
@@ -328,10 +324,8 @@ static struct held_command *held_new(struct mortise_run *r,
 
 void mortise_command_drop_held(struct mortise_run *r)
 {
-    if (r->held == NULL)
-        return;
-    mortise_arena_finish(&r->held->arena);
-    mortise_release(r->mem, r->held, sizeof *r->held);
+    if (r->held != NULL)
+        held_free(r, r->held);
     r->held = NULL;
 }
 

@@ -17,9 +17,9 @@
 /* What a decision is about (run_commands.h): an approval or an answer; what
  * became of an effect. */
 const void *mortise_decide_request(const struct mortise_run *r,
-                                   const struct mortise_command *c);
+                                   const struct mortise_run_command *c);
 const void *mortise_decide_doubt(const struct mortise_run *r,
-                                 const struct mortise_command *c);
+                                 const struct mortise_run_command *c);
 
 /* ---- goto.c ---- */
 /* No effect may hang between intent and answer while its frontier moves, and
@@ -33,13 +33,13 @@ int mortise_goto_check_settled(const struct mortise_run *r, bool back,
  * engine that stops pauses whatever it has. */
 int mortise_cancel_check_ended(const struct mortise_run *r,
                                const struct held_command *h,
-                               const struct mortise_command *c,
+                               const struct mortise_run_command *c,
                                struct mortise_err *err);
 /* End, by entries, everything that is not done and has no call out. */
 int mortise_command_stop_idle(struct mortise_run *r, struct mortise_err *err);
 
 /* ---- pause.c ---- */
-const char *mortise_pause_cause(const struct mortise_command *c);
+const char *mortise_pause_cause(const struct mortise_run_command *c);
 /* It stands still, or (MORTISE_PAUSE_OVER) no more; `reason` may be NULL. */
 int mortise_pause_record(struct mortise_run *r, enum mortise_pause how,
                          const char *reason, const char *actor,
@@ -49,10 +49,6 @@ int mortise_pause_record(struct mortise_run *r, enum mortise_pause how,
 /* Is there one of that kind in the list?  One by which an ended run goes on? */
 bool mortise_command_has(const struct held_command *h, uint32_t kind);
 bool mortise_command_restarts(const struct held_command *h);
-/* The JSON that c carries, `what` in words for errors; NULL: it carries none.
- */
-int mortise_command_json(json_t **out, const struct mortise_command *c,
-                         const char *what, struct mortise_err *err);
 /* A list of commands came in: validated, and applied, or held until what is in
  * flight has stopped. */
 int mortise_command_step(struct mortise_run *r, const struct mortise_input *in,

@@ -30,7 +30,8 @@ static struct exec *request_of(const struct mortise_run *r, const char *id,
 }
 
 /* A decision that names nothing is refused whatever the run's state. */
-static int check_named(const struct mortise_command *c, struct mortise_err *err)
+static int check_named(const struct mortise_run_command *c,
+                       struct mortise_err *err)
 {
     return c->id == NULL || c->id[0] == '\0'
                ? mortise_fail(err, MORTISE_EINVAL,
@@ -39,7 +40,7 @@ static int check_named(const struct mortise_command *c, struct mortise_err *err)
 }
 
 static int find_request(const struct mortise_run *r,
-                        const struct mortise_command *c, struct exec **out,
+                        const struct mortise_run_command *c, struct exec **out,
                         struct step **s, struct mortise_err *err)
 {
     uint64_t deadline_ms;
@@ -72,9 +73,9 @@ static struct exec *doubt_of(const struct mortise_run *r, const char *id)
 }
 
 const char *mortise_run_resolved(const struct mortise_run *r,
-                                 const struct mortise_command *c)
+                                 const struct mortise_run_command *c)
 {
-    const struct exec *x = c->kind == MORTISE_CMD_RESOLVE && c->json != NULL &&
+    const struct exec *x = c->kind == MORTISE_CMD_RESOLVE && c->value != NULL &&
                                    c->decision != NULL &&
                                    strcmp(c->decision, "done") == 0
                                ? mortise_decide_doubt(r, c)
@@ -86,7 +87,7 @@ const char *mortise_run_resolved(const struct mortise_run *r,
 }
 
 /* approve | reject; `await_external` is no decision. */
-static int check_decision(const struct mortise_command *c,
+static int check_decision(const struct mortise_run_command *c,
                           struct mortise_err *err)
 {
     const char *d = c->decision != NULL ? c->decision : "";
@@ -102,22 +103,17 @@ static int check_decision(const struct mortise_command *c,
 }
 
 static int check_args(struct mortise_run *r, struct exec *x,
-                      const struct mortise_command *c, struct mortise_err *err)
+                      const struct mortise_run_command *c,
+                      struct mortise_err *err)
 {
-    json_t *args;
-    int rv = mortise_command_json(&args, c, "args", err);
-
-    (void)r;
-    if (rv == MORTISE_OK && args != NULL)
-        rv =
-            mortise_arguments_judge(mortise_exec_node(r, x), args, r->mem, err);
-    json_decref(args);
-    return rv;
+    return c->value != NULL ? mortise_arguments_judge(mortise_exec_node(r, x),
+                                                      c->value, r->mem, err)
+                            : MORTISE_OK;
 }
 
 int mortise_command_check_approve_tool(struct mortise_run *r,
                                        const struct held_command *h,
-                                       const struct mortise_command *c,
+                                       const struct mortise_run_command *c,
                                        struct mortise_err *err)
 {
     struct exec *x;
@@ -210,12 +206,9 @@ static bool may_answer_step(const struct step *s, const char *actor)
 
 /* The bare value, as the question's schema has it. */
 static int check_answer_step(struct mortise_run *r, const struct step *s,
-                             const struct mortise_command *c, const char *actor,
-                             struct mortise_err *err)
+                             const struct mortise_run_command *c,
+                             const char *actor, struct mortise_err *err)
 {
-    json_t *value;
-    int rv;
-
     if (s->kind == MORTISE_STEP_TIMER)
         return mortise_fail(err, MORTISE_EDECISION,
                             "request '%s' is a timer; time answers it", c->id);
@@ -223,23 +216,18 @@ static int check_answer_step(struct mortise_run *r, const struct step *s,
         return mortise_fail(err, MORTISE_EDENIED,
                             "'%s' is not among those who may answer '%s'",
                             actor, c->id);
-    rv = mortise_command_json(&value, c, "answer", err);
-    if (rv == MORTISE_OK && value == NULL)
-        rv = mortise_fail(err, MORTISE_EINVAL, "an answer is a value");
-    if (rv == MORTISE_OK)
-        rv = mortise_step_check_answer(r, s, value, err);
-    json_decref(value);
-    return rv;
+    return c->value != NULL
+               ? mortise_step_check_answer(r, s, c->value, err)
+               : mortise_fail(err, MORTISE_EINVAL, "an answer is a value");
 }
 
 int mortise_command_check_answer(struct mortise_run *r,
                                  const struct held_command *h,
-                                 const struct mortise_command *c,
+                                 const struct mortise_run_command *c,
                                  struct mortise_err *err)
 {
     struct exec *x;
     struct step *s;
-    json_t *value;
     int rv = find_request(r, c, &x, &s, err);
 
     if (rv == MORTISE_OK && c->decision != NULL)
@@ -257,33 +245,28 @@ int mortise_command_check_answer(struct mortise_run *r,
             err, MORTISE_EDECISION, "request '%s' is '%s'; %s it", c->id,
             mortise_ask_name(x->ask),
             x->ask == MORTISE_ASK_DOUBT ? "resolve" : "approve or reject");
-    rv = mortise_command_json(&value, c, "answer", err);
-    if (rv != MORTISE_OK)
-        return rv;
     if (x->ask == MORTISE_ASK_HUMAN &&
         !may_answer(mortise_exec_node(r, x), h->actor))
         rv = mortise_fail(err, MORTISE_EDENIED,
                           "'%s' is not among those who may answer '%s'",
                           h->actor, mortise_exec_node(r, x)->id);
     else if (x->ask == MORTISE_ASK_HUMAN)
-        rv = check_decision_value(mortise_exec_node(r, x), value, err);
-    else if (!json_is_true(json_object_get(value, "approved")))
+        rv = check_decision_value(mortise_exec_node(r, x), c->value, err);
+    else if (!json_is_true(json_object_get(c->value, "approved")))
         rv = mortise_fail(err, MORTISE_EDECISION,
                           "a scheduled pause can only be passed; cancel the "
                           "run to end it");
-    json_decref(value);
     return rv;
 }
 
 int mortise_command_check_resolve(struct mortise_run *r,
                                   const struct held_command *h,
-                                  const struct mortise_command *c,
+                                  const struct mortise_run_command *c,
                                   struct mortise_err *err)
 {
     const char *d = c->decision != NULL ? c->decision : "";
     struct exec *x;
     struct step *s;
-    json_t *result;
     int rv = check_named(c, err);
 
     (void)h;
@@ -303,20 +286,16 @@ int mortise_command_check_resolve(struct mortise_run *r,
                             "a doubt is resolved by done, retry or fail, not "
                             "'%s'",
                             d);
-    rv = mortise_command_json(&result, c, "result", err);
-    if (rv == MORTISE_OK && result == NULL)
-        rv = mortise_fail(err, MORTISE_EINVAL,
-                          "done needs the result that the effect had");
-    if (rv == MORTISE_OK)
-        rv = json_object_get(x->payload, "step") != NULL
-                 ? mortise_fold_check_depth(result, err)
-                 : mortise_judge_output(mortise_exec_node(r, x), result, err);
-    json_decref(result);
-    return rv;
+    if (c->value == NULL)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "done needs the result that the effect had");
+    return json_object_get(x->payload, "step") != NULL
+               ? mortise_fold_check_depth(c->value, err)
+               : mortise_judge_output(mortise_exec_node(r, x), c->value, err);
 }
 
 const void *mortise_decide_request(const struct mortise_run *r,
-                                   const struct mortise_command *c)
+                                   const struct mortise_run_command *c)
 {
     struct step *s;
     struct exec *x = c->id != NULL ? request_of(r, c->id, &s) : NULL;
@@ -326,13 +305,13 @@ const void *mortise_decide_request(const struct mortise_run *r,
 }
 
 const void *mortise_decide_doubt(const struct mortise_run *r,
-                                 const struct mortise_command *c)
+                                 const struct mortise_run_command *c)
 {
     return c->id != NULL ? doubt_of(r, c->id) : NULL;
 }
 
 static int do_reject(struct mortise_run *r, struct exec *x,
-                     const struct mortise_command *c, const char *actor,
+                     const struct mortise_run_command *c, const char *actor,
                      struct mortise_err *err)
 {
     const char *reason = c->reason != NULL ? c->reason : "";
@@ -354,24 +333,21 @@ static int do_reject(struct mortise_run *r, struct exec *x,
 
 int mortise_command_obey_approve_tool(struct mortise_run *r,
                                       const struct held_command *h,
-                                      const struct mortise_command *c,
+                                      const struct mortise_run_command *c,
                                       struct mortise_err *err)
 {
     struct step *s;
     struct exec *x = request_of(r, c->id, &s);
     uint8_t digest[MORTISE_DIGEST];
-    json_t *args, *value;
+    json_t *value;
     int rv;
 
     if (strcmp(c->decision, "reject") == 0)
         return do_reject(r, x, c, h->actor, err);
-    rv = mortise_command_json(&args, c, "args", err);
-    if (rv != MORTISE_OK)
-        return rv;
     rv = mortise_exec_approval_digest(
-        r, x, args != NULL ? args : json_object_get(x->payload, "args"), digest,
-        err);
-    value = json_pack("{s:o*}", "args", args);
+        r, x, c->value != NULL ? c->value : json_object_get(x->payload, "args"),
+        digest, err);
+    value = json_pack("{s:O*}", "args", c->value);
     if (rv == MORTISE_OK && value == NULL)
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK)
@@ -383,29 +359,22 @@ int mortise_command_obey_approve_tool(struct mortise_run *r,
 
 int mortise_command_obey_answer(struct mortise_run *r,
                                 const struct held_command *h,
-                                const struct mortise_command *c,
+                                const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {
     struct step *s;
     struct exec *x = request_of(r, c->id, &s);
     bool human = x->ask == MORTISE_ASK_HUMAN;
-    json_t *value;
-    int rv = mortise_command_json(&value, c, "answer", err);
+    int rv;
 
-    if (rv != MORTISE_OK)
-        return rv;
-    if (s != NULL) {
-        rv = mortise_step_answered(r, x, s, value, h->actor, err);
-        json_decref(value);
-        return rv;
-    }
+    if (s != NULL)
+        return mortise_step_answered(r, x, s, c->value, h->actor, err);
     rv = mortise_request_settle(
         r, x, human ? MORTISE_SETTLE_ANSWERED : MORTISE_SETTLE_PASSED,
-        human ? value : NULL, NULL, h->actor, err);
+        human ? c->value : NULL, NULL, h->actor, err);
     if (rv == MORTISE_OK && human)
         rv = mortise_human_decided(
-            r, x, mortise_human_answered(r, x, value, h->actor), err);
-    json_decref(value);
+            r, x, mortise_human_answered(r, x, c->value, h->actor), err);
     return rv;
 }
 
@@ -419,8 +388,8 @@ static int resolved_loser(struct mortise_run *r, struct exec *x, bool failed,
 }
 
 static int resolve_failed(struct mortise_run *r, struct exec *x,
-                          const struct mortise_command *c, const char *actor,
-                          struct mortise_err *err)
+                          const struct mortise_run_command *c,
+                          const char *actor, struct mortise_err *err)
 {
     int rv = mortise_doubt_note(r, x, err);
 
@@ -435,12 +404,11 @@ static int resolve_failed(struct mortise_run *r, struct exec *x,
 
 int mortise_command_obey_resolve(struct mortise_run *r,
                                  const struct held_command *h,
-                                 const struct mortise_command *c,
+                                 const struct mortise_run_command *c,
                                  struct mortise_err *err)
 {
     struct exec *x = doubt_of(r, c->id);
     bool of_step = json_object_get(x->payload, "step") != NULL;
-    json_t *result;
     int rv;
 
     if (strcmp(c->decision, "retry") == 0) {
@@ -453,16 +421,13 @@ int mortise_command_obey_resolve(struct mortise_run *r,
     }
     if (strcmp(c->decision, "fail") == 0)
         return resolve_failed(r, x, c, h->actor, err);
-    rv = mortise_command_json(&result, c, "result", err);
-    if (rv == MORTISE_OK)
-        rv = mortise_request_settle(r, x, MORTISE_SETTLE_HAPPENED, result, NULL,
-                                    h->actor, err);
+    rv = mortise_request_settle(r, x, MORTISE_SETTLE_HAPPENED, c->value, NULL,
+                                h->actor, err);
     if (rv == MORTISE_OK && of_step) /* it goes on with that answer */
         rv = x->loss == LOSS_NONE ? rv : resolved_loser(r, x, false, err);
     else if (rv == MORTISE_OK && x->loss != LOSS_NONE)
-        rv = mortise_settle_lost_done(r, x, result, DONE_RESOLVED, err);
+        rv = mortise_settle_lost_done(r, x, c->value, DONE_RESOLVED, err);
     else if (rv == MORTISE_OK)
-        rv = mortise_done_settle(r, x, result, DONE_RESOLVED, err);
-    json_decref(result);
+        rv = mortise_done_settle(r, x, c->value, DONE_RESOLVED, err);
     return rv;
 }

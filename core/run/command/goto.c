@@ -96,7 +96,7 @@ static bool is_in_map(const struct mortise_graph *g,
 
 int mortise_command_check_goto(struct mortise_run *r,
                                const struct held_command *h,
-                               const struct mortise_command *c,
+                               const struct mortise_run_command *c,
                                struct mortise_err *err)
 {
     (void)h;
@@ -115,7 +115,7 @@ int mortise_command_check_goto(struct mortise_run *r,
 
 int mortise_command_obey_goto(struct mortise_run *r,
                               const struct held_command *h,
-                              const struct mortise_command *c,
+                              const struct mortise_run_command *c,
                               struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_graph_node(r->graph, c->node);

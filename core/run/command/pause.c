@@ -22,7 +22,7 @@ int mortise_pause_record(struct mortise_run *r, enum mortise_pause how,
     return rv;
 }
 
-const char *mortise_pause_cause(const struct mortise_command *c)
+const char *mortise_pause_cause(const struct mortise_run_command *c)
 {
     return (c->flags & MORTISE_CMD_SHUTDOWN) != 0 ? "the engine was stopped"
                                                   : "the run was paused";
@@ -30,7 +30,7 @@ const char *mortise_pause_cause(const struct mortise_command *c)
 
 int mortise_command_check_pause(struct mortise_run *r,
                                 const struct held_command *h,
-                                const struct mortise_command *c,
+                                const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {
     return mortise_command_has(h, MORTISE_CMD_RESUME)
@@ -43,7 +43,7 @@ int mortise_command_check_pause(struct mortise_run *r,
 /* Stand still.  That an engine stops does not undo what a person said. */
 int mortise_command_obey_pause(struct mortise_run *r,
                                const struct held_command *h,
-                               const struct mortise_command *c,
+                               const struct mortise_run_command *c,
                                struct mortise_err *err)
 {
     enum mortise_pause how = (c->flags & MORTISE_CMD_SHUTDOWN) != 0

@@ -11,35 +11,25 @@
 
 int mortise_command_check_limit(struct mortise_run *r,
                                 const struct held_command *h,
-                                const struct mortise_command *c,
+                                const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {
-    json_t *body;
-    int rv;
-
     if (mortise_run_is_over(r) && !mortise_command_restarts(h))
         return mortise_fail(err, MORTISE_ESTATE,
                             "run %s is %s: no limit holds it", r->id,
                             mortise_run_status_name(r->status));
-    rv = mortise_command_json(&body, c, "limits", err);
-    if (rv == MORTISE_OK)
-        rv = mortise_limit_check(r, body, err);
-    json_decref(body);
-    return rv;
+    return mortise_limit_check(r, c->value, err);
 }
 
 int mortise_command_obey_limit(struct mortise_run *r,
                                const struct held_command *h,
-                               const struct mortise_command *c,
+                               const struct mortise_run_command *c,
                                struct mortise_err *err)
 {
-    struct mortise_entry e = {.type = MORTISE_E_LIMIT, .actor = h->actor};
-    int rv = mortise_command_json(&e.value, c, "limits", err);
+    struct mortise_entry e = {
+        .type = MORTISE_E_LIMIT, .actor = h->actor, .value = c->value};
 
-    if (rv == MORTISE_OK)
-        rv = mortise_run_record(r, &e, err);
-    json_decref(e.value);
-    return rv;
+    return mortise_run_record(r, &e, err);
 }
 
 /* ---- a budget ----------------------------------------------------------- */
@@ -146,15 +136,12 @@ static int resolve(const struct mortise_run *r, const struct scope *in,
 }
 
 static int limits_of(const struct mortise_run *r,
-                     const struct mortise_command *c, struct scope **in,
+                     const struct mortise_run_command *c, struct scope **in,
                      json_t **limits, struct mortise_err *err)
 {
-    json_t *body;
-    int rv = mortise_command_json(&body, c, "budget", err);
+    int rv;
 
     *limits = NULL;
-    if (rv != MORTISE_OK)
-        return rv;
     *in = find_purse(r, c->node);
     if (*in == NULL)
         rv = mortise_fail(err, MORTISE_ENOTFOUND,
@@ -164,14 +151,13 @@ static int limits_of(const struct mortise_run *r,
         rv = mortise_fail(err, MORTISE_EINVAL, "graph '%s' has no budget",
                           (*in)->root->graph->name);
     else
-        rv = resolve(r, *in, body, limits, err);
-    json_decref(body);
+        rv = resolve(r, *in, c->value, limits, err);
     return rv;
 }
 
 int mortise_command_check_budget(struct mortise_run *r,
                                  const struct held_command *h,
-                                 const struct mortise_command *c,
+                                 const struct mortise_run_command *c,
                                  struct mortise_err *err)
 {
     struct scope *in;
@@ -239,7 +225,7 @@ static int pass_some(struct mortise_run *r, const struct scope *in,
 
 int mortise_command_obey_budget(struct mortise_run *r,
                                 const struct held_command *h,
-                                const struct mortise_command *c,
+                                const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_BUDGET, .actor = h->actor};

@@ -12,7 +12,7 @@ static bool is_resolved(const struct mortise_run *r,
                         const struct held_command *h, const struct exec *x)
 {
     for (size_t i = 0; i < h->n; i++) {
-        const struct mortise_command *c = &h->list[i];
+        const struct mortise_run_command *c = &h->list[i];
 
         if (c->kind == MORTISE_CMD_RESOLVE &&
             (x->loss == LOSS_NONE || mortise_decide_doubt(r, c) == x))
@@ -39,7 +39,7 @@ static bool is_stopping(const struct mortise_run *r, bool but_doubts)
 
 int mortise_command_check_resume(struct mortise_run *r,
                                  const struct held_command *h,
-                                 const struct mortise_command *c,
+                                 const struct mortise_run_command *c,
                                  struct mortise_err *err)
 {
     (void)c;
@@ -81,7 +81,7 @@ static bool is_decided(const struct mortise_run *r)
  * goes on. */
 int mortise_command_obey_resume(struct mortise_run *r,
                                 const struct held_command *h,
-                                const struct mortise_command *c,
+                                const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_RESUME, .actor = h->actor};

@@ -6,7 +6,7 @@
 
 /* Of what is in no row. */
 static int refuse(struct mortise_run *r, const struct held_command *h,
-                  const struct mortise_command *c, struct mortise_err *err)
+                  const struct mortise_run_command *c, struct mortise_err *err)
 {
     (void)r;
     (void)h;
@@ -54,4 +54,24 @@ const struct mortise_command_row *mortise_command_named(const char *name)
     while (row->kind != 0 && strcmp(row->name, name) != 0)
         row++;
     return row;
+}
+
+int mortise_command_read(struct mortise_run_command *out,
+                         const struct mortise_command *c,
+                         struct mortise_err *err)
+{
+    const struct mortise_command_row *row = mortise_command_row(c->kind);
+    int rv = MORTISE_OK;
+
+    *out = (struct mortise_run_command){.kind = c->kind, .flags = c->flags};
+#define MEMBER_TEXT(name) out->name = c->name;
+#define MEMBER_JSON(name, field)                                               \
+    if (row->value != NULL && c->field != NULL)                                \
+        rv = mortise_json_parse(&out->name, c->field, strlen(c->field), err);
+#define MEMBER_FLAG(name, bit)
+#include "run/command/command_members.def"
+#undef MEMBER_TEXT
+#undef MEMBER_JSON
+#undef MEMBER_FLAG
+    return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "%s", row->value);
 }

@@ -30,23 +30,24 @@ enum mortise_command_way {
 /* Of `c`, which is one of the list `h`.  [loop] */
 typedef int mortise_command_fn(struct mortise_run *r,
                                const struct held_command *h,
-                               const struct mortise_command *c,
+                               const struct mortise_run_command *c,
                                struct mortise_err *err);
 
 struct mortise_command_row {
-    uint32_t kind;    /* enum mortise_command_kind; 0: there is no such one */
-    const char *name; /* of the control socket */
-    uint32_t flags;   /* the MORTISE_CMD_... that mean something to it */
+    uint32_t kind;     /* enum mortise_command_kind; 0: there is no such one */
+    const char *name;  /* of the control socket */
+    uint32_t flags;    /* the MORTISE_CMD_... that mean something to it */
+    const char *value; /* what its value is, for errors; NULL: it has none */
     enum mortise_command_way way;
     bool restarts; /* an ended run goes on by it, with its plugins */
     /* Of a decision: the request that it is about, under whatever name; NULL:
      * none that is pending.  A list may have many, each about another. */
     const void *(*subject)(const struct mortise_run *r,
-                           const struct mortise_command *c);
+                           const struct mortise_run_command *c);
     bool plugin_judges; /* a decision's `value` is for a plugin to check */
     /* Why its calls were stopped, for who has to find out what came of them;
      * NULL: no reason of its own.  Static. */
-    const char *(*cause)(const struct mortise_command *c);
+    const char *(*cause)(const struct mortise_run_command *c);
 
     /* May the run take it now, as part of that list?  Records nothing. */
     mortise_command_fn *check;
@@ -62,5 +63,12 @@ extern const struct mortise_command_row mortise_run_commands[];
 const struct mortise_command_row *mortise_command_row(uint32_t kind);
 /* By the name on the socket. */
 const struct mortise_command_row *mortise_command_named(const char *name);
+
+/* What a program in C says, read: `out` borrows the strings, and has a new
+ * reference as its value, where the command has one.  Where numbers are read as
+ * in C (mortise_enter()). */
+int mortise_command_read(struct mortise_run_command *out,
+                         const struct mortise_command *c,
+                         struct mortise_err *err);
 
 #endif

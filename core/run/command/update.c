@@ -9,18 +9,13 @@
 #include "run/command/command.h"
 
 static int update_make(struct mortise_run *r, struct patch *p,
-                       const struct mortise_command *c, struct mortise_err *err)
+                       const struct mortise_run_command *c,
+                       struct mortise_err *err)
 {
-    json_t *body;
-    int rv = mortise_command_json(&body, c, "update", err);
-
     mortise_patch_init(p, r, r->graph);
     p->plain = MORTISE_REDUCE_LAST;
     p->whole = (c->flags & MORTISE_CMD_MERGE) == 0;
-    if (rv == MORTISE_OK)
-        rv = mortise_patch_make(p, body, err);
-    json_decref(body);
-    return rv;
+    return mortise_patch_make(p, c->value, err);
 }
 
 /* What the state would be: its reducers take it, what it changes holds against
@@ -66,7 +61,7 @@ static bool update_reduces(const struct patch *u)
  * not known before: an update that they could break must come after them. */
 int mortise_command_check_update(struct mortise_run *r,
                                  const struct held_command *h,
-                                 const struct mortise_command *c,
+                                 const struct mortise_run_command *c,
                                  struct mortise_err *err)
 {
     struct patch u;
@@ -88,8 +83,9 @@ int mortise_command_check_update(struct mortise_run *r,
 }
 
 /* It was checked, and nothing that could break it happened since. */
-static int record_update(struct mortise_run *r, const struct mortise_command *c,
-                         const char *actor, struct mortise_err *err)
+static int record_update(struct mortise_run *r,
+                         const struct mortise_run_command *c, const char *actor,
+                         struct mortise_err *err)
 {
     struct patch u;
     int rv;
@@ -111,7 +107,7 @@ static int record_update(struct mortise_run *r, const struct mortise_command *c,
  * scheduled pause is about none. */
 int mortise_command_obey_update(struct mortise_run *r,
                                 const struct held_command *h,
-                                const struct mortise_command *c,
+                                const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {
     int rv = MORTISE_OK;

@@ -39,24 +39,32 @@ static void hash_text(struct mortise_hasher *h, const char *text)
     mortise_hasher_str(h, text != NULL ? text : "");
 }
 
-static void digest_of(const struct held_command *h, uint8_t out[MORTISE_DIGEST])
+/* Its values as they are written. */
+static int digest_of(const struct mortise_run *r, const struct held_command *h,
+                     uint8_t out[MORTISE_DIGEST], struct mortise_err *err)
 {
     struct mortise_hasher hasher;
 
     mortise_hasher_init(&hasher);
     for (size_t i = 0; i < h->n; i++) {
-        const struct mortise_command *c = &h->list[i];
+        const struct mortise_run_command *c = &h->list[i];
+        char *value =
+            c->value != NULL ? mortise_json_text(r->mem, c->value) : NULL;
 
+        if (c->value != NULL && value == NULL)
+            return mortise_nomem(err);
         mortise_hasher_u64(&hasher, c->kind);
         mortise_hasher_u64(&hasher, c->flags);
         hash_text(&hasher, c->id);
         hash_text(&hasher, c->decision);
         hash_text(&hasher, c->reason);
         hash_text(&hasher, c->digest);
-        hash_text(&hasher, c->json);
+        hash_text(&hasher, value);
+        mortise_release_str(r->mem, value);
         hash_text(&hasher, c->node);
     }
     mortise_hasher_final(&hasher, out);
+    return MORTISE_OK;
 }
 
 int mortise_order_check(const struct mortise_run *r,
@@ -64,8 +72,10 @@ int mortise_order_check(const struct mortise_run *r,
 {
     const struct order *o = find(r, h->order);
     uint8_t digest[MORTISE_DIGEST];
+    int rv = digest_of(r, h, digest, err);
 
-    digest_of(h, digest);
+    if (rv != MORTISE_OK)
+        return rv;
     return memcmp(o->digest, digest, sizeof digest) == 0
                ? MORTISE_OK
                : mortise_fail(err, MORTISE_EMISMATCH,
@@ -79,13 +89,14 @@ int mortise_order_record(struct mortise_run *r, struct mortise_err *err)
 {
     const struct held_command *h = r->ordering;
     struct mortise_entry e = {.type = MORTISE_E_ORDER};
+    int rv;
 
     r->ordering = NULL;
     if (h == NULL || h->order == NULL)
         return MORTISE_OK;
     e.id = h->order;
-    digest_of(h, e.digest);
-    return mortise_run_record(r, &e, err);
+    rv = digest_of(r, h, e.digest, err);
+    return rv == MORTISE_OK ? mortise_run_record(r, &e, err) : rv;
 }
 
 int mortise_order_record_start(struct mortise_run *r, const char *id,

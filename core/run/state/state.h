@@ -426,10 +426,10 @@ struct artifact {
 };
 
 /* A list of commands, as it is applied; kept while it waits for what is in
- * flight to stop. */
+ * flight to stop, with references of the values. */
 struct held_command {
     struct mortise_arena arena;
-    const struct mortise_command *list;
+    const struct mortise_run_command *list;
     size_t n;
     bool blocked; /* it runs nothing since a plugin is in the way */
     uint32_t flags;

@@ -6,7 +6,7 @@
 
 int mortise_command_check_note(struct mortise_run *r,
                                const struct held_command *h,
-                               const struct mortise_command *c,
+                               const struct mortise_run_command *c,
                                struct mortise_err *err)
 {
     (void)r;
@@ -18,7 +18,7 @@ int mortise_command_check_note(struct mortise_run *r,
 
 int mortise_command_obey_note(struct mortise_run *r,
                               const struct held_command *h,
-                              const struct mortise_command *c,
+                              const struct mortise_run_command *c,
                               struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_REMARK, .actor = h->actor};
