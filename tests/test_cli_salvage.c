@@ -208,9 +208,8 @@ START_TEST(a_lock_that_is_no_file_is_said)
     static const struct {
         const char *line;
         int code;
-    } commands[] = {{"run g.yaml --id new", 1},
-                    {"runs", 0},
-                    {"store salvage saved", 1}};
+    } commands[] = {
+        {"run g.yaml --id new", 1}, {"runs", 0}, {"store salvage saved", 1}};
 
     child_run("rm store/db/LOCK; mkfifo store/db/LOCK");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
@@ -410,7 +409,8 @@ START_TEST(a_table_that_is_missing_is_said)
     for (int i = 1; i <= n; i++) {
         snprintf(how, sizeof how, "table %d of %d", i, n);
         child_run("rm -rf store; cp -a whole store; "
-                  "rm store/db/$(cd whole/db; ls [0-9]*.ldb | sed -n %dp)",
+                  "t=$(cd whole/db; ls [0-9]*.ldb | sed -n %dp); "
+                  "rm store/db/$t; rm -f store/db/aside.$t",
                   i);
         never_looks_whole(how);
     }
@@ -513,9 +513,8 @@ static bool cut_off(int n, int keep)
     code = child.code;
     ck_assert_msg(code == 0 || code == 128 + 9, "%d: %d: %s", n, code,
                   child.err);
-    ck_assert_int_eq(keep < 0 ? powercut_settle(books)
-                              : powercut_apply(books, keep),
-                     0);
+    ck_assert_int_eq(
+        keep < 0 ? powercut_settle(books) : powercut_apply(books, keep), 0);
     return code != 0;
 }
 
@@ -588,6 +587,38 @@ START_TEST(what_is_no_file_is_left_out)
     says(child.out, "saved: ");
     child_run("$MORTISE runs --store saved");
     ck_assert_int_eq(child.code, 0);
+}
+END_TEST
+
+/* A table that is missing altogether, where LevelDB cannot tell: the numbers of
+ * the batches do. */
+START_TEST(a_gap_between_tables_is_said)
+{
+    child_run("rm -rf store; for i in 1 2 3 4; do $MORTISE run g.yaml"
+              " --id r$i --input '{\"text\": \"x\"}'; done; cp -a store whole");
+    child_run("cd store/db; set -- [0-9]*.ldb; test $# -gt 2 || exit 9; %s",
+              _i == 0 ? "cp $3 $2" : "rm $2 CURRENT");
+    ck_assert_int_eq(child.code, 0);
+    child_run("$MORTISE store salvage saved");
+    ck_assert_msg(child.code == 2, "%d: %s%s", child.code, child.out,
+                  child.err);
+    says(child.out, "what was written by batches ");
+    says(child.out, " is missing");
+    says(child.out, "; there may have been more, and runs of which nothing");
+}
+END_TEST
+
+/* A link that leads nowhere is no file. */
+START_TEST(a_link_that_leads_nowhere_is_left_out)
+{
+    child_run("$MORTISE runs; set -- store/db/*%s; ln -sfn %s $1",
+              _i % 2 == 0 ? ".ldb" : ".log",
+              _i < 2 ? "/nonexistent" : "${1##*/}");
+    ck_assert_int_eq(child.code, 0);
+    child_run("$MORTISE store salvage saved");
+    ck_assert_msg(child.code == (_i % 2 == 0 ? 2 : 0), "%d: %s%s", child.code,
+                  child.out, child.err);
+    says(child.out, "saved: ");
 }
 END_TEST
 
@@ -730,11 +761,12 @@ START_TEST(who_meets_damage_says_what_to_do)
     unsigned met = 0;
 
     some_everywhere();
-    child_run("%s", _i == 0 ? "f=$(echo whole/db/[0-9]*.ldb); s=$(stat -c %s $f);"
-                              " for k in 2 3 4 5 6 7 8 9; do dd if=/dev/zero"
-                              " of=$f bs=1 seek=$((s * k / 11)) count=300"
-                              " conv=notrunc; done"
-                            : "truncate -s -30 whole/db/[0-9]*.ldb");
+    child_run("%s", _i == 0
+                        ? "f=$(echo whole/db/[0-9]*.ldb); s=$(stat -c %s $f);"
+                          " for k in 2 3 4 5 6 7 8 9; do dd if=/dev/zero"
+                          " of=$f bs=1 seek=$((s * k / 11)) count=300"
+                          " conv=notrunc; done"
+                        : "truncate -s -30 whole/db/[0-9]*.ldb");
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         child_run("rm -rf store; cp -a whole store; $MORTISE %s", lines[i]);
         if (strstr(child.err, "(E_STORE_CORRUPT)") == NULL)
@@ -816,6 +848,8 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, a_salvage_is_whole_or_nothing, 0, 3);
     tcase_add_test(tc, a_salvage_clears_its_own_alone);
     tcase_add_loop_test(tc, what_is_no_file_is_left_out, 0, 2);
+    tcase_add_loop_test(tc, a_gap_between_tables_is_said, 0, 2);
+    tcase_add_loop_test(tc, a_link_that_leads_nowhere_is_left_out, 0, 4);
     suite_add_tcase(s, tc);
     tc = tcase_create("damage");
     tcase_add_checked_fixture(tc, setup, teardown);

@@ -747,6 +747,31 @@ START_TEST(what_is_no_file_is_corrupt)
 }
 END_TEST
 
+/* So is what stands in place of the stamp, or of a second name. */
+START_TEST(no_stamp_is_a_directory)
+{
+    static const char *const names[] = {"format", "format", "format",
+                                        "db/aside.000008.ldb"};
+    struct mortise_store *s = NULL;
+    struct mortise_err err;
+    uint8_t ledger[MORTISE_DIGEST];
+    char at[8192];
+
+    make_store(2, 2, 100, ledger);
+    snprintf(at, sizeof at, "%s/%s", path, names[_i]);
+    unlink(at);
+    if (_i == 0)
+        ck_assert_int_eq(mkfifo(at, 0600), 0);
+    else if (_i == 1)
+        ck_assert_int_eq(symlink("/dev/zero", at), 0);
+    else
+        ck_assert_int_eq(mkdir(at, 0700), 0);
+    ck_assert_int_eq(mortise_store_open(&s, path, &test_mem, &err),
+                     MORTISE_ECORRUPT);
+    ck_assert_msg(strstr(err.msg, " is no file") != NULL, "%s", err.msg);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("hostile store");
@@ -757,6 +782,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, damage_is_an_error_or_harmless, 0, 3);
     tcase_add_loop_test(tc, meddling_is_an_error_or_harmless, 0, MEDDLINGS);
     tcase_add_loop_test(tc, what_is_no_file_is_corrupt, 0, 4);
+    tcase_add_loop_test(tc, no_stamp_is_a_directory, 0, 4);
     suite_add_tcase(s, tc);
     return s;
 }

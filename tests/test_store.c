@@ -21,7 +21,9 @@
 #include "lib/test.h"
 #include "lib/warm.h"
 #include "store/key.h"
+#include "store/logfile.h"
 #include "store/record.h"
+#include "store/salvage.h"
 #include "store/writer.h"
 
 static char dir[4096];       /* of this test */
@@ -1251,6 +1253,88 @@ START_TEST(a_lost_tail_is_corrupt)
 }
 END_TEST
 
+/* Append to the log what a power cut leaves of a record of n bytes that was
+ * never synced: the beginning of it, and from a block on zeros. */
+static void tear(size_t n, size_t block)
+{
+    size_t size, from;
+    char *log = the_file(".log"), *was = test_read(log, &size);
+    struct mortise_buf bytes, record;
+
+    mortise_buf_init(&bytes, &test_mem);
+    mortise_buf_init(&record, &test_mem);
+    mortise_buf_put(&bytes, was, size);
+    for (size_t i = 0; i < n; i++)
+        mortise_buf_u8(&record, (uint8_t)(1 + i % 255));
+    mortise_logfile_write(&bytes, &record);
+    from = size / block * block + block;
+    ck_assert_uint_lt(from, bytes.n);
+    memset(bytes.p + from, 0, bytes.n - from);
+    test_write(log, bytes.p, bytes.n);
+    mortise_buf_finish(&record);
+    mortise_buf_finish(&bytes);
+    free(was);
+}
+
+/* What was never synced, and of which the file system kept the size alone, is
+ * no damage: all that was acknowledged is there, for who opens the store and for
+ * doctor, and the store goes on. */
+START_TEST(a_torn_end_is_none)
+{
+    static const size_t sizes[] = {6000, 9000, 40000, 90000};
+    static const size_t blocks[] = {512, 1024, 4096, 4096};
+    struct mortise_store *s = open_store();
+    struct mortise_err err;
+    struct reader_store r;
+
+    commit_up_to(s, "default", "a", 20);
+    mortise_store_close(s);
+    tear(sizes[_i], blocks[_i]);
+    ck_assert_msg(mortise_store_check(path, &test_mem, &err) == MORTISE_OK,
+                  "%s", err.msg);
+    s = open_store();
+    commit(s, "default", "a", 21);
+    mortise_store_close(s);
+    reads_well(&r);
+    ck_assert_uint_eq(store_reader_run(&r, "default", "a")->seq, 21);
+    store_reader_free(&r);
+}
+END_TEST
+
+/* But where the mark knows of more, it is a loss, and stays as it is; and so is
+ * an end that is anything but zeros. */
+START_TEST(a_torn_end_excuses_no_loss)
+{
+    struct mortise_store *s = open_store();
+    size_t size, again;
+    char *log, *bytes, *after;
+
+    commit_up_to(s, "default", "a", 20);
+    mortise_store_close(s);
+    if (_i == 0) {
+        log = the_file(".log");
+        bytes = test_read(log, &size);
+        ck_assert_int_eq(truncate(log, (off_t)(size - 100)), 0);
+        free(bytes);
+        tear(9000, 512);
+    } else {
+        tear(9000, 512);
+        log = the_file(".log");
+        bytes = test_read(log, &size);
+        bytes[size - 1] = 1;
+        test_write(log, bytes, size);
+        free(bytes);
+    }
+    bytes = test_read(the_file(".log"), &size);
+    open_refused(MORTISE_ECORRUPT, _i == 0 ? "1 commit is missing" : "");
+    after = test_read(the_file(".log"), &again);
+    ck_assert_uint_eq(size, again);
+    ck_assert_mem_eq(bytes, after, size);
+    free(bytes);
+    free(after);
+}
+END_TEST
+
 /* Who removes the mark does not get rid of the question; nor who brings that of
  * another store. */
 START_TEST(a_store_needs_its_own_mark)
@@ -1350,8 +1434,7 @@ START_TEST(a_fifo_in_place_of_the_new_stamp)
     alarm(20);
     ck_assert_int_eq(mkdir(path, 0700), 0);
     ck_assert_int_eq(mkfifo(in_store("format.new"), 0600), 0);
-    ck_assert_int_ne(mortise_store_open(&s, path, &test_mem, NULL),
-                     MORTISE_OK);
+    ck_assert_int_ne(mortise_store_open(&s, path, &test_mem, NULL), MORTISE_OK);
     ck_assert_int_eq(unlink(in_store("format.new")), 0);
     mortise_store_close(open_store());
 }
@@ -2675,6 +2758,8 @@ static Suite *suite(void)
     tcase_add_test(tc, a_lost_database_is_not_replaced);
     tcase_add_test(tc, the_mark_follows_each_sync);
     tcase_add_loop_test(tc, a_lost_tail_is_corrupt, 0, 3);
+    tcase_add_loop_test(tc, a_torn_end_is_none, 0, 4);
+    tcase_add_loop_test(tc, a_torn_end_excuses_no_loss, 0, 2);
     tcase_add_test(tc, a_store_needs_its_own_mark);
     tcase_add_test(tc, an_older_store_gets_a_mark);
     tcase_add_loop_test(tc, a_store_without_its_stamp_is_corrupt, 0, 3);

@@ -462,6 +462,55 @@ START_TEST(second_names_go_when_no_merge_is_due)
 }
 END_TEST
 
+/* A table that somebody removed comes back by its second name; one that LevelDB
+ * merged does not. */
+START_TEST(a_removed_table_comes_back)
+{
+    char name[256];
+
+    endanger(3);
+    take();
+    drop_aside();
+    count(MORTISE_DBFILE_TABLE, true, name);
+    ck_assert(!mortise_aside_is_needed(db, name, &test_mem));
+    ck_assert_int_eq(unlink(path_of(mortise_aside_name(name))), 0);
+    ck_assert(mortise_aside_is_needed(db, name, &test_mem));
+    take();
+    ck_assert_int_eq(access(path_of(mortise_aside_name(name)), F_OK), 0);
+    drop_aside();
+    merge();
+    ck_assert(!mortise_aside_is_needed(db, name, &test_mem));
+    take();
+    ck_assert_int_ne(access(path_of(mortise_aside_name(name)), F_OK), 0);
+}
+END_TEST
+
+/* What an opening made that is refused goes, tables too, and a log that was
+ * replaced is the one it was. */
+START_TEST(an_undone_opening_leaves_nothing)
+{
+    char log[256], *was, *is;
+    int tables;
+    size_t n, m;
+
+    endanger(_i == 0 ? 3 : 1);
+    tables = count(MORTISE_DBFILE_TABLE, false, NULL);
+    count(MORTISE_DBFILE_LOG, false, log);
+    was = test_read(path_of(log), &n);
+    take();
+    ck_assert_int_eq(unlink(path_of(log)), 0);
+    test_write(path_of(log), "cut", 3);
+    test_write(path_of("000999.ldb"), "half a merge", 12);
+    put_back();
+    ck_assert_int_eq(count(MORTISE_DBFILE_TABLE, false, NULL), tables);
+    is = test_read(path_of(log), &m);
+    ck_assert_uint_eq(n, m);
+    ck_assert_mem_eq(was, is, n);
+    free(was);
+    free(is);
+}
+END_TEST
+
 /* Swept are those that LevelDB removed, the others remain. */
 START_TEST(a_sweep_frees_what_was_merged)
 {
@@ -518,6 +567,8 @@ int main(void)
     tcase_add_test(tc, a_table_is_put_aside_once);
     tcase_add_test(tc, a_second_name_is_that_of_a_table_that_is_there);
     tcase_add_test(tc, second_names_go_when_no_merge_is_due);
+    tcase_add_test(tc, a_removed_table_comes_back);
+    tcase_add_loop_test(tc, an_undone_opening_leaves_nothing, 0, 2);
     tcase_add_test(tc, a_sweep_frees_what_was_merged);
     tcase_add_test(tc, without_memory);
     suite_add_tcase(suite, tc);

@@ -26,6 +26,7 @@
  *       table are as much as the rest of an opening.  By itself such a name
  *       says nothing, aside.CURRENT does (1); and it keeps no room for a table
  *       that LevelDB removed, since the store sweeps as it writes and closes.
+ *       A table that somebody else removed comes back by it.
  *
  * Links cost microseconds.  On a file system without them, files are copied;
  * tables, which may be large and of which LevelDB removes only those that it
@@ -39,6 +40,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -49,7 +51,7 @@
 
 #define PREFIX "aside."
 static const char current[] = "CURRENT", current_aside[] = PREFIX "CURRENT",
-                  half_done[] = PREFIX "new";
+                  half_done[] = MORTISE_ASIDE_NEW;
 
 enum { NAME_ROOM = NAME_MAX + 1 };
 
@@ -96,6 +98,14 @@ static int each(int db, mortise_home_each_fn *fn, void *ud,
     return mortise_home_each(db, "db", fn, ud, err);
 }
 
+static int no_file(const char *name, struct mortise_err *err)
+{
+    return mortise_fail(err, MORTISE_ECORRUPT,
+                        "db/%s is no file: somebody put something else in its "
+                        "place",
+                        name);
+}
+
 static int check_one(void *ud, int db, const char *name,
                      struct mortise_err *err)
 {
@@ -104,10 +114,7 @@ static int check_one(void *ud, int db, const char *name,
         is_table_aside(name) || /* no link to a table, then, and dropped (5) */
         mortise_dbfile_is_file(db, name))
         return MORTISE_OK;
-    return mortise_fail(err, MORTISE_ECORRUPT,
-                        "db/%s is no file: somebody put something else in its "
-                        "place",
-                        name);
+    return no_file(name, err);
 }
 
 int mortise_aside_check(int db, struct mortise_err *err)
@@ -119,20 +126,25 @@ static int drop(int db, const char *name, struct mortise_err *err)
 {
     if (unlinkat(db, name, 0) == 0 || errno == ENOENT)
         return MORTISE_OK;
-    return mortise_syserr(err, errno, "remove db/%s", name);
+    return errno == EISDIR ? no_file(name, err)
+                           : mortise_syserr(err, errno, "remove db/%s", name);
+}
+
+static bool is_same(int db, const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return fstatat(db, a, &x, AT_SYMLINK_NOFOLLOW) == 0 &&
+           fstatat(db, b, &y, AT_SYMLINK_NOFOLLOW) == 0 &&
+           x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 /* Do both names of a table mean one file?  A number can come again, for another
  * file, after an opening that was undone. */
 static bool is_link(int db, const char *name)
 {
-    struct stat here, there;
-
     assert(is_table_aside(name));
-    return fstatat(db, name, &here, AT_SYMLINK_NOFOLLOW) == 0 &&
-           fstatat(db, mortise_aside_name(name), &there, AT_SYMLINK_NOFOLLOW) ==
-               0 &&
-           here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+    return is_same(db, name, mortise_aside_name(name));
 }
 
 static int drop_any(void *ud, int db, const char *name, struct mortise_err *err)
@@ -205,23 +217,128 @@ static int put_back_one(void *ud, int db, const char *name,
 {
     const char *was = mortise_aside_name(name);
 
+    int rv = MORTISE_OK;
+
     (void)ud;
     if (!is_aside(name) || strcmp(name, current_aside) == 0 ||
-        strcmp(name, half_done) == 0 || is_there(db, was))
+        strcmp(name, half_done) == 0 || is_same(db, name, was))
         return MORTISE_OK;
-    return keep_as(db, name, was, true, err);
+    if (is_short_lived(was)) /* one that was cut in its place (torn.c) */
+        rv = drop(db, was, err);
+    else if (is_there(db, was))
+        return MORTISE_OK;
+    return rv == MORTISE_OK ? keep_as(db, name, was, true, err) : rv;
 }
 
-/* What was made since.  (Tables among it are nobody's: LevelDB sweeps them.) */
+static bool is_named(const struct mortise_tables *named, const char *name)
+{
+    uint64_t number = strtoull(name, NULL, 10);
+
+    for (size_t i = 0; i < named->n; i++)
+        if (named->list[i].number == number)
+            return true;
+    return false;
+}
+
+/* What was made since: files of LevelDB's that have no second name, and of
+ * tables those that the MANIFEST does not name either.  (Where that does not
+ * read, nobody knows which tables are new; they are nobody's, and swept.) */
 static int drop_new(void *ud, int db, const char *name, struct mortise_err *err)
 {
+    const struct mortise_tables *named = ud;
     char as[NAME_ROOM];
 
-    (void)ud;
-    if (!is_short_lived(name))
+    if (!is_short_lived(name) &&
+        !(is_table(name) && named != NULL && !is_named(named, name)))
         return MORTISE_OK;
     snprintf(as, sizeof as, PREFIX "%s", name);
     return is_there(db, as) ? MORTISE_OK : drop(db, name, err);
+}
+
+/* ---- what somebody else removed ------------------------------------------ */
+
+/* Tables of which only the second name is there.  Mostly LevelDB has merged
+ * them; one that the MANIFEST names is lost, but for that name. */
+struct lost {
+    const struct mortise_tables *named;
+    bool any;
+};
+
+static bool is_alone(int db, const char *name)
+{
+    return is_table_aside(name) && !is_there(db, mortise_aside_name(name));
+}
+
+static int find_alone(void *ud, int db, const char *name,
+                      struct mortise_err *err)
+{
+    struct lost *l = ud;
+
+    (void)err;
+    l->any |= is_alone(db, name);
+    return MORTISE_OK;
+}
+
+static int return_one(void *ud, int db, const char *name,
+                      struct mortise_err *err)
+{
+    const struct lost *l = ud;
+    const char *was = mortise_aside_name(name);
+
+    return is_alone(db, name) && is_named(l->named, was)
+               ? keep_as(db, name, was, true, err)
+               : MORTISE_OK;
+}
+
+/* The tables that the MANIFEST called so names, if it reads. */
+static int read_named(struct mortise_tables *named, int db, const char *from,
+                      const char *prefix, const struct mortise_mem *mem,
+                      struct mortise_err *err)
+{
+    char name[MORTISE_DBFILE_NAME], as[sizeof name + sizeof PREFIX];
+    int rv;
+
+    if (!mortise_dbfile_current(db, from, name)) {
+        *named = (struct mortise_tables){.n = 0};
+        mortise_buf_init(&named->room, mem);
+        return MORTISE_ECORRUPT;
+    }
+    snprintf(as, sizeof as, "%s%s", prefix, name);
+    rv = mortise_tables_read(named, db, as, mem, err);
+    return rv == MORTISE_OK || rv == MORTISE_ENOMEM ? rv : MORTISE_ECORRUPT;
+}
+
+/* Nothing is aside as a whole: give such a table its name again. */
+static int return_lost(int db, const struct mortise_mem *mem,
+                       struct mortise_err *err)
+{
+    struct mortise_tables named;
+    struct lost l = {.named = &named};
+    int rv = each(db, find_alone, &l, err);
+
+    if (rv != MORTISE_OK || !l.any)
+        return rv;
+    rv = read_named(&named, db, current, "", mem, err);
+    if (rv == MORTISE_OK)
+        rv = each(db, return_one, &l, err);
+    else if (rv == MORTISE_ECORRUPT)
+        rv = MORTISE_OK; /* LevelDB will say so */
+    mortise_tables_finish(&named);
+    return rv;
+}
+
+bool mortise_aside_is_needed(int db, const char *name,
+                             const struct mortise_mem *mem)
+{
+    struct mortise_tables named;
+    bool needed;
+
+    if (!is_alone(db, name))
+        return false;
+    needed = read_named(&named, db, current, "", mem, NULL) == MORTISE_OK &&
+             is_named(&named, mortise_aside_name(name));
+    mortise_tables_finish(&named);
+    return needed;
 }
 
 /* ---- what LevelDB made of it (4) ----------------------------------------- */
@@ -247,16 +364,10 @@ static bool is_kept(int db, uint64_t number, bool *aside)
 static int is_merged(int db, bool *merged, const struct mortise_mem *mem,
                      struct mortise_err *err)
 {
-    char name[MORTISE_DBFILE_NAME], as[sizeof name + sizeof PREFIX];
     struct mortise_tables named;
     bool lacks = false, aside = false;
-    int rv;
+    int rv = read_named(&named, db, current_aside, PREFIX, mem, err);
 
-    *merged = false;
-    if (!mortise_dbfile_current(db, current_aside, name))
-        return MORTISE_OK;
-    snprintf(as, sizeof as, PREFIX "%s", name);
-    rv = mortise_tables_read(&named, db, as, mem, err);
     for (size_t i = 0; rv == MORTISE_OK && !aside && i < named.n; i++)
         lacks |= !is_kept(db, named.list[i].number, &aside);
     mortise_tables_finish(&named);
@@ -296,7 +407,9 @@ int mortise_aside_take(int db, const struct mortise_mem *mem,
 
     if (rv != MORTISE_OK || whole || !is_there(db, current))
         return rv; /* (2); without CURRENT LevelDB opens nothing */
-    rv = mortise_tables_stay(db, &stay, mem, err);
+    rv = return_lost(db, mem, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_tables_stay(db, &stay, mem, err);
     tables = !stay;
     if (rv == MORTISE_OK)
         rv = drop_with(db, tables ? drop_but_links : drop_any, err);
@@ -320,8 +433,11 @@ bool mortise_aside_sweep(int db)
 
 /* (3): CURRENT names the old MANIFEST only once that is there, and what is new
  * goes only once nothing names it. */
-static int put_all_back(int db, struct mortise_err *err)
+static int put_all_back(int db, const struct mortise_mem *mem,
+                        struct mortise_err *err)
 {
+    struct mortise_tables named;
+    bool knows;
     int rv = each(db, put_back_one, NULL, err);
 
     if (rv == MORTISE_OK)
@@ -331,8 +447,11 @@ static int put_all_back(int db, struct mortise_err *err)
     if (rv == MORTISE_OK && is_there(db, half_done) &&
         renameat(db, half_done, db, current) != 0)
         rv = mortise_syserr(err, errno, "rename db/%s", half_done);
+    knows =
+        read_named(&named, db, current_aside, PREFIX, mem, NULL) == MORTISE_OK;
     if (rv == MORTISE_OK)
-        rv = each(db, drop_new, NULL, err);
+        rv = each(db, drop_new, knows ? &named : NULL, err);
+    mortise_tables_finish(&named);
     if (rv == MORTISE_OK && fsync(db) != 0)
         rv = mortise_syserr(err, errno, "sync db");
     return rv;
@@ -345,6 +464,6 @@ int mortise_aside_put_back(int db, const struct mortise_mem *mem,
     int rv = mortise_aside_is_whole(db, &whole, mem, err);
 
     if (rv == MORTISE_OK && whole)
-        rv = put_all_back(db, err);
+        rv = put_all_back(db, mem, err);
     return rv == MORTISE_OK ? drop_with(db, drop_any, err) : rv;
 }

@@ -8,6 +8,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 
+/* What is being made, until it has its name. */
+#define MORTISE_ASIDE_NEW "aside.new"
+
 /* `db` is the descriptor of LevelDB's directory. */
 
 /* Keep what is there under other names, unless it is kept already. */
@@ -26,6 +29,10 @@ int mortise_aside_put_back(int db, const struct mortise_mem *mem,
 
 /* The name of which this one is aside; else the same pointer. */
 const char *mortise_aside_name(const char *name);
+/* Is it the last name of a table that the database has?  Nothing is aside as a
+ * whole. */
+bool mortise_aside_is_needed(int db, const char *name,
+                             const struct mortise_mem *mem);
 /* MORTISE_ECORRUPT when one of the database's names is no file. */
 int mortise_aside_check(int db, struct mortise_err *err);
 /* *whole: there is something aside, and it counts. */

@@ -35,7 +35,10 @@ bool mortise_dbfile_is_file(int db, const char *name)
 {
     struct stat st;
 
-    return fstatat(db, name, &st, 0) != 0 || S_ISREG(st.st_mode);
+    if (fstatat(db, name, &st, 0) == 0)
+        return S_ISREG(st.st_mode);
+    /* A link that leads nowhere, or round, is no file; what is gone may be. */
+    return fstatat(db, name, &st, AT_SYMLINK_NOFOLLOW) != 0;
 }
 
 bool mortise_dbfile_current(int db, const char *from,

@@ -97,6 +97,14 @@ mode_t mortise_home_close_off(int dir)
     return st.st_mode & PERMISSIONS;
 }
 
+static int no_file(struct mortise_err *err)
+{
+    return mortise_fail(err, MORTISE_ECORRUPT,
+                        "%s is no file: somebody put something else in its "
+                        "place",
+                        stamp_name);
+}
+
 /* The stamp's text; *n is 0 when there is no such file. */
 static int read_text(int dir, char *text, size_t cap, size_t *n,
                      struct mortise_err *err)
@@ -106,12 +114,15 @@ static int read_text(int dir, char *text, size_t cap, size_t *n,
 
     *n = 0;
     if (fd < 0)
-        return errno == ENOENT
-                   ? MORTISE_OK
+        return errno == ENOENT ? MORTISE_OK
+               : errno == MORTISE_NO_FILE
+                   ? no_file(err)
                    : mortise_syserr(err, errno, "open %s", stamp_name);
     got = read(fd, text, cap - 1);
     if (got < 0) {
-        int rv = mortise_syserr(err, errno, "read %s", stamp_name);
+        int rv = errno == EISDIR
+                     ? no_file(err)
+                     : mortise_syserr(err, errno, "read %s", stamp_name);
 
         close(fd);
         return rv;

@@ -85,6 +85,8 @@ struct mortise_store {
     struct mortise_kept kept;
 };
 
+enum { MORTISE_KEPT_COMMITS = 65536 }; /* of their numbers: R6b */
+
 /* ---- leveldb.c: opening -------------------------------------------------- */
 
 /* With nothing open; mortise_store_close() undoes it.  NULL: no memory. */

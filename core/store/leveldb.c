@@ -76,10 +76,10 @@
 #include "store/ldb.h"
 #include "store/owners.h"
 #include "store/reserve.h"
+#include "store/torn.h"
 #include "store/unfinished.h"
 
 enum {
-    KEPT_COMMITS = 65536,
     LOOKED_AT = 4096,          /* of them, whatever earlier openings saw */
     WRITE_BUFFER = 512 * 1024, /* small: it is replayed at open after a kill */
     BUFFER_AT_FIRST = 16 * 1024, /* what an empty one may say that it holds */
@@ -325,7 +325,7 @@ static int verify_commits(struct mortise_store *s, leveldb_iterator_t *it,
         return mortise_ldb_bad(err, rv, "a commit record");
     s->commits = last;
     s->opening = (struct mortise_batch){newest.epoch + 1, last};
-    kept = first_of(KEPT_COMMITS, last);
+    kept = first_of(MORTISE_KEPT_COMMITS, last);
     from = first_of(LOOKED_AT, last);
     if (from > newest.verified)
         from = newest.verified > kept ? newest.verified : kept;
@@ -573,23 +573,45 @@ int mortise_ldb_check_new(int db, struct mortise_err *err)
 }
 
 /* (12), and (6) */
+static int attempt(struct mortise_store *s, int db, bool create, bool torn,
+                   struct mortise_err *err)
+{
+    struct mortise_err here;
+    int rv = mortise_aside_take(db, s->mem, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    if (torn)
+        rv = mortise_torn_cut(db, s->mem, err);
+    if (rv == MORTISE_OK)
+        rv = open_and_verify(s, create, err);
+    if (rv != MORTISE_OK)
+        mortise_aside_put_back(db, s->mem, &here); /* or who opens it next */
+    return rv;
+}
+
+/* A refused opening is followed by another where it may have been about less
+ * than the store: what a killed one made of it, which was put back since, or a
+ * log with an end that never reached the disk. */
 static int open_in_db(struct mortise_store *s, int db, bool create,
                       struct mortise_err *err)
 {
-    struct mortise_err here;
+    bool killed = false;
     int rv = mortise_aside_check(db, err);
 
     if (rv == MORTISE_OK && create)
         rv = mortise_ldb_check_new(db, err);
     if (rv == MORTISE_OK)
-        rv = mortise_aside_take(db, s->mem, err);
+        rv = mortise_aside_is_whole(db, &killed, s->mem, err);
     if (rv != MORTISE_OK)
         return rv;
-    rv = open_and_verify(s, create, err);
-    if (rv != MORTISE_OK) {
-        mortise_aside_put_back(db, s->mem, &here); /* or who opens it next */
+    rv = attempt(s, db, create, false, err);
+    if (rv == MORTISE_ECORRUPT && killed)
+        rv = attempt(s, db, create, false, err);
+    if (rv == MORTISE_ECORRUPT && mortise_torn_is(db, s->mem))
+        rv = attempt(s, db, create, true, err);
+    if (rv != MORTISE_OK)
         return rv;
-    }
     FAULT_POINT("store: verified");
     rv = mortise_aside_drop(db, err);
     s->linked = true;
@@ -1259,8 +1281,8 @@ int mortise_ldb_write(struct mortise_store *s, leveldb_writebatch_t *batch,
     mortise_record_batch(&s->value, &s->opening);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_put(s, batch);
-    if (rv == MORTISE_OK && n > KEPT_COMMITS) {
-        mortise_key_commit(&s->key, n - KEPT_COMMITS);
+    if (rv == MORTISE_OK && n > MORTISE_KEPT_COMMITS) {
+        mortise_key_commit(&s->key, n - MORTISE_KEPT_COMMITS);
         rv = mortise_ldb_drop(s, batch);
     }
     if (rv != MORTISE_OK)

@@ -45,6 +45,7 @@
 #include "store/home.h"
 #include "store/logfile.h"
 #include "store/salvaging.h"
+#include "store/torn.h"
 
 enum { AT_ONCE = 1000, BYTES_AT_ONCE = 1 << 20, MAX_LOGS = 64 };
 
@@ -74,6 +75,45 @@ static void note_batch(struct salvage *v, const void *key, size_t key_size,
         v->last = n;
     if (batch.epoch >= v->to->opening.epoch)
         v->to->opening.epoch = batch.epoch + 1;
+}
+
+/* Tables tell of batches in their order, each of the kept ones once. */
+static void note_gap(struct salvage *v, const void *key, size_t key_size)
+{
+    struct mortise_reader r;
+    uint64_t n;
+
+    mortise_reader_init(&r, key, key_size);
+    mortise_read_u8(&r);
+    n = mortise_key_read_number(&r);
+    if (r.bad || r.p != r.end)
+        return;
+    if (v->in_tables == 0)
+        v->first_in_tables = n;
+    else if (n > v->in_tables + 1 && v->gap == 0) {
+        v->gap = v->in_tables + 1;
+        v->gap_end = n - 1;
+    }
+    v->in_tables = n;
+}
+
+/* (3): a table that is missing altogether leaves no trace but this one. */
+static void look_for_gap(struct salvage *v)
+{
+    uint64_t kept = v->in_tables > MORTISE_KEPT_COMMITS
+                        ? v->in_tables - MORTISE_KEPT_COMMITS + 1
+                        : 1;
+
+    if (v->in_tables > 0 && v->first_in_tables > kept) {
+        v->gap = kept;
+        v->gap_end = v->first_in_tables - 1;
+    }
+    if (v->gap == 0 || v->out->holes)
+        return; /* that pieces are missing was said */
+    v->out->holes = true;
+    salvage_say(
+        v, "what was written by batches %" PRIu64 " to %" PRIu64 " is missing",
+        v->gap, v->gap_end);
 }
 
 /* So does a head, and a piece that is lost may have held the batches. */
@@ -111,8 +151,10 @@ static int copy_some(struct mortise_store *to, leveldb_writebatch_t *batch,
         const char *key = leveldb_iter_key(v->it, &key_size);
         const char *value = leveldb_iter_value(v->it, &value_size);
 
-        if (key_size > 0 && key[0] == MORTISE_KEY_COMMIT)
+        if (key_size > 0 && key[0] == MORTISE_KEY_COMMIT) {
             note_batch(v, key, key_size, value, value_size);
+            note_gap(v, key, key_size);
+        }
         if (key_size > 0 && key[0] == MORTISE_KEY_HEAD)
             note_head(v, value, value_size);
         if (key_size == 0 || !is_taken((uint8_t)key[0]))
@@ -144,6 +186,7 @@ static int copy_tables(struct salvage *v, struct mortise_err *err)
         salvage_say(v, "%s", why.msg);
     }
     leveldb_iter_destroy(v->it);
+    look_for_gap(v);
     return rv;
 }
 
@@ -525,6 +568,22 @@ static bool has_db(int dir)
     return faccessat(dir, "db", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+/* A copy that LevelDB refused, once more without the end of its log that never
+ * reached the disk, as whoever opens the store does. */
+static int open_torn(struct mortise_store *s, int rv, struct mortise_err *err)
+{
+    int db = open(s->scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (db >= 0 && mortise_torn_is(db, s->mem)) {
+        rv = mortise_torn_cut(db, s->mem, err);
+        if (rv == MORTISE_OK)
+            rv = mortise_ldb_open(s, false, err);
+    }
+    if (db >= 0)
+        close(db);
+    return rv;
+}
+
 static int check(struct mortise_store *s, struct mortise_err *err)
 {
     int dir, rv = mortise_home_find(&dir, s->path, err);
@@ -543,6 +602,8 @@ static int check(struct mortise_store *s, struct mortise_err *err)
         rv = mortise_ldb_check_new(s->copied, err);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_open(s, !s->stamped, err);
+    if (rv == MORTISE_ECORRUPT)
+        rv = open_torn(s, rv, err);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_verify(s, err);
     return rv == MORTISE_OK ? read_all(s, err) : rv;

@@ -35,6 +35,10 @@ struct salvage {
     const struct mortise_salvage_how *how;
     struct mortise_salvaged *out;
     uint64_t last;                /* the newest batch that was read */
+    uint64_t first_in_tables;     /* the oldest batch of which a table told */
+    uint64_t in_tables;           /* the newest of which a table told; 0: none */
+    uint64_t gap, gap_end;        /* the first of those that no table told of,
+                                     and the last of that gap; 0: none */
     uint32_t pinned;              /* bits: graphs handed in that a run pins */
     bool logged;                  /* a batch was read from a log */
     struct mortise_buf key;       /* of the head of a run */

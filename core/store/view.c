@@ -129,8 +129,10 @@ static int copy_one(void *ud, int from, const char *name,
         return MORTISE_OK; /* (3) */
     switch (mortise_dbfile_kind(as)) {
     case MORTISE_DBFILE_TABLE:
-        return is_aside && !c->aside ? MORTISE_OK
-                                     : copy_table(c, name, as, err);
+        return is_aside && !c->aside &&
+                       !mortise_aside_is_needed(from, name, c->mem)
+                   ? MORTISE_OK
+                   : copy_table(c, name, as, err);
     case MORTISE_DBFILE_LOG:
         if (c->logs == MORTISE_LOGS_NONE || is_aside != c->aside)
             return MORTISE_OK;
