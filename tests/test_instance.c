@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "lib/shelf.h"
 #include "lib/witness.h"
+#include "plugin/endpoint.h"
 #include "plugin/instance.h"
 
 /* ---- the plugin ------------------------------------------------------------
@@ -119,16 +120,28 @@ static void setup(void)
     atomic_store(&cancels, 0);
 }
 
+static int open_with(const struct mortise_instance_ops *o)
+{
+    struct mortise_endpoint *to;
+    bool leaked;
+    int rv =
+        mortise_endpoint_in_process(&to, &test_mem, &plugin, &manifest, &err);
+
+    inst = NULL;
+    return rv == MORTISE_OK
+               ? mortise_instance_open(&inst, &test_mem, to, &manifest, NULL, o,
+                                       "{}", 2, &leaked, &err)
+               : rv;
+}
+
 static void open_as(enum mortise_threading threading)
 {
     struct mortise_instance_ops o = witness_ops(seen);
-    bool leaked;
 
-    manifest.executor = manifest.guardrail =
-        (struct mortise_provides){.present = true, .threading = threading};
-    ck_assert_int_eq(mortise_instance_open(&inst, &test_mem, &plugin, &manifest,
-                                           NULL, &o, "{}", 2, &leaked, &err),
-                     MORTISE_OK);
+    manifest.provides[MORTISE_KIND_EXECUTOR] =
+        manifest.provides[MORTISE_KIND_GUARDRAIL] =
+            (struct mortise_provides){.present = true, .threading = threading};
+    ck_assert_int_eq(open_with(&o), MORTISE_OK);
 }
 
 static void close_it(void)
@@ -145,7 +158,8 @@ static void teardown(void)
     shelf_nothing_left();
 }
 
-static int call(uint64_t id, enum mortise_call_kind kind, const char *body)
+static int call(uint64_t id, const struct mortise_call_kind *kind,
+                const char *body)
 {
     struct mortise_call c = {.kind = kind,
                              .id = id,
@@ -154,7 +168,7 @@ static int call(uint64_t id, enum mortise_call_kind kind, const char *body)
                              .stage = MORTISE_STAGE_NODE,
                              .deadline_ns = 99,
                              .operation =
-                                 kind == MORTISE_CALL_CHECK ? "" : "run",
+                                 kind == &mortise_call_check ? "" : "run",
                              .body = body,
                              .body_size = strlen(body),
                              .run_id = "r",
@@ -192,10 +206,10 @@ START_TEST(a_request_arrives)
 
     open_as((enum mortise_threading)_i);
     on_execute = look;
-    ck_assert_int_eq(call(1000, MORTISE_CALL_EXECUTE, "{\"a\":1}"), 0);
+    ck_assert_int_eq(call(1000, &mortise_call_execute, "{\"a\":1}"), 0);
     first = last_call;
     ck_assert_uint_ne(first, 0);
-    ck_assert_int_eq(call(1001, MORTISE_CALL_RECONCILE, "{\"a\":1}"), 0);
+    ck_assert_int_eq(call(1001, &mortise_call_reconcile, "{\"a\":1}"), 0);
     ck_assert_uint_ne(last_call, first);
     ck_assert_uint_eq(seen->n_dones, 2);
 }
@@ -204,7 +218,7 @@ END_TEST
 /* What cannot be called is refused, and `done` is not told. */
 START_TEST(what_is_not_there_is_refused)
 {
-    struct mortise_call c = {.kind = MORTISE_CALL_EXECUTE,
+    struct mortise_call c = {.kind = &mortise_call_execute,
                              .id = 1,
                              .operation = "walk",
                              .body = "",
@@ -215,9 +229,9 @@ START_TEST(what_is_not_there_is_refused)
     open_as(MORTISE_THREAD_INLINE);
     ck_assert_int_eq(mortise_instance_call(inst, &c, &err), MORTISE_ENOTFOUND);
     ops[0].reconcile = false;
-    ck_assert_int_eq(call(2, MORTISE_CALL_RECONCILE, "1"), MORTISE_EINVAL);
-    manifest.guardrail.present = false;
-    ck_assert_int_eq(call(3, MORTISE_CALL_CHECK, "1"), MORTISE_EINVAL);
+    ck_assert_int_eq(call(2, &mortise_call_reconcile, "1"), MORTISE_EINVAL);
+    manifest.provides[MORTISE_KIND_GUARDRAIL].present = false;
+    ck_assert_int_eq(call(3, &mortise_call_check, "1"), MORTISE_EINVAL);
     ck_assert_uint_eq(seen->n_dones, 0);
     ck_assert(!mortise_instance_cancel(inst, 1));
     ck_assert(!mortise_instance_abandon(inst, 1, NULL));
@@ -242,7 +256,7 @@ START_TEST(a_pending_request_stays)
 
     open_as(MORTISE_THREAD_ASYNC);
     on_execute = pend;
-    ck_assert_int_eq(call(1, MORTISE_CALL_EXECUTE, body), 0);
+    ck_assert_int_eq(call(1, &mortise_call_execute, body), 0);
     memset(body, 'x', strlen(body));
     free(body);
     if (_i == 1)
@@ -266,10 +280,10 @@ START_TEST(odd_handles_do_nothing)
 
     open_as(MORTISE_THREAD_ASYNC);
     on_execute = pend;
-    call(1, MORTISE_CALL_EXECUTE, "1");
+    call(1, &mortise_call_execute, "1");
     old = last_call;
     api->finish(host, old, 0, str(""), str(""));
-    call(2, MORTISE_CALL_EXECUTE, "1"); /* in the same place */
+    call(2, &mortise_call_execute, "1"); /* in the same place */
     for (size_t i = 0; i <= sizeof odd / sizeof odd[0]; i++) {
         mortise_call c = i == 0 ? old : odd[i - 1];
 
@@ -300,7 +314,7 @@ START_TEST(odd_strings_do_nothing)
 
     open_as(MORTISE_THREAD_ASYNC);
     on_execute = pend;
-    call(1, MORTISE_CALL_EXECUTE, "1");
+    call(1, &mortise_call_execute, "1");
     ck_assert_int_eq(api->emit(host, last_call, nowhere, nowhere),
                      MORTISE_S_UNSUPPORTED);
     ck_assert_int_eq(api->emit(host, last_call, str("output"), nowhere), 0);
@@ -329,7 +343,7 @@ START_TEST(results_have_parts)
 {
     open_as(MORTISE_THREAD_ASYNC);
     on_execute = pend;
-    call(1, MORTISE_CALL_EXECUTE, "1");
+    call(1, &mortise_call_execute, "1");
     api->emit(host, last_call, str("goto"), str("a"));
     api->emit(host, last_call, str("update"), str("{\"scratch\":"));
     api->emit(host, last_call, str("output"), str("1"));
@@ -339,15 +353,15 @@ START_TEST(results_have_parts)
     ck_assert_str_eq(seen->dones[0].target, "ab");
     ck_assert_str_eq(seen->dones[0].update, "{\"scratch\":{}}");
     ck_assert_str_eq(seen->dones[0].output, "1");
-    call(2, MORTISE_CALL_EXECUTE, "1"); /* in the same place */
+    call(2, &mortise_call_execute, "1"); /* in the same place */
     api->finish(host, last_call, 0, str(""), str(""));
     ck_assert(!seen->dones[1].has_target && !seen->dones[1].has_update);
-    call(3, MORTISE_CALL_EXECUTE, "1");
+    call(3, &mortise_call_execute, "1");
     api->emit(host, last_call, str("goto"), str(""));
     api->finish(host, last_call, 0, str(""), str(""));
     ck_assert(seen->dones[2].has_target); /* one that names nothing */
     ck_assert_str_eq(seen->dones[2].target, "");
-    call(4, MORTISE_CALL_EXECUTE, "1");
+    call(4, &mortise_call_execute, "1");
     api->emit(host, last_call, str("goto"), str("a"));
     api->emit(host, last_call, str("update"), str("{}"));
     api->finish(host, last_call, -1, str("no"), str(""));
@@ -364,7 +378,7 @@ START_TEST(targets_are_bounded)
     memset(id, 'x', 64);
     open_as(MORTISE_THREAD_ASYNC);
     on_execute = pend;
-    call(1, MORTISE_CALL_EXECUTE, "1");
+    call(1, &mortise_call_execute, "1");
     ck_assert_int_eq(api->emit(host, last_call, str("goto"), str(id)), 0);
     ck_assert_int_eq(api->emit(host, last_call, str("goto"), str(id)),
                      MORTISE_S_INVALID);
@@ -372,14 +386,14 @@ START_TEST(targets_are_bounded)
                      MORTISE_S_INVALID);
     api->finish(host, last_call, 0, str(""), str(""));
     ck_assert_uint_gt(strlen(seen->dones[0].target), 64);
-    call(2, MORTISE_CALL_EXECUTE, "1");
+    call(2, &mortise_call_execute, "1");
     api->emit(host, last_call, str("goto"), nowhere);
     api->emit(host, last_call, str("goto"), str("a\xff\n"));
     ck_assert_int_eq(api->emit(host, last_call, str("update"), vast),
                      MORTISE_S_INVALID);
     api->finish(host, last_call, 0, str(""), str(""));
     ck_assert_int_eq(seen->dones[1].status, MORTISE_S_FAILED);
-    call(3, MORTISE_CALL_EXECUTE, "1");
+    call(3, &mortise_call_execute, "1");
     api->emit(host, last_call, str("goto"), str("a\xff"));
     api->finish(host, last_call, 0, str(""), str(""));
     ck_assert_str_eq(seen->dones[2].target, "a?");
@@ -399,7 +413,7 @@ START_TEST(costs_add_up)
 
     open_as(MORTISE_THREAD_ASYNC);
     on_execute = pend;
-    call(1, MORTISE_CALL_EXECUTE, "1");
+    call(1, &mortise_call_execute, "1");
     ck_assert_int_eq(told("{\"usd\": 0.5, \"model\": \"m\"}"), 0);
     ck_assert_int_eq(told("{\"usd\": -1}"), MORTISE_S_INVALID);
     ck_assert_int_eq(told("{\"us"), MORTISE_S_INVALID);
@@ -413,10 +427,10 @@ START_TEST(costs_add_up)
     ck_assert_uint_eq(seen->dones[0].input_tokens, 4);
     ck_assert_int_eq(told("{\"usd\": 1}"), MORTISE_S_STALE);
     ck_assert_int_eq(witness_count(seen->log, "usage that is none"), 1);
-    call(2, MORTISE_CALL_EXECUTE, "1");
+    call(2, &mortise_call_execute, "1");
     api->finish(host, last_call, 0, str(""), str(""));
     ck_assert_uint_eq(seen->dones[1].nano_usd, 0);
-    call(3, MORTISE_CALL_EXECUTE, "1");
+    call(3, &mortise_call_execute, "1");
     ck_assert_int_eq(told("{\"model\": \"m\"}"), 0);
     ck_assert(mortise_instance_abandon(inst, 3, NULL));
 }
@@ -439,7 +453,7 @@ START_TEST(checks_only_judge)
 {
     open_as(MORTISE_THREAD_INLINE);
     on_execute = goes;
-    call(1, MORTISE_CALL_CHECK, "1");
+    call(1, &mortise_call_check, "1");
     ck_assert_int_eq(seen->dones[0].status, MORTISE_S_OK);
     ck_assert(!seen->dones[0].has_target && !seen->dones[0].has_update);
 }
@@ -461,7 +475,7 @@ START_TEST(done_waits_for_the_return)
 {
     open_as(MORTISE_THREAD_ASYNC);
     on_execute = finish_inside;
-    call(1, MORTISE_CALL_EXECUTE, "1");
+    call(1, &mortise_call_execute, "1");
     ck_assert_uint_eq(seen->n_dones, 1);
     ck_assert_str_eq(seen->dones[0].output, "1");
 }
@@ -473,7 +487,7 @@ static void call_again(void *ud, const struct mortise_call_done *d)
 {
     witness_done(ud, d);
     if (++depth < 50)
-        call(d->id + 1, MORTISE_CALL_EXECUTE, "1");
+        call(d->id + 1, &mortise_call_execute, "1");
 }
 
 static mortise_status at_once(const mortise_request *r)
@@ -485,17 +499,14 @@ static mortise_status at_once(const mortise_request *r)
 START_TEST(done_may_call)
 {
     struct mortise_instance_ops o = witness_ops(seen);
-    bool leaked;
 
     depth = 0;
     o.done = call_again;
-    manifest.executor.present = true;
-    manifest.executor.threading = MORTISE_THREAD_INLINE;
-    ck_assert_int_eq(mortise_instance_open(&inst, &test_mem, &plugin, &manifest,
-                                           NULL, &o, "{}", 2, &leaked, &err),
-                     MORTISE_OK);
+    manifest.provides[MORTISE_KIND_EXECUTOR].present = true;
+    manifest.provides[MORTISE_KIND_EXECUTOR].threading = MORTISE_THREAD_INLINE;
+    ck_assert_int_eq(open_with(&o), MORTISE_OK);
     on_execute = at_once;
-    call(1, MORTISE_CALL_EXECUTE, "1");
+    call(1, &mortise_call_execute, "1");
     ck_assert_uint_eq(seen->n_dones, 50);
 }
 END_TEST
@@ -515,12 +526,12 @@ START_TEST(inline_calls_end_by_returning)
 {
     open_as(MORTISE_THREAD_INLINE);
     on_execute = finish_inline;
-    call(1, MORTISE_CALL_EXECUTE, "1");
-    call(2, MORTISE_CALL_CHECK, "1");
+    call(1, &mortise_call_execute, "1");
+    call(2, &mortise_call_check, "1");
     ck_assert_uint_eq(seen->n_dones, 2);
     ck_assert_str_eq(seen->dones[0].output, "1");
     ck_assert(!seen->dones[1].violation);
-    call(3, MORTISE_CALL_CHECK, "12345");
+    call(3, &mortise_call_check, "12345");
     ck_assert(seen->dones[2].violation);
     ck_assert_str_eq(seen->dones[2].message, "too long");
 }
@@ -540,10 +551,10 @@ START_TEST(words_do_not_stick)
 {
     open_as(MORTISE_THREAD_INLINE);
     on_execute = fail_first;
-    call(1, MORTISE_CALL_EXECUTE, "1");
+    call(1, &mortise_call_execute, "1");
     ck_assert_str_eq(seen->dones[0].message, "");
     ck_assert_str_eq(seen->dones[0].error_class, "");
-    call(2, MORTISE_CALL_EXECUTE, "3");
+    call(2, &mortise_call_execute, "3");
     ck_assert_ptr_null(strstr(seen->dones[1].message, "words"));
     ck_assert_str_eq(seen->dones[1].error_class, "permanent");
     ck_assert_str_eq(seen->dones[1].error_code, "");
@@ -565,7 +576,7 @@ START_TEST(many_calls_are_kept_apart)
         char body[32];
 
         snprintf(body, sizeof body, "%llu", (unsigned long long)id);
-        ck_assert_int_eq(call(id, MORTISE_CALL_EXECUTE, body), 0);
+        ck_assert_int_eq(call(id, &mortise_call_execute, body), 0);
         calls[id - 1] = last_call;
         api->emit(host, last_call, str("output"), str(body));
     }
@@ -637,7 +648,7 @@ START_TEST(threads_do_not_disagree)
     for (size_t k = 0; k < THREADS; k++)
         pthread_create(&threads[k], NULL, finisher, (void *)(k + 1));
     for (int k = 1; k <= total; k++) {
-        ck_assert_int_eq(call((uint64_t)k, MORTISE_CALL_EXECUTE, "1"), 0);
+        ck_assert_int_eq(call((uint64_t)k, &mortise_call_execute, "1"), 0);
         if (k % 3 == 0)
             mortise_instance_cancel(inst, (uint64_t)k);
         if (k % 7 == 0)
@@ -686,7 +697,7 @@ START_TEST(asks_are_answered_once_each)
     open_as(MORTISE_THREAD_ASYNC);
     answers = 0;
     on_execute = ask_three;
-    call(1, MORTISE_CALL_EXECUTE, "1");
+    call(1, &mortise_call_execute, "1");
     ck_assert_uint_eq(seen->n_asks, 3);
     mortise_instance_answer(inst, 1, seen->asks[1].ask, 0, "\"b\"", 3);
     ck_assert_int_eq(answers, 1);
@@ -712,7 +723,7 @@ START_TEST(cancelling_answers_everything)
     open_as(MORTISE_THREAD_ASYNC);
     answers = 0;
     on_execute = ask_three;
-    call(1, MORTISE_CALL_EXECUTE, "1");
+    call(1, &mortise_call_execute, "1");
     ck_assert(mortise_instance_cancel(inst, 1));
     ck_assert_int_eq(answers, 3);
     ck_assert_int_eq(atomic_load(&cancels), 1);
@@ -740,7 +751,7 @@ static mortise_status wait_for_it(const mortise_request *r)
 
 static void *caller(void *ud)
 {
-    call((uint64_t)(uintptr_t)ud, MORTISE_CALL_EXECUTE, "1");
+    call((uint64_t)(uintptr_t)ud, &mortise_call_execute, "1");
     return NULL;
 }
 
@@ -755,7 +766,7 @@ START_TEST(waiting_is_for_workers)
 {
     open_as((enum mortise_threading)_i);
     on_execute = not_here;
-    call(1, MORTISE_CALL_EXECUTE, "1");
+    call(1, &mortise_call_execute, "1");
     ck_assert_uint_eq(seen->n_dones, 1);
     ck_assert_uint_eq(seen->n_asks, 0);
 }
@@ -804,14 +815,12 @@ END_TEST
 START_TEST(open_survives_oom)
 {
     struct mortise_instance_ops o = witness_ops(seen);
-    bool failed, leaked;
+    bool failed;
     int n = 0;
 
     do {
         test_mem_fail_at(n++);
-        failed =
-            mortise_instance_open(&inst, &test_mem, &plugin, &manifest, NULL,
-                                  &o, "{}", 2, &leaked, &err) != MORTISE_OK;
+        failed = open_with(&o) != MORTISE_OK;
         ck_assert_int_eq(failed, test_mem_failed());
         ck_assert_int_eq(inst == NULL, failed);
         test_mem_fail_at(-1);
@@ -829,7 +838,7 @@ START_TEST(asking_survives_oom)
     open_as(MORTISE_THREAD_ASYNC);
     answers = 0;
     on_execute = pend;
-    call(1, MORTISE_CALL_EXECUTE, "1");
+    call(1, &mortise_call_execute, "1");
     do {
         mortise_status s;
 
@@ -856,7 +865,7 @@ START_TEST(lost_output_fails_the_call)
     memset(big, '1', 100000);
     open_as(MORTISE_THREAD_ASYNC);
     on_execute = pend;
-    call(1, MORTISE_CALL_EXECUTE, "1");
+    call(1, &mortise_call_execute, "1");
     test_mem_fail_at(0);
     ck_assert_int_eq(api->emit(host, last_call, str("output"), str(big)),
                      MORTISE_S_NOMEM);

@@ -106,10 +106,12 @@ START_TEST(a_whole_manifest)
     ck_assert_uint_eq(m->abi_major, 1);
     ck_assert_uint_eq(m->abi_minor, 3);
     ck_assert_str_eq(m->runtime, "rust");
-    ck_assert(m->executor.present && m->guardrail.present);
-    ck_assert_int_eq(m->executor.threading, MORTISE_THREAD_ASYNC);
-    ck_assert_uint_eq(m->executor.concurrency, 8);
-    ck_assert_uint_eq(m->guardrail.concurrency, 1);
+    ck_assert(m->provides[MORTISE_KIND_EXECUTOR].present &&
+              m->provides[MORTISE_KIND_GUARDRAIL].present);
+    ck_assert_int_eq(m->provides[MORTISE_KIND_EXECUTOR].threading,
+                     MORTISE_THREAD_ASYNC);
+    ck_assert_uint_eq(m->provides[MORTISE_KIND_EXECUTOR].concurrency, 8);
+    ck_assert_uint_eq(m->provides[MORTISE_KIND_GUARDRAIL].concurrency, 1);
     ck_assert_uint_eq(m->n_ops, 2);
     op = mortise_manifest_op(m, "refund");
     ck_assert_str_eq(op->effect, "external");
@@ -169,12 +171,14 @@ START_TEST(the_rest_of_a_manifest)
         "artifacts: [{arch: aarch64-linux-gnu, file: p.so}]\n";
 
     ck_assert_int_eq(parse(rest, false), MORTISE_OK);
-    ck_assert_int_eq(m->executor.threading, MORTISE_THREAD_BLOCKING);
-    ck_assert_uint_eq(m->executor.idle_ms, 5000);
+    ck_assert_int_eq(m->provides[MORTISE_KIND_EXECUTOR].threading,
+                     MORTISE_THREAD_BLOCKING);
+    ck_assert_uint_eq(m->provides[MORTISE_KIND_EXECUTOR].idle_ms, 5000);
     ck_assert_str_eq(mortise_manifest_op(m, "o")->description, "Does it");
-    ck_assert_int_eq(m->guardrail.threading, MORTISE_THREAD_INLINE);
-    ck_assert_uint_eq(m->guardrail.concurrency, 3);
-    ck_assert_uint_eq(m->guardrail.idle_ms, 6000);
+    ck_assert_int_eq(m->provides[MORTISE_KIND_GUARDRAIL].threading,
+                     MORTISE_THREAD_INLINE);
+    ck_assert_uint_eq(m->provides[MORTISE_KIND_GUARDRAIL].concurrency, 3);
+    ck_assert_uint_eq(m->provides[MORTISE_KIND_GUARDRAIL].idle_ms, 6000);
     ck_assert_str_eq(m->fs_read.items[0], "/in");
     ck_assert_str_eq(m->exec.items[0], "/bin/git");
     ck_assert_str_eq(m->secrets.items[0], "token");
@@ -213,8 +217,10 @@ START_TEST(other_threadings)
             all[i].executor, all[i].guardrail);
         mortise_manifest_free(m);
         ck_assert_int_eq(parse(text, false), MORTISE_OK);
-        ck_assert_int_eq(m->executor.threading, all[i].is[0]);
-        ck_assert_int_eq(m->guardrail.threading, all[i].is[1]);
+        ck_assert_int_eq(m->provides[MORTISE_KIND_EXECUTOR].threading,
+                         all[i].is[0]);
+        ck_assert_int_eq(m->provides[MORTISE_KIND_GUARDRAIL].threading,
+                         all[i].is[1]);
     }
 }
 END_TEST

@@ -172,7 +172,7 @@ static void refused(const char *name, const char *words)
  */
 
 static int call_as(struct mortise_instance *i, uint64_t id, const char *op,
-                   const char *body, enum mortise_call_kind kind)
+                   const char *body, const struct mortise_call_kind *kind)
 {
     struct mortise_call c = {.kind = kind,
                              .id = id,
@@ -191,7 +191,7 @@ static int call_as(struct mortise_instance *i, uint64_t id, const char *op,
 static const struct witnessed *called(struct mortise_instance *i, uint64_t id,
                                       const char *op, const char *body)
 {
-    ck_assert_msg(call_as(i, id, op, body, MORTISE_CALL_EXECUTE) == 0, "%s",
+    ck_assert_msg(call_as(i, id, op, body, &mortise_call_execute) == 0, "%s",
                   err.msg);
     return witness_of(seen, id);
 }
@@ -199,7 +199,7 @@ static const struct witnessed *called(struct mortise_instance *i, uint64_t id,
 static const struct witnessed *checked(struct mortise_instance *i, uint64_t id,
                                        const char *body)
 {
-    ck_assert_int_eq(call_as(i, id, "", body, MORTISE_CALL_CHECK), 0);
+    ck_assert_int_eq(call_as(i, id, "", body, &mortise_call_check), 0);
     return witness_of(seen, id);
 }
 
@@ -299,7 +299,7 @@ START_TEST(a_guardrail_judges)
     ck_assert_str_eq(d->output, "\"harmless\"");
     d = checked(i, 3, "\"spam\"");
     ck_assert(d->violation && !d->has_output);
-    ck_assert_int_eq(call_as(i, 4, "run", "{}", MORTISE_CALL_EXECUTE),
+    ck_assert_int_eq(call_as(i, 4, "run", "{}", &mortise_call_execute),
                      MORTISE_EINVAL);
 }
 END_TEST
@@ -314,10 +314,10 @@ START_TEST(reconcile_tells_what_happened)
     snprintf(config, sizeof config, "{\"file\":\"%s/count\"}", shelf.root);
     ck_assert_msg(try_start("counts_reconcile", config, &i) == 0, "%s",
                   err.msg);
-    ck_assert_int_eq(call_as(i, 1, "count", "{}", MORTISE_CALL_RECONCILE), 0);
+    ck_assert_int_eq(call_as(i, 1, "count", "{}", &mortise_call_reconcile), 0);
     ck_assert_str_eq(witness_of(seen, 1)->output, "{\"happened\": false}");
     called(i, 2, "count", "{}");
-    ck_assert_int_eq(call_as(i, 3, "count", "{}", MORTISE_CALL_RECONCILE), 0);
+    ck_assert_int_eq(call_as(i, 3, "count", "{}", &mortise_call_reconcile), 0);
     ck_assert_ptr_nonnull(
         strstr(witness_of(seen, 3)->output, "\"happened\": true"));
 }
@@ -1032,7 +1032,7 @@ static void start_the_swapped(void)
     if (rv == MORTISE_OK)
         rv = try_start("ok_inline", NULL, &i);
     if (rv == MORTISE_OK) {
-        call_as(i, 1, "echo", "42", MORTISE_CALL_EXECUTE);
+        call_as(i, 1, "echo", "42", &mortise_call_execute);
         _exit(strcmp(witness_of(seen, 1)->output, "42") == 0 ? 10 : 20);
     }
     _exit(strstr(err.msg, "is not what was signed") != NULL ? 11 : 21);
@@ -1136,7 +1136,7 @@ START_TEST(a_call_can_be_abandoned)
 {
     struct mortise_instance *i = start("never_finishes");
 
-    ck_assert_int_eq(call_as(i, 1, "run", "{}", MORTISE_CALL_EXECUTE), 0);
+    ck_assert_int_eq(call_as(i, 1, "run", "{}", &mortise_call_execute), 0);
     ck_assert_uint_eq(mortise_instance_open_calls(i), 1);
     ck_assert(mortise_instance_cancel(i, 1));
     ck_assert_uint_eq(mortise_instance_open_calls(i), 1);
@@ -1156,8 +1156,8 @@ START_TEST(a_late_finish_is_ignored)
 {
     struct mortise_instance *i = start("finishes_late");
 
-    ck_assert_int_eq(call_as(i, 1, "run", "{\"ms\": 50}", MORTISE_CALL_EXECUTE),
-                     0);
+    ck_assert_int_eq(
+        call_as(i, 1, "run", "{\"ms\": 50}", &mortise_call_execute), 0);
     ck_assert(mortise_instance_abandon(i, 1, NULL));
     ck_assert_str_eq(called(i, 2, "run", "{\"ms\": 80}")->output, "\"late\"");
     mortise_plugins_close(plugins);
@@ -1174,7 +1174,7 @@ START_TEST(cancelling_ends_a_call)
     const struct witnessed *d;
 
     ck_assert_int_eq(
-        call_as(i, 1, "sleep", "{\"ms\": 60000}", MORTISE_CALL_EXECUTE), 0);
+        call_as(i, 1, "sleep", "{\"ms\": 60000}", &mortise_call_execute), 0);
     ck_assert(mortise_instance_cancel(i, 1));
     ck_assert(mortise_instance_cancel(i, 1));
     d = witness_of(seen, 1);
@@ -1190,7 +1190,7 @@ START_TEST(closing_ends_what_is_open)
 
     for (uint64_t id = 1; id <= 10; id++)
         ck_assert_int_eq(
-            call_as(i, id, "sleep", "{\"ms\": 60000}", MORTISE_CALL_EXECUTE),
+            call_as(i, id, "sleep", "{\"ms\": 60000}", &mortise_call_execute),
             0);
     mortise_plugins_close(plugins);
     plugins = NULL;
@@ -1215,9 +1215,10 @@ static const struct {
 START_TEST(broken_promises_fail_the_call)
 {
     struct mortise_instance *i = start(failing[_i].plugin);
-    const struct witnessed *d = mortise_instance_manifest(i)->guardrail.present
-                                    ? checked(i, 1, "{}")
-                                    : called(i, 1, "run", "{}");
+    const struct witnessed *d =
+        mortise_instance_manifest(i)->provides[MORTISE_KIND_GUARDRAIL].present
+            ? checked(i, 1, "{}")
+            : called(i, 1, "run", "{}");
 
     ck_assert_int_eq(d->status, failing[_i].status);
     ck_assert_msg(strstr(d->message, failing[_i].words) != NULL, "%s",
@@ -1355,22 +1356,26 @@ START_TEST(answers_come_once)
 {
     struct mortise_instance *i = start("asks_async");
 
-    ck_assert_int_eq(call_as(i, 1, "get", "{\"path\":\"a\"}", 1), 0);
+    ck_assert_int_eq(
+        call_as(i, 1, "get", "{\"path\":\"a\"}", &mortise_call_execute), 0);
     answer(i, 1, 0, "[1]");
     ck_assert_str_eq(witness_of(seen, 1)->output, "[1]");
     answer(i, 1, 0, "[2]");
 
-    ck_assert_int_eq(call_as(i, 2, "get", "{\"path\":\"a\"}", 1), 0);
+    ck_assert_int_eq(
+        call_as(i, 2, "get", "{\"path\":\"a\"}", &mortise_call_execute), 0);
     ck_assert(mortise_instance_cancel(i, 2));
     ck_assert_int_eq(witness_of(seen, 2)->status, -3);
     answer(i, 2, 0, "[1]");
     ck_assert_int_eq(witness_times(seen, 2), 1);
 
-    ck_assert_int_eq(call_as(i, 3, "get", "{\"path\":\"a\"}", 1), 0);
+    ck_assert_int_eq(
+        call_as(i, 3, "get", "{\"path\":\"a\"}", &mortise_call_execute), 0);
     ck_assert(mortise_instance_abandon(i, 3, NULL));
     answer(i, 3, 0, "[1]");
     ck_assert_int_eq(witness_times(seen, 3), 0);
-    ck_assert_int_eq(call_as(i, 4, "get", "{\"path\":\"a\"}", 1), 0);
+    ck_assert_int_eq(
+        call_as(i, 4, "get", "{\"path\":\"a\"}", &mortise_call_execute), 0);
     /* The fourth ends by the closing of everything. */
     mortise_plugins_close(plugins);
     plugins = NULL;
@@ -1442,7 +1447,7 @@ END_TEST
 
 static void *be_inside(void *ud)
 {
-    call_as(ud, 1, "run", "{\"ms\": 1500}", MORTISE_CALL_EXECUTE);
+    call_as(ud, 1, "run", "{\"ms\": 1500}", &mortise_call_execute);
     return NULL;
 }
 
@@ -1552,7 +1557,7 @@ START_TEST(calls_survive_oom)
         int rv;
 
         test_mem_fail_at(n++);
-        rv = call_as(i, ++id, "echo", body, MORTISE_CALL_EXECUTE);
+        rv = call_as(i, ++id, "echo", body, &mortise_call_execute);
         if (rv == MORTISE_OK)
             witness_of(seen, id);
         failed = test_mem_failed();

@@ -94,7 +94,7 @@ START_TEST(a_listed_key_may_sign)
     ck_assert_str_eq(s.version, "1.2");
     ck_assert_uint_eq(s.seq, 3);
     ck_assert_uint_eq(s.timestamp, 1700000000);
-    ck_assert(s.by->in_process && s.by->executor && s.by->guardrail);
+    ck_assert(s.by->in_process && s.by->kinds == MORTISE_KIND_ALL);
     ck_assert_uint_eq(mortise_trust_seq(t, 0), 4);
     ck_assert_uint_eq(mortise_trust_count(t), 1);
 }
@@ -365,7 +365,8 @@ START_TEST(changes_read_back)
     struct mortise_trusted by = {.key = pk,
                                  .plugins = names,
                                  .n_plugins = 2,
-                                 .executor = true,
+                                 .kinds =
+                                     MORTISE_KIND_BIT(MORTISE_KIND_EXECUTOR),
                                  .in_process = true,
                                  .not_before = 1600000000,
                                  .not_after = 1800000000};
@@ -384,7 +385,8 @@ START_TEST(changes_read_back)
     ck_assert(mortise_pubkey_equal(&got->key, &pk));
     ck_assert_uint_eq(got->n_plugins, 2);
     ck_assert_str_eq(got->plugins[0], "acme.*");
-    ck_assert(got->executor && !got->guardrail && got->in_process);
+    ck_assert(got->kinds == MORTISE_KIND_BIT(MORTISE_KIND_EXECUTOR) &&
+              got->in_process);
     ck_assert_uint_eq(got->not_before, 1600000000);
     ck_assert_uint_eq(got->not_after, 1800000000);
     ck_assert_int_eq(verify(good, &s), MORTISE_OK);
@@ -410,8 +412,11 @@ END_TEST
 START_TEST(wrong_changes_are_refused)
 {
     static const char *const odd[] = {"a\", \"*"};
-    struct mortise_trusted by = {
-        .key = pk, .plugins = odd, .n_plugins = 1, .executor = true};
+    struct mortise_trusted by = {.key = pk,
+                                 .plugins = odd,
+                                 .n_plugins = 1,
+                                 .kinds =
+                                     MORTISE_KIND_BIT(MORTISE_KIND_EXECUTOR)};
     struct mortise_revoke what = {.key = "RW\"]"};
 
     ck_assert_int_eq(mortise_trust_add(dir, "a", &by, &test_mem, &err),

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lib/test.h"
+#include "plugin/kind.h"
 #include "plugin/wire.h"
 
 /* A message of a type in which every field is something. */
@@ -19,6 +20,8 @@ static struct mortise_wire full(enum mortise_wire_type type)
         .deadline_ns = UINT64_MAX,
         .attempt = 3,
         .visit = 4,
+        .kind = MORTISE_KIND_EXECUTOR,
+        .function = 1,
         .stage = MORTISE_STAGE_EDGE,
         .status = MORTISE_S_NOTFOUND,
         .level = MORTISE_LEVEL_DEBUG,
@@ -53,6 +56,8 @@ static void compare(const struct mortise_wire *got,
     OR_NOTHING(deadline_ns);
     OR_NOTHING(attempt);
     OR_NOTHING(visit);
+    OR_NOTHING(kind);
+    OR_NOTHING(function);
     OR_NOTHING(stage);
     OR_NOTHING(status);
     OR_NOTHING(level);
@@ -103,7 +108,7 @@ END_TEST
 /* The fields that matter most, by name, where they must not be missing. */
 START_TEST(a_call_has_all_of_its_request)
 {
-    struct mortise_wire sent = full(MORTISE_WIRE_CHECK), got;
+    struct mortise_wire sent = full(MORTISE_WIRE_CALL), got;
     struct mortise_wire_map map;
     struct mortise_packet p = encode(&sent);
 
@@ -192,6 +197,26 @@ static char *fill(size_t n)
         p[i] = (char)(i * 7);
     return p;
 }
+
+/* A call of a kind, or of a function, that no plugin has is refused. */
+START_TEST(calls_of_nothing)
+{
+    struct mortise_wire sent = full(MORTISE_WIRE_CALL), got;
+    struct mortise_wire_map map;
+    struct mortise_packet p;
+
+    if (_i == 0)
+        sent.kind = MORTISE_KINDS;
+    else
+        sent.function = 2; /* execute() and reconcile() are all there is */
+    ck_assert_int_eq(mortise_wire_encode(&p, &test_mem, &sent, NULL),
+                     MORTISE_OK);
+    ck_assert_int_eq(
+        mortise_wire_decode(&got, &map, p.bytes.p, p.bytes.n, -1, NULL),
+        MORTISE_EINVAL);
+    mortise_packet_finish(&p);
+}
+END_TEST
 
 /* Up to 64 KiB a body is in the packet, beyond it in a sealed memfd. */
 START_TEST(large_bodies_travel_in_memfds)
@@ -312,7 +337,7 @@ START_TEST(crossing_survives_oom)
     int n = 0;
 
     do {
-        struct mortise_wire msg = full(MORTISE_WIRE_EXECUTE);
+        struct mortise_wire msg = full(MORTISE_WIRE_CALL);
         struct mortise_wire sent = msg;
         struct mortise_wire_held held;
         int rv;
@@ -346,6 +371,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_call_has_all_of_its_request);
     tcase_add_loop_test(tc, a_message_is_exactly_its_bytes, 1,
                         MORTISE_WIRE_TYPES);
+    tcase_add_loop_test(tc, calls_of_nothing, 0, 2);
     tcase_add_loop_test(tc, no_byte_leads_astray, 1, MORTISE_WIRE_TYPES);
     tcase_add_loop_test(tc, what_is_unknown_is_refused, 0, 6);
     tcase_add_loop_test(tc, large_bodies_travel_in_memfds, 0, 5);

@@ -240,16 +240,24 @@ const struct mortise_cmd mortise_cmd_key_new = {
 static json_t *key_json(const struct mortise_trusted *t)
 {
     char text[MORTISE_PUBKEY_TEXT], id[MORTISE_KEYID_TEXT];
-    json_t *plugins = json_array();
+    json_t *plugins = json_array(), *v, *rest;
 
     mortise_pubkey_text(text, &t->key);
     mortise_keyid_text(id, t->key.id);
     for (size_t i = 0; i < t->n_plugins; i++)
         json_array_append_new(plugins, json_string(t->plugins[i]));
-    return json_pack("{s:s, s:s, s:o, s:b, s:b, s:b, s:b, s:s}", "id", id,
-                     "key", text, "plugins", plugins, "executor", t->executor,
-                     "guardrail", t->guardrail, "in_process", t->in_process,
-                     "revoked", t->revoked, "file", t->path);
+    v = json_pack("{s:s, s:s, s:o}", "id", id, "key", text, "plugins", plugins);
+    for (size_t i = 0; i < MORTISE_KINDS; i++)
+        json_object_set_new(
+            v, mortise_kinds[i]->name,
+            json_boolean((t->kinds & MORTISE_KIND_BIT(i)) != 0));
+    rest = json_pack("{s:b, s:b, s:s}", "in_process", t->in_process, "revoked",
+                     t->revoked, "file", t->path);
+    if (v == NULL || json_object_update_new(v, rest) != 0) {
+        json_decref(v);
+        return NULL;
+    }
+    return v;
 }
 
 static void print_bound(struct mortise_out *o, const char *word, uint64_t s)
@@ -264,7 +272,7 @@ static void print_bound(struct mortise_out *o, const char *word, uint64_t s)
 
 static void print_key(struct mortise_out *o, const struct mortise_trusted *t)
 {
-    char id[MORTISE_KEYID_TEXT];
+    char id[MORTISE_KEYID_TEXT], kinds[MORTISE_KINDS_TEXT];
 
     mortise_keyid_text(id, t->key.id);
     mortise_out_printf(o, "%s ", id);
@@ -277,9 +285,8 @@ static void print_key(struct mortise_out *o, const struct mortise_trusted *t)
         mortise_out_puts(o, " ");
         mortise_out_word(o, t->plugins[i]);
     }
-    mortise_out_printf(o, " (%s%s%s%s)", t->executor ? "executor" : "",
-                       t->executor && t->guardrail ? ", " : "",
-                       t->guardrail ? "guardrail" : "",
+    mortise_out_printf(o, " (%s%s)",
+                       mortise_kind_list(kinds, sizeof kinds, t->kinds, ", "),
                        t->in_process ? "; in-process" : "");
     print_bound(o, "from", t->not_before);
     print_bound(o, "until", t->not_after);
@@ -360,6 +367,15 @@ const struct mortise_cmd mortise_cmd_key_list = {
 /* ---- trust -----------------------------------------------------------------
  */
 
+static int not_a_kind(const char *word, struct mortise_err *err)
+{
+    char names[MORTISE_KINDS_TEXT];
+
+    mortise_kind_list(names, sizeof names, MORTISE_KIND_ALL, " nor ");
+    return mortise_fail(err, MORTISE_EINVAL, "--kinds: '%s' is neither %s",
+                        word, names);
+}
+
 /* "executor, guardrail"; NULL: all. */
 static int read_kinds(struct mortise_arena *a, const char *list,
                       struct mortise_trusted *t, struct mortise_err *err)
@@ -368,19 +384,17 @@ static int read_kinds(struct mortise_arena *a, const char *list,
     size_t n;
     int rv;
 
-    t->executor = t->guardrail = list == NULL;
+    t->kinds = list == NULL ? MORTISE_KIND_ALL : 0;
     if (list == NULL)
         return MORTISE_OK;
     rv = mortise_cli_words(a, list, &words, &n, err);
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
-        if (strcmp(words[i], "executor") == 0)
-            t->executor = true;
-        else if (strcmp(words[i], "guardrail") == 0)
-            t->guardrail = true;
+        enum mortise_kind kind = mortise_kind_named(words[i]);
+
+        if (kind != MORTISE_KINDS)
+            t->kinds |= MORTISE_KIND_BIT(kind);
         else
-            rv = mortise_fail(err, MORTISE_EINVAL,
-                              "--kinds: '%s' is neither executor nor guardrail",
-                              words[i]);
+            rv = not_a_kind(words[i], err);
     }
     return rv;
 }
@@ -462,12 +476,17 @@ static int key_trust(struct mortise_cli *cli)
     return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
 }
 
+static const char kinds_help[] = "Kinds of plugins (default: all):"
+#define KIND(ID, name, about) " " #name
+#include "plugin/kinds.def"
+#undef KIND
+    ;
+
 static const struct mortise_opt trust_opts[] = {
     MORTISE_OPT_TEXT("plugins", "NAMES", plugins,
                      "What it may sign: names, * for any characters,\n"
                      "separated by commas or blanks"),
-    MORTISE_OPT_TEXT("kinds", "KINDS", kinds,
-                     "executor, guardrail (default: both)"),
+    MORTISE_OPT_TEXT("kinds", "KINDS", kinds, kinds_help),
     MORTISE_OPT_FLAG("in-process", in_process,
                      "Its plugins may run inside the engine"),
     MORTISE_OPT_TEXT("name", "NAME", name,

@@ -108,10 +108,7 @@ void mortise_shelf_close(struct mortise_shelf *s)
 
 const char *mortise_cli_kinds(const struct mortise_manifest *m)
 {
-    return m == NULL                                     ? ""
-           : m->executor.present && m->guardrail.present ? "executor, guardrail"
-           : m->guardrail.present                        ? "guardrail"
-                                                         : "executor";
+    return m != NULL ? m->kinds : "";
 }
 
 bool mortise_cli_is_path(const char *what)

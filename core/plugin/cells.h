@@ -53,7 +53,7 @@ struct mortise_cell {
     pthread_cond_t answered; /* `waiting` became 0 */
     uint64_t handle;         /* 0: free */
     uint64_t id;
-    enum mortise_call_kind kind;
+    const struct mortise_call_kind *kind;
     enum mortise_threading threading;
     pthread_t thread; /* where `inside` is */
     /* Why the cell cannot be used again yet: one for the call itself (until the

@@ -50,18 +50,12 @@ enum {
 /* ---- into the plugin ------------------------------------------------------
  */
 
-static uint64_t patience(const struct mortise_instance *i)
-{
-    const struct mortise_manifest *m = i->manifest;
-
-    return m->executor.present ? m->executor.idle_ms : m->guardrail.idle_ms;
-}
-
 void mortise_host_visit(struct mortise_instance *i, struct mortise_visit *v,
                         enum mortise_inside_stage stage,
                         const struct mortise_whose *whose, bool on_loop)
 {
-    mortise_inside_enter(v, i->culprit, stage, whose, on_loop ? patience(i) : 0,
+    mortise_inside_enter(v, i->culprit, stage, whose,
+                         on_loop ? mortise_manifest_patience(i->manifest) : 0,
                          on_loop ? MORTISE_MASK_LATER : MORTISE_MASK_NOW);
 }
 
@@ -221,21 +215,24 @@ static bool is_status(mortise_status status)
     return status <= 0 && status >= MORTISE_S_DOUBT;
 }
 
-/* A call that waits for an answer ends, and is made again. */
-static bool may_suspend(const struct mortise_cell *s)
+bool mortise_host_may_pend(const struct mortise_cell *s)
 {
-    return s->kind == MORTISE_CALL_EXECUTE &&
-           s->threading != MORTISE_THREAD_INLINE;
+    return s->kind->may_pend && s->threading != MORTISE_THREAD_INLINE;
+}
+
+bool mortise_host_may_suspend(const struct mortise_cell *s)
+{
+    return s->kind->may_suspend && s->threading != MORTISE_THREAD_INLINE;
 }
 
 void mortise_host_settle(struct mortise_cell *s, mortise_status status,
                          const struct mortise_words *words)
 {
     s->finished = true;
-    s->status =
-        is_status(status) || (status == MORTISE_S_SUSPENDED && may_suspend(s))
-            ? status
-            : MORTISE_S_FAILED;
+    s->status = is_status(status) || (status == MORTISE_S_SUSPENDED &&
+                                      mortise_host_may_suspend(s))
+                    ? status
+                    : MORTISE_S_FAILED;
     if (words != NULL && words->message[0] != '\0')
         memcpy(s->words.message, words->message, sizeof s->words.message);
     if (words != NULL && words->class != NULL)
@@ -398,7 +395,7 @@ static mortise_status add_result(struct mortise_cell *s, mortise_str kind,
         s->has_output = true;
         return add_piece(s, &s->output, chunk);
     }
-    if (s->kind == MORTISE_CALL_CHECK)
+    if (!s->kind->may_write)
         return MORTISE_S_UNSUPPORTED;
     if (is_word(kind, "update")) {
         s->has_update = true;
@@ -427,7 +424,7 @@ static int parse_usage(mortise_str chunk, struct mortise_usage *out,
 static mortise_status add_usage(struct mortise_cell *s,
                                 const struct mortise_usage *more, int rv)
 {
-    if (s->kind == MORTISE_CALL_CHECK)
+    if (!s->kind->may_use)
         return MORTISE_S_UNSUPPORTED;
     if (rv == MORTISE_OK)
         rv = mortise_usage_add(&s->usage, more);
@@ -518,12 +515,6 @@ static mortise_status take_emit(struct mortise_instance *i,
     return MORTISE_S_UNSUPPORTED;
 }
 
-static bool may_pend(const struct mortise_cell *s)
-{
-    return s->kind != MORTISE_CALL_CHECK &&
-           s->threading != MORTISE_THREAD_INLINE;
-}
-
 /* A finish() that has no effect.  Takes the cell locked, or NULL. */
 static mortise_status stale_finish(struct mortise_instance *i,
                                    struct mortise_cell *s)
@@ -552,9 +543,9 @@ static mortise_status take_finish(struct mortise_instance *i,
     s = mortise_cells_by_handle(&i->calls, msg->call);
     if (s == NULL || !s->open || s->finished)
         return stale_finish(i, s);
-    if (!may_pend(s) ||
-        (msg->status > 0 &&
-         (msg->status != MORTISE_S_SUSPENDED || !may_suspend(s)))) {
+    if (!mortise_host_may_pend(s) ||
+        (msg->status > 0 && (msg->status != MORTISE_S_SUSPENDED ||
+                             !mortise_host_may_suspend(s)))) {
         pthread_mutex_unlock(&s->lock);
         scold(i, SAID_EARLY_FINISH,
               "finish() of an inline call or a check, or with a status that "
@@ -665,8 +656,8 @@ static uint64_t note_ask(struct mortise_instance *i, mortise_call call,
 
     if (s != NULL && a == NULL)
         *why = MORTISE_S_NOMEM;
-    else if (s != NULL &&
-             (!may_pend(s) || s->threading != MORTISE_THREAD_ASYNC))
+    else if (s != NULL && (!mortise_host_may_pend(s) ||
+                           s->threading != MORTISE_THREAD_ASYNC))
         *why = MORTISE_S_UNSUPPORTED;
     else if (s != NULL && !has_room(s, bytes)) {
         *why = MORTISE_S_DENIED;

@@ -4,6 +4,7 @@
 #define MORTISE_PLUGIN_HOST_H
 
 #include "plugin/cells.h"
+#include "plugin/endpoint.h"
 #include "plugin/inside.h"
 
 /* The opaque thing that a plugin is handed. */
@@ -14,14 +15,11 @@ struct mortise_host {
 struct mortise_instance {
     struct mortise_host host;
     const struct mortise_mem *mem;
-    const struct mortise_plugin *plugin;
+    struct mortise_endpoint *to; /* owned */
     const struct mortise_manifest *manifest;
     const struct mortise_culprit *culprit; /* NULL: deaths are nobody's */
     uint64_t process; /* where it lives: no child of fork goes on with it */
     struct mortise_instance_ops ops;
-    mortise_inst *inst;
-    const mortise_executor *executor;   /* NULL: not provided */
-    const mortise_guardrail *guardrail; /* NULL: not provided */
     struct mortise_cells calls;
     _Atomic uint64_t last_ask;
     _Atomic unsigned scolded; /* bits: said once, not again */
@@ -72,6 +70,10 @@ void mortise_host_come_back(struct mortise_instance *i);
 void mortise_host_log(struct mortise_instance *i, int level, const char *fmt,
                       ...) MORTISE_PRINTF(3, 4);
 
+/* May its call end later; may it let go, to be made again when an answer is
+ * there? */
+bool mortise_host_may_pend(const struct mortise_cell *s);
+bool mortise_host_may_suspend(const struct mortise_cell *s);
 /* Settle the outcome of a call that has none yet.  Cell locked. */
 void mortise_host_settle(struct mortise_cell *s, mortise_status status,
                          const struct mortise_words *words);

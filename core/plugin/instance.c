@@ -52,10 +52,9 @@ size_t mortise_instance_open_calls(const struct mortise_instance *i)
  */
 
 static const struct mortise_provides *provides(const struct mortise_instance *i,
-                                               enum mortise_call_kind kind)
+                                               const struct mortise_call *call)
 {
-    return kind == MORTISE_CALL_CHECK ? &i->manifest->guardrail
-                                      : &i->manifest->executor;
+    return &i->manifest->provides[call->kind->kind];
 }
 
 /* Why a call cannot be made at all. */
@@ -67,22 +66,12 @@ static int admit(const struct mortise_instance *i,
     assert(call->id != 0);
     if (i->closing)
         return mortise_fail(err, MORTISE_ESTATE, "plugin %s is closing", name);
-    if (!provides(i, call->kind)->present)
+    if (!provides(i, call)->present)
         return mortise_fail(err, MORTISE_EINVAL, "plugin %s is no %s", name,
-                            call->kind == MORTISE_CALL_CHECK ? "guardrail"
-                                                             : "executor");
-    if (call->kind != MORTISE_CALL_CHECK &&
-        mortise_manifest_op(i->manifest, call->operation) == NULL)
-        return mortise_fail(err, MORTISE_ENOTFOUND,
-                            "plugin %s has no operation %s", name,
-                            call->operation);
-    if (call->kind == MORTISE_CALL_RECONCILE &&
-        (i->executor->reconcile == NULL ||
-         !mortise_manifest_op(i->manifest, call->operation)->reconcile))
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "plugin %s cannot reconcile %s", name,
-                            call->operation);
-    return MORTISE_OK;
+                            mortise_kinds[call->kind->kind]->name);
+    return call->kind->admit != NULL
+               ? call->kind->admit(i->manifest, call->operation, err)
+               : MORTISE_OK;
 }
 
 static mortise_str zstr(const char *s)
@@ -93,19 +82,15 @@ static mortise_str zstr(const char *s)
 static struct mortise_wire message(const struct mortise_call *call,
                                    uint64_t handle)
 {
-    static const enum mortise_wire_type types[] = {
-        [MORTISE_CALL_EXECUTE] = MORTISE_WIRE_EXECUTE,
-        [MORTISE_CALL_RECONCILE] = MORTISE_WIRE_RECONCILE,
-        [MORTISE_CALL_CHECK] = MORTISE_WIRE_CHECK,
-    };
-
     return (struct mortise_wire){
-        .type = types[call->kind],
+        .type = MORTISE_WIRE_CALL,
         .call = handle,
+        .kind = call->kind->kind,
+        .function = call->kind->number,
         .deadline_ns = call->deadline_ns,
         .attempt = call->attempt,
         .visit = call->visit,
-        .stage = call->kind == MORTISE_CALL_CHECK ? call->stage : 0,
+        .stage = call->stage,
         .name = zstr(call->operation),
         .run_id = zstr(call->run_id),
         .node_path = zstr(call->node_path),
@@ -174,7 +159,7 @@ static struct mortise_cell *begin(struct mortise_instance *i,
     s->handle = *handle;
     s->id = call->id;
     s->kind = call->kind;
-    s->threading = provides(i, call->kind)->threading;
+    s->threading = provides(i, call)->threading;
     s->thread = pthread_self();
     s->pins = 1;
     s->open = s->inside = true;
@@ -208,30 +193,14 @@ static void fill_request(mortise_request *r, const struct mortise_wire *m)
     };
 }
 
-/* The plugin's function; what it returned, as a message. */
-static struct mortise_wire run(struct mortise_instance *i,
-                               const struct mortise_wire *msg,
-                               const mortise_request *request)
+/* What a message came to. */
+static struct mortise_wire sent(const struct mortise_instance *i,
+                                const struct mortise_wire *msg,
+                                const mortise_request *request)
 {
     struct mortise_wire ret = {.type = MORTISE_WIRE_RETURN, .call = msg->call};
-    mortise_verdict verdict = {.size = sizeof verdict};
 
-    switch (msg->type) {
-    case MORTISE_WIRE_EXECUTE:
-        ret.status = i->executor->execute(i->inst, request);
-        break;
-    case MORTISE_WIRE_RECONCILE:
-        ret.status = i->executor->reconcile(i->inst, request);
-        break;
-    default:
-        ret.status =
-            i->guardrail->check(i->inst, msg->stage, request, &verdict);
-        ret.violation = verdict.violation != 0;
-        ret.message = verdict.reason;
-        if (ret.message.n > MORTISE_WORDS_MAX)
-            ret.message.n = MORTISE_WORDS_MAX;
-        break;
-    }
+    i->to->ops->send(i->to, msg, request, &ret);
     return ret;
 }
 
@@ -242,13 +211,12 @@ static struct mortise_wire enter(struct mortise_instance *i,
 {
     const struct mortise_whose whose = {call->tenant, call->run_id,
                                         call->node_path};
-    bool on_loop =
-        provides(i, call->kind)->threading != MORTISE_THREAD_BLOCKING;
+    bool on_loop = provides(i, call)->threading != MORTISE_THREAD_BLOCKING;
     struct mortise_visit v;
     struct mortise_wire ret;
 
     mortise_host_visit(i, &v, MORTISE_INSIDE_CALL, &whose, on_loop);
-    ret = run(i, msg, request);
+    ret = sent(i, msg, request);
     mortise_host_leave(i, &v);
     return ret;
 }
@@ -263,19 +231,29 @@ static void settle_oddity(struct mortise_cell *s, const char *what)
     mortise_host_settle(s, MORTISE_S_FAILED, &words);
 }
 
+static void settle_pending(struct mortise_cell *s)
+{
+    char words[160];
+
+    if (s->kind->may_pend)
+        snprintf(words, sizeof words,
+                 "%s() returned pending, but the manifest says threading: "
+                 "inline",
+                 s->kind->name);
+    else
+        snprintf(words, sizeof words,
+                 "%s() returned pending; a %s must decide before it returns",
+                 s->kind->name, mortise_kinds[s->kind->kind]->name);
+    settle_oddity(s, words);
+}
+
 /* The outcome that a return value alone decides.  Cell locked. */
 static void settle_return(struct mortise_cell *s,
                           const struct mortise_wire *ret)
 {
     if (ret->status == MORTISE_S_PENDING)
-        settle_oddity(s, s->kind == MORTISE_CALL_CHECK
-                             ? "check() returned pending; a guardrail must "
-                               "decide before it returns"
-                             : "execute() returned pending, but the manifest "
-                               "says threading: inline");
-    else if (ret->status == MORTISE_S_SUSPENDED &&
-             (s->kind != MORTISE_CALL_EXECUTE ||
-              s->threading == MORTISE_THREAD_INLINE))
+        settle_pending(s);
+    else if (ret->status == MORTISE_S_SUSPENDED && !mortise_host_may_suspend(s))
         settle_oddity(s, "returned suspended; only an executor that may ask "
                          "can wait for an answer");
     else if (ret->status > MORTISE_S_SUSPENDED)
@@ -293,9 +271,7 @@ static void settle_return(struct mortise_cell *s,
 static void returned(struct mortise_instance *i, struct mortise_cell *s,
                      const struct mortise_wire *ret)
 {
-    bool pending = ret->status == MORTISE_S_PENDING &&
-                   s->kind != MORTISE_CALL_CHECK &&
-                   s->threading != MORTISE_THREAD_INLINE;
+    bool pending = ret->status == MORTISE_S_PENDING && mortise_host_may_pend(s);
     bool twice;
 
     pthread_mutex_lock(&s->lock);
@@ -331,8 +307,8 @@ int mortise_instance_call(struct mortise_instance *i,
 
     if (rv != MORTISE_OK)
         return rv;
-    may_pend = call->kind != MORTISE_CALL_CHECK &&
-               i->manifest->executor.threading != MORTISE_THREAD_INLINE;
+    may_pend = call->kind->may_pend &&
+               provides(i, call)->threading != MORTISE_THREAD_INLINE;
     msg = message(call, 0);
     rv = hold(i, &msg, &held, may_pend, err);
     if (rv != MORTISE_OK)
@@ -394,11 +370,9 @@ bool mortise_instance_cancel(struct mortise_instance *i, uint64_t call)
     if (!tell)
         return true;
     carry_number(i, &msg, &held);
-    if (i->plugin->cancel != NULL) {
-        mortise_host_visit(i, &v, MORTISE_INSIDE_CANCEL, NULL, true);
-        i->plugin->cancel(i->inst, msg.call);
-        mortise_host_leave(i, &v);
-    }
+    mortise_host_visit(i, &v, MORTISE_INSIDE_CANCEL, NULL, true);
+    sent(i, &msg, NULL);
+    mortise_host_leave(i, &v);
     mortise_wire_release(&held);
     return true;
 }
@@ -536,50 +510,17 @@ void mortise_instance_answer(struct mortise_instance *i, uint64_t call,
 /* ---- create ---------------------------------------------------------------
  */
 
-static int no_interface(const struct mortise_instance *i, const char *what,
-                        struct mortise_err *err)
+static int check_interfaces(const struct mortise_instance *i,
+                            struct mortise_err *err)
 {
+    const char *missing = i->to->ops->lacks(i->to);
+
+    if (missing == NULL)
+        return MORTISE_OK;
     return mortise_fail(err, MORTISE_EINVAL,
                         "plugin %s: its manifest provides %s and the module "
                         "does not; build and sign them together",
-                        i->manifest->name, what);
-}
-
-static int find_executor(struct mortise_instance *i, struct mortise_err *err)
-{
-    const struct mortise_manifest *m = i->manifest;
-    const mortise_executor *x =
-        i->plugin->get_interface(i->inst, MORTISE_EXECUTOR_1);
-
-    if (x == NULL || x->size < sizeof *x || x->execute == NULL)
-        return no_interface(i, MORTISE_EXECUTOR_1, err);
-    for (size_t k = 0; k < m->n_ops; k++)
-        if (m->ops[k].reconcile && x->reconcile == NULL)
-            return no_interface(i, "reconcile for an operation", err);
-    i->executor = x;
-    return MORTISE_OK;
-}
-
-static int find_guardrail(struct mortise_instance *i, struct mortise_err *err)
-{
-    const mortise_guardrail *g =
-        i->plugin->get_interface(i->inst, MORTISE_GUARDRAIL_1);
-
-    if (g == NULL || g->size < sizeof *g || g->check == NULL)
-        return no_interface(i, MORTISE_GUARDRAIL_1, err);
-    i->guardrail = g;
-    return MORTISE_OK;
-}
-
-static int find_interfaces(struct mortise_instance *i, struct mortise_err *err)
-{
-    int rv = MORTISE_OK;
-
-    if (i->manifest->executor.present)
-        rv = find_executor(i, err);
-    if (rv == MORTISE_OK && i->manifest->guardrail.present)
-        rv = find_guardrail(i, err);
-    return rv;
+                        i->manifest->name, missing);
 }
 
 static int create(struct mortise_instance *i, const char *config, size_t n,
@@ -588,23 +529,17 @@ static int create(struct mortise_instance *i, const char *config, size_t n,
     struct mortise_wire msg = {.type = MORTISE_WIRE_CREATE,
                                .body = {config, n}};
     struct mortise_wire_held held;
-    mortise_status status;
+    struct mortise_wire ret;
     int rv = mortise_host_carry(&msg, &held, i->mem, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    status = i->plugin->create(&i->host, &mortise_host_functions, msg.body,
-                               &i->inst);
+    ret = sent(i, &msg, NULL);
     mortise_wire_release(&held);
-    if (status == MORTISE_S_OK && i->inst != NULL)
+    if (ret.status == MORTISE_S_OK)
         return MORTISE_OK;
-    if (status == MORTISE_S_OK)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "plugin %s: create() says OK and made nothing",
-                            i->manifest->name);
-    i->inst = NULL;
     return mortise_fail(
-        err, status == MORTISE_S_NOMEM ? MORTISE_ENOMEM : MORTISE_ECONFIG,
+        err, ret.status == MORTISE_S_NOMEM ? MORTISE_ENOMEM : MORTISE_ECONFIG,
         "plugin %s could not be created: %s", i->manifest->name,
         i->words.message[0] != '\0' ? i->words.message : "it does not say why");
 }
@@ -613,12 +548,13 @@ static void release(struct mortise_instance *i)
 {
     mortise_cells_finish(&i->calls);
     pthread_mutex_destroy(&i->lock);
+    i->to->ops->free(i->to);
     mortise_release(i->mem, i, sizeof *i);
 }
 
 int mortise_instance_open(struct mortise_instance **out,
                           const struct mortise_mem *mem,
-                          const struct mortise_plugin *plugin,
+                          struct mortise_endpoint *to,
                           const struct mortise_manifest *manifest,
                           const struct mortise_culprit *culprit,
                           const struct mortise_instance_ops *ops,
@@ -630,16 +566,20 @@ int mortise_instance_open(struct mortise_instance **out,
 
     *out = NULL;
     *leaked = false;
-    if (i == NULL)
+    if (i == NULL) {
+        to->ops->free(to);
         return mortise_nomem(err);
+    }
     i->host.instance = i;
     i->mem = mem;
-    i->plugin = plugin;
+    i->to = to;
+    to->host = &i->host;
     i->manifest = manifest;
     i->culprit = culprit;
     i->process = mortise_inside_process();
     i->ops = *ops;
     if (mortise_cells_init(&i->calls, mem) != MORTISE_OK) {
+        to->ops->free(to);
         mortise_release(mem, i, sizeof *i);
         return mortise_nomem(err);
     }
@@ -649,7 +589,7 @@ int mortise_instance_open(struct mortise_instance **out,
         release(i);
         return rv;
     }
-    rv = find_interfaces(i, err);
+    rv = check_interfaces(i, err);
     if (rv != MORTISE_OK) {
         *leaked = !mortise_instance_close(i, 1000);
         return rv;
@@ -685,14 +625,12 @@ static mortise_status quiesce(struct mortise_instance *i, uint64_t deadline_ns)
                                .deadline_ns = deadline_ns};
     struct mortise_wire_held held;
     struct mortise_visit v;
-    mortise_status status = MORTISE_S_OK;
+    mortise_status status;
 
     carry_number(i, &msg, &held);
-    if (i->plugin->quiesce != NULL) {
-        mortise_host_visit(i, &v, MORTISE_INSIDE_END, NULL, false);
-        status = i->plugin->quiesce(i->inst, msg.deadline_ns);
-        mortise_host_leave(i, &v);
-    }
+    mortise_host_visit(i, &v, MORTISE_INSIDE_END, NULL, false);
+    status = sent(i, &msg, NULL).status;
+    mortise_host_leave(i, &v);
     mortise_wire_release(&held);
     return status;
 }
@@ -833,7 +771,7 @@ bool mortise_instance_close(struct mortise_instance *i, uint64_t timeout_ms)
                          "it: its memory is left as it is");
         return leak(i);
     }
-    i->plugin->destroy(i->inst);
+    sent(i, &(struct mortise_wire){.type = MORTISE_WIRE_DESTROY}, NULL);
     release(i);
     return true;
 }

@@ -22,21 +22,15 @@
 
 struct mortise_instance;
 struct mortise_culprit; /* of inside.h */
-struct mortise_plugin;  /* of <mortise/plugin.h> */
-
-enum mortise_call_kind {
-    MORTISE_CALL_EXECUTE = 1,
-    MORTISE_CALL_RECONCILE = 2,
-    MORTISE_CALL_CHECK = 3 /* guardrail */
-};
+struct mortise_endpoint; /* of endpoint.h */
 
 struct mortise_call {
-    enum mortise_call_kind kind;
+    const struct mortise_call_kind *kind; /* which function (kind.h) */
     uint64_t id; /* not 0 */
     uint32_t attempt, visit;
-    uint32_t stage;        /* CHECK: MORTISE_STAGE_... of plugin.h */
+    uint32_t stage;        /* check(): MORTISE_STAGE_... of plugin.h */
     uint64_t deadline_ns;  /* CLOCK_MONOTONIC; 0: none */
-    const char *operation; /* CHECK: "" */
+    const char *operation; /* check(): "" */
     const char *body;      /* JSON text */
     size_t body_size;
     const char *run_id, *node_path, *idempotency_key; /* "" where none */
@@ -49,7 +43,7 @@ struct mortise_call_done {
     int32_t status;     /* mortise_status: 0 ok, < 0 error */
     bool mute;          /* an error that says nothing of what it did: it broke
                            its rules, or its result could not be kept */
-    bool violation;     /* CHECK */
+    bool violation;     /* check() */
     bool has_output;    /* something was emitted as "output", status is 0 */
     const char *output; /* what was emitted, with a NUL behind; the engine
                            judges whether it is JSON */
@@ -126,12 +120,13 @@ enum {
 
 /* ---- for registry.c, which alone makes instances ----------------------- */
 
-/* create() and the interfaces that the manifest promises.  Manifest and culprit
- * (NULL: deaths are nobody's) are lent for the instance's life; *leaked: for good, as a failed one does not let go.
- * [loop] */
+/* create() and the interfaces that the manifest promises.  The endpoint is the
+ * instance's from now on, also where this fails.  Manifest and culprit (NULL:
+ * deaths are nobody's) are lent for the instance's life; *leaked: for good, as
+ * a failed one does not let go.  [loop] */
 int mortise_instance_open(struct mortise_instance **out,
                           const struct mortise_mem *mem,
-                          const struct mortise_plugin *plugin,
+                          struct mortise_endpoint *to,
                           const struct mortise_manifest *manifest,
                           const struct mortise_culprit *culprit,
                           const struct mortise_instance_ops *ops,

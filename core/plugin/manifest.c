@@ -20,45 +20,13 @@
 
 #include "json/path.h"
 #include "mortise/plugin.h"
+#include "plugin/reading.h"
 #include "plugin/version.h"
 #include "yaml/header.h"
 #include "yaml/schema.h"
 #include "yaml/text.h"
 
-struct reading {
-    struct mortise_manifest *m;
-    struct mortise_diags *diags;
-    bool need_artifacts;
-    bool nomem;
-};
-
-#define MUST  .here = MORTISE_HERE, .required = MORTISE_HERE
-#define MAY   .here = MORTISE_HERE
-#define LATER .later = MORTISE_HERE
-
-#define PLACE(name, words)                                                     \
-    static const struct mortise_place name##_place = {                         \
-        .what = words,                                                         \
-        .keys = name##_keys,                                                   \
-        .n = sizeof name##_keys / sizeof name##_keys[0]}
-
 /* ---- helpers ------------------------------------------------------------- */
-
-static void *take(struct reading *r, size_t size)
-{
-    void *p = mortise_arena_alloc(&r->m->arena, size);
-
-    if (p == NULL)
-        r->nomem = true;
-    return p;
-}
-
-static void read_place(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct reading *r = ctx;
-
-    mortise_keys_enter(slot, r, into, r->diags);
-}
 
 static void read_string(void *ctx, void *into, const struct mortise_slot *slot)
 {
@@ -69,14 +37,14 @@ static void read_string(void *ctx, void *into, const struct mortise_slot *slot)
 }
 
 /* A list of strings, which may be empty; each must be `good`. */
-static struct mortise_names names_of(struct reading *r,
+static struct mortise_names names_of(struct mortise_reading *r,
                                      const struct mortise_slot *slot,
                                      bool (*good)(const char *),
                                      const char *expected)
 {
     const struct mortise_yaml *list = slot->value;
     struct mortise_names out = {NULL, 0};
-    const char **items = take(r, (list->n + 1) * sizeof *items);
+    const char **items = mortise_reading_take(r, (list->n + 1) * sizeof *items);
 
     for (size_t i = 0; items != NULL && i < list->n; i++) {
         const struct mortise_yaml *v = list->items[i];
@@ -110,7 +78,7 @@ bool mortise_manifest_is_name(const char *name)
 
 static void read_name(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct reading *r = ctx;
+    struct mortise_reading *r = ctx;
     struct mortise_manifest *m = into;
     struct mortise_diag *d;
 
@@ -126,7 +94,7 @@ static void read_name(void *ctx, void *into, const struct mortise_slot *slot)
 
 static void read_version(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct reading *r = ctx;
+    struct mortise_reading *r = ctx;
     struct mortise_manifest *m = into;
     struct mortise_diag *d;
 
@@ -254,7 +222,7 @@ static void read_arch(void *ctx, void *into, const struct mortise_slot *slot)
 
 static void read_file(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct reading *r = ctx;
+    struct mortise_reading *r = ctx;
     struct mortise_artifact *a = into;
 
     a->file = slot->value->str;
@@ -276,7 +244,7 @@ static void read_size(void *ctx, void *into, const struct mortise_slot *slot)
 
 static void read_digest(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct reading *r = ctx;
+    struct mortise_reading *r = ctx;
     struct mortise_artifact *a = into;
 
     a->is_digested = true;
@@ -317,7 +285,8 @@ PLACE(artifact, "an artifact");
 static const struct mortise_key artifact_row = {.value = MORTISE_V_MAP,
                                                 .place = &artifact_place};
 
-static void check_unique(struct reading *r, const struct mortise_artifact *a,
+static void check_unique(struct mortise_reading *r,
+                         const struct mortise_artifact *a,
                          const struct mortise_yaml *at)
 {
     for (const struct mortise_artifact *b = r->m->artifacts; b < a; b++)
@@ -327,7 +296,8 @@ static void check_unique(struct reading *r, const struct mortise_artifact *a,
 }
 
 /* What is signed vouches for the objects' bytes. */
-static void check_vouched(struct reading *r, const struct mortise_yaml *at)
+static void check_vouched(struct mortise_reading *r,
+                          const struct mortise_yaml *at)
 {
     static const char *const keys[] = {"size", "blake2b-256"};
 
@@ -341,11 +311,11 @@ static void check_vouched(struct reading *r, const struct mortise_yaml *at)
 static void read_artifacts(void *ctx, void *into,
                            const struct mortise_slot *slot)
 {
-    struct reading *r = ctx;
+    struct mortise_reading *r = ctx;
     struct mortise_manifest *m = into;
     const struct mortise_yaml *list = slot->value;
 
-    m->artifacts = take(r, list->n * sizeof *m->artifacts);
+    m->artifacts = mortise_reading_take(r, list->n * sizeof *m->artifacts);
     for (size_t i = 0; m->artifacts != NULL && i < list->n; i++) {
         struct mortise_artifact *a = &m->artifacts[m->n_artifacts++];
 
@@ -356,400 +326,61 @@ static void read_artifacts(void *ctx, void *into,
     }
 }
 
-/* ---- schemas --------------------------------------------------------------
- */
-
-/* `secrets` NULL: nobody looks for some here. */
-static void find_secrets(struct reading *r, const struct mortise_slot *slot,
-                         struct mortise_secret_places *secrets)
-{
-    json_t *json = mortise_yaml_json(slot->value, false);
-    size_t lost = 0;
-
-    if (json == NULL ||
-        mortise_secret_places(secrets, &lost, &r->m->arena, json) != MORTISE_OK)
-        r->nomem = true;
-    json_decref(json);
-    if (lost > 0)
-        mortise_diag_add(r->diags, "E0704", slot->value->span,
-                         "x-secret is followed below properties, "
-                         "additionalProperties and items, and %zu stand%s "
-                         "elsewhere",
-                         lost, lost == 1 ? "s" : "");
-}
-
-/* NULL after a finding, or without memory. */
-static struct mortise_schema *schema_of(struct reading *r,
-                                        const struct mortise_slot *slot,
-                                        struct mortise_secret_places *secrets)
-{
-    struct mortise_schema *schema;
-
-    r->nomem |= mortise_yaml_schema(&schema, &r->m->arena, slot->value, false,
-                                    r->diags) == MORTISE_ENOMEM;
-    if (secrets != NULL)
-        find_secrets(r, slot, secrets);
-    return schema;
-}
+/* ---- configuration ------------------------------------------------------- */
 
 static void read_config_schema(void *ctx, void *into,
                                const struct mortise_slot *slot)
 {
-    struct reading *r = ctx;
+    struct mortise_reading *r = ctx;
     struct mortise_manifest *m = into;
 
-    m->config_schema = schema_of(r, slot, &m->config_secrets);
-}
-
-/* ---- operations -----------------------------------------------------------
- */
-
-static void read_op_description(void *ctx, void *into,
-                                const struct mortise_slot *slot)
-{
-    struct mortise_manifest_op *op = into;
-
-    read_string(ctx, &op->description, slot);
-}
-
-static void read_input(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_manifest_op *op = into;
-
-    op->input = schema_of(ctx, slot, &op->secrets);
-}
-
-static void read_output(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_manifest_op *op = into;
-
-    op->output = schema_of(ctx, slot, NULL);
-}
-
-static const struct mortise_word effects[] = {
-    {.word = "pure"},     {.word = "read"}, {.word = "write"},
-    {.word = "external"}, {.word = NULL},
-};
-
-static void read_effect(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_manifest_op *op = into;
-
-    read_string(ctx, &op->effect, slot);
-}
-
-static void read_idempotent(void *ctx, void *into,
-                            const struct mortise_slot *slot)
-{
-    struct mortise_manifest_op *op = into;
-
-    (void)ctx;
-    op->idempotent = slot->value->u.b;
-}
-
-static void read_reconcile(void *ctx, void *into,
-                           const struct mortise_slot *slot)
-{
-    struct mortise_manifest_op *op = into;
-
-    (void)ctx;
-    op->reconcile = slot->value->u.b;
-}
-
-static const struct mortise_word intents[] = {
-    {.word = "call", .value = false},
-    {.word = "steps", .value = true},
-    {.word = NULL},
-};
-
-static void read_intent(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_manifest_op *op = into;
-
-    (void)ctx;
-    op->steps = slot->word;
-    op->intent_at = slot->value;
-}
-
-static void read_timeout(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_manifest_op *op = into;
-
-    (void)ctx;
-    op->timeout_ms = slot->ms;
-}
-
-static void read_used(void *ctx, void *into, const struct mortise_slot *slot);
-
-static const struct mortise_key usage_keys[] = {
-    [MORTISE_USED_CALLS] = {.name = "model_calls",
-                            .about = "How many models it calls.",
-                            .value = MORTISE_V_INT,
-                            MAY,
-                            .max = MORTISE_USAGE_MAX,
-                            .read = read_used},
-    [MORTISE_USED_INPUT] = {.name = "input_tokens",
-                            .about = "How many tokens it gives to them.",
-                            .value = MORTISE_V_INT,
-                            MAY,
-                            .max = MORTISE_USAGE_MAX,
-                            .read = read_used},
-    [MORTISE_USED_OUTPUT] = {.name = "output_tokens",
-                             .about = "How many tokens it gets from them.",
-                             .value = MORTISE_V_INT,
-                             MAY,
-                             .max = MORTISE_USAGE_MAX,
-                             .read = read_used},
-    [MORTISE_USED_USD] = {.name = "usd",
-                          .about = "How many dollars it costs.",
-                          .value = MORTISE_V_NUMBER,
-                          MAY,
-                          .max = (double)MORTISE_USAGE_MAX / MORTISE_NANO,
-                          .read = read_used},
-};
-PLACE(usage, "usage");
-
-static void read_used(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_usage_bound *b = into;
-    size_t i = (size_t)(slot->key - usage_keys);
-    const struct mortise_yaml *v = slot->value;
-
-    (void)ctx;
-    b->said[i] = true;
-    b->most[i] = i != MORTISE_USED_USD ? (uint64_t)v->u.i
-                 : v->kind == MORTISE_YAML_INT
-                     ? mortise_usd_nano((double)v->u.i)
-                     : mortise_usd_nano(v->u.d);
-}
-
-static void read_usage(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_manifest_op *op = into;
-
-    op->usage.present = true;
-    read_place(ctx, &op->usage, slot);
-}
-
-static const struct mortise_key op_keys[] = {
-    {.name = "description",
-     .about = "For people, and for models that may call it.",
-     .value = MORTISE_V_STRING,
-     MAY,
-     .read = read_op_description},
-    {.name = "input_schema",
-     .about = "A JSON Schema for the arguments.",
-     .value = MORTISE_V_SCHEMA,
-     MAY,
-     .read = read_input},
-    {.name = "output_schema",
-     .about = "A JSON Schema for the output.",
-     .value = MORTISE_V_SCHEMA,
-     MAY,
-     .read = read_output},
-    {.name = "effect",
-     .about =
-         "What the operation does to the world: pure, read, write or external.",
-     .value = MORTISE_V_WORD,
-     MUST,
-     .words = effects,
-     .read = read_effect},
-    {.name = "idempotent",
-     .about = "Doing it twice with one key is doing it once.",
-     .value = MORTISE_V_BOOL,
-     MAY,
-     .read = read_idempotent},
-    {.name = "reconcile",
-     .about = "The plugin can tell afterwards whether an effect happened.",
-     .value = MORTISE_V_BOOL,
-     MAY,
-     .read = read_reconcile},
-    {.name = "intent",
-     .about = "What is recorded before an effect: call, each entry of a call "
-              "(the default); steps, only what it asks of the host, since it "
-              "touches nothing else.",
-     .value = MORTISE_V_WORD,
-     MAY,
-     .words = intents,
-     .read = read_intent},
-    {.name = "timeout",
-     .about = "How long a call may take, unless a node says.",
-     .value = MORTISE_V_DURATION,
-     MAY,
-     .min = 1,
-     .read = read_timeout},
-    {.name = "usage",
-     .about = "What one call may use at most; budgets reserve it.",
-     .value = MORTISE_V_MAP,
-     MAY,
-     .place = &usage_place,
-     .read = read_usage},
-};
-PLACE(op, "an operation");
-
-/* Operations are named in graphs as PLUGIN/OPERATION. */
-static bool is_op_name(const char *s)
-{
-    return mortise_manifest_is_name(s) && strlen(s) <= 64;
-}
-
-static void read_operations(void *ctx, void *into,
-                            const struct mortise_slot *slot)
-{
-    struct reading *r = ctx;
-    struct mortise_manifest *m = r->m;
-    const struct mortise_yaml *map = slot->value;
-
-    (void)into;
-    if (map->n == 0)
-        mortise_diag_add(r->diags, "E0208", map->span,
-                         "'operations' must not be empty");
-    m->ops = take(r, (map->n + 1) * sizeof *m->ops);
-    for (size_t i = 0; m->ops != NULL && i < map->n; i++) {
-        struct mortise_manifest_op *op = &m->ops[m->n_ops++];
-
-        op->name = map->keys[i]->str;
-        op->description = "";
-        if (!is_op_name(op->name))
-            mortise_diag_add(r->diags, "E0701", map->keys[i]->span,
-                             "'%s' cannot be the name of an operation",
-                             op->name);
-        mortise_keys_read(&op_place, MORTISE_HERE, map->items[i],
-                          map->keys[i]->span, r, op, r->diags);
-    }
+    m->config_schema = mortise_reading_schema(r, slot, &m->config_secrets);
 }
 
 /* ---- provides -------------------------------------------------------------
  */
 
-static const struct mortise_word threadings[] = {
-    {.word = "inline", .value = MORTISE_THREAD_INLINE},
-    {.word = "async", .value = MORTISE_THREAD_ASYNC},
-    {.word = "blocking", .value = MORTISE_THREAD_BLOCKING},
-    {.word = NULL},
-};
-
-static void read_threading(void *ctx, void *into,
-                           const struct mortise_slot *slot)
-{
-    struct mortise_provides *p = into;
-
-    (void)ctx;
-    p->threading = (enum mortise_threading)slot->word;
-}
-
-static void read_concurrency(void *ctx, void *into,
-                             const struct mortise_slot *slot)
-{
-    struct mortise_provides *p = into;
-
-    (void)ctx;
-    p->concurrency = (uint32_t)slot->value->u.i;
-}
-
-static void read_idle(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_provides *p = into;
-
-    (void)ctx;
-    p->idle_ms = slot->ms;
-}
-
-#define THREADS                                                                \
-    {.name = "idle",                                                           \
-     .about = "How long a call may neither say nor ask anything before it is " \
-              "cancelled, and code on the engine's thread not return before "  \
-              "the process ends (30s; 0s: any time).",                         \
-     .value = MORTISE_V_DURATION,                                              \
-     MAY,                                                                      \
-     .read = read_idle},                                                       \
-        {.name = "threading",                                                  \
-         .about = "How it is called: inline, async or blocking.",              \
-         .value = MORTISE_V_WORD,                                              \
-         MUST,                                                                 \
-         .words = threadings,                                                  \
-         .read = read_threading},                                              \
-    {                                                                          \
-        .name = "concurrency",                                                 \
-        .about = "How many calls it takes at once (1; 0: any number).",        \
-        .value = MORTISE_V_INT, MAY, .max = 1000000, .read = read_concurrency  \
-    }
-
-static const struct mortise_key op_row = {.value = MORTISE_V_MAP,
-                                          .place = &op_place};
-
-static const struct mortise_key executor_keys[] = {
-    THREADS,
-    {.name = "operations",
-     .about = "Names of operations to what each takes, gives and does.",
-     .value = MORTISE_V_MAP,
-     MUST,
-     .each = &op_row,
-     .read = read_operations},
-};
-PLACE(executor, "provides.executor");
-
-static const struct mortise_key guardrail_keys[] = {THREADS};
-PLACE(guardrail, "provides.guardrail");
-
 enum { IDLE_MS = 30000 };
 
-/* One call at a time, and a sign of life every half minute, unless the author
- * said otherwise. */
-static void read_interface(struct reading *r, const struct mortise_slot *slot,
-                           struct mortise_provides *out)
-{
-    *out = (struct mortise_provides){
-        .present = true, .concurrency = 1, .idle_ms = IDLE_MS};
-    read_place(r, out, slot);
-}
-
-static void read_executor(void *ctx, void *into,
-                          const struct mortise_slot *slot)
-{
-    struct mortise_manifest *m = into;
-
-    read_interface(ctx, slot, &m->executor);
-}
-
-static void read_guardrail(void *ctx, void *into,
-                           const struct mortise_slot *slot)
-{
-    struct mortise_manifest *m = into;
-
-    read_interface(ctx, slot, &m->guardrail);
-}
+static void read_kind(void *ctx, void *into, const struct mortise_slot *slot);
 
 static const struct mortise_key provides_keys[] = {
-    {.name = "executor",
-     .about = "The plugin runs operations.",
-     .value = MORTISE_V_MAP,
-     MAY,
-     .place = &executor_place,
-     .read = read_executor},
-    {.name = "guardrail",
-     .about = "The plugin judges values.",
-     .value = MORTISE_V_MAP,
-     MAY,
-     .place = &guardrail_place,
-     .read = read_guardrail},
-    {.name = "model", LATER},
-    {.name = "memory", LATER},
-    {.name = "discovery", LATER},
-    {.name = "state", LATER},
+#define KIND(ID, kind, words)                                                  \
+    [MORTISE_KIND_##ID] = {.name = #kind,                                      \
+                           .about = words,                                     \
+                           .value = MORTISE_V_MAP,                             \
+                           MAY,                                                \
+                           .place = &mortise_kind_##kind##_place,              \
+                           .read = read_kind},
+#include "plugin/kinds.def"
+#undef KIND
+    {.name = "model", LATER},     {.name = "memory", LATER},
+    {.name = "discovery", LATER}, {.name = "state", LATER},
     {.name = "store", LATER},
 };
 PLACE(provides, "provides");
 
+/* One call at a time, and a sign of life every half minute, unless the author
+ * said otherwise. */
+static void read_kind(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_manifest *m = into;
+    struct mortise_provides *p = &m->provides[slot->key - provides_keys];
+
+    *p = (struct mortise_provides){
+        .present = true, .concurrency = 1, .idle_ms = IDLE_MS};
+    mortise_reading_place(ctx, p, slot);
+}
+
 static void read_provides(void *ctx, void *into,
                           const struct mortise_slot *slot)
 {
-    struct reading *r = ctx;
+    struct mortise_reading *r = ctx;
 
     if (slot->value->n == 0)
         mortise_diag_add(r->diags, "E0208", slot->value->span,
                          "'provides' must not be empty");
-    read_place(r, into, slot);
+    mortise_reading_place(r, into, slot);
 }
 
 /* ---- requires -------------------------------------------------------------
@@ -777,7 +408,7 @@ static const struct mortise_word methods[] = {
 
 static void read_host(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct reading *r = ctx;
+    struct mortise_reading *r = ctx;
     struct mortise_manifest *m = into;
     struct mortise_diag *d;
 
@@ -791,10 +422,10 @@ static void read_host(void *ctx, void *into, const struct mortise_slot *slot)
 
 static void read_methods(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct reading *r = ctx;
+    struct mortise_reading *r = ctx;
     struct mortise_manifest *m = into;
     const struct mortise_yaml *list = slot->value;
-    const char **items = take(r, (list->n + 1) * sizeof *items);
+    const char **items = mortise_reading_take(r, (list->n + 1) * sizeof *items);
 
     for (size_t i = 0; items != NULL && i < list->n; i++)
         if (mortise_word_find(methods, "methods", list->items[i], r->diags) !=
@@ -925,7 +556,7 @@ static void read_secrets(void *ctx, void *into, const struct mortise_slot *slot)
 
 static void read_state(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct reading *r = ctx;
+    struct mortise_reading *r = ctx;
     struct mortise_manifest *m = into;
     struct mortise_names names =
         names_of(r, slot, is_variable, "paths of the run's state");
@@ -956,7 +587,7 @@ static const struct mortise_key permissions_keys[] = {
      .value = MORTISE_V_MAP,
      MAY,
      .place = &fs_place,
-     .read = read_place},
+     .read = mortise_reading_place},
     {.name = "exec",
      .about = "Programs that the plugin may start.",
      NAMES,
@@ -989,7 +620,7 @@ static const struct mortise_key isolation_row = {.value = MORTISE_V_WORD,
 static void read_isolation(void *ctx, void *into,
                            const struct mortise_slot *slot)
 {
-    struct reading *r = ctx;
+    struct mortise_reading *r = ctx;
     struct mortise_manifest *m = into;
 
     m->process = m->in_process = false;
@@ -1014,7 +645,7 @@ static const struct mortise_key manifest_keys[] = {
      .value = MORTISE_V_MAP,
      MUST,
      .place = &metadata_place,
-     .read = read_place},
+     .read = mortise_reading_place},
     {.name = "seq",
      .about = "A number that grows with each release: an older one is not "
               "loaded after a newer one.",
@@ -1028,7 +659,7 @@ static const struct mortise_key manifest_keys[] = {
      .value = MORTISE_V_MAP,
      MUST,
      .place = &abi_place,
-     .read = read_place},
+     .read = mortise_reading_place},
     {.name = "runtime",
      .about = "What it is written in: c, c++, rust, zig or go.",
      .value = MORTISE_V_WORD,
@@ -1053,13 +684,13 @@ static const struct mortise_key manifest_keys[] = {
      .value = MORTISE_V_MAP,
      MAY,
      .place = &requires_place,
-     .read = read_place},
+     .read = mortise_reading_place},
     {.name = "permissions",
      .about = "What the plugin may touch.",
      .value = MORTISE_V_MAP,
      MAY,
      .place = &permissions_place,
-     .read = read_place},
+     .read = mortise_reading_place},
     {.name = "isolation",
      .about = "How the plugin may be run: process, in-process.",
      .value = MORTISE_V_LIST,
@@ -1080,60 +711,11 @@ const struct mortise_place mortise_manifest_place = {
     .keys = manifest_keys,
     .n = sizeof manifest_keys / sizeof manifest_keys[0]};
 
-/* ---- intents --------------------------------------------------------------
- */
-
-static bool changes_the_world(const char *method)
-{
-    static const char *const names[] = {
-#define METHOD(id, name, changes) (changes) ? (name) : "",
-#include "plugin/methods.def"
-#undef METHOD
-    };
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(method, names[i]) == 0)
-            return true;
-    return false;
-}
-
-/* May any of the methods that it requires? */
-static bool asks_effects(const struct mortise_manifest *m)
-{
-    for (size_t i = 0; i < m->n_methods; i++)
-        if (changes_the_world(m->methods[i]))
-            return true;
-    return false;
-}
-
-/* An operation whose effects are all steps needs a way to have one. */
-static void check_intent(struct reading *r,
-                         const struct mortise_manifest_op *op)
-{
-    struct mortise_diag *d;
-
-    if (op->intent_at == NULL || op->effect == NULL)
-        return;
-    if (strcmp(op->effect, "pure") == 0 || strcmp(op->effect, "read") == 0) {
-        d = mortise_diag_add(r->diags, "E0706", op->intent_at->span,
-                             "operation '%s' is '%s': it has no effect to "
-                             "intend",
-                             op->name, op->effect);
-        mortise_diag_help(r->diags, d, "take 'intent' out");
-    } else if (op->steps && !asks_effects(r->m)) {
-        d = mortise_diag_add(r->diags, "E0706", op->intent_at->span,
-                             "operation '%s' has its effects by steps, and no "
-                             "method that the plugin requires has any",
-                             op->name);
-        mortise_diag_help(r->diags, d,
-                          "intent: call, for what it does itself; or "
-                          "requires: {methods: [http.request/1]}");
-    }
-}
-
-static void read_root(struct reading *r, const struct mortise_yaml *root)
+static void read_root(struct mortise_reading *r,
+                      const struct mortise_yaml *root)
 {
     struct mortise_manifest *m = r->m;
+    char list[MORTISE_KINDS_TEXT];
 
     m->tree = root;
     m->description = m->license = "";
@@ -1143,8 +725,13 @@ static void read_root(struct reading *r, const struct mortise_yaml *root)
         return;
     mortise_keys_read(&mortise_manifest_place, MORTISE_HERE, root, root->span,
                       r, m, r->diags);
-    for (size_t i = 0; i < m->n_ops; i++)
-        check_intent(r, &m->ops[i]);
+    m->kinds = mortise_arena_strdup(
+        &m->arena,
+        mortise_kind_list(list, sizeof list, mortise_manifest_kinds(m), ", "));
+    r->nomem |= m->kinds == NULL;
+    for (size_t i = 0; i < MORTISE_KINDS; i++)
+        if (mortise_kinds[i]->check != NULL)
+            mortise_kinds[i]->check(r);
     if (r->need_artifacts && mortise_yaml_get(root, "artifacts") == NULL)
         mortise_diag_help(r->diags,
                           mortise_diag_add(r->diags, "E0703", root->span,
@@ -1186,7 +773,7 @@ int mortise_manifest_parse(struct mortise_manifest **out,
                            struct mortise_diags *diags)
 {
     struct mortise_manifest *m = new_manifest(mem, path);
-    struct reading r = {
+    struct mortise_reading r = {
         .m = m, .diags = diags, .need_artifacts = need_artifacts};
     size_t errors = diags->n_errors;
     struct mortise_yaml *root;
@@ -1229,13 +816,23 @@ void mortise_manifest_free(struct mortise_manifest *m)
     mortise_release(mem, m, sizeof *m);
 }
 
-const struct mortise_manifest_op *
-mortise_manifest_op(const struct mortise_manifest *m, const char *name)
+uint32_t mortise_manifest_kinds(const struct mortise_manifest *m)
 {
-    for (size_t i = 0; i < m->n_ops; i++)
-        if (strcmp(m->ops[i].name, name) == 0)
-            return &m->ops[i];
-    return NULL;
+    uint32_t set = 0;
+
+    for (size_t i = 0; i < MORTISE_KINDS; i++)
+        if (m->provides[i].present)
+            set |= MORTISE_KIND_BIT(i);
+    return set;
+}
+
+uint64_t mortise_manifest_patience(const struct mortise_manifest *m)
+{
+    size_t i = 0;
+
+    while (i < MORTISE_KINDS && !m->provides[i].present)
+        i++;
+    return i < MORTISE_KINDS ? m->provides[i].idle_ms : 0;
 }
 
 /* ---- this host ----------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include "json/schema.h"
 #include "json/secret.h"
 #include "json/usage.h"
+#include "plugin/kind.h"
 #include "yaml/keys.h"
 #include "yaml/tree.h"
 
@@ -36,7 +37,7 @@ struct mortise_artifact {
     uint8_t digest[MORTISE_DIGEST];
 };
 
-struct mortise_provides { /* one interface */
+struct mortise_provides { /* one kind's interface */
     bool present;
     enum mortise_threading threading;
     uint32_t concurrency; /* 0: unbounded */
@@ -57,7 +58,8 @@ struct mortise_manifest {
     const char *runtime;
     struct mortise_artifact *artifacts;
     size_t n_artifacts;
-    struct mortise_provides executor, guardrail;
+    struct mortise_provides provides[MORTISE_KINDS];
+    const char *kinds; /* of those that are present: "executor, guardrail" */
     struct mortise_manifest_op *ops; /* of executor */
     size_t n_ops;
     const char *const *methods; /* requires.methods */
@@ -93,6 +95,12 @@ int mortise_manifest_parse(struct mortise_manifest **out,
 void mortise_manifest_free(struct mortise_manifest *m);
 const struct mortise_manifest_op *
 mortise_manifest_op(const struct mortise_manifest *m, const char *name);
+
+/* The kinds that it provides, as a set. */
+uint32_t mortise_manifest_kinds(const struct mortise_manifest *m);
+/* How long its code may keep the engine's thread: the first kind's `idle`;
+ * 0: any time. */
+uint64_t mortise_manifest_patience(const struct mortise_manifest *m);
 
 /* Can this host take no plugin of that abi, host range or isolation?  Then why,
  * in words. */

@@ -50,6 +50,7 @@
 #include "plugin/death.h"
 #include "base/dirs.h"
 #include "plugin/elf.h"
+#include "plugin/endpoint.h"
 #include "base/files.h"
 #include "plugin/load.h"
 #include "plugin/quarantine.h"
@@ -230,12 +231,15 @@ static int check_kinds(const struct entry *e, struct mortise_err *why)
 {
     const struct mortise_manifest *m = e->manifest;
     const struct mortise_trusted *by = e->signature.by;
-    const char *kind = m->executor.present && !by->executor     ? "executor"
-                       : m->guardrail.present && !by->guardrail ? "guardrail"
-                                                                : NULL;
+    uint32_t others = mortise_manifest_kinds(m) & ~by->kinds;
+    const char *kind;
+    size_t i = 0;
 
-    if (kind == NULL)
+    if (others == 0)
         return MORTISE_OK;
+    while ((others & MORTISE_KIND_BIT(i)) == 0)
+        i++;
+    kind = mortise_kinds[i]->name;
     return mortise_fail(why, MORTISE_EDENIED,
                         "provides %s, and %s trusts its signer for other kinds "
                         "only; add %s to `kinds` there if it may",
@@ -1299,6 +1303,7 @@ static int load(const struct mortise_plugins *p, struct entry *e,
 static int create(struct mortise_plugins *p, struct entry *e, struct created *c,
                   const struct mortise_buf *config, struct mortise_err *err)
 {
+    struct mortise_endpoint *to;
     bool leaked = false;
     int rv = load(p, e, err);
 
@@ -1306,9 +1311,11 @@ static int create(struct mortise_plugins *p, struct entry *e, struct created *c,
         return rv;
     if (e->culprit->code == 0)
         mortise_death_know(e->culprit, (const void *)e->plugin);
-    rv = mortise_instance_open(&c->instance, p->mem, e->plugin, e->manifest,
-                               e->culprit, &p->config.ops, config->p, config->n,
-                               &leaked, err);
+    rv = mortise_endpoint_in_process(&to, p->mem, e->plugin, e->manifest, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_instance_open(&c->instance, p->mem, to, e->manifest,
+                                   e->culprit, &p->config.ops, config->p,
+                                   config->n, &leaked, err);
     if (rv != MORTISE_OK)
         let_go(e, leaked);
     return rv;
@@ -1333,11 +1340,6 @@ static int make_culprit(struct mortise_plugins *p, struct entry *e,
     return rv;
 }
 
-static uint64_t patience(const struct mortise_manifest *m)
-{
-    return m->executor.present ? m->executor.idle_ms : m->guardrail.idle_ms;
-}
-
 /* As a visit (inside.h), from its constructors on. */
 static int create_visiting(struct mortise_plugins *p, struct entry *e,
                            struct created *c, const struct mortise_buf *config,
@@ -1349,7 +1351,8 @@ static int create_visiting(struct mortise_plugins *p, struct entry *e,
     if (rv != MORTISE_OK)
         return rv;
     mortise_inside_enter(&v, e->culprit, MORTISE_INSIDE_CREATE, NULL,
-                         patience(e->manifest), MORTISE_MASK_NOW);
+                         mortise_manifest_patience(e->manifest),
+                         MORTISE_MASK_NOW);
     rv = create(p, e, c, config, err);
     mortise_inside_leave(&v);
     return rv;

@@ -181,9 +181,13 @@ static void read_plugins(void *ctx, void *into, const struct mortise_slot *slot)
 }
 
 static const struct mortise_word kinds[] = {
-    {.word = "executor", .value = 1},     {.word = "guardrail", .value = 2},
-    {.word = "model", .later = true},     {.word = "memory", .later = true},
-    {.word = "discovery", .later = true}, {.word = NULL},
+#define KIND(ID, name, about) {.word = #name, .value = MORTISE_KIND_##ID},
+#include "plugin/kinds.def"
+#undef KIND
+    {.word = "model", .later = true},
+    {.word = "memory", .later = true},
+    {.word = "discovery", .later = true},
+    {.word = NULL},
 };
 
 static void read_kinds(void *ctx, void *into, const struct mortise_slot *slot)
@@ -191,13 +195,13 @@ static void read_kinds(void *ctx, void *into, const struct mortise_slot *slot)
     struct reading *r = ctx;
     struct mortise_trusted *by = into;
 
-    by->executor = by->guardrail = false;
+    by->kinds = 0;
     for (size_t i = 0; i < slot->value->n; i++) {
         const struct mortise_word *w =
             mortise_word_find(kinds, "kinds", slot->value->items[i], r->diags);
 
-        by->executor = by->executor || (w != NULL && w->value == 1);
-        by->guardrail = by->guardrail || (w != NULL && w->value == 2);
+        if (w != NULL)
+            by->kinds |= MORTISE_KIND_BIT(w->value);
     }
 }
 
@@ -286,7 +290,7 @@ static void read_trusted(struct reading *r, const struct mortise_yaml *v)
     if (k == NULL)
         return;
     k->pub.path = r->path;
-    k->pub.executor = k->pub.guardrail = true;
+    k->pub.kinds = MORTISE_KIND_ALL;
     mortise_keys_read(&trusted_place, MORTISE_HERE, v, v->span, r, &k->pub,
                       r->diags);
     if (v->kind == MORTISE_YAML_MAP && key == file)
@@ -988,16 +992,14 @@ static void put_times(struct mortise_buf *b, const struct mortise_trusted *by)
 
 static void put_entry(struct mortise_buf *b, const struct mortise_trusted *by)
 {
-    char key[MORTISE_PUBKEY_TEXT];
+    char key[MORTISE_PUBKEY_TEXT], list[MORTISE_KINDS_TEXT];
 
     mortise_pubkey_text(key, &by->key);
     mortise_buf_printf(b, "keys:\n  - key: \"%s\"\n    plugins: [", key);
     for (size_t i = 0; i < by->n_plugins; i++)
         mortise_buf_printf(b, "%s\"%s\"", i > 0 ? ", " : "", by->plugins[i]);
-    mortise_buf_printf(b, "]\n    kinds: [%s%s%s]\n    in_process: %s\n",
-                       by->executor ? "executor" : "",
-                       by->executor && by->guardrail ? ", " : "",
-                       by->guardrail ? "guardrail" : "",
+    mortise_buf_printf(b, "]\n    kinds: [%s]\n    in_process: %s\n",
+                       mortise_kind_list(list, sizeof list, by->kinds, ", "),
                        by->in_process ? "true" : "false");
     put_times(b, by);
 }
@@ -1008,7 +1010,7 @@ static int check_grant(const char *name, const struct mortise_trusted *by,
     if (!mortise_manifest_is_name(name))
         return mortise_fail(err, MORTISE_EINVAL,
                             "'%s' cannot be the name of a trust file", name);
-    if (by->n_plugins == 0 || (!by->executor && !by->guardrail))
+    if (by->n_plugins == 0 || by->kinds == 0)
         return mortise_fail(err, MORTISE_EINVAL,
                             "say which plugins the key may sign");
     for (size_t i = 0; i < by->n_plugins; i++)

@@ -22,6 +22,7 @@
 #define MORTISE_PLUGIN_TRUST_H
 
 #include "base/hash.h"
+#include "plugin/kind.h"
 #include "plugin/minisign.h"
 #include "yaml/diag.h"
 #include "yaml/keys.h"
@@ -34,7 +35,7 @@ struct mortise_trusted {
     const char *path; /* of the file that lists it */
     const char *const *plugins;
     size_t n_plugins;
-    bool executor, guardrail; /* kinds that it may sign */
+    uint32_t kinds; /* that it may sign: bits of kind.h */
     bool in_process;
     uint64_t not_before, not_after; /* seconds since 1970; 0: no bound */
     bool revoked;                   /* by any file */

@@ -12,8 +12,8 @@
  * What we promise:
  *
  *   (1) A decoder never leaves its packet, and accepts exactly what an encoder
- *       writes: a cut message, bytes behind it, an unknown type, flag or
- *       version are refused.
+ *       writes: a cut message, bytes behind it, an unknown type, flag, version,
+ *       kind or function are refused.
  *   (2) Bytes in a memfd cannot change while they are read: it is sealed
  *       against writing, growing and shrinking, or it is refused.  A peer that
  *       could shrink it would kill us with SIGBUS.
@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "plugin/kind.h"
 #include "plugin/memfd.h"
 
 enum { IN_MEMFD = 1 };
@@ -38,7 +39,7 @@ enum field {
     F_ASK = 1 << 0,
     F_DEADLINE = 1 << 1,
     F_REQUEST = 1 << 2, /* attempt, visit, the ids */
-    F_STAGE = 1 << 3,
+    F_CALL = 1 << 3,    /* kind, function, stage */
     F_STATUS = 1 << 4,
     F_LEVEL = 1 << 5,
     F_VIOLATION = 1 << 6,
@@ -50,9 +51,7 @@ enum field {
 
 static const unsigned fields[MORTISE_WIRE_TYPES] = {
     [MORTISE_WIRE_CREATE] = F_BODY,
-    [MORTISE_WIRE_EXECUTE] = F_DEADLINE | F_REQUEST | F_NAME | F_BODY,
-    [MORTISE_WIRE_RECONCILE] = F_DEADLINE | F_REQUEST | F_NAME | F_BODY,
-    [MORTISE_WIRE_CHECK] = F_DEADLINE | F_REQUEST | F_STAGE | F_NAME | F_BODY,
+    [MORTISE_WIRE_CALL] = F_DEADLINE | F_REQUEST | F_CALL | F_NAME | F_BODY,
     [MORTISE_WIRE_CANCEL] = 0,
     [MORTISE_WIRE_ANSWER] = F_ASK | F_STATUS | F_BODY,
     [MORTISE_WIRE_QUIESCE] = F_DEADLINE,
@@ -88,8 +87,11 @@ static void put_fields(struct mortise_buf *b, const struct mortise_wire *m,
         put_str(b, m->idempotency_key);
         put_str(b, m->trace_parent);
     }
-    if (has & F_STAGE)
+    if (has & F_CALL) {
+        mortise_buf_u32(b, m->kind);
+        mortise_buf_u32(b, m->function);
         mortise_buf_u32(b, m->stage);
+    }
     if (has & F_STATUS)
         mortise_buf_u32(b, (uint32_t)m->status);
     if (has & F_LEVEL)
@@ -195,8 +197,11 @@ static void get_fields(struct mortise_reader *r, struct mortise_wire *m,
         m->idempotency_key = get_str(r);
         m->trace_parent = get_str(r);
     }
-    if (has & F_STAGE)
+    if (has & F_CALL) {
+        m->kind = mortise_read_u32(r);
+        m->function = mortise_read_u32(r);
         m->stage = mortise_read_u32(r);
+    }
     if (has & F_STATUS)
         m->status = (int32_t)mortise_read_u32(r);
     if (has & F_LEVEL)
@@ -214,6 +219,13 @@ static void get_fields(struct mortise_reader *r, struct mortise_wire *m,
 static int bad(struct mortise_err *err, const char *what)
 {
     return mortise_fail(err, MORTISE_EINVAL, "bad message: %s", what);
+}
+
+/* Is there such a function? */
+static bool is_callable(const struct mortise_wire *m)
+{
+    return m->kind < MORTISE_KINDS &&
+           m->function < mortise_kinds[m->kind]->n_calls;
 }
 
 static int map_body(struct mortise_wire *m, struct mortise_wire_map *map,
@@ -282,7 +294,9 @@ int mortise_wire_decode(struct mortise_wire *msg, struct mortise_wire_map *map,
     msg->type = (enum mortise_wire_type)type;
     msg->call = mortise_read_u64(&r);
     get_fields(&r, msg, has);
-    if (has & F_BODY)
+    if ((has & F_CALL) != 0 && !r.bad && !is_callable(msg))
+        rv = bad(err, "a call of what no plugin has");
+    else if (has & F_BODY)
         rv = get_body(&r, msg, map, (flags & IN_MEMFD) != 0, fd, err);
     if (rv == MORTISE_OK && (r.bad || r.p != r.end))
         rv = bad(err, r.bad ? "cut short" : "something follows it");

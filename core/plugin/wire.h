@@ -22,9 +22,7 @@ enum {
 enum mortise_wire_type {
     /* to the plugin */
     MORTISE_WIRE_CREATE = 1, /* body: the config */
-    MORTISE_WIRE_EXECUTE,
-    MORTISE_WIRE_RECONCILE,
-    MORTISE_WIRE_CHECK,
+    MORTISE_WIRE_CALL,       /* of a function of one of its interfaces */
     MORTISE_WIRE_CANCEL,
     MORTISE_WIRE_ANSWER, /* to an ask */
     MORTISE_WIRE_QUIESCE,
@@ -46,13 +44,14 @@ struct mortise_wire {
     uint64_t call;
     uint64_t ask;         /* ASK, ANSWER */
     uint64_t deadline_ns; /* calls, QUIESCE; CLOCK_MONOTONIC is one per host */
+    uint32_t kind, function; /* CALL: of kind.h, both in range once decoded */
     uint32_t attempt, visit, stage;
     int32_t status;    /* RETURN, FINISH, ANSWER */
     int32_t level;     /* LOG */
-    int32_t violation; /* RETURN of CHECK */
+    int32_t violation; /* RETURN of a guardrail */
     mortise_str name;  /* the operation, emit's kind, ask's method */
     mortise_str run_id, node_path, idempotency_key, trace_parent;
-    mortise_str message; /* FINISH, FAIL, LOG; RETURN of CHECK: the reason */
+    mortise_str message; /* FINISH, FAIL, LOG; RETURN of a guardrail: why */
     mortise_str detail;
     mortise_str body;
 };

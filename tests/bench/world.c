@@ -121,11 +121,11 @@ static void sign(const struct mortise_seckey *key, const char *name)
 
 static void trust(const struct mortise_seckey *key)
 {
-    struct mortise_trusted by = {.plugins = plugins,
-                                 .n_plugins =
-                                     sizeof plugins / sizeof plugins[0],
-                                 .executor = true,
-                                 .in_process = true};
+    struct mortise_trusted by = {
+        .plugins = plugins,
+        .n_plugins = sizeof plugins / sizeof plugins[0],
+        .kinds = MORTISE_KIND_BIT(MORTISE_KIND_EXECUTOR),
+        .in_process = true};
     struct mortise_err err = {0};
 
     mortise_seckey_public(key, &by.key);

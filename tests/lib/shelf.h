@@ -132,8 +132,7 @@ SHELF_FN void shelf_trust(const struct shelf *s)
     static const char *const all[] = {"*"};
     struct mortise_trusted by = {.plugins = all,
                                  .n_plugins = 1,
-                                 .executor = true,
-                                 .guardrail = true,
+                                 .kinds = MORTISE_KIND_ALL,
                                  .in_process = true};
 
     mortise_seckey_public(&s->key, &by.key);

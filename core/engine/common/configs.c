@@ -106,7 +106,7 @@ static int check_guard(struct checking *c, struct mortise_plugins *plugins,
     c->m = mortise_plugins_find(plugins, g->plugin, &why);
     if (c->m == NULL && why.code == MORTISE_ENOMEM)
         return MORTISE_ENOMEM;
-    if (c->m != NULL && c->m->guardrail.present)
+    if (c->m != NULL && c->m->provides[MORTISE_KIND_GUARDRAIL].present)
         return check_config(c, g->config, g->at->span);
     if (c->m == NULL) {
         mortise_diag_add(c->diags, "E0502", g->at->span, "%s", why.msg);

@@ -92,7 +92,7 @@ static void no_operation(const struct mortise_manifest *m, const char *op,
     for (; n < m->n_ops && n < sizeof names / sizeof names[0]; n++)
         names[n] = m->ops[n].name;
     near = mortise_nearest(op, names, n);
-    if (!m->executor.present)
+    if (!m->provides[MORTISE_KIND_EXECUTOR].present)
         mortise_fail(why, MORTISE_ENOTFOUND,
                      "plugin '%s' is no executor: it has no operations",
                      m->name);
@@ -184,7 +184,7 @@ static int guardrail(void *ud, const char *id, struct mortise_err *why)
     if (m == NULL)
         return why != NULL && why->code != MORTISE_OK ? why->code
                                                       : MORTISE_ENOTFOUND;
-    if (!m->guardrail.present)
+    if (!m->provides[MORTISE_KIND_GUARDRAIL].present)
         return mortise_fail(why, MORTISE_ENOTFOUND,
                             "plugin '%s' is no guardrail", plugin);
     return MORTISE_OK;

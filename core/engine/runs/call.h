@@ -14,7 +14,7 @@ struct mortise_lane {
     struct mortise *m;
     const char *plugin; /* the manifest's */
     const char *as;     /* the deployment's id of the guardrail, or "" */
-    bool guardrail;
+    enum mortise_kind kind;
     struct mortise_instance *instance;
     const struct mortise_manifest *manifest;
     enum mortise_threading threading;

@@ -375,7 +375,7 @@ static void lane_pump(struct mortise_lane *l)
 }
 
 static struct mortise_lane *lane_find(struct mortise *m, const char *plugin,
-                                      const char *as, bool guardrail)
+                                      const char *as, enum mortise_kind kind)
 {
     struct mortise_hashed *e;
 
@@ -383,7 +383,7 @@ static struct mortise_lane *lane_find(struct mortise *m, const char *plugin,
          e != NULL; e = mortise_table_more(e)) {
         struct mortise_lane *l = MORTISE_OF(e, struct mortise_lane, entry);
 
-        if (l->guardrail == guardrail && strcmp(l->plugin, plugin) == 0 &&
+        if (l->kind == kind && strcmp(l->plugin, plugin) == 0 &&
             strcmp(l->as, as) == 0)
             return l;
     }
@@ -391,12 +391,11 @@ static struct mortise_lane *lane_find(struct mortise *m, const char *plugin,
 }
 
 static int lane_new(struct mortise *m, struct mortise_instance *i,
-                    const char *as, bool guardrail, struct mortise_lane **out,
-                    struct mortise_err *err)
+                    const char *as, enum mortise_kind kind,
+                    struct mortise_lane **out, struct mortise_err *err)
 {
     const struct mortise_manifest *man = mortise_instance_manifest(i);
-    const struct mortise_provides *p =
-        guardrail ? &man->guardrail : &man->executor;
+    const struct mortise_provides *p = &man->provides[kind];
     struct mortise_lane *l = mortise_zalloc(m->mem, sizeof *l);
 
     if (l == NULL)
@@ -404,7 +403,7 @@ static int lane_new(struct mortise *m, struct mortise_instance *i,
     l->m = m;
     l->plugin = man->name;
     l->as = as;
-    l->guardrail = guardrail;
+    l->kind = kind;
     l->instance = i;
     l->manifest = man;
     l->threading = p->threading;
@@ -415,15 +414,22 @@ static int lane_new(struct mortise *m, struct mortise_instance *i,
     return MORTISE_OK;
 }
 
+/* What the deployment has under that id; NULL: `name` is that of a plugin. */
+static const struct mortise_guard *
+guard_named(const struct mortise *m, const char *name, enum mortise_kind kind)
+{
+    return kind == MORTISE_KIND_GUARDRAIL
+               ? mortise_guard_find(&m->site.deployment->guards, name)
+               : NULL;
+}
+
 /* Start the plugin if it is not started, and find its lane; `name` is that of a
  * plugin, or the id of a guardrail.  *took_ms: it had to be started. */
-static int lane_get(struct mortise *m, const char *name, bool guardrail,
+static int lane_get(struct mortise *m, const char *name, enum mortise_kind kind,
                     struct mortise_lane **out, uint64_t *took_ms,
                     struct mortise_err *err)
 {
-    const struct mortise_guard *g =
-        guardrail ? mortise_guard_find(&m->site.deployment->guards, name)
-                  : NULL;
+    const struct mortise_guard *g = guard_named(m, name, kind);
     const char *plugin = g != NULL ? g->plugin : name;
     const char *as = g != NULL ? g->id : "";
     struct mortise_instance *i;
@@ -432,7 +438,7 @@ static int lane_get(struct mortise *m, const char *name, bool guardrail,
     int rv;
 
     *took_ms = 0;
-    *out = lane_find(m, plugin, as, guardrail);
+    *out = lane_find(m, plugin, as, kind);
     if (*out != NULL && !(*out)->given_up)
         return MORTISE_OK;
     before = mortise_mono_ns();
@@ -445,7 +451,7 @@ static int lane_get(struct mortise *m, const char *name, bool guardrail,
     *took_ms = (mortise_mono_ns() - before) / NS_PER_MS;
     if (rv != MORTISE_OK || *out != NULL)
         return rv;
-    return lane_new(m, i, as, guardrail, out, err);
+    return lane_new(m, i, as, kind, out, err);
 }
 
 int mortise_calls_bring_up(struct mortise *m, const char *name,
@@ -455,7 +461,9 @@ int mortise_calls_bring_up(struct mortise *m, const char *name,
     struct mortise_lane *l;
     uint64_t took_ms;
 
-    return lane_get(m, id != NULL ? id : name, id != NULL, &l, &took_ms, err);
+    return lane_get(m, id != NULL ? id : name,
+                    id != NULL ? MORTISE_KIND_GUARDRAIL : MORTISE_KIND_EXECUTOR,
+                    &l, &took_ms, err);
 }
 
 /* ---- the end of a call -------------------------------------------------- */
@@ -559,19 +567,14 @@ static void dispatch(struct mortise_ongoing *c)
         end_early(c, MORTISE_S_FAILED, "plugin", "permanent", err.msg);
 }
 
-static enum mortise_call_kind kind_of(enum mortise_run_call_kind kind)
-{
-    switch (kind) {
-    case MORTISE_RUN_RECONCILE:
-        return MORTISE_CALL_RECONCILE;
-    case MORTISE_RUN_CHECK:
-        return MORTISE_CALL_CHECK;
-    case MORTISE_RUN_EXECUTE:
-    case MORTISE_RUN_LOOKUP: /* no plugin gets it */
-        break;
-    }
-    return MORTISE_CALL_EXECUTE;
-}
+/* What a run's call calls; of a LOOKUP, which no plugin gets, what it looks for
+ * the outcome of. */
+static const struct mortise_call_kind *const kinds[] = {
+    [MORTISE_RUN_EXECUTE] = &mortise_call_execute,
+    [MORTISE_RUN_RECONCILE] = &mortise_call_reconcile,
+    [MORTISE_RUN_CHECK] = &mortise_call_check,
+    [MORTISE_RUN_LOOKUP] = &mortise_call_execute,
+};
 
 static uint32_t stage_of(enum mortise_guard_stage stage)
 {
@@ -625,7 +628,7 @@ static int fill_call(struct mortise_ongoing *c,
     to->tenant = keep(&at, c->live->tenant);
     c->whose = (struct mortise_whose){to->tenant, to->run_id, c->path};
     c->node = rc->node->id;
-    to->kind = kind_of(rc->kind);
+    to->kind = kinds[rc->kind];
     to->id = c->id;
     to->attempt = rc->attempt;
     to->visit = rc->visit;
@@ -673,9 +676,7 @@ static bool is_trusted(struct mortise *m, const struct mortise_run_call *rc,
                        struct mortise_err *why)
 {
     const struct mortise_guard *g =
-        rc->kind == MORTISE_RUN_CHECK
-            ? mortise_guard_find(&m->site.deployment->guards, rc->plugin)
-            : NULL;
+        guard_named(m, rc->plugin, kinds[rc->kind]->kind);
     struct mortise_err own;
     bool trusted =
         mortise_plugins_trusted(m->plugins, g != NULL ? g->plugin : rc->plugin,
@@ -706,8 +707,7 @@ int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,
     if (mortise_script_call(c, rc))
         return MORTISE_OK;
     mortise_inside_for(&c->whose);
-    rv = lane_get(m, rc->plugin, rc->kind == MORTISE_RUN_CHECK, &c->lane,
-                  &took_ms, &why);
+    rv = lane_get(m, rc->plugin, c->call.kind->kind, &c->lane, &took_ms, &why);
     mortise_inside_for(NULL);
     if (rv != MORTISE_OK) {
         c->lane = NULL;

@@ -1,0 +1,120 @@
+/* inprocess.c -- an endpoint that is a plugin in this process: messages become
+ * calls of its functions.
+ */
+#include "plugin/endpoint.h"
+
+#include <assert.h>
+
+#include "base/table.h"
+#include "plugin/host.h"
+
+struct here {
+    struct mortise_endpoint base;
+    const struct mortise_mem *mem;
+    const struct mortise_plugin *plugin;
+    const struct mortise_manifest *manifest;
+    mortise_inst *inst;
+    const void *interfaces[MORTISE_KINDS]; /* NULL: not provided */
+};
+
+static struct here *here(struct mortise_endpoint *to)
+{
+    return MORTISE_OF(to, struct here, base);
+}
+
+static void create(struct here *h, const struct mortise_wire *msg,
+                   struct mortise_wire *ret)
+{
+    static const char made_nothing[] = "it says OK and made nothing";
+
+    ret->status = h->plugin->create(h->base.host, &mortise_host_functions,
+                                    msg->body, &h->inst);
+    if (ret->status == MORTISE_S_OK && h->inst == NULL) {
+        mortise_host_functions.fail(
+            h->base.host, 0,
+            mortise_str_of(made_nothing, sizeof made_nothing - 1),
+            mortise_str_of(NULL, 0));
+        ret->status = MORTISE_S_FAILED;
+    }
+}
+
+static void call(const struct here *h, const struct mortise_wire *msg,
+                 const mortise_request *request, struct mortise_wire *ret)
+{
+    const struct mortise_plugin_kind *kind = mortise_kinds[msg->kind];
+
+    assert(h->interfaces[msg->kind] != NULL); /* lacks() found none wanting */
+    ret->status = kind->calls[msg->function]->enter(
+        h->interfaces[msg->kind], h->inst, msg->stage, request, ret);
+}
+
+static void send(struct mortise_endpoint *to, const struct mortise_wire *msg,
+                 const mortise_request *request, struct mortise_wire *ret)
+{
+    struct here *h = here(to);
+
+    switch (msg->type) {
+    case MORTISE_WIRE_CREATE:
+        create(h, msg, ret);
+        break;
+    case MORTISE_WIRE_CALL:
+        call(h, msg, request, ret);
+        break;
+    case MORTISE_WIRE_CANCEL:
+        if (h->plugin->cancel != NULL)
+            h->plugin->cancel(h->inst, msg->call);
+        break;
+    case MORTISE_WIRE_QUIESCE:
+        if (h->plugin->quiesce != NULL)
+            ret->status = h->plugin->quiesce(h->inst, msg->deadline_ns);
+        break;
+    default:
+        assert(msg->type == MORTISE_WIRE_DESTROY);
+        h->plugin->destroy(h->inst);
+        break;
+    }
+}
+
+static const char *lacks(struct mortise_endpoint *to)
+{
+    struct here *h = here(to);
+    const char *missing = NULL;
+
+    for (size_t i = 0; missing == NULL && i < MORTISE_KINDS; i++) {
+        if (!h->manifest->provides[i].present)
+            continue;
+        h->interfaces[i] =
+            h->plugin->get_interface(h->inst, mortise_kinds[i]->interface);
+        missing = mortise_kinds[i]->lacks(h->interfaces[i], h->manifest);
+    }
+    return missing;
+}
+
+static void release(struct mortise_endpoint *to)
+{
+    struct here *h = here(to);
+
+    mortise_release(h->mem, h, sizeof *h);
+}
+
+static const struct mortise_endpoint_ops ops = {
+    .send = send, .lacks = lacks, .free = release};
+
+int mortise_endpoint_in_process(struct mortise_endpoint **out,
+                                const struct mortise_mem *mem,
+                                const struct mortise_plugin *plugin,
+                                const struct mortise_manifest *manifest,
+                                struct mortise_err *err)
+{
+    struct here *h = mortise_zalloc(mem, sizeof *h);
+
+    *out = NULL;
+    if (h == NULL)
+        return mortise_nomem(err);
+    h->base.ops = &ops;
+    h->mem = mem;
+    h->plugin = plugin;
+    h->manifest = manifest;
+    *out = &h->base;
+    return MORTISE_OK;
+}

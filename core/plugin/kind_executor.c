@@ -1,0 +1,402 @@
+/* kind_executor.c -- plugins that run operations: mortise.executor/1.
+ *
+ * The manifest says what each operation takes, gives and does to the world;
+ * graphs name it as PLUGIN/OPERATION.  execute() does it, and may end later;
+ * reconcile() says afterwards whether it happened.
+ */
+#include <mortise/plugin.h>
+#include <string.h>
+
+#include "plugin/kind.h"
+#include "plugin/reading.h"
+
+/* ---- operations ---------------------------------------------------------- */
+
+static void read_op_description(void *ctx, void *into,
+                                const struct mortise_slot *slot)
+{
+    struct mortise_manifest_op *op = into;
+
+    (void)ctx;
+    op->description = slot->value->str;
+}
+
+static void read_input(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_manifest_op *op = into;
+
+    op->input = mortise_reading_schema(ctx, slot, &op->secrets);
+}
+
+static void read_output(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_manifest_op *op = into;
+
+    op->output = mortise_reading_schema(ctx, slot, NULL);
+}
+
+static const struct mortise_word effects[] = {
+    {.word = "pure"},     {.word = "read"}, {.word = "write"},
+    {.word = "external"}, {.word = NULL},
+};
+
+static void read_effect(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_manifest_op *op = into;
+
+    (void)ctx;
+    op->effect = slot->value->str;
+}
+
+static void read_idempotent(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct mortise_manifest_op *op = into;
+
+    (void)ctx;
+    op->idempotent = slot->value->u.b;
+}
+
+static void read_reconcile(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct mortise_manifest_op *op = into;
+
+    (void)ctx;
+    op->reconcile = slot->value->u.b;
+}
+
+static const struct mortise_word intents[] = {
+    {.word = "call", .value = false},
+    {.word = "steps", .value = true},
+    {.word = NULL},
+};
+
+static void read_intent(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_manifest_op *op = into;
+
+    (void)ctx;
+    op->steps = slot->word;
+    op->intent_at = slot->value;
+}
+
+static void read_timeout(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_manifest_op *op = into;
+
+    (void)ctx;
+    op->timeout_ms = slot->ms;
+}
+
+static void read_used(void *ctx, void *into, const struct mortise_slot *slot);
+
+static const struct mortise_key usage_keys[] = {
+    [MORTISE_USED_CALLS] = {.name = "model_calls",
+                            .about = "How many models it calls.",
+                            .value = MORTISE_V_INT,
+                            MAY,
+                            .max = MORTISE_USAGE_MAX,
+                            .read = read_used},
+    [MORTISE_USED_INPUT] = {.name = "input_tokens",
+                            .about = "How many tokens it gives to them.",
+                            .value = MORTISE_V_INT,
+                            MAY,
+                            .max = MORTISE_USAGE_MAX,
+                            .read = read_used},
+    [MORTISE_USED_OUTPUT] = {.name = "output_tokens",
+                             .about = "How many tokens it gets from them.",
+                             .value = MORTISE_V_INT,
+                             MAY,
+                             .max = MORTISE_USAGE_MAX,
+                             .read = read_used},
+    [MORTISE_USED_USD] = {.name = "usd",
+                          .about = "How many dollars it costs.",
+                          .value = MORTISE_V_NUMBER,
+                          MAY,
+                          .max = (double)MORTISE_USAGE_MAX / MORTISE_NANO,
+                          .read = read_used},
+};
+PLACE(usage, "usage");
+
+static void read_used(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_usage_bound *b = into;
+    size_t i = (size_t)(slot->key - usage_keys);
+    const struct mortise_yaml *v = slot->value;
+
+    (void)ctx;
+    b->said[i] = true;
+    b->most[i] = i != MORTISE_USED_USD ? (uint64_t)v->u.i
+                 : v->kind == MORTISE_YAML_INT
+                     ? mortise_usd_nano((double)v->u.i)
+                     : mortise_usd_nano(v->u.d);
+}
+
+static void read_usage(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_manifest_op *op = into;
+
+    op->usage.present = true;
+    mortise_reading_place(ctx, &op->usage, slot);
+}
+
+static const struct mortise_key op_keys[] = {
+    {.name = "description",
+     .about = "For people, and for models that may call it.",
+     .value = MORTISE_V_STRING,
+     MAY,
+     .read = read_op_description},
+    {.name = "input_schema",
+     .about = "A JSON Schema for the arguments.",
+     .value = MORTISE_V_SCHEMA,
+     MAY,
+     .read = read_input},
+    {.name = "output_schema",
+     .about = "A JSON Schema for the output.",
+     .value = MORTISE_V_SCHEMA,
+     MAY,
+     .read = read_output},
+    {.name = "effect",
+     .about =
+         "What the operation does to the world: pure, read, write or external.",
+     .value = MORTISE_V_WORD,
+     MUST,
+     .words = effects,
+     .read = read_effect},
+    {.name = "idempotent",
+     .about = "Doing it twice with one key is doing it once.",
+     .value = MORTISE_V_BOOL,
+     MAY,
+     .read = read_idempotent},
+    {.name = "reconcile",
+     .about = "The plugin can tell afterwards whether an effect happened.",
+     .value = MORTISE_V_BOOL,
+     MAY,
+     .read = read_reconcile},
+    {.name = "intent",
+     .about = "What is recorded before an effect: call, each entry of a call "
+              "(the default); steps, only what it asks of the host, since it "
+              "touches nothing else.",
+     .value = MORTISE_V_WORD,
+     MAY,
+     .words = intents,
+     .read = read_intent},
+    {.name = "timeout",
+     .about = "How long a call may take, unless a node says.",
+     .value = MORTISE_V_DURATION,
+     MAY,
+     .min = 1,
+     .read = read_timeout},
+    {.name = "usage",
+     .about = "What one call may use at most; budgets reserve it.",
+     .value = MORTISE_V_MAP,
+     MAY,
+     .place = &usage_place,
+     .read = read_usage},
+};
+PLACE(op, "an operation");
+
+/* Operations are named in graphs as PLUGIN/OPERATION. */
+static bool is_op_name(const char *s)
+{
+    return mortise_manifest_is_name(s) && strlen(s) <= 64;
+}
+
+static void read_operations(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = ctx;
+    struct mortise_manifest *m = r->m;
+    const struct mortise_yaml *map = slot->value;
+
+    (void)into;
+    if (map->n == 0)
+        mortise_diag_add(r->diags, "E0208", map->span,
+                         "'operations' must not be empty");
+    m->ops = mortise_reading_take(r, (map->n + 1) * sizeof *m->ops);
+    for (size_t i = 0; m->ops != NULL && i < map->n; i++) {
+        struct mortise_manifest_op *op = &m->ops[m->n_ops++];
+
+        op->name = map->keys[i]->str;
+        op->description = "";
+        if (!is_op_name(op->name))
+            mortise_diag_add(r->diags, "E0701", map->keys[i]->span,
+                             "'%s' cannot be the name of an operation",
+                             op->name);
+        mortise_keys_read(&op_place, MORTISE_HERE, map->items[i],
+                          map->keys[i]->span, r, op, r->diags);
+    }
+}
+
+static const struct mortise_key op_row = {.value = MORTISE_V_MAP,
+                                          .place = &op_place};
+
+static const struct mortise_key executor_keys[] = {
+    MORTISE_THREADS,
+    {.name = "operations",
+     .about = "Names of operations to what each takes, gives and does.",
+     .value = MORTISE_V_MAP,
+     MUST,
+     .each = &op_row,
+     .read = read_operations},
+};
+
+const struct mortise_place mortise_kind_executor_place = {
+    .what = "provides.executor",
+    .keys = executor_keys,
+    .n = sizeof executor_keys / sizeof executor_keys[0]};
+
+const struct mortise_manifest_op *
+mortise_manifest_op(const struct mortise_manifest *m, const char *name)
+{
+    for (size_t i = 0; i < m->n_ops; i++)
+        if (strcmp(m->ops[i].name, name) == 0)
+            return &m->ops[i];
+    return NULL;
+}
+
+/* ---- intents ------------------------------------------------------------- */
+
+static bool changes_the_world(const char *method)
+{
+    static const char *const names[] = {
+#define METHOD(id, name, changes) (changes) ? (name) : "",
+#include "plugin/methods.def"
+#undef METHOD
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(method, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* May any of the methods that it requires? */
+static bool asks_effects(const struct mortise_manifest *m)
+{
+    for (size_t i = 0; i < m->n_methods; i++)
+        if (changes_the_world(m->methods[i]))
+            return true;
+    return false;
+}
+
+/* An operation whose effects are all steps needs a way to have one. */
+static void check_intent(struct mortise_reading *r,
+                         const struct mortise_manifest_op *op)
+{
+    struct mortise_diag *d;
+
+    if (op->intent_at == NULL || op->effect == NULL)
+        return;
+    if (strcmp(op->effect, "pure") == 0 || strcmp(op->effect, "read") == 0) {
+        d = mortise_diag_add(r->diags, "E0706", op->intent_at->span,
+                             "operation '%s' is '%s': it has no effect to "
+                             "intend",
+                             op->name, op->effect);
+        mortise_diag_help(r->diags, d, "take 'intent' out");
+    } else if (op->steps && !asks_effects(r->m)) {
+        d = mortise_diag_add(r->diags, "E0706", op->intent_at->span,
+                             "operation '%s' has its effects by steps, and no "
+                             "method that the plugin requires has any",
+                             op->name);
+        mortise_diag_help(r->diags, d,
+                          "intent: call, for what it does itself; or "
+                          "requires: {methods: [http.request/1]}");
+    }
+}
+
+static void check_intents(struct mortise_reading *r)
+{
+    for (size_t i = 0; i < r->m->n_ops; i++)
+        check_intent(r, &r->m->ops[i]);
+}
+
+/* ---- calls --------------------------------------------------------------- */
+
+static const char *lacks(const void *interface,
+                         const struct mortise_manifest *m)
+{
+    const mortise_executor *x = interface;
+
+    if (x == NULL || x->size < sizeof *x || x->execute == NULL)
+        return MORTISE_EXECUTOR_1;
+    for (size_t k = 0; k < m->n_ops; k++)
+        if (m->ops[k].reconcile && x->reconcile == NULL)
+            return "reconcile for an operation";
+    return NULL;
+}
+
+static int has_operation(const struct mortise_manifest *m,
+                         const char *operation, struct mortise_err *err)
+{
+    if (mortise_manifest_op(m, operation) != NULL)
+        return MORTISE_OK;
+    return mortise_fail(err, MORTISE_ENOTFOUND, "plugin %s has no operation %s",
+                        m->name, operation);
+}
+
+static int can_reconcile(const struct mortise_manifest *m,
+                         const char *operation, struct mortise_err *err)
+{
+    int rv = has_operation(m, operation, err);
+
+    if (rv != MORTISE_OK || mortise_manifest_op(m, operation)->reconcile)
+        return rv;
+    return mortise_fail(err, MORTISE_EINVAL, "plugin %s cannot reconcile %s",
+                        m->name, operation);
+}
+
+static int32_t execute(const void *interface, struct mortise_inst *inst,
+                       uint32_t stage, const struct mortise_request *request,
+                       struct mortise_wire *ret)
+{
+    const mortise_executor *x = interface;
+
+    (void)stage;
+    (void)ret;
+    return x->execute(inst, request);
+}
+
+static int32_t reconcile(const void *interface, struct mortise_inst *inst,
+                         uint32_t stage, const struct mortise_request *request,
+                         struct mortise_wire *ret)
+{
+    const mortise_executor *x = interface;
+
+    (void)stage;
+    (void)ret;
+    return x->reconcile(inst, request);
+}
+
+const struct mortise_call_kind mortise_call_execute = {
+    .kind = MORTISE_KIND_EXECUTOR,
+    .number = 0,
+    .name = "execute",
+    .may_pend = true,
+    .may_suspend = true,
+    .may_write = true,
+    .may_use = true,
+    .admit = has_operation,
+    .enter = execute};
+
+const struct mortise_call_kind mortise_call_reconcile = {
+    .kind = MORTISE_KIND_EXECUTOR,
+    .number = 1,
+    .name = "reconcile",
+    .may_pend = true,
+    .may_write = true,
+    .may_use = true,
+    .admit = can_reconcile,
+    .enter = reconcile};
+
+static const struct mortise_call_kind *const calls[] = {
+    &mortise_call_execute, &mortise_call_reconcile};
+
+const struct mortise_plugin_kind mortise_kind_executor = {
+    .name = "executor",
+    .interface = MORTISE_EXECUTOR_1,
+    .check = check_intents,
+    .lacks = lacks,
+    .calls = calls,
+    .n_calls = sizeof calls / sizeof calls[0]};

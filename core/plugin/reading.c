@@ -1,0 +1,96 @@
+/* reading.c -- what the parts of a manifest are read with.
+ *
+ * manifest.c reads the file, and each kind of plugin (kind_NAME.c) what stands
+ * under its own name in `provides`.  What both need lies below them, here.
+ */
+#include "plugin/reading.h"
+
+#include "yaml/schema.h"
+
+void *mortise_reading_take(struct mortise_reading *r, size_t size)
+{
+    void *p = mortise_arena_alloc(&r->m->arena, size);
+
+    if (p == NULL)
+        r->nomem = true;
+    return p;
+}
+
+void mortise_reading_place(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = ctx;
+
+    mortise_keys_enter(slot, r, into, r->diags);
+}
+
+/* ---- schemas ------------------------------------------------------------- */
+
+static void find_secrets(struct mortise_reading *r,
+                         const struct mortise_slot *slot,
+                         struct mortise_secret_places *secrets)
+{
+    json_t *json = mortise_yaml_json(slot->value, false);
+    size_t lost = 0;
+
+    if (json == NULL ||
+        mortise_secret_places(secrets, &lost, &r->m->arena, json) != MORTISE_OK)
+        r->nomem = true;
+    json_decref(json);
+    if (lost > 0)
+        mortise_diag_add(r->diags, "E0704", slot->value->span,
+                         "x-secret is followed below properties, "
+                         "additionalProperties and items, and %zu stand%s "
+                         "elsewhere",
+                         lost, lost == 1 ? "s" : "");
+}
+
+struct mortise_schema *
+mortise_reading_schema(struct mortise_reading *r,
+                       const struct mortise_slot *slot,
+                       struct mortise_secret_places *secrets)
+{
+    struct mortise_schema *schema;
+
+    r->nomem |= mortise_yaml_schema(&schema, &r->m->arena, slot->value, false,
+                                    r->diags) == MORTISE_ENOMEM;
+    if (secrets != NULL)
+        find_secrets(r, slot, secrets);
+    return schema;
+}
+
+/* ---- how it is called ---------------------------------------------------- */
+
+const struct mortise_word mortise_threadings[] = {
+    {.word = "inline", .value = MORTISE_THREAD_INLINE},
+    {.word = "async", .value = MORTISE_THREAD_ASYNC},
+    {.word = "blocking", .value = MORTISE_THREAD_BLOCKING},
+    {.word = NULL},
+};
+
+void mortise_reading_threading(void *ctx, void *into,
+                               const struct mortise_slot *slot)
+{
+    struct mortise_provides *p = into;
+
+    (void)ctx;
+    p->threading = (enum mortise_threading)slot->word;
+}
+
+void mortise_reading_concurrency(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
+{
+    struct mortise_provides *p = into;
+
+    (void)ctx;
+    p->concurrency = (uint32_t)slot->value->u.i;
+}
+
+void mortise_reading_idle(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct mortise_provides *p = into;
+
+    (void)ctx;
+    p->idle_ms = slot->ms;
+}

@@ -1,0 +1,66 @@
+/* reading.h -- what reads a manifest has in hand, for manifest.c and the kinds,
+ * each of which reads its own part. */
+#ifndef MORTISE_PLUGIN_READING_H
+#define MORTISE_PLUGIN_READING_H
+
+#include "plugin/manifest.h"
+
+struct mortise_reading {
+    struct mortise_manifest *m;
+    struct mortise_diags *diags;
+    bool need_artifacts;
+    bool nomem;
+};
+
+/* For rows of keys, and the place that has them. */
+#define MUST  .here = MORTISE_HERE, .required = MORTISE_HERE
+#define MAY   .here = MORTISE_HERE
+#define LATER .later = MORTISE_HERE
+
+#define PLACE(name, words)                                                     \
+    static const struct mortise_place name##_place = {                         \
+        .what = words,                                                         \
+        .keys = name##_keys,                                                   \
+        .n = sizeof name##_keys / sizeof name##_keys[0]}
+
+/* In the manifest's arena; NULL: memory ran out, which is noted. */
+void *mortise_reading_take(struct mortise_reading *r, size_t size);
+/* NULL after a finding, or without memory.  `secrets` NULL: nobody looks for
+ * some here. */
+struct mortise_schema *
+mortise_reading_schema(struct mortise_reading *r,
+                       const struct mortise_slot *slot,
+                       struct mortise_secret_places *secrets);
+
+/* A reader of a mapping with a place, into what its own keys go into. */
+mortise_key_fn mortise_reading_place;
+
+/* ---- what each kind has (struct mortise_provides) ------------------------ */
+
+/* How it is called, read into its struct mortise_provides. */
+mortise_key_fn mortise_reading_idle, mortise_reading_threading,
+    mortise_reading_concurrency;
+extern const struct mortise_word mortise_threadings[];
+
+#define MORTISE_THREADS                                                        \
+    {.name = "idle",                                                           \
+     .about = "How long a call may neither say nor ask anything before it is " \
+              "cancelled, and code on the engine's thread not return before "  \
+              "the process ends (30s; 0s: any time).",                         \
+     .value = MORTISE_V_DURATION,                                              \
+     MAY,                                                                      \
+     .read = mortise_reading_idle},                                            \
+        {.name = "threading",                                                  \
+         .about = "How it is called: inline, async or blocking.",              \
+         .value = MORTISE_V_WORD,                                              \
+         MUST,                                                                 \
+         .words = mortise_threadings,                                          \
+         .read = mortise_reading_threading},                                   \
+    {                                                                          \
+        .name = "concurrency",                                                 \
+        .about = "How many calls it takes at once (1; 0: any number).",        \
+        .value = MORTISE_V_INT, MAY, .max = 1000000,                           \
+        .read = mortise_reading_concurrency                                    \
+    }
+
+#endif
