@@ -466,9 +466,161 @@ START_TEST(putting_survives_oom)
 }
 END_TEST
 
-/* What serves a guardrail's call is no step: it may get, and not put. */
-START_TEST(only_executions_put)
+/* ---- what guardrails ask --------------------------------------------------- */
+
+/* A graph of one node, `a`, of operation t/OP, whose guardrail `judge` asks
+ * these of the arguments, and offers the answers in their place. */
+static void begin_judged(const char *op, const char *how, const char *asks)
 {
+    char yaml[8192];
+
+    snprintf(yaml, sizeof yaml,
+             "apiVersion: mortise/v1\nkind: Graph\n"
+             "metadata: {name: g, version: 1.0.0}\n"
+             "start: a\n"
+             "nodes:\n"
+             "  a: {type: tool, tool: t/%s, args: {asks: [%s]}, next: END,\n"
+             "      guardrail_policy: {input: [judge], on_violation: %s}}\n",
+             op, asks, how);
+    sim_init(&s, sim_graph(yaml));
+    ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
+    ck_assert(sim_sync_one(&s));
+}
+
+/* It gets answers as an executor does, by order or by name, one after the other
+ * or at once. */
+START_TEST(a_guardrail_asks)
+{
+    begin_judged(
+        "echo", "sanitize",
+        READ(1) ", {method: r, kind: read, key: x, body: {n: 2}}, " LOOK(
+            3) ", {method: g, kind: get, body: {key: k}}");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[" DID(1) "," DID(2) "," DID(3) ",{\"found\":false}]");
+    end();
+}
+END_TEST
+
+/* The process dies after any number of things that happened: the check is made
+ * again and comes to the same. */
+START_TEST(killed_anywhere_a_check_goes_on)
+{
+    uint32_t seed = (uint32_t)_i;
+    bool more = true;
+
+    for (int until = 0; more; until++) {
+        begin_judged("echo", "sanitize",
+                     READ(1) ", " LOOK(2) ", " READ(3) ", " READ(4));
+        for (int i = 0; i < until && more; i++)
+            more = (i % 3 == _i && sim_sync_one(&s)) || sim_end_ask(&s, 0) ||
+                   sim_end_call(&s, 0) || sim_sync_one(&s);
+        sim_crash(&s, &seed);
+        if (s.run != NULL && s.n_commits > 0) {
+            sim_recover(&s);
+            sim_run(&s, &seed);
+            assert_status(MORTISE_RUN_COMPLETED);
+            assert_output("[" DID(1) "," DID(2) "," DID(3) "," DID(4) "]");
+        }
+        end();
+    }
+}
+END_TEST
+
+static int performed(void)
+{
+    int n = 0;
+
+    for (;;) {
+        if (sim_end_ask(&s, 0))
+            n++;
+        else if (!sim_sync_one(&s) && !sim_end_call(&s, 0))
+            return n;
+    }
+}
+
+/* What it was told before is not asked again. */
+START_TEST(a_check_is_told_the_same)
+{
+    uint32_t seed = 1;
+
+    begin_judged("echo", "sanitize", READ(1) ", " READ(2) ", " READ(3));
+    for (int i = 0; i < 2; i++) {
+        while (!sim_end_ask(&s, 0))
+            ck_assert(sim_sync_one(&s));
+        while (sim_sync_one(&s))
+            continue;
+    }
+    sim_crash(&s, &seed);
+    sim_recover(&s);
+    ck_assert_int_eq(performed(), 1);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[" DID(1) "," DID(2) "," DID(3) "]");
+    end();
+}
+END_TEST
+
+/* A check and the executor behind it ask the same in the same order: neither is
+ * told what the other was, nor misses it. */
+START_TEST(a_check_and_its_node_do_not_mix)
+{
+    uint32_t seed = (uint32_t)_i;
+    bool more = true;
+
+    for (int until = 0; more; until++) {
+        begin_judged("ask", "warn", READ(1) ", " READ(2));
+        for (int i = 0; i < until && more; i++)
+            more =
+                sim_sync_one(&s) || sim_end_ask(&s, 0) || sim_end_call(&s, 0);
+        if (!more)
+            ck_assert_int_ge(until, 10);
+        sim_crash(&s, &seed);
+        if (s.run != NULL && s.n_commits > 0) {
+            sim_recover(&s);
+            sim_run(&s, &seed);
+            assert_status(MORTISE_RUN_COMPLETED);
+            assert_output("[" DID(1) "," DID(2) "]");
+        }
+        end();
+    }
+}
+END_TEST
+
+/* One that asks something else when it is made again did not pass, and says
+ * why; the node behind it goes on where that is a warning. */
+START_TEST(a_check_keeps_to_the_rule_too)
+{
+    static const char asks[] = "{method: r, kind: read, body: {n: 1}, "
+                               "then: {n: 9}}, " READ(2);
+    uint32_t seed = 1;
+
+    begin_judged("echo", _i == 0 ? "block" : "warn", asks);
+    while (!sim_end_ask(&s, 0))
+        ck_assert(sim_sync_one(&s));
+    while (sim_sync_one(&s))
+        continue;
+    sim_crash(&s, &seed);
+    sim_recover(&s);
+    sim_run_plain(&s);
+    assert_status(_i == 0 ? MORTISE_RUN_FAILED : MORTISE_RUN_COMPLETED);
+    if (_i == 0)
+        assert_error("guardrail", "E_DETERMINISM");
+    end();
+}
+END_TEST
+
+/* It may read, and no more: what changes the world, or waits for somebody or
+ * for a time, is refused; and it goes on. */
+START_TEST(a_guardrail_only_reads)
+{
+    static const struct {
+        enum mortise_step_kind kind;
+        int32_t status;
+    } refused[] = {{MORTISE_STEP_PUT, MORTISE_S_DENIED},
+                   {MORTISE_STEP_EFFECT, MORTISE_S_DENIED},
+                   {MORTISE_STEP_REPEAT, MORTISE_S_DENIED},
+                   {MORTISE_STEP_QUESTION, MORTISE_S_UNSUPPORTED},
+                   {MORTISE_STEP_TIMER, MORTISE_S_UNSUPPORTED}};
     struct mortise_input in = {.kind = MORTISE_IN_ASK};
     struct sim_call *c = &s.calls[0];
 
@@ -487,7 +639,7 @@ START_TEST(only_executions_put)
     s.asks[s.n_asks++] = (struct sim_ask){.call = c->call.id, .id = 1};
     in.u.ask = (struct mortise_ask_in){.call = c->call.id,
                                        .ask = 1,
-                                       .kind = MORTISE_STEP_PUT,
+                                       .kind = refused[_i].kind,
                                        .method = "p",
                                        .key = "",
                                        .body = json_pack("{s:s}", "key", "a")};
@@ -495,13 +647,44 @@ START_TEST(only_executions_put)
     json_decref(in.u.ask.body);
     ck_assert_int_eq(json_integer_value(json_object_get(
                          json_array_get(c->script.answers, 0), "status")),
-                     MORTISE_S_UNSUPPORTED);
+                     refused[_i].status);
     json_decref(c->script.answers);
     c->script.answers = NULL;
     sim_run_plain(&s);
     assert_status(MORTISE_RUN_COMPLETED);
     ck_assert_uint_eq(puts_of("a"), 0);
     end();
+}
+END_TEST
+
+/* Its asks cope with running out of memory: none is lost. */
+START_TEST(a_check_survives_oom)
+{
+    int rv = MORTISE_ENOMEM;
+
+    for (int n = 0; rv != MORTISE_OK; n++) {
+        struct mortise_input in = {.kind = MORTISE_IN_ASK};
+
+        begin_judged("echo", "warn", "");
+        while (s.n_calls == 0)
+            ck_assert(sim_sync_one(&s));
+        in.now_ms = s.now_ms;
+        in.u.ask = (struct mortise_ask_in){.call = s.calls[0].call.id,
+                                           .ask = 1,
+                                           .kind = MORTISE_STEP_READ,
+                                           .method = "r",
+                                           .key = "",
+                                           .body = json_pack("{s:i}", "n", 1)};
+        test_mem_fail_at(n);
+        rv = mortise_run_step(s.run, &in, &s.actions, &err);
+        ck_assert_int_eq(rv, test_mem_failed() ? MORTISE_ENOMEM : MORTISE_OK);
+        test_mem_fail_at(-1);
+        json_decref(in.u.ask.body);
+        ck_assert(rv != MORTISE_OK || n > 3);
+        if (rv == MORTISE_OK)
+            ck_assert_int_eq(s.actions.list[0].kind, MORTISE_ACT_PERFORM);
+        end();
+    }
 }
 END_TEST
 
@@ -741,7 +924,13 @@ static Suite *suite(void)
     tcase_add_test(tc, a_retry_puts_again);
     tcase_add_test(tc, another_value_is_a_violation);
     tcase_add_test(tc, putting_survives_oom);
-    tcase_add_test(tc, only_executions_put);
+    tcase_add_test(tc, a_guardrail_asks);
+    tcase_add_loop_test(tc, killed_anywhere_a_check_goes_on, 0, 3);
+    tcase_add_test(tc, a_check_is_told_the_same);
+    tcase_add_loop_test(tc, a_check_and_its_node_do_not_mix, 0, 3);
+    tcase_add_loop_test(tc, a_check_keeps_to_the_rule_too, 0, 2);
+    tcase_add_loop_test(tc, a_guardrail_only_reads, 0, 5);
+    tcase_add_test(tc, a_check_survives_oom);
     tcase_add_test(tc, other_arguments_are_a_violation);
     tcase_add_test(tc, a_key_names_one_step);
     tcase_add_test(tc, a_question_waits_and_is_answered);

@@ -4,6 +4,8 @@
  * What all entries have is shown alike; what one has besides, `describe` of its
  * row adds (entries.def), for which the functions stand here that more than one
  * row may share. */
+#include <string.h>
+
 #include "run/step.h"
 
 /* ---- what an entry has besides ------------------------------------------- */
@@ -112,6 +114,22 @@ void mortise_describe_doubt(json_t *out, const struct mortise_entry *e)
 
 /* ---- all of them --------------------------------------------------------- */
 
+/* Which ask it is of its call; `check` where that is a guardrail's, whose key
+ * says which. */
+static void put_step(json_t *out, const struct mortise_entry *e)
+{
+    const struct step_id id = {e->ordinal, e->key};
+    bool of_check = mortise_step_is_of_check(id);
+    const char *colon = of_check ? strchr(e->key, ':') : NULL;
+    const char *name = of_check ? (colon != NULL ? colon + 1 : "") : e->key;
+
+    json_object_set_new(out, "step",
+                        name[0] != '\0' ? json_string(name)
+                                        : json_integer(e->ordinal));
+    if (of_check)
+        json_object_set_new(out, "check", json_true());
+}
+
 /* Its node, and where that was: as mortise_exec_path() spells it.  What gathers
  * a map is named after a node that is not of its frame's region. */
 static void put_place(json_t *out, const struct mortise_run *r,
@@ -142,9 +160,7 @@ static json_t *entry_json(const struct mortise_run *r,
         put_place(out, r, e);
     if (e->method[0] != '\0') {
         json_object_set_new(out, "method", json_string(e->method));
-        json_object_set_new(out, "step",
-                            e->key[0] != '\0' ? json_string(e->key)
-                                              : json_integer(e->ordinal));
+        put_step(out, e);
     }
     if (e->attempt > 0)
         json_object_set_new(out, "attempt", json_integer(e->attempt));

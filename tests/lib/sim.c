@@ -84,7 +84,7 @@ static int find_guardrail(void *ud, const char *id, struct mortise_err *why)
     (void)ud;
     if (strcmp(id, "ok") == 0 || strcmp(id, "bad") == 0 ||
         strcmp(id, "stern") == 0 || strcmp(id, "down") == 0 ||
-        strcmp(id, "wary") == 0)
+        strcmp(id, "wary") == 0 || strcmp(id, "judge") == 0)
         return MORTISE_OK;
     return mortise_fail(why, MORTISE_ENOTFOUND, "no guardrail '%s'", id);
 }
@@ -267,6 +267,11 @@ static bool intent_is_synced(const struct sim *s, const char *key)
     return found;
 }
 
+static bool is_judge(const struct mortise_run_call *c)
+{
+    return c->kind == MORTISE_RUN_CHECK && strcmp(c->plugin, "judge") == 0;
+}
+
 /* R12: whatever changes the world starts on an intent that is on disk. */
 static void take_call(struct sim *s, struct mortise_run_call *c)
 {
@@ -277,7 +282,7 @@ static void take_call(struct sim *s, struct mortise_run_call *c)
     s->calls[s->n_calls].cancelled = false;
     s->calls[s->n_calls].call = *c;
     script_init(&s->calls[s->n_calls].script,
-                c->kind == MORTISE_RUN_EXECUTE ? c->body : NULL);
+                c->kind == MORTISE_RUN_EXECUTE || is_judge(c) ? c->body : NULL);
     s->calls[s->n_calls++].call.body = json_incref(c->body);
 }
 
@@ -524,7 +529,10 @@ static void guard(const struct sim_call *c, struct mortise_result_in *r)
         r->output = json_incref(c->call.body);
         return;
     }
+    if (c->script.answers != NULL)
+        script_result(&c->script, r);
     r->violation =
+        c->script.answers != NULL ||
         (strcmp(c->call.plugin, "wary") == 0 &&
          json_integer_value(json_object_get(c->call.body, "times")) > 0) ||
         strcmp(c->call.plugin, "stern") == 0 ||

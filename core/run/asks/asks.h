@@ -9,11 +9,15 @@
 
 /* ---- steps.c ---- */
 /* The name of a step: the how-manieth ask of its call it is, or (ordinal
- * MORTISE_STEP_UNORDERED) the key that its asker gave it. */
+ * MORTISE_STEP_UNORDERED) the key that its asker gave it.  A guardrail's has
+ * both: its key begins with which check it is, and its ordinal is
+ * MORTISE_STEP_NAMED where the rest of the key is a name of the asker's. */
 struct step_id {
     uint32_t ordinal;
     const char *key;
 };
+/* Is it a guardrail's, and so in x->checks rather than in x->journal? */
+bool mortise_step_is_of_check(struct step_id id);
 /* The step of that name; NULL: there is none. */
 struct step *mortise_step_find(const struct journal *j, struct step_id id);
 /* A new step.  One of that name of which nothing was recorded makes way. */
@@ -21,9 +25,9 @@ int mortise_step_put(struct mortise_run *r, struct journal *j,
                      struct step_id id, const char *method,
                      const uint8_t *digest, struct step **out,
                      struct mortise_err *err);
-/* The journal of x, made if it has none. */
-int mortise_step_journal(struct mortise_run *r, struct exec *x,
-                         struct journal **out, struct mortise_err *err);
+/* x->journal or x->checks, made where there is none. */
+int mortise_step_journal(struct mortise_run *r, struct journal **at,
+                         struct mortise_err *err);
 /* Is s a question or a timer, which somebody answers later? */
 bool mortise_step_is_request(const struct step *s);
 /* What an effect of that key gave in an earlier attempt or generation; NULL:
@@ -82,7 +86,8 @@ int mortise_step_answer(struct mortise_run *r,
 /* Commits are on disk: the steps that waited for them go on. */
 int mortise_step_synced(struct mortise_run *r, struct mortise_err *err);
 /* A call of x begins: what it asks is compared with the journal from now. */
-void mortise_step_enter(struct exec *x);
+int mortise_step_enter(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err);
 /* Has the call of x that ended asked less than its journal has? */
 bool mortise_step_left_unasked(const struct exec *x);
 /* The call of x ended as suspended.  MORTISE_ENOTFOUND, and nothing is

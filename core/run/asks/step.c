@@ -36,9 +36,15 @@
  *       recorded: the asker is told as in (4), and doubt.c settles it.  A REPEAT
  *       is an effect of which twice is once (PUT): the same, but never in doubt.
  *
- * Only executions are journaled.  What a guardrail or a reconciliation asks is
- * part of that one call: it may read, and nothing is kept of it; so it puts
- * nothing, either.
+ *   (9) A guardrail reads, and no more: it has no effect, puts nothing, and
+ *       waits for nobody.  Its answers are recorded like an executor's, in a
+ *       journal of their own (x->checks), under the check that asked: its
+ *       stage, its place in it and a digest of what it judges.  So a check that is
+ *       made again, after a crash, is told the same; and one of something else
+ *       asks anew.
+ *
+ * What a reconciliation asks is part of that one call: it may read, and nothing
+ * is kept of it; so it puts nothing, either.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -47,9 +53,32 @@
 #include "mortise/plugin.h"
 #include "run/asks/asks.h"
 
-enum { NEAR_MS = 60000 }; /* a timer that is worth staying in memory for */
+enum {
+    NEAR_MS = 60000, /* a timer that is worth staying in memory for */
+    KEY_MAX = 129    /* of a step that its asker named, with a NUL */
+};
 
 #define NO_STEP 0xFFFFFFFFu
+
+/* What the call of x asks is in this one. */
+static struct journal **journal_of(struct exec *x)
+{
+    return x->call == MORTISE_RUN_CHECK ? &x->checks : &x->journal;
+}
+
+/* Was s asked by the call under way, or by an earlier one like it? */
+static bool is_own(const struct journal *j, const struct step *s)
+{
+    return strncmp(s->key, j->scope, strlen(j->scope)) == 0;
+}
+
+/* The next answer that is to be handed back; NULL: there is none yet. */
+static struct step *next_answer(struct journal *j)
+{
+    while (j->told < j->n_answers && !is_own(j, j->steps[j->answers[j->told]]))
+        j->told++;
+    return j->told < j->n_answers ? j->steps[j->answers[j->told]] : NULL;
+}
 
 /* ---- what the world is asked to do -------------------------------------- */
 
@@ -96,11 +125,10 @@ static int perform(struct mortise_run *r, uint64_t ask, uint32_t step,
 static int pump(struct mortise_run *r, struct journal *j,
                 struct mortise_err *err)
 {
+    struct step *s;
     int rv = MORTISE_OK;
 
-    while (rv == MORTISE_OK && j->told < j->n_answers) {
-        struct step *s = j->steps[j->answers[j->told]];
-
+    while (rv == MORTISE_OK && (s = next_answer(j)) != NULL) {
         if (s->entrance != j->entrance || s->after > j->issued ||
             s->seq > r->synced)
             break;
@@ -141,8 +169,8 @@ static int wait_for(struct mortise_run *r, const struct exec *x, struct step *s,
         return mortise_nomem(err);
     r->step_waits = grown;
     s->seq = seq;
-    r->step_waits[r->n_step_waits++] =
-        (struct step_wait){seq, x->index, s->index};
+    r->step_waits[r->n_step_waits++] = (struct step_wait){
+        seq, x->index, s->index, x->call == MORTISE_RUN_CHECK};
     return MORTISE_OK;
 }
 
@@ -157,12 +185,49 @@ static int record_answer(struct mortise_run *r, struct exec *x, struct step *s,
                          struct mortise_err *err)
 {
     struct mortise_entry e = entry_for(r, x, s, MORTISE_E_ANSWER);
+
     e.status = status;
-    e.after = x->journal->issued;
+    e.after = (*journal_of(x))->issued;
     e.how = completed;
     e.value = value;
     e.looked = s->kind == MORTISE_STEP_LOOK;
     return mortise_run_record(r, &e, err);
+}
+
+/* ---- checks (9) --------------------------------------------------------- */
+
+/* Which check it is, and of what. */
+static int set_scope(struct mortise_run *r, struct exec *x,
+                     struct mortise_err *err)
+{
+    uint8_t digest[MORTISE_DIGEST];
+    struct mortise_hasher h;
+
+    if (mortise_json_digest(digest, x->subject, r->mem) != MORTISE_OK)
+        return mortise_nomem(err);
+    mortise_hasher_init(&h);
+    mortise_hasher_u64(&h, x->stage);
+    mortise_hasher_u64(&h, x->turn);
+    mortise_hasher_u64(&h, x->guard);
+    mortise_hasher_u64(&h, x->stage == MORTISE_GUARD_EDGE ? x->at : 0);
+    mortise_hasher_field(&h, digest, sizeof digest);
+    mortise_hasher_final(&h, digest);
+    mortise_hex(x->checks->scope, digest, sizeof digest);
+    return MORTISE_OK;
+}
+
+/* The journal of what is asked now. */
+static int journal_for(struct mortise_run *r, struct exec *x,
+                       struct journal **out, struct mortise_err *err)
+{
+    struct journal **at = journal_of(x);
+    bool is_new = *at == NULL;
+    int rv = mortise_step_journal(r, at, err);
+
+    *out = *at;
+    return rv == MORTISE_OK && is_new && x->call == MORTISE_RUN_CHECK
+               ? set_scope(r, x, err)
+               : rv;
 }
 
 /* ---- asking for the first time ------------------------------------------ */
@@ -410,21 +475,41 @@ static bool is_same(const struct step *s, const struct mortise_ask_in *in,
            memcmp(s->digest, digest, sizeof s->digest) == 0;
 }
 
+/* The name of what is asked now; `room` for a guardrail's key. */
+static struct step_id name_of(struct journal *j,
+                              const struct mortise_ask_in *in, char *room,
+                              size_t size)
+{
+    bool of_check = j->scope[0] != '\0', named = in->key[0] != '\0';
+    struct step_id id = {MORTISE_STEP_UNORDERED, in->key};
+
+    if (!named)
+        id.ordinal = j->next++;
+    else if (of_check)
+        id.ordinal = MORTISE_STEP_NAMED;
+    if (!of_check)
+        return id;
+    snprintf(room, size, "%s%s%s", j->scope, named ? ":" : "", in->key);
+    id.key = room;
+    return id;
+}
+
 static int ask_journaled(struct mortise_run *r, struct exec *x,
                          const struct mortise_ask_in *in,
                          struct mortise_err *err)
 {
-    struct step_id id = {MORTISE_STEP_UNORDERED, in->key};
+    char room[MORTISE_DIGEST_HEX + 1 + KEY_MAX];
     uint8_t digest[MORTISE_DIGEST];
     struct journal *j;
+    struct step_id id;
     struct step *s;
-    int rv = mortise_step_journal(r, x, &j, err);
+    int rv = journal_for(r, x, &j, err);
 
     if (rv != MORTISE_OK ||
         mortise_json_digest(digest, in->body, r->mem) != MORTISE_OK)
         return mortise_nomem(err);
-    if (in->key[0] == '\0')
-        id.ordinal = j->next++;
+    assert(strlen(in->key) < KEY_MAX); /* the door lets no longer name in */
+    id = name_of(j, in, room, sizeof room);
     s = mortise_step_find(j, id);
     if (s != NULL && s->entrance == j->entrance)
         return reply_words(r, in->ask, MORTISE_S_INVALID,
@@ -451,7 +536,34 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
     return rv != MORTISE_OK ? rv : pump(r, j, err); /* one more was asked */
 }
 
-/* Of a guardrail, or of a reconciliation. */
+/* (9) */
+static int ask_of_check(struct mortise_run *r, struct exec *x,
+                        const struct mortise_ask_in *in,
+                        struct mortise_err *err)
+{
+    switch (in->kind) {
+    case MORTISE_STEP_READ:
+    case MORTISE_STEP_LOOK:
+    case MORTISE_STEP_GET:
+        return ask_journaled(r, x, in, err);
+    case MORTISE_STEP_EFFECT:
+    case MORTISE_STEP_REPEAT:
+    case MORTISE_STEP_PUT:
+        return reply_words(r, in->ask, MORTISE_S_DENIED,
+                           "a guardrail may not change the world: it reads, "
+                           "and no more",
+                           err);
+    case MORTISE_STEP_QUESTION:
+    case MORTISE_STEP_TIMER:
+        break;
+    }
+    return reply_words(r, in->ask, MORTISE_S_UNSUPPORTED,
+                       "a guardrail may not wait for somebody, or for a time: "
+                       "only what executes an operation may",
+                       err);
+}
+
+/* Of a reconciliation. */
 static int ask_plain(struct mortise_run *r, const struct mortise_ask_in *in,
                      struct mortise_err *err)
 {
@@ -470,8 +582,16 @@ int mortise_step_ask(struct mortise_run *r, const struct mortise_ask_in *in,
 
     if (x == NULL || x->state != X_RUNNING)
         return reply_words(r, in->ask, MORTISE_S_CANCELLED, "cancelled", err);
-    return x->call == MORTISE_RUN_EXECUTE ? ask_journaled(r, x, in, err)
-                                          : ask_plain(r, in, err);
+    switch (x->call) {
+    case MORTISE_RUN_EXECUTE:
+        return ask_journaled(r, x, in, err);
+    case MORTISE_RUN_CHECK:
+        return ask_of_check(r, x, in, err);
+    case MORTISE_RUN_RECONCILE:
+    case MORTISE_RUN_LOOKUP:
+        break;
+    }
+    return ask_plain(r, in, err);
 }
 
 /* ---- answers ------------------------------------------------------------ */
@@ -522,7 +642,7 @@ int mortise_step_answer(struct mortise_run *r,
                         struct mortise_err *err)
 {
     struct exec *x = mortise_exec_at(r, in->call);
-    struct journal *j = x != NULL ? x->journal : NULL;
+    struct journal *j = x != NULL ? *journal_of(x) : NULL;
     json_t *value = in->status == MORTISE_S_OK ? json_incref(in->value)
                                                : json_string(in->words);
     struct step *s;
@@ -556,11 +676,12 @@ static int went_to_disk(struct mortise_run *r, const struct step_wait *w,
                         struct mortise_err *err)
 {
     struct exec *x = r->execs[w->exec];
-    struct journal *j = x->journal;
+    struct journal *j = w->of_check ? x->checks : x->journal;
     struct step *s = j != NULL && w->step < j->n ? j->steps[w->step] : NULL;
 
     if (s == NULL || s->seq != w->seq || x->state != X_RUNNING ||
-        x->call != MORTISE_RUN_EXECUTE || s->entrance != j->entrance)
+        x->call != (w->of_check ? MORTISE_RUN_CHECK : MORTISE_RUN_EXECUTE) ||
+        s->entrance != j->entrance)
         return MORTISE_OK;
     if (s->state == STEP_OPEN && s->ask != 0)
         return perform(r, s->ask, s->index, s->effect, err);
@@ -586,13 +707,9 @@ int mortise_step_synced(struct mortise_run *r, struct mortise_err *err)
 
 /* ---- coming and going --------------------------------------------------- */
 
-void mortise_step_enter(struct exec *x)
+/* What its journal was told before is told again, from the first on. */
+static void begin_again(struct journal *j)
 {
-    struct journal *j = x->journal;
-
-    x->goes_on = j != NULL && j->recorded > 0;
-    if (j == NULL)
-        return;
     j->entrance++;
     j->issued = j->next = 0;
     j->told = 0;
@@ -600,13 +717,27 @@ void mortise_step_enter(struct exec *x)
         j->steps[i]->ask = 0;
 }
 
+int mortise_step_enter(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err)
+{
+    struct journal *j = *journal_of(x);
+
+    if (x->call == MORTISE_RUN_EXECUTE)
+        x->goes_on = j != NULL && j->recorded > 0;
+    if (j == NULL)
+        return MORTISE_OK;
+    begin_again(j);
+    return x->call == MORTISE_RUN_CHECK ? set_scope(r, x, err) : MORTISE_OK;
+}
+
 bool mortise_step_left_unasked(const struct exec *x)
 {
-    const struct journal *j = x->journal;
+    const struct journal *j =
+        x->call == MORTISE_RUN_CHECK ? x->checks : x->journal;
 
     for (size_t i = 0; j != NULL && i < j->n; i++) {
         if (j->steps[i]->state != STEP_OUT &&
-            j->steps[i]->entrance != j->entrance)
+            j->steps[i]->entrance != j->entrance && is_own(j, j->steps[i]))
             return true;
     }
     return false;
@@ -741,9 +872,9 @@ int mortise_step_answered(struct mortise_run *r, struct exec *x, struct step *s,
 
 bool mortise_run_is_replaying(const struct mortise_run *r, uint64_t call)
 {
-    const struct exec *x = mortise_exec_at(r, call);
-    const struct journal *j = x != NULL ? x->journal : NULL;
+    struct exec *x = mortise_exec_at(r, call);
+    struct journal *j = x != NULL ? *journal_of(x) : NULL;
+    const struct step *s = j != NULL ? next_answer(j) : NULL;
 
-    return j != NULL && j->told < j->n_answers &&
-           j->steps[j->answers[j->told]]->settled != j->entrance;
+    return s != NULL && s->settled != j->entrance;
 }

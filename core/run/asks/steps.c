@@ -14,8 +14,13 @@
 
 static uint64_t hash_of(struct step_id id)
 {
-    return id.key[0] != '\0' ? mortise_hash_strs(id.key, "")
-                             : mortise_hash_u64s(id.ordinal, 0);
+    return mortise_hash_u64s(
+        id.ordinal, id.key[0] != '\0' ? mortise_hash_strs(id.key, "") : 0);
+}
+
+bool mortise_step_is_of_check(struct step_id id)
+{
+    return id.key[0] != '\0' && id.ordinal != MORTISE_STEP_UNORDERED;
 }
 
 struct step *mortise_step_find(const struct journal *j, struct step_id id)
@@ -59,15 +64,14 @@ static void step_free(struct mortise_run *r, struct step *s)
     mortise_release(r->mem, s, s->size);
 }
 
-int mortise_step_journal(struct mortise_run *r, struct exec *x,
-                         struct journal **out, struct mortise_err *err)
+int mortise_step_journal(struct mortise_run *r, struct journal **at,
+                         struct mortise_err *err)
 {
-    struct journal *j = x->journal;
+    struct journal *j;
 
-    *out = j;
-    if (j != NULL)
+    if (*at != NULL)
         return MORTISE_OK;
-    *out = x->journal = j = mortise_zalloc(r->mem, sizeof *j);
+    *at = j = mortise_zalloc(r->mem, sizeof *j);
     if (j == NULL)
         return mortise_nomem(err);
     mortise_table_init(&j->by_name, r->mem);
@@ -113,9 +117,9 @@ static uint32_t *counter_of(struct mortise_run *r, const struct step *s)
     return s->kind == MORTISE_STEP_TIMER ? &r->n_timers : &r->n_questions;
 }
 
-static void journal_free(struct mortise_run *r, struct exec *x)
+static void journal_free(struct mortise_run *r, struct journal **at)
 {
-    struct journal *j = x->journal;
+    struct journal *j = *at;
 
     if (j == NULL)
         return;
@@ -126,7 +130,7 @@ static void journal_free(struct mortise_run *r, struct exec *x)
     mortise_table_finish(&j->effects);
     mortise_release(r->mem, j->answers, j->cap_answers * sizeof j->answers[0]);
     mortise_release(r->mem, j, sizeof *j);
-    x->journal = NULL;
+    *at = NULL;
 }
 
 static void effects_free(struct mortise_run *r, struct exec *x)
@@ -150,7 +154,8 @@ static void effects_free(struct mortise_run *r, struct exec *x)
 
 void mortise_step_finish(struct mortise_run *r, struct exec *x)
 {
-    journal_free(r, x);
+    journal_free(r, &x->journal);
+    journal_free(r, &x->checks);
     effects_free(r, x);
 }
 
@@ -240,7 +245,8 @@ int mortise_step_clear(struct mortise_run *r, struct exec *x,
             rv = keep_effect(r, x, s, err);
     }
     if (rv == MORTISE_OK)
-        journal_free(r, x);
+        journal_free(r, &x->journal);
+    journal_free(r, &x->checks);
     mortise_usage_forget(x);
     return rv;
 }
@@ -391,14 +397,17 @@ static int step_of(struct mortise_run *r, struct exec *x,
                    struct mortise_err *err)
 {
     struct step_id id = {e->ordinal, e->key};
+    struct journal **at =
+        mortise_step_is_of_check(id) ? &x->checks : &x->journal;
     struct journal *j;
-    int rv = mortise_step_journal(r, x, &j, err);
+    int rv = mortise_step_journal(r, at, err);
 
+    j = *at;
     *out = rv == MORTISE_OK ? mortise_step_find(j, id) : NULL;
     if (rv != MORTISE_OK)
         return rv;
     if (e->generation != x->generation || e->method[0] == '\0' ||
-        (e->ordinal == MORTISE_STEP_UNORDERED) == (e->key[0] == '\0'))
+        (e->ordinal == MORTISE_STEP_UNORDERED && e->key[0] == '\0'))
         return mortise_entry_corrupt(err, e);
     if (*out == NULL || ((*out)->state == STEP_OUT && !is_like(*out, e)))
         rv = j->n < STEPS_MAX || *out != NULL
@@ -450,8 +459,9 @@ int mortise_apply_step(struct mortise_run *r, struct exec *x,
                        const struct mortise_entry *e, struct mortise_err *err)
 {
     struct step *s;
-    int rv = is_kind(e->how) ? step_of(r, x, e, &s, err)
-                             : mortise_entry_corrupt(err, e);
+    bool fits = is_kind(e->how) &&
+                !mortise_step_is_of_check((struct step_id){e->ordinal, e->key});
+    int rv = fits ? step_of(r, x, e, &s, err) : mortise_entry_corrupt(err, e);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -494,6 +504,7 @@ static int conclude(struct mortise_run *r, struct journal *j, struct step *s,
 int mortise_apply_answer(struct mortise_run *r, struct exec *x,
                          const struct mortise_entry *e, struct mortise_err *err)
 {
+    const struct step_id id = {e->ordinal, e->key};
     struct step *s;
     int rv = step_of(r, x, e, &s, err);
 
@@ -501,6 +512,10 @@ int mortise_apply_answer(struct mortise_run *r, struct exec *x,
         return rv;
     if ((s->state != STEP_OUT && s->state != STEP_OPEN) || e->value == NULL)
         return mortise_entry_corrupt(err, e);
+    if (mortise_step_is_of_check(id))
+        return e->how == 0 ? conclude(r, x->checks, s, e->status, e->value,
+                                      e->after, err)
+                           : mortise_entry_corrupt(err, e);
     s->completed = e->how != 0;
     if (s->completed) {
         s->kind = MORTISE_STEP_EFFECT;

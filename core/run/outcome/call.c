@@ -55,10 +55,12 @@ int mortise_call_start(struct mortise_run *r, struct exec *x,
         x->started_ms = r->time_ms;
     x->called_ms = r->steady_ms;
     fill_call(r, x, &a->u.call);
-    if (kind == MORTISE_RUN_EXECUTE) {
+    if (kind == MORTISE_RUN_EXECUTE)
         mortise_json_drop(&x->failure);
-        mortise_step_enter(x);
-    }
+    if (kind == MORTISE_RUN_EXECUTE || kind == MORTISE_RUN_CHECK)
+        rv = mortise_step_enter(r, x, err);
+    if (rv != MORTISE_OK)
+        return rv;
     mortise_exec_become(r, x, X_RUNNING);
     return n->timeout_ms != 0 && kind != MORTISE_RUN_LOOKUP
                ? mortise_exec_arm_in(r, x, n->timeout_ms, err)

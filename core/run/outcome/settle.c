@@ -10,6 +10,9 @@
 #include "mortise/plugin.h"
 #include "run/outcome/outcome.h"
 
+static const char left_unasked[] =
+    "E_DETERMINISM: it ended without asking all that it had asked before";
+
 static bool call_is_out(const struct exec *x)
 {
     return x->state == X_RUNNING || x->state == X_STOPPING;
@@ -39,6 +42,27 @@ static int settle_happened(struct mortise_run *r, struct exec *x,
              ? mortise_done_settle(r, x, output, how, err)
              : mortise_settle_lost_done(r, x, output, how, err);
     json_decref(output);
+    return rv;
+}
+
+/* A guardrail answered, or did not: then in these words. */
+static int settle_checked(struct mortise_run *r, struct exec *x,
+                          const struct mortise_result_in *in,
+                          struct mortise_err *err)
+{
+    json_t *broke = x->broke;
+    const char *failure = NULL;
+    int rv;
+
+    x->broke = NULL;
+    if (broke != NULL)
+        failure = json_string_value(broke);
+    else if (in->status != MORTISE_S_OK)
+        failure = in->message;
+    else if (mortise_step_left_unasked(x))
+        failure = left_unasked;
+    rv = mortise_verdict_settle(r, x, in, failure, err);
+    json_decref(broke);
     return rv;
 }
 
@@ -112,10 +136,7 @@ static int settle_executed(struct mortise_run *r, struct exec *x,
     if (in->status == MORTISE_S_SUSPENDED)
         return let_go(r, x, err);
     if (in->status == MORTISE_S_OK && mortise_step_left_unasked(x))
-        return settle_broke(r, x, in,
-                            "E_DETERMINISM: it ended without asking all that "
-                            "it had asked before",
-                            err);
+        return settle_broke(r, x, in, left_unasked, err);
     if (in->status != MORTISE_S_OK)
         return mortise_fail_attempt(
             r, x, in->error_code[0] != '\0' ? in->error_code : "failed",
@@ -174,6 +195,8 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
     enum doubt doubt = mortise_doubt_at_end(r, x, in);
     int rv = MORTISE_OK;
 
+    if (x->call == MORTISE_RUN_CHECK && x->stop == STOP_BROKE)
+        return settle_checked(r, x, in, err);
     if (happened || let_go || x->stop == STOP_BROKE)
         return settle_executed(r, x, in, err);
     if (doubt != DOUBT_NONE && x->stop != STOP_RUN)
@@ -240,8 +263,7 @@ int mortise_settle_result(struct mortise_run *r,
         return settle_stopped(r, x, in, err);
     switch (x->call) {
     case MORTISE_RUN_CHECK:
-        return mortise_verdict_settle(
-            r, x, in, in->status != 0 ? in->message : NULL, err);
+        return settle_checked(r, x, in, err);
     case MORTISE_RUN_RECONCILE:
         return settle_reconciled(r, x, in, err);
     case MORTISE_RUN_LOOKUP:

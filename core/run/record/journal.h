@@ -20,7 +20,8 @@ enum mortise_entry_type {
     MORTISE_E_N /* the last row has the greatest number */
 };
 
-#define MORTISE_STEP_UNORDERED 0xFFFFFFFFu /* the ordinal of a keyed step */
+#define MORTISE_STEP_UNORDERED 0xFFFFFFFFu /* the ordinal of a keyed step ... */
+#define MORTISE_STEP_NAMED     0xFFFFFFFEu /* ... and of one that a check named */
 
 enum mortise_ask { /* kinds of requests (runtime.md 7) */
                    MORTISE_ASK_APPROVAL = 1,

@@ -126,6 +126,9 @@ struct journal {
     uint32_t entrance;
     uint32_t issued, next; /* asks so far; the next ordinal */
     size_t told;           /* answers handed back */
+    /* What its steps' keys begin with: "" of an executor's, else which check it
+     * is (step.c (9)). */
+    char scope[MORTISE_DIGEST_HEX];
 };
 
 struct effect { /* completed in an earlier attempt or generation */
@@ -137,6 +140,7 @@ struct effect { /* completed in an earlier attempt or generation */
 struct step_wait { /* a step whose commit is not on disk yet */
     uint64_t seq;
     uint32_t exec, step;
+    bool of_check; /* in the journal of checks */
 };
 
 /* What an execution's calls of models cost (usage.c). */
@@ -272,6 +276,7 @@ struct exec {
 
     /* What it asked (step.c). */
     struct journal *journal;       /* NULL: nothing */
+    struct journal *checks;        /* what its guardrails asked; likewise */
     struct mortise_table *effects; /* by key; NULL: none */
 
     /* Live only. */
