@@ -855,7 +855,7 @@ END_TEST
 START_TEST(it_is_an_executor)
 {
     ck_assert_ptr_nonnull(plugin->get_interface(inst, MORTISE_EXECUTOR_1));
-    ck_assert_ptr_null(plugin->get_interface(inst, MORTISE_GUARDRAIL_1));
+    ck_assert_ptr_null(plugin->get_interface(inst, MORTISE_GUARDRAIL_2));
     ck_assert_ptr_null(plugin->get_interface(inst, ""));
 }
 END_TEST

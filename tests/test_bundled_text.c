@@ -127,7 +127,7 @@ START_TEST(bad_arguments_are_refused)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         refused(run(bad[i][0], "%s", bad[i][1]), "invalid");
     refused(run("wc", "{}"), "unsupported");
-    ck_assert_ptr_null(plugin->get_interface(inst, MORTISE_GUARDRAIL_1));
+    ck_assert_ptr_null(plugin->get_interface(inst, MORTISE_GUARDRAIL_2));
 }
 END_TEST
 

@@ -7,19 +7,19 @@
 
 #include "lib/desk.h"
 
-/* ok_guardrail beside `tried`, in this desk alone. */
-static void add_ok_guardrail(void)
+/* A plugin of tests/plugins/ beside `tried`, from now on. */
+static void add(const char *name)
 {
-    char source[4096];
+    char path[256], source[4096];
 
-    ck_assert_ptr_nonnull(
-        realpath("tests/plugins/ok_guardrail.plugin.yaml", source));
-    desk_ok("$MORTISE plugin sign %s %s --key %s/k.key --out %s/plugins",
-            source, child_build("tests/plugins/ok_guardrail.so"), desk_plugins,
-            desk_plugins);
-    desk_ok("$MORTISE key trust %s/k.pub --trust %s/trust.d --name guards "
-            "--plugins 'ok_*' --in-process",
-            desk_plugins, desk_plugins);
+    snprintf(path, sizeof path, "tests/plugins/%s.plugin.yaml", name);
+    ck_assert_ptr_nonnull(realpath(path, source));
+    snprintf(path, sizeof path, "tests/plugins/%s.so", name);
+    desk_ok("cd %s && { test -e trust.d/%s.yaml || { "
+            "$MORTISE plugin sign %s %s --key k.key --out plugins && "
+            "$MORTISE key trust k.pub --trust trust.d --name %s --plugins %s "
+            "--in-process; }; }",
+            desk_plugins, name, source, child_build(path), name, name);
 }
 
 #define TWO                                                                    \
@@ -179,7 +179,7 @@ END_TEST
  * plugin that changed; a changed config is not, as with plugins.config. */
 START_TEST(a_run_keeps_what_is_behind_an_id)
 {
-    add_ok_guardrail();
+    add("ok_guardrail");
     desk_deploy(TWO);
     desk_graph("g", "start: ask\nnodes:\n"
                     "  ask: {type: human, prompt: go on?, next: mails}\n" MASK(
@@ -268,6 +268,103 @@ START_TEST(a_policy_guards_an_edge)
 }
 END_TEST
 
+/* ---- guardrails that ask --------------------------------------------------- */
+
+/* `judges` looks at the arguments of `a`; what it says is a warning. */
+static void judged(const char *method, const char *body, const char *more)
+{
+    char yaml[1024];
+
+    add("judges");
+    desk_deploy("");
+    snprintf(yaml, sizeof yaml,
+             "start: a\nnodes:\n"
+             "  a:\n"
+             "    type: tool\n"
+             "    tool: tried/echo\n"
+             "    args: {value: {method: %s, body: %s}}\n"
+             "    guardrail_policy: {input: [judges], on_violation: warn}\n"
+             "%s"
+             "    next: END\n",
+             method, body, more);
+    desk_graph("g", yaml);
+    desk_graph("put", "start: a\nnodes:\n  a: {type: tool, tool: judges/put, "
+                      "args: {key: k, value: 7}, next: END}\n");
+}
+
+/* It may look at what its plugin keeps, and ends when it has heard. */
+START_TEST(a_guardrail_may_ask)
+{
+    judged("kv.get/1", "{key: k}", "");
+    desk_ok("$MORTISE run g.yaml --id r && $MORTISE show r --json");
+    desk_out("\"reason\": \"0 {\\\"found\\\":false}\"");
+    desk_ok("$MORTISE run put.yaml && $MORTISE run g.yaml --id s && "
+            "$MORTISE show s --json");
+    desk_out("\\\"value\\\":7");
+}
+END_TEST
+
+static const struct {
+    const char *method, *body, *words;
+} denied[] = {
+    {"kv.put/1", "{key: k, value: 1}", "-4 a guardrail may not change"},
+    {"http.request/1", "{method: POST, url: \"http://127.0.0.1:9/\"}",
+     "-4 a guardrail may not change"},
+    {"timer.wait/1", "{for_ms: 1000}", "-8 a guardrail may not wait"},
+    {"interrupt.request/1", "{prompt: well?}", "-8 a guardrail may not wait"},
+};
+
+/* What changes the world or waits is refused, and it goes on to its verdict. */
+START_TEST(a_guardrail_may_not_act)
+{
+    judged(denied[_i].method, denied[_i].body, "");
+    desk_ok("$MORTISE run g.yaml --id r && $MORTISE show r --json");
+    desk_out(denied[_i].words);
+    desk_ok("$MORTISE run put.yaml && $MORTISE history r");
+    desk_not_out("interrupt");
+}
+END_TEST
+
+/* One that never ends is cancelled, by the node's timeout or for being idle,
+ * and did not pass; one that does not even let go then takes its node along. */
+START_TEST(a_guardrail_that_never_ends)
+{
+    static const char *const words[] = {"it did not answer in time",
+                                        "no sign of life for 1000 ms",
+                                        "timeout.unresponsive"};
+
+    judged("kv.get/1", "{key: k}", _i == 1 ? "" : "    timeout: 300ms\n");
+    desk_put("never", "");
+    if (_i == 2)
+        desk_put("deaf", "");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(_i == 2 ? 1 : 0);
+    desk_ok("$MORTISE show r --json");
+    desk_out(words[_i]);
+}
+END_TEST
+
+/* Killed while a check waits: it is made again, and told what it was told
+ * before, whatever has changed since. */
+START_TEST(a_check_that_was_killed)
+{
+    pid_t pid;
+
+    judged("kv.get/1", "{key: k}", "");
+    desk_put("never", "");
+    pid = child_start("run", "$MORTISE run g.yaml --id r");
+    child_await("entered", "answered");
+    desk_ok("sleep 0.2");
+    child_kill(pid);
+    desk_ok("rm never entered && $MORTISE run put.yaml && $MORTISE resume r && "
+            "$MORTISE show r --json");
+    desk_out("\"reason\": \"0 {\\\"found\\\":false}\"");
+    desk_ok("cat entered && $MORTISE history r --json");
+    desk_out("check\nanswered\n");
+    desk_out("\"check\":true");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_guards");
@@ -286,6 +383,10 @@ static Suite *suite(void)
     tcase_add_test(tc, a_run_keeps_what_is_behind_an_id);
     tcase_add_test(tc, a_policy_guards_a_node);
     tcase_add_test(tc, a_policy_guards_an_edge);
+    tcase_add_test(tc, a_guardrail_may_ask);
+    tcase_add_loop_test(tc, a_guardrail_may_not_act, 0, 4);
+    tcase_add_loop_test(tc, a_guardrail_that_never_ends, 0, 3);
+    tcase_add_test(tc, a_check_that_was_killed);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-#include <mortise/plugin.h>
+#include <mortise/guardrail.h>
 
 #include "base/clock.h"
 #include "lib/shelf.h"
@@ -53,13 +53,15 @@ static mortise_status p_execute(mortise_inst *i, const mortise_request *r)
 }
 
 static mortise_status p_check(mortise_inst *i, uint32_t stage,
-                              const mortise_request *r, mortise_verdict *v)
+                              const mortise_request *r)
 {
+    mortise_status status = on_execute != NULL ? on_execute(r) : MORTISE_S_OK;
+
     (void)i;
     (void)stage;
-    v->violation = r->body.n > 4;
-    v->reason = str("too long");
-    return on_execute != NULL ? on_execute(r) : MORTISE_S_OK;
+    if (status == MORTISE_S_OK)
+        mortise_emit_verdict(host, api, r->call, r->body.n > 4, "too long");
+    return status;
 }
 
 static const mortise_executor executor = {sizeof executor, 0, p_execute,
@@ -69,8 +71,9 @@ static const mortise_guardrail guardrail = {sizeof guardrail, 0, p_check};
 static const void *p_interface(mortise_inst *i, const char *id)
 {
     (void)i;
-    return strcmp(id, MORTISE_EXECUTOR_1) == 0 ? (const void *)&executor
-                                               : &guardrail;
+    return strcmp(id, MORTISE_EXECUTOR_1) == 0    ? (const void *)&executor
+           : strcmp(id, MORTISE_GUARDRAIL_2) == 0 ? &guardrail
+                                                  : NULL;
 }
 
 static void p_cancel(mortise_inst *i, mortise_call call)
@@ -521,7 +524,7 @@ static mortise_status finish_inline(const mortise_request *r)
     return at_once(r);
 }
 
-/* Inline calls and checks end by returning, and ask nothing. */
+/* Inline calls, checks too, end by returning, and ask nothing. */
 START_TEST(inline_calls_end_by_returning)
 {
     open_as(MORTISE_THREAD_INLINE);
@@ -534,6 +537,108 @@ START_TEST(inline_calls_end_by_returning)
     call(3, &mortise_call_check, "12345");
     ck_assert(seen->dones[2].violation);
     ck_assert_str_eq(seen->dones[2].message, "too long");
+}
+END_TEST
+
+static mortise_status verdict(const char *text)
+{
+    return api->emit(host, last_call, str("verdict"), str(text));
+}
+
+/* A check may end later, from wherever, and says then what it judged. */
+START_TEST(checks_may_pend)
+{
+    open_as((enum mortise_threading)_i);
+    on_execute = pend;
+    call(1, &mortise_call_check, "1");
+    ck_assert_uint_eq(seen->n_dones, 0);
+    ck_assert_int_eq(verdict("{\"violation\": true, "), MORTISE_S_OK);
+    ck_assert_int_eq(verdict("\"reason\": \"so it is\"}"), MORTISE_S_OK);
+    ck_assert_int_eq(api->emit(host, last_call, str("output"), str("2")),
+                     MORTISE_S_OK);
+    ck_assert_int_eq(api->finish(host, last_call, 0, str(""), str("")),
+                     MORTISE_S_OK);
+    ck_assert_uint_eq(seen->n_dones, 1);
+    ck_assert_int_eq(seen->dones[0].status, MORTISE_S_OK);
+    ck_assert(seen->dones[0].violation);
+    ck_assert_str_eq(seen->dones[0].message, "so it is");
+    ck_assert_str_eq(seen->dones[0].output, "2");
+    /* In the same place: nothing of the last one is left. */
+    call(2, &mortise_call_check, "1");
+    ck_assert_int_eq(verdict("{\"violation\": false}"), MORTISE_S_OK);
+    api->finish(host, last_call, 0, str(""), str(""));
+    ck_assert(!seen->dones[1].violation && !seen->dones[1].has_output);
+    ck_assert_str_eq(seen->dones[1].message, "");
+}
+END_TEST
+
+/* A check that ends without a verdict, or with none that is one, failed: so
+ * nothing passes for want of words. */
+START_TEST(no_verdict_is_no_pass)
+{
+    static const char *const odd[] = {NULL,
+                                      "",
+                                      "true",
+                                      "{}",
+                                      "{\"violation\": 0}",
+                                      "{\"violation\": false",
+                                      "{\"violation\": false, \"reason\": 1}",
+                                      "{\"violation\": false}{}"};
+
+    open_as(MORTISE_THREAD_ASYNC);
+    on_execute = pend;
+    call(1, &mortise_call_check, "1");
+    if (odd[_i] != NULL)
+        ck_assert_int_eq(verdict(odd[_i]), MORTISE_S_OK);
+    api->finish(host, last_call, 0, str(""), str(""));
+    ck_assert_int_eq(seen->dones[0].status, MORTISE_S_FAILED);
+    ck_assert_ptr_nonnull(strstr(seen->dones[0].message, "verdict"));
+    call(2, &mortise_call_execute, "1"); /* executors have none */
+    ck_assert_int_eq(verdict("{\"violation\": true}"), MORTISE_S_UNSUPPORTED);
+    api->finish(host, last_call, 0, str(""), str(""));
+    ck_assert_int_eq(seen->dones[1].status, MORTISE_S_OK);
+    ck_assert(!seen->dones[1].violation);
+}
+END_TEST
+
+/* A verdict has its bound, behind which the call fails. */
+START_TEST(a_verdict_is_bounded)
+{
+    size_t n = MORTISE_ANSWER_MAX;
+    char *blanks = malloc(n + 1);
+
+    memset(blanks, ' ', n);
+    blanks[n] = '\0';
+    open_as(MORTISE_THREAD_ASYNC);
+    on_execute = pend;
+    call(1, &mortise_call_check, "1");
+    ck_assert_int_eq(verdict(blanks), MORTISE_S_OK);
+    ck_assert_int_eq(verdict("{\"violation\": false}"), MORTISE_S_INVALID);
+    api->finish(host, last_call, 0, str(""), str(""));
+    ck_assert_int_eq(seen->dones[0].status, MORTISE_S_FAILED);
+    free(blanks);
+}
+END_TEST
+
+/* Whatever a reason is made of, it arrives as text, cut. */
+START_TEST(any_reason_arrives)
+{
+    char reason[3000];
+
+    memset(reason, 1, sizeof reason - 1);
+    reason[sizeof reason - 1] = '\0';
+    reason[0] = '"';
+    reason[1] = (char)0xFF;
+    memcpy(reason + 2, "\xC3\xA9", 2);
+    open_as(MORTISE_THREAD_ASYNC);
+    on_execute = pend;
+    call(1, &mortise_call_check, "1");
+    ck_assert_int_eq(mortise_emit_verdict(host, api, last_call, 1, reason),
+                     MORTISE_S_OK);
+    api->finish(host, last_call, 0, str(""), str(""));
+    ck_assert(seen->dones[0].violation);
+    ck_assert_int_eq(strncmp(seen->dones[0].message, "\"?\xC3\xA9?", 5), 0);
+    ck_assert_uint_ge(strlen(seen->dones[0].message), 1000);
 }
 END_TEST
 
@@ -755,6 +860,41 @@ static void *caller(void *ud)
     return NULL;
 }
 
+static void *checker(void *ud)
+{
+    (void)ud;
+    call(1, &mortise_call_check, "1");
+    return NULL;
+}
+
+/* A check may ask as an executor may: wait for the answer, or hear of it. */
+START_TEST(checks_may_ask)
+{
+    pthread_t thread;
+
+    answers = 0;
+    open_as((enum mortise_threading)_i);
+    on_execute = _i == MORTISE_THREAD_BLOCKING ? wait_for_it : ask_three;
+    pthread_create(&thread, NULL, checker, NULL);
+    witness_await(seen, &seen->n_asks, _i == MORTISE_THREAD_BLOCKING ? 1 : 3);
+    if (_i == MORTISE_THREAD_ASYNC)
+        pthread_join(thread, NULL);
+    for (size_t k = 0; k < seen->n_asks; k++)
+        mortise_instance_answer(inst, 1, seen->asks[k].ask, 0, "42", 2);
+    if (_i == MORTISE_THREAD_ASYNC) {
+        ck_assert_int_eq(answers, 3);
+        mortise_emit_verdict(host, api, last_call, 0, NULL);
+        api->finish(host, last_call, 0, str(""), str(""));
+    } else {
+        pthread_join(thread, NULL);
+        ck_assert_str_eq(seen->dones[0].output, "42");
+    }
+    ck_assert_uint_eq(seen->n_dones, 1);
+    ck_assert_int_eq(seen->dones[0].status, MORTISE_S_OK);
+    ck_assert(!seen->dones[0].violation);
+}
+END_TEST
+
 static mortise_status not_here(const mortise_request *r)
 {
     ck_assert_int_eq(wait_for_it(r), MORTISE_S_UNSUPPORTED);
@@ -898,10 +1038,17 @@ static Suite *suite(void)
     tcase_add_test(tc, done_waits_for_the_return);
     tcase_add_test(tc, done_may_call);
     tcase_add_test(tc, inline_calls_end_by_returning);
+    tcase_add_loop_test(tc, checks_may_pend, MORTISE_THREAD_ASYNC,
+                        MORTISE_THREAD_BLOCKING + 1);
+    tcase_add_loop_test(tc, no_verdict_is_no_pass, 0, 8);
+    tcase_add_test(tc, a_verdict_is_bounded);
+    tcase_add_test(tc, any_reason_arrives);
     tcase_add_test(tc, words_do_not_stick);
     tcase_add_test(tc, many_calls_are_kept_apart);
     tcase_add_test(tc, threads_do_not_disagree);
     tcase_add_test(tc, asks_are_answered_once_each);
+    tcase_add_loop_test(tc, checks_may_ask, MORTISE_THREAD_ASYNC,
+                        MORTISE_THREAD_BLOCKING + 1);
     tcase_add_test(tc, cancelling_answers_everything);
     tcase_add_loop_test(tc, waiting_is_for_workers, MORTISE_THREAD_INLINE,
                         MORTISE_THREAD_ASYNC + 1);

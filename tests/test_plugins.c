@@ -387,6 +387,7 @@ static const struct {
     {"small_module", "8 bytes"},
     {"no_interface", "mortise.executor/1"},
     {"no_reconcile", "reconcile"},
+    {"guardrail_former", "mortise.guardrail/1, which this mortise does not"},
     {"create_fails", "the moon is not full"},
     {"create_nothing", "made nothing"},
     {"init_fails", "init()"},
@@ -1208,7 +1209,8 @@ static const struct {
     {"returns_nonsense", "does not exist", -1},
     {"huge_output", "more than 16 MiB", -1},
     {"guardrail_errors", "the rules cannot be read", -7},
-    {"guardrail_pending", "must decide", -1},
+    {"guardrail_pending", "threading: inline", -1},
+    {"guardrail_mute", "without a verdict", -1},
 };
 
 /* What breaks its word while it runs fails its call, with the reason. */

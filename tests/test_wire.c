@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <mortise/guardrail.h>
+
 #include "lib/test.h"
 #include "plugin/kind.h"
 #include "plugin/wire.h"
@@ -25,7 +27,6 @@ static struct mortise_wire full(enum mortise_wire_type type)
         .stage = MORTISE_STAGE_EDGE,
         .status = MORTISE_S_NOTFOUND,
         .level = MORTISE_LEVEL_DEBUG,
-        .violation = 1,
         .name = {"name", 4},
         .run_id = {"run", 3},
         .node_path = {"a/b", 3},
@@ -61,7 +62,6 @@ static void compare(const struct mortise_wire *got,
     OR_NOTHING(stage);
     OR_NOTHING(status);
     OR_NOTHING(level);
-    OR_NOTHING(violation);
     STR_OR_NOTHING(name);
     STR_OR_NOTHING(run_id);
     STR_OR_NOTHING(node_path);

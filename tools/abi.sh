@@ -29,7 +29,7 @@ witness() {
     {
         echo "enum w_constants {"
         sed -n 's/^#define MORTISE_\([A-Z0-9_]*\) \{1,\}-\{0,1\}[0-9].*/    W_\1 = MORTISE_\1,/p' \
-            sdk/mortise/plugin.h core/mortise.h
+            sdk/mortise/plugin.h sdk/mortise/guardrail.h core/mortise.h
         echo "};"
     } >"$out/constants.h"
     # shellcheck disable=SC2086
@@ -60,7 +60,7 @@ differs() {
 # Each struct and enum of the headers stands in the witness.
 witness_is_whole() {
     for name in $(sed -n 's/^} \(mortise_[a-z_]*\);$/\1/p' \
-        sdk/mortise/plugin.h; sed -n 's/^enum \(mortise_[a-z_]*\) {$/\1/p' \
+        sdk/mortise/plugin.h sdk/mortise/guardrail.h; sed -n 's/^enum \(mortise_[a-z_]*\) {$/\1/p' \
         core/mortise.h); do
         grep -qw "$name" tests/abi/witness.c ||
             fail "tests/abi/witness.c does not mention $name"
@@ -69,7 +69,8 @@ witness_is_whole() {
 
 describe_all() {
     witness
-    describe "$out/witness.so" sdk/mortise/plugin.h core/mortise.h \
+    describe "$out/witness.so" sdk/mortise/plugin.h \
+        sdk/mortise/guardrail.h core/mortise.h \
         "$out/constants.h" >"$out/witness.abi"
     describe "$build"/lib/libmortise.so.*.*.* core/mortise.h \
         >"$out/libmortise.abi"
@@ -100,7 +101,7 @@ prove_witness() { # prove_witness HEADER WHERE SED-SCRIPT WORDS
     edited "$1" "$3" >"$out/broken/$2"
     witness "$out/broken"
     describe "$out/witness.so" "$out/broken/$2" sdk/mortise/plugin.h \
-        core/mortise.h tests/abi/witness.c >"$out/witness.abi"
+        sdk/mortise/guardrail.h core/mortise.h tests/abi/witness.c >"$out/witness.abi"
     red_or_fail witness "$4"
 }
 

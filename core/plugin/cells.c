@@ -67,6 +67,7 @@ static void finish_cell(struct mortise_cell *s, void *ud)
     }
     mortise_buf_finish(&s->output);
     mortise_buf_finish(&s->update);
+    mortise_buf_finish(&s->own);
     mortise_buf_finish(&s->answer);
     mortise_usage_finish(&s->usage);
     mortise_wire_release(&s->held);
@@ -94,6 +95,7 @@ static void init_cell(struct mortise_cells *c, struct mortise_cell *s,
     pthread_cond_init(&s->answered, NULL);
     mortise_buf_init(&s->output, c->mem);
     mortise_buf_init(&s->update, c->mem);
+    mortise_buf_init(&s->own, c->mem);
     mortise_buf_init(&s->answer, c->mem);
     s->next = c->free;
     c->free = s;
@@ -172,7 +174,8 @@ struct mortise_cell *mortise_cells_take(struct mortise_cells *c, uint64_t id,
 
 void mortise_cells_give(struct mortise_cells *c, struct mortise_cell *s)
 {
-    struct mortise_buf *const bufs[] = {&s->output, &s->update, &s->answer};
+    struct mortise_buf *const bufs[] = {&s->output, &s->update, &s->own,
+                                        &s->answer};
     struct mortise_cell **at;
 
     /* The next call will want room too, but not all that the largest had. */

@@ -71,7 +71,8 @@ struct mortise_cell {
     mortise_status status;
     struct mortise_words words;
     struct mortise_buf output, update;
-    bool has_output, has_update, has_target;
+    struct mortise_buf own; /* what its kind's `answer` names */
+    bool has_output, has_update, has_own, has_target;
     char target[MORTISE_TARGET_MAX]; /* raw, the first n_target bytes */
     size_t n_target;
     struct mortise_usage usage; /* all that was emitted */

@@ -20,8 +20,8 @@ struct mortise_endpoint_ops {
      * are the message's strings, until the call has ended. */
     void (*send)(struct mortise_endpoint *to, const struct mortise_wire *msg,
                  const mortise_request *request, struct mortise_wire *ret);
-    /* What it lacks, created, of what the manifest promises; NULL: nothing. */
-    const char *(*lacks)(struct mortise_endpoint *to);
+    /* Has it, created, what the manifest promises?  MORTISE_EINVAL: what not. */
+    int (*check)(struct mortise_endpoint *to, struct mortise_err *err);
     void (*free)(struct mortise_endpoint *to);
 };
 

@@ -266,12 +266,41 @@ static void judge_output(struct mortise_cell *s)
 {
     if (s->overflow)
         overrule(s, MORTISE_S_FAILED, "permanent",
-                 "emitted more than 16 MiB of output or of update");
+                 "emitted more than 16 MiB of output or of update, or 64 KiB "
+                 "of a verdict");
     else if (s->lost ||
              (s->has_output && mortise_buf_cstr(&s->output) == NULL) ||
              (s->has_update && mortise_buf_cstr(&s->update) == NULL))
         overrule(s, MORTISE_S_NOMEM, "transient",
                  "memory ran out for what the plugin emitted");
+}
+
+/* What its kind answers with must be there, and be right. */
+static void judge_answer(struct mortise_cell *s)
+{
+    char said[MORTISE_WORDS_MAX] = "", words[400];
+    int rv;
+
+    if (s->kind->answer == NULL || s->status != MORTISE_S_OK)
+        return;
+    if (!s->has_own) {
+        snprintf(words, sizeof words, "%s() ended without a %s", s->kind->name,
+                 s->kind->answer);
+        overrule(s, MORTISE_S_FAILED, "permanent", words);
+        return;
+    }
+    rv = s->kind->read(s->own.p, s->own.n, &s->violation, said, sizeof said);
+    if (rv == MORTISE_ENOMEM) {
+        overrule(s, MORTISE_S_NOMEM, "transient",
+                 "memory ran out for what the plugin emitted");
+    } else if (rv != MORTISE_OK) {
+        snprintf(words, sizeof words, "emitted a %s that is none: %.200s is",
+                 s->kind->answer, said);
+        overrule(s, MORTISE_S_FAILED, "permanent", words);
+    } else {
+        mortise_host_text(s->words.message, sizeof s->words.message,
+                          mortise_str_of(said, strlen(said)));
+    }
 }
 
 /* Nobody else writes the outcome of a call that is finished and not open. */
@@ -317,6 +346,7 @@ static void tell(struct mortise_instance *i, struct mortise_cell *s)
 void mortise_host_deliver(struct mortise_instance *i, struct mortise_cell *s)
 {
     judge_output(s);
+    judge_answer(s);
     s->open = false;
     atomic_store(&s->live, 0);
     atomic_fetch_sub(&i->calls.open, 1);
@@ -361,11 +391,11 @@ static bool is_word(mortise_str s, const char *word)
     return s.n == strlen(word) && memcmp(s.p, word, (size_t)s.n) == 0;
 }
 
-/* To the output or the update.  Cell locked, and left so. */
+/* To what it emitted before, `most` bytes in all.  Cell locked, and left so. */
 static mortise_status add_piece(struct mortise_cell *s, struct mortise_buf *to,
-                                mortise_str chunk)
+                                mortise_str chunk, size_t most)
 {
-    if (chunk.n > MORTISE_OUTPUT_MAX - to->n) {
+    if (chunk.n > most - to->n) {
         s->overflow = true;
         return MORTISE_S_INVALID;
     }
@@ -387,19 +417,29 @@ static mortise_status add_target(struct mortise_cell *s, mortise_str chunk)
     return n == chunk.n ? MORTISE_S_OK : MORTISE_S_INVALID;
 }
 
+/* Is that what its kind answers with? */
+static bool is_own(const struct mortise_cell *s, mortise_str kind)
+{
+    return s->kind->answer != NULL && is_word(kind, s->kind->answer);
+}
+
 /* A piece of the result.  Cell locked, and left so. */
 static mortise_status add_result(struct mortise_cell *s, mortise_str kind,
                                  mortise_str chunk)
 {
     if (is_word(kind, "output")) {
         s->has_output = true;
-        return add_piece(s, &s->output, chunk);
+        return add_piece(s, &s->output, chunk, MORTISE_OUTPUT_MAX);
+    }
+    if (is_own(s, kind)) {
+        s->has_own = true;
+        return add_piece(s, &s->own, chunk, MORTISE_ANSWER_MAX);
     }
     if (!s->kind->may_write)
         return MORTISE_S_UNSUPPORTED;
     if (is_word(kind, "update")) {
         s->has_update = true;
-        return add_piece(s, &s->update, chunk);
+        return add_piece(s, &s->update, chunk, MORTISE_OUTPUT_MAX);
     }
     s->has_target = true;
     return add_target(s, chunk);
@@ -504,7 +544,7 @@ static mortise_status take_emit(struct mortise_instance *i,
     id = s->id;
     s->said_more |= !is_word(msg->name, "output");
     if (is_word(msg->name, "output") || is_word(msg->name, "update") ||
-        is_word(msg->name, "goto")) {
+        is_word(msg->name, "goto") || is_own(s, msg->name)) {
         status = add_result(s, msg->name, msg->body);
         pthread_mutex_unlock(&s->lock);
         return status;
@@ -548,8 +588,8 @@ static mortise_status take_finish(struct mortise_instance *i,
                              !mortise_host_may_suspend(s)))) {
         pthread_mutex_unlock(&s->lock);
         scold(i, SAID_EARLY_FINISH,
-              "finish() of an inline call or a check, or with a status that "
-              "ends nothing: ignored");
+              "finish() of an inline call, or with a status that ends nothing: "
+              "ignored");
         return MORTISE_S_INVALID;
     }
     mortise_host_settle(s, msg->status, &words);

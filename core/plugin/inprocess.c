@@ -43,9 +43,9 @@ static void call(const struct here *h, const struct mortise_wire *msg,
 {
     const struct mortise_plugin_kind *kind = mortise_kinds[msg->kind];
 
-    assert(h->interfaces[msg->kind] != NULL); /* lacks() found none wanting */
+    assert(h->interfaces[msg->kind] != NULL); /* check() found none wanting */
     ret->status = kind->calls[msg->function]->enter(
-        h->interfaces[msg->kind], h->inst, msg->stage, request, ret);
+        h->interfaces[msg->kind], h->inst, msg->stage, request);
 }
 
 static void send(struct mortise_endpoint *to, const struct mortise_wire *msg,
@@ -75,19 +75,39 @@ static void send(struct mortise_endpoint *to, const struct mortise_wire *msg,
     }
 }
 
-static const char *lacks(struct mortise_endpoint *to)
+/* Does it have the interface of the kind, whole? */
+static int check_kind(struct here *h, enum mortise_kind k,
+                      struct mortise_err *err)
+{
+    const struct mortise_plugin_kind *kind = mortise_kinds[k];
+    const void *interface = h->plugin->get_interface(h->inst, kind->interface);
+    const char *missing = kind->lacks(interface, h->manifest);
+
+    h->interfaces[k] = interface;
+    if (missing == NULL)
+        return MORTISE_OK;
+    if (interface == NULL && kind->former != NULL &&
+        h->plugin->get_interface(h->inst, kind->former) != NULL)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "plugin %s: the module has %s, which this mortise "
+                            "does not take any more, and not %s; build it "
+                            "against this mortise's headers",
+                            h->manifest->name, kind->former, kind->interface);
+    return mortise_fail(err, MORTISE_EINVAL,
+                        "plugin %s: its manifest provides %s and the module "
+                        "does not; build and sign them together",
+                        h->manifest->name, missing);
+}
+
+static int check(struct mortise_endpoint *to, struct mortise_err *err)
 {
     struct here *h = here(to);
-    const char *missing = NULL;
+    int rv = MORTISE_OK;
 
-    for (size_t i = 0; missing == NULL && i < MORTISE_KINDS; i++) {
-        if (!h->manifest->provides[i].present)
-            continue;
-        h->interfaces[i] =
-            h->plugin->get_interface(h->inst, mortise_kinds[i]->interface);
-        missing = mortise_kinds[i]->lacks(h->interfaces[i], h->manifest);
-    }
-    return missing;
+    for (int i = 0; rv == MORTISE_OK && i < MORTISE_KINDS; i++)
+        if (h->manifest->provides[i].present)
+            rv = check_kind(h, (enum mortise_kind)i, err);
+    return rv;
 }
 
 static void release(struct mortise_endpoint *to)
@@ -98,7 +118,7 @@ static void release(struct mortise_endpoint *to)
 }
 
 static const struct mortise_endpoint_ops ops = {
-    .send = send, .lacks = lacks, .free = release};
+    .send = send, .check = check, .free = release};
 
 int mortise_endpoint_in_process(struct mortise_endpoint **out,
                                 const struct mortise_mem *mem,

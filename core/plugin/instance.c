@@ -11,8 +11,8 @@
  *       without meeting a lock that the plugin holds.
  *   (3) What a pending call was lent stays until it finishes, even when it was
  *       abandoned meanwhile; copies are made only for calls that may pend.
- *   (4) Pending is for async and blocking executors.  From an inline one, or
- *       from a guardrail, it is an error.
+ *   (4) Pending is for functions that may, of async and blocking interfaces.
+ *       From others it is an error.
  *   (5) A plugin that does not quiesce, hangs in quiesce(), or claims to be
  *       quiet while a function of its is on a stack, is leaked: freeing what it
  *       still uses would be worse.  It cannot reach the engine any more.
@@ -165,7 +165,8 @@ static struct mortise_cell *begin(struct mortise_instance *i,
     s->open = s->inside = true;
     atomic_store(&s->stirred, false);
     s->finished = s->cancelled = s->overflow = s->lost = s->violation = false;
-    s->has_output = s->has_update = s->has_target = s->said_more = false;
+    s->has_output = s->has_update = s->has_own = s->has_target = s->said_more =
+        false;
     s->n_target = 0;
     s->words.message[0] = s->words.code[0] = '\0';
     s->words.class = NULL;
@@ -235,15 +236,12 @@ static void settle_pending(struct mortise_cell *s)
 {
     char words[160];
 
-    if (s->kind->may_pend)
-        snprintf(words, sizeof words,
-                 "%s() returned pending, but the manifest says threading: "
-                 "inline",
-                 s->kind->name);
-    else
-        snprintf(words, sizeof words,
-                 "%s() returned pending; a %s must decide before it returns",
-                 s->kind->name, mortise_kinds[s->kind->kind]->name);
+    snprintf(words, sizeof words,
+             s->kind->may_pend ? "%s() returned pending, but the manifest says "
+                                 "threading: inline"
+                               : "%s() returned pending; it must end before it "
+                                 "returns",
+             s->kind->name);
     settle_oddity(s, words);
 }
 
@@ -260,11 +258,6 @@ static void settle_return(struct mortise_cell *s,
         settle_oddity(s, "returned a status that does not exist");
     else
         mortise_host_settle(s, ret->status, NULL);
-    if (s->status == MORTISE_S_OK && ret->violation != 0) {
-        s->violation = true;
-        mortise_host_text(s->words.message, sizeof s->words.message,
-                          ret->message);
-    }
 }
 
 /* The plugin's function is off the stack. */
@@ -510,19 +503,6 @@ void mortise_instance_answer(struct mortise_instance *i, uint64_t call,
 /* ---- create ---------------------------------------------------------------
  */
 
-static int check_interfaces(const struct mortise_instance *i,
-                            struct mortise_err *err)
-{
-    const char *missing = i->to->ops->lacks(i->to);
-
-    if (missing == NULL)
-        return MORTISE_OK;
-    return mortise_fail(err, MORTISE_EINVAL,
-                        "plugin %s: its manifest provides %s and the module "
-                        "does not; build and sign them together",
-                        i->manifest->name, missing);
-}
-
 static int create(struct mortise_instance *i, const char *config, size_t n,
                   struct mortise_err *err)
 {
@@ -589,7 +569,7 @@ int mortise_instance_open(struct mortise_instance **out,
         release(i);
         return rv;
     }
-    rv = check_interfaces(i, err);
+    rv = to->ops->check(to, err);
     if (rv != MORTISE_OK) {
         *leaked = !mortise_instance_close(i, 1000);
         return rv;

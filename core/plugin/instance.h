@@ -111,6 +111,7 @@ size_t mortise_instance_open_calls(const struct mortise_instance *i);
 enum {
     MORTISE_OUTPUT_MAX = 16 << 20, /* bytes that one call may emit as "output",
                                     and as "update" */
+    MORTISE_ANSWER_MAX = 64 << 10, /* bytes of a "verdict" */
     MORTISE_TARGET_MAX = 80,       /* of "goto": more than any id has */
     MORTISE_EVENT_MAX = 64 << 10,  /* bytes of one "event" */
     MORTISE_USAGE_TEXT_MAX = 4096, /* bytes of one "usage" */

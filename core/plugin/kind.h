@@ -17,7 +17,6 @@ struct mortise_manifest;
 struct mortise_place;
 struct mortise_reading;
 struct mortise_request;
-struct mortise_wire;
 
 enum mortise_kind {
 #define KIND(ID, name, about) MORTISE_KIND_##ID,
@@ -43,15 +42,22 @@ struct mortise_call_kind {
     /* Why it cannot be called for this operation; NULL: it always can. */
     int (*admit)(const struct mortise_manifest *m, const char *operation,
                  struct mortise_err *err);
-    /* Call it: its status, and into *ret what it returned besides. */
+    /* What a success must have emitted besides "output": one JSON value, under
+     * this word; NULL: nothing. */
+    const char *answer;
+    /* ... and what that says: MORTISE_OK, MORTISE_ENOMEM, or MORTISE_EINVAL and
+     * what is expected, instead of the reason of a violation. */
+    int (*read)(const char *text, size_t n, bool *violation, char *words,
+                size_t size);
+    /* Call it; its status. */
     int32_t (*enter)(const void *interface, struct mortise_inst *inst,
-                     uint32_t stage, const struct mortise_request *request,
-                     struct mortise_wire *ret);
+                     uint32_t stage, const struct mortise_request *request);
 };
 
 struct mortise_plugin_kind {
     const char *name;
     const char *interface; /* "mortise.executor/1" */
+    const char *former;    /* one that is not taken any more; or NULL */
     /* What can be judged of its part when all of a manifest was read; NULL:
      * nothing. */
     void (*check)(struct mortise_reading *r);

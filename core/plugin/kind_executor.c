@@ -348,24 +348,20 @@ static int can_reconcile(const struct mortise_manifest *m,
 }
 
 static int32_t execute(const void *interface, struct mortise_inst *inst,
-                       uint32_t stage, const struct mortise_request *request,
-                       struct mortise_wire *ret)
+                       uint32_t stage, const struct mortise_request *request)
 {
     const mortise_executor *x = interface;
 
     (void)stage;
-    (void)ret;
     return x->execute(inst, request);
 }
 
 static int32_t reconcile(const void *interface, struct mortise_inst *inst,
-                         uint32_t stage, const struct mortise_request *request,
-                         struct mortise_wire *ret)
+                         uint32_t stage, const struct mortise_request *request)
 {
     const mortise_executor *x = interface;
 
     (void)stage;
-    (void)ret;
     return x->reconcile(inst, request);
 }
 

@@ -1,11 +1,16 @@
-/* kind_guardrail.c -- plugins that judge values: mortise.guardrail/1.
+/* kind_guardrail.c -- plugins that judge values: mortise.guardrail/2.
  *
- * check() sees one value at one stage of a run, and says whether it may pass.
- * It has no operations, and no effect.
+ * check() sees one value at one stage of a run, and says whether it may pass:
+ * at once, or later, after it has asked what it may.  It has no operations, and
+ * no effect; its verdict is emitted, and without one nothing passes.
+ *
+ * mortise.guardrail/1, which returned its verdict and so could not wait for
+ * anything, is refused.
  */
-#include <mortise/plugin.h>
+#include <mortise/guardrail.h>
+#include <stdio.h>
 
-#include "plugin/cells.h"
+#include "json/value.h"
 #include "plugin/kind.h"
 #include "plugin/reading.h"
 
@@ -23,36 +28,58 @@ static const char *lacks(const void *interface,
 
     (void)m;
     return g == NULL || g->size < sizeof *g || g->check == NULL
-               ? MORTISE_GUARDRAIL_1
+               ? MORTISE_GUARDRAIL_2
                : NULL;
 }
 
+/* {"violation": bool, "reason"?: text}. */
+static int read_verdict(const char *text, size_t n, bool *violation,
+                        char *words, size_t size)
+{
+    const json_t *said, *reason;
+    json_t *v = NULL;
+    int rv = mortise_json_parse(&v, text, n, NULL);
+
+    if (rv == MORTISE_ENOMEM)
+        return rv;
+    said = json_object_get(v, "violation");
+    reason = json_object_get(v, "reason");
+    if (json_is_boolean(said) && (reason == NULL || json_is_string(reason))) {
+        *violation = json_is_true(said);
+        snprintf(words, size, "%s",
+                 reason != NULL ? json_string_value(reason) : "");
+        rv = MORTISE_OK;
+    } else {
+        snprintf(words, size, "{\"violation\": bool, \"reason\": text}");
+        rv = MORTISE_EINVAL;
+    }
+    json_decref(v);
+    return rv;
+}
+
 static int32_t check(const void *interface, struct mortise_inst *inst,
-                     uint32_t stage, const struct mortise_request *request,
-                     struct mortise_wire *ret)
+                     uint32_t stage, const struct mortise_request *request)
 {
     const mortise_guardrail *g = interface;
-    mortise_verdict verdict = {.size = sizeof verdict};
-    int32_t status = g->check(inst, stage, request, &verdict);
 
-    ret->violation = verdict.violation != 0;
-    ret->message = verdict.reason;
-    if (ret->message.n > MORTISE_WORDS_MAX)
-        ret->message.n = MORTISE_WORDS_MAX;
-    return status;
+    return g->check(inst, stage, request);
 }
 
 const struct mortise_call_kind mortise_call_check = {.kind =
                                                          MORTISE_KIND_GUARDRAIL,
                                                      .number = 0,
                                                      .name = "check",
+                                                     .may_pend = true,
+                                                     .answer = "verdict",
+                                                     .read = read_verdict,
                                                      .enter = check};
 
 static const struct mortise_call_kind *const calls[] = {&mortise_call_check};
 
 const struct mortise_plugin_kind mortise_kind_guardrail = {
     .name = "guardrail",
-    .interface = MORTISE_GUARDRAIL_1,
+    .interface = MORTISE_GUARDRAIL_2,
+    .former = "mortise.guardrail/1",
     .lacks = lacks,
     .calls = calls,
     .n_calls = sizeof calls / sizeof calls[0]};

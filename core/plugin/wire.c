@@ -42,11 +42,10 @@ enum field {
     F_CALL = 1 << 3,    /* kind, function, stage */
     F_STATUS = 1 << 4,
     F_LEVEL = 1 << 5,
-    F_VIOLATION = 1 << 6,
-    F_NAME = 1 << 7,
-    F_MESSAGE = 1 << 8,
-    F_DETAIL = 1 << 9,
-    F_BODY = 1 << 10
+    F_NAME = 1 << 6,
+    F_MESSAGE = 1 << 7,
+    F_DETAIL = 1 << 8,
+    F_BODY = 1 << 9
 };
 
 static const unsigned fields[MORTISE_WIRE_TYPES] = {
@@ -56,7 +55,7 @@ static const unsigned fields[MORTISE_WIRE_TYPES] = {
     [MORTISE_WIRE_ANSWER] = F_ASK | F_STATUS | F_BODY,
     [MORTISE_WIRE_QUIESCE] = F_DEADLINE,
     [MORTISE_WIRE_DESTROY] = 0,
-    [MORTISE_WIRE_RETURN] = F_STATUS | F_VIOLATION | F_MESSAGE,
+    [MORTISE_WIRE_RETURN] = F_STATUS,
     [MORTISE_WIRE_LOG] = F_LEVEL | F_MESSAGE,
     [MORTISE_WIRE_EMIT] = F_NAME | F_BODY,
     [MORTISE_WIRE_FINISH] = F_STATUS | F_MESSAGE | F_DETAIL,
@@ -96,8 +95,6 @@ static void put_fields(struct mortise_buf *b, const struct mortise_wire *m,
         mortise_buf_u32(b, (uint32_t)m->status);
     if (has & F_LEVEL)
         mortise_buf_u32(b, (uint32_t)m->level);
-    if (has & F_VIOLATION)
-        mortise_buf_u32(b, (uint32_t)m->violation);
     if (has & F_NAME)
         put_str(b, m->name);
     if (has & F_MESSAGE)
@@ -206,8 +203,6 @@ static void get_fields(struct mortise_reader *r, struct mortise_wire *m,
         m->status = (int32_t)mortise_read_u32(r);
     if (has & F_LEVEL)
         m->level = (int32_t)mortise_read_u32(r);
-    if (has & F_VIOLATION)
-        m->violation = (int32_t)mortise_read_u32(r);
     if (has & F_NAME)
         m->name = get_str(r);
     if (has & F_MESSAGE)

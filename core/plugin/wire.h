@@ -46,12 +46,11 @@ struct mortise_wire {
     uint64_t deadline_ns; /* calls, QUIESCE; CLOCK_MONOTONIC is one per host */
     uint32_t kind, function; /* CALL: of kind.h, both in range once decoded */
     uint32_t attempt, visit, stage;
-    int32_t status;    /* RETURN, FINISH, ANSWER */
-    int32_t level;     /* LOG */
-    int32_t violation; /* RETURN of a guardrail */
-    mortise_str name;  /* the operation, emit's kind, ask's method */
+    int32_t status;   /* RETURN, FINISH, ANSWER */
+    int32_t level;    /* LOG */
+    mortise_str name; /* the operation, emit's kind, ask's method */
     mortise_str run_id, node_path, idempotency_key, trace_parent;
-    mortise_str message; /* FINISH, FAIL, LOG; RETURN of a guardrail: why */
+    mortise_str message; /* FINISH, FAIL, LOG */
     mortise_str detail;
     mortise_str body;
 };

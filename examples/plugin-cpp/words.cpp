@@ -11,6 +11,7 @@
 // Nothing that C++ can throw may leave through the ABI, which knows statuses
 // only: each function that can throw ends in guarded().
 #include <mortise/ask.h>
+#include <mortise/guardrail.h>
 
 #include <cctype>
 #include <cstring>
@@ -111,8 +112,7 @@ mortise_status guarded(mortise_host *host, const mortise_host_api *api,
     }
 }
 
-mortise_status check(mortise_inst *i, uint32_t, const mortise_request *r,
-                     mortise_verdict *verdict)
+mortise_status check(mortise_inst *i, uint32_t, const mortise_request *r)
 {
     return guarded(i->host, i->api, r->call, [=]() -> mortise_status {
         std::vector<char> room(size_t(r->body.n)); // no escape gets longer
@@ -124,13 +124,14 @@ mortise_status check(mortise_inst *i, uint32_t, const mortise_request *r,
             return MORTISE_S_INVALID;
         mortise_jw_fixed(&w, room.data(), room.size());
         if (!copy(body, &w, i->words))
-            return MORTISE_S_OK;
+            return mortise_emit_verdict(i->host, i->api, r->call, 0, nullptr);
         mortise_status status = mortise_jw_finish(&w, &out);
         if (status == MORTISE_S_OK)
             status = mortise_emit_output(i->host, i->api, r->call, out);
-        verdict->violation = 1;
-        verdict->reason = mortise_strz("a word that is not to be used");
-        return status;
+        if (status != MORTISE_S_OK)
+            return status;
+        return mortise_emit_verdict(i->host, i->api, r->call, 1,
+                                    "a word that is not to be used");
     });
 }
 
@@ -169,7 +170,7 @@ const mortise_guardrail guardrail = {sizeof guardrail, 0, check};
 
 const void *get_interface(mortise_inst *, const char *id)
 {
-    return std::strcmp(id, MORTISE_GUARDRAIL_1) == 0 ? &guardrail : nullptr;
+    return std::strcmp(id, MORTISE_GUARDRAIL_2) == 0 ? &guardrail : nullptr;
 }
 
 const mortise_plugin plugin = {sizeof plugin, 0,       "acme.words",

@@ -101,6 +101,8 @@ typedef struct mortise_host_api {
      *   "goto"    a piece of a node's id, one of the graph's `targets` for this
      *             node: it is where the run goes on, instead of the edges that
      *             it would take; execute and reconcile
+     *   "verdict" a piece of {"violation", "reason"?}, one JSON value likewise:
+     *             check (mortise/guardrail.h)
      *   "event"   one JSON object: progress for whoever watches; never stored
      *   "usage"   one JSON object, {"model_calls"?, "input_tokens"?,
      *             "output_tokens"?, "usd"?, "model"?}: what was used since the
@@ -111,8 +113,8 @@ typedef struct mortise_host_api {
      *             what it said before: that counts once; execute and reconcile
      * A kind that the host does not know gives MORTISE_S_UNSUPPORTED, a call
      * that is not open MORTISE_S_STALE, more than 16 MiB of output or of update
-     * or 64 KiB in one event MORTISE_S_INVALID (and the call fails, but for an
-     * event), more than an id is long MORTISE_S_INVALID (and no target has that
+     * or 64 KiB of a verdict or in one event MORTISE_S_INVALID (and the call
+     * fails, but for an event), more than an id is long MORTISE_S_INVALID (and no target has that
      * name), usage that is none, or of more than 4 KiB, MORTISE_S_INVALID (and
      * does not count).  Of a call that fails or suspends nothing else counts.
      */
@@ -121,7 +123,7 @@ typedef struct mortise_host_api {
 
     /* End a pending call, exactly once, from any thread; `detail` as in fail().
      * A second time gives MORTISE_S_STALE and changes nothing.  For async and
-     * blocking executors: other calls end by returning (MORTISE_S_INVALID). */
+     * blocking interfaces: other calls end by returning (MORTISE_S_INVALID). */
     mortise_status (*finish)(mortise_host *, mortise_call, mortise_status,
                              mortise_str msg, mortise_str detail);
 
@@ -145,10 +147,10 @@ typedef struct mortise_host_api {
      * cancelled (MORTISE_S_CANCELLED); any other status: refused, on_answer
      * will not be called.  Where the body asks for a stream, on_answer is called
      * before that for each piece, with MORTISE_S_PENDING.  Only from calls of an
-     * `async` executor (elsewhere MORTISE_S_UNSUPPORTED).  mortise/ask.h wraps
+     * `async` interface (elsewhere MORTISE_S_UNSUPPORTED).  mortise/ask.h wraps
      * each method.
      *
-     * What an executor asks is kept with the run.  When execute() is entered
+     * What execute() and check() ask is kept with the run.  When one is entered
      * again, after a crash or a suspension, the same asks get the same answers
      * without being done again, and it runs forward to the first that has none.
      * The rule for that: between asks, be a function of your request and of the
@@ -212,34 +214,6 @@ typedef struct mortise_executor {
      * operation of the manifest says `reconcile: true`.  [call & created] */
     mortise_status (*reconcile)(mortise_inst *, const mortise_request *);
 } mortise_executor;
-
-#define MORTISE_GUARDRAIL_1 "mortise.guardrail/1"
-
-#define MORTISE_STAGE_INPUT  1 /* what goes into a node */
-#define MORTISE_STAGE_OUTPUT 2 /* what came out of one */
-#define MORTISE_STAGE_EDGE   3 /* what passes along an edge */
-#define MORTISE_STAGE_NODE   4 /* the target of a guardrail node */
-
-typedef struct mortise_verdict {
-    uint32_t size;
-    int32_t violation;  /* 0 pass, 1 violation */
-    mortise_str reason; /* for people; must stay as it is until the host has
-                           copied it, which it does before it enters this
-                           instance again on this thread: text of the
-                           instance's own or a literal, not of the stack */
-} mortise_verdict;
-
-typedef struct mortise_guardrail {
-    uint32_t size;
-    uint32_t flags; /* 0 */
-
-    /* Judge request->body; request->operation is empty.  If you can offer a
-     * harmless replacement of the whole body, emit it as "output"; the graph
-     * decides whether it is used.  An error, a crash or a timeout counts as a
-     * violation.  Never pending.  [call & created] */
-    mortise_status (*check)(mortise_inst *, uint32_t stage,
-                            const mortise_request *, mortise_verdict *);
-} mortise_guardrail;
 
 /* ---- plugin and module ------------------------------------------------- */
 
@@ -318,8 +292,6 @@ MORTISE_STATIC_ASSERT(offsetof(mortise_request, call) == 8, "call");
 MORTISE_STATIC_ASSERT(offsetof(mortise_request, operation) == 32, "operation");
 MORTISE_STATIC_ASSERT(sizeof(mortise_request) == 128, "mortise_request");
 MORTISE_STATIC_ASSERT(sizeof(mortise_executor) == 24, "mortise_executor");
-MORTISE_STATIC_ASSERT(sizeof(mortise_verdict) == 24, "mortise_verdict");
-MORTISE_STATIC_ASSERT(sizeof(mortise_guardrail) == 16, "mortise_guardrail");
 MORTISE_STATIC_ASSERT(sizeof(mortise_plugin) == 64, "mortise_plugin");
 MORTISE_STATIC_ASSERT(sizeof(mortise_module) == 40, "mortise_module");
 

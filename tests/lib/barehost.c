@@ -23,10 +23,20 @@ static void on_log(mortise_host *h, int32_t level, mortise_str msg)
     (void)msg;
 }
 
+/* Of this thread's check. */
+static _Thread_local char verdict[4096];
+static _Thread_local size_t n_verdict;
+
 static mortise_status take(mortise_host *h, mortise_str kind, mortise_str chunk)
 {
     char *more;
 
+    if (mortise_str_is(kind, "verdict")) {
+        ck_assert_uint_lt(n_verdict + chunk.n, sizeof verdict);
+        memcpy(verdict + n_verdict, chunk.p, chunk.n);
+        n_verdict += chunk.n;
+        return MORTISE_S_OK;
+    }
     ck_assert(mortise_str_is(kind, "output"));
     h->emits++;
     if (h->emit_status != MORTISE_S_OK)
@@ -290,23 +300,43 @@ mortise_status bare_reconcile(struct mortise_host *h, const mortise_plugin *p,
     return judged(h, status);
 }
 
+void bare_verdict(bool *violation, char *reason, size_t size)
+{
+    mortise_jv v, why;
+    int32_t yes;
+
+    ck_assert_int_eq(mortise_jv_parse(mortise_strn(verdict, n_verdict), &v),
+                     MORTISE_S_OK);
+    ck_assert_int_eq(mortise_jv_bool(mortise_jv_get(v, "violation"), &yes),
+                     MORTISE_S_OK);
+    why = mortise_jv_get(v, "reason");
+    *violation = yes != 0;
+    reason[0] = '\0';
+    if (why.n > 0)
+        ck_assert_int_eq(mortise_jv_cstr(why, reason, size), MORTISE_S_OK);
+    n_verdict = 0;
+}
+
 mortise_status bare_check(struct mortise_host *h, const mortise_plugin *p,
                           mortise_inst *i, const struct bare_call *c,
                           bool *violation, char **reason)
 {
-    const mortise_guardrail *g = p->get_interface(i, MORTISE_GUARDRAIL_1);
-    mortise_verdict v = {.size = sizeof v};
+    const mortise_guardrail *g = p->get_interface(i, MORTISE_GUARDRAIL_2);
     mortise_request r = request_of(c);
+    char words[1024] = "";
     mortise_status status;
 
     ck_assert_ptr_nonnull(g);
     bare_clear(h);
+    *violation = false;
+    n_verdict = 0;
     around(h, true);
-    status = g->check(i, MORTISE_STAGE_NODE, &r, &v);
+    status = g->check(i, MORTISE_STAGE_NODE, &r);
     around(h, false);
-    *violation = v.violation != 0;
+    if (status == MORTISE_S_OK)
+        bare_verdict(violation, words, sizeof words);
     if (reason != NULL)
-        *reason = strndup(v.reason.n > 0 ? v.reason.p : "", v.reason.n);
+        *reason = strdup(words);
     return judged(h, status);
 }
 

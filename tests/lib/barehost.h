@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include <mortise/ask.h>
+#include <mortise/guardrail.h>
 
 struct mortise_host {
     char *out; /* what was emitted as output, with a NUL behind; malloc()ed */
@@ -69,6 +70,9 @@ mortise_status bare_reconcile(struct mortise_host *h, const mortise_plugin *p,
 mortise_status bare_check(struct mortise_host *h, const mortise_plugin *p,
                           mortise_inst *i, const struct bare_call *c,
                           bool *violation, char **reason);
+
+/* What a check on this thread said since the last one; it must have. */
+void bare_verdict(bool *violation, char *reason, size_t size);
 
 /* s as a JSON string, quotes included; malloc()ed. */
 char *bare_quote(const char *s, size_t n);

@@ -13,18 +13,18 @@ static int has(mortise_str s, const char *word)
 }
 
 static mortise_status check(mortise_inst *i, uint32_t stage,
-                            const mortise_request *r, mortise_verdict *v)
+                            const mortise_request *r)
 {
+    const char *why = NULL;
+
     (void)stage;
     if (has(r->body, "bad")) {
         simple_emit(i, r, "\"harmless\"");
-        v->violation = 1;
-        v->reason = mortise_strz("it is bad");
+        why = "it is bad";
     } else if (has(r->body, "spam")) {
-        v->violation = 1;
-        v->reason = mortise_strz("it is spam");
+        why = "it is spam";
     }
-    return MORTISE_S_OK;
+    return mortise_emit_verdict(i->host, i->api, r->call, why != NULL, why);
 }
 
 SIMPLE_GUARDRAIL("ok_guardrail")

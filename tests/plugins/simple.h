@@ -6,6 +6,7 @@
 #define SIMPLE_H
 
 #include <mortise/ask.h>
+#include <mortise/guardrail.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -240,7 +241,7 @@ MORTISE_INLINE mortise_status simple_operation(mortise_inst *i,
 #define SIMPLE_GUARDRAIL(NAME)                                                 \
     static const mortise_guardrail guardrail = {sizeof(mortise_guardrail), 0,  \
                                                 check};                        \
-    SIMPLE_INTERFACE(MORTISE_GUARDRAIL_1, guardrail)                           \
+    SIMPLE_INTERFACE(MORTISE_GUARDRAIL_2, guardrail)                           \
     SIMPLE_MODULE(NAME, simple_create, simple_quiesce)
 
 #endif

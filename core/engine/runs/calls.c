@@ -33,7 +33,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "mortise/plugin.h"
+#include "mortise/guardrail.h"
 
 enum {
     /* Bytes of an event beside what the plugin said: what it takes if it has to

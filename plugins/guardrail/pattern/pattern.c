@@ -46,13 +46,10 @@
  *       thread.
  *
  * Rules do not change after create(), so any number of checks may run at once.
- * A verdict's reason is read after check() has returned, by the thread that
- * called it, so each thread has a desk of its own to leave it on.  (Not a
- * _Thread_local: the C library gets its memory at the first use, in whatever
- * call that is, and aborts the process where there is none.)
  */
-#include <pthread.h>
 #include <stdarg.h>
+
+#include <mortise/guardrail.h>
 
 #include "../../regex.h"
 
@@ -73,18 +70,9 @@ struct rule {
     uint64_t n_replace;
 };
 
-/* Where a thread leaves its words. */
-struct desk {
-    struct desk *next;
-    pthread_t owner;
-    char reason[MAX_REASON];
-};
-
 struct mortise_inst {
     mortise_host *host; /* lent until destroy(), as is the table */
     const mortise_host_api *api;
-    pthread_mutex_t lock; /* guards the list; a desk is its owner's */
-    struct desk *desks;
     struct rule rules[MAX_RULES];
     size_t n_rules;
 };
@@ -202,7 +190,7 @@ struct judge {
     size_t depth;
     struct bytes text;      /* of the string at hand */
     struct bytes masked[2]; /* before and after a rule */
-    char *reason;           /* words for the first finding */
+    char reason[MAX_REASON]; /* words for the first finding */
     uint64_t found;         /* strings that a rule matches */
     bool maskable;          /* all that was found can be masked */
     enum regex_result stop; /* REGEX_NONE, or why no more is known */
@@ -523,8 +511,13 @@ static void offer(struct judge *j, mortise_jv payload)
 
 /* ---- the interface ----------------------------------------------------- */
 
-static mortise_status decide(struct judge *j, mortise_jv payload,
-                             mortise_verdict *verdict)
+static mortise_status say(struct judge *j, const char *reason)
+{
+    return mortise_emit_verdict(j->run.host, j->run.api, j->run.call,
+                                reason != NULL, reason);
+}
+
+static mortise_status decide(struct judge *j, mortise_jv payload)
 {
     size_t n;
 
@@ -538,41 +531,20 @@ static mortise_status decide(struct judge *j, mortise_jv payload,
                               MORTISE_S_NOMEM, "transient", "no_memory",
                               "out of memory");
     if (j->found == 0)
-        return MORTISE_S_OK;
+        return say(j, NULL);
     n = strlen(j->reason);
     if (j->found > 1)
         snprintf(j->reason + n, MAX_REASON - n, ", and %llu more",
                  (unsigned long long)j->found - 1);
-    verdict->violation = 1;
-    verdict->reason = mortise_strz(j->reason);
     if (j->stop == REGEX_NONE && j->maskable)
         offer(j, payload);
-    return MORTISE_S_OK;
-}
-
-/* This thread's desk; NULL when memory ran out. */
-static struct desk *desk_of(struct mortise_inst *i)
-{
-    struct desk *d;
-
-    pthread_mutex_lock(&i->lock);
-    for (d = i->desks; d != NULL; d = d->next)
-        if (pthread_equal(d->owner, pthread_self()))
-            break;
-    if (d == NULL && (d = calloc(1, sizeof *d)) != NULL) {
-        d->owner = pthread_self();
-        d->next = i->desks;
-        i->desks = d;
-    }
-    pthread_mutex_unlock(&i->lock);
-    return d;
+    return say(j, j->reason);
 }
 
 static mortise_status check(mortise_inst *i, uint32_t stage,
-                            const mortise_request *r, mortise_verdict *verdict)
+                            const mortise_request *r)
 {
     struct judge j = {.inst = i, .maskable = true};
-    struct desk *desk = desk_of(i);
     mortise_status status;
     mortise_jv payload;
 
@@ -581,11 +553,10 @@ static mortise_status check(mortise_inst *i, uint32_t stage,
         return mortise_refuse(i->host, i->api, r->call, MORTISE_S_INVALID,
                               "permanent", "invalid",
                               "the payload is not JSON");
-    if (desk == NULL || !regex_init(&j.run, i->host, i->api, r))
+    if (!regex_init(&j.run, i->host, i->api, r))
         return mortise_refuse(i->host, i->api, r->call, MORTISE_S_NOMEM,
                               "transient", "no_memory", "out of memory");
-    j.reason = desk->reason;
-    status = decide(&j, payload, verdict);
+    status = decide(&j, payload);
     regex_finish(&j.run);
     free(j.text.p);
     free(j.masked[0].p);
@@ -597,13 +568,6 @@ static mortise_status check(mortise_inst *i, uint32_t stage,
 
 static void destroy(mortise_inst *i)
 {
-    struct desk *d, *next;
-
-    for (d = i->desks; d != NULL; d = next) {
-        next = d->next;
-        free(d);
-    }
-    pthread_mutex_destroy(&i->lock);
     for (size_t k = 0; k < i->n_rules; k++)
         pcre2_code_free(i->rules[k].code);
     free(i);
@@ -769,7 +733,6 @@ static mortise_status create(mortise_host *host, const mortise_host_api *api,
                               "no_memory", "out of memory");
     i->host = host;
     i->api = api;
-    pthread_mutex_init(&i->lock, NULL); /* cannot fail: no attributes */
     status = configure(i, config);
     if (status != MORTISE_S_OK) {
         destroy(i);
@@ -784,7 +747,7 @@ static const mortise_guardrail guardrail = {sizeof guardrail, 0, check};
 static const void *get_interface(mortise_inst *i, const char *id)
 {
     (void)i;
-    return strcmp(id, MORTISE_GUARDRAIL_1) == 0 ? &guardrail : NULL;
+    return strcmp(id, MORTISE_GUARDRAIL_2) == 0 ? &guardrail : NULL;
 }
 
 static const mortise_plugin plugin = {
