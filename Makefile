@@ -302,9 +302,9 @@ PRELOADS_TSAN := $(PRELOADS) hostile_clocks cli_lost cli_salvage
 # Plugins that misbehave, and others for tests; NAME.libs holds linker flags.
 TEST_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/plugins/*.c))
 BENCH_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/bench/plugins/*.c))
-TEST_PLUGIN_HEADERS := $(wildcard tests/plugins/*.h)
-$(TEST_PLUGINS) $(BENCH_PLUGINS) $(B)/tests/extend/plugin/echoes.so: \
-    $(B)/%.so: %.c $(HEADERS) \
+TEST_PLUGIN_HEADERS := $(wildcard tests/plugins/*.h tests/extend/plugin/*.h)
+EXTEND_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/extend/plugin/*.c))
+$(TEST_PLUGINS) $(BENCH_PLUGINS) $(EXTEND_PLUGINS): $(B)/%.so: %.c $(HEADERS) \
     $(TEST_PLUGIN_HEADERS) $(B)/flags
 	$(call say,SO,$@)
 	@mkdir -p $(@D)
@@ -347,7 +347,7 @@ extend:
 	+$(Q)$(AGAIN) $(if $(V),,-s) B=$(B)/extend \
 	    VARIANT="-DMORTISE_EXTEND $(TEST_INC)" extended
 EXTENDED := $(B)/tests/extend/test_extend
-extended: $(B)/mortise $(EXTENDED) $(B)/tests/extend/plugin/echoes.so
+extended: $(B)/mortise $(EXTENDED) $(EXTEND_PLUGINS)
 	$(Q)MORTISE_BUILD=$(B) sh tools/test.sh $(EXTENDED)
 
 # Each matrix of tests/test_hostile_*.c whole (tests/lib/hostile.h).

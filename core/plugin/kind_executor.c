@@ -241,11 +241,7 @@ static const struct mortise_key executor_keys[] = {
      .each = &op_row,
      .read = read_operations},
 };
-
-const struct mortise_place mortise_kind_executor_place = {
-    .what = "provides.executor",
-    .keys = executor_keys,
-    .n = sizeof executor_keys / sizeof executor_keys[0]};
+MORTISE_KIND_PLACE(executor);
 
 const struct mortise_manifest_op *
 mortise_manifest_op(const struct mortise_manifest *m, const char *name)

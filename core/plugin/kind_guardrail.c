@@ -15,11 +15,7 @@
 #include "plugin/reading.h"
 
 static const struct mortise_key guardrail_keys[] = {MORTISE_THREADS};
-
-const struct mortise_place mortise_kind_guardrail_place = {
-    .what = "provides.guardrail",
-    .keys = guardrail_keys,
-    .n = sizeof guardrail_keys / sizeof guardrail_keys[0]};
+MORTISE_KIND_PLACE(guardrail);
 
 static const char *lacks(const void *interface,
                          const struct mortise_manifest *m)

@@ -23,6 +23,13 @@ struct mortise_reading {
         .keys = name##_keys,                                                   \
         .n = sizeof name##_keys / sizeof name##_keys[0]}
 
+/* The place of a kind's part, of the rows KIND_keys. */
+#define MORTISE_KIND_PLACE(kind)                                               \
+    const struct mortise_place mortise_kind_##kind##_place = {                 \
+        .what = "provides." #kind,                                             \
+        .keys = kind##_keys,                                                   \
+        .n = sizeof kind##_keys / sizeof kind##_keys[0]}
+
 /* In the manifest's arena; NULL: memory ran out, which is noted. */
 void *mortise_reading_take(struct mortise_reading *r, size_t size);
 /* NULL after a finding, or without memory.  `secrets` NULL: nobody looks for

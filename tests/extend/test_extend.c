@@ -1,6 +1,6 @@
 /* test_extend.c -- what docs/extending.md promises: a subcommand, a method of the
- * door, an entry of the journal and a command on a run are one file and one row
- * each.
+ * door, a kind of plugin, an entry of the journal and a command on a run are one
+ * file and one row each.
  *
  * Run in a build with -DMORTISE_EXTEND, in which the lists of core/ have a row
  * more, from tests/extend/, and in which nothing else of core/ is changed. */
@@ -13,9 +13,12 @@
 #include "lib/child.h"
 #include "lib/errand.h"
 #include "lib/knock.h"
+#include "lib/shelf.h"
 #include "lib/sim.h"
 #include "lib/test.h"
 #include "lib/warm.h"
+#include "lib/witness.h"
+#include "plugin/registry.h"
 #include "run/record/journal.h"
 
 static struct mortise_err err;
@@ -34,7 +37,7 @@ static void setup(void)
     snprintf(dir, sizeof dir, "%s", test_mkdir());
     warm_libuv();
     warm_leveldb(dir);
-    test_begin();
+    shelf_begin();
     ck_assert_ptr_nonnull(realpath("tests/extend/plugin", manifests));
     child_dir(dir);
 }
@@ -42,7 +45,7 @@ static void setup(void)
 static void teardown(void)
 {
     test_rmdir(dir);
-    test_nothing_left();
+    shelf_nothing_left();
 }
 
 /* ---- a subcommand ---------------------------------------------------------- */
@@ -83,6 +86,101 @@ START_TEST(a_method)
               "$MORTISE show r --deployment d.yaml --json");
     ck_assert_msg(child.code == 0, "%d: %s", child.code, child.err);
     ck_assert_ptr_nonnull(strstr(child.out, "\"well\""));
+}
+END_TEST
+
+/* ---- a kind of plugin -------------------------------------------------------- */
+
+#define WEIGHS "weighs.plugin.yaml"
+
+static void put_scale(void)
+{
+    child_run("mkdir dev && cp %s dev/ && cp %s/" WEIGHS " dev/",
+              child_build("tests/extend/plugin/weighs.so"), manifests);
+    ck_assert_msg(child.code == 0, "%s", child.err);
+}
+
+/* Its part of a manifest is read, it is listed, and a key may be trusted for
+ * it, or not. */
+START_TEST(a_kind_is_known)
+{
+    put_scale();
+    child_run("$MORTISE check dev/" WEIGHS
+              " && $MORTISE plugin inspect dev/" WEIGHS);
+    ck_assert_msg(child.code == 0, "%s", child.err);
+    ck_assert_ptr_nonnull(strstr(child.out, "scale"));
+    child_run("sed 's/unit: grams/unit: stones/' dev/" WEIGHS " >dev/odd.yaml; "
+              "$MORTISE check dev/odd.yaml; rm dev/odd.yaml");
+    ck_assert_ptr_nonnull(strstr(child.out, "stones"));
+    child_run("$MORTISE schema plugin | grep -c 'weighs things'");
+    ck_assert_int_eq(child.code, 0);
+    child_run("$MORTISE key new k --unencrypted && mkdir signed && "
+              "$MORTISE plugin sign dev/" WEIGHS
+              " dev/weighs.so --key k.key --out signed");
+    ck_assert_msg(child.code == 0, "%s", child.err);
+    child_run("$MORTISE key trust k.pub --plugins weighs --kinds %s "
+              "--in-process --trust trust.d && "
+              "$MORTISE key list --trust trust.d",
+              _i == 0 ? "scale" : "executor");
+    ck_assert_msg(child.code == 0, "%s", child.err);
+    ck_assert_ptr_nonnull(
+        strstr(child.out, _i == 0 ? "(scale; " : "(executor; "));
+    put("d.yaml", "apiVersion: mortise/v1\nkind: Deployment\n"
+                  "metadata: {name: d}\nplugins: {path: [./signed]}\n"
+                  "trust: {dir: ./trust.d}\n");
+    child_run("$MORTISE plugin list --deployment d.yaml");
+    ck_assert_ptr_nonnull(strstr(child.out, "scale"));
+    ck_assert(_i == 0 ? strstr(child.out, "provides scale") == NULL
+                      : strstr(child.out, "provides scale, and") != NULL);
+}
+END_TEST
+
+static void weigh(struct mortise_instance *i, struct witness *seen, uint64_t id,
+                  const char *what)
+{
+    struct mortise_call c = {.kind = mortise_kind_scale.calls[0],
+                             .id = id,
+                             .operation = "",
+                             .body = what,
+                             .body_size = strlen(what),
+                             .run_id = "",
+                             .node_path = "",
+                             .idempotency_key = ""};
+
+    ck_assert_int_eq(mortise_instance_call(i, &c, &err), MORTISE_OK);
+    witness_await(seen, &seen->n_dones, id);
+}
+
+/* It is loaded and called, ends later, and its answer is read by the kind. */
+START_TEST(a_kind_is_called)
+{
+    char path[sizeof dir + 8];
+    const char *dirs[] = {path};
+    struct witness *seen = witness_new();
+    struct mortise_plugins_config config = {.mem = &test_mem,
+                                            .dirs = dirs,
+                                            .n_dirs = 1,
+                                            .n_dev = 1,
+                                            .ops = witness_ops(seen)};
+    struct mortise_plugins *plugins;
+    struct mortise_instance *i;
+
+    put_scale();
+    snprintf(path, sizeof path, "%s/dev", dir);
+    ck_assert_msg(mortise_plugins_open(&plugins, &config, &err) == MORTISE_OK,
+                  "%s", err.msg);
+    ck_assert_msg(mortise_plugins_start(plugins, "weighs", "", NULL, &i,
+                                        &err) == MORTISE_OK,
+                  "%s", err.msg);
+    weigh(i, seen, 1, "\"feather\"");
+    weigh(i, seen, 2, "\"a large stone\"");
+    weigh(i, seen, 3, "\"dust\"");
+    ck_assert(seen->dones[0].status == 0 && !seen->dones[0].violation);
+    ck_assert(seen->dones[1].status == 0 && seen->dones[1].violation);
+    ck_assert_str_eq(seen->dones[1].message, "too heavy");
+    ck_assert_str_eq(seen->dones[2].message, "weigh() ended without a weight");
+    mortise_plugins_close(plugins);
+    witness_free(seen);
 }
 END_TEST
 
@@ -290,6 +388,8 @@ int main(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_subcommand);
     tcase_add_test(tc, a_method);
+    tcase_add_loop_test(tc, a_kind_is_known, 0, 2);
+    tcase_add_test(tc, a_kind_is_called);
     tcase_add_test(tc, an_entry);
     tcase_add_test(tc, an_entry_that_does_not_fit);
     tcase_add_test(tc, a_command_through_the_api);
