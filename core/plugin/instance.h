@@ -119,7 +119,7 @@ enum {
     MORTISE_ASKS_BYTES_MAX = 64 << 20 /* bytes of the bodies of those */
 };
 
-/* ---- for registry.c, which alone makes instances ----------------------- */
+/* ---- for starting.c, which alone makes instances ----------------------- */
 
 /* create() and the interfaces that the manifest promises.  The endpoint is the
  * instance's from now on, also where this fails.  Manifest and culprit (NULL:

@@ -1,0 +1,295 @@
+/* releases.c -- what was seen does not go back: releases of plugins, the keys
+ * that were revoked, trust directories.
+ *
+ * An older release may bring back what was mended, another one of the same
+ * number is not what was looked at, and a trust directory from before a
+ * revocation trusts again what was revoked.  So what ran and what was revoked
+ * is remembered by the store and by the user (registry.c (7)), each thing as a
+ * number under a name:
+ *
+ *     PLUGIN KEY                  the highest seq that this key signed of it
+ *     PLUGIN                      ... that an older version of ours saw
+ *     release:NAME VERSION SEQ    a mark of that manifest
+ *     revoked:KEY                 1: it was
+ *     trust:DIRECTORY             its seq
+ *
+ * allow_downgrade goes back once, and the lower number is what is remembered.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plugin/entry.h"
+
+enum { NAME_ROOM = 512 }; /* for what something is remembered by */
+
+/* Does this user's own memory count for it? */
+static bool is_remembered(const struct mortise_plugins *p,
+                          const struct entry *e)
+{
+    return p->config.user_remembers && !(p->config.last_is_own && e != NULL &&
+                                         e->dir + 1 == p->config.n_dirs);
+}
+
+/* The higher of what the store and the user have under a name; `e` NULL: it is
+ * of no plugin. */
+static int seen_get(struct mortise_plugins *p, const struct entry *e,
+                    const char *name, uint64_t *value, struct mortise_err *err)
+{
+    uint64_t other = 0;
+    int rv = MORTISE_OK;
+
+    *value = 0;
+    if (p->config.seq_get != NULL)
+        rv = p->config.seq_get(p->config.seq_ud, name, value, err);
+    if (rv == MORTISE_OK && is_remembered(p, e))
+        rv = mortise_seen_get(&p->seen, name, &other, err);
+    if (other > *value)
+        *value = other;
+    return rv;
+}
+
+static int seen_put(struct mortise_plugins *p, const struct entry *e,
+                    const char *name, uint64_t value, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (p->config.seq_put != NULL)
+        rv = p->config.seq_put(p->config.seq_ud, name, value, err);
+    if (rv == MORTISE_OK && is_remembered(p, e))
+        rv = mortise_seen_put(&p->seen, name, value, err);
+    if (p->seen.lost[0] != '\0' && !p->said_lost && p->config.forgets != NULL)
+        p->config.forgets(p->config.seq_ud, p->seen.lost);
+    p->said_lost = p->seen.lost[0] != '\0';
+    return rv;
+}
+
+/* What a key signed of a plugin. */
+static void name_of_seq(char out[NAME_ROOM], const char *plugin,
+                        const struct mortise_pubkey *key)
+{
+    char text[MORTISE_PUBKEY_TEXT];
+
+    mortise_pubkey_text(text, key);
+    snprintf(out, NAME_ROOM, "%s %s", plugin, text);
+}
+
+/* The highest seq of a plugin that was seen, of all that keys signed which count
+ * now: who has a key that was revoked could lock the name with it for good.  A
+ * mark without a key is an older version's. */
+static int highest_seq(struct mortise_plugins *p, const struct entry *e,
+                       uint64_t *seen, struct mortise_err *err)
+{
+    const char *plugin = e->manifest->name;
+    char name[NAME_ROOM];
+    int rv = seen_get(p, e, plugin, seen, err);
+
+    for (size_t i = 0; rv == MORTISE_OK && i < mortise_trust_count(p->trust);
+         i++) {
+        const struct mortise_trusted *by = mortise_trust_at(p->trust, i);
+        uint64_t one = 0;
+
+        if (by->revoked)
+            continue;
+        name_of_seq(name, plugin, &by->key);
+        rv = seen_get(p, e, name, &one, err);
+        if (one > *seen)
+            *seen = one;
+    }
+    return rv;
+}
+
+/* Going back was meant: everything that is higher is forgotten. */
+static int lower_seq(struct mortise_plugins *p, const struct entry *e,
+                     uint64_t seq, struct mortise_err *err)
+{
+    const char *plugin = e->manifest->name;
+    char name[NAME_ROOM];
+    uint64_t seen;
+    int rv = seen_get(p, e, plugin, &seen, err);
+
+    if (rv == MORTISE_OK && seen > seq)
+        rv = seen_put(p, e, plugin, seq, err);
+    for (size_t i = 0; rv == MORTISE_OK && i < mortise_trust_count(p->trust);
+         i++) {
+        name_of_seq(name, plugin, &mortise_trust_at(p->trust, i)->key);
+        rv = seen_get(p, e, name, &seen, err);
+        if (rv == MORTISE_OK && seen > seq)
+            rv = seen_put(p, e, name, seq, err);
+    }
+    return rv;
+}
+
+/* What is told of a release's manifest, so that another one is not taken for
+ * it; never 0. */
+static uint64_t mark_of(const struct mortise_manifest *m)
+{
+    uint64_t mark;
+
+    memcpy(&mark, m->digest, sizeof mark);
+    return mark | 1;
+}
+
+static void name_of_release(char out[NAME_ROOM],
+                            const struct mortise_manifest *m)
+{
+    snprintf(out, NAME_ROOM, "release:%s %s %llu", m->name, m->version,
+             (unsigned long long)m->seq);
+}
+
+/* What is the program's own changes with it. */
+static bool is_own(const struct mortise_plugins *p, const struct entry *e)
+{
+    return p->config.last_is_own && e->dir + 1 == p->config.n_dirs;
+}
+
+static int check_release(struct mortise_plugins *p, const struct entry *e,
+                         struct mortise_err *why)
+{
+    const struct mortise_manifest *m = e->manifest;
+    char name[NAME_ROOM];
+    uint64_t seen;
+    int rv;
+
+    if (is_own(p, e) || p->config.allow_downgrade)
+        return MORTISE_OK;
+    name_of_release(name, m);
+    rv = seen_get(p, e, name, &seen, why);
+    if (rv != MORTISE_OK || seen == 0 || seen == mark_of(m))
+        return rv;
+    return mortise_fail(why, MORTISE_EDENIED,
+                        "is %s seq %llu, and another manifest of that version "
+                        "and seq ran here before: a release has a seq of its "
+                        "own; install one of seq %llu or later (if this one is "
+                        "meant: --allow-downgrade)",
+                        m->version, (unsigned long long)m->seq,
+                        (unsigned long long)m->seq + 1);
+}
+
+int mortise_releases_check(struct mortise_plugins *p, const struct entry *e,
+                           struct mortise_err *why)
+{
+    const struct mortise_manifest *m = e->manifest;
+    uint64_t seen = 0;
+    int rv = highest_seq(p, e, &seen, why);
+
+    if (rv != MORTISE_OK || p->config.allow_downgrade)
+        return rv;
+    if (m->seq >= seen)
+        return check_release(p, e, why);
+    return mortise_fail(why, MORTISE_EDENIED,
+                        "is seq %llu, and seq %llu ran here before: an older "
+                        "release may bring back what was mended; install one "
+                        "of seq %llu or later (if going back is meant: "
+                        "--allow-downgrade)",
+                        (unsigned long long)m->seq, (unsigned long long)seen,
+                        (unsigned long long)seen);
+}
+
+/* ---- revocations that were seen -------------------------------------------- */
+
+static void name_of_revocation(char out[NAME_ROOM],
+                               const struct mortise_pubkey *key)
+{
+    char text[MORTISE_PUBKEY_TEXT];
+
+    mortise_pubkey_text(text, key);
+    snprintf(out, NAME_ROOM, "revoked:%s", text);
+}
+
+int mortise_releases_note_key(struct mortise_plugins *p,
+                              const struct mortise_trusted *by,
+                              struct mortise_err *err)
+{
+    char name[NAME_ROOM];
+    uint64_t seen;
+    int rv;
+
+    name_of_revocation(name, &by->key);
+    rv = seen_get(p, NULL, name, &seen, err);
+    if (rv == MORTISE_OK && by->revoked && seen == 0)
+        rv = seen_put(p, NULL, name, 1, err);
+    if (rv == MORTISE_OK && !by->revoked && seen != 0 &&
+        p->config.allow_downgrade)
+        rv = seen_put(p, NULL, name, 0, err);
+    return rv;
+}
+
+int mortise_releases_check_key(struct mortise_plugins *p, const struct entry *e,
+                               struct mortise_err *why)
+{
+    char name[NAME_ROOM], id[MORTISE_KEYID_TEXT];
+    uint64_t seen;
+    int rv;
+
+    name_of_revocation(name, &e->key);
+    rv = seen_get(p, NULL, name, &seen, why);
+    if (rv != MORTISE_OK || seen == 0)
+        return rv;
+    mortise_keyid_text(id, e->key.id);
+    return mortise_fail(why, MORTISE_EDENIED,
+                        "is signed with key %s, which was revoked here before, "
+                        "and no trust file says so any more; restore the one "
+                        "that did (if taking it back is meant: "
+                        "--allow-downgrade)",
+                        id);
+}
+
+/* ---- trust directories ----------------------------------------------------- */
+
+/* A trust directory never goes back: a copy from before a revocation would
+ * trust again what was revoked. */
+int mortise_releases_check_trust(struct mortise_plugins *p, size_t dir,
+                                 struct mortise_err *err)
+{
+    uint64_t seen = 0, seq = mortise_trust_seq(p->trust, dir);
+    const char *path = p->config.trust_dirs[dir];
+    char real[PATH_MAX], key[PATH_MAX + 8];
+    int rv;
+
+    if (realpath(path, real) == NULL)
+        return MORTISE_OK;
+    snprintf(key, sizeof key, "trust:%s", real);
+    rv = seen_get(p, NULL, key, &seen, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (seq < seen && p->config.allow_downgrade)
+        return seen_put(p, NULL, key, seq, err);
+    if (seq < seen)
+        return mortise_fail(
+            err, MORTISE_EDENIED,
+            "trust directory %s is at seq %llu and was at %llu before: a "
+            "revocation may be missing; restore its newest files (if going "
+            "back is meant: --allow-downgrade)",
+            path, (unsigned long long)seq, (unsigned long long)seen);
+    return seq > seen ? seen_put(p, NULL, key, seq, err) : MORTISE_OK;
+}
+
+/* ---- what came up ---------------------------------------------------------- */
+
+/* From now on an older release is refused, and another of the same number. */
+int mortise_releases_remember(struct mortise_plugins *p, const struct entry *e,
+                              struct mortise_err *err)
+{
+    const struct mortise_manifest *m = e->manifest;
+    char name[NAME_ROOM];
+    uint64_t seen = 0;
+    int rv = MORTISE_OK;
+
+    if (m->dev)
+        return rv;
+    if (p->config.allow_downgrade)
+        rv = lower_seq(p, e, m->seq, err);
+    name_of_seq(name, m->name, &e->key);
+    if (rv == MORTISE_OK)
+        rv = seen_get(p, e, name, &seen, err);
+    if (rv == MORTISE_OK && m->seq > seen)
+        rv = seen_put(p, e, name, m->seq, err);
+    if (rv != MORTISE_OK || is_own(p, e))
+        return rv;
+    name_of_release(name, m);
+    rv = seen_get(p, e, name, &seen, err);
+    return rv == MORTISE_OK && seen != mark_of(m)
+               ? seen_put(p, e, name, mark_of(m), err)
+               : rv;
+}
