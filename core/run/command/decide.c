@@ -342,6 +342,7 @@ int mortise_command_obey_approve_tool(struct mortise_run *r,
     json_t *value;
     int rv;
 
+    assert(x != NULL && s == NULL); /* checked: it waits for an approval */
     if (strcmp(c->decision, "reject") == 0)
         return do_reject(r, x, c, h->actor, err);
     rv = mortise_exec_approval_digest(
@@ -364,11 +365,13 @@ int mortise_command_obey_answer(struct mortise_run *r,
 {
     struct step *s;
     struct exec *x = request_of(r, c->id, &s);
-    bool human = x->ask == MORTISE_ASK_HUMAN;
+    bool human;
     int rv;
 
+    assert(x != NULL); /* checked: it asks */
     if (s != NULL)
         return mortise_step_answered(r, x, s, c->value, h->actor, err);
+    human = x->ask == MORTISE_ASK_HUMAN;
     rv = mortise_request_settle(
         r, x, human ? MORTISE_SETTLE_ANSWERED : MORTISE_SETTLE_PASSED,
         human ? c->value : NULL, NULL, h->actor, err);
@@ -408,9 +411,10 @@ int mortise_command_obey_resolve(struct mortise_run *r,
                                  struct mortise_err *err)
 {
     struct exec *x = doubt_of(r, c->id);
-    bool of_step = json_object_get(x->payload, "step") != NULL;
+    bool of_step;
     int rv;
 
+    assert(x != NULL); /* checked: it is in doubt */
     if (strcmp(c->decision, "retry") == 0) {
         rv = mortise_request_settle(r, x, MORTISE_SETTLE_RETRY, NULL, NULL,
                                     h->actor, err);
@@ -421,6 +425,7 @@ int mortise_command_obey_resolve(struct mortise_run *r,
     }
     if (strcmp(c->decision, "fail") == 0)
         return resolve_failed(r, x, c, h->actor, err);
+    of_step = json_object_get(x->payload, "step") != NULL;
     rv = mortise_request_settle(r, x, MORTISE_SETTLE_HAPPENED, c->value, NULL,
                                 h->actor, err);
     if (rv == MORTISE_OK && of_step) /* it goes on with that answer */
