@@ -28,15 +28,15 @@ struct entry {
     struct mortise_pubkey key; /* that made it */
     const char *distrusted;    /* why, since the trust files changed; or NULL */
     size_t dir;
-    int code;                        /* with `problem` */
-    const char *problem;             /* of its own */
-    const char *quarantined;         /* why, or NULL */
-    uint64_t until_ms;               /* ... for how long; 0: for good */
-    bool given_up;                   /* ... and in this process in any case */
-    bool noted;                      /* it took processes down */
+    int code;                /* with `problem` */
+    const char *problem;     /* of its own */
+    const char *quarantined; /* why, or NULL */
+    uint64_t until_ms;       /* until when it is quarantined; 0: for good */
+    bool given_up;           /* in this process, whatever the file says */
+    bool noted;              /* it took processes down */
     struct mortise_culprit *culprit; /* from its first start on */
-    struct mortise_loaded *loaded;   /* while there is an instance ... */
-    const mortise_plugin *plugin;    /* ... and what was found in it */
+    struct mortise_loaded *loaded;   /* while there is an instance */
+    const mortise_plugin *plugin;    /* what was found in `loaded` */
     struct created *created;
 };
 
@@ -48,7 +48,7 @@ struct mortise_plugins {
     struct mortise_seen seen;      /* by this user */
     bool said_lost;                /* that something could not be remembered */
     uint8_t print[MORTISE_DIGEST]; /* of the trust files, as they were read */
-    uint64_t looked_ns;            /* ... and when they were looked at */
+    uint64_t looked_ns;            /* when those were looked at last */
     struct entry *entries;
     size_t n, cap;
     int notes; /* quarantine_dir, from the first start on; or -1 */

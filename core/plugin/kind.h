@@ -45,7 +45,7 @@ struct mortise_call_kind {
     /* What a success must have emitted besides "output": one JSON value, under
      * this word; NULL: nothing. */
     const char *answer;
-    /* ... and what that says: MORTISE_OK, MORTISE_ENOMEM, or MORTISE_EINVAL and
+    /* What `answer` says: MORTISE_OK, MORTISE_ENOMEM, or MORTISE_EINVAL and
      * what is expected, instead of the reason of a violation. */
     int (*read)(const char *text, size_t n, bool *violation, char *words,
                 size_t size);

@@ -21,7 +21,7 @@ enum mortise_entry_type {
 };
 
 #define MORTISE_STEP_UNORDERED 0xFFFFFFFFu /* the ordinal of a keyed step ... */
-#define MORTISE_STEP_NAMED     0xFFFFFFFEu /* ... and of one that a check named */
+#define MORTISE_STEP_NAMED     0xFFFFFFFEu /* of one that a check named */
 
 enum mortise_ask { /* kinds of requests (runtime.md 7) */
                    MORTISE_ASK_APPROVAL = 1,
