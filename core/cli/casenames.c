@@ -145,9 +145,9 @@ static void check_nodes(const struct mortise_graph *g,
                              "'%s' is a %s: it calls no operation", name->str,
                              mortise_node_type_name(n->type));
         mortise_diag_help(diags, d,
-                          n->type == MORTISE_NODE_HUMAN
+                          mortise_node_gives(n) == MORTISE_GIVES_DECISION
                               ? "people answer it: put it under 'people'"
-                          : n->type == MORTISE_NODE_GUARDRAIL
+                          : n->guards[MORTISE_GUARD_TARGET].n > 0
                               ? "put its guardrails under 'guardrails'"
                               : "only nodes of type tool and extension do");
     }

@@ -22,24 +22,23 @@ static bool stands_apart(enum mortise_edge_kind kind)
            kind == MORTISE_EDGE_FALLBACK;
 }
 
-static void check_router(struct mortise_loader *ld,
-                         const struct mortise_edge *e)
+static void check_exit(struct mortise_loader *ld, const struct mortise_edge *e)
 {
     const struct mortise_node *node;
 
     if (e->from == MORTISE_START || !stands_apart(e->kind))
         return;
     node = &ld->g->nodes[e->from];
-    if (node->type == MORTISE_NODE_ROUTER)
+    if (mortise_node_gives(node) == MORTISE_GIVES_ROUTE)
         mortise_diag_add(ld->diags, "E0309", e->span,
-                         "'%s' is a router: it leaves by its own routes",
-                         node->id);
+                         "'%s' is a %s: it leaves by its own routes", node->id,
+                         mortise_node_type_name(node->type));
 }
 
 static void check_edges(struct mortise_loader *ld)
 {
     for (uint32_t i = 0; i < ld->g->n_edges; i++)
-        check_router(ld, &ld->g->edges[i]);
+        check_exit(ld, &ld->g->edges[i]);
 }
 
 /* ---- circles of depends_on ------------------------------------------- */

@@ -45,7 +45,7 @@ static bool is_choice(const struct mortise_graph *g,
     case MORTISE_EDGE_FALLBACK:
         return true;
     case MORTISE_EDGE_TARGET:
-        return g->nodes[e->from].type == MORTISE_NODE_ROUTER;
+        return mortise_node_gives(&g->nodes[e->from]) == MORTISE_GIVES_ROUTE;
     default:
         return false;
     }

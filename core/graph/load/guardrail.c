@@ -322,19 +322,27 @@ const struct mortise_place mortise_edge_policy_place = {
 static bool check_source(struct mortise_loader *ld, uint32_t from,
                          const struct mortise_slot *slot)
 {
-    struct mortise_diag *d;
+    const struct mortise_node *node =
+        from != MORTISE_START ? &ld->g->nodes[from] : NULL;
+    const char *type;
 
-    if (from != MORTISE_START && ld->g->nodes[from].type != MORTISE_NODE_ROUTER)
+    if (node == NULL) {
+        mortise_diag_help(
+            ld->diags,
+            mortise_diag_add(ld->diags, "E0318", slot->name->span,
+                             "nothing passes along an edge from START"),
+            "put it on the node that the edge leads to");
+        return false;
+    }
+    if (mortise_node_gives(node) != MORTISE_GIVES_ROUTE)
         return true;
-    d = mortise_diag_add(ld->diags, "E0318", slot->name->span,
-                         from == MORTISE_START
-                             ? "nothing passes along an edge from START"
-                             : "nothing passes along an edge of a router");
-    mortise_diag_help(ld->diags, d,
-                      from == MORTISE_START
-                          ? "put it on the node that the edge leads to"
-                          : "put it on the edge to the router, or on the node "
-                            "that this one leads to");
+    type = mortise_node_type_name(node->type);
+    mortise_diag_help(
+        ld->diags,
+        mortise_diag_add(ld->diags, "E0318", slot->name->span,
+                         "nothing passes along an edge of a %s", type),
+        "put it on the edge to the %s, or on the node that this one leads to",
+        type);
     return false;
 }
 

@@ -332,8 +332,9 @@ static enum mortise_scope_name end_of(const struct mortise_graph *g,
 {
     if (from == MORTISE_START)
         return MORTISE_IN_NODE;
-    return g->nodes[from].type == MORTISE_NODE_ROUTER ? MORTISE_IN_OUTPUT
-                                                      : MORTISE_IN_ERROR;
+    return mortise_node_gives(&g->nodes[from]) == MORTISE_GIVES_ROUTE
+               ? MORTISE_IN_OUTPUT
+               : MORTISE_IN_ERROR;
 }
 
 void mortise_load_expressions(struct mortise_loader *ld)

@@ -49,12 +49,20 @@ enum mortise_scope_name {
 enum { MORTISE_REDUCE_OLD, MORTISE_REDUCE_NEW, MORTISE_REDUCE_NAMES };
 
 enum mortise_node_type {
-    MORTISE_NODE_TOOL = 1,
-    MORTISE_NODE_EXTENSION,
-    MORTISE_NODE_HUMAN,
-    MORTISE_NODE_GUARDRAIL,
-    MORTISE_NODE_ROUTER,
-    MORTISE_NODE_SUBGRAPH
+    MORTISE_NODE_UNREAD, /* no type that this build has */
+#define NODE_KIND(KIND, word, gives) MORTISE_NODE_##KIND,
+#define NODE_KIND_ABSENT(word, why)
+#include "graph/model/node_kinds.def"
+#undef NODE_KIND
+#undef NODE_KIND_ABSENT
+    MORTISE_NODE_TYPES
+};
+
+/* What nodes of a kind come to. */
+enum mortise_node_gives {
+    MORTISE_GIVES_OUTPUT = 1, /* a value */
+    MORTISE_GIVES_DECISION,   /* ... that is what people said: it asks them */
+    MORTISE_GIVES_ROUTE /* where to go, by its own routes, and nothing else */
 };
 
 #define MORTISE_START 0xFFFFFFFEu
@@ -456,6 +464,7 @@ bool mortise_graph_returns(const struct mortise_graph *g,
  * or a branch ends, come by the other?  (From itself: yes.) */
 bool mortise_fate_leads(struct mortise_fate from, struct mortise_fate to);
 const char *mortise_node_type_name(enum mortise_node_type type);
+enum mortise_node_gives mortise_node_gives(const struct mortise_node *node);
 const char *mortise_effect_name(enum mortise_effect effect);
 const char *mortise_trait_name(enum mortise_trait trait);
 const char *mortise_guard_stage_name(enum mortise_guard_stage stage);

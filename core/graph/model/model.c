@@ -74,18 +74,28 @@ enum mortise_reduce mortise_graph_reduce(const struct mortise_graph *g,
     return r != NULL ? r->reduce : MORTISE_REDUCE_DEFAULT;
 }
 
+static const struct {
+    const char *word;
+    enum mortise_node_gives gives;
+} kinds[MORTISE_NODE_TYPES] = {
+#define NODE_KIND(KIND, word, gives)                                           \
+    [MORTISE_NODE_##KIND] = {#word, MORTISE_GIVES_##gives},
+#define NODE_KIND_ABSENT(word, why)
+#include "graph/model/node_kinds.def"
+#undef NODE_KIND
+#undef NODE_KIND_ABSENT
+};
+
 const char *mortise_node_type_name(enum mortise_node_type type)
 {
-    static const char *const names[] = {
-        [MORTISE_NODE_TOOL] = "tool",
-        [MORTISE_NODE_EXTENSION] = "extension",
-        [MORTISE_NODE_HUMAN] = "human",
-        [MORTISE_NODE_GUARDRAIL] = "guardrail",
-        [MORTISE_NODE_ROUTER] = "router",
-        [MORTISE_NODE_SUBGRAPH] = "subgraph",
-    };
+    assert(type < MORTISE_NODE_TYPES);
+    return kinds[type].word;
+}
 
-    return names[type];
+enum mortise_node_gives mortise_node_gives(const struct mortise_node *node)
+{
+    assert(node->type < MORTISE_NODE_TYPES);
+    return kinds[node->type].gives;
 }
 
 const char *mortise_guard_stage_name(enum mortise_guard_stage stage)

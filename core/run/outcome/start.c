@@ -249,6 +249,8 @@ int mortise_start_exec(struct mortise_run *r, struct exec *x,
         return mortise_subgraph_start(r, x, err);
     case MORTISE_NODE_TOOL:
     case MORTISE_NODE_EXTENSION:
+    case MORTISE_NODE_UNREAD: /* such a graph is not loaded */
+    case MORTISE_NODE_TYPES:
         break;
     }
     return mortise_start_tool(r, x, err);
