@@ -183,7 +183,7 @@ static bool may_ask(const struct mortise_node *n, uint8_t how)
     case MORTISE_ASK_BUDGET:
         return n->op != NULL;
     case MORTISE_ASK_HUMAN:
-        return n->type == MORTISE_NODE_HUMAN;
+        return mortise_node_gives(n) == MORTISE_GIVES_DECISION;
     default:
         return how == MORTISE_ASK_BEFORE || how == MORTISE_ASK_AFTER;
     }
@@ -270,7 +270,7 @@ static int settle_request(struct mortise_run *r, struct exec *x,
         approve_args(x, json_object_get(e->value, "args"));
     }
     if (x->ask == MORTISE_ASK_HUMAN &&
-        mortise_human_keep(r, x, e, err) != MORTISE_OK)
+        mortise_exec_kind(r, x)->keep(r, x, e, err) != MORTISE_OK)
         return err->code;
     x->before_passed |= x->ask == MORTISE_ASK_BEFORE;
     if (e->how == MORTISE_SETTLE_RETRY || e->how == MORTISE_SETTLE_HAPPENED)

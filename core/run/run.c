@@ -283,7 +283,7 @@ static int advance_all(struct mortise_run *r, struct mortise_err *err)
         rv = mortise_stop_losers(r, err);
         losers = r->n_losers;
         if (rv == MORTISE_OK)
-            rv = mortise_subgraph_end_all(r, err);
+            rv = mortise_gather_inside(r, err);
         if (rv == MORTISE_OK && !r->cancelling)
             rv = mortise_gather_all(r, err);
         if (rv == MORTISE_OK && r->held == NULL)

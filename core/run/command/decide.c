@@ -376,8 +376,7 @@ int mortise_command_obey_answer(struct mortise_run *r,
         r, x, human ? MORTISE_SETTLE_ANSWERED : MORTISE_SETTLE_PASSED,
         human ? c->value : NULL, NULL, h->actor, err);
     if (rv == MORTISE_OK && human)
-        rv = mortise_human_decided(
-            r, x, mortise_human_answered(r, x, c->value, h->actor), err);
+        rv = mortise_exec_kind(r, x)->decided(r, x, c->value, h->actor, err);
     return rv;
 }
 

@@ -1,6 +1,7 @@
 /* gather.c -- what a map comes to, once its elements are over: {results,
  * failed}, written like any output, and judged like one.  map.c says when, and
- * (3) which element's what. */
+ * (3) which element's what.  And a graph inside that is over: what it comes to is
+ * for the kind of its node to say. */
 #include <string.h>
 
 #include "run/outcome/outcome.h"
@@ -160,5 +161,21 @@ int mortise_gather_all(struct mortise_run *r, struct mortise_err *err)
             rv = gather(r, x, err);
     }
     r->n_gathers = 0;
+    return rv;
+}
+
+int mortise_gather_inside(struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    /* A graph that ends may be the last of the one around it. */
+    for (size_t i = 0; rv == MORTISE_OK && i < r->n_overs; i++) {
+        struct exec *x = r->execs[r->overs[i]];
+
+        if (x->state == X_INSIDE && x->loss == LOSS_NONE &&
+            x->child->scope->over)
+            rv = mortise_exec_kind(r, x)->inside_over(r, x, err);
+    }
+    r->n_overs = 0;
     return rv;
 }

@@ -160,8 +160,8 @@ static int make_writes(struct mortise_run *r, struct exec *x,
                                            as->path, e->value, err)
                  : mortise_nomem(err);
     }
-    if (rv == MORTISE_OK && n->type == MORTISE_NODE_GUARDRAIL &&
-        n->target_is_path && n->on_violation == MORTISE_VIOLATION_SANITIZE &&
+    if (rv == MORTISE_OK && n->target_is_path &&
+        n->on_violation == MORTISE_VIOLATION_SANITIZE &&
         mortise_path_get(x->view, &n->target_path) != e->value)
         rv = mortise_judge_add_write(x->frame->graph, e, MORTISE_WRITE_TARGET,
                                      &n->target_path, e->value, err);

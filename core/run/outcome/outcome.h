@@ -3,9 +3,9 @@
  *
  * From the ground up: what is judged (total, judge, route, arguments), who is
  * called and asked (guards, call, guard, cache), what it becomes (leaving, doubt,
- * done and fail, gather), then what goes on from there (leave, the kinds of
- * nodes, start and unsettled and stop, verdict), and settle.c, into which the
- * ends of calls come.
+ * done and fail, gather), then what goes on from there (leave, start and
+ * unsettled and stop, verdict), and settle.c, into which the ends of calls come.
+ * What is particular to a kind of nodes is behind kinds.c, in run/kinds/.
  *
  * Threads   [loop] */
 #ifndef MORTISE_RUN_OUTCOME_H
@@ -282,6 +282,8 @@ json_t *mortise_fail_json(const struct mortise_run *r, const struct exec *x,
 /* ---- gather.c ---- */
 /* Every map that is over is gathered. */
 int mortise_gather_all(struct mortise_run *r, struct mortise_err *err);
+/* Every graph inside that is over ends its execution. */
+int mortise_gather_inside(struct mortise_run *r, struct mortise_err *err);
 
 /* ---- leave.c ---- */
 /* x is READY, and something leaves it: ask the guardrails of its edges. */
@@ -296,40 +298,43 @@ int mortise_leave_reroute(struct mortise_run *r, struct exec *x,
 int mortise_leave_block(struct mortise_run *r, struct exec *x,
                         const struct mortise_err *why, struct mortise_err *err);
 
-/* ---- human.c ---- */
-int mortise_human_start(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err);
-/* What people said, {approved, reason?, answer?}, is the node's output: a new
- * reference. */
-json_t *mortise_human_answered(const struct mortise_run *r,
-                               const struct exec *x, const json_t *said,
-                               const char *actor);
-/* The decision that a person said nothing in time. */
-json_t *mortise_human_expired(const struct mortise_run *r,
-                              const struct exec *x);
-/* It was decided; takes the decision (NULL: out of memory). */
-int mortise_human_decided(struct mortise_run *r, struct exec *x,
-                          json_t *decided, struct mortise_err *err);
-/* A question was settled: keep a decision that guardrails are to see. */
-int mortise_human_keep(struct mortise_run *r, struct exec *x,
-                       const struct mortise_entry *e, struct mortise_err *err);
-/* They passed it. */
-int mortise_human_passed(struct mortise_run *r, struct exec *x,
-                         struct mortise_err *err);
+/* ---- kinds.c ---- */
+/* How the nodes of a kind run: one of each, in run/kinds/. */
+struct node_kind {
+    /* x is READY: it starts; or goes on, as guardrails passed its input. */
+    int (*start)(struct mortise_run *r, struct exec *x,
+                 struct mortise_err *err);
+    /* The id of the target to which x, which succeeded as the entry says, is to
+     * go: a new reference, or NULL, none is named.  No `choose`: never. */
+    int (*choose)(struct mortise_run *r, const struct exec *x,
+                  const struct mortise_entry *e, const struct env *env,
+                  json_t **id, struct mortise_err *why,
+                  struct mortise_err *err);
+    /* The graph inside x is over. */
+    int (*inside_over)(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err);
 
-/* ---- subgraph.c ---- */
-/* x is READY: the graph inside it begins, or goes on. */
-int mortise_subgraph_start(struct mortise_run *r, struct exec *x,
-                           struct mortise_err *err);
-/* Every graph inside that is over ends its execution. */
-int mortise_subgraph_end_all(struct mortise_run *r, struct mortise_err *err);
+    /* Where nodes give a decision.  A question to people is settled: keep what
+     * guardrails are to see. */
+    int (*keep)(struct mortise_run *r, struct exec *x,
+                const struct mortise_entry *e, struct mortise_err *err);
+    /* It was decided: by what the actor said, or (NULL) that nobody did in
+     * time. */
+    int (*decided)(struct mortise_run *r, struct exec *x, const json_t *said,
+                   const char *actor, struct mortise_err *err);
+    /* The guardrails passed the decision. */
+    int (*passed)(struct mortise_run *r, struct exec *x,
+                  struct mortise_err *err);
+};
+const struct node_kind *mortise_exec_kind(const struct mortise_run *r,
+                                          const struct exec *x);
 
 /* ---- start.c ---- */
 /* x is READY: it starts, by its kind. */
 int mortise_start_exec(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err);
 /* One with an operation, from its arguments to its call; and from there. */
-int mortise_start_tool(struct mortise_run *r, struct exec *x,
+int mortise_start_call(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err);
 int mortise_start_execute(struct mortise_run *r, struct exec *x,
                           struct mortise_err *err);

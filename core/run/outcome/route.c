@@ -38,7 +38,8 @@ static int find_target(const struct mortise_graph *g,
                        const struct mortise_node *n, const json_t *id,
                        uint32_t *edge, struct mortise_err *why)
 {
-    bool router = n->type == MORTISE_NODE_ROUTER;
+    const char *type = mortise_node_type_name(n->type);
+    bool route = mortise_node_gives(n) == MORTISE_GIVES_ROUTE;
 
     for (uint32_t i = 0; i < n->n_out && json_is_string(id); i++) {
         const struct mortise_edge *e = &g->edges[n->out[i]];
@@ -50,37 +51,32 @@ static int find_target(const struct mortise_graph *g,
     }
     if (*edge == UINT32_MAX && json_is_string(id))
         mortise_fail(why, MORTISE_EINVAL,
-                     "%s'%s' chose '%s', which is not among its targets",
-                     router ? "router " : "", n->id, json_string_value(id));
+                     "%s%s'%s' chose '%s', which is not among its targets",
+                     route ? type : "", route ? " " : "", n->id,
+                     json_string_value(id));
     else if (*edge == UINT32_MAX)
         mortise_fail(why, MORTISE_EINVAL,
-                     "router '%s' must choose a node id, a string%s", n->id,
+                     "%s '%s' must choose a node id, a string%s", type, n->id,
                      n->by_condition ? "" : ", or {to: ID}");
     return *edge != UINT32_MAX ? MORTISE_OK : MORTISE_EINVAL;
 }
 
-/* Who names a target, does: a `goto`, then what a router's operation gives, or
- * its condition.  *edge stays as it is when nobody does. */
+/* Who names a target, does: a `goto`, then the kind of its node.  *edge stays as
+ * it is when nobody does. */
 static int name_target(struct mortise_run *r, const struct exec *x,
                        const struct mortise_entry *e, const struct env *env,
                        uint32_t *edge, struct mortise_err *why,
                        struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
+    const struct node_kind *kind = mortise_exec_kind(r, x);
     json_t *id =
         json_incref(mortise_judge_said(x, (enum done_how)e->how, "goto"));
     int rv = MORTISE_OK;
 
-    if (id == NULL && n->type == MORTISE_NODE_ROUTER && n->op != NULL)
-        id = json_incref(json_is_object(e->value)
-                             ? json_object_get(e->value, "to")
-                             : e->value);
-    else if (id == NULL && n->by_condition)
-        rv = mortise_judge_verdict(
-            mortise_expr_eval(&n->condition, &env->cel, &id, why), err);
-    else if (id == NULL)
-        return MORTISE_OK;
-    if (rv == MORTISE_OK)
+    if (id == NULL && kind->choose != NULL)
+        rv = kind->choose(r, x, e, env, &id, why, err);
+    if (rv == MORTISE_OK && id != NULL)
         rv = find_target(x->frame->graph, n, id, edge, why);
     json_decref(id);
     return rv;

@@ -341,7 +341,7 @@ static int settle_expired(struct mortise_run *r, struct exec *x,
         return mortise_fail_attempt(r, x, "timeout", "permanent",
                                     "nobody answered in time", err);
     }
-    return mortise_human_decided(r, x, mortise_human_expired(r, x), err);
+    return mortise_exec_kind(r, x)->decided(r, x, NULL, NULL, err);
 }
 
 int mortise_settle_timer(struct mortise_run *r, uint64_t timer,

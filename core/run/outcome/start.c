@@ -51,49 +51,7 @@ static int ask_approval(struct mortise_run *r, struct exec *x,
         0, err);
 }
 
-/* ---- starting, by type -------------------------------------------------- */
-
-static int start_router(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err)
-{
-    x->started_ms = r->time_ms;
-    return mortise_done_settle(r, x, NULL, DONE_EXECUTED, err);
-}
-
-/* What the guardrails are to judge; a copy of the whole scratch by default. */
-static int find_subject(struct mortise_run *r, struct exec *x, json_t **out,
-                        struct mortise_err *why, struct mortise_err *err)
-{
-    const struct mortise_node *n = mortise_exec_node(r, x);
-    struct env env;
-    int rv;
-
-    if (!n->has_target) {
-        *out = json_incref(json_object_get(x->view, "scratch"));
-        return MORTISE_OK;
-    }
-    rv = mortise_env_init(&env, r, x, x->view, NULL, NULL,
-                          mortise_cel_uses(n->target.cel), err);
-    if (rv != MORTISE_OK)
-        return rv;
-    rv = mortise_expr_eval(&n->target, &env.cel, out, why);
-    mortise_env_finish(&env);
-    return mortise_judge_verdict(rv, err);
-}
-
-static int start_guardrail(struct mortise_run *r, struct exec *x,
-                           struct mortise_err *err)
-{
-    struct mortise_err why;
-    json_t *subject = NULL;
-    int rv = find_subject(r, x, &subject, &why, err);
-    if (rv == MORTISE_EINVAL)
-        return mortise_fail_attempt_err(r, x, "expression", &why, err);
-    if (rv == MORTISE_OK)
-        rv = mortise_guard_begin(r, x, MORTISE_GUARD_TARGET, subject, err);
-    json_decref(subject);
-    return rv;
-}
+/* ---- calls -------------------------------------------------------------- */
 
 static int record_intent(struct mortise_run *r, struct exec *x,
                          struct mortise_err *err)
@@ -166,7 +124,7 @@ static int start_cached(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_OK ? mortise_start_execute(r, x, err) : rv;
 }
 
-int mortise_start_tool(struct mortise_run *r, struct exec *x,
+int mortise_start_call(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
@@ -237,21 +195,5 @@ int mortise_start_exec(struct mortise_run *r, struct exec *x,
         return ask_pause(r, x, err);
     if (is_to_be_noted(x, n))
         return record_before(r, x, err);
-    switch (n->type) {
-    case MORTISE_NODE_ROUTER:
-        return n->op != NULL ? mortise_start_tool(r, x, err)
-                             : start_router(r, x, err);
-    case MORTISE_NODE_HUMAN:
-        return mortise_human_start(r, x, err);
-    case MORTISE_NODE_GUARDRAIL:
-        return start_guardrail(r, x, err);
-    case MORTISE_NODE_SUBGRAPH:
-        return mortise_subgraph_start(r, x, err);
-    case MORTISE_NODE_TOOL:
-    case MORTISE_NODE_EXTENSION:
-    case MORTISE_NODE_UNREAD: /* such a graph is not loaded */
-    case MORTISE_NODE_TYPES:
-        break;
-    }
-    return mortise_start_tool(r, x, err);
+    return mortise_exec_kind(r, x)->start(r, x, err);
 }

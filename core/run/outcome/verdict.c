@@ -38,8 +38,7 @@ static int input_passed(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK)
         return rv;
     mortise_exec_become(r, x, X_READY); /* and has its slot */
-    return sub ? mortise_subgraph_start(r, x, err)
-               : mortise_start_tool(r, x, err);
+    return mortise_exec_kind(r, x)->start(r, x, err);
 }
 
 /* (5): the output, and then what its executor wants written besides. */
@@ -71,7 +70,7 @@ static int passed(struct mortise_run *r, struct exec *x,
     case MORTISE_GUARD_OUTPUT:
         return output_passed(r, x, err);
     case MORTISE_GUARD_DECISION:
-        return mortise_human_passed(r, x, err);
+        return mortise_exec_kind(r, x)->passed(r, x, err);
     default:
         return mortise_done_settle(r, x, x->subject, DONE_EXECUTED, err);
     }

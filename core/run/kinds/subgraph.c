@@ -104,8 +104,7 @@ static int record_again(struct mortise_run *r, struct exec *x,
     return mortise_run_record(r, &e, err);
 }
 
-int mortise_subgraph_start(struct mortise_run *r, struct exec *x,
-                           struct mortise_err *err)
+static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {
     struct mortise_err why;
     json_t *raw, *input = NULL;
@@ -206,18 +205,5 @@ static int end_one(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-int mortise_subgraph_end_all(struct mortise_run *r, struct mortise_err *err)
-{
-    int rv = MORTISE_OK;
-
-    /* A child that ends may be the last of the one around it. */
-    for (size_t i = 0; rv == MORTISE_OK && i < r->n_overs; i++) {
-        struct exec *x = r->execs[r->overs[i]];
-
-        if (x->state == X_INSIDE && x->loss == LOSS_NONE &&
-            x->child->scope->over)
-            rv = end_one(r, x, err);
-    }
-    r->n_overs = 0;
-    return rv;
-}
+const struct node_kind mortise_run_subgraph = {.start = start,
+                                               .inside_over = end_one};

@@ -42,9 +42,9 @@ static json_t *typed(const struct mortise_node *n, json_t *answer)
                : json_incref(answer);
 }
 
-json_t *mortise_human_answered(const struct mortise_run *r,
-                               const struct exec *x, const json_t *said,
-                               const char *actor)
+/* What people said, {approved, reason?, answer?}, is the output. */
+static json_t *answered(const struct mortise_run *r, const struct exec *x,
+                        const json_t *said, const char *actor)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     const char *reason = json_string_value(json_object_get(said, "reason"));
@@ -61,7 +61,8 @@ json_t *mortise_human_answered(const struct mortise_run *r,
     return out;
 }
 
-json_t *mortise_human_expired(const struct mortise_run *r, const struct exec *x)
+/* ... and so is it that they said nothing in time. */
+static json_t *expired(const struct mortise_run *r, const struct exec *x)
 {
     static const char reason[] = "nobody answered in time";
     const struct mortise_node *n = mortise_exec_node(r, x);
@@ -83,44 +84,45 @@ static json_t *automatic(const struct mortise_run *r,
 }
 
 /* Are guardrails to see it? */
-static bool is_guarded(const struct mortise_node *n, const json_t *decided)
+static bool is_guarded(const struct mortise_node *n, const json_t *made)
 {
-    const char *by = json_string_value(json_object_get(decided, "decided_by"));
+    const char *by = json_string_value(json_object_get(made, "decided_by"));
 
     return n->guards[MORTISE_GUARD_DECISION].n > 0 &&
-           json_is_true(json_object_get(decided, "approved")) &&
+           json_is_true(json_object_get(made, "approved")) &&
            !(n->trusts_auto_accept && strcmp(by, "auto-accept") == 0);
 }
 
-int mortise_human_keep(struct mortise_run *r, struct exec *x,
-                       const struct mortise_entry *e, struct mortise_err *err)
+static int keep(struct mortise_run *r, struct exec *x,
+                const struct mortise_entry *e, struct mortise_err *err)
 {
-    json_t *decided;
+    json_t *made;
 
     if (mortise_exec_node(r, x)->guards[MORTISE_GUARD_DECISION].n == 0 ||
         (e->how != MORTISE_SETTLE_ANSWERED && e->how != MORTISE_SETTLE_EXPIRED))
         return MORTISE_OK;
-    decided = e->how == MORTISE_SETTLE_ANSWERED
-                  ? mortise_human_answered(r, x, e->value, e->actor)
-                  : mortise_human_expired(r, x);
-    if (decided == NULL)
+    made = e->how == MORTISE_SETTLE_ANSWERED
+               ? answered(r, x, e->value, e->actor)
+               : expired(r, x);
+    if (made == NULL)
         return mortise_nomem(err);
-    if (is_guarded(mortise_exec_node(r, x), decided))
-        mortise_json_hold(&x->decision, decided);
-    json_decref(decided);
+    if (is_guarded(mortise_exec_node(r, x), made))
+        mortise_json_hold(&x->decision, made);
+    json_decref(made);
     return MORTISE_OK;
 }
 
-int mortise_human_decided(struct mortise_run *r, struct exec *x,
-                          json_t *decided, struct mortise_err *err)
+static int decided(struct mortise_run *r, struct exec *x, const json_t *said,
+                   const char *actor, struct mortise_err *err)
 {
+    json_t *made = said != NULL ? answered(r, x, said, actor) : expired(r, x);
     int rv = MORTISE_OK;
 
-    if (decided == NULL)
+    if (made == NULL)
         return mortise_nomem(err);
     if (x->decision == NULL) /* else it is READY, and goes on from there */
-        rv = mortise_done_settle(r, x, decided, DONE_ANSWERED, err);
-    json_decref(decided);
+        rv = mortise_done_settle(r, x, made, DONE_ANSWERED, err);
+    json_decref(made);
     return rv;
 }
 
@@ -155,13 +157,13 @@ static int ask_people(struct mortise_run *r, struct exec *x, json_t *prompt,
                                err);
 }
 
-int mortise_human_passed(struct mortise_run *r, struct exec *x,
-                         struct mortise_err *err)
+static int passed(struct mortise_run *r, struct exec *x,
+                  struct mortise_err *err)
 {
-    json_t *decided = json_incref(x->decision);
-    int rv = mortise_done_settle(r, x, decided, DONE_ANSWERED, err);
+    json_t *made = json_incref(x->decision);
+    int rv = mortise_done_settle(r, x, made, DONE_ANSWERED, err);
 
-    json_decref(decided);
+    json_decref(made);
     return rv;
 }
 
@@ -173,7 +175,7 @@ static int go_on(struct mortise_run *r, struct exec *x, json_t *prompt,
     int rv;
 
     if (!is_guarded(mortise_exec_node(r, x), x->decision))
-        return mortise_human_passed(r, x, err);
+        return passed(r, x, err);
     subject = json_copy(x->decision);
     if (subject == NULL || json_object_set(subject, "prompt", prompt) != 0)
         rv = mortise_nomem(err);
@@ -198,8 +200,7 @@ static int find_prompt(struct mortise_run *r, struct exec *x, json_t **out,
     return mortise_judge_verdict(rv, err);
 }
 
-int mortise_human_start(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err)
+static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     json_t *prompt = NULL;
@@ -221,3 +222,6 @@ int mortise_human_start(struct mortise_run *r, struct exec *x,
     json_decref(prompt);
     return rv;
 }
+
+const struct node_kind mortise_run_human = {
+    .start = start, .keep = keep, .decided = decided, .passed = passed};

@@ -1,0 +1,6 @@
+/* call.c -- tools and extensions: nodes that are a call of a plugin's operation,
+ * and nothing besides (start.c). */
+#include "run/outcome/outcome.h"
+
+const struct node_kind mortise_run_tool = {.start = mortise_start_call};
+const struct node_kind mortise_run_extension = {.start = mortise_start_call};

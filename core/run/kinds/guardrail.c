@@ -1,0 +1,39 @@
+/* guardrail.c -- guardrail nodes: their target is judged (guard.c), and what the
+ * guardrails left of it is the output. */
+#include "run/outcome/outcome.h"
+
+/* What the guardrails are to judge; a copy of the whole scratch by default. */
+static int find_subject(struct mortise_run *r, struct exec *x, json_t **out,
+                        struct mortise_err *why, struct mortise_err *err)
+{
+    const struct mortise_node *n = mortise_exec_node(r, x);
+    struct env env;
+    int rv;
+
+    if (!n->has_target) {
+        *out = json_incref(json_object_get(x->view, "scratch"));
+        return MORTISE_OK;
+    }
+    rv = mortise_env_init(&env, r, x, x->view, NULL, NULL,
+                          mortise_cel_uses(n->target.cel), err);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_expr_eval(&n->target, &env.cel, out, why);
+    mortise_env_finish(&env);
+    return mortise_judge_verdict(rv, err);
+}
+
+static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    struct mortise_err why;
+    json_t *subject = NULL;
+    int rv = find_subject(r, x, &subject, &why, err);
+    if (rv == MORTISE_EINVAL)
+        return mortise_fail_attempt_err(r, x, "expression", &why, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_guard_begin(r, x, MORTISE_GUARD_TARGET, subject, err);
+    json_decref(subject);
+    return rv;
+}
+
+const struct node_kind mortise_run_guardrail = {.start = start};

@@ -1,0 +1,29 @@
+/* router.c -- routers: an operation, a condition or routes say where to go. */
+#include "run/outcome/outcome.h"
+
+static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    if (mortise_exec_node(r, x)->op != NULL)
+        return mortise_start_call(r, x, err);
+    x->started_ms = r->time_ms;
+    return mortise_done_settle(r, x, NULL, DONE_EXECUTED, err);
+}
+
+/* An operation gives ID or {to: ID}. */
+static int choose(struct mortise_run *r, const struct exec *x,
+                  const struct mortise_entry *e, const struct env *env,
+                  json_t **id, struct mortise_err *why, struct mortise_err *err)
+{
+    const struct mortise_node *n = mortise_exec_node(r, x);
+    json_t *to =
+        json_is_object(e->value) ? json_object_get(e->value, "to") : e->value;
+
+    if (n->op != NULL)
+        *id = to != NULL ? json_incref(to) : json_null();
+    else if (n->by_condition)
+        return mortise_judge_verdict(
+            mortise_expr_eval(&n->condition, &env->cel, id, why), err);
+    return MORTISE_OK;
+}
+
+const struct node_kind mortise_run_router = {.start = start, .choose = choose};
