@@ -274,7 +274,7 @@ static void says(json_t *maps, const struct mortise_key *key);
 static void says_all(json_t *maps, const struct mortise_place *place)
 {
     for (size_t i = 0; i < place->n; i++)
-        if (place->keys[i].here != 0)
+        if (!place->keys[i].later)
             says(maps, &place->keys[i]);
 }
 

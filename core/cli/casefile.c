@@ -69,12 +69,10 @@ static const struct mortise_key path_keys[] = {
      .about = "Executions that must have begun, in this order, whatever is "
               "between them.",
      .value = MORTISE_V_STRINGS,
-     .here = MORTISE_HERE,
      .read = read_contains},
     {.name = "lacks",
      .about = "Executions that must not have begun.",
      .value = MORTISE_V_STRINGS,
-     .here = MORTISE_HERE,
      .read = read_lacks},
 };
 
@@ -96,8 +94,7 @@ static void read_path(void *ctx, void *into, const struct mortise_slot *slot)
     const struct mortise_yaml *v = slot->value;
 
     if (v->kind != MORTISE_YAML_SEQ) {
-        mortise_keys_read(&path_place, MORTISE_HERE, v, slot->name->span, r, e,
-                          r->diags);
+        mortise_keys_read(&path_place, v, slot->name->span, r, e, r->diags);
         return;
     }
     for (size_t i = 0; i < v->n; i++)
@@ -129,12 +126,10 @@ static const struct mortise_key state_keys[] = {
     {.name = "scratch",
      .about = "What must stand in scratch at the end.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .read = read_scratch},
     {.name = "artifacts",
      .about = "What must stand in artifacts at the end.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .read = read_artifacts},
 };
 
@@ -177,34 +172,28 @@ static const struct mortise_key expect_keys[] = {
      .about = "How the run must stand: completed, failed, waiting, paused or "
               "in_doubt.",
      .value = MORTISE_V_WORD,
-     .here = MORTISE_HERE,
      .words = statuses,
      .read = read_status},
     {.name = "reason",
      .about = "Why the run must wait or be paused.",
      .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE,
      .read = read_reason},
     {.name = "error",
      .about = "The code of what the run must fail of.",
      .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE,
      .read = read_expected_error},
     {.name = "path",
      .about = "The executions that must begin, in order.",
      MORTISE_FORMS(path_forms),
-     .here = MORTISE_HERE,
      .read = read_path},
     {.name = "state",
      .about = "What must stand in the state at the end.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .place = &state_place,
      .read = read_state},
     {.name = "events",
      .about = "Durable events that must be told, in this order.",
      .value = MORTISE_V_LIST,
-     .here = MORTISE_HERE,
      .min = 1,
      .each = &event_row,
      .read = read_events},
@@ -242,51 +231,41 @@ static void read_real(void *ctx, void *into, const struct mortise_slot *slot)
 }
 
 static const struct mortise_key case_keys[] = {
-    {.name = "description",
-     .about = "For people.",
-     .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE},
+    {.name = "description", .about = "For people.", .value = MORTISE_V_STRING},
     {.name = "input",
      .about = "The input of the run.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .read = read_input},
     {.name = "operations",
      .about = "PLUGIN/OPERATION to an answer, or to a list of them.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .each = &mortise_case_answers_row,
      .read = mortise_case_read_operations},
     {.name = "nodes",
      .about = "The id of a node to an answer, or to a list of them; stronger "
               "than 'operations'.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .each = &mortise_case_answers_row,
      .read = mortise_case_read_nodes},
     {.name = "guardrails",
      .about = "The id of a guardrail to its verdict, or to a list of them.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .each = &mortise_case_verdicts_row,
      .read = mortise_case_read_guardrails},
     {.name = "people",
      .about =
          "A node to what a person does when it asks, or to a list of such.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .each = &mortise_case_people_row,
      .read = mortise_case_read_people},
     {.name = "real",
      .about = "Plugins whose operations run in earnest.",
      .value = MORTISE_V_STRINGS,
-     .here = MORTISE_HERE,
      .read = read_real},
     {.name = "expect",
      .about = "What must hold in the end.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
-     .required = MORTISE_HERE,
+     .required = true,
      .place = &expect_place,
      .read = read_expect},
 };
@@ -343,8 +322,8 @@ static void read_cases(void *ctx, void *into, const struct mortise_slot *slot)
             continue;
         f->n_cases++;
         c->name = map->keys[i];
-        mortise_keys_read(&case_place, MORTISE_HERE, map->items[i],
-                          map->keys[i]->span, r, c, r->diags);
+        mortise_keys_read(&case_place, map->items[i], map->keys[i]->span, r, c,
+                          r->diags);
     }
     if (f->n_cases == 0)
         mortise_diag_add(r->diags, "E0208", slot->value->span,
@@ -357,32 +336,28 @@ static const struct mortise_key case_row = {.value = MORTISE_V_MAP,
                                             .place = &case_place};
 
 static const struct mortise_key keys[] = {
-    MORTISE_HEADER_KEYS(MORTISE_HERE, kinds),
+    MORTISE_HEADER_KEYS(kinds),
     {.name = "metadata",
      .about = "What the test file is called.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
-     .required = MORTISE_HERE,
+     .required = true,
      .place = &mortise_metadata_place,
      .read = read_metadata},
     {.name = "graph",
      .about = "The graph file, from where the test file is.",
      .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE,
-     .required = MORTISE_HERE,
+     .required = true,
      .read = read_graph},
     {.name = "deployment",
      .about = "The Deployment file, from where the test file is (default: "
               "mortise.yaml beside the graph).",
      .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE,
      .read = read_deployment},
     {.name = "cases",
      .about = "Names of cases, each with what goes in, what answers and what "
               "comes out.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
-     .required = MORTISE_HERE,
+     .required = true,
      .each = &case_row,
      .read = read_cases},
 };
@@ -401,8 +376,8 @@ static int read(struct mortise_case_reader *r, const char *path,
         return rv;
     r->f->tree = root;
     if (mortise_header_check(root, "Test", r->diags))
-        mortise_keys_read(&mortise_casefile_place, MORTISE_HERE, root,
-                          root->span, r, NULL, r->diags);
+        mortise_keys_read(&mortise_casefile_place, root, root->span, r, NULL,
+                          r->diags);
     if (r->nomem || r->diags->failed)
         return MORTISE_ENOMEM;
     return r->diags->n_errors > errors ? MORTISE_ECHECK : MORTISE_OK;

@@ -60,19 +60,16 @@ static const struct mortise_key error_keys[] = {
     {.name = "code",
      .about = "The error's code, such as 'not_found'.",
      .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE,
-     .required = MORTISE_HERE,
+     .required = true,
      .read = read_code},
     {.name = "class",
      .about = "'transient', 'timeout' or 'permanent' (the default).",
      .value = MORTISE_V_WORD,
-     .here = MORTISE_HERE,
      .words = classes,
      .read = read_class},
     {.name = "message",
      .about = "What the error says.",
      .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE,
      .read = read_message},
 };
 
@@ -103,12 +100,10 @@ static void read_goto(void *ctx, void *into, const struct mortise_slot *slot)
 static const struct mortise_key update_keys[] = {
     {.name = "scratch",
      .about = "What the operation sets in scratch.",
-     .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE},
+     .value = MORTISE_V_MAP},
     {.name = "artifacts",
      .about = "What the operation sets in artifacts.",
-     .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE},
+     .value = MORTISE_V_MAP},
 };
 
 static const struct mortise_place update_place = {.what = "an update",
@@ -128,7 +123,7 @@ static void read_update(void *ctx, void *into, const struct mortise_slot *slot)
 #define COUNTED(word, words)                                                   \
     {                                                                          \
         .name = (word), .about = (words), .value = MORTISE_V_INT,              \
-        .here = MORTISE_HERE, .max = MORTISE_USAGE_MAX                         \
+        .max = MORTISE_USAGE_MAX                                               \
     }
 
 static const struct mortise_key usage_keys[] = {
@@ -138,12 +133,10 @@ static const struct mortise_key usage_keys[] = {
     {.name = "usd",
      .about = "How many dollars that cost.",
      .value = MORTISE_V_NUMBER,
-     .here = MORTISE_HERE,
      .max = (double)MORTISE_USAGE_MAX / MORTISE_NANO},
     {.name = "model",
      .about = "The model that it called.",
-     .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE},
+     .value = MORTISE_V_STRING},
 };
 
 static const struct mortise_place usage_place = {.what = "usage",
@@ -218,53 +211,44 @@ static const struct mortise_key answer_keys[] = {
      .about = "The answer is for calls with these arguments alone; others do "
               "not matter.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .read = read_args},
     {.name = "output",
      .about = "What the operation gives.",
      .value = MORTISE_V_ANY,
-     .here = MORTISE_HERE,
      .read = read_output},
     {.name = "error",
      .about = "What the operation fails of.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .place = &error_place,
      .read = read_error},
     {.name = "after",
      .about = "How long the call takes (default: no time at all).",
      .value = MORTISE_V_DURATION,
-     .here = MORTISE_HERE,
      .read = read_after},
     {.name = "doubt",
      .about = "The call ends, and these words say why nobody knows whether it "
               "happened; who finds out, or does it again, gets the answer.",
      .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE,
      .read = read_doubt},
     {.name = "in_doubt",
      .about = "What a person says where the effect is in doubt, after a crash "
               "or by 'doubt': done, retry or fail.",
      .value = MORTISE_V_WORD,
-     .here = MORTISE_HERE,
      .words = doubts,
      .read = read_in_doubt},
     {.name = "goto",
      .about = "The node that the operation says the run goes on at.",
      .value = MORTISE_V_ID,
-     .here = MORTISE_HERE,
      .read = read_goto},
     {.name = "update",
      .about = "What the operation sets in the state.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .place = &update_place,
      .read = read_update},
     {.name = "usage",
      .about = "What the operation says that it used, whether it succeeds or "
               "not.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .place = &usage_place,
      .read = read_usage},
 };
@@ -301,22 +285,18 @@ static const struct mortise_key verdict_keys[] = {
     {.name = "pass",
      .about = "true: there is nothing to say against it.",
      .value = MORTISE_V_BOOL,
-     .here = MORTISE_HERE,
      .read = read_pass},
     {.name = "violation",
      .about = "Why it is a violation.",
      .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE,
      .read = read_violation},
     {.name = "output",
      .about = "What replaces the judged value where it is sanitized.",
      .value = MORTISE_V_ANY,
-     .here = MORTISE_HERE,
      .read = read_output},
     {.name = "after",
      .about = "How long the guardrail takes (default: no time at all).",
      .value = MORTISE_V_DURATION,
-     .here = MORTISE_HERE,
      .read = read_after},
 };
 
@@ -403,7 +383,7 @@ static void read_answer(struct mortise_case_reader *r,
     size_t errors = r->diags->n_errors;
 
     a->at = v;
-    mortise_keys_read(place, MORTISE_HERE, v, v->span, r, a, r->diags);
+    mortise_keys_read(place, v, v->span, r, a, r->diags);
     if (r->diags->n_errors == errors)
         check_answer(r, a, place == &verdict_place);
 }
@@ -540,32 +520,26 @@ static const struct mortise_key person_keys[] = {
     {.name = "approve",
      .about = "true: the person approves.",
      .value = MORTISE_V_BOOL,
-     .here = MORTISE_HERE,
      .read = read_approve},
     {.name = "reject",
      .about = "Why the person rejects.",
      .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE,
      .read = read_reject},
     {.name = "answer",
      .about = "The answer to a human node; it is an approval, too.",
      .value = MORTISE_V_ANY,
-     .here = MORTISE_HERE,
      .read = read_person_answer},
     {.name = "timeout",
      .about = "true: nobody answers until the time is over.",
      .value = MORTISE_V_BOOL,
-     .here = MORTISE_HERE,
      .read = read_timeout},
     {.name = "args",
      .about = "The call is approved with these arguments instead.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .read = read_edited},
     {.name = "by",
      .about = "The name that is recorded.",
      .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE,
      .read = read_by},
 };
 
@@ -589,7 +563,7 @@ static void read_deeds(struct mortise_case_reader *r,
 {
     size_t errors = r->diags->n_errors;
 
-    mortise_keys_read(&person_place, MORTISE_HERE, v, v->span, r, p, r->diags);
+    mortise_keys_read(&person_place, v, v->span, r, p, r->diags);
     if (r->diags->n_errors == errors && p->n_deeds != 1)
         mortise_diag_add(r->diags, "E0212", v->span,
                          "a person does one of approve, reject, answer and "

@@ -132,27 +132,23 @@ static const struct mortise_key plugins_keys[] = {
      .about =
          "Directories with signed plugins, searched before the bundled ones.",
      .value = MORTISE_V_STRINGS,
-     .here = MORTISE_HERE,
      .read = read_plugin_path},
     {.name = "dev",
      .about = "Directories where plugins need no signature, searched after "
               "path.",
      .value = MORTISE_V_STRINGS,
-     .here = MORTISE_HERE,
      .read = read_dev},
     {.name = "config",
      .about = "The configuration of each plugin, valid for its config_schema.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .each = &config_row,
      .read = read_config},
     {.name = "isolation",
      .about = "How each plugin is run: in-process.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .each = &isolation_row,
      .read = read_isolation},
-    {.name = "require", .later = MORTISE_HERE},
+    {.name = "require", .later = true},
 };
 
 static const struct mortise_place plugins_place = {.what = "plugins",
@@ -175,7 +171,6 @@ static const struct mortise_key trust_keys[] = {
     {.name = "dir",
      .about = "A directory of trust files, beside that of the bundled key.",
      .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE,
      .read = read_trust_dir},
 };
 
@@ -204,7 +199,6 @@ static const struct mortise_key batch_keys[] = {
     {.name = "max_ms",
      .about = "So many milliseconds after a step it is on disk, at most.",
      .value = MORTISE_V_INT,
-     .here = MORTISE_HERE,
      .min = 1,
      .max = 60000,
      .read = read_max_ms},
@@ -225,8 +219,7 @@ static const struct mortise_key durability_map_keys[] = {
     {.name = "batch",
      .about = "Steps are synced together, within a time.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
-     .required = MORTISE_HERE,
+     .required = true,
      .place = &batch_place,
      .read = read_batch},
 };
@@ -252,8 +245,8 @@ static void read_durability(void *ctx, void *into,
     const struct mortise_word *word;
 
     if (slot->value->kind == MORTISE_YAML_MAP) {
-        mortise_keys_read(&durability_place, MORTISE_HERE, slot->value,
-                          slot->name->span, ctx, into, r->diags);
+        mortise_keys_read(&durability_place, slot->value, slot->name->span, ctx,
+                          into, r->diags);
         return;
     }
     word = mortise_word_find(durabilities, "durability", slot->value, r->diags);
@@ -285,10 +278,9 @@ static const struct mortise_key retention_keys[] = {
     {.name = "finished",
      .about = "A run that ended so long ago is removed (30d; 0s: none ever).",
      .value = MORTISE_V_DURATION,
-     .here = MORTISE_HERE,
      .read = read_finished},
-    {.name = "keep_last", .later = MORTISE_HERE},
-    {.name = "max_db", .later = MORTISE_HERE},
+    {.name = "keep_last", .later = true},
+    {.name = "max_db", .later = true},
 };
 
 static const struct mortise_place retention_place = {
@@ -300,24 +292,20 @@ static const struct mortise_key store_keys[] = {
     {.name = "path",
      .about = "The directory that holds the runs.",
      .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE,
      .read = read_store_path},
     {.name = "durability",
      .about = "When a step may be told of: sync (on disk, the default), batch "
               "or exit.",
-     .here = MORTISE_HERE,
      MORTISE_FORMS(durability_forms),
      .read = read_durability},
     {.name = "cache",
      .about = "How much of what pure operations gave is kept for nodes with "
               "cache: true (64MiB); 0B: nothing.",
      .value = MORTISE_V_SIZE,
-     .here = MORTISE_HERE,
      .read = read_cache},
     {.name = "retention",
      .about = "Which runs are removed.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .place = &retention_place,
      .read = read_place},
 };
@@ -387,59 +375,51 @@ static void read_limits(void *ctx, void *into, const struct mortise_slot *slot)
 }
 
 static const struct mortise_key keys[] = {
-    MORTISE_HEADER_KEYS(MORTISE_HERE, kinds),
+    MORTISE_HEADER_KEYS(kinds),
     {.name = "metadata",
      .about = "What the deployment is called.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
-     .required = MORTISE_HERE,
+     .required = true,
      .place = &mortise_metadata_place,
      .read = read_metadata},
     {.name = "plugins",
      .about = "Where plugins are, and how they are configured.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .place = &plugins_place,
      .read = read_place},
     {.name = "trust",
      .about = "Whose plugins may run.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .place = &trust_place,
      .read = read_place},
     {.name = "store",
      .about = "Where runs are kept, and how safely.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .place = &store_place,
      .read = read_place},
-    {.name = "models", .later = MORTISE_HERE},
+    {.name = "models", .later = true},
     {.name = "secrets",
      .about = "Names of secrets to where each comes from.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .each = &secret_row,
      .read = read_secrets},
     {.name = "tools",
      .about = "What nodes of graphs may call.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .place = &mortise_policy_place,
      .read = read_tools},
     {.name = "guardrails",
      .about = "Ids for guardrails: a plugin each, with a configuration.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .each = &guard_row,
      .read = read_guardrails},
-    {.name = "memory", .later = MORTISE_HERE},
-    {.name = "discovery", .later = MORTISE_HERE},
-    {.name = "executors", .later = MORTISE_HERE},
+    {.name = "memory", .later = true},
+    {.name = "discovery", .later = true},
+    {.name = "executors", .later = true},
     {.name = "limits",
      .about = "What holds for graphs that say nothing, and the most that a "
               "graph may say.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .place = &mortise_limits_place,
      .read = read_limits},
 };
@@ -463,8 +443,8 @@ static int read(struct reader *r, const char *path)
         r->d->tree = root = mortise_expand(&r->d->arena, root, r->diags);
         if (root == NULL)
             return MORTISE_ENOMEM;
-        mortise_keys_read(&mortise_deployment_place, MORTISE_HERE, root,
-                          root->span, r, NULL, r->diags);
+        mortise_keys_read(&mortise_deployment_place, root, root->span, r, NULL,
+                          r->diags);
     }
     if (r->nomem || r->diags->failed)
         return MORTISE_ENOMEM;

@@ -29,13 +29,11 @@ static const struct mortise_key keys[] = {
     {.name = "plugin",
      .about = "The plugin that judges under this id.",
      .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE,
-     .required = MORTISE_HERE,
+     .required = true,
      .read = read_plugin},
     {.name = "config",
      .about = "Its configuration under this id, valid for its config_schema.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .read = read_config},
 };
 
@@ -70,8 +68,7 @@ static void read_one(struct mortise_guard *g, const struct mortise_yaml *key,
                           "a letter or digit, then letters, digits, '.', '_' "
                           "and '-', 128 at most");
     }
-    mortise_keys_read(&mortise_guard_place, MORTISE_HERE, value, key->span,
-                      NULL, g, diags);
+    mortise_keys_read(&mortise_guard_place, value, key->span, NULL, g, diags);
 }
 
 int mortise_guards_read(struct mortise_guards *out, struct mortise_arena *a,

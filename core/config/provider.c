@@ -80,22 +80,18 @@ static const struct mortise_key keys[] = {
     {.name = "env",
      .about = "The environment variable that has the secret.",
      .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE,
      .read = read_env},
     {.name = "file",
      .about = "The file that has the secret; read at each use.",
      .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE,
      .read = read_file},
     {.name = "exec",
      .about = "A program and its arguments, which prints the secret.",
      .value = MORTISE_V_STRINGS,
-     .here = MORTISE_HERE,
      .read = read_exec},
     {.name = "systemd-creds",
      .about = "The credential that systemd hands over under this name.",
      .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE,
      .read = read_creds},
 };
 
@@ -112,8 +108,8 @@ static void read_one(struct reader *r, struct mortise_provider *p,
     if (!mortise_secret_is_name(key->str))
         mortise_diag_add(r->diags, "E0606", key->span,
                          "'%s' is no name of a secret", key->str);
-    mortise_keys_read(&mortise_provider_place, MORTISE_HERE, value, key->span,
-                      r, p, r->diags);
+    mortise_keys_read(&mortise_provider_place, value, key->span, r, p,
+                      r->diags);
     if (p->n_kinds != 1 && r->diags->n_errors == errors)
         mortise_diag_add(r->diags, "E0606", key->span,
                          "a secret comes from one of env, file, exec and "

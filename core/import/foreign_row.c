@@ -104,34 +104,16 @@ json_t *mortise_foreign_literal(struct mortise_foreign *f,
 
 /* ---- one field ----------------------------------------------------------- */
 
-/* The i-th of the types that a node may be of, as a bit; 0: none. */
-static uint32_t bit_of(const struct mortise_place *place, const char *type)
-{
-    for (uint32_t i = 0; i < 32 && place->types[i] != NULL; i++)
-        if (strcmp(place->types[i], type) == 0)
-            return (uint32_t)1 << i;
-    return 0;
-}
-
-static const struct mortise_key *key_of(const struct mortise_place *place,
-                                        const char *name)
-{
-    for (size_t i = 0; i < place->n; i++)
-        if (strcmp(place->keys[i].name, name) == 0)
-            return &place->keys[i];
-    return NULL;
-}
-
-/* Of a type that this build does not have, the table knows too little to say
+/* Of a type that this build does not have, the tables know too little to say
  * no. */
 bool mortise_foreign_takes(const char *type, const char *ours)
 {
-    const struct mortise_place *place = mortise_node_row.place;
-    const uint32_t bit = bit_of(place, type);
-    const struct mortise_key *key = key_of(place, ours);
+    const struct mortise_place *node = mortise_node_row.place;
 
-    return key != NULL && ((key_of(place, "type")->here & bit) == 0 ||
-                           ((key->here | key->later) & bit) != 0);
+    for (size_t i = 0; node->types[i] != NULL; i++)
+        if (strcmp(node->types[i]->type, type) == 0 && !node->types[i]->later)
+            return mortise_place_row(node->types[i], ours) != NULL;
+    return mortise_place_row_of_types(node, ours) != NULL;
 }
 
 static void carry_ids(struct mortise_foreign *f, const char *ours,

@@ -125,22 +125,20 @@ static const struct mortise_key metadata_keys[] = {
     {.name = "name",
      .about = "The plugin's name, as graphs write it.",
      .value = MORTISE_V_STRING,
-     MUST,
+     .required = true,
      .read = read_name},
     {.name = "version",
      .about = "The plugin's version, MAJOR.MINOR.PATCH.",
      .value = MORTISE_V_STRING,
-     MUST,
+     .required = true,
      .read = read_version},
     {.name = "description",
      .about = "For people.",
      .value = MORTISE_V_STRING,
-     MAY,
      .read = read_description},
     {.name = "license",
      .about = "The plugin's license, as an SPDX expression.",
      .value = MORTISE_V_STRING,
-     MAY,
      .read = read_license},
 };
 PLACE(metadata, "metadata");
@@ -173,14 +171,14 @@ static const struct mortise_key abi_keys[] = {
     {.name = "major",
      .about = "The major number of the ABI that the plugin was built for.",
      .value = MORTISE_V_INT,
-     MUST,
+     .required = true,
      .min = 1,
      .max = 65535,
      .read = read_major},
     {.name = "minor",
      .about = "The least minor number of the ABI that the plugin needs.",
      .value = MORTISE_V_INT,
-     MUST,
+     .required = true,
      .max = 65535,
      .read = read_minor},
 };
@@ -258,18 +256,17 @@ static const struct mortise_key artifact_keys[] = {
     {.name = "arch",
      .about = "The architecture that the file is for.",
      .value = MORTISE_V_WORD,
-     MUST,
+     .required = true,
      .words = arches,
      .read = read_arch},
     {.name = "file",
      .about = "The shared object, beside the manifest.",
      .value = MORTISE_V_STRING,
-     MUST,
+     .required = true,
      .read = read_file},
     {.name = "size",
      .about = "The size of the file in bytes; what is signed must say it.",
      .value = MORTISE_V_INT,
-     MAY,
      .min = 1,
      .max = 1 << 28,
      .read = read_size},
@@ -277,7 +274,6 @@ static const struct mortise_key artifact_keys[] = {
      .about = "The BLAKE2b-256 digest of the file, in hexadecimal; what is "
               "signed must say it.",
      .value = MORTISE_V_STRING,
-     MAY,
      .read = read_digest},
 };
 PLACE(artifact, "an artifact");
@@ -319,8 +315,8 @@ static void read_artifacts(void *ctx, void *into,
     for (size_t i = 0; m->artifacts != NULL && i < list->n; i++) {
         struct mortise_artifact *a = &m->artifacts[m->n_artifacts++];
 
-        mortise_keys_read(&artifact_place, MORTISE_HERE, list->items[i],
-                          list->items[i]->span, r, a, r->diags);
+        mortise_keys_read(&artifact_place, list->items[i], list->items[i]->span,
+                          r, a, r->diags);
         check_vouched(r, list->items[i]);
         check_unique(r, a, list->items[i]);
     }
@@ -349,14 +345,14 @@ static const struct mortise_key provides_keys[] = {
     [MORTISE_KIND_##ID] = {.name = #kind,                                      \
                            .about = words,                                     \
                            .value = MORTISE_V_MAP,                             \
-                           MAY,                                                \
+                                                                               \
                            .place = &mortise_kind_##kind##_place,              \
                            .read = read_kind},
 #include "plugin/kinds.def"
 #undef KIND
-    {.name = "model", LATER},     {.name = "memory", LATER},
-    {.name = "discovery", LATER}, {.name = "state", LATER},
-    {.name = "store", LATER},
+    {.name = "model", .later = true},     {.name = "memory", .later = true},
+    {.name = "discovery", .later = true}, {.name = "state", .later = true},
+    {.name = "store", .later = true},
 };
 PLACE(provides, "provides");
 
@@ -441,15 +437,13 @@ static const struct mortise_key requires_keys[] = {
     {.name = "host",
      .about = "The versions of Mortise that the plugin works with.",
      .value = MORTISE_V_STRING,
-     MAY,
      .read = read_host},
     {.name = "methods",
      .about = "The methods of the host that the plugin asks.",
      .value = MORTISE_V_LIST,
-     MAY,
      .each = &method_row,
      .read = read_methods},
-    {.name = "plugins", LATER},
+    {.name = "plugins", .later = true},
 };
 PLACE(requires, "requires");
 
@@ -512,7 +506,7 @@ static void read_fs_write(void *ctx, void *into,
 
 static const struct mortise_key name_row = {.value = MORTISE_V_STRING};
 
-#define NAMES .value = MORTISE_V_LIST, MAY, .each = &name_row
+#define NAMES .value = MORTISE_V_LIST, .each = &name_row
 
 static const struct mortise_key fs_keys[] = {
     {.name = "read",
@@ -585,7 +579,6 @@ static const struct mortise_key permissions_keys[] = {
     {.name = "fs",
      .about = "Directories that the plugin may use.",
      .value = MORTISE_V_MAP,
-     MAY,
      .place = &fs_place,
      .read = mortise_reading_place},
     {.name = "exec",
@@ -604,7 +597,7 @@ static const struct mortise_key permissions_keys[] = {
      .about = "Secrets that the plugin may use.",
      NAMES,
      .read = read_secrets},
-    {.name = "limits", LATER},
+    {.name = "limits", .later = true},
 };
 PLACE(permissions, "permissions");
 
@@ -639,70 +632,64 @@ static void read_isolation(void *ctx, void *into,
 static const struct mortise_word kinds[] = {{.word = "Plugin"}, {.word = NULL}};
 
 static const struct mortise_key manifest_keys[] = {
-    MORTISE_HEADER_KEYS(MORTISE_HERE, kinds),
+    MORTISE_HEADER_KEYS(kinds),
     {.name = "metadata",
      .about = "What the plugin is called.",
      .value = MORTISE_V_MAP,
-     MUST,
+     .required = true,
      .place = &metadata_place,
      .read = mortise_reading_place},
     {.name = "seq",
      .about = "A number that grows with each release: an older one is not "
               "loaded after a newer one.",
      .value = MORTISE_V_INT,
-     MUST,
+     .required = true,
      .min = 1,
      .max = 9007199254740992.0,
      .read = read_seq},
     {.name = "abi",
      .about = "The ABI that the plugin was built for.",
      .value = MORTISE_V_MAP,
-     MUST,
+     .required = true,
      .place = &abi_place,
      .read = mortise_reading_place},
     {.name = "runtime",
      .about = "What it is written in: c, c++, rust, zig or go.",
      .value = MORTISE_V_WORD,
-     MAY,
      .words = runtimes,
      .read = read_runtime},
     {.name = "artifacts",
      .about = "The files of the plugin, one for each architecture.",
      .value = MORTISE_V_LIST,
-     MAY,
      .min = 1,
      .each = &artifact_row,
      .read = read_artifacts},
     {.name = "provides",
      .about = "What the plugin can do.",
      .value = MORTISE_V_MAP,
-     MUST,
+     .required = true,
      .place = &provides_place,
      .read = read_provides},
     {.name = "requires",
      .about = "What the plugin needs of its host.",
      .value = MORTISE_V_MAP,
-     MAY,
      .place = &requires_place,
      .read = mortise_reading_place},
     {.name = "permissions",
      .about = "What the plugin may touch.",
      .value = MORTISE_V_MAP,
-     MAY,
      .place = &permissions_place,
      .read = mortise_reading_place},
     {.name = "isolation",
      .about = "How the plugin may be run: process, in-process.",
      .value = MORTISE_V_LIST,
-     MAY,
      .min = 1,
      .each = &isolation_row,
      .read = read_isolation},
-    {.name = "on_failure", LATER},
+    {.name = "on_failure", .later = true},
     {.name = "config_schema",
      .about = "A JSON Schema for the plugin's configuration.",
      .value = MORTISE_V_SCHEMA,
-     MAY,
      .read = read_config_schema},
 };
 
@@ -723,8 +710,8 @@ static void read_root(struct mortise_reading *r,
     m->process = m->in_process = true;
     if (!mortise_header_check(root, "Plugin", r->diags))
         return;
-    mortise_keys_read(&mortise_manifest_place, MORTISE_HERE, root, root->span,
-                      r, m, r->diags);
+    mortise_keys_read(&mortise_manifest_place, root, root->span, r, m,
+                      r->diags);
     m->kinds = mortise_arena_strdup(
         &m->arena,
         mortise_kind_list(list, sizeof list, mortise_manifest_kinds(m), ", "));

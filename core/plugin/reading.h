@@ -13,9 +13,6 @@ struct mortise_reading {
 };
 
 /* For rows of keys, and the place that has them. */
-#define MUST  .here = MORTISE_HERE, .required = MORTISE_HERE
-#define MAY   .here = MORTISE_HERE
-#define LATER .later = MORTISE_HERE
 
 #define PLACE(name, words)                                                     \
     static const struct mortise_place name##_place = {                         \
@@ -55,18 +52,18 @@ extern const struct mortise_word mortise_threadings[];
               "cancelled, and code on the engine's thread not return before "  \
               "the process ends (30s; 0s: any time).",                         \
      .value = MORTISE_V_DURATION,                                              \
-     MAY,                                                                      \
+                                                                               \
      .read = mortise_reading_idle},                                            \
         {.name = "threading",                                                  \
          .about = "How it is called: inline, async or blocking.",              \
          .value = MORTISE_V_WORD,                                              \
-         MUST,                                                                 \
+         .required = true,                                                     \
          .words = mortise_threadings,                                          \
          .read = mortise_reading_threading},                                   \
     {                                                                          \
         .name = "concurrency",                                                 \
         .about = "How many calls it takes at once (1; 0: any number).",        \
-        .value = MORTISE_V_INT, MAY, .max = 1000000,                           \
+        .value = MORTISE_V_INT, .max = 1000000,                                \
         .read = mortise_reading_concurrency                                    \
     }
 

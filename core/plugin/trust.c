@@ -65,9 +65,6 @@ struct reading {
     bool nomem;
 };
 
-#define MUST .here = MORTISE_HERE, .required = MORTISE_HERE
-#define MAY  .here = MORTISE_HERE
-
 #define PLACE(name, words)                                                     \
     static const struct mortise_place name##_place = {                         \
         .what = words,                                                         \
@@ -243,37 +240,31 @@ static const struct mortise_key trusted_keys[] = {
     {.name = "key",
      .about = "A public key, as minisign writes it.",
      .value = MORTISE_V_STRING,
-     MAY,
      .read = read_key},
     {.name = "file",
      .about = "A file with the public key.",
      .value = MORTISE_V_STRING,
-     MAY,
      .read = read_file},
     {.name = "plugins",
      .about = "Patterns of names of plugins that the key may sign.",
      .value = MORTISE_V_STRINGS,
-     MUST,
+     .required = true,
      .read = read_plugins},
     {.name = "kinds",
      .about = "Kinds of plugins that the key may sign (default: any).",
      .value = MORTISE_V_STRINGS,
-     MAY,
      .read = read_kinds},
     {.name = "in_process",
      .about = "Its plugins may run in the engine's own process.",
      .value = MORTISE_V_BOOL,
-     MAY,
      .read = read_in_process},
     {.name = "not_before",
      .about = "From when on the key counts.",
      .value = MORTISE_V_STRING,
-     MAY,
      .read = read_not_before},
     {.name = "not_after",
      .about = "Until when the key counts.",
      .value = MORTISE_V_STRING,
-     MAY,
      .read = read_not_after},
 };
 PLACE(trusted, "an entry of 'keys'");
@@ -291,8 +282,7 @@ static void read_trusted(struct reading *r, const struct mortise_yaml *v)
         return;
     k->pub.path = r->path;
     k->pub.kinds = MORTISE_KIND_ALL;
-    mortise_keys_read(&trusted_place, MORTISE_HERE, v, v->span, r, &k->pub,
-                      r->diags);
+    mortise_keys_read(&trusted_place, v, v->span, r, &k->pub, r->diags);
     if (v->kind == MORTISE_YAML_MAP && key == file)
         mortise_diag_add(r->diags, "E0212", v->span,
                          "an entry of 'keys' has either 'key' or 'file'");
@@ -404,12 +394,12 @@ static const struct mortise_key version_keys[] = {
     {.name = "plugin",
      .about = "The name of a plugin.",
      .value = MORTISE_V_STRING,
-     MUST,
+     .required = true,
      .read = read_plugin},
     {.name = "range",
      .about = "Versions of it that may not run.",
      .value = MORTISE_V_STRING,
-     MUST,
+     .required = true,
      .read = read_range},
 };
 PLACE(version, "an entry of 'versions'");
@@ -430,8 +420,7 @@ static void read_versions(void *ctx, void *into,
         if (v == NULL)
             return;
         v->what = A_VERSION;
-        mortise_keys_read(&version_place, MORTISE_HERE, item, item->span, r, v,
-                          r->diags);
+        mortise_keys_read(&version_place, item, item->span, r, v, r->diags);
     }
 }
 
@@ -439,17 +428,14 @@ static const struct mortise_key revoked_keys[] = {
     {.name = "keys",
      .about = "Ids of keys that count no more.",
      .value = MORTISE_V_STRINGS,
-     MAY,
      .read = read_revoked_keys},
     {.name = "digests",
      .about = "Digests of files that may not run.",
      .value = MORTISE_V_STRINGS,
-     MAY,
      .read = read_digests},
     {.name = "versions",
      .about = "Versions of plugins that may not run.",
      .value = MORTISE_V_LIST,
-     MAY,
      .each = &version_row,
      .read = read_versions},
 };
@@ -479,24 +465,22 @@ static const struct mortise_word file_kinds[] = {{.word = "Trust"},
                                                  {.word = NULL}};
 
 static const struct mortise_key trust_keys[] = {
-    MORTISE_HEADER_KEYS(MORTISE_HERE, file_kinds),
+    MORTISE_HEADER_KEYS(file_kinds),
     {.name = "seq",
      .about = "A number that grows with each release: an older one is refused.",
      .value = MORTISE_V_INT,
-     MUST,
+     .required = true,
      .min = 1,
      .max = 9007199254740992.0,
      .read = read_seq},
     {.name = "keys",
      .about = "Keys whose signatures count.",
      .value = MORTISE_V_LIST,
-     MAY,
      .each = &trusted_row,
      .read = read_keys},
     {.name = "revoked",
      .about = "What counts no more.",
      .value = MORTISE_V_MAP,
-     MAY,
      .place = &revoked_place,
      .read = read_revoked},
 };
@@ -516,8 +500,8 @@ static int read_trust_file(struct reading *r, const char *path,
     r->path = path;
     rv = mortise_yaml_read(&root, &r->t->arena, path, r->diags);
     if (rv == MORTISE_OK && mortise_header_check(root, "Trust", r->diags))
-        mortise_keys_read(&mortise_trust_place, MORTISE_HERE, root, root->span,
-                          r, NULL, r->diags);
+        mortise_keys_read(&mortise_trust_place, root, root->span, r, NULL,
+                          r->diags);
     return r->nomem || r->diags->failed || rv == MORTISE_ENOMEM
                ? mortise_nomem(err)
                : MORTISE_OK; /* findings are counted at the end */

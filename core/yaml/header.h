@@ -23,17 +23,15 @@ void mortise_metadata_read(struct mortise_metadata *out,
 /* The two rows that mortise_header_check() has read already; the words that
  * they take, each a list. */
 extern const struct mortise_word mortise_api_versions[];
-#define MORTISE_HEADER_KEYS(types, kinds)                                      \
+#define MORTISE_HEADER_KEYS(kinds)                                             \
     {.name = "apiVersion",                                                     \
      .about = "The version of this format: mortise/v1.",                       \
      .value = MORTISE_V_WORD,                                                  \
-     .here = (types),                                                          \
-     .required = (types),                                                      \
+     .required = true,                                                         \
      .words = mortise_api_versions},                                           \
     {                                                                          \
         .name = "kind", .about = "What kind of file this is.",                 \
-        .value = MORTISE_V_WORD, .here = (types), .required = (types),         \
-        .words = (kinds)                                                       \
+        .value = MORTISE_V_WORD, .required = true, .words = (kinds)            \
     }
 
 #endif

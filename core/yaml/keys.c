@@ -19,33 +19,73 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct mortise_key *row(const struct mortise_place *place,
-                                     const char *name)
+/* ---- rows ------------------------------------------------------------ */
+
+static size_t put_rows(const struct mortise_key *table, size_t n,
+                       const struct mortise_key **rows, size_t at)
 {
-    for (size_t i = 0; i < place->n; i++)
-        if (place->keys[i].name[0] == name[0] &&
-            strcmp(place->keys[i].name, name) == 0)
-            return &place->keys[i];
-    return NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (table[i].rows != NULL) {
+            at = put_rows(table[i].rows, table[i].n_rows, rows, at);
+            continue;
+        }
+        assert(at < MORTISE_MAX_KEYS); /* our tables */
+        rows[at++] = &table[i];
+    }
+    return at;
+}
+
+size_t mortise_place_rows(const struct mortise_place *place,
+                          const struct mortise_key *rows[MORTISE_MAX_KEYS])
+{
+    return put_rows(place->keys, place->n, rows, 0);
+}
+
+/* n: none. */
+static size_t find(const struct mortise_key *const *rows, size_t n,
+                   const char *name)
+{
+    size_t i = 0;
+
+    while (i < n &&
+           (rows[i]->name[0] != name[0] || strcmp(rows[i]->name, name) != 0))
+        i++;
+    return i;
+}
+
+const struct mortise_key *mortise_place_row(const struct mortise_place *place,
+                                            const char *name)
+{
+    const struct mortise_key *rows[MORTISE_MAX_KEYS];
+    size_t n = mortise_place_rows(place, rows), i = find(rows, n, name);
+
+    return i < n ? rows[i] : NULL;
+}
+
+const struct mortise_key *
+mortise_place_row_of_types(const struct mortise_place *place, const char *name)
+{
+    const struct mortise_key *key = NULL;
+
+    for (size_t i = 0; place->types[i] != NULL && key == NULL; i++)
+        key = mortise_place_row(place->types[i], name);
+    return key;
 }
 
 /* ---- keys (1) -------------------------------------------------------- */
 
 /* Returns the key that was probably meant, or NULL. */
-static const char *unknown_key(const struct mortise_place *place, uint32_t type,
+static const char *unknown_key(const struct mortise_place *place,
+                               const char *const *known, size_t n,
                                const struct mortise_yaml *name,
                                struct mortise_diags *diags)
 {
-    const char *known[MORTISE_MAX_KEYS], *near;
-    struct mortise_diag *d;
-
-    for (size_t i = 0; i < place->n; i++)
-        known[i] = (place->keys[i].here | place->keys[i].later) & type
-                       ? place->keys[i].name
-                       : NULL;
-    d = mortise_diag_add(diags, "E0201", name->span, "unknown key '%s' in %s",
+    const char *near;
+    struct mortise_diag *d =
+        mortise_diag_add(diags, "E0201", name->span, "unknown key '%s' in %s",
                          name->str, place->what);
-    near = mortise_nearest(name->str, known, place->n);
+
+    near = mortise_nearest(name->str, known, n);
     if (near != NULL)
         mortise_diag_help(diags, d, "did you mean '%s'?", near);
     else
@@ -53,85 +93,96 @@ static const char *unknown_key(const struct mortise_place *place, uint32_t type,
     return near;
 }
 
-static const char *type_name(const struct mortise_place *place, uint32_t type)
+/* What one of a type is called: "an inner graph", "a node of type 'tool'". */
+static const char *called(const struct mortise_place *place, char out[160])
 {
-    for (size_t i = 0; i < 32; i++)
-        if (type & (uint32_t)1 << i)
-            return place->types[i];
-    return "";
-}
-
-/* What one of this type is called: "an inner graph", "a node of type 'tool'". */
-static const char *called(const struct mortise_place *place, uint32_t type,
-                          char out[160])
-{
-    if (place->types == NULL)
+    if (place->of == NULL)
         return place->what;
-    if (place->types_are_words)
-        return type_name(place, type);
-    snprintf(out, 160, "%s of type '%s'", place->what, type_name(place, type));
+    if (place->of->select == NULL)
+        return place->type;
+    snprintf(out, 160, "%s of type '%s'", place->what, place->type);
     return out;
 }
 
 /* "'human'" or "'tool' and 'extension'" ...: who has the key instead. */
-static void put_types(const struct mortise_place *place, uint32_t types,
+static void put_types(const struct mortise_place *of, const char *name,
                       char *out, size_t size)
 {
+    const char *quote = of->select != NULL ? "'" : "", *last = NULL;
     size_t n = 0;
 
     out[0] = '\0';
-    for (uint32_t left = types; left != 0 && n < size; left &= left - 1) {
-        const char *between = n == 0                     ? ""
-                              : (left & (left - 1)) != 0 ? ", "
-                                                         : " and ";
-
-        n += (size_t)snprintf(out + n, size - n,
-                              place->types_are_words ? "%s%s" : "%s'%s'",
-                              between, type_name(place, left));
+    for (size_t i = 0; of->types[i] != NULL && n < size; i++) {
+        if (mortise_place_row(of->types[i], name) == NULL)
+            continue;
+        if (last != NULL)
+            n += (size_t)snprintf(out + n, size - n, "%s%s%s%s",
+                                  n > 0 ? ", " : "", quote, last, quote);
+        last = of->types[i]->type;
     }
+    if (n < size)
+        snprintf(out + n, size - n, "%s%s%s%s", n > 0 ? " and " : "", quote,
+                 last, quote);
 }
 
-static void foreign_key(const struct mortise_place *place, uint32_t type,
-                        const struct mortise_key *key,
+static void foreign_key(const struct mortise_place *place,
                         const struct mortise_yaml *name,
                         struct mortise_diags *diags)
 {
     char others[160], one[160];
-    struct mortise_diag *d = mortise_diag_add(
-        diags, "E0204", name->span, "'%s' does not belong to %s", name->str,
-        called(place, type, one));
+    struct mortise_diag *d = mortise_diag_add(diags, "E0204", name->span,
+                                              "'%s' does not belong to "
+                                              "%s",
+                                              name->str, called(place, one));
 
-    put_types(place, key->here | key->later, others, sizeof others);
+    put_types(place->of, name->str, others, sizeof others);
     mortise_diag_help(diags, d, "it belongs to %s", others);
 }
 
-/* A key and its value into its slot, if it may stand here.  One that is
- * misspelled takes the place of the one that was meant (with `key` NULL, so
- * that nobody reads it): that one is not missing on top. */
-static void admit(const struct mortise_place *place, uint32_t type,
-                  const struct mortise_yaml *name,
-                  const struct mortise_yaml *value, struct mortise_slot *slots,
-                  struct mortise_diags *diags)
-{
-    const struct mortise_key *key = row(place, name->str);
-    const char *meant;
+/* A mapping while it is read: the rows of its place, and what each has. */
+struct walk {
+    const struct mortise_place *place;
+    const struct mortise_key *rows[MORTISE_MAX_KEYS];
+    struct mortise_slot slots[MORTISE_MAX_KEYS];
+    size_t n;
+};
 
-    if (key == NULL) {
-        meant = unknown_key(place, type, name, diags);
-        if (meant != NULL && slots[row(place, meant) - place->keys].key == NULL)
-            slots[row(place, meant) - place->keys].name = name;
-    } else if (key->here & type) {
-        slots[key - place->keys] =
-            (struct mortise_slot){.key = key, .name = name, .value = value};
-    } else if (key->later & type) {
+/* One that is misspelled takes the place of the one that was meant (with `key`
+ * NULL, so that nobody reads it): that one is not missing on top. */
+static void admit_unknown(struct walk *w, const struct mortise_yaml *name,
+                          struct mortise_diags *diags)
+{
+    const char *known[MORTISE_MAX_KEYS], *meant;
+    size_t at;
+
+    for (size_t i = 0; i < w->n; i++)
+        known[i] = w->rows[i]->name;
+    meant = unknown_key(w->place, known, w->n, name, diags);
+    at = meant != NULL ? find(w->rows, w->n, meant) : w->n;
+    if (at < w->n && w->slots[at].key == NULL)
+        w->slots[at].name = name;
+}
+
+/* A key and its value into its slot, if it may stand here. */
+static void admit(struct walk *w, const struct mortise_yaml *name,
+                  const struct mortise_yaml *value, struct mortise_diags *diags)
+{
+    const struct mortise_place *of = w->place->of;
+    size_t at = find(w->rows, w->n, name->str);
+
+    if (at == w->n) {
+        if (of != NULL && mortise_place_row_of_types(of, name->str) != NULL)
+            foreign_key(w->place, name, diags);
+        else
+            admit_unknown(w, name, diags);
+        return;
+    }
+    if (w->rows[at]->later)
         mortise_diag_add(diags, "E0202", name->span,
                          "'%s' is not available in this build", name->str);
-        if (key->read != NULL) /* (4) */
-            slots[key - place->keys] =
-                (struct mortise_slot){.key = key, .name = name, .value = value};
-    } else {
-        foreign_key(place, type, key, name, diags);
-    }
+    if (!w->rows[at]->later || w->rows[at]->read != NULL) /* (4) */
+        w->slots[at] = (struct mortise_slot){
+            .key = w->rows[at], .name = name, .value = value};
 }
 
 /* ---- values (2) ------------------------------------------------------ */
@@ -392,16 +443,15 @@ const struct mortise_word *mortise_word_find(const struct mortise_word *words,
 
 /* ---- the walk (3) ---------------------------------------------------- */
 
-static void check_required(const struct mortise_place *place, uint32_t type,
-                           const struct mortise_slot *slots,
-                           struct mortise_span at, struct mortise_diags *diags)
+static void check_required(const struct walk *w, struct mortise_span at,
+                           struct mortise_diags *diags)
 {
     char one[160];
 
-    for (size_t i = 0; i < place->n; i++)
-        if ((place->keys[i].required & type) && slots[i].name == NULL)
+    for (size_t i = 0; i < w->n; i++)
+        if (w->rows[i]->required && w->slots[i].name == NULL)
             mortise_diag_add(diags, "E0206", at, "%s needs the key '%s'",
-                             called(place, type, one), place->keys[i].name);
+                             called(w->place, one), w->rows[i]->name);
 }
 
 static bool is_map(const struct mortise_place *place,
@@ -415,40 +465,64 @@ static bool is_map(const struct mortise_place *place,
     return false;
 }
 
-void mortise_keys_read(const struct mortise_place *place, uint32_t type,
+void mortise_keys_read(const struct mortise_place *place,
                        const struct mortise_yaml *map, struct mortise_span at,
                        void *ctx, void *into, struct mortise_diags *diags)
 {
-    struct mortise_slot slots[MORTISE_MAX_KEYS] = {{0}};
+    struct walk w = {.place = place};
 
-    assert(place->n <= MORTISE_MAX_KEYS); /* our tables */
     if (!is_map(place, map, diags))
         return;
+    w.n = mortise_place_rows(place, w.rows);
     for (size_t i = 0; i < map->n; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str))
-            admit(place, type, map->keys[i], map->items[i], slots, diags);
-    check_required(place, type, slots, at, diags);
-    for (size_t i = 0; i < place->n; i++)
-        if (slots[i].key != NULL && check(&slots[i], diags) &&
-            place->keys[i].read != NULL)
-            place->keys[i].read(ctx, into, &slots[i]);
+            admit(&w, map->keys[i], map->items[i], diags);
+    check_required(&w, at, diags);
+    for (size_t i = 0; i < w.n; i++)
+        if (w.slots[i].key != NULL && check(&w.slots[i], diags) &&
+            w.rows[i]->read != NULL)
+            w.rows[i]->read(ctx, into, &w.slots[i]);
+}
+
+/* The names of all keys that any type has, each once; how many? */
+static size_t known_to_types(const struct mortise_place *place,
+                             const char *known[MORTISE_MAX_KEYS])
+{
+    const struct mortise_key *rows[MORTISE_MAX_KEYS];
+    size_t n = 0;
+
+    for (size_t i = 0; place->types[i] != NULL; i++) {
+        size_t n_rows = mortise_place_rows(place->types[i], rows);
+
+        for (size_t k = 0; k < n_rows; k++) {
+            size_t at = 0;
+
+            while (at < n && strcmp(known[at], rows[k]->name) != 0)
+                at++;
+            assert(at < MORTISE_MAX_KEYS); /* our tables */
+            known[at] = rows[k]->name;
+            n += at == n;
+        }
+    }
+    return n;
 }
 
 void mortise_keys_unknown(const struct mortise_place *place,
                           const struct mortise_yaml *map,
                           struct mortise_diags *diags)
 {
+    const char *known[MORTISE_MAX_KEYS];
+    size_t n = known_to_types(place, known);
+
     for (size_t i = 0; map->kind == MORTISE_YAML_MAP && i < map->n; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str) &&
-            row(place, map->keys[i]->str) == NULL)
-            unknown_key(place, MORTISE_HERE, map->keys[i], diags);
+            mortise_place_row_of_types(place, map->keys[i]->str) == NULL)
+            unknown_key(place, known, n, map->keys[i], diags);
 }
 
 void mortise_keys_enter(const struct mortise_slot *slot, void *ctx, void *into,
                         struct mortise_diags *diags)
 {
-    const struct mortise_key *key = slot->key;
-
-    mortise_keys_read(key->place, key->type != 0 ? key->type : MORTISE_HERE,
-                      slot->value, slot->name->span, ctx, into, diags);
+    mortise_keys_read(slot->key->place, slot->value, slot->name->span, ctx,
+                      into, diags);
 }

@@ -1,7 +1,8 @@
 /* keys.h -- what may stand in a mapping, as one table per place.
  *
  * A place (a graph's top level, a node, an edge, retry_policy ...) has a table
- * of keys.  One walker reads every mapping by its table, so that unknown keys,
+ * of keys; where there are several types of it (a node's `type`), each has one
+ * of its own, and tables may share rows.  One walker reads every mapping by its table, so that unknown keys,
  * missing keys, keys of a later build and values of the wrong kind are
  * reported the same way everywhere, and so that what people are told about a
  * file (its JSON Schema, outline.h) comes from what is enforced.
@@ -53,23 +54,21 @@ struct mortise_slot {
 typedef void mortise_key_fn(void *ctx, void *into,
                             const struct mortise_slot *slot);
 
-/* Some places come in types (a node's `type`); bit i is the i-th.  Places
- * without types use MORTISE_HERE. */
-#define MORTISE_HERE UINT32_MAX
-
 struct mortise_key {
+    /* Instead of all that follows: the rows of another table stand here. */
+    const struct mortise_key *rows;
+    size_t n_rows;
+
     const char *name;
     const char *about; /* a sentence, for who writes the file: outline.h */
     enum mortise_value value;
-    uint32_t here;     /* types that have the key in this build */
-    uint32_t required; /* types that must have it */
-    uint32_t later;    /* types that have it in the language */
-    double min, max;   /* INT, NUMBER, DURATION, SIZE, LIST (min) */
+    bool required;
+    bool later;      /* the language has it, and this build does not */
+    double min, max; /* INT, NUMBER, DURATION, SIZE, LIST (min) */
     const struct mortise_word *words;  /* WORD */
     const struct mortise_place *place; /* MAP: what stands in it */
-    uint32_t type; /* MAP: its type there, where the place has some */
-    const struct mortise_key *each;  /* MAP, LIST: a row without a name */
-    const struct mortise_key *forms; /* FORMS: rows without names */
+    const struct mortise_key *each;    /* MAP, LIST: a row without a name */
+    const struct mortise_key *forms;   /* FORMS: rows without names */
     size_t n_forms;
     mortise_key_fn *read; /* NULL: nothing to do, all was checked */
 };
@@ -79,26 +78,51 @@ struct mortise_key {
     .value = MORTISE_V_FORMS, .forms = (rows),                                 \
     .n_forms = sizeof(rows) / sizeof(rows)[0]
 
+/* ... and for a row of a table: those of an array, or that one. */
+#define MORTISE_ROWS(table)                                                    \
+    {                                                                          \
+        .rows = (table), .n_rows = sizeof(table) / sizeof(table)[0]            \
+    }
+#define MORTISE_ROW(row)                                                       \
+    {                                                                          \
+        .rows = &(row), .n_rows = 1                                            \
+    }
+
 struct mortise_place {
     const char *what;               /* "a node", "retry_policy": for messages */
     const struct mortise_key *keys; /* in the order in which they are read */
     size_t n;
-    const char *const *types; /* names of the bits; NULL: no types */
-    bool types_are_words; /* "an inner graph", not "a node of type 'tool'" */
-    const char *select;   /* the key that says which; NULL: where it is */
+
+    /* One that comes in types: they are these, ended by NULL. */
+    const struct mortise_place *const *types;
+    const char *select; /* the key, of its own, that says which; NULL: what
+                           leads there */
+    /* One of those types: its name, and of what. */
+    const char *type;
+    const struct mortise_place *of;
+    bool later; /* the language has it, and this build does not */
 };
 
-enum { MORTISE_MAX_KEYS = 96 }; /* of a place */
+enum { MORTISE_MAX_KEYS = 96 }; /* of a place; and of words in a list */
 
-/* Read `map`, which has this type (MORTISE_HERE without types), by its table:
- * findings about it, and a reader for each key that is right.  Missing keys
- * are reported at `at`. */
-void mortise_keys_read(const struct mortise_place *place, uint32_t type,
+/* The keys of a place, whatever tables their rows stand in; how many? */
+size_t mortise_place_rows(const struct mortise_place *place,
+                          const struct mortise_key *rows[MORTISE_MAX_KEYS]);
+/* That of this name, or NULL. */
+const struct mortise_key *mortise_place_row(const struct mortise_place *place,
+                                            const char *name);
+/* ... in any of its types. */
+const struct mortise_key *
+mortise_place_row_of_types(const struct mortise_place *place, const char *name);
+
+/* Read `map` by its table: findings about it, and a reader for each key that is
+ * right.  Missing keys are reported at `at`. */
+void mortise_keys_read(const struct mortise_place *place,
                        const struct mortise_yaml *map, struct mortise_span at,
                        void *ctx, void *into, struct mortise_diags *diags);
 
-/* Check a mapping whose type is not known: findings about the keys that no type
- * has. */
+/* ... of which it is not known what type of a place it is: findings about the
+ * keys that no type has. */
 void mortise_keys_unknown(const struct mortise_place *place,
                           const struct mortise_yaml *map,
                           struct mortise_diags *diags);

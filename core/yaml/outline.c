@@ -120,10 +120,9 @@ static json_t *either(json_t *one, json_t *other)
 
 /* "a node", of type "human": "node-human".  What is said of a place in
  * messages tells them apart, too. */
-static void name_of(const struct mortise_place *place, const char *type,
-                    char *out, size_t size)
+static void name_of(const struct mortise_place *place, char *out, size_t size)
 {
-    const char *what = place->what;
+    const char *what = place->what, *type = place->type;
     size_t n;
 
     if (strncmp(what, "a ", 2) == 0)
@@ -163,19 +162,18 @@ static json_t *described(struct outline *o, const struct mortise_key *key)
     return v;
 }
 
-/* The keys of a place's type, in their order. */
-static json_t *keys_of(struct outline *o, const struct mortise_place *place,
-                       uint32_t type)
+/* The keys of a place, in their order. */
+static json_t *keys_of(struct outline *o, const struct mortise_place *place)
 {
     json_t *v = typed("object"), *keys = json_object(), *must = json_array();
+    const struct mortise_key *rows[MORTISE_MAX_KEYS];
+    size_t n = mortise_place_rows(place, rows);
 
-    for (size_t i = 0; i < place->n; i++) {
-        const struct mortise_key *key = &place->keys[i];
-
-        if (key->here & type)
-            put(&keys, key->name, described(o, key));
-        if (key->required & type)
-            add(&must, json_string(key->name));
+    for (size_t i = 0; i < n; i++) {
+        if (!rows[i]->later)
+            put(&keys, rows[i]->name, described(o, rows[i]));
+        if (rows[i]->required)
+            add(&must, json_string(rows[i]->name));
     }
     put(&v, "properties", keys);
     put(&v, "patternProperties", json_pack("{s:b}", "^x-", 1));
@@ -189,20 +187,18 @@ static json_t *keys_of(struct outline *o, const struct mortise_place *place,
 
 static json_t *types_of(struct outline *o, const struct mortise_place *place);
 
-/* Once; a place that contains itself finds the name taken (2).  `type` 0: all
- * types. */
-static json_t *define(struct outline *o, const struct mortise_place *place,
-                      uint32_t type, const char *type_name)
+/* Once; a place that contains itself finds the name taken (2). */
+static json_t *define(struct outline *o, const struct mortise_place *place)
 {
     char name[64];
     json_t *v;
 
     if (o->definitions == NULL)
         return NULL;
-    name_of(place, type_name, name, sizeof name);
+    name_of(place, name, sizeof name);
     if (json_object_get(o->definitions, name) == NULL) {
         put(&o->definitions, name, json_object());
-        v = type != 0 ? keys_of(o, place, type) : types_of(o, place);
+        v = place->types != NULL ? types_of(o, place) : keys_of(o, place);
         put(&o->definitions, name, v);
     }
     return reference(name);
@@ -221,53 +217,21 @@ static json_t *when(const struct mortise_place *place, const char *word,
     return v;
 }
 
-static const struct mortise_key *select_key(const struct mortise_place *p)
-{
-    for (size_t i = 0; i < p->n; i++)
-        if (strcmp(p->keys[i].name, p->select) == 0)
-            return &p->keys[i];
-    assert(0 && "the table has its `select` key");
-    return NULL;
-}
-
-static bool is_available(const struct mortise_word *words, const char *word)
-{
-    for (; words->word != NULL; words++)
-        if (strcmp(words->word, word) == 0)
-            return !words->later;
-    return false;
-}
-
 /* What all types have in common, and each of them. */
 static json_t *types_of(struct outline *o, const struct mortise_place *place)
 {
-    const struct mortise_key *select = select_key(place);
+    const struct mortise_key *select = mortise_place_row(place, place->select);
     json_t *all = json_array(), *v = typed("object"), *keys = json_object();
 
-    for (uint32_t i = 0; i < 32 && place->types[i] != NULL; i++)
-        if (is_available(select->words, place->types[i]))
+    for (size_t i = 0; place->types[i] != NULL; i++)
+        if (!place->types[i]->later)
             add(&all,
-                when(place, place->types[i],
-                     define(o, place, (uint32_t)1 << i, place->types[i])));
+                when(place, place->types[i]->type, define(o, place->types[i])));
     put(&keys, place->select, described(o, select));
     put(&v, "properties", keys);
     put(&v, "required", json_pack("[s]", place->select));
     put(&v, "allOf", all);
     return v;
-}
-
-static json_t *of_place(struct outline *o, const struct mortise_key *key)
-{
-    const struct mortise_place *place = key->place;
-    uint32_t bit = 0;
-
-    if (place->select != NULL)
-        return define(o, place, 0, NULL);
-    if (key->type == 0)
-        return define(o, place, MORTISE_HERE, NULL);
-    while (!(key->type & (uint32_t)1 << bit))
-        bit++;
-    return define(o, place, key->type, place->types[bit]);
 }
 
 /* ---- rows ------------------------------------------------------------ */
@@ -277,7 +241,7 @@ static json_t *of_map(struct outline *o, const struct mortise_key *key)
     json_t *v;
 
     if (key->place != NULL)
-        return of_place(o, key);
+        return define(o, key->place);
     v = typed("object");
     if (key->each != NULL) {
         put(&v, "patternProperties", json_pack("{s:b}", "^x-", 1));
@@ -352,7 +316,7 @@ json_t *mortise_outline(const struct mortise_place *place, const char *title)
     json_t *v =
         json_pack("{s:s, s:s}", "$schema",
                   "http://json-schema.org/draft-07/schema#", "title", title);
-    json_t *body = keys_of(&o, place, place->types != NULL ? 1 : MORTISE_HERE);
+    json_t *body = keys_of(&o, place);
 
     if (v != NULL && body != NULL && json_object_update_missing(v, body) != 0) {
         json_decref(v);

@@ -17,7 +17,7 @@ struct naming {
     void (*fn)(void *ud, const struct named_key *k);
     void *ud;
     const char *file;      /* in front of its places: "", "plugin/" */
-    const void *seen[128]; /* tables, and lists of words without a row */
+    const void *seen[512]; /* rows, and lists of words without one */
     size_t n_seen;
     bool later; /* inside a key of a later build */
 };
@@ -81,31 +81,50 @@ static void name_row(struct naming *n, const char *place,
                      const struct mortise_key *key)
 {
     bool around = n->later;
-    struct named_key k = {.key = key, .later = around || key->here == 0};
+    struct named_key k = {.key = key, .later = around || key->later};
 
     snprintf(k.name, sizeof k.name, "%.16s%.50s.%.50s", n->file, place,
              key->name);
-    if (key->here == 0 || key->words == NULL || was_seen(n, key->words) ||
+    if (key->later || key->words == NULL || was_seen(n, key->words) ||
         !has_meanings(key))
         n->fn(n->ud, &k);
-    if (key->here != 0 && key->words != NULL && !was_seen(n, key->words))
+    if (!key->later && key->words != NULL && !was_seen(n, key->words))
         name_words(n, k.name, key);
     n->later = k.later;
     name_inside(n, k.name, key);
     n->later = around;
 }
 
+/* Is it a key of this build for one type, and of a later one for another? */
+static bool is_there(const struct mortise_place *of, const char *name)
+{
+    for (size_t i = 0; of != NULL && of->types[i] != NULL; i++) {
+        const struct mortise_key *key = mortise_place_row(of->types[i], name);
+
+        if (key != NULL && !key->later)
+            return true;
+    }
+    return false;
+}
+
+/* A row once, however many tables it stands in. */
 static void name_place(struct naming *n, const struct mortise_place *place)
 {
+    const struct mortise_key *rows[MORTISE_MAX_KEYS];
+    size_t n_rows = mortise_place_rows(place, rows);
     const char *name = place->what;
 
-    if (was_seen(n, place->keys))
-        return;
-    see(n, place->keys);
     if (strncmp(name, "a ", 2) == 0 || strncmp(name, "an ", 3) == 0)
         name = strchr(name, ' ') + 1;
-    for (size_t i = 0; i < place->n; i++)
-        name_row(n, name, &place->keys[i]);
+    for (size_t i = 0; i < n_rows; i++) {
+        if (was_seen(n, rows[i]) ||
+            (rows[i]->later && is_there(place->of, rows[i]->name)))
+            continue;
+        see(n, rows[i]);
+        name_row(n, name, rows[i]);
+    }
+    for (size_t i = 0; place->types != NULL && place->types[i] != NULL; i++)
+        name_place(n, place->types[i]);
 }
 
 void named_keys(void (*fn)(void *ud, const struct named_key *k), void *ud)
@@ -174,11 +193,11 @@ static void blind(struct mortise_key *copy, const struct named_key *ig)
 /* ---- instead of the loader's -------------------------------------------- */
 
 /* The linker gives these names. */
-void __real_mortise_keys_read(const struct mortise_place *place, uint32_t type,
+void __real_mortise_keys_read(const struct mortise_place *place,
                               const struct mortise_yaml *map,
                               struct mortise_span at, void *ctx, void *into,
                               struct mortise_diags *diags);
-void __wrap_mortise_keys_read(const struct mortise_place *place, uint32_t type,
+void __wrap_mortise_keys_read(const struct mortise_place *place,
                               const struct mortise_yaml *map,
                               struct mortise_span at, void *ctx, void *into,
                               struct mortise_diags *diags);
@@ -193,31 +212,33 @@ __wrap_mortise_word_find(const struct mortise_word *words, const char *what,
                          const struct mortise_yaml *scalar,
                          struct mortise_diags *diags);
 
-void __wrap_mortise_keys_read(const struct mortise_place *place, uint32_t type,
+void __wrap_mortise_keys_read(const struct mortise_place *place,
                               const struct mortise_yaml *map,
                               struct mortise_span at, void *ctx, void *into,
                               struct mortise_diags *diags)
 {
     const struct named_key *ig = to_ignore();
+    const struct mortise_key *rows[MORTISE_MAX_KEYS];
     struct mortise_key keys[MORTISE_MAX_KEYS];
     struct mortise_place copy = *place;
 
-    if (ig != NULL && ig->key >= place->keys &&
-        ig->key < place->keys + place->n) {
-        memcpy(keys, place->keys, place->n * sizeof keys[0]);
-        blind(&keys[ig->key - place->keys], ig);
+    if (ig != NULL) {
         copy.keys = keys;
+        copy.n = mortise_place_rows(place, rows);
+        for (size_t i = 0; i < copy.n; i++) {
+            keys[i] = *rows[i];
+            if (rows[i] == ig->key)
+                blind(&keys[i], ig);
+        }
     }
-    __real_mortise_keys_read(&copy, type, map, at, ctx, into, diags);
+    __real_mortise_keys_read(&copy, map, at, ctx, into, diags);
 }
 
 void __wrap_mortise_keys_enter(const struct mortise_slot *slot, void *ctx,
                                void *into, struct mortise_diags *diags)
 {
-    uint32_t type = slot->key->type;
-
-    __wrap_mortise_keys_read(slot->key->place, type != 0 ? type : MORTISE_HERE,
-                             slot->value, slot->name->span, ctx, into, diags);
+    __wrap_mortise_keys_read(slot->key->place, slot->value, slot->name->span,
+                             ctx, into, diags);
 }
 
 const struct mortise_word *

@@ -34,8 +34,7 @@ static const struct mortise_key goto_keys[] = {
     {.name = "goto",
      .about = "The node at which the graph goes on when the budget is used up.",
      .value = MORTISE_V_ID,
-     .here = MORTISE_HERE,
-     .required = MORTISE_HERE,
+     .required = true,
      .read = read_goto},
 };
 
@@ -49,9 +48,8 @@ static const struct mortise_key on_exceeded_forms[2] = {
 
 #define COUNTED(word, words)                                                   \
     {                                                                          \
-        .name = (word), .about = (words), .value = MORTISE_V_INT,              \
-        .here = MORTISE_HERE, .min = 1, .max = MORTISE_USAGE_MAX,              \
-        .read = read_most                                                      \
+        .name = (word), .about = (words), .value = MORTISE_V_INT, .min = 1,    \
+        .max = MORTISE_USAGE_MAX, .read = read_most                            \
     }
 
 static const struct mortise_key budget_keys[] = {
@@ -60,7 +58,6 @@ static const struct mortise_key budget_keys[] = {
          .about = "How many calls of operations the graph may make, attempts "
                   "and elements of maps included.",
          .value = MORTISE_V_INT,
-         .here = MORTISE_HERE,
          .min = 1,
          .max = 1e15,
          .read = read_most},
@@ -70,7 +67,6 @@ static const struct mortise_key budget_keys[] = {
              "How long calls of the graph may be out in all; time in which "
              "none is does not count.",
          .value = MORTISE_V_DURATION,
-         .here = MORTISE_HERE,
          .min = 1,
          .read = read_most},
     [MORTISE_SPEND_MODEL_CALLS] =
@@ -84,7 +80,6 @@ static const struct mortise_key budget_keys[] = {
     [MORTISE_SPEND_USD] = {.name = "usd",
                            .about = "How many dollars operations may cost.",
                            .value = MORTISE_V_NUMBER,
-                           .here = MORTISE_HERE,
                            .min = 1.0 / MORTISE_NANO,
                            .max = (double)MORTISE_USAGE_MAX / MORTISE_NANO,
                            .read = read_most},
@@ -93,14 +88,12 @@ static const struct mortise_key budget_keys[] = {
          .about = "What happens instead of a call beyond the budget: pause "
                   "(the default), fail, or {goto: NODE}.",
          MORTISE_FORMS(on_exceeded_forms),
-         .here = MORTISE_HERE,
          .read = read_on_exceeded},
     {.name = "unpriced",
      .about = "What becomes of operations that do not say what they cost at "
               "most: refuse (the default), or allow, which counts what they "
               "tell.",
      .value = MORTISE_V_WORD,
-     .here = MORTISE_HERE,
      .words = unpriceds,
      .read = read_unpriced},
 };
@@ -152,8 +145,8 @@ static void read_on_exceeded(void *ctx, void *into,
     const struct mortise_word *word;
 
     if (slot->value->kind == MORTISE_YAML_MAP) {
-        mortise_keys_read(&goto_place, MORTISE_HERE, slot->value,
-                          slot->name->span, ld, b, ld->diags);
+        mortise_keys_read(&goto_place, slot->value, slot->name->span, ld, b,
+                          ld->diags);
         return;
     }
     word =

@@ -1,4 +1,4 @@
-/* call.c -- what tool and extension nodes run, and with which arguments.
+/* call.c -- what nodes that call an operation run, and with which arguments.
  *
  * The catalogue knows the operation; what it says of itself (how strict, how
  * long, whether it can tell if it happened) is the floor that the graph may
@@ -10,8 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static void find_operation(struct mortise_loader *ld, struct mortise_reading *r,
-                           struct mortise_span at)
+void mortise_node_find_operation(struct mortise_loader *ld,
+                                 struct mortise_reading *r,
+                                 struct mortise_span at)
 {
     struct mortise_err why = {0};
 
@@ -31,9 +32,9 @@ static void find_operation(struct mortise_loader *ld, struct mortise_reading *r,
     ld->names[MORTISE_IN_OUTPUT].schema = r->node->op->output;
 }
 
-/* PLUGIN/OPERATION. */
-static void read_both(struct mortise_loader *ld, struct mortise_reading *r,
-                      const struct mortise_slot *slot, const char *what)
+void mortise_node_read_both(struct mortise_loader *ld,
+                            struct mortise_reading *r,
+                            const struct mortise_slot *slot, const char *what)
 {
     const char *tool = slot->value->str, *slash = strchr(tool, '/');
     struct mortise_diag *d;
@@ -51,38 +52,7 @@ static void read_both(struct mortise_loader *ld, struct mortise_reading *r,
     if (r->node->plugin == NULL)
         ld->nomem = true;
     else
-        find_operation(ld, r, slot->value->span);
-}
-
-void mortise_node_read_tool(void *ctx, void *into,
-                            const struct mortise_slot *slot)
-{
-    read_both(ctx, into, slot, "a tool");
-}
-
-void mortise_node_read_operation(void *ctx, void *into,
-                                 const struct mortise_slot *slot)
-{
-    read_both(ctx, into, slot, "an operation");
-}
-
-void mortise_node_read_extension(void *ctx, void *into,
-                                 const struct mortise_slot *slot)
-{
-    struct mortise_reading *r = into;
-
-    (void)ctx;
-    r->node->plugin = slot->value->str;
-}
-
-void mortise_node_read_method(void *ctx, void *into,
-                              const struct mortise_slot *slot)
-{
-    struct mortise_reading *r = into;
-
-    r->node->operation = slot->value->str;
-    if (r->node->plugin != NULL)
-        find_operation(ctx, r, slot->value->span);
+        mortise_node_find_operation(ld, r, slot->value->span);
 }
 
 void mortise_node_read_effect_class(void *ctx, void *into,
@@ -91,19 +61,18 @@ void mortise_node_read_effect_class(void *ctx, void *into,
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
     enum mortise_effect effect = (enum mortise_effect)slot->word;
+    bool asks = mortise_node_gives(r->node) == MORTISE_GIVES_DECISION;
     struct mortise_diag *d;
 
-    if ((r->node->type == MORTISE_NODE_HUMAN) !=
-        (slot->word == MORTISE_EFFECT_HUMAN)) {
+    if (asks != (slot->word == MORTISE_EFFECT_HUMAN)) {
         mortise_diag_add(ld->diags, "E0207", slot->value->span,
-                         r->node->type == MORTISE_NODE_HUMAN
-                             ? "effect_class of a human node is 'human': it "
-                               "asks people and does nothing else"
-                             : "effect_class 'human' is that of human nodes: "
-                               "an operation asks nobody");
+                         asks ? "effect_class of a human node is 'human': it "
+                                "asks people and does nothing else"
+                              : "effect_class 'human' is that of human nodes: "
+                                "an operation asks nobody");
         return;
     }
-    if (r->node->type == MORTISE_NODE_HUMAN)
+    if (asks)
         return;
     r->has_effect = true;
     if (effect >= r->node->effect) {
@@ -192,15 +161,7 @@ void mortise_node_check_cache(struct mortise_loader *ld,
     struct mortise_diag *d;
     char room[320];
 
-    if (!n->cache || n->plugin == NULL) {
-        if (n->cache && n->type == MORTISE_NODE_ROUTER)
-            mortise_diag_add(ld->diags, "E0512", at->span,
-                             "'%s' has a cache, and no operation whose results "
-                             "could be kept",
-                             n->id);
-        return;
-    }
-    if (n->op == NULL || n->effect == MORTISE_PURE)
+    if (!n->cache || n->op == NULL || n->effect == MORTISE_PURE)
         return;
     d = mortise_diag_add(
         ld->diags, "E0512", at->span,

@@ -89,8 +89,13 @@ static void read_fallback(void *ctx, void *into,
 
 static const struct mortise_word kinds[] = {
     {"any", 0, false},
-    {"tool", MORTISE_NODE_TOOL, false},
-    {"extension", MORTISE_NODE_EXTENSION, false},
+#define FOUND_RESULT(KIND, word) {#word, MORTISE_NODE_##KIND, false},
+#define FOUND_OUTPUT(KIND, word)
+#define FOUND_DECISION(KIND, word)
+#define FOUND_ROUTE(KIND, word)
+#define NODE_KIND(KIND, word, gives) FOUND_##gives(KIND, word)
+#define NODE_KIND_ABSENT(word, why)
+#include "graph/model/node_kinds.def"
     {"skill", 0, true},
     {NULL, 0, false},
 };
@@ -99,21 +104,18 @@ static const struct mortise_key keys[] = {
     {.name = "query",
      .about = "What is looked for: a template.",
      .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE,
-     .required = MORTISE_HERE,
+     .required = true,
      .read = read_query},
     {.name = "kind",
      .about = "Of which type the node must be: tool, extension or any (the "
               "default).",
      .value = MORTISE_V_WORD,
-     .here = MORTISE_HERE,
      .words = kinds,
      .read = read_kind},
     {.name = "fallback",
      .about = "The node to go to when nothing is found.",
      .value = MORTISE_V_ID,
-     .here = MORTISE_HERE,
-     .required = MORTISE_HERE,
+     .required = true,
      .read = read_fallback},
 };
 

@@ -164,19 +164,16 @@ static const struct mortise_key route_keys[] = {
     {.name = "when",
      .about = "An expression: the route is taken when it holds.",
      .value = MORTISE_V_EXPR,
-     .here = MORTISE_HERE,
-     .required = MORTISE_HERE,
+     .required = true,
      .read = read_route_when},
     {.name = "to",
      .about = "The node that the route leads to, or END.",
      .value = MORTISE_V_ID,
-     .here = MORTISE_HERE,
-     .required = MORTISE_HERE,
+     .required = true,
      .read = read_route_to},
     {.name = "guardrail_policy",
      .about = "Guardrails that judge what passes along the route.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .place = &mortise_edge_policy_place,
      .read = read_route_policy},
 };
@@ -194,8 +191,7 @@ static void read_route(struct mortise_loader *ld, struct mortise_node *node,
     struct mortise_draft *draft = NULL;
     size_t first = ld->n_edges;
 
-    mortise_keys_read(&route_place, MORTISE_HERE, v, v->span, ld, &route,
-                      ld->diags);
+    mortise_keys_read(&route_place, v, v->span, ld, &route, ld->diags);
     if (route.to != NULL)
         draft = mortise_load_edge(ld, node->index, route.to, kind);
     if (draft != NULL)
@@ -230,8 +226,7 @@ static const struct mortise_key routes_keys[] = {
     {.name = "all",
      .about = "Every route that holds is taken, and not the first alone.",
      .value = MORTISE_V_LIST,
-     .here = MORTISE_HERE,
-     .required = MORTISE_HERE,
+     .required = true,
      .min = 1,
      .each = &route_row,
      .read = read_all_routes},
@@ -249,8 +244,8 @@ void mortise_load_routes(struct mortise_loader *ld, struct mortise_node *node,
                          const struct mortise_slot *slot)
 {
     if (slot->value->kind == MORTISE_YAML_MAP)
-        mortise_keys_read(&routes_place, MORTISE_HERE, slot->value,
-                          slot->name->span, ld, node, ld->diags);
+        mortise_keys_read(&routes_place, slot->value, slot->name->span, ld,
+                          node, ld->diags);
     else
         read_route_list(ld, node, slot->value, MORTISE_EDGE_ROUTE);
 }
@@ -398,49 +393,41 @@ static const struct mortise_key edge_keys[] = {
     {.name = "from",
      .about = "The node that the edge leaves, or START.",
      .value = MORTISE_V_ID,
-     .here = MORTISE_HERE,
-     .required = MORTISE_HERE,
+     .required = true,
      .read = read_from},
     {.name = "to",
      .about = "The node that the edge leads to, or END.",
      .value = MORTISE_V_ID,
-     .here = MORTISE_HERE,
      .read = read_to},
     {.name = "type",
      .about = "static, conditional, discovery, personality or map; it follows "
               "from the other keys.",
      .value = MORTISE_V_WORD,
-     .here = MORTISE_HERE,
      .words = edge_types,
      .read = read_edge_type},
     {.name = "when",
      .about = "An expression: the edge is taken when it holds.",
      .value = MORTISE_V_EXPR,
-     .here = MORTISE_HERE,
      .read = read_when},
     {.name = "discovery",
      .about = "The edge leads to the node whose capability fits a query best.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .place = &mortise_discovery_place,
      .read = read_discovery},
     {.name = "personality",
      .about =
          "The edge leads to one node or another, by a trait of the persona.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .place = &mortise_personality_place,
      .read = read_personality},
     {.name = "map",
      .about = "One activation for each element of a list.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .place = &mortise_map_place,
      .read = read_map},
     {.name = "guardrail_policy",
      .about = "Guardrails that judge what passes along the edge.",
      .value = MORTISE_V_MAP,
-     .here = MORTISE_HERE,
      .place = &mortise_edge_policy_place,
      .read = read_policy},
 };
@@ -498,7 +485,7 @@ static void read_edge(struct mortise_loader *ld, const struct mortise_yaml *v)
     struct entry e = {.from = MORTISE_NOWHERE};
     size_t first = ld->n_edges;
 
-    mortise_keys_read(&edge_place, MORTISE_HERE, v, v->span, ld, &e, ld->diags);
+    mortise_keys_read(&edge_place, v, v->span, ld, &e, ld->diags);
     check_parts(ld, v, &e);
     if (e.from != MORTISE_NOWHERE && e.to != NULL && e.form == NULL)
         add_plain(ld, &e);
@@ -597,8 +584,6 @@ static void list_guards(struct mortise_loader *ld, struct mortise_node *node)
              mortise_edge_is_guarded(e) && k < e->policy->guards.n; k++)
             ids[all->n++] = e->policy->guards.ids[k];
     }
-    if (node->type == MORTISE_NODE_HUMAN && node->timeout_ms == 0)
-        node->timeout_ms = ld->defaults.timeout_ms; /* they may take so long */
 }
 
 void mortise_load_link(struct mortise_loader *ld)

@@ -149,22 +149,18 @@ static const struct mortise_key ref_keys[] = {
     {.name = "file",
      .about = "The path of a graph file, from where this file is.",
      .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE,
      .read = read_file},
     {.name = "name",
      .about = "The name of a graph in a file *.graph.yaml of this directory.",
      .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE,
      .read = read_name},
     {.name = "version",
      .about = "The version that the graph must have.",
      .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE,
      .read = read_version},
     {.name = "digest",
      .about = "The digest that the graph must have.",
      .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE,
      .read = read_digest},
 };
 
@@ -222,8 +218,8 @@ static bool read_ref(struct mortise_loader *ld, struct ref *ref,
                          "'graph' takes a graph, the path of a file or the "
                          "name of a graph");
     } else {
-        mortise_keys_read(&mortise_graph_ref_place, MORTISE_HERE, v, v->span,
-                          ld, ref, ld->diags);
+        mortise_keys_read(&mortise_graph_ref_place, v, v->span, ld, ref,
+                          ld->diags);
         if (ref->file != NULL && ref->name != NULL)
             mortise_diag_add(ld->diags, "E0212", v->span,
                              "a graph has 'file' or 'name', not both");

@@ -46,8 +46,7 @@ static const struct mortise_key quorum_keys[] = {
      .about = "The node starts once so many edges into it are taken, or "
               "elements of maps came to it.",
      .value = MORTISE_V_INT,
-     .here = MORTISE_HERE,
-     .required = MORTISE_HERE,
+     .required = true,
      .min = 1,
      .max = 1e9,
      .read = read_quorum},
@@ -86,8 +85,8 @@ void mortise_node_read_join(void *ctx, void *into,
     if (slot->value->kind != MORTISE_YAML_MAP)
         read_word(ld, &r->node->join, slot->value);
     else
-        mortise_keys_read(&quorum_place, MORTISE_HERE, slot->value,
-                          slot->name->span, ld, r, ld->diags);
+        mortise_keys_read(&quorum_place, slot->value, slot->name->span, ld, r,
+                          ld->diags);
 }
 
 void mortise_node_read_losers(void *ctx, void *into,

@@ -236,9 +236,6 @@ void mortise_load_args_fit(struct mortise_loader *ld,
 void mortise_load_reducer_fits(struct mortise_loader *ld,
                                const struct mortise_reducer *r);
 void mortise_load_expressions(struct mortise_loader *ld);
-/* What `output` is in the expressions of a human node. */
-const struct mortise_schema *
-mortise_load_decision(struct mortise_loader *ld, struct mortise_schema *answer);
 
 /* ---- retry.c --------------------------------------------------------- */
 
@@ -255,7 +252,7 @@ void mortise_load_nodes(struct mortise_loader *ld,
                         const struct mortise_yaml *key,
                         const struct mortise_yaml *map);
 
-/* ---- guardrail.c ----------------------------------------------------- */
+/* ---- policy.c -------------------------------------------------------- */
 
 extern const struct mortise_place mortise_edge_policy_place;
 /* `guardrail_policy` of the edges that were made from the `first` on, all of

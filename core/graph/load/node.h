@@ -1,6 +1,6 @@
 /* node.h -- a node while it is being read; shared by the files that read nodes
- * and by nobody else.  node.c has the table of keys, the others have their
- * readers. */
+ * and by nobody else.  A kind of nodes is a table of keys and what is looked at
+ * once they are read: one file of graph/kinds/. */
 #ifndef MORTISE_GRAPH_LOAD_NODE_H
 #define MORTISE_GRAPH_LOAD_NODE_H
 
@@ -14,14 +14,57 @@ struct mortise_reading {
     struct mortise_cel_name *inner; /* a subgraph's, at its end; NULL: none */
 };
 
+/* ---- kinds.c ------------------------------------------------------------- */
+
+/* How the nodes of a kind are read. */
+struct mortise_node_kind {
+    struct mortise_place place; /* of mortise_node_place */
+    /* All that stands in it was read.  NULL: nothing is left to do. */
+    void (*finish)(struct mortise_loader *ld, struct mortise_reading *r);
+};
+
+/* NULL: nodes that are not of this build. */
+const struct mortise_node_kind *
+mortise_node_kind_of(enum mortise_node_type type);
+extern const struct mortise_place *const mortise_node_types[];
+extern const struct mortise_word mortise_node_words[];
+
+/* ---- node.c -------------------------------------------------------------- */
+
+extern const struct mortise_place mortise_node_place;
+
+/* Rows for the tables of kinds, in the order in which they are to be read.
+ * What a node is; */
+extern const struct mortise_key mortise_type_row;
+/* ... how it does what it does, of those with an operation all; */
+extern const struct mortise_key mortise_effect_row, mortise_timeout_row,
+    mortise_retry_row, mortise_call_rows[6], mortise_args_row,
+    mortise_policy_row;
+/* ... where its output goes; what comes before it, what if it fails; */
+extern const struct mortise_key mortise_output_rows[2], mortise_join_rows[5];
+/* ... what comes after it; */
+extern const struct mortise_key mortise_next_row, mortise_route_rows[2],
+    mortise_targets_row, mortise_map_row;
+/* ... and the rest. */
+extern const struct mortise_key mortise_visit_rows[2], mortise_persona_row,
+    mortise_resource_row, mortise_cache_row, mortise_last_rows[7];
+/* From its output on, of a node that has one and calls no operation. */
+extern const struct mortise_key mortise_work_rows[8];
+/* All but what it calls, of a node that is a call. */
+extern const struct mortise_key mortise_operation_rows[14];
+
 /* Readers of keys: `ctx` is the loader, `into` the reading. */
 
 /* ---- call.c -------------------------------------------------------------- */
 
-mortise_key_fn mortise_node_read_tool;
-mortise_key_fn mortise_node_read_operation;
-mortise_key_fn mortise_node_read_extension;
-mortise_key_fn mortise_node_read_method;
+/* The operation of that name, of the node's plugin. */
+void mortise_node_find_operation(struct mortise_loader *ld,
+                                 struct mortise_reading *r,
+                                 struct mortise_span at);
+/* PLUGIN/OPERATION, which is `what`: "a tool". */
+void mortise_node_read_both(struct mortise_loader *ld,
+                            struct mortise_reading *r,
+                            const struct mortise_slot *slot, const char *what);
 mortise_key_fn mortise_node_read_effect_class;
 /* The class of nodes that ask people, which others cannot have. */
 enum { MORTISE_EFFECT_HUMAN = MORTISE_EXTERNAL + 1 };
@@ -50,40 +93,23 @@ void mortise_node_check_args(struct mortise_loader *ld,
 void mortise_node_check_secrets(struct mortise_loader *ld,
                                 struct mortise_reading *r);
 
-/* ---- human.c ------------------------------------------------------------- */
+/* ---- policy.c ------------------------------------------------------------ */
 
-mortise_key_fn mortise_node_read_prompt;
-mortise_key_fn mortise_node_read_schema;
-mortise_key_fn mortise_node_read_assignees;
-mortise_key_fn mortise_node_read_wait;
-mortise_key_fn mortise_node_read_on_timeout;
-mortise_key_fn mortise_node_read_auto_accept;
-mortise_key_fn mortise_node_read_auto_reject;
-mortise_key_fn mortise_node_read_guardrail_override;
-void mortise_node_finish_human(struct mortise_loader *ld,
-                               struct mortise_reading *r);
-extern const struct mortise_key mortise_auto_reject_forms[2];
-
-/* ---- guardrail.c --------------------------------------------------------- */
-
-mortise_key_fn mortise_node_read_guardrails;
-mortise_key_fn mortise_node_read_post_approval;
-mortise_key_fn mortise_node_read_target;
-mortise_key_fn mortise_node_read_on_violation;
-mortise_key_fn mortise_node_read_reroute_target;
+/* Ids of guardrails. */
+void mortise_node_read_guards(struct mortise_loader *ld,
+                              struct mortise_guard_list *out,
+                              const struct mortise_yaml *list);
+/* `map` is where on_violation and reroute_target stand. */
+void mortise_load_on_violation(struct mortise_loader *ld,
+                               enum mortise_on_violation *out,
+                               const struct mortise_yaml *map,
+                               const struct mortise_slot *slot);
+void mortise_load_reroute_target(struct mortise_loader *ld,
+                                 struct mortise_node *node,
+                                 const struct mortise_slot *slot);
 extern const struct mortise_word mortise_violation_words[];
 extern const struct mortise_place mortise_guard_policy_place;
 mortise_key_fn mortise_node_read_guard_policy;
-void mortise_node_finish_guardrail(struct mortise_loader *ld,
-                                   struct mortise_reading *r);
-
-/* ---- inner.c ------------------------------------------------------------- */
-
-mortise_key_fn mortise_node_read_graph;
-mortise_key_fn mortise_node_read_input_mapping;
-mortise_key_fn mortise_node_read_output_mapping;
-void mortise_node_finish_subgraph(struct mortise_loader *ld,
-                                  struct mortise_reading *r);
 
 /* ---- result.c ------------------------------------------------------------ */
 
@@ -125,16 +151,12 @@ mortise_key_fn mortise_node_read_depends_on;
 mortise_key_fn mortise_node_read_next;
 mortise_key_fn mortise_node_read_routes;
 mortise_key_fn mortise_node_read_default;
-mortise_key_fn mortise_node_read_condition;
 mortise_key_fn mortise_node_read_targets;
 mortise_key_fn mortise_node_read_map;
 mortise_key_fn mortise_node_read_max_visits;
-void mortise_node_finish_router(struct mortise_loader *ld,
-                                struct mortise_reading *r);
 
-/* What stands where more than one form may: human.c, join.c, result.c. */
-extern const struct mortise_key mortise_on_timeout_forms[2],
-    mortise_join_forms[2], mortise_on_error_forms[2],
-    mortise_output_as_forms[2];
+/* What stands where more than one form may: join.c, result.c. */
+extern const struct mortise_key mortise_join_forms[2],
+    mortise_on_error_forms[2], mortise_output_as_forms[2];
 
 #endif

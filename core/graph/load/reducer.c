@@ -80,25 +80,21 @@ static const struct mortise_key keys[] = {
     {.name = "reduce",
      .about = "How a new value meets the old one.",
      .value = MORTISE_V_WORD,
-     .here = MORTISE_HERE,
      .words = words,
      .read = read_reduce},
     {.name = "expr",
      .about = "An expression over old and new.",
      .value = MORTISE_V_EXPR,
-     .here = MORTISE_HERE,
      .read = read_expr},
     {.name = "max_items",
      .about = "How many items a concatenated list may have.",
      .value = MORTISE_V_INT,
-     .here = MORTISE_HERE,
      .min = 1,
      .max = 1e9,
      .read = read_max_items},
     {.name = "overflow",
      .about = "What becomes of more: error (the default) or drop_oldest.",
      .value = MORTISE_V_WORD,
-     .here = MORTISE_HERE,
      .words = overflows,
      .read = read_overflow},
 };
@@ -131,7 +127,7 @@ static void check_caps(struct mortise_loader *ld,
 static void read_mapping(struct mortise_loader *ld, struct mortise_reducer *r,
                          const struct mortise_yaml *v)
 {
-    mortise_keys_read(&place, MORTISE_HERE, v, v->span, ld, r, ld->diags);
+    mortise_keys_read(&place, v, v->span, ld, r, ld->diags);
     check_caps(ld, r, v);
     if (mortise_yaml_get(v, "reduce") == NULL &&
         mortise_yaml_get(v, "expr") == NULL)

@@ -143,9 +143,6 @@ static void read_error_value(void *ctx, void *into,
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
 
-    if (r->node->type == MORTISE_NODE_ROUTER)
-        mortise_diag_add(ld->diags, "E0212", slot->name->span,
-                         "a router has no output: on_error takes goto here");
     if (mortise_yaml_get(mortise_yaml_get(r->map, "on_error"), "goto") != NULL)
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
                          "'on_error' takes goto or value, not both");
@@ -158,12 +155,10 @@ static const struct mortise_key on_error_keys[] = {
     {.name = "goto",
      .about = "The node to go to when this one failed.",
      .value = MORTISE_V_ID,
-     .here = MORTISE_HERE,
      .read = read_error_goto},
     {.name = "value",
      .about = "An expression that is the output when the node failed.",
      .value = MORTISE_V_EXPR,
-     .here = MORTISE_HERE,
      .read = read_error_value},
 };
 
@@ -195,8 +190,8 @@ void mortise_node_read_on_error(void *ctx, void *into,
         mortise_yaml_get(slot->value, "value") == NULL)
         mortise_diag_add(ld->diags, "E0206", slot->value->span,
                          "on_error needs the key 'goto' or 'value'");
-    mortise_keys_read(&on_error_place, MORTISE_HERE, slot->value,
-                      slot->name->span, ld, into, ld->diags);
+    mortise_keys_read(&on_error_place, slot->value, slot->name->span, ld, into,
+                      ld->diags);
 }
 
 /* artifacts.NAME, or NULL after a finding. */

@@ -37,22 +37,16 @@ static void read_tools(void *ctx, void *into, const struct mortise_slot *slot)
 }
 
 static const struct mortise_key role_keys[] = {
-    {.name = "display_name", .value = MORTISE_V_STRING, .here = MORTISE_HERE},
-    {.name = "system_prompt_fragment",
-     .value = MORTISE_V_STRING,
-     .here = MORTISE_HERE},
+    {.name = "display_name", .value = MORTISE_V_STRING},
+    {.name = "system_prompt_fragment", .value = MORTISE_V_STRING},
     {.name = "default_tool_allowlist",
      .value = MORTISE_V_LIST,
-     .here = MORTISE_HERE,
      .read = read_tools},
     {.name = "suggested_temperature",
      .value = MORTISE_V_NUMBER,
-     .here = MORTISE_HERE,
      .min = 0,
      .max = 2},
-    {.name = "requires_approval",
-     .value = MORTISE_V_BOOL,
-     .here = MORTISE_HERE},
+    {.name = "requires_approval", .value = MORTISE_V_BOOL},
 };
 
 static const struct mortise_place place = {.what = "a role",
@@ -70,8 +64,8 @@ void mortise_load_roles(struct mortise_loader *ld,
 
     for (size_t i = 0; i < map->n; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str))
-            mortise_keys_read(&place, MORTISE_HERE, map->items[i],
-                              map->keys[i]->span, ld, NULL, ld->diags);
+            mortise_keys_read(&place, map->items[i], map->keys[i]->span, ld,
+                              NULL, ld->diags);
     ld->roles = map;
 }
 

@@ -109,18 +109,6 @@ static const struct mortise_schema *state_schema(struct mortise_loader *ld)
     return with(ld, s, "artifacts", ld->g->artifacts);
 }
 
-const struct mortise_schema *
-mortise_load_decision(struct mortise_loader *ld, struct mortise_schema *answer)
-{
-    return with(
-        ld,
-        mortise_load_our_schema(
-            ld, closed(json_pack("{s:{s:s},s:{s:s},s:{s:s}}", "approved",
-                                 "type", "boolean", "reason", "type", "string",
-                                 "decided_by", "type", "string"))),
-        "answer", mortise_schema_or_null(ld->arena, answer));
-}
-
 void mortise_load_scope(struct mortise_loader *ld,
                         const struct mortise_yaml *nodes)
 {

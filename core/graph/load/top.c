@@ -1,6 +1,6 @@
 /* top.c -- the keys of a graph: of a file, or inside a node.
  *
- * One table has both, as two types of one place.  A file that a node names is
+ * The tables share most of their rows.  A file that a node names is
  * read like any other; of its limits the run has its own already, so they are
  * checked and hold when it runs by itself.
  *
@@ -13,8 +13,6 @@
 #include "graph/load/files.h"
 
 #include "yaml/header.h"
-
-enum { A_FILE = 1 << 0, INNER = 1 << 1, BOTH = A_FILE | INNER };
 
 static void read_metadata(void *ctx, void *into,
                           const struct mortise_slot *slot)
@@ -186,130 +184,142 @@ static const struct mortise_word ends[] = {
 
 static const struct mortise_word kinds[] = {{.word = "Graph"}, {.word = NULL}};
 
-static const struct mortise_key graph_keys[] = {
-    MORTISE_HEADER_KEYS(A_FILE, kinds),
-    {.name = "metadata",
-     .about = "What the graph is called.",
-     .value = MORTISE_V_MAP,
-     .here = A_FILE,
-     .required = A_FILE,
-     .place = &mortise_metadata_place,
-     .read = read_metadata},
-    {.name = "goal",
-     .about = "What the graph is for, in words.",
-     .value = MORTISE_V_STRING,
-     .here = A_FILE},
+/* What every graph has, in three parts: files have keys of their own between
+ * them. */
+static const struct mortise_key mode_keys[] = {
     {.name = "hitl_mode",
      .about =
          "What waits for an approval: none (the default) or approve_tools.",
      .value = MORTISE_V_WORD,
-     .here = BOTH,
      .words = hitl_modes,
      .read = read_hitl_mode},
     {.name = "failure",
      .about = "What a failed node means for the others: continue (the default) "
               "or fail_fast.",
      .value = MORTISE_V_WORD,
-     .here = BOTH,
      .words = failures,
      .read = read_failure},
     {.name = "end",
      .about = "When the run ends: all (the default: when nothing is active) or "
               "first (at the first arrival at END).",
      .value = MORTISE_V_WORD,
-     .here = BOTH,
      .words = ends,
      .read = read_end},
     {.name = "checkpoint_policy",
      .about = "Which nodes are written when they are done: every_node (the "
               "default), explicit or none.",
      .value = MORTISE_V_WORD,
-     .here = BOTH,
      .words = checkpoint_policies,
      .read = read_checkpoint_policy},
     {.name = "state",
      .about = "What the state may hold, and how writes to it meet.",
      .value = MORTISE_V_MAP,
-     .here = BOTH,
      .place = &mortise_state_place,
      .read = read_state},
-    {.name = "limits",
-     .about = "What bounds a run.",
-     .value = MORTISE_V_MAP,
-     .here = A_FILE,
-     .place = &mortise_limits_place,
-     .read = read_limits},
+};
+
+static const struct mortise_key default_keys[] = {
     {.name = "defaults",
      .about = "What holds for nodes that say nothing.",
      .value = MORTISE_V_MAP,
-     .here = BOTH,
      .place = &mortise_defaults_place,
      .read = read_defaults},
     {.name = "persona",
      .about = "Whose traits decide where personality edges lead.",
      .value = MORTISE_V_MAP,
-     .here = BOTH,
      .place = &mortise_persona_place,
      .read = read_persona},
-    {.name = "roles",
-     .value = MORTISE_V_MAP,
-     .later = A_FILE,
-     .each = &mortise_role_row,
-     .read = read_roles},
+};
+
+static const struct mortise_key node_keys[] = {
     {.name = "nodes",
      .about = "Ids of nodes to what each does.",
      .value = MORTISE_V_MAP,
-     .here = BOTH,
-     .required = BOTH,
+     .required = true,
      .each = &mortise_node_row,
      .read = read_nodes},
     {.name = "edges",
      .about = "Edges that nodes do not carry themselves.",
      .value = MORTISE_V_LIST,
-     .here = BOTH,
      .each = &mortise_edge_row,
      .read = read_edges},
     {.name = "start",
      .about = "The node or nodes that a run begins with.",
      .value = MORTISE_V_IDS,
-     .here = BOTH,
      .read = read_start},
     {.name = "interrupt_before",
      .about = "Nodes before which the run pauses.",
      .value = MORTISE_V_IDS,
-     .here = BOTH,
      .read = read_interrupt_before},
     {.name = "interrupt_after",
      .about = "Nodes after which the run pauses.",
      .value = MORTISE_V_IDS,
-     .here = BOTH,
      .read = read_interrupt_after},
     {.name = "budget",
      .about = "What the graph may spend, with the graphs in it.",
      .value = MORTISE_V_MAP,
-     .here = BOTH,
      .place = &mortise_budget_place,
      .read = read_budget},
-    {.name = "memory_consistency", .later = A_FILE},
+};
+
+static const struct mortise_key file_keys[] = {
+    MORTISE_HEADER_KEYS(kinds),
+    {.name = "metadata",
+     .about = "What the graph is called.",
+     .value = MORTISE_V_MAP,
+     .required = true,
+     .place = &mortise_metadata_place,
+     .read = read_metadata},
+    {.name = "goal",
+     .about = "What the graph is for, in words.",
+     .value = MORTISE_V_STRING},
+    MORTISE_ROWS(mode_keys),
+    {.name = "limits",
+     .about = "What bounds a run.",
+     .value = MORTISE_V_MAP,
+     .place = &mortise_limits_place,
+     .read = read_limits},
+    MORTISE_ROWS(default_keys),
+    {.name = "roles",
+     .value = MORTISE_V_MAP,
+     .later = true,
+     .each = &mortise_role_row,
+     .read = read_roles},
+    MORTISE_ROWS(node_keys),
+    {.name = "memory_consistency", .later = true},
+};
+
+static const struct mortise_key inner_keys[] = {
+    MORTISE_ROWS(mode_keys),
+    MORTISE_ROWS(default_keys),
+    MORTISE_ROWS(node_keys),
 };
 
 const struct mortise_place mortise_graph_place = {.what = "a graph",
-                                                  .keys = graph_keys,
-                                                  .n = sizeof graph_keys /
-                                                       sizeof graph_keys[0]};
+                                                  .keys = file_keys,
+                                                  .n = sizeof file_keys /
+                                                       sizeof file_keys[0]};
 
-static const char *const graph_types[32] = {
-    "the graph of a file", "an inner graph", "a graph that is named"};
-
+/* A graph in a node, for which a key may be the file's. */
+static const struct mortise_place any_graph;
+static const struct mortise_place file_place = {.what = "a graph",
+                                                .keys = file_keys,
+                                                .n = sizeof file_keys /
+                                                     sizeof file_keys[0],
+                                                .type = "the graph of a file",
+                                                .of = &any_graph};
 static const struct mortise_place inner_place = {.what = "a graph",
-                                                 .keys = graph_keys,
-                                                 .n = sizeof graph_keys /
-                                                      sizeof graph_keys[0],
-                                                 .types = graph_types,
-                                                 .types_are_words = true};
+                                                 .keys = inner_keys,
+                                                 .n = sizeof inner_keys /
+                                                      sizeof inner_keys[0],
+                                                 .type = "an inner graph",
+                                                 .of = &any_graph};
+static const struct mortise_place *const graph_types[] = {&file_place,
+                                                          &inner_place, NULL};
+static const struct mortise_place any_graph = {.types = graph_types};
 
 const struct mortise_key mortise_inner_forms[3] = {
-    {.value = MORTISE_V_MAP, .place = &inner_place, .type = INNER},
+    {.value = MORTISE_V_MAP, .place = &inner_place},
     {.value = MORTISE_V_MAP, .place = &mortise_graph_ref_place},
     {.value = MORTISE_V_STRING},
 };
@@ -320,13 +330,13 @@ void mortise_load_file_keys(struct mortise_loader *ld)
 
     ld->diagnoses = strstr(root->span.file->text, "diagnostics") != NULL;
     if (mortise_header_check(root, "Graph", ld->diags))
-        mortise_keys_read(&mortise_graph_place, A_FILE, root, root->span, ld,
-                          NULL, ld->diags);
+        mortise_keys_read(&mortise_graph_place, root, root->span, ld, NULL,
+                          ld->diags);
 }
 
 void mortise_load_inner(struct mortise_loader *ld,
                         const struct mortise_slot *slot)
 {
-    mortise_keys_read(&inner_place, INNER, slot->value, slot->name->span, ld,
-                      NULL, ld->diags);
+    mortise_keys_read(&inner_place, slot->value, slot->name->span, ld, NULL,
+                      ld->diags);
 }

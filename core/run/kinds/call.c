@@ -2,5 +2,6 @@
  * and nothing besides (start.c). */
 #include "run/outcome/outcome.h"
 
-const struct node_kind mortise_run_tool = {.start = mortise_start_call};
-const struct node_kind mortise_run_extension = {.start = mortise_start_call};
+const struct node_kind mortise_run_kind_tool = {.start = mortise_start_call};
+const struct node_kind mortise_run_kind_extension = {.start =
+                                                         mortise_start_call};

@@ -36,4 +36,4 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     return rv;
 }
 
-const struct node_kind mortise_run_guardrail = {.start = start};
+const struct node_kind mortise_run_kind_guardrail = {.start = start};

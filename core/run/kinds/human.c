@@ -223,5 +223,5 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     return rv;
 }
 
-const struct node_kind mortise_run_human = {
+const struct node_kind mortise_run_kind_human = {
     .start = start, .keep = keep, .decided = decided, .passed = passed};

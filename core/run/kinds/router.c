@@ -26,4 +26,5 @@ static int choose(struct mortise_run *r, const struct exec *x,
     return MORTISE_OK;
 }
 
-const struct node_kind mortise_run_router = {.start = start, .choose = choose};
+const struct node_kind mortise_run_kind_router = {.start = start,
+                                                  .choose = choose};

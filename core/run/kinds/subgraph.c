@@ -205,5 +205,5 @@ static int end_one(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-const struct node_kind mortise_run_subgraph = {.start = start,
-                                               .inside_over = end_one};
+const struct node_kind mortise_run_kind_subgraph = {.start = start,
+                                                    .inside_over = end_one};

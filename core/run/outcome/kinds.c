@@ -5,14 +5,14 @@
 #include "run/outcome/outcome.h"
 
 #define NODE_KIND(KIND, word, gives)                                           \
-    extern const struct node_kind mortise_run_##word;
+    extern const struct node_kind mortise_run_kind_##word;
 #define NODE_KIND_ABSENT(word, why)
 #include "graph/model/node_kinds.def"
 #undef NODE_KIND
 
 static const struct node_kind *const kinds[MORTISE_NODE_TYPES] = {
 #define NODE_KIND(KIND, word, gives)                                           \
-    [MORTISE_NODE_##KIND] = &mortise_run_##word,
+    [MORTISE_NODE_##KIND] = &mortise_run_kind_##word,
 #include "graph/model/node_kinds.def"
 #undef NODE_KIND
 #undef NODE_KIND_ABSENT

@@ -14,7 +14,7 @@ static const struct mortise_key scale_keys[] = {
     {.name = "unit",
      .about = "What it weighs in.",
      .value = MORTISE_V_WORD,
-     MUST,
+     .required = true,
      .words = units},
 };
 MORTISE_KIND_PLACE(scale);

@@ -1,4 +1,4 @@
-/* inner.c -- subgraph nodes: a graph inside a graph, and what passes between.
+/* subgraph.c -- subgraph nodes: a graph inside a graph, and what passes between.
  *
  * The inner graph stands in the node, as a mapping of the keys that a graph
  * has.  The same readers load it, with a loader of its own, into the arena of
@@ -126,8 +126,7 @@ static void load_named(struct mortise_loader *ld, struct mortise_reading *r,
         mortise_load_check_digest(ld, ref, f);
 }
 
-void mortise_node_read_graph(void *ctx, void *into,
-                             const struct mortise_slot *slot)
+static void read_graph(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
@@ -189,8 +188,8 @@ static void late_input(struct mortise_loader *ld,
                           mortise_load_schema_below(sub->input, &line->path));
 }
 
-void mortise_node_read_input_mapping(void *ctx, void *into,
-                                     const struct mortise_slot *slot)
+static void read_input_mapping(void *ctx, void *into,
+                               const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
@@ -228,8 +227,8 @@ static void load_inner_expr(struct mortise_loader *ld,
     memcpy(ld->names, outer, sizeof ld->names);
 }
 
-void mortise_node_read_output_mapping(void *ctx, void *into,
-                                      const struct mortise_slot *slot)
+static void read_output_mapping(void *ctx, void *into,
+                                const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
@@ -254,9 +253,53 @@ void mortise_node_read_output_mapping(void *ctx, void *into,
     }
 }
 
-void mortise_node_finish_subgraph(struct mortise_loader *ld,
-                                  struct mortise_reading *r)
+/* ---- the whole ------------------------------------------------------- */
+
+static const struct mortise_key expr_row = {.value = MORTISE_V_EXPR};
+
+static const struct mortise_key keys[] = {
+    MORTISE_ROW(mortise_type_row),
+    MORTISE_ROW(mortise_timeout_row),
+    MORTISE_ROW(mortise_retry_row),
+    {.name = "input_schema",
+     .value = MORTISE_V_SCHEMA,
+     .later = true,
+     .read = mortise_node_read_input_schema},
+    {.name = "output_schema",
+     .value = MORTISE_V_SCHEMA,
+     .later = true,
+     .read = mortise_node_read_output_schema},
+    {.name = "graph",
+     .about = "The graph inside: written here, or the name or path of a file.",
+     MORTISE_FORMS(mortise_inner_forms),
+     .required = true,
+     .read = read_graph},
+    {.name = "input_mapping",
+     .about = "Paths of the inner graph's input to expressions over this "
+              "graph's state.",
+     .value = MORTISE_V_MAP,
+     .each = &expr_row,
+     .read = read_input_mapping},
+    {.name = "output_mapping",
+     .about = "Paths of this graph's state to expressions over the inner "
+              "graph's end state.",
+     .value = MORTISE_V_MAP,
+     .each = &expr_row,
+     .read = read_output_mapping},
+    MORTISE_ROW(mortise_policy_row),
+    MORTISE_ROWS(mortise_work_rows),
+};
+
+static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 {
     if (r->node->sub != NULL)
         check_required(ld, r);
 }
+
+const struct mortise_node_kind mortise_graph_kind_subgraph = {
+    .place = {.what = "a node",
+              .keys = keys,
+              .n = sizeof keys / sizeof keys[0],
+              .type = "subgraph",
+              .of = &mortise_node_place},
+    .finish = finish};

@@ -2,27 +2,24 @@
  * whether anybody is asked at all. */
 #include "graph/load/node.h"
 
-void mortise_node_read_prompt(void *ctx, void *into,
-                              const struct mortise_slot *slot)
+/* ---- the question -------------------------------------------------------- */
+
+static void read_prompt(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
 
     mortise_load_late_tmpl(ctx, &r->node->prompt, slot->value, r->node->index);
 }
 
-void mortise_node_read_schema(void *ctx, void *into,
-                              const struct mortise_slot *slot)
+static void read_schema(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
 
-    r->node->answer_schema = mortise_load_schema(ld, slot->value);
-    ld->names[MORTISE_IN_OUTPUT].schema =
-        mortise_load_decision(ld, r->node->answer_schema);
+    r->node->answer_schema = mortise_load_schema(ctx, slot->value);
 }
 
-void mortise_node_read_assignees(void *ctx, void *into,
-                                 const struct mortise_slot *slot)
+static void read_assignees(void *ctx, void *into,
+                           const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
 
@@ -30,8 +27,7 @@ void mortise_node_read_assignees(void *ctx, void *into,
     r->node->n_assignees = slot->value->n;
 }
 
-void mortise_node_read_wait(void *ctx, void *into,
-                            const struct mortise_slot *slot)
+static void read_wait(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
 
@@ -59,21 +55,20 @@ static const struct mortise_key on_timeout_keys[] = {
     {.name = "goto",
      .about = "The node to go to when nobody answered in time.",
      .value = MORTISE_V_ID,
-     .here = MORTISE_HERE,
-     .required = MORTISE_HERE,
+     .required = true,
      .read = read_timeout_goto},
 };
 
 static const struct mortise_place on_timeout_place = {
     .what = "on_timeout", .keys = on_timeout_keys, .n = 1};
 
-const struct mortise_key mortise_on_timeout_forms[2] = {
+static const struct mortise_key on_timeout_forms[] = {
     {.value = MORTISE_V_WORD, .words = timeouts},
     {.value = MORTISE_V_MAP, .place = &on_timeout_place},
 };
 
-void mortise_node_read_on_timeout(void *ctx, void *into,
-                                  const struct mortise_slot *slot)
+static void read_on_timeout(void *ctx, void *into,
+                            const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
@@ -84,8 +79,8 @@ void mortise_node_read_on_timeout(void *ctx, void *into,
                          "'on_timeout' needs 'wait': without it nothing times "
                          "out");
     if (slot->value->kind == MORTISE_YAML_MAP) {
-        mortise_keys_read(&on_timeout_place, MORTISE_HERE, slot->value,
-                          slot->name->span, ld, r, ld->diags);
+        mortise_keys_read(&on_timeout_place, slot->value, slot->name->span, ld,
+                          r, ld->diags);
         return;
     }
     w = mortise_word_find(timeouts, "on_timeout", slot->value, ld->diags);
@@ -97,8 +92,8 @@ void mortise_node_read_on_timeout(void *ctx, void *into,
 
 /* ---- who is not asked ---------------------------------------------------- */
 
-void mortise_node_read_auto_accept(void *ctx, void *into,
-                                   const struct mortise_slot *slot)
+static void read_auto_accept(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
 
@@ -106,13 +101,13 @@ void mortise_node_read_auto_accept(void *ctx, void *into,
     r->node->auto_accept = slot->value->u.b;
 }
 
-const struct mortise_key mortise_auto_reject_forms[2] = {
+static const struct mortise_key auto_reject_forms[] = {
     {.value = MORTISE_V_BOOL},
     {.value = MORTISE_V_STRING},
 };
 
-void mortise_node_read_auto_reject(void *ctx, void *into,
-                                   const struct mortise_slot *slot)
+static void read_auto_reject(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
@@ -132,8 +127,8 @@ void mortise_node_read_auto_reject(void *ctx, void *into,
                          "reject");
 }
 
-void mortise_node_read_guardrail_override(void *ctx, void *into,
-                                          const struct mortise_slot *slot)
+static void read_guardrail_override(void *ctx, void *into,
+                                    const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
@@ -146,11 +141,86 @@ void mortise_node_read_guardrail_override(void *ctx, void *into,
                          "see what is accepted so");
 }
 
+static void read_post_approval(void *ctx, void *into,
+                               const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    mortise_node_read_guards(ctx, &r->node->guards[MORTISE_GUARD_DECISION],
+                             slot->value);
+}
+
+static const struct mortise_key keys[] = {
+    MORTISE_ROW(mortise_type_row),
+    MORTISE_ROW(mortise_effect_row),
+    {.name = "prompt",
+     .about = "What the person is asked: a template.",
+     .value = MORTISE_V_STRING,
+     .required = true,
+     .read = read_prompt},
+    {.name = "schema",
+     .about = "A JSON Schema for the answer.",
+     .value = MORTISE_V_SCHEMA,
+     .read = read_schema},
+    {.name = "assignees",
+     .about = "Who is asked.",
+     .value = MORTISE_V_STRINGS,
+     .read = read_assignees},
+    {.name = "wait",
+     .about = "How long the question stands (default: for ever).",
+     .value = MORTISE_V_DURATION,
+     .min = 1,
+     .read = read_wait},
+    {.name = "on_timeout",
+     .about = "What follows when nobody answers in time: error (the default), "
+              "accept, reject, or {goto: NODE}.",
+     MORTISE_FORMS(on_timeout_forms),
+     .read = read_on_timeout},
+    {.name = "auto_accept",
+     .about = "true: the question is accepted without asking.",
+     .value = MORTISE_V_BOOL,
+     .read = read_auto_accept},
+    {.name = "auto_reject",
+     .about = "true, or a reason: the question is rejected without asking.",
+     MORTISE_FORMS(auto_reject_forms),
+     .read = read_auto_reject},
+    {.name = "post_approval_guardrails",
+     .about = "Ids of guardrails that judge what was approved.",
+     .value = MORTISE_V_STRINGS,
+     .read = read_post_approval},
+    {.name = "guardrail_override",
+     .about = "Whether an automatic acceptance is judged by the "
+              "post_approval_guardrails, too.",
+     .value = MORTISE_V_BOOL,
+     .read = read_guardrail_override},
+    MORTISE_ROWS(mortise_work_rows),
+    {.name = "judge", .later = true},
+};
+
+/* ---- the whole ----------------------------------------------------------- */
+
+/* What `output` is in its expressions: a decision. */
+static const struct mortise_schema *decision(struct mortise_loader *ld,
+                                             struct mortise_schema *answer)
+{
+    const struct mortise_schema *s = mortise_schema_with(
+        ld->arena,
+        mortise_load_our_schema(
+            ld, json_pack("{s:s,s:{s:{s:s},s:{s:s},s:{s:s}},s:b}", "type",
+                          "object", "properties", "approved", "type", "boolean",
+                          "reason", "type", "string", "decided_by", "type",
+                          "string", "additionalProperties", 0)),
+        "answer", mortise_schema_or_null(ld->arena, answer));
+
+    ld->nomem |= s == NULL;
+    return s;
+}
+
 /* What is accepted without anybody's answer is accepted with null.  That nobody
  * is ever asked is a mistake then; that nobody answers in time may be what is
  * meant, and whoever reads the answer has to know. */
-void mortise_node_finish_human(struct mortise_loader *ld,
-                               struct mortise_reading *r)
+static void check_null(struct mortise_loader *ld,
+                       const struct mortise_reading *r)
 {
     const struct mortise_schema *schema = r->node->answer_schema;
     json_t *null = json_null();
@@ -171,3 +241,18 @@ void mortise_node_finish_human(struct mortise_loader *ld,
             "let the schema take null, if what reads the answer does");
     json_decref(null);
 }
+
+static void finish(struct mortise_loader *ld, struct mortise_reading *r)
+{
+    ld->output_of[r->node->index] = decision(ld, r->node->answer_schema);
+    r->node->timeout_ms = ld->defaults.timeout_ms; /* of its guardrails */
+    check_null(ld, r);
+}
+
+const struct mortise_node_kind mortise_graph_kind_human = {
+    .place = {.what = "a node",
+              .keys = keys,
+              .n = sizeof keys / sizeof keys[0],
+              .type = "human",
+              .of = &mortise_node_place},
+    .finish = finish};

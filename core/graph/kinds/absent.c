@@ -1,0 +1,73 @@
+/* absent.c -- the kinds that the language has and this build does not: which keys
+ * are theirs, for who puts one of those on a node of another kind. */
+#include "graph/load/node.h"
+
+#define ABSENT(word, table)                                                    \
+    const struct mortise_place mortise_graph_absent_##word = {                 \
+        .what = "a node",                                                      \
+        .keys = (table),                                                       \
+        .n = sizeof(table) / sizeof(table)[0],                                 \
+        .type = #word,                                                         \
+        .of = &mortise_node_place,                                             \
+        .later = true}
+
+static const struct mortise_key call_keys[] = {
+    MORTISE_ROWS(mortise_call_rows),   MORTISE_ROW(mortise_policy_row),
+    MORTISE_ROWS(mortise_output_rows), MORTISE_ROW(mortise_next_row),
+    MORTISE_ROW(mortise_map_row),      MORTISE_ROW(mortise_cache_row),
+};
+
+/* Of those that loop over a model's calls. */
+static const struct mortise_key agent_keys[] = {
+    MORTISE_ROW(mortise_resource_row),
+    {.name = "tool_allowlist", .later = true},
+    {.name = "max_internal_iterations", .later = true},
+    {.name = "temperature", .later = true},
+    {.name = "max_tokens", .later = true},
+    {.name = "planner", .later = true},
+};
+
+/* Of those of a task graph. */
+static const struct mortise_key task_keys[] = {
+    {.name = "goal", .later = true},
+    {.name = "role", .later = true},
+    {.name = "compaction", .later = true},
+};
+
+static const struct mortise_key gmi_keys[] = {
+    MORTISE_ROWS(call_keys),
+    MORTISE_ROW(mortise_args_row),
+    MORTISE_ROW(mortise_targets_row),
+    MORTISE_ROW(mortise_persona_row),
+    MORTISE_ROWS(agent_keys),
+    {.name = "prompt", .later = true},
+    {.name = "instructions", .later = true},
+    {.name = "parallel_tools", .later = true},
+    {.name = "stream", .later = true},
+    {.name = "response", .later = true},
+    {.name = "tool_errors", .later = true},
+};
+
+static const struct mortise_key voice_keys[] = {
+    MORTISE_ROWS(call_keys),          MORTISE_ROW(mortise_args_row),
+    MORTISE_ROW(mortise_targets_row), MORTISE_ROW(mortise_persona_row),
+    {.name = "voice", .later = true},
+};
+
+static const struct mortise_key leaf_keys[] = {
+    MORTISE_ROWS(call_keys),          MORTISE_ROW(mortise_args_row),
+    MORTISE_ROW(mortise_targets_row), MORTISE_ROWS(agent_keys),
+    MORTISE_ROWS(task_keys),
+};
+
+static const struct mortise_key team_keys[] = {
+    MORTISE_ROWS(call_keys),
+    MORTISE_ROWS(task_keys),
+    {.name = "graph", .later = true},
+    {.name = "synthesis", .later = true},
+};
+
+ABSENT(gmi, gmi_keys);
+ABSENT(voice, voice_keys);
+ABSENT(leaf, leaf_keys);
+ABSENT(team, team_keys);

@@ -1,0 +1,42 @@
+/* extension.c -- extension nodes: one operation, its plugin named apart. */
+#include "graph/load/node.h"
+
+static void read_extension(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    (void)ctx;
+    r->node->plugin = slot->value->str;
+}
+
+static void read_method(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    r->node->operation = slot->value->str;
+    if (r->node->plugin != NULL)
+        mortise_node_find_operation(ctx, r, slot->value->span);
+}
+
+static const struct mortise_key keys[] = {
+    MORTISE_ROW(mortise_type_row),
+    {.name = "extension",
+     .about = "The plugin whose operation the node runs.",
+     .value = MORTISE_V_STRING,
+     .required = true,
+     .read = read_extension},
+    {.name = "method",
+     .about = "The operation of the plugin.",
+     .value = MORTISE_V_STRING,
+     .required = true,
+     .read = read_method},
+    MORTISE_ROWS(mortise_operation_rows),
+};
+
+const struct mortise_node_kind mortise_graph_kind_extension = {
+    .place = {.what = "a node",
+              .keys = keys,
+              .n = sizeof keys / sizeof keys[0],
+              .type = "extension",
+              .of = &mortise_node_place}};
