@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "config/deploy.h"
 #include "graph/disk.h"
+#include "graph/kinds/human.h"
 #include "graph/model/graph.h"
 #include "lib/catalog.h"
 #include "lib/json.h"
@@ -328,6 +329,7 @@ static void load_good_file(const char *name)
 /* All that a file says stands in the graph. */
 START_TEST(every_key_arrives)
 {
+    const struct mortise_human *human;
     const struct mortise_node *n;
 
     load_good_file("all-keys.yaml");
@@ -389,14 +391,16 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(n->timeout_ms, 0);
 
     n = node("ask");
-    ck_assert_uint_eq(n->wait_ms, 48u * 3600 * 1000);
-    ck_assert_int_eq(n->on_timeout, MORTISE_TIMEOUT_GOTO);
-    ck_assert_uint_eq(n->n_assignees, 2);
-    ck_assert_str_eq(n->assignees[1], "bob");
-    ck_assert_ptr_nonnull(n->answer_schema);
-    ck_assert_ptr_nonnull(n->prompt);
+    human = n->own;
+    ck_assert_uint_eq(human->wait_ms, 48u * 3600 * 1000);
+    ck_assert_int_eq(human->on_timeout, MORTISE_TIMEOUT_GOTO);
+    ck_assert_uint_eq(human->n_assignees, 2);
+    ck_assert_str_eq(human->assignees[1], "bob");
+    ck_assert_ptr_nonnull(human->answer_schema);
+    ck_assert_ptr_nonnull(human->prompt);
     ck_assert_str_eq(n->output_as, "ask");
-    ck_assert_int_eq(node("give-up")->on_timeout, MORTISE_TIMEOUT_REJECT);
+    human = node("give-up")->own;
+    ck_assert_int_eq(human->on_timeout, MORTISE_TIMEOUT_REJECT);
 
     n = node("pay");
     ck_assert_int_eq(n->effect, MORTISE_EXTERNAL);

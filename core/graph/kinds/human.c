@@ -1,5 +1,7 @@
 /* human.c -- human nodes: the question, who answers, how long it stands, and
  * whether anybody is asked at all. */
+#include "graph/kinds/human.h"
+
 #include "graph/load/node.h"
 
 /* ---- the question -------------------------------------------------------- */
@@ -7,32 +9,36 @@
 static void read_prompt(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
+    struct mortise_human *human = r->node->own;
 
-    mortise_load_late_tmpl(ctx, &r->node->prompt, slot->value, r->node->index);
+    mortise_load_late_tmpl(ctx, &human->prompt, slot->value, r->node->index);
 }
 
 static void read_schema(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
+    struct mortise_human *human = r->node->own;
 
-    r->node->answer_schema = mortise_load_schema(ctx, slot->value);
+    human->answer_schema = mortise_load_schema(ctx, slot->value);
 }
 
 static void read_assignees(void *ctx, void *into,
                            const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
+    struct mortise_human *human = r->node->own;
 
-    r->node->assignees = mortise_load_strings(ctx, slot->value);
-    r->node->n_assignees = slot->value->n;
+    human->assignees = mortise_load_strings(ctx, slot->value);
+    human->n_assignees = slot->value->n;
 }
 
 static void read_wait(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
+    struct mortise_human *human = r->node->own;
 
     (void)ctx;
-    r->node->wait_ms = slot->ms;
+    human->wait_ms = slot->ms;
 }
 
 static const struct mortise_word timeouts[] = {
@@ -46,8 +52,9 @@ static void read_timeout_goto(void *ctx, void *into,
                               const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
+    struct mortise_human *human = r->node->own;
 
-    r->node->on_timeout = MORTISE_TIMEOUT_GOTO;
+    human->on_timeout = MORTISE_TIMEOUT_GOTO;
     mortise_load_edge(ctx, r->node->index, slot->value, MORTISE_EDGE_TIMEOUT);
 }
 
@@ -72,6 +79,7 @@ static void read_on_timeout(void *ctx, void *into,
 {
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
+    struct mortise_human *human = r->node->own;
     const struct mortise_word *w;
 
     if (mortise_yaml_get(r->map, "wait") == NULL)
@@ -85,7 +93,7 @@ static void read_on_timeout(void *ctx, void *into,
     }
     w = mortise_word_find(timeouts, "on_timeout", slot->value, ld->diags);
     if (w != NULL)
-        r->node->on_timeout = (enum mortise_on_timeout)w->value;
+        human->on_timeout = (enum mortise_on_timeout)w->value;
     else
         mortise_node_also_takes(ld, "{goto: ID}");
 }
@@ -96,9 +104,10 @@ static void read_auto_accept(void *ctx, void *into,
                              const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
+    struct mortise_human *human = r->node->own;
 
     (void)ctx;
-    r->node->auto_accept = slot->value->u.b;
+    human->auto_accept = slot->value->u.b;
 }
 
 static const struct mortise_key auto_reject_forms[] = {
@@ -111,6 +120,7 @@ static void read_auto_reject(void *ctx, void *into,
 {
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
+    struct mortise_human *human = r->node->own;
     const struct mortise_yaml *v = slot->value;
     bool reason = v->kind == MORTISE_YAML_STRING && v->len > 0;
 
@@ -119,9 +129,9 @@ static void read_auto_reject(void *ctx, void *into,
                          "'auto_reject' takes true, false or a reason");
         return;
     }
-    r->node->auto_reject = reason || v->u.b;
-    r->node->auto_reason = reason ? v->str : "";
-    if (r->node->auto_reject && r->node->auto_accept)
+    human->auto_reject = reason || v->u.b;
+    human->auto_reason = reason ? v->str : "";
+    if (human->auto_reject && human->auto_accept)
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
                          "'auto_accept' accepts all, and leaves nothing to "
                          "reject");
@@ -132,9 +142,10 @@ static void read_guardrail_override(void *ctx, void *into,
 {
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
+    struct mortise_human *human = r->node->own;
 
-    r->node->trusts_auto_accept = !slot->value->u.b;
-    if (!r->node->auto_accept || r->node->guards[MORTISE_GUARD_DECISION].n == 0)
+    human->trusts_auto_accept = !slot->value->u.b;
+    if (!human->auto_accept || r->node->guards[MORTISE_GUARD_DECISION].n == 0)
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
                          "'guardrail_override' needs 'auto_accept' and "
                          "'post_approval_guardrails': it says whether these "
@@ -222,16 +233,17 @@ static const struct mortise_schema *decision(struct mortise_loader *ld,
 static void check_null(struct mortise_loader *ld,
                        const struct mortise_reading *r)
 {
-    const struct mortise_schema *schema = r->node->answer_schema;
+    const struct mortise_human *human = r->node->own;
+    const struct mortise_schema *schema = human->answer_schema;
     json_t *null = json_null();
     bool refused = schema != NULL &&
                    mortise_schema_check(schema, null, NULL) != MORTISE_OK;
 
-    if (refused && r->node->auto_accept)
+    if (refused && human->auto_accept)
         mortise_diag_add(ld->diags, "E0212",
                          mortise_yaml_get(r->map, "auto_accept")->span,
                          "'auto_accept' answers null, which 'schema' refuses");
-    if (refused && r->node->on_timeout == MORTISE_TIMEOUT_ACCEPT)
+    if (refused && human->on_timeout == MORTISE_TIMEOUT_ACCEPT)
         mortise_diag_help(
             ld->diags,
             mortise_diag_add(ld->diags, "W0812",
@@ -244,7 +256,9 @@ static void check_null(struct mortise_loader *ld,
 
 static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 {
-    ld->output_of[r->node->index] = decision(ld, r->node->answer_schema);
+    const struct mortise_human *human = r->node->own;
+
+    ld->output_of[r->node->index] = decision(ld, human->answer_schema);
     r->node->timeout_ms = ld->defaults.timeout_ms; /* of its guardrails */
     check_null(ld, r);
 }
@@ -255,4 +269,5 @@ const struct mortise_node_kind mortise_graph_kind_human = {
               .n = sizeof keys / sizeof keys[0],
               .type = "human",
               .of = &mortise_node_place},
+    .size = sizeof(struct mortise_human),
     .finish = finish};

@@ -321,17 +321,19 @@ static enum mortise_node_type read_type(struct mortise_loader *ld,
     return w != NULL ? (enum mortise_node_type)w->value : MORTISE_NODE_UNREAD;
 }
 
-static void start_node(struct mortise_loader *ld, struct mortise_reading *r)
+static void start_node(struct mortise_loader *ld, struct mortise_reading *r,
+                       const struct mortise_node_kind *kind)
 {
     struct mortise_node *node = r->node;
 
+    if (kind->size > 0)
+        node->own = mortise_load_alloc(ld, kind->size);
     ld->names[MORTISE_IN_OUTPUT].schema = NULL;
     node->join.kind = MORTISE_JOIN_ALL;
     for (int i = 0; i < MORTISE_N_RULES; i++)
         node->join.on_branch_error[i] = MORTISE_BRANCH_FAIL;
     node->max_visits = ld->g->limits.visits;
     node->retry = mortise_retry_default;
-    node->on_timeout = MORTISE_TIMEOUT_ERROR;
     node->on_violation = MORTISE_VIOLATION_BLOCK;
     node->effect = MORTISE_PURE;
     if (mortise_node_gives(node) != MORTISE_GIVES_ROUTE)
@@ -387,8 +389,9 @@ static void read_node(struct mortise_loader *ld, struct mortise_node *node,
         mortise_check_role(ld, map);
         return;
     }
-    start_node(ld, &r);
-    mortise_keys_read(&kind->place, map, key->span, ld, &r, ld->diags);
+    start_node(ld, &r, kind);
+    if (!ld->nomem)
+        mortise_keys_read(&kind->place, map, key->span, ld, &r, ld->diags);
     if (!ld->nomem)
         finish_node(ld, &r, kind);
 }

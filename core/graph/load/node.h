@@ -19,6 +19,7 @@ struct mortise_reading {
 /* How the nodes of a kind are read. */
 struct mortise_node_kind {
     struct mortise_place place; /* of mortise_node_place */
+    size_t size;                /* of `own` of its nodes, zeroed; 0: none */
     /* All that stands in it was read.  NULL: nothing is left to do. */
     void (*finish)(struct mortise_loader *ld, struct mortise_reading *r);
 };

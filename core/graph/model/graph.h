@@ -293,13 +293,6 @@ enum mortise_guard_stage {
     MORTISE_GUARD_STAGES
 };
 
-enum mortise_on_timeout {
-    MORTISE_TIMEOUT_ERROR = 1,
-    MORTISE_TIMEOUT_ACCEPT,
-    MORTISE_TIMEOUT_REJECT,
-    MORTISE_TIMEOUT_GOTO
-};
-
 struct mortise_node {
     const char *id;
     uint32_t index; /* declared position */
@@ -341,16 +334,8 @@ struct mortise_node {
     const char *capability; /* NULL: no discovery edge finds it */
     const double *traits;   /* of its persona_policy; NULL: the graph's */
 
-    /* human */
-    struct mortise_tmpl *prompt;
-    struct mortise_schema *answer_schema;
-    const char *const *assignees;
-    size_t n_assignees;
-    uint64_t wait_ms;              /* 0: for ever */
-    bool auto_accept, auto_reject; /* nobody is asked */
-    const char *auto_reason;       /* why rejected; "" */
-    bool trusts_auto_accept;       /* guardrail_override: false */
-    enum mortise_on_timeout on_timeout;
+    /* What nobody but its kind knows of it; in the graph's arena. */
+    void *own;
 
     /* guardrail, and guardrail_policy of tool, extension and subgraph */
     struct mortise_guard_list guards[MORTISE_GUARD_STAGES];

@@ -145,51 +145,6 @@ int mortise_command_check_approve_tool(struct mortise_run *r,
     return check_args(r, x, c, err);
 }
 
-static bool may_answer(const struct mortise_node *n, const char *actor)
-{
-    for (size_t i = 0; i < n->n_assignees; i++) {
-        if (strcmp(n->assignees[i], actor) == 0)
-            return true;
-    }
-    return n->n_assignees == 0;
-}
-
-/* {approved, reason?, answer?}. */
-static int check_decision_value(const struct mortise_node *n,
-                                const json_t *value, struct mortise_err *err)
-{
-    const json_t *approved = json_object_get(value, "approved");
-    const json_t *reason = json_object_get(value, "reason");
-    const json_t *answer = json_object_get(value, "answer");
-    const char *key;
-    json_t *member;
-    int rv;
-
-    json_object_foreach((json_t *)(uintptr_t)value, key, member)
-    {
-        if (strcmp(key, "approved") != 0 && strcmp(key, "reason") != 0 &&
-            strcmp(key, "answer") != 0)
-            return mortise_fail(err, MORTISE_EINVAL,
-                                "an answer is {approved, reason?, answer?}; "
-                                "'%s' is none of them",
-                                key);
-    }
-    if (!json_is_boolean(approved))
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "an answer must say approved: true or false");
-    if (reason != NULL && !json_is_string(reason))
-        return mortise_fail(err, MORTISE_EINVAL, "reason must be a string");
-    if (n->answer_schema == NULL ||
-        (json_is_false(approved) && (answer == NULL || json_is_null(answer))))
-        return MORTISE_OK; /* a rejection need not answer */
-    if (answer == NULL)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "the question wants an answer: member 'answer' is "
-                            "missing");
-    rv = mortise_schema_check(n->answer_schema, answer, err);
-    return rv != MORTISE_OK ? mortise_doing(err, rv, "answer") : rv;
-}
-
 /* Who may answer a question that an executor asks. */
 static bool may_answer_step(const struct step *s, const char *actor)
 {
@@ -245,13 +200,8 @@ int mortise_command_check_answer(struct mortise_run *r,
             err, MORTISE_EDECISION, "request '%s' is '%s'; %s it", c->id,
             mortise_ask_name(x->ask),
             x->ask == MORTISE_ASK_DOUBT ? "resolve" : "approve or reject");
-    if (x->ask == MORTISE_ASK_HUMAN &&
-        !may_answer(mortise_exec_node(r, x), h->actor))
-        rv = mortise_fail(err, MORTISE_EDENIED,
-                          "'%s' is not among those who may answer '%s'",
-                          h->actor, mortise_exec_node(r, x)->id);
-    else if (x->ask == MORTISE_ASK_HUMAN)
-        rv = check_decision_value(mortise_exec_node(r, x), c->value, err);
+    if (x->ask == MORTISE_ASK_HUMAN)
+        rv = mortise_exec_kind(r, x)->check(r, x, c->value, h->actor, err);
     else if (!json_is_true(json_object_get(c->value, "approved")))
         rv = mortise_fail(err, MORTISE_EDECISION,
                           "a scheduled pause can only be passed; cancel the "

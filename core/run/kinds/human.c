@@ -13,17 +13,82 @@
  */
 #include <string.h>
 
+#include "graph/kinds/human.h"
 #include "run/outcome/outcome.h"
+
+static const struct mortise_human *human_of(const struct mortise_run *r,
+                                            const struct exec *x)
+{
+    return mortise_exec_node(r, x)->own;
+}
+
+/* ---- answers ------------------------------------------------------------- */
+
+static bool may_answer(const struct mortise_human *human, const char *actor)
+{
+    for (size_t i = 0; i < human->n_assignees; i++) {
+        if (strcmp(human->assignees[i], actor) == 0)
+            return true;
+    }
+    return human->n_assignees == 0;
+}
+
+/* {approved, reason?, answer?}. */
+static int check_value(const struct mortise_human *human, const json_t *value,
+                       struct mortise_err *err)
+{
+    const json_t *approved = json_object_get(value, "approved");
+    const json_t *reason = json_object_get(value, "reason");
+    const json_t *answer = json_object_get(value, "answer");
+    const char *key;
+    json_t *member;
+    int rv;
+
+    json_object_foreach((json_t *)(uintptr_t)value, key, member)
+    {
+        if (strcmp(key, "approved") != 0 && strcmp(key, "reason") != 0 &&
+            strcmp(key, "answer") != 0)
+            return mortise_fail(err, MORTISE_EINVAL,
+                                "an answer is {approved, reason?, answer?}; "
+                                "'%s' is none of them",
+                                key);
+    }
+    if (!json_is_boolean(approved))
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "an answer must say approved: true or false");
+    if (reason != NULL && !json_is_string(reason))
+        return mortise_fail(err, MORTISE_EINVAL, "reason must be a string");
+    if (human->answer_schema == NULL ||
+        (json_is_false(approved) && (answer == NULL || json_is_null(answer))))
+        return MORTISE_OK; /* a rejection need not answer */
+    if (answer == NULL)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "the question wants an answer: member 'answer' is "
+                            "missing");
+    rv = mortise_schema_check(human->answer_schema, answer, err);
+    return rv != MORTISE_OK ? mortise_doing(err, rv, "answer") : rv;
+}
+
+static int check(struct mortise_run *r, const struct exec *x,
+                 const json_t *value, const char *actor,
+                 struct mortise_err *err)
+{
+    if (!may_answer(human_of(r, x), actor))
+        return mortise_fail(err, MORTISE_EDENIED,
+                            "'%s' is not among those who may answer '%s'",
+                            actor, mortise_exec_node(r, x)->id);
+    return check_value(human_of(r, x), value, err);
+}
 
 /* ---- decisions ----------------------------------------------------------- */
 
 /* Nobody gave an answer.  By the first rules there is a null in its place only
  * where an automatic acceptance was asked for one. */
-static bool has_null(const struct mortise_run *r, const struct mortise_node *n,
-                     bool automatic)
+static bool has_null(const struct mortise_run *r,
+                     const struct mortise_human *human, bool automatic)
 {
     return r->rules >= MORTISE_RULES_SECOND ||
-           (automatic && n->auto_accept && n->answer_schema != NULL);
+           (automatic && human->auto_accept && human->answer_schema != NULL);
 }
 
 static json_t *decision(bool approved, const char *reason, const char *by,
@@ -35,10 +100,10 @@ static json_t *decision(bool approved, const char *reason, const char *by,
 }
 
 /* What somebody answered, as the schema types it: a new reference. */
-static json_t *typed(const struct mortise_node *n, json_t *answer)
+static json_t *typed(const struct mortise_human *human, json_t *answer)
 {
-    return n->answer_schema != NULL && !json_is_null(answer)
-               ? mortise_schema_normal(n->answer_schema, answer)
+    return human->answer_schema != NULL && !json_is_null(answer)
+               ? mortise_schema_normal(human->answer_schema, answer)
                : json_incref(answer);
 }
 
@@ -46,7 +111,7 @@ static json_t *typed(const struct mortise_node *n, json_t *answer)
 static json_t *answered(const struct mortise_run *r, const struct exec *x,
                         const json_t *said, const char *actor)
 {
-    const struct mortise_node *n = mortise_exec_node(r, x);
+    const struct mortise_human *human = human_of(r, x);
     const char *reason = json_string_value(json_object_get(said, "reason"));
     json_t *answer = json_object_get(said, "answer");
     char by[300];
@@ -54,9 +119,9 @@ static json_t *answered(const struct mortise_run *r, const struct exec *x,
 
     snprintf(by, sizeof by, "person %s", actor);
     out = decision(json_is_true(json_object_get(said, "approved")),
-                   reason != NULL ? reason : "", by, has_null(r, n, false));
+                   reason != NULL ? reason : "", by, has_null(r, human, false));
     if (out != NULL && answer != NULL &&
-        json_object_set_new(out, "answer", typed(n, answer)) != 0)
+        json_object_set_new(out, "answer", typed(human, answer)) != 0)
         mortise_json_drop(&out);
     return out;
 }
@@ -65,32 +130,35 @@ static json_t *answered(const struct mortise_run *r, const struct exec *x,
 static json_t *expired(const struct mortise_run *r, const struct exec *x)
 {
     static const char reason[] = "nobody answered in time";
-    const struct mortise_node *n = mortise_exec_node(r, x);
+    const struct mortise_human *human = human_of(r, x);
 
-    return n->on_timeout == MORTISE_TIMEOUT_ACCEPT
-               ? decision(true, reason, "timeout-accept", has_null(r, n, false))
+    return human->on_timeout == MORTISE_TIMEOUT_ACCEPT
+               ? decision(true, reason, "timeout-accept",
+                          has_null(r, human, false))
                : decision(false, reason, "timeout-reject",
-                          has_null(r, n, false));
+                          has_null(r, human, false));
 }
 
 /* What is decided without asking. */
 static json_t *automatic(const struct mortise_run *r,
-                         const struct mortise_node *n)
+                         const struct mortise_human *human)
 {
-    return n->auto_accept
-               ? decision(true, "", "auto-accept", has_null(r, n, true))
-               : decision(false, n->auto_reason, "auto-reject",
-                          has_null(r, n, true));
+    return human->auto_accept
+               ? decision(true, "", "auto-accept", has_null(r, human, true))
+               : decision(false, human->auto_reason, "auto-reject",
+                          has_null(r, human, true));
 }
 
 /* Are guardrails to see it? */
-static bool is_guarded(const struct mortise_node *n, const json_t *made)
+static bool is_guarded(const struct mortise_run *r, const struct exec *x,
+                       const json_t *made)
 {
     const char *by = json_string_value(json_object_get(made, "decided_by"));
 
-    return n->guards[MORTISE_GUARD_DECISION].n > 0 &&
+    return mortise_exec_node(r, x)->guards[MORTISE_GUARD_DECISION].n > 0 &&
            json_is_true(json_object_get(made, "approved")) &&
-           !(n->trusts_auto_accept && strcmp(by, "auto-accept") == 0);
+           !(human_of(r, x)->trusts_auto_accept &&
+             strcmp(by, "auto-accept") == 0);
 }
 
 static int keep(struct mortise_run *r, struct exec *x,
@@ -106,7 +174,7 @@ static int keep(struct mortise_run *r, struct exec *x,
                : expired(r, x);
     if (made == NULL)
         return mortise_nomem(err);
-    if (is_guarded(mortise_exec_node(r, x), made))
+    if (is_guarded(r, x, made))
         mortise_json_hold(&x->decision, made);
     json_decref(made);
     return MORTISE_OK;
@@ -115,9 +183,17 @@ static int keep(struct mortise_run *r, struct exec *x,
 static int decided(struct mortise_run *r, struct exec *x, const json_t *said,
                    const char *actor, struct mortise_err *err)
 {
-    json_t *made = said != NULL ? answered(r, x, said, actor) : expired(r, x);
+    enum mortise_on_timeout on_timeout = human_of(r, x)->on_timeout;
+    json_t *made;
     int rv = MORTISE_OK;
 
+    if (said == NULL && (on_timeout == MORTISE_TIMEOUT_ERROR ||
+                         on_timeout == MORTISE_TIMEOUT_GOTO)) {
+        x->expired_to_goto = on_timeout == MORTISE_TIMEOUT_GOTO;
+        return mortise_fail_attempt(r, x, "timeout", "permanent",
+                                    "nobody answered in time", err);
+    }
+    made = said != NULL ? answered(r, x, said, actor) : expired(r, x);
     if (made == NULL)
         return mortise_nomem(err);
     if (x->decision == NULL) /* else it is READY, and goes on from there */
@@ -142,19 +218,19 @@ static json_t *strings(const char *const *list, size_t n)
 static int ask_people(struct mortise_run *r, struct exec *x, json_t *prompt,
                       struct mortise_err *err)
 {
-    const struct mortise_node *n = mortise_exec_node(r, x);
+    const struct mortise_human *human = human_of(r, x);
     json_t *payload = json_pack("{s:O}", "prompt", prompt);
 
-    if (payload != NULL && n->answer_schema != NULL)
+    if (payload != NULL && human->answer_schema != NULL)
         json_object_set_new(
             payload, "schema",
-            json_deep_copy(mortise_schema_json(n->answer_schema)));
-    if (payload != NULL && n->n_assignees > 0)
+            json_deep_copy(mortise_schema_json(human->answer_schema)));
+    if (payload != NULL && human->n_assignees > 0)
         json_object_set_new(payload, "assignees",
-                            strings(n->assignees, n->n_assignees));
-    return mortise_request_ask(r, x, MORTISE_ASK_HUMAN, payload,
-                               n->wait_ms != 0 ? r->time_ms + n->wait_ms : 0,
-                               err);
+                            strings(human->assignees, human->n_assignees));
+    return mortise_request_ask(
+        r, x, MORTISE_ASK_HUMAN, payload,
+        human->wait_ms != 0 ? r->time_ms + human->wait_ms : 0, err);
 }
 
 static int passed(struct mortise_run *r, struct exec *x,
@@ -174,7 +250,7 @@ static int go_on(struct mortise_run *r, struct exec *x, json_t *prompt,
     json_t *subject;
     int rv;
 
-    if (!is_guarded(mortise_exec_node(r, x), x->decision))
+    if (!is_guarded(r, x, x->decision))
         return passed(r, x, err);
     subject = json_copy(x->decision);
     if (subject == NULL || json_object_set(subject, "prompt", prompt) != 0)
@@ -188,7 +264,7 @@ static int go_on(struct mortise_run *r, struct exec *x, json_t *prompt,
 static int find_prompt(struct mortise_run *r, struct exec *x, json_t **out,
                        struct mortise_err *why, struct mortise_err *err)
 {
-    const struct mortise_tmpl *prompt = mortise_exec_node(r, x)->prompt;
+    const struct mortise_tmpl *prompt = human_of(r, x)->prompt;
     struct env env;
     int rv = mortise_env_init(&env, r, x, x->view, NULL, NULL,
                               mortise_tmpl_uses(prompt), err);
@@ -202,7 +278,7 @@ static int find_prompt(struct mortise_run *r, struct exec *x, json_t **out,
 
 static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {
-    const struct mortise_node *n = mortise_exec_node(r, x);
+    const struct mortise_human *human = human_of(r, x);
     json_t *prompt = NULL;
     struct mortise_err why;
     int rv = find_prompt(r, x, &prompt, &why, err);
@@ -213,8 +289,8 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
         return rv;
     if (x->started_ms == 0)
         x->started_ms = r->time_ms;
-    if (x->decision == NULL && (n->auto_accept || n->auto_reject) &&
-        (x->decision = automatic(r, n)) == NULL)
+    if (x->decision == NULL && (human->auto_accept || human->auto_reject) &&
+        (x->decision = automatic(r, human)) == NULL)
         rv = mortise_nomem(err);
     else
         rv = x->decision != NULL ? go_on(r, x, prompt, err)
@@ -223,5 +299,8 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     return rv;
 }
 
-const struct node_kind mortise_run_kind_human = {
-    .start = start, .keep = keep, .decided = decided, .passed = passed};
+const struct node_kind mortise_run_kind_human = {.start = start,
+                                                 .check = check,
+                                                 .keep = keep,
+                                                 .decided = decided,
+                                                 .passed = passed};

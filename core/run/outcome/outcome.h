@@ -314,8 +314,12 @@ struct node_kind {
     int (*inside_over)(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err);
 
-    /* Where nodes give a decision.  A question to people is settled: keep what
-     * guardrails are to see. */
+    /* Where nodes give a decision.  May the actor settle the question with that?
+     */
+    int (*check)(struct mortise_run *r, const struct exec *x,
+                 const json_t *said, const char *actor,
+                 struct mortise_err *err);
+    /* It is settled: keep what guardrails are to see. */
     int (*keep)(struct mortise_run *r, struct exec *x,
                 const struct mortise_entry *e, struct mortise_err *err);
     /* It was decided: by what the actor said, or (NULL) that nobody did in

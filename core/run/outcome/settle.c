@@ -320,12 +320,13 @@ int mortise_settle_unresponsive(struct mortise_run *r,
 
 /* ---- time --------------------------------------------------------------- */
 
-/* The pending request of x ran out of time. */
+/* The pending request of x ran out of time.  Of those that we make, a question to
+ * people alone has a deadline; what a journal says is another matter. */
 static int settle_expired(struct mortise_run *r, struct exec *x,
                           struct mortise_err *err)
 {
-    const struct mortise_node *n = mortise_exec_node(r, x);
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_SETTLE);
+    bool human = x->ask == MORTISE_ASK_HUMAN;
     char id[REQUEST_ID];
     int rv;
 
@@ -335,12 +336,9 @@ static int settle_expired(struct mortise_run *r, struct exec *x,
     rv = mortise_run_record(r, &e, err);
     if (rv != MORTISE_OK)
         return rv;
-    if (n->on_timeout == MORTISE_TIMEOUT_ERROR ||
-        n->on_timeout == MORTISE_TIMEOUT_GOTO) {
-        x->expired_to_goto = n->on_timeout == MORTISE_TIMEOUT_GOTO;
+    if (!human)
         return mortise_fail_attempt(r, x, "timeout", "permanent",
                                     "nobody answered in time", err);
-    }
     return mortise_exec_kind(r, x)->decided(r, x, NULL, NULL, err);
 }
 
