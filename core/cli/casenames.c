@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "cli/casefile.h"
-#include "engine/runs/call.h" /* MORTISE_NODE_MAX */
+#include "engine/runs/call.h" /* MORTISE_NODE_ID_MAX */
 
 /* ---- nodes --------------------------------------------------------------- */
 
@@ -21,17 +21,18 @@
 static const struct mortise_node *find(const struct mortise_graph *g,
                                        const char *path,
                                        const struct mortise_graph **near,
-                                       char lost[MORTISE_NODE_MAX + 1])
+                                       char lost[MORTISE_NODE_ID_MAX + 1])
 {
     const struct mortise_node *n = NULL;
 
     for (const char *p = path;;) {
         size_t name = strcspn(p, "/#["), all = strcspn(p, "/");
 
-        snprintf(lost, MORTISE_NODE_MAX + 1, "%.*s", (int)name, p);
+        snprintf(lost, MORTISE_NODE_ID_MAX + 1, "%.*s", (int)name, p);
         *near = g;
-        n = g != NULL && name <= MORTISE_NODE_MAX ? mortise_graph_node(g, lost)
-                                                  : NULL;
+        n = g != NULL && name <= MORTISE_NODE_ID_MAX
+                ? mortise_graph_node(g, lost)
+                : NULL;
         if (n == NULL || p[all] == '\0')
             return n;
         g = n->sub;
@@ -55,7 +56,7 @@ static const struct mortise_node *node_of(const struct mortise_graph *g,
                                           const struct mortise_yaml *at,
                                           struct mortise_diags *diags)
 {
-    char lost[MORTISE_NODE_MAX + 1];
+    char lost[MORTISE_NODE_ID_MAX + 1];
     const struct mortise_graph *where;
     const struct mortise_node *n = find(g, at->str, &where, lost);
     struct mortise_diag *d;

@@ -7,7 +7,9 @@
 #include "engine/runs/door.h"
 #include "plugin/inside.h"
 
-enum { MORTISE_NODE_MAX = 64 }; /* of node ids: graph/ lets no longer one in */
+enum {
+    MORTISE_NODE_ID_MAX = 64
+}; /* of node ids: graph/ lets no longer one in */
 
 struct mortise_lane {
     struct mortise_hashed entry;
