@@ -1,6 +1,6 @@
-/* test_extend.c -- what docs/extending.md promises: a subcommand, a method of the
- * door, a kind of plugin, an entry of the journal and a command on a run are one
- * file and one row each.
+/* test_extend.c -- what docs/extending.md promises: a subcommand, a kind of nodes
+ * (a file a layer), a method of the door, a kind of plugin, an entry of the
+ * journal and a command on a run are one file and one row each.
  *
  * Run in a build with -DMORTISE_EXTEND, in which the lists of core/ have a row
  * more, from tests/extend/, and in which nothing else of core/ is changed. */
@@ -63,6 +63,69 @@ START_TEST(a_subcommand)
     ck_assert_ptr_nonnull(strstr(child.out, "mortise greet Ann"));
     child_run("$MORTISE completion bash");
     ck_assert_ptr_nonnull(strstr(child.out, "greet"));
+}
+END_TEST
+
+/* ---- a kind of nodes -------------------------------------------------------- */
+
+#define HEADER                                                                 \
+    "apiVersion: mortise/v1\nkind: Graph\n"                                    \
+    "metadata: {name: g, version: 1.0.0}\nstart: a\nnodes:\n"
+
+/* Files may have it, with the keys that other kinds have, and editors know. */
+START_TEST(a_kind_of_nodes)
+{
+    put("g.yaml", HEADER "  a: {type: note, say: {n: '${input.n}'}, "
+                         "outputs: {scratch.n: output.n}, "
+                         "routes: [{when: output.n > 1, to: b}], "
+                         "default: END}\n"
+                         "  b: {type: note, say: '${scratch.n} of them'}\n");
+    child_run("$MORTISE run g.yaml --input '{\"n\": 2}' --id r && "
+              "$MORTISE show r --json && $MORTISE graph show g.yaml");
+    ck_assert_msg(child.code == 0, "%d: %s", child.code, child.err);
+    ck_assert_ptr_nonnull(strstr(child.out, "\"2 of them\""));
+    ck_assert_ptr_nonnull(strstr(child.out, "(note)"));
+    child_run("$MORTISE run g.yaml --input '{\"n\": 1}' --id s && "
+              "$MORTISE show s --json");
+    ck_assert_msg(child.code == 0, "%d: %s", child.code, child.err);
+    ck_assert_ptr_null(strstr(child.out, " of them"));
+    child_run("$MORTISE schema graph");
+    ck_assert_ptr_nonnull(strstr(child.out, "\"node-note\""));
+}
+END_TEST
+
+/* What is wrong with such a node, or with another of its key, is said as of all
+ * kinds. */
+START_TEST(a_kind_of_nodes_is_checked)
+{
+    put("g.yaml", HEADER "  a: {type: human, prompt: x, say: y, next: b}\n"
+                         "  b: {type: note, prompt: x, args: {}}\n"
+                         "  c: {type: note, say: null, depends_on: b}\n"
+                         "  d: {type: nte, say: x, depends_on: b}\n");
+    child_run("$MORTISE check g.yaml");
+    ck_assert_int_ne(child.code, 0);
+    ck_assert_ptr_nonnull(strstr(child.out, "it belongs to 'note'"));
+    ck_assert_ptr_nonnull(
+        strstr(child.out, "'prompt' does not belong to a node of type 'note'"));
+    ck_assert_ptr_nonnull(
+        strstr(child.out, "a node of type 'note' needs the key 'say'"));
+    ck_assert_ptr_nonnull(strstr(child.out, "a note says something"));
+    ck_assert_ptr_nonnull(strstr(child.out, "did you mean 'note'?"));
+}
+END_TEST
+
+/* It fails as others do, and on_error leads on. */
+START_TEST(a_kind_of_nodes_may_fail)
+{
+    put("g.yaml",
+        HEADER "  a: {type: note, say: '${1 / int(input.n)}', on_error: "
+               "{goto: b}}\n"
+               "  b: {type: note, say: 'so much for that'}\n");
+    child_run("$MORTISE run g.yaml --input '{\"n\": 0}' --id r && "
+              "$MORTISE show r --json");
+    ck_assert_msg(child.code == 0, "%d: %s", child.code, child.err);
+    ck_assert_ptr_nonnull(strstr(child.out, "\"expression\""));
+    ck_assert_ptr_nonnull(strstr(child.out, "so much for that"));
 }
 END_TEST
 
@@ -387,6 +450,9 @@ int main(void)
 
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, a_subcommand);
+    tcase_add_test(tc, a_kind_of_nodes);
+    tcase_add_test(tc, a_kind_of_nodes_is_checked);
+    tcase_add_test(tc, a_kind_of_nodes_may_fail);
     tcase_add_test(tc, a_method);
     tcase_add_loop_test(tc, a_kind_is_known, 0, 2);
     tcase_add_test(tc, a_kind_is_called);
