@@ -131,8 +131,7 @@ static void foreign_key(const struct mortise_place *place,
 {
     char others[160], one[160];
     struct mortise_diag *d = mortise_diag_add(diags, "E0204", name->span,
-                                              "'%s' does not belong to "
-                                              "%s",
+                                              "'%s' does not belong to %s",
                                               name->str, called(place, one));
 
     put_types(place->of, name->str, others, sizeof others);

@@ -2,10 +2,11 @@
  *
  * A place (a graph's top level, a node, an edge, retry_policy ...) has a table
  * of keys; where there are several types of it (a node's `type`), each has one
- * of its own, and tables may share rows.  One walker reads every mapping by its table, so that unknown keys,
- * missing keys, keys of a later build and values of the wrong kind are
- * reported the same way everywhere, and so that what people are told about a
- * file (its JSON Schema, outline.h) comes from what is enforced.
+ * of its own, and tables may share rows.  One walker reads every mapping by its
+ * table, so that unknown keys, missing keys, keys of a later build and values of
+ * the wrong kind are reported the same way everywhere, and so that what people
+ * are told about a file (its JSON Schema, outline.h) comes from what is
+ * enforced.
  *
  * Keys that begin with x- are passed over.  [any] */
 #ifndef MORTISE_YAML_KEYS_H

@@ -1,15 +1,10 @@
-/* absent.c -- the kinds that the language has and this build does not: which keys
- * are theirs, for who puts one of those on a node of another kind. */
+/* absent.c -- the kinds that the language has and this build does not: which
+ * keys are theirs, for who puts one of those on a node of another kind. */
 #include "graph/load/node.h"
 
 #define ABSENT(word, table)                                                    \
     const struct mortise_place mortise_graph_absent_##word = {                 \
-        .what = "a node",                                                      \
-        .keys = (table),                                                       \
-        .n = sizeof(table) / sizeof(table)[0],                                 \
-        .type = #word,                                                         \
-        .of = &mortise_node_place,                                             \
-        .later = true}
+        MORTISE_KIND_PLACE(#word, table), .later = true}
 
 static const struct mortise_key call_keys[] = {
     MORTISE_ROWS(mortise_call_rows),   MORTISE_ROW(mortise_policy_row),

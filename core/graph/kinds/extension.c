@@ -35,8 +35,4 @@ static const struct mortise_key keys[] = {
 };
 
 const struct mortise_node_kind mortise_graph_kind_extension = {
-    .place = {.what = "a node",
-              .keys = keys,
-              .n = sizeof keys / sizeof keys[0],
-              .type = "extension",
-              .of = &mortise_node_place}};
+    .place = {MORTISE_KIND_PLACE("extension", keys)}};

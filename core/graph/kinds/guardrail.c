@@ -1,4 +1,5 @@
-/* guardrail.c -- guardrail nodes: guardrails that look at a target of their own. */
+/* guardrail.c -- guardrail nodes: guardrails that look at a target of their
+ * own. */
 #include "graph/load/node.h"
 
 #include <string.h>
@@ -12,7 +13,7 @@ static void read_guardrails(void *ctx, void *into,
                              slot->value);
 }
 
-/* ---- the target ------------------------------------------------------------- */
+/* ---- the target ---------------------------------------------------------- */
 
 /* What may be replaced in place is a write. */
 static void add_write(struct mortise_loader *ld, struct mortise_node *node)
@@ -128,9 +129,4 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 }
 
 const struct mortise_node_kind mortise_graph_kind_guardrail = {
-    .place = {.what = "a node",
-              .keys = keys,
-              .n = sizeof keys / sizeof keys[0],
-              .type = "guardrail",
-              .of = &mortise_node_place},
-    .finish = finish};
+    .place = {MORTISE_KIND_PLACE("guardrail", keys)}, .finish = finish};

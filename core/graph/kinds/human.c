@@ -264,10 +264,6 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 }
 
 const struct mortise_node_kind mortise_graph_kind_human = {
-    .place = {.what = "a node",
-              .keys = keys,
-              .n = sizeof keys / sizeof keys[0],
-              .type = "human",
-              .of = &mortise_node_place},
+    .place = {MORTISE_KIND_PLACE("human", keys)},
     .size = sizeof(struct mortise_human),
     .finish = finish};

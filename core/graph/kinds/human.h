@@ -1,5 +1,5 @@
-/* human.h -- what a human node says of its question: between who reads such nodes
- * and who runs them. */
+/* human.h -- what a human node says of its question: between who reads such
+ * nodes and who runs them. */
 #ifndef MORTISE_GRAPH_KINDS_HUMAN_H
 #define MORTISE_GRAPH_KINDS_HUMAN_H
 

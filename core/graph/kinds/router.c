@@ -1,5 +1,5 @@
-/* router.c -- router nodes: routes, a condition or an operation say where to go,
- * and nothing else comes of them. */
+/* router.c -- router nodes: routes, a condition or an operation say where to
+ * go, and nothing else comes of them. */
 #include "graph/load/node.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 static void read_operation(void *ctx, void *into,
                            const struct mortise_slot *slot)
 {
-    mortise_node_read_both(ctx, into, slot, "an operation");
+    mortise_node_read_operation(ctx, into, slot, "an operation");
 }
 
 static bool is_target(const struct mortise_graph *g,
@@ -154,9 +154,4 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 }
 
 const struct mortise_node_kind mortise_graph_kind_router = {
-    .place = {.what = "a node",
-              .keys = keys,
-              .n = sizeof keys / sizeof keys[0],
-              .type = "router",
-              .of = &mortise_node_place},
-    .finish = finish};
+    .place = {MORTISE_KIND_PLACE("router", keys)}, .finish = finish};

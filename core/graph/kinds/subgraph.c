@@ -1,4 +1,5 @@
-/* subgraph.c -- subgraph nodes: a graph inside a graph, and what passes between.
+/* subgraph.c -- subgraph nodes: a graph inside a graph, and what passes
+ * between.
  *
  * The inner graph stands in the node, as a mapping of the keys that a graph
  * has.  The same readers load it, with a loader of its own, into the arena of
@@ -7,9 +8,10 @@
  * So the two meet in two places:
  *
  *   input_mapping    paths of the inner input <- expressions of the outer
- * graph, in the scope of args output_mapping   paths of the outer state <-
- * expressions over what the inner graph ends with: its own state, and as
- * `output` its artifacts
+ *                    graph, in the scope of args
+ *   output_mapping   paths of the outer state <- expressions over what the
+ *                    inner graph ends with: its own state, and as `output` its
+ *                    artifacts
  *
  * Limits, name and version are the outermost graph's.  Of hitl_mode the
  * stricter holds.  `defaults` of a file hold in the graphs that are written in
@@ -297,9 +299,4 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 }
 
 const struct mortise_node_kind mortise_graph_kind_subgraph = {
-    .place = {.what = "a node",
-              .keys = keys,
-              .n = sizeof keys / sizeof keys[0],
-              .type = "subgraph",
-              .of = &mortise_node_place},
-    .finish = finish};
+    .place = {MORTISE_KIND_PLACE("subgraph", keys)}, .finish = finish};

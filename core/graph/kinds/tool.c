@@ -3,7 +3,7 @@
 
 static void read_tool(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    mortise_node_read_both(ctx, into, slot, "a tool");
+    mortise_node_read_operation(ctx, into, slot, "a tool");
 }
 
 static const struct mortise_key keys[] = {
@@ -17,8 +17,4 @@ static const struct mortise_key keys[] = {
 };
 
 const struct mortise_node_kind mortise_graph_kind_tool = {
-    .place = {.what = "a node",
-              .keys = keys,
-              .n = sizeof keys / sizeof keys[0],
-              .type = "tool",
-              .of = &mortise_node_place}};
+    .place = {MORTISE_KIND_PLACE("tool", keys)}};

@@ -32,9 +32,10 @@ void mortise_node_find_operation(struct mortise_loader *ld,
     ld->names[MORTISE_IN_OUTPUT].schema = r->node->op->output;
 }
 
-void mortise_node_read_both(struct mortise_loader *ld,
-                            struct mortise_reading *r,
-                            const struct mortise_slot *slot, const char *what)
+void mortise_node_read_operation(struct mortise_loader *ld,
+                                 struct mortise_reading *r,
+                                 const struct mortise_slot *slot,
+                                 const char *what)
 {
     const char *tool = slot->value->str, *slash = strchr(tool, '/');
     struct mortise_diag *d;

@@ -94,7 +94,6 @@ static const struct mortise_word kinds[] = {
 #define FOUND_DECISION(KIND, word)
 #define FOUND_ROUTE(KIND, word)
 #define NODE_KIND(KIND, word, gives) FOUND_##gives(KIND, word)
-#define NODE_KIND_ABSENT(word, why)
 #include "graph/model/node_kinds.def"
     {"skill", 0, true},
     {NULL, 0, false},

@@ -2,8 +2,6 @@
  * is an edge of the node before. */
 #include "graph/load/node.h"
 
-#include <string.h>
-
 static void add_depends_on(struct mortise_loader *ld, void *ud,
                            const struct mortise_yaml *id)
 {

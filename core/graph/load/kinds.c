@@ -1,5 +1,5 @@
-/* kinds.c -- the rows of node_kinds.def as tables.  They name what reads the nodes
- * of each kind, wherever that stands, and nothing else does. */
+/* kinds.c -- the rows of node_kinds.def as tables.  They name what reads the
+ * nodes of each kind, wherever that stands, and nothing else does. */
 #include "graph/load/node.h"
 
 #define NODE_KIND(KIND, word, gives)                                           \
@@ -7,15 +7,11 @@
 #define NODE_KIND_ABSENT(word, why)                                            \
     extern const struct mortise_place mortise_graph_absent_##word;
 #include "graph/model/node_kinds.def"
-#undef NODE_KIND
-#undef NODE_KIND_ABSENT
 
 const struct mortise_word mortise_node_words[] = {
 #define NODE_KIND(KIND, word, gives) {#word, MORTISE_NODE_##KIND, false},
 #define NODE_KIND_ABSENT(name, why)  {.word = #name, .why = true},
 #include "graph/model/node_kinds.def"
-#undef NODE_KIND
-#undef NODE_KIND_ABSENT
     {NULL, 0, false},
 };
 
@@ -23,8 +19,6 @@ const struct mortise_place *const mortise_node_types[] = {
 #define NODE_KIND(KIND, word, gives) &mortise_graph_kind_##word.place,
 #define NODE_KIND_ABSENT(word, why)  &mortise_graph_absent_##word,
 #include "graph/model/node_kinds.def"
-#undef NODE_KIND
-#undef NODE_KIND_ABSENT
     NULL,
 };
 
@@ -34,10 +28,7 @@ mortise_node_kind_of(enum mortise_node_type type)
     static const struct mortise_node_kind *const kinds[MORTISE_NODE_TYPES] = {
 #define NODE_KIND(KIND, word, gives)                                           \
     [MORTISE_NODE_##KIND] = &mortise_graph_kind_##word,
-#define NODE_KIND_ABSENT(word, why)
 #include "graph/model/node_kinds.def"
-#undef NODE_KIND
-#undef NODE_KIND_ABSENT
     };
 
     return kinds[type];

@@ -1,8 +1,8 @@
 /* node.c -- nodes: the keys that kinds of nodes share, and how a node is read.
  *
- * Each kind has a table of its own (graph/kinds/), in which it puts its own keys
- * among those that stand here: a key is one row, whoever has it.  What belongs
- * to a type of a later build is told apart from what is misspelled.
+ * Each kind has a table of its own (graph/kinds/), in which it puts its own
+ * keys among those that stand here: a key is one row, whoever has it.  What
+ * belongs to a type of a later build is told apart from what is misspelled.
  *
  * Keys are read in the order of the table: first what the node runs, then what
  * depends on it (arguments on the operation, conditions on what `output` is),

@@ -24,6 +24,11 @@ struct mortise_node_kind {
     void (*finish)(struct mortise_loader *ld, struct mortise_reading *r);
 };
 
+/* For `.place`: its table. */
+#define MORTISE_KIND_PLACE(word, table)                                        \
+    .what = "a node", .keys = (table), .n = sizeof(table) / sizeof(table)[0],  \
+    .type = (word), .of = &mortise_node_place
+
 /* NULL: nodes that are not of this build. */
 const struct mortise_node_kind *
 mortise_node_kind_of(enum mortise_node_type type);
@@ -63,9 +68,10 @@ void mortise_node_find_operation(struct mortise_loader *ld,
                                  struct mortise_reading *r,
                                  struct mortise_span at);
 /* PLUGIN/OPERATION, which is `what`: "a tool". */
-void mortise_node_read_both(struct mortise_loader *ld,
-                            struct mortise_reading *r,
-                            const struct mortise_slot *slot, const char *what);
+void mortise_node_read_operation(struct mortise_loader *ld,
+                                 struct mortise_reading *r,
+                                 const struct mortise_slot *slot,
+                                 const char *what);
 mortise_key_fn mortise_node_read_effect_class;
 /* The class of nodes that ask people, which others cannot have. */
 enum { MORTISE_EFFECT_HUMAN = MORTISE_EXTERNAL + 1 };

@@ -7,8 +7,6 @@
  */
 #include "graph/load/node.h"
 
-#include <string.h>
-
 const struct mortise_word mortise_violation_words[] = {
     {"block", MORTISE_VIOLATION_BLOCK, false},
     {"reroute", MORTISE_VIOLATION_REROUTE, false},

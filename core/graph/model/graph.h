@@ -51,10 +51,7 @@ enum { MORTISE_REDUCE_OLD, MORTISE_REDUCE_NEW, MORTISE_REDUCE_NAMES };
 enum mortise_node_type {
     MORTISE_NODE_UNREAD, /* no type that this build has */
 #define NODE_KIND(KIND, word, gives) MORTISE_NODE_##KIND,
-#define NODE_KIND_ABSENT(word, why)
 #include "graph/model/node_kinds.def"
-#undef NODE_KIND
-#undef NODE_KIND_ABSENT
     MORTISE_NODE_TYPES
 };
 

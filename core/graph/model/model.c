@@ -80,10 +80,7 @@ static const struct {
 } kinds[MORTISE_NODE_TYPES] = {
 #define NODE_KIND(KIND, word, gives)                                           \
     [MORTISE_NODE_##KIND] = {#word, MORTISE_GIVES_##gives},
-#define NODE_KIND_ABSENT(word, why)
 #include "graph/model/node_kinds.def"
-#undef NODE_KIND
-#undef NODE_KIND_ABSENT
 };
 
 const char *mortise_node_type_name(enum mortise_node_type type)

@@ -1,5 +1,5 @@
-/* call.c -- tools and extensions: nodes that are a call of a plugin's operation,
- * and nothing besides (start.c). */
+/* call.c -- tools and extensions: nodes that are a call of a plugin's
+ * operation, and nothing besides (start.c). */
 #include "run/outcome/outcome.h"
 
 const struct node_kind mortise_run_kind_tool = {.start = mortise_start_call};

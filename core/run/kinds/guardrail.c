@@ -1,5 +1,5 @@
-/* guardrail.c -- guardrail nodes: their target is judged (guard.c), and what the
- * guardrails left of it is the output. */
+/* guardrail.c -- guardrail nodes: their target is judged (guard.c), and what
+ * the guardrails left of it is the output. */
 #include "run/outcome/outcome.h"
 
 /* What the guardrails are to judge; a copy of the whole scratch by default. */

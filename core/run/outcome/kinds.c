@@ -1,21 +1,17 @@
-/* kinds.c -- the rows of node_kinds.def as a table.  It names what runs the nodes
- * of each kind, wherever that stands, and nothing else does. */
+/* kinds.c -- the rows of node_kinds.def as a table.  It names what runs the
+ * nodes of each kind, wherever that stands, and nothing else does. */
 #include <assert.h>
 
 #include "run/outcome/outcome.h"
 
 #define NODE_KIND(KIND, word, gives)                                           \
     extern const struct node_kind mortise_run_kind_##word;
-#define NODE_KIND_ABSENT(word, why)
 #include "graph/model/node_kinds.def"
-#undef NODE_KIND
 
 static const struct node_kind *const kinds[MORTISE_NODE_TYPES] = {
 #define NODE_KIND(KIND, word, gives)                                           \
     [MORTISE_NODE_##KIND] = &mortise_run_kind_##word,
 #include "graph/model/node_kinds.def"
-#undef NODE_KIND
-#undef NODE_KIND_ABSENT
 };
 
 const struct node_kind *mortise_exec_kind(const struct mortise_run *r,

@@ -31,10 +31,6 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 }
 
 const struct mortise_node_kind mortise_graph_kind_note = {
-    .place = {.what = "a node",
-              .keys = keys,
-              .n = sizeof keys / sizeof keys[0],
-              .type = "note",
-              .of = &mortise_node_place},
+    .place = {MORTISE_KIND_PLACE("note", keys)},
     .size = sizeof(struct note),
     .finish = finish};
