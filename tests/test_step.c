@@ -604,7 +604,7 @@ START_TEST(a_check_keeps_to_the_rule_too)
     sim_run_plain(&s);
     assert_status(_i == 0 ? MORTISE_RUN_FAILED : MORTISE_RUN_COMPLETED);
     if (_i == 0)
-        assert_error("guardrail", "E_DETERMINISM");
+        assert_error("guardrail", "E_DETERMINISM: step 0 of 'a', r,");
     end();
 }
 END_TEST

@@ -4,8 +4,6 @@
  * What all entries have is shown alike; what one has besides, `describe` of its
  * row adds (entries.def), for which the functions stand here that more than one
  * row may share. */
-#include <string.h>
-
 #include "run/step.h"
 
 /* ---- what an entry has besides ------------------------------------------- */
@@ -119,14 +117,12 @@ void mortise_describe_doubt(json_t *out, const struct mortise_entry *e)
 static void put_step(json_t *out, const struct mortise_entry *e)
 {
     const struct step_id id = {e->ordinal, e->key};
-    bool of_check = mortise_step_is_of_check(id);
-    const char *colon = of_check ? strchr(e->key, ':') : NULL;
-    const char *name = of_check ? (colon != NULL ? colon + 1 : "") : e->key;
+    const char *name = mortise_step_called(id);
 
     json_object_set_new(out, "step",
                         name[0] != '\0' ? json_string(name)
                                         : json_integer(e->ordinal));
-    if (of_check)
+    if (mortise_step_is_of_check(id))
         json_object_set_new(out, "check", json_true());
 }
 

@@ -18,6 +18,8 @@ struct step_id {
 };
 /* Is it a guardrail's, and so in x->checks rather than in x->journal? */
 bool mortise_step_is_of_check(struct step_id id);
+/* What its asker called it; "": its ordinal is its name. */
+const char *mortise_step_called(struct step_id id);
 /* The step of that name; NULL: there is none. */
 struct step *mortise_step_find(const struct journal *j, struct step_id id);
 /* A new step.  One of that name of which nothing was recorded makes way. */

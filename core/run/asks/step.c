@@ -39,9 +39,9 @@
  *   (9) A guardrail reads, and no more: it has no effect, puts nothing, and
  *       waits for nobody.  Its answers are recorded like an executor's, in a
  *       journal of their own (x->checks), under the check that asked: its
- *       stage, its place in it and a digest of what it judges.  So a check that is
- *       made again, after a crash, is told the same; and one of something else
- *       asks anew.
+ *       stage, its place in it and a digest of what it judges.  So a check that
+ *       is made again, after a crash, is told the same; and one of something
+ *       else asks anew.
  *
  * What a reconciliation asks is part of that one call: it may read, and nothing
  * is kept of it; so it puts nothing, either.
@@ -445,11 +445,13 @@ static int violation(struct mortise_run *r, struct exec *x,
                      const struct step *s, const struct mortise_ask_in *in,
                      struct mortise_err *err)
 {
+    const char *name =
+        mortise_step_called((struct step_id){s->ordinal, s->key});
     char which[160], words[512];
     int rv;
 
-    snprintf(which, sizeof which, s->key[0] != '\0' ? "'%.128s'" : "%s%u",
-             s->key, (unsigned)s->ordinal);
+    snprintf(which, sizeof which, name[0] != '\0' ? "'%.128s'" : "%s%u", name,
+             (unsigned)s->ordinal);
     if (strcmp(s->method, in->method) != 0)
         snprintf(words, sizeof words,
                  "E_DETERMINISM: step %s of '%s' was %s, and is %s now that it "

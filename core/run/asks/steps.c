@@ -23,6 +23,24 @@ bool mortise_step_is_of_check(struct step_id id)
     return id.key[0] != '\0' && id.ordinal != MORTISE_STEP_UNORDERED;
 }
 
+const char *mortise_step_called(struct step_id id)
+{
+    const char *colon;
+
+    if (!mortise_step_is_of_check(id))
+        return id.key;
+    colon = strchr(id.key, ':');
+    return colon != NULL ? colon + 1 : "";
+}
+
+/* Can that be the name of a step? */
+static bool is_name(struct step_id id)
+{
+    return mortise_step_is_of_check(id)
+               ? strlen(id.key) >= MORTISE_DIGEST_HEX - 1
+               : (id.ordinal == MORTISE_STEP_UNORDERED) == (id.key[0] != '\0');
+}
+
 struct step *mortise_step_find(const struct journal *j, struct step_id id)
 {
     struct mortise_hashed *e =
@@ -406,8 +424,7 @@ static int step_of(struct mortise_run *r, struct exec *x,
     *out = rv == MORTISE_OK ? mortise_step_find(j, id) : NULL;
     if (rv != MORTISE_OK)
         return rv;
-    if (e->generation != x->generation || e->method[0] == '\0' ||
-        (e->ordinal == MORTISE_STEP_UNORDERED && e->key[0] == '\0'))
+    if (e->generation != x->generation || e->method[0] == '\0' || !is_name(id))
         return mortise_entry_corrupt(err, e);
     if (*out == NULL || ((*out)->state == STEP_OUT && !is_like(*out, e)))
         rv = j->n < STEPS_MAX || *out != NULL
