@@ -9,6 +9,7 @@
 #include "lib/sim.h"
 #include "lib/test.h"
 #include "mortise/plugin.h"
+#include "run/record/journal.h"
 
 static struct sim s;
 static struct mortise_err err;
@@ -657,6 +658,57 @@ START_TEST(a_guardrail_only_reads)
 }
 END_TEST
 
+/* In a store that was tampered with: what no check can have asked, or done, is
+ * refused. */
+START_TEST(odd_answers_are_corrupt)
+{
+    static const char scope[] = "0123456789abcdef0123456789abcdef"
+                                "0123456789abcdef0123456789abcdef";
+    static const struct {
+        uint32_t ordinal;
+        const char *key;
+        uint8_t completed;
+        int rv;
+    } said[] = {{0, scope, 0, MORTISE_OK},
+                {0, "", 0, MORTISE_OK},
+                {0, scope, 1, MORTISE_ECORRUPT},
+                {0, "short", 0, MORTISE_ECORRUPT},
+                {MORTISE_STEP_UNORDERED, "", 0, MORTISE_ECORRUPT}};
+    struct mortise_entry e = {.type = MORTISE_E_ANSWER,
+                              .node = 0,
+                              .visit = 1,
+                              .generation = 1,
+                              .attempt = 1,
+                              .ordinal = said[_i].ordinal,
+                              .key = said[_i].key,
+                              .method = "r",
+                              .how = said[_i].completed};
+    struct mortise_uuid id = {{7}};
+    struct mortise_buf b;
+    struct mortise_run *r;
+
+    begin_judged("echo", "warn", "");
+    ck_assert_int_eq(mortise_run_replay(&r, &test_mem, s.graph, "default",
+                                        "run-1", NULL, NULL, &err),
+                     MORTISE_OK);
+    ck_assert_int_eq(mortise_run_apply(r, s.commits[0].seq,
+                                       s.commits[0].time_ms, s.commits[0].id,
+                                       s.commits[0].entries, s.commits[0].size,
+                                       &err),
+                     MORTISE_OK);
+    mortise_buf_init(&b, &test_mem);
+    e.value = json_integer(1);
+    mortise_entry_write(&b, &e);
+    json_decref(e.value);
+    ck_assert_int_eq(mortise_run_apply(r, s.commits[0].seq + 1, s.now_ms, id,
+                                       b.p, b.n, &err),
+                     said[_i].rv);
+    mortise_buf_finish(&b);
+    mortise_run_free(r);
+    end();
+}
+END_TEST
+
 /* Its asks cope with running out of memory: none is lost. */
 START_TEST(a_check_survives_oom)
 {
@@ -930,6 +982,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, a_check_and_its_node_do_not_mix, 0, 3);
     tcase_add_loop_test(tc, a_check_keeps_to_the_rule_too, 0, 2);
     tcase_add_loop_test(tc, a_guardrail_only_reads, 0, 5);
+    tcase_add_loop_test(tc, odd_answers_are_corrupt, 0, 5);
     tcase_add_test(tc, a_check_survives_oom);
     tcase_add_test(tc, other_arguments_are_a_violation);
     tcase_add_test(tc, a_key_names_one_step);
