@@ -79,7 +79,7 @@ struct mortise_key {
     .value = MORTISE_V_FORMS, .forms = (rows),                                 \
     .n_forms = sizeof(rows) / sizeof(rows)[0]
 
-/* ... and for a row of a table: those of an array, or that one. */
+/* A row of a table that stands for those of an array, or for that one. */
 #define MORTISE_ROWS(table)                                                    \
     {                                                                          \
         .rows = (table), .n_rows = sizeof(table) / sizeof(table)[0]            \
@@ -112,7 +112,7 @@ size_t mortise_place_rows(const struct mortise_place *place,
 /* That of this name, or NULL. */
 const struct mortise_key *mortise_place_row(const struct mortise_place *place,
                                             const char *name);
-/* ... in any of its types. */
+/* The key of this name in any of its types, or NULL. */
 const struct mortise_key *
 mortise_place_row_of_types(const struct mortise_place *place, const char *name);
 
@@ -122,8 +122,8 @@ void mortise_keys_read(const struct mortise_place *place,
                        const struct mortise_yaml *map, struct mortise_span at,
                        void *ctx, void *into, struct mortise_diags *diags);
 
-/* ... of which it is not known what type of a place it is: findings about the
- * keys that no type has. */
+/* Check a mapping whose type is not known: findings about the keys that no type
+ * has. */
 void mortise_keys_unknown(const struct mortise_place *place,
                           const struct mortise_yaml *map,
                           struct mortise_diags *diags);

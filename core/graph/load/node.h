@@ -40,18 +40,18 @@ extern const struct mortise_word mortise_node_words[];
 extern const struct mortise_place mortise_node_place;
 
 /* Rows for the tables of kinds, in the order in which they are to be read.
- * What a node is; */
+ * What a node is. */
 extern const struct mortise_key mortise_type_row;
-/* ... how it does what it does, of those with an operation all; */
+/* How it does what it does: all of these, where it has an operation. */
 extern const struct mortise_key mortise_effect_row, mortise_timeout_row,
     mortise_retry_row, mortise_call_rows[6], mortise_args_row,
     mortise_policy_row;
-/* ... where its output goes; what comes before it, what if it fails; */
+/* Where its output goes; what comes before it, what if it fails. */
 extern const struct mortise_key mortise_output_rows[2], mortise_join_rows[5];
-/* ... what comes after it; */
+/* What comes after it. */
 extern const struct mortise_key mortise_next_row, mortise_route_rows[2],
     mortise_targets_row, mortise_map_row;
-/* ... and the rest. */
+/* The rest. */
 extern const struct mortise_key mortise_visit_rows[2], mortise_persona_row,
     mortise_resource_row, mortise_cache_row, mortise_last_rows[7];
 /* From its output on, of a node that has one and calls no operation. */

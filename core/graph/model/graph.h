@@ -58,8 +58,8 @@ enum mortise_node_type {
 /* What nodes of a kind come to. */
 enum mortise_node_gives {
     MORTISE_GIVES_OUTPUT = 1, /* a value */
-    MORTISE_GIVES_RESULT,     /* ... that an operation gave: it is a call */
-    MORTISE_GIVES_DECISION,   /* ... that is what people said: it asks them */
+    MORTISE_GIVES_RESULT,     /* a value that an operation gave: it is a call */
+    MORTISE_GIVES_DECISION,   /* a value that people said: it asks them */
     MORTISE_GIVES_ROUTE /* where to go, by its own routes, and nothing else */
 };
 
