@@ -595,6 +595,29 @@ START_TEST(revocations_are_not_forgotten)
 }
 END_TEST
 
+/* The store knows what its user knew, for whoever uses it next: also what the
+ * user was told by `key revoke` itself, or saw with another store. */
+START_TEST(a_store_knows_what_its_user_knew)
+{
+    sign_release();
+    desk_ok("$MORTISE run g.yaml && $MORTISE run g.yaml --store other");
+    if (_i == 0) {
+        desk_ok("$MORTISE key revoke \"$(sed -n 2p k.pub)\"");
+        child_run("$MORTISE run g.yaml --store other");
+        ck_assert_int_eq(child.code, 77);
+        desk_ok("rm trust.d/revoked-*.yaml");
+    } else {
+        release("7", "k", "newer");
+        desk_ok("$MORTISE run g.yaml && $MORTISE run g.yaml --store other");
+        release("3", "k", "older");
+    }
+    refused("XDG_STATE_HOME=$PWD/nobody $MORTISE run g.yaml --store other",
+            _i == 0 ? "at seq 2 and was at 3 before" : "seq 7 ran here before");
+    refused("XDG_STATE_HOME=$PWD/nobody2 $MORTISE run g.yaml --store other",
+            "before");
+}
+END_TEST
+
 /* Two directories with long names that end alone differently are two. */
 START_TEST(long_names_are_told_apart)
 {
@@ -731,6 +754,7 @@ static Suite *suite(void)
     tcase_add_test(tc, revocation_under_a_live_engine);
     tcase_add_test(tc, a_stolen_key_locks_nothing);
     tcase_add_test(tc, revocations_are_not_forgotten);
+    tcase_add_loop_test(tc, a_store_knows_what_its_user_knew, 0, 2);
     tcase_add_test(tc, long_names_are_told_apart);
     tcase_add_test(tc, a_seq_stands_for_one_manifest);
     tcase_add_loop_test(tc, refused_by_trust, 0,

@@ -8,7 +8,7 @@
  * number under a name:
  *
  *     PLUGIN KEY                  the highest seq that this key signed of it
- *     PLUGIN                      ... that an older version of ours saw
+ *     PLUGIN                      the highest that an older program saw
  *     release:NAME VERSION SEQ    a mark of that manifest
  *     revoked:KEY                 1: it was
  *     trust:DIRECTORY             its seq
@@ -31,22 +31,35 @@ static bool is_remembered(const struct mortise_plugins *p,
                                          e->dir + 1 == p->config.n_dirs);
 }
 
-/* The higher of what the store and the user have under a name; `e` NULL: it is
- * of no plugin. */
+/* The higher of what the store and the user have under a name, and what the
+ * store has, if there is one; `e` NULL: it is of no plugin.  What the user alone
+ * knows is told to the store, which others may use; not the other way round: a
+ * store that somebody sent decides nothing for the user's others. */
+static int seen_both(struct mortise_plugins *p, const struct entry *e,
+                     const char *name, uint64_t *most, uint64_t *stored,
+                     struct mortise_err *err)
+{
+    uint64_t users = 0;
+    int rv = MORTISE_OK;
+
+    *stored = 0;
+    if (p->config.seq_get != NULL)
+        rv = p->config.seq_get(p->config.seq_ud, name, stored, err);
+    if (rv == MORTISE_OK && is_remembered(p, e))
+        rv = mortise_seen_get(&p->seen, name, &users, err);
+    *most = *stored > users ? *stored : users;
+    if (p->config.seq_get == NULL)
+        *stored = *most;
+    return rv;
+}
+
+/* The higher of the two. */
 static int seen_get(struct mortise_plugins *p, const struct entry *e,
                     const char *name, uint64_t *value, struct mortise_err *err)
 {
-    uint64_t other = 0;
-    int rv = MORTISE_OK;
+    uint64_t stored;
 
-    *value = 0;
-    if (p->config.seq_get != NULL)
-        rv = p->config.seq_get(p->config.seq_ud, name, value, err);
-    if (rv == MORTISE_OK && is_remembered(p, e))
-        rv = mortise_seen_get(&p->seen, name, &other, err);
-    if (other > *value)
-        *value = other;
-    return rv;
+    return seen_both(p, e, name, value, &stored, err);
 }
 
 static int seen_put(struct mortise_plugins *p, const struct entry *e,
@@ -202,17 +215,18 @@ int mortise_releases_note_key(struct mortise_plugins *p,
                               struct mortise_err *err)
 {
     char name[NAME_ROOM];
-    uint64_t seen;
+    uint64_t most, stored;
     int rv;
 
     name_of_revocation(name, &by->key);
-    rv = seen_get(p, NULL, name, &seen, err);
-    if (rv == MORTISE_OK && by->revoked && seen == 0)
-        rv = seen_put(p, NULL, name, 1, err);
-    if (rv == MORTISE_OK && !by->revoked && seen != 0 &&
-        p->config.allow_downgrade)
-        rv = seen_put(p, NULL, name, 0, err);
-    return rv;
+    rv = seen_both(p, NULL, name, &most, &stored, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (!by->revoked && p->config.allow_downgrade)
+        return most != 0 ? seen_put(p, NULL, name, 0, err) : MORTISE_OK;
+    return (by->revoked || most != 0) && stored == 0
+               ? seen_put(p, NULL, name, 1, err)
+               : MORTISE_OK;
 }
 
 int mortise_releases_check_key(struct mortise_plugins *p, const struct entry *e,
@@ -242,7 +256,7 @@ int mortise_releases_check_key(struct mortise_plugins *p, const struct entry *e,
 int mortise_releases_check_trust(struct mortise_plugins *p, size_t dir,
                                  struct mortise_err *err)
 {
-    uint64_t seen = 0, seq = mortise_trust_seq(p->trust, dir);
+    uint64_t seen = 0, stored, seq = mortise_trust_seq(p->trust, dir);
     const char *path = p->config.trust_dirs[dir];
     char real[PATH_MAX], key[PATH_MAX + 8];
     int rv;
@@ -250,7 +264,7 @@ int mortise_releases_check_trust(struct mortise_plugins *p, size_t dir,
     if (realpath(path, real) == NULL)
         return MORTISE_OK;
     snprintf(key, sizeof key, "trust:%s", real);
-    rv = seen_get(p, NULL, key, &seen, err);
+    rv = seen_both(p, NULL, key, &seen, &stored, err);
     if (rv != MORTISE_OK)
         return rv;
     if (seq < seen && p->config.allow_downgrade)
@@ -262,7 +276,7 @@ int mortise_releases_check_trust(struct mortise_plugins *p, size_t dir,
             "revocation may be missing; restore its newest files (if going "
             "back is meant: --allow-downgrade)",
             path, (unsigned long long)seq, (unsigned long long)seen);
-    return seq > seen ? seen_put(p, NULL, key, seq, err) : MORTISE_OK;
+    return seq > stored ? seen_put(p, NULL, key, seq, err) : MORTISE_OK;
 }
 
 /* ---- what came up ---------------------------------------------------------- */
@@ -273,7 +287,7 @@ int mortise_releases_remember(struct mortise_plugins *p, const struct entry *e,
 {
     const struct mortise_manifest *m = e->manifest;
     char name[NAME_ROOM];
-    uint64_t seen = 0;
+    uint64_t most, stored;
     int rv = MORTISE_OK;
 
     if (m->dev)
@@ -282,14 +296,14 @@ int mortise_releases_remember(struct mortise_plugins *p, const struct entry *e,
         rv = lower_seq(p, e, m->seq, err);
     name_of_seq(name, m->name, &e->key);
     if (rv == MORTISE_OK)
-        rv = seen_get(p, e, name, &seen, err);
-    if (rv == MORTISE_OK && m->seq > seen)
+        rv = seen_both(p, e, name, &most, &stored, err);
+    if (rv == MORTISE_OK && m->seq > stored)
         rv = seen_put(p, e, name, m->seq, err);
     if (rv != MORTISE_OK || is_own(p, e))
         return rv;
     name_of_release(name, m);
-    rv = seen_get(p, e, name, &seen, err);
-    return rv == MORTISE_OK && seen != mark_of(m)
+    rv = seen_both(p, e, name, &most, &stored, err);
+    return rv == MORTISE_OK && (most != mark_of(m) || stored != mark_of(m))
                ? seen_put(p, e, name, mark_of(m), err)
                : rv;
 }
