@@ -22,58 +22,16 @@ void *mortise_case_take(struct mortise_case_reader *r, size_t size)
 
 /* ---- expectations ------------------------------------------------------- */
 
-static void read_status(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_case_expect *e = into;
-
-    (void)ctx;
-    e->status = slot->value;
-}
-
-static void read_reason(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_case_expect *e = into;
-
-    (void)ctx;
-    e->reason = slot->value;
-}
-
-static void read_expected_error(void *ctx, void *into,
-                                const struct mortise_slot *slot)
-{
-    struct mortise_case_expect *e = into;
-
-    (void)ctx;
-    e->error = slot->value;
-}
-
-static void read_contains(void *ctx, void *into,
-                          const struct mortise_slot *slot)
-{
-    struct mortise_case_expect *e = into;
-
-    (void)ctx;
-    e->contains = slot->value;
-}
-
-static void read_lacks(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_case_expect *e = into;
-
-    (void)ctx;
-    e->lacks = slot->value;
-}
-
 static const struct mortise_key path_keys[] = {
     {.name = "contains",
      .about = "Executions that must have begun, in this order, whatever is "
               "between them.",
      .value = MORTISE_V_STRINGS,
-     .read = read_contains},
+     MORTISE_INTO_YAML(struct mortise_case_expect, contains)},
     {.name = "lacks",
      .about = "Executions that must not have begun.",
      .value = MORTISE_V_STRINGS,
-     .read = read_lacks},
+     MORTISE_INTO_YAML(struct mortise_case_expect, lacks)},
 };
 
 static const struct mortise_place path_place = {.what = "an expected path",
@@ -105,32 +63,15 @@ static void read_path(void *ctx, void *into, const struct mortise_slot *slot)
     e->path = v;
 }
 
-static void read_scratch(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_case_expect *e = into;
-
-    (void)ctx;
-    e->scratch = slot->value;
-}
-
-static void read_artifacts(void *ctx, void *into,
-                           const struct mortise_slot *slot)
-{
-    struct mortise_case_expect *e = into;
-
-    (void)ctx;
-    e->artifacts = slot->value;
-}
-
 static const struct mortise_key state_keys[] = {
     {.name = "scratch",
      .about = "What must stand in scratch at the end.",
      .value = MORTISE_V_MAP,
-     .read = read_scratch},
+     MORTISE_INTO_YAML(struct mortise_case_expect, scratch)},
     {.name = "artifacts",
      .about = "What must stand in artifacts at the end.",
      .value = MORTISE_V_MAP,
-     .read = read_artifacts},
+     MORTISE_INTO_YAML(struct mortise_case_expect, artifacts)},
 };
 
 static const struct mortise_place state_place = {.what = "an expected state",
@@ -163,7 +104,7 @@ static void read_events(void *ctx, void *into, const struct mortise_slot *slot)
 }
 
 static const struct mortise_word statuses[] = {
-    {.word = "completed"}, {.word = "failed"}, {.word = "waiting"},
+    {.word = "completed"}, {.word = "failed"},   {.word = "waiting"},
     {.word = "paused"},    {.word = "in_doubt"}, {.word = NULL},
 };
 
@@ -173,15 +114,15 @@ static const struct mortise_key expect_keys[] = {
               "in_doubt.",
      .value = MORTISE_V_WORD,
      .words = statuses,
-     .read = read_status},
+     MORTISE_INTO_YAML(struct mortise_case_expect, status)},
     {.name = "reason",
      .about = "Why the run must wait or be paused.",
      .value = MORTISE_V_STRING,
-     .read = read_reason},
+     MORTISE_INTO_YAML(struct mortise_case_expect, reason)},
     {.name = "error",
      .about = "The code of what the run must fail of.",
      .value = MORTISE_V_STRING,
-     .read = read_expected_error},
+     MORTISE_INTO_YAML(struct mortise_case_expect, error)},
     {.name = "path",
      .about = "The executions that must begin, in order.",
      MORTISE_FORMS(path_forms),
@@ -214,28 +155,12 @@ static void read_expect(void *ctx, void *into, const struct mortise_slot *slot)
 
 /* ---- a case ------------------------------------------------------------- */
 
-static void read_input(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_case *c = into;
-
-    (void)ctx;
-    c->input = slot->value;
-}
-
-static void read_real(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_case *c = into;
-
-    (void)ctx;
-    c->real = slot->value;
-}
-
 static const struct mortise_key case_keys[] = {
     {.name = "description", .about = "For people.", .value = MORTISE_V_STRING},
     {.name = "input",
      .about = "The input of the run.",
      .value = MORTISE_V_MAP,
-     .read = read_input},
+     MORTISE_INTO_YAML(struct mortise_case, input)},
     {.name = "operations",
      .about = "PLUGIN/OPERATION to an answer, or to a list of them.",
      .value = MORTISE_V_MAP,
@@ -261,7 +186,7 @@ static const struct mortise_key case_keys[] = {
     {.name = "real",
      .about = "Plugins whose operations run in earnest.",
      .value = MORTISE_V_STRINGS,
-     .read = read_real},
+     MORTISE_INTO_YAML(struct mortise_case, real)},
     {.name = "expect",
      .about = "What must hold in the end.",
      .value = MORTISE_V_MAP,

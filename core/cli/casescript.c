@@ -11,46 +11,6 @@
 
 /* ---- answers ------------------------------------------------------------ */
 
-static void read_args(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_case_answer *a = into;
-
-    (void)ctx;
-    a->args = slot->value;
-}
-
-static void read_output(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_case_answer *a = into;
-
-    (void)ctx;
-    a->output = slot->value;
-}
-
-static void read_code(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_case_answer *a = into;
-
-    (void)ctx;
-    a->code = slot->value->str;
-}
-
-static void read_class(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_case_answer *a = into;
-
-    (void)ctx;
-    a->error_class = slot->value->str;
-}
-
-static void read_message(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_case_answer *a = into;
-
-    (void)ctx;
-    a->message = slot->value->str;
-}
-
 static const struct mortise_word classes[] = {{.word = "transient"},
                                               {.word = "permanent"},
                                               {.word = "timeout"},
@@ -61,16 +21,16 @@ static const struct mortise_key error_keys[] = {
      .about = "The error's code, such as 'not_found'.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .read = read_code},
+     MORTISE_INTO_TEXT(struct mortise_case_answer, code)},
     {.name = "class",
      .about = "'transient', 'timeout' or 'permanent' (the default).",
      .value = MORTISE_V_WORD,
      .words = classes,
-     .read = read_class},
+     MORTISE_INTO_TEXT(struct mortise_case_answer, error_class)},
     {.name = "message",
      .about = "What the error says.",
      .value = MORTISE_V_STRING,
-     .read = read_message},
+     MORTISE_INTO_TEXT(struct mortise_case_answer, message)},
 };
 
 static const struct mortise_place error_place = {.what = "a scripted error",
@@ -87,14 +47,6 @@ static void read_error(void *ctx, void *into, const struct mortise_slot *slot)
     a->error_class = "permanent";
     a->message = "scripted";
     mortise_keys_enter(slot, r, a, r->diags);
-}
-
-static void read_goto(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_case_answer *a = into;
-
-    (void)ctx;
-    a->go_to = slot->value->str;
 }
 
 static const struct mortise_key update_keys[] = {
@@ -175,31 +127,6 @@ static void read_usage(void *ctx, void *into, const struct mortise_slot *slot)
     a->usage = slot->value;
 }
 
-static void read_after(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_case_answer *a = into;
-
-    (void)ctx;
-    a->after_ms = slot->ms;
-}
-
-static void read_in_doubt(void *ctx, void *into,
-                          const struct mortise_slot *slot)
-{
-    struct mortise_case_answer *a = into;
-
-    (void)ctx;
-    a->in_doubt = (enum mortise_case_doubt)slot->word;
-}
-
-static void read_doubt(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_case_answer *a = into;
-
-    (void)ctx;
-    a->doubt = slot->value->str;
-}
-
 static const struct mortise_word doubts[] = {
     {"done", MORTISE_CASE_DONE, false},
     {"retry", MORTISE_CASE_RETRY, false},
@@ -211,11 +138,11 @@ static const struct mortise_key answer_keys[] = {
      .about = "The answer is for calls with these arguments alone; others do "
               "not matter.",
      .value = MORTISE_V_MAP,
-     .read = read_args},
+     MORTISE_INTO_YAML(struct mortise_case_answer, args)},
     {.name = "output",
      .about = "What the operation gives.",
      .value = MORTISE_V_ANY,
-     .read = read_output},
+     MORTISE_INTO_YAML(struct mortise_case_answer, output)},
     {.name = "error",
      .about = "What the operation fails of.",
      .value = MORTISE_V_MAP,
@@ -224,22 +151,22 @@ static const struct mortise_key answer_keys[] = {
     {.name = "after",
      .about = "How long the call takes (default: no time at all).",
      .value = MORTISE_V_DURATION,
-     .read = read_after},
+     MORTISE_INTO_MS(struct mortise_case_answer, after_ms)},
     {.name = "doubt",
      .about = "The call ends, and these words say why nobody knows whether it "
               "happened; who finds out, or does it again, gets the answer.",
      .value = MORTISE_V_STRING,
-     .read = read_doubt},
+     MORTISE_INTO_TEXT(struct mortise_case_answer, doubt)},
     {.name = "in_doubt",
      .about = "What a person says where the effect is in doubt, after a crash "
               "or by 'doubt': done, retry or fail.",
      .value = MORTISE_V_WORD,
      .words = doubts,
-     .read = read_in_doubt},
+     MORTISE_INTO_WORD(struct mortise_case_answer, in_doubt)},
     {.name = "goto",
      .about = "The node that the operation says the run goes on at.",
      .value = MORTISE_V_ID,
-     .read = read_goto},
+     MORTISE_INTO_TEXT(struct mortise_case_answer, go_to)},
     {.name = "update",
      .about = "What the operation sets in the state.",
      .value = MORTISE_V_MAP,
@@ -293,11 +220,11 @@ static const struct mortise_key verdict_keys[] = {
     {.name = "output",
      .about = "What replaces the judged value where it is sanitized.",
      .value = MORTISE_V_ANY,
-     .read = read_output},
+     MORTISE_INTO_YAML(struct mortise_case_answer, output)},
     {.name = "after",
      .about = "How long the guardrail takes (default: no time at all).",
      .value = MORTISE_V_DURATION,
-     .read = read_after},
+     MORTISE_INTO_MS(struct mortise_case_answer, after_ms)},
 };
 
 static const struct mortise_place verdict_place = {.what = "a scripted verdict",
@@ -508,14 +435,6 @@ static void read_edited(void *ctx, void *into, const struct mortise_slot *slot)
                          "approve: true");
 }
 
-static void read_by(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_case_deeds *p = into;
-
-    (void)ctx;
-    p->by = slot->value->str;
-}
-
 static const struct mortise_key person_keys[] = {
     {.name = "approve",
      .about = "true: the person approves.",
@@ -540,7 +459,7 @@ static const struct mortise_key person_keys[] = {
     {.name = "by",
      .about = "The name that is recorded.",
      .value = MORTISE_V_STRING,
-     .read = read_by},
+     MORTISE_INTO_TEXT(struct mortise_case_deeds, by)},
 };
 
 static const struct mortise_place person_place = {.what = "what a person does",

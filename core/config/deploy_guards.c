@@ -17,14 +17,6 @@ static void read_plugin(void *ctx, void *into, const struct mortise_slot *slot)
     g->at = slot->value;
 }
 
-static void read_config(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_guard *g = into;
-
-    (void)ctx;
-    g->config = slot->value;
-}
-
 static const struct mortise_key keys[] = {
     {.name = "plugin",
      .about = "The plugin that judges under this id.",
@@ -34,7 +26,7 @@ static const struct mortise_key keys[] = {
     {.name = "config",
      .about = "Its configuration under this id, valid for its config_schema.",
      .value = MORTISE_V_MAP,
-     .read = read_config},
+     MORTISE_INTO_YAML(struct mortise_guard, config)},
 };
 
 const struct mortise_place mortise_guard_place = {

@@ -12,15 +12,6 @@
 
 /* ---- operations ---------------------------------------------------------- */
 
-static void read_op_description(void *ctx, void *into,
-                                const struct mortise_slot *slot)
-{
-    struct mortise_manifest_op *op = into;
-
-    (void)ctx;
-    op->description = slot->value->str;
-}
-
 static void read_input(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_manifest_op *op = into;
@@ -40,32 +31,6 @@ static const struct mortise_word effects[] = {
     {.word = "external"}, {.word = NULL},
 };
 
-static void read_effect(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_manifest_op *op = into;
-
-    (void)ctx;
-    op->effect = slot->value->str;
-}
-
-static void read_idempotent(void *ctx, void *into,
-                            const struct mortise_slot *slot)
-{
-    struct mortise_manifest_op *op = into;
-
-    (void)ctx;
-    op->idempotent = slot->value->u.b;
-}
-
-static void read_reconcile(void *ctx, void *into,
-                           const struct mortise_slot *slot)
-{
-    struct mortise_manifest_op *op = into;
-
-    (void)ctx;
-    op->reconcile = slot->value->u.b;
-}
-
 static const struct mortise_word intents[] = {
     {.word = "call", .value = false},
     {.word = "steps", .value = true},
@@ -79,14 +44,6 @@ static void read_intent(void *ctx, void *into, const struct mortise_slot *slot)
     (void)ctx;
     op->steps = slot->word;
     op->intent_at = slot->value;
-}
-
-static void read_timeout(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_manifest_op *op = into;
-
-    (void)ctx;
-    op->timeout_ms = slot->ms;
 }
 
 static void read_used(void *ctx, void *into, const struct mortise_slot *slot);
@@ -141,7 +98,7 @@ static const struct mortise_key op_keys[] = {
     {.name = "description",
      .about = "For people, and for models that may call it.",
      .value = MORTISE_V_STRING,
-     .read = read_op_description},
+     MORTISE_INTO_TEXT(struct mortise_manifest_op, description)},
     {.name = "input_schema",
      .about = "A JSON Schema for the arguments.",
      .value = MORTISE_V_SCHEMA,
@@ -156,15 +113,15 @@ static const struct mortise_key op_keys[] = {
      .value = MORTISE_V_WORD,
      .required = true,
      .words = effects,
-     .read = read_effect},
+     MORTISE_INTO_TEXT(struct mortise_manifest_op, effect)},
     {.name = "idempotent",
      .about = "Doing it twice with one key is doing it once.",
      .value = MORTISE_V_BOOL,
-     .read = read_idempotent},
+     MORTISE_INTO_BOOL(struct mortise_manifest_op, idempotent)},
     {.name = "reconcile",
      .about = "The plugin can tell afterwards whether an effect happened.",
      .value = MORTISE_V_BOOL,
-     .read = read_reconcile},
+     MORTISE_INTO_BOOL(struct mortise_manifest_op, reconcile)},
     {.name = "intent",
      .about = "What is recorded before an effect: call, each entry of a call "
               "(the default); steps, only what it asks of the host, since it "
@@ -176,7 +133,7 @@ static const struct mortise_key op_keys[] = {
      .about = "How long a call may take, unless a node says.",
      .value = MORTISE_V_DURATION,
      .min = 1,
-     .read = read_timeout},
+     MORTISE_INTO_MS(struct mortise_manifest_op, timeout_ms)},
     {.name = "usage",
      .about = "What one call may use at most; budgets reserve it.",
      .value = MORTISE_V_MAP,

@@ -143,30 +143,6 @@ static const struct mortise_key metadata_keys[] = {
 };
 PLACE(metadata, "metadata");
 
-static void read_seq(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_manifest *m = into;
-
-    (void)ctx;
-    m->seq = (uint64_t)slot->value->u.i;
-}
-
-static void read_major(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_manifest *m = into;
-
-    (void)ctx;
-    m->abi_major = (uint32_t)slot->value->u.i;
-}
-
-static void read_minor(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_manifest *m = into;
-
-    (void)ctx;
-    m->abi_minor = (uint32_t)slot->value->u.i;
-}
-
 static const struct mortise_key abi_keys[] = {
     {.name = "major",
      .about = "The major number of the ABI that the plugin was built for.",
@@ -174,13 +150,13 @@ static const struct mortise_key abi_keys[] = {
      .required = true,
      .min = 1,
      .max = 65535,
-     .read = read_major},
+     MORTISE_INTO_U32(struct mortise_manifest, abi_major)},
     {.name = "minor",
      .about = "The least minor number of the ABI that the plugin needs.",
      .value = MORTISE_V_INT,
      .required = true,
      .max = 65535,
-     .read = read_minor},
+     MORTISE_INTO_U32(struct mortise_manifest, abi_minor)},
 };
 PLACE(abi, "abi");
 
@@ -232,14 +208,6 @@ static void read_file(void *ctx, void *into, const struct mortise_slot *slot)
                          a->file);
 }
 
-static void read_size(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_artifact *a = into;
-
-    (void)ctx;
-    a->size = (uint64_t)slot->value->u.i;
-}
-
 static void read_digest(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_reading *r = ctx;
@@ -269,7 +237,7 @@ static const struct mortise_key artifact_keys[] = {
      .value = MORTISE_V_INT,
      .min = 1,
      .max = 1 << 28,
-     .read = read_size},
+     MORTISE_INTO_U64(struct mortise_artifact, size)},
     {.name = "blake2b-256",
      .about = "The BLAKE2b-256 digest of the file, in hexadecimal; what is "
               "signed must say it.",
@@ -646,7 +614,7 @@ static const struct mortise_key manifest_keys[] = {
      .required = true,
      .min = 1,
      .max = 9007199254740992.0,
-     .read = read_seq},
+     MORTISE_INTO_U64(struct mortise_manifest, seq)},
     {.name = "abi",
      .about = "The ABI that the plugin was built for.",
      .value = MORTISE_V_MAP,

@@ -202,15 +202,6 @@ static void read_kinds(void *ctx, void *into, const struct mortise_slot *slot)
     }
 }
 
-static void read_in_process(void *ctx, void *into,
-                            const struct mortise_slot *slot)
-{
-    struct mortise_trusted *by = into;
-
-    (void)ctx;
-    by->in_process = slot->value->u.b;
-}
-
 static void read_bound(struct reading *r, uint64_t *out,
                        const struct mortise_slot *slot)
 {
@@ -257,7 +248,7 @@ static const struct mortise_key trusted_keys[] = {
     {.name = "in_process",
      .about = "Its plugins may run in the engine's own process.",
      .value = MORTISE_V_BOOL,
-     .read = read_in_process},
+     MORTISE_INTO_BOOL(struct mortise_trusted, in_process)},
     {.name = "not_before",
      .about = "From when on the key counts.",
      .value = MORTISE_V_STRING,

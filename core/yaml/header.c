@@ -96,14 +96,6 @@ static void read_name(void *ctx, void *into, const struct mortise_slot *slot)
                       "'-', 128 at most");
 }
 
-static void read_version(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_metadata *m = into;
-
-    (void)ctx;
-    m->version = slot->value->str;
-}
-
 static void read_labels(void *ctx, void *into, const struct mortise_slot *slot)
 {
     const struct mortise_yaml *map = slot->value;
@@ -128,7 +120,7 @@ static const struct mortise_key keys[] = {
     {.name = "version",
      .about = "The version, in your own way.",
      .value = MORTISE_V_STRING,
-     .read = read_version},
+     MORTISE_INTO_TEXT(struct mortise_metadata, version)},
     {.name = "description", .about = "For people.", .value = MORTISE_V_STRING},
     {.name = "labels",
      .about = "Names to strings, for your own use.",

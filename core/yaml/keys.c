@@ -179,7 +179,7 @@ static void admit(struct walk *w, const struct mortise_yaml *name,
     if (w->rows[at]->later)
         mortise_diag_add(diags, "E0202", name->span,
                          "'%s' is not available in this build", name->str);
-    if (!w->rows[at]->later || w->rows[at]->read != NULL) /* (4) */
+    if (!w->rows[at]->later || mortise_key_is_read(w->rows[at])) /* (4) */
         w->slots[at] = (struct mortise_slot){
             .key = w->rows[at], .name = name, .value = value};
 }
@@ -464,6 +464,52 @@ static bool is_map(const struct mortise_place *place,
     return false;
 }
 
+/* Into the field of its row. */
+static void put(void *into, const struct mortise_slot *slot)
+{
+    void *to = (char *)into + slot->key->at;
+    const struct mortise_yaml *v = slot->value;
+
+    switch (slot->key->as) {
+    case MORTISE_INTO_NONE:
+        break;
+    case MORTISE_INTO_A_NODE:
+        *(const struct mortise_yaml **)to = v;
+        break;
+    case MORTISE_INTO_A_TEXT:
+        *(const char **)to = v->str;
+        break;
+    case MORTISE_INTO_A_MS:
+        *(uint64_t *)to = slot->ms;
+        break;
+    case MORTISE_INTO_A_U64:
+        *(uint64_t *)to = (uint64_t)v->u.i;
+        break;
+    case MORTISE_INTO_A_U32:
+        *(uint32_t *)to = (uint32_t)v->u.i;
+        break;
+    case MORTISE_INTO_A_BOOL:
+        *(bool *)to = v->u.b;
+        break;
+    case MORTISE_INTO_A_WORD: /* of whichever enum */
+        memcpy(to, &slot->word, sizeof slot->word);
+        break;
+    case MORTISE_INTO_A_FLAG:
+        *(bool *)to = slot->word != 0;
+        break;
+    }
+}
+
+static void take(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    const struct mortise_key *key = slot->key;
+
+    assert(key->read == NULL || key->as == MORTISE_INTO_NONE);
+    put(into, slot);
+    if (key->read != NULL)
+        key->read(ctx, into, slot);
+}
+
 void mortise_keys_read(const struct mortise_place *place,
                        const struct mortise_yaml *map, struct mortise_span at,
                        void *ctx, void *into, struct mortise_diags *diags)
@@ -478,9 +524,8 @@ void mortise_keys_read(const struct mortise_place *place,
             admit(&w, map->keys[i], map->items[i], diags);
     check_required(&w, at, diags);
     for (size_t i = 0; i < w.n; i++)
-        if (w.slots[i].key != NULL && check(&w.slots[i], diags) &&
-            w.rows[i]->read != NULL)
-            w.rows[i]->read(ctx, into, &w.slots[i]);
+        if (w.slots[i].key != NULL && check(&w.slots[i], diags))
+            take(ctx, into, &w.slots[i]);
 }
 
 /* The names of all keys that any type has, each once; how many? */

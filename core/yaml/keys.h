@@ -12,6 +12,8 @@
 #ifndef MORTISE_YAML_KEYS_H
 #define MORTISE_YAML_KEYS_H
 
+#include <stddef.h>
+
 #include "yaml/tree.h"
 
 /* What a value has to be before its reader sees it. */
@@ -51,6 +53,19 @@ struct mortise_slot {
     uint64_t ms, bytes;
 };
 
+/* As what a value that needs no reader is put into what `into` points to. */
+enum mortise_into {
+    MORTISE_INTO_NONE,
+    MORTISE_INTO_A_NODE, /* const struct mortise_yaml *: the value itself */
+    MORTISE_INTO_A_TEXT, /* const char *, lent by the tree */
+    MORTISE_INTO_A_MS,   /* uint64_t: a duration */
+    MORTISE_INTO_A_U64,
+    MORTISE_INTO_A_U32,
+    MORTISE_INTO_A_BOOL,
+    MORTISE_INTO_A_WORD, /* an enum */
+    MORTISE_INTO_A_FLAG  /* bool: the word's value is not 0 */
+};
+
 /* Readers report to the diags that they know through ctx. */
 typedef void mortise_key_fn(void *ctx, void *into,
                             const struct mortise_slot *slot);
@@ -71,8 +86,38 @@ struct mortise_key {
     const struct mortise_key *each;    /* MAP, LIST: a row without a name */
     const struct mortise_key *forms;   /* FORMS: rows without names */
     size_t n_forms;
-    mortise_key_fn *read; /* NULL: nothing to do, all was checked */
+    mortise_key_fn *read; /* NULL: nothing to do, all was checked, or */
+    enum mortise_into as; /* it is put there */
+    size_t at;            /* offset of the field */
 };
+
+/* Does it mean anything beyond what is checked of it? */
+static inline bool mortise_key_is_read(const struct mortise_key *key)
+{
+    return key->read != NULL || key->as != MORTISE_INTO_NONE;
+}
+
+/* For .as and .at: a field of that struct; another type does not compile. */
+#define MORTISE_INTO(kind, ctype, type, field)                                 \
+    .as = MORTISE_INTO_A_##kind,                                               \
+    .at = offsetof(type, field) +                                              \
+          0 * sizeof((ctype *)NULL == &((type *)NULL)->field)
+#define MORTISE_INTO_YAML(type, field)                                         \
+    MORTISE_INTO(NODE, const struct mortise_yaml *, type, field)
+#define MORTISE_INTO_TEXT(type, field)                                         \
+    MORTISE_INTO(TEXT, const char *, type, field)
+#define MORTISE_INTO_MS(type, field)   MORTISE_INTO(MS, uint64_t, type, field)
+#define MORTISE_INTO_U64(type, field)  MORTISE_INTO(U64, uint64_t, type, field)
+#define MORTISE_INTO_U32(type, field)  MORTISE_INTO(U32, uint32_t, type, field)
+#define MORTISE_INTO_BOOL(type, field) MORTISE_INTO(BOOL, bool, type, field)
+#define MORTISE_INTO_WORD_BOOL(type, field)                                    \
+    MORTISE_INTO(FLAG, bool, type, field)
+/* An enum, which has the size of an int. */
+#define MORTISE_INTO_WORD(type, field)                                         \
+    .as = MORTISE_INTO_A_WORD,                                                 \
+    .at = offsetof(type, field) +                                              \
+          0 * sizeof(                                                          \
+                  char[sizeof(((type *)NULL)->field) == sizeof(int) ? 1 : -1])
 
 /* For .forms and .n_forms: the rows of an array. */
 #define MORTISE_FORMS(rows)                                                    \

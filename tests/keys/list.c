@@ -3,7 +3,7 @@
  * PLACE.KEY=WORD, a tab, and
  *
  *     here     it is available
- *     checked  ... and has no meaning beyond what is checked of it
+ *     checked  it is available, and means nothing beyond what is checked
  *     later    it is of the language, and refused by this build */
 #include <stdio.h>
 
@@ -21,8 +21,8 @@ static bool is_a_choice(const struct mortise_word *words)
 
 static void print(void *ud, const struct named_key *k)
 {
-    bool means =
-        k->word != NULL ? is_a_choice(k->key->words) : k->key->read != NULL;
+    bool means = k->word != NULL ? is_a_choice(k->key->words)
+                                 : mortise_key_is_read(k->key);
 
     (void)ud;
     printf("%s\t%s\n", k->name,

@@ -184,9 +184,10 @@ static const struct mortise_word *other_words(const struct mortise_word *words,
 
 static void blind(struct mortise_key *copy, const struct named_key *ig)
 {
-    if (ig->word == NULL)
+    if (ig->word == NULL) {
         copy->read = NULL;
-    else
+        copy->as = MORTISE_INTO_NONE;
+    } else
         copy->words = other_words(copy->words, ig->word);
 }
 

@@ -87,15 +87,6 @@ void mortise_load_check_limit(struct mortise_loader *ld,
 
 /* ---- defaults -------------------------------------------------------- */
 
-static void read_default_timeout(void *ctx, void *into,
-                                 const struct mortise_slot *slot)
-{
-    struct mortise_defaults *defaults = into;
-
-    (void)ctx;
-    defaults->timeout_ms = slot->ms;
-}
-
 static void read_default_retry(void *ctx, void *into,
                                const struct mortise_slot *slot)
 {
@@ -104,21 +95,12 @@ static void read_default_retry(void *ctx, void *into,
     mortise_load_retry(ctx, &defaults->retry, slot);
 }
 
-static void read_default_effect(void *ctx, void *into,
-                                const struct mortise_slot *slot)
-{
-    struct mortise_defaults *defaults = into;
-
-    (void)ctx;
-    defaults->effect = (enum mortise_effect)slot->word;
-}
-
 static const struct mortise_key default_keys[] = {
     {.name = "timeout",
      .about = "The timeout of nodes that say none.",
      .value = MORTISE_V_DURATION,
      .min = 1,
-     .read = read_default_timeout},
+     MORTISE_INTO_MS(struct mortise_defaults, timeout_ms)},
     {.name = "retry_policy",
      .about = "The retry_policy of nodes that say none.",
      .value = MORTISE_V_MAP,
@@ -128,7 +110,7 @@ static const struct mortise_key default_keys[] = {
      .about = "The effect_class of nodes whose operation says none.",
      .value = MORTISE_V_WORD,
      .words = mortise_effect_words,
-     .read = read_default_effect},
+     MORTISE_INTO_WORD(struct mortise_defaults, effect)},
     {.name = "llm", .later = true},
     {.name = "tool_errors", .later = true},
 };

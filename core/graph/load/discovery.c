@@ -61,14 +61,6 @@ void mortise_check_capabilities(struct mortise_loader *ld)
 
 /* ---- keys --------------------------------------------------------------- */
 
-static void read_query(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct reading *r = into;
-
-    (void)ctx;
-    r->query = slot->value;
-}
-
 static void read_kind(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct reading *r = into;
@@ -76,15 +68,6 @@ static void read_kind(void *ctx, void *into, const struct mortise_slot *slot)
     (void)ctx;
     r->d->kind = slot->value->str;
     r->type = (enum mortise_node_type)slot->word;
-}
-
-static void read_fallback(void *ctx, void *into,
-                          const struct mortise_slot *slot)
-{
-    struct reading *r = into;
-
-    (void)ctx;
-    r->fallback = slot->value;
 }
 
 static const struct mortise_word kinds[] = {
@@ -104,7 +87,7 @@ static const struct mortise_key keys[] = {
      .about = "What is looked for: a template.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .read = read_query},
+     MORTISE_INTO_YAML(struct reading, query)},
     {.name = "kind",
      .about = "Of which type the node must be: tool, extension or any (the "
               "default).",
@@ -115,7 +98,7 @@ static const struct mortise_key keys[] = {
      .about = "The node to go to when nothing is found.",
      .value = MORTISE_V_ID,
      .required = true,
-     .read = read_fallback},
+     MORTISE_INTO_YAML(struct reading, fallback)},
 };
 
 const struct mortise_place mortise_discovery_place = {

@@ -133,24 +133,6 @@ struct route {
     struct mortise_slot policy; /* its key is NULL: none */
 };
 
-static void read_route_when(void *ctx, void *into,
-                            const struct mortise_slot *slot)
-{
-    struct route *route = into;
-
-    (void)ctx;
-    route->when = slot->value;
-}
-
-static void read_route_to(void *ctx, void *into,
-                          const struct mortise_slot *slot)
-{
-    struct route *route = into;
-
-    (void)ctx;
-    route->to = slot->value;
-}
-
 static void read_route_policy(void *ctx, void *into,
                               const struct mortise_slot *slot)
 {
@@ -165,12 +147,12 @@ static const struct mortise_key route_keys[] = {
      .about = "An expression: the route is taken when it holds.",
      .value = MORTISE_V_EXPR,
      .required = true,
-     .read = read_route_when},
+     MORTISE_INTO_YAML(struct route, when)},
     {.name = "to",
      .about = "The node that the route leads to, or END.",
      .value = MORTISE_V_ID,
      .required = true,
-     .read = read_route_to},
+     MORTISE_INTO_YAML(struct route, to)},
     {.name = "guardrail_policy",
      .about = "Guardrails that judge what passes along the route.",
      .value = MORTISE_V_MAP,
@@ -272,23 +254,6 @@ static void read_from(void *ctx, void *into, const struct mortise_slot *slot)
                          "nothing leaves END");
         e->from = MORTISE_NOWHERE;
     }
-}
-
-static void read_to(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct entry *e = into;
-
-    (void)ctx;
-    e->to = slot->value;
-}
-
-static void read_edge_type(void *ctx, void *into,
-                           const struct mortise_slot *slot)
-{
-    struct entry *e = into;
-
-    (void)ctx;
-    e->type = slot->word;
 }
 
 static void read_when(void *ctx, void *into, const struct mortise_slot *slot)
@@ -398,13 +363,13 @@ static const struct mortise_key edge_keys[] = {
     {.name = "to",
      .about = "The node that the edge leads to, or END.",
      .value = MORTISE_V_ID,
-     .read = read_to},
+     MORTISE_INTO_YAML(struct entry, to)},
     {.name = "type",
      .about = "static, conditional, discovery, personality or map; it follows "
               "from the other keys.",
      .value = MORTISE_V_WORD,
      .words = edge_types,
-     .read = read_edge_type},
+     MORTISE_INTO_WORD(struct entry, type)},
     {.name = "when",
      .about = "An expression: the edge is taken when it holds.",
      .value = MORTISE_V_EXPR,

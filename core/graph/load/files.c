@@ -106,14 +106,6 @@ struct ref {
     const char *want; /* version */
 };
 
-static void read_file(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct ref *ref = into;
-
-    (void)ctx;
-    ref->file = slot->value;
-}
-
 static void read_name(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct ref *ref = into;
@@ -149,7 +141,7 @@ static const struct mortise_key ref_keys[] = {
     {.name = "file",
      .about = "The path of a graph file, from where this file is.",
      .value = MORTISE_V_STRING,
-     .read = read_file},
+     MORTISE_INTO_YAML(struct ref, file)},
     {.name = "name",
      .about = "The name of a graph in a file *.graph.yaml of this directory.",
      .value = MORTISE_V_STRING,

@@ -147,14 +147,6 @@ struct reading {
     double threshold;
 };
 
-static void read_which(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct reading *r = into;
-
-    (void)ctx;
-    r->trait = (enum mortise_trait)slot->word;
-}
-
 static void read_threshold(void *ctx, void *into,
                            const struct mortise_slot *slot)
 {
@@ -165,29 +157,13 @@ static void read_threshold(void *ctx, void *into,
     r->threshold = v->kind == MORTISE_YAML_INT ? (double)v->u.i : v->u.d;
 }
 
-static void read_above(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct reading *r = into;
-
-    (void)ctx;
-    r->above = slot->value;
-}
-
-static void read_below(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct reading *r = into;
-
-    (void)ctx;
-    r->below = slot->value;
-}
-
 static const struct mortise_key keys[] = {
     {.name = "trait",
      .about = "The trait that decides.",
      .value = MORTISE_V_WORD,
      .required = true,
      .words = words,
-     .read = read_which},
+     MORTISE_INTO_WORD(struct reading, trait)},
     {.name = "threshold",
      .about = "From 0 to 1: the trait is at it or beyond it, or below.",
      .value = MORTISE_V_NUMBER,
@@ -200,12 +176,12 @@ static const struct mortise_key keys[] = {
          "The node to go to when the trait is at the threshold or beyond it.",
      .value = MORTISE_V_ID,
      .required = true,
-     .read = read_above},
+     MORTISE_INTO_YAML(struct reading, above)},
     {.name = "below",
      .about = "The node to go to when it is not.",
      .value = MORTISE_V_ID,
      .required = true,
-     .read = read_below},
+     MORTISE_INTO_YAML(struct reading, below)},
 };
 
 const struct mortise_place mortise_personality_place = {

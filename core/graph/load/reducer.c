@@ -30,14 +30,6 @@ static const struct mortise_word overflows[] = {
 
 /* ---- mappings -------------------------------------------------------- */
 
-static void read_reduce(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_reducer *r = into;
-
-    (void)ctx;
-    r->reduce = (enum mortise_reduce)slot->word;
-}
-
 /* `old` is what the schema says of the path; `new` may be anything. */
 static void read_expr(void *ctx, void *into, const struct mortise_slot *slot)
 {
@@ -58,30 +50,12 @@ static void read_expr(void *ctx, void *into, const struct mortise_slot *slot)
         ld->nomem = true;
 }
 
-static void read_max_items(void *ctx, void *into,
-                           const struct mortise_slot *slot)
-{
-    struct mortise_reducer *r = into;
-
-    (void)ctx;
-    r->max_items = (uint64_t)slot->value->u.i;
-}
-
-static void read_overflow(void *ctx, void *into,
-                          const struct mortise_slot *slot)
-{
-    struct mortise_reducer *r = into;
-
-    (void)ctx;
-    r->drop_oldest = slot->word == 1;
-}
-
 static const struct mortise_key keys[] = {
     {.name = "reduce",
      .about = "How a new value meets the old one.",
      .value = MORTISE_V_WORD,
      .words = words,
-     .read = read_reduce},
+     MORTISE_INTO_WORD(struct mortise_reducer, reduce)},
     {.name = "expr",
      .about = "An expression over old and new.",
      .value = MORTISE_V_EXPR,
@@ -91,12 +65,12 @@ static const struct mortise_key keys[] = {
      .value = MORTISE_V_INT,
      .min = 1,
      .max = 1e9,
-     .read = read_max_items},
+     MORTISE_INTO_U64(struct mortise_reducer, max_items)},
     {.name = "overflow",
      .about = "What becomes of more: error (the default) or drop_oldest.",
      .value = MORTISE_V_WORD,
      .words = overflows,
-     .read = read_overflow},
+     MORTISE_INTO_WORD_BOOL(struct mortise_reducer, drop_oldest)},
 };
 
 static const struct mortise_place place = {

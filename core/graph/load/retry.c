@@ -21,40 +21,6 @@ const struct mortise_retry mortise_retry_default = {
     .n_retry_on = 2,
 };
 
-static void read_max_attempts(void *ctx, void *into,
-                              const struct mortise_slot *slot)
-{
-    struct mortise_retry *retry = into;
-
-    (void)ctx;
-    retry->max_attempts = (uint32_t)slot->value->u.i;
-}
-
-static void read_backoff(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_retry *retry = into;
-
-    (void)ctx;
-    retry->backoff = (enum mortise_backoff)slot->word;
-}
-
-static void read_delay(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_retry *retry = into;
-
-    (void)ctx;
-    retry->delay_ms = slot->ms;
-}
-
-static void read_max_delay(void *ctx, void *into,
-                           const struct mortise_slot *slot)
-{
-    struct mortise_retry *retry = into;
-
-    (void)ctx;
-    retry->max_delay_ms = slot->ms;
-}
-
 static void read_jitter(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_retry *retry = into;
@@ -108,21 +74,21 @@ static const struct mortise_key keys[] = {
      .value = MORTISE_V_INT,
      .min = 1,
      .max = 1000,
-     .read = read_max_attempts},
+     MORTISE_INTO_U32(struct mortise_retry, max_attempts)},
     {.name = "backoff",
      .about =
          "How the pauses grow: fixed, linear or exponential (the default).",
      .value = MORTISE_V_WORD,
      .words = backoffs,
-     .read = read_backoff},
+     MORTISE_INTO_WORD(struct mortise_retry, backoff)},
     {.name = "delay",
      .about = "The first pause (1s).",
      .value = MORTISE_V_DURATION,
-     .read = read_delay},
+     MORTISE_INTO_MS(struct mortise_retry, delay_ms)},
     {.name = "max_delay",
      .about = "The longest pause (30s).",
      .value = MORTISE_V_DURATION,
-     .read = read_max_delay},
+     MORTISE_INTO_MS(struct mortise_retry, max_delay_ms)},
     {.name = "jitter",
      .about = "By which part a pause varies (0.1).",
      .value = MORTISE_V_NUMBER,
