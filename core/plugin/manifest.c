@@ -14,6 +14,7 @@
  */
 #include "plugin/manifest.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -329,8 +330,11 @@ PLACE(provides, "provides");
 static void read_kind(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_manifest *m = into;
-    struct mortise_provides *p = &m->provides[slot->key - provides_keys];
+    enum mortise_kind kind = mortise_kind_named(slot->key->name);
+    struct mortise_provides *p;
 
+    assert(kind < MORTISE_KINDS); /* these rows are made of the kinds */
+    p = &m->provides[kind];
     *p = (struct mortise_provides){
         .present = true, .concurrency = 1, .idle_ms = IDLE_MS};
     mortise_reading_place(ctx, p, slot);

@@ -264,6 +264,7 @@ int mortise_record_read_head(struct mortise_head *out, const void *p, size_t n)
     read_bytes(&r, out->graph, sizeof out->graph);
     out->reason = read_text(&r);
     out->graph_name = read_text(&r);
+    r.bad = r.bad || out->seq == 0 || out->status >= HEAD_DEV;
     return end(&r);
 }
 
@@ -291,6 +292,7 @@ int mortise_record_read_leaving(struct mortise_leaving *out, const void *p,
         return rv;
     out->first = mortise_read_u64(&r);
     out->last = mortise_read_u64(&r);
+    r.bad = r.bad || out->first > out->last;
     return end(&r);
 }
 

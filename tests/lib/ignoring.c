@@ -223,16 +223,18 @@ void __wrap_mortise_keys_read(const struct mortise_place *place,
     struct mortise_key keys[MORTISE_MAX_KEYS];
     struct mortise_place copy = *place;
 
-    if (ig != NULL) {
-        copy.keys = keys;
-        copy.n = mortise_place_rows(place, rows);
-        for (size_t i = 0; i < copy.n; i++) {
-            keys[i] = *rows[i];
-            if (rows[i] == ig->key)
-                blind(&keys[i], ig);
-        }
+    bool has = false;
+
+    copy.keys = keys;
+    copy.n = ig != NULL ? mortise_place_rows(place, rows) : 0;
+    for (size_t i = 0; i < copy.n; i++) {
+        keys[i] = *rows[i];
+        has |= rows[i] == ig->key;
+        if (rows[i] == ig->key)
+            blind(&keys[i], ig);
     }
-    __real_mortise_keys_read(&copy, map, at, ctx, into, diags);
+    /* Readers of other places may know their rows by where they stand. */
+    __real_mortise_keys_read(has ? &copy : place, map, at, ctx, into, diags);
 }
 
 void __wrap_mortise_keys_enter(const struct mortise_slot *slot, void *ctx,
