@@ -81,7 +81,6 @@ void mortise_key_commit(struct mortise_buf *k, uint64_t n)
 void mortise_key_deadline(struct mortise_buf *k, uint64_t ms,
                           const char *tenant, const char *run, const char *id)
 {
-    assert(ms > 0); /* 0 says that there is none */
     put_tag(k, MORTISE_KEY_DEADLINE);
     put_number(k, ms);
     put_name(k, tenant);
