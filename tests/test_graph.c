@@ -1084,7 +1084,7 @@ START_TEST(random_loops_are_structured)
 }
 END_TEST
 
-/* ---- fates ----------------------------------------------------------- */
+/* ---- postdominators ------------------------------------------------------ */
 
 /* Does a way from this node, by nodes that are not in `but`, end in the region
  * r without having come by there?  Brute force. */
@@ -1107,9 +1107,9 @@ static bool escapes(const struct mortise_region *r, uint32_t from,
     return n->n_out == 0;
 }
 
-/* The nodes of an item, its first one, and its fate. */
-static struct mortise_fate item(const struct mortise_region *r, uint32_t i,
-                                bool in[SOME], uint32_t *entry)
+/* The nodes of an item, its first one, and its postdominators. */
+static struct mortise_postdom item(const struct mortise_region *r, uint32_t i,
+                                   bool in[SOME], uint32_t *entry)
 {
     const struct mortise_region *child;
 
@@ -1117,13 +1117,13 @@ static struct mortise_fate item(const struct mortise_region *r, uint32_t i,
     if (i < r->n_nodes) {
         *entry = r->nodes[i];
         in[*entry] = true;
-        return graph->nodes[*entry].fate;
+        return graph->nodes[*entry].postdom;
     }
     child = &graph->regions[r->regions[i - r->n_nodes]];
     *entry = child->entry;
     for (uint32_t k = 0; k < SOME; k++)
         in[k] = are_inside(child, k);
-    return child->fate;
+    return child->postdom;
 }
 
 static void check_fates(const struct mortise_region *r)
@@ -1133,11 +1133,11 @@ static void check_fates(const struct mortise_region *r)
 
     for (uint32_t i = 0; i < items; i++)
         for (uint32_t k = 0; k < items; k++) {
-            struct mortise_fate to = item(r, i, in, &a),
-                                from = item(r, k, ignored, &b);
+            struct mortise_postdom to = item(r, i, in, &a),
+                                   from = item(r, k, ignored, &b);
             bool seen[SOME] = {false};
 
-            ck_assert_int_eq(mortise_fate_leads(from, to),
+            ck_assert_int_eq(mortise_postdom_leads(from, to),
                              !escapes(r, b, in, seen));
         }
 }
@@ -1181,14 +1181,14 @@ END_TEST
 
 static bool leads(const char *from, const char *to)
 {
-    return mortise_fate_leads(node(from)->fate, node(to)->fate);
+    return mortise_postdom_leads(node(from)->postdom, node(to)->postdom);
 }
 
 /* The join of a loop's entry is a race of the nodes around the loop; a loop
  * without exits leads nowhere. */
 START_TEST(loops_race_outside)
 {
-    struct mortise_fate loop;
+    struct mortise_postdom loop;
 
     good(HEAD "start: [a, b]\nnodes:\n"
               "  a: {" DO ", next: [l, z]}\n"
@@ -1196,10 +1196,10 @@ START_TEST(loops_race_outside)
               "  l: {" DO ", join: any, next: l}\n"
               "  z: {" DO ", next: END}\n");
     ck_assert_uint_eq(graph->n_regions, 2);
-    loop = graph->regions[1].fate;
-    ck_assert(mortise_fate_leads(node("b")->fate, loop));
-    ck_assert(!mortise_fate_leads(node("a")->fate, loop));
-    ck_assert(!mortise_fate_leads(loop, node("z")->fate));
+    loop = graph->regions[1].postdom;
+    ck_assert(mortise_postdom_leads(node("b")->postdom, loop));
+    ck_assert(!mortise_postdom_leads(node("a")->postdom, loop));
+    ck_assert(!mortise_postdom_leads(loop, node("z")->postdom));
 }
 END_TEST
 
@@ -1215,7 +1215,8 @@ START_TEST(maps_lead_to_their_joins)
               "  y: {" DO ", next: [j, z]}\n"
               "  z: {" DO "}\n"
               "  j: {" DO ", join: any}\n");
-    ck_assert(mortise_fate_leads(graph->regions[1].fate, node("j")->fate));
+    ck_assert(
+        mortise_postdom_leads(graph->regions[1].postdom, node("j")->postdom));
     ck_assert(!leads("s", "j"));
     ck_assert(leads("x", "y"));
     ck_assert(!leads("x", "j"));

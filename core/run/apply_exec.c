@@ -3,13 +3,13 @@
  * Those of its start, its end, its questions, and of the map or the graph that
  * it stands for.  apply.c has the rules that hold for all of them; what an entry
  * does that is about one thing only stands beside that thing: journals in
- * step.c, budgets in budget.c, guardrails in guard.c and leave.c, doubts in
- * doubt.c, costs in usage.c.
+ * step.c, budgets in budget.c, guardrails in guard.c and edge_guards.c, doubts
+ * in doubt.c, costs in usage.c.
  */
 #include <string.h>
 
 #include "base/clock.h"
-#include "run/step.h"
+#include "run/commit.h"
 
 int mortise_apply_intent(struct mortise_run *r, struct exec *x,
                          const struct mortise_entry *e, struct mortise_err *err)

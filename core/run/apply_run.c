@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "run/step.h"
+#include "run/commit.h"
 
 int mortise_apply_pins(struct mortise_run *r, const struct mortise_entry *e,
                        struct mortise_err *err)
@@ -72,7 +72,7 @@ static int follow_update(struct mortise_run *r, struct exec *x,
         (x->state == X_FAILED && x->handled))
         return MORTISE_OK;
     mortise_json_drop(&x->view);
-    rv = mortise_past_link(r, x, &u->index, 1, err);
+    rv = mortise_view_link(r, x, &u->index, 1, err);
     /* A failure, and what it stopped, waits for `resume`; a scheduled pause is
      * still one. */
     if (rv != MORTISE_OK || x->state == X_FAILED || x->state == X_CANCELLED ||
@@ -90,7 +90,7 @@ int mortise_apply_update(struct mortise_run *r, const struct mortise_entry *e,
     uint32_t *preds, n;
     struct exec *u;
     size_t before = r->n_execs, room;
-    int rv = mortise_past_frontier(r, r->frames[0], &preds, &n, &room, err);
+    int rv = mortise_view_frontier(r, r->frames[0], &preds, &n, &room, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -214,7 +214,7 @@ int mortise_apply_resume(struct mortise_run *r, const struct mortise_entry *e,
     if (r->error == NULL && (paused || !r->frames[0]->failed))
         return rv;
     mortise_json_drop(&r->error);
-    return mortise_frame_again(r, NULL, err);
+    return mortise_frame_reopen(r, NULL, err);
 }
 
 int mortise_apply_cancel(struct mortise_run *r, const struct mortise_entry *e,

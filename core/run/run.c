@@ -14,7 +14,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "run/step.h"
+#include "run/commit.h"
 
 /* ---- making and freeing ------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* show.c -- JSON views of a run.  docs/json.md has the members. */
 
 #include "base/clock.h"
-#include "run/step.h"
+#include "run/commit.h"
 
 static const char *state_name(const struct exec *x)
 {
@@ -159,7 +159,7 @@ static json_t *state_json(struct mortise_run *r)
 {
     json_t *state, *out;
 
-    if (mortise_past_total(r, r->frames[0], false, &state, NULL) != MORTISE_OK)
+    if (mortise_view_total(r, r->frames[0], false, &state, NULL) != MORTISE_OK)
         return json_pack("{s:O}", "input", r->frames[0]->scope->input);
     out = json_pack("{s:O, s:O, s:O}", "input", r->frames[0]->scope->input,
                     "scratch", json_object_get(state, "scratch"), "artifacts",

@@ -218,9 +218,9 @@ void mortise_check_structure(struct mortise_loader *ld)
         return;
     mortise_load_link_in(ld);
     if (!ld->nomem)
-        mortise_load_fates(ld);
+        mortise_load_postdominators(ld);
     if (!ld->nomem)
-        mortise_load_mends(ld);
+        mortise_load_recoverable(ld);
     if (!ld->nomem)
         mortise_check_joins(ld);
     if (!ld->nomem && mortise_load_errors(ld) == 0)

@@ -223,7 +223,8 @@ void mortise_load_late_tmpl(struct mortise_loader *ld,
 /* Names as this node sees them, or an edge from START. */
 void mortise_load_stand_at(struct mortise_loader *ld, uint32_t node);
 /* Later: all of them, and the conditions of all edges. */
-/* fit.c.  False: a finding, as no result of the expression is of these types. */
+/* expr_types.c.  False: a finding, as no result of the expression is of these
+ * types. */
 bool mortise_load_takes(struct mortise_loader *ld, const struct mortise_expr *e,
                         unsigned types, const char *what);
 /* The same for a place of this schema, such as a path of the state. */
@@ -344,15 +345,15 @@ void mortise_load_bodies(struct mortise_loader *ld);
 /* The graph's regions, once its edges make sense. */
 void mortise_load_regions(struct mortise_loader *ld);
 
-/* ---- fate.c ---------------------------------------------------------- */
+/* ---- postdominators.c ---------------------------------------------------- */
 
 /* Where joins may fire early: what can lead nowhere else. */
-void mortise_load_fates(struct mortise_loader *ld);
+void mortise_load_postdominators(struct mortise_loader *ld);
 
-/* ---- mend.c ---------------------------------------------------------- */
+/* ---- recoverable.c ------------------------------------------------------- */
 
 /* Which failures a join may still mend. */
-void mortise_load_mends(struct mortise_loader *ld);
+void mortise_load_recoverable(struct mortise_loader *ld);
 
 /* ---- check.c, join.c, race.c
  * ------------------------------------------------- */

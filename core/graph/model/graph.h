@@ -162,9 +162,9 @@ enum mortise_region_kind {
 };
 
 /* An item's place in the tree of what always leads to what in its region, for
- * mortise_fate_leads().  Only set in regions with an item whose join is of kind
- * ANY or QUORUM: a node, or a loop whose entry's join is. */
-struct mortise_fate {
+ * mortise_postdom_leads().  Only set in regions with an item whose join is of
+ * kind ANY or QUORUM: a node, or a loop whose entry's join is. */
+struct mortise_postdom {
     uint32_t first, last;
 };
 
@@ -180,7 +180,7 @@ struct mortise_region {
     uint32_t *back, n_back;       /* LOOP: edges to the entry from inside */
     uint32_t *exits, n_exits; /* edges from inside, at any depth, to an outside
                                  that is not END: of a MAP, its GATHER edge */
-    struct mortise_fate fate; /* as an item of its parent */
+    struct mortise_postdom postdom; /* as an item of its parent */
 
     /* MAP: its results are written to the artifact that is named like its
      * `to`, as `last` where no reducer says otherwise: in a map inside a map
@@ -299,11 +299,11 @@ struct mortise_node {
     uint32_t n_in, n_out;     /* `in` without back edges, */
     uint32_t n_back_in;       /* and how many back edges stand behind those */
     uint32_t region, slot;    /* the innermost; position among its nodes */
-    struct mortise_fate fate; /* as an item of it */
+    struct mortise_postdom postdom; /* as an item of it */
     struct mortise_join join;
-    bool mendable[MORTISE_N_RULES]; /* a join that its failure may come to, or
-                                       that of a loop or map around it, collects
-                                       or drops */
+    /* There is a join that its failure may come to, or that of a loop or map
+     * around it, and that collects or drops. */
+    bool recoverable[MORTISE_N_RULES];
     uint32_t max_visits; /* of the limits, where the node says nothing */
 
     /* tool, extension */
@@ -445,7 +445,8 @@ bool mortise_graph_returns(const struct mortise_graph *g,
                            const struct mortise_edge *e);
 /* Of two items of one region: does every way from the one, to where the region
  * or a branch ends, come by the other?  (From itself: yes.) */
-bool mortise_fate_leads(struct mortise_fate from, struct mortise_fate to);
+bool mortise_postdom_leads(struct mortise_postdom from,
+                           struct mortise_postdom to);
 const char *mortise_node_type_name(enum mortise_node_type type);
 enum mortise_node_gives mortise_node_gives(const struct mortise_node *node);
 const char *mortise_effect_name(enum mortise_effect effect);

@@ -25,7 +25,7 @@ static int update_try(struct mortise_run *r, struct patch *u,
 {
     uint64_t size;
     json_t *state;
-    int rv = mortise_past_total(r, r->frames[0], false, &state, err);
+    int rv = mortise_view_total(r, r->frames[0], false, &state, err);
 
     for (size_t i = 0; rv == MORTISE_OK && i < u->n; i++) {
         struct mortise_path path;

@@ -102,7 +102,7 @@ int mortise_frame_map_decided(struct mortise_run *r, struct fan *fan,
 int mortise_frame_map_over(struct mortise_run *r, struct fan *fan, bool failed,
                            struct mortise_err *err);
 
-/* ---- again.c ---- */
+/* ---- reopen.c ---- */
 /* Edges that were taken and led nowhere yet lead from u, an update. */
 void mortise_frame_lead_from(struct mortise_run *r, const struct exec *u);
 /* In f, which is a graph's, all is behind but what `node` leads to; it is made,
@@ -112,8 +112,8 @@ int mortise_frame_goto(struct mortise_run *r, struct frame *f, uint32_t node,
                        struct mortise_err *err);
 /* What failed is tried again, and what was skipped for it waits again: in the
  * element of a map that waited for it, or (NULL) everywhere. */
-int mortise_frame_again(struct mortise_run *r, const struct frame *element,
-                        struct mortise_err *err);
+int mortise_frame_reopen(struct mortise_run *r, const struct frame *element,
+                         struct mortise_err *err);
 
 /* ---- race.c ---- */
 /* The join of `node` in f fired: what leads nowhere but to it has lost. */

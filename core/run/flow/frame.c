@@ -17,9 +17,10 @@
  *   (5) A failure that comes to the end of its way (an edge to END, a node that
  *       leads nowhere) fails the frame and what is around it.  One that ends at
  *       joins which collect or drop does not.
- *       One that no join can mend any more (graph/check/mend.c) fails them at once:
- *       under fail_fast it stops the graph before anything else follows from
- *       it, and with end: first the graph failed before it came to END.
+ *       One that no join can mend any more (graph/check/recoverable.c) fails
+ *       them at once: under fail_fast it stops the graph before anything else
+ *       follows from it, and with end: first the graph failed before it came to
+ *       END.
  *   (6) A step costs what it decides: a frame its region, no step the graph.
  */
 #include <assert.h>
@@ -174,7 +175,8 @@ static bool is_doomed(const struct mortise_run *r, const struct exec *x)
 
     if (x->fan != NULL)
         n = &x->frame->graph->nodes[x->fan->map->join];
-    return mortise_exec_counts_in(x, x->frame->top) && !n->mendable[r->rules] &&
+    return mortise_exec_counts_in(x, x->frame->top) &&
+           !n->recoverable[r->rules] &&
            (x->fan == NULL ||
             mortise_join_on_error(r, n) == MORTISE_BRANCH_FAIL);
 }
@@ -356,7 +358,7 @@ static int visit_again(struct mortise_run *r, struct frame *f, struct item *it,
     size_t since =
         r->execs[mortise_item_of(before, before->region->entry)->exec]->index;
     int rv =
-        mortise_past_of_frames(r, &before, 1, since, &preds, &n, &room, err);
+        mortise_view_frontier_of(r, &before, 1, since, &preds, &n, &room, err);
 
     if (rv != MORTISE_OK)
         return rv;

@@ -161,7 +161,7 @@ static int return_element(struct mortise_run *r, struct fan *fan,
     fan->n_waiting--;
     fan->n_failed--; /* which is why it waited */
     fan->n_over--;
-    return mortise_frame_again(r, fan->elements[i], err);
+    return mortise_frame_reopen(r, fan->elements[i], err);
 }
 
 /* Those that were begun come before those that were not. */
@@ -231,8 +231,8 @@ static int gather_later(struct mortise_run *r, struct fan *fan,
     for (size_t i = 0; i < fan->n_begun; i++)
         if (!fan->elements[i]->late)
             who[n_who++] = fan->elements[i];
-    rv = mortise_past_of_frames(r, who, n_who, fan->made, &preds, &n, &room,
-                                err);
+    rv = mortise_view_frontier_of(r, who, n_who, fan->made, &preds, &n, &room,
+                                  err);
     mortise_release(r->mem, who, fan->n_begun * sizeof who[0] + 1);
     if (rv != MORTISE_OK)
         return rv;

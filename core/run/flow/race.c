@@ -3,8 +3,8 @@
  * A join with `any` or `quorum` fires before all its edges are decided.  The
  * items of its frame that lead to nothing but it have lost then: those from
  * which it can be reached over edges that are undecided, and every way from
- * which comes by it (graph.h's fate).  Who does not lead there alone just goes
- * on, and its edge to the join does nothing.
+ * which comes by it (graph.h's postdom).  Who does not lead there alone just
+ * goes on, and its edge to the join does nothing.
  *
  * A map whose join is such a race is decided within itself: map.c.
  *
@@ -149,7 +149,7 @@ int mortise_race_beaten(struct mortise_run *r, struct frame *f,
 struct race {
     struct mortise_run *r;
     struct frame *f;
-    struct mortise_fate goal; /* of the join's item */
+    struct mortise_postdom goal; /* of the join's item */
     bool finish;
     uint32_t *todo; /* nodes whose undecided edges are to be walked back */
     size_t n, cap;
@@ -216,7 +216,8 @@ static int meet_source(struct race *c, uint32_t edge, struct mortise_err *err)
 
     if (it->mark == c->r->stamp ||
         (it->phase != ITEM_WAITS && it->phase != ITEM_ACTIVE) ||
-        !mortise_fate_leads(child == NULL ? n->fate : child->fate, c->goal))
+        !mortise_postdom_leads(child == NULL ? n->postdom : child->postdom,
+                               c->goal))
         return MORTISE_OK;
     it->mark = c->r->stamp;
     rv = mark_item(c, it, child, err);
@@ -234,7 +235,7 @@ int mortise_race_won(struct mortise_run *r, struct frame *f, uint32_t node,
     int rv = MORTISE_OK;
 
     mortise_item_to(f, node, &child);
-    c.goal = child == NULL ? g->nodes[node].fate : child->fate;
+    c.goal = child == NULL ? g->nodes[node].postdom : child->postdom;
     ++r->stamp;
     rv = walk_back(&c, node, err);
     while (rv == MORTISE_OK && c.n > 0) {

@@ -14,7 +14,7 @@ int mortise_apply_again(struct mortise_run *r, struct exec *x,
     x->started_ms = e->started_ms;
     x->child_again = x->child_asks = false;
     mortise_exec_become(r, x, X_INSIDE);
-    return mortise_frame_again(r, x->child, err);
+    return mortise_frame_reopen(r, x->child, err);
 }
 
 /* The names of what is in x begin with its path; a long one is told by its
@@ -92,7 +92,7 @@ int mortise_sub_recall(struct mortise_run *r, struct exec *x, json_t *artifacts,
 {
     struct mortise_err why; /* its end had been judged: memory, then */
     json_t *state = NULL;
-    int rv = mortise_past_total(r, x->child, false, &state, &why);
+    int rv = mortise_view_total(r, x->child, false, &state, &why);
 
     mortise_json_drop(&x->inner);
     if (rv == MORTISE_OK && (x->inner = json_copy(state)) != NULL)

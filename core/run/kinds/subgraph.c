@@ -14,9 +14,9 @@
  *       visits go on from the one before, is for a new input alone.  (By the
  *       first rules an attempt was one, too, and by the second an update that
  *       came before it.)  A child that did not fail, and whose output was to be
- *       judged (leave.c) or did not suit (its schemas, a conflict, what is
- *       written outside), is not begun again for the same input: it is judged
- *       again, and nothing done twice.
+ *       judged (edge_guards.c) or did not suit (its schemas, a conflict, what
+ *       is written outside), is not begun again for the same input: it is
+ *       judged again, and nothing done twice.
  *       A generation's children have one input, if guardrails judged it.
  *   (3) Who stops a subgraph's execution stops all that is in it first.
  */

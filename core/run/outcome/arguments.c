@@ -65,7 +65,7 @@ int mortise_arguments_eval(struct mortise_run *r, struct exec *x,
 int mortise_arguments_find(struct mortise_run *r, struct exec *x,
                            struct mortise_err *why, struct mortise_err *err)
 {
-    int rv = mortise_judge_verdict(mortise_past_view(r, x, why), err);
+    int rv = mortise_judge_verdict(mortise_view_before(r, x, why), err);
 
     return rv == MORTISE_OK ? mortise_arguments_eval(r, x, why, err) : rv;
 }

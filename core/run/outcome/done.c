@@ -146,11 +146,11 @@ int mortise_done_judged(struct mortise_run *r, struct exec *x, json_t *output,
         rv = mortise_sub_recall(r, x, output, err);
     if (rv == MORTISE_OK)
         rv = mortise_judge_done(r, x, &e, &grounds, &code, &why, err);
-    if (rv == MORTISE_OK && mortise_leave_is_judged(x, &e)) {
+    if (rv == MORTISE_OK && mortise_edge_guards_are_due(x, &e)) {
         mortise_writes_undo(r, x);
         rv = mortise_done_keep_result(r, x, output, how, err);
         if (rv == MORTISE_OK)
-            rv = mortise_leave_choose(r, x, &e, err);
+            rv = mortise_edge_guards_record(r, x, &e, err);
     } else if (rv == MORTISE_OK) {
         rv = record_done(r, x, &e, grounds, err);
         if (rv == MORTISE_OK && x->state == X_HELD)
@@ -213,6 +213,6 @@ int mortise_done_settle(struct mortise_run *r, struct exec *x, json_t *output,
             MORTISE_OK)
         return mortise_done_judged(r, x, output, how, err);
     return mortise_exec_node(r, x)->sub != NULL
-               ? mortise_leave_inside(r, x, output, err)
+               ? mortise_edge_guards_record_inside(r, x, output, err)
                : guard_output(r, x, output, how, err);
 }

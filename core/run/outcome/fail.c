@@ -182,7 +182,7 @@ static int settle_value(struct mortise_run *r, struct exec *x, const char *code,
 
     if (error == NULL)
         return mortise_nomem(err);
-    rv = mortise_past_view(r, x, &why);
+    rv = mortise_view_before(r, x, &why);
     if (rv == MORTISE_OK) {
         rv = mortise_env_init(&env, r, x, x->view, NULL, error,
                               mortise_cel_uses(n->error_value.cel), err);

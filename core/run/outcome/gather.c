@@ -106,7 +106,7 @@ static int settle_gather(struct mortise_run *r, struct exec *x, json_t *value,
     struct mortise_arena a;
     struct mortise_err why;
     const char *code = "reducer";
-    int rv = mortise_past_view(r, x, &why);
+    int rv = mortise_view_before(r, x, &why);
 
     if (rv == MORTISE_ECONFLICT)
         code = "conflict";

@@ -248,9 +248,9 @@ int mortise_judge_writes(struct mortise_run *r, struct exec *x,
     int rv = mortise_writes_put(r, x, e, err);
 
     if (rv != MORTISE_OK ||
-        (mortise_past_may_wait(x) && !is_looked_at(x, mortise_exec_node(r, x))))
+        (mortise_view_may_wait(x) && !is_looked_at(x, mortise_exec_node(r, x))))
         return rv;
-    rv = mortise_past_after(r, x, why);
+    rv = mortise_view_after(r, x, why);
     *code = "reducer";
     for (size_t i = 0; rv == MORTISE_OK && i < x->n_writes; i++) {
         *code = "schema";
@@ -332,7 +332,7 @@ int mortise_judge_done(struct mortise_run *r, struct exec *x,
     if (e->how != DONE_ANSWERED && type_output(n, &e->value, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     *code = "reducer"; /* the view is there but for a reducer's failure */
-    rv = mortise_judge_verdict(mortise_past_view(r, x, why), err);
+    rv = mortise_judge_verdict(mortise_view_before(r, x, why), err);
     if (rv != MORTISE_OK)
         return rv;
     *code = "expression";

@@ -110,7 +110,7 @@ const struct mortise_edge *mortise_guards_edge(const struct exec *x);
 const struct mortise_edge_policy *mortise_guards_policy(const struct exec *x);
 const char *mortise_guards_to(const struct exec *x);
 
-/* ---- call.c ---- */
+/* ---- call_start.c ---- */
 /* Make a call of this kind.  One that has an intent: it is on disk. */
 int mortise_call_start(struct mortise_run *r, struct exec *x,
                        enum mortise_run_call_kind kind,
@@ -148,17 +148,17 @@ void mortise_cache_note(struct exec *x, const struct mortise_result_in *in);
 int mortise_cache_keep(struct mortise_run *r, const struct exec *x,
                        enum done_how how, struct mortise_err *err);
 
-/* ---- leaving.c ---- */
+/* ---- edge_guards_record.c ---- */
 /* Are edges of this success to be looked at, and were not yet? */
-bool mortise_leave_is_judged(const struct exec *x,
-                             const struct mortise_entry *e);
+bool mortise_edge_guards_are_due(const struct exec *x,
+                                 const struct mortise_entry *e);
 /* Record the success as one whose edges are judged; x is READY then. */
-int mortise_leave_choose(struct mortise_run *r, struct exec *x,
-                         const struct mortise_entry *done,
-                         struct mortise_err *err);
+int mortise_edge_guards_record(struct mortise_run *r, struct exec *x,
+                               const struct mortise_entry *done,
+                               struct mortise_err *err);
 /* Likewise what a graph inside x gave, before x's own guardrails see it. */
-int mortise_leave_inside(struct mortise_run *r, struct exec *x, json_t *output,
-                         struct mortise_err *err);
+int mortise_edge_guards_record_inside(struct mortise_run *r, struct exec *x,
+                                      json_t *output, struct mortise_err *err);
 
 /* ---- doubt.c ---- */
 enum doubt { DOUBT_NONE, DOUBT_CALL, DOUBT_STEP };
@@ -285,18 +285,19 @@ int mortise_gather_all(struct mortise_run *r, struct mortise_err *err);
 /* Every graph inside that is over ends its execution. */
 int mortise_gather_inside(struct mortise_run *r, struct mortise_err *err);
 
-/* ---- leave.c ---- */
+/* ---- edge_guards.c ---- */
 /* x is READY, and something leaves it: ask the guardrails of its edges. */
-int mortise_leave_start(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err);
+int mortise_edge_guards_start(struct mortise_run *r, struct exec *x,
+                              struct mortise_err *err);
 /* What the guardrail's answer comes to: the next one is asked, that edge is not
  * taken, the node failed. */
-int mortise_leave_passed(struct mortise_run *r, struct exec *x,
-                         struct mortise_err *err);
-int mortise_leave_reroute(struct mortise_run *r, struct exec *x,
-                          struct mortise_err *err);
-int mortise_leave_block(struct mortise_run *r, struct exec *x,
-                        const struct mortise_err *why, struct mortise_err *err);
+int mortise_edge_guards_passed(struct mortise_run *r, struct exec *x,
+                               struct mortise_err *err);
+int mortise_edge_guards_reroute(struct mortise_run *r, struct exec *x,
+                                struct mortise_err *err);
+int mortise_edge_guards_block(struct mortise_run *r, struct exec *x,
+                              const struct mortise_err *why,
+                              struct mortise_err *err);
 
 /* ---- kinds.c ---- */
 /* How the nodes of a kind run: one of each, in run/kinds/. */

@@ -134,7 +134,7 @@ static int takes_edge(const struct mortise_graph *g, uint32_t edge,
     return rv;
 }
 
-/* They were chosen before, and their guardrails asked (leave.c). */
+/* They were chosen before, and their guardrails asked (edge_guards.c). */
 static int choose_again(const struct exec *x, struct mortise_entry *e)
 {
     memcpy(e->edges, x->going, x->n_chosen * sizeof e->edges[0]);

@@ -184,8 +184,8 @@ int mortise_start_exec(struct mortise_run *r, struct exec *x,
     assert(x->state == X_READY);
     mortise_json_drop(&x->verdicts);
     if (x->leaving != NULL)
-        return mortise_leave_start(r, x, err);
-    rv = mortise_past_view(r, x, &why);
+        return mortise_edge_guards_start(r, x, err);
+    rv = mortise_view_before(r, x, &why);
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);
     if (rv != MORTISE_OK)

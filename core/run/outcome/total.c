@@ -74,7 +74,7 @@ static int check_total(struct mortise_run *r, const struct frame *f,
                        json_t **state, const char **code,
                        struct mortise_err *why)
 {
-    int rv = mortise_past_total(r, f, true, state, why);
+    int rv = mortise_view_total(r, f, true, state, why);
 
     *code = rv == MORTISE_ECONFLICT ? "conflict" : "reducer";
     if (rv != MORTISE_OK)

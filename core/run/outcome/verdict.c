@@ -107,7 +107,7 @@ static int block(struct mortise_run *r, struct exec *x, const char *id,
                      : "",
                  reason);
     return x->stage == MORTISE_GUARD_EDGE
-               ? mortise_leave_block(r, x, &words, err)
+               ? mortise_edge_guards_block(r, x, &words, err)
                : mortise_fail_attempt_err(r, x, "guardrail", &words, err);
 }
 
@@ -134,8 +134,9 @@ int mortise_verdict_settle(struct mortise_run *r, struct exec *x,
         return rv;
     x->turn++;
     if (strcmp(action, "reroute") == 0)
-        return x->stage == MORTISE_GUARD_EDGE ? mortise_leave_reroute(r, x, err)
-                                              : settle_reroute(r, x, err);
+        return x->stage == MORTISE_GUARD_EDGE
+                   ? mortise_edge_guards_reroute(r, x, err)
+                   : settle_reroute(r, x, err);
     if (strcmp(action, "block") == 0)
         return block(r, x, id, reason, err);
     if (strcmp(action, "sanitize") == 0) {
@@ -143,7 +144,7 @@ int mortise_verdict_settle(struct mortise_run *r, struct exec *x,
         x->replaced = true;
     }
     if (x->stage == MORTISE_GUARD_EDGE)
-        return mortise_leave_passed(r, x, err);
+        return mortise_edge_guards_passed(r, x, err);
     if (++x->guard < mortise_exec_node(r, x)->guards[x->stage].n)
         return mortise_call_start(r, x, MORTISE_RUN_CHECK, err);
     return passed(r, x, err);

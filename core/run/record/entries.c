@@ -3,7 +3,7 @@
  * entry finds it here. */
 #include <assert.h>
 
-#include "run/step.h"
+#include "run/commit.h"
 
 static const struct entry_rules rules[MORTISE_E_N] = {
 #define ROW(type, scope, apply, how, ...)                                      \

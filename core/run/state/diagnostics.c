@@ -77,7 +77,7 @@ int mortise_diagnostics_of(struct mortise_run *r, const struct exec *x,
     int rv = tallies != NULL ? MORTISE_OK : mortise_nomem(err);
 
     if (rv == MORTISE_OK && !inside)
-        rv = mortise_past_mark(r, x, &mark, err);
+        rv = mortise_view_mark(r, x, &mark, err);
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         const struct exec *z = within(r->execs[i], top);
 

@@ -117,7 +117,7 @@ struct exec *mortise_exec_new(struct mortise_run *r, struct frame *f,
     x->attempt = 1;
     x->frame = f;
     x->idom = x->index; /* of START */
-    if (n > 0 && mortise_past_link(r, x, preds, n, err) != MORTISE_OK)
+    if (n > 0 && mortise_view_link(r, x, preds, n, err) != MORTISE_OK)
         return NULL;
     x->sibling = f->execs;
     f->execs = x;

@@ -8,9 +8,9 @@
  * To measure a state at each commit would cost what the state is large, and a
  * step may not.  So there is a bound that costs what was written: no state is
  * larger than all that was ever written into it.  Of an execution's view that
- * is the bound of its dominator's view (past.c) and everything that the run has
- * committed since that one was made.  Only when the bound passes the limit the
- * state is measured, and what was measured is the new bound.
+ * is the bound of its dominator's view (state_view.c) and everything that the
+ * run has committed since that one was made.  Only when the bound passes the
+ * limit the state is measured, and what was measured is the new bound.
  *
  * An {expr} reducer may give more than was written.  What it gave is measured
  * while it is there; after a recovery it is not, and counts as too much, so

@@ -211,7 +211,7 @@ struct exec {
     bool surfaced;  /* its failure reached the end of its graph */
     json_t *caught; /* failures that its join collected: [{node, error}] */
 
-    /* The causal past (past.c). */
+    /* The causal past (state_view.c). */
     uint32_t *preds, n_preds;
     uint32_t idom, depth; /* START: itself, 0 */
     uint32_t mark;        /* of the last walk that met it */
@@ -232,7 +232,7 @@ struct exec {
     uint32_t checked;       /* the generation whose arguments passed; 0: none */
     bool body_is_given;     /* `body` is no longer what the template gives */
     json_t *leaving;        /* its output, judged on the edges that it takes: */
-    uint32_t *chosen, n_chosen; /* those (leave.c) */
+    uint32_t *chosen, n_chosen; /* those (edge_guards.c) */
     uint32_t *taken, n_taken;
     bool handled;  /* a failure that on_error or a goto led elsewhere */
     uint32_t heir; /* held through this update: what follows comes after it */
@@ -593,35 +593,36 @@ bool mortise_size_is_small(const struct exec *x);
 int mortise_size_check(struct mortise_run *r, struct exec *x,
                        struct mortise_err *why);
 
-/* ---- past.c ---- */
-int mortise_past_link(struct mortise_run *r, struct exec *x,
+/* ---- state_view.c ---- */
+int mortise_view_link(struct mortise_run *r, struct exec *x,
                       const uint32_t *preds, uint32_t n,
                       struct mortise_err *err);
 /* All that is in its causal past has this mark, until others are marked. */
-int mortise_past_mark(struct mortise_run *r, const struct exec *x,
+int mortise_view_mark(struct mortise_run *r, const struct exec *x,
                       uint32_t *mark, struct mortise_err *err);
 /* x->view is there. */
-int mortise_past_view(struct mortise_run *r, struct exec *x,
-                      struct mortise_err *err);
+int mortise_view_before(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err);
 /* The state after x's writes, which are set: x->after is there. */
-int mortise_past_after(struct mortise_run *r, struct exec *x,
+int mortise_view_after(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err);
 /* Its writes succeed without trying, and would be made in a copy. */
-bool mortise_past_may_wait(const struct exec *x);
+bool mortise_view_may_wait(const struct exec *x);
 /* The executions that a commit after everything in f, a graph's, has as its
  * preds: a new array. */
-int mortise_past_frontier(struct mortise_run *r, const struct frame *f,
+int mortise_view_frontier(struct mortise_run *r, const struct frame *f,
                           uint32_t **preds, uint32_t *n, size_t *room,
                           struct mortise_err *err);
 /* The executions that whatever comes after all of these frames comes after: a
  * new array.  An update made since there were `since` executions is among
  * them. */
-int mortise_past_of_frames(struct mortise_run *r, struct frame *const *frames,
-                           size_t n_frames, size_t since, uint32_t **preds,
-                           uint32_t *n, size_t *room, struct mortise_err *err);
+int mortise_view_frontier_of(struct mortise_run *r, struct frame *const *frames,
+                             size_t n_frames, size_t since, uint32_t **preds,
+                             uint32_t *n, size_t *room,
+                             struct mortise_err *err);
 /* The fold over all commits in f, a graph's: a new reference.  `strict`:
  * conflicts, and what a reducer cannot take, count. */
-int mortise_past_total(struct mortise_run *r, const struct frame *f,
+int mortise_view_total(struct mortise_run *r, const struct frame *f,
                        bool strict, json_t **out, struct mortise_err *err);
 
 /* ---- exec.c ---- */

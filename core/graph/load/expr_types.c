@@ -1,4 +1,4 @@
-/* fit.c -- expressions whose result cannot be what their place takes.
+/* expr_types.c -- expressions whose result cannot be what their place takes.
  *
  * A condition takes a bool, `over` a list, a router's condition a string, and a
  * path of the state what its schema lets in; a reducer works on values of some

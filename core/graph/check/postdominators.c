@@ -1,4 +1,5 @@
-/* fate.c -- which items of a region always lead to which: post-dominators.
+/* postdominators.c -- which items of a region always lead to which:
+ * post-dominators.
  *
  * When a join fires before all its edges are decided, what still runs towards
  * it has lost, if the join is all that it could lead to.  That is a question
@@ -174,13 +175,13 @@ static void grow(struct tree *t)
     }
 }
 
-static struct mortise_fate *fate_of(const struct tree *t, uint32_t item)
+static struct mortise_postdom *postdom_of(const struct tree *t, uint32_t item)
 {
     const struct mortise_region *r = t->r;
 
     return item < r->n_nodes
-               ? &t->g->nodes[r->nodes[item]].fate
-               : &t->g->regions[r->regions[item - r->n_nodes]].fate;
+               ? &t->g->nodes[r->nodes[item]].postdom
+               : &t->g->regions[r->regions[item - r->n_nodes]].postdom;
 }
 
 /* Numbers of a walk that begins at the root: an item's are followed by those
@@ -195,8 +196,8 @@ static void number(struct tree *t)
     for (uint32_t n = t->end; n > 0; n--) {
         uint32_t item = t->order[n - 1], first = t->next[t->up[item]];
 
-        *fate_of(t, item) =
-            (struct mortise_fate){first, first + t->size[item] - 1};
+        *postdom_of(t, item) =
+            (struct mortise_postdom){first, first + t->size[item] - 1};
         t->next[t->up[item]] += t->size[item];
         t->next[item] = first + 1;
     }
@@ -283,7 +284,7 @@ static void find_leaks(const struct mortise_graph *g, bool *leaks)
     }
 }
 
-void mortise_load_fates(struct mortise_loader *ld)
+void mortise_load_postdominators(struct mortise_loader *ld)
 {
     struct mortise_graph *g = ld->g;
     uint32_t *slots = mortise_load_alloc(ld, g->n_regions * sizeof *slots);
@@ -300,7 +301,8 @@ void mortise_load_fates(struct mortise_loader *ld)
             load_region(ld, &g->regions[i], slots, leaks);
 }
 
-bool mortise_fate_leads(struct mortise_fate from, struct mortise_fate to)
+bool mortise_postdom_leads(struct mortise_postdom from,
+                           struct mortise_postdom to)
 {
     return to.first <= from.first && from.last <= to.last;
 }

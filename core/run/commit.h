@@ -1,9 +1,9 @@
-/* step.h -- the step function's own files: when what was recorded becomes a
+/* commit.h -- the step function's own files: when what was recorded becomes a
  * commit; all of run/ lies below.  core/ROOMS has the order of its rooms.
  *
  * Threads   [loop] */
-#ifndef MORTISE_RUN_STEP_H
-#define MORTISE_RUN_STEP_H
+#ifndef MORTISE_RUN_COMMIT_H
+#define MORTISE_RUN_COMMIT_H
 
 #include "run/command/command.h"
 

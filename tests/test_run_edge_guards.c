@@ -1,6 +1,6 @@
-/* test_run_leave.c -- guardrail_policy of edges: what is judged on its way from
- * a node to the next, and what becomes of the edge, of the others, and of what
- * the node writes. */
+/* test_run_edge_guards.c -- guardrail_policy of edges: what is judged on its
+ * way from a node to the next, and what becomes of the edge, of the others, and
+ * of what the node writes. */
 #include "lib/drive.h"
 
 /* `a` of this operation, which leads to b, guarded so, and to c. */
@@ -770,7 +770,7 @@ END_TEST
 
 static Suite *suite(void)
 {
-    Suite *suite = suite_create("run_leave");
+    Suite *suite = suite_create("run_edge_guards");
     TCase *tc = tcase_create("leave");
 
     tcase_add_checked_fixture(tc, test_begin, test_nothing_left);

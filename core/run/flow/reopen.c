@@ -1,4 +1,4 @@
-/* again.c -- what people do to frames: a goto, and a resume of what failed.
+/* reopen.c -- what people do to frames: a goto, and a resume of what failed.
  *
  * Both make decided edges undecided, as if that part had not been: a goto puts
  * everything behind but what the node leads to, a resume opens what failed and
@@ -147,7 +147,7 @@ int mortise_frame_goto(struct mortise_run *r, struct frame *f, uint32_t node,
 {
     uint32_t *preds, n;
     size_t room;
-    int rv = mortise_past_frontier(r, f, &preds, &n, &room, err);
+    int rv = mortise_view_frontier(r, f, &preds, &n, &room, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -389,8 +389,8 @@ static int exec_again(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
-int mortise_frame_again(struct mortise_run *r, const struct frame *element,
-                        struct mortise_err *err)
+int mortise_frame_reopen(struct mortise_run *r, const struct frame *element,
+                         struct mortise_err *err)
 {
     int rv = reopen_frames(r, element, err);
 

@@ -1,4 +1,4 @@
-/* past.c -- who is in whose causal past, and views by folding.
+/* state_view.c -- who is in whose causal past, and views by folding.
  *
  * graph.md 7: an execution sees the fold of every commit in its causal past,
  * each once, over the start state, in the least topological order by declared
@@ -55,7 +55,7 @@ static uint32_t meet(const struct mortise_run *r, uint32_t a, uint32_t b)
     return a;
 }
 
-int mortise_past_link(struct mortise_run *r, struct exec *x,
+int mortise_view_link(struct mortise_run *r, struct exec *x,
                       const uint32_t *preds, uint32_t n,
                       struct mortise_err *err)
 {
@@ -131,7 +131,7 @@ static int region_collect(struct mortise_run *r, struct region *g,
     return rv;
 }
 
-int mortise_past_mark(struct mortise_run *r, const struct exec *x,
+int mortise_view_mark(struct mortise_run *r, const struct exec *x,
                       uint32_t *mark, struct mortise_err *err)
 {
     struct region g = {.mem = r->mem};
@@ -553,8 +553,8 @@ static int need_after(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-int mortise_past_view(struct mortise_run *r, struct exec *x,
-                      struct mortise_err *err)
+int mortise_view_before(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
 {
     int rv;
 
@@ -577,7 +577,7 @@ static bool are_apart(const struct mortise_write *w, size_t n)
     return true;
 }
 
-bool mortise_past_may_wait(const struct exec *x)
+bool mortise_view_may_wait(const struct exec *x)
 {
     const struct mortise_path root = {NULL, 0, ""};
 
@@ -591,7 +591,7 @@ bool mortise_past_may_wait(const struct exec *x)
     return are_apart(x->writes, x->n_writes);
 }
 
-int mortise_past_after(struct mortise_run *r, struct exec *x,
+int mortise_view_after(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
 {
     return need_after(r, x, err);
@@ -633,9 +633,9 @@ static void take_last(const struct mortise_run *r, const struct frame *f,
         take_last(r, kid, whole, list, n);
 }
 
-int mortise_past_of_frames(struct mortise_run *r, struct frame *const *frames,
-                           size_t n_frames, size_t since, uint32_t **preds,
-                           uint32_t *n, size_t *room, struct mortise_err *err)
+int mortise_view_frontier_of(struct mortise_run *r, struct frame *const *frames,
+                             size_t n_frames, size_t since, uint32_t **preds,
+                             uint32_t *n, size_t *room, struct mortise_err *err)
 {
     bool updated =
         r->update >= since && n_frames > 0 && frames[0]->top == r->frames[0];
@@ -669,7 +669,7 @@ static struct exec **gather_execs(struct exec **end, const struct frame *f)
     return end;
 }
 
-int mortise_past_frontier(struct mortise_run *r, const struct frame *f,
+int mortise_view_frontier(struct mortise_run *r, const struct frame *f,
                           uint32_t **preds, uint32_t *n, size_t *room,
                           struct mortise_err *err)
 {
@@ -705,13 +705,13 @@ int mortise_past_frontier(struct mortise_run *r, const struct frame *f,
     return MORTISE_OK;
 }
 
-int mortise_past_total(struct mortise_run *r, const struct frame *f,
+int mortise_view_total(struct mortise_run *r, const struct frame *f,
                        bool strict, json_t **out, struct mortise_err *err)
 {
     uint32_t *preds, n, dom;
     json_t *state = NULL;
     size_t room;
-    int rv = mortise_past_frontier(r, f, &preds, &n, &room, err);
+    int rv = mortise_view_frontier(r, f, &preds, &n, &room, err);
 
     *out = NULL;
     if (rv != MORTISE_OK)

@@ -1,11 +1,11 @@
-/* leaving.c -- an output that is judged before it leaves: recorded, and on
- * which edges (leave.c). */
+/* edge_guards_record.c -- an output that is judged before it leaves: recorded,
+ * and on which edges (edge_guards.c). */
 #include <string.h>
 
 #include "run/outcome/outcome.h"
 
-bool mortise_leave_is_judged(const struct exec *x,
-                             const struct mortise_entry *e)
+bool mortise_edge_guards_are_due(const struct exec *x,
+                                 const struct mortise_entry *e)
 {
     const struct mortise_edge *edges = x->frame->graph->edges;
 
@@ -32,8 +32,8 @@ static int record_said(struct mortise_run *r, struct exec *x, enum done_how how,
     return rv;
 }
 
-int mortise_leave_inside(struct mortise_run *r, struct exec *x, json_t *output,
-                         struct mortise_err *err)
+int mortise_edge_guards_record_inside(struct mortise_run *r, struct exec *x,
+                                      json_t *output, struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_LEAVING);
 
@@ -42,9 +42,9 @@ int mortise_leave_inside(struct mortise_run *r, struct exec *x, json_t *output,
     return mortise_run_record(r, &e, err);
 }
 
-int mortise_leave_choose(struct mortise_run *r, struct exec *x,
-                         const struct mortise_entry *done,
-                         struct mortise_err *err)
+int mortise_edge_guards_record(struct mortise_run *r, struct exec *x,
+                               const struct mortise_entry *done,
+                               struct mortise_err *err)
 {
     struct mortise_entry e = *done;
     int rv;

@@ -1,4 +1,4 @@
-/* mend.c -- which failures may still be mended by a join.
+/* recoverable.c -- which failures may still be mended by a join.
  *
  * A failure that nobody handles fails its graph, and under `failure: fail_fast`
  * stops it at once.  A failed node's edges lead on, and a join that collects or
@@ -33,7 +33,7 @@ static void reach(struct walk *w, uint32_t node)
 
 static void meet_node(struct walk *w, uint32_t node)
 {
-    w->g->nodes[node].mendable[w->rules] = true;
+    w->g->nodes[node].recoverable[w->rules] = true;
     reach(w, node);
 }
 
@@ -83,7 +83,8 @@ static void walk(struct walk *w)
     }
 }
 
-static void mend(struct mortise_loader *ld, enum mortise_rules rules)
+static void find_recoverable(struct mortise_loader *ld,
+                             enum mortise_rules rules)
 {
     struct walk w = {.g = ld->g, .rules = rules};
     struct mortise_arena a;
@@ -99,8 +100,8 @@ static void mend(struct mortise_loader *ld, enum mortise_rules rules)
     mortise_arena_finish(&a);
 }
 
-void mortise_load_mends(struct mortise_loader *ld)
+void mortise_load_recoverable(struct mortise_loader *ld)
 {
     for (int i = 0; i < MORTISE_N_RULES; i++)
-        mend(ld, (enum mortise_rules)i);
+        find_recoverable(ld, (enum mortise_rules)i);
 }

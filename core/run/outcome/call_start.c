@@ -1,5 +1,5 @@
-/* call.c -- an execution calls: its operation, a guardrail, its plugin about a
- * doubt, the cache.
+/* call_start.c -- an execution calls: its operation, a guardrail, its plugin
+ * about a doubt, the cache.
  */
 #include "run/outcome/outcome.h"
 

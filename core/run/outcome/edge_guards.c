@@ -1,4 +1,4 @@
-/* leave.c -- what leaves a node along its edges is judged on the way.
+/* edge_guards.c -- what leaves a node along its edges is judged on the way.
  *
  * When a node has succeeded and an edge that it takes has guardrails, these see
  * its output before anything of it is written.
@@ -61,8 +61,8 @@ static int ask_next(struct mortise_run *r, struct exec *x,
     return ask_next(r, x, err); /* once */
 }
 
-int mortise_leave_start(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err)
+int mortise_edge_guards_start(struct mortise_run *r, struct exec *x,
+                              struct mortise_err *err)
 {
     if (x->n_chosen == 0)
         return mortise_guard_begin(r, x, MORTISE_GUARD_OUTPUT, x->leaving, err);
@@ -75,22 +75,23 @@ int mortise_leave_start(struct mortise_run *r, struct exec *x,
     return ask_next(r, x, err);
 }
 
-int mortise_leave_passed(struct mortise_run *r, struct exec *x,
-                         struct mortise_err *err)
+int mortise_edge_guards_passed(struct mortise_run *r, struct exec *x,
+                               struct mortise_err *err)
 {
     x->guard++;
     return ask_next(r, x, err);
 }
 
-int mortise_leave_reroute(struct mortise_run *r, struct exec *x,
-                          struct mortise_err *err)
+int mortise_edge_guards_reroute(struct mortise_run *r, struct exec *x,
+                                struct mortise_err *err)
 {
     x->going[x->at] = mortise_guards_policy(x)->end;
     return ask_next(r, x, err);
 }
 
-int mortise_leave_block(struct mortise_run *r, struct exec *x,
-                        const struct mortise_err *why, struct mortise_err *err)
+int mortise_edge_guards_block(struct mortise_run *r, struct exec *x,
+                              const struct mortise_err *why,
+                              struct mortise_err *err)
 {
     enum done_how how = x->how;
 
