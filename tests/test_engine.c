@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/table.h"
-#include "engine/parts/mail.h"
+#include "engine/parts/task_queue.h"
 #include "engine/parts/pool.h"
 #include "engine/parts/timers.h"
 #include "lib/test.h"
@@ -98,25 +98,25 @@ static void wake(void *ud)
 /* First in, first out; urgent ones by themselves; one wake for a full box. */
 START_TEST(mail_keeps_its_order)
 {
-    struct mortise_mail m;
+    struct mortise_task_queue m;
     struct mortise_task t[6];
     struct mortise_tasks urgent = {NULL, NULL}, others = {NULL, NULL};
 
-    ck_assert_int_eq(mortise_mail_init(&m, wake, NULL), MORTISE_OK);
+    ck_assert_int_eq(mortise_task_queue_init(&m, wake, NULL), MORTISE_OK);
     for (int i = 0; i < 6; i++)
-        mortise_mail_put(&m, &t[i], i % 3 == 0);
+        mortise_task_queue_put(&m, &t[i], i % 3 == 0);
     ck_assert_int_eq(atomic_load(&wakes), 1);
-    mortise_mail_take(&m, &urgent, &others);
-    mortise_mail_take(&m, &urgent, &others);
+    mortise_task_queue_take(&m, &urgent, &others);
+    mortise_task_queue_take(&m, &urgent, &others);
     ck_assert_ptr_eq(mortise_tasks_take(&urgent), &t[0]);
     ck_assert_ptr_eq(mortise_tasks_take(&urgent), &t[3]);
     ck_assert_ptr_null(mortise_tasks_take(&urgent));
     for (int i = 1; i < 6; i += i % 3)
         ck_assert_ptr_eq(mortise_tasks_take(&others), &t[i]);
     ck_assert_ptr_null(mortise_tasks_take(&others));
-    mortise_mail_put(&m, &t[0], false);
+    mortise_task_queue_put(&m, &t[0], false);
     ck_assert_int_eq(atomic_load(&wakes), 2);
-    mortise_mail_finish(&m);
+    mortise_task_queue_finish(&m);
 }
 END_TEST
 

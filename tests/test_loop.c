@@ -156,7 +156,7 @@ END_TEST
 
 static void *post(void *ud)
 {
-    mortise_mail_put(&m->mail, ud, false);
+    mortise_task_queue_put(&m->task_queue, ud, false);
     return NULL;
 }
 

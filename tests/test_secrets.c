@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "engine/common/engine.h"
-#include "engine/common/vault.h"
+#include "engine/common/secret_store.h"
 #include "json/value.h"
 #include "lib/child.h"
 #include "lib/httpd.h"

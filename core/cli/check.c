@@ -17,7 +17,7 @@
 #include "cli/casefile.h"
 #include "cli/shelf.h"
 #include "engine/common/configs.h"
-#include "engine/common/stock.h"
+#include "engine/common/plugin_catalog.h"
 #include "graph/disk.h"
 #include "graph/model/graph.h"
 #include "plugin/registry.h"
@@ -32,12 +32,12 @@ struct checking {
     char deployment[PATH_MAX]; /* "": none */
     struct mortise_site site;
     struct mortise_plugins *plugins;
-    struct mortise_stock stock;
+    struct mortise_plugin_catalog plugin_catalog;
 };
 
 static void forget_plugins(struct checking *c)
 {
-    mortise_stock_close(&c->stock);
+    mortise_plugin_catalog_close(&c->plugin_catalog);
     mortise_plugins_close(c->plugins);
     mortise_site_close(&c->site);
     c->plugins = NULL;
@@ -57,8 +57,8 @@ static int open_plugins(struct checking *c, struct mortise_err *err)
     config.user_remembers = false; /* it only looks */
     rv = mortise_plugins_open(&c->plugins, &config, err);
     if (rv == MORTISE_OK)
-        mortise_stock_open(&c->stock, c->cli->mem, c->plugins,
-                           c->site.deployment);
+        mortise_plugin_catalog_open(&c->plugin_catalog, c->cli->mem, c->plugins,
+                                    c->site.deployment);
     return rv;
 }
 
@@ -93,7 +93,7 @@ static int load_graph(struct checking *c, const char *path, const char *text,
 
     if (rv != MORTISE_OK)
         return rv;
-    catalog = mortise_disk_catalog(&c->stock.strict, &files, NULL);
+    catalog = mortise_disk_catalog(&c->plugin_catalog.strict, &files, NULL);
     catalog.advise = true;
     return mortise_graph_load(out, c->cli->mem, path, text, n, &catalog,
                               c->diags, err);

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "cli/shelf.h"
 #include "cli/overlay.h"
-#include "engine/common/stock.h"
+#include "engine/common/plugin_catalog.h"
 #include "graph/disk.h"
 #include "draw/picture.h"
 #include "json/value.h"
@@ -31,22 +31,23 @@ static int load_with(struct mortise_cli *cli, const struct mortise_site *site,
     struct mortise_graph_files files;
     struct mortise_catalog catalog;
     struct mortise_plugins *plugins;
-    struct mortise_stock stock;
+    struct mortise_plugin_catalog plugin_catalog;
     char *text;
     size_t n;
     int rv = mortise_plugins_open(&plugins, &config, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    mortise_stock_open(&stock, cli->mem, plugins, site->deployment);
+    mortise_plugin_catalog_open(&plugin_catalog, cli->mem, plugins,
+                                site->deployment);
     rv = mortise_cli_read(cli, path, &text, &n, err);
     if (rv == MORTISE_OK) {
-        catalog = mortise_disk_catalog(&stock.strict, &files, NULL);
+        catalog = mortise_disk_catalog(&plugin_catalog.strict, &files, NULL);
         rv = mortise_graph_load(out, cli->mem, path, text, n, &catalog, diags,
                                 err);
         mortise_release(cli->mem, text, n + 1);
     }
-    mortise_stock_close(&stock);
+    mortise_plugin_catalog_close(&plugin_catalog);
     mortise_plugins_close(plugins);
     return rv;
 }

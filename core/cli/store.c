@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "cli/shelf.h"
-#include "engine/common/stock.h"
+#include "engine/common/plugin_catalog.h"
 #include "graph/disk.h"
 #include "graph/model/graph.h"
 #include "mortise.h"
@@ -74,13 +74,14 @@ static void name(void *ud, const struct mortise_source *files, size_t n,
 
 /* ---- graphs that are handed in ------------------------------------------ */
 
-static int load_one(struct mortise_cli *cli, const struct mortise_stock *stock,
+static int load_one(struct mortise_cli *cli,
+                    const struct mortise_plugin_catalog *plugin_catalog,
                     const char *path, struct mortise_graph **out,
                     struct mortise_err *err)
 {
     struct mortise_graph_files files;
     struct mortise_catalog catalog =
-        mortise_disk_catalog(&stock->strict, &files, NULL);
+        mortise_disk_catalog(&plugin_catalog->strict, &files, NULL);
     struct mortise_diags diags;
     char *text;
     size_t n;
@@ -109,7 +110,7 @@ static int load_all(struct mortise_cli *cli, const struct mortise_site *site,
     const struct mortise_plugins_config config =
         mortise_shelf_config(cli->mem, site);
     struct mortise_plugins *plugins;
-    struct mortise_stock stock;
+    struct mortise_plugin_catalog plugin_catalog;
     int rv;
 
     if (cli->args.graphs[0] == NULL)
@@ -117,12 +118,14 @@ static int load_all(struct mortise_cli *cli, const struct mortise_site *site,
     rv = mortise_plugins_open(&plugins, &config, err);
     if (rv != MORTISE_OK)
         return rv;
-    mortise_stock_open(&stock, cli->mem, plugins, site->deployment);
+    mortise_plugin_catalog_open(&plugin_catalog, cli->mem, plugins,
+                                site->deployment);
     for (int i = 0;
          rv == MORTISE_OK && i < MOST_GRAPHS && cli->args.graphs[i] != NULL;
          i++)
-        rv = load_one(cli, &stock, cli->args.graphs[i], &graphs[i], err);
-    mortise_stock_close(&stock);
+        rv = load_one(cli, &plugin_catalog, cli->args.graphs[i], &graphs[i],
+                      err);
+    mortise_plugin_catalog_close(&plugin_catalog);
     mortise_plugins_close(plugins);
     return rv;
 }

@@ -1,7 +1,8 @@
 /* provider.c -- `secrets` of a deployment: where each is to be had.
  *
  * Nothing is fetched here: a file is checked, printed and loaded without a
- * secret being touched (engine/common/vault.c fetches, when somebody needs one). */
+ * secret being touched (engine/common/secret_store.c fetches, when somebody
+ * needs one). */
 #include "config/provider.h"
 
 #include <string.h>

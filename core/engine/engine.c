@@ -90,8 +90,8 @@ static int open_site(struct mortise *m, const struct mortise_options *o,
         rv = found_wrong(m, &diags, err);
     mortise_diags_finish(&diags);
     if (rv == MORTISE_OK)
-        rv =
-            mortise_vault_open(&m->vault, m, &m->site.deployment->secrets, err);
+        rv = mortise_secret_store_open(&m->secret_store, m,
+                                       &m->site.deployment->secrets, err);
     return rv;
 }
 
@@ -158,7 +158,8 @@ static int open_plugins(struct mortise *m, const struct mortise_options *o,
     if (rv == MORTISE_OK)
         rv = mortise_plugins_open(&m->plugins, &c, err);
     if (rv == MORTISE_OK)
-        mortise_stock_open(&m->stock, m->mem, m->plugins, m->site.deployment);
+        mortise_plugin_catalog_open(&m->plugin_catalog, m->mem, m->plugins,
+                                    m->site.deployment);
     return rv;
 }
 
@@ -301,7 +302,7 @@ static int open_engine(struct mortise **out,
         return rv;
     }
     if (holding != MORTISE_HOLDING_BRIEFLY)
-        mortise_due_open(m);
+        mortise_deadlines_open(m);
     mortise_kv_open(m);
     *out = m;
     return MORTISE_OK;
@@ -334,7 +335,7 @@ static void quiet(struct mortise *m)
                  "the engine is closing; the run can be resumed");
     mortise_live_settle(m); /* what rests is not interrupted */
     m->state = MORTISE_ENGINE_CLOSING;
-    mortise_timer_disarm(&m->timers, &m->due);
+    mortise_timer_disarm(&m->timers, &m->deadline_timer);
     mortise_live_lose_all(m, &why);
     mortise_watch_fail_all(m, &why);
     mortise_commits_flush(m);
@@ -375,7 +376,7 @@ void mortise_close(struct mortise *m)
         mortise_turn(m, 0);
     mortise_loop_close(m);
     mortise_graphs_close(m);
-    mortise_stock_close(&m->stock);
+    mortise_plugin_catalog_close(&m->plugin_catalog);
     mortise_store_close(m->store);
     mortise_calls_close(m);
     mortise_kv_close(m);
@@ -385,7 +386,7 @@ void mortise_close(struct mortise *m)
     mortise_actions_finish(&m->actions);
     mortise_commits_close(m);
     mortise_retention_close(m);
-    mortise_vault_close(m->vault);
+    mortise_secret_store_close(m->secret_store);
     mortise_site_close(&m->site);
     mortise_release_str(m->mem, m->actor);
     mortise_leave(m);

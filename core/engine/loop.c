@@ -17,7 +17,7 @@
 #include "base/clock.h"
 
 enum {
-    TASKS = 64,          /* between two looks at the clock and the mail */
+    TASKS = 64,          /* between two looks at the clock and the queue */
     BATCH = 256,         /* commits that are handed over at the latest */
     FLYING = 4096,       /* commits under way: more work waits for them */
     SLICE_NS = 10000000, /* of work, before sockets get their turn */
@@ -61,7 +61,7 @@ int mortise_loop_open(struct mortise *m, struct mortise_err *err)
     uv_timer_init(&m->loop, &m->alarm);
     m->loop.data = m;
     mortise_clocks_open(m);
-    return mortise_mail_init(&m->mail, wake, m) == MORTISE_OK
+    return mortise_task_queue_init(&m->task_queue, wake, m) == MORTISE_OK
                ? MORTISE_OK
                : mortise_nomem(err);
 }
@@ -79,26 +79,26 @@ void mortise_loop_close(struct mortise *m)
     rv = uv_loop_close(&m->loop);
     assert(rv == 0); /* every handle was closed by whoever opened it */
     (void)rv;
-    mortise_mail_finish(&m->mail);
+    mortise_task_queue_finish(&m->task_queue);
     m->loop.data = NULL;
 }
 
 void mortise_enter(struct mortise *m)
 {
     assert_on_loop(m);
-    mortise_guest_enter(&m->guest, m->c_locale);
+    mortise_thread_state_enter(&m->thread_state, m->c_locale);
 }
 
 void mortise_leave(struct mortise *m)
 {
-    mortise_guest_leave(&m->guest);
+    mortise_thread_state_leave(&m->thread_state);
 }
 
 /* ---- a turn ------------------------------------------------------------- */
 
 static void take_mail(struct mortise *m)
 {
-    mortise_mail_take(&m->mail, &m->landed, &m->ready);
+    mortise_task_queue_take(&m->task_queue, &m->landed, &m->ready);
     mortise_commits_landed(m);
 }
 
@@ -192,7 +192,7 @@ void mortise_turn(struct mortise *m, int timeout_ms)
     m->turning = true;
     wait_for_something(m, timeout_ms);
     work(m);
-    mortise_guest_settle(&m->guest);
+    mortise_thread_state_settle(&m->thread_state);
     m->turning = false;
     mortise_leave(m);
 }

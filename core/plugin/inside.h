@@ -73,8 +73,8 @@ struct mortise_visit { /* on the caller's stack */
 };
 
 /* Who puts the signal mask back, which takes system calls: leave(), or the
- * engine's thread at the end of its turn (engine/parts/guest.c), once for all
- * visits of that. */
+ * engine's thread at the end of its turn (engine/parts/thread_state.c), once
+ * for all visits of that. */
 enum mortise_inside_mask { MORTISE_MASK_NOW = 1, MORTISE_MASK_LATER };
 
 /* Around each call into a plugin; pairs nest.  `culprit` NULL: nobody is

@@ -230,9 +230,9 @@ static int call_back(struct subscription *s, const char *text)
     int said;
 
     s->m->turning = true; /* nothing of the engine may be called from there */
-    mortise_guest_pause(&s->m->guest);
+    mortise_thread_state_pause(&s->m->thread_state);
     said = s->fn(s->ud, text, strlen(text));
-    mortise_guest_resume(&s->m->guest, s->m->c_locale);
+    mortise_thread_state_resume(&s->m->thread_state, s->m->c_locale);
     s->m->turning = turning;
     return said != 0 || s->over;
 }

@@ -1,5 +1,5 @@
 /* test_extend.c -- what docs/extending.md promises: a subcommand, a kind of nodes
- * (a file a layer), a method of the door, a kind of plugin, an entry of the
+ * (a file a layer), a method of the host, a kind of plugin, an entry of the
  * journal and a command on a run are one file and one row each.
  *
  * Run in a build with -DMORTISE_EXTEND, in which the lists of core/ have a row
@@ -129,7 +129,7 @@ START_TEST(a_kind_of_nodes_may_fail)
 }
 END_TEST
 
-/* ---- a method of the door --------------------------------------------------- */
+/* ---- a method of the host ------------------------------------------------ */
 
 START_TEST(a_method)
 {

@@ -1,13 +1,13 @@
 /* engine.h -- what the files of engine/ share: the engine, and a run in memory.
  *
  * The rooms, from the ground up (core/ROOMS):
- *   parts/    timers, mail between threads, workers, the guest's thread: they
- *             know nothing of an engine
+ *   parts/    timers, the task queue between threads, workers, the embedder's
+ *             thread: they know nothing of an engine
  *   http/     requests of others' servers
  *   common/   this struct, its log, secrets, the catalogue of operations
  *   runs/     a run in memory: started, loaded, stepped, dropped, lost (live.c);
  *             its commits to the store, its calls of plugins, who watches it,
- *             and the door through which plugins ask (door.c)
+ *             and the calls of plugins to their host (host_calls.c)
  *   host/     what they ask for, a method each
  *   .         open and close, one turn (loop.c), deadlines, what an engine that
  *             stays goes on with, and how it leaves
@@ -37,11 +37,11 @@
 #include <stdatomic.h>
 #include <uv.h>
 
-#include "engine/parts/guest.h"
-#include "engine/parts/mail.h"
+#include "engine/parts/thread_state.h"
+#include "engine/parts/task_queue.h"
 #include "engine/parts/pool.h"
 #include "config/site.h"
-#include "engine/common/stock.h"
+#include "engine/common/plugin_catalog.h"
 #include "base/table.h"
 #include "engine/parts/timers.h"
 #include "graph/model/graph.h"
@@ -57,8 +57,8 @@ enum {
     MORTISE_PASSING_MAX = 64 << 20
 };
 
-struct mortise_control; /* control.c */
-struct mortise_vault;   /* vault.c */
+struct mortise_control;      /* control.c */
+struct mortise_secret_store; /* secret_store.c */
 struct mortise_retention;
 struct mortise_script;  /* script.h */
 struct mortise_flight;  /* commits.c: a commit on its way */
@@ -84,8 +84,8 @@ struct mortise {
     enum mortise_holding holding;
     pthread_t thread;
     locale_t c_locale;
-    struct mortise_guest guest; /* of that thread */
-    mortise_log_fn *log;        /* NULL: silent */
+    struct mortise_thread_state thread_state; /* of that thread */
+    mortise_log_fn *log;                      /* NULL: silent */
     void *log_ud;
     char *actor; /* the name of our uid */
     enum mortise_engine_state state;
@@ -98,8 +98,8 @@ struct mortise {
 
     struct mortise_site site;
     struct mortise_plugins *plugins;
-    struct mortise_stock stock;
-    struct mortise_vault *vault;
+    struct mortise_plugin_catalog plugin_catalog;
+    struct mortise_secret_store *secret_store;
     struct mortise_store *store;
     struct mortise_writer *writer;
     struct mortise_pool *pool;
@@ -110,8 +110,8 @@ struct mortise {
     uv_timer_t alarm;
     uv_poll_t clock_poll; /* clocks.c; in use when clock_fd is not -1 */
     int clock_fd;
-    struct mortise_mail mail;
-    struct mortise_tasks landed; /* urgent mail: commits that were answered */
+    struct mortise_task_queue task_queue;
+    struct mortise_tasks landed; /* urgent tasks: commits that were answered */
     struct mortise_tasks ready;
     struct mortise_timers timers;
     bool turning;
@@ -159,17 +159,17 @@ struct mortise {
     const struct mortise_script *script; /* lent; NULL: none */
     size_t n_scripted;                   /* of n_calls */
 
-    /* door.c */
+    /* host_calls.c */
     struct mortise_table asks; /* by our name for them */
     uint64_t last_ask;
 
     /* kv.c */
     struct mortise_table kv_rooms; /* by (tenant, plugin) */
 
-    /* due.c */
-    struct mortise_timer due;
-    uint64_t due_ms; /* what `due` is armed for; 0: not armed */
-    size_t due_skip; /* runs at the front of the index that would not go on */
+    /* deadlines.c */
+    struct mortise_timer deadline_timer;
+    uint64_t deadline_at_ms; /* what it is armed for; 0: not armed */
+    size_t deadline_skip; /* runs in front of the index that would not go on */
 
     struct mortise_retention *retention; /* retention.c; NULL: nothing goes */
     struct mortise_control *control;     /* NULL: nobody else is served */
@@ -193,7 +193,7 @@ void mortise_loop_close(struct mortise *m); /* zeroed is fine */
 void mortise_turn(struct mortise *m, int timeout_ms);
 /* Do this later in this turn, or in the next. */
 void mortise_ready(struct mortise *m, struct mortise_task *t);
-/* Around all work on the embedder's thread (guest.h); pairs nest. */
+/* Around all work on the embedder's thread (thread_state.h); pairs nest. */
 void mortise_enter(struct mortise *m);
 void mortise_leave(struct mortise *m);
 /* Milliseconds that a poll may wait for the loop's descriptor: 0 when there is
@@ -536,25 +536,25 @@ void mortise_calls_cancel_all(struct mortise_live *live);
 void mortise_kv_open(struct mortise *m);
 void mortise_kv_close(struct mortise *m);
 
-/* ---- alarm.c ------------------------------------------------------------ */
+/* ---- deadline_timer.c ---------------------------------------------------- */
 
 /* At the latest after so long it is looked again. */
-enum { MORTISE_DUE_LOOK_MS = 60000 };
+enum { MORTISE_DEADLINES_LOOK_MS = 60000 };
 /* A deadline was committed. */
-void mortise_due_note(struct mortise *m, uint64_t deadline_ms);
+void mortise_deadlines_note(struct mortise *m, uint64_t deadline_ms);
 /* The timer for it, anew; both times are of the wall clock. */
-void mortise_due_arm(struct mortise *m, uint64_t now_ms, uint64_t at_ms);
+void mortise_deadlines_arm(struct mortise *m, uint64_t now_ms, uint64_t at_ms);
 
-/* ---- due.c -------------------------------------------------------------- */
+/* ---- deadlines.c --------------------------------------------------------- */
 
-void mortise_due_open(struct mortise *m);
+void mortise_deadlines_open(struct mortise *m);
 /* The wall clock was set: look again. */
-void mortise_due_clock_set(struct mortise *m);
+void mortise_deadlines_clock_set(struct mortise *m);
 
 /* ---- clocks.c ------------------------------------------------------------ */
 
 /* Hear of it when the wall clock is set.  Without the means, it is found out
- * later (due.c). */
+ * later (deadlines.c). */
 void mortise_clocks_open(struct mortise *m);
 void mortise_clocks_close(struct mortise *m);
 

@@ -97,7 +97,7 @@ int mortise_secret_check_config(const struct mortise_deployment *d,
 /* ---- config: as create() gets it ----------------------------------------- */
 
 struct filling {
-    struct mortise_vault *vault;
+    struct mortise_secret_store *secret_store;
     const struct mortise_mem *mem;
     struct mortise_err *err;
 };
@@ -112,18 +112,18 @@ static int fill_mention(void *ud, const char *pointer, json_t **string)
     (void)pointer;
     if (name == NULL)
         return MORTISE_OK; /* found wrong already, or of a plugin that is new */
-    rv = mortise_vault_get(f->vault, name, &value, f->err);
+    rv = mortise_secret_store_get(f->secret_store, name, &value, f->err);
     if (rv != MORTISE_OK)
         return rv;
     *string = mortise_secret_fill(f->mem, json_string_value(*string), value);
-    mortise_vault_give_back(f->vault, value);
+    mortise_secret_store_give_back(f->secret_store, value);
     return *string != NULL ? MORTISE_OK : MORTISE_ENOMEM;
 }
 
 int mortise_secret_config(struct mortise *m, const char *plugin, const char *as,
                           json_t **out, struct mortise_err *err)
 {
-    struct filling f = {m->vault, m->mem, err};
+    struct filling f = {m->secret_store, m->mem, err};
     json_t *config = mortise_deployment_config(m->site.deployment, plugin, as);
     int rv = config != NULL
                  ? mortise_secret_each(config, m->mem, fill_mention, &f)

@@ -6,7 +6,7 @@
 
 #include "config/deploy.h"
 #include "engine/common/engine.h"
-#include "engine/common/vault.h"
+#include "engine/common/secret_store.h"
 #include "yaml/diag.h"
 
 struct mortise_manifest;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "engine/common/engine.h"
-#include "engine/common/vault.h"
+#include "engine/common/secret_store.h"
 
 void mortise_log(struct mortise *m, int level, const char *fmt, ...)
 {
@@ -18,12 +18,12 @@ void mortise_log(struct mortise *m, int level, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    mortise_vault_cover(m->vault, text, sizeof text);
+    mortise_secret_store_cover(m->secret_store, text, sizeof text);
     if (on_loop)
-        mortise_guest_pause(&m->guest);
+        mortise_thread_state_pause(&m->thread_state);
     m->log(m->log_ud, level, text);
     if (on_loop)
-        mortise_guest_resume(&m->guest, m->c_locale);
+        mortise_thread_state_resume(&m->thread_state, m->c_locale);
 }
 
 void mortise_ready(struct mortise *m, struct mortise_task *t)

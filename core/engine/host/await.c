@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/runs/door.h"
-#include "engine/common/vault.h"
+#include "engine/runs/host_calls.h"
+#include "engine/common/secret_store.h"
 #include "json/schema.h"
 
 /* Ten years: whoever waits longer means something else. */
@@ -19,7 +19,7 @@ static const json_int_t LONGEST_MS = 315360000000;
 
 static int32_t bad(char *words, const char *why)
 {
-    snprintf(words, MORTISE_DOOR_WORDS, "%s", why);
+    snprintf(words, MORTISE_HOST_CALL_WORDS, "%s", why);
     return MORTISE_S_INVALID;
 }
 
@@ -59,9 +59,9 @@ static int32_t check_schema(const struct mortise_asked *a, json_t *schema,
     mortise_arena_finish(&arena);
     if (rv == MORTISE_OK)
         return MORTISE_S_OK;
-    mortise_vault_cover(a->m->vault, where, sizeof where);
-    mortise_vault_cover(a->m->vault, err.msg, sizeof err.msg);
-    snprintf(words, MORTISE_DOOR_WORDS, "schema%s%.128s: %.300s",
+    mortise_secret_store_cover(a->m->secret_store, where, sizeof where);
+    mortise_secret_store_cover(a->m->secret_store, err.msg, sizeof err.msg);
+    snprintf(words, MORTISE_HOST_CALL_WORDS, "schema%s%.128s: %.300s",
              where[0] != '\0' ? " at " : "", where, err.msg);
     return rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_INVALID;
 }
@@ -118,12 +118,12 @@ static int32_t check_timer(const struct mortise_asked *a, char *words)
     return MORTISE_S_OK;
 }
 
-const struct mortise_door_method mortise_door_interrupt = {
-    .effect = MORTISE_DOOR_QUESTION,
+const struct mortise_host_call_method mortise_host_call_interrupt = {
+    .effect = MORTISE_HOST_CALL_QUESTION,
     .check = check_interrupt,
 };
 
-const struct mortise_door_method mortise_door_timer = {
-    .effect = MORTISE_DOOR_TIMER,
+const struct mortise_host_call_method mortise_host_call_timer = {
+    .effect = MORTISE_HOST_CALL_TIMER,
     .check = check_timer,
 };

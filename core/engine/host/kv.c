@@ -18,15 +18,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/runs/door.h"
-#include "engine/common/vault.h"
+#include "engine/runs/host_calls.h"
+#include "engine/common/secret_store.h"
 #include "json/masked.h"
 
 enum { KEY_MAX = 512, VALUE_MAX = 1024 * 1024, KEYS_MAX = 65536 };
 
 static int32_t bad(char *words, const char *why)
 {
-    snprintf(words, MORTISE_DOOR_WORDS, "%s", why);
+    snprintf(words, MORTISE_HOST_CALL_WORDS, "%s", why);
     return MORTISE_S_INVALID;
 }
 
@@ -58,7 +58,7 @@ static int32_t check_value(const struct mortise_asked *a, const json_t *value,
         bad(words, "out of memory");
         status = MORTISE_S_NOMEM;
     } else if (text.n > VALUE_MAX) {
-        snprintf(words, MORTISE_DOOR_WORDS,
+        snprintf(words, MORTISE_HOST_CALL_WORDS,
                  "a value takes 1048576 bytes of JSON at most, this has %zu",
                  text.n);
         status = MORTISE_S_INVALID;
@@ -187,12 +187,12 @@ static bool is_there(const struct mortise_asked *a)
 /* A secret is kept where the deployer keeps it, and nowhere else. */
 static bool tells_secret(const struct mortise_asked *a, char *words)
 {
-    struct mortise_mask *mask = mortise_vault_mask(a->m->vault);
+    struct mortise_mask *mask = mortise_secret_store_mask(a->m->secret_store);
     bool tells = mortise_json_tells(mask, a->body);
 
     mortise_mask_unref(mask);
     if (tells)
-        snprintf(words, MORTISE_DOOR_WORDS,
+        snprintf(words, MORTISE_HOST_CALL_WORDS,
                  "there is a secret in what is to be kept; ask for it again "
                  "when it is needed");
     return tells;
@@ -213,7 +213,7 @@ static bool is_full(const struct mortise_asked *a, char *words)
     if (k == NULL || goes != is_there(a))
         return false;
     if (!goes && !has_room(m, k)) {
-        snprintf(words, MORTISE_DOOR_WORDS,
+        snprintf(words, MORTISE_HOST_CALL_WORDS,
                  "the plugin has %d keys already, which is the most; a put "
                  "without a value makes room",
                  KEYS_MAX);
@@ -254,21 +254,21 @@ static void start_get(struct mortise_asked *a)
         rv = answer != NULL ? MORTISE_OK : mortise_nomem(&err);
     }
     if (rv == MORTISE_OK)
-        mortise_door_answer(a, MORTISE_S_OK, answer, "");
+        mortise_host_call_answer(a, MORTISE_S_OK, answer, "");
     else
-        mortise_door_answer(
+        mortise_host_call_answer(
             a, rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_IO, NULL,
             err.msg);
 }
 
-const struct mortise_door_method mortise_door_kv_get = {
-    .effect = MORTISE_DOOR_GET,
+const struct mortise_host_call_method mortise_host_call_kv_get = {
+    .effect = MORTISE_HOST_CALL_GET,
     .check = check_get,
     .start = start_get,
 };
 
-const struct mortise_door_method mortise_door_kv_put = {
-    .effect = MORTISE_DOOR_PUT,
+const struct mortise_host_call_method mortise_host_call_kv_put = {
+    .effect = MORTISE_HOST_CALL_PUT,
     .check = check_put,
     .is_full = is_full,
 };

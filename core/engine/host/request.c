@@ -42,7 +42,7 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
-#include "engine/runs/door.h"
+#include "engine/runs/host_calls.h"
 #include "engine/http/http.h"
 #include "engine/host/secret.h"
 
@@ -183,7 +183,7 @@ static int32_t check_secrets(const struct mortise_asked *a, char *words)
 
         if (rv == MORTISE_OK)
             continue;
-        snprintf(words, MORTISE_DOOR_WORDS, "%.500s", why.msg);
+        snprintf(words, MORTISE_HOST_CALL_WORDS, "%.500s", why.msg);
         return rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_DENIED;
     }
     return MORTISE_S_OK;
@@ -203,10 +203,10 @@ static int32_t check(const struct mortise_asked *a, char *words)
         if (m != NULL && m->fits(value))
             continue;
         if (m == NULL)
-            snprintf(words, MORTISE_DOOR_WORDS,
+            snprintf(words, MORTISE_HOST_CALL_WORDS,
                      "a request of http.request/1 has no '%s'", name);
         else
-            snprintf(words, MORTISE_DOOR_WORDS, "'%s' must be %s", name,
+            snprintf(words, MORTISE_HOST_CALL_WORDS, "'%s' must be %s", name,
                      m->what);
         return MORTISE_S_INVALID;
     }
@@ -214,7 +214,7 @@ static int32_t check(const struct mortise_asked *a, char *words)
         n += json_object_get(a->body, bodies[i]) != NULL;
     if (json_object_get(a->body, "url") != NULL && n <= 1)
         return check_secrets(a, words);
-    snprintf(words, MORTISE_DOOR_WORDS,
+    snprintf(words, MORTISE_HOST_CALL_WORDS,
              "a request has a url, and at most one of body, body_base64 and "
              "json");
     return MORTISE_S_INVALID;
@@ -309,20 +309,20 @@ static const char *class_of(int status)
 /* The head, with what a server sends back of our secrets covered; the body is
  * as it came in (http_reply.c). */
 static json_t *head_json(const struct mortise_http_answer *a,
-                         struct mortise_vault *vault,
+                         struct mortise_secret_store *secret_store,
                          const struct mortise_mem *mem)
 {
-    return mortise_vault_masked(
-        vault, json_pack("{s:i, s:s, s:o}", "status", a->status, "url", a->url,
-                         "headers", headers_json(a, mem)));
+    return mortise_secret_store_masked(
+        secret_store, json_pack("{s:i, s:s, s:o}", "status", a->status, "url",
+                                a->url, "headers", headers_json(a, mem)));
 }
 
 /* `whole`: with its body. */
 static json_t *answer_json(const struct mortise_http_answer *a, bool whole,
-                           struct mortise_vault *vault,
+                           struct mortise_secret_store *secret_store,
                            const struct mortise_mem *mem)
 {
-    json_t *out = head_json(a, vault, mem);
+    json_t *out = head_json(a, secret_store, mem);
     const char *class = class_of(a->status);
     bool text = mortise_utf8_valid(a->body, a->n_body);
     int failed = out == NULL;
@@ -392,7 +392,7 @@ static json_t *beginning_of(const struct mortise_http_answer *answer,
 
 /* For who has to find out: {cause, answer?}, our secrets covered. */
 static json_t *seen_of(const struct mortise_http_answer *a,
-                       struct mortise_vault *vault,
+                       struct mortise_secret_store *secret_store,
                        const struct mortise_mem *mem)
 {
     char words[sizeof "the server answered with status -2147483648"];
@@ -400,10 +400,11 @@ static json_t *seen_of(const struct mortise_http_answer *a,
     if (a->outcome == MORTISE_HTTP_ANSWERED)
         snprintf(words, sizeof words, "the server answered with status %d",
                  a->status);
-    return mortise_vault_masked(
-        vault, json_pack("{s:s, s:o*}", "cause",
-                         a->outcome == MORTISE_HTTP_ANSWERED ? words : a->words,
-                         "answer", beginning_of(a, mem)));
+    return mortise_secret_store_masked(
+        secret_store,
+        json_pack("{s:s, s:o*}", "cause",
+                  a->outcome == MORTISE_HTTP_ANSWERED ? words : a->words,
+                  "answer", beginning_of(a, mem)));
 }
 
 static int32_t status_of(enum mortise_http_outcome outcome)
@@ -442,33 +443,33 @@ static void on_done(void *ud, const struct mortise_http_answer *answer)
     a->data = NULL;
     a->doubtful = is_doubtful(answer);
     if (status == MORTISE_S_OK) {
-        value = answer_json(answer, true, a->m->vault, a->m->mem);
+        value = answer_json(answer, true, a->m->secret_store, a->m->mem);
         status = value != NULL ? MORTISE_S_OK : MORTISE_S_NOMEM;
         words = value != NULL ? "" : "out of memory for the answer";
         a->doubtful |= value == NULL && answer->left;
     }
     if (a->doubtful)
-        a->seen = seen_of(answer, a->m->vault, a->m->mem);
+        a->seen = seen_of(answer, a->m->secret_store, a->m->mem);
     snprintf(a->words, sizeof a->words, "%s", words);
-    mortise_vault_cover(a->m->vault, a->words, sizeof a->words);
-    mortise_door_answer(a, status, value, a->words);
+    mortise_secret_store_cover(a->m->secret_store, a->words, sizeof a->words);
+    mortise_host_call_answer(a, status, value, a->words);
 }
 
 static void on_head(void *ud, const struct mortise_http_answer *answer)
 {
     struct mortise_asked *a = ud;
-    json_t *head = answer_json(answer, false, a->m->vault, a->m->mem);
+    json_t *head = answer_json(answer, false, a->m->secret_store, a->m->mem);
     char *text = head != NULL ? mortise_json_text(a->m->mem, head) : NULL;
 
     json_decref(head);
     if (text != NULL) /* else what comes last says that memory ran out */
-        mortise_door_piece(a, text, strlen(text));
+        mortise_host_call_piece(a, text, strlen(text));
     mortise_release_str(a->m->mem, text);
 }
 
 static void on_piece(void *ud, const char *p, size_t n)
 {
-    mortise_door_piece(ud, p, n);
+    mortise_host_call_piece(ud, p, n);
 }
 
 /* ---- start and cancel --------------------------------------------------- */
@@ -490,7 +491,7 @@ static int fill_secret(struct wish *w, const struct mortise_asked *a,
     const char *name = mortise_secret_name(reference);
     size_t lead = (size_t)(name - reference) - strlen("secret://");
     char *value, *text;
-    int rv = mortise_vault_get(a->m->vault, name, &value, err);
+    int rv = mortise_secret_store_get(a->m->secret_store, name, &value, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -500,7 +501,7 @@ static int fill_secret(struct wish *w, const struct mortise_asked *a,
         strcpy(text + lead, value);
         w->secrets[w->n_secrets++] = text;
     }
-    mortise_vault_give_back(a->m->vault, value);
+    mortise_secret_store_give_back(a->m->secret_store, value);
     *out = text;
     return text != NULL ? MORTISE_OK : mortise_nomem(err);
 }
@@ -677,12 +678,12 @@ static void send_off(struct mortise_asked *a)
     mortise_arena_init(&w.arena, m->mem);
     rv = fill(&w, a, &err);
     if (rv == MORTISE_OK) {
-        w.http.mask = mask = mortise_vault_mask(m->vault);
+        w.http.mask = mask = mortise_secret_store_mask(m->secret_store);
         a->data = mortise_http_start(m->http, &w.http);
         rv = a->data != NULL ? MORTISE_OK : mortise_nomem(&err);
     }
     if (rv != MORTISE_OK)
-        mortise_door_answer(a, refused(rv), NULL, err.msg);
+        mortise_host_call_answer(a, refused(rv), NULL, err.msg);
     wipe_secrets(&w);
     mortise_mask_unref(mask);
     mortise_release_str(m->mem, w.json);
@@ -702,7 +703,7 @@ static void start(struct mortise_asked *a)
         mortise_secret_name(json_string_value(value));
     rv = mortise_secret_await(a, names, n, send_off, &err);
     if (rv != MORTISE_OK)
-        mortise_door_answer(a, refused(rv), NULL, err.msg);
+        mortise_host_call_answer(a, refused(rv), NULL, err.msg);
 }
 
 static bool has_left(const struct mortise_asked *a)
@@ -767,8 +768,8 @@ static const char *expects(const json_t *answer)
                   "`body_base64`, `url`, `class`, `retry_after_ms`";
 }
 
-const struct mortise_door_method mortise_door_http_request = {
-    .effect = MORTISE_DOOR_CALLER,
+const struct mortise_host_call_method mortise_host_call_http_request = {
+    .effect = MORTISE_HOST_CALL_CALLER,
     .changes = changes,
     .repeats = repeats,
     .completed = completed,

@@ -58,9 +58,9 @@ static void fetch(struct mortise_job *j)
     for (size_t i = 0; i < f->n; i++) {
         char *value;
 
-        if (mortise_vault_get(f->m->vault, f->names[i], &value, NULL) ==
-            MORTISE_OK)
-            mortise_vault_give_back(f->m->vault, value);
+        if (mortise_secret_store_get(f->m->secret_store, f->names[i], &value,
+                                     NULL) == MORTISE_OK)
+            mortise_secret_store_give_back(f->m->secret_store, value);
     }
     mortise_call_post(f->m, &f->task);
 }
@@ -96,7 +96,7 @@ int mortise_secret_await(struct mortise_asked *a, const char *const *names,
                          struct mortise_err *err)
 {
     for (size_t i = 0; i < n; i++)
-        if (!mortise_vault_is_ready(a->m->vault, names[i]))
+        if (!mortise_secret_store_is_ready(a->m->secret_store, names[i]))
             return begin_fetch(a, names, n, then, err);
     then(a);
     return MORTISE_OK;
@@ -117,7 +117,7 @@ static int32_t check(const struct mortise_asked *a, char *words)
     int rv;
 
     if (name == NULL || json_object_size(a->body) != 1) {
-        snprintf(words, MORTISE_DOOR_WORDS, "a request of %s is {name}",
+        snprintf(words, MORTISE_HOST_CALL_WORDS, "a request of %s is {name}",
                  a->method_name);
         return MORTISE_S_INVALID;
     }
@@ -125,7 +125,7 @@ static int32_t check(const struct mortise_asked *a, char *words)
                                 &why);
     if (rv == MORTISE_OK)
         return MORTISE_S_OK;
-    snprintf(words, MORTISE_DOOR_WORDS, "%.500s", why.msg);
+    snprintf(words, MORTISE_HOST_CALL_WORDS, "%.500s", why.msg);
     return rv == MORTISE_ENOMEM      ? MORTISE_S_NOMEM
            : rv == MORTISE_ENOTFOUND ? MORTISE_S_NOTFOUND
                                      : MORTISE_S_DENIED;
@@ -133,22 +133,22 @@ static int32_t check(const struct mortise_asked *a, char *words)
 
 static void answer(struct mortise_asked *a)
 {
-    struct mortise_vault *vault = a->m->vault;
+    struct mortise_secret_store *secrets = a->m->secret_store;
     struct mortise_err err;
     char *value;
     json_t *out = NULL;
-    int rv = mortise_vault_get(vault, name_of(a), &value, &err);
+    int rv = mortise_secret_store_get(secrets, name_of(a), &value, &err);
 
     if (rv == MORTISE_OK) {
         out = json_pack("{s:s}", "value", value);
-        mortise_vault_give_back(vault, value);
+        mortise_secret_store_give_back(secrets, value);
         rv = out != NULL ? MORTISE_OK : mortise_nomem(&err);
     }
-    mortise_door_answer(a,
-                        rv == MORTISE_OK       ? MORTISE_S_OK
-                        : rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM
-                                               : MORTISE_S_FAILED,
-                        out, rv == MORTISE_OK ? "" : err.msg);
+    mortise_host_call_answer(a,
+                             rv == MORTISE_OK       ? MORTISE_S_OK
+                             : rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM
+                                                    : MORTISE_S_FAILED,
+                             out, rv == MORTISE_OK ? "" : err.msg);
 }
 
 static void start(struct mortise_asked *a)
@@ -158,11 +158,11 @@ static void start(struct mortise_asked *a)
     int rv = mortise_secret_await(a, &name, 1, answer, &err);
 
     if (rv != MORTISE_OK)
-        mortise_door_answer(a, MORTISE_S_NOMEM, NULL, err.msg);
+        mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, err.msg);
 }
 
-const struct mortise_door_method mortise_door_secret_get = {
-    .effect = MORTISE_DOOR_UNRECORDED,
+const struct mortise_host_call_method mortise_host_call_secret_get = {
+    .effect = MORTISE_HOST_CALL_UNRECORDED,
     .check = check,
     .start = start,
 };

@@ -4,14 +4,14 @@
 #ifndef MORTISE_ENGINE_HOST_SECRET_H
 #define MORTISE_ENGINE_HOST_SECRET_H
 
-#include "engine/runs/door.h"
+#include "engine/runs/host_calls.h"
 #include "engine/common/grants.h"
-#include "engine/common/vault.h"
+#include "engine/common/secret_store.h"
 #include "config/deploy.h"
 
-/* See to it that mortise_vault_get() will not wait for a program for these
- * (n names that live as long as the ask), then call `then`: at once or later.
- * Not when the ask is cancelled before; not when it returns an error. */
+/* See to it that mortise_secret_store_get() will not wait for a program for
+ * these (n names that live as long as the ask), then call `then`: at once or
+ * later. Not when the ask is cancelled before; not when it returns an error. */
 int mortise_secret_await(struct mortise_asked *a, const char *const *names,
                          size_t n, void (*then)(struct mortise_asked *a),
                          struct mortise_err *err);

@@ -2,7 +2,7 @@
  *
  * A plugin reads what its manifest's permissions.state lists, and of that what
  * its own causal past wrote: never what goes on beside it. */
-#include "engine/runs/door.h"
+#include "engine/runs/host_calls.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -45,16 +45,16 @@ static int32_t check(const struct mortise_asked *a, char *words)
 
     if (!json_is_string(json_object_get(a->body, "path")) ||
         json_object_size(a->body) != 1) {
-        snprintf(words, MORTISE_DOOR_WORDS, "a request of %s is {path}",
+        snprintf(words, MORTISE_HOST_CALL_WORDS, "a request of %s is {path}",
                  a->method_name);
         return MORTISE_S_INVALID;
     }
     mortise_arena_init(&arena, a->m->mem);
     if (parse_path(a, &path, &arena) != MORTISE_OK) {
-        snprintf(words, MORTISE_DOOR_WORDS, "that is no path");
+        snprintf(words, MORTISE_HOST_CALL_WORDS, "that is no path");
         status = MORTISE_S_INVALID;
     } else if (!may_read(a->manifest, &path, &arena)) {
-        snprintf(words, MORTISE_DOOR_WORDS,
+        snprintf(words, MORTISE_HOST_CALL_WORDS,
                  "the manifest's permissions.state does not list that path");
         status = MORTISE_S_DENIED;
     }
@@ -76,16 +76,16 @@ static void start(struct mortise_asked *a)
     json_decref(view);
     mortise_arena_finish(&arena);
     if (rv != MORTISE_OK)
-        mortise_door_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
+        mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
     else if (value == NULL)
-        mortise_door_answer(a, MORTISE_S_NOTFOUND, NULL,
-                            "there is nothing at that path");
+        mortise_host_call_answer(a, MORTISE_S_NOTFOUND, NULL,
+                                 "there is nothing at that path");
     else
-        mortise_door_answer(a, MORTISE_S_OK, value, "");
+        mortise_host_call_answer(a, MORTISE_S_OK, value, "");
 }
 
-const struct mortise_door_method mortise_door_state_get = {
-    .effect = MORTISE_DOOR_LOOK,
+const struct mortise_host_call_method mortise_host_call_state_get = {
+    .effect = MORTISE_HOST_CALL_LOOK,
     .check = check,
     .start = start,
 };

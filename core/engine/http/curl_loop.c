@@ -9,7 +9,7 @@
  *   (2) curl's resolver has threads, and none of them takes a signal of the
  *       program that we are part of: they are made under the mask under which
  *       curl is called.  A SIGPIPE of TLS meanwhile is one of the engine's own,
- *       which guest.c takes.
+ *       which thread_state.c takes.
  */
 #include "engine/http/curl_loop.h"
 

@@ -1,10 +1,10 @@
-/* call.h -- a call of a plugin, as calls.c and door.c share it. */
+/* call.h -- a call of a plugin, as calls.c and host_calls.c share it. */
 #ifndef MORTISE_ENGINE_RUNS_CALL_H
 #define MORTISE_ENGINE_RUNS_CALL_H
 
 #include <stdatomic.h>
 
-#include "engine/runs/door.h"
+#include "engine/runs/host_calls.h"
 #include "plugin/inside.h"
 
 enum {
@@ -56,7 +56,7 @@ struct mortise_ongoing { /* a call */
     struct mortise_job job;
     atomic_uint refs; /* the loop's, and a worker's */
     const struct mortise_mem *mem;
-    struct mortise_asked *asked; /* what it waits for at the door */
+    struct mortise_asked *asked; /* its calls to the host, unanswered */
 
     /* What the plugin gets; the strings lie behind us. */
     struct mortise_call call;

@@ -133,7 +133,7 @@ void mortise_call_post(struct mortise *m, struct mortise_task *t)
     if (pthread_equal(m->thread, pthread_self()))
         mortise_ready(m, t);
     else
-        mortise_mail_put(&m->mail, t, false);
+        mortise_task_queue_put(&m->task_queue, t, false);
 }
 
 /* ---- how it ended ------------------------------------------------------- */
@@ -167,7 +167,7 @@ static json_t *parse(struct mortise_ongoing *c, const char *what,
     json_t *value;
 
     if (mortise_json_parse(&value, text, n, &err) == MORTISE_OK) {
-        value = mortise_vault_masked(c->live->m->vault, value);
+        value = mortise_secret_store_masked(c->live->m->secret_store, value);
         if (value != NULL)
             return value;
         mortise_nomem(&err);
@@ -183,8 +183,8 @@ static json_t *parse(struct mortise_ongoing *c, const char *what,
 static bool set_target(const struct mortise_ongoing *c,
                        const struct mortise_call_done *done)
 {
-    json_t *target =
-        mortise_vault_masked(c->live->m->vault, json_string(done->target));
+    json_t *target = mortise_secret_store_masked(c->live->m->secret_store,
+                                                 json_string(done->target));
 
     return json_object_set_new(c->said, "goto", target) == 0;
 }
@@ -224,8 +224,8 @@ static json_t *shown_models(const struct mortise_ongoing *c,
 
     json_array_foreach(mortise_json_unconst(models), i, one)
     {
-        json_t *name =
-            mortise_vault_masked(c->live->m->vault, json_incref(one));
+        json_t *name = mortise_secret_store_masked(c->live->m->secret_store,
+                                                   json_incref(one));
 
         if (json_string_length(name) > MORTISE_USAGE_NAME_MAX) {
             json_decref(name); /* of as many secrets */
@@ -446,7 +446,7 @@ static int lane_get(struct mortise *m, const char *name, enum mortise_kind kind,
     if (rv == MORTISE_OK)
         rv = mortise_plugins_start(m->plugins, plugin, as, config, &i, err);
     if (rv != MORTISE_OK)
-        mortise_vault_cover(m->vault, err->msg, sizeof err->msg);
+        mortise_secret_store_cover(m->secret_store, err->msg, sizeof err->msg);
     json_decref(config);
     *took_ms = (mortise_mono_ns() - before) / NS_PER_MS;
     if (rv != MORTISE_OK || *out != NULL)
@@ -473,7 +473,7 @@ static void forget(struct mortise_ongoing *c)
 {
     struct mortise_lane *l = c->lane;
 
-    mortise_door_end(c);
+    mortise_host_call_end(c);
     delist(c);
     if (l != NULL && c->state == MORTISE_CALL_CALLED) {
         l->running--;
@@ -764,7 +764,7 @@ static void ask_to_stop(struct mortise_ongoing *c)
     uint64_t again = mortise_mono_in(ASK_AGAIN_MS);
     bool heard;
 
-    mortise_door_cancel(c);
+    mortise_host_call_cancel(c);
     mortise_inside_for(&c->whose);
     heard = mortise_instance_cancel(c->lane->instance, c->id);
     mortise_inside_for(NULL);
@@ -944,7 +944,7 @@ static json_t *read_event(const struct mortise_ongoing *c,
 
     if (mortise_json_parse(&data, msg->text, msg->n, &err) == MORTISE_OK &&
         json_is_object(data))
-        return mortise_vault_masked(msg->m->vault, data);
+        return mortise_secret_store_masked(msg->m->secret_store, data);
     json_decref(data);
     mortise_log(msg->m, MORTISE_LOG_WARN,
                 "plugin '%s' emitted an event that is no JSON object",
@@ -1023,7 +1023,7 @@ void mortise_calls_ops(struct mortise *m, struct mortise_instance_ops *ops)
     *ops = (struct mortise_instance_ops){.ud = m,
                                          .done = on_done,
                                          .event = on_event,
-                                         .ask = mortise_door_ask,
+                                         .ask = mortise_host_call_ask,
                                          .log = on_log};
 }
 

@@ -497,7 +497,7 @@ static void answer(struct mortise *m, struct mortise_flight *f, int result)
         mortise_script_commit(m, f->commit.checkpoint.seq, true);
         for (size_t i = 0; i < f->commit.n_opens; i++)
             if (f->opens[i].deadline_ms != 0)
-                mortise_due_note(m, f->opens[i].deadline_ms);
+                mortise_deadlines_note(m, f->opens[i].deadline_ms);
         note_landed(live, &f->commit);
     } else if (!live->lost) {
         refused(f, result);
@@ -559,7 +559,7 @@ void mortise_commits_written(void *ud, struct mortise_commit *const *commits,
         mortise_tasks_put(&landed_now, &f->landed);
     }
     /* At once, so that what they lead to makes one batch again. */
-    mortise_mail_bring(&m->mail, &landed_now, true);
+    mortise_task_queue_bring(&m->task_queue, &landed_now, true);
 }
 
 /* ---- handing over ------------------------------------------------------- */

@@ -103,7 +103,7 @@ int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
 {
     struct mortise_graph_files files;
     struct mortise_catalog catalog =
-        mortise_disk_catalog(&m->stock.strict, &files, cwd);
+        mortise_disk_catalog(&m->plugin_catalog.strict, &files, cwd);
     int rv = compile(m, &catalog, file, out, report, err);
 
     if (rv == MORTISE_OK)
@@ -172,7 +172,7 @@ static int compile_stored(struct mortise *m, const uint8_t *digest,
 {
     const struct mortise_graph_files files = {pinned, pinned_read, pinned_list};
     struct mortise_catalog catalog =
-        lenient ? m->stock.lenient : m->stock.strict;
+        lenient ? m->plugin_catalog.lenient : m->plugin_catalog.strict;
     struct mortise_buf report;
     int rv;
 

@@ -11,7 +11,7 @@
  * husk stays until its commits and calls that are under way have come back, so
  * that nobody loads the run while they may still land.
  */
-#include "engine/runs/door.h"
+#include "engine/runs/host_calls.h"
 #include "engine/runs/script.h"
 
 #include <sodium.h>
@@ -358,12 +358,12 @@ static int carry_out(struct mortise_live *live, struct mortise_action *a,
         mortise_watch_publish(live, a->u.publish);
         break;
     case MORTISE_ACT_PERFORM:
-        mortise_door_perform(live, a->u.perform.ask, a->u.perform.step,
-                             a->u.perform.key);
+        mortise_host_call_perform(live, a->u.perform.ask, a->u.perform.step,
+                                  a->u.perform.key);
         break;
     case MORTISE_ACT_REPLY:
-        mortise_door_reply(live->m, a->u.reply.ask, a->u.reply.status,
-                           a->u.reply.value);
+        mortise_host_call_reply(live->m, a->u.reply.ask, a->u.reply.status,
+                                a->u.reply.value);
         break;
     case MORTISE_ACT_APPLIED:
         applied(live, &a->u.applied.err, a->u.applied.result);
@@ -937,7 +937,7 @@ static int step_with(struct mortise_live *live, const struct mortise_order *o,
                       .n_pins = n_pins,
                       .order = o->id}};
 
-    int rv = mortise_door_check_resolved(live->run, o->list, o->n, err);
+    int rv = mortise_host_call_check_resolved(live->run, o->list, o->n, err);
 
     return rv == MORTISE_OK
                ? mortise_run_step(live->run, &in, &live->m->actions, err)

@@ -1,8 +1,8 @@
 /* methods.c -- what plugins may ask: the methods of this build as a table. */
-#include "engine/runs/door.h"
+#include "engine/runs/host_calls.h"
 
-const struct mortise_door_row mortise_door_methods[] = {
-#define METHOD(id, name, changes) {name, &mortise_door_##id},
+const struct mortise_host_call_row mortise_host_call_methods[] = {
+#define METHOD(id, name, changes) {name, &mortise_host_call_##id},
 #include "plugin/methods.def"
 #undef METHOD
     {NULL, NULL},

@@ -2,17 +2,18 @@
 #include <stdio.h>
 
 #include "engine/runs/call.h"
-#include "engine/common/vault.h"
+#include "engine/common/secret_store.h"
 
 /* [any] */
 void mortise_call_words(struct mortise_ongoing *c, const char *code,
                         const char *error_class, const char *message)
 {
-    struct mortise_vault *vault = c->live->m->vault;
+    struct mortise_secret_store *secrets = c->live->m->secret_store;
 
     mortise_release_str(c->mem, c->message);
-    c->message = mortise_vault_covered(vault, message); /* NULL: no words */
+    c->message =
+        mortise_secret_store_covered(secrets, message); /* NULL: no words */
     snprintf(c->code, sizeof c->code, "%s", code);
-    mortise_vault_cover(vault, c->code, sizeof c->code);
+    mortise_secret_store_cover(secrets, c->code, sizeof c->code);
     c->error_class = error_class;
 }

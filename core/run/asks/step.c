@@ -510,7 +510,7 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK ||
         mortise_json_digest(digest, in->body, r->mem) != MORTISE_OK)
         return mortise_nomem(err);
-    assert(strlen(in->key) < KEY_MAX); /* the door lets no longer name in */
+    assert(strlen(in->key) < KEY_MAX); /* host_calls.c lets no longer name in */
     id = name_of(j, in, room, sizeof room);
     s = mortise_step_find(j, id);
     if (s != NULL && s->entrance == j->entrance)

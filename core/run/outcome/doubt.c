@@ -13,7 +13,7 @@
  * and only let go, or did not even do that, when it ended well and its result
  * could not be kept, when a plugin says so (MORTISE_S_DOUBT), or when what was
  * heard of a step says nothing: a connection that broke behind the request, a
- * server that failed while it worked (door.h).
+ * server that failed while it worked (host_calls.h).
  *
  *   (1) Nothing that is in doubt is done again before somebody settled that: the
  *       plugin, which is asked where it can tell (`reconcile`); else a person.

@@ -1,4 +1,5 @@
-/* vault.c -- the values of a deployment's secrets, when somebody needs them.
+/* secret_store.c -- the values of a deployment's secrets, when somebody needs
+ * them.
  *
  *   (1) Nothing is fetched before it is needed.  Files are read at each use, so
  *       that a new secret needs no new engine; what a program said is good for
@@ -18,7 +19,7 @@
  *       eight bytes is not, since it would be found everywhere; the log says
  *       so, and `mortise check` warns of it.
  */
-#include "engine/common/vault.h"
+#include "engine/common/secret_store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +56,7 @@ struct secret {
     char *known[KNOWN_MAX]; /* values that were given out, the newest first */
 };
 
-struct mortise_vault {
+struct mortise_secret_store {
     struct mortise *m; /* lent: for its memory and its log */
     const struct mortise_mem *mem;
     char *creds;  /* CREDENTIALS_DIRECTORY, or NULL */
@@ -70,8 +71,8 @@ struct mortise_vault {
 
 /* ---- open and close ------------------------------------------------------ */
 
-static char *copy_variable(const struct mortise_vault *v, const char *name,
-                           bool *nomem)
+static char *copy_variable(const struct mortise_secret_store *v,
+                           const char *name, bool *nomem)
 {
     const char *value = getenv(name);
     char *out = value != NULL ? mortise_strdup(v->mem, value) : NULL;
@@ -80,7 +81,7 @@ static char *copy_variable(const struct mortise_vault *v, const char *name,
     return out;
 }
 
-static bool copy_environment(struct mortise_vault *v)
+static bool copy_environment(struct mortise_secret_store *v)
 {
     while (environ[v->n_env] != NULL)
         v->n_env++;
@@ -94,7 +95,7 @@ static bool copy_environment(struct mortise_vault *v)
     return v->env != NULL;
 }
 
-static bool prepare(struct mortise_vault *v, struct secret *s,
+static bool prepare(struct mortise_secret_store *v, struct secret *s,
                     const struct mortise_provider *from)
 {
     bool nomem = false;
@@ -109,11 +110,12 @@ static bool prepare(struct mortise_vault *v, struct secret *s,
     return !nomem;
 }
 
-int mortise_vault_open(struct mortise_vault **out, struct mortise *m,
-                       const struct mortise_providers *providers,
-                       struct mortise_err *err)
+int mortise_secret_store_open(struct mortise_secret_store **out,
+                              struct mortise *m,
+                              const struct mortise_providers *providers,
+                              struct mortise_err *err)
 {
-    struct mortise_vault *v =
+    struct mortise_secret_store *v =
         mortise_zalloc(m->mem, sizeof *v + providers->n * sizeof v->list[0]);
 
     *out = NULL;
@@ -125,7 +127,7 @@ int mortise_vault_open(struct mortise_vault **out, struct mortise *m,
     v->n = providers->n;
     for (size_t i = 0; i < v->n; i++) {
         if (!prepare(v, &v->list[i], &providers->list[i])) {
-            mortise_vault_close(v);
+            mortise_secret_store_close(v);
             return mortise_nomem(err);
         }
     }
@@ -140,7 +142,7 @@ static void wipe(const struct mortise_mem *mem, char *value)
     mortise_release_str(mem, value);
 }
 
-void mortise_vault_close(struct mortise_vault *v)
+void mortise_secret_store_close(struct mortise_secret_store *v)
 {
     if (v == NULL)
         return;
@@ -169,7 +171,7 @@ struct text {
 };
 
 /* `from`: "file /etc/key" and so on. */
-static int take_text(const struct mortise_vault *v, struct text *t,
+static int take_text(const struct mortise_secret_store *v, struct text *t,
                      const char *from, char **value, struct mortise_err *err)
 {
     if (t->n > 0 && t->p[t->n - 1] == '\n')
@@ -206,8 +208,8 @@ static int read_some(int fd, struct text *t)
 /* ---- files ----------------------------------------------------------------
  */
 
-static void warn_of_mode(struct mortise_vault *v, struct secret *s, int fd,
-                         const char *path)
+static void warn_of_mode(struct mortise_secret_store *v, struct secret *s,
+                         int fd, const char *path)
 {
     struct stat st;
     bool first;
@@ -225,7 +227,7 @@ static void warn_of_mode(struct mortise_vault *v, struct secret *s, int fd,
                     s->from->name, path);
 }
 
-static int read_file(struct mortise_vault *v, struct secret *s,
+static int read_file(struct mortise_secret_store *v, struct secret *s,
                      const char *path, struct text *t, struct mortise_err *err)
 {
     int fd = mortise_infile_open(AT_FDCWD, path, 0), more;
@@ -245,7 +247,7 @@ static int read_file(struct mortise_vault *v, struct secret *s,
     return more < 0 ? MORTISE_ECONFIG : MORTISE_OK;
 }
 
-static int from_file(struct mortise_vault *v, struct secret *s,
+static int from_file(struct mortise_secret_store *v, struct secret *s,
                      const char *path, struct text *t, char **value,
                      struct mortise_err *err)
 {
@@ -256,8 +258,8 @@ static int from_file(struct mortise_vault *v, struct secret *s,
     return rv == MORTISE_OK ? take_text(v, t, from, value, err) : rv;
 }
 
-static int from_creds(struct mortise_vault *v, struct secret *s, struct text *t,
-                      char **value, struct mortise_err *err)
+static int from_creds(struct mortise_secret_store *v, struct secret *s,
+                      struct text *t, char **value, struct mortise_err *err)
 {
     char path[4096];
 
@@ -273,8 +275,9 @@ static int from_creds(struct mortise_vault *v, struct secret *s, struct text *t,
 /* ---- variables ------------------------------------------------------------
  */
 
-static int from_env(const struct mortise_vault *v, const struct secret *s,
-                    struct text *t, char **value, struct mortise_err *err)
+static int from_env(const struct mortise_secret_store *v,
+                    const struct secret *s, struct text *t, char **value,
+                    struct mortise_err *err)
 {
     char from[256];
 
@@ -292,8 +295,8 @@ static int from_env(const struct mortise_vault *v, const struct secret *s,
 /* ---- programs (5) ---------------------------------------------------------
  */
 
-static int spawn(const struct mortise_vault *v, char *const *argv, int out,
-                 pid_t *pid)
+static int spawn(const struct mortise_secret_store *v, char *const *argv,
+                 int out, pid_t *pid)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
@@ -363,7 +366,7 @@ static int end_of(pid_t pid, bool in_time, uint64_t deadline_ns)
     return -1;
 }
 
-static int ask_program(struct mortise_vault *v, const struct secret *s,
+static int ask_program(struct mortise_secret_store *v, const struct secret *s,
                        struct text *t, struct mortise_err *err)
 {
     uint64_t deadline =
@@ -396,7 +399,7 @@ static int ask_program(struct mortise_vault *v, const struct secret *s,
     return MORTISE_OK;
 }
 
-static int from_program(struct mortise_vault *v, struct secret *s,
+static int from_program(struct mortise_secret_store *v, struct secret *s,
                         struct text *t, char **value, struct mortise_err *err)
 {
     char from[512];
@@ -409,7 +412,7 @@ static int from_program(struct mortise_vault *v, struct secret *s,
 /* ---- giving out -----------------------------------------------------------
  */
 
-static struct secret *find(struct mortise_vault *v, const char *name)
+static struct secret *find(struct mortise_secret_store *v, const char *name)
 {
     for (size_t i = 0; i < v->n; i++)
         if (strcmp(v->list[i].from->name, name) == 0)
@@ -422,7 +425,8 @@ static bool is_kept(const struct secret *s)
     return s->last != NULL && mortise_mono_ns() < s->until_ns;
 }
 
-bool mortise_vault_is_ready(struct mortise_vault *v, const char *name)
+bool mortise_secret_store_is_ready(struct mortise_secret_store *v,
+                                   const char *name)
 {
     struct secret *s = find(v, name);
     bool ready;
@@ -435,8 +439,8 @@ bool mortise_vault_is_ready(struct mortise_vault *v, const char *name)
     return ready;
 }
 
-static int fetch(struct mortise_vault *v, struct secret *s, struct text *t,
-                 char **value, struct mortise_err *err)
+static int fetch(struct mortise_secret_store *v, struct secret *s,
+                 struct text *t, char **value, struct mortise_err *err)
 {
     switch (s->from->kind) {
     case MORTISE_PROVIDER_ENV:
@@ -452,7 +456,7 @@ static int fetch(struct mortise_vault *v, struct secret *s, struct text *t,
 }
 
 /* What a program said is good for a while. */
-static int keep_last(struct mortise_vault *v, struct secret *s,
+static int keep_last(struct mortise_secret_store *v, struct secret *s,
                      const char *value, struct mortise_err *err)
 {
     char *copy;
@@ -471,8 +475,8 @@ static int keep_last(struct mortise_vault *v, struct secret *s,
     return MORTISE_OK;
 }
 
-static void warn_of_length(struct mortise_vault *v, const struct secret *s,
-                           const char *value)
+static void warn_of_length(struct mortise_secret_store *v,
+                           const struct secret *s, const char *value)
 {
     if (strlen(value) < MORTISE_MASK_MIN)
         mortise_log(v->m, MORTISE_LOG_WARN,
@@ -492,7 +496,8 @@ static bool is_known(const struct secret *s, const char *value)
 
 /* A new one, with the lock; false: out of memory.  Of a secret that changes
  * all the time, the oldest is forgotten. */
-static bool know(struct mortise_vault *v, struct secret *s, const char *value)
+static bool know(struct mortise_secret_store *v, struct secret *s,
+                 const char *value)
 {
     char *copy = mortise_strdup(v->mem, value);
 
@@ -504,7 +509,8 @@ static bool know(struct mortise_vault *v, struct secret *s, const char *value)
     return true;
 }
 
-static bool add_all(const struct mortise_vault *v, struct mortise_mask *mask)
+static bool add_all(const struct mortise_secret_store *v,
+                    struct mortise_mask *mask)
 {
     for (size_t i = 0; i < v->n; i++)
         for (size_t j = 0; j < KNOWN_MAX; j++) {
@@ -518,7 +524,7 @@ static bool add_all(const struct mortise_vault *v, struct mortise_mask *mask)
 }
 
 /* With the lock; who has the old one goes on with that. */
-static bool make_mask(struct mortise_vault *v)
+static bool make_mask(struct mortise_secret_store *v)
 {
     struct mortise_mask *mask = mortise_mask_new(v->mem);
 
@@ -534,8 +540,8 @@ static bool make_mask(struct mortise_vault *v)
 
 /* Remember what was given out: to cover it, and a program's for a while.  What
  * cannot be covered is not given out. */
-static int keep(struct mortise_vault *v, struct secret *s, const char *value,
-                struct mortise_err *err)
+static int keep(struct mortise_secret_store *v, struct secret *s,
+                const char *value, struct mortise_err *err)
 {
     bool is_new;
 
@@ -551,8 +557,8 @@ static int keep(struct mortise_vault *v, struct secret *s, const char *value,
     return keep_last(v, s, value, err);
 }
 
-static int get_new(struct mortise_vault *v, struct secret *s, char **value,
-                   struct mortise_err *err)
+static int get_new(struct mortise_secret_store *v, struct secret *s,
+                   char **value, struct mortise_err *err)
 {
     struct text *t = mortise_zalloc(v->mem, sizeof *t);
     int rv;
@@ -571,8 +577,8 @@ static int get_new(struct mortise_vault *v, struct secret *s, char **value,
     return rv;
 }
 
-int mortise_vault_get(struct mortise_vault *v, const char *name, char **value,
-                      struct mortise_err *err)
+int mortise_secret_store_get(struct mortise_secret_store *v, const char *name,
+                             char **value, struct mortise_err *err)
 {
     struct secret *s = find(v, name);
     bool kept;
@@ -594,7 +600,7 @@ int mortise_vault_get(struct mortise_vault *v, const char *name, char **value,
                             : mortise_doing(err, rv, "the secret '%s'", name);
 }
 
-void mortise_vault_give_back(struct mortise_vault *v, char *value)
+void mortise_secret_store_give_back(struct mortise_secret_store *v, char *value)
 {
     wipe(v->mem, value);
 }
@@ -602,7 +608,7 @@ void mortise_vault_give_back(struct mortise_vault *v, char *value)
 /* ---- covering (6) ----------------------------------------------------------
  */
 
-struct mortise_mask *mortise_vault_mask(struct mortise_vault *v)
+struct mortise_mask *mortise_secret_store_mask(struct mortise_secret_store *v)
 {
     struct mortise_mask *mask;
 
@@ -627,9 +633,10 @@ static void cover(const struct mortise_mask *mask, const char *text,
         mortise_mask_cut_text(mask, text, n, out);
 }
 
-void mortise_vault_cover(struct mortise_vault *v, char *text, size_t room)
+void mortise_secret_store_cover(struct mortise_secret_store *v, char *text,
+                                size_t room)
 {
-    struct mortise_mask *mask = mortise_vault_mask(v);
+    struct mortise_mask *mask = mortise_secret_store_mask(v);
     struct mortise_buf b;
 
     if (mask == NULL)
@@ -642,9 +649,10 @@ void mortise_vault_cover(struct mortise_vault *v, char *text, size_t room)
     mortise_mask_unref(mask);
 }
 
-char *mortise_vault_covered(struct mortise_vault *v, const char *text)
+char *mortise_secret_store_covered(struct mortise_secret_store *v,
+                                   const char *text)
 {
-    struct mortise_mask *mask = mortise_vault_mask(v);
+    struct mortise_mask *mask = mortise_secret_store_mask(v);
     struct mortise_buf b;
     char *out = NULL;
 
@@ -659,9 +667,10 @@ char *mortise_vault_covered(struct mortise_vault *v, const char *text)
     return out;
 }
 
-json_t *mortise_vault_masked(struct mortise_vault *v, json_t *value)
+json_t *mortise_secret_store_masked(struct mortise_secret_store *v,
+                                    json_t *value)
 {
-    struct mortise_mask *mask = mortise_vault_mask(v);
+    struct mortise_mask *mask = mortise_secret_store_mask(v);
     json_t *out = value;
 
     if (mask != NULL && value != NULL) {

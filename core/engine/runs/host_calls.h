@@ -1,4 +1,5 @@
-/* door.h -- the one door out: what a plugin may `ask`, as a table of methods.
+/* host_calls.h -- calls to the host: what a plugin may `ask`, as a table of
+ * methods.
  *
  * A method is an entry of a table; what it does in the world is its own file
  * (state.c, http.c ...), which knows nothing of journals and calls.  Whether,
@@ -7,37 +8,37 @@
  *   (1) check() says whether the ask is one at all, before anything is
  *       recorded.  It may look at the manifest, the body and the run's view.
  *   (2) start() begins it, on the loop, and never blocks.  It is answered once,
- *       by mortise_door_answer(), at once or later; unless
+ *       by mortise_host_call_answer(), at once or later; unless
  *   (3) cancel() comes first: then the method has let go when that returns, and
  *       answers no more.
  *
  * Everything here is [loop]. */
-#ifndef MORTISE_ENGINE_RUNS_DOOR_H
-#define MORTISE_ENGINE_RUNS_DOOR_H
+#ifndef MORTISE_ENGINE_RUNS_HOST_CALLS_H
+#define MORTISE_ENGINE_RUNS_HOST_CALLS_H
 
 #include "engine/common/engine.h"
 #include "mortise/plugin.h"
 
-enum { MORTISE_DOOR_WORDS = 512 };
+enum { MORTISE_HOST_CALL_WORDS = 512 };
 
-enum mortise_door_effect {
+enum mortise_host_call_effect {
     /* Changes nothing: performed at once, and again after a crash unless its
      * answer is on disk. */
-    MORTISE_DOOR_READ = 1,
+    MORTISE_HOST_CALL_READ = 1,
     /* The same, and so cheap that the answer need not go to disk by itself. */
-    MORTISE_DOOR_LOOK,
+    MORTISE_HOST_CALL_LOOK,
     /* Settled by whose operation asks: inside a `write` or `external` one it
      * is performed once its intent is on disk, inside others it is a read. */
-    MORTISE_DOOR_CALLER,
+    MORTISE_HOST_CALL_CALLER,
     /* Changes nothing and is no business of the run's: performed at once, each
      * time anew, and no record ever holds the answer. */
-    MORTISE_DOOR_UNRECORDED,
+    MORTISE_HOST_CALL_UNRECORDED,
     /* The run's own: checked here, never started. */
-    MORTISE_DOOR_QUESTION,
-    MORTISE_DOOR_TIMER,
-    MORTISE_DOOR_PUT,
+    MORTISE_HOST_CALL_QUESTION,
+    MORTISE_HOST_CALL_TIMER,
+    MORTISE_HOST_CALL_PUT,
     /* Reads what was put: behind the run's own puts. */
-    MORTISE_DOOR_GET
+    MORTISE_HOST_CALL_GET
 };
 
 enum mortise_asked_state {
@@ -47,12 +48,13 @@ enum mortise_asked_state {
     MORTISE_ASKED_REPLIED    /* who asked is to hear of it */
 };
 
-struct mortise_door_method;
+struct mortise_host_call_method;
 
-/* An ask.  door.c's; the fields are for methods to read, `data` to use. */
+/* An ask.  host_calls.c's; the fields are for methods to read, `data` to
+ * use. */
 struct mortise_asked {
     struct mortise *m;
-    const struct mortise_door_method *method;
+    const struct mortise_host_call_method *method;
     const char *method_name;                 /* static */
     const struct mortise_manifest *manifest; /* of the plugin that asks */
     const char *as; /* the guardrail's id that the plugin works under, or "" */
@@ -72,7 +74,7 @@ struct mortise_asked {
     struct mortise_live *live;
     uint64_t run_call;
 
-    /* door.c's alone. */
+    /* host_calls.c's alone. */
     struct mortise_ongoing *call;      /* NULL: it is over */
     struct mortise_asked *next, *prev; /* of the call's */
     struct mortise_hashed entry;
@@ -85,11 +87,11 @@ struct mortise_asked {
     json_t *name; /* of the step; NULL: none */
     int32_t status;
     json_t *value;
-    char words[MORTISE_DOOR_WORDS];
+    char words[MORTISE_HOST_CALL_WORDS];
 };
 
-struct mortise_door_method {
-    enum mortise_door_effect effect;
+struct mortise_host_call_method {
+    enum mortise_host_call_effect effect;
     /* CALLER: does this body change anything at all?  NULL: always. */
     bool (*changes)(const json_t *body);
     /* CALLER, of a body that changes something: is twice the same as once?
@@ -101,7 +103,8 @@ struct mortise_door_method {
     /* CALLER: can that be an answer of it, so that a person may give it where
      * nobody knows?  Then NULL, else what is expected.  NULL: anything can. */
     const char *(*expects)(const json_t *value);
-    /* MORTISE_S_OK, or a status and words (room for MORTISE_DOOR_WORDS). */
+    /* MORTISE_S_OK, or a status and words, which have room for
+     * MORTISE_HOST_CALL_WORDS bytes. */
     int32_t (*check)(const struct mortise_asked *a, char *words);
     /* PUT, checked: is there no room for it?  Then with words.  NULL: there
      * always is.  The run records the answer, which holds when the call is
@@ -116,44 +119,44 @@ struct mortise_door_method {
 };
 
 /* The methods of this build; a row of NULL behind the last. */
-extern const struct mortise_door_row {
+extern const struct mortise_host_call_row {
     const char *name; /* "state.get/1" */
-    const struct mortise_door_method *method;
-} mortise_door_methods[];
+    const struct mortise_host_call_method *method;
+} mortise_host_call_methods[];
 
 /* Each in the file that performs it. */
 #define METHOD(id, name, changes)                                              \
-    extern const struct mortise_door_method mortise_door_##id;
+    extern const struct mortise_host_call_method mortise_host_call_##id;
 #include "plugin/methods.def"
 #undef METHOD
 
 /* MORTISE_S_OK: `value`, whose reference is taken.  Else words ("" for none),
  * and value NULL. */
-void mortise_door_answer(struct mortise_asked *a, int32_t status, json_t *value,
-                         const char *words);
+void mortise_host_call_answer(struct mortise_asked *a, int32_t status,
+                              json_t *value, const char *words);
 
 /* Before the answer: a piece of it, for an asker that does not wait.  The ask
  * may be cancelled from inside it. */
-void mortise_door_piece(struct mortise_asked *a, const char *p, size_t n);
+void mortise_host_call_piece(struct mortise_asked *a, const char *p, size_t n);
 
 /* ---- for calls.c and live.c --------------------------------------------- */
 
 /* The instance's `ask`.  [any] */
-void mortise_door_ask(void *ud, uint64_t call, uint64_t ask, const char *method,
-                      const char *body, size_t n);
+void mortise_host_call_ask(void *ud, uint64_t call, uint64_t ask,
+                           const char *method, const char *body, size_t n);
 /* A call is to stop: let go of what is being performed for it. */
-void mortise_door_cancel(struct mortise_ongoing *c);
+void mortise_host_call_cancel(struct mortise_ongoing *c);
 /* A call ended: the run hears of what was done, the rest is forgotten. */
-void mortise_door_end(struct mortise_ongoing *c);
+void mortise_host_call_end(struct mortise_ongoing *c);
 /* Can those be what people say of steps in doubt?  MORTISE_EINVAL says what is
  * expected. */
-int mortise_door_check_resolved(const struct mortise_run *r,
-                                const struct mortise_run_command *list,
-                                size_t n, struct mortise_err *err);
+int mortise_host_call_check_resolved(const struct mortise_run *r,
+                                     const struct mortise_run_command *list,
+                                     size_t n, struct mortise_err *err);
 /* What a run wants of an ask, which may be gone by now. */
-void mortise_door_perform(struct mortise_live *live, uint64_t ask,
-                          uint32_t step, const char *key);
-void mortise_door_reply(struct mortise *m, uint64_t ask, int32_t status,
-                        json_t *value);
+void mortise_host_call_perform(struct mortise_live *live, uint64_t ask,
+                               uint32_t step, const char *key);
+void mortise_host_call_reply(struct mortise *m, uint64_t ask, int32_t status,
+                             json_t *value);
 
 #endif

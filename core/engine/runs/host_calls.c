@@ -1,9 +1,10 @@
-/* door.c -- the one door out: asks of plugins, from their `ask` to the answer.
+/* host_calls.c -- calls of plugins to their host, from their `ask` to the
+ * answer.
  *
  * An ask comes on any thread, as text; it is parsed there, and becomes a task
- * of the loop.  There its method (door.h) says whether it is one at all, and
- * the run what becomes of it: it is performed, or answered without.  What was
- * performed goes to the run, which keeps it and answers.
+ * of the loop.  There its method (host_calls.h) says whether it is one at all,
+ * and the run what becomes of it: it is performed, or answered without.  What
+ * was performed goes to the run, which keeps it and answers.
  *
  *   (1) Each ask is answered exactly once, also when its call has ended, or
  *       ended before the ask came here.
@@ -22,21 +23,21 @@
  *       is found again, cannot be another than was asked for: one with a secret
  *       in it is refused.
  */
-#include "engine/runs/door.h"
+#include "engine/runs/host_calls.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/common/vault.h"
+#include "engine/common/secret_store.h"
 #include "engine/runs/call.h"
 #include "json/masked.h"
 
 enum { STEP_NAME_MAX = 128 }; /* of a step */
 
 /* NULL: there is no such method. */
-static const struct mortise_door_row *row_of(const char *name)
+static const struct mortise_host_call_row *row_of(const char *name)
 {
-    const struct mortise_door_row *row = mortise_door_methods;
+    const struct mortise_host_call_row *row = mortise_host_call_methods;
 
     while (row->name != NULL && strcmp(row->name, name) != 0)
         row++;
@@ -185,21 +186,22 @@ static void become(struct mortise_asked *a, enum mortise_asked_state state,
     mortise_ready(a->m, &a->task);
 }
 
-void mortise_door_answer(struct mortise_asked *a, int32_t status, json_t *value,
-                         const char *words)
+void mortise_host_call_answer(struct mortise_asked *a, int32_t status,
+                              json_t *value, const char *words)
 {
     assert(a->state == MORTISE_ASKED_BEGUN);
     assert((status == MORTISE_S_OK) == (value != NULL));
     if (words != a->words)
         snprintf(a->words, sizeof a->words, "%s", words);
     become(a,
-           a->method->effect == MORTISE_DOOR_UNRECORDED ? MORTISE_ASKED_REPLIED
-                                                        : MORTISE_ASKED_DONE,
+           a->method->effect == MORTISE_HOST_CALL_UNRECORDED
+               ? MORTISE_ASKED_REPLIED
+               : MORTISE_ASKED_DONE,
            status, value);
 }
 
-void mortise_door_reply(struct mortise *m, uint64_t ask, int32_t status,
-                        json_t *value)
+void mortise_host_call_reply(struct mortise *m, uint64_t ask, int32_t status,
+                             json_t *value)
 {
     struct mortise_asked *a = find(m, ask);
 
@@ -207,7 +209,7 @@ void mortise_door_reply(struct mortise *m, uint64_t ask, int32_t status,
         become(a, MORTISE_ASKED_REPLIED, status, json_incref(value));
 }
 
-void mortise_door_piece(struct mortise_asked *a, const char *p, size_t n)
+void mortise_host_call_piece(struct mortise_asked *a, const char *p, size_t n)
 {
     struct mortise_ongoing *c = a->call;
 
@@ -252,7 +254,7 @@ static void take_back(struct mortise_asked *a)
 static bool may_be_taken_back(const struct mortise_asked *a)
 {
     return a->state == MORTISE_ASKED_BEGUN &&
-           a->method->effect == MORTISE_DOOR_CALLER && !has_left(a);
+           a->method->effect == MORTISE_HOST_CALL_CALLER && !has_left(a);
 }
 
 /* Nobody waits for it any more. */
@@ -267,7 +269,7 @@ static void forget(struct mortise_asked *a)
         asked_free(a);
 }
 
-void mortise_door_cancel(struct mortise_ongoing *c)
+void mortise_host_call_cancel(struct mortise_ongoing *c)
 {
     struct mortise_asked *a, *next;
 
@@ -290,7 +292,7 @@ static struct mortise_asked *first_done(const struct mortise_ongoing *c)
     return a;
 }
 
-void mortise_door_end(struct mortise_ongoing *c)
+void mortise_host_call_end(struct mortise_ongoing *c)
 {
     struct mortise_asked *a;
 
@@ -322,8 +324,8 @@ static void answer_late(const struct mortise_asked *a)
 
 /* ---- asking ------------------------------------------------------------- */
 
-void mortise_door_perform(struct mortise_live *live, uint64_t ask,
-                          uint32_t step, const char *key)
+void mortise_host_call_perform(struct mortise_live *live, uint64_t ask,
+                               uint32_t step, const char *key)
 {
     struct mortise_asked *a = find(live->m, ask);
 
@@ -339,13 +341,13 @@ void mortise_door_perform(struct mortise_live *live, uint64_t ask,
 
 static int32_t refuse(char *words, int32_t status, const char *why)
 {
-    snprintf(words, MORTISE_DOOR_WORDS, "%s", why);
+    snprintf(words, MORTISE_HOST_CALL_WORDS, "%s", why);
     return status;
 }
 
 static bool tells_secret(const struct mortise *m, const json_t *value)
 {
-    struct mortise_mask *mask = mortise_vault_mask(m->vault);
+    struct mortise_mask *mask = mortise_secret_store_mask(m->secret_store);
     bool tells = mortise_json_tells(mask, value);
 
     mortise_mask_unref(mask);
@@ -394,7 +396,7 @@ static int32_t judge(struct mortise_asked *a, char *words)
 
 static enum mortise_step_kind kind_of_caller(const struct mortise_asked *a)
 {
-    const struct mortise_door_method *m = a->method;
+    const struct mortise_host_call_method *m = a->method;
 
     if (m->changes != NULL && !m->changes(a->body))
         return MORTISE_STEP_READ;
@@ -405,20 +407,20 @@ static enum mortise_step_kind kind_of_caller(const struct mortise_asked *a)
 static enum mortise_step_kind kind_of(const struct mortise_asked *a)
 {
     switch (a->method->effect) {
-    case MORTISE_DOOR_CALLER:
+    case MORTISE_HOST_CALL_CALLER:
         return kind_of_caller(a);
-    case MORTISE_DOOR_LOOK:
+    case MORTISE_HOST_CALL_LOOK:
         return MORTISE_STEP_LOOK;
-    case MORTISE_DOOR_QUESTION:
+    case MORTISE_HOST_CALL_QUESTION:
         return MORTISE_STEP_QUESTION;
-    case MORTISE_DOOR_TIMER:
+    case MORTISE_HOST_CALL_TIMER:
         return MORTISE_STEP_TIMER;
-    case MORTISE_DOOR_GET:
+    case MORTISE_HOST_CALL_GET:
         return MORTISE_STEP_GET;
-    case MORTISE_DOOR_PUT:
+    case MORTISE_HOST_CALL_PUT:
         return MORTISE_STEP_PUT;
-    case MORTISE_DOOR_UNRECORDED: /* the run is not asked */
-    case MORTISE_DOOR_READ:
+    case MORTISE_HOST_CALL_UNRECORDED: /* the run is not asked */
+    case MORTISE_HOST_CALL_READ:
         break;
     }
     return MORTISE_STEP_READ;
@@ -427,8 +429,8 @@ static enum mortise_step_kind kind_of(const struct mortise_asked *a)
 /* `a` may be gone afterwards. */
 static void ask_run(struct mortise_asked *a, bool full)
 {
-    json_t *masked = mortise_vault_masked(
-        a->m->vault, json_incref(mortise_json_unconst(a->body)));
+    json_t *masked = mortise_secret_store_masked(
+        a->m->secret_store, json_incref(mortise_json_unconst(a->body)));
     struct mortise_input in = {
         .kind = MORTISE_IN_ASK,
         .u.ask = {.call = a->run_call,
@@ -465,13 +467,14 @@ static void serve(struct mortise_asked *a, struct mortise_ongoing *c)
         full = a->method->is_full(a, a->words);
     a->live = NULL;
     if (status == MORTISE_S_OK &&
-        a->method->effect == MORTISE_DOOR_UNRECORDED) {
+        a->method->effect == MORTISE_HOST_CALL_UNRECORDED) {
         a->state = MORTISE_ASKED_BEGUN;
         a->method->start(a);
     } else if (status == MORTISE_S_OK)
         ask_run(a, full);
     else {
-        mortise_vault_cover(a->m->vault, a->words, sizeof a->words);
+        mortise_secret_store_cover(a->m->secret_store, a->words,
+                                   sizeof a->words);
         become(a, MORTISE_ASKED_REPLIED, status, NULL);
     }
 }
@@ -502,12 +505,12 @@ static int32_t parse(struct mortise_asked *a, const char *text, size_t n)
                                                     : MORTISE_S_INVALID;
 }
 
-void mortise_door_ask(void *ud, uint64_t call, uint64_t ask, const char *method,
-                      const char *body, size_t n)
+void mortise_host_call_ask(void *ud, uint64_t call, uint64_t ask,
+                           const char *method, const char *body, size_t n)
 {
     struct mortise *m = ud;
     struct mortise_asked *a = mortise_zalloc(m->mem, sizeof *a);
-    const struct mortise_door_row *row;
+    const struct mortise_host_call_row *row;
 
     if (a == NULL) {
         mortise_call_starve(m, call);
@@ -532,7 +535,8 @@ static int check_resolved(const struct mortise_run *r,
                           struct mortise_err *err)
 {
     const char *name = mortise_run_resolved(r, c), *expects;
-    const struct mortise_door_row *row = name != NULL ? row_of(name) : NULL;
+    const struct mortise_host_call_row *row =
+        name != NULL ? row_of(name) : NULL;
 
     if (row == NULL || row->method->expects == NULL)
         return MORTISE_OK; /* the run's own to judge */
@@ -544,9 +548,9 @@ static int check_resolved(const struct mortise_run *r,
                               expects);
 }
 
-int mortise_door_check_resolved(const struct mortise_run *r,
-                                const struct mortise_run_command *list,
-                                size_t n, struct mortise_err *err)
+int mortise_host_call_check_resolved(const struct mortise_run *r,
+                                     const struct mortise_run_command *list,
+                                     size_t n, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 

@@ -1,10 +1,10 @@
-/* stock.c -- the catalogue that graphs are checked against.
+/* plugin_catalog.c -- the catalogue that graphs are checked against.
  *
  * Reads manifests only: what a graph may use is known without running a line
  * of any plugin.  An operation is looked up once and then kept, so that graphs
  * may point at it.
  */
-#include "engine/common/stock.h"
+#include "engine/common/plugin_catalog.h"
 
 #include <string.h>
 
@@ -27,8 +27,9 @@ static enum mortise_effect effect_of(const char *name)
     return MORTISE_EXTERNAL; /* manifest.c lets no other word in */
 }
 
-static const struct mortise_operation *known(const struct mortise_stock *s,
-                                             const char *plugin, const char *op)
+static const struct mortise_operation *
+known(const struct mortise_plugin_catalog *s, const char *plugin,
+      const char *op)
 {
     struct mortise_hashed *e;
 
@@ -43,8 +44,9 @@ static const struct mortise_operation *known(const struct mortise_stock *s,
 }
 
 /* A new one of these names, `external` until somebody says better. */
-static struct offer *offer_new(struct mortise_stock *s, const char *plugin,
-                               const char *op, struct mortise_err *why)
+static struct offer *offer_new(struct mortise_plugin_catalog *s,
+                               const char *plugin, const char *op,
+                               struct mortise_err *why)
 {
     struct offer *o = mortise_arena_alloc(&s->arena, sizeof *o);
 
@@ -61,7 +63,7 @@ static struct offer *offer_new(struct mortise_stock *s, const char *plugin,
 }
 
 static const struct mortise_operation *
-keep(struct mortise_stock *s, const struct mortise_manifest *m,
+keep(struct mortise_plugin_catalog *s, const struct mortise_manifest *m,
      const struct mortise_manifest_op *from, bool ask, struct mortise_err *why)
 {
     struct offer *o = offer_new(s, m->name, from->name, why);
@@ -118,7 +120,7 @@ static void deny(const struct mortise_yaml *by, const char *plugin,
 static const struct mortise_operation *
 operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
 {
-    struct mortise_stock *s = ud;
+    struct mortise_plugin_catalog *s = ud;
     const struct mortise_operation *found;
     const struct mortise_manifest *m;
     const struct mortise_manifest_op *from;
@@ -145,8 +147,9 @@ operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
     return keep(s, m, from, judged == MORTISE_ASK, why);
 }
 
-const char *mortise_stock_guardrail(const struct mortise_stock *s,
-                                    const char *id)
+const char *
+mortise_plugin_catalog_guardrail(const struct mortise_plugin_catalog *s,
+                                 const char *id)
 {
     const struct mortise_guard *g =
         mortise_guard_find(&s->deployment->guards, id);
@@ -155,7 +158,7 @@ const char *mortise_stock_guardrail(const struct mortise_stock *s,
 }
 
 /* It is neither a plugin nor an id; was an id meant? */
-static void suggest_id(const struct mortise_stock *s, const char *id,
+static void suggest_id(const struct mortise_plugin_catalog *s, const char *id,
                        struct mortise_err *why)
 {
     const struct mortise_guards *g = &s->deployment->guards;
@@ -174,8 +177,8 @@ static void suggest_id(const struct mortise_stock *s, const char *id,
 
 static int guardrail(void *ud, const char *id, struct mortise_err *why)
 {
-    struct mortise_stock *s = ud;
-    const char *plugin = mortise_stock_guardrail(s, id);
+    struct mortise_plugin_catalog *s = ud;
+    const char *plugin = mortise_plugin_catalog_guardrail(s, id);
     const struct mortise_manifest *m =
         mortise_plugins_find(s->plugins, plugin, why);
 
@@ -193,7 +196,7 @@ static int guardrail(void *ud, const char *id, struct mortise_err *why)
 static int secret(void *ud, const char *plugin, const char *name,
                   struct mortise_err *why)
 {
-    struct mortise_stock *s = ud;
+    struct mortise_plugin_catalog *s = ud;
     const struct mortise_manifest *m =
         mortise_plugins_find(s->plugins, plugin, why);
 
@@ -226,9 +229,10 @@ static int any_guardrail(void *ud, const char *id, struct mortise_err *why)
     return MORTISE_OK;
 }
 
-void mortise_stock_open(struct mortise_stock *s, const struct mortise_mem *mem,
-                        struct mortise_plugins *plugins,
-                        const struct mortise_deployment *deployment)
+void mortise_plugin_catalog_open(struct mortise_plugin_catalog *s,
+                                 const struct mortise_mem *mem,
+                                 struct mortise_plugins *plugins,
+                                 const struct mortise_deployment *deployment)
 {
     mortise_arena_init(&s->arena, mem);
     mortise_table_init(&s->ops, mem);
@@ -243,7 +247,7 @@ void mortise_stock_open(struct mortise_stock *s, const struct mortise_mem *mem,
         .ud = s, .operation = any_operation, .guardrail = any_guardrail};
 }
 
-void mortise_stock_close(struct mortise_stock *s)
+void mortise_plugin_catalog_close(struct mortise_plugin_catalog *s)
 {
     if (s->plugins == NULL)
         return;

@@ -1,9 +1,9 @@
-/* mail.c -- what is left to do, and what other threads bring.
+/* task_queue.c -- what is left to do, and what other threads bring.
  *
  * One mutex and two lists: a lock without contention costs less than the wake
  * that follows it, and that wake is sent only by whoever finds the box empty.
  */
-#include "engine/parts/mail.h"
+#include "engine/parts/task_queue.h"
 
 #include "base/err.h"
 
@@ -38,20 +38,21 @@ void mortise_tasks_move(struct mortise_tasks *to, struct mortise_tasks *from)
     *from = (struct mortise_tasks){NULL, NULL};
 }
 
-int mortise_mail_init(struct mortise_mail *m, void (*wake)(void *ud), void *ud)
+int mortise_task_queue_init(struct mortise_task_queue *m,
+                            void (*wake)(void *ud), void *ud)
 {
-    *m = (struct mortise_mail){.wake = wake, .ud = ud};
+    *m = (struct mortise_task_queue){.wake = wake, .ud = ud};
     return pthread_mutex_init(&m->lock, NULL) == 0 ? MORTISE_OK
                                                    : MORTISE_ENOMEM;
 }
 
-void mortise_mail_finish(struct mortise_mail *m)
+void mortise_task_queue_finish(struct mortise_task_queue *m)
 {
     pthread_mutex_destroy(&m->lock);
 }
 
-void mortise_mail_bring(struct mortise_mail *m, struct mortise_tasks *tasks,
-                        bool urgent)
+void mortise_task_queue_bring(struct mortise_task_queue *m,
+                              struct mortise_tasks *tasks, bool urgent)
 {
     bool was_empty;
 
@@ -63,17 +64,18 @@ void mortise_mail_bring(struct mortise_mail *m, struct mortise_tasks *tasks,
         m->wake(m->ud);
 }
 
-void mortise_mail_put(struct mortise_mail *m, struct mortise_task *t,
-                      bool urgent)
+void mortise_task_queue_put(struct mortise_task_queue *m,
+                            struct mortise_task *t, bool urgent)
 {
     struct mortise_tasks one = {t, t};
 
     t->next = NULL;
-    mortise_mail_bring(m, &one, urgent);
+    mortise_task_queue_bring(m, &one, urgent);
 }
 
-void mortise_mail_take(struct mortise_mail *m, struct mortise_tasks *urgent,
-                       struct mortise_tasks *others)
+void mortise_task_queue_take(struct mortise_task_queue *m,
+                             struct mortise_tasks *urgent,
+                             struct mortise_tasks *others)
 {
     pthread_mutex_lock(&m->lock);
     mortise_tasks_move(urgent, &m->urgent);

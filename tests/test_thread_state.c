@@ -1,13 +1,13 @@
-/* test_guest.c -- a thread is left as it was found. */
+/* test_thread_state.c -- a thread is left as it was found. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "engine/parts/guest.h"
+#include "engine/parts/thread_state.h"
 #include "lib/test.h"
 
-static struct mortise_guest guest;
+static struct mortise_thread_state state;
 static locale_t ours, hosts;
 static volatile sig_atomic_t pipes;
 
@@ -21,7 +21,7 @@ static void begin(void)
 {
     struct sigaction sa = {.sa_handler = on_sigpipe};
 
-    guest = (struct mortise_guest){.visits = 0};
+    state = (struct mortise_thread_state){.visits = 0};
     ours = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     hosts = newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0);
     ck_assert(ours != (locale_t)0 && hosts != (locale_t)0);
@@ -60,9 +60,9 @@ static bool lets_sigpipe_through(void)
 /* What breaks while we work raises nothing, neither then nor later. */
 START_TEST(a_broken_pipe_is_ours_alone)
 {
-    mortise_guest_enter(&guest, ours);
+    mortise_thread_state_enter(&state, ours);
     write_to_nobody();
-    mortise_guest_leave(&guest);
+    mortise_thread_state_leave(&state);
     ck_assert_int_eq(pipes, 0);
     ck_assert(lets_sigpipe_through());
     write_to_nobody();
@@ -73,13 +73,13 @@ END_TEST
 /* Inner visits change nothing; the outermost gives all back. */
 START_TEST(visits_nest)
 {
-    mortise_guest_enter(&guest, ours);
-    mortise_guest_enter(&guest, ours);
+    mortise_thread_state_enter(&state, ours);
+    mortise_thread_state_enter(&state, ours);
     ck_assert(uselocale((locale_t)0) == ours);
-    mortise_guest_leave(&guest);
+    mortise_thread_state_leave(&state);
     ck_assert(uselocale((locale_t)0) == ours);
     write_to_nobody();
-    mortise_guest_leave(&guest);
+    mortise_thread_state_leave(&state);
     ck_assert(uselocale((locale_t)0) == hosts);
     ck_assert_int_eq(pipes, 0);
 }
@@ -88,17 +88,17 @@ END_TEST
 /* A callback has its own signals and locale, without what we broke. */
 START_TEST(callbacks_are_the_hosts)
 {
-    mortise_guest_enter(&guest, ours);
+    mortise_thread_state_enter(&state, ours);
     write_to_nobody();
-    mortise_guest_pause(&guest);
+    mortise_thread_state_pause(&state);
     ck_assert_int_eq(pipes, 0);
     ck_assert(uselocale((locale_t)0) == hosts);
     write_to_nobody();
     ck_assert_int_eq(pipes, 1);
-    mortise_guest_resume(&guest, ours);
+    mortise_thread_state_resume(&state, ours);
     ck_assert(uselocale((locale_t)0) == ours);
     write_to_nobody();
-    mortise_guest_leave(&guest);
+    mortise_thread_state_leave(&state);
     ck_assert_int_eq(pipes, 1);
 }
 END_TEST
@@ -106,8 +106,8 @@ END_TEST
 /* Outside of visits there is nothing to pause. */
 START_TEST(nobody_visits)
 {
-    mortise_guest_pause(&guest);
-    mortise_guest_resume(&guest, ours);
+    mortise_thread_state_pause(&state);
+    mortise_thread_state_resume(&state, ours);
     ck_assert(uselocale((locale_t)0) == hosts);
     ck_assert(lets_sigpipe_through());
 }
@@ -122,11 +122,11 @@ START_TEST(a_blocked_one_stays_the_hosts)
     sigaddset(&pipe, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe, NULL);
     write_to_nobody();
-    mortise_guest_enter(&guest, ours);
-    mortise_guest_pause(&guest);
+    mortise_thread_state_enter(&state, ours);
+    mortise_thread_state_pause(&state);
     ck_assert(!lets_sigpipe_through());
-    mortise_guest_resume(&guest, ours);
-    mortise_guest_leave(&guest);
+    mortise_thread_state_resume(&state, ours);
+    mortise_thread_state_leave(&state);
     ck_assert(!lets_sigpipe_through());
     sigpending(&pending);
     ck_assert(sigismember(&pending, SIGPIPE));
@@ -143,12 +143,12 @@ START_TEST(a_host_that_blocks_it_gets_none_of_ours)
     sigemptyset(&pipe);
     sigaddset(&pipe, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe, NULL);
-    mortise_guest_enter(&guest, ours);
+    mortise_thread_state_enter(&state, ours);
     write_to_nobody();
-    mortise_guest_pause(&guest);
-    mortise_guest_resume(&guest, ours);
+    mortise_thread_state_pause(&state);
+    mortise_thread_state_resume(&state, ours);
     write_to_nobody();
-    mortise_guest_leave(&guest);
+    mortise_thread_state_leave(&state);
     pthread_sigmask(SIG_UNBLOCK, &pipe, NULL);
     ck_assert_int_eq(pipes, 0);
 }
@@ -156,7 +156,7 @@ END_TEST
 
 static Suite *suite(void)
 {
-    Suite *s = suite_create("guest");
+    Suite *s = suite_create("thread_state");
     TCase *tc = tcase_create("manners");
 
     tcase_add_checked_fixture(tc, begin, end);

@@ -1,4 +1,4 @@
-/* due.c -- deadlines of runs that are not in memory.
+/* deadlines.c -- deadlines of runs that are not in memory.
  *
  * A question that waits for a person costs bytes on disk and nothing else; the
  * store keeps an index of deadlines, and the engine one timer for the soonest.
@@ -79,16 +79,16 @@ static bool fire_one(struct mortise *m, const char *tenant, const char *run)
  * index: they are passed over until the rest has been seen. */
 static void arm_next(struct mortise *m, const struct overdue *o, size_t stuck)
 {
-    uint64_t later = o->now_ms + MORTISE_DUE_LOOK_MS, at = o->next_ms;
+    uint64_t later = o->now_ms + MORTISE_DEADLINES_LOOK_MS, at = o->next_ms;
 
-    m->due_skip += stuck;
+    m->deadline_skip += stuck;
     if (o->n < AT_ONCE) {
-        if (m->due_skip > 0 && (at == 0 || at > later))
+        if (m->deadline_skip > 0 && (at == 0 || at > later))
             at = later;
-        m->due_skip = 0;
+        m->deadline_skip = 0;
     }
     if (at != 0)
-        mortise_due_arm(m, o->now_ms, at);
+        mortise_deadlines_arm(m, o->now_ms, at);
 }
 
 static void look(struct mortise *m, struct overdue *o)
@@ -97,11 +97,12 @@ static void look(struct mortise *m, struct overdue *o)
     size_t stuck = 0;
 
     o->now_ms = mortise_now_ms();
-    o->skip = m->due_skip;
+    o->skip = m->deadline_skip;
     if (mortise_store_due(m->store, UINT64_MAX, collect, o, &err) !=
         MORTISE_OK) {
         mortise_log(m, MORTISE_LOG_WARN, "look for deadlines: %s", err.msg);
-        mortise_due_arm(m, o->now_ms, o->now_ms + MORTISE_DUE_LOOK_MS);
+        mortise_deadlines_arm(m, o->now_ms,
+                              o->now_ms + MORTISE_DEADLINES_LOOK_MS);
         return;
     }
     for (size_t i = 0; i < o->n; i++)
@@ -111,30 +112,30 @@ static void look(struct mortise *m, struct overdue *o)
 
 static void fire(struct mortise_timer *t)
 {
-    struct mortise *m = MORTISE_OF(t, struct mortise, due);
+    struct mortise *m = MORTISE_OF(t, struct mortise, deadline_timer);
     struct overdue *o = mortise_zalloc(m->mem, sizeof *o);
     uint64_t now_ms = mortise_now_ms();
     int rv = mortise_engine_ready(m, NULL);
 
-    m->due_ms = 0;
+    m->deadline_at_ms = 0;
     if (rv == MORTISE_OK && o != NULL)
         look(m, o);
     else if (rv != MORTISE_EBUSY) /* it does not close */
-        mortise_due_arm(m, now_ms, now_ms + MORTISE_DUE_LOOK_MS);
+        mortise_deadlines_arm(m, now_ms, now_ms + MORTISE_DEADLINES_LOOK_MS);
     mortise_release(m->mem, o, sizeof *o);
 }
 
-void mortise_due_open(struct mortise *m)
+void mortise_deadlines_open(struct mortise *m)
 {
     uint64_t now_ms = mortise_now_ms();
 
-    m->due.fire = fire;
-    mortise_due_arm(m, now_ms, now_ms); /* looks with the first turn */
+    m->deadline_timer.fire = fire;
+    mortise_deadlines_arm(m, now_ms, now_ms); /* looks with the first turn */
 }
 
-void mortise_due_clock_set(struct mortise *m)
+void mortise_deadlines_clock_set(struct mortise *m)
 {
     uint64_t now_ms = mortise_now_ms();
 
-    mortise_due_arm(m, now_ms, now_ms);
+    mortise_deadlines_arm(m, now_ms, now_ms);
 }

@@ -1,10 +1,10 @@
-/* mail.h -- what is left to do, and what other threads bring.
+/* task_queue.h -- what is left to do, and what other threads bring.
  *
  * A task lives in the struct that it is about, so handing one over cannot
  * fail.  Other threads put tasks into the mailbox; the loop takes all of them
  * at once. */
-#ifndef MORTISE_ENGINE_PARTS_MAIL_H
-#define MORTISE_ENGINE_PARTS_MAIL_H
+#ifndef MORTISE_ENGINE_PARTS_TASK_QUEUE_H
+#define MORTISE_ENGINE_PARTS_TASK_QUEUE_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -24,22 +24,24 @@ struct mortise_task *mortise_tasks_take(struct mortise_tasks *q);
 /* All of `from` behind `to`; `from` is empty then. */
 void mortise_tasks_move(struct mortise_tasks *to, struct mortise_tasks *from);
 
-struct mortise_mail {
+struct mortise_task_queue {
     pthread_mutex_t lock; /* guards what follows */
     struct mortise_tasks urgent, others;
     void (*wake)(void *ud); /* called without the lock, once it is not empty */
     void *ud;
 };
 
-int mortise_mail_init(struct mortise_mail *m, void (*wake)(void *ud), void *ud);
-void mortise_mail_finish(struct mortise_mail *m);
+int mortise_task_queue_init(struct mortise_task_queue *m,
+                            void (*wake)(void *ud), void *ud);
+void mortise_task_queue_finish(struct mortise_task_queue *m);
 /* [any].  `urgent`: landed commits, which make room for more. */
-void mortise_mail_bring(struct mortise_mail *m, struct mortise_tasks *tasks,
-                        bool urgent);
-void mortise_mail_put(struct mortise_mail *m, struct mortise_task *t,
-                      bool urgent);
+void mortise_task_queue_bring(struct mortise_task_queue *m,
+                              struct mortise_tasks *tasks, bool urgent);
+void mortise_task_queue_put(struct mortise_task_queue *m,
+                            struct mortise_task *t, bool urgent);
 /* [loop] */
-void mortise_mail_take(struct mortise_mail *m, struct mortise_tasks *urgent,
-                       struct mortise_tasks *others);
+void mortise_task_queue_take(struct mortise_task_queue *m,
+                             struct mortise_tasks *urgent,
+                             struct mortise_tasks *others);
 
 #endif

@@ -1,4 +1,4 @@
-/* guest.c -- manners on a thread that is somebody else's.
+/* thread_state.c -- locale and signals of a thread that is somebody else's.
  *
  * The engine works on the embedder's thread, and leaves it as it found it:
  *
@@ -14,7 +14,7 @@
  *
  * Only the outermost visit changes anything.
  */
-#include "engine/parts/guest.h"
+#include "engine/parts/thread_state.h"
 
 #include <assert.h>
 #include <time.h>
@@ -34,7 +34,7 @@ static bool is_pending(void)
     return sigpending(&pending) == 0 && sigismember(&pending, SIGPIPE);
 }
 
-static void block(struct mortise_guest *g)
+static void block(struct mortise_thread_state *g)
 {
     sigset_t pipe, before;
 
@@ -46,18 +46,18 @@ static void block(struct mortise_guest *g)
     sigaddset(&g->mask, SIGPIPE);
 }
 
-void mortise_guest_settle(struct mortise_guest *g)
+void mortise_thread_state_settle(struct mortise_thread_state *g)
 {
     if (mortise_inside_stirred())
         pthread_sigmask(SIG_SETMASK, &g->mask, NULL);
 }
 
-static void unblock(struct mortise_guest *g)
+static void unblock(struct mortise_thread_state *g)
 {
     const struct timespec now = {0, 0};
     sigset_t pipe;
 
-    mortise_guest_settle(g);
+    mortise_thread_state_settle(g);
     only_sigpipe(&pipe);
     if (!g->waits)
         sigtimedwait(&pipe, NULL, &now);
@@ -66,7 +66,7 @@ static void unblock(struct mortise_guest *g)
     g->blocked = false;
 }
 
-void mortise_guest_enter(struct mortise_guest *g, locale_t ours)
+void mortise_thread_state_enter(struct mortise_thread_state *g, locale_t ours)
 {
     if (g->visits++ > 0)
         return;
@@ -74,7 +74,7 @@ void mortise_guest_enter(struct mortise_guest *g, locale_t ours)
     block(g);
 }
 
-void mortise_guest_leave(struct mortise_guest *g)
+void mortise_thread_state_leave(struct mortise_thread_state *g)
 {
     assert(g->visits > 0); /* pairs */
     if (--g->visits > 0)
@@ -83,7 +83,7 @@ void mortise_guest_leave(struct mortise_guest *g)
     uselocale(g->locale);
 }
 
-void mortise_guest_pause(struct mortise_guest *g)
+void mortise_thread_state_pause(struct mortise_thread_state *g)
 {
     if (g->visits == 0)
         return;
@@ -91,7 +91,7 @@ void mortise_guest_pause(struct mortise_guest *g)
     uselocale(g->locale);
 }
 
-void mortise_guest_resume(struct mortise_guest *g, locale_t ours)
+void mortise_thread_state_resume(struct mortise_thread_state *g, locale_t ours)
 {
     if (g->visits == 0)
         return;

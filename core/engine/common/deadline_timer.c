@@ -1,0 +1,24 @@
+/* deadline_timer.c -- the timer of the next deadline of runs that are not in
+ * memory: armed as a commit opens one.  deadlines.c says what happens when it
+ * fires. */
+#include "base/clock.h"
+#include "engine/common/engine.h"
+
+void mortise_deadlines_arm(struct mortise *m, uint64_t now_ms, uint64_t at_ms)
+{
+    uint64_t in_ms = at_ms > now_ms ? at_ms - now_ms : 0;
+
+    if (in_ms > MORTISE_DEADLINES_LOOK_MS)
+        in_ms = MORTISE_DEADLINES_LOOK_MS;
+    mortise_timer_disarm(&m->timers, &m->deadline_timer);
+    m->deadline_at_ms = at_ms;
+    mortise_timer_arm(&m->timers, &m->deadline_timer, mortise_mono_in(in_ms));
+}
+
+void mortise_deadlines_note(struct mortise *m, uint64_t deadline_ms)
+{
+    if (m->deadline_timer.fire == NULL)
+        return; /* it was not opened: this engine fires none */
+    if (m->deadline_at_ms == 0 || deadline_ms < m->deadline_at_ms)
+        mortise_deadlines_arm(m, mortise_now_ms(), deadline_ms);
+}

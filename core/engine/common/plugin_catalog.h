@@ -1,0 +1,33 @@
+/* plugin_catalog.h -- the catalogue that graphs are checked against, made from
+ * the manifests of a registry. */
+#ifndef MORTISE_ENGINE_COMMON_PLUGIN_CATALOG_H
+#define MORTISE_ENGINE_COMMON_PLUGIN_CATALOG_H
+
+#include "base/table.h"
+#include "graph/model/catalog.h"
+#include "config/deploy.h"
+#include "plugin/registry.h"
+
+struct mortise_plugin_catalog {
+    struct mortise_arena arena;
+    struct mortise_plugins *plugins;             /* lent */
+    const struct mortise_deployment *deployment; /* lent */
+    struct mortise_table ops;                    /* those asked for so far */
+    /* Strict: knows what there is.  Lenient: takes every name, for graphs of
+     * old runs that are only looked at; what is missing is `external`. */
+    struct mortise_catalog strict, lenient;
+};
+
+/* It must not move. */
+void mortise_plugin_catalog_open(struct mortise_plugin_catalog *s,
+                                 const struct mortise_mem *mem,
+                                 struct mortise_plugins *plugins,
+                                 const struct mortise_deployment *deployment);
+void mortise_plugin_catalog_close(
+    struct mortise_plugin_catalog *s); /* zeroed is fine */
+/* The plugin behind the id of a guardrail: lent by the deployment, or `id`. */
+const char *
+mortise_plugin_catalog_guardrail(const struct mortise_plugin_catalog *s,
+                                 const char *id);
+
+#endif
