@@ -108,8 +108,8 @@ PLACES := PREFIX=$(PREFIX) LIBDIR=$(LIBDIR) INCLUDEDIR=$(INCLUDEDIR)
 FLAGS  := $(subst ','\'',$(CC) $(CFLAGS) $(LDFLAGS) $(VARIANT))
 $(eval $(call kept,places,PLACES))
 $(eval $(call kept,flags,FLAGS))
-$(B)/core/config/site.o: $(B)/places
-$(B)/core/config/site.o: OURS += -DMORTISE_LIBDIR='"$(LIBDIR)/mortise"'
+$(B)/core/config/settings.o: $(B)/places
+$(B)/core/config/settings.o: OURS += -DMORTISE_LIBDIR='"$(LIBDIR)/mortise"'
 
 $(B)/%.o: %.c $(B)/flags
 	$(call say,CC,$<)

@@ -13,7 +13,7 @@
 #include "engine/common/engine.h"
 #include "service/client.h"
 #include "service/control.h"
-#include "service/link.h"
+#include "service/session.h"
 #include "json/value.h"
 #include "lib/knock.h"
 #include "lib/powercut.h"
@@ -1094,9 +1094,8 @@ START_TEST(flags_are_checked)
     wait_for();
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         for (int bit = 0; bit < 32; bit++) {
-            struct mortise_command c = {.size = sizeof c,
-                                        .kind = kinds[i].kind,
-                                        .flags = 1u << bit};
+            struct mortise_command c = {
+                .size = sizeof c, .kind = kinds[i].kind, .flags = 1u << bit};
 
             if ((kinds[i].known & c.flags) != 0)
                 continue;
@@ -1775,7 +1774,7 @@ START_TEST(a_write_fails_under_load)
     for (int i = 0; i < 20; i++)
         ck_assert_int_eq(mortise_start(m, g, &s, ids[i], &err), MORTISE_OK);
     powercut_fail("sync:1:EIO:once"); /* a batch may hold all that is left */
-    for (int i = 0; i < 20; i++) { /* followers in all their states */
+    for (int i = 0; i < 20; i++) {    /* followers in all their states */
         told += mortise_poll(m, 0, &err) < 0;
         mortise_events(m, NULL, ids[i], 0, MORTISE_EVENTS_FOLLOW, hear,
                        &heard[i], NULL, &err);
@@ -1828,15 +1827,16 @@ static int one_item(void *ud, json_t *item)
 static void *ask_elsewhere(void *ud)
 {
     struct elsewhere *e = ud;
-    struct mortise_link *l;
+    struct mortise_session *l;
     bool none;
 
-    e->rv = mortise_link_open(&l, &e->options, 0, &none, &e->err);
+    e->rv = mortise_session_open(&l, &e->options, 0, &none, &e->err);
     if (e->rv != MORTISE_OK)
         return NULL;
-    ck_assert_ptr_null(mortise_link_engine(l));
-    e->rv = mortise_link_call(l, e->request, one_item, e, &e->reply, &e->err);
-    mortise_link_close(l);
+    ck_assert_ptr_null(mortise_session_engine(l));
+    e->rv =
+        mortise_session_call(l, e->request, one_item, e, &e->reply, &e->err);
+    mortise_session_close(l);
     return NULL;
 }
 
@@ -1872,26 +1872,26 @@ START_TEST(a_link_is_an_engine)
 {
     struct mortise_options o = options();
     struct elsewhere e = {.items = 0};
-    struct mortise_link *l;
+    struct mortise_session *l;
     json_t *request, *reply;
     bool none;
 
     start(human);
     wait_for();
     close_engine();
-    ck_assert_int_eq(mortise_link_open(&l, &o, 0, &none, &err), MORTISE_OK);
-    ck_assert_ptr_nonnull(mortise_link_engine(l));
+    ck_assert_int_eq(mortise_session_open(&l, &o, 0, &none, &err), MORTISE_OK);
+    ck_assert_ptr_nonnull(mortise_session_engine(l));
     request = json_pack("{s:s, s:s, s:s}", "do", "follow", "run", run_id,
                         "until", "idle");
-    ck_assert_msg(mortise_link_call(l, request, one_item, &e, &reply, &err) ==
-                      MORTISE_OK,
+    ck_assert_msg(mortise_session_call(l, request, one_item, &e, &reply,
+                                       &err) == MORTISE_OK,
                   "%s", err.msg);
     ck_assert_int_gt(e.items, 0);
     ck_assert_str_eq(json_string_value(json_object_get(reply, "status")),
                      "waiting");
     json_decref(request);
     json_decref(reply);
-    mortise_link_close(l);
+    mortise_session_close(l);
     open_engine();
 }
 END_TEST
@@ -1905,21 +1905,21 @@ START_TEST(a_link_lets_nobody_in_as_it_goes)
         "g, version: 1.0.0}\\nstart: a\\nnodes:\\n  a: {type: human, prompt: "
         "Well?, next: END}\\n\"}}\n";
     struct mortise_options o = options();
-    struct mortise_link *l;
+    struct mortise_session *l;
     char *text;
     int ends[2], fd;
     bool none;
 
     close_engine();
     ck_assert_int_eq(pipe(ends), 0);
-    ck_assert_int_eq(mortise_link_open(&l, &o, 0, &none, &err), MORTISE_OK);
-    ck_assert_int_eq(mortise_link_until(l, ends[0], &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_session_open(&l, &o, 0, &none, &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_session_until(l, ends[0], &err), MORTISE_OK);
     fd = knock(o.store);
     for (int i = 0; i < 3; i++) /* it is let in, and then says something */
-        mortise_poll(mortise_link_engine(l), 10, &err);
-    ck_assert(mortise_control_is_used(mortise_link_engine(l)));
+        mortise_poll(mortise_session_engine(l), 10, &err);
+    ck_assert(mortise_control_is_used(mortise_session_engine(l)));
     knock_say(fd, late, strlen(late));
-    mortise_link_close(l);
+    mortise_session_close(l);
     close(ends[0]);
     close(ends[1]);
     close(fd);

@@ -398,16 +398,16 @@ END_TEST
 /* Every result has a line in the table, and unknown ones are failures. */
 START_TEST(results_have_codes)
 {
-    ck_assert_int_eq(mortise_exit_of_result(MORTISE_OK), 0);
+    ck_assert_int_eq(mortise_exit_code_of_result(MORTISE_OK), 0);
     for (int rv = MORTISE_ENOMEM; rv >= MORTISE_ENOSPC; rv--)
-        ck_assert_int_ne(mortise_exit_of_result(rv), 0);
-    ck_assert_int_eq(mortise_exit_of_result(MORTISE_ENOSPC - 1), 1);
-    ck_assert_int_eq(mortise_exit_of_result(1), 1);
-    ck_assert_int_eq(mortise_exit_of_result(MORTISE_ECHECK), 2);
-    ck_assert_int_eq(mortise_exit_of_result(MORTISE_ENOTFOUND), 3);
-    ck_assert_int_eq(mortise_exit_of_result(MORTISE_EINDOUBT), 5);
-    ck_assert_int_eq(mortise_exit_of_result(MORTISE_EDENIED), 77);
-    ck_assert_int_eq(mortise_exit_of_result(MORTISE_ENEWER), 78);
+        ck_assert_int_ne(mortise_exit_code_of_result(rv), 0);
+    ck_assert_int_eq(mortise_exit_code_of_result(MORTISE_ENOSPC - 1), 1);
+    ck_assert_int_eq(mortise_exit_code_of_result(1), 1);
+    ck_assert_int_eq(mortise_exit_code_of_result(MORTISE_ECHECK), 2);
+    ck_assert_int_eq(mortise_exit_code_of_result(MORTISE_ENOTFOUND), 3);
+    ck_assert_int_eq(mortise_exit_code_of_result(MORTISE_EINDOUBT), 5);
+    ck_assert_int_eq(mortise_exit_code_of_result(MORTISE_EDENIED), 77);
+    ck_assert_int_eq(mortise_exit_code_of_result(MORTISE_ENEWER), 78);
 }
 END_TEST
 
@@ -417,12 +417,12 @@ START_TEST(statuses_have_codes)
     ck_assert_int_eq(mortise_status_of_name("completed"),
                      MORTISE_RUN_COMPLETED);
     ck_assert_int_eq(mortise_status_of_name("nonsense"), 0);
-    ck_assert_int_eq(mortise_exit_of_status(MORTISE_RUN_COMPLETED), 0);
-    ck_assert_int_eq(mortise_exit_of_status(MORTISE_RUN_FAILED), 1);
-    ck_assert_int_eq(mortise_exit_of_status(MORTISE_RUN_WAITING), 4);
-    ck_assert_int_eq(mortise_exit_of_status(MORTISE_RUN_IN_DOUBT), 5);
-    ck_assert_int_eq(mortise_exit_of_status(0), 1);
-    ck_assert_int_eq(mortise_exit_of_status(99), 1);
+    ck_assert_int_eq(mortise_exit_code_of_status(MORTISE_RUN_COMPLETED), 0);
+    ck_assert_int_eq(mortise_exit_code_of_status(MORTISE_RUN_FAILED), 1);
+    ck_assert_int_eq(mortise_exit_code_of_status(MORTISE_RUN_WAITING), 4);
+    ck_assert_int_eq(mortise_exit_code_of_status(MORTISE_RUN_IN_DOUBT), 5);
+    ck_assert_int_eq(mortise_exit_code_of_status(0), 1);
+    ck_assert_int_eq(mortise_exit_code_of_status(99), 1);
 }
 END_TEST
 

@@ -51,22 +51,24 @@ static void print_needs(struct mortise_cli *cli,
                            needs[i].value->span.line);
 }
 
-static int open_file(struct mortise_cli *cli, struct mortise_site *site,
+static int open_file(struct mortise_cli *cli, struct mortise_settings *settings,
                      struct mortise_diags *diags, struct mortise_err *err)
 {
-    return mortise_site_open(site, cli->mem, cli->args.operands[0],
-                             cli->args.store, MORTISE_SITE_LOOK, diags, err);
+    return mortise_settings_open(settings, cli->mem, cli->args.operands[0],
+                                 cli->args.store, MORTISE_SETTINGS_LOOK, diags,
+                                 err);
 }
 
-static int allow(struct mortise_cli *cli, const struct mortise_site *site,
+static int allow(struct mortise_cli *cli,
+                 const struct mortise_settings *settings,
                  struct mortise_err *err)
 {
     struct saying s = {.cli = cli, .places = json_array()};
     struct mortise_allowance a;
-    int rv = mortise_allow_read(&a, site->deployment, err);
+    int rv = mortise_allow_read(&a, settings->deployment, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_guarded_faults(site, note_fault, &s, err);
+        rv = mortise_guarded_faults(settings, note_fault, &s, err);
     if (rv == MORTISE_OK && (s.nomem || s.places == NULL))
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK)
@@ -75,19 +77,20 @@ static int allow(struct mortise_cli *cli, const struct mortise_site *site,
         mortise_out_puts(&cli->out, "allowed: ");
         mortise_out_word(&cli->out, a.file);
         mortise_out_puts(&cli->out, "\n");
-        print_needs(cli, site->deployment);
+        print_needs(cli, settings->deployment);
         s.says = true;
-        rv = mortise_guarded_faults(site, note_fault, &s, err);
+        rv = mortise_guarded_faults(settings, note_fault, &s, err);
     }
     mortise_allow_finish(&a);
     json_decref(s.places);
     return rv;
 }
 
-static int take_back(const struct mortise_site *site, struct mortise_err *err)
+static int take_back(const struct mortise_settings *settings,
+                     struct mortise_err *err)
 {
     struct mortise_allowance a;
-    int rv = mortise_allow_read(&a, site->deployment, err);
+    int rv = mortise_allow_read(&a, settings->deployment, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_allow_remove(&a, err);
@@ -98,16 +101,17 @@ static int take_back(const struct mortise_site *site, struct mortise_err *err)
 static int with_file(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct mortise_diags diags;
-    struct mortise_site site = {0};
+    struct mortise_settings settings = {0};
     int rv;
 
     mortise_diags_init(&diags, cli->mem);
-    rv = open_file(cli, &site, &diags, err);
+    rv = open_file(cli, &settings, &diags, err);
     if (rv == MORTISE_ECHECK) /* else it is what is being mended here */
         mortise_cli_findings(cli, &diags);
     if (rv == MORTISE_OK)
-        rv = cli->args.remove ? take_back(&site, err) : allow(cli, &site, err);
-    mortise_site_close(&site);
+        rv = cli->args.remove ? take_back(&settings, err)
+                              : allow(cli, &settings, err);
+    mortise_settings_close(&settings);
     mortise_diags_finish(&diags);
     return rv;
 }

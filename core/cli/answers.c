@@ -53,7 +53,7 @@ static bool is_listed(const struct mortise_yaml *list, const char *name)
 static bool is_real(const struct mortise_rehearsing *r,
                     const struct mortise_run_call *call)
 {
-    const struct mortise_guards *guards = &r->m->site.deployment->guards;
+    const struct mortise_guards *guards = &r->m->settings.deployment->guards;
     const struct mortise_guard *g;
     const struct mortise_manifest *man;
 
@@ -139,7 +139,8 @@ static bool may_repeat(const struct mortise_rehearsing *r,
     bool real = mortise_cli_text(entry, "script")[0] == '\0';
 
     return op->idempotent || (real && op->reconcile) /* it said: no */ ||
-           op->steps || call->resumed || call->node->on_in_doubt == MORTISE_DOUBT_RETRY ||
+           op->steps || call->resumed ||
+           call->node->on_in_doubt == MORTISE_DOUBT_RETRY ||
            !json_is_true(json_object_get(entry, "happened")) ||
            mortise_ledger_find(&r->ledger, "doubt", call->path, "how",
                                "retry") != NULL;
@@ -286,9 +287,8 @@ static void leave_open(struct mortise_rehearsing *r,
                                     "steps)"
                         : op->idempotent ? "may be repeated (idempotent)"
                                          : "has no effect");
-    *out = (struct mortise_scripted){.status = MORTISE_S_DOUBT,
-                                     .message = words,
-                                     .after_ms = out->after_ms};
+    *out = (struct mortise_scripted){
+        .status = MORTISE_S_DOUBT, .message = words, .after_ms = out->after_ms};
 }
 
 bool mortise_answer_call(void *ud, const struct mortise_run_call *call,

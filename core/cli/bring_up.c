@@ -64,7 +64,7 @@ _Noreturn static void child(const struct mortise_cli *cli, int to,
 
     if (!up && write(to, err.msg, n) != (ssize_t)n)
         _exit(2);
-    _exit(up ? 0 : (int)mortise_exit_of_result(err.code));
+    _exit(up ? 0 : (int)mortise_exit_code_of_result(err.code));
 }
 
 /* ---- around it ---------------------------------------------------------- */

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "cli/bring_up.h"
 #include "cli/casefile.h"
-#include "cli/shelf.h"
+#include "cli/plugin_set.h"
 #include "engine/common/configs.h"
 #include "engine/common/plugin_catalog.h"
 #include "graph/disk.h"
@@ -30,7 +30,7 @@ struct checking {
     /* The plugins of `deployment`, opened when a graph first needs them. */
     bool open;
     char deployment[PATH_MAX]; /* "": none */
-    struct mortise_site site;
+    struct mortise_settings settings;
     struct mortise_plugins *plugins;
     struct mortise_plugin_catalog plugin_catalog;
 };
@@ -39,7 +39,7 @@ static void forget_plugins(struct checking *c)
 {
     mortise_plugin_catalog_close(&c->plugin_catalog);
     mortise_plugins_close(c->plugins);
-    mortise_site_close(&c->site);
+    mortise_settings_close(&c->settings);
     c->plugins = NULL;
     c->open = false;
 }
@@ -47,18 +47,19 @@ static void forget_plugins(struct checking *c)
 static int open_plugins(struct checking *c, struct mortise_err *err)
 {
     struct mortise_plugins_config config;
-    int rv = mortise_site_open(&c->site, c->cli->mem, c->cli->deployment, NULL,
-                               mortise_cli_how(c->cli), c->diags, err);
+    int rv =
+        mortise_settings_open(&c->settings, c->cli->mem, c->cli->deployment,
+                              NULL, mortise_cli_how(c->cli), c->diags, err);
 
     c->open = true;
     if (rv != MORTISE_OK)
         return rv;
-    config = mortise_shelf_config(c->cli->mem, &c->site);
+    config = mortise_plugin_set_config(c->cli->mem, &c->settings);
     config.user_remembers = false; /* it only looks */
     rv = mortise_plugins_open(&c->plugins, &config, err);
     if (rv == MORTISE_OK)
         mortise_plugin_catalog_open(&c->plugin_catalog, c->cli->mem, c->plugins,
-                                    c->site.deployment);
+                                    c->settings.deployment);
     return rv;
 }
 
@@ -179,9 +180,11 @@ static int check_deployment(struct checking *c, const char *path,
     c->cli->found = false; /* it is an operand */
     rv = open_plugins(c, err);
     if (rv == MORTISE_OK)
-        rv = mortise_configs_advise(c->site.deployment, c->plugins, c->diags);
+        rv = mortise_configs_advise(c->settings.deployment, c->plugins,
+                                    c->diags);
     if (rv == MORTISE_OK)
-        rv = mortise_configs_check(c->site.deployment, c->plugins, c->diags);
+        rv =
+            mortise_configs_check(c->settings.deployment, c->plugins, c->diags);
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }
 

@@ -80,22 +80,24 @@ void mortise_cli_findings(struct mortise_cli *cli, struct mortise_diags *d)
 
 unsigned mortise_cli_how(const struct mortise_cli *cli)
 {
-    return (cli->found ? MORTISE_SITE_FOUND : 0) |
-           (cli->looks ? MORTISE_SITE_LOOK : 0);
+    return (cli->found ? MORTISE_SETTINGS_FOUND : 0) |
+           (cli->looks ? MORTISE_SETTINGS_LOOK : 0);
 }
 
-int mortise_cli_site(struct mortise_cli *cli, struct mortise_site *site,
-                     struct mortise_err *err)
+int mortise_cli_settings(struct mortise_cli *cli,
+                         struct mortise_settings *settings,
+                         struct mortise_err *err)
 {
     struct mortise_diags diags;
     int rv = mortise_cli_find(cli, NULL, err);
 
-    memset(site, 0, sizeof *site);
+    memset(settings, 0, sizeof *settings);
     if (rv != MORTISE_OK)
         return rv;
     mortise_diags_init(&diags, cli->mem);
-    rv = mortise_site_open(site, cli->mem, cli->deployment, cli->args.store,
-                           mortise_cli_how(cli), &diags, err);
+    rv = mortise_settings_open(settings, cli->mem, cli->deployment,
+                               cli->args.store, mortise_cli_how(cli), &diags,
+                               err);
     mortise_cli_findings(cli, &diags);
     mortise_diags_finish(&diags);
     return rv;
@@ -175,7 +177,7 @@ static void say_look(struct mortise_cli *cli, const struct mortise_err *why)
 
 bool mortise_cli_lacks(struct mortise_cli *cli, struct mortise_err *why)
 {
-    return cli->link != NULL && mortise_link_lacks(cli->link, why);
+    return cli->session != NULL && mortise_session_lacks(cli->session, why);
 }
 
 int mortise_cli_own_up(struct mortise_cli *cli, int code)
@@ -193,7 +195,7 @@ int mortise_cli_own_up(struct mortise_cli *cli, int code)
                      "(E_STORE_CORRUPT)\n");
     say_salvage(cli);
     return code == MORTISE_EXIT_OK
-               ? (int)mortise_exit_of_result(MORTISE_ECORRUPT)
+               ? (int)mortise_exit_code_of_result(MORTISE_ECORRUPT)
                : code;
 }
 
@@ -211,16 +213,16 @@ int mortise_cli_mark_lack(struct mortise_cli *cli, json_t *reply,
 }
 
 /* How this command reaches the engine. */
-static unsigned link_flags(const struct mortise_cli *cli)
+static unsigned session_flags(const struct mortise_cli *cli)
 {
-    unsigned flags = cli->cmd != NULL ? cli->cmd->link : 0;
+    unsigned flags = cli->cmd != NULL ? cli->cmd->session : 0;
 
     if (cli->args.follow) /* it stays for as long as the run does */
-        flags &= ~(unsigned)MORTISE_LINK_BRIEF;
+        flags &= ~(unsigned)MORTISE_SESSION_BRIEF;
     if (cli->args.no_continue) /* it records, and nothing runs */
-        flags |= MORTISE_LINK_BRIEF;
+        flags |= MORTISE_SESSION_BRIEF;
     if (cli->cmd != NULL && cli->cmd->looks) /* reading makes nothing */
-        flags |= MORTISE_LINK_FINDS;
+        flags |= MORTISE_SESSION_FINDS;
     return flags;
 }
 
@@ -246,9 +248,10 @@ static bool look(struct mortise_cli *cli, const struct mortise_err *why)
 
     if (cli->copied || !may_look(cli, why->code))
         return false;
-    mortise_link_close(cli->link);
-    cli->link = NULL;
-    cli->copied = mortise_link_look(&cli->link, &options, NULL) == MORTISE_OK;
+    mortise_session_close(cli->session);
+    cli->session = NULL;
+    cli->copied =
+        mortise_session_look(&cli->session, &options, NULL) == MORTISE_OK;
     if (cli->copied)
         say_look(cli, why);
     return cli->copied;
@@ -259,11 +262,11 @@ int mortise_cli_reopen(struct mortise_cli *cli, struct mortise_err *err)
     const struct mortise_options options = options_of(cli);
     int rv;
 
-    mortise_link_close(cli->link);
-    cli->link = NULL;
+    mortise_session_close(cli->session);
+    cli->session = NULL;
     mortise_fatal_catch();
-    rv = mortise_link_open(&cli->link, &options, link_flags(cli),
-                           &cli->no_store, err);
+    rv = mortise_session_open(&cli->session, &options, session_flags(cli),
+                              &cli->no_store, err);
     return rv == MORTISE_OK || look(cli, err) ? MORTISE_OK : rv;
 }
 
@@ -277,7 +280,7 @@ int mortise_cli_fail(struct mortise_cli *cli, const struct mortise_err *err)
     if (err->code == MORTISE_ECORRUPT)
         say_salvage(cli);
     mortise_out_flush(&cli->err);
-    return (int)mortise_exit_of_result(err->code);
+    return (int)mortise_exit_code_of_result(err->code);
 }
 
 int mortise_cli_usage(struct mortise_cli *cli, const char *fmt, ...)
@@ -333,7 +336,7 @@ void mortise_cli_suggest(struct mortise_cli *cli, struct mortise_out *o,
 static bool asks_copy(struct mortise_cli *cli, const struct mortise_err *why)
 {
     return why->code == MORTISE_ECORRUPT &&
-           mortise_link_engine(cli->link) != NULL && look(cli, why);
+           mortise_session_engine(cli->session) != NULL && look(cli, why);
 }
 
 int mortise_cli_call(struct mortise_cli *cli, const char *what, json_t *body,
@@ -348,10 +351,10 @@ int mortise_cli_call(struct mortise_cli *cli, const char *what, json_t *body,
         json_object_update(request, body) != 0)
         rv = mortise_nomem(err);
     else
-        rv = mortise_link_call(cli->link, request, fn, ud, reply, err);
+        rv = mortise_session_call(cli->session, request, fn, ud, reply, err);
     if (rv != MORTISE_OK && request != NULL && fn == NULL && err != NULL &&
         asks_copy(cli, err)) /* nobody was told some of it */
-        rv = mortise_link_call(cli->link, request, fn, ud, reply, err);
+        rv = mortise_session_call(cli->session, request, fn, ud, reply, err);
     json_decref(body);
     json_decref(request);
     return rv;

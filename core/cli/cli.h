@@ -7,10 +7,10 @@
 
 #include <limits.h>
 
-#include "cli/exit.h"
+#include "cli/exit_code.h"
 #include "cli/opt.h"
-#include "service/link.h"
-#include "config/site.h"
+#include "service/session.h"
+#include "config/settings.h"
 
 struct mortise_cli {
     const char *program; /* as it was called, for the commands we suggest */
@@ -18,10 +18,10 @@ struct mortise_cli {
     const struct mortise_mem *mem;
     struct mortise_args args;
     struct mortise_out out, err;
-    struct mortise_link *link; /* after mortise_cli_open() */
-    bool no_store;             /* it was looked for, and is not there */
+    struct mortise_session *session; /* after mortise_cli_open() */
+    bool no_store;                   /* it was looked for, and is not there */
     int wanted;  /* the status that counts as success, 0: completed */
-    bool copied; /* that link is to a copy of the store, looked at */
+    bool copied; /* the session is with a copy of the store, looked at */
     bool hasty;  /* whoever stops us does not want to wait for others' runs */
 
     /* The Deployment file in use, NULL: none; and whether another command
@@ -39,23 +39,24 @@ struct mortise_cli {
 
 /* ---- cli.c: where things are, and saying so ---------------------------- */
 
-/* How its site is to be opened: MORTISE_SITE_FOUND, MORTISE_SITE_LOOK. */
+/* How its settings are to be opened: MORTISE_SETTINGS_FOUND,
+ * MORTISE_SETTINGS_LOOK. */
 unsigned mortise_cli_how(const struct mortise_cli *cli);
 /* Settle which Deployment file counts.  `graph` NULL, or the graph file that
  * is about to run: then a mortise.yaml beside it counts, too. */
 int mortise_cli_find(struct mortise_cli *cli, const char *graph,
                      struct mortise_err *err);
-/* That, and a link to the engine of its store. */
+/* That, and a session with the engine of its store. */
 int mortise_cli_open(struct mortise_cli *cli, const char *graph,
                      struct mortise_err *err);
-/* Another link to the same place. */
+/* Another session with the same place. */
 int mortise_cli_reopen(struct mortise_cli *cli, struct mortise_err *err);
 
 /* ---- host.c: when others count on the store that we hold ---------------- */
 
 /* Does somebody? */
 bool mortise_cli_hosts(const struct mortise_cli *cli);
-/* Close the link; before, stay while runs of others are at work here. */
+/* Close the session; before, stay while runs of others are at work here. */
 void mortise_cli_leave(struct mortise_cli *cli);
 
 /* What was looked at is a copy, and less than the store was: *why has the
@@ -79,8 +80,8 @@ int mortise_cli_usage(struct mortise_cli *cli, const char *fmt, ...)
 void mortise_cli_suggest(struct mortise_cli *cli, struct mortise_out *o,
                          const char *what, const char *run);
 
-/* Ask the engine (link.h has the requests).  Takes the body, an object; NULL is
- * out of memory.  The tenant is added. */
+/* Ask the engine (session.h has the requests).  Takes the body, an object; NULL
+ * is out of memory.  The tenant is added. */
 int mortise_cli_call(struct mortise_cli *cli, const char *what, json_t *body,
                      mortise_item_fn *fn, void *ud, json_t **reply,
                      struct mortise_err *err);
@@ -129,8 +130,9 @@ const char *mortise_cli_short_path(const char *path,
 
 /* Where plugins and trust come from, for what needs no engine.  Findings in the
  * Deployment file are printed.  Close it in any case. */
-int mortise_cli_site(struct mortise_cli *cli, struct mortise_site *site,
-                     struct mortise_err *err);
+int mortise_cli_settings(struct mortise_cli *cli,
+                         struct mortise_settings *settings,
+                         struct mortise_err *err);
 /* Print findings to stderr. */
 void mortise_cli_findings(struct mortise_cli *cli, struct mortise_diags *d);
 

@@ -24,7 +24,7 @@
 
 #include "base/err.h"
 #include "cli/cli.h"
-#include "cli/shelf.h"
+#include "cli/plugin_set.h"
 #include "config/expand.h"
 #include "json/secret.h"
 #include "yaml/write.h"
@@ -33,8 +33,8 @@ static const char withheld[] = "[redacted]";
 
 struct page {
     const struct mortise_args *args;
-    struct mortise_site *site;
-    struct mortise_arena *arena;     /* the site's */
+    struct mortise_settings *settings;
+    struct mortise_arena *arena;     /* of the settings */
     struct mortise_plugins *plugins; /* with --redacted; else NULL */
     json_t *value, *origins;         /* origins: by the pointer into value */
     struct mortise_buf pointer;
@@ -226,7 +226,7 @@ static const char *in_config(struct page *p, char name[PLUGIN_MAX])
     rest = behind(at, "/guardrails/", name);
     if (rest == NULL || strncmp(rest, config, sizeof config - 1) != 0)
         return NULL;
-    g = mortise_guard_find(&p->site->deployment->guards, name);
+    g = mortise_guard_find(&p->settings->deployment->guards, name);
     snprintf(name, PLUGIN_MAX, "%s", g != NULL ? g->plugin : "");
     return rest + sizeof config - 1;
 }
@@ -348,9 +348,9 @@ static void put_value(struct page *p, json_t *at, const char *in,
 
 static void put_store(struct page *p)
 {
-    const struct mortise_deployment *d = p->site->deployment;
+    const struct mortise_deployment *d = p->settings->deployment;
     json_t *store = part(p, p->value, "store");
-    const char *path = absolute(p, p->site->store);
+    const char *path = absolute(p, p->settings->store);
 
     if (p->args->store != NULL)
         put_value(p, store, "/store", "path", path, "--store");
@@ -363,7 +363,7 @@ static void put_store(struct page *p)
 
 static void put_rest(struct page *p)
 {
-    if (p->site->deployment->tree == NULL) {
+    if (p->settings->deployment->tree == NULL) {
         put_value(p, p->value, "", "apiVersion", "mortise/v1", "default");
         put_value(p, p->value, "", "kind", "Deployment", "default");
         put_value(p, part(p, p->value, "metadata"), "/metadata", "name",
@@ -422,7 +422,7 @@ static const char *found_by(const struct mortise_cli *cli)
 
 static int print_text(struct mortise_cli *cli, struct page *p)
 {
-    const struct mortise_site *s = p->site;
+    const struct mortise_settings *s = p->settings;
     struct mortise_out *o = &cli->out;
     struct mortise_buf b;
     int rv;
@@ -446,7 +446,7 @@ static int print_text(struct mortise_cli *cli, struct page *p)
 
 static int print_json(struct mortise_cli *cli, struct page *p)
 {
-    const struct mortise_site *s = p->site;
+    const struct mortise_settings *s = p->settings;
     json_t *v = json_pack("{s:s?, s:s, s:{s:s, s:s}, s:O, s:O}", "deployment",
                           cli->deployment, "found_by", found_by(cli), "bundled",
                           "plugins", s->plugin_dirs[s->n_plugin_dirs - 1],
@@ -460,14 +460,14 @@ static int print_json(struct mortise_cli *cli, struct page *p)
     return MORTISE_OK;
 }
 
-static int print_page(struct mortise_cli *cli, struct mortise_shelf *shelf,
+static int print_page(struct mortise_cli *cli, struct mortise_plugin_set *set,
                       struct mortise_err *err)
 {
     struct page p = {.args = &cli->args,
-                     .site = &shelf->site,
-                     .arena = &shelf->site.arena,
-                     .plugins = shelf->plugins};
-    const struct mortise_deployment *d = shelf->site.deployment;
+                     .settings = &set->settings,
+                     .arena = &set->settings.arena,
+                     .plugins = set->plugins};
+    const struct mortise_deployment *d = set->settings.deployment;
     int rv = MORTISE_OK;
 
     mortise_buf_init(&p.pointer, cli->mem);
@@ -489,7 +489,7 @@ static int print_page(struct mortise_cli *cli, struct mortise_shelf *shelf,
 static int config_print(struct mortise_cli *cli)
 {
     const char *format = cli->args.format;
-    struct mortise_shelf shelf = {.plugins = NULL};
+    struct mortise_plugin_set set = {.plugins = NULL};
     struct mortise_err err;
     int rv;
 
@@ -499,11 +499,11 @@ static int config_print(struct mortise_cli *cli)
         return mortise_cli_usage(cli, "--format is text or json, not '%s'",
                                  format);
     cli->looks = true;
-    rv = cli->args.redacted ? mortise_shelf_open(&shelf, cli, NULL, &err)
-                            : mortise_cli_site(cli, &shelf.site, &err);
+    rv = cli->args.redacted ? mortise_plugin_set_open(&set, cli, NULL, &err)
+                            : mortise_cli_settings(cli, &set.settings, &err);
     if (rv == MORTISE_OK)
-        rv = print_page(cli, &shelf, &err);
-    mortise_shelf_close(&shelf);
+        rv = print_page(cli, &set, &err);
+    mortise_plugin_set_close(&set);
     return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
 }
 

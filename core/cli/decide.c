@@ -469,7 +469,7 @@ const struct mortise_cmd mortise_cmd_pause = {
         "the run was interrupted in the middle of one.\n" ABOUT_WHERE,
     .opts = stop_opts,
     .exits = MORTISE_EXITS_RUN,
-    .link = MORTISE_LINK_BRIEF,
+    .session = MORTISE_SESSION_BRIEF,
     .example = "mortise pause night --reason 'maintenance until six'",
     .run = pause_run,
 };
@@ -493,7 +493,7 @@ const struct mortise_cmd mortise_cmd_cancel = {
         "printed.\n" ABOUT_WHERE,
     .opts = stop_opts,
     .exits = MORTISE_EXITS_RUN,
-    .link = MORTISE_LINK_BRIEF,
+    .session = MORTISE_SESSION_BRIEF,
     .example = "mortise cancel night --reason 'wrong file'",
     .run = cancel,
 };

@@ -21,7 +21,7 @@
 
 #include "base/err.h"
 #include "base/userdir.h"
-#include "cli/shelf.h"
+#include "cli/plugin_set.h"
 #include "plugin/trust.h"
 
 static void print_json(struct mortise_out *o, const char *level,
@@ -105,25 +105,26 @@ static void say_keys(struct mortise_doctor *d, const struct mortise_trust *t)
 }
 
 static void check_trust(struct mortise_doctor *d,
-                        const struct mortise_site *site)
+                        const struct mortise_settings *settings)
 {
     struct mortise_trust *trust = NULL;
     struct mortise_diags diags;
     struct mortise_err err;
     int rv;
 
-    for (size_t i = 0; i < site->n_trust_dirs; i++) {
-        if (access(site->trust_dirs[i], R_OK | X_OK) != 0)
+    for (size_t i = 0; i < settings->n_trust_dirs; i++) {
+        if (access(settings->trust_dirs[i], R_OK | X_OK) != 0)
             mortise_doctor_say(d, MORTISE_SICK, "trust",
                                "make it readable, or name another in the "
                                "deployment's trust.dir",
-                               "%s: %s", site->trust_dirs[i], strerror(errno));
+                               "%s: %s", settings->trust_dirs[i],
+                               strerror(errno));
         else
-            check_writers(d, site->trust_dirs[i]);
+            check_writers(d, settings->trust_dirs[i]);
     }
     mortise_diags_init(&diags, d->cli->mem);
-    rv = mortise_trust_open(&trust, d->cli->mem, site->trust_dirs,
-                            site->n_trust_dirs, &diags, &err);
+    rv = mortise_trust_open(&trust, d->cli->mem, settings->trust_dirs,
+                            settings->n_trust_dirs, &diags, &err);
     mortise_cli_findings(d->cli, &diags);
     if (rv == MORTISE_OK)
         say_keys(d, trust);
@@ -157,11 +158,11 @@ static void check_memory(struct mortise_doctor *d)
 /* ---- plugins ---------------------------------------------------------------
  */
 
-static void check_plugin(struct mortise_doctor *d, struct mortise_shelf *s,
+static void check_plugin(struct mortise_doctor *d, struct mortise_plugin_set *s,
                          const struct mortise_found *f)
 {
     struct mortise_err err;
-    const char *problem = mortise_shelf_problem(s, f, &err);
+    const char *problem = mortise_plugin_set_problem(s, f, &err);
 
     if (f->quarantined)
         mortise_doctor_say(d, MORTISE_SICK, "plugin",
@@ -189,10 +190,11 @@ static void check_plugin(struct mortise_doctor *d, struct mortise_shelf *s,
                            "%s %s: verified", f->name, f->version);
 }
 
-static void check_plugins(struct mortise_doctor *d, struct mortise_shelf *s)
+static void check_plugins(struct mortise_doctor *d,
+                          struct mortise_plugin_set *s)
 {
     struct mortise_err err;
-    int rv = mortise_shelf_fill(s, d->cli, NULL, &err);
+    int rv = mortise_plugin_set_fill(s, d->cli, NULL, &err);
     size_t n = rv == MORTISE_OK ? mortise_plugins_count(s->plugins) : 0;
 
     for (size_t i = 0; i < n; i++)
@@ -205,33 +207,35 @@ static void check_plugins(struct mortise_doctor *d, struct mortise_shelf *s)
     /* Trust that cannot be read was said already. */
 }
 
-static bool is_dev(const struct mortise_site *site, size_t i)
+static bool is_dev(const struct mortise_settings *settings, size_t i)
 {
-    return i >= site->first_dev && i - site->first_dev < site->n_dev;
+    return i >= settings->first_dev &&
+           i - settings->first_dev < settings->n_dev;
 }
 
 static void check_directories(struct mortise_doctor *d,
-                              const struct mortise_site *site)
+                              const struct mortise_settings *settings)
 {
-    for (size_t i = 0; i < site->n_plugin_dirs; i++)
-        if (access(site->plugin_dirs[i], R_OK | X_OK) != 0)
-            mortise_doctor_say(d, MORTISE_AILING, "plugin",
-                               is_dev(site, i)
-                                   ? "make it, or take it out of the "
-                                     "deployment's plugins.dev"
-                                   : "make it, or take it out of the "
-                                     "deployment's plugins.path",
-                               "%s: %s", site->plugin_dirs[i], strerror(errno));
+    for (size_t i = 0; i < settings->n_plugin_dirs; i++)
+        if (access(settings->plugin_dirs[i], R_OK | X_OK) != 0)
+            mortise_doctor_say(
+                d, MORTISE_AILING, "plugin",
+                is_dev(settings, i) ? "make it, or take it out of the "
+                                      "deployment's plugins.dev"
+                                    : "make it, or take it out of the "
+                                      "deployment's plugins.path",
+                "%s: %s", settings->plugin_dirs[i], strerror(errno));
 }
 
 /* ---- all of it -------------------------------------------------------------
  */
 
 /* What may not be used is looked at all the same. */
-static int open_site(struct mortise_doctor *d, struct mortise_site *site,
-                     struct mortise_err *err)
+static int open_settings(struct mortise_doctor *d,
+                         struct mortise_settings *settings,
+                         struct mortise_err *err)
 {
-    int rv = mortise_cli_site(d->cli, site, err);
+    int rv = mortise_cli_settings(d->cli, settings, err);
 
     if (rv != MORTISE_EDENIED)
         return rv;
@@ -239,15 +243,15 @@ static int open_site(struct mortise_doctor *d, struct mortise_site *site,
                        "do what it says; nothing runs meanwhile", "%s",
                        err->msg);
     d->cli->looks = true;
-    return mortise_cli_site(d->cli, site, err);
+    return mortise_cli_settings(d->cli, settings, err);
 }
 
-static void check_site(struct mortise_doctor *d)
+static void check_settings(struct mortise_doctor *d)
 {
-    struct mortise_shelf shelf = {.plugins = NULL};
-    struct mortise_site *site = &shelf.site;
+    struct mortise_plugin_set set = {.plugins = NULL};
+    struct mortise_settings *settings = &set.settings;
     struct mortise_err err;
-    int rv = open_site(d, site, &err);
+    int rv = open_settings(d, settings, &err);
 
     if (rv != MORTISE_OK) {
         mortise_doctor_say(d, MORTISE_SICK, "deployment",
@@ -260,13 +264,13 @@ static void check_site(struct mortise_doctor *d)
                                d->cli->deployment != NULL
                                    ? d->cli->deployment
                                    : "none, so defaults");
-        mortise_doctor_store(d, site->store);
+        mortise_doctor_store(d, settings->store);
         check_memory(d);
-        check_trust(d, site);
-        check_directories(d, site);
-        check_plugins(d, &shelf);
+        check_trust(d, settings);
+        check_directories(d, settings);
+        check_plugins(d, &set);
     }
-    mortise_shelf_close(&shelf);
+    mortise_plugin_set_close(&set);
 }
 
 static int doctor(struct mortise_cli *cli)
@@ -274,7 +278,7 @@ static int doctor(struct mortise_cli *cli)
     struct mortise_doctor d = {.cli = cli};
 
     mortise_doctor_host(&d);
-    check_site(&d);
+    check_settings(&d);
     if (!cli->args.json)
         mortise_out_printf(&cli->out, "%s: %u to mend, %u to look at\n",
                            d.n_sick > 0 ? "not fit" : "fit", d.n_sick,

@@ -39,17 +39,17 @@ static int hold(struct mortise_cli *cli, struct mortise_err *err)
     bool told = false;
     int rv = mortise_cli_open(cli, NULL, err);
 
-    while (rv == MORTISE_OK && mortise_link_engine(cli->link) == NULL &&
+    while (rv == MORTISE_OK && mortise_session_engine(cli->session) == NULL &&
            !stop(NULL)) {
-        if (mortise_link_stays(cli->link))
+        if (mortise_session_stays(cli->session))
             return is_taken(cli, err);
         if (!told)
             mortise_out_puts(&cli->err, "mortise: info: a command works on the "
                                         "store: waiting until it has ended\n");
         mortise_out_flush(&cli->err);
         told = true;
-        rv = mortise_link_until(cli->link, mortise_stop_fd(), err);
-        mortise_link_await_end(cli->link);
+        rv = mortise_session_until(cli->session, mortise_stop_fd(), err);
+        mortise_session_await_end(cli->session);
         if (rv == MORTISE_OK && !stop(NULL))
             rv = mortise_cli_reopen(cli, err);
     }
@@ -77,7 +77,7 @@ static int stay(struct mortise_cli *cli, struct mortise *m,
 {
     uint64_t until_ms = mortise_plugins_until(m->plugins);
 
-    while (!mortise_link_is_over(cli->link)) {
+    while (!mortise_session_is_over(cli->session)) {
         int rv = mortise_poll(m, until_quarantine(until_ms), err);
         bool failed = rv < 0;
 
@@ -97,12 +97,12 @@ static int stay(struct mortise_cli *cli, struct mortise *m,
 
 static int work(struct mortise_cli *cli, struct mortise_err *err)
 {
-    struct mortise *m = mortise_link_engine(cli->link);
-    int rv = mortise_link_until(cli->link, mortise_stop_fd(), err);
+    struct mortise *m = mortise_session_engine(cli->session);
+    int rv = mortise_session_until(cli->session, mortise_stop_fd(), err);
 
     if (rv != MORTISE_OK)
         return rv;
-    mortise_log(m, MORTISE_LOG_INFO, "holding the store %s", m->site.store);
+    mortise_log(m, MORTISE_LOG_INFO, "holding the store %s", m->settings.store);
     rv = mortise_recover_all(m, stop, NULL, err);
     if (rv == MORTISE_OK)
         rv = stay(cli, m, err);
@@ -121,7 +121,7 @@ static int engine(struct mortise_cli *cli)
     cli->args.verbose = true;
     if (rv == MORTISE_OK)
         rv = hold(cli, &err);
-    if (rv == MORTISE_OK && mortise_link_engine(cli->link) != NULL)
+    if (rv == MORTISE_OK && mortise_session_engine(cli->session) != NULL)
         rv = work(cli, &err);
     return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
 }
@@ -150,7 +150,7 @@ const struct mortise_cmd mortise_cmd_engine = {
         "code is 0.  A second one kills; nothing is lost by that either.\n",
     .opts = engine_opts,
     .exits = MORTISE_EXITS_STORE,
-    .link = MORTISE_LINK_STAYS,
+    .session = MORTISE_SESSION_STAYS,
     .example = "mortise engine --deployment /etc/mortise/mortise.yaml",
     .run = engine,
 };

@@ -17,7 +17,7 @@ static int heed_signals(struct mortise_cli *cli, struct mortise_err *err)
     int rv = mortise_stop_begin(err);
 
     return rv == MORTISE_OK
-               ? mortise_link_until(cli->link, mortise_stop_fd(), err)
+               ? mortise_session_until(cli->session, mortise_stop_fd(), err)
                : rv;
 }
 
@@ -76,7 +76,7 @@ const struct mortise_cmd mortise_cmd_events = {
         "\n" MORTISE_CLI_RUN_BEGINS,
     .opts = opts,
     .exits = MORTISE_EXITS_STORE,
-    .link = MORTISE_LINK_BRIEF,
+    .session = MORTISE_SESSION_BRIEF,
     .example = "mortise events 0197c2 --follow",
     .run = events,
 };

@@ -23,7 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cli/exit.h"
+#include "cli/exit_code.h"
 #include "plugin/death.h"
 
 static const struct fatal {

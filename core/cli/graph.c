@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/shelf.h"
+#include "cli/plugin_set.h"
 #include "cli/overlay.h"
 #include "engine/common/plugin_catalog.h"
 #include "graph/disk.h"
@@ -22,12 +22,13 @@ enum { PIPE_COLUMNS = 100 };
 /* ---- the graph -------------------------------------------------------------
  */
 
-static int load_with(struct mortise_cli *cli, const struct mortise_site *site,
-                     const char *path, struct mortise_diags *diags,
-                     struct mortise_graph **out, struct mortise_err *err)
+static int load_with(struct mortise_cli *cli,
+                     const struct mortise_settings *settings, const char *path,
+                     struct mortise_diags *diags, struct mortise_graph **out,
+                     struct mortise_err *err)
 {
     const struct mortise_plugins_config config =
-        mortise_shelf_config(cli->mem, site);
+        mortise_plugin_set_config(cli->mem, settings);
     struct mortise_graph_files files;
     struct mortise_catalog catalog;
     struct mortise_plugins *plugins;
@@ -39,7 +40,7 @@ static int load_with(struct mortise_cli *cli, const struct mortise_site *site,
     if (rv != MORTISE_OK)
         return rv;
     mortise_plugin_catalog_open(&plugin_catalog, cli->mem, plugins,
-                                site->deployment);
+                                settings->deployment);
     rv = mortise_cli_read(cli, path, &text, &n, err);
     if (rv == MORTISE_OK) {
         catalog = mortise_disk_catalog(&plugin_catalog.strict, &files, NULL);
@@ -57,7 +58,7 @@ static int load(struct mortise_cli *cli, const char *path,
                 struct mortise_graph **out, struct mortise_err *err)
 {
     struct mortise_diags diags;
-    struct mortise_site site = {0};
+    struct mortise_settings settings = {0};
     int rv = mortise_cli_find(cli, path, err);
 
     *out = NULL;
@@ -65,12 +66,13 @@ static int load(struct mortise_cli *cli, const char *path,
         return rv;
     mortise_diags_init(&diags, cli->mem);
     cli->looks = true;
-    rv = mortise_site_open(&site, cli->mem, cli->deployment, cli->args.store,
-                           mortise_cli_how(cli), &diags, err);
+    rv = mortise_settings_open(&settings, cli->mem, cli->deployment,
+                               cli->args.store, mortise_cli_how(cli), &diags,
+                               err);
     cli->looks = false; /* a run to draw is asked of an engine */
     if (rv == MORTISE_OK)
-        rv = load_with(cli, &site, path, &diags, out, err);
-    mortise_site_close(&site);
+        rv = load_with(cli, &settings, path, &diags, out, err);
+    mortise_settings_close(&settings);
     mortise_cli_findings(cli, &diags);
     if (rv == MORTISE_ECHECK)
         rv = err->code = mortise_diags_result(&diags);
@@ -311,7 +313,7 @@ const struct mortise_cmd mortise_cmd_graph_show = {
             "and xN says how often it ran, at every depth.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
-    .link = MORTISE_LINK_BRIEF,
+    .session = MORTISE_SESSION_BRIEF,
     .example = "mortise graph show configs/triage/triage.graph.yaml",
     .run = graph_show,
 };

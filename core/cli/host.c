@@ -9,7 +9,7 @@
  *       a doubt because somebody else's command was done.  It says so.
  *   (2) Another Ctrl-C, or a SIGTERM, does not wait for that: what is at work is
  *       paused, durably, and the store handed over.  Its clients wait for that,
- *       take the store and go on (link.c).
+ *       take the store and go on (session.c).
  *   (3) A third one kills; effects in flight are then what the rules say.
  */
 #include <signal.h>
@@ -23,7 +23,7 @@
 bool mortise_cli_hosts(const struct mortise_cli *cli)
 {
     const struct mortise *m =
-        cli->link != NULL ? mortise_link_engine(cli->link) : NULL;
+        cli->session != NULL ? mortise_session_engine(cli->session) : NULL;
 
     return m != NULL && mortise_control_is_used(m);
 }
@@ -50,9 +50,10 @@ static void stay(struct mortise_cli *cli, struct mortise *m)
     if (mortise_stop_begin(&err) != MORTISE_OK)
         return;
     mortise_stop_again();
-    if (mortise_link_until(cli->link, mortise_stop_fd(), &err) != MORTISE_OK)
+    if (mortise_session_until(cli->session, mortise_stop_fd(), &err) !=
+        MORTISE_OK)
         return;
-    while (!mortise_rests(m) && !mortise_link_is_over(cli->link))
+    while (!mortise_rests(m) && !mortise_session_is_over(cli->session))
         if (mortise_poll(m, -1, &err) < 0)
             return; /* the disk failed: nothing is at work any more */
 }
@@ -69,7 +70,7 @@ static void hand_over(struct mortise_cli *cli, struct mortise *m)
 void mortise_cli_leave(struct mortise_cli *cli)
 {
     struct mortise *m =
-        cli->link != NULL ? mortise_link_engine(cli->link) : NULL;
+        cli->session != NULL ? mortise_session_engine(cli->session) : NULL;
     bool hasty = cli->hasty || mortise_stop_signal() == SIGTERM;
 
     if (m != NULL) /* a run whose command was refused is at work nowhere */
@@ -81,6 +82,6 @@ void mortise_cli_leave(struct mortise_cli *cli)
         if (!mortise_rests(m))
             hand_over(cli, m);
     }
-    mortise_link_close(cli->link);
-    cli->link = NULL;
+    mortise_session_close(cli->session);
+    cli->session = NULL;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/shelf.h"
+#include "cli/plugin_set.h"
 #include "engine/http/egress.h"
 #include "plugin/grant.h"
 
@@ -202,10 +202,12 @@ static int inspect_file(struct mortise_cli *cli, const char *path,
     return rv;
 }
 
-static int inspect_in(struct mortise_cli *cli, const struct mortise_shelf *s,
+static int inspect_in(struct mortise_cli *cli,
+                      const struct mortise_plugin_set *s,
                       const struct mortise_manifest *m, struct mortise_err *err)
 {
-    json_t *config = mortise_deployment_config(s->site.deployment, m->name, "");
+    json_t *config =
+        mortise_deployment_config(s->settings.deployment, m->name, "");
     json_t *grant = NULL;
     struct mortise_arena a;
     int rv;
@@ -226,14 +228,14 @@ static int inspect_named(struct mortise_cli *cli, const char *name,
                          struct mortise_err *err)
 {
     const struct mortise_manifest *m = NULL;
-    struct mortise_shelf s;
-    int rv = mortise_shelf_open(&s, cli, NULL, err);
+    struct mortise_plugin_set s;
+    int rv = mortise_plugin_set_open(&s, cli, NULL, err);
 
     if (rv == MORTISE_OK) {
         m = mortise_plugins_find(s.plugins, name, err);
         rv = m != NULL ? inspect_in(cli, &s, m, err) : err->code;
     }
-    mortise_shelf_close(&s);
+    mortise_plugin_set_close(&s);
     return rv;
 }
 

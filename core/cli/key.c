@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "cli/secret.h"
-#include "cli/shelf.h"
+#include "cli/plugin_set.h"
 #include "config/guarded.h"
 #include "base/files.h"
 #include "plugin/registry.h"
@@ -31,19 +31,19 @@ static bool is_about_trust(const struct mortise_deployment *d)
 
 /* Findings are printed where they are errors alone: that the deployment is not
  * allowed yet is what may be mended here. */
-static int look_at(struct mortise_cli *cli, struct mortise_site *site,
+static int look_at(struct mortise_cli *cli, struct mortise_settings *settings,
                    struct mortise_err *err)
 {
     struct mortise_diags diags;
     int rv = mortise_cli_find(cli, NULL, err);
 
-    *site = (struct mortise_site){.n_trust_dirs = 0};
+    *settings = (struct mortise_settings){.n_trust_dirs = 0};
     if (rv != MORTISE_OK)
         return rv;
     mortise_diags_init(&diags, cli->mem);
-    rv = mortise_site_open(site, cli->mem, cli->deployment, NULL,
-                           MORTISE_SITE_LOOK | mortise_cli_how(cli), &diags,
-                           err);
+    rv = mortise_settings_open(settings, cli->mem, cli->deployment, NULL,
+                               MORTISE_SETTINGS_LOOK | mortise_cli_how(cli),
+                               &diags, err);
     if (rv == MORTISE_ECHECK && cli->args.trust == NULL)
         mortise_cli_findings(cli, &diags);
     mortise_diags_finish(&diags);
@@ -116,38 +116,39 @@ static int allow_trust(struct mortise_cli *cli,
 static int say_so(struct mortise_cli *cli, const char *dir,
                   struct mortise_err *err)
 {
-    struct mortise_site site;
-    int rv = look_at(cli, &site, err);
+    struct mortise_settings settings;
+    int rv = look_at(cli, &settings, err);
 
     if (rv == MORTISE_OK && cli->found &&
-        is_same_dir(site.deployment->trust_dir, dir) && is_alone(cli, dir))
-        rv = allow_trust(cli, site.deployment, err);
-    mortise_site_close(&site);
+        is_same_dir(settings.deployment->trust_dir, dir) && is_alone(cli, dir))
+        rv = allow_trust(cli, settings.deployment, err);
+    mortise_settings_close(&settings);
     return cli->args.trust != NULL ? MORTISE_OK : rv;
 }
 
 /* The directory that a change goes to. */
-static int directory(struct mortise_cli *cli, struct mortise_site *site,
+static int directory(struct mortise_cli *cli, struct mortise_settings *settings,
                      const char **out, struct mortise_err *err)
 {
     struct mortise_diags diags;
     int rv;
 
-    memset(site, 0, sizeof *site);
+    memset(settings, 0, sizeof *settings);
     *out = cli->args.trust;
     if (*out != NULL)
         return MORTISE_OK;
-    rv = look_at(cli, site, err);
+    rv = look_at(cli, settings, err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_diags_init(&diags, cli->mem);
     rv = mortise_guarded_check(
-        site, is_about_trust(site->deployment) ? 0 : mortise_cli_how(cli),
-        &diags, err);
+        settings,
+        is_about_trust(settings->deployment) ? 0 : mortise_cli_how(cli), &diags,
+        err);
     mortise_diags_finish(&diags);
     if (rv != MORTISE_OK)
         return rv;
-    *out = site->deployment->trust_dir;
+    *out = settings->deployment->trust_dir;
     return *out != NULL
                ? MORTISE_OK
                : mortise_fail(err, MORTISE_EINVAL,
@@ -319,7 +320,7 @@ static int print_keys(struct mortise_cli *cli, const struct mortise_trust *t,
 
 static int key_list(struct mortise_cli *cli)
 {
-    struct mortise_site site;
+    struct mortise_settings settings;
     struct mortise_trust *trust = NULL;
     struct mortise_diags diags;
     struct mortise_err err;
@@ -327,19 +328,19 @@ static int key_list(struct mortise_cli *cli)
     int rv;
 
     cli->looks = true;
-    rv = mortise_cli_site(cli, &site, &err);
+    rv = mortise_cli_settings(cli, &settings, &err);
 
     mortise_diags_init(&diags, cli->mem);
     if (rv == MORTISE_OK)
         rv = mortise_trust_open(
-            &trust, cli->mem, only != NULL ? &only : site.trust_dirs,
-            only != NULL ? 1 : site.n_trust_dirs, &diags, &err);
+            &trust, cli->mem, only != NULL ? &only : settings.trust_dirs,
+            only != NULL ? 1 : settings.n_trust_dirs, &diags, &err);
     if (rv == MORTISE_OK)
         rv = print_keys(cli, trust, &err);
     mortise_cli_findings(cli, &diags);
     mortise_trust_close(trust);
     mortise_diags_finish(&diags);
-    mortise_site_close(&site);
+    mortise_settings_close(&settings);
     return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
 }
 
@@ -456,7 +457,7 @@ static int trust_key(struct mortise_cli *cli, const char *dir,
 
 static int key_trust(struct mortise_cli *cli)
 {
-    struct mortise_site site;
+    struct mortise_settings settings;
     struct mortise_arena arena;
     struct mortise_err err;
     const char *dir;
@@ -466,13 +467,13 @@ static int key_trust(struct mortise_cli *cli)
         return mortise_cli_usage(cli, "--plugins is missing: what may this key "
                                       "sign?");
     mortise_arena_init(&arena, cli->mem);
-    rv = directory(cli, &site, &dir, &err);
+    rv = directory(cli, &settings, &dir, &err);
     if (rv == MORTISE_OK)
         rv = trust_key(cli, dir, &arena, &err);
     if (rv == MORTISE_OK)
         rv = say_so(cli, dir, &err);
     mortise_arena_finish(&arena);
-    mortise_site_close(&site);
+    mortise_settings_close(&settings);
     return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
 }
 
@@ -520,13 +521,13 @@ const struct mortise_cmd mortise_cmd_key_trust = {
 static int remember(struct mortise_cli *cli, const char *dir,
                     struct mortise_err *err)
 {
-    const struct mortise_plugins_config config = {.mem = cli->mem,
-                                                  .trust_dirs = &dir,
-                                                  .n_trust_dirs = 1,
-                                                  .user_remembers = true,
-                                                  .forgets =
-                                                      mortise_shelf_forgets,
-                                                  .seq_ud = cli};
+    const struct mortise_plugins_config config = {
+        .mem = cli->mem,
+        .trust_dirs = &dir,
+        .n_trust_dirs = 1,
+        .user_remembers = true,
+        .forgets = mortise_plugin_set_forgets,
+        .seq_ud = cli};
     struct mortise_plugins *none;
     int rv = mortise_plugins_open(&none, &config, err);
 
@@ -543,7 +544,7 @@ static int key_revoke(struct mortise_cli *cli)
         .plugin = a->plugins,
         .range = a->range,
     };
-    struct mortise_site site;
+    struct mortise_settings settings;
     struct mortise_err err;
     const char *dir;
     char *path = NULL;
@@ -553,7 +554,7 @@ static int key_revoke(struct mortise_cli *cli)
         return mortise_cli_usage(cli, "--plugin and --versions go together");
     if (what.key == NULL && what.digest == NULL && what.plugin == NULL)
         return mortise_cli_usage(cli, "say what: KEY, --digest or --plugin");
-    rv = directory(cli, &site, &dir, &err);
+    rv = directory(cli, &settings, &dir, &err);
     if (rv == MORTISE_OK)
         rv = mortise_trust_revoke(dir, &what, &path, cli->mem, &err);
     if (rv == MORTISE_OK)
@@ -564,7 +565,7 @@ static int key_revoke(struct mortise_cli *cli)
         mortise_out_puts(&cli->out, "\n");
     }
     mortise_release_str(cli->mem, path);
-    mortise_site_close(&site);
+    mortise_settings_close(&settings);
     return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
 }
 

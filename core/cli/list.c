@@ -172,11 +172,11 @@ static void print_run(struct mortise_cli *cli, struct list *l,
 /* Is there a store, or would looking make one? */
 static bool has_store(struct mortise_cli *cli)
 {
-    struct mortise_site site;
-    bool is = mortise_cli_site(cli, &site, NULL) != MORTISE_OK ||
-              access(site.store, F_OK) == 0;
+    struct mortise_settings settings;
+    bool is = mortise_cli_settings(cli, &settings, NULL) != MORTISE_OK ||
+              access(settings.store, F_OK) == 0;
 
-    mortise_site_close(&site);
+    mortise_settings_close(&settings);
     return is; /* or there are words to be said about it */
 }
 
@@ -204,7 +204,7 @@ const struct mortise_cmd mortise_cmd_runs = {
             "Ids that we made sort by the time they were made.\n",
     .opts = runs_opts,
     .exits = MORTISE_EXITS_STORE,
-    .link = MORTISE_LINK_BRIEF,
+    .session = MORTISE_SESSION_BRIEF,
     .example = "mortise runs --limit 20",
     .run = runs,
 };
@@ -331,7 +331,7 @@ const struct mortise_cmd mortise_cmd_inbox = {
             "with --ids it is a whole id.\n",
     .opts = inbox_opts,
     .exits = MORTISE_EXITS_STORE,
-    .link = MORTISE_LINK_BRIEF,
+    .session = MORTISE_SESSION_BRIEF,
     .example = "mortise inbox\n"
                "mortise approve $(mortise inbox night --ids)\n"
                "mortise inbox --ids | xargs -n 2 mortise approve",

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "cli/shelf.h"
+#include "cli/plugin_set.h"
 #include "json/value.h"
 #include "plugin/elf.h"
 

@@ -19,7 +19,7 @@
 
 #include "base/err.h"
 #include "base/nearest.h"
-#include "cli/exit.h"
+#include "cli/exit_code.h"
 
 enum { MOST_OPTIONS = 24, TEXT_AT = 28 };
 
@@ -223,11 +223,12 @@ static void help_option(struct mortise_out *o, const struct mortise_opt *opt)
 
 static void help_exits(struct mortise_out *o, unsigned exits)
 {
-    enum mortise_exit code;
+    enum mortise_exit_code code;
     const char *words;
 
     mortise_out_puts(o, "\nExit codes:\n");
-    for (unsigned n = 0; (words = mortise_exit_words(n, &code)) != NULL; n++)
+    for (unsigned n = 0; (words = mortise_exit_code_words(n, &code)) != NULL;
+         n++)
         if ((exits & MORTISE_EXIT_BIT(n)) != 0)
             mortise_out_printf(o, "  %2d  %s\n", (int)code, words);
 }

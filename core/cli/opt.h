@@ -103,9 +103,9 @@ struct mortise_cmd {
     const char *summary;            /* one line, for the overview */
     const char *text;               /* paragraphs */
     const struct mortise_opt *opts; /* ends with MORTISE_OPT_END; NULL: none */
-    unsigned exits; /* MORTISE_EXITS(...): what it may end with */
-    unsigned link;  /* MORTISE_LINK_...: how it reaches the engine (link.h) */
-    const char *example;                 /* lines, without `$ ` and indent */
+    unsigned exits;      /* MORTISE_EXITS(...): what it may end with */
+    unsigned session;    /* MORTISE_SESSION_...: its way to the engine */
+    const char *example; /* lines, without `$ ` and indent */
     int (*run)(struct mortise_cli *cli); /* the exit code */
 };
 

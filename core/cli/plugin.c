@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "cli/secret.h"
-#include "cli/shelf.h"
+#include "cli/plugin_set.h"
 #include "plugin/sign.h"
 
 /* The exit code of a subcommand that is done. */
@@ -61,15 +61,15 @@ static int list_json(struct mortise_cli *cli, const struct mortise_found *f,
 
 static int plugin_list(struct mortise_cli *cli)
 {
-    struct mortise_shelf s;
+    struct mortise_plugin_set s;
     struct mortise_err err;
-    int rv = mortise_shelf_open(&s, cli, NULL, &err);
+    int rv = mortise_plugin_set_open(&s, cli, NULL, &err);
     size_t n = rv == MORTISE_OK ? mortise_plugins_count(s.plugins) : 0;
 
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
         const struct mortise_found *f = mortise_plugins_at(s.plugins, i);
         struct mortise_err why;
-        const char *problem = mortise_shelf_problem(&s, f, &why);
+        const char *problem = mortise_plugin_set_problem(&s, f, &why);
 
         if (cli->args.json)
             rv = list_json(cli, f, problem, &err);
@@ -78,7 +78,7 @@ static int plugin_list(struct mortise_cli *cli)
     }
     if (rv == MORTISE_OK && n == 0 && !cli->args.json)
         mortise_out_puts(&cli->out, "no plugins\n");
-    mortise_shelf_close(&s);
+    mortise_plugin_set_close(&s);
     return done(cli, rv, &err);
 }
 
@@ -127,7 +127,7 @@ static int plugin_verify(struct mortise_cli *cli)
 {
     const char *what = cli->args.operands[0];
     char name[256], dir[PATH_MAX];
-    struct mortise_shelf s = {.plugins = NULL};
+    struct mortise_plugin_set s = {.plugins = NULL};
     struct mortise_err err;
     int rv = MORTISE_OK;
 
@@ -136,8 +136,8 @@ static int plugin_verify(struct mortise_cli *cli)
         rv = name_of(cli, what, name, dir, &err);
     if (rv != MORTISE_OK)
         return mortise_cli_fail(cli, &err);
-    rv = mortise_shelf_open(&s, cli, mortise_cli_is_path(what) ? dir : NULL,
-                            &err);
+    rv = mortise_plugin_set_open(&s, cli,
+                                 mortise_cli_is_path(what) ? dir : NULL, &err);
     if (rv == MORTISE_OK)
         rv = mortise_plugins_verify(s.plugins, name, &err);
     if (rv == MORTISE_OK) {
@@ -148,7 +148,7 @@ static int plugin_verify(struct mortise_cli *cli)
                 ? ": nobody signed it; in plugins.dev it would load\n"
                 : ": signed by a trusted key, and would load\n");
     }
-    mortise_shelf_close(&s);
+    mortise_plugin_set_close(&s);
     return done(cli, rv, &err);
 }
 
@@ -261,9 +261,9 @@ const struct mortise_cmd mortise_cmd_plugin_sign = {
 static int plugin_unquarantine(struct mortise_cli *cli)
 {
     const char *name = cli->args.operands[0];
-    struct mortise_shelf s;
+    struct mortise_plugin_set s;
     struct mortise_err err;
-    int rv = mortise_shelf_open(&s, cli, NULL, &err);
+    int rv = mortise_plugin_set_open(&s, cli, NULL, &err);
 
     if (rv == MORTISE_OK)
         rv = mortise_plugins_unquarantine(s.plugins, name, &err);
@@ -271,7 +271,7 @@ static int plugin_unquarantine(struct mortise_cli *cli)
         mortise_out_word(&cli->out, name);
         mortise_out_puts(&cli->out, " may start again\n");
     }
-    mortise_shelf_close(&s);
+    mortise_plugin_set_close(&s);
     return done(cli, rv, &err);
 }
 

@@ -242,8 +242,8 @@ static bool pass_time(struct mortise_rehearsing *r, unsigned *stands)
 {
     uint64_t ms;
 
-    if (mortise_script_next(r->m, mortise_attend_waits, r, &ms, &r->err) !=
-            MORTISE_OK ||
+    if (mortise_script_next(r->m, mortise_human_answers_wait, r, &ms,
+                            &r->err) != MORTISE_OK ||
         ms == UINT64_MAX)
         return false;
     *stands = ms > 0 ? 0 : *stands + 1;
@@ -258,7 +258,7 @@ static int play(struct mortise_rehearsing *r, struct mortise_err *err)
 
     do {
         mortise_script_settle(r->m);
-        while (mortise_attend(r))
+        while (mortise_human_answers_give(r))
             mortise_script_settle(r->m);
     } while (r->err.code == MORTISE_OK && pass_time(r, &stands));
     if (r->err.code != MORTISE_OK)
@@ -281,7 +281,7 @@ static int rehearse(struct mortise_rehearsing *r, json_t **out,
     if (rv == MORTISE_OK)
         rv = play(r, err);
     if (rv == MORTISE_OK)
-        mortise_attend_rest(r);
+        mortise_human_answers_rest(r);
     if (rv == MORTISE_OK)
         rv = outcome(r, out, err);
     mortise_clock_go(); /* to close has its own patience */

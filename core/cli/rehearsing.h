@@ -1,5 +1,5 @@
 /* rehearsing.h -- what the files of a rehearsal share: rehearse.c, which runs
- * it, answers.c (calls) and attend.c (people). */
+ * it, answers.c (calls) and human_answers.c (people). */
 #ifndef MORTISE_CLI_REHEARSING_H
 #define MORTISE_CLI_REHEARSING_H
 
@@ -48,14 +48,14 @@ mortise_answer_doubt(struct mortise_rehearsing *r, const json_t *request,
 /* The result of one that succeeds: a new reference. */
 json_t *mortise_answer_result(const struct mortise_case_answer *a);
 
-/* ---- attend.c ------------------------------------------------------------ */
+/* ---- human_answers.c ----------------------------------------------------- */
 
 /* Do what people do about all that is pending; true when something was done. */
-bool mortise_attend(struct mortise_rehearsing *r);
+bool mortise_human_answers_give(struct mortise_rehearsing *r);
 /* Nothing happens any more: is that what the script says of all that is left?
  */
-void mortise_attend_rest(struct mortise_rehearsing *r);
+void mortise_human_answers_rest(struct mortise_rehearsing *r);
 /* Is it scripted that nobody answers this request in time? */
-bool mortise_attend_waits(void *ud, const char *id);
+bool mortise_human_answers_wait(void *ud, const char *id);
 
 #endif

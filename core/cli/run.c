@@ -148,7 +148,7 @@ const struct mortise_cmd mortise_cmd_run = {
         "is refused.\n",
     .opts = run_opts,
     .exits = MORTISE_EXITS_RUN,
-    .link = MORTISE_LINK_SAME,
+    .session = MORTISE_SESSION_SAME,
     .example = "mortise run configs/triage/triage.graph.yaml "
                "--input '{\"log\": \"/var/log/dpkg.log\"}'",
     .run = run,
@@ -319,7 +319,7 @@ const struct mortise_cmd mortise_cmd_resume = {
         "RUN is the whole id of a run.\n",
     .opts = resume_opts,
     .exits = MORTISE_EXITS_RUN,
-    .link = MORTISE_LINK_SAME,
+    .session = MORTISE_SESSION_SAME,
     .example = "mortise resume night --goto report",
     .run = resume,
 };

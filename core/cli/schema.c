@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/nearest.h"
 #include "cli/casefile.h"
-#include "cli/shelf.h"
+#include "cli/plugin_set.h"
 #include "config/deploy.h"
 #include "graph/model/graph.h"
 #include "plugin/trust.h"
@@ -86,8 +86,8 @@ static int with_plugins(struct mortise_cli *cli, json_t *schema,
                         struct mortise_err *err)
 {
     json_t *at, *properties = json_object();
-    struct mortise_shelf s = {.plugins = NULL};
-    int rv = mortise_shelf_open(&s, cli, NULL, err);
+    struct mortise_plugin_set s = {.plugins = NULL};
+    int rv = mortise_plugin_set_open(&s, cli, NULL, err);
 
     if (rv == MORTISE_OK &&
         (json_unpack(schema, "{s:{s:{s:{s:o}}}}", "definitions", "plugins",
@@ -96,7 +96,7 @@ static int with_plugins(struct mortise_cli *cli, json_t *schema,
          add_configs(s.plugins, properties) != MORTISE_OK))
         rv = mortise_nomem(err);
     json_decref(properties);
-    mortise_shelf_close(&s);
+    mortise_plugin_set_close(&s);
     return rv;
 }
 

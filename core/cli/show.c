@@ -186,7 +186,7 @@ const struct mortise_cmd mortise_cmd_show = {
     .text = MORTISE_CLI_RUN_BEGINS,
     .opts = show_opts,
     .exits = MORTISE_EXITS_STORE,
-    .link = MORTISE_LINK_BRIEF,
+    .session = MORTISE_SESSION_BRIEF,
     .example = "mortise show 0197c2 --json",
     .run = show,
 };
@@ -280,7 +280,7 @@ const struct mortise_cmd mortise_cmd_history = {
             "\n" MORTISE_CLI_RUN_BEGINS,
     .opts = history_opts,
     .exits = MORTISE_EXITS_STORE,
-    .link = MORTISE_LINK_BRIEF,
+    .session = MORTISE_SESSION_BRIEF,
     .example = "mortise history 0197c2",
     .run = history,
 };

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/shelf.h"
+#include "cli/plugin_set.h"
 #include "engine/common/plugin_catalog.h"
 #include "graph/disk.h"
 #include "graph/model/graph.h"
@@ -104,11 +104,12 @@ static int load_one(struct mortise_cli *cli,
 }
 
 /* As `run` loads them, so that they have the digest that a run would pin. */
-static int load_all(struct mortise_cli *cli, const struct mortise_site *site,
+static int load_all(struct mortise_cli *cli,
+                    const struct mortise_settings *settings,
                     struct mortise_graph **graphs, struct mortise_err *err)
 {
     const struct mortise_plugins_config config =
-        mortise_shelf_config(cli->mem, site);
+        mortise_plugin_set_config(cli->mem, settings);
     struct mortise_plugins *plugins;
     struct mortise_plugin_catalog plugin_catalog;
     int rv;
@@ -119,7 +120,7 @@ static int load_all(struct mortise_cli *cli, const struct mortise_site *site,
     if (rv != MORTISE_OK)
         return rv;
     mortise_plugin_catalog_open(&plugin_catalog, cli->mem, plugins,
-                                site->deployment);
+                                settings->deployment);
     for (int i = 0;
          rv == MORTISE_OK && i < MOST_GRAPHS && cli->args.graphs[i] != NULL;
          i++)
@@ -184,17 +185,17 @@ static int salvage(struct mortise_cli *cli)
 {
     struct mortise_graph *graphs[MOST_GRAPHS] = {NULL};
     struct mortise_salvaged s;
-    struct mortise_site site;
+    struct mortise_settings settings;
     struct mortise_err err;
-    int rv = mortise_cli_site(cli, &site, &err);
+    int rv = mortise_cli_settings(cli, &settings, &err);
 
     if (rv == MORTISE_OK)
-        rv = load_all(cli, &site, graphs, &err);
+        rv = load_all(cli, &settings, graphs, &err);
     if (rv == MORTISE_OK)
-        rv = salvage_into(cli, site.store, graphs, &s, &err);
+        rv = salvage_into(cli, settings.store, graphs, &s, &err);
     for (size_t i = 0; i < MOST_GRAPHS; i++)
         mortise_graph_unref(graphs[i]);
-    mortise_site_close(&site);
+    mortise_settings_close(&settings);
     if (rv != MORTISE_OK)
         return mortise_cli_fail(cli, &err);
     sum_up(cli, cli->args.operands[0], &s);

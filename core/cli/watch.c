@@ -3,12 +3,12 @@
  * `run`, `resume` and every decision end here.  The promise to a person: when
  * the prompt comes back, the last lines say what the run is waiting for and
  * which command, word for word, lets it go on.  The promise to a script: the
- * exit code says the same (exit.c), and with --json the last line does.
+ * exit code says the same (exit_code.c), and with --json the last line does.
  *
  * SIGINT and SIGTERM pause the run, wherever it runs, and are waited for like
  * anything else that happens to it; a run that only waits is left as it is.
  *
- * The engine that the run is at work in may go away: link.c finds or becomes
+ * The engine that the run is at work in may go away: session.c finds or becomes
  * another, and the run goes on there, watched from where it was.  A command
  * whose engine went away before it answered is looked for in the record, and
  * given again only when it is not there.
@@ -50,8 +50,8 @@ int mortise_cli_last_event(struct mortise_cli *cli, const char *run,
 static void headline(struct mortise_out *o, const char *run, const char *name,
                      const char *reason)
 {
-    enum mortise_exit code =
-        mortise_exit_of_status(mortise_status_of_name(name));
+    enum mortise_exit_code code =
+        mortise_exit_code_of_status(mortise_status_of_name(name));
 
     mortise_out_puts(o, "run ");
     mortise_out_word(o, run);
@@ -199,7 +199,7 @@ static int conclude_blocked(struct mortise_cli *cli, const char *run,
         mortise_out_text(&cli->out, mortise_cli_text(blocked, "message"), 0);
         stand(cli, run, MORTISE_RUN_BLOCKED, show);
     }
-    return (int)mortise_exit_of_result(
+    return (int)mortise_exit_code_of_result(
         mortise_serve_code(mortise_cli_text(blocked, "code")));
 }
 
@@ -208,7 +208,7 @@ static int conclude(struct mortise_cli *cli, const char *run, json_t *reply)
 {
     const char *name = mortise_cli_text(reply, "status");
     int status = mortise_status_of_name(name);
-    enum mortise_exit code;
+    enum mortise_exit_code code;
     struct mortise_err err;
     json_t *show = NULL;
     bool doubt;
@@ -233,7 +233,7 @@ static int conclude(struct mortise_cli *cli, const char *run, json_t *reply)
     doubt = status == MORTISE_RUN_CANCELLED && say_unsettled(cli, show);
     if (!cli->args.json)
         stand(cli, run, status, show);
-    code = mortise_exit_of_status(status);
+    code = mortise_exit_code_of_status(status);
     if (doubt || (code == MORTISE_EXIT_WAITING &&
                   has_doubt(json_object_get(show, "pending"))))
         code = MORTISE_EXIT_IN_DOUBT;
@@ -275,7 +275,7 @@ static void announce(struct mortise_cli *cli, const char *run)
 /* What was asked for is on disk: from now on a signal pauses the run. */
 static int begun(struct watching *w)
 {
-    mortise_link_until(w->cli->link, mortise_stop_fd(), &w->err);
+    mortise_session_until(w->cli->session, mortise_stop_fd(), &w->err);
     return w->err.code != MORTISE_OK;
 }
 
@@ -333,8 +333,8 @@ static int pause_run(struct mortise_cli *cli, const char *run,
     char order[MORTISE_UUID_TEXT];
     json_t *show = NULL;
     bool works;
-    int rv = mortise_link_engine(cli->link) != NULL
-                 ? mortise_link_until(cli->link, -1, err)
+    int rv = mortise_session_engine(cli->session) != NULL
+                 ? mortise_session_until(cli->session, -1, err)
                  : mortise_cli_reopen(cli, err);
 
     if (rv == MORTISE_OK)
@@ -368,13 +368,13 @@ static int pause_and_see(struct mortise_cli *cli, const char *run,
     rv = pause_run(cli, run, err);
     cli->hasty = sig == SIGTERM;
     if (rv == MORTISE_OK && hosts)
-        rv = mortise_link_until(cli->link, mortise_stop_fd(), err);
+        rv = mortise_session_until(cli->session, mortise_stop_fd(), err);
     if (rv == MORTISE_OK)
         rv = follow(cli, run, "idle", false, w, reply, err);
     if (rv != MORTISE_OK || *reply != NULL)
         return rv;
     cli->hasty = true;
-    rv = mortise_link_until(cli->link, -1, err);
+    rv = mortise_session_until(cli->session, -1, err);
     return rv == MORTISE_OK ? follow(cli, run, "idle", false, w, reply, err)
                             : rv;
 }
@@ -462,7 +462,7 @@ static int ask_and_watch(struct watching *w, const char *what, json_t *body,
     do {
         rv =
             mortise_cli_call(cli, what, json_incref(body), item, w, reply, err);
-        if (rv != MORTISE_EBUSY || !mortise_link_is_lost(cli->link))
+        if (rv != MORTISE_EBUSY || !mortise_session_is_lost(cli->session))
             break;
         rv = is_open(cli, w->run, w->seq, body, err);
     } while (rv == MORTISE_OK);
@@ -628,7 +628,7 @@ static int give(struct mortise_cli *cli, const char *run, json_t *body,
     do {
         rv = mortise_cli_call(cli, "command", json_incref(body), NULL, NULL,
                               reply, err);
-        if (rv != MORTISE_EBUSY || !mortise_link_is_lost(cli->link))
+        if (rv != MORTISE_EBUSY || !mortise_session_is_lost(cli->session))
             break;
         rv = is_open(cli, run, last, body, err);
     } while (rv == MORTISE_OK);
@@ -641,7 +641,7 @@ int mortise_cli_command(struct mortise_cli *cli, const char *run,
 {
     struct mortise_err err;
     json_t *reply = NULL;
-    bool ours = mortise_link_engine(cli->link) != NULL;
+    bool ours = mortise_session_engine(cli->session) != NULL;
     uint64_t last = 0;
     int rv, code;
 
@@ -653,7 +653,7 @@ int mortise_cli_command(struct mortise_cli *cli, const char *run,
                   &err);
     else
         json_decref(commands);
-    ours = mortise_link_engine(cli->link) != NULL;
+    ours = mortise_session_engine(cli->session) != NULL;
     code =
         rv == MORTISE_OK ? recorded(cli, reply, ours) : refused(cli, run, &err);
     json_decref(reply);

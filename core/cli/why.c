@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "cli/progress.h"
-#include "cli/shelf.h"
+#include "cli/plugin_set.h"
 #include "json/value.h"
 
 enum { WIDTH = 78 };
@@ -539,13 +539,13 @@ static void offer_unquarantine(struct why *w, const char *plugin)
 }
 
 /* What stands in the way of the run's plugin, if anything does. */
-static void plugin_problem(struct why *w, struct mortise_shelf *s,
+static void plugin_problem(struct why *w, struct mortise_plugin_set *s,
                            const char *name, const char *was)
 {
     struct mortise_err err;
     char is[MORTISE_DIGEST_HEX];
     const char *plugin =
-        mortise_guard_plugin(&s->site.deployment->guards, name, NULL);
+        mortise_guard_plugin(&s->settings.deployment->guards, name, NULL);
     const struct mortise_manifest *m =
         mortise_plugins_find(s->plugins, plugin, &err);
 
@@ -613,21 +613,21 @@ static bool say_deaths(struct why *w)
 static int check_plugins(struct why *w, struct mortise_err *err)
 {
     const json_t *pins = json_object_get(w->show, "plugins");
-    struct mortise_shelf s = {.plugins = NULL};
+    struct mortise_plugin_set s = {.plugins = NULL};
     const char *name;
     json_t *digest;
     int rv;
 
     if (json_is_true(json_object_get(w->show, "live")) || say_deaths(w))
         return MORTISE_OK;
-    rv = mortise_shelf_open(&s, w->cli, NULL, err);
+    rv = mortise_plugin_set_open(&s, w->cli, NULL, err);
     if (rv == MORTISE_OK) {
         json_object_foreach(mortise_json_unconst(pins), name, digest)
         {
             plugin_problem(w, &s, name, json_string_value(digest));
         }
     }
-    mortise_shelf_close(&s);
+    mortise_plugin_set_close(&s);
     return rv;
 }
 
@@ -794,7 +794,7 @@ const struct mortise_cmd mortise_cmd_why = {
             "\n" MORTISE_CLI_RUN_BEGINS,
     .opts = opts,
     .exits = MORTISE_EXITS_STORE,
-    .link = MORTISE_LINK_BRIEF,
+    .session = MORTISE_SESSION_BRIEF,
     .example = "mortise why 0197c2",
     .run = why,
 };

@@ -38,7 +38,7 @@ static int look_inside(const struct looking *l, const char *dir)
     return mortise_owner_check_inside(dir, l->fault, l->ud, l->err);
 }
 
-int mortise_guarded_faults(const struct mortise_site *s,
+int mortise_guarded_faults(const struct mortise_settings *s,
                            mortise_fault_fn *fault, void *ud,
                            struct mortise_err *err)
 {
@@ -86,7 +86,7 @@ static void list_needs(char out[KEYS_TEXT], const struct mortise_need *needs,
                                needs[i].value->span.line);
 }
 
-static int check_needs(const struct mortise_site *s,
+static int check_needs(const struct mortise_settings *s,
                        const struct mortise_allowance *a,
                        struct mortise_span *span, struct mortise_err *err)
 {
@@ -130,7 +130,7 @@ static void point_at_allow(const struct mortise_allowance *a,
 }
 
 /* `span` stays as it is when it is not the file's text that is wrong. */
-static int check(const struct mortise_site *s, unsigned how,
+static int check(const struct mortise_settings *s, unsigned how,
                  struct mortise_span *span, struct mortise_err *err)
 {
     struct mortise_allowance a;
@@ -142,13 +142,13 @@ static int check(const struct mortise_site *s, unsigned how,
         if (rv == MORTISE_EDENIED && !j.of_store)
             point_at_allow(&a, err);
     }
-    if (rv == MORTISE_OK && (how & MORTISE_SITE_FOUND) != 0)
+    if (rv == MORTISE_OK && (how & MORTISE_SETTINGS_FOUND) != 0)
         rv = check_needs(s, &a, span, err);
     mortise_allow_finish(&a);
     return rv;
 }
 
-int mortise_guarded_check(const struct mortise_site *s, unsigned how,
+int mortise_guarded_check(const struct mortise_settings *s, unsigned how,
                           struct mortise_diags *diags, struct mortise_err *err)
 {
     const struct mortise_yaml *tree = s->deployment->tree;
@@ -161,7 +161,7 @@ int mortise_guarded_check(const struct mortise_site *s, unsigned how,
     rv = check(s, how, &span, &why);
     if (rv == MORTISE_OK)
         return rv;
-    if ((how & MORTISE_SITE_LOOK) == 0 || rv == MORTISE_ENOMEM)
+    if ((how & MORTISE_SETTINGS_LOOK) == 0 || rv == MORTISE_ENOMEM)
         return mortise_fail(err, rv, "%s", why.msg);
     if (tree != NULL)
         mortise_diag_add(diags, "W0820", span, "%s", why.msg);

@@ -3,16 +3,16 @@
 #define MORTISE_CONFIG_GUARDED_H
 
 #include "config/allow.h"
-#include "config/site.h"
+#include "config/settings.h"
 
-/* MORTISE_EDENIED, with the command that mends it.  With MORTISE_SITE_LOOK
+/* MORTISE_EDENIED, with the command that mends it.  With MORTISE_SETTINGS_LOOK
  * that is a finding and no error. */
-int mortise_guarded_check(const struct mortise_site *s, unsigned how,
+int mortise_guarded_check(const struct mortise_settings *s, unsigned how,
                           struct mortise_diags *diags, struct mortise_err *err);
 
 /* All that others own or may write of what the deployment names, itself
  * included. */
-int mortise_guarded_faults(const struct mortise_site *s,
+int mortise_guarded_faults(const struct mortise_settings *s,
                            mortise_fault_fn *fault, void *ud,
                            struct mortise_err *err);
 

@@ -83,15 +83,16 @@ static int open_site(struct mortise *m, const struct mortise_options *o,
     int rv = MORTISE_OK;
 
     mortise_diags_init(&diags, m->mem);
-    if (m->site.deployment == NULL) /* nobody has opened it */
-        rv = mortise_site_open(&m->site, m->mem, o->deployment, o->store,
-                               mortise_site_how(o->flags), &diags, err);
+    if (m->settings.deployment == NULL) /* nobody has opened it */
+        rv =
+            mortise_settings_open(&m->settings, m->mem, o->deployment, o->store,
+                                  mortise_settings_how(o->flags), &diags, err);
     if (rv == MORTISE_ECHECK)
         rv = found_wrong(m, &diags, err);
     mortise_diags_finish(&diags);
     if (rv == MORTISE_OK)
         rv = mortise_secret_store_open(&m->secret_store, m,
-                                       &m->site.deployment->secrets, err);
+                                       &m->settings.deployment->secrets, err);
     return rv;
 }
 
@@ -102,7 +103,7 @@ static int check_config(struct mortise *m, struct mortise_err *err)
     int rv;
 
     mortise_diags_init(&diags, m->mem);
-    rv = mortise_configs_check(m->site.deployment, m->plugins, &diags);
+    rv = mortise_configs_check(m->settings.deployment, m->plugins, &diags);
     if (rv == MORTISE_ECHECK)
         rv = found_wrong(m, &diags, err);
     else if (rv != MORTISE_OK)
@@ -117,7 +118,7 @@ static int place_quarantine(struct mortise *m, struct mortise_plugins_config *c,
                             struct mortise_err *err)
 {
     static const char name[] = "quarantine";
-    size_t size = strlen(m->site.store) + 1 + sizeof name;
+    size_t size = strlen(m->settings.store) + 1 + sizeof name;
     char *path;
 
     if (!m->looks) {
@@ -125,10 +126,10 @@ static int place_quarantine(struct mortise *m, struct mortise_plugins_config *c,
         c->quarantine_dir = name;
         return MORTISE_OK;
     }
-    path = mortise_arena_alloc(&m->site.arena, size);
+    path = mortise_arena_alloc(&m->settings.arena, size);
     if (path == NULL)
         return mortise_nomem(err);
-    snprintf(path, size, "%s/%s", m->site.store, name);
+    snprintf(path, size, "%s/%s", m->settings.store, name);
     c->quarantine_at = AT_FDCWD;
     c->quarantine_dir = path;
     return MORTISE_OK;
@@ -138,12 +139,12 @@ static int open_plugins(struct mortise *m, const struct mortise_options *o,
                         struct mortise_err *err)
 {
     struct mortise_plugins_config c = {.mem = m->mem,
-                                       .dirs = m->site.plugin_dirs,
-                                       .n_dirs = m->site.n_plugin_dirs,
-                                       .first_dev = m->site.first_dev,
-                                       .n_dev = m->site.n_dev,
-                                       .trust_dirs = m->site.trust_dirs,
-                                       .n_trust_dirs = m->site.n_trust_dirs,
+                                       .dirs = m->settings.plugin_dirs,
+                                       .n_dirs = m->settings.n_plugin_dirs,
+                                       .first_dev = m->settings.first_dev,
+                                       .n_dev = m->settings.n_dev,
+                                       .trust_dirs = m->settings.trust_dirs,
+                                       .n_trust_dirs = m->settings.n_trust_dirs,
                                        .seq_get = seq_get,
                                        .seq_put = seq_put,
                                        .seq_ud = m,
@@ -159,7 +160,7 @@ static int open_plugins(struct mortise *m, const struct mortise_options *o,
         rv = mortise_plugins_open(&m->plugins, &c, err);
     if (rv == MORTISE_OK)
         mortise_plugin_catalog_open(&m->plugin_catalog, m->mem, m->plugins,
-                                    m->site.deployment);
+                                    m->settings.deployment);
     return rv;
 }
 
@@ -191,7 +192,7 @@ static int check_descriptors(struct mortise_err *err)
 
 static int open_store(struct mortise *m, struct mortise_err *err)
 {
-    const char *path = m->site.store;
+    const char *path = m->settings.store;
     int rv = m->looks ? mortise_store_open_view(&m->store, path, m->mem, err)
                       : mortise_store_open(&m->store, path, m->mem, err);
     mode_t was = rv == MORTISE_OK ? mortise_store_was_open(m->store) : 0;
@@ -220,7 +221,8 @@ static int open_parts(struct mortise *m, const struct mortise_options *o,
     if (rv == MORTISE_OK)
         rv = open_store(m, err);
     if (rv == MORTISE_OK)
-        mortise_store_cache_bound(m->store, m->site.deployment->cache_bytes);
+        mortise_store_cache_bound(m->store,
+                                  m->settings.deployment->cache_bytes);
     if (rv == MORTISE_OK)
         rv = mortise_loop_open(m, err);
     if (rv == MORTISE_OK)
@@ -258,7 +260,8 @@ static int check_options(const struct mortise_options *o,
 
 static int open_engine(struct mortise **out,
                        const struct mortise_options *options, bool looks,
-                       enum mortise_holding holding, struct mortise_site *site,
+                       enum mortise_holding holding,
+                       struct mortise_settings *settings,
                        struct mortise_err *err)
 {
     struct mortise_err here; /* inner functions may count on one */
@@ -283,9 +286,9 @@ static int open_engine(struct mortise **out,
     m->log = options->log;
     m->log_ud = options->log_ud;
     m->looks = looks;
-    if (site != NULL) {
-        m->site = *site;
-        *site = (struct mortise_site){.n_trust_dirs = 0};
+    if (settings != NULL) {
+        m->settings = *settings;
+        *settings = (struct mortise_settings){.n_trust_dirs = 0};
     }
     m->state = MORTISE_ENGINE_UP;
     m->start_ms = MORTISE_START_MS;
@@ -310,17 +313,20 @@ static int open_engine(struct mortise **out,
 
 int mortise_engine_open(struct mortise **out,
                         const struct mortise_options *options,
-                        enum mortise_holding holding, struct mortise_site *site,
+                        enum mortise_holding holding,
+                        struct mortise_settings *settings,
                         struct mortise_err *err)
 {
-    return open_engine(out, options, false, holding, site, err);
+    return open_engine(out, options, false, holding, settings, err);
 }
 
 int mortise_engine_look(struct mortise **out,
                         const struct mortise_options *options,
-                        struct mortise_site *site, struct mortise_err *err)
+                        struct mortise_settings *settings,
+                        struct mortise_err *err)
 {
-    return open_engine(out, options, true, MORTISE_HOLDING_BRIEFLY, site, err);
+    return open_engine(out, options, true, MORTISE_HOLDING_BRIEFLY, settings,
+                       err);
 }
 
 /* ---- close -------------------------------------------------------------- */
@@ -387,7 +393,7 @@ void mortise_close(struct mortise *m)
     mortise_commits_close(m);
     mortise_retention_close(m);
     mortise_secret_store_close(m->secret_store);
-    mortise_site_close(&m->site);
+    mortise_settings_close(&m->settings);
     mortise_release_str(m->mem, m->actor);
     mortise_leave(m);
     if (m->c_locale != (locale_t)0)

@@ -72,7 +72,7 @@ static void keep(struct mortise_retention *r,
 
 static uint64_t finished_ms(const struct mortise_retention *r)
 {
-    return r->m->site.deployment->finished_ms;
+    return r->m->settings.deployment->finished_ms;
 }
 
 static bool is_overdue(const struct mortise_retention *r,
@@ -307,7 +307,7 @@ int mortise_retention_open(struct mortise *m, struct mortise_err *err)
 {
     struct mortise_retention *r;
 
-    if (m->site.deployment->finished_ms == 0)
+    if (m->settings.deployment->finished_ms == 0)
         return MORTISE_OK;
     r = m->retention = mortise_zalloc(m->mem, sizeof *r);
     if (r == NULL)

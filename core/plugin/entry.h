@@ -12,7 +12,7 @@
 #include "plugin/inside.h"
 #include "plugin/load.h"
 #include "plugin/registry.h"
-#include "plugin/seen.h"
+#include "plugin/rollback_state.h"
 #include "plugin/trust.h"
 
 struct created { /* an instance; in the arena */
@@ -45,7 +45,7 @@ struct mortise_plugins {
     const struct mortise_mem *mem;
     struct mortise_arena arena;
     struct mortise_trust *trust;
-    struct mortise_seen seen;      /* by this user */
+    struct mortise_rollback_state rollback_state; /* by this user */
     bool said_lost;                /* that something could not be remembered */
     uint8_t print[MORTISE_DIGEST]; /* of the trust files, as they were read */
     uint64_t looked_ns;            /* when those were looked at last */

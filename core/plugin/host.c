@@ -215,17 +215,17 @@ static bool is_status(mortise_status status)
     return status <= 0 && status >= MORTISE_S_DOUBT;
 }
 
-bool mortise_host_may_pend(const struct mortise_cell *s)
+bool mortise_host_may_pend(const struct mortise_call_slot *s)
 {
     return s->kind->may_pend && s->threading != MORTISE_THREAD_INLINE;
 }
 
-bool mortise_host_may_suspend(const struct mortise_cell *s)
+bool mortise_host_may_suspend(const struct mortise_call_slot *s)
 {
     return s->kind->may_suspend && s->threading != MORTISE_THREAD_INLINE;
 }
 
-void mortise_host_settle(struct mortise_cell *s, mortise_status status,
+void mortise_host_settle(struct mortise_call_slot *s, mortise_status status,
                          const struct mortise_words *words)
 {
     s->finished = true;
@@ -252,7 +252,7 @@ void mortise_host_settle(struct mortise_cell *s, mortise_status status,
 
 /* An outcome of our own making, in place of the plugin's: what succeeded did
  * happen, and is no failure that might be tried again. */
-static void overrule(struct mortise_cell *s, mortise_status status,
+static void overrule(struct mortise_call_slot *s, mortise_status status,
                      const char *class, const char *message)
 {
     s->mute |= s->status == MORTISE_S_OK;
@@ -262,7 +262,7 @@ static void overrule(struct mortise_cell *s, mortise_status status,
 }
 
 /* A result that lacks a piece is no result. */
-static void judge_output(struct mortise_cell *s)
+static void judge_output(struct mortise_call_slot *s)
 {
     if (s->overflow)
         overrule(s, MORTISE_S_FAILED, "permanent",
@@ -276,7 +276,7 @@ static void judge_output(struct mortise_cell *s)
 }
 
 /* What its kind answers with must be there, and be right. */
-static void judge_answer(struct mortise_cell *s)
+static void judge_answer(struct mortise_call_slot *s)
 {
     char said[MORTISE_WORDS_MAX] = "", words[400];
     int rv;
@@ -304,7 +304,7 @@ static void judge_answer(struct mortise_cell *s)
 }
 
 /* Nobody else writes the outcome of a call that is finished and not open. */
-static void tell(struct mortise_instance *i, struct mortise_cell *s)
+static void tell(struct mortise_instance *i, struct mortise_call_slot *s)
 {
     bool failed = s->status < 0, done_well = s->status == MORTISE_S_OK;
     char target[MORTISE_TARGET_MAX + 8];
@@ -343,7 +343,8 @@ static void tell(struct mortise_instance *i, struct mortise_cell *s)
     }
 }
 
-void mortise_host_deliver(struct mortise_instance *i, struct mortise_cell *s)
+void mortise_host_deliver(struct mortise_instance *i,
+                          struct mortise_call_slot *s)
 {
     judge_output(s);
     judge_answer(s);
@@ -356,7 +357,7 @@ void mortise_host_deliver(struct mortise_instance *i, struct mortise_cell *s)
     mortise_host_unpin(i, s, 1);
 }
 
-void mortise_host_unpin(struct mortise_instance *i, struct mortise_cell *s,
+void mortise_host_unpin(struct mortise_instance *i, struct mortise_call_slot *s,
                         unsigned n)
 {
     bool last = (s->pins -= n) == 0;
@@ -366,8 +367,8 @@ void mortise_host_unpin(struct mortise_instance *i, struct mortise_cell *s,
     pthread_mutex_unlock(&s->lock);
     if (!last)
         return;
-    mortise_wire_release(&s->held); /* nobody reaches the cell any more */
-    mortise_cells_give(&i->calls, s);
+    mortise_wire_release(&s->held); /* nobody reaches the slot any more */
+    mortise_call_table_give(&i->calls, s);
 }
 
 /* ---- log, emit, finish, fail ----------------------------------------------
@@ -392,8 +393,9 @@ static bool is_word(mortise_str s, const char *word)
 }
 
 /* To what it emitted before, `most` bytes in all.  Cell locked, and left so. */
-static mortise_status add_piece(struct mortise_cell *s, struct mortise_buf *to,
-                                mortise_str chunk, size_t most)
+static mortise_status add_piece(struct mortise_call_slot *s,
+                                struct mortise_buf *to, mortise_str chunk,
+                                size_t most)
 {
     if (chunk.n > most - to->n) {
         s->overflow = true;
@@ -406,7 +408,7 @@ static mortise_status add_piece(struct mortise_cell *s, struct mortise_buf *to,
 }
 
 /* What does not fit makes it longer than any id, so that it names nothing. */
-static mortise_status add_target(struct mortise_cell *s, mortise_str chunk)
+static mortise_status add_target(struct mortise_call_slot *s, mortise_str chunk)
 {
     size_t room = sizeof s->target - s->n_target;
     size_t n = chunk.n < room ? (size_t)chunk.n : room;
@@ -418,13 +420,13 @@ static mortise_status add_target(struct mortise_cell *s, mortise_str chunk)
 }
 
 /* Is that what its kind answers with? */
-static bool is_own(const struct mortise_cell *s, mortise_str kind)
+static bool is_own(const struct mortise_call_slot *s, mortise_str kind)
 {
     return s->kind->answer != NULL && is_word(kind, s->kind->answer);
 }
 
 /* A piece of the result.  Cell locked, and left so. */
-static mortise_status add_result(struct mortise_cell *s, mortise_str kind,
+static mortise_status add_result(struct mortise_call_slot *s, mortise_str kind,
                                  mortise_str chunk)
 {
     if (is_word(kind, "output")) {
@@ -461,7 +463,7 @@ static int parse_usage(mortise_str chunk, struct mortise_usage *out,
 }
 
 /* Cell locked, and left so.  `rv`: what parsing came to. */
-static mortise_status add_usage(struct mortise_cell *s,
+static mortise_status add_usage(struct mortise_call_slot *s,
                                 const struct mortise_usage *more, int rv)
 {
     if (!s->kind->may_use)
@@ -475,10 +477,10 @@ static mortise_status add_usage(struct mortise_cell *s,
 }
 
 /* The open call that something is emitted into, locked; NULL: there is none. */
-static struct mortise_cell *emitting(struct mortise_instance *i,
-                                     mortise_call call)
+static struct mortise_call_slot *emitting(struct mortise_instance *i,
+                                          mortise_call call)
 {
-    struct mortise_cell *s = mortise_cells_by_handle(&i->calls, call);
+    struct mortise_call_slot *s = mortise_call_table_by_handle(&i->calls, call);
 
     if (s != NULL && s->open && !s->finished) {
         atomic_store(&s->stirred, true);
@@ -498,7 +500,7 @@ static mortise_status take_usage(struct mortise_instance *i,
     char words[MORTISE_WORDS_MAX];
     struct mortise_err err;
     int rv = parse_usage(msg->body, &more, &err);
-    struct mortise_cell *s = emitting(i, msg->call);
+    struct mortise_call_slot *s = emitting(i, msg->call);
     mortise_status status = MORTISE_S_STALE;
 
     if (s != NULL) {
@@ -532,7 +534,7 @@ static mortise_status take_event(struct mortise_instance *i, uint64_t id,
 static mortise_status take_emit(struct mortise_instance *i,
                                 const struct mortise_wire *msg)
 {
-    struct mortise_cell *s;
+    struct mortise_call_slot *s;
     mortise_status status;
     uint64_t id;
 
@@ -555,9 +557,9 @@ static mortise_status take_emit(struct mortise_instance *i,
     return MORTISE_S_UNSUPPORTED;
 }
 
-/* A finish() that has no effect.  Takes the cell locked, or NULL. */
+/* A finish() that has no effect.  Takes the slot locked, or NULL. */
 static mortise_status stale_finish(struct mortise_instance *i,
-                                   struct mortise_cell *s)
+                                   struct mortise_call_slot *s)
 {
     /* One that was abandoned while pending gives its request back now. */
     bool back = s != NULL && !s->open && !s->finished && !s->inside;
@@ -576,11 +578,11 @@ static mortise_status stale_finish(struct mortise_instance *i,
 static mortise_status take_finish(struct mortise_instance *i,
                                   const struct mortise_wire *msg)
 {
-    struct mortise_cell *s;
+    struct mortise_call_slot *s;
     struct mortise_words words;
 
     make_words(i, &words, msg);
-    s = mortise_cells_by_handle(&i->calls, msg->call);
+    s = mortise_call_table_by_handle(&i->calls, msg->call);
     if (s == NULL || !s->open || s->finished)
         return stale_finish(i, s);
     if (!mortise_host_may_pend(s) ||
@@ -603,7 +605,7 @@ static mortise_status take_finish(struct mortise_instance *i,
 static mortise_status take_fail(struct mortise_instance *i,
                                 const struct mortise_wire *msg)
 {
-    struct mortise_cell *s;
+    struct mortise_call_slot *s;
     struct mortise_words words;
 
     make_words(i, &words, msg);
@@ -613,7 +615,7 @@ static mortise_status take_fail(struct mortise_instance *i,
         pthread_mutex_unlock(&i->lock);
         return MORTISE_S_OK;
     }
-    s = mortise_cells_by_handle(&i->calls, msg->call);
+    s = mortise_call_table_by_handle(&i->calls, msg->call);
     if (s == NULL)
         return MORTISE_S_STALE;
     if (s->open && !s->finished)
@@ -643,10 +645,10 @@ static const char *granted(struct mortise_instance *i, mortise_str method)
 }
 
 /* The open, uncancelled call of an ask, locked; NULL and why not. */
-static struct mortise_cell *asking(struct mortise_instance *i,
-                                   mortise_call call, mortise_status *why)
+static struct mortise_call_slot *asking(struct mortise_instance *i,
+                                        mortise_call call, mortise_status *why)
 {
-    struct mortise_cell *s = mortise_cells_by_handle(&i->calls, call);
+    struct mortise_call_slot *s = mortise_call_table_by_handle(&i->calls, call);
 
     if (s == NULL) {
         *why = MORTISE_S_STALE;
@@ -662,7 +664,7 @@ static struct mortise_cell *asking(struct mortise_instance *i,
     return NULL;
 }
 
-void mortise_host_not_waiting(struct mortise_cell *s,
+void mortise_host_not_waiting(struct mortise_call_slot *s,
                               const struct mortise_ask *a)
 {
     s->n_asks--;
@@ -671,7 +673,7 @@ void mortise_host_not_waiting(struct mortise_cell *s,
 
 /* Is there room for one more ask (4)?  Else it is said, once an instance, and
  * left in the call.  Cell locked. */
-static bool has_room(struct mortise_cell *s, size_t bytes)
+static bool has_room(struct mortise_call_slot *s, size_t bytes)
 {
     if (s->n_asks < MORTISE_ASKS_MAX &&
         bytes <= MORTISE_ASKS_BYTES_MAX - s->ask_bytes)
@@ -691,7 +693,7 @@ static uint64_t note_ask(struct mortise_instance *i, mortise_call call,
 {
     char words[MORTISE_WORDS_MAX] = "";
     struct mortise_ask *a = mortise_alloc(i->mem, sizeof *a);
-    struct mortise_cell *s = asking(i, call, why);
+    struct mortise_call_slot *s = asking(i, call, why);
     uint64_t id = 0;
 
     if (s != NULL && a == NULL)
@@ -724,7 +726,7 @@ static uint64_t note_ask(struct mortise_instance *i, mortise_call call,
 static uint64_t note_wait(struct mortise_instance *i, mortise_call call,
                           uint64_t ask, mortise_status *why)
 {
-    struct mortise_cell *s = asking(i, call, why);
+    struct mortise_call_slot *s = asking(i, call, why);
     uint64_t id = 0;
 
     if (s == NULL)
@@ -769,7 +771,7 @@ static mortise_status pass_on(struct mortise_instance *i, uint64_t id,
 static void forget_ask(struct mortise_instance *i, mortise_call call,
                        uint64_t ask)
 {
-    struct mortise_cell *s = mortise_cells_by_handle(&i->calls, call);
+    struct mortise_call_slot *s = mortise_call_table_by_handle(&i->calls, call);
     struct mortise_ask **at, *a;
 
     if (s == NULL)
@@ -820,7 +822,7 @@ static mortise_status host_ask(mortise_host *h, mortise_call call,
 static mortise_status await(struct mortise_instance *i, mortise_call call,
                             uint64_t ask, mortise_str *answer)
 {
-    struct mortise_cell *s = mortise_cells_by_handle(&i->calls, call);
+    struct mortise_call_slot *s = mortise_call_table_by_handle(&i->calls, call);
     mortise_status status;
 
     if (s == NULL)
@@ -860,7 +862,8 @@ static mortise_status host_ask_wait(mortise_host *h, mortise_call call,
     return status;
 }
 
-void mortise_host_answer_all(struct mortise_instance *i, struct mortise_cell *s)
+void mortise_host_answer_all(struct mortise_instance *i,
+                             struct mortise_call_slot *s)
 {
     static const mortise_str why = {"cancelled", 9};
     struct mortise_ask *list = s->asks, *a;
@@ -927,7 +930,8 @@ static mortise_status lose(struct mortise_instance *i,
 {
     struct mortise_wire bare = {
         .type = msg->type, .call = msg->call, .status = MORTISE_S_NOMEM};
-    struct mortise_cell *s = mortise_cells_by_handle(&i->calls, msg->call);
+    struct mortise_call_slot *s =
+        mortise_call_table_by_handle(&i->calls, msg->call);
 
     if (s != NULL) {
         s->lost = s->lost || msg->type != MORTISE_WIRE_FAIL;
@@ -1002,7 +1006,7 @@ static void host_fail(mortise_host *h, mortise_call call, mortise_str text,
 static int32_t host_cancelled(mortise_host *h, mortise_call call)
 {
     mortise_host_not_a_child(h->instance);
-    return mortise_cells_stopped(&h->instance->calls, call);
+    return mortise_call_table_stopped(&h->instance->calls, call);
 }
 
 static uint64_t host_now_ns(mortise_host *h)

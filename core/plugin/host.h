@@ -3,7 +3,7 @@
 #ifndef MORTISE_PLUGIN_HOST_H
 #define MORTISE_PLUGIN_HOST_H
 
-#include "plugin/cells.h"
+#include "plugin/call_table.h"
 #include "plugin/endpoint.h"
 #include "plugin/inside.h"
 
@@ -20,7 +20,7 @@ struct mortise_instance {
     const struct mortise_culprit *culprit; /* NULL: deaths are nobody's */
     uint64_t process; /* where it lives: no child of fork goes on with it */
     struct mortise_instance_ops ops;
-    struct mortise_cells calls;
+    struct mortise_call_table calls;
     _Atomic uint64_t last_ask;
     _Atomic unsigned scolded; /* bits: said once, not again */
     atomic_bool closing;
@@ -50,12 +50,12 @@ void mortise_host_visit(struct mortise_instance *i, struct mortise_visit *v,
                         const struct mortise_whose *whose, bool on_loop);
 void mortise_host_leave(struct mortise_instance *i, struct mortise_visit *v);
 
-/* An answer, or a piece of one; the cell unlocked. */
+/* An answer, or a piece of one; the slot unlocked. */
 void mortise_host_call_back(struct mortise_instance *i,
                             const struct mortise_ask *a, mortise_status status,
                             mortise_str body);
 /* An ask left its call's list.  Cell locked. */
-void mortise_host_not_waiting(struct mortise_cell *s,
+void mortise_host_not_waiting(struct mortise_call_slot *s,
                               const struct mortise_ask *a);
 
 /* In the loopback build: msg through bytes and back; else nothing. */
@@ -72,20 +72,21 @@ void mortise_host_log(struct mortise_instance *i, int level, const char *fmt,
 
 /* May its call end later; may it let go, to be made again when an answer is
  * there? */
-bool mortise_host_may_pend(const struct mortise_cell *s);
-bool mortise_host_may_suspend(const struct mortise_cell *s);
+bool mortise_host_may_pend(const struct mortise_call_slot *s);
+bool mortise_host_may_suspend(const struct mortise_call_slot *s);
 /* Settle the outcome of a call that has none yet.  Cell locked. */
-void mortise_host_settle(struct mortise_cell *s, mortise_status status,
+void mortise_host_settle(struct mortise_call_slot *s, mortise_status status,
                          const struct mortise_words *words);
-/* Tell `done`.  Takes over the cell's lock and the call's pin. */
-void mortise_host_deliver(struct mortise_instance *i, struct mortise_cell *s);
-/* Take n pins off; the cell is unlocked, and free behind the last. */
-void mortise_host_unpin(struct mortise_instance *i, struct mortise_cell *s,
+/* Tell `done`.  Takes over the slot's lock and the call's pin. */
+void mortise_host_deliver(struct mortise_instance *i,
+                          struct mortise_call_slot *s);
+/* Take n pins off; the slot is unlocked, and free behind the last. */
+void mortise_host_unpin(struct mortise_instance *i, struct mortise_call_slot *s,
                         unsigned n);
 /* Answer everything that a call has asked: it was cancelled or has ended.
- * Takes the cell locked, unlocks it. */
+ * Takes the slot locked, unlocks it. */
 void mortise_host_answer_all(struct mortise_instance *i,
-                             struct mortise_cell *s);
+                             struct mortise_call_slot *s);
 /* What a plugin said, made fit for people and logs. */
 void mortise_host_text(char *out, size_t size, mortise_str s);
 

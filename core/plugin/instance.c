@@ -17,10 +17,10 @@
  *       quiet while a function of its is on a stack, is leaked: freeing what it
  *       still uses would be worse.  It cannot reach the engine any more.
  *
- * Cells (cells.h) carry a call's state; the cell's lock is never held while the
- * plugin or the engine runs.  A call's life: open and inside -> [finished] ->
- * returned -> delivered, or open and inside -> returned pending -> finished and
- * delivered; abandon() cuts in anywhere before the delivery.
+ * Slots (call_table.h) carry a call's state; the slot's lock is never held
+ * while the plugin or the engine runs.  A call's life: open and inside ->
+ * [finished] -> returned -> delivered, or open and inside -> returned pending
+ * -> finished and delivered; abandon() cuts in anywhere before the delivery.
  */
 #include "plugin/host.h"
 
@@ -146,12 +146,13 @@ static int hold(struct mortise_instance *i, struct mortise_wire *msg,
     return mortise_host_carry(msg, held, i->mem, err);
 }
 
-/* A cell for the call, open and with the plugin inside; unlocked. */
-static struct mortise_cell *begin(struct mortise_instance *i,
-                                  const struct mortise_call *call,
-                                  uint64_t *handle)
+/* A slot for the call, open and with the plugin inside; unlocked. */
+static struct mortise_call_slot *begin(struct mortise_instance *i,
+                                       const struct mortise_call *call,
+                                       uint64_t *handle)
 {
-    struct mortise_cell *s = mortise_cells_take(&i->calls, call->id, handle);
+    struct mortise_call_slot *s =
+        mortise_call_table_take(&i->calls, call->id, handle);
 
     if (s == NULL)
         return NULL;
@@ -222,7 +223,7 @@ static struct mortise_wire enter(struct mortise_instance *i,
     return ret;
 }
 
-static void settle_oddity(struct mortise_cell *s, const char *what)
+static void settle_oddity(struct mortise_call_slot *s, const char *what)
 {
     struct mortise_words words = {.class = "permanent"};
 
@@ -232,7 +233,7 @@ static void settle_oddity(struct mortise_cell *s, const char *what)
     mortise_host_settle(s, MORTISE_S_FAILED, &words);
 }
 
-static void settle_pending(struct mortise_cell *s)
+static void settle_pending(struct mortise_call_slot *s)
 {
     char words[160];
 
@@ -246,7 +247,7 @@ static void settle_pending(struct mortise_cell *s)
 }
 
 /* The outcome that a return value alone decides.  Cell locked. */
-static void settle_return(struct mortise_cell *s,
+static void settle_return(struct mortise_call_slot *s,
                           const struct mortise_wire *ret)
 {
     if (ret->status == MORTISE_S_PENDING)
@@ -261,7 +262,7 @@ static void settle_return(struct mortise_cell *s,
 }
 
 /* The plugin's function is off the stack. */
-static void returned(struct mortise_instance *i, struct mortise_cell *s,
+static void returned(struct mortise_instance *i, struct mortise_call_slot *s,
                      const struct mortise_wire *ret)
 {
     bool pending = ret->status == MORTISE_S_PENDING && mortise_host_may_pend(s);
@@ -293,7 +294,7 @@ int mortise_instance_call(struct mortise_instance *i,
 {
     struct mortise_wire msg, ret;
     struct mortise_wire_held held;
-    struct mortise_cell *s;
+    struct mortise_call_slot *s;
     bool may_pend;
     uint64_t handle;
     int rv = admit(i, call, err);
@@ -343,7 +344,7 @@ static void carry_number(const struct mortise_instance *i,
 
 bool mortise_instance_cancel(struct mortise_instance *i, uint64_t call)
 {
-    struct mortise_cell *s = mortise_cells_by_id(&i->calls, call);
+    struct mortise_call_slot *s = mortise_call_table_by_id(&i->calls, call);
     struct mortise_wire msg = {.type = MORTISE_WIRE_CANCEL};
     struct mortise_wire_held held;
     struct mortise_visit v;
@@ -372,7 +373,7 @@ bool mortise_instance_cancel(struct mortise_instance *i, uint64_t call)
 
 bool mortise_instance_is_idle(struct mortise_instance *i, uint64_t call)
 {
-    struct mortise_cell *s = mortise_cells_by_id(&i->calls, call);
+    struct mortise_call_slot *s = mortise_call_table_by_id(&i->calls, call);
     bool idle;
 
     if (s == NULL)
@@ -386,7 +387,7 @@ bool mortise_instance_is_idle(struct mortise_instance *i, uint64_t call)
 bool mortise_instance_abandon(struct mortise_instance *i, uint64_t call,
                               struct mortise_usage *usage)
 {
-    struct mortise_cell *s = mortise_cells_by_id(&i->calls, call);
+    struct mortise_call_slot *s = mortise_call_table_by_id(&i->calls, call);
     bool was_open = s != NULL && s->open;
 
     if (was_open && usage != NULL) {
@@ -405,7 +406,7 @@ bool mortise_instance_abandon(struct mortise_instance *i, uint64_t call,
 }
 
 /* Take an ask out of its call's list.  Cell locked. */
-static struct mortise_ask *unlink_ask(struct mortise_cell *s, uint64_t ask)
+static struct mortise_ask *unlink_ask(struct mortise_call_slot *s, uint64_t ask)
 {
     struct mortise_ask **at = &s->asks, *a;
 
@@ -419,8 +420,8 @@ static struct mortise_ask *unlink_ask(struct mortise_cell *s, uint64_t ask)
     return a;
 }
 
-/* Wake the worker that waits for this answer.  Takes the cell locked. */
-static void wake(struct mortise_cell *s, const struct mortise_wire *msg)
+/* Wake the worker that waits for this answer.  Takes the slot locked. */
+static void wake(struct mortise_call_slot *s, const struct mortise_wire *msg)
 {
     mortise_buf_clear(&s->answer);
     mortise_buf_put(&s->answer, msg->body.p, (size_t)msg->body.n);
@@ -432,8 +433,9 @@ static void wake(struct mortise_cell *s, const struct mortise_wire *msg)
 }
 
 /* A piece of an answer that is still to come; who waits gets the whole alone.
- * Takes the cell locked. */
-static void deliver_piece(struct mortise_instance *i, struct mortise_cell *s,
+ * Takes the slot locked. */
+static void deliver_piece(struct mortise_instance *i,
+                          struct mortise_call_slot *s,
                           const struct mortise_wire *msg)
 {
     struct mortise_ask *a = s->asks, copy = {.fn = NULL};
@@ -450,7 +452,7 @@ static void deliver_piece(struct mortise_instance *i, struct mortise_cell *s,
 static void deliver_answer(struct mortise_instance *i, uint64_t call,
                            const struct mortise_wire *msg)
 {
-    struct mortise_cell *s = mortise_cells_by_id(&i->calls, call);
+    struct mortise_call_slot *s = mortise_call_table_by_id(&i->calls, call);
     struct mortise_ask *a;
     bool ended;
 
@@ -526,7 +528,7 @@ static int create(struct mortise_instance *i, const char *config, size_t n,
 
 static void release(struct mortise_instance *i)
 {
-    mortise_cells_finish(&i->calls);
+    mortise_call_table_finish(&i->calls);
     pthread_mutex_destroy(&i->lock);
     i->to->ops->free(i->to);
     mortise_release(i->mem, i, sizeof *i);
@@ -558,7 +560,7 @@ int mortise_instance_open(struct mortise_instance **out,
     i->culprit = culprit;
     i->process = mortise_inside_process();
     i->ops = *ops;
-    if (mortise_cells_init(&i->calls, mem) != MORTISE_OK) {
+    if (mortise_call_table_init(&i->calls, mem) != MORTISE_OK) {
         to->ops->free(to);
         mortise_release(mem, i, sizeof *i);
         return mortise_nomem(err);
@@ -694,7 +696,7 @@ static bool quiesces(struct mortise_instance *i, uint64_t deadline_ns)
     return status == MORTISE_S_OK;
 }
 
-static void stop_call(struct mortise_cell *s, void *ud)
+static void stop_call(struct mortise_call_slot *s, void *ud)
 {
     struct mortise_instance *i = ud;
     bool open;
@@ -711,7 +713,7 @@ static void stop_call(struct mortise_cell *s, void *ud)
         mortise_instance_cancel(i, id);
 }
 
-static void note_inside(struct mortise_cell *s, void *ud)
+static void note_inside(struct mortise_call_slot *s, void *ud)
 {
     bool *any = ud;
 
@@ -736,7 +738,7 @@ bool mortise_instance_close(struct mortise_instance *i, uint64_t timeout_ms)
     bool inside = false;
 
     i->closing = true;
-    mortise_cells_each(&i->calls, stop_call, i);
+    mortise_call_table_each(&i->calls, stop_call, i);
     if (!quiesces(i, mortise_mono_ns() + timeout_ms * 1000000)) {
         mortise_host_log(i, MORTISE_LOG_ERROR,
                          "did not quiesce within %llu ms: its memory and "
@@ -744,7 +746,7 @@ bool mortise_instance_close(struct mortise_instance *i, uint64_t timeout_ms)
                          (unsigned long long)timeout_ms);
         return leak(i);
     }
-    mortise_cells_each(&i->calls, note_inside, &inside);
+    mortise_call_table_each(&i->calls, note_inside, &inside);
     if (inside) {
         mortise_host_log(i, MORTISE_LOG_ERROR,
                          "says that it is quiet while a call is still inside "

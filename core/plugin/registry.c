@@ -99,7 +99,7 @@ int mortise_plugins_open(struct mortise_plugins **out,
     if (p == NULL)
         return mortise_nomem(err);
     p->mem = config->mem;
-    p->seen.mem = config->mem;
+    p->rollback_state.mem = config->mem;
     p->notes = -1;
     mortise_arena_init(&p->arena, p->mem);
     rv = copy_config(p, config, err);

@@ -34,8 +34,8 @@ struct mortise_plugins_config {
     int (*seq_put)(void *ud, const char *name, uint64_t value,
                    struct mortise_err *err);
     void *seq_ud;
-    /* This user remembers, too (seen.h), but of what is in the last directory,
-     * when that is the program's own. */
+    /* This user remembers, too (rollback_state.h), but of what is in the last
+     * directory, when that is the program's own. */
     bool user_remembers, last_is_own;
     /* NULL, or: this user could not remember something, and why not; once. */
     void (*forgets)(void *ud, const char *why); /* with seq_ud */

@@ -46,7 +46,7 @@ static int seen_both(struct mortise_plugins *p, const struct entry *e,
     if (p->config.seq_get != NULL)
         rv = p->config.seq_get(p->config.seq_ud, name, stored, err);
     if (rv == MORTISE_OK && is_remembered(p, e))
-        rv = mortise_seen_get(&p->seen, name, &users, err);
+        rv = mortise_rollback_state_get(&p->rollback_state, name, &users, err);
     *most = *stored > users ? *stored : users;
     if (p->config.seq_get == NULL)
         *stored = *most;
@@ -70,10 +70,11 @@ static int seen_put(struct mortise_plugins *p, const struct entry *e,
     if (p->config.seq_put != NULL)
         rv = p->config.seq_put(p->config.seq_ud, name, value, err);
     if (rv == MORTISE_OK && is_remembered(p, e))
-        rv = mortise_seen_put(&p->seen, name, value, err);
-    if (p->seen.lost[0] != '\0' && !p->said_lost && p->config.forgets != NULL)
-        p->config.forgets(p->config.seq_ud, p->seen.lost);
-    p->said_lost = p->seen.lost[0] != '\0';
+        rv = mortise_rollback_state_put(&p->rollback_state, name, value, err);
+    if (p->rollback_state.lost[0] != '\0' && !p->said_lost &&
+        p->config.forgets != NULL)
+        p->config.forgets(p->config.seq_ud, p->rollback_state.lost);
+    p->said_lost = p->rollback_state.lost[0] != '\0';
     return rv;
 }
 

@@ -88,7 +88,7 @@ static void exec_finish(struct mortise_run *r, struct exec *x)
     json_decref(x->verdicts);
     json_decref(x->decision);
     json_decref(x->caught);
-    json_decref(x->inner);
+    json_decref(x->child_state);
     mortise_usage_drop(x);
 }
 

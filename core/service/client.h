@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
-#include "service/link.h"
+#include "service/session.h"
 
 enum {
     MORTISE_HELLO_MS = 10000,  /* for the first answer */
@@ -54,7 +54,7 @@ int mortise_client_open(struct mortise_client *c, const struct mortise_mem *mem,
                         struct mortise_err *err);
 void mortise_client_close(struct mortise_client *c); /* closed is fine */
 
-/* As mortise_link_call(). */
+/* As mortise_session_call(). */
 int mortise_client_call(struct mortise_client *c, const json_t *request,
                         mortise_item_fn *fn, void *ud, json_t **reply,
                         struct mortise_err *err);

@@ -284,7 +284,7 @@ static int control_open(struct mortise *m, struct mortise_err *err)
     }
     *k = (struct mortise_control){.m = m, .dir = rv, .fd = -1};
     k->spare = take_spare();
-    rv = listen_at(k, m->site.store, err);
+    rv = listen_at(k, m->settings.store, err);
     if (rv != MORTISE_OK) {
         close_descriptors(k);
         mortise_release(m->mem, k, sizeof *k);
@@ -406,9 +406,10 @@ int mortise_control_listen(struct mortise **m, struct mortise_err *err)
 int mortise_control_serve(struct mortise **out,
                           const struct mortise_options *options,
                           enum mortise_holding holding,
-                          struct mortise_site *site, struct mortise_err *err)
+                          struct mortise_settings *settings,
+                          struct mortise_err *err)
 {
-    int rv = mortise_engine_open(out, options, holding, site, err);
+    int rv = mortise_engine_open(out, options, holding, settings, err);
 
     return rv == MORTISE_OK && holding != MORTISE_HOLDING_BRIEFLY
                ? mortise_control_listen(out, err)

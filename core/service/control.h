@@ -24,7 +24,8 @@ int mortise_control_listen(struct mortise **m, struct mortise_err *err);
 int mortise_control_serve(struct mortise **out,
                           const struct mortise_options *options,
                           enum mortise_holding holding,
-                          struct mortise_site *site, struct mortise_err *err);
+                          struct mortise_settings *settings,
+                          struct mortise_err *err);
 
 /* Is somebody connected? */
 bool mortise_control_is_used(const struct mortise *m);

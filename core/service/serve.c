@@ -749,9 +749,9 @@ static int serve_engine(struct mortise_request *q, struct mortise_err *err)
     int rv = check_members(q->body, known, err);
 
     if (rv == MORTISE_OK)
-        reply(q,
-              json_pack("{s:I, s:s, s:s}", "pid", (json_int_t)getpid(),
-                        "version", MORTISE_VERSION, "store", q->m->site.store));
+        reply(q, json_pack("{s:I, s:s, s:s}", "pid", (json_int_t)getpid(),
+                           "version", MORTISE_VERSION, "store",
+                           q->m->settings.store));
     return rv;
 }
 
@@ -763,7 +763,7 @@ static int check_deployment(struct mortise_request *q, const json_t *theirs,
                             struct mortise_err *err)
 {
     static const char *const known[] = {"path", "digest", NULL};
-    const struct mortise_deployment *d = q->m->site.deployment;
+    const struct mortise_deployment *d = q->m->settings.deployment;
     uint8_t ours[MORTISE_DIGEST];
     char hex[MORTISE_DIGEST_HEX];
     const char *path, *digest;
@@ -789,7 +789,7 @@ static int check_deployment(struct mortise_request *q, const json_t *theirs,
         "do not say the same, and what you start there would run under the "
         "former; name that one, or wait until the process has ended (kill %ld "
         "stops it, and its runs can be resumed)",
-        (long)getpid(), q->m->site.store,
+        (long)getpid(), q->m->settings.store,
         d->path != NULL ? "the deployment " : "no deployment file",
         d->path != NULL ? d->path : "", path, (long)getpid());
 }
@@ -826,9 +826,9 @@ static int serve_hello(struct mortise_request *q, struct mortise_err *err)
     q->asker->greeted = true;
     reply(q, json_pack("{s:I, s:s, s:i, s:s, s:b, s:b}", "pid",
                        (json_int_t)getpid(), "version", MORTISE_VERSION,
-                       "protocol", MORTISE_PROTOCOL, "store", q->m->site.store,
-                       "stays", q->m->holding == MORTISE_HOLDING_STAYS,
-                       "orders", 1));
+                       "protocol", MORTISE_PROTOCOL, "store",
+                       q->m->settings.store, "stays",
+                       q->m->holding == MORTISE_HOLDING_STAYS, "orders", 1));
     return MORTISE_OK;
 }
 

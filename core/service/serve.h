@@ -1,4 +1,4 @@
-/* serve.h -- requests to the engine (link.h lists them), wherever they come
+/* serve.h -- requests to the engine (session.h lists them), wherever they come
  * from. */
 #ifndef MORTISE_SERVICE_SERVE_H
 #define MORTISE_SERVICE_SERVE_H

@@ -40,7 +40,7 @@
 #include "engine/parts/thread_state.h"
 #include "engine/parts/task_queue.h"
 #include "engine/parts/pool.h"
-#include "config/site.h"
+#include "config/settings.h"
 #include "engine/common/plugin_catalog.h"
 #include "base/table.h"
 #include "engine/parts/timers.h"
@@ -96,7 +96,7 @@ struct mortise {
     struct mortise_err trouble; /* FAILING, BROKEN: of what */
     bool trouble_untold;        /* mortise_poll() has yet to say it */
 
-    struct mortise_site site;
+    struct mortise_settings settings;
     struct mortise_plugins *plugins;
     struct mortise_plugin_catalog plugin_catalog;
     struct mortise_secret_store *secret_store;
@@ -589,16 +589,18 @@ int mortise_query_find(struct mortise *m, const char *tenant, const char *run,
 
 /* Like mortise_open(), where that cannot have the store: on a copy of it, to be
  * looked at.  No timer fires, nobody is listened to, nothing is removed, and
- * what would write is refused.  `site` as below. */
+ * what would write is refused.  `settings` as below. */
 int mortise_engine_look(struct mortise **out,
                         const struct mortise_options *options,
-                        struct mortise_site *site, struct mortise_err *err);
-/* mortise_open() is this, and stays.  `site`: what options->deployment and
+                        struct mortise_settings *settings,
+                        struct mortise_err *err);
+/* mortise_open() is this, and stays.  `settings`: what options->deployment and
  * ->store say, by whoever has read it already; it is taken, and zeroed.  Zeroed
  * or NULL: it is read here. */
 int mortise_engine_open(struct mortise **out,
                         const struct mortise_options *options,
-                        enum mortise_holding holding, struct mortise_site *site,
+                        enum mortise_holding holding,
+                        struct mortise_settings *settings,
                         struct mortise_err *err);
 
 /* MORTISE_OK when it can take requests. */

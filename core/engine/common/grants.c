@@ -124,7 +124,8 @@ int mortise_secret_config(struct mortise *m, const char *plugin, const char *as,
                           json_t **out, struct mortise_err *err)
 {
     struct filling f = {m->secret_store, m->mem, err};
-    json_t *config = mortise_deployment_config(m->site.deployment, plugin, as);
+    json_t *config =
+        mortise_deployment_config(m->settings.deployment, plugin, as);
     int rv = config != NULL
                  ? mortise_secret_each(config, m->mem, fill_mention, &f)
                  : MORTISE_ENOMEM;

@@ -23,8 +23,8 @@ int mortise_secret_store_open(struct mortise_secret_store **out,
                               struct mortise *m,
                               const struct mortise_providers *providers,
                               struct mortise_err *err);
-void mortise_secret_store_close(
-    struct mortise_secret_store *v); /* NULL is fine */
+/* NULL is fine. */
+void mortise_secret_store_close(struct mortise_secret_store *v);
 
 /* Can it be had without waiting for a program?  [any] */
 bool mortise_secret_store_is_ready(struct mortise_secret_store *v,

@@ -178,7 +178,7 @@ static int32_t check_secrets(const struct mortise_asked *a, char *words)
     json_object_foreach(mortise_json_unconst(headers), name, value)
     {
         int rv = mortise_secret_granted(
-            a->m->site.deployment, a->manifest, a->as,
+            a->m->settings.deployment, a->manifest, a->as,
             mortise_secret_name(json_string_value(value)), &why);
 
         if (rv == MORTISE_OK)
@@ -608,7 +608,7 @@ static int take_body(struct wish *w, const struct mortise_asked *a,
 static int take_grants(struct wish *w, const struct mortise_asked *a,
                        struct mortise_err *err)
 {
-    json_t *config = mortise_deployment_config(a->m->site.deployment,
+    json_t *config = mortise_deployment_config(a->m->settings.deployment,
                                                a->manifest->name, a->as);
     int rv = config != NULL
                  ? mortise_egress_make(&w->egress, &w->arena, &a->manifest->net,

@@ -121,8 +121,8 @@ static int32_t check(const struct mortise_asked *a, char *words)
                  a->method_name);
         return MORTISE_S_INVALID;
     }
-    rv = mortise_secret_granted(a->m->site.deployment, a->manifest, a->as, name,
-                                &why);
+    rv = mortise_secret_granted(a->m->settings.deployment, a->manifest, a->as,
+                                name, &why);
     if (rv == MORTISE_OK)
         return MORTISE_S_OK;
     snprintf(words, MORTISE_HOST_CALL_WORDS, "%.500s", why.msg);

@@ -82,7 +82,7 @@ static bool find_key(uint8_t key[MORTISE_DIGEST],
 
     if (pin == NULL || m->script != NULL)
         return false;
-    config = mortise_deployment_config(m->site.deployment, rc->plugin, "");
+    config = mortise_deployment_config(m->settings.deployment, rc->plugin, "");
     if (config == NULL)
         return false;
     mortise_hasher_init(&h);
@@ -119,7 +119,7 @@ void mortise_cache_look_up(struct mortise_ongoing *c,
     int rv = MORTISE_ENOTFOUND;
 
     c->has_cache_key = find_key(c->cache_key, c->live, rc);
-    if (c->has_cache_key && m->site.deployment->cache_bytes != 0)
+    if (c->has_cache_key && m->settings.deployment->cache_bytes != 0)
         rv = find(c, &err);
     c->status = rv == MORTISE_OK ? MORTISE_S_OK : MORTISE_S_NOTFOUND;
     if (rv == MORTISE_ECORRUPT || rv == MORTISE_ENEWER || rv == MORTISE_EIO)

@@ -419,7 +419,7 @@ static const struct mortise_guard *
 guard_named(const struct mortise *m, const char *name, enum mortise_kind kind)
 {
     return kind == MORTISE_KIND_GUARDRAIL
-               ? mortise_guard_find(&m->site.deployment->guards, name)
+               ? mortise_guard_find(&m->settings.deployment->guards, name)
                : NULL;
 }
 

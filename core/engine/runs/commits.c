@@ -178,7 +178,7 @@ static int copy_cached(const struct mortise_mem *mem, struct mortise_flight *f,
 
 static bool is_lazy(const struct mortise *m, const struct mortise_run_commit *c)
 {
-    return m->site.deployment->durability != MORTISE_SYNC && !c->sync;
+    return m->settings.deployment->durability != MORTISE_SYNC && !c->sync;
 }
 
 /* The one place where a run's commit becomes the store's. */
@@ -257,7 +257,7 @@ static bool has_room(struct mortise *m)
 /* A lazy commit was made: it is to be synced in time. */
 static void wind_sync(struct mortise *m)
 {
-    const struct mortise_deployment *d = m->site.deployment;
+    const struct mortise_deployment *d = m->settings.deployment;
 
     if (d->durability == MORTISE_BATCH && !m->sync.armed)
         mortise_timer_arm(&m->timers, &m->sync, mortise_mono_in(d->max_ms));
@@ -318,12 +318,12 @@ void mortise_commits_failed(struct mortise *m, int result,
                      "the disk that holds the store %s is full: free some "
                      "space, then resume the runs (%s); nothing that was "
                      "acknowledged is lost",
-                     m->site.store, why->msg);
+                     m->settings.store, why->msg);
     else
         mortise_fail(&m->trouble, result,
                      "a write to the store %s failed: %s; runs in memory were "
                      "dropped and can be resumed from what is on disk",
-                     m->site.store, why->msg);
+                     m->settings.store, why->msg);
     mortise_log(m, MORTISE_LOG_ERROR, "%s", m->trouble.msg);
     mortise_live_lose_all(m, &m->trouble);
     mortise_watch_fail_all(m, &m->trouble);
@@ -338,7 +338,7 @@ void mortise_commits_reopen(struct mortise *m)
     if (mortise_store_reopen(m->store, &err) == MORTISE_OK) {
         m->state = MORTISE_ENGINE_UP;
         mortise_log(m, MORTISE_LOG_WARN, "the store %s is open again",
-                    m->site.store);
+                    m->settings.store);
         mortise_watch_reopened(m);
         return;
     }
@@ -387,7 +387,7 @@ int mortise_commits_open(struct mortise *m, struct mortise_err *err)
     struct mortise_flight *f;
 
     m->sync.fire = sync_due;
-    if (m->site.deployment->durability == MORTISE_SYNC)
+    if (m->settings.deployment->durability == MORTISE_SYNC)
         return MORTISE_OK;
     f = has_room(m) ? mortise_zalloc(m->mem, sizeof *f) : NULL;
     if (f == NULL)
@@ -436,7 +436,7 @@ static void refused(struct mortise_flight *f, int result)
                      "the disk that holds the store %s is nearly full: no new "
                      "run starts until %d MiB are free; those that are there "
                      "can go on, be paused or cancelled",
-                     f->m->site.store, MORTISE_RESERVE_FREE_MIB);
+                     f->m->settings.store, MORTISE_RESERVE_FREE_MIB);
     else
         mortise_fail(&why, result,
                      "run %s was moved by somebody else; look at it again",

@@ -480,7 +480,7 @@ void mortise_live_landed(struct mortise_live *live, uint64_t written,
 static const char *plugin_of(const struct mortise *m, const char *name,
                              const char **pin)
 {
-    return mortise_guard_plugin(&m->site.deployment->guards, name, pin);
+    return mortise_guard_plugin(&m->settings.deployment->guards, name, pin);
 }
 
 /* A plugin that a run needs cannot be used: trust says so, or something else.
@@ -649,7 +649,7 @@ static int no_run(struct mortise *m, const char *tenant, const char *run,
 
     if (rv == MORTISE_ENOTFOUND)
         return mortise_fail(
-            err, rv, "no run '%s' in the store %s%s%s", run, m->site.store,
+            err, rv, "no run '%s' in the store %s%s%s", run, m->settings.store,
             strcmp(tenant, "default") != 0 ? " for tenant " : "",
             strcmp(tenant, "default") != 0 ? tenant : "");
     if (rv != MORTISE_OK)

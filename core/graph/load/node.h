@@ -152,7 +152,7 @@ mortise_key_fn mortise_node_read_join;
 mortise_key_fn mortise_node_read_losers;
 mortise_key_fn mortise_node_read_on_branch_error;
 
-/* ---- exit.c -------------------------------------------------------------- */
+/* ---- successors.c -------------------------------------------------------- */
 
 mortise_key_fn mortise_node_read_depends_on;
 mortise_key_fn mortise_node_read_next;

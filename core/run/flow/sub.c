@@ -94,9 +94,9 @@ int mortise_sub_recall(struct mortise_run *r, struct exec *x, json_t *artifacts,
     json_t *state = NULL;
     int rv = mortise_view_total(r, x->child, false, &state, &why);
 
-    mortise_json_drop(&x->inner);
-    if (rv == MORTISE_OK && (x->inner = json_copy(state)) != NULL)
-        rv = json_object_set(x->inner, "artifacts", artifacts);
+    mortise_json_drop(&x->child_state);
+    if (rv == MORTISE_OK && (x->child_state = json_copy(state)) != NULL)
+        rv = json_object_set(x->child_state, "artifacts", artifacts);
     json_decref(state);
-    return rv == MORTISE_OK && x->inner != NULL ? rv : mortise_nomem(err);
+    return rv == MORTISE_OK && x->child_state != NULL ? rv : mortise_nomem(err);
 }

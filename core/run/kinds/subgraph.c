@@ -194,14 +194,15 @@ static int end_one(struct mortise_run *r, struct exec *x,
         return mortise_fail_attempt(r, x, "timeout", "timeout",
                                     "the attempt took longer than its timeout",
                                     err);
-    rv = mortise_total_outcome(r, x->child, &error, &x->inner, err);
+    rv = mortise_total_outcome(r, x->child, &error, &x->child_state, err);
     if (rv == MORTISE_OK && error != NULL)
         rv = end_failed(r, x, error, err);
     else if (rv == MORTISE_OK)
-        rv = mortise_done_settle(r, x, json_object_get(x->inner, "artifacts"),
+        rv = mortise_done_settle(r, x,
+                                 json_object_get(x->child_state, "artifacts"),
                                  DONE_EXECUTED, err);
     json_decref(error);
-    mortise_json_drop(&x->inner);
+    mortise_json_drop(&x->child_state);
     return rv;
 }
 

@@ -166,7 +166,7 @@ int mortise_done_judged(struct mortise_run *r, struct exec *x, json_t *output,
     }
     mortise_entry_finish(&e);
     if (x->child_over)
-        mortise_json_drop(&x->inner);
+        mortise_json_drop(&x->child_state);
     json_decref(grounds);
     mortise_patch_finish(&said);
     mortise_arena_finish(&a);

@@ -99,7 +99,7 @@ static int add_mapping(struct mortise_run *r, struct exec *x,
     struct env env;
     int rv;
 
-    if (n->n_output_mapping == 0 || x->inner == NULL)
+    if (n->n_output_mapping == 0 || x->child_state == NULL)
         return MORTISE_OK;
     for (size_t i = 0; i < n->n_output_mapping; i++)
         uses |= mortise_cel_uses(n->output_mapping[i].expr.cel);

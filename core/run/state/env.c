@@ -101,7 +101,7 @@ int mortise_env_init_child(struct env *env, struct mortise_run *r,
                            struct exec *x, uint32_t uses,
                            struct mortise_err *err)
 {
-    int rv = env_of(env, r, x, x->child, x->inner, uses, err);
+    int rv = env_of(env, r, x, x->child, x->child_state, uses, err);
 
     env->values[MORTISE_IN_OUTPUT] = env->values[MORTISE_IN_ARTIFACTS];
     return rv;

@@ -202,7 +202,7 @@ struct exec {
     struct fan *fan;  /* the map that it gathers; NULL: it is a node's */
     struct exec *next_yield; /* the one before it to yield in its element */
     struct frame *child;     /* a subgraph's: of its newest attempt */
-    json_t *inner;           /* the state that `child` ended with */
+    json_t *child_state;     /* the state that `child` ended with */
     bool child_failed;       /* `child` failed, and so did this */
     bool child_over;         /* `child` ended well, and is done with */
     bool child_again; /* `child` failed, and what failed in it is tried again */
@@ -815,7 +815,7 @@ int mortise_env_init(struct env *env, struct mortise_run *r, struct exec *x,
                      const json_t *state, const json_t *output,
                      const json_t *error, uint32_t uses,
                      struct mortise_err *err);
-/* The environment of output_mapping: the child's state, x->inner. */
+/* The environment of output_mapping: the child's state, x->child_state. */
 int mortise_env_init_child(struct env *env, struct mortise_run *r,
                            struct exec *x, uint32_t uses,
                            struct mortise_err *err);

@@ -1,8 +1,8 @@
-/* exit.h -- what the command line ends with. */
-#ifndef MORTISE_CLI_EXIT_H
-#define MORTISE_CLI_EXIT_H
+/* exit_code.h -- what the command line ends with. */
+#ifndef MORTISE_CLI_EXIT_CODE_H
+#define MORTISE_CLI_EXIT_CODE_H
 
-enum mortise_exit {
+enum mortise_exit_code {
     MORTISE_EXIT_OK = 0,
     MORTISE_EXIT_FAILED = 1,
     MORTISE_EXIT_FINDINGS = 2,
@@ -15,12 +15,12 @@ enum mortise_exit {
 
 /* The code for an enum mortise_result; for an enum mortise_run_status that a
  * run was left in; and for its name ("waiting"), as replies carry it. */
-enum mortise_exit mortise_exit_of_result(int result);
-enum mortise_exit mortise_exit_of_status(int status);
+enum mortise_exit_code mortise_exit_code_of_result(int result);
+enum mortise_exit_code mortise_exit_code_of_status(int status);
 int mortise_status_of_name(const char *name); /* 0 when it is none */
 
 /* The n-th line of the table (n from 0): its code and its words, or NULL. */
-const char *mortise_exit_words(unsigned n, enum mortise_exit *code);
+const char *mortise_exit_code_words(unsigned n, enum mortise_exit_code *code);
 
 /* Sets of them, for struct mortise_cmd: MORTISE_EXITS_RUN and so on.  Every
  * subcommand may end with OK, FAILED and USAGE. */

@@ -1,16 +1,16 @@
-/* site.h -- where things are: a Deployment file read, and the directories that
- * plugins and trust come from.
+/* settings.h -- where things are: a Deployment file read, and the directories
+ * that plugins and trust come from.
  *
  * The deployment's directories come first, the bundled ones last; between them
  * those that are marked dev.  Bundled is
- * what lies around the program or library (site.c says where), else what was
- * installed (MORTISE_LIBDIR). */
-#ifndef MORTISE_CONFIG_SITE_H
-#define MORTISE_CONFIG_SITE_H
+ * what lies around the program or library (settings.c says where), else what
+ * was installed (MORTISE_LIBDIR). */
+#ifndef MORTISE_CONFIG_SETTINGS_H
+#define MORTISE_CONFIG_SETTINGS_H
 
 #include "config/deploy.h"
 
-struct mortise_site {
+struct mortise_settings {
     struct mortise_arena arena;
     struct mortise_deployment *deployment; /* never NULL once it is open */
     const char **plugin_dirs;
@@ -24,19 +24,20 @@ struct mortise_site {
 enum {
     /* Nobody named the Deployment file, it was found: what it needs somebody's
      * word for must have been said (allow.h). */
-    MORTISE_SITE_FOUND = 1 << 0,
+    MORTISE_SETTINGS_FOUND = 1 << 0,
     /* Nothing is run, nor written: what else would be refused is a finding. */
-    MORTISE_SITE_LOOK = 1 << 1
+    MORTISE_SETTINGS_LOOK = 1 << 1
 };
 
 /* `path` NULL: no Deployment file; `store` NULL: as deployed.  Findings go to
  * diags; MORTISE_ECHECK then.  MORTISE_EDENIED: it may not be obeyed, or what it
  * names not be used (guarded.h). */
-int mortise_site_open(struct mortise_site *s, const struct mortise_mem *mem,
-                      const char *path, const char *store, unsigned how,
-                      struct mortise_diags *diags, struct mortise_err *err);
+int mortise_settings_open(struct mortise_settings *s,
+                          const struct mortise_mem *mem, const char *path,
+                          const char *store, unsigned how,
+                          struct mortise_diags *diags, struct mortise_err *err);
 /* The `how` of mortise_options.flags. */
-unsigned mortise_site_how(uint32_t flags);
-void mortise_site_close(struct mortise_site *s); /* zeroed is fine */
+unsigned mortise_settings_how(uint32_t flags);
+void mortise_settings_close(struct mortise_settings *s); /* zeroed is fine */
 
 #endif

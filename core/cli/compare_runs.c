@@ -1,4 +1,4 @@
-/* same.c -- is a run that crashed the same as one that did not?
+/* compare_runs.c -- is a run that crashed the same as one that did not?
  *
  * What is compared: how it ended (status, reason, error); the whole state;
  * each execution, by its path: its status, attempts, output and error; and the

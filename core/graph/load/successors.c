@@ -1,5 +1,5 @@
-/* exit.c -- how nodes are left: next, routes, targets, map; and depends_on, which
- * is an edge of the node before. */
+/* successors.c -- how nodes are left: next, routes, targets, map; and
+ * depends_on, which is an edge of the node before. */
 #include "graph/load/node.h"
 
 static void add_depends_on(struct mortise_loader *ld, void *ud,

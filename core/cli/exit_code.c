@@ -1,11 +1,11 @@
-/* exit.c -- what the command line ends with: one table for every result and
- * one for every status, so that a script can rely on either.
+/* exit_code.c -- what the command line ends with: one table for every result
+ * and one for every status, so that a script can rely on either.
  *
  * The line between 1 and 3: with 3, what was asked for does not fit (a typing
  * error, a run that is not there, a request that was answered already), and
  * asking again will not help.  With 1, something was tried and failed.
  */
-#include "cli/exit.h"
+#include "cli/exit_code.h"
 
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 /* The order is that of MORTISE_EXIT_BIT(). */
 static const struct {
-    enum mortise_exit code;
+    enum mortise_exit_code code;
     const char *words;
 } lines[] = {
     {MORTISE_EXIT_OK, "done; a run has completed"},
@@ -30,7 +30,7 @@ static const struct {
                           "cannot work"},
 };
 
-static const enum mortise_exit of_result[] = {
+static const enum mortise_exit_code of_result[] = {
     [-MORTISE_OK] = MORTISE_EXIT_OK,
     [-MORTISE_ENOMEM] = MORTISE_EXIT_FAILED,
     [-MORTISE_EIO] = MORTISE_EXIT_FAILED,
@@ -56,7 +56,7 @@ static const enum mortise_exit of_result[] = {
     [-MORTISE_ENOSPC] = MORTISE_EXIT_FAILED,
 };
 
-static const enum mortise_exit of_status[] = {
+static const enum mortise_exit_code of_status[] = {
     [MORTISE_RUN_ACCEPTED] = MORTISE_EXIT_WAITING,
     [MORTISE_RUN_RUNNING] = MORTISE_EXIT_WAITING,
     [MORTISE_RUN_WAITING] = MORTISE_EXIT_WAITING,
@@ -68,7 +68,7 @@ static const enum mortise_exit of_status[] = {
     [MORTISE_RUN_CANCELLED] = MORTISE_EXIT_FAILED,
 };
 
-enum mortise_exit mortise_exit_of_result(int result)
+enum mortise_exit_code mortise_exit_code_of_result(int result)
 {
     size_t i = (size_t)(-(long)result);
 
@@ -77,7 +77,7 @@ enum mortise_exit mortise_exit_of_result(int result)
     return of_result[i];
 }
 
-enum mortise_exit mortise_exit_of_status(int status)
+enum mortise_exit_code mortise_exit_code_of_status(int status)
 {
     if (status < MORTISE_RUN_ACCEPTED || status > MORTISE_RUN_CANCELLED)
         return MORTISE_EXIT_FAILED;
@@ -92,7 +92,7 @@ int mortise_status_of_name(const char *name)
     return 0;
 }
 
-const char *mortise_exit_words(unsigned n, enum mortise_exit *code)
+const char *mortise_exit_code_words(unsigned n, enum mortise_exit_code *code)
 {
     if (n >= sizeof lines / sizeof lines[0])
         return NULL;

@@ -1,7 +1,8 @@
-/* cells.h -- the open calls of one instance: cells found by the plugin's handle
- * without a lock, and by the owner's id.  Internal to instance.c and host.c. */
-#ifndef MORTISE_PLUGIN_CELLS_H
-#define MORTISE_PLUGIN_CELLS_H
+/* call_table.h -- the open calls of one instance: slots found by the plugin's
+ * handle without a lock, and by the owner's id.  Internal to instance.c and
+ * host.c. */
+#ifndef MORTISE_PLUGIN_CALL_TABLE_H
+#define MORTISE_PLUGIN_CALL_TABLE_H
 
 #include <mortise/plugin.h>
 #include <pthread.h>
@@ -35,17 +36,17 @@ struct mortise_ask {
     size_t bytes; /* of its body */
 };
 
-/* A cell is used for one call after the other and never freed before its table,
- * so a stale handle finds a cell whose lock may be taken and whose `handle` is
+/* A slot is used for one call after the other and never freed before its table,
+ * so a stale handle finds a slot whose lock may be taken and whose `handle` is
  * another one by now. */
-struct mortise_cell {
+struct mortise_call_slot {
     /* The handle while its call is open and not cancelled, else 0. */
     _Atomic uint64_t live;
     /* It said or asked something since somebody looked. */
     atomic_bool stirred;
 
     /* The table's, under its lock. */
-    struct mortise_cell *next; /* in the free list or in a bucket */
+    struct mortise_call_slot *next; /* in the free list or in a bucket */
     uint64_t key_id, key_handle;
     uint32_t index;
 
@@ -56,7 +57,7 @@ struct mortise_cell {
     const struct mortise_call_kind *kind;
     enum mortise_threading threading;
     pthread_t thread; /* where `inside` is */
-    /* Why the cell cannot be used again yet: one for the call itself (until the
+    /* Why the slot cannot be used again yet: one for the call itself (until the
      * plugin returned or finished and `done` was told), one an ask. */
     unsigned pins;
     bool open;      /* `done` is owed */
@@ -90,39 +91,44 @@ struct mortise_cell {
 
 enum { MORTISE_CHUNKS = 20 };
 
-struct mortise_cells {
+struct mortise_call_table {
     const struct mortise_mem *mem;
     _Atomic size_t open; /* calls whose `done` is owed */
-    _Atomic(struct mortise_cell *) chunks[MORTISE_CHUNKS];
+    _Atomic(struct mortise_call_slot *) chunks[MORTISE_CHUNKS];
 
-    pthread_mutex_t lock; /* guards what follows, and links and keys of cells */
+    pthread_mutex_t lock; /* guards what follows, and links and keys of slots */
     size_t n_chunks;
-    struct mortise_cell *free;
-    struct mortise_cell **buckets;
+    struct mortise_call_slot *free;
+    struct mortise_call_slot **buckets;
     size_t n_buckets, n_used;
 };
 
-int mortise_cells_init(struct mortise_cells *c, const struct mortise_mem *mem);
-/* All cells are gone, whatever their state. */
-void mortise_cells_finish(struct mortise_cells *c);
+int mortise_call_table_init(struct mortise_call_table *c,
+                            const struct mortise_mem *mem);
+/* All slots are gone, whatever their state. */
+void mortise_call_table_finish(struct mortise_call_table *c);
 
-/* A free cell for a call, and its handle; NULL when memory ran out.  [any] */
-struct mortise_cell *mortise_cells_take(struct mortise_cells *c, uint64_t id,
-                                        uint64_t *handle);
+/* A free slot for a call, and its handle; NULL when memory ran out.  [any] */
+struct mortise_call_slot *mortise_call_table_take(struct mortise_call_table *c,
+                                                  uint64_t id,
+                                                  uint64_t *handle);
 /* Back again.  Nobody may hold its lock.  [any] */
-void mortise_cells_give(struct mortise_cells *c, struct mortise_cell *s);
+void mortise_call_table_give(struct mortise_call_table *c,
+                             struct mortise_call_slot *s);
 
-/* Both return the cell locked, or NULL when it holds no such call.  [any] */
-struct mortise_cell *mortise_cells_by_handle(struct mortise_cells *c,
-                                             uint64_t handle);
-struct mortise_cell *mortise_cells_by_id(struct mortise_cells *c, uint64_t id);
+/* Both return the slot locked, or NULL when it holds no such call.  [any] */
+struct mortise_call_slot *
+mortise_call_table_by_handle(struct mortise_call_table *c, uint64_t handle);
+struct mortise_call_slot *mortise_call_table_by_id(struct mortise_call_table *c,
+                                                   uint64_t id);
 
 /* Should the call stop?  Also when it has ended.  Who asks is alive.  No lock.
  * [any] */
-bool mortise_cells_stopped(struct mortise_cells *c, uint64_t handle);
+bool mortise_call_table_stopped(struct mortise_call_table *c, uint64_t handle);
 
-/* Call fn for every cell, unlocked. */
-void mortise_cells_each(struct mortise_cells *c,
-                        void (*fn)(struct mortise_cell *s, void *ud), void *ud);
+/* Call fn for every slot, unlocked. */
+void mortise_call_table_each(struct mortise_call_table *c,
+                             void (*fn)(struct mortise_call_slot *s, void *ud),
+                             void *ud);
 
 #endif

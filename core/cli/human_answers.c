@@ -1,4 +1,4 @@
-/* attend.c -- what people do in a test.
+/* human_answers.c -- what people do in a test.
  *
  * Whatever is pending is looked at whenever a run has nothing else to do.  A
  * request has an id that a crash does not change; what the script says of it
@@ -77,7 +77,7 @@ static bool is_late(const struct mortise_rehearsing *r, const char *id)
         mortise_ledger_find(&r->ledger, "asked", id, NULL, NULL), "late"));
 }
 
-bool mortise_attend_waits(void *ud, const char *id)
+bool mortise_human_answers_wait(void *ud, const char *id)
 {
     return is_late(ud, id);
 }
@@ -281,7 +281,7 @@ static const json_t *first_unanswered(const struct mortise_rehearsing *r,
     return first;
 }
 
-void mortise_attend_rest(struct mortise_rehearsing *r)
+void mortise_human_answers_rest(struct mortise_rehearsing *r)
 {
     json_t *show = take_show(r);
     const json_t *list = json_object_get(show, "pending"), *request;
@@ -306,7 +306,7 @@ void mortise_attend_rest(struct mortise_rehearsing *r)
     json_decref(show);
 }
 
-bool mortise_attend(struct mortise_rehearsing *r)
+bool mortise_human_answers_give(struct mortise_rehearsing *r)
 {
     json_t *show = take_show(r);
     const json_t *list = json_object_get(show, "pending"), *request;

@@ -1,11 +1,11 @@
-/* seen.c -- what this user saw of plugins and of trust.
+/* rollback_state.c -- what this user saw of plugins and of trust.
  *
  * A store remembers for itself; a fresh one remembers nothing, and `plugin
  * verify` has none.  So each user remembers as well: a name and a number, in a
  * file of its own below userdir.h's directory, called by the digest of the name.
  * A file is replaced whole, so nobody reads half of one.
  */
-#include "plugin/seen.h"
+#include "plugin/rollback_state.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -52,7 +52,7 @@ static int read_value(const struct mortise_mem *mem, const char *path,
 }
 
 /* The way is walked once, not for each name: a deployment asks for dozens. */
-static int look_for(struct mortise_seen *s, struct mortise_err *err)
+static int look_for(struct mortise_rollback_state *s, struct mortise_err *err)
 {
     char base[PATH_MAX], dir[PATH_MAX];
     int rv;
@@ -82,8 +82,9 @@ static int check(const char *path, struct mortise_err *err)
     return mortise_owner_check(path, NULL, NULL, err);
 }
 
-int mortise_seen_get(struct mortise_seen *s, const char *name, uint64_t *value,
-                     struct mortise_err *err)
+int mortise_rollback_state_get(struct mortise_rollback_state *s,
+                               const char *name, uint64_t *value,
+                               struct mortise_err *err)
 {
     char path[PATH_MAX];
     int rv = look_for(s, err);
@@ -98,8 +99,9 @@ int mortise_seen_get(struct mortise_seen *s, const char *name, uint64_t *value,
     return rv == MORTISE_OK ? read_value(s->mem, path, value, err) : rv;
 }
 
-int mortise_seen_put(struct mortise_seen *s, const char *name, uint64_t value,
-                     struct mortise_err *err)
+int mortise_rollback_state_put(struct mortise_rollback_state *s,
+                               const char *name, uint64_t value,
+                               struct mortise_err *err)
 {
     char dir[PATH_MAX], path[PATH_MAX];
     struct mortise_buf text;

@@ -1,4 +1,4 @@
-/* site.c -- where things are.
+/* settings.c -- where things are.
  *
  * The bundled plugins and the trust in them belong together: one directory,
  * the home, has both (`plugins` and `trust.d`), or it is none.  It is looked
@@ -11,10 +11,10 @@
  *
  * and then where it was to be installed, MORTISE_LIBDIR.
  *
- * A site that is open may be used: whose its files are, and whether somebody
- * said what has to be said, was asked (guarded.h).
+ * Settings that are open may be used: whose their files are, and whether
+ * somebody said what has to be said, was asked (guarded.h).
  */
-#include "config/site.h"
+#include "config/settings.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -79,7 +79,7 @@ static void find_home(char home[HOME_MAX])
 }
 
 /* HOME/name, in the arena. */
-static const char *below(struct mortise_site *s, const char *home,
+static const char *below(struct mortise_settings *s, const char *home,
                          const char *name)
 {
     char path[HOME_MAX + 16];
@@ -88,7 +88,7 @@ static const char *below(struct mortise_site *s, const char *home,
     return mortise_arena_strdup(&s->arena, path);
 }
 
-static int find_dirs(struct mortise_site *s, struct mortise_err *err)
+static int find_dirs(struct mortise_settings *s, struct mortise_err *err)
 {
     const struct mortise_deployment *d = s->deployment;
     const char *plugins, *trust;
@@ -115,13 +115,14 @@ static int find_dirs(struct mortise_site *s, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-int mortise_site_open(struct mortise_site *s, const struct mortise_mem *mem,
-                      const char *path, const char *store, unsigned how,
-                      struct mortise_diags *diags, struct mortise_err *err)
+int mortise_settings_open(struct mortise_settings *s,
+                          const struct mortise_mem *mem, const char *path,
+                          const char *store, unsigned how,
+                          struct mortise_diags *diags, struct mortise_err *err)
 {
     int rv;
 
-    *s = (struct mortise_site){.n_trust_dirs = 0};
+    *s = (struct mortise_settings){.n_trust_dirs = 0};
     mortise_arena_init(&s->arena, mem);
     rv = path != NULL
              ? mortise_deployment_read(&s->deployment, mem, path, diags)
@@ -144,19 +145,19 @@ int mortise_site_open(struct mortise_site *s, const struct mortise_mem *mem,
     if (rv == MORTISE_OK)
         rv = mortise_guarded_check(s, how, diags, err);
     if (rv != MORTISE_OK)
-        mortise_site_close(s);
+        mortise_settings_close(s);
     return rv;
 }
 
-unsigned mortise_site_how(uint32_t flags)
+unsigned mortise_settings_how(uint32_t flags)
 {
-    return (flags & MORTISE_OPEN_FOUND) != 0 ? MORTISE_SITE_FOUND : 0;
+    return (flags & MORTISE_OPEN_FOUND) != 0 ? MORTISE_SETTINGS_FOUND : 0;
 }
 
-void mortise_site_close(struct mortise_site *s)
+void mortise_settings_close(struct mortise_settings *s)
 {
     mortise_deployment_free(s->deployment);
     if (s->arena.mem != NULL)
         mortise_arena_finish(&s->arena);
-    *s = (struct mortise_site){.n_trust_dirs = 0};
+    *s = (struct mortise_settings){.n_trust_dirs = 0};
 }

@@ -1,9 +1,9 @@
-/* link.c -- the command line's way to an engine.
+/* session.c -- the command line's way to an engine.
  *
  * Whoever holds the store is asked; when nobody does, it is held here.  Between
  * the two there are gaps: an engine that just took the store does not listen
  * yet, one that is leaving listens no more, and a command that only looks
- * (MORTISE_LINK_BRIEF) never does.  So both are tried for a while before the
+ * (MORTISE_SESSION_BRIEF) never does.  So both are tried for a while before the
  * store counts as held by nobody who answers.
  *
  * The promises:
@@ -17,7 +17,7 @@
  *       what became of it.
  *   (3) Somebody else's store is not opened, and nothing is said there (peer.c).
  */
-#include "service/link.h"
+#include "service/session.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,13 +41,13 @@ enum {
     LONG_MS = 160
 };
 
-struct mortise_link {
+struct mortise_session {
     const struct mortise_mem *mem;
     struct mortise_options options; /* what they point to is lent */
     unsigned flags;
-    struct mortise_site site; /* as it was found, until an engine takes it */
-    char *store;              /* where it is */
-    bool must;                /* the engine's deployment must be ours */
+    struct mortise_settings settings; /* as found, till an engine takes them */
+    char *store;                      /* where it is */
+    bool must;                        /* the engine's deployment must be ours */
     char digest[MORTISE_DIGEST_HEX];
     struct mortise *engine;       /* NULL: over the socket */
     struct mortise_client client; /* closed: in this process */
@@ -59,34 +59,34 @@ struct mortise_link {
 
 /* ---- opening ------------------------------------------------------------ */
 
-static int set_until(struct mortise_link *l, struct mortise_err *err);
+static int set_until(struct mortise_session *l, struct mortise_err *err);
 
 /* What is known before anything is opened: where the store is, and what our
  * deployment says. */
-static int look_around(struct mortise_link *l, struct mortise_err *err)
+static int look_around(struct mortise_session *l, struct mortise_err *err)
 {
     uint8_t digest[MORTISE_DIGEST];
     struct mortise_diags diags;
     int rv;
 
     mortise_diags_init(&diags, l->mem);
-    rv = mortise_site_open(&l->site, l->mem, l->options.deployment,
-                           l->options.store, mortise_site_how(l->options.flags),
-                           &diags, err);
+    rv = mortise_settings_open(
+        &l->settings, l->mem, l->options.deployment, l->options.store,
+        mortise_settings_how(l->options.flags), &diags, err);
     mortise_diags_finish(&diags);
     if (rv != MORTISE_OK)
         return rv;
-    l->store = mortise_strdup(l->mem, l->site.store);
-    rv = mortise_deployment_digest(digest, l->site.deployment, l->mem);
+    l->store = mortise_strdup(l->mem, l->settings.store);
+    rv = mortise_deployment_digest(digest, l->settings.deployment, l->mem);
     mortise_hex(l->digest, digest, sizeof digest);
     l->must =
-        (l->flags & MORTISE_LINK_SAME) != 0 && l->options.deployment != NULL;
+        (l->flags & MORTISE_SESSION_SAME) != 0 && l->options.deployment != NULL;
     return l->store != NULL && rv == MORTISE_OK ? MORTISE_OK
                                                 : mortise_nomem(err);
 }
 
 /* A store that is not there yet is nobody else's. */
-static int check_owner(const struct mortise_link *l, struct mortise_err *err)
+static int check_owner(const struct mortise_session *l, struct mortise_err *err)
 {
     int dir = open(l->store, O_PATH | O_DIRECTORY | O_CLOEXEC), rv;
 
@@ -97,7 +97,7 @@ static int check_owner(const struct mortise_link *l, struct mortise_err *err)
     return rv;
 }
 
-static int reach(struct mortise_link *l, struct mortise_err *err)
+static int reach(struct mortise_session *l, struct mortise_err *err)
 {
     const struct mortise_must must = {
         .path = l->must ? l->options.deployment : NULL, .digest = l->digest};
@@ -111,21 +111,22 @@ static int reach(struct mortise_link *l, struct mortise_err *err)
     return rv;
 }
 
-static int hold(struct mortise_link *l, struct mortise_err *err)
+static int hold(struct mortise_session *l, struct mortise_err *err)
 {
     enum mortise_holding how =
-        (l->flags & MORTISE_LINK_BRIEF) != 0   ? MORTISE_HOLDING_BRIEFLY
-        : (l->flags & MORTISE_LINK_STAYS) != 0 ? MORTISE_HOLDING_STAYS
-                                               : MORTISE_HOLDING_PASSES;
+        (l->flags & MORTISE_SESSION_BRIEF) != 0   ? MORTISE_HOLDING_BRIEFLY
+        : (l->flags & MORTISE_SESSION_STAYS) != 0 ? MORTISE_HOLDING_STAYS
+                                                  : MORTISE_HOLDING_PASSES;
     int rv = check_owner(l, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_control_serve(&l->engine, &l->options, how, &l->site, err);
+        rv = mortise_control_serve(&l->engine, &l->options, how, &l->settings,
+                                   err);
     return rv == MORTISE_OK ? set_until(l, err) : rv;
 }
 
 /* Reach who holds the store, or hold it; MORTISE_EBUSY: neither, as yet. */
-static int try_once(struct mortise_link *l, struct mortise_err *err)
+static int try_once(struct mortise_session *l, struct mortise_err *err)
 {
     int rv = reach(l, err);
 
@@ -141,7 +142,7 @@ static int try_once(struct mortise_link *l, struct mortise_err *err)
 }
 
 /* False: there is something at `until`. */
-static bool pause_a_little(const struct mortise_link *l, int ms)
+static bool pause_a_little(const struct mortise_session *l, int ms)
 {
     struct pollfd p = {.fd = l->until, .events = POLLIN};
 
@@ -149,7 +150,7 @@ static bool pause_a_little(const struct mortise_link *l, int ms)
 }
 
 /* Try for so long.  Those who wait for one store do not all try at once. */
-static int find(struct mortise_link *l, int patience_ms,
+static int find(struct mortise_session *l, int patience_ms,
                 struct mortise_err *err)
 {
     uint64_t end = mortise_mono_in((uint64_t)patience_ms);
@@ -171,11 +172,12 @@ static int find(struct mortise_link *l, int patience_ms,
     return rv;
 }
 
-static struct mortise_link *new_link(const struct mortise_options *options)
+static struct mortise_session *
+new_session(const struct mortise_options *options)
 {
     const struct mortise_mem *mem =
         options->mem != NULL ? options->mem : &mortise_heap;
-    struct mortise_link *l = mortise_zalloc(mem, sizeof *l);
+    struct mortise_session *l = mortise_zalloc(mem, sizeof *l);
 
     if (l == NULL)
         return NULL;
@@ -201,7 +203,7 @@ static bool is_no_store(const char *path)
 }
 
 /* Who only reads finds one, or says so. */
-static int find_store(const struct mortise_link *l, bool *none,
+static int find_store(const struct mortise_session *l, bool *none,
                       struct mortise_err *err)
 {
     *none = is_no_store(l->store);
@@ -211,11 +213,11 @@ static int find_store(const struct mortise_link *l, bool *none,
                  : MORTISE_OK;
 }
 
-int mortise_link_look(struct mortise_link **out,
-                      const struct mortise_options *options,
-                      struct mortise_err *err)
+int mortise_session_look(struct mortise_session **out,
+                         const struct mortise_options *options,
+                         struct mortise_err *err)
 {
-    struct mortise_link *l = new_link(options);
+    struct mortise_session *l = new_session(options);
     int rv;
 
     *out = NULL;
@@ -225,19 +227,19 @@ int mortise_link_look(struct mortise_link **out,
     if (rv == MORTISE_OK)
         rv = check_owner(l, err);
     if (rv == MORTISE_OK)
-        rv = mortise_engine_look(&l->engine, options, &l->site, err);
+        rv = mortise_engine_look(&l->engine, options, &l->settings, err);
     if (rv == MORTISE_OK)
         *out = l;
     else
-        mortise_link_close(l);
+        mortise_session_close(l);
     return rv;
 }
 
-int mortise_link_open(struct mortise_link **out,
-                      const struct mortise_options *options, unsigned flags,
-                      bool *none, struct mortise_err *err)
+int mortise_session_open(struct mortise_session **out,
+                         const struct mortise_options *options, unsigned flags,
+                         bool *none, struct mortise_err *err)
 {
-    struct mortise_link *l = new_link(options);
+    struct mortise_session *l = new_session(options);
     struct mortise_err here;
     int rv;
 
@@ -248,7 +250,7 @@ int mortise_link_open(struct mortise_link **out,
         return mortise_nomem(err);
     l->flags = flags;
     rv = look_around(l, err);
-    if (rv == MORTISE_OK && (flags & MORTISE_LINK_FINDS) != 0)
+    if (rv == MORTISE_OK && (flags & MORTISE_SESSION_FINDS) != 0)
         rv = find_store(l, none, err);
     if (rv == MORTISE_ECHECK) /* it has the words for a file with errors */
         rv = mortise_control_serve(&l->engine, options, MORTISE_HOLDING_BRIEFLY,
@@ -256,17 +258,17 @@ int mortise_link_open(struct mortise_link **out,
     else if (rv == MORTISE_OK)
         rv = find(l, FIRST_MS, err);
     if (rv != MORTISE_OK) {
-        mortise_link_close(l);
+        mortise_session_close(l);
         return rv;
     }
-    mortise_site_close(&l->site); /* the next one reads the file anew */
+    mortise_settings_close(&l->settings); /* the next one reads the file anew */
     *out = l;
     return MORTISE_OK;
 }
 
 /* ---- until -------------------------------------------------------------- */
 
-/* Seen once is enough: mortise_link_is_over() looks for itself. */
+/* Seen once is enough: mortise_session_is_over() looks for itself. */
 static void on_until(uv_poll_t *poll, int status, int events)
 {
     (void)status;
@@ -275,7 +277,7 @@ static void on_until(uv_poll_t *poll, int status, int events)
 }
 
 /* The loop must turn once more before the poll is used again, or gone. */
-static bool poll_no_more(struct mortise_link *l)
+static bool poll_no_more(struct mortise_session *l)
 {
     bool polled = l->polls;
 
@@ -285,7 +287,7 @@ static bool poll_no_more(struct mortise_link *l)
     return polled;
 }
 
-bool mortise_link_is_over(const struct mortise_link *l)
+bool mortise_session_is_over(const struct mortise_session *l)
 {
     struct pollfd p = {.fd = l->until, .events = POLLIN};
 
@@ -293,7 +295,7 @@ bool mortise_link_is_over(const struct mortise_link *l)
 }
 
 /* Of the engine that is ours now, or of the connection. */
-static int set_until(struct mortise_link *l, struct mortise_err *err)
+static int set_until(struct mortise_session *l, struct mortise_err *err)
 {
     int rv;
 
@@ -308,7 +310,8 @@ static int set_until(struct mortise_link *l, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-int mortise_link_until(struct mortise_link *l, int fd, struct mortise_err *err)
+int mortise_session_until(struct mortise_session *l, int fd,
+                          struct mortise_err *err)
 {
     if (poll_no_more(l))
         mortise_turn(l->engine, 0);
@@ -316,41 +319,41 @@ int mortise_link_until(struct mortise_link *l, int fd, struct mortise_err *err)
     return set_until(l, err);
 }
 
-void mortise_link_close(struct mortise_link *l)
+void mortise_session_close(struct mortise_session *l)
 {
     if (l == NULL)
         return;
     (void)poll_no_more(l);
-    mortise_site_close(&l->site);
+    mortise_settings_close(&l->settings);
     mortise_close(l->engine); /* turns; before, somebody's run would begin */
     mortise_client_close(&l->client);
     mortise_release_str(l->mem, l->store);
     mortise_release(l->mem, l, sizeof *l);
 }
 
-bool mortise_link_lacks(struct mortise_link *l, struct mortise_err *why)
+bool mortise_session_lacks(struct mortise_session *l, struct mortise_err *why)
 {
     return l->engine != NULL && l->engine->looks &&
            mortise_store_lacks(l->engine->store, why);
 }
 
-struct mortise *mortise_link_engine(struct mortise_link *l)
+struct mortise *mortise_session_engine(struct mortise_session *l)
 {
     return l->engine;
 }
 
-bool mortise_link_stays(const struct mortise_link *l)
+bool mortise_session_stays(const struct mortise_session *l)
 {
     return l->engine == NULL && l->client.stays;
 }
 
-void mortise_link_await_end(struct mortise_link *l)
+void mortise_session_await_end(struct mortise_session *l)
 {
     if (l->engine == NULL)
         mortise_client_await_end(&l->client);
 }
 
-bool mortise_link_is_lost(const struct mortise_link *l)
+bool mortise_session_is_lost(const struct mortise_session *l)
 {
     return l->lost;
 }
@@ -390,7 +393,7 @@ static void local_error(struct mortise_asker *a, const struct mortise_err *err)
     x->err = *err;
 }
 
-static int call_here(struct mortise_link *l, json_t *request,
+static int call_here(struct mortise_session *l, json_t *request,
                      mortise_item_fn *fn, void *ud, json_t **reply,
                      struct mortise_err *err)
 {
@@ -403,7 +406,7 @@ static int call_here(struct mortise_link *l, json_t *request,
 
     mortise_enter(l->engine);
     mortise_serve(l->engine, request, l->engine->actor, &x.asker);
-    while (!x.over && !mortise_link_is_over(l))
+    while (!x.over && !mortise_session_is_over(l))
         mortise_turn(l->engine, -1);
     mortise_serve_detach(&x.asker);
     mortise_leave(l->engine);
@@ -497,7 +500,7 @@ static json_t *again(const json_t *request, const struct stream *s,
 }
 
 /* Ask an engine of before orders had ids. */
-static int call_nameless(struct mortise_link *l, const json_t *request,
+static int call_nameless(struct mortise_session *l, const json_t *request,
                          struct stream *s, json_t **reply,
                          struct mortise_err *err)
 {
@@ -514,9 +517,9 @@ static int call_nameless(struct mortise_link *l, const json_t *request,
 }
 
 /* Ask who is there now; what went wrong is in `loss`. */
-static int call_once(struct mortise_link *l, json_t *request, struct stream *s,
-                     json_t **reply, enum mortise_client_loss *loss,
-                     struct mortise_err *err)
+static int call_once(struct mortise_session *l, json_t *request,
+                     struct stream *s, json_t **reply,
+                     enum mortise_client_loss *loss, struct mortise_err *err)
 {
     int rv;
 
@@ -531,7 +534,7 @@ static int call_once(struct mortise_link *l, json_t *request, struct stream *s,
     return rv;
 }
 
-static int find_again(struct mortise_link *l, struct mortise_err *err)
+static int find_again(struct mortise_session *l, struct mortise_err *err)
 {
     mortise_client_close(&l->client);
     l->lost = false;
@@ -552,7 +555,7 @@ static int nobody_knows(const json_t *request, struct mortise_err *err)
 
 /* An engine went away with this request: repeat it elsewhere.  *request is
  * replaced.  MORTISE_OK: ask again. */
-static int repeat(struct mortise_link *l, json_t **request,
+static int repeat(struct mortise_session *l, json_t **request,
                   const struct stream *s, enum mortise_client_loss loss,
                   struct mortise_err *err)
 {
@@ -570,9 +573,9 @@ static int repeat(struct mortise_link *l, json_t **request,
     return rv != MORTISE_OK && open ? nobody_knows(*request, err) : rv;
 }
 
-int mortise_link_call(struct mortise_link *l, json_t *request,
-                      mortise_item_fn *fn, void *ud, json_t **reply,
-                      struct mortise_err *err)
+int mortise_session_call(struct mortise_session *l, json_t *request,
+                         mortise_item_fn *fn, void *ud, json_t **reply,
+                         struct mortise_err *err)
 {
     struct stream s = {.fn = fn, .ud = ud};
     enum mortise_client_loss loss;
@@ -592,7 +595,7 @@ int mortise_link_call(struct mortise_link *l, json_t *request,
             (does(request, "start") || does(request, "command")))
             rv = nobody_knows(request, err);
         if (rv == MORTISE_OK || loss == MORTISE_CLIENT_HERE ||
-            loss == MORTISE_CLIENT_STUCK || mortise_link_is_over(l))
+            loss == MORTISE_CLIENT_STUCK || mortise_session_is_over(l))
             break;
         rv = repeat(l, &request, &s, loss, err);
         if (rv != MORTISE_OK)
@@ -600,7 +603,7 @@ int mortise_link_call(struct mortise_link *l, json_t *request,
     }
     json_decref(request);
     return rv == MORTISE_EBUSY && loss != MORTISE_CLIENT_HERE &&
-                   mortise_link_is_over(l)
+                   mortise_session_is_over(l)
                ? MORTISE_OK /* it ends early, with or without an engine */
                : rv;
 }

@@ -1,6 +1,6 @@
-/* shelf.c -- the plugins of a deployment, for what needs no engine: found,
+/* plugin_set.c -- the plugins of a deployment, for what needs no engine: found,
  * verified, and never started. */
-#include "cli/shelf.h"
+#include "cli/plugin_set.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,23 +9,23 @@
 #include <unistd.h>
 
 struct mortise_plugins_config
-mortise_shelf_config(const struct mortise_mem *mem,
-                     const struct mortise_site *site)
+mortise_plugin_set_config(const struct mortise_mem *mem,
+                          const struct mortise_settings *settings)
 {
     return (struct mortise_plugins_config){
         .mem = mem,
-        .dirs = site->plugin_dirs,
-        .n_dirs = site->n_plugin_dirs,
-        .first_dev = site->first_dev,
-        .n_dev = site->n_dev,
-        .trust_dirs = site->trust_dirs,
-        .n_trust_dirs = site->n_trust_dirs,
+        .dirs = settings->plugin_dirs,
+        .n_dirs = settings->n_plugin_dirs,
+        .first_dev = settings->first_dev,
+        .n_dev = settings->n_dev,
+        .trust_dirs = settings->trust_dirs,
+        .n_trust_dirs = settings->n_trust_dirs,
         .user_remembers = true,
         .last_is_own = true,
     };
 }
 
-void mortise_shelf_forgets(void *ud, const char *why)
+void mortise_plugin_set_forgets(void *ud, const char *why)
 {
     struct mortise_cli *cli = ud;
 
@@ -43,53 +43,55 @@ static bool is_same_dir(const char *a, const char *b)
 }
 
 /* By whatever name: does the deployment mark it? */
-static bool is_dev(const struct mortise_site *site, const char *dir)
+static bool is_dev(const struct mortise_settings *settings, const char *dir)
 {
-    const char **dev = site->plugin_dirs + site->first_dev;
+    const char **dev = settings->plugin_dirs + settings->first_dev;
 
-    for (size_t i = 0; i < site->n_dev; i++)
+    for (size_t i = 0; i < settings->n_dev; i++)
         if (is_same_dir(dev[i], dir))
             return true;
     return false;
 }
 
-int mortise_shelf_fill(struct mortise_shelf *s, struct mortise_cli *cli,
-                       const char *dir, struct mortise_err *err)
+int mortise_plugin_set_fill(struct mortise_plugin_set *s,
+                            struct mortise_cli *cli, const char *dir,
+                            struct mortise_err *err)
 {
     struct mortise_plugins_config config;
 
-    config = mortise_shelf_config(cli->mem, &s->site);
+    config = mortise_plugin_set_config(cli->mem, &s->settings);
     config.user_remembers = !cli->looks;
     config.allow_downgrade = cli->args.allow_downgrade;
-    config.forgets = mortise_shelf_forgets;
+    config.forgets = mortise_plugin_set_forgets;
     config.seq_ud = cli;
     if (dir != NULL) {
         config.dirs = &dir;
         config.n_dirs = 1;
         config.last_is_own = false;
         config.first_dev = 0;
-        config.n_dev = is_dev(&s->site, dir);
+        config.n_dev = is_dev(&s->settings, dir);
     }
     snprintf(s->quarantine, sizeof s->quarantine, "%s/quarantine",
-             s->site.store);
+             s->settings.store);
     if (access(s->quarantine, F_OK) == 0) /* no store, no marks */
         config.quarantine_dir = s->quarantine;
     config.quarantine_at = AT_FDCWD;
     return mortise_plugins_open(&s->plugins, &config, err);
 }
 
-int mortise_shelf_open(struct mortise_shelf *s, struct mortise_cli *cli,
-                       const char *dir, struct mortise_err *err)
+int mortise_plugin_set_open(struct mortise_plugin_set *s,
+                            struct mortise_cli *cli, const char *dir,
+                            struct mortise_err *err)
 {
-    int rv = mortise_cli_site(cli, &s->site, err);
+    int rv = mortise_cli_settings(cli, &s->settings, err);
 
     s->plugins = NULL;
-    return rv == MORTISE_OK ? mortise_shelf_fill(s, cli, dir, err) : rv;
+    return rv == MORTISE_OK ? mortise_plugin_set_fill(s, cli, dir, err) : rv;
 }
 
-const char *mortise_shelf_problem(struct mortise_shelf *s,
-                                  const struct mortise_found *f,
-                                  struct mortise_err *why)
+const char *mortise_plugin_set_problem(struct mortise_plugin_set *s,
+                                       const struct mortise_found *f,
+                                       struct mortise_err *why)
 {
     if (f->problem != NULL)
         return f->problem;
@@ -100,10 +102,10 @@ const char *mortise_shelf_problem(struct mortise_shelf *s,
                : NULL;
 }
 
-void mortise_shelf_close(struct mortise_shelf *s)
+void mortise_plugin_set_close(struct mortise_plugin_set *s)
 {
     mortise_plugins_close(s->plugins);
-    mortise_site_close(&s->site);
+    mortise_settings_close(&s->settings);
 }
 
 const char *mortise_cli_kinds(const struct mortise_manifest *m)

@@ -1,21 +1,21 @@
-/* cells.c -- the open calls of one instance.
+/* call_table.c -- the open calls of one instance.
  *
- * A handle is what the plugin holds: 40 bits of generation, 24 bits of cell.
+ * A handle is what the plugin holds: 40 bits of generation, 24 bits of slot.
  *
- *   (1) Cells live in chunks that never move and are never freed while the
- *       instance lives, so any number that a plugin makes up is either no cell
- *       or a cell that may be looked at.
- *   (2) A cell's generation grows with each use: a handle is unique for the
+ *   (1) Slots live in chunks that never move and are never freed while the
+ *       instance lives, so any number that a plugin makes up is either no slot
+ *       or a slot that may be looked at.
+ *   (2) A slot's generation grows with each use: a handle is unique for the
  *       instance's life, and a stale one never matches.
  *   (3) cancelled(), which plugins ask often, takes no lock: two loads and a
  *       comparison.
  *   (4) The owner's ids are in a table of chains; a lookup costs one step
  *       whatever the number of calls.
  *
- * Chunk k has FIRST << k cells, so twenty pointers are room for all the handle
- * can name.  Locks: the table's is never held while a cell's is taken.
+ * Chunk k has FIRST << k slots, so twenty pointers are room for all the handle
+ * can name.  Locks: the table's is never held while a slot's is taken.
  */
-#include "plugin/cells.h"
+#include "plugin/call_table.h"
 
 #include <assert.h>
 #include <string.h>
@@ -24,19 +24,20 @@ enum { FIRST = 16, INDEX_BITS = 24, BUCKETS = 16, KEEP = 64 * 1024 };
 
 _Static_assert(((uint64_t)FIRST << MORTISE_CHUNKS) - FIRST <= (uint64_t)1
                                                                   << INDEX_BITS,
-               "every cell has an index");
+               "every slot has an index");
 
 static size_t chunk_size(size_t k)
 {
     return (size_t)FIRST << k;
 }
 
-/* The cell of a number, or NULL when no chunk has it. */
-static struct mortise_cell *cell_at(struct mortise_cells *c, uint64_t index)
+/* The slot of a number, or NULL when no chunk has it. */
+static struct mortise_call_slot *slot_at(struct mortise_call_table *c,
+                                         uint64_t index)
 {
     uint64_t at = index + FIRST;
     size_t k = (size_t)(63 - __builtin_clzll(at)) - 4; /* FIRST is 1 << 4 */
-    struct mortise_cell *chunk;
+    struct mortise_call_slot *chunk;
 
     if (k >= MORTISE_CHUNKS)
         return NULL;
@@ -44,11 +45,13 @@ static struct mortise_cell *cell_at(struct mortise_cells *c, uint64_t index)
     return chunk != NULL ? &chunk[at - chunk_size(k)] : NULL;
 }
 
-int mortise_cells_init(struct mortise_cells *c, const struct mortise_mem *mem)
+int mortise_call_table_init(struct mortise_call_table *c,
+                            const struct mortise_mem *mem)
 {
     memset(c, 0, sizeof *c);
     c->mem = mem;
-    c->buckets = mortise_zalloc(mem, BUCKETS * sizeof(struct mortise_cell *));
+    c->buckets =
+        mortise_zalloc(mem, BUCKETS * sizeof(struct mortise_call_slot *));
     if (c->buckets == NULL)
         return MORTISE_ENOMEM;
     c->n_buckets = BUCKETS;
@@ -56,9 +59,9 @@ int mortise_cells_init(struct mortise_cells *c, const struct mortise_mem *mem)
     return MORTISE_OK;
 }
 
-static void finish_cell(struct mortise_cell *s, void *ud)
+static void finish_slot(struct mortise_call_slot *s, void *ud)
 {
-    const struct mortise_cells *c = ud;
+    const struct mortise_call_table *c = ud;
     struct mortise_ask *next;
 
     for (struct mortise_ask *a = s->asks; a != NULL; a = next) {
@@ -75,18 +78,18 @@ static void finish_cell(struct mortise_cell *s, void *ud)
     pthread_mutex_destroy(&s->lock);
 }
 
-void mortise_cells_finish(struct mortise_cells *c)
+void mortise_call_table_finish(struct mortise_call_table *c)
 {
-    mortise_cells_each(c, finish_cell, c);
+    mortise_call_table_each(c, finish_slot, c);
     for (size_t k = 0; k < c->n_chunks; k++)
         mortise_release(c->mem, atomic_load(&c->chunks[k]),
-                        chunk_size(k) * sizeof(struct mortise_cell));
+                        chunk_size(k) * sizeof(struct mortise_call_slot));
     mortise_release(c->mem, c->buckets,
-                    c->n_buckets * sizeof(struct mortise_cell *));
+                    c->n_buckets * sizeof(struct mortise_call_slot *));
     pthread_mutex_destroy(&c->lock);
 }
 
-static void init_cell(struct mortise_cells *c, struct mortise_cell *s,
+static void init_cell(struct mortise_call_table *c, struct mortise_call_slot *s,
                       size_t index)
 {
     s->index = (uint32_t)index;
@@ -101,12 +104,12 @@ static void init_cell(struct mortise_cells *c, struct mortise_cell *s,
     c->free = s;
 }
 
-/* A chunk more; published when its cells are whole, as cell_at() has no lock.
+/* A chunk more; published when its slots are whole, as slot_at() has no lock.
  * False when memory ran out. */
-static bool add_chunk(struct mortise_cells *c)
+static bool add_chunk(struct mortise_call_table *c)
 {
     size_t n = chunk_size(c->n_chunks);
-    struct mortise_cell *chunk;
+    struct mortise_call_slot *chunk;
 
     if (c->n_chunks == MORTISE_CHUNKS)
         return false;
@@ -121,15 +124,16 @@ static bool add_chunk(struct mortise_cells *c)
 }
 
 /* Ids often count up, and so fill the buckets evenly. */
-static struct mortise_cell **bucket(struct mortise_cells *c, uint64_t id)
+static struct mortise_call_slot **bucket(struct mortise_call_table *c,
+                                         uint64_t id)
 {
     return &c->buckets[id % c->n_buckets];
 }
 
 /* Twice the buckets; without memory for them the chains grow instead. */
-static void spread(struct mortise_cells *c)
+static void spread(struct mortise_call_table *c)
 {
-    struct mortise_cell **old = c->buckets, *next;
+    struct mortise_call_slot **old = c->buckets, *next;
     size_t n = c->n_buckets;
 
     c->buckets = mortise_zalloc(c->mem, 2 * n * sizeof *old);
@@ -139,8 +143,8 @@ static void spread(struct mortise_cells *c)
     }
     c->n_buckets = 2 * n;
     for (size_t i = 0; i < n; i++)
-        for (struct mortise_cell *s = old[i]; s != NULL; s = next) {
-            struct mortise_cell **b = bucket(c, s->key_id);
+        for (struct mortise_call_slot *s = old[i]; s != NULL; s = next) {
+            struct mortise_call_slot **b = bucket(c, s->key_id);
 
             next = s->next;
             s->next = *b;
@@ -149,10 +153,10 @@ static void spread(struct mortise_cells *c)
     mortise_release(c->mem, old, n * sizeof *old);
 }
 
-struct mortise_cell *mortise_cells_take(struct mortise_cells *c, uint64_t id,
-                                        uint64_t *handle)
+struct mortise_call_slot *mortise_call_table_take(struct mortise_call_table *c,
+                                                  uint64_t id, uint64_t *handle)
 {
-    struct mortise_cell *s = NULL, **b;
+    struct mortise_call_slot *s = NULL, **b;
 
     pthread_mutex_lock(&c->lock);
     if (c->free != NULL || add_chunk(c)) {
@@ -172,11 +176,12 @@ struct mortise_cell *mortise_cells_take(struct mortise_cells *c, uint64_t id,
     return s;
 }
 
-void mortise_cells_give(struct mortise_cells *c, struct mortise_cell *s)
+void mortise_call_table_give(struct mortise_call_table *c,
+                             struct mortise_call_slot *s)
 {
     struct mortise_buf *const bufs[] = {&s->output, &s->update, &s->own,
                                         &s->answer};
-    struct mortise_cell **at;
+    struct mortise_call_slot **at;
 
     /* The next call will want room too, but not all that the largest had. */
     for (size_t i = 0; i < sizeof bufs / sizeof bufs[0]; i++) {
@@ -195,11 +200,12 @@ void mortise_cells_give(struct mortise_cells *c, struct mortise_cell *s)
     pthread_mutex_unlock(&c->lock);
 }
 
-struct mortise_cell *mortise_cells_by_handle(struct mortise_cells *c,
-                                             uint64_t handle)
+struct mortise_call_slot *
+mortise_call_table_by_handle(struct mortise_call_table *c, uint64_t handle)
 {
     const uint64_t mask = ((uint64_t)1 << INDEX_BITS) - 1;
-    struct mortise_cell *s = handle != 0 ? cell_at(c, handle & mask) : NULL;
+    struct mortise_call_slot *s =
+        handle != 0 ? slot_at(c, handle & mask) : NULL;
 
     if (s == NULL)
         return NULL;
@@ -210,9 +216,10 @@ struct mortise_cell *mortise_cells_by_handle(struct mortise_cells *c,
     return NULL;
 }
 
-struct mortise_cell *mortise_cells_by_id(struct mortise_cells *c, uint64_t id)
+struct mortise_call_slot *mortise_call_table_by_id(struct mortise_call_table *c,
+                                                   uint64_t id)
 {
-    struct mortise_cell *s;
+    struct mortise_call_slot *s;
     uint64_t handle;
 
     pthread_mutex_lock(&c->lock);
@@ -221,13 +228,14 @@ struct mortise_cell *mortise_cells_by_id(struct mortise_cells *c, uint64_t id)
         s = s->next;
     handle = s != NULL ? s->key_handle : 0;
     pthread_mutex_unlock(&c->lock);
-    return mortise_cells_by_handle(c, handle);
+    return mortise_call_table_by_handle(c, handle);
 }
 
-bool mortise_cells_stopped(struct mortise_cells *c, uint64_t handle)
+bool mortise_call_table_stopped(struct mortise_call_table *c, uint64_t handle)
 {
     const uint64_t mask = ((uint64_t)1 << INDEX_BITS) - 1;
-    struct mortise_cell *s = handle != 0 ? cell_at(c, handle & mask) : NULL;
+    struct mortise_call_slot *s =
+        handle != 0 ? slot_at(c, handle & mask) : NULL;
 
     if (s == NULL ||
         atomic_load_explicit(&s->live, memory_order_relaxed) != handle)
@@ -236,10 +244,11 @@ bool mortise_cells_stopped(struct mortise_cells *c, uint64_t handle)
     return false;
 }
 
-void mortise_cells_each(struct mortise_cells *c,
-                        void (*fn)(struct mortise_cell *s, void *ud), void *ud)
+void mortise_call_table_each(struct mortise_call_table *c,
+                             void (*fn)(struct mortise_call_slot *s, void *ud),
+                             void *ud)
 {
-    struct mortise_cell *chunk;
+    struct mortise_call_slot *chunk;
 
     for (size_t k = 0; k < MORTISE_CHUNKS; k++) {
         chunk = atomic_load_explicit(&c->chunks[k], memory_order_acquire);
