@@ -306,9 +306,9 @@ START_TEST(surrogate_pairs_of_json)
     ck_assert_uint_eq(s.end_col, 16);
     s = mortise_yaml_key(v, "c")->span;
     ck_assert_uint_eq(s.line * 100 + s.col, 244);
-    s = mortise_yaml_inside(mortise_yaml_get(v, "a"), 10, 1);
+    s = mortise_yaml_scalar_position(mortise_yaml_get(v, "a"), 10, 1);
     ck_assert_uint_eq(s.col, 33 + 1);
-    s = mortise_yaml_inside(mortise_yaml_get(v, "a"), 1, 4);
+    s = mortise_yaml_scalar_position(mortise_yaml_get(v, "a"), 1, 4);
     ck_assert_uint_eq(s.col, 9);
     ck_assert_uint_eq(s.end_col, 21);
     bad("{\"a\": \"\\ud83d\\ude00\", \"b\": 1e999}", "E0116", 1, 28);
@@ -347,21 +347,21 @@ START_TEST(places_inside_scalars)
              "block: |\n  one\n\n    two ${b}\n  end\nfolded: >\n  a\n  b\n");
     struct mortise_span s;
 
-    s = mortise_yaml_inside(mortise_yaml_get(v, "plain"), 4, 1);
+    s = mortise_yaml_scalar_position(mortise_yaml_get(v, "plain"), 4, 1);
     ck_assert_uint_eq(s.line * 100 + s.col, 112);
     ck_assert_uint_eq(s.end_col, 13);
-    s = mortise_yaml_inside(mortise_yaml_get(v, "quoted"), 4, 1);
+    s = mortise_yaml_scalar_position(mortise_yaml_get(v, "quoted"), 4, 1);
     ck_assert_uint_eq(s.line * 100 + s.col, 214);
-    s = mortise_yaml_inside(mortise_yaml_get(v, "escaped"), 4, 1);
+    s = mortise_yaml_scalar_position(mortise_yaml_get(v, "escaped"), 4, 1);
     ck_assert_uint_eq(s.line * 100 + s.col, 316);
-    s = mortise_yaml_inside(mortise_yaml_get(v, "block"), 13, 1);
+    s = mortise_yaml_scalar_position(mortise_yaml_get(v, "block"), 13, 1);
     ck_assert_uint_eq(s.line * 100 + s.col, 711);
     ck_assert_uint_eq(s.end_col, 12);
-    s = mortise_yaml_inside(mortise_yaml_get(v, "folded"), 2, 1);
+    s = mortise_yaml_scalar_position(mortise_yaml_get(v, "folded"), 2, 1);
     ck_assert_uint_eq(s.line * 100 + s.col, 1103);
-    s = mortise_yaml_inside(mortise_yaml_get(v, "plain"), 99, 1);
+    s = mortise_yaml_scalar_position(mortise_yaml_get(v, "plain"), 99, 1);
     ck_assert_uint_eq(s.col, 8);
-    s = mortise_yaml_inside(mortise_yaml_get(v, "plain"), 4, 99);
+    s = mortise_yaml_scalar_position(mortise_yaml_get(v, "plain"), 4, 99);
     ck_assert_uint_eq(s.end_col, 14);
 }
 END_TEST
@@ -398,7 +398,7 @@ START_TEST(each_byte_has_its_place)
 
         for (const char *p = v->str; (p = strchr(p, '@')) != NULL; p++) {
             struct mortise_span s =
-                mortise_yaml_inside(v, (size_t)(p - v->str), 1);
+                mortise_yaml_scalar_position(v, (size_t)(p - v->str), 1);
 
             at = strchr(at + 1, '@');
             ck_assert_msg(at - texts[i] ==
@@ -407,7 +407,8 @@ START_TEST(each_byte_has_its_place)
             ck_assert_uint_eq(s.end_col, s.col + 1);
         }
         for (size_t from = 0; from <= v->len; from++) {
-            struct mortise_span s = mortise_yaml_inside(v, from, v->len);
+            struct mortise_span s =
+                mortise_yaml_scalar_position(v, from, v->len);
 
             ck_assert_uint_ge(s.line, v->span.line);
             ck_assert_uint_le(s.end_line, f->n_lines);

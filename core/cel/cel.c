@@ -2,7 +2,7 @@
  *
  * Text becomes a tree (lex.c, parse.c), its names become places and its types
  * are judged (check.c), and then the tree is walked for each evaluation
- * (eval.c, func*.c, value.c); words.c says what is wrong.  Here is what the
+ * (eval.c, func*.c, value.c); errors.c says what is wrong.  Here is what the
  * outside sees: JSON in, JSON out, errors as words with a place.
  *
  * A program lives in the arena of whoever compiles it and never changes.  An

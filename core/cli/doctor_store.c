@@ -13,8 +13,8 @@
 #include "base/err.h"
 #include "cli/doctor.h"
 #include "service/client.h"
-#include "store/hold.h"
-#include "store/home.h"
+#include "store/dir_lock.h"
+#include "store/directory.h"
 #include "store/owners.h"
 #include "store/salvage.h"
 
@@ -223,16 +223,16 @@ static int try_socket(struct mortise_doctor *d, const char *path, pid_t *pid,
 static bool is_held(int dir, struct mortise_err *err)
 {
     int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rv;
-    struct mortise_hold hold;
+    struct mortise_dir_lock hold;
     bool held;
 
     if (again < 0) /* a lock belongs to an opening: `dir` stays without */
         return false;
-    rv = mortise_hold_take(&hold, again, err);
+    rv = mortise_dir_lock_take(&hold, again, err);
     if (rv != MORTISE_OK)
         return rv == MORTISE_EBUSY;
-    held = mortise_hold_probe(dir, "db/LOCK", err) == MORTISE_EBUSY;
-    mortise_hold_drop(&hold);
+    held = mortise_dir_lock_probe(dir, "db/LOCK", err) == MORTISE_EBUSY;
+    mortise_dir_lock_drop(&hold);
     return held;
 }
 
@@ -321,7 +321,7 @@ static void check_whole(struct mortise_doctor *d, const char *path, int dir)
 {
     struct mortise_err err;
 
-    if (!mortise_home_is_made(dir))
+    if (!mortise_directory_is_made(dir))
         return;
     if (mortise_store_check(path, &mortise_heap, &err) == MORTISE_OK)
         mortise_doctor_say(d, MORTISE_HEALTHY, "commits", NULL,

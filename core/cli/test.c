@@ -1,7 +1,7 @@
 /* test.c -- `mortise test`: cases of graphs, offline.
  *
  * What `mortise check` refuses is not run.  Then each case is rehearsed in a
- * process of its own (stage.h), and what came out is held against what it
+ * process of its own (sandbox.h), and what came out is held against what it
  * expects (expect.h); every difference is a finding, like those of `check`, at
  * its place in the test file.
  *
@@ -18,7 +18,7 @@
 #include "cli/cli.h"
 #include "cli/expect.h"
 #include "base/nearest.h"
-#include "cli/stage.h"
+#include "cli/sandbox.h"
 #include "cli/stop.h"
 
 struct testing {
@@ -96,7 +96,7 @@ static int crash(const struct mortise_case *c, struct mortise_rehearsal *r,
     char where[96];
     json_t *out;
     bool died;
-    int rv = mortise_stage(r, &out, &died, err);
+    int rv = mortise_sandbox(r, &out, &died, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -142,7 +142,7 @@ static int run_case(struct testing *t, const struct mortise_case *c,
     json_t *plain;
     uint64_t crashes = 0;
     bool died;
-    int rv = mortise_stage(&r, &plain, &died, err);
+    int rv = mortise_sandbox(&r, &plain, &died, err);
 
     if (rv != MORTISE_OK)
         return rv;

@@ -38,8 +38,8 @@ struct hole {
 
 static struct mortise_span span_of(const struct hole *h)
 {
-    return mortise_yaml_inside(h->at, (size_t)(h->from - h->at->str),
-                               (size_t)(h->to - h->from));
+    return mortise_yaml_scalar_position(h->at, (size_t)(h->from - h->at->str),
+                                        (size_t)(h->to - h->from));
 }
 
 /* ---- paths ----------------------------------------------------------- */

@@ -46,7 +46,7 @@
 #include <unistd.h>
 
 #include "store/dbfile.h"
-#include "store/home.h"
+#include "store/directory.h"
 #include "store/tables.h"
 
 #define PREFIX "aside."
@@ -92,10 +92,10 @@ static bool is_there(int db, const char *name)
 
 /* ---- each name in the directory ----------------------------------------- */
 
-static int each(int db, mortise_home_each_fn *fn, void *ud,
+static int each(int db, mortise_directory_each_fn *fn, void *ud,
                 struct mortise_err *err)
 {
-    return mortise_home_each(db, "db", fn, ud, err);
+    return mortise_directory_each(db, "db", fn, ud, err);
 }
 
 static int no_file(const char *name, struct mortise_err *err)
@@ -185,13 +185,13 @@ static int sweep_one(void *ud, int db, const char *name,
 static int keep_as(int db, const char *name, const char *as, bool may_copy,
                    struct mortise_err *err)
 {
-    int rv = mortise_home_link(db, name, db, as, err);
+    int rv = mortise_directory_link(db, name, db, as, err);
 
     if (rv != MORTISE_ESTATE)
         return rv;
     if (!may_copy)
         return MORTISE_OK;
-    rv = mortise_home_copy(db, name, db, half_done, err);
+    rv = mortise_directory_copy(db, name, db, half_done, err);
     if (rv == MORTISE_OK && renameat(db, half_done, db, as) != 0)
         rv = mortise_syserr(err, errno, "rename db/%s", half_done);
     return rv;
@@ -378,7 +378,8 @@ static int is_merged(int db, bool *merged, const struct mortise_mem *mem,
 /* ---- all of it ---------------------------------------------------------- */
 
 /* (1): what says that the rest counts goes first. */
-static int drop_with(int db, mortise_home_each_fn *fn, struct mortise_err *err)
+static int drop_with(int db, mortise_directory_each_fn *fn,
+                     struct mortise_err *err)
 {
     int rv = drop(db, current_aside, err);
 

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 
 #include "store/highwater.h"
-#include "store/hold.h"
+#include "store/dir_lock.h"
 #include "store/key.h"
 #include "store/record.h"
 #include "store/store.h"
@@ -46,7 +46,7 @@ struct mortise_store {
     int scratch_lock; /* that directory, locked; with `scratch` only */
     int copied;       /* of what: its db/; -1 */
     bool looks;       /* at that copy: what does not read is passed over */
-    struct mortise_hold hold;
+    struct mortise_dir_lock dir_lock;
     bool held;
     mode_t was_open; /* its mode when others could reach what is in it; 0 */
     bool stamped;    /* STORE/format is there */

@@ -26,8 +26,8 @@
  *       that names it; but it leaves that rename to the next sync, while the
  *       log's tail may never have been synced, and a power cut would bring the
  *       old CURRENT and the shorter log back.  So we sync the directory.
- *   (7) A store of a newer format is refused untouched (home.c); one that
- *       somebody else holds, too, by the name of its process (hold.c).
+ *   (7) A store of a newer format is refused untouched (directory.c); one that
+ *       somebody else holds, too, by the name of its process (dir_lock.c).
  *   (8) What survives a power cut is what was written up to some batch, without
  *       a gap.  LevelDB syncs only the log that it writes to, and begins a new
  *       one when its buffer is full: what an older log holds and never synced
@@ -72,7 +72,7 @@
 #include "base/fault.h"
 #include "store/aside.h"
 #include "store/dbfile.h"
-#include "store/home.h"
+#include "store/directory.h"
 #include "store/ldb.h"
 #include "store/owners.h"
 #include "store/reserve.h"
@@ -211,11 +211,11 @@ int mortise_ldb_get(struct mortise_store *s,
 
 int mortise_ldb_alive(struct mortise_store *s, struct mortise_err *err)
 {
-    if (!mortise_hold_is_ours(&s->hold))
+    if (!mortise_dir_lock_is_ours(&s->dir_lock))
         return mortise_fail(err, MORTISE_ESTATE,
                             "this is a child that process %ld forked: the "
                             "store is not its own",
-                            (long)s->hold.pid);
+                            (long)s->dir_lock.pid);
     if (!atomic_load(&s->dead))
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_ESTATE,
@@ -500,7 +500,7 @@ static bool name_db(struct mortise_store *s)
 {
     char dir[64];
 
-    snprintf(dir, sizeof dir, "/proc/self/fd/%d", s->hold.dir);
+    snprintf(dir, sizeof dir, "/proc/self/fd/%d", s->dir_lock.dir);
     s->db_path =
         mortise_ldb_join(s->mem, access(dir, F_OK) == 0 ? dir : s->path, "db");
     return s->db_path != NULL;
@@ -566,7 +566,7 @@ int mortise_ldb_check_new(int db, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     if (faccessat(db, "CURRENT", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
-        rv = mortise_home_each(db, "db", look_for_batches, &any, err);
+        rv = mortise_directory_each(db, "db", look_for_batches, &any, err);
     return any ? mortise_fail(err, MORTISE_ECORRUPT,
                               "files of its database are missing")
                : rv;
@@ -627,7 +627,8 @@ static int open_in_db(struct mortise_store *s, int db, bool create,
 static int open_db(struct mortise_store *s, bool create,
                    struct mortise_err *err)
 {
-    int db = openat(s->hold.dir, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rv;
+    int db = openat(s->dir_lock.dir, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rv;
 
     if (db < 0 && errno == ENOENT)
         return mortise_fail(err, MORTISE_ECORRUPT, "its database is missing");
@@ -650,37 +651,40 @@ static int open_db(struct mortise_store *s, bool create,
 /* A store that is new, or of an older program. */
 static int stamp_it(struct mortise_store *s, struct mortise_err *err)
 {
-    int dir = s->hold.dir, rv = mortise_home_sync(dir, err);
+    int dir = s->dir_lock.dir, rv = mortise_directory_sync(dir, err);
 
     assert(s->held && s->db != NULL); /* what is stamped is there */
     if (rv == MORTISE_OK && s->water.fd < 0)
         rv = mortise_highwater_make(&s->water, dir, s->identity, s->commits,
                                     err);
     if (rv == MORTISE_OK && !s->unfinished)
-        rv = mortise_home_write_stamp(dir, err);
+        rv = mortise_directory_write_stamp(dir, err);
     s->stamped = s->stamped || rv == MORTISE_OK;
     return rv;
 }
 
 int mortise_ldb_finish(struct mortise_store *s, struct mortise_err *err)
 {
-    int rv = mortise_home_sync(s->hold.dir, err);
+    int rv = mortise_directory_sync(s->dir_lock.dir, err);
 
     assert(s->unfinished && !s->unsynced); /* all of it is on the disk */
     s->unfinished = false;
-    return rv == MORTISE_OK ? mortise_home_write_stamp(s->hold.dir, err) : rv;
+    return rv == MORTISE_OK
+               ? mortise_directory_write_stamp(s->dir_lock.dir, err)
+               : rv;
 }
 
 int mortise_ldb_read_mark(struct mortise_store *s, bool writing,
                           struct mortise_err *err)
 {
     uint32_t format = 0;
-    int rv = s->unfinished ? MORTISE_OK
-                           : mortise_home_read_stamp(s->hold.dir, &format, err);
+    int rv = s->unfinished
+                 ? MORTISE_OK
+                 : mortise_directory_read_stamp(s->dir_lock.dir, &format, err);
 
     s->stamped = format != 0;
     if (rv == MORTISE_OK)
-        rv = mortise_highwater_open(&s->water, s->hold.dir, writing, err);
+        rv = mortise_highwater_open(&s->water, s->dir_lock.dir, writing, err);
     if (rv == MORTISE_OK)
         rv = check_marked(s, format, err);
     if (rv == MORTISE_OK)
@@ -696,20 +700,20 @@ static int open_with_reserve(struct mortise_store *s, bool create,
 {
     int rv = open_db(s, create, err);
 
-    if (rv != MORTISE_ENOSPC || !mortise_reserve_release(s->hold.dir))
+    if (rv != MORTISE_ENOSPC || !mortise_reserve_release(s->dir_lock.dir))
         return rv;
     return open_db(s, create, err);
 }
 
-/* In the order that home.c and hold.c want. */
+/* In the order that directory.c and dir_lock.c want. */
 static int open_in(struct mortise_store *s, struct mortise_err *err)
 {
-    int dir = s->hold.dir, rv;
+    int dir = s->dir_lock.dir, rv;
     bool is_new;
 
     if (!name_db(s))
         return mortise_nomem(err);
-    rv = mortise_hold_probe(dir, "db/LOCK", err);
+    rv = mortise_dir_lock_probe(dir, "db/LOCK", err);
     if (rv == MORTISE_OK && s->unfinished)
         rv = mortise_unfinished_begin(dir, err);
     if (rv == MORTISE_OK)
@@ -718,11 +722,11 @@ static int open_in(struct mortise_store *s, struct mortise_err *err)
         return rv;
     is_new = !s->stamped; /* or cut off while it was made */
     if (is_new)
-        rv = mortise_home_make_db(dir, err);
+        rv = mortise_directory_make_db(dir, err);
     if (rv == MORTISE_OK)
         rv = open_with_reserve(s, is_new, err);
     if (rv == MORTISE_EIO && s->db == NULL &&
-        mortise_hold_probe(dir, "db/LOCK", err) == MORTISE_EBUSY)
+        mortise_dir_lock_probe(dir, "db/LOCK", err) == MORTISE_EBUSY)
         rv = MORTISE_EBUSY; /* somebody came between */
     return rv == MORTISE_OK && is_new ? stamp_it(s, err) : rv;
 }
@@ -730,7 +734,7 @@ static int open_in(struct mortise_store *s, struct mortise_err *err)
 int mortise_ldb_hold(struct mortise_store *s, int dir, bool tables,
                      struct mortise_err *err)
 {
-    int rv = mortise_hold_take(&s->hold, dir, err);
+    int rv = mortise_dir_lock_take(&s->dir_lock, dir, err);
 
     s->held = rv == MORTISE_OK;
     return s->held ? mortise_owners_check(dir, s->path, tables, err) : rv;
@@ -750,7 +754,7 @@ static int open_as(struct mortise_store **out, const char *path,
     s->unfinished = identity != NULL;
     if (identity != NULL)
         memcpy(s->identity, identity, sizeof s->identity);
-    rv = mortise_home_open(&dir, path, err);
+    rv = mortise_directory_open(&dir, path, err);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_hold(s, dir, false, err);
     if (rv == MORTISE_OK)
@@ -759,7 +763,7 @@ static int open_as(struct mortise_store **out, const char *path,
         mortise_store_close(s);
         return mortise_doing(err, rv, "open store %s", path);
     }
-    s->was_open = mortise_home_close_off(dir);
+    s->was_open = mortise_directory_close_off(dir);
     *out = s;
     return MORTISE_OK;
 }
@@ -791,7 +795,7 @@ static void close_db(struct mortise_store *s)
 
 void mortise_store_close(struct mortise_store *s)
 {
-    if (s == NULL || (s->held && !mortise_hold_is_ours(&s->hold)))
+    if (s == NULL || (s->held && !mortise_dir_lock_is_ours(&s->dir_lock)))
         return; /* a forked child's copy: LevelDB would touch the files */
     close_db(s);
     if (s->scratch != NULL)
@@ -802,7 +806,7 @@ void mortise_store_close(struct mortise_store *s)
     leveldb_writeoptions_destroy(s->lazy);
     mortise_highwater_close(&s->water);
     if (s->held)
-        mortise_hold_drop(&s->hold);
+        mortise_dir_lock_drop(&s->dir_lock);
     pthread_mutex_destroy(&s->writing);
     mortise_buf_finish(&s->key);
     mortise_buf_finish(&s->value);
@@ -826,7 +830,7 @@ int mortise_store_reopen(struct mortise_store *s, struct mortise_err *err)
     mortise_ldb_keep_none(s);
     close_db(s);
     if (s->full)
-        mortise_reserve_release(s->hold.dir);
+        mortise_reserve_release(s->dir_lock.dir);
     rv = open_with_reserve(s, false, err);
     return rv != MORTISE_OK ? mortise_doing(err, rv, "reopen store %s", s->path)
                             : MORTISE_OK;
@@ -844,12 +848,12 @@ mode_t mortise_store_was_open(const struct mortise_store *s)
 
 int mortise_store_dir(const struct mortise_store *s)
 {
-    return s->hold.dir;
+    return s->dir_lock.dir;
 }
 
 bool mortise_store_is_ours(const struct mortise_store *s)
 {
-    return mortise_hold_is_ours(&s->hold);
+    return mortise_dir_lock_is_ours(&s->dir_lock);
 }
 
 uint64_t mortise_store_epoch(const struct mortise_store *s)
@@ -1017,7 +1021,7 @@ void mortise_ldb_forget(struct mortise_store *s, const char *tenant,
 static bool has_room(struct mortise_store *s)
 {
     if (!s->roomy)
-        s->roomy = mortise_reserve_make(s->hold.dir);
+        s->roomy = mortise_reserve_make(s->dir_lock.dir);
     return s->roomy;
 }
 
@@ -1289,7 +1293,8 @@ int mortise_ldb_write(struct mortise_store *s, leveldb_writebatch_t *batch,
         return mortise_nomem(err);
 
     rv = write_and_sync(s, batch, lazy, err);
-    if (rv == MORTISE_OK && !mortise_home_has_db(s->hold.dir, s->db_dir))
+    if (rv == MORTISE_OK &&
+        !mortise_directory_has_db(s->dir_lock.dir, s->db_dir))
         rv = mortise_fail(err, MORTISE_ECORRUPT,
                           "somebody removed the store's db/, or put another in "
                           "its place");

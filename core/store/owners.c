@@ -31,7 +31,7 @@
 #include "base/owner.h"
 #include "store/aside.h"
 #include "store/dbfile.h"
-#include "store/home.h"
+#include "store/directory.h"
 
 static const char *const parts[] = {
     "db", "quarantine", "format", "format.new", "mark", "mark.new", "reserve",
@@ -96,7 +96,7 @@ int mortise_owners_check(int dir, const char *path, bool tables,
     if (db < 0)
         return MORTISE_OK;
     snprintf(db_path, sizeof db_path, "%s/db", path);
-    mortise_home_each(db, "db", judge_one, &j, NULL);
+    mortise_directory_each(db, "db", judge_one, &j, NULL);
     close(db);
     return j.faulty ? refuse(&j.fault, path, err) : MORTISE_OK;
 }

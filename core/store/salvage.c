@@ -42,7 +42,7 @@
 
 #include "store/aside.h"
 #include "store/dbfile.h"
-#include "store/home.h"
+#include "store/directory.h"
 #include "store/logfile.h"
 #include "store/salvaging.h"
 #include "store/torn.h"
@@ -411,7 +411,7 @@ static int take_logs(struct salvage *v, struct mortise_err *err)
     int rv = mortise_aside_is_whole(db, &l.aside, v->mem, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_home_each(db, "db", note_log, &l, err);
+        rv = mortise_directory_each(db, "db", note_log, &l, err);
 
     qsort(l.names, l.n, sizeof l.names[0], by_number);
     for (size_t i = 0; rv == MORTISE_OK && i < l.n; i++)
@@ -468,14 +468,15 @@ static int open_damaged(struct mortise_store *from, bool *torn,
 {
     struct mortise_err why;
     uint32_t format;
-    int dir, rv = mortise_home_find(&dir, from->path, err);
+    int dir, rv = mortise_directory_find(&dir, from->path, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_ldb_hold(from, dir, true, err);
     if (rv == MORTISE_OK)
-        rv = mortise_hold_probe(dir, "db/LOCK", err);
+        rv = mortise_dir_lock_probe(dir, "db/LOCK", err);
     if (rv == MORTISE_OK)
-        rv = refused(mortise_home_read_stamp(dir, &format, &why), &why, err);
+        rv = refused(mortise_directory_read_stamp(dir, &format, &why), &why,
+                     err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_highwater_open(&from->water, dir, false, NULL);
@@ -586,12 +587,12 @@ static int open_torn(struct mortise_store *s, int rv, struct mortise_err *err)
 
 static int check(struct mortise_store *s, struct mortise_err *err)
 {
-    int dir, rv = mortise_home_find(&dir, s->path, err);
+    int dir, rv = mortise_directory_find(&dir, s->path, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_ldb_hold(s, dir, true, err);
     if (rv == MORTISE_OK)
-        rv = mortise_hold_probe(dir, "db/LOCK", err);
+        rv = mortise_dir_lock_probe(dir, "db/LOCK", err);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_read_mark(s, false, err);
     if (rv == MORTISE_OK && !s->stamped && !has_db(dir))

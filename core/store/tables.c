@@ -29,7 +29,7 @@
 #include <sys/stat.h>
 
 #include "store/dbfile.h"
-#include "store/home.h"
+#include "store/directory.h"
 #include "store/logfile.h"
 
 enum { LEVEL_0_MOST = 4, LEVEL_1_BYTES = 10 * 1024 * 1024 };
@@ -258,7 +258,7 @@ int mortise_tables_stay(int db, bool *stay, const struct mortise_mem *mem,
         return MORTISE_OK;
     rv = mortise_tables_read(&l.named, db, l.manifest, mem, err);
     if (rv == MORTISE_OK)
-        rv = mortise_home_each(db, "db", look_at, &l, err);
+        rv = mortise_directory_each(db, "db", look_at, &l, err);
     *stay = rv == MORTISE_OK && !l.strange && l.tables == l.named.n &&
             !has_too_much(&l);
     mortise_tables_finish(&l.named);

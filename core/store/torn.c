@@ -27,7 +27,7 @@
 
 #include "store/aside.h"
 #include "store/dbfile.h"
-#include "store/home.h"
+#include "store/directory.h"
 #include "store/logfile.h"
 
 enum { SECTOR = 512 };
@@ -85,7 +85,7 @@ static int find(int db, char name[MORTISE_DBFILE_NAME],
     int rv;
 
     name[0] = '\0';
-    rv = mortise_home_each(db, "db", note_newest, name, err);
+    rv = mortise_directory_each(db, "db", note_newest, name, err);
     if (rv == MORTISE_OK && name[0] == '\0')
         rv = MORTISE_ENOTFOUND;
     if (rv == MORTISE_OK)

@@ -22,7 +22,7 @@
 
 #include "store/aside.h"
 #include "store/dbfile.h"
-#include "store/home.h"
+#include "store/directory.h"
 
 /* The stamp that is half made is nobody's, whatever else is there. */
 static bool is_half_stamp(const char *name)
@@ -94,16 +94,15 @@ static int drop(void *ud, int dir, const char *name, struct mortise_err *err)
 /* (2): what is in it is looked at before any of it goes. */
 static int clear_db(int dir, struct mortise_err *err)
 {
-    int db =
-        openat(dir, "db", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int db = openat(dir, "db", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     int rv;
 
     if (db < 0)
         return errno == ENOENT ? MORTISE_OK
                                : mortise_syserr(err, errno, "open db");
-    rv = mortise_home_each(db, "db", check_in_db, NULL, err);
+    rv = mortise_directory_each(db, "db", check_in_db, NULL, err);
     if (rv == MORTISE_OK)
-        rv = mortise_home_each(db, "db", drop, NULL, err);
+        rv = mortise_directory_each(db, "db", drop, NULL, err);
     close(db);
     if (rv == MORTISE_OK && unlinkat(dir, "db", AT_REMOVEDIR) != 0)
         rv = mortise_syserr(err, errno, "remove db");
@@ -112,21 +111,21 @@ static int clear_db(int dir, struct mortise_err *err)
 
 static int clear(int dir, struct mortise_err *err)
 {
-    int rv = mortise_home_each(dir, "it", check_in_home, NULL, err);
+    int rv = mortise_directory_each(dir, "it", check_in_home, NULL, err);
 
     if (rv == MORTISE_OK)
         rv = clear_db(dir, err);
-    return rv == MORTISE_OK ? mortise_home_each(dir, "it", drop, NULL, err)
+    return rv == MORTISE_OK ? mortise_directory_each(dir, "it", drop, NULL, err)
                             : rv;
 }
 
 int mortise_unfinished_begin(int dir, struct mortise_err *err)
 {
-    int rv = mortise_home_is_unfinished(dir)
+    int rv = mortise_directory_is_unfinished(dir)
                  ? clear(dir, err)
-                 : mortise_home_each(dir, "it", check_new, NULL, err);
+                 : mortise_directory_each(dir, "it", check_new, NULL, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_home_sync(dir, err);
-    return rv == MORTISE_OK ? mortise_home_write_unfinished(dir, err) : rv;
+        rv = mortise_directory_sync(dir, err);
+    return rv == MORTISE_OK ? mortise_directory_write_unfinished(dir, err) : rv;
 }

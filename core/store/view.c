@@ -39,7 +39,7 @@
 
 #include "store/aside.h"
 #include "store/dbfile.h"
-#include "store/home.h"
+#include "store/directory.h"
 #include "store/ldb.h"
 #include "store/logfile.h"
 
@@ -66,7 +66,7 @@ static int copy_table(const struct copying *c, const char *name, const char *as,
     snprintf(target, sizeof target, "/proc/self/fd/%d/%s", c->from, name);
     if (access(target, F_OK) == 0 && symlinkat(target, c->to, as) == 0)
         return MORTISE_OK;
-    return mortise_home_copy(c->from, name, c->to, as, err);
+    return mortise_directory_copy(c->from, name, c->to, as, err);
 }
 
 /* Its records, as a log without damage (5). */
@@ -138,11 +138,11 @@ static int copy_one(void *ud, int from, const char *name,
             return MORTISE_OK;
         return c->logs == MORTISE_LOGS_READABLE
                    ? copy_log(c, name, as, err)
-                   : mortise_home_copy(from, name, c->to, as, err);
+                   : mortise_directory_copy(from, name, c->to, as, err);
     case MORTISE_DBFILE_MANIFEST:
     case MORTISE_DBFILE_CURRENT:
         return is_aside == c->aside
-                   ? mortise_home_copy(from, name, c->to, as, err)
+                   ? mortise_directory_copy(from, name, c->to, as, err)
                    : MORTISE_OK;
     case MORTISE_DBFILE_OTHER:
         break;
@@ -154,8 +154,9 @@ static int copy_all(struct copying *c, struct mortise_err *err)
 {
     int rv = mortise_aside_is_whole(c->from, &c->aside, c->mem, err);
 
-    return rv == MORTISE_OK ? mortise_home_each(c->from, "db", copy_one, c, err)
-                            : rv;
+    return rv == MORTISE_OK
+               ? mortise_directory_each(c->from, "db", copy_one, c, err)
+               : rv;
 }
 
 /* Where there is room, if the disk is full. */
@@ -383,13 +384,13 @@ static int note_end(struct mortise_store *s, int dir, struct mortise_err *err)
 /* With the lock taken. */
 static int open_view(struct mortise_store *s, struct mortise_err *err)
 {
-    int dir = s->hold.dir, rv;
+    int dir = s->dir_lock.dir, rv;
     uint32_t format;
     bool torn;
 
-    rv = mortise_hold_probe(dir, "db/LOCK", err);
+    rv = mortise_dir_lock_probe(dir, "db/LOCK", err);
     if (rv == MORTISE_OK)
-        rv = mortise_home_read_stamp(dir, &format, err);
+        rv = mortise_directory_read_stamp(dir, &format, err);
     if (rv == MORTISE_ECORRUPT)
         rv = MORTISE_OK; /* (3) */
     if (rv == MORTISE_OK)
@@ -414,7 +415,7 @@ int mortise_store_open_view(struct mortise_store **out, const char *path,
     if (s == NULL)
         return mortise_nomem(err);
     s->looks = true;
-    rv = mortise_home_find(&dir, path, err);
+    rv = mortise_directory_find(&dir, path, err);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_hold(s, dir, false, err);
     if (rv == MORTISE_OK)

@@ -1,5 +1,5 @@
 /* text.h -- the text of a file: what may stand in it, and where.  For tree.c
- * and inside.c. */
+ * and scalar_position.c. */
 #ifndef MORTISE_YAML_TEXT_H
 #define MORTISE_YAML_TEXT_H
 

@@ -92,8 +92,9 @@ const char *mortise_yaml_kind_name(enum mortise_yaml_kind kind);
 /* The span of bytes [offset, offset+length) of a scalar, as far as they stand
  * on one line, however it is written: plain, quoted with escapes, in a block.
  * The whole scalar's where that cannot be told. */
-struct mortise_span mortise_yaml_inside(const struct mortise_yaml *scalar,
-                                        size_t offset, size_t length);
+struct mortise_span
+mortise_yaml_scalar_position(const struct mortise_yaml *scalar, size_t offset,
+                             size_t length);
 
 /* "250ms", "30s", "10m", "2h", "7d" -> ms; "64KiB", "2MiB" -> bytes; up to
  * 2^52.  -1 when

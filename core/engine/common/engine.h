@@ -129,7 +129,7 @@ struct mortise {
     struct mortise_table topics;
     uint64_t last_watch;
 
-    /* held.c: bytes of live events on their way to watchers. */
+    /* held_events.c: bytes of live events on their way to watchers. */
     atomic_size_t passing;
     size_t passing_max; /* MORTISE_PASSING_MAX, unless a test wants less */
 
@@ -269,11 +269,12 @@ struct mortise_live { /* a run in memory */
     struct mortise_hashed entry;
     struct mortise *m;
     char *tenant, *id;
-    struct mortise_run *run;               /* NULL once it is lost */
-    struct mortise_graph *graph;           /* a reference */
-    struct mortise_topic *topic;           /* who watches; NULL: nobody */
-    struct mortise_held *held, *last_held; /* ephemeral events, too early */
-    uint64_t n_held;                       /* so far */
+    struct mortise_run *run;     /* NULL once it is lost */
+    struct mortise_graph *graph; /* a reference */
+    struct mortise_topic *topic; /* who watches; NULL: nobody */
+    /* Ephemeral events, too early. */
+    struct mortise_held_event *held, *last_held;
+    uint64_t n_held;            /* so far */
     struct mortise_timer hurry; /* watch.c: until what they wait for must be
                                    committed */
     uint64_t unsaid; /* live events that were missed, to be said with the next
@@ -359,38 +360,40 @@ int mortise_replay(struct mortise *m, const char *tenant, const char *run,
                    struct mortise_graph *g, mortise_run_sink *sink, void *ud,
                    struct mortise_run **out, struct mortise_err *err);
 
-/* ---- reread.c ----------------------------------------------------------- */
+/* ---- event_replay.c ------------------------------------------------------ */
 
-struct mortise_reread;
+struct mortise_event_replay;
 
-struct mortise_reread_ops {
+struct mortise_event_replay_ops {
     int (*event)(void *ud, json_t *event); /* nonzero: it wants no more */
     bool (*full)(void *ud);                /* it can take none now */
 };
 
-enum mortise_reread_end { /* why a piece ended */
-                          MORTISE_REREAD_ALL = 1,
-                          MORTISE_REREAD_FULL,
-                          MORTISE_REREAD_ENDED /* event() wants no more */
+enum mortise_event_replay_end { /* why a piece ended */
+                                MORTISE_EVENT_REPLAY_ALL = 1,
+                                MORTISE_EVENT_REPLAY_FULL,
+                                MORTISE_EVENT_REPLAY_ENDED /* event() wants no more */
 };
 
 /* Durable events of a run from its first.  Takes a reference of the graph. */
-int mortise_reread_open(struct mortise_reread **out, struct mortise *m,
-                        const char *tenant, const char *run,
-                        struct mortise_graph *g,
-                        const struct mortise_reread_ops *ops, void *ud,
-                        struct mortise_err *err);
+int mortise_event_replay_open(struct mortise_event_replay **out,
+                              struct mortise *m, const char *tenant,
+                              const char *run, struct mortise_graph *g,
+                              const struct mortise_event_replay_ops *ops,
+                              void *ud, struct mortise_err *err);
 /* The next ones, of checkpoints up to `last` and as far as they are stored. */
-int mortise_reread_go(struct mortise_reread *r, const char *tenant,
-                      const char *run, uint64_t last,
-                      enum mortise_reread_end *end, struct mortise_err *err);
+int mortise_event_replay_go(struct mortise_event_replay *r, const char *tenant,
+                            const char *run, uint64_t last,
+                            enum mortise_event_replay_end *end,
+                            struct mortise_err *err);
 /* Go on with another `ud`. */
-void mortise_reread_lend(struct mortise_reread *r, void *ud);
+void mortise_event_replay_lend(struct mortise_event_replay *r, void *ud);
 /* How many were read so far; more than that are had by going on. */
-uint64_t mortise_reread_events(const struct mortise_reread *r);
-void mortise_reread_close(struct mortise_reread *r); /* NULL is fine */
+uint64_t mortise_event_replay_events(const struct mortise_event_replay *r);
+/* NULL is fine. */
+void mortise_event_replay_close(struct mortise_event_replay *r);
 
-/* ---- held.c ------------------------------------------------------------- */
+/* ---- held_events.c ------------------------------------------------------- */
 
 /* Room for an event on its way; give it back with the same size.  [any] */
 bool mortise_passing_take(struct mortise *m, size_t n);
@@ -398,27 +401,27 @@ void mortise_passing_give(struct mortise *m, size_t n);
 
 /* Keep a live event, or that n were missed, until all that has happened so far
  * is told. */
-void mortise_held_put(struct mortise_live *live, const json_t *event);
-void mortise_held_miss(struct mortise_live *live, uint64_t n);
+void mortise_held_events_put(struct mortise_live *live, const json_t *event);
+void mortise_held_events_miss(struct mortise_live *live, uint64_t n);
 /* The commit that the first of them waits for, and the number of the durable
  * event behind which it stands; UINT64_MAX: there is none. */
-uint64_t mortise_held_seq(const struct mortise_live *live);
-uint64_t mortise_held_behind(const struct mortise_live *live);
+uint64_t mortise_held_events_seq(const struct mortise_live *live);
+uint64_t mortise_held_events_behind(const struct mortise_live *live);
 /* Take the first: an event, or NULL and how many were missed. */
-json_t *mortise_held_take(struct mortise_live *live, uint64_t *id,
-                          uint64_t *missed);
+json_t *mortise_held_events_take(struct mortise_live *live, uint64_t *id,
+                                 uint64_t *missed);
 /* Look at the next one, from `from` on (NULL: the first), that has a greater id
  * and stands in front of the durable event `seq`; NULL: there is none.  The
  * event is a new reference. */
-struct mortise_held_copy {
+struct mortise_held_event_copy {
     json_t *event; /* NULL: so many were missed */
     uint64_t id, missed;
 };
-const struct mortise_held *mortise_held_find(const struct mortise_live *live,
-                                             const struct mortise_held *from,
-                                             uint64_t id, uint64_t seq,
-                                             struct mortise_held_copy *out);
-void mortise_held_drop(struct mortise_live *live);
+const struct mortise_held_event *
+mortise_held_events_find(const struct mortise_live *live,
+                         const struct mortise_held_event *from, uint64_t id,
+                         uint64_t seq, struct mortise_held_event_copy *out);
+void mortise_held_events_drop(struct mortise_live *live);
 
 /* ---- watch.c ------------------------------------------------------------ */
 
@@ -440,12 +443,12 @@ struct mortise_watch {
     uint64_t held_after; /* events held back up to here are none of its, or it
                             has them */
     /* Where it reads among events that are held back. */
-    const struct mortise_held *held;
+    const struct mortise_held_event *held;
     bool behind; /* it gets what is stored; live events are missed */
     /* It is behind at least until events up to this commit are told. */
     uint64_t goal;
     /* How far it has come with them; NULL: nowhere. */
-    struct mortise_reread *reread;
+    struct mortise_event_replay *replay;
     json_t *running; /* `node_start`s of when it began; NULL: none are left */
     uint64_t missed, since; /* so many live events, since that durable one */
     /* NULL: it wants no events.  Borrowed; nonzero ends the watch. */

@@ -89,7 +89,7 @@ struct mortise_ongoing *mortise_call_find(struct mortise *m, uint64_t id);
 /* Its memory ran out where nothing could be said: cancel it.  [any] */
 void mortise_call_starve(struct mortise *m, uint64_t id);
 /* Why it failed, in place of what was said before.  [any] */
-void mortise_call_words(struct mortise_ongoing *c, const char *code,
+void mortise_call_error(struct mortise_ongoing *c, const char *code,
                         const char *error_class, const char *message);
 /* A task to the loop; without the mailbox when this is the loop.  [any] */
 void mortise_call_post(struct mortise *m, struct mortise_task *t);

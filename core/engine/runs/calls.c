@@ -37,7 +37,8 @@
 
 enum {
     /* Bytes of an event beside what the plugin said: what it takes if it has to
-     * wait (held.c), so that what was let in here need not be left out there.
+     * wait (held_events.c), so that what was let in here need not be left out
+     * there.
      */
     EVENT_COSTS = 384,
     ASK_AGAIN_MS = 5, /* a cancel that a worker was not ready for */
@@ -144,7 +145,7 @@ static void set_failed(struct mortise_ongoing *c, int32_t status,
                        const char *message)
 {
     c->status = status;
-    mortise_call_words(c, code, error_class, message);
+    mortise_call_error(c, code, error_class, message);
 }
 
 /* [any] */
@@ -270,7 +271,7 @@ static void on_done(void *ud, const struct mortise_call_done *done)
     c->plain = done->plain;
     c->retry_after_ms = done->retry_after_ms;
     if (done->status != MORTISE_S_OK || done->violation)
-        mortise_call_words(c, done->error_code, class_of(done->error_class),
+        mortise_call_error(c, done->error_code, class_of(done->error_class),
                            done->message);
     if (done->status == MORTISE_S_OK)
         take_output(c, done);

@@ -435,7 +435,7 @@ static void feed_landed(struct mortise_live *live, enum mortise_input_kind kind,
     struct mortise_input in = {.kind = kind};
 
     do {
-        in.u.seq = mortise_held_seq(live);
+        in.u.seq = mortise_held_events_seq(live);
         in.u.seq = in.u.seq < seq ? in.u.seq : seq;
         live->told = in.u.seq > live->told ? in.u.seq : live->told;
         mortise_watch_written(live);

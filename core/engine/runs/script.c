@@ -59,7 +59,7 @@ static void take(struct mortise_ongoing *c, const struct mortise_scripted *a)
     c->usage = a->usage;
     c->status = a->status;
     if (a->status != MORTISE_S_OK || a->violation)
-        mortise_call_words(c, a->code, a->error_class, a->message);
+        mortise_call_error(c, a->code, a->error_class, a->message);
 }
 
 bool mortise_script_call(struct mortise_ongoing *c,
@@ -94,7 +94,7 @@ void mortise_script_cancel(struct mortise_ongoing *c)
     mortise_usage_finish(&c->usage);
     c->violation = false;
     c->status = MORTISE_S_CANCELLED;
-    mortise_call_words(c, "cancelled", "cancelled",
+    mortise_call_error(c, "cancelled", "cancelled",
                        "cancelled before it was answered");
     mortise_ready(m, &c->ended);
 }

@@ -13,8 +13,9 @@
  *       ones it gets later, from the store.
  *
  * A watch is either up with the run, and gets what the run publishes, or behind
- * it, and reads what is stored (reread.c) until it has everything up to where
- * those who are up with the run have been told (live->told).  It is behind
+ * it, and reads what is stored (event_replay.c) until it has everything up to
+ * where those who are up with the run have been told (live->told).  Behind it
+ * is
  *
  *   - when it begins: a run makes events only from the moment that it is told
  *     that somebody watches, so those of commits that are on their way then are
@@ -23,7 +24,7 @@
  *   - when the run was lost: commits may be stored that nobody was told of.
  *
  * Who falls behind goes on where the last that came up with the run had read to
- * (topic->reread), as a replay cannot begin in the middle: however often that
+ * (topic->replay), as a replay cannot begin in the middle: however often that
  * happens, each checkpoint is replayed about once.  It is the run a second time,
  * as of then, so it is kept while the run is in memory, for watches that can be
  * full.
@@ -32,12 +33,12 @@
  * wait for the end of a call that is out (hurry()).
  *
  * Live events are not stored, but what led to them is: one that comes while
- * commits are on their way is held back (held.c) until those are told, and so is
- * every one behind it.  Since the ones that happen after a watch has begun wait
- * for its goal at least, it is up with the run before any of them is told; those
- * in the middle of a commit it is told as it reads that.  Of calls that were out
- * when it began it is told that they had begun, in front of all that happened
- * since.
+ * commits are on their way is held back (held_events.c) until those are told,
+ * and so is every one behind it.  Since the ones that happen after a watch has
+ * begun wait for its goal at least, it is up with the run before any of them is
+ * told; those in the middle of a commit it is told as it reads that.  Of calls
+ * that were out when it began it is told that they had begun, in front of all
+ * that happened since.
  */
 #include "engine/common/engine.h"
 
@@ -52,7 +53,8 @@ struct mortise_topic {
     char *tenant, *run;
     struct mortise_live *live; /* NULL: not in memory */
     struct mortise_watch *watches;
-    struct mortise_reread *reread; /* for who falls behind next; or NULL */
+    /* For who falls behind next; or NULL. */
+    struct mortise_event_replay *replay;
 };
 
 /* ---- topics ------------------------------------------------------------- */
@@ -73,15 +75,15 @@ static struct mortise_topic *topic_find(struct mortise *m, const char *tenant,
 }
 
 /* Instead of the one that is kept, if any. */
-static void keep_reread(struct mortise_topic *t, struct mortise_reread *r)
+static void keep_replay(struct mortise_topic *t, struct mortise_event_replay *r)
 {
-    mortise_reread_close(t->reread);
-    t->reread = r;
+    mortise_event_replay_close(t->replay);
+    t->replay = r;
 }
 
 static void topic_free(struct mortise *m, struct mortise_topic *t)
 {
-    keep_reread(t, NULL);
+    keep_replay(t, NULL);
     mortise_table_remove(&m->topics, &t->entry);
     if (t->live != NULL)
         t->live->topic = NULL;
@@ -143,9 +145,9 @@ static void link_watch(struct mortise_topic *t, struct mortise_watch *w)
 
 static void stop_reading(struct mortise_watch *w)
 {
-    mortise_reread_close(w->reread);
+    mortise_event_replay_close(w->replay);
     json_decref(w->running);
-    w->reread = NULL;
+    w->replay = NULL;
     w->running = NULL;
 }
 
@@ -303,7 +305,7 @@ static bool is_early(const struct mortise_live *live)
 static void release_one(struct mortise_live *live)
 {
     uint64_t id, missed;
-    json_t *event = mortise_held_take(live, &id, &missed);
+    json_t *event = mortise_held_events_take(live, &id, &missed);
 
     tell(live, event, missed, id);
     json_decref(event);
@@ -314,7 +316,7 @@ static void release_before(struct mortise_live *live, const json_t *event)
 {
     const json_t *seq = json_object_get(event, "seq");
 
-    while (mortise_held_behind(live) < (uint64_t)json_integer_value(seq))
+    while (mortise_held_events_behind(live) < (uint64_t)json_integer_value(seq))
         release_one(live);
 }
 
@@ -330,7 +332,7 @@ void mortise_watch_publish(struct mortise_live *live, json_t *event)
         tell(live, event, 0, 0);
         return;
     }
-    mortise_held_put(live, event);
+    mortise_held_events_put(live, event);
     hurry(live);
 }
 
@@ -339,14 +341,14 @@ void mortise_watch_miss(struct mortise_live *live, uint64_t n)
     if (live->topic == NULL || live->lost)
         return;
     if (is_early(live))
-        mortise_held_miss(live, n);
+        mortise_held_events_miss(live, n);
     else
         tell(live, NULL, n, 0);
 }
 
 void mortise_watch_published(struct mortise_live *live, uint64_t seq)
 {
-    while (mortise_held_seq(live) <= seq)
+    while (mortise_held_events_seq(live) <= seq)
         release_one(live);
 }
 
@@ -386,13 +388,13 @@ static int tell_running(struct mortise_watch *w)
 static int tell_held(struct mortise_watch *w, uint64_t seq)
 {
     const struct mortise_live *live = w->topic->live;
-    struct mortise_held_copy h;
-    const struct mortise_held *at;
+    struct mortise_held_event_copy h;
+    const struct mortise_held_event *at;
     int said = 0;
 
     while (said == 0 && live != NULL &&
-           (at = mortise_held_find(live, w->held, w->held_after, seq, &h)) !=
-               NULL) {
+           (at = mortise_held_events_find(live, w->held, w->held_after, seq,
+                                          &h)) != NULL) {
         said = h.event != NULL ? w->event(w, h.event)
                                : deliver_missed(w, h.missed, w->after);
         json_decref(h.event);
@@ -418,18 +420,18 @@ static bool take_kept(struct mortise_watch *w)
 {
     struct mortise_topic *t = w->topic;
 
-    if (t->reread == NULL || mortise_reread_events(t->reread) > w->after)
+    if (t->replay == NULL || mortise_event_replay_events(t->replay) > w->after)
         return false;
-    w->reread = t->reread;
-    t->reread = NULL;
-    mortise_reread_lend(w->reread, w);
+    w->replay = t->replay;
+    t->replay = NULL;
+    mortise_event_replay_lend(w->replay, w);
     return true;
 }
 
 static int begin_reading(struct mortise *m, struct mortise_watch *w,
                          struct mortise_err *err)
 {
-    static const struct mortise_reread_ops ops = {on_stored, is_full};
+    static const struct mortise_event_replay_ops ops = {on_stored, is_full};
     struct mortise_topic *t = w->topic;
     struct mortise_head_copy head;
     struct mortise_graph *g = NULL;
@@ -445,25 +447,26 @@ static int begin_reading(struct mortise *m, struct mortise_watch *w,
             rv = mortise_graphs_get(m, t->run, head.graph, true, &g, err);
     }
     if (rv == MORTISE_OK)
-        rv = mortise_reread_open(&w->reread, m, t->tenant, t->run, g, &ops, w,
-                                 err);
+        rv = mortise_event_replay_open(&w->replay, m, t->tenant, t->run, g,
+                                       &ops, w, err);
     mortise_graph_unref(g);
     return rv;
 }
 
 /* Stored events, as far as those who are up with the run were told. */
 static int read_on(struct mortise *m, struct mortise_watch *w,
-                   enum mortise_reread_end *end, struct mortise_err *err)
+                   enum mortise_event_replay_end *end, struct mortise_err *err)
 {
     const struct mortise_live *live = w->topic->live;
     uint64_t last = live == NULL ? UINT64_MAX : stays(w) ? live->told : w->goal;
-    int rv = w->reread == NULL ? begin_reading(m, w, err) : MORTISE_OK;
+    int rv = w->replay == NULL ? begin_reading(m, w, err) : MORTISE_OK;
 
-    *end = MORTISE_REREAD_ALL;
+    *end = MORTISE_EVENT_REPLAY_ALL;
     w->held = NULL; /* what it pointed to may have been told to the others */
-    return rv == MORTISE_OK ? mortise_reread_go(w->reread, w->topic->tenant,
-                                                w->topic->run, last, end, err)
-                            : rv;
+    return rv == MORTISE_OK
+               ? mortise_event_replay_go(w->replay, w->topic->tenant,
+                                         w->topic->run, last, end, err)
+               : rv;
 }
 
 /* It has all that is stored: what it missed, and what is still running.
@@ -475,9 +478,9 @@ static int come_up(struct mortise_watch *w)
 
     w->behind = false;
     w->missed = 0;
-    if (w->reread != NULL && w->full != NULL && w->topic->live != NULL) {
-        keep_reread(w->topic, w->reread);
-        w->reread = NULL;
+    if (w->replay != NULL && w->full != NULL && w->topic->live != NULL) {
+        keep_replay(w->topic, w->replay);
+        w->replay = NULL;
     }
     stop_reading(w);
     if (missed > 0 && said == 0)
@@ -509,15 +512,15 @@ static int settle_up(struct mortise *m, struct mortise_watch *w,
 static int catch_up(struct mortise *m, struct mortise_watch *w,
                     struct mortise_err *err)
 {
-    enum mortise_reread_end end = MORTISE_REREAD_ALL;
+    enum mortise_event_replay_end end = MORTISE_EVENT_REPLAY_ALL;
     const struct mortise_live *live = w->topic->live;
     int rv = w->event != NULL ? read_on(m, w, &end, err) : MORTISE_OK;
 
-    if (rv != MORTISE_OK || end == MORTISE_REREAD_FULL)
+    if (rv != MORTISE_OK || end == MORTISE_EVENT_REPLAY_FULL)
         return rv;
-    if (end == MORTISE_REREAD_ALL && live != NULL && live->told < w->goal)
+    if (end == MORTISE_EVENT_REPLAY_ALL && live != NULL && live->told < w->goal)
         return MORTISE_OK;
-    if (end == MORTISE_REREAD_ENDED || come_up(w) != 0) {
+    if (end == MORTISE_EVENT_REPLAY_ENDED || come_up(w) != 0) {
         finish(m, w, 0, "", NULL);
         return MORTISE_OK;
     }
@@ -593,7 +596,7 @@ int mortise_watch_add(struct mortise *m, struct mortise_watch *w,
     w->topic = NULL;
     w->behind = false;
     w->goal = w->known = w->held_after = w->missed = w->since = 0;
-    w->reread = NULL;
+    w->replay = NULL;
     w->running = NULL;
     w->id = ++m->last_watch;
     if (live != NULL && live->lost) {
@@ -665,12 +668,12 @@ void mortise_watch_detach(struct mortise_live *live)
     struct mortise_watch *w, *next;
 
     assert(live->lost || live->held == NULL); /* it rests: all is told */
-    mortise_held_drop(live);
+    mortise_held_events_drop(live);
     mortise_timer_disarm(&live->m->timers, &live->hurry);
     if (live->topic == NULL)
         return;
     live->topic->live = NULL;
-    keep_reread(live->topic, NULL);
+    keep_replay(live->topic, NULL);
     for (w = live->topic->watches; w != NULL; w = next) {
         next = w->next;
         w->held_after = 0; /* it counted in this stay in memory */

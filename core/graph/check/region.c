@@ -1,9 +1,9 @@
 /* region.c -- what is nested in a graph, and what belongs to it.
  *
- * A region is the graph itself, a loop, or the body of a map (body.c).  A loop
- * is a strongly connected part; it has one node where it is entered, and when
- * the edges back to that node are taken away, the strongly connected parts of
- * what remains are the loops inside it.  So, in the end,
+ * A region is the graph itself, a loop, or the body of a map (map_body.c).  A
+ * loop is a strongly connected part; it has one node where it is entered, and
+ * when the edges back to that node are taken away, the strongly connected parts
+ * of what remains are the loops inside it.  So, in the end,
  *
  *   (1) every node has one innermost region, and regions form a tree,
  *   (2) a child region is entered through its entry alone,

@@ -1,5 +1,6 @@
 /* warn.c -- what loads, and may not be what was meant: loops without end
- * (endless.c), lists without bound, effects that a crash leaves in doubt.
+ * (infinite_loops.c), lists without bound, effects that a crash leaves in
+ * doubt.
  *
  * Each warning can be answered in the file, by saying what was meant in so
  * many words; then it is silent, but for what may be done twice.  Doubt is
@@ -120,7 +121,7 @@ static void check_doubt(struct mortise_loader *ld)
 
 void mortise_check_warnings(struct mortise_loader *ld)
 {
-    mortise_check_endless(ld);
+    mortise_check_infinite_loops(ld);
     check_lists(ld);
     if (ld->catalog->advise)
         check_doubt(ld);

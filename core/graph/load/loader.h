@@ -147,7 +147,7 @@ struct mortise_schema *mortise_load_our_schema(struct mortise_loader *ld,
 void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,
                          const char *name);
 
-/* ---- top.c, state.c, reducer.c, limits.c, budget.c
+/* ---- graph_keys.c, state.c, reducer.c, limits.c, budget.c
  * ---------------------------------------- */
 
 /* A whole file. */
@@ -335,7 +335,7 @@ void mortise_load_discovery(struct mortise_loader *ld, uint32_t from,
 /* Capabilities that no edge looks for. */
 void mortise_check_capabilities(struct mortise_loader *ld);
 
-/* ---- body.c ---------------------------------------------------------- */
+/* ---- map_body.c ---------------------------------------------------------- */
 
 /* Which nodes are the body of which map. */
 void mortise_load_bodies(struct mortise_loader *ld);
@@ -366,6 +366,7 @@ void mortise_check_structure(struct mortise_loader *ld);
 void mortise_check_joins(struct mortise_loader *ld); /* join.c */
 void mortise_check_writes(struct mortise_loader *ld);
 void mortise_check_warnings(struct mortise_loader *ld); /* warn.c */
-void mortise_check_endless(struct mortise_loader *ld);  /* endless.c */
+/* infinite_loops.c */
+void mortise_check_infinite_loops(struct mortise_loader *ld);
 
 #endif

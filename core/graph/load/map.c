@@ -1,6 +1,6 @@
 /* map.c -- the key `map` of a node or an edge: what is written there.
  *
- * Where the body of a map ends is body.c's to find.
+ * Where the body of a map ends is map_body.c's to find.
  */
 #include "graph/load/node.h"
 

@@ -13,7 +13,8 @@
 static struct mortise_span place(const struct mortise_expr *e,
                                  struct mortise_cel_where where)
 {
-    return mortise_yaml_inside(e->at, e->offset + where.offset, where.length);
+    return mortise_yaml_scalar_position(e->at, e->offset + where.offset,
+                                        where.length);
 }
 
 /* Names that the language has in scope and this build has not. */

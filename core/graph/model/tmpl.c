@@ -144,7 +144,8 @@ static int add_expr(struct compiler *c, struct mortise_tmpl *t, const char *p,
     int rv;
 
     if (close == NULL) {
-        d = mortise_diag_add(c->diags, "E0402", mortise_yaml_inside(s, at, 2),
+        d = mortise_diag_add(c->diags, "E0402",
+                             mortise_yaml_scalar_position(s, at, 2),
                              "this ${ is never closed");
         mortise_diag_help(c->diags, d,
                           "close it with }, or write $${ for a "

@@ -116,7 +116,7 @@ int mortise_step_answered(struct mortise_run *r, struct exec *x, struct step *s,
 int mortise_step_refute(struct mortise_run *r, struct exec *x, struct step *s,
                         struct mortise_err *err);
 
-/* ---- heard.c ---- */
+/* ---- doubt_evidence.c ---- */
 /* May an effect of n be done twice: is it idempotent, or does its author want
  * it so (doubt.c (2))? */
 bool mortise_doubt_may_be_repeated(const struct mortise_node *n);

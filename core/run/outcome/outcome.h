@@ -344,7 +344,7 @@ int mortise_start_call(struct mortise_run *r, struct exec *x,
 int mortise_start_execute(struct mortise_run *r, struct exec *x,
                           struct mortise_err *err);
 
-/* ---- unsettled.c ---- */
+/* ---- doubt_resolve.c ---- */
 /* x is READY, with something in doubt; or its schemas refuse what came of its
  * effect. */
 int mortise_doubt_start(struct mortise_run *r, struct exec *x,

@@ -1,4 +1,4 @@
-/* body.c -- maps: which nodes are the body of which.
+/* map_body.c -- maps: which nodes are the body of which.
  *
  * A map edge leads to its `to` once for each element, and what belongs to an
  * element is everything on the way to the map's `join`.  Seen from outside, a

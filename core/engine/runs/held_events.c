@@ -1,4 +1,4 @@
-/* held.c -- live events that wait for the durable ones in front of them.
+/* held_events.c -- live events that wait for the durable ones in front of them.
  *
  * A run's queue, first come, first told: each in front of the first durable
  * event that happened after it, also where one commit has several.  As it may be long (a plugin that
@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-struct mortise_held {
-    struct mortise_held *next;
+struct mortise_held_event {
+    struct mortise_held_event *next;
     uint64_t seq;    /* of the commit that goes before it */
     uint64_t behind; /* so many durable events are in front of it */
     uint64_t id;     /* counted in its run */
@@ -38,7 +38,7 @@ void mortise_passing_give(struct mortise *m, size_t n)
 }
 
 /* Behind all that has happened so far. */
-static void append(struct mortise_live *live, struct mortise_held *h)
+static void append(struct mortise_live *live, struct mortise_held_event *h)
 {
     h->next = NULL;
     h->seq = mortise_run_newest(live->run);
@@ -51,9 +51,9 @@ static void append(struct mortise_live *live, struct mortise_held *h)
     live->last_held = h;
 }
 
-void mortise_held_miss(struct mortise_live *live, uint64_t n)
+void mortise_held_events_miss(struct mortise_live *live, uint64_t n)
 {
-    struct mortise_held *h = live->held != NULL ? live->last_held : NULL;
+    struct mortise_held_event *h = live->held != NULL ? live->last_held : NULL;
 
     live->unsaid += n;
     if (h == NULL || h->missed == 0 ||
@@ -67,15 +67,15 @@ void mortise_held_miss(struct mortise_live *live, uint64_t n)
     live->unsaid = 0;
 }
 
-void mortise_held_put(struct mortise_live *live, const json_t *event)
+void mortise_held_events_put(struct mortise_live *live, const json_t *event)
 {
     const struct mortise_mem *mem = live->m->mem;
     char *text = mortise_json_text(mem, event);
     size_t n = text != NULL ? strlen(text) : 0;
-    struct mortise_held *h = NULL;
+    struct mortise_held_event *h = NULL;
 
     if (live->unsaid > 0)
-        mortise_held_miss(live, 0);
+        mortise_held_events_miss(live, 0);
     if (text != NULL && mortise_passing_take(live->m, sizeof *h + n)) {
         h = mortise_zalloc(mem, sizeof *h + n);
         if (h == NULL)
@@ -86,23 +86,23 @@ void mortise_held_put(struct mortise_live *live, const json_t *event)
         memcpy(h->text, text, n);
         append(live, h);
     } else {
-        mortise_held_miss(live, 1);
+        mortise_held_events_miss(live, 1);
     }
     mortise_release_str(mem, text);
 }
 
-uint64_t mortise_held_seq(const struct mortise_live *live)
+uint64_t mortise_held_events_seq(const struct mortise_live *live)
 {
     return live->held != NULL ? live->held->seq : UINT64_MAX;
 }
 
-uint64_t mortise_held_behind(const struct mortise_live *live)
+uint64_t mortise_held_events_behind(const struct mortise_live *live)
 {
     return live->held != NULL ? live->held->behind : UINT64_MAX;
 }
 
 /* The event, or NULL and how many were missed. */
-static json_t *look_at(const struct mortise_held *h, uint64_t *id,
+static json_t *look_at(const struct mortise_held_event *h, uint64_t *id,
                        uint64_t *missed)
 {
     json_t *event = NULL;
@@ -118,7 +118,7 @@ static json_t *look_at(const struct mortise_held *h, uint64_t *id,
 
 static void drop_first(struct mortise_live *live)
 {
-    struct mortise_held *h = live->held;
+    struct mortise_held_event *h = live->held;
 
     live->held = h->next;
     if (h->missed == 0)
@@ -126,8 +126,8 @@ static void drop_first(struct mortise_live *live)
     mortise_release(live->m->mem, h, sizeof *h + h->n);
 }
 
-json_t *mortise_held_take(struct mortise_live *live, uint64_t *id,
-                          uint64_t *missed)
+json_t *mortise_held_events_take(struct mortise_live *live, uint64_t *id,
+                                 uint64_t *missed)
 {
     json_t *event = look_at(live->held, id, missed);
 
@@ -135,12 +135,12 @@ json_t *mortise_held_take(struct mortise_live *live, uint64_t *id,
     return event;
 }
 
-const struct mortise_held *mortise_held_find(const struct mortise_live *live,
-                                             const struct mortise_held *from,
-                                             uint64_t id, uint64_t seq,
-                                             struct mortise_held_copy *out)
+const struct mortise_held_event *
+mortise_held_events_find(const struct mortise_live *live,
+                         const struct mortise_held_event *from, uint64_t id,
+                         uint64_t seq, struct mortise_held_event_copy *out)
 {
-    const struct mortise_held *h = from != NULL ? from->next : live->held;
+    const struct mortise_held_event *h = from != NULL ? from->next : live->held;
 
     while (h != NULL && h->id <= id)
         h = h->next;
@@ -150,7 +150,7 @@ const struct mortise_held *mortise_held_find(const struct mortise_live *live,
     return h;
 }
 
-void mortise_held_drop(struct mortise_live *live)
+void mortise_held_events_drop(struct mortise_live *live)
 {
     while (live->held != NULL)
         drop_first(live);

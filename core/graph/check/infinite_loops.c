@@ -1,4 +1,4 @@
-/* endless.c -- loops that nothing leads out of.
+/* infinite_loops.c -- loops that nothing leads out of.
  *
  * A loop without exits may still end, in a visit that takes no edge back: by a
  * way that ends at END or in a node that leads nowhere.  So we ask of each node
@@ -166,7 +166,7 @@ static void report(struct mortise_loader *ld, const struct ending *w)
 }
 
 /* Under `end: first` what ends elsewhere ends a loop, too. */
-void mortise_check_endless(struct mortise_loader *ld)
+void mortise_check_infinite_loops(struct mortise_loader *ld)
 {
     struct ending w = {.g = ld->g};
     struct mortise_arena a;

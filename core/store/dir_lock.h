@@ -1,6 +1,6 @@
-/* hold.h -- who holds a store.  [any] */
-#ifndef MORTISE_STORE_HOLD_H
-#define MORTISE_STORE_HOLD_H
+/* dir_lock.h -- who holds a store.  [any] */
+#ifndef MORTISE_STORE_DIR_LOCK_H
+#define MORTISE_STORE_DIR_LOCK_H
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -9,8 +9,8 @@
 
 /* A claim on one directory; in the caller's memory, in place until it is
  * dropped. */
-struct mortise_hold {
-    struct mortise_hold *next;
+struct mortise_dir_lock {
+    struct mortise_dir_lock *next;
     dev_t dev;
     ino_t ino;
     pid_t pid; /* who took it */
@@ -20,15 +20,16 @@ struct mortise_hold {
 /* Claim the directory that is open as `dir`, which is ours from then on, and
  * closed also if that fails.  MORTISE_EBUSY, naming the pid, when this process
  * or another one has it already. */
-int mortise_hold_take(struct mortise_hold *h, int dir, struct mortise_err *err);
-void mortise_hold_drop(struct mortise_hold *h);
+int mortise_dir_lock_take(struct mortise_dir_lock *h, int dir,
+                          struct mortise_err *err);
+void mortise_dir_lock_drop(struct mortise_dir_lock *h);
 
 /* Is this the process that took it?  A child of fork() is not: it must leave
  * alone what is in the directory. */
-bool mortise_hold_is_ours(const struct mortise_hold *h);
+bool mortise_dir_lock_is_ours(const struct mortise_dir_lock *h);
 
 /* With the claim taken: MORTISE_EBUSY, naming the pid, when another process
  * has LevelDB's lock file `name` (relative to `dir`) locked. */
-int mortise_hold_probe(int dir, const char *name, struct mortise_err *err);
+int mortise_dir_lock_probe(int dir, const char *name, struct mortise_err *err);
 
 #endif

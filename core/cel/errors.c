@@ -1,4 +1,4 @@
-/* words.c -- what CEL says when something is wrong.
+/* errors.c -- what CEL says when something is wrong.
  *
  * Lexer, parser and checker fail with a place in the text and a sentence.  The
  * evaluator only notes what kind of fault it met and where, since most faults

@@ -1,4 +1,4 @@
-/* top.c -- the keys of a graph: of a file, or inside a node.
+/* graph_keys.c -- the keys of a graph: of a file, or inside a node.
  *
  * The tables share most of their rows.  A file that a node names is
  * read like any other; of its limits the run has its own already, so they are

@@ -1,4 +1,4 @@
-/* unsettled.c -- what is in doubt is settled: asked for again, told by the
+/* doubt_resolve.c -- what is in doubt is settled: asked for again, told by the
  * plugin, or failed.  doubt.c has the promises, and says what is in doubt. */
 #include <string.h>
 

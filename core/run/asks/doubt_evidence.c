@@ -1,6 +1,6 @@
-/* heard.c -- what is known of an effect whose answer is open: of a step, what
- * was heard of it; of a call, what people were told.  doubt.c says what
- * follows. */
+/* doubt_evidence.c -- what is known of an effect whose answer is open: of a
+ * step, what was heard of it; of a call, what people were told.  doubt.c says
+ * what follows. */
 #include "run/asks/asks.h"
 
 bool mortise_doubt_may_be_repeated(const struct mortise_node *n)

@@ -1,4 +1,4 @@
-/* home.c -- the store's directory: made, stamped, looked at.
+/* directory.c -- the store's directory: made, stamped, looked at.
  *
  *     STORE/           0700
  *     STORE/format     two lines of text: the format, and the oldest readable
@@ -19,7 +19,7 @@
  *   (5) Nobody but its owner reaches anything in it: who opens a directory of
  *       his that others may read, to write to it, closes it to them.
  */
-#include "store/home.h"
+#include "store/directory.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -57,17 +57,17 @@ static int sync_dir(int dir, const char *name, struct mortise_err *err)
     return rv;
 }
 
-int mortise_home_open(int *dir, const char *path, struct mortise_err *err)
+int mortise_directory_open(int *dir, const char *path, struct mortise_err *err)
 {
     int errnum = mkdir(path, 0700) == 0 ? 0 : errno, rv;
 
-    rv = mortise_home_find(dir, path, err);
+    rv = mortise_directory_find(dir, path, err);
     if (rv != MORTISE_ENOTFOUND || errnum == 0 || errnum == EEXIST)
         return rv; /* where nothing can be made, one that is there will do */
     return mortise_syserr(err, errnum, "make the directory");
 }
 
-int mortise_home_find(int *dir, const char *path, struct mortise_err *err)
+int mortise_directory_find(int *dir, const char *path, struct mortise_err *err)
 {
     *dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*dir < 0)
@@ -75,7 +75,7 @@ int mortise_home_find(int *dir, const char *path, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-bool mortise_home_is_made(int dir)
+bool mortise_directory_is_made(int dir)
 {
     static const char *const parts[] = {"format", "mark", "db"};
 
@@ -86,7 +86,7 @@ bool mortise_home_is_made(int dir)
     return false;
 }
 
-mode_t mortise_home_close_off(int dir)
+mode_t mortise_directory_close_off(int dir)
 {
     struct stat st;
 
@@ -135,7 +135,8 @@ static int read_text(int dir, char *text, size_t cap, size_t *n,
                : mortise_fail(err, MORTISE_ECORRUPT, "%s is empty", stamp_name);
 }
 
-int mortise_home_read_stamp(int dir, uint32_t *format, struct mortise_err *err)
+int mortise_directory_read_stamp(int dir, uint32_t *format,
+                                 struct mortise_err *err)
 {
     char text[128];
     struct mortise_stamp st;
@@ -193,7 +194,7 @@ static int replace_text(int dir, const char *text, struct mortise_err *err)
     return sync_fd(dir, "the directory", err);
 }
 
-int mortise_home_write_stamp(int dir, struct mortise_err *err)
+int mortise_directory_write_stamp(int dir, struct mortise_err *err)
 {
     char text[64];
 
@@ -202,19 +203,19 @@ int mortise_home_write_stamp(int dir, struct mortise_err *err)
     return replace_text(dir, text, err);
 }
 
-int mortise_home_write_unfinished(int dir, struct mortise_err *err)
+int mortise_directory_write_unfinished(int dir, struct mortise_err *err)
 {
     return replace_text(dir, unfinished, err);
 }
 
-bool mortise_home_is_unfinished(int dir)
+bool mortise_directory_is_unfinished(int dir)
 {
     uint32_t format;
 
-    return mortise_home_read_stamp(dir, &format, NULL) == MORTISE_ESTATE;
+    return mortise_directory_read_stamp(dir, &format, NULL) == MORTISE_ESTATE;
 }
 
-int mortise_home_make_db(int dir, struct mortise_err *err)
+int mortise_directory_make_db(int dir, struct mortise_err *err)
 {
     if (mkdirat(dir, "db", 0700) != 0 && errno != EEXIST)
         return mortise_syserr(err, errno, "make db");
@@ -223,7 +224,7 @@ int mortise_home_make_db(int dir, struct mortise_err *err)
 
 /* It is open, so its inode is not given to another one.  CURRENT is there from
  * its making on, whatever LevelDB does; the rest of its files come and go. */
-bool mortise_home_has_db(int dir, int db)
+bool mortise_directory_has_db(int dir, int db)
 {
     struct stat ours, there;
 
@@ -232,15 +233,16 @@ bool mortise_home_has_db(int dir, int db)
            fstatat(db, "CURRENT", &there, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-int mortise_home_sync(int dir, struct mortise_err *err)
+int mortise_directory_sync(int dir, struct mortise_err *err)
 {
     int rv = sync_dir(dir, ".", err);
 
     return rv != MORTISE_OK ? rv : sync_dir(dir, "..", err);
 }
 
-int mortise_home_each(int dir, const char *what, mortise_home_each_fn *each,
-                      void *ud, struct mortise_err *err)
+int mortise_directory_each(int dir, const char *what,
+                           mortise_directory_each_fn *each, void *ud,
+                           struct mortise_err *err)
 {
     int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rv = 0;
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
@@ -261,8 +263,8 @@ int mortise_home_each(int dir, const char *what, mortise_home_each_fn *each,
     return rv;
 }
 
-int mortise_home_link(int from, const char *name, int to, const char *as,
-                      struct mortise_err *err)
+int mortise_directory_link(int from, const char *name, int to, const char *as,
+                           struct mortise_err *err)
 {
     if (linkat(from, name, to, as, 0) == 0)
         return MORTISE_OK;
@@ -293,8 +295,8 @@ static int pour(int in, int out, const char *name, struct mortise_err *err)
     return n == 0 ? MORTISE_OK : mortise_syserr(err, errno, "read %s", name);
 }
 
-int mortise_home_copy(int from, const char *name, int to, const char *as,
-                      struct mortise_err *err)
+int mortise_directory_copy(int from, const char *name, int to, const char *as,
+                           struct mortise_err *err)
 {
     int in = mortise_infile_open(from, name, O_NOFOLLOW), out, rv;
 

@@ -1,5 +1,5 @@
-/* inside.c -- places inside scalars: from an offset in a value to the line and
- * column where that byte was written.
+/* scalar_position.c -- places inside scalars: from an offset in a value to the
+ * line and column where that byte was written.
  *
  * A value is not what stands in the file: escapes are decoded, lines folded,
  * indentation dropped.  libyaml tells where a scalar begins and ends and no
@@ -255,8 +255,9 @@ static void narrow(struct mortise_span *span, const char *from, const char *to)
     span->end_col = span->col + (uint32_t)(p - from);
 }
 
-struct mortise_span mortise_yaml_inside(const struct mortise_yaml *scalar,
-                                        size_t offset, size_t length)
+struct mortise_span
+mortise_yaml_scalar_position(const struct mortise_yaml *scalar, size_t offset,
+                             size_t length)
 {
     struct mortise_span span = scalar->span;
     const char *from, *to;

@@ -1,11 +1,12 @@
-/* words.c -- how a call ended, in words: of a plugin, a script, or ours. */
+/* call_error.c -- how a call ended, in words: of a plugin, a script, or
+ * ours. */
 #include <stdio.h>
 
 #include "engine/runs/call.h"
 #include "engine/common/secret_store.h"
 
 /* [any] */
-void mortise_call_words(struct mortise_ongoing *c, const char *code,
+void mortise_call_error(struct mortise_ongoing *c, const char *code,
                         const char *error_class, const char *message)
 {
     struct mortise_secret_store *secrets = c->live->m->secret_store;

@@ -1,4 +1,4 @@
-/* stage.c -- rehearsals in processes and directories of their own.
+/* sandbox.c -- rehearsals in processes and directories of their own.
  *
  * A rehearsal is a fork of this process, which has no threads and no engine:
  * so plugins, time and whatever goes wrong stay in there, and a process that
@@ -6,7 +6,7 @@
  * the directory, which is removed in any case, also after SIGINT or SIGTERM:
  * those kill the child first.
  */
-#include "cli/stage.h"
+#include "cli/sandbox.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -130,8 +130,8 @@ static int collect(const struct mortise_rehearsal *r, const char *path,
     return rv;
 }
 
-int mortise_stage(struct mortise_rehearsal *r, json_t **out, bool *died,
-                  struct mortise_err *err)
+int mortise_sandbox(struct mortise_rehearsal *r, json_t **out, bool *died,
+                    struct mortise_err *err)
 {
     uint64_t die_at = r->die_at;
     char dir[PATH_MAX], path[PATH_MAX + 16];

@@ -1,4 +1,4 @@
-/* hold.c -- who holds a store.
+/* dir_lock.c -- who holds a store.
  *
  * LevelDB keeps other processes out with fcntl(F_SETLK) on its file LOCK, and
  * itself out with a table of path names.  Both leak, and a file can be removed
@@ -13,8 +13,9 @@
  *       follows the directory to another name.
  *   (3) A child of fork() has no claim: its copy of the descriptor, with which
  *       it would keep the lock beyond our death, is closed as it begins, and
- *       mortise_hold_is_ours() says no.  One that was made behind fork()'s back
- *       (a bare clone) keeps the lock; whoever is refused then reads its pid.
+ *       mortise_dir_lock_is_ours() says no.  One that was made behind fork()'s
+ *       back (a bare clone) keeps the lock; whoever is refused then reads its
+ *       pid.
  *   (4) LOCK is never opened in a process that holds it: closing *any*
  *       descriptor of a file drops the process's locks on it (fcntl(2), "the
  *       record locks are automatically released").  LevelDB's own refusal of a
@@ -28,7 +29,7 @@
  * has no locks for directories (NFS lets only writers lock), LOCK is all there
  * is; doctor says what to think of such a disk.
  */
-#include "store/hold.h"
+#include "store/dir_lock.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -48,7 +49,7 @@
 
 /* Guards `claims`. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct mortise_hold *claims; /* of all stores open in this process */
+static struct mortise_dir_lock *claims; /* of all stores open in this process */
 
 /* ---- fork --------------------------------------------------------------- */
 
@@ -65,7 +66,7 @@ static void after_fork(void)
 /* (3) */
 static void in_child(void)
 {
-    for (struct mortise_hold *h = claims; h != NULL; h = h->next) {
+    for (struct mortise_dir_lock *h = claims; h != NULL; h = h->next) {
         if (h->dir >= 0)
             close(h->dir);
         h->dir = -1;
@@ -78,7 +79,7 @@ static void watch_forks(void)
     pthread_atfork(before_fork, after_fork, in_child);
 }
 
-bool mortise_hold_is_ours(const struct mortise_hold *h)
+bool mortise_dir_lock_is_ours(const struct mortise_dir_lock *h)
 {
     return h->pid == getpid();
 }
@@ -87,7 +88,7 @@ bool mortise_hold_is_ours(const struct mortise_hold *h)
 
 /* Who took the lock on this directory, as the kernel's list says; 0: it does
  * not, or not to us. */
-static pid_t who_locked(const struct mortise_hold *h)
+static pid_t who_locked(const struct mortise_dir_lock *h)
 {
     FILE *f = fopen("/proc/locks", "re");
     char line[256];
@@ -109,7 +110,7 @@ static pid_t who_locked(const struct mortise_hold *h)
 }
 
 /* Has this process the directory open? */
-static bool has_open(const char *pid, const struct mortise_hold *h)
+static bool has_open(const char *pid, const struct mortise_dir_lock *h)
 {
     char path[300];
     struct dirent *e;
@@ -128,7 +129,7 @@ static bool has_open(const char *pid, const struct mortise_hold *h)
 }
 
 /* Another process that has the directory open; 0: none that we may see. */
-static long who_inherited(const struct mortise_hold *h)
+static long who_inherited(const struct mortise_dir_lock *h)
 {
     DIR *all = opendir("/proc");
     struct dirent *e;
@@ -145,7 +146,7 @@ static long who_inherited(const struct mortise_hold *h)
     return found;
 }
 
-static int refuse(const struct mortise_hold *h, struct mortise_err *err)
+static int refuse(const struct mortise_dir_lock *h, struct mortise_err *err)
 {
     long pid = who_locked(h), heir;
 
@@ -162,9 +163,9 @@ static int refuse(const struct mortise_hold *h, struct mortise_err *err)
 
 /* ---- claims ------------------------------------------------------------- */
 
-static struct mortise_hold *find(const struct mortise_hold *h)
+static struct mortise_dir_lock *find(const struct mortise_dir_lock *h)
 {
-    struct mortise_hold *c = claims;
+    struct mortise_dir_lock *c = claims;
 
     while (c != NULL &&
            !(c->dev == h->dev && c->ino == h->ino && c->pid == h->pid))
@@ -173,7 +174,7 @@ static struct mortise_hold *find(const struct mortise_hold *h)
 }
 
 /* (2).  With `lock` held, so that no fork comes between it and the claim. */
-static int lock_dir(struct mortise_hold *h, struct mortise_err *err)
+static int lock_dir(struct mortise_dir_lock *h, struct mortise_err *err)
 {
     if (flock(h->dir, LOCK_EX | LOCK_NB) == 0)
         return MORTISE_OK;
@@ -191,7 +192,8 @@ static int lock_dir(struct mortise_hold *h, struct mortise_err *err)
     }
 }
 
-int mortise_hold_take(struct mortise_hold *h, int dir, struct mortise_err *err)
+int mortise_dir_lock_take(struct mortise_dir_lock *h, int dir,
+                          struct mortise_err *err)
 {
     static pthread_once_t watched = PTHREAD_ONCE_INIT;
     struct stat st;
@@ -204,7 +206,7 @@ int mortise_hold_take(struct mortise_hold *h, int dir, struct mortise_err *err)
         close(dir);
         return rv;
     }
-    *h = (struct mortise_hold){
+    *h = (struct mortise_dir_lock){
         .dev = st.st_dev, .ino = st.st_ino, .pid = getpid(), .dir = dir};
     pthread_mutex_lock(&lock);
     rv = find(h) != NULL
@@ -223,11 +225,11 @@ int mortise_hold_take(struct mortise_hold *h, int dir, struct mortise_err *err)
     return rv;
 }
 
-void mortise_hold_drop(struct mortise_hold *h)
+void mortise_dir_lock_drop(struct mortise_dir_lock *h)
 {
-    struct mortise_hold **at = &claims;
+    struct mortise_dir_lock **at = &claims;
 
-    assert(mortise_hold_is_ours(h)); /* a child has nothing to drop (3) */
+    assert(mortise_dir_lock_is_ours(h)); /* a child has nothing to drop (3) */
     pthread_mutex_lock(&lock);
     while (*at != h) {
         assert(*at != NULL); /* only what was taken is dropped */
@@ -240,7 +242,7 @@ void mortise_hold_drop(struct mortise_hold *h)
     pthread_mutex_unlock(&lock);
 }
 
-int mortise_hold_probe(int dir, const char *name, struct mortise_err *err)
+int mortise_dir_lock_probe(int dir, const char *name, struct mortise_err *err)
 {
     struct flock lk = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     int fd = mortise_infile_open(dir, name, 0), rv;
