@@ -369,10 +369,11 @@ struct mortise_event_replay_ops {
     bool (*full)(void *ud);                /* it can take none now */
 };
 
-enum mortise_event_replay_end { /* why a piece ended */
-                                MORTISE_EVENT_REPLAY_ALL = 1,
-                                MORTISE_EVENT_REPLAY_FULL,
-                                MORTISE_EVENT_REPLAY_ENDED /* event() wants no more */
+/* Why a piece ended. */
+enum mortise_event_replay_end {
+    MORTISE_EVENT_REPLAY_ALL = 1,
+    MORTISE_EVENT_REPLAY_FULL,
+    MORTISE_EVENT_REPLAY_ENDED /* event() wants no more */
 };
 
 /* Durable events of a run from its first.  Takes a reference of the graph. */

@@ -14,8 +14,7 @@
  *
  * A watch is either up with the run, and gets what the run publishes, or behind
  * it, and reads what is stored (event_replay.c) until it has everything up to
- * where those who are up with the run have been told (live->told).  Behind it
- * is
+ * where those who are up with the run were told (live->told).  It is behind
  *
  *   - when it begins: a run makes events only from the moment that it is told
  *     that somebody watches, so those of commits that are on their way then are
