@@ -24,7 +24,7 @@
 #include "cli/progress.h"
 #include "cli/stop.h"
 #include "service/control.h"
-#include "service/serve.h"
+#include "service/requests.h"
 #include "json/value.h"
 
 static int note_seq(void *ud, json_t *event)
@@ -200,7 +200,7 @@ static int conclude_blocked(struct mortise_cli *cli, const char *run,
         stand(cli, run, MORTISE_RUN_BLOCKED, show);
     }
     return (int)mortise_exit_code_of_result(
-        mortise_serve_code(mortise_cli_text(blocked, "code")));
+        mortise_requests_code(mortise_cli_text(blocked, "code")));
 }
 
 /* The end of it all: words and the code. */

@@ -1,6 +1,6 @@
 /* entry.h -- the table of plugins from the inside: shared by registry.c (found
- * by name), judging.c (what a manifest on the path is worth), releases.c (nothing
- * goes back) and starting.c (from bytes to an instance).
+ * by name), verification.c (what a manifest on the path is worth), releases.c
+ * (nothing goes back) and instantiate.c (from bytes to an instance).
  *
  * Threads   [loop] */
 #ifndef MORTISE_PLUGIN_ENTRY_H
@@ -74,7 +74,7 @@ int mortise_releases_note_key(struct mortise_plugins *p,
 int mortise_releases_check_trust(struct mortise_plugins *p, size_t dir,
                                  struct mortise_err *err);
 
-/* ---- judging.c ----------------------------------------------------------- */
+/* ---- verification.c ------------------------------------------------------ */
 
 /* Has it an instance? */
 bool mortise_plugin_is_started(const struct entry *e);
@@ -104,7 +104,7 @@ int mortise_plugins_scan(struct mortise_plugins *p, struct mortise_err *err);
  * errors, nothing is trusted. */
 void mortise_plugins_look_at_trust(struct mortise_plugins *p);
 
-/* ---- starting.c ---------------------------------------------------------- */
+/* ---- instantiate.c ------------------------------------------------------- */
 
 /* The artifact's bytes, sealed and judged: the only ones that are loaded. */
 int mortise_plugin_prepare(const struct mortise_plugins *p,

@@ -21,12 +21,12 @@
 #include "plugin/manifest.h"
 
 struct mortise_instance;
-struct mortise_culprit; /* of inside.h */
+struct mortise_culprit;  /* of inside.h */
 struct mortise_endpoint; /* of endpoint.h */
 
 struct mortise_call {
     const struct mortise_call_kind *kind; /* which function (kind.h) */
-    uint64_t id; /* not 0 */
+    uint64_t id;                          /* not 0 */
     uint32_t attempt, visit;
     uint32_t stage;        /* check(): MORTISE_STAGE_... of plugin.h */
     uint64_t deadline_ns;  /* CLOCK_MONOTONIC; 0: none */
@@ -119,7 +119,7 @@ enum {
     MORTISE_ASKS_BYTES_MAX = 64 << 20 /* bytes of the bodies of those */
 };
 
-/* ---- for starting.c, which alone makes instances ----------------------- */
+/* ---- for instantiate.c, which alone makes instances ---------------------- */
 
 /* create() and the interfaces that the manifest promises.  The endpoint is the
  * instance's from now on, also where this fails.  Manifest and culprit (NULL:

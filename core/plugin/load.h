@@ -1,5 +1,5 @@
 /* load.h -- the bytes of a .so, held so that they cannot change, and the module
- * that is made of them.  Internal to judging.c and starting.c. */
+ * that is made of them.  Internal to verification.c and instantiate.c. */
 #ifndef MORTISE_PLUGIN_LOAD_H
 #define MORTISE_PLUGIN_LOAD_H
 

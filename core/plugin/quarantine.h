@@ -1,5 +1,5 @@
 /* quarantine.h -- plugins that took processes down, and for which executions.
- * Internal to judging.c, starting.c and registry.c.
+ * Internal to verification.c, instantiate.c and registry.c.
  *
  * A directory of ours has one file a plugin; the essay in quarantine.c has its
  * format.  It is called `dir`, from the directory on that is open as `at`

@@ -2,22 +2,23 @@
  *
  * The order of plugins.md 4, and where it happens:
  *
- *   at open      read manifest and signature; mortise_trust_verify() (key,
- *   judging.c    revocation, name, time); parse; the trusted comment matches;
- *                kinds; abi and requires; isolation; seq (releases.c);
- *                quarantine.  Without a signature, in a directory marked dev:
- *                parse; revocation; digest of the object; abi and requires;
- *                quarantine
- *   at start     config; copy the .so into a sealed memfd; digest; ELF; dlopen
- *   starting.c   of that memfd; module, descriptors; create; publish
+ *   at open      (verification.c) read manifest and signature;
+ *                mortise_trust_verify() (key, revocation, name, time); parse;
+ *                the trusted comment matches; kinds; abi and requires;
+ *                isolation; seq (releases.c); quarantine.  Without a signature,
+ *                in a directory marked dev: parse; revocation; digest of the
+ *                object; abi and requires; quarantine
+ *   at start     (instantiate.c) config; copy the .so into a sealed memfd;
+ *                digest; ELF; dlopen of that memfd; module, descriptors;
+ *                create; publish
  *
  * The promises:
  *
  *   (1) Nothing of a plugin runs before all that can be judged without running
  *       it was judged; its config too, so that a wrong one loads no code.
- *   (2) judge() and judge_unsigned() of judging.c are the one way to a manifest
- *       without a problem, and mortise_plugin_prepare() the one way to bytes
- *       that are loaded; there is no second way in.
+ *   (2) judge() and judge_unsigned() of verification.c are the one way to a
+ *       manifest without a problem, and mortise_plugin_prepare() the one way to
+ *       bytes that are loaded; there is no second way in.
  *   (3) A manifest is parsed only if its bytes verify, or if the deployment
  *       marks its directory dev: what strangers left elsewhere meets the
  *       signature check and nothing behind it.

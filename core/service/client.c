@@ -23,7 +23,7 @@
 
 #include "base/clock.h"
 #include "service/control.h"
-#include "service/serve.h"
+#include "service/requests.h"
 
 enum { CHUNK = 64 << 10, NS_PER_MS = 1000000 };
 
@@ -176,7 +176,7 @@ static int read_error(struct mortise_client *c, const json_t *error,
 {
     const char *code = json_string_value(json_object_get(error, "code"));
     const char *words = json_string_value(json_object_get(error, "message"));
-    int rv = mortise_serve_code(code != NULL ? code : "");
+    int rv = mortise_requests_code(code != NULL ? code : "");
 
     if (rv == MORTISE_EBUSY) /* it closes, or takes no requests */
         c->loss = MORTISE_CLIENT_GONE;

@@ -34,7 +34,7 @@
 
 #include "base/clock.h"
 #include "service/control.h"
-#include "service/serve.h"
+#include "service/requests.h"
 
 enum {
     CONNECTIONS = 256,
@@ -183,7 +183,7 @@ static void conn_close(struct mortise_conn *c)
     if (c->closed)
         return;
     c->closed = true;
-    mortise_serve_detach(&c->asker);
+    mortise_requests_detach(&c->asker);
     set_starved(c, false);
     unlink_conn(s, c);
     s->n--;
@@ -235,7 +235,7 @@ static void put_last(struct mortise_conn *c, int code, const char *words)
     struct mortise_err err;
 
     mortise_fail(&err, code, "%s", words);
-    mortise_serve_detach(&c->asker);
+    mortise_requests_detach(&c->asker);
     put_error(c, &err);
     c->closing = true;
     c->all->held -= c->in.n;
@@ -323,7 +323,7 @@ static void serve_line(struct mortise_conn *c, const char *line, size_t n)
         put_error(c, &err);
         return;
     }
-    mortise_serve(c->m, request, c->actor, &c->asker);
+    mortise_requests_serve(c->m, request, c->actor, &c->asker);
     json_decref(request);
     if (c->asker.greeted && c->asker.request != NULL)
         tick_soon(c->all);
@@ -391,7 +391,7 @@ static bool is_gone(const struct mortise_conn *c)
  * left. */
 static bool may_leave(const struct mortise_conn *c)
 {
-    return c->eof && mortise_serve_is_follow(&c->asker);
+    return c->eof && mortise_requests_is_follow(&c->asker);
 }
 
 /* Its last request was cut, and all before it are served. */
@@ -471,7 +471,7 @@ static void attend(struct mortise_task *t)
     if (!c->closed && !goes_on(c))
         conn_close(c);
     else if (!c->closed && unread(c) < QUEUE_MAX / 2)
-        mortise_serve_go_on(&c->asker);
+        mortise_requests_go_on(&c->asker);
     let_go(c);
 }
 

@@ -30,7 +30,7 @@
 #include "service/client.h"
 #include "service/control.h"
 #include "service/peer.h"
-#include "service/serve.h"
+#include "service/requests.h"
 #include "config/deploy_digest.h"
 #include "store/directory.h"
 
@@ -405,10 +405,10 @@ static int call_here(struct mortise_session *l, json_t *request,
                       .err = {.code = MORTISE_OK}};
 
     mortise_enter(l->engine);
-    mortise_serve(l->engine, request, l->engine->actor, &x.asker);
+    mortise_requests_serve(l->engine, request, l->engine->actor, &x.asker);
     while (!x.over && !mortise_session_is_over(l))
         mortise_turn(l->engine, -1);
-    mortise_serve_detach(&x.asker);
+    mortise_requests_detach(&x.asker);
     mortise_leave(l->engine);
     if (reply != NULL)
         *reply = x.reply;

@@ -8,7 +8,7 @@
  * One behind a guardrail's id must be, for a graph is checked against the ids.
  *
  * A config with references to secrets is judged whole by create() alone, which
- * knows the values (starting.c). */
+ * knows the values (instantiate.c). */
 #include "engine/common/configs.h"
 
 #include <errno.h>

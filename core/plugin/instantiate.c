@@ -1,4 +1,4 @@
-/* starting.c -- from a manifest that may be used to an instance, and back.
+/* instantiate.c -- from a manifest that may be used to an instance, and back.
  *
  * The config is judged first, then the object's bytes, in a sealed copy that
  * nobody can change any more; these are loaded, and no others.  Constructors,

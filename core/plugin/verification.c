@@ -1,5 +1,5 @@
-/* judging.c -- the manifests on the path: found, read, and judged, at once and
- * whenever the trust files are others.
+/* verification.c -- the manifests on the path: found, read, and judged, at once
+ * and whenever the trust files are others.
  *
  * registry.c has the order in which a manifest is judged, and the promises.
  * Here they are kept up to the point where code would be loaded: nothing of a

@@ -1,4 +1,4 @@
-/* serve.c -- requests to the engine, wherever they come from.
+/* requests.c -- requests to the engine, wherever they come from.
  *
  * A request is JSON from outside: every member is checked, and one that is not
  * known is refused rather than ignored.  Who asks comes from the transport.
@@ -9,7 +9,7 @@
  * `start` and `command` may carry a watch (`until`): it begins in the same turn
  * of the loop, so no event lies between the two.
  */
-#include "service/serve.h"
+#include "service/requests.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -79,7 +79,7 @@ static void reply(struct mortise_request *q, json_t *with)
     finish(q, with, &err);
 }
 
-void mortise_serve_detach(struct mortise_asker *a)
+void mortise_requests_detach(struct mortise_asker *a)
 {
     struct mortise_request *q = a->request;
 
@@ -92,18 +92,18 @@ void mortise_serve_detach(struct mortise_asker *a)
         request_free(q); /* else when the command is answered */
 }
 
-bool mortise_serve_is_follow(const struct mortise_asker *a)
+bool mortise_requests_is_follow(const struct mortise_asker *a)
 {
     return a->request != NULL && a->request->watch.event != NULL;
 }
 
-void mortise_serve_go_on(struct mortise_asker *a)
+void mortise_requests_go_on(struct mortise_asker *a)
 {
     if (a->request != NULL)
         mortise_watch_go_on(a->request->m, &a->request->watch);
 }
 
-int mortise_serve_code(const char *name)
+int mortise_requests_code(const char *name)
 {
     for (int code = -1; code >= MORTISE_ENOSPC; code--) {
         if (strcmp(mortise_result_name(code), name) == 0)
@@ -252,7 +252,7 @@ static void follow_over(struct mortise_watch *w, int status, const char *reason,
     struct mortise_request *q = MORTISE_OF(w, struct mortise_request, watch);
 
     if (err == NULL) /* it wants no more: nothing is left to say */
-        mortise_serve_detach(q->asker);
+        mortise_requests_detach(q->asker);
     else if (err->code != MORTISE_OK)
         finish(q, NULL, err);
     else
@@ -521,7 +521,7 @@ static void ordered(struct mortise_order *o, const struct mortise_err *err)
     else if (!q->giving &&
              say_recorded(q, standing(q, mortise_run_status(live->run),
                                       mortise_run_reason(live->run))) != 0)
-        mortise_serve_detach(q->asker);
+        mortise_requests_detach(q->asker);
 }
 
 static int read_command(const json_t *one, struct mortise_run_command *c,
@@ -602,7 +602,7 @@ static int watch_what_follows(struct mortise_request *q,
     live = mortise_live_find(q->m, q->tenant, q->run);
     if (say_recorded(q, standing(q, mortise_run_status(live->run),
                                  mortise_run_reason(live->run))) != 0)
-        mortise_serve_detach(q->asker);
+        mortise_requests_detach(q->asker);
     return MORTISE_OK;
 }
 
@@ -875,8 +875,8 @@ static int serve(struct mortise_request *q, struct mortise_err *err)
                         op);
 }
 
-void mortise_serve(struct mortise *m, json_t *request, const char *actor,
-                   struct mortise_asker *a)
+void mortise_requests_serve(struct mortise *m, json_t *request,
+                            const char *actor, struct mortise_asker *a)
 {
     struct mortise_request *q = mortise_zalloc(m->mem, sizeof *q);
     struct mortise_err err;
