@@ -1,5 +1,5 @@
 /* test_run_diagnostics.c -- what expressions see of what came before:
- * run/diagnostics.c. */
+ * run/state/diagnostics.c. */
 #include "graph/model/graph.h"
 #include "lib/drive.h"
 

@@ -1,4 +1,4 @@
-/* test_run_usage.c -- what calls cost, in records: run/usage.c. */
+/* test_run_usage.c -- what calls cost, in records: run/spend/usage.c. */
 #include "graph/model/graph.h"
 #include "lib/drive.h"
 
