@@ -100,8 +100,8 @@ mode_t mortise_directory_close_off(int dir)
 static int no_file(struct mortise_err *err)
 {
     return mortise_fail(err, MORTISE_ECORRUPT,
-                        "%s is no file: somebody put something else in its "
-                        "place",
+                        "%s is not a regular file: somebody put something else "
+                        "in its place",
                         stamp_name);
 }
 
