@@ -171,6 +171,7 @@ struct mortise_call_slot *mortise_call_table_take(struct mortise_call_table *c,
         s->key_handle = ((s->key_handle >> INDEX_BITS) + 1) << INDEX_BITS;
         s->key_handle |= s->index;
         *handle = s->key_handle;
+        assert(*handle != 0 && slot_at(c, s->index) == s); /* (1), (2) */
     }
     pthread_mutex_unlock(&c->lock);
     return s;
@@ -190,7 +191,9 @@ void mortise_call_table_give(struct mortise_call_table *c,
             mortise_buf_finish(bufs[i]);
     }
     mortise_usage_finish(&s->usage);
+    assert(s->asks == NULL && s->pins == 0); /* nobody looks at it any more */
     pthread_mutex_lock(&c->lock);
+    assert(c->n_used > 0);
     for (at = bucket(c, s->key_id); *at != s; at = &(*at)->next)
         assert(*at != NULL); /* take() put it there */
     *at = s->next;

@@ -23,6 +23,7 @@
  */
 #include "plugin/host.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -228,6 +229,7 @@ bool mortise_host_may_suspend(const struct mortise_call_slot *s)
 void mortise_host_settle(struct mortise_call_slot *s, mortise_status status,
                          const struct mortise_words *words)
 {
+    assert(!s->finished); /* (1) of instance.c */
     s->finished = true;
     s->status = is_status(status) || (status == MORTISE_S_SUSPENDED &&
                                       mortise_host_may_suspend(s))
@@ -346,6 +348,8 @@ static void tell(struct mortise_instance *i, struct mortise_call_slot *s)
 void mortise_host_deliver(struct mortise_instance *i,
                           struct mortise_call_slot *s)
 {
+    assert(s->open && s->finished && !s->inside); /* (1), (2) of instance.c */
+    assert(atomic_load(&i->calls.open) > 0);
     judge_output(s);
     judge_answer(s);
     s->open = false;
@@ -360,8 +364,11 @@ void mortise_host_deliver(struct mortise_instance *i,
 void mortise_host_unpin(struct mortise_instance *i, struct mortise_call_slot *s,
                         unsigned n)
 {
-    bool last = (s->pins -= n) == 0;
+    bool last;
 
+    assert(n > 0 && s->pins >= n); /* or the slot would be somebody else's */
+    last = (s->pins -= n) == 0;
+    assert(!last || (!s->open && !s->inside));
     if (last)
         s->handle = 0;
     pthread_mutex_unlock(&s->lock);

@@ -27,6 +27,7 @@ static void create(struct here *h, const struct mortise_wire *msg,
 {
     static const char made_nothing[] = "it says OK and made nothing";
 
+    assert(h->inst == NULL); /* once */
     ret->status = h->plugin->create(h->base.host, &mortise_host_functions,
                                     msg->body, &h->inst);
     if (ret->status == MORTISE_S_OK && h->inst == NULL) {
@@ -43,6 +44,7 @@ static void call(const struct here *h, const struct mortise_wire *msg,
 {
     const struct mortise_plugin_kind *kind = mortise_kinds[msg->kind];
 
+    assert(msg->kind < MORTISE_KINDS && msg->function < kind->n_calls);
     assert(h->interfaces[msg->kind] != NULL); /* check() found none wanting */
     ret->status = kind->calls[msg->function]->enter(
         h->interfaces[msg->kind], h->inst, msg->stage, request);

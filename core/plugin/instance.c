@@ -125,6 +125,7 @@ static int copy_message(struct mortise_wire *m, struct mortise_wire_held *held,
         return MORTISE_ENOMEM;
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
         keep_str(all[k], &to);
+    assert(to == (char *)held->p + held->n);
     return MORTISE_OK;
 }
 
@@ -157,6 +158,7 @@ static struct mortise_call_slot *begin(struct mortise_instance *i,
     if (s == NULL)
         return NULL;
     pthread_mutex_lock(&s->lock);
+    assert(!s->open && !s->inside && s->pins == 0 && s->asks == NULL);
     s->handle = *handle;
     s->id = call->id;
     s->kind = call->kind;
@@ -269,6 +271,7 @@ static void returned(struct mortise_instance *i, struct mortise_call_slot *s,
     bool twice;
 
     pthread_mutex_lock(&s->lock);
+    assert(s->inside);
     s->inside = false;
     twice = s->finished && s->open && !pending;
     if (pending && !s->finished) {
@@ -395,6 +398,7 @@ bool mortise_instance_abandon(struct mortise_instance *i, uint64_t call,
         s->usage = (struct mortise_usage){0}; /* it is the caller's now */
     }
     if (was_open) {
+        assert(atomic_load(&i->calls.open) > 0);
         s->open = false;
         atomic_store(&s->live, 0);
         atomic_fetch_sub(&i->calls.open, 1);
@@ -423,6 +427,7 @@ static struct mortise_ask *unlink_ask(struct mortise_call_slot *s, uint64_t ask)
 /* Wake the worker that waits for this answer.  Takes the slot locked. */
 static void wake(struct mortise_call_slot *s, const struct mortise_wire *msg)
 {
+    assert(s->waiting == msg->ask && msg->ask != 0);
     mortise_buf_clear(&s->answer);
     mortise_buf_put(&s->answer, msg->body.p, (size_t)msg->body.n);
     s->answer_status =
@@ -737,6 +742,7 @@ bool mortise_instance_close(struct mortise_instance *i, uint64_t timeout_ms)
 {
     bool inside = false;
 
+    assert(!i->closing);
     i->closing = true;
     mortise_call_table_each(&i->calls, stop_call, i);
     if (!quiesces(i, mortise_mono_ns() + timeout_ms * 1000000)) {
