@@ -187,7 +187,18 @@ struct fresh {
 };
 
 /* One execution: node#visit.  Lives in the run's arena; its JSON references
- * are given up by mortise_run_free(). */
+ * are given up by mortise_run_free().  Who writes what of it:
+ *
+ *   its place       state/exec.c, as it is made; what gathers a map: flow/map.c
+ *   its past        state/state_view.c; `writes` and sizes: writes.c, size.c
+ *   races           flow/race.c; flow/reopen.c takes a loss back, and
+ *                   outcome/doubt.c for what only asks about its effect
+ *   a graph in it   flow/sub.c; how that ended: kinds/subgraph.c
+ *   how it went,    apply_exec.c alone, so by entries; asks/generation.c has
+ *   its request     them begin anew with the next generation
+ *   its steps       asks/; what it may spend and did: spend/
+ *   live only       outcome/, and state/actions.c for calls and timers
+ *   guardrails      outcome/guard.c, verdict.c and, on edges, edge_guards.c */
 struct exec {
     uint32_t index, node, visit, generation, attempt;
     enum exec_state state;
