@@ -569,12 +569,15 @@ static bool has_db(int dir)
     return faccessat(dir, "db", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* A copy that LevelDB refused, once more without the end of its log that never
- * reached the disk, as whoever opens the store does. */
-static int open_torn(struct mortise_store *s, int rv, struct mortise_err *err)
+/* A copy, and one that LevelDB refuses once more without the end of its log that
+ * never reached the disk, as whoever opens the store does. */
+static int open_to_check(struct mortise_store *s, struct mortise_err *err)
 {
-    int db = open(s->scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rv = mortise_ldb_open(s, !s->stamped, err), db;
 
+    if (rv != MORTISE_ECORRUPT)
+        return rv;
+    db = open(s->scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (db >= 0 && mortise_torn_is(db, s->mem)) {
         rv = mortise_torn_cut(db, s->mem, err);
         if (rv == MORTISE_OK)
@@ -602,9 +605,7 @@ static int check(struct mortise_store *s, struct mortise_err *err)
     if (rv == MORTISE_OK && !s->stamped)
         rv = mortise_ldb_check_new(s->copied, err);
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_open(s, !s->stamped, err);
-    if (rv == MORTISE_ECORRUPT)
-        rv = open_torn(s, rv, err);
+        rv = open_to_check(s, err);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_verify(s, err);
     return rv == MORTISE_OK ? read_all(s, err) : rv;
