@@ -46,8 +46,6 @@ static int seq_put(void *ud, const char *plugin, uint64_t seq,
     struct mortise *m = ud;
     char name[MARK_ROOM];
 
-    if (m->looks)
-        return MORTISE_OK; /* a copy remembers nothing */
     snprintf(name, sizeof name, "plugin:%s", plugin);
     return mortise_store_mark_set(m->store, name, seq, err);
 }
@@ -146,7 +144,8 @@ static int open_plugins(struct mortise *m, const struct mortise_options *o,
                                        .trust_dirs = m->settings.trust_dirs,
                                        .n_trust_dirs = m->settings.n_trust_dirs,
                                        .seq_get = seq_get,
-                                       .seq_put = seq_put,
+                                       /* A copy remembers nothing. */
+                                       .seq_put = m->looks ? NULL : seq_put,
                                        .seq_ud = m,
                                        .forgets = forgets,
                                        .user_remembers = true,

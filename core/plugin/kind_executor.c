@@ -70,7 +70,7 @@ static const struct mortise_key usage_keys[] = {
                           .max = (double)MORTISE_USAGE_MAX / MORTISE_NANO,
                           .read = read_used},
 };
-PLACE(usage, "usage");
+MORTISE_PLACE(usage, "usage");
 
 static void read_used(void *ctx, void *into, const struct mortise_slot *slot)
 {
@@ -140,7 +140,7 @@ static const struct mortise_key op_keys[] = {
      .place = &usage_place,
      .read = read_usage},
 };
-PLACE(op, "an operation");
+MORTISE_PLACE(op, "an operation");
 
 /* Operations are named in graphs as PLUGIN/OPERATION. */
 static bool is_op_name(const char *s)

@@ -142,7 +142,7 @@ static const struct mortise_key metadata_keys[] = {
      .value = MORTISE_V_STRING,
      .read = read_license},
 };
-PLACE(metadata, "metadata");
+MORTISE_PLACE(metadata, "metadata");
 
 static const struct mortise_key abi_keys[] = {
     {.name = "major",
@@ -159,7 +159,7 @@ static const struct mortise_key abi_keys[] = {
      .max = 65535,
      MORTISE_INTO_U32(struct mortise_manifest, abi_minor)},
 };
-PLACE(abi, "abi");
+MORTISE_PLACE(abi, "abi");
 
 /* go implies isolation: process, as its runtime cannot be unloaded or forked
  * around. */
@@ -245,7 +245,7 @@ static const struct mortise_key artifact_keys[] = {
      .value = MORTISE_V_STRING,
      .read = read_digest},
 };
-PLACE(artifact, "an artifact");
+MORTISE_PLACE(artifact, "an artifact");
 
 static const struct mortise_key artifact_row = {.value = MORTISE_V_MAP,
                                                 .place = &artifact_place};
@@ -314,7 +314,6 @@ static const struct mortise_key provides_keys[] = {
     [MORTISE_KIND_##ID] = {.name = #kind,                                      \
                            .about = words,                                     \
                            .value = MORTISE_V_MAP,                             \
-                                                                               \
                            .place = &mortise_kind_##kind##_place,              \
                            .read = read_kind},
 #include "plugin/kinds.def"
@@ -323,7 +322,7 @@ static const struct mortise_key provides_keys[] = {
     {.name = "discovery", .later = true}, {.name = "state", .later = true},
     {.name = "store", .later = true},
 };
-PLACE(provides, "provides");
+MORTISE_PLACE(provides, "provides");
 
 /* One call at a time, and a sign of life every half minute, unless the author
  * said otherwise. */
@@ -417,7 +416,7 @@ static const struct mortise_key requires_keys[] = {
      .read = read_methods},
     {.name = "plugins", .later = true},
 };
-PLACE(requires, "requires");
+MORTISE_PLACE(requires, "requires");
 
 /* ---- permissions ----------------------------------------------------------
  */
@@ -490,7 +489,7 @@ static const struct mortise_key fs_keys[] = {
      NAMES,
      .read = read_fs_write},
 };
-PLACE(fs, "permissions.fs");
+MORTISE_PLACE(fs, "permissions.fs");
 
 static void read_exec(void *ctx, void *into, const struct mortise_slot *slot)
 {
@@ -571,7 +570,7 @@ static const struct mortise_key permissions_keys[] = {
      .read = read_secrets},
     {.name = "limits", .later = true},
 };
-PLACE(permissions, "permissions");
+MORTISE_PLACE(permissions, "permissions");
 
 static const struct mortise_word isolations[] = {
     {.word = "process", .value = 1},

@@ -14,12 +14,6 @@ struct mortise_reading {
 
 /* For rows of keys, and the place that has them. */
 
-#define PLACE(name, words)                                                     \
-    static const struct mortise_place name##_place = {                         \
-        .what = words,                                                         \
-        .keys = name##_keys,                                                   \
-        .n = sizeof name##_keys / sizeof name##_keys[0]}
-
 /* The place of a kind's part, of the rows KIND_keys. */
 #define MORTISE_KIND_PLACE(kind)                                               \
     const struct mortise_place mortise_kind_##kind##_place = {                 \
@@ -52,7 +46,6 @@ extern const struct mortise_word mortise_threadings[];
               "cancelled, and code on the engine's thread not return before "  \
               "the process ends (30s; 0s: any time).",                         \
      .value = MORTISE_V_DURATION,                                              \
-                                                                               \
      .read = mortise_reading_idle},                                            \
         {.name = "threading",                                                  \
          .about = "How it is called: inline, async or blocking.",              \

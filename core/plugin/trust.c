@@ -65,12 +65,6 @@ struct reading {
     bool nomem;
 };
 
-#define PLACE(name, words)                                                     \
-    static const struct mortise_place name##_place = {                         \
-        .what = words,                                                         \
-        .keys = name##_keys,                                                   \
-        .n = sizeof name##_keys / sizeof name##_keys[0]}
-
 static void *take(struct reading *r, size_t size)
 {
     void *p = mortise_arena_alloc(&r->t->arena, size);
@@ -258,7 +252,7 @@ static const struct mortise_key trusted_keys[] = {
      .value = MORTISE_V_STRING,
      .read = read_not_after},
 };
-PLACE(trusted, "an entry of 'keys'");
+MORTISE_PLACE(trusted, "an entry of 'keys'");
 
 static const struct mortise_key trusted_row = {.value = MORTISE_V_MAP,
                                                .place = &trusted_place};
@@ -393,7 +387,7 @@ static const struct mortise_key version_keys[] = {
      .required = true,
      .read = read_range},
 };
-PLACE(version, "an entry of 'versions'");
+MORTISE_PLACE(version, "an entry of 'versions'");
 
 static const struct mortise_key version_row = {.value = MORTISE_V_MAP,
                                                .place = &version_place};
@@ -430,7 +424,7 @@ static const struct mortise_key revoked_keys[] = {
      .each = &version_row,
      .read = read_versions},
 };
-PLACE(revoked, "'revoked'");
+MORTISE_PLACE(revoked, "'revoked'");
 
 static void read_revoked(void *ctx, void *into, const struct mortise_slot *slot)
 {

@@ -40,7 +40,6 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -211,33 +210,31 @@ static int take_one(void *ud, int db, const char *name, struct mortise_err *err)
     return keep_as(db, name, as, !is_table(name), err);
 }
 
+/* A file gets the name of another, if there is one, which it replaces at once. */
+static int replace(int db, const char *name, const char *as,
+                   struct mortise_err *err)
+{
+    int rv = drop(db, half_done, err);
+
+    if (rv == MORTISE_OK)
+        rv = keep_as(db, name, half_done, true, err);
+    if (rv == MORTISE_OK && renameat(db, half_done, db, as) != 0)
+        rv = mortise_syserr(err, errno, "rename db/%s", half_done);
+    return rv;
+}
+
 /* The way back of take_one(). */
 static int put_back_one(void *ud, int db, const char *name,
                         struct mortise_err *err)
 {
     const char *was = mortise_aside_name(name);
 
-    int rv = MORTISE_OK;
-
     (void)ud;
     if (!is_aside(name) || strcmp(name, current_aside) == 0 ||
-        strcmp(name, half_done) == 0 || is_same(db, name, was))
+        strcmp(name, half_done) == 0 || is_same(db, name, was) ||
+        (is_table(was) && is_there(db, was)))
         return MORTISE_OK;
-    if (is_short_lived(was)) /* one that was cut in its place (torn.c) */
-        rv = drop(db, was, err);
-    else if (is_there(db, was))
-        return MORTISE_OK;
-    return rv == MORTISE_OK ? keep_as(db, name, was, true, err) : rv;
-}
-
-static bool is_named(const struct mortise_tables *named, const char *name)
-{
-    uint64_t number = strtoull(name, NULL, 10);
-
-    for (size_t i = 0; i < named->n; i++)
-        if (named->list[i].number == number)
-            return true;
-    return false;
+    return replace(db, name, was, err); /* a log may be cut there (torn.c) */
 }
 
 /* What was made since: files of LevelDB's that have no second name, and of
@@ -249,7 +246,7 @@ static int drop_new(void *ud, int db, const char *name, struct mortise_err *err)
     char as[NAME_ROOM];
 
     if (!is_short_lived(name) &&
-        !(is_table(name) && named != NULL && !is_named(named, name)))
+        !(is_table(name) && named != NULL && !mortise_tables_have(named, name)))
         return MORTISE_OK;
     snprintf(as, sizeof as, PREFIX "%s", name);
     return is_there(db, as) ? MORTISE_OK : drop(db, name, err);
@@ -285,7 +282,7 @@ static int return_one(void *ud, int db, const char *name,
     const struct lost *l = ud;
     const char *was = mortise_aside_name(name);
 
-    return is_alone(db, name) && is_named(l->named, was)
+    return is_alone(db, name) && mortise_tables_have(l->named, was)
                ? keep_as(db, name, was, true, err)
                : MORTISE_OK;
 }
@@ -336,7 +333,7 @@ bool mortise_aside_is_needed(int db, const char *name,
     if (!is_alone(db, name))
         return false;
     needed = read_named(&named, db, current, "", mem, NULL) == MORTISE_OK &&
-             is_named(&named, mortise_aside_name(name));
+             mortise_tables_have(&named, mortise_aside_name(name));
     mortise_tables_finish(&named);
     return needed;
 }
@@ -442,12 +439,7 @@ static int put_all_back(int db, const struct mortise_mem *mem,
     int rv = each(db, put_back_one, NULL, err);
 
     if (rv == MORTISE_OK)
-        rv = drop(db, half_done, err);
-    if (rv == MORTISE_OK)
-        rv = keep_as(db, current_aside, half_done, true, err);
-    if (rv == MORTISE_OK && is_there(db, half_done) &&
-        renameat(db, half_done, db, current) != 0)
-        rv = mortise_syserr(err, errno, "rename db/%s", half_done);
+        rv = replace(db, current_aside, current, err);
     knows =
         read_named(&named, db, current_aside, PREFIX, mem, NULL) == MORTISE_OK;
     if (rv == MORTISE_OK)

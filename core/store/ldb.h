@@ -86,6 +86,11 @@ struct mortise_store {
 };
 
 enum { MORTISE_KEPT_COMMITS = 65536 }; /* of their numbers: R6b */
+/* Of the last `many` commit numbers, the first. */
+static inline uint64_t mortise_ldb_first_of(uint64_t many, uint64_t last)
+{
+    return last > many ? last - many + 1 : 1;
+}
 
 /* ---- leveldb.c: opening -------------------------------------------------- */
 

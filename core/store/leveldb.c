@@ -271,12 +271,6 @@ static void seek_last_commit(struct mortise_store *s, leveldb_iterator_t *it)
         leveldb_iter_seek_to_last(it);
 }
 
-/* Of the last `many` commit numbers, the first. */
-static uint64_t first_of(uint64_t many, uint64_t last)
-{
-    return last > many ? last - many + 1 : 1;
-}
-
 /* (3): all from `want` to `last` are there, one after another. */
 static int walk_commits(struct mortise_store *s, leveldb_iterator_t *it,
                         uint64_t want, uint64_t last, struct mortise_err *err)
@@ -325,8 +319,8 @@ static int verify_commits(struct mortise_store *s, leveldb_iterator_t *it,
         return mortise_ldb_bad(err, rv, "a commit record");
     s->commits = last;
     s->opening = (struct mortise_batch){newest.epoch + 1, last};
-    kept = first_of(MORTISE_KEPT_COMMITS, last);
-    from = first_of(LOOKED_AT, last);
+    kept = mortise_ldb_first_of(MORTISE_KEPT_COMMITS, last);
+    from = mortise_ldb_first_of(LOOKED_AT, last);
     if (from > newest.verified)
         from = newest.verified > kept ? newest.verified : kept;
     assert(from >= kept); /* those before were taken away by their turn */

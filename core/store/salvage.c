@@ -100,9 +100,7 @@ static void note_gap(struct salvage *v, const void *key, size_t key_size)
 /* (3): a table that is missing altogether leaves no trace but this one. */
 static void look_for_gap(struct salvage *v)
 {
-    uint64_t kept = v->in_tables > MORTISE_KEPT_COMMITS
-                        ? v->in_tables - MORTISE_KEPT_COMMITS + 1
-                        : 1;
+    uint64_t kept = mortise_ldb_first_of(MORTISE_KEPT_COMMITS, v->in_tables);
 
     if (v->in_tables > 0 && v->first_in_tables > kept) {
         v->gap = kept;

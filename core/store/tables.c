@@ -172,6 +172,14 @@ int mortise_tables_read(struct mortise_tables *t, int db, const char *manifest,
     return rv;
 }
 
+bool mortise_tables_have(const struct mortise_tables *t, const char *file)
+{
+    struct mortise_table key = {.number = strtoull(file, NULL, 10)};
+
+    return t->n > 0 &&
+           bsearch(&key, t->list, t->n, sizeof key, by_number) != NULL;
+}
+
 void mortise_tables_finish(struct mortise_tables *t)
 {
     mortise_buf_finish(&t->room);
@@ -201,16 +209,12 @@ static off_t size_of(int db, const char *name)
 static int look_at(void *ud, int db, const char *name, struct mortise_err *err)
 {
     struct look *l = ud;
-    struct mortise_table key = {0};
 
     (void)err;
     switch (mortise_dbfile_kind(name)) {
     case MORTISE_DBFILE_TABLE:
-        key.number = strtoull(name, NULL, 10);
         l->tables++;
-        if (l->named.n == 0 || bsearch(&key, l->named.list, l->named.n,
-                                       sizeof key, by_number) == NULL)
-            l->strange = true;
+        l->strange |= !mortise_tables_have(&l->named, name);
         break;
     case MORTISE_DBFILE_LOG:
         l->new_ones += 1 + (size_t)(size_of(db, name) / LOG_A_TABLE);

@@ -25,6 +25,8 @@ struct mortise_tables {
  * words: it is not whole.  To be finished either way. */
 int mortise_tables_read(struct mortise_tables *t, int db, const char *manifest,
                         const struct mortise_mem *mem, struct mortise_err *err);
+/* Is the table of this file among them? */
+bool mortise_tables_have(const struct mortise_tables *t, const char *file);
 void mortise_tables_finish(struct mortise_tables *t);
 
 /* *stay: LevelDB removes none of them when it opens the database, and what it

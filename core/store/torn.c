@@ -25,6 +25,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "store/aside.h"
 #include "store/dbfile.h"
 #include "store/directory.h"
@@ -110,30 +111,18 @@ bool mortise_torn_is(int db, const struct mortise_mem *mem)
     return torn;
 }
 
-static int write_all(int fd, const char *p, size_t n, struct mortise_err *err)
-{
-    for (size_t at = 0; at < n;) {
-        ssize_t put = write(fd, p + at, n - at);
-
-        if (put < 0 && errno != EINTR)
-            return mortise_syserr(err, errno, "write a log");
-        at += put > 0 ? (size_t)put : 0;
-    }
-    return fsync(fd) == 0 ? MORTISE_OK
-                          : mortise_syserr(err, errno, "sync a log");
-}
-
 /* Whole on the disk before it has the name. */
 static int replace(int db, const char *name, const char *p, size_t n,
                    struct mortise_err *err)
 {
     int fd = openat(db, MORTISE_ASIDE_NEW,
                     O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    int rv;
+    int rv = MORTISE_OK;
 
     if (fd < 0)
         return mortise_syserr(err, errno, "make db/%s", MORTISE_ASIDE_NEW);
-    rv = write_all(fd, p, n, err);
+    if (mortise_file_put(fd, p, n) != 0 || fsync(fd) != 0)
+        rv = mortise_syserr(err, errno, "write db/%s", MORTISE_ASIDE_NEW);
     close(fd);
     if (rv == MORTISE_OK && renameat(db, MORTISE_ASIDE_NEW, db, name) != 0)
         rv = mortise_syserr(err, errno, "rename db/%s", MORTISE_ASIDE_NEW);

@@ -37,6 +37,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "store/aside.h"
 #include "store/dbfile.h"
 #include "store/directory.h"
@@ -85,13 +86,8 @@ static int put_file(int dir, const char *name, const struct mortise_buf *b,
 
     if (fd < 0)
         return mortise_syserr(err, errno, "make %s", name);
-    for (size_t at = 0; rv == MORTISE_OK && at < b->n;) {
-        ssize_t n = write(fd, b->p + at, b->n - at);
-
-        if (n < 0 && errno != EINTR)
-            rv = mortise_syserr(err, errno, "write %s", name);
-        at += n > 0 ? (size_t)n : 0;
-    }
+    if (mortise_file_put(fd, b->p, b->n) != 0)
+        rv = mortise_syserr(err, errno, "write %s", name);
     close(fd);
     return rv;
 }

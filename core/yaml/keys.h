@@ -149,6 +149,13 @@ struct mortise_place {
     bool later; /* the language has it, and this build does not */
 };
 
+/* NAME_place, which has the rows NAME_keys. */
+#define MORTISE_PLACE(name, words)                                             \
+    static const struct mortise_place name##_place = {                         \
+        .what = words,                                                         \
+        .keys = name##_keys,                                                   \
+        .n = sizeof name##_keys / sizeof name##_keys[0]}
+
 enum { MORTISE_MAX_KEYS = 96 }; /* of a place; and of words in a list */
 
 /* The keys of a place, whatever tables their rows stand in; how many? */
