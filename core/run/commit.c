@@ -102,6 +102,7 @@ static int ask_for_sync(struct mortise_run *r,
 {
     uint64_t seq = awaited(r);
 
+    assert(seq <= r->seq && r->synced <= r->seq); /* both are made */
     r->asked = false;
     if (seq <= r->sync_asked || seq <= r->synced)
         return MORTISE_OK;
@@ -158,6 +159,7 @@ static void *take_exact(struct mortise_run *r, void *list, size_t n, size_t cap,
 {
     void *exact;
 
+    assert(n <= cap);
     if (n == 0) {
         mortise_release(r->mem, list, cap * size);
         return NULL;
@@ -188,6 +190,8 @@ static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
 {
     cancel_out(r);
     c->seq = ++r->seq;
+    assert(r->record.n > 0 && r->phases != 0); /* it says something */
+    assert(r->n_events >= r->first_event);
     c->parent = r->head;
     c->id = r->head = checkpoint_id(r, c->seq);
     c->now_ms = r->time_ms;
@@ -260,6 +264,7 @@ static int go_without(struct mortise_run *r, size_t slot,
     struct mortise_actions *a = r->actions;
     int rv = stamp(r, err);
 
+    assert(slot < a->n && a->list[slot].kind == MORTISE_ACT_COMMIT);
     a->n--;
     memmove(a->list + slot, a->list + slot + 1,
             (a->n - slot) * sizeof a->list[0]);
@@ -279,6 +284,7 @@ int mortise_commit_step(struct mortise_run *r, size_t slot,
 
     if (r->record.n == 0 || waits)
         return go_without(r, slot, err);
+    assert(r->actions != NULL && slot < r->actions->n);
     rv = mortise_clock_store(r, err);
     if (rv != MORTISE_OK)
         return rv;

@@ -1,10 +1,13 @@
 /* doubt_evidence.c -- what is known of an effect whose answer is open: of a
  * step, what was heard of it; of a call, what people were told.  doubt.c says
  * what follows. */
+#include <assert.h>
+
 #include "run/asks/asks.h"
 
 bool mortise_doubt_may_be_repeated(const struct mortise_node *n)
 {
+    assert(n->op != NULL); /* what has an effect calls an operation */
     return n->op->idempotent || n->on_in_doubt == MORTISE_DOUBT_RETRY;
 }
 
@@ -21,6 +24,8 @@ int mortise_doubt_heard(struct mortise_run *r, struct exec *x, struct step *s,
 {
     struct heard *h = s->heard;
 
+    assert(x->journal != NULL && x->journal->steps[s->index] == s);
+    assert(s->state == STEP_OPEN); /* what is answered is heard of no more */
     if (h == NULL)
         h = s->heard = mortise_zalloc(r->mem, sizeof *h);
     if (h == NULL)

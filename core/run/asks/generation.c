@@ -5,6 +5,8 @@
  * finds its arguments anew; unless an effect of the one before is in doubt,
  * which is settled first, and is about the arguments that it was begun with.
  */
+#include <assert.h>
+
 #include "run/asks/asks.h"
 
 /* The arguments of x are to be found anew; unless an effect is in doubt, which
@@ -38,6 +40,8 @@ int mortise_exec_forget_live(struct mortise_run *r, struct exec *x,
 int mortise_exec_next_generation(struct mortise_run *r, struct exec *x,
                                  struct mortise_err *err)
 {
+    assert(x->state != X_RUNNING &&
+           x->state != X_STOPPING); /* no call is out */
     x->generation++;
     x->attempt = 1;
     x->child_again = x->child_asks = false;

@@ -132,6 +132,7 @@ static int pump(struct mortise_run *r, struct journal *j,
         if (s->entrance != j->entrance || s->after > j->issued ||
             s->seq > r->synced)
             break;
+        assert(s->state == STEP_ANSWERED);
         j->told++;
         if (s->ask != 0)
             rv = reply(r, s->ask, s->status, s->answer, err);
@@ -168,6 +169,7 @@ static int wait_for(struct mortise_run *r, const struct exec *x, struct step *s,
     if (grown == NULL)
         return mortise_nomem(err);
     r->step_waits = grown;
+    assert(r->n_step_waits == 0 || grown[r->n_step_waits - 1].seq <= seq);
     s->seq = seq;
     r->step_waits[r->n_step_waits++] = (struct step_wait){
         seq, x->index, s->index, x->call == MORTISE_RUN_CHECK};
@@ -187,6 +189,7 @@ static int record_answer(struct mortise_run *r, struct exec *x, struct step *s,
     struct mortise_entry e = entry_for(r, x, s, MORTISE_E_ANSWER);
 
     e.status = status;
+    assert(s->state == STEP_OUT || s->state == STEP_OPEN); /* answered once */
     e.after = (*journal_of(x))->issued;
     e.how = completed;
     e.value = value;
@@ -205,6 +208,7 @@ static int set_scope(struct mortise_run *r, struct exec *x,
 
     if (mortise_json_digest(digest, x->subject, r->mem) != MORTISE_OK)
         return mortise_nomem(err);
+    assert(x->call == MORTISE_RUN_CHECK && x->checks != NULL);
     mortise_hasher_init(&h);
     mortise_hasher_u64(&h, x->stage);
     mortise_hasher_u64(&h, x->turn);
@@ -239,6 +243,7 @@ static int record_step(struct mortise_run *r, struct exec *x, struct step *s,
     struct mortise_entry e = entry_for(r, x, s, MORTISE_E_STEP);
     int rv;
 
+    assert(s->has_effect); /* its key is in the intent, and goes out with it */
     e.how = (uint8_t)s->kind;
     e.value = in->body;
     rv = mortise_run_record(r, &e, err);
@@ -376,6 +381,7 @@ static int ask_somebody(struct mortise_run *r, struct exec *x, struct step *s,
     int rv;
 
     request_id(r, x, s, id);
+    assert(s->kind == MORTISE_STEP_QUESTION || s->kind == MORTISE_STEP_TIMER);
     e.id = id;
     e.how = (uint8_t)s->kind;
     e.at_ms = 0;
@@ -397,6 +403,7 @@ static int ask_somebody(struct mortise_run *r, struct exec *x, struct step *s,
 static int ask_first(struct mortise_run *r, struct exec *x, struct step *s,
                      const struct mortise_ask_in *in, struct mortise_err *err)
 {
+    assert(s->state == STEP_OUT); /* nothing of it is recorded */
     switch (s->kind) {
     case MORTISE_STEP_EFFECT:
     case MORTISE_STEP_REPEAT:
@@ -450,6 +457,7 @@ static int violation(struct mortise_run *r, struct exec *x,
     char which[160], words[512];
     int rv;
 
+    assert(x->state == X_RUNNING); /* who broke its word asked */
     snprintf(which, sizeof which, name[0] != '\0' ? "'%.128s'" : "%s%u", name,
              (unsigned)s->ordinal);
     if (strcmp(s->method, in->method) != 0)
@@ -604,6 +612,7 @@ static int take_back(struct mortise_run *r, struct step *s,
                      const struct mortise_answer_in *in, json_t *words,
                      struct mortise_err *err)
 {
+    assert(s->state == STEP_OUT || s->state == STEP_OPEN);
     s->ask = 0;
     s->cleared |= s->state == STEP_OPEN;
     return reply(r, in->ask, in->status, words, err);
@@ -712,6 +721,7 @@ int mortise_step_synced(struct mortise_run *r, struct mortise_err *err)
 /* What its journal was told before is told again, from the first on. */
 static void begin_again(struct journal *j)
 {
+    assert(j->recorded <= j->n && j->n_answers <= j->recorded);
     j->entrance++;
     j->issued = j->next = 0;
     j->told = 0;
@@ -800,6 +810,7 @@ int mortise_step_let_go(struct mortise_run *r, struct exec *x,
     bool pending = false, settled = false;
     int rv;
 
+    assert(x->call == MORTISE_RUN_EXECUTE); /* a check waits for nobody (9) */
     /* Answered meanwhile: told it would be later, and is there now. */
     for (size_t i = 0; j != NULL && i < j->n; i++) {
         const struct step *s = j->steps[i];
@@ -822,6 +833,7 @@ int mortise_step_expired(struct mortise_run *r, struct exec *x,
     struct step *s;
     int rv = MORTISE_OK;
 
+    assert(x->state == X_SUSPENDED);
     while (rv == MORTISE_OK && (s = soonest(r, x)) != NULL &&
            left_ms(r, s) == 0) {
         struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_SETTLE);
@@ -863,6 +875,7 @@ int mortise_step_answered(struct mortise_run *r, struct exec *x, struct step *s,
     int rv =
         x->state == X_SUSPENDED ? mortise_exec_disarm(r, x, err) : MORTISE_OK;
 
+    assert(mortise_step_is_request(s) && s->kind == MORTISE_STEP_QUESTION);
     e.how = MORTISE_SETTLE_ANSWERED;
     e.id = s->request;
     e.value = value;

@@ -180,6 +180,7 @@ void mortise_step_finish(struct mortise_run *r, struct exec *x)
 static int request_over(struct mortise_run *r, const struct step *s,
                         struct mortise_err *err)
 {
+    assert(s->request[0] != '\0');
     return mortise_pending_close(r, s->request, s->deadline_ms,
                                  s->kind == MORTISE_STEP_TIMER, err);
 }
@@ -231,6 +232,7 @@ static int keep_effect(struct mortise_run *r, struct exec *x,
 {
     struct effect *f;
 
+    assert(s->has_effect && s->state == STEP_ANSWERED);
     if (mortise_step_effect_answer(x, s->effect) != NULL)
         return MORTISE_OK; /* it was told of one from before */
     if (x->effects == NULL) {
@@ -298,6 +300,7 @@ static uint64_t occurrence_of(struct journal *j, struct step *s)
     uint64_t hash = hash_of_key(s->digest);
     struct mortise_hashed *e = mortise_table_find(&j->effects, hash);
 
+    assert(s->has_effect && s->n_like_it == 0); /* it is counted once */
     if (s->key[0] != '\0')
         return 0;
     for (; e != NULL; e = mortise_table_more(e)) {

@@ -1,4 +1,5 @@
 /* cancel.c -- the command that stops a run for good. */
+#include <assert.h>
 #include <string.h>
 
 #include "run/command/command.h"
@@ -56,6 +57,7 @@ int mortise_command_obey_cancel(struct mortise_run *r,
     struct mortise_entry e = {.type = MORTISE_E_CANCEL, .actor = h->actor};
     int rv;
 
+    assert(h->actor != NULL);
     if (r->status >= MORTISE_RUN_COMPLETED ||
         (r->cancelling && !mortise_doubt_has_returned(r)))
         return MORTISE_OK;

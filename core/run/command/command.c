@@ -96,6 +96,7 @@ static int check_pairs(const struct mortise_run *r,
 static int check_all(struct mortise_run *r, const struct held_command *h,
                      struct mortise_err *err)
 {
+    assert(r->ordering == NULL); /* nothing is recorded while it is judged */
     int rv = check_pairs(r, h, err);
 
     for (size_t i = 0; rv == MORTISE_OK && i < h->n; i++)
@@ -118,6 +119,7 @@ static int go_live(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
+    assert(!r->live && r->paused == MORTISE_PAUSE_OVER);
     r->live = true;
     r->stays = NULL;
     r->n_intents = 0; /* what is replayed is on disk */
@@ -243,6 +245,7 @@ static int order_again(struct mortise_run *r, const struct held_command *h,
 
     if (rv != MORTISE_OK)
         return rv;
+    assert(r->held == NULL);
     if ((h->flags & MORTISE_NO_CONTINUE) == 0 && !r->live &&
         r->paused == MORTISE_PAUSE_OVER)
         rv = go_live(r, err);
@@ -309,6 +312,7 @@ static struct held_command *held_new(struct mortise_run *r,
     }
     out->list = list;
     out->n = list != NULL ? h->n : 0;
+    assert(h->pins == NULL || h->n_pins == 0); /* they are not copied */
     out->flags = h->flags;
     out->blocked = h->blocked;
     out->patience_ms = h->patience_ms;
@@ -345,6 +349,7 @@ static int stop_call(struct mortise_run *r, struct exec *x,
     uint64_t end = mortise_call_end_ms(r, x);
     int rv;
 
+    assert(x->state == X_RUNNING);
     if (!is_patient(r->held) || x->call == MORTISE_RUN_CHECK ||
         mortise_exec_node(r, x)->effect < MORTISE_WRITE)
         return mortise_exec_cancel(r, x, STOP_COMMAND, err);
@@ -360,6 +365,7 @@ static int hold_until_quiet(struct mortise_run *r, const struct held_command *h,
                             struct mortise_err *err)
 {
     assert(h->n_pins == 0); /* these come before anything was started */
+    assert(r->held == NULL && in_flight(r));
     r->held = held_new(r, h);
     if (r->held == NULL)
         return mortise_nomem(err);

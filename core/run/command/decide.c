@@ -52,6 +52,7 @@ static int find_request(const struct mortise_run *r,
     if (*out == NULL)
         return mortise_settled_refuse(r, c->id, err);
     deadline_ms = *s != NULL ? (*s)->deadline_ms : (*out)->deadline_ms;
+    assert(*s == NULL || mortise_step_is_request(*s));
     if (deadline_ms != 0 && r->time_ms >= deadline_ms)
         return mortise_fail(err, MORTISE_EMISMATCH, "request '%s' has expired",
                             c->id);
@@ -269,6 +270,7 @@ static int do_reject(struct mortise_run *r, struct exec *x,
     struct mortise_err why;
     int rv;
 
+    assert(x->ask == MORTISE_ASK_APPROVAL && x->state == X_ASKED);
     if (value == NULL)
         return mortise_nomem(err);
     rv = mortise_request_settle(r, x, MORTISE_SETTLE_REJECTED, value, NULL,
@@ -293,6 +295,7 @@ int mortise_command_obey_approve_tool(struct mortise_run *r,
     int rv;
 
     assert(x != NULL && s == NULL); /* checked: it waits for an approval */
+    assert(c->decision != NULL);
     if (strcmp(c->decision, "reject") == 0)
         return do_reject(r, x, c, h->actor, err);
     rv = mortise_exec_approval_digest(
@@ -334,6 +337,7 @@ int mortise_command_obey_answer(struct mortise_run *r,
 static int resolved_loser(struct mortise_run *r, struct exec *x, bool failed,
                           struct mortise_err *err)
 {
+    assert(x->loss != LOSS_NONE);
     return !failed && mortise_doubt_outlives(r, x)
                ? MORTISE_OK
                : mortise_stop_lost(r, x, err);
@@ -345,6 +349,7 @@ static int resolve_failed(struct mortise_run *r, struct exec *x,
 {
     int rv = mortise_doubt_note(r, x, err);
 
+    assert(x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT);
     if (rv == MORTISE_OK)
         rv = mortise_request_settle(r, x, MORTISE_SETTLE_FAIL, NULL, NULL,
                                     actor, err);
@@ -364,6 +369,7 @@ int mortise_command_obey_resolve(struct mortise_run *r,
     int rv;
 
     assert(x != NULL); /* checked: it is in doubt */
+    assert(c->decision != NULL);
     if (strcmp(c->decision, "retry") == 0) {
         rv = mortise_request_settle(r, x, MORTISE_SETTLE_RETRY, NULL, NULL,
                                     h->actor, err);

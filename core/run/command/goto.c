@@ -3,6 +3,8 @@
  * It replaces the whole frontier, so what is behind that must be settled: no
  * effect may hang between intent and answer.  An update is held to the same.
  */
+#include <assert.h>
+
 #include "run/command/command.h"
 
 /* Is it in the middle of an effect that nobody may do again? */
@@ -89,6 +91,7 @@ static bool is_in_map(const struct mortise_graph *g,
 {
     uint32_t at = n->region;
 
+    assert(at < g->n_regions);
     while (at != 0 && g->regions[at].kind != MORTISE_REGION_MAP)
         at = g->regions[at].parent;
     return at != 0;
@@ -127,6 +130,7 @@ int mortise_command_obey_goto(struct mortise_run *r,
     };
     int rv = mortise_command_stop_idle(r, err);
 
+    assert(n != NULL && r->n_running == 0); /* checked, and held until then */
     if (rv != MORTISE_OK)
         return rv;
     e.visit = mortise_frame_visits(r->frames[0], n->index) + 1;

@@ -1,5 +1,6 @@
 /* pause.c -- the command that has a run stand still until it is resumed, or (an
  * engine stops) until another goes on with it. */
+#include <assert.h>
 #include <string.h>
 
 #include "run/command/command.h"
@@ -12,6 +13,7 @@ int mortise_pause_record(struct mortise_run *r, enum mortise_pause how,
         .type = MORTISE_E_PAUSE, .how = (uint8_t)how, .actor = actor};
     int rv;
 
+    assert(r->paused != how); /* an entry says what changes */
     if (reason != NULL) {
         e.value = mortise_json_strn(reason, strlen(reason));
         if (e.value == NULL)
@@ -56,6 +58,7 @@ int mortise_command_obey_pause(struct mortise_run *r,
         return MORTISE_OK;
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
         rv = mortise_exec_disarm(r, r->execs[i], err);
+    assert(r->n_running == 0); /* held until the calls have let go */
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
         rv = mortise_doubt_hold(r, r->execs[i], err);
     r->live = false;

@@ -2,6 +2,7 @@
  * graph may spend (budget.c).  The command is read, judged, recorded; and who
  * waited for that goes on, as far as it reaches.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/real.h"
@@ -84,6 +85,7 @@ static int find_limit(const struct purse *p, const char *name,
     char text[BUDGET_TEXT];
 
     *k = mortise_spend_find(name);
+    assert(p != NULL); /* limits_of() looked */
     if (*k == MORTISE_N_SPENDS || p->most[*k] == UINT64_MAX)
         return mortise_fail(err, MORTISE_EINVAL,
                             "the graph's budget has no '%s'", name);
@@ -195,6 +197,7 @@ static int asked_about(const struct exec *x)
     const char *name = json_string_value(json_object_get(x->payload, "budget"));
     int k = (int)mortise_spend_find(name != NULL ? name : "");
 
+    assert(x->ask == MORTISE_ASK_BUDGET);
     return k < MORTISE_N_SPENDS ? k : MORTISE_SPEND_TOOL_CALLS;
 }
 
@@ -206,6 +209,7 @@ static int pass_some(struct mortise_run *r, const struct scope *in,
     struct purse left = *in->purse;
     int rv = MORTISE_OK;
 
+    assert(r->live || r->n_running == 0);
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
         uint64_t need[MORTISE_N_SPENDS];
@@ -235,6 +239,7 @@ int mortise_command_obey_budget(struct mortise_run *r,
     if (rv != MORTISE_OK)
         return rv;
     e.frame = in->root->index;
+    assert(in->purse != NULL && json_is_object(e.value));
     rv = mortise_run_record(r, &e, err);
     json_decref(e.value);
     if (rv == MORTISE_OK)

@@ -1,5 +1,6 @@
 /* run_commands.c -- the rows of run_commands.def as a table.  It names what
  * every command does, and nothing else does. */
+#include <assert.h>
 #include <string.h>
 
 #include "run/command/command.h"
@@ -63,6 +64,7 @@ int mortise_command_read(struct mortise_run_command *out,
     const struct mortise_command_row *row = mortise_command_row(c->kind);
     int rv = MORTISE_OK;
 
+    assert(row->kind == c->kind || row->kind == 0); /* 0: of none */
     *out = (struct mortise_run_command){.kind = c->kind, .flags = c->flags};
 #define MEMBER_TEXT(name) out->name = c->name;
 #define MEMBER_JSON(name, field)                                               \

@@ -4,6 +4,7 @@
  * is, against the schemas and limits that every write is held to, before one
  * entry says all of them.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "run/command/command.h"
@@ -92,6 +93,7 @@ static int record_update(struct mortise_run *r,
 
     rv = update_make(r, &u, c, err);
     if (rv == MORTISE_OK) {
+        assert(u.n <= u.cap);
         struct mortise_entry e = {.type = MORTISE_E_UPDATE,
                                   .actor = actor,
                                   .writes = u.writes,
@@ -117,6 +119,7 @@ int mortise_command_obey_update(struct mortise_run *r,
 
         if (x->frame->top != r->frames[0])
             continue; /* it has another state */
+        assert(x->state != X_RUNNING && x->state != X_STOPPING);
         rv = mortise_exec_disarm(r, x, err);
         if (rv == MORTISE_OK && x->state == X_ASKED &&
             x->ask != MORTISE_ASK_BEFORE)

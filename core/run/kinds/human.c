@@ -11,6 +11,7 @@
  * pass is no rejection, since nobody rejected anything: the node fails, code
  * `guardrail`, and `guardrail_override` says whose acceptance it was.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "graph/kinds/human.h"
@@ -26,6 +27,7 @@ static const struct mortise_human *human_of(const struct mortise_run *r,
 
 static bool may_answer(const struct mortise_human *human, const char *actor)
 {
+    assert(actor != NULL); /* the transport says who */
     for (size_t i = 0; i < human->n_assignees; i++) {
         if (strcmp(human->assignees[i], actor) == 0)
             return true;
@@ -250,6 +252,7 @@ static int go_on(struct mortise_run *r, struct exec *x, json_t *prompt,
     json_t *subject;
     int rv;
 
+    assert(json_is_object(x->decision));
     if (!is_guarded(r, x, x->decision))
         return passed(r, x, err);
     subject = json_copy(x->decision);

@@ -20,6 +20,7 @@
  *       A generation's children have one input, if guardrails judged it.
  *   (3) Who stops a subgraph's execution stops all that is in it first.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "run/outcome/outcome.h"
@@ -83,6 +84,7 @@ static int record_child(struct mortise_run *r, struct exec *x, json_t *input,
     size_t room = (g->n_start + 1) * sizeof e.edges[0];
     int rv;
 
+    assert(g != NULL && input != NULL);
     e.edges = mortise_alloc(r->mem, room);
     if (e.edges == NULL)
         return mortise_nomem(err);
@@ -100,6 +102,7 @@ static int record_again(struct mortise_run *r, struct exec *x,
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_AGAIN);
 
+    assert(x->child != NULL && x->child_again); /* there is one to go into */
     e.started_ms = r->time_ms;
     return mortise_run_record(r, &e, err);
 }
@@ -176,6 +179,7 @@ static int end_failed(struct mortise_run *r, struct exec *x, json_t *error,
     struct mortise_err words;
     const char *message = json_string_value(json_object_get(error, "message"));
 
+    assert(json_is_object(error));
     mortise_fail(&words, MORTISE_EINVAL, "%s%s%s", path != NULL ? path : "",
                  path != NULL ? ": " : "", message != NULL ? message : "");
     return mortise_fail_attempt(r, x, code != NULL ? code : "failed",
@@ -188,6 +192,7 @@ static int end_one(struct mortise_run *r, struct exec *x,
     json_t *error = NULL;
     int rv;
 
+    assert(x->child != NULL && x->child->scope->owner == x);
     if (mortise_budget_leads(x->child->scope))
         return mortise_budget_lead(r, x->child->scope, err);
     if (x->child->scope->halt == LOSS_TIME)

@@ -69,6 +69,7 @@ int mortise_budget_begin(struct mortise_run *r, struct scope *in,
 {
     if (!mortise_budget_is_set(&g->budget))
         return MORTISE_OK;
+    assert(in->purse == NULL); /* a graph is gone through with one purse */
     in->purse = mortise_arena_alloc(&r->arena, sizeof *in->purse);
     if (in->purse == NULL)
         return mortise_nomem(err);
@@ -88,6 +89,7 @@ void mortise_budget_need(const struct mortise_run *r, const struct exec *x,
     bool goes_on = x->hold != NULL && x->hold->goes_on;
     struct mortise_usage most = {0};
 
+    assert(mortise_exec_node(r, x)->op != NULL); /* or it calls nothing */
     memcpy(most.amount, bound->most, sizeof most.amount);
     if (goes_on && x->cost != NULL)
         mortise_usage_less(&most, &x->cost->again);
@@ -251,6 +253,7 @@ static int warn_all(struct mortise_run *r, const struct exec *x,
 static int hold_in_all(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
 {
+    assert(x->hold != NULL && x->hold->open);
     for (struct scope *in = x->frame->top->scope; in != NULL; in = outer(in)) {
         for (int k = 0; in->purse != NULL && k < MORTISE_N_SPENDS; k++)
             in->purse->held[k] += x->hold->amount[k];
@@ -289,6 +292,7 @@ int mortise_apply_reserve(struct mortise_run *r, struct exec *x,
     if (x->hold == NULL || mortise_usage_begin(r, x, err) != MORTISE_OK)
         return mortise_nomem(err);
     mortise_budget_cut_off(r, x); /* (2) */
+    assert(!x->hold->open);       /* or what it holds would be held for good */
     memcpy(x->hold->amount, amount, sizeof amount);
     x->hold->open = true;
     x->hold->goes_on = false;
@@ -335,6 +339,7 @@ static int warn_of_more(struct mortise_run *r, struct exec *x,
     const struct mortise_node *n = mortise_exec_node(r, x);
     json_t *extra = NULL;
 
+    assert(x->cost != NULL); /* it told something (usage.c) */
     if (x->cost->warned)
         return MORTISE_OK;
     x->cost->warned = true;
@@ -431,6 +436,7 @@ static int wait_for_others(struct mortise_run *r, struct exec *x,
     uint32_t *grown = mortise_grow(r->mem, r->shorts, r->n_shorts,
                                    &r->cap_shorts, sizeof grown[0]);
 
+    assert(x->state == X_READY);
     if (grown == NULL)
         return mortise_nomem(err);
     r->shorts = grown;
@@ -450,6 +456,7 @@ int mortise_budget_try_again(struct mortise_run *r, struct mortise_err *err)
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
         struct exec *x = r->execs[r->shorts[i]];
 
+        assert(r->n_shorts <= i); /* who waits again comes behind who did */
         if (x->state == X_READY && x->loss == LOSS_NONE) /* still */
             rv = mortise_exec_ready(r, x, err);
     }
@@ -560,6 +567,7 @@ int mortise_budget_lead(struct mortise_run *r, struct scope *in,
                               .frame = in->root->index,
                               .node = in->root->graph->budget.to};
 
+    assert(mortise_budget_leads(in));
     e.visit = mortise_frame_visits(in->root, e.node) + 1;
     return mortise_run_record(r, &e, err);
 }
@@ -569,6 +577,7 @@ json_t *mortise_budget_error(const struct scope *in)
     const struct purse *p = in->purse;
     char limit[BUDGET_TEXT];
 
+    assert(p != NULL && p->exceeded < MORTISE_N_SPENDS);
     return json_pack("{s:s, s:o}", "code", "budget", "message",
                      json_sprintf("the budget's %s, %s, are used up",
                                   names((int)p->exceeded),
@@ -602,6 +611,8 @@ int mortise_budget_claim(struct mortise_run *r, struct exec *x,
     int what = 0, rv = see_walls(r, x, err);
     bool reserved = x->hold != NULL && x->hold->uncalled;
 
+    assert(x->state == X_READY && x->loss == LOSS_NONE); /* it starts */
+    assert(!reserved || x->hold->open);
     mortise_budget_need(r, x, need);
     *out = CLAIM_FREE;
     if (rv != MORTISE_OK || reserved)
@@ -620,6 +631,7 @@ int mortise_budget_claim(struct mortise_run *r, struct exec *x,
         break;
     }
     *out = CLAIM_LATER;
+    assert(by != NULL && by->purse != NULL); /* what does not fit is bounded */
     return exceed(r, x, by, what, err);
 }
 
@@ -712,6 +724,7 @@ json_t *mortise_budget_json(const struct mortise_run *r, const struct scope *in)
     const struct purse *p = &now;
     json_t *out = json_object();
 
+    assert(p->exceeded < MORTISE_N_SPENDS);
     now.spent[MORTISE_SPEND_WALL] = mortise_clock_wall_ms(r, in);
     for (int k = 0; out != NULL && k < MORTISE_N_SPENDS; k++) {
         if (p->most[k] != UINT64_MAX &&

@@ -16,6 +16,8 @@
  *       nothing gives that anew.
  */
 
+#include <assert.h>
+
 #include "run/spend/spend.h"
 
 static struct exec *timer_of(const struct mortise_run *r,
@@ -88,6 +90,7 @@ static int arm_clock(struct mortise_run *r, struct scope *in,
 /* It is stored while it ticks, and once more. */
 static void note_wall(struct mortise_run *r, struct scope *in)
 {
+    assert(in->ticks);
     if (!mortise_budget_is_walled(in) || in->walled)
         return;
     in->walled = true;
@@ -145,6 +148,7 @@ int mortise_clock_tell(struct mortise_run *r, struct mortise_err *err)
     while (rv == MORTISE_OK && r->clocks != NULL) {
         struct scope *in = r->clocks;
 
+        assert(in->changed); /* that is why it is in the list */
         r->clocks = in->next_changed;
         in->changed = false;
         if (!is_timed(r, in))
@@ -185,6 +189,7 @@ static int store_walls(struct mortise_run *r, struct mortise_err *err)
     while (rv == MORTISE_OK && *at != NULL) {
         struct scope *in = *at;
 
+        assert(in->walled && mortise_budget_is_walled(in));
         rv = mortise_clock_store_wall(r, in, err);
         in->walled = in->ticks;
         if (in->ticks)
@@ -201,6 +206,7 @@ int mortise_clock_store(struct mortise_run *r, struct mortise_err *err)
     struct mortise_entry e = {.type = MORTISE_E_CLOCK};
     int rv = r->record.n != 0 ? store_walls(r, err) : MORTISE_OK;
 
+    assert(in->owner == NULL); /* the run's own graph */
     if (rv != MORTISE_OK || r->record.n == 0 || most_ms(r, in) == 0)
         return rv;
     e.at_ms = active_ms(r, in);
@@ -224,6 +230,7 @@ int mortise_clock_is_due(struct mortise_run *r, struct exec *x,
         .type = MORTISE_E_HALT, .frame = in->root->index, .how = LOSS_TIME};
     int rv;
 
+    assert(timer_of(r, in) == x);
     if (!in->ticks || in->halt != LOSS_NONE)
         return MORTISE_OK;
     if (most_ms(r, in) != 0 && active_ms(r, in) >= most_ms(r, in))

@@ -11,6 +11,7 @@
  *       replayed run, when its first entry says that it did.
  *   (2) Whether a limit holds the run is derived, not stored.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "run/spend/spend.h"
@@ -38,6 +39,7 @@ static const struct exec *next_ready(const struct mortise_run *r)
     for (size_t i = r->ready_head; i < r->n_ready; i++) {
         const struct exec *x = r->execs[r->ready[i]];
 
+        assert(x->index == r->ready[i]);
         if (x->state == X_READY && x->loss == LOSS_NONE)
             return x;
     }
@@ -64,6 +66,7 @@ json_t *mortise_limit_json(const struct mortise_run *r, const struct exec *x)
     json_t *out;
 
     mortise_exec_path(r, x, path);
+    assert(mortise_limit_of(r, x) != LIMIT_NONE); /* it is what holds the run */
     mortise_buf_init(&words, r->mem);
     mortise_buf_printf(&words, "mortise resume %s --limit %s=%llu", r->id, name,
                        (unsigned long long)(2 * value));

@@ -15,6 +15,7 @@
  *   (4) A call of which nobody knows how it ended has used what was reserved
  *       for it (budget.c), which stands in its record, too.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "run/spend/spend.h"
@@ -81,6 +82,7 @@ static int add(struct mortise_run *r, struct exec *x, enum used_how how,
 {
     struct mortise_usage amounts = *more;
 
+    assert(how <= USED_BESIDES); /* whoever applies it looked */
     amounts.models = NULL;
     if (mortise_usage_begin(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
@@ -100,6 +102,7 @@ void mortise_usage_assume(struct mortise_run *r, struct exec *x,
     struct mortise_usage more = {0};
 
     memcpy(more.amount, used, sizeof more.amount);
+    assert(x->cost != NULL); /* made with what is reserved for it */
     mortise_usage_add(&x->cost->all, &more);
     mortise_usage_add(&r->usage, &more);
 }

@@ -73,6 +73,7 @@ static int apply_of_exec(struct mortise_run *r, const struct entry_rules *of,
         return mortise_entry_corrupt(err, e);
     if (!of->uncounted)
         mortise_exec_count(r, x);
+    assert(x->frame->index <= e->frame); /* a map's stands in its home */
     if (of->call != NULL)
         of->call(r, x);
     return of->of_exec(r, x, e, err);
@@ -155,6 +156,7 @@ int mortise_run_record(struct mortise_run *r, struct mortise_entry *e,
         e->id = "";
     if (e->key == NULL)
         e->key = e->method = "";
+    assert(e->frame < r->n_frames || r->n_frames == 0);
     place(r, e);
     mortise_entry_write(&r->record, e);
     if (r->record.failed)

@@ -4,6 +4,7 @@
  * replay makes it again, with the same number.  Live ones (a call, a question
  * that is out) are for who watches now.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -22,6 +23,7 @@ int mortise_event_announce(struct mortise_run *r, const struct exec *x,
     char at[MORTISE_TIME_TEXT], path[MORTISE_EXEC_PATH];
     json_t *event;
 
+    assert(r->n_unsent == 0 || r->unsent[r->n_unsent - 1].seq <= r->seq + 1);
     if (!mortise_run_is_seen(r)) {
         json_decref(extra);
         return MORTISE_OK;

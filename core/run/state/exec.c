@@ -100,6 +100,7 @@ struct exec *mortise_exec_new(struct mortise_run *r, struct frame *f,
     struct exec *x;
 
     assert(n > 0 || node == MORTISE_START);
+    assert(f != NULL && r->n_execs < UINT32_MAX);
     if (grown == NULL) {
         mortise_nomem(err);
         return NULL;
@@ -314,6 +315,7 @@ int mortise_exec_intend(struct mortise_run *r, struct exec *x,
         return mortise_nomem(err);
     r->intents = grown;
     x->attempt = e->attempt;
+    assert(x->state == X_READY || x->state == X_INTENT || r->actions == NULL);
     x->started_ms = e->started_ms;
     if (x->state == X_INTENT)
         return MORTISE_OK; /* its reservation came just before */
@@ -367,6 +369,7 @@ int mortise_exec_keep_taken(struct mortise_run *r, struct exec *x,
                             struct mortise_err *err)
 {
     x->taken = mortise_arena_alloc(&r->arena, e->n_edges * sizeof x->taken[0]);
+    assert(e->n_edges <= UINT32_MAX);
     if (x->taken == NULL)
         return mortise_nomem(err);
     if (e->n_edges > 0)
@@ -403,5 +406,6 @@ bool mortise_run_is_over(const struct mortise_run *r)
 
 bool mortise_run_has_room(const struct mortise_run *r)
 {
+    assert(r->n_running <= r->n_execs && r->n_intents <= r->n_execs);
     return r->n_running + r->n_intents < r->graph->concurrency;
 }

@@ -4,6 +4,8 @@
  * All of it is hashed from the run's store, tenant, id and rules (rules.c) and
  * from the path of the execution, so that a replayed run makes the same.
  */
+#include <assert.h>
+
 #include "run/state/state.h"
 
 void mortise_exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
@@ -44,6 +46,7 @@ void mortise_exec_approval_of(const struct mortise_run *r, const struct exec *x,
     struct mortise_hasher h;
 
     mortise_hasher_init(&h);
+    assert(n->plugin != NULL); /* what is approved is a plugin's call */
     mortise_hasher_str(&h, n->plugin);
     mortise_hasher_str(&h, n->operation);
     mortise_hasher_field(&h, mortise_pins_digest(r, n->plugin), MORTISE_DIGEST);

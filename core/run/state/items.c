@@ -10,6 +10,7 @@ struct item *mortise_item_of_region(const struct frame *f, uint32_t region)
     const uint32_t *list = f->region->regions;
     uint32_t lo = 0, hi = f->region->n_regions - 1;
 
+    assert(f->region->n_regions > 0);
     while (lo < hi) {
         uint32_t mid = (lo + hi) / 2;
 
@@ -28,6 +29,7 @@ struct item *mortise_item_to(const struct frame *f, uint32_t node,
     const struct mortise_region *all = f->graph->regions;
     uint32_t at = f->graph->nodes[node].region;
 
+    assert(node < f->graph->n_nodes);
     *child = NULL;
     if (at == f->region->index)
         return mortise_item_of(f, node);

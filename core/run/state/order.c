@@ -15,6 +15,7 @@
  * An order without one (through the API, or of an older program) has no such
  * entry.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "run/state/state.h"
@@ -74,6 +75,7 @@ int mortise_order_check(const struct mortise_run *r,
     uint8_t digest[MORTISE_DIGEST];
     int rv = digest_of(r, h, digest, err);
 
+    assert(o != NULL); /* the run knows it */
     if (rv != MORTISE_OK)
         return rv;
     return memcmp(o->digest, digest, sizeof digest) == 0

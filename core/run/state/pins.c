@@ -14,6 +14,7 @@
  *       from then on, with a signed one in its place, too: what it did before
  *       stays done.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "run/state/state.h"
@@ -124,6 +125,7 @@ int mortise_pins_admit(struct mortise_run *r, const json_t *pins,
     {
         struct mortise_pin *p = &r->pins[r->n_pins];
 
+        assert(r->n_pins < n);
         *p = (struct mortise_pin){.plugin = NULL};
         p->plugin = mortise_arena_strdup(&r->arena, key);
         if (p->plugin == NULL)

@@ -1,6 +1,7 @@
 /* request.c -- a question that an execution puts to people: asked, settled, and
  * what of it goes to the store.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "run/state/state.h"
@@ -21,6 +22,7 @@ static int pending_add(struct mortise_run *r, struct mortise_run_open **list,
     if (grown == NULL)
         return mortise_nomem(err);
     *list = grown;
+    assert(strlen(id) == REQUEST_ID - 1);
     grown[*n] = *one;
     json_incref(one->payload);
     memcpy(grown[(*n)++].id, id, REQUEST_ID);
@@ -120,6 +122,7 @@ int mortise_request_settle(struct mortise_run *r, struct exec *x,
     char id[REQUEST_ID];
     int rv = mortise_exec_disarm(r, x, err);
 
+    assert(x->state == X_ASKED || x->state == X_HELD);
     if (rv != MORTISE_OK)
         return rv;
     memcpy(id, x->request, sizeof id); /* applying forgets it */

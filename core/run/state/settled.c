@@ -4,6 +4,7 @@
  * whom, rather than how the run stands.  What was settled follows from the
  * entries, so a replay knows it as well; nothing goes on by it.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "run/state/state.h"
@@ -52,6 +53,7 @@ int mortise_settled_add(struct mortise_run *r, const struct mortise_entry *e,
     if (actor == NULL)
         return mortise_nomem(err);
     grown[r->n_settled] = (struct settled){.word = word_of(e), .actor = actor};
+    assert(strlen(e->id) == REQUEST_ID - 1); /* it was found by this id */
     memcpy(grown[r->n_settled++].id, e->id, REQUEST_ID);
     return MORTISE_OK;
 }

@@ -22,6 +22,7 @@
  * Sizes are about those of the JSON: of strings their bytes, of other scalars
  * eight.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "run/state/state.h"
@@ -73,6 +74,7 @@ void mortise_size_add(struct mortise_run *r, struct exec *x,
 
 void mortise_size_forget(struct mortise_run *r, struct exec *x)
 {
+    assert(x->size_own <= r->size_written); /* of which it is a part */
     r->size_written -= x->size_own;
     x->size_own = x->size_saved = 0;
 }
@@ -115,6 +117,7 @@ int mortise_size_check(struct mortise_run *r, struct exec *x,
 
     if (mortise_size_is_small(x))
         return MORTISE_OK;
+    assert(x->after != NULL); /* whoever asks has folded its writes */
     rv = mortise_size_within(g, x->after, &exact, why);
     if (rv == MORTISE_OK)
         learn(r, x, exact);

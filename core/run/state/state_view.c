@@ -113,6 +113,7 @@ static int region_collect(struct mortise_run *r, struct region *g,
     uint32_t stamp = ++r->stamp;
     int rv = MORTISE_OK;
 
+    assert(dom < r->n_execs && g->n == 0);
     r->execs[dom]->mark = stamp;
     for (size_t at = 0; rv == MORTISE_OK;) {
         for (uint32_t i = 0; rv == MORTISE_OK && i < n; i++) {
@@ -422,6 +423,7 @@ static int region_check(struct mortise_run *r, const struct region *g,
         for (size_t w = 0; has_committed(x) && w < x->n_writes; w++, k++)
             claims[k] = (struct claim){&x->writes[w], x, k};
     }
+    assert(k == n);
     rv = check_claims(r, claims, n, err);
     mortise_release(r->mem, claims, n * sizeof *claims);
     return rv;

@@ -1,5 +1,6 @@
 /* writes.c -- what an execution writes: of an entry, put on it; and taken back.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "run/state/state.h"
@@ -13,6 +14,7 @@ static int write_of(struct mortise_run *r, struct exec *x,
     struct mortise_path *path;
     int rv;
 
+    assert(from->value != NULL); /* the codec reads no write without one */
     if (from->ref == MORTISE_WRITE_SPELLED) {
         path = mortise_arena_alloc(&r->arena, sizeof *path);
         if (path == NULL)
@@ -78,6 +80,7 @@ int mortise_writes_put(struct mortise_run *r, struct exec *x,
     for (size_t i = 0; i < e->n_writes; i++) {
         int rv = write_of(r, x, &e->writes[i], &x->writes[i], err);
 
+        assert(x->n_writes == i);
         if (rv != MORTISE_OK)
             return rv;
         x->writes[i].value = json_incref(e->writes[i].value);
