@@ -27,6 +27,7 @@ struct mortise_instance {
     /* A leaked instance must not call its engine, which is gone: `deaf`, and
      * nobody `outside` (in one of ops) any more before close() returns. */
     atomic_bool deaf;
+    struct mortise_instance *next_leaked; /* the one before it */
     atomic_int outside;
     pthread_mutex_t lock;       /* guards words */
     struct mortise_words words; /* for create() */
