@@ -718,7 +718,7 @@ START_TEST(what_is_no_file_is_corrupt)
         struct mortise_err err;
         uint8_t ledger[MORTISE_DIGEST];
 
-        alarm(20);
+        test_within(60);
         test_rmdir(path);
         make_store(2, 2, 100, ledger);
         snprintf(at, sizeof at, "%s", in_store(find(files[_i])));

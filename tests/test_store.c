@@ -1431,7 +1431,7 @@ START_TEST(a_fifo_in_place_of_the_new_stamp)
 {
     struct mortise_store *s = NULL;
 
-    alarm(20);
+    test_within(60);
     ck_assert_int_eq(mkdir(path, 0700), 0);
     ck_assert_int_eq(mkfifo(in_store("format.new"), 0600), 0);
     ck_assert_int_ne(mortise_store_open(&s, path, &test_mem, NULL), MORTISE_OK);

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <ftw.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,8 +149,15 @@ static bool threads_are_gone(void)
     return false;
 }
 
+void test_within(unsigned seconds)
+{
+    signal(SIGALRM, SIG_DFL); /* Check's kills all that we were started with */
+    alarm(seconds);
+}
+
 void test_nothing_left(void)
 {
+    alarm(0);
     test_mem_fail_at(-1);
     ck_assert_uint_eq(blocks, 0);
     ck_assert_int_eq(entries("/proc/self/fd"), fds_before);

@@ -25,6 +25,9 @@ size_t test_mem_blocks(void);
 
 /* setup: remember descriptors and threads, disarm faults. */
 void test_begin(void);
+/* The test is to be over within so many seconds, or its process dies: for what
+ * might wait for ever, also where Check gives a test no time (CK_FORK=no). */
+void test_within(unsigned seconds);
 /* teardown: blocks are 0, descriptors and threads as at test_begin(). */
 void test_nothing_left(void);
 
