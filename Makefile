@@ -173,27 +173,45 @@ $(B)/mortise: $(B)/core/cli/main.o $(B)/libcli.a $(B)/libmortise.a $(FAULT_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEP_LIBS)
 
-$(patsubst %.c,$(B)/%,$(wildcard tests/test_cli*.c tests/test_picture.c \
-    tests/test_import.c)): $(B)/libcli.a
+# tests/README.md says what lies where.  DIR/test_X.c is X wherever it is typed,
+# and becomes the program build/tests/test_X whatever DIR is.
+TEST_DIRS := unit/* sim system crash hostile promises
+tests_in = $(foreach d,$(1),$(wildcard tests/$(d)/test_*.c))
+names_of = $(patsubst test_%.c,%,$(notdir $(1)))
+programs_of = $(patsubst %,$(B)/tests/test_%,$(1))
+TEST_SRC   := $(call tests_in,$(TEST_DIRS))
+TEST_NAMES := $(call names_of,$(TEST_SRC))
+
+$(call programs_of,$(call names_of,$(call tests_in,unit/cli unit/draw \
+    unit/import system promises))): $(B)/libcli.a
 $(B)/tests/test_kill: $(patsubst %.c,$(B)/%.o,$(wildcard tests/kill/*.c))
 # What tests share; an archive, so that a test needs only the layers below it.
 $(B)/tests/lib.a: $(LIB_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(B)/tests/%: $(B)/tests/%.o $(B)/tests/lib.a $(B)/libmortise.a $(FAULT_OBJ)
+define link_test
 	$(call say,LD,$@)
+	@mkdir -p $(@D)
 	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) \
 	    $(filter %/libcli.a,$^) $(B)/tests/lib.a $(B)/libmortise.a \
 	    $(DEP_LIBS) $(CHECK_LIBS)
+endef
+$(foreach t,$(TEST_SRC),$(eval $(B)/tests/$(basename $(notdir $t)) \
+    $(B)/tests/keys/$(basename $(notdir $t)): $(B)/$(t:.c=.o)))
+$(call programs_of,$(TEST_NAMES)): $(B)/tests/lib.a $(B)/libmortise.a \
+    $(FAULT_OBJ)
+	$(link_test)
+$(B)/tests/%: $(B)/tests/%.o $(B)/tests/lib.a $(B)/libmortise.a $(FAULT_OBJ)
+	$(link_test)
 
 # Keys of the language, and what becomes of a test when one is ignored: these
 # read every mapping through tests/lib/ignoring.c.
 WRAP := -Wl,--wrap=mortise_keys_read -Wl,--wrap=mortise_keys_enter \
         -Wl,--wrap=mortise_word_find -Wl,-u,__wrap_mortise_keys_read
-link_wrapped = $(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) $(WRAP) -o $@ $^ \
-                   $(DEP_LIBS) $(CHECK_LIBS)
-$(B)/tests/keys/test_%: $(B)/tests/test_%.o $(B)/tests/lib.a $(B)/libcli.a \
+link_wrapped = $(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) $(WRAP) -o $@ \
+                   $(filter %.o,$^) $(filter %.a,$^) $(DEP_LIBS) $(CHECK_LIBS)
+$(TEST_NAMES:%=$(B)/tests/keys/test_%): $(B)/tests/lib.a $(B)/libcli.a \
     $(B)/libmortise.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
@@ -280,19 +298,16 @@ all: $(B)/mortise $(PLUGINS) $(B)/trust.d/bundled.yaml $(LIBS) $(PCS) \
 
 ONLY ?=
 SKIP ?=
-TESTS := $(if $(ONLY),$(ONLY:%=$(B)/tests/test_%),\
-           $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/test_*.c)))
-TESTS := $(filter-out $(SKIP:%=$(B)/tests/test_%),$(TESTS))
+SUITES := $(filter-out $(SKIP),$(or $(ONLY),$(TEST_NAMES)))
 # First what takes long, beside which the others run.
-LONG  := $(patsubst %,$(B)/tests/test_%,kill run_worlds store_crash)
-TESTS := $(filter $(LONG),$(TESTS)) $(filter-out $(LONG),$(TESTS))
+LONG  := kill run_worlds store_crash
+TESTS := $(call programs_of,$(filter $(LONG),$(SUITES)) \
+                            $(filter-out $(LONG),$(SUITES)))
 # Those whose calls of plugins must survive the wire encoding, too.
-ACROSS := $(patsubst tests/test_%.c,%,$(wildcard tests/test_plugin*.c \
-              tests/test_instance*.c tests/test_api*.c tests/test_engine*.c \
-              tests/test_cli.c))
+ACROSS := $(filter plugin% instance% api% engine% cli,$(TEST_NAMES))
 # Those that are about other processes, or about time: not for valgrind.
-ALONE := $(filter-out cli_parts,$(patsubst tests/test_%.c,%,\
-                                    $(wildcard tests/test_cli*.c))) \
+ALONE := $(filter cli%,$(call names_of,$(call tests_in,system))) \
+         $(call names_of,$(call tests_in,promises)) \
          await bundled_time docs embed kv kill store_crash
 # What is preloaded into other programs does not go with the sanitizers'; the
 # last three do with AddressSanitizer's, when it does not mind to come second.
@@ -350,8 +365,8 @@ EXTENDED := $(B)/tests/extend/test_extend
 extended: $(B)/mortise $(EXTENDED) $(EXTEND_PLUGINS)
 	$(Q)MORTISE_BUILD=$(B) sh tools/test.sh $(EXTENDED)
 
-# Each matrix of tests/test_hostile_*.c whole (tests/lib/hostile.h).
-HOSTILE := $(patsubst tests/test_%.c,%,$(wildcard tests/test_hostile_*.c))
+# Each matrix of tests/hostile/ whole (tests/lib/hostile.h).
+HOSTILE := $(call names_of,$(call tests_in,hostile))
 hostile:
 	+$(Q)MORTISE_HOSTILE=whole $(AGAIN) ONLY="$(HOSTILE)" unit
 
@@ -407,7 +422,7 @@ tsan:
 valgrind: programs
 	$(Q)MORTISE_BUILD=$(B) MORTISE_WORLDS=200 CK_FORK=no UNDER="valgrind -q --error-exitcode=9 \
 	    --leak-check=full --errors-for-leak-kinds=definite" sh tools/test.sh \
-	    $(filter-out $(ALONE:%=$(B)/tests/test_%),$(TESTS))
+	    $(filter-out $(call programs_of,$(ALONE)),$(TESTS))
 
 headers: $(B)/deps.mk
 	$(call say,CHECK,"each public header alone: C11 and C++11")

@@ -1,6 +1,6 @@
 #!/bin/sh
 # cli-doc.sh -- docs/cli.md from the command's own help texts, so that the page
-# and the program cannot disagree (tests/test_docs.c compares them).
+# and the program cannot disagree (tests/system/test_docs.c compares them).
 #
 #     tools/cli-doc.sh build/mortise >docs/cli.md
 set -eu

@@ -1,6 +1,6 @@
 #!/bin/sh
 # errors-doc.sh -- docs/errors.md from what `mortise explain` says, so that the
-# page and the program cannot disagree (tests/test_docs.c compares them).
+# page and the program cannot disagree (tests/system/test_docs.c compares them).
 #
 #     tools/errors-doc.sh build/mortise >docs/errors.md
 set -eu

@@ -18,4 +18,4 @@ exec awk '
     for (i = 1; i <= n; i++)
         printf "%s\t%s:%s\n", keys[i], file, name
     n = 0
-}' tests/test_*.c
+}' tests/unit/*/test_*.c tests/*/test_*.c

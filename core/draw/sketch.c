@@ -3,7 +3,7 @@
  * Nodes stand in layers, each below all that lead to it; what passes a layer
  * has a place of its own there (a bend).  Between two layers lie the tracks on
  * which lines run across.  What makes the picture exact, so that it can be read
- * without guessing (and is, by tests/test_picture.c):
+ * without guessing (and is, by tests/unit/draw/test_picture.c):
  *
  *   (1) All lines that leave a box leave by one port and are one net; lines of
  *       two nets never join.

@@ -8,8 +8,8 @@
  *   (2) Bytes that are cut, too long or without that NUL are MORTISE_ECORRUPT,
  *       and a version above ours is MORTISE_ENEWER; nothing outside the bytes
  *       is touched.  (LevelDB's checksums find accidents; this finds the rest.)
- *   (3) A layout never changes under its version: tests/test_store.c holds
- *       one example of each, byte by byte.
+ *   (3) A layout never changes under its version: tests/unit/store/test_store.c
+ *       holds one example of each, byte by byte.
  */
 #include "store/record.h"
 

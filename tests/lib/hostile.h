@@ -1,7 +1,7 @@
 /* hostile.h -- how much of a hostile suite runs.
  *
- * A suite tests/test_hostile_*.c goes over a matrix: each file of a store and
- * each way to spoil it, each byte at which a connection breaks.  `make check`
+ * A suite of tests/hostile/ goes over a matrix: each file of a store and each
+ * way to spoil it, each byte at which a connection breaks.  `make check`
  * takes an affordable part of it, spread over the whole and the same each time;
  * `make hostile` takes all. */
 #ifndef MORTISE_TESTS_HOSTILE_H

@@ -1,5 +1,5 @@
 /* test_cli_graph.c -- `mortise graph show`: its formats, its options, and what
- * of a graph ran.  tests/test_picture.c looks at the pictures themselves. */
+ * of a graph ran.  test_picture.c looks at the pictures themselves. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* test_promises.c -- what graph.md says of a graph, one sentence a test, seen
+/* test_language.c -- what graph.md says of a graph, one sentence a test, seen
  * from outside: graphs of tests/graphs/promises, real plugins, a store, and
  * what mortise_show() tells.
  *
@@ -353,8 +353,8 @@ END_TEST
 
 static Suite *suite(void)
 {
-    Suite *s = suite_create("promises");
-    TCase *tc = tcase_create("promises");
+    Suite *s = suite_create("language");
+    TCase *tc = tcase_create("language");
 
     tcase_set_timeout(tc, 30);
     tcase_add_unchecked_fixture(tc, sign_plugins, forget_plugins);

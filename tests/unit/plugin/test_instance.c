@@ -1,7 +1,7 @@
 /* test_instance.c -- calls into a plugin that the test itself plays, so that it
  * may be called, finished and given up at any moment.
  *
- * tests/test_plugins.c has the same promises with real plugins. */
+ * test_plugins.c has the same promises with real plugins. */
 #include <check.h>
 #include <sched.h>
 #include <stdatomic.h>
