@@ -84,8 +84,9 @@ static int catalog_for(struct checking *c, const char *path,
 /* ---- one file, by its kind --------------------------------------------------
  */
 
-static int load_graph(struct checking *c, const char *path, const char *text,
-                      size_t n, struct mortise_graph **out,
+/* `idle`: its plugins are not called. */
+static int load_graph(struct checking *c, const char *path, bool idle,
+                      const char *text, size_t n, struct mortise_graph **out,
                       struct mortise_err *err)
 {
     struct mortise_graph_files files;
@@ -94,6 +95,7 @@ static int load_graph(struct checking *c, const char *path, const char *text,
 
     if (rv != MORTISE_OK)
         return rv;
+    c->plugin_catalog.is_idle = idle;
     catalog = mortise_disk_catalog(&c->plugin_catalog.strict, &files, NULL);
     catalog.advise = true;
     return mortise_graph_load(out, c->cli->mem, path, text, n, &catalog,
@@ -104,7 +106,7 @@ static int check_graph(struct checking *c, const char *path, const char *text,
                        size_t n, struct mortise_err *err)
 {
     struct mortise_graph *g;
-    int rv = load_graph(c, path, text, n, &g, err);
+    int rv = load_graph(c, path, false, text, n, &g, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -128,7 +130,7 @@ static int check_names(struct checking *c, const struct mortise_casefile *f,
         return MORTISE_ECHECK;
     }
     c->cli->cases = f->deployment;
-    rv = load_graph(c, f->graph, text, n, &g, err);
+    rv = load_graph(c, f->graph, true, text, n, &g, err);
     c->cli->cases = NULL;
     mortise_release(c->cli->mem, text, n + 1);
     if (rv != MORTISE_OK)

@@ -41,6 +41,7 @@ static int load_with(struct mortise_cli *cli,
         return rv;
     mortise_plugin_catalog_open(&plugin_catalog, cli->mem, plugins,
                                 settings->deployment);
+    plugin_catalog.is_idle = true;
     rv = mortise_cli_read(cli, path, &text, &n, err);
     if (rv == MORTISE_OK) {
         catalog = mortise_disk_catalog(&plugin_catalog.strict, &files, NULL);

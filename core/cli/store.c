@@ -121,6 +121,7 @@ static int load_all(struct mortise_cli *cli,
         return rv;
     mortise_plugin_catalog_open(&plugin_catalog, cli->mem, plugins,
                                 settings->deployment);
+    plugin_catalog.is_idle = true;
     for (int i = 0;
          rv == MORTISE_OK && i < MOST_GRAPHS && cli->args.graphs[i] != NULL;
          i++)

@@ -428,7 +428,8 @@ const struct mortise_code mortise_codes[] = {
 
     {"E0607", "a config that the plugin refuses",
      "A plugin's config_schema says what `plugins.config` and `guardrails` may "
-     "give it (`mortise plugin inspect NAME`).",
+     "give it (`mortise plugin inspect NAME`).  Where it requires something, a "
+     "graph that uses the plugin needs a deployment with that.",
      "kind: Deployment\n"
      "plugins: {config: {pattern: {builtin: [mail]}}}   # email\n"},
 

@@ -81,6 +81,48 @@ START_TEST(needs_a_directory)
 }
 END_TEST
 
+/* A plugin that wants a config, and a deployment that has none for it: that is
+ * found ahead of a run.  Of a run that began with another deployment, what
+ * people decide is recorded, and it waits until the right one is back. */
+START_TEST(a_config_that_is_not_there)
+{
+    static const char wants[] =
+        "error[E0607]: plugin 'file' wants a config, and the deployment has "
+        "none for it (plugins.config): the member 'roots' is missing";
+
+    desk_graph("g", "start: q\n"
+                    "nodes:\n"
+                    "  q: {type: human, prompt: Really?, next: w}\n"
+                    "  w: {type: tool, tool: file/write, args: {path: said, "
+                    "content: 'yes'}, next: END}\n");
+    child_run("$MORTISE check g.yaml");
+    desk_code(2);
+    desk_out(wants);
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(2);
+    desk_err(wants);
+    desk_ok("$MORTISE runs");
+    desk_not_out("r ");
+    desk_ok("$MORTISE graph show g.yaml"); /* a picture calls nothing */
+
+    desk_ok("cp mortise.yaml bare.yaml");
+    desk_deploy("");
+    desk_ok("sed -i 's/^plugins: {/&config: {file: {roots: [.]}}, /' "
+            "mortise.yaml && $MORTISE config allow mortise.yaml && "
+            "$MORTISE check g.yaml");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(4);
+    child_run("$MORTISE approve $($MORTISE inbox r --ids) --deployment "
+              "bare.yaml");
+    desk_code(78);
+    desk_out("recorded; blocked");
+    desk_out(wants);
+    child_run("$MORTISE resume r --deployment bare.yaml");
+    desk_code(78);
+    desk_ok("test ! -e said && $MORTISE resume r && test -e said");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_bring_up");
@@ -92,6 +134,7 @@ static Suite *suite(void)
     tcase_add_test(tc, refusals_and_crashes_are_findings);
     tcase_add_test(tc, hangs_are_findings);
     tcase_add_test(tc, needs_a_directory);
+    tcase_add_test(tc, a_config_that_is_not_there);
     suite_add_tcase(s, tc);
     return s;
 }

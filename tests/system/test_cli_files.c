@@ -328,8 +328,8 @@ START_TEST(a_stored_graph_that_does_not_compile)
         desk_err("run r: its graph g.yaml, as the store has it (digest ");
         desk_err("not a file that is there now) does not compile with this "
                  "mortise");
-        desk_err("Go on with the version and the plugins that it was started "
-                 "with, or start a new run");
+        desk_err("Go on with those that it was started with, or start a new "
+                 "run");
         desk_err("'humxx'");
         desk_err("(E_BLOCKED)");
     }

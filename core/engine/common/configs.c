@@ -98,6 +98,31 @@ static int check_config(struct checking *c, const struct mortise_yaml *config,
     return rv;
 }
 
+int mortise_configs_need(const struct mortise_deployment *d,
+                         const struct mortise_manifest *m,
+                         struct mortise_err *why)
+{
+    struct mortise_err wants;
+    json_t *none;
+    int rv;
+
+    if (m->config_schema == NULL ||
+        mortise_yaml_get(d->config, m->name) != NULL)
+        return MORTISE_OK;
+    none = json_object();
+    rv = none != NULL ? mortise_schema_check(m->config_schema, none, &wants)
+                      : MORTISE_ENOMEM;
+    json_decref(none);
+    if (rv == MORTISE_ENOMEM)
+        return mortise_nomem(why);
+    return rv == MORTISE_OK
+               ? rv
+               : mortise_fail(why, MORTISE_EINVAL,
+                              "plugin '%s' wants a config, and the deployment "
+                              "has none for it (plugins.config): %s",
+                              m->name, wants.msg);
+}
+
 static int check_guard(struct checking *c, struct mortise_plugins *plugins,
                        const struct mortise_guard *g)
 {

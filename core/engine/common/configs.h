@@ -5,6 +5,7 @@
 
 #include "config/deploy.h"
 
+struct mortise_manifest;
 struct mortise_plugins;
 
 /* Findings for configs that their plugin does not take, and for guardrails that
@@ -12,6 +13,12 @@ struct mortise_plugins;
 int mortise_configs_check(const struct mortise_deployment *d,
                           struct mortise_plugins *plugins,
                           struct mortise_diags *diags);
+
+/* MORTISE_EINVAL when the deployment has no config for a plugin that does not
+ * come up without one.  (One that it has is checked as it is read.)  [any] */
+int mortise_configs_need(const struct mortise_deployment *d,
+                         const struct mortise_manifest *m,
+                         struct mortise_err *why);
 
 /* Warnings about names of plugins in `plugins` that no plugin has, as what is
  * said there holds for nobody, and about secrets of variables and files that

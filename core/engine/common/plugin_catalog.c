@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "engine/common/configs.h"
 #include "engine/common/grants.h"
 
 struct offer {
@@ -117,10 +118,11 @@ static void deny(const struct mortise_yaml *by, const char *plugin,
                  (unsigned)by->span.col);
 }
 
+/* As the manifest and the deployment's policy say, whatever its config. */
 static const struct mortise_operation *
-operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
+operation_of(struct mortise_plugin_catalog *s, const char *plugin,
+             const char *op, struct mortise_err *why)
 {
-    struct mortise_plugin_catalog *s = ud;
     const struct mortise_operation *found;
     const struct mortise_manifest *m;
     const struct mortise_manifest_op *from;
@@ -145,6 +147,26 @@ operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
         return NULL;
     }
     return keep(s, m, from, judged == MORTISE_ASK, why);
+}
+
+/* Would the plugin come up with what the deployment says of it? */
+static int check_config(const struct mortise_plugin_catalog *s,
+                        const struct mortise_manifest *m,
+                        struct mortise_err *why)
+{
+    return s->is_idle ? MORTISE_OK
+                      : mortise_configs_need(s->deployment, m, why);
+}
+
+static const struct mortise_operation *
+operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
+{
+    struct mortise_plugin_catalog *s = ud;
+    const struct mortise_operation *found = operation_of(s, plugin, op, why);
+    const struct mortise_manifest *m =
+        found != NULL ? mortise_plugins_find(s->plugins, plugin, why) : NULL;
+
+    return m != NULL && check_config(s, m, why) == MORTISE_OK ? found : NULL;
 }
 
 const char *
@@ -190,7 +212,8 @@ static int guardrail(void *ud, const char *id, struct mortise_err *why)
     if (!m->provides[MORTISE_KIND_GUARDRAIL].present)
         return mortise_fail(why, MORTISE_ENOTFOUND,
                             "plugin '%s' is no guardrail", plugin);
-    return MORTISE_OK;
+    return plugin == id ? check_config(s, m, why)
+                        : MORTISE_OK; /* that of the id was checked */
 }
 
 static int secret(void *ud, const char *plugin, const char *name,
@@ -212,7 +235,7 @@ static const struct mortise_operation *any_operation(void *ud,
                                                      const char *op,
                                                      struct mortise_err *why)
 {
-    const struct mortise_operation *found = operation(ud, plugin, op, why);
+    const struct mortise_operation *found = operation_of(ud, plugin, op, why);
     struct offer *o;
 
     if (found != NULL)
@@ -238,6 +261,7 @@ void mortise_plugin_catalog_open(struct mortise_plugin_catalog *s,
     mortise_table_init(&s->ops, mem);
     s->plugins = plugins;
     s->deployment = deployment;
+    s->is_idle = false;
     s->strict = (struct mortise_catalog){.ud = s,
                                          .operation = operation,
                                          .guardrail = guardrail,

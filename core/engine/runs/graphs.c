@@ -159,9 +159,9 @@ static int refuse(const struct mortise_source *file, const uint8_t *digest,
     return mortise_fail(
         err, code,
         "its graph %s, as the store has it (digest %.16s, not a file that is "
-        "there now) does not compile with this mortise (%s) and its plugins.  "
-        "Go on with the version and the plugins that it was started with, or "
-        "start a new run.\n%.560s",
+        "there now) does not compile with this mortise (%s), its plugins and "
+        "this deployment.  Go on with those that it was started with, or start "
+        "a new run.\n%.560s",
         file->path, hex, MORTISE_VERSION, findings);
 }
 

@@ -10,6 +10,19 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Why the catalogue has no operation. */
+static const char *finding_of(const struct mortise_err *why)
+{
+    switch (why->code) {
+    case MORTISE_ECONFIG:
+        return "E0507";
+    case MORTISE_EINVAL:
+        return "E0607";
+    default:
+        return "E0501";
+    }
+}
+
 void mortise_node_find_operation(struct mortise_loader *ld,
                                  struct mortise_reading *r,
                                  struct mortise_span at)
@@ -20,9 +33,7 @@ void mortise_node_find_operation(struct mortise_loader *ld,
                                          r->node->operation, &why);
     if (r->node->op == NULL) {
         ld->nomem |= why.code == MORTISE_ENOMEM;
-        mortise_diag_add(ld->diags,
-                         why.code == MORTISE_ECONFIG ? "E0507" : "E0501", at,
-                         "%s", why.msg);
+        mortise_diag_add(ld->diags, finding_of(&why), at, "%s", why.msg);
         mortise_diags_because(ld->diags, &why);
         return;
     }

@@ -26,7 +26,8 @@ static void read_id(struct mortise_loader *ld, const struct mortise_yaml *id)
     if (rv == MORTISE_OK)
         mortise_load_plugin(ld, MORTISE_GUARD_PREFIX, id->str);
     else if (rv != MORTISE_ENOMEM) {
-        mortise_diag_add(ld->diags, "E0502", id->span, "%s", why.msg);
+        mortise_diag_add(ld->diags, rv == MORTISE_EINVAL ? "E0607" : "E0502",
+                         id->span, "%s", why.msg);
         mortise_diags_because(ld->diags, &why);
     }
 }

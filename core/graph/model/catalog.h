@@ -51,11 +51,13 @@ struct mortise_catalog {
     /* NULL when there is none of that name; *why then says so in a sentence
      * with what to do ("no plugin 'acme.pay' in ./plugins; did you mean ...",
      * "plugin 'file' has no operation 'wirte'; did you mean 'write'?").
-     * MORTISE_ECONFIG: there is one, and the deployment denies it. */
+     * MORTISE_ECONFIG: there is one, and the deployment denies it.
+     * MORTISE_EINVAL: its plugin has no config, and wants one. */
     const struct mortise_operation *(*operation)(void *ud, const char *plugin,
                                                  const char *op,
                                                  struct mortise_err *why);
-    /* MORTISE_OK when a guardrail answers to this id. */
+    /* MORTISE_OK when a guardrail answers to this id; MORTISE_EINVAL as for an
+     * operation. */
     int (*guardrail)(void *ud, const char *id, struct mortise_err *why);
     /* MORTISE_OK when the plugin may use the secret of this name; NULL: nobody
      * asks. */
