@@ -542,11 +542,12 @@ install: all
 	$(call each,put)
 	for l in $(SO_LINKS); do \
 	    ln -sf $(notdir $(SO)) $(call to,lib)/$$l || exit 1; done
+	ln -sfn $(word 1,$(schema)) $(DESTDIR)$(DOCDIR)/schema
 
 # Directories stay when they hold what is not ours.
 uninstall:
 	$(call each,drop)
-	rm -f $(SO_LINKS:%=$(call to,lib)/%)
+	rm -f $(SO_LINKS:%=$(call to,lib)/%) $(DESTDIR)$(DOCDIR)/schema
 	-rmdir --ignore-fail-on-non-empty $(call to,plugins) $(call to,trust) \
 	    $(LIBDIR:%=$(DESTDIR)%/mortise) $(call to,sdk) $(call to,docs)
 	-cd $(DESTDIR)$(DOCDIR) && \
