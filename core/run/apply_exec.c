@@ -3,8 +3,8 @@
  * Those of its start, its end, its questions, and of the map or the graph that
  * it stands for.  apply.c has the rules that hold for all of them; what an entry
  * does that is about one thing only stands beside that thing: journals in
- * step.c, budgets in budget.c, guardrails in guard.c and edge_guards.c, doubts
- * in doubt.c, costs in usage.c.
+ * step.c, budgets in budget.c, guardrails in guard.c, outputs that wait in
+ * leaving.c, results in result.c, doubts in doubt.c, costs in usage.c.
  */
 #include <string.h>
 
@@ -422,31 +422,6 @@ int mortise_apply_gather(struct mortise_run *r, struct exec *x,
     mortise_exec_become(r, x, X_DONE);
     r->n_finished--; /* no step */
     return mortise_frame_follow(r, x, EDGE_DEAD, err);
-}
-
-/* What an effect gave is known, whatever becomes of its node. */
-int mortise_apply_result(struct mortise_run *r, struct exec *x,
-                         const struct mortise_entry *e, struct mortise_err *err)
-{
-    (void)r;
-    (void)err;
-    mortise_json_hold(&x->result, e->value);
-    mortise_json_drop(&x->said);
-    memcpy(x->result_key, e->digest, sizeof x->result_key);
-    x->effect_open = false;
-    mortise_step_clear_doubts(x); /* it is of all that it did */
-    mortise_doubt_forget(x);
-    return MORTISE_OK;
-}
-
-int mortise_apply_said(struct mortise_run *r, struct exec *x,
-                       const struct mortise_entry *e, struct mortise_err *err)
-{
-    (void)r;
-    if (!json_is_object(e->value))
-        return mortise_entry_corrupt(err, e);
-    mortise_json_hold(&x->said, e->value);
-    return MORTISE_OK;
 }
 
 int mortise_apply_left(struct mortise_run *r, struct exec *x,

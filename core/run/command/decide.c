@@ -388,6 +388,6 @@ int mortise_command_obey_resolve(struct mortise_run *r,
     else if (rv == MORTISE_OK && x->loss != LOSS_NONE)
         rv = mortise_settle_lost_done(r, x, c->value, DONE_RESOLVED, err);
     else if (rv == MORTISE_OK)
-        rv = mortise_done_settle(r, x, c->value, DONE_RESOLVED, err);
+        rv = mortise_pipeline_enter(r, x, c->value, DONE_RESOLVED, err);
     return rv;
 }

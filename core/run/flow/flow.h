@@ -150,8 +150,10 @@ int mortise_sub_over(struct mortise_run *r, struct frame *f,
                      struct mortise_err *err);
 /* Did the graph of f end by a failure? */
 bool mortise_sub_failed(const struct frame *f);
-/* x->child_state: the state of the graph inside x, which is over and did not
- * fail, with these artifacts. */
+/* x->child_state: this one, which is taken (NULL: none any more); or the state
+ * of the graph inside x, which is over and did not fail, with these artifacts.
+ */
+void mortise_sub_hold(struct exec *x, json_t *state);
 int mortise_sub_recall(struct mortise_run *r, struct exec *x, json_t *artifacts,
                        struct mortise_err *err);
 

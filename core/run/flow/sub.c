@@ -87,16 +87,22 @@ bool mortise_sub_failed(const struct frame *f)
                         in->halt == LOSS_TIME || in->halt == LOSS_BUDGET);
 }
 
+void mortise_sub_hold(struct exec *x, json_t *state)
+{
+    mortise_json_drop(&x->child_state);
+    x->child_state = state;
+}
+
 int mortise_sub_recall(struct mortise_run *r, struct exec *x, json_t *artifacts,
                        struct mortise_err *err)
 {
     struct mortise_err why; /* its end had been judged: memory, then */
-    json_t *state = NULL;
+    json_t *state = NULL, *copy = NULL;
     int rv = mortise_view_total(r, x->child, false, &state, &why);
 
-    mortise_json_drop(&x->child_state);
-    if (rv == MORTISE_OK && (x->child_state = json_copy(state)) != NULL)
-        rv = json_object_set(x->child_state, "artifacts", artifacts);
+    if (rv == MORTISE_OK && (copy = json_copy(state)) != NULL)
+        rv = json_object_set(copy, "artifacts", artifacts);
     json_decref(state);
-    return rv == MORTISE_OK && x->child_state != NULL ? rv : mortise_nomem(err);
+    mortise_sub_hold(x, copy);
+    return rv == MORTISE_OK && copy != NULL ? rv : mortise_nomem(err);
 }

@@ -36,4 +36,12 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     return rv;
 }
 
-const struct node_kind mortise_run_kind_guardrail = {.start = start};
+/* It passed, as the guardrails left it. */
+static int passed(struct mortise_run *r, struct exec *x,
+                  struct mortise_err *err)
+{
+    return mortise_pipeline_enter(r, x, x->subject, DONE_EXECUTED, err);
+}
+
+const struct node_kind mortise_run_kind_guardrail = {.start = start,
+                                                     .passed = passed};

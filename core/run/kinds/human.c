@@ -199,7 +199,7 @@ static int decided(struct mortise_run *r, struct exec *x, const json_t *said,
     if (made == NULL)
         return mortise_nomem(err);
     if (x->decision == NULL) /* else it is READY, and goes on from there */
-        rv = mortise_done_settle(r, x, made, DONE_ANSWERED, err);
+        rv = mortise_pipeline_enter(r, x, made, DONE_ANSWERED, err);
     json_decref(made);
     return rv;
 }
@@ -239,7 +239,7 @@ static int passed(struct mortise_run *r, struct exec *x,
                   struct mortise_err *err)
 {
     json_t *made = json_incref(x->decision);
-    int rv = mortise_done_settle(r, x, made, DONE_ANSWERED, err);
+    int rv = mortise_pipeline_enter(r, x, made, DONE_ANSWERED, err);
 
     json_decref(made);
     return rv;

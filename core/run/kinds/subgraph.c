@@ -14,7 +14,7 @@
  *       visits go on from the one before, is for a new input alone.  (By the
  *       first rules an attempt was one, too, and by the second an update that
  *       came before it.)  A child that did not fail, and whose output was to be
- *       judged (edge_guards.c) or did not suit (its schemas, a conflict, what
+ *       judged (leaving.c) or did not suit (its schemas, a conflict, what
  *       is written outside), is not begun again for the same input: it is
  *       judged again, and nothing done twice.
  *       A generation's children have one input, if guardrails judged it.
@@ -189,7 +189,7 @@ static int end_failed(struct mortise_run *r, struct exec *x, json_t *error,
 static int end_one(struct mortise_run *r, struct exec *x,
                    struct mortise_err *err)
 {
-    json_t *error = NULL;
+    json_t *error = NULL, *state;
     int rv;
 
     assert(x->child != NULL && x->child->scope->owner == x);
@@ -199,15 +199,15 @@ static int end_one(struct mortise_run *r, struct exec *x,
         return mortise_fail_attempt(r, x, "timeout", "timeout",
                                     "the attempt took longer than its timeout",
                                     err);
-    rv = mortise_total_outcome(r, x->child, &error, &x->child_state, err);
+    rv = mortise_total_outcome(r, x->child, &error, &state, err);
+    mortise_sub_hold(x, state);
     if (rv == MORTISE_OK && error != NULL)
         rv = end_failed(r, x, error, err);
     else if (rv == MORTISE_OK)
-        rv = mortise_done_settle(r, x,
-                                 json_object_get(x->child_state, "artifacts"),
-                                 DONE_EXECUTED, err);
+        rv = mortise_pipeline_enter(r, x, json_object_get(state, "artifacts"),
+                                    DONE_EXECUTED, err);
     json_decref(error);
-    mortise_json_drop(&x->child_state);
+    mortise_sub_hold(x, NULL);
     return rv;
 }
 

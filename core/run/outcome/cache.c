@@ -57,21 +57,23 @@ void mortise_cache_note(struct exec *x, const struct mortise_result_in *in)
     x->fresh->open = false; /* it is this call's key alone */
 }
 
-int mortise_cache_keep(struct mortise_run *r, const struct exec *x,
-                       enum done_how how, struct mortise_err *err)
+int mortise_stage_cache(struct outcome *o, struct mortise_err *err)
 {
+    struct mortise_run *r = o->r;
+    struct fresh *fresh = o->x->fresh;
     struct mortise_run_cached *grown;
 
-    if (how != DONE_EXECUTED || x->fresh == NULL || x->fresh->output == NULL)
+    if (!o->from->first_hand || fresh == NULL || fresh->output == NULL)
         return MORTISE_OK;
+    assert(mortise_exec_node(r, o->x)->cache);
     grown = mortise_grow(r->mem, r->cached, r->n_cached, &r->cap_cached,
                          sizeof *grown);
     if (grown == NULL)
         return mortise_nomem(err);
     r->cached = grown;
     grown += r->n_cached++;
-    memcpy(grown->key, x->fresh->key, MORTISE_DIGEST);
-    grown->value = x->fresh->output;
-    x->fresh->output = NULL; /* taken */
+    memcpy(grown->key, fresh->key, MORTISE_DIGEST);
+    grown->value = fresh->output;
+    fresh->output = NULL; /* taken */
     return MORTISE_OK;
 }

@@ -593,18 +593,17 @@ bool mortise_run_keeps_doubt(const struct mortise_run *r)
     return mortise_run_is_over(r) && mortise_doubt_is_any_kept(r);
 }
 
-/* Nothing more is known of it. */
-static int note_cancel(struct exec *x, struct mortise_err *err)
-{
-    return note_failure(x, "", "", doubt_of_cancel, err);
-}
-
 int mortise_doubt_cancelled(struct mortise_run *r, struct exec *x,
                             struct mortise_err *err)
 {
-    int rv = x->call == MORTISE_RUN_EXECUTE ? note_cancel(x, err) : MORTISE_OK;
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_STOPPED);
+    int rv = MORTISE_OK;
 
-    return rv == MORTISE_OK ? mortise_doubt_note(r, x, err) : rv;
+    if (x->call == MORTISE_RUN_EXECUTE) /* nothing more is known of it */
+        rv = note_failure(x, "", "", doubt_of_cancel, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_doubt_note(r, x, err);
+    return rv == MORTISE_OK ? mortise_run_record(r, &e, err) : rv;
 }
 
 static int return_one(struct mortise_run *r, struct exec *x,

@@ -155,9 +155,9 @@ static int record_failed(struct mortise_run *r, struct exec *x,
     e.note = json_incref(x->verdicts);
     e.how = open || x->failing;
     if (x->expired_to_goto)
-        mortise_route_of_kind(r, x, &e, MORTISE_EDGE_TIMEOUT);
+        mortise_route_of_kind(x, &e, MORTISE_EDGE_TIMEOUT);
     else
-        mortise_route_of_kind(r, x, &e, MORTISE_EDGE_ERROR);
+        mortise_route_of_kind(x, &e, MORTISE_EDGE_ERROR);
     rv = mortise_run_record(r, &e, err);
     mortise_entry_finish(&e);
     return rv;
@@ -202,7 +202,7 @@ static int settle_value(struct mortise_run *r, struct exec *x, const char *code,
                      why.msg, code, message);
         return mortise_fail_for_good(r, x, "expression", both.msg, false, err);
     }
-    rv = mortise_done_settle(r, x, value, DONE_ON_ERROR, err);
+    rv = mortise_pipeline_enter(r, x, value, DONE_ON_ERROR, err);
     json_decref(value);
     return rv;
 }

@@ -1,5 +1,5 @@
 /* gather.c -- what a map comes to, once its elements are over: {results,
- * failed}, written like any output, and judged like one.  map.c says when, and
+ * failed}, written like any output, and judged by the same stages.  map.c says when, and
  * (3) which element's what.  And a graph inside that is over: what it comes to is
  * for the kind of its node to say. */
 #include <string.h>
@@ -50,51 +50,46 @@ static int add_element(const struct mortise_run *r, const struct frame *f,
 }
 
 /* artifacts.TO, which is written like any other. */
-static int gather_writes(struct mortise_run *r, struct exec *x,
-                         struct mortise_entry *e, struct mortise_arena *a,
-                         const char **code, struct mortise_err *why,
-                         struct mortise_err *err)
+static int make_write(struct outcome *o, struct mortise_err *err)
 {
-    struct mortise_path *path = mortise_arena_alloc(a, sizeof *path);
+    const struct mortise_graph *g = o->x->frame->graph;
+    struct mortise_path *path = mortise_arena_alloc(&o->arena, sizeof *path);
+    struct mortise_entry *e = &o->entry;
     struct mortise_buf text;
     int rv;
 
-    e->writes = mortise_arena_alloc(a, sizeof *e->writes);
-    mortise_buf_init(&text, r->mem);
-    mortise_buf_printf(&text, "artifacts[\"%s\"]", mortise_exec_node(r, x)->id);
+    e->writes = mortise_arena_alloc(&o->arena, sizeof *e->writes);
+    mortise_buf_init(&text, o->r->mem);
+    mortise_buf_printf(&text, "artifacts[\"%s\"]",
+                       mortise_exec_node(o->r, o->x)->id);
     if (path == NULL || e->writes == NULL || text.failed)
         rv = mortise_nomem(err);
     else
-        rv = mortise_path_parse(path, a, text.p, text.n, err);
+        rv = mortise_path_parse(path, &o->arena, text.p, text.n, err);
     mortise_buf_finish(&text);
     if (rv != MORTISE_OK)
         return rv;
-    rv = mortise_judge_add_write(x->frame->graph, e, MORTISE_WRITE_SPELLED,
-                                 path, e->value, err);
+    rv = mortise_judge_add_write(g, e, MORTISE_WRITE_SPELLED, path, e->value,
+                                 err);
     e->writes[0].text = path->text;
-    e->writes[0].reduce = mortise_graph_reduce(x->frame->graph, path);
+    e->writes[0].reduce = mortise_graph_reduce(g, path);
     /* Maps in elements of a map gather side by side: no conflict. */
     if (e->writes[0].reduce == MORTISE_REDUCE_DEFAULT)
         e->writes[0].reduce = MORTISE_REDUCE_LAST;
-    *code = "limit";
-    if (rv == MORTISE_OK)
-        rv = mortise_judge_depths(e, why);
-    return rv == MORTISE_OK ? mortise_judge_writes(r, x, e, code, why, err)
-                            : rv;
+    return rv;
 }
 
 /* What a map came to breaks a schema, say: the map failed. */
-static int gather_failed(struct mortise_run *r, struct exec *x,
-                         const char *code, const struct mortise_err *why,
-                         struct mortise_err *err)
+static int gather_failed(const struct outcome *o, struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_FAILED);
+    struct mortise_entry e = mortise_exec_entry(o->r, o->x, MORTISE_E_FAILED);
     int rv;
 
-    e.value = mortise_fail_json(r, x, code, why->msg);
+    mortise_writes_undo(o->r, o->x);
+    e.value = mortise_fail_json(o->r, o->x, o->code, o->why.msg);
     if (e.value == NULL)
         return mortise_nomem(err);
-    rv = mortise_run_record(r, &e, err);
+    rv = mortise_run_record(o->r, &e, err);
     json_decref(e.value);
     return rv;
 }
@@ -102,27 +97,24 @@ static int gather_failed(struct mortise_run *r, struct exec *x,
 static int settle_gather(struct mortise_run *r, struct exec *x, json_t *value,
                          struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_GATHER);
-    struct mortise_arena a;
-    struct mortise_err why;
-    const char *code = "reducer";
-    int rv = mortise_view_before(r, x, &why);
+    struct outcome o;
+    int rv;
 
-    if (rv == MORTISE_ECONFLICT)
-        code = "conflict";
-    rv = mortise_judge_verdict(rv, err);
-    mortise_arena_init(&a, r->mem);
-    e.value = json_incref(value);
+    assert(x->fan != NULL);
+    mortise_pipeline_init(&o, r, x, MORTISE_E_GATHER);
+    o.entry.value = json_incref(value);
+    rv = mortise_pipeline_judge(&o, STAGE_before, err);
     if (rv == MORTISE_OK)
-        rv = gather_writes(r, x, &e, &a, &code, &why, err);
+        rv = make_write(&o, err);
     if (rv == MORTISE_OK)
-        rv = mortise_run_record(r, &e, err);
-    else if (rv == MORTISE_EINVAL) {
-        mortise_writes_undo(r, x);
-        rv = gather_failed(r, x, code, &why, err);
-    }
-    mortise_entry_finish(&e);
-    mortise_arena_finish(&a);
+        rv = mortise_pipeline_judge(&o, STAGE_depths, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_pipeline_judge(&o, STAGE_fold, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_run_record(r, &o.entry, err);
+    else if (rv == MORTISE_EINVAL)
+        rv = gather_failed(&o, err);
+    mortise_pipeline_finish(&o);
     return rv;
 }
 

@@ -1,7 +1,9 @@
-/* guard.c -- guardrails: what they said, and what becomes of it.
+/* guard.c -- guardrails: which are asked, about what, and in which order.
  *
  * They are asked one after the other, each about what the one before left; a
- * stage is over when all passed, or when one of them ended it.
+ * round of them is over when all passed, or when one of them ended it
+ * (verdict.c).  A round is of a node's, at one of the stages that graph.h has,
+ * or of those of the edges that a success takes.
  *
  *   (1) It fails closed: one that failed to answer is a violation, and what it
  *       may have offered as a replacement is not used; nor is a replacement
@@ -18,65 +20,131 @@
  *       happen: its `result` is recorded first (R11), so that a crash in
  *       between, or a retry, judges the output again and calls nothing.
  *   (5) An executor that writes the state by itself (`update`) is no way
- *       around the guardrails of its output: they see that, too.
+ *       around the guardrails of its output, or of its edges: they see that,
+ *       too, behind the output and in the same round.
+ *   (6) Edges are looked at in their order, and each one's guardrails in
+ *       theirs.  Which they are was decided before (leaving.c), and a violation
+ *       is the node's failure (`block`), or only noted (`warn`), or the
+ *       replacement becomes the node's output, for all of its edges and for
+ *       what it writes (`sanitize`); or that edge is not taken, and its detour
+ *       is (`reroute`), while the node's other edges stay.
  */
-#include <assert.h>
 #include <string.h>
 
 #include "run/outcome/outcome.h"
 
-/* ---- verdicts ------------------------------------------------------------ */
+/* ---- who is asked -------------------------------------------------------- */
 
-int mortise_guard_note(struct exec *x, const char *id, bool violation,
-                       const char *reason, const char *action,
-                       struct mortise_err *err)
+const struct mortise_edge *mortise_guard_edge(const struct exec *x)
 {
-    json_t *note =
-        json_pack("{s:s, s:s, s:b, s:s, s:O*, s:s*}", "guardrail", id, "stage",
-                  mortise_guard_stage_name(x->stage), "violation",
-                  (int)violation, "action", action, "decided_by",
-                  json_object_get(x->decision, "decided_by"), "to",
-                  x->stage == MORTISE_GUARD_EDGE ? mortise_guards_to(x) : NULL);
-
-    if (x->verdicts == NULL)
-        x->verdicts = json_array();
-    if (note != NULL && violation)
-        json_object_set_new(note, "reason",
-                            mortise_json_strn(reason, strlen(reason)));
-    return note != NULL && json_array_append_new(x->verdicts, note) == 0
-               ? MORTISE_OK
-               : mortise_nomem(err);
+    assert(x->stage == MORTISE_GUARD_EDGE && x->at < x->n_chosen);
+    return &x->frame->graph->edges[x->going[x->at]];
 }
 
-int mortise_guard_keep(struct mortise_run *r, struct exec *x,
-                       const struct mortise_entry *e, struct mortise_err *err)
+const char *mortise_guard_id(const struct mortise_run *r, const struct exec *x)
 {
-    if (e->note == NULL)
-        return MORTISE_OK;
-    if (!json_is_array(e->note))
-        return mortise_entry_corrupt(err, e);
-    if (x->notes == NULL)
-        x->notes = json_array();
-    if (x->notes == NULL || json_array_extend(x->notes, e->note) != 0)
-        return mortise_nomem(err);
-    return mortise_event_notes(r, x, e->note, err);
+    const struct mortise_guard_list *list =
+        x->stage == MORTISE_GUARD_EDGE
+            ? &mortise_guard_edge(x)->policy->guards
+            : &mortise_exec_node(r, x)->guards[x->stage];
+
+    assert(x->guard < list->n);
+    return list->ids[x->guard];
 }
 
-/* ---- stages -------------------------------------------------------------- */
+/* Is there one from here on? */
+static bool find_next(const struct mortise_run *r, struct exec *x)
+{
+    if (x->stage != MORTISE_GUARD_EDGE)
+        return x->guard < mortise_exec_node(r, x)->guards[x->stage].n;
+    for (; x->at < x->n_chosen; x->at++, x->guard = 0) {
+        const struct mortise_edge *e = mortise_guard_edge(x);
+
+        if (mortise_edge_is_guarded(e) && x->guard < e->policy->guards.n)
+            return true;
+    }
+    return false;
+}
+
+/* (5): is there an update that they have not seen yet? */
+static bool turn_to_update(struct exec *x)
+{
+    json_t *update = mortise_origin_said(x, x->how, "update");
+
+    if ((x->stage != MORTISE_GUARD_OUTPUT && x->stage != MORTISE_GUARD_EDGE) ||
+        x->judged != NULL || update == NULL)
+        return false;
+    mortise_json_hold(&x->judged, x->subject);
+    mortise_json_hold(&x->subject, update);
+    x->replaced = false;
+    x->at = x->guard = 0;
+    return true;
+}
+
+int mortise_guard_ask(struct mortise_run *r, struct exec *x, bool *asked,
+                      struct mortise_err *err)
+{
+    *asked = find_next(r, x) || (turn_to_update(x) && find_next(r, x));
+    return *asked ? mortise_call_start(r, x, MORTISE_RUN_CHECK, err)
+                  : MORTISE_OK;
+}
 
 int mortise_guard_begin(struct mortise_run *r, struct exec *x,
                         enum mortise_guard_stage stage, json_t *subject,
                         struct mortise_err *err)
 {
-    assert(mortise_exec_node(r, x)->guards[stage].n > 0);
+    bool asked;
+    int rv;
+
     x->stage = stage;
-    x->guard = 0;
-    if (x->judged == NULL) /* else it is the same stage, going on */
-        x->turn = 0;
+    x->guard = x->at = x->turn = 0;
     x->replaced = false;
+    if (stage == MORTISE_GUARD_EDGE)
+        memcpy(x->going, x->chosen, x->n_chosen * sizeof x->going[0]);
     mortise_json_hold(&x->subject, subject);
-    return mortise_call_start(r, x, MORTISE_RUN_CHECK, err);
+    mortise_json_drop(&x->judged);
+    rv = mortise_guard_ask(r, x, &asked, err);
+    assert(asked); /* who begins a round has seen that there is one */
+    return rv;
 }
+
+void mortise_guard_answered(struct exec *x, json_t *replacement)
+{
+    x->turn++;
+    x->guard++;
+    if (replacement == NULL)
+        return;
+    mortise_json_hold(&x->subject, replacement);
+    x->replaced = true;
+}
+
+void mortise_guard_detour(struct exec *x)
+{
+    x->going[x->at] = mortise_guard_edge(x)->policy->end;
+    x->turn++;
+}
+
+/* An update as it passed is what x said. */
+static int keep_update(struct exec *x, struct mortise_err *err)
+{
+    json_t *said = json_copy(x->said);
+    int rv = said != NULL && json_object_set(said, "update", x->subject) == 0
+                 ? MORTISE_OK
+                 : mortise_nomem(err);
+
+    if (rv == MORTISE_OK)
+        mortise_json_hold(&x->said, said);
+    json_decref(said);
+    return rv;
+}
+
+int mortise_guard_left(struct exec *x, json_t **output, struct mortise_err *err)
+{
+    *output = x->judged != NULL ? x->judged : x->subject;
+    return x->judged != NULL && x->replaced ? keep_update(x, err) : MORTISE_OK;
+}
+
+/* ---- on the way in ------------------------------------------------------- */
 
 bool mortise_guard_wants_input(const struct mortise_run *r,
                                const struct exec *x)
@@ -84,13 +152,6 @@ bool mortise_guard_wants_input(const struct mortise_run *r,
     return mortise_exec_node(r, x)->guards[MORTISE_GUARD_INPUT].n > 0 &&
            x->checked != x->generation && !x->effect_open &&
            !mortise_step_is_open(x);
-}
-
-bool mortise_guard_wants_output(const struct mortise_run *r,
-                                const struct exec *x, enum done_how how)
-{
-    return mortise_exec_node(r, x)->guards[MORTISE_GUARD_OUTPUT].n > 0 &&
-           how != DONE_ON_ERROR && how != DONE_ANSWERED;
 }
 
 int mortise_apply_checked(struct mortise_run *r, struct exec *x,
@@ -111,15 +172,59 @@ int mortise_apply_checked(struct mortise_run *r, struct exec *x,
     return mortise_guard_keep(r, x, e, err);
 }
 
-int mortise_guard_keep_update(struct exec *x, struct mortise_err *err)
-{
-    json_t *said = json_copy(x->said);
-    int rv = said != NULL && json_object_set(said, "update", x->subject) == 0
-                 ? MORTISE_OK
-                 : mortise_nomem(err);
+/* ---- on the way out (stages of pipeline.c) -------------------------------- */
 
-    if (rv == MORTISE_OK)
-        mortise_json_hold(&x->said, said);
-    json_decref(said);
-    return rv;
+/* One that breaks its schema fails without being looked at. */
+bool mortise_stage_output_is_due(const struct outcome *o)
+{
+    const struct mortise_node *n = mortise_exec_node(o->r, o->x);
+
+    return n->guards[MORTISE_GUARD_OUTPUT].n > 0 && o->from->is_guarded &&
+           mortise_judge_output(n, o->output, NULL) == MORTISE_OK;
+}
+
+/* Where x is to stop they look at it when it goes on: then the effect is known
+ * to have happened, and is not done again. */
+int mortise_stage_output(struct outcome *o, struct mortise_err *err)
+{
+    struct exec *x = o->x;
+    bool stopping = x->state == X_STOPPING;
+
+    if (o->from->waits)
+        return MORTISE_OK;
+    if (stopping && x->stop == STOP_RUN)
+        return mortise_doubt_cancelled(o->r, x, err);
+    if ((stopping && (x->stop == STOP_COMMAND || x->stop == STOP_BUDGET)) ||
+        o->r->held != NULL) {
+        x->stop = STOP_NONE;
+        return mortise_exec_ready(o->r, x, err);
+    }
+    return mortise_guard_begin(o->r, x, MORTISE_GUARD_OUTPUT, o->output, err);
+}
+
+bool mortise_stage_along_is_due(const struct outcome *o)
+{
+    return o->x->n_chosen > 0;
+}
+
+int mortise_stage_along(struct outcome *o, struct mortise_err *err)
+{
+    assert(o->x->leaving == o->output);
+    return mortise_guard_begin(o->r, o->x, MORTISE_GUARD_EDGE, o->output, err);
+}
+
+/* ---- verdicts that were recorded ------------------------------------------ */
+
+int mortise_guard_keep(struct mortise_run *r, struct exec *x,
+                       const struct mortise_entry *e, struct mortise_err *err)
+{
+    if (e->note == NULL)
+        return MORTISE_OK;
+    if (!json_is_array(e->note))
+        return mortise_entry_corrupt(err, e);
+    if (x->notes == NULL)
+        x->notes = json_array();
+    if (x->notes == NULL || json_array_extend(x->notes, e->note) != 0)
+        return mortise_nomem(err);
+    return mortise_event_notes(r, x, e->note, err);
 }

@@ -1,12 +1,9 @@
-/* judge.c -- is a result what the graph said it would be?
+/* judge.c -- is an output what the graph said it would be?  Stages of
+ * pipeline.c: the output against its schemas, its writes against the reducers
+ * and the schemas of the fields they change, and the limits.
  *
- * A result is judged in full before anything is recorded: the output against
- * its schemas, its writes against the reducers and the schemas of the fields
- * they change, the limits, and then the edges that it takes (route.c).  What
- * was found stands in the entry; what was tried is on the execution, and goes
- * without a trace when the judgement says no (mortise_writes_undo()).
- *
- * MORTISE_EINVAL is a judgement, with a code of the node's failure and words;
+ * What was found stands in the entry; what was tried is on the execution until
+ * the pipeline takes it back.  MORTISE_EINVAL is a judgement, with words;
  * MORTISE_ENOMEM is none.
  */
 #include <string.h>
@@ -40,7 +37,6 @@ static const struct mortise_schema *schema_at(const struct mortise_graph *g,
     return s;
 }
 
-/* Append one write to an entry, its value typed as declared. */
 int mortise_judge_add_write(const struct mortise_graph *g,
                             struct mortise_entry *e, uint16_t ref,
                             const struct mortise_path *path, json_t *value,
@@ -57,117 +53,144 @@ int mortise_judge_add_write(const struct mortise_graph *g,
     return MORTISE_OK;
 }
 
-/* `outputs`: each expression, over the state before and the output. */
-static int add_outputs(struct mortise_run *r, struct exec *x,
-                       struct mortise_entry *e, json_t *output,
-                       struct mortise_err *why, struct mortise_err *err)
+/* What x wants written besides its output; NULL: nothing. */
+static const json_t *said_of(const struct outcome *o)
 {
-    const struct mortise_node *n = mortise_exec_node(r, x);
+    return mortise_origin_said(o->x, (enum done_how)o->entry.how, "update");
+}
+
+/* Room for the arrays of the entry; the update's writes stand in it already. */
+static int make_room(struct outcome *o, struct mortise_err *err)
+{
+    const struct mortise_node *n = mortise_exec_node(o->r, o->x);
+    struct mortise_entry *e = &o->entry;
+
+    assert(e->edges == NULL && e->writes == NULL);
+    e->edges = mortise_arena_alloc(&o->arena, n->n_out * sizeof e->edges[0]);
+    e->writes = mortise_arena_alloc(
+        &o->arena, (o->said.n + n->n_outputs + n->n_output_mapping + 2) *
+                       sizeof e->writes[0]);
+    if (e->edges == NULL || e->writes == NULL)
+        return mortise_nomem(err);
+    for (; e->n_writes < o->said.n; e->n_writes++) {
+        e->writes[e->n_writes] = o->said.writes[e->n_writes];
+        json_incref(e->writes[e->n_writes].value);
+    }
+    return MORTISE_OK;
+}
+
+int mortise_stage_said(struct outcome *o, struct mortise_err *err)
+{
+    const json_t *update = said_of(o);
+    int rv = update != NULL
+                 ? mortise_judge_verdict(
+                       mortise_patch_make(&o->said, update, &o->why), err)
+                 : MORTISE_OK;
+
+    return rv == MORTISE_OK ? make_room(o, err) : rv;
+}
+
+/* `outputs` or `output_mapping`: each expression, in an environment for it. */
+static int add_each(struct outcome *o, const struct mortise_output *list,
+                    size_t n, uint16_t ref, const struct env *env,
+                    struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
+        json_t *value = NULL;
+
+        rv = mortise_judge_verdict(
+            mortise_expr_eval(&list[i].expr, &env->cel, &value, &o->why), err);
+        if (rv == MORTISE_OK)
+            rv = mortise_judge_add_write(o->x->frame->graph, &o->entry,
+                                         (uint16_t)(ref + i), &list[i].path,
+                                         value, err);
+        json_decref(value);
+    }
+    return rv;
+}
+
+static uint32_t uses_of(const struct mortise_output *list, size_t n)
+{
     uint32_t uses = 0;
+
+    for (size_t i = 0; i < n; i++)
+        uses |= mortise_cel_uses(list[i].expr.cel);
+    return uses;
+}
+
+/* `outputs`, over the state before and the output. */
+static int add_outputs(struct outcome *o, struct mortise_err *err)
+{
+    const struct mortise_node *n = mortise_exec_node(o->r, o->x);
     struct env env;
     int rv;
 
     if (n->n_outputs == 0)
         return MORTISE_OK;
-    for (size_t i = 0; i < n->n_outputs; i++)
-        uses |= mortise_cel_uses(n->outputs[i].expr.cel);
-    rv = mortise_env_init(&env, r, x, x->view, output, NULL, uses, err);
+    rv = mortise_env_init(&env, o->r, o->x, o->x->view, o->entry.value, NULL,
+                          uses_of(n->outputs, n->n_outputs), err);
     if (rv != MORTISE_OK)
         return rv;
-    for (size_t i = 0; rv == MORTISE_OK && i < n->n_outputs; i++) {
-        json_t *value = NULL;
-
-        rv = mortise_judge_verdict(
-            mortise_expr_eval(&n->outputs[i].expr, &env.cel, &value, why), err);
-        if (rv == MORTISE_OK)
-            rv = mortise_judge_add_write(x->frame->graph, e,
-                                         (uint16_t)(MORTISE_WRITE_OUTPUT + i),
-                                         &n->outputs[i].path, value, err);
-        json_decref(value);
-    }
+    rv = add_each(o, n->outputs, n->n_outputs, MORTISE_WRITE_OUTPUT, &env, err);
     mortise_env_finish(&env);
     return rv;
 }
 
-/* `output_mapping`: each expression, over what the child ended with. */
-static int add_mapping(struct mortise_run *r, struct exec *x,
-                       struct mortise_entry *e, struct mortise_err *why,
-                       struct mortise_err *err)
+/* `output_mapping`, over what the child ended with. */
+static int add_mapping(struct outcome *o, struct mortise_err *err)
 {
-    const struct mortise_node *n = mortise_exec_node(r, x);
-    uint32_t uses = 0;
+    const struct mortise_node *n = mortise_exec_node(o->r, o->x);
     struct env env;
     int rv;
 
-    if (n->n_output_mapping == 0 || x->child_state == NULL)
+    if (n->n_output_mapping == 0 || o->x->child_state == NULL)
         return MORTISE_OK;
-    for (size_t i = 0; i < n->n_output_mapping; i++)
-        uses |= mortise_cel_uses(n->output_mapping[i].expr.cel);
-    rv = mortise_env_init_child(&env, r, x, uses, err);
+    rv = mortise_env_init_child(
+        &env, o->r, o->x, uses_of(n->output_mapping, n->n_output_mapping), err);
     if (rv != MORTISE_OK)
         return rv;
-    for (size_t i = 0; rv == MORTISE_OK && i < n->n_output_mapping; i++) {
-        const struct mortise_output *o = &n->output_mapping[i];
-        json_t *value = NULL;
-
-        rv = mortise_judge_verdict(
-            mortise_expr_eval(&o->expr, &env.cel, &value, why), err);
-        if (rv == MORTISE_OK)
-            rv = mortise_judge_add_write(
-                x->frame->graph, e,
-                (uint16_t)(MORTISE_WRITE_OUTPUT + n->n_outputs + i), &o->path,
-                value, err);
-        json_decref(value);
-    }
+    rv = add_each(o, n->output_mapping, n->n_output_mapping,
+                  (uint16_t)(MORTISE_WRITE_OUTPUT + n->n_outputs), &env, err);
     mortise_env_finish(&env);
     return rv;
 }
 
-json_t *mortise_judge_said(const struct exec *x, enum done_how how,
-                           const char *what)
-{
-    return how == DONE_EXECUTED || how == DONE_RECONCILED ||
-                   how == DONE_RECORDED
-               ? json_object_get(x->said, what)
-               : NULL;
-}
-
 /* Has the executor set that artifact itself? */
-static bool sets_artifact(const struct exec *x, const struct mortise_entry *e,
-                          const char *name)
+static bool sets_artifact(const struct outcome *o, const char *name)
 {
-    const json_t *update =
-        mortise_judge_said(x, (enum done_how)e->how, "update");
+    const json_t *update = said_of(o);
 
     return json_object_get(json_object_get(update, "artifacts"), name) != NULL;
 }
 
 /* All writes of a success, into the entry, behind what was said. */
-static int make_writes(struct mortise_run *r, struct exec *x,
-                       struct mortise_entry *e, struct mortise_err *why,
-                       struct mortise_err *err)
+int mortise_stage_writes(struct outcome *o, struct mortise_err *err)
 {
-    const struct mortise_node *n = mortise_exec_node(r, x);
+    const struct mortise_node *n = mortise_exec_node(o->r, o->x);
+    struct mortise_entry *e = &o->entry;
+    const struct mortise_graph *g = o->x->frame->graph;
     int rv = MORTISE_OK;
 
+    assert(o->x->view != NULL && o->x->n_writes == 0);
     if (e->value == NULL)
         return MORTISE_OK;
-    if (n->output_as != NULL && !sets_artifact(x, e, n->output_as)) {
-        const struct artifact *as = mortise_exec_artifact(r, x);
+    if (n->output_as != NULL && !sets_artifact(o, n->output_as)) {
+        const struct artifact *as = mortise_exec_artifact(o->r, o->x);
 
-        rv = as != NULL
-                 ? mortise_judge_add_write(x->frame->graph, e, MORTISE_WRITE_AS,
-                                           as->path, e->value, err)
-                 : mortise_nomem(err);
+        rv = as != NULL ? mortise_judge_add_write(g, e, MORTISE_WRITE_AS,
+                                                  as->path, e->value, err)
+                        : mortise_nomem(err);
     }
     if (rv == MORTISE_OK && n->target_is_path &&
         n->on_violation == MORTISE_VIOLATION_SANITIZE &&
-        mortise_path_get(x->view, &n->target_path) != e->value)
-        rv = mortise_judge_add_write(x->frame->graph, e, MORTISE_WRITE_TARGET,
+        mortise_path_get(o->x->view, &n->target_path) != e->value)
+        rv = mortise_judge_add_write(g, e, MORTISE_WRITE_TARGET,
                                      &n->target_path, e->value, err);
     if (rv == MORTISE_OK)
-        rv = add_outputs(r, x, e, e->value, why, err);
-    return rv == MORTISE_OK ? add_mapping(r, x, e, why, err) : rv;
+        rv = add_outputs(o, err);
+    return rv == MORTISE_OK ? add_mapping(o, err) : rv;
 }
 
 static int check_field(const struct mortise_schema *s, const char *root,
@@ -239,27 +262,25 @@ static bool is_looked_at(const struct exec *x, const struct mortise_node *n)
     return !mortise_size_is_small(x) || mortise_route_uses(g, n, &uses);
 }
 
-/* Put the entry's writes on the execution and fold them: x->after, unless that
- * may wait. */
-int mortise_judge_writes(struct mortise_run *r, struct exec *x,
-                         const struct mortise_entry *e, const char **code,
-                         struct mortise_err *why, struct mortise_err *err)
+/* The entry's writes are the execution's, and its state is x->after, unless
+ * that may wait. */
+int mortise_stage_fold(struct outcome *o, struct mortise_err *err)
 {
-    int rv = mortise_writes_put(r, x, e, err);
+    const struct mortise_graph *g = o->x->frame->graph;
+    struct exec *x = o->x;
+    int rv = mortise_writes_put(o->r, x, &o->entry, err);
 
-    if (rv != MORTISE_OK ||
-        (mortise_view_may_wait(x) && !is_looked_at(x, mortise_exec_node(r, x))))
+    if (rv != MORTISE_OK || (mortise_view_may_wait(x) &&
+                             !is_looked_at(x, mortise_exec_node(o->r, x))))
         return rv;
-    rv = mortise_view_after(r, x, why);
-    *code = "reducer";
+    rv = mortise_view_after(o->r, x, &o->why);
     for (size_t i = 0; rv == MORTISE_OK && i < x->n_writes; i++) {
-        *code = "schema";
-        rv = mortise_judge_field_of(x->frame->graph, x->after,
-                                    x->writes[i].path, why);
+        o->code = "schema";
+        rv = mortise_judge_field_of(g, x->after, x->writes[i].path, &o->why);
     }
     if (rv == MORTISE_OK) {
-        *code = "limit";
-        rv = mortise_size_check(r, x, why);
+        o->code = "limit";
+        rv = mortise_size_check(o->r, x, &o->why);
     }
     return mortise_judge_verdict(rv, err);
 }
@@ -300,54 +321,39 @@ static int type_output(const struct mortise_node *n, json_t **output,
     return MORTISE_OK;
 }
 
-/* Is any value of the entry too deep to be kept? */
-int mortise_judge_depths(const struct mortise_entry *e, struct mortise_err *why)
+int mortise_stage_fits(struct outcome *o, struct mortise_err *err)
 {
-    int rv = mortise_fold_check_depth(e->value, why);
+    const struct mortise_node *n = mortise_exec_node(o->r, o->x);
+    int rv = o->from->fits
+                 ? mortise_judge_verdict(
+                       mortise_judge_output(n, o->entry.value, &o->why), err)
+                 : MORTISE_OK;
 
-    for (size_t i = 0; rv == MORTISE_OK && i < e->n_writes; i++) {
-        if (e->writes[i].value != e->value)
-            rv = mortise_fold_check_depth(e->writes[i].value, why);
-    }
-    return rv == MORTISE_OK ? rv : MORTISE_EINVAL;
+    return rv == MORTISE_OK && o->from->fits
+               ? type_output(n, &o->entry.value, err)
+               : rv;
 }
 
-/* Judge a success and make its entry; MORTISE_EINVAL with *code and `why` when
- * it is none after all. */
-int mortise_judge_done(struct mortise_run *r, struct exec *x,
-                       struct mortise_entry *e, json_t **grounds,
-                       const char **code, struct mortise_err *why,
-                       struct mortise_err *err)
+/* The state that it is written to: there, but for a reducer that fails. */
+int mortise_stage_before(struct outcome *o, struct mortise_err *err)
 {
-    const struct mortise_node *n = mortise_exec_node(r, x);
-    int rv;
+    int rv = mortise_view_before(o->r, o->x, &o->why);
 
-    *code = "schema";
-    rv =
-        e->how != DONE_ANSWERED
-            ? mortise_judge_verdict(mortise_judge_output(n, e->value, why), err)
-            : MORTISE_OK;
-    if (rv != MORTISE_OK)
-        return rv;
-    if (e->how != DONE_ANSWERED && type_output(n, &e->value, err) != MORTISE_OK)
-        return MORTISE_ENOMEM;
-    *code = "reducer"; /* the view is there but for a reducer's failure */
-    rv = mortise_judge_verdict(mortise_view_before(r, x, why), err);
-    if (rv != MORTISE_OK)
-        return rv;
-    *code = "expression";
-    rv = make_writes(r, x, e, why, err);
-    if (rv == MORTISE_OK) {
-        *code = "limit";
-        rv = mortise_judge_depths(e, why);
+    if (rv == MORTISE_ECONFLICT)
+        o->code = "conflict";
+    return mortise_judge_verdict(rv, err);
+}
+
+/* No value may be too deep to be kept. */
+int mortise_stage_depths(struct outcome *o, struct mortise_err *err)
+{
+    const struct mortise_entry *e = &o->entry;
+    int rv = mortise_fold_check_depth(e->value, &o->why);
+
+    (void)err;
+    for (size_t i = 0; rv == MORTISE_OK && i < e->n_writes; i++) {
+        if (e->writes[i].value != e->value)
+            rv = mortise_fold_check_depth(e->writes[i].value, &o->why);
     }
-    if (rv == MORTISE_OK)
-        rv = mortise_judge_writes(r, x, e, code, why, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    *code = "route";
-    rv = mortise_route_choose(r, x, e, why, err);
-    return rv == MORTISE_OK
-               ? mortise_route_grounds(r, x, e, grounds, code, why, err)
-               : rv;
+    return rv == MORTISE_OK ? rv : MORTISE_EINVAL;
 }

@@ -1,17 +1,48 @@
 /* outcome.h -- what is done with an execution: it is started, and what came of it
- * is judged, settled, or in doubt.
+ * goes through a pipeline, or is in doubt, or failed.
  *
- * From the ground up: what is judged (total, judge, route, arguments), who is
- * called and asked (guards, call, guard, cache), what it becomes (leaving, doubt,
- * done and fail, gather), then what goes on from there (leave, start and
- * unsettled and stop, verdict), and settle.c, into which the ends of calls come.
- * What is particular to a kind of nodes is behind kinds.c, in run/kinds/.
+ * From the ground up: what comes of a whole graph (total), with what a call is
+ * made (arguments, call_start, cache, guard); the pipeline of an output
+ * (pipeline.h has its stages: leaving, guard, judge, route, cache, done; result
+ * acknowledges its effect); the ways on where there is none (doubt, fail, stop);
+ * and who hands outputs in: start, gather, verdict, doubt_resolve, the kinds of
+ * nodes in run/kinds/, and settle.c, into which the ends of calls come.
  *
  * Threads   [loop] */
 #ifndef MORTISE_RUN_OUTCOME_H
 #define MORTISE_RUN_OUTCOME_H
 
-#include "run/flow/flow.h"
+#include "run/outcome/pipeline.h"
+
+/* ---- pipeline.c ---- */
+/* x succeeded with this output (borrowed; NULL: none), which came about so. */
+int mortise_pipeline_enter(struct mortise_run *r, struct exec *x,
+                           json_t *output, enum done_how how,
+                           struct mortise_err *err);
+/* x is READY again, and its output goes on: x->leaving. */
+int mortise_pipeline_go_on(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *err);
+/* What x's output waited for is over, and it goes on with this output; or it is
+ * refused, in these words. */
+int mortise_pipeline_resume(struct mortise_run *r, struct exec *x,
+                            json_t *output, const struct mortise_err *refused,
+                            struct mortise_err *err);
+/* x is done without an output, and leads along its edge of this kind. */
+int mortise_pipeline_divert(struct mortise_run *r, struct exec *x,
+                            enum mortise_edge_kind kind,
+                            struct mortise_err *err);
+
+/* ---- result.c ---- */
+/* The effect of x is acknowledged, whatever becomes of its node: its result is
+ * recorded, where that matters.  Is it, of the call that was made?  And of the
+ * one that would be? */
+int mortise_result_keep(struct mortise_run *r, struct exec *x, json_t *output,
+                        enum done_how how, struct mortise_err *err);
+bool mortise_result_is_kept(const struct exec *x);
+bool mortise_result_is_there(const struct mortise_run *r, const struct exec *x);
+/* What came with an output; NULL: nothing. */
+int mortise_result_record_said(struct mortise_run *r, struct exec *x,
+                               json_t *said, struct mortise_err *err);
 
 /* ---- total.c ---- */
 /* Edges out of START, into the entry; their conditions see the input alone. */
@@ -29,28 +60,11 @@ int mortise_total_outcome(struct mortise_run *r, struct frame *f,
                           struct mortise_err *err);
 
 /* ---- judge.c ---- */
-/* What x said besides an output that came about so: NULL: nothing. */
-json_t *mortise_judge_said(const struct exec *x, enum done_how how,
-                           const char *what);
-/* Judge a success and make its entry; MORTISE_EINVAL with *code and `why` when
- * it is none after all. */
-int mortise_judge_done(struct mortise_run *r, struct exec *x,
-                       struct mortise_entry *e, json_t **grounds,
-                       const char **code, struct mortise_err *why,
-                       struct mortise_err *err);
 /* Append one write to an entry, its value typed as declared. */
 int mortise_judge_add_write(const struct mortise_graph *g,
                             struct mortise_entry *e, uint16_t ref,
                             const struct mortise_path *path, json_t *value,
                             struct mortise_err *err);
-/* Put the entry's writes on the execution and fold them: x->after, unless that
- * may wait. */
-int mortise_judge_writes(struct mortise_run *r, struct exec *x,
-                         const struct mortise_entry *e, const char **code,
-                         struct mortise_err *why, struct mortise_err *err);
-/* Is any value of the entry too deep to be kept? */
-int mortise_judge_depths(const struct mortise_entry *e,
-                         struct mortise_err *why);
 /* An output against the schemas of the operation and the node. */
 int mortise_judge_output(const struct mortise_node *n, const json_t *output,
                          struct mortise_err *why);
@@ -68,23 +82,12 @@ int mortise_judge_verdict(int rv, struct mortise_err *err);
  * do their conditions use? */
 bool mortise_route_uses(const struct mortise_graph *g,
                         const struct mortise_node *n, uint32_t *uses);
-/* Those that a success takes, into the entry. */
-int mortise_route_choose(struct mortise_run *r, struct exec *x,
-                         struct mortise_entry *e, struct mortise_err *why,
-                         struct mortise_err *err);
 /* The one edge of a kind, if the node has it, into the entry. */
-void mortise_route_of_kind(struct mortise_run *r, const struct exec *x,
-                           struct mortise_entry *e,
+void mortise_route_of_kind(const struct exec *x, struct mortise_entry *e,
                            enum mortise_edge_kind kind);
 /* Does taking it stand on a value: the list of a map edge, what a discovery
  * edge came to? */
 bool mortise_route_stands_on(const struct mortise_edge *e);
-/* The values of such edges that the entry takes, in that order; NULL where it
- * takes none. */
-int mortise_route_grounds(struct mortise_run *r, struct exec *x,
-                          const struct mortise_entry *e, json_t **grounds,
-                          const char **code, struct mortise_err *why,
-                          struct mortise_err *err);
 
 /* ---- arguments.c ---- */
 /* x->body is there: what its call was, or would be, made with; `why` for
@@ -102,14 +105,6 @@ int mortise_arguments_judge(const struct mortise_node *n, const json_t *body,
 bool mortise_arguments_are_approved(const struct exec *x,
                                     const struct mortise_node *n);
 
-/* ---- guards.c ---- */
-/* The guardrail that is being asked. */
-const char *mortise_guard_id(const struct mortise_run *r, const struct exec *x);
-/* The edge that is looked at, its policy, and where it leads. */
-const struct mortise_edge *mortise_guards_edge(const struct exec *x);
-const struct mortise_edge_policy *mortise_guards_policy(const struct exec *x);
-const char *mortise_guards_to(const struct exec *x);
-
 /* ---- call_start.c ---- */
 /* Make a call of this kind.  One that has an intent: it is on disk. */
 int mortise_call_start(struct mortise_run *r, struct exec *x,
@@ -117,24 +112,29 @@ int mortise_call_start(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err);
 
 /* ---- guard.c ---- */
-/* Ask the guardrails of a stage about this, one after the other. */
+/* The guardrail that is being asked; of an edge, the edge. */
+const char *mortise_guard_id(const struct mortise_run *r, const struct exec *x);
+const struct mortise_edge *mortise_guard_edge(const struct exec *x);
+/* A round about this subject begins: there is a guardrail to ask. */
 int mortise_guard_begin(struct mortise_run *r, struct exec *x,
                         enum mortise_guard_stage stage, json_t *subject,
                         struct mortise_err *err);
-/* Are there some to be asked before x runs, and before this is its output? */
+/* One answered, and this is in the place of the subject (NULL: it stays); or the
+ * edge is not taken, but its detour. */
+void mortise_guard_answered(struct exec *x, json_t *replacement);
+void mortise_guard_detour(struct exec *x);
+/* The next is asked, if there is one; else *output (borrowed) is what the round
+ * left of an output. */
+int mortise_guard_ask(struct mortise_run *r, struct exec *x, bool *asked,
+                      struct mortise_err *err);
+int mortise_guard_left(struct exec *x, json_t **output,
+                       struct mortise_err *err);
+/* Are there some to be asked before x runs? */
 bool mortise_guard_wants_input(const struct mortise_run *r,
                                const struct exec *x);
-bool mortise_guard_wants_output(const struct mortise_run *r,
-                                const struct exec *x, enum done_how how);
-/* The one that was asked said this: among x->verdicts. */
-int mortise_guard_note(struct exec *x, const char *id, bool violation,
-                       const char *reason, const char *action,
-                       struct mortise_err *err);
 /* The verdicts of an entry are the execution's. */
 int mortise_guard_keep(struct mortise_run *r, struct exec *x,
                        const struct mortise_entry *e, struct mortise_err *err);
-/* x->subject, an update as it passed, is what x->said has of it. */
-int mortise_guard_keep_update(struct exec *x, struct mortise_err *err);
 
 /* ---- cache.c ---- */
 /* x is about to call: *ask, whether the cache is to be asked first. */
@@ -142,23 +142,8 @@ int mortise_cache_begin(struct mortise_run *r, struct exec *x, bool *ask,
                         struct mortise_err *err);
 /* The cache had nothing: what the call gives may be kept under its key. */
 void mortise_cache_missed(struct exec *x, const struct mortise_result_in *in);
-/* The call of x came to an end; and was judged a success, so that what it gave
- * goes with the commit. */
+/* The call of x came to an end. */
 void mortise_cache_note(struct exec *x, const struct mortise_result_in *in);
-int mortise_cache_keep(struct mortise_run *r, const struct exec *x,
-                       enum done_how how, struct mortise_err *err);
-
-/* ---- edge_guards_record.c ---- */
-/* Are edges of this success to be looked at, and were not yet? */
-bool mortise_edge_guards_are_due(const struct exec *x,
-                                 const struct mortise_entry *e);
-/* Record the success as one whose edges are judged; x is READY then. */
-int mortise_edge_guards_record(struct mortise_run *r, struct exec *x,
-                               const struct mortise_entry *done,
-                               struct mortise_err *err);
-/* Likewise what a graph inside x gave, before x's own guardrails see it. */
-int mortise_edge_guards_record_inside(struct mortise_run *r, struct exec *x,
-                                      json_t *output, struct mortise_err *err);
 
 /* ---- doubt.c ---- */
 enum doubt { DOUBT_NONE, DOUBT_CALL, DOUBT_STEP };
@@ -202,7 +187,7 @@ int mortise_doubt_note_useless(struct exec *x, const struct mortise_err *why,
 bool mortise_doubt_is_useless(const struct exec *x);
 
 /* If x is in doubt: record why nobody knows, ahead of what is not the doubt's
- * settling; of an x that a cancel stopped in the middle of a call; of one that
+ * settling; and then that a cancel ended x, whose call has let go; of one that
  * is to stand still, and is asked about if a person is to say. */
 int mortise_doubt_note(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err);
@@ -239,26 +224,6 @@ void mortise_doubt_leave(struct mortise_run *r);
 void mortise_doubt_over(struct mortise_run *r, struct exec *x);
 void mortise_doubt_all_over(struct mortise_run *r);
 
-/* ---- done.c ---- */
-/* x succeeded with this output (borrowed; NULL: none). */
-int mortise_done_settle(struct mortise_run *r, struct exec *x, json_t *output,
-                        enum done_how how, struct mortise_err *err);
-/* The same, of an output that its guardrails have seen. */
-int mortise_done_judged(struct mortise_run *r, struct exec *x, json_t *output,
-                        enum done_how how, struct mortise_err *err);
-/* It is done, but interrupt_after holds back what follows. */
-int mortise_done_ask_after(struct mortise_run *r, struct exec *x,
-                           struct mortise_err *err);
-/* The effect of x is acknowledged, whatever becomes of its node: its result is
- * recorded, where that matters.  Was it? */
-int mortise_done_keep_result(struct mortise_run *r, struct exec *x,
-                             json_t *output, enum done_how how,
-                             struct mortise_err *err);
-bool mortise_done_is_kept(const struct exec *x);
-/* A cancel ended x, whose call has let go. */
-int mortise_done_stopped(struct mortise_run *r, struct exec *x,
-                         struct mortise_err *err);
-
 /* ---- fail.c ---- */
 /* x failed: retry, on_error or failure.  class as in plugin.h. */
 int mortise_fail_attempt(struct mortise_run *r, struct exec *x,
@@ -284,20 +249,6 @@ json_t *mortise_fail_json(const struct mortise_run *r, const struct exec *x,
 int mortise_gather_all(struct mortise_run *r, struct mortise_err *err);
 /* Every graph inside that is over ends its execution. */
 int mortise_gather_inside(struct mortise_run *r, struct mortise_err *err);
-
-/* ---- edge_guards.c ---- */
-/* x is READY, and something leaves it: ask the guardrails of its edges. */
-int mortise_edge_guards_start(struct mortise_run *r, struct exec *x,
-                              struct mortise_err *err);
-/* What the guardrail's answer comes to: the next one is asked, that edge is not
- * taken, the node failed. */
-int mortise_edge_guards_passed(struct mortise_run *r, struct exec *x,
-                               struct mortise_err *err);
-int mortise_edge_guards_reroute(struct mortise_run *r, struct exec *x,
-                                struct mortise_err *err);
-int mortise_edge_guards_block(struct mortise_run *r, struct exec *x,
-                              const struct mortise_err *why,
-                              struct mortise_err *err);
 
 /* ---- kinds.c ---- */
 /* How the nodes of a kind run: one of each, in run/kinds/. */
@@ -327,7 +278,7 @@ struct node_kind {
      * time. */
     int (*decided)(struct mortise_run *r, struct exec *x, const json_t *said,
                    const char *actor, struct mortise_err *err);
-    /* The guardrails passed the decision. */
+    /* The guardrails passed the decision, or the target. */
     int (*passed)(struct mortise_run *r, struct exec *x,
                   struct mortise_err *err);
 };

@@ -1,4 +1,5 @@
-/* route.c -- the edges that an execution takes when it has ended.
+/* route.c -- the edges that an execution takes when it has ended, which are
+ * stages of its output (pipeline.c).
  *
  * Conditions see the state after its writes.  One that cannot be evaluated is
  * the node's failure, never "false".  Which edges a graph has for what is
@@ -63,21 +64,19 @@ static int find_target(const struct mortise_graph *g,
 
 /* Who names a target, does: a `goto`, then the kind of its node.  *edge stays as
  * it is when nobody does. */
-static int name_target(struct mortise_run *r, const struct exec *x,
-                       const struct mortise_entry *e, const struct env *env,
-                       uint32_t *edge, struct mortise_err *why,
+static int name_target(struct outcome *o, const struct env *env, uint32_t *edge,
                        struct mortise_err *err)
 {
-    const struct mortise_node *n = mortise_exec_node(r, x);
-    const struct node_kind *kind = mortise_exec_kind(r, x);
-    json_t *id =
-        json_incref(mortise_judge_said(x, (enum done_how)e->how, "goto"));
+    const struct node_kind *kind = mortise_exec_kind(o->r, o->x);
+    json_t *id = json_incref(
+        mortise_origin_said(o->x, (enum done_how)o->entry.how, "goto"));
     int rv = MORTISE_OK;
 
     if (id == NULL && kind->choose != NULL)
-        rv = kind->choose(r, x, e, env, &id, why, err);
+        rv = kind->choose(o->r, o->x, &o->entry, env, &id, &o->why, err);
     if (rv == MORTISE_OK && id != NULL)
-        rv = find_target(x->frame->graph, n, id, edge, why);
+        rv = find_target(o->x->frame->graph, mortise_exec_node(o->r, o->x), id,
+                         edge, &o->why);
     json_decref(id);
     return rv;
 }
@@ -134,36 +133,33 @@ static int takes_edge(const struct mortise_graph *g, uint32_t edge,
     return rv;
 }
 
-/* They were chosen before, and their guardrails asked (edge_guards.c). */
-static int choose_again(const struct exec *x, struct mortise_entry *e)
+int mortise_stage_edges(struct outcome *o, struct mortise_err *err)
 {
-    memcpy(e->edges, x->going, x->n_chosen * sizeof e->edges[0]);
-    e->n_edges = x->n_chosen;
-    return MORTISE_OK;
-}
-
-int mortise_route_choose(struct mortise_run *r, struct exec *x,
-                         struct mortise_entry *e, struct mortise_err *why,
-                         struct mortise_err *err)
-{
-    const struct mortise_node *n = mortise_exec_node(r, x);
+    const struct mortise_node *n = mortise_exec_node(o->r, o->x);
+    const struct mortise_graph *g = o->x->frame->graph;
+    struct mortise_entry *e = &o->entry;
     struct choice c = {.target = UINT32_MAX};
     struct env env = {.state = NULL};
     uint32_t uses;
     int rv = MORTISE_OK;
 
-    if (x->n_chosen > 0)
-        return choose_again(x, e);
-    if (mortise_route_uses(x->frame->graph, n, &uses))
-        rv = mortise_env_init(&env, r, x, x->after, e->value, NULL, uses, err);
+    assert(e->n_edges == 0 && o->x->n_chosen <= n->n_out);
+    if (o->x->n_chosen > 0) { /* before, and their guardrails asked */
+        memcpy(e->edges, o->x->going, o->x->n_chosen * sizeof e->edges[0]);
+        e->n_edges = o->x->n_chosen;
+        return MORTISE_OK;
+    }
+    if (mortise_route_uses(g, n, &uses))
+        rv = mortise_env_init(&env, o->r, o->x, o->x->after, e->value, NULL,
+                              uses, err);
     if (rv != MORTISE_OK)
         return rv;
-    rv = name_target(r, x, e, &env, &c.target, why, err);
+    rv = name_target(o, &env, &c.target, err);
     for (uint32_t i = 0; rv == MORTISE_OK && i < n->n_out; i++) {
         bool take;
 
         rv = mortise_judge_verdict(
-            takes_edge(x->frame->graph, n->out[i], &env, &c, &take, why), err);
+            takes_edge(g, n->out[i], &env, &c, &take, &o->why), err);
         if (rv == MORTISE_OK && take)
             e->edges[e->n_edges++] = n->out[i];
     }
@@ -172,44 +168,42 @@ int mortise_route_choose(struct mortise_run *r, struct exec *x,
 }
 
 /* The list of a map edge. */
-static int list_of(const struct mortise_region *map,
-                   const struct mortise_node *n, const struct env *env,
-                   json_t **out, const char **code, struct mortise_err *why,
-                   struct mortise_err *err)
+static int list_of(struct outcome *o, const struct mortise_region *map,
+                   const struct env *env, json_t **out, struct mortise_err *err)
 {
-    int rv;
+    int rv = mortise_judge_verdict(
+        mortise_expr_eval(&map->over, &env->cel, out, &o->why), err);
 
-    *code = "expression";
-    rv = mortise_judge_verdict(
-        mortise_expr_eval(&map->over, &env->cel, out, why), err);
+    o->code = "expression";
     if (rv == MORTISE_OK && !json_is_array(*out)) {
-        *code = "type";
-        rv = mortise_fail(why, MORTISE_EINVAL, "map.over of '%s' gives no list",
-                          n->id);
+        o->code = "type";
+        return mortise_fail(&o->why, MORTISE_EINVAL,
+                            "map.over of '%s' gives no list",
+                            mortise_exec_node(o->r, o->x)->id);
     }
-    if (rv == MORTISE_OK && mortise_fold_check_depth(*out, why) != MORTISE_OK) {
-        *code = "limit";
-        rv = MORTISE_EINVAL;
+    if (rv == MORTISE_OK &&
+        mortise_fold_check_depth(*out, &o->why) != MORTISE_OK) {
+        o->code = "limit";
+        return MORTISE_EINVAL;
     }
     return rv;
 }
 
 /* What a discovery edge came to: {query, results}. */
-static int found_of(const struct mortise_discovery *d,
-                    const struct mortise_node *n, const struct env *env,
-                    json_t **out, const char **code, struct mortise_err *why,
+static int found_of(struct outcome *o, const struct mortise_discovery *d,
+                    const struct env *env, json_t **out,
                     struct mortise_err *err)
 {
     json_t *query = NULL;
-    int rv;
+    int rv = mortise_judge_verdict(
+        mortise_tmpl_eval(d->query, &env->cel, &query, &o->why), err);
 
-    *code = "expression";
-    rv = mortise_judge_verdict(
-        mortise_tmpl_eval(d->query, &env->cel, &query, why), err);
+    o->code = "expression";
     if (rv == MORTISE_OK && !json_is_string(query)) {
-        *code = "type";
-        rv = mortise_fail(why, MORTISE_EINVAL,
-                          "discovery.query of '%s' gives no string", n->id);
+        o->code = "type";
+        rv = mortise_fail(&o->why, MORTISE_EINVAL,
+                          "discovery.query of '%s' gives no string",
+                          mortise_exec_node(o->r, o->x)->id);
     }
     if (rv == MORTISE_OK &&
         (*out = json_pack("{s:O, s:s, s:i}", "query", query, "kind", d->kind,
@@ -224,51 +218,59 @@ bool mortise_route_stands_on(const struct mortise_edge *e)
     return e->kind == MORTISE_EDGE_MAP || e->kind == MORTISE_EDGE_FALLBACK;
 }
 
-int mortise_route_grounds(struct mortise_run *r, struct exec *x,
-                          const struct mortise_entry *e, json_t **grounds,
-                          const char **code, struct mortise_err *why,
-                          struct mortise_err *err)
+/* What such an edge stands on, behind what others do. */
+static int add_ground(struct outcome *o, const struct mortise_edge *edge,
+                      struct mortise_err *err)
 {
-    const struct mortise_graph *g = x->frame->graph;
-    const struct mortise_node *n = mortise_exec_node(r, x);
+    const struct mortise_region *map =
+        edge->kind == MORTISE_EDGE_MAP ? &o->x->frame->graph->regions[edge->map]
+                                       : NULL;
+    json_t *one = NULL;
+    struct env env;
+    int rv;
+
+    if (o->grounds == NULL && (o->grounds = json_array()) == NULL)
+        return mortise_nomem(err);
+    rv = mortise_env_init(&env, o->r, o->x, o->x->after, o->entry.value, NULL,
+                          map != NULL
+                              ? mortise_cel_uses(map->over.cel)
+                              : mortise_tmpl_uses(edge->discovery->query),
+                          err);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = map != NULL ? list_of(o, map, &env, &one, err)
+                     : found_of(o, edge->discovery, &env, &one, err);
+    mortise_env_finish(&env);
+    if (rv == MORTISE_OK && json_array_append(o->grounds, one) != 0)
+        rv = mortise_nomem(err);
+    json_decref(one);
+    return rv;
+}
+
+int mortise_stage_grounds(struct outcome *o, struct mortise_err *err)
+{
+    const struct mortise_edge *edges = o->x->frame->graph->edges;
     int rv = MORTISE_OK;
 
-    for (size_t i = 0; rv == MORTISE_OK && i < e->n_edges; i++) {
-        const struct mortise_edge *edge = &g->edges[e->edges[i]];
-        const struct mortise_region *map = &g->regions[edge->map];
-        bool is_map = edge->kind == MORTISE_EDGE_MAP;
-        json_t *one = NULL;
-        struct env env;
+    for (size_t i = 0; rv == MORTISE_OK && i < o->entry.n_edges; i++) {
+        const struct mortise_edge *edge = &edges[o->entry.edges[i]];
 
-        if (!mortise_route_stands_on(edge))
-            continue;
-        if (*grounds == NULL && (*grounds = json_array()) == NULL)
-            return mortise_nomem(err);
-        rv =
-            mortise_env_init(&env, r, x, x->after, e->value, NULL,
-                             is_map ? mortise_cel_uses(map->over.cel)
-                                    : mortise_tmpl_uses(edge->discovery->query),
-                             err);
-        if (rv != MORTISE_OK)
-            return rv;
-        rv = is_map ? list_of(map, n, &env, &one, code, why, err)
-                    : found_of(edge->discovery, n, &env, &one, code, why, err);
-        mortise_env_finish(&env);
-        if (rv == MORTISE_OK && json_array_append(*grounds, one) != 0)
-            rv = mortise_nomem(err);
-        json_decref(one);
+        if (mortise_route_stands_on(edge))
+            rv = add_ground(o, edge, err);
     }
     return rv;
 }
 
 /* The one edge of a kind, if the node has it, into the entry. */
-void mortise_route_of_kind(struct mortise_run *r, const struct exec *x,
-                           struct mortise_entry *e, enum mortise_edge_kind kind)
+void mortise_route_of_kind(const struct exec *x, struct mortise_entry *e,
+                           enum mortise_edge_kind kind)
 {
-    const struct mortise_node *n = mortise_exec_node(r, x);
+    const struct mortise_graph *g = x->frame->graph;
+    const struct mortise_node *n = &g->nodes[x->node];
 
+    assert(e->edges != NULL);
     for (uint32_t i = 0; i < n->n_out; i++) {
-        if (x->frame->graph->edges[n->out[i]].kind == kind) {
+        if (g->edges[n->out[i]].kind == kind) {
             e->edges[e->n_edges++] = n->out[i];
             return;
         }

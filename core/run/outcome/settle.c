@@ -24,7 +24,7 @@ int mortise_settle_lost_done(struct mortise_run *r, struct exec *x,
                              json_t *output, enum done_how how,
                              struct mortise_err *err)
 {
-    int rv = mortise_done_keep_result(r, x, output, how, err);
+    int rv = mortise_result_keep(r, x, output, how, err);
 
     return rv == MORTISE_OK ? mortise_stop_lost_known(r, x, err) : rv;
 }
@@ -39,7 +39,7 @@ static int settle_happened(struct mortise_run *r, struct exec *x,
 
     mortise_json_hold(&x->said, in->said);
     rv = x->loss == LOSS_NONE
-             ? mortise_done_settle(r, x, output, how, err)
+             ? mortise_pipeline_enter(r, x, output, how, err)
              : mortise_settle_lost_done(r, x, output, how, err);
     json_decref(output);
     return rv;
@@ -84,7 +84,7 @@ static int settle_reconciled(struct mortise_run *r, struct exec *x,
                                     : mortise_doubt_of_loser_refuted(r, x, err);
     if (result == NULL)
         result = json_null();
-    if (mortise_done_is_kept(
+    if (mortise_result_is_kept(
             x)) /* that was useless, and it is asked for better */
         rv = mortise_judge_verdict(
             mortise_judge_output(mortise_exec_node(r, x), result, &why), err);
@@ -104,7 +104,7 @@ static int settle_broke(struct mortise_run *r, struct exec *x,
     if (doubt == DOUBT_NONE)
         return mortise_fail_attempt(r, x, "determinism", "permanent", words,
                                     err);
-    return x->stop == STOP_RUN ? mortise_done_stopped(r, x, err)
+    return x->stop == STOP_RUN ? mortise_doubt_cancelled(r, x, err)
                                : mortise_doubt_broke(r, x, doubt, words, err);
 }
 
@@ -206,7 +206,7 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
         if (doubt == DOUBT_NONE && x->effect_open &&
             x->call == MORTISE_RUN_EXECUTE)
             rv = mortise_fail_not_done(r, x, err);
-        return rv == MORTISE_OK ? mortise_done_stopped(r, x, err) : rv;
+        return rv == MORTISE_OK ? mortise_doubt_cancelled(r, x, err) : rv;
     case STOP_BUDGET:
     case STOP_COMMAND:
         x->stop = STOP_NONE;
@@ -236,7 +236,7 @@ static int settle_lookup(struct mortise_run *r, struct exec *x,
                          struct mortise_err *err)
 {
     if (in->status == 0 && in->output != NULL)
-        return mortise_done_settle(r, x, in->output, DONE_CACHED, err);
+        return mortise_pipeline_enter(r, x, in->output, DONE_CACHED, err);
     mortise_cache_missed(x, in);
     mortise_exec_become(r, x, X_READY); /* the call may have to wait */
     return mortise_start_execute(r, x, err);
@@ -295,7 +295,7 @@ static int settle_stuck(struct mortise_run *r, struct exec *x,
     if (x->loss != LOSS_NONE)
         return mortise_stop_lost(r, x, err);
     if (cut && open) /* nobody follows its on_error now */
-        return mortise_done_stopped(r, x, err);
+        return mortise_doubt_cancelled(r, x, err);
     return mortise_fail_for_good(r, x, "timeout.unresponsive",
                                  mortise_doubt_stuck, open, err);
 }

@@ -68,19 +68,8 @@ static int record_intent(struct mortise_run *r, struct exec *x,
     return mortise_run_record(r, &e, err);
 }
 
-/* Was this very effect acknowledged in an attempt that came to no end?  Then
- * its result is there, and it is not done again (R11). */
-static bool has_result(const struct mortise_run *r, const struct exec *x)
-{
-    uint8_t key[MORTISE_DIGEST];
-
-    if (x->result == NULL || mortise_exec_node(r, x)->effect < MORTISE_WRITE)
-        return false;
-    mortise_exec_effect_key(r, x, key);
-    return memcmp(key, x->result_key, sizeof key) == 0;
-}
-
-/* It is not done again, whatever becomes of what came of it. */
+/* This very effect was acknowledged in an attempt that came to no end (R11): it
+ * is not done again, whatever becomes of what came of it. */
 static int start_recorded(struct mortise_run *r, struct exec *x,
                           struct mortise_err *err)
 {
@@ -89,7 +78,7 @@ static int start_recorded(struct mortise_run *r, struct exec *x,
         mortise_judge_output(mortise_exec_node(r, x), x->result, &why), err);
 
     if (rv == MORTISE_OK)
-        return mortise_done_settle(r, x, x->result, DONE_RECORDED, err);
+        return mortise_pipeline_enter(r, x, x->result, DONE_RECORDED, err);
     return rv == MORTISE_EINVAL ? mortise_doubt_of_result(r, x, &why, err) : rv;
 }
 
@@ -151,7 +140,7 @@ int mortise_start_call(struct mortise_run *r, struct exec *x,
             memcmp(digest, x->approved_digest, sizeof digest) != 0)
             return ask_approval(r, x, digest, err);
     }
-    if (has_result(r, x))
+    if (mortise_result_is_there(r, x))
         return start_recorded(r, x, err);
     if (x->effect_open || mortise_step_in_doubt(r, x) != NULL)
         return mortise_doubt_start(r, x, err);
@@ -184,7 +173,7 @@ int mortise_start_exec(struct mortise_run *r, struct exec *x,
     assert(x->state == X_READY);
     mortise_json_drop(&x->verdicts);
     if (x->leaving != NULL)
-        return mortise_edge_guards_start(r, x, err);
+        return mortise_pipeline_go_on(r, x, err);
     rv = mortise_view_before(r, x, &why);
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);

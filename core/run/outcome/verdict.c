@@ -1,15 +1,18 @@
-/* verdict.c -- a guardrail answered: what becomes of what it judged.  guard.c
- * has the promises. */
-#include <assert.h>
+/* verdict.c -- a guardrail answered: what becomes of what it judged, and where
+ * that goes on.  guard.c has the promises. */
 #include <string.h>
 
 #include "run/outcome/outcome.h"
 
+/* ---- verdicts ------------------------------------------------------------ */
+
 /* What becomes of a violation: "warn", "sanitize", "block" or "reroute". */
-static const char *action_on(enum mortise_on_violation on,
+static const char *action_on(const struct mortise_run *r, const struct exec *x,
                              const json_t *replacement)
 {
-    switch (on) {
+    switch (x->stage == MORTISE_GUARD_EDGE
+                ? mortise_guard_edge(x)->policy->on_violation
+                : mortise_exec_node(r, x)->on_violation) {
     case MORTISE_VIOLATION_WARN:
         return "warn";
     case MORTISE_VIOLATION_REROUTE:
@@ -21,6 +24,39 @@ static const char *action_on(enum mortise_on_violation on,
     }
     return "block";
 }
+
+/* Where the edge leads that is looked at; NULL: none is. */
+static const char *leads_to(const struct exec *x)
+{
+    uint32_t to;
+
+    if (x->stage != MORTISE_GUARD_EDGE)
+        return NULL;
+    to = mortise_guard_edge(x)->to;
+    return to == MORTISE_END ? "END" : x->frame->graph->nodes[to].id;
+}
+
+/* The one that was asked said this: among x->verdicts. */
+static int note(struct exec *x, const char *id, bool violation,
+                const char *reason, const char *action, struct mortise_err *err)
+{
+    json_t *one = json_pack(
+        "{s:s, s:s, s:b, s:s, s:O*, s:s*}", "guardrail", id, "stage",
+        mortise_guard_stage_name(x->stage), "violation", (int)violation,
+        "action", action, "decided_by",
+        json_object_get(x->decision, "decided_by"), "to", leads_to(x));
+
+    if (x->verdicts == NULL)
+        x->verdicts = json_array();
+    if (one != NULL && violation)
+        json_object_set_new(one, "reason",
+                            mortise_json_strn(reason, strlen(reason)));
+    return one != NULL && json_array_append_new(x->verdicts, one) == 0
+               ? MORTISE_OK
+               : mortise_nomem(err);
+}
+
+/* ---- a round is over ------------------------------------------------------ */
 
 /* The arguments passed, as they are now (3). */
 static int input_passed(struct mortise_run *r, struct exec *x,
@@ -41,111 +77,70 @@ static int input_passed(struct mortise_run *r, struct exec *x,
     return mortise_exec_kind(r, x)->start(r, x, err);
 }
 
-/* (5): the output, and then what its executor wants written besides. */
-static int output_passed(struct mortise_run *r, struct exec *x,
-                         struct mortise_err *err)
+static bool is_of_output(const struct exec *x)
 {
-    json_t *update = mortise_judge_said(x, x->how, "update"), *output;
-    int rv = MORTISE_OK;
-
-    if (x->judged == NULL && update != NULL) {
-        mortise_json_hold(&x->judged, x->subject);
-        return mortise_guard_begin(r, x, MORTISE_GUARD_OUTPUT, update, err);
-    }
-    if (x->judged != NULL && x->replaced)
-        rv = mortise_guard_keep_update(x, err);
-    output = json_incref(x->judged != NULL ? x->judged : x->subject);
-    if (rv == MORTISE_OK)
-        rv = mortise_done_judged(r, x, output, x->how, err);
-    json_decref(output);
-    return rv;
+    return x->stage == MORTISE_GUARD_OUTPUT || x->stage == MORTISE_GUARD_EDGE;
 }
 
 static int passed(struct mortise_run *r, struct exec *x,
                   struct mortise_err *err)
 {
-    switch (x->stage) {
-    case MORTISE_GUARD_INPUT:
-        return input_passed(r, x, err);
-    case MORTISE_GUARD_OUTPUT:
-        return output_passed(r, x, err);
-    case MORTISE_GUARD_DECISION:
-        return mortise_exec_kind(r, x)->passed(r, x, err);
-    default:
-        return mortise_done_settle(r, x, x->subject, DONE_EXECUTED, err);
-    }
-}
-
-/* A violation that leads elsewhere: nothing is written. */
-static int settle_reroute(struct mortise_run *r, struct exec *x,
-                          struct mortise_err *err)
-{
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_DONE);
-    uint32_t edge[1];
+    json_t *output;
     int rv;
 
-    e.edges = edge;
-    e.note = json_incref(x->verdicts);
-    mortise_route_of_kind(r, x, &e, MORTISE_EDGE_REROUTE);
-    assert(e.n_edges == 1); /* graph/ lets no such node in without a target */
-    rv = mortise_run_record(r, &e, err);
-    mortise_entry_finish(&e);
-    if (rv == MORTISE_OK && x->state == X_HELD)
-        rv = mortise_done_ask_after(r, x, err);
-    return rv;
+    if (x->stage == MORTISE_GUARD_INPUT)
+        return input_passed(r, x, err);
+    if (!is_of_output(x))
+        return mortise_exec_kind(r, x)->passed(r, x, err);
+    rv = mortise_guard_left(x, &output, err);
+    return rv == MORTISE_OK ? mortise_pipeline_resume(r, x, output, NULL, err)
+                            : rv;
 }
 
 static int block(struct mortise_run *r, struct exec *x, const char *id,
                  const char *reason, struct mortise_err *err)
 {
+    bool of_target = x->stage == MORTISE_GUARD_TARGET;
     struct mortise_err words;
 
     mortise_fail(&words, MORTISE_EINVAL, "guardrail '%s'%s%s: %s", id,
-                 x->stage != MORTISE_GUARD_TARGET ? " of the " : "",
-                 x->stage != MORTISE_GUARD_TARGET
-                     ? mortise_guard_stage_name(x->stage)
-                     : "",
-                 reason);
-    return x->stage == MORTISE_GUARD_EDGE
-               ? mortise_edge_guards_block(r, x, &words, err)
+                 of_target ? "" : " of the ",
+                 of_target ? "" : mortise_guard_stage_name(x->stage), reason);
+    return is_of_output(x)
+               ? mortise_pipeline_resume(r, x, x->subject, &words, err)
                : mortise_fail_attempt_err(r, x, "guardrail", &words, err);
 }
 
-/* It answered; `failure`: or why it did not. */
+/* ---- an answer ------------------------------------------------------------ */
+
 int mortise_verdict_settle(struct mortise_run *r, struct exec *x,
                            const struct mortise_result_in *in,
                            const char *failure, struct mortise_err *err)
 {
     const char *id = mortise_guard_id(r, x), *action = "pass";
     const char *reason = failure != NULL ? failure : in->message;
-    bool violation = failure != NULL || in->violation;
+    bool violation = failure != NULL || in->violation, asked;
     json_t *replacement = failure == NULL ? in->output : NULL;
     int rv;
 
+    assert(x->call == MORTISE_RUN_CHECK);
     if (mortise_fold_check_depth(replacement, NULL) != MORTISE_OK)
         replacement = NULL;
     if (violation)
-        action = action_on(x->stage == MORTISE_GUARD_EDGE
-                               ? mortise_guards_policy(x)->on_violation
-                               : mortise_exec_node(r, x)->on_violation,
-                           replacement);
-    rv = mortise_guard_note(x, id, violation, reason, action, err);
+        action = action_on(r, x, replacement);
+    rv = note(x, id, violation, reason, action, err);
     if (rv != MORTISE_OK)
         return rv;
-    x->turn++;
-    if (strcmp(action, "reroute") == 0)
-        return x->stage == MORTISE_GUARD_EDGE
-                   ? mortise_edge_guards_reroute(r, x, err)
-                   : settle_reroute(r, x, err);
     if (strcmp(action, "block") == 0)
         return block(r, x, id, reason, err);
-    if (strcmp(action, "sanitize") == 0) {
-        mortise_json_hold(&x->subject, replacement);
-        x->replaced = true;
+    if (strcmp(action, "reroute") == 0) {
+        if (x->stage != MORTISE_GUARD_EDGE) /* nothing is written */
+            return mortise_pipeline_divert(r, x, MORTISE_EDGE_REROUTE, err);
+        mortise_guard_detour(x);
+    } else {
+        mortise_guard_answered(x, strcmp(action, "sanitize") == 0 ? replacement
+                                                                  : NULL);
     }
-    if (x->stage == MORTISE_GUARD_EDGE)
-        return mortise_edge_guards_passed(r, x, err);
-    if (++x->guard < mortise_exec_node(r, x)->guards[x->stage].n)
-        return mortise_call_start(r, x, MORTISE_RUN_CHECK, err);
-    return passed(r, x, err);
+    rv = mortise_guard_ask(r, x, &asked, err);
+    return rv != MORTISE_OK || asked ? rv : passed(r, x, err);
 }

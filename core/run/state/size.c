@@ -29,7 +29,7 @@
 
 #define UNKNOWN ((uint64_t)1 << 40) /* more than any memory holds */
 
-/* Values are at most as deep as mortise_judge_depths() lets them be. */
+/* Values are at most as deep as mortise_stage_depths() lets them be. */
 static uint64_t size_of(const json_t *v)
 {
     uint64_t n = 2;

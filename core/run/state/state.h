@@ -198,7 +198,8 @@ struct fresh {
  *   its request     them begin anew with the next generation
  *   its steps       asks/; what it may spend and did: spend/
  *   live only       outcome/, and state/actions.c for calls and timers
- *   guardrails      outcome/guard.c, verdict.c and, on edges, edge_guards.c */
+ *   its output      outcome/pipeline.c where it waits, outcome/leaving.c and
+ *                   outcome/guard.c what for */
 struct exec {
     uint32_t index, node, visit, generation, attempt;
     enum exec_state state;
@@ -243,7 +244,7 @@ struct exec {
     uint32_t checked;       /* the generation whose arguments passed; 0: none */
     bool body_is_given;     /* `body` is no longer what the template gives */
     json_t *leaving;        /* its output, judged on the edges that it takes: */
-    uint32_t *chosen, n_chosen; /* those (edge_guards.c) */
+    uint32_t *chosen, n_chosen; /* those (leaving.c) */
     uint32_t *taken, n_taken;
     bool handled;  /* a failure that on_error or a goto led elsewhere */
     uint32_t heir; /* held through this update: what follows comes after it */
@@ -309,11 +310,13 @@ struct exec {
 
     /* What its guardrails look at (guard.c). */
     enum mortise_guard_stage stage;
-    uint32_t guard;    /* the guardrail that is being asked, */
-    uint32_t turn;     /* and how many were asked in this stage before it */
-    json_t *subject;   /* as sanitised so far */
-    bool replaced;     /* a guardrail put another in the place of `subject` */
-    enum done_how how; /* OUTPUT, EDGE: it came about */
+    uint32_t guard;  /* the guardrail that is being asked, */
+    uint32_t turn;   /* and how many were asked in this stage before it */
+    json_t *subject; /* as sanitised so far */
+    bool replaced;   /* a guardrail put another in the place of `subject` */
+    /* Where its output waits (stages.def), and how that came about. */
+    uint8_t awaits;
+    enum done_how how;
     /* OUTPUT: the output that passed, while its update is looked at. */
     json_t *judged;
     json_t *verdicts; /* of now, not recorded yet */

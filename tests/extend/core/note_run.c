@@ -20,7 +20,7 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
         return mortise_fail_attempt_err(r, x, "expression", &why, err);
     x->started_ms = r->time_ms;
     if (rv == MORTISE_OK)
-        rv = mortise_done_settle(r, x, said, DONE_EXECUTED, err);
+        rv = mortise_pipeline_enter(r, x, said, DONE_EXECUTED, err);
     json_decref(said);
     return rv;
 }

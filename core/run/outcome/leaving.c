@@ -1,0 +1,104 @@
+/* leaving.c -- an output that is recorded before guardrails look at it.
+ *
+ * A `leaving` entry holds an output that is judged on its way, and has its
+ * execution READY: when its turn comes the output goes on at its guardrails
+ * (pipeline.c, 4).  After a crash in between the very same is judged again, and
+ * the node itself does not run again.
+ *
+ *   (1) Which edges an output takes is decided first, on what the node gave,
+ *       and stays so whatever guardrails replace: those are in the entry, and
+ *       on each that is guarded it is looked at (guard.c).
+ *   (2) What a graph inside gave is recorded likewise, without edges, before
+ *       the guardrails of its node see it: a graph that is over does not run
+ *       again for their sake.  What it ended with is called to mind when the
+ *       output goes on. */
+#include <string.h>
+
+#include "run/outcome/outcome.h"
+
+/* ---- what a graph inside gave (2) ----------------------------------------- */
+
+bool mortise_stage_inside_is_due(const struct outcome *o)
+{
+    return mortise_exec_node(o->r, o->x)->sub != NULL &&
+           mortise_stage_output_is_due(o);
+}
+
+int mortise_stage_inside(struct outcome *o, struct mortise_err *err)
+{
+    struct mortise_entry e = mortise_exec_entry(o->r, o->x, MORTISE_E_LEAVING);
+
+    assert(o->x->leaving == NULL && o->x->child != NULL);
+    e.value = o->output;
+    e.how = o->entry.how;
+    return mortise_run_record(o->r, &e, err);
+}
+
+int mortise_stage_recall(struct outcome *o, struct mortise_err *err)
+{
+    return o->x->child_over && o->from->first_hand
+               ? mortise_sub_recall(o->r, o->x, o->output, err)
+               : MORTISE_OK;
+}
+
+/* ---- edges that are guarded (1) ------------------------------------------- */
+
+bool mortise_stage_leaving_is_due(const struct outcome *o)
+{
+    const struct mortise_edge *edges = o->x->frame->graph->edges;
+
+    for (size_t i = 0; o->x->n_chosen == 0 && i < o->entry.n_edges; i++) {
+        if (mortise_edge_is_guarded(&edges[o->entry.edges[i]]))
+            return true;
+    }
+    return false;
+}
+
+/* Behind a `result`, where there is one, what came with it is kept already. */
+int mortise_stage_leaving(struct outcome *o, struct mortise_err *err)
+{
+    bool says =
+        o->from->says && mortise_exec_node(o->r, o->x)->effect < MORTISE_WRITE;
+    struct mortise_entry e = o->entry;
+    int rv;
+
+    assert(o->x->n_chosen == 0 && o->x->n_writes == 0);
+    e.type = MORTISE_E_LEAVING;
+    e.writes = NULL;
+    e.n_writes = 0;
+    rv = mortise_run_record(o->r, &e, err);
+    return rv == MORTISE_OK ? mortise_result_record_said(
+                                  o->r, o->x, says ? o->x->said : NULL, err)
+                            : rv;
+}
+
+int mortise_apply_leaving(struct mortise_run *r, struct exec *x,
+                          const struct mortise_entry *e,
+                          struct mortise_err *err)
+{
+    const struct mortise_node *n = mortise_exec_node(r, x);
+    size_t size = e->n_edges * sizeof x->chosen[0];
+    int rv;
+
+    if (!mortise_exec_edges_fit(n->out, n->n_out, e) || e->value == NULL ||
+        e->generation != x->generation || e->how > DONE_CACHED)
+        return mortise_entry_corrupt(err, e);
+    x->chosen = mortise_arena_alloc(&r->arena, 2 * size);
+    if (x->chosen == NULL)
+        return mortise_nomem(err);
+    if (mortise_exec_forget_live(r, x, err) != MORTISE_OK)
+        return MORTISE_ENOMEM;
+    if (size > 0)
+        memcpy(x->chosen, e->edges, size);
+    x->going = x->chosen + e->n_edges;
+    x->n_chosen = (uint32_t)e->n_edges;
+    x->attempt = e->attempt;
+    x->started_ms = e->started_ms;
+    x->effect_open = false;
+    mortise_doubt_forget(x);
+    mortise_pipeline_hold(x, (enum done_how)e->how);
+    x->child_over = x->child != NULL;
+    mortise_json_hold(&x->leaving, e->value);
+    rv = mortise_guard_keep(r, x, e, err);
+    return rv == MORTISE_OK ? mortise_exec_ready(r, x, err) : rv;
+}

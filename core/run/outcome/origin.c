@@ -1,0 +1,37 @@
+/* origin.c -- how outputs come about, and what holds of each: a row of a table,
+ * so that no stage asks who gave an output. */
+#include "run/outcome/pipeline.h"
+
+static const struct origin origins[] = {
+    [DONE_EXECUTED] = {.fits = true,
+                       .is_guarded = true,
+                       .says = true,
+                       .happened = true,
+                       .first_hand = true},
+    /* Its plugin said that it happened; a person did, who is not kept waiting
+     * by what guardrails have to say; and it was acknowledged before. */
+    [DONE_RECONCILED] = {.fits = true,
+                         .is_guarded = true,
+                         .says = true,
+                         .happened = true},
+    [DONE_RESOLVED] = {.fits = true,
+                       .is_guarded = true,
+                       .happened = true,
+                       .waits = true},
+    [DONE_RECORDED] = {.fits = true, .is_guarded = true, .says = true},
+    [DONE_CACHED] = {.fits = true, .is_guarded = true},
+    [DONE_ANSWERED] = {.fits = false}, /* a decision, with its own guardrails */
+    [DONE_ON_ERROR] = {.fits = true, .is_last = true},
+};
+
+const struct origin *mortise_origin_of(enum done_how how)
+{
+    assert(how < sizeof origins / sizeof origins[0]);
+    return &origins[how];
+}
+
+json_t *mortise_origin_said(const struct exec *x, enum done_how how,
+                            const char *what)
+{
+    return mortise_origin_of(how)->says ? json_object_get(x->said, what) : NULL;
+}

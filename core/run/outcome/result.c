@@ -1,0 +1,95 @@
+/* result.c -- what an effect came to, which is known whatever becomes of its
+ * node.
+ *
+ * A `write` or `external` call whose output waits for somebody, or is refused,
+ * did happen.  A `result` entry keeps what it gave, so that nobody who tries
+ * the node again makes it happen twice (R11); a `said` behind it keeps what
+ * came with it. */
+#include <string.h>
+
+#include "run/outcome/outcome.h"
+
+bool mortise_result_is_kept(const struct exec *x)
+{
+    return x->result != NULL &&
+           memcmp(x->key, x->result_key, sizeof x->key) == 0;
+}
+
+bool mortise_result_is_there(const struct mortise_run *r, const struct exec *x)
+{
+    uint8_t key[MORTISE_DIGEST];
+
+    if (x->result == NULL || mortise_exec_node(r, x)->effect < MORTISE_WRITE)
+        return false;
+    mortise_exec_effect_key(r, x, key);
+    return memcmp(key, x->result_key, sizeof key) == 0;
+}
+
+int mortise_result_record_said(struct mortise_run *r, struct exec *x,
+                               json_t *said, struct mortise_err *err)
+{
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_SAID);
+
+    e.value = said;
+    return said != NULL ? mortise_run_record(r, &e, err) : MORTISE_OK;
+}
+
+/* What nobody could use is as if it were not said. */
+static int keep(struct mortise_run *r, struct exec *x, json_t *output,
+                json_t *said, struct mortise_err *err)
+{
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_RESULT);
+    int rv;
+
+    if (mortise_fold_check_depth(said, NULL) != MORTISE_OK)
+        said = NULL;
+    e.value = mortise_fold_check_depth(output, NULL) == MORTISE_OK
+                  ? json_incref(output)
+                  : json_null();
+    memcpy(e.digest, x->key, sizeof e.digest);
+    rv = mortise_run_record(r, &e, err);
+    json_decref(e.value);
+    return rv == MORTISE_OK ? mortise_result_record_said(r, x, said, err) : rv;
+}
+
+int mortise_result_keep(struct mortise_run *r, struct exec *x, json_t *output,
+                        enum done_how how, struct mortise_err *err)
+{
+    const struct mortise_node *n = mortise_exec_node(r, x);
+    const struct origin *from = mortise_origin_of(how);
+    json_t *said;
+    int rv;
+
+    if (n->effect < MORTISE_WRITE || !from->happened ||
+        (mortise_result_is_kept(x) &&
+         mortise_judge_output(n, x->result, NULL) == MORTISE_OK))
+        return MORTISE_OK;
+    said = json_incref(x->said); /* a `result` drops it */
+    rv = keep(r, x, output, from->says ? said : NULL, err);
+    json_decref(said);
+    return rv;
+}
+
+int mortise_apply_result(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *e, struct mortise_err *err)
+{
+    (void)r;
+    (void)err;
+    mortise_json_hold(&x->result, e->value);
+    mortise_json_drop(&x->said);
+    memcpy(x->result_key, e->digest, sizeof x->result_key);
+    x->effect_open = false;
+    mortise_step_clear_doubts(x); /* it is of all that it did */
+    mortise_doubt_forget(x);
+    return MORTISE_OK;
+}
+
+int mortise_apply_said(struct mortise_run *r, struct exec *x,
+                       const struct mortise_entry *e, struct mortise_err *err)
+{
+    (void)r;
+    if (!json_is_object(e->value))
+        return mortise_entry_corrupt(err, e);
+    mortise_json_hold(&x->said, e->value);
+    return MORTISE_OK;
+}
