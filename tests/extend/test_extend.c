@@ -1,6 +1,7 @@
 /* test_extend.c -- what docs/extending.md promises: a subcommand, a kind of nodes
  * (a file a layer), a method of the host, a kind of plugin, an entry of the
- * journal and a command on a run are one file and one row each.
+ * journal, a stage of outputs and a command on a run are one file and one row
+ * each.
  *
  * Run in a build with -DMORTISE_EXTEND, in which the lists of core/ have a row
  * more, from tests/extend/, and in which nothing else of core/ is changed. */
@@ -357,6 +358,26 @@ START_TEST(an_entry_that_does_not_fit)
 }
 END_TEST
 
+/* ---- a stage of outputs ------------------------------------------------------ */
+
+/* It puts something in an output's place, which is what is written; and what it
+ * refuses is a failure like any. */
+START_TEST(a_stage)
+{
+    put("g.yaml",
+        HEADER "  a: {type: note, say: {seal: null}, "
+               "outputs: {scratch.n: output.seal}, next: b}\n"
+               "  b: {type: note, say: {seal: theirs}, on_error: {goto: c}}\n"
+               "  c: {type: note, say: 'it was ${scratch.n}'}\n");
+    child_run("$MORTISE run g.yaml --id r && $MORTISE show r --json && "
+              "$MORTISE history r --json");
+    ck_assert_msg(child.code == 0, "%d: %s", child.code, child.err);
+    ck_assert_ptr_nonnull(strstr(child.out, "\"it was ours\""));
+    ck_assert_ptr_nonnull(strstr(child.out, "\"sealed\""));
+    ck_assert_ptr_nonnull(strstr(child.out, "'theirs' is no seal of ours"));
+}
+END_TEST
+
 /* ---- a command on a run ------------------------------------------------------ */
 
 /* A run that waits for somebody, and needs no plugin. */
@@ -458,6 +479,7 @@ int main(void)
     tcase_add_test(tc, a_kind_is_called);
     tcase_add_test(tc, an_entry);
     tcase_add_test(tc, an_entry_that_does_not_fit);
+    tcase_add_test(tc, a_stage);
     tcase_add_test(tc, a_command_through_the_api);
     tcase_add_test(tc, a_command_through_the_socket);
     suite_add_tcase(suite, tc);
