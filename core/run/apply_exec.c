@@ -14,7 +14,7 @@
 int mortise_apply_intent(struct mortise_run *r, struct exec *x,
                          const struct mortise_entry *e, struct mortise_err *err)
 {
-    x->effect_open = true;
+    mortise_exec_open_effect(x, true);
     mortise_doubt_forget(x);
     memcpy(x->key, e->digest, sizeof x->key);
     return mortise_exec_intend(r, x, e, err);
@@ -58,24 +58,23 @@ int mortise_apply_done(struct mortise_run *r, struct exec *x,
 
     if (!mortise_exec_edges_fit(n->out, n->n_out, e))
         return mortise_entry_corrupt(err, e);
-    x->attempt = e->attempt;
-    x->started_ms = e->started_ms;
+    mortise_exec_begun(x, e->attempt, e->started_ms);
     x->ended_ms = e->at_ms;
-    x->effect_open =
-        e->how == DONE_ON_ERROR &&
-        (x->unknown || mortise_doubt_is_useless(x)); /* doubt.c (11) */
+    mortise_exec_open_effect(x,
+                             e->how == DONE_ON_ERROR && /* doubt.c (11) */
+                                 (x->unknown || mortise_doubt_is_useless(x)));
     mortise_doubt_forget(x);
     x->cached = e->how == DONE_CACHED;
     mortise_json_hold(&x->output, e->value);
     mortise_json_drop(&x->error); /* of an earlier attempt */
-    mortise_json_drop(&x->said);
-    rv = mortise_exec_forget_live(r, x, err);
+    mortise_result_say(x, NULL);
+    rv = mortise_stop_forget(r, x, err);
     if (rv == MORTISE_OK)
         rv = mortise_writes_put(r, x, e, err);
     if (rv == MORTISE_OK)
         rv = mortise_exec_keep_taken(r, x, e, err);
     if (rv == MORTISE_OK)
-        rv = mortise_guard_keep(r, x, e, err);
+        rv = mortise_verdict_keep(r, x, e, err);
     if (rv == MORTISE_OK)
         rv = announce_end(r, x, e, err);
     if (rv != MORTISE_OK)
@@ -124,12 +123,11 @@ int mortise_apply_retry(struct mortise_run *r, struct exec *x,
         mortise_json_hold(&x->error, e->value);
     x->child_again = r->rules >= MORTISE_RULES_SECOND && x->child != NULL &&
                      mortise_sub_failed(x->child);
-    x->attempt = e->attempt + 1;
-    x->started_ms = e->started_ms;
+    mortise_exec_begun(x, e->attempt + 1, e->started_ms);
     x->next_ms = e->at_ms;
     x->pause_ms = e->at_ms > r->time_ms ? e->at_ms - r->time_ms : 0;
-    x->effect_open = false;
-    x->stop = STOP_NONE;
+    mortise_exec_open_effect(x, false);
+    mortise_exec_stop_for(x, STOP_NONE);
     if (!mortise_step_is_open(x))
         mortise_doubt_forget(x);
     mortise_exec_become(r, x, X_BACKOFF);
@@ -145,25 +143,24 @@ int mortise_apply_failed(struct mortise_run *r, struct exec *x,
     if (!mortise_exec_edges_fit(n->out, n->n_out, e) ||
         !json_is_object(e->value))
         return mortise_entry_corrupt(err, e);
-    x->attempt = e->attempt;
-    x->started_ms = e->started_ms;
+    mortise_exec_begun(x, e->attempt, e->started_ms);
     x->ended_ms = e->at_ms;
     x->handled = e->n_edges > 0;
     x->child_failed = x->child != NULL && mortise_sub_failed(x->child);
-    x->child_over |= x->child != NULL && x->child->scope->over &&
-                     !x->child_failed; /* what it came to was refused */
-    x->doubted = e->how != 0;          /* it never answered */
+    if (x->child != NULL && x->child->scope->over && !x->child_failed)
+        mortise_sub_done(x);  /* what it came to was refused */
+    x->doubted = e->how != 0; /* it never answered */
     if (!x->doubted)
         mortise_doubt_forget(x);
-    x->effect_open = false;
-    x->effect_open =
-        (x->doubted && !mortise_step_is_kept(x)) || mortise_doubt_is_useless(x);
+    mortise_exec_open_effect(x, false);
+    mortise_exec_open_effect(x, (x->doubted && !mortise_step_is_kept(x)) ||
+                                    mortise_doubt_is_useless(x));
     mortise_json_hold(&x->error, e->value);
-    rv = mortise_exec_forget_live(r, x, err);
+    rv = mortise_stop_forget(r, x, err);
     if (rv == MORTISE_OK)
         rv = mortise_exec_keep_taken(r, x, e, err);
     if (rv == MORTISE_OK)
-        rv = mortise_guard_keep(r, x, e, err);
+        rv = mortise_verdict_keep(r, x, e, err);
     if (rv == MORTISE_OK)
         rv = mortise_event_announce(r, x, "node_failed", error_extra(r, x, e),
                                     err);
@@ -204,7 +201,7 @@ int mortise_apply_ask(struct mortise_run *r, struct exec *x,
     mortise_json_hold(&x->payload, e->value);
     x->ordinal++;
     if (x->started_ms == 0)
-        x->started_ms = r->time_ms;
+        mortise_exec_begun(x, x->attempt, r->time_ms);
     if (mortise_run_is_seen(r))
         extra =
             json_pack("{s:s, s:O}", "id", x->request, "request", x->payload);
@@ -218,19 +215,6 @@ int mortise_apply_ask(struct mortise_run *r, struct exec *x,
     if (e->how != MORTISE_ASK_AFTER)
         mortise_exec_become(r, x, X_ASKED);
     return mortise_pending_open(r, x->request, x->deadline_ms, x->payload, err);
-}
-
-/* Arguments that whoever approved them edited are others, and are judged by
- * the guardrails like any. */
-static void approve_args(struct exec *x, json_t *args)
-{
-    if (args != NULL) {
-        mortise_json_hold(&x->body, args);
-        x->body_is_given = true;
-        x->checked = 0;
-    } else if (!x->body_is_given) {
-        mortise_json_drop(&x->body);
-    }
 }
 
 /* What a settled request lets its execution do.  Where the execution ends by
@@ -253,7 +237,7 @@ static int settle_request(struct mortise_run *r, struct exec *x,
                                    err);
     else if (e->how == MORTISE_SETTLE_RETRY) { /* the call, and all in it */
         mortise_step_clear_doubts(x);
-        mortise_json_drop(&x->result);
+        mortise_result_forget(x);
     }
     if (rv != MORTISE_OK)
         return rv;
@@ -267,7 +251,7 @@ static int settle_request(struct mortise_run *r, struct exec *x,
     if (e->how == MORTISE_SETTLE_APPROVED) {
         x->approved = true;
         memcpy(x->approved_digest, e->digest, MORTISE_DIGEST);
-        approve_args(x, json_object_get(e->value, "args"));
+        mortise_generation_approved(x, json_object_get(e->value, "args"));
     }
     if (x->ask == MORTISE_ASK_HUMAN &&
         mortise_exec_kind(r, x)->keep(r, x, e, err) != MORTISE_OK)
@@ -278,7 +262,7 @@ static int settle_request(struct mortise_run *r, struct exec *x,
     /* Of what was stopped, a doubt that failed stays (doubt.c (9)). */
     if (e->how == MORTISE_SETTLE_RETRY || e->how == MORTISE_SETTLE_HAPPENED ||
         (e->how == MORTISE_SETTLE_FAIL && x->loss == LOSS_NONE))
-        x->effect_open = false;
+        mortise_exec_open_effect(x, false);
     return mortise_exec_ready(r, x, err);
 }
 
@@ -290,12 +274,20 @@ int mortise_apply_settle(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_OK ? mortise_settled_add(r, e, err) : rv;
 }
 
+/* A step is open that is not kept: should x be tried again, its call is in
+ * doubt. */
+static void reopen(struct exec *x)
+{
+    if (mortise_step_is_open(x) && !mortise_step_is_kept(x))
+        mortise_exec_open_effect(x, true);
+}
+
 /* It had ended before, and is over as it was then. */
 static int apply_settled(struct mortise_run *r, struct exec *x, bool lost,
                          struct mortise_err *err)
 {
-    x->effect_open |= mortise_step_is_open(x) && !mortise_step_is_kept(x);
-    if (mortise_exec_forget_live(r, x, err) != MORTISE_OK)
+    reopen(x);
+    if (mortise_stop_forget(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     mortise_doubt_over(r, x);
     if (!lost)
@@ -327,9 +319,8 @@ int mortise_apply_stopped(struct mortise_run *r, struct exec *x,
         return mortise_nomem(err);
     x->ended_ms = e->at_ms;
     x->cut = r->cancelling;
-    x->effect_open |= /* should it be tried again */
-        mortise_step_is_open(x) && !mortise_step_is_kept(x);
-    if (mortise_exec_forget_live(r, x, err) != MORTISE_OK)
+    reopen(x);
+    if (mortise_stop_forget(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     mortise_exec_become(r, x, X_CANCELLED);
     if (!lost && x->child != NULL)
@@ -356,8 +347,7 @@ int mortise_apply_child(struct mortise_run *r, struct exec *x,
     if (g == NULL || x->state == X_INSIDE || !json_is_object(e->value) ||
         !mortise_exec_edges_fit(g->start, g->n_start, e))
         return mortise_entry_corrupt(err, e);
-    x->attempt = e->attempt;
-    x->started_ms = e->started_ms;
+    mortise_exec_begun(x, e->attempt, e->started_ms);
     rv = mortise_sub_begin(r, x, e->value, err);
     if (rv != MORTISE_OK)
         return rv;

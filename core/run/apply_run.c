@@ -78,7 +78,7 @@ static int follow_update(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK || x->state == X_FAILED || x->state == X_CANCELLED ||
         x->state == X_ASKED || x->state == X_INSIDE)
         return rv;
-    rv = mortise_exec_next_generation(r, x, err);
+    rv = mortise_generation_next(r, x, err);
     x->child_again = x->child_asks = again;
     return rv;
 }

@@ -106,6 +106,9 @@ const char *mortise_step_kind_name(const struct step *s);
 /* MORTISE_EINVAL: the value is not what the question's schema wants. */
 int mortise_step_check_answer(struct mortise_run *r, const struct step *s,
                               const json_t *value, struct mortise_err *err);
+/* How x's call broke its word, in words (NULL: it did not); x forgets it, and
+ * the caller has them. */
+json_t *mortise_step_take_broke(struct exec *x);
 /* Somebody answered the question s of x with this value, which was checked. */
 int mortise_step_answered(struct mortise_run *r, struct exec *x, struct step *s,
                           json_t *value, const char *actor,
@@ -138,11 +141,21 @@ int mortise_doubt_tell(struct exec *x, const json_t *what, bool apart);
 void mortise_doubt_forget(struct exec *x);
 
 /* ---- generation.c ---- */
-/* A new start of the visit that x is: it is READY. */
-int mortise_exec_next_generation(struct mortise_run *r, struct exec *x,
-                                 struct mortise_err *err);
+/* The arguments of x were found (taken); guardrails passed them, or (not NULL)
+ * left these; somebody approved them, or (not NULL) made these of them, which
+ * guardrails judge like any. */
+void mortise_generation_find(struct exec *x, json_t *body);
+void mortise_generation_checked(struct exec *x, json_t *body);
+void mortise_generation_approved(struct exec *x, json_t *body);
+/* Guardrails said this; and an acceptance is to pass them. */
+int mortise_generation_note(struct exec *x, json_t *verdicts,
+                            struct mortise_err *err);
+void mortise_generation_decide(struct exec *x, json_t *decision);
 /* x has ended: what only mattered while it was at work is given up. */
-int mortise_exec_forget_live(struct mortise_run *r, struct exec *x,
-                             struct mortise_err *err);
+int mortise_generation_rest(struct mortise_run *r, struct exec *x,
+                            struct mortise_err *err);
+/* A new start of the visit that x is: it is READY. */
+int mortise_generation_next(struct mortise_run *r, struct exec *x,
+                            struct mortise_err *err);
 
 #endif

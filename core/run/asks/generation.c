@@ -1,5 +1,5 @@
-/* generation.c -- what an execution forgets: between two generations of it, and
- * when it has ended.
+/* generation.c -- what an execution has for one generation, and forgets between
+ * two of them: its arguments, what guardrails said, a decision.
  *
  * A generation is a new start of the same visit.  It begins with no journal and
  * finds its arguments anew; unless an effect of the one before is in doubt,
@@ -9,8 +9,35 @@
 
 #include "run/asks/asks.h"
 
-/* The arguments of x are to be found anew; unless an effect is in doubt, which
- * is about those that it was begun with. */
+/* ---- arguments ------------------------------------------------------------ */
+
+void mortise_generation_find(struct exec *x, json_t *body)
+{
+    assert(x->body == NULL && !x->body_is_given);
+    x->body = body;
+}
+
+void mortise_generation_checked(struct exec *x, json_t *body)
+{
+    x->checked = x->generation;
+    if (body == NULL)
+        return;
+    mortise_json_hold(&x->body, body);
+    x->body_is_given = true;
+}
+
+void mortise_generation_approved(struct exec *x, json_t *body)
+{
+    if (body != NULL) {
+        mortise_generation_checked(x, body);
+        x->checked = 0;
+    } else if (!x->body_is_given) {
+        mortise_json_drop(&x->body);
+    }
+}
+
+/* They are to be found anew; unless an effect is in doubt, which is about those
+ * that it was begun with. */
 static void drop_body(struct exec *x)
 {
     if (x->body_is_given && (x->effect_open || mortise_step_is_kept(x)))
@@ -19,31 +46,43 @@ static void drop_body(struct exec *x)
     x->body_is_given = false;
 }
 
-int mortise_exec_forget_live(struct mortise_run *r, struct exec *x,
-                             struct mortise_err *err)
+/* ---- what was said of it -------------------------------------------------- */
+
+int mortise_generation_note(struct exec *x, json_t *verdicts,
+                            struct mortise_err *err)
 {
-    mortise_exec_forget_leaving(x);
+    if (x->notes == NULL)
+        x->notes = json_array();
+    return x->notes != NULL && json_array_extend(x->notes, verdicts) == 0
+               ? MORTISE_OK
+               : mortise_nomem(err);
+}
+
+void mortise_generation_decide(struct exec *x, json_t *decision)
+{
+    mortise_json_hold(&x->decision, decision);
+}
+
+/* ---- its end -------------------------------------------------------------- */
+
+int mortise_generation_rest(struct mortise_run *r, struct exec *x,
+                            struct mortise_err *err)
+{
     drop_body(x);
-    mortise_json_drop(&x->broke);
-    mortise_json_drop(&x->failure);
-    mortise_json_drop(&x->subject);
-    mortise_json_drop(&x->judged);
-    mortise_json_drop(&x->verdicts);
     mortise_json_drop(&x->decision);
-    x->stop = STOP_NONE;
     return mortise_step_is_kept(x) ? mortise_step_rest(r, x, err)
                                    : mortise_step_clear(r, x, err);
 }
 
 /* A new start of the same visit, with an empty journal; unless a step in it is
  * to be settled first. */
-int mortise_exec_next_generation(struct mortise_run *r, struct exec *x,
-                                 struct mortise_err *err)
+int mortise_generation_next(struct mortise_run *r, struct exec *x,
+                            struct mortise_err *err)
 {
     assert(x->state != X_RUNNING &&
            x->state != X_STOPPING); /* no call is out */
     x->generation++;
-    x->attempt = 1;
+    mortise_exec_begun(x, 1, x->started_ms);
     x->child_again = x->child_asks = false;
     x->ordinal = 0;
     x->ended_ms = 0;

@@ -478,6 +478,14 @@ static int violation(struct mortise_run *r, struct exec *x,
     return rv != MORTISE_OK ? rv : mortise_exec_cancel(r, x, STOP_BROKE, err);
 }
 
+json_t *mortise_step_take_broke(struct exec *x)
+{
+    json_t *words = x->broke;
+
+    x->broke = NULL;
+    return words;
+}
+
 static bool is_same(const struct step *s, const struct mortise_ask_in *in,
                     const uint8_t *digest)
 {
@@ -797,7 +805,7 @@ int mortise_step_arm(struct mortise_run *r, struct exec *x,
         return MORTISE_OK;
     mortise_exec_near(
         r, x, s->kind == MORTISE_STEP_TIMER && left_ms(r, s) <= NEAR_MS);
-    x->serial++;
+    mortise_exec_renew(x);
     return s->lasts_ms != 0 ? mortise_exec_arm_in(r, x, left_ms(r, s), err)
                             : mortise_exec_arm(r, x, s->deadline_ms, err);
 }

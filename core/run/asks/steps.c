@@ -593,7 +593,7 @@ int mortise_apply_let_go(struct mortise_run *r, struct exec *x,
 {
     if (x->journal == NULL)
         return mortise_entry_corrupt(err, e);
-    x->effect_open = false; /* it stopped of its own accord */
+    mortise_exec_open_effect(x, false); /* it stopped of its own accord */
     mortise_doubt_forget(x);
     if (e->how != 0)
         return mortise_exec_ready(r, x, err);

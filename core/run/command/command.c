@@ -130,10 +130,10 @@ static int go_live(struct mortise_run *r, struct mortise_err *err)
         if (x->state == X_INTENT) {
             rv = mortise_exec_ready(r, x, err);
         } else if (x->state == X_BACKOFF && !x->timer) {
-            x->serial++;
+            mortise_exec_renew(x);
             rv = mortise_exec_arm_in(r, x, pause_left_ms(r, x), err);
         } else if (x->state == X_ASKED && x->deadline_ms != 0 && !x->timer) {
-            x->serial++;
+            mortise_exec_renew(x);
             rv = mortise_exec_arm(r, x, x->deadline_ms, err);
         } else if (x->state == X_SUSPENDED) {
             rv = mortise_step_arm(r, x, err);

@@ -150,6 +150,8 @@ int mortise_sub_over(struct mortise_run *r, struct frame *f,
                      struct mortise_err *err);
 /* Did the graph of f end by a failure? */
 bool mortise_sub_failed(const struct frame *f);
+/* The graph inside x is over, ended well, and does not run again. */
+void mortise_sub_done(struct exec *x);
 /* x->child_state: this one, which is taken (NULL: none any more); or the state
  * of the graph inside x, which is over and did not fail, with these artifacts.
  */

@@ -384,7 +384,7 @@ static int exec_again(struct mortise_run *r, struct exec *x,
         r->n_failed--;
     } else if (returns || (x->state == X_FAILED && !x->handled)) {
         x->loss = LOSS_NONE;
-        return mortise_exec_next_generation(r, x, err);
+        return mortise_generation_next(r, x, err);
     }
     return MORTISE_OK;
 }

@@ -10,8 +10,7 @@ int mortise_apply_again(struct mortise_run *r, struct exec *x,
 {
     if (!x->child_again || x->child == NULL || x->state == X_INSIDE)
         return mortise_entry_corrupt(err, e);
-    x->attempt = e->attempt;
-    x->started_ms = e->started_ms;
+    mortise_exec_begun(x, e->attempt, e->started_ms);
     x->child_again = x->child_asks = false;
     mortise_exec_become(r, x, X_INSIDE);
     return mortise_frame_reopen(r, x->child, err);
@@ -85,6 +84,12 @@ bool mortise_sub_failed(const struct frame *f)
 
     return in->over && (f->failed || in->loop_error != NULL ||
                         in->halt == LOSS_TIME || in->halt == LOSS_BUDGET);
+}
+
+void mortise_sub_done(struct exec *x)
+{
+    assert(x->child != NULL);
+    x->child_over = true;
 }
 
 void mortise_sub_hold(struct exec *x, json_t *state)

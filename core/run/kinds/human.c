@@ -151,6 +151,16 @@ static json_t *automatic(const struct mortise_run *r,
                           has_null(r, human, true));
 }
 
+static int decide_at_once(const struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err)
+{
+    json_t *made = automatic(r, human_of(r, x));
+
+    mortise_generation_decide(x, made);
+    json_decref(made);
+    return made != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
 /* Are guardrails to see it? */
 static bool is_guarded(const struct mortise_run *r, const struct exec *x,
                        const json_t *made)
@@ -177,7 +187,7 @@ static int keep(struct mortise_run *r, struct exec *x,
     if (made == NULL)
         return mortise_nomem(err);
     if (is_guarded(r, x, made))
-        mortise_json_hold(&x->decision, made);
+        mortise_generation_decide(x, made);
     json_decref(made);
     return MORTISE_OK;
 }
@@ -291,11 +301,10 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     if (rv != MORTISE_OK)
         return rv;
     if (x->started_ms == 0)
-        x->started_ms = r->time_ms;
-    if (x->decision == NULL && (human->auto_accept || human->auto_reject) &&
-        (x->decision = automatic(r, human)) == NULL)
-        rv = mortise_nomem(err);
-    else
+        mortise_exec_begun(x, x->attempt, r->time_ms);
+    if (x->decision == NULL && (human->auto_accept || human->auto_reject))
+        rv = decide_at_once(r, x, err);
+    if (rv == MORTISE_OK)
         rv = x->decision != NULL ? go_on(r, x, prompt, err)
                                  : ask_people(r, x, prompt, err);
     json_decref(prompt);

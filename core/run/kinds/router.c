@@ -5,7 +5,7 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {
     if (mortise_exec_node(r, x)->op != NULL)
         return mortise_start_call(r, x, err);
-    x->started_ms = r->time_ms;
+    mortise_exec_begun(x, x->attempt, r->time_ms);
     return mortise_pipeline_enter(r, x, NULL, DONE_EXECUTED, err);
 }
 

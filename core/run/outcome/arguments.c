@@ -24,22 +24,24 @@ static int eval_args(struct mortise_run *r, struct exec *x,
 {
     const struct mortise_tmpl *args = mortise_exec_node(r, x)->args;
     uint32_t attempt = x->attempt;
+    json_t *body = NULL;
     struct env env;
     int rv;
 
-    x->attempt = 1;
+    mortise_exec_begun(x, 1, x->started_ms);
     rv = mortise_env_init(&env, r, x, x->view, NULL, NULL,
                           mortise_tmpl_uses(args), err);
-    x->attempt = attempt;
+    mortise_exec_begun(x, attempt, x->started_ms);
     if (rv != MORTISE_OK)
         return rv;
-    rv = mortise_tmpl_eval(args, &env.cel, &x->body, why);
+    rv = mortise_tmpl_eval(args, &env.cel, &body, why);
     mortise_env_finish(&env);
-    if (rv == MORTISE_OK &&
-        mortise_fold_check_depth(x->body, why) != MORTISE_OK) {
-        mortise_json_drop(&x->body);
-        rv = MORTISE_EINVAL;
-    }
+    if (rv == MORTISE_OK)
+        rv = mortise_fold_check_depth(body, why);
+    if (rv == MORTISE_OK)
+        mortise_generation_find(x, body);
+    else
+        json_decref(body);
     return mortise_judge_verdict(rv, err);
 }
 
@@ -51,7 +53,7 @@ int mortise_arguments_eval(struct mortise_run *r, struct exec *x,
     int rv = MORTISE_OK;
 
     if (x->body == NULL && n->args == NULL) {
-        x->body = json_object();
+        mortise_generation_find(x, json_object());
         rv = x->body != NULL ? MORTISE_OK : mortise_nomem(err);
     } else if (x->body == NULL) {
         rv = eval_args(r, x, why, err);

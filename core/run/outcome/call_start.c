@@ -49,14 +49,14 @@ int mortise_call_start(struct mortise_run *r, struct exec *x,
     a = rv == MORTISE_OK ? mortise_action_new(r, MORTISE_ACT_CALL, err) : NULL;
     if (a == NULL)
         return MORTISE_ENOMEM;
-    x->serial++;
+    mortise_exec_renew(x);
     x->call = kind;
     if (x->started_ms == 0 || (x->attempt > 1 && !is_step_in(x, kind)))
-        x->started_ms = r->time_ms;
+        mortise_exec_begun(x, x->attempt, r->time_ms);
     x->called_ms = r->steady_ms;
     fill_call(r, x, &a->u.call);
     if (kind == MORTISE_RUN_EXECUTE)
-        mortise_json_drop(&x->failure);
+        mortise_doubt_note_failure(x, NULL);
     if (kind == MORTISE_RUN_EXECUTE || kind == MORTISE_RUN_CHECK)
         rv = mortise_step_enter(r, x, err);
     if (rv != MORTISE_OK)

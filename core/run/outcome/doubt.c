@@ -139,13 +139,19 @@ static bool is_held(const struct mortise_run *r, const struct exec *x)
 
 /* ---- it came to be ------------------------------------------------------ */
 
+void mortise_doubt_note_failure(struct exec *x, json_t *failure)
+{
+    mortise_json_drop(&x->failure);
+    x->failure = failure;
+}
+
 /* How the attempt failed (6): {code, class, message}. */
 static int note_failure(struct exec *x, const char *code, const char *class,
                         const char *message, struct mortise_err *err)
 {
-    mortise_json_drop(&x->failure);
-    x->failure = json_pack("{s:s, s:s, s:s}", "code", code, "class", class,
-                           "message", message);
+    mortise_doubt_note_failure(x,
+                               json_pack("{s:s, s:s, s:s}", "code", code,
+                                         "class", class, "message", message));
     return x->failure != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
@@ -224,8 +230,8 @@ static int begin_doubt(struct mortise_run *r, struct exec *x, enum doubt what,
 {
     int rv;
 
-    x->stop = STOP_NONE;
-    mortise_json_drop(&x->broke);
+    mortise_exec_stop_for(x, STOP_NONE);
+    json_decref(mortise_step_take_broke(x));
     rv = what == DOUBT_STEP ? close_call(r, x, err)
                             : mortise_exec_ready(r, x, err);
     return rv == MORTISE_OK && r->held != NULL &&

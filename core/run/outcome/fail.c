@@ -85,6 +85,11 @@ static uint64_t backoff_ms(const struct mortise_run *r, const struct exec *x)
     return (uint64_t)wait;
 }
 
+void mortise_fail_no_sooner(struct exec *x, uint64_t in_ms)
+{
+    x->retry_after_ms = in_ms;
+}
+
 static int settle_retry(struct mortise_run *r, struct exec *x, const char *code,
                         const char *message, struct mortise_err *err)
 {
@@ -103,7 +108,7 @@ static int settle_retry(struct mortise_run *r, struct exec *x, const char *code,
     json_decref(e.value);
     if (rv != MORTISE_OK)
         return rv;
-    x->serial++;
+    mortise_exec_renew(x);
     return mortise_exec_arm_in(r, x, x->next_ms - r->time_ms, err);
 }
 

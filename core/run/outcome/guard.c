@@ -38,7 +38,7 @@
 const struct mortise_edge *mortise_guard_edge(const struct exec *x)
 {
     assert(x->stage == MORTISE_GUARD_EDGE && x->at < x->n_chosen);
-    return &x->frame->graph->edges[x->going[x->at]];
+    return &x->frame->graph->edges[mortise_exec_going(x)[x->at]];
 }
 
 const char *mortise_guard_id(const struct mortise_run *r, const struct exec *x)
@@ -100,7 +100,8 @@ int mortise_guard_begin(struct mortise_run *r, struct exec *x,
     x->guard = x->at = x->turn = 0;
     x->replaced = false;
     if (stage == MORTISE_GUARD_EDGE)
-        memcpy(x->going, x->chosen, x->n_chosen * sizeof x->going[0]);
+        memcpy(mortise_exec_going(x), x->chosen,
+               x->n_chosen * sizeof x->chosen[0]);
     mortise_json_hold(&x->subject, subject);
     mortise_json_drop(&x->judged);
     rv = mortise_guard_ask(r, x, &asked, err);
@@ -120,7 +121,7 @@ void mortise_guard_answered(struct exec *x, json_t *replacement)
 
 void mortise_guard_detour(struct exec *x)
 {
-    x->going[x->at] = mortise_guard_edge(x)->policy->end;
+    mortise_exec_going(x)[x->at] = mortise_guard_edge(x)->policy->end;
     x->turn++;
 }
 
@@ -133,7 +134,7 @@ static int keep_update(struct exec *x, struct mortise_err *err)
                  : mortise_nomem(err);
 
     if (rv == MORTISE_OK)
-        mortise_json_hold(&x->said, said);
+        mortise_result_say(x, said);
     json_decref(said);
     return rv;
 }
@@ -144,6 +145,12 @@ int mortise_guard_left(struct exec *x, json_t **output, struct mortise_err *err)
     return x->judged != NULL && x->replaced ? keep_update(x, err) : MORTISE_OK;
 }
 
+void mortise_guard_forget(struct exec *x)
+{
+    mortise_json_drop(&x->subject);
+    mortise_json_drop(&x->judged);
+}
+
 /* ---- on the way in ------------------------------------------------------- */
 
 bool mortise_guard_wants_input(const struct mortise_run *r,
@@ -152,24 +159,6 @@ bool mortise_guard_wants_input(const struct mortise_run *r,
     return mortise_exec_node(r, x)->guards[MORTISE_GUARD_INPUT].n > 0 &&
            x->checked != x->generation && !x->effect_open &&
            !mortise_step_is_open(x);
-}
-
-int mortise_apply_checked(struct mortise_run *r, struct exec *x,
-                          const struct mortise_entry *e,
-                          struct mortise_err *err)
-{
-    const struct mortise_node *n = mortise_exec_node(r, x);
-
-    if ((n->op == NULL && n->sub == NULL) || e->generation != x->generation)
-        return mortise_entry_corrupt(err, e);
-    x->checked = e->generation;
-    if (e->value != NULL) {
-        mortise_json_hold(&x->body, e->value);
-        x->body_is_given = true;
-    }
-    mortise_json_drop(&x->verdicts);
-    mortise_json_drop(&x->subject);
-    return mortise_guard_keep(r, x, e, err);
 }
 
 /* ---- on the way out (stages of pipeline.c) -------------------------------- */
@@ -196,7 +185,7 @@ int mortise_stage_output(struct outcome *o, struct mortise_err *err)
         return mortise_doubt_cancelled(o->r, x, err);
     if ((stopping && (x->stop == STOP_COMMAND || x->stop == STOP_BUDGET)) ||
         o->r->held != NULL) {
-        x->stop = STOP_NONE;
+        mortise_exec_stop_for(x, STOP_NONE);
         return mortise_exec_ready(o->r, x, err);
     }
     return mortise_guard_begin(o->r, x, MORTISE_GUARD_OUTPUT, o->output, err);
@@ -211,20 +200,4 @@ int mortise_stage_along(struct outcome *o, struct mortise_err *err)
 {
     assert(o->x->leaving == o->output);
     return mortise_guard_begin(o->r, o->x, MORTISE_GUARD_EDGE, o->output, err);
-}
-
-/* ---- verdicts that were recorded ------------------------------------------ */
-
-int mortise_guard_keep(struct mortise_run *r, struct exec *x,
-                       const struct mortise_entry *e, struct mortise_err *err)
-{
-    if (e->note == NULL)
-        return MORTISE_OK;
-    if (!json_is_array(e->note))
-        return mortise_entry_corrupt(err, e);
-    if (x->notes == NULL)
-        x->notes = json_array();
-    if (x->notes == NULL || json_array_extend(x->notes, e->note) != 0)
-        return mortise_nomem(err);
-    return mortise_event_notes(r, x, e->note, err);
 }

@@ -12,8 +12,6 @@
  *       the guardrails of its node see it: a graph that is over does not run
  *       again for their sake.  What it ended with is called to mind when the
  *       output goes on. */
-#include <string.h>
-
 #include "run/outcome/outcome.h"
 
 /* ---- what a graph inside gave (2) ----------------------------------------- */
@@ -77,28 +75,22 @@ int mortise_apply_leaving(struct mortise_run *r, struct exec *x,
                           struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
-    size_t size = e->n_edges * sizeof x->chosen[0];
     int rv;
 
     if (!mortise_exec_edges_fit(n->out, n->n_out, e) || e->value == NULL ||
         e->generation != x->generation || e->how > DONE_CACHED)
         return mortise_entry_corrupt(err, e);
-    x->chosen = mortise_arena_alloc(&r->arena, 2 * size);
-    if (x->chosen == NULL)
-        return mortise_nomem(err);
-    if (mortise_exec_forget_live(r, x, err) != MORTISE_OK)
-        return MORTISE_ENOMEM;
-    if (size > 0)
-        memcpy(x->chosen, e->edges, size);
-    x->going = x->chosen + e->n_edges;
-    x->n_chosen = (uint32_t)e->n_edges;
-    x->attempt = e->attempt;
-    x->started_ms = e->started_ms;
-    x->effect_open = false;
+    rv = mortise_stop_forget(r, x, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_exec_keep_leaving(r, x, e, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_exec_begun(x, e->attempt, e->started_ms);
+    mortise_exec_open_effect(x, false);
     mortise_doubt_forget(x);
     mortise_pipeline_hold(x, (enum done_how)e->how);
-    x->child_over = x->child != NULL;
-    mortise_json_hold(&x->leaving, e->value);
-    rv = mortise_guard_keep(r, x, e, err);
+    if (x->child != NULL)
+        mortise_sub_done(x);
+    rv = mortise_verdict_keep(r, x, e, err);
     return rv == MORTISE_OK ? mortise_exec_ready(r, x, err) : rv;
 }

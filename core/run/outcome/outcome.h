@@ -40,7 +40,9 @@ int mortise_result_keep(struct mortise_run *r, struct exec *x, json_t *output,
                         enum done_how how, struct mortise_err *err);
 bool mortise_result_is_kept(const struct exec *x);
 bool mortise_result_is_there(const struct mortise_run *r, const struct exec *x);
-/* What came with an output; NULL: nothing. */
+void mortise_result_forget(struct exec *x);
+/* x->said: what came with an output, NULL: nothing; is that, recorded too. */
+void mortise_result_say(struct exec *x, json_t *said);
 int mortise_result_record_said(struct mortise_run *r, struct exec *x,
                                json_t *said, struct mortise_err *err);
 
@@ -132,9 +134,8 @@ int mortise_guard_left(struct exec *x, json_t **output,
 /* Are there some to be asked before x runs? */
 bool mortise_guard_wants_input(const struct mortise_run *r,
                                const struct exec *x);
-/* The verdicts of an entry are the execution's. */
-int mortise_guard_keep(struct mortise_run *r, struct exec *x,
-                       const struct mortise_entry *e, struct mortise_err *err);
+/* Nothing is looked at any more. */
+void mortise_guard_forget(struct exec *x);
 
 /* ---- cache.c ---- */
 /* x is about to call: *ask, whether the cache is to be asked first. */
@@ -180,6 +181,9 @@ int mortise_doubt_ask(struct mortise_run *r, struct exec *x,
 int mortise_doubt_useless(struct mortise_run *r, struct exec *x,
                           const struct mortise_err *why,
                           struct mortise_err *err);
+/* How the attempt failed, {code, class, message}, which is taken; NULL: it did
+ * not. */
+void mortise_doubt_note_failure(struct exec *x, json_t *failure);
 /* x->failure says that what came of its effect is refused, and why. */
 int mortise_doubt_note_useless(struct exec *x, const struct mortise_err *why,
                                struct mortise_err *err);
@@ -237,6 +241,8 @@ int mortise_fail_attempt_err(struct mortise_run *r, struct exec *x,
 int mortise_fail_for_good(struct mortise_run *r, struct exec *x,
                           const char *code, const char *message, bool open,
                           struct mortise_err *err);
+/* The next retry waits so long at least. */
+void mortise_fail_no_sooner(struct exec *x, uint64_t in_ms);
 /* The effect that was intended did not happen: as before the intent. */
 int mortise_fail_not_done(struct mortise_run *r, struct exec *x,
                           struct mortise_err *err);
@@ -320,6 +326,10 @@ int mortise_doubt_fail(struct mortise_run *r, struct exec *x, const char *words,
                        struct mortise_err *err);
 
 /* ---- stop.c ---- */
+/* x has ended, or is to begin again with what it gave: what only mattered while
+ * it was at work is given up. */
+int mortise_stop_forget(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err);
 /* End x, which has no call out, by this kind of entry. */
 int mortise_stop_exec(struct mortise_run *r, struct exec *x,
                       enum mortise_entry_type type, struct mortise_err *err);
@@ -332,6 +342,12 @@ int mortise_stop_lost_known(struct mortise_run *r, struct exec *x,
                             struct mortise_err *err);
 
 /* ---- verdict.c ---- */
+/* The verdicts of an entry are the execution's; those that are in none yet are
+ * given up. */
+int mortise_verdict_keep(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *e,
+                         struct mortise_err *err);
+void mortise_verdict_forget(struct exec *x);
 /* A guardrail answered, or failed to with these words. */
 int mortise_verdict_settle(struct mortise_run *r, struct exec *x,
                            const struct mortise_result_in *in,

@@ -70,15 +70,25 @@ int mortise_result_keep(struct mortise_run *r, struct exec *x, json_t *output,
     return rv;
 }
 
+void mortise_result_say(struct exec *x, json_t *said)
+{
+    mortise_json_hold(&x->said, said);
+}
+
+void mortise_result_forget(struct exec *x)
+{
+    mortise_json_drop(&x->result);
+}
+
 int mortise_apply_result(struct mortise_run *r, struct exec *x,
                          const struct mortise_entry *e, struct mortise_err *err)
 {
     (void)r;
     (void)err;
     mortise_json_hold(&x->result, e->value);
-    mortise_json_drop(&x->said);
+    mortise_result_say(x, NULL);
     memcpy(x->result_key, e->digest, sizeof x->result_key);
-    x->effect_open = false;
+    mortise_exec_open_effect(x, false);
     mortise_step_clear_doubts(x); /* it is of all that it did */
     mortise_doubt_forget(x);
     return MORTISE_OK;
@@ -90,6 +100,6 @@ int mortise_apply_said(struct mortise_run *r, struct exec *x,
     (void)r;
     if (!json_is_object(e->value))
         return mortise_entry_corrupt(err, e);
-    mortise_json_hold(&x->said, e->value);
+    mortise_result_say(x, e->value);
     return MORTISE_OK;
 }

@@ -145,7 +145,8 @@ int mortise_stage_edges(struct outcome *o, struct mortise_err *err)
 
     assert(e->n_edges == 0 && o->x->n_chosen <= n->n_out);
     if (o->x->n_chosen > 0) { /* before, and their guardrails asked */
-        memcpy(e->edges, o->x->going, o->x->n_chosen * sizeof e->edges[0]);
+        memcpy(e->edges, mortise_exec_going(o->x),
+               o->x->n_chosen * sizeof e->edges[0]);
         e->n_edges = o->x->n_chosen;
         return MORTISE_OK;
     }

@@ -37,7 +37,7 @@ static int settle_happened(struct mortise_run *r, struct exec *x,
     json_t *output = given != NULL ? json_incref(given) : json_null();
     int rv;
 
-    mortise_json_hold(&x->said, in->said);
+    mortise_result_say(x, in->said);
     rv = x->loss == LOSS_NONE
              ? mortise_pipeline_enter(r, x, output, how, err)
              : mortise_settle_lost_done(r, x, output, how, err);
@@ -50,11 +50,10 @@ static int settle_checked(struct mortise_run *r, struct exec *x,
                           const struct mortise_result_in *in,
                           struct mortise_err *err)
 {
-    json_t *broke = x->broke;
+    json_t *broke = mortise_step_take_broke(x);
     const char *failure = NULL;
     int rv;
 
-    x->broke = NULL;
     if (broke != NULL)
         failure = json_string_value(broke);
     else if (in->status != MORTISE_S_OK)
@@ -128,7 +127,7 @@ static int settle_executed(struct mortise_run *r, struct exec *x,
 {
     enum doubt doubt = mortise_doubt_at_end(r, x, in);
 
-    x->retry_after_ms = in->retry_after_ms;
+    mortise_fail_no_sooner(x, in->retry_after_ms);
     if (x->broke != NULL)
         return settle_broke(r, x, in, json_string_value(x->broke), err);
     if (doubt != DOUBT_NONE)
@@ -209,7 +208,7 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
         return rv == MORTISE_OK ? mortise_doubt_cancelled(r, x, err) : rv;
     case STOP_BUDGET:
     case STOP_COMMAND:
-        x->stop = STOP_NONE;
+        mortise_exec_stop_for(x, STOP_NONE);
         return x->effect_open && x->call == MORTISE_RUN_EXECUTE
                    ? mortise_fail_not_done(r, x, err)
                    : mortise_exec_ready(r, x, err);
@@ -256,7 +255,7 @@ int mortise_settle_result(struct mortise_run *r,
         rv = mortise_usage_note(r, x, in->usage, false, err);
     if (rv != MORTISE_OK)
         return rv;
-    x->serial++; /* a second answer is nobody's */
+    mortise_exec_renew(x); /* a second answer is nobody's */
     if (x->loss != LOSS_NONE && x->stop != STOP_RUN)
         return settle_lost(r, x, in, err);
     if (x->state == X_STOPPING)
@@ -286,10 +285,10 @@ static int settle_stuck(struct mortise_run *r, struct exec *x,
     bool cut = x->stop == STOP_RUN;
     bool over = cut || !mortise_race_may_come_back(x);
 
-    x->stop = STOP_STUCK;
+    mortise_exec_stop_for(x, STOP_STUCK);
     if (doubt != DOUBT_NONE && !over)
         return mortise_doubt_ended(r, x, doubt, &mute, err);
-    x->stop = STOP_NONE;
+    mortise_exec_stop_for(x, STOP_NONE);
     if (x->call == MORTISE_RUN_RECONCILE && !over)
         return mortise_doubt_ask(r, x, err); /* nor did whoever was to tell */
     if (x->loss != LOSS_NONE)
@@ -314,7 +313,7 @@ int mortise_settle_unresponsive(struct mortise_run *r,
         rv = mortise_usage_note(r, x, in->usage, true, err);
     if (rv != MORTISE_OK)
         return rv;
-    x->serial++;
+    mortise_exec_renew(x);
     return settle_stuck(r, x, err);
 }
 
@@ -347,9 +346,8 @@ int mortise_settle_timer(struct mortise_run *r, uint64_t timer,
 {
     struct exec *x = mortise_exec_at(r, timer);
 
-    if (x == NULL || !x->timer)
+    if (x == NULL || !mortise_exec_fires(x))
         return MORTISE_OK; /* it was disarmed, or fired already */
-    x->timer = false;
     if (x->index == 0 || x->state == X_INSIDE)
         return mortise_clock_is_due(r, x, err);
     if (x->state == X_RUNNING)

@@ -171,7 +171,7 @@ int mortise_start_exec(struct mortise_run *r, struct exec *x,
     int rv;
 
     assert(x->state == X_READY);
-    mortise_json_drop(&x->verdicts);
+    mortise_verdict_forget(x);
     if (x->leaving != NULL)
         return mortise_pipeline_go_on(r, x, err);
     rv = mortise_view_before(r, x, &why);

@@ -3,6 +3,18 @@
  * the execution ends by an entry. */
 #include "run/outcome/outcome.h"
 
+int mortise_stop_forget(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
+{
+    mortise_exec_forget_leaving(x);
+    mortise_guard_forget(x);
+    mortise_verdict_forget(x);
+    mortise_doubt_note_failure(x, NULL);
+    json_decref(mortise_step_take_broke(x));
+    mortise_exec_stop_for(x, STOP_NONE);
+    return mortise_generation_rest(r, x, err);
+}
+
 int mortise_stop_exec(struct mortise_run *r, struct exec *x,
                       enum mortise_entry_type type, struct mortise_err *err)
 {

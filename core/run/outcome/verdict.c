@@ -56,6 +56,23 @@ static int note(struct exec *x, const char *id, bool violation,
                : mortise_nomem(err);
 }
 
+void mortise_verdict_forget(struct exec *x)
+{
+    mortise_json_drop(&x->verdicts);
+}
+
+int mortise_verdict_keep(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *e, struct mortise_err *err)
+{
+    if (e->note == NULL)
+        return MORTISE_OK;
+    if (!json_is_array(e->note))
+        return mortise_entry_corrupt(err, e);
+    return mortise_generation_note(x, e->note, err) == MORTISE_OK
+               ? mortise_event_notes(r, x, e->note, err)
+               : MORTISE_ENOMEM;
+}
+
 /* ---- a round is over ------------------------------------------------------ */
 
 /* The arguments passed, as they are now (3). */
@@ -75,6 +92,20 @@ static int input_passed(struct mortise_run *r, struct exec *x,
         return rv;
     mortise_exec_become(r, x, X_READY); /* and has its slot */
     return mortise_exec_kind(r, x)->start(r, x, err);
+}
+
+int mortise_apply_checked(struct mortise_run *r, struct exec *x,
+                          const struct mortise_entry *e,
+                          struct mortise_err *err)
+{
+    const struct mortise_node *n = mortise_exec_node(r, x);
+
+    if ((n->op == NULL && n->sub == NULL) || e->generation != x->generation)
+        return mortise_entry_corrupt(err, e);
+    mortise_generation_checked(x, e->value);
+    mortise_verdict_forget(x);
+    mortise_guard_forget(x);
+    return mortise_verdict_keep(r, x, e, err);
 }
 
 static bool is_of_output(const struct exec *x)

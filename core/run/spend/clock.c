@@ -109,7 +109,7 @@ static int start_clock(struct mortise_run *r, struct scope *in,
     in->since_ms = r->steady_ms;
     in->wall_over = false;
     note_wall(r, in);
-    x->serial++;
+    mortise_exec_renew(x);
     return arm_clock(r, in, err);
 }
 
@@ -123,7 +123,7 @@ int mortise_clock_again(struct mortise_run *r, struct scope *in,
     if (!in->ticks)
         return MORTISE_OK;
     rv = mortise_exec_disarm(r, x, err);
-    x->serial++;
+    mortise_exec_renew(x);
     return rv == MORTISE_OK ? arm_clock(r, in, err) : rv;
 }
 

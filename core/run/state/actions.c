@@ -126,6 +126,24 @@ uint64_t mortise_exec_handle(const struct exec *x)
     return (uint64_t)x->index << 32 | x->serial;
 }
 
+void mortise_exec_renew(struct exec *x)
+{
+    x->serial++;
+}
+
+bool mortise_exec_fires(struct exec *x)
+{
+    bool armed = x->timer;
+
+    x->timer = false;
+    return armed;
+}
+
+void mortise_exec_stop_for(struct exec *x, enum stop_why why)
+{
+    x->stop = why;
+}
+
 /* `now_ms` is of the clock that at_ms is of. */
 static int arm_by(struct mortise_run *r, struct exec *x, uint64_t at_ms,
                   uint64_t now_ms, bool wall, struct mortise_err *err)

@@ -314,9 +314,8 @@ int mortise_exec_intend(struct mortise_run *r, struct exec *x,
     if (grown == NULL)
         return mortise_nomem(err);
     r->intents = grown;
-    x->attempt = e->attempt;
     assert(x->state == X_READY || x->state == X_INTENT || r->actions == NULL);
-    x->started_ms = e->started_ms;
+    mortise_exec_begun(x, e->attempt, e->started_ms);
     if (x->state == X_INTENT)
         return MORTISE_OK; /* its reservation came just before */
     r->intents[r->n_intents++] = x->index;
@@ -345,6 +344,33 @@ struct mortise_entry mortise_exec_entry(const struct mortise_run *r,
                                   .attempt = x->attempt,
                                   .started_ms = x->started_ms,
                                   .at_ms = r->time_ms};
+}
+
+void mortise_exec_begun(struct exec *x, uint32_t attempt, uint64_t started_ms)
+{
+    x->attempt = attempt;
+    x->started_ms = started_ms;
+}
+
+void mortise_exec_open_effect(struct exec *x, bool open)
+{
+    x->effect_open = open;
+}
+
+int mortise_exec_keep_leaving(struct mortise_run *r, struct exec *x,
+                              const struct mortise_entry *e,
+                              struct mortise_err *err)
+{
+    size_t size = e->n_edges * sizeof x->chosen[0];
+
+    x->chosen = mortise_arena_alloc(&r->arena, 2 * size);
+    if (x->chosen == NULL)
+        return mortise_nomem(err);
+    if (size > 0)
+        memcpy(x->chosen, e->edges, size);
+    x->n_chosen = (uint32_t)e->n_edges;
+    mortise_json_hold(&x->leaving, e->value);
+    return MORTISE_OK;
 }
 
 void mortise_exec_forget_leaving(struct exec *x)

@@ -101,7 +101,7 @@ int mortise_request_ask(struct mortise_run *r, struct exec *x,
         rv = mortise_run_record(r, &e, err);
     json_decref(payload);
     if (rv == MORTISE_OK && deadline_ms != 0) {
-        x->serial++;
+        mortise_exec_renew(x);
         rv = mortise_exec_arm(r, x, deadline_ms, err);
     }
     return rv;

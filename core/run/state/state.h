@@ -193,13 +193,20 @@ struct fresh {
  *   its past        state/state_view.c; `writes` and sizes: writes.c, size.c
  *   races           flow/race.c; flow/reopen.c takes a loss back, and
  *                   outcome/doubt.c for what only asks about its effect
- *   a graph in it   flow/sub.c; how that ended: kinds/subgraph.c
- *   how it went,    apply_exec.c alone, so by entries; asks/generation.c has
- *   its request     them begin anew with the next generation
+ *   a graph in it   flow/sub.c; that it failed: apply_exec.c
+ *   how it went,    apply_exec.c, so by entries; state/exec.c what several
+ *   its request     entries say alike (`attempt`, `started_ms`, `effect_open`),
+ *                   `taken`, `leaving` and `chosen`
+ *   a generation    asks/generation.c: `body`, `checked`, `notes`, `decision`;
+ *                   what each one begins with
  *   its steps       asks/; what it may spend and did: spend/
- *   live only       outcome/, and state/actions.c for calls and timers
- *   its output      outcome/pipeline.c where it waits, outcome/leaving.c and
- *                   outcome/guard.c what for */
+ *   calls, timers   state/actions.c; outcome/call_start.c which and when
+ *   its output      outcome/pipeline.c where it waits; result.c what came of
+ *                   its effect and with it, cache.c what may be kept
+ *   guardrails      outcome/guard.c who looks at what, verdict.c what they said
+ *   doubt           outcome/doubt.c; what people were told: asks/
+ *
+ * Who else has to change a field calls the file that writes it. */
 struct exec {
     uint32_t index, node, visit, generation, attempt;
     enum exec_state state;
@@ -244,7 +251,7 @@ struct exec {
     uint32_t checked;       /* the generation whose arguments passed; 0: none */
     bool body_is_given;     /* `body` is no longer what the template gives */
     json_t *leaving;        /* its output, judged on the edges that it takes: */
-    uint32_t *chosen, n_chosen; /* those (leaving.c) */
+    uint32_t *chosen, n_chosen; /* those, twice (leaving.c) */
     uint32_t *taken, n_taken;
     bool handled;  /* a failure that on_error or a goto led elsewhere */
     uint32_t heir; /* held through this update: what follows comes after it */
@@ -320,8 +327,7 @@ struct exec {
     /* OUTPUT: the output that passed, while its update is looked at. */
     json_t *judged;
     json_t *verdicts; /* of now, not recorded yet */
-    uint32_t *going;  /* EDGE: `chosen`, but for detours */
-    uint32_t at;      /* EDGE: which of them is looked at */
+    uint32_t at;      /* EDGE: which of those that x takes is looked at */
 };
 
 enum edge_state { EDGE_OPEN, EDGE_TAKEN, EDGE_DEAD, EDGE_FAILED };
@@ -692,8 +698,20 @@ void mortise_exec_path(const struct mortise_run *r, const struct exec *x,
 bool mortise_exec_counts_in(const struct exec *x, const struct frame *f);
 /* It has started. */
 void mortise_exec_count(struct mortise_run *r, struct exec *x);
-/* Nothing leaves x any more. */
+/* Its attempt of this number began then. */
+void mortise_exec_begun(struct exec *x, uint32_t attempt, uint64_t started_ms);
+/* May its effect have happened, for all that its entries say? */
+void mortise_exec_open_effect(struct exec *x, bool open);
+/* The entry's value leaves x, along the entry's edges; nothing does any more. */
+int mortise_exec_keep_leaving(struct mortise_run *r, struct exec *x,
+                              const struct mortise_entry *e,
+                              struct mortise_err *err);
 void mortise_exec_forget_leaving(struct exec *x);
+/* The edges that it takes, when detours have taken the place of some. */
+static inline uint32_t *mortise_exec_going(const struct exec *x)
+{
+    return x->chosen + x->n_chosen;
+}
 /* Completed and cancelled runs are over; a failed one can be resumed. */
 bool mortise_run_is_over(const struct mortise_run *r);
 /* Is there room for one more call? */
@@ -703,7 +721,10 @@ void mortise_json_hold(json_t **ref,
                        json_t *value); /* replace by a borrowed value */
 
 /* ---- actions.c ---- */
+/* What x's newest call or timer is called; _renew(): the next one is called
+ * otherwise, and what had the name before is nobody's. */
 uint64_t mortise_exec_handle(const struct exec *x);
+void mortise_exec_renew(struct exec *x);
 /* What the step under way keeps beside its record is given up. */
 void mortise_action_forget_kept(struct mortise_run *r);
 struct mortise_action *mortise_action_new(struct mortise_run *r,
@@ -719,6 +740,11 @@ int mortise_exec_disarm(struct mortise_run *r, struct exec *x,
                         struct mortise_err *err);
 int mortise_exec_cancel(struct mortise_run *r, struct exec *x,
                         enum stop_why why, struct mortise_err *err);
+
+/* Its timer is due: is it still armed? */
+bool mortise_exec_fires(struct exec *x);
+/* Its call was told to stop, for this; STOP_NONE: that is over. */
+void mortise_exec_stop_for(struct exec *x, enum stop_why why);
 
 /* When the call of x is to end by its timeout; 0: it has none. */
 uint64_t mortise_call_end_ms(const struct mortise_run *r, const struct exec *x);

@@ -18,7 +18,7 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     rv = mortise_judge_verdict(rv, err);
     if (rv == MORTISE_EINVAL)
         return mortise_fail_attempt_err(r, x, "expression", &why, err);
-    x->started_ms = r->time_ms;
+    mortise_exec_begun(x, x->attempt, r->time_ms);
     if (rv == MORTISE_OK)
         rv = mortise_pipeline_enter(r, x, said, DONE_EXECUTED, err);
     json_decref(said);
