@@ -385,8 +385,6 @@ int mortise_command_obey_resolve(struct mortise_run *r,
                                 h->actor, err);
     if (rv == MORTISE_OK && of_step) /* it goes on with that answer */
         rv = x->loss == LOSS_NONE ? rv : resolved_loser(r, x, false, err);
-    else if (rv == MORTISE_OK && x->loss != LOSS_NONE)
-        rv = mortise_settle_lost_done(r, x, c->value, DONE_RESOLVED, err);
     else if (rv == MORTISE_OK)
         rv = mortise_pipeline_enter(r, x, c->value, DONE_RESOLVED, err);
     return rv;

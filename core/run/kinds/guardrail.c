@@ -28,10 +28,10 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     struct mortise_err why;
     json_t *subject = NULL;
     int rv = find_subject(r, x, &subject, &why, err);
-    if (rv == MORTISE_EINVAL)
-        return mortise_fail_attempt_err(r, x, "expression", &why, err);
-    if (rv == MORTISE_OK)
-        rv = mortise_guard_begin(r, x, MORTISE_GUARD_TARGET, subject, err);
+
+    if (rv != MORTISE_OK)
+        return mortise_fail_refused(r, x, rv, "expression", &why, err);
+    rv = mortise_guard_begin(r, x, MORTISE_GUARD_TARGET, subject, err);
     json_decref(subject);
     return rv;
 }

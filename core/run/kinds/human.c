@@ -296,10 +296,8 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     struct mortise_err why;
     int rv = find_prompt(r, x, &prompt, &why, err);
 
-    if (rv == MORTISE_EINVAL)
-        return mortise_fail_attempt_err(r, x, "expression", &why, err);
     if (rv != MORTISE_OK)
-        return rv;
+        return mortise_fail_refused(r, x, rv, "expression", &why, err);
     if (x->started_ms == 0)
         mortise_exec_begun(x, x->attempt, r->time_ms);
     if (x->decision == NULL && (human->auto_accept || human->auto_reject))

@@ -73,18 +73,13 @@ static int record_child(struct mortise_run *r, struct exec *x, json_t *input,
                         struct mortise_err *why, struct mortise_err *err)
 {
     const struct mortise_graph *g = mortise_exec_node(r, x)->sub;
-    struct mortise_entry e = {.type = MORTISE_E_CHILD,
-                              .frame = x->frame->index,
-                              .node = x->node,
-                              .visit = x->visit,
-                              .generation = x->generation,
-                              .attempt = x->attempt,
-                              .started_ms = r->time_ms,
-                              .value = input};
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_CHILD);
     size_t room = (g->n_start + 1) * sizeof e.edges[0];
     int rv;
 
     assert(g != NULL && input != NULL);
+    e.started_ms = r->time_ms;
+    e.value = input;
     e.edges = mortise_alloc(r->mem, room);
     if (e.edges == NULL)
         return mortise_nomem(err);
@@ -141,9 +136,7 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
         rv = record_child(r, x, input, &why, err);
     }
     json_decref(input);
-    return rv == MORTISE_EINVAL
-               ? mortise_fail_attempt_err(r, x, code, &why, err)
-               : rv;
+    return mortise_fail_refused(r, x, rv, code, &why, err);
 }
 
 static const char *class_of(const json_t *error)

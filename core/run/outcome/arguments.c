@@ -52,6 +52,7 @@ int mortise_arguments_eval(struct mortise_run *r, struct exec *x,
     const struct mortise_node *n = mortise_exec_node(r, x);
     int rv = MORTISE_OK;
 
+    assert(n->op != NULL && (x->body != NULL || x->view != NULL));
     if (x->body == NULL && n->args == NULL) {
         mortise_generation_find(x, json_object());
         rv = x->body != NULL ? MORTISE_OK : mortise_nomem(err);

@@ -31,6 +31,9 @@ static bool is_asked(const struct exec *x)
 int mortise_cache_begin(struct mortise_run *r, struct exec *x, bool *ask,
                         struct mortise_err *err)
 {
+    *ask = false;
+    if (!mortise_exec_node(r, x)->cache)
+        return MORTISE_OK;
     if (x->fresh == NULL)
         x->fresh = mortise_arena_alloc(&r->arena, sizeof *x->fresh);
     if (x->fresh == NULL)
@@ -42,6 +45,7 @@ int mortise_cache_begin(struct mortise_run *r, struct exec *x, bool *ask,
 
 void mortise_cache_missed(struct exec *x, const struct mortise_result_in *in)
 {
+    assert(x->fresh != NULL && !x->fresh->open); /* it was asked */
     x->fresh->open = in->cache_key != NULL;
     if (x->fresh->open)
         memcpy(x->fresh->key, in->cache_key, MORTISE_DIGEST);

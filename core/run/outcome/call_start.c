@@ -43,6 +43,9 @@ int mortise_call_start(struct mortise_run *r, struct exec *x,
     struct mortise_action *a;
     int rv;
 
+    assert(kind == MORTISE_RUN_CHECK || n->op != NULL);
+    assert(kind != MORTISE_RUN_RECONCILE || n->op->reconcile);
+    assert(kind != MORTISE_RUN_LOOKUP || n->cache);
     rv = is_step_in(x, kind)
              ? MORTISE_OK
              : mortise_event_announce_live(r, x, "node_start", err);

@@ -208,12 +208,13 @@ static int close_call(struct mortise_run *r, struct exec *x,
 
 void mortise_doubt_paused(struct exec *x)
 {
+    struct mortise_err err; /* it is shown without, then */
+
     if (x->effect_open && x->failure == NULL && x->told == NULL &&
         x->was.state == 0)
-        x->failure =
-            json_pack("{s:s, s:s, s:s}", "code", "", "class", "", "message",
-                      "the run was paused, and nothing says how the "
-                      "call ended");
+        note_failure(x, "", "",
+                     "the run was paused, and nothing says how the call ended",
+                     &err);
 }
 
 /* (8) */
@@ -230,6 +231,7 @@ static int begin_doubt(struct mortise_run *r, struct exec *x, enum doubt what,
 {
     int rv;
 
+    assert(mortise_exec_node(r, x)->op != NULL && x->leaving == NULL);
     mortise_exec_stop_for(x, STOP_NONE);
     json_decref(mortise_step_take_broke(x));
     rv = what == DOUBT_STEP ? close_call(r, x, err)
@@ -246,6 +248,7 @@ int mortise_doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
 {
     int rv = MORTISE_OK;
 
+    assert(what != DOUBT_NONE && x->call == MORTISE_RUN_EXECUTE);
     if (x->state == X_STOPPING || x->stop == STOP_STUCK)
         rv = note_stop(r, x, err);
     else if (what == DOUBT_CALL)
@@ -359,17 +362,15 @@ int mortise_doubt_note(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_DOUBT);
-    int rv = MORTISE_OK;
+    json_t *what;
 
     if (!mortise_doubt_is_open(r, x))
         return MORTISE_OK;
-    e.value = tell(x, mortise_doubt_subject(r, x));
-    if (e.value == NULL)
-        return mortise_nomem(err);
-    if (!x->told_apart || !json_equal(e.value, x->told))
-        rv = mortise_run_record(r, &e, err);
-    json_decref(e.value);
-    return rv;
+    what = tell(x, mortise_doubt_subject(r, x));
+    if (what == NULL || !x->told_apart || !json_equal(what, x->told))
+        return mortise_run_record_value(r, &e, what, err);
+    json_decref(what);
+    return MORTISE_OK;
 }
 
 /* It goes on, and may come to be in doubt for another reason. */
@@ -377,14 +378,9 @@ int mortise_doubt_untell(struct mortise_run *r, struct exec *x,
                          struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_DOUBT);
-    int rv;
 
-    if (x->told == NULL)
-        return MORTISE_OK;
-    e.value = json_object();
-    rv = e.value != NULL ? mortise_run_record(r, &e, err) : mortise_nomem(err);
-    json_decref(e.value);
-    return rv;
+    return x->told != NULL ? mortise_run_record_value(r, &e, json_object(), err)
+                           : MORTISE_OK;
 }
 
 /* ---- the question -------------------------------------------------------- */
@@ -441,13 +437,6 @@ static int show_schema(json_t *payload, const struct mortise_node *n)
                                 json_deep_copy(mortise_schema_json(schema)));
 }
 
-/* Of a call, what its steps are and its result. */
-static int show_call(json_t *payload, const struct mortise_node *n,
-                     const struct exec *x)
-{
-    return show_open(payload, x) != 0 ? -1 : show_schema(payload, n);
-}
-
 /* {tool, args, idempotency_key, effect, cause, over?}: of the call, with a list
  * of the steps in it that are `open`, and the schema of its result; or of the
  * one step of it that is in doubt, with that step's name and method, and with
@@ -460,7 +449,8 @@ int mortise_doubt_ask(struct mortise_run *r, struct exec *x,
     char tool[256], key[MORTISE_DIGEST_HEX];
     json_t *payload;
 
-    if (s == NULL && n->op->steps) /* no intent has left its key */
+    assert(s != NULL || x->body != NULL); /* what is asked about is shown */
+    if (s == NULL && n->op->steps)        /* no intent has left its key */
         mortise_exec_effect_key(r, x, x->key);
     mortise_hex(key, s != NULL ? s->effect : x->key, MORTISE_DIGEST);
     snprintf(tool, sizeof tool, "%s/%s", n->plugin, n->operation);
@@ -472,7 +462,8 @@ int mortise_doubt_ask(struct mortise_run *r, struct exec *x,
         json_object_set_new(payload, "over", json_true()) != 0)
         mortise_json_drop(&payload);
     if (payload != NULL &&
-        (s != NULL ? show_step(payload, x, s) : show_call(payload, n, x)) != 0)
+        (s != NULL ? show_step(payload, x, s)
+                   : show_open(payload, x) | show_schema(payload, n)) != 0)
         mortise_json_drop(&payload);
     return mortise_request_ask(r, x, MORTISE_ASK_DOUBT, payload, 0, err);
 }
@@ -617,6 +608,7 @@ static int return_one(struct mortise_run *r, struct exec *x,
 {
     int rv;
 
+    assert(mortise_exec_is_over(x));
     x->was.state = x->state;
     x->was.loss = x->loss;
     x->was.ended_ms = x->ended_ms;
@@ -639,6 +631,7 @@ int mortise_doubt_return(struct mortise_run *r, struct mortise_err *err)
 
 void mortise_doubt_over(struct mortise_run *r, struct exec *x)
 {
+    assert(x->was.state != 0);
     mortise_exec_become(r, x, x->was.state);
     x->loss = x->was.loss;
     x->ended_ms = x->was.ended_ms;

@@ -9,6 +9,7 @@ int mortise_doubt_fail(struct mortise_run *r, struct exec *x, const char *words,
 {
     int rv;
 
+    assert(!x->failing);
     x->failing = true; /* should its on_error be refused, too */
     rv = mortise_fail_attempt(r, x, "in_doubt", "permanent", words, err);
     x->failing = false;
@@ -35,6 +36,7 @@ int mortise_doubt_start(struct mortise_run *r, struct exec *x,
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
 
+    assert(x->state == X_READY && x->body != NULL);
     switch (n->on_in_doubt) {
     case MORTISE_DOUBT_RETRY:
         return mortise_start_execute(r, x, err);
@@ -59,6 +61,7 @@ int mortise_doubt_of_result(struct mortise_run *r, struct exec *x,
 {
     int rv = mortise_doubt_note_useless(x, why, err);
 
+    assert(x->result != NULL);
     if (rv != MORTISE_OK)
         return rv;
     mortise_exec_effect_key(r, x,
@@ -73,6 +76,7 @@ int mortise_doubt_of_loser(struct mortise_run *r, struct exec *x,
 {
     int rv;
 
+    assert(x->loss != LOSS_NONE && mortise_doubt_is_open(r, x));
     if (!mortise_run_has_room(r) || mortise_exec_must_wait(r, x))
         return MORTISE_OK; /* the plugin may be asked */
     rv = mortise_exec_disarm(r, x, err);

@@ -96,16 +96,14 @@ static int settle_retry(struct mortise_run *r, struct exec *x, const char *code,
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_RETRY);
     int rv;
 
-    e.value = mortise_fail_json(r, x, code, message);
-    if (e.value == NULL)
-        return mortise_nomem(err);
+    assert(x->attempt < mortise_exec_node(r, x)->retry.max_attempts);
     e.at_ms = backoff_ms(r, x);
     if (e.at_ms < x->retry_after_ms)
         e.at_ms = x->retry_after_ms;
     e.at_ms += r->time_ms;
     x->retry_after_ms = 0;
-    rv = mortise_run_record(r, &e, err);
-    json_decref(e.value);
+    rv = mortise_run_record_value(r, &e, mortise_fail_json(r, x, code, message),
+                                  err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_exec_renew(x);
@@ -120,11 +118,9 @@ int mortise_fail_not_done(struct mortise_run *r, struct exec *x,
     int rv;
 
     e.attempt--;
-    e.value = mortise_fail_json(r, x, "cancelled", "stopped for a command");
-    if (e.value == NULL)
-        return mortise_nomem(err);
-    rv = mortise_run_record(r, &e, err);
-    json_decref(e.value);
+    rv = mortise_run_record_value(
+        r, &e, mortise_fail_json(r, x, "cancelled", "stopped for a command"),
+        err);
     return rv != MORTISE_OK ? rv : mortise_exec_ready(r, x, err);
 }
 
@@ -153,19 +149,13 @@ static int record_failed(struct mortise_run *r, struct exec *x,
 
     if (rv != MORTISE_OK)
         return rv;
-    e.value = failure(r, x, code, class, message);
-    if (e.value == NULL)
-        return mortise_nomem(err);
     e.edges = edge;
     e.note = json_incref(x->verdicts);
     e.how = open || x->failing;
-    if (x->expired_to_goto)
-        mortise_route_of_kind(x, &e, MORTISE_EDGE_TIMEOUT);
-    else
-        mortise_route_of_kind(x, &e, MORTISE_EDGE_ERROR);
-    rv = mortise_run_record(r, &e, err);
-    mortise_entry_finish(&e);
-    return rv;
+    mortise_route_of_kind(
+        x, &e, x->expired_to_goto ? MORTISE_EDGE_TIMEOUT : MORTISE_EDGE_ERROR);
+    return mortise_run_record_value(r, &e, failure(r, x, code, class, message),
+                                    err);
 }
 
 int mortise_fail_for_good(struct mortise_run *r, struct exec *x,
@@ -219,6 +209,7 @@ int mortise_fail_attempt(struct mortise_run *r, struct exec *x,
     const struct mortise_node *n = mortise_exec_node(r, x);
     int rv = mortise_exec_disarm(r, x, err);
 
+    assert(!mortise_exec_is_over(x));
     if (rv != MORTISE_OK)
         return rv;
     if (may_retry(n, x, code, class))
@@ -230,6 +221,14 @@ int mortise_fail_attempt(struct mortise_run *r, struct exec *x,
     }
     return record_failed(r, x, code, class, message,
                          mortise_step_in_doubt(r, x) != NULL, err);
+}
+
+int mortise_fail_refused(struct mortise_run *r, struct exec *x, int rv,
+                         const char *code, const struct mortise_err *why,
+                         struct mortise_err *err)
+{
+    return rv == MORTISE_EINVAL ? mortise_fail_attempt_err(r, x, code, why, err)
+                                : rv;
 }
 
 int mortise_fail_attempt_err(struct mortise_run *r, struct exec *x,

@@ -34,16 +34,14 @@ static int add_element(const struct mortise_run *r, const struct frame *f,
                        size_t i, enum mortise_branch_error how, json_t *results,
                        json_t *failed)
 {
-    bool late = f == NULL || f->late;
+    bool late = f == NULL || f->late, came = !late && !f->failed;
 
-    if (!late && !f->failed)
-        return json_array_append_new(results, result_of(r, f));
-    if (how != MORTISE_BRANCH_COLLECT)
+    if (!came && how != MORTISE_BRANCH_COLLECT)
         return 0;
-    if (late)
-        return json_array_append_new(results, json_null());
-    return json_array_append_new(results, json_null()) != 0
-               ? -1
+    if (json_array_append_new(results, came ? result_of(r, f) : json_null()))
+        return -1;
+    return came || late
+               ? 0
                : json_array_append_new(
                      failed, json_pack("{s:I, s:O}", "index", (json_int_t)i,
                                        "error", r->execs[f->cause]->error));
@@ -83,15 +81,10 @@ static int make_write(struct outcome *o, struct mortise_err *err)
 static int gather_failed(const struct outcome *o, struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(o->r, o->x, MORTISE_E_FAILED);
-    int rv;
 
     mortise_writes_undo(o->r, o->x);
-    e.value = mortise_fail_json(o->r, o->x, o->code, o->why.msg);
-    if (e.value == NULL)
-        return mortise_nomem(err);
-    rv = mortise_run_record(o->r, &e, err);
-    json_decref(e.value);
-    return rv;
+    return mortise_run_record_value(
+        o->r, &e, mortise_fail_json(o->r, o->x, o->code, o->why.msg), err);
 }
 
 static int settle_gather(struct mortise_run *r, struct exec *x, json_t *value,

@@ -96,6 +96,8 @@ int mortise_guard_begin(struct mortise_run *r, struct exec *x,
     bool asked;
     int rv;
 
+    assert(stage < MORTISE_GUARD_STAGES);
+    assert(stage != MORTISE_GUARD_EDGE || x->n_chosen > 0);
     x->stage = stage;
     x->guard = x->at = x->turn = 0;
     x->replaced = false;
@@ -111,6 +113,7 @@ int mortise_guard_begin(struct mortise_run *r, struct exec *x,
 
 void mortise_guard_answered(struct exec *x, json_t *replacement)
 {
+    assert(x->call == MORTISE_RUN_CHECK);
     x->turn++;
     x->guard++;
     if (replacement == NULL)
@@ -125,24 +128,22 @@ void mortise_guard_detour(struct exec *x)
     x->turn++;
 }
 
-/* An update as it passed is what x said. */
-static int keep_update(struct exec *x, struct mortise_err *err)
+int mortise_guard_left(struct exec *x, json_t **output, struct mortise_err *err)
 {
-    json_t *said = json_copy(x->said);
-    int rv = said != NULL && json_object_set(said, "update", x->subject) == 0
-                 ? MORTISE_OK
-                 : mortise_nomem(err);
+    json_t *said;
+    int rv;
 
+    *output = x->judged != NULL ? x->judged : x->subject;
+    if (x->judged == NULL || !x->replaced)
+        return MORTISE_OK;
+    said = json_copy(x->said); /* what was said is the update as it passed */
+    rv = said != NULL && json_object_set(said, "update", x->subject) == 0
+             ? MORTISE_OK
+             : mortise_nomem(err);
     if (rv == MORTISE_OK)
         mortise_result_say(x, said);
     json_decref(said);
     return rv;
-}
-
-int mortise_guard_left(struct exec *x, json_t **output, struct mortise_err *err)
-{
-    *output = x->judged != NULL ? x->judged : x->subject;
-    return x->judged != NULL && x->replaced ? keep_update(x, err) : MORTISE_OK;
 }
 
 void mortise_guard_forget(struct exec *x)

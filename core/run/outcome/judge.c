@@ -270,6 +270,7 @@ int mortise_stage_fold(struct outcome *o, struct mortise_err *err)
     struct exec *x = o->x;
     int rv = mortise_writes_put(o->r, x, &o->entry, err);
 
+    assert(x->view != NULL && x->after == NULL);
     if (rv != MORTISE_OK || (mortise_view_may_wait(x) &&
                              !is_looked_at(x, mortise_exec_node(o->r, x))))
         return rv;
@@ -300,38 +301,34 @@ int mortise_judge_output(const struct mortise_node *n, const json_t *output,
                             : rv;
 }
 
-/* The output as its schemas type it. */
-static int type_output(const struct mortise_node *n, json_t **output,
-                       struct mortise_err *err)
+static int type_as(const struct mortise_schema *s, json_t **output,
+                   struct mortise_err *err)
 {
-    const struct mortise_schema *by[2] = {n->op != NULL ? n->op->output : NULL,
-                                          n->output_schema};
+    json_t *typed;
 
-    for (size_t i = 0; i < 2 && *output != NULL; i++) {
-        json_t *typed =
-            by[i] != NULL ? mortise_schema_normal(by[i], *output) : NULL;
-
-        if (by[i] == NULL)
-            continue;
-        if (typed == NULL)
-            return mortise_nomem(err);
-        json_decref(*output);
-        *output = typed;
-    }
+    if (s == NULL || *output == NULL)
+        return MORTISE_OK;
+    typed = mortise_schema_normal(s, *output);
+    if (typed == NULL)
+        return mortise_nomem(err);
+    json_decref(*output);
+    *output = typed;
     return MORTISE_OK;
 }
 
+/* Behind this the output is as its schemas type it. */
 int mortise_stage_fits(struct outcome *o, struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(o->r, o->x);
-    int rv = o->from->fits
-                 ? mortise_judge_verdict(
-                       mortise_judge_output(n, o->entry.value, &o->why), err)
-                 : MORTISE_OK;
+    json_t **output = &o->entry.value;
+    int rv;
 
-    return rv == MORTISE_OK && o->from->fits
-               ? type_output(n, &o->entry.value, err)
-               : rv;
+    if (!o->from->fits)
+        return MORTISE_OK;
+    rv = mortise_judge_verdict(mortise_judge_output(n, *output, &o->why), err);
+    if (rv == MORTISE_OK && n->op != NULL)
+        rv = type_as(n->op->output, output, err);
+    return rv == MORTISE_OK ? type_as(n->output_schema, output, err) : rv;
 }
 
 /* The state that it is written to: there, but for a reducer that fails. */

@@ -24,16 +24,13 @@ bool mortise_stage_inside_is_due(const struct outcome *o)
 
 int mortise_stage_inside(struct outcome *o, struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(o->r, o->x, MORTISE_E_LEAVING);
-
-    assert(o->x->leaving == NULL && o->x->child != NULL);
-    e.value = o->output;
-    e.how = o->entry.how;
-    return mortise_run_record(o->r, &e, err);
+    assert(o->x->child != NULL && o->entry.edges == NULL);
+    return mortise_stage_leaving(o, err);
 }
 
 int mortise_stage_recall(struct outcome *o, struct mortise_err *err)
 {
+    assert(!o->x->child_over || o->x->child != NULL);
     return o->x->child_over && o->from->first_hand
                ? mortise_sub_recall(o->r, o->x, o->output, err)
                : MORTISE_OK;
@@ -60,7 +57,7 @@ int mortise_stage_leaving(struct outcome *o, struct mortise_err *err)
     struct mortise_entry e = o->entry;
     int rv;
 
-    assert(o->x->n_chosen == 0 && o->x->n_writes == 0);
+    assert(o->x->n_writes == 0 && o->x->n_chosen == 0);
     e.type = MORTISE_E_LEAVING;
     e.writes = NULL;
     e.n_writes = 0;

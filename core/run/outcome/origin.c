@@ -21,8 +21,7 @@ static const struct origin origins[] = {
     [DONE_RECORDED] = {.fits = true, .is_guarded = true, .says = true},
     [DONE_CACHED] = {.fits = true, .is_guarded = true},
     [DONE_ANSWERED] = {.fits = false}, /* a decision, with its own guardrails */
-    [DONE_ON_ERROR] = {.fits = true, .is_last = true},
-};
+    [DONE_ON_ERROR] = {.fits = true, .is_last = true}};
 
 const struct origin *mortise_origin_of(enum done_how how)
 {

@@ -236,6 +236,10 @@ int mortise_fail_attempt(struct mortise_run *r, struct exec *x,
 int mortise_fail_attempt_err(struct mortise_run *r, struct exec *x,
                              const char *code, const struct mortise_err *why,
                              struct mortise_err *err);
+/* The same where a judgement, rv, is MORTISE_EINVAL; else rv. */
+int mortise_fail_refused(struct mortise_run *r, struct exec *x, int rv,
+                         const char *code, const struct mortise_err *why,
+                         struct mortise_err *err);
 /* It failed for good, whatever retry_policy and on_error.value say.  `open`:
  * its effect never answered. */
 int mortise_fail_for_good(struct mortise_run *r, struct exec *x,
@@ -361,10 +365,6 @@ int mortise_settle_result(struct mortise_run *r,
 int mortise_settle_unresponsive(struct mortise_run *r,
                                 const struct mortise_result_in *in,
                                 struct mortise_err *err);
-/* x has lost, and its effect had this output (borrowed): that is kept. */
-int mortise_settle_lost_done(struct mortise_run *r, struct exec *x,
-                             json_t *output, enum done_how how,
-                             struct mortise_err *err);
 int mortise_settle_timer(struct mortise_run *r, uint64_t timer,
                          struct mortise_err *err);
 

@@ -54,7 +54,7 @@ void mortise_pipeline_init(struct outcome *o, struct mortise_run *r,
     o->from = mortise_origin_of(DONE_EXECUTED);
     o->entry = mortise_exec_entry(r, x, type);
     o->output = o->grounds = NULL;
-    o->kept = false;
+    o->over = 0;
     o->code = NULL;
     mortise_arena_init(&o->arena, r->mem);
     mortise_patch_init(&o->said, r, x->frame->graph);
@@ -94,9 +94,10 @@ void mortise_pipeline_hold(struct exec *x, enum done_how how)
 static int let_go(struct outcome *o, struct mortise_err *err)
 {
     mortise_writes_undo(o->r, o->x);
-    return o->kept ? MORTISE_OK
-                   : mortise_result_keep(o->r, o->x, o->output,
-                                         (enum done_how)o->entry.how, err);
+    return o->over > 0 /* it waited before */
+               ? MORTISE_OK
+               : mortise_result_keep(o->r, o->x, o->output,
+                                     (enum done_how)o->entry.how, err);
 }
 
 /* (2) */
@@ -120,6 +121,7 @@ static int wait_at(struct outcome *o, size_t at, struct mortise_err *err)
 {
     int rv = let_go(o, err);
 
+    assert(mortise_stages[at].is_due != NULL && at >= o->over);
     o->x->awaits = (uint8_t)at;
     mortise_pipeline_hold(o->x, (enum done_how)o->entry.how);
     return rv == MORTISE_OK ? mortise_stages[at].does(o, err) : rv;
@@ -135,8 +137,8 @@ int mortise_pipeline_judge(struct outcome *o, enum stage_id judge,
     return mortise_stages[judge].does(o, err);
 }
 
-/* As far as the output gets; the waits ahead of `over` are over (7). */
-static int go_through(struct outcome *o, size_t over, struct mortise_err *err)
+/* As far as the output gets. */
+static int go_through(struct outcome *o, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -149,10 +151,30 @@ static int go_through(struct outcome *o, size_t over, struct mortise_err *err)
                 return refuse(o, err);
         } else if (s->is_due == NULL) {
             rv = s->does(o, err);
-        } else if (at >= over && s->is_due(o)) {
+        } else if (at >= o->over && s->is_due(o)) {
             return wait_at(o, at, err);
         }
     }
+    return rv;
+}
+
+/* An output, for which the stages ahead of `over` are not waited for; or which
+ * is refused. */
+static int pass(struct mortise_run *r, struct exec *x, json_t *output,
+                enum done_how how, size_t over,
+                const struct mortise_err *refused, struct mortise_err *err)
+{
+    struct outcome o;
+    int rv;
+
+    init_done(&o, r, x, output, how);
+    o.over = over;
+    if (refused != NULL) {
+        o.code = "guardrail";
+        o.why = *refused;
+    }
+    rv = refused != NULL ? refuse(&o, err) : go_through(&o, err);
+    mortise_pipeline_finish(&o);
     return rv;
 }
 
@@ -160,49 +182,24 @@ int mortise_pipeline_enter(struct mortise_run *r, struct exec *x,
                            json_t *output, enum done_how how,
                            struct mortise_err *err)
 {
-    struct outcome o;
-    int rv;
-
     assert(x->leaving == NULL); /* that one goes on, and is not begun */
-    init_done(&o, r, x, output, how);
-    rv = go_through(&o, 0, err);
-    mortise_pipeline_finish(&o);
-    return rv;
+    return pass(r, x, output, how, 0, NULL, err);
 }
 
 int mortise_pipeline_go_on(struct mortise_run *r, struct exec *x,
                            struct mortise_err *err)
 {
-    struct outcome o;
-    int rv;
-
     assert(x->leaving != NULL && x->state == X_READY);
-    init_done(&o, r, x, x->leaving, x->how);
-    o.kept = true;
-    rv = go_through(&o, x->n_chosen == 0 ? STAGE_output : STAGE_along, err);
-    mortise_pipeline_finish(&o);
-    return rv;
+    return pass(r, x, x->leaving, x->how,
+                x->n_chosen == 0 ? STAGE_output : STAGE_along, NULL, err);
 }
 
 int mortise_pipeline_resume(struct mortise_run *r, struct exec *x,
                             json_t *output, const struct mortise_err *refused,
                             struct mortise_err *err)
 {
-    struct outcome o;
-    int rv;
-
     assert(x->awaits < N_STAGES && mortise_stages[x->awaits].is_due != NULL);
-    init_done(&o, r, x, output, x->how);
-    o.kept = true;
-    if (refused != NULL) {
-        o.code = "guardrail";
-        o.why = *refused;
-        rv = refuse(&o, err);
-    } else {
-        rv = go_through(&o, (size_t)x->awaits + 1, err);
-    }
-    mortise_pipeline_finish(&o);
-    return rv;
+    return pass(r, x, output, x->how, (size_t)x->awaits + 1, refused, err);
 }
 
 int mortise_pipeline_divert(struct mortise_run *r, struct exec *x,

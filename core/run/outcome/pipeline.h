@@ -29,7 +29,9 @@ struct outcome {
     struct mortise_arena arena; /* of its arrays */
     struct patch said;          /* x's update, as writes */
     json_t *grounds; /* what the entry's edges stand on; NULL: nothing */
-    bool kept;       /* its effect is acknowledged, if it had one */
+    /* What it waited for at the stages ahead of this is over; 0: it has not
+     * waited yet. */
+    size_t over;
     /* Refused: so. */
     const char *code;
     struct mortise_err why;

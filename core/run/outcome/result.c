@@ -41,6 +41,7 @@ static int keep(struct mortise_run *r, struct exec *x, json_t *output,
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_RESULT);
     int rv;
 
+    assert(mortise_exec_node(r, x)->effect >= MORTISE_WRITE);
     if (mortise_fold_check_depth(said, NULL) != MORTISE_OK)
         said = NULL;
     e.value = mortise_fold_check_depth(output, NULL) == MORTISE_OK

@@ -253,6 +253,7 @@ int mortise_stage_grounds(struct outcome *o, struct mortise_err *err)
     const struct mortise_edge *edges = o->x->frame->graph->edges;
     int rv = MORTISE_OK;
 
+    assert(o->grounds == NULL);
     for (size_t i = 0; rv == MORTISE_OK && i < o->entry.n_edges; i++) {
         const struct mortise_edge *edge = &edges[o->entry.edges[i]];
 

@@ -20,15 +20,6 @@ static bool call_is_out(const struct exec *x)
 
 /* ---- results ------------------------------------------------------------ */
 
-int mortise_settle_lost_done(struct mortise_run *r, struct exec *x,
-                             json_t *output, enum done_how how,
-                             struct mortise_err *err)
-{
-    int rv = mortise_result_keep(r, x, output, how, err);
-
-    return rv == MORTISE_OK ? mortise_stop_lost_known(r, x, err) : rv;
-}
-
 /* It happened, and this came of it (NULL: nothing). */
 static int settle_happened(struct mortise_run *r, struct exec *x,
                            const struct mortise_result_in *in, json_t *given,
@@ -38,9 +29,7 @@ static int settle_happened(struct mortise_run *r, struct exec *x,
     int rv;
 
     mortise_result_say(x, in->said);
-    rv = x->loss == LOSS_NONE
-             ? mortise_pipeline_enter(r, x, output, how, err)
-             : mortise_settle_lost_done(r, x, output, how, err);
+    rv = mortise_pipeline_enter(r, x, output, how, err);
     json_decref(output);
     return rv;
 }
@@ -54,6 +43,7 @@ static int settle_checked(struct mortise_run *r, struct exec *x,
     const char *failure = NULL;
     int rv;
 
+    assert(x->call == MORTISE_RUN_CHECK);
     if (broke != NULL)
         failure = json_string_value(broke);
     else if (in->status != MORTISE_S_OK)
@@ -75,6 +65,7 @@ static int settle_reconciled(struct mortise_run *r, struct exec *x,
     struct mortise_err why;
     int rv = MORTISE_OK;
 
+    assert(x->call == MORTISE_RUN_RECONCILE);
     if (in->status != 0 || !json_is_boolean(happened))
         return mortise_doubt_ask(r, x,
                                  err); /* it does not know: a person must */
@@ -164,6 +155,7 @@ static int settle_lost(struct mortise_run *r, struct exec *x,
 {
     enum doubt doubt = mortise_doubt_at_end(r, x, in);
 
+    assert(x->loss != LOSS_NONE);
     if (!mortise_race_may_come_back(x) ||
         mortise_exec_node(r, x)->effect < MORTISE_WRITE)
         return says_enough(r, x, in) ? mortise_stop_lost_known(r, x, err)
@@ -241,21 +233,33 @@ static int settle_lookup(struct mortise_run *r, struct exec *x,
     return mortise_start_execute(r, x, err);
 }
 
-int mortise_settle_result(struct mortise_run *r,
-                          const struct mortise_result_in *in,
-                          struct mortise_err *err)
+/* The call has ended, or is given up (`stuck`): whose it was; NULL: nobody's. */
+static int end_call(struct mortise_run *r, const struct mortise_result_in *in,
+                    bool stuck, struct exec **out, struct mortise_err *err)
 {
     struct exec *x = mortise_exec_at(r, in->call);
     int rv;
 
+    *out = NULL;
     if (x == NULL || !call_is_out(x))
         return MORTISE_OK; /* it was ended without it */
     rv = mortise_exec_disarm(r, x, err);
     if (rv == MORTISE_OK)
-        rv = mortise_usage_note(r, x, in->usage, false, err);
-    if (rv != MORTISE_OK)
-        return rv;
+        rv = mortise_usage_note(r, x, in->usage, stuck, err);
     mortise_exec_renew(x); /* a second answer is nobody's */
+    *out = x;
+    return rv;
+}
+
+int mortise_settle_result(struct mortise_run *r,
+                          const struct mortise_result_in *in,
+                          struct mortise_err *err)
+{
+    struct exec *x;
+    int rv = end_call(r, in, false, &x, err);
+
+    if (rv != MORTISE_OK || x == NULL)
+        return rv;
     if (x->loss != LOSS_NONE && x->stop != STOP_RUN)
         return settle_lost(r, x, in, err);
     if (x->state == X_STOPPING)
@@ -303,18 +307,10 @@ int mortise_settle_unresponsive(struct mortise_run *r,
                                 const struct mortise_result_in *in,
                                 struct mortise_err *err)
 {
-    struct exec *x = mortise_exec_at(r, in->call);
-    int rv;
+    struct exec *x;
+    int rv = end_call(r, in, true, &x, err);
 
-    if (x == NULL || !call_is_out(x))
-        return MORTISE_OK;
-    rv = mortise_exec_disarm(r, x, err);
-    if (rv == MORTISE_OK)
-        rv = mortise_usage_note(r, x, in->usage, true, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    mortise_exec_renew(x);
-    return settle_stuck(r, x, err);
+    return rv == MORTISE_OK && x != NULL ? settle_stuck(r, x, err) : rv;
 }
 
 /* ---- time --------------------------------------------------------------- */
@@ -329,6 +325,7 @@ static int settle_expired(struct mortise_run *r, struct exec *x,
     char id[REQUEST_ID];
     int rv;
 
+    assert(x->request[0] != '\0' && x->deadline_ms != 0);
     memcpy(id, x->request, sizeof id);
     e.how = MORTISE_SETTLE_EXPIRED;
     e.id = id;

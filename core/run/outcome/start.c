@@ -28,13 +28,6 @@
 
 /* ---- asking ------------------------------------------------------------- */
 
-static int ask_pause(struct mortise_run *r, struct exec *x,
-                     struct mortise_err *err)
-{
-    return mortise_request_ask(r, x, MORTISE_ASK_BEFORE,
-                               json_pack("{s:s}", "when", "before"), 0, err);
-}
-
 static int ask_approval(struct mortise_run *r, struct exec *x,
                         const uint8_t digest[MORTISE_DIGEST],
                         struct mortise_err *err)
@@ -56,14 +49,9 @@ static int ask_approval(struct mortise_run *r, struct exec *x,
 static int record_intent(struct mortise_run *r, struct exec *x,
                          struct mortise_err *err)
 {
-    struct mortise_entry e = {.type = MORTISE_E_INTENT,
-                              .frame = x->frame->index,
-                              .node = x->node,
-                              .visit = x->visit,
-                              .generation = x->generation,
-                              .attempt = x->attempt,
-                              .started_ms = r->time_ms};
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_INTENT);
 
+    e.started_ms = r->time_ms;
     mortise_exec_effect_key(r, x, e.digest);
     return mortise_run_record(r, &e, err);
 }
@@ -73,6 +61,7 @@ static int record_intent(struct mortise_run *r, struct exec *x,
 static int start_recorded(struct mortise_run *r, struct exec *x,
                           struct mortise_err *err)
 {
+    assert(x->result != NULL);
     struct mortise_err why;
     int rv = mortise_judge_verdict(
         mortise_judge_output(mortise_exec_node(r, x), x->result, &why), err);
@@ -103,14 +92,13 @@ int mortise_start_execute(struct mortise_run *r, struct exec *x,
 static int start_cached(struct mortise_run *r, struct exec *x,
                         struct mortise_err *err)
 {
-    bool ask = false;
-    int rv = mortise_exec_node(r, x)->cache
-                 ? mortise_cache_begin(r, x, &ask, err)
-                 : MORTISE_OK;
+    bool ask;
+    int rv = mortise_cache_begin(r, x, &ask, err);
 
-    if (rv == MORTISE_OK && ask)
-        return mortise_call_start(r, x, MORTISE_RUN_LOOKUP, err);
-    return rv == MORTISE_OK ? mortise_start_execute(r, x, err) : rv;
+    if (rv != MORTISE_OK)
+        return rv;
+    return ask ? mortise_call_start(r, x, MORTISE_RUN_LOOKUP, err)
+               : mortise_start_execute(r, x, err);
 }
 
 int mortise_start_call(struct mortise_run *r, struct exec *x,
@@ -120,16 +108,12 @@ int mortise_start_call(struct mortise_run *r, struct exec *x,
     struct mortise_err why;
     int rv = mortise_arguments_eval(r, x, &why, err);
 
-    if (rv == MORTISE_EINVAL)
-        return mortise_fail_attempt_err(r, x, "expression", &why, err);
     if (rv != MORTISE_OK)
-        return rv;
+        return mortise_fail_refused(r, x, rv, "expression", &why, err);
     rv = mortise_judge_verdict(
         mortise_arguments_judge(n, x->body, r->mem, &why), err);
-    if (rv == MORTISE_EINVAL)
-        return mortise_fail_attempt_err(r, x, "schema", &why, err);
     if (rv != MORTISE_OK)
-        return rv;
+        return mortise_fail_refused(r, x, rv, "schema", &why, err);
     if (mortise_guard_wants_input(r, x))
         return mortise_guard_begin(r, x, MORTISE_GUARD_INPUT, x->body, err);
     if (mortise_arguments_are_approved(x, n)) {
@@ -181,7 +165,9 @@ int mortise_start_exec(struct mortise_run *r, struct exec *x,
         return mortise_fail_attempt_err(
             r, x, rv == MORTISE_ECONFLICT ? "conflict" : "reducer", &why, err);
     if (n->interrupt_before && !x->before_passed)
-        return ask_pause(r, x, err);
+        return mortise_request_ask(r, x, MORTISE_ASK_BEFORE,
+                                   json_pack("{s:s}", "when", "before"), 0,
+                                   err);
     if (is_to_be_noted(x, n))
         return record_before(r, x, err);
     return mortise_exec_kind(r, x)->start(r, x, err);

@@ -18,14 +18,11 @@ int mortise_stop_forget(struct mortise_run *r, struct exec *x,
 int mortise_stop_exec(struct mortise_run *r, struct exec *x,
                       enum mortise_entry_type type, struct mortise_err *err)
 {
-    struct mortise_entry e = {.type = type,
-                              .frame = x->frame->index,
-                              .node = x->node,
-                              .visit = x->visit,
-                              .generation = x->generation,
-                              .at_ms = r->time_ms};
+    struct mortise_entry e = mortise_exec_entry(r, x, type);
     int rv = MORTISE_OK;
 
+    assert(type == MORTISE_E_STOPPED ||
+           (type == MORTISE_E_LOST && x->loss != LOSS_NONE));
     if (x->state == X_ASKED || x->state == X_HELD)
         rv = mortise_request_withdraw(r, x, err);
     if (rv == MORTISE_OK)
@@ -52,6 +49,17 @@ int mortise_stop_lost_known(struct mortise_run *r, struct exec *x,
                             struct mortise_err *err)
 {
     return mortise_stop_exec(r, x, MORTISE_E_LOST, err);
+}
+
+/* Of what it lost against nobody takes the output; its effect is known. */
+bool mortise_stage_lost_is_due(const struct outcome *o)
+{
+    return o->x->loss != LOSS_NONE && o->from->happened;
+}
+
+int mortise_stage_lost(struct outcome *o, struct mortise_err *err)
+{
+    return mortise_stop_lost_known(o->r, o->x, err);
 }
 
 /* Is anything left that has to stop before x?  It is awaited then. */

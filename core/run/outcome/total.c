@@ -96,6 +96,7 @@ int mortise_total_outcome(struct mortise_run *r, struct frame *f,
     const char *code;
     int rv;
 
+    assert(f == f->top); /* it is a graph's */
     *error = *state = NULL;
     if (f->scope->halt == LOSS_BUDGET) {
         *error = mortise_budget_error(f->scope);

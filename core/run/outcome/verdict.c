@@ -6,23 +6,23 @@
 
 /* ---- verdicts ------------------------------------------------------------ */
 
-/* What becomes of a violation: "warn", "sanitize", "block" or "reroute". */
+/* What becomes of a violation, in a word. */
 static const char *action_on(const struct mortise_run *r, const struct exec *x,
                              const json_t *replacement)
 {
-    switch (x->stage == MORTISE_GUARD_EDGE
-                ? mortise_guard_edge(x)->policy->on_violation
-                : mortise_exec_node(r, x)->on_violation) {
-    case MORTISE_VIOLATION_WARN:
-        return "warn";
-    case MORTISE_VIOLATION_REROUTE:
-        return "reroute";
-    case MORTISE_VIOLATION_SANITIZE:
-        return replacement != NULL ? "sanitize" : "block";
-    case MORTISE_VIOLATION_BLOCK:
-        break;
-    }
-    return "block";
+    static const char *const words[] = {[MORTISE_VIOLATION_BLOCK] = "block",
+                                        [MORTISE_VIOLATION_REROUTE] = "reroute",
+                                        [MORTISE_VIOLATION_WARN] = "warn",
+                                        [MORTISE_VIOLATION_SANITIZE] =
+                                            "sanitize"};
+    enum mortise_on_violation on =
+        x->stage == MORTISE_GUARD_EDGE
+            ? mortise_guard_edge(x)->policy->on_violation
+            : mortise_exec_node(r, x)->on_violation;
+
+    if (on == 0 || (on == MORTISE_VIOLATION_SANITIZE && replacement == NULL))
+        on = MORTISE_VIOLATION_BLOCK;
+    return words[on];
 }
 
 /* Where the edge leads that is looked at; NULL: none is. */
@@ -83,6 +83,7 @@ static int input_passed(struct mortise_run *r, struct exec *x,
     bool sub = mortise_exec_node(r, x)->sub != NULL;
     int rv;
 
+    assert(x->stage == MORTISE_GUARD_INPUT && x->checked != x->generation);
     /* A mapping may give something else in another attempt; args do not. */
     e.value = x->replaced || sub ? json_incref(x->subject) : NULL;
     e.note = json_incref(x->verdicts);

@@ -165,3 +165,15 @@ int mortise_run_record(struct mortise_run *r, struct mortise_entry *e,
     r->phases |= 1u << phase_of(e);
     return mortise_apply_entry(r, e, err);
 }
+
+int mortise_run_record_value(struct mortise_run *r, struct mortise_entry *e,
+                             json_t *value, struct mortise_err *err)
+{
+    int rv;
+
+    assert(e->value == NULL);
+    e->value = value;
+    rv = value != NULL ? mortise_run_record(r, e, err) : mortise_nomem(err);
+    mortise_entry_finish(e);
+    return rv;
+}

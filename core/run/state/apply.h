@@ -72,6 +72,10 @@ int mortise_apply_entry(struct mortise_run *r, const struct mortise_entry *e,
 /* Record an entry in the step's commit, and apply it. */
 int mortise_run_record(struct mortise_run *r, struct mortise_entry *e,
                        struct mortise_err *err);
+/* The same, with this value (NULL: out of memory), which is taken, as all in the
+ * entry is. */
+int mortise_run_record_value(struct mortise_run *r, struct mortise_entry *e,
+                             json_t *value, struct mortise_err *err);
 /* MORTISE_ECORRUPT, for an entry that does not fit the run. */
 int mortise_entry_corrupt(struct mortise_err *err,
                           const struct mortise_entry *e);
