@@ -5,6 +5,7 @@
 #ifndef MORTISE_CEL_AST_H
 #define MORTISE_CEL_AST_H
 
+#include "base/escape.h"
 #include "base/regex.h"
 #include "base/zone.h"
 #include "cel/value.h"
@@ -89,31 +90,37 @@ struct mortise_cel_source {
     size_t n;
     struct mortise_arena *arena;
     struct mortise_cel_where *where; /* filled by a failure */
-    struct mortise_err *err;
+    struct mortise_escape *out;      /* how all failures leave */
 };
 
-/* Say what is wrong and where; returns the code. */
-int mortise_cel_fail(const struct mortise_cel_source *src, int code,
-                     size_t offset, size_t length, const char *fmt, ...)
-    MORTISE_PRINTF(5, 6);
-int mortise_cel_vfail(const struct mortise_cel_source *src, int code,
-                      size_t offset, size_t length, const char *fmt, va_list ap)
-    MORTISE_PRINTF(5, 0);
+/* Say what is wrong and where, and leave. */
+_Noreturn void mortise_cel_fail(const struct mortise_cel_source *src, int code,
+                                size_t offset, size_t length, const char *fmt,
+                                ...) MORTISE_PRINTF(5, 6);
+_Noreturn void mortise_cel_vfail(const struct mortise_cel_source *src, int code,
+                                 size_t offset, size_t length, const char *fmt,
+                                 va_list ap) MORTISE_PRINTF(5, 0);
+/* Room in the source's arena. */
+static inline void *mortise_cel_room(const struct mortise_cel_source *src,
+                                     size_t n, size_t size)
+{
+    return mortise_escape_alloc(src->out, src->arena, n, size);
+}
 
 /* The tree of a whole text, macros expanded, names not yet looked up. */
-int mortise_cel_parse(const struct mortise_cel_source *src,
-                      struct mortise_cel_node **out);
+struct mortise_cel_node *
+mortise_cel_parse(const struct mortise_cel_source *src);
 
 /* How a binary operator is written. */
 const char *mortise_cel_symbol(unsigned op);
 
 /* Names to places, calls to functions, types to what they can be.  *n_slots is
- * how many local variables are alive at once; *kinds has a bit for each kind
- * that the result may have. */
-int mortise_cel_check(const struct mortise_cel_source *src,
-                      struct mortise_cel_node *root,
-                      const struct mortise_cel_scope *scope, uint32_t *n_slots,
-                      unsigned *kinds);
+ * how many local variables are alive at once; what is returned has a bit for
+ * each kind that the result may have. */
+unsigned mortise_cel_check(const struct mortise_cel_source *src,
+                           struct mortise_cel_node *root,
+                           const struct mortise_cel_scope *scope,
+                           uint32_t *n_slots);
 /* "string", "string or null", "anything". */
 void mortise_cel_kinds_text(unsigned kinds, char out[MORTISE_CEL_WORDS]);
 
@@ -142,8 +149,8 @@ struct mortise_cel_function {
                  const struct mortise_cel_value *args,
                  struct mortise_cel_value *out);
     /* What constant arguments allow to do once; NULL: nothing. */
-    int (*prepare)(const struct mortise_cel_source *src,
-                   struct mortise_cel_node *n);
+    void (*prepare)(const struct mortise_cel_source *src,
+                    struct mortise_cel_node *n);
 };
 
 /* The i-th of all functions, NULL behind the last.  Those of one name follow

@@ -5,6 +5,9 @@
  * (eval.c, func*.c, value.c); errors.c says what is wrong.  Here is what the
  * outside sees: JSON in, JSON out, errors as words with a place.
  *
+ * Compiling leaves by one door, whatever fails (base/escape.h): all that it
+ * makes lies in the arena, but for the one buffer that the door gives back.
+ *
  * A program lives in the arena of whoever compiles it and never changes.  An
  * evaluation has its own arena on the stack, which allocates nothing until a
  * string, list or map is made: a condition over scalars touches no heap.
@@ -25,40 +28,50 @@
 
 /* ---- compiling ------------------------------------------------------- */
 
-static int take_text(struct mortise_cel_source *src, const char *text, size_t n)
+struct compiler {
+    struct mortise_escape escape;
+    struct mortise_cel_source src;
+    const struct mortise_cel_scope *scope;
+    struct mortise_cel *prog;
+    struct mortise_buf path; /* of the program, as it is spelled */
+};
+
+static void take_text(struct mortise_cel_source *src, const char *text,
+                      size_t n)
 {
+    char *copy;
     uint32_t cp;
 
     if (n > MORTISE_CEL_TEXT_MAX)
-        return mortise_cel_fail(src, MORTISE_EINVAL, 0, n,
-                                "an expression has at most %d bytes",
-                                MORTISE_CEL_TEXT_MAX);
+        mortise_cel_fail(src, MORTISE_EINVAL, 0, n,
+                         "an expression has at most %d bytes",
+                         MORTISE_CEL_TEXT_MAX);
     for (size_t i = 0, step; i < n; i += step) {
         step = mortise_utf8_decode(text + i, text + n, &cp);
         if (step == 0)
-            return mortise_cel_fail(src, MORTISE_EINVAL, i, 1,
-                                    "this byte is not UTF-8");
+            mortise_cel_fail(src, MORTISE_EINVAL, i, 1,
+                             "this byte is not UTF-8");
     }
-    src->text = mortise_arena_strndup(src->arena, text, n);
-    src->n = n;
-    return src->text != NULL ? MORTISE_OK : mortise_nomem(src->err);
+    copy = mortise_cel_room(src, n + 1, 1);
+    memcpy(copy, text, n);
+    src->text = copy;
 }
 
 /* The names, for messages at evaluation. */
-static int take_names(struct mortise_cel *prog, struct mortise_arena *a,
-                      const struct mortise_cel_scope *scope,
-                      struct mortise_err *err)
+static void take_names(struct compiler *c)
 {
-    prog->names = mortise_arena_alloc(a, scope->n * sizeof *prog->names);
-    if (prog->names == NULL)
-        return mortise_nomem(err);
-    prog->n_names = scope->n;
-    for (size_t i = 0; i < scope->n; i++) {
-        prog->names[i].name = mortise_arena_strdup(a, scope->names[i].name);
-        if (prog->names[i].name == NULL)
-            return mortise_nomem(err);
+    size_t n = c->scope->n;
+    struct mortise_cel_name *names =
+        mortise_cel_room(&c->src, n, sizeof *names);
+
+    for (size_t i = 0; i < n; i++) {
+        const char *name = c->scope->names[i].name;
+        char *copy = mortise_cel_room(&c->src, strlen(name) + 1, 1);
+
+        names[i].name = strcpy(copy, name);
     }
-    return MORTISE_OK;
+    c->prog->names = names;
+    c->prog->n_names = n;
 }
 
 static uint32_t uses_of(const struct mortise_cel_node *n)
@@ -118,21 +131,37 @@ static bool spell_path(struct mortise_buf *b, const struct mortise_cel *prog,
 }
 
 /* path.c judges what we spelled, and spells it canonically. */
-static int find_path(struct mortise_cel *prog, struct mortise_arena *a,
-                     struct mortise_err *err)
+static void find_path(struct compiler *c)
 {
     struct mortise_path path = {.text = NULL};
-    struct mortise_buf b;
-    int rv = MORTISE_EINVAL;
+    int rv;
 
-    mortise_buf_init(&b, a->mem);
-    if (spell_path(&b, prog, prog->root))
-        rv = b.failed ? MORTISE_ENOMEM
-                      : mortise_path_parse(&path, a, b.p, b.n, NULL);
-    mortise_buf_finish(&b);
+    if (!spell_path(&c->path, c->prog, c->prog->root))
+        return;
+    rv = c->path.failed ? MORTISE_ENOMEM
+                        : mortise_path_parse(&path, c->src.arena, c->path.p,
+                                             c->path.n, NULL);
+    if (rv == MORTISE_ENOMEM)
+        mortise_escape(&c->escape, mortise_nomem(c->escape.err));
     if (rv == MORTISE_OK)
-        prog->path = path.text;
-    return rv == MORTISE_ENOMEM ? mortise_nomem(err) : MORTISE_OK;
+        c->prog->path = path.text;
+}
+
+static void compile(void *arg)
+{
+    struct compiler *c = arg;
+    struct mortise_cel *prog = mortise_cel_room(&c->src, 1, sizeof *prog);
+    struct mortise_cel_node *root;
+
+    c->prog = prog;
+    prog->mem = c->src.arena->mem;
+    take_text(&c->src, c->src.text, c->src.n);
+    take_names(c);
+    root = mortise_cel_parse(&c->src);
+    prog->kinds = mortise_cel_check(&c->src, root, c->scope, &prog->n_slots);
+    prog->root = root;
+    prog->uses = uses_of(root);
+    find_path(c);
 }
 
 int mortise_cel_compile(struct mortise_cel **out, struct mortise_arena *a,
@@ -141,31 +170,19 @@ int mortise_cel_compile(struct mortise_cel **out, struct mortise_arena *a,
                         struct mortise_cel_where *where,
                         struct mortise_err *err)
 {
-    struct mortise_cel_source src = {.arena = a, .where = where, .err = err};
-    struct mortise_cel *prog = mortise_arena_alloc(a, sizeof *prog);
-    struct mortise_cel_node *root = NULL;
+    struct compiler c = {
+        .escape.err = err,
+        .src = {text, n, a, where, &c.escape},
+        .scope = scope,
+    };
     int rv;
 
-    *out = NULL;
     if (where != NULL)
         *where = (struct mortise_cel_where){0, 0};
-    if (prog == NULL)
-        return mortise_nomem(err);
-    prog->mem = a->mem;
-    rv = take_text(&src, text, n);
-    if (rv == MORTISE_OK)
-        rv = take_names(prog, a, scope, err);
-    if (rv == MORTISE_OK)
-        rv = mortise_cel_parse(&src, &root);
-    if (rv == MORTISE_OK)
-        rv = mortise_cel_check(&src, root, scope, &prog->n_slots, &prog->kinds);
-    if (rv != MORTISE_OK)
-        return rv;
-    prog->root = root;
-    prog->uses = uses_of(root);
-    rv = find_path(prog, a, err);
-    if (rv == MORTISE_OK)
-        *out = prog;
+    mortise_buf_init(&c.path, a->mem);
+    rv = mortise_escapable(&c.escape, compile, &c);
+    mortise_buf_finish(&c.path);
+    *out = rv == MORTISE_OK ? c.prog : NULL;
     return rv;
 }
 

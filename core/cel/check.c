@@ -42,37 +42,36 @@ struct local {
 struct checker {
     const struct mortise_cel_source *src;
     const struct mortise_cel_scope *scope;
+    const struct local *locals; /* in sight; the innermost */
     uint32_t n_live, n_slots;
 };
 
-static int check(struct checker *c, struct mortise_cel_node *n,
-                 const struct local *locals, struct type *out);
+static struct type check(struct checker *c, struct mortise_cel_node *n);
 
 /* ---- words ----------------------------------------------------------- */
 
-static int fail_at(const struct checker *c, const struct mortise_cel_node *n,
-                   const char *fmt, ...) MORTISE_PRINTF(3, 4);
+static _Noreturn void fail_at(const struct checker *c,
+                              const struct mortise_cel_node *n, const char *fmt,
+                              ...) MORTISE_PRINTF(3, 4);
 
-static int fail_at(const struct checker *c, const struct mortise_cel_node *n,
-                   const char *fmt, ...)
+static void fail_at(const struct checker *c, const struct mortise_cel_node *n,
+                    const char *fmt, ...)
 {
     va_list ap;
 
     va_start(ap, fmt);
     mortise_cel_vfail(c->src, MORTISE_EINVAL, n->offset, n->length, fmt, ap);
-    va_end(ap);
-    return MORTISE_EINVAL;
 }
 
 /* "no name 'x'", and what was perhaps meant. */
-static int fail_unknown(const struct checker *c,
-                        const struct mortise_cel_node *n, const char *what,
-                        const char *name, const char *near)
+static _Noreturn void fail_unknown(const struct checker *c,
+                                   const struct mortise_cel_node *n,
+                                   const char *what, const char *name,
+                                   const char *near)
 {
     if (near == NULL)
-        return fail_at(c, n, "unknown %s '%s'", what, name);
-    return fail_at(c, n, "unknown %s '%s', did you mean '%s'?", what, name,
-                   near);
+        fail_at(c, n, "unknown %s '%s'", what, name);
+    fail_at(c, n, "unknown %s '%s', did you mean '%s'?", what, name, near);
 }
 
 struct words {
@@ -101,13 +100,22 @@ static struct words kinds_text(unsigned kinds)
 }
 
 /* Some of these kinds must be possible. */
-static int need(const struct checker *c, const struct mortise_cel_node *n,
-                struct type t, unsigned kinds, const char *who)
+static void need(const struct checker *c, const struct mortise_cel_node *n,
+                 struct type t, unsigned kinds, const char *who)
 {
-    if (t.kinds & kinds)
-        return MORTISE_OK;
-    return fail_at(c, n, "%s needs %s, this is %s", who, kinds_text(kinds).text,
-                   kinds_text(t.kinds).text);
+    if (!(t.kinds & kinds))
+        fail_at(c, n, "%s needs %s, this is %s", who, kinds_text(kinds).text,
+                kinds_text(t.kinds).text);
+}
+
+/* The type of an operand that must be of some of these kinds. */
+static struct type check_as(struct checker *c, struct mortise_cel_node *n,
+                            unsigned kinds, const char *who)
+{
+    struct type t = check(c, n);
+
+    need(c, n, t, kinds, who);
+    return t;
 }
 
 /* ---- types from schemas ---------------------------------------------- */
@@ -158,34 +166,29 @@ static struct type either(struct type a, struct type b)
 }
 
 /* A list or map with such elements. */
-static int of_items(const struct checker *c, unsigned kind, struct type t,
-                    struct type *out)
+static struct type of_items(const struct checker *c, unsigned kind,
+                            struct type t)
 {
-    struct type *item = mortise_arena_alloc(c->src->arena, sizeof *item);
+    struct type *item = mortise_cel_room(c->src, 1, sizeof *item);
 
-    if (item == NULL)
-        return mortise_nomem(c->src->err);
     *item = t;
-    *out = (struct type){kind, NULL, item};
-    return MORTISE_OK;
+    return (struct type){kind, NULL, item};
 }
 
 /* The type of a member; a failure when there can be none of that name. */
-static int member(const struct checker *c, const struct mortise_cel_node *n,
-                  struct type base, struct mortise_cel_text name,
-                  struct type *out)
+static struct type member(const struct checker *c,
+                          const struct mortise_cel_node *n, struct type base,
+                          struct mortise_cel_text name)
 {
-    const struct mortise_schema *m;
+    struct type t;
 
-    *out = item(base);
     if (base.schema == NULL || memchr(name.p, '\0', name.n) != NULL)
-        return MORTISE_OK;
-    m = mortise_schema_member(base.schema, name.p);
-    *out = type_of(m);
-    if (out->kinds != 0)
-        return MORTISE_OK;
-    return fail_unknown(c, n, "member", name.p,
-                        mortise_schema_nearest(base.schema, name.p));
+        return item(base);
+    t = type_of(mortise_schema_member(base.schema, name.p));
+    if (t.kinds == 0)
+        fail_unknown(c, n, "member", name.p,
+                     mortise_schema_nearest(base.schema, name.p));
+    return t;
 }
 
 /* ---- names ----------------------------------------------------------- */
@@ -202,12 +205,14 @@ static bool is_text(struct mortise_cel_text a, const char *b, size_t n)
     return a.n == n && memcmp(a.p, b, n) == 0;
 }
 
-static const struct local *find_local(const struct local *locals,
+static const struct local *find_local(const struct checker *c,
                                       struct mortise_cel_text name)
 {
-    while (locals != NULL && !is_text(locals->name, name.p, name.n))
-        locals = locals->up;
-    return locals;
+    const struct local *local = c->locals;
+
+    while (local != NULL && !is_text(local->name, name.p, name.n))
+        local = local->up;
+    return local;
 }
 
 static void become_type(struct mortise_cel_node *n, unsigned kind)
@@ -230,8 +235,8 @@ static bool type_constant(struct mortise_cel_node *n)
     return false;
 }
 
-static int no_such_name(const struct checker *c,
-                        const struct mortise_cel_node *n)
+static _Noreturn void no_such_name(const struct checker *c,
+                                   const struct mortise_cel_node *n)
 {
     const char *near = NULL;
 
@@ -240,7 +245,7 @@ static int no_such_name(const struct checker *c,
 
         near = mortise_nearest(n->u.name.p, two, 2);
     }
-    return fail_unknown(c, n, "name", n->u.name.p, near);
+    fail_unknown(c, n, "name", n->u.name.p, near);
 }
 
 /* Which name of the scope; its number of names: none. */
@@ -253,53 +258,52 @@ static size_t find_name(const struct checker *c, const char *name)
     return i;
 }
 
-static int check_ident(struct checker *c, struct mortise_cel_node *n,
-                       const struct local *locals, struct type *out)
+static struct type check_ident(struct checker *c, struct mortise_cel_node *n)
 {
     const struct local *local =
-        n->is_absolute ? NULL : find_local(locals, n->u.name);
+        n->is_absolute ? NULL : find_local(c, n->u.name);
     size_t i;
 
     if (local != NULL) {
         n->op = MORTISE_CEL_LOCAL;
         n->u.index = local->slot;
-        *out = local->type;
-        return MORTISE_OK;
+        return local->type;
     }
     i = find_name(c, n->u.name.p);
     if (i < c->scope->n) {
         become_name(n, i);
-        *out = type_of(c->scope->names[i].schema);
-        return MORTISE_OK;
+        return type_of(c->scope->names[i].schema);
     }
-    *out = just(BIT(MORTISE_CEL_TYPE));
-    return type_constant(n) ? MORTISE_OK : no_such_name(c, n);
+    if (!type_constant(n))
+        no_such_name(c, n);
+    return just(TYPE);
 }
 
 /* Is the chain a.b.c spelled like this, and does it start in the scope? */
-static bool is_spelled(const struct mortise_cel_node *n, const char *name,
-                       size_t len, const struct local *locals)
+static bool is_spelled(const struct checker *c,
+                       const struct mortise_cel_node *n, const char *name,
+                       size_t len)
 {
     size_t own = n->u.name.n;
 
     if (n->op == MORTISE_CEL_IDENT)
         return is_text(n->u.name, name, len) &&
-               (n->is_absolute || find_local(locals, n->u.name) == NULL);
+               (n->is_absolute || find_local(c, n->u.name) == NULL);
     return n->op == MORTISE_CEL_SELECT && len > own + 1 &&
            is_text(n->u.name, name + len - own, own) &&
            name[len - own - 1] == '.' &&
-           is_spelled(n->kids[0], name, len - own - 1, locals);
+           is_spelled(c, n->kids[0], name, len - own - 1);
 }
 
 /* Names of the scope may hold points: the longest one wins, and the outermost
  * selection is looked at first. */
-static bool dotted_name(struct checker *c, struct mortise_cel_node *n,
-                        const struct local *locals, struct type *out)
+static bool dotted_name(const struct checker *c, struct mortise_cel_node *n,
+                        struct type *out)
 {
     for (size_t i = 0; i < c->scope->n; i++) {
         const struct mortise_cel_name *name = &c->scope->names[i];
 
-        if (is_spelled(n, name->name, strlen(name->name), locals)) {
+        if (is_spelled(c, n, name->name, strlen(name->name))) {
             become_name(n, i);
             *out = type_of(name->schema);
             return true;
@@ -308,7 +312,7 @@ static bool dotted_name(struct checker *c, struct mortise_cel_node *n,
     for (unsigned k = MORTISE_CEL_TIMESTAMP; k <= MORTISE_CEL_DURATION; k++) {
         const char *name = mortise_cel_type_name(k);
 
-        if (is_spelled(n, name, strlen(name), locals)) {
+        if (is_spelled(c, n, name, strlen(name))) {
             become_type(n, k);
             *out = just(TYPE);
             return true;
@@ -317,61 +321,45 @@ static bool dotted_name(struct checker *c, struct mortise_cel_node *n,
     return false;
 }
 
-static int check_select(struct checker *c, struct mortise_cel_node *n,
-                        const struct local *locals, struct type *out)
+static struct type check_select(struct checker *c, struct mortise_cel_node *n)
 {
     bool has = n->op == MORTISE_CEL_HAS;
-    struct type base;
-    int rv;
+    struct type base, t;
 
-    if (!has && dotted_name(c, n, locals, out))
-        return MORTISE_OK;
-    rv = check(c, n->kids[0], locals, &base);
-    if (rv != MORTISE_OK)
-        return rv;
+    if (!has && dotted_name(c, n, &t))
+        return t;
+    base = check(c, n->kids[0]);
     if (!(base.kinds & MAP))
-        return fail_at(c, n, "'%s' is a member, but %s has none", n->u.name.p,
-                       kinds_text(base.kinds).text);
-    rv = member(c, n, base, n->u.name, out);
-    if (rv == MORTISE_OK && has)
-        *out = just(BOOL);
-    return rv;
+        fail_at(c, n, "'%s' is a member, but %s has none", n->u.name.p,
+                kinds_text(base.kinds).text);
+    t = member(c, n, base, n->u.name);
+    return has ? just(BOOL) : t;
 }
 
-static int check_index(struct checker *c, struct mortise_cel_node *n,
-                       const struct local *locals, struct type *out)
+static struct type check_index(struct checker *c, struct mortise_cel_node *n)
 {
     const struct mortise_cel_node *key = n->kids[1];
-    struct type base, index;
-    int rv = check(c, n->kids[0], locals, &base);
+    struct type base = check(c, n->kids[0]), index = check(c, n->kids[1]);
 
-    if (rv == MORTISE_OK)
-        rv = check(c, n->kids[1], locals, &index);
-    if (rv == MORTISE_OK)
-        rv = need(c, n, base, LIST | MAP, "[]");
-    if (rv != MORTISE_OK)
-        return rv;
-    *out = item(base);
-    if (!(base.kinds & MAP)) {
-        return need(c, key, index, NUMBER, "a list's index");
-    }
-    if (!(base.kinds & LIST) && key->op == MORTISE_CEL_CONST &&
-        key->u.constant.kind == MORTISE_CEL_STRING)
+    need(c, n, base, LIST | MAP, "[]");
+    if (!(base.kinds & MAP))
+        need(c, key, index, NUMBER, "a list's index");
+    else if (!(base.kinds & LIST) && key->op == MORTISE_CEL_CONST &&
+             key->u.constant.kind == MORTISE_CEL_STRING)
         return member(c, key, base,
                       (struct mortise_cel_text){key->u.constant.u.s.p,
-                                                key->u.constant.u.s.n},
-                      out);
-    return MORTISE_OK;
+                                                key->u.constant.u.s.n});
+    return item(base);
 }
 
 /* ---- operators ------------------------------------------------------- */
 
-static int clash(const struct checker *c, const struct mortise_cel_node *n,
-                 struct type a, struct type b)
+static _Noreturn void clash(const struct checker *c,
+                            const struct mortise_cel_node *n, struct type a,
+                            struct type b)
 {
-    return fail_at(c, n, "'%s' cannot take %s and %s",
-                   mortise_cel_symbol(n->op), kinds_text(a.kinds).text,
-                   kinds_text(b.kinds).text);
+    fail_at(c, n, "'%s' cannot take %s and %s", mortise_cel_symbol(n->op),
+            kinds_text(a.kinds).text, kinds_text(b.kinds).text);
 }
 
 static unsigned widened(unsigned kinds)
@@ -412,126 +400,102 @@ static unsigned gives(unsigned op, unsigned a, unsigned b)
     return kinds;
 }
 
-static int check_equality(const struct checker *c,
-                          const struct mortise_cel_node *n, struct type a,
-                          struct type b)
+static void check_equality(const struct checker *c,
+                           const struct mortise_cel_node *n, struct type a,
+                           struct type b)
 {
-    unsigned null = BIT(MORTISE_CEL_NULL);
-
-    if ((a.schema == NULL && b.schema == NULL) ||
-        widened(a.kinds) & widened(b.kinds) || (a.kinds | b.kinds) & null)
-        return MORTISE_OK;
-    return fail_at(c, n, "%s and %s are never equal", kinds_text(a.kinds).text,
-                   kinds_text(b.kinds).text);
+    if ((a.schema != NULL || b.schema != NULL) &&
+        !(widened(a.kinds) & widened(b.kinds)) && !((a.kinds | b.kinds) & NONE))
+        fail_at(c, n, "%s and %s are never equal", kinds_text(a.kinds).text,
+                kinds_text(b.kinds).text);
 }
 
-static int check_binary(struct checker *c, struct mortise_cel_node *n,
-                        const struct local *locals, struct type *out)
+static struct type check_arithmetic(const struct checker *c,
+                                    const struct mortise_cel_node *n,
+                                    struct type a, struct type b)
 {
-    struct type a, b;
-    int rv = check(c, n->kids[0], locals, &a);
+    unsigned kinds = gives(n->op, a.kinds, b.kinds);
 
-    if (rv == MORTISE_OK)
-        rv = check(c, n->kids[1], locals, &b);
-    if (rv != MORTISE_OK)
-        return rv;
-    *out = just(BOOL);
+    if (kinds == 0)
+        clash(c, n, a, b);
+    return kinds == LIST ? of_items(c, LIST, either(item(a), item(b)))
+                         : just(kinds);
+}
+
+static struct type check_binary(struct checker *c, struct mortise_cel_node *n)
+{
+    struct type a = check(c, n->kids[0]), b = check(c, n->kids[1]);
+
     switch (n->op) {
     case MORTISE_CEL_EQ:
     case MORTISE_CEL_NE:
-        return check_equality(c, n, a, b);
+        check_equality(c, n, a, b);
+        break;
     case MORTISE_CEL_IN:
-        return need(c, n, b, LIST | MAP, "the right side of 'in'");
+        need(c, n, b, LIST | MAP, "the right side of 'in'");
+        break;
     case MORTISE_CEL_LT:
     case MORTISE_CEL_LE:
     case MORTISE_CEL_GT:
     case MORTISE_CEL_GE:
-        return widened(a.kinds) & widened(b.kinds) & takes(n->op)
-                   ? MORTISE_OK
-                   : clash(c, n, a, b);
+        if (!(widened(a.kinds) & widened(b.kinds) & takes(n->op)))
+            clash(c, n, a, b);
+        break;
     default:
-        *out = just(gives(n->op, a.kinds, b.kinds));
-        if (out->kinds == LIST)
-            rv = of_items(c, LIST, either(item(a), item(b)), out);
-        if (rv != MORTISE_OK)
-            return rv;
-        return out->kinds != 0 ? MORTISE_OK : clash(c, n, a, b);
+        return check_arithmetic(c, n, a, b);
     }
+    return just(BOOL);
 }
 
-static int check_unary(struct checker *c, struct mortise_cel_node *n,
-                       const struct local *locals, struct type *out)
+static struct type check_unary(struct checker *c, struct mortise_cel_node *n)
 {
-    unsigned kinds = n->op == MORTISE_CEL_NOT ? BOOL : INT | DOUBLE;
-    struct type t;
-    int rv = check(c, n->kids[0], locals, &t);
+    bool not = n->op == MORTISE_CEL_NOT;
+    unsigned kinds = not ? BOOL : INT | DOUBLE;
+    struct type t = check(c, n->kids[0]);
 
-    if (rv == MORTISE_OK)
-        rv = need(c, n, t, kinds, n->op == MORTISE_CEL_NOT ? "'!'" : "'-'");
-    *out = just(t.kinds & kinds);
-    return rv;
+    need(c, n, t, kinds, not ? "'!'" : "'-'");
+    return just(t.kinds & kinds);
 }
 
-static int check_logic(struct checker *c, struct mortise_cel_node *n,
-                       const struct local *locals, struct type *out)
+static struct type check_logic(struct checker *c, struct mortise_cel_node *n)
 {
-    *out = just(BOOL);
-    for (uint32_t i = 0; i < n->n; i++) {
-        struct type t;
-        int rv = check(c, n->kids[i], locals, &t);
-
-        if (rv == MORTISE_OK)
-            rv = need(c, n->kids[i], t, BOOL,
-                      n->op == MORTISE_CEL_AND ? "'&&'" : "'||'");
-        if (rv != MORTISE_OK)
-            return rv;
-    }
-    return MORTISE_OK;
+    for (uint32_t i = 0; i < n->n; i++)
+        check_as(c, n->kids[i], BOOL,
+                 n->op == MORTISE_CEL_AND ? "'&&'" : "'||'");
+    return just(BOOL);
 }
 
-static int check_condition(struct checker *c, struct mortise_cel_node *n,
-                           const struct local *locals, struct type *out)
+static struct type check_condition(struct checker *c,
+                                   struct mortise_cel_node *n)
 {
-    struct type test, a, b;
-    int rv = check(c, n->kids[0], locals, &test);
+    struct type a, b;
 
-    if (rv == MORTISE_OK)
-        rv = need(c, n->kids[0], test, BOOL, "'?'");
-    if (rv == MORTISE_OK)
-        rv = check(c, n->kids[1], locals, &a);
-    if (rv == MORTISE_OK)
-        rv = check(c, n->kids[2], locals, &b);
-    if (rv != MORTISE_OK)
-        return rv;
-    *out = either(a, b);
-    return MORTISE_OK;
+    check_as(c, n->kids[0], BOOL, "'?'");
+    a = check(c, n->kids[1]);
+    b = check(c, n->kids[2]);
+    return either(a, b);
 }
 
-static int check_literal(struct checker *c, struct mortise_cel_node *n,
-                         const struct local *locals, struct type *out)
+static struct type check_literal(struct checker *c, struct mortise_cel_node *n)
 {
     bool map = n->op == MORTISE_CEL_NEWMAP;
     struct type items = anything;
 
     for (uint32_t i = 0; i < n->n; i++) {
-        bool is_key = map && i % 2 == 0;
         struct type t;
-        int rv = check(c, n->kids[i], locals, &t);
 
-        if (rv == MORTISE_OK && is_key)
-            rv = need(c, n->kids[i], t, KEY, "a map's key");
-        if (rv != MORTISE_OK)
-            return rv;
-        if (!is_key)
-            items = i <= map ? t : either(items, t);
+        if (map)
+            check_as(c, n->kids[i++], KEY, "a map's key");
+        t = check(c, n->kids[i]);
+        items = i <= map ? t : either(items, t);
     }
-    return of_items(c, map ? MAP : LIST, items, out);
+    return of_items(c, map ? MAP : LIST, items);
 }
 
 /* ---- calls ----------------------------------------------------------- */
 
-static int no_such_function(const struct checker *c,
-                            const struct mortise_cel_node *n)
+static _Noreturn void no_such_function(const struct checker *c,
+                                       const struct mortise_cel_node *n)
 {
     const char *name = n->u.call.name.p, *near = NULL;
     const struct mortise_cel_function *f;
@@ -541,27 +505,31 @@ static int no_such_function(const struct checker *c,
 
         near = mortise_nearest(name, two, 2);
     }
-    return fail_unknown(c, n, "function", name, near);
+    fail_unknown(c, n, "function", name, near);
 }
 
 /* The function exists, but not so. */
-static int wrong_call(const struct checker *c, const struct mortise_cel_node *n,
-                      const struct mortise_cel_function *f, bool other_style)
+static _Noreturn void wrong_call(const struct checker *c,
+                                 const struct mortise_cel_node *n,
+                                 const struct mortise_cel_function *f,
+                                 bool other_style)
 {
+    unsigned given = n->n - n->is_receiver;
+
     if (other_style)
-        return fail_at(c, n,
-                       n->is_receiver ? "%s is called with its argument in "
-                                        "parentheses: %s(x)"
-                                      : "%s is called on a value: x.%s(y)",
-                       f->name, f->name);
-    return fail_at(c, n, "%s() does not take %u argument%s", f->name,
-                   (unsigned)(n->n - n->is_receiver),
-                   n->n - n->is_receiver == 1 ? "" : "s");
+        fail_at(c, n,
+                n->is_receiver ? "%s is called with its argument in "
+                                 "parentheses: %s(x)"
+                               : "%s is called on a value: x.%s(y)",
+                f->name, f->name);
+    fail_at(c, n, "%s() does not take %u argument%s", f->name, given,
+            given == 1 ? "" : "s");
 }
 
 /* The function of that name, style and number of arguments, or how it ought to
  * be called. */
-static int find_function(const struct checker *c, struct mortise_cel_node *n)
+static const struct mortise_cel_function *
+find_function(const struct checker *c, const struct mortise_cel_node *n)
 {
     unsigned style = n->is_receiver ? MORTISE_CEL_RECEIVER : MORTISE_CEL_GLOBAL;
     const struct mortise_cel_function *f, *of_name = NULL;
@@ -572,14 +540,13 @@ static int find_function(const struct checker *c, struct mortise_cel_node *n)
             continue;
         of_name = f;
         other_style = other_style && !(f->style & style);
-        if (f->style & style && (f->n_args == n->n ||
-                                 (f->n_args == MORTISE_CEL_MANY && n->n > 0))) {
-            n->u.call.function = f;
-            return MORTISE_OK;
-        }
+        if (f->style & style &&
+            (f->n_args == n->n || (f->n_args == MORTISE_CEL_MANY && n->n > 0)))
+            return f;
     }
-    return of_name != NULL ? wrong_call(c, n, of_name, other_style)
-                           : no_such_function(c, n);
+    if (of_name == NULL)
+        no_such_function(c, n);
+    wrong_call(c, n, of_name, other_style);
 }
 
 /* Is there "NAMESPACE.name", or any function of the namespace (name NULL)? */
@@ -597,72 +564,63 @@ static bool has_function(struct mortise_cel_text space, const char *name)
 
 /* math.abs(x) is written as a call on a name that is none: it becomes a call of
  * the function with its namespace. */
-static int qualify(const struct checker *c, struct mortise_cel_node *n,
-                   const struct local *locals)
+static void qualify(const struct checker *c, struct mortise_cel_node *n)
 {
     const struct mortise_cel_node *of = n->kids[0];
     size_t size = of->u.name.n + n->u.call.name.n + 2;
     char *name;
 
-    if (of->op != MORTISE_CEL_IDENT || find_local(locals, of->u.name) != NULL)
-        return MORTISE_OK;
+    if (of->op != MORTISE_CEL_IDENT || find_local(c, of->u.name) != NULL)
+        return;
     if (!has_function(of->u.name, find_name(c, of->u.name.p) < c->scope->n
                                       ? n->u.call.name.p
                                       : NULL))
-        return MORTISE_OK;
-    name = mortise_arena_alloc(c->src->arena, size);
-    if (name == NULL)
-        return mortise_nomem(c->src->err);
+        return;
+    name = mortise_cel_room(c->src, size, 1);
     snprintf(name, size, "%s.%s", of->u.name.p, n->u.call.name.p);
     n->u.call.name.p = name;
     n->is_receiver = false;
     n->kids++;
     n->n--;
-    return MORTISE_OK;
 }
 
-/* Each argument, of the kinds that its function takes; *first is the first. */
-static int check_args(struct checker *c, struct mortise_cel_node *n,
-                      const struct local *locals, struct type *first)
+/* Each argument, of the kinds that its function takes; the first's type. */
+static struct type check_args(struct checker *c, struct mortise_cel_node *n)
 {
     const struct mortise_cel_function *f = n->u.call.function;
+    struct type first = anything, t;
     char who[64];
-    int rv = MORTISE_OK;
 
-    *first = anything;
     snprintf(who, sizeof who, "%s()", f->name);
-    for (uint32_t i = 0; rv == MORTISE_OK && i < n->n; i++) {
+    for (uint32_t i = 0; i < n->n; i++) {
         bool many = f->n_args == MORTISE_CEL_MANY;
-        unsigned takes = !many ? f->args[i] : n->n > 1 ? NUMBER : f->args[0];
-        struct type t;
 
-        rv = check(c, n->kids[i], locals, &t);
-        if (rv == MORTISE_OK)
-            rv = need(c, n->kids[i], t, takes, who);
+        t = check_as(c, n->kids[i],
+                     !many      ? f->args[i]
+                     : n->n > 1 ? NUMBER
+                                : f->args[0],
+                     who);
         if (i == 0)
-            *first = t;
+            first = t;
     }
-    return rv;
+    return first;
 }
 
-static int check_call(struct checker *c, struct mortise_cel_node *n,
-                      const struct local *locals, struct type *out)
+static struct type check_call(struct checker *c, struct mortise_cel_node *n)
 {
     const struct mortise_cel_function *f;
-    struct type first;
-    int rv = n->is_receiver ? qualify(c, n, locals) : MORTISE_OK;
+    struct type first, t;
 
-    if (rv == MORTISE_OK)
-        rv = find_function(c, n);
-    if (rv == MORTISE_OK)
-        rv = check_args(c, n, locals, &first);
-    if (rv != MORTISE_OK)
-        return rv;
-    f = n->u.call.function;
-    *out = just(f->result != 0 ? f->result : first.kinds & f->args[0]);
+    if (n->is_receiver)
+        qualify(c, n);
+    f = n->u.call.function = find_function(c, n);
+    first = check_args(c, n);
+    t = just(f->result != 0 ? f->result : first.kinds & f->args[0]);
     if (f->result == LIST)
-        out->item = &a_string; /* of split(), which alone gives a list */
-    return f->prepare != NULL ? f->prepare(c->src, n) : MORTISE_OK;
+        t.item = &a_string; /* of split(), which alone gives a list */
+    if (f->prepare != NULL)
+        f->prepare(c->src, n);
+    return t;
 }
 
 /* ---- macros ---------------------------------------------------------- */
@@ -682,76 +640,53 @@ static void variable_types(struct type range, bool two, struct type out[2])
     }
 }
 
-/* *out is what the body makes, where there is one. */
-static int check_body(struct checker *c, struct mortise_cel_node *n,
-                      const struct local *locals, struct type *out)
-{
-    struct type t;
-    int rv = MORTISE_OK;
-
-    if (n->kids[1] != NULL) {
-        rv = check(c, n->kids[1], locals, &t);
-        if (rv == MORTISE_OK)
-            rv = need(c, n->kids[1], t, BOOL, "this condition");
-    }
-    if (rv == MORTISE_OK && n->kids[2] != NULL)
-        rv = check(c, n->kids[2], locals, out);
-    return rv;
-}
-
-static int check_fold(struct checker *c, struct mortise_cel_node *n,
-                      const struct local *locals, struct type *out)
+static struct type check_fold(struct checker *c, struct mortise_cel_node *n)
 {
     bool two = n->u.fold.var[1].p != NULL;
-    struct local var[2];
-    struct type types[2], range, made;
+    const struct local *outer = c->locals;
     uint32_t live = c->n_live;
-    int rv = check(c, n->kids[0], locals, &range);
+    struct type types[2], made, range = check(c, n->kids[0]);
+    struct local var[2];
 
-    if (rv == MORTISE_OK)
-        rv = need(c, n, range, LIST | MAP, "this macro");
-    if (rv != MORTISE_OK)
-        return rv;
+    need(c, n, range, LIST | MAP, "this macro");
     variable_types(range, two, types);
     for (int i = 0; i < 2; i++) {
         n->u.fold.slot[i] = c->n_live++;
-        var[i] = (struct local){i == 0 ? locals : &var[0], n->u.fold.var[i],
+        var[i] = (struct local){i == 0 ? outer : &var[0], n->u.fold.var[i],
                                 n->u.fold.slot[i], types[i]};
     }
     if (c->n_live > c->n_slots)
         c->n_slots = c->n_live;
-    made = types[0]; /* what a filter lets pass */
-    rv = check_body(c, n, two ? &var[1] : &var[0], &made);
+    c->locals = two ? &var[1] : &var[0];
+    if (n->kids[1] != NULL)
+        check_as(c, n->kids[1], BOOL, "this condition");
+    /* A filter lets its element pass. */
+    made = n->kids[2] != NULL ? check(c, n->kids[2]) : types[0];
     c->n_live = live;
-    *out = just(BOOL);
-    if (rv == MORTISE_OK && n->op == MORTISE_CEL_MAKE_LIST)
-        rv = of_items(c, LIST, made, out);
-    else if (rv == MORTISE_OK && n->op == MORTISE_CEL_MAKE_MAP)
-        rv = of_items(c, MAP, made, out);
-    return rv;
+    c->locals = outer;
+    if (n->op == MORTISE_CEL_MAKE_LIST)
+        return of_items(c, LIST, made);
+    return n->op == MORTISE_CEL_MAKE_MAP ? of_items(c, MAP, made) : just(BOOL);
 }
 
-static int check(struct checker *c, struct mortise_cel_node *n,
-                 const struct local *locals, struct type *out)
+static struct type check(struct checker *c, struct mortise_cel_node *n)
 {
-    *out = anything;
     switch ((enum mortise_cel_op)n->op) {
     case MORTISE_CEL_CONST:
-        *out = just(BIT(n->u.constant.kind));
-        return MORTISE_OK;
+        return just(BIT(n->u.constant.kind));
     case MORTISE_CEL_IDENT:
-        return check_ident(c, n, locals, out);
+        return check_ident(c, n);
     case MORTISE_CEL_NAME:
     case MORTISE_CEL_LOCAL:
-        return MORTISE_OK; /* only we make them: each node is seen once */
+        return anything; /* only we make them: each node is seen once */
     case MORTISE_CEL_SELECT:
     case MORTISE_CEL_HAS:
-        return check_select(c, n, locals, out);
+        return check_select(c, n);
     case MORTISE_CEL_INDEX:
-        return check_index(c, n, locals, out);
+        return check_index(c, n);
     case MORTISE_CEL_NOT:
     case MORTISE_CEL_NEGATE:
-        return check_unary(c, n, locals, out);
+        return check_unary(c, n);
     case MORTISE_CEL_ADD:
     case MORTISE_CEL_SUBTRACT:
     case MORTISE_CEL_MULTIPLY:
@@ -764,37 +699,35 @@ static int check(struct checker *c, struct mortise_cel_node *n,
     case MORTISE_CEL_GT:
     case MORTISE_CEL_GE:
     case MORTISE_CEL_IN:
-        return check_binary(c, n, locals, out);
+        return check_binary(c, n);
     case MORTISE_CEL_AND:
     case MORTISE_CEL_OR:
-        return check_logic(c, n, locals, out);
+        return check_logic(c, n);
     case MORTISE_CEL_COND:
-        return check_condition(c, n, locals, out);
+        return check_condition(c, n);
     case MORTISE_CEL_NEWLIST:
     case MORTISE_CEL_NEWMAP:
-        return check_literal(c, n, locals, out);
+        return check_literal(c, n);
     case MORTISE_CEL_CALL:
-        return check_call(c, n, locals, out);
+        return check_call(c, n);
     case MORTISE_CEL_ALL:
     case MORTISE_CEL_EXISTS:
     case MORTISE_CEL_EXISTS_ONE:
     case MORTISE_CEL_MAKE_LIST:
     case MORTISE_CEL_MAKE_MAP:
-        return check_fold(c, n, locals, out);
+        return check_fold(c, n);
     }
-    return MORTISE_OK;
+    return anything;
 }
 
-int mortise_cel_check(const struct mortise_cel_source *src,
-                      struct mortise_cel_node *root,
-                      const struct mortise_cel_scope *scope, uint32_t *n_slots,
-                      unsigned *kinds)
+unsigned mortise_cel_check(const struct mortise_cel_source *src,
+                           struct mortise_cel_node *root,
+                           const struct mortise_cel_scope *scope,
+                           uint32_t *n_slots)
 {
     struct checker c = {.src = src, .scope = scope};
-    struct type t;
-    int rv = check(&c, root, NULL, &t);
+    struct type t = check(&c, root);
 
     *n_slots = c.n_slots;
-    *kinds = t.kinds;
-    return rv;
+    return t.kinds;
 }

@@ -12,23 +12,22 @@
 
 /* ---- of a text -------------------------------------------------------- */
 
-int mortise_cel_vfail(const struct mortise_cel_source *src, int code,
-                      size_t offset, size_t length, const char *fmt, va_list ap)
+void mortise_cel_vfail(const struct mortise_cel_source *src, int code,
+                       size_t offset, size_t length, const char *fmt,
+                       va_list ap)
 {
     if (src->where != NULL)
         *src->where = (struct mortise_cel_where){offset, length};
-    return mortise_vfail(src->err, code, fmt, ap);
+    mortise_escape(src->out, mortise_vfail(src->out->err, code, fmt, ap));
 }
 
-int mortise_cel_fail(const struct mortise_cel_source *src, int code,
-                     size_t offset, size_t length, const char *fmt, ...)
+void mortise_cel_fail(const struct mortise_cel_source *src, int code,
+                      size_t offset, size_t length, const char *fmt, ...)
 {
     va_list ap;
 
     va_start(ap, fmt);
     mortise_cel_vfail(src, code, offset, length, fmt, ap);
-    va_end(ap);
-    return code;
 }
 
 /* ---- of an evaluation -------------------------------------------------- */

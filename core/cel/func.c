@@ -52,8 +52,8 @@ bool mortise_cel_copy(struct mortise_cel_ctx *c, const char *text, size_t n,
     return true;
 }
 
-int mortise_cel_fold(const struct mortise_cel_source *src,
-                     struct mortise_cel_node *n)
+void mortise_cel_fold(const struct mortise_cel_source *src,
+                      struct mortise_cel_node *n)
 {
     struct mortise_cel_ctx c = {.left = UINT64_MAX, .arena = src->arena};
     struct mortise_cel_node *arg = n->kids[0];
@@ -61,13 +61,13 @@ int mortise_cel_fold(const struct mortise_cel_source *src,
 
     if (arg->op != MORTISE_CEL_CONST ||
         arg->u.constant.kind != MORTISE_CEL_STRING)
-        return MORTISE_OK;
+        return;
     if (!n->u.call.function->call(&c, n, &arg->u.constant, &v)) {
         c.fault.at = arg;
-        return mortise_cel_report(&c, src->where, src->err);
+        mortise_escape(src->out,
+                       mortise_cel_report(&c, src->where, src->out->err));
     }
     n->op = MORTISE_CEL_CONST;
     n->n = 0;
     n->u.constant = v;
-    return MORTISE_OK;
 }

@@ -46,7 +46,7 @@ bool mortise_cel_to_number(struct mortise_cel_ctx *c, enum mortise_cel_kind to,
 
 /* For `prepare`: when the only argument is a constant string, the call becomes
  * the constant that it gives, and what fails is said now, at the argument. */
-int mortise_cel_fold(const struct mortise_cel_source *src,
-                     struct mortise_cel_node *n);
+void mortise_cel_fold(const struct mortise_cel_source *src,
+                      struct mortise_cel_node *n);
 
 #endif

@@ -119,21 +119,21 @@ static bool call_matches(MORTISE_CEL_PARAMS)
 }
 
 /* A pattern that stands in the text is compiled once. */
-static int prepare_matches(const struct mortise_cel_source *src,
-                           struct mortise_cel_node *n)
+static void prepare_matches(const struct mortise_cel_source *src,
+                            struct mortise_cel_node *n)
 {
     const struct mortise_cel_node *p = n->kids[n->n - 1];
     struct mortise_regex *regex;
     int rv;
 
     if (p->op != MORTISE_CEL_CONST)
-        return MORTISE_OK;
+        return;
     rv = mortise_regex_compile(&regex, src->arena, p->u.constant.u.s.p,
-                               p->u.constant.u.s.n, NULL, src->err);
-    n->u.call.regex = regex;
+                               p->u.constant.u.s.n, NULL, src->out->err);
     if (rv == MORTISE_EINVAL && src->where != NULL)
         *src->where = (struct mortise_cel_where){p->offset, p->length};
-    return rv;
+    mortise_escape_unless_ok(src->out, rv);
+    n->u.call.regex = regex;
 }
 
 static const struct mortise_cel_function rows[] = {

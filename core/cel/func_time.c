@@ -104,8 +104,8 @@ static bool offset_of(struct mortise_cel_ctx *c,
 }
 
 /* A place that stands in the text is looked up now. */
-static int prepare_zone(const struct mortise_cel_source *src,
-                        struct mortise_cel_node *n)
+static void prepare_zone(const struct mortise_cel_source *src,
+                         struct mortise_cel_node *n)
 {
     const struct mortise_cel_node *name = n->n == 2 ? n->kids[1] : NULL;
     struct mortise_zone *zone;
@@ -115,13 +115,17 @@ static int prepare_zone(const struct mortise_cel_source *src,
     if (name == NULL || name->op != MORTISE_CEL_CONST ||
         mortise_cel_time_offset(name->u.constant.u.s.p, name->u.constant.u.s.n,
                                 &offset))
-        return MORTISE_OK;
+        return;
     rv = mortise_zone_read(&zone, src->arena, name->u.constant.u.s.p,
-                           name->u.constant.u.s.n, src->err);
+                           name->u.constant.u.s.n, src->out->err);
+    if (rv != MORTISE_OK && rv != MORTISE_ENOMEM) {
+        rv = MORTISE_EINVAL;
+        if (src->where != NULL)
+            *src->where =
+                (struct mortise_cel_where){name->offset, name->length};
+    }
+    mortise_escape_unless_ok(src->out, rv);
     n->u.call.zone = zone;
-    if (rv != MORTISE_OK && rv != MORTISE_ENOMEM && src->where != NULL)
-        *src->where = (struct mortise_cel_where){name->offset, name->length};
-    return rv == MORTISE_OK || rv == MORTISE_ENOMEM ? rv : MORTISE_EINVAL;
 }
 
 /* ---- fields ------------------------------------------------------------ */

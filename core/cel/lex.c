@@ -23,14 +23,13 @@ struct lexer {
     struct mortise_cel_token *out;
 };
 
-static int fail_at(const struct lexer *lx, const char *from, size_t length,
-                   const char *words)
+static _Noreturn void fail_at(const struct lexer *lx, const char *from,
+                              size_t length, const char *words)
 {
     size_t rest = (size_t)(lx->end - from);
 
-    return mortise_cel_fail(lx->src, MORTISE_EINVAL,
-                            (size_t)(from - lx->src->text),
-                            length < rest ? length : rest, "%s", words);
+    mortise_cel_fail(lx->src, MORTISE_EINVAL, (size_t)(from - lx->src->text),
+                     length < rest ? length : rest, "%s", words);
 }
 
 static bool is_digit(char c)
@@ -93,20 +92,19 @@ static const char *end_of_double(const struct lexer *lx)
     return real ? p : NULL;
 }
 
-static int lex_double(struct lexer *lx, const char *end)
+static void lex_double(struct lexer *lx, const char *end)
 {
     size_t n = (size_t)(end - lx->p);
 
     lx->out->kind = MORTISE_CEL_T_DOUBLE;
     if (mortise_real_parse(&lx->out->real, lx->p, n) != 0)
-        return fail_at(lx, lx->p, n, "this number is too long");
+        fail_at(lx, lx->p, n, "this number is too long");
     if (isinf(lx->out->real))
-        return fail_at(lx, lx->p, n, "this number is too large for a double");
+        fail_at(lx, lx->p, n, "this number is too large for a double");
     lx->p = end;
-    return MORTISE_OK;
 }
 
-static int lex_integer(struct lexer *lx)
+static void lex_integer(struct lexer *lx)
 {
     bool hex = peek(lx, 0) == '0' && (peek(lx, 1) | 0x20) == 'x';
     uint64_t base = hex ? 16 : 10, v = 0;
@@ -122,7 +120,7 @@ static int lex_integer(struct lexer *lx)
                __builtin_add_overflow(v, d, &v);
     }
     if (lx->p == digits)
-        return fail_at(lx, from, 2, "0x needs hexadecimal digits");
+        fail_at(lx, from, 2, "0x needs hexadecimal digits");
     lx->out->kind = MORTISE_CEL_T_INT;
     lx->out->magnitude = v;
     if ((peek(lx, 0) | 0x20) == 'u') {
@@ -130,22 +128,21 @@ static int lex_integer(struct lexer *lx)
         lx->p++;
     }
     if (over)
-        return fail_at(lx, from, (size_t)(lx->p - from),
-                       "this number does not fit into 64 bits");
-    return MORTISE_OK;
+        fail_at(lx, from, (size_t)(lx->p - from),
+                "this number does not fit into 64 bits");
 }
 
-static int lex_number(struct lexer *lx)
+static void lex_number(struct lexer *lx)
 {
     const char *from = lx->p, *end = end_of_double(lx);
-    int rv = end != NULL ? lex_double(lx, end) : lex_integer(lx);
 
-    if (rv != MORTISE_OK)
-        return rv;
+    if (end != NULL)
+        lex_double(lx, end);
+    else
+        lex_integer(lx);
     if (is_letter(peek(lx, 0)))
-        return fail_at(lx, from, (size_t)(lx->p - from) + 1,
-                       "a number cannot run into a name");
-    return MORTISE_OK;
+        fail_at(lx, from, (size_t)(lx->p - from) + 1,
+                "a number cannot run into a name");
 }
 
 /* ---- strings --------------------------------------------------------- */
@@ -180,28 +177,26 @@ static bool read_digits(struct lexer *lx, size_t n, unsigned base, uint32_t *v)
 }
 
 /* Behind "\x", "\u" or "\U", or at the first octal digit. */
-static int lex_coded(struct lexer *lx, struct string *s, char kind)
+static void lex_coded(struct lexer *lx, struct string *s, char kind)
 {
     const char *from = lx->p;
     size_t n = kind == 'U' ? 8 : kind == 'u' ? 4 : kind == 'o' ? 3 : 2;
     uint32_t cp;
 
     if (s->bytes && (kind == 'u' || kind == 'U'))
-        return fail_at(lx, from - 2, 2,
-                       "bytes know \\x and octal escapes, not \\u");
+        fail_at(lx, from - 2, 2, "bytes know \\x and octal escapes, not \\u");
     if (!read_digits(lx, n, kind == 'o' ? 8 : 16, &cp))
-        return fail_at(lx, from - 1, 1,
-                       kind == 'o' ? "an octal escape has three digits"
-                                   : "this escape needs more digits");
+        fail_at(lx, from - 1, 1,
+                kind == 'o' ? "an octal escape has three digits"
+                            : "this escape needs more digits");
     if (cp > 0x10FFFF || (cp >= 0xD800 && cp <= 0xDFFF) ||
         (kind == 'o' && cp > 0xFF))
-        return fail_at(lx, from, n, "this escape is no character");
+        fail_at(lx, from, n, "this escape is no character");
     put_code_point(s, cp);
-    return MORTISE_OK;
 }
 
 /* Behind the backslash. */
-static int lex_escape(struct lexer *lx, struct string *s)
+static void lex_escape(struct lexer *lx, struct string *s)
 {
     static const char plain[] = "\\\\??\"\"''``a\ab\bf\fn\nr\rt\tv\v";
     char c = peek(lx, 0);
@@ -210,16 +205,17 @@ static int lex_escape(struct lexer *lx, struct string *s)
         if (*p == c) {
             lx->p++;
             *s->to++ = p[1];
-            return MORTISE_OK;
+            return;
         }
     }
-    if (c >= '0' && c <= '3')
-        return lex_coded(lx, s, 'o');
-    if (c == 'x' || c == 'X' || c == 'u' || c == 'U') {
+    if (c >= '0' && c <= '3') {
+        lex_coded(lx, s, 'o');
+    } else if (c == 'x' || c == 'X' || c == 'u' || c == 'U') {
         lx->p++;
-        return lex_coded(lx, s, c == 'X' ? 'x' : c);
+        lex_coded(lx, s, c == 'X' ? 'x' : c);
+    } else {
+        fail_at(lx, lx->p - 1, 2, "no such escape");
     }
-    return fail_at(lx, lx->p - 1, 2, "no such escape");
 }
 
 static bool at_closing(const struct lexer *lx, const struct string *s)
@@ -229,26 +225,20 @@ static bool at_closing(const struct lexer *lx, const struct string *s)
     return !s->triple || (peek(lx, 1) == s->quote && peek(lx, 2) == s->quote);
 }
 
-static int lex_body(struct lexer *lx, struct string *s, const char *from)
+static void lex_body(struct lexer *lx, struct string *s, const char *from)
 {
     while (!at_closing(lx, s)) {
         char c = peek(lx, 0);
-        int rv;
 
         if (lx->p == lx->end || (!s->triple && (c == '\n' || c == '\r')))
-            return fail_at(lx, from, 1, "this string has no end");
-        if (c == '\\' && !s->raw) {
-            lx->p++;
-            rv = lex_escape(lx, s);
-            if (rv != MORTISE_OK)
-                return rv;
-            continue;
-        }
-        *s->to++ = c;
+            fail_at(lx, from, 1, "this string has no end");
         lx->p++;
+        if (c == '\\' && !s->raw)
+            lex_escape(lx, s);
+        else
+            *s->to++ = c;
     }
     lx->p += s->triple ? 3 : 1;
-    return MORTISE_OK;
 }
 
 /* How many bytes of text stand before the closing quote, or before where it
@@ -263,22 +253,17 @@ static size_t body_length(struct lexer lx, const struct string *s)
 }
 
 /* At the quote, behind the prefixes. */
-static int lex_string(struct lexer *lx, struct string s, const char *from)
+static void lex_string(struct lexer *lx, struct string s, const char *from)
 {
     char *text;
-    int rv;
 
     s.quote = *lx->p;
     s.triple = peek(lx, 1) == s.quote && peek(lx, 2) == s.quote;
     lx->p += s.triple ? 3 : 1;
-    text = mortise_arena_alloc(lx->src->arena, body_length(*lx, &s) + 1);
-    if (text == NULL)
-        return mortise_nomem(lx->src->err);
-    s.to = text;
-    rv = lex_body(lx, &s, from);
+    s.to = text = mortise_cel_room(lx->src, body_length(*lx, &s) + 1, 1);
+    lex_body(lx, &s, from);
     lx->out->kind = s.bytes ? MORTISE_CEL_T_BYTES : MORTISE_CEL_T_STRING;
     lx->out->text = (struct mortise_cel_text){text, (size_t)(s.to - text)};
-    return rv;
 }
 
 /* r, b, rb, br in either case, and a quote behind: then a string starts. */
@@ -300,28 +285,26 @@ static bool string_prefix(const struct lexer *lx, struct string *s, size_t *n)
 
 /* ---- names and the rest ---------------------------------------------- */
 
-static int lex_name(struct lexer *lx, const char *from, const char *end)
+static void lex_name(struct lexer *lx, const char *from, const char *end)
 {
-    char *name =
-        mortise_arena_strndup(lx->src->arena, from, (size_t)(end - from));
+    size_t n = (size_t)(end - from);
+    char *name = mortise_cel_room(lx->src, n + 1, 1);
 
-    if (name == NULL)
-        return mortise_nomem(lx->src->err);
-    lx->out->text = (struct mortise_cel_text){name, (size_t)(end - from)};
-    return MORTISE_OK;
+    memcpy(name, from, n);
+    lx->out->text = (struct mortise_cel_text){name, n};
 }
 
-static int lex_ident(struct lexer *lx)
+static void lex_ident(struct lexer *lx)
 {
     const char *from = lx->p;
 
     while (is_letter(peek(lx, 0)) || is_digit(peek(lx, 0)))
         lx->p++;
     lx->out->kind = MORTISE_CEL_T_IDENT;
-    return lex_name(lx, from, lx->p);
+    lex_name(lx, from, lx->p);
 }
 
-static int lex_quoted(struct lexer *lx)
+static void lex_quoted(struct lexer *lx)
 {
     const char *from = lx->p++;
 
@@ -329,14 +312,14 @@ static int lex_quoted(struct lexer *lx)
            (peek(lx, 0) != '\0' && strchr(".-/ ", peek(lx, 0)) != NULL))
         lx->p++;
     if (peek(lx, 0) != '`' || lx->p == from + 1)
-        return fail_at(lx, from, 1,
-                       "between `` stand letters, digits and _.-/ or space");
+        fail_at(lx, from, 1,
+                "between `` stand letters, digits and _.-/ or space");
     lx->p++;
     lx->out->kind = MORTISE_CEL_T_QUOTED;
-    return lex_name(lx, from + 1, lx->p - 1);
+    lex_name(lx, from + 1, lx->p - 1);
 }
 
-static int lex_punct(struct lexer *lx)
+static void lex_punct(struct lexer *lx)
 {
     static const struct {
         char text[3];
@@ -352,59 +335,55 @@ static int lex_punct(struct lexer *lx)
         if (c == twos[i].text[0] && peek(lx, 1) == twos[i].text[1]) {
             lx->out->op = twos[i].op;
             lx->p += 2;
-            return MORTISE_OK;
+            return;
         }
     }
     if (c != '\0' && strchr("+-*/%<>!?:.,()[]{}", c) != NULL) {
         lx->out->op = c;
         lx->p++;
-        return MORTISE_OK;
+        return;
     }
     if (c == '=' || c == '&' || c == '|')
-        return fail_at(lx, lx->p, 1,
-                       c == '='   ? "no operator '=': write '=='"
-                       : c == '&' ? "no operator '&': write '&&'"
-                                  : "no operator '|': write '||'");
-    return fail_at(lx, lx->p, mortise_utf8_decode(lx->p, lx->end, &cp),
-                   "no expression holds this character");
+        fail_at(lx, lx->p, 1,
+                c == '='   ? "no operator '=': write '=='"
+                : c == '&' ? "no operator '&': write '&&'"
+                           : "no operator '|': write '||'");
+    fail_at(lx, lx->p, mortise_utf8_decode(lx->p, lx->end, &cp),
+            "no expression holds this character");
 }
 
-static int lex_token(struct lexer *lx)
+static void lex_token(struct lexer *lx)
 {
+    const char *from = lx->p;
     struct string s;
     size_t prefix;
     char c = peek(lx, 0);
 
-    if (lx->p == lx->end) {
-        lx->out->kind = MORTISE_CEL_T_END;
-        return MORTISE_OK;
-    }
+    if (lx->p == lx->end)
+        return; /* the token is the end already */
     if (string_prefix(lx, &s, &prefix)) {
-        const char *from = lx->p;
-
         lx->p += prefix;
-        return lex_string(lx, s, from);
+        lex_string(lx, s, from);
+    } else if (is_letter(c)) {
+        lex_ident(lx);
+    } else if (c == '`') {
+        lex_quoted(lx);
+    } else if (is_digit(c) || (c == '.' && is_digit(peek(lx, 1)))) {
+        lex_number(lx);
+    } else {
+        lex_punct(lx);
     }
-    if (is_letter(c))
-        return lex_ident(lx);
-    if (c == '`')
-        return lex_quoted(lx);
-    if (is_digit(c) || (c == '.' && is_digit(peek(lx, 1))))
-        return lex_number(lx);
-    return lex_punct(lx);
 }
 
-int mortise_cel_lex(const struct mortise_cel_source *src, size_t *offset,
-                    struct mortise_cel_token *out)
+void mortise_cel_lex(const struct mortise_cel_source *src, size_t *offset,
+                     struct mortise_cel_token *out)
 {
     struct lexer lx = {src, src->text + *offset, src->text + src->n, out};
-    int rv;
 
     *out = (struct mortise_cel_token){.kind = MORTISE_CEL_T_END};
     skip_blanks(&lx);
     out->offset = (size_t)(lx.p - src->text);
-    rv = lex_token(&lx);
+    lex_token(&lx);
     *offset = (size_t)(lx.p - src->text);
     out->length = *offset - out->offset;
-    return rv;
 }

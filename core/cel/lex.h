@@ -34,7 +34,7 @@ struct mortise_cel_token {
 };
 
 /* The token at *offset, which moves behind it. */
-int mortise_cel_lex(const struct mortise_cel_source *src, size_t *offset,
-                    struct mortise_cel_token *out);
+void mortise_cel_lex(const struct mortise_cel_source *src, size_t *offset,
+                     struct mortise_cel_token *out);
 
 #endif

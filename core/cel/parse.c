@@ -9,6 +9,9 @@
  * Macros are recognised here, by name and number of arguments as the language
  * definition says, and become nodes of their own: a fold over accumulating
  * lists, as other implementations expand them, would cost the square.
+ *
+ * What is wrong leaves by mortise_cel_fail(), from wherever it is seen; so does
+ * the end of memory.  A function that returns has read what its name says.
  */
 #include "cel/lex.h"
 
@@ -23,23 +26,19 @@ struct parser {
     size_t depth;
 };
 
-/* Kids while their number is not known: chained, then counted. */
+/* Kids while their number is not known: room in the arena, doubled. */
 struct kids {
-    struct kid *first, **last;
-    uint32_t n;
-};
-struct kid {
-    struct mortise_cel_node *node;
-    struct kid *next;
+    struct mortise_cel_node **p;
+    uint32_t n, cap;
 };
 
-static int parse_expr(struct parser *ps, struct mortise_cel_node **out);
+static struct mortise_cel_node *parse_expr(struct parser *ps);
 
 /* ---- tokens ---------------------------------------------------------- */
 
-static int advance(struct parser *ps)
+static void advance(struct parser *ps)
 {
-    return mortise_cel_lex(ps->src, &ps->offset, &ps->tok);
+    mortise_cel_lex(ps->src, &ps->offset, &ps->tok);
 }
 
 static bool at(const struct parser *ps, int op)
@@ -47,35 +46,50 @@ static bool at(const struct parser *ps, int op)
     return ps->tok.kind == MORTISE_CEL_T_PUNCT && ps->tok.op == op;
 }
 
-static int fail_here(struct parser *ps, const char *words)
+static _Noreturn void fail_here(struct parser *ps, const char *words)
 {
-    return mortise_cel_fail(ps->src, MORTISE_EINVAL, ps->tok.offset,
-                            ps->tok.length, "%s", words);
+    mortise_cel_fail(ps->src, MORTISE_EINVAL, ps->tok.offset, ps->tok.length,
+                     "%s", words);
 }
 
-static int unexpected(struct parser *ps, const char *wanted)
+static _Noreturn void unexpected(struct parser *ps, const char *wanted)
 {
     const char *found = ps->src->text + ps->tok.offset;
 
     if (ps->tok.kind == MORTISE_CEL_T_END)
-        return mortise_cel_fail(ps->src, MORTISE_EINVAL, ps->tok.offset, 0,
-                                "expected %s, but the expression ends", wanted);
-    return mortise_cel_fail(ps->src, MORTISE_EINVAL, ps->tok.offset,
-                            ps->tok.length, "expected %s, found '%.*s'", wanted,
-                            (int)mortise_utf8_cut(found, ps->tok.length, 40),
-                            found);
+        mortise_cel_fail(ps->src, MORTISE_EINVAL, ps->tok.offset, 0,
+                         "expected %s, but the expression ends", wanted);
+    mortise_cel_fail(ps->src, MORTISE_EINVAL, ps->tok.offset, ps->tok.length,
+                     "expected %s, found '%.*s'", wanted,
+                     (int)mortise_utf8_cut(found, ps->tok.length, 40), found);
 }
 
-static int expect(struct parser *ps, int op, const char *name)
+static void expect(struct parser *ps, int op, const char *name)
 {
-    return at(ps, op) ? advance(ps) : unexpected(ps, name);
+    if (!at(ps, op))
+        unexpected(ps, name);
+    advance(ps);
 }
 
-static int later(struct parser *ps, const char *what)
+static _Noreturn void later(struct parser *ps, const char *what)
 {
-    return mortise_cel_fail(ps->src, MORTISE_EUNAVAILABLE, ps->tok.offset,
-                            ps->tok.length,
-                            "%s of CEL are not available in this build", what);
+    mortise_cel_fail(ps->src, MORTISE_EUNAVAILABLE, ps->tok.offset,
+                     ps->tok.length,
+                     "%s of CEL are not available in this build", what);
+}
+
+/* What other implementations read behind a '?'. */
+static void refuse_optional(struct parser *ps, const char *what)
+{
+    if (at(ps, '?'))
+        later(ps, what);
+}
+
+/* One level more is open; who closes it counts it back. */
+static void deeper(struct parser *ps)
+{
+    if (++ps->depth > MORTISE_CEL_HEIGHT)
+        fail_here(ps, "the expression is nested too deeply");
 }
 
 static bool is_one_of(const char *name, const char *const *words)
@@ -106,82 +120,53 @@ static bool is_reserved(const char *name)
 /* ---- nodes ----------------------------------------------------------- */
 
 /* A node over n kids that points at `tok`. */
-static int make(struct parser *ps, enum mortise_cel_op op,
-                const struct mortise_cel_token *tok, uint32_t n,
-                struct mortise_cel_node *const *kids,
-                struct mortise_cel_node **out)
+static struct mortise_cel_node *make(struct parser *ps, enum mortise_cel_op op,
+                                     const struct mortise_cel_token *tok,
+                                     uint32_t n,
+                                     struct mortise_cel_node *const *kids)
 {
-    struct mortise_cel_node *node =
-        mortise_arena_alloc(ps->src->arena, sizeof *node);
-    struct mortise_cel_node **own =
-        mortise_arena_alloc(ps->src->arena, n * sizeof(struct kid *));
-    uint16_t height = 0;
+    struct mortise_cel_node *node = mortise_cel_room(ps->src, 1, sizeof *node);
 
-    if (node == NULL || own == NULL)
-        return mortise_nomem(ps->src->err);
+    node->kids =
+        mortise_cel_room(ps->src, n, sizeof(struct mortise_cel_node *));
     for (uint32_t i = 0; i < n; i++) {
-        own[i] = kids[i];
-        if (kids[i] != NULL && kids[i]->height > height)
-            height = kids[i]->height;
+        node->kids[i] = kids[i];
+        if (kids[i] != NULL && kids[i]->height > node->height)
+            node->height = kids[i]->height;
     }
-    if (height >= MORTISE_CEL_HEIGHT)
-        return mortise_cel_fail(ps->src, MORTISE_EINVAL, tok->offset,
-                                tok->length,
-                                "the expression is nested too deeply");
+    if (node->height++ >= MORTISE_CEL_HEIGHT)
+        mortise_cel_fail(ps->src, MORTISE_EINVAL, tok->offset, tok->length,
+                         "the expression is nested too deeply");
     node->op = (uint8_t)op;
-    node->height = (uint16_t)(height + 1);
     node->offset = (uint32_t)tok->offset; /* TEXT_MAX is far below 2^32 */
     node->length = (uint32_t)tok->length;
     node->n = n;
-    node->kids = own;
-    *out = node;
-    return MORTISE_OK;
+    return node;
 }
 
-static void kids_init(struct kids *k)
+static void kids_add(struct parser *ps, struct kids *k,
+                     struct mortise_cel_node *node)
 {
-    k->first = NULL;
-    k->last = &k->first;
-    k->n = 0;
+    if (k->n == k->cap) {
+        struct mortise_cel_node **old = k->p;
+
+        k->cap = k->cap > 0 ? 2 * k->cap : 4;
+        k->p = mortise_cel_room(ps->src, k->cap,
+                                sizeof(struct mortise_cel_node *));
+        for (uint32_t i = 0; i < k->n; i++)
+            k->p[i] = old[i];
+    }
+    k->p[k->n++] = node;
 }
 
-static int kids_add(struct parser *ps, struct kids *k,
-                    struct mortise_cel_node *node)
+static struct mortise_cel_node *make_const(struct parser *ps,
+                                           const struct mortise_cel_token *tok,
+                                           struct mortise_cel_value v)
 {
-    struct kid *kid = mortise_arena_alloc(ps->src->arena, sizeof *kid);
+    struct mortise_cel_node *node = make(ps, MORTISE_CEL_CONST, tok, 0, NULL);
 
-    if (kid == NULL)
-        return mortise_nomem(ps->src->err);
-    kid->node = node;
-    *k->last = kid;
-    k->last = &kid->next;
-    k->n++;
-    return MORTISE_OK;
-}
-
-static int make_of(struct parser *ps, enum mortise_cel_op op,
-                   const struct mortise_cel_token *tok, const struct kids *k,
-                   struct mortise_cel_node **out)
-{
-    struct mortise_cel_node **list =
-        mortise_arena_alloc(ps->src->arena, k->n * sizeof(struct kid *));
-    uint32_t i = 0;
-
-    if (list == NULL)
-        return mortise_nomem(ps->src->err);
-    for (const struct kid *kid = k->first; kid != NULL; kid = kid->next)
-        list[i++] = kid->node;
-    return make(ps, op, tok, k->n, list, out);
-}
-
-static int make_const(struct parser *ps, const struct mortise_cel_token *tok,
-                      struct mortise_cel_value v, struct mortise_cel_node **out)
-{
-    int rv = make(ps, MORTISE_CEL_CONST, tok, 0, NULL, out);
-
-    if (rv == MORTISE_OK)
-        (*out)->u.constant = v;
-    return rv;
+    node->u.constant = v;
+    return node;
 }
 
 /* ---- macros ---------------------------------------------------------- */
@@ -227,166 +212,138 @@ static const struct macro *find_macro(const char *name, uint32_t n, bool *known)
 }
 
 /* The arguments are kids[1..] of a call; the range is kids[0]. */
-static int expand_macro(struct parser *ps, const struct macro *m,
-                        const struct mortise_cel_token *tok,
-                        struct mortise_cel_node *call,
-                        struct mortise_cel_node **out)
+static struct mortise_cel_node *
+expand_macro(struct parser *ps, const struct macro *m,
+             const struct mortise_cel_token *tok, struct mortise_cel_node *call)
 {
     struct mortise_cel_node **args = call->kids + 1;
     struct mortise_cel_node *kids[3] = {
         call->kids[0], m->condition >= 0 ? args[m->condition] : NULL,
         m->body >= 0 ? args[m->body] : NULL};
-    int rv;
+    struct mortise_cel_node *node;
 
     for (int i = 0; i < m->n_vars; i++)
         if (args[i]->op != MORTISE_CEL_IDENT || args[i]->is_absolute)
-            return mortise_cel_fail(
+            mortise_cel_fail(
                 ps->src, MORTISE_EINVAL, args[i]->offset, args[i]->length,
                 "%s() needs a name here, for its variable", m->name);
     if (m->n_vars == 2 && strcmp(args[0]->u.name.p, args[1]->u.name.p) == 0)
-        return mortise_cel_fail(
-            ps->src, MORTISE_EINVAL, args[1]->offset, args[1]->length,
-            "the two variables of %s() need two names", m->name);
-    rv = make(ps, m->op, tok, 3, kids, out);
-    for (int i = 0; rv == MORTISE_OK && i < m->n_vars; i++)
-        (*out)->u.fold.var[i] = args[i]->u.name;
-    return rv;
+        mortise_cel_fail(ps->src, MORTISE_EINVAL, args[1]->offset,
+                         args[1]->length,
+                         "the two variables of %s() need two names", m->name);
+    node = make(ps, m->op, tok, 3, kids);
+    for (int i = 0; i < m->n_vars; i++)
+        node->u.fold.var[i] = args[i]->u.name;
+    return node;
 }
 
-static int expand_has(struct parser *ps, const struct mortise_cel_token *tok,
-                      const struct mortise_cel_node *call,
-                      struct mortise_cel_node **out)
+static struct mortise_cel_node *expand_has(struct parser *ps,
+                                           const struct mortise_cel_token *tok,
+                                           const struct mortise_cel_node *call)
 {
     if (call->n != 1 || call->kids[0]->op != MORTISE_CEL_SELECT)
-        return mortise_cel_fail(ps->src, MORTISE_EINVAL, tok->offset,
-                                tok->length,
-                                "has() takes one member: has(a.b)");
-    *out = call->kids[0];
-    (*out)->op = MORTISE_CEL_HAS;
-    return MORTISE_OK;
+        mortise_cel_fail(ps->src, MORTISE_EINVAL, tok->offset, tok->length,
+                         "has() takes one member: has(a.b)");
+    call->kids[0]->op = MORTISE_CEL_HAS;
+    return call->kids[0];
 }
 
 /* A call as it was written; macros become what they stand for. */
-static int make_call(struct parser *ps, const struct mortise_cel_token *tok,
-                     const struct kids *k, bool is_receiver,
-                     struct mortise_cel_node **out)
+static struct mortise_cel_node *make_call(struct parser *ps,
+                                          const struct mortise_cel_token *tok,
+                                          const struct kids *k,
+                                          bool is_receiver)
 {
+    struct mortise_cel_node *call = make(ps, MORTISE_CEL_CALL, tok, k->n, k->p);
     const struct macro *m;
     bool known;
-    int rv = make_of(ps, MORTISE_CEL_CALL, tok, k, out);
 
-    if (rv != MORTISE_OK)
-        return rv;
-    (*out)->is_receiver = is_receiver;
-    (*out)->u.call.name = tok->text;
-    if (!is_receiver && strcmp(tok->text.p, "has") == 0)
-        return expand_has(ps, tok, *out, out);
+    call->is_receiver = is_receiver;
+    call->u.call.name = tok->text;
     if (!is_receiver)
-        return MORTISE_OK;
+        return strcmp(tok->text.p, "has") == 0 ? expand_has(ps, tok, call)
+                                               : call;
     m = find_macro(tok->text.p, k->n - 1, &known);
     if (m != NULL)
-        return expand_macro(ps, m, tok, *out, out);
-    if (!known)
-        return MORTISE_OK;
-    return mortise_cel_fail(ps->src, MORTISE_EINVAL, tok->offset, tok->length,
-                            "%s() does not take %u arguments", tok->text.p,
-                            (unsigned)(k->n - 1));
+        return expand_macro(ps, m, tok, call);
+    if (known)
+        mortise_cel_fail(ps->src, MORTISE_EINVAL, tok->offset, tok->length,
+                         "%s() does not take %u arguments", tok->text.p,
+                         (unsigned)(k->n - 1));
+    return call;
 }
 
 /* ---- primaries ------------------------------------------------------- */
 
 /* Expressions up to the closing token, which is taken.  A comma may end a
  * list, not arguments. */
-static int parse_list(struct parser *ps, int close, const char *close_name,
-                      bool may_trail, struct kids *k)
+static void parse_list(struct parser *ps, int close, const char *close_name,
+                       bool may_trail, struct kids *k)
 {
-    int rv = advance(ps);
-
-    while (rv == MORTISE_OK && !at(ps, close)) {
-        struct mortise_cel_node *item = NULL;
-
-        if (at(ps, '?'))
-            return later(ps, "optional elements");
-        rv = parse_expr(ps, &item);
-        if (rv == MORTISE_OK)
-            rv = kids_add(ps, k, item);
-        if (rv != MORTISE_OK)
-            return rv;
+    advance(ps);
+    while (!at(ps, close)) {
+        refuse_optional(ps, "optional elements");
+        kids_add(ps, k, parse_expr(ps));
         if (!at(ps, ','))
             break;
-        rv = advance(ps);
-        if (rv == MORTISE_OK && at(ps, close) && !may_trail)
-            return unexpected(ps, "an argument");
+        advance(ps);
+        if (at(ps, close) && !may_trail)
+            unexpected(ps, "an argument");
     }
-    return rv == MORTISE_OK ? expect(ps, close, close_name) : rv;
+    expect(ps, close, close_name);
 }
 
-static int parse_map(struct parser *ps, struct mortise_cel_node **out)
+static struct mortise_cel_node *parse_map(struct parser *ps)
 {
     struct mortise_cel_token tok = ps->tok;
-    struct mortise_cel_node *part = NULL;
-    struct kids k;
-    int rv = advance(ps);
+    struct kids k = {NULL, 0, 0};
 
-    kids_init(&k);
-    while (rv == MORTISE_OK && !at(ps, '}')) {
-        if (at(ps, '?'))
-            return later(ps, "optional entries");
-        rv = parse_expr(ps, &part);
-        if (rv == MORTISE_OK)
-            rv = kids_add(ps, &k, part);
-        if (rv == MORTISE_OK)
-            rv = expect(ps, ':', "':'");
-        if (rv == MORTISE_OK)
-            rv = parse_expr(ps, &part);
-        if (rv == MORTISE_OK)
-            rv = kids_add(ps, &k, part);
-        if (rv != MORTISE_OK || !at(ps, ','))
+    advance(ps);
+    while (!at(ps, '}')) {
+        refuse_optional(ps, "optional entries");
+        kids_add(ps, &k, parse_expr(ps));
+        expect(ps, ':', "':'");
+        kids_add(ps, &k, parse_expr(ps));
+        if (!at(ps, ','))
             break;
-        rv = advance(ps);
+        advance(ps);
     }
-    if (rv == MORTISE_OK)
-        rv = expect(ps, '}', "',' or '}'");
-    return rv == MORTISE_OK ? make_of(ps, MORTISE_CEL_NEWMAP, &tok, &k, out)
-                            : rv;
+    expect(ps, '}', "',' or '}'");
+    return make(ps, MORTISE_CEL_NEWMAP, &tok, k.n, k.p);
 }
 
-static int parse_array(struct parser *ps, struct mortise_cel_node **out)
+static struct mortise_cel_node *parse_array(struct parser *ps)
 {
     struct mortise_cel_token tok = ps->tok;
-    struct kids k;
-    int rv;
+    struct kids k = {NULL, 0, 0};
 
-    kids_init(&k);
-    rv = parse_list(ps, ']', "',' or ']'", true, &k);
-    return rv == MORTISE_OK ? make_of(ps, MORTISE_CEL_NEWLIST, &tok, &k, out)
-                            : rv;
+    parse_list(ps, ']', "',' or ']'", true, &k);
+    return make(ps, MORTISE_CEL_NEWLIST, &tok, k.n, k.p);
 }
 
-static int parse_parens(struct parser *ps, struct mortise_cel_node **out)
+static struct mortise_cel_node *parse_parens(struct parser *ps)
 {
-    int rv = advance(ps);
+    struct mortise_cel_node *node;
 
-    if (rv == MORTISE_OK)
-        rv = parse_expr(ps, out);
-    return rv == MORTISE_OK ? expect(ps, ')', "')'") : rv;
+    advance(ps);
+    node = parse_expr(ps);
+    expect(ps, ')', "')'");
+    return node;
 }
 
 /* The literal under the cursor, negated where a minus stands before it: only
  * so the least int can be written. */
-static int parse_literal(struct parser *ps, bool negative,
-                         struct mortise_cel_token tok,
-                         struct mortise_cel_node **out)
+static struct mortise_cel_node *parse_literal(struct parser *ps, bool negative,
+                                              struct mortise_cel_token tok)
 {
     uint64_t m = ps->tok.magnitude, most = (uint64_t)INT64_MAX + negative;
     struct mortise_cel_value v;
-    int rv;
 
     switch (ps->tok.kind) {
     case MORTISE_CEL_T_INT:
         if (m > most)
-            return fail_here(ps, "this number does not fit into an int; a "
-                                 "uint ends in 'u'");
+            fail_here(ps, "this number does not fit into an int; a uint ends "
+                          "in 'u'");
         v = mortise_cel_int(negative ? (int64_t)(0 - m) : (int64_t)m);
         break;
     case MORTISE_CEL_T_UINT:
@@ -402,133 +359,110 @@ static int parse_literal(struct parser *ps, bool negative,
                              ps->tok.text.p, ps->tok.text.n);
     }
     tok.length = ps->tok.offset + ps->tok.length - tok.offset;
-    rv = advance(ps);
-    return rv == MORTISE_OK ? make_const(ps, &tok, v, out) : rv;
+    advance(ps);
+    return make_const(ps, &tok, v);
 }
 
-static int parse_keyword(struct parser *ps, struct mortise_cel_node **out)
+static struct mortise_cel_node *parse_keyword(struct parser *ps)
 {
     struct mortise_cel_token tok = ps->tok;
     struct mortise_cel_value v = {.kind = MORTISE_CEL_NULL};
-    int rv;
 
     if (strcmp(tok.text.p, "in") == 0)
-        return unexpected(ps, "a value");
+        unexpected(ps, "a value");
     if (strcmp(tok.text.p, "null") != 0)
         v = mortise_cel_bool(strcmp(tok.text.p, "true") == 0);
-    rv = advance(ps);
-    return rv == MORTISE_OK ? make_const(ps, &tok, v, out) : rv;
+    advance(ps);
+    return make_const(ps, &tok, v);
 }
 
 /* A name or a call of a global function. */
-static int parse_name(struct parser *ps, bool absolute,
-                      struct mortise_cel_node **out)
+static struct mortise_cel_node *parse_name(struct parser *ps, bool absolute)
 {
     struct mortise_cel_token tok = ps->tok;
-    struct kids k;
-    int rv;
+    struct mortise_cel_node *node;
+    struct kids k = {NULL, 0, 0};
 
     if (is_keyword(tok.text.p) && !absolute)
-        return parse_keyword(ps, out);
+        return parse_keyword(ps);
     if (is_reserved(tok.text.p) || is_keyword(tok.text.p))
-        return mortise_cel_fail(ps->src, MORTISE_EINVAL, tok.offset, tok.length,
-                                "'%s' is a reserved word", tok.text.p);
-    rv = advance(ps);
-    if (rv != MORTISE_OK)
-        return rv;
+        mortise_cel_fail(ps->src, MORTISE_EINVAL, tok.offset, tok.length,
+                         "'%s' is a reserved word", tok.text.p);
+    advance(ps);
     if (at(ps, '(')) {
-        kids_init(&k);
-        rv = parse_list(ps, ')', "',' or ')'", false, &k);
-        return rv == MORTISE_OK ? make_call(ps, &tok, &k, false, out) : rv;
+        parse_list(ps, ')', "',' or ')'", false, &k);
+        return make_call(ps, &tok, &k, false);
     }
-    rv = make(ps, MORTISE_CEL_IDENT, &tok, 0, NULL, out);
-    if (rv != MORTISE_OK)
-        return rv;
-    (*out)->u.name = tok.text;
-    (*out)->is_absolute = absolute;
-    return MORTISE_OK;
+    node = make(ps, MORTISE_CEL_IDENT, &tok, 0, NULL);
+    node->u.name = tok.text;
+    node->is_absolute = absolute;
+    return node;
 }
 
-static int parse_primary(struct parser *ps, struct mortise_cel_node **out)
+static struct mortise_cel_node *parse_primary(struct parser *ps)
 {
-    int rv;
-
     switch (ps->tok.kind) {
     case MORTISE_CEL_T_INT:
     case MORTISE_CEL_T_UINT:
     case MORTISE_CEL_T_DOUBLE:
     case MORTISE_CEL_T_STRING:
     case MORTISE_CEL_T_BYTES:
-        return parse_literal(ps, false, ps->tok, out);
+        return parse_literal(ps, false, ps->tok);
     case MORTISE_CEL_T_IDENT:
-        return parse_name(ps, false, out);
+        return parse_name(ps, false);
     default:
         break;
     }
     if (at(ps, '('))
-        return parse_parens(ps, out);
+        return parse_parens(ps);
     if (at(ps, '['))
-        return parse_array(ps, out);
+        return parse_array(ps);
     if (at(ps, '{'))
-        return parse_map(ps, out);
-    if (!at(ps, '.'))
-        return unexpected(ps, "a value");
-    rv = advance(ps);
-    if (rv != MORTISE_OK)
-        return rv;
-    return ps->tok.kind == MORTISE_CEL_T_IDENT ? parse_name(ps, true, out)
-                                               : unexpected(ps, "a name");
+        return parse_map(ps);
+    expect(ps, '.', "a value");
+    if (ps->tok.kind != MORTISE_CEL_T_IDENT)
+        unexpected(ps, "a name");
+    return parse_name(ps, true);
 }
 
 /* ---- members --------------------------------------------------------- */
 
-/* Behind `operand`, at the point: a member or a call on the operand. */
-static int parse_select(struct parser *ps, struct mortise_cel_node **node)
+/* Behind `of`, at the point: a member or a call on it. */
+static struct mortise_cel_node *parse_select(struct parser *ps,
+                                             struct mortise_cel_node *of)
 {
     struct mortise_cel_token tok;
-    struct kids k;
-    int rv = advance(ps);
+    struct kids k = {NULL, 0, 0};
 
-    if (rv != MORTISE_OK)
-        return rv;
-    if (at(ps, '?'))
-        return later(ps, "optional members");
+    advance(ps);
+    refuse_optional(ps, "optional members");
     tok = ps->tok;
     if (tok.kind != MORTISE_CEL_T_QUOTED &&
         (tok.kind != MORTISE_CEL_T_IDENT || is_keyword(tok.text.p)))
-        return unexpected(ps, "a member's name");
-    rv = advance(ps);
-    if (rv != MORTISE_OK)
-        return rv;
+        unexpected(ps, "a member's name");
+    advance(ps);
     if (at(ps, '(') && tok.kind == MORTISE_CEL_T_IDENT) {
-        kids_init(&k);
-        rv = kids_add(ps, &k, *node);
-        if (rv == MORTISE_OK)
-            rv = parse_list(ps, ')', "',' or ')'", false, &k);
-        return rv == MORTISE_OK ? make_call(ps, &tok, &k, true, node) : rv;
+        kids_add(ps, &k, of);
+        parse_list(ps, ')', "',' or ')'", false, &k);
+        return make_call(ps, &tok, &k, true);
     }
-    rv = make(ps, MORTISE_CEL_SELECT, &tok, 1, node, node);
-    if (rv == MORTISE_OK)
-        (*node)->u.name = tok.text;
-    return rv;
+    of = make(ps, MORTISE_CEL_SELECT, &tok, 1, &of);
+    of->u.name = tok.text;
+    return of;
 }
 
-static int parse_index(struct parser *ps, struct mortise_cel_node **node)
+static struct mortise_cel_node *parse_index(struct parser *ps,
+                                            struct mortise_cel_node *of)
 {
     struct mortise_cel_token tok = ps->tok;
-    struct mortise_cel_node *kids[2] = {*node, NULL};
-    int rv = advance(ps);
+    struct mortise_cel_node *kids[2] = {of, NULL};
 
-    if (rv == MORTISE_OK && at(ps, '?'))
-        return later(ps, "optional elements");
-    if (rv == MORTISE_OK)
-        rv = parse_expr(ps, &kids[1]);
-    if (rv == MORTISE_OK) {
-        tok.length = ps->tok.offset + ps->tok.length - tok.offset;
-        rv = expect(ps, ']', "']'");
-    }
-    return rv == MORTISE_OK ? make(ps, MORTISE_CEL_INDEX, &tok, 2, kids, node)
-                            : rv;
+    advance(ps);
+    refuse_optional(ps, "optional elements");
+    kids[1] = parse_expr(ps);
+    tok.length = ps->tok.offset + ps->tok.length - tok.offset;
+    expect(ps, ']', "']'");
+    return make(ps, MORTISE_CEL_INDEX, &tok, 2, kids);
 }
 
 /* a.b.C{...}: a message. */
@@ -542,22 +476,20 @@ static bool is_message(const struct parser *ps,
     return node->op == MORTISE_CEL_IDENT;
 }
 
-/* What is selected of *out, called on it or indexed in it. */
-static int parse_suffixes(struct parser *ps, struct mortise_cel_node **out)
+/* What is selected of the node, called on it or indexed in it. */
+static struct mortise_cel_node *parse_suffixes(struct parser *ps,
+                                               struct mortise_cel_node *node)
 {
-    int rv = MORTISE_OK;
-
-    while (rv == MORTISE_OK) {
+    for (;;) {
         if (at(ps, '.'))
-            rv = parse_select(ps, out);
+            node = parse_select(ps, node);
         else if (at(ps, '['))
-            rv = parse_index(ps, out);
-        else if (is_message(ps, *out))
-            return later(ps, "message literals");
+            node = parse_index(ps, node);
+        else if (is_message(ps, node))
+            later(ps, "message literals");
         else
-            break;
+            return node;
     }
-    return rv;
 }
 
 /* ---- operators ------------------------------------------------------- */
@@ -569,32 +501,25 @@ static bool at_number(const struct parser *ps)
            ps->tok.kind == MORTISE_CEL_T_DOUBLE;
 }
 
-static int parse_unary(struct parser *ps, struct mortise_cel_node **out)
+static struct mortise_cel_node *parse_unary(struct parser *ps)
 {
     struct mortise_cel_token tok = ps->tok;
     bool minus = at(ps, '-');
-    int rv;
+    struct mortise_cel_node *node;
 
-    if (!minus && !at(ps, '!')) {
-        rv = parse_primary(ps, out);
-        return rv == MORTISE_OK ? parse_suffixes(ps, out) : rv;
-    }
-    if (++ps->depth > MORTISE_CEL_HEIGHT)
-        return fail_here(ps, "the expression is nested too deeply");
-    rv = advance(ps);
-    if (rv == MORTISE_OK && minus && at_number(ps)) {
-        rv = parse_literal(ps, true, tok, out);
-        if (rv == MORTISE_OK)
-            rv = parse_suffixes(ps, out);
+    if (!minus && !at(ps, '!'))
+        return parse_suffixes(ps, parse_primary(ps));
+    deeper(ps);
+    advance(ps);
+    if (minus && at_number(ps)) {
+        node = parse_suffixes(ps, parse_literal(ps, true, tok));
     } else {
-        if (rv == MORTISE_OK)
-            rv = parse_unary(ps, out);
-        if (rv == MORTISE_OK)
-            rv = make(ps, minus ? MORTISE_CEL_NEGATE : MORTISE_CEL_NOT, &tok, 1,
-                      out, out);
+        node = parse_unary(ps);
+        node = make(ps, minus ? MORTISE_CEL_NEGATE : MORTISE_CEL_NOT, &tok, 1,
+                    &node);
     }
     ps->depth--;
-    return rv;
+    return node;
 }
 
 struct binary {
@@ -631,99 +556,75 @@ static struct binary operator_here(const struct parser *ps)
 }
 
 /* Operators of at least that precedence, all of them left-associative. */
-static int parse_binary(struct parser *ps, int least,
-                        struct mortise_cel_node **out)
+static struct mortise_cel_node *parse_binary(struct parser *ps, int least)
 {
-    int rv = parse_unary(ps, out);
+    struct mortise_cel_node *node = parse_unary(ps);
 
-    while (rv == MORTISE_OK) {
+    for (;;) {
         struct mortise_cel_token tok = ps->tok;
         struct binary is = operator_here(ps);
-        struct mortise_cel_node *kids[2] = {*out, NULL};
+        struct mortise_cel_node *kids[2] = {node, NULL};
 
         if (is.precedence == 0 || is.precedence < least)
-            break;
-        rv = advance(ps);
-        if (rv == MORTISE_OK)
-            rv = parse_binary(ps, is.precedence + 1, &kids[1]);
-        if (rv == MORTISE_OK)
-            rv = make(ps, is.op, &tok, 2, kids, out);
+            return node;
+        advance(ps);
+        kids[1] = parse_binary(ps, is.precedence + 1);
+        node = make(ps, is.op, &tok, 2, kids);
     }
-    return rv;
 }
 
 /* A chain of && (of comparisons) or of || (of such chains): one node. */
-static int parse_logic(struct parser *ps, int token,
-                       struct mortise_cel_node **out)
+static struct mortise_cel_node *parse_chain(struct parser *ps, bool of_or)
 {
+    int token = of_or ? MORTISE_CEL_P_OR : MORTISE_CEL_P_AND;
     struct mortise_cel_token tok;
-    struct kids k;
-    int rv;
+    struct kids k = {NULL, 0, 0};
 
-    kids_init(&k);
     for (;;) {
-        rv = token == MORTISE_CEL_P_OR ? parse_logic(ps, MORTISE_CEL_P_AND, out)
-                                       : parse_binary(ps, 1, out);
-        if (rv != MORTISE_OK || (k.n == 0 && !at(ps, token)))
-            return rv;
+        struct mortise_cel_node *node =
+            of_or ? parse_chain(ps, false) : parse_binary(ps, 1);
+
+        if (k.n == 0 && !at(ps, token))
+            return node;
         if (k.n == 0)
             tok = ps->tok;
-        rv = kids_add(ps, &k, *out);
-        if (rv == MORTISE_OK && !at(ps, token))
-            return make_of(ps,
-                           token == MORTISE_CEL_P_OR ? MORTISE_CEL_OR
-                                                     : MORTISE_CEL_AND,
-                           &tok, &k, out);
-        if (rv == MORTISE_OK)
-            rv = advance(ps);
-        if (rv != MORTISE_OK)
-            return rv;
+        kids_add(ps, &k, node);
+        if (!at(ps, token))
+            return make(ps, of_or ? MORTISE_CEL_OR : MORTISE_CEL_AND, &tok, k.n,
+                        k.p);
+        advance(ps);
     }
 }
 
-static int parse_condition(struct parser *ps, struct mortise_cel_node **out)
+static struct mortise_cel_node *parse_expr(struct parser *ps)
 {
+    struct mortise_cel_node *kids[3];
     struct mortise_cel_token tok;
-    struct mortise_cel_node *kids[3] = {NULL};
-    int rv = parse_logic(ps, MORTISE_CEL_P_OR, &kids[0]);
 
-    *out = kids[0];
-    if (rv != MORTISE_OK || !at(ps, '?'))
-        return rv;
-    tok = ps->tok;
-    rv = advance(ps);
-    if (rv == MORTISE_OK)
-        rv = parse_logic(ps, MORTISE_CEL_P_OR, &kids[1]);
-    if (rv == MORTISE_OK)
-        rv = expect(ps, ':', "':'");
-    if (rv == MORTISE_OK)
-        rv = parse_expr(ps, &kids[2]);
-    return rv == MORTISE_OK ? make(ps, MORTISE_CEL_COND, &tok, 3, kids, out)
-                            : rv;
-}
-
-static int parse_expr(struct parser *ps, struct mortise_cel_node **out)
-{
-    int rv;
-
-    if (++ps->depth > MORTISE_CEL_HEIGHT)
-        return fail_here(ps, "the expression is nested too deeply");
-    rv = parse_condition(ps, out);
+    deeper(ps);
+    kids[0] = parse_chain(ps, true);
+    if (at(ps, '?')) {
+        tok = ps->tok;
+        advance(ps);
+        kids[1] = parse_chain(ps, true);
+        expect(ps, ':', "':'");
+        kids[2] = parse_expr(ps);
+        kids[0] = make(ps, MORTISE_CEL_COND, &tok, 3, kids);
+    }
     ps->depth--;
-    return rv;
+    return kids[0];
 }
 
-int mortise_cel_parse(const struct mortise_cel_source *src,
-                      struct mortise_cel_node **out)
+struct mortise_cel_node *mortise_cel_parse(const struct mortise_cel_source *src)
 {
     struct parser ps = {.src = src};
-    int rv = advance(&ps);
+    struct mortise_cel_node *root;
 
-    if (rv == MORTISE_OK && ps.tok.kind == MORTISE_CEL_T_END)
-        return fail_here(&ps, "there is no expression");
-    if (rv == MORTISE_OK)
-        rv = parse_expr(&ps, out);
-    if (rv == MORTISE_OK && ps.tok.kind != MORTISE_CEL_T_END)
-        return unexpected(&ps, "an operator");
-    return rv;
+    advance(&ps);
+    if (ps.tok.kind == MORTISE_CEL_T_END)
+        fail_here(&ps, "there is no expression");
+    root = parse_expr(&ps);
+    if (ps.tok.kind != MORTISE_CEL_T_END)
+        unexpected(&ps, "an operator");
+    return root;
 }

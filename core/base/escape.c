@@ -1,0 +1,42 @@
+/* escape.c -- the one way out of a compiler (escape.h).
+ *
+ * setjmp() stands in a function whose locals never change, so that none of
+ * them is indeterminate after the jump.
+ */
+#include "base/escape.h"
+
+#include <assert.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+int mortise_escapable(struct mortise_escape *e, void (*body)(void *), void *arg)
+{
+    e->code = MORTISE_OK;
+    if (setjmp(e->begun) == 0)
+        body(arg);
+    return e->code;
+}
+
+void mortise_escape(struct mortise_escape *e, int code)
+{
+    assert(code != MORTISE_OK);
+    e->code = code;
+    longjmp(e->begun, 1);
+}
+
+void mortise_escape_unless_ok(struct mortise_escape *e, int rv)
+{
+    if (rv != MORTISE_OK)
+        mortise_escape(e, rv);
+}
+
+void *mortise_escape_alloc(struct mortise_escape *e, struct mortise_arena *a,
+                           size_t n, size_t size)
+{
+    void *p = n <= SIZE_MAX / size ? mortise_arena_alloc(a, n * size) : NULL;
+
+    if (p == NULL)
+        mortise_escape(e, mortise_nomem(e->err));
+    return p;
+}
