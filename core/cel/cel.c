@@ -30,29 +30,26 @@
 
 struct compiler {
     struct mortise_escape escape;
-    struct mortise_cel_source src;
+    struct cel_source src;
     const struct mortise_cel_scope *scope;
     struct mortise_cel *prog;
     struct mortise_buf path; /* of the program, as it is spelled */
 };
 
-static void take_text(struct mortise_cel_source *src, const char *text,
-                      size_t n)
+static void take_text(struct cel_source *src, const char *text, size_t n)
 {
     char *copy;
     uint32_t cp;
 
-    if (n > MORTISE_CEL_TEXT_MAX)
-        mortise_cel_fail(src, MORTISE_EINVAL, 0, n,
-                         "an expression has at most %d bytes",
-                         MORTISE_CEL_TEXT_MAX);
+    if (n > CEL_TEXT_MAX)
+        cel_fail(src, MORTISE_EINVAL, 0, n,
+                 "an expression has at most %d bytes", CEL_TEXT_MAX);
     for (size_t i = 0, step; i < n; i += step) {
         step = mortise_utf8_decode(text + i, text + n, &cp);
         if (step == 0)
-            mortise_cel_fail(src, MORTISE_EINVAL, i, 1,
-                             "this byte is not UTF-8");
+            cel_fail(src, MORTISE_EINVAL, i, 1, "this byte is not UTF-8");
     }
-    copy = mortise_cel_room(src, n + 1, 1);
+    copy = cel_room(src, n + 1, 1);
     memcpy(copy, text, n);
     src->text = copy;
 }
@@ -61,12 +58,11 @@ static void take_text(struct mortise_cel_source *src, const char *text,
 static void take_names(struct compiler *c)
 {
     size_t n = c->scope->n;
-    struct mortise_cel_name *names =
-        mortise_cel_room(&c->src, n, sizeof *names);
+    struct mortise_cel_name *names = cel_room(&c->src, n, sizeof *names);
 
     for (size_t i = 0; i < n; i++) {
         const char *name = c->scope->names[i].name;
-        char *copy = mortise_cel_room(&c->src, strlen(name) + 1, 1);
+        char *copy = cel_room(&c->src, strlen(name) + 1, 1);
 
         names[i].name = strcpy(copy, name);
     }
@@ -74,11 +70,11 @@ static void take_names(struct compiler *c)
     c->prog->n_names = n;
 }
 
-static uint32_t uses_of(const struct mortise_cel_node *n)
+static uint32_t uses_of(const struct cel_node *n)
 {
     uint32_t bits = 0;
 
-    if (n->op == MORTISE_CEL_NAME && n->u.index < 32)
+    if (n->op == CEL_NAME && n->u.index < 32)
         bits = 1u << n->u.index;
     for (uint32_t i = 0; i < n->n; i++)
         if (n->kids[i] != NULL)
@@ -86,7 +82,7 @@ static uint32_t uses_of(const struct mortise_cel_node *n)
     return bits;
 }
 
-static void spell_key(struct mortise_buf *b, struct mortise_cel_text key)
+static void spell_key(struct mortise_buf *b, struct cel_text key)
 {
     mortise_buf_puts(b, "[\"");
     for (size_t i = 0; i < key.n; i++) {
@@ -98,20 +94,20 @@ static void spell_key(struct mortise_buf *b, struct mortise_cel_text key)
 }
 
 /* Append one step of a path; false when it is none. */
-static bool spell_step(struct mortise_buf *b, const struct mortise_cel_node *n)
+static bool spell_step(struct mortise_buf *b, const struct cel_node *n)
 {
-    const struct mortise_cel_value *v;
+    const struct cel_value *v;
 
-    if (n->op == MORTISE_CEL_SELECT) {
+    if (n->op == CEL_SELECT) {
         spell_key(b, n->u.name);
         return true;
     }
     v = &n->kids[1]->u.constant;
-    if (n->op != MORTISE_CEL_INDEX || n->kids[1]->op != MORTISE_CEL_CONST)
+    if (n->op != CEL_INDEX || n->kids[1]->op != CEL_CONST)
         return false;
-    if (v->kind == MORTISE_CEL_STRING)
-        spell_key(b, (struct mortise_cel_text){v->u.s.p, v->u.s.n});
-    else if (v->kind == MORTISE_CEL_INT && v->u.i >= 0)
+    if (v->kind == CEL_STRING)
+        spell_key(b, (struct cel_text){v->u.s.p, v->u.s.n});
+    else if (v->kind == CEL_INT && v->u.i >= 0)
         mortise_buf_printf(b, "[%lld]", (long long)v->u.i);
     else
         return false;
@@ -120,13 +116,13 @@ static bool spell_step(struct mortise_buf *b, const struct mortise_cel_node *n)
 
 /* The steps down to a node, from its name on; false when it is no path. */
 static bool spell_path(struct mortise_buf *b, const struct mortise_cel *prog,
-                       const struct mortise_cel_node *n)
+                       const struct cel_node *n)
 {
-    if (n->op == MORTISE_CEL_NAME) {
+    if (n->op == CEL_NAME) {
         mortise_buf_puts(b, prog->names[n->u.index].name);
         return true;
     }
-    return (n->op == MORTISE_CEL_SELECT || n->op == MORTISE_CEL_INDEX) &&
+    return (n->op == CEL_SELECT || n->op == CEL_INDEX) &&
            spell_path(b, prog, n->kids[0]) && spell_step(b, n);
 }
 
@@ -150,15 +146,15 @@ static void find_path(struct compiler *c)
 static void compile(void *arg)
 {
     struct compiler *c = arg;
-    struct mortise_cel *prog = mortise_cel_room(&c->src, 1, sizeof *prog);
-    struct mortise_cel_node *root;
+    struct mortise_cel *prog = cel_room(&c->src, 1, sizeof *prog);
+    struct cel_node *root;
 
     c->prog = prog;
     prog->mem = c->src.arena->mem;
     take_text(&c->src, c->src.text, c->src.n);
     take_names(c);
-    root = mortise_cel_parse(&c->src);
-    prog->kinds = mortise_cel_check(&c->src, root, c->scope, &prog->n_slots);
+    root = cel_parse(&c->src);
+    prog->kinds = cel_check(&c->src, root, c->scope, &prog->n_slots);
     prog->root = root;
     prog->uses = uses_of(root);
     find_path(c);
@@ -217,7 +213,7 @@ unsigned mortise_cel_types(const struct mortise_cel *prog)
 const char *mortise_cel_gives(const struct mortise_cel *prog,
                               char out[MORTISE_CEL_WORDS])
 {
-    mortise_cel_kinds_text(prog->kinds, out);
+    cel_kinds_text(prog->kinds, out);
     return out;
 }
 
@@ -225,27 +221,27 @@ const char *mortise_cel_gives(const struct mortise_cel *prog,
 
 static void begin(const struct mortise_cel *prog,
                   const struct mortise_cel_env *env, struct mortise_arena *a,
-                  struct mortise_cel_ctx *c)
+                  struct cel_ctx *c)
 {
     mortise_arena_init(a, prog->mem);
-    *c = (struct mortise_cel_ctx){.left = mortise_cel_budget(env), .arena = a};
+    *c = (struct cel_ctx){.left = cel_budget(env), .arena = a};
 }
 
 int mortise_cel_eval(const struct mortise_cel *prog,
                      const struct mortise_cel_env *env, json_t **out,
                      struct mortise_cel_where *where, struct mortise_err *err)
 {
-    struct mortise_cel_inputs in = {.json = env->values};
-    struct mortise_cel_value v;
-    struct mortise_cel_ctx c;
+    struct cel_inputs in = {.json = env->values};
+    struct cel_value v;
+    struct cel_ctx c;
     struct mortise_arena a;
     int rv;
 
     *out = NULL;
     begin(prog, env, &a, &c);
-    if (mortise_cel_run(prog, &in, &c, &v) && !mortise_cel_to_json(&c, &v, out))
+    if (cel_run(prog, &in, &c, &v) && !cel_to_json(&c, &v, out))
         c.fault.at = prog->root;
-    rv = mortise_cel_report(&c, where, err);
+    rv = cel_report(&c, where, err);
     mortise_arena_finish(&a);
     return rv;
 }
@@ -254,23 +250,23 @@ int mortise_cel_test(const struct mortise_cel *prog,
                      const struct mortise_cel_env *env, bool *out,
                      struct mortise_cel_where *where, struct mortise_err *err)
 {
-    struct mortise_cel_inputs in = {.json = env->values};
-    struct mortise_cel_value v;
-    struct mortise_cel_ctx c;
+    struct cel_inputs in = {.json = env->values};
+    struct cel_value v;
+    struct cel_ctx c;
     struct mortise_arena a;
     int rv;
 
     *out = false;
     begin(prog, env, &a, &c);
-    if (mortise_cel_run(prog, &in, &c, &v)) {
-        *out = v.kind == MORTISE_CEL_BOOL && v.u.b;
-        if (v.kind != MORTISE_CEL_BOOL) {
-            mortise_cel_fault(&c, MORTISE_CEL_NOT_BOOL);
+    if (cel_run(prog, &in, &c, &v)) {
+        *out = v.kind == CEL_BOOL && v.u.b;
+        if (v.kind != CEL_BOOL) {
+            cel_fault(&c, CEL_NOT_BOOL);
             c.fault.x = v.kind;
             c.fault.at = prog->root;
         }
     }
-    rv = mortise_cel_report(&c, where, err);
+    rv = cel_report(&c, where, err);
     mortise_arena_finish(&a);
     return rv;
 }

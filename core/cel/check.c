@@ -34,40 +34,38 @@ struct type {
 /* A macro's variable, while its body is checked. */
 struct local {
     const struct local *up;
-    struct mortise_cel_text name;
+    struct cel_text name;
     uint32_t slot;
     struct type type;
 };
 
 struct checker {
-    const struct mortise_cel_source *src;
+    const struct cel_source *src;
     const struct mortise_cel_scope *scope;
     const struct local *locals; /* in sight; the innermost */
     uint32_t n_live, n_slots;
 };
 
-static struct type check(struct checker *c, struct mortise_cel_node *n);
+static struct type check(struct checker *c, struct cel_node *n);
 
 /* ---- words ----------------------------------------------------------- */
 
-static _Noreturn void fail_at(const struct checker *c,
-                              const struct mortise_cel_node *n, const char *fmt,
-                              ...) MORTISE_PRINTF(3, 4);
+static _Noreturn void fail_at(const struct checker *c, const struct cel_node *n,
+                              const char *fmt, ...) MORTISE_PRINTF(3, 4);
 
-static void fail_at(const struct checker *c, const struct mortise_cel_node *n,
+static void fail_at(const struct checker *c, const struct cel_node *n,
                     const char *fmt, ...)
 {
     va_list ap;
 
     va_start(ap, fmt);
-    mortise_cel_vfail(c->src, MORTISE_EINVAL, n->offset, n->length, fmt, ap);
+    cel_vfail(c->src, MORTISE_EINVAL, n->offset, n->length, fmt, ap);
 }
 
 /* "no name 'x'", and what was perhaps meant. */
 static _Noreturn void fail_unknown(const struct checker *c,
-                                   const struct mortise_cel_node *n,
-                                   const char *what, const char *name,
-                                   const char *near)
+                                   const struct cel_node *n, const char *what,
+                                   const char *name, const char *near)
 {
     if (near == NULL)
         fail_at(c, n, "unknown %s '%s'", what, name);
@@ -79,28 +77,27 @@ struct words {
 };
 
 /* All of them have room. */
-void mortise_cel_kinds_text(unsigned kinds, char out[MORTISE_CEL_WORDS])
+void cel_kinds_text(unsigned kinds, char out[MORTISE_CEL_WORDS])
 {
     size_t n = 0;
 
     strcpy(out, "anything");
-    for (unsigned k = 0; kinds != ANY && k < MORTISE_CEL_KINDS; k++)
+    for (unsigned k = 0; kinds != ANY && k < CEL_KINDS; k++)
         if (kinds & BIT(k))
-            n +=
-                (size_t)snprintf(out + n, MORTISE_CEL_WORDS - n, "%s%s",
-                                 n > 0 ? " or " : "", mortise_cel_kind_name(k));
+            n += (size_t)snprintf(out + n, MORTISE_CEL_WORDS - n, "%s%s",
+                                  n > 0 ? " or " : "", cel_kind_name(k));
 }
 
 static struct words kinds_text(unsigned kinds)
 {
     struct words w;
 
-    mortise_cel_kinds_text(kinds, w.text);
+    cel_kinds_text(kinds, w.text);
     return w;
 }
 
 /* Some of these kinds must be possible. */
-static void need(const struct checker *c, const struct mortise_cel_node *n,
+static void need(const struct checker *c, const struct cel_node *n,
                  struct type t, unsigned kinds, const char *who)
 {
     if (!(t.kinds & kinds))
@@ -109,7 +106,7 @@ static void need(const struct checker *c, const struct mortise_cel_node *n,
 }
 
 /* The type of an operand that must be of some of these kinds. */
-static struct type check_as(struct checker *c, struct mortise_cel_node *n,
+static struct type check_as(struct checker *c, struct cel_node *n,
                             unsigned kinds, const char *who)
 {
     struct type t = check(c, n);
@@ -132,7 +129,7 @@ static struct type type_of(const struct mortise_schema *s)
 {
     static const struct {
         unsigned bit, kind;
-    } map[] = {{MORTISE_T_NULL, BIT(MORTISE_CEL_NULL)},
+    } map[] = {{MORTISE_T_NULL, BIT(CEL_NULL)},
                {MORTISE_T_BOOL, BOOL},
                {MORTISE_T_INT, INT},
                {MORTISE_T_NUMBER, DOUBLE},
@@ -169,16 +166,15 @@ static struct type either(struct type a, struct type b)
 static struct type of_items(const struct checker *c, unsigned kind,
                             struct type t)
 {
-    struct type *item = mortise_cel_room(c->src, 1, sizeof *item);
+    struct type *item = cel_room(c->src, 1, sizeof *item);
 
     *item = t;
     return (struct type){kind, NULL, item};
 }
 
 /* The type of a member; a failure when there can be none of that name. */
-static struct type member(const struct checker *c,
-                          const struct mortise_cel_node *n, struct type base,
-                          struct mortise_cel_text name)
+static struct type member(const struct checker *c, const struct cel_node *n,
+                          struct type base, struct cel_text name)
 {
     struct type t;
 
@@ -193,20 +189,20 @@ static struct type member(const struct checker *c,
 
 /* ---- names ----------------------------------------------------------- */
 
-static void become_name(struct mortise_cel_node *n, size_t index)
+static void become_name(struct cel_node *n, size_t index)
 {
-    n->op = MORTISE_CEL_NAME;
+    n->op = CEL_NAME;
     n->n = 0;
     n->u.index = (uint32_t)index;
 }
 
-static bool is_text(struct mortise_cel_text a, const char *b, size_t n)
+static bool is_text(struct cel_text a, const char *b, size_t n)
 {
     return a.n == n && memcmp(a.p, b, n) == 0;
 }
 
 static const struct local *find_local(const struct checker *c,
-                                      struct mortise_cel_text name)
+                                      struct cel_text name)
 {
     const struct local *local = c->locals;
 
@@ -215,19 +211,18 @@ static const struct local *find_local(const struct checker *c,
     return local;
 }
 
-static void become_type(struct mortise_cel_node *n, unsigned kind)
+static void become_type(struct cel_node *n, unsigned kind)
 {
-    n->op = MORTISE_CEL_CONST;
+    n->op = CEL_CONST;
     n->n = 0;
-    n->u.constant =
-        (struct mortise_cel_value){.kind = MORTISE_CEL_TYPE, .u.type = kind};
+    n->u.constant = (struct cel_value){.kind = CEL_TYPE, .u.type = kind};
 }
 
 /* A type's name, as `int` in type(x) == int. */
-static bool type_constant(struct mortise_cel_node *n)
+static bool type_constant(struct cel_node *n)
 {
-    for (unsigned k = 0; k < MORTISE_CEL_KINDS; k++) {
-        if (strcmp(n->u.name.p, mortise_cel_type_name(k)) != 0)
+    for (unsigned k = 0; k < CEL_KINDS; k++) {
+        if (strcmp(n->u.name.p, cel_type_name(k)) != 0)
             continue;
         become_type(n, k);
         return true;
@@ -236,7 +231,7 @@ static bool type_constant(struct mortise_cel_node *n)
 }
 
 static _Noreturn void no_such_name(const struct checker *c,
-                                   const struct mortise_cel_node *n)
+                                   const struct cel_node *n)
 {
     const char *near = NULL;
 
@@ -258,14 +253,14 @@ static size_t find_name(const struct checker *c, const char *name)
     return i;
 }
 
-static struct type check_ident(struct checker *c, struct mortise_cel_node *n)
+static struct type check_ident(struct checker *c, struct cel_node *n)
 {
     const struct local *local =
         n->is_absolute ? NULL : find_local(c, n->u.name);
     size_t i;
 
     if (local != NULL) {
-        n->op = MORTISE_CEL_LOCAL;
+        n->op = CEL_LOCAL;
         n->u.index = local->slot;
         return local->type;
     }
@@ -280,16 +275,15 @@ static struct type check_ident(struct checker *c, struct mortise_cel_node *n)
 }
 
 /* Is the chain a.b.c spelled like this, and does it start in the scope? */
-static bool is_spelled(const struct checker *c,
-                       const struct mortise_cel_node *n, const char *name,
-                       size_t len)
+static bool is_spelled(const struct checker *c, const struct cel_node *n,
+                       const char *name, size_t len)
 {
     size_t own = n->u.name.n;
 
-    if (n->op == MORTISE_CEL_IDENT)
+    if (n->op == CEL_IDENT)
         return is_text(n->u.name, name, len) &&
                (n->is_absolute || find_local(c, n->u.name) == NULL);
-    return n->op == MORTISE_CEL_SELECT && len > own + 1 &&
+    return n->op == CEL_SELECT && len > own + 1 &&
            is_text(n->u.name, name + len - own, own) &&
            name[len - own - 1] == '.' &&
            is_spelled(c, n->kids[0], name, len - own - 1);
@@ -297,7 +291,7 @@ static bool is_spelled(const struct checker *c,
 
 /* Names of the scope may hold points: the longest one wins, and the outermost
  * selection is looked at first. */
-static bool dotted_name(const struct checker *c, struct mortise_cel_node *n,
+static bool dotted_name(const struct checker *c, struct cel_node *n,
                         struct type *out)
 {
     for (size_t i = 0; i < c->scope->n; i++) {
@@ -309,8 +303,8 @@ static bool dotted_name(const struct checker *c, struct mortise_cel_node *n,
             return true;
         }
     }
-    for (unsigned k = MORTISE_CEL_TIMESTAMP; k <= MORTISE_CEL_DURATION; k++) {
-        const char *name = mortise_cel_type_name(k);
+    for (unsigned k = CEL_TIMESTAMP; k <= CEL_DURATION; k++) {
+        const char *name = cel_type_name(k);
 
         if (is_spelled(c, n, name, strlen(name))) {
             become_type(n, k);
@@ -321,9 +315,9 @@ static bool dotted_name(const struct checker *c, struct mortise_cel_node *n,
     return false;
 }
 
-static struct type check_select(struct checker *c, struct mortise_cel_node *n)
+static struct type check_select(struct checker *c, struct cel_node *n)
 {
-    bool has = n->op == MORTISE_CEL_HAS;
+    bool has = n->op == CEL_HAS;
     struct type base, t;
 
     if (!has && dotted_name(c, n, &t))
@@ -336,29 +330,28 @@ static struct type check_select(struct checker *c, struct mortise_cel_node *n)
     return has ? just(BOOL) : t;
 }
 
-static struct type check_index(struct checker *c, struct mortise_cel_node *n)
+static struct type check_index(struct checker *c, struct cel_node *n)
 {
-    const struct mortise_cel_node *key = n->kids[1];
+    const struct cel_node *key = n->kids[1];
     struct type base = check(c, n->kids[0]), index = check(c, n->kids[1]);
 
     need(c, n, base, LIST | MAP, "[]");
     if (!(base.kinds & MAP))
         need(c, key, index, NUMBER, "a list's index");
-    else if (!(base.kinds & LIST) && key->op == MORTISE_CEL_CONST &&
-             key->u.constant.kind == MORTISE_CEL_STRING)
-        return member(c, key, base,
-                      (struct mortise_cel_text){key->u.constant.u.s.p,
-                                                key->u.constant.u.s.n});
+    else if (!(base.kinds & LIST) && key->op == CEL_CONST &&
+             key->u.constant.kind == CEL_STRING)
+        return member(
+            c, key, base,
+            (struct cel_text){key->u.constant.u.s.p, key->u.constant.u.s.n});
     return item(base);
 }
 
 /* ---- operators ------------------------------------------------------- */
 
-static _Noreturn void clash(const struct checker *c,
-                            const struct mortise_cel_node *n, struct type a,
-                            struct type b)
+static _Noreturn void clash(const struct checker *c, const struct cel_node *n,
+                            struct type a, struct type b)
 {
-    fail_at(c, n, "'%s' cannot take %s and %s", mortise_cel_symbol(n->op),
+    fail_at(c, n, "'%s' cannot take %s and %s", cel_symbol(n->op),
             kinds_text(a.kinds).text, kinds_text(b.kinds).text);
 }
 
@@ -371,14 +364,14 @@ static unsigned widened(unsigned kinds)
 static unsigned takes(unsigned op)
 {
     switch (op) {
-    case MORTISE_CEL_ADD:
+    case CEL_ADD:
         return NUMBER | STRING | BYTES | LIST | DURATION;
-    case MORTISE_CEL_SUBTRACT:
+    case CEL_SUBTRACT:
         return NUMBER | DURATION;
-    case MORTISE_CEL_MODULO:
+    case CEL_MODULO:
         return WHOLE;
-    case MORTISE_CEL_MULTIPLY:
-    case MORTISE_CEL_DIVIDE:
+    case CEL_MULTIPLY:
+    case CEL_DIVIDE:
         return NUMBER;
     default: /* an order */
         return BOOL | NUMBER | STRING | BYTES | TIMESTAMP | DURATION;
@@ -390,19 +383,18 @@ static unsigned gives(unsigned op, unsigned a, unsigned b)
 {
     unsigned kinds = a & b & takes(op);
 
-    if (op == MORTISE_CEL_ADD &&
+    if (op == CEL_ADD &&
         ((a & TIMESTAMP && b & DURATION) || (b & TIMESTAMP && a & DURATION)))
         kinds |= TIMESTAMP;
-    if (op == MORTISE_CEL_SUBTRACT && a & TIMESTAMP && b & DURATION)
+    if (op == CEL_SUBTRACT && a & TIMESTAMP && b & DURATION)
         kinds |= TIMESTAMP;
-    if (op == MORTISE_CEL_SUBTRACT && a & TIMESTAMP && b & TIMESTAMP)
+    if (op == CEL_SUBTRACT && a & TIMESTAMP && b & TIMESTAMP)
         kinds |= DURATION;
     return kinds;
 }
 
-static void check_equality(const struct checker *c,
-                           const struct mortise_cel_node *n, struct type a,
-                           struct type b)
+static void check_equality(const struct checker *c, const struct cel_node *n,
+                           struct type a, struct type b)
 {
     if ((a.schema != NULL || b.schema != NULL) &&
         !(widened(a.kinds) & widened(b.kinds)) && !((a.kinds | b.kinds) & NONE))
@@ -411,8 +403,8 @@ static void check_equality(const struct checker *c,
 }
 
 static struct type check_arithmetic(const struct checker *c,
-                                    const struct mortise_cel_node *n,
-                                    struct type a, struct type b)
+                                    const struct cel_node *n, struct type a,
+                                    struct type b)
 {
     unsigned kinds = gives(n->op, a.kinds, b.kinds);
 
@@ -422,22 +414,22 @@ static struct type check_arithmetic(const struct checker *c,
                          : just(kinds);
 }
 
-static struct type check_binary(struct checker *c, struct mortise_cel_node *n)
+static struct type check_binary(struct checker *c, struct cel_node *n)
 {
     struct type a = check(c, n->kids[0]), b = check(c, n->kids[1]);
 
     switch (n->op) {
-    case MORTISE_CEL_EQ:
-    case MORTISE_CEL_NE:
+    case CEL_EQ:
+    case CEL_NE:
         check_equality(c, n, a, b);
         break;
-    case MORTISE_CEL_IN:
+    case CEL_IN:
         need(c, n, b, LIST | MAP, "the right side of 'in'");
         break;
-    case MORTISE_CEL_LT:
-    case MORTISE_CEL_LE:
-    case MORTISE_CEL_GT:
-    case MORTISE_CEL_GE:
+    case CEL_LT:
+    case CEL_LE:
+    case CEL_GT:
+    case CEL_GE:
         if (!(widened(a.kinds) & widened(b.kinds) & takes(n->op)))
             clash(c, n, a, b);
         break;
@@ -447,9 +439,9 @@ static struct type check_binary(struct checker *c, struct mortise_cel_node *n)
     return just(BOOL);
 }
 
-static struct type check_unary(struct checker *c, struct mortise_cel_node *n)
+static struct type check_unary(struct checker *c, struct cel_node *n)
 {
-    bool not = n->op == MORTISE_CEL_NOT;
+    bool not = n->op == CEL_NOT;
     unsigned kinds = not ? BOOL : INT | DOUBLE;
     struct type t = check(c, n->kids[0]);
 
@@ -457,16 +449,14 @@ static struct type check_unary(struct checker *c, struct mortise_cel_node *n)
     return just(t.kinds & kinds);
 }
 
-static struct type check_logic(struct checker *c, struct mortise_cel_node *n)
+static struct type check_logic(struct checker *c, struct cel_node *n)
 {
     for (uint32_t i = 0; i < n->n; i++)
-        check_as(c, n->kids[i], BOOL,
-                 n->op == MORTISE_CEL_AND ? "'&&'" : "'||'");
+        check_as(c, n->kids[i], BOOL, n->op == CEL_AND ? "'&&'" : "'||'");
     return just(BOOL);
 }
 
-static struct type check_condition(struct checker *c,
-                                   struct mortise_cel_node *n)
+static struct type check_condition(struct checker *c, struct cel_node *n)
 {
     struct type a, b;
 
@@ -476,9 +466,9 @@ static struct type check_condition(struct checker *c,
     return either(a, b);
 }
 
-static struct type check_literal(struct checker *c, struct mortise_cel_node *n)
+static struct type check_literal(struct checker *c, struct cel_node *n)
 {
-    bool map = n->op == MORTISE_CEL_NEWMAP;
+    bool map = n->op == CEL_NEWMAP;
     struct type items = anything;
 
     for (uint32_t i = 0; i < n->n; i++) {
@@ -495,12 +485,12 @@ static struct type check_literal(struct checker *c, struct mortise_cel_node *n)
 /* ---- calls ----------------------------------------------------------- */
 
 static _Noreturn void no_such_function(const struct checker *c,
-                                       const struct mortise_cel_node *n)
+                                       const struct cel_node *n)
 {
     const char *name = n->u.call.name.p, *near = NULL;
-    const struct mortise_cel_function *f;
+    const struct cel_function *f;
 
-    for (size_t i = 0; (f = mortise_cel_function_at(i)) != NULL; i++) {
+    for (size_t i = 0; (f = cel_function_at(i)) != NULL; i++) {
         const char *two[2] = {near, f->name};
 
         near = mortise_nearest(name, two, 2);
@@ -510,9 +500,8 @@ static _Noreturn void no_such_function(const struct checker *c,
 
 /* The function exists, but not so. */
 static _Noreturn void wrong_call(const struct checker *c,
-                                 const struct mortise_cel_node *n,
-                                 const struct mortise_cel_function *f,
-                                 bool other_style)
+                                 const struct cel_node *n,
+                                 const struct cel_function *f, bool other_style)
 {
     unsigned given = n->n - n->is_receiver;
 
@@ -528,20 +517,20 @@ static _Noreturn void wrong_call(const struct checker *c,
 
 /* The function of that name, style and number of arguments, or how it ought to
  * be called. */
-static const struct mortise_cel_function *
-find_function(const struct checker *c, const struct mortise_cel_node *n)
+static const struct cel_function *find_function(const struct checker *c,
+                                                const struct cel_node *n)
 {
-    unsigned style = n->is_receiver ? MORTISE_CEL_RECEIVER : MORTISE_CEL_GLOBAL;
-    const struct mortise_cel_function *f, *of_name = NULL;
+    unsigned style = n->is_receiver ? CEL_RECEIVER : CEL_GLOBAL;
+    const struct cel_function *f, *of_name = NULL;
     bool other_style = true;
 
-    for (size_t i = 0; (f = mortise_cel_function_at(i)) != NULL; i++) {
+    for (size_t i = 0; (f = cel_function_at(i)) != NULL; i++) {
         if (strcmp(f->name, n->u.call.name.p) != 0)
             continue;
         of_name = f;
         other_style = other_style && !(f->style & style);
         if (f->style & style &&
-            (f->n_args == n->n || (f->n_args == MORTISE_CEL_MANY && n->n > 0)))
+            (f->n_args == n->n || (f->n_args == CEL_MANY && n->n > 0)))
             return f;
     }
     if (of_name == NULL)
@@ -550,11 +539,11 @@ find_function(const struct checker *c, const struct mortise_cel_node *n)
 }
 
 /* Is there "NAMESPACE.name", or any function of the namespace (name NULL)? */
-static bool has_function(struct mortise_cel_text space, const char *name)
+static bool has_function(struct cel_text space, const char *name)
 {
-    const struct mortise_cel_function *f;
+    const struct cel_function *f;
 
-    for (size_t i = 0; (f = mortise_cel_function_at(i)) != NULL; i++)
+    for (size_t i = 0; (f = cel_function_at(i)) != NULL; i++)
         if (strncmp(f->name, space.p, space.n) == 0 &&
             f->name[space.n] == '.' &&
             (name == NULL || strcmp(f->name + space.n + 1, name) == 0))
@@ -564,19 +553,19 @@ static bool has_function(struct mortise_cel_text space, const char *name)
 
 /* math.abs(x) is written as a call on a name that is none: it becomes a call of
  * the function with its namespace. */
-static void qualify(const struct checker *c, struct mortise_cel_node *n)
+static void qualify(const struct checker *c, struct cel_node *n)
 {
-    const struct mortise_cel_node *of = n->kids[0];
+    const struct cel_node *of = n->kids[0];
     size_t size = of->u.name.n + n->u.call.name.n + 2;
     char *name;
 
-    if (of->op != MORTISE_CEL_IDENT || find_local(c, of->u.name) != NULL)
+    if (of->op != CEL_IDENT || find_local(c, of->u.name) != NULL)
         return;
     if (!has_function(of->u.name, find_name(c, of->u.name.p) < c->scope->n
                                       ? n->u.call.name.p
                                       : NULL))
         return;
-    name = mortise_cel_room(c->src, size, 1);
+    name = cel_room(c->src, size, 1);
     snprintf(name, size, "%s.%s", of->u.name.p, n->u.call.name.p);
     n->u.call.name.p = name;
     n->is_receiver = false;
@@ -585,15 +574,15 @@ static void qualify(const struct checker *c, struct mortise_cel_node *n)
 }
 
 /* Each argument, of the kinds that its function takes; the first's type. */
-static struct type check_args(struct checker *c, struct mortise_cel_node *n)
+static struct type check_args(struct checker *c, struct cel_node *n)
 {
-    const struct mortise_cel_function *f = n->u.call.function;
+    const struct cel_function *f = n->u.call.function;
     struct type first = anything, t;
     char who[64];
 
     snprintf(who, sizeof who, "%s()", f->name);
     for (uint32_t i = 0; i < n->n; i++) {
-        bool many = f->n_args == MORTISE_CEL_MANY;
+        bool many = f->n_args == CEL_MANY;
 
         t = check_as(c, n->kids[i],
                      !many      ? f->args[i]
@@ -606,9 +595,9 @@ static struct type check_args(struct checker *c, struct mortise_cel_node *n)
     return first;
 }
 
-static struct type check_call(struct checker *c, struct mortise_cel_node *n)
+static struct type check_call(struct checker *c, struct cel_node *n)
 {
-    const struct mortise_cel_function *f;
+    const struct cel_function *f;
     struct type first, t;
 
     if (n->is_receiver)
@@ -640,7 +629,7 @@ static void variable_types(struct type range, bool two, struct type out[2])
     }
 }
 
-static struct type check_fold(struct checker *c, struct mortise_cel_node *n)
+static struct type check_fold(struct checker *c, struct cel_node *n)
 {
     bool two = n->u.fold.var[1].p != NULL;
     const struct local *outer = c->locals;
@@ -664,66 +653,64 @@ static struct type check_fold(struct checker *c, struct mortise_cel_node *n)
     made = n->kids[2] != NULL ? check(c, n->kids[2]) : types[0];
     c->n_live = live;
     c->locals = outer;
-    if (n->op == MORTISE_CEL_MAKE_LIST)
+    if (n->op == CEL_MAKE_LIST)
         return of_items(c, LIST, made);
-    return n->op == MORTISE_CEL_MAKE_MAP ? of_items(c, MAP, made) : just(BOOL);
+    return n->op == CEL_MAKE_MAP ? of_items(c, MAP, made) : just(BOOL);
 }
 
-static struct type check(struct checker *c, struct mortise_cel_node *n)
+static struct type check(struct checker *c, struct cel_node *n)
 {
-    switch ((enum mortise_cel_op)n->op) {
-    case MORTISE_CEL_CONST:
+    switch ((enum cel_op)n->op) {
+    case CEL_CONST:
         return just(BIT(n->u.constant.kind));
-    case MORTISE_CEL_IDENT:
+    case CEL_IDENT:
         return check_ident(c, n);
-    case MORTISE_CEL_NAME:
-    case MORTISE_CEL_LOCAL:
+    case CEL_NAME:
+    case CEL_LOCAL:
         return anything; /* only we make them: each node is seen once */
-    case MORTISE_CEL_SELECT:
-    case MORTISE_CEL_HAS:
+    case CEL_SELECT:
+    case CEL_HAS:
         return check_select(c, n);
-    case MORTISE_CEL_INDEX:
+    case CEL_INDEX:
         return check_index(c, n);
-    case MORTISE_CEL_NOT:
-    case MORTISE_CEL_NEGATE:
+    case CEL_NOT:
+    case CEL_NEGATE:
         return check_unary(c, n);
-    case MORTISE_CEL_ADD:
-    case MORTISE_CEL_SUBTRACT:
-    case MORTISE_CEL_MULTIPLY:
-    case MORTISE_CEL_DIVIDE:
-    case MORTISE_CEL_MODULO:
-    case MORTISE_CEL_EQ:
-    case MORTISE_CEL_NE:
-    case MORTISE_CEL_LT:
-    case MORTISE_CEL_LE:
-    case MORTISE_CEL_GT:
-    case MORTISE_CEL_GE:
-    case MORTISE_CEL_IN:
+    case CEL_ADD:
+    case CEL_SUBTRACT:
+    case CEL_MULTIPLY:
+    case CEL_DIVIDE:
+    case CEL_MODULO:
+    case CEL_EQ:
+    case CEL_NE:
+    case CEL_LT:
+    case CEL_LE:
+    case CEL_GT:
+    case CEL_GE:
+    case CEL_IN:
         return check_binary(c, n);
-    case MORTISE_CEL_AND:
-    case MORTISE_CEL_OR:
+    case CEL_AND:
+    case CEL_OR:
         return check_logic(c, n);
-    case MORTISE_CEL_COND:
+    case CEL_COND:
         return check_condition(c, n);
-    case MORTISE_CEL_NEWLIST:
-    case MORTISE_CEL_NEWMAP:
+    case CEL_NEWLIST:
+    case CEL_NEWMAP:
         return check_literal(c, n);
-    case MORTISE_CEL_CALL:
+    case CEL_CALL:
         return check_call(c, n);
-    case MORTISE_CEL_ALL:
-    case MORTISE_CEL_EXISTS:
-    case MORTISE_CEL_EXISTS_ONE:
-    case MORTISE_CEL_MAKE_LIST:
-    case MORTISE_CEL_MAKE_MAP:
+    case CEL_ALL:
+    case CEL_EXISTS:
+    case CEL_EXISTS_ONE:
+    case CEL_MAKE_LIST:
+    case CEL_MAKE_MAP:
         return check_fold(c, n);
     }
     return anything;
 }
 
-unsigned mortise_cel_check(const struct mortise_cel_source *src,
-                           struct mortise_cel_node *root,
-                           const struct mortise_cel_scope *scope,
-                           uint32_t *n_slots)
+unsigned cel_check(const struct cel_source *src, struct cel_node *root,
+                   const struct mortise_cel_scope *scope, uint32_t *n_slots)
 {
     struct checker c = {.src = src, .scope = scope};
     struct type t = check(&c, root);

@@ -6,7 +6,7 @@
 
 struct mortise_cel {               /* in the arena that it was compiled into */
     const struct mortise_mem *mem; /* the arena's: for evaluations */
-    const struct mortise_cel_node *root;
+    const struct cel_node *root;
     struct mortise_cel_name *names; /* the scope's, copied */
     size_t n_names;
     uint32_t n_slots; /* local variables alive at once */
@@ -16,7 +16,7 @@ struct mortise_cel {               /* in the arena that it was compiled into */
 };
 
 /* What an evaluation may cost. */
-static inline uint64_t mortise_cel_budget(const struct mortise_cel_env *env)
+static inline uint64_t cel_budget(const struct mortise_cel_env *env)
 {
     enum { DEFAULT = 1000000 };
 

@@ -9,65 +9,59 @@
 
 #include <string.h>
 
-bool mortise_cel_overload(struct mortise_cel_ctx *c,
-                          const struct mortise_cel_node *n,
-                          const struct mortise_cel_value *args)
+bool cel_overload(struct cel_ctx *c, const struct cel_node *n,
+                  const struct cel_value *args)
 {
-    mortise_cel_fault(c, MORTISE_CEL_OVERLOAD);
+    cel_fault(c, CEL_OVERLOAD);
     c->fault.x = args[0].kind;
-    c->fault.y = n->n > 1 ? args[1].kind : MORTISE_CEL_KINDS;
+    c->fault.y = n->n > 1 ? args[1].kind : CEL_KINDS;
     return false;
 }
 
-bool mortise_cel_cannot_convert(struct mortise_cel_ctx *c,
-                                const struct mortise_cel_value *from,
-                                enum mortise_cel_kind to)
+bool cel_cannot_convert(struct cel_ctx *c, const struct cel_value *from,
+                        enum cel_kind to)
 {
-    mortise_cel_fault(c, MORTISE_CEL_CONVERT);
+    cel_fault(c, CEL_CONVERT);
     c->fault.x = from->kind;
     c->fault.y = (uint8_t)to;
     return false;
 }
 
-bool mortise_cel_named_fault(struct mortise_cel_ctx *c,
-                             enum mortise_cel_fault_kind kind, const char *name,
-                             size_t n)
+bool cel_named_fault(struct cel_ctx *c, enum cel_fault_kind kind,
+                     const char *name, size_t n)
 {
-    mortise_cel_fault(c, kind);
+    cel_fault(c, kind);
     c->fault.name = name;
     c->fault.n_name = n;
     return false;
 }
 
-bool mortise_cel_copy(struct mortise_cel_ctx *c, const char *text, size_t n,
-                      struct mortise_cel_value *out)
+bool cel_copy(struct cel_ctx *c, const char *text, size_t n,
+              struct cel_value *out)
 {
-    char *copy = mortise_cel_alloc(c, n, 1);
+    char *copy = cel_alloc(c, n, 1);
 
     if (copy == NULL)
         return false;
     if (n > 0)
         memcpy(copy, text, n);
-    *out = mortise_cel_text(MORTISE_CEL_STRING, copy, n);
+    *out = cel_text(CEL_STRING, copy, n);
     return true;
 }
 
-void mortise_cel_fold(const struct mortise_cel_source *src,
-                      struct mortise_cel_node *n)
+void cel_fold(const struct cel_source *src, struct cel_node *n)
 {
-    struct mortise_cel_ctx c = {.left = UINT64_MAX, .arena = src->arena};
-    struct mortise_cel_node *arg = n->kids[0];
-    struct mortise_cel_value v;
+    struct cel_ctx c = {.left = UINT64_MAX, .arena = src->arena};
+    struct cel_node *arg = n->kids[0];
+    struct cel_value v;
 
-    if (arg->op != MORTISE_CEL_CONST ||
-        arg->u.constant.kind != MORTISE_CEL_STRING)
+    if (arg->op != CEL_CONST || arg->u.constant.kind != CEL_STRING)
         return;
     if (!n->u.call.function->call(&c, n, &arg->u.constant, &v)) {
         c.fault.at = arg;
-        mortise_escape(src->out,
-                       mortise_cel_report(&c, src->where, src->out->err));
+        mortise_escape(src->out, cel_report(&c, src->where, src->out->err));
     }
-    n->op = MORTISE_CEL_CONST;
+    n->op = CEL_CONST;
     n->n = 0;
     n->u.constant = v;
 }

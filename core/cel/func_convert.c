@@ -15,8 +15,7 @@
 #include "base/utf8.h"
 
 /* [sign]digits, as a magnitude; false for anything else. */
-static bool read_integer(const struct mortise_cel_value *s, bool *negative,
-                         uint64_t *v)
+static bool read_integer(const struct cel_value *s, bool *negative, uint64_t *v)
 {
     const char *p = s->u.s.p, *end = p + s->u.s.n;
 
@@ -33,7 +32,7 @@ static bool read_integer(const struct mortise_cel_value *s, bool *negative,
     return true;
 }
 
-static bool string_to_int(const struct mortise_cel_value *s, int64_t *i)
+static bool string_to_int(const struct cel_value *s, int64_t *i)
 {
     bool negative;
     uint64_t v;
@@ -44,69 +43,69 @@ static bool string_to_int(const struct mortise_cel_value *s, int64_t *i)
     return true;
 }
 
-static bool call_int(MORTISE_CEL_PARAMS)
+static bool call_int(CEL_PARAMS)
 {
     int64_t i = 0;
     bool ok = true;
 
     switch (args->kind) {
-    case MORTISE_CEL_INT:
+    case CEL_INT:
         i = args->u.i;
         break;
-    case MORTISE_CEL_UINT:
+    case CEL_UINT:
         ok = args->u.u <= INT64_MAX;
         i = ok ? (int64_t)args->u.u : 0;
         break;
-    case MORTISE_CEL_DOUBLE: /* the suite wants both ends outside */
+    case CEL_DOUBLE: /* the suite wants both ends outside */
         ok = args->u.d > -0x1p63 && args->u.d < 0x1p63;
         i = ok ? (int64_t)args->u.d : 0;
         break;
-    case MORTISE_CEL_STRING:
-        if (!mortise_cel_charge(c, args->u.s.n))
+    case CEL_STRING:
+        if (!cel_charge(c, args->u.s.n))
             return false;
         ok = string_to_int(args, &i);
         break;
-    case MORTISE_CEL_TIMESTAMP:
+    case CEL_TIMESTAMP:
         i = args->u.time.s;
         break;
     default:
-        return mortise_cel_overload(c, n, args);
+        return cel_overload(c, n, args);
     }
-    *out = mortise_cel_int(i);
-    return ok || mortise_cel_cannot_convert(c, args, MORTISE_CEL_INT);
+    *out = cel_int(i);
+    return ok || cel_cannot_convert(c, args, CEL_INT);
 }
 
-static bool call_uint(MORTISE_CEL_PARAMS)
+static bool call_uint(CEL_PARAMS)
 {
     uint64_t u = 0;
     bool ok = true, negative = false;
 
     switch (args->kind) {
-    case MORTISE_CEL_INT:
+    case CEL_INT:
         ok = args->u.i >= 0;
         u = ok ? (uint64_t)args->u.i : 0;
         break;
-    case MORTISE_CEL_UINT:
+    case CEL_UINT:
         u = args->u.u;
         break;
-    case MORTISE_CEL_DOUBLE:
+    case CEL_DOUBLE:
         ok = args->u.d >= 0 && args->u.d < 0x1p64;
         u = ok ? (uint64_t)args->u.d : 0;
         break;
-    case MORTISE_CEL_STRING:
-        if (!mortise_cel_charge(c, args->u.s.n))
+    case CEL_STRING:
+        if (!cel_charge(c, args->u.s.n))
             return false;
         ok = read_integer(args, &negative, &u) && !negative;
         break;
     default:
-        return mortise_cel_overload(c, n, args);
+        return cel_overload(c, n, args);
     }
-    *out = mortise_cel_uint(u);
-    return ok || mortise_cel_cannot_convert(c, args, MORTISE_CEL_UINT);
+    *out = cel_uint(u);
+    return ok || cel_cannot_convert(c, args, CEL_UINT);
 }
 
 /* Also the names of what is no decimal. */
-static bool string_to_double(const struct mortise_cel_value *s, double *d)
+static bool string_to_double(const struct cel_value *s, double *d)
 {
     static const struct {
         const char *name;
@@ -126,139 +125,135 @@ static bool string_to_double(const struct mortise_cel_value *s, double *d)
     return false;
 }
 
-static bool call_double(MORTISE_CEL_PARAMS)
+static bool call_double(CEL_PARAMS)
 {
     double d = 0;
     bool ok = true;
 
     switch (args->kind) {
-    case MORTISE_CEL_INT:
+    case CEL_INT:
         d = (double)args->u.i;
         break;
-    case MORTISE_CEL_UINT:
+    case CEL_UINT:
         d = (double)args->u.u;
         break;
-    case MORTISE_CEL_DOUBLE:
+    case CEL_DOUBLE:
         d = args->u.d;
         break;
-    case MORTISE_CEL_STRING:
-        if (!mortise_cel_charge(c, args->u.s.n))
+    case CEL_STRING:
+        if (!cel_charge(c, args->u.s.n))
             return false;
         ok = string_to_double(args, &d);
         break;
     default:
-        return mortise_cel_overload(c, n, args);
+        return cel_overload(c, n, args);
     }
-    *out = mortise_cel_double(d);
-    return ok || mortise_cel_cannot_convert(c, args, MORTISE_CEL_DOUBLE);
+    *out = cel_double(d);
+    return ok || cel_cannot_convert(c, args, CEL_DOUBLE);
 }
 
-bool mortise_cel_to_number(struct mortise_cel_ctx *c, enum mortise_cel_kind to,
-                           const struct mortise_cel_value *text,
-                           struct mortise_cel_value *out)
+bool cel_to_number(struct cel_ctx *c, enum cel_kind to,
+                   const struct cel_value *text, struct cel_value *out)
 {
-    assert(text->kind == MORTISE_CEL_STRING); /* so that no node is needed */
-    if (to == MORTISE_CEL_INT)
+    assert(text->kind == CEL_STRING); /* so that no node is needed */
+    if (to == CEL_INT)
         return call_int(c, NULL, text, out);
-    return to == MORTISE_CEL_UINT ? call_uint(c, NULL, text, out)
-                                  : call_double(c, NULL, text, out);
+    return to == CEL_UINT ? call_uint(c, NULL, text, out)
+                          : call_double(c, NULL, text, out);
 }
 
-static bool number_to_string(struct mortise_cel_ctx *c,
-                             const struct mortise_cel_value *v,
-                             struct mortise_cel_value *out)
+static bool number_to_string(struct cel_ctx *c, const struct cel_value *v,
+                             struct cel_value *out)
 {
     char text[MORTISE_REAL_TEXT];
     size_t n;
 
-    if (v->kind == MORTISE_CEL_DOUBLE)
+    if (v->kind == CEL_DOUBLE)
         n = mortise_real_text(text, v->u.d);
-    else if (v->kind == MORTISE_CEL_INT)
+    else if (v->kind == CEL_INT)
         n = (size_t)snprintf(text, sizeof text, "%lld", (long long)v->u.i);
     else
         n = (size_t)snprintf(text, sizeof text, "%llu",
                              (unsigned long long)v->u.u);
-    return mortise_cel_copy(c, text, n, out);
+    return cel_copy(c, text, n, out);
 }
 
-static bool when_to_string(struct mortise_cel_ctx *c,
-                           const struct mortise_cel_value *v,
-                           struct mortise_cel_value *out)
+static bool when_to_string(struct cel_ctx *c, const struct cel_value *v,
+                           struct cel_value *out)
 {
-    char text[MORTISE_CEL_TIME_TEXT];
-    size_t n = mortise_cel_when_text(text, v);
+    char text[CEL_TIME_TEXT];
+    size_t n = cel_when_text(text, v);
 
-    return mortise_cel_copy(c, text, n, out);
+    return cel_copy(c, text, n, out);
 }
 
-static bool call_string(MORTISE_CEL_PARAMS)
+static bool call_string(CEL_PARAMS)
 {
     switch (args->kind) {
-    case MORTISE_CEL_STRING:
+    case CEL_STRING:
         *out = *args;
         return true;
-    case MORTISE_CEL_INT:
-    case MORTISE_CEL_UINT:
-    case MORTISE_CEL_DOUBLE:
+    case CEL_INT:
+    case CEL_UINT:
+    case CEL_DOUBLE:
         return number_to_string(c, args, out);
-    case MORTISE_CEL_TIMESTAMP:
-    case MORTISE_CEL_DURATION:
+    case CEL_TIMESTAMP:
+    case CEL_DURATION:
         return when_to_string(c, args, out);
-    case MORTISE_CEL_BOOL:
-        *out = args->u.b ? mortise_cel_text(MORTISE_CEL_STRING, "true", 4)
-                         : mortise_cel_text(MORTISE_CEL_STRING, "false", 5);
+    case CEL_BOOL:
+        *out = args->u.b ? cel_text(CEL_STRING, "true", 4)
+                         : cel_text(CEL_STRING, "false", 5);
         return true;
-    case MORTISE_CEL_BYTES:
-        if (!mortise_cel_charge(c, args->u.s.n))
+    case CEL_BYTES:
+        if (!cel_charge(c, args->u.s.n))
             return false;
         if (!mortise_utf8_valid(args->u.s.p, args->u.s.n))
-            return mortise_cel_fault(c, MORTISE_CEL_NOT_UTF8);
-        *out = mortise_cel_text(MORTISE_CEL_STRING, args->u.s.p, args->u.s.n);
+            return cel_fault(c, CEL_NOT_UTF8);
+        *out = cel_text(CEL_STRING, args->u.s.p, args->u.s.n);
         return true;
     default:
-        return mortise_cel_overload(c, n, args);
+        return cel_overload(c, n, args);
     }
 }
 
-static bool call_bytes(MORTISE_CEL_PARAMS)
+static bool call_bytes(CEL_PARAMS)
 {
-    if (args->kind != MORTISE_CEL_STRING && args->kind != MORTISE_CEL_BYTES)
-        return mortise_cel_overload(c, n, args);
-    *out = mortise_cel_text(MORTISE_CEL_BYTES, args->u.s.p, args->u.s.n);
+    if (args->kind != CEL_STRING && args->kind != CEL_BYTES)
+        return cel_overload(c, n, args);
+    *out = cel_text(CEL_BYTES, args->u.s.p, args->u.s.n);
     return true;
 }
 
-static bool call_bool(MORTISE_CEL_PARAMS)
+static bool call_bool(CEL_PARAMS)
 {
     static const char *const words[] = {
         "false", "true", "0", "1", "f", "t", "False", "True", "FALSE", "TRUE"};
 
-    if (args->kind == MORTISE_CEL_BOOL) {
+    if (args->kind == CEL_BOOL) {
         *out = *args;
         return true;
     }
-    if (args->kind != MORTISE_CEL_STRING)
-        return mortise_cel_overload(c, n, args);
+    if (args->kind != CEL_STRING)
+        return cel_overload(c, n, args);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (strlen(words[i]) == args->u.s.n &&
             memcmp(words[i], args->u.s.p, args->u.s.n) == 0) {
-            *out = mortise_cel_bool(i % 2 == 1);
+            *out = cel_bool(i % 2 == 1);
             return true;
         }
     }
-    return mortise_cel_cannot_convert(c, args, MORTISE_CEL_BOOL);
+    return cel_cannot_convert(c, args, CEL_BOOL);
 }
 
-static bool call_type(MORTISE_CEL_PARAMS)
+static bool call_type(CEL_PARAMS)
 {
     (void)c;
     (void)n;
-    *out = (struct mortise_cel_value){.kind = MORTISE_CEL_TYPE,
-                                      .u.type = args->kind};
+    *out = (struct cel_value){.kind = CEL_TYPE, .u.type = args->kind};
     return true;
 }
 
-static bool call_dyn(MORTISE_CEL_PARAMS)
+static bool call_dyn(CEL_PARAMS)
 {
     (void)c;
     (void)n;
@@ -266,51 +261,30 @@ static bool call_dyn(MORTISE_CEL_PARAMS)
     return true;
 }
 
-static const struct mortise_cel_function rows[] = {
+static const struct cel_function rows[] = {
     {"int",
      1,
-     MORTISE_CEL_GLOBAL,
+     CEL_GLOBAL,
      0,
      {NUMBER | STRING | TIMESTAMP},
      INT,
      call_int,
      NULL},
-    {"uint",
-     1,
-     MORTISE_CEL_GLOBAL,
-     0,
-     {NUMBER | STRING},
-     UINT,
-     call_uint,
-     NULL},
-    {"double",
-     1,
-     MORTISE_CEL_GLOBAL,
-     0,
-     {NUMBER | STRING},
-     DOUBLE,
-     call_double,
-     NULL},
+    {"uint", 1, CEL_GLOBAL, 0, {NUMBER | STRING}, UINT, call_uint, NULL},
+    {"double", 1, CEL_GLOBAL, 0, {NUMBER | STRING}, DOUBLE, call_double, NULL},
     {"string",
      1,
-     MORTISE_CEL_GLOBAL,
+     CEL_GLOBAL,
      0,
      {NUMBER | STRING | BOOL | BYTES | TIMESTAMP | DURATION},
      STRING,
      call_string,
      NULL},
-    {"bytes",
-     1,
-     MORTISE_CEL_GLOBAL,
-     0,
-     {STRING | BYTES},
-     BYTES,
-     call_bytes,
-     NULL},
-    {"bool", 1, MORTISE_CEL_GLOBAL, 0, {STRING | BOOL}, BOOL, call_bool, NULL},
-    {"type", 1, MORTISE_CEL_GLOBAL, 0, {ANY}, TYPE, call_type, NULL},
-    {"dyn", 1, MORTISE_CEL_GLOBAL, 0, {ANY}, ANY, call_dyn, NULL},
+    {"bytes", 1, CEL_GLOBAL, 0, {STRING | BYTES}, BYTES, call_bytes, NULL},
+    {"bool", 1, CEL_GLOBAL, 0, {STRING | BOOL}, BOOL, call_bool, NULL},
+    {"type", 1, CEL_GLOBAL, 0, {ANY}, TYPE, call_type, NULL},
+    {"dyn", 1, CEL_GLOBAL, 0, {ANY}, ANY, call_dyn, NULL},
 };
 
-const struct mortise_cel_functions mortise_cel_convert_functions = {
-    rows, sizeof rows / sizeof rows[0]};
+const struct cel_functions cel_convert_functions = {rows, sizeof rows /
+                                                              sizeof rows[0]};

@@ -23,16 +23,16 @@ enum {
 
 /* What is being written.  Every byte is charged for when it is put. */
 struct writer {
-    struct mortise_cel_ctx *c;
+    struct cel_ctx *c;
     struct mortise_buf b;
 };
 
 static bool put(struct writer *w, const char *p, size_t n)
 {
-    if (!mortise_cel_charge(w->c, n + 1))
+    if (!cel_charge(w->c, n + 1))
         return false;
     mortise_buf_put(&w->b, p, n);
-    return !w->b.failed || mortise_cel_fault(w->c, MORTISE_CEL_MEMORY);
+    return !w->b.failed || cel_fault(w->c, CEL_MEMORY);
 }
 
 static bool say(struct writer *w, const char *text)
@@ -42,16 +42,14 @@ static bool say(struct writer *w, const char *text)
 
 /* ---- anything ---------------------------------------------------------- */
 
-static bool show(struct writer *w, const struct mortise_cel_value *v,
-                 size_t depth);
+static bool show(struct writer *w, const struct cel_value *v, size_t depth);
 
-static bool show_list(struct writer *w, const struct mortise_cel_value *v,
-                      size_t depth)
+static bool show_list(struct writer *w, const struct cel_value *v, size_t depth)
 {
     if (!say(w, "["))
         return false;
-    for (size_t i = 0; i < mortise_cel_count(v); i++) {
-        struct mortise_cel_value item = mortise_cel_item(v, i);
+    for (size_t i = 0; i < cel_count(v); i++) {
+        struct cel_value item = cel_item(v, i);
 
         if ((i > 0 && !say(w, ", ")) || !show(w, &item, depth))
             return false;
@@ -63,7 +61,7 @@ static bool show_list(struct writer *w, const struct mortise_cel_value *v,
 struct shown {
     const char *key;
     size_t n;
-    struct mortise_cel_value value;
+    struct cel_value value;
 };
 
 static int by_key(const void *a, const void *b)
@@ -76,14 +74,14 @@ static int by_key(const void *a, const void *b)
 }
 
 /* The text of a key, in the arena. */
-static bool show_key(struct writer *w, const struct mortise_cel_value *key,
+static bool show_key(struct writer *w, const struct cel_value *key,
                      struct shown *out)
 {
     size_t from = w->b.n;
-    struct mortise_cel_value text;
+    struct cel_value text;
 
     if (!show(w, key, 0) ||
-        !mortise_cel_copy(w->c, w->b.p + from, w->b.n - from, &text))
+        !cel_copy(w->c, w->b.p + from, w->b.n - from, &text))
         return false;
     w->b.n = from;
     out->key = text.u.s.p;
@@ -91,18 +89,17 @@ static bool show_key(struct writer *w, const struct mortise_cel_value *key,
     return true;
 }
 
-static bool show_map(struct writer *w, const struct mortise_cel_value *v,
-                     size_t depth)
+static bool show_map(struct writer *w, const struct cel_value *v, size_t depth)
 {
-    size_t n = mortise_cel_count(v), i = 0;
-    struct shown *list = mortise_cel_alloc(w->c, n, sizeof *list);
-    struct mortise_cel_value key;
-    struct mortise_cel_cursor cur;
+    size_t n = cel_count(v), i = 0;
+    struct shown *list = cel_alloc(w->c, n, sizeof *list);
+    struct cel_value key;
+    struct cel_cursor cur;
 
     if (list == NULL || !say(w, "{"))
         return false;
-    mortise_cel_cursor_init(&cur, v);
-    for (; mortise_cel_next(&cur, &key, &list[i].value); i++)
+    cel_cursor_init(&cur, v);
+    for (; cel_next(&cur, &key, &list[i].value); i++)
         if (!show_key(w, &key, &list[i]))
             return false;
     qsort(list, n, sizeof *list, by_key);
@@ -131,55 +128,54 @@ static bool show_double(struct writer *w, double d)
     return put(w, text, mortise_real_text(text, d));
 }
 
-static bool show_when(struct writer *w, const struct mortise_cel_value *v)
+static bool show_when(struct writer *w, const struct cel_value *v)
 {
-    char text[MORTISE_CEL_TIME_TEXT];
+    char text[CEL_TIME_TEXT];
 
-    return put(w, text, mortise_cel_when_text(text, v));
+    return put(w, text, cel_when_text(text, v));
 }
 
-static bool show_integer(struct writer *w, const struct mortise_cel_value *v)
+static bool show_integer(struct writer *w, const struct cel_value *v)
 {
     char text[24];
     int n =
-        v->kind == MORTISE_CEL_INT
+        v->kind == CEL_INT
             ? snprintf(text, sizeof text, "%lld", (long long)v->u.i)
             : snprintf(text, sizeof text, "%llu", (unsigned long long)v->u.u);
 
     return put(w, text, (size_t)n);
 }
 
-static bool show(struct writer *w, const struct mortise_cel_value *v,
-                 size_t depth)
+static bool show(struct writer *w, const struct cel_value *v, size_t depth)
 {
-    switch ((enum mortise_cel_kind)v->kind) {
-    case MORTISE_CEL_NULL:
+    switch ((enum cel_kind)v->kind) {
+    case CEL_NULL:
         return say(w, "null");
-    case MORTISE_CEL_BOOL:
+    case CEL_BOOL:
         return say(w, v->u.b ? "true" : "false");
-    case MORTISE_CEL_INT:
-    case MORTISE_CEL_UINT:
+    case CEL_INT:
+    case CEL_UINT:
         return show_integer(w, v);
-    case MORTISE_CEL_DOUBLE:
+    case CEL_DOUBLE:
         return show_double(w, v->u.d);
-    case MORTISE_CEL_BYTES:
+    case CEL_BYTES:
         if (!mortise_utf8_valid(v->u.s.p, v->u.s.n))
-            return mortise_cel_fault(w->c, MORTISE_CEL_NOT_UTF8);
+            return cel_fault(w->c, CEL_NOT_UTF8);
         return put(w, v->u.s.p, v->u.s.n);
-    case MORTISE_CEL_STRING:
+    case CEL_STRING:
         return put(w, v->u.s.p, v->u.s.n);
-    case MORTISE_CEL_TIMESTAMP:
-    case MORTISE_CEL_DURATION:
+    case CEL_TIMESTAMP:
+    case CEL_DURATION:
         return show_when(w, v);
-    case MORTISE_CEL_TYPE:
-        return say(w, mortise_cel_type_name(v->u.type));
-    case MORTISE_CEL_LIST:
-    case MORTISE_CEL_MAP:
+    case CEL_TYPE:
+        return say(w, cel_type_name(v->u.type));
+    case CEL_LIST:
+    case CEL_MAP:
         if (depth == 0)
-            return mortise_cel_fault(w->c, MORTISE_CEL_DEPTH);
-        return v->kind == MORTISE_CEL_LIST ? show_list(w, v, depth - 1)
-                                           : show_map(w, v, depth - 1);
-    case MORTISE_CEL_KINDS:
+            return cel_fault(w->c, CEL_DEPTH);
+        return v->kind == CEL_LIST ? show_list(w, v, depth - 1)
+                                   : show_map(w, v, depth - 1);
+    case CEL_KINDS:
         break;
     }
     return false;
@@ -194,9 +190,9 @@ struct clause {
 };
 
 static bool cannot_show(struct writer *w, const struct clause *k,
-                        const struct mortise_cel_value *v)
+                        const struct cel_value *v)
 {
-    mortise_cel_fault(w->c, MORTISE_CEL_CLAUSE);
+    cel_fault(w->c, CEL_CLAUSE);
     w->c->fault.x = v->kind;
     w->c->fault.y = (uint8_t)k->letter;
     return false;
@@ -222,26 +218,26 @@ static bool show_in_base(struct writer *w, uint64_t v, bool negative,
 }
 
 static bool show_whole(struct writer *w, const struct clause *k,
-                       const struct mortise_cel_value *v)
+                       const struct cel_value *v)
 {
     unsigned shift = k->letter == 'b' ? 1 : k->letter == 'o' ? 3 : 4;
-    bool negative = v->kind == MORTISE_CEL_INT && v->u.i < 0;
+    bool negative = v->kind == CEL_INT && v->u.i < 0;
 
-    if (v->kind == MORTISE_CEL_BOOL && k->letter == 'b')
+    if (v->kind == CEL_BOOL && k->letter == 'b')
         return say(w, v->u.b ? "1" : "0");
-    if (v->kind != MORTISE_CEL_INT && v->kind != MORTISE_CEL_UINT)
+    if (v->kind != CEL_INT && v->kind != CEL_UINT)
         return cannot_show(w, k, v);
     return show_in_base(w, negative ? 0 - v->u.u : v->u.u, negative, shift,
                         digits_of(k->letter));
 }
 
 static bool show_hex(struct writer *w, const struct clause *k,
-                     const struct mortise_cel_value *v)
+                     const struct cel_value *v)
 {
 
     const char *digits = digits_of(k->letter);
 
-    if (v->kind != MORTISE_CEL_STRING && v->kind != MORTISE_CEL_BYTES)
+    if (v->kind != CEL_STRING && v->kind != CEL_BYTES)
         return show_whole(w, k, v);
     for (size_t i = 0; i < v->u.s.n; i++) {
         uint8_t b = (uint8_t)v->u.s.p[i];
@@ -253,26 +249,26 @@ static bool show_hex(struct writer *w, const struct clause *k,
 }
 
 static bool show_decimal(struct writer *w, const struct clause *k,
-                         const struct mortise_cel_value *v)
+                         const struct cel_value *v)
 {
-    if (v->kind == MORTISE_CEL_DOUBLE)
+    if (v->kind == CEL_DOUBLE)
         return show_double(w, v->u.d);
-    if (v->kind != MORTISE_CEL_INT && v->kind != MORTISE_CEL_UINT)
+    if (v->kind != CEL_INT && v->kind != CEL_UINT)
         return cannot_show(w, k, v);
     return show_integer(w, v);
 }
 
 static bool show_real(struct writer *w, const struct clause *k,
-                      const struct mortise_cel_value *v)
+                      const struct cel_value *v)
 {
     char text[LONGEST];
     double d;
 
-    if (v->kind == MORTISE_CEL_DOUBLE)
+    if (v->kind == CEL_DOUBLE)
         d = v->u.d;
-    else if (v->kind == MORTISE_CEL_INT)
+    else if (v->kind == CEL_INT)
         d = (double)v->u.i;
-    else if (v->kind == MORTISE_CEL_UINT)
+    else if (v->kind == CEL_UINT)
         d = (double)v->u.u;
     else
         return cannot_show(w, k, v);
@@ -284,7 +280,7 @@ static bool show_real(struct writer *w, const struct clause *k,
 }
 
 static bool show_clause(struct writer *w, const struct clause *k,
-                        const struct mortise_cel_value *v)
+                        const struct cel_value *v)
 {
     switch (k->letter) {
     case 's':
@@ -321,9 +317,9 @@ static bool read_clause(const char **p, const char *end, struct clause *k)
 
 /* One clause; `i` counts the values that were shown. */
 static bool format_one(struct writer *w, const char **p, const char *end,
-                       const struct mortise_cel_value *list, size_t *i)
+                       const struct cel_value *list, size_t *i)
 {
-    struct mortise_cel_value v;
+    struct cel_value v;
     struct clause k;
 
     if (*p < end && **p == '%') {
@@ -331,15 +327,15 @@ static bool format_one(struct writer *w, const char **p, const char *end,
         return say(w, "%");
     }
     if (!read_clause(p, end, &k))
-        return mortise_cel_fault(w->c, MORTISE_CEL_NO_CLAUSE);
-    if (*i >= mortise_cel_count(list))
-        return mortise_cel_fault(w->c, MORTISE_CEL_TOO_FEW);
-    v = mortise_cel_item(list, (*i)++);
+        return cel_fault(w->c, CEL_NO_CLAUSE);
+    if (*i >= cel_count(list))
+        return cel_fault(w->c, CEL_TOO_FEW);
+    v = cel_item(list, (*i)++);
     return show_clause(w, &k, &v);
 }
 
-static bool format_all(struct writer *w, const struct mortise_cel_value *text,
-                       const struct mortise_cel_value *list)
+static bool format_all(struct writer *w, const struct cel_value *text,
+                       const struct cel_value *list)
 {
     const char *p = text->u.s.p, *end = p + text->u.s.n;
     size_t i = 0;
@@ -357,30 +353,22 @@ static bool format_all(struct writer *w, const struct mortise_cel_value *text,
     return true;
 }
 
-static bool call_format(MORTISE_CEL_PARAMS)
+static bool call_format(CEL_PARAMS)
 {
     struct writer w = {.c = c};
     bool ok;
 
-    if (args[0].kind != MORTISE_CEL_STRING || args[1].kind != MORTISE_CEL_LIST)
-        return mortise_cel_overload(c, n, args);
+    if (args[0].kind != CEL_STRING || args[1].kind != CEL_LIST)
+        return cel_overload(c, n, args);
     mortise_buf_init(&w.b, c->arena->mem);
-    ok = format_all(&w, &args[0], &args[1]) &&
-         mortise_cel_copy(c, w.b.p, w.b.n, out);
+    ok = format_all(&w, &args[0], &args[1]) && cel_copy(c, w.b.p, w.b.n, out);
     mortise_buf_finish(&w.b);
     return ok;
 }
 
-static const struct mortise_cel_function rows[] = {
-    {"format",
-     2,
-     MORTISE_CEL_RECEIVER,
-     0,
-     {STRING, LIST},
-     STRING,
-     call_format,
-     NULL},
+static const struct cel_function rows[] = {
+    {"format", 2, CEL_RECEIVER, 0, {STRING, LIST}, STRING, call_format, NULL},
 };
 
-const struct mortise_cel_functions mortise_cel_format_functions = {
-    rows, sizeof rows / sizeof rows[0]};
+const struct cel_functions cel_format_functions = {rows, sizeof rows /
+                                                             sizeof rows[0]};

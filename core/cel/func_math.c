@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-static bool is_number(const struct mortise_cel_value *v)
+static bool is_number(const struct cel_value *v)
 {
     return (NUMBER & BIT(v->kind)) != 0;
 }
@@ -17,18 +17,17 @@ static bool is_number(const struct mortise_cel_value *v)
 
 enum { GREATEST, LEAST };
 
-static bool pick(struct mortise_cel_ctx *c, const struct mortise_cel_node *n,
-                 const struct mortise_cel_value *v,
-                 struct mortise_cel_value *best)
+static bool pick(struct cel_ctx *c, const struct cel_node *n,
+                 const struct cel_value *v, struct cel_value *best)
 {
     int order, wanted = n->u.call.function->which == GREATEST ? 1 : -1;
 
     if (!is_number(v)) {
-        mortise_cel_fault(c, MORTISE_CEL_ELEMENT);
+        cel_fault(c, CEL_ELEMENT);
         c->fault.x = v->kind;
         return false;
     }
-    if (!mortise_cel_charge(c, 1) || !mortise_cel_compare(c, v, best, &order))
+    if (!cel_charge(c, 1) || !cel_compare(c, v, best, &order))
         return false;
     if (order == wanted)
         *best = *v;
@@ -36,21 +35,21 @@ static bool pick(struct mortise_cel_ctx *c, const struct mortise_cel_node *n,
 }
 
 /* One number is its own; else it is a list, perhaps of many arguments. */
-static bool call_extreme(MORTISE_CEL_PARAMS)
+static bool call_extreme(CEL_PARAMS)
 {
-    struct mortise_cel_value item;
+    struct cel_value item;
 
     if (is_number(args)) {
         *out = *args;
         return true;
     }
-    if (args->kind != MORTISE_CEL_LIST)
-        return mortise_cel_overload(c, n, args);
-    if (mortise_cel_count(args) == 0)
-        return mortise_cel_fault(c, MORTISE_CEL_EMPTY);
-    *out = mortise_cel_item(args, 0);
-    for (size_t i = 0; i < mortise_cel_count(args); i++) {
-        item = mortise_cel_item(args, i);
+    if (args->kind != CEL_LIST)
+        return cel_overload(c, n, args);
+    if (cel_count(args) == 0)
+        return cel_fault(c, CEL_EMPTY);
+    *out = cel_item(args, 0);
+    for (size_t i = 0; i < cel_count(args); i++) {
+        item = cel_item(args, i);
         if (!is_number(out))
             *out = item; /* which pick() refuses */
         if (!pick(c, n, &item, out))
@@ -63,75 +62,74 @@ static bool call_extreme(MORTISE_CEL_PARAMS)
 
 enum { CEIL, FLOOR, ROUND, TRUNC, IS_NAN, IS_INF, IS_FINITE };
 
-static bool call_double(MORTISE_CEL_PARAMS)
+static bool call_double(CEL_PARAMS)
 {
     double d = args->u.d;
 
-    if (args->kind != MORTISE_CEL_DOUBLE)
-        return mortise_cel_overload(c, n, args);
+    if (args->kind != CEL_DOUBLE)
+        return cel_overload(c, n, args);
     switch (n->u.call.function->which) {
     case CEIL:
-        *out = mortise_cel_double(ceil(d));
+        *out = cel_double(ceil(d));
         return true;
     case FLOOR:
-        *out = mortise_cel_double(floor(d));
+        *out = cel_double(floor(d));
         return true;
     case ROUND: /* halves away from zero */
-        *out = mortise_cel_double(round(d));
+        *out = cel_double(round(d));
         return true;
     case TRUNC:
-        *out = mortise_cel_double(trunc(d));
+        *out = cel_double(trunc(d));
         return true;
     case IS_NAN:
-        *out = mortise_cel_bool(isnan(d));
+        *out = cel_bool(isnan(d));
         return true;
     case IS_INF:
-        *out = mortise_cel_bool(isinf(d));
+        *out = cel_bool(isinf(d));
         return true;
     default:
-        *out = mortise_cel_bool(isfinite(d));
+        *out = cel_bool(isfinite(d));
         return true;
     }
 }
 
 /* ---- of one number ----------------------------------------------------- */
 
-static bool call_abs(MORTISE_CEL_PARAMS)
+static bool call_abs(CEL_PARAMS)
 {
     *out = *args;
     if (!is_number(args))
-        return mortise_cel_overload(c, n, args);
-    if (args->kind == MORTISE_CEL_DOUBLE)
+        return cel_overload(c, n, args);
+    if (args->kind == CEL_DOUBLE)
         out->u.d = fabs(args->u.d);
-    if (args->kind != MORTISE_CEL_INT || args->u.i >= 0)
+    if (args->kind != CEL_INT || args->u.i >= 0)
         return true;
     return !__builtin_sub_overflow(0, args->u.i, &out->u.i) ||
-           mortise_cel_fault(c, MORTISE_CEL_OVERFLOW);
+           cel_fault(c, CEL_OVERFLOW);
 }
 
-static bool call_sign(MORTISE_CEL_PARAMS)
+static bool call_sign(CEL_PARAMS)
 {
     double d = args->u.d;
 
     if (!is_number(args))
-        return mortise_cel_overload(c, n, args);
-    if (args->kind == MORTISE_CEL_INT)
-        *out = mortise_cel_int((args->u.i > 0) - (args->u.i < 0));
-    else if (args->kind == MORTISE_CEL_UINT)
-        *out = mortise_cel_uint(args->u.u > 0);
+        return cel_overload(c, n, args);
+    if (args->kind == CEL_INT)
+        *out = cel_int((args->u.i > 0) - (args->u.i < 0));
+    else if (args->kind == CEL_UINT)
+        *out = cel_uint(args->u.u > 0);
     else
-        *out = mortise_cel_double(isnan(d) ? d : (d > 0) - (d < 0));
+        *out = cel_double(isnan(d) ? d : (d > 0) - (d < 0));
     return true;
 }
 
-static bool call_sqrt(MORTISE_CEL_PARAMS)
+static bool call_sqrt(CEL_PARAMS)
 {
     if (!is_number(args))
-        return mortise_cel_overload(c, n, args);
-    *out = mortise_cel_double(
-        sqrt(args->kind == MORTISE_CEL_INT    ? (double)args->u.i
-             : args->kind == MORTISE_CEL_UINT ? (double)args->u.u
-                                              : args->u.d));
+        return cel_overload(c, n, args);
+    *out = cel_double(sqrt(args->kind == CEL_INT    ? (double)args->u.i
+                           : args->kind == CEL_UINT ? (double)args->u.u
+                                                    : args->u.d));
     return true;
 }
 
@@ -139,46 +137,45 @@ static bool call_sqrt(MORTISE_CEL_PARAMS)
 
 enum { AND, OR, XOR, LEFT, RIGHT };
 
-static bool is_whole(const struct mortise_cel_value *v)
+static bool is_whole(const struct cel_value *v)
 {
     return (WHOLE & BIT(v->kind)) != 0;
 }
 
 /* An int and a uint lie in the same bits. */
-static struct mortise_cel_value bits(const struct mortise_cel_value *like,
-                                     uint64_t u)
+static struct cel_value bits(const struct cel_value *like, uint64_t u)
 {
-    return (struct mortise_cel_value){.kind = like->kind, .u.u = u};
+    return (struct cel_value){.kind = like->kind, .u.u = u};
 }
 
-static bool call_bits(MORTISE_CEL_PARAMS)
+static bool call_bits(CEL_PARAMS)
 {
     uint64_t a = args[0].u.u, b = args[1].u.u;
     uint8_t which = n->u.call.function->which;
 
     if (!is_whole(&args[0]) || args[1].kind != args[0].kind)
-        return mortise_cel_overload(c, n, args);
+        return cel_overload(c, n, args);
     *out = bits(args, which == AND ? a & b : which == OR ? a | b : a ^ b);
     return true;
 }
 
-static bool call_bit_not(MORTISE_CEL_PARAMS)
+static bool call_bit_not(CEL_PARAMS)
 {
     if (!is_whole(args))
-        return mortise_cel_overload(c, n, args);
+        return cel_overload(c, n, args);
     *out = bits(args, ~args->u.u);
     return true;
 }
 
-static bool call_shift(MORTISE_CEL_PARAMS)
+static bool call_shift(CEL_PARAMS)
 {
     uint64_t a = args[0].u.u;
     int64_t by = args[1].u.i;
 
-    if (!is_whole(&args[0]) || args[1].kind != MORTISE_CEL_INT)
-        return mortise_cel_overload(c, n, args);
+    if (!is_whole(&args[0]) || args[1].kind != CEL_INT)
+        return cel_overload(c, n, args);
     if (by < 0)
-        return mortise_cel_fault(c, MORTISE_CEL_SHIFT);
+        return cel_fault(c, CEL_SHIFT);
     *out = bits(args, by > 63                              ? 0
                       : n->u.call.function->which == RIGHT ? a >> by
                                                            : a << by);
@@ -188,14 +185,12 @@ static bool call_shift(MORTISE_CEL_PARAMS)
 /* result 0: as the argument. */
 #define MATH(name, n, which, result, call, ...)                                \
     {                                                                          \
-        "math." name, n, MORTISE_CEL_GLOBAL, which, {__VA_ARGS__}, result,     \
-            call, NULL                                                         \
+        "math." name, n, CEL_GLOBAL, which, {__VA_ARGS__}, result, call, NULL  \
     }
 
-static const struct mortise_cel_function rows[] = {
-    MATH("greatest", MORTISE_CEL_MANY, GREATEST, NUMBER, call_extreme,
-         NUMBER | LIST),
-    MATH("least", MORTISE_CEL_MANY, LEAST, NUMBER, call_extreme, NUMBER | LIST),
+static const struct cel_function rows[] = {
+    MATH("greatest", CEL_MANY, GREATEST, NUMBER, call_extreme, NUMBER | LIST),
+    MATH("least", CEL_MANY, LEAST, NUMBER, call_extreme, NUMBER | LIST),
     MATH("ceil", 1, CEIL, DOUBLE, call_double, DOUBLE),
     MATH("floor", 1, FLOOR, DOUBLE, call_double, DOUBLE),
     MATH("round", 1, ROUND, DOUBLE, call_double, DOUBLE),
@@ -214,5 +209,5 @@ static const struct mortise_cel_function rows[] = {
     MATH("bitShiftRight", 2, RIGHT, 0, call_shift, WHOLE, INT),
 };
 
-const struct mortise_cel_functions mortise_cel_math_functions = {
-    rows, sizeof rows / sizeof rows[0]};
+const struct cel_functions cel_math_functions = {rows,
+                                                 sizeof rows / sizeof rows[0]};

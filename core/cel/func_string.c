@@ -10,22 +10,21 @@
 
 #include "base/utf8.h"
 
-static struct mortise_cel_value string(const char *p, size_t n)
+static struct cel_value string(const char *p, size_t n)
 {
-    return mortise_cel_text(MORTISE_CEL_STRING, p, n);
+    return cel_text(CEL_STRING, p, n);
 }
 
 /* Are the arguments of these kinds?  They are paid for, strings by the byte. */
-static bool take(struct mortise_cel_ctx *c, const struct mortise_cel_node *n,
-                 const struct mortise_cel_value *args)
+static bool take(struct cel_ctx *c, const struct cel_node *n,
+                 const struct cel_value *args)
 {
-    const struct mortise_cel_function *f = n->u.call.function;
+    const struct cel_function *f = n->u.call.function;
 
     for (uint32_t i = 0; i < n->n; i++) {
         if (!(f->args[i] & BIT(args[i].kind)))
-            return mortise_cel_overload(c, n, args);
-        if (args[i].kind == MORTISE_CEL_STRING &&
-            !mortise_cel_charge(c, args[i].u.s.n))
+            return cel_overload(c, n, args);
+        if (args[i].kind == CEL_STRING && !cel_charge(c, args[i].u.s.n))
             return false;
     }
     return true;
@@ -40,9 +39,8 @@ static const char *next(const char *p, const char *end)
 }
 
 /* Where the i-th character of s stands, or its end; a fault beyond that. */
-static bool position(struct mortise_cel_ctx *c,
-                     const struct mortise_cel_value *s,
-                     const struct mortise_cel_value *i, const char **out)
+static bool position(struct cel_ctx *c, const struct cel_value *s,
+                     const struct cel_value *i, const char **out)
 {
     const char *p = s->u.s.p, *end = p + s->u.s.n;
     int64_t left = i->u.i;
@@ -50,12 +48,12 @@ static bool position(struct mortise_cel_ctx *c,
     for (; left > 0 && p < end; left--)
         p = next(p, end);
     *out = p;
-    return left == 0 || mortise_cel_fault(c, MORTISE_CEL_NO_INDEX);
+    return left == 0 || cel_fault(c, CEL_NO_INDEX);
 }
 
 /* ---- parts ------------------------------------------------------------- */
 
-static bool call_char_at(MORTISE_CEL_PARAMS)
+static bool call_char_at(CEL_PARAMS)
 {
     const char *p, *end = args->u.s.p + args->u.s.n;
 
@@ -66,7 +64,7 @@ static bool call_char_at(MORTISE_CEL_PARAMS)
 }
 
 /* substring(from), substring(from, to) */
-static bool call_substring(MORTISE_CEL_PARAMS)
+static bool call_substring(CEL_PARAMS)
 {
     const char *from, *to = args->u.s.p + args->u.s.n;
 
@@ -74,7 +72,7 @@ static bool call_substring(MORTISE_CEL_PARAMS)
         (n->n == 3 && !position(c, &args[0], &args[2], &to)))
         return false;
     if (to < from)
-        return mortise_cel_fault(c, MORTISE_CEL_NO_INDEX);
+        return cel_fault(c, CEL_NO_INDEX);
     *out = string(from, (size_t)(to - from));
     return true;
 }
@@ -86,7 +84,7 @@ static bool is_space(uint32_t cp)
            cp == 0x2029 || cp == 0x202F || cp == 0x205F || cp == 0x3000;
 }
 
-static bool call_trim(MORTISE_CEL_PARAMS)
+static bool call_trim(CEL_PARAMS)
 {
     const char *from = args->u.s.p, *end, *to, *p;
     bool begun = false;
@@ -112,18 +110,17 @@ static bool call_trim(MORTISE_CEL_PARAMS)
 
 /* ---- searching --------------------------------------------------------- */
 
-static struct mortise_cel_value count_to(const struct mortise_cel_value *s,
-                                         const char *at)
+static struct cel_value count_to(const struct cel_value *s, const char *at)
 {
     size_t bytes = (size_t)(at - s->u.s.p);
 
     if (at == NULL)
-        return mortise_cel_int(-1);
-    return mortise_cel_int((int64_t)mortise_utf8_count(s->u.s.p, bytes));
+        return cel_int(-1);
+    return cel_int((int64_t)mortise_utf8_count(s->u.s.p, bytes));
 }
 
 /* indexOf(part), indexOf(part, from) */
-static bool call_index_of(MORTISE_CEL_PARAMS)
+static bool call_index_of(CEL_PARAMS)
 {
     const char *from = args->u.s.p, *end = from + args->u.s.n;
 
@@ -136,9 +133,8 @@ static bool call_index_of(MORTISE_CEL_PARAMS)
 }
 
 /* The last place not behind `from` where `part` stands. */
-static bool find_last(struct mortise_cel_ctx *c,
-                      const struct mortise_cel_value *s,
-                      const struct mortise_cel_value *part, const char *from,
+static bool find_last(struct cel_ctx *c, const struct cel_value *s,
+                      const struct cel_value *part, const char *from,
                       const char **out)
 {
     size_t n = part->u.s.n;
@@ -150,7 +146,7 @@ static bool find_last(struct mortise_cel_ctx *c,
     while (*out == NULL && p-- > s->u.s.p) {
         if (n > 0 && *p != *part->u.s.p)
             continue;
-        if (!mortise_cel_charge(c, n))
+        if (!cel_charge(c, n))
             return false;
         if (memcmp(p, part->u.s.p, n) == 0)
             *out = p;
@@ -159,7 +155,7 @@ static bool find_last(struct mortise_cel_ctx *c,
 }
 
 /* lastIndexOf(part), lastIndexOf(part, from) */
-static bool call_last_index_of(MORTISE_CEL_PARAMS)
+static bool call_last_index_of(CEL_PARAMS)
 {
     const char *from = args->u.s.p + args->u.s.n, *at;
 
@@ -175,13 +171,13 @@ static bool call_last_index_of(MORTISE_CEL_PARAMS)
 
 enum { LOWER, UPPER };
 
-static bool call_case(MORTISE_CEL_PARAMS)
+static bool call_case(CEL_PARAMS)
 {
     char first = n->u.call.function->which == LOWER ? 'A' : 'a', *text;
 
     if (!take(c, n, args))
         return false;
-    text = mortise_cel_alloc(c, args->u.s.n, 1);
+    text = cel_alloc(c, args->u.s.n, 1);
     if (text == NULL)
         return false;
     for (size_t i = 0; i < args->u.s.n; i++) {
@@ -193,14 +189,14 @@ static bool call_case(MORTISE_CEL_PARAMS)
     return true;
 }
 
-static bool call_reverse(MORTISE_CEL_PARAMS)
+static bool call_reverse(CEL_PARAMS)
 {
     const char *p = args->u.s.p, *end = p + args->u.s.n;
     char *text;
 
     if (!take(c, n, args))
         return false;
-    text = mortise_cel_alloc(c, args->u.s.n, 1);
+    text = cel_alloc(c, args->u.s.n, 1);
     if (text == NULL)
         return false;
     while (p < end) {
@@ -224,13 +220,13 @@ static const char *escape_of(char b)
     return b == '"' ? "\\\"" : b == '\\' ? "\\\\" : NULL;
 }
 
-static bool call_quote(MORTISE_CEL_PARAMS)
+static bool call_quote(CEL_PARAMS)
 {
     char *text, *to;
 
     if (!take(c, n, args))
         return false;
-    text = to = mortise_cel_alloc(c, 2 * args->u.s.n + 2, 1);
+    text = to = cel_alloc(c, 2 * args->u.s.n + 2, 1);
     if (text == NULL)
         return false;
     *to++ = '"';
@@ -252,12 +248,12 @@ static bool call_quote(MORTISE_CEL_PARAMS)
  * stands before, between and behind all characters. */
 struct walk {
     const char *p, *end; /* what was not looked at */
-    const struct mortise_cel_value *part;
+    const struct cel_value *part;
     bool begun;
 };
 
-static struct walk walk_over(const struct mortise_cel_value *s,
-                             const struct mortise_cel_value *part)
+static struct walk walk_over(const struct cel_value *s,
+                             const struct cel_value *part)
 {
     return (struct walk){s->u.s.p, s->u.s.p + s->u.s.n, part, false};
 }
@@ -292,8 +288,8 @@ static size_t occurrences(struct walk w, uint64_t most)
 }
 
 /* The i-th argument as a limit: below zero, or not there, is none. */
-static uint64_t limit_of(const struct mortise_cel_node *n,
-                         const struct mortise_cel_value *args, uint32_t i)
+static uint64_t limit_of(const struct cel_node *n, const struct cel_value *args,
+                         uint32_t i)
 {
     return n->n > i && args[i].u.i >= 0 ? (uint64_t)args[i].u.i : UINT64_MAX;
 }
@@ -305,9 +301,9 @@ static char *put(char *to, const char *from, size_t n)
 }
 
 /* replace(part, by), replace(part, by, limit) */
-static bool call_replace(MORTISE_CEL_PARAMS)
+static bool call_replace(CEL_PARAMS)
 {
-    const struct mortise_cel_value *by = &args[2];
+    const struct cel_value *by = &args[2];
     const char *from = args->u.s.p, *at;
     size_t count, grown;
     struct walk w;
@@ -318,8 +314,8 @@ static bool call_replace(MORTISE_CEL_PARAMS)
     w = walk_over(&args[0], &args[1]);
     count = occurrences(w, limit_of(n, args, 3));
     if (__builtin_mul_overflow(count, by->u.s.n, &grown))
-        return mortise_cel_fault(c, MORTISE_CEL_COST);
-    text = to = mortise_cel_alloc(c, args->u.s.n + grown, 1);
+        return cel_fault(c, CEL_COST);
+    text = to = cel_alloc(c, args->u.s.n + grown, 1);
     if (text == NULL)
         return false;
     for (; count > 0; count--) {
@@ -334,14 +330,13 @@ static bool call_replace(MORTISE_CEL_PARAMS)
 }
 
 /* Into its characters, `most` parts at most. */
-static bool split_characters(struct mortise_cel_ctx *c,
-                             const struct mortise_cel_value *s, uint64_t most,
-                             struct mortise_cel_value *out)
+static bool split_characters(struct cel_ctx *c, const struct cel_value *s,
+                             uint64_t most, struct cel_value *out)
 {
     const char *p = s->u.s.p, *end = p + s->u.s.n;
     size_t count = mortise_utf8_count(p, s->u.s.n);
-    struct mortise_cel_list *list =
-        mortise_cel_list_new(c, count < most ? count : (size_t)most);
+    struct cel_list *list =
+        cel_list_new(c, count < most ? count : (size_t)most);
 
     if (list == NULL)
         return false;
@@ -351,15 +346,15 @@ static bool split_characters(struct mortise_cel_ctx *c,
         list->items[list->n++] = string(p, (size_t)(behind - p));
         p = behind;
     }
-    *out = mortise_cel_list_value(list);
+    *out = cel_list_value(list);
     return true;
 }
 
 /* split(separator), split(separator, limit) */
-static bool call_split(MORTISE_CEL_PARAMS)
+static bool call_split(CEL_PARAMS)
 {
     uint64_t most = limit_of(n, args, 2);
-    struct mortise_cel_list *list;
+    struct cel_list *list;
     const char *from, *at;
     struct walk w;
 
@@ -368,7 +363,7 @@ static bool call_split(MORTISE_CEL_PARAMS)
     if (args[1].u.s.n == 0)
         return split_characters(c, &args[0], most, out);
     w = walk_over(&args[0], &args[1]);
-    list = mortise_cel_list_new(c, most > 0 ? occurrences(w, most - 1) + 1 : 0);
+    list = cel_list_new(c, most > 0 ? occurrences(w, most - 1) + 1 : 0);
     if (list == NULL)
         return false;
     for (from = w.p; list->n + 1 < most && (at = walk_next(&w)) != NULL;
@@ -376,24 +371,24 @@ static bool call_split(MORTISE_CEL_PARAMS)
         list->items[list->n++] = string(from, (size_t)(at - from));
     if (most > 0)
         list->items[list->n++] = string(from, (size_t)(w.end - from));
-    *out = mortise_cel_list_value(list);
+    *out = cel_list_value(list);
     return true;
 }
 
 /* The bytes of all elements of a list of strings. */
-static bool measure(struct mortise_cel_ctx *c,
-                    const struct mortise_cel_value *list, size_t *total)
+static bool measure(struct cel_ctx *c, const struct cel_value *list,
+                    size_t *total)
 {
     *total = 0;
-    for (size_t i = 0; i < mortise_cel_count(list); i++) {
-        struct mortise_cel_value item = mortise_cel_item(list, i);
+    for (size_t i = 0; i < cel_count(list); i++) {
+        struct cel_value item = cel_item(list, i);
 
-        if (item.kind != MORTISE_CEL_STRING) {
-            mortise_cel_fault(c, MORTISE_CEL_ELEMENT);
+        if (item.kind != CEL_STRING) {
+            cel_fault(c, CEL_ELEMENT);
             c->fault.x = item.kind;
             return false;
         }
-        if (!mortise_cel_charge(c, item.u.s.n + 1))
+        if (!cel_charge(c, item.u.s.n + 1))
             return false;
         *total += item.u.s.n;
     }
@@ -401,22 +396,22 @@ static bool measure(struct mortise_cel_ctx *c,
 }
 
 /* join(), join(separator) */
-static bool call_join(MORTISE_CEL_PARAMS)
+static bool call_join(CEL_PARAMS)
 {
-    struct mortise_cel_value between = n->n > 1 ? args[1] : string("", 0);
+    struct cel_value between = n->n > 1 ? args[1] : string("", 0);
     size_t total, count, gaps;
     char *text, *to;
 
     if (!take(c, n, args) || !measure(c, args, &total))
         return false;
-    count = mortise_cel_count(args);
+    count = cel_count(args);
     if (__builtin_mul_overflow(count > 0 ? count - 1 : 0, between.u.s.n, &gaps))
-        return mortise_cel_fault(c, MORTISE_CEL_COST);
-    text = to = mortise_cel_alloc(c, total + gaps, 1);
+        return cel_fault(c, CEL_COST);
+    text = to = cel_alloc(c, total + gaps, 1);
     if (text == NULL)
         return false;
     for (size_t i = 0; i < count; i++) {
-        struct mortise_cel_value item = mortise_cel_item(args, i);
+        struct cel_value item = cel_item(args, i);
 
         if (i > 0)
             to = put(to, between.u.s.p, between.u.s.n);
@@ -428,11 +423,10 @@ static bool call_join(MORTISE_CEL_PARAMS)
 
 #define OF(name, n, which, result, call, ...)                                  \
     {                                                                          \
-        name, n, MORTISE_CEL_RECEIVER, which, {__VA_ARGS__}, result, call,     \
-            NULL                                                               \
+        name, n, CEL_RECEIVER, which, {__VA_ARGS__}, result, call, NULL        \
     }
 
-static const struct mortise_cel_function rows[] = {
+static const struct cel_function rows[] = {
     OF("charAt", 2, 0, STRING, call_char_at, STRING, INT),
     OF("substring", 2, 0, STRING, call_substring, STRING, INT),
     OF("substring", 3, 0, STRING, call_substring, STRING, INT, INT),
@@ -450,15 +444,8 @@ static const struct mortise_cel_function rows[] = {
     OF("split", 3, 0, LIST, call_split, STRING, STRING, INT),
     OF("join", 1, 0, STRING, call_join, LIST),
     OF("join", 2, 0, STRING, call_join, LIST, STRING),
-    {"strings.quote",
-     1,
-     MORTISE_CEL_GLOBAL,
-     0,
-     {STRING},
-     STRING,
-     call_quote,
-     NULL},
+    {"strings.quote", 1, CEL_GLOBAL, 0, {STRING}, STRING, call_quote, NULL},
 };
 
-const struct mortise_cel_functions mortise_cel_string_functions = {
-    rows, sizeof rows / sizeof rows[0]};
+const struct cel_functions cel_string_functions = {rows, sizeof rows /
+                                                             sizeof rows[0]};

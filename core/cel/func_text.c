@@ -9,63 +9,61 @@
 
 #include "base/utf8.h"
 
-static bool call_size(MORTISE_CEL_PARAMS)
+static bool call_size(CEL_PARAMS)
 {
     size_t size;
 
     switch (args->kind) {
-    case MORTISE_CEL_STRING:
-        if (!mortise_cel_charge(c, args->u.s.n))
+    case CEL_STRING:
+        if (!cel_charge(c, args->u.s.n))
             return false;
         size = mortise_utf8_count(args->u.s.p, args->u.s.n);
         break;
-    case MORTISE_CEL_BYTES:
+    case CEL_BYTES:
         size = args->u.s.n;
         break;
-    case MORTISE_CEL_LIST:
-    case MORTISE_CEL_MAP:
-        size = mortise_cel_count(args);
+    case CEL_LIST:
+    case CEL_MAP:
+        size = cel_count(args);
         break;
     default:
-        return mortise_cel_overload(c, n, args);
+        return cel_overload(c, n, args);
     }
-    *out = mortise_cel_int((int64_t)size);
+    *out = cel_int((int64_t)size);
     return true;
 }
 
 /* Two strings, paid for; else the fault. */
-static bool two_strings(struct mortise_cel_ctx *c,
-                        const struct mortise_cel_node *n,
-                        const struct mortise_cel_value *args)
+static bool two_strings(struct cel_ctx *c, const struct cel_node *n,
+                        const struct cel_value *args)
 {
-    if (args[0].kind != MORTISE_CEL_STRING ||
-        args[1].kind != MORTISE_CEL_STRING)
-        return mortise_cel_overload(c, n, args);
-    return mortise_cel_charge(c, args[1].u.s.n);
+    if (args[0].kind != CEL_STRING || args[1].kind != CEL_STRING)
+        return cel_overload(c, n, args);
+    return cel_charge(c, args[1].u.s.n);
 }
 
-static bool call_contains(MORTISE_CEL_PARAMS)
+static bool call_contains(CEL_PARAMS)
 {
-    if (!two_strings(c, n, args) || !mortise_cel_charge(c, args[0].u.s.n))
+    if (!two_strings(c, n, args) || !cel_charge(c, args[0].u.s.n))
         return false;
-    *out = mortise_cel_bool(memmem(args[0].u.s.p, args[0].u.s.n, args[1].u.s.p,
-                                   args[1].u.s.n) != NULL);
+    *out = cel_bool(memmem(args[0].u.s.p, args[0].u.s.n, args[1].u.s.p,
+                           args[1].u.s.n) != NULL);
     return true;
 }
 
-static bool call_starts_with(MORTISE_CEL_PARAMS)
+static bool call_starts_with(CEL_PARAMS)
 {
     size_t len;
 
     if (!two_strings(c, n, args))
         return false;
     len = args[1].u.s.n;
-    *out = mortise_cel_bool(len <= args[0].u.s.n &&
-                            memcmp(args[0].u.s.p, args[1].u.s.p, len) == 0);
+    *out = cel_bool(len <= args[0].u.s.n &&
+                    memcmp(args[0].u.s.p, args[1].u.s.p, len) == 0);
     return true;
 }
 
-static bool call_ends_with(MORTISE_CEL_PARAMS)
+static bool call_ends_with(CEL_PARAMS)
 {
     size_t len, all;
 
@@ -73,15 +71,15 @@ static bool call_ends_with(MORTISE_CEL_PARAMS)
         return false;
     len = args[1].u.s.n;
     all = args[0].u.s.n;
-    *out = mortise_cel_bool(len <= all && memcmp(args[0].u.s.p + all - len,
-                                                 args[1].u.s.p, len) == 0);
+    *out = cel_bool(len <= all &&
+                    memcmp(args[0].u.s.p + all - len, args[1].u.s.p, len) == 0);
     return true;
 }
 
 /* A pattern that does not stand in the text, for this search alone. */
-static int search_with(const struct mortise_cel_value *pattern,
-                       const struct mortise_cel_value *s,
-                       const struct mortise_mem *mem, bool *found)
+static int search_with(const struct cel_value *pattern,
+                       const struct cel_value *s, const struct mortise_mem *mem,
+                       bool *found)
 {
     struct mortise_regex *regex;
     struct mortise_arena own;
@@ -96,7 +94,7 @@ static int search_with(const struct mortise_cel_value *pattern,
     return rv;
 }
 
-static bool call_matches(MORTISE_CEL_PARAMS)
+static bool call_matches(CEL_PARAMS)
 {
     enum { START = 100 }; /* with the bytes, what the steps may cost */
     const struct mortise_regex *regex = n->u.call.regex;
@@ -104,29 +102,27 @@ static bool call_matches(MORTISE_CEL_PARAMS)
     bool found = false;
     int rv;
 
-    if (!two_strings(c, n, args) ||
-        !mortise_cel_charge(c, START + args[0].u.s.n))
+    if (!two_strings(c, n, args) || !cel_charge(c, START + args[0].u.s.n))
         return false;
     rv = regex != NULL ? mortise_regex_search(regex, args[0].u.s.p,
                                               args[0].u.s.n, mem, &found, NULL)
                        : search_with(&args[1], &args[0], mem, &found);
-    *out = mortise_cel_bool(found);
+    *out = cel_bool(found);
     if (rv == MORTISE_OK)
         return true;
-    return mortise_cel_fault(c, rv == MORTISE_ENOMEM   ? MORTISE_CEL_MEMORY
-                                : rv == MORTISE_ELIMIT ? MORTISE_CEL_STEPS
-                                                       : MORTISE_CEL_REGEX);
+    return cel_fault(c, rv == MORTISE_ENOMEM   ? CEL_MEMORY
+                        : rv == MORTISE_ELIMIT ? CEL_STEPS
+                                               : CEL_REGEX);
 }
 
 /* A pattern that stands in the text is compiled once. */
-static void prepare_matches(const struct mortise_cel_source *src,
-                            struct mortise_cel_node *n)
+static void prepare_matches(const struct cel_source *src, struct cel_node *n)
 {
-    const struct mortise_cel_node *p = n->kids[n->n - 1];
+    const struct cel_node *p = n->kids[n->n - 1];
     struct mortise_regex *regex;
     int rv;
 
-    if (p->op != MORTISE_CEL_CONST)
+    if (p->op != CEL_CONST)
         return;
     rv = mortise_regex_compile(&regex, src->arena, p->u.constant.u.s.p,
                                p->u.constant.u.s.n, NULL, src->out->err);
@@ -136,10 +132,10 @@ static void prepare_matches(const struct mortise_cel_source *src,
     n->u.call.regex = regex;
 }
 
-static const struct mortise_cel_function rows[] = {
+static const struct cel_function rows[] = {
     {"size",
      1,
-     MORTISE_CEL_RECEIVER | MORTISE_CEL_GLOBAL,
+     CEL_RECEIVER | CEL_GLOBAL,
      0,
      {STRING | BYTES | LIST | MAP},
      INT,
@@ -147,7 +143,7 @@ static const struct mortise_cel_function rows[] = {
      NULL},
     {"contains",
      2,
-     MORTISE_CEL_RECEIVER,
+     CEL_RECEIVER,
      0,
      {STRING, STRING},
      BOOL,
@@ -155,7 +151,7 @@ static const struct mortise_cel_function rows[] = {
      NULL},
     {"startsWith",
      2,
-     MORTISE_CEL_RECEIVER,
+     CEL_RECEIVER,
      0,
      {STRING, STRING},
      BOOL,
@@ -163,7 +159,7 @@ static const struct mortise_cel_function rows[] = {
      NULL},
     {"endsWith",
      2,
-     MORTISE_CEL_RECEIVER,
+     CEL_RECEIVER,
      0,
      {STRING, STRING},
      BOOL,
@@ -171,7 +167,7 @@ static const struct mortise_cel_function rows[] = {
      NULL},
     {"matches",
      2,
-     MORTISE_CEL_RECEIVER | MORTISE_CEL_GLOBAL,
+     CEL_RECEIVER | CEL_GLOBAL,
      0,
      {STRING, STRING},
      BOOL,
@@ -179,5 +175,5 @@ static const struct mortise_cel_function rows[] = {
      prepare_matches},
 };
 
-const struct mortise_cel_functions mortise_cel_text_functions = {
-    rows, sizeof rows / sizeof rows[0]};
+const struct cel_functions cel_text_functions = {rows,
+                                                 sizeof rows / sizeof rows[0]};

@@ -15,62 +15,61 @@
 
 enum { ZONE_COST = 2000 }; /* about the bytes of a zone's file */
 
-static bool call_timestamp(MORTISE_CEL_PARAMS)
+static bool call_timestamp(CEL_PARAMS)
 {
-    struct mortise_cel_time t = {0, 0};
+    struct cel_time t = {0, 0};
 
     switch (args->kind) {
-    case MORTISE_CEL_TIMESTAMP:
+    case CEL_TIMESTAMP:
         t = args->u.time;
         break;
-    case MORTISE_CEL_INT:
+    case CEL_INT:
         t.s = args->u.i;
-        if (!mortise_cel_time_in_range(t))
-            return mortise_cel_cannot_convert(c, args, MORTISE_CEL_TIMESTAMP);
+        if (!cel_time_in_range(t))
+            return cel_cannot_convert(c, args, CEL_TIMESTAMP);
         break;
-    case MORTISE_CEL_STRING:
-        if (!mortise_cel_charge(c, args->u.s.n))
+    case CEL_STRING:
+        if (!cel_charge(c, args->u.s.n))
             return false;
-        if (!mortise_cel_time_parse(&t, args->u.s.p, args->u.s.n))
-            return mortise_cel_cannot_convert(c, args, MORTISE_CEL_TIMESTAMP);
+        if (!cel_time_parse(&t, args->u.s.p, args->u.s.n))
+            return cel_cannot_convert(c, args, CEL_TIMESTAMP);
         break;
     default:
-        return mortise_cel_overload(c, n, args);
+        return cel_overload(c, n, args);
     }
-    *out = mortise_cel_timestamp(t);
+    *out = cel_timestamp(t);
     return true;
 }
 
-static bool call_duration(MORTISE_CEL_PARAMS)
+static bool call_duration(CEL_PARAMS)
 {
     int64_t ns;
 
-    if (args->kind == MORTISE_CEL_DURATION) {
+    if (args->kind == CEL_DURATION) {
         *out = *args;
         return true;
     }
-    if (args->kind != MORTISE_CEL_STRING)
-        return mortise_cel_overload(c, n, args);
-    if (!mortise_cel_charge(c, args->u.s.n))
+    if (args->kind != CEL_STRING)
+        return cel_overload(c, n, args);
+    if (!cel_charge(c, args->u.s.n))
         return false;
-    if (!mortise_cel_duration_parse(&ns, args->u.s.p, args->u.s.n))
-        return mortise_cel_cannot_convert(c, args, MORTISE_CEL_DURATION);
-    *out = mortise_cel_duration(ns);
+    if (!cel_duration_parse(&ns, args->u.s.p, args->u.s.n))
+        return cel_cannot_convert(c, args, CEL_DURATION);
+    *out = cel_duration(ns);
     return true;
 }
 
 /* ---- zones ------------------------------------------------------------- */
 
 /* A place whose name was computed, for this moment alone. */
-static bool offset_of_place(struct mortise_cel_ctx *c,
-                            const struct mortise_cel_value *name, int64_t at,
-                            int32_t *offset)
+static bool offset_of_place(struct cel_ctx *c, const struct cel_value *name,
+                            int64_t at, int32_t *offset)
 {
     struct mortise_zone *zone;
     struct mortise_arena own;
     int rv;
 
-    if (!mortise_cel_charge(c, ZONE_COST))
+    if (!cel_charge(c, ZONE_COST))
         return false;
     mortise_arena_init(&own, c->arena->mem);
     rv = mortise_zone_read(&zone, &own, name->u.s.p, name->u.s.n, NULL);
@@ -78,43 +77,40 @@ static bool offset_of_place(struct mortise_cel_ctx *c,
         *offset = mortise_zone_offset(zone, at);
     mortise_arena_finish(&own);
     if (rv == MORTISE_ENOMEM)
-        return mortise_cel_fault(c, MORTISE_CEL_MEMORY);
+        return cel_fault(c, CEL_MEMORY);
     return rv == MORTISE_OK ||
-           mortise_cel_named_fault(c, MORTISE_CEL_NO_ZONE, name->u.s.p,
-                                   name->u.s.n);
+           cel_named_fault(c, CEL_NO_ZONE, name->u.s.p, name->u.s.n);
 }
 
 /* How far from UTC the second argument, if there is one, wants us to be. */
-static bool offset_of(struct mortise_cel_ctx *c,
-                      const struct mortise_cel_node *n,
-                      const struct mortise_cel_value *args, int32_t *offset)
+static bool offset_of(struct cel_ctx *c, const struct cel_node *n,
+                      const struct cel_value *args, int32_t *offset)
 {
     *offset = 0;
     if (n->n < 2)
         return true;
-    if (args[1].kind != MORTISE_CEL_STRING)
-        return mortise_cel_overload(c, n, args);
+    if (args[1].kind != CEL_STRING)
+        return cel_overload(c, n, args);
     if (n->u.call.zone != NULL) {
         *offset = mortise_zone_offset(n->u.call.zone, args->u.time.s);
         return true;
     }
-    if (mortise_cel_time_offset(args[1].u.s.p, args[1].u.s.n, offset))
+    if (cel_time_offset(args[1].u.s.p, args[1].u.s.n, offset))
         return true;
     return offset_of_place(c, &args[1], args->u.time.s, offset);
 }
 
 /* A place that stands in the text is looked up now. */
-static void prepare_zone(const struct mortise_cel_source *src,
-                         struct mortise_cel_node *n)
+static void prepare_zone(const struct cel_source *src, struct cel_node *n)
 {
-    const struct mortise_cel_node *name = n->n == 2 ? n->kids[1] : NULL;
+    const struct cel_node *name = n->n == 2 ? n->kids[1] : NULL;
     struct mortise_zone *zone;
     int32_t offset;
     int rv;
 
-    if (name == NULL || name->op != MORTISE_CEL_CONST ||
-        mortise_cel_time_offset(name->u.constant.u.s.p, name->u.constant.u.s.n,
-                                &offset))
+    if (name == NULL || name->op != CEL_CONST ||
+        cel_time_offset(name->u.constant.u.s.p, name->u.constant.u.s.n,
+                        &offset))
         return;
     rv = mortise_zone_read(&zone, src->arena, name->u.constant.u.s.p,
                            name->u.constant.u.s.n, src->out->err);
@@ -131,17 +127,16 @@ static void prepare_zone(const struct mortise_cel_source *src,
 /* ---- fields ------------------------------------------------------------ */
 
 /* The date that a timestamp's getter speaks of. */
-static bool date_of(struct mortise_cel_ctx *c, const struct mortise_cel_node *n,
-                    const struct mortise_cel_value *args,
-                    struct mortise_cel_date *date)
+static bool date_of(struct cel_ctx *c, const struct cel_node *n,
+                    const struct cel_value *args, struct cel_date *date)
 {
     int32_t offset;
 
-    if (args->kind != MORTISE_CEL_TIMESTAMP)
-        return mortise_cel_overload(c, n, args);
+    if (args->kind != CEL_TIMESTAMP)
+        return cel_overload(c, n, args);
     if (!offset_of(c, n, args, &offset))
         return false;
-    *date = mortise_cel_time_date(args->u.time, offset);
+    *date = cel_time_date(args->u.time, offset);
     return true;
 }
 
@@ -158,7 +153,7 @@ enum field {
     MILLISECONDS
 };
 
-static int64_t field_of_date(enum field field, const struct mortise_cel_date *d)
+static int64_t field_of_date(enum field field, const struct cel_date *d)
 {
     switch (field) {
     case FULL_YEAR:
@@ -186,7 +181,7 @@ static int64_t field_of_date(enum field field, const struct mortise_cel_date *d)
 
 static int64_t field_of_duration(enum field field, int64_t ns)
 {
-    int64_t seconds = ns / MORTISE_CEL_SECOND;
+    int64_t seconds = ns / CEL_SECOND;
 
     switch (field) {
     case HOURS:
@@ -196,38 +191,37 @@ static int64_t field_of_duration(enum field field, int64_t ns)
     case SECONDS:
         return seconds;
     default:
-        return ns % MORTISE_CEL_SECOND / 1000000;
+        return ns % CEL_SECOND / 1000000;
     }
 }
 
-static bool call_get(MORTISE_CEL_PARAMS)
+static bool call_get(CEL_PARAMS)
 {
     enum field field = n->u.call.function->which;
-    struct mortise_cel_date date = {0};
+    struct cel_date date = {0};
 
-    if (args->kind == MORTISE_CEL_DURATION && field >= HOURS && n->n == 1) {
-        *out = mortise_cel_int(field_of_duration(field, args->u.i));
+    if (args->kind == CEL_DURATION && field >= HOURS && n->n == 1) {
+        *out = cel_int(field_of_duration(field, args->u.i));
         return true;
     }
     if (!date_of(c, n, args, &date))
         return false;
-    *out = mortise_cel_int(field_of_date(field, &date));
+    *out = cel_int(field_of_date(field, &date));
     return true;
 }
 
 #define MAKER(name, kinds, result, call)                                       \
     {                                                                          \
-        name, 1, MORTISE_CEL_GLOBAL, 0, {kinds}, result, call,                 \
-            mortise_cel_fold                                                   \
+        name, 1, CEL_GLOBAL, 0, {kinds}, result, call, cel_fold                \
     }
 #define FIELD(name, which, kinds)                                              \
-    {name, 1, MORTISE_CEL_RECEIVER, which, {kinds}, INT, call_get, NULL},      \
+    {name, 1, CEL_RECEIVER, which, {kinds}, INT, call_get, NULL},              \
     {                                                                          \
-        name, 2, MORTISE_CEL_RECEIVER, which, {TIMESTAMP, STRING}, INT,        \
-            call_get, prepare_zone                                             \
+        name, 2, CEL_RECEIVER, which, {TIMESTAMP, STRING}, INT, call_get,      \
+            prepare_zone                                                       \
     }
 
-static const struct mortise_cel_function rows[] = {
+static const struct cel_function rows[] = {
     MAKER("timestamp", INT | STRING | TIMESTAMP, TIMESTAMP, call_timestamp),
     MAKER("duration", STRING | DURATION, DURATION, call_duration),
     FIELD("getFullYear", FULL_YEAR, TIMESTAMP),
@@ -242,5 +236,5 @@ static const struct mortise_cel_function rows[] = {
     FIELD("getMilliseconds", MILLISECONDS, TIMESTAMP | DURATION),
 };
 
-const struct mortise_cel_functions mortise_cel_time_functions = {
-    rows, sizeof rows / sizeof rows[0]};
+const struct cel_functions cel_time_functions = {rows,
+                                                 sizeof rows / sizeof rows[0]};

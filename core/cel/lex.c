@@ -18,9 +18,9 @@
 #include "base/utf8.h"
 
 struct lexer {
-    const struct mortise_cel_source *src;
+    const struct cel_source *src;
     const char *p, *end;
-    struct mortise_cel_token *out;
+    struct cel_token *out;
 };
 
 static _Noreturn void fail_at(const struct lexer *lx, const char *from,
@@ -28,8 +28,8 @@ static _Noreturn void fail_at(const struct lexer *lx, const char *from,
 {
     size_t rest = (size_t)(lx->end - from);
 
-    mortise_cel_fail(lx->src, MORTISE_EINVAL, (size_t)(from - lx->src->text),
-                     length < rest ? length : rest, "%s", words);
+    cel_fail(lx->src, MORTISE_EINVAL, (size_t)(from - lx->src->text),
+             length < rest ? length : rest, "%s", words);
 }
 
 static bool is_digit(char c)
@@ -96,7 +96,7 @@ static void lex_double(struct lexer *lx, const char *end)
 {
     size_t n = (size_t)(end - lx->p);
 
-    lx->out->kind = MORTISE_CEL_T_DOUBLE;
+    lx->out->kind = CEL_T_DOUBLE;
     if (mortise_real_parse(&lx->out->real, lx->p, n) != 0)
         fail_at(lx, lx->p, n, "this number is too long");
     if (isinf(lx->out->real))
@@ -121,10 +121,10 @@ static void lex_integer(struct lexer *lx)
     }
     if (lx->p == digits)
         fail_at(lx, from, 2, "0x needs hexadecimal digits");
-    lx->out->kind = MORTISE_CEL_T_INT;
+    lx->out->kind = CEL_T_INT;
     lx->out->magnitude = v;
     if ((peek(lx, 0) | 0x20) == 'u') {
-        lx->out->kind = MORTISE_CEL_T_UINT;
+        lx->out->kind = CEL_T_UINT;
         lx->p++;
     }
     if (over)
@@ -260,10 +260,10 @@ static void lex_string(struct lexer *lx, struct string s, const char *from)
     s.quote = *lx->p;
     s.triple = peek(lx, 1) == s.quote && peek(lx, 2) == s.quote;
     lx->p += s.triple ? 3 : 1;
-    s.to = text = mortise_cel_room(lx->src, body_length(*lx, &s) + 1, 1);
+    s.to = text = cel_room(lx->src, body_length(*lx, &s) + 1, 1);
     lex_body(lx, &s, from);
-    lx->out->kind = s.bytes ? MORTISE_CEL_T_BYTES : MORTISE_CEL_T_STRING;
-    lx->out->text = (struct mortise_cel_text){text, (size_t)(s.to - text)};
+    lx->out->kind = s.bytes ? CEL_T_BYTES : CEL_T_STRING;
+    lx->out->text = (struct cel_text){text, (size_t)(s.to - text)};
 }
 
 /* r, b, rb, br in either case, and a quote behind: then a string starts. */
@@ -288,10 +288,10 @@ static bool string_prefix(const struct lexer *lx, struct string *s, size_t *n)
 static void lex_name(struct lexer *lx, const char *from, const char *end)
 {
     size_t n = (size_t)(end - from);
-    char *name = mortise_cel_room(lx->src, n + 1, 1);
+    char *name = cel_room(lx->src, n + 1, 1);
 
     memcpy(name, from, n);
-    lx->out->text = (struct mortise_cel_text){name, n};
+    lx->out->text = (struct cel_text){name, n};
 }
 
 static void lex_ident(struct lexer *lx)
@@ -300,7 +300,7 @@ static void lex_ident(struct lexer *lx)
 
     while (is_letter(peek(lx, 0)) || is_digit(peek(lx, 0)))
         lx->p++;
-    lx->out->kind = MORTISE_CEL_T_IDENT;
+    lx->out->kind = CEL_T_IDENT;
     lex_name(lx, from, lx->p);
 }
 
@@ -315,7 +315,7 @@ static void lex_quoted(struct lexer *lx)
         fail_at(lx, from, 1,
                 "between `` stand letters, digits and _.-/ or space");
     lx->p++;
-    lx->out->kind = MORTISE_CEL_T_QUOTED;
+    lx->out->kind = CEL_T_QUOTED;
     lex_name(lx, from + 1, lx->p - 1);
 }
 
@@ -324,13 +324,12 @@ static void lex_punct(struct lexer *lx)
     static const struct {
         char text[3];
         int op;
-    } twos[] = {{"==", MORTISE_CEL_P_EQ},  {"!=", MORTISE_CEL_P_NE},
-                {"<=", MORTISE_CEL_P_LE},  {">=", MORTISE_CEL_P_GE},
-                {"&&", MORTISE_CEL_P_AND}, {"||", MORTISE_CEL_P_OR}};
+    } twos[] = {{"==", CEL_P_EQ}, {"!=", CEL_P_NE},  {"<=", CEL_P_LE},
+                {">=", CEL_P_GE}, {"&&", CEL_P_AND}, {"||", CEL_P_OR}};
     char c = *lx->p;
     uint32_t cp;
 
-    lx->out->kind = MORTISE_CEL_T_PUNCT;
+    lx->out->kind = CEL_T_PUNCT;
     for (size_t i = 0; i < sizeof twos / sizeof twos[0]; i++) {
         if (c == twos[i].text[0] && peek(lx, 1) == twos[i].text[1]) {
             lx->out->op = twos[i].op;
@@ -375,12 +374,12 @@ static void lex_token(struct lexer *lx)
     }
 }
 
-void mortise_cel_lex(const struct mortise_cel_source *src, size_t *offset,
-                     struct mortise_cel_token *out)
+void cel_lex(const struct cel_source *src, size_t *offset,
+             struct cel_token *out)
 {
     struct lexer lx = {src, src->text + *offset, src->text + src->n, out};
 
-    *out = (struct mortise_cel_token){.kind = MORTISE_CEL_T_END};
+    *out = (struct cel_token){.kind = CEL_T_END};
     skip_blanks(&lx);
     out->offset = (size_t)(lx.p - src->text);
     lex_token(&lx);

@@ -1,7 +1,7 @@
 /* parse.c -- the tree of an expression, by recursive descent.
  *
  * Binary operators climb precedences in one loop, so that a parenthesis costs
- * a handful of stack frames; MORTISE_CEL_HEIGHT bounds how many may be open and
+ * a handful of stack frames; CEL_HEIGHT bounds how many may be open and
  * how high the tree may grow, so neither we nor the evaluator can run out of
  * stack, whatever the text.  Chains of && and || are one node each, however
  * long.
@@ -10,7 +10,7 @@
  * definition says, and become nodes of their own: a fold over accumulating
  * lists, as other implementations expand them, would cost the square.
  *
- * What is wrong leaves by mortise_cel_fail(), from wherever it is seen; so does
+ * What is wrong leaves by cel_fail(), from wherever it is seen; so does
  * the end of memory.  A function that returns has read what its name says.
  */
 #include "cel/lex.h"
@@ -20,48 +20,48 @@
 #include "base/utf8.h"
 
 struct parser {
-    const struct mortise_cel_source *src;
-    struct mortise_cel_token tok; /* the next one, not yet taken */
-    size_t offset;                /* behind it */
+    const struct cel_source *src;
+    struct cel_token tok; /* the next one, not yet taken */
+    size_t offset;        /* behind it */
     size_t depth;
 };
 
 /* Kids while their number is not known: room in the arena, doubled. */
 struct kids {
-    struct mortise_cel_node **p;
+    struct cel_node **p;
     uint32_t n, cap;
 };
 
-static struct mortise_cel_node *parse_expr(struct parser *ps);
+static struct cel_node *parse_expr(struct parser *ps);
 
 /* ---- tokens ---------------------------------------------------------- */
 
 static void advance(struct parser *ps)
 {
-    mortise_cel_lex(ps->src, &ps->offset, &ps->tok);
+    cel_lex(ps->src, &ps->offset, &ps->tok);
 }
 
 static bool at(const struct parser *ps, int op)
 {
-    return ps->tok.kind == MORTISE_CEL_T_PUNCT && ps->tok.op == op;
+    return ps->tok.kind == CEL_T_PUNCT && ps->tok.op == op;
 }
 
 static _Noreturn void fail_here(struct parser *ps, const char *words)
 {
-    mortise_cel_fail(ps->src, MORTISE_EINVAL, ps->tok.offset, ps->tok.length,
-                     "%s", words);
+    cel_fail(ps->src, MORTISE_EINVAL, ps->tok.offset, ps->tok.length, "%s",
+             words);
 }
 
 static _Noreturn void unexpected(struct parser *ps, const char *wanted)
 {
     const char *found = ps->src->text + ps->tok.offset;
 
-    if (ps->tok.kind == MORTISE_CEL_T_END)
-        mortise_cel_fail(ps->src, MORTISE_EINVAL, ps->tok.offset, 0,
-                         "expected %s, but the expression ends", wanted);
-    mortise_cel_fail(ps->src, MORTISE_EINVAL, ps->tok.offset, ps->tok.length,
-                     "expected %s, found '%.*s'", wanted,
-                     (int)mortise_utf8_cut(found, ps->tok.length, 40), found);
+    if (ps->tok.kind == CEL_T_END)
+        cel_fail(ps->src, MORTISE_EINVAL, ps->tok.offset, 0,
+                 "expected %s, but the expression ends", wanted);
+    cel_fail(ps->src, MORTISE_EINVAL, ps->tok.offset, ps->tok.length,
+             "expected %s, found '%.*s'", wanted,
+             (int)mortise_utf8_cut(found, ps->tok.length, 40), found);
 }
 
 static void expect(struct parser *ps, int op, const char *name)
@@ -73,9 +73,8 @@ static void expect(struct parser *ps, int op, const char *name)
 
 static _Noreturn void later(struct parser *ps, const char *what)
 {
-    mortise_cel_fail(ps->src, MORTISE_EUNAVAILABLE, ps->tok.offset,
-                     ps->tok.length,
-                     "%s of CEL are not available in this build", what);
+    cel_fail(ps->src, MORTISE_EUNAVAILABLE, ps->tok.offset, ps->tok.length,
+             "%s of CEL are not available in this build", what);
 }
 
 /* What other implementations read behind a '?'. */
@@ -88,7 +87,7 @@ static void refuse_optional(struct parser *ps, const char *what)
 /* One level more is open; who closes it counts it back. */
 static void deeper(struct parser *ps)
 {
-    if (++ps->depth > MORTISE_CEL_HEIGHT)
+    if (++ps->depth > CEL_HEIGHT)
         fail_here(ps, "the expression is nested too deeply");
 }
 
@@ -120,23 +119,21 @@ static bool is_reserved(const char *name)
 /* ---- nodes ----------------------------------------------------------- */
 
 /* A node over n kids that points at `tok`. */
-static struct mortise_cel_node *make(struct parser *ps, enum mortise_cel_op op,
-                                     const struct mortise_cel_token *tok,
-                                     uint32_t n,
-                                     struct mortise_cel_node *const *kids)
+static struct cel_node *make(struct parser *ps, enum cel_op op,
+                             const struct cel_token *tok, uint32_t n,
+                             struct cel_node *const *kids)
 {
-    struct mortise_cel_node *node = mortise_cel_room(ps->src, 1, sizeof *node);
+    struct cel_node *node = cel_room(ps->src, 1, sizeof *node);
 
-    node->kids =
-        mortise_cel_room(ps->src, n, sizeof(struct mortise_cel_node *));
+    node->kids = cel_room(ps->src, n, sizeof(struct cel_node *));
     for (uint32_t i = 0; i < n; i++) {
         node->kids[i] = kids[i];
         if (kids[i] != NULL && kids[i]->height > node->height)
             node->height = kids[i]->height;
     }
-    if (node->height++ >= MORTISE_CEL_HEIGHT)
-        mortise_cel_fail(ps->src, MORTISE_EINVAL, tok->offset, tok->length,
-                         "the expression is nested too deeply");
+    if (node->height++ >= CEL_HEIGHT)
+        cel_fail(ps->src, MORTISE_EINVAL, tok->offset, tok->length,
+                 "the expression is nested too deeply");
     node->op = (uint8_t)op;
     node->offset = (uint32_t)tok->offset; /* TEXT_MAX is far below 2^32 */
     node->length = (uint32_t)tok->length;
@@ -144,26 +141,23 @@ static struct mortise_cel_node *make(struct parser *ps, enum mortise_cel_op op,
     return node;
 }
 
-static void kids_add(struct parser *ps, struct kids *k,
-                     struct mortise_cel_node *node)
+static void kids_add(struct parser *ps, struct kids *k, struct cel_node *node)
 {
     if (k->n == k->cap) {
-        struct mortise_cel_node **old = k->p;
+        struct cel_node **old = k->p;
 
         k->cap = k->cap > 0 ? 2 * k->cap : 4;
-        k->p = mortise_cel_room(ps->src, k->cap,
-                                sizeof(struct mortise_cel_node *));
+        k->p = cel_room(ps->src, k->cap, sizeof(struct cel_node *));
         for (uint32_t i = 0; i < k->n; i++)
             k->p[i] = old[i];
     }
     k->p[k->n++] = node;
 }
 
-static struct mortise_cel_node *make_const(struct parser *ps,
-                                           const struct mortise_cel_token *tok,
-                                           struct mortise_cel_value v)
+static struct cel_node *
+make_const(struct parser *ps, const struct cel_token *tok, struct cel_value v)
 {
-    struct mortise_cel_node *node = make(ps, MORTISE_CEL_CONST, tok, 0, NULL);
+    struct cel_node *node = make(ps, CEL_CONST, tok, 0, NULL);
 
     node->u.constant = v;
     return node;
@@ -174,26 +168,26 @@ static struct mortise_cel_node *make_const(struct parser *ps,
 struct macro {
     const char *name;
     uint8_t n_args, n_vars;
-    enum mortise_cel_op op;
+    enum cel_op op;
     int8_t condition, body; /* which argument, or -1 */
 };
 
 static const struct macro macros[] = {
-    {"all", 2, 1, MORTISE_CEL_ALL, 1, -1},
-    {"all", 3, 2, MORTISE_CEL_ALL, 2, -1},
-    {"exists", 2, 1, MORTISE_CEL_EXISTS, 1, -1},
-    {"exists", 3, 2, MORTISE_CEL_EXISTS, 2, -1},
-    {"exists_one", 2, 1, MORTISE_CEL_EXISTS_ONE, 1, -1},
-    {"exists_one", 3, 2, MORTISE_CEL_EXISTS_ONE, 2, -1},
-    {"existsOne", 2, 1, MORTISE_CEL_EXISTS_ONE, 1, -1},
-    {"existsOne", 3, 2, MORTISE_CEL_EXISTS_ONE, 2, -1},
-    {"filter", 2, 1, MORTISE_CEL_MAKE_LIST, 1, -1},
-    {"map", 2, 1, MORTISE_CEL_MAKE_LIST, -1, 1},
-    {"map", 3, 1, MORTISE_CEL_MAKE_LIST, 1, 2},
-    {"transformList", 3, 2, MORTISE_CEL_MAKE_LIST, -1, 2},
-    {"transformList", 4, 2, MORTISE_CEL_MAKE_LIST, 2, 3},
-    {"transformMap", 3, 2, MORTISE_CEL_MAKE_MAP, -1, 2},
-    {"transformMap", 4, 2, MORTISE_CEL_MAKE_MAP, 2, 3},
+    {"all", 2, 1, CEL_ALL, 1, -1},
+    {"all", 3, 2, CEL_ALL, 2, -1},
+    {"exists", 2, 1, CEL_EXISTS, 1, -1},
+    {"exists", 3, 2, CEL_EXISTS, 2, -1},
+    {"exists_one", 2, 1, CEL_EXISTS_ONE, 1, -1},
+    {"exists_one", 3, 2, CEL_EXISTS_ONE, 2, -1},
+    {"existsOne", 2, 1, CEL_EXISTS_ONE, 1, -1},
+    {"existsOne", 3, 2, CEL_EXISTS_ONE, 2, -1},
+    {"filter", 2, 1, CEL_MAKE_LIST, 1, -1},
+    {"map", 2, 1, CEL_MAKE_LIST, -1, 1},
+    {"map", 3, 1, CEL_MAKE_LIST, 1, 2},
+    {"transformList", 3, 2, CEL_MAKE_LIST, -1, 2},
+    {"transformList", 4, 2, CEL_MAKE_LIST, 2, 3},
+    {"transformMap", 3, 2, CEL_MAKE_MAP, -1, 2},
+    {"transformMap", 4, 2, CEL_MAKE_MAP, 2, 3},
 };
 
 /* The macro of that name and number of arguments; *known if there is one of
@@ -212,49 +206,46 @@ static const struct macro *find_macro(const char *name, uint32_t n, bool *known)
 }
 
 /* The arguments are kids[1..] of a call; the range is kids[0]. */
-static struct mortise_cel_node *
-expand_macro(struct parser *ps, const struct macro *m,
-             const struct mortise_cel_token *tok, struct mortise_cel_node *call)
+static struct cel_node *expand_macro(struct parser *ps, const struct macro *m,
+                                     const struct cel_token *tok,
+                                     struct cel_node *call)
 {
-    struct mortise_cel_node **args = call->kids + 1;
-    struct mortise_cel_node *kids[3] = {
-        call->kids[0], m->condition >= 0 ? args[m->condition] : NULL,
-        m->body >= 0 ? args[m->body] : NULL};
-    struct mortise_cel_node *node;
+    struct cel_node **args = call->kids + 1;
+    struct cel_node *kids[3] = {call->kids[0],
+                                m->condition >= 0 ? args[m->condition] : NULL,
+                                m->body >= 0 ? args[m->body] : NULL};
+    struct cel_node *node;
 
     for (int i = 0; i < m->n_vars; i++)
-        if (args[i]->op != MORTISE_CEL_IDENT || args[i]->is_absolute)
-            mortise_cel_fail(
-                ps->src, MORTISE_EINVAL, args[i]->offset, args[i]->length,
-                "%s() needs a name here, for its variable", m->name);
+        if (args[i]->op != CEL_IDENT || args[i]->is_absolute)
+            cel_fail(ps->src, MORTISE_EINVAL, args[i]->offset, args[i]->length,
+                     "%s() needs a name here, for its variable", m->name);
     if (m->n_vars == 2 && strcmp(args[0]->u.name.p, args[1]->u.name.p) == 0)
-        mortise_cel_fail(ps->src, MORTISE_EINVAL, args[1]->offset,
-                         args[1]->length,
-                         "the two variables of %s() need two names", m->name);
+        cel_fail(ps->src, MORTISE_EINVAL, args[1]->offset, args[1]->length,
+                 "the two variables of %s() need two names", m->name);
     node = make(ps, m->op, tok, 3, kids);
     for (int i = 0; i < m->n_vars; i++)
         node->u.fold.var[i] = args[i]->u.name;
     return node;
 }
 
-static struct mortise_cel_node *expand_has(struct parser *ps,
-                                           const struct mortise_cel_token *tok,
-                                           const struct mortise_cel_node *call)
+static struct cel_node *expand_has(struct parser *ps,
+                                   const struct cel_token *tok,
+                                   const struct cel_node *call)
 {
-    if (call->n != 1 || call->kids[0]->op != MORTISE_CEL_SELECT)
-        mortise_cel_fail(ps->src, MORTISE_EINVAL, tok->offset, tok->length,
-                         "has() takes one member: has(a.b)");
-    call->kids[0]->op = MORTISE_CEL_HAS;
+    if (call->n != 1 || call->kids[0]->op != CEL_SELECT)
+        cel_fail(ps->src, MORTISE_EINVAL, tok->offset, tok->length,
+                 "has() takes one member: has(a.b)");
+    call->kids[0]->op = CEL_HAS;
     return call->kids[0];
 }
 
 /* A call as it was written; macros become what they stand for. */
-static struct mortise_cel_node *make_call(struct parser *ps,
-                                          const struct mortise_cel_token *tok,
-                                          const struct kids *k,
-                                          bool is_receiver)
+static struct cel_node *make_call(struct parser *ps,
+                                  const struct cel_token *tok,
+                                  const struct kids *k, bool is_receiver)
 {
-    struct mortise_cel_node *call = make(ps, MORTISE_CEL_CALL, tok, k->n, k->p);
+    struct cel_node *call = make(ps, CEL_CALL, tok, k->n, k->p);
     const struct macro *m;
     bool known;
 
@@ -267,9 +258,9 @@ static struct mortise_cel_node *make_call(struct parser *ps,
     if (m != NULL)
         return expand_macro(ps, m, tok, call);
     if (known)
-        mortise_cel_fail(ps->src, MORTISE_EINVAL, tok->offset, tok->length,
-                         "%s() does not take %u arguments", tok->text.p,
-                         (unsigned)(k->n - 1));
+        cel_fail(ps->src, MORTISE_EINVAL, tok->offset, tok->length,
+                 "%s() does not take %u arguments", tok->text.p,
+                 (unsigned)(k->n - 1));
     return call;
 }
 
@@ -293,9 +284,9 @@ static void parse_list(struct parser *ps, int close, const char *close_name,
     expect(ps, close, close_name);
 }
 
-static struct mortise_cel_node *parse_map(struct parser *ps)
+static struct cel_node *parse_map(struct parser *ps)
 {
-    struct mortise_cel_token tok = ps->tok;
+    struct cel_token tok = ps->tok;
     struct kids k = {NULL, 0, 0};
 
     advance(ps);
@@ -309,21 +300,21 @@ static struct mortise_cel_node *parse_map(struct parser *ps)
         advance(ps);
     }
     expect(ps, '}', "',' or '}'");
-    return make(ps, MORTISE_CEL_NEWMAP, &tok, k.n, k.p);
+    return make(ps, CEL_NEWMAP, &tok, k.n, k.p);
 }
 
-static struct mortise_cel_node *parse_array(struct parser *ps)
+static struct cel_node *parse_array(struct parser *ps)
 {
-    struct mortise_cel_token tok = ps->tok;
+    struct cel_token tok = ps->tok;
     struct kids k = {NULL, 0, 0};
 
     parse_list(ps, ']', "',' or ']'", true, &k);
-    return make(ps, MORTISE_CEL_NEWLIST, &tok, k.n, k.p);
+    return make(ps, CEL_NEWLIST, &tok, k.n, k.p);
 }
 
-static struct mortise_cel_node *parse_parens(struct parser *ps)
+static struct cel_node *parse_parens(struct parser *ps)
 {
-    struct mortise_cel_node *node;
+    struct cel_node *node;
 
     advance(ps);
     node = parse_expr(ps);
@@ -333,82 +324,80 @@ static struct mortise_cel_node *parse_parens(struct parser *ps)
 
 /* The literal under the cursor, negated where a minus stands before it: only
  * so the least int can be written. */
-static struct mortise_cel_node *parse_literal(struct parser *ps, bool negative,
-                                              struct mortise_cel_token tok)
+static struct cel_node *parse_literal(struct parser *ps, bool negative,
+                                      struct cel_token tok)
 {
     uint64_t m = ps->tok.magnitude, most = (uint64_t)INT64_MAX + negative;
-    struct mortise_cel_value v;
+    struct cel_value v;
 
     switch (ps->tok.kind) {
-    case MORTISE_CEL_T_INT:
+    case CEL_T_INT:
         if (m > most)
             fail_here(ps, "this number does not fit into an int; a uint ends "
                           "in 'u'");
-        v = mortise_cel_int(negative ? (int64_t)(0 - m) : (int64_t)m);
+        v = cel_int(negative ? (int64_t)(0 - m) : (int64_t)m);
         break;
-    case MORTISE_CEL_T_UINT:
-        v = mortise_cel_uint(m);
+    case CEL_T_UINT:
+        v = cel_uint(m);
         break;
-    case MORTISE_CEL_T_DOUBLE:
-        v = mortise_cel_double(negative ? -ps->tok.real : ps->tok.real);
+    case CEL_T_DOUBLE:
+        v = cel_double(negative ? -ps->tok.real : ps->tok.real);
         break;
     default:
-        v = mortise_cel_text(ps->tok.kind == MORTISE_CEL_T_BYTES
-                                 ? MORTISE_CEL_BYTES
-                                 : MORTISE_CEL_STRING,
-                             ps->tok.text.p, ps->tok.text.n);
+        v = cel_text(ps->tok.kind == CEL_T_BYTES ? CEL_BYTES : CEL_STRING,
+                     ps->tok.text.p, ps->tok.text.n);
     }
     tok.length = ps->tok.offset + ps->tok.length - tok.offset;
     advance(ps);
     return make_const(ps, &tok, v);
 }
 
-static struct mortise_cel_node *parse_keyword(struct parser *ps)
+static struct cel_node *parse_keyword(struct parser *ps)
 {
-    struct mortise_cel_token tok = ps->tok;
-    struct mortise_cel_value v = {.kind = MORTISE_CEL_NULL};
+    struct cel_token tok = ps->tok;
+    struct cel_value v = {.kind = CEL_NULL};
 
     if (strcmp(tok.text.p, "in") == 0)
         unexpected(ps, "a value");
     if (strcmp(tok.text.p, "null") != 0)
-        v = mortise_cel_bool(strcmp(tok.text.p, "true") == 0);
+        v = cel_bool(strcmp(tok.text.p, "true") == 0);
     advance(ps);
     return make_const(ps, &tok, v);
 }
 
 /* A name or a call of a global function. */
-static struct mortise_cel_node *parse_name(struct parser *ps, bool absolute)
+static struct cel_node *parse_name(struct parser *ps, bool absolute)
 {
-    struct mortise_cel_token tok = ps->tok;
-    struct mortise_cel_node *node;
+    struct cel_token tok = ps->tok;
+    struct cel_node *node;
     struct kids k = {NULL, 0, 0};
 
     if (is_keyword(tok.text.p) && !absolute)
         return parse_keyword(ps);
     if (is_reserved(tok.text.p) || is_keyword(tok.text.p))
-        mortise_cel_fail(ps->src, MORTISE_EINVAL, tok.offset, tok.length,
-                         "'%s' is a reserved word", tok.text.p);
+        cel_fail(ps->src, MORTISE_EINVAL, tok.offset, tok.length,
+                 "'%s' is a reserved word", tok.text.p);
     advance(ps);
     if (at(ps, '(')) {
         parse_list(ps, ')', "',' or ')'", false, &k);
         return make_call(ps, &tok, &k, false);
     }
-    node = make(ps, MORTISE_CEL_IDENT, &tok, 0, NULL);
+    node = make(ps, CEL_IDENT, &tok, 0, NULL);
     node->u.name = tok.text;
     node->is_absolute = absolute;
     return node;
 }
 
-static struct mortise_cel_node *parse_primary(struct parser *ps)
+static struct cel_node *parse_primary(struct parser *ps)
 {
     switch (ps->tok.kind) {
-    case MORTISE_CEL_T_INT:
-    case MORTISE_CEL_T_UINT:
-    case MORTISE_CEL_T_DOUBLE:
-    case MORTISE_CEL_T_STRING:
-    case MORTISE_CEL_T_BYTES:
+    case CEL_T_INT:
+    case CEL_T_UINT:
+    case CEL_T_DOUBLE:
+    case CEL_T_STRING:
+    case CEL_T_BYTES:
         return parse_literal(ps, false, ps->tok);
-    case MORTISE_CEL_T_IDENT:
+    case CEL_T_IDENT:
         return parse_name(ps, false);
     default:
         break;
@@ -420,7 +409,7 @@ static struct mortise_cel_node *parse_primary(struct parser *ps)
     if (at(ps, '{'))
         return parse_map(ps);
     expect(ps, '.', "a value");
-    if (ps->tok.kind != MORTISE_CEL_T_IDENT)
+    if (ps->tok.kind != CEL_T_IDENT)
         unexpected(ps, "a name");
     return parse_name(ps, true);
 }
@@ -428,57 +417,53 @@ static struct mortise_cel_node *parse_primary(struct parser *ps)
 /* ---- members --------------------------------------------------------- */
 
 /* Behind `of`, at the point: a member or a call on it. */
-static struct mortise_cel_node *parse_select(struct parser *ps,
-                                             struct mortise_cel_node *of)
+static struct cel_node *parse_select(struct parser *ps, struct cel_node *of)
 {
-    struct mortise_cel_token tok;
+    struct cel_token tok;
     struct kids k = {NULL, 0, 0};
 
     advance(ps);
     refuse_optional(ps, "optional members");
     tok = ps->tok;
-    if (tok.kind != MORTISE_CEL_T_QUOTED &&
-        (tok.kind != MORTISE_CEL_T_IDENT || is_keyword(tok.text.p)))
+    if (tok.kind != CEL_T_QUOTED &&
+        (tok.kind != CEL_T_IDENT || is_keyword(tok.text.p)))
         unexpected(ps, "a member's name");
     advance(ps);
-    if (at(ps, '(') && tok.kind == MORTISE_CEL_T_IDENT) {
+    if (at(ps, '(') && tok.kind == CEL_T_IDENT) {
         kids_add(ps, &k, of);
         parse_list(ps, ')', "',' or ')'", false, &k);
         return make_call(ps, &tok, &k, true);
     }
-    of = make(ps, MORTISE_CEL_SELECT, &tok, 1, &of);
+    of = make(ps, CEL_SELECT, &tok, 1, &of);
     of->u.name = tok.text;
     return of;
 }
 
-static struct mortise_cel_node *parse_index(struct parser *ps,
-                                            struct mortise_cel_node *of)
+static struct cel_node *parse_index(struct parser *ps, struct cel_node *of)
 {
-    struct mortise_cel_token tok = ps->tok;
-    struct mortise_cel_node *kids[2] = {of, NULL};
+    struct cel_token tok = ps->tok;
+    struct cel_node *kids[2] = {of, NULL};
 
     advance(ps);
     refuse_optional(ps, "optional elements");
     kids[1] = parse_expr(ps);
     tok.length = ps->tok.offset + ps->tok.length - tok.offset;
     expect(ps, ']', "']'");
-    return make(ps, MORTISE_CEL_INDEX, &tok, 2, kids);
+    return make(ps, CEL_INDEX, &tok, 2, kids);
 }
 
 /* a.b.C{...}: a message. */
-static bool is_message(const struct parser *ps,
-                       const struct mortise_cel_node *node)
+static bool is_message(const struct parser *ps, const struct cel_node *node)
 {
     if (!at(ps, '{'))
         return false;
-    while (node->op == MORTISE_CEL_SELECT)
+    while (node->op == CEL_SELECT)
         node = node->kids[0];
-    return node->op == MORTISE_CEL_IDENT;
+    return node->op == CEL_IDENT;
 }
 
 /* What is selected of the node, called on it or indexed in it. */
-static struct mortise_cel_node *parse_suffixes(struct parser *ps,
-                                               struct mortise_cel_node *node)
+static struct cel_node *parse_suffixes(struct parser *ps, struct cel_node *node)
 {
     for (;;) {
         if (at(ps, '.'))
@@ -497,15 +482,14 @@ static struct mortise_cel_node *parse_suffixes(struct parser *ps,
 /* Is a number literal next, so that a minus belongs to it? */
 static bool at_number(const struct parser *ps)
 {
-    return ps->tok.kind == MORTISE_CEL_T_INT ||
-           ps->tok.kind == MORTISE_CEL_T_DOUBLE;
+    return ps->tok.kind == CEL_T_INT || ps->tok.kind == CEL_T_DOUBLE;
 }
 
-static struct mortise_cel_node *parse_unary(struct parser *ps)
+static struct cel_node *parse_unary(struct parser *ps)
 {
-    struct mortise_cel_token tok = ps->tok;
+    struct cel_token tok = ps->tok;
     bool minus = at(ps, '-');
-    struct mortise_cel_node *node;
+    struct cel_node *node;
 
     if (!minus && !at(ps, '!'))
         return parse_suffixes(ps, parse_primary(ps));
@@ -515,15 +499,14 @@ static struct mortise_cel_node *parse_unary(struct parser *ps)
         node = parse_suffixes(ps, parse_literal(ps, true, tok));
     } else {
         node = parse_unary(ps);
-        node = make(ps, minus ? MORTISE_CEL_NEGATE : MORTISE_CEL_NOT, &tok, 1,
-                    &node);
+        node = make(ps, minus ? CEL_NEGATE : CEL_NOT, &tok, 1, &node);
     }
     ps->depth--;
     return node;
 }
 
 struct binary {
-    enum mortise_cel_op op;
+    enum cel_op op;
     int precedence; /* 0: none */
 };
 
@@ -533,37 +516,31 @@ static struct binary operator_here(const struct parser *ps)
         int token;
         struct binary is;
     } table[] = {
-        {'+', {MORTISE_CEL_ADD, 2}},
-        {'-', {MORTISE_CEL_SUBTRACT, 2}},
-        {'*', {MORTISE_CEL_MULTIPLY, 3}},
-        {'/', {MORTISE_CEL_DIVIDE, 3}},
-        {'%', {MORTISE_CEL_MODULO, 3}},
-        {'<', {MORTISE_CEL_LT, 1}},
-        {'>', {MORTISE_CEL_GT, 1}},
-        {MORTISE_CEL_P_LE, {MORTISE_CEL_LE, 1}},
-        {MORTISE_CEL_P_GE, {MORTISE_CEL_GE, 1}},
-        {MORTISE_CEL_P_EQ, {MORTISE_CEL_EQ, 1}},
-        {MORTISE_CEL_P_NE, {MORTISE_CEL_NE, 1}},
+        {'+', {CEL_ADD, 2}},      {'-', {CEL_SUBTRACT, 2}},
+        {'*', {CEL_MULTIPLY, 3}}, {'/', {CEL_DIVIDE, 3}},
+        {'%', {CEL_MODULO, 3}},   {'<', {CEL_LT, 1}},
+        {'>', {CEL_GT, 1}},       {CEL_P_LE, {CEL_LE, 1}},
+        {CEL_P_GE, {CEL_GE, 1}},  {CEL_P_EQ, {CEL_EQ, 1}},
+        {CEL_P_NE, {CEL_NE, 1}},
     };
 
-    if (ps->tok.kind == MORTISE_CEL_T_IDENT &&
-        strcmp(ps->tok.text.p, "in") == 0)
-        return (struct binary){MORTISE_CEL_IN, 1};
+    if (ps->tok.kind == CEL_T_IDENT && strcmp(ps->tok.text.p, "in") == 0)
+        return (struct binary){CEL_IN, 1};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (at(ps, table[i].token))
             return table[i].is;
-    return (struct binary){MORTISE_CEL_CONST, 0};
+    return (struct binary){CEL_CONST, 0};
 }
 
 /* Operators of at least that precedence, all of them left-associative. */
-static struct mortise_cel_node *parse_binary(struct parser *ps, int least)
+static struct cel_node *parse_binary(struct parser *ps, int least)
 {
-    struct mortise_cel_node *node = parse_unary(ps);
+    struct cel_node *node = parse_unary(ps);
 
     for (;;) {
-        struct mortise_cel_token tok = ps->tok;
+        struct cel_token tok = ps->tok;
         struct binary is = operator_here(ps);
-        struct mortise_cel_node *kids[2] = {node, NULL};
+        struct cel_node *kids[2] = {node, NULL};
 
         if (is.precedence == 0 || is.precedence < least)
             return node;
@@ -574,14 +551,14 @@ static struct mortise_cel_node *parse_binary(struct parser *ps, int least)
 }
 
 /* A chain of && (of comparisons) or of || (of such chains): one node. */
-static struct mortise_cel_node *parse_chain(struct parser *ps, bool of_or)
+static struct cel_node *parse_chain(struct parser *ps, bool of_or)
 {
-    int token = of_or ? MORTISE_CEL_P_OR : MORTISE_CEL_P_AND;
-    struct mortise_cel_token tok;
+    int token = of_or ? CEL_P_OR : CEL_P_AND;
+    struct cel_token tok;
     struct kids k = {NULL, 0, 0};
 
     for (;;) {
-        struct mortise_cel_node *node =
+        struct cel_node *node =
             of_or ? parse_chain(ps, false) : parse_binary(ps, 1);
 
         if (k.n == 0 && !at(ps, token))
@@ -590,16 +567,15 @@ static struct mortise_cel_node *parse_chain(struct parser *ps, bool of_or)
             tok = ps->tok;
         kids_add(ps, &k, node);
         if (!at(ps, token))
-            return make(ps, of_or ? MORTISE_CEL_OR : MORTISE_CEL_AND, &tok, k.n,
-                        k.p);
+            return make(ps, of_or ? CEL_OR : CEL_AND, &tok, k.n, k.p);
         advance(ps);
     }
 }
 
-static struct mortise_cel_node *parse_expr(struct parser *ps)
+static struct cel_node *parse_expr(struct parser *ps)
 {
-    struct mortise_cel_node *kids[3];
-    struct mortise_cel_token tok;
+    struct cel_node *kids[3];
+    struct cel_token tok;
 
     deeper(ps);
     kids[0] = parse_chain(ps, true);
@@ -609,22 +585,22 @@ static struct mortise_cel_node *parse_expr(struct parser *ps)
         kids[1] = parse_chain(ps, true);
         expect(ps, ':', "':'");
         kids[2] = parse_expr(ps);
-        kids[0] = make(ps, MORTISE_CEL_COND, &tok, 3, kids);
+        kids[0] = make(ps, CEL_COND, &tok, 3, kids);
     }
     ps->depth--;
     return kids[0];
 }
 
-struct mortise_cel_node *mortise_cel_parse(const struct mortise_cel_source *src)
+struct cel_node *cel_parse(const struct cel_source *src)
 {
     struct parser ps = {.src = src};
-    struct mortise_cel_node *root;
+    struct cel_node *root;
 
     advance(&ps);
-    if (ps.tok.kind == MORTISE_CEL_T_END)
+    if (ps.tok.kind == CEL_T_END)
         fail_here(&ps, "there is no expression");
     root = parse_expr(&ps);
-    if (ps.tok.kind != MORTISE_CEL_T_END)
+    if (ps.tok.kind != CEL_T_END)
         unexpected(&ps, "an operator");
     return root;
 }

@@ -17,10 +17,9 @@ enum { MINUTE = 60, HOUR = 3600, DAY = 86400 };
 static const int64_t first = -62135596800; /* 0001-01-01T00:00:00Z */
 static const int64_t last = 253402300799;  /* 9999-12-31T23:59:59Z */
 
-bool mortise_cel_time_in_range(struct mortise_cel_time t)
+bool cel_time_in_range(struct cel_time t)
 {
-    return t.s >= first && t.s <= last && t.ns >= 0 &&
-           t.ns < MORTISE_CEL_SECOND;
+    return t.s >= first && t.s <= last && t.ns >= 0 && t.ns < CEL_SECOND;
 }
 
 /* ---- reading ----------------------------------------------------------- */
@@ -54,7 +53,7 @@ static bool digits(struct text *t, unsigned n, unsigned *out)
 /* Behind a point: digits as so many billionths. */
 static bool fraction(struct text *t, int64_t *out)
 {
-    int64_t unit = MORTISE_CEL_SECOND / 10;
+    int64_t unit = CEL_SECOND / 10;
     const char *from = t->p;
 
     *out = 0;
@@ -96,7 +95,7 @@ static bool read_offset(struct text *t, int32_t *out)
     return true;
 }
 
-bool mortise_cel_time_offset(const char *p, size_t n, int32_t *out)
+bool cel_time_offset(const char *p, size_t n, int32_t *out)
 {
     struct text t = {p, p + n};
 
@@ -129,8 +128,7 @@ static bool read_clock(struct text *t, int32_t *seconds, int64_t *ns)
     return !take(t, '.') || fraction(t, ns);
 }
 
-bool mortise_cel_time_parse(struct mortise_cel_time *out, const char *p,
-                            size_t n)
+bool cel_time_parse(struct cel_time *out, const char *p, size_t n)
 {
     struct text t = {p, p + n};
     int64_t days, ns;
@@ -141,8 +139,8 @@ bool mortise_cel_time_parse(struct mortise_cel_time *out, const char *p,
     if (!take(&t, 'Z') && (t.p == t.end || (*t.p != '+' && *t.p != '-') ||
                            !read_offset(&t, &offset)))
         return false;
-    *out = (struct mortise_cel_time){days * DAY + clock - offset, (int32_t)ns};
-    return t.p == t.end && mortise_cel_time_in_range(*out);
+    *out = (struct cel_time){days * DAY + clock - offset, (int32_t)ns};
+    return t.p == t.end && cel_time_in_range(*out);
 }
 
 /* The unit of a part of a duration, in nanoseconds; 0 when it is none. */
@@ -156,9 +154,9 @@ static int64_t read_unit(struct text *t)
                  {"\xC2\xB5s", 1000}, /* MICRO SIGN */
                  {"\xCE\xBCs", 1000}, /* GREEK SMALL LETTER MU */
                  {"ms", 1000000},
-                 {"s", MORTISE_CEL_SECOND},
-                 {"m", (int64_t)MINUTE * MORTISE_CEL_SECOND},
-                 {"h", (int64_t)HOUR * MORTISE_CEL_SECOND}};
+                 {"s", CEL_SECOND},
+                 {"m", (int64_t)MINUTE * CEL_SECOND},
+                 {"h", (int64_t)HOUR * CEL_SECOND}};
 
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         size_t n = strlen(units[i].name);
@@ -187,14 +185,14 @@ static bool read_part(struct text *t, int64_t *ns)
     unit = read_unit(t);
     if (!any || unit == 0 || __builtin_mul_overflow(whole, unit, ns))
         return false;
-    if (unit < MORTISE_CEL_SECOND)
-        part = part * unit / MORTISE_CEL_SECOND;
+    if (unit < CEL_SECOND)
+        part = part * unit / CEL_SECOND;
     else
-        part *= unit / MORTISE_CEL_SECOND;
+        part *= unit / CEL_SECOND;
     return !__builtin_sub_overflow(*ns, part, ns);
 }
 
-bool mortise_cel_duration_parse(int64_t *out, const char *p, size_t n)
+bool cel_duration_parse(int64_t *out, const char *p, size_t n)
 {
     struct text t = {p, p + n};
     bool negative = take(&t, '-');
@@ -230,12 +228,11 @@ static size_t put_fraction(char *out, uint32_t ns)
     return n;
 }
 
-size_t mortise_cel_time_text(char out[MORTISE_CEL_TIME_TEXT],
-                             struct mortise_cel_time t)
+size_t cel_time_text(char out[CEL_TIME_TEXT], struct cel_time t)
 {
-    struct mortise_cel_date d = mortise_cel_time_date(t, 0);
+    struct cel_date d = cel_time_date(t, 0);
     size_t n = (size_t)snprintf(
-        out, MORTISE_CEL_TIME_TEXT, "%04u-%02u-%02uT%02u:%02u:%02u",
+        out, CEL_TIME_TEXT, "%04u-%02u-%02uT%02u:%02u:%02u",
         (unsigned)d.year & 0x3FFFu, d.month & 0xFu, d.day & 0x1Fu,
         d.hour & 0x1Fu, d.minute & 0x3Fu, d.second & 0x3Fu);
 
@@ -244,50 +241,46 @@ size_t mortise_cel_time_text(char out[MORTISE_CEL_TIME_TEXT],
     return n;
 }
 
-size_t mortise_cel_duration_text(char out[MORTISE_CEL_TIME_TEXT], int64_t ns)
+size_t cel_duration_text(char out[CEL_TIME_TEXT], int64_t ns)
 {
     uint64_t all = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-    size_t n = (size_t)snprintf(out, MORTISE_CEL_TIME_TEXT, "%s%llu",
-                                ns < 0 ? "-" : "",
-                                (unsigned long long)(all / MORTISE_CEL_SECOND));
+    size_t n = (size_t)snprintf(out, CEL_TIME_TEXT, "%s%llu", ns < 0 ? "-" : "",
+                                (unsigned long long)(all / CEL_SECOND));
 
-    n += put_fraction(out + n, (uint32_t)(all % MORTISE_CEL_SECOND));
+    n += put_fraction(out + n, (uint32_t)(all % CEL_SECOND));
     out[n++] = 's';
     return n;
 }
 
 /* ---- reckoning --------------------------------------------------------- */
 
-bool mortise_cel_time_add(struct mortise_cel_time t, int64_t ns,
-                          struct mortise_cel_time *out)
+bool cel_time_add(struct cel_time t, int64_t ns, struct cel_time *out)
 {
-    int64_t rest = t.ns + ns % MORTISE_CEL_SECOND;
+    int64_t rest = t.ns + ns % CEL_SECOND;
 
-    out->s = t.s + ns / MORTISE_CEL_SECOND;
-    if (rest < 0 || rest >= MORTISE_CEL_SECOND) {
+    out->s = t.s + ns / CEL_SECOND;
+    if (rest < 0 || rest >= CEL_SECOND) {
         out->s += rest < 0 ? -1 : 1;
-        rest += rest < 0 ? MORTISE_CEL_SECOND : -MORTISE_CEL_SECOND;
+        rest += rest < 0 ? CEL_SECOND : -CEL_SECOND;
     }
     out->ns = (int32_t)rest;
-    return mortise_cel_time_in_range(*out);
+    return cel_time_in_range(*out);
 }
 
-bool mortise_cel_time_difference(struct mortise_cel_time a,
-                                 struct mortise_cel_time b, int64_t *out)
+bool cel_time_difference(struct cel_time a, struct cel_time b, int64_t *out)
 {
-    return !__builtin_mul_overflow(a.s - b.s, MORTISE_CEL_SECOND, out) &&
+    return !__builtin_mul_overflow(a.s - b.s, CEL_SECOND, out) &&
            !__builtin_add_overflow(*out, a.ns - b.ns, out);
 }
 
-struct mortise_cel_date mortise_cel_time_date(struct mortise_cel_time t,
-                                              int32_t offset)
+struct cel_date cel_time_date(struct cel_time t, int32_t offset)
 {
     int64_t at = t.s + offset, days = at / DAY - (at % DAY < 0);
     unsigned of_day = (unsigned)(at - days * DAY);
-    struct mortise_cel_date d = {.hour = of_day / HOUR,
-                                 .minute = of_day / MINUTE % 60,
-                                 .second = of_day % 60,
-                                 .millisecond = (unsigned)t.ns / 1000000};
+    struct cel_date d = {.hour = of_day / HOUR,
+                         .minute = of_day / MINUTE % 60,
+                         .second = of_day % 60,
+                         .millisecond = (unsigned)t.ns / 1000000};
 
     mortise_zone_date(days, &d.year, &d.month, &d.day);
     d.weekday = (unsigned)(((days + 4) % 7 + 7) % 7); /* 1970: a Thursday */

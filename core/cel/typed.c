@@ -19,7 +19,7 @@
 enum { DEPTH = 60, TEXT = 48 }; /* each level is two or three of JSON's */
 
 struct reader {
-    struct mortise_cel_ctx *c;
+    struct cel_ctx *c;
     struct mortise_err *err;
     int rv; /* of what went wrong */
 };
@@ -33,91 +33,83 @@ static bool bad(struct reader *r, const char *what)
 /* What the context says went wrong. */
 static bool faulty(struct reader *r)
 {
-    r->rv = mortise_cel_report(r->c, NULL, r->err);
+    r->rv = cel_report(r->c, NULL, r->err);
     return false;
 }
 
 static bool read_value(struct reader *r, const json_t *t, size_t depth,
-                       struct mortise_cel_value *out);
+                       struct cel_value *out);
 
 /* ---- reading: scalars -------------------------------------------------- */
 
-static bool read_null(struct reader *r, const json_t *v,
-                      struct mortise_cel_value *out)
+static bool read_null(struct reader *r, const json_t *v, struct cel_value *out)
 {
-    *out = (struct mortise_cel_value){.kind = MORTISE_CEL_NULL};
+    *out = (struct cel_value){.kind = CEL_NULL};
     return json_is_null(v) || bad(r, "a null is {\"null\": null}");
 }
 
-static bool read_bool(struct reader *r, const json_t *v,
-                      struct mortise_cel_value *out)
+static bool read_bool(struct reader *r, const json_t *v, struct cel_value *out)
 {
-    *out = mortise_cel_bool(json_is_true(v));
+    *out = cel_bool(json_is_true(v));
     return json_is_boolean(v) || bad(r, "a bool is {\"bool\": true} or false");
 }
 
 static bool read_string(struct reader *r, const json_t *v,
-                        struct mortise_cel_value *out)
+                        struct cel_value *out)
 {
-    *out = mortise_cel_from_json(v);
+    *out = cel_from_json(v);
     return json_is_string(v) || bad(r, "a string is {\"string\": \"...\"}");
 }
 
 /* A number's text, as the language's own conversions read it. */
-static bool read_number(struct reader *r, const json_t *v,
-                        enum mortise_cel_kind kind,
-                        struct mortise_cel_value *out)
+static bool read_number(struct reader *r, const json_t *v, enum cel_kind kind,
+                        struct cel_value *out)
 {
-    struct mortise_cel_value text;
+    struct cel_value text;
 
     if (!json_is_string(v))
         return bad(r, "a number is a string: {\"int\": \"5\"}");
-    text = mortise_cel_from_json(v);
-    return mortise_cel_to_number(r->c, kind, &text, out) || faulty(r);
+    text = cel_from_json(v);
+    return cel_to_number(r->c, kind, &text, out) || faulty(r);
 }
 
-static bool read_int(struct reader *r, const json_t *v,
-                     struct mortise_cel_value *out)
+static bool read_int(struct reader *r, const json_t *v, struct cel_value *out)
 {
-    return read_number(r, v, MORTISE_CEL_INT, out);
+    return read_number(r, v, CEL_INT, out);
 }
 
-static bool read_uint(struct reader *r, const json_t *v,
-                      struct mortise_cel_value *out)
+static bool read_uint(struct reader *r, const json_t *v, struct cel_value *out)
 {
-    return read_number(r, v, MORTISE_CEL_UINT, out);
+    return read_number(r, v, CEL_UINT, out);
 }
 
 static bool read_double(struct reader *r, const json_t *v,
-                        struct mortise_cel_value *out)
+                        struct cel_value *out)
 {
-    return read_number(r, v, MORTISE_CEL_DOUBLE, out);
+    return read_number(r, v, CEL_DOUBLE, out);
 }
 
-static bool read_bytes(struct reader *r, const json_t *v,
-                       struct mortise_cel_value *out)
+static bool read_bytes(struct reader *r, const json_t *v, struct cel_value *out)
 {
     const char *hex = json_string_value(v);
     size_t n = json_string_length(v) / 2;
-    char *bytes = mortise_cel_alloc(r->c, n, 1);
+    char *bytes = cel_alloc(r->c, n, 1);
 
     if (bytes == NULL)
         return faulty(r);
-    *out = mortise_cel_text(MORTISE_CEL_BYTES, bytes, n);
+    *out = cel_text(CEL_BYTES, bytes, n);
     return (hex != NULL &&
             mortise_unhex(bytes, n, hex, json_string_length(v)) == 0) ||
            bad(r, "bytes are {\"bytes_hex\": \"00ff\"}");
 }
 
-static bool read_type(struct reader *r, const json_t *v,
-                      struct mortise_cel_value *out)
+static bool read_type(struct reader *r, const json_t *v, struct cel_value *out)
 {
     const char *name = json_is_string(v) ? json_string_value(v) : "";
 
-    for (unsigned k = 0; k < MORTISE_CEL_KINDS; k++) {
-        if (strcmp(name, mortise_cel_type_name(k)) == 0) {
-            *out = (struct mortise_cel_value){.kind = MORTISE_CEL_TYPE,
-                                              .u.type = k};
+    for (unsigned k = 0; k < CEL_KINDS; k++) {
+        if (strcmp(name, cel_type_name(k)) == 0) {
+            *out = (struct cel_value){.kind = CEL_TYPE, .u.type = k};
             return true;
         }
     }
@@ -126,9 +118,9 @@ static bool read_type(struct reader *r, const json_t *v,
 
 /* {"seconds": "1", "nanos": "0"} */
 static bool read_seconds(struct reader *r, const json_t *v,
-                         struct mortise_cel_time *out)
+                         struct cel_time *out)
 {
-    struct mortise_cel_value s, ns;
+    struct cel_value s, ns;
 
     if (json_object_size(v) != 2 ||
         !json_is_string(json_object_get(v, "seconds")) ||
@@ -137,31 +129,31 @@ static bool read_seconds(struct reader *r, const json_t *v,
     if (!read_int(r, json_object_get(v, "seconds"), &s) ||
         !read_int(r, json_object_get(v, "nanos"), &ns))
         return false;
-    *out = (struct mortise_cel_time){s.u.i, (int32_t)ns.u.i};
-    return (ns.u.i > -MORTISE_CEL_SECOND && ns.u.i < MORTISE_CEL_SECOND) ||
+    *out = (struct cel_time){s.u.i, (int32_t)ns.u.i};
+    return (ns.u.i > -CEL_SECOND && ns.u.i < CEL_SECOND) ||
            bad(r, "more than a second of \"nanos\"");
 }
 
 static bool read_timestamp(struct reader *r, const json_t *v,
-                           struct mortise_cel_value *out)
+                           struct cel_value *out)
 {
-    struct mortise_cel_time t;
+    struct cel_time t;
 
     if (!read_seconds(r, v, &t))
         return false;
-    *out = mortise_cel_timestamp(t);
-    return mortise_cel_time_in_range(t) || bad(r, "timestamp out of range");
+    *out = cel_timestamp(t);
+    return cel_time_in_range(t) || bad(r, "timestamp out of range");
 }
 
 static bool read_duration(struct reader *r, const json_t *v,
-                          struct mortise_cel_value *out)
+                          struct cel_value *out)
 {
-    struct mortise_cel_time t;
+    struct cel_time t;
 
     if (!read_seconds(r, v, &t))
         return false;
-    out->kind = MORTISE_CEL_DURATION;
-    return (!__builtin_mul_overflow(t.s, MORTISE_CEL_SECOND, &out->u.i) &&
+    out->kind = CEL_DURATION;
+    return (!__builtin_mul_overflow(t.s, CEL_SECOND, &out->u.i) &&
             !__builtin_add_overflow(out->u.i, t.ns, &out->u.i)) ||
            bad(r, "duration out of range");
 }
@@ -169,55 +161,54 @@ static bool read_duration(struct reader *r, const json_t *v,
 /* ---- reading: containers ----------------------------------------------- */
 
 static bool read_list(struct reader *r, const json_t *v, size_t depth,
-                      struct mortise_cel_value *out)
+                      struct cel_value *out)
 {
-    struct mortise_cel_list *list;
+    struct cel_list *list;
 
     if (!json_is_array(v))
         return bad(r, "a list is {\"list\": [...]}");
-    list = mortise_cel_list_new(r->c, json_array_size(v));
+    list = cel_list_new(r->c, json_array_size(v));
     if (list == NULL)
         return faulty(r);
     for (size_t i = 0; i < json_array_size(v); i++, list->n++)
         if (!read_value(r, json_array_get(v, i), depth, &list->items[i]))
             return false;
-    *out = mortise_cel_list_value(list);
+    *out = cel_list_value(list);
     return true;
 }
 
 static bool read_map(struct reader *r, const json_t *v, size_t depth,
-                     struct mortise_cel_value *out)
+                     struct cel_value *out)
 {
-    struct mortise_cel_map *map;
+    struct cel_map *map;
 
     if (!json_is_array(v))
         return bad(r, "a map is {\"map\": [[key, value], ...]}");
-    map = mortise_cel_map_new(r->c, json_array_size(v));
+    map = cel_map_new(r->c, json_array_size(v));
     if (map == NULL)
         return faulty(r);
     for (size_t i = 0; i < json_array_size(v); i++) {
         const json_t *pair = json_array_get(v, i);
-        struct mortise_cel_value key, value;
+        struct cel_value key, value;
 
         if (json_array_size(pair) != 2)
             return bad(r, "a map is {\"map\": [[key, value], ...]}");
         if (!read_value(r, json_array_get(pair, 0), depth, &key) ||
             !read_value(r, json_array_get(pair, 1), depth, &value))
             return false;
-        if (!mortise_cel_map_add(r->c, map, &key, &value))
+        if (!cel_map_add(r->c, map, &key, &value))
             return faulty(r);
     }
-    *out = (struct mortise_cel_value){.kind = MORTISE_CEL_MAP, .u.map = map};
+    *out = (struct cel_value){.kind = CEL_MAP, .u.map = map};
     return true;
 }
 
 static bool read_value(struct reader *r, const json_t *t, size_t depth,
-                       struct mortise_cel_value *out)
+                       struct cel_value *out)
 {
     static const struct {
         const char *tag;
-        bool (*read)(struct reader *, const json_t *,
-                     struct mortise_cel_value *);
+        bool (*read)(struct reader *, const json_t *, struct cel_value *);
     } scalars[] = {
         {"null", read_null},
         {"bool", read_bool},
@@ -251,8 +242,7 @@ static bool read_value(struct reader *r, const json_t *t, size_t depth,
 /* ---- writing ----------------------------------------------------------- */
 
 /* Takes v; NULL is out of memory. */
-static bool tag(struct mortise_cel_ctx *c, const char *name, json_t *v,
-                json_t **out)
+static bool tag(struct cel_ctx *c, const char *name, json_t *v, json_t **out)
 {
     *out = json_object();
     if (v != NULL && *out != NULL && json_object_set_new(*out, name, v) == 0)
@@ -261,12 +251,11 @@ static bool tag(struct mortise_cel_ctx *c, const char *name, json_t *v,
         json_decref(v);
     json_decref(*out);
     *out = NULL;
-    return mortise_cel_fault(c, MORTISE_CEL_MEMORY);
+    return cel_fault(c, CEL_MEMORY);
 }
 
-static bool write_value(struct mortise_cel_ctx *c,
-                        const struct mortise_cel_value *v, size_t depth,
-                        json_t **out);
+static bool write_value(struct cel_ctx *c, const struct cel_value *v,
+                        size_t depth, json_t **out);
 
 static json_t *number(const char *fmt, ...) MORTISE_PRINTF(1, 2);
 
@@ -296,10 +285,10 @@ static json_t *seconds(int64_t s, int64_t ns)
                      "nanos", number("%lld", (long long)ns));
 }
 
-static bool write_bytes(struct mortise_cel_ctx *c,
-                        const struct mortise_cel_value *v, json_t **out)
+static bool write_bytes(struct cel_ctx *c, const struct cel_value *v,
+                        json_t **out)
 {
-    char *hex = mortise_cel_alloc(c, 2 * v->u.s.n + 1, 1);
+    char *hex = cel_alloc(c, 2 * v->u.s.n + 1, 1);
 
     if (hex == NULL)
         return false;
@@ -308,16 +297,15 @@ static bool write_bytes(struct mortise_cel_ctx *c,
 }
 
 /* Append v, taken, to a list; false when either is missing. */
-static bool append(struct mortise_cel_ctx *c, json_t *list, json_t *v)
+static bool append(struct cel_ctx *c, json_t *list, json_t *v)
 {
-    return json_array_append_new(list, v) == 0 ||
-           mortise_cel_fault(c, MORTISE_CEL_MEMORY);
+    return json_array_append_new(list, v) == 0 || cel_fault(c, CEL_MEMORY);
 }
 
 /* A list's element, or a map's pair. */
-static bool write_entry(struct mortise_cel_ctx *c, json_t *list, bool pair,
-                        const struct mortise_cel_value *key,
-                        const struct mortise_cel_value *value, size_t depth)
+static bool write_entry(struct cel_ctx *c, json_t *list, bool pair,
+                        const struct cel_value *key,
+                        const struct cel_value *value, size_t depth)
 {
     json_t *k, *v;
 
@@ -332,19 +320,18 @@ static bool write_entry(struct mortise_cel_ctx *c, json_t *list, bool pair,
     return append(c, list, json_pack("[o, o]", k, v));
 }
 
-static bool write_container(struct mortise_cel_ctx *c,
-                            const struct mortise_cel_value *v, size_t depth,
-                            json_t **out)
+static bool write_container(struct cel_ctx *c, const struct cel_value *v,
+                            size_t depth, json_t **out)
 {
-    bool pair = v->kind == MORTISE_CEL_MAP, ok = true;
-    struct mortise_cel_value key, value;
-    struct mortise_cel_cursor cur;
+    bool pair = v->kind == CEL_MAP, ok = true;
+    struct cel_value key, value;
+    struct cel_cursor cur;
     json_t *list = json_array();
 
     if (list == NULL)
-        return mortise_cel_fault(c, MORTISE_CEL_MEMORY);
-    mortise_cel_cursor_init(&cur, v);
-    while (ok && mortise_cel_next(&cur, &key, &value))
+        return cel_fault(c, CEL_MEMORY);
+    cel_cursor_init(&cur, v);
+    while (ok && cel_next(&cur, &key, &value))
         ok = write_entry(c, list, pair, &key, &value, depth);
     if (ok)
         return tag(c, pair ? "map" : "list", list, out);
@@ -352,44 +339,40 @@ static bool write_container(struct mortise_cel_ctx *c,
     return false;
 }
 
-static bool write_value(struct mortise_cel_ctx *c,
-                        const struct mortise_cel_value *v, size_t depth,
-                        json_t **out)
+static bool write_value(struct cel_ctx *c, const struct cel_value *v,
+                        size_t depth, json_t **out)
 {
     *out = NULL;
-    if (!mortise_cel_charge(c, 1))
+    if (!cel_charge(c, 1))
         return false;
-    switch ((enum mortise_cel_kind)v->kind) {
-    case MORTISE_CEL_NULL:
+    switch ((enum cel_kind)v->kind) {
+    case CEL_NULL:
         return tag(c, "null", json_null(), out);
-    case MORTISE_CEL_BOOL:
+    case CEL_BOOL:
         return tag(c, "bool", json_boolean(v->u.b), out);
-    case MORTISE_CEL_INT:
+    case CEL_INT:
         return tag(c, "int", number("%lld", (long long)v->u.i), out);
-    case MORTISE_CEL_UINT:
+    case CEL_UINT:
         return tag(c, "uint", number("%llu", (unsigned long long)v->u.u), out);
-    case MORTISE_CEL_DOUBLE:
+    case CEL_DOUBLE:
         return tag(c, "double", double_text(v->u.d), out);
-    case MORTISE_CEL_STRING:
-        return mortise_cel_charge(c, v->u.s.n) &&
+    case CEL_STRING:
+        return cel_charge(c, v->u.s.n) &&
                tag(c, "string", mortise_json_strn(v->u.s.p, v->u.s.n), out);
-    case MORTISE_CEL_BYTES:
+    case CEL_BYTES:
         return write_bytes(c, v, out);
-    case MORTISE_CEL_TIMESTAMP:
+    case CEL_TIMESTAMP:
         return tag(c, "timestamp", seconds(v->u.time.s, v->u.time.ns), out);
-    case MORTISE_CEL_DURATION:
-        return tag(
-            c, "duration",
-            seconds(v->u.i / MORTISE_CEL_SECOND, v->u.i % MORTISE_CEL_SECOND),
-            out);
-    case MORTISE_CEL_TYPE:
-        return tag(c, "type", json_string(mortise_cel_type_name(v->u.type)),
-                   out);
-    case MORTISE_CEL_LIST:
-    case MORTISE_CEL_MAP:
-        return depth == 0 ? mortise_cel_fault(c, MORTISE_CEL_DEPTH)
+    case CEL_DURATION:
+        return tag(c, "duration",
+                   seconds(v->u.i / CEL_SECOND, v->u.i % CEL_SECOND), out);
+    case CEL_TYPE:
+        return tag(c, "type", json_string(cel_type_name(v->u.type)), out);
+    case CEL_LIST:
+    case CEL_MAP:
+        return depth == 0 ? cel_fault(c, CEL_DEPTH)
                           : write_container(c, v, depth - 1, out);
-    case MORTISE_CEL_KINDS:
+    case CEL_KINDS:
         break;
     }
     return false;
@@ -400,12 +383,12 @@ static bool write_value(struct mortise_cel_ctx *c,
 /* All values of the scope, in an arena; *which is the one that is none. */
 static int read_all(const struct mortise_cel *prog,
                     const struct mortise_cel_env *env,
-                    struct mortise_arena *arena, struct mortise_cel_value **out,
+                    struct mortise_arena *arena, struct cel_value **out,
                     size_t *which, struct mortise_err *err)
 {
-    struct mortise_cel_ctx c = {.left = UINT64_MAX, .arena = arena};
+    struct cel_ctx c = {.left = UINT64_MAX, .arena = arena};
     struct reader r = {&c, err, MORTISE_OK};
-    struct mortise_cel_value *values =
+    struct cel_value *values =
         mortise_arena_alloc(arena, (prog->n_names + 1) * sizeof *values);
 
     if (values == NULL)
@@ -425,10 +408,10 @@ int mortise_cel_eval_typed(const struct mortise_cel *prog,
                            struct mortise_cel_where *where, size_t *which,
                            struct mortise_err *err)
 {
-    struct mortise_cel_inputs in = {NULL, NULL};
-    struct mortise_cel_value *values = NULL, v;
+    struct cel_inputs in = {NULL, NULL};
+    struct cel_value *values = NULL, v;
     struct mortise_arena arena;
-    struct mortise_cel_ctx c;
+    struct cel_ctx c;
     int rv;
 
     *out = NULL;
@@ -436,13 +419,12 @@ int mortise_cel_eval_typed(const struct mortise_cel *prog,
     mortise_arena_init(&arena, prog->mem);
     rv = read_all(prog, env, &arena, &values, which, err);
     if (rv == MORTISE_OK) {
-        c = (struct mortise_cel_ctx){.left = mortise_cel_budget(env),
-                                     .arena = &arena};
+        c = (struct cel_ctx){.left = cel_budget(env), .arena = &arena};
         in.typed = values;
-        if (mortise_cel_run(prog, &in, &c, &v) &&
-            !write_value(&c, &v, DEPTH, out) && c.fault.at == NULL)
+        if (cel_run(prog, &in, &c, &v) && !write_value(&c, &v, DEPTH, out) &&
+            c.fault.at == NULL)
             c.fault.at = prog->root;
-        rv = mortise_cel_report(&c, where, err);
+        rv = cel_report(&c, where, err);
     }
     mortise_arena_finish(&arena);
     return rv;

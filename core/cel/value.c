@@ -22,98 +22,96 @@
 
 enum { DEPTH = 300, FEW_KEYS = 8 };
 
-bool mortise_cel_fault(struct mortise_cel_ctx *c,
-                       enum mortise_cel_fault_kind kind)
+bool cel_fault(struct cel_ctx *c, enum cel_fault_kind kind)
 {
-    c->fault = (struct mortise_cel_fault){.kind = kind};
+    c->fault = (struct cel_fault){.kind = kind};
     return false;
 }
 
-void *mortise_cel_alloc(struct mortise_cel_ctx *c, size_t n, size_t size)
+void *cel_alloc(struct cel_ctx *c, size_t n, size_t size)
 {
     void *p = NULL;
 
-    if (!mortise_cel_charge(c, n))
+    if (!cel_charge(c, n))
         return NULL;
     if (n <= SIZE_MAX / 2 / size)
         p = mortise_arena_alloc(c->arena, n * size);
     if (p == NULL)
-        mortise_cel_fault(c, MORTISE_CEL_MEMORY);
+        cel_fault(c, CEL_MEMORY);
     return p;
 }
 
-const char *mortise_cel_kind_name(unsigned kind)
+const char *cel_kind_name(unsigned kind)
 {
-    static const char *const names[MORTISE_CEL_KINDS] = {
+    static const char *const names[CEL_KINDS] = {
         "null",  "bool", "int", "uint",      "double",   "string",
         "bytes", "list", "map", "timestamp", "duration", "type"};
 
-    assert(kind < MORTISE_CEL_KINDS); /* no other is ever made */
+    assert(kind < CEL_KINDS); /* no other is ever made */
     return names[kind];
 }
 
-const char *mortise_cel_type_name(unsigned kind)
+const char *cel_type_name(unsigned kind)
 {
     switch (kind) {
-    case MORTISE_CEL_NULL:
+    case CEL_NULL:
         return "null_type";
-    case MORTISE_CEL_TIMESTAMP:
+    case CEL_TIMESTAMP:
         return "google.protobuf.Timestamp";
-    case MORTISE_CEL_DURATION:
+    case CEL_DURATION:
         return "google.protobuf.Duration";
     default:
-        return mortise_cel_kind_name(kind);
+        return cel_kind_name(kind);
     }
 }
 
 /* ---- JSON ------------------------------------------------------------ */
 
-struct mortise_cel_value mortise_cel_from_json(const json_t *v)
+struct cel_value cel_from_json(const json_t *v)
 {
     switch (json_typeof(v)) {
     case JSON_OBJECT:
-        return (struct mortise_cel_value){
-            .kind = MORTISE_CEL_MAP, .is_json = true, .u.json = v};
+        return (struct cel_value){
+            .kind = CEL_MAP, .is_json = true, .u.json = v};
     case JSON_ARRAY:
-        return (struct mortise_cel_value){
-            .kind = MORTISE_CEL_LIST, .is_json = true, .u.json = v};
+        return (struct cel_value){
+            .kind = CEL_LIST, .is_json = true, .u.json = v};
     case JSON_STRING:
-        return (struct mortise_cel_value){
-            .kind = MORTISE_CEL_STRING,
+        return (struct cel_value){
+            .kind = CEL_STRING,
             .u.s = {json_string_value(v), json_string_length(v), v}};
     case JSON_INTEGER:
-        return mortise_cel_int(json_integer_value(v));
+        return cel_int(json_integer_value(v));
     case JSON_REAL:
-        return mortise_cel_double(json_real_value(v));
+        return cel_double(json_real_value(v));
     case JSON_TRUE:
     case JSON_FALSE:
-        return mortise_cel_bool(json_is_true(v));
+        return cel_bool(json_is_true(v));
     case JSON_NULL:
         break;
     }
-    return (struct mortise_cel_value){.kind = MORTISE_CEL_NULL};
+    return (struct cel_value){.kind = CEL_NULL};
 }
 
-static bool not_json(struct mortise_cel_ctx *c, uint8_t kind)
+static bool not_json(struct cel_ctx *c, uint8_t kind)
 {
-    mortise_cel_fault(c, MORTISE_CEL_NOT_JSON);
+    cel_fault(c, CEL_NOT_JSON);
     c->fault.x = kind;
     return false;
 }
 
 /* A value that jansson made, or what its absence means. */
-static bool made(struct mortise_cel_ctx *c, json_t *v, json_t **out)
+static bool made(struct cel_ctx *c, json_t *v, json_t **out)
 {
     *out = v;
-    return v != NULL || mortise_cel_fault(c, MORTISE_CEL_MEMORY);
+    return v != NULL || cel_fault(c, CEL_MEMORY);
 }
 
-static bool to_json(struct mortise_cel_ctx *c,
-                    const struct mortise_cel_value *v, size_t depth,
+static bool to_json(struct cel_ctx *c, const struct cel_value *v, size_t depth,
                     json_t **out);
 
-static bool string_to_json(struct mortise_cel_ctx *c,
-                           const struct mortise_cel_value *v, json_t **out)
+static bool string_to_json(struct cel_ctx *c, const struct cel_value *v,
+                           json_t **out)
 {
     return made(c,
                 v->u.s.json != NULL
@@ -122,9 +120,8 @@ static bool string_to_json(struct mortise_cel_ctx *c,
                 out);
 }
 
-static bool list_to_json(struct mortise_cel_ctx *c,
-                         const struct mortise_cel_list *list, size_t depth,
-                         json_t **out)
+static bool list_to_json(struct cel_ctx *c, const struct cel_list *list,
+                         size_t depth, json_t **out)
 {
     json_t *item;
 
@@ -134,36 +131,34 @@ static bool list_to_json(struct mortise_cel_ctx *c,
         if (!to_json(c, &list->items[i], depth, &item))
             return false;
         if (json_array_append_new(*out, item) != 0)
-            return mortise_cel_fault(c, MORTISE_CEL_MEMORY);
+            return cel_fault(c, CEL_MEMORY);
     }
     return true;
 }
 
-static bool map_to_json(struct mortise_cel_ctx *c,
-                        const struct mortise_cel_map *map, size_t depth,
-                        json_t **out)
+static bool map_to_json(struct cel_ctx *c, const struct cel_map *map,
+                        size_t depth, json_t **out)
 {
     json_t *item;
 
     if (!made(c, json_object(), out))
         return false;
     for (size_t i = 0; i < map->n; i++) {
-        const struct mortise_cel_value *key = &map->entries[i].key;
+        const struct cel_value *key = &map->entries[i].key;
 
-        if (key->kind != MORTISE_CEL_STRING ||
+        if (key->kind != CEL_STRING ||
             memchr(key->u.s.p, '\0', key->u.s.n) != NULL)
-            return mortise_cel_fault(c, MORTISE_CEL_NOT_JSON_KEY);
+            return cel_fault(c, CEL_NOT_JSON_KEY);
         if (!to_json(c, &map->entries[i].value, depth, &item))
             return false;
         if (json_object_setn_new(*out, key->u.s.p, key->u.s.n, item) != 0)
-            return mortise_cel_fault(c, MORTISE_CEL_MEMORY);
+            return cel_fault(c, CEL_MEMORY);
     }
     return true;
 }
 
-static bool container_to_json(struct mortise_cel_ctx *c,
-                              const struct mortise_cel_value *v, size_t depth,
-                              json_t **out)
+static bool container_to_json(struct cel_ctx *c, const struct cel_value *v,
+                              size_t depth, json_t **out)
 {
     bool ok;
 
@@ -172,73 +167,68 @@ static bool container_to_json(struct mortise_cel_ctx *c,
         return true;
     }
     if (depth == 0)
-        return mortise_cel_fault(c, MORTISE_CEL_DEPTH);
+        return cel_fault(c, CEL_DEPTH);
     *out = NULL;
-    ok = v->kind == MORTISE_CEL_LIST
-             ? list_to_json(c, v->u.list, depth - 1, out)
-             : map_to_json(c, v->u.map, depth - 1, out);
+    ok = v->kind == CEL_LIST ? list_to_json(c, v->u.list, depth - 1, out)
+                             : map_to_json(c, v->u.map, depth - 1, out);
     if (!ok)
         json_decref(*out);
     return ok;
 }
 
-size_t mortise_cel_when_text(char out[MORTISE_CEL_TIME_TEXT],
-                             const struct mortise_cel_value *v)
+size_t cel_when_text(char out[CEL_TIME_TEXT], const struct cel_value *v)
 {
-    return v->kind == MORTISE_CEL_TIMESTAMP
-               ? mortise_cel_time_text(out, v->u.time)
-               : mortise_cel_duration_text(out, v->u.i);
+    return v->kind == CEL_TIMESTAMP ? cel_time_text(out, v->u.time)
+                                    : cel_duration_text(out, v->u.i);
 }
 
-static bool when_to_json(struct mortise_cel_ctx *c,
-                         const struct mortise_cel_value *v, json_t **out)
+static bool when_to_json(struct cel_ctx *c, const struct cel_value *v,
+                         json_t **out)
 {
-    char text[MORTISE_CEL_TIME_TEXT];
-    size_t n = mortise_cel_when_text(text, v);
+    char text[CEL_TIME_TEXT];
+    size_t n = cel_when_text(text, v);
 
     return made(c, mortise_json_strn(text, n), out);
 }
 
-static bool to_json(struct mortise_cel_ctx *c,
-                    const struct mortise_cel_value *v, size_t depth,
+static bool to_json(struct cel_ctx *c, const struct cel_value *v, size_t depth,
                     json_t **out)
 {
-    if (!mortise_cel_charge(c, 1))
+    if (!cel_charge(c, 1))
         return false;
     switch (v->kind) {
-    case MORTISE_CEL_NULL:
+    case CEL_NULL:
         return made(c, json_null(), out);
-    case MORTISE_CEL_BOOL:
+    case CEL_BOOL:
         return made(c, json_boolean(v->u.b), out);
-    case MORTISE_CEL_INT:
+    case CEL_INT:
         return made(c, json_integer(v->u.i), out);
-    case MORTISE_CEL_UINT:
+    case CEL_UINT:
         if (v->u.u > INT64_MAX)
             return not_json(c, v->kind);
         return made(c, json_integer((json_int_t)v->u.u), out);
-    case MORTISE_CEL_DOUBLE:
+    case CEL_DOUBLE:
         if (!isfinite(v->u.d))
             return not_json(c, v->kind);
         return made(c, json_real(v->u.d), out);
-    case MORTISE_CEL_STRING:
-        return mortise_cel_charge(c, v->u.s.n) && string_to_json(c, v, out);
-    case MORTISE_CEL_LIST:
-    case MORTISE_CEL_MAP:
+    case CEL_STRING:
+        return cel_charge(c, v->u.s.n) && string_to_json(c, v, out);
+    case CEL_LIST:
+    case CEL_MAP:
         return container_to_json(c, v, depth, out);
-    case MORTISE_CEL_TIMESTAMP:
-    case MORTISE_CEL_DURATION:
+    case CEL_TIMESTAMP:
+    case CEL_DURATION:
         return when_to_json(c, v, out);
     default:
         return not_json(c, v->kind);
     }
 }
 
-bool mortise_cel_to_json(struct mortise_cel_ctx *c,
-                         const struct mortise_cel_value *v, json_t **out)
+bool cel_to_json(struct cel_ctx *c, const struct cel_value *v, json_t **out)
 {
     /* Alone, what came from JSON goes back as it is, however long. */
-    if (v->kind == MORTISE_CEL_STRING && v->u.s.json != NULL)
-        return mortise_cel_charge(c, 1) && string_to_json(c, v, out);
+    if (v->kind == CEL_STRING && v->u.s.json != NULL)
+        return cel_charge(c, 1) && string_to_json(c, v, out);
     if (to_json(c, v, MORTISE_JSON_DEPTH, out))
         return true;
     *out = NULL;
@@ -247,68 +237,63 @@ bool mortise_cel_to_json(struct mortise_cel_ctx *c,
 
 /* ---- lists and maps -------------------------------------------------- */
 
-size_t mortise_cel_count(const struct mortise_cel_value *v)
+size_t cel_count(const struct cel_value *v)
 {
-    if (v->kind == MORTISE_CEL_LIST)
+    if (v->kind == CEL_LIST)
         return v->is_json ? json_array_size(v->u.json) : v->u.list->n;
     return v->is_json ? json_object_size(v->u.json) : v->u.map->n;
 }
 
-struct mortise_cel_value mortise_cel_item(const struct mortise_cel_value *list,
-                                          size_t i)
+struct cel_value cel_item(const struct cel_value *list, size_t i)
 {
     if (list->is_json)
-        return mortise_cel_from_json(json_array_get(list->u.json, i));
+        return cel_from_json(json_array_get(list->u.json, i));
     return list->u.list->items[i];
 }
 
-struct mortise_cel_list *mortise_cel_list_new(struct mortise_cel_ctx *c,
-                                              size_t n)
+struct cel_list *cel_list_new(struct cel_ctx *c, size_t n)
 {
-    struct mortise_cel_list *list;
+    struct cel_list *list;
 
-    if (!mortise_cel_charge(c, 1))
+    if (!cel_charge(c, 1))
         return NULL;
     if (n > SIZE_MAX / 4 / sizeof list->items[0])
         n = SIZE_MAX / 4 / sizeof list->items[0]; /* more than can be paid */
-    if (!mortise_cel_charge(c, n))
+    if (!cel_charge(c, n))
         return NULL;
     list =
         mortise_arena_alloc(c->arena, sizeof *list + n * sizeof list->items[0]);
     if (list == NULL)
-        mortise_cel_fault(c, MORTISE_CEL_MEMORY);
+        cel_fault(c, CEL_MEMORY);
     return list;
 }
 
-void mortise_cel_cursor_init(struct mortise_cel_cursor *cur,
-                             const struct mortise_cel_value *of)
+void cel_cursor_init(struct cel_cursor *cur, const struct cel_value *of)
 {
-    *cur = (struct mortise_cel_cursor){.of = of, .n = mortise_cel_count(of)};
-    if (of->kind == MORTISE_CEL_MAP && of->is_json)
+    *cur = (struct cel_cursor){.of = of, .n = cel_count(of)};
+    if (of->kind == CEL_MAP && of->is_json)
         cur->it = json_object_iter(mortise_json_unconst(of->u.json));
 }
 
-bool mortise_cel_next(struct mortise_cel_cursor *cur,
-                      struct mortise_cel_value *key,
-                      struct mortise_cel_value *value)
+bool cel_next(struct cel_cursor *cur, struct cel_value *key,
+              struct cel_value *value)
 {
-    const struct mortise_cel_value *of = cur->of;
+    const struct cel_value *of = cur->of;
     size_t i = cur->i;
 
     if (i == cur->n)
         return false;
     cur->i++;
-    if (of->kind == MORTISE_CEL_LIST) {
-        *key = mortise_cel_int((int64_t)i);
-        *value = mortise_cel_item(of, i);
+    if (of->kind == CEL_LIST) {
+        *key = cel_int((int64_t)i);
+        *value = cel_item(of, i);
     } else if (!of->is_json) {
         *key = of->u.map->entries[i].key;
         *value = of->u.map->entries[i].value;
     } else {
-        *key =
-            mortise_cel_text(MORTISE_CEL_STRING, json_object_iter_key(cur->it),
-                             json_object_iter_key_len(cur->it));
-        *value = mortise_cel_from_json(json_object_iter_value(cur->it));
+        *key = cel_text(CEL_STRING, json_object_iter_key(cur->it),
+                        json_object_iter_key_len(cur->it));
+        *value = cel_from_json(json_object_iter_value(cur->it));
         cur->it =
             json_object_iter_next(mortise_json_unconst(of->u.json), cur->it);
     }
@@ -317,62 +302,60 @@ bool mortise_cel_next(struct mortise_cel_cursor *cur,
 
 /* The one spelling of a key: numbers as int where they are one, else uint.
  * Doubles that are no integer stay and find nothing. */
-static struct mortise_cel_value plain_key(const struct mortise_cel_value *key)
+static struct cel_value plain_key(const struct cel_value *key)
 {
-    if (key->kind == MORTISE_CEL_UINT && key->u.u <= INT64_MAX)
-        return mortise_cel_int((int64_t)key->u.u);
-    if (key->kind == MORTISE_CEL_DOUBLE && key->u.d == trunc(key->u.d)) {
+    if (key->kind == CEL_UINT && key->u.u <= INT64_MAX)
+        return cel_int((int64_t)key->u.u);
+    if (key->kind == CEL_DOUBLE && key->u.d == trunc(key->u.d)) {
         if (key->u.d >= -0x1p63 && key->u.d < 0x1p63)
-            return mortise_cel_int((int64_t)key->u.d);
+            return cel_int((int64_t)key->u.d);
         if (key->u.d > 0 && key->u.d < 0x1p64)
-            return mortise_cel_uint((uint64_t)key->u.d);
+            return cel_uint((uint64_t)key->u.d);
     }
     return *key;
 }
 
-static bool is_key(const struct mortise_cel_value *key)
+static bool is_key(const struct cel_value *key)
 {
-    return key->kind == MORTISE_CEL_BOOL || key->kind == MORTISE_CEL_INT ||
-           key->kind == MORTISE_CEL_UINT || key->kind == MORTISE_CEL_STRING;
+    return key->kind == CEL_BOOL || key->kind == CEL_INT ||
+           key->kind == CEL_UINT || key->kind == CEL_STRING;
 }
 
 /* Both plain. */
-static bool same_key(const struct mortise_cel_value *a,
-                     const struct mortise_cel_value *b)
+static bool same_key(const struct cel_value *a, const struct cel_value *b)
 {
     if (a->kind != b->kind)
         return false;
-    if (a->kind == MORTISE_CEL_STRING)
+    if (a->kind == CEL_STRING)
         return a->u.s.n == b->u.s.n &&
                memcmp(a->u.s.p, b->u.s.p, a->u.s.n) == 0;
-    return a->kind == MORTISE_CEL_BOOL ? a->u.b == b->u.b : a->u.u == b->u.u;
+    return a->kind == CEL_BOOL ? a->u.b == b->u.b : a->u.u == b->u.u;
 }
 
 /* FNV-1a.  Who finds many keys of one hash only meets the cost bound sooner:
  * every probe is charged. */
-static uint64_t hash_key(const struct mortise_cel_value *key)
+static uint64_t hash_key(const struct cel_value *key)
 {
     uint64_t h = 14695981039346656037u ^ key->kind;
 
-    if (key->kind == MORTISE_CEL_STRING) {
+    if (key->kind == CEL_STRING) {
         for (size_t i = 0; i < key->u.s.n; i++)
             h = (h ^ (unsigned char)key->u.s.p[i]) * 1099511628211u;
     } else {
-        h = (h ^ (key->kind == MORTISE_CEL_BOOL ? key->u.b : key->u.u)) *
+        h = (h ^ (key->kind == CEL_BOOL ? key->u.b : key->u.u)) *
             0x9E3779B97F4A7C15u;
     }
     return h ^ h >> 32;
 }
 
-struct mortise_cel_map *mortise_cel_map_new(struct mortise_cel_ctx *c,
-                                            size_t cap)
+struct cel_map *cel_map_new(struct cel_ctx *c, size_t cap)
 {
-    struct mortise_cel_map *m = mortise_cel_alloc(c, 1, sizeof *m);
+    struct cel_map *m = cel_alloc(c, 1, sizeof *m);
 
     if (m == NULL)
         return NULL;
     m->cap = cap;
-    m->entries = mortise_cel_alloc(c, cap, sizeof *m->entries);
+    m->entries = cel_alloc(c, cap, sizeof *m->entries);
     if (m->entries == NULL)
         return NULL;
     if (cap <= FEW_KEYS)
@@ -380,31 +363,27 @@ struct mortise_cel_map *mortise_cel_map_new(struct mortise_cel_ctx *c,
     m->n_slots = 16;
     while (m->n_slots < 2 * cap)
         m->n_slots *= 2;
-    m->slots = mortise_cel_alloc(c, m->n_slots, sizeof *m->slots);
+    m->slots = cel_alloc(c, m->n_slots, sizeof *m->slots);
     return m->slots != NULL ? m : NULL;
 }
 
-static struct mortise_cel_entry *entry_in(const struct mortise_cel_map *m,
-                                          size_t slot)
+static struct cel_entry *entry_in(const struct cel_map *m, size_t slot)
 {
     return m->slots[slot] != 0 ? &m->entries[m->slots[slot] - 1] : NULL;
 }
 
 /* Is `key` (plain) the key of the entry?  Charged for. */
-static bool is_entry(struct mortise_cel_ctx *c,
-                     const struct mortise_cel_entry *e,
-                     const struct mortise_cel_value *key, bool *same)
+static bool is_entry(struct cel_ctx *c, const struct cel_entry *e,
+                     const struct cel_value *key, bool *same)
 {
-    struct mortise_cel_value other = plain_key(&e->key);
+    struct cel_value other = plain_key(&e->key);
 
     *same = same_key(&other, key);
-    return mortise_cel_charge(c, 1);
+    return cel_charge(c, 1);
 }
 
-static bool find_linear(struct mortise_cel_ctx *c,
-                        const struct mortise_cel_map *m,
-                        const struct mortise_cel_value *key,
-                        struct mortise_cel_entry **out)
+static bool find_linear(struct cel_ctx *c, const struct cel_map *m,
+                        const struct cel_value *key, struct cel_entry **out)
 {
     bool same;
 
@@ -419,10 +398,9 @@ static bool find_linear(struct mortise_cel_ctx *c,
 }
 
 /* *slot is where the key stands or would stand. */
-static bool find_hashed(struct mortise_cel_ctx *c,
-                        const struct mortise_cel_map *m,
-                        const struct mortise_cel_value *key, size_t *slot,
-                        struct mortise_cel_entry **out)
+static bool find_hashed(struct cel_ctx *c, const struct cel_map *m,
+                        const struct cel_value *key, size_t *slot,
+                        struct cel_entry **out)
 {
     bool same = false;
 
@@ -438,68 +416,63 @@ static bool find_hashed(struct mortise_cel_ctx *c,
 }
 
 /* To hash or to compare a key reads it. */
-static bool charge_key(struct mortise_cel_ctx *c,
-                       const struct mortise_cel_value *key)
+static bool charge_key(struct cel_ctx *c, const struct cel_value *key)
 {
-    return mortise_cel_charge(
-        c, key->kind == MORTISE_CEL_STRING ? key->u.s.n + 1 : 1);
+    return cel_charge(c, key->kind == CEL_STRING ? key->u.s.n + 1 : 1);
 }
 
 /* The entry of a plain key, or NULL. */
-static bool find_entry(struct mortise_cel_ctx *c,
-                       const struct mortise_cel_map *m,
-                       const struct mortise_cel_value *key, size_t *slot,
-                       struct mortise_cel_entry **out)
+static bool find_entry(struct cel_ctx *c, const struct cel_map *m,
+                       const struct cel_value *key, size_t *slot,
+                       struct cel_entry **out)
 {
     *slot = 0;
     return m->slots != NULL ? find_hashed(c, m, key, slot, out)
                             : find_linear(c, m, key, out);
 }
 
-bool mortise_cel_map_add(struct mortise_cel_ctx *c, struct mortise_cel_map *m,
-                         const struct mortise_cel_value *key,
-                         const struct mortise_cel_value *value)
+bool cel_map_add(struct cel_ctx *c, struct cel_map *m,
+                 const struct cel_value *key, const struct cel_value *value)
 {
-    struct mortise_cel_value plain = plain_key(key);
-    struct mortise_cel_entry *there;
+    struct cel_value plain = plain_key(key);
+    struct cel_entry *there;
     size_t slot;
 
     if (!is_key(key)) {
-        mortise_cel_fault(c, MORTISE_CEL_KEY_KIND);
+        cel_fault(c, CEL_KEY_KIND);
         c->fault.x = key->kind;
         return false;
     }
     if (!charge_key(c, key) || !find_entry(c, m, &plain, &slot, &there))
         return false;
     if (there != NULL)
-        return mortise_cel_fault(c, MORTISE_CEL_KEY_TWICE);
+        return cel_fault(c, CEL_KEY_TWICE);
     assert(m->n < m->cap); /* map_new() was told how many come */
-    m->entries[m->n++] = (struct mortise_cel_entry){*key, *value};
+    m->entries[m->n++] = (struct cel_entry){*key, *value};
     if (m->slots != NULL)
         m->slots[slot] = (uint32_t)m->n;
     return true;
 }
 
-bool mortise_cel_map_find(struct mortise_cel_ctx *c,
-                          const struct mortise_cel_value *map,
-                          const struct mortise_cel_value *key, bool *found,
-                          struct mortise_cel_value *out)
+bool cel_map_find(struct cel_ctx *c, const struct cel_value *map,
+                  const struct cel_value *key, bool *found,
+                  struct cel_value *out)
 {
-    struct mortise_cel_value plain;
-    struct mortise_cel_entry *e;
+    struct cel_value plain;
+    struct cel_entry *e;
     size_t slot;
 
     if (!charge_key(c, key))
         return false;
     if (map->is_json) {
         const json_t *v =
-            key->kind == MORTISE_CEL_STRING
+            key->kind == CEL_STRING
                 ? json_object_getn(map->u.json, key->u.s.p, key->u.s.n)
                 : NULL;
 
         *found = v != NULL;
         if (v != NULL)
-            *out = mortise_cel_from_json(v);
+            *out = cel_from_json(v);
         return true;
     }
     plain = plain_key(key);
@@ -516,26 +489,25 @@ bool mortise_cel_map_find(struct mortise_cel_ctx *c,
 
 /* ---- equality and order ---------------------------------------------- */
 
-static double as_double(const struct mortise_cel_value *v)
+static double as_double(const struct cel_value *v)
 {
-    return v->kind == MORTISE_CEL_INT    ? (double)v->u.i
-           : v->kind == MORTISE_CEL_UINT ? (double)v->u.u
-                                         : v->u.d;
+    return v->kind == CEL_INT    ? (double)v->u.i
+           : v->kind == CEL_UINT ? (double)v->u.u
+                                 : v->u.d;
 }
 
-static int order_of_numbers(const struct mortise_cel_value *a,
-                            const struct mortise_cel_value *b)
+static int order_of_numbers(const struct cel_value *a,
+                            const struct cel_value *b)
 {
-    if (a->kind == MORTISE_CEL_DOUBLE || b->kind == MORTISE_CEL_DOUBLE) {
+    if (a->kind == CEL_DOUBLE || b->kind == CEL_DOUBLE) {
         double x = as_double(a), y = as_double(b);
 
         return isnan(x) || isnan(y) ? 2 : (x > y) - (x < y);
     }
     if (a->kind == b->kind)
-        return a->kind == MORTISE_CEL_INT
-                   ? (a->u.i > b->u.i) - (a->u.i < b->u.i)
-                   : (a->u.u > b->u.u) - (a->u.u < b->u.u);
-    if (a->kind == MORTISE_CEL_UINT)
+        return a->kind == CEL_INT ? (a->u.i > b->u.i) - (a->u.i < b->u.i)
+                                  : (a->u.u > b->u.u) - (a->u.u < b->u.u);
+    if (a->kind == CEL_UINT)
         return -order_of_numbers(b, a);
     if (a->u.i < 0)
         return -1;
@@ -543,8 +515,7 @@ static int order_of_numbers(const struct mortise_cel_value *a,
 }
 
 /* By bytes, which for UTF-8 is by code points. */
-static int order_of_text(const struct mortise_cel_value *a,
-                         const struct mortise_cel_value *b)
+static int order_of_text(const struct cel_value *a, const struct cel_value *b)
 {
     size_t n = a->u.s.n < b->u.s.n ? a->u.s.n : b->u.s.n;
     int d = memcmp(a->u.s.p, b->u.s.p, n);
@@ -554,47 +525,46 @@ static int order_of_text(const struct mortise_cel_value *a,
     return (d > 0) - (d < 0);
 }
 
-static bool is_number(const struct mortise_cel_value *v)
+static bool is_number(const struct cel_value *v)
 {
-    return v->kind >= MORTISE_CEL_INT && v->kind <= MORTISE_CEL_DOUBLE;
+    return v->kind >= CEL_INT && v->kind <= CEL_DOUBLE;
 }
 
-static bool is_text(const struct mortise_cel_value *v)
+static bool is_text(const struct cel_value *v)
 {
-    return v->kind == MORTISE_CEL_STRING || v->kind == MORTISE_CEL_BYTES;
+    return v->kind == CEL_STRING || v->kind == CEL_BYTES;
 }
 
-static bool is_scalar(const struct mortise_cel_value *v)
+static bool is_scalar(const struct cel_value *v)
 {
-    return v->kind == MORTISE_CEL_BOOL || v->kind == MORTISE_CEL_TIMESTAMP ||
-           v->kind == MORTISE_CEL_DURATION;
+    return v->kind == CEL_BOOL || v->kind == CEL_TIMESTAMP ||
+           v->kind == CEL_DURATION;
 }
 
 /* Of two bools, timestamps or durations. */
-static int order_of_scalars(const struct mortise_cel_value *a,
-                            const struct mortise_cel_value *b)
+static int order_of_scalars(const struct cel_value *a,
+                            const struct cel_value *b)
 {
-    const struct mortise_cel_time *s = &a->u.time, *t = &b->u.time;
+    const struct cel_time *s = &a->u.time, *t = &b->u.time;
 
-    if (a->kind == MORTISE_CEL_BOOL)
+    if (a->kind == CEL_BOOL)
         return a->u.b - b->u.b;
-    if (a->kind == MORTISE_CEL_DURATION)
+    if (a->kind == CEL_DURATION)
         return (a->u.i > b->u.i) - (a->u.i < b->u.i);
     if (s->s != t->s)
         return s->s > t->s ? 1 : -1;
     return (s->ns > t->ns) - (s->ns < t->ns);
 }
 
-bool mortise_cel_compare(struct mortise_cel_ctx *c,
-                         const struct mortise_cel_value *a,
-                         const struct mortise_cel_value *b, int *order)
+bool cel_compare(struct cel_ctx *c, const struct cel_value *a,
+                 const struct cel_value *b, int *order)
 {
     if (is_number(a) && is_number(b)) {
         *order = order_of_numbers(a, b);
         return true;
     }
     if (a->kind == b->kind && is_text(a)) {
-        if (!mortise_cel_charge(c, a->u.s.n < b->u.s.n ? a->u.s.n : b->u.s.n))
+        if (!cel_charge(c, a->u.s.n < b->u.s.n ? a->u.s.n : b->u.s.n))
             return false;
         *order = order_of_text(a, b);
         return true;
@@ -603,26 +573,23 @@ bool mortise_cel_compare(struct mortise_cel_ctx *c,
         *order = order_of_scalars(a, b);
         return true;
     }
-    mortise_cel_fault(c, MORTISE_CEL_OVERLOAD);
+    cel_fault(c, CEL_OVERLOAD);
     c->fault.x = a->kind;
     c->fault.y = b->kind;
     return false;
 }
 
-static bool equal(struct mortise_cel_ctx *c, const struct mortise_cel_value *a,
-                  const struct mortise_cel_value *b, size_t depth, bool *out);
+static bool equal(struct cel_ctx *c, const struct cel_value *a,
+                  const struct cel_value *b, size_t depth, bool *out);
 
-static bool equal_lists(struct mortise_cel_ctx *c,
-                        const struct mortise_cel_value *a,
-                        const struct mortise_cel_value *b, size_t depth,
-                        bool *out)
+static bool equal_lists(struct cel_ctx *c, const struct cel_value *a,
+                        const struct cel_value *b, size_t depth, bool *out)
 {
-    size_t n = mortise_cel_count(a);
+    size_t n = cel_count(a);
 
-    *out = mortise_cel_count(b) == n;
+    *out = cel_count(b) == n;
     for (size_t i = 0; i < n && *out; i++) {
-        struct mortise_cel_value x = mortise_cel_item(a, i),
-                                 y = mortise_cel_item(b, i);
+        struct cel_value x = cel_item(a, i), y = cel_item(b, i);
 
         if (!equal(c, &x, &y, depth, out))
             return false;
@@ -630,18 +597,16 @@ static bool equal_lists(struct mortise_cel_ctx *c,
     return true;
 }
 
-static bool equal_maps(struct mortise_cel_ctx *c,
-                       const struct mortise_cel_value *a,
-                       const struct mortise_cel_value *b, size_t depth,
-                       bool *out)
+static bool equal_maps(struct cel_ctx *c, const struct cel_value *a,
+                       const struct cel_value *b, size_t depth, bool *out)
 {
-    struct mortise_cel_value key, value, other;
-    struct mortise_cel_cursor cur;
+    struct cel_value key, value, other;
+    struct cel_cursor cur;
 
-    *out = mortise_cel_count(a) == mortise_cel_count(b);
-    mortise_cel_cursor_init(&cur, a);
-    while (*out && mortise_cel_next(&cur, &key, &value)) {
-        if (!mortise_cel_map_find(c, b, &key, out, &other))
+    *out = cel_count(a) == cel_count(b);
+    cel_cursor_init(&cur, a);
+    while (*out && cel_next(&cur, &key, &value)) {
+        if (!cel_map_find(c, b, &key, out, &other))
             return false;
         if (*out && !equal(c, &value, &other, depth, out))
             return false;
@@ -649,10 +614,10 @@ static bool equal_maps(struct mortise_cel_ctx *c,
     return true;
 }
 
-static bool equal(struct mortise_cel_ctx *c, const struct mortise_cel_value *a,
-                  const struct mortise_cel_value *b, size_t depth, bool *out)
+static bool equal(struct cel_ctx *c, const struct cel_value *a,
+                  const struct cel_value *b, size_t depth, bool *out)
 {
-    if (!mortise_cel_charge(c, 1))
+    if (!cel_charge(c, 1))
         return false;
     *out = false;
     if (is_number(a) && is_number(b)) {
@@ -662,24 +627,24 @@ static bool equal(struct mortise_cel_ctx *c, const struct mortise_cel_value *a,
     if (a->kind != b->kind)
         return true;
     if (depth == 0)
-        return mortise_cel_fault(c, MORTISE_CEL_DEPTH);
+        return cel_fault(c, CEL_DEPTH);
     switch (a->kind) {
-    case MORTISE_CEL_BOOL:
-    case MORTISE_CEL_TIMESTAMP:
-    case MORTISE_CEL_DURATION:
+    case CEL_BOOL:
+    case CEL_TIMESTAMP:
+    case CEL_DURATION:
         *out = order_of_scalars(a, b) == 0;
         return true;
-    case MORTISE_CEL_STRING:
-    case MORTISE_CEL_BYTES:
+    case CEL_STRING:
+    case CEL_BYTES:
         if (a->u.s.n != b->u.s.n)
             return true;
         *out = memcmp(a->u.s.p, b->u.s.p, a->u.s.n) == 0;
-        return mortise_cel_charge(c, a->u.s.n);
-    case MORTISE_CEL_LIST:
+        return cel_charge(c, a->u.s.n);
+    case CEL_LIST:
         return equal_lists(c, a, b, depth - 1, out);
-    case MORTISE_CEL_MAP:
+    case CEL_MAP:
         return equal_maps(c, a, b, depth - 1, out);
-    case MORTISE_CEL_TYPE:
+    case CEL_TYPE:
         *out = a->u.type == b->u.type;
         return true;
     default:
@@ -688,9 +653,8 @@ static bool equal(struct mortise_cel_ctx *c, const struct mortise_cel_value *a,
     }
 }
 
-bool mortise_cel_equal(struct mortise_cel_ctx *c,
-                       const struct mortise_cel_value *a,
-                       const struct mortise_cel_value *b, bool *out)
+bool cel_equal(struct cel_ctx *c, const struct cel_value *a,
+               const struct cel_value *b, bool *out)
 {
     return equal(c, a, b, DEPTH, out);
 }

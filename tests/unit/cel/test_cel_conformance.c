@@ -14,7 +14,7 @@
 #include "lib/test.h"
 
 static struct mortise_arena arena;
-static struct mortise_cel_ctx ctx; /* for the values that cases name */
+static struct cel_ctx ctx; /* for the values that cases name */
 static struct mortise_err err;
 
 static void begin(void)
@@ -22,7 +22,7 @@ static void begin(void)
     test_begin();
     test_count_json();
     mortise_arena_init(&arena, &test_mem);
-    ctx = (struct mortise_cel_ctx){.left = UINT64_MAX, .arena = &arena};
+    ctx = (struct cel_ctx){.left = UINT64_MAX, .arena = &arena};
 }
 
 static void finish(void)
@@ -33,70 +33,70 @@ static void finish(void)
 
 /* ---- tagged values --------------------------------------------------- */
 
-static struct mortise_cel_value tagged(const json_t *t);
+static struct cel_value tagged(const json_t *t);
 
-static struct mortise_cel_value tagged_list(const json_t *items)
+static struct cel_value tagged_list(const json_t *items)
 {
     size_t n = json_array_size(items);
-    struct mortise_cel_list *list =
+    struct cel_list *list =
         mortise_arena_alloc(&arena, sizeof *list + n * sizeof list->items[0]);
 
     for (; list->n < n; list->n++)
         list->items[list->n] = tagged(json_array_get(items, list->n));
-    return (struct mortise_cel_value){.kind = MORTISE_CEL_LIST, .u.list = list};
+    return (struct cel_value){.kind = CEL_LIST, .u.list = list};
 }
 
-static struct mortise_cel_value tagged_map(const json_t *pairs)
+static struct cel_value tagged_map(const json_t *pairs)
 {
     size_t n = json_array_size(pairs);
-    struct mortise_cel_map *map = mortise_cel_map_new(&ctx, n);
+    struct cel_map *map = cel_map_new(&ctx, n);
 
     for (size_t i = 0; i < n; i++) {
         const json_t *pair = json_array_get(pairs, i);
-        struct mortise_cel_value key = tagged(json_array_get(pair, 0)),
-                                 value = tagged(json_array_get(pair, 1));
+        struct cel_value key = tagged(json_array_get(pair, 0)),
+                         value = tagged(json_array_get(pair, 1));
 
-        ck_assert(mortise_cel_map_add(&ctx, map, &key, &value));
+        ck_assert(cel_map_add(&ctx, map, &key, &value));
     }
-    return (struct mortise_cel_value){.kind = MORTISE_CEL_MAP, .u.map = map};
+    return (struct cel_value){.kind = CEL_MAP, .u.map = map};
 }
 
-static struct mortise_cel_value tagged_bytes(const char *hex)
+static struct cel_value tagged_bytes(const char *hex)
 {
     size_t n = strlen(hex) / 2;
     char *bytes = mortise_arena_alloc(&arena, n);
 
     ck_assert_int_eq(mortise_unhex(bytes, n, hex, 2 * n), 0);
-    return mortise_cel_text(MORTISE_CEL_BYTES, bytes, n);
+    return cel_text(CEL_BYTES, bytes, n);
 }
 
-static struct mortise_cel_value tagged_double(const char *text)
+static struct cel_value tagged_double(const char *text)
 {
     double d;
 
     if (mortise_real_parse(&d, text, strlen(text)) != 0)
         d = strtod(text, NULL); /* inf, Infinity, nan */
-    return mortise_cel_double(d);
+    return cel_double(d);
 }
 
-static struct mortise_cel_value tagged_type(const char *name)
+static struct cel_value tagged_type(const char *name)
 {
     unsigned k = 0;
 
-    while (strcmp(mortise_cel_type_name(k), name) != 0)
+    while (strcmp(cel_type_name(k), name) != 0)
         k++;
-    return (struct mortise_cel_value){.kind = MORTISE_CEL_TYPE, .u.type = k};
+    return (struct cel_value){.kind = CEL_TYPE, .u.type = k};
 }
 
 /* {"seconds": "1", "nanos": "0"} */
-static struct mortise_cel_time tagged_time(const json_t *t)
+static struct cel_time tagged_time(const json_t *t)
 {
-    return (struct mortise_cel_time){
+    return (struct cel_time){
         strtoll(json_string_value(json_object_get(t, "seconds")), NULL, 10),
         atoi(json_string_value(json_object_get(t, "nanos")))};
 }
 
-static struct mortise_cel_value tagged(const json_t *t)
+static struct cel_value tagged(const json_t *t)
 {
     json_t *object = mortise_json_unconst(t);
     const char *tag = json_object_iter_key(json_object_iter(object));
@@ -104,18 +104,17 @@ static struct mortise_cel_value tagged(const json_t *t)
     const char *text = json_string_value(v);
 
     if (strcmp(tag, "null") == 0)
-        return (struct mortise_cel_value){.kind = MORTISE_CEL_NULL};
+        return (struct cel_value){.kind = CEL_NULL};
     if (strcmp(tag, "bool") == 0)
-        return mortise_cel_bool(json_is_true(v));
+        return cel_bool(json_is_true(v));
     if (strcmp(tag, "int") == 0)
-        return mortise_cel_int(strtoll(text, NULL, 10));
+        return cel_int(strtoll(text, NULL, 10));
     if (strcmp(tag, "uint") == 0)
-        return mortise_cel_uint(strtoull(text, NULL, 10));
+        return cel_uint(strtoull(text, NULL, 10));
     if (strcmp(tag, "double") == 0)
         return tagged_double(text);
     if (strcmp(tag, "string") == 0)
-        return mortise_cel_text(MORTISE_CEL_STRING, text,
-                                json_string_length(v));
+        return cel_text(CEL_STRING, text, json_string_length(v));
     if (strcmp(tag, "bytes_hex") == 0)
         return tagged_bytes(text);
     if (strcmp(tag, "list") == 0)
@@ -123,37 +122,35 @@ static struct mortise_cel_value tagged(const json_t *t)
     if (strcmp(tag, "map") == 0)
         return tagged_map(v);
     if (strcmp(tag, "timestamp") == 0)
-        return mortise_cel_timestamp(tagged_time(v));
+        return cel_timestamp(tagged_time(v));
     if (strcmp(tag, "duration") == 0)
-        return mortise_cel_duration(tagged_time(v).s * MORTISE_CEL_SECOND +
-                                    tagged_time(v).ns);
+        return cel_duration(tagged_time(v).s * CEL_SECOND + tagged_time(v).ns);
     ck_assert_str_eq(tag, "type");
     return tagged_type(text);
 }
 
 /* The same value of the same kind, all the way down; NaN is NaN. */
-static bool identical(const struct mortise_cel_value *a,
-                      const struct mortise_cel_value *b)
+static bool identical(const struct cel_value *a, const struct cel_value *b)
 {
-    struct mortise_cel_value x, y, key;
-    struct mortise_cel_cursor cur;
+    struct cel_value x, y, key;
+    struct cel_cursor cur;
     bool same = true;
 
     if (a->kind != b->kind)
         return false;
-    if (a->kind == MORTISE_CEL_DOUBLE)
+    if (a->kind == CEL_DOUBLE)
         return isnan(a->u.d)
                    ? isnan(b->u.d)
                    : a->u.d == b->u.d && signbit(a->u.d) == signbit(b->u.d);
-    if (a->kind != MORTISE_CEL_LIST && a->kind != MORTISE_CEL_MAP)
-        return mortise_cel_equal(&ctx, a, b, &same) && same;
-    if (mortise_cel_count(a) != mortise_cel_count(b))
+    if (a->kind != CEL_LIST && a->kind != CEL_MAP)
+        return cel_equal(&ctx, a, b, &same) && same;
+    if (cel_count(a) != cel_count(b))
         return false;
-    mortise_cel_cursor_init(&cur, a);
-    while (same && mortise_cel_next(&cur, &key, &x)) {
-        if (a->kind == MORTISE_CEL_LIST)
-            y = mortise_cel_item(b, (size_t)key.u.i);
-        else if (!mortise_cel_map_find(&ctx, b, &key, &same, &y))
+    cel_cursor_init(&cur, a);
+    while (same && cel_next(&cur, &key, &x)) {
+        if (a->kind == CEL_LIST)
+            y = cel_item(b, (size_t)key.u.i);
+        else if (!cel_map_find(&ctx, b, &key, &same, &y))
             return false;
         same = same && identical(&x, &y);
     }
@@ -166,7 +163,7 @@ enum { MOST = 8 };
 
 /* The names and values of a case's bindings. */
 static size_t bindings(const json_t *c, struct mortise_cel_name *names,
-                       struct mortise_cel_value *values)
+                       struct cel_value *values)
 {
     json_t *object = json_object_get(c, "bindings");
     size_t n = 0;
@@ -182,13 +179,13 @@ static size_t bindings(const json_t *c, struct mortise_cel_name *names,
 
 static void parse(void *src)
 {
-    mortise_cel_parse(src);
+    cel_parse(src);
 }
 
 static void must_parse(const char *text, size_t n, const char *name)
 {
     struct mortise_escape out = {.err = &err};
-    struct mortise_cel_source src = {text, n, &arena, NULL, &out};
+    struct cel_source src = {text, n, &arena, NULL, &out};
 
     ck_assert_msg(mortise_escapable(&out, parse, &src) == MORTISE_OK, "%s: %s",
                   name, err.msg);
@@ -196,12 +193,12 @@ static void must_parse(const char *text, size_t n, const char *name)
 
 /* The same through the typed form, with the case's own bindings. */
 static void same_when_typed(const json_t *c, const struct mortise_cel *prog,
-                            const struct mortise_cel_value *want)
+                            const struct cel_value *want)
 {
     json_t *object = json_object_get(c, "bindings"), *v;
     const json_t *values[MOST];
     struct mortise_cel_env env = {values, 0};
-    struct mortise_cel_value got;
+    struct cel_value got;
     size_t n = 0, which;
 
     for (void *it = json_object_iter(object); it != NULL;
@@ -222,10 +219,10 @@ static void run_case(const json_t *c)
     const json_t *want = json_object_get(c, "value");
     size_t n = json_string_length(json_object_get(c, "expr"));
     struct mortise_cel_name names[MOST];
-    struct mortise_cel_value values[MOST], got, expected;
+    struct cel_value values[MOST], got, expected;
     struct mortise_cel_scope scope = {names, bindings(c, names, values)};
-    struct mortise_cel_inputs in = {.typed = values};
-    struct mortise_cel_ctx run = {.left = 1000000, .arena = &arena};
+    struct cel_inputs in = {.typed = values};
+    struct cel_ctx run = {.left = 1000000, .arena = &arena};
     struct mortise_cel *prog;
     bool ok;
 
@@ -235,8 +232,8 @@ static void run_case(const json_t *c)
     if (!ok && json_is_true(json_object_get(c, "disable_check")))
         return;
     if (ok) {
-        ok = mortise_cel_run(prog, &in, &run, &got);
-        mortise_cel_report(&run, NULL, &err);
+        ok = cel_run(prog, &in, &run, &got);
+        cel_report(&run, NULL, &err);
     }
     if (want == NULL) {
         ck_assert_msg(!ok, "%s: %s has a value", name, text);
