@@ -19,7 +19,9 @@
  *   (4) A failure says where: a pointer into the JSON.
  *
  * The arena holds all but the JSON values, which mortise_schema_finish() gives
- * back.
+ * back.  What fails leaves by one door (base/escape.h), which knows what was
+ * being read then: compiler.at.  Each who reads a part says so there, and sets
+ * it back when that is read.
  */
 #include "json/compile.h"
 
@@ -71,20 +73,19 @@ void schema_spell_rule(char *out, size_t size, const struct mortise_schema *s,
         mortise_pointer_push(&p, keyword);
 }
 
-void schema_failed_at(struct schema_compiler *c, struct schema_place place)
+void schema_refuse(struct schema_compiler *c, const char *fmt, ...)
 {
-    if (!c->has_failed)
-        c->failed = place;
-    c->has_failed = true;
+    va_list ap;
+
+    va_start(ap, fmt);
+    mortise_vfail(c->escape.err, MORTISE_EINVAL, fmt, ap);
+    va_end(ap);
+    mortise_escape(&c->escape, MORTISE_EINVAL);
 }
 
-void *schema_alloc(struct schema_compiler *c, size_t n, size_t size)
+void *schema_room(struct schema_compiler *c, size_t n, size_t size)
 {
-    void *p = mortise_arena_alloc(c->arena, n * size);
-
-    if (p == NULL)
-        mortise_nomem(c->err);
-    return p;
+    return mortise_escape_alloc(&c->escape, c->arena, n, size);
 }
 
 /* ---- which JSON object became which schema --------------------------- */
@@ -98,22 +99,20 @@ static size_t slot_of(const struct schema_compiler *c, const json_t *json)
     return i;
 }
 
-static bool grow_map(struct schema_compiler *c)
+static void grow_map(struct schema_compiler *c)
 {
     struct schema_compiler old = *c;
+    size_t cap = old.cap_map > 0 ? 2 * old.cap_map : 64;
+    void *map = mortise_zalloc(c->mem, cap * sizeof *c->map);
 
-    c->cap_map = old.cap_map > 0 ? 2 * old.cap_map : 64;
-    c->map = mortise_zalloc(c->mem, c->cap_map * sizeof *c->map);
-    if (c->map == NULL) {
-        c->map = old.map;
-        c->cap_map = old.cap_map;
-        return false;
-    }
+    if (map == NULL)
+        mortise_escape(&c->escape, mortise_nomem(c->escape.err));
+    c->map = map;
+    c->cap_map = cap;
     for (size_t i = 0; i < old.cap_map; i++)
         if (old.map[i].json != NULL)
             c->map[slot_of(c, old.map[i].json)] = old.map[i];
     mortise_release(c->mem, old.map, old.cap_map * sizeof *old.map);
-    return true;
 }
 
 struct mortise_schema *schema_of_json(const struct schema_compiler *c,
@@ -122,28 +121,25 @@ struct mortise_schema *schema_of_json(const struct schema_compiler *c,
     return c->cap_map > 0 ? c->map[slot_of(c, json)].schema : NULL;
 }
 
-static int remember(struct schema_compiler *c, struct mortise_schema *s)
+static void remember(struct schema_compiler *c, struct mortise_schema *s)
 {
     size_t i;
 
-    if (2 * c->n_map >= c->cap_map && !grow_map(c))
-        return mortise_nomem(c->err);
+    if (2 * c->n_map >= c->cap_map)
+        grow_map(c);
     i = slot_of(c, s->json);
     if (c->map[i].json != NULL)
-        return MORTISE_OK; /* one value twice in a document that is shared */
+        return; /* one value twice in a document that is shared */
     c->map[i].json = s->json;
     c->map[i].schema = s;
     c->n_map++;
-    return MORTISE_OK;
 }
 
-int schema_count_name(struct schema_compiler *c)
+void schema_count_name(struct schema_compiler *c)
 {
-    if (++c->n_names <= MORTISE_SCHEMA_NAMES)
-        return MORTISE_OK;
-    return mortise_fail(c->err, MORTISE_EINVAL,
-                        "more than %d parts of the schema have a name",
-                        MORTISE_SCHEMA_NAMES);
+    if (++c->n_names > MORTISE_SCHEMA_NAMES)
+        schema_refuse(c, "more than %d parts of the schema have a name",
+                      MORTISE_SCHEMA_NAMES);
 }
 
 /* ---- resources ------------------------------------------------------- */
@@ -151,51 +147,42 @@ int schema_count_name(struct schema_compiler *c)
 static struct schema_resource *
 new_resource(struct schema_compiler *c, const char *uri, unsigned vocabularies)
 {
-    struct schema_resource *r = schema_alloc(c, 1, sizeof *r);
+    struct schema_resource *r = schema_room(c, 1, sizeof *r);
 
-    if (r == NULL)
-        return NULL;
-    r->uri = uri;
-    r->vocabularies = vocabularies;
-    r->next = c->resources;
+    *r = (struct schema_resource){
+        .next = c->resources, .uri = uri, .vocabularies = vocabularies};
     c->resources = r;
     return r;
 }
 
-static int open_resource(struct schema_compiler *c, struct mortise_schema *s,
-                         const char *id)
+static void open_resource(struct schema_compiler *c, struct mortise_schema *s,
+                          const char *id)
 {
-    struct schema_rest *rest = schema_need_rest(c, s);
     char *uri = mortise_uri_resolve(c->arena, s->resource->uri, id);
     const struct schema_resource *r = c->resources;
 
-    if (rest == NULL || uri == NULL)
-        return mortise_nomem(c->err);
+    if (uri == NULL)
+        mortise_escape(&c->escape, mortise_nomem(c->escape.err));
     uri[strcspn(uri, "#")] = '\0'; /* only an empty one came this far */
     while (r != NULL && strcmp(r->uri, uri) != 0)
         r = r->next;
     if (r != NULL && r->root != NULL)
-        return mortise_fail(c->err, MORTISE_EINVAL, "two schemas are named %s",
-                            uri);
-    if (schema_count_name(c) != MORTISE_OK)
-        return MORTISE_EINVAL;
-    rest->is_resource = true;
+        schema_refuse(c, "two schemas are named %s", uri);
+    schema_count_name(c);
+    schema_need_rest(c, s)->is_resource = true;
     s->resource = new_resource(c, uri, s->resource->vocabularies);
-    return s->resource != NULL ? MORTISE_OK : MORTISE_ENOMEM;
 }
 
-static int read_id(struct schema_compiler *c, struct mortise_schema *s,
-                   const json_t *id)
+static void read_id(struct schema_compiler *c, struct mortise_schema *s,
+                    const json_t *id)
 {
     const char *text = json_string_value(id);
 
     if (text == NULL)
-        return mortise_fail(c->err, MORTISE_EINVAL, "expected a string");
+        schema_refuse(c, "expected a string");
     if (strcspn(text, "#") + 1 < strlen(text))
-        return mortise_fail(c->err, MORTISE_EINVAL,
-                            "'$id' has no fragment: that would be an "
-                            "'$anchor'");
-    return open_resource(c, s, text);
+        schema_refuse(c, "'$id' has no fragment: that would be an '$anchor'");
+    open_resource(c, s, text);
 }
 
 /* ---- dialects -------------------------------------------------------- */
@@ -223,86 +210,69 @@ static unsigned vocabulary_bit(const char *uri)
     return 0;
 }
 
-/* What a metaschema's $vocabulary asks for. */
-static int read_vocabularies(struct schema_compiler *c, json_t *object,
-                             unsigned *out)
+static _Noreturn void unavailable(struct schema_compiler *c, const char *what,
+                                  const char *uri, const char *why)
 {
-    *out = SCHEMA_CORE;
+    mortise_escape(&c->escape, mortise_fail(c->escape.err, MORTISE_EUNAVAILABLE,
+                                            "the %s %s is not available%s",
+                                            what, uri, why));
+}
+
+/* What a metaschema's $vocabulary asks for. */
+static unsigned read_vocabularies(struct schema_compiler *c, json_t *object)
+{
+    unsigned all = SCHEMA_CORE;
+
     for (void *it = json_object_iter(object); it != NULL;
          it = json_object_iter_next(object, it)) {
         const char *uri = json_object_iter_key(it);
 
-        *out |= vocabulary_bit(uri);
+        all |= vocabulary_bit(uri);
         if (vocabulary_bit(uri) == 0 &&
             json_is_true(json_object_iter_value(it)))
-            return mortise_fail(c->err, MORTISE_EUNAVAILABLE,
-                                "the vocabulary %s is not available in this "
-                                "build",
-                                uri);
+            unavailable(c, "vocabulary", uri, " in this build");
     }
-    return MORTISE_OK;
+    return all;
 }
 
-static int unknown_dialect(struct schema_compiler *c, const char *uri)
-{
-    return mortise_fail(c->err, MORTISE_EUNAVAILABLE,
-                        "the dialect %s is not available: schemas are written "
-                        "in " DRAFT "schema",
-                        uri);
-}
-
-static int read_dialect(struct schema_compiler *c, unsigned *out,
-                        const json_t *dialect)
+static unsigned read_dialect(struct schema_compiler *c, const json_t *dialect)
 {
     const char *uri = json_string_value(dialect);
-    json_t *meta, *list;
-    int rv;
+    const struct schema_document *meta;
+    json_t *list;
 
     if (uri == NULL)
-        return mortise_fail(c->err, MORTISE_EINVAL, "expected a string");
-    *out = SCHEMA_ALL;
+        schema_refuse(c, "expected a string");
     if (strcmp(uri, DRAFT "schema") == 0 || strcmp(uri, DRAFT "schema#") == 0)
-        return MORTISE_OK;
-    rv = schema_find_document(c, uri, &meta);
-    if (rv != MORTISE_OK)
-        return rv;
+        return SCHEMA_ALL;
+    meta = schema_find_document(c, uri);
     if (meta == NULL)
-        return unknown_dialect(c, uri);
-    list = json_object_get(meta, "$vocabulary");
-    rv = list != NULL ? read_vocabularies(c, list, out) : MORTISE_OK;
-    json_decref(meta);
-    return rv;
+        unavailable(c, "dialect", uri,
+                    ": schemas are written in " DRAFT "schema");
+    list = json_object_get(meta->json, "$vocabulary");
+    return list != NULL ? read_vocabularies(c, list) : SCHEMA_ALL;
 }
 
 /* ---- the walk -------------------------------------------------------- */
 
 /* What decides how all else is read. */
-static int read_head(struct schema_compiler *c, struct mortise_schema *s)
+static void read_head(struct schema_compiler *c, struct mortise_schema *s)
 {
     const json_t *id = json_object_get(s->json, "$id"),
                  *dialect = json_object_get(s->json, "$schema");
-    int rv = MORTISE_OK;
 
+    c->at = (struct schema_place){.up = s, .keyword = "$id"};
     if (id != NULL)
-        rv = read_id(c, s, id);
-    if (rv != MORTISE_OK) {
-        schema_failed_at(c, (struct schema_place){.up = s, .keyword = "$id"});
-        return rv;
-    }
+        read_id(c, s, id);
     if (s->resource->root == NULL)
         s->resource->root = s;
     if (dialect == NULL)
-        return MORTISE_OK;
+        return;
+    c->at.keyword = "$schema";
     if (s->resource->root != s)
-        rv = mortise_fail(c->err, MORTISE_EINVAL,
-                          "'$schema' stands where a schema begins, beside its "
-                          "'$id'");
-    else
-        rv = read_dialect(c, &s->resource->vocabularies, dialect);
-    if (rv != MORTISE_OK)
-        schema_failed_at(c,
-                         (struct schema_place){.up = s, .keyword = "$schema"});
-    return rv;
+        schema_refuse(c, "'$schema' stands where a schema begins, beside its "
+                         "'$id'");
+    s->resource->vocabularies = read_dialect(c, dialect);
 }
 
 /* Types that no value of the enum has are impossible.  The number 1 may be
@@ -329,86 +299,61 @@ static void narrow_by_values(struct mortise_schema *s)
     narrow(s, types);
 }
 
-static int read_object(struct schema_compiler *c, struct mortise_schema *s,
-                       json_t *json)
+static void read_object(struct schema_compiler *c, struct mortise_schema *s,
+                        json_t *json)
 {
-    int rv = remember(c, s);
-
-    if (rv == MORTISE_OK)
-        rv = read_head(c, s);
-    for (void *it = json_object_iter(json); it != NULL && rv == MORTISE_OK;
+    remember(c, s);
+    read_head(c, s);
+    for (void *it = json_object_iter(json); it != NULL;
          it = json_object_iter_next(json, it)) {
-        const char *name = json_object_iter_key(it);
-
-        rv = schema_read_keyword(c, s, name, json_object_iter_value(it));
-        if (rv != MORTISE_OK)
-            schema_failed_at(c,
-                             (struct schema_place){.up = s, .keyword = name});
+        c->at =
+            (struct schema_place){.up = s, .keyword = json_object_iter_key(it)};
+        schema_read_keyword(c, s, c->at.keyword, json_object_iter_value(it));
     }
     narrow_by_values(s);
-    return rv;
 }
 
-int schema_compile_at(struct schema_compiler *c, struct mortise_schema **out,
-                      json_t *json, struct schema_place place,
-                      struct schema_resource *resource)
+struct mortise_schema *schema_compile_at(struct schema_compiler *c,
+                                         json_t *json,
+                                         struct schema_place place,
+                                         struct schema_resource *resource)
 {
-    struct mortise_schema *s = schema_alloc(c, 1, sizeof *s);
-    int rv = MORTISE_OK;
+    struct mortise_schema *s = schema_room(c, 1, sizeof *s);
+    struct schema_place outer = c->at;
 
-    if (s == NULL)
-        return MORTISE_ENOMEM;
-    *s = (struct mortise_schema){.types = MORTISE_T_ANY,
+    *s = (struct mortise_schema){.types =
+                                     json_is_false(json) ? 0 : MORTISE_T_ANY,
                                  .json = json,
                                  .place = place,
                                  .resource = resource,
                                  .whole = c->whole};
-    *out = *c->last = s;
+    *c->last = s;
     c->last = &s->next;
-    if (json_is_false(json))
-        s->types = 0;
-    if (json_is_boolean(json)) {
-        if (resource->root == NULL)
-            resource->root = s;
-        return MORTISE_OK;
+    c->at = place;
+    if (json_is_object(json)) {
+        if (c->depth++ == MORTISE_JSON_DEPTH)
+            schema_refuse(c, "the schema is nested too deeply");
+        read_object(c, s, json);
+        c->depth--;
+    } else if (!json_is_boolean(json)) {
+        schema_refuse(c, "a schema is an object, true or false");
+    } else if (resource->root == NULL) {
+        resource->root = s;
     }
-    if (!json_is_object(json))
-        rv = mortise_fail(c->err, MORTISE_EINVAL,
-                          "a schema is an object, true or false");
-    else if (c->depth == MORTISE_JSON_DEPTH)
-        rv = mortise_fail(c->err, MORTISE_EINVAL,
-                          "the schema is nested too deeply");
-    if (rv != MORTISE_OK) {
-        schema_failed_at(c, place);
-        return rv;
-    }
-    c->depth++;
-    rv = read_object(c, s, json);
-    c->depth--;
-    return rv;
+    c->at = outer;
+    return s;
 }
 
-int schema_compile_document(struct schema_compiler *c, const char *uri,
-                            json_t *json, struct mortise_schema **out)
+struct mortise_schema *schema_compile_document(struct schema_compiler *c,
+                                               struct schema_document *d)
 {
-    struct schema_document *d = schema_alloc(c, 1, sizeof *d);
-    struct schema_resource *r = new_resource(c, uri, SCHEMA_ALL);
     size_t depth = c->depth;
-    int rv;
 
-    if (d == NULL || r == NULL) {
-        json_decref(json);
-        return MORTISE_ENOMEM;
-    }
-    d->uri = uri;
-    d->json = json;
-    d->next = c->whole->documents;
-    c->whole->documents = d;
     c->depth = 0;
-    rv = schema_compile_at(c, &d->root, json, (struct schema_place){0}, r);
+    d->root = schema_compile_at(c, d->json, (struct schema_place){0},
+                                new_resource(c, d->uri, SCHEMA_ALL));
     c->depth = depth;
-    *out = d->root;
-    return rv;
+    return d->root;
 }
 
 /* ---- what follows from others ---------------------------------------- */
@@ -473,123 +418,92 @@ static void find_at_once(struct mortise_schema *s)
  * from it is. */
 enum { NEW = 0, ACTIVE = 255 };
 
-static int settle(struct schema_compiler *c, struct mortise_schema *s);
+static void settle(struct schema_compiler *c, struct mortise_schema *s);
 
 /* On to one that judges the same value. */
-static int settle_next(struct schema_compiler *c, struct schema_place place,
-                       struct mortise_schema *to, unsigned char *height)
+static void settle_next(struct schema_compiler *c, struct schema_place place,
+                        struct mortise_schema *to, unsigned char *height)
 {
-    int rv = MORTISE_OK;
-
     if (to == NULL)
-        return MORTISE_OK;
+        return;
     if (to->mark == NEW)
-        rv = settle(c, to);
-    else if (to->mark == ACTIVE)
-        rv = mortise_fail(c->err, MORTISE_EINVAL,
-                          "this leads back to itself without going into the "
-                          "value");
-    if (rv == MORTISE_OK && to->mark >= *height)
+        settle(c, to);
+    c->at = place;
+    if (to->mark == ACTIVE)
+        schema_refuse(c, "this leads back to itself without going into the "
+                         "value");
+    if (to->mark >= *height)
         *height = (unsigned char)(to->mark + 1);
-    if (rv == MORTISE_OK && c->depth + *height > MORTISE_SCHEMA_CHAIN)
-        rv = mortise_fail(c->err, MORTISE_EINVAL,
-                          "more than %d schemas in a row judge the same value",
-                          MORTISE_SCHEMA_CHAIN);
-    if (rv != MORTISE_OK)
-        schema_failed_at(c, place);
-    return rv;
+    if (c->depth + *height > MORTISE_SCHEMA_CHAIN)
+        schema_refuse(c, "more than %d schemas in a row judge the same value",
+                      MORTISE_SCHEMA_CHAIN);
 }
 
-static int settle_list(struct schema_compiler *c,
-                       const struct schema_list *list, unsigned char *height)
+static void settle_part(struct schema_compiler *c, struct mortise_schema *part,
+                        unsigned char *height)
 {
-    int rv = MORTISE_OK;
-
-    for (size_t i = 0; i < list->n && rv == MORTISE_OK; i++)
-        rv = settle_next(c, list->p[i]->place, list->p[i], height);
-    return rv;
+    if (part != NULL)
+        settle_next(c, part->place, part, height);
 }
 
-static int settle_refs(struct schema_compiler *c, struct mortise_schema *s,
-                       unsigned char *height)
+static void settle_list(struct schema_compiler *c,
+                        const struct schema_list *list, unsigned char *height)
 {
-    struct schema_place at = {.up = s, .keyword = "$ref"};
-    int rv = settle_next(c, at, s->rest->ref.target, height);
-
-    at.keyword = "$dynamicRef";
-    if (rv == MORTISE_OK)
-        rv = settle_next(c, at, s->rest->dynamic_ref.target, height);
-    return rv;
+    for (size_t i = 0; i < list->n; i++)
+        settle_part(c, list->p[i], height);
 }
 
-static int settle_rest(struct schema_compiler *c, struct mortise_schema *s,
-                       unsigned char *height)
+static void settle_rest(struct schema_compiler *c, struct mortise_schema *s,
+                        unsigned char *height)
 {
+    struct schema_place ref = {.up = s, .keyword = "$ref"},
+                        dynamic = {.up = s, .keyword = "$dynamicRef"};
     struct schema_rest *r = s->rest;
-    struct mortise_schema *one[] = {r->not, r->when, r->then, r->otherwise};
-    int rv = settle_refs(c, s, height);
 
-    if (rv == MORTISE_OK)
-        rv = settle_list(c, &r->all_of, height);
-    if (rv == MORTISE_OK)
-        rv = settle_list(c, &r->any_of, height);
-    if (rv == MORTISE_OK)
-        rv = settle_list(c, &r->one_of, height);
-    for (size_t i = 0; i < 4 && rv == MORTISE_OK; i++)
-        if (one[i] != NULL)
-            rv = settle_next(c, one[i]->place, one[i], height);
-    for (size_t i = 0; i < r->n_dependents && rv == MORTISE_OK; i++)
-        rv = settle_next(c, r->dependents[i].schema->place,
-                         r->dependents[i].schema, height);
-    return rv;
+    settle_next(c, ref, r->ref.target, height);
+    settle_next(c, dynamic, r->dynamic_ref.target, height);
+    settle_list(c, &r->all_of, height);
+    settle_list(c, &r->any_of, height);
+    settle_list(c, &r->one_of, height);
+    settle_part(c, r->not, height);
+    settle_part(c, r->when, height);
+    settle_part(c, r->then, height);
+    settle_part(c, r->otherwise, height);
+    for (size_t i = 0; i < r->n_dependents; i++)
+        settle_part(c, r->dependents[i].schema, height);
 }
 
-static int settle(struct schema_compiler *c, struct mortise_schema *s)
+static void settle(struct schema_compiler *c, struct mortise_schema *s)
 {
     unsigned char height = 1;
-    int rv = MORTISE_OK;
 
     s->mark = ACTIVE;
     c->depth++;
     if (s->rest != NULL)
-        rv = settle_rest(c, s, &height);
+        settle_rest(c, s, &height);
     c->depth--;
     s->mark = height;
     find_kinds(s);
     find_at_once(s);
-    return rv;
-}
-
-static int settle_all(struct schema_compiler *c)
-{
-    int rv = MORTISE_OK;
-
-    for (struct mortise_schema *s = c->all; s != NULL && rv == MORTISE_OK;
-         s = s->next)
-        if (s->mark == NEW)
-            rv = settle(c, s);
-    return rv;
 }
 
 /* ---- the whole ------------------------------------------------------- */
 
-static int compile(struct schema_compiler *c, struct mortise_schema **root,
-                   json_t *json)
+static void compile(void *arg)
 {
-    struct schema_resource *r;
-    int rv;
+    struct schema_compiler *c = arg;
 
-    c->whole = schema_alloc(c, 1, sizeof *c->whole);
-    r = new_resource(c, "", SCHEMA_ALL);
-    if (c->whole == NULL || r == NULL)
-        return MORTISE_ENOMEM;
-    c->whole->mem = c->mem;
-    c->whole->place = c->world->place;
-    c->whole->origin = c->world->origin;
-    rv = schema_compile_at(c, root, json, (struct schema_place){0}, r);
-    if (rv == MORTISE_OK)
-        rv = schema_resolve(c);
-    return rv == MORTISE_OK ? settle_all(c) : rv;
+    c->whole = schema_room(c, 1, sizeof *c->whole);
+    *c->whole = (struct schema_whole){.mem = c->mem,
+                                      .json = json_incref(c->json),
+                                      .place = c->world->place,
+                                      .origin = c->world->origin};
+    c->root = schema_compile_at(c, c->json, (struct schema_place){0},
+                                new_resource(c, "", SCHEMA_ALL));
+    schema_resolve(c);
+    for (struct mortise_schema *s = c->all; s != NULL; s = s->next)
+        if (s->mark == NEW)
+            settle(c, s);
 }
 
 static void give_up(struct schema_whole *w)
@@ -605,23 +519,22 @@ int mortise_schema_compile_in(struct mortise_schema **out,
                               char *where, size_t where_size,
                               struct mortise_err *err)
 {
-    struct schema_compiler c = {
-        .arena = a, .mem = a->mem, .world = world, .err = err};
-    struct mortise_schema *root;
+    struct schema_compiler c = {.escape.err = err,
+                                .arena = a,
+                                .mem = a->mem,
+                                .world = world,
+                                .json = json};
     int rv;
 
-    *out = NULL;
     c.last = &c.all;
     c.last_fixup = &c.fixups;
-    rv = compile(&c, &root, json);
-    schema_spell_place(where, where_size, c.failed);
+    rv = mortise_escapable(&c.escape, compile, &c);
+    schema_spell_place(where, where_size,
+                       rv == MORTISE_OK ? (struct schema_place){0} : c.at);
     mortise_release(c.mem, c.map, c.cap_map * sizeof *c.map);
-    if (rv == MORTISE_OK) {
-        c.whole->json = json_incref(json);
-        *out = root;
-    } else if (c.whole != NULL) {
+    if (rv != MORTISE_OK && c.whole != NULL)
         give_up(c.whole);
-    }
+    *out = rv == MORTISE_OK ? c.root : NULL;
     return rv;
 }
 

@@ -3,6 +3,7 @@
 #ifndef MORTISE_JSON_COMPILE_H
 #define MORTISE_JSON_COMPILE_H
 
+#include "base/escape.h"
 #include "json/compiled.h"
 
 /* The vocabularies of the draft. */
@@ -25,10 +26,13 @@ struct schema_fixup {
 };
 
 struct schema_compiler {
+    struct mortise_escape escape;
     struct mortise_arena *arena;
     const struct mortise_mem *mem;
     const struct mortise_schema_world *world;
     struct schema_whole *whole;
+    json_t *json; /* of the whole; lent */
+    struct mortise_schema *root;
     struct mortise_schema *all, **last; /* as they were read */
     struct schema_resource *resources;
     struct schema_fixup *fixups, **last_fixup;
@@ -38,34 +42,34 @@ struct schema_compiler {
     } * map;
     size_t n_map, cap_map;
     size_t depth, n_names;
-    struct schema_place failed; /* when has_failed: where */
-    bool has_failed;
-    struct mortise_err *err;
+    struct schema_place at; /* what is being read: a failure stands there */
 };
 
 /* ---- compile.c ------------------------------------------------------- */
 
 /* A schema at `place`, in the resource unless it has an $id. */
-int schema_compile_at(struct schema_compiler *c, struct mortise_schema **out,
-                      json_t *json, struct schema_place place,
-                      struct schema_resource *resource);
-/* A document that was found under the URI; takes the reference. */
-int schema_compile_document(struct schema_compiler *c, const char *uri,
-                            json_t *json, struct mortise_schema **out);
+struct mortise_schema *schema_compile_at(struct schema_compiler *c,
+                                         json_t *json,
+                                         struct schema_place place,
+                                         struct schema_resource *resource);
+/* A document that was found. */
+struct mortise_schema *schema_compile_document(struct schema_compiler *c,
+                                               struct schema_document *d);
 /* Which schema was made from this JSON object, or NULL. */
 struct mortise_schema *schema_of_json(const struct schema_compiler *c,
                                       const json_t *json);
-/* The first failure is where it happened. */
-void schema_failed_at(struct schema_compiler *c, struct schema_place place);
-/* One name more is given: is it one too many? */
-int schema_count_name(struct schema_compiler *c);
-/* Room for n elements in the arena (NULL after MORTISE_ENOMEM). */
-void *schema_alloc(struct schema_compiler *c, size_t n, size_t size);
+/* What is being read is no schema (MORTISE_EINVAL): leave. */
+_Noreturn void schema_refuse(struct schema_compiler *c, const char *fmt, ...)
+    MORTISE_PRINTF(2, 3);
+/* One name more is given, if that is not one too many. */
+void schema_count_name(struct schema_compiler *c);
+/* Room for n elements in the arena. */
+void *schema_room(struct schema_compiler *c, size_t n, size_t size);
 
 /* ---- keywords.c ------------------------------------------------------ */
 
-int schema_read_keyword(struct schema_compiler *c, struct mortise_schema *s,
-                        const char *name, json_t *value);
+void schema_read_keyword(struct schema_compiler *c, struct mortise_schema *s,
+                         const char *name, json_t *value);
 /* The rarer keywords of s, made when first asked for. */
 struct schema_rest *schema_need_rest(struct schema_compiler *c,
                                      struct mortise_schema *s);
@@ -73,10 +77,10 @@ struct schema_rest *schema_need_rest(struct schema_compiler *c,
 /* ---- refs.c ---------------------------------------------------------- */
 
 /* Every reference is followed, to documents that it brings in, too. */
-int schema_resolve(struct schema_compiler *c);
-/* A document by its URI: a new reference in *json, NULL when there is none. */
-int schema_find_document(struct schema_compiler *c, const char *uri,
-                         json_t **json);
+void schema_resolve(struct schema_compiler *c);
+/* A document by its URI, which the whole now holds, or NULL. */
+struct schema_document *schema_find_document(struct schema_compiler *c,
+                                             const char *uri);
 
 /* ---- places (compile.c) ---------------------------------------------- */
 

@@ -19,38 +19,35 @@
 struct keyword {
     const char *name;
     unsigned vocabulary;
-    int (*read)(struct schema_compiler *, struct mortise_schema *,
-                const struct keyword *, json_t *);
+    void (*read)(struct schema_compiler *, struct mortise_schema *,
+                 const struct keyword *, json_t *);
     size_t offset; /* of the field, in struct schema_rest */
 };
+
+/* The parameters of every reader. */
+#define READER                                                                 \
+    struct schema_compiler *c, struct mortise_schema *s,                       \
+        const struct keyword *k, json_t *v
 
 struct schema_rest *schema_need_rest(struct schema_compiler *c,
                                      struct mortise_schema *s)
 {
     if (s->rest != NULL)
         return s->rest;
-    s->rest = schema_alloc(c, 1, sizeof *s->rest);
-    if (s->rest != NULL)
-        *s->rest = (struct schema_rest){.max_length = SIZE_MAX,
-                                        .max_items = SIZE_MAX,
-                                        .max_members = SIZE_MAX,
-                                        .min_contains = 1,
-                                        .max_contains = SIZE_MAX};
+    s->rest = schema_room(c, 1, sizeof *s->rest);
+    *s->rest = (struct schema_rest){.max_length = SIZE_MAX,
+                                    .max_items = SIZE_MAX,
+                                    .max_members = SIZE_MAX,
+                                    .min_contains = 1,
+                                    .max_contains = SIZE_MAX};
     return s->rest;
 }
 
-/* The keyword's field, or NULL when memory ran out. */
+/* The keyword's field. */
 static void *field(struct schema_compiler *c, struct mortise_schema *s,
                    const struct keyword *k)
 {
-    char *rest = (char *)schema_need_rest(c, s);
-
-    return rest != NULL ? rest + k->offset : NULL;
-}
-
-static int bad(struct schema_compiler *c, const char *words)
-{
-    return mortise_fail(c->err, MORTISE_EINVAL, "%s", words);
+    return (char *)schema_need_rest(c, s) + k->offset;
 }
 
 /* ---- types ----------------------------------------------------------- */
@@ -74,130 +71,105 @@ const char *mortise_schema_type_name(unsigned bit)
     return "nothing";
 }
 
-static int type_bit(struct schema_compiler *c, const json_t *name,
-                    unsigned *bit)
+static unsigned type_bit(struct schema_compiler *c, const json_t *name)
 {
     const char *known[N_TYPES], *near, *text = json_string_value(name);
 
     if (text == NULL)
-        return bad(c, "'type' names a type, or lists several");
+        schema_refuse(c, "'type' names a type, or lists several");
     for (size_t i = 0; i < N_TYPES; i++) {
         known[i] = types[i].name;
-        *bit = types[i].bit;
         if (strcmp(known[i], text) == 0)
-            return MORTISE_OK;
+            return types[i].bit;
     }
     near = mortise_nearest(text, known, N_TYPES);
-    return mortise_fail(c->err, MORTISE_EINVAL,
-                        near != NULL ? "no type '%s', did you mean '%s'?"
-                                     : "no type '%s'",
-                        text, near);
+    schema_refuse(
+        c, near != NULL ? "no type '%s', did you mean '%s'?" : "no type '%s'",
+        text, near);
 }
 
-static int read_type(struct schema_compiler *c, struct mortise_schema *s,
-                     const struct keyword *k, json_t *v)
+static void read_type(READER)
 {
-    unsigned bit = 0, all = 0;
-    int rv;
+    unsigned bit, all = 0;
 
     (void)k;
     if (!json_is_array(v)) {
-        rv = type_bit(c, v, &bit);
-        s->types &= bit;
-        return rv;
+        s->types &= type_bit(c, v);
+        return;
     }
     if (json_array_size(v) == 0)
-        return bad(c, "'type' lists no type");
+        schema_refuse(c, "'type' lists no type");
     for (size_t i = 0; i < json_array_size(v); i++) {
-        rv = type_bit(c, json_array_get(v, i), &bit);
-        if (rv != MORTISE_OK)
-            return rv;
+        bit = type_bit(c, json_array_get(v, i));
         if (all & bit)
-            return bad(c, "'type' lists a type twice");
+            schema_refuse(c, "'type' lists a type twice");
         all |= bit;
     }
     s->types &= all;
-    return MORTISE_OK;
 }
 
 /* ---- values and bounds ----------------------------------------------- */
 
-static int read_enum(struct schema_compiler *c, struct mortise_schema *s,
-                     const struct keyword *k, json_t *v)
+static void read_enum(READER)
 {
     (void)k;
     if (!json_is_array(v) || json_array_size(v) == 0)
-        return bad(c, "'enum' is a list of values");
+        schema_refuse(c, "'enum' is a list of values");
     s->enumeration = v;
-    return MORTISE_OK;
 }
 
 /* Any value: `const`. */
-static int read_value(struct schema_compiler *c, struct mortise_schema *s,
-                      const struct keyword *k, json_t *v)
+static void read_value(READER)
 {
     const json_t **into = field(c, s, k);
 
-    if (into == NULL)
-        return MORTISE_ENOMEM;
     *into = v;
-    return MORTISE_OK;
 }
 
-static int read_number(struct schema_compiler *c, struct mortise_schema *s,
-                       const struct keyword *k, json_t *v)
+static void read_number(READER)
 {
     if (!json_is_number(v))
-        return mortise_fail(c->err, MORTISE_EINVAL, "'%s' is a number",
-                            k->name);
-    return read_value(c, s, k, v);
+        schema_refuse(c, "'%s' is a number", k->name);
+    read_value(c, s, k, v);
 }
 
-static int read_divisor(struct schema_compiler *c, struct mortise_schema *s,
-                        const struct keyword *k, json_t *v)
+static void read_divisor(READER)
 {
     if (!json_is_number(v) || json_number_value(v) <= 0)
-        return mortise_fail(c->err, MORTISE_EINVAL,
-                            "'%s' is a number greater than 0", k->name);
-    return read_value(c, s, k, v);
+        schema_refuse(c, "'%s' is a number greater than 0", k->name);
+    read_value(c, s, k, v);
 }
 
-static int read_size(struct schema_compiler *c, struct mortise_schema *s,
-                     const struct keyword *k, json_t *v)
+static void read_size(READER)
 {
-    size_t *into;
+    size_t *into = field(c, s, k);
 
     if (!mortise_json_is_whole(v) || json_number_value(v) < 0)
-        return mortise_fail(c->err, MORTISE_EINVAL,
-                            "'%s' is a whole number of at least 0", k->name);
-    into = field(c, s, k);
-    if (into == NULL)
-        return MORTISE_ENOMEM;
+        schema_refuse(c, "'%s' is a whole number of at least 0", k->name);
     *into = json_is_integer(v) ? (size_t)json_integer_value(v)
                                : (size_t)json_real_value(v);
-    return MORTISE_OK;
 }
 
-static int read_flag(struct schema_compiler *c, struct mortise_schema *s,
-                     const struct keyword *k, json_t *v)
+static void read_remark(READER)
 {
-    bool *into;
-
+    (void)s;
     if (!json_is_boolean(v))
-        return mortise_fail(c->err, MORTISE_EINVAL, "'%s' is true or false",
-                            k->name);
-    into = field(c, s, k);
-    if (into == NULL)
-        return MORTISE_ENOMEM;
+        schema_refuse(c, "'%s' is true or false", k->name);
+}
+
+static void read_flag(READER)
+{
+    bool *into = field(c, s, k);
+
+    read_remark(c, s, k, v);
     *into = json_is_true(v);
-    return MORTISE_OK;
 }
 
 /* ---- names ----------------------------------------------------------- */
 
 /* A list of names, none of them twice. */
-static int check_names(struct schema_compiler *c, const char *keyword,
-                       const json_t *v)
+static void check_names(struct schema_compiler *c, const char *keyword,
+                        const json_t *v)
 {
     size_t first, second, n = json_array_size(v);
     bool good = json_is_array(v), twice;
@@ -205,133 +177,110 @@ static int check_names(struct schema_compiler *c, const char *keyword,
     for (size_t i = 0; i < n; i++)
         good = good && json_is_string(json_array_get(v, i));
     if (!good)
-        return mortise_fail(c->err, MORTISE_EINVAL, "'%s' is a list of names",
-                            keyword);
+        schema_refuse(c, "'%s' is a list of names", keyword);
     if (mortise_json_repeated(v, c->mem, &twice, &first, &second) != MORTISE_OK)
-        return mortise_nomem(c->err);
+        mortise_escape(&c->escape, mortise_nomem(c->escape.err));
     if (twice)
-        return mortise_fail(c->err, MORTISE_EINVAL, "'%s' lists '%s' twice",
-                            keyword,
-                            json_string_value(json_array_get(v, first)));
-    return MORTISE_OK;
+        schema_refuse(c, "'%s' lists '%s' twice", keyword,
+                      json_string_value(json_array_get(v, first)));
 }
 
-static int read_required(struct schema_compiler *c, struct mortise_schema *s,
-                         const struct keyword *k, json_t *v)
+static void read_required(READER)
 {
     size_t n = json_array_size(v);
-    int rv = check_names(c, k->name, v);
 
-    if (rv != MORTISE_OK)
-        return rv;
-    s->required = schema_alloc(c, n, sizeof *s->required);
-    if (s->required == NULL)
-        return MORTISE_ENOMEM;
+    check_names(c, k->name, v);
+    s->required = schema_room(c, n, sizeof *s->required);
     for (size_t i = 0; i < n; i++)
         s->required[i] = json_string_value(json_array_get(v, i));
     s->n_required = n;
-    return MORTISE_OK;
 }
 
-static int read_dependent_required(struct schema_compiler *c,
-                                   struct mortise_schema *s,
-                                   const struct keyword *k, json_t *v)
+static void read_dependent_required(READER)
 {
     if (!json_is_object(v))
-        return mortise_fail(c->err, MORTISE_EINVAL,
-                            "'%s' maps names to lists of names", k->name);
+        schema_refuse(c, "'%s' maps names to lists of names", k->name);
     for (void *it = json_object_iter(v); it != NULL;
-         it = json_object_iter_next(v, it)) {
-        int rv = check_names(c, k->name, json_object_iter_value(it));
-
-        if (rv != MORTISE_OK)
-            return rv;
-    }
-    return read_value(c, s, k, v);
+         it = json_object_iter_next(v, it))
+        check_names(c, k->name, json_object_iter_value(it));
+    read_value(c, s, k, v);
 }
 
 /* ---- patterns -------------------------------------------------------- */
 
-static int compile_pattern(struct schema_compiler *c, struct schema_pattern *p,
-                           const char *text, size_t n)
+static void compile_pattern(struct schema_compiler *c, struct schema_pattern *p,
+                            const char *text, size_t n)
 {
     p->text = text;
-    return mortise_regex_compile_ecma(&p->regex, c->arena, text, n, c->err);
+    mortise_escape_unless_ok(
+        &c->escape, mortise_regex_compile_ecma(&p->regex, c->arena, text, n,
+                                               c->escape.err));
 }
 
-static int read_pattern(struct schema_compiler *c, struct mortise_schema *s,
-                        const struct keyword *k, json_t *v)
+static void read_pattern(READER)
 {
     if (!json_is_string(v))
-        return bad(c, "'pattern' is a regular expression");
-    (void)k;
-    if (schema_need_rest(c, s) == NULL)
-        return MORTISE_ENOMEM;
-    return compile_pattern(c, &s->rest->pattern, json_string_value(v),
-                           json_string_length(v));
+        schema_refuse(c, "'pattern' is a regular expression");
+    compile_pattern(c, field(c, s, k), json_string_value(v),
+                    json_string_length(v));
 }
 
 /* ---- schemas inside -------------------------------------------------- */
 
-static int read_inner(struct schema_compiler *c, struct mortise_schema *s,
-                      struct schema_place place, json_t *v,
-                      struct mortise_schema **out)
+static struct mortise_schema *inner(struct schema_compiler *c,
+                                    struct mortise_schema *s,
+                                    struct schema_place place, json_t *v)
 {
     place.up = s;
-    return schema_compile_at(c, out, v, place, s->resource);
+    return schema_compile_at(c, v, place, s->resource);
 }
 
-static int read_schema(struct schema_compiler *c, struct mortise_schema *s,
-                       const struct keyword *k, json_t *v)
+static struct mortise_schema *read_one(READER)
+{
+    return inner(c, s, (struct schema_place){.keyword = k->name}, v);
+}
+
+static void read_schema(READER)
 {
     struct mortise_schema **into = field(c, s, k);
-    struct schema_place place = {.keyword = k->name};
 
-    return into != NULL ? read_inner(c, s, place, v, into) : MORTISE_ENOMEM;
+    *into = read_one(c, s, k, v);
 }
 
-static int read_items(struct schema_compiler *c, struct mortise_schema *s,
-                      const struct keyword *k, json_t *v)
+static void read_items(READER)
 {
-    struct schema_place place = {.keyword = k->name};
-
     if (json_is_array(v))
-        return bad(c, "'items' is one schema; a list of them is "
-                      "'prefixItems'");
-    return read_inner(c, s, place, v, &s->items);
+        schema_refuse(c, "'items' is one schema; a list of them is "
+                         "'prefixItems'");
+    s->items = read_one(c, s, k, v);
 }
 
-static int read_additional(struct schema_compiler *c, struct mortise_schema *s,
-                           const struct keyword *k, json_t *v)
+static void read_additional(READER)
 {
-    struct schema_place place = {.keyword = k->name};
-
-    return read_inner(c, s, place, v, &s->additional);
+    s->additional = read_one(c, s, k, v);
 }
 
-static int read_list(struct schema_compiler *c, struct mortise_schema *s,
-                     const struct keyword *k, json_t *v)
+/* The schema of decoded content: must be one, and judges nothing. */
+static void read_aside(READER)
+{
+    read_one(c, s, k, v);
+}
+
+static void read_list(READER)
 {
     struct schema_list *into = field(c, s, k);
     size_t n = json_array_size(v);
-    int rv = MORTISE_OK;
 
     if (n == 0)
-        return mortise_fail(c->err, MORTISE_EINVAL,
-                            "'%s' is a list of schemas, one at least", k->name);
-    if (into == NULL)
-        return MORTISE_ENOMEM;
-    into->p = schema_alloc(c, n, sizeof *into->p);
-    if (into->p == NULL)
-        return MORTISE_ENOMEM;
-    for (size_t i = 0; i < n && rv == MORTISE_OK; i++) {
-        struct schema_place place = {
-            .keyword = k->name, .index = i, .is_index = true};
-
-        rv = read_inner(c, s, place, json_array_get(v, i), &into->p[i]);
-    }
+        schema_refuse(c, "'%s' is a list of schemas, one at least", k->name);
+    into->p = schema_room(c, n, sizeof *into->p);
     into->n = n;
-    return rv;
+    for (size_t i = 0; i < n; i++)
+        into->p[i] =
+            inner(c, s,
+                  (struct schema_place){
+                      .keyword = k->name, .index = i, .is_index = true},
+                  json_array_get(v, i));
 }
 
 static int by_name(const void *a, const void *b)
@@ -341,87 +290,58 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Schemas by name, in the order of the JSON. */
-static int read_map(struct schema_compiler *c, struct mortise_schema *s,
-                    const struct keyword *k, json_t *v,
-                    struct schema_member **out, size_t *n)
+static struct schema_member *read_map(READER, size_t *n)
 {
-    size_t i = 0;
-    int rv = MORTISE_OK;
+    struct schema_member *list;
 
     if (!json_is_object(v))
-        return mortise_fail(c->err, MORTISE_EINVAL,
-                            "'%s' maps names to schemas", k->name);
-    *out = schema_alloc(c, json_object_size(v), sizeof **out);
-    if (*out == NULL)
-        return MORTISE_ENOMEM;
-    for (void *it = json_object_iter(v); it != NULL && rv == MORTISE_OK;
-         it = json_object_iter_next(v, it), i++) {
-        struct schema_member *m = &(*out)[i];
+        schema_refuse(c, "'%s' maps names to schemas", k->name);
+    *n = 0;
+    list = schema_room(c, json_object_size(v), sizeof *list);
+    for (void *it = json_object_iter(v); it != NULL;
+         it = json_object_iter_next(v, it)) {
+        struct schema_place place = {.keyword = k->name,
+                                     .name = json_object_iter_key(it)};
 
-        m->name = json_object_iter_key(it);
-        rv = read_inner(
-            c, s, (struct schema_place){.keyword = k->name, .name = m->name},
-            json_object_iter_value(it), &m->schema);
+        list[*n].name = place.name;
+        list[(*n)++].schema = inner(c, s, place, json_object_iter_value(it));
     }
-    *n = i;
-    return rv;
+    return list;
 }
 
-static int read_properties(struct schema_compiler *c, struct mortise_schema *s,
-                           const struct keyword *k, json_t *v)
+static void read_properties(READER)
 {
-    int rv = read_map(c, s, k, v, &s->members, &s->n_members);
-
-    if (rv == MORTISE_OK)
-        qsort(s->members, s->n_members, sizeof *s->members, by_name);
-    return rv;
+    s->members = read_map(c, s, k, v, &s->n_members);
+    qsort(s->members, s->n_members, sizeof *s->members, by_name);
 }
 
-static int read_dependents(struct schema_compiler *c, struct mortise_schema *s,
-                           const struct keyword *k, json_t *v)
+static void read_dependents(READER)
 {
     struct schema_rest *rest = schema_need_rest(c, s);
 
-    return rest != NULL
-               ? read_map(c, s, k, v, &rest->dependents, &rest->n_dependents)
-               : MORTISE_ENOMEM;
+    rest->dependents = read_map(c, s, k, v, &rest->n_dependents);
 }
 
 /* What references lead to; nothing to check by itself. */
-static int read_definitions(struct schema_compiler *c, struct mortise_schema *s,
-                            const struct keyword *k, json_t *v)
+static void read_definitions(READER)
 {
-    struct schema_member *list;
     size_t n;
 
-    return read_map(c, s, k, v, &list, &n);
+    read_map(c, s, k, v, &n);
 }
 
-static int read_patterns(struct schema_compiler *c, struct mortise_schema *s,
-                         const struct keyword *k, json_t *v)
+static void read_patterns(READER)
 {
     struct schema_rest *rest = schema_need_rest(c, s);
-    struct schema_member *list;
-    size_t n;
-    int rv;
+    struct schema_member *list = read_map(c, s, k, v, &rest->n_patterns);
 
-    if (rest == NULL)
-        return MORTISE_ENOMEM;
-    rv = read_map(c, s, k, v, &list, &n);
-    if (rv != MORTISE_OK)
-        return rv;
-    rest->patterns = schema_alloc(c, n, sizeof *rest->patterns);
-    if (rest->patterns == NULL)
-        return MORTISE_ENOMEM;
-    for (size_t i = 0; i < n && rv == MORTISE_OK; i++) {
+    rest->patterns = schema_room(c, rest->n_patterns, sizeof *rest->patterns);
+    for (size_t i = 0; i < rest->n_patterns; i++) {
         rest->patterns[i].schema = list[i].schema;
-        rv = compile_pattern(c, &rest->patterns[i], list[i].name,
-                             strlen(list[i].name));
-        if (rv != MORTISE_OK)
-            schema_failed_at(c, list[i].schema->place);
+        c->at = list[i].schema->place;
+        compile_pattern(c, &rest->patterns[i], list[i].name,
+                        strlen(list[i].name));
     }
-    rest->n_patterns = n;
-    return rv;
 }
 
 /* ---- names of schemas, and references -------------------------------- */
@@ -437,82 +357,59 @@ static bool is_anchor(const char *text)
            strchr(letters, text[0]) != NULL && text[strspn(text, more)] == '\0';
 }
 
-static int read_anchor(struct schema_compiler *c, struct mortise_schema *s,
-                       const struct keyword *k, json_t *v)
+static void read_anchor(READER)
 {
     const char *name = json_string_value(v);
     struct schema_anchor *anchor;
 
     if (!is_anchor(name))
-        return mortise_fail(c->err, MORTISE_EINVAL,
-                            "'%s' is a name: a letter or _, then letters, "
-                            "digits, - _ or .",
-                            k->name);
+        schema_refuse(c,
+                      "'%s' is a name: a letter or _, then letters, digits, - "
+                      "_ or .",
+                      k->name);
     for (const struct schema_anchor *a = s->resource->anchors; a != NULL;
          a = a->next)
         if (strcmp(a->name, name) == 0 && a->schema != s)
-            return mortise_fail(c->err, MORTISE_EINVAL,
-                                "two anchors are named '%s'", name);
-    if (schema_count_name(c) != MORTISE_OK)
-        return MORTISE_EINVAL;
-    anchor = schema_alloc(c, 1, sizeof *anchor);
-    if (anchor == NULL)
-        return MORTISE_ENOMEM;
+            schema_refuse(c, "two anchors are named '%s'", name);
+    schema_count_name(c);
+    anchor = schema_room(c, 1, sizeof *anchor);
     *anchor = (struct schema_anchor){s->resource->anchors, name,
                                      strcmp(k->name, "$anchor") != 0, s};
     s->resource->anchors = anchor;
-    return MORTISE_OK;
 }
 
-static int read_ref(struct schema_compiler *c, struct mortise_schema *s,
-                    const struct keyword *k, json_t *v)
+static void read_ref(READER)
 {
+    struct schema_fixup *f = schema_room(c, 1, sizeof *f);
     struct schema_ref *into = field(c, s, k);
-    struct schema_fixup *f;
 
     if (!json_is_string(v))
-        return mortise_fail(c->err, MORTISE_EINVAL, "'%s' is a reference",
-                            k->name);
-    f = into != NULL ? schema_alloc(c, 1, sizeof *f) : NULL;
-    if (f == NULL)
-        return MORTISE_ENOMEM;
+        schema_refuse(c, "'%s' is a reference", k->name);
     into->text = json_string_value(v);
     *f = (struct schema_fixup){NULL, s, k->name, into};
     *c->last_fixup = f;
     c->last_fixup = &f->next;
-    return MORTISE_OK;
 }
 
 /* ---- annotations ----------------------------------------------------- */
 
-static int read_words(struct schema_compiler *c, struct mortise_schema *s,
-                      const struct keyword *k, json_t *v)
+static void read_words(READER)
 {
     (void)s;
     (void)k;
-    return json_is_string(v) ? MORTISE_OK : bad(c, "expected a string");
+    if (!json_is_string(v))
+        schema_refuse(c, "expected a string");
 }
 
-static int read_remark(struct schema_compiler *c, struct mortise_schema *s,
-                       const struct keyword *k, json_t *v)
-{
-    (void)s;
-    if (json_is_boolean(v))
-        return MORTISE_OK;
-    return mortise_fail(c->err, MORTISE_EINVAL, "'%s' is true or false",
-                        k->name);
-}
-
-static int read_examples(struct schema_compiler *c, struct mortise_schema *s,
-                         const struct keyword *k, json_t *v)
+static void read_examples(READER)
 {
     (void)s;
     (void)k;
-    return json_is_array(v) ? MORTISE_OK : bad(c, "'examples' is a list");
+    if (!json_is_array(v))
+        schema_refuse(c, "'examples' is a list");
 }
 
-static int read_vocabulary(struct schema_compiler *c, struct mortise_schema *s,
-                           const struct keyword *k, json_t *v)
+static void read_vocabulary(READER)
 {
     bool good = json_is_object(v);
 
@@ -521,29 +418,17 @@ static int read_vocabulary(struct schema_compiler *c, struct mortise_schema *s,
     for (void *it = json_object_iter(v); it != NULL;
          it = json_object_iter_next(v, it))
         good = good && json_is_boolean(json_object_iter_value(it));
-    return good ? MORTISE_OK
-                : bad(c, "'$vocabulary' maps URIs to true or false");
+    if (!good)
+        schema_refuse(c, "'$vocabulary' maps URIs to true or false");
 }
 
 /* What the walk has read before all else, and `default`: any value is one. */
-static int read_nothing(struct schema_compiler *c, struct mortise_schema *s,
-                        const struct keyword *k, json_t *v)
+static void read_nothing(READER)
 {
     (void)c;
     (void)s;
     (void)k;
     (void)v;
-    return MORTISE_OK;
-}
-
-/* The schema of decoded content: must be one, and judges nothing. */
-static int read_aside(struct schema_compiler *c, struct mortise_schema *s,
-                      const struct keyword *k, json_t *v)
-{
-    struct schema_place place = {.keyword = k->name};
-    struct mortise_schema *aside;
-
-    return read_inner(c, s, place, v, &aside);
 }
 
 /* ---- the table ------------------------------------------------------- */
@@ -596,7 +481,7 @@ static const struct keyword keywords[] = {
     {"multipleOf", SCHEMA_VALIDATION, read_divisor, REST(multiple_of)},
     {"not", SCHEMA_APPLICATOR, read_schema, REST(not )},
     {"oneOf", SCHEMA_APPLICATOR, read_list, REST(one_of)},
-    {"pattern", SCHEMA_VALIDATION, read_pattern, 0},
+    {"pattern", SCHEMA_VALIDATION, read_pattern, REST(pattern)},
     {"patternProperties", SCHEMA_APPLICATOR, read_patterns, 0},
     {"prefixItems", SCHEMA_APPLICATOR, read_list, REST(prefix)},
     {"properties", SCHEMA_APPLICATOR, read_properties, 0},
@@ -668,15 +553,14 @@ static void tell_unknown(const struct schema_compiler *c,
     c->world->unknown(c->world->ctx, where, words);
 }
 
-int schema_read_keyword(struct schema_compiler *c, struct mortise_schema *s,
-                        const char *name, json_t *value)
+void schema_read_keyword(struct schema_compiler *c, struct mortise_schema *s,
+                         const char *name, json_t *value)
 {
     const struct keyword *k =
         bsearch(name, keywords, N_KEYWORDS, sizeof *keywords, by_keyword);
 
     if (k == NULL)
         tell_unknown(c, s, name);
-    if (k == NULL || (s->resource->vocabularies & k->vocabulary) == 0)
-        return MORTISE_OK;
-    return k->read(c, s, k, value);
+    else if (s->resource->vocabularies & k->vocabulary)
+        k->read(c, s, k, value);
 }

@@ -21,19 +21,24 @@
 #include "json/pointer.h"
 #include "json/uri.h"
 
-int schema_find_document(struct schema_compiler *c, const char *uri,
-                         json_t **json)
+struct schema_document *schema_find_document(struct schema_compiler *c,
+                                             const char *uri)
 {
+    struct schema_document *d = schema_room(c, 1, sizeof *d);
     const char *text = mortise_metaschema(uri);
 
-    *json = NULL;
-    if (text != NULL) /* is JSON, so all that can fail is memory */
-        return mortise_json_parse(json, text, strlen(text), NULL) == MORTISE_OK
-                   ? MORTISE_OK
-                   : mortise_nomem(c->err);
-    if (c->world->find != NULL)
-        *json = c->world->find(c->world->ctx, uri);
-    return MORTISE_OK;
+    d->uri = uri;
+    if (text != NULL) { /* is JSON, so all that can fail is memory */
+        if (mortise_json_parse(&d->json, text, strlen(text), NULL) !=
+            MORTISE_OK)
+            mortise_escape(&c->escape, mortise_nomem(c->escape.err));
+    } else if (c->world->find != NULL) {
+        d->json = c->world->find(c->world->ctx, uri);
+    }
+    if (d->json == NULL)
+        return NULL;
+    d->next = c->whole->documents;
+    return c->whole->documents = d;
 }
 
 static struct mortise_schema *named(const struct schema_compiler *c,
@@ -45,27 +50,21 @@ static struct mortise_schema *named(const struct schema_compiler *c,
     return NULL;
 }
 
-static int no_such_document(struct schema_compiler *c, const char *uri)
+static struct mortise_schema *find_resource(struct schema_compiler *c,
+                                            const char *uri)
 {
-    return mortise_fail(c->err, MORTISE_EINVAL,
-                        "no part of this schema is named %s, and nothing is "
-                        "ever fetched: put what it refers to under '$defs'",
-                        uri);
-}
+    struct mortise_schema *root = named(c, uri);
+    struct schema_document *d;
 
-static int find_resource(struct schema_compiler *c, const char *uri,
-                         struct mortise_schema **out)
-{
-    json_t *json;
-    int rv;
-
-    *out = named(c, uri);
-    if (*out != NULL)
-        return MORTISE_OK;
-    rv = schema_find_document(c, uri, &json);
-    if (rv == MORTISE_OK && json == NULL)
-        return no_such_document(c, uri);
-    return rv == MORTISE_OK ? schema_compile_document(c, uri, json, out) : rv;
+    if (root != NULL)
+        return root;
+    d = schema_find_document(c, uri);
+    if (d == NULL)
+        schema_refuse(c,
+                      "no part of this schema is named %s, and nothing is "
+                      "ever fetched: put what it refers to under '$defs'",
+                      uri);
+    return schema_compile_document(c, d);
 }
 
 /* ---- fragments ------------------------------------------------------- */
@@ -90,8 +89,8 @@ static void percent_decode(char *text)
     *out = '\0';
 }
 
-static int no_such_part(struct schema_compiler *c, const char *token,
-                        json_t *in)
+static _Noreturn void no_such_part(struct schema_compiler *c, const char *token,
+                                   json_t *in)
 {
     const char *best = NULL;
 
@@ -101,11 +100,11 @@ static int no_such_part(struct schema_compiler *c, const char *token,
 
         best = mortise_nearest(token, two, 2);
     }
-    return mortise_fail(c->err, MORTISE_EINVAL,
-                        best != NULL ? "there is no '%s' here, did you mean "
-                                       "'%s'?"
-                                     : "there is no '%s' where this leads",
-                        token, best);
+    schema_refuse(c,
+                  best != NULL ? "there is no '%s' here, did you mean "
+                                 "'%s'?"
+                               : "there is no '%s' where this leads",
+                  token, best);
 }
 
 /* One element, by a number without leading zeros. */
@@ -119,45 +118,33 @@ static json_t *element(const json_t *array, const char *token)
     return json_array_get(array, (size_t)strtoul(token, NULL, 10));
 }
 
-/* The value at the pointer (without its first slash, decoded), and in *near
- * the last schema on the way.  Writes into `path`. */
-static int walk(struct schema_compiler *c, char *path,
-                struct mortise_schema **near, json_t **at)
+/* The schema at the pointer (without its first slash), which is decoded in
+ * place: what was read as one, or what is now, in the resource of the last
+ * schema on the way. */
+static struct mortise_schema *by_pointer(struct schema_compiler *c,
+                                         const struct schema_fixup *f,
+                                         struct mortise_schema *root,
+                                         char *path)
 {
-    *at = mortise_json_unconst((*near)->json);
-    for (char *next; path != NULL; path = next) {
-        json_t *part;
+    struct schema_place place = {.up = f->schema, .keyword = f->keyword};
+    json_t *at = mortise_json_unconst(root->json), *part;
+    struct mortise_schema *near = root;
 
+    for (char *next; path != NULL; path = next) {
         next = strchr(path, '/');
         if (next != NULL)
             *next++ = '\0';
         mortise_pointer_unescape(path);
-        part = json_is_array(*at) ? element(*at, path)
-                                  : json_object_get(*at, path);
+        part =
+            json_is_array(at) ? element(at, path) : json_object_get(at, path);
         if (part == NULL)
-            return no_such_part(c, path, *at);
-        *at = part;
+            no_such_part(c, path, at);
+        at = part;
         if (schema_of_json(c, part) != NULL)
-            *near = schema_of_json(c, part);
+            near = schema_of_json(c, part);
     }
-    return MORTISE_OK;
-}
-
-static int by_pointer(struct schema_compiler *c, const struct schema_fixup *f,
-                      struct mortise_schema *root, char *path,
-                      struct mortise_schema **target)
-{
-    struct mortise_schema *s = root;
-    struct schema_place place = {.up = f->schema, .keyword = f->keyword};
-    json_t *json;
-    int rv = walk(c, path, &s, &json);
-
-    if (rv != MORTISE_OK)
-        return rv;
-    if (s->json != json)
-        rv = schema_compile_at(c, &s, json, place, s->resource);
-    *target = s;
-    return rv;
+    return near->json == at ? near
+                            : schema_compile_at(c, at, place, near->resource);
 }
 
 static const struct schema_anchor *find_anchor(const struct schema_resource *r,
@@ -171,61 +158,48 @@ static const struct schema_anchor *find_anchor(const struct schema_resource *r,
     return found;
 }
 
-static int by_anchor(struct schema_compiler *c, const struct schema_fixup *f,
-                     const struct mortise_schema *root, const char *name)
+static struct mortise_schema *by_anchor(struct schema_compiler *c,
+                                        const struct schema_fixup *f,
+                                        const struct mortise_schema *root,
+                                        const char *name)
 {
     const struct schema_anchor *a = find_anchor(root->resource, name);
 
     if (a == NULL)
-        return mortise_fail(c->err, MORTISE_EINVAL,
-                            "there is no '$anchor' named '%s' here", name);
-    f->ref->target = a->schema;
+        schema_refuse(c, "there is no '$anchor' named '%s' here", name);
     if (a->dynamic && strcmp(f->keyword, "$dynamicRef") == 0) {
         f->ref->dynamic = a->name;
         c->whole->has_dynamic = true;
     }
-    return MORTISE_OK;
+    return a->schema;
 }
 
 /* ---- one after another ----------------------------------------------- */
 
-static int resolve(struct schema_compiler *c, const struct schema_fixup *f)
+static void resolve(struct schema_compiler *c, const struct schema_fixup *f)
 {
     char *uri =
         mortise_uri_resolve(c->arena, f->schema->resource->uri, f->ref->text);
     struct mortise_schema *root;
     char *fragment;
-    int rv;
 
     if (uri == NULL)
-        return mortise_nomem(c->err);
+        mortise_escape(&c->escape, mortise_nomem(c->escape.err));
     fragment = uri + strcspn(uri, "#");
     if (*fragment != '\0')
         *fragment++ = '\0';
-    rv = find_resource(c, uri, &root);
-    if (rv != MORTISE_OK)
-        return rv;
+    root = find_resource(c, uri);
     percent_decode(fragment);
-    if (fragment[0] == '/')
-        return by_pointer(c, f, root, fragment + 1, &f->ref->target);
-    if (fragment[0] != '\0')
-        return by_anchor(c, f, root, fragment);
-    f->ref->target = root;
-    return MORTISE_OK;
+    f->ref->target = fragment[0] == '/' ? by_pointer(c, f, root, fragment + 1)
+                     : fragment[0] != '\0' ? by_anchor(c, f, root, fragment)
+                                           : root;
 }
 
-int schema_resolve(struct schema_compiler *c)
+void schema_resolve(struct schema_compiler *c)
 {
-    int rv = MORTISE_OK;
-
     /* What is read on the way adds to the end of the list. */
     for (const struct schema_fixup *f = c->fixups; f != NULL; f = f->next) {
-        rv = resolve(c, f);
-        if (rv != MORTISE_OK) {
-            schema_failed_at(c, (struct schema_place){.up = f->schema,
-                                                      .keyword = f->keyword});
-            break;
-        }
+        c->at = (struct schema_place){.up = f->schema, .keyword = f->keyword};
+        resolve(c, f);
     }
-    return rv;
 }
