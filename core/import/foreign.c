@@ -5,13 +5,12 @@
 
 #include "yaml/diag.h"
 
-static void report(struct mortise_foreign *f, const char *code,
-                   struct mortise_span at, const char *why, const char *fmt,
-                   va_list ap) MORTISE_PRINTF(5, 0);
+static void report(struct foreign *f, const char *code, struct mortise_span at,
+                   const char *why, const char *fmt, va_list ap)
+    MORTISE_PRINTF(5, 0);
 
-static void report(struct mortise_foreign *f, const char *code,
-                   struct mortise_span at, const char *why, const char *fmt,
-                   va_list ap)
+static void report(struct foreign *f, const char *code, struct mortise_span at,
+                   const char *why, const char *fmt, va_list ap)
 {
     char words[1024]; /* diag.c shows no more of them */
     struct mortise_diag *d;
@@ -22,8 +21,8 @@ static void report(struct mortise_foreign *f, const char *code,
         mortise_diag_help(f->diags, d, "%s", why);
 }
 
-void mortise_foreign_lost(struct mortise_foreign *f, struct mortise_span at,
-                          const char *why, const char *fmt, ...)
+void foreign_lost(struct foreign *f, struct mortise_span at, const char *why,
+                  const char *fmt, ...)
 {
     va_list ap;
 
@@ -32,8 +31,8 @@ void mortise_foreign_lost(struct mortise_foreign *f, struct mortise_span at,
     va_end(ap);
 }
 
-void mortise_foreign_wrong(struct mortise_foreign *f, struct mortise_span at,
-                           const char *why, const char *fmt, ...)
+void foreign_wrong(struct foreign *f, struct mortise_span at, const char *why,
+                   const char *fmt, ...)
 {
     va_list ap;
 
@@ -42,8 +41,7 @@ void mortise_foreign_wrong(struct mortise_foreign *f, struct mortise_span at,
     va_end(ap);
 }
 
-void mortise_foreign_put(struct mortise_foreign *f, json_t *into,
-                         const char *key, json_t *v)
+void foreign_put(struct foreign *f, json_t *into, const char *key, json_t *v)
 {
     if (json_object_set_new(into, key, v) != 0)
         f->nomem = true;

@@ -9,7 +9,7 @@
 #include "json/schema.h"
 #include "yaml/tree.h"
 
-struct mortise_foreign {
+struct foreign {
     struct mortise_arena *arena;
     struct mortise_diags *diags;
     json_t *ids;      /* their id -> ours, of the graph that is carried over */
@@ -19,37 +19,34 @@ struct mortise_foreign {
 };
 
 /* What becomes of a field. */
-enum mortise_foreign_how {
-    MORTISE_FOREIGN_SAME, /* its value is ours */
-    MORTISE_FOREIGN_TEXT, /* its value is, but ${ in strings means ${ */
-    MORTISE_FOREIGN_MS,   /* a duration; 0 and less: none */
-    MORTISE_FOREIGN_ID,   /* a node */
-    MORTISE_FOREIGN_IDS,  /* a list of them; empty: none */
-    MORTISE_FOREIGN_MAP,  /* a mapping, by `inside` */
-    MORTISE_FOREIGN_READ, /* whoever knows the mapping looks by itself */
-    MORTISE_FOREIGN_RUN   /* of a run, which is no part of a graph */
+enum foreign_how {
+    FOREIGN_SAME, /* its value is ours */
+    FOREIGN_TEXT, /* its value is, but ${ in strings means ${ */
+    FOREIGN_MS,   /* a duration; 0 and less: none */
+    FOREIGN_ID,   /* a node */
+    FOREIGN_IDS,  /* a list of them; empty: none */
+    FOREIGN_MAP,  /* a mapping, by `inside` */
+    FOREIGN_READ, /* whoever knows the mapping looks by itself */
+    FOREIGN_RUN   /* of a run, which is no part of a graph */
 };
 
-struct mortise_foreign_row {
+struct foreign_row {
     const char *theirs; /* NULL ends a list */
     const char *ours;
-    enum mortise_foreign_how how;
-    const struct mortise_foreign_row *inside;
+    enum foreign_how how;
+    const struct foreign_row *inside;
 };
 
 /* ---- foreign.c: findings and values -------------------------------------- */
 
 /* W1001 and E1001.  The words say what, and `why` (may be NULL) is the help. */
-void mortise_foreign_lost(struct mortise_foreign *f, struct mortise_span at,
-                          const char *why, const char *fmt, ...)
-    MORTISE_PRINTF(4, 5);
-void mortise_foreign_wrong(struct mortise_foreign *f, struct mortise_span at,
-                           const char *why, const char *fmt, ...)
-    MORTISE_PRINTF(4, 5);
+void foreign_lost(struct foreign *f, struct mortise_span at, const char *why,
+                  const char *fmt, ...) MORTISE_PRINTF(4, 5);
+void foreign_wrong(struct foreign *f, struct mortise_span at, const char *why,
+                   const char *fmt, ...) MORTISE_PRINTF(4, 5);
 
 /* Set a member, whose reference is taken; NULL: out of memory. */
-void mortise_foreign_put(struct mortise_foreign *f, json_t *into,
-                         const char *key, json_t *v);
+void foreign_put(struct foreign *f, json_t *into, const char *key, json_t *v);
 
 /* ---- foreign_row.c: fields by table -------------------------------------- */
 
@@ -57,68 +54,59 @@ void mortise_foreign_put(struct mortise_foreign *f, json_t *into,
  * know are left behind.  `what` has them, in words.  A node's are held to what
  * a node of its type takes here.  `into` NULL: whoever calls reads them all,
  * and keys that begin with x- go nowhere. */
-void mortise_foreign_carry(struct mortise_foreign *f,
-                           const struct mortise_foreign_row *rows,
-                           const struct mortise_yaml *map, const char *what,
-                           json_t *into);
+void foreign_carry(struct foreign *f, const struct foreign_row *rows,
+                   const struct mortise_yaml *map, const char *what,
+                   json_t *into);
 /* The field of one row. */
-void mortise_foreign_carry_one(struct mortise_foreign *f,
-                               const struct mortise_foreign_row *row,
-                               const struct mortise_yaml *map, json_t *into);
+void foreign_carry_one(struct foreign *f, const struct foreign_row *row,
+                       const struct mortise_yaml *map, json_t *into);
 /* `value` as a string that no template changes; as a duration. */
-json_t *mortise_foreign_literal(struct mortise_foreign *f,
-                                const struct mortise_yaml *value);
-json_t *mortise_foreign_duration(uint64_t ms);
+json_t *foreign_literal(struct foreign *f, const struct mortise_yaml *value);
+json_t *foreign_duration(uint64_t ms);
 /* Does a node of this type take the key, in this build or a later one? */
-bool mortise_foreign_takes(const char *type, const char *ours);
+bool foreign_takes(const char *type, const char *ours);
 /* Milliseconds, of which there are any. */
-bool mortise_foreign_ms(const struct mortise_yaml *v, uint64_t *ms);
+bool foreign_ms(const struct mortise_yaml *v, uint64_t *ms);
 /* Is it this string?  (NULL is none.) */
-bool mortise_foreign_is(const struct mortise_yaml *v, const char *word);
+bool foreign_is(const struct mortise_yaml *v, const char *word);
 /* The value of a field that says something: neither absent nor null. */
-const struct mortise_yaml *mortise_foreign_get(const struct mortise_yaml *map,
-                                               const char *key);
+const struct mortise_yaml *foreign_get(const struct mortise_yaml *map,
+                                       const char *key);
 
 /* ---- foreign_id.c: ids ---------------------------------------------------- */
 
 /* `list` has the ids of a graph, each once. */
-void mortise_foreign_ids(struct mortise_foreign *f,
-                         const struct mortise_yaml *const *list, size_t n);
+void foreign_ids(struct foreign *f, const struct mortise_yaml *const *list,
+                 size_t n);
 /* Ours for a node that theirs names; NULL after a finding. */
-const char *mortise_foreign_id(struct mortise_foreign *f,
-                               const struct mortise_yaml *id);
+const char *foreign_id(struct foreign *f, const struct mortise_yaml *id);
 /* A name for the file: what cannot be one in `given` becomes a dash. */
-json_t *mortise_foreign_name(const char *given, size_t n);
+json_t *foreign_name(const char *given, size_t n);
 
 /* ---- foreign_expr.c: conditions ------------------------------------------- */
 
 /* A condition of theirs, {type, expr}, as CEL, in the arena.  NULL when it is
  * none that can be carried over, after a finding about `what`. */
-const char *mortise_foreign_condition(struct mortise_foreign *f,
-                                      const struct mortise_yaml *condition,
-                                      const char *what);
+const char *foreign_condition(struct foreign *f,
+                              const struct mortise_yaml *condition,
+                              const char *what);
 /* The condition of an edge that is taken when `expr` holds, or gives the id
  * `to`. */
-json_t *mortise_foreign_when(struct mortise_foreign *f, const char *expr,
-                             const char *to);
+json_t *foreign_when(struct foreign *f, const char *expr, const char *to);
 /* The condition of a router.  `targets`: their ids -> ours. */
-json_t *mortise_foreign_choice(struct mortise_foreign *f, const char *expr,
-                               json_t *targets);
+json_t *foreign_choice(struct foreign *f, const char *expr, json_t *targets);
 
 /* ---- foreign_task.c, foreign_exec.c and its parts: the shapes ------------ */
 
-json_t *mortise_foreign_task(struct mortise_foreign *f,
-                             const struct mortise_yaml *root);
-json_t *mortise_foreign_exec(struct mortise_foreign *f,
-                             const struct mortise_yaml *root);
+json_t *foreign_task(struct foreign *f, const struct mortise_yaml *root);
+json_t *foreign_exec(struct foreign *f, const struct mortise_yaml *root);
 /* A node.  `targets`: a router's, their ids -> ours; NULL: it is none.
  * `every_node`: the graph's checkpointPolicy. */
-json_t *mortise_foreign_node(struct mortise_foreign *f,
-                             const struct mortise_yaml *node, json_t *targets,
-                             bool every_node);
+json_t *foreign_node(struct foreign *f, const struct mortise_yaml *node,
+                     json_t *targets, bool every_node);
 /* The edges; those of routers become their targets instead: `routers` has a
  * member for each (our id -> {}), which gets targets, their ids -> ours. */
-json_t *mortise_foreign_edges(struct mortise_foreign *f,
-                              const struct mortise_yaml *list, json_t *routers);
+json_t *foreign_edges(struct foreign *f, const struct mortise_yaml *list,
+                      json_t *routers);
 
 #endif

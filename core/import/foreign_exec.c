@@ -8,7 +8,7 @@
  */
 
 /* Their ids, each once; false after an error. */
-static bool read_ids(struct mortise_foreign *f, const struct mortise_yaml *list)
+static bool read_ids(struct foreign *f, const struct mortise_yaml *list)
 {
     const struct mortise_yaml **ids = mortise_arena_alloc(
         f->arena, (list->n > 0 ? list->n : 1) * sizeof(*ids));
@@ -16,62 +16,54 @@ static bool read_ids(struct mortise_foreign *f, const struct mortise_yaml *list)
     const size_t errors = f->diags->n_errors;
 
     for (size_t i = 0; ids != NULL && i < list->n; i++) {
-        const struct mortise_yaml *id =
-            mortise_foreign_get(list->items[i], "id");
+        const struct mortise_yaml *id = foreign_get(list->items[i], "id");
 
         ids[i] = id;
         if (id == NULL || id->kind != MORTISE_YAML_STRING || id->len == 0 ||
             strlen(id->str) != id->len)
-            mortise_foreign_wrong(f, list->items[i]->span, NULL,
-                                  "a node has an 'id', a string without NUL");
+            foreign_wrong(f, list->items[i]->span, NULL,
+                          "a node has an 'id', a string without NUL");
         else if (strcmp(id->str, "__START__") == 0 ||
                  strcmp(id->str, "__END__") == 0)
-            mortise_foreign_wrong(f, id->span, NULL, "'%s' is no node's id",
-                                  id->str);
+            foreign_wrong(f, id->span, NULL, "'%s' is no node's id", id->str);
         else if (json_object_get(seen, id->str) != NULL)
-            mortise_foreign_wrong(f, id->span, NULL,
-                                  "two nodes are called '%.100s'", id->str);
+            foreign_wrong(f, id->span, NULL, "two nodes are called '%.100s'",
+                          id->str);
         else
-            mortise_foreign_put(f, seen, id->str, json_true());
+            foreign_put(f, seen, id->str, json_true());
     }
     json_decref(seen);
     f->nomem |= ids == NULL;
     if (f->nomem || f->diags->n_errors > errors)
         return false;
-    mortise_foreign_ids(f, ids, list->n);
+    foreign_ids(f, ids, list->n);
     return !f->nomem;
 }
 
 /* An object for each router, by our id. */
-static json_t *routers_of(struct mortise_foreign *f,
-                          const struct mortise_yaml *list)
+static json_t *routers_of(struct foreign *f, const struct mortise_yaml *list)
 {
     json_t *routers = json_object();
 
     for (size_t i = 0; i < list->n && !f->nomem; i++)
-        if (mortise_foreign_is(mortise_yaml_get(list->items[i], "type"),
-                               "router"))
-            mortise_foreign_put(
-                f, routers,
-                mortise_foreign_id(f, mortise_yaml_get(list->items[i], "id")),
-                json_object());
+        if (foreign_is(mortise_yaml_get(list->items[i], "type"), "router"))
+            foreign_put(f, routers,
+                        foreign_id(f, mortise_yaml_get(list->items[i], "id")),
+                        json_object());
     return routers;
 }
 
-static json_t *nodes_of(struct mortise_foreign *f,
-                        const struct mortise_yaml *list, json_t *routers,
-                        bool every_node)
+static json_t *nodes_of(struct foreign *f, const struct mortise_yaml *list,
+                        json_t *routers, bool every_node)
 {
     json_t *into = json_object();
 
     for (size_t i = 0; i < list->n && !f->nomem; i++) {
-        const char *id =
-            mortise_foreign_id(f, mortise_yaml_get(list->items[i], "id"));
+        const char *id = foreign_id(f, mortise_yaml_get(list->items[i], "id"));
 
-        mortise_foreign_put(f, into, id,
-                            mortise_foreign_node(f, list->items[i],
-                                                 json_object_get(routers, id),
-                                                 every_node));
+        foreign_put(f, into, id,
+                    foreign_node(f, list->items[i],
+                                 json_object_get(routers, id), every_node));
     }
     return into;
 }
@@ -79,63 +71,61 @@ static json_t *nodes_of(struct mortise_foreign *f,
 /* ---- the graph ------------------------------------------------------------------
  */
 
-static const struct mortise_foreign_row state_rows[] = {
-    {"input", "input", MORTISE_FOREIGN_SAME, NULL},
-    {"scratch", "scratch", MORTISE_FOREIGN_SAME, NULL},
-    {"artifacts", "artifacts", MORTISE_FOREIGN_SAME, NULL},
-    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+static const struct foreign_row state_rows[] = {
+    {"input", "input", FOREIGN_SAME, NULL},
+    {"scratch", "scratch", FOREIGN_SAME, NULL},
+    {"artifacts", "artifacts", FOREIGN_SAME, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-static const struct mortise_foreign_row graph_rows[] = {
-    {"id", "metadata", MORTISE_FOREIGN_READ, NULL},
-    {"name", "metadata", MORTISE_FOREIGN_READ, NULL},
-    {"nodes", "nodes", MORTISE_FOREIGN_READ, NULL},
-    {"edges", "edges", MORTISE_FOREIGN_READ, NULL},
-    {"reducers", "state", MORTISE_FOREIGN_READ, NULL},
-    {"stateSchema", "state", MORTISE_FOREIGN_MAP, state_rows},
-    {"checkpointPolicy", "checkpoint_policy", MORTISE_FOREIGN_SAME, NULL},
-    {"memoryConsistency", "memory_consistency", MORTISE_FOREIGN_SAME, NULL},
-    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+static const struct foreign_row graph_rows[] = {
+    {"id", "metadata", FOREIGN_READ, NULL},
+    {"name", "metadata", FOREIGN_READ, NULL},
+    {"nodes", "nodes", FOREIGN_READ, NULL},
+    {"edges", "edges", FOREIGN_READ, NULL},
+    {"reducers", "state", FOREIGN_READ, NULL},
+    {"stateSchema", "state", FOREIGN_MAP, state_rows},
+    {"checkpointPolicy", "checkpoint_policy", FOREIGN_SAME, NULL},
+    {"memoryConsistency", "memory_consistency", FOREIGN_SAME, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-static void add_name(struct mortise_foreign *f, const struct mortise_yaml *id,
+static void add_name(struct foreign *f, const struct mortise_yaml *id,
                      json_t *metadata)
 {
     const char *name;
 
-    mortise_foreign_put(f, metadata, "name",
-                        mortise_foreign_name(id->str, id->len));
+    foreign_put(f, metadata, "name", foreign_name(id->str, id->len));
     name = json_string_value(json_object_get(metadata, "name"));
     if (name != NULL && strcmp(name, id->str) != 0)
-        mortise_diag_add(f->diags, "W1002", id->span,
-                         "the graph is called '%s': its id cannot be a name "
-                         "here",
-                         name);
+        mortise_diag_add(
+            f->diags, "W1002", id->span,
+            "the graph is called '%s': its id cannot be a name here", name);
 }
 
 /* Without a name of its own, the file's. */
-static void add_metadata(struct mortise_foreign *f,
-                         const struct mortise_yaml *root, json_t *into)
+static void add_metadata(struct foreign *f, const struct mortise_yaml *root,
+                         json_t *into)
 {
-    const struct mortise_yaml *id = mortise_foreign_get(root, "id"),
-                              *name = mortise_foreign_get(root, "name");
+    const struct mortise_yaml *id = foreign_get(root, "id"),
+                              *name = foreign_get(root, "name");
     json_t *metadata = json_object();
 
     if (id != NULL && id->kind == MORTISE_YAML_STRING && id->len > 0)
         add_name(f, id, metadata);
     if (name != NULL && name->kind == MORTISE_YAML_STRING && name->len > 0)
-        mortise_foreign_put(f, metadata, "description",
-                            mortise_json_strn(name->str, name->len));
+        foreign_put(f, metadata, "description",
+                    mortise_json_strn(name->str, name->len));
     if (json_object_get(metadata, "name") != NULL)
-        mortise_foreign_put(f, into, "metadata", json_incref(metadata));
+        foreign_put(f, into, "metadata", json_incref(metadata));
     json_decref(metadata);
 }
 
 /* What is no name of one is a function, and JSON has none. */
-static void add_reducers(struct mortise_foreign *f,
-                         const struct mortise_yaml *root, json_t *into)
+static void add_reducers(struct foreign *f, const struct mortise_yaml *root,
+                         json_t *into)
 {
-    const struct mortise_yaml *map = mortise_foreign_get(root, "reducers");
+    const struct mortise_yaml *map = foreign_get(root, "reducers");
     json_t *reducers = json_object(), *state = json_object_get(into, "state");
 
     for (size_t i = 0;
@@ -146,22 +136,19 @@ static void add_reducers(struct mortise_foreign *f,
         if (map->items[i]->kind != MORTISE_YAML_STRING ||
             !((n == 7 && memcmp(path, "scratch", n) == 0) ||
               (n == 9 && memcmp(path, "artifacts", n) == 0)))
-            mortise_foreign_lost(f, map->keys[i]->span,
-                                 "here a reducer is a name, or an expression "
-                                 "over old and new, for a path of scratch or "
-                                 "artifacts",
-                                 "the reducer of '%.100s' is left behind",
-                                 path);
+            foreign_lost(f, map->keys[i]->span,
+                         "here a reducer is a name, or an expression over old "
+                         "and new, for a path of scratch or artifacts",
+                         "the reducer of '%.100s' is left behind", path);
         else
-            mortise_foreign_put(f, reducers, path,
-                                json_string(map->items[i]->str));
+            foreign_put(f, reducers, path, json_string(map->items[i]->str));
     }
     if (json_object_size(reducers) > 0) {
         if (state == NULL) {
             state = json_object();
-            mortise_foreign_put(f, into, "state", state);
+            foreign_put(f, into, "state", state);
         }
-        mortise_foreign_put(f, state, "reducers", json_incref(reducers));
+        foreign_put(f, state, "reducers", json_incref(reducers));
     }
     json_decref(reducers);
 }
@@ -183,19 +170,18 @@ static void drop_defaults(json_t *into)
 static bool is_default(const struct mortise_yaml *root, const char *field,
                        const char *word)
 {
-    return mortise_foreign_is(mortise_yaml_get(root, field), word);
+    return foreign_is(mortise_yaml_get(root, field), word);
 }
 
-json_t *mortise_foreign_exec(struct mortise_foreign *f,
-                             const struct mortise_yaml *root)
+json_t *foreign_exec(struct foreign *f, const struct mortise_yaml *root)
 {
     const struct mortise_yaml *nodes = mortise_yaml_get(root, "nodes"),
-                              *edges = mortise_foreign_get(root, "edges");
+                              *edges = foreign_get(root, "edges");
     const bool every_node = is_default(root, "checkpointPolicy", "every_node");
     json_t *into = json_object(), *routers, *list;
 
     add_metadata(f, root, into);
-    mortise_foreign_carry(f, graph_rows, root, "an execution graph", into);
+    foreign_carry(f, graph_rows, root, "an execution graph", into);
     if (every_node)
         json_object_del(into, "checkpoint_policy");
     if (is_default(root, "memoryConsistency", "snapshot"))
@@ -203,18 +189,17 @@ json_t *mortise_foreign_exec(struct mortise_foreign *f,
     drop_defaults(into);
     add_reducers(f, root, into);
     if (edges == NULL || edges->kind != MORTISE_YAML_SEQ) {
-        mortise_foreign_wrong(f, edges != NULL ? edges->span : root->span, NULL,
-                              "an execution graph has 'edges', a list");
+        foreign_wrong(f, edges != NULL ? edges->span : root->span, NULL,
+                      "an execution graph has 'edges', a list");
         return into;
     }
     f->ids = json_object();
     if (read_ids(f, nodes)) {
         routers = routers_of(f, nodes);
-        list = mortise_foreign_edges(f, edges, routers);
-        mortise_foreign_put(f, into, "nodes",
-                            nodes_of(f, nodes, routers, every_node));
+        list = foreign_edges(f, edges, routers);
+        foreign_put(f, into, "nodes", nodes_of(f, nodes, routers, every_node));
         if (json_array_size(list) > 0)
-            mortise_foreign_put(f, into, "edges", json_incref(list));
+            foreign_put(f, into, "edges", json_incref(list));
         json_decref(list);
         json_decref(routers);
     }

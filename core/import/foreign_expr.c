@@ -18,7 +18,7 @@
 /* ---- compiling ------------------------------------------------------------ */
 
 /* Made once for a file. */
-static struct mortise_schema *state_schema(struct mortise_foreign *f)
+static struct mortise_schema *state_schema(struct foreign *f)
 {
     const struct mortise_schema_world world = {.find = NULL};
     char where[64];
@@ -38,7 +38,7 @@ static struct mortise_schema *state_schema(struct mortise_foreign *f)
 }
 
 /* NULL when it is none: *err says why. */
-static struct mortise_cel *compile(struct mortise_foreign *f, const char *text,
+static struct mortise_cel *compile(struct foreign *f, const char *text,
                                    struct mortise_err *err)
 {
     const struct mortise_cel_name names[] = {
@@ -58,7 +58,7 @@ static struct mortise_cel *compile(struct mortise_foreign *f, const char *text,
 
 /* ---- text ----------------------------------------------------------------- */
 
-static const char *kept(struct mortise_foreign *f, struct mortise_buf *b)
+static const char *kept(struct foreign *f, struct mortise_buf *b)
 {
     const char *s =
         b->failed ? NULL
@@ -79,8 +79,7 @@ static const char *skip_quoted(const char *p, const char *end)
     return p < end ? p + 1 : end;
 }
 
-static const char *respelled(struct mortise_foreign *f,
-                             const struct mortise_yaml *expr)
+static const char *respelled(struct foreign *f, const struct mortise_yaml *expr)
 {
     const char *p = expr->str, *end = p + expr->len;
     struct mortise_buf b;
@@ -120,44 +119,41 @@ static void put_literal(struct mortise_buf *b, const char *s)
 
 /* ---- conditions ------------------------------------------------------------ */
 
-const char *mortise_foreign_condition(struct mortise_foreign *f,
-                                      const struct mortise_yaml *condition,
-                                      const char *what)
+const char *foreign_condition(struct foreign *f,
+                              const struct mortise_yaml *condition,
+                              const char *what)
 {
-    static const struct mortise_foreign_row rows[] = {
-        {"type", "type", MORTISE_FOREIGN_READ, NULL},
-        {"expr", "when", MORTISE_FOREIGN_READ, NULL},
-        {"description", "description", MORTISE_FOREIGN_READ, NULL},
-        {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+    static const struct foreign_row rows[] = {
+        {"type", "type", FOREIGN_READ, NULL},
+        {"expr", "when", FOREIGN_READ, NULL},
+        {"description", "description", FOREIGN_READ, NULL},
+        {NULL, NULL, FOREIGN_SAME, NULL},
     };
     static const char by_hand[] =
         "write it as CEL, or as a router with an operation, before `mortise "
         "check` takes the file";
-    const struct mortise_yaml *expr = mortise_foreign_get(condition, "expr");
+    const struct mortise_yaml *expr = foreign_get(condition, "expr");
     struct mortise_err err = {.msg = ""};
     const char *text;
 
-    mortise_foreign_carry(f, rows, condition, "a condition", NULL);
-    if (!mortise_foreign_is(mortise_yaml_get(condition, "type"),
-                            "expression") ||
+    foreign_carry(f, rows, condition, "a condition", NULL);
+    if (!foreign_is(mortise_yaml_get(condition, "type"), "expression") ||
         expr == NULL || expr->kind != MORTISE_YAML_STRING) {
-        mortise_foreign_lost(f, condition->span, by_hand,
-                             "the condition of %s is left behind: it is no "
-                             "expression",
-                             what);
+        foreign_lost(f, condition->span, by_hand,
+                     "the condition of %s is left behind: it is no expression",
+                     what);
         return NULL;
     }
     text = respelled(f, expr);
     if (text == NULL || compile(f, text, &err) != NULL || f->nomem)
         return f->nomem ? NULL : text;
-    mortise_foreign_lost(f, expr->span, by_hand,
-                         "the condition of %s is left behind: %s", what,
-                         err.msg);
+    foreign_lost(f, expr->span, by_hand,
+                 "the condition of %s is left behind: %s", what, err.msg);
     return NULL;
 }
 
 /* `before(expr) behind "to" end`, or without the latter three. */
-static const char *around(struct mortise_foreign *f, const char *before,
+static const char *around(struct foreign *f, const char *before,
                           const char *expr, const char *behind, const char *to,
                           const char *end)
 {
@@ -175,8 +171,7 @@ static const char *around(struct mortise_foreign *f, const char *before,
 
 /* Whether it gives a bool or an id the compiler may know: what has a size is no
  * bool.  Where only the run will tell, either will do. */
-json_t *mortise_foreign_when(struct mortise_foreign *f, const char *expr,
-                             const char *to)
+json_t *foreign_when(struct foreign *f, const char *expr, const char *to)
 {
     struct mortise_cel *prog = compile(f, expr, NULL);
     const char *sized = around(f, "size", expr, NULL, NULL, NULL);
@@ -204,8 +199,7 @@ static bool are_same(json_t *targets)
     return true;
 }
 
-json_t *mortise_foreign_choice(struct mortise_foreign *f, const char *expr,
-                               json_t *targets)
+json_t *foreign_choice(struct foreign *f, const char *expr, json_t *targets)
 {
     const char *theirs, *between = "";
     const json_t *ours;

@@ -42,8 +42,7 @@ static void sketch(char out[ID_MAX + 1], const char *given)
 
 /* A free id that begins as `base`; `taken` remembers which number came last
  * behind which beginning, so that a thousand alike cost a thousand steps. */
-static void find_free(struct mortise_foreign *f, json_t *taken,
-                      char id[ID_MAX + 1])
+static void find_free(struct foreign *f, json_t *taken, char id[ID_MAX + 1])
 {
     char base[ID_MAX + 1], end[24];
     json_int_t k;
@@ -56,10 +55,10 @@ static void find_free(struct mortise_foreign *f, json_t *taken,
 
         snprintf(id, ID_MAX + 1, "%.*s%s", (int)room, base, end);
     }
-    mortise_foreign_put(f, taken, base, json_integer(k));
+    foreign_put(f, taken, base, json_integer(k));
 }
 
-static void rename_id(struct mortise_foreign *f, json_t *taken,
+static void rename_id(struct foreign *f, json_t *taken,
                       const struct mortise_yaml *theirs)
 {
     char id[ID_MAX + 1];
@@ -67,8 +66,8 @@ static void rename_id(struct mortise_foreign *f, json_t *taken,
 
     sketch(id, theirs->str);
     find_free(f, taken, id);
-    mortise_foreign_put(f, taken, id, json_integer(0));
-    mortise_foreign_put(f, f->ids, theirs->str, json_string(id));
+    foreign_put(f, taken, id, json_integer(0));
+    foreign_put(f, f->ids, theirs->str, json_string(id));
     d = mortise_diag_add(f->diags, "W1002", theirs->span,
                          "'%.100s' is called '%s': it cannot be an id here",
                          theirs->str, id);
@@ -83,16 +82,15 @@ static bool can_stay(const struct mortise_yaml *id)
            strcmp(id->str, "END") != 0;
 }
 
-void mortise_foreign_ids(struct mortise_foreign *f,
-                         const struct mortise_yaml *const *list, size_t n)
+void foreign_ids(struct foreign *f, const struct mortise_yaml *const *list,
+                 size_t n)
 {
     json_t *taken = json_object();
 
     for (size_t i = 0; i < n; i++)
         if (can_stay(list[i])) {
-            mortise_foreign_put(f, taken, list[i]->str, json_integer(0));
-            mortise_foreign_put(f, f->ids, list[i]->str,
-                                json_string(list[i]->str));
+            foreign_put(f, taken, list[i]->str, json_integer(0));
+            foreign_put(f, f->ids, list[i]->str, json_string(list[i]->str));
         }
     for (size_t i = 0; i < n; i++)
         if (!can_stay(list[i]))
@@ -100,15 +98,14 @@ void mortise_foreign_ids(struct mortise_foreign *f,
     json_decref(taken);
 }
 
-const char *mortise_foreign_id(struct mortise_foreign *f,
-                               const struct mortise_yaml *id)
+const char *foreign_id(struct foreign *f, const struct mortise_yaml *id)
 {
     const json_t *ours = NULL;
 
     if (id->kind == MORTISE_YAML_STRING && strlen(id->str) == id->len)
         ours = json_object_get(f->ids, id->str);
     if (ours == NULL && !f->nomem)
-        mortise_foreign_wrong(
+        foreign_wrong(
             f, id->span, "every node of the graph stands in 'nodes'",
             "%s%.100s%s is no node", id->kind == MORTISE_YAML_STRING ? "'" : "",
             id->kind == MORTISE_YAML_STRING ? id->str
@@ -117,7 +114,7 @@ const char *mortise_foreign_id(struct mortise_foreign *f,
     return json_string_value(ours);
 }
 
-json_t *mortise_foreign_name(const char *given, size_t n)
+json_t *foreign_name(const char *given, size_t n)
 {
     char name[NAME_LENGTH + 1];
     size_t at = 0;

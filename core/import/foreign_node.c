@@ -14,188 +14,185 @@
 
 #define TYPE                                                                   \
     {                                                                          \
-        "type", NULL, MORTISE_FOREIGN_READ, NULL                               \
+        "type", NULL, FOREIGN_READ, NULL                                       \
     }
 
-static const struct mortise_foreign_row gmi_rows[] = {
+static const struct foreign_row gmi_rows[] = {
     TYPE,
-    {"instructions", "instructions", MORTISE_FOREIGN_TEXT, NULL},
-    {"maxInternalIterations", "max_internal_iterations", MORTISE_FOREIGN_SAME,
-     NULL},
-    {"parallelTools", "parallel_tools", MORTISE_FOREIGN_SAME, NULL},
-    {"temperature", "temperature", MORTISE_FOREIGN_SAME, NULL},
-    {"maxTokens", "max_tokens", MORTISE_FOREIGN_SAME, NULL},
-    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+    {"instructions", "instructions", FOREIGN_TEXT, NULL},
+    {"maxInternalIterations", "max_internal_iterations", FOREIGN_SAME, NULL},
+    {"parallelTools", "parallel_tools", FOREIGN_SAME, NULL},
+    {"temperature", "temperature", FOREIGN_SAME, NULL},
+    {"maxTokens", "max_tokens", FOREIGN_SAME, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-static const struct mortise_foreign_row tool_rows[] = {
+static const struct foreign_row tool_rows[] = {
     TYPE,
-    {"toolName", "tool", MORTISE_FOREIGN_SAME, NULL},
-    {"args", "args", MORTISE_FOREIGN_TEXT, NULL},
-    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+    {"toolName", "tool", FOREIGN_SAME, NULL},
+    {"args", "args", FOREIGN_TEXT, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-static const struct mortise_foreign_row extension_rows[] = {
+static const struct foreign_row extension_rows[] = {
     TYPE,
-    {"extensionId", "extension", MORTISE_FOREIGN_SAME, NULL},
-    {"method", "method", MORTISE_FOREIGN_SAME, NULL},
-    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+    {"extensionId", "extension", FOREIGN_SAME, NULL},
+    {"method", "method", FOREIGN_SAME, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-static const struct mortise_foreign_row judge_rows[] = {
-    {"provider", "provider", MORTISE_FOREIGN_SAME, NULL},
-    {"model", "model", MORTISE_FOREIGN_SAME, NULL},
-    {"criteria", "criteria", MORTISE_FOREIGN_TEXT, NULL},
-    {"confidenceThreshold", "confidence_threshold", MORTISE_FOREIGN_SAME, NULL},
-    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+static const struct foreign_row judge_rows[] = {
+    {"provider", "provider", FOREIGN_SAME, NULL},
+    {"model", "model", FOREIGN_SAME, NULL},
+    {"criteria", "criteria", FOREIGN_TEXT, NULL},
+    {"confidenceThreshold", "confidence_threshold", FOREIGN_SAME, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-static const struct mortise_foreign_row human_rows[] = {
+static const struct foreign_row human_rows[] = {
     TYPE,
-    {"prompt", "prompt", MORTISE_FOREIGN_TEXT, NULL},
-    {"autoAccept", "auto_accept", MORTISE_FOREIGN_SAME, NULL},
-    {"autoReject", "auto_reject", MORTISE_FOREIGN_SAME, NULL},
-    {"judge", "judge", MORTISE_FOREIGN_MAP, judge_rows},
-    {"onTimeout", "on_timeout", MORTISE_FOREIGN_SAME, NULL},
-    {"guardrailOverride", NULL, MORTISE_FOREIGN_READ, NULL},
-    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+    {"prompt", "prompt", FOREIGN_TEXT, NULL},
+    {"autoAccept", "auto_accept", FOREIGN_SAME, NULL},
+    {"autoReject", "auto_reject", FOREIGN_SAME, NULL},
+    {"judge", "judge", FOREIGN_MAP, judge_rows},
+    {"onTimeout", "on_timeout", FOREIGN_SAME, NULL},
+    {"guardrailOverride", NULL, FOREIGN_READ, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-static const struct mortise_foreign_row guardrail_policy_rows[] = {
-    {"input", "input", MORTISE_FOREIGN_SAME, NULL},
-    {"output", "output", MORTISE_FOREIGN_SAME, NULL},
-    {"onViolation", "on_violation", MORTISE_FOREIGN_SAME, NULL},
-    {"rerouteTarget", "reroute_target", MORTISE_FOREIGN_ID, NULL},
-    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+static const struct foreign_row guardrail_policy_rows[] = {
+    {"input", "input", FOREIGN_SAME, NULL},
+    {"output", "output", FOREIGN_SAME, NULL},
+    {"onViolation", "on_violation", FOREIGN_SAME, NULL},
+    {"rerouteTarget", "reroute_target", FOREIGN_ID, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-static const struct mortise_foreign_row guardrail_rows[] = {
+static const struct foreign_row guardrail_rows[] = {
     TYPE,
-    {"guardrailIds", "guardrails", MORTISE_FOREIGN_SAME, NULL},
-    {"onViolation", "on_violation", MORTISE_FOREIGN_SAME, NULL},
-    {"rerouteTarget", "reroute_target", MORTISE_FOREIGN_ID, NULL},
-    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+    {"guardrailIds", "guardrails", FOREIGN_SAME, NULL},
+    {"onViolation", "on_violation", FOREIGN_SAME, NULL},
+    {"rerouteTarget", "reroute_target", FOREIGN_ID, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-static const struct mortise_foreign_row router_rows[] = {
+static const struct foreign_row router_rows[] = {
     TYPE,
-    {"condition", "condition", MORTISE_FOREIGN_READ, NULL},
-    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+    {"condition", "condition", FOREIGN_READ, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-static const struct mortise_foreign_row subgraph_rows[] = {
+static const struct foreign_row subgraph_rows[] = {
     TYPE,
-    {"graphId", "graph", MORTISE_FOREIGN_SAME, NULL},
-    {"inputMapping", "input_mapping", MORTISE_FOREIGN_READ, NULL},
-    {"outputMapping", "output_mapping", MORTISE_FOREIGN_READ, NULL},
-    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+    {"graphId", "graph", FOREIGN_SAME, NULL},
+    {"inputMapping", "input_mapping", FOREIGN_READ, NULL},
+    {"outputMapping", "output_mapping", FOREIGN_READ, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-static const struct mortise_foreign_row voice_config_rows[] = {
-    {"mode", "mode", MORTISE_FOREIGN_SAME, NULL},
-    {"stt", "stt", MORTISE_FOREIGN_SAME, NULL},
-    {"tts", "tts", MORTISE_FOREIGN_SAME, NULL},
-    {"voice", "voice", MORTISE_FOREIGN_SAME, NULL},
-    {"language", "language", MORTISE_FOREIGN_SAME, NULL},
-    {"endpointing", "endpointing", MORTISE_FOREIGN_SAME, NULL},
-    {"bargeIn", "barge_in", MORTISE_FOREIGN_SAME, NULL},
-    {"diarization", "diarization", MORTISE_FOREIGN_SAME, NULL},
-    {"maxTurns", "max_turns", MORTISE_FOREIGN_SAME, NULL},
-    {"exitOn", "exit_on", MORTISE_FOREIGN_SAME, NULL},
-    {"exitKeywords", "exit_keywords", MORTISE_FOREIGN_SAME, NULL},
-    {"speakText", "speak_text", MORTISE_FOREIGN_TEXT, NULL},
-    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+static const struct foreign_row voice_config_rows[] = {
+    {"mode", "mode", FOREIGN_SAME, NULL},
+    {"stt", "stt", FOREIGN_SAME, NULL},
+    {"tts", "tts", FOREIGN_SAME, NULL},
+    {"voice", "voice", FOREIGN_SAME, NULL},
+    {"language", "language", FOREIGN_SAME, NULL},
+    {"endpointing", "endpointing", FOREIGN_SAME, NULL},
+    {"bargeIn", "barge_in", FOREIGN_SAME, NULL},
+    {"diarization", "diarization", FOREIGN_SAME, NULL},
+    {"maxTurns", "max_turns", FOREIGN_SAME, NULL},
+    {"exitOn", "exit_on", FOREIGN_SAME, NULL},
+    {"exitKeywords", "exit_keywords", FOREIGN_SAME, NULL},
+    {"speakText", "speak_text", FOREIGN_TEXT, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-static const struct mortise_foreign_row voice_rows[] = {
+static const struct foreign_row voice_rows[] = {
     TYPE,
-    {"voiceConfig", "voice", MORTISE_FOREIGN_MAP, voice_config_rows},
-    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+    {"voiceConfig", "voice", FOREIGN_MAP, voice_config_rows},
+    {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
 /* ---- what all nodes have ----------------------------------------------------
  */
 
-static const struct mortise_foreign_row retry_rows[] = {
-    {"maxAttempts", "max_attempts", MORTISE_FOREIGN_SAME, NULL},
-    {"backoff", "backoff", MORTISE_FOREIGN_SAME, NULL},
-    {"backoffMs", "delay", MORTISE_FOREIGN_MS, NULL},
-    {"retryOn", "retry_on", MORTISE_FOREIGN_SAME, NULL},
-    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+static const struct foreign_row retry_rows[] = {
+    {"maxAttempts", "max_attempts", FOREIGN_SAME, NULL},
+    {"backoff", "backoff", FOREIGN_SAME, NULL},
+    {"backoffMs", "delay", FOREIGN_MS, NULL},
+    {"retryOn", "retry_on", FOREIGN_SAME, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-static const struct mortise_foreign_row llm_rows[] = {
-    {"providerId", "provider_id", MORTISE_FOREIGN_SAME, NULL},
-    {"model", "model", MORTISE_FOREIGN_SAME, NULL},
-    {"reason", "reason", MORTISE_FOREIGN_SAME, NULL},
-    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+static const struct foreign_row llm_rows[] = {
+    {"providerId", "provider_id", FOREIGN_SAME, NULL},
+    {"model", "model", FOREIGN_SAME, NULL},
+    {"reason", "reason", FOREIGN_SAME, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-static const struct mortise_foreign_row memory_read_rows[] = {
-    {"types", "types", MORTISE_FOREIGN_SAME, NULL},
-    {"scope", "scope", MORTISE_FOREIGN_SAME, NULL},
-    {"maxTraces", "max_traces", MORTISE_FOREIGN_SAME, NULL},
-    {"minStrength", "min_strength", MORTISE_FOREIGN_SAME, NULL},
-    {"semanticQuery", "semantic_query", MORTISE_FOREIGN_TEXT, NULL},
-    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+static const struct foreign_row memory_read_rows[] = {
+    {"types", "types", FOREIGN_SAME, NULL},
+    {"scope", "scope", FOREIGN_SAME, NULL},
+    {"maxTraces", "max_traces", FOREIGN_SAME, NULL},
+    {"minStrength", "min_strength", FOREIGN_SAME, NULL},
+    {"semanticQuery", "semantic_query", FOREIGN_TEXT, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-static const struct mortise_foreign_row memory_write_rows[] = {
-    {"autoEncode", "auto_encode", MORTISE_FOREIGN_SAME, NULL},
-    {"type", "type", MORTISE_FOREIGN_SAME, NULL},
-    {"scope", "scope", MORTISE_FOREIGN_SAME, NULL},
-    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+static const struct foreign_row memory_write_rows[] = {
+    {"autoEncode", "auto_encode", FOREIGN_SAME, NULL},
+    {"type", "type", FOREIGN_SAME, NULL},
+    {"scope", "scope", FOREIGN_SAME, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-static const struct mortise_foreign_row memory_rows[] = {
-    {"consistency", "consistency", MORTISE_FOREIGN_SAME, NULL},
-    {"read", "read", MORTISE_FOREIGN_MAP, memory_read_rows},
-    {"write", "write", MORTISE_FOREIGN_MAP, memory_write_rows},
-    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+static const struct foreign_row memory_rows[] = {
+    {"consistency", "consistency", FOREIGN_SAME, NULL},
+    {"read", "read", FOREIGN_MAP, memory_read_rows},
+    {"write", "write", FOREIGN_MAP, memory_write_rows},
+    {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-static const struct mortise_foreign_row discovery_rows[] = {
-    {"enabled", "enabled", MORTISE_FOREIGN_SAME, NULL},
-    {"query", "query", MORTISE_FOREIGN_TEXT, NULL},
-    {"kind", "kind", MORTISE_FOREIGN_SAME, NULL},
-    {"maxResults", "max_results", MORTISE_FOREIGN_SAME, NULL},
-    {"fallback", "fallback", MORTISE_FOREIGN_SAME, NULL},
-    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+static const struct foreign_row discovery_rows[] = {
+    {"enabled", "enabled", FOREIGN_SAME, NULL},
+    {"query", "query", FOREIGN_TEXT, NULL},
+    {"kind", "kind", FOREIGN_SAME, NULL},
+    {"maxResults", "max_results", FOREIGN_SAME, NULL},
+    {"fallback", "fallback", FOREIGN_SAME, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-static const struct mortise_foreign_row persona_rows[] = {
-    {"traits", "traits", MORTISE_FOREIGN_SAME, NULL},
-    {"mood", "mood", MORTISE_FOREIGN_SAME, NULL},
-    {"adaptStyle", "adapt_style", MORTISE_FOREIGN_SAME, NULL},
-    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+static const struct foreign_row persona_rows[] = {
+    {"traits", "traits", FOREIGN_SAME, NULL},
+    {"mood", "mood", FOREIGN_SAME, NULL},
+    {"adaptStyle", "adapt_style", FOREIGN_SAME, NULL},
+    {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-static const struct mortise_foreign_row node_rows[] = {
-    {"id", NULL, MORTISE_FOREIGN_READ, NULL},
-    {"type", "type", MORTISE_FOREIGN_READ, NULL},
-    {"executorConfig", NULL, MORTISE_FOREIGN_READ, NULL},
-    {"executionMode", "execution_mode", MORTISE_FOREIGN_READ, NULL},
-    {"effectClass", "effect_class", MORTISE_FOREIGN_READ, NULL},
-    {"timeout", "timeout", MORTISE_FOREIGN_READ, NULL},
-    {"checkpoint", "checkpoint", MORTISE_FOREIGN_READ, NULL},
-    {"metadata", "metadata", MORTISE_FOREIGN_READ, NULL},
-    {"retryPolicy", "retry_policy", MORTISE_FOREIGN_MAP, retry_rows},
-    {"inputSchema", "input_schema", MORTISE_FOREIGN_SAME, NULL},
-    {"outputSchema", "output_schema", MORTISE_FOREIGN_SAME, NULL},
-    {"complexity", "complexity", MORTISE_FOREIGN_SAME, NULL},
-    {"llm", "llm", MORTISE_FOREIGN_MAP, llm_rows},
-    {"memoryPolicy", "memory_policy", MORTISE_FOREIGN_MAP, memory_rows},
-    {"discoveryPolicy", "discovery_policy", MORTISE_FOREIGN_MAP,
-     discovery_rows},
-    {"personaPolicy", "persona_policy", MORTISE_FOREIGN_MAP, persona_rows},
-    {"guardrailPolicy", "guardrail_policy", MORTISE_FOREIGN_MAP,
-     guardrail_policy_rows},
-    {NULL, NULL, MORTISE_FOREIGN_SAME, NULL},
+static const struct foreign_row node_rows[] = {
+    {"id", NULL, FOREIGN_READ, NULL},
+    {"type", "type", FOREIGN_READ, NULL},
+    {"executorConfig", NULL, FOREIGN_READ, NULL},
+    {"executionMode", "execution_mode", FOREIGN_READ, NULL},
+    {"effectClass", "effect_class", FOREIGN_READ, NULL},
+    {"timeout", "timeout", FOREIGN_READ, NULL},
+    {"checkpoint", "checkpoint", FOREIGN_READ, NULL},
+    {"metadata", "metadata", FOREIGN_READ, NULL},
+    {"retryPolicy", "retry_policy", FOREIGN_MAP, retry_rows},
+    {"inputSchema", "input_schema", FOREIGN_SAME, NULL},
+    {"outputSchema", "output_schema", FOREIGN_SAME, NULL},
+    {"complexity", "complexity", FOREIGN_SAME, NULL},
+    {"llm", "llm", FOREIGN_MAP, llm_rows},
+    {"memoryPolicy", "memory_policy", FOREIGN_MAP, memory_rows},
+    {"discoveryPolicy", "discovery_policy", FOREIGN_MAP, discovery_rows},
+    {"personaPolicy", "persona_policy", FOREIGN_MAP, persona_rows},
+    {"guardrailPolicy", "guardrail_policy", FOREIGN_MAP, guardrail_policy_rows},
+    {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
 static const struct {
     const char *type;
-    const struct mortise_foreign_row *rows;
+    const struct foreign_row *rows;
     const char *effects[2]; /* that such a node has anyway */
 } executors[] = {
     {"gmi", gmi_rows, {NULL}},
@@ -230,8 +227,7 @@ static bool is_word(const char *s, size_t n)
 
 /* A dotted path of theirs, below `root`, spelled so that it is a path and an
  * expression, too. */
-static char *path_of(struct mortise_foreign *f, const char *root,
-                     const char *dotted)
+static char *path_of(struct foreign *f, const char *root, const char *dotted)
 {
     struct mortise_buf b;
     char *text = NULL;
@@ -265,11 +261,11 @@ static char *path_of(struct mortise_foreign *f, const char *root,
 
 /* Theirs say where a value goes, ours where it comes from: each line is turned
  * round.  `from` and `to` are the roots of the paths on either side. */
-static void turn(struct mortise_foreign *f, const struct mortise_yaml *config,
+static void turn(struct foreign *f, const struct mortise_yaml *config,
                  const char *theirs, const char *ours, const char *from,
                  const char *to, json_t *into)
 {
-    const struct mortise_yaml *map = mortise_foreign_get(config, theirs);
+    const struct mortise_yaml *map = foreign_get(config, theirs);
     json_t *turned = json_object();
 
     for (size_t i = 0; map != NULL && i < map->n && !f->nomem; i++) {
@@ -277,34 +273,30 @@ static void turn(struct mortise_foreign *f, const struct mortise_yaml *config,
         const char *key;
 
         if (map->kind != MORTISE_YAML_MAP || v->kind != MORTISE_YAML_STRING) {
-            mortise_foreign_wrong(f, v->span, NULL,
-                                  "'%s' maps paths to paths, two strings",
-                                  theirs);
+            foreign_wrong(f, v->span, NULL,
+                          "'%s' maps paths to paths, two strings", theirs);
             continue;
         }
         key = path_of(f, to, v->str);
         if (key != NULL && json_object_get(turned, key) != NULL)
-            mortise_foreign_wrong(f, v->span, NULL,
-                                  "two lines of '%s' lead to one place",
-                                  theirs);
+            foreign_wrong(f, v->span, NULL,
+                          "two lines of '%s' lead to one place", theirs);
         if (key != NULL)
-            mortise_foreign_put(
-                f, turned, key,
-                json_string(path_of(f, from, map->keys[i]->str)));
+            foreign_put(f, turned, key,
+                        json_string(path_of(f, from, map->keys[i]->str)));
     }
     if (json_object_size(turned) > 0)
-        mortise_foreign_put(f, into, ours, json_incref(turned));
+        foreign_put(f, into, ours, json_incref(turned));
     json_decref(turned);
 }
 
 /* ---- executors ---------------------------------------------------------------
  */
 
-static void add_choice(struct mortise_foreign *f,
-                       const struct mortise_yaml *config, json_t *targets,
-                       json_t *into)
+static void add_choice(struct foreign *f, const struct mortise_yaml *config,
+                       json_t *targets, json_t *into)
 {
-    const struct mortise_yaml *v = mortise_foreign_get(config, "condition");
+    const struct mortise_yaml *v = foreign_get(config, "condition");
     json_t *ids = json_array();
     const char *theirs, *expr = NULL;
     json_t *ours;
@@ -315,45 +307,39 @@ static void add_choice(struct mortise_foreign *f,
             f->nomem = true;
     }
     if (v == NULL || v->kind != MORTISE_YAML_MAP)
-        mortise_foreign_wrong(f, v != NULL ? v->span : config->span, NULL,
-                              "a router has a 'condition', a mapping");
+        foreign_wrong(f, v != NULL ? v->span : config->span, NULL,
+                      "a router has a 'condition', a mapping");
     else
-        expr = mortise_foreign_condition(f, v, "a router");
+        expr = foreign_condition(f, v, "a router");
     if (expr != NULL)
-        mortise_foreign_put(f, into, "condition",
-                            mortise_foreign_choice(f, expr, targets));
+        foreign_put(f, into, "condition", foreign_choice(f, expr, targets));
     if (json_array_size(ids) == 0)
-        mortise_foreign_lost(f, config->span,
-                             "list the nodes that it may lead to as 'targets'",
-                             "where a router leads is left behind: it has no "
-                             "edges");
+        foreign_lost(f, config->span,
+                     "list the nodes that it may lead to as 'targets'",
+                     "where a router leads is left behind: it has no edges");
     else
-        mortise_foreign_put(f, into, "targets", json_incref(ids));
+        foreign_put(f, into, "targets", json_incref(ids));
     json_decref(ids);
 }
 
 /* Which guardrails see what was accepted by itself is no part of their file:
  * without any, `false` is what holds here. */
-static void check_override(struct mortise_foreign *f,
-                           const struct mortise_yaml *config)
+static void check_override(struct foreign *f, const struct mortise_yaml *config)
 {
-    const struct mortise_yaml *v =
-        mortise_foreign_get(config, "guardrailOverride");
+    const struct mortise_yaml *v = foreign_get(config, "guardrailOverride");
 
     if (v != NULL && !(v->kind == MORTISE_YAML_BOOL && !v->u.b))
-        mortise_foreign_lost(f, v->span,
-                             "list those that are meant as "
-                             "'post_approval_guardrails'",
-                             "'guardrailOverride' is left behind: it does not "
-                             "say which guardrails");
+        foreign_lost(f, v->span,
+                     "list those that are meant as 'post_approval_guardrails'",
+                     "'guardrailOverride' is left behind: it does not say "
+                     "which guardrails");
 }
 
-static void carry_executor(struct mortise_foreign *f,
-                           const struct mortise_foreign_row *rows,
+static void carry_executor(struct foreign *f, const struct foreign_row *rows,
                            const struct mortise_yaml *config, json_t *targets,
                            json_t *into)
 {
-    mortise_foreign_carry(f, rows, config, "executorConfig", into);
+    foreign_carry(f, rows, config, "executorConfig", into);
     if (rows == router_rows)
         add_choice(f, config, targets, into);
     if (rows == human_rows)
@@ -368,65 +354,61 @@ static void carry_executor(struct mortise_foreign *f,
 /* ---- fields that every node has ------------------------------------------------
  */
 
-static void carry_class(struct mortise_foreign *f,
-                        const struct mortise_yaml *node,
+static void carry_class(struct foreign *f, const struct mortise_yaml *node,
                         const char *const effects[2], json_t *into)
 {
-    const struct mortise_yaml *v = mortise_foreign_get(node, "effectClass");
+    const struct mortise_yaml *v = foreign_get(node, "effectClass");
 
     if (v == NULL || v->kind != MORTISE_YAML_STRING)
         return;
     for (int i = 0; i < 2; i++)
         if (effects[i] != NULL && strcmp(v->str, effects[i]) == 0)
             return;
-    if (mortise_foreign_takes(f->type, "effect_class"))
-        mortise_foreign_put(f, into, "effect_class", json_string(v->str));
+    if (foreign_takes(f->type, "effect_class"))
+        foreign_put(f, into, "effect_class", json_string(v->str));
     else
-        mortise_foreign_lost(f, v->span, NULL,
-                             "'effectClass' is left behind: nodes of type '%s' "
-                             "have their own",
-                             f->type);
+        foreign_lost(
+            f, v->span, NULL,
+            "'effectClass' is left behind: nodes of type '%s' have their own",
+            f->type);
 }
 
 /* What calls no model takes one turn by nature. */
-static void carry_mode(struct mortise_foreign *f,
-                       const struct mortise_yaml *node, json_t *into)
+static void carry_mode(struct foreign *f, const struct mortise_yaml *node,
+                       json_t *into)
 {
-    const struct mortise_yaml *v = mortise_foreign_get(node, "executionMode");
+    const struct mortise_yaml *v = foreign_get(node, "executionMode");
 
     if (v == NULL || v->kind != MORTISE_YAML_STRING)
         return;
     if (strcmp(f->type, "gmi") == 0)
-        mortise_foreign_put(f, into, "execution_mode", json_string(v->str));
+        foreign_put(f, into, "execution_mode", json_string(v->str));
     else if (strcmp(v->str, "single_turn") != 0)
-        mortise_foreign_lost(f, v->span, NULL,
-                             "'executionMode' is left behind: nodes of type "
-                             "'%s' call no model",
-                             f->type);
+        foreign_lost(
+            f, v->span, NULL,
+            "'executionMode' is left behind: nodes of type '%s' call no model",
+            f->type);
 }
 
 /* A person's time is the question's, and not one of an attempt. */
-static void carry_timeout(struct mortise_foreign *f,
-                          const struct mortise_yaml *node, json_t *into)
+static void carry_timeout(struct foreign *f, const struct mortise_yaml *node,
+                          json_t *into)
 {
-    static const struct mortise_foreign_row attempt = {"timeout", "timeout",
-                                                       MORTISE_FOREIGN_MS,
-                                                       NULL},
-                                            question = {"timeout", "wait",
-                                                        MORTISE_FOREIGN_MS,
-                                                        NULL};
+    static const struct foreign_row attempt = {"timeout", "timeout", FOREIGN_MS,
+                                               NULL},
+                                    question = {"timeout", "wait", FOREIGN_MS,
+                                                NULL};
 
-    mortise_foreign_carry_one(
-        f, strcmp(f->type, "human") == 0 ? &question : &attempt, node, into);
+    foreign_carry_one(f, strcmp(f->type, "human") == 0 ? &question : &attempt,
+                      node, into);
 }
 
 /* There a policy of every_node adds to what a node says, here a node's word
  * wins: `before` is written `both` then, and `none` is left to the policy. */
-static void carry_checkpoint(struct mortise_foreign *f,
-                             const struct mortise_yaml *node, bool every_node,
-                             json_t *into)
+static void carry_checkpoint(struct foreign *f, const struct mortise_yaml *node,
+                             bool every_node, json_t *into)
 {
-    const struct mortise_yaml *v = mortise_foreign_get(node, "checkpoint");
+    const struct mortise_yaml *v = foreign_get(node, "checkpoint");
     const char *word;
 
     if (v == NULL || v->kind != MORTISE_YAML_STRING ||
@@ -437,14 +419,14 @@ static void carry_checkpoint(struct mortise_foreign *f,
         return;
     if (every_node && strcmp(word, "before") == 0)
         word = "both";
-    mortise_foreign_put(f, into, "checkpoint", json_string(word));
+    foreign_put(f, into, "checkpoint", json_string(word));
 }
 
-static void carry_metadata(struct mortise_foreign *f,
-                           const struct mortise_yaml *node, json_t *into)
+static void carry_metadata(struct foreign *f, const struct mortise_yaml *node,
+                           json_t *into)
 {
-    const struct mortise_yaml *v = mortise_foreign_get(node, "metadata");
-    const struct mortise_yaml *as = mortise_foreign_get(v, "outputAs");
+    const struct mortise_yaml *v = foreign_get(node, "metadata");
+    const struct mortise_yaml *as = foreign_get(v, "outputAs");
     json_t *rest;
 
     if (v == NULL)
@@ -452,73 +434,66 @@ static void carry_metadata(struct mortise_foreign *f,
     rest = mortise_yaml_json(v, false);
     if (as != NULL && as->kind == MORTISE_YAML_STRING && as->len > 0) {
         json_object_del(rest, "outputAs");
-        if (mortise_foreign_takes(f->type, "output_as"))
-            mortise_foreign_put(f, into, "output_as", json_string(as->str));
+        if (foreign_takes(f->type, "output_as"))
+            foreign_put(f, into, "output_as", json_string(as->str));
         else
-            mortise_foreign_lost(f, as->span, NULL,
-                                 "'outputAs' is left behind: nodes of type "
-                                 "'%s' have no output",
-                                 f->type);
+            foreign_lost(
+                f, as->span, NULL,
+                "'outputAs' is left behind: nodes of type '%s' have no output",
+                f->type);
     }
     if (!json_is_object(rest) || json_object_size(rest) > 0)
-        mortise_foreign_put(f, into, "metadata", json_incref(rest));
+        foreign_put(f, into, "metadata", json_incref(rest));
     json_decref(rest);
 }
 
 /* More than the longest pause of ours unless it is said. */
-static void raise_pause(struct mortise_foreign *f,
-                        const struct mortise_yaml *node, const json_t *into)
+static void raise_pause(struct foreign *f, const struct mortise_yaml *node,
+                        const json_t *into)
 {
-    const struct mortise_yaml *policy =
-        mortise_foreign_get(node, "retryPolicy");
+    const struct mortise_yaml *policy = foreign_get(node, "retryPolicy");
     json_t *retry = json_object_get(into, "retry_policy");
     uint64_t ms;
 
     if (json_is_object(retry) &&
-        mortise_foreign_ms(mortise_foreign_get(policy, "backoffMs"), &ms) &&
-        ms > 30000)
-        mortise_foreign_put(f, retry, "max_delay",
-                            mortise_foreign_duration(ms));
+        foreign_ms(foreign_get(policy, "backoffMs"), &ms) && ms > 30000)
+        foreign_put(f, retry, "max_delay", foreign_duration(ms));
 }
 
 /* ---- nodes --------------------------------------------------------------------
  */
 
 /* Its position among the executors; N_EXECUTORS after a finding. */
-static size_t executor_of(struct mortise_foreign *f,
-                          const struct mortise_yaml *node)
+static size_t executor_of(struct foreign *f, const struct mortise_yaml *node)
 {
-    const struct mortise_yaml *type = mortise_foreign_get(node, "type"),
-                              *config =
-                                  mortise_foreign_get(node, "executorConfig"),
+    const struct mortise_yaml *type = foreign_get(node, "type"),
+                              *config = foreign_get(node, "executorConfig"),
                               *again = mortise_yaml_get(config, "type");
     size_t i = 0;
 
-    while (i < N_EXECUTORS && !mortise_foreign_is(type, executors[i].type))
+    while (i < N_EXECUTORS && !foreign_is(type, executors[i].type))
         i++;
     if (i == N_EXECUTORS) {
-        mortise_foreign_wrong(f, type != NULL ? type->span : node->span, NULL,
-                              "a node's 'type' is gmi, tool, extension, human, "
-                              "guardrail, router, subgraph or voice");
+        foreign_wrong(f, type != NULL ? type->span : node->span, NULL,
+                      "a node's 'type' is gmi, tool, extension, human, "
+                      "guardrail, router, subgraph or voice");
     } else if (again == NULL) {
-        mortise_foreign_wrong(f, node->span, NULL,
-                              "a node has an 'executorConfig' with a 'type'");
+        foreign_wrong(f, node->span, NULL,
+                      "a node has an 'executorConfig' with a 'type'");
         i = N_EXECUTORS;
-    } else if (!mortise_foreign_is(again, executors[i].type)) {
-        mortise_foreign_wrong(f, again->span,
-                              "the two are the same: nobody can tell which "
-                              "one counts",
-                              "the 'type' of 'executorConfig' is not that of "
-                              "the node, '%s'",
-                              executors[i].type);
+    } else if (!foreign_is(again, executors[i].type)) {
+        foreign_wrong(
+            f, again->span,
+            "the two are the same: nobody can tell which one counts",
+            "the 'type' of 'executorConfig' is not that of the node, '%s'",
+            executors[i].type);
         i = N_EXECUTORS;
     }
     return i;
 }
 
-json_t *mortise_foreign_node(struct mortise_foreign *f,
-                             const struct mortise_yaml *node, json_t *targets,
-                             bool every_node)
+json_t *foreign_node(struct foreign *f, const struct mortise_yaml *node,
+                     json_t *targets, bool every_node)
 {
     const size_t i = executor_of(f, node);
     json_t *into = json_object();
@@ -526,14 +501,14 @@ json_t *mortise_foreign_node(struct mortise_foreign *f,
     if (i == N_EXECUTORS)
         return into;
     f->type = executors[i].type;
-    mortise_foreign_put(f, into, "type", json_string(f->type));
+    foreign_put(f, into, "type", json_string(f->type));
     carry_executor(f, executors[i].rows,
                    mortise_yaml_get(node, "executorConfig"), targets, into);
     carry_mode(f, node, into);
     carry_class(f, node, executors[i].effects, into);
     carry_timeout(f, node, into);
     carry_checkpoint(f, node, every_node, into);
-    mortise_foreign_carry(f, node_rows, node, "a node", into);
+    foreign_carry(f, node_rows, node, "a node", into);
     raise_pause(f, node, into);
     carry_metadata(f, node, into);
     f->type = NULL;

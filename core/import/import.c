@@ -32,47 +32,42 @@ enum shape { NEITHER, TASK, EXEC };
 static const char *const shape_names[] = {
     [TASK] = "a task graph", [EXEC] = "a compiled execution graph"};
 
-static enum shape shape_of(struct mortise_foreign *f,
-                           const struct mortise_yaml *root)
+static enum shape shape_of(struct foreign *f, const struct mortise_yaml *root)
 {
     const struct mortise_yaml *nodes = mortise_yaml_get(root, "nodes");
 
     if (mortise_yaml_get(root, "apiVersion") != NULL) {
-        mortise_foreign_wrong(f, mortise_yaml_key(root, "apiVersion")->span,
-                              "`mortise check` reads it, and so does "
-                              "`mortise run`",
-                              "this is a file of Mortise already");
+        foreign_wrong(f, mortise_yaml_key(root, "apiVersion")->span,
+                      "`mortise check` reads it, and so does `mortise run`",
+                      "this is a file of Mortise already");
         return NEITHER;
     }
     if (nodes != NULL && nodes->kind == MORTISE_YAML_MAP)
         return TASK;
     if (nodes != NULL && nodes->kind == MORTISE_YAML_SEQ)
         return EXEC;
-    mortise_foreign_wrong(
-        f, nodes != NULL ? nodes->span : root->span,
-        "a task graph has 'goal' and 'nodes', a mapping from ids; a compiled "
-        "execution graph has 'nodes' and 'edges', two lists",
-        "this is no graph that can be imported");
+    foreign_wrong(f, nodes != NULL ? nodes->span : root->span,
+                  "a task graph has 'goal' and 'nodes', a mapping from ids; a "
+                  "compiled execution graph has 'nodes' and 'edges', two lists",
+                  "this is no graph that can be imported");
     return NEITHER;
 }
 
 /* ---- the file that comes out --------------------------------------------- */
 
-static json_t *file_of(struct mortise_foreign *f, const char *path,
-                       enum shape shape, const struct mortise_yaml *root)
+static json_t *file_of(struct foreign *f, const char *path, enum shape shape,
+                       const struct mortise_yaml *root)
 {
     const char *slash = strrchr(path, '/'),
                *base = slash != NULL ? slash + 1 : path;
     json_t *graph, *file = json_pack("{s:s, s:s}", "apiVersion", "mortise/v1",
                                      "kind", "Graph");
 
-    graph = shape == TASK ? mortise_foreign_task(f, root)
-                          : mortise_foreign_exec(f, root);
+    graph = shape == TASK ? foreign_task(f, root) : foreign_exec(f, root);
     if (json_object_get(graph, "metadata") == NULL)
-        mortise_foreign_put(
+        foreign_put(
             f, file, "metadata",
-            json_pack("{s:o}", "name",
-                      mortise_foreign_name(base, strcspn(base, "."))));
+            json_pack("{s:o}", "name", foreign_name(base, strcspn(base, "."))));
     if (file == NULL || json_object_update(file, graph) != 0)
         f->nomem = true;
     json_decref(graph);
@@ -92,7 +87,7 @@ static void put_head(struct mortise_buf *out, enum shape shape,
                            diags->list[i].span.col, diags->list[i].message);
 }
 
-static int write_file(struct mortise_foreign *f, struct mortise_buf *out,
+static int write_file(struct foreign *f, struct mortise_buf *out,
                       const char *path, const struct mortise_yaml *root)
 {
     const enum shape shape = shape_of(f, root);
@@ -120,7 +115,7 @@ int mortise_graph_import(struct mortise_buf *out, const char *path,
                          struct mortise_diags *diags, struct mortise_err *err)
 {
     struct mortise_arena arena;
-    struct mortise_foreign f = {.arena = &arena, .diags = diags};
+    struct foreign f = {.arena = &arena, .diags = diags};
     struct mortise_yaml *root = NULL;
     int rv;
 
