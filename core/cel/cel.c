@@ -261,8 +261,7 @@ int mortise_cel_test(const struct mortise_cel *prog,
     if (cel_run(prog, &in, &c, &v)) {
         *out = v.kind == CEL_BOOL && v.u.b;
         if (v.kind != CEL_BOOL) {
-            cel_fault(&c, CEL_NOT_BOOL);
-            c.fault.x = v.kind;
+            cel_fault_of(&c, CEL_NOT_BOOL, v.kind, 0);
             c.fault.at = prog->root;
         }
     }

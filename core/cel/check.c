@@ -17,6 +17,7 @@
  */
 #include "cel/ast.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -507,9 +508,9 @@ static _Noreturn void wrong_call(const struct checker *c,
 
     if (other_style)
         fail_at(c, n,
-                n->is_receiver ? "%s is called with its argument in "
-                                 "parentheses: %s(x)"
-                               : "%s is called on a value: x.%s(y)",
+                n->is_receiver
+                    ? "%s is called with its argument in parentheses: %s(x)"
+                    : "%s is called on a value: x.%s(y)",
                 f->name, f->name);
     fail_at(c, n, "%s() does not take %u argument%s", f->name, given,
             given == 1 ? "" : "s");
@@ -658,55 +659,35 @@ static struct type check_fold(struct checker *c, struct cel_node *n)
     return n->op == CEL_MAKE_MAP ? of_items(c, MAP, made) : just(BOOL);
 }
 
+static struct type check_constant(struct checker *c, struct cel_node *n)
+{
+    (void)c;
+    return just(BIT(n->u.constant.kind));
+}
+
+/* NAME and LOCAL are not among them: only check_ident() makes them, and each
+ * node is seen once. */
 static struct type check(struct checker *c, struct cel_node *n)
 {
-    switch ((enum cel_op)n->op) {
-    case CEL_CONST:
-        return just(BIT(n->u.constant.kind));
-    case CEL_IDENT:
-        return check_ident(c, n);
-    case CEL_NAME:
-    case CEL_LOCAL:
-        return anything; /* only we make them: each node is seen once */
-    case CEL_SELECT:
-    case CEL_HAS:
-        return check_select(c, n);
-    case CEL_INDEX:
-        return check_index(c, n);
-    case CEL_NOT:
-    case CEL_NEGATE:
-        return check_unary(c, n);
-    case CEL_ADD:
-    case CEL_SUBTRACT:
-    case CEL_MULTIPLY:
-    case CEL_DIVIDE:
-    case CEL_MODULO:
-    case CEL_EQ:
-    case CEL_NE:
-    case CEL_LT:
-    case CEL_LE:
-    case CEL_GT:
-    case CEL_GE:
-    case CEL_IN:
-        return check_binary(c, n);
-    case CEL_AND:
-    case CEL_OR:
-        return check_logic(c, n);
-    case CEL_COND:
-        return check_condition(c, n);
-    case CEL_NEWLIST:
-    case CEL_NEWMAP:
-        return check_literal(c, n);
-    case CEL_CALL:
-        return check_call(c, n);
-    case CEL_ALL:
-    case CEL_EXISTS:
-    case CEL_EXISTS_ONE:
-    case CEL_MAKE_LIST:
-    case CEL_MAKE_MAP:
-        return check_fold(c, n);
-    }
-    return anything;
+    static struct type (*const by_op[])(struct checker *, struct cel_node *) = {
+        [CEL_CONST] = check_constant,  [CEL_IDENT] = check_ident,
+        [CEL_SELECT] = check_select,   [CEL_HAS] = check_select,
+        [CEL_INDEX] = check_index,     [CEL_NOT] = check_unary,
+        [CEL_NEGATE] = check_unary,    [CEL_ADD] = check_binary,
+        [CEL_SUBTRACT] = check_binary, [CEL_MULTIPLY] = check_binary,
+        [CEL_DIVIDE] = check_binary,   [CEL_MODULO] = check_binary,
+        [CEL_EQ] = check_binary,       [CEL_NE] = check_binary,
+        [CEL_LT] = check_binary,       [CEL_LE] = check_binary,
+        [CEL_GT] = check_binary,       [CEL_GE] = check_binary,
+        [CEL_IN] = check_binary,       [CEL_AND] = check_logic,
+        [CEL_OR] = check_logic,        [CEL_COND] = check_condition,
+        [CEL_NEWLIST] = check_literal, [CEL_NEWMAP] = check_literal,
+        [CEL_CALL] = check_call,       [CEL_ALL] = check_fold,
+        [CEL_EXISTS] = check_fold,     [CEL_EXISTS_ONE] = check_fold,
+        [CEL_MAKE_LIST] = check_fold,  [CEL_MAKE_MAP] = check_fold};
+
+    assert(n->op < sizeof by_op / sizeof by_op[0] && by_op[n->op] != NULL);
+    return by_op[n->op](c, n);
 }
 
 unsigned cel_check(const struct cel_source *src, struct cel_node *root,

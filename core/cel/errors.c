@@ -33,31 +33,15 @@ void cel_fail(const struct cel_source *src, int code, size_t offset,
 
 const char *cel_symbol(unsigned op)
 {
-    switch (op) {
-    case CEL_ADD:
-        return "+";
-    case CEL_NEGATE:
-    case CEL_SUBTRACT:
-        return "-";
-    case CEL_MULTIPLY:
-        return "*";
-    case CEL_DIVIDE:
-        return "/";
-    case CEL_MODULO:
-        return "%";
-    case CEL_LT:
-        return "<";
-    case CEL_LE:
-        return "<=";
-    case CEL_GT:
-        return ">";
-    case CEL_GE:
-        return ">=";
-    case CEL_IN:
-        return "in";
-    default:
-        return "!";
-    }
+    static const char *const symbols[] = {
+        [CEL_NEGATE] = "-",   [CEL_ADD] = "+",    [CEL_SUBTRACT] = "-",
+        [CEL_MULTIPLY] = "*", [CEL_DIVIDE] = "/", [CEL_MODULO] = "%",
+        [CEL_LT] = "<",       [CEL_LE] = "<=",    [CEL_GT] = ">",
+        [CEL_GE] = ">=",      [CEL_IN] = "in"};
+
+    return op < sizeof symbols / sizeof symbols[0] && symbols[op] != NULL
+               ? symbols[op]
+               : "!";
 }
 
 /* "no such overload: size(int)", "... string > int", "... -bool". */
@@ -126,34 +110,31 @@ static int say_kinds(const struct cel_fault *f, struct mortise_err *err)
 int cel_report(const struct cel_ctx *c, struct mortise_cel_where *where,
                struct mortise_err *err)
 {
-    static const struct {
-        int code;
-        const char *words;
-    } plain[] = {
-        [CEL_OVERFLOW] = {MORTISE_EINVAL, "integer overflow"},
-        [CEL_BY_ZERO] = {MORTISE_EINVAL, "division by zero"},
-        [CEL_NO_INDEX] = {MORTISE_EINVAL, "index out of bounds"},
-        [CEL_BAD_INDEX] = {MORTISE_EINVAL, "a list's index is a whole number"},
-        [CEL_KEY_TWICE] = {MORTISE_EINVAL, "the same key twice in one map"},
-        [CEL_NOT_UTF8] = {MORTISE_EINVAL, "these bytes are not UTF-8"},
-        [CEL_NOT_JSON_KEY] = {MORTISE_EINVAL,
-                              "the result holds a map whose keys are not all "
-                              "strings, which JSON has no form for"},
-        [CEL_REGEX] = {MORTISE_EINVAL, "not a regular expression"},
-        [CEL_EMPTY] = {MORTISE_EINVAL, "the list is empty"},
-        [CEL_SHIFT] = {MORTISE_EINVAL, "a shift by less than 0"},
-        [CEL_NO_CLAUSE] = {MORTISE_EINVAL,
-                           "no such clause: there are %s %d %f %e %b %o %x "
-                           "%X and %%, with .N before f and e"},
-        [CEL_TOO_FEW] = {MORTISE_EINVAL, "more clauses than values for them"},
-        [CEL_COST] = {MORTISE_ELIMIT, "the expression passes its cost limit"},
-        [CEL_STEPS] = {MORTISE_ELIMIT,
-                       "the regular expression takes too many steps "
-                       "on this text"},
-        [CEL_DEPTH] = {MORTISE_ELIMIT, "values nest too deeply"},
-        [CEL_MEMORY] = {MORTISE_ENOMEM, "out of memory"},
+    static const char *const words[] = {
+        [CEL_OVERFLOW] = "integer overflow",
+        [CEL_BY_ZERO] = "division by zero",
+        [CEL_NO_INDEX] = "index out of bounds",
+        [CEL_BAD_INDEX] = "a list's index is a whole number",
+        [CEL_KEY_TWICE] = "the same key twice in one map",
+        [CEL_NOT_UTF8] = "these bytes are not UTF-8",
+        [CEL_NOT_JSON_KEY] = "the result holds a map whose keys are not all "
+                             "strings, which JSON has no form for",
+        [CEL_REGEX] = "not a regular expression",
+        [CEL_EMPTY] = "the list is empty",
+        [CEL_SHIFT] = "a shift by less than 0",
+        [CEL_NO_CLAUSE] = "no such clause: there are %s %d %f %e %b %o %x %X "
+                          "and %%, with .N before f and e",
+        [CEL_TOO_FEW] = "more clauses than values for them",
+        [CEL_COST] = "the expression passes its cost limit",
+        [CEL_STEPS] =
+            "the regular expression takes too many steps on this text",
+        [CEL_DEPTH] = "values nest too deeply",
+        [CEL_MEMORY] = "out of memory",
     };
     const struct cel_fault *f = &c->fault;
+    int code = f->kind == CEL_MEMORY ? MORTISE_ENOMEM
+               : f->kind >= CEL_COST ? MORTISE_ELIMIT
+                                     : MORTISE_EINVAL;
 
     if (where != NULL && f->at != NULL)
         *where = (struct mortise_cel_where){f->at->offset, f->at->length};
@@ -166,17 +147,9 @@ int cel_report(const struct cel_ctx *c, struct mortise_cel_where *where,
     case CEL_UNSET:
     case CEL_NO_ZONE:
         return say_named(f, err);
-    case CEL_NOT_BOOL:
-    case CEL_NO_MEMBERS:
-    case CEL_KEY_KIND:
-    case CEL_RANGE:
-    case CEL_ELEMENT:
-    case CEL_CLAUSE:
-    case CEL_CONVERT:
-    case CEL_NOT_JSON:
-        return say_kinds(f, err);
     default:
-        return mortise_fail(err, plain[f->kind].code, "%s",
-                            plain[f->kind].words);
+        return words[f->kind] != NULL
+                   ? mortise_fail(err, code, "%s", words[f->kind])
+                   : say_kinds(f, err);
     }
 }

@@ -32,8 +32,7 @@ static bool eval(struct ev *e, const struct cel_node *n, struct cel_value *out);
 static bool wrong_kind(struct ev *e, enum cel_fault_kind kind,
                        const struct cel_node *at, const struct cel_value *v)
 {
-    cel_fault(e->c, kind);
-    e->c->fault.x = v->kind;
+    cel_fault_of(e->c, kind, v->kind, 0);
     e->c->fault.at = at;
     return false;
 }
@@ -41,19 +40,8 @@ static bool wrong_kind(struct ev *e, enum cel_fault_kind kind,
 static bool overload(struct ev *e, const struct cel_value *a,
                      const struct cel_value *b)
 {
-    cel_fault(e->c, CEL_OVERLOAD);
-    e->c->fault.x = a->kind;
-    e->c->fault.y = b != NULL ? b->kind : CEL_KINDS;
-    return false;
-}
-
-static bool named_fault(struct ev *e, enum cel_fault_kind kind,
-                        const char *name, size_t n)
-{
-    cel_fault(e->c, kind);
-    e->c->fault.name = name;
-    e->c->fault.n_name = n;
-    return false;
+    return cel_fault_of(e->c, CEL_OVERLOAD, a->kind,
+                        b != NULL ? b->kind : CEL_KINDS);
 }
 
 static bool is_fatal(const struct ev *e)
@@ -77,8 +65,8 @@ static bool eval_name(struct ev *e, const struct cel_node *n,
         *out = cel_from_json(v);
         return true;
     }
-    return named_fault(e, CEL_UNSET, e->names[n->u.index].name,
-                       strlen(e->names[n->u.index].name));
+    return cel_fault_named(e->c, CEL_UNSET, e->names[n->u.index].name,
+                           strlen(e->names[n->u.index].name));
 }
 
 static bool eval_select(struct ev *e, const struct cel_node *n,
@@ -97,7 +85,7 @@ static bool eval_select(struct ev *e, const struct cel_node *n,
     if (n->op == CEL_HAS)
         *out = cel_bool(found);
     else if (!found)
-        return named_fault(e, CEL_NO_KEY, n->u.name.p, n->u.name.n);
+        return cel_fault_named(e->c, CEL_NO_KEY, n->u.name.p, n->u.name.n);
     return true;
 }
 
@@ -132,8 +120,8 @@ static bool index_map(struct ev *e, const struct cel_value *map,
     if (found)
         return true;
     if (key->kind == CEL_STRING)
-        return named_fault(e, CEL_NO_KEY, key->u.s.p, key->u.s.n);
-    return named_fault(e, CEL_NO_KEY, NULL, 0);
+        return cel_fault_named(e->c, CEL_NO_KEY, key->u.s.p, key->u.s.n);
+    return cel_fault_named(e->c, CEL_NO_KEY, NULL, 0);
 }
 
 static bool eval_index(struct ev *e, const struct cel_node *n,
@@ -232,9 +220,7 @@ static bool join_lists(struct ev *e, const struct cel_value *a,
 
 static bool out_of_range(struct ev *e, enum cel_kind kind)
 {
-    cel_fault(e->c, CEL_RANGE);
-    e->c->fault.x = (uint8_t)kind;
-    return false;
+    return cel_fault_of(e->c, CEL_RANGE, kind, 0);
 }
 
 /* A timestamp and a duration, in either order, or two timestamps. */

@@ -12,28 +12,14 @@
 bool cel_overload(struct cel_ctx *c, const struct cel_node *n,
                   const struct cel_value *args)
 {
-    cel_fault(c, CEL_OVERLOAD);
-    c->fault.x = args[0].kind;
-    c->fault.y = n->n > 1 ? args[1].kind : CEL_KINDS;
-    return false;
+    return cel_fault_of(c, CEL_OVERLOAD, args[0].kind,
+                        n->n > 1 ? args[1].kind : CEL_KINDS);
 }
 
 bool cel_cannot_convert(struct cel_ctx *c, const struct cel_value *from,
                         enum cel_kind to)
 {
-    cel_fault(c, CEL_CONVERT);
-    c->fault.x = from->kind;
-    c->fault.y = (uint8_t)to;
-    return false;
-}
-
-bool cel_named_fault(struct cel_ctx *c, enum cel_fault_kind kind,
-                     const char *name, size_t n)
-{
-    cel_fault(c, kind);
-    c->fault.name = name;
-    c->fault.n_name = n;
-    return false;
+    return cel_fault_of(c, CEL_CONVERT, from->kind, to);
 }
 
 bool cel_copy(struct cel_ctx *c, const char *text, size_t n,

@@ -10,6 +10,15 @@
     struct cel_ctx *c, const struct cel_node *n, const struct cel_value *args, \
         struct cel_value *out
 
+/* A row.  `which` tells those apart that share a call; then the kinds that each
+ * argument takes. */
+#define CEL_FUNCTION(name, n, style, which, result, call, prepare, ...)        \
+    {                                                                          \
+        name, n, style, which, {__VA_ARGS__}, result, call, prepare            \
+    }
+#define CEL_METHOD(name, n, which, result, call, ...)                          \
+    CEL_FUNCTION(name, n, CEL_RECEIVER, which, result, call, NULL, __VA_ARGS__)
+
 struct cel_functions {
     const struct cel_function *rows;
     size_t n;
@@ -28,10 +37,6 @@ bool cel_overload(struct cel_ctx *c, const struct cel_node *n,
                   const struct cel_value *args);
 bool cel_cannot_convert(struct cel_ctx *c, const struct cel_value *from,
                         enum cel_kind to);
-/* A fault about something with a name. */
-bool cel_named_fault(struct cel_ctx *c, enum cel_fault_kind kind,
-                     const char *name, size_t n);
-
 /* A copy of a short text, as a string. */
 bool cel_copy(struct cel_ctx *c, const char *text, size_t n,
               struct cel_value *out);

@@ -261,29 +261,19 @@ static bool call_dyn(CEL_PARAMS)
     return true;
 }
 
+#define OF(name, result, call, kinds)                                          \
+    CEL_FUNCTION(name, 1, CEL_GLOBAL, 0, result, call, NULL, kinds)
+
 static const struct cel_function rows[] = {
-    {"int",
-     1,
-     CEL_GLOBAL,
-     0,
-     {NUMBER | STRING | TIMESTAMP},
-     INT,
-     call_int,
-     NULL},
-    {"uint", 1, CEL_GLOBAL, 0, {NUMBER | STRING}, UINT, call_uint, NULL},
-    {"double", 1, CEL_GLOBAL, 0, {NUMBER | STRING}, DOUBLE, call_double, NULL},
-    {"string",
-     1,
-     CEL_GLOBAL,
-     0,
-     {NUMBER | STRING | BOOL | BYTES | TIMESTAMP | DURATION},
-     STRING,
-     call_string,
-     NULL},
-    {"bytes", 1, CEL_GLOBAL, 0, {STRING | BYTES}, BYTES, call_bytes, NULL},
-    {"bool", 1, CEL_GLOBAL, 0, {STRING | BOOL}, BOOL, call_bool, NULL},
-    {"type", 1, CEL_GLOBAL, 0, {ANY}, TYPE, call_type, NULL},
-    {"dyn", 1, CEL_GLOBAL, 0, {ANY}, ANY, call_dyn, NULL},
+    OF("int", INT, call_int, NUMBER | STRING | TIMESTAMP),
+    OF("uint", UINT, call_uint, NUMBER | STRING),
+    OF("double", DOUBLE, call_double, NUMBER | STRING),
+    OF("string", STRING, call_string,
+       NUMBER | STRING | BOOL | BYTES | TIMESTAMP | DURATION),
+    OF("bytes", BYTES, call_bytes, STRING | BYTES),
+    OF("bool", BOOL, call_bool, STRING | BOOL),
+    OF("type", TYPE, call_type, ANY),
+    OF("dyn", ANY, call_dyn, ANY),
 };
 
 const struct cel_functions cel_convert_functions = {rows, sizeof rows /

@@ -192,10 +192,7 @@ struct clause {
 static bool cannot_show(struct writer *w, const struct clause *k,
                         const struct cel_value *v)
 {
-    cel_fault(w->c, CEL_CLAUSE);
-    w->c->fault.x = v->kind;
-    w->c->fault.y = (uint8_t)k->letter;
-    return false;
+    return cel_fault_of(w->c, CEL_CLAUSE, v->kind, (unsigned char)k->letter);
 }
 
 static const char *digits_of(char letter)
@@ -367,7 +364,7 @@ static bool call_format(CEL_PARAMS)
 }
 
 static const struct cel_function rows[] = {
-    {"format", 2, CEL_RECEIVER, 0, {STRING, LIST}, STRING, call_format, NULL},
+    CEL_METHOD("format", 2, 0, STRING, call_format, STRING, LIST),
 };
 
 const struct cel_functions cel_format_functions = {rows, sizeof rows /

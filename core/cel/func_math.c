@@ -22,11 +22,8 @@ static bool pick(struct cel_ctx *c, const struct cel_node *n,
 {
     int order, wanted = n->u.call.function->which == GREATEST ? 1 : -1;
 
-    if (!is_number(v)) {
-        cel_fault(c, CEL_ELEMENT);
-        c->fault.x = v->kind;
-        return false;
-    }
+    if (!is_number(v))
+        return cel_fault_of(c, CEL_ELEMENT, v->kind, 0);
     if (!cel_charge(c, 1) || !cel_compare(c, v, best, &order))
         return false;
     if (order == wanted)
@@ -184,9 +181,8 @@ static bool call_shift(CEL_PARAMS)
 
 /* result 0: as the argument. */
 #define MATH(name, n, which, result, call, ...)                                \
-    {                                                                          \
-        "math." name, n, CEL_GLOBAL, which, {__VA_ARGS__}, result, call, NULL  \
-    }
+    CEL_FUNCTION("math." name, n, CEL_GLOBAL, which, result, call, NULL,       \
+                 __VA_ARGS__)
 
 static const struct cel_function rows[] = {
     MATH("greatest", CEL_MANY, GREATEST, NUMBER, call_extreme, NUMBER | LIST),

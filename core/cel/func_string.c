@@ -383,11 +383,8 @@ static bool measure(struct cel_ctx *c, const struct cel_value *list,
     for (size_t i = 0; i < cel_count(list); i++) {
         struct cel_value item = cel_item(list, i);
 
-        if (item.kind != CEL_STRING) {
-            cel_fault(c, CEL_ELEMENT);
-            c->fault.x = item.kind;
-            return false;
-        }
+        if (item.kind != CEL_STRING)
+            return cel_fault_of(c, CEL_ELEMENT, item.kind, 0);
         if (!cel_charge(c, item.u.s.n + 1))
             return false;
         *total += item.u.s.n;
@@ -421,30 +418,28 @@ static bool call_join(CEL_PARAMS)
     return true;
 }
 
-#define OF(name, n, which, result, call, ...)                                  \
-    {                                                                          \
-        name, n, CEL_RECEIVER, which, {__VA_ARGS__}, result, call, NULL        \
-    }
-
 static const struct cel_function rows[] = {
-    OF("charAt", 2, 0, STRING, call_char_at, STRING, INT),
-    OF("substring", 2, 0, STRING, call_substring, STRING, INT),
-    OF("substring", 3, 0, STRING, call_substring, STRING, INT, INT),
-    OF("trim", 1, 0, STRING, call_trim, STRING),
-    OF("indexOf", 2, 0, INT, call_index_of, STRING, STRING),
-    OF("indexOf", 3, 0, INT, call_index_of, STRING, STRING, INT),
-    OF("lastIndexOf", 2, 0, INT, call_last_index_of, STRING, STRING),
-    OF("lastIndexOf", 3, 0, INT, call_last_index_of, STRING, STRING, INT),
-    OF("lowerAscii", 1, LOWER, STRING, call_case, STRING),
-    OF("upperAscii", 1, UPPER, STRING, call_case, STRING),
-    OF("reverse", 1, 0, STRING, call_reverse, STRING),
-    OF("replace", 3, 0, STRING, call_replace, STRING, STRING, STRING),
-    OF("replace", 4, 0, STRING, call_replace, STRING, STRING, STRING, INT),
-    OF("split", 2, 0, LIST, call_split, STRING, STRING),
-    OF("split", 3, 0, LIST, call_split, STRING, STRING, INT),
-    OF("join", 1, 0, STRING, call_join, LIST),
-    OF("join", 2, 0, STRING, call_join, LIST, STRING),
-    {"strings.quote", 1, CEL_GLOBAL, 0, {STRING}, STRING, call_quote, NULL},
+    CEL_METHOD("charAt", 2, 0, STRING, call_char_at, STRING, INT),
+    CEL_METHOD("substring", 2, 0, STRING, call_substring, STRING, INT),
+    CEL_METHOD("substring", 3, 0, STRING, call_substring, STRING, INT, INT),
+    CEL_METHOD("trim", 1, 0, STRING, call_trim, STRING),
+    CEL_METHOD("indexOf", 2, 0, INT, call_index_of, STRING, STRING),
+    CEL_METHOD("indexOf", 3, 0, INT, call_index_of, STRING, STRING, INT),
+    CEL_METHOD("lastIndexOf", 2, 0, INT, call_last_index_of, STRING, STRING),
+    CEL_METHOD("lastIndexOf", 3, 0, INT, call_last_index_of, STRING, STRING,
+               INT),
+    CEL_METHOD("lowerAscii", 1, LOWER, STRING, call_case, STRING),
+    CEL_METHOD("upperAscii", 1, UPPER, STRING, call_case, STRING),
+    CEL_METHOD("reverse", 1, 0, STRING, call_reverse, STRING),
+    CEL_METHOD("replace", 3, 0, STRING, call_replace, STRING, STRING, STRING),
+    CEL_METHOD("replace", 4, 0, STRING, call_replace, STRING, STRING, STRING,
+               INT),
+    CEL_METHOD("split", 2, 0, LIST, call_split, STRING, STRING),
+    CEL_METHOD("split", 3, 0, LIST, call_split, STRING, STRING, INT),
+    CEL_METHOD("join", 1, 0, STRING, call_join, LIST),
+    CEL_METHOD("join", 2, 0, STRING, call_join, LIST, STRING),
+    CEL_FUNCTION("strings.quote", 1, CEL_GLOBAL, 0, STRING, call_quote, NULL,
+                 STRING),
 };
 
 const struct cel_functions cel_string_functions = {rows, sizeof rows /

@@ -79,7 +79,7 @@ static bool offset_of_place(struct cel_ctx *c, const struct cel_value *name,
     if (rv == MORTISE_ENOMEM)
         return cel_fault(c, CEL_MEMORY);
     return rv == MORTISE_OK ||
-           cel_named_fault(c, CEL_NO_ZONE, name->u.s.p, name->u.s.n);
+           cel_fault_named(c, CEL_NO_ZONE, name->u.s.p, name->u.s.n);
 }
 
 /* How far from UTC the second argument, if there is one, wants us to be. */
@@ -211,15 +211,11 @@ static bool call_get(CEL_PARAMS)
 }
 
 #define MAKER(name, kinds, result, call)                                       \
-    {                                                                          \
-        name, 1, CEL_GLOBAL, 0, {kinds}, result, call, cel_fold                \
-    }
+    CEL_FUNCTION(name, 1, CEL_GLOBAL, 0, result, call, cel_fold, kinds)
 #define FIELD(name, which, kinds)                                              \
-    {name, 1, CEL_RECEIVER, which, {kinds}, INT, call_get, NULL},              \
-    {                                                                          \
-        name, 2, CEL_RECEIVER, which, {TIMESTAMP, STRING}, INT, call_get,      \
-            prepare_zone                                                       \
-    }
+    CEL_METHOD(name, 1, which, INT, call_get, kinds),                          \
+        CEL_FUNCTION(name, 2, CEL_RECEIVER, which, INT, call_get,              \
+                     prepare_zone, TIMESTAMP, STRING)
 
 static const struct cel_function rows[] = {
     MAKER("timestamp", INT | STRING | TIMESTAMP, TIMESTAMP, call_timestamp),

@@ -333,8 +333,8 @@ static struct cel_node *parse_literal(struct parser *ps, bool negative,
     switch (ps->tok.kind) {
     case CEL_T_INT:
         if (m > most)
-            fail_here(ps, "this number does not fit into an int; a uint ends "
-                          "in 'u'");
+            fail_here(
+                ps, "this number does not fit into an int; a uint ends in 'u'");
         v = cel_int(negative ? (int64_t)(0 - m) : (int64_t)m);
         break;
     case CEL_T_UINT:

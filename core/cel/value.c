@@ -28,6 +28,21 @@ bool cel_fault(struct cel_ctx *c, enum cel_fault_kind kind)
     return false;
 }
 
+bool cel_fault_of(struct cel_ctx *c, enum cel_fault_kind kind, unsigned x,
+                  unsigned y)
+{
+    c->fault =
+        (struct cel_fault){.kind = kind, .x = (uint8_t)x, .y = (uint8_t)y};
+    return false;
+}
+
+bool cel_fault_named(struct cel_ctx *c, enum cel_fault_kind kind,
+                     const char *name, size_t n)
+{
+    c->fault = (struct cel_fault){.kind = kind, .name = name, .n_name = n};
+    return false;
+}
+
 void *cel_alloc(struct cel_ctx *c, size_t n, size_t size)
 {
     void *p = NULL;
@@ -91,13 +106,6 @@ struct cel_value cel_from_json(const json_t *v)
         break;
     }
     return (struct cel_value){.kind = CEL_NULL};
-}
-
-static bool not_json(struct cel_ctx *c, uint8_t kind)
-{
-    cel_fault(c, CEL_NOT_JSON);
-    c->fault.x = kind;
-    return false;
 }
 
 /* A value that jansson made, or what its absence means. */
@@ -205,11 +213,11 @@ static bool to_json(struct cel_ctx *c, const struct cel_value *v, size_t depth,
         return made(c, json_integer(v->u.i), out);
     case CEL_UINT:
         if (v->u.u > INT64_MAX)
-            return not_json(c, v->kind);
+            return cel_fault_of(c, CEL_NOT_JSON, v->kind, 0);
         return made(c, json_integer((json_int_t)v->u.u), out);
     case CEL_DOUBLE:
         if (!isfinite(v->u.d))
-            return not_json(c, v->kind);
+            return cel_fault_of(c, CEL_NOT_JSON, v->kind, 0);
         return made(c, json_real(v->u.d), out);
     case CEL_STRING:
         return cel_charge(c, v->u.s.n) && string_to_json(c, v, out);
@@ -220,7 +228,7 @@ static bool to_json(struct cel_ctx *c, const struct cel_value *v, size_t depth,
     case CEL_DURATION:
         return when_to_json(c, v, out);
     default:
-        return not_json(c, v->kind);
+        return cel_fault_of(c, CEL_NOT_JSON, v->kind, 0);
     }
 }
 
@@ -438,11 +446,8 @@ bool cel_map_add(struct cel_ctx *c, struct cel_map *m,
     struct cel_entry *there;
     size_t slot;
 
-    if (!is_key(key)) {
-        cel_fault(c, CEL_KEY_KIND);
-        c->fault.x = key->kind;
-        return false;
-    }
+    if (!is_key(key))
+        return cel_fault_of(c, CEL_KEY_KIND, key->kind, 0);
     if (!charge_key(c, key) || !find_entry(c, m, &plain, &slot, &there))
         return false;
     if (there != NULL)
@@ -573,10 +578,7 @@ bool cel_compare(struct cel_ctx *c, const struct cel_value *a,
         *order = order_of_scalars(a, b);
         return true;
     }
-    cel_fault(c, CEL_OVERLOAD);
-    c->fault.x = a->kind;
-    c->fault.y = b->kind;
-    return false;
+    return cel_fault_of(c, CEL_OVERLOAD, a->kind, b->kind);
 }
 
 static bool equal(struct cel_ctx *c, const struct cel_value *a,

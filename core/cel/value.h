@@ -114,7 +114,13 @@ struct cel_ctx {
     struct cel_fault fault;
 };
 
+/* False, the fault set: alone, about kinds of values, about something with a
+ * name. */
 bool cel_fault(struct cel_ctx *c, enum cel_fault_kind kind);
+bool cel_fault_of(struct cel_ctx *c, enum cel_fault_kind kind, unsigned x,
+                  unsigned y);
+bool cel_fault_named(struct cel_ctx *c, enum cel_fault_kind kind,
+                     const char *name, size_t n);
 static inline bool cel_charge(struct cel_ctx *c, size_t n)
 {
     if (n > c->left)

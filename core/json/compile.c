@@ -270,8 +270,8 @@ static void read_head(struct schema_compiler *c, struct mortise_schema *s)
         return;
     c->at.keyword = "$schema";
     if (s->resource->root != s)
-        schema_refuse(c, "'$schema' stands where a schema begins, beside its "
-                         "'$id'");
+        schema_refuse(
+            c, "'$schema' stands where a schema begins, beside its '$id'");
     s->resource->vocabularies = read_dialect(c, dialect);
 }
 
@@ -430,8 +430,8 @@ static void settle_next(struct schema_compiler *c, struct schema_place place,
         settle(c, to);
     c->at = place;
     if (to->mark == ACTIVE)
-        schema_refuse(c, "this leads back to itself without going into the "
-                         "value");
+        schema_refuse(c,
+                      "this leads back to itself without going into the value");
     if (to->mark >= *height)
         *height = (unsigned char)(to->mark + 1);
     if (c->depth + *height > MORTISE_SCHEMA_CHAIN)

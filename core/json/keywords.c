@@ -250,8 +250,8 @@ static void read_schema(READER)
 static void read_items(READER)
 {
     if (json_is_array(v))
-        schema_refuse(c, "'items' is one schema; a list of them is "
-                         "'prefixItems'");
+        schema_refuse(c,
+                      "'items' is one schema; a list of them is 'prefixItems'");
     s->items = read_one(c, s, k, v);
 }
 
@@ -348,10 +348,10 @@ static void read_patterns(READER)
 
 static bool is_anchor(const char *text)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
-                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-    static const char more[] = "abcdefghijklmnopqrstuvwxyz"
-                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ_-.0123456789";
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+    static const char more[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-.0123456789";
 
     return text != NULL && text[0] != '\0' &&
            strchr(letters, text[0]) != NULL && text[strspn(text, more)] == '\0';
@@ -363,10 +363,9 @@ static void read_anchor(READER)
     struct schema_anchor *anchor;
 
     if (!is_anchor(name))
-        schema_refuse(c,
-                      "'%s' is a name: a letter or _, then letters, digits, - "
-                      "_ or .",
-                      k->name);
+        schema_refuse(
+            c, "'%s' is a name: a letter or _, then letters, digits, - _ or .",
+            k->name);
     for (const struct schema_anchor *a = s->resource->anchors; a != NULL;
          a = a->next)
         if (strcmp(a->name, name) == 0 && a->schema != s)
@@ -534,9 +533,9 @@ static void say_unknown(const char *name, char *words, size_t size)
         known[i] = keywords[i].name;
     near = mortise_nearest(name, known, N_KEYWORDS);
     snprintf(words, size,
-             near != NULL ? "unknown keyword '%.80s' has no effect, did you "
-                            "mean '%s'?"
-                          : "unknown keyword '%.80s' has no effect",
+             near != NULL
+                 ? "unknown keyword '%.80s' has no effect, did you mean '%s'?"
+                 : "unknown keyword '%.80s' has no effect",
              name, near);
 }
 

@@ -61,8 +61,8 @@ static struct mortise_schema *find_resource(struct schema_compiler *c,
     d = schema_find_document(c, uri);
     if (d == NULL)
         schema_refuse(c,
-                      "no part of this schema is named %s, and nothing is "
-                      "ever fetched: put what it refers to under '$defs'",
+                      "no part of this schema is named %s, and nothing is ever "
+                      "fetched: put what it refers to under '$defs'",
                       uri);
     return schema_compile_document(c, d);
 }
@@ -101,8 +101,7 @@ static _Noreturn void no_such_part(struct schema_compiler *c, const char *token,
         best = mortise_nearest(token, two, 2);
     }
     schema_refuse(c,
-                  best != NULL ? "there is no '%s' here, did you mean "
-                                 "'%s'?"
+                  best != NULL ? "there is no '%s' here, did you mean '%s'?"
                                : "there is no '%s' where this leads",
                   token, best);
 }
