@@ -18,6 +18,11 @@
 
 enum { DEPTH = 60, TEXT = 48 }; /* each level is two or three of JSON's */
 
+/* The one member's name. */
+static const char *const tags[CEL_KINDS] = {
+    "null",      "bool", "int", "uint",      "double",   "string",
+    "bytes_hex", "list", "map", "timestamp", "duration", "type"};
+
 struct reader {
     struct cel_ctx *c;
     struct mortise_err *err;
@@ -42,25 +47,6 @@ static bool read_value(struct reader *r, const json_t *t, size_t depth,
 
 /* ---- reading: scalars -------------------------------------------------- */
 
-static bool read_null(struct reader *r, const json_t *v, struct cel_value *out)
-{
-    *out = (struct cel_value){.kind = CEL_NULL};
-    return json_is_null(v) || bad(r, "a null is {\"null\": null}");
-}
-
-static bool read_bool(struct reader *r, const json_t *v, struct cel_value *out)
-{
-    *out = cel_bool(json_is_true(v));
-    return json_is_boolean(v) || bad(r, "a bool is {\"bool\": true} or false");
-}
-
-static bool read_string(struct reader *r, const json_t *v,
-                        struct cel_value *out)
-{
-    *out = cel_from_json(v);
-    return json_is_string(v) || bad(r, "a string is {\"string\": \"...\"}");
-}
-
 /* A number's text, as the language's own conversions read it. */
 static bool read_number(struct reader *r, const json_t *v, enum cel_kind kind,
                         struct cel_value *out)
@@ -71,22 +57,6 @@ static bool read_number(struct reader *r, const json_t *v, enum cel_kind kind,
         return bad(r, "a number is a string: {\"int\": \"5\"}");
     text = cel_from_json(v);
     return cel_to_number(r->c, kind, &text, out) || faulty(r);
-}
-
-static bool read_int(struct reader *r, const json_t *v, struct cel_value *out)
-{
-    return read_number(r, v, CEL_INT, out);
-}
-
-static bool read_uint(struct reader *r, const json_t *v, struct cel_value *out)
-{
-    return read_number(r, v, CEL_UINT, out);
-}
-
-static bool read_double(struct reader *r, const json_t *v,
-                        struct cel_value *out)
-{
-    return read_number(r, v, CEL_DOUBLE, out);
 }
 
 static bool read_bytes(struct reader *r, const json_t *v, struct cel_value *out)
@@ -106,14 +76,13 @@ static bool read_bytes(struct reader *r, const json_t *v, struct cel_value *out)
 static bool read_type(struct reader *r, const json_t *v, struct cel_value *out)
 {
     const char *name = json_is_string(v) ? json_string_value(v) : "";
+    unsigned k = 0;
 
-    for (unsigned k = 0; k < CEL_KINDS; k++) {
-        if (strcmp(name, cel_type_name(k)) == 0) {
-            *out = (struct cel_value){.kind = CEL_TYPE, .u.type = k};
-            return true;
-        }
-    }
-    return bad(r, "a type is {\"type\": \"int\"} and the like");
+    while (k < CEL_KINDS && strcmp(name, cel_type_name(k)) != 0)
+        k++;
+    *out = (struct cel_value){.kind = CEL_TYPE, .u.type = k};
+    return k < CEL_KINDS ||
+           bad(r, "a type is {\"type\": \"int\"} and the like");
 }
 
 /* {"seconds": "1", "nanos": "0"} */
@@ -126,8 +95,8 @@ static bool read_seconds(struct reader *r, const json_t *v,
         !json_is_string(json_object_get(v, "seconds")) ||
         !json_is_string(json_object_get(v, "nanos")))
         return bad(r, "a time is {\"seconds\": \"1\", \"nanos\": \"0\"}");
-    if (!read_int(r, json_object_get(v, "seconds"), &s) ||
-        !read_int(r, json_object_get(v, "nanos"), &ns))
+    if (!read_number(r, json_object_get(v, "seconds"), CEL_INT, &s) ||
+        !read_number(r, json_object_get(v, "nanos"), CEL_INT, &ns))
         return false;
     *out = (struct cel_time){s.u.i, (int32_t)ns.u.i};
     return (ns.u.i > -CEL_SECOND && ns.u.i < CEL_SECOND) ||
@@ -203,56 +172,53 @@ static bool read_map(struct reader *r, const json_t *v, size_t depth,
     return true;
 }
 
+static bool read_kind(struct reader *r, enum cel_kind kind, const json_t *v,
+                      size_t depth, struct cel_value *out)
+{
+    switch (kind) {
+    case CEL_NULL:
+        *out = (struct cel_value){.kind = CEL_NULL};
+        return json_is_null(v) || bad(r, "a null is {\"null\": null}");
+    case CEL_BOOL:
+        *out = cel_bool(json_is_true(v));
+        return json_is_boolean(v) ||
+               bad(r, "a bool is {\"bool\": true} or false");
+    case CEL_STRING:
+        *out = cel_from_json(v);
+        return json_is_string(v) || bad(r, "a string is {\"string\": \"...\"}");
+    case CEL_BYTES:
+        return read_bytes(r, v, out);
+    case CEL_TYPE:
+        return read_type(r, v, out);
+    case CEL_TIMESTAMP:
+        return read_timestamp(r, v, out);
+    case CEL_DURATION:
+        return read_duration(r, v, out);
+    case CEL_LIST:
+    case CEL_MAP:
+        if (depth == 0)
+            return bad(r, "values nest too deeply");
+        return kind == CEL_LIST ? read_list(r, v, depth - 1, out)
+                                : read_map(r, v, depth - 1, out);
+    default:
+        return read_number(r, v, kind, out);
+    }
+}
+
 static bool read_value(struct reader *r, const json_t *t, size_t depth,
                        struct cel_value *out)
 {
-    static const struct {
-        const char *tag;
-        bool (*read)(struct reader *, const json_t *, struct cel_value *);
-    } scalars[] = {
-        {"null", read_null},
-        {"bool", read_bool},
-        {"int", read_int},
-        {"uint", read_uint},
-        {"double", read_double},
-        {"string", read_string},
-        {"bytes_hex", read_bytes},
-        {"type", read_type},
-        {"timestamp", read_timestamp},
-        {"duration", read_duration},
-    };
-    const json_t *v;
-
     if (json_object_size(t) != 1)
         return bad(r, "a typed value is an object of one member, its type: "
                       "{\"int\": \"5\"}");
-    for (size_t i = 0; i < sizeof scalars / sizeof scalars[0]; i++)
-        if ((v = json_object_get(t, scalars[i].tag)) != NULL)
-            return scalars[i].read(r, v, out);
-    if (depth == 0)
-        return bad(r, "values nest too deeply");
-    if ((v = json_object_get(t, "list")) != NULL)
-        return read_list(r, v, depth - 1, out);
-    if ((v = json_object_get(t, "map")) != NULL)
-        return read_map(r, v, depth - 1, out);
+    for (unsigned k = 0; k < CEL_KINDS; k++)
+        if (json_object_get(t, tags[k]) != NULL)
+            return read_kind(r, k, json_object_get(t, tags[k]), depth, out);
     return bad(r, "the types are null, bool, int, uint, double, string, "
                   "bytes_hex, list, map, timestamp, duration and type");
 }
 
 /* ---- writing ----------------------------------------------------------- */
-
-/* Takes v; NULL is out of memory. */
-static bool tag(struct cel_ctx *c, const char *name, json_t *v, json_t **out)
-{
-    *out = json_object();
-    if (v != NULL && *out != NULL && json_object_set_new(*out, name, v) == 0)
-        return true;
-    if (*out == NULL)
-        json_decref(v);
-    json_decref(*out);
-    *out = NULL;
-    return cel_fault(c, CEL_MEMORY);
-}
 
 static bool write_value(struct cel_ctx *c, const struct cel_value *v,
                         size_t depth, json_t **out);
@@ -285,15 +251,14 @@ static json_t *seconds(int64_t s, int64_t ns)
                      "nanos", number("%lld", (long long)ns));
 }
 
-static bool write_bytes(struct cel_ctx *c, const struct cel_value *v,
-                        json_t **out)
+static json_t *bytes(struct cel_ctx *c, const struct cel_value *v)
 {
     char *hex = cel_alloc(c, 2 * v->u.s.n + 1, 1);
 
     if (hex == NULL)
-        return false;
+        return NULL;
     mortise_hex(hex, v->u.s.p, v->u.s.n);
-    return tag(c, "bytes_hex", json_string(hex), out);
+    return json_string(hex);
 }
 
 /* Append v, taken, to a list; false when either is missing. */
@@ -320,62 +285,69 @@ static bool write_entry(struct cel_ctx *c, json_t *list, bool pair,
     return append(c, list, json_pack("[o, o]", k, v));
 }
 
-static bool write_container(struct cel_ctx *c, const struct cel_value *v,
-                            size_t depth, json_t **out)
+static json_t *container(struct cel_ctx *c, const struct cel_value *v,
+                         size_t depth)
 {
-    bool pair = v->kind == CEL_MAP, ok = true;
     struct cel_value key, value;
     struct cel_cursor cur;
     json_t *list = json_array();
 
-    if (list == NULL)
-        return cel_fault(c, CEL_MEMORY);
     cel_cursor_init(&cur, v);
-    while (ok && cel_next(&cur, &key, &value))
-        ok = write_entry(c, list, pair, &key, &value, depth);
-    if (ok)
-        return tag(c, pair ? "map" : "list", list, out);
-    json_decref(list);
-    return false;
+    while (list != NULL && cel_next(&cur, &key, &value))
+        if (!write_entry(c, list, v->kind == CEL_MAP, &key, &value, depth)) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+/* What stands under the tag; NULL with the fault set, or without one when
+ * memory ran out. */
+static json_t *payload(struct cel_ctx *c, const struct cel_value *v,
+                       size_t depth)
+{
+    switch ((enum cel_kind)v->kind) {
+    case CEL_NULL:
+        return json_null();
+    case CEL_BOOL:
+        return json_boolean(v->u.b);
+    case CEL_INT:
+        return number("%lld", (long long)v->u.i);
+    case CEL_UINT:
+        return number("%llu", (unsigned long long)v->u.u);
+    case CEL_DOUBLE:
+        return double_text(v->u.d);
+    case CEL_STRING:
+        return cel_charge(c, v->u.s.n) ? mortise_json_strn(v->u.s.p, v->u.s.n)
+                                       : NULL;
+    case CEL_BYTES:
+        return bytes(c, v);
+    case CEL_TIMESTAMP:
+        return seconds(v->u.time.s, v->u.time.ns);
+    case CEL_DURATION:
+        return seconds(v->u.i / CEL_SECOND, v->u.i % CEL_SECOND);
+    case CEL_TYPE:
+        return json_string(cel_type_name(v->u.type));
+    case CEL_LIST:
+    case CEL_MAP:
+        if (depth > 0)
+            return container(c, v, depth - 1);
+        cel_fault(c, CEL_DEPTH);
+        break;
+    case CEL_KINDS:
+        break;
+    }
+    return NULL;
 }
 
 static bool write_value(struct cel_ctx *c, const struct cel_value *v,
                         size_t depth, json_t **out)
 {
-    *out = NULL;
-    if (!cel_charge(c, 1))
-        return false;
-    switch ((enum cel_kind)v->kind) {
-    case CEL_NULL:
-        return tag(c, "null", json_null(), out);
-    case CEL_BOOL:
-        return tag(c, "bool", json_boolean(v->u.b), out);
-    case CEL_INT:
-        return tag(c, "int", number("%lld", (long long)v->u.i), out);
-    case CEL_UINT:
-        return tag(c, "uint", number("%llu", (unsigned long long)v->u.u), out);
-    case CEL_DOUBLE:
-        return tag(c, "double", double_text(v->u.d), out);
-    case CEL_STRING:
-        return cel_charge(c, v->u.s.n) &&
-               tag(c, "string", mortise_json_strn(v->u.s.p, v->u.s.n), out);
-    case CEL_BYTES:
-        return write_bytes(c, v, out);
-    case CEL_TIMESTAMP:
-        return tag(c, "timestamp", seconds(v->u.time.s, v->u.time.ns), out);
-    case CEL_DURATION:
-        return tag(c, "duration",
-                   seconds(v->u.i / CEL_SECOND, v->u.i % CEL_SECOND), out);
-    case CEL_TYPE:
-        return tag(c, "type", json_string(cel_type_name(v->u.type)), out);
-    case CEL_LIST:
-    case CEL_MAP:
-        return depth == 0 ? cel_fault(c, CEL_DEPTH)
-                          : write_container(c, v, depth - 1, out);
-    case CEL_KINDS:
-        break;
-    }
-    return false;
+    *out = cel_charge(c, 1) ? payload(c, v, depth) : NULL;
+    if (*out != NULL)
+        *out = json_pack("{s:o}", tags[v->kind], *out);
+    return *out != NULL ||
+           (c->fault.kind == CEL_FINE && cel_fault(c, CEL_MEMORY));
 }
 
 /* ---- evaluating -------------------------------------------------------- */
