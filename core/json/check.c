@@ -64,9 +64,12 @@ struct marks {
     uint64_t few[4], *bits;
 };
 
-static int judge_more(struct judge *j, const struct mortise_schema *s,
-                      const json_t *v, const struct spot *spot,
-                      struct marks *marks);
+/* The parameters of those who judge: the value v by the schema s. */
+#define JUDGED                                                                 \
+    struct judge *j, const struct mortise_schema *s, const json_t *v,          \
+        const struct spot *spot
+
+static int judge_more(JUDGED, struct marks *marks);
 
 static inline unsigned type_of(const json_t *v)
 {
@@ -80,9 +83,7 @@ static inline unsigned type_of(const json_t *v)
     return bits[json_typeof(v)];
 }
 
-static inline int judge(struct judge *j, const struct mortise_schema *s,
-                        const json_t *v, const struct spot *spot,
-                        struct marks *marks)
+static inline int judge(JUDGED, struct marks *marks)
 {
     if (s->at_once & type_of(v))
         return MORTISE_OK; /* as most members do */
@@ -232,9 +233,7 @@ static void mark_those(struct marks *m, const struct marks *others)
 /* ---- asking aside ---------------------------------------------------- */
 
 /* What judges the same value by another way than members and items. */
-static int judge_aside(struct judge *j, const struct mortise_schema *s,
-                       const json_t *v, const struct spot *spot,
-                       struct marks *marks)
+static int judge_aside(JUDGED, struct marks *marks)
 {
     int rv;
 
@@ -245,8 +244,7 @@ static int judge_aside(struct judge *j, const struct mortise_schema *s,
 }
 
 /* Does it fit?  What a branch has marked counts if it does. */
-static int try(struct judge *j, const struct mortise_schema *s, const json_t *v,
-               const struct spot *spot, struct marks *marks, bool *fits)
+static int try(JUDGED, struct marks *marks, bool *fits)
 {
     struct marks own;
     int rv;
@@ -283,8 +281,7 @@ static inline bool fits(unsigned types, const json_t *v)
     return (types & type_of(v)) != 0 || fits_number(types, v);
 }
 
-static int wrong_type(const struct judge *j, const struct mortise_schema *s,
-                      const json_t *v, const struct spot *spot)
+static int wrong_type(JUDGED)
 {
     char list[128] = "";
 
@@ -345,8 +342,7 @@ static int not_listed(const struct judge *j, const struct mortise_schema *s,
     return finding(j, s, "enum", spot, "expected one of %s", list);
 }
 
-static int judge_enum(const struct judge *j, const struct mortise_schema *s,
-                      const json_t *v, const struct spot *spot)
+static int judge_enum(JUDGED)
 {
     for (size_t i = 0; i < json_array_size(s->enumeration); i++)
         if (mortise_json_order(v, json_array_get(s->enumeration, i)) == 0)
@@ -354,8 +350,7 @@ static int judge_enum(const struct judge *j, const struct mortise_schema *s,
     return not_listed(j, s, spot);
 }
 
-static int judge_const(const struct judge *j, const struct mortise_schema *s,
-                       const json_t *v, const struct spot *spot)
+static int judge_const(JUDGED)
 {
     if (mortise_json_order(v, s->rest->constant) == 0)
         return MORTISE_OK;
@@ -365,8 +360,7 @@ static int judge_const(const struct judge *j, const struct mortise_schema *s,
                    show(s->rest->constant).text);
 }
 
-static int judge_number(const struct judge *j, const struct mortise_schema *s,
-                        const json_t *v, const struct spot *spot)
+static int judge_number(JUDGED)
 {
     const struct schema_rest *r = s->rest;
     const struct {
@@ -420,8 +414,7 @@ int mortise_schema_matches(const struct mortise_schema *s,
     return mortise_regex_search(p->regex, text, n, s->whole->mem, found, err);
 }
 
-static int judge_string(const struct judge *j, const struct mortise_schema *s,
-                        const json_t *v, const struct spot *spot)
+static int judge_string(JUDGED)
 {
     static const char *const keywords[2] = {"minLength", "maxLength"};
     const struct schema_rest *r = s->rest;
@@ -444,9 +437,7 @@ static int judge_string(const struct judge *j, const struct mortise_schema *s,
 
 /* ---- arrays ---------------------------------------------------------- */
 
-static int judge_items(struct judge *j, const struct mortise_schema *s,
-                       const json_t *v, const struct spot *spot,
-                       struct marks *marks)
+static int judge_items(JUDGED, struct marks *marks)
 {
     size_t n_prefix = s->rest != NULL ? s->rest->prefix.n : 0;
     int rv = MORTISE_OK;
@@ -486,9 +477,7 @@ static int count_hits(struct judge *j, const struct schema_rest *r,
     return MORTISE_OK;
 }
 
-static int judge_contains(struct judge *j, const struct mortise_schema *s,
-                          const json_t *v, const struct spot *spot,
-                          struct marks *marks)
+static int judge_contains(JUDGED, struct marks *marks)
 {
     const struct schema_rest *r = s->rest;
     size_t hits = 0;
@@ -508,8 +497,7 @@ static int judge_contains(struct judge *j, const struct mortise_schema *s,
                    hits == 1 ? " fits" : "s fit", r->min_contains);
 }
 
-static int judge_unique(const struct judge *j, const struct mortise_schema *s,
-                        const json_t *v, const struct spot *spot)
+static int judge_unique(JUDGED)
 {
     size_t first, second;
     bool found;
@@ -523,9 +511,7 @@ static int judge_unique(const struct judge *j, const struct mortise_schema *s,
 }
 
 /* What the rarer keywords say of an array. */
-static int judge_array(struct judge *j, const struct mortise_schema *s,
-                       const json_t *v, const struct spot *spot,
-                       struct marks *marks)
+static int judge_array(JUDGED, struct marks *marks)
 {
     static const char *const keywords[2] = {"minItems", "maxItems"};
     const struct schema_rest *r = s->rest;
@@ -637,8 +623,7 @@ static int judge_members(struct judge *j, const struct mortise_schema *s,
     return MORTISE_OK;
 }
 
-static int judge_required(const struct judge *j, const struct mortise_schema *s,
-                          const json_t *v, const struct spot *spot)
+static int judge_required(JUDGED)
 {
     for (size_t i = 0; i < s->n_required; i++)
         if (json_object_get(v, s->required[i]) == NULL)
@@ -647,9 +632,7 @@ static int judge_required(const struct judge *j, const struct mortise_schema *s,
     return MORTISE_OK;
 }
 
-static int judge_plain_object(struct judge *j, const struct mortise_schema *s,
-                              const json_t *v, const struct spot *spot,
-                              struct marks *marks)
+static int judge_plain_object(JUDGED, struct marks *marks)
 {
     int rv = MORTISE_OK;
 
@@ -675,8 +658,7 @@ static int bad_name(const struct judge *j, const struct mortise_schema *s,
                    json_string_value(name), why.msg);
 }
 
-static int judge_names(struct judge *j, const struct mortise_schema *s,
-                       const json_t *v, const struct spot *spot)
+static int judge_names(JUDGED)
 {
     json_t *object = mortise_json_unconst(v);
     int rv = MORTISE_OK;
@@ -697,8 +679,7 @@ static int judge_names(struct judge *j, const struct mortise_schema *s,
     return rv;
 }
 
-static int judge_needs(const struct judge *j, const struct mortise_schema *s,
-                       const json_t *v, const struct spot *spot)
+static int judge_needs(JUDGED)
 {
     json_t *all = mortise_json_unconst(s->rest->dependent_required);
 
@@ -721,8 +702,7 @@ static int judge_needs(const struct judge *j, const struct mortise_schema *s,
 }
 
 /* What the rarer keywords say of an object. */
-static int judge_object(struct judge *j, const struct mortise_schema *s,
-                        const json_t *v, const struct spot *spot)
+static int judge_object(JUDGED)
 {
     static const char *const keywords[2] = {"minProperties", "maxProperties"};
     const struct schema_rest *r = s->rest;
@@ -811,9 +791,7 @@ static int none_fits(struct judge *j, const struct mortise_schema *s,
                    list->n, keyword);
 }
 
-static int judge_any(struct judge *j, const struct mortise_schema *s,
-                     const json_t *v, const struct spot *spot,
-                     struct marks *marks)
+static int judge_any(JUDGED, struct marks *marks)
 {
     const struct schema_list *list = &s->rest->any_of;
     bool any = false;
@@ -829,9 +807,7 @@ static int judge_any(struct judge *j, const struct mortise_schema *s,
     return any ? MORTISE_OK : none_fits(j, s, "anyOf", list, v, spot);
 }
 
-static int judge_one(struct judge *j, const struct mortise_schema *s,
-                     const json_t *v, const struct spot *spot,
-                     struct marks *marks)
+static int judge_one(JUDGED, struct marks *marks)
 {
     const struct schema_list *list = &s->rest->one_of;
     size_t first = list->n;
@@ -854,8 +830,7 @@ static int judge_one(struct judge *j, const struct mortise_schema *s,
                            : none_fits(j, s, "oneOf", list, v, spot);
 }
 
-static int judge_not(struct judge *j, const struct mortise_schema *s,
-                     const json_t *v, const struct spot *spot)
+static int judge_not(JUDGED)
 {
     bool fits;
     int rv = try(j, s->rest->not, v, spot, NULL, &fits);
@@ -865,9 +840,7 @@ static int judge_not(struct judge *j, const struct mortise_schema *s,
     return finding(j, s, "not", spot, "fits the schema that 'not' rules out");
 }
 
-static int judge_if(struct judge *j, const struct mortise_schema *s,
-                    const json_t *v, const struct spot *spot,
-                    struct marks *marks)
+static int judge_if(JUDGED, struct marks *marks)
 {
     const struct mortise_schema *next;
     bool fits;
@@ -879,9 +852,7 @@ static int judge_if(struct judge *j, const struct mortise_schema *s,
     return next != NULL ? judge_aside(j, next, v, spot, marks) : MORTISE_OK;
 }
 
-static int judge_dependents(struct judge *j, const struct mortise_schema *s,
-                            const json_t *v, const struct spot *spot,
-                            struct marks *marks)
+static int judge_dependents(JUDGED, struct marks *marks)
 {
     const struct schema_rest *r = s->rest;
     int rv = MORTISE_OK;
@@ -892,9 +863,7 @@ static int judge_dependents(struct judge *j, const struct mortise_schema *s,
     return rv;
 }
 
-static int judge_others(struct judge *j, const struct mortise_schema *s,
-                        const json_t *v, const struct spot *spot,
-                        struct marks *marks)
+static int judge_others(JUDGED, struct marks *marks)
 {
     const struct schema_rest *r = s->rest;
     int rv = MORTISE_OK;
@@ -939,9 +908,7 @@ static int judge_new_members(struct judge *j, const struct mortise_schema *s,
     return rv;
 }
 
-static int judge_new_items(struct judge *j, const struct mortise_schema *s,
-                           const json_t *v, const struct spot *spot,
-                           const struct marks *marks)
+static int judge_new_items(JUDGED, const struct marks *marks)
 {
     int rv = MORTISE_OK;
 
@@ -955,9 +922,7 @@ static int judge_new_items(struct judge *j, const struct mortise_schema *s,
     return rv;
 }
 
-static int judge_new(struct judge *j, const struct mortise_schema *s,
-                     const json_t *v, const struct spot *spot,
-                     const struct marks *marks)
+static int judge_new(JUDGED, const struct marks *marks)
 {
     return json_is_object(v)
                ? judge_new_members(j, s, mortise_json_unconst(v), spot, marks)
@@ -967,9 +932,7 @@ static int judge_new(struct judge *j, const struct mortise_schema *s,
 /* ---- judging --------------------------------------------------------- */
 
 /* What most schemas do; enough for those without `rest`. */
-static int judge_plain(struct judge *j, const struct mortise_schema *s,
-                       const json_t *v, const struct spot *spot,
-                       struct marks *marks)
+static int judge_plain(JUDGED, struct marks *marks)
 {
     int rv = MORTISE_OK;
 
@@ -984,9 +947,7 @@ static int judge_plain(struct judge *j, const struct mortise_schema *s,
     return MORTISE_OK;
 }
 
-static int judge_rules(struct judge *j, const struct mortise_schema *s,
-                       const json_t *v, const struct spot *spot,
-                       struct marks *marks)
+static int judge_rules(JUDGED, struct marks *marks)
 {
     int rv = MORTISE_OK;
 
@@ -1006,9 +967,7 @@ static int judge_rules(struct judge *j, const struct mortise_schema *s,
 }
 
 /* With marks of its own: what neighbours looked at does not count here. */
-static int judge_marked(struct judge *j, const struct mortise_schema *s,
-                        const json_t *v, const struct spot *spot,
-                        struct marks *marks)
+static int judge_marked(JUDGED, struct marks *marks)
 {
     struct marks own;
     int rv;
@@ -1023,9 +982,7 @@ static int judge_marked(struct judge *j, const struct mortise_schema *s,
     return rv;
 }
 
-static int judge_full(struct judge *j, const struct mortise_schema *s,
-                      const json_t *v, const struct spot *spot,
-                      struct marks *marks)
+static int judge_full(JUDGED, struct marks *marks)
 {
     struct scope scope = {j->scope, s->resource};
     int rv;
@@ -1041,9 +998,7 @@ static int judge_full(struct judge *j, const struct mortise_schema *s,
     return rv;
 }
 
-static int judge_more(struct judge *j, const struct mortise_schema *s,
-                      const json_t *v, const struct spot *spot,
-                      struct marks *marks)
+static int judge_more(JUDGED, struct marks *marks)
 {
     int rv;
 
