@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/digit.h"
 #include "base/utf8.h"
 
 enum { PAIR = 12, ESCAPE = 10 };
@@ -27,12 +28,11 @@ static uint32_t half(const char *p, const char *end)
     if (end - p < PAIR / 2 || p[0] != '\\' || p[1] != 'u')
         return 0;
     for (int i = 2; i < PAIR / 2; i++) {
-        static const char hex[] = "0123456789abcdef0123456789ABCDEF";
-        const char *digit = p[i] != '\0' ? strchr(hex, p[i]) : NULL;
+        unsigned d = mortise_digit(p[i]);
 
-        if (digit == NULL)
+        if (d == MORTISE_NO_DIGIT)
             return 0;
-        v = v << 4 | (uint32_t)((digit - hex) & 15);
+        v = v << 4 | d;
     }
     return v;
 }

@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "base/digit.h"
 #include "base/utf8.h"
 #include "yaml/text.h"
 
@@ -115,13 +116,11 @@ static size_t coded(const struct walk *w, size_t digits)
     char out[4];
 
     for (size_t i = 0; i < digits; i++) {
-        const char *hex = "0123456789abcdef0123456789ABCDEF";
-        const char *d =
-            look(w, 2 + i) != '\0' ? strchr(hex, look(w, 2 + i)) : NULL;
+        unsigned d = mortise_digit(look(w, 2 + i));
 
-        if (d == NULL)
+        if (d == MORTISE_NO_DIGIT)
             return 0;
-        cp = cp << 4 | (uint32_t)((d - hex) & 15);
+        cp = cp << 4 | d;
     }
     return mortise_utf8_encode(out, cp);
 }

@@ -15,6 +15,8 @@
  *       nobody can tell but by the span, which is the anchor's.
  *   (4) Of a key that stands twice the first counts, so that a file with no
  *       other fault here can be read on for more; it is refused all the same.
+ *   (5) What ends the reading leaves by one door (base/escape.h).  The parser,
+ *       its one event that is alive and the stack are the source's.
  */
 #include "yaml/tree.h"
 
@@ -23,6 +25,7 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "base/escape.h"
 #include "yaml/scalar.h"
 #include "yaml/text.h"
 
@@ -40,10 +43,13 @@ struct anchor {
 };
 
 struct source {
+    struct mortise_escape escape;
     struct mortise_arena *arena;
     struct mortise_diags *diags;
     struct mortise_text text;
     yaml_parser_t parser;
+    yaml_event_t ev; /* the last one, until the next */
+    struct mortise_yaml *root;
     struct anchor *anchors;
     size_t n_anchors;
     struct mortise_yaml **stack; /* children of the collections being read */
@@ -52,15 +58,24 @@ struct source {
     size_t nodes;     /* read so far, aliased ones counted as often as used */
     size_t aliased;   /* of which by aliases */
     unsigned deepest; /* of the node that was just read; see read_node() */
-    bool nomem;
 };
 
-static struct mortise_span event_span(const struct source *s,
-                                      const yaml_event_t *ev)
+static struct mortise_span event_span(const struct source *s)
 {
     return mortise_text_span(
-        &s->text, mortise_text_offset(&s->text, ev->start_mark.index),
-        mortise_text_offset(&s->text, ev->end_mark.index));
+        &s->text, mortise_text_offset(&s->text, s->ev.start_mark.index),
+        mortise_text_offset(&s->text, s->ev.end_mark.index));
+}
+
+static void *room(struct source *s, size_t n, size_t size)
+{
+    return mortise_escape_alloc(&s->escape, s->arena, n, size);
+}
+
+/* After a finding behind which nothing can be read. */
+static _Noreturn void give_up(struct source *s)
+{
+    mortise_escape(&s->escape, MORTISE_ECHECK);
 }
 
 /* ---- libyaml's events ------------------------------------------------ */
@@ -121,34 +136,26 @@ static void report_syntax(struct source *s)
     syntax_help(s, d, p->problem);
 }
 
-/* The next event, to be deleted by the caller; false when there is none. */
-static bool next(struct source *s, yaml_event_t *ev)
+static void next(struct source *s)
 {
-    if (yaml_parser_parse(&s->parser, ev) == 1)
-        return true;
+    yaml_event_delete(&s->ev);
+    if (yaml_parser_parse(&s->parser, &s->ev) == 1)
+        return;
     if (s->parser.error == YAML_MEMORY_ERROR)
-        s->nomem = true;
-    else
-        report_syntax(s);
-    return false;
+        mortise_escape(&s->escape, MORTISE_ENOMEM);
+    report_syntax(s);
+    give_up(s);
 }
 
 /* ---- nodes ----------------------------------------------------------- */
 
-static struct mortise_yaml *nomem(struct source *s)
-{
-    s->nomem = true;
-    return NULL;
-}
-
-static void check_tag(struct source *s, const yaml_event_t *ev,
-                      const yaml_char_t *tag)
+static void check_tag(struct source *s, const yaml_char_t *tag)
 {
     struct mortise_diag *d;
 
     if (tag == NULL)
         return;
-    d = mortise_diag_add(s->diags, "E0111", event_span(s, ev),
+    d = mortise_diag_add(s->diags, "E0111", event_span(s),
                          "tags are not allowed: '%s'", (const char *)tag);
     mortise_diag_help(s->diags, d,
                       "the type follows from the value; quote a string");
@@ -165,12 +172,11 @@ static bool stands_at(const struct source *s, const struct mortise_yaml *node,
 
 /* The span, narrowed to the scalar itself where that stands verbatim (before
  * it there may be an anchor). */
-static void place_scalar(struct source *s, struct mortise_yaml *node,
-                         const yaml_event_t *ev)
+static void place_scalar(struct source *s, struct mortise_yaml *node)
 {
-    size_t from = mortise_text_offset(&s->text, ev->start_mark.index);
-    size_t to = mortise_text_offset(&s->text, ev->end_mark.index);
-    yaml_scalar_style_t style = ev->data.scalar.style;
+    size_t from = mortise_text_offset(&s->text, s->ev.start_mark.index);
+    size_t to = mortise_text_offset(&s->text, s->ev.end_mark.index);
+    yaml_scalar_style_t style = s->ev.data.scalar.style;
     bool quoted = style == YAML_SINGLE_QUOTED_SCALAR_STYLE ||
                   style == YAML_DOUBLE_QUOTED_SCALAR_STYLE;
     bool verbatim = false;
@@ -185,30 +191,29 @@ static void place_scalar(struct source *s, struct mortise_yaml *node,
 static struct mortise_yaml *new_node(struct source *s,
                                      enum mortise_yaml_kind kind)
 {
-    struct mortise_yaml *node = mortise_arena_alloc(s->arena, sizeof *node);
+    struct mortise_yaml *node = room(s, 1, sizeof *node);
 
-    if (node == NULL)
-        return nomem(s);
     node->kind = kind;
     s->nodes++;
     return node;
 }
 
-static struct mortise_yaml *scalar(struct source *s, const yaml_event_t *ev)
+/* A copy, with a NUL behind it. */
+static char *copied(struct source *s, const yaml_char_t *text, size_t n)
+{
+    return memcpy(room(s, n + 1, 1), text, n);
+}
+
+static struct mortise_yaml *scalar(struct source *s)
 {
     struct mortise_yaml *node = new_node(s, MORTISE_YAML_STRING);
     const char *problem = NULL;
 
-    if (node == NULL)
-        return NULL;
-    node->len = ev->data.scalar.length;
-    node->str = mortise_arena_strndup(
-        s->arena, (const char *)ev->data.scalar.value, node->len);
-    if (node->str == NULL)
-        return nomem(s);
-    place_scalar(s, node, ev);
-    check_tag(s, ev, ev->data.scalar.tag);
-    if (ev->data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
+    node->len = s->ev.data.scalar.length;
+    node->str = copied(s, s->ev.data.scalar.value, node->len);
+    place_scalar(s, node);
+    check_tag(s, s->ev.data.scalar.tag);
+    if (s->ev.data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
         problem = mortise_yaml_type(node);
     if (problem != NULL) {
         struct mortise_diag *d = mortise_diag_add(
@@ -220,113 +225,72 @@ static struct mortise_yaml *scalar(struct source *s, const yaml_event_t *ev)
     return node;
 }
 
-static struct mortise_yaml *unknown_alias(struct source *s,
-                                          const yaml_event_t *ev)
+static struct mortise_yaml *unknown_alias(struct source *s)
 {
     struct mortise_yaml *node = new_node(s, MORTISE_YAML_NULL);
 
-    mortise_diag_add(s->diags, "E0115", event_span(s, ev),
+    node->span = event_span(s);
+    node->str = "";
+    mortise_diag_add(s->diags, "E0115", node->span,
                      "no anchor '&%s' before this",
-                     (const char *)ev->data.alias.anchor);
-    if (node != NULL) {
-        node->span = event_span(s, ev);
-        node->str = "";
-    }
+                     (const char *)s->ev.data.alias.anchor);
     return node;
 }
 
-static struct mortise_yaml *alias(struct source *s, const yaml_event_t *ev,
-                                  unsigned depth)
+static struct mortise_yaml *alias(struct source *s, unsigned depth)
 {
-    const char *name = (const char *)ev->data.alias.anchor;
+    const char *name = (const char *)s->ev.data.alias.anchor;
     const struct anchor *a = NULL;
 
     for (size_t i = s->n_anchors; i > 0 && a == NULL; i--)
         if (strcmp(s->anchors[i - 1].name, name) == 0)
             a = &s->anchors[i - 1];
     if (a == NULL)
-        return unknown_alias(s, ev);
+        return unknown_alias(s);
     s->aliased += a->nodes;
     s->nodes += a->nodes;
     s->deepest = a->depth;
     if (s->aliased > MAX_ALIASED || depth + a->depth - 1 > MAX_DEPTH) {
-        mortise_diag_add(s->diags, "E0114", event_span(s, ev),
-                         "aliases expand to too much (%d nodes in all, %d "
-                         "deep)",
-                         MAX_ALIASED, MAX_DEPTH);
-        return NULL;
+        mortise_diag_add(
+            s->diags, "E0114", event_span(s),
+            "aliases expand to too much (%d nodes in all, %d deep)",
+            MAX_ALIASED, MAX_DEPTH);
+        give_up(s);
     }
     return a->node;
 }
 
-static bool remember(struct source *s, const yaml_event_t *ev,
-                     const yaml_char_t *name, struct mortise_yaml *node,
-                     size_t nodes)
-{
-    struct anchor *a;
-
-    if (name == NULL)
-        return true;
-    if (s->n_anchors == MAX_ANCHORS) {
-        mortise_diag_add(s->diags, "E0114", event_span(s, ev),
-                         "more than %d anchors", MAX_ANCHORS);
-        return false;
-    }
-    a = &s->anchors[s->n_anchors++];
-    a->name = mortise_arena_strdup(s->arena, (const char *)name);
-    a->node = node;
-    a->nodes = nodes;
-    a->depth = s->deepest;
-    s->nomem |= a->name == NULL;
-    return !s->nomem;
-}
-
-static bool push(struct source *s, struct mortise_yaml *node)
+static void push(struct source *s, struct mortise_yaml *node)
 {
     struct mortise_yaml **stack =
         mortise_grow(s->arena->mem, s->stack, s->n, &s->cap, sizeof *stack);
 
-    if (stack == NULL) {
-        nomem(s);
-        return false;
-    }
+    if (stack == NULL)
+        mortise_escape(&s->escape, MORTISE_ENOMEM);
     s->stack = stack;
     stack[s->n++] = node;
-    return true;
 }
 
-static struct mortise_yaml *read_node(struct source *s, yaml_event_t *ev,
-                                      unsigned depth);
+static struct mortise_yaml *read_node(struct source *s, unsigned depth);
 
-/* Push what stands up to the end of the collection; false: give up. */
-static bool read_children(struct source *s, yaml_event_type_t end,
+/* Push what stands up to the end of the collection. */
+static void read_children(struct source *s, yaml_event_type_t end,
                           struct mortise_yaml *node, unsigned depth)
 {
     unsigned deepest = 0;
-    yaml_event_t ev;
 
-    for (;;) {
-        struct mortise_yaml *child;
-
-        if (!next(s, &ev))
-            return false;
-        if (ev.type == end)
-            break;
-        child = read_node(s, &ev, depth + 1); /* deletes ev */
-        if (child == NULL || !push(s, child))
-            return false;
+    for (next(s); s->ev.type != end; next(s)) {
+        push(s, read_node(s, depth + 1));
         if (s->deepest > deepest)
             deepest = s->deepest;
     }
     s->deepest = deepest + 1;
-    if (ev.start_mark.index != ev.end_mark.index) { /* a bracket */
-        struct mortise_span span = event_span(s, &ev);
+    if (s->ev.start_mark.index != s->ev.end_mark.index) { /* a bracket */
+        struct mortise_span span = event_span(s);
 
         node->span.end_line = span.end_line;
         node->span.end_col = span.end_col;
     }
-    yaml_event_delete(&ev);
-    return true;
 }
 
 /* A block ends where its last part does, not where the next token begins. */
@@ -343,22 +307,16 @@ static void end_at_last(struct mortise_yaml *node,
     node->span.end_col = end->end_col;
 }
 
-static struct mortise_yaml *sequence(struct source *s, const yaml_event_t *ev,
-                                     unsigned depth)
+static struct mortise_yaml *sequence(struct source *s, unsigned depth)
 {
     struct mortise_yaml *node = new_node(s, MORTISE_YAML_SEQ);
     size_t base = s->n;
 
-    if (node == NULL)
-        return NULL;
-    node->span = event_span(s, ev);
-    check_tag(s, ev, ev->data.sequence_start.tag);
-    if (!read_children(s, YAML_SEQUENCE_END_EVENT, node, depth))
-        return NULL;
+    node->span = event_span(s);
+    check_tag(s, s->ev.data.sequence_start.tag);
+    read_children(s, YAML_SEQUENCE_END_EVENT, node, depth);
     node->n = s->n - base;
-    node->items = mortise_arena_alloc(s->arena, node->n * sizeof *node->items);
-    if (node->items == NULL)
-        return nomem(s);
+    node->items = room(s, node->n, sizeof *node->items);
     for (size_t i = 0; i < node->n; i++)
         node->items[i] = s->stack[base + i];
     if (node->n > 0)
@@ -441,33 +399,24 @@ static bool has_twice(struct source *s, struct mortise_yaml *map,
 }
 
 /* Sort the keys for lookups. */
-static bool index_keys(struct source *s, struct mortise_yaml *map)
+static void index_keys(struct source *s, struct mortise_yaml *map)
 {
-    uint32_t *order = mortise_arena_alloc(s->arena, map->n * sizeof *order);
+    uint32_t *order = room(s, map->n, sizeof *order);
 
-    if (order == NULL) {
-        nomem(s);
-        return false;
-    }
     do {
         for (size_t i = 0; i < map->n; i++)
             order[i] = (uint32_t)i;
         qsort_r(order, map->n, sizeof *order, by_key, map);
     } while (has_twice(s, map, order));
     map->order = order;
-    return true;
 }
 
 /* Split what read_children() pushed into keys and items. */
-static bool deal_out(struct source *s, struct mortise_yaml *map, size_t base)
+static void deal_out(struct source *s, struct mortise_yaml *map, size_t base)
 {
     map->n = (s->n - base) / 2;
-    map->keys = mortise_arena_alloc(s->arena, map->n * sizeof *map->keys);
-    map->items = mortise_arena_alloc(s->arena, map->n * sizeof *map->items);
-    if (map->keys == NULL || map->items == NULL) {
-        nomem(s);
-        return false;
-    }
+    map->keys = room(s, map->n, sizeof *map->keys);
+    map->items = room(s, map->n, sizeof *map->items);
     for (size_t i = 0; i < map->n; i++) {
         map->keys[i] = s->stack[base + 2 * i];
         map->items[i] = s->stack[base + 2 * i + 1];
@@ -476,22 +425,18 @@ static bool deal_out(struct source *s, struct mortise_yaml *map, size_t base)
     if (map->n > 0)
         end_at_last(map, map->items[map->n - 1]);
     s->n = base;
-    return true;
 }
 
-static struct mortise_yaml *mapping(struct source *s, const yaml_event_t *ev,
-                                    unsigned depth)
+static struct mortise_yaml *mapping(struct source *s, unsigned depth)
 {
     struct mortise_yaml *map = new_node(s, MORTISE_YAML_MAP);
     size_t base = s->n;
 
-    if (map == NULL)
-        return NULL;
-    map->span = event_span(s, ev);
-    check_tag(s, ev, ev->data.mapping_start.tag);
-    if (!read_children(s, YAML_MAPPING_END_EVENT, map, depth) ||
-        !deal_out(s, map, base) || !index_keys(s, map))
-        return NULL;
+    map->span = event_span(s);
+    check_tag(s, s->ev.data.mapping_start.tag);
+    read_children(s, YAML_MAPPING_END_EVENT, map, depth);
+    deal_out(s, map, base);
+    index_keys(s, map);
     return map;
 }
 
@@ -509,55 +454,63 @@ static const yaml_char_t *anchor_of(const yaml_event_t *ev)
     }
 }
 
-static struct mortise_yaml *by_type(struct source *s, const yaml_event_t *ev,
-                                    unsigned depth)
+static struct mortise_yaml *by_type(struct source *s, unsigned depth)
 {
     s->deepest = 1;
     if (depth > MAX_DEPTH) {
-        mortise_diag_add(s->diags, "E0113", event_span(s, ev),
+        mortise_diag_add(s->diags, "E0113", event_span(s),
                          "nested deeper than %d", MAX_DEPTH);
-        return NULL;
+        give_up(s);
     }
-    switch (ev->type) {
+    switch (s->ev.type) {
     case YAML_ALIAS_EVENT:
-        return alias(s, ev, depth);
+        return alias(s, depth);
     case YAML_SEQUENCE_START_EVENT:
-        return sequence(s, ev, depth);
+        return sequence(s, depth);
     case YAML_MAPPING_START_EVENT:
-        return mapping(s, ev, depth);
+        return mapping(s, depth);
     default:
-        return scalar(s, ev);
+        return scalar(s);
     }
 }
 
-/* The node that starts with *ev, which is deleted; s->deepest is its depth
- * then.  NULL: give up. */
-static struct mortise_yaml *read_node(struct source *s, yaml_event_t *ev,
-                                      unsigned depth)
+/* The node that starts with the last event; s->deepest is its depth then. */
+static struct mortise_yaml *read_node(struct source *s, unsigned depth)
 {
+    const yaml_char_t *name = anchor_of(&s->ev);
+    struct anchor a = {.name = NULL};
+    struct mortise_span span;
     size_t before = s->nodes;
-    struct mortise_yaml *node = by_type(s, ev, depth);
 
-    if (node != NULL &&
-        !remember(s, ev, anchor_of(ev), node, s->nodes - before))
-        node = NULL;
-    yaml_event_delete(ev);
-    return node;
+    if (name == NULL)
+        return by_type(s, depth);
+    span = event_span(s);
+    a.name = copied(s, name, strlen((const char *)name));
+    a.node = by_type(s, depth);
+    a.nodes = s->nodes - before;
+    a.depth = s->deepest;
+    if (s->n_anchors == MAX_ANCHORS) {
+        mortise_diag_add(s->diags, "E0114", span, "more than %d anchors",
+                         MAX_ANCHORS);
+        give_up(s);
+    }
+    s->anchors[s->n_anchors++] = a;
+    return a.node;
 }
 
 /* ---- documents ------------------------------------------------------- */
 
-static void check_directives(struct source *s, const yaml_event_t *ev)
+static void check_directives(struct source *s)
 {
     const yaml_version_directive_t *v =
-        ev->data.document_start.version_directive;
+        s->ev.data.document_start.version_directive;
 
-    if (ev->data.document_start.tag_directives.start !=
-        ev->data.document_start.tag_directives.end)
-        mortise_diag_add(s->diags, "E0111", event_span(s, ev),
+    if (s->ev.data.document_start.tag_directives.start !=
+        s->ev.data.document_start.tag_directives.end)
+        mortise_diag_add(s->diags, "E0111", event_span(s),
                          "tags are not allowed, %%TAG neither");
     if (v != NULL && (v->major != 1 || v->minor != 2))
-        mortise_diag_add(s->diags, "E0111", event_span(s, ev),
+        mortise_diag_add(s->diags, "E0111", event_span(s),
                          "this is read as YAML 1.2, not %d.%d", v->major,
                          v->minor);
 }
@@ -571,73 +524,51 @@ static void report_empty(struct source *s)
 /* Past the first document: nothing but the end may follow. */
 static void check_end(struct source *s)
 {
-    yaml_event_t ev;
-
-    while (next(s, &ev)) {
-        yaml_event_type_t type = ev.type;
-
-        if (type == YAML_DOCUMENT_START_EVENT)
-            mortise_diag_add(s->diags, "E0112", event_span(s, &ev),
+    do {
+        next(s);
+        if (s->ev.type == YAML_DOCUMENT_START_EVENT)
+            mortise_diag_add(s->diags, "E0112", event_span(s),
                              "a second document; a file holds one");
-        yaml_event_delete(&ev);
-        if (type != YAML_DOCUMENT_END_EVENT)
-            return;
-    }
+    } while (s->ev.type == YAML_DOCUMENT_END_EVENT);
 }
 
-static struct mortise_yaml *document(struct source *s)
+static void read_document(void *arg)
 {
-    struct mortise_yaml *root;
-    yaml_event_t ev;
+    struct source *s = arg;
 
     do {
-        if (!next(s, &ev))
-            return NULL;
-        if (ev.type == YAML_DOCUMENT_START_EVENT)
-            check_directives(s, &ev);
-        if (ev.type == YAML_STREAM_END_EVENT) {
-            yaml_event_delete(&ev);
+        next(s);
+        if (s->ev.type == YAML_DOCUMENT_START_EVENT)
+            check_directives(s);
+        if (s->ev.type == YAML_STREAM_END_EVENT) {
             report_empty(s);
-            return NULL;
+            give_up(s);
         }
-        if (ev.type != YAML_STREAM_START_EVENT &&
-            ev.type != YAML_DOCUMENT_START_EVENT)
-            break;
-        yaml_event_delete(&ev);
-    } while (true);
-    root = read_node(s, &ev, 1);
-    if (root != NULL && root->kind == MORTISE_YAML_NULL)
+    } while (s->ev.type == YAML_STREAM_START_EVENT ||
+             s->ev.type == YAML_DOCUMENT_START_EVENT);
+    s->root = read_node(s, 1);
+    if (s->root->kind == MORTISE_YAML_NULL)
         report_empty(s);
-    if (root != NULL)
-        check_end(s);
-    return root;
+    check_end(s);
 }
 
-static struct mortise_yaml *run_parser(struct source *s)
-{
-    struct mortise_yaml *root;
-
-    if (yaml_parser_initialize(&s->parser) == 0)
-        return nomem(s);
-    yaml_parser_set_input_string(
-        &s->parser, (const unsigned char *)s->text.read, s->text.n_read);
-    yaml_parser_set_encoding(&s->parser, YAML_UTF8_ENCODING);
-    root = document(s);
-    yaml_parser_delete(&s->parser);
-    return root;
-}
-
-static int run(struct mortise_yaml **out, struct source *s)
+static int run(struct source *s)
 {
     const struct mortise_mem *mem = s->arena->mem;
+    int rv = MORTISE_ENOMEM;
 
     s->anchors = mortise_alloc(mem, MAX_ANCHORS * sizeof *s->anchors);
-    if (s->anchors == NULL)
-        return MORTISE_ENOMEM;
-    *out = run_parser(s);
+    if (s->anchors != NULL && yaml_parser_initialize(&s->parser) == 1) {
+        yaml_parser_set_input_string(
+            &s->parser, (const unsigned char *)s->text.read, s->text.n_read);
+        yaml_parser_set_encoding(&s->parser, YAML_UTF8_ENCODING);
+        rv = mortise_escapable(&s->escape, read_document, s);
+        yaml_event_delete(&s->ev);
+        yaml_parser_delete(&s->parser);
+    }
     mortise_release(mem, s->anchors, MAX_ANCHORS * sizeof *s->anchors);
     mortise_release(mem, s->stack, s->cap * sizeof *s->stack);
-    return s->nomem ? MORTISE_ENOMEM : MORTISE_OK;
+    return rv;
 }
 
 /* ---- entry points ---------------------------------------------------- */
@@ -650,16 +581,15 @@ int mortise_yaml_parse(struct mortise_yaml **out, struct mortise_arena *a,
     size_t errors = diags->n_errors;
     int rv = mortise_text_open(&s.text, a, path, text, n, diags);
 
-    *out = NULL;
     if (rv == MORTISE_OK)
-        rv = run(out, &s);
+        rv = run(&s);
     errors = diags->n_errors - errors;
     if (rv == MORTISE_OK && errors > 0)
         rv = MORTISE_ECHECK;
     if (diags->failed)
         rv = MORTISE_ENOMEM;
-    if (rv == MORTISE_ENOMEM || errors > s.n_twice)
-        *out = NULL; /* (4) */
+    *out =
+        rv != MORTISE_ENOMEM && errors <= s.n_twice ? s.root : NULL; /* (4) */
     return rv;
 }
 
