@@ -55,6 +55,7 @@ struct judge {
     size_t steps, most_steps;     /* of judgements by schemas with `rest`: */
                                   /* those without do no more than look once */
     const json_t *whole;          /* NULL: counted in most_steps */
+    int rv; /* of what failed: MORTISE_EINVAL when a value does not fit */
     struct mortise_err *err;
 };
 
@@ -64,12 +65,13 @@ struct marks {
     uint64_t few[4], *bits;
 };
 
-/* The parameters of those who judge: the value v by the schema s. */
+/* The parameters of those who judge: the value v by the schema s.  They say
+ * whether it fits; if not, or when that cannot be told, judge.rv says why. */
 #define JUDGED                                                                 \
     struct judge *j, const struct mortise_schema *s, const json_t *v,          \
         const struct spot *spot
 
-static int judge_more(JUDGED, struct marks *marks);
+static bool judge_more(JUDGED, struct marks *marks);
 
 static inline unsigned type_of(const json_t *v)
 {
@@ -83,10 +85,10 @@ static inline unsigned type_of(const json_t *v)
     return bits[json_typeof(v)];
 }
 
-static inline int judge(JUDGED, struct marks *marks)
+static inline bool judge(JUDGED, struct marks *marks)
 {
     if (s->at_once & type_of(v))
-        return MORTISE_OK; /* as most members do */
+        return true; /* as most members do */
     return judge_more(j, s, v, spot, marks);
 }
 
@@ -121,20 +123,26 @@ static void put_rule(const struct judge *j, const struct mortise_schema *s,
     snprintf(out, size, " (schema: %s)", at);
 }
 
-static int finding(const struct judge *j, const struct mortise_schema *s,
-                   const char *keyword, const struct spot *spot,
-                   const char *fmt, ...) MORTISE_PRINTF(5, 6);
+static bool failed(struct judge *j, int rv)
+{
+    j->rv = rv;
+    return false;
+}
 
-static int finding(const struct judge *j, const struct mortise_schema *s,
-                   const char *keyword, const struct spot *spot,
-                   const char *fmt, ...)
+static bool finding(struct judge *j, const struct mortise_schema *s,
+                    const char *keyword, const struct spot *spot,
+                    const char *fmt, ...) MORTISE_PRINTF(5, 6);
+
+static bool finding(struct judge *j, const struct mortise_schema *s,
+                    const char *keyword, const struct spot *spot,
+                    const char *fmt, ...)
 {
     char at[256], rule[340], words[512];
     struct mortise_pointer p;
     va_list ap;
 
     if (j->quiet > 0 || j->err == NULL)
-        return MORTISE_EINVAL;
+        return failed(j, MORTISE_EINVAL);
     mortise_pointer_init(&p, at, sizeof at);
     spell(&p, spot);
     va_start(ap, fmt);
@@ -142,9 +150,9 @@ static int finding(const struct judge *j, const struct mortise_schema *s,
     va_end(ap);
     words[mortise_utf8_cut(words, strlen(words), sizeof words - 2)] = '\0';
     put_rule(j, s, keyword, rule, sizeof rule);
-    return mortise_fail(j->err, MORTISE_EINVAL, "%s%s%s%s%s",
-                        at[0] != '\0' ? "at " : "", at,
-                        at[0] != '\0' ? ": " : "", words, rule);
+    return failed(j, mortise_fail(j->err, MORTISE_EINVAL, "%s%s%s%s%s",
+                                  at[0] != '\0' ? "at " : "", at,
+                                  at[0] != '\0' ? ": " : "", words, rule));
 }
 
 static size_t count_values(const json_t *v)
@@ -173,10 +181,11 @@ static bool is_too_much(struct judge *j)
     return j->steps >= j->most_steps;
 }
 
-static int too_much(const struct judge *j)
+static bool too_much(struct judge *j)
 {
-    return mortise_fail(j->err, MORTISE_ELIMIT,
-                        "the schema takes too many steps on this value");
+    return failed(
+        j, mortise_fail(j->err, MORTISE_ELIMIT,
+                        "the schema takes too many steps on this value"));
 }
 
 /* ---- marks ----------------------------------------------------------- */
@@ -233,33 +242,32 @@ static void mark_those(struct marks *m, const struct marks *others)
 /* ---- asking aside ---------------------------------------------------- */
 
 /* What judges the same value by another way than members and items. */
-static int judge_aside(JUDGED, struct marks *marks)
+static bool judge_aside(JUDGED, struct marks *marks)
 {
-    int rv;
+    bool fits;
 
     j->aside++;
-    rv = judge(j, s, v, spot, marks);
+    fits = judge(j, s, v, spot, marks);
     j->aside--;
-    return rv;
+    return fits;
 }
 
-/* Does it fit?  What a branch has marked counts if it does. */
-static int try(JUDGED, struct marks *marks, bool *fits)
+/* Does it fit?  What a branch has marked counts if it does.  False when that
+ * cannot be told. */
+static bool try(JUDGED, struct marks *marks, bool *fits)
 {
     struct marks own;
-    int rv;
 
     if (marks != NULL && !marks_init(&own, j, v))
-        return mortise_nomem(j->err);
+        return failed(j, mortise_nomem(j->err));
     j->quiet++;
-    rv = judge(j, s, v, spot, marks != NULL ? &own : NULL);
+    *fits = judge(j, s, v, spot, marks != NULL ? &own : NULL);
     j->quiet--;
-    *fits = rv == MORTISE_OK;
     if (*fits && marks != NULL)
         mark_those(marks, &own);
     if (marks != NULL)
         marks_finish(&own, j);
-    return rv == MORTISE_EINVAL ? MORTISE_OK : rv;
+    return *fits || j->rv == MORTISE_EINVAL;
 }
 
 /* ---- types and values ------------------------------------------------ */
@@ -281,12 +289,12 @@ static inline bool fits(unsigned types, const json_t *v)
     return (types & type_of(v)) != 0 || fits_number(types, v);
 }
 
-static int wrong_type(JUDGED)
+static bool wrong_type(JUDGED)
 {
     char list[128] = "";
 
     if (j->quiet > 0)
-        return MORTISE_EINVAL;
+        return failed(j, MORTISE_EINVAL);
     if (s->types == 0)
         return finding(j, s, NULL, spot, "no value is allowed here");
     for (unsigned bit = MORTISE_T_NULL; bit <= MORTISE_T_OBJECT; bit <<= 1) {
@@ -319,15 +327,15 @@ static struct shown show(const json_t *v)
 }
 
 /* The choices, as many as fit. */
-static int not_listed(const struct judge *j, const struct mortise_schema *s,
-                      const struct spot *spot)
+static bool not_listed(struct judge *j, const struct mortise_schema *s,
+                       const struct spot *spot)
 {
     const json_t *choices = s->enumeration;
     char list[256] = "";
     size_t n = 0;
 
     if (j->quiet > 0)
-        return MORTISE_EINVAL;
+        return failed(j, MORTISE_EINVAL);
     for (size_t i = 0; i < json_array_size(choices); i++) {
         struct shown one = show(json_array_get(choices, i));
 
@@ -342,25 +350,25 @@ static int not_listed(const struct judge *j, const struct mortise_schema *s,
     return finding(j, s, "enum", spot, "expected one of %s", list);
 }
 
-static int judge_enum(JUDGED)
+static bool judge_enum(JUDGED)
 {
     for (size_t i = 0; i < json_array_size(s->enumeration); i++)
         if (mortise_json_order(v, json_array_get(s->enumeration, i)) == 0)
-            return MORTISE_OK;
+            return true;
     return not_listed(j, s, spot);
 }
 
-static int judge_const(JUDGED)
+static bool judge_const(JUDGED)
 {
     if (mortise_json_order(v, s->rest->constant) == 0)
-        return MORTISE_OK;
+        return true;
     if (j->quiet > 0)
-        return MORTISE_EINVAL;
+        return failed(j, MORTISE_EINVAL);
     return finding(j, s, "const", spot, "expected %s",
                    show(s->rest->constant).text);
 }
 
-static int judge_number(JUDGED)
+static bool judge_number(JUDGED)
 {
     const struct schema_rest *r = s->rest;
     const struct {
@@ -382,19 +390,19 @@ static int judge_number(JUDGED)
 
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
         if (rules[i].breaks && j->quiet > 0)
-            return MORTISE_EINVAL;
+            return failed(j, MORTISE_EINVAL);
         else if (rules[i].breaks)
             return finding(j, s, rules[i].keyword, spot, "%s %s %s",
                            show(v).text, rules[i].words,
                            show(rules[i].bound).text);
-    return MORTISE_OK;
+    return true;
 }
 
 /* How many there are, against a least and a most. */
-static int judge_count(const struct judge *j, const struct mortise_schema *s,
-                       const struct spot *spot, size_t n, size_t min,
-                       size_t max, const char *const keywords[2],
-                       const char *what)
+static bool judge_count(struct judge *j, const struct mortise_schema *s,
+                        const struct spot *spot, size_t n, size_t min,
+                        size_t max, const char *const keywords[2],
+                        const char *what)
 {
     if (n < min)
         return finding(j, s, keywords[0], spot,
@@ -404,7 +412,7 @@ static int judge_count(const struct judge *j, const struct mortise_schema *s,
         return finding(j, s, keywords[1], spot,
                        "%zu %s%s, expected at most %zu", n, what,
                        n == 1 ? "" : "s", max);
-    return MORTISE_OK;
+    return true;
 }
 
 int mortise_schema_matches(const struct mortise_schema *s,
@@ -414,82 +422,87 @@ int mortise_schema_matches(const struct mortise_schema *s,
     return mortise_regex_search(p->regex, text, n, s->whole->mem, found, err);
 }
 
-static int judge_string(JUDGED)
+/* Is the pattern in the text?  False when that cannot be told. */
+static bool look_for(struct judge *j, const struct mortise_schema *s,
+                     const struct schema_pattern *p, const char *text, size_t n,
+                     bool *found)
+{
+    int rv = mortise_schema_matches(s, p, text, n, found, j->err);
+
+    return rv == MORTISE_OK || failed(j, rv);
+}
+
+static bool judge_string(JUDGED)
 {
     static const char *const keywords[2] = {"minLength", "maxLength"};
     const struct schema_rest *r = s->rest;
+    const char *text = json_string_value(v);
     size_t n = json_string_length(v);
-    int rv = MORTISE_OK;
-    bool found = true;
+    bool found;
 
-    if (r->min_length > 0 || r->max_length != SIZE_MAX)
-        rv =
-            judge_count(j, s, spot, mortise_utf8_count(json_string_value(v), n),
-                        r->min_length, r->max_length, keywords, "character");
-    if (rv == MORTISE_OK && r->pattern.regex != NULL)
-        rv = mortise_schema_matches(s, &r->pattern, json_string_value(v), n,
-                                    &found, j->err);
-    if (rv != MORTISE_OK || found)
-        return rv;
-    return finding(j, s, "pattern", spot, "does not match /%.200s/",
-                   r->pattern.text);
+    if ((r->min_length > 0 || r->max_length != SIZE_MAX) &&
+        !judge_count(j, s, spot, mortise_utf8_count(text, n), r->min_length,
+                     r->max_length, keywords, "character"))
+        return false;
+    if (r->pattern.regex == NULL)
+        return true;
+    return look_for(j, s, &r->pattern, text, n, &found) &&
+           (found || finding(j, s, "pattern", spot, "does not match /%.200s/",
+                             r->pattern.text));
 }
 
 /* ---- arrays ---------------------------------------------------------- */
 
-static int judge_items(JUDGED, struct marks *marks)
+static bool judge_items(JUDGED, struct marks *marks)
 {
     size_t n_prefix = s->rest != NULL ? s->rest->prefix.n : 0;
-    int rv = MORTISE_OK;
 
-    for (size_t i = 0; i < json_array_size(v) && rv == MORTISE_OK; i++) {
+    for (size_t i = 0; i < json_array_size(v); i++) {
         const struct mortise_schema *item =
             i < n_prefix ? s->rest->prefix.p[i] : s->items;
         struct spot at = {spot, NULL, i};
 
         if (item == NULL)
             break;
-        rv = judge(j, item, json_array_get(v, i), &at, NULL);
+        if (!judge(j, item, json_array_get(v, i), &at, NULL))
+            return false;
         mark(marks, i);
     }
-    return rv;
+    return true;
 }
 
 /* All items, unless it is known before and nobody asks for marks. */
-static int count_hits(struct judge *j, const struct schema_rest *r,
-                      const json_t *v, struct marks *marks, size_t *hits)
+static bool count_hits(struct judge *j, const struct schema_rest *r,
+                       const json_t *v, struct marks *marks, size_t *hits)
 {
     static const struct spot nowhere; /* nothing is said from there */
     bool all = marks != NULL || r->max_contains != SIZE_MAX, fits;
 
     for (size_t i = 0; i < json_array_size(v); i++) {
-        int rv;
-
         if (!all && *hits >= r->min_contains)
             break;
-        rv = try(j, r->contains, json_array_get(v, i), &nowhere, NULL, &fits);
-        if (rv != MORTISE_OK)
-            return rv;
+        if (!try(j, r->contains, json_array_get(v, i), &nowhere, NULL, &fits))
+            return false;
         if (fits)
             mark(marks, i);
         *hits += fits;
     }
-    return MORTISE_OK;
+    return true;
 }
 
-static int judge_contains(JUDGED, struct marks *marks)
+static bool judge_contains(JUDGED, struct marks *marks)
 {
     const struct schema_rest *r = s->rest;
     size_t hits = 0;
-    int rv = count_hits(j, r, v, marks, &hits);
 
-    if (rv != MORTISE_OK ||
-        (hits >= r->min_contains && hits <= r->max_contains))
-        return rv;
+    if (!count_hits(j, r, v, marks, &hits))
+        return false;
     if (hits > r->max_contains)
         return finding(j, s, "maxContains", spot,
                        "%zu items fit 'contains', expected at most %zu", hits,
                        r->max_contains);
+    if (hits >= r->min_contains)
+        return true;
     if (r->min_contains == 1)
         return finding(j, s, "contains", spot, "no item fits 'contains'");
     return finding(j, s, "minContains", spot,
@@ -497,32 +510,27 @@ static int judge_contains(JUDGED, struct marks *marks)
                    hits == 1 ? " fits" : "s fit", r->min_contains);
 }
 
-static int judge_unique(JUDGED)
+static bool judge_unique(JUDGED)
 {
     size_t first, second;
     bool found;
 
     if (mortise_json_repeated(v, j->mem, &found, &first, &second) != MORTISE_OK)
-        return mortise_nomem(j->err);
-    if (!found)
-        return MORTISE_OK;
-    return finding(j, s, "uniqueItems", spot, "items %zu and %zu are the same",
-                   first, second);
+        return failed(j, mortise_nomem(j->err));
+    return !found || finding(j, s, "uniqueItems", spot,
+                             "items %zu and %zu are the same", first, second);
 }
 
 /* What the rarer keywords say of an array. */
-static int judge_array(JUDGED, struct marks *marks)
+static bool judge_array(JUDGED, struct marks *marks)
 {
     static const char *const keywords[2] = {"minItems", "maxItems"};
     const struct schema_rest *r = s->rest;
-    int rv = judge_count(j, s, spot, json_array_size(v), r->min_items,
-                         r->max_items, keywords, "item");
 
-    if (rv == MORTISE_OK && r->contains != NULL)
-        rv = judge_contains(j, s, v, spot, marks);
-    if (rv == MORTISE_OK && r->unique)
-        rv = judge_unique(j, s, v, spot);
-    return rv;
+    return judge_count(j, s, spot, json_array_size(v), r->min_items,
+                       r->max_items, keywords, "item") &&
+           (r->contains == NULL || judge_contains(j, s, v, spot, marks)) &&
+           (!r->unique || judge_unique(j, s, v, spot));
 }
 
 /* ---- objects --------------------------------------------------------- */
@@ -549,14 +557,14 @@ mortise_schema_listed(const struct mortise_schema *s, const char *name)
     return NULL;
 }
 
-static int unknown_member(const struct judge *j, const struct mortise_schema *s,
-                          const char *keyword, const char *name,
-                          const struct spot *spot)
+static bool unknown_member(struct judge *j, const struct mortise_schema *s,
+                           const char *keyword, const char *name,
+                           const struct spot *spot)
 {
     const char *near;
 
     if (j->quiet > 0)
-        return MORTISE_EINVAL;
+        return failed(j, MORTISE_EINVAL);
     near = mortise_schema_nearest(s, name);
     return finding(j, s, keyword, spot,
                    near != NULL ? "unknown member '%s', did you mean '%s'?"
@@ -565,47 +573,41 @@ static int unknown_member(const struct judge *j, const struct mortise_schema *s,
 }
 
 /* By each pattern that is in the member's name. */
-static int judge_patterns(struct judge *j, const struct mortise_schema *s,
-                          const json_t *v, const struct spot *at, bool *known)
+static bool judge_patterns(struct judge *j, const struct mortise_schema *s,
+                           const json_t *v, const struct spot *at, bool *known)
 {
-    int rv = MORTISE_OK;
-
-    for (size_t i = 0; i < s->rest->n_patterns && rv == MORTISE_OK; i++) {
+    for (size_t i = 0; s->rest != NULL && i < s->rest->n_patterns; i++) {
         const struct schema_pattern *p = &s->rest->patterns[i];
         bool found;
 
-        rv = mortise_schema_matches(s, p, at->key, strlen(at->key), &found,
-                                    j->err);
-        if (rv != MORTISE_OK || !found)
-            continue;
-        *known = true;
-        rv = judge(j, p->schema, v, at, NULL);
+        if (!look_for(j, s, p, at->key, strlen(at->key), &found) ||
+            (found && !judge(j, p->schema, v, at, NULL)))
+            return false;
+        *known |= found;
     }
-    return rv;
+    return true;
 }
 
-static int judge_member(struct judge *j, const struct mortise_schema *s,
-                        const json_t *v, const struct spot *at, bool *known)
+static bool judge_member(struct judge *j, const struct mortise_schema *s,
+                         const json_t *v, const struct spot *at, bool *known)
 {
     const struct mortise_schema *part = mortise_schema_listed(s, at->key);
-    int rv = MORTISE_OK;
 
     *known = part != NULL;
-    if (part != NULL)
-        rv = judge(j, part, v, at, NULL);
-    if (rv == MORTISE_OK && s->rest != NULL && s->rest->n_patterns > 0)
-        rv = judge_patterns(j, s, v, at, known);
-    if (rv != MORTISE_OK || *known || s->additional == NULL)
-        return rv;
+    if ((part != NULL && !judge(j, part, v, at, NULL)) ||
+        !judge_patterns(j, s, v, at, known))
+        return false;
+    if (*known || s->additional == NULL)
+        return true;
     *known = true;
     if (s->additional->types == 0)
         return unknown_member(j, s, "additionalProperties", at->key, at->up);
     return judge(j, s->additional, v, at, NULL);
 }
 
-static int judge_members(struct judge *j, const struct mortise_schema *s,
-                         json_t *v, const struct spot *spot,
-                         struct marks *marks)
+static bool judge_members(struct judge *j, const struct mortise_schema *s,
+                          json_t *v, const struct spot *spot,
+                          struct marks *marks)
 {
     size_t i = 0;
 
@@ -613,44 +615,37 @@ static int judge_members(struct judge *j, const struct mortise_schema *s,
          it = json_object_iter_next(v, it), i++) {
         struct spot at = {spot, json_object_iter_key(it), 0};
         bool known;
-        int rv = judge_member(j, s, json_object_iter_value(it), &at, &known);
 
-        if (rv != MORTISE_OK)
-            return rv;
+        if (!judge_member(j, s, json_object_iter_value(it), &at, &known))
+            return false;
         if (known)
             mark(marks, i);
     }
-    return MORTISE_OK;
+    return true;
 }
 
-static int judge_required(JUDGED)
+static bool judge_plain_object(JUDGED, struct marks *marks)
 {
+    if ((s->n_members > 0 || s->additional != NULL || s->rest != NULL) &&
+        !judge_members(j, s, mortise_json_unconst(v), spot, marks))
+        return false;
     for (size_t i = 0; i < s->n_required; i++)
         if (json_object_get(v, s->required[i]) == NULL)
             return finding(j, s, "required", spot, "the member '%s' is missing",
                            s->required[i]);
-    return MORTISE_OK;
-}
-
-static int judge_plain_object(JUDGED, struct marks *marks)
-{
-    int rv = MORTISE_OK;
-
-    if (s->n_members > 0 || s->additional != NULL || s->rest != NULL)
-        rv = judge_members(j, s, mortise_json_unconst(v), spot, marks);
-    return rv == MORTISE_OK ? judge_required(j, s, v, spot) : rv;
+    return true;
 }
 
 /* Why the name does not fit; said again, aloud. */
-static int bad_name(const struct judge *j, const struct mortise_schema *s,
-                    const json_t *name, const struct spot *spot)
+static bool bad_name(struct judge *j, const struct mortise_schema *s,
+                     const json_t *name, const struct spot *spot)
 {
     static const struct spot root;
     struct mortise_err why;
     struct judge loud = *j;
 
     if (j->quiet > 0)
-        return MORTISE_EINVAL;
+        return failed(j, MORTISE_EINVAL);
     loud.err = &why;
     loud.aside = 0;
     judge(&loud, s->rest->names, name, &root, NULL);
@@ -658,28 +653,27 @@ static int bad_name(const struct judge *j, const struct mortise_schema *s,
                    json_string_value(name), why.msg);
 }
 
-static int judge_names(JUDGED)
+static bool judge_names(JUDGED)
 {
     json_t *object = mortise_json_unconst(v);
-    int rv = MORTISE_OK;
+    bool good = true;
 
-    for (void *it = json_object_iter(object); it != NULL && rv == MORTISE_OK;
+    for (void *it = json_object_iter(object); it != NULL && good;
          it = json_object_iter_next(object, it)) {
         json_t *name = mortise_json_strn(json_object_iter_key(it),
                                          json_object_iter_key_len(it));
-        bool fits = true;
+        bool fits;
 
         if (name == NULL)
-            return mortise_nomem(j->err);
-        rv = try(j, s->rest->names, name, spot, NULL, &fits);
-        if (rv == MORTISE_OK && !fits)
-            rv = bad_name(j, s, name, spot);
+            return failed(j, mortise_nomem(j->err));
+        good = try(j, s->rest->names, name, spot, NULL, &fits) &&
+               (fits || bad_name(j, s, name, spot));
         json_decref(name);
     }
-    return rv;
+    return good;
 }
 
-static int judge_needs(JUDGED)
+static bool judge_needs(JUDGED)
 {
     json_t *all = mortise_json_unconst(s->rest->dependent_required);
 
@@ -698,22 +692,19 @@ static int judge_needs(JUDGED)
                                need, json_object_iter_key(it));
         }
     }
-    return MORTISE_OK;
+    return true;
 }
 
 /* What the rarer keywords say of an object. */
-static int judge_object(JUDGED)
+static bool judge_object(JUDGED)
 {
     static const char *const keywords[2] = {"minProperties", "maxProperties"};
     const struct schema_rest *r = s->rest;
-    int rv = judge_count(j, s, spot, json_object_size(v), r->min_members,
-                         r->max_members, keywords, "member");
 
-    if (rv == MORTISE_OK && r->names != NULL)
-        rv = judge_names(j, s, v, spot);
-    if (rv == MORTISE_OK && r->dependent_required != NULL)
-        rv = judge_needs(j, s, v, spot);
-    return rv;
+    return judge_count(j, s, spot, json_object_size(v), r->min_members,
+                       r->max_members, keywords, "member") &&
+           (r->names == NULL || judge_names(j, s, v, spot)) &&
+           (r->dependent_required == NULL || judge_needs(j, s, v, spot));
 }
 
 /* ---- others that judge the same value -------------------------------- */
@@ -734,18 +725,18 @@ static const struct mortise_schema *target(const struct judge *j,
     return found;
 }
 
-static int judge_ref(struct judge *j, const struct schema_ref *ref,
-                     const json_t *v, const struct spot *spot,
-                     struct marks *marks)
+static bool judge_ref(struct judge *j, const struct schema_ref *ref,
+                      const json_t *v, const struct spot *spot,
+                      struct marks *marks)
 {
     const struct mortise_schema *to = target(j, ref);
     struct scope scope = {j->scope, to->resource};
-    int rv;
+    bool fits;
 
     j->scope = &scope;
-    rv = judge_aside(j, to, v, spot, marks);
+    fits = judge_aside(j, to, v, spot, marks);
     j->scope = scope.up;
-    return rv;
+    return fits;
 }
 
 /* Could this branch be the one that was meant?  Not if the value has another
@@ -770,15 +761,15 @@ static bool plausible(struct judge *j, const struct mortise_schema *s,
 }
 
 /* If only one branch could have been meant: what is wrong there. */
-static int none_fits(struct judge *j, const struct mortise_schema *s,
-                     const char *keyword, const struct schema_list *list,
-                     const json_t *v, const struct spot *spot)
+static bool none_fits(struct judge *j, const struct mortise_schema *s,
+                      const char *keyword, const struct schema_list *list,
+                      const json_t *v, const struct spot *spot)
 {
     const struct mortise_schema *meant = NULL;
     size_t n = 0;
 
     if (j->quiet > 0)
-        return MORTISE_EINVAL;
+        return failed(j, MORTISE_EINVAL);
     for (size_t i = 0; i < list->n; i++) {
         if (!plausible(j, list->p[i], v))
             continue;
@@ -791,33 +782,28 @@ static int none_fits(struct judge *j, const struct mortise_schema *s,
                    list->n, keyword);
 }
 
-static int judge_any(JUDGED, struct marks *marks)
+static bool judge_any(JUDGED, struct marks *marks)
 {
     const struct schema_list *list = &s->rest->any_of;
-    bool any = false;
+    bool any = false, fits;
 
     for (size_t i = 0; i < list->n && !(any && marks == NULL); i++) {
-        bool fits;
-        int rv = try(j, list->p[i], v, spot, marks, &fits);
-
-        if (rv != MORTISE_OK)
-            return rv;
+        if (!try(j, list->p[i], v, spot, marks, &fits))
+            return false;
         any |= fits;
     }
-    return any ? MORTISE_OK : none_fits(j, s, "anyOf", list, v, spot);
+    return any || list->n == 0 || none_fits(j, s, "anyOf", list, v, spot);
 }
 
-static int judge_one(JUDGED, struct marks *marks)
+static bool judge_one(JUDGED, struct marks *marks)
 {
     const struct schema_list *list = &s->rest->one_of;
     size_t first = list->n;
+    bool fits;
 
     for (size_t i = 0; i < list->n; i++) {
-        bool fits;
-        int rv = try(j, list->p[i], v, spot, marks, &fits);
-
-        if (rv != MORTISE_OK)
-            return rv;
+        if (!try(j, list->p[i], v, spot, marks, &fits))
+            return false;
         if (fits && first < list->n)
             return finding(j, s, "oneOf", spot,
                            "fits the schemas %zu and %zu of 'oneOf', and only "
@@ -826,103 +812,101 @@ static int judge_one(JUDGED, struct marks *marks)
         if (fits)
             first = i;
     }
-    return first < list->n ? MORTISE_OK
-                           : none_fits(j, s, "oneOf", list, v, spot);
+    return first < list->n || list->n == 0 ||
+           none_fits(j, s, "oneOf", list, v, spot);
 }
 
-static int judge_not(JUDGED)
+static bool judge_not(JUDGED)
 {
     bool fits;
-    int rv = try(j, s->rest->not, v, spot, NULL, &fits);
 
-    if (rv != MORTISE_OK || !fits)
-        return rv;
-    return finding(j, s, "not", spot, "fits the schema that 'not' rules out");
+    return try(j, s->rest->not, v, spot, NULL, &fits) &&
+           (!fits ||
+            finding(j, s, "not", spot, "fits the schema that 'not' rules out"));
 }
 
-static int judge_if(JUDGED, struct marks *marks)
+static bool judge_if(JUDGED, struct marks *marks)
 {
     const struct mortise_schema *next;
     bool fits;
-    int rv = try(j, s->rest->when, v, spot, marks, &fits);
 
-    if (rv != MORTISE_OK)
-        return rv;
+    if (!try(j, s->rest->when, v, spot, marks, &fits))
+        return false;
     next = fits ? s->rest->then : s->rest->otherwise;
-    return next != NULL ? judge_aside(j, next, v, spot, marks) : MORTISE_OK;
+    return next == NULL || judge_aside(j, next, v, spot, marks);
 }
 
-static int judge_dependents(JUDGED, struct marks *marks)
+static bool judge_all(JUDGED, struct marks *marks)
 {
-    const struct schema_rest *r = s->rest;
-    int rv = MORTISE_OK;
+    const struct schema_list *list = &s->rest->all_of;
 
-    for (size_t i = 0; i < r->n_dependents && rv == MORTISE_OK; i++)
-        if (json_object_get(v, r->dependents[i].name) != NULL)
-            rv = judge_aside(j, r->dependents[i].schema, v, spot, marks);
-    return rv;
+    for (size_t i = 0; i < list->n; i++)
+        if (!judge_aside(j, list->p[i], v, spot, marks))
+            return false;
+    return true;
 }
 
-static int judge_others(JUDGED, struct marks *marks)
+static bool judge_dependents(JUDGED, struct marks *marks)
 {
     const struct schema_rest *r = s->rest;
-    int rv = MORTISE_OK;
 
-    if (r->ref.target != NULL)
-        rv = judge_ref(j, &r->ref, v, spot, marks);
-    if (rv == MORTISE_OK && r->dynamic_ref.target != NULL)
-        rv = judge_ref(j, &r->dynamic_ref, v, spot, marks);
-    for (size_t i = 0; i < r->all_of.n && rv == MORTISE_OK; i++)
-        rv = judge_aside(j, r->all_of.p[i], v, spot, marks);
-    if (rv == MORTISE_OK && r->any_of.n > 0)
-        rv = judge_any(j, s, v, spot, marks);
-    if (rv == MORTISE_OK && r->one_of.n > 0)
-        rv = judge_one(j, s, v, spot, marks);
-    if (rv == MORTISE_OK && r->not != NULL)
-        rv = judge_not(j, s, v, spot);
-    if (rv == MORTISE_OK && r->when != NULL)
-        rv = judge_if(j, s, v, spot, marks);
-    return rv == MORTISE_OK ? judge_dependents(j, s, v, spot, marks) : rv;
+    for (size_t i = 0; i < r->n_dependents; i++)
+        if (json_object_get(v, r->dependents[i].name) != NULL &&
+            !judge_aside(j, r->dependents[i].schema, v, spot, marks))
+            return false;
+    return true;
+}
+
+static bool judge_others(JUDGED, struct marks *marks)
+{
+    const struct schema_rest *r = s->rest;
+
+    return (r->ref.target == NULL || judge_ref(j, &r->ref, v, spot, marks)) &&
+           (r->dynamic_ref.target == NULL ||
+            judge_ref(j, &r->dynamic_ref, v, spot, marks)) &&
+           judge_all(j, s, v, spot, marks) && judge_any(j, s, v, spot, marks) &&
+           judge_one(j, s, v, spot, marks) &&
+           (r->not == NULL || judge_not(j, s, v, spot)) &&
+           (r->when == NULL || judge_if(j, s, v, spot, marks)) &&
+           judge_dependents(j, s, v, spot, marks);
 }
 
 /* ---- what nobody looked at ------------------------------------------- */
 
-static int judge_new_members(struct judge *j, const struct mortise_schema *s,
-                             json_t *v, const struct spot *spot,
-                             const struct marks *marks)
+static bool judge_new_members(struct judge *j, const struct mortise_schema *s,
+                              json_t *v, const struct spot *spot,
+                              const struct marks *marks)
 {
     const struct mortise_schema *by = s->rest->unevaluated_members;
     size_t i = 0;
-    int rv = MORTISE_OK;
 
-    for (void *it = json_object_iter(v); it != NULL && rv == MORTISE_OK;
+    for (void *it = json_object_iter(v); it != NULL;
          it = json_object_iter_next(v, it), i++) {
         struct spot at = {spot, json_object_iter_key(it), 0};
 
         if (is_marked(marks, i))
             continue;
-        rv = by->types == 0
-                 ? unknown_member(j, s, "unevaluatedProperties", at.key, spot)
-                 : judge(j, by, json_object_iter_value(it), &at, NULL);
+        if (by->types == 0)
+            return unknown_member(j, s, "unevaluatedProperties", at.key, spot);
+        if (!judge(j, by, json_object_iter_value(it), &at, NULL))
+            return false;
     }
-    return rv;
+    return true;
 }
 
-static int judge_new_items(JUDGED, const struct marks *marks)
+static bool judge_new_items(JUDGED, const struct marks *marks)
 {
-    int rv = MORTISE_OK;
-
-    for (size_t i = 0; i < json_array_size(v) && rv == MORTISE_OK; i++) {
+    for (size_t i = 0; i < json_array_size(v); i++) {
         struct spot at = {spot, NULL, i};
 
-        if (!is_marked(marks, i))
-            rv = judge(j, s->rest->unevaluated_items, json_array_get(v, i), &at,
-                       NULL);
+        if (!is_marked(marks, i) && !judge(j, s->rest->unevaluated_items,
+                                           json_array_get(v, i), &at, NULL))
+            return false;
     }
-    return rv;
+    return true;
 }
 
-static int judge_new(JUDGED, const struct marks *marks)
+static bool judge_new(JUDGED, const struct marks *marks)
 {
     return json_is_object(v)
                ? judge_new_members(j, s, mortise_json_unconst(v), spot, marks)
@@ -932,75 +916,73 @@ static int judge_new(JUDGED, const struct marks *marks)
 /* ---- judging --------------------------------------------------------- */
 
 /* What most schemas do; enough for those without `rest`. */
-static int judge_plain(JUDGED, struct marks *marks)
+static bool judge_plain(JUDGED, struct marks *marks)
 {
-    int rv = MORTISE_OK;
-
-    if (s->enumeration != NULL)
-        rv = judge_enum(j, s, v, spot);
-    if (rv != MORTISE_OK)
-        return rv;
+    if (s->enumeration != NULL && !judge_enum(j, s, v, spot))
+        return false;
     if (json_is_object(v))
         return judge_plain_object(j, s, v, spot, marks);
-    if (json_is_array(v))
-        return judge_items(j, s, v, spot, marks);
-    return MORTISE_OK;
+    return !json_is_array(v) || judge_items(j, s, v, spot, marks);
 }
 
-static int judge_rules(JUDGED, struct marks *marks)
+static bool judge_by_type(JUDGED, struct marks *marks)
 {
-    int rv = MORTISE_OK;
+    switch (json_typeof(v)) {
+    case JSON_INTEGER:
+    case JSON_REAL:
+        return judge_number(j, s, v, spot);
+    case JSON_STRING:
+        return judge_string(j, s, v, spot);
+    case JSON_ARRAY:
+        return judge_array(j, s, v, spot, marks);
+    case JSON_OBJECT:
+        return judge_object(j, s, v, spot);
+    default:
+        return true;
+    }
+}
 
-    if (s->rest->constant != NULL)
-        rv = judge_const(j, s, v, spot);
-    if (rv == MORTISE_OK)
-        rv = judge_plain(j, s, v, spot, marks);
-    if (rv == MORTISE_OK && json_is_number(v))
-        rv = judge_number(j, s, v, spot);
-    else if (rv == MORTISE_OK && json_is_string(v))
-        rv = judge_string(j, s, v, spot);
-    else if (rv == MORTISE_OK && json_is_array(v))
-        rv = judge_array(j, s, v, spot, marks);
-    else if (rv == MORTISE_OK && json_is_object(v))
-        rv = judge_object(j, s, v, spot);
-    return rv == MORTISE_OK ? judge_others(j, s, v, spot, marks) : rv;
+static bool judge_rules(JUDGED, struct marks *marks)
+{
+    return (s->rest->constant == NULL || judge_const(j, s, v, spot)) &&
+           judge_plain(j, s, v, spot, marks) &&
+           judge_by_type(j, s, v, spot, marks) &&
+           judge_others(j, s, v, spot, marks);
 }
 
 /* With marks of its own: what neighbours looked at does not count here. */
-static int judge_marked(JUDGED, struct marks *marks)
+static bool judge_marked(JUDGED, struct marks *marks)
 {
     struct marks own;
-    int rv;
+    bool fits;
 
     if (!marks_init(&own, j, v))
-        return mortise_nomem(j->err);
-    rv = judge_rules(j, s, v, spot, &own);
-    if (rv == MORTISE_OK)
-        rv = judge_new(j, s, v, spot, &own);
+        return failed(j, mortise_nomem(j->err));
+    fits = judge_rules(j, s, v, spot, &own) && judge_new(j, s, v, spot, &own);
     marks_finish(&own, j);
     mark_all(marks);
-    return rv;
+    return fits;
 }
 
-static int judge_full(JUDGED, struct marks *marks)
+static bool judge_full(JUDGED, struct marks *marks)
 {
     struct scope scope = {j->scope, s->resource};
-    int rv;
+    bool good;
 
     if (s->rest->is_resource)
         j->scope = &scope;
     if ((json_is_object(v) && s->rest->unevaluated_members != NULL) ||
         (json_is_array(v) && s->rest->unevaluated_items != NULL))
-        rv = judge_marked(j, s, v, spot, marks);
+        good = judge_marked(j, s, v, spot, marks);
     else
-        rv = judge_rules(j, s, v, spot, marks);
+        good = judge_rules(j, s, v, spot, marks);
     j->scope = scope.up;
-    return rv;
+    return good;
 }
 
-static int judge_more(JUDGED, struct marks *marks)
+static bool judge_more(JUDGED, struct marks *marks)
 {
-    int rv;
+    bool good;
 
     if (!fits(s->types, v))
         return wrong_type(j, s, v, spot);
@@ -1010,9 +992,9 @@ static int judge_more(JUDGED, struct marks *marks)
         return too_much(j);
     j->steps++;
     j->depth++;
-    rv = judge_full(j, s, v, spot, marks);
+    good = judge_full(j, s, v, spot, marks);
     j->depth--;
-    return rv;
+    return good;
 }
 
 bool mortise_schema_fits(unsigned types, const json_t *v)
@@ -1031,5 +1013,5 @@ int mortise_schema_check(const struct mortise_schema *s, const json_t *value,
                       .whole = value,
                       .err = err};
 
-    return judge(&j, s, value, &root, NULL);
+    return judge(&j, s, value, &root, NULL) ? MORTISE_OK : j.rv;
 }
