@@ -24,7 +24,10 @@ struct ev {
     struct cel_value *slots;
 };
 
-static bool eval(struct ev *e, const struct cel_node *n, struct cel_value *out);
+/* The parameters of those who evaluate: the node n, to *out. */
+#define EVAL struct ev *e, const struct cel_node *n, struct cel_value *out
+
+static bool eval(EVAL);
 
 /* ---- faults ---------------------------------------------------------- */
 
@@ -51,8 +54,7 @@ static bool is_fatal(const struct ev *e)
 
 /* ---- names and members ----------------------------------------------- */
 
-static bool eval_name(struct ev *e, const struct cel_node *n,
-                      struct cel_value *out)
+static bool eval_name(EVAL)
 {
     const json_t *v;
 
@@ -69,8 +71,7 @@ static bool eval_name(struct ev *e, const struct cel_node *n,
                            strlen(e->names[n->u.index].name));
 }
 
-static bool eval_select(struct ev *e, const struct cel_node *n,
-                        struct cel_value *out)
+static bool eval_select(EVAL)
 {
     struct cel_value of, key;
     bool found;
@@ -124,8 +125,7 @@ static bool index_map(struct ev *e, const struct cel_value *map,
     return cel_fault_named(e->c, CEL_NO_KEY, NULL, 0);
 }
 
-static bool eval_index(struct ev *e, const struct cel_node *n,
-                       struct cel_value *out)
+static bool eval_index(EVAL)
 {
     struct cel_value of, key;
 
@@ -347,8 +347,7 @@ static bool is_in(struct ev *e, const struct cel_value *v,
     return true;
 }
 
-static bool eval_binary(struct ev *e, const struct cel_node *n,
-                        struct cel_value *out)
+static bool eval_binary(EVAL)
 {
     struct cel_value a, b;
     bool same;
@@ -374,8 +373,7 @@ static bool eval_binary(struct ev *e, const struct cel_node *n,
     }
 }
 
-static bool eval_unary(struct ev *e, const struct cel_node *n,
-                       struct cel_value *out)
+static bool eval_unary(EVAL)
 {
     struct cel_value v;
 
@@ -440,8 +438,7 @@ static bool conclude(struct ev *e, const struct verdict *v,
     return true;
 }
 
-static bool eval_logic(struct ev *e, const struct cel_node *n,
-                       struct cel_value *out)
+static bool eval_logic(EVAL)
 {
     struct verdict v = {.decisive = n->op == CEL_OR};
 
@@ -451,8 +448,7 @@ static bool eval_logic(struct ev *e, const struct cel_node *n,
     return conclude(e, &v, out);
 }
 
-static bool eval_condition(struct ev *e, const struct cel_node *n,
-                           struct cel_value *out)
+static bool eval_condition(EVAL)
 {
     bool test;
 
@@ -462,8 +458,7 @@ static bool eval_condition(struct ev *e, const struct cel_node *n,
 
 /* ---- making and calling ---------------------------------------------- */
 
-static bool eval_list(struct ev *e, const struct cel_node *n,
-                      struct cel_value *out)
+static bool eval_list(EVAL)
 {
     struct cel_list *list = cel_list_new(e->c, n->n);
 
@@ -476,8 +471,7 @@ static bool eval_list(struct ev *e, const struct cel_node *n,
     return true;
 }
 
-static bool eval_map(struct ev *e, const struct cel_node *n,
-                     struct cel_value *out)
+static bool eval_map(EVAL)
 {
     struct cel_map *map = cel_map_new(e->c, n->n / 2);
     struct cel_value key, value;
@@ -492,8 +486,7 @@ static bool eval_map(struct ev *e, const struct cel_node *n,
     return true;
 }
 
-static bool eval_call(struct ev *e, const struct cel_node *n,
-                      struct cel_value *out)
+static bool eval_call(EVAL)
 {
     const struct cel_function *f = n->u.call.function;
     struct cel_value args[CEL_ARGS];
@@ -550,8 +543,7 @@ static bool wanted(struct ev *e, const struct cel_node *n, bool *out)
     return n->kids[1] == NULL || eval_bool(e, n->kids[1], out);
 }
 
-static bool eval_quantifier(struct ev *e, const struct cel_node *n,
-                            struct cel_value *out)
+static bool eval_quantifier(EVAL)
 {
     struct verdict v = {.decisive = n->op == CEL_EXISTS};
     struct walk w;
@@ -564,8 +556,7 @@ static bool eval_quantifier(struct ev *e, const struct cel_node *n,
     return conclude(e, &v, out);
 }
 
-static bool eval_exists_one(struct ev *e, const struct cel_node *n,
-                            struct cel_value *out)
+static bool eval_exists_one(EVAL)
 {
     size_t count = 0;
     struct walk w;
@@ -583,8 +574,7 @@ static bool eval_exists_one(struct ev *e, const struct cel_node *n,
 }
 
 /* What the macro makes here: its body, or the element itself. */
-static bool product(struct ev *e, const struct cel_node *n,
-                    struct cel_value *out)
+static bool product(EVAL)
 {
     if (n->kids[2] != NULL)
         return eval(e, n->kids[2], out);
@@ -592,8 +582,7 @@ static bool product(struct ev *e, const struct cel_node *n,
     return true;
 }
 
-static bool eval_make_list(struct ev *e, const struct cel_node *n,
-                           struct cel_value *out)
+static bool eval_make_list(EVAL)
 {
     struct cel_list *list;
     struct walk w;
@@ -614,8 +603,7 @@ static bool eval_make_list(struct ev *e, const struct cel_node *n,
     return true;
 }
 
-static bool eval_make_map(struct ev *e, const struct cel_node *n,
-                          struct cel_value *out)
+static bool eval_make_map(EVAL)
 {
     struct cel_value made;
     struct cel_map *map;
@@ -641,8 +629,7 @@ static bool eval_make_map(struct ev *e, const struct cel_node *n,
 
 /* ---- the walk -------------------------------------------------------- */
 
-static bool eval_node(struct ev *e, const struct cel_node *n,
-                      struct cel_value *out)
+static bool eval_node(EVAL)
 {
     switch ((enum cel_op)n->op) {
     case CEL_CONST:
@@ -701,7 +688,7 @@ static bool eval_node(struct ev *e, const struct cel_node *n,
     return cel_fault(e->c, CEL_DEPTH);
 }
 
-static bool eval(struct ev *e, const struct cel_node *n, struct cel_value *out)
+static bool eval(EVAL)
 {
     if (cel_charge(e->c, 1) && eval_node(e, n, out))
         return true;

@@ -46,10 +46,17 @@ static bool at(const struct parser *ps, int op)
     return ps->tok.kind == CEL_T_PUNCT && ps->tok.op == op;
 }
 
-static _Noreturn void fail_here(struct parser *ps, const char *words)
+static _Noreturn void refuse(const struct parser *ps,
+                             const struct cel_token *tok, const char *fmt, ...)
+    MORTISE_PRINTF(3, 4);
+
+static void refuse(const struct parser *ps, const struct cel_token *tok,
+                   const char *fmt, ...)
 {
-    cel_fail(ps->src, MORTISE_EINVAL, ps->tok.offset, ps->tok.length, "%s",
-             words);
+    va_list ap;
+
+    va_start(ap, fmt);
+    cel_vfail(ps->src, MORTISE_EINVAL, tok->offset, tok->length, fmt, ap);
 }
 
 static _Noreturn void unexpected(struct parser *ps, const char *wanted)
@@ -57,11 +64,9 @@ static _Noreturn void unexpected(struct parser *ps, const char *wanted)
     const char *found = ps->src->text + ps->tok.offset;
 
     if (ps->tok.kind == CEL_T_END)
-        cel_fail(ps->src, MORTISE_EINVAL, ps->tok.offset, 0,
-                 "expected %s, but the expression ends", wanted);
-    cel_fail(ps->src, MORTISE_EINVAL, ps->tok.offset, ps->tok.length,
-             "expected %s, found '%.*s'", wanted,
-             (int)mortise_utf8_cut(found, ps->tok.length, 40), found);
+        refuse(ps, &ps->tok, "expected %s, but the expression ends", wanted);
+    refuse(ps, &ps->tok, "expected %s, found '%.*s'", wanted,
+           (int)mortise_utf8_cut(found, ps->tok.length, 40), found);
 }
 
 static void expect(struct parser *ps, int op, const char *name)
@@ -88,7 +93,7 @@ static void refuse_optional(struct parser *ps, const char *what)
 static void deeper(struct parser *ps)
 {
     if (++ps->depth > CEL_HEIGHT)
-        fail_here(ps, "the expression is nested too deeply");
+        refuse(ps, &ps->tok, "the expression is nested too deeply");
 }
 
 static bool is_one_of(const char *name, const char *const *words)
@@ -132,8 +137,7 @@ static struct cel_node *make(struct parser *ps, enum cel_op op,
             node->height = kids[i]->height;
     }
     if (node->height++ >= CEL_HEIGHT)
-        cel_fail(ps->src, MORTISE_EINVAL, tok->offset, tok->length,
-                 "the expression is nested too deeply");
+        refuse(ps, tok, "the expression is nested too deeply");
     node->op = (uint8_t)op;
     node->offset = (uint32_t)tok->offset; /* TEXT_MAX is far below 2^32 */
     node->length = (uint32_t)tok->length;
@@ -234,8 +238,7 @@ static struct cel_node *expand_has(struct parser *ps,
                                    const struct cel_node *call)
 {
     if (call->n != 1 || call->kids[0]->op != CEL_SELECT)
-        cel_fail(ps->src, MORTISE_EINVAL, tok->offset, tok->length,
-                 "has() takes one member: has(a.b)");
+        refuse(ps, tok, "has() takes one member: has(a.b)");
     call->kids[0]->op = CEL_HAS;
     return call->kids[0];
 }
@@ -258,9 +261,8 @@ static struct cel_node *make_call(struct parser *ps,
     if (m != NULL)
         return expand_macro(ps, m, tok, call);
     if (known)
-        cel_fail(ps->src, MORTISE_EINVAL, tok->offset, tok->length,
-                 "%s() does not take %u arguments", tok->text.p,
-                 (unsigned)(k->n - 1));
+        refuse(ps, tok, "%s() does not take %u arguments", tok->text.p,
+               (unsigned)(k->n - 1));
     return call;
 }
 
@@ -333,8 +335,8 @@ static struct cel_node *parse_literal(struct parser *ps, bool negative,
     switch (ps->tok.kind) {
     case CEL_T_INT:
         if (m > most)
-            fail_here(
-                ps, "this number does not fit into an int; a uint ends in 'u'");
+            refuse(ps, &ps->tok,
+                   "this number does not fit into an int; a uint ends in 'u'");
         v = cel_int(negative ? (int64_t)(0 - m) : (int64_t)m);
         break;
     case CEL_T_UINT:
@@ -375,8 +377,7 @@ static struct cel_node *parse_name(struct parser *ps, bool absolute)
     if (is_keyword(tok.text.p) && !absolute)
         return parse_keyword(ps);
     if (is_reserved(tok.text.p) || is_keyword(tok.text.p))
-        cel_fail(ps->src, MORTISE_EINVAL, tok.offset, tok.length,
-                 "'%s' is a reserved word", tok.text.p);
+        refuse(ps, &tok, "'%s' is a reserved word", tok.text.p);
     advance(ps);
     if (at(ps, '(')) {
         parse_list(ps, ')', "',' or ')'", false, &k);
@@ -598,7 +599,7 @@ struct cel_node *cel_parse(const struct cel_source *src)
 
     advance(&ps);
     if (ps.tok.kind == CEL_T_END)
-        fail_here(&ps, "there is no expression");
+        refuse(&ps, &ps.tok, "there is no expression");
     root = parse_expr(&ps);
     if (ps.tok.kind != CEL_T_END)
         unexpected(&ps, "an operator");

@@ -56,9 +56,7 @@ static void put_expr(struct mortise_buf *b, const struct mortise_expr *e)
 
 static void put_map(struct mortise_buf *b, const struct mortise_region *r)
 {
-    mortise_buf_puts(b, "for each ");
-    mortise_buf_puts(b, r->as);
-    mortise_buf_puts(b, " of ");
+    mortise_buf_printf(b, "for each %s of ", r->as);
     put_expr(b, &r->over);
 }
 
@@ -66,10 +64,9 @@ static void put_map(struct mortise_buf *b, const struct mortise_region *r)
 static void put_replaced(struct mortise_buf *b, const struct mortise_graph *g,
                          const struct mortise_edge_policy *p)
 {
-    for (uint32_t i = p->first; i < p->end; i++) {
-        mortise_buf_puts(b, i > p->first ? " or " : "");
-        mortise_buf_puts(b, mortise_picture_name(g, g->edges[i].to));
-    }
+    for (uint32_t i = p->first; i < p->end; i++)
+        mortise_buf_printf(b, "%s%s", i > p->first ? " or " : "",
+                           mortise_picture_name(g, g->edges[i].to));
 }
 
 void mortise_picture_label(struct mortise_buf *b, const struct mortise_graph *g,
@@ -124,10 +121,8 @@ static void put_visits(struct mortise_buf *b, const struct mortise_picture *p,
 
     if (o == NULL)
         return;
-    if (o->ran != MORTISE_RAN_NOT) {
-        mortise_buf_puts(b, " ");
-        mortise_buf_puts(b, mortise_ran_name(o->ran));
-    }
+    if (o->ran != MORTISE_RAN_NOT)
+        mortise_buf_printf(b, " %s", mortise_ran_name(o->ran));
     if (o->visits > 1)
         mortise_buf_printf(b, " x%u", o->visits);
 }
@@ -189,10 +184,7 @@ static void put_escaped(struct mortise_buf *b, const char *s, size_t n)
 static void dot_name(struct mortise_buf *b, const struct mortise_graph *g,
                      const char *path, uint32_t node)
 {
-    mortise_buf_puts(b, "\"");
-    mortise_buf_puts(b, path);
-    mortise_buf_puts(b, mortise_picture_name(g, node));
-    mortise_buf_puts(b, "\"");
+    mortise_buf_printf(b, "\"%s%s\"", path, mortise_picture_name(g, node));
 }
 
 static void dot_graph(struct mortise_buf *b, const struct mortise_picture *p,
@@ -452,9 +444,8 @@ static void text_edge(struct mortise_buf *b, const struct mortise_picture *p,
     mortise_buf_puts(b, "  ");
     if (from)
         mortise_buf_printf(b, "%s ", mortise_picture_name(p->graph, e->from));
-    mortise_buf_puts(b, p->ascii ? "-> " : "\u2192 ");
-    mortise_buf_puts(b, mortise_picture_name(p->graph, e->to));
-    mortise_buf_puts(b, "  ");
+    mortise_buf_printf(b, "%s %s  ", p->ascii ? "->" : "\u2192",
+                       mortise_picture_name(p->graph, e->to));
     before = b->n;
     mortise_picture_label(b, p->graph, e);
     if (b->n == before && !b->failed)
@@ -540,9 +531,8 @@ void mortise_picture_text(struct mortise_buf *b,
         if (g->nodes[i].sub == NULL)
             continue;
         inner = mortise_picture_nested(p, &g->nodes[i]);
-        mortise_buf_printf(b, "\n%s: graph ", g->nodes[i].id);
-        mortise_buf_puts(b, g->nodes[i].sub->name);
-        mortise_buf_puts(b, "\n");
+        mortise_buf_printf(b, "\n%s: graph %s\n", g->nodes[i].id,
+                           g->nodes[i].sub->name);
         mortise_picture_text(b, &inner);
     }
 }

@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+/* How most examples begin. */
+#define START_A "start: a\nnodes:\n"
+
 const struct mortise_code mortise_codes[] = {
     {"E0101", "a file cannot be read",
      "The file does not exist, is a directory, or may not be read by this "
@@ -45,9 +48,7 @@ const struct mortise_code mortise_codes[] = {
     {"E0110", "a merge key",
      "Merge keys (<<) are not part of YAML 1.2.  Use an alias for each value, "
      "or write the keys out.",
-     "start: a\n"
-     "nodes:\n"
-     "  a: {<<: {type: tool}, tool: text/lines, next: END}\n"},
+     START_A "  a: {<<: {type: tool}, tool: text/lines, next: END}\n"},
     {"E0111", "a tag or directive",
      "Tags (!name, !!str) and directives other than %YAML 1.2 are refused: "
      "the type of a value follows from how it is written.",
@@ -89,26 +90,20 @@ const struct mortise_code mortise_codes[] = {
      "The key takes another kind of value.  Durations and sizes carry a unit "
      "(30s, 64KiB), and what looks like a number but is meant as a string "
      "needs quotes.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: tool, tool: text/lines, timeout: 30, next: END}   # 30s\n"},
     {"E0204", "a key of another type of node",
      "The key belongs to the language, but not to nodes of this type.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: tool, tool: text/lines, prompt: Go on?, next: END}\n"},
     {"E0205", "a value that is not in this build",
      "The value belongs to the language, but this build cannot do what it "
      "says, and ignoring it would be worse.",
      "hitl_mode: approve_plan\n"},
     {"E0206", "a missing key", "Something here must be said and is not.",
-     "start: a\n"
-     "nodes:\n"
-     "  a: {type: tool, next: END}   # which tool?\n"},
+     START_A "  a: {type: tool, next: END}   # which tool?\n"},
     {"E0207", "an unknown word", "The key takes one of a few words.",
-     "start: a\n"
-     "nodes:\n"
-     "  a: {type: tol, tool: text/lines, next: END}\n"},
+     START_A "  a: {type: tol, tool: text/lines, next: END}\n"},
     {"E0208", "a value out of bounds",
      "The value has the right kind and is too small, too large or empty.",
      "limits: {concurrency: 0}\n"},
@@ -129,30 +124,24 @@ const struct mortise_code mortise_codes[] = {
      "  1st: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
     {"E0212", "keys that do not go together",
      "Of these keys one needs the other, or only one may stand.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: tool, tool: text/lines, default: END}   # default needs "
      "routes\n"},
     {"E0213", "a path that cannot be written",
      "Nodes write below scratch and artifacts: scratch.label, "
      "artifacts.report.title, scratch[\"odd name\"].",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: tool, tool: text/lines, outputs: {input.x: output}, next: "
      "END}\n"},
     {"E0214", "a path that stands twice",
      "Two spellings of one path, or one path in two lines.",
      "state: {reducers: {scratch.a: last, 'scratch[\"a\"]': first}}\n"},
     {"E0301", "an unknown node", "No node has this id.",
-     "start: a\n"
-     "nodes:\n"
-     "  a: {type: tool, tool: text/lines, next: nowhere}\n"},
+     START_A "  a: {type: tool, tool: text/lines, next: nowhere}\n"},
     {"E0302", "START or END in the wrong place",
      "START and END are reserved: nothing leads to START, nothing leaves END, "
      "and no node has these ids.",
-     "start: a\n"
-     "nodes:\n"
-     "  a: {type: tool, tool: text/lines, next: START}\n"},
+     START_A "  a: {type: tool, tool: text/lines, next: START}\n"},
     {"E0303", "a graph without start",
      "Say where runs begin: start: ID, or edges from START.",
      "nodes:\n"
@@ -173,36 +162,31 @@ const struct mortise_code mortise_codes[] = {
      "  b: {type: tool, tool: text/lines, args: {text: hi}, next: a}\n"},
     {"E0306", "a node that nothing reaches",
      "No way leads from START to the node, so it could never run.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"
      "  b: {type: tool, tool: text/lines, args: {text: hi}, next: END}   # who "
      "leads here?\n"},
     {"E0307", "an edge that contradicts itself",
      "A conditional edge says when, a static edge does not.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"
      "edges:\n"
      "  - {from: a, to: END, type: conditional}   # when?\n"},
     {"E0308", "a router without a way out for every case",
      "A router takes the first of its routes that holds; default says where "
      "to go when none does.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: router, routes: [{when: input.ok, to: END}]}   # default: "
      "END\n"},
     {"E0309", "an edge that leaves a router on the side",
      "A router chooses one way; edges that are always taken contradict it.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: router, routes: [{when: input.ok, to: END}], default: END}\n"
      "  b: {type: tool, tool: text/lines, depends_on: a}   # a's routes say "
      "who follows\n"},
     {"E0310", "a reroute without target, or a target without reroute",
      "on_violation: reroute and reroute_target belong together.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: guardrail, guardrails: [pattern], on_violation: reroute, "
      "next: END}\n"},
     {"E0311", "too many nodes, or none",
@@ -214,24 +198,20 @@ const struct mortise_code mortise_codes[] = {
      "is entered at `to` and left to `join` alone (edges to END end a branch "
      "anywhere).  An element's result is the output of the node that leads to "
      "the join.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: human, prompt: x, map: {over: input.list, to: b, join: c}}\n"
      "  b: {type: human, prompt: x, next: END}   # and what leads to c?\n"
      "  c: {type: human, prompt: x}\n"},
     {"E0313", "nested too deep",
      "Maps may stand 8 deep in each other, loops and maps together 64, graphs "
      "limits.depth.",
-     "limits: {depth: 0}\n"
-     "start: a\n"
-     "nodes:\n"
+     "limits: {depth: 0}\n" START_A
      "  a: {type: subgraph, graph: {start: b, nodes: {b: {type: human, prompt: "
      "x}}}}\n"},
     {"E0314", "a name that hides another",
      "An element's name (`as`) must differ from those that expressions have "
      "anyway and from that of a map around it.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: human, prompt: x, map: {over: input.list, as: output, to: b, "
      "join: c}}\n"
      "  b: {type: human, prompt: x, next: c}\n"
@@ -240,31 +220,23 @@ const struct mortise_code mortise_codes[] = {
      "`graph` names a file, seen from the file that says so (a path has a '/' "
      "or ends with .yaml, .yml or .json), or a graph by its metadata, NAME or "
      "NAME@VERSION, in the *.graph.yaml files of the same directory.",
-     "start: a\n"
-     "nodes:\n"
-     "  a: {type: subgraph, graph: ./missing.graph.yaml}\n"},
+     START_A "  a: {type: subgraph, graph: ./missing.graph.yaml}\n"},
     {"E0316", "a graph that would contain itself",
      "Graphs that name each other must end somewhere.  What comes again and "
      "again is a loop of nodes.",
-     "start: a\n"
-     "nodes:\n"
-     "  a: {type: subgraph, graph: ./example.yaml}\n"},
+     START_A "  a: {type: subgraph, graph: ./example.yaml}\n"},
     {"E0317", "a graph that is another than was pinned",
      "`version` and `digest` of a graph that stands elsewhere are those of "
      "the file: when it changes, whoever uses it is to look first.",
-     "metadata: {name: example, version: 1.0.0}\n"
-     "start: a\n"
-     "nodes:\n"
+     "metadata: {name: example, version: 1.0.0}\n" START_A
      "  a: {type: subgraph, graph: {file: ./example.yaml, version: 2.0.0}}\n"},
 
     {"E0318", "guardrails where nothing passes",
      "Guardrails of an edge judge the output of the node that it leaves.  "
      "START "
      "has none, nor has a router.",
-     "start: a\n"
-     "nodes:\n"
-     "  a: {type: router, routes: [{when: input.ok, to: END, "
-     "guardrail_policy: {input: [pattern]}}], default: END}\n"},
+     START_A "  a: {type: router, routes: [{when: input.ok, to: END, "
+             "guardrail_policy: {input: [pattern]}}], default: END}\n"},
     {"E0319", "a budget that a node may break",
      "A budget reserves the most that a call may use before it is made, as "
      "the operation's manifest says it (`usage`). Where that says nothing of "
@@ -278,70 +250,56 @@ const struct mortise_code mortise_codes[] = {
     {"E0401", "an expression that cannot work",
      "The expression is not CEL, or uses a name, member or function that is "
      "not there, or compares what cannot be compared.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: router, routes: [{when: inptu.ok, to: END}], default: "
      "END}\n"},
     {"E0402", "a template that is never closed",
      "${ opens an expression and } ends it.  A literal ${ is written $${.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: tool, tool: text/lines, args: {text: \"${input.text\"}, "
      "next: END}\n"},
     {"E0403", "a value of the wrong kind",
      "A condition is true or false, a router's condition gives an id of its "
      "targets, `over` a list; what is written to a path, or passed as an "
      "argument, fits its schema. This expression always gives something else.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: router, routes: [{when: \"'yes'\", to: END}], default: "
      "END}\n"},
     {"E0404", "a part of CEL that is not in this build",
      "The expression is right, but this build cannot evaluate it.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: router, routes: [{when: memory.x, to: END}], default: "
      "END}\n"},
     {"E0405", "a template in a key",
      "Keys are taken as they stand; only values may hold ${...}.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: tool, tool: text/lines, args: {\"${input.key}\": 1}, next: "
      "END}\n"},
 
     {"E0501", "an operation that is not there",
      "No manifest on plugins.path offers this operation.",
-     "start: a\n"
-     "nodes:\n"
-     "  a: {type: tool, tool: text/lnies, next: END}\n"},
+     START_A "  a: {type: tool, tool: text/lnies, next: END}\n"},
     {"E0502", "a guardrail that is not there",
      "A guardrail that is named must be installed: a run would have to "
      "choose between unprotected and stuck.",
-     "start: a\n"
-     "nodes:\n"
-     "  a: {type: guardrail, guardrails: [patern], next: END}\n"},
+     START_A "  a: {type: guardrail, guardrails: [patern], next: END}\n"},
     {"E0503", "arguments that the operation refuses",
      "The arguments break the operation's input_schema.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: tool, tool: text/lines, args: {test: hi}, next: END}   # "
      "text\n"},
     {"E0504", "an effect class weaker than the operation's",
      "What an operation does is the plugin's to say; a graph may only be "
      "stricter.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: tool, tool: file/write, effect_class: pure, next: END}\n"},
     {"E0505", "a tool that is no operation",
      "A tool is PLUGIN/OPERATION, such as file/write.",
-     "start: a\n"
-     "nodes:\n"
-     "  a: {type: tool, tool: lines, next: END}   # text/lines\n"},
+     START_A "  a: {type: tool, tool: lines, next: END}   # text/lines\n"},
     {"E0506", "reconcile without reconcile",
      "on_in_doubt: reconcile asks the plugin whether the effect happened; "
      "this operation cannot tell.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: tool, tool: text/lines, on_in_doubt: reconcile, next: "
      "END}\n"},
 
@@ -363,24 +321,20 @@ const struct mortise_code mortise_codes[] = {
     {"E0509", "a resource of a node that does not write",
      "Nodes of class write and external with the same resource do not run "
      "beside each other; those of other classes run beside anything.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: tool, tool: text/lines, args: {text: x}, resource: disk, "
      "next: END}\n"},
 
     {"E0510", "a role that is not there",
      "A role is described under `roles`, or is one of researcher, red-team, "
      "fact-checker, writer, editor, critic and synthesizer.",
-     "start: a\n"
-     "nodes:\n"
-     "  a: {type: leaf, goal: sum it up, role: writr, next: END}\n"},
+     START_A "  a: {type: leaf, goal: sum it up, role: writr, next: END}\n"},
 
     {"E0512", "a cache of what is not pure",
      "cache: true takes what an operation gave before for what it would give "
      "now. That holds for those of class pure alone: by the operation's own "
      "word, with nothing stricter said by the node or by defaults.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: tool, tool: file/read, args: {path: x}, cache: true, next: "
      "END}\n"},
 
@@ -405,21 +359,18 @@ const struct mortise_code mortise_codes[] = {
      "secret://NAME may stand where a schema of the plugin marks x-secret, "
      "alone or at the end behind a blank (\"Bearer secret://NAME\"), and not "
      "beside ${...}.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: tool, tool: text/lines, args: {text: \"secret://key\"}, "
      "next: END}\n"},
     {"E0605", "a secret that cannot be had",
      "The deployment's `secrets` names no such secret, or does not grant it to "
      "the plugin.",
-     "start: a\n"
-     "nodes:\n"
-     "  a:\n"
-     "    type: tool\n"
-     "    tool: http/get\n"
-     "    args: {url: \"http://h\", headers: {Authorization: \"Bearer "
-     "secret://nokey\"}}\n"
-     "    next: END\n"},
+     START_A "  a:\n"
+             "    type: tool\n"
+             "    tool: http/get\n"
+             "    args: {url: \"http://h\", headers: {Authorization: \"Bearer "
+             "secret://nokey\"}}\n"
+             "    next: END\n"},
     {"E0606", "a secret without a provider",
      "A secret has one of env: VARIABLE, file: PATH, exec: [PROGRAM, ...] and "
      "systemd-creds: NAME, and a name of letters, digits, dots, _ and -.",
@@ -538,9 +489,7 @@ const struct mortise_code mortise_codes[] = {
     {"W0215", "a JSON Schema keyword that means nothing",
      "Draft 2020-12 has no such keyword, so it stands there as a remark and "
      "nothing is checked by it.  Names that begin with x- are yours.",
-     "state: {input: {properties: {name: {maxLenght: 8}}}}\n"
-     "start: a\n"
-     "nodes:\n"
+     "state: {input: {properties: {name: {maxLenght: 8}}}}\n" START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
     {"W0801", "two nodes write the same path",
      "Neither of the two runs after the other, so which value stays would be "
@@ -555,28 +504,22 @@ const struct mortise_code mortise_codes[] = {
     {"W0802", "a reducer that nothing uses",
      "No node writes this path with outputs or output_as.",
      "state: {reducers: {scratch.list: concat}}   # nobody writes "
-     "scratch.list\n"
-     "start: a\n"
-     "nodes:\n"
+     "scratch.list\n" START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
     {"W0803", "an edge that stands twice",
      "The same edge was declared before; it counts once.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"
      "edges: [{from: a, to: END}]   # as next: END said\n"},
     {"W0804", "a loop that nothing leads out of",
      "Whatever its nodes choose, each visit takes an edge back: limits.visits "
      "will pause the run.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: a}\n"},
     {"W0805", "a list that grows without bound",
      "Each round of the loop appends, and the whole list is carried along: say "
      "how long it may become.",
-     "state: {reducers: {scratch.list: concat}}\n"
-     "start: a\n"
-     "nodes:\n"
+     "state: {reducers: {scratch.list: concat}}\n" START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, outputs: "
      "{scratch.list: output.lines}, routes: [{when: node.visit < 3, to: a}], "
      "default: END}\n"},
@@ -591,8 +534,7 @@ const struct mortise_code mortise_codes[] = {
      "by "
      "the operation's `intent` (mortise plugin inspect): of a call, or of each "
      "step that asks the host for one.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, effect_class: "
      "external, next: END}\n"},
     {"W0807", "a quorum that cannot be reached",
@@ -617,8 +559,7 @@ const struct mortise_code mortise_codes[] = {
      "whether "
      "it happened: after a crash, a lost connection, a timeout.  The operation "
      "does not say that twice is once (idempotent).",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, effect_class: "
      "external, on_in_doubt: retry, next: END}\n"},
     {"W0812", "an answer that its schema refuses",
@@ -626,16 +567,14 @@ const struct mortise_code mortise_codes[] = {
      "with `on_timeout: accept` the run goes on as after an acceptance, though "
      "`schema` says that there is more.  Let the schema take null, and look at "
      "what reads `output.answer` or the artifact; or reject, or go elsewhere.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: human, prompt: How much?, wait: 1h, on_timeout: accept,\n"
      "      schema: {type: integer}, next: END}   # {type: [integer, "
      "'null']}\n"},
     {"W0813", "a retry of what is never retried",
      "Nobody knows whether a call in doubt happened, so a retry_policy never "
      "repeats it: its plugin, `on_in_doubt` or a person settles it first.",
-     "start: a\n"
-     "nodes:\n"
+     START_A
      "  a: {type: tool, tool: http/request, args: {url: \"${input.url}\"},\n"
      "      retry_policy: {max_attempts: 3, retry_on: [in_doubt]}, next: "
      "END}\n"},

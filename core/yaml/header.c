@@ -69,8 +69,8 @@ bool mortise_header_check(const struct mortise_yaml *root, const char *kind,
 /* Names appear in paths, events and messages of other programs. */
 static bool is_name(const char *s)
 {
-    static const char first[] = "abcdefghijklmnopqrstuvwxyz"
-                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    static const char first[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
     size_t n = strlen(s), at = strspn(s, first);
 
     if (at == 0 || n > 128)

@@ -92,12 +92,10 @@ static void syntax_help(struct source *s, struct mortise_diag *d,
          "a value that starts with this character needs quotes"},
         {"invalid Unicode character escape",
          "write the character itself: YAML has no surrogate pairs"},
-        {"expected ',' or '}'",
-         "inside { } a value with a brace, comma or ': ' needs quotes, "
-         "\"${...}\" too"},
-        {"expected ',' or ']'",
-         "inside [ ] a value with a bracket, brace, comma or ': ' needs "
-         "quotes, \"${...}\" too"},
+        {"expected ',' or '}'", "inside { } a value with a brace, comma or ': "
+                                "' needs quotes, \"${...}\" too"},
+        {"expected ',' or ']'", "inside [ ] a value with a bracket, brace, "
+                                "comma or ': ' needs quotes, \"${...}\" too"},
     };
 
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -129,9 +127,8 @@ static void report_syntax(struct source *s)
         at = mortise_text_offset(&s->text, p->context_mark.index);
         began = mortise_text_span(&s->text, at, at);
         d = mortise_diag_add(s->diags, "E0106", span,
-                             "%s %s that begins at "
-                             "%u:%u",
-                             p->problem, p->context, began.line, began.col);
+                             "%s %s that begins at %u:%u", p->problem,
+                             p->context, began.line, began.col);
     }
     syntax_help(s, d, p->problem);
 }
