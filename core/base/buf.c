@@ -82,6 +82,15 @@ void mortise_buf_vprintf(struct mortise_buf *b, const char *fmt, va_list ap)
     b->n += (size_t)n;
 }
 
+void mortise_buf_escaped(struct mortise_buf *b, const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (s[i] == '"' || s[i] == '\\')
+            mortise_buf_put(b, "\\", 1);
+        mortise_buf_put(b, &s[i], 1);
+    }
+}
+
 void mortise_buf_printf(struct mortise_buf *b, const char *fmt, ...)
 {
     va_list ap;

@@ -28,6 +28,8 @@ void mortise_buf_finish(struct mortise_buf *b);
 void mortise_buf_clear(struct mortise_buf *b); /* keeps the room */
 void mortise_buf_put(struct mortise_buf *b, const void *p, size_t n);
 void mortise_buf_puts(struct mortise_buf *b, const char *s);
+/* With a backslash before each quote and backslash. */
+void mortise_buf_escaped(struct mortise_buf *b, const char *s, size_t n);
 void mortise_buf_printf(struct mortise_buf *b, const char *fmt, ...)
     MORTISE_PRINTF(2, 3);
 void mortise_buf_vprintf(struct mortise_buf *b, const char *fmt, va_list ap)

@@ -82,14 +82,10 @@ static uint32_t uses_of(const struct cel_node *n)
     return bits;
 }
 
-static void spell_key(struct mortise_buf *b, struct cel_text key)
+static void spell_key(struct mortise_buf *b, const char *key, size_t n)
 {
     mortise_buf_puts(b, "[\"");
-    for (size_t i = 0; i < key.n; i++) {
-        if (key.p[i] == '"' || key.p[i] == '\\')
-            mortise_buf_put(b, "\\", 1);
-        mortise_buf_put(b, key.p + i, 1);
-    }
+    mortise_buf_escaped(b, key, n);
     mortise_buf_puts(b, "\"]");
 }
 
@@ -99,14 +95,14 @@ static bool spell_step(struct mortise_buf *b, const struct cel_node *n)
     const struct cel_value *v;
 
     if (n->op == CEL_SELECT) {
-        spell_key(b, n->u.name);
+        spell_key(b, n->u.name.p, n->u.name.n);
         return true;
     }
     v = &n->kids[1]->u.constant;
     if (n->op != CEL_INDEX || n->kids[1]->op != CEL_CONST)
         return false;
     if (v->kind == CEL_STRING)
-        spell_key(b, (struct cel_text){v->u.s.p, v->u.s.n});
+        spell_key(b, v->u.s.p, v->u.s.n);
     else if (v->kind == CEL_INT && v->u.i >= 0)
         mortise_buf_printf(b, "[%lld]", (long long)v->u.i);
     else
@@ -219,53 +215,47 @@ const char *mortise_cel_gives(const struct mortise_cel *prog,
 
 /* ---- evaluating ------------------------------------------------------ */
 
-static void begin(const struct mortise_cel *prog,
-                  const struct mortise_cel_env *env, struct mortise_arena *a,
-                  struct cel_ctx *c)
+/* To JSON, or (json NULL) as a condition. */
+static int evaluate(const struct mortise_cel *prog,
+                    const struct mortise_cel_env *env, json_t **json,
+                    bool *test, struct mortise_cel_where *where,
+                    struct mortise_err *err)
 {
-    mortise_arena_init(a, prog->mem);
-    *c = (struct cel_ctx){.left = cel_budget(env), .arena = a};
+    struct cel_inputs in = {.json = env->values};
+    struct mortise_arena a;
+    struct cel_ctx c = {.left = cel_budget(env), .arena = &a};
+    struct cel_value v;
+    bool good = true;
+    int rv;
+
+    mortise_arena_init(&a, prog->mem);
+    if (cel_run(prog, &in, &c, &v)) {
+        if (json != NULL)
+            good = cel_to_json(&c, &v, json);
+        else if (v.kind == CEL_BOOL)
+            *test = v.u.b;
+        else
+            good = cel_fault_of(&c, CEL_NOT_BOOL, v.kind, 0);
+        if (!good)
+            c.fault.at = prog->root;
+    }
+    rv = cel_report(&c, where, err);
+    mortise_arena_finish(&a);
+    return rv;
 }
 
 int mortise_cel_eval(const struct mortise_cel *prog,
                      const struct mortise_cel_env *env, json_t **out,
                      struct mortise_cel_where *where, struct mortise_err *err)
 {
-    struct cel_inputs in = {.json = env->values};
-    struct cel_value v;
-    struct cel_ctx c;
-    struct mortise_arena a;
-    int rv;
-
     *out = NULL;
-    begin(prog, env, &a, &c);
-    if (cel_run(prog, &in, &c, &v) && !cel_to_json(&c, &v, out))
-        c.fault.at = prog->root;
-    rv = cel_report(&c, where, err);
-    mortise_arena_finish(&a);
-    return rv;
+    return evaluate(prog, env, out, NULL, where, err);
 }
 
 int mortise_cel_test(const struct mortise_cel *prog,
                      const struct mortise_cel_env *env, bool *out,
                      struct mortise_cel_where *where, struct mortise_err *err)
 {
-    struct cel_inputs in = {.json = env->values};
-    struct cel_value v;
-    struct cel_ctx c;
-    struct mortise_arena a;
-    int rv;
-
     *out = false;
-    begin(prog, env, &a, &c);
-    if (cel_run(prog, &in, &c, &v)) {
-        *out = v.kind == CEL_BOOL && v.u.b;
-        if (v.kind != CEL_BOOL) {
-            cel_fault_of(&c, CEL_NOT_BOOL, v.kind, 0);
-            c.fault.at = prog->root;
-        }
-    }
-    rv = cel_report(&c, where, err);
-    mortise_arena_finish(&a);
-    return rv;
+    return evaluate(prog, env, NULL, out, where, err);
 }

@@ -14,6 +14,9 @@
 #include "base/real.h"
 #include "base/utf8.h"
 
+_Static_assert((int)CEL_TIME_TEXT >= (int)MORTISE_REAL_TEXT,
+               "call_string() shares it");
+
 /* [sign]digits, as a magnitude; false for anything else. */
 static bool read_integer(const struct cel_value *s, bool *negative, uint64_t *v)
 {
@@ -162,33 +165,21 @@ bool cel_to_number(struct cel_ctx *c, enum cel_kind to,
                           : call_double(c, NULL, text, out);
 }
 
-static bool number_to_string(struct cel_ctx *c, const struct cel_value *v,
-                             struct cel_value *out)
+size_t cel_number_text(char out[MORTISE_REAL_TEXT], const struct cel_value *v)
 {
-    char text[MORTISE_REAL_TEXT];
-    size_t n;
-
     if (v->kind == CEL_DOUBLE)
-        n = mortise_real_text(text, v->u.d);
-    else if (v->kind == CEL_INT)
-        n = (size_t)snprintf(text, sizeof text, "%lld", (long long)v->u.i);
-    else
-        n = (size_t)snprintf(text, sizeof text, "%llu",
-                             (unsigned long long)v->u.u);
-    return cel_copy(c, text, n, out);
-}
-
-static bool when_to_string(struct cel_ctx *c, const struct cel_value *v,
-                           struct cel_value *out)
-{
-    char text[CEL_TIME_TEXT];
-    size_t n = cel_when_text(text, v);
-
-    return cel_copy(c, text, n, out);
+        return mortise_real_text(out, v->u.d);
+    if (v->kind == CEL_INT)
+        return (size_t)snprintf(out, MORTISE_REAL_TEXT, "%lld",
+                                (long long)v->u.i);
+    return (size_t)snprintf(out, MORTISE_REAL_TEXT, "%llu",
+                            (unsigned long long)v->u.u);
 }
 
 static bool call_string(CEL_PARAMS)
 {
+    char text[CEL_TIME_TEXT]; /* of a number, too */
+
     switch (args->kind) {
     case CEL_STRING:
         *out = *args;
@@ -196,10 +187,10 @@ static bool call_string(CEL_PARAMS)
     case CEL_INT:
     case CEL_UINT:
     case CEL_DOUBLE:
-        return number_to_string(c, args, out);
+        return cel_copy(c, text, cel_number_text(text, args), out);
     case CEL_TIMESTAMP:
     case CEL_DURATION:
-        return when_to_string(c, args, out);
+        return cel_copy(c, text, cel_when_text(text, args), out);
     case CEL_BOOL:
         *out = args->u.b ? cel_text(CEL_STRING, "true", 4)
                          : cel_text(CEL_STRING, "false", 5);

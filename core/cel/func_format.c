@@ -119,13 +119,13 @@ static const char *special(double d)
                        : "-Infinity";
 }
 
-static bool show_double(struct writer *w, double d)
+static bool show_number(struct writer *w, const struct cel_value *v)
 {
     char text[MORTISE_REAL_TEXT];
 
-    if (special(d) != NULL)
-        return say(w, special(d));
-    return put(w, text, mortise_real_text(text, d));
+    if (v->kind == CEL_DOUBLE && special(v->u.d) != NULL)
+        return say(w, special(v->u.d));
+    return put(w, text, cel_number_text(text, v));
 }
 
 static bool show_when(struct writer *w, const struct cel_value *v)
@@ -133,17 +133,6 @@ static bool show_when(struct writer *w, const struct cel_value *v)
     char text[CEL_TIME_TEXT];
 
     return put(w, text, cel_when_text(text, v));
-}
-
-static bool show_integer(struct writer *w, const struct cel_value *v)
-{
-    char text[24];
-    int n =
-        v->kind == CEL_INT
-            ? snprintf(text, sizeof text, "%lld", (long long)v->u.i)
-            : snprintf(text, sizeof text, "%llu", (unsigned long long)v->u.u);
-
-    return put(w, text, (size_t)n);
 }
 
 static bool show(struct writer *w, const struct cel_value *v, size_t depth)
@@ -155,9 +144,8 @@ static bool show(struct writer *w, const struct cel_value *v, size_t depth)
         return say(w, v->u.b ? "true" : "false");
     case CEL_INT:
     case CEL_UINT:
-        return show_integer(w, v);
     case CEL_DOUBLE:
-        return show_double(w, v->u.d);
+        return show_number(w, v);
     case CEL_BYTES:
         if (!mortise_utf8_valid(v->u.s.p, v->u.s.n))
             return cel_fault(w->c, CEL_NOT_UTF8);
@@ -248,11 +236,9 @@ static bool show_hex(struct writer *w, const struct clause *k,
 static bool show_decimal(struct writer *w, const struct clause *k,
                          const struct cel_value *v)
 {
-    if (v->kind == CEL_DOUBLE)
-        return show_double(w, v->u.d);
-    if (v->kind != CEL_INT && v->kind != CEL_UINT)
-        return cannot_show(w, k, v);
-    return show_integer(w, v);
+    return v->kind == CEL_DOUBLE || v->kind == CEL_INT || v->kind == CEL_UINT
+               ? show_number(w, v)
+               : cannot_show(w, k, v);
 }
 
 static bool show_real(struct writer *w, const struct clause *k,

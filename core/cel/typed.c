@@ -16,7 +16,7 @@
 #include "cel/eval.h"
 #include "cel/func.h"
 
-enum { DEPTH = 60, TEXT = 48 }; /* each level is two or three of JSON's */
+enum { DEPTH = 60 }; /* each level is two or three of JSON's */
 
 /* The one member's name. */
 static const char *const tags[CEL_KINDS] = {
@@ -223,32 +223,23 @@ static bool read_value(struct reader *r, const json_t *t, size_t depth,
 static bool write_value(struct cel_ctx *c, const struct cel_value *v,
                         size_t depth, json_t **out);
 
-static json_t *number(const char *fmt, ...) MORTISE_PRINTF(1, 2);
-
-static json_t *number(const char *fmt, ...)
+/* A double is "5.0", so that nobody takes it for an int. */
+static json_t *number(const struct cel_value *v)
 {
-    char text[TEXT];
-    va_list ap;
+    char text[MORTISE_REAL_TEXT + 2];
+    size_t n = cel_number_text(text, v);
 
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
+    if (v->kind == CEL_DOUBLE && strpbrk(text, ".ein") == NULL)
+        strcpy(text + n, ".0");
     return json_string(text);
-}
-
-/* "5.0", so that nobody takes it for an int. */
-static json_t *double_text(double d)
-{
-    char text[MORTISE_REAL_TEXT];
-
-    mortise_real_text(text, d);
-    return number("%s%s", text, strpbrk(text, ".ein") == NULL ? ".0" : "");
 }
 
 static json_t *seconds(int64_t s, int64_t ns)
 {
-    return json_pack("{s:o, s:o}", "seconds", number("%lld", (long long)s),
-                     "nanos", number("%lld", (long long)ns));
+    const struct cel_value whole = cel_int(s), rest = cel_int(ns);
+
+    return json_pack("{s:o, s:o}", "seconds", number(&whole), "nanos",
+                     number(&rest));
 }
 
 static json_t *bytes(struct cel_ctx *c, const struct cel_value *v)
@@ -312,11 +303,9 @@ static json_t *payload(struct cel_ctx *c, const struct cel_value *v,
     case CEL_BOOL:
         return json_boolean(v->u.b);
     case CEL_INT:
-        return number("%lld", (long long)v->u.i);
     case CEL_UINT:
-        return number("%llu", (unsigned long long)v->u.u);
     case CEL_DOUBLE:
-        return double_text(v->u.d);
+        return number(v);
     case CEL_STRING:
         return cel_charge(c, v->u.s.n) ? mortise_json_strn(v->u.s.p, v->u.s.n)
                                        : NULL;

@@ -7,6 +7,7 @@
 #ifndef MORTISE_CEL_VALUE_H
 #define MORTISE_CEL_VALUE_H
 
+#include "base/real.h"
 #include "cel/cel.h"
 #include "cel/time.h"
 
@@ -209,6 +210,9 @@ bool cel_map_add(struct cel_ctx *c, struct cel_map *m,
 bool cel_map_find(struct cel_ctx *c, const struct cel_value *map,
                   const struct cel_value *key, bool *found,
                   struct cel_value *out);
+
+/* A number as string() gives it; its length. */
+size_t cel_number_text(char out[MORTISE_REAL_TEXT], const struct cel_value *v);
 
 /* ---- the typed entry ------------------------------------------------- */
 

@@ -170,16 +170,6 @@ static void put_region(struct mortise_buf *b, const struct mortise_picture *p,
 /* ---- Graphviz --------------------------------------------------------------
  */
 
-/* Between quotes: `"` and `\` are escaped. */
-static void put_escaped(struct mortise_buf *b, const char *s, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (s[i] == '"' || s[i] == '\\')
-            mortise_buf_puts(b, "\\");
-        mortise_buf_put(b, &s[i], 1);
-    }
-}
-
 /* "PATHNAME" */
 static void dot_name(struct mortise_buf *b, const struct mortise_graph *g,
                      const char *path, uint32_t node)
@@ -206,7 +196,7 @@ static void dot_nested(struct mortise_buf *b, const struct mortise_picture *p,
         return;
     mortise_buf_printf(b, "subgraph \"cluster_%s\" {\nlabel=\"%s: graph ",
                        deeper, n->id);
-    put_escaped(b, n->sub->name, strlen(n->sub->name));
+    mortise_buf_escaped(b, n->sub->name, strlen(n->sub->name));
     mortise_buf_puts(b, "\"\n");
     dot_graph(b, &inner, deeper);
     mortise_buf_puts(b, "}\n");
@@ -263,7 +253,7 @@ static void dot_edge(struct mortise_buf *b, const struct mortise_graph *g,
     mortise_picture_label(&label, g, e);
     if (label.n > 0) {
         mortise_buf_puts(b, " [label=\"");
-        put_escaped(b, label.p, label.n);
+        mortise_buf_escaped(b, label.p, label.n);
         mortise_buf_puts(b, "\"]");
     }
     b->failed |= label.failed;
@@ -298,7 +288,7 @@ static void dot_graph(struct mortise_buf *b, const struct mortise_picture *p,
 void mortise_picture_dot(struct mortise_buf *b, const struct mortise_picture *p)
 {
     mortise_buf_puts(b, "digraph \"");
-    put_escaped(b, p->graph->name, strlen(p->graph->name));
+    mortise_buf_escaped(b, p->graph->name, strlen(p->graph->name));
     mortise_buf_puts(b, "\" {\nnode [shape=box]\n");
     dot_graph(b, p, "");
     mortise_buf_puts(b, "}\n");

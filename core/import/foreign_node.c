@@ -242,10 +242,7 @@ static char *path_of(struct foreign *f, const char *root, const char *dotted)
             mortise_buf_put(&b, dotted, n);
         } else {
             mortise_buf_puts(&b, "[\"");
-            for (size_t i = 0; i < n; i++) {
-                mortise_buf_puts(&b, strchr("\"\\", dotted[i]) ? "\\" : "");
-                mortise_buf_put(&b, dotted + i, 1);
-            }
+            mortise_buf_escaped(&b, dotted, n);
             mortise_buf_puts(&b, "\"]");
         }
         if (dotted[n] == '\0')

@@ -159,26 +159,18 @@ static int parse_steps(struct parser *ps)
     return rv;
 }
 
-static void spell_key(struct mortise_buf *b, const char *key)
-{
-    mortise_buf_puts(b, "[\"");
-    for (; *key != '\0'; key++) {
-        if (*key == '"' || *key == '\\')
-            mortise_buf_put(b, "\\", 1);
-        mortise_buf_put(b, key, 1);
-    }
-    mortise_buf_puts(b, "\"]");
-}
-
 static void spell_step(struct mortise_buf *b,
                        const struct mortise_path_step *step)
 {
-    if (step->key == NULL)
+    if (step->key == NULL) {
         mortise_buf_printf(b, "[%zu]", step->index);
-    else if (!is_member(step->key, strlen(step->key)))
-        spell_key(b, step->key);
-    else
+    } else if (is_member(step->key, strlen(step->key))) {
         mortise_buf_printf(b, b->n == 0 ? "%s" : ".%s", step->key);
+    } else {
+        mortise_buf_puts(b, "[\"");
+        mortise_buf_escaped(b, step->key, strlen(step->key));
+        mortise_buf_puts(b, "\"]");
+    }
 }
 
 /* The text, canonically spelled, into the arena; NULL when out of memory. */
