@@ -97,9 +97,9 @@ struct cel_source {
 _Noreturn void cel_fail(const struct cel_source *src, int code, size_t offset,
                         size_t length, const char *fmt, ...)
     MORTISE_PRINTF(5, 6);
-_Noreturn void cel_vfail(const struct cel_source *src, int code, size_t offset,
-                         size_t length, const char *fmt, va_list ap)
-    MORTISE_PRINTF(5, 0);
+/* Only say it; returns the code. */
+int cel_vsay(const struct cel_source *src, int code, size_t offset,
+             size_t length, const char *fmt, va_list ap) MORTISE_PRINTF(5, 0);
 /* Room in the source's arena. */
 static inline void *cel_room(const struct cel_source *src, size_t n,
                              size_t size)

@@ -60,7 +60,9 @@ static void fail_at(const struct checker *c, const struct cel_node *n,
     va_list ap;
 
     va_start(ap, fmt);
-    cel_vfail(c->src, MORTISE_EINVAL, n->offset, n->length, fmt, ap);
+    cel_vsay(c->src, MORTISE_EINVAL, n->offset, n->length, fmt, ap);
+    va_end(ap);
+    mortise_escape(c->src->out, MORTISE_EINVAL);
 }
 
 /* "no name 'x'", and what was perhaps meant. */

@@ -12,12 +12,12 @@
 
 /* ---- of a text -------------------------------------------------------- */
 
-void cel_vfail(const struct cel_source *src, int code, size_t offset,
-               size_t length, const char *fmt, va_list ap)
+int cel_vsay(const struct cel_source *src, int code, size_t offset,
+             size_t length, const char *fmt, va_list ap)
 {
     if (src->where != NULL)
         *src->where = (struct mortise_cel_where){offset, length};
-    mortise_escape(src->out, mortise_vfail(src->out->err, code, fmt, ap));
+    return mortise_vfail(src->out->err, code, fmt, ap);
 }
 
 void cel_fail(const struct cel_source *src, int code, size_t offset,
@@ -26,7 +26,9 @@ void cel_fail(const struct cel_source *src, int code, size_t offset,
     va_list ap;
 
     va_start(ap, fmt);
-    cel_vfail(src, code, offset, length, fmt, ap);
+    cel_vsay(src, code, offset, length, fmt, ap);
+    va_end(ap);
+    mortise_escape(src->out, code);
 }
 
 /* ---- of an evaluation -------------------------------------------------- */

@@ -56,7 +56,9 @@ static void refuse(const struct parser *ps, const struct cel_token *tok,
     va_list ap;
 
     va_start(ap, fmt);
-    cel_vfail(ps->src, MORTISE_EINVAL, tok->offset, tok->length, fmt, ap);
+    cel_vsay(ps->src, MORTISE_EINVAL, tok->offset, tok->length, fmt, ap);
+    va_end(ap);
+    mortise_escape(ps->src->out, MORTISE_EINVAL);
 }
 
 static _Noreturn void unexpected(struct parser *ps, const char *wanted)

@@ -321,12 +321,9 @@ struct mortise_schema *schema_compile_at(struct schema_compiler *c,
     struct mortise_schema *s = schema_room(c, 1, sizeof *s);
     struct schema_place outer = c->at;
 
-    *s = (struct mortise_schema){.types =
-                                     json_is_false(json) ? 0 : MORTISE_T_ANY,
-                                 .json = json,
-                                 .place = place,
-                                 .resource = resource,
-                                 .whole = c->whole};
+    *s = (struct mortise_schema){
+        .json = json, .place = place, .resource = resource, .whole = c->whole};
+    s->types = json_is_false(json) ? 0 : MORTISE_T_ANY;
     *c->last = s;
     c->last = &s->next;
     c->at = place;
