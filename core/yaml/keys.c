@@ -505,7 +505,8 @@ static void take(void *ctx, void *into, const struct mortise_slot *slot)
     const struct mortise_key *key = slot->key;
 
     assert(key->read == NULL || key->as == MORTISE_INTO_NONE);
-    put(into, slot);
+    if (key->as != MORTISE_INTO_NONE) /* else there may be no struct */
+        put(into, slot);
     if (key->read != NULL)
         key->read(ctx, into, slot);
 }
