@@ -1,4 +1,4 @@
-/* test_base.c -- errors, memory, buffers, hashes, ids, clocks,
+/* test_base.c -- errors, ways out, memory, buffers, hashes, ids, clocks,
  * tables. */
 #include <check.h>
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/escape.h"
 #include "base/hash.h"
 #include "base/id.h"
 #include "base/mem.h"
@@ -300,6 +301,45 @@ START_TEST(hashes_know_where_strings_end)
 }
 END_TEST
 
+/* A compiler of one level more than it may have. */
+struct descent {
+    struct mortise_escape escape;
+    struct mortise_arena arena;
+    struct mortise_err err;
+    int depth, most;
+};
+
+static void descend(void *arg)
+{
+    struct descent *d = arg;
+
+    mortise_escape_alloc(&d->escape, &d->arena, 1, 100);
+    if (d->depth == d->most)
+        return;
+    if (++d->depth == 20)
+        mortise_escape(&d->escape,
+                       mortise_fail(&d->err, MORTISE_EINVAL, "too deep"));
+    descend(d);
+    d->depth--;
+}
+
+/* Who is left ends at once, with the code that was said; else all return. */
+START_TEST(failures_leave_by_one_door)
+{
+    struct descent d = {.most = 19};
+
+    d.escape.err = &d.err;
+    mortise_arena_init(&d.arena, &mortise_heap);
+    ck_assert_int_eq(mortise_escapable(&d.escape, descend, &d), MORTISE_OK);
+    ck_assert_int_eq(d.depth, 0);
+    d.most = 21;
+    ck_assert_int_eq(mortise_escapable(&d.escape, descend, &d), MORTISE_EINVAL);
+    ck_assert_int_eq(d.depth, 20);
+    ck_assert_str_eq(d.err.msg, "too deep");
+    mortise_arena_finish(&d.arena);
+}
+END_TEST
+
 /* A HOME that is not there is nobody's: the one of the passwd entry counts. */
 START_TEST(a_home_that_is_not_there)
 {
@@ -349,6 +389,7 @@ static Suite *suite(void)
     tcase_add_test(tc, waits_end_later);
     tcase_add_loop_test(tc, table_finds_what_is_there, 0, 3);
     tcase_add_test(tc, hashes_know_where_strings_end);
+    tcase_add_test(tc, failures_leave_by_one_door);
     tcase_add_test(tc, a_home_that_is_not_there);
     suite_add_tcase(s, tc);
     return s;
