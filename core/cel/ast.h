@@ -94,12 +94,13 @@ struct cel_source {
 };
 
 /* Say what is wrong and where, and leave. */
-_Noreturn void cel_fail(const struct cel_source *src, int code, size_t offset,
-                        size_t length, const char *fmt, ...)
-    MORTISE_PRINTF(5, 6);
+_Noreturn void mortise_cel_fail(const struct cel_source *src, int code,
+                                size_t offset, size_t length, const char *fmt,
+                                ...) MORTISE_PRINTF(5, 6);
 /* Only say it; returns the code. */
-int cel_vsay(const struct cel_source *src, int code, size_t offset,
-             size_t length, const char *fmt, va_list ap) MORTISE_PRINTF(5, 0);
+int mortise_cel_vsay(const struct cel_source *src, int code, size_t offset,
+                     size_t length, const char *fmt, va_list ap)
+    MORTISE_PRINTF(5, 0);
 /* Room in the source's arena. */
 static inline void *cel_room(const struct cel_source *src, size_t n,
                              size_t size)
@@ -108,18 +109,19 @@ static inline void *cel_room(const struct cel_source *src, size_t n,
 }
 
 /* The tree of a whole text, macros expanded, names not yet looked up. */
-struct cel_node *cel_parse(const struct cel_source *src);
+struct cel_node *mortise_cel_parse(const struct cel_source *src);
 
 /* How a binary operator is written. */
-const char *cel_symbol(unsigned op);
+const char *mortise_cel_symbol(unsigned op);
 
 /* Names to places, calls to functions, types to what they can be.  *n_slots is
  * how many local variables are alive at once; what is returned has a bit for
  * each kind that the result may have. */
-unsigned cel_check(const struct cel_source *src, struct cel_node *root,
-                   const struct mortise_cel_scope *scope, uint32_t *n_slots);
+unsigned mortise_cel_check(const struct cel_source *src, struct cel_node *root,
+                           const struct mortise_cel_scope *scope,
+                           uint32_t *n_slots);
 /* "string", "string or null", "anything". */
-void cel_kinds_text(unsigned kinds, char out[MORTISE_CEL_WORDS]);
+void mortise_cel_kinds_text(unsigned kinds, char out[MORTISE_CEL_WORDS]);
 
 /* ---- functions ------------------------------------------------------- */
 
@@ -150,6 +152,6 @@ struct cel_function {
 
 /* The i-th of all functions, NULL behind the last.  Those of one name follow
  * each other. */
-const struct cel_function *cel_function_at(size_t i);
+const struct cel_function *mortise_cel_function_at(size_t i);
 
 #endif

@@ -42,12 +42,13 @@ static void take_text(struct cel_source *src, const char *text, size_t n)
     uint32_t cp;
 
     if (n > CEL_TEXT_MAX)
-        cel_fail(src, MORTISE_EINVAL, 0, n,
-                 "an expression has at most %d bytes", CEL_TEXT_MAX);
+        mortise_cel_fail(src, MORTISE_EINVAL, 0, n,
+                         "an expression has at most %d bytes", CEL_TEXT_MAX);
     for (size_t i = 0, step; i < n; i += step) {
         step = mortise_utf8_decode(text + i, text + n, &cp);
         if (step == 0)
-            cel_fail(src, MORTISE_EINVAL, i, 1, "this byte is not UTF-8");
+            mortise_cel_fail(src, MORTISE_EINVAL, i, 1,
+                             "this byte is not UTF-8");
     }
     copy = cel_room(src, n + 1, 1);
     memcpy(copy, text, n);
@@ -149,8 +150,8 @@ static void compile(void *arg)
     prog->mem = c->src.arena->mem;
     take_text(&c->src, c->src.text, c->src.n);
     take_names(c);
-    root = cel_parse(&c->src);
-    prog->kinds = cel_check(&c->src, root, c->scope, &prog->n_slots);
+    root = mortise_cel_parse(&c->src);
+    prog->kinds = mortise_cel_check(&c->src, root, c->scope, &prog->n_slots);
     prog->root = root;
     prog->uses = uses_of(root);
     find_path(c);
@@ -209,7 +210,7 @@ unsigned mortise_cel_types(const struct mortise_cel *prog)
 const char *mortise_cel_gives(const struct mortise_cel *prog,
                               char out[MORTISE_CEL_WORDS])
 {
-    cel_kinds_text(prog->kinds, out);
+    mortise_cel_kinds_text(prog->kinds, out);
     return out;
 }
 
@@ -229,17 +230,17 @@ static int evaluate(const struct mortise_cel *prog,
     int rv;
 
     mortise_arena_init(&a, prog->mem);
-    if (cel_run(prog, &in, &c, &v)) {
+    if (mortise_cel_run(prog, &in, &c, &v)) {
         if (json != NULL)
-            good = cel_to_json(&c, &v, json);
+            good = mortise_cel_to_json(&c, &v, json);
         else if (v.kind == CEL_BOOL)
             *test = v.u.b;
         else
-            good = cel_fault_of(&c, CEL_NOT_BOOL, v.kind, 0);
+            good = mortise_cel_fault_of(&c, CEL_NOT_BOOL, v.kind, 0);
         if (!good)
             c.fault.at = prog->root;
     }
-    rv = cel_report(&c, where, err);
+    rv = mortise_cel_report(&c, where, err);
     mortise_arena_finish(&a);
     return rv;
 }

@@ -60,7 +60,7 @@ static void fail_at(const struct checker *c, const struct cel_node *n,
     va_list ap;
 
     va_start(ap, fmt);
-    cel_vsay(c->src, MORTISE_EINVAL, n->offset, n->length, fmt, ap);
+    mortise_cel_vsay(c->src, MORTISE_EINVAL, n->offset, n->length, fmt, ap);
     va_end(ap);
     mortise_escape(c->src->out, MORTISE_EINVAL);
 }
@@ -80,22 +80,23 @@ struct words {
 };
 
 /* All of them have room. */
-void cel_kinds_text(unsigned kinds, char out[MORTISE_CEL_WORDS])
+void mortise_cel_kinds_text(unsigned kinds, char out[MORTISE_CEL_WORDS])
 {
     size_t n = 0;
 
     strcpy(out, "anything");
     for (unsigned k = 0; kinds != ANY && k < CEL_KINDS; k++)
         if (kinds & BIT(k))
-            n += (size_t)snprintf(out + n, MORTISE_CEL_WORDS - n, "%s%s",
-                                  n > 0 ? " or " : "", cel_kind_name(k));
+            n +=
+                (size_t)snprintf(out + n, MORTISE_CEL_WORDS - n, "%s%s",
+                                 n > 0 ? " or " : "", mortise_cel_kind_name(k));
 }
 
 static struct words kinds_text(unsigned kinds)
 {
     struct words w;
 
-    cel_kinds_text(kinds, w.text);
+    mortise_cel_kinds_text(kinds, w.text);
     return w;
 }
 
@@ -225,7 +226,7 @@ static void become_type(struct cel_node *n, unsigned kind)
 static bool type_constant(struct cel_node *n)
 {
     for (unsigned k = 0; k < CEL_KINDS; k++) {
-        if (strcmp(n->u.name.p, cel_type_name(k)) != 0)
+        if (strcmp(n->u.name.p, mortise_cel_type_name(k)) != 0)
             continue;
         become_type(n, k);
         return true;
@@ -307,7 +308,7 @@ static bool dotted_name(const struct checker *c, struct cel_node *n,
         }
     }
     for (unsigned k = CEL_TIMESTAMP; k <= CEL_DURATION; k++) {
-        const char *name = cel_type_name(k);
+        const char *name = mortise_cel_type_name(k);
 
         if (is_spelled(c, n, name, strlen(name))) {
             become_type(n, k);
@@ -354,7 +355,7 @@ static struct type check_index(struct checker *c, struct cel_node *n)
 static _Noreturn void clash(const struct checker *c, const struct cel_node *n,
                             struct type a, struct type b)
 {
-    fail_at(c, n, "'%s' cannot take %s and %s", cel_symbol(n->op),
+    fail_at(c, n, "'%s' cannot take %s and %s", mortise_cel_symbol(n->op),
             kinds_text(a.kinds).text, kinds_text(b.kinds).text);
 }
 
@@ -493,7 +494,7 @@ static _Noreturn void no_such_function(const struct checker *c,
     const char *name = n->u.call.name.p, *near = NULL;
     const struct cel_function *f;
 
-    for (size_t i = 0; (f = cel_function_at(i)) != NULL; i++) {
+    for (size_t i = 0; (f = mortise_cel_function_at(i)) != NULL; i++) {
         const char *two[2] = {near, f->name};
 
         near = mortise_nearest(name, two, 2);
@@ -527,7 +528,7 @@ static const struct cel_function *find_function(const struct checker *c,
     const struct cel_function *f, *of_name = NULL;
     bool other_style = true;
 
-    for (size_t i = 0; (f = cel_function_at(i)) != NULL; i++) {
+    for (size_t i = 0; (f = mortise_cel_function_at(i)) != NULL; i++) {
         if (strcmp(f->name, n->u.call.name.p) != 0)
             continue;
         of_name = f;
@@ -546,7 +547,7 @@ static bool has_function(struct cel_text space, const char *name)
 {
     const struct cel_function *f;
 
-    for (size_t i = 0; (f = cel_function_at(i)) != NULL; i++)
+    for (size_t i = 0; (f = mortise_cel_function_at(i)) != NULL; i++)
         if (strncmp(f->name, space.p, space.n) == 0 &&
             f->name[space.n] == '.' &&
             (name == NULL || strcmp(f->name + space.n + 1, name) == 0))
@@ -692,8 +693,9 @@ static struct type check(struct checker *c, struct cel_node *n)
     return by_op[n->op](c, n);
 }
 
-unsigned cel_check(const struct cel_source *src, struct cel_node *root,
-                   const struct mortise_cel_scope *scope, uint32_t *n_slots)
+unsigned mortise_cel_check(const struct cel_source *src, struct cel_node *root,
+                           const struct mortise_cel_scope *scope,
+                           uint32_t *n_slots)
 {
     struct checker c = {.src = src, .scope = scope};
     struct type t = check(&c, root);

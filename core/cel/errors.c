@@ -12,28 +12,28 @@
 
 /* ---- of a text -------------------------------------------------------- */
 
-int cel_vsay(const struct cel_source *src, int code, size_t offset,
-             size_t length, const char *fmt, va_list ap)
+int mortise_cel_vsay(const struct cel_source *src, int code, size_t offset,
+                     size_t length, const char *fmt, va_list ap)
 {
     if (src->where != NULL)
         *src->where = (struct mortise_cel_where){offset, length};
     return mortise_vfail(src->out->err, code, fmt, ap);
 }
 
-void cel_fail(const struct cel_source *src, int code, size_t offset,
-              size_t length, const char *fmt, ...)
+void mortise_cel_fail(const struct cel_source *src, int code, size_t offset,
+                      size_t length, const char *fmt, ...)
 {
     va_list ap;
 
     va_start(ap, fmt);
-    cel_vsay(src, code, offset, length, fmt, ap);
+    mortise_cel_vsay(src, code, offset, length, fmt, ap);
     va_end(ap);
     mortise_escape(src->out, code);
 }
 
 /* ---- of an evaluation -------------------------------------------------- */
 
-const char *cel_symbol(unsigned op)
+const char *mortise_cel_symbol(unsigned op)
 {
     static const char *const symbols[] = {
         [CEL_NEGATE] = "-",   [CEL_ADD] = "+",    [CEL_SUBTRACT] = "-",
@@ -47,22 +47,23 @@ const char *cel_symbol(unsigned op)
 }
 
 /* "no such overload: size(int)", "... string > int", "... -bool". */
-static int say_overload(const struct cel_fault *f, struct mortise_err *err)
+static int say_overload(const struct mortise_cel_fault *f,
+                        struct mortise_err *err)
 {
-    const char *x = cel_kind_name(f->x);
-    const char *y = f->y < CEL_KINDS ? cel_kind_name(f->y) : "";
+    const char *x = mortise_cel_kind_name(f->x);
+    const char *y = f->y < CEL_KINDS ? mortise_cel_kind_name(f->y) : "";
 
     if (f->at->op == CEL_CALL)
         return mortise_fail(err, MORTISE_EINVAL, "no such overload: %s(%s%s%s)",
                             f->at->u.call.name.p, x, *y != '\0' ? ", " : "", y);
     if (*y == '\0')
         return mortise_fail(err, MORTISE_EINVAL, "no such overload: %s%s",
-                            cel_symbol(f->at->op), x);
+                            mortise_cel_symbol(f->at->op), x);
     return mortise_fail(err, MORTISE_EINVAL, "no such overload: %s %s %s", x,
-                        cel_symbol(f->at->op), y);
+                        mortise_cel_symbol(f->at->op), y);
 }
 
-static int say_named(const struct cel_fault *f, struct mortise_err *err)
+static int say_named(const struct mortise_cel_fault *f, struct mortise_err *err)
 {
     int n;
 
@@ -79,9 +80,9 @@ static int say_named(const struct cel_fault *f, struct mortise_err *err)
 }
 
 /* Faults about kinds. */
-static int say_kinds(const struct cel_fault *f, struct mortise_err *err)
+static int say_kinds(const struct mortise_cel_fault *f, struct mortise_err *err)
 {
-    const char *x = cel_kind_name(f->x);
+    const char *x = mortise_cel_kind_name(f->x);
 
     switch (f->kind) {
     case CEL_NOT_BOOL:
@@ -102,15 +103,15 @@ static int say_kinds(const struct cel_fault *f, struct mortise_err *err)
                             x);
     case CEL_CONVERT:
         return mortise_fail(err, MORTISE_EINVAL, "this %s is no %s", x,
-                            cel_kind_name(f->y));
+                            mortise_cel_kind_name(f->y));
     default:
         return mortise_fail(err, MORTISE_EINVAL,
                             "the result holds %s that JSON has no form for", x);
     }
 }
 
-int cel_report(const struct cel_ctx *c, struct mortise_cel_where *where,
-               struct mortise_err *err)
+int mortise_cel_report(const struct cel_ctx *c, struct mortise_cel_where *where,
+                       struct mortise_err *err)
 {
     static const char *const words[] = {
         [CEL_OVERFLOW] = "integer overflow",
@@ -133,7 +134,7 @@ int cel_report(const struct cel_ctx *c, struct mortise_cel_where *where,
         [CEL_DEPTH] = "values nest too deeply",
         [CEL_MEMORY] = "out of memory",
     };
-    const struct cel_fault *f = &c->fault;
+    const struct mortise_cel_fault *f = &c->fault;
     int code = f->kind == CEL_MEMORY ? MORTISE_ENOMEM
                : f->kind >= CEL_COST ? MORTISE_ELIMIT
                                      : MORTISE_EINVAL;

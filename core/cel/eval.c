@@ -9,7 +9,7 @@
  *       operand decides stands, whatever the others did.  Running out of
  *       cost or memory is not an error of the expression and is never absorbed.
  *
- * A fault is a few words in the context (value.h); only cel_report()
+ * A fault is a few words in the context (value.h); only mortise_cel_report()
  * makes sentences of it, so that an absorbed one costs next to nothing.
  */
 #include "cel/eval.h"
@@ -35,7 +35,7 @@ static bool eval(EVAL);
 static bool wrong_kind(struct ev *e, enum cel_fault_kind kind,
                        const struct cel_node *at, const struct cel_value *v)
 {
-    cel_fault_of(e->c, kind, v->kind, 0);
+    mortise_cel_fault_of(e->c, kind, v->kind, 0);
     e->c->fault.at = at;
     return false;
 }
@@ -43,8 +43,8 @@ static bool wrong_kind(struct ev *e, enum cel_fault_kind kind,
 static bool overload(struct ev *e, const struct cel_value *a,
                      const struct cel_value *b)
 {
-    return cel_fault_of(e->c, CEL_OVERLOAD, a->kind,
-                        b != NULL ? b->kind : CEL_KINDS);
+    return mortise_cel_fault_of(e->c, CEL_OVERLOAD, a->kind,
+                                b != NULL ? b->kind : CEL_KINDS);
 }
 
 static bool is_fatal(const struct ev *e)
@@ -64,11 +64,11 @@ static bool eval_name(EVAL)
     }
     v = e->in->json[n->u.index];
     if (v != NULL) {
-        *out = cel_from_json(v);
+        *out = mortise_cel_from_json(v);
         return true;
     }
-    return cel_fault_named(e->c, CEL_UNSET, e->names[n->u.index].name,
-                           strlen(e->names[n->u.index].name));
+    return mortise_cel_fault_named(e->c, CEL_UNSET, e->names[n->u.index].name,
+                                   strlen(e->names[n->u.index].name));
 }
 
 static bool eval_select(EVAL)
@@ -81,12 +81,13 @@ static bool eval_select(EVAL)
     if (of.kind != CEL_MAP)
         return wrong_kind(e, CEL_NO_MEMBERS, n, &of);
     key = cel_text(CEL_STRING, n->u.name.p, n->u.name.n);
-    if (!cel_map_find(e->c, &of, &key, &found, out))
+    if (!mortise_cel_map_find(e->c, &of, &key, &found, out))
         return false;
     if (n->op == CEL_HAS)
         *out = cel_bool(found);
     else if (!found)
-        return cel_fault_named(e->c, CEL_NO_KEY, n->u.name.p, n->u.name.n);
+        return mortise_cel_fault_named(e->c, CEL_NO_KEY, n->u.name.p,
+                                       n->u.name.n);
     return true;
 }
 
@@ -103,11 +104,11 @@ static bool index_list(struct ev *e, const struct cel_value *list,
              key->u.d == (double)(uint64_t)key->u.d)
         i = (uint64_t)key->u.d;
     else
-        return cel_fault(e->c,
-                         key->kind == CEL_INT ? CEL_NO_INDEX : CEL_BAD_INDEX);
-    if (i >= cel_count(list))
-        return cel_fault(e->c, CEL_NO_INDEX);
-    *out = cel_item(list, i);
+        return mortise_cel_fault(e->c, key->kind == CEL_INT ? CEL_NO_INDEX
+                                                            : CEL_BAD_INDEX);
+    if (i >= mortise_cel_count(list))
+        return mortise_cel_fault(e->c, CEL_NO_INDEX);
+    *out = mortise_cel_item(list, i);
     return true;
 }
 
@@ -116,13 +117,14 @@ static bool index_map(struct ev *e, const struct cel_value *map,
 {
     bool found;
 
-    if (!cel_map_find(e->c, map, key, &found, out))
+    if (!mortise_cel_map_find(e->c, map, key, &found, out))
         return false;
     if (found)
         return true;
     if (key->kind == CEL_STRING)
-        return cel_fault_named(e->c, CEL_NO_KEY, key->u.s.p, key->u.s.n);
-    return cel_fault_named(e->c, CEL_NO_KEY, NULL, 0);
+        return mortise_cel_fault_named(e->c, CEL_NO_KEY, key->u.s.p,
+                                       key->u.s.n);
+    return mortise_cel_fault_named(e->c, CEL_NO_KEY, NULL, 0);
 }
 
 static bool eval_index(EVAL)
@@ -148,7 +150,7 @@ static bool calc_int(struct ev *e, unsigned op, int64_t a, int64_t b,
 
     if (op == CEL_DIVIDE || op == CEL_MODULO) {
         if (b == 0)
-            return cel_fault(e->c, CEL_BY_ZERO);
+            return mortise_cel_fault(e->c, CEL_BY_ZERO);
         over = a == INT64_MIN && b == -1;
         if (!over)
             r = op == CEL_DIVIDE ? a / b : a % b;
@@ -158,7 +160,7 @@ static bool calc_int(struct ev *e, unsigned op, int64_t a, int64_t b,
                                     : __builtin_mul_overflow(a, b, &r);
     }
     *out = cel_int(r);
-    return !over || cel_fault(e->c, CEL_OVERFLOW);
+    return !over || mortise_cel_fault(e->c, CEL_OVERFLOW);
 }
 
 static bool calc_uint(struct ev *e, unsigned op, uint64_t a, uint64_t b,
@@ -169,7 +171,7 @@ static bool calc_uint(struct ev *e, unsigned op, uint64_t a, uint64_t b,
 
     if (op == CEL_DIVIDE || op == CEL_MODULO) {
         if (b == 0)
-            return cel_fault(e->c, CEL_BY_ZERO);
+            return mortise_cel_fault(e->c, CEL_BY_ZERO);
         r = op == CEL_DIVIDE ? a / b : a % b;
     } else {
         over = op == CEL_ADD        ? __builtin_add_overflow(a, b, &r)
@@ -177,7 +179,7 @@ static bool calc_uint(struct ev *e, unsigned op, uint64_t a, uint64_t b,
                                     : __builtin_mul_overflow(a, b, &r);
     }
     *out = cel_uint(r);
-    return !over || cel_fault(e->c, CEL_OVERFLOW);
+    return !over || mortise_cel_fault(e->c, CEL_OVERFLOW);
 }
 
 static double calc_double(unsigned op, double a, double b)
@@ -193,7 +195,7 @@ static bool join_text(struct ev *e, const struct cel_value *a,
 {
     char *text;
 
-    text = cel_alloc(e->c, a->u.s.n + b->u.s.n, 1);
+    text = mortise_cel_alloc(e->c, a->u.s.n + b->u.s.n, 1);
     if (text == NULL)
         return false;
     memcpy(text, a->u.s.p, a->u.s.n);
@@ -205,22 +207,22 @@ static bool join_text(struct ev *e, const struct cel_value *a,
 static bool join_lists(struct ev *e, const struct cel_value *a,
                        const struct cel_value *b, struct cel_value *out)
 {
-    size_t na = cel_count(a), nb = cel_count(b);
-    struct cel_list *list = cel_list_new(e->c, na + nb);
+    size_t na = mortise_cel_count(a), nb = mortise_cel_count(b);
+    struct cel_list *list = mortise_cel_list_new(e->c, na + nb);
 
     if (list == NULL)
         return false;
     for (size_t i = 0; i < na; i++)
-        list->items[list->n++] = cel_item(a, i);
+        list->items[list->n++] = mortise_cel_item(a, i);
     for (size_t i = 0; i < nb; i++)
-        list->items[list->n++] = cel_item(b, i);
+        list->items[list->n++] = mortise_cel_item(b, i);
     *out = cel_list_value(list);
     return true;
 }
 
 static bool out_of_range(struct ev *e, enum cel_kind kind)
 {
-    return cel_fault_of(e->c, CEL_RANGE, kind, 0);
+    return mortise_cel_fault_of(e->c, CEL_RANGE, kind, 0);
 }
 
 /* A timestamp and a duration, in either order, or two timestamps. */
@@ -234,7 +236,7 @@ static bool calc_time(struct ev *e, unsigned op, const struct cel_value *a,
     if (op == CEL_SUBTRACT && b->kind == CEL_TIMESTAMP) {
         if (a->kind != CEL_TIMESTAMP)
             return overload(e, a, b);
-        fits = cel_time_difference(a->u.time, b->u.time, &ns);
+        fits = mortise_cel_time_difference(a->u.time, b->u.time, &ns);
         *out = cel_duration(ns);
         return fits || out_of_range(e, CEL_DURATION);
     }
@@ -242,7 +244,7 @@ static bool calc_time(struct ev *e, unsigned op, const struct cel_value *a,
         return overload(e, a, b);
     *out = cel_timestamp(when->u.time);
     fits = (op == CEL_ADD || !__builtin_sub_overflow(0, ns, &ns)) &&
-           cel_time_add(when->u.time, ns, &out->u.time);
+           mortise_cel_time_add(when->u.time, ns, &out->u.time);
     return fits || out_of_range(e, CEL_TIMESTAMP);
 }
 
@@ -315,7 +317,7 @@ static bool ordered(struct ev *e, unsigned op, const struct cel_value *a,
     int order;
     bool holds;
 
-    if (!cel_compare(e->c, a, b, &order))
+    if (!mortise_cel_compare(e->c, a, b, &order))
         return false;
     holds = op == CEL_LT   ? order < 0
             : op == CEL_LE ? order <= 0
@@ -332,12 +334,12 @@ static bool is_in(struct ev *e, const struct cel_value *v,
     bool found = false;
 
     if (in->kind == CEL_MAP) {
-        if (!cel_map_find(e->c, in, v, &found, &item))
+        if (!mortise_cel_map_find(e->c, in, v, &found, &item))
             return false;
     } else if (in->kind == CEL_LIST) {
-        for (size_t i = 0; i < cel_count(in) && !found; i++) {
-            item = cel_item(in, i);
-            if (!cel_equal(e->c, v, &item, &found))
+        for (size_t i = 0; i < mortise_cel_count(in) && !found; i++) {
+            item = mortise_cel_item(in, i);
+            if (!mortise_cel_equal(e->c, v, &item, &found))
                 return false;
         }
     } else {
@@ -357,7 +359,7 @@ static bool eval_binary(EVAL)
     switch (n->op) {
     case CEL_EQ:
     case CEL_NE:
-        if (!cel_equal(e->c, &a, &b, &same))
+        if (!mortise_cel_equal(e->c, &a, &b, &same))
             return false;
         *out = cel_bool(same == (n->op == CEL_EQ));
         return true;
@@ -406,7 +408,7 @@ static bool eval_bool(struct ev *e, const struct cel_node *n, bool *out)
 struct verdict {
     bool decisive; /* the value that decides */
     bool decided, failed;
-    struct cel_fault first; /* where it failed */
+    struct mortise_cel_fault first; /* where it failed */
 };
 
 /* Hear one more; false when nothing more can be heard. */
@@ -423,7 +425,7 @@ static bool hear(struct ev *e, struct verdict *v, const struct cel_node *n)
     if (!v->failed)
         v->first = e->c->fault;
     v->failed = true;
-    cel_fault(e->c, CEL_FINE);
+    mortise_cel_fault(e->c, CEL_FINE);
     return true;
 }
 
@@ -460,7 +462,7 @@ static bool eval_condition(EVAL)
 
 static bool eval_list(EVAL)
 {
-    struct cel_list *list = cel_list_new(e->c, n->n);
+    struct cel_list *list = mortise_cel_list_new(e->c, n->n);
 
     if (list == NULL)
         return false;
@@ -473,14 +475,14 @@ static bool eval_list(EVAL)
 
 static bool eval_map(EVAL)
 {
-    struct cel_map *map = cel_map_new(e->c, n->n / 2);
+    struct cel_map *map = mortise_cel_map_new(e->c, n->n / 2);
     struct cel_value key, value;
 
     if (map == NULL)
         return false;
     for (uint32_t i = 0; i < n->n; i += 2)
         if (!eval(e, n->kids[i], &key) || !eval(e, n->kids[i + 1], &value) ||
-            !cel_map_add(e->c, map, &key, &value))
+            !mortise_cel_map_add(e->c, map, &key, &value))
             return false;
     *out = (struct cel_value){.kind = CEL_MAP, .u.map = map};
     return true;
@@ -515,7 +517,7 @@ static bool walk_init(struct ev *e, struct walk *w, const struct cel_node *n)
         return false;
     if (w->range.kind != CEL_LIST && w->range.kind != CEL_MAP)
         return wrong_kind(e, CEL_NO_MEMBERS, n, &w->range);
-    cel_cursor_init(&w->cursor, &w->range);
+    mortise_cel_cursor_init(&w->cursor, &w->range);
     return true;
 }
 
@@ -525,7 +527,7 @@ static bool walk_next(struct ev *e, struct walk *w)
     struct cel_value key, value;
     const uint32_t *slot = w->node->u.fold.slot;
 
-    if (!cel_next(&w->cursor, &key, &value))
+    if (!mortise_cel_next(&w->cursor, &key, &value))
         return false;
     if (w->node->u.fold.var[1].p != NULL) {
         e->slots[slot[0]] = key;
@@ -590,7 +592,7 @@ static bool eval_make_list(EVAL)
 
     if (!walk_init(e, &w, n))
         return false;
-    list = cel_list_new(e->c, w.cursor.n);
+    list = mortise_cel_list_new(e->c, w.cursor.n);
     if (list == NULL)
         return false;
     while (walk_next(e, &w)) {
@@ -612,15 +614,15 @@ static bool eval_make_map(EVAL)
 
     if (!walk_init(e, &w, n))
         return false;
-    map = cel_map_new(e->c, w.cursor.n);
+    map = mortise_cel_map_new(e->c, w.cursor.n);
     if (map == NULL)
         return false;
     while (walk_next(e, &w)) {
         if (!wanted(e, n, &holds))
             return false;
-        if (holds &&
-            (!product(e, n, &made) ||
-             !cel_map_add(e->c, map, &e->slots[n->u.fold.slot[0]], &made)))
+        if (holds && (!product(e, n, &made) ||
+                      !mortise_cel_map_add(
+                          e->c, map, &e->slots[n->u.fold.slot[0]], &made)))
             return false;
     }
     *out = (struct cel_value){.kind = CEL_MAP, .u.map = map};
@@ -685,7 +687,7 @@ static bool eval_node(EVAL)
         return eval_make_map(e, n, out);
     }
     assert(false); /* the checker leaves no IDENT, and there is no other op */
-    return cel_fault(e->c, CEL_DEPTH);
+    return mortise_cel_fault(e->c, CEL_DEPTH);
 }
 
 static bool eval(EVAL)
@@ -697,18 +699,19 @@ static bool eval(EVAL)
     return false;
 }
 
-bool cel_run(const struct mortise_cel *prog, const struct cel_inputs *in,
-             struct cel_ctx *c, struct cel_value *out)
+bool mortise_cel_run(const struct mortise_cel *prog,
+                     const struct cel_inputs *in, struct cel_ctx *c,
+                     struct cel_value *out)
 {
     enum { FEW = 8 };
     struct cel_value few[FEW];
     struct ev e = {.c = c, .in = in, .names = prog->names, .slots = few};
 
-    cel_fault(c, CEL_FINE);
+    mortise_cel_fault(c, CEL_FINE);
     if (prog->n_slots > FEW)
         e.slots =
             mortise_arena_alloc(c->arena, prog->n_slots * sizeof *e.slots);
     if (e.slots == NULL)
-        return cel_fault(c, CEL_MEMORY);
+        return mortise_cel_fault(c, CEL_MEMORY);
     return eval(&e, prog->root, out);
 }

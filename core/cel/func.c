@@ -9,23 +9,23 @@
 
 #include <string.h>
 
-bool cel_overload(struct cel_ctx *c, const struct cel_node *n,
-                  const struct cel_value *args)
+bool mortise_cel_overload(struct cel_ctx *c, const struct cel_node *n,
+                          const struct cel_value *args)
 {
-    return cel_fault_of(c, CEL_OVERLOAD, args[0].kind,
-                        n->n > 1 ? args[1].kind : CEL_KINDS);
+    return mortise_cel_fault_of(c, CEL_OVERLOAD, args[0].kind,
+                                n->n > 1 ? args[1].kind : CEL_KINDS);
 }
 
-bool cel_cannot_convert(struct cel_ctx *c, const struct cel_value *from,
-                        enum cel_kind to)
+bool mortise_cel_cannot_convert(struct cel_ctx *c, const struct cel_value *from,
+                                enum cel_kind to)
 {
-    return cel_fault_of(c, CEL_CONVERT, from->kind, to);
+    return mortise_cel_fault_of(c, CEL_CONVERT, from->kind, to);
 }
 
-bool cel_copy(struct cel_ctx *c, const char *text, size_t n,
-              struct cel_value *out)
+bool mortise_cel_copy(struct cel_ctx *c, const char *text, size_t n,
+                      struct cel_value *out)
 {
-    char *copy = cel_alloc(c, n, 1);
+    char *copy = mortise_cel_alloc(c, n, 1);
 
     if (copy == NULL)
         return false;
@@ -35,7 +35,7 @@ bool cel_copy(struct cel_ctx *c, const char *text, size_t n,
     return true;
 }
 
-void cel_fold(const struct cel_source *src, struct cel_node *n)
+void mortise_cel_fold(const struct cel_source *src, struct cel_node *n)
 {
     struct cel_ctx c = {.left = UINT64_MAX, .arena = src->arena};
     struct cel_node *arg = n->kids[0];
@@ -45,7 +45,8 @@ void cel_fold(const struct cel_source *src, struct cel_node *n)
         return;
     if (!n->u.call.function->call(&c, n, &arg->u.constant, &v)) {
         c.fault.at = arg;
-        mortise_escape(src->out, cel_report(&c, src->where, src->out->err));
+        mortise_escape(src->out,
+                       mortise_cel_report(&c, src->where, src->out->err));
     }
     n->op = CEL_CONST;
     n->n = 0;

@@ -25,28 +25,28 @@ struct cel_functions {
 };
 
 /* One table a file. */
-extern const struct cel_functions cel_text_functions;
-extern const struct cel_functions cel_convert_functions;
-extern const struct cel_functions cel_time_functions;
-extern const struct cel_functions cel_string_functions;
-extern const struct cel_functions cel_format_functions;
-extern const struct cel_functions cel_math_functions;
+extern const struct cel_functions mortise_cel_text_functions;
+extern const struct cel_functions mortise_cel_convert_functions;
+extern const struct cel_functions mortise_cel_time_functions;
+extern const struct cel_functions mortise_cel_string_functions;
+extern const struct cel_functions mortise_cel_format_functions;
+extern const struct cel_functions mortise_cel_math_functions;
 
 /* Faults: no such overload for these arguments; this value is none of those. */
-bool cel_overload(struct cel_ctx *c, const struct cel_node *n,
-                  const struct cel_value *args);
-bool cel_cannot_convert(struct cel_ctx *c, const struct cel_value *from,
-                        enum cel_kind to);
+bool mortise_cel_overload(struct cel_ctx *c, const struct cel_node *n,
+                          const struct cel_value *args);
+bool mortise_cel_cannot_convert(struct cel_ctx *c, const struct cel_value *from,
+                                enum cel_kind to);
 /* A copy of a short text, as a string. */
-bool cel_copy(struct cel_ctx *c, const char *text, size_t n,
-              struct cel_value *out);
+bool mortise_cel_copy(struct cel_ctx *c, const char *text, size_t n,
+                      struct cel_value *out);
 
 /* A string as int(), uint() or double() of it. */
-bool cel_to_number(struct cel_ctx *c, enum cel_kind to,
-                   const struct cel_value *text, struct cel_value *out);
+bool mortise_cel_to_number(struct cel_ctx *c, enum cel_kind to,
+                           const struct cel_value *text, struct cel_value *out);
 
 /* For `prepare`: when the only argument is a constant string, the call becomes
  * the constant that it gives, and what fails is said now, at the argument. */
-void cel_fold(const struct cel_source *src, struct cel_node *n);
+void mortise_cel_fold(const struct cel_source *src, struct cel_node *n);
 
 #endif

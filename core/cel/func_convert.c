@@ -72,10 +72,10 @@ static bool call_int(CEL_PARAMS)
         i = args->u.time.s;
         break;
     default:
-        return cel_overload(c, n, args);
+        return mortise_cel_overload(c, n, args);
     }
     *out = cel_int(i);
-    return ok || cel_cannot_convert(c, args, CEL_INT);
+    return ok || mortise_cel_cannot_convert(c, args, CEL_INT);
 }
 
 static bool call_uint(CEL_PARAMS)
@@ -101,10 +101,10 @@ static bool call_uint(CEL_PARAMS)
         ok = read_integer(args, &negative, &u) && !negative;
         break;
     default:
-        return cel_overload(c, n, args);
+        return mortise_cel_overload(c, n, args);
     }
     *out = cel_uint(u);
-    return ok || cel_cannot_convert(c, args, CEL_UINT);
+    return ok || mortise_cel_cannot_convert(c, args, CEL_UINT);
 }
 
 /* Also the names of what is no decimal. */
@@ -149,14 +149,14 @@ static bool call_double(CEL_PARAMS)
         ok = string_to_double(args, &d);
         break;
     default:
-        return cel_overload(c, n, args);
+        return mortise_cel_overload(c, n, args);
     }
     *out = cel_double(d);
-    return ok || cel_cannot_convert(c, args, CEL_DOUBLE);
+    return ok || mortise_cel_cannot_convert(c, args, CEL_DOUBLE);
 }
 
-bool cel_to_number(struct cel_ctx *c, enum cel_kind to,
-                   const struct cel_value *text, struct cel_value *out)
+bool mortise_cel_to_number(struct cel_ctx *c, enum cel_kind to,
+                           const struct cel_value *text, struct cel_value *out)
 {
     assert(text->kind == CEL_STRING); /* so that no node is needed */
     if (to == CEL_INT)
@@ -165,7 +165,8 @@ bool cel_to_number(struct cel_ctx *c, enum cel_kind to,
                           : call_double(c, NULL, text, out);
 }
 
-size_t cel_number_text(char out[MORTISE_REAL_TEXT], const struct cel_value *v)
+size_t mortise_cel_number_text(char out[MORTISE_REAL_TEXT],
+                               const struct cel_value *v)
 {
     if (v->kind == CEL_DOUBLE)
         return mortise_real_text(out, v->u.d);
@@ -187,10 +188,12 @@ static bool call_string(CEL_PARAMS)
     case CEL_INT:
     case CEL_UINT:
     case CEL_DOUBLE:
-        return cel_copy(c, text, cel_number_text(text, args), out);
+        return mortise_cel_copy(c, text, mortise_cel_number_text(text, args),
+                                out);
     case CEL_TIMESTAMP:
     case CEL_DURATION:
-        return cel_copy(c, text, cel_when_text(text, args), out);
+        return mortise_cel_copy(c, text, mortise_cel_when_text(text, args),
+                                out);
     case CEL_BOOL:
         *out = args->u.b ? cel_text(CEL_STRING, "true", 4)
                          : cel_text(CEL_STRING, "false", 5);
@@ -199,18 +202,18 @@ static bool call_string(CEL_PARAMS)
         if (!cel_charge(c, args->u.s.n))
             return false;
         if (!mortise_utf8_valid(args->u.s.p, args->u.s.n))
-            return cel_fault(c, CEL_NOT_UTF8);
+            return mortise_cel_fault(c, CEL_NOT_UTF8);
         *out = cel_text(CEL_STRING, args->u.s.p, args->u.s.n);
         return true;
     default:
-        return cel_overload(c, n, args);
+        return mortise_cel_overload(c, n, args);
     }
 }
 
 static bool call_bytes(CEL_PARAMS)
 {
     if (args->kind != CEL_STRING && args->kind != CEL_BYTES)
-        return cel_overload(c, n, args);
+        return mortise_cel_overload(c, n, args);
     *out = cel_text(CEL_BYTES, args->u.s.p, args->u.s.n);
     return true;
 }
@@ -225,7 +228,7 @@ static bool call_bool(CEL_PARAMS)
         return true;
     }
     if (args->kind != CEL_STRING)
-        return cel_overload(c, n, args);
+        return mortise_cel_overload(c, n, args);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (strlen(words[i]) == args->u.s.n &&
             memcmp(words[i], args->u.s.p, args->u.s.n) == 0) {
@@ -233,7 +236,7 @@ static bool call_bool(CEL_PARAMS)
             return true;
         }
     }
-    return cel_cannot_convert(c, args, CEL_BOOL);
+    return mortise_cel_cannot_convert(c, args, CEL_BOOL);
 }
 
 static bool call_type(CEL_PARAMS)
@@ -267,5 +270,5 @@ static const struct cel_function rows[] = {
     OF("dyn", ANY, call_dyn, ANY),
 };
 
-const struct cel_functions cel_convert_functions = {rows, sizeof rows /
-                                                              sizeof rows[0]};
+const struct cel_functions mortise_cel_convert_functions = {
+    rows, sizeof rows / sizeof rows[0]};

@@ -32,7 +32,7 @@ static bool put(struct writer *w, const char *p, size_t n)
     if (!cel_charge(w->c, n + 1))
         return false;
     mortise_buf_put(&w->b, p, n);
-    return !w->b.failed || cel_fault(w->c, CEL_MEMORY);
+    return !w->b.failed || mortise_cel_fault(w->c, CEL_MEMORY);
 }
 
 static bool say(struct writer *w, const char *text)
@@ -48,8 +48,8 @@ static bool show_list(struct writer *w, const struct cel_value *v, size_t depth)
 {
     if (!say(w, "["))
         return false;
-    for (size_t i = 0; i < cel_count(v); i++) {
-        struct cel_value item = cel_item(v, i);
+    for (size_t i = 0; i < mortise_cel_count(v); i++) {
+        struct cel_value item = mortise_cel_item(v, i);
 
         if ((i > 0 && !say(w, ", ")) || !show(w, &item, depth))
             return false;
@@ -81,7 +81,7 @@ static bool show_key(struct writer *w, const struct cel_value *key,
     struct cel_value text;
 
     if (!show(w, key, 0) ||
-        !cel_copy(w->c, w->b.p + from, w->b.n - from, &text))
+        !mortise_cel_copy(w->c, w->b.p + from, w->b.n - from, &text))
         return false;
     w->b.n = from;
     out->key = text.u.s.p;
@@ -91,15 +91,15 @@ static bool show_key(struct writer *w, const struct cel_value *key,
 
 static bool show_map(struct writer *w, const struct cel_value *v, size_t depth)
 {
-    size_t n = cel_count(v), i = 0;
-    struct shown *list = cel_alloc(w->c, n, sizeof *list);
+    size_t n = mortise_cel_count(v), i = 0;
+    struct shown *list = mortise_cel_alloc(w->c, n, sizeof *list);
     struct cel_value key;
     struct cel_cursor cur;
 
     if (list == NULL || !say(w, "{"))
         return false;
-    cel_cursor_init(&cur, v);
-    for (; cel_next(&cur, &key, &list[i].value); i++)
+    mortise_cel_cursor_init(&cur, v);
+    for (; mortise_cel_next(&cur, &key, &list[i].value); i++)
         if (!show_key(w, &key, &list[i]))
             return false;
     qsort(list, n, sizeof *list, by_key);
@@ -125,14 +125,14 @@ static bool show_number(struct writer *w, const struct cel_value *v)
 
     if (v->kind == CEL_DOUBLE && special(v->u.d) != NULL)
         return say(w, special(v->u.d));
-    return put(w, text, cel_number_text(text, v));
+    return put(w, text, mortise_cel_number_text(text, v));
 }
 
 static bool show_when(struct writer *w, const struct cel_value *v)
 {
     char text[CEL_TIME_TEXT];
 
-    return put(w, text, cel_when_text(text, v));
+    return put(w, text, mortise_cel_when_text(text, v));
 }
 
 static bool show(struct writer *w, const struct cel_value *v, size_t depth)
@@ -148,7 +148,7 @@ static bool show(struct writer *w, const struct cel_value *v, size_t depth)
         return show_number(w, v);
     case CEL_BYTES:
         if (!mortise_utf8_valid(v->u.s.p, v->u.s.n))
-            return cel_fault(w->c, CEL_NOT_UTF8);
+            return mortise_cel_fault(w->c, CEL_NOT_UTF8);
         return put(w, v->u.s.p, v->u.s.n);
     case CEL_STRING:
         return put(w, v->u.s.p, v->u.s.n);
@@ -156,11 +156,11 @@ static bool show(struct writer *w, const struct cel_value *v, size_t depth)
     case CEL_DURATION:
         return show_when(w, v);
     case CEL_TYPE:
-        return say(w, cel_type_name(v->u.type));
+        return say(w, mortise_cel_type_name(v->u.type));
     case CEL_LIST:
     case CEL_MAP:
         if (depth == 0)
-            return cel_fault(w->c, CEL_DEPTH);
+            return mortise_cel_fault(w->c, CEL_DEPTH);
         return v->kind == CEL_LIST ? show_list(w, v, depth - 1)
                                    : show_map(w, v, depth - 1);
     case CEL_KINDS:
@@ -180,7 +180,8 @@ struct clause {
 static bool cannot_show(struct writer *w, const struct clause *k,
                         const struct cel_value *v)
 {
-    return cel_fault_of(w->c, CEL_CLAUSE, v->kind, (unsigned char)k->letter);
+    return mortise_cel_fault_of(w->c, CEL_CLAUSE, v->kind,
+                                (unsigned char)k->letter);
 }
 
 static const char *digits_of(char letter)
@@ -310,10 +311,10 @@ static bool format_one(struct writer *w, const char **p, const char *end,
         return say(w, "%");
     }
     if (!read_clause(p, end, &k))
-        return cel_fault(w->c, CEL_NO_CLAUSE);
-    if (*i >= cel_count(list))
-        return cel_fault(w->c, CEL_TOO_FEW);
-    v = cel_item(list, (*i)++);
+        return mortise_cel_fault(w->c, CEL_NO_CLAUSE);
+    if (*i >= mortise_cel_count(list))
+        return mortise_cel_fault(w->c, CEL_TOO_FEW);
+    v = mortise_cel_item(list, (*i)++);
     return show_clause(w, &k, &v);
 }
 
@@ -342,9 +343,10 @@ static bool call_format(CEL_PARAMS)
     bool ok;
 
     if (args[0].kind != CEL_STRING || args[1].kind != CEL_LIST)
-        return cel_overload(c, n, args);
+        return mortise_cel_overload(c, n, args);
     mortise_buf_init(&w.b, c->arena->mem);
-    ok = format_all(&w, &args[0], &args[1]) && cel_copy(c, w.b.p, w.b.n, out);
+    ok = format_all(&w, &args[0], &args[1]) &&
+         mortise_cel_copy(c, w.b.p, w.b.n, out);
     mortise_buf_finish(&w.b);
     return ok;
 }
@@ -353,5 +355,5 @@ static const struct cel_function rows[] = {
     CEL_METHOD("format", 2, 0, STRING, call_format, STRING, LIST),
 };
 
-const struct cel_functions cel_format_functions = {rows, sizeof rows /
-                                                             sizeof rows[0]};
+const struct cel_functions mortise_cel_format_functions = {
+    rows, sizeof rows / sizeof rows[0]};

@@ -23,8 +23,8 @@ static bool pick(struct cel_ctx *c, const struct cel_node *n,
     int order, wanted = n->u.call.function->which == GREATEST ? 1 : -1;
 
     if (!is_number(v))
-        return cel_fault_of(c, CEL_ELEMENT, v->kind, 0);
-    if (!cel_charge(c, 1) || !cel_compare(c, v, best, &order))
+        return mortise_cel_fault_of(c, CEL_ELEMENT, v->kind, 0);
+    if (!cel_charge(c, 1) || !mortise_cel_compare(c, v, best, &order))
         return false;
     if (order == wanted)
         *best = *v;
@@ -41,12 +41,12 @@ static bool call_extreme(CEL_PARAMS)
         return true;
     }
     if (args->kind != CEL_LIST)
-        return cel_overload(c, n, args);
-    if (cel_count(args) == 0)
-        return cel_fault(c, CEL_EMPTY);
-    *out = cel_item(args, 0);
-    for (size_t i = 0; i < cel_count(args); i++) {
-        item = cel_item(args, i);
+        return mortise_cel_overload(c, n, args);
+    if (mortise_cel_count(args) == 0)
+        return mortise_cel_fault(c, CEL_EMPTY);
+    *out = mortise_cel_item(args, 0);
+    for (size_t i = 0; i < mortise_cel_count(args); i++) {
+        item = mortise_cel_item(args, i);
         if (!is_number(out))
             *out = item; /* which pick() refuses */
         if (!pick(c, n, &item, out))
@@ -64,7 +64,7 @@ static bool call_double(CEL_PARAMS)
     double d = args->u.d;
 
     if (args->kind != CEL_DOUBLE)
-        return cel_overload(c, n, args);
+        return mortise_cel_overload(c, n, args);
     switch (n->u.call.function->which) {
     case CEIL:
         *out = cel_double(ceil(d));
@@ -96,13 +96,13 @@ static bool call_abs(CEL_PARAMS)
 {
     *out = *args;
     if (!is_number(args))
-        return cel_overload(c, n, args);
+        return mortise_cel_overload(c, n, args);
     if (args->kind == CEL_DOUBLE)
         out->u.d = fabs(args->u.d);
     if (args->kind != CEL_INT || args->u.i >= 0)
         return true;
     return !__builtin_sub_overflow(0, args->u.i, &out->u.i) ||
-           cel_fault(c, CEL_OVERFLOW);
+           mortise_cel_fault(c, CEL_OVERFLOW);
 }
 
 static bool call_sign(CEL_PARAMS)
@@ -110,7 +110,7 @@ static bool call_sign(CEL_PARAMS)
     double d = args->u.d;
 
     if (!is_number(args))
-        return cel_overload(c, n, args);
+        return mortise_cel_overload(c, n, args);
     if (args->kind == CEL_INT)
         *out = cel_int((args->u.i > 0) - (args->u.i < 0));
     else if (args->kind == CEL_UINT)
@@ -123,7 +123,7 @@ static bool call_sign(CEL_PARAMS)
 static bool call_sqrt(CEL_PARAMS)
 {
     if (!is_number(args))
-        return cel_overload(c, n, args);
+        return mortise_cel_overload(c, n, args);
     *out = cel_double(sqrt(args->kind == CEL_INT    ? (double)args->u.i
                            : args->kind == CEL_UINT ? (double)args->u.u
                                                     : args->u.d));
@@ -151,7 +151,7 @@ static bool call_bits(CEL_PARAMS)
     uint8_t which = n->u.call.function->which;
 
     if (!is_whole(&args[0]) || args[1].kind != args[0].kind)
-        return cel_overload(c, n, args);
+        return mortise_cel_overload(c, n, args);
     *out = bits(args, which == AND ? a & b : which == OR ? a | b : a ^ b);
     return true;
 }
@@ -159,7 +159,7 @@ static bool call_bits(CEL_PARAMS)
 static bool call_bit_not(CEL_PARAMS)
 {
     if (!is_whole(args))
-        return cel_overload(c, n, args);
+        return mortise_cel_overload(c, n, args);
     *out = bits(args, ~args->u.u);
     return true;
 }
@@ -170,9 +170,9 @@ static bool call_shift(CEL_PARAMS)
     int64_t by = args[1].u.i;
 
     if (!is_whole(&args[0]) || args[1].kind != CEL_INT)
-        return cel_overload(c, n, args);
+        return mortise_cel_overload(c, n, args);
     if (by < 0)
-        return cel_fault(c, CEL_SHIFT);
+        return mortise_cel_fault(c, CEL_SHIFT);
     *out = bits(args, by > 63                              ? 0
                       : n->u.call.function->which == RIGHT ? a >> by
                                                            : a << by);
@@ -205,5 +205,5 @@ static const struct cel_function rows[] = {
     MATH("bitShiftRight", 2, RIGHT, 0, call_shift, WHOLE, INT),
 };
 
-const struct cel_functions cel_math_functions = {rows,
-                                                 sizeof rows / sizeof rows[0]};
+const struct cel_functions mortise_cel_math_functions = {
+    rows, sizeof rows / sizeof rows[0]};

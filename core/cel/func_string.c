@@ -23,7 +23,7 @@ static bool take(struct cel_ctx *c, const struct cel_node *n,
 
     for (uint32_t i = 0; i < n->n; i++) {
         if (!(f->args[i] & BIT(args[i].kind)))
-            return cel_overload(c, n, args);
+            return mortise_cel_overload(c, n, args);
         if (args[i].kind == CEL_STRING && !cel_charge(c, args[i].u.s.n))
             return false;
     }
@@ -48,7 +48,7 @@ static bool position(struct cel_ctx *c, const struct cel_value *s,
     for (; left > 0 && p < end; left--)
         p = next(p, end);
     *out = p;
-    return left == 0 || cel_fault(c, CEL_NO_INDEX);
+    return left == 0 || mortise_cel_fault(c, CEL_NO_INDEX);
 }
 
 /* ---- parts ------------------------------------------------------------- */
@@ -72,7 +72,7 @@ static bool call_substring(CEL_PARAMS)
         (n->n == 3 && !position(c, &args[0], &args[2], &to)))
         return false;
     if (to < from)
-        return cel_fault(c, CEL_NO_INDEX);
+        return mortise_cel_fault(c, CEL_NO_INDEX);
     *out = string(from, (size_t)(to - from));
     return true;
 }
@@ -177,7 +177,7 @@ static bool call_case(CEL_PARAMS)
 
     if (!take(c, n, args))
         return false;
-    text = cel_alloc(c, args->u.s.n, 1);
+    text = mortise_cel_alloc(c, args->u.s.n, 1);
     if (text == NULL)
         return false;
     for (size_t i = 0; i < args->u.s.n; i++) {
@@ -196,7 +196,7 @@ static bool call_reverse(CEL_PARAMS)
 
     if (!take(c, n, args))
         return false;
-    text = cel_alloc(c, args->u.s.n, 1);
+    text = mortise_cel_alloc(c, args->u.s.n, 1);
     if (text == NULL)
         return false;
     while (p < end) {
@@ -226,7 +226,7 @@ static bool call_quote(CEL_PARAMS)
 
     if (!take(c, n, args))
         return false;
-    text = to = cel_alloc(c, 2 * args->u.s.n + 2, 1);
+    text = to = mortise_cel_alloc(c, 2 * args->u.s.n + 2, 1);
     if (text == NULL)
         return false;
     *to++ = '"';
@@ -314,8 +314,8 @@ static bool call_replace(CEL_PARAMS)
     w = walk_over(&args[0], &args[1]);
     count = occurrences(w, limit_of(n, args, 3));
     if (__builtin_mul_overflow(count, by->u.s.n, &grown))
-        return cel_fault(c, CEL_COST);
-    text = to = cel_alloc(c, args->u.s.n + grown, 1);
+        return mortise_cel_fault(c, CEL_COST);
+    text = to = mortise_cel_alloc(c, args->u.s.n + grown, 1);
     if (text == NULL)
         return false;
     for (; count > 0; count--) {
@@ -336,7 +336,7 @@ static bool split_characters(struct cel_ctx *c, const struct cel_value *s,
     const char *p = s->u.s.p, *end = p + s->u.s.n;
     size_t count = mortise_utf8_count(p, s->u.s.n);
     struct cel_list *list =
-        cel_list_new(c, count < most ? count : (size_t)most);
+        mortise_cel_list_new(c, count < most ? count : (size_t)most);
 
     if (list == NULL)
         return false;
@@ -363,7 +363,7 @@ static bool call_split(CEL_PARAMS)
     if (args[1].u.s.n == 0)
         return split_characters(c, &args[0], most, out);
     w = walk_over(&args[0], &args[1]);
-    list = cel_list_new(c, most > 0 ? occurrences(w, most - 1) + 1 : 0);
+    list = mortise_cel_list_new(c, most > 0 ? occurrences(w, most - 1) + 1 : 0);
     if (list == NULL)
         return false;
     for (from = w.p; list->n + 1 < most && (at = walk_next(&w)) != NULL;
@@ -380,11 +380,11 @@ static bool measure(struct cel_ctx *c, const struct cel_value *list,
                     size_t *total)
 {
     *total = 0;
-    for (size_t i = 0; i < cel_count(list); i++) {
-        struct cel_value item = cel_item(list, i);
+    for (size_t i = 0; i < mortise_cel_count(list); i++) {
+        struct cel_value item = mortise_cel_item(list, i);
 
         if (item.kind != CEL_STRING)
-            return cel_fault_of(c, CEL_ELEMENT, item.kind, 0);
+            return mortise_cel_fault_of(c, CEL_ELEMENT, item.kind, 0);
         if (!cel_charge(c, item.u.s.n + 1))
             return false;
         *total += item.u.s.n;
@@ -401,14 +401,14 @@ static bool call_join(CEL_PARAMS)
 
     if (!take(c, n, args) || !measure(c, args, &total))
         return false;
-    count = cel_count(args);
+    count = mortise_cel_count(args);
     if (__builtin_mul_overflow(count > 0 ? count - 1 : 0, between.u.s.n, &gaps))
-        return cel_fault(c, CEL_COST);
-    text = to = cel_alloc(c, total + gaps, 1);
+        return mortise_cel_fault(c, CEL_COST);
+    text = to = mortise_cel_alloc(c, total + gaps, 1);
     if (text == NULL)
         return false;
     for (size_t i = 0; i < count; i++) {
-        struct cel_value item = cel_item(args, i);
+        struct cel_value item = mortise_cel_item(args, i);
 
         if (i > 0)
             to = put(to, between.u.s.p, between.u.s.n);
@@ -442,5 +442,5 @@ static const struct cel_function rows[] = {
                  STRING),
 };
 
-const struct cel_functions cel_string_functions = {rows, sizeof rows /
-                                                             sizeof rows[0]};
+const struct cel_functions mortise_cel_string_functions = {
+    rows, sizeof rows / sizeof rows[0]};

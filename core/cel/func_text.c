@@ -24,10 +24,10 @@ static bool call_size(CEL_PARAMS)
         break;
     case CEL_LIST:
     case CEL_MAP:
-        size = cel_count(args);
+        size = mortise_cel_count(args);
         break;
     default:
-        return cel_overload(c, n, args);
+        return mortise_cel_overload(c, n, args);
     }
     *out = cel_int((int64_t)size);
     return true;
@@ -38,7 +38,7 @@ static bool two_strings(struct cel_ctx *c, const struct cel_node *n,
                         const struct cel_value *args)
 {
     if (args[0].kind != CEL_STRING || args[1].kind != CEL_STRING)
-        return cel_overload(c, n, args);
+        return mortise_cel_overload(c, n, args);
     return cel_charge(c, args[1].u.s.n);
 }
 
@@ -110,9 +110,9 @@ static bool call_matches(CEL_PARAMS)
     *out = cel_bool(found);
     if (rv == MORTISE_OK)
         return true;
-    return cel_fault(c, rv == MORTISE_ENOMEM   ? CEL_MEMORY
-                        : rv == MORTISE_ELIMIT ? CEL_STEPS
-                                               : CEL_REGEX);
+    return mortise_cel_fault(c, rv == MORTISE_ENOMEM   ? CEL_MEMORY
+                                : rv == MORTISE_ELIMIT ? CEL_STEPS
+                                                       : CEL_REGEX);
 }
 
 /* A pattern that stands in the text is compiled once. */
@@ -142,5 +142,5 @@ static const struct cel_function rows[] = {
                  prepare_matches, STRING, STRING),
 };
 
-const struct cel_functions cel_text_functions = {rows,
-                                                 sizeof rows / sizeof rows[0]};
+const struct cel_functions mortise_cel_text_functions = {
+    rows, sizeof rows / sizeof rows[0]};

@@ -25,17 +25,17 @@ static bool call_timestamp(CEL_PARAMS)
         break;
     case CEL_INT:
         t.s = args->u.i;
-        if (!cel_time_in_range(t))
-            return cel_cannot_convert(c, args, CEL_TIMESTAMP);
+        if (!mortise_cel_time_in_range(t))
+            return mortise_cel_cannot_convert(c, args, CEL_TIMESTAMP);
         break;
     case CEL_STRING:
         if (!cel_charge(c, args->u.s.n))
             return false;
-        if (!cel_time_parse(&t, args->u.s.p, args->u.s.n))
-            return cel_cannot_convert(c, args, CEL_TIMESTAMP);
+        if (!mortise_cel_time_parse(&t, args->u.s.p, args->u.s.n))
+            return mortise_cel_cannot_convert(c, args, CEL_TIMESTAMP);
         break;
     default:
-        return cel_overload(c, n, args);
+        return mortise_cel_overload(c, n, args);
     }
     *out = cel_timestamp(t);
     return true;
@@ -50,11 +50,11 @@ static bool call_duration(CEL_PARAMS)
         return true;
     }
     if (args->kind != CEL_STRING)
-        return cel_overload(c, n, args);
+        return mortise_cel_overload(c, n, args);
     if (!cel_charge(c, args->u.s.n))
         return false;
-    if (!cel_duration_parse(&ns, args->u.s.p, args->u.s.n))
-        return cel_cannot_convert(c, args, CEL_DURATION);
+    if (!mortise_cel_duration_parse(&ns, args->u.s.p, args->u.s.n))
+        return mortise_cel_cannot_convert(c, args, CEL_DURATION);
     *out = cel_duration(ns);
     return true;
 }
@@ -77,9 +77,9 @@ static bool offset_of_place(struct cel_ctx *c, const struct cel_value *name,
         *offset = mortise_zone_offset(zone, at);
     mortise_arena_finish(&own);
     if (rv == MORTISE_ENOMEM)
-        return cel_fault(c, CEL_MEMORY);
+        return mortise_cel_fault(c, CEL_MEMORY);
     return rv == MORTISE_OK ||
-           cel_fault_named(c, CEL_NO_ZONE, name->u.s.p, name->u.s.n);
+           mortise_cel_fault_named(c, CEL_NO_ZONE, name->u.s.p, name->u.s.n);
 }
 
 /* How far from UTC the second argument, if there is one, wants us to be. */
@@ -90,12 +90,12 @@ static bool offset_of(struct cel_ctx *c, const struct cel_node *n,
     if (n->n < 2)
         return true;
     if (args[1].kind != CEL_STRING)
-        return cel_overload(c, n, args);
+        return mortise_cel_overload(c, n, args);
     if (n->u.call.zone != NULL) {
         *offset = mortise_zone_offset(n->u.call.zone, args->u.time.s);
         return true;
     }
-    if (cel_time_offset(args[1].u.s.p, args[1].u.s.n, offset))
+    if (mortise_cel_time_offset(args[1].u.s.p, args[1].u.s.n, offset))
         return true;
     return offset_of_place(c, &args[1], args->u.time.s, offset);
 }
@@ -109,8 +109,8 @@ static void prepare_zone(const struct cel_source *src, struct cel_node *n)
     int rv;
 
     if (name == NULL || name->op != CEL_CONST ||
-        cel_time_offset(name->u.constant.u.s.p, name->u.constant.u.s.n,
-                        &offset))
+        mortise_cel_time_offset(name->u.constant.u.s.p, name->u.constant.u.s.n,
+                                &offset))
         return;
     rv = mortise_zone_read(&zone, src->arena, name->u.constant.u.s.p,
                            name->u.constant.u.s.n, src->out->err);
@@ -133,10 +133,10 @@ static bool date_of(struct cel_ctx *c, const struct cel_node *n,
     int32_t offset;
 
     if (args->kind != CEL_TIMESTAMP)
-        return cel_overload(c, n, args);
+        return mortise_cel_overload(c, n, args);
     if (!offset_of(c, n, args, &offset))
         return false;
-    *date = cel_time_date(args->u.time, offset);
+    *date = mortise_cel_time_date(args->u.time, offset);
     return true;
 }
 
@@ -211,7 +211,7 @@ static bool call_get(CEL_PARAMS)
 }
 
 #define MAKER(name, kinds, result, call)                                       \
-    CEL_FUNCTION(name, 1, CEL_GLOBAL, 0, result, call, cel_fold, kinds)
+    CEL_FUNCTION(name, 1, CEL_GLOBAL, 0, result, call, mortise_cel_fold, kinds)
 #define FIELD(name, which, kinds)                                              \
     CEL_METHOD(name, 1, which, INT, call_get, kinds),                          \
         CEL_FUNCTION(name, 2, CEL_RECEIVER, which, INT, call_get,              \
@@ -232,5 +232,5 @@ static const struct cel_function rows[] = {
     FIELD("getMilliseconds", MILLISECONDS, TIMESTAMP | DURATION),
 };
 
-const struct cel_functions cel_time_functions = {rows,
-                                                 sizeof rows / sizeof rows[0]};
+const struct cel_functions mortise_cel_time_functions = {
+    rows, sizeof rows / sizeof rows[0]};

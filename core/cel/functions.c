@@ -2,11 +2,12 @@
  * each subject (func_*.c). */
 #include "cel/func.h"
 
-const struct cel_function *cel_function_at(size_t i)
+const struct cel_function *mortise_cel_function_at(size_t i)
 {
     static const struct cel_functions *const tables[] = {
-        &cel_text_functions,   &cel_convert_functions, &cel_time_functions,
-        &cel_string_functions, &cel_format_functions,  &cel_math_functions,
+        &mortise_cel_text_functions,   &mortise_cel_convert_functions,
+        &mortise_cel_time_functions,   &mortise_cel_string_functions,
+        &mortise_cel_format_functions, &mortise_cel_math_functions,
     };
 
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {

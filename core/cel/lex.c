@@ -28,8 +28,8 @@ static _Noreturn void fail_at(const struct lexer *lx, const char *from,
 {
     size_t rest = (size_t)(lx->end - from);
 
-    cel_fail(lx->src, MORTISE_EINVAL, (size_t)(from - lx->src->text),
-             length < rest ? length : rest, "%s", words);
+    mortise_cel_fail(lx->src, MORTISE_EINVAL, (size_t)(from - lx->src->text),
+                     length < rest ? length : rest, "%s", words);
 }
 
 static bool is_digit(char c)
@@ -374,8 +374,8 @@ static void lex_token(struct lexer *lx)
     }
 }
 
-void cel_lex(const struct cel_source *src, size_t *offset,
-             struct cel_token *out)
+void mortise_cel_lex(const struct cel_source *src, size_t *offset,
+                     struct cel_token *out)
 {
     struct lexer lx = {src, src->text + *offset, src->text + src->n, out};
 

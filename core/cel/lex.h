@@ -34,7 +34,7 @@ struct cel_token {
 };
 
 /* The token at *offset, which moves behind it. */
-void cel_lex(const struct cel_source *src, size_t *offset,
-             struct cel_token *out);
+void mortise_cel_lex(const struct cel_source *src, size_t *offset,
+                     struct cel_token *out);
 
 #endif

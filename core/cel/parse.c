@@ -10,7 +10,7 @@
  * definition says, and become nodes of their own: a fold over accumulating
  * lists, as other implementations expand them, would cost the square.
  *
- * What is wrong leaves by cel_fail(), from wherever it is seen; so does
+ * What is wrong leaves by mortise_cel_fail(), from wherever it is seen; so does
  * the end of memory.  A function that returns has read what its name says.
  */
 #include "cel/lex.h"
@@ -38,7 +38,7 @@ static struct cel_node *parse_expr(struct parser *ps);
 
 static void advance(struct parser *ps)
 {
-    cel_lex(ps->src, &ps->offset, &ps->tok);
+    mortise_cel_lex(ps->src, &ps->offset, &ps->tok);
 }
 
 static bool at(const struct parser *ps, int op)
@@ -56,7 +56,8 @@ static void refuse(const struct parser *ps, const struct cel_token *tok,
     va_list ap;
 
     va_start(ap, fmt);
-    cel_vsay(ps->src, MORTISE_EINVAL, tok->offset, tok->length, fmt, ap);
+    mortise_cel_vsay(ps->src, MORTISE_EINVAL, tok->offset, tok->length, fmt,
+                     ap);
     va_end(ap);
     mortise_escape(ps->src->out, MORTISE_EINVAL);
 }
@@ -80,8 +81,9 @@ static void expect(struct parser *ps, int op, const char *name)
 
 static _Noreturn void later(struct parser *ps, const char *what)
 {
-    cel_fail(ps->src, MORTISE_EUNAVAILABLE, ps->tok.offset, ps->tok.length,
-             "%s of CEL are not available in this build", what);
+    mortise_cel_fail(ps->src, MORTISE_EUNAVAILABLE, ps->tok.offset,
+                     ps->tok.length,
+                     "%s of CEL are not available in this build", what);
 }
 
 /* What other implementations read behind a '?'. */
@@ -224,11 +226,13 @@ static struct cel_node *expand_macro(struct parser *ps, const struct macro *m,
 
     for (int i = 0; i < m->n_vars; i++)
         if (args[i]->op != CEL_IDENT || args[i]->is_absolute)
-            cel_fail(ps->src, MORTISE_EINVAL, args[i]->offset, args[i]->length,
-                     "%s() needs a name here, for its variable", m->name);
+            mortise_cel_fail(
+                ps->src, MORTISE_EINVAL, args[i]->offset, args[i]->length,
+                "%s() needs a name here, for its variable", m->name);
     if (m->n_vars == 2 && strcmp(args[0]->u.name.p, args[1]->u.name.p) == 0)
-        cel_fail(ps->src, MORTISE_EINVAL, args[1]->offset, args[1]->length,
-                 "the two variables of %s() need two names", m->name);
+        mortise_cel_fail(ps->src, MORTISE_EINVAL, args[1]->offset,
+                         args[1]->length,
+                         "the two variables of %s() need two names", m->name);
     node = make(ps, m->op, tok, 3, kids);
     for (int i = 0; i < m->n_vars; i++)
         node->u.fold.var[i] = args[i]->u.name;
@@ -594,7 +598,7 @@ static struct cel_node *parse_expr(struct parser *ps)
     return kids[0];
 }
 
-struct cel_node *cel_parse(const struct cel_source *src)
+struct cel_node *mortise_cel_parse(const struct cel_source *src)
 {
     struct parser ps = {.src = src};
     struct cel_node *root;

@@ -17,7 +17,7 @@ enum { MINUTE = 60, HOUR = 3600, DAY = 86400 };
 static const int64_t first = -62135596800; /* 0001-01-01T00:00:00Z */
 static const int64_t last = 253402300799;  /* 9999-12-31T23:59:59Z */
 
-bool cel_time_in_range(struct cel_time t)
+bool mortise_cel_time_in_range(struct cel_time t)
 {
     return t.s >= first && t.s <= last && t.ns >= 0 && t.ns < CEL_SECOND;
 }
@@ -95,7 +95,7 @@ static bool read_offset(struct text *t, int32_t *out)
     return true;
 }
 
-bool cel_time_offset(const char *p, size_t n, int32_t *out)
+bool mortise_cel_time_offset(const char *p, size_t n, int32_t *out)
 {
     struct text t = {p, p + n};
 
@@ -128,7 +128,7 @@ static bool read_clock(struct text *t, int32_t *seconds, int64_t *ns)
     return !take(t, '.') || fraction(t, ns);
 }
 
-bool cel_time_parse(struct cel_time *out, const char *p, size_t n)
+bool mortise_cel_time_parse(struct cel_time *out, const char *p, size_t n)
 {
     struct text t = {p, p + n};
     int64_t days, ns;
@@ -140,7 +140,7 @@ bool cel_time_parse(struct cel_time *out, const char *p, size_t n)
                            !read_offset(&t, &offset)))
         return false;
     *out = (struct cel_time){days * DAY + clock - offset, (int32_t)ns};
-    return t.p == t.end && cel_time_in_range(*out);
+    return t.p == t.end && mortise_cel_time_in_range(*out);
 }
 
 /* The unit of a part of a duration, in nanoseconds; 0 when it is none. */
@@ -192,7 +192,7 @@ static bool read_part(struct text *t, int64_t *ns)
     return !__builtin_sub_overflow(*ns, part, ns);
 }
 
-bool cel_duration_parse(int64_t *out, const char *p, size_t n)
+bool mortise_cel_duration_parse(int64_t *out, const char *p, size_t n)
 {
     struct text t = {p, p + n};
     bool negative = take(&t, '-');
@@ -228,9 +228,9 @@ static size_t put_fraction(char *out, uint32_t ns)
     return n;
 }
 
-size_t cel_time_text(char out[CEL_TIME_TEXT], struct cel_time t)
+size_t mortise_cel_time_text(char out[CEL_TIME_TEXT], struct cel_time t)
 {
-    struct cel_date d = cel_time_date(t, 0);
+    struct cel_date d = mortise_cel_time_date(t, 0);
     size_t n = (size_t)snprintf(
         out, CEL_TIME_TEXT, "%04u-%02u-%02uT%02u:%02u:%02u",
         (unsigned)d.year & 0x3FFFu, d.month & 0xFu, d.day & 0x1Fu,
@@ -241,7 +241,7 @@ size_t cel_time_text(char out[CEL_TIME_TEXT], struct cel_time t)
     return n;
 }
 
-size_t cel_duration_text(char out[CEL_TIME_TEXT], int64_t ns)
+size_t mortise_cel_duration_text(char out[CEL_TIME_TEXT], int64_t ns)
 {
     uint64_t all = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
     size_t n = (size_t)snprintf(out, CEL_TIME_TEXT, "%s%llu", ns < 0 ? "-" : "",
@@ -254,7 +254,7 @@ size_t cel_duration_text(char out[CEL_TIME_TEXT], int64_t ns)
 
 /* ---- reckoning --------------------------------------------------------- */
 
-bool cel_time_add(struct cel_time t, int64_t ns, struct cel_time *out)
+bool mortise_cel_time_add(struct cel_time t, int64_t ns, struct cel_time *out)
 {
     int64_t rest = t.ns + ns % CEL_SECOND;
 
@@ -264,16 +264,17 @@ bool cel_time_add(struct cel_time t, int64_t ns, struct cel_time *out)
         rest += rest < 0 ? CEL_SECOND : -CEL_SECOND;
     }
     out->ns = (int32_t)rest;
-    return cel_time_in_range(*out);
+    return mortise_cel_time_in_range(*out);
 }
 
-bool cel_time_difference(struct cel_time a, struct cel_time b, int64_t *out)
+bool mortise_cel_time_difference(struct cel_time a, struct cel_time b,
+                                 int64_t *out)
 {
     return !__builtin_mul_overflow(a.s - b.s, CEL_SECOND, out) &&
            !__builtin_add_overflow(*out, a.ns - b.ns, out);
 }
 
-struct cel_date cel_time_date(struct cel_time t, int32_t offset)
+struct cel_date mortise_cel_time_date(struct cel_time t, int32_t offset)
 {
     int64_t at = t.s + offset, days = at / DAY - (at % DAY < 0);
     unsigned of_day = (unsigned)(at - days * DAY);

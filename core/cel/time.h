@@ -19,24 +19,25 @@ struct cel_time {
     int32_t ns; /* 0 .. 999,999,999 more */
 };
 
-bool cel_time_in_range(struct cel_time t);
+bool mortise_cel_time_in_range(struct cel_time t);
 
 /* RFC 3339, the whole of it; false when it is none or out of range. */
-bool cel_time_parse(struct cel_time *out, const char *p, size_t n);
+bool mortise_cel_time_parse(struct cel_time *out, const char *p, size_t n);
 /* "2009-02-13T23:31:30.5Z".  Its length. */
-size_t cel_time_text(char out[CEL_TIME_TEXT], struct cel_time t);
+size_t mortise_cel_time_text(char out[CEL_TIME_TEXT], struct cel_time t);
 
 /* "1h45m47s", "-1.5h", "100us", "0". */
-bool cel_duration_parse(int64_t *out, const char *p, size_t n);
+bool mortise_cel_duration_parse(int64_t *out, const char *p, size_t n);
 /* In seconds: "6347s", "0.000001s". */
-size_t cel_duration_text(char out[CEL_TIME_TEXT], int64_t ns);
+size_t mortise_cel_duration_text(char out[CEL_TIME_TEXT], int64_t ns);
 
 /* False when the result is out of range. */
-bool cel_time_add(struct cel_time t, int64_t ns, struct cel_time *out);
-bool cel_time_difference(struct cel_time a, struct cel_time b, int64_t *out);
+bool mortise_cel_time_add(struct cel_time t, int64_t ns, struct cel_time *out);
+bool mortise_cel_time_difference(struct cel_time a, struct cel_time b,
+                                 int64_t *out);
 
 /* "+02:00", "-09:30", "02:00": seconds east of UTC. */
-bool cel_time_offset(const char *p, size_t n, int32_t *out);
+bool mortise_cel_time_offset(const char *p, size_t n, int32_t *out);
 
 /* A date and a time of day, as a calendar on the wall would show them. */
 struct cel_date {
@@ -45,6 +46,6 @@ struct cel_date {
     unsigned weekday, day_of_year; /* from 0 (Sunday) */
     unsigned hour, minute, second, millisecond;
 };
-struct cel_date cel_time_date(struct cel_time t, int32_t offset);
+struct cel_date mortise_cel_time_date(struct cel_time t, int32_t offset);
 
 #endif

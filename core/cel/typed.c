@@ -38,7 +38,7 @@ static bool bad(struct reader *r, const char *what)
 /* What the context says went wrong. */
 static bool faulty(struct reader *r)
 {
-    r->rv = cel_report(r->c, NULL, r->err);
+    r->rv = mortise_cel_report(r->c, NULL, r->err);
     return false;
 }
 
@@ -55,15 +55,15 @@ static bool read_number(struct reader *r, const json_t *v, enum cel_kind kind,
 
     if (!json_is_string(v))
         return bad(r, "a number is a string: {\"int\": \"5\"}");
-    text = cel_from_json(v);
-    return cel_to_number(r->c, kind, &text, out) || faulty(r);
+    text = mortise_cel_from_json(v);
+    return mortise_cel_to_number(r->c, kind, &text, out) || faulty(r);
 }
 
 static bool read_bytes(struct reader *r, const json_t *v, struct cel_value *out)
 {
     const char *hex = json_string_value(v);
     size_t n = json_string_length(v) / 2;
-    char *bytes = cel_alloc(r->c, n, 1);
+    char *bytes = mortise_cel_alloc(r->c, n, 1);
 
     if (bytes == NULL)
         return faulty(r);
@@ -78,7 +78,7 @@ static bool read_type(struct reader *r, const json_t *v, struct cel_value *out)
     const char *name = json_is_string(v) ? json_string_value(v) : "";
     unsigned k = 0;
 
-    while (k < CEL_KINDS && strcmp(name, cel_type_name(k)) != 0)
+    while (k < CEL_KINDS && strcmp(name, mortise_cel_type_name(k)) != 0)
         k++;
     *out = (struct cel_value){.kind = CEL_TYPE, .u.type = k};
     return k < CEL_KINDS ||
@@ -111,7 +111,7 @@ static bool read_timestamp(struct reader *r, const json_t *v,
     if (!read_seconds(r, v, &t))
         return false;
     *out = cel_timestamp(t);
-    return cel_time_in_range(t) || bad(r, "timestamp out of range");
+    return mortise_cel_time_in_range(t) || bad(r, "timestamp out of range");
 }
 
 static bool read_duration(struct reader *r, const json_t *v,
@@ -136,7 +136,7 @@ static bool read_list(struct reader *r, const json_t *v, size_t depth,
 
     if (!json_is_array(v))
         return bad(r, "a list is {\"list\": [...]}");
-    list = cel_list_new(r->c, json_array_size(v));
+    list = mortise_cel_list_new(r->c, json_array_size(v));
     if (list == NULL)
         return faulty(r);
     for (size_t i = 0; i < json_array_size(v); i++, list->n++)
@@ -153,7 +153,7 @@ static bool read_map(struct reader *r, const json_t *v, size_t depth,
 
     if (!json_is_array(v))
         return bad(r, "a map is {\"map\": [[key, value], ...]}");
-    map = cel_map_new(r->c, json_array_size(v));
+    map = mortise_cel_map_new(r->c, json_array_size(v));
     if (map == NULL)
         return faulty(r);
     for (size_t i = 0; i < json_array_size(v); i++) {
@@ -165,7 +165,7 @@ static bool read_map(struct reader *r, const json_t *v, size_t depth,
         if (!read_value(r, json_array_get(pair, 0), depth, &key) ||
             !read_value(r, json_array_get(pair, 1), depth, &value))
             return false;
-        if (!cel_map_add(r->c, map, &key, &value))
+        if (!mortise_cel_map_add(r->c, map, &key, &value))
             return faulty(r);
     }
     *out = (struct cel_value){.kind = CEL_MAP, .u.map = map};
@@ -184,7 +184,7 @@ static bool read_kind(struct reader *r, enum cel_kind kind, const json_t *v,
         return json_is_boolean(v) ||
                bad(r, "a bool is {\"bool\": true} or false");
     case CEL_STRING:
-        *out = cel_from_json(v);
+        *out = mortise_cel_from_json(v);
         return json_is_string(v) || bad(r, "a string is {\"string\": \"...\"}");
     case CEL_BYTES:
         return read_bytes(r, v, out);
@@ -227,7 +227,7 @@ static bool write_value(struct cel_ctx *c, const struct cel_value *v,
 static json_t *number(const struct cel_value *v)
 {
     char text[MORTISE_REAL_TEXT + 2];
-    size_t n = cel_number_text(text, v);
+    size_t n = mortise_cel_number_text(text, v);
 
     if (v->kind == CEL_DOUBLE && strpbrk(text, ".ein") == NULL)
         strcpy(text + n, ".0");
@@ -244,7 +244,7 @@ static json_t *seconds(int64_t s, int64_t ns)
 
 static json_t *bytes(struct cel_ctx *c, const struct cel_value *v)
 {
-    char *hex = cel_alloc(c, 2 * v->u.s.n + 1, 1);
+    char *hex = mortise_cel_alloc(c, 2 * v->u.s.n + 1, 1);
 
     if (hex == NULL)
         return NULL;
@@ -255,7 +255,8 @@ static json_t *bytes(struct cel_ctx *c, const struct cel_value *v)
 /* Append v, taken, to a list; false when either is missing. */
 static bool append(struct cel_ctx *c, json_t *list, json_t *v)
 {
-    return json_array_append_new(list, v) == 0 || cel_fault(c, CEL_MEMORY);
+    return json_array_append_new(list, v) == 0 ||
+           mortise_cel_fault(c, CEL_MEMORY);
 }
 
 /* A list's element, or a map's pair. */
@@ -283,8 +284,8 @@ static json_t *container(struct cel_ctx *c, const struct cel_value *v,
     struct cel_cursor cur;
     json_t *list = json_array();
 
-    cel_cursor_init(&cur, v);
-    while (list != NULL && cel_next(&cur, &key, &value))
+    mortise_cel_cursor_init(&cur, v);
+    while (list != NULL && mortise_cel_next(&cur, &key, &value))
         if (!write_entry(c, list, v->kind == CEL_MAP, &key, &value, depth)) {
             json_decref(list);
             return NULL;
@@ -316,12 +317,12 @@ static json_t *payload(struct cel_ctx *c, const struct cel_value *v,
     case CEL_DURATION:
         return seconds(v->u.i / CEL_SECOND, v->u.i % CEL_SECOND);
     case CEL_TYPE:
-        return json_string(cel_type_name(v->u.type));
+        return json_string(mortise_cel_type_name(v->u.type));
     case CEL_LIST:
     case CEL_MAP:
         if (depth > 0)
             return container(c, v, depth - 1);
-        cel_fault(c, CEL_DEPTH);
+        mortise_cel_fault(c, CEL_DEPTH);
         break;
     case CEL_KINDS:
         break;
@@ -336,7 +337,7 @@ static bool write_value(struct cel_ctx *c, const struct cel_value *v,
     if (*out != NULL)
         *out = json_pack("{s:o}", tags[v->kind], *out);
     return *out != NULL ||
-           (c->fault.kind == CEL_FINE && cel_fault(c, CEL_MEMORY));
+           (c->fault.kind == CEL_FINE && mortise_cel_fault(c, CEL_MEMORY));
 }
 
 /* ---- evaluating -------------------------------------------------------- */
@@ -382,10 +383,10 @@ int mortise_cel_eval_typed(const struct mortise_cel *prog,
     if (rv == MORTISE_OK) {
         c = (struct cel_ctx){.left = cel_budget(env), .arena = &arena};
         in.typed = values;
-        if (cel_run(prog, &in, &c, &v) && !write_value(&c, &v, DEPTH, out) &&
-            c.fault.at == NULL)
+        if (mortise_cel_run(prog, &in, &c, &v) &&
+            !write_value(&c, &v, DEPTH, out) && c.fault.at == NULL)
             c.fault.at = prog->root;
-        rv = cel_report(&c, where, err);
+        rv = mortise_cel_report(&c, where, err);
     }
     mortise_arena_finish(&arena);
     return rv;

@@ -22,28 +22,29 @@
 
 enum { DEPTH = 300, FEW_KEYS = 8 };
 
-bool cel_fault(struct cel_ctx *c, enum cel_fault_kind kind)
+bool mortise_cel_fault(struct cel_ctx *c, enum cel_fault_kind kind)
 {
-    c->fault = (struct cel_fault){.kind = kind};
+    c->fault = (struct mortise_cel_fault){.kind = kind};
     return false;
 }
 
-bool cel_fault_of(struct cel_ctx *c, enum cel_fault_kind kind, unsigned x,
-                  unsigned y)
+bool mortise_cel_fault_of(struct cel_ctx *c, enum cel_fault_kind kind,
+                          unsigned x, unsigned y)
+{
+    c->fault = (struct mortise_cel_fault){
+        .kind = kind, .x = (uint8_t)x, .y = (uint8_t)y};
+    return false;
+}
+
+bool mortise_cel_fault_named(struct cel_ctx *c, enum cel_fault_kind kind,
+                             const char *name, size_t n)
 {
     c->fault =
-        (struct cel_fault){.kind = kind, .x = (uint8_t)x, .y = (uint8_t)y};
+        (struct mortise_cel_fault){.kind = kind, .name = name, .n_name = n};
     return false;
 }
 
-bool cel_fault_named(struct cel_ctx *c, enum cel_fault_kind kind,
-                     const char *name, size_t n)
-{
-    c->fault = (struct cel_fault){.kind = kind, .name = name, .n_name = n};
-    return false;
-}
-
-void *cel_alloc(struct cel_ctx *c, size_t n, size_t size)
+void *mortise_cel_alloc(struct cel_ctx *c, size_t n, size_t size)
 {
     void *p = NULL;
 
@@ -52,11 +53,11 @@ void *cel_alloc(struct cel_ctx *c, size_t n, size_t size)
     if (n <= SIZE_MAX / 2 / size)
         p = mortise_arena_alloc(c->arena, n * size);
     if (p == NULL)
-        cel_fault(c, CEL_MEMORY);
+        mortise_cel_fault(c, CEL_MEMORY);
     return p;
 }
 
-const char *cel_kind_name(unsigned kind)
+const char *mortise_cel_kind_name(unsigned kind)
 {
     static const char *const names[CEL_KINDS] = {
         "null",  "bool", "int", "uint",      "double",   "string",
@@ -66,7 +67,7 @@ const char *cel_kind_name(unsigned kind)
     return names[kind];
 }
 
-const char *cel_type_name(unsigned kind)
+const char *mortise_cel_type_name(unsigned kind)
 {
     switch (kind) {
     case CEL_NULL:
@@ -76,13 +77,13 @@ const char *cel_type_name(unsigned kind)
     case CEL_DURATION:
         return "google.protobuf.Duration";
     default:
-        return cel_kind_name(kind);
+        return mortise_cel_kind_name(kind);
     }
 }
 
 /* ---- JSON ------------------------------------------------------------ */
 
-struct cel_value cel_from_json(const json_t *v)
+struct cel_value mortise_cel_from_json(const json_t *v)
 {
     switch (json_typeof(v)) {
     case JSON_OBJECT:
@@ -112,7 +113,7 @@ struct cel_value cel_from_json(const json_t *v)
 static bool made(struct cel_ctx *c, json_t *v, json_t **out)
 {
     *out = v;
-    return v != NULL || cel_fault(c, CEL_MEMORY);
+    return v != NULL || mortise_cel_fault(c, CEL_MEMORY);
 }
 
 static bool to_json(struct cel_ctx *c, const struct cel_value *v, size_t depth,
@@ -139,7 +140,7 @@ static bool list_to_json(struct cel_ctx *c, const struct cel_list *list,
         if (!to_json(c, &list->items[i], depth, &item))
             return false;
         if (json_array_append_new(*out, item) != 0)
-            return cel_fault(c, CEL_MEMORY);
+            return mortise_cel_fault(c, CEL_MEMORY);
     }
     return true;
 }
@@ -156,11 +157,11 @@ static bool map_to_json(struct cel_ctx *c, const struct cel_map *map,
 
         if (key->kind != CEL_STRING ||
             memchr(key->u.s.p, '\0', key->u.s.n) != NULL)
-            return cel_fault(c, CEL_NOT_JSON_KEY);
+            return mortise_cel_fault(c, CEL_NOT_JSON_KEY);
         if (!to_json(c, &map->entries[i].value, depth, &item))
             return false;
         if (json_object_setn_new(*out, key->u.s.p, key->u.s.n, item) != 0)
-            return cel_fault(c, CEL_MEMORY);
+            return mortise_cel_fault(c, CEL_MEMORY);
     }
     return true;
 }
@@ -175,7 +176,7 @@ static bool container_to_json(struct cel_ctx *c, const struct cel_value *v,
         return true;
     }
     if (depth == 0)
-        return cel_fault(c, CEL_DEPTH);
+        return mortise_cel_fault(c, CEL_DEPTH);
     *out = NULL;
     ok = v->kind == CEL_LIST ? list_to_json(c, v->u.list, depth - 1, out)
                              : map_to_json(c, v->u.map, depth - 1, out);
@@ -184,17 +185,17 @@ static bool container_to_json(struct cel_ctx *c, const struct cel_value *v,
     return ok;
 }
 
-size_t cel_when_text(char out[CEL_TIME_TEXT], const struct cel_value *v)
+size_t mortise_cel_when_text(char out[CEL_TIME_TEXT], const struct cel_value *v)
 {
-    return v->kind == CEL_TIMESTAMP ? cel_time_text(out, v->u.time)
-                                    : cel_duration_text(out, v->u.i);
+    return v->kind == CEL_TIMESTAMP ? mortise_cel_time_text(out, v->u.time)
+                                    : mortise_cel_duration_text(out, v->u.i);
 }
 
 static bool when_to_json(struct cel_ctx *c, const struct cel_value *v,
                          json_t **out)
 {
     char text[CEL_TIME_TEXT];
-    size_t n = cel_when_text(text, v);
+    size_t n = mortise_cel_when_text(text, v);
 
     return made(c, mortise_json_strn(text, n), out);
 }
@@ -213,11 +214,11 @@ static bool to_json(struct cel_ctx *c, const struct cel_value *v, size_t depth,
         return made(c, json_integer(v->u.i), out);
     case CEL_UINT:
         if (v->u.u > INT64_MAX)
-            return cel_fault_of(c, CEL_NOT_JSON, v->kind, 0);
+            return mortise_cel_fault_of(c, CEL_NOT_JSON, v->kind, 0);
         return made(c, json_integer((json_int_t)v->u.u), out);
     case CEL_DOUBLE:
         if (!isfinite(v->u.d))
-            return cel_fault_of(c, CEL_NOT_JSON, v->kind, 0);
+            return mortise_cel_fault_of(c, CEL_NOT_JSON, v->kind, 0);
         return made(c, json_real(v->u.d), out);
     case CEL_STRING:
         return cel_charge(c, v->u.s.n) && string_to_json(c, v, out);
@@ -228,11 +229,12 @@ static bool to_json(struct cel_ctx *c, const struct cel_value *v, size_t depth,
     case CEL_DURATION:
         return when_to_json(c, v, out);
     default:
-        return cel_fault_of(c, CEL_NOT_JSON, v->kind, 0);
+        return mortise_cel_fault_of(c, CEL_NOT_JSON, v->kind, 0);
     }
 }
 
-bool cel_to_json(struct cel_ctx *c, const struct cel_value *v, json_t **out)
+bool mortise_cel_to_json(struct cel_ctx *c, const struct cel_value *v,
+                         json_t **out)
 {
     /* Alone, what came from JSON goes back as it is, however long. */
     if (v->kind == CEL_STRING && v->u.s.json != NULL)
@@ -245,21 +247,21 @@ bool cel_to_json(struct cel_ctx *c, const struct cel_value *v, json_t **out)
 
 /* ---- lists and maps -------------------------------------------------- */
 
-size_t cel_count(const struct cel_value *v)
+size_t mortise_cel_count(const struct cel_value *v)
 {
     if (v->kind == CEL_LIST)
         return v->is_json ? json_array_size(v->u.json) : v->u.list->n;
     return v->is_json ? json_object_size(v->u.json) : v->u.map->n;
 }
 
-struct cel_value cel_item(const struct cel_value *list, size_t i)
+struct cel_value mortise_cel_item(const struct cel_value *list, size_t i)
 {
     if (list->is_json)
-        return cel_from_json(json_array_get(list->u.json, i));
+        return mortise_cel_from_json(json_array_get(list->u.json, i));
     return list->u.list->items[i];
 }
 
-struct cel_list *cel_list_new(struct cel_ctx *c, size_t n)
+struct cel_list *mortise_cel_list_new(struct cel_ctx *c, size_t n)
 {
     struct cel_list *list;
 
@@ -272,19 +274,19 @@ struct cel_list *cel_list_new(struct cel_ctx *c, size_t n)
     list =
         mortise_arena_alloc(c->arena, sizeof *list + n * sizeof list->items[0]);
     if (list == NULL)
-        cel_fault(c, CEL_MEMORY);
+        mortise_cel_fault(c, CEL_MEMORY);
     return list;
 }
 
-void cel_cursor_init(struct cel_cursor *cur, const struct cel_value *of)
+void mortise_cel_cursor_init(struct cel_cursor *cur, const struct cel_value *of)
 {
-    *cur = (struct cel_cursor){.of = of, .n = cel_count(of)};
+    *cur = (struct cel_cursor){.of = of, .n = mortise_cel_count(of)};
     if (of->kind == CEL_MAP && of->is_json)
         cur->it = json_object_iter(mortise_json_unconst(of->u.json));
 }
 
-bool cel_next(struct cel_cursor *cur, struct cel_value *key,
-              struct cel_value *value)
+bool mortise_cel_next(struct cel_cursor *cur, struct cel_value *key,
+                      struct cel_value *value)
 {
     const struct cel_value *of = cur->of;
     size_t i = cur->i;
@@ -294,14 +296,14 @@ bool cel_next(struct cel_cursor *cur, struct cel_value *key,
     cur->i++;
     if (of->kind == CEL_LIST) {
         *key = cel_int((int64_t)i);
-        *value = cel_item(of, i);
+        *value = mortise_cel_item(of, i);
     } else if (!of->is_json) {
         *key = of->u.map->entries[i].key;
         *value = of->u.map->entries[i].value;
     } else {
         *key = cel_text(CEL_STRING, json_object_iter_key(cur->it),
                         json_object_iter_key_len(cur->it));
-        *value = cel_from_json(json_object_iter_value(cur->it));
+        *value = mortise_cel_from_json(json_object_iter_value(cur->it));
         cur->it =
             json_object_iter_next(mortise_json_unconst(of->u.json), cur->it);
     }
@@ -356,14 +358,14 @@ static uint64_t hash_key(const struct cel_value *key)
     return h ^ h >> 32;
 }
 
-struct cel_map *cel_map_new(struct cel_ctx *c, size_t cap)
+struct cel_map *mortise_cel_map_new(struct cel_ctx *c, size_t cap)
 {
-    struct cel_map *m = cel_alloc(c, 1, sizeof *m);
+    struct cel_map *m = mortise_cel_alloc(c, 1, sizeof *m);
 
     if (m == NULL)
         return NULL;
     m->cap = cap;
-    m->entries = cel_alloc(c, cap, sizeof *m->entries);
+    m->entries = mortise_cel_alloc(c, cap, sizeof *m->entries);
     if (m->entries == NULL)
         return NULL;
     if (cap <= FEW_KEYS)
@@ -371,7 +373,7 @@ struct cel_map *cel_map_new(struct cel_ctx *c, size_t cap)
     m->n_slots = 16;
     while (m->n_slots < 2 * cap)
         m->n_slots *= 2;
-    m->slots = cel_alloc(c, m->n_slots, sizeof *m->slots);
+    m->slots = mortise_cel_alloc(c, m->n_slots, sizeof *m->slots);
     return m->slots != NULL ? m : NULL;
 }
 
@@ -439,19 +441,20 @@ static bool find_entry(struct cel_ctx *c, const struct cel_map *m,
                             : find_linear(c, m, key, out);
 }
 
-bool cel_map_add(struct cel_ctx *c, struct cel_map *m,
-                 const struct cel_value *key, const struct cel_value *value)
+bool mortise_cel_map_add(struct cel_ctx *c, struct cel_map *m,
+                         const struct cel_value *key,
+                         const struct cel_value *value)
 {
     struct cel_value plain = plain_key(key);
     struct cel_entry *there;
     size_t slot;
 
     if (!is_key(key))
-        return cel_fault_of(c, CEL_KEY_KIND, key->kind, 0);
+        return mortise_cel_fault_of(c, CEL_KEY_KIND, key->kind, 0);
     if (!charge_key(c, key) || !find_entry(c, m, &plain, &slot, &there))
         return false;
     if (there != NULL)
-        return cel_fault(c, CEL_KEY_TWICE);
+        return mortise_cel_fault(c, CEL_KEY_TWICE);
     assert(m->n < m->cap); /* map_new() was told how many come */
     m->entries[m->n++] = (struct cel_entry){*key, *value};
     if (m->slots != NULL)
@@ -459,9 +462,9 @@ bool cel_map_add(struct cel_ctx *c, struct cel_map *m,
     return true;
 }
 
-bool cel_map_find(struct cel_ctx *c, const struct cel_value *map,
-                  const struct cel_value *key, bool *found,
-                  struct cel_value *out)
+bool mortise_cel_map_find(struct cel_ctx *c, const struct cel_value *map,
+                          const struct cel_value *key, bool *found,
+                          struct cel_value *out)
 {
     struct cel_value plain;
     struct cel_entry *e;
@@ -477,7 +480,7 @@ bool cel_map_find(struct cel_ctx *c, const struct cel_value *map,
 
         *found = v != NULL;
         if (v != NULL)
-            *out = cel_from_json(v);
+            *out = mortise_cel_from_json(v);
         return true;
     }
     plain = plain_key(key);
@@ -561,8 +564,8 @@ static int order_of_scalars(const struct cel_value *a,
     return (s->ns > t->ns) - (s->ns < t->ns);
 }
 
-bool cel_compare(struct cel_ctx *c, const struct cel_value *a,
-                 const struct cel_value *b, int *order)
+bool mortise_cel_compare(struct cel_ctx *c, const struct cel_value *a,
+                         const struct cel_value *b, int *order)
 {
     if (is_number(a) && is_number(b)) {
         *order = order_of_numbers(a, b);
@@ -578,7 +581,7 @@ bool cel_compare(struct cel_ctx *c, const struct cel_value *a,
         *order = order_of_scalars(a, b);
         return true;
     }
-    return cel_fault_of(c, CEL_OVERLOAD, a->kind, b->kind);
+    return mortise_cel_fault_of(c, CEL_OVERLOAD, a->kind, b->kind);
 }
 
 static bool equal(struct cel_ctx *c, const struct cel_value *a,
@@ -587,11 +590,11 @@ static bool equal(struct cel_ctx *c, const struct cel_value *a,
 static bool equal_lists(struct cel_ctx *c, const struct cel_value *a,
                         const struct cel_value *b, size_t depth, bool *out)
 {
-    size_t n = cel_count(a);
+    size_t n = mortise_cel_count(a);
 
-    *out = cel_count(b) == n;
+    *out = mortise_cel_count(b) == n;
     for (size_t i = 0; i < n && *out; i++) {
-        struct cel_value x = cel_item(a, i), y = cel_item(b, i);
+        struct cel_value x = mortise_cel_item(a, i), y = mortise_cel_item(b, i);
 
         if (!equal(c, &x, &y, depth, out))
             return false;
@@ -605,10 +608,10 @@ static bool equal_maps(struct cel_ctx *c, const struct cel_value *a,
     struct cel_value key, value, other;
     struct cel_cursor cur;
 
-    *out = cel_count(a) == cel_count(b);
-    cel_cursor_init(&cur, a);
-    while (*out && cel_next(&cur, &key, &value)) {
-        if (!cel_map_find(c, b, &key, out, &other))
+    *out = mortise_cel_count(a) == mortise_cel_count(b);
+    mortise_cel_cursor_init(&cur, a);
+    while (*out && mortise_cel_next(&cur, &key, &value)) {
+        if (!mortise_cel_map_find(c, b, &key, out, &other))
             return false;
         if (*out && !equal(c, &value, &other, depth, out))
             return false;
@@ -629,7 +632,7 @@ static bool equal(struct cel_ctx *c, const struct cel_value *a,
     if (a->kind != b->kind)
         return true;
     if (depth == 0)
-        return cel_fault(c, CEL_DEPTH);
+        return mortise_cel_fault(c, CEL_DEPTH);
     switch (a->kind) {
     case CEL_BOOL:
     case CEL_TIMESTAMP:
@@ -655,8 +658,8 @@ static bool equal(struct cel_ctx *c, const struct cel_value *a,
     }
 }
 
-bool cel_equal(struct cel_ctx *c, const struct cel_value *a,
-               const struct cel_value *b, bool *out)
+bool mortise_cel_equal(struct cel_ctx *c, const struct cel_value *a,
+                       const struct cel_value *b, bool *out)
 {
     return equal(c, a, b, DEPTH, out);
 }

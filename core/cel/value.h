@@ -99,7 +99,7 @@ enum cel_fault_kind {
     CEL_MEMORY
 };
 
-struct cel_fault {
+struct mortise_cel_fault {
     enum cel_fault_kind kind;
     uint8_t x, y;     /* enum cel_kind */
     const char *name; /* n_name bytes, in the inputs or the arena */
@@ -112,28 +112,29 @@ struct cel_fault {
 struct cel_ctx {
     uint64_t left;
     struct mortise_arena *arena;
-    struct cel_fault fault;
+    struct mortise_cel_fault fault;
 };
 
 /* False, the fault set: alone, about kinds of values, about something with a
  * name. */
-bool cel_fault(struct cel_ctx *c, enum cel_fault_kind kind);
-bool cel_fault_of(struct cel_ctx *c, enum cel_fault_kind kind, unsigned x,
-                  unsigned y);
-bool cel_fault_named(struct cel_ctx *c, enum cel_fault_kind kind,
-                     const char *name, size_t n);
+bool mortise_cel_fault(struct cel_ctx *c, enum cel_fault_kind kind);
+bool mortise_cel_fault_of(struct cel_ctx *c, enum cel_fault_kind kind,
+                          unsigned x, unsigned y);
+bool mortise_cel_fault_named(struct cel_ctx *c, enum cel_fault_kind kind,
+                             const char *name, size_t n);
 static inline bool cel_charge(struct cel_ctx *c, size_t n)
 {
     if (n > c->left)
-        return cel_fault(c, CEL_COST);
+        return mortise_cel_fault(c, CEL_COST);
     c->left -= n;
     return true;
 }
 /* Charged for, zeroed; NULL with the fault set. */
-void *cel_alloc(struct cel_ctx *c, size_t n, size_t size);
+void *mortise_cel_alloc(struct cel_ctx *c, size_t n, size_t size);
 
-struct cel_value cel_from_json(const json_t *v);
-bool cel_to_json(struct cel_ctx *c, const struct cel_value *v, json_t **out);
+struct cel_value mortise_cel_from_json(const json_t *v);
+bool mortise_cel_to_json(struct cel_ctx *c, const struct cel_value *v,
+                         json_t **out);
 
 static inline struct cel_value cel_bool(bool b)
 {
@@ -166,26 +167,27 @@ static inline struct cel_value cel_timestamp(struct cel_time t)
 }
 
 /* A timestamp or duration as string() gives it.  Its length. */
-size_t cel_when_text(char out[CEL_TIME_TEXT], const struct cel_value *v);
+size_t mortise_cel_when_text(char out[CEL_TIME_TEXT],
+                             const struct cel_value *v);
 
 /* What people call it: "int", "null", "timestamp". */
-const char *cel_kind_name(unsigned kind);
+const char *mortise_cel_kind_name(unsigned kind);
 /* What type() denotes: "int", "null_type", "google.protobuf.Timestamp". */
-const char *cel_type_name(unsigned kind);
+const char *mortise_cel_type_name(unsigned kind);
 
 /* Heterogeneous equality: never an overload error, only cost or depth. */
-bool cel_equal(struct cel_ctx *c, const struct cel_value *a,
-               const struct cel_value *b, bool *out);
+bool mortise_cel_equal(struct cel_ctx *c, const struct cel_value *a,
+                       const struct cel_value *b, bool *out);
 /* *order is -1, 0, 1, or 2 when a NaN is among them (no comparison holds). */
-bool cel_compare(struct cel_ctx *c, const struct cel_value *a,
-                 const struct cel_value *b, int *order);
+bool mortise_cel_compare(struct cel_ctx *c, const struct cel_value *a,
+                         const struct cel_value *b, int *order);
 
 /* Elements of a list, entries of a map. */
-size_t cel_count(const struct cel_value *v);
-struct cel_value cel_item(const struct cel_value *list, size_t i);
+size_t mortise_cel_count(const struct cel_value *v);
+struct cel_value mortise_cel_item(const struct cel_value *list, size_t i);
 
 /* A list with room for n elements and none yet; NULL with the fault set. */
-struct cel_list *cel_list_new(struct cel_ctx *c, size_t n);
+struct cel_list *mortise_cel_list_new(struct cel_ctx *c, size_t n);
 static inline struct cel_value cel_list_value(const struct cel_list *l)
 {
     return (struct cel_value){.kind = CEL_LIST, .u.list = l};
@@ -197,22 +199,25 @@ struct cel_cursor {
     size_t i, n;
     void *it; /* of a JSON object */
 };
-void cel_cursor_init(struct cel_cursor *cur, const struct cel_value *of);
-bool cel_next(struct cel_cursor *cur, struct cel_value *key,
-              struct cel_value *value);
+void mortise_cel_cursor_init(struct cel_cursor *cur,
+                             const struct cel_value *of);
+bool mortise_cel_next(struct cel_cursor *cur, struct cel_value *key,
+                      struct cel_value *value);
 
 /* A map with room for `cap` entries; NULL with the fault set. */
-struct cel_map *cel_map_new(struct cel_ctx *c, size_t cap);
+struct cel_map *mortise_cel_map_new(struct cel_ctx *c, size_t cap);
 /* A key that is there already is a fault. */
-bool cel_map_add(struct cel_ctx *c, struct cel_map *m,
-                 const struct cel_value *key, const struct cel_value *value);
+bool mortise_cel_map_add(struct cel_ctx *c, struct cel_map *m,
+                         const struct cel_value *key,
+                         const struct cel_value *value);
 /* Numbers find the key of their value, whatever their kinds. */
-bool cel_map_find(struct cel_ctx *c, const struct cel_value *map,
-                  const struct cel_value *key, bool *found,
-                  struct cel_value *out);
+bool mortise_cel_map_find(struct cel_ctx *c, const struct cel_value *map,
+                          const struct cel_value *key, bool *found,
+                          struct cel_value *out);
 
 /* A number as string() gives it; its length. */
-size_t cel_number_text(char out[MORTISE_REAL_TEXT], const struct cel_value *v);
+size_t mortise_cel_number_text(char out[MORTISE_REAL_TEXT],
+                               const struct cel_value *v);
 
 /* ---- the typed entry ------------------------------------------------- */
 
@@ -224,10 +229,11 @@ struct cel_inputs {
 
 /* Evaluate; the result borrows from the inputs, the program and the arena
  * of `c`, whose `left` is what it may cost. */
-bool cel_run(const struct mortise_cel *prog, const struct cel_inputs *in,
-             struct cel_ctx *c, struct cel_value *out);
+bool mortise_cel_run(const struct mortise_cel *prog,
+                     const struct cel_inputs *in, struct cel_ctx *c,
+                     struct cel_value *out);
 /* The fault of a context as code, words and place. */
-int cel_report(const struct cel_ctx *c, struct mortise_cel_where *where,
-               struct mortise_err *err);
+int mortise_cel_report(const struct cel_ctx *c, struct mortise_cel_where *where,
+                       struct mortise_err *err);
 
 #endif

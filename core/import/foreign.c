@@ -21,8 +21,8 @@ static void report(struct foreign *f, const char *code, struct mortise_span at,
         mortise_diag_help(f->diags, d, "%s", why);
 }
 
-void foreign_lost(struct foreign *f, struct mortise_span at, const char *why,
-                  const char *fmt, ...)
+void mortise_foreign_lost(struct foreign *f, struct mortise_span at,
+                          const char *why, const char *fmt, ...)
 {
     va_list ap;
 
@@ -31,8 +31,8 @@ void foreign_lost(struct foreign *f, struct mortise_span at, const char *why,
     va_end(ap);
 }
 
-void foreign_wrong(struct foreign *f, struct mortise_span at, const char *why,
-                   const char *fmt, ...)
+void mortise_foreign_wrong(struct foreign *f, struct mortise_span at,
+                           const char *why, const char *fmt, ...)
 {
     va_list ap;
 
@@ -41,7 +41,8 @@ void foreign_wrong(struct foreign *f, struct mortise_span at, const char *why,
     va_end(ap);
 }
 
-void foreign_put(struct foreign *f, json_t *into, const char *key, json_t *v)
+void mortise_foreign_put(struct foreign *f, json_t *into, const char *key,
+                         json_t *v)
 {
     if (json_object_set_new(into, key, v) != 0)
         f->nomem = true;

@@ -40,13 +40,16 @@ struct foreign_row {
 /* ---- foreign.c: findings and values -------------------------------------- */
 
 /* W1001 and E1001.  The words say what, and `why` (may be NULL) is the help. */
-void foreign_lost(struct foreign *f, struct mortise_span at, const char *why,
-                  const char *fmt, ...) MORTISE_PRINTF(4, 5);
-void foreign_wrong(struct foreign *f, struct mortise_span at, const char *why,
-                   const char *fmt, ...) MORTISE_PRINTF(4, 5);
+void mortise_foreign_lost(struct foreign *f, struct mortise_span at,
+                          const char *why, const char *fmt, ...)
+    MORTISE_PRINTF(4, 5);
+void mortise_foreign_wrong(struct foreign *f, struct mortise_span at,
+                           const char *why, const char *fmt, ...)
+    MORTISE_PRINTF(4, 5);
 
 /* Set a member, whose reference is taken; NULL: out of memory. */
-void foreign_put(struct foreign *f, json_t *into, const char *key, json_t *v);
+void mortise_foreign_put(struct foreign *f, json_t *into, const char *key,
+                         json_t *v);
 
 /* ---- foreign_row.c: fields by table -------------------------------------- */
 
@@ -54,59 +57,65 @@ void foreign_put(struct foreign *f, json_t *into, const char *key, json_t *v);
  * know are left behind.  `what` has them, in words.  A node's are held to what
  * a node of its type takes here.  `into` NULL: whoever calls reads them all,
  * and keys that begin with x- go nowhere. */
-void foreign_carry(struct foreign *f, const struct foreign_row *rows,
-                   const struct mortise_yaml *map, const char *what,
-                   json_t *into);
+void mortise_foreign_carry(struct foreign *f, const struct foreign_row *rows,
+                           const struct mortise_yaml *map, const char *what,
+                           json_t *into);
 /* The field of one row. */
-void foreign_carry_one(struct foreign *f, const struct foreign_row *row,
-                       const struct mortise_yaml *map, json_t *into);
+void mortise_foreign_carry_one(struct foreign *f, const struct foreign_row *row,
+                               const struct mortise_yaml *map, json_t *into);
 /* `value` as a string that no template changes; as a duration. */
-json_t *foreign_literal(struct foreign *f, const struct mortise_yaml *value);
-json_t *foreign_duration(uint64_t ms);
+json_t *mortise_foreign_literal(struct foreign *f,
+                                const struct mortise_yaml *value);
+json_t *mortise_foreign_duration(uint64_t ms);
 /* Does a node of this type take the key, in this build or a later one? */
-bool foreign_takes(const char *type, const char *ours);
+bool mortise_foreign_takes(const char *type, const char *ours);
 /* Milliseconds, of which there are any. */
-bool foreign_ms(const struct mortise_yaml *v, uint64_t *ms);
+bool mortise_foreign_ms(const struct mortise_yaml *v, uint64_t *ms);
 /* Is it this string?  (NULL is none.) */
-bool foreign_is(const struct mortise_yaml *v, const char *word);
+bool mortise_foreign_is(const struct mortise_yaml *v, const char *word);
 /* The value of a field that says something: neither absent nor null. */
-const struct mortise_yaml *foreign_get(const struct mortise_yaml *map,
-                                       const char *key);
+const struct mortise_yaml *mortise_foreign_get(const struct mortise_yaml *map,
+                                               const char *key);
 
 /* ---- foreign_id.c: ids ---------------------------------------------------- */
 
 /* `list` has the ids of a graph, each once. */
-void foreign_ids(struct foreign *f, const struct mortise_yaml *const *list,
-                 size_t n);
+void mortise_foreign_ids(struct foreign *f,
+                         const struct mortise_yaml *const *list, size_t n);
 /* Ours for a node that theirs names; NULL after a finding. */
-const char *foreign_id(struct foreign *f, const struct mortise_yaml *id);
+const char *mortise_foreign_id(struct foreign *f,
+                               const struct mortise_yaml *id);
 /* A name for the file: what cannot be one in `given` becomes a dash. */
-json_t *foreign_name(const char *given, size_t n);
+json_t *mortise_foreign_name(const char *given, size_t n);
 
 /* ---- foreign_expr.c: conditions ------------------------------------------- */
 
 /* A condition of theirs, {type, expr}, as CEL, in the arena.  NULL when it is
  * none that can be carried over, after a finding about `what`. */
-const char *foreign_condition(struct foreign *f,
-                              const struct mortise_yaml *condition,
-                              const char *what);
+const char *mortise_foreign_condition(struct foreign *f,
+                                      const struct mortise_yaml *condition,
+                                      const char *what);
 /* The condition of an edge that is taken when `expr` holds, or gives the id
  * `to`. */
-json_t *foreign_when(struct foreign *f, const char *expr, const char *to);
+json_t *mortise_foreign_when(struct foreign *f, const char *expr,
+                             const char *to);
 /* The condition of a router.  `targets`: their ids -> ours. */
-json_t *foreign_choice(struct foreign *f, const char *expr, json_t *targets);
+json_t *mortise_foreign_choice(struct foreign *f, const char *expr,
+                               json_t *targets);
 
 /* ---- foreign_task.c, foreign_exec.c and its parts: the shapes ------------ */
 
-json_t *foreign_task(struct foreign *f, const struct mortise_yaml *root);
-json_t *foreign_exec(struct foreign *f, const struct mortise_yaml *root);
+json_t *mortise_foreign_task(struct foreign *f,
+                             const struct mortise_yaml *root);
+json_t *mortise_foreign_exec(struct foreign *f,
+                             const struct mortise_yaml *root);
 /* A node.  `targets`: a router's, their ids -> ours; NULL: it is none.
  * `every_node`: the graph's checkpointPolicy. */
-json_t *foreign_node(struct foreign *f, const struct mortise_yaml *node,
-                     json_t *targets, bool every_node);
+json_t *mortise_foreign_node(struct foreign *f, const struct mortise_yaml *node,
+                             json_t *targets, bool every_node);
 /* The edges; those of routers become their targets instead: `routers` has a
  * member for each (our id -> {}), which gets targets, their ids -> ours. */
-json_t *foreign_edges(struct foreign *f, const struct mortise_yaml *list,
-                      json_t *routers);
+json_t *mortise_foreign_edges(struct foreign *f,
+                              const struct mortise_yaml *list, json_t *routers);
 
 #endif

@@ -27,35 +27,36 @@ static const struct foreign_row edge_rows[] = {
 
 static const char *source(struct foreign *f, const struct mortise_yaml *edge)
 {
-    const struct mortise_yaml *v = foreign_get(edge, "source");
+    const struct mortise_yaml *v = mortise_foreign_get(edge, "source");
 
     if (v == NULL) {
-        foreign_wrong(f, edge->span, NULL, "an edge has a 'source'");
+        mortise_foreign_wrong(f, edge->span, NULL, "an edge has a 'source'");
         return NULL;
     }
-    return foreign_is(v, "__START__") ? "START" : foreign_id(f, v);
+    return mortise_foreign_is(v, "__START__") ? "START"
+                                              : mortise_foreign_id(f, v);
 }
 
 /* Where it leads is for its condition to say, there. */
 static bool is_placeholder(const struct mortise_yaml *target)
 {
-    return foreign_is(target, "__CONDITIONAL__") ||
-           foreign_is(target, "__DISCOVERY__") ||
-           foreign_is(target, "__PERSONALITY__");
+    return mortise_foreign_is(target, "__CONDITIONAL__") ||
+           mortise_foreign_is(target, "__DISCOVERY__") ||
+           mortise_foreign_is(target, "__PERSONALITY__");
 }
 
 /* NULL: nowhere, after a finding where one is due. */
 static const char *target(struct foreign *f, const struct mortise_yaml *edge)
 {
-    const struct mortise_yaml *v = foreign_get(edge, "target");
+    const struct mortise_yaml *v = mortise_foreign_get(edge, "target");
 
     if (v == NULL) {
-        foreign_wrong(f, edge->span, NULL, "an edge has a 'target'");
+        mortise_foreign_wrong(f, edge->span, NULL, "an edge has a 'target'");
         return NULL;
     }
     if (is_placeholder(v))
         return NULL;
-    return foreign_is(v, "__END__") ? "END" : foreign_id(f, v);
+    return mortise_foreign_is(v, "__END__") ? "END" : mortise_foreign_id(f, v);
 }
 
 /* ---- kinds ------------------------------------------------------------------ */
@@ -63,57 +64,62 @@ static const char *target(struct foreign *f, const struct mortise_yaml *edge)
 static void add_condition(struct foreign *f, const struct mortise_yaml *edge,
                           const char *to, json_t *into)
 {
-    const struct mortise_yaml *v = foreign_get(edge, "condition");
+    const struct mortise_yaml *v = mortise_foreign_get(edge, "condition");
     const char *expr = NULL;
 
     if (v == NULL || v->kind != MORTISE_YAML_MAP)
-        foreign_lost(f, v != NULL ? v->span : edge->span, "give it a 'when'",
-                     "a conditional edge has no condition");
+        mortise_foreign_lost(f, v != NULL ? v->span : edge->span,
+                             "give it a 'when'",
+                             "a conditional edge has no condition");
     else
-        expr = foreign_condition(f, v, "an edge");
+        expr = mortise_foreign_condition(f, v, "an edge");
     if (to == NULL)
-        foreign_lost(
+        mortise_foreign_lost(
             f, edge->span, "write an edge for each node that it may lead to",
             "where an edge leads is left behind: its condition alone knew");
     if (expr != NULL && to != NULL)
-        foreign_put(f, into, "when",
-                    foreign_when(f, expr, foreign_get(edge, "target")->str));
+        mortise_foreign_put(
+            f, into, "when",
+            mortise_foreign_when(f, expr,
+                                 mortise_foreign_get(edge, "target")->str));
     else
-        foreign_put(f, into, "type", json_string("conditional"));
+        mortise_foreign_put(f, into, "type", json_string("conditional"));
 }
 
 static void add_same(struct foreign *f, const struct mortise_yaml *edge,
                      const char *theirs, const char *ours, json_t *into)
 {
-    const struct mortise_yaml *v = foreign_get(edge, theirs);
+    const struct mortise_yaml *v = mortise_foreign_get(edge, theirs);
 
     if (v != NULL)
-        foreign_put(f, into, ours, mortise_yaml_json(v, false));
+        mortise_foreign_put(f, into, ours, mortise_yaml_json(v, false));
 }
 
 /* Theirs falls back to the edge's own target, when it names no other node. */
 static void add_discovery(struct foreign *f, const struct mortise_yaml *edge,
                           const char *to, json_t *into)
 {
-    const struct mortise_yaml *v = foreign_get(edge, "discoveryFallback");
-    const char *fallback = v != NULL ? foreign_id(f, v) : to;
+    const struct mortise_yaml *v =
+        mortise_foreign_get(edge, "discoveryFallback");
+    const char *fallback = v != NULL ? mortise_foreign_id(f, v) : to;
     json_t *discovery = json_object();
 
     add_same(f, edge, "discoveryQuery", "query", discovery);
     add_same(f, edge, "discoveryKind", "kind", discovery);
     if (fallback != NULL)
-        foreign_put(f, discovery, "fallback", json_string(fallback));
+        mortise_foreign_put(f, discovery, "fallback", json_string(fallback));
     if (fallback != NULL && to != NULL && strcmp(fallback, to) != 0)
-        foreign_lost(
+        mortise_foreign_lost(
             f, mortise_yaml_get(edge, "target")->span,
             "a discovery edge leads to what is found, or to its fallback",
             "the 'target' of a discovery edge is left behind");
-    foreign_lost(f, edge->span,
-                 "give a 'capability' to the nodes that it may find, before "
-                 "`mortise check` takes the file",
-                 "what a discovery edge finds is left behind: nodes say here "
-                 "what they are good for");
-    foreign_put(f, into, "discovery", discovery);
+    mortise_foreign_lost(
+        f, edge->span,
+        "give a 'capability' to the nodes that it may find, before "
+        "`mortise check` takes the file",
+        "what a discovery edge finds is left behind: nodes say here "
+        "what they are good for");
+    mortise_foreign_put(f, into, "discovery", discovery);
 }
 
 static const struct foreign_row personality_rows[] = {
@@ -128,20 +134,23 @@ static const struct foreign_row personality_rows[] = {
 static void add_personality(struct foreign *f, const struct mortise_yaml *edge,
                             const char *to, json_t *into)
 {
-    const struct mortise_yaml *v = foreign_get(edge, "personalityCondition");
+    const struct mortise_yaml *v =
+        mortise_foreign_get(edge, "personalityCondition");
     json_t *p = json_object();
     const char *above, *below;
 
     if (v != NULL && v->kind == MORTISE_YAML_MAP)
-        foreign_carry(f, personality_rows, v, "personalityCondition", p);
+        mortise_foreign_carry(f, personality_rows, v, "personalityCondition",
+                              p);
     above = json_string_value(json_object_get(p, "above"));
     below = json_string_value(json_object_get(p, "below"));
     if (to != NULL && (above == NULL || strcmp(above, to) != 0) &&
         (below == NULL || strcmp(below, to) != 0))
-        foreign_lost(f, mortise_yaml_get(edge, "target")->span,
-                     "a personality edge leads above or below",
-                     "the 'target' of a personality edge is left behind");
-    foreign_put(f, into, "personality", p);
+        mortise_foreign_lost(
+            f, mortise_yaml_get(edge, "target")->span,
+            "a personality edge leads above or below",
+            "the 'target' of a personality edge is left behind");
+    mortise_foreign_put(f, into, "personality", p);
 }
 
 /* Of an edge, where one payload passes. */
@@ -161,27 +170,29 @@ static bool is_some(const struct mortise_yaml *list)
 static void add_policy(struct foreign *f, const struct mortise_yaml *edge,
                        const char *from, json_t *into)
 {
-    const struct mortise_yaml *v = foreign_get(edge, "guardrailPolicy");
+    const struct mortise_yaml *v = mortise_foreign_get(edge, "guardrailPolicy");
     json_t *policy;
 
     if (v == NULL)
         return;
-    if (is_some(foreign_get(v, "output")))
-        foreign_lost(f, mortise_yaml_key(v, "output")->span,
-                     "put its guardrails under 'input'",
-                     "'output' is left behind: an edge's guardrails judge the "
-                     "one thing that passes");
-    if (strcmp(from, "START") == 0 || !is_some(foreign_get(v, "input"))) {
-        foreign_lost(f, mortise_yaml_key(edge, "guardrailPolicy")->span, NULL,
-                     "'guardrailPolicy' is left behind: %s",
-                     strcmp(from, "START") == 0
-                         ? "nothing passes along an edge from START"
-                         : "it has no 'input'");
+    if (is_some(mortise_foreign_get(v, "output")))
+        mortise_foreign_lost(
+            f, mortise_yaml_key(v, "output")->span,
+            "put its guardrails under 'input'",
+            "'output' is left behind: an edge's guardrails judge the "
+            "one thing that passes");
+    if (strcmp(from, "START") == 0 ||
+        !is_some(mortise_foreign_get(v, "input"))) {
+        mortise_foreign_lost(f, mortise_yaml_key(edge, "guardrailPolicy")->span,
+                             NULL, "'guardrailPolicy' is left behind: %s",
+                             strcmp(from, "START") == 0
+                                 ? "nothing passes along an edge from START"
+                                 : "it has no 'input'");
         return;
     }
     policy = json_object();
-    foreign_carry(f, policy_rows, v, "guardrailPolicy", policy);
-    foreign_put(f, into, "guardrail_policy", policy);
+    mortise_foreign_carry(f, policy_rows, v, "guardrailPolicy", policy);
+    mortise_foreign_put(f, into, "guardrail_policy", policy);
 }
 
 /* What only edges of one type have, on an edge of another. */
@@ -198,8 +209,8 @@ static void check_strays(struct foreign *f, const struct mortise_yaml *edge,
 
     for (size_t i = 0; i < sizeof strays / sizeof strays[0]; i++)
         if (strcmp(strays[i].type, type) != 0 &&
-            foreign_get(edge, strays[i].field) != NULL)
-            foreign_lost(
+            mortise_foreign_get(edge, strays[i].field) != NULL)
+            mortise_foreign_lost(
                 f, mortise_yaml_key(edge, strays[i].field)->span, NULL,
                 "'%s' is left behind: an edge of type '%s' does not look at it",
                 strays[i].field, type);
@@ -213,15 +224,16 @@ static const char *const types[N_TYPES] = {"static", "conditional", "discovery",
 /* N_TYPES after a finding. */
 static enum type type_of(struct foreign *f, const struct mortise_yaml *edge)
 {
-    const struct mortise_yaml *v = foreign_get(edge, "type");
+    const struct mortise_yaml *v = mortise_foreign_get(edge, "type");
     enum type type = STATIC;
 
-    while (type < N_TYPES && !foreign_is(v, types[type]))
+    while (type < N_TYPES && !mortise_foreign_is(v, types[type]))
         type++;
     if (type == N_TYPES)
-        foreign_wrong(f, v != NULL ? v->span : edge->span, NULL,
-                      "an edge's 'type' is static, conditional, discovery or "
-                      "personality");
+        mortise_foreign_wrong(
+            f, v != NULL ? v->span : edge->span, NULL,
+            "an edge's 'type' is static, conditional, discovery or "
+            "personality");
     return type;
 }
 
@@ -233,9 +245,9 @@ static json_t *edge_of(struct foreign *f, const struct mortise_yaml *edge,
 
     if (type == N_TYPES)
         return into;
-    foreign_put(f, into, "from", json_string(from));
+    mortise_foreign_put(f, into, "from", json_string(from));
     if (to != NULL && (type == STATIC || type == CONDITIONAL))
-        foreign_put(f, into, "to", json_string(to));
+        mortise_foreign_put(f, into, "to", json_string(to));
     if (type == CONDITIONAL)
         add_condition(f, edge, to, into);
     if (type == DISCOVERY)
@@ -243,7 +255,7 @@ static json_t *edge_of(struct foreign *f, const struct mortise_yaml *edge,
     if (type == PERSONALITY)
         add_personality(f, edge, to, into);
     add_policy(f, edge, from, into);
-    foreign_carry(f, edge_rows, edge, "an edge", into);
+    mortise_foreign_carry(f, edge_rows, edge, "an edge", into);
     check_strays(f, edge, types[type]);
     return into;
 }
@@ -262,9 +274,9 @@ static void add_target(struct foreign *f, const struct mortise_yaml *edge,
 {
     const struct mortise_yaml *v = mortise_yaml_get(edge, "target");
 
-    foreign_carry(f, target_rows, edge, "a router's edge", NULL);
+    mortise_foreign_carry(f, target_rows, edge, "a router's edge", NULL);
     if (to != NULL)
-        foreign_put(f, targets, v->str, json_string(to));
+        mortise_foreign_put(f, targets, v->str, json_string(to));
 }
 
 static void read_edge(struct foreign *f, const struct mortise_yaml *edge,
@@ -274,9 +286,9 @@ static void read_edge(struct foreign *f, const struct mortise_yaml *edge,
     json_t *targets;
 
     if (edge->kind != MORTISE_YAML_MAP) {
-        foreign_wrong(f, edge->span, NULL,
-                      "an edge is a mapping, and this is %s",
-                      mortise_yaml_kind_name(edge->kind));
+        mortise_foreign_wrong(f, edge->span, NULL,
+                              "an edge is a mapping, and this is %s",
+                              mortise_yaml_kind_name(edge->kind));
         return;
     }
     from = source(f, edge);
@@ -290,8 +302,8 @@ static void read_edge(struct foreign *f, const struct mortise_yaml *edge,
         f->nomem = true;
 }
 
-json_t *foreign_edges(struct foreign *f, const struct mortise_yaml *list,
-                      json_t *routers)
+json_t *mortise_foreign_edges(struct foreign *f,
+                              const struct mortise_yaml *list, json_t *routers)
 {
     json_t *into = json_array();
 

@@ -16,27 +16,29 @@ static bool read_ids(struct foreign *f, const struct mortise_yaml *list)
     const size_t errors = f->diags->n_errors;
 
     for (size_t i = 0; ids != NULL && i < list->n; i++) {
-        const struct mortise_yaml *id = foreign_get(list->items[i], "id");
+        const struct mortise_yaml *id =
+            mortise_foreign_get(list->items[i], "id");
 
         ids[i] = id;
         if (id == NULL || id->kind != MORTISE_YAML_STRING || id->len == 0 ||
             strlen(id->str) != id->len)
-            foreign_wrong(f, list->items[i]->span, NULL,
-                          "a node has an 'id', a string without NUL");
+            mortise_foreign_wrong(f, list->items[i]->span, NULL,
+                                  "a node has an 'id', a string without NUL");
         else if (strcmp(id->str, "__START__") == 0 ||
                  strcmp(id->str, "__END__") == 0)
-            foreign_wrong(f, id->span, NULL, "'%s' is no node's id", id->str);
+            mortise_foreign_wrong(f, id->span, NULL, "'%s' is no node's id",
+                                  id->str);
         else if (json_object_get(seen, id->str) != NULL)
-            foreign_wrong(f, id->span, NULL, "two nodes are called '%.100s'",
-                          id->str);
+            mortise_foreign_wrong(f, id->span, NULL,
+                                  "two nodes are called '%.100s'", id->str);
         else
-            foreign_put(f, seen, id->str, json_true());
+            mortise_foreign_put(f, seen, id->str, json_true());
     }
     json_decref(seen);
     f->nomem |= ids == NULL;
     if (f->nomem || f->diags->n_errors > errors)
         return false;
-    foreign_ids(f, ids, list->n);
+    mortise_foreign_ids(f, ids, list->n);
     return !f->nomem;
 }
 
@@ -46,10 +48,12 @@ static json_t *routers_of(struct foreign *f, const struct mortise_yaml *list)
     json_t *routers = json_object();
 
     for (size_t i = 0; i < list->n && !f->nomem; i++)
-        if (foreign_is(mortise_yaml_get(list->items[i], "type"), "router"))
-            foreign_put(f, routers,
-                        foreign_id(f, mortise_yaml_get(list->items[i], "id")),
-                        json_object());
+        if (mortise_foreign_is(mortise_yaml_get(list->items[i], "type"),
+                               "router"))
+            mortise_foreign_put(
+                f, routers,
+                mortise_foreign_id(f, mortise_yaml_get(list->items[i], "id")),
+                json_object());
     return routers;
 }
 
@@ -59,11 +63,13 @@ static json_t *nodes_of(struct foreign *f, const struct mortise_yaml *list,
     json_t *into = json_object();
 
     for (size_t i = 0; i < list->n && !f->nomem; i++) {
-        const char *id = foreign_id(f, mortise_yaml_get(list->items[i], "id"));
+        const char *id =
+            mortise_foreign_id(f, mortise_yaml_get(list->items[i], "id"));
 
-        foreign_put(f, into, id,
-                    foreign_node(f, list->items[i],
-                                 json_object_get(routers, id), every_node));
+        mortise_foreign_put(f, into, id,
+                            mortise_foreign_node(f, list->items[i],
+                                                 json_object_get(routers, id),
+                                                 every_node));
     }
     return into;
 }
@@ -95,7 +101,8 @@ static void add_name(struct foreign *f, const struct mortise_yaml *id,
 {
     const char *name;
 
-    foreign_put(f, metadata, "name", foreign_name(id->str, id->len));
+    mortise_foreign_put(f, metadata, "name",
+                        mortise_foreign_name(id->str, id->len));
     name = json_string_value(json_object_get(metadata, "name"));
     if (name != NULL && strcmp(name, id->str) != 0)
         mortise_diag_add(
@@ -107,17 +114,17 @@ static void add_name(struct foreign *f, const struct mortise_yaml *id,
 static void add_metadata(struct foreign *f, const struct mortise_yaml *root,
                          json_t *into)
 {
-    const struct mortise_yaml *id = foreign_get(root, "id"),
-                              *name = foreign_get(root, "name");
+    const struct mortise_yaml *id = mortise_foreign_get(root, "id"),
+                              *name = mortise_foreign_get(root, "name");
     json_t *metadata = json_object();
 
     if (id != NULL && id->kind == MORTISE_YAML_STRING && id->len > 0)
         add_name(f, id, metadata);
     if (name != NULL && name->kind == MORTISE_YAML_STRING && name->len > 0)
-        foreign_put(f, metadata, "description",
-                    mortise_json_strn(name->str, name->len));
+        mortise_foreign_put(f, metadata, "description",
+                            mortise_json_strn(name->str, name->len));
     if (json_object_get(metadata, "name") != NULL)
-        foreign_put(f, into, "metadata", json_incref(metadata));
+        mortise_foreign_put(f, into, "metadata", json_incref(metadata));
     json_decref(metadata);
 }
 
@@ -125,7 +132,7 @@ static void add_metadata(struct foreign *f, const struct mortise_yaml *root,
 static void add_reducers(struct foreign *f, const struct mortise_yaml *root,
                          json_t *into)
 {
-    const struct mortise_yaml *map = foreign_get(root, "reducers");
+    const struct mortise_yaml *map = mortise_foreign_get(root, "reducers");
     json_t *reducers = json_object(), *state = json_object_get(into, "state");
 
     for (size_t i = 0;
@@ -136,19 +143,21 @@ static void add_reducers(struct foreign *f, const struct mortise_yaml *root,
         if (map->items[i]->kind != MORTISE_YAML_STRING ||
             !((n == 7 && memcmp(path, "scratch", n) == 0) ||
               (n == 9 && memcmp(path, "artifacts", n) == 0)))
-            foreign_lost(f, map->keys[i]->span,
-                         "here a reducer is a name, or an expression over old "
-                         "and new, for a path of scratch or artifacts",
-                         "the reducer of '%.100s' is left behind", path);
+            mortise_foreign_lost(
+                f, map->keys[i]->span,
+                "here a reducer is a name, or an expression over old "
+                "and new, for a path of scratch or artifacts",
+                "the reducer of '%.100s' is left behind", path);
         else
-            foreign_put(f, reducers, path, json_string(map->items[i]->str));
+            mortise_foreign_put(f, reducers, path,
+                                json_string(map->items[i]->str));
     }
     if (json_object_size(reducers) > 0) {
         if (state == NULL) {
             state = json_object();
-            foreign_put(f, into, "state", state);
+            mortise_foreign_put(f, into, "state", state);
         }
-        foreign_put(f, state, "reducers", json_incref(reducers));
+        mortise_foreign_put(f, state, "reducers", json_incref(reducers));
     }
     json_decref(reducers);
 }
@@ -170,18 +179,18 @@ static void drop_defaults(json_t *into)
 static bool is_default(const struct mortise_yaml *root, const char *field,
                        const char *word)
 {
-    return foreign_is(mortise_yaml_get(root, field), word);
+    return mortise_foreign_is(mortise_yaml_get(root, field), word);
 }
 
-json_t *foreign_exec(struct foreign *f, const struct mortise_yaml *root)
+json_t *mortise_foreign_exec(struct foreign *f, const struct mortise_yaml *root)
 {
     const struct mortise_yaml *nodes = mortise_yaml_get(root, "nodes"),
-                              *edges = foreign_get(root, "edges");
+                              *edges = mortise_foreign_get(root, "edges");
     const bool every_node = is_default(root, "checkpointPolicy", "every_node");
     json_t *into = json_object(), *routers, *list;
 
     add_metadata(f, root, into);
-    foreign_carry(f, graph_rows, root, "an execution graph", into);
+    mortise_foreign_carry(f, graph_rows, root, "an execution graph", into);
     if (every_node)
         json_object_del(into, "checkpoint_policy");
     if (is_default(root, "memoryConsistency", "snapshot"))
@@ -189,17 +198,18 @@ json_t *foreign_exec(struct foreign *f, const struct mortise_yaml *root)
     drop_defaults(into);
     add_reducers(f, root, into);
     if (edges == NULL || edges->kind != MORTISE_YAML_SEQ) {
-        foreign_wrong(f, edges != NULL ? edges->span : root->span, NULL,
-                      "an execution graph has 'edges', a list");
+        mortise_foreign_wrong(f, edges != NULL ? edges->span : root->span, NULL,
+                              "an execution graph has 'edges', a list");
         return into;
     }
     f->ids = json_object();
     if (read_ids(f, nodes)) {
         routers = routers_of(f, nodes);
-        list = foreign_edges(f, edges, routers);
-        foreign_put(f, into, "nodes", nodes_of(f, nodes, routers, every_node));
+        list = mortise_foreign_edges(f, edges, routers);
+        mortise_foreign_put(f, into, "nodes",
+                            nodes_of(f, nodes, routers, every_node));
         if (json_array_size(list) > 0)
-            foreign_put(f, into, "edges", json_incref(list));
+            mortise_foreign_put(f, into, "edges", json_incref(list));
         json_decref(list);
         json_decref(routers);
     }

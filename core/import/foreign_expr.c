@@ -119,9 +119,9 @@ static void put_literal(struct mortise_buf *b, const char *s)
 
 /* ---- conditions ------------------------------------------------------------ */
 
-const char *foreign_condition(struct foreign *f,
-                              const struct mortise_yaml *condition,
-                              const char *what)
+const char *mortise_foreign_condition(struct foreign *f,
+                                      const struct mortise_yaml *condition,
+                                      const char *what)
 {
     static const struct foreign_row rows[] = {
         {"type", "type", FOREIGN_READ, NULL},
@@ -132,23 +132,25 @@ const char *foreign_condition(struct foreign *f,
     static const char by_hand[] =
         "write it as CEL, or as a router with an operation, before `mortise "
         "check` takes the file";
-    const struct mortise_yaml *expr = foreign_get(condition, "expr");
+    const struct mortise_yaml *expr = mortise_foreign_get(condition, "expr");
     struct mortise_err err = {.msg = ""};
     const char *text;
 
-    foreign_carry(f, rows, condition, "a condition", NULL);
-    if (!foreign_is(mortise_yaml_get(condition, "type"), "expression") ||
+    mortise_foreign_carry(f, rows, condition, "a condition", NULL);
+    if (!mortise_foreign_is(mortise_yaml_get(condition, "type"),
+                            "expression") ||
         expr == NULL || expr->kind != MORTISE_YAML_STRING) {
-        foreign_lost(f, condition->span, by_hand,
-                     "the condition of %s is left behind: it is no expression",
-                     what);
+        mortise_foreign_lost(
+            f, condition->span, by_hand,
+            "the condition of %s is left behind: it is no expression", what);
         return NULL;
     }
     text = respelled(f, expr);
     if (text == NULL || compile(f, text, &err) != NULL || f->nomem)
         return f->nomem ? NULL : text;
-    foreign_lost(f, expr->span, by_hand,
-                 "the condition of %s is left behind: %s", what, err.msg);
+    mortise_foreign_lost(f, expr->span, by_hand,
+                         "the condition of %s is left behind: %s", what,
+                         err.msg);
     return NULL;
 }
 
@@ -171,7 +173,8 @@ static const char *around(struct foreign *f, const char *before,
 
 /* Whether it gives a bool or an id the compiler may know: what has a size is no
  * bool.  Where only the run will tell, either will do. */
-json_t *foreign_when(struct foreign *f, const char *expr, const char *to)
+json_t *mortise_foreign_when(struct foreign *f, const char *expr,
+                             const char *to)
 {
     struct mortise_cel *prog = compile(f, expr, NULL);
     const char *sized = around(f, "size", expr, NULL, NULL, NULL);
@@ -199,7 +202,8 @@ static bool are_same(json_t *targets)
     return true;
 }
 
-json_t *foreign_choice(struct foreign *f, const char *expr, json_t *targets)
+json_t *mortise_foreign_choice(struct foreign *f, const char *expr,
+                               json_t *targets)
 {
     const char *theirs, *between = "";
     const json_t *ours;

@@ -55,7 +55,7 @@ static void find_free(struct foreign *f, json_t *taken, char id[ID_MAX + 1])
 
         snprintf(id, ID_MAX + 1, "%.*s%s", (int)room, base, end);
     }
-    foreign_put(f, taken, base, json_integer(k));
+    mortise_foreign_put(f, taken, base, json_integer(k));
 }
 
 static void rename_id(struct foreign *f, json_t *taken,
@@ -66,8 +66,8 @@ static void rename_id(struct foreign *f, json_t *taken,
 
     sketch(id, theirs->str);
     find_free(f, taken, id);
-    foreign_put(f, taken, id, json_integer(0));
-    foreign_put(f, f->ids, theirs->str, json_string(id));
+    mortise_foreign_put(f, taken, id, json_integer(0));
+    mortise_foreign_put(f, f->ids, theirs->str, json_string(id));
     d = mortise_diag_add(f->diags, "W1002", theirs->span,
                          "'%.100s' is called '%s': it cannot be an id here",
                          theirs->str, id);
@@ -82,15 +82,16 @@ static bool can_stay(const struct mortise_yaml *id)
            strcmp(id->str, "END") != 0;
 }
 
-void foreign_ids(struct foreign *f, const struct mortise_yaml *const *list,
-                 size_t n)
+void mortise_foreign_ids(struct foreign *f,
+                         const struct mortise_yaml *const *list, size_t n)
 {
     json_t *taken = json_object();
 
     for (size_t i = 0; i < n; i++)
         if (can_stay(list[i])) {
-            foreign_put(f, taken, list[i]->str, json_integer(0));
-            foreign_put(f, f->ids, list[i]->str, json_string(list[i]->str));
+            mortise_foreign_put(f, taken, list[i]->str, json_integer(0));
+            mortise_foreign_put(f, f->ids, list[i]->str,
+                                json_string(list[i]->str));
         }
     for (size_t i = 0; i < n; i++)
         if (!can_stay(list[i]))
@@ -98,14 +99,14 @@ void foreign_ids(struct foreign *f, const struct mortise_yaml *const *list,
     json_decref(taken);
 }
 
-const char *foreign_id(struct foreign *f, const struct mortise_yaml *id)
+const char *mortise_foreign_id(struct foreign *f, const struct mortise_yaml *id)
 {
     const json_t *ours = NULL;
 
     if (id->kind == MORTISE_YAML_STRING && strlen(id->str) == id->len)
         ours = json_object_get(f->ids, id->str);
     if (ours == NULL && !f->nomem)
-        foreign_wrong(
+        mortise_foreign_wrong(
             f, id->span, "every node of the graph stands in 'nodes'",
             "%s%.100s%s is no node", id->kind == MORTISE_YAML_STRING ? "'" : "",
             id->kind == MORTISE_YAML_STRING ? id->str
@@ -114,7 +115,7 @@ const char *foreign_id(struct foreign *f, const struct mortise_yaml *id)
     return json_string_value(ours);
 }
 
-json_t *foreign_name(const char *given, size_t n)
+json_t *mortise_foreign_name(const char *given, size_t n)
 {
     char name[NAME_LENGTH + 1];
     size_t at = 0;

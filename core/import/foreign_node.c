@@ -262,7 +262,7 @@ static void turn(struct foreign *f, const struct mortise_yaml *config,
                  const char *theirs, const char *ours, const char *from,
                  const char *to, json_t *into)
 {
-    const struct mortise_yaml *map = foreign_get(config, theirs);
+    const struct mortise_yaml *map = mortise_foreign_get(config, theirs);
     json_t *turned = json_object();
 
     for (size_t i = 0; map != NULL && i < map->n && !f->nomem; i++) {
@@ -270,20 +270,23 @@ static void turn(struct foreign *f, const struct mortise_yaml *config,
         const char *key;
 
         if (map->kind != MORTISE_YAML_MAP || v->kind != MORTISE_YAML_STRING) {
-            foreign_wrong(f, v->span, NULL,
-                          "'%s' maps paths to paths, two strings", theirs);
+            mortise_foreign_wrong(f, v->span, NULL,
+                                  "'%s' maps paths to paths, two strings",
+                                  theirs);
             continue;
         }
         key = path_of(f, to, v->str);
         if (key != NULL && json_object_get(turned, key) != NULL)
-            foreign_wrong(f, v->span, NULL,
-                          "two lines of '%s' lead to one place", theirs);
+            mortise_foreign_wrong(f, v->span, NULL,
+                                  "two lines of '%s' lead to one place",
+                                  theirs);
         if (key != NULL)
-            foreign_put(f, turned, key,
-                        json_string(path_of(f, from, map->keys[i]->str)));
+            mortise_foreign_put(
+                f, turned, key,
+                json_string(path_of(f, from, map->keys[i]->str)));
     }
     if (json_object_size(turned) > 0)
-        foreign_put(f, into, ours, json_incref(turned));
+        mortise_foreign_put(f, into, ours, json_incref(turned));
     json_decref(turned);
 }
 
@@ -293,7 +296,7 @@ static void turn(struct foreign *f, const struct mortise_yaml *config,
 static void add_choice(struct foreign *f, const struct mortise_yaml *config,
                        json_t *targets, json_t *into)
 {
-    const struct mortise_yaml *v = foreign_get(config, "condition");
+    const struct mortise_yaml *v = mortise_foreign_get(config, "condition");
     json_t *ids = json_array();
     const char *theirs, *expr = NULL;
     json_t *ours;
@@ -304,18 +307,19 @@ static void add_choice(struct foreign *f, const struct mortise_yaml *config,
             f->nomem = true;
     }
     if (v == NULL || v->kind != MORTISE_YAML_MAP)
-        foreign_wrong(f, v != NULL ? v->span : config->span, NULL,
-                      "a router has a 'condition', a mapping");
+        mortise_foreign_wrong(f, v != NULL ? v->span : config->span, NULL,
+                              "a router has a 'condition', a mapping");
     else
-        expr = foreign_condition(f, v, "a router");
+        expr = mortise_foreign_condition(f, v, "a router");
     if (expr != NULL)
-        foreign_put(f, into, "condition", foreign_choice(f, expr, targets));
+        mortise_foreign_put(f, into, "condition",
+                            mortise_foreign_choice(f, expr, targets));
     if (json_array_size(ids) == 0)
-        foreign_lost(f, config->span,
-                     "list the nodes that it may lead to as 'targets'",
-                     "where a router leads is left behind: it has no edges");
+        mortise_foreign_lost(
+            f, config->span, "list the nodes that it may lead to as 'targets'",
+            "where a router leads is left behind: it has no edges");
     else
-        foreign_put(f, into, "targets", json_incref(ids));
+        mortise_foreign_put(f, into, "targets", json_incref(ids));
     json_decref(ids);
 }
 
@@ -323,20 +327,22 @@ static void add_choice(struct foreign *f, const struct mortise_yaml *config,
  * without any, `false` is what holds here. */
 static void check_override(struct foreign *f, const struct mortise_yaml *config)
 {
-    const struct mortise_yaml *v = foreign_get(config, "guardrailOverride");
+    const struct mortise_yaml *v =
+        mortise_foreign_get(config, "guardrailOverride");
 
     if (v != NULL && !(v->kind == MORTISE_YAML_BOOL && !v->u.b))
-        foreign_lost(f, v->span,
-                     "list those that are meant as 'post_approval_guardrails'",
-                     "'guardrailOverride' is left behind: it does not say "
-                     "which guardrails");
+        mortise_foreign_lost(
+            f, v->span,
+            "list those that are meant as 'post_approval_guardrails'",
+            "'guardrailOverride' is left behind: it does not say "
+            "which guardrails");
 }
 
 static void carry_executor(struct foreign *f, const struct foreign_row *rows,
                            const struct mortise_yaml *config, json_t *targets,
                            json_t *into)
 {
-    foreign_carry(f, rows, config, "executorConfig", into);
+    mortise_foreign_carry(f, rows, config, "executorConfig", into);
     if (rows == router_rows)
         add_choice(f, config, targets, into);
     if (rows == human_rows)
@@ -354,17 +360,17 @@ static void carry_executor(struct foreign *f, const struct foreign_row *rows,
 static void carry_class(struct foreign *f, const struct mortise_yaml *node,
                         const char *const effects[2], json_t *into)
 {
-    const struct mortise_yaml *v = foreign_get(node, "effectClass");
+    const struct mortise_yaml *v = mortise_foreign_get(node, "effectClass");
 
     if (v == NULL || v->kind != MORTISE_YAML_STRING)
         return;
     for (int i = 0; i < 2; i++)
         if (effects[i] != NULL && strcmp(v->str, effects[i]) == 0)
             return;
-    if (foreign_takes(f->type, "effect_class"))
-        foreign_put(f, into, "effect_class", json_string(v->str));
+    if (mortise_foreign_takes(f->type, "effect_class"))
+        mortise_foreign_put(f, into, "effect_class", json_string(v->str));
     else
-        foreign_lost(
+        mortise_foreign_lost(
             f, v->span, NULL,
             "'effectClass' is left behind: nodes of type '%s' have their own",
             f->type);
@@ -374,14 +380,14 @@ static void carry_class(struct foreign *f, const struct mortise_yaml *node,
 static void carry_mode(struct foreign *f, const struct mortise_yaml *node,
                        json_t *into)
 {
-    const struct mortise_yaml *v = foreign_get(node, "executionMode");
+    const struct mortise_yaml *v = mortise_foreign_get(node, "executionMode");
 
     if (v == NULL || v->kind != MORTISE_YAML_STRING)
         return;
     if (strcmp(f->type, "gmi") == 0)
-        foreign_put(f, into, "execution_mode", json_string(v->str));
+        mortise_foreign_put(f, into, "execution_mode", json_string(v->str));
     else if (strcmp(v->str, "single_turn") != 0)
-        foreign_lost(
+        mortise_foreign_lost(
             f, v->span, NULL,
             "'executionMode' is left behind: nodes of type '%s' call no model",
             f->type);
@@ -396,8 +402,8 @@ static void carry_timeout(struct foreign *f, const struct mortise_yaml *node,
                                     question = {"timeout", "wait", FOREIGN_MS,
                                                 NULL};
 
-    foreign_carry_one(f, strcmp(f->type, "human") == 0 ? &question : &attempt,
-                      node, into);
+    mortise_foreign_carry_one(
+        f, strcmp(f->type, "human") == 0 ? &question : &attempt, node, into);
 }
 
 /* There a policy of every_node adds to what a node says, here a node's word
@@ -405,7 +411,7 @@ static void carry_timeout(struct foreign *f, const struct mortise_yaml *node,
 static void carry_checkpoint(struct foreign *f, const struct mortise_yaml *node,
                              bool every_node, json_t *into)
 {
-    const struct mortise_yaml *v = foreign_get(node, "checkpoint");
+    const struct mortise_yaml *v = mortise_foreign_get(node, "checkpoint");
     const char *word;
 
     if (v == NULL || v->kind != MORTISE_YAML_STRING ||
@@ -416,14 +422,14 @@ static void carry_checkpoint(struct foreign *f, const struct mortise_yaml *node,
         return;
     if (every_node && strcmp(word, "before") == 0)
         word = "both";
-    foreign_put(f, into, "checkpoint", json_string(word));
+    mortise_foreign_put(f, into, "checkpoint", json_string(word));
 }
 
 static void carry_metadata(struct foreign *f, const struct mortise_yaml *node,
                            json_t *into)
 {
-    const struct mortise_yaml *v = foreign_get(node, "metadata");
-    const struct mortise_yaml *as = foreign_get(v, "outputAs");
+    const struct mortise_yaml *v = mortise_foreign_get(node, "metadata");
+    const struct mortise_yaml *as = mortise_foreign_get(v, "outputAs");
     json_t *rest;
 
     if (v == NULL)
@@ -431,16 +437,16 @@ static void carry_metadata(struct foreign *f, const struct mortise_yaml *node,
     rest = mortise_yaml_json(v, false);
     if (as != NULL && as->kind == MORTISE_YAML_STRING && as->len > 0) {
         json_object_del(rest, "outputAs");
-        if (foreign_takes(f->type, "output_as"))
-            foreign_put(f, into, "output_as", json_string(as->str));
+        if (mortise_foreign_takes(f->type, "output_as"))
+            mortise_foreign_put(f, into, "output_as", json_string(as->str));
         else
-            foreign_lost(
+            mortise_foreign_lost(
                 f, as->span, NULL,
                 "'outputAs' is left behind: nodes of type '%s' have no output",
                 f->type);
     }
     if (!json_is_object(rest) || json_object_size(rest) > 0)
-        foreign_put(f, into, "metadata", json_incref(rest));
+        mortise_foreign_put(f, into, "metadata", json_incref(rest));
     json_decref(rest);
 }
 
@@ -448,13 +454,16 @@ static void carry_metadata(struct foreign *f, const struct mortise_yaml *node,
 static void raise_pause(struct foreign *f, const struct mortise_yaml *node,
                         const json_t *into)
 {
-    const struct mortise_yaml *policy = foreign_get(node, "retryPolicy");
+    const struct mortise_yaml *policy =
+        mortise_foreign_get(node, "retryPolicy");
     json_t *retry = json_object_get(into, "retry_policy");
     uint64_t ms;
 
     if (json_is_object(retry) &&
-        foreign_ms(foreign_get(policy, "backoffMs"), &ms) && ms > 30000)
-        foreign_put(f, retry, "max_delay", foreign_duration(ms));
+        mortise_foreign_ms(mortise_foreign_get(policy, "backoffMs"), &ms) &&
+        ms > 30000)
+        mortise_foreign_put(f, retry, "max_delay",
+                            mortise_foreign_duration(ms));
 }
 
 /* ---- nodes --------------------------------------------------------------------
@@ -463,23 +472,24 @@ static void raise_pause(struct foreign *f, const struct mortise_yaml *node,
 /* Its position among the executors; N_EXECUTORS after a finding. */
 static size_t executor_of(struct foreign *f, const struct mortise_yaml *node)
 {
-    const struct mortise_yaml *type = foreign_get(node, "type"),
-                              *config = foreign_get(node, "executorConfig"),
+    const struct mortise_yaml *type = mortise_foreign_get(node, "type"),
+                              *config =
+                                  mortise_foreign_get(node, "executorConfig"),
                               *again = mortise_yaml_get(config, "type");
     size_t i = 0;
 
-    while (i < N_EXECUTORS && !foreign_is(type, executors[i].type))
+    while (i < N_EXECUTORS && !mortise_foreign_is(type, executors[i].type))
         i++;
     if (i == N_EXECUTORS) {
-        foreign_wrong(f, type != NULL ? type->span : node->span, NULL,
-                      "a node's 'type' is gmi, tool, extension, human, "
-                      "guardrail, router, subgraph or voice");
+        mortise_foreign_wrong(f, type != NULL ? type->span : node->span, NULL,
+                              "a node's 'type' is gmi, tool, extension, human, "
+                              "guardrail, router, subgraph or voice");
     } else if (again == NULL) {
-        foreign_wrong(f, node->span, NULL,
-                      "a node has an 'executorConfig' with a 'type'");
+        mortise_foreign_wrong(f, node->span, NULL,
+                              "a node has an 'executorConfig' with a 'type'");
         i = N_EXECUTORS;
-    } else if (!foreign_is(again, executors[i].type)) {
-        foreign_wrong(
+    } else if (!mortise_foreign_is(again, executors[i].type)) {
+        mortise_foreign_wrong(
             f, again->span,
             "the two are the same: nobody can tell which one counts",
             "the 'type' of 'executorConfig' is not that of the node, '%s'",
@@ -489,8 +499,8 @@ static size_t executor_of(struct foreign *f, const struct mortise_yaml *node)
     return i;
 }
 
-json_t *foreign_node(struct foreign *f, const struct mortise_yaml *node,
-                     json_t *targets, bool every_node)
+json_t *mortise_foreign_node(struct foreign *f, const struct mortise_yaml *node,
+                             json_t *targets, bool every_node)
 {
     const size_t i = executor_of(f, node);
     json_t *into = json_object();
@@ -498,14 +508,14 @@ json_t *foreign_node(struct foreign *f, const struct mortise_yaml *node,
     if (i == N_EXECUTORS)
         return into;
     f->type = executors[i].type;
-    foreign_put(f, into, "type", json_string(f->type));
+    mortise_foreign_put(f, into, "type", json_string(f->type));
     carry_executor(f, executors[i].rows,
                    mortise_yaml_get(node, "executorConfig"), targets, into);
     carry_mode(f, node, into);
     carry_class(f, node, executors[i].effects, into);
     carry_timeout(f, node, into);
     carry_checkpoint(f, node, every_node, into);
-    foreign_carry(f, node_rows, node, "a node", into);
+    mortise_foreign_carry(f, node_rows, node, "a node", into);
     raise_pause(f, node, into);
     carry_metadata(f, node, into);
     f->type = NULL;

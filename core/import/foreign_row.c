@@ -10,14 +10,14 @@
 
 #include "graph/load/loader.h"
 
-bool foreign_is(const struct mortise_yaml *v, const char *word)
+bool mortise_foreign_is(const struct mortise_yaml *v, const char *word)
 {
     return v != NULL && v->kind == MORTISE_YAML_STRING &&
            strcmp(v->str, word) == 0;
 }
 
-const struct mortise_yaml *foreign_get(const struct mortise_yaml *map,
-                                       const char *key)
+const struct mortise_yaml *mortise_foreign_get(const struct mortise_yaml *map,
+                                               const char *key)
 {
     const struct mortise_yaml *v = mortise_yaml_get(map, key);
 
@@ -26,7 +26,7 @@ const struct mortise_yaml *foreign_get(const struct mortise_yaml *map,
 
 /* ---- values -------------------------------------------------------------- */
 
-bool foreign_ms(const struct mortise_yaml *v, uint64_t *ms)
+bool mortise_foreign_ms(const struct mortise_yaml *v, uint64_t *ms)
 {
     static const double most = 9007199254740992.0; /* 2^53: exact */
 
@@ -43,7 +43,7 @@ bool foreign_ms(const struct mortise_yaml *v, uint64_t *ms)
 }
 
 /* In the largest unit that says it exactly. */
-json_t *foreign_duration(uint64_t ms)
+json_t *mortise_foreign_duration(uint64_t ms)
 {
     static const struct {
         uint64_t ms;
@@ -78,7 +78,8 @@ static json_t *escaped(struct foreign *f, const char *s, size_t n)
     return v;
 }
 
-json_t *foreign_literal(struct foreign *f, const struct mortise_yaml *value)
+json_t *mortise_foreign_literal(struct foreign *f,
+                                const struct mortise_yaml *value)
 {
     json_t *v;
 
@@ -87,8 +88,8 @@ json_t *foreign_literal(struct foreign *f, const struct mortise_yaml *value)
     if (value->kind == MORTISE_YAML_SEQ) {
         v = json_array();
         for (size_t i = 0; i < value->n; i++)
-            if (json_array_append_new(v, foreign_literal(f, value->items[i])) !=
-                0)
+            if (json_array_append_new(
+                    v, mortise_foreign_literal(f, value->items[i])) != 0)
                 f->nomem = true;
         return v;
     }
@@ -96,8 +97,8 @@ json_t *foreign_literal(struct foreign *f, const struct mortise_yaml *value)
         return mortise_yaml_json(value, false);
     v = json_object();
     for (size_t i = 0; i < value->n; i++)
-        foreign_put(f, v, value->keys[i]->str,
-                    foreign_literal(f, value->items[i]));
+        mortise_foreign_put(f, v, value->keys[i]->str,
+                            mortise_foreign_literal(f, value->items[i]));
     return v;
 }
 
@@ -105,7 +106,7 @@ json_t *foreign_literal(struct foreign *f, const struct mortise_yaml *value)
 
 /* Of a type that this build does not have, the tables know too little to say
  * no. */
-bool foreign_takes(const char *type, const char *ours)
+bool mortise_foreign_takes(const char *type, const char *ours)
 {
     const struct mortise_place *node = mortise_node_row.place;
 
@@ -121,13 +122,13 @@ static void carry_ids(struct foreign *f, const char *ours,
     json_t *list = json_array();
 
     for (size_t i = 0; i < v->n; i++) {
-        const char *id = foreign_id(f, v->items[i]);
+        const char *id = mortise_foreign_id(f, v->items[i]);
 
         if (id != NULL && json_array_append_new(list, json_string(id)) != 0)
             f->nomem = true;
     }
     if (json_array_size(list) > 0)
-        foreign_put(f, into, ours, json_incref(list));
+        mortise_foreign_put(f, into, ours, json_incref(list));
     json_decref(list);
 }
 
@@ -138,9 +139,9 @@ static void carry_map(struct foreign *f, const struct foreign_row *row,
     json_t *map = json_object();
 
     f->type = NULL; /* what is inside is no key of a node */
-    foreign_carry(f, row->inside, v, row->theirs, map);
+    mortise_foreign_carry(f, row->inside, v, row->theirs, map);
     f->type = type;
-    foreign_put(f, into, row->ours, map);
+    mortise_foreign_put(f, into, row->ours, map);
 }
 
 static void carry_ms(struct foreign *f, const struct foreign_row *row,
@@ -148,11 +149,12 @@ static void carry_ms(struct foreign *f, const struct foreign_row *row,
 {
     uint64_t ms;
 
-    if (foreign_ms(v, &ms))
-        foreign_put(f, into, row->ours, foreign_duration(ms));
+    if (mortise_foreign_ms(v, &ms))
+        mortise_foreign_put(f, into, row->ours, mortise_foreign_duration(ms));
     else if (v->kind != MORTISE_YAML_INT || v->u.i != 0)
-        foreign_lost(f, v->span, "whole milliseconds are",
-                     "'%s' is no time that can be carried over", row->theirs);
+        mortise_foreign_lost(f, v->span, "whole milliseconds are",
+                             "'%s' is no time that can be carried over",
+                             row->theirs);
 }
 
 static void carry_value(struct foreign *f, const struct foreign_row *row,
@@ -164,17 +166,17 @@ static void carry_value(struct foreign *f, const struct foreign_row *row,
     if (row->how == FOREIGN_MS) {
         carry_ms(f, row, v, into);
     } else if (row->how == FOREIGN_ID) {
-        id = foreign_id(f, v);
+        id = mortise_foreign_id(f, v);
         if (id != NULL)
-            foreign_put(f, into, row->ours, json_string(id));
+            mortise_foreign_put(f, into, row->ours, json_string(id));
     } else if (row->how == FOREIGN_IDS && v->kind == MORTISE_YAML_SEQ) {
         carry_ids(f, row->ours, v, into);
     } else if (row->how == FOREIGN_MAP && is_map) {
         carry_map(f, row, v, into);
     } else if (row->how == FOREIGN_TEXT) {
-        foreign_put(f, into, row->ours, foreign_literal(f, v));
+        mortise_foreign_put(f, into, row->ours, mortise_foreign_literal(f, v));
     } else {
-        foreign_put(f, into, row->ours, mortise_yaml_json(v, false));
+        mortise_foreign_put(f, into, row->ours, mortise_yaml_json(v, false));
     }
 }
 
@@ -183,14 +185,15 @@ static void carry_field(struct foreign *f, const struct foreign_row *row,
                         const struct mortise_yaml *v, json_t *into)
 {
     if (row->how == FOREIGN_RUN)
-        foreign_lost(
+        mortise_foreign_lost(
             f, key->span,
             "a graph file says what runs, and not how far a run of it came",
             "'%s' is left behind: it belongs to a run", row->theirs);
-    else if (f->type != NULL && !foreign_takes(f->type, row->ours))
-        foreign_lost(f, key->span, NULL,
-                     "'%s' is left behind: nodes of type '%s' have no '%s'",
-                     row->theirs, f->type, row->ours);
+    else if (f->type != NULL && !mortise_foreign_takes(f->type, row->ours))
+        mortise_foreign_lost(
+            f, key->span, NULL,
+            "'%s' is left behind: nodes of type '%s' have no '%s'", row->theirs,
+            f->type, row->ours);
     else
         carry_value(f, row, v, into);
 }
@@ -211,32 +214,32 @@ static void report_unknown(struct foreign *f, const struct foreign_row *rows,
     for (size_t i = 0; i < map->n; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str) &&
             !is_known(rows, map->keys[i]->str))
-            foreign_lost(
+            mortise_foreign_lost(
                 f, map->keys[i]->span,
                 "docs/mappings.md has the fields that are known",
                 "'%.100s' is left behind: no field of %s that is known",
                 map->keys[i]->str, what);
 }
 
-void foreign_carry_one(struct foreign *f, const struct foreign_row *row,
-                       const struct mortise_yaml *map, json_t *into)
+void mortise_foreign_carry_one(struct foreign *f, const struct foreign_row *row,
+                               const struct mortise_yaml *map, json_t *into)
 {
-    const struct mortise_yaml *v = foreign_get(map, row->theirs);
+    const struct mortise_yaml *v = mortise_foreign_get(map, row->theirs);
 
     if (v != NULL)
         carry_field(f, row, mortise_yaml_key(map, row->theirs), v, into);
 }
 
-void foreign_carry(struct foreign *f, const struct foreign_row *rows,
-                   const struct mortise_yaml *map, const char *what,
-                   json_t *into)
+void mortise_foreign_carry(struct foreign *f, const struct foreign_row *rows,
+                           const struct mortise_yaml *map, const char *what,
+                           json_t *into)
 {
     report_unknown(f, rows, map, what);
     for (const struct foreign_row *row = rows; row->theirs != NULL; row++)
         if (row->how != FOREIGN_READ)
-            foreign_carry_one(f, row, map, into);
+            mortise_foreign_carry_one(f, row, map, into);
     for (size_t i = 0; i < map->n; i++)
         if (into != NULL && mortise_yaml_is_x(map->keys[i]->str))
-            foreign_put(f, into, map->keys[i]->str,
-                        mortise_yaml_json(map->items[i], false));
+            mortise_foreign_put(f, into, map->keys[i]->str,
+                                mortise_yaml_json(map->items[i], false));
 }

@@ -51,51 +51,55 @@ static json_t *graph(struct foreign *f, const struct mortise_yaml *map);
 static void carry_team(struct foreign *f, const struct mortise_yaml *node,
                        const struct mortise_yaml *team, json_t *into)
 {
-    const struct mortise_yaml *sub = foreign_get(team, "subgraph");
+    const struct mortise_yaml *sub = mortise_foreign_get(team, "subgraph");
     const struct mortise_yaml *goal = mortise_yaml_get(sub, "goal"),
                               *own = mortise_yaml_get(node, "goal");
     json_t *ids = f->ids;
 
     if (sub == NULL || sub->kind != MORTISE_YAML_MAP) {
-        foreign_wrong(f, team->span, NULL,
-                      "a team has a 'subgraph', a mapping");
+        mortise_foreign_wrong(f, team->span, NULL,
+                              "a team has a 'subgraph', a mapping");
         return;
     }
-    foreign_carry(f, team_rows, team, "a team", into);
+    mortise_foreign_carry(f, team_rows, team, "a team", into);
     f->ids = json_object();
-    foreign_put(f, into, "graph", graph(f, sub));
+    mortise_foreign_put(f, into, "graph", graph(f, sub));
     json_decref(f->ids);
     f->ids = ids;
     if (goal != NULL && goal->kind == MORTISE_YAML_STRING &&
-        (own == NULL || !foreign_is(own, goal->str)))
-        foreign_lost(f, goal->span, "a team has one goal, that of its node",
-                     "the 'goal' of the graph inside a team is left behind");
+        (own == NULL || !mortise_foreign_is(own, goal->str)))
+        mortise_foreign_lost(
+            f, goal->span, "a team has one goal, that of its node",
+            "the 'goal' of the graph inside a team is left behind");
 }
 
 static void carry_kind(struct foreign *f, const struct mortise_yaml *node,
                        json_t *into)
 {
-    const struct mortise_yaml *kind = foreign_get(node, "kind"),
-                              *team = foreign_get(kind, "team"),
+    const struct mortise_yaml *kind = mortise_foreign_get(node, "kind"),
+                              *team = mortise_foreign_get(kind, "team"),
                               *debate = mortise_yaml_key(kind, "debate");
     const char *type = team != NULL ? "team" : "leaf";
 
-    if (foreign_is(kind, "debate"))
+    if (mortise_foreign_is(kind, "debate"))
         debate = kind;
     if (kind != NULL && kind->kind == MORTISE_YAML_MAP)
-        foreign_carry(f, kind_rows, kind, "a kind", NULL);
-    else if (kind != NULL && debate == NULL && !foreign_is(kind, "leaf"))
-        foreign_wrong(f, kind->span, NULL,
-                      "a node is a leaf, or {\"team\": {\"subgraph\": ...}}, "
-                      "or a debate");
+        mortise_foreign_carry(f, kind_rows, kind, "a kind", NULL);
+    else if (kind != NULL && debate == NULL &&
+             !mortise_foreign_is(kind, "leaf"))
+        mortise_foreign_wrong(
+            f, kind->span, NULL,
+            "a node is a leaf, or {\"team\": {\"subgraph\": ...}}, "
+            "or a debate");
     if (debate != NULL) {
         type = "debate";
-        foreign_lost(f, debate->span,
-                     "make it a team of leaves, one for each voice, before "
-                     "`mortise check` takes the file",
-                     "the debate is left behind: there are none here");
+        mortise_foreign_lost(
+            f, debate->span,
+            "make it a team of leaves, one for each voice, before "
+            "`mortise check` takes the file",
+            "the debate is left behind: there are none here");
     }
-    foreign_put(f, into, "type", json_string(type));
+    mortise_foreign_put(f, into, "type", json_string(type));
     if (team != NULL)
         carry_team(f, node, team, into);
 }
@@ -105,10 +109,10 @@ static void carry_kind(struct foreign *f, const struct mortise_yaml *node,
 static void check_id(struct foreign *f, const struct mortise_yaml *key,
                      const struct mortise_yaml *node)
 {
-    const struct mortise_yaml *id = foreign_get(node, "id");
+    const struct mortise_yaml *id = mortise_foreign_get(node, "id");
 
-    if (id != NULL && !foreign_is(id, key->str))
-        foreign_wrong(
+    if (id != NULL && !mortise_foreign_is(id, key->str))
+        mortise_foreign_wrong(
             f, id->span, "the two are the same",
             "the node's 'id' is not the key under which it stands, '%.100s'",
             key->str);
@@ -118,15 +122,16 @@ static void check_id(struct foreign *f, const struct mortise_yaml *key,
 static void carry_tools(struct foreign *f, const struct mortise_yaml *node,
                         json_t *into)
 {
-    const struct mortise_yaml *v = foreign_get(node, "tool_allowlist");
+    const struct mortise_yaml *v = mortise_foreign_get(node, "tool_allowlist");
     const char *type = json_string_value(json_object_get(into, "type"));
 
     if (v == NULL || type == NULL)
         return;
     if (strcmp(type, "leaf") == 0)
-        foreign_put(f, into, "tool_allowlist", mortise_yaml_json(v, false));
+        mortise_foreign_put(f, into, "tool_allowlist",
+                            mortise_yaml_json(v, false));
     else if (v->n > 0)
-        foreign_lost(
+        mortise_foreign_lost(
             f, mortise_yaml_key(node, "tool_allowlist")->span,
             "the leaves inside have their own",
             "'tool_allowlist' is left behind: a %s uses no tools itself", type);
@@ -134,10 +139,10 @@ static void carry_tools(struct foreign *f, const struct mortise_yaml *node,
 
 static void check_status(struct foreign *f, const struct mortise_yaml *node)
 {
-    const struct mortise_yaml *v = foreign_get(node, "status");
+    const struct mortise_yaml *v = mortise_foreign_get(node, "status");
 
-    if (v != NULL && !foreign_is(v, "pending"))
-        foreign_lost(
+    if (v != NULL && !mortise_foreign_is(v, "pending"))
+        mortise_foreign_lost(
             f, v->span,
             "a graph file says what runs, and not how far a run of it came",
             "'status' is left behind: it belongs to a run");
@@ -149,13 +154,14 @@ static json_t *node(struct foreign *f, const struct mortise_yaml *key,
     json_t *into = json_object();
 
     if (map->kind != MORTISE_YAML_MAP) {
-        foreign_wrong(f, map->span, NULL, "a node is a mapping, and this is %s",
-                      mortise_yaml_kind_name(map->kind));
+        mortise_foreign_wrong(f, map->span, NULL,
+                              "a node is a mapping, and this is %s",
+                              mortise_yaml_kind_name(map->kind));
         return into;
     }
     check_id(f, key, map);
     carry_kind(f, map, into);
-    foreign_carry(f, node_rows, map, "a node", into);
+    mortise_foreign_carry(f, node_rows, map, "a node", into);
     carry_tools(f, map, into);
     check_status(f, map);
     return into;
@@ -166,15 +172,16 @@ static json_t *nodes(struct foreign *f, const struct mortise_yaml *map,
 {
     json_t *into = json_object();
 
-    foreign_ids(f, (const struct mortise_yaml *const *)map->keys, map->n);
+    mortise_foreign_ids(f, (const struct mortise_yaml *const *)map->keys,
+                        map->n);
     for (size_t i = 0; i < map->n && !f->nomem; i++) {
-        const char *id = foreign_id(f, map->keys[i]);
+        const char *id = mortise_foreign_id(f, map->keys[i]);
         json_t *v = node(f, map->keys[i], map->items[i]);
 
         if (json_object_get(v, "depends_on") == NULL)
             json_array_append_new(start, json_string(id));
         if (id != NULL)
-            foreign_put(f, into, id, v);
+            mortise_foreign_put(f, into, id, v);
         else
             json_decref(v);
     }
@@ -185,38 +192,40 @@ static json_t *nodes(struct foreign *f, const struct mortise_yaml *map,
 
 static json_t *graph(struct foreign *f, const struct mortise_yaml *map)
 {
-    const struct mortise_yaml *mode = foreign_get(map, "hitl_mode"),
-                              *list = foreign_get(map, "nodes");
+    const struct mortise_yaml *mode = mortise_foreign_get(map, "hitl_mode"),
+                              *list = mortise_foreign_get(map, "nodes");
     json_t *into = json_object(), *start = json_array(), *made;
 
-    foreign_carry(f, graph_rows, map, "a task graph", into);
-    if (mode != NULL && !foreign_is(mode, "none"))
-        foreign_put(f, into, "hitl_mode", mortise_yaml_json(mode, false));
-    foreign_put(f, into, "failure", json_string("fail_fast"));
+    mortise_foreign_carry(f, graph_rows, map, "a task graph", into);
+    if (mode != NULL && !mortise_foreign_is(mode, "none"))
+        mortise_foreign_put(f, into, "hitl_mode",
+                            mortise_yaml_json(mode, false));
+    mortise_foreign_put(f, into, "failure", json_string("fail_fast"));
     if (list == NULL || list->kind != MORTISE_YAML_MAP) {
-        foreign_wrong(f, list != NULL ? list->span : map->span, NULL,
-                      "the nodes of a task graph are a mapping from their ids");
+        mortise_foreign_wrong(
+            f, list != NULL ? list->span : map->span, NULL,
+            "the nodes of a task graph are a mapping from their ids");
         json_decref(start);
         return into;
     }
     made = nodes(f, list, start);
     if (json_array_size(start) > 0)
-        foreign_put(f, into, "start", json_incref(start));
-    foreign_put(f, into, "nodes", made);
+        mortise_foreign_put(f, into, "start", json_incref(start));
+    mortise_foreign_put(f, into, "nodes", made);
     json_decref(start);
     return into;
 }
 
-json_t *foreign_task(struct foreign *f, const struct mortise_yaml *root)
+json_t *mortise_foreign_task(struct foreign *f, const struct mortise_yaml *root)
 {
-    const struct mortise_yaml *goal = foreign_get(root, "goal");
+    const struct mortise_yaml *goal = mortise_foreign_get(root, "goal");
     json_t *into = json_object(), *made;
 
     f->ids = json_object();
     made = graph(f, root);
     json_decref(f->ids);
     if (goal != NULL)
-        foreign_put(f, into, "goal", mortise_yaml_json(goal, false));
+        mortise_foreign_put(f, into, "goal", mortise_yaml_json(goal, false));
     if (json_object_update(into, made) != 0)
         f->nomem = true;
     json_decref(made);

@@ -37,19 +37,21 @@ static enum shape shape_of(struct foreign *f, const struct mortise_yaml *root)
     const struct mortise_yaml *nodes = mortise_yaml_get(root, "nodes");
 
     if (mortise_yaml_get(root, "apiVersion") != NULL) {
-        foreign_wrong(f, mortise_yaml_key(root, "apiVersion")->span,
-                      "`mortise check` reads it, and so does `mortise run`",
-                      "this is a file of Mortise already");
+        mortise_foreign_wrong(
+            f, mortise_yaml_key(root, "apiVersion")->span,
+            "`mortise check` reads it, and so does `mortise run`",
+            "this is a file of Mortise already");
         return NEITHER;
     }
     if (nodes != NULL && nodes->kind == MORTISE_YAML_MAP)
         return TASK;
     if (nodes != NULL && nodes->kind == MORTISE_YAML_SEQ)
         return EXEC;
-    foreign_wrong(f, nodes != NULL ? nodes->span : root->span,
-                  "a task graph has 'goal' and 'nodes', a mapping from ids; a "
-                  "compiled execution graph has 'nodes' and 'edges', two lists",
-                  "this is no graph that can be imported");
+    mortise_foreign_wrong(
+        f, nodes != NULL ? nodes->span : root->span,
+        "a task graph has 'goal' and 'nodes', a mapping from ids; a "
+        "compiled execution graph has 'nodes' and 'edges', two lists",
+        "this is no graph that can be imported");
     return NEITHER;
 }
 
@@ -63,11 +65,13 @@ static json_t *file_of(struct foreign *f, const char *path, enum shape shape,
     json_t *graph, *file = json_pack("{s:s, s:s}", "apiVersion", "mortise/v1",
                                      "kind", "Graph");
 
-    graph = shape == TASK ? foreign_task(f, root) : foreign_exec(f, root);
+    graph = shape == TASK ? mortise_foreign_task(f, root)
+                          : mortise_foreign_exec(f, root);
     if (json_object_get(graph, "metadata") == NULL)
-        foreign_put(
+        mortise_foreign_put(
             f, file, "metadata",
-            json_pack("{s:o}", "name", foreign_name(base, strcspn(base, "."))));
+            json_pack("{s:o}", "name",
+                      mortise_foreign_name(base, strcspn(base, "."))));
     if (file == NULL || json_object_update(file, graph) != 0)
         f->nomem = true;
     json_decref(graph);

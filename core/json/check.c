@@ -113,7 +113,7 @@ static void put_rule(const struct judge *j, const struct mortise_schema *s,
     const char *at = rule;
 
     out[0] = '\0';
-    schema_spell_rule(rule, sizeof rule, s, keyword);
+    mortise_schema_spell_rule(rule, sizeof rule, s, keyword);
     if (s->whole->place != NULL && (rule[0] == '/' || rule[0] == '\0')) {
         s->whole->place(s->whole->origin, rule, place, sizeof place);
         at = place;

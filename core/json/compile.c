@@ -48,7 +48,8 @@ static void spell(struct mortise_pointer *p, struct schema_place place)
         mortise_pointer_push_index(p, place.index);
 }
 
-void schema_spell_place(char *out, size_t size, struct schema_place place)
+void mortise_schema_spell_place(char *out, size_t size,
+                                struct schema_place place)
 {
     struct mortise_pointer p;
 
@@ -56,8 +57,9 @@ void schema_spell_place(char *out, size_t size, struct schema_place place)
     spell(&p, place);
 }
 
-void schema_spell_rule(char *out, size_t size, const struct mortise_schema *s,
-                       const char *keyword)
+void mortise_schema_spell_rule(char *out, size_t size,
+                               const struct mortise_schema *s,
+                               const char *keyword)
 {
     const struct mortise_schema *root = s;
     struct mortise_pointer p;
@@ -73,7 +75,7 @@ void schema_spell_rule(char *out, size_t size, const struct mortise_schema *s,
         mortise_pointer_push(&p, keyword);
 }
 
-void schema_refuse(struct schema_compiler *c, const char *fmt, ...)
+void mortise_schema_refuse(struct schema_compiler *c, const char *fmt, ...)
 {
     va_list ap;
 
@@ -83,7 +85,7 @@ void schema_refuse(struct schema_compiler *c, const char *fmt, ...)
     mortise_escape(&c->escape, MORTISE_EINVAL);
 }
 
-void *schema_room(struct schema_compiler *c, size_t n, size_t size)
+void *mortise_schema_room(struct schema_compiler *c, size_t n, size_t size)
 {
     return mortise_escape_alloc(&c->escape, c->arena, n, size);
 }
@@ -115,8 +117,8 @@ static void grow_map(struct schema_compiler *c)
     mortise_release(c->mem, old.map, old.cap_map * sizeof *old.map);
 }
 
-struct mortise_schema *schema_of_json(const struct schema_compiler *c,
-                                      const json_t *json)
+struct mortise_schema *mortise_schema_of_json(const struct schema_compiler *c,
+                                              const json_t *json)
 {
     return c->cap_map > 0 ? c->map[slot_of(c, json)].schema : NULL;
 }
@@ -135,11 +137,11 @@ static void remember(struct schema_compiler *c, struct mortise_schema *s)
     c->n_map++;
 }
 
-void schema_count_name(struct schema_compiler *c)
+void mortise_schema_count_name(struct schema_compiler *c)
 {
     if (++c->n_names > MORTISE_SCHEMA_NAMES)
-        schema_refuse(c, "more than %d parts of the schema have a name",
-                      MORTISE_SCHEMA_NAMES);
+        mortise_schema_refuse(c, "more than %d parts of the schema have a name",
+                              MORTISE_SCHEMA_NAMES);
 }
 
 /* ---- resources ------------------------------------------------------- */
@@ -147,7 +149,7 @@ void schema_count_name(struct schema_compiler *c)
 static struct schema_resource *
 new_resource(struct schema_compiler *c, const char *uri, unsigned vocabularies)
 {
-    struct schema_resource *r = schema_room(c, 1, sizeof *r);
+    struct schema_resource *r = mortise_schema_room(c, 1, sizeof *r);
 
     *r = (struct schema_resource){
         .next = c->resources, .uri = uri, .vocabularies = vocabularies};
@@ -167,9 +169,9 @@ static void open_resource(struct schema_compiler *c, struct mortise_schema *s,
     while (r != NULL && strcmp(r->uri, uri) != 0)
         r = r->next;
     if (r != NULL && r->root != NULL)
-        schema_refuse(c, "two schemas are named %s", uri);
-    schema_count_name(c);
-    schema_need_rest(c, s)->is_resource = true;
+        mortise_schema_refuse(c, "two schemas are named %s", uri);
+    mortise_schema_count_name(c);
+    mortise_schema_need_rest(c, s)->is_resource = true;
     s->resource = new_resource(c, uri, s->resource->vocabularies);
 }
 
@@ -179,9 +181,10 @@ static void read_id(struct schema_compiler *c, struct mortise_schema *s,
     const char *text = json_string_value(id);
 
     if (text == NULL)
-        schema_refuse(c, "expected a string");
+        mortise_schema_refuse(c, "expected a string");
     if (strcspn(text, "#") + 1 < strlen(text))
-        schema_refuse(c, "'$id' has no fragment: that would be an '$anchor'");
+        mortise_schema_refuse(
+            c, "'$id' has no fragment: that would be an '$anchor'");
     open_resource(c, s, text);
 }
 
@@ -242,10 +245,10 @@ static unsigned read_dialect(struct schema_compiler *c, const json_t *dialect)
     json_t *list;
 
     if (uri == NULL)
-        schema_refuse(c, "expected a string");
+        mortise_schema_refuse(c, "expected a string");
     if (strcmp(uri, DRAFT "schema") == 0 || strcmp(uri, DRAFT "schema#") == 0)
         return SCHEMA_ALL;
-    meta = schema_find_document(c, uri);
+    meta = mortise_schema_find_document(c, uri);
     if (meta == NULL)
         unavailable(c, "dialect", uri,
                     ": schemas are written in " DRAFT "schema");
@@ -270,7 +273,7 @@ static void read_head(struct schema_compiler *c, struct mortise_schema *s)
         return;
     c->at.keyword = "$schema";
     if (s->resource->root != s)
-        schema_refuse(
+        mortise_schema_refuse(
             c, "'$schema' stands where a schema begins, beside its '$id'");
     s->resource->vocabularies = read_dialect(c, dialect);
 }
@@ -308,17 +311,18 @@ static void read_object(struct schema_compiler *c, struct mortise_schema *s,
          it = json_object_iter_next(json, it)) {
         c->at =
             (struct schema_place){.up = s, .keyword = json_object_iter_key(it)};
-        schema_read_keyword(c, s, c->at.keyword, json_object_iter_value(it));
+        mortise_schema_read_keyword(c, s, c->at.keyword,
+                                    json_object_iter_value(it));
     }
     narrow_by_values(s);
 }
 
-struct mortise_schema *schema_compile_at(struct schema_compiler *c,
-                                         json_t *json,
-                                         struct schema_place place,
-                                         struct schema_resource *resource)
+struct mortise_schema *
+mortise_schema_compile_at(struct schema_compiler *c, json_t *json,
+                          struct schema_place place,
+                          struct schema_resource *resource)
 {
-    struct mortise_schema *s = schema_room(c, 1, sizeof *s);
+    struct mortise_schema *s = mortise_schema_room(c, 1, sizeof *s);
     struct schema_place outer = c->at;
 
     *s = (struct mortise_schema){
@@ -329,11 +333,11 @@ struct mortise_schema *schema_compile_at(struct schema_compiler *c,
     c->at = place;
     if (json_is_object(json)) {
         if (c->depth++ == MORTISE_JSON_DEPTH)
-            schema_refuse(c, "the schema is nested too deeply");
+            mortise_schema_refuse(c, "the schema is nested too deeply");
         read_object(c, s, json);
         c->depth--;
     } else if (!json_is_boolean(json)) {
-        schema_refuse(c, "a schema is an object, true or false");
+        mortise_schema_refuse(c, "a schema is an object, true or false");
     } else if (resource->root == NULL) {
         resource->root = s;
     }
@@ -341,14 +345,15 @@ struct mortise_schema *schema_compile_at(struct schema_compiler *c,
     return s;
 }
 
-struct mortise_schema *schema_compile_document(struct schema_compiler *c,
-                                               struct schema_document *d)
+struct mortise_schema *
+mortise_schema_compile_document(struct schema_compiler *c,
+                                struct schema_document *d)
 {
     size_t depth = c->depth;
 
     c->depth = 0;
-    d->root = schema_compile_at(c, d->json, (struct schema_place){0},
-                                new_resource(c, d->uri, SCHEMA_ALL));
+    d->root = mortise_schema_compile_at(c, d->json, (struct schema_place){0},
+                                        new_resource(c, d->uri, SCHEMA_ALL));
     c->depth = depth;
     return d->root;
 }
@@ -427,13 +432,14 @@ static void settle_next(struct schema_compiler *c, struct schema_place place,
         settle(c, to);
     c->at = place;
     if (to->mark == ACTIVE)
-        schema_refuse(c,
-                      "this leads back to itself without going into the value");
+        mortise_schema_refuse(
+            c, "this leads back to itself without going into the value");
     if (to->mark >= *height)
         *height = (unsigned char)(to->mark + 1);
     if (c->depth + *height > MORTISE_SCHEMA_CHAIN)
-        schema_refuse(c, "more than %d schemas in a row judge the same value",
-                      MORTISE_SCHEMA_CHAIN);
+        mortise_schema_refuse(
+            c, "more than %d schemas in a row judge the same value",
+            MORTISE_SCHEMA_CHAIN);
 }
 
 static void settle_part(struct schema_compiler *c, struct mortise_schema *part,
@@ -490,14 +496,14 @@ static void compile(void *arg)
 {
     struct schema_compiler *c = arg;
 
-    c->whole = schema_room(c, 1, sizeof *c->whole);
+    c->whole = mortise_schema_room(c, 1, sizeof *c->whole);
     *c->whole = (struct schema_whole){.mem = c->mem,
                                       .json = json_incref(c->json),
                                       .place = c->world->place,
                                       .origin = c->world->origin};
-    c->root = schema_compile_at(c, c->json, (struct schema_place){0},
-                                new_resource(c, "", SCHEMA_ALL));
-    schema_resolve(c);
+    c->root = mortise_schema_compile_at(c, c->json, (struct schema_place){0},
+                                        new_resource(c, "", SCHEMA_ALL));
+    mortise_schema_resolve(c);
     for (struct mortise_schema *s = c->all; s != NULL; s = s->next)
         if (s->mark == NEW)
             settle(c, s);
@@ -526,8 +532,8 @@ int mortise_schema_compile_in(struct mortise_schema **out,
     c.last = &c.all;
     c.last_fixup = &c.fixups;
     rv = mortise_escapable(&c.escape, compile, &c);
-    schema_spell_place(where, where_size,
-                       rv == MORTISE_OK ? (struct schema_place){0} : c.at);
+    mortise_schema_spell_place(
+        where, where_size, rv == MORTISE_OK ? (struct schema_place){0} : c.at);
     mortise_release(c.mem, c.map, c.cap_map * sizeof *c.map);
     if (rv != MORTISE_OK && c.whole != NULL)
         give_up(c.whole);

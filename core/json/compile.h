@@ -48,43 +48,46 @@ struct schema_compiler {
 /* ---- compile.c ------------------------------------------------------- */
 
 /* A schema at `place`, in the resource unless it has an $id. */
-struct mortise_schema *schema_compile_at(struct schema_compiler *c,
-                                         json_t *json,
-                                         struct schema_place place,
-                                         struct schema_resource *resource);
+struct mortise_schema *
+mortise_schema_compile_at(struct schema_compiler *c, json_t *json,
+                          struct schema_place place,
+                          struct schema_resource *resource);
 /* A document that was found. */
-struct mortise_schema *schema_compile_document(struct schema_compiler *c,
-                                               struct schema_document *d);
+struct mortise_schema *
+mortise_schema_compile_document(struct schema_compiler *c,
+                                struct schema_document *d);
 /* Which schema was made from this JSON object, or NULL. */
-struct mortise_schema *schema_of_json(const struct schema_compiler *c,
-                                      const json_t *json);
+struct mortise_schema *mortise_schema_of_json(const struct schema_compiler *c,
+                                              const json_t *json);
 /* What is being read is no schema (MORTISE_EINVAL): leave. */
-_Noreturn void schema_refuse(struct schema_compiler *c, const char *fmt, ...)
-    MORTISE_PRINTF(2, 3);
+_Noreturn void mortise_schema_refuse(struct schema_compiler *c, const char *fmt,
+                                     ...) MORTISE_PRINTF(2, 3);
 /* One name more is given, if that is not one too many. */
-void schema_count_name(struct schema_compiler *c);
+void mortise_schema_count_name(struct schema_compiler *c);
 /* Room for n elements in the arena. */
-void *schema_room(struct schema_compiler *c, size_t n, size_t size);
+void *mortise_schema_room(struct schema_compiler *c, size_t n, size_t size);
 
 /* ---- keywords.c ------------------------------------------------------ */
 
-void schema_read_keyword(struct schema_compiler *c, struct mortise_schema *s,
-                         const char *name, json_t *value);
+void mortise_schema_read_keyword(struct schema_compiler *c,
+                                 struct mortise_schema *s, const char *name,
+                                 json_t *value);
 /* The rarer keywords of s, made when first asked for. */
-struct schema_rest *schema_need_rest(struct schema_compiler *c,
-                                     struct mortise_schema *s);
+struct schema_rest *mortise_schema_need_rest(struct schema_compiler *c,
+                                             struct mortise_schema *s);
 
 /* ---- refs.c ---------------------------------------------------------- */
 
 /* Every reference is followed, to documents that it brings in, too. */
-void schema_resolve(struct schema_compiler *c);
+void mortise_schema_resolve(struct schema_compiler *c);
 /* A document by its URI, which the whole now holds, or NULL. */
-struct schema_document *schema_find_document(struct schema_compiler *c,
-                                             const char *uri);
+struct schema_document *mortise_schema_find_document(struct schema_compiler *c,
+                                                     const char *uri);
 
 /* ---- places (compile.c) ---------------------------------------------- */
 
 /* Spell the place as an RFC 6901 pointer; what does not fit is cut. */
-void schema_spell_place(char *out, size_t size, struct schema_place place);
+void mortise_schema_spell_place(char *out, size_t size,
+                                struct schema_place place);
 
 #endif

@@ -128,8 +128,9 @@ int mortise_schema_matches(const struct mortise_schema *s,
 
 /* Where a rule stands, "/allOf/0/type": the place, then the keyword (or NULL),
  * behind its document's name if that is another one. */
-void schema_spell_rule(char *out, size_t size, const struct mortise_schema *s,
-                       const char *keyword);
+void mortise_schema_spell_rule(char *out, size_t size,
+                               const struct mortise_schema *s,
+                               const char *keyword);
 
 /* What `v` is, as one MORTISE_T_ bit. */
 unsigned mortise_schema_type_of(const json_t *v);

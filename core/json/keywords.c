@@ -29,12 +29,12 @@ struct keyword {
     struct schema_compiler *c, struct mortise_schema *s,                       \
         const struct keyword *k, json_t *v
 
-struct schema_rest *schema_need_rest(struct schema_compiler *c,
-                                     struct mortise_schema *s)
+struct schema_rest *mortise_schema_need_rest(struct schema_compiler *c,
+                                             struct mortise_schema *s)
 {
     if (s->rest != NULL)
         return s->rest;
-    s->rest = schema_room(c, 1, sizeof *s->rest);
+    s->rest = mortise_schema_room(c, 1, sizeof *s->rest);
     *s->rest = (struct schema_rest){.max_length = SIZE_MAX,
                                     .max_items = SIZE_MAX,
                                     .max_members = SIZE_MAX,
@@ -47,7 +47,7 @@ struct schema_rest *schema_need_rest(struct schema_compiler *c,
 static void *field(struct schema_compiler *c, struct mortise_schema *s,
                    const struct keyword *k)
 {
-    return (char *)schema_need_rest(c, s) + k->offset;
+    return (char *)mortise_schema_need_rest(c, s) + k->offset;
 }
 
 /* ---- types ----------------------------------------------------------- */
@@ -76,14 +76,14 @@ static unsigned type_bit(struct schema_compiler *c, const json_t *name)
     const char *known[N_TYPES], *near, *text = json_string_value(name);
 
     if (text == NULL)
-        schema_refuse(c, "'type' names a type, or lists several");
+        mortise_schema_refuse(c, "'type' names a type, or lists several");
     for (size_t i = 0; i < N_TYPES; i++) {
         known[i] = types[i].name;
         if (strcmp(known[i], text) == 0)
             return types[i].bit;
     }
     near = mortise_nearest(text, known, N_TYPES);
-    schema_refuse(
+    mortise_schema_refuse(
         c, near != NULL ? "no type '%s', did you mean '%s'?" : "no type '%s'",
         text, near);
 }
@@ -98,11 +98,11 @@ static void read_type(READER)
         return;
     }
     if (json_array_size(v) == 0)
-        schema_refuse(c, "'type' lists no type");
+        mortise_schema_refuse(c, "'type' lists no type");
     for (size_t i = 0; i < json_array_size(v); i++) {
         bit = type_bit(c, json_array_get(v, i));
         if (all & bit)
-            schema_refuse(c, "'type' lists a type twice");
+            mortise_schema_refuse(c, "'type' lists a type twice");
         all |= bit;
     }
     s->types &= all;
@@ -114,7 +114,7 @@ static void read_enum(READER)
 {
     (void)k;
     if (!json_is_array(v) || json_array_size(v) == 0)
-        schema_refuse(c, "'enum' is a list of values");
+        mortise_schema_refuse(c, "'enum' is a list of values");
     s->enumeration = v;
 }
 
@@ -129,14 +129,14 @@ static void read_value(READER)
 static void read_number(READER)
 {
     if (!json_is_number(v))
-        schema_refuse(c, "'%s' is a number", k->name);
+        mortise_schema_refuse(c, "'%s' is a number", k->name);
     read_value(c, s, k, v);
 }
 
 static void read_divisor(READER)
 {
     if (!json_is_number(v) || json_number_value(v) <= 0)
-        schema_refuse(c, "'%s' is a number greater than 0", k->name);
+        mortise_schema_refuse(c, "'%s' is a number greater than 0", k->name);
     read_value(c, s, k, v);
 }
 
@@ -145,7 +145,8 @@ static void read_size(READER)
     size_t *into = field(c, s, k);
 
     if (!mortise_json_is_whole(v) || json_number_value(v) < 0)
-        schema_refuse(c, "'%s' is a whole number of at least 0", k->name);
+        mortise_schema_refuse(c, "'%s' is a whole number of at least 0",
+                              k->name);
     *into = json_is_integer(v) ? (size_t)json_integer_value(v)
                                : (size_t)json_real_value(v);
 }
@@ -154,7 +155,7 @@ static void read_remark(READER)
 {
     (void)s;
     if (!json_is_boolean(v))
-        schema_refuse(c, "'%s' is true or false", k->name);
+        mortise_schema_refuse(c, "'%s' is true or false", k->name);
 }
 
 static void read_flag(READER)
@@ -177,12 +178,12 @@ static void check_names(struct schema_compiler *c, const char *keyword,
     for (size_t i = 0; i < n; i++)
         good = good && json_is_string(json_array_get(v, i));
     if (!good)
-        schema_refuse(c, "'%s' is a list of names", keyword);
+        mortise_schema_refuse(c, "'%s' is a list of names", keyword);
     if (mortise_json_repeated(v, c->mem, &twice, &first, &second) != MORTISE_OK)
         mortise_escape(&c->escape, mortise_nomem(c->escape.err));
     if (twice)
-        schema_refuse(c, "'%s' lists '%s' twice", keyword,
-                      json_string_value(json_array_get(v, first)));
+        mortise_schema_refuse(c, "'%s' lists '%s' twice", keyword,
+                              json_string_value(json_array_get(v, first)));
 }
 
 static void read_required(READER)
@@ -190,7 +191,7 @@ static void read_required(READER)
     size_t n = json_array_size(v);
 
     check_names(c, k->name, v);
-    s->required = schema_room(c, n, sizeof *s->required);
+    s->required = mortise_schema_room(c, n, sizeof *s->required);
     for (size_t i = 0; i < n; i++)
         s->required[i] = json_string_value(json_array_get(v, i));
     s->n_required = n;
@@ -199,7 +200,7 @@ static void read_required(READER)
 static void read_dependent_required(READER)
 {
     if (!json_is_object(v))
-        schema_refuse(c, "'%s' maps names to lists of names", k->name);
+        mortise_schema_refuse(c, "'%s' maps names to lists of names", k->name);
     for (void *it = json_object_iter(v); it != NULL;
          it = json_object_iter_next(v, it))
         check_names(c, k->name, json_object_iter_value(it));
@@ -220,7 +221,7 @@ static void compile_pattern(struct schema_compiler *c, struct schema_pattern *p,
 static void read_pattern(READER)
 {
     if (!json_is_string(v))
-        schema_refuse(c, "'pattern' is a regular expression");
+        mortise_schema_refuse(c, "'pattern' is a regular expression");
     compile_pattern(c, field(c, s, k), json_string_value(v),
                     json_string_length(v));
 }
@@ -232,7 +233,7 @@ static struct mortise_schema *inner(struct schema_compiler *c,
                                     struct schema_place place, json_t *v)
 {
     place.up = s;
-    return schema_compile_at(c, v, place, s->resource);
+    return mortise_schema_compile_at(c, v, place, s->resource);
 }
 
 static struct mortise_schema *read_one(READER)
@@ -250,8 +251,8 @@ static void read_schema(READER)
 static void read_items(READER)
 {
     if (json_is_array(v))
-        schema_refuse(c,
-                      "'items' is one schema; a list of them is 'prefixItems'");
+        mortise_schema_refuse(
+            c, "'items' is one schema; a list of them is 'prefixItems'");
     s->items = read_one(c, s, k, v);
 }
 
@@ -272,8 +273,9 @@ static void read_list(READER)
     size_t n = json_array_size(v);
 
     if (n == 0)
-        schema_refuse(c, "'%s' is a list of schemas, one at least", k->name);
-    into->p = schema_room(c, n, sizeof *into->p);
+        mortise_schema_refuse(c, "'%s' is a list of schemas, one at least",
+                              k->name);
+    into->p = mortise_schema_room(c, n, sizeof *into->p);
     into->n = n;
     for (size_t i = 0; i < n; i++)
         into->p[i] =
@@ -295,9 +297,9 @@ static struct schema_member *read_map(READER, size_t *n)
     struct schema_member *list;
 
     if (!json_is_object(v))
-        schema_refuse(c, "'%s' maps names to schemas", k->name);
+        mortise_schema_refuse(c, "'%s' maps names to schemas", k->name);
     *n = 0;
-    list = schema_room(c, json_object_size(v), sizeof *list);
+    list = mortise_schema_room(c, json_object_size(v), sizeof *list);
     for (void *it = json_object_iter(v); it != NULL;
          it = json_object_iter_next(v, it)) {
         struct schema_place place = {.keyword = k->name,
@@ -317,7 +319,7 @@ static void read_properties(READER)
 
 static void read_dependents(READER)
 {
-    struct schema_rest *rest = schema_need_rest(c, s);
+    struct schema_rest *rest = mortise_schema_need_rest(c, s);
 
     rest->dependents = read_map(c, s, k, v, &rest->n_dependents);
 }
@@ -332,10 +334,11 @@ static void read_definitions(READER)
 
 static void read_patterns(READER)
 {
-    struct schema_rest *rest = schema_need_rest(c, s);
+    struct schema_rest *rest = mortise_schema_need_rest(c, s);
     struct schema_member *list = read_map(c, s, k, v, &rest->n_patterns);
 
-    rest->patterns = schema_room(c, rest->n_patterns, sizeof *rest->patterns);
+    rest->patterns =
+        mortise_schema_room(c, rest->n_patterns, sizeof *rest->patterns);
     for (size_t i = 0; i < rest->n_patterns; i++) {
         rest->patterns[i].schema = list[i].schema;
         c->at = list[i].schema->place;
@@ -363,15 +366,15 @@ static void read_anchor(READER)
     struct schema_anchor *anchor;
 
     if (!is_anchor(name))
-        schema_refuse(
+        mortise_schema_refuse(
             c, "'%s' is a name: a letter or _, then letters, digits, - _ or .",
             k->name);
     for (const struct schema_anchor *a = s->resource->anchors; a != NULL;
          a = a->next)
         if (strcmp(a->name, name) == 0 && a->schema != s)
-            schema_refuse(c, "two anchors are named '%s'", name);
-    schema_count_name(c);
-    anchor = schema_room(c, 1, sizeof *anchor);
+            mortise_schema_refuse(c, "two anchors are named '%s'", name);
+    mortise_schema_count_name(c);
+    anchor = mortise_schema_room(c, 1, sizeof *anchor);
     *anchor = (struct schema_anchor){s->resource->anchors, name,
                                      strcmp(k->name, "$anchor") != 0, s};
     s->resource->anchors = anchor;
@@ -379,11 +382,11 @@ static void read_anchor(READER)
 
 static void read_ref(READER)
 {
-    struct schema_fixup *f = schema_room(c, 1, sizeof *f);
+    struct schema_fixup *f = mortise_schema_room(c, 1, sizeof *f);
     struct schema_ref *into = field(c, s, k);
 
     if (!json_is_string(v))
-        schema_refuse(c, "'%s' is a reference", k->name);
+        mortise_schema_refuse(c, "'%s' is a reference", k->name);
     into->text = json_string_value(v);
     *f = (struct schema_fixup){NULL, s, k->name, into};
     *c->last_fixup = f;
@@ -397,7 +400,7 @@ static void read_words(READER)
     (void)s;
     (void)k;
     if (!json_is_string(v))
-        schema_refuse(c, "expected a string");
+        mortise_schema_refuse(c, "expected a string");
 }
 
 static void read_examples(READER)
@@ -405,7 +408,7 @@ static void read_examples(READER)
     (void)s;
     (void)k;
     if (!json_is_array(v))
-        schema_refuse(c, "'examples' is a list");
+        mortise_schema_refuse(c, "'examples' is a list");
 }
 
 static void read_vocabulary(READER)
@@ -418,7 +421,7 @@ static void read_vocabulary(READER)
          it = json_object_iter_next(v, it))
         good = good && json_is_boolean(json_object_iter_value(it));
     if (!good)
-        schema_refuse(c, "'$vocabulary' maps URIs to true or false");
+        mortise_schema_refuse(c, "'$vocabulary' maps URIs to true or false");
 }
 
 /* What the walk has read before all else, and `default`: any value is one. */
@@ -546,14 +549,15 @@ static void tell_unknown(const struct schema_compiler *c,
 
     if (c->world->unknown == NULL || strncmp(name, "x-", 2) == 0)
         return;
-    schema_spell_place(where, sizeof where,
-                       (struct schema_place){.up = s, .keyword = name});
+    mortise_schema_spell_place(where, sizeof where,
+                               (struct schema_place){.up = s, .keyword = name});
     say_unknown(name, words, sizeof words);
     c->world->unknown(c->world->ctx, where, words);
 }
 
-void schema_read_keyword(struct schema_compiler *c, struct mortise_schema *s,
-                         const char *name, json_t *value)
+void mortise_schema_read_keyword(struct schema_compiler *c,
+                                 struct mortise_schema *s, const char *name,
+                                 json_t *value)
 {
     const struct keyword *k =
         bsearch(name, keywords, N_KEYWORDS, sizeof *keywords, by_keyword);

@@ -21,10 +21,10 @@
 #include "json/pointer.h"
 #include "json/uri.h"
 
-struct schema_document *schema_find_document(struct schema_compiler *c,
-                                             const char *uri)
+struct schema_document *mortise_schema_find_document(struct schema_compiler *c,
+                                                     const char *uri)
 {
-    struct schema_document *d = schema_room(c, 1, sizeof *d);
+    struct schema_document *d = mortise_schema_room(c, 1, sizeof *d);
     const char *text = mortise_metaschema(uri);
 
     d->uri = uri;
@@ -58,13 +58,14 @@ static struct mortise_schema *find_resource(struct schema_compiler *c,
 
     if (root != NULL)
         return root;
-    d = schema_find_document(c, uri);
+    d = mortise_schema_find_document(c, uri);
     if (d == NULL)
-        schema_refuse(c,
-                      "no part of this schema is named %s, and nothing is ever "
-                      "fetched: put what it refers to under '$defs'",
-                      uri);
-    return schema_compile_document(c, d);
+        mortise_schema_refuse(
+            c,
+            "no part of this schema is named %s, and nothing is ever "
+            "fetched: put what it refers to under '$defs'",
+            uri);
+    return mortise_schema_compile_document(c, d);
 }
 
 /* ---- fragments ------------------------------------------------------- */
@@ -100,10 +101,11 @@ static _Noreturn void no_such_part(struct schema_compiler *c, const char *token,
 
         best = mortise_nearest(token, two, 2);
     }
-    schema_refuse(c,
-                  best != NULL ? "there is no '%s' here, did you mean '%s'?"
-                               : "there is no '%s' where this leads",
-                  token, best);
+    mortise_schema_refuse(c,
+                          best != NULL
+                              ? "there is no '%s' here, did you mean '%s'?"
+                              : "there is no '%s' where this leads",
+                          token, best);
 }
 
 /* One element, by a number without leading zeros. */
@@ -139,11 +141,12 @@ static struct mortise_schema *by_pointer(struct schema_compiler *c,
         if (part == NULL)
             no_such_part(c, path, at);
         at = part;
-        if (schema_of_json(c, part) != NULL)
-            near = schema_of_json(c, part);
+        if (mortise_schema_of_json(c, part) != NULL)
+            near = mortise_schema_of_json(c, part);
     }
-    return near->json == at ? near
-                            : schema_compile_at(c, at, place, near->resource);
+    return near->json == at
+               ? near
+               : mortise_schema_compile_at(c, at, place, near->resource);
 }
 
 static const struct schema_anchor *find_anchor(const struct schema_resource *r,
@@ -165,7 +168,7 @@ static struct mortise_schema *by_anchor(struct schema_compiler *c,
     const struct schema_anchor *a = find_anchor(root->resource, name);
 
     if (a == NULL)
-        schema_refuse(c, "there is no '$anchor' named '%s' here", name);
+        mortise_schema_refuse(c, "there is no '$anchor' named '%s' here", name);
     if (a->dynamic && strcmp(f->keyword, "$dynamicRef") == 0) {
         f->ref->dynamic = a->name;
         c->whole->has_dynamic = true;
@@ -194,7 +197,7 @@ static void resolve(struct schema_compiler *c, const struct schema_fixup *f)
                                            : root;
 }
 
-void schema_resolve(struct schema_compiler *c)
+void mortise_schema_resolve(struct schema_compiler *c)
 {
     /* What is read on the way adds to the end of the list. */
     for (const struct schema_fixup *f = c->fixups; f != NULL; f = f->next) {

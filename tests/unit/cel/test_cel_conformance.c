@@ -49,14 +49,14 @@ static struct cel_value tagged_list(const json_t *items)
 static struct cel_value tagged_map(const json_t *pairs)
 {
     size_t n = json_array_size(pairs);
-    struct cel_map *map = cel_map_new(&ctx, n);
+    struct cel_map *map = mortise_cel_map_new(&ctx, n);
 
     for (size_t i = 0; i < n; i++) {
         const json_t *pair = json_array_get(pairs, i);
         struct cel_value key = tagged(json_array_get(pair, 0)),
                          value = tagged(json_array_get(pair, 1));
 
-        ck_assert(cel_map_add(&ctx, map, &key, &value));
+        ck_assert(mortise_cel_map_add(&ctx, map, &key, &value));
     }
     return (struct cel_value){.kind = CEL_MAP, .u.map = map};
 }
@@ -83,7 +83,7 @@ static struct cel_value tagged_type(const char *name)
 {
     unsigned k = 0;
 
-    while (strcmp(cel_type_name(k), name) != 0)
+    while (strcmp(mortise_cel_type_name(k), name) != 0)
         k++;
     return (struct cel_value){.kind = CEL_TYPE, .u.type = k};
 }
@@ -143,14 +143,14 @@ static bool identical(const struct cel_value *a, const struct cel_value *b)
                    ? isnan(b->u.d)
                    : a->u.d == b->u.d && signbit(a->u.d) == signbit(b->u.d);
     if (a->kind != CEL_LIST && a->kind != CEL_MAP)
-        return cel_equal(&ctx, a, b, &same) && same;
-    if (cel_count(a) != cel_count(b))
+        return mortise_cel_equal(&ctx, a, b, &same) && same;
+    if (mortise_cel_count(a) != mortise_cel_count(b))
         return false;
-    cel_cursor_init(&cur, a);
-    while (same && cel_next(&cur, &key, &x)) {
+    mortise_cel_cursor_init(&cur, a);
+    while (same && mortise_cel_next(&cur, &key, &x)) {
         if (a->kind == CEL_LIST)
-            y = cel_item(b, (size_t)key.u.i);
-        else if (!cel_map_find(&ctx, b, &key, &same, &y))
+            y = mortise_cel_item(b, (size_t)key.u.i);
+        else if (!mortise_cel_map_find(&ctx, b, &key, &same, &y))
             return false;
         same = same && identical(&x, &y);
     }
@@ -179,7 +179,7 @@ static size_t bindings(const json_t *c, struct mortise_cel_name *names,
 
 static void parse(void *src)
 {
-    cel_parse(src);
+    mortise_cel_parse(src);
 }
 
 static void must_parse(const char *text, size_t n, const char *name)
@@ -232,8 +232,8 @@ static void run_case(const json_t *c)
     if (!ok && json_is_true(json_object_get(c, "disable_check")))
         return;
     if (ok) {
-        ok = cel_run(prog, &in, &run, &got);
-        cel_report(&run, NULL, &err);
+        ok = mortise_cel_run(prog, &in, &run, &got);
+        mortise_cel_report(&run, NULL, &err);
     }
     if (want == NULL) {
         ck_assert_msg(!ok, "%s: %s has a value", name, text);

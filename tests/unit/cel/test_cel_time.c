@@ -22,7 +22,7 @@ static bool is_timestamp(const char *text)
 {
     struct cel_time t;
 
-    return cel_time_parse(&t, text, strlen(text));
+    return mortise_cel_time_parse(&t, text, strlen(text));
 }
 
 /* RFC 3339 is read strictly: nothing is missing, nothing follows, and each
@@ -91,7 +91,7 @@ START_TEST(durations_are_read_strictly)
     int64_t ns;
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        ck_assert_msg(!cel_duration_parse(&ns, bad[i], strlen(bad[i])), "%s",
+        ck_assert_msg(!mortise_cel_duration_parse(&ns, bad[i], strlen(bad[i])), "%s",
                       bad[i]);
     test_cel_gives("[duration('0'), duration('-0'), duration('+1s'),"
                    " duration('1.5h'), duration('-.5s'), duration('1.s'),"
@@ -122,12 +122,12 @@ START_TEST(text_reads_back)
         random ^= random << 17;
         t.s = (int64_t)(random % 315537897600u) - 62135596800;
         t.ns = (int32_t)(random % 7 == 0 ? 0 : random % 1000000000u);
-        n = cel_time_text(text, t);
-        if (!cel_time_parse(&u, text, n) || t.s != u.s || t.ns != u.ns)
+        n = mortise_cel_time_text(text, t);
+        if (!mortise_cel_time_parse(&u, text, n) || t.s != u.s || t.ns != u.ns)
             ck_abort_msg("%.*s", (int)n, text);
         ns = (int64_t)random >> random % 64;
-        n = cel_duration_text(text, ns);
-        if (!cel_duration_parse(&back, text, n) || back != ns)
+        n = mortise_cel_duration_text(text, ns);
+        if (!mortise_cel_duration_parse(&back, text, n) || back != ns)
             ck_abort_msg("%.*s", (int)n, text);
     }
 }
