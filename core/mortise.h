@@ -27,7 +27,7 @@
  *            directory or environment that outlives a call, and raises no
  *            SIGPIPE.  (A program under `ulimit -f` ignores SIGXFSZ, or a
  *            write beyond it ends the process; ignored, it is as a disk
- *            that is full.)  Its threads take no signals (LevelDB's one may take
+ *            that is full.)  Its threads take no signals (the store's one may take
  *            what the opener's thread takes).  Its descriptors are
  *            closed by exec; after a fork() the child must not use an engine
  *            of the parent's, not even close it, and should exec or _exit.

@@ -13,10 +13,10 @@
 #include "base/err.h"
 #include "cli/doctor.h"
 #include "service/client.h"
-#include "store/dir_lock.h"
-#include "store/directory.h"
-#include "store/owners.h"
-#include "store/salvage.h"
+#include "store/leveldb/dir_lock.h"
+#include "store/leveldb/directory.h"
+#include "store/leveldb/owners.h"
+#include "store/leveldb/salvage.h"
 
 enum {
     MIB = 1 << 20,
@@ -219,7 +219,7 @@ static int try_socket(struct mortise_doctor *d, const char *path, pid_t *pid,
     return rv;
 }
 
-/* Is its lock taken, or LevelDB's?  Its words name the process. */
+/* Is its lock taken, or that of its database?  Its words name the process. */
 static bool is_held(int dir, struct mortise_err *err)
 {
     int again = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rv;

@@ -10,7 +10,7 @@
 #include "mortise.h"
 #include "plugin/registry.h"
 #include "run/run.h"
-#include "store/salvage.h"
+#include "store/leveldb/salvage.h"
 #include "yaml/tree.h"
 
 enum {

@@ -120,7 +120,7 @@ static int place_quarantine(struct mortise *m, struct mortise_plugins_config *c,
     char *path;
 
     if (!m->looks) {
-        c->quarantine_at = mortise_store_dir(m->store);
+        c->quarantine_at = m->store->dir;
         c->quarantine_dir = name;
         return MORTISE_OK;
     }
@@ -194,7 +194,7 @@ static int open_store(struct mortise *m, struct mortise_err *err)
     const char *path = m->settings.store;
     int rv = m->looks ? mortise_store_open_view(&m->store, path, m->mem, err)
                       : mortise_store_open(&m->store, path, m->mem, err);
-    mode_t was = rv == MORTISE_OK ? mortise_store_was_open(m->store) : 0;
+    mode_t was = rv == MORTISE_OK ? m->store->was_open : 0;
 
     if (was != 0)
         mortise_log(m, MORTISE_LOG_WARN,

@@ -15,7 +15,7 @@
  *       and a reading at least a day later (a tenth of `finished`, where that is
  *       shorter) agrees.  A note from the future was made by a clock that was
  *       wrong, or is judged by one that is: it is void, and made anew.
- *   (2) A pass first ends what an earlier one began (leveldb_remove.c (2)).
+ *   (2) A pass first ends what an earlier one began (mortise_store_remove_rest()).
  *   (3) A graph goes when a pass saw all heads and none has it.
  */
 #include "engine/common/engine.h"

@@ -275,8 +275,7 @@ static void close_descriptors(struct mortise_control *k)
 static int control_open(struct mortise *m, struct mortise_err *err)
 {
     struct mortise_control *k = mortise_zalloc(m->mem, sizeof *k);
-    int rv = k != NULL ? open_dir(mortise_store_dir(m->store), ".", err)
-                       : mortise_nomem(err);
+    int rv = k != NULL ? open_dir(m->store->dir, ".", err) : mortise_nomem(err);
 
     if (rv < 0) {
         mortise_release(m->mem, k, sizeof *k);

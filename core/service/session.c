@@ -32,7 +32,7 @@
 #include "service/peer.h"
 #include "service/requests.h"
 #include "config/deploy_digest.h"
-#include "store/directory.h"
+#include "store/store.h"
 
 enum {
     FIRST_MS = 10000, /* to find an engine that answers, or none */
@@ -194,7 +194,7 @@ static bool is_no_store(const char *path)
     bool none = dir < 0 && errno == ENOENT;
 
     if (dir >= 0) {
-        none = !mortise_directory_is_made(dir) &&
+        none = !mortise_store_is_there(path) &&
                faccessat(dir, "control.sock", F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
                errno == ENOENT;
         close(dir);

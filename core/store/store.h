@@ -1,13 +1,23 @@
 /* store.h -- what the engine needs of a store, in runs rather than keys.
  *
  * The store knows runs, heads, checkpoints, pending requests, deadlines and
- * graphs; what a checkpoint's entries mean is run/'s business.  LevelDB stands
- * behind it today (leveldb.c); nothing here says so.
+ * graphs; what a checkpoint's entries mean is run/'s business.  Where it keeps
+ * them is its maker's: a store is a struct mortise_store that has the functions
+ * of its maker, and makers.def lists the makers.
+ *
+ * Writes     return when they are done.  They come from the thread of writer.h
+ *            or, while that has nothing to do, from the loop.
+ * Reads      are answered.  The answer may come from inside of
+ *            mortise_store_read(), which is what a store does that has it at
+ *            once, or later, from inside of mortise_store_deliver() on the same
+ *            thread.  So nobody waits for a store that is far away: other runs
+ *            go on meanwhile.
  *
  * Threads    open, close, reopen [loop], while no other call is under way.
- *            Everything else [any]; writes wait for each other.
- * After a failed write the handle is dead (R6b): every call gives
- * MORTISE_ESTATE until mortise_store_reopen(). */
+ *            Reads [loop]: the one thread that reads this store.  Everything
+ *            else [any]; writes wait for each other.
+ * After a failed write the handle is dead (R6b): every call, and every read
+ * that is out, gives MORTISE_ESTATE until mortise_store_reopen(). */
 #ifndef MORTISE_STORE_STORE_H
 #define MORTISE_STORE_STORE_H
 
@@ -20,9 +30,10 @@
 #include "base/phase.h"
 #include "base/source.h"
 
-struct mortise_store;
-
-enum { MORTISE_STORE_ID = 16 }; /* bytes */
+enum {
+    MORTISE_STORE_ID = 16,     /* bytes */
+    MORTISE_STORE_FREE_MIB = 8 /* a new run wants so much room on the disk */
+};
 
 /* One immutable record (R8).  seq counts from 1 in its run and is the order;
  * the clock is not. */
@@ -105,47 +116,218 @@ struct mortise_commit {
     int result;
 };
 
+/* ---- reads ---------------------------------------------------------------- */
+
+/* What a read calls for what it finds: lent data, before the read is done;
+ * nonzero ends the walk early and is no error. */
+typedef int mortise_head_fn(void *ud, const char *tenant, const char *run,
+                            const struct mortise_head *head);
+typedef int mortise_checkpoint_fn(void *ud,
+                                  const struct mortise_checkpoint *cp);
+typedef int mortise_pending_fn(void *ud, const char *tenant, const char *run,
+                               const struct mortise_pending *p);
+
+/* What is left of a run that was removed; its id is never used again. */
+struct mortise_tombstone {
+    uint64_t removed_ms, ended_ms;
+    uint32_t status; /* enum mortise_run_status, as it ended */
+};
+
+/* What can be read; behind each, the members that say what of it. */
+enum mortise_read_kind {
+    /* tenant, run: MORTISE_ENOTFOUND, or head() called once. */
+    MORTISE_READ_HEAD,
+    /* tenant, run, number: checkpoint() for those with seq >= number, in order,
+     * up to the head of the run: one that is missing is MORTISE_ECORRUPT.  No
+     * run, no checkpoints. */
+    MORTISE_READ_CHECKPOINTS,
+    /* tenant, run: head() for the runs of the tenant with id > run (NULL: all),
+     * in order of id. */
+    MORTISE_READ_RUNS,
+    /* tenant, run: head() for runs of all tenants, beyond that cursor when it is
+     * not NULL. */
+    MORTISE_READ_HEADS,
+    /* tenant, run, id: pending() for the requests of the tenant, by (run, id),
+     * shorter run ids first, beyond that cursor when run is not NULL. */
+    MORTISE_READ_INBOX,
+    /* number: pending() for requests and timers of all tenants whose deadline is
+     * <= that, soonest first. */
+    MORTISE_READ_DUE,
+    /* digest, arena: the files of the graph of that digest, in the arena, are
+     * found.files. */
+    MORTISE_READ_GRAPH,
+    /* tenant, plugin, key, key_size: what the plugin has under the key is
+     * appended to `value`.  MORTISE_ENOTFOUND, without words, when there is
+     * nothing. */
+    MORTISE_READ_KV,
+    /* tenant, plugin, number: how many keys the plugin has, counted as far as
+     * that, is found.n. */
+    MORTISE_READ_KV_COUNT,
+    /* tenant, digest: what the tenant's call of that key gave is appended to
+     * `value`.  MORTISE_ENOTFOUND, without words, when it is not there, or not
+     * any more. */
+    MORTISE_READ_CACHED,
+    /* tenant, run: found.tombstone.  MORTISE_ENOTFOUND when that run was never
+     * removed. */
+    MORTISE_READ_REMOVED,
+    /* found.noted_ms: when it was last noted which runs are overdue, 0: never.
+     */
+    MORTISE_READ_NOTED,
+    MORTISE_READ_KINDS /* how many there are */
+};
+
+/* One read, from mortise_store_read() to its answer: the caller's, which leaves
+ * it, and all that it lends, alone until then. */
+struct mortise_read {
+    enum mortise_read_kind kind;
+    const char *tenant, *run, *id, *plugin; /* lent */
+    const void *key;                        /* lent */
+    size_t key_size;
+    uint64_t number;
+    uint8_t digest[MORTISE_DIGEST];
+    struct mortise_arena *arena; /* lent */
+    struct mortise_buf *value;   /* lent */
+    mortise_head_fn *head;
+    mortise_checkpoint_fn *checkpoint;
+    mortise_pending_fn *pending;
+    void *ud; /* of these three */
+    union {
+        struct {
+            struct mortise_source *files;
+            size_t n_files;
+        };
+        size_t n;
+        uint64_t noted_ms;
+        struct mortise_tombstone tombstone;
+    } found;
+    /* The answer, exactly once: the read is the caller's again, who may begin
+     * another one from inside, with it or without.  err, lent, has words where
+     * result is an error that comes with some. */
+    void (*done)(struct mortise_read *r, int result,
+                 const struct mortise_err *err);
+    struct mortise_read *next; /* the store's, while the read is out */
+};
+
+/* ---- a store -------------------------------------------------------------- */
+
+struct mortise_removal {
+    const char *tenant, *run;
+    uint64_t seq; /* of the head that was looked at */
+    bool gone;    /* set: it is removed now */
+};
+
+struct mortise_store {
+    const struct mortise_store_ops *ops;
+    /* Its directory, whatever it is called by now, for what is kept beside it.
+     */
+    int dir;
+    /* The mode of that directory before opening took it away from others; 0: it
+     * was the owner's alone. */
+    mode_t was_open;
+    /* Of this opening: one more than that of the last opening that wrote,
+     * durable with its own first write.  So an opening that only reads writes no
+     * record. */
+    uint64_t epoch;
+    /* Random bytes that no other store has.  They are made with the store and
+     * durable with whatever was written under them; a store that has none gets
+     * them with the first write of an opening. */
+    uint8_t identity[MORTISE_STORE_ID];
+    /* mortise_store_attach()'s */
+    void (*wake)(void *ud);
+    void *wake_ud;
+};
+
+/* What a maker of stores implements: each is the function below that is called
+ * by its name, and is documented there.  docs/extending.md says how a maker is
+ * added. */
+struct mortise_store_ops {
+    void (*close)(struct mortise_store *s);
+    int (*reopen)(struct mortise_store *s, struct mortise_err *err);
+    bool (*is_ours)(const struct mortise_store *s);
+    bool (*wrote)(struct mortise_store *s);
+    bool (*lacks)(struct mortise_store *s, struct mortise_err *why);
+
+    void (*read)(struct mortise_store *s, struct mortise_read *r);
+    /* These three NULL: every read is answered from inside of read(). */
+    bool (*is_reading)(const struct mortise_store *s);
+    void (*deliver)(struct mortise_store *s);
+    void (*wait)(struct mortise_store *s, struct mortise_read *r);
+
+    int (*write)(struct mortise_store *s, struct mortise_commit *const *commits,
+                 size_t n, struct mortise_err *err);
+    void (*cache_bound)(struct mortise_store *s, uint64_t bytes);
+    int (*remove)(struct mortise_store *s, struct mortise_removal *list,
+                  size_t n, uint64_t now_ms, struct mortise_err *err);
+    int (*remove_rest)(struct mortise_store *s, bool *more,
+                       struct mortise_err *err);
+    int (*note)(struct mortise_store *s, uint64_t ms, struct mortise_err *err);
+    void (*sweep_begin)(struct mortise_store *s);
+    void (*sweep_keep)(struct mortise_store *s,
+                       const uint8_t (*digests)[MORTISE_DIGEST], size_t n);
+    int (*sweep)(struct mortise_store *s, bool *more, struct mortise_err *err);
+    int (*mark_get)(struct mortise_store *s, const char *name, uint64_t *value,
+                    struct mortise_err *err);
+    int (*mark_put)(struct mortise_store *s, const char *name, uint64_t value,
+                    bool may_fall, struct mortise_err *err);
+};
+
+/* A row of makers.def: the first that takes an address has the store there. */
+struct mortise_store_maker {
+    bool (*takes)(const char *path);
+    /* Is anything of a store there?  What cannot be looked at may be. */
+    bool (*is_there)(const char *path);
+    int (*open)(struct mortise_store **out, const char *path,
+                const struct mortise_mem *mem, struct mortise_err *err);
+    int (*open_view)(struct mortise_store **out, const char *path,
+                     const struct mortise_mem *mem, struct mortise_err *err);
+};
+
+/* ---- store.c: opening ----------------------------------------------------- */
+
+bool mortise_store_is_there(const char *path);
 /* `path`: a directory, made (0700) if missing.  MORTISE_EBUSY names the pid
  * that holds it; MORTISE_ENEWER leaves it untouched; MORTISE_ECORRUPT for a
  * hole in the commit numbers or what the checksums refuse; MORTISE_EDENIED for
- * what others own or may write in it (owners.h). */
+ * what others own or may write in it. */
 int mortise_store_open(struct mortise_store **out, const char *path,
                        const struct mortise_mem *mem, struct mortise_err *err);
 /* Where that fails, or nothing could be written: look at a copy of it, whatever
- * is damaged and as far as it can be read (view.c).  Nothing is written to the
- * store, and writing gives MORTISE_EDENIED.  What does not read is passed over
- * in lists. */
+ * is damaged and as far as it can be read.  Nothing is written to the store, and
+ * writing gives MORTISE_EDENIED.  What does not read is passed over in lists. */
 int mortise_store_open_view(struct mortise_store **out, const char *path,
                             const struct mortise_mem *mem,
                             struct mortise_err *err);
 /* Is such a copy, as far as it was looked at, less than the store was?  Then
  * *why has the words.  [any] */
 bool mortise_store_lacks(struct mortise_store *s, struct mortise_err *why);
+/* No read is out.  NULL is fine. */
 void mortise_store_close(struct mortise_store *s);
-/* After a failed write: close, open, verify.  Whether the failed batch is
- * there is known only by reading the heads again. */
+/* After a failed write, when no read is out: close, open, verify.  Whether the
+ * failed batch is there is known only by reading the heads again. */
 int mortise_store_reopen(struct mortise_store *s, struct mortise_err *err);
-const char *mortise_store_path(const struct mortise_store *s);
-/* Its directory, whatever it is called by now; lent. */
-int mortise_store_dir(const struct mortise_store *s);
-/* The mode of its directory before opening took it away from others; 0: it was
- * the owner's alone. */
-mode_t mortise_store_was_open(const struct mortise_store *s);
 /* Did this process open it?  A child of fork() has a copy, every call on which
  * gives MORTISE_ESTATE, and closing which does nothing.  [any] */
 bool mortise_store_is_ours(const struct mortise_store *s);
-/* Of this opening: one more than that of the last opening that wrote, durable
- * with its own first write.  So an opening that only reads writes no record. */
-uint64_t mortise_store_epoch(const struct mortise_store *s);
-
-/* MORTISE_STORE_ID random bytes that no other store has; lent, the same until
- * the store is closed.  They are made with the store and durable with whatever
- * was written under them; a store that has none gets them with the first write
- * of an opening. */
-const uint8_t *mortise_store_identity(const struct mortise_store *s);
-
 /* Did this opening write anything yet? */
 bool mortise_store_wrote(struct mortise_store *s);
+
+/* ---- reading -------------------------------------------------------------- */
+
+void mortise_store_read(struct mortise_store *s, struct mortise_read *r);
+/* Before the first read: wake(ud) is called [any] when there is something to
+ * deliver.  Without it answers that come later are had by waiting alone. */
+void mortise_store_attach(struct mortise_store *s, void (*wake)(void *ud),
+                          void *ud);
+/* Is any read out? */
+bool mortise_store_is_reading(const struct mortise_store *s);
+/* Have the reads done whose answers came. */
+void mortise_store_deliver(struct mortise_store *s);
+/* The same where nothing else is to go on before it has its answer: opening,
+ * closing.  `done` is set here; the result is what it would be told. */
+int mortise_store_read_now(struct mortise_store *s, struct mortise_read *r,
+                           struct mortise_err *err);
+
+/* ---- writing -------------------------------------------------------------- */
 
 /* Write all as one batch (R5, R6), and sync it, with all that was written
  * before, unless every commit in it is lazy.  A commit that conflicts is left
@@ -157,85 +339,9 @@ bool mortise_store_wrote(struct mortise_store *s);
 int mortise_store_write(struct mortise_store *s,
                         struct mortise_commit *const *commits, size_t n,
                         struct mortise_err *err);
-
-/* Reads.  Callbacks get lent data; nonzero from them ends the walk early and
- * is no error. */
-typedef int mortise_head_fn(void *ud, const char *tenant, const char *run,
-                            const struct mortise_head *head);
-typedef int mortise_checkpoint_fn(void *ud,
-                                  const struct mortise_checkpoint *cp);
-typedef int mortise_pending_fn(void *ud, const char *tenant, const char *run,
-                               const struct mortise_pending *p);
-
-/* MORTISE_ENOTFOUND, or fn called once. */
-int mortise_store_head(struct mortise_store *s, const char *tenant,
-                       const char *run, mortise_head_fn *fn, void *ud,
-                       struct mortise_err *err);
-/* Checkpoints of a run with seq >= from, in order, up to its head: one that is
- * missing is MORTISE_ECORRUPT.  No run, no checkpoints. */
-int mortise_store_checkpoints(struct mortise_store *s, const char *tenant,
-                              const char *run, uint64_t from,
-                              mortise_checkpoint_fn *fn, void *ud,
-                              struct mortise_err *err);
-/* Runs of a tenant with id > after (NULL: all), in order of id. */
-int mortise_store_runs(struct mortise_store *s, const char *tenant,
-                       const char *after, mortise_head_fn *fn, void *ud,
-                       struct mortise_err *err);
-/* Runs of all tenants, beyond the cursor (after_tenant, after_run) when that is
- * not NULL. */
-int mortise_store_heads(struct mortise_store *s, const char *after_tenant,
-                        const char *after_run, mortise_head_fn *fn, void *ud,
-                        struct mortise_err *err);
-/* Pending requests of a tenant, by (run, id), shorter run ids first, beyond the
- * cursor (after_run, after_id) when that is not NULL. */
-int mortise_store_inbox(struct mortise_store *s, const char *tenant,
-                        const char *after_run, const char *after_id,
-                        mortise_pending_fn *fn, void *ud,
-                        struct mortise_err *err);
-/* Requests and timers of all tenants whose deadline is <= until, soonest first.
- */
-int mortise_store_due(struct mortise_store *s, uint64_t until_ms,
-                      mortise_pending_fn *fn, void *ud,
-                      struct mortise_err *err);
-/* The files of the graph of a digest, in the arena. */
-int mortise_store_graph(struct mortise_store *s,
-                        const uint8_t digest[MORTISE_DIGEST],
-                        struct mortise_arena *a, struct mortise_source **files,
-                        size_t *n_files, struct mortise_err *err);
-
-/* What a plugin has under a key: appended.  MORTISE_ENOTFOUND, without words,
- * when there is nothing. */
-int mortise_store_kv(struct mortise_store *s, const char *tenant,
-                     const char *plugin, const void *key, size_t size,
-                     struct mortise_buf *value, struct mortise_err *err);
-
-/* How many keys a plugin has; counted as far as `most`. */
-int mortise_store_kv_count(struct mortise_store *s, const char *tenant,
-                           const char *plugin, size_t most, size_t *n,
-                           struct mortise_err *err);
-
-/* What a tenant's call of that key gave: appended.  MORTISE_ENOTFOUND, without
- * words, when it is not there, or not any more. */
-int mortise_store_cached(struct mortise_store *s, const char *tenant,
-                         const uint8_t key[MORTISE_DIGEST],
-                         struct mortise_buf *value, struct mortise_err *err);
 /* So many bytes of results are kept, from the next that is written on; before
  * this is said, none.  Before others write to the store. */
 void mortise_store_cache_bound(struct mortise_store *s, uint64_t bytes);
-
-/* ---- runs that go (leveldb_remove.c) ------------------------------------- */
-
-/* What is left of a run that was removed; its id is never used again. */
-struct mortise_tombstone {
-    uint64_t removed_ms, ended_ms;
-    uint32_t status; /* enum mortise_run_status, as it ended */
-};
-
-struct mortise_removal {
-    const char *tenant, *run;
-    uint64_t seq; /* of the head that was looked at */
-    bool gone;    /* set: it is removed now */
-};
 
 /* Remove runs with all they had, in one batch that is not synced: what a power
  * cut brings back is a whole run.  One that moved on, or has a request open,
@@ -246,15 +352,9 @@ int mortise_store_remove(struct mortise_store *s, struct mortise_removal *list,
  * *more: call again. */
 int mortise_store_remove_rest(struct mortise_store *s, bool *more,
                               struct mortise_err *err);
-/* When it was last noted which runs are overdue, 0: never; and to note it. */
-int mortise_store_noted(struct mortise_store *s, uint64_t *ms,
-                        struct mortise_err *err);
+/* Note which reading of the clock found runs overdue. */
 int mortise_store_note(struct mortise_store *s, uint64_t ms,
                        struct mortise_err *err);
-/* MORTISE_ENOTFOUND when that run was never removed. */
-int mortise_store_removed(struct mortise_store *s, const char *tenant,
-                          const char *run, struct mortise_tombstone *out,
-                          struct mortise_err *err);
 
 /* Graphs that no run needs: begin, keep the graph of each head that there is,
  * and sweep, a batch a call.  Graphs of runs that are admitted in the meantime
@@ -267,7 +367,7 @@ void mortise_store_sweep_keep(struct mortise_store *s,
 int mortise_store_sweep(struct mortise_store *s, bool *more,
                         struct mortise_err *err);
 
-/* Small durable numbers ("plugin:NAME KEY" -> highest seq seen).
+/* Small durable numbers ("plugin:NAME KEY" -> highest seq seen), for opening.
  * get gives 0 for one never put. */
 int mortise_store_mark_get(struct mortise_store *s, const char *name,
                            uint64_t *value, struct mortise_err *err);

@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "store/key.h"
+#include "store/leveldb/key.h"
 
 #define METER_SEES __attribute__((visibility("default")))
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/key.h"
-#include "store/record.h"
+#include "store/leveldb/key.h"
+#include "store/leveldb/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
 #include <leveldb/c.h>
 
 #include "lib/desk.h"
-#include "store/key.h"
+#include "store/leveldb/key.h"
 
 static void put_files(void)
 {
@@ -311,8 +311,9 @@ static void alter_stored_graph(const char *was, const char *is)
 START_TEST(a_stored_graph_that_does_not_compile)
 {
     static const char *const lines[] = {
-        "show r", "history r", "events r", "why r", "resume r",
-        "answer $(cat ids) --value '{\"approved\": true}'"};
+        "show r",   "history r",
+        "events r", "why r",
+        "resume r", "answer $(cat ids) --value '{\"approved\": true}'"};
 
     desk_put("g.yaml", "apiVersion: mortise/v1\nkind: Graph\n"
                        "metadata: {name: g}\nstart: q\nnodes:\n"

@@ -47,6 +47,7 @@
 #include "graph/model/graph.h"
 #include "run/run.h"
 #include "store/store.h"
+#include "store/now.h"
 #include "store/writer.h"
 
 enum {

@@ -24,7 +24,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "store/reserve.h"
 
 enum {
     AGAIN_MS = 10,
@@ -192,34 +191,33 @@ static int convert(struct mortise_flight *f, struct mortise_run_commit *c)
     f->entries = c->entries;
     f->room = c->room;
     c->entries = NULL; /* taken */
-    *to =
-        (struct mortise_commit){.tenant = live->tenant,
-                                .run = live->id,
-                                .expected_seq = c->seq - 1,
-                                .checkpoint = {.id = c->id,
-                                               .parent = c->parent,
-                                               .seq = c->seq,
-                                               .time_ms = c->now_ms,
-                                               .first_event = c->first_event,
-                                               .n_events = c->n_events,
-                                               .step = c->step,
-                                               .phase = c->phase,
-                                               .entries = f->entries,
-                                               .size = c->size},
-                                .head = {.seq = c->seq,
-                                         .checkpoint = c->id,
-                                         .epoch = mortise_store_epoch(m->store),
-                                         .created_ms = live->created_ms,
-                                         .updated_ms = c->now_ms,
-                                         .status = (uint32_t)c->status,
-                                         .dev = c->dev,
-                                         .n_pending = c->n_pending,
-                                         .reason = c->reason,
-                                         .graph_name = g->name},
-                                .n_opens = c->n_opens,
-                                .n_closes = c->n_closes,
-                                .n_kvs = c->n_kvs,
-                                .lazy = is_lazy(m, c)};
+    *to = (struct mortise_commit){.tenant = live->tenant,
+                                  .run = live->id,
+                                  .expected_seq = c->seq - 1,
+                                  .checkpoint = {.id = c->id,
+                                                 .parent = c->parent,
+                                                 .seq = c->seq,
+                                                 .time_ms = c->now_ms,
+                                                 .first_event = c->first_event,
+                                                 .n_events = c->n_events,
+                                                 .step = c->step,
+                                                 .phase = c->phase,
+                                                 .entries = f->entries,
+                                                 .size = c->size},
+                                  .head = {.seq = c->seq,
+                                           .checkpoint = c->id,
+                                           .epoch = m->store->epoch,
+                                           .created_ms = live->created_ms,
+                                           .updated_ms = c->now_ms,
+                                           .status = (uint32_t)c->status,
+                                           .dev = c->dev,
+                                           .n_pending = c->n_pending,
+                                           .reason = c->reason,
+                                           .graph_name = g->name},
+                                  .n_opens = c->n_opens,
+                                  .n_closes = c->n_closes,
+                                  .n_kvs = c->n_kvs,
+                                  .lazy = is_lazy(m, c)};
     memcpy(to->checkpoint.graph, g->digest, MORTISE_DIGEST);
     memcpy(to->head.graph, g->digest, MORTISE_DIGEST);
     if (c->seq == 1) {
@@ -436,7 +434,7 @@ static void refused(struct mortise_flight *f, int result)
                      "the disk that holds the store %s is nearly full: no new "
                      "run starts until %d MiB are free; those that are there "
                      "can go on, be paused or cancelled",
-                     f->m->settings.store, MORTISE_RESERVE_FREE_MIB);
+                     f->m->settings.store, MORTISE_STORE_FREE_MIB);
     else
         mortise_fail(&why, result,
                      "run %s was moved by somebody else; look at it again",

@@ -519,7 +519,7 @@ static int find_pins(struct mortise *m, const struct mortise_graph *g,
 /* What names the run's effects, and by what its chance goes. */
 static void identify(const struct mortise *m, struct mortise_admission *adm)
 {
-    memcpy(adm->store.b, mortise_store_identity(m->store), MORTISE_STORE_ID);
+    memcpy(adm->store.b, m->store->identity, MORTISE_STORE_ID);
     randombytes_buf(adm->seed, sizeof adm->seed);
     mortise_script_identify(m, adm);
 }

@@ -1,0 +1,56 @@
+/* dbfile.c -- the files in LevelDB's directory, by their names
+ * (db/filename.cc of LevelDB). */
+#include "store/leveldb/dbfile.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/infile.h"
+
+static bool ends_in(const char *s, const char *tail)
+{
+    size_t n = strlen(s), t = strlen(tail);
+
+    return n > t && strcmp(s + n - t, tail) == 0;
+}
+
+enum mortise_dbfile mortise_dbfile_kind(const char *name)
+{
+    if (strcmp(name, "CURRENT") == 0)
+        return MORTISE_DBFILE_CURRENT;
+    if (strncmp(name, "MANIFEST-", 9) == 0)
+        return MORTISE_DBFILE_MANIFEST;
+    if (name[0] < '0' || name[0] > '9')
+        return MORTISE_DBFILE_OTHER;
+    if (ends_in(name, ".log"))
+        return MORTISE_DBFILE_LOG;
+    return ends_in(name, ".ldb") || ends_in(name, ".sst")
+               ? MORTISE_DBFILE_TABLE
+               : MORTISE_DBFILE_OTHER;
+}
+
+bool mortise_dbfile_is_file(int db, const char *name)
+{
+    struct stat st;
+
+    if (fstatat(db, name, &st, 0) == 0)
+        return S_ISREG(st.st_mode);
+    /* A link that leads nowhere, or round, is no file; what is gone may be. */
+    return fstatat(db, name, &st, AT_SYMLINK_NOFOLLOW) != 0;
+}
+
+bool mortise_dbfile_current(int db, const char *from,
+                            char name[MORTISE_DBFILE_NAME])
+{
+    int fd = mortise_infile_open(db, from, O_NOFOLLOW);
+    ssize_t n = fd >= 0 ? read(fd, name, MORTISE_DBFILE_NAME) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    if (n <= 0 || n == MORTISE_DBFILE_NAME || name[n - 1] != '\n')
+        return false;
+    name[n - 1] = '\0';
+    return mortise_dbfile_kind(name) == MORTISE_DBFILE_MANIFEST;
+}

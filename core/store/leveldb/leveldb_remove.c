@@ -1,0 +1,450 @@
+/* leveldb_remove.c -- runs that go: what they had is deleted, a tombstone stays.
+ *
+ * Which runs go, and when, is the engine's business (engine/retention.c).  The
+ * promises:
+ *
+ *   (1) The batch that deletes a run's head puts its tombstone: whoever looks
+ *       finds a whole run or none, and an id that was used stays used.
+ *   (2) A run's checkpoints are deleted with its head, or, when they are many,
+ *       in later batches; `x` says which are left, and goes with the last.  A
+ *       death in between leaves it, and whoever opens the store goes on.
+ *   (3) A run goes only if its head is the one that was looked at, and nobody
+ *       is asked anything by it.
+ *   (4) A graph goes only if no head has it.  Heads are marked while others
+ *       write, so what is admitted since the beginning counts as marked, and
+ *       the sweep holds the lock under which runs are admitted.
+ *   (5) Nothing here waits for the disk.  Batches are kept or lost in their
+ *       order: what a power cut brings back is a run as it was, or its `x`.
+ *   (6) Values that plugins keep, and marks, are no run's: they stay.
+ *   (7) `w` is a reading of the clock that the engine noted, one for the store:
+ *       what is removed must have been overdue then as well.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "base/fault.h"
+#include "store/leveldb/ldb.h"
+
+enum {
+    DELETED_AT_ONCE = 512, /* keys of a batch, about: a millisecond */
+    GRAPHS_AT_ONCE = 64
+};
+
+/* ---- runs -------------------------------------------------------------- */
+
+/* Delete some of the checkpoints that are left, and say which remain. */
+static int delete_some(struct mortise_ldb *s, leveldb_writebatch_t *batch,
+                       const char *tenant, const char *run,
+                       struct mortise_leaving *l, size_t *room)
+{
+    int rv = MORTISE_OK;
+
+    assert(*room > 0); /* or nothing would ever get less */
+    for (; rv == MORTISE_OK && l->first <= l->last && *room > 0; --*room) {
+        mortise_key_checkpoint(&s->key, tenant, run, l->first++);
+        rv = mortise_ldb_drop(s, batch);
+    }
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_key_leaving(&s->key, tenant, run);
+    if (l->first > l->last)
+        return mortise_ldb_drop(s, batch);
+    mortise_record_leaving(&s->value, l);
+    return mortise_ldb_put(s, batch);
+}
+
+static int bury(struct mortise_ldb *s, leveldb_writebatch_t *batch,
+                const struct mortise_removal *r,
+                const struct mortise_tombstone *t)
+{
+    int rv;
+
+    mortise_key_tombstone(&s->key, r->tenant, r->run);
+    mortise_record_tombstone(&s->value, t);
+    rv = mortise_ldb_put(s, batch);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_key_head(&s->key, r->tenant, r->run);
+    mortise_ldb_forget(s, r->tenant, r->run);
+    return mortise_ldb_drop(s, batch);
+}
+
+/* (3): `t` is what will be left of it; MORTISE_ENOTFOUND: it stays. */
+static int look_at(struct mortise_ldb *s, const struct mortise_removal *r,
+                   struct mortise_tombstone *t, struct mortise_err *err)
+{
+    struct mortise_head head;
+    char *value;
+    size_t n;
+    int rv;
+
+    mortise_key_head(&s->key, r->tenant, r->run);
+    rv = mortise_ldb_get(s, s->checked, &s->key, &value, &n, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_record_read_head(&head, value, n);
+    if (rv != MORTISE_OK)
+        mortise_ldb_bad(err, rv, "the head of a run");
+    else if (head.seq != r->seq || head.n_pending != 0)
+        rv = MORTISE_ENOTFOUND;
+    t->ended_ms = head.updated_ms;
+    t->status = head.status;
+    leveldb_free(value);
+    return rv;
+}
+
+struct removing {
+    struct mortise_removal *list;
+    size_t n;
+    uint64_t now_ms;
+};
+
+static int remove_all(struct mortise_ldb *s, leveldb_writebatch_t *batch,
+                      void *ud, struct mortise_err *err)
+{
+    const struct removing *all = ud;
+    size_t room = DELETED_AT_ONCE;
+    bool any = false;
+
+    for (size_t i = 0; i < all->n && room > 0; i++) {
+        struct mortise_removal *r = &all->list[i];
+        struct mortise_leaving l = {1, r->seq};
+        struct mortise_tombstone t = {.removed_ms = all->now_ms};
+        int rv = look_at(s, r, &t, err);
+
+        if (rv == MORTISE_ENOTFOUND)
+            continue;
+        if (rv == MORTISE_OK)
+            rv = bury(s, batch, r, &t);
+        if (rv == MORTISE_OK)
+            rv = delete_some(s, batch, r->tenant, r->run, &l, &room);
+        if (rv != MORTISE_OK)
+            return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
+        r->gone = any = true;
+    }
+    FAULT_POINT("store: before remove");
+    return any ? mortise_ldb_write(s, batch, true, err) : MORTISE_OK;
+}
+
+int mortise_ldb_remove(struct mortise_store *store,
+                       struct mortise_removal *list, size_t n, uint64_t now_ms,
+                       struct mortise_err *err)
+{
+    struct removing all = {list, n, now_ms};
+    int rv;
+
+    for (size_t i = 0; i < n; i++)
+        list[i].gone = false;
+    rv = mortise_ldb_batch(mortise_ldb_of(store), remove_all, &all, err);
+    for (size_t i = 0; i < n && rv != MORTISE_OK; i++)
+        list[i].gone = false; /* nobody knows */
+    return rv;
+}
+
+/* ---- the rest of them --------------------------------------------------- */
+
+/* Names of an `x`, as C strings in `names`; false at the end of them. */
+static int leaving_at(const leveldb_iterator_t *it, struct mortise_buf *names,
+                      struct mortise_leaving *l, struct mortise_err *err)
+{
+    struct mortise_reader r;
+    const char *p;
+    size_t n;
+
+    if (!leveldb_iter_valid(it))
+        return MORTISE_ENOTFOUND;
+    p = leveldb_iter_key(it, &n);
+    mortise_reader_init(&r, p, n);
+    if (mortise_read_u8(&r) != MORTISE_KEY_LEAVING)
+        return MORTISE_ENOTFOUND;
+    mortise_key_read_name(&r, names);
+    mortise_key_read_last(&r, names);
+    if (names->failed)
+        return MORTISE_ENOMEM;
+    p = leveldb_iter_value(it, &n);
+    if (r.bad || r.p != r.end ||
+        mortise_record_read_leaving(l, p, n) != MORTISE_OK)
+        return mortise_ldb_bad(err, MORTISE_ECORRUPT,
+                               "what is left of a removed run");
+    return MORTISE_OK;
+}
+
+/* The first of them; MORTISE_ENOTFOUND: there is none. */
+static int first_leaving(struct mortise_ldb *s, struct mortise_buf *names,
+                         struct mortise_leaving *l, struct mortise_err *err)
+{
+    leveldb_iterator_t *it = leveldb_create_iterator(s->db, s->checked);
+    char *said = NULL;
+    int rv, torn;
+
+    mortise_key_of_tag(&s->key, MORTISE_KEY_LEAVING);
+    if (!s->key.failed)
+        leveldb_iter_seek(it, s->key.p, s->key.n);
+    rv = s->key.failed ? MORTISE_ENOMEM : leaving_at(it, names, l, err);
+    leveldb_iter_get_error(it, &said);
+    torn = mortise_ldb_taken(said, err, "read the store");
+    leveldb_iter_destroy(it);
+    return torn != MORTISE_OK ? torn : rv;
+}
+
+static int remove_rest(struct mortise_ldb *s, leveldb_writebatch_t *batch,
+                       void *ud, struct mortise_err *err)
+{
+    struct mortise_leaving l;
+    struct mortise_buf names;
+    size_t room = DELETED_AT_ONCE;
+    bool *more = ud;
+    int rv;
+
+    mortise_buf_init(&names, s->mem);
+    rv = first_leaving(s, &names, &l, err);
+    *more = rv == MORTISE_OK;
+    if (rv == MORTISE_OK)
+        rv = delete_some(s, batch, names.p, names.p + strlen(names.p) + 1, &l,
+                         &room);
+    mortise_buf_finish(&names);
+    if (rv == MORTISE_ENOTFOUND)
+        return MORTISE_OK;
+    if (rv == MORTISE_ENOMEM)
+        return mortise_nomem(err);
+    return rv == MORTISE_OK ? mortise_ldb_write(s, batch, true, err) : rv;
+}
+
+int mortise_ldb_remove_rest(struct mortise_store *store, bool *more,
+                            struct mortise_err *err)
+{
+    *more = false;
+    return mortise_ldb_batch(mortise_ldb_of(store), remove_rest, more, err);
+}
+
+int mortise_ldb_read_removed(struct mortise_ldb *s, struct mortise_read *r,
+                             struct mortise_err *err)
+{
+    char *value = NULL;
+    size_t n;
+    int rv = mortise_ldb_get_of(s, mortise_key_tombstone, r->tenant, r->run,
+                                &value, &n, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_record_read_tombstone(&r->found.tombstone, value, n);
+    leveldb_free(value);
+    return rv != MORTISE_OK ? mortise_ldb_bad(err, rv, "a tombstone") : rv;
+}
+
+/* ---- (7) ---------------------------------------------------------------- */
+
+int mortise_ldb_read_noted(struct mortise_ldb *s, struct mortise_read *r,
+                           struct mortise_err *err)
+{
+    struct mortise_buf key;
+    char *value = NULL;
+    size_t n;
+    int rv = mortise_ldb_alive(s, err);
+
+    r->found.noted_ms = 0;
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_buf_init(&key, s->mem);
+    mortise_key_of_tag(&key, MORTISE_KEY_NOTED);
+    rv = mortise_ldb_get(s, s->checked, &key, &value, &n, err);
+    mortise_buf_finish(&key);
+    if (rv != MORTISE_OK)
+        return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
+    rv = mortise_record_read_mark(&r->found.noted_ms, value, n);
+    leveldb_free(value);
+    return rv != MORTISE_OK
+               ? mortise_ldb_bad(err, rv, "when overdue runs were noted")
+               : rv;
+}
+
+static int put_note(struct mortise_ldb *s, leveldb_writebatch_t *batch,
+                    void *ud, struct mortise_err *err)
+{
+    const uint64_t *ms = ud;
+    int rv;
+
+    mortise_key_of_tag(&s->key, MORTISE_KEY_NOTED);
+    mortise_record_mark(&s->value, *ms);
+    rv = mortise_ldb_put(s, batch);
+    return rv != MORTISE_OK ? mortise_nomem(err)
+                            : mortise_ldb_write(s, batch, true, err);
+}
+
+int mortise_ldb_note(struct mortise_store *store, uint64_t ms,
+                     struct mortise_err *err)
+{
+    return mortise_ldb_batch(mortise_ldb_of(store), put_note, &ms, err);
+}
+
+/* ---- graphs that are needed ---------------------------------------------
+ *
+ * A set of digests, open addressing.  A digest is its own hash. */
+
+static size_t slot_of(const struct mortise_kept *k,
+                      const uint8_t digest[MORTISE_DIGEST])
+{
+    static const uint8_t none[MORTISE_DIGEST];
+    size_t at;
+
+    assert(k->cap > 0 && (k->cap & (k->cap - 1)) == 0 && k->n < k->cap);
+    memcpy(&at, digest, sizeof at);
+    at &= k->cap - 1;
+    while (memcmp(k->slots[at], none, MORTISE_DIGEST) != 0 &&
+           memcmp(k->slots[at], digest, MORTISE_DIGEST) != 0)
+        at = (at + 1) & (k->cap - 1);
+    return at;
+}
+
+static bool has(const struct mortise_kept *k,
+                const uint8_t digest[MORTISE_DIGEST])
+{
+    return k->n > 0 &&
+           memcmp(k->slots[slot_of(k, digest)], digest, MORTISE_DIGEST) == 0;
+}
+
+/* Twice the room; half of it stays free. */
+static bool grow(struct mortise_kept *k, const struct mortise_mem *mem)
+{
+    static const uint8_t none[MORTISE_DIGEST];
+    struct mortise_kept to = *k;
+
+    to.cap = k->cap != 0 ? 2 * k->cap : 64;
+    assert(k->n <= to.cap / 2);
+    to.slots = mortise_zalloc(mem, to.cap * sizeof *to.slots);
+    if (to.slots == NULL)
+        return false;
+    for (size_t i = 0; i < k->cap; i++)
+        if (memcmp(k->slots[i], none, MORTISE_DIGEST) != 0)
+            memcpy(to.slots[slot_of(&to, k->slots[i])], k->slots[i],
+                   MORTISE_DIGEST);
+    mortise_release(mem, k->slots, k->cap * sizeof *k->slots);
+    *k = to;
+    return true;
+}
+
+void mortise_ldb_keep_none(struct mortise_ldb *s)
+{
+    struct mortise_kept *k = &s->kept;
+
+    mortise_release(s->mem, k->slots, k->cap * sizeof *k->slots);
+    *k = (struct mortise_kept){.begun = false};
+}
+
+/* Without memory there will be no sweep this time. */
+void mortise_ldb_keep(struct mortise_ldb *s,
+                      const uint8_t digest[MORTISE_DIGEST])
+{
+    struct mortise_kept *k = &s->kept;
+
+    if (!k->begun || has(k, digest))
+        return;
+    if (k->n + 1 > k->cap / 2 && !grow(k, s->mem)) {
+        mortise_ldb_keep_none(s);
+        return;
+    }
+    memcpy(k->slots[slot_of(k, digest)], digest, MORTISE_DIGEST);
+    k->n++;
+    assert(k->n <= k->cap / 2); /* a search ends at a free slot */
+}
+
+void mortise_ldb_sweep_begin(struct mortise_store *store)
+{
+    struct mortise_ldb *s = mortise_ldb_of(store);
+
+    pthread_mutex_lock(&s->writing);
+    mortise_ldb_keep_none(s);
+    s->kept.begun = true;
+    pthread_mutex_unlock(&s->writing);
+}
+
+void mortise_ldb_sweep_keep(struct mortise_store *store,
+                            const uint8_t (*digests)[MORTISE_DIGEST], size_t n)
+{
+    struct mortise_ldb *s = mortise_ldb_of(store);
+
+    pthread_mutex_lock(&s->writing);
+    for (size_t i = 0; i < n; i++)
+        mortise_ldb_keep(s, digests[i]);
+    pthread_mutex_unlock(&s->writing);
+}
+
+/* ---- the sweep ---------------------------------------------------------- */
+
+static int sweep_one(struct mortise_ldb *s, leveldb_writebatch_t *batch,
+                     const uint8_t digest[MORTISE_DIGEST], bool *any)
+{
+    assert(s->kept.begun); /* or no head would keep its graph */
+    if (has(&s->kept, digest))
+        return MORTISE_OK;
+    if (memcmp(s->graph, digest, MORTISE_DIGEST) == 0)
+        s->knows_graph = false;
+    *any = true;
+    mortise_key_graph(&s->key, digest);
+    return mortise_ldb_drop(s, batch);
+}
+
+/* The next graphs behind the one that was swept last. */
+static int sweep_some(struct mortise_ldb *s, leveldb_writebatch_t *batch,
+                      leveldb_iterator_t *it, bool *any, bool *more)
+{
+    struct mortise_kept *k = &s->kept;
+    int rv = MORTISE_OK;
+
+    if (k->sweeping)
+        mortise_key_graph(&s->key, k->swept);
+    else
+        mortise_key_of_tag(&s->key, MORTISE_KEY_GRAPH);
+    if (s->key.failed)
+        return MORTISE_ENOMEM;
+    leveldb_iter_seek(it, s->key.p, s->key.n);
+    *more = false;
+    for (int n = 0; rv == MORTISE_OK && leveldb_iter_valid(it); n++) {
+        size_t size;
+        const char *key = leveldb_iter_key(it, &size);
+
+        if (size != 1 + MORTISE_DIGEST || key[0] != MORTISE_KEY_GRAPH)
+            break;
+        *more = n == GRAPHS_AT_ONCE;
+        if (*more)
+            break;
+        memcpy(k->swept, key + 1, MORTISE_DIGEST);
+        k->sweeping = true;
+        rv = sweep_one(s, batch, k->swept, any);
+        leveldb_iter_next(it);
+    }
+    return rv;
+}
+
+static int sweep(struct mortise_ldb *s, leveldb_writebatch_t *batch, void *ud,
+                 struct mortise_err *err)
+{
+    leveldb_iterator_t *it;
+    char *said = NULL;
+    bool *more = ud, any = false;
+    int rv, torn;
+
+    if (!s->kept.begun)
+        return MORTISE_OK;
+    it = leveldb_create_iterator(s->db, s->checked);
+    rv = sweep_some(s, batch, it, &any, more);
+    leveldb_iter_get_error(it, &said);
+    torn = mortise_ldb_taken(said, err, "read the store");
+    leveldb_iter_destroy(it);
+    if (torn != MORTISE_OK)
+        return torn;
+    if (rv == MORTISE_OK && any)
+        rv = mortise_ldb_write(s, batch, true, err);
+    else if (rv == MORTISE_ENOMEM)
+        mortise_nomem(err);
+    if (!*more)
+        mortise_ldb_keep_none(s);
+    return rv;
+}
+
+int mortise_ldb_sweep(struct mortise_store *store, bool *more,
+                      struct mortise_err *err)
+{
+    *more = false;
+    return mortise_ldb_batch(mortise_ldb_of(store), sweep, more, err);
+}

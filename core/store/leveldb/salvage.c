@@ -1,0 +1,620 @@
+/* salvage.c -- what can be read of a damaged store, into a new one.
+ *
+ * The promises:
+ *
+ *   (1) The damaged store is not changed: its tables are read in a copy
+ *       (view.c), its logs as they are (logfile.c).
+ *   (2) A run comes from its first commit up to the last one that has all
+ *       others before it: nothing behind a hole.  It is found by any record of
+ *       its own; a head that is lost, or names a commit that is, is made anew
+ *       from the commits (salvage_runs.c).  A log has every batch with the head
+ *       as it was then, and a run goes on as long as each of its commits
+ *       follows the one before.
+ *   (3) What is left out is said: each run by name, how many commits cannot be
+ *       read, and, where a piece of a table is lost, that there may have been
+ *       runs of which nothing is left.  And where there is no mark that is the
+ *       store's own, that nobody can tell whether its newest commits are among
+ *       what was read.
+ *   (4) The new store is one like any other, with the identity of the old one,
+ *       by which others know what was done for it: it takes its place.  Ids of
+ *       runs that are left out stay taken.  It is one when all is in it, and
+ *       not before (unfinished.c).
+ *   (5) A store of a newer format is refused, by its stamp before its database
+ *       is opened: what it has that we do not know would be left out unsaid.
+ *   (6) Nothing is taken for read whose checksum is wrong: where LevelDB mends
+ *       or merges tables of the copy it verifies them, too (view.c).
+ *
+ * LevelDB's iterators pass over a block that they cannot read, and go on behind
+ * it.  Results that were kept to save calls are not taken along.
+ */
+#include "store/leveldb/salvage.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/leveldb/aside.h"
+#include "store/leveldb/dbfile.h"
+#include "store/leveldb/directory.h"
+#include "store/leveldb/logfile.h"
+#include "store/leveldb/salvaging.h"
+#include "store/leveldb/torn.h"
+
+enum { AT_ONCE = 1000, BYTES_AT_ONCE = 1 << 20, MAX_LOGS = 64 };
+
+/* Is it one of those that are taken along as they are? */
+static bool is_taken(uint8_t tag)
+{
+    return tag != 0 && strchr("dghkmnptx", tag) != NULL;
+}
+
+/* ---- writing ------------------------------------------------------------ */
+
+/* A batch says of which opening it is: the new store goes on from there. */
+static void note_batch(struct salvage *v, const void *key, size_t key_size,
+                       const void *value, size_t value_size)
+{
+    struct mortise_batch batch;
+    struct mortise_reader r;
+    uint64_t n;
+
+    mortise_reader_init(&r, key, key_size);
+    mortise_read_u8(&r);
+    n = mortise_key_read_number(&r);
+    if (r.bad ||
+        mortise_record_read_batch(&batch, value, value_size) != MORTISE_OK)
+        return;
+    if (n > v->last)
+        v->last = n;
+    if (batch.epoch >= v->to->opening.epoch)
+        v->to->opening.epoch = batch.epoch + 1;
+}
+
+/* Tables tell of batches in their order, each of the kept ones once. */
+static void note_gap(struct salvage *v, const void *key, size_t key_size)
+{
+    struct mortise_reader r;
+    uint64_t n;
+
+    mortise_reader_init(&r, key, key_size);
+    mortise_read_u8(&r);
+    n = mortise_key_read_number(&r);
+    if (r.bad || r.p != r.end)
+        return;
+    if (v->in_tables == 0)
+        v->first_in_tables = n;
+    else if (n > v->in_tables + 1 && v->gap == 0) {
+        v->gap = v->in_tables + 1;
+        v->gap_end = n - 1;
+    }
+    v->in_tables = n;
+}
+
+/* (3): a table that is missing altogether leaves no trace but this one. */
+static void look_for_gap(struct salvage *v)
+{
+    uint64_t kept = mortise_ldb_first_of(MORTISE_KEPT_COMMITS, v->in_tables);
+
+    if (v->in_tables > 0 && v->first_in_tables > kept) {
+        v->gap = kept;
+        v->gap_end = v->first_in_tables - 1;
+    }
+    if (v->gap == 0 || v->out->holes)
+        return; /* that pieces are missing was said */
+    v->out->holes = true;
+    salvage_say(
+        v, "what was written by batches %" PRIu64 " to %" PRIu64 " is missing",
+        v->gap, v->gap_end);
+}
+
+/* So does a head, and a piece that is lost may have held the batches. */
+static void note_head(struct salvage *v, const void *value, size_t n)
+{
+    struct mortise_head head;
+
+    if (mortise_record_read_head(&head, value, n) == MORTISE_OK &&
+        head.epoch >= v->to->opening.epoch)
+        v->to->opening.epoch = head.epoch + 1;
+}
+
+static int write_nothing(struct mortise_ldb *to, leveldb_writebatch_t *batch,
+                         void *ud, struct mortise_err *err)
+{
+    (void)ud;
+    return mortise_ldb_write(to, batch, false, err);
+}
+
+/* ---- tables ------------------------------------------------------------- */
+
+/* Some more of what v->it goes over. */
+static int copy_some(struct mortise_ldb *to, leveldb_writebatch_t *batch,
+                     void *ud, struct mortise_err *err)
+{
+    struct salvage *v = ud;
+    size_t n = 0, bytes = 0;
+    int rv = MORTISE_OK;
+
+    assert(to == v->to && to != v->from); /* (1) */
+    for (; rv == MORTISE_OK && leveldb_iter_valid(v->it) && n < AT_ONCE &&
+           bytes < BYTES_AT_ONCE;
+         leveldb_iter_next(v->it)) {
+        size_t key_size, value_size;
+        const char *key = leveldb_iter_key(v->it, &key_size);
+        const char *value = leveldb_iter_value(v->it, &value_size);
+
+        if (key_size > 0 && key[0] == MORTISE_KEY_COMMIT) {
+            note_batch(v, key, key_size, value, value_size);
+            note_gap(v, key, key_size);
+        }
+        if (key_size > 0 && key[0] == MORTISE_KEY_HEAD)
+            note_head(v, value, value_size);
+        if (key_size == 0 || !is_taken((uint8_t)key[0]))
+            continue;
+        rv = salvage_put(to, batch, key, key_size, value, value_size);
+        n++;
+        bytes += key_size + value_size;
+    }
+    if (rv != MORTISE_OK)
+        return mortise_nomem(err);
+    return n > 0 ? mortise_ldb_write(to, batch, true, err) : MORTISE_OK;
+}
+
+static int copy_tables(struct salvage *v, struct mortise_err *err)
+{
+    char *said = NULL;
+    int rv = MORTISE_OK;
+
+    v->it = leveldb_create_iterator(v->from->db, v->from->checked);
+    leveldb_iter_seek_to_first(v->it);
+    while (rv == MORTISE_OK && leveldb_iter_valid(v->it))
+        rv = mortise_ldb_batch(v->to, copy_some, v, err);
+    leveldb_iter_get_error(v->it, &said);
+    if (said != NULL) {
+        struct mortise_err why;
+
+        mortise_ldb_taken(said, &why, "tables are damaged");
+        v->out->holes = true;
+        salvage_say(v, "%s", why.msg);
+    }
+    leveldb_iter_destroy(v->it);
+    look_for_gap(v);
+    return rv;
+}
+
+/* Graphs that were handed in, where ours cannot be read. */
+static int put_graphs(struct mortise_ldb *to, leveldb_writebatch_t *batch,
+                      void *ud, struct mortise_err *err)
+{
+    struct salvage *v = ud;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < v->how->n_graphs; i++) {
+        const struct mortise_salvage_graph *g = &v->how->graphs[i];
+        char *value;
+        size_t n;
+
+        mortise_key_graph(&to->key, g->digest);
+        rv = mortise_ldb_get(to, to->checked, &to->key, &value, &n, err);
+        leveldb_free(value);
+        if (rv != MORTISE_ENOTFOUND)
+            continue;
+        mortise_buf_clear(&to->value);
+        mortise_record_graph(&to->value, g->files, g->n_files);
+        rv = mortise_ldb_put(to, batch) == MORTISE_OK ? MORTISE_OK
+                                                      : mortise_nomem(err);
+    }
+    return rv == MORTISE_OK ? mortise_ldb_write(to, batch, true, err) : rv;
+}
+
+/* ---- logs --------------------------------------------------------------- */
+
+static int read_ops(struct salvage *v, const struct mortise_buf *record)
+{
+    struct mortise_logop op;
+    size_t at = 0;
+
+    v->n_ops = 0;
+    while (mortise_logfile_op(record, &at, &op)) {
+        struct mortise_logop *grown =
+            mortise_grow(v->mem, v->ops, v->n_ops, &v->cap_ops, sizeof *grown);
+
+        if (grown == NULL)
+            return MORTISE_ENOMEM;
+        v->ops = grown;
+        v->ops[v->n_ops++] = op;
+    }
+    return MORTISE_OK;
+}
+
+/* The newest head of the run v->key in this batch; NULL: none is put. */
+static const struct mortise_logop *head_in_batch(const struct salvage *v)
+{
+    for (size_t i = v->n_ops; i-- > 0;)
+        if (salvage_equals(&v->key, v->ops[i].key, v->ops[i].key_size))
+            return v->ops[i].put ? &v->ops[i] : NULL;
+    return NULL;
+}
+
+/* How many of its checkpoints between `after` and `last` the batch puts. */
+static uint64_t checkpoints_in_batch(struct salvage *v, const void *head,
+                                     size_t n, uint64_t after, uint64_t last)
+{
+    uint64_t found = 0, seq;
+
+    for (size_t i = 0; i < v->n_ops; i++)
+        if (v->ops[i].put && v->ops[i].key[0] == MORTISE_KEY_CHECKPOINT &&
+            salvage_run_of(v, v->ops[i].key, v->ops[i].key_size, &seq))
+            found +=
+                salvage_equals(&v->key, head, n) && seq > after && seq <= last;
+    return found;
+}
+
+/* (2): do the commits of the run v->key in this batch follow what is there? */
+static int follows(struct salvage *v, bool *yes, struct mortise_err *err)
+{
+    const struct mortise_logop *op = head_in_batch(v);
+    struct mortise_head head;
+    uint64_t at, seq;
+    int rv;
+
+    *yes = false;
+    if (op == NULL || mortise_record_read_head(&head, op->value,
+                                               op->value_size) != MORTISE_OK)
+        return MORTISE_OK;
+    rv = salvage_stored(v, &at, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    *yes = head.seq > at && checkpoints_in_batch(v, op->key, op->key_size, at,
+                                                 head.seq) == head.seq - at;
+    salvage_run_of(v, op->key, op->key_size, &seq);
+    return *yes ? MORTISE_OK : salvage_note(v, head.seq, 0, err);
+}
+
+/* Does this change of the batch count? */
+static int counts(struct salvage *v, const struct mortise_logop *op, bool *yes,
+                  struct mortise_err *err)
+{
+    uint64_t seq;
+
+    *yes = op->key_size > 0 && is_taken(op->key[0]);
+    if (*yes && (op->key[0] == MORTISE_KEY_TOMBSTONE ||
+                 op->key[0] == MORTISE_KEY_LEAVING))
+        return MORTISE_OK;
+    if (!*yes || !salvage_run_of(v, op->key, op->key_size, &seq))
+        return MORTISE_OK;
+    if (!op->put && head_in_batch(v) == NULL)
+        return MORTISE_OK; /* a run that is removed */
+    return follows(v, yes, err);
+}
+
+/* The batch's number; 0: it is none of ours. */
+static uint64_t number_of(struct salvage *v)
+{
+    for (size_t i = 0; i < v->n_ops; i++)
+        if (v->ops[i].put && v->ops[i].key_size == 9 &&
+            v->ops[i].key[0] == MORTISE_KEY_COMMIT) {
+            struct mortise_reader r;
+
+            mortise_reader_init(&r, v->ops[i].key + 1, 8);
+            note_batch(v, v->ops[i].key, v->ops[i].key_size, v->ops[i].value,
+                       v->ops[i].value_size);
+            return mortise_key_read_number(&r);
+        }
+    return 0;
+}
+
+static int apply_batch(struct mortise_ldb *to, leveldb_writebatch_t *batch,
+                       void *ud, struct mortise_err *err)
+{
+    struct salvage *v = ud;
+    bool any = false;
+
+    for (size_t i = 0; i < v->n_ops; i++) {
+        const struct mortise_logop *op = &v->ops[i];
+        bool yes;
+        int rv = counts(v, op, &yes, err);
+
+        if (rv == MORTISE_OK && yes)
+            rv = salvage_put(to, batch, op->key, op->key_size,
+                             op->put ? op->value : NULL, op->value_size);
+        if (rv != MORTISE_OK)
+            return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
+        any |= yes;
+    }
+    return any ? mortise_ldb_write(to, batch, true, err) : MORTISE_OK;
+}
+
+/* One batch that is not yet in a table. */
+static int take_record(struct salvage *v, const struct mortise_buf *record,
+                       struct mortise_err *err)
+{
+    uint64_t before = v->last, n;
+
+    if (record->failed || read_ops(v, record) != MORTISE_OK)
+        return mortise_nomem(err);
+    n = number_of(v);
+    if (n == 0 || n <= before)
+        return MORTISE_OK;
+    /* Where a piece is lost, the numbers before the log may be in it. */
+    if (v->logged || !v->out->holes)
+        v->out->missing += n - before - 1;
+    v->logged = true;
+    return mortise_ldb_batch(v->to, apply_batch, v, err);
+}
+
+static int take_log(struct salvage *v, int db, const char *name,
+                    struct mortise_err *err)
+{
+    struct mortise_logfile l;
+    struct mortise_buf bytes;
+    int rv;
+
+    if (!mortise_dbfile_is_file(db, name)) {
+        salvage_say(v, "db/%s is no file", name);
+        return MORTISE_OK;
+    }
+    mortise_buf_init(&bytes, v->mem);
+    rv = mortise_logfile_load(&bytes, db, name, err);
+    mortise_logfile_init(&l, bytes.p, bytes.n, v->mem);
+    while (rv == MORTISE_OK && mortise_logfile_next(&l))
+        rv = take_record(v, &l.record, err);
+    if (l.damaged)
+        salvage_say(v, "db/%s is damaged: what could be read of it is used",
+                    name);
+    mortise_logfile_finish(&l);
+    mortise_buf_finish(&bytes);
+    return rv;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const char *x = mortise_aside_name(a), *y = mortise_aside_name(b);
+    unsigned long n = strtoul(x, NULL, 10), m = strtoul(y, NULL, 10);
+
+    return n < m ? -1 : n > m;
+}
+
+/* Those that count (view.c). */
+struct logs {
+    char names[MAX_LOGS][64];
+    size_t n;
+    bool aside;
+};
+
+static int note_log(void *ud, int db, const char *name, struct mortise_err *err)
+{
+    struct logs *l = ud;
+    const char *was = mortise_aside_name(name);
+
+    (void)db;
+    (void)err;
+    if (l->n < MAX_LOGS && mortise_dbfile_kind(was) == MORTISE_DBFILE_LOG &&
+        (was != name) == l->aside && strlen(name) < sizeof l->names[0])
+        strcpy(l->names[l->n++], name);
+    return MORTISE_OK;
+}
+
+/* The oldest first. */
+static int take_logs(struct salvage *v, struct mortise_err *err)
+{
+    struct logs l = {0};
+    int db = v->from->copied;
+    int rv = mortise_aside_is_whole(db, &l.aside, v->mem, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_directory_each(db, "db", note_log, &l, err);
+
+    qsort(l.names, l.n, sizeof l.names[0], by_number);
+    for (size_t i = 0; rv == MORTISE_OK && i < l.n; i++)
+        rv = take_log(v, db, l.names[i], err);
+    return rv;
+}
+
+/* ---- all of it ---------------------------------------------------------- */
+
+/* (4): from a table, from the mark, or made anew.  A mark of another store says
+ * nothing about this one. */
+static void find_identity(struct mortise_ldb *from)
+{
+    uint8_t id[MORTISE_STORE_ID];
+    char *value;
+    size_t n;
+
+    if (from->water.fd >= 0)
+        memcpy(from->store.identity, from->water.identity, sizeof id);
+    mortise_key_of_tag(&from->key, MORTISE_KEY_IDENTITY);
+    if (mortise_ldb_get(from, from->checked, &from->key, &value, &n, NULL) !=
+        MORTISE_OK)
+        return;
+    if (mortise_record_read_identity(id, value, n) == MORTISE_OK) {
+        if (memcmp(from->store.identity, id, sizeof id) != 0)
+            mortise_highwater_close(&from->water);
+        memcpy(from->store.identity, id, sizeof id);
+    }
+    leveldb_free(value);
+}
+
+/* What a stamp may say that damage does not excuse: it is no store yet, or one
+ * that a newer program made (5). */
+static int refused(int rv, const struct mortise_err *why,
+                   struct mortise_err *err)
+{
+    if (rv != MORTISE_ESTATE && rv != MORTISE_ENEWER)
+        return MORTISE_OK;
+    return mortise_fail(err, rv, "%s", why->msg);
+}
+
+/* (3) */
+static void look_for_mark(struct salvage *v)
+{
+    v->out->unmarked = v->from->water.fd < 0;
+    if (v->out->unmarked)
+        salvage_say(v, "the mark, which says how much was written, is lost: "
+                       "the newest commits may be missing");
+}
+
+/* Its tables in a copy, its mark if that reads. */
+static int open_damaged(struct mortise_ldb *from, bool *torn,
+                        struct mortise_err *err)
+{
+    struct mortise_err why;
+    uint32_t format;
+    int dir, rv = mortise_directory_find(&dir, from->path, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_hold(from, dir, true, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_dir_lock_probe(dir, "db/LOCK", err);
+    if (rv == MORTISE_OK)
+        rv = refused(mortise_directory_read_stamp(dir, &format, &why), &why,
+                     err);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_highwater_open(&from->water, dir, false, NULL);
+    rv = mortise_ldb_copy(from, dir, MORTISE_LOGS_NONE, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_open_copy(from, torn, err);
+    if (rv == MORTISE_OK)
+        rv = refused(mortise_ldb_verify_stamp(from, &why), &why, err);
+    if (rv == MORTISE_OK)
+        atomic_store(&from->dead, false);
+    return rv;
+}
+
+static int save(struct salvage *v, struct mortise_err *err)
+{
+    int rv = copy_tables(v, err);
+
+    if (rv == MORTISE_OK && v->how->n_graphs > 0)
+        rv = mortise_ldb_batch(v->to, put_graphs, v, err);
+    if (rv == MORTISE_OK)
+        rv = salvage_make_heads(v, err);
+    if (rv == MORTISE_OK)
+        rv = take_logs(v, err);
+    if (rv == MORTISE_OK)
+        rv = salvage_leave_out(v, err);
+    if (v->from->water.fd >= 0 && v->from->water.number > v->last &&
+        (v->logged || !v->out->holes))
+        v->out->missing += v->from->water.number - v->last;
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_batch(v->to, write_nothing, v, err);
+    return rv == MORTISE_OK ? mortise_ldb_finish(v->to, err) : rv;
+}
+
+int mortise_store_salvage(const char *from, const char *to,
+                          const struct mortise_mem *mem,
+                          const struct mortise_salvage_how *how,
+                          struct mortise_salvaged *out, struct mortise_err *err)
+{
+    struct salvage v = {.mem = mem, .how = how, .out = out, .end = &v.first};
+    int rv;
+
+    *out = (struct mortise_salvaged){0};
+    mortise_buf_init(&v.key, mem);
+    mortise_buf_init(&v.names, mem);
+    mortise_buf_init(&v.value, mem);
+    mortise_buf_init(&v.graph_key, mem);
+    mortise_buf_init(&v.name, mem);
+    mortise_buf_init(&v.group.key, mem);
+    mortise_table_init(&v.troubles, mem);
+    v.from = mortise_ldb_new(from, mem);
+    rv = v.from != NULL ? open_damaged(v.from, &out->holes, err)
+                        : mortise_nomem(err);
+    if (rv == MORTISE_OK && out->holes)
+        salvage_say(&v, "tables are missing, or damaged at their end");
+    if (rv == MORTISE_OK) {
+        find_identity(v.from);
+        look_for_mark(&v);
+        rv = mortise_ldb_begin(&v.to, to, v.from->store.identity, mem, err);
+    }
+    if (rv == MORTISE_OK)
+        rv = save(&v, err);
+    mortise_ldb_close(v.to);
+    mortise_ldb_close(v.from);
+    mortise_release(mem, v.ops, v.cap_ops * sizeof *v.ops);
+    salvage_forget(&v);
+    mortise_buf_finish(&v.group.key);
+    mortise_buf_finish(&v.name);
+    mortise_buf_finish(&v.graph_key);
+    mortise_buf_finish(&v.value);
+    mortise_buf_finish(&v.names);
+    mortise_buf_finish(&v.key);
+    return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "salvage %s", from);
+}
+
+/* All that the tables have; LevelDB opens them when they are read. */
+static int read_all(struct mortise_ldb *s, struct mortise_err *err)
+{
+    leveldb_iterator_t *it = leveldb_create_iterator(s->db, s->checked);
+    char *said = NULL;
+
+    for (leveldb_iter_seek_to_first(it); leveldb_iter_valid(it);)
+        leveldb_iter_next(it);
+    leveldb_iter_get_error(it, &said);
+    leveldb_iter_destroy(it);
+    return mortise_ldb_taken(said, err, "read all of the store");
+}
+
+static bool has_db(int dir)
+{
+    return faccessat(dir, "db", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* A copy, and one that LevelDB refuses once more without the end of its log that
+ * never reached the disk, as whoever opens the store does. */
+static int open_to_check(struct mortise_ldb *s, struct mortise_err *err)
+{
+    int rv = mortise_ldb_open(s, !s->stamped, err), db;
+
+    if (rv != MORTISE_ECORRUPT)
+        return rv;
+    db = open(s->scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (db >= 0 && mortise_torn_is(db, s->mem)) {
+        rv = mortise_torn_cut(db, s->mem, err);
+        if (rv == MORTISE_OK)
+            rv = mortise_ldb_open(s, false, err);
+    }
+    if (db >= 0)
+        close(db);
+    return rv;
+}
+
+static int check(struct mortise_ldb *s, struct mortise_err *err)
+{
+    int dir, rv = mortise_directory_find(&dir, s->path, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_hold(s, dir, true, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_dir_lock_probe(dir, "db/LOCK", err);
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_read_mark(s, false, err);
+    if (rv == MORTISE_OK && !s->stamped && !has_db(dir))
+        return MORTISE_OK; /* cut off while it was made */
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_copy(s, dir, MORTISE_LOGS_AS_IS, err);
+    if (rv == MORTISE_OK && !s->stamped)
+        rv = mortise_ldb_check_new(s->copied, err);
+    if (rv == MORTISE_OK)
+        rv = open_to_check(s, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_verify(s, err);
+    return rv == MORTISE_OK ? read_all(s, err) : rv;
+}
+
+int mortise_store_check(const char *path, const struct mortise_mem *mem,
+                        struct mortise_err *err)
+{
+    struct mortise_ldb *s = mortise_ldb_new(path, mem);
+    int rv = s != NULL ? check(s, err) : mortise_nomem(err);
+
+    mortise_ldb_close(s);
+    return rv;
+}

@@ -1,0 +1,796 @@
+/* salvage_runs.c -- of what was read of a damaged store: what is a run.
+ *
+ * What LevelDB's tables hold of a run may have holes anywhere, and its head,
+ * which is rewritten by each commit, stands in one place.  So the commits
+ * count: they are numbered, and each names the one before.  Two passes:
+ *
+ *   tables were read   A run whose head is not the last of its commits without
+ *                      a gap gets one that is, made from them.  So what a log
+ *                      has of it can follow (salvage.c).
+ *   logs were read     What has no use is left out: commits behind a gap,
+ *                      runs without a first commit or without their graph,
+ *                      requests that the commits which are kept do not name,
+ *                      deadlines of requests that are not there.
+ *
+ *   (1) Every run of which there is any record is either in the new store, or
+ *       in a line, with a tombstone in the new store: its id is not used again.
+ *   (2) A head that was made anew says what is known: where it was cut, and the
+ *       requests that are there; the run stands still until somebody resumes
+ *       it, unless its commits say that it ended.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "store/leveldb/salvaging.h"
+
+enum { AT_ONCE = 1000 };
+
+void salvage_say(struct salvage *v, const char *fmt, ...)
+{
+    char words[1024];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(words, sizeof words, fmt, ap);
+    va_end(ap);
+    v->how->say(v->how->ud, words);
+}
+
+/* ---- keys --------------------------------------------------------------- */
+
+/* Does a key with this tag name a tenant and a run? */
+static bool has_run(uint8_t tag)
+{
+    return tag != 0 && strchr("dhkptx", tag) != NULL;
+}
+
+bool salvage_run_of(struct salvage *v, const void *key, size_t n, uint64_t *seq)
+{
+    struct mortise_reader r;
+    uint8_t tag;
+
+    mortise_reader_init(&r, key, n);
+    tag = mortise_read_u8(&r);
+    *seq = 0;
+    mortise_buf_clear(&v->names);
+    if (r.bad || !has_run(tag))
+        return false;
+    if (tag == MORTISE_KEY_DEADLINE)
+        mortise_key_read_number(&r);
+    mortise_key_read_name(&r, &v->names);
+    if (tag == MORTISE_KEY_CHECKPOINT || tag == MORTISE_KEY_PENDING ||
+        tag == MORTISE_KEY_DEADLINE)
+        mortise_key_read_name(&r, &v->names);
+    else
+        mortise_key_read_last(&r, &v->names);
+    if (tag == MORTISE_KEY_CHECKPOINT)
+        *seq = mortise_key_read_number(&r);
+    if (r.bad || v->names.failed)
+        return false;
+    mortise_key_head(&v->key, v->names.p, v->names.p + strlen(v->names.p) + 1);
+    return true;
+}
+
+static const char *tenant_of(const struct salvage *v)
+{
+    return v->names.p;
+}
+
+static const char *run_of(const struct salvage *v)
+{
+    return v->names.p + strlen(v->names.p) + 1;
+}
+
+/* The id of the request that a key is about, behind tenant and run. */
+static const char *id_in(struct salvage *v, const void *key, size_t n,
+                         struct mortise_buf *id)
+{
+    struct mortise_reader r;
+
+    mortise_reader_init(&r, key, n);
+    if (mortise_read_u8(&r) == MORTISE_KEY_DEADLINE)
+        mortise_key_read_number(&r);
+    mortise_buf_clear(&v->names);
+    mortise_key_read_name(&r, &v->names);
+    mortise_key_read_name(&r, &v->names);
+    mortise_buf_clear(id);
+    mortise_key_read_last(&r, id);
+    return r.bad || id->failed ? "" : id->p;
+}
+
+bool salvage_equals(const struct mortise_buf *b, const void *p, size_t n)
+{
+    return b->n == n && memcmp(b->p, p, n) == 0;
+}
+
+/* ---- the new store ------------------------------------------------------ */
+
+int salvage_put(struct mortise_ldb *to, leveldb_writebatch_t *batch,
+                const void *key, size_t key_size, const void *value,
+                size_t value_size)
+{
+    mortise_buf_clear(&to->key);
+    mortise_buf_put(&to->key, key, key_size);
+    if (value == NULL)
+        return mortise_ldb_drop(to, batch);
+    mortise_buf_clear(&to->value);
+    mortise_buf_put(&to->value, value, value_size);
+    return mortise_ldb_put(to, batch);
+}
+
+/* Is there such a key?  Without words when not. */
+static bool is_there(struct salvage *v, const struct mortise_buf *key)
+{
+    char *value;
+    size_t n;
+    int rv = mortise_ldb_get(v->to, v->to->checked, key, &value, &n, NULL);
+
+    leveldb_free(value);
+    return rv == MORTISE_OK;
+}
+
+/* Was the run in v->names removed? */
+static bool is_removed(struct salvage *v)
+{
+    mortise_key_tombstone(&v->value, tenant_of(v), run_of(v));
+    return is_there(v, &v->value);
+}
+
+int salvage_stored(struct salvage *v, uint64_t *seq, struct mortise_err *err)
+{
+    struct mortise_head head = {0};
+    char *value;
+    size_t n;
+    int rv = mortise_ldb_get(v->to, v->to->checked, &v->key, &value, &n, err);
+
+    *seq = 0;
+    if (rv == MORTISE_ENOTFOUND)
+        return MORTISE_OK;
+    if (rv == MORTISE_OK &&
+        mortise_record_read_head(&head, value, n) == MORTISE_OK)
+        *seq = head.seq;
+    leveldb_free(value);
+    return rv;
+}
+
+/* (1): its id stays taken. */
+static int bury(struct salvage *v, leveldb_writebatch_t *batch)
+{
+    const struct mortise_tombstone t = {.removed_ms = mortise_now_ms()};
+    struct mortise_ldb *to = v->to;
+
+    mortise_key_tombstone(&to->key, tenant_of(v), run_of(v));
+    mortise_buf_clear(&to->value);
+    mortise_record_tombstone(&to->value, &t);
+    return mortise_ldb_put(to, batch);
+}
+
+/* ---- runs that are not as they were ------------------------------------- */
+
+static struct salvage_trouble *trouble_of(const struct salvage *v)
+{
+    uint64_t hash =
+        mortise_hash_strs(v->names.p, v->names.p + strlen(v->names.p) + 1);
+    struct mortise_hashed *e = mortise_table_find(&v->troubles, hash);
+
+    for (; e != NULL; e = mortise_table_more(e)) {
+        struct salvage_trouble *t = MORTISE_OF(e, struct salvage_trouble, link);
+
+        if (salvage_equals(&v->key, t->key, t->n))
+            return t;
+    }
+    return NULL;
+}
+
+int salvage_note(struct salvage *v, uint64_t known, uint64_t anew,
+                 struct mortise_err *err)
+{
+    struct salvage_trouble *t = trouble_of(v);
+
+    if (t == NULL) {
+        t = mortise_zalloc(v->mem, sizeof *t + v->key.n);
+        if (t == NULL)
+            return mortise_nomem(err);
+        t->n = v->key.n;
+        memcpy(t->key, v->key.p, t->n);
+        *v->end = t;
+        v->end = &t->next;
+        mortise_table_add(&v->troubles, &t->link,
+                          mortise_hash_strs(tenant_of(v), run_of(v)));
+    }
+    if (known > t->known)
+        t->known = known;
+    if (anew > t->anew)
+        t->anew = anew;
+    return MORTISE_OK;
+}
+
+void salvage_forget(struct salvage *v)
+{
+    struct salvage_trouble *t;
+
+    while ((t = v->first) != NULL) {
+        v->first = t->next;
+        mortise_release(v->mem, t, sizeof *t + t->n);
+    }
+    mortise_table_finish(&v->troubles);
+}
+
+/* ---- heads from commits ------------------------------------------------- */
+
+/* What the graph of this digest is called, as v->name. */
+static void find_name(struct salvage *v, const uint8_t digest[MORTISE_DIGEST])
+{
+    struct mortise_arena arena;
+    struct mortise_read r = {.kind = MORTISE_READ_GRAPH, .arena = &arena};
+
+    mortise_key_graph(&v->value, digest);
+    if (salvage_equals(&v->graph_key, v->value.p, v->value.n))
+        return;
+    mortise_buf_clear(&v->graph_key);
+    mortise_buf_put(&v->graph_key, v->value.p, v->value.n);
+    mortise_buf_clear(&v->name);
+    mortise_arena_init(&arena, v->mem);
+    memcpy(r.digest, digest, sizeof r.digest);
+    if (mortise_ldb_read_now(v->to, &r, NULL) == MORTISE_OK)
+        v->how->name(v->how->ud, r.found.files, r.found.n_files, &v->name);
+    mortise_arena_finish(&arena);
+}
+
+/* Put the head of the run v->key, which was made anew. */
+static int put_head(struct salvage *v, leveldb_writebatch_t *batch,
+                    struct mortise_head *head)
+{
+    const char *name;
+
+    find_name(v, head->graph);
+    name = mortise_buf_cstr(&v->name);
+    head->graph_name = name != NULL ? name : "";
+    v->how->stand(v->how->ud, head);
+    mortise_buf_clear(&v->value);
+    mortise_record_head(&v->value, head);
+    return v->value.failed ? MORTISE_ENOMEM
+                           : salvage_put(v->to, batch, v->key.p, v->key.n,
+                                         v->value.p, v->value.n);
+}
+
+/* All commits of v->group were seen. */
+static int end_group(struct salvage *v, leveldb_writebatch_t *batch,
+                     struct mortise_err *err)
+{
+    struct salvage_group *g = &v->group;
+    uint64_t at, newest;
+    int rv;
+
+    if (g->key.n == 0)
+        return MORTISE_OK;
+    salvage_run_of(v, g->key.p, g->key.n, &at);
+    mortise_buf_clear(&g->key);
+    rv = salvage_stored(v, &at, err);
+    if (rv != MORTISE_OK || (at != 0 && at == g->whole && !is_removed(v)))
+        return rv;
+    if (is_removed(v))
+        return salvage_put(v->to, batch, v->key.p, v->key.n, NULL, 0);
+    newest = at > g->newest ? at : g->newest;
+    v->out->missing += newest - g->n;
+    rv = salvage_note(v, newest, at == 0 ? g->whole : 0, err);
+    if (rv == MORTISE_OK)
+        trouble_of(v)->made = g->whole;
+    if (rv == MORTISE_OK && g->whole == 0)
+        return salvage_put(v->to, batch, v->key.p, v->key.n, NULL, 0);
+    g->head.status = g->status;
+    g->head.epoch = v->to->opening.epoch;
+    return rv == MORTISE_OK ? put_head(v, batch, &g->head) : rv;
+}
+
+/* The next commit of a run, if it can be read. */
+static void add_commit(struct salvage *v, uint64_t seq, const void *p, size_t n)
+{
+    struct salvage_group *g = &v->group;
+    struct mortise_checkpoint cp;
+
+    if (mortise_record_read_checkpoint(&cp, p, n) != MORTISE_OK)
+        return;
+    cp.seq = seq;
+    g->n++;
+    g->newest = seq;
+    if (seq != g->whole + 1 ||
+        (seq > 1 && memcmp(&cp.parent, &g->head.checkpoint, sizeof cp.parent)))
+        return;
+    g->whole = seq;
+    g->head.seq = seq;
+    g->head.checkpoint = cp.id;
+    g->head.branch = cp.branch;
+    g->head.created_ms = seq == 1 ? cp.time_ms : g->head.created_ms;
+    g->head.updated_ms = cp.time_ms;
+    memcpy(g->head.graph, cp.graph, sizeof g->head.graph);
+    v->how->follow(v->how->ud, &cp, &g->status);
+}
+
+static int begin_group(struct salvage *v)
+{
+    struct salvage_group *g = &v->group;
+
+    g->whole = g->newest = g->n = 0;
+    g->status = 0;
+    g->head = (struct mortise_head){0};
+    mortise_buf_clear(&g->key);
+    mortise_buf_put(&g->key, v->key.p, v->key.n);
+    return g->key.failed ? MORTISE_ENOMEM : MORTISE_OK;
+}
+
+/* A few more of the commits. */
+static int group_some(struct mortise_ldb *to, leveldb_writebatch_t *batch,
+                      void *ud, struct mortise_err *err)
+{
+    struct salvage *v = ud;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < AT_ONCE; i++) {
+        size_t n, size;
+        const char *key =
+            leveldb_iter_valid(v->it) ? leveldb_iter_key(v->it, &size) : NULL;
+        const char *p;
+        uint64_t seq;
+
+        if (key == NULL || size == 0 || key[0] != MORTISE_KEY_CHECKPOINT) {
+            rv = end_group(v, batch, err);
+            break;
+        }
+        if (salvage_run_of(v, key, size, &seq)) {
+            if (!salvage_equals(&v->group.key, v->key.p, v->key.n)) {
+                rv = end_group(v, batch, err);
+                salvage_run_of(v, key, size, &seq);
+                if (rv == MORTISE_OK)
+                    rv = begin_group(v);
+            }
+            p = leveldb_iter_value(v->it, &n);
+            add_commit(v, seq, p, n);
+        }
+        leveldb_iter_next(v->it);
+    }
+    if (rv != MORTISE_OK)
+        return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
+    return mortise_ldb_write(to, batch, true, err);
+}
+
+/* Does v->it stand on a head? */
+static bool next_head(struct salvage *v)
+{
+    size_t n;
+
+    return leveldb_iter_valid(v->it) &&
+           leveldb_iter_key(v->it, &n)[0] == MORTISE_KEY_HEAD;
+}
+
+/* A few more of the heads: those without a commit go. */
+static int behead_some(struct mortise_ldb *to, leveldb_writebatch_t *batch,
+                       void *ud, struct mortise_err *err)
+{
+    struct salvage *v = ud;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < AT_ONCE && next_head(v);
+         i++, leveldb_iter_next(v->it)) {
+        size_t size;
+        const char *key = leveldb_iter_key(v->it, &size);
+        uint64_t at;
+
+        if (!salvage_run_of(v, key, size, &at))
+            continue;
+        mortise_key_checkpoint(&v->value, tenant_of(v), run_of(v), 1);
+        if (is_there(v, &v->value))
+            continue;
+        rv = salvage_stored(v, &at, err);
+        if (rv == MORTISE_OK && at > 0 && !is_removed(v)) {
+            v->out->missing += trouble_of(v) == NULL ? at : 0;
+            rv = salvage_note(v, at, 0, err);
+        }
+        if (rv == MORTISE_OK)
+            rv = salvage_put(to, batch, key, size, NULL, 0);
+    }
+    if (rv != MORTISE_OK)
+        return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
+    return mortise_ldb_write(to, batch, true, err);
+}
+
+/* From the first key with this tag on. */
+static void seek_tag(struct salvage *v, enum mortise_key_tag tag)
+{
+    v->it = leveldb_create_iterator(v->to->db, v->to->checked);
+    mortise_key_of_tag(&v->value, tag);
+    leveldb_iter_seek(v->it, v->value.p, v->value.n);
+}
+
+int salvage_make_heads(struct salvage *v, struct mortise_err *err)
+{
+    size_t n;
+    int rv = MORTISE_OK;
+
+    mortise_buf_clear(&v->group.key);
+    seek_tag(v, MORTISE_KEY_CHECKPOINT);
+    do
+        rv = mortise_ldb_batch(v->to, group_some, v, err);
+    while (rv == MORTISE_OK && leveldb_iter_valid(v->it) &&
+           leveldb_iter_key(v->it, &n)[0] == MORTISE_KEY_CHECKPOINT);
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_batch(v->to, group_some, v, err);
+    leveldb_iter_destroy(v->it);
+    if (rv != MORTISE_OK)
+        return rv;
+    seek_tag(v, MORTISE_KEY_HEAD);
+    while (rv == MORTISE_OK && next_head(v))
+        rv = mortise_ldb_batch(v->to, behead_some, v, err);
+    leveldb_iter_destroy(v->it);
+    return rv;
+}
+
+/* ---- what is of use ----------------------------------------------------- */
+
+struct naming {
+    const char *id;
+    size_t n;
+    bool found;
+};
+
+static int look_for(void *ud, const struct mortise_checkpoint *cp)
+{
+    struct naming *l = ud;
+
+    l->found = memmem(cp->entries, cp->size, l->id, l->n) != NULL;
+    return l->found;
+}
+
+/* Do the commits that are kept of the run in v->names ask this?  The id of a
+ * request stands in what recorded it. */
+static bool is_asked(struct salvage *v, const char *tenant, const char *run,
+                     const char *id)
+{
+    struct naming l = {id, strlen(id), false};
+
+    struct mortise_read r = {.kind = MORTISE_READ_CHECKPOINTS,
+                             .tenant = tenant,
+                             .run = run,
+                             .number = 1,
+                             .checkpoint = look_for,
+                             .ud = &l};
+
+    return mortise_ldb_read_now(v->to, &r, NULL) == MORTISE_OK && l.found;
+}
+
+/* The request under the iterator: does it stay? */
+static bool stays(struct salvage *v, const struct salvage_trouble *t,
+                  const void *key, size_t n)
+{
+    struct mortise_pending p;
+    struct mortise_buf id;
+    size_t size;
+    const char *value = leveldb_iter_value(v->it, &size);
+    bool yes = mortise_record_read_pending(&p, value, size) == MORTISE_OK;
+
+    if (!yes || t == NULL)
+        return yes;
+    mortise_buf_init(&id, v->mem);
+    id_in(v, key, n, &id);
+    yes = !id.failed && is_asked(v, tenant_of(v), run_of(v), id.p);
+    mortise_buf_finish(&id);
+    return yes;
+}
+
+/* Requests of the run v->key: those that go, and how many stay. */
+static int judge_requests(struct salvage *v, leveldb_writebatch_t *batch,
+                          const struct salvage_trouble *t, uint32_t *n_stay)
+{
+    leveldb_iterator_t *heads = v->it;
+    struct mortise_buf prefix;
+    int rv = MORTISE_OK;
+
+    *n_stay = 0;
+    mortise_buf_init(&prefix, v->mem);
+    mortise_key_of_run(&prefix, MORTISE_KEY_PENDING, tenant_of(v), run_of(v));
+    v->it = leveldb_create_iterator(v->to->db, v->to->checked);
+    leveldb_iter_seek(v->it, prefix.p, prefix.n);
+    for (; rv == MORTISE_OK && leveldb_iter_valid(v->it);
+         leveldb_iter_next(v->it)) {
+        size_t n;
+        const char *key = leveldb_iter_key(v->it, &n);
+
+        if (n < prefix.n || memcmp(key, prefix.p, prefix.n) != 0)
+            break;
+        if (stays(v, t, key, n))
+            ++*n_stay;
+        else
+            rv = salvage_put(v->to, batch, key, n, NULL, 0);
+    }
+    leveldb_iter_destroy(v->it);
+    v->it = heads;
+    mortise_buf_finish(&prefix);
+    return rv;
+}
+
+/* Without its graph a run can neither go on nor be shown. */
+static int leave_graphless(struct salvage *v, leveldb_writebatch_t *batch,
+                           const struct mortise_head *head,
+                           struct mortise_err *err)
+{
+    char digest[MORTISE_DIGEST_HEX];
+    int rv = salvage_note(v, head->seq, 0, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    trouble_of(v)->told = true;
+    v->out->dropped++;
+    mortise_hex(digest, head->graph, MORTISE_DIGEST);
+    salvage_say(v,
+                "run %s: left out; the text of its graph %s%s(digest %.12s) "
+                "cannot be read: salvage again, into another directory, with "
+                "--graph and a copy of the file as it was",
+                run_of(v), head->graph_name,
+                head->graph_name[0] != '\0' ? " " : "", digest);
+    rv = salvage_put(v->to, batch, v->key.p, v->key.n, NULL, 0);
+    return rv == MORTISE_OK ? bury(v, batch) : rv;
+}
+
+/* One that was handed in may be why it is there. */
+static void note_graph(struct salvage *v, const uint8_t digest[MORTISE_DIGEST])
+{
+    assert(v->how->n_graphs <= 32); /* bits of `pinned` */
+    for (size_t i = 0; i < v->how->n_graphs; i++)
+        if (memcmp(v->how->graphs[i].digest, digest, MORTISE_DIGEST) == 0)
+            v->pinned |= 1u << i;
+}
+
+/* A run that is kept: up to where? */
+static void tell_kept(struct salvage *v, struct salvage_trouble *t,
+                      const struct mortise_head *head)
+{
+    t->told = true;
+    v->out->cut++;
+    if (t->known > head->seq)
+        salvage_say(v,
+                    "run %s: kept up to commit %" PRIu64 " of %" PRIu64
+                    "; number %" PRIu64 " cannot be read",
+                    run_of(v), head->seq, t->known, head->seq + 1);
+    else
+        salvage_say(v,
+                    "run %s: kept up to commit %" PRIu64
+                    ", the last one that can be read; whether it had more is "
+                    "not known",
+                    run_of(v), head->seq);
+}
+
+static int judge_run(struct salvage *v, leveldb_writebatch_t *batch,
+                     struct mortise_head *head, struct mortise_err *err)
+{
+    struct salvage_trouble *t = trouble_of(v);
+    uint32_t n;
+    int rv;
+
+    assert(head->seq > 0 && v->key.n > 0);
+    if (t != NULL && t->known <= head->seq && t->anew != head->seq)
+        t = NULL; /* a log has the rest of it */
+    mortise_key_graph(&v->value, head->graph);
+    if (!is_there(v, &v->value))
+        return leave_graphless(v, batch, head, err);
+    note_graph(v, head->graph);
+    if (t != NULL)
+        tell_kept(v, t, head);
+    v->out->runs++;
+    rv = judge_requests(v, batch, t, &n);
+    if (rv != MORTISE_OK || n == head->n_pending)
+        return rv;
+    if (t == NULL)
+        salvage_say(
+            v, "run %s: the inbox does not show all that it asks; 'show' does",
+            run_of(v));
+    head->n_pending = n;
+    if (t != NULL && t->made == head->seq)
+        return put_head(v, batch, head);
+    mortise_buf_clear(&v->value);
+    mortise_record_head(&v->value, head);
+    return salvage_put(v->to, batch, v->key.p, v->key.n, v->value.p,
+                       v->value.n);
+}
+
+/* A few more of the runs. */
+static int judge_some(struct mortise_ldb *to, leveldb_writebatch_t *batch,
+                      void *ud, struct mortise_err *err)
+{
+    struct salvage *v = ud;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < AT_ONCE && next_head(v);
+         i++, leveldb_iter_next(v->it)) {
+        struct mortise_head head;
+        size_t n, size;
+        const char *key = leveldb_iter_key(v->it, &size), *p;
+        uint64_t seq;
+
+        p = leveldb_iter_value(v->it, &n);
+        if (mortise_record_read_head(&head, p, n) != MORTISE_OK ||
+            !salvage_run_of(v, key, size, &seq))
+            rv = salvage_put(to, batch, key, size, NULL, 0);
+        else
+            rv = judge_run(v, batch, &head, err);
+    }
+    if (rv != MORTISE_OK)
+        return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
+    return mortise_ldb_write(to, batch, true, err);
+}
+
+/* Runs that are known, and have no head: (1). */
+static int bury_all(struct mortise_ldb *to, leveldb_writebatch_t *batch,
+                    void *ud, struct mortise_err *err)
+{
+    struct salvage *v = ud;
+    int rv = MORTISE_OK;
+
+    for (struct salvage_trouble *t = v->first; rv == MORTISE_OK && t != NULL;
+         t = t->next) {
+        uint64_t at;
+
+        salvage_run_of(v, t->key, t->n, &at);
+        rv = salvage_stored(v, &at, err);
+        if (rv != MORTISE_OK || at > 0 || t->told)
+            continue;
+        t->told = true;
+        v->out->dropped++;
+        if (t->known > 0)
+            salvage_say(v,
+                        "run %s: left out; of its %" PRIu64
+                        " commit%s, number 1 cannot be read",
+                        run_of(v), t->known, t->known == 1 ? "" : "s");
+        else
+            salvage_say(v, "run %s: left out; its commits cannot be read",
+                        run_of(v));
+        rv = bury(v, batch);
+    }
+    if (rv != MORTISE_OK)
+        return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
+    return mortise_ldb_write(to, batch, true, err);
+}
+
+/* Graphs that were handed in, and are none that a run pins. */
+static int drop_graphs(struct mortise_ldb *to, leveldb_writebatch_t *batch,
+                       void *ud, struct mortise_err *err)
+{
+    struct salvage *v = ud;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < v->how->n_graphs; i++) {
+        char digest[MORTISE_DIGEST_HEX];
+
+        if ((v->pinned & 1u << i) != 0)
+            continue;
+        v->out->unused++;
+        mortise_hex(digest, v->how->graphs[i].digest, MORTISE_DIGEST);
+        salvage_say(v, "%s: not used; no run pins a graph of its digest, %.12s",
+                    v->how->graphs[i].path, digest);
+        mortise_key_graph(&to->key, v->how->graphs[i].digest);
+        rv = mortise_ldb_drop(to, batch);
+    }
+    return rv == MORTISE_OK ? mortise_ldb_write(to, batch, true, err)
+                            : mortise_nomem(err);
+}
+
+/* ---- the rest ----------------------------------------------------------- */
+
+/* A deadline of a request that is not there. */
+static bool is_stray(struct salvage *v, const char *key, size_t n,
+                     struct mortise_buf *id)
+{
+    size_t size;
+    const char *p = leveldb_iter_value(v->it, &size);
+    bool timer;
+
+    if (key[0] != MORTISE_KEY_DEADLINE)
+        return false;
+    if (mortise_record_read_deadline(&timer, p, size) != MORTISE_OK)
+        return true;
+    if (timer)
+        return false;
+    id_in(v, key, n, id);
+    if (id->failed || id->n == 0)
+        return true;
+    mortise_key_pending(&v->value, tenant_of(v), run_of(v), id->p);
+    return !is_there(v, &v->value);
+}
+
+/* The index of deadlines lost that of this request: put it again. */
+static int put_deadline(struct salvage *v, leveldb_writebatch_t *batch,
+                        const char *key, size_t n, struct mortise_buf *id)
+{
+    struct mortise_pending p;
+    size_t size;
+    const char *value = leveldb_iter_value(v->it, &size);
+    struct mortise_ldb *to = v->to;
+
+    if (key[0] != MORTISE_KEY_PENDING ||
+        mortise_record_read_pending(&p, value, size) != MORTISE_OK ||
+        p.deadline_ms == 0)
+        return MORTISE_OK;
+    id_in(v, key, n, id);
+    if (id->failed)
+        return MORTISE_ENOMEM;
+    mortise_key_deadline(&to->key, p.deadline_ms, tenant_of(v), run_of(v),
+                         id->p);
+    if (is_there(v, &to->key))
+        return MORTISE_OK;
+    mortise_buf_clear(&to->value);
+    mortise_record_deadline(&to->value, false);
+    return mortise_ldb_put(to, batch);
+}
+
+/* One record of a run: what no head counts goes, and a run of which it is all
+ * that is left is named. */
+static int sweep_one(struct salvage *v, leveldb_writebatch_t *batch,
+                     const char *key, size_t size, struct mortise_buf *id,
+                     struct mortise_err *err)
+{
+    bool dies =
+        key[0] == MORTISE_KEY_TOMBSTONE || key[0] == MORTISE_KEY_LEAVING;
+    uint64_t seq, at;
+    int rv;
+
+    if (dies || !salvage_run_of(v, key, size, &seq))
+        return MORTISE_OK;
+    rv = salvage_stored(v, &at, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (at == 0 && !is_removed(v) && trouble_of(v) == NULL) {
+        v->out->missing++;
+        rv = salvage_note(v, 0, 0, err);
+    }
+    if (rv != MORTISE_OK)
+        return rv;
+    if (at == 0 || seq > at || is_stray(v, key, size, id))
+        return salvage_put(v->to, batch, key, size, NULL, 0);
+    return put_deadline(v, batch, key, size, id);
+}
+
+/* A few more of all records. */
+static int sweep_some(struct mortise_ldb *to, leveldb_writebatch_t *batch,
+                      void *ud, struct mortise_err *err)
+{
+    struct salvage *v = ud;
+    struct mortise_buf id;
+    int rv = MORTISE_OK;
+
+    mortise_buf_init(&id, v->mem);
+    for (size_t n = 0;
+         rv == MORTISE_OK && leveldb_iter_valid(v->it) && n < AT_ONCE;
+         n++, leveldb_iter_next(v->it)) {
+        size_t size;
+        const char *key = leveldb_iter_key(v->it, &size);
+
+        if (size > 0)
+            rv = sweep_one(v, batch, key, size, &id, err);
+    }
+    mortise_buf_finish(&id);
+    if (rv != MORTISE_OK)
+        return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
+    return mortise_ldb_write(to, batch, true, err);
+}
+
+int salvage_leave_out(struct salvage *v, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    seek_tag(v, MORTISE_KEY_HEAD);
+    while (rv == MORTISE_OK && next_head(v))
+        rv = mortise_ldb_batch(v->to, judge_some, v, err);
+    leveldb_iter_destroy(v->it);
+    v->it = leveldb_create_iterator(v->to->db, v->to->checked);
+    leveldb_iter_seek_to_first(v->it);
+    while (rv == MORTISE_OK && leveldb_iter_valid(v->it))
+        rv = mortise_ldb_batch(v->to, sweep_some, v, err);
+    leveldb_iter_destroy(v->it);
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_batch(v->to, bury_all, v, err);
+    return rv == MORTISE_OK ? mortise_ldb_batch(v->to, drop_graphs, v, err)
+                            : rv;
+}

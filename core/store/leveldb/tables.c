@@ -1,0 +1,270 @@
+/* tables.c -- which tables LevelDB's MANIFEST says that the database consists
+ * of, and whether they stay when it opens.
+ *
+ * A MANIFEST is a log (logfile.c) whose records are changes, each a row of
+ * fields that begin with a varint (db/version_edit.cc of LevelDB):
+ *
+ *     1  the comparator's name    a slice: its length as a varint, its bytes
+ *     2, 3, 4, 9  the first log that counts, the next file, the last sequence
+ *        number, an older log     a number: a varint
+ *     5  where a level was merged to        its level, a slice
+ *     6  a table that is gone               its level and its number
+ *     7  a table that was added   its level, number and size, and two slices
+ *
+ * LevelDB removes a table when it opens (1) if its MANIFEST does not name it, as
+ * when that was cut off; and soon after (2) if it merged it with others, as it
+ * does in a thread of its own with a level that has too much.  By itself it has
+ * too much at four tables in level 0, of which opening adds one a log, and at
+ * 10 MiB in level 1, and ten times more in each that follows (kL0_
+ * CompactionTrigger, MaxBytesForLevel()).  That a table is merged for being
+ * searched in vain takes a hundred searches, which nobody makes before the
+ * database is verified.
+ */
+#include "store/leveldb/tables.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "store/leveldb/dbfile.h"
+#include "store/leveldb/directory.h"
+#include "store/leveldb/logfile.h"
+
+enum { LEVEL_0_MOST = 4, LEVEL_1_BYTES = 10 * 1024 * 1024 };
+enum {
+    MOST = 4 * 1024 * 1024,  /* bytes of a MANIFEST; more take too long */
+    LOG_A_TABLE = 128 * 1024 /* so many become a table, at the least */
+};
+
+enum field {
+    COMPARATOR = 1,
+    FIRST_LOG = 2,
+    NEXT_FILE = 3,
+    LAST_SEQUENCE = 4,
+    MERGED_TO = 5,
+    GONE = 6,
+    ADDED = 7,
+    OLDER_LOG = 9
+};
+
+/* ---- a change --------------------------------------------------------------
+ */
+
+static void refresh(struct mortise_tables *t)
+{
+    t->list = (struct mortise_table *)(void *)t->room.p;
+    t->n = t->room.n / sizeof *t->list;
+}
+
+/* Mostly it is one of the newest. */
+static void take_out(struct mortise_tables *t, uint64_t number)
+{
+    size_t i;
+
+    refresh(t);
+    for (i = t->n; i > 0 && t->list[i - 1].number != number; i--)
+        continue;
+    if (i == 0)
+        return;
+    t->list[i - 1] = t->list[t->n - 1];
+    t->room.n -= sizeof *t->list;
+}
+
+static void skip_slice(struct mortise_reader *r)
+{
+    size_t n;
+
+    mortise_logfile_slice(r, &n);
+}
+
+static void read_gone(struct mortise_tables *t, struct mortise_reader *r)
+{
+    mortise_logfile_number(r); /* its level */
+    take_out(t, mortise_logfile_number(r));
+}
+
+static void read_added(struct mortise_tables *t, struct mortise_reader *r)
+{
+    uint64_t level = mortise_logfile_number(r);
+    struct mortise_table table;
+
+    table.number = mortise_logfile_number(r);
+    table.bytes = mortise_logfile_number(r);
+    skip_slice(r);
+    skip_slice(r);
+    r->bad = r->bad || level >= MORTISE_TABLE_LEVELS;
+    table.level = (unsigned)level;
+    mortise_buf_put(&t->room, &table, sizeof table);
+}
+
+static void read_field(struct mortise_tables *t, struct mortise_reader *r)
+{
+    switch (mortise_logfile_number(r)) {
+    case COMPARATOR:
+        skip_slice(r);
+        break;
+    case FIRST_LOG:
+    case NEXT_FILE:
+    case LAST_SEQUENCE:
+    case OLDER_LOG:
+        mortise_logfile_number(r);
+        break;
+    case MERGED_TO:
+        mortise_logfile_number(r);
+        skip_slice(r);
+        break;
+    case GONE:
+        read_gone(t, r);
+        break;
+    case ADDED:
+        read_added(t, r);
+        break;
+    default:
+        r->bad = true;
+    }
+}
+
+static bool read_change(struct mortise_tables *t,
+                        const struct mortise_buf *record)
+{
+    struct mortise_reader r;
+
+    mortise_reader_init(&r, record->p, record->n);
+    while (!r.bad && r.p < r.end)
+        read_field(t, &r);
+    return !r.bad;
+}
+
+/* ---- all of them ----------------------------------------------------------- */
+
+static int by_number(const void *a, const void *b)
+{
+    const struct mortise_table *x = a, *y = b;
+
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+int mortise_tables_read(struct mortise_tables *t, int db, const char *manifest,
+                        const struct mortise_mem *mem, struct mortise_err *err)
+{
+    struct mortise_logfile l;
+    struct mortise_buf bytes;
+    bool whole = true;
+    int rv;
+
+    mortise_buf_init(&t->room, mem);
+    mortise_buf_init(&bytes, mem);
+    rv = mortise_logfile_load(&bytes, db, manifest, err);
+    mortise_logfile_init(&l, bytes.p, bytes.n, mem);
+    while (rv == MORTISE_OK && whole && mortise_logfile_next(&l))
+        whole = read_change(t, &l.record);
+    if (rv == MORTISE_OK && (l.record.failed || t->room.failed))
+        rv = mortise_nomem(err);
+    if (rv == MORTISE_OK && (!whole || l.damaged || bytes.n == 0))
+        rv = MORTISE_ECORRUPT;
+    mortise_logfile_finish(&l);
+    mortise_buf_finish(&bytes);
+    refresh(t);
+    if (t->n > 0)
+        qsort(t->list, t->n, sizeof *t->list, by_number);
+    return rv;
+}
+
+bool mortise_tables_have(const struct mortise_tables *t, const char *file)
+{
+    struct mortise_table key = {.number = strtoull(file, NULL, 10)};
+
+    return t->n > 0 &&
+           bsearch(&key, t->list, t->n, sizeof key, by_number) != NULL;
+}
+
+void mortise_tables_finish(struct mortise_tables *t)
+{
+    mortise_buf_finish(&t->room);
+}
+
+/* ---- do they stay? --------------------------------------------------------- */
+
+struct look {
+    struct mortise_tables named;
+    char manifest[MORTISE_DBFILE_NAME];
+    size_t tables, new_ones;
+    bool strange;
+};
+
+/* Of what can be looked at; else more than is. */
+static off_t size_of(int db, const char *name)
+{
+    struct stat st;
+
+    return fstatat(db, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                   S_ISREG(st.st_mode)
+               ? st.st_size
+               : MOST + 1;
+}
+
+/* (1) */
+static int look_at(void *ud, int db, const char *name, struct mortise_err *err)
+{
+    struct look *l = ud;
+
+    (void)err;
+    switch (mortise_dbfile_kind(name)) {
+    case MORTISE_DBFILE_TABLE:
+        l->tables++;
+        l->strange |= !mortise_tables_have(&l->named, name);
+        break;
+    case MORTISE_DBFILE_LOG:
+        l->new_ones += 1 + (size_t)(size_of(db, name) / LOG_A_TABLE);
+        break;
+    case MORTISE_DBFILE_MANIFEST: /* of an opening that was killed? */
+        if (strcmp(name, l->manifest) != 0)
+            l->strange = true;
+        break;
+    case MORTISE_DBFILE_CURRENT:
+    case MORTISE_DBFILE_OTHER:
+        break;
+    }
+    return MORTISE_OK;
+}
+
+/* (2) */
+static bool has_too_much(const struct look *l)
+{
+    uint64_t bytes[MORTISE_TABLE_LEVELS] = {0}, most = LEVEL_1_BYTES;
+    size_t in_level_0 = l->new_ones;
+
+    for (size_t i = 0; i < l->named.n; i++) {
+        assert(l->named.list[i].level <
+               MORTISE_TABLE_LEVELS); /* read_added() */
+        bytes[l->named.list[i].level] += l->named.list[i].bytes;
+        in_level_0 += l->named.list[i].level == 0;
+    }
+    for (unsigned level = 1; level < MORTISE_TABLE_LEVELS; level++) {
+        if (bytes[level] >= most)
+            return true;
+        most *= 10;
+    }
+    return in_level_0 >= LEVEL_0_MOST;
+}
+
+int mortise_tables_stay(int db, bool *stay, const struct mortise_mem *mem,
+                        struct mortise_err *err)
+{
+    struct look l = {0};
+    int rv;
+
+    *stay = false;
+    if (!mortise_dbfile_current(db, "CURRENT", l.manifest) ||
+        size_of(db, l.manifest) > MOST)
+        return MORTISE_OK;
+    rv = mortise_tables_read(&l.named, db, l.manifest, mem, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_directory_each(db, "db", look_at, &l, err);
+    *stay = rv == MORTISE_OK && !l.strange && l.tables == l.named.n &&
+            !has_too_much(&l);
+    mortise_tables_finish(&l.named);
+    return rv == MORTISE_ECORRUPT ? MORTISE_OK : rv;
+}

@@ -1,0 +1,37 @@
+/* tables.h -- which tables LevelDB's MANIFEST says that the database consists
+ * of, and whether they stay when it opens.  [any] */
+#ifndef MORTISE_LEVELDB_TABLES_H
+#define MORTISE_LEVELDB_TABLES_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum { MORTISE_TABLE_LEVELS = 7 }; /* config::kNumLevels */
+
+struct mortise_table {
+    uint64_t number, bytes;
+    unsigned level;
+};
+
+struct mortise_tables {
+    struct mortise_table *list; /* by their numbers */
+    size_t n;
+    struct mortise_buf room;
+};
+
+/* What the file says, by name in the directory.  MORTISE_ECORRUPT, without
+ * words: it is not whole.  To be finished either way. */
+int mortise_tables_read(struct mortise_tables *t, int db, const char *manifest,
+                        const struct mortise_mem *mem, struct mortise_err *err);
+/* Is the table of this file among them? */
+bool mortise_tables_have(const struct mortise_tables *t, const char *file);
+void mortise_tables_finish(struct mortise_tables *t);
+
+/* *stay: LevelDB removes none of them when it opens the database, and what it
+ * needs for that is there.  Nobody has it open. */
+int mortise_tables_stay(int db, bool *stay, const struct mortise_mem *mem,
+                        struct mortise_err *err);
+
+#endif

@@ -1,0 +1,428 @@
+/* view.c -- the store on LevelDB: looking at a copy.
+ *
+ * LevelDB cannot open a database without writing to it.  So where nothing can
+ * be written (a full disk, one that is mounted read-only, somebody else's
+ * files), or where nothing should be because the store is damaged, a copy is
+ * opened in a directory of its own.  The promises:
+ *
+ *   (1) Nothing in the store is written, made or removed.  Tables, which never
+ *       change, are linked, or reached through a symbolic link from another
+ *       file system; log, MANIFEST and CURRENT, which are small, are copied.
+ *   (2) While it is looked at, the lock of the store is ours: one that somebody
+ *       else has open is not looked at behind their back.
+ *   (3) Damage is no reason not to open: what LevelDB refuses is mended in the
+ *       copy, by its own means, as far as it goes.  That the copy is less than
+ *       the store was is noted: at once where it had to be mended or does not
+ *       come up to the mark, and as it is met where a block does not read.
+ *   (4) The copy is gone when it is closed.  Where that was never done, as its
+ *       maker was killed, the next one clears it away: the maker has a lock on
+ *       its directory (flock(2)) for as long as it lives, so one that nobody
+ *       has locked is nobody's.
+ *   (5) What is shown passed its checksum.  LevelDB mends and merges tables
+ *       without looking at those unless paranoid_checks is on, and the blocks
+ *       that it writes get new ones; and with that on it refuses a log with one
+ *       bad record.  So it is on, and of logs only the records that can be read
+ *       are copied (logfile.c).
+ *
+ * An opening that was killed left the files that it found aside (aside.c):
+ * these are copied then, in place of what it may have made of them.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "store/leveldb/aside.h"
+#include "store/leveldb/dbfile.h"
+#include "store/leveldb/directory.h"
+#include "store/leveldb/ldb.h"
+#include "store/leveldb/logfile.h"
+
+static const char scratch_name[] = MORTISE_VIEW_NAME;
+enum { RANDOM = 6, TRIES = 8 };
+
+/* ---- the copy ----------------------------------------------------------- */
+
+struct copying {
+    const struct mortise_mem *mem;
+    int from, to; /* the two db/ */
+    enum mortise_ldb_logs logs;
+    bool aside; /* what is aside counts */
+};
+
+/* (1) */
+static int copy_table(const struct copying *c, const char *name, const char *as,
+                      struct mortise_err *err)
+{
+    char target[NAME_MAX + 64];
+
+    if (linkat(c->from, name, c->to, as, 0) == 0 || errno == EEXIST)
+        return MORTISE_OK;
+    snprintf(target, sizeof target, "/proc/self/fd/%d/%s", c->from, name);
+    if (access(target, F_OK) == 0 && symlinkat(target, c->to, as) == 0)
+        return MORTISE_OK;
+    return mortise_directory_copy(c->from, name, c->to, as, err);
+}
+
+/* Its records, as a log without damage (5). */
+static int clean_log(struct mortise_logfile *l, struct mortise_buf *out)
+{
+    while (mortise_logfile_next(l))
+        mortise_logfile_write(out, &l->record);
+    return l->record.failed || out->failed ? MORTISE_ENOMEM : MORTISE_OK;
+}
+
+static int put_file(int dir, const char *name, const struct mortise_buf *b,
+                    struct mortise_err *err)
+{
+    int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int rv = MORTISE_OK;
+
+    if (fd < 0)
+        return mortise_syserr(err, errno, "make %s", name);
+    if (mortise_file_put(fd, b->p, b->n) != 0)
+        rv = mortise_syserr(err, errno, "write %s", name);
+    close(fd);
+    return rv;
+}
+
+static int copy_log(const struct copying *c, const char *name, const char *as,
+                    struct mortise_err *err)
+{
+    struct mortise_logfile l;
+    struct mortise_buf bytes, clean;
+    int rv;
+
+    mortise_buf_init(&bytes, c->mem);
+    mortise_buf_init(&clean, c->mem);
+    rv = mortise_logfile_load(&bytes, c->from, name, err);
+    mortise_logfile_init(&l, bytes.p, bytes.n, c->mem);
+    if (rv == MORTISE_OK && clean_log(&l, &clean) != MORTISE_OK)
+        rv = mortise_nomem(err);
+    if (rv == MORTISE_OK)
+        rv = put_file(c->to, as, &clean, err);
+    mortise_logfile_finish(&l);
+    mortise_buf_finish(&clean);
+    mortise_buf_finish(&bytes);
+    return rv;
+}
+
+/* One file of the database, if it counts. */
+static int copy_one(void *ud, int from, const char *name,
+                    struct mortise_err *err)
+{
+    const struct copying *c = ud;
+    const char *as = mortise_aside_name(name);
+    bool is_aside = as != name;
+
+    if (!mortise_dbfile_is_file(from, name))
+        return MORTISE_OK; /* (3) */
+    switch (mortise_dbfile_kind(as)) {
+    case MORTISE_DBFILE_TABLE:
+        return is_aside && !c->aside &&
+                       !mortise_aside_is_needed(from, name, c->mem)
+                   ? MORTISE_OK
+                   : copy_table(c, name, as, err);
+    case MORTISE_DBFILE_LOG:
+        if (c->logs == MORTISE_LOGS_NONE || is_aside != c->aside)
+            return MORTISE_OK;
+        return c->logs == MORTISE_LOGS_READABLE
+                   ? copy_log(c, name, as, err)
+                   : mortise_directory_copy(from, name, c->to, as, err);
+    case MORTISE_DBFILE_MANIFEST:
+    case MORTISE_DBFILE_CURRENT:
+        return is_aside == c->aside
+                   ? mortise_directory_copy(from, name, c->to, as, err)
+                   : MORTISE_OK;
+    case MORTISE_DBFILE_OTHER:
+        break;
+    }
+    return MORTISE_OK;
+}
+
+static int copy_all(struct copying *c, struct mortise_err *err)
+{
+    int rv = mortise_aside_is_whole(c->from, &c->aside, c->mem, err);
+
+    return rv == MORTISE_OK
+               ? mortise_directory_each(c->from, "db", copy_one, c, err)
+               : rv;
+}
+
+/* Where there is room, if the disk is full. */
+static const char *parent(void)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    if (tmp != NULL && tmp[0] != '\0')
+        return tmp;
+    return access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
+}
+
+/* All below it: LevelDB makes a directory `lost` in it at most. */
+static void remove_dir(const char *path)
+{
+    DIR *d = opendir(path);
+    struct dirent *e;
+
+    while (d != NULL && (e = readdir(d)) != NULL) {
+        char full[PATH_MAX];
+
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        snprintf(full, sizeof full, "%s/%s", path, e->d_name);
+        if (unlink(full) != 0 && errno == EISDIR)
+            remove_dir(full);
+    }
+    if (d != NULL)
+        closedir(d);
+    rmdir(path);
+}
+
+/* Its lock, once nobody else has it; -1: the directory is gone by then. */
+static int lock_scratch(const char *dir)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat ours, there;
+
+    /* Where there are no such locks nothing is ever cleared away. */
+    while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR)
+        continue;
+    if (fd >= 0 && fstat(fd, &ours) == 0 && lstat(dir, &there) == 0 &&
+        ours.st_dev == there.st_dev && ours.st_ino == there.st_ino)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* One that was made as ours are, by this user, if its maker is gone. */
+static void clear_one(const char *dir)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+        (st.st_mode & 07777) == 0700 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        remove_dir(dir);
+    close(fd);
+}
+
+/* (4): of others. */
+static void clear_left_behind(void)
+{
+    DIR *d = opendir(parent());
+    struct dirent *e;
+
+    while (d != NULL && (e = readdir(d)) != NULL) {
+        char full[PATH_MAX];
+
+        if (strncmp(e->d_name, scratch_name, sizeof scratch_name - 1) != 0 ||
+            strlen(e->d_name) != sizeof scratch_name - 1 + RANDOM)
+            continue;
+        snprintf(full, sizeof full, "%s/%s", parent(), e->d_name);
+        clear_one(full);
+    }
+    if (d != NULL)
+        closedir(d);
+}
+
+static int make_scratch(struct mortise_ldb *s, struct mortise_err *err)
+{
+    clear_left_behind();
+    for (int i = 0; s->scratch == NULL && i < TRIES; i++) {
+        char *dir =
+            mortise_ldb_join(s->mem, parent(), MORTISE_VIEW_NAME "XXXXXX");
+
+        if (dir == NULL)
+            return mortise_nomem(err);
+        if (mkdtemp(dir) == NULL) {
+            int rv = mortise_syserr(err, errno, "make %s", dir);
+
+            mortise_release_str(s->mem, dir);
+            return rv;
+        }
+        s->scratch_lock = lock_scratch(dir);
+        if (s->scratch_lock >= 0)
+            s->scratch = dir;
+        else /* somebody cleared it away before it was locked */
+            mortise_release_str(s->mem, dir);
+    }
+    if (s->scratch == NULL)
+        return mortise_syserr(err, errno, "lock a directory in %s", parent());
+    mortise_release_str(s->mem, s->db_path);
+    s->db_path = mortise_strdup(s->mem, s->scratch);
+    return s->db_path != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+int mortise_ldb_copy(struct mortise_ldb *s, int dir, enum mortise_ldb_logs logs,
+                     struct mortise_err *err)
+{
+    int rv = make_scratch(s, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    s->copied = openat(dir, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (s->copied < 0 && errno == ENOENT)
+        return mortise_fail(err, MORTISE_ECORRUPT, "its database is missing");
+    if (s->copied < 0)
+        return mortise_syserr(err, errno, "open db");
+    if (logs == MORTISE_LOGS_AS_IS)
+        rv = mortise_aside_check(s->copied, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    struct copying c = {
+        .mem = s->mem,
+        .from = s->copied,
+        .to = open(s->scratch, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+        .logs = logs};
+    if (c.to < 0)
+        return mortise_syserr(err, errno, "open %s", s->scratch);
+    rv = copy_all(&c, err);
+    close(c.to);
+    return rv;
+}
+
+/* (4) */
+void mortise_ldb_drop_copy(struct mortise_ldb *s)
+{
+    remove_dir(s->scratch);
+    mortise_release_str(s->mem, s->scratch);
+    s->scratch = NULL;
+    close(s->scratch_lock);
+    s->scratch_lock = -1;
+    if (s->copied >= 0)
+        close(s->copied);
+    s->copied = -1;
+}
+
+/* ---- opening it --------------------------------------------------------- */
+
+/* Did mending put a table aside, of which it could not read all? */
+static bool lost_tables(const struct mortise_ldb *s)
+{
+    char *lost = mortise_ldb_join(s->mem, s->scratch, "lost");
+    DIR *d = lost != NULL ? opendir(lost) : NULL;
+    struct dirent *e;
+    bool any = lost == NULL;
+
+    while (d != NULL && !any && (e = readdir(d)) != NULL)
+        any = mortise_dbfile_kind(e->d_name) == MORTISE_DBFILE_TABLE;
+    if (d != NULL)
+        closedir(d);
+    mortise_release_str(s->mem, lost);
+    return any;
+}
+
+/* (3), (5) */
+int mortise_ldb_open_copy(struct mortise_ldb *s, bool *torn,
+                          struct mortise_err *err)
+{
+    struct mortise_err why = {0};
+    char *said = NULL;
+    int rv = mortise_ldb_open(s, false, &why);
+
+    *torn = false;
+    if (rv != MORTISE_ECORRUPT) {
+        if (rv != MORTISE_OK && err != NULL)
+            *err = why;
+        return rv;
+    }
+    mortise_ldb_note_lack(s, why.msg);
+    *torn = strstr(why.msg, "missing files") != NULL;
+    leveldb_repair_db(s->options, s->db_path, &said);
+    rv = mortise_ldb_taken(said, err, "mend the copy");
+    *torn = *torn || lost_tables(s);
+    return rv == MORTISE_OK ? mortise_ldb_open(s, false, err) : rv;
+}
+
+/* (3) */
+void mortise_ldb_note_lack(struct mortise_ldb *s, const char *words)
+{
+    pthread_mutex_lock(&s->writing);
+    if (s->lacks.code == MORTISE_OK)
+        mortise_fail(&s->lacks, MORTISE_ECORRUPT, "%s", words);
+    pthread_mutex_unlock(&s->writing);
+}
+
+bool mortise_ldb_lacks(struct mortise_store *store, struct mortise_err *why)
+{
+    struct mortise_ldb *s = mortise_ldb_of(store);
+
+    pthread_mutex_lock(&s->writing);
+    *why = s->lacks;
+    pthread_mutex_unlock(&s->writing);
+    return why->code != MORTISE_OK;
+}
+
+/* (3): is all in it that was synced?  A stamp holds no commit. */
+static int note_end(struct mortise_ldb *s, int dir, struct mortise_err *err)
+{
+    struct mortise_err why;
+    int rv = mortise_highwater_open(&s->water, dir, false, &why);
+
+    s->stamped = true;
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_verify(s, &why);
+    if (rv == MORTISE_ENOMEM)
+        return mortise_nomem(err);
+    if (rv != MORTISE_OK)
+        mortise_ldb_note_lack(s, why.msg);
+    return MORTISE_OK;
+}
+
+/* With the lock taken. */
+static int open_view(struct mortise_ldb *s, struct mortise_err *err)
+{
+    int dir = s->dir_lock.dir, rv;
+    uint32_t format;
+    bool torn;
+
+    rv = mortise_dir_lock_probe(dir, "db/LOCK", err);
+    if (rv == MORTISE_OK)
+        rv = mortise_directory_read_stamp(dir, &format, err);
+    if (rv == MORTISE_ECORRUPT)
+        rv = MORTISE_OK; /* (3) */
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_copy(s, dir, MORTISE_LOGS_READABLE, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_open_copy(s, &torn, err);
+    if (rv == MORTISE_OK)
+        rv = note_end(s, dir, err);
+    if (rv == MORTISE_OK)
+        atomic_store(&s->dead, false);
+    return rv;
+}
+
+int mortise_ldb_open_view(struct mortise_store **out, const char *path,
+                          const struct mortise_mem *mem,
+                          struct mortise_err *err)
+{
+    struct mortise_ldb *s = mortise_ldb_new(path, mem);
+    int dir = -1, rv;
+
+    *out = NULL;
+    if (s == NULL)
+        return mortise_nomem(err);
+    s->looks = true;
+    rv = mortise_directory_find(&dir, path, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_ldb_hold(s, dir, false, err);
+    if (rv == MORTISE_OK)
+        rv = open_view(s, err);
+    if (rv != MORTISE_OK) {
+        mortise_ldb_close(s);
+        return mortise_doing(err, rv, "look at a copy of store %s", path);
+    }
+    s->store.epoch = s->opening.epoch;
+    *out = &s->store;
+    return MORTISE_OK;
+}

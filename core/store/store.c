@@ -1,0 +1,206 @@
+/* store.c -- which maker has the store at an address, and the way to its
+ * functions.
+ *
+ * A read that somebody waits for (mortise_store_read_now()) is done before
+ * anything else of the store is: it alone is answered from inside, so what waits
+ * for other reads is not called from where it does not expect to be.
+ */
+#include "store/store.h"
+
+#include <assert.h>
+
+/* ---- opening -------------------------------------------------------------- */
+
+#define STORE_MAKER(name)                                                      \
+    extern const struct mortise_store_maker mortise_store_##name;
+#include "store/makers.def"
+#undef STORE_MAKER
+
+static const struct mortise_store_maker *const makers[] = {
+#define STORE_MAKER(name) &mortise_store_##name,
+#include "store/makers.def"
+#undef STORE_MAKER
+};
+
+static const struct mortise_store_maker *maker_of(const char *path)
+{
+    size_t last = sizeof makers / sizeof makers[0] - 1, i = 0;
+
+    while (i < last && !makers[i]->takes(path))
+        i++;
+    return makers[i];
+}
+
+bool mortise_store_is_there(const char *path)
+{
+    return maker_of(path)->is_there(path);
+}
+
+int mortise_store_open(struct mortise_store **out, const char *path,
+                       const struct mortise_mem *mem, struct mortise_err *err)
+{
+    return maker_of(path)->open(out, path, mem, err);
+}
+
+int mortise_store_open_view(struct mortise_store **out, const char *path,
+                            const struct mortise_mem *mem,
+                            struct mortise_err *err)
+{
+    return maker_of(path)->open_view(out, path, mem, err);
+}
+
+bool mortise_store_lacks(struct mortise_store *s, struct mortise_err *why)
+{
+    return s->ops->lacks(s, why);
+}
+
+void mortise_store_close(struct mortise_store *s)
+{
+    if (s == NULL)
+        return;
+    assert(!mortise_store_is_ours(s) || !mortise_store_is_reading(s));
+    s->ops->close(s);
+}
+
+int mortise_store_reopen(struct mortise_store *s, struct mortise_err *err)
+{
+    assert(!mortise_store_is_ours(s) || !mortise_store_is_reading(s));
+    return s->ops->reopen(s, err);
+}
+
+bool mortise_store_is_ours(const struct mortise_store *s)
+{
+    return s->ops->is_ours(s);
+}
+
+bool mortise_store_wrote(struct mortise_store *s)
+{
+    return s->ops->wrote(s);
+}
+
+/* ---- reading -------------------------------------------------------------- */
+
+void mortise_store_read(struct mortise_store *s, struct mortise_read *r)
+{
+    assert(r->kind < MORTISE_READ_KINDS && r->done != NULL);
+    s->ops->read(s, r);
+}
+
+void mortise_store_attach(struct mortise_store *s, void (*wake)(void *ud),
+                          void *ud)
+{
+    s->wake = wake;
+    s->wake_ud = ud;
+}
+
+bool mortise_store_is_reading(const struct mortise_store *s)
+{
+    return s->ops->is_reading != NULL && s->ops->is_reading(s);
+}
+
+void mortise_store_deliver(struct mortise_store *s)
+{
+    if (s->ops->deliver != NULL)
+        s->ops->deliver(s);
+}
+
+struct awaited {
+    struct mortise_read read;
+    bool over;
+    int result;
+    struct mortise_err err;
+};
+
+static void read_over(struct mortise_read *r, int result,
+                      const struct mortise_err *err)
+{
+    struct awaited *a = (struct awaited *)r; /* its first member */
+
+    a->over = true;
+    a->result = result;
+    a->err = *err;
+}
+
+int mortise_store_read_now(struct mortise_store *s, struct mortise_read *r,
+                           struct mortise_err *err)
+{
+    struct awaited a = {.read = *r};
+
+    a.read.done = read_over;
+    mortise_store_read(s, &a.read);
+    if (!a.over)
+        s->ops->wait(s, &a.read);
+    assert(a.over);
+    r->found = a.read.found;
+    if (err != NULL && a.result != MORTISE_OK)
+        *err = a.err;
+    return a.result;
+}
+
+/* ---- writing -------------------------------------------------------------- */
+
+int mortise_store_write(struct mortise_store *s,
+                        struct mortise_commit *const *commits, size_t n,
+                        struct mortise_err *err)
+{
+    return s->ops->write(s, commits, n, err);
+}
+
+void mortise_store_cache_bound(struct mortise_store *s, uint64_t bytes)
+{
+    s->ops->cache_bound(s, bytes);
+}
+
+int mortise_store_remove(struct mortise_store *s, struct mortise_removal *list,
+                         size_t n, uint64_t now_ms, struct mortise_err *err)
+{
+    return s->ops->remove(s, list, n, now_ms, err);
+}
+
+int mortise_store_remove_rest(struct mortise_store *s, bool *more,
+                              struct mortise_err *err)
+{
+    return s->ops->remove_rest(s, more, err);
+}
+
+int mortise_store_note(struct mortise_store *s, uint64_t ms,
+                       struct mortise_err *err)
+{
+    return s->ops->note(s, ms, err);
+}
+
+void mortise_store_sweep_begin(struct mortise_store *s)
+{
+    s->ops->sweep_begin(s);
+}
+
+void mortise_store_sweep_keep(struct mortise_store *s,
+                              const uint8_t (*digests)[MORTISE_DIGEST],
+                              size_t n)
+{
+    s->ops->sweep_keep(s, digests, n);
+}
+
+int mortise_store_sweep(struct mortise_store *s, bool *more,
+                        struct mortise_err *err)
+{
+    return s->ops->sweep(s, more, err);
+}
+
+int mortise_store_mark_get(struct mortise_store *s, const char *name,
+                           uint64_t *value, struct mortise_err *err)
+{
+    return s->ops->mark_get(s, name, value, err);
+}
+
+int mortise_store_mark_put(struct mortise_store *s, const char *name,
+                           uint64_t value, struct mortise_err *err)
+{
+    return s->ops->mark_put(s, name, value, false, err);
+}
+
+int mortise_store_mark_set(struct mortise_store *s, const char *name,
+                           uint64_t value, struct mortise_err *err)
+{
+    return s->ops->mark_put(s, name, value, true, err);
+}
