@@ -362,8 +362,13 @@ extend:
 	+$(Q)$(AGAIN) $(if $(V),,-s) B=$(B)/extend \
 	    VARIANT="-DMORTISE_EXTEND $(TEST_INC)" extended
 EXTENDED := $(B)/tests/extend/test_extend
-extended: $(B)/mortise $(EXTENDED) $(EXTEND_PLUGINS)
+# The engine's suites, on a store that answers each read so many ms late.
+SLOW_MS := 5
+SLOWED  := $(call programs_of,api await cache control durability engine events kv)
+extended: $(B)/mortise $(EXTENDED) $(SLOWED) $(EXTEND_PLUGINS) $(TEST_PLUGINS)
 	$(Q)MORTISE_BUILD=$(B) sh tools/test.sh $(EXTENDED)
+	$(Q)MORTISE_BUILD=$(B) MORTISE_SLOW_STORE=$(SLOW_MS) \
+	    sh tools/test.sh $(SLOWED)
 
 # Each matrix of tests/hostile/ whole (tests/lib/hostile.h).
 HOSTILE := $(call names_of,$(call tests_in,hostile))

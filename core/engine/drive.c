@@ -10,6 +10,7 @@
 static bool is_busy(const struct mortise *m)
 {
     return m->n_calls > m->n_scripted || m->n_flying > 0 ||
+           mortise_store_is_reading(m->store) ||
            m->state == MORTISE_ENGINE_FAILING;
 }
 

@@ -59,6 +59,7 @@ int mortise_loop_open(struct mortise *m, struct mortise_err *err)
         return mortise_syserr(err, -rv, "start the event loop");
     }
     uv_timer_init(&m->loop, &m->alarm);
+    mortise_store_attach(m->store, wake, m);
     m->loop.data = m;
     mortise_clocks_open(m);
     return mortise_task_queue_init(&m->task_queue, wake, m) == MORTISE_OK
@@ -98,6 +99,7 @@ void mortise_leave(struct mortise *m)
 
 static void take_mail(struct mortise *m)
 {
+    mortise_store_deliver(m->store);
     mortise_task_queue_take(&m->task_queue, &m->landed, &m->ready);
     mortise_commits_landed(m);
 }
@@ -181,7 +183,8 @@ static void work(struct mortise *m)
     mortise_commits_flush(m);
     mortise_live_settle(m);
     if (m->state == MORTISE_ENGINE_FAILING && m->lives.n == 0 &&
-        m->n_calls == 0 && m->n_batch == 0 && m->n_flying == 0)
+        m->n_calls == 0 && m->n_batch == 0 && m->n_flying == 0 &&
+        !mortise_store_is_reading(m->store))
         mortise_commits_reopen(m);
 }
 

@@ -174,5 +174,5 @@ void mortise_pause_all(struct mortise *m)
 bool mortise_rests(const struct mortise *m)
 {
     return m->lives.n == 0 && m->n_calls == 0 && m->n_batch == 0 &&
-           m->n_flying == 0;
+           m->n_flying == 0 && !mortise_store_is_reading(m->store);
 }
