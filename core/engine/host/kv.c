@@ -79,33 +79,75 @@ static int32_t check_put(const struct mortise_asked *a, char *words)
                : status;
 }
 
-/* What stands under the key; MORTISE_ENOTFOUND: nothing does. */
-static int fetch(const struct mortise_asked *a, struct mortise_buf *text,
-                 struct mortise_err *err)
-{
-    const json_t *key = json_object_get(a->body, "key");
+/* ---- looking into the store ---------------------------------------------- */
 
-    return mortise_store_kv(a->m->store, a->live->tenant, a->manifest->name,
-                            json_string_value(key), json_string_length(key),
-                            text, err);
+/* A read for an ask, which may be let go of while it is out. */
+struct kv_look {
+    struct mortise_read read;
+    struct mortise *m;
+    struct mortise_asked *asked; /* NULL: it was */
+    json_t *body;                /* a reference: the key stands in it */
+    char tenant[MORTISE_NAME_MAX + 1];
+    const char *plugin;
+    struct mortise_buf text;
+    bool moved; /* puts were on their way when keys were counted */
+};
+
+/* NULL: no memory. */
+static struct kv_look *look_new(struct mortise_asked *a)
+{
+    struct kv_look *l = mortise_zalloc(a->m->mem, sizeof *l);
+
+    if (l == NULL)
+        return NULL;
+    l->m = a->m;
+    l->asked = a;
+    l->body = json_incref(mortise_json_unconst(a->body));
+    strcpy(l->tenant, a->live->tenant); /* live.c lets no longer name in */
+    l->plugin = a->manifest->name;
+    mortise_buf_init(&l->text, a->m->mem);
+    a->data = l;
+    return l;
 }
 
-/* MORTISE_OK, with the value or NULL. */
-static int look_up(const struct mortise_asked *a, json_t **value,
-                   struct mortise_err *err)
+/* The ask it was for; NULL: nobody waits for it any more. */
+static struct mortise_asked *look_free(struct kv_look *l)
 {
-    struct mortise_buf text;
-    int rv;
+    struct mortise_asked *a = l->asked;
 
-    *value = NULL;
-    mortise_buf_init(&text, a->m->mem);
-    rv = fetch(a, &text, err);
-    if (rv == MORTISE_OK)
-        rv = mortise_json_read(value, text.p, text.n, err);
-    else if (rv == MORTISE_ENOTFOUND)
-        rv = MORTISE_OK;
-    mortise_buf_finish(&text);
-    return rv;
+    if (a != NULL)
+        a->data = NULL;
+    json_decref(l->body);
+    mortise_buf_finish(&l->text);
+    mortise_release(l->m->mem, l, sizeof *l);
+    return a;
+}
+
+static void let_go(struct mortise_asked *a)
+{
+    struct kv_look *l = a->data;
+
+    if (l != NULL)
+        l->asked = NULL;
+    a->data = NULL;
+}
+
+typedef void done_fn(struct mortise_read *r, int rv,
+                     const struct mortise_err *err);
+
+/* What stands under the key; MORTISE_ENOTFOUND: nothing does. */
+static void fetch(struct kv_look *l, done_fn *done)
+{
+    const json_t *key = json_object_get(l->body, "key");
+
+    l->read = (struct mortise_read){.kind = MORTISE_READ_KV,
+                                    .tenant = l->tenant,
+                                    .plugin = l->plugin,
+                                    .key = json_string_value(key),
+                                    .key_size = json_string_length(key),
+                                    .value = &l->text,
+                                    .done = done};
+    mortise_store_read(l->m->store, &l->read);
 }
 
 /* ---- room ---------------------------------------------------------------- */
@@ -141,24 +183,19 @@ static void room_free(struct mortise_kv_room *k)
     mortise_release(k->mem, k, sizeof *k);
 }
 
-static bool count(struct mortise *m, struct mortise_kv_room *k)
-{
-    k->moved = m->n_batch + m->n_flying > 0; /* they are still to come */
-    return mortise_store_kv_count(m->store, k->tenant, k->plugin, KEYS_MAX,
-                                  &k->n, NULL) == MORTISE_OK;
-}
-
+/* With so many keys; NULL: no memory. */
 static struct mortise_kv_room *room_new(struct mortise *m, const char *tenant,
-                                        const char *plugin)
+                                        const char *plugin, size_t n)
 {
     struct mortise_kv_room *k = mortise_zalloc(m->mem, sizeof *k);
 
     if (k == NULL)
         return NULL;
     k->mem = m->mem;
+    k->n = n;
     k->tenant = mortise_strdup(m->mem, tenant);
     k->plugin = mortise_strdup(m->mem, plugin);
-    if (k->tenant == NULL || k->plugin == NULL || !count(m, k)) {
+    if (k->tenant == NULL || k->plugin == NULL) {
         room_free(k);
         return NULL;
     }
@@ -167,21 +204,15 @@ static struct mortise_kv_room *room_new(struct mortise *m, const char *tenant,
     return k;
 }
 
-static bool has_room(struct mortise *m, struct mortise_kv_room *k)
+static void count(struct kv_look *l, done_fn *done)
 {
-    return k->n < KEYS_MAX || (k->moved && count(m, k) && k->n < KEYS_MAX);
-}
-
-/* Is there something under the key? */
-static bool is_there(const struct mortise_asked *a)
-{
-    struct mortise_buf text;
-    int rv;
-
-    mortise_buf_init(&text, a->m->mem);
-    rv = fetch(a, &text, NULL);
-    mortise_buf_finish(&text);
-    return rv != MORTISE_ENOTFOUND;
+    l->moved = l->m->n_batch + l->m->n_flying > 0; /* they are still to come */
+    l->read = (struct mortise_read){.kind = MORTISE_READ_KV_COUNT,
+                                    .tenant = l->tenant,
+                                    .plugin = l->plugin,
+                                    .number = KEYS_MAX,
+                                    .done = done};
+    mortise_store_read(l->m->store, &l->read);
 }
 
 /* A secret is kept where the deployer keeps it, and nowhere else. */
@@ -198,30 +229,102 @@ static bool tells_secret(const struct mortise_asked *a, char *words)
     return tells;
 }
 
-/* Without memory to count nothing is refused: the put itself will fail. */
-static bool is_full(const struct mortise_asked *a, char *words)
+static void weighed(struct kv_look *l, bool full)
 {
-    struct mortise *m = a->m;
-    const char *tenant = a->live->tenant, *plugin = a->manifest->name;
-    bool goes = json_object_get(a->body, "value") == NULL;
-    struct mortise_kv_room *k = room_find(m, tenant, plugin);
+    struct mortise_asked *a = look_free(l);
 
-    if (tells_secret(a, words))
-        return true;
-    if (k == NULL)
-        k = room_new(m, tenant, plugin);
-    if (k == NULL || goes != is_there(a))
-        return false;
-    if (!goes && !has_room(m, k)) {
-        snprintf(words, MORTISE_HOST_CALL_WORDS,
+    if (a == NULL)
+        return;
+    if (full)
+        snprintf(a->words, sizeof a->words,
                  "the plugin has %d keys already, which is the most; a put "
                  "without a value makes room",
                  KEYS_MAX);
-        return true;
+    mortise_host_call_weighed(a, full);
+}
+
+static bool goes(const struct kv_look *l)
+{
+    return json_object_get(l->body, "value") == NULL;
+}
+
+/* The put changes how many keys there are. */
+static void take_room(struct kv_look *l, struct mortise_kv_room *k)
+{
+    bool full = !goes(l) && k->n >= KEYS_MAX;
+
+    if (!full) {
+        k->n = goes(l) ? k->n - (k->n > 0) : k->n + 1;
+        k->moved = true;
     }
-    k->n = goes ? k->n - (k->n > 0) : k->n + 1;
-    k->moved = true;
-    return false;
+    weighed(l, full);
+}
+
+static void recounted(struct mortise_read *r, int rv,
+                      const struct mortise_err *err)
+{
+    struct kv_look *l = MORTISE_OF(r, struct kv_look, read);
+    struct mortise_kv_room *k = room_find(l->m, l->tenant, l->plugin);
+
+    (void)err;
+    if (rv == MORTISE_OK) {
+        k->n = r->found.n;
+        k->moved = l->moved;
+    }
+    take_room(l, k);
+}
+
+/* Is there something under the key? */
+static void looked(struct mortise_read *r, int rv,
+                   const struct mortise_err *err)
+{
+    struct kv_look *l = MORTISE_OF(r, struct kv_look, read);
+    struct mortise_kv_room *k = room_find(l->m, l->tenant, l->plugin);
+    bool is_there = rv != MORTISE_ENOTFOUND;
+
+    (void)err;
+    if (goes(l) != is_there)
+        weighed(l, false);
+    else if (!goes(l) && k->n >= KEYS_MAX && k->moved)
+        count(l, recounted);
+    else
+        take_room(l, k);
+}
+
+/* Without memory to count nothing is refused: the put itself will fail. */
+static void counted(struct mortise_read *r, int rv,
+                    const struct mortise_err *err)
+{
+    struct kv_look *l = MORTISE_OF(r, struct kv_look, read);
+    struct mortise_kv_room *k = room_find(l->m, l->tenant, l->plugin);
+
+    (void)err;
+    if (k == NULL && rv == MORTISE_OK) { /* nobody else counted meanwhile */
+        k = room_new(l->m, l->tenant, l->plugin, r->found.n);
+        if (k != NULL)
+            k->moved = l->moved;
+    }
+    if (k == NULL)
+        weighed(l, false);
+    else
+        fetch(l, looked);
+}
+
+static void weigh(struct mortise_asked *a)
+{
+    struct kv_look *l;
+
+    if (tells_secret(a, a->words)) {
+        mortise_host_call_weighed(a, true);
+        return;
+    }
+    l = look_new(a);
+    if (l == NULL)
+        mortise_host_call_weighed(a, false);
+    else if (room_find(l->m, l->tenant, l->plugin) == NULL)
+        count(l, counted);
+    else
+        fetch(l, looked);
 }
 
 void mortise_kv_open(struct mortise *m)
@@ -242,33 +345,53 @@ void mortise_kv_close(struct mortise *m)
 
 /* ---- the methods --------------------------------------------------------- */
 
-static void start_get(struct mortise_asked *a)
+static void got(struct mortise_read *r, int rv, const struct mortise_err *err)
 {
-    struct mortise_err err = {.code = MORTISE_OK};
-    json_t *value, *answer = NULL;
-    int rv = look_up(a, &value, &err);
+    struct kv_look *l = MORTISE_OF(r, struct kv_look, read);
+    json_t *value = NULL, *answer = NULL;
+    struct mortise_err why = *err;
+    struct mortise_asked *a;
 
+    if (rv == MORTISE_OK)
+        rv = mortise_json_read(&value, l->text.p, l->text.n, &why);
+    else if (rv == MORTISE_ENOTFOUND)
+        rv = MORTISE_OK;
     if (rv == MORTISE_OK) {
         answer =
             json_pack("{s:b, s:o*}", "found", value != NULL, "value", value);
-        rv = answer != NULL ? MORTISE_OK : mortise_nomem(&err);
+        rv = answer != NULL ? MORTISE_OK : mortise_nomem(&why);
     }
-    if (rv == MORTISE_OK)
+    a = look_free(l);
+    if (a == NULL)
+        json_decref(answer);
+    else if (rv == MORTISE_OK)
         mortise_host_call_answer(a, MORTISE_S_OK, answer, "");
     else
         mortise_host_call_answer(
             a, rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_IO, NULL,
-            err.msg);
+            why.msg);
+}
+
+static void start_get(struct mortise_asked *a)
+{
+    struct kv_look *l = look_new(a);
+
+    if (l != NULL)
+        fetch(l, got);
+    else
+        mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
 }
 
 const struct mortise_host_call_method mortise_host_call_kv_get = {
     .effect = MORTISE_HOST_CALL_GET,
     .check = check_get,
     .start = start_get,
+    .cancel = let_go,
 };
 
 const struct mortise_host_call_method mortise_host_call_kv_put = {
     .effect = MORTISE_HOST_CALL_PUT,
     .check = check_put,
-    .is_full = is_full,
+    .weigh = weigh,
+    .cancel = let_go,
 };

@@ -17,7 +17,8 @@
  * script's or the plugin's.
  *
  * What is found and does not read is as if it were not there, with a warning:
- * all that it saves is a call, and that can be made.
+ * all that it saves is a call, and that can be made.  The lookup ends when the
+ * store has answered; nothing cancels it before.
  */
 #include <string.h>
 
@@ -96,34 +97,58 @@ static bool find_key(uint8_t key[MORTISE_DIGEST],
     return rv == MORTISE_OK;
 }
 
-static int find(struct mortise_ongoing *c, struct mortise_err *err)
+static void end(struct mortise_ongoing *c, int32_t status)
 {
-    struct mortise_live *live = c->live;
-    struct mortise *m = live->m;
-    struct mortise_buf text;
-    int rv;
+    c->status = status;
+    mortise_ready(c->live->m, &c->ended);
+}
 
-    mortise_buf_init(&text, m->mem);
-    rv = mortise_store_cached(m->store, live->tenant, c->cache_key, &text, err);
+/* What the store is asked for; the run keeps its call, and so its names, until
+ * that has ended. */
+struct lookup {
+    struct mortise_read read;
+    struct mortise_ongoing *call;
+    struct mortise_buf text;
+};
+
+static void found(struct mortise_read *r, int rv, const struct mortise_err *err)
+{
+    struct lookup *l = MORTISE_OF(r, struct lookup, read);
+    struct mortise_ongoing *c = l->call;
+    struct mortise *m = c->live->m;
+    struct mortise_err why = *err;
+
     if (rv == MORTISE_OK)
-        rv = mortise_json_read(&c->output, text.p, text.n, err);
-    mortise_buf_finish(&text);
-    return rv;
+        rv = mortise_json_read(&c->output, l->text.p, l->text.n, &why);
+    if (rv == MORTISE_ECORRUPT || rv == MORTISE_ENEWER || rv == MORTISE_EIO)
+        mortise_log(m, MORTISE_LOG_WARN,
+                    "run %s: %s: %s; its operation is called instead",
+                    c->live->id, c->path, why.msg);
+    mortise_buf_finish(&l->text);
+    mortise_release(m->mem, l, sizeof *l);
+    end(c, rv == MORTISE_OK ? MORTISE_S_OK : MORTISE_S_NOTFOUND);
 }
 
 void mortise_cache_look_up(struct mortise_ongoing *c,
                            const struct mortise_run_call *rc)
 {
     struct mortise *m = c->live->m;
-    struct mortise_err err;
-    int rv = MORTISE_ENOTFOUND;
+    struct lookup *l;
 
     c->has_cache_key = find_key(c->cache_key, c->live, rc);
-    if (c->has_cache_key && m->settings.deployment->cache_bytes != 0)
-        rv = find(c, &err);
-    c->status = rv == MORTISE_OK ? MORTISE_S_OK : MORTISE_S_NOTFOUND;
-    if (rv == MORTISE_ECORRUPT || rv == MORTISE_ENEWER || rv == MORTISE_EIO)
-        mortise_log(m, MORTISE_LOG_WARN,
-                    "run %s: %s: %s; its operation is called instead",
-                    c->live->id, c->path, err.msg);
+    l = c->has_cache_key && m->settings.deployment->cache_bytes != 0
+            ? mortise_zalloc(m->mem, sizeof *l)
+            : NULL;
+    if (l == NULL) {
+        end(c, MORTISE_S_NOTFOUND);
+        return;
+    }
+    l->call = c;
+    mortise_buf_init(&l->text, m->mem);
+    l->read = (struct mortise_read){.kind = MORTISE_READ_CACHED,
+                                    .tenant = c->live->tenant,
+                                    .value = &l->text,
+                                    .done = found};
+    memcpy(l->read.digest, c->cache_key, sizeof l->read.digest);
+    mortise_store_read(m->store, &l->read);
 }

@@ -57,6 +57,9 @@ struct mortise_ongoing { /* a call */
     atomic_uint refs; /* the loop's, and a worker's */
     const struct mortise_mem *mem;
     struct mortise_asked *asked; /* its calls to the host, unanswered */
+    /* host_calls.c: the one that is weighed, or NULL, and those behind it. */
+    struct mortise_asked *weighed;
+    struct mortise_tasks behind_weighed;
 
     /* What the plugin gets; the strings lie behind us. */
     struct mortise_call call;
@@ -95,7 +98,7 @@ void mortise_call_error(struct mortise_ongoing *c, const char *code,
 void mortise_call_post(struct mortise *m, struct mortise_task *t);
 /* ---- cache.c ------------------------------------------------------------- */
 
-/* A LOOKUP's outcome, into c. */
+/* A LOOKUP, which ends with its outcome. */
 void mortise_cache_look_up(struct mortise_ongoing *c,
                            const struct mortise_run_call *rc);
 

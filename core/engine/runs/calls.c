@@ -702,7 +702,6 @@ int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,
     enlist(c);
     if (rc->kind == MORTISE_RUN_LOOKUP) {
         mortise_cache_look_up(c, rc);
-        mortise_ready(m, &c->ended);
         return MORTISE_OK;
     }
     if (mortise_script_call(c, rc))

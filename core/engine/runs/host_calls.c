@@ -18,7 +18,10 @@
  *   (4) Once a call was told to wait for somebody (MORTISE_S_SUSPENDED), all
  *       that it asks is told the same, and none of it is recorded: nobody could
  *       say afterwards that it would ask it again.
- *   (5) The run keeps and shows an ask without the secrets that may be in it;
+ *   (5) Asks of one call reach the run in the order in which they were asked, as
+ *       the run knows them again by it: while there is one of which the store is
+ *       asked whether there is room, those behind it wait.
+ *   (6) The run keeps and shows an ask without the secrets that may be in it;
  *       what is performed is what was asked.  The name of a step, by which it
  *       is found again, cannot be another than was asked for: one with a secret
  *       in it is refused.
@@ -264,10 +267,14 @@ static void forget(struct mortise_asked *a)
 
     stop(a);
     unlink_asked(a);
+    if (c->weighed == a)
+        c->weighed = NULL;
     tell(c, a->id, MORTISE_S_CANCELLED, "cancelled");
     if (!a->queued)
         asked_free(a);
 }
+
+static void serve_behind(struct mortise *m, uint64_t call);
 
 void mortise_host_call_cancel(struct mortise_ongoing *c)
 {
@@ -281,6 +288,7 @@ void mortise_host_call_cancel(struct mortise_ongoing *c)
                  a->state == MORTISE_ASKED_BEGUN)
             forget(a);
     }
+    serve_behind(c->live->m, c->id);
 }
 
 static struct mortise_asked *first_done(const struct mortise_ongoing *c)
@@ -292,10 +300,23 @@ static struct mortise_asked *first_done(const struct mortise_ongoing *c)
     return a;
 }
 
+/* (5): one that ends is not waited for by the store; nothing is refused that
+ * was not weighed. */
+static void weigh_no_more(struct mortise_ongoing *c)
+{
+    struct mortise_asked *a;
+
+    while ((a = c->weighed) != NULL) {
+        stop(a);
+        mortise_host_call_weighed(a, false);
+    }
+}
+
 void mortise_host_call_end(struct mortise_ongoing *c)
 {
     struct mortise_asked *a;
 
+    weigh_no_more(c);
     for (a = c->asked; a != NULL; a = a->next)
         if (may_be_taken_back(a))
             take_back(a);
@@ -450,11 +471,24 @@ static void ask_run(struct mortise_asked *a, bool full)
     json_decref(masked);
 }
 
+/* (5) */
+static void weigh(struct mortise_asked *a)
+{
+    a->call->weighed = a;
+    a->state = MORTISE_ASKED_BEGUN;
+    a->method->weigh(a);
+}
+
+/* Of a call that is not over, or NULL. */
 static void serve(struct mortise_asked *a, struct mortise_ongoing *c)
 {
-    bool full = false;
     int32_t status;
 
+    if (c == NULL) {
+        answer_late(a);
+        asked_free(a);
+        return;
+    }
     link_asked(a, c);
     a->manifest = c->lane->manifest;
     a->as = c->lane->as;
@@ -463,15 +497,17 @@ static void serve(struct mortise_asked *a, struct mortise_ongoing *c)
     a->live = c->live;
     a->run_call = c->run_call;
     status = judge(a, a->words);
-    if (status == MORTISE_S_OK && a->method->is_full != NULL)
-        full = a->method->is_full(a, a->words);
+    if (status == MORTISE_S_OK && a->method->weigh != NULL) {
+        weigh(a);
+        return;
+    }
     a->live = NULL;
     if (status == MORTISE_S_OK &&
         a->method->effect == MORTISE_HOST_CALL_UNRECORDED) {
         a->state = MORTISE_ASKED_BEGUN;
         a->method->start(a);
     } else if (status == MORTISE_S_OK)
-        ask_run(a, full);
+        ask_run(a, false);
     else {
         mortise_secret_store_cover(a->m->secret_store, a->words,
                                    sizeof a->words);
@@ -484,12 +520,33 @@ static void ask_task(struct mortise_task *t)
     struct mortise_asked *a = MORTISE_OF(t, struct mortise_asked, task);
     struct mortise_ongoing *c = mortise_call_find(a->m, a->run_call);
 
-    if (c != NULL) {
+    if (c != NULL && c->weighed != NULL)
+        mortise_tasks_put(&c->behind_weighed, t);
+    else
         serve(a, c);
-        return;
-    }
-    answer_late(a);
-    asked_free(a);
+}
+
+/* Those that were asked behind one that was weighed, up to the next such. */
+static void serve_behind(struct mortise *m, uint64_t call)
+{
+    struct mortise_ongoing *c;
+    struct mortise_task *t;
+
+    while ((c = mortise_call_find(m, call)) != NULL && c->weighed == NULL &&
+           (t = mortise_tasks_take(&c->behind_weighed)) != NULL)
+        serve(MORTISE_OF(t, struct mortise_asked, task), c);
+}
+
+void mortise_host_call_weighed(struct mortise_asked *a, bool full)
+{
+    struct mortise *m = a->m;
+    uint64_t call = a->call->id;
+
+    assert(a->call->weighed == a);
+    a->call->weighed = NULL;
+    a->live = NULL;
+    ask_run(a, full);
+    serve_behind(m, call);
 }
 
 /* [any]: the body, parsed off the loop where the plugin has threads. */

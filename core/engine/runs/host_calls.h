@@ -70,7 +70,7 @@ struct mortise_asked {
     struct mortise_asked **fetch; /* secret.c has it go on from there, unless it
                                      is NULL by then; NULL: it waits not */
 
-    /* The run that asks; only while check() and start() run. */
+    /* The run that asks; only while check(), weigh() and start() run. */
     struct mortise_live *live;
     uint64_t run_call;
 
@@ -106,15 +106,16 @@ struct mortise_host_call_method {
     /* MORTISE_S_OK, or a status and words, which have room for
      * MORTISE_HOST_CALL_WORDS bytes. */
     int32_t (*check)(const struct mortise_asked *a, char *words);
-    /* PUT, checked: is there no room for it?  Then with words.  NULL: there
-     * always is.  The run records the answer, which holds when the call is
-     * entered again. */
-    bool (*is_full)(const struct mortise_asked *a, char *words);
+    /* PUT, checked: is there room for it?  mortise_host_call_weighed() says,
+     * once, at once or later; cancel() may come first.  NULL: there always is.
+     * The run records the answer, which holds when the call is entered again.
+     */
+    void (*weigh)(struct mortise_asked *a);
     void (*start)(struct mortise_asked *a);
     /* Has anything left, so that it may happen although it is cancelled?  NULL:
      * from the beginning. */
     bool (*has_left)(const struct mortise_asked *a);
-    /* NULL: start() always answers before it returns. */
+    /* NULL: start() and weigh() always answer before they return. */
     void (*cancel)(struct mortise_asked *a);
 };
 
@@ -134,6 +135,9 @@ extern const struct mortise_host_call_row {
  * and value NULL. */
 void mortise_host_call_answer(struct mortise_asked *a, int32_t status,
                               json_t *value, const char *words);
+
+/* The answer of weigh(); `full`: there is no room, a->words say why. */
+void mortise_host_call_weighed(struct mortise_asked *a, bool full);
 
 /* Before the answer: a piece of it, for an asker that does not wait.  The ask
  * may be cancelled from inside it. */
