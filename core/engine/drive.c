@@ -59,7 +59,11 @@ int mortise_script_next(struct mortise *m,
 {
     struct ahead a = {waits, ud, mortise_now_ms(), UINT64_MAX, UINT64_MAX};
     int timeout = m->lives.n > 0 ? mortise_loop_timeout(m) : -1;
-    int rv = mortise_store_due(m->store, UINT64_MAX, look, &a, err);
+    struct mortise_read due = {.kind = MORTISE_READ_DUE,
+                               .number = UINT64_MAX,
+                               .pending = look,
+                               .ud = &a};
+    int rv = mortise_turn_for(m, &due, err);
 
     if (timeout >= 0 && (uint64_t)timeout < a.next_ms)
         a.next_ms = (uint64_t)timeout;

@@ -293,6 +293,7 @@ static int open_engine(struct mortise **out,
     m->start_ms = MORTISE_START_MS;
     m->quiesce_ms = MORTISE_QUIESCE_MS;
     mortise_table_init(&m->lives, mem);
+    mortise_table_init(&m->loads, mem);
     mortise_table_init(&m->run_timers, mem);
     mortise_table_init(&m->topics, mem);
     m->passing_max = MORTISE_PASSING_MAX;
@@ -387,6 +388,7 @@ void mortise_close(struct mortise *m)
     mortise_calls_close(m);
     mortise_kv_close(m);
     mortise_table_finish(&m->lives);
+    mortise_table_finish(&m->loads);
     mortise_table_finish(&m->run_timers);
     mortise_table_finish(&m->topics);
     mortise_actions_finish(&m->actions);

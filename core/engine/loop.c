@@ -199,3 +199,36 @@ void mortise_turn(struct mortise *m, int timeout_ms)
     m->turning = false;
     mortise_leave(m);
 }
+
+/* A read that somebody turns the loop for. */
+struct awaited {
+    struct mortise_read read;
+    bool over;
+    int result;
+    struct mortise_err err;
+};
+
+static void read_over(struct mortise_read *r, int result,
+                      const struct mortise_err *err)
+{
+    struct awaited *a = MORTISE_OF(r, struct awaited, read);
+
+    a->over = true;
+    a->result = result;
+    a->err = *err;
+}
+
+int mortise_turn_for(struct mortise *m, struct mortise_read *r,
+                     struct mortise_err *err)
+{
+    struct awaited a = {.read = *r};
+
+    a.read.done = read_over;
+    mortise_store_read(m->store, &a.read);
+    while (!a.over)
+        mortise_turn(m, -1);
+    r->found = a.read.found;
+    if (err != NULL && a.result != MORTISE_OK)
+        *err = a.err;
+    return a.result;
+}

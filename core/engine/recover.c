@@ -74,16 +74,46 @@ static int note(void *ud, const char *tenant, const char *run,
     return 0;
 }
 
+static bool is_here(struct mortise *m, const char *tenant, const char *run)
+{
+    return mortise_live_find(m, tenant, run) != NULL ||
+           mortise_live_is_loading(m, tenant, run);
+}
+
+/* One that is loaded to go on. */
+struct going {
+    struct mortise_order order;
+    struct mortise *m;
+    const struct name *one;
+};
+
 /* One that will not go on is said, and left as it is. */
+static void went_on(struct mortise_order *o, const struct mortise_err *err)
+{
+    struct going *g = MORTISE_OF(o, struct going, order);
+
+    if (err->code != MORTISE_OK)
+        mortise_log(g->m, MORTISE_LOG_WARN, "run %s does not go on: %s",
+                    g->one->run, err->msg);
+    mortise_release(g->m->mem, g, sizeof *g);
+}
+
 static void go_on(struct mortise *m, const struct name *one)
 {
-    struct mortise_err err;
+    struct going *g;
 
-    if (mortise_live_find(m, one->tenant, one->run) != NULL)
+    if (is_here(m, one->tenant, one->run))
         return; /* somebody resumed it meanwhile */
-    if (mortise_live_recover(m, one->tenant, one->run, &err) != MORTISE_OK)
-        mortise_log(m, MORTISE_LOG_WARN, "run %s does not go on: %s", one->run,
-                    err.msg);
+    g = mortise_zalloc(m->mem, sizeof *g);
+    if (g == NULL) {
+        mortise_log(m, MORTISE_LOG_WARN, "run %s does not go on: out of memory",
+                    one->run);
+        return;
+    }
+    g->m = m;
+    g->one = one;
+    g->order.done = went_on;
+    mortise_live_recover(m, one->tenant, one->run, &g->order);
 }
 
 /* Who asks whether to stop. */
@@ -102,7 +132,7 @@ static int go_on_with(struct mortise *m, const struct name *first,
          rv == MORTISE_OK && one != NULL && !s->stop(s->ud); one = one->next) {
         uint64_t until = mortise_mono_in(patience_ms);
 
-        while (m->lives.n >= at_once && !s->stop(s->ud) &&
+        while (m->lives.n + m->loads.n >= at_once && !s->stop(s->ud) &&
                (patience_ms == 0 || mortise_mono_ns() < until))
             mortise_turn(m, patience_ms == 0 ? -1 : 100);
         if (s->stop(s->ud))
@@ -111,6 +141,8 @@ static int go_on_with(struct mortise *m, const struct name *first,
         if (rv == MORTISE_OK)
             go_on(m, one);
     }
+    while (m->loads.n > 0) /* the names are lent to what is out */
+        mortise_turn(m, -1);
     return rv;
 }
 
@@ -119,12 +151,14 @@ int mortise_recover_all(struct mortise *m, bool (*stop)(void *ud), void *ud,
 {
     const struct stopping s = {stop, ud};
     struct finding f = {.m = m};
+    struct mortise_read heads = {
+        .kind = MORTISE_READ_HEADS, .head = note, .ud = &f};
     int rv;
 
     mortise_arena_init(&f.arena, m->mem);
     f.last = &f.first;
     f.last_deadly = &f.deadly;
-    rv = mortise_store_heads(m->store, NULL, NULL, note, &f, err);
+    rv = mortise_turn_for(m, &heads, err);
     if (rv == MORTISE_OK && f.failed)
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK)
@@ -135,18 +169,21 @@ int mortise_recover_all(struct mortise *m, bool (*stop)(void *ud), void *ud,
     return rv;
 }
 
-int mortise_recover_one(struct mortise *m, const char *tenant, const char *run,
-                        struct mortise_err *err)
+static bool wants(const struct mortise_head_copy *head)
 {
-    struct mortise_head_copy head;
-    int rv;
+    return goes_on(head->status, head->reason);
+}
 
-    if (mortise_live_find(m, tenant, run) != NULL)
-        return MORTISE_OK;
-    rv = mortise_head_read(m, tenant, run, &head, err);
-    if (rv != MORTISE_OK || !goes_on(head.status, head.reason))
-        return rv;
-    return mortise_live_recover(m, tenant, run, err);
+void mortise_recover_one(struct mortise *m, const char *tenant, const char *run,
+                         struct mortise_order *o)
+{
+    const struct mortise_err fine = {.code = MORTISE_OK};
+
+    o->wants = wants;
+    if (is_here(m, tenant, run))
+        o->done(o, &fine);
+    else
+        mortise_live_recover(m, tenant, run, o);
 }
 
 /* ---- leaving ------------------------------------------------------------ */

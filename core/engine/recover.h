@@ -9,9 +9,10 @@
  * says when to leave the rest alone. */
 int mortise_recover_all(struct mortise *m, bool (*stop)(void *ud), void *ud,
                         struct mortise_err *err);
-/* Go on with this one, if it is such a run and not in memory. */
-int mortise_recover_one(struct mortise *m, const char *tenant, const char *run,
-                        struct mortise_err *err);
+/* Go on with this one, if it is such a run and not in memory; of the order,
+ * `done` is set. */
+void mortise_recover_one(struct mortise *m, const char *tenant, const char *run,
+                         struct mortise_order *o);
 /* Is nothing at work, so that leaving interrupts nothing? */
 bool mortise_rests(const struct mortise *m);
 /* Pause all that is at work, until an engine comes; turns the loop until it

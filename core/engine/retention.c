@@ -2,8 +2,8 @@
  *
  * The engine that holds the store goes over all heads, a page at a time: soon
  * after it was opened, and then every so often.  A page is a timer's work, a
- * millisecond or two, with a pause behind it; so nobody waits, however many
- * runs there are.  One that is closed earlier, as by a command that is done in
+ * millisecond or two once the store has it, with a pause behind it; so nobody
+ * waits, however many runs there are.  One that is closed earlier, as by a command that is done in
  * no time, gives the beginning of it a few milliseconds as it goes, if it wrote
  * anything: whoever only looks changes nothing.
  *
@@ -46,6 +46,11 @@ struct gone_by { /* a run that may go */
 struct mortise_retention {
     struct mortise *m;
     struct mortise_timer timer;
+    struct mortise_read read;
+    bool reading;   /* the store is asked */
+    bool finishing; /* the engine closes: nothing is armed any more */
+    int rv;         /* of the last step: an error is one of writing */
+    struct mortise_err err;
     enum stage stage;
     bool began, swept; /* this pass; any, since the opening */
     bool any;          /* a run went in this pass */
@@ -54,6 +59,8 @@ struct mortise_retention {
     bool agrees;
     bool waits; /* a run waits for another reading */
     char tenant[MORTISE_NAME_MAX + 1], run[MORTISE_NAME_MAX + 1]; /* seen */
+    /* The same when the page began. */
+    char after_tenant[MORTISE_NAME_MAX + 1], after_run[MORTISE_NAME_MAX + 1];
     /* One page. */
     uint64_t now_ms;
     bool more;
@@ -173,17 +180,16 @@ static int remove_old(struct mortise_retention *r, struct mortise_err *err)
 /* ---- two readings -------------------------------------------------------- */
 
 /* Do the note in the store and the clock agree that time has passed? */
-static int compare_clocks(struct mortise_retention *r, struct mortise_err *err)
+static void compare_clocks(struct mortise_retention *r, uint64_t noted_ms)
 {
     uint64_t apart = finished_ms(r) / 10;
-    int rv = mortise_store_noted(r->m->store, &r->noted_ms, err);
 
     if (apart > AGREE_MAX_MS)
         apart = AGREE_MAX_MS;
+    r->noted_ms = noted_ms;
     r->begun_ms = mortise_now_ms();
     r->agrees = r->noted_ms != 0 && r->noted_ms <= r->begun_ms &&
                 r->begun_ms - r->noted_ms >= apart;
-    return rv;
 }
 
 /* The pass is over.  Its reading is noted for those that it found overdue,
@@ -199,24 +205,16 @@ static int note_clock(struct mortise_retention *r, struct mortise_err *err)
 
 /* ---- a pass ------------------------------------------------------------- */
 
-static int look_at_heads(struct mortise_retention *r, struct mortise_err *err)
-{
-    struct mortise_store *s = r->m->store;
-    int rv;
+static void step_over(struct mortise_retention *r, int rv,
+                      const struct mortise_err *err);
 
-    r->now_ms = mortise_now_ms();
-    r->more = false;
-    r->n_seen = r->n_old = r->n_graphs = 0;
-    rv = mortise_store_heads(s, r->began ? r->tenant : NULL, r->run, note, r,
-                             err);
-    if (rv != MORTISE_OK) {
-        mortise_log(r->m, MORTISE_LOG_WARN, "store.retention: %s", err->msg);
-        r->stage = DONE;
-        return MORTISE_OK;
-    }
-    rv = remove_old(r, err);
-    mortise_store_sweep_keep(s, (const uint8_t(*)[MORTISE_DIGEST])r->graphs,
-                             r->n_graphs);
+/* What the page came to; an error is one of writing. */
+static int end_page(struct mortise_retention *r, struct mortise_err *err)
+{
+    int rv = remove_old(r, err);
+
+    mortise_store_sweep_keep(
+        r->m->store, (const uint8_t(*)[MORTISE_DIGEST])r->graphs, r->n_graphs);
     if (rv != MORTISE_OK)
         return rv;
     if (r->more) {
@@ -227,36 +225,113 @@ static int look_at_heads(struct mortise_retention *r, struct mortise_err *err)
     return note_clock(r, err);
 }
 
-/* One step; an error is one of writing. */
-static int step(struct mortise_retention *r, struct mortise_err *err)
+/* Is the store as it was when it was asked?  Else the pass is over. */
+static bool goes_on(const struct mortise_retention *r)
 {
-    struct mortise_store *s = r->m->store;
-    bool more = false;
-    int rv = MORTISE_OK;
+    return r->finishing || r->m->state == MORTISE_ENGINE_UP;
+}
 
+static void heads_read(struct mortise_read *read, int rv,
+                       const struct mortise_err *err)
+{
+    struct mortise_retention *r =
+        MORTISE_OF(read, struct mortise_retention, read);
+    struct mortise_err why = *err;
+
+    r->reading = false;
+    if (rv != MORTISE_OK) {
+        mortise_log(r->m, MORTISE_LOG_WARN, "store.retention: %s", err->msg);
+        r->stage = DONE;
+        rv = MORTISE_OK;
+    } else if (goes_on(r)) {
+        rv = end_page(r, &why);
+    }
+    step_over(r, rv, &why);
+}
+
+static void look_at_heads(struct mortise_retention *r)
+{
+    r->now_ms = mortise_now_ms();
+    r->more = false;
+    r->n_seen = r->n_old = r->n_graphs = 0;
+    strcpy(r->after_tenant, r->tenant); /* the page moves the others on */
+    strcpy(r->after_run, r->run);
+    r->reading = true;
+    r->read = (struct mortise_read){.kind = MORTISE_READ_HEADS,
+                                    .tenant = r->began ? r->after_tenant : NULL,
+                                    .run = r->after_run,
+                                    .head = note,
+                                    .ud = r,
+                                    .done = heads_read};
+    mortise_store_read(r->m->store, &r->read);
+}
+
+static void noted_read(struct mortise_read *read, int rv,
+                       const struct mortise_err *err)
+{
+    struct mortise_retention *r =
+        MORTISE_OF(read, struct mortise_retention, read);
+
+    r->reading = false;
+    if (rv != MORTISE_OK || !goes_on(r)) {
+        step_over(r, rv, err);
+        return;
+    }
+    compare_clocks(r, read->found.noted_ms);
+    look_at_heads(r);
+}
+
+static void begin_heads(struct mortise_retention *r)
+{
+    mortise_store_sweep_begin(r->m->store);
+    r->reading = true;
+    r->read =
+        (struct mortise_read){.kind = MORTISE_READ_NOTED, .done = noted_read};
+    mortise_store_read(r->m->store, &r->read);
+}
+
+static void sweep(struct mortise_retention *r)
+{
+    struct mortise_err err = {.code = MORTISE_OK};
+    bool more = false;
+    int rv = mortise_store_sweep(r->m->store, &more, &err);
+
+    r->swept = !more;
+    r->stage = more ? GRAPHS : r->any ? REST : DONE;
+    r->any = false;
+    step_over(r, rv, &err);
+}
+
+static void remove_rest(struct mortise_retention *r)
+{
+    struct mortise_err err = {.code = MORTISE_OK};
+    bool more = false;
+    int rv = mortise_store_remove_rest(r->m->store, &more, &err);
+
+    r->stage = more ? REST : HEADS;
+    step_over(r, rv, &err);
+}
+
+/* One step, which ends in step_over(), at once or when the store has answered.
+ */
+static void step(struct mortise_retention *r)
+{
     switch (r->stage) {
     case REST:
-        rv = mortise_store_remove_rest(s, &more, err);
-        r->stage = more ? REST : HEADS;
+        remove_rest(r);
         break;
     case HEADS:
-        if (!r->began) {
-            mortise_store_sweep_begin(s);
-            rv = compare_clocks(r, err);
-        }
-        if (rv == MORTISE_OK)
-            rv = look_at_heads(r, err);
+        if (r->began)
+            look_at_heads(r);
+        else
+            begin_heads(r);
         break;
     case GRAPHS:
-        rv = mortise_store_sweep(s, &more, err);
-        r->swept = !more;
-        r->stage = more ? GRAPHS : r->any ? REST : DONE;
-        r->any = false;
+        sweep(r);
         break;
     case DONE:
         break;
     }
-    return rv;
 }
 
 static void begin_pass(struct mortise_retention *r)
@@ -280,12 +355,24 @@ static uint64_t pass_ms(const struct mortise_retention *r)
     return ms < PASS_MIN_MS ? PASS_MIN_MS : ms > PASS_MAX_MS ? PASS_MAX_MS : ms;
 }
 
+static void step_over(struct mortise_retention *r, int rv,
+                      const struct mortise_err *err)
+{
+    r->rv = rv;
+    r->err = *err;
+    if (r->finishing)
+        return;
+    if (rv != MORTISE_OK || !goes_on(r))
+        begin_pass(r); /* heads may be reread */
+    if (rv != MORTISE_OK)
+        mortise_commits_failed(r->m, rv, err);
+    arm(r, r->stage == DONE ? pass_ms(r) : PAUSE_MS);
+}
+
 static void fire(struct mortise_timer *t)
 {
     struct mortise_retention *r =
         MORTISE_OF(t, struct mortise_retention, timer);
-    struct mortise_err err;
-    int rv = MORTISE_OK;
 
     /* A script's runs are those of one test, which sees all of them. */
     if (r->m->state != MORTISE_ENGINE_UP || r->m->script != NULL) {
@@ -295,12 +382,7 @@ static void fire(struct mortise_timer *t)
     }
     if (r->stage == DONE)
         begin_pass(r);
-    rv = step(r, &err);
-    if (rv != MORTISE_OK) {
-        begin_pass(r);
-        mortise_commits_failed(r->m, rv, &err);
-    }
-    arm(r, r->stage == DONE ? pass_ms(r) : PAUSE_MS);
+    step(r);
 }
 
 int mortise_retention_open(struct mortise *m, struct mortise_err *err)
@@ -323,18 +405,22 @@ void mortise_retention_finish(struct mortise *m)
 {
     struct mortise_retention *r = m->retention;
     uint64_t until = mortise_mono_in(CLOSING_MS);
-    struct mortise_err err;
 
     if (r == NULL)
         return;
     mortise_timer_disarm(&m->timers, &r->timer);
     if (r->swept || m->script != NULL || !mortise_store_wrote(m->store))
         return;
-    while (r->stage != DONE && mortise_mono_ns() < until)
-        if (step(r, &err) != MORTISE_OK) {
-            mortise_log(m, MORTISE_LOG_WARN, "store.retention: %s", err.msg);
-            return;
-        }
+    r->finishing = true;
+    r->rv = MORTISE_OK;
+    while (r->rv == MORTISE_OK && r->stage != DONE &&
+           mortise_mono_ns() < until) {
+        step(r);
+        while (r->reading) /* nobody is left who would wait */
+            mortise_store_wait(m->store, &r->read);
+    }
+    if (r->rv != MORTISE_OK)
+        mortise_log(m, MORTISE_LOG_WARN, "store.retention: %s", r->err.msg);
 }
 
 void mortise_retention_close(struct mortise *m)

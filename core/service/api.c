@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "service/control.h"
+#include "service/query.h"
 #include "engine/common/engine.h"
 #include "run/command/run_commands.h"
 #include "yaml/text.h"
@@ -92,7 +93,7 @@ int mortise_poll(struct mortise *m, int timeout_ms, struct mortise_err *err)
         *err = m->trouble;
         return told(m->trouble.code, err, their_err);
     }
-    return told(m->lives.n > 0, err, their_err);
+    return told(m->lives.n + m->loads.n > 0, err, their_err);
 }
 
 int mortise_fd(struct mortise *m)
@@ -363,33 +364,59 @@ static void unsubscribe(struct mortise *m, uint64_t id)
                     sizeof(struct subscription));
 }
 
+/* A run that an API function begins on its stack. */
+struct starting {
+    struct mortise_new_run run;
+    const struct mortise_start_options *options;
+    char *run_id;
+    uint64_t *event_id;
+    struct wait admitted; /* until it is on disk */
+};
+
+static void start_over(struct mortise_new_run *n, struct mortise_live *live,
+                       const struct mortise_err *err)
+{
+    struct starting *x = MORTISE_OF(n, struct starting, run);
+    struct wait *w = &x->admitted;
+    int rv = err->code;
+
+    w->err = *err;
+    if (rv == MORTISE_OK) {
+        strcpy(x->run_id, live->id); /* at most 128 bytes: live.c checked */
+        rv = subscribe(live->m, live, x->options, x->event_id, &w->err);
+    }
+    if (rv == MORTISE_OK)
+        rv = mortise_watch_add(live->m, &w->watch, live->tenant, live->id,
+                               &w->err);
+    w->over |= rv != MORTISE_OK;
+}
+
 static int start(struct mortise *m, struct mortise_graph *g,
                  const struct mortise_start_options *s, char *run_id,
                  uint64_t *event_id, struct mortise_err *err)
 {
-    const char *tenant = tenant_or_default(s->tenant);
-    struct mortise_live *live;
-    json_t *input;
-    int rv = parse_input(s->input, &input, err);
+    struct starting x = {
+        .options = s,
+        .run_id = run_id,
+        .event_id = event_id,
+        .admitted.watch = {.until = MORTISE_UNTIL_SYNCED, .done = wait_over}};
+    int rv = parse_input(s->input, &x.run.input, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    rv = mortise_live_start(m, g, tenant, s->run, input,
-                            s->actor != NULL ? s->actor : m->actor, NULL, &live,
-                            err);
-    json_decref(input);
-    if (rv != MORTISE_OK)
-        return rv;
-    strcpy(run_id, live->id); /* at most 128 bytes: live.c checked */
-    rv = subscribe(m, live, s, event_id, err);
-    if (rv == MORTISE_OK)
-        rv = wait_until(m, tenant, run_id, MORTISE_UNTIL_SYNCED, NULL, err);
-    if (rv == MORTISE_OK)
-        return rv;
+    x.run.actor = s->actor != NULL ? s->actor : m->actor;
+    x.run.done = start_over;
+    mortise_live_start(m, &x.run, g, tenant_or_default(s->tenant), s->run);
+    while (!x.admitted.over)
+        mortise_turn(m, -1);
+    json_decref(x.run.input);
+    if (x.admitted.err.code == MORTISE_OK)
+        return MORTISE_OK;
+    *err = x.admitted.err;
     unsubscribe(m, *event_id);
     *event_id = 0;
     run_id[0] = '\0';
-    return rv;
+    return err->code;
 }
 
 int mortise_start(struct mortise *m, struct mortise_graph *g,
@@ -501,8 +528,7 @@ int mortise_apply(struct mortise *m, const char *tenant, const char *run,
                                      .actor = actor != NULL ? actor : m->actor,
                                      .done = order_over};
     if (rv == MORTISE_OK)
-        rv = mortise_live_command(m, tenant_or_default(tenant), run, &x.order,
-                                  err);
+        mortise_live_command(m, tenant_or_default(tenant), run, &x.order);
     mortise_leave(m);
     while (rv == MORTISE_OK && !x.over)
         mortise_turn(m, -1);
@@ -516,31 +542,59 @@ int mortise_apply(struct mortise *m, const char *tenant, const char *run,
 
 /* ---- reading ------------------------------------------------------------ */
 
-typedef int list_fn(struct mortise *m, const char *tenant, const char *after,
-                    size_t limit, json_t **out, struct mortise_err *err);
-typedef int look_fn(struct mortise *m, const char *tenant, const char *run,
-                    json_t **out, struct mortise_err *err);
+/* A query that an API function waits for on its stack. */
+struct asking {
+    struct mortise_query query;
+    bool over;
+    json_t *value;
+    int rv;
+    struct mortise_err err;
+};
 
-static int list(struct mortise *m, list_fn *fn, const char *tenant,
-                const char *after, size_t limit, char **json,
-                struct mortise_err *err)
+static void query_over(struct mortise_query *q, json_t *value, int rv,
+                       const struct mortise_err *err)
 {
-    json_t *value = NULL;
+    struct asking *x = MORTISE_OF(q, struct asking, query);
+
+    x->over = true;
+    x->value = value;
+    x->rv = rv;
+    if (rv != MORTISE_OK)
+        x->err = *err;
+}
+
+static int answer(struct mortise *m, struct asking *x, char **json,
+                  struct mortise_err *err)
+{
+    while (!x->over)
+        mortise_turn(m, -1);
+    if (x->rv == MORTISE_OK)
+        return give_text(m, x->value, json, err);
+    *err = x->err;
+    return x->rv;
+}
+
+static int list(struct mortise *m, mortise_query_list_fn *fn,
+                const char *tenant, const char *after, size_t limit,
+                char **json, struct mortise_err *err)
+{
+    struct asking x = {.query.done = query_over};
     int rv;
 
     WITH_ERR(err);
     *json = NULL;
     rv = begin(m, err);
-    if (rv == MORTISE_OK)
-        rv = fn(m, tenant_or_default(tenant), after, limit, &value, err);
-    return told(rv == MORTISE_OK ? give_text(m, value, json, err) : rv, err,
-                their_err);
+    if (rv != MORTISE_OK)
+        return told(rv, err, their_err);
+    fn(m, &x.query, tenant_or_default(tenant), after, limit);
+    return told(answer(m, &x, json, err), err, their_err);
 }
 
-static int look(struct mortise *m, look_fn *fn, const char *tenant,
-                const char *run, char **json, struct mortise_err *err)
+static int look(struct mortise *m, mortise_query_look_fn *fn,
+                const char *tenant, const char *run, char **json,
+                struct mortise_err *err)
 {
-    json_t *value = NULL;
+    struct asking x = {.query.done = query_over};
     int rv;
 
     WITH_ERR(err);
@@ -549,10 +603,9 @@ static int look(struct mortise *m, look_fn *fn, const char *tenant,
     if (rv != MORTISE_OK)
         return told(rv, err, their_err);
     mortise_enter(m);
-    rv = fn(m, tenant_or_default(tenant), run, &value, err);
+    fn(m, &x.query, tenant_or_default(tenant), run);
     mortise_leave(m);
-    return told(rv == MORTISE_OK ? give_text(m, value, json, err) : rv, err,
-                their_err);
+    return told(answer(m, &x, json, err), err, their_err);
 }
 
 int mortise_runs(struct mortise *m, const char *tenant, const char *after,
@@ -614,7 +667,7 @@ int mortise_events(struct mortise *m, const char *tenant, const char *run,
         return told(rv, err, their_err);
     }
     made = m->last_watch;
-    while (!x.over && s->watch.behind)
+    while (!x.over && (s->watch.behind || s->watch.until == MORTISE_UNTIL_NOW))
         mortise_turn(m, -1);
     if (x.over) {
         if (x.err.code != MORTISE_OK)

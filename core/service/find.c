@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "engine/common/engine.h"
+#include "service/query.h"
 
 enum { SHOWN = 8 }; /* so many ids that go on */
 
@@ -24,7 +24,7 @@ static void just_before(const char *prefix, char out[MORTISE_RUN_MAX])
     size_t n = strlen(prefix);
     const char *last = strchr(id_chars, prefix[n - 1]);
 
-    assert(last != NULL); /* mortise_live_check_name() */
+    assert(last != NULL); /* mortise_check_name() */
     memcpy(out, prefix, n - 1);
     out[n - 1] = '\0';
     if (last == id_chars) /* "a-" comes right behind "a" */
@@ -34,88 +34,107 @@ static void just_before(const char *prefix, char out[MORTISE_RUN_MAX])
     out[MORTISE_RUN_MAX - 1] = '\0';
 }
 
-struct like {
-    const char *word;
-    json_t *ids;
-    bool more, failed;
-};
-
 static int add_like(void *ud, const char *tenant, const char *run,
                     const struct mortise_head *head)
 {
-    struct like *l = ud;
+    struct mortise_query *q = ud;
 
     (void)tenant;
     (void)head;
-    if (strncmp(run, l->word, strlen(l->word)) != 0)
+    if (strncmp(run, q->word, strlen(q->word)) != 0)
         return 1;
-    if (strcmp(run, l->word) == 0)
+    if (strcmp(run, q->word) == 0)
         return 0;
-    l->more = json_array_size(l->ids) == SHOWN;
-    l->failed =
-        !l->more && json_array_append_new(l->ids, json_string(run)) != 0;
-    return l->more || l->failed;
+    q->more = json_array_size(q->list) == SHOWN;
+    q->failed =
+        !q->more && json_array_append_new(q->list, json_string(run)) != 0;
+    return q->more || q->failed;
 }
 
-static int find_like(struct mortise *m, const char *tenant, struct like *l,
-                     struct mortise_err *err)
+/* What is known of the run itself stands in q->rv: MORTISE_OK, it is there;
+ * MORTISE_EEXISTS, it was; MORTISE_ENOTFOUND; the words for it in q->err. */
+static void like_read(struct mortise_read *r, int rv,
+                      const struct mortise_err *err)
 {
-    char after[MORTISE_RUN_MAX];
-    int rv;
+    struct mortise_query *q = MORTISE_OF(r, struct mortise_query, read);
+    const char *what = q->rv == MORTISE_OK        ? "there"
+                       : q->rv == MORTISE_EEXISTS ? "removed"
+                                                  : "unknown";
 
-    just_before(l->word, after);
-    rv = mortise_store_runs(m->store, tenant, after[0] != '\0' ? after : NULL,
-                            add_like, l, err);
-    return rv == MORTISE_OK && l->failed ? mortise_nomem(err) : rv;
-}
-
-/* "there", "removed" or "unknown"; *why has the words for the latter two. */
-static int find_exactly(struct mortise *m, const char *tenant, const char *run,
-                        const char **what, struct mortise_err *why,
-                        struct mortise_err *err)
-{
-    struct mortise_head_copy head;
-    struct mortise_tombstone t;
-    int rv = mortise_live_find(m, tenant, run) != NULL
-                 ? MORTISE_OK
-                 : mortise_head_read(m, tenant, run, &head, why);
-
-    *what = "there";
-    if (rv == MORTISE_OK)
-        return rv;
-    if (rv != MORTISE_ENOTFOUND) {
-        *err = *why;
-        return rv;
-    }
-    rv = mortise_store_removed(m->store, tenant, run, &t, err);
-    *what = rv == MORTISE_OK ? "removed" : "unknown";
-    return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
-}
-
-int mortise_query_find(struct mortise *m, const char *tenant, const char *run,
-                       json_t **out, struct mortise_err *err)
-{
-    struct like like = {.word = run};
-    struct mortise_err why = {.code = MORTISE_OK};
-    const char *what;
-    int rv = mortise_live_check_name("tenant", tenant, err);
-
-    *out = NULL;
-    if (rv == MORTISE_OK)
-        rv = mortise_live_check_name("run id", run, err);
     if (rv != MORTISE_OK)
-        return rv;
-    like.ids = json_array();
-    rv = like.ids != NULL ? find_exactly(m, tenant, run, &what, &why, err)
-                          : mortise_nomem(err);
-    if (rv == MORTISE_OK)
-        rv = find_like(m, tenant, &like, err);
-    if (rv == MORTISE_OK) {
-        *out = json_pack("{s:s, s:s, s:s*, s:O, s:b}", "run", run, "is", what,
-                         "message", why.code != MORTISE_OK ? why.msg : NULL,
-                         "like", like.ids, "more", (int)like.more);
-        rv = *out != NULL ? MORTISE_OK : mortise_nomem(err);
+        mortise_query_fail(q, rv, err);
+    else
+        mortise_query_answer(
+            q, q->failed ? NULL
+                         : json_pack("{s:s, s:s, s:s*, s:O, s:b}", "run",
+                                     q->word, "is", what, "message",
+                                     q->rv != MORTISE_OK ? q->err.msg : NULL,
+                                     "like", q->list, "more", (int)q->more));
+}
+
+static void find_like(struct mortise_query *q)
+{
+    just_before(q->word, q->after_run);
+    q->read = (struct mortise_read){
+        .kind = MORTISE_READ_RUNS,
+        .tenant = q->tenant,
+        .run = q->after_run[0] != '\0' ? q->after_run : NULL,
+        .head = add_like,
+        .ud = q,
+        .done = like_read};
+    mortise_store_read(q->m->store, &q->read);
+}
+
+static void tombstone_read(struct mortise_read *r, int rv,
+                           const struct mortise_err *err)
+{
+    struct mortise_query *q = MORTISE_OF(r, struct mortise_query, read);
+
+    if (rv != MORTISE_OK && rv != MORTISE_ENOTFOUND) {
+        mortise_query_fail(q, rv, err);
+        return;
     }
-    json_decref(like.ids);
-    return rv;
+    q->rv = rv == MORTISE_OK ? MORTISE_EEXISTS : MORTISE_ENOTFOUND;
+    find_like(q);
+}
+
+static void head_read(struct mortise_stored *s, int rv,
+                      const struct mortise_err *err)
+{
+    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
+
+    if (rv == MORTISE_OK) {
+        find_like(q);
+        return;
+    }
+    if (rv != MORTISE_ENOTFOUND) {
+        mortise_query_fail(q, rv, err);
+        return;
+    }
+    q->err = *err;
+    q->read = (struct mortise_read){.kind = MORTISE_READ_REMOVED,
+                                    .tenant = q->tenant,
+                                    .run = q->word,
+                                    .done = tombstone_read};
+    mortise_store_read(q->m->store, &q->read);
+}
+
+void mortise_query_find(struct mortise *m, struct mortise_query *q,
+                        const char *tenant, const char *run)
+{
+    struct mortise_err err;
+    int rv = mortise_check_name("tenant", tenant, &err);
+
+    mortise_query_begin(m, q, tenant, run);
+    if (rv == MORTISE_OK)
+        rv = mortise_check_name("run id", run, &err);
+    q->list = json_array();
+    if (rv == MORTISE_OK && q->list == NULL)
+        rv = mortise_nomem(&err);
+    if (rv != MORTISE_OK)
+        mortise_query_fail(q, rv, &err);
+    else if (mortise_live_find(m, tenant, run) != NULL)
+        find_like(q);
+    else
+        mortise_stored_head(m, &q->stored, tenant, run, head_read);
 }

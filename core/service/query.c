@@ -1,9 +1,9 @@
-/* query.c -- what is asked about runs, as JSON (docs/json.md).
+/* query.c -- what is asked about runs.
  *
  * Everything here reads the store: what is shown is on disk.  A page costs its
  * own size, whatever the number of runs.
  */
-#include "engine/common/engine.h"
+#include "service/query.h"
 
 #include <string.h>
 
@@ -24,24 +24,73 @@ static int put_time(json_t *to, const char *name, uint64_t ms)
     return json_object_set_new(to, name, json_string(text));
 }
 
-/* {NAME: list, next: cursor or null}.  Takes the list. */
-static int finish_page(const char *name, json_t *list, const char *next,
-                       bool failed, json_t **out, struct mortise_err *err)
+/* ---- answers ------------------------------------------------------------ */
+
+void mortise_query_begin(struct mortise *m, struct mortise_query *q,
+                         const char *tenant, const char *word)
 {
-    *out = failed ? NULL : json_pack("{s:O, s:s?}", name, list, "next", next);
-    json_decref(list);
-    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+    *q = (struct mortise_query){
+        .done = q->done, .m = m, .tenant = tenant, .word = word};
+    mortise_arena_init(&q->stored.arena, m->mem); /* it may stay unread */
+}
+
+static void end(struct mortise_query *q, json_t *value, int rv,
+                const struct mortise_err *err)
+{
+    struct mortise_err why = *err; /* it may stand in the query */
+
+    json_decref(q->list);
+    mortise_stored_finish(&q->stored);
+    q->done(q, value, rv, &why);
+}
+
+void mortise_query_fail(struct mortise_query *q, int rv,
+                        const struct mortise_err *err)
+{
+    end(q, NULL, rv, err);
+}
+
+void mortise_query_answer(struct mortise_query *q, json_t *value)
+{
+    struct mortise_err err = {.code = MORTISE_OK};
+
+    if (value == NULL)
+        mortise_nomem(&err);
+    end(q, value, err.code, &err);
+}
+
+/* {NAME: list, next: cursor or null}. */
+static void finish_page(struct mortise_query *q, const char *name, int rv,
+                        const struct mortise_err *err)
+{
+    if (rv != MORTISE_OK)
+        mortise_query_fail(q, rv, err);
+    else
+        mortise_query_answer(
+            q, q->failed ? NULL
+                         : json_pack("{s:O, s:s?}", name, q->list, "next",
+                                     q->more ? q->next : NULL));
+}
+
+/* False: it is answered. */
+static bool begin_page(struct mortise *m, struct mortise_query *q,
+                       const char *tenant, size_t limit)
+{
+    struct mortise_err err;
+    int rv;
+
+    mortise_query_begin(m, q, tenant, NULL);
+    q->left = page_size(limit);
+    rv = mortise_check_name("tenant", tenant, &err);
+    q->list = rv == MORTISE_OK ? json_array() : NULL;
+    if (rv == MORTISE_OK && q->list == NULL)
+        rv = mortise_nomem(&err);
+    if (rv != MORTISE_OK)
+        mortise_query_fail(q, rv, &err);
+    return rv == MORTISE_OK;
 }
 
 /* ---- runs --------------------------------------------------------------- */
-
-struct page {
-    struct mortise *m;
-    json_t *list;
-    size_t left;
-    bool more, failed;
-    char next[2 * MORTISE_NAME_MAX + 2]; /* cursor behind the last one */
-};
 
 static bool is_over(int status)
 {
@@ -87,36 +136,37 @@ static json_t *head_json(struct mortise *m, const char *tenant, const char *run,
 static int add_run(void *ud, const char *tenant, const char *run,
                    const struct mortise_head *head)
 {
-    struct page *p = ud;
+    struct mortise_query *q = ud;
 
-    if (p->left == 0) {
-        p->more = true;
+    if (q->left == 0) {
+        q->more = true;
         return 1;
     }
-    p->left--;
-    snprintf(p->next, sizeof p->next, "%s", run);
-    if (json_array_append_new(p->list, head_json(p->m, tenant, run, head)) != 0)
-        p->failed = true;
-    return p->failed;
+    q->left--;
+    snprintf(q->next, sizeof q->next, "%s", run);
+    if (json_array_append_new(q->list, head_json(q->m, tenant, run, head)) != 0)
+        q->failed = true;
+    return q->failed;
 }
 
-int mortise_query_runs(struct mortise *m, const char *tenant, const char *after,
-                       size_t limit, json_t **out, struct mortise_err *err)
+static void runs_read(struct mortise_read *r, int rv,
+                      const struct mortise_err *err)
 {
-    struct page p = {.m = m, .list = json_array(), .left = page_size(limit)};
-    int rv = mortise_live_check_name("tenant", tenant, err);
+    finish_page(MORTISE_OF(r, struct mortise_query, read), "runs", rv, err);
+}
 
-    *out = NULL;
-    if (rv == MORTISE_OK && p.list == NULL)
-        rv = mortise_nomem(err);
-    if (rv == MORTISE_OK)
-        rv = mortise_store_runs(m->store, tenant, after, add_run, &p, err);
-    if (rv != MORTISE_OK) {
-        json_decref(p.list);
-        return rv;
-    }
-    return finish_page("runs", p.list, p.more ? p.next : NULL, p.failed, out,
-                       err);
+void mortise_query_runs(struct mortise *m, struct mortise_query *q,
+                        const char *tenant, const char *after, size_t limit)
+{
+    if (!begin_page(m, q, tenant, limit))
+        return;
+    q->read = (struct mortise_read){.kind = MORTISE_READ_RUNS,
+                                    .tenant = tenant,
+                                    .run = after,
+                                    .head = add_run,
+                                    .ud = q,
+                                    .done = runs_read};
+    mortise_store_read(m->store, &q->read);
 }
 
 /* ---- inbox -------------------------------------------------------------- */
@@ -144,7 +194,7 @@ static json_t *request_json(const char *tenant, const char *run,
 static int add_request(void *ud, const char *tenant, const char *run,
                        const struct mortise_pending *q)
 {
-    struct page *p = ud;
+    struct mortise_query *p = ud;
     json_t *one;
 
     if (p->left == 0) {
@@ -160,8 +210,7 @@ static int add_request(void *ud, const char *tenant, const char *run,
 }
 
 /* "RUN/ID" in two; false when it is no cursor of ours. */
-static bool split_cursor(const char *after, char run[MORTISE_NAME_MAX + 1],
-                         const char **id)
+static bool split_cursor(const char *after, char run[], const char **id)
 {
     const char *slash = strchr(after, '/');
     size_t n = slash != NULL ? (size_t)(slash - after) : 0;
@@ -174,32 +223,34 @@ static bool split_cursor(const char *after, char run[MORTISE_NAME_MAX + 1],
     return true;
 }
 
-int mortise_query_inbox(struct mortise *m, const char *tenant,
-                        const char *after, size_t limit, json_t **out,
-                        struct mortise_err *err)
+static void inbox_read(struct mortise_read *r, int rv,
+                       const struct mortise_err *err)
 {
-    struct page p = {.m = m, .left = page_size(limit)};
-    char run[MORTISE_NAME_MAX + 1];
-    const char *id = NULL;
-    int rv = mortise_live_check_name("tenant", tenant, err);
+    finish_page(MORTISE_OF(r, struct mortise_query, read), "pending", rv, err);
+}
 
-    *out = NULL;
-    if (rv == MORTISE_OK && after != NULL && !split_cursor(after, run, &id))
-        rv = mortise_fail(err, MORTISE_EINVAL,
-                          "'%.200s' is no cursor of an inbox page", after);
-    if (rv != MORTISE_OK)
-        return rv;
-    p.list = json_array();
-    if (p.list == NULL)
-        return mortise_nomem(err);
-    rv = mortise_store_inbox(m->store, tenant, after != NULL ? run : NULL, id,
-                             add_request, &p, err);
-    if (rv != MORTISE_OK) {
-        json_decref(p.list);
-        return rv;
+void mortise_query_inbox(struct mortise *m, struct mortise_query *q,
+                         const char *tenant, const char *after, size_t limit)
+{
+    struct mortise_err err;
+    const char *id = NULL;
+
+    if (!begin_page(m, q, tenant, limit))
+        return;
+    if (after != NULL && !split_cursor(after, q->after_run, &id)) {
+        mortise_fail(&err, MORTISE_EINVAL,
+                     "'%.200s' is no cursor of an inbox page", after);
+        mortise_query_fail(q, err.code, &err);
+        return;
     }
-    return finish_page("pending", p.list, p.more ? p.next : NULL, p.failed, out,
-                       err);
+    q->read = (struct mortise_read){.kind = MORTISE_READ_INBOX,
+                                    .tenant = tenant,
+                                    .run = after != NULL ? q->after_run : NULL,
+                                    .id = id,
+                                    .pending = add_request,
+                                    .ud = q,
+                                    .done = inbox_read};
+    mortise_store_read(m->store, &q->read);
 }
 
 /* ---- one run ------------------------------------------------------------ */
@@ -234,6 +285,7 @@ static json_t *deaths_json(struct mortise *m, const char *tenant,
 static json_t *blocked_json(struct mortise *m, const char *tenant,
                             const char *run,
                             const struct mortise_head_copy *head,
+                            const struct mortise_graph *g,
                             const struct mortise_run *r,
                             const struct mortise_err *why)
 {
@@ -245,7 +297,7 @@ static json_t *blocked_json(struct mortise *m, const char *tenant,
                   deaths_json(m, tenant, run));
     struct mortise_obstacles o;
 
-    mortise_live_obstacles(m, tenant, run, head->graph, r, &o);
+    mortise_live_obstacles(m, tenant, run, g, r, &o);
     if (!o.stuck && json_array_size(o.lifts) > 0)
         json_object_set(v, "unquarantine", o.lifts);
     if (!o.stuck && o.changed)
@@ -258,6 +310,7 @@ static json_t *blocked_json(struct mortise *m, const char *tenant,
  * was when it was left. */
 static int show_blocked(struct mortise *m, const char *tenant, const char *run,
                         const struct mortise_head_copy *head,
+                        const struct mortise_graph *g,
                         const struct mortise_run *r, json_t *out,
                         struct mortise_err *err)
 {
@@ -267,14 +320,14 @@ static int show_blocked(struct mortise *m, const char *tenant, const char *run,
 
     if (is_over(head->status))
         return MORTISE_OK;
-    rv = mortise_live_may_run(m, tenant, run, head->graph, r, &why);
+    rv = mortise_live_may_run(m, tenant, run, g, r, &why);
     if (rv == MORTISE_OK)
         return rv;
     if (!mortise_is_blocked(rv)) {
         *err = why;
         return rv;
     }
-    blocked = blocked_json(m, tenant, run, head, r, &why);
+    blocked = blocked_json(m, tenant, run, head, g, r, &why);
     if (json_object_set_new(out, "blocked", blocked) != 0)
         return mortise_nomem(err);
     json_object_set_new(
@@ -292,63 +345,80 @@ static void show_as_left(json_t *out, const struct mortise_head_copy *head)
     json_object_set_new(out, "reason", json_string(head->reason));
 }
 
-static int show_stored(struct mortise *m, const char *tenant, const char *run,
-                       const struct mortise_head_copy *head, json_t **out,
-                       struct mortise_err *err)
+/* The run as it is shown, with what is known of its head.  NULL: an error. */
+static json_t *show(const struct mortise_stored *s,
+                    const struct mortise_graph *g, const struct mortise_run *r,
+                    bool going, bool checked, struct mortise_err *err)
 {
-    struct mortise_graph *g;
-    struct mortise_run *r;
-    int rv = mortise_graphs_get(m, run, head->graph, true, &g, err);
+    json_t *out = mortise_run_show(r);
+    int rv = out != NULL ? MORTISE_OK : mortise_nomem(err);
 
-    if (rv != MORTISE_OK)
-        return rv;
-    rv = mortise_replay(m, tenant, run, g, NULL, NULL, &r, err);
-    mortise_graph_unref(g);
-    if (rv != MORTISE_OK)
-        return rv;
-    *out = mortise_run_show(r);
-    if (*out != NULL) {
-        show_as_left(*out, head);
-        rv = show_blocked(m, tenant, run, head, r, *out, err);
-    } else {
-        rv = mortise_nomem(err);
-    }
-    mortise_run_free(r);
-    return rv;
+    if (rv == MORTISE_OK && !going)
+        show_as_left(out, &s->head);
+    if (rv == MORTISE_OK && !checked)
+        rv = show_blocked(s->m, s->tenant, s->id, &s->head, g, r, out, err);
+    if (rv == MORTISE_OK)
+        json_object_set_new(
+            out, "live",
+            json_boolean(mortise_live_find(s->m, s->tenant, s->id) != NULL));
+    if (rv == MORTISE_OK)
+        return out;
+    json_decref(out);
+    err->code = rv;
+    return NULL;
 }
 
-int mortise_query_show(struct mortise *m, const char *tenant, const char *run,
-                       json_t **out, struct mortise_err *err)
+static void show_what_came(struct mortise_query *q, json_t *out,
+                           const struct mortise_err *err)
 {
-    struct mortise_live *live = mortise_live_find(m, tenant, run);
-    struct mortise_head_copy head;
-    int rv = mortise_head_read(m, tenant, run, &head, err);
+    if (out != NULL)
+        mortise_query_answer(q, out);
+    else
+        mortise_query_fail(q, err->code, err);
+}
 
-    *out = NULL;
-    if (rv == MORTISE_OK && is_as_stored(live)) {
-        *out = mortise_run_show(live->run);
-        if (*out != NULL && !mortise_run_is_going(live->run))
-            show_as_left(*out, &head);
-        rv = *out == NULL ? mortise_nomem(err)
-             : live->checked
-                 ? MORTISE_OK
-                 : show_blocked(m, tenant, run, &head, live->run, *out, err);
-    } else if (rv == MORTISE_OK) {
-        rv = show_stored(m, tenant, run, &head, out, err);
+static void show_stored(struct mortise_stored *s, int rv,
+                        const struct mortise_err *err)
+{
+    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
+    struct mortise_err why = *err;
+
+    if (rv != MORTISE_OK)
+        mortise_query_fail(q, rv, err);
+    else
+        show_what_came(q, show(s, s->graph, s->run, false, false, &why), &why);
+}
+
+static void show_of_head(struct mortise_stored *s, int rv,
+                         const struct mortise_err *err)
+{
+    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
+    const struct mortise_live *live;
+    struct mortise_err why = *err;
+
+    if (rv != MORTISE_OK) {
+        mortise_query_fail(q, rv, err);
+        return;
     }
-    if (rv == MORTISE_OK)
-        json_object_set_new(*out, "live", json_boolean(live != NULL));
-    return rv;
+    live = mortise_live_find(s->m, s->tenant, s->id);
+    if (is_as_stored(live) && live->written == s->head.seq)
+        show_what_came(q,
+                       show(s, live->graph, live->run,
+                            mortise_run_is_going(live->run), live->checked,
+                            &why),
+                       &why);
+    else
+        mortise_stored_rest(s, show_stored);
+}
+
+void mortise_query_show(struct mortise *m, struct mortise_query *q,
+                        const char *tenant, const char *run)
+{
+    mortise_query_begin(m, q, tenant, run);
+    mortise_stored_head(m, &q->stored, tenant, run, show_of_head);
 }
 
 /* ---- history ------------------------------------------------------------ */
-
-struct history {
-    struct mortise_run *run; /* replayed alongside: it knows what is where */
-    json_t *list;
-    struct mortise_err *err;
-    int rv;
-};
 
 static const char *phase_name(enum mortise_phase phase)
 {
@@ -382,44 +452,72 @@ static json_t *checkpoint_json(const struct mortise_run *r,
 
 static int add_checkpoint(void *ud, const struct mortise_checkpoint *cp)
 {
-    struct history *h = ud;
+    struct mortise_query *q = ud;
+    struct mortise_run *r = q->stored.run; /* it knows what is where */
 
-    h->rv = mortise_run_apply(h->run, cp->seq, cp->time_ms, cp->id, cp->entries,
-                              cp->size, h->err);
-    if (h->rv == MORTISE_OK &&
-        json_array_append_new(h->list, checkpoint_json(h->run, cp)) != 0)
-        h->rv = mortise_nomem(h->err);
-    return h->rv != MORTISE_OK;
+    q->rv = mortise_run_apply(r, cp->seq, cp->time_ms, cp->id, cp->entries,
+                              cp->size, &q->err);
+    if (q->rv == MORTISE_OK &&
+        json_array_append_new(q->list, checkpoint_json(r, cp)) != 0)
+        q->rv = mortise_nomem(&q->err);
+    return q->rv != MORTISE_OK;
 }
 
-int mortise_query_history(struct mortise *m, const char *tenant,
-                          const char *run, json_t **out,
-                          struct mortise_err *err)
+static void checkpoints_read(struct mortise_read *r, int rv,
+                             const struct mortise_err *err)
 {
-    struct history h = {.list = json_array(), .err = err};
-    struct mortise_head_copy head;
-    struct mortise_graph *g = NULL;
-    int rv = mortise_head_read(m, tenant, run, &head, err);
+    struct mortise_query *q = MORTISE_OF(r, struct mortise_query, read);
 
-    *out = NULL;
+    if (rv != MORTISE_OK)
+        mortise_query_fail(q, rv, err);
+    else if (q->rv != MORTISE_OK)
+        mortise_query_fail(q, q->rv, &q->err);
+    else
+        mortise_query_answer(q, json_pack("{s:s, s:s, s:O}", "run", q->word,
+                                          "tenant", q->tenant, "checkpoints",
+                                          q->list));
+}
+
+/* With its graph: the run is replayed alongside. */
+static void history_of_graph(struct mortise_stored *s, int rv,
+                             const struct mortise_err *err)
+{
+    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
+    struct mortise_err why = *err;
+
     if (rv == MORTISE_OK)
-        rv = mortise_graphs_get(m, run, head.graph, true, &g, err);
-    if (rv == MORTISE_OK)
-        rv =
-            mortise_run_replay(&h.run, m->mem, g, tenant, run, NULL, NULL, err);
-    if (rv == MORTISE_OK)
-        rv = h.list != NULL
-                 ? mortise_store_checkpoints(m->store, tenant, run, 1,
-                                             add_checkpoint, &h, err)
-                 : mortise_nomem(err);
-    rv = rv == MORTISE_OK ? h.rv : rv;
-    if (rv == MORTISE_OK) {
-        *out = json_pack("{s:s, s:s, s:O}", "run", run, "tenant", tenant,
-                         "checkpoints", h.list);
-        rv = *out != NULL ? rv : mortise_nomem(err);
+        rv = mortise_run_replay(&s->run, s->m->mem, s->graph, s->tenant, s->id,
+                                NULL, NULL, &why);
+    q->list = json_array();
+    if (rv == MORTISE_OK && q->list == NULL)
+        rv = mortise_nomem(&why);
+    if (rv != MORTISE_OK) {
+        mortise_query_fail(q, rv, &why);
+        return;
     }
-    json_decref(h.list);
-    mortise_run_free(h.run);
-    mortise_graph_unref(g);
-    return rv;
+    q->read = (struct mortise_read){.kind = MORTISE_READ_CHECKPOINTS,
+                                    .tenant = s->tenant,
+                                    .run = s->id,
+                                    .number = 1,
+                                    .checkpoint = add_checkpoint,
+                                    .ud = q,
+                                    .done = checkpoints_read};
+    mortise_store_read(s->m->store, &q->read);
+}
+
+static void history_of_head(struct mortise_stored *s, int rv,
+                            const struct mortise_err *err)
+{
+    if (rv != MORTISE_OK)
+        mortise_query_fail(MORTISE_OF(s, struct mortise_query, stored), rv,
+                           err);
+    else
+        mortise_stored_graph(s, history_of_graph);
+}
+
+void mortise_query_history(struct mortise *m, struct mortise_query *q,
+                           const char *tenant, const char *run)
+{
+    mortise_query_begin(m, q, tenant, run);
+    mortise_stored_head(m, &q->stored, tenant, run, history_of_head);
 }

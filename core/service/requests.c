@@ -4,7 +4,8 @@
  * known is refused rather than ignored.  Who asks comes from the transport.
  *
  * The asker may go away at any time; a command that is under way then is
- * carried out all the same, so its request lives on without an asker.
+ * carried out all the same, so its request lives on without an asker.  So does
+ * one for which the store is asked, until that has answered.
  *
  * `start` and `command` may carry a watch (`until`): it begins in the same turn
  * of the loop, so no event lies between the two.
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "service/control.h"
+#include "service/query.h"
 #include "engine/recover.h"
 #include "config/deploy_digest.h"
 #include "run/command/run_commands.h"
@@ -33,7 +35,14 @@ struct mortise_request {
     struct mortise_order order;
     struct mortise_run_command *commands;
     size_t n_commands;
+    struct mortise_graph *graph; /* of a start: a reference, or NULL */
+    bool again;                  /* a start that may have been made before */
+    struct mortise_new_run start;
+    struct mortise_stored stored; /* of a start that was made before */
+    struct mortise_order recovery;
+    struct mortise_query query;
     bool ordered; /* the order is the run's until it is done */
+    bool reading; /* and what is above it, the store's */
     bool giving;  /* the order is being given to the run: the answer waits */
     bool begun;   /* a watch that is carried: its first item was sent */
 };
@@ -47,6 +56,8 @@ static void request_free(struct mortise_request *q)
     if (q->asker != NULL)
         q->asker->request = NULL;
     mortise_release(mem, q->commands, q->n_commands * sizeof *q->commands);
+    json_decref(q->start.input);
+    mortise_graph_unref(q->graph);
     mortise_release_str(mem, q->actor);
     json_decref(q->body);
     mortise_release(mem, q, sizeof *q);
@@ -88,8 +99,25 @@ void mortise_requests_detach(struct mortise_asker *a)
         return;
     q->asker = NULL;
     mortise_watch_end(q->m, &q->watch);
-    if (!q->ordered)
-        request_free(q); /* else when the command is answered */
+    if (!q->ordered && !q->reading)
+        request_free(q); /* else when the command is answered, or the store
+                            has */
+}
+
+/* The store has answered: does somebody still wait for what comes of it, and is
+ * that more than an error?  Else the request is over. */
+static bool comes_back(struct mortise_request *q, int rv,
+                       const struct mortise_err *err)
+{
+    assert(q->reading);
+    q->reading = false;
+    if (q->asker == NULL)
+        request_free(q);
+    else if (rv != MORTISE_OK)
+        finish(q, NULL, err);
+    else
+        return true;
+    return false;
 }
 
 bool mortise_requests_is_follow(const struct mortise_asker *a)
@@ -192,7 +220,7 @@ static int get_order(struct mortise_request *q, struct mortise_err *err)
     int rv = get_text(q->body, "order", false, &q->order.id, err);
 
     return rv == MORTISE_OK && q->order.id != NULL
-               ? mortise_live_check_name("request's order", q->order.id, err)
+               ? mortise_check_name("request's order", q->order.id, err)
                : rv;
 }
 
@@ -367,92 +395,127 @@ static int compile(struct mortise_request *q, const json_t *graph,
     return rv;
 }
 
-/* Was the run of this id, of the graph `g`, admitted with this input? */
-static int had_input(struct mortise_request *q, const struct mortise_graph *g,
-                     json_t *input, bool *had, struct mortise_err *err)
+/* It is there: its watch begins, or the answer waits for its admission. */
+static void watch_start(struct mortise_request *q)
 {
-    json_t *show = NULL, *normal;
-    int rv = mortise_query_show(q->m, q->tenant, q->run, &show, err);
+    struct mortise_err err;
+    int rv;
 
+    q->run = q->run_id;
+    if (q->watch.until != 0) {
+        rv = watch(q, q->run, &err);
+    } else {
+        q->watch.until = MORTISE_UNTIL_SYNCED;
+        q->watch.done = started;
+        rv = mortise_watch_add(q->m, &q->watch, q->tenant, q->run, &err);
+    }
     if (rv != MORTISE_OK)
-        return rv;
-    normal = g->input != NULL ? mortise_schema_normal(g->input, input)
-                              : json_incref(input);
+        finish(q, NULL, &err);
+}
+
+static void start_goes_on(struct mortise_order *o,
+                          const struct mortise_err *err)
+{
+    struct mortise_request *q = MORTISE_OF(o, struct mortise_request, recovery);
+
+    if (comes_back(q, err->code, err))
+        watch_start(q);
+}
+
+/* Was the stored run admitted with this input? */
+static int had_input(const struct mortise_request *q, bool *had,
+                     struct mortise_err *err)
+{
+    const struct mortise_graph *g = q->graph;
+    json_t *show = mortise_run_show(q->stored.run);
+    json_t *normal = g->input != NULL
+                         ? mortise_schema_normal(g->input, q->start.input)
+                         : json_incref(q->start.input);
+    bool starved = show == NULL || normal == NULL;
+
     *had = json_equal(json_object_get(json_object_get(show, "state"), "input"),
                       normal);
     json_decref(show);
-    if (normal == NULL)
-        return mortise_nomem(err);
     json_decref(normal);
-    return MORTISE_OK;
+    return starved ? mortise_nomem(err) : MORTISE_OK;
 }
 
-/* Was the run asked for under this order's id?  Of one that has none, nobody can
- * say that it was not. */
-static int had_order(struct mortise_request *q, struct mortise_graph *g,
-                     bool *had, struct mortise_err *err)
+/* Is the stored run what was asked for?  Of one that was asked for without an
+ * order's id, nobody can say that it was not. */
+static int check_same(const struct mortise_request *q, struct mortise_err *err)
 {
-    *had = true;
-    return q->order.id != NULL
-               ? mortise_live_knows_order(q->m, g, q->tenant, q->run,
-                                          q->order.id, had, err)
-               : MORTISE_OK;
+    bool had = false;
+    int rv = had_input(q, &had, err);
+
+    if (rv == MORTISE_OK && !had)
+        return mortise_fail(err, MORTISE_EEXISTS,
+                            "a run '%s' exists already, with another input",
+                            q->run);
+    if (rv == MORTISE_OK && q->order.id != NULL &&
+        !mortise_run_knows_order(q->stored.run, q->order.id))
+        return mortise_fail(err, MORTISE_EEXISTS,
+                            "a run '%s' exists already, and somebody else "
+                            "started it",
+                            q->run);
+    return rv;
+}
+
+static void earlier_run_read(struct mortise_stored *s, int rv,
+                             const struct mortise_err *err)
+{
+    struct mortise_request *q = MORTISE_OF(s, struct mortise_request, stored);
+    struct mortise_err why = *err;
+
+    if (rv == MORTISE_OK)
+        rv = check_same(q, &why);
+    mortise_stored_finish(s);
+    if (!comes_back(q, rv, &why))
+        return;
+    snprintf(q->run_id, sizeof q->run_id, "%s", q->run);
+    q->reading = true;
+    q->recovery.done = start_goes_on;
+    mortise_recover_one(q->m, q->tenant, q->run, &q->recovery);
+}
+
+static void earlier_head_read(struct mortise_stored *s, int rv,
+                              const struct mortise_err *err)
+{
+    struct mortise_request *q = MORTISE_OF(s, struct mortise_request, stored);
+    struct mortise_err why;
+
+    (void)err;
+    if (rv == MORTISE_OK &&
+        memcmp(s->head.graph, q->graph->digest, MORTISE_DIGEST) == 0) {
+        mortise_stored_rest(s, earlier_run_read);
+        return;
+    }
+    mortise_stored_finish(s);
+    mortise_fail(&why, MORTISE_EEXISTS,
+                 rv == MORTISE_OK
+                     ? "a run '%s' exists already, of another graph"
+                     : "a run '%s' exists already",
+                 q->run);
+    comes_back(q, why.code, &why);
 }
 
 /* An asker whose engine went away does not know whether its run was admitted,
  * and asks again.  One of that id, of the same graph and with the same input,
  * is taken for its own, if it was asked for under the same order; what it goes
  * on from is on disk. */
-static int was_started(struct mortise_request *q, struct mortise_graph *g,
-                       json_t *input, struct mortise_err *err)
+static void run_begun(struct mortise_new_run *n, struct mortise_live *live,
+                      const struct mortise_err *err)
 {
-    struct mortise_err here;
-    struct mortise_head_copy head;
-    bool had = false;
-    int rv;
+    struct mortise_request *q = MORTISE_OF(n, struct mortise_request, start);
 
-    if (mortise_head_read(q->m, q->tenant, q->run, &head, &here) != MORTISE_OK)
-        return err->code; /* it was removed */
-    if (memcmp(head.graph, g->digest, sizeof head.graph) != 0)
-        return mortise_fail(err, MORTISE_EEXISTS,
-                            "a run '%s' exists already, of another graph",
-                            q->run);
-    rv = had_input(q, g, input, &had, err);
-    if (rv == MORTISE_OK && !had)
-        rv = mortise_fail(err, MORTISE_EEXISTS,
-                          "a run '%s' exists already, with another input",
-                          q->run);
-    if (rv == MORTISE_OK)
-        rv = had_order(q, g, &had, err);
-    if (rv == MORTISE_OK && !had)
-        rv = mortise_fail(err, MORTISE_EEXISTS,
-                          "a run '%s' exists already, and somebody else "
-                          "started it",
-                          q->run);
-    if (rv != MORTISE_OK)
-        return rv;
-    snprintf(q->run_id, sizeof q->run_id, "%s", q->run);
-    return mortise_recover_one(q->m, q->tenant, q->run, err);
-}
-
-static int begin_run(struct mortise_request *q, struct mortise_graph *g,
-                     bool again, struct mortise_err *err)
-{
-    json_t *input = json_object_get(q->body, "input");
-    struct mortise_live *live;
-    int rv;
-
-    input = input != NULL ? json_incref(input) : json_object();
-    if (input == NULL)
-        return mortise_nomem(err);
-    rv = mortise_live_start(q->m, g, q->tenant, q->run, input, q->actor,
-                            q->order.id, &live, err);
-    if (rv == MORTISE_OK)
-        snprintf(q->run_id, sizeof q->run_id, "%s", live->id);
-    else if (rv == MORTISE_EEXISTS && again && q->run != NULL)
-        rv = was_started(q, g, input, err);
-    json_decref(input);
-    return rv;
+    if (err->code == MORTISE_EEXISTS && q->again && q->run != NULL) {
+        mortise_stored_head(q->m, &q->stored, q->tenant, q->run,
+                            earlier_head_read);
+        return;
+    }
+    if (!comes_back(q, err->code, err))
+        return;
+    snprintf(q->run_id, sizeof q->run_id, "%s", live->id);
+    watch_start(q);
 }
 
 static int serve_start(struct mortise_request *q, struct mortise_err *err)
@@ -460,7 +523,7 @@ static int serve_start(struct mortise_request *q, struct mortise_err *err)
     static const char *const known[] = {"do",    "graph", "tenant",
                                         "run",   "input", "until",
                                         "again", "order", NULL};
-    struct mortise_graph *g = NULL;
+    json_t *input = json_object_get(q->body, "input");
     uint32_t again = 0;
     bool watches = false;
     int rv = check_members(q->body, known, err);
@@ -474,19 +537,19 @@ static int serve_start(struct mortise_request *q, struct mortise_err *err)
     if (rv == MORTISE_OK)
         rv = get_watch(q, &watches, err);
     if (rv == MORTISE_OK)
-        rv = compile(q, json_object_get(q->body, "graph"), &g, err);
+        rv = compile(q, json_object_get(q->body, "graph"), &q->graph, err);
     if (rv != MORTISE_OK)
         return rv;
-    rv = begin_run(q, g, again != 0, err);
-    mortise_graph_unref(g);
-    if (rv != MORTISE_OK)
-        return rv;
-    q->run = q->run_id;
-    if (watches)
-        return watch(q, q->run_id, err);
-    q->watch.until = MORTISE_UNTIL_SYNCED;
-    q->watch.done = started;
-    return mortise_watch_add(q->m, &q->watch, q->tenant, q->run_id, err);
+    q->again = again != 0;
+    q->start.input = input != NULL ? json_incref(input) : json_object();
+    if (q->start.input == NULL)
+        return mortise_nomem(err);
+    q->start.actor = q->actor;
+    q->start.order = q->order.id;
+    q->start.done = run_begun;
+    q->reading = true;
+    mortise_live_start(q->m, &q->start, q->graph, q->tenant, q->run);
+    return MORTISE_OK;
 }
 
 /* ---- command ------------------------------------------------------------ */
@@ -505,7 +568,7 @@ static int say_recorded(struct mortise_request *q, json_t *with)
 static void ordered(struct mortise_order *o, const struct mortise_err *err)
 {
     struct mortise_request *q = MORTISE_OF(o, struct mortise_request, order);
-    struct mortise_live *live = mortise_live_find(q->m, q->tenant, q->run);
+    const struct mortise_live *live;
     bool watches = q->watch.until != 0;
 
     q->ordered = false;
@@ -514,12 +577,14 @@ static void ordered(struct mortise_order *o, const struct mortise_err *err)
         finish(q, NULL, err);
         return;
     }
+    if (q->giving) /* watch_what_follows() says it */
+        return;
+    live = mortise_live_find(q->m, q->tenant, q->run);
     /* The run answered: it is in memory. */
     if (!watches || q->asker == NULL)
         reply(q, standing(q, mortise_run_status(live->run),
                           mortise_run_reason(live->run)));
-    else if (!q->giving &&
-             say_recorded(q, standing(q, mortise_run_status(live->run),
+    else if (say_recorded(q, standing(q, mortise_run_status(live->run),
                                       mortise_run_reason(live->run))) != 0)
         mortise_requests_detach(q->asker);
 }
@@ -586,24 +651,35 @@ static int read_commands(struct mortise_request *q, struct mortise_err *err)
 
 /* The command was given; it may be answered already.  Whatever it leads to
  * happens from the next turn on. */
-static int watch_what_follows(struct mortise_request *q,
-                              struct mortise_err *err)
+static void watch_what_follows(struct mortise_order *o)
 {
+    struct mortise_request *q = MORTISE_OF(o, struct mortise_request, order);
     const struct mortise_asker *a = q->asker;
     const struct mortise_live *live;
+    struct mortise_err err;
     int rv;
 
-    rv = watch(q, q->run, err);
+    if (a == NULL) { /* it went away while the run was loaded */
+        q->giving = false;
+        if (!q->ordered)
+            request_free(q);
+        return;
+    }
+    rv = watch(q, q->run, &err);
+    if (rv != MORTISE_OK) {
+        q->giving = false;
+        finish(q, NULL, &err);
+        return;
+    }
     if (a->request == NULL) /* the asker wants no more */
-        return rv;
+        return;
     q->giving = false;
-    if (rv != MORTISE_OK || q->ordered)
-        return rv;
+    if (q->ordered)
+        return;
     live = mortise_live_find(q->m, q->tenant, q->run);
     if (say_recorded(q, standing(q, mortise_run_status(live->run),
                                  mortise_run_reason(live->run))) != 0)
         mortise_requests_detach(q->asker);
-    return MORTISE_OK;
 }
 
 static int serve_command(struct mortise_request *q, struct mortise_err *err)
@@ -639,16 +715,23 @@ static int serve_command(struct mortise_request *q, struct mortise_err *err)
     q->order.actor = q->actor;
     q->order.done = ordered;
     q->ordered = true;
+    q->order.given = watches ? watch_what_follows : NULL;
     q->giving = watches;
-    rv = mortise_live_command(q->m, q->tenant, q->run, &q->order, err);
-    if (rv != MORTISE_OK)
-        q->ordered = false;
-    else if (watches)
-        rv = watch_what_follows(q, err);
-    return rv;
+    mortise_live_command(q->m, q->tenant, q->run, &q->order);
+    return MORTISE_OK;
 }
 
 /* ---- follow ------------------------------------------------------------- */
+
+static void follow_recovered(struct mortise_order *o,
+                             const struct mortise_err *err)
+{
+    struct mortise_request *q = MORTISE_OF(o, struct mortise_request, recovery);
+    struct mortise_err why;
+
+    if (comes_back(q, err->code, err) && watch(q, q->run, &why) != MORTISE_OK)
+        finish(q, NULL, &why);
+}
 
 static int serve_follow(struct mortise_request *q, struct mortise_err *err)
 {
@@ -668,54 +751,62 @@ static int serve_follow(struct mortise_request *q, struct mortise_err *err)
         rv = until_of(until, &q->watch.until, err);
     if (rv == MORTISE_OK)
         rv = get_flag(q->body, "go_on", 1, &go_on, err);
-    if (rv == MORTISE_OK && go_on != 0)
-        rv = mortise_recover_one(q->m, q->tenant, q->run, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    return watch(q, q->run, err);
+    if (rv != MORTISE_OK || go_on == 0)
+        return rv != MORTISE_OK ? rv : watch(q, q->run, err);
+    q->reading = true;
+    q->recovery.done = follow_recovered;
+    mortise_recover_one(q->m, q->tenant, q->run, &q->recovery);
+    return MORTISE_OK;
 }
 
 /* ---- queries ------------------------------------------------------------ */
 
-typedef int list_fn(struct mortise *m, const char *tenant, const char *after,
-                    size_t limit, json_t **out, struct mortise_err *err);
-typedef int look_fn(struct mortise *m, const char *tenant, const char *run,
-                    json_t **out, struct mortise_err *err);
+static void query_over(struct mortise_query *query, json_t *value, int rv,
+                       const struct mortise_err *err)
+{
+    struct mortise_request *q =
+        MORTISE_OF(query, struct mortise_request, query);
 
-static int serve_list(struct mortise_request *q, list_fn *list,
+    if (comes_back(q, rv, err))
+        reply(q, value);
+    else
+        json_decref(value);
+}
+
+static int serve_list(struct mortise_request *q, mortise_query_list_fn *list,
                       struct mortise_err *err)
 {
     static const char *const known[] = {"do", "tenant", "after", "limit", NULL};
     const char *after = NULL;
     uint64_t limit = 0;
-    json_t *out = NULL;
     int rv = check_members(q->body, known, err);
 
     if (rv == MORTISE_OK)
         rv = get_text(q->body, "after", false, &after, err);
     if (rv == MORTISE_OK)
         rv = get_number(q->body, "limit", &limit, err);
-    if (rv == MORTISE_OK)
-        rv = list(q->m, q->tenant, after, (size_t)limit, &out, err);
-    if (rv == MORTISE_OK)
-        reply(q, out);
-    return rv;
+    if (rv != MORTISE_OK)
+        return rv;
+    q->reading = true;
+    q->query.done = query_over;
+    list(q->m, &q->query, q->tenant, after, (size_t)limit);
+    return MORTISE_OK;
 }
 
-static int serve_look(struct mortise_request *q, look_fn *look,
+static int serve_look(struct mortise_request *q, mortise_query_look_fn *look,
                       struct mortise_err *err)
 {
     static const char *const known[] = {"do", "tenant", "run", NULL};
-    json_t *out = NULL;
     int rv = check_members(q->body, known, err);
 
     if (rv == MORTISE_OK)
         rv = get_text(q->body, "run", true, &q->run, err);
-    if (rv == MORTISE_OK)
-        rv = look(q->m, q->tenant, q->run, &out, err);
-    if (rv == MORTISE_OK)
-        reply(q, out);
-    return rv;
+    if (rv != MORTISE_OK)
+        return rv;
+    q->reading = true;
+    q->query.done = query_over;
+    look(q->m, &q->query, q->tenant, q->run);
+    return MORTISE_OK;
 }
 
 static int serve_runs(struct mortise_request *q, struct mortise_err *err)

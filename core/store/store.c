@@ -104,6 +104,11 @@ void mortise_store_deliver(struct mortise_store *s)
         s->ops->deliver(s);
 }
 
+void mortise_store_wait(struct mortise_store *s, struct mortise_read *r)
+{
+    s->ops->wait(s, r);
+}
+
 struct awaited {
     struct mortise_read read;
     bool over;
@@ -129,7 +134,7 @@ int mortise_store_read_now(struct mortise_store *s, struct mortise_read *r,
     a.read.done = read_over;
     mortise_store_read(s, &a.read);
     if (!a.over)
-        s->ops->wait(s, &a.read);
+        mortise_store_wait(s, &a.read);
     assert(a.over);
     r->found = a.read.found;
     if (err != NULL && a.result != MORTISE_OK)

@@ -25,7 +25,7 @@
 #include "lib/powercut.h"
 #include "lib/store_reader.h"
 #include "lib/test.h"
-#include "store/now.h"
+#include "lib/store_now.h"
 #include "store/writer.h"
 
 enum {

@@ -26,7 +26,7 @@
 #include "lib/test.h"
 #include "lib/warm.h"
 #include "store/leveldb/salvage.h"
-#include "store/now.h"
+#include "lib/store_now.h"
 
 static char dir[4096];       /* of this test */
 static char path[4096 + 64]; /* the store in it */

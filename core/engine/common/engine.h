@@ -47,7 +47,6 @@
 #include "graph/model/graph.h"
 #include "run/run.h"
 #include "store/store.h"
-#include "store/now.h"
 #include "store/writer.h"
 
 enum {
@@ -62,6 +61,8 @@ struct mortise_control;      /* control.c */
 struct mortise_secret_store; /* secret_store.c */
 struct mortise_retention;
 struct mortise_script;  /* script.h */
+struct mortise_looking; /* watch.c: what a watch asks of the store */
+struct mortise_adding;
 struct mortise_flight;  /* commits.c: a commit on its way */
 struct mortise_ongoing; /* calls.c: a call that has not ended */
 
@@ -119,6 +120,7 @@ struct mortise {
 
     /* live.c */
     struct mortise_table lives; /* struct mortise_live */
+    struct mortise_table loads; /* runs on their way there */
     struct mortise_live *touched;
     struct mortise_table run_timers; /* by (run, its id for the timer) */
     struct mortise_actions actions;  /* of the step under way */
@@ -169,6 +171,7 @@ struct mortise {
 
     /* deadlines.c */
     struct mortise_timer deadline_timer;
+    bool deadlines_looking;  /* the store is asked, or runs are being told */
     uint64_t deadline_at_ms; /* what it is armed for; 0: not armed */
     size_t deadline_skip; /* runs in front of the index that would not go on */
 
@@ -192,6 +195,10 @@ void mortise_loop_close(struct mortise *m); /* zeroed is fine */
 /* Handle what is ready; if nothing is, wait up to timeout_ms for something
  * (-1: without bound). */
 void mortise_turn(struct mortise *m, int timeout_ms);
+/* Have a read done where the loop may be turned until it is; `done` is set
+ * here. */
+int mortise_turn_for(struct mortise *m, struct mortise_read *r,
+                     struct mortise_err *err);
 /* Do this later in this turn, or in the next. */
 void mortise_ready(struct mortise *m, struct mortise_task *t);
 /* Around all work on the embedder's thread (thread_state.h); pairs nest. */
@@ -205,17 +212,32 @@ int mortise_loop_timeout(struct mortise *m);
 void mortise_log(struct mortise *m, int level, const char *fmt, ...)
     MORTISE_PRINTF(3, 4);
 
+/* ---- names.c ------------------------------------------------------------- */
+
+/* Names of runs and tenants, and ids of orders. */
+int mortise_check_name(const char *what, const char *name,
+                       struct mortise_err *err);
+
 /* ---- graphs.c ----------------------------------------------------------- */
 
 /* Keep a graph that was just compiled for runs of the same digest to share. */
 void mortise_graphs_keep(struct mortise *m, struct mortise_graph *g);
-/* A reference to the graph of a digest, which `run` pinned, compiled from the
- * store's copy if need be.  `lenient`: for looking only; the plugins may be
- * gone.  MORTISE_EBLOCKED when it does not compile (MORTISE_EDENIED: trust is
- * why); words name the run. */
-int mortise_graphs_get(struct mortise *m, const char *run,
-                       const uint8_t digest[MORTISE_DIGEST], bool lenient,
-                       struct mortise_graph **out, struct mortise_err *err);
+/* A reference to the graph of a digest, if it is kept; it may be one that only
+ * stands in, to be looked at. */
+struct mortise_graph *mortise_graphs_find(struct mortise *m,
+                                          const uint8_t digest[MORTISE_DIGEST]);
+/* The same, compiled from the store's copy.  Where it does not compile here, as
+ * plugins may be gone, it stands in. */
+int mortise_graphs_pinned(struct mortise *m,
+                          const uint8_t digest[MORTISE_DIGEST],
+                          struct mortise_source *files, size_t n_files,
+                          struct mortise_graph **out, struct mortise_err *err);
+/* A reference to the one that can run, for a graph of the same digest which
+ * `run` pinned and which may stand in.  MORTISE_EBLOCKED when it does not
+ * compile (MORTISE_EDENIED: trust is why); words name the run. */
+int mortise_graphs_strict(struct mortise *m, const char *run,
+                          const struct mortise_graph *g,
+                          struct mortise_graph **out, struct mortise_err *err);
 void mortise_graphs_close(struct mortise *m);
 /* Compile a file that is seen from the directory `cwd` (NULL: ours), where
  * those that it names are, too.  Findings are appended to `report` as text. */
@@ -236,7 +258,7 @@ static inline bool mortise_is_blocked(int rv)
  * or is another one by now (R4), or took the process down too often for it.
  * MORTISE_EDENIED: it is here, and trust refuses it. */
 int mortise_live_may_run(struct mortise *m, const char *tenant, const char *run,
-                         const uint8_t graph[MORTISE_DIGEST],
+                         const struct mortise_graph *graph,
                          const struct mortise_run *r, struct mortise_err *err);
 /* What would let a run go on which that refuses: nothing when `stuck`. */
 struct mortise_obstacles {
@@ -245,10 +267,11 @@ struct mortise_obstacles {
     json_t *lifts; /* array, to be released: plugins to unquarantine */
 };
 void mortise_live_obstacles(struct mortise *m, const char *tenant,
-                            const char *run,
-                            const uint8_t graph[MORTISE_DIGEST],
+                            const char *run, const struct mortise_graph *graph,
                             const struct mortise_run *r,
                             struct mortise_obstacles *out);
+
+struct mortise_head_copy;
 
 /* A command that was given to a run and waits for its answer. */
 struct mortise_order {
@@ -259,6 +282,13 @@ struct mortise_order {
     uint32_t flags;
     bool blocked; /* a plugin is in the way: it is recorded, and that is all */
     const char *actor;
+    /* No commands: the run is to go on from its head.  `wants`, unless NULL, is
+     * asked first; *stayed: it did not want it. */
+    bool recovers, stayed;
+    bool (*wants)(const struct mortise_head_copy *head);
+    /* NULL, or: the order is with the run, which is in memory, and may have
+     * answered it; nothing has happened since. */
+    void (*given)(struct mortise_order *o);
     /* Exactly once; err->code MORTISE_OK: it is on disk.  May free the order.
      */
     void (*done)(struct mortise_order *o, const struct mortise_err *err);
@@ -294,6 +324,9 @@ struct mortise_live { /* a run in memory */
     struct mortise_run_timer *timers;
     struct mortise_task landed_task; /* queued when landed_queued */
     bool landed_queued;
+    bool held_up; /* it was asked whether watches read (watch.c), and some do:
+                     landed_task comes when they have */
+    uint64_t told_written; /* the newest commit that the run knows as stored */
     struct mortise_order *orders; /* the first was given to the run, unless
                                      order_task is about to do so */
     struct mortise_task order_task;
@@ -307,28 +340,40 @@ struct mortise_live { /* a run in memory */
 /* In memory, or NULL. */
 struct mortise_live *mortise_live_find(struct mortise *m, const char *tenant,
                                        const char *run);
-/* Admit a run; `run` NULL: a new id.  It is on disk once `synced` is 1.
- * `order` is the id that who asks made for that; NULL: none. */
-int mortise_live_start(struct mortise *m, struct mortise_graph *g,
-                       const char *tenant, const char *run, json_t *input,
-                       const char *actor, const char *order,
-                       struct mortise_live **out, struct mortise_err *err);
+/* A run that is to begin. */
+struct mortise_new_run {
+    json_t *input;     /* lent until `done` */
+    const char *actor; /* lent, too */
+    const char *order; /* the id that who asks made for that; NULL: none */
+    /* Exactly once; err->code MORTISE_OK: it is in memory, and nothing was told
+     * of it yet.  It is on disk once `synced` is 1. */
+    void (*done)(struct mortise_new_run *n, struct mortise_live *live,
+                 const struct mortise_err *err);
+    /* live.c's. */
+    struct mortise *m;
+    struct mortise_graph *graph;
+    char tenant[MORTISE_NAME_MAX + 1], run[MORTISE_NAME_MAX + 1];
+    struct mortise_read read;
+};
+/* Admit it; `run` NULL: a new id. */
+void mortise_live_start(struct mortise *m, struct mortise_new_run *n,
+                        struct mortise_graph *g, const char *tenant,
+                        const char *run);
 /* Give a command to a run, which is loaded if need be; behind the commands that
- * it has not answered yet.  An error here is the answer: `done` is not called
- * then.  The order's flags: MORTISE_NO_CONTINUE, MORTISE_ACCEPT_PLUGINS. */
-int mortise_live_command(struct mortise *m, const char *tenant, const char *run,
-                         struct mortise_order *o, struct mortise_err *err);
-/* Is what was said under this id recorded in the run, whose graph that is? */
-int mortise_live_knows_order(struct mortise *m, struct mortise_graph *g,
-                             const char *tenant, const char *run,
-                             const char *order, bool *knows,
-                             struct mortise_err *err);
+ * it has not answered yet.  The order's flags: MORTISE_NO_CONTINUE,
+ * MORTISE_ACCEPT_PLUGINS. */
+void mortise_live_command(struct mortise *m, const char *tenant,
+                          const char *run, struct mortise_order *o);
 /* Have one run stand still, as an engine that stops does: it goes on when it
  * can (pause.c). */
 void mortise_pause_one(struct mortise *m, const struct mortise_live *live);
-/* Load a run that is not in memory and let it go on from its head. */
-int mortise_live_recover(struct mortise *m, const char *tenant, const char *run,
-                         struct mortise_err *err);
+/* Load a run that is neither in memory nor on its way there, and let it go on
+ * from its head; of the order, `wants` and `done` are set. */
+void mortise_live_recover(struct mortise *m, const char *tenant,
+                          const char *run, struct mortise_order *o);
+/* Is it on its way into memory? */
+bool mortise_live_is_loading(const struct mortise *m, const char *tenant,
+                             const char *run);
 /* Feed one event (not a command) and carry out what follows. */
 void mortise_live_feed(struct mortise_live *live, struct mortise_input *in);
 /* The wall clock was set: timers that it tells are armed anew. */
@@ -342,33 +387,24 @@ void mortise_live_lose_all(struct mortise *m, const struct mortise_err *why);
 /* Commits up to `written` are stored, and up to `synced` on disk. */
 void mortise_live_landed(struct mortise_live *live, uint64_t written,
                          uint64_t synced);
+/* Watches that held it up have read what they had to. */
+void mortise_live_go_on(struct mortise_live *live);
 /* At the end of a turn: drop what is idle. */
 void mortise_live_settle(struct mortise *m);
-/* Names of runs and tenants. */
-int mortise_live_check_name(const char *what, const char *name,
-                            struct mortise_err *err);
 
-/* A run replayed from the store, to look at; `sink` as in run.h. */
+/* ---- stored.c ------------------------------------------------------------ */
+
+/* What is kept of a head that was read. */
 struct mortise_head_copy {
     uint64_t seq, created_ms, updated_ms;
     int status;
     uint8_t graph[MORTISE_DIGEST];
     char reason[64];
 };
-int mortise_head_read(struct mortise *m, const char *tenant, const char *run,
-                      struct mortise_head_copy *out, struct mortise_err *err);
-int mortise_replay(struct mortise *m, const char *tenant, const char *run,
-                   struct mortise_graph *g, mortise_run_sink *sink, void *ud,
-                   struct mortise_run **out, struct mortise_err *err);
 
 /* ---- event_replay.c ------------------------------------------------------ */
 
 struct mortise_event_replay;
-
-struct mortise_event_replay_ops {
-    int (*event)(void *ud, json_t *event); /* nonzero: it wants no more */
-    bool (*full)(void *ud);                /* it can take none now */
-};
 
 /* Why a piece ended. */
 enum mortise_event_replay_end {
@@ -377,17 +413,23 @@ enum mortise_event_replay_end {
     MORTISE_EVENT_REPLAY_ENDED /* event() wants no more */
 };
 
+struct mortise_event_replay_ops {
+    int (*event)(void *ud, json_t *event); /* nonzero: it wants no more */
+    bool (*full)(void *ud);                /* it can take none now */
+    /* A piece is over, which may be closed then. */
+    void (*over)(void *ud, enum mortise_event_replay_end end, int rv,
+                 const struct mortise_err *err);
+};
+
 /* Durable events of a run from its first.  Takes a reference of the graph. */
 int mortise_event_replay_open(struct mortise_event_replay **out,
                               struct mortise *m, const char *tenant,
                               const char *run, struct mortise_graph *g,
                               const struct mortise_event_replay_ops *ops,
                               void *ud, struct mortise_err *err);
-/* The next ones, of checkpoints up to `last` and as far as they are stored. */
-int mortise_event_replay_go(struct mortise_event_replay *r, const char *tenant,
-                            const char *run, uint64_t last,
-                            enum mortise_event_replay_end *end,
-                            struct mortise_err *err);
+/* The next ones, of checkpoints up to `last` and as far as they are stored;
+ * over() may be called before this returns. */
+void mortise_event_replay_go(struct mortise_event_replay *r, uint64_t last);
 /* Go on with another `ud`. */
 void mortise_event_replay_lend(struct mortise_event_replay *r, void *ud);
 /* How many were read so far; more than that are had by going on. */
@@ -436,6 +478,7 @@ enum mortise_until {
 };
 
 struct mortise_watch {
+    struct mortise *m;
     struct mortise_watch *next, *prev; /* of its topic */
     struct mortise_topic *topic;       /* NULL: it is over */
     uint64_t id;
@@ -449,6 +492,13 @@ struct mortise_watch {
     bool behind; /* it gets what is stored; live events are missed */
     /* It is behind at least until events up to this commit are told. */
     uint64_t goal;
+    /* What the store is asked for by it: a piece of the events up to `last`, or
+     * its run; NULL: nothing. */
+    bool reading;
+    uint64_t last;
+    struct mortise_looking *looking;
+    struct mortise_adding *adding; /* mortise_watch_add() has not returned */
+    bool beginning; /* its run was not in memory, and is not known yet */
     /* How far it has come with them; NULL: nowhere. */
     struct mortise_event_replay *replay;
     json_t *running; /* `node_start`s of when it began; NULL: none are left */
@@ -465,9 +515,10 @@ struct mortise_watch {
 };
 
 /* The caller's struct, with until, after, event, full and done set.  Stored
- * events come before this returns unless commits are on their way (then soon),
- * and so does `done` when it waits for nothing.  MORTISE_ENOTFOUND without such
- * a run. On an error the watch never was. */
+ * events come before this returns unless commits are on their way or the store
+ * takes its time (then soon), and so does `done` when it waits for nothing.
+ * MORTISE_ENOTFOUND without such a run.  On an error here the watch never was; an
+ * error that comes later is told by `done`. */
 int mortise_watch_add(struct mortise *m, struct mortise_watch *w,
                       const char *tenant, const char *run,
                       struct mortise_err *err);
@@ -486,6 +537,10 @@ void mortise_watch_publish(struct mortise_live *live, json_t *event);
 void mortise_watch_miss(struct mortise_live *live, uint64_t n);
 /* Commits are stored, and the run has not yet published what they carry. */
 void mortise_watch_written(struct mortise_live *live);
+/* Does a watch read what is stored?  Until it has, the run is told of nothing
+ * that happened since, nothing is told of the run, and it stays in memory; then
+ * mortise_live_go_on() is called. */
+bool mortise_watch_holds(struct mortise_live *live);
 /* The run has published what the commits up to seq carry. */
 void mortise_watch_published(struct mortise_live *live, uint64_t seq);
 void mortise_watch_idle(struct mortise_live *live);
@@ -569,26 +624,6 @@ int mortise_retention_open(struct mortise *m, struct mortise_err *err);
 /* Nothing is under way any more. */
 void mortise_retention_finish(struct mortise *m);
 void mortise_retention_close(struct mortise *m);
-
-/* ---- query.c ------------------------------------------------------------ */
-
-int mortise_query_runs(struct mortise *m, const char *tenant, const char *after,
-                       size_t limit, json_t **out, struct mortise_err *err);
-int mortise_query_inbox(struct mortise *m, const char *tenant,
-                        const char *after, size_t limit, json_t **out,
-                        struct mortise_err *err);
-int mortise_query_show(struct mortise *m, const char *tenant, const char *run,
-                       json_t **out, struct mortise_err *err);
-int mortise_query_history(struct mortise *m, const char *tenant,
-                          const char *run, json_t **out,
-                          struct mortise_err *err);
-
-/* ---- find.c ------------------------------------------------------------- */
-
-/* {run, is: there | removed | unknown, message?, like: [ID...], more}: what is
- * known of a run of that id, and the first few others whose ids begin so. */
-int mortise_query_find(struct mortise *m, const char *tenant, const char *run,
-                       json_t **out, struct mortise_err *err);
 
 /* ---- engine.c ----------------------------------------------------------- */
 

@@ -2,12 +2,19 @@
  *
  * Durable events are had by replaying a run's checkpoints.  Who cannot take all
  * of them at once stops and goes on later: the replayed run is kept in between,
- * so that every checkpoint is replayed once, however many pieces it takes.
+ * so that every checkpoint is replayed once, however many pieces it takes.  A piece
+ * is one read of the store; who is closed while that is out goes when it is
+ * answered, and hears nothing of it.
  */
 #include "engine/common/engine.h"
 
+#include <string.h>
+
 struct mortise_event_replay {
     struct mortise *m;
+    char tenant[MORTISE_NAME_MAX + 1], id[MORTISE_NAME_MAX + 1];
+    struct mortise_read read;
+    bool out, closed;        /* the read is; and nobody waits for it any more */
     struct mortise_run *run; /* replayed as far as it was read */
     const struct mortise_event_replay_ops *ops;
     void *ud;
@@ -40,6 +47,8 @@ int mortise_event_replay_open(struct mortise_event_replay **out,
     if (r == NULL)
         return mortise_nomem(err);
     r->m = m;
+    strcpy(r->tenant, tenant); /* live.c lets no longer name in */
+    strcpy(r->id, run);
     r->ops = ops;
     r->ud = ud;
     rv = mortise_run_replay(&r->run, m->mem, g, tenant, run, on_event, r, err);
@@ -55,6 +64,9 @@ void mortise_event_replay_close(struct mortise_event_replay *r)
 {
     if (r == NULL)
         return;
+    r->closed = true;
+    if (r->out)
+        return; /* goes with the answer */
     mortise_run_free(r->run);
     mortise_release(r->m->mem, r, sizeof *r);
 }
@@ -74,7 +86,7 @@ static int apply(void *ud, const struct mortise_checkpoint *cp)
 {
     struct mortise_event_replay *r = ud;
 
-    if (cp->seq > r->last)
+    if (cp->seq > r->last || r->closed)
         return 1;
     r->rv = mortise_run_apply(r->run, cp->seq, cp->time_ms, cp->id, cp->entries,
                               cp->size, &r->err);
@@ -86,27 +98,49 @@ static int apply(void *ud, const struct mortise_checkpoint *cp)
     return 1;
 }
 
-int mortise_event_replay_go(struct mortise_event_replay *r, const char *tenant,
-                            const char *run, uint64_t last,
-                            enum mortise_event_replay_end *end,
-                            struct mortise_err *err)
+static void piece_read(struct mortise_read *read, int rv,
+                       const struct mortise_err *err)
 {
-    uint64_t next = mortise_run_seq(r->run) + 1;
-    int rv = MORTISE_OK;
+    struct mortise_event_replay *r =
+        MORTISE_OF(read, struct mortise_event_replay, read);
+    struct mortise_err why = *err;
 
+    r->out = false;
+    if (r->closed) {
+        mortise_event_replay_close(r);
+        return;
+    }
+    if (rv == MORTISE_OK && r->rv != MORTISE_OK &&
+        r->end != MORTISE_EVENT_REPLAY_ENDED) {
+        rv = r->rv;
+        why = r->err;
+    }
+    if (rv != MORTISE_OK)
+        mortise_doing(&why, rv, "load run %s", r->id);
+    r->ops->over(r->ud, r->end, rv, &why);
+}
+
+void mortise_event_replay_go(struct mortise_event_replay *r, uint64_t last)
+{
+    const struct mortise_err fine = {.code = MORTISE_OK};
+    uint64_t next = mortise_run_seq(r->run) + 1;
+
+    assert(!r->out);
     r->last = last;
     r->end = r->ops->full(r->ud) ? MORTISE_EVENT_REPLAY_FULL
                                  : MORTISE_EVENT_REPLAY_ALL;
     r->rv = MORTISE_OK;
-    if (r->end == MORTISE_EVENT_REPLAY_ALL && next <= last)
-        rv = mortise_store_checkpoints(r->m->store, tenant, run, next, apply, r,
-                                       err);
-    if (rv == MORTISE_OK && r->rv != MORTISE_OK &&
-        r->end != MORTISE_EVENT_REPLAY_ENDED) {
-        rv = r->rv;
-        if (err != NULL)
-            *err = r->err;
+    if (r->end == MORTISE_EVENT_REPLAY_FULL || next > last) {
+        r->ops->over(r->ud, r->end, MORTISE_OK, &fine);
+        return;
     }
-    *end = r->end;
-    return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "load run %s", run);
+    r->out = true;
+    r->read = (struct mortise_read){.kind = MORTISE_READ_CHECKPOINTS,
+                                    .tenant = r->tenant,
+                                    .run = r->id,
+                                    .number = next,
+                                    .checkpoint = apply,
+                                    .ud = r,
+                                    .done = piece_read};
+    mortise_store_read(r->m->store, &r->read);
 }

@@ -115,7 +115,7 @@ int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
 
 /* The files of a run's graph, as they were when it started. */
 struct pinned {
-    struct mortise_source *files;
+    const struct mortise_source *files;
     size_t n;
 };
 
@@ -196,36 +196,46 @@ static int compile_stored(struct mortise *m, const uint8_t *digest,
     return rv;
 }
 
-int mortise_graphs_get(struct mortise *m, const char *run,
-                       const uint8_t digest[MORTISE_DIGEST], bool lenient,
-                       struct mortise_graph **out, struct mortise_err *err)
+struct mortise_graph *mortise_graphs_find(struct mortise *m,
+                                          const uint8_t digest[MORTISE_DIGEST])
 {
-    struct mortise_graph *g = find(m, digest, lenient);
-    struct mortise_arena arena;
-    struct pinned pinned;
-    bool stood_in = false;
-    int rv;
+    struct mortise_graph *g = find(m, digest, true);
 
-    *out = NULL;
-    if (g != NULL) {
-        *out = mortise_graph_ref(g);
-        return MORTISE_OK;
-    }
-    mortise_arena_init(&arena, m->mem);
-    rv = mortise_store_graph(m->store, digest, &arena, &pinned.files, &pinned.n,
-                             err);
-    if (rv == MORTISE_ENOTFOUND) /* a run pins it */
-        rv = mortise_fail(err, MORTISE_ECORRUPT,
-                          "the store has lost the text of its graph");
-    if (rv == MORTISE_OK)
-        rv = compile_stored(m, digest, false, &pinned, out, err);
-    if (mortise_is_blocked(rv) && lenient) {
-        stood_in = true;
+    return g != NULL ? mortise_graph_ref(g) : NULL;
+}
+
+int mortise_graphs_pinned(struct mortise *m,
+                          const uint8_t digest[MORTISE_DIGEST],
+                          struct mortise_source *files, size_t n_files,
+                          struct mortise_graph **out, struct mortise_err *err)
+{
+    struct pinned pinned = {files, n_files};
+    bool stands_in = false;
+    int rv = compile_stored(m, digest, false, &pinned, out, err);
+
+    if (mortise_is_blocked(rv)) {
+        stands_in = true;
         rv = compile_stored(m, digest, true, &pinned, out, err);
     }
     if (rv == MORTISE_OK)
-        keep(m, *out, stood_in);
-    mortise_arena_finish(&arena);
+        keep(m, *out, stands_in);
+    return rv;
+}
+
+int mortise_graphs_strict(struct mortise *m, const char *run,
+                          const struct mortise_graph *g,
+                          struct mortise_graph **out, struct mortise_err *err)
+{
+    struct pinned pinned = {g->sources, g->n_sources};
+    struct mortise_graph *kept = find(m, g->digest, false);
+    int rv;
+
+    *out = kept != NULL ? mortise_graph_ref(kept) : NULL;
+    if (kept != NULL)
+        return MORTISE_OK;
+    rv = compile_stored(m, g->digest, false, &pinned, out, err);
+    if (rv == MORTISE_OK)
+        keep(m, *out, false);
     return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "run %s", run);
 }
 

@@ -5,6 +5,11 @@
  * that happens to it is fed to the step function, and what the step function
  * wants done is carried out before the next thing is fed (E1).
  *
+ * Before it is there, the store is asked: it is on its way (struct load), and
+ * whoever wants something of it meanwhile waits in order.  What is asked may
+ * have changed by the answer, as the engine may be closing, or somebody may have
+ * begun a run of that id; so who comes back looks again.
+ *
  * A run is lost when what it is in memory can no longer be trusted or kept: a
  * commit could not be written or handed over, memory ran out in a step, the
  * engine closes.  Then all of it but what is on disk is forgotten at once; the
@@ -13,6 +18,7 @@
  */
 #include "engine/runs/host_calls.h"
 #include "engine/runs/script.h"
+#include "engine/runs/stored.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -31,23 +37,7 @@ struct mortise_run_timer {
     bool queued, disarmed;
 };
 
-enum { ID_MAX = 128 };
-
 /* ---- finding ------------------------------------------------------------ */
-
-int mortise_live_check_name(const char *what, const char *name,
-                            struct mortise_err *err)
-{
-    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW"
-                            "XYZ0123456789._-");
-
-    if (n == 0 || n > ID_MAX || name[n] != '\0')
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "a %s has 1 to 128 letters, digits, '.', '_' or "
-                            "'-'; '%.200s' has not",
-                            what, name);
-    return MORTISE_OK;
-}
 
 struct mortise_live *mortise_live_find(struct mortise *m, const char *tenant,
                                        const char *run)
@@ -247,12 +237,13 @@ void mortise_live_touch(struct mortise_live *live)
     live->m->touched = live;
 }
 
-static bool is_at_rest(const struct mortise_live *live)
+static bool is_at_rest(struct mortise_live *live)
 {
     if (live->flying > 0 || live->pending > 0 || live->calls != NULL)
         return false;
     return live->lost ||
-           (live->orders == NULL && mortise_run_is_idle(live->run));
+           (live->orders == NULL && mortise_run_is_idle(live->run) &&
+            !mortise_watch_holds(live));
 }
 
 static void say_rest(const struct mortise_live *live)
@@ -428,8 +419,8 @@ void mortise_live_feed(struct mortise_live *live, struct mortise_input *in)
 
 /* Commits up to seq are stored, or on disk: the run publishes, and what had to
  * wait for that follows; in between, what was held back until the first of
- * them. */
-static void feed_landed(struct mortise_live *live, enum mortise_input_kind kind,
+ * them.  False: watches read what is stored first. */
+static bool feed_landed(struct mortise_live *live, enum mortise_input_kind kind,
                         uint64_t seq)
 {
     struct mortise_input in = {.kind = kind};
@@ -439,9 +430,12 @@ static void feed_landed(struct mortise_live *live, enum mortise_input_kind kind,
         in.u.seq = in.u.seq < seq ? in.u.seq : seq;
         live->told = in.u.seq > live->told ? in.u.seq : live->told;
         mortise_watch_written(live);
+        if (mortise_watch_holds(live))
+            return false;
         mortise_live_feed(live, &in);
         mortise_watch_published(live, in.u.seq);
     } while (in.u.seq < seq && !live->lost);
+    return true;
 }
 
 static void landed_task(struct mortise_task *t)
@@ -452,13 +446,28 @@ static void landed_task(struct mortise_task *t)
     live->pending--;
     live->landed_queued = false;
     mortise_live_touch(live);
+    live->held_up = false;
     if (live->lost)
         return;
-    if (synced > live->told_synced)
-        feed_landed(live, MORTISE_IN_SYNCED, synced);
+    if (synced > live->told_synced &&
+        !feed_landed(live, MORTISE_IN_SYNCED, synced))
+        return;
     live->told_synced = synced;
-    if (written > synced && !live->lost)
-        feed_landed(live, MORTISE_IN_WRITTEN, written);
+    if (written > synced && written > live->told_written && !live->lost &&
+        !feed_landed(live, MORTISE_IN_WRITTEN, written))
+        return;
+    live->told_written = written;
+    if (!live->lost && !mortise_watch_holds(live))
+        mortise_watch_published(live, live->told);
+}
+
+void mortise_live_go_on(struct mortise_live *live)
+{
+    if (live->landed_queued)
+        return;
+    live->landed_queued = true;
+    live->pending++;
+    mortise_ready(live->m, &live->landed_task);
 }
 
 void mortise_live_landed(struct mortise_live *live, uint64_t written,
@@ -468,11 +477,7 @@ void mortise_live_landed(struct mortise_live *live, uint64_t written,
         return;
     live->written = written;
     live->synced = synced;
-    if (live->landed_queued)
-        return;
-    live->landed_queued = true;
-    live->pending++;
-    mortise_ready(live->m, &live->landed_task);
+    mortise_live_go_on(live);
 }
 
 /* ---- starting ----------------------------------------------------------- */
@@ -550,173 +555,148 @@ static int admit(struct mortise_live *live, json_t *input, const char *actor,
     return rv;
 }
 
-/* MORTISE_OK when the id is free. */
-static int check_free(struct mortise *m, const char *tenant, const char *run,
-                      struct mortise_err *err)
+static void start_end(struct mortise_new_run *n, struct mortise_live *live,
+                      const struct mortise_err *err)
 {
-    struct mortise_tombstone t;
-    struct mortise_head_copy head;
-    int rv = MORTISE_OK;
-
-    if (mortise_live_find(m, tenant, run) == NULL)
-        rv = mortise_head_read(m, tenant, run, &head, err);
-    if (rv == MORTISE_ENOTFOUND)
-        rv = mortise_store_removed(m->store, tenant, run, &t, err);
-    else if (rv == MORTISE_OK)
-        t.removed_ms = 0;
-    if (rv == MORTISE_ENOTFOUND)
-        return MORTISE_OK;
-    if (rv != MORTISE_OK)
-        return rv;
-    if (t.removed_ms != 0)
-        return mortise_fail(err, MORTISE_EEXISTS,
-                            "a run '%s' was here and was removed; an id is "
-                            "never used twice",
-                            run);
-    return mortise_fail(err, MORTISE_EEXISTS, "a run '%s' exists already", run);
+    mortise_graph_unref(n->graph);
+    n->done(n, live, err);
 }
 
-int mortise_live_start(struct mortise *m, struct mortise_graph *g,
-                       const char *tenant, const char *run, json_t *input,
-                       const char *actor, const char *order,
-                       struct mortise_live **out, struct mortise_err *err)
+/* The id is free. */
+static void start_now(struct mortise_new_run *n)
 {
-    char made[MORTISE_UUID_TEXT];
-    int rv = mortise_live_check_name("tenant", tenant, err);
+    struct mortise *m = n->m;
+    struct mortise_err err = {.code = MORTISE_OK};
+    struct mortise_live *live = live_new(m, n->graph, n->tenant, n->run, &err);
+    int rv = live != NULL ? admit(live, n->input, n->actor, n->order, &err)
+                          : MORTISE_ENOMEM;
 
-    *out = NULL;
-    if (run == NULL) {
-        mortise_uuid_text(made, mortise_uuid7_now());
-        run = made;
+    if (rv != MORTISE_OK) {
+        mortise_actions_clear(&m->actions);
+        if (live != NULL)
+            live_free(live);
+        start_end(n, NULL, &err);
+        return;
     }
+    live->checked = true;
+    mortise_watch_attach(live);
+    mortise_log(m, MORTISE_LOG_INFO, "run %s: started, graph '%s', by %s",
+                live->id, live->graph->name, n->actor);
+    perform(live);
+    err.code = MORTISE_OK;
+    start_end(n, live, &err);
+}
+
+static void is_taken(struct mortise_new_run *n)
+{
+    struct mortise_err err;
+
+    mortise_fail(&err, MORTISE_EEXISTS, "a run '%s' exists already", n->run);
+    start_end(n, NULL, &err);
+}
+
+/* The store has no run of that id: may one begin?  Somebody may have begun it
+ * since the store was asked. */
+static void tombstone_read(struct mortise_read *r, int rv,
+                           const struct mortise_err *err)
+{
+    struct mortise_new_run *n = MORTISE_OF(r, struct mortise_new_run, read);
+    struct mortise_err why = *err;
+
     if (rv == MORTISE_OK)
-        rv = mortise_live_check_name("run id", run, err);
+        rv = mortise_fail(&why, MORTISE_EEXISTS,
+                          "a run '%s' was here and was removed; an id is "
+                          "never used twice",
+                          n->run);
+    else if (rv == MORTISE_ENOTFOUND)
+        rv = mortise_engine_ready(n->m, &why);
+    if (rv != MORTISE_OK)
+        start_end(n, NULL, &why);
+    else if (mortise_live_find(n->m, n->tenant, n->run) != NULL)
+        is_taken(n);
+    else
+        start_now(n);
+}
+
+static int ignore_head(void *ud, const char *tenant, const char *run,
+                       const struct mortise_head *head)
+{
+    (void)ud;
+    (void)tenant;
+    (void)run;
+    (void)head;
+    return 0;
+}
+
+static void id_read(struct mortise_read *r, int rv,
+                    const struct mortise_err *err)
+{
+    struct mortise_new_run *n = MORTISE_OF(r, struct mortise_new_run, read);
+
+    if (rv == MORTISE_OK) {
+        is_taken(n);
+    } else if (rv != MORTISE_ENOTFOUND) {
+        start_end(n, NULL, err);
+    } else {
+        n->read = (struct mortise_read){.kind = MORTISE_READ_REMOVED,
+                                        .tenant = n->tenant,
+                                        .run = n->run,
+                                        .done = tombstone_read};
+        mortise_store_read(n->m->store, &n->read);
+    }
+}
+
+static int check_id(struct mortise_new_run *n, const char *tenant,
+                    const char *run, struct mortise_err *err)
+{
+    int rv = mortise_check_name("tenant", tenant, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_check_name("run id", run, err);
     /* Older stores have some, which stay what they are. */
     if (rv == MORTISE_OK && run[0] == '-')
         rv = mortise_fail(err, MORTISE_EINVAL,
                           "a run id does not begin with '-', as options do; "
                           "'%.200s' does",
                           run);
-    if (rv == MORTISE_OK)
-        rv = check_free(m, tenant, run, err);
     if (rv != MORTISE_OK)
         return rv;
-    *out = live_new(m, g, tenant, run, err);
-    if (*out == NULL)
-        return MORTISE_ENOMEM;
-    rv = admit(*out, input, actor, order, err);
+    strcpy(n->tenant, tenant);
+    strcpy(n->run, run);
+    return rv;
+}
+
+void mortise_live_start(struct mortise *m, struct mortise_new_run *n,
+                        struct mortise_graph *g, const char *tenant,
+                        const char *run)
+{
+    char made[MORTISE_UUID_TEXT];
+    struct mortise_err err;
+    int rv;
+
+    assert_on_loop(m);
+    n->m = m;
+    n->graph = mortise_graph_ref(g);
+    if (run == NULL)
+        mortise_uuid_text(made, mortise_uuid7_now());
+    rv = check_id(n, tenant, run != NULL ? run : made, &err);
     if (rv != MORTISE_OK) {
-        mortise_actions_clear(&m->actions);
-        live_free(*out);
-        *out = NULL;
-        return rv;
+        start_end(n, NULL, &err);
+    } else if (run == NULL) { /* nobody has it; its commit sees to that */
+        start_now(n);
+    } else if (mortise_live_find(m, tenant, n->run) != NULL) {
+        is_taken(n);
+    } else {
+        n->read = (struct mortise_read){.kind = MORTISE_READ_HEAD,
+                                        .tenant = n->tenant,
+                                        .run = n->run,
+                                        .head = ignore_head,
+                                        .done = id_read};
+        mortise_store_read(m->store, &n->read);
     }
-    (*out)->checked = true;
-    mortise_watch_attach(*out);
-    mortise_log(m, MORTISE_LOG_INFO, "run %s: started, graph '%s', by %s", run,
-                g->name, actor);
-    perform(*out);
-    return MORTISE_OK;
 }
 
 /* ---- loading ------------------------------------------------------------ */
-
-static int copy_head(void *ud, const char *tenant, const char *run,
-                     const struct mortise_head *head)
-{
-    struct mortise_head_copy *out = ud;
-    size_t n = strlen(head->reason);
-
-    (void)tenant;
-    (void)run;
-    *out = (struct mortise_head_copy){.seq = head->seq,
-                                      .created_ms = head->created_ms,
-                                      .updated_ms = head->updated_ms,
-                                      .status = (int)head->status};
-    memcpy(out->graph, head->graph, sizeof out->graph);
-    if (n < sizeof out->reason)
-        memcpy(out->reason, head->reason, n);
-    return 0;
-}
-
-/* Words for a run that is not there: it was removed, or never was. */
-static int no_run(struct mortise *m, const char *tenant, const char *run,
-                  struct mortise_err *err)
-{
-    struct mortise_tombstone t;
-    char when[MORTISE_TIME_TEXT];
-    int rv = mortise_store_removed(m->store, tenant, run, &t, err);
-
-    if (rv == MORTISE_ENOTFOUND)
-        return mortise_fail(
-            err, rv, "no run '%s' in the store %s%s%s", run, m->settings.store,
-            strcmp(tenant, "default") != 0 ? " for tenant " : "",
-            strcmp(tenant, "default") != 0 ? tenant : "");
-    if (rv != MORTISE_OK)
-        return rv;
-    mortise_time_text(when, t.removed_ms);
-    if (t.status == 0)
-        return mortise_fail(err, MORTISE_ENOTFOUND,
-                            "run '%s' was left out at %s, when the store was "
-                            "salvaged: it could not be read",
-                            run, when);
-    return mortise_fail(err, MORTISE_ENOTFOUND,
-                        "run '%s' was removed at %s, some time after it had "
-                        "%s: the deployment's store.retention says how long "
-                        "runs are kept",
-                        run, when,
-                        t.status == MORTISE_RUN_COMPLETED   ? "completed"
-                        : t.status == MORTISE_RUN_CANCELLED ? "been cancelled"
-                                                            : "failed");
-}
-
-int mortise_head_read(struct mortise *m, const char *tenant, const char *run,
-                      struct mortise_head_copy *out, struct mortise_err *err)
-{
-    int rv = mortise_live_check_name("tenant", tenant, err);
-
-    if (rv == MORTISE_OK)
-        rv = mortise_live_check_name("run id", run, err);
-    if (rv == MORTISE_OK)
-        rv = mortise_store_head(m->store, tenant, run, copy_head, out, err);
-    return rv == MORTISE_ENOTFOUND ? no_run(m, tenant, run, err) : rv;
-}
-
-struct replaying {
-    struct mortise_run *run;
-    int rv;
-    struct mortise_err *err;
-};
-
-static int apply(void *ud, const struct mortise_checkpoint *cp)
-{
-    struct replaying *r = ud;
-
-    r->rv = mortise_run_apply(r->run, cp->seq, cp->time_ms, cp->id, cp->entries,
-                              cp->size, r->err);
-    return r->rv;
-}
-
-int mortise_replay(struct mortise *m, const char *tenant, const char *run,
-                   struct mortise_graph *g, mortise_run_sink *sink, void *ud,
-                   struct mortise_run **out, struct mortise_err *err)
-{
-    struct replaying r = {NULL, MORTISE_OK, err};
-    int rv = mortise_run_replay(&r.run, m->mem, g, tenant, run, sink, ud, err);
-
-    *out = NULL;
-    if (rv == MORTISE_OK)
-        rv =
-            mortise_store_checkpoints(m->store, tenant, run, 1, apply, &r, err);
-    if (rv == MORTISE_OK)
-        rv = r.rv;
-    if (rv != MORTISE_OK) {
-        mortise_run_free(r.run);
-        return mortise_doing(err, rv, "load run %s", run);
-    }
-    *out = r.run;
-    return MORTISE_OK;
-}
 
 static int has_changed(const struct mortise_pin *pin, const char *run,
                        const struct mortise_manifest *man,
@@ -784,94 +764,6 @@ static int check_pins(struct mortise *m, const char *id,
         memcpy(changed[(*n_changed)++].digest, man->digest, MORTISE_DIGEST);
     }
     return MORTISE_OK;
-}
-
-/* Its graph does not compile, as `err` says at length.  Where a plugin that it
- * is pinned to is why, that is what is said. */
-static int blame_plugin(struct mortise *m, const char *tenant, const char *run,
-                        const uint8_t digest[MORTISE_DIGEST], int code,
-                        struct mortise_err *err)
-{
-    struct mortise_graph *g = NULL;
-    struct mortise_run *r = NULL;
-    struct mortise_err why;
-    int rv = mortise_graphs_get(m, run, digest, true, &g, &why);
-
-    if (rv == MORTISE_OK)
-        rv = mortise_replay(m, tenant, run, g, NULL, NULL, &r, &why);
-    if (rv == MORTISE_OK) {
-        rv = check_pins(m, run, r, NULL, NULL, &why);
-        if (mortise_is_blocked(rv)) {
-            *err = why;
-            code = rv;
-        }
-    }
-    mortise_run_free(r);
-    mortise_graph_unref(g);
-    return code;
-}
-
-/* From the store into memory; `works`: it is to go on, so its plugins must be
- * here, and be what they were unless `accept`. */
-static int load(struct mortise *m, const char *tenant, const char *run,
-                const struct mortise_head_copy *head, bool works, bool accept,
-                struct mortise_live **out, struct mortise_err *err)
-{
-    struct mortise_graph *g;
-    struct mortise_run *r = NULL;
-    int rv = works ? check_deaths(m, tenant, run, err) : MORTISE_OK;
-
-    *out = NULL;
-    if (rv != MORTISE_OK)
-        return rv;
-    rv = mortise_graphs_get(m, run, head->graph, !works, &g, err);
-    if (mortise_is_blocked(rv) && !accept)
-        rv = blame_plugin(m, tenant, run, head->graph, rv, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    rv = mortise_replay(m, tenant, run, g, NULL, NULL, &r, err);
-    if (rv == MORTISE_OK)
-        mortise_run_left(r, head->status, head->reason);
-    if (rv == MORTISE_OK && works && !accept)
-        rv = check_pins(m, run, r, NULL, NULL, err);
-    if (rv == MORTISE_OK) {
-        *out = live_new(m, g, tenant, run, err);
-        rv = *out != NULL ? MORTISE_OK : MORTISE_ENOMEM;
-    }
-    mortise_graph_unref(g);
-    if (rv != MORTISE_OK) {
-        mortise_run_free(r);
-        return rv;
-    }
-    (*out)->run = r;
-    (*out)->checked = works && !accept;
-    (*out)->created_ms = head->created_ms;
-    (*out)->written = (*out)->synced = head->seq;
-    (*out)->told = (*out)->told_synced = head->seq;
-    if (works)
-        mortise_log(m, MORTISE_LOG_INFO,
-                    "run %s: goes on, from checkpoint %llu", run,
-                    (unsigned long long)head->seq);
-    mortise_watch_attach(*out);
-    mortise_live_touch(*out);
-    return MORTISE_OK;
-}
-
-int mortise_live_recover(struct mortise *m, const char *tenant, const char *run,
-                         struct mortise_err *err)
-{
-    struct mortise_input in = {.kind = MORTISE_IN_RECOVER};
-    struct mortise_live *live = mortise_live_find(m, tenant, run);
-    struct mortise_head_copy head;
-    int rv = MORTISE_OK;
-
-    if (live == NULL)
-        rv = mortise_head_read(m, tenant, run, &head, err);
-    if (rv == MORTISE_OK && live == NULL)
-        rv = load(m, tenant, run, &head, true, false, &live, err);
-    if (rv == MORTISE_OK)
-        mortise_live_feed(live, &in);
-    return rv;
 }
 
 /* ---- commands ----------------------------------------------------------- */
@@ -947,18 +839,18 @@ static int step_with(struct mortise_live *live, const struct mortise_order *o,
 /* A run that was loaded to be looked at may be loaded with a graph that cannot
  * run here, and stands in for the one that was pinned. */
 static int check_graph(struct mortise *m, const char *run,
-                       const uint8_t digest[MORTISE_DIGEST],
-                       struct mortise_err *err)
+                       const struct mortise_graph *g, struct mortise_err *err)
 {
-    struct mortise_graph *g;
-    int rv = mortise_graphs_get(m, run, digest, false, &g, err);
+    struct mortise_graph *strict;
+    int rv = mortise_graphs_strict(m, run, g, &strict, err);
 
-    mortise_graph_unref(g);
+    if (rv == MORTISE_OK)
+        mortise_graph_unref(strict);
     return rv;
 }
 
 int mortise_live_may_run(struct mortise *m, const char *tenant, const char *run,
-                         const uint8_t graph[MORTISE_DIGEST],
+                         const struct mortise_graph *graph,
                          const struct mortise_run *r, struct mortise_err *err)
 {
     int rv = check_deaths(m, tenant, run, err);
@@ -997,8 +889,7 @@ static void pin_obstacle(struct mortise *m, const struct mortise_pin *was,
 }
 
 void mortise_live_obstacles(struct mortise *m, const char *tenant,
-                            const char *run,
-                            const uint8_t graph[MORTISE_DIGEST],
+                            const char *run, const struct mortise_graph *graph,
                             const struct mortise_run *r,
                             struct mortise_obstacles *out)
 {
@@ -1029,7 +920,7 @@ static int step_checked(struct mortise_live *live,
     int rv = check_deaths(live->m, live->tenant, live->id, err);
 
     if (rv == MORTISE_OK)
-        rv = check_graph(live->m, live->id, live->graph->digest, err);
+        rv = check_graph(live->m, live->id, live->graph, err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_run_pins(live->run, &n);
@@ -1047,14 +938,14 @@ static int step_checked(struct mortise_live *live,
 
 /* Where it cannot go on, a word is recorded all the same, and what was recorded
  * before is answered. */
-static bool goes_without(const struct mortise_live *live,
-                         struct mortise_order *o, int rv)
+static bool goes_without(const struct mortise_run *r, struct mortise_order *o,
+                         int rv)
 {
     if (!mortise_is_blocked(rv))
         return false;
     if (is_word(o))
         record_only(o);
-    else if (mortise_run_knows_order(live->run, o->id))
+    else if (mortise_run_knows_order(r, o->id))
         o->flags |= MORTISE_NO_CONTINUE;
     else
         return false;
@@ -1071,7 +962,7 @@ static int give(struct mortise_live *live, struct mortise_err *err)
     int rv =
         check ? step_checked(live, o, err) : step_with(live, o, NULL, 0, err);
 
-    if (check && goes_without(live, o, rv))
+    if (check && goes_without(live->run, o, rv))
         rv = step_with(live, o, NULL, 0, err);
     if (rv == MORTISE_OK) {
         perform(live);
@@ -1104,68 +995,256 @@ static void order_task(struct mortise_task *t)
     o->done(o, &err);
 }
 
-/* Load the run that an order is for. */
-static int load_for(struct mortise *m, const char *tenant, const char *run,
-                    struct mortise_order *o, struct mortise_live **out,
-                    struct mortise_err *err)
+/* ---- loading ------------------------------------------------------------ */
+
+/* A run on its way into memory, for the orders that came meanwhile: the first
+ * of them that may have it loaded does, and those before it are answered. */
+struct load {
+    struct mortise_hashed entry;
+    struct mortise_stored stored;
+    struct mortise_order *orders;
+};
+
+static struct load *load_find(const struct mortise *m, const char *tenant,
+                              const char *run)
 {
-    struct mortise_head_copy head;
-    struct mortise_err here;
-    int rv = mortise_head_read(m, tenant, run, &head, err);
+    struct mortise_hashed *e;
+
+    for (e = mortise_table_find(&m->loads, mortise_hash_strs(tenant, run));
+         e != NULL; e = mortise_table_more(e)) {
+        struct load *l = MORTISE_OF(e, struct load, entry);
+
+        if (strcmp(l->stored.tenant, tenant) == 0 &&
+            strcmp(l->stored.id, run) == 0)
+            return l;
+    }
+    return NULL;
+}
+
+static void put_order(struct mortise_order **last, struct mortise_order *o)
+{
+    while (*last != NULL)
+        last = &(*last)->next;
+    o->next = NULL;
+    *last = o;
+}
+
+static struct mortise_order *take_order(struct load *l)
+{
+    struct mortise_order *o = l->orders;
+
+    l->orders = o->next;
+    return o;
+}
+
+/* It leaves the table: what comes from now on finds the run, or asks anew. */
+static void load_free(struct load *l)
+{
+    struct mortise *m = l->stored.m;
+
+    assert(l->orders == NULL);
+    mortise_stored_finish(&l->stored);
+    mortise_release(m->mem, l, sizeof *l);
+}
+
+static void fail_load(struct load *l, const struct mortise_err *why)
+{
+    struct mortise_err err = *why; /* it may stand in what an answer frees */
+
+    mortise_table_remove(&l->stored.m->loads, &l->entry);
+    while (l->orders != NULL) {
+        struct mortise_order *o = take_order(l);
+
+        o->done(o, &err);
+    }
+    load_free(l);
+}
+
+/* The graph or the plugins that it is pinned to are not here: where a plugin is
+ * why, that is what is said. */
+static int check_works(const struct mortise_stored *s, bool accept,
+                       struct mortise_err *err)
+{
+    struct mortise_err pins;
+    int rv = check_deaths(s->m, s->tenant, s->id, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    rv = load(m, tenant, run, &head, needs_plugins(o, head.status, false),
-              (o->flags & MORTISE_ACCEPT_PLUGINS) != 0, out, err);
-    if (!mortise_is_blocked(rv) || (!is_word(o) && o->id == NULL))
+    rv = check_graph(s->m, s->id, s->graph, err);
+    if (accept || (rv != MORTISE_OK && !mortise_is_blocked(rv)) ||
+        check_pins(s->m, s->id, s->run, NULL, NULL, &pins) == MORTISE_OK)
         return rv;
-    if (load(m, tenant, run, &head, false, false, out, &here) != MORTISE_OK)
+    if (rv != MORTISE_OK && !mortise_is_blocked(pins.code))
         return rv;
-    return goes_without(*out, o, rv) ? MORTISE_OK : rv;
+    *err = pins;
+    return pins.code;
 }
 
-int mortise_live_knows_order(struct mortise *m, struct mortise_graph *g,
-                             const char *tenant, const char *run,
-                             const char *order, bool *knows,
-                             struct mortise_err *err)
+/* May it be loaded for this order?  *checked: its plugins were looked at, and
+ * are those that it is pinned to. */
+static int judge(const struct mortise_stored *s, struct mortise_order *o,
+                 bool *works, bool *checked, struct mortise_err *err)
 {
-    const struct mortise_live *live = mortise_live_find(m, tenant, run);
-    struct mortise_run *r;
-    int rv;
-
-    if (live != NULL && live->lost) {
-        *err = live->why;
-        return err->code;
-    }
-    if (live != NULL) {
-        *knows = mortise_run_knows_order(live->run, order);
-        return MORTISE_OK;
-    }
-    rv = mortise_replay(m, tenant, run, g, NULL, NULL, &r, err);
-    if (rv == MORTISE_OK)
-        *knows = mortise_run_knows_order(r, order);
-    mortise_run_free(r);
-    return rv;
-}
-
-int mortise_live_command(struct mortise *m, const char *tenant, const char *run,
-                         struct mortise_order *o, struct mortise_err *err)
-{
-    struct mortise_live *live = mortise_live_find(m, tenant, run);
-    struct mortise_order **last;
+    bool accept = (o->flags & MORTISE_ACCEPT_PLUGINS) != 0;
     int rv = MORTISE_OK;
 
-    if (live != NULL && live->lost) {
-        *err = live->why;
-        return err->code;
-    }
-    if (live == NULL)
-        rv = load_for(m, tenant, run, o, &live, err);
-    if (rv != MORTISE_OK)
+    *works = o->recovers || needs_plugins(o, s->head.status, false);
+    if (*works)
+        rv = check_works(s, accept, err);
+    *checked = *works && !accept && rv == MORTISE_OK;
+    if (rv == MORTISE_OK || o->recovers || !goes_without(s->run, o, rv))
         return rv;
+    *works = false;
+    return MORTISE_OK;
+}
+
+/* Into memory, as it stands in the store. */
+static struct mortise_live *live_of(struct mortise_stored *s, bool works,
+                                    bool checked, struct mortise_err *err)
+{
+    struct mortise_live *live = live_new(s->m, s->graph, s->tenant, s->id, err);
+
+    if (live == NULL)
+        return NULL;
+    live->run = s->run;
+    s->run = NULL;
+    mortise_run_left(live->run, s->head.status, s->head.reason);
+    live->checked = checked;
+    live->created_ms = s->head.created_ms;
+    live->written = live->synced = s->head.seq;
+    live->told = live->told_synced = live->told_written = s->head.seq;
+    if (works)
+        mortise_log(s->m, MORTISE_LOG_INFO,
+                    "run %s: goes on, from checkpoint %llu", s->id,
+                    (unsigned long long)s->head.seq);
+    mortise_watch_attach(live);
+    mortise_live_touch(live);
+    return live;
+}
+
+/* A run that is in memory gets an order. */
+static void hand(struct mortise_live *live, struct mortise_order *o)
+{
+    const struct mortise_err fine = {.code = MORTISE_OK};
+    struct mortise_input in = {.kind = MORTISE_IN_RECOVER};
+    void (*given)(struct mortise_order *) = o->given;
+    struct mortise_err err;
+    int rv = MORTISE_OK;
+
+    if (live->lost) {
+        err = live->why;
+        o->done(o, &err);
+        return;
+    }
+    if (o->recovers) {
+        mortise_live_feed(live, &in);
+        o->done(o, &fine);
+        return;
+    }
+    put_order(&live->orders, o);
+    if (live->orders == o)
+        rv = give(live, &err);
+    if (rv != MORTISE_OK)
+        o->done(o, &err);
+    else if (given != NULL)
+        given(o);
+}
+
+/* All is read: the first order that may have the run does. */
+static void loaded(struct mortise_stored *s, int rv,
+                   const struct mortise_err *err)
+{
+    struct load *l = MORTISE_OF(s, struct load, stored);
+    struct mortise *m = s->m;
+    struct mortise_err why = *err;
+    struct mortise_live *live = NULL;
+    bool works, checked;
+
+    if (rv == MORTISE_OK)
+        rv = mortise_engine_ready(m, &why);
+    if (rv != MORTISE_OK) {
+        fail_load(l, &why);
+        return;
+    }
+    mortise_table_remove(&m->loads, &l->entry);
+    while (l->orders != NULL) {
+        struct mortise_order *o = take_order(l);
+
+        /* It may have been started, or loaded by an answer, meanwhile. */
+        live = mortise_live_find(m, s->tenant, s->id);
+        rv = MORTISE_OK;
+        if (live == NULL)
+            rv = judge(s, o, &works, &checked, &why);
+        if (live == NULL && rv == MORTISE_OK)
+            live = live_of(s, works, checked, &why);
+        if (live != NULL)
+            hand(live, o);
+        else
+            o->done(o, &why);
+    }
+    load_free(l);
+}
+
+static void head_read(struct mortise_stored *s, int rv,
+                      const struct mortise_err *err)
+{
+    struct load *l = MORTISE_OF(s, struct load, stored);
+    const struct mortise_err fine = {.code = MORTISE_OK};
+
+    while (rv == MORTISE_OK && l->orders != NULL && l->orders->wants != NULL &&
+           !l->orders->wants(&s->head)) {
+        struct mortise_order *o = take_order(l);
+
+        o->stayed = true;
+        o->done(o, &fine);
+    }
+    if (rv != MORTISE_OK || l->orders == NULL) {
+        fail_load(l, err);
+        return;
+    }
+    s->works =
+        l->orders->recovers || needs_plugins(l->orders, s->head.status, false);
+    mortise_stored_rest(s, loaded);
+}
+
+void mortise_live_command(struct mortise *m, const char *tenant,
+                          const char *run, struct mortise_order *o)
+{
+    struct mortise_live *live = mortise_live_find(m, tenant, run);
+    struct load *l = live == NULL ? load_find(m, tenant, run) : NULL;
+    struct mortise_err err;
+
+    assert_on_loop(m);
+    if (live != NULL) {
+        hand(live, o);
+        return;
+    }
+    if (l != NULL) {
+        put_order(&l->orders, o);
+        return;
+    }
+    l = mortise_zalloc(m->mem, sizeof *l);
+    if (l == NULL) {
+        mortise_nomem(&err);
+        o->done(o, &err);
+        return;
+    }
     o->next = NULL;
-    for (last = &live->orders; *last != NULL; last = &(*last)->next)
-        continue;
-    *last = o;
-    return live->orders == o ? give(live, err) : MORTISE_OK;
+    l->orders = o;
+    mortise_table_add(&m->loads, &l->entry, mortise_hash_strs(tenant, run));
+    mortise_stored_head(m, &l->stored, tenant, run, head_read);
+}
+
+bool mortise_live_is_loading(const struct mortise *m, const char *tenant,
+                             const char *run)
+{
+    return load_find(m, tenant, run) != NULL;
+}
+
+void mortise_live_recover(struct mortise *m, const char *tenant,
+                          const char *run, struct mortise_order *o)
+{
+    o->recovers = true;
+    o->stayed = false;
+    mortise_live_command(m, tenant, run, o);
 }

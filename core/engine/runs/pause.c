@@ -20,7 +20,6 @@ static void left(struct mortise_order *o, const struct mortise_err *err)
 void mortise_pause_one(struct mortise *m, const struct mortise_live *live)
 {
     struct leave *l = mortise_zalloc(m->mem, sizeof *l);
-    struct mortise_err err;
 
     if (l == NULL)
         return; /* closing interrupts it, as a crash would */
@@ -32,7 +31,5 @@ void mortise_pause_one(struct mortise *m, const struct mortise_live *live)
                                       .flags = MORTISE_NO_CONTINUE,
                                       .actor = m->actor,
                                       .done = left};
-    if (mortise_live_command(m, live->tenant, live->id, &l->order, &err) !=
-        MORTISE_OK)
-        mortise_release(m->mem, l, sizeof *l);
+    mortise_live_command(m, live->tenant, live->id, &l->order);
 }

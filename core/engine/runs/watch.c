@@ -28,6 +28,12 @@
  * as of then, so it is kept while the run is in memory, for watches that can be
  * full.
  *
+ * What is stored may take its time to be read.  Meanwhile its own run, and no
+ * other, is held up: it hears of no commit, nothing of it is told, and it stays
+ * in memory (mortise_watch_holds()).  So nothing happens behind the back of a
+ * watch that reads.  A head that was asked for while the run came and went is
+ * asked for again.
+ *
  * What a watch waits for is committed soon, also where checkpoint_policy lets it
  * wait for the end of a call that is out (hurry()).
  *
@@ -39,7 +45,7 @@
  * that were out when it began it is told that they had begun, in front of all
  * that happened since.
  */
-#include "engine/common/engine.h"
+#include "engine/runs/stored.h"
 
 #include <string.h>
 
@@ -52,6 +58,7 @@ struct mortise_topic {
     char *tenant, *run;
     struct mortise_live *live; /* NULL: not in memory */
     struct mortise_watch *watches;
+    size_t n_reading; /* of these, the store is asked for so many */
     /* For who falls behind next; or NULL. */
     struct mortise_event_replay *replay;
 };
@@ -142,12 +149,64 @@ static void link_watch(struct mortise_topic *t, struct mortise_watch *w)
     t->watches = w;
 }
 
+/* What a watch wants to know of a run that is not in memory.  It outlives the
+ * watch where that ends while the store is asked. */
+struct mortise_looking {
+    struct mortise_stored stored;
+    struct mortise_watch *watch; /* NULL: it is over */
+    bool graph;                  /* it is wanted, too */
+    bool stale;                  /* the run was in memory since it was asked */
+    void (*then)(struct mortise *m, struct mortise_watch *w,
+                 struct mortise_stored *s, int rv,
+                 const struct mortise_err *err);
+};
+
+/* mortise_watch_add(), while it has not returned. */
+struct mortise_adding {
+    bool over; /* the watch is */
+    struct mortise_err err;
+};
+
+static void store_is_asked(const struct mortise_watch *w)
+{
+    w->topic->n_reading++;
+}
+
+static void store_has_answered(const struct mortise_watch *w)
+{
+    struct mortise_topic *t = w->topic;
+
+    assert(t->n_reading > 0);
+    if (--t->n_reading == 0 && t->live != NULL && t->live->held_up)
+        mortise_live_go_on(t->live);
+}
+
+bool mortise_watch_holds(struct mortise_live *live)
+{
+    bool holds = live->topic != NULL && live->topic->n_reading > 0;
+
+    live->held_up |= holds;
+    return holds;
+}
+
 static void stop_reading(struct mortise_watch *w)
 {
     mortise_event_replay_close(w->replay);
     json_decref(w->running);
     w->replay = NULL;
     w->running = NULL;
+    if (w->reading)
+        store_has_answered(w);
+    w->reading = false;
+}
+
+static void stop_looking(struct mortise_watch *w)
+{
+    if (w->looking == NULL)
+        return;
+    w->looking->watch = NULL;
+    w->looking = NULL;
+    store_has_answered(w);
 }
 
 /* The watch is over; its topic may be, too. */
@@ -156,6 +215,10 @@ static void unlink_watch(struct mortise *m, struct mortise_watch *w)
     struct mortise_topic *t = w->topic;
 
     stop_reading(w);
+    stop_looking(w);
+    if (w->adding != NULL)
+        w->adding->over = true;
+    w->adding = NULL;
     if (w->prev != NULL)
         w->prev->next = w->next;
     else
@@ -187,6 +250,85 @@ static void succeed(struct mortise *m, struct mortise_watch *w, int status,
     const struct mortise_err ok = {.code = MORTISE_OK};
 
     finish(m, w, status, reason, &ok);
+}
+
+/* It cannot have what it waits for. */
+static void fail(struct mortise *m, struct mortise_watch *w,
+                 const struct mortise_err *err)
+{
+    if (w->adding == NULL) {
+        finish(m, w, 0, "", err);
+        return;
+    }
+    w->adding->err = *err;
+    unlink_watch(m, w);
+}
+
+/* ---- looking into the store ----------------------------------------------- */
+
+static void look_over(struct mortise_stored *s, int rv,
+                      const struct mortise_err *err);
+
+/* The head came. */
+static void look_on(struct mortise_stored *s, int rv,
+                    const struct mortise_err *err)
+{
+    if (rv == MORTISE_OK &&
+        MORTISE_OF(s, struct mortise_looking, stored)->graph)
+        mortise_stored_graph(s, look_over);
+    else
+        look_over(s, rv, err);
+}
+
+static void look_now(struct mortise *m, struct mortise_looking *l)
+{
+    const struct mortise_topic *t = l->watch->topic;
+
+    l->stale = false;
+    mortise_stored_head(m, &l->stored, t->tenant, t->run, look_on);
+}
+
+static void look_over(struct mortise_stored *s, int rv,
+                      const struct mortise_err *err)
+{
+    struct mortise_looking *l = MORTISE_OF(s, struct mortise_looking, stored);
+    struct mortise *m = s->m;
+    struct mortise_watch *w = l->watch;
+
+    if (w != NULL && l->stale) {
+        mortise_stored_finish(s);
+        look_now(m, l);
+        return;
+    }
+    if (w != NULL) {
+        stop_looking(w);
+        l->then(m, w, s, rv, err);
+    }
+    mortise_stored_finish(s);
+    mortise_release(m->mem, l, sizeof *l);
+}
+
+/* Its head, and the graph if `graph`. */
+static void look(struct mortise *m, struct mortise_watch *w, bool graph,
+                 void (*then)(struct mortise *m, struct mortise_watch *w,
+                              struct mortise_stored *s, int rv,
+                              const struct mortise_err *err))
+{
+    struct mortise_looking *l = mortise_zalloc(m->mem, sizeof *l);
+    struct mortise_err err;
+
+    assert(w->looking == NULL);
+    if (l == NULL) {
+        mortise_nomem(&err);
+        fail(m, w, &err);
+        return;
+    }
+    l->watch = w;
+    l->graph = graph;
+    l->then = then;
+    w->looking = l;
+    store_is_asked(w);
+    look_now(m, l);
 }
 
 /* ---- events ------------------------------------------------------------- */
@@ -295,9 +437,10 @@ static void on_hurry(struct mortise_timer *t)
 }
 
 /* Must a live event wait for durable ones that happened before it? */
-static bool is_early(const struct mortise_live *live)
+static bool is_early(struct mortise_live *live)
 {
-    return live->held != NULL || live->told < mortise_run_newest(live->run);
+    return live->held != NULL || live->told < mortise_run_newest(live->run) ||
+           mortise_watch_holds(live);
 }
 
 /* Tell the first that was held back. */
@@ -427,45 +570,62 @@ static bool take_kept(struct mortise_watch *w)
     return true;
 }
 
-static int begin_reading(struct mortise *m, struct mortise_watch *w,
-                         struct mortise_err *err)
+/* A store that failed is not read: what is asked of it is asked again once it is
+ * open again. */
+static bool has_failed(const struct mortise *m)
 {
-    static const struct mortise_event_replay_ops ops = {on_stored, is_full};
-    struct mortise_topic *t = w->topic;
-    struct mortise_head_copy head;
-    struct mortise_graph *g = NULL;
-    int rv = MORTISE_OK;
-
-    if (take_kept(w))
-        return MORTISE_OK;
-    if (t->live != NULL) {
-        g = mortise_graph_ref(t->live->graph);
-    } else {
-        rv = mortise_head_read(m, t->tenant, t->run, &head, err);
-        if (rv == MORTISE_OK)
-            rv = mortise_graphs_get(m, t->run, head.graph, true, &g, err);
-    }
-    if (rv == MORTISE_OK)
-        rv = mortise_event_replay_open(&w->replay, m, t->tenant, t->run, g,
-                                       &ops, w, err);
-    mortise_graph_unref(g);
-    return rv;
+    return m->state == MORTISE_ENGINE_FAILING ||
+           m->state == MORTISE_ENGINE_BROKEN;
 }
 
+static void piece_over(void *ud, enum mortise_event_replay_end end, int rv,
+                       const struct mortise_err *err);
+
 /* Stored events, as far as those who are up with the run were told. */
-static int read_on(struct mortise *m, struct mortise_watch *w,
-                   enum mortise_event_replay_end *end, struct mortise_err *err)
+static void read_piece(struct mortise_watch *w)
 {
     const struct mortise_live *live = w->topic->live;
-    uint64_t last = live == NULL ? UINT64_MAX : stays(w) ? live->told : w->goal;
-    int rv = w->replay == NULL ? begin_reading(m, w, err) : MORTISE_OK;
 
-    *end = MORTISE_EVENT_REPLAY_ALL;
+    w->last = live == NULL ? UINT64_MAX : stays(w) ? live->told : w->goal;
     w->held = NULL; /* what it pointed to may have been told to the others */
-    return rv == MORTISE_OK
-               ? mortise_event_replay_go(w->replay, w->topic->tenant,
-                                         w->topic->run, last, end, err)
-               : rv;
+    w->reading = true;
+    store_is_asked(w);
+    mortise_event_replay_go(w->replay, w->last);
+}
+
+static void read_of(struct mortise *m, struct mortise_watch *w,
+                    struct mortise_graph *g)
+{
+    static const struct mortise_event_replay_ops ops = {on_stored, is_full,
+                                                        piece_over};
+    const struct mortise_topic *t = w->topic;
+    struct mortise_err err;
+
+    if (mortise_event_replay_open(&w->replay, m, t->tenant, t->run, g, &ops, w,
+                                  &err) == MORTISE_OK)
+        read_piece(w);
+    else
+        fail(m, w, &err);
+}
+
+static void graph_came(struct mortise *m, struct mortise_watch *w,
+                       struct mortise_stored *s, int rv,
+                       const struct mortise_err *err)
+{
+    if (rv == MORTISE_OK)
+        read_of(m, w, s->graph);
+    else if (!has_failed(m))
+        fail(m, w, err);
+}
+
+static void read_on(struct mortise *m, struct mortise_watch *w)
+{
+    if (w->replay != NULL || take_kept(w))
+        read_piece(w);
+    else if (w->topic->live != NULL)
+        read_of(m, w, w->topic->live->graph);
+    else
+        look(m, w, true, graph_came);
 }
 
 /* It has all that is stored: what it missed, and what is still running.
@@ -487,100 +647,164 @@ static int come_up(struct mortise_watch *w)
     return said;
 }
 
+static void advance(struct mortise *m, struct mortise_watch *w);
+
 /* It is up with the run: is that what it waited for? */
-static int settle_up(struct mortise *m, struct mortise_watch *w,
-                     struct mortise_err *err)
+static void settle_live(struct mortise *m, struct mortise_watch *w)
 {
     const struct mortise_live *live = w->topic->live;
-    struct mortise_head_copy head;
-    int rv;
 
-    if (live != NULL) {
-        if (!stays(w))
-            succeed(m, w, mortise_run_status(live->run),
-                    mortise_run_reason(live->run));
-        return MORTISE_OK;
-    }
-    rv = mortise_head_read(m, w->topic->tenant, w->topic->run, &head, err);
-    if (rv == MORTISE_OK && is_settled(w, head.status))
-        succeed(m, w, head.status, head.reason);
-    return rv;
+    if (!stays(w) && !live->lost)
+        succeed(m, w, mortise_run_status(live->run),
+                mortise_run_reason(live->run));
 }
 
-/* Bring one that is behind as far as it gets.  On an error it is as it was. */
-static int catch_up(struct mortise *m, struct mortise_watch *w,
-                    struct mortise_err *err)
+static void head_came(struct mortise *m, struct mortise_watch *w,
+                      struct mortise_stored *s, int rv,
+                      const struct mortise_err *err)
 {
-    enum mortise_event_replay_end end = MORTISE_EVENT_REPLAY_ALL;
-    const struct mortise_live *live = w->topic->live;
-    int rv = w->event != NULL ? read_on(m, w, &end, err) : MORTISE_OK;
+    if (w->behind) /* again, since then */
+        advance(m, w);
+    else if (w->topic->live != NULL)
+        settle_live(m, w);
+    else if (rv != MORTISE_OK && !has_failed(m))
+        fail(m, w, err);
+    else if (rv == MORTISE_OK && is_settled(w, s->head.status))
+        succeed(m, w, s->head.status, s->head.reason);
+}
 
-    if (rv != MORTISE_OK || end == MORTISE_EVENT_REPLAY_FULL)
-        return rv;
-    if (end == MORTISE_EVENT_REPLAY_ALL && live != NULL && live->told < w->goal)
-        return MORTISE_OK;
-    if (end == MORTISE_EVENT_REPLAY_ENDED || come_up(w) != 0) {
+static void come_up_and_settle(struct mortise *m, struct mortise_watch *w)
+{
+    if (come_up(w) != 0)
         finish(m, w, 0, "", NULL);
-        return MORTISE_OK;
-    }
-    return settle_up(m, w, err);
+    else if (w->topic->live != NULL)
+        settle_live(m, w);
+    else if (w->until != MORTISE_UNTIL_CLOSED) /* that is never settled */
+        look(m, w, false, head_came);
 }
 
+/* The run has moved, or left memory, since the piece was asked for. */
+static bool is_more(const struct mortise_watch *w)
+{
+    const struct mortise_live *live = w->topic->live;
+
+    return live == NULL ? w->last != UINT64_MAX
+                        : stays(w) && live->told > w->last;
+}
+
+static void piece_over(void *ud, enum mortise_event_replay_end end, int rv,
+                       const struct mortise_err *err)
+{
+    struct mortise_watch *w = ud;
+    struct mortise *m = w->m;
+    const struct mortise_live *live = w->topic->live;
+
+    w->reading = false;
+    store_has_answered(w);
+    if (rv != MORTISE_OK) {
+        if (!has_failed(m))
+            fail(m, w, err);
+        return;
+    }
+    if (end == MORTISE_EVENT_REPLAY_FULL)
+        return;
+    if (end == MORTISE_EVENT_REPLAY_ENDED)
+        finish(m, w, 0, "", NULL);
+    else if (live != NULL && (live->lost || live->told < w->goal))
+        return;
+    else if (is_more(w))
+        advance(m, w);
+    else
+        come_up_and_settle(m, w);
+}
+
+static void begin(struct mortise *m, struct mortise_watch *w);
+
+/* Bring one that is behind as far as it gets. */
 static void advance(struct mortise *m, struct mortise_watch *w)
 {
-    struct mortise_err err;
+    const struct mortise_live *live = w->topic->live;
 
-    if (catch_up(m, w, &err) != MORTISE_OK)
-        finish(m, w, 0, "", &err);
+    if (w->reading || w->looking != NULL)
+        return; /* goes on from there */
+    if (w->beginning)
+        begin(m, w);
+    else if (w->event != NULL)
+        read_on(m, w);
+    else if (live == NULL || live->told >= w->goal)
+        come_up_and_settle(m, w);
 }
 
 void mortise_watch_go_on(struct mortise *m, struct mortise_watch *w)
 {
     const struct mortise_topic *t = w->topic;
 
-    if (t == NULL || !w->behind || is_full(w) ||
-        m->state == MORTISE_ENGINE_FAILING || m->state == MORTISE_ENGINE_BROKEN)
-        return; /* the last: a store that failed is not read either */
+    if (t == NULL || !w->behind || is_full(w) || has_failed(m))
+        return;
     if (t->live == NULL || (!t->live->lost && t->live->told >= w->goal))
         advance(m, w);
 }
 
 /* ---- beginning ---------------------------------------------------------- */
 
-static int begin_stored(struct mortise *m, struct mortise_watch *w,
-                        const struct mortise_head_copy *head,
-                        struct mortise_err *err)
-{
-    w->behind = w->event != NULL;
-    if (w->behind)
-        return catch_up(m, w, err);
-    if (is_settled(w, head->status))
-        succeed(m, w, head->status, head->reason);
-    return MORTISE_OK;
-}
-
-static int begin_live(struct mortise *m, struct mortise_watch *w,
-                      struct mortise_live *live, struct mortise_err *err)
+static void begin_live(struct mortise *m, struct mortise_watch *w,
+                       struct mortise_live *live)
 {
     bool follows = stays(w) && w->event != NULL;
+    struct mortise_err err;
 
+    w->behind = false;
     w->known = mortise_run_watch(live->run, wants_events(w->topic));
     mortise_live_touch(live);
     if (stays(w) && !follows)
-        return MORTISE_OK;
+        return;
     w->behind = true;
     w->goal =
         follows ? mortise_run_newest(live->run) : mortise_run_seq(live->run);
     w->held_after = live->n_held;
     if (follows) {
         w->running = mortise_run_running(live->run);
-        if (w->running == NULL)
-            return mortise_nomem(err);
+        if (w->running == NULL) {
+            mortise_nomem(&err);
+            fail(m, w, &err);
+            return;
+        }
     }
     if (live->told >= w->goal)
-        return catch_up(m, w, err);
-    hurry(live);
-    return MORTISE_OK;
+        advance(m, w);
+    else
+        hurry(live);
+}
+
+/* What it is of is known by now. */
+static void begun(struct mortise *m, struct mortise_watch *w,
+                  struct mortise_stored *s, int rv,
+                  const struct mortise_err *err)
+{
+    struct mortise_live *live = w->topic->live;
+
+    if (has_failed(m) && rv != MORTISE_OK)
+        return;
+    w->beginning = false;
+    w->missed = 0;
+    if (live != NULL && live->lost) {
+        fail(m, w, &live->why);
+    } else if (live != NULL) { /* it came into memory meanwhile */
+        begin_live(m, w, live);
+    } else if (rv != MORTISE_OK) {
+        fail(m, w, err);
+    } else if (w->event != NULL) {
+        advance(m, w);
+    } else {
+        w->behind = false;
+        if (is_settled(w, s->head.status))
+            succeed(m, w, s->head.status, s->head.reason);
+    }
+}
+
+static void begin(struct mortise *m, struct mortise_watch *w)
+{
+    look(m, w, false, begun);
 }
 
 int mortise_watch_add(struct mortise *m, struct mortise_watch *w,
@@ -588,13 +812,14 @@ int mortise_watch_add(struct mortise *m, struct mortise_watch *w,
                       struct mortise_err *err)
 {
     struct mortise_live *live = mortise_live_find(m, tenant, run);
-    struct mortise_head_copy head;
+    struct mortise_adding adding = {.err.code = MORTISE_OK};
     struct mortise_topic *t;
-    int rv = MORTISE_OK;
 
+    w->m = m;
     w->topic = NULL;
-    w->behind = false;
     w->goal = w->known = w->held_after = w->missed = w->since = 0;
+    w->reading = false;
+    w->looking = NULL;
     w->replay = NULL;
     w->running = NULL;
     w->id = ++m->last_watch;
@@ -602,19 +827,21 @@ int mortise_watch_add(struct mortise *m, struct mortise_watch *w,
         *err = live->why;
         return live->why.code;
     }
-    if (live == NULL)
-        rv = mortise_head_read(m, tenant, run, &head, err);
-    if (rv != MORTISE_OK)
-        return rv;
     t = topic_get(m, tenant, run);
     if (t == NULL)
         return mortise_nomem(err);
     link_watch(t, w);
-    rv = live != NULL ? begin_live(m, w, live, err)
-                      : begin_stored(m, w, &head, err);
-    if (rv != MORTISE_OK)
-        mortise_watch_end(m, w);
-    return rv;
+    w->adding = &adding;
+    w->beginning = w->behind = live == NULL;
+    if (live != NULL)
+        begin_live(m, w, live);
+    else
+        begin(m, w);
+    if (!adding.over)
+        w->adding = NULL;
+    if (adding.err.code != MORTISE_OK)
+        *err = adding.err;
+    return adding.err.code;
 }
 
 struct mortise_watch *mortise_watch_find(struct mortise *m, uint64_t id)
@@ -676,6 +903,8 @@ void mortise_watch_detach(struct mortise_live *live)
     for (w = live->topic->watches; w != NULL; w = next) {
         next = w->next;
         w->held_after = 0; /* it counted in this stay in memory */
+        if (w->looking != NULL)
+            w->looking->stale = true;
         if (live->lost && w->event != NULL && !w->behind)
             fall_behind(w);
         mortise_watch_go_on(live->m, w);

@@ -24,7 +24,7 @@
 #include "store/leveldb/logfile.h"
 #include "store/leveldb/record.h"
 #include "store/leveldb/salvage.h"
-#include "store/now.h"
+#include "lib/store_now.h"
 #include "store/writer.h"
 
 static char dir[4096];       /* of this test */

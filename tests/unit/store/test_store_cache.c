@@ -11,7 +11,7 @@
 #include "lib/test.h"
 #include "lib/warm.h"
 #include "store/store.h"
-#include "store/now.h"
+#include "lib/store_now.h"
 
 enum {
     AROUND = 2 * (1 + 8 + 2 + 1 + 32) + 1 + 4 + 1 + 8, /* a value, of "t" */

@@ -10,7 +10,7 @@
 #include "lib/test.h"
 #include "lib/warm.h"
 #include "store/store.h"
-#include "store/now.h"
+#include "lib/store_now.h"
 
 static char dir[4096], path[4096 + 64];
 static struct mortise_store *s;

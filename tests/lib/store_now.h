@@ -1,7 +1,7 @@
-/* now.h -- reads that are waited for, a function each: for where nothing else is
- * to go on meanwhile.  store.h says what each of them reads. */
-#ifndef MORTISE_STORE_NOW_H
-#define MORTISE_STORE_NOW_H
+/* store_now.h -- reads that are waited for, a function each, for tests of the
+ * store itself.  store.h says what each of them reads. */
+#ifndef TEST_STORE_NOW_H
+#define TEST_STORE_NOW_H
 
 #include "store/store.h"
 
@@ -32,16 +32,11 @@ int mortise_store_graph(struct mortise_store *s,
 int mortise_store_kv(struct mortise_store *s, const char *tenant,
                      const char *plugin, const void *key, size_t size,
                      struct mortise_buf *value, struct mortise_err *err);
-int mortise_store_kv_count(struct mortise_store *s, const char *tenant,
-                           const char *plugin, size_t most, size_t *n,
-                           struct mortise_err *err);
 int mortise_store_cached(struct mortise_store *s, const char *tenant,
                          const uint8_t key[MORTISE_DIGEST],
                          struct mortise_buf *value, struct mortise_err *err);
 int mortise_store_removed(struct mortise_store *s, const char *tenant,
                           const char *run, struct mortise_tombstone *out,
                           struct mortise_err *err);
-int mortise_store_noted(struct mortise_store *s, uint64_t *ms,
-                        struct mortise_err *err);
 
 #endif

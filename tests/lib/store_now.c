@@ -1,5 +1,5 @@
-/* now.c -- reads that are waited for. */
-#include "store/now.h"
+/* store_now.c -- reads that are waited for. */
+#include "lib/store_now.h"
 
 #include <string.h>
 
@@ -110,20 +110,6 @@ int mortise_store_kv(struct mortise_store *s, const char *tenant,
     return mortise_store_read_now(s, &r, err);
 }
 
-int mortise_store_kv_count(struct mortise_store *s, const char *tenant,
-                           const char *plugin, size_t most, size_t *n,
-                           struct mortise_err *err)
-{
-    struct mortise_read r = {.kind = MORTISE_READ_KV_COUNT,
-                             .tenant = tenant,
-                             .plugin = plugin,
-                             .number = most};
-    int rv = mortise_store_read_now(s, &r, err);
-
-    *n = r.found.n;
-    return rv;
-}
-
 int mortise_store_cached(struct mortise_store *s, const char *tenant,
                          const uint8_t key[MORTISE_DIGEST],
                          struct mortise_buf *value, struct mortise_err *err)
@@ -144,15 +130,5 @@ int mortise_store_removed(struct mortise_store *s, const char *tenant,
     int rv = mortise_store_read_now(s, &r, err);
 
     *out = r.found.tombstone;
-    return rv;
-}
-
-int mortise_store_noted(struct mortise_store *s, uint64_t *ms,
-                        struct mortise_err *err)
-{
-    struct mortise_read r = {.kind = MORTISE_READ_NOTED};
-    int rv = mortise_store_read_now(s, &r, err);
-
-    *ms = r.found.noted_ms;
     return rv;
 }

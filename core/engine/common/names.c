@@ -1,0 +1,18 @@
+/* names.c -- what tenants, runs and the ids of orders may be called. */
+#include "engine/common/engine.h"
+
+#include <string.h>
+
+int mortise_check_name(const char *what, const char *name,
+                       struct mortise_err *err)
+{
+    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW"
+                            "XYZ0123456789._-");
+
+    if (n == 0 || n > MORTISE_NAME_MAX || name[n] != '\0')
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "a %s has 1 to 128 letters, digits, '.', '_' or "
+                            "'-'; '%.200s' has not",
+                            what, name);
+    return MORTISE_OK;
+}

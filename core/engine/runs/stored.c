@@ -1,0 +1,268 @@
+/* stored.c -- a run as the store has it: read, compiled, replayed.
+ *
+ * Each step is one read of the store, and calls the next from its answer; a
+ * store that answers at once makes of it a few calls inside each other, and of
+ * one that does not nobody notices anything meanwhile.
+ */
+#include "engine/runs/stored.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+
+static void answer(struct mortise_stored *s, int rv,
+                   const struct mortise_err *err)
+{
+    s->done(s, rv, err);
+}
+
+/* ---- the head ----------------------------------------------------------- */
+
+static int copy_head(void *ud, const char *tenant, const char *run,
+                     const struct mortise_head *head)
+{
+    struct mortise_head_copy *out = ud;
+    size_t n = strlen(head->reason);
+
+    (void)tenant;
+    (void)run;
+    *out = (struct mortise_head_copy){.seq = head->seq,
+                                      .created_ms = head->created_ms,
+                                      .updated_ms = head->updated_ms,
+                                      .status = (int)head->status};
+    memcpy(out->graph, head->graph, sizeof out->graph);
+    if (n < sizeof out->reason)
+        memcpy(out->reason, head->reason, n);
+    return 0;
+}
+
+static int was_removed(const struct mortise_stored *s,
+                       const struct mortise_tombstone *t,
+                       struct mortise_err *err)
+{
+    char when[MORTISE_TIME_TEXT];
+
+    mortise_time_text(when, t->removed_ms);
+    if (t->status == 0)
+        return mortise_fail(err, MORTISE_ENOTFOUND,
+                            "run '%s' was left out at %s, when the store was "
+                            "salvaged: it could not be read",
+                            s->id, when);
+    return mortise_fail(err, MORTISE_ENOTFOUND,
+                        "run '%s' was removed at %s, some time after it had "
+                        "%s: the deployment's store.retention says how long "
+                        "runs are kept",
+                        s->id, when,
+                        t->status == MORTISE_RUN_COMPLETED   ? "completed"
+                        : t->status == MORTISE_RUN_CANCELLED ? "been cancelled"
+                                                             : "failed");
+}
+
+/* Words for a run that is not there: it was removed, or never was. */
+static void tombstone_read(struct mortise_read *r, int rv,
+                           const struct mortise_err *err)
+{
+    struct mortise_stored *s = MORTISE_OF(r, struct mortise_stored, read);
+    bool other = strcmp(s->tenant, "default") != 0;
+    struct mortise_err why = *err;
+
+    if (rv == MORTISE_OK)
+        rv = was_removed(s, &r->found.tombstone, &why);
+    else if (rv == MORTISE_ENOTFOUND)
+        mortise_fail(&why, rv, "no run '%s' in the store %s%s%s", s->id,
+                     s->m->settings.store, other ? " for tenant " : "",
+                     other ? s->tenant : "");
+    answer(s, rv, &why);
+}
+
+static void is_not_there(struct mortise_stored *s)
+{
+    s->read = (struct mortise_read){.kind = MORTISE_READ_REMOVED,
+                                    .tenant = s->tenant,
+                                    .run = s->id,
+                                    .done = tombstone_read};
+    mortise_store_read(s->m->store, &s->read);
+}
+
+static void head_read(struct mortise_read *r, int rv,
+                      const struct mortise_err *err)
+{
+    struct mortise_stored *s = MORTISE_OF(r, struct mortise_stored, read);
+
+    if (rv == MORTISE_ENOTFOUND)
+        is_not_there(s);
+    else
+        answer(s, rv, err);
+}
+
+static void read_head(struct mortise_stored *s)
+{
+    s->read = (struct mortise_read){.kind = MORTISE_READ_HEAD,
+                                    .tenant = s->tenant,
+                                    .run = s->id,
+                                    .head = copy_head,
+                                    .ud = &s->head,
+                                    .done = head_read};
+    mortise_store_read(s->m->store, &s->read);
+}
+
+void mortise_stored_head(struct mortise *m, struct mortise_stored *s,
+                         const char *tenant, const char *run,
+                         mortise_stored_fn *done)
+{
+    struct mortise_err err;
+    int rv = mortise_check_name("tenant", tenant, &err);
+
+    assert_on_loop(m);
+    *s = (struct mortise_stored){.m = m};
+    mortise_arena_init(&s->arena, m->mem);
+    s->done = done;
+    if (rv == MORTISE_OK)
+        rv = mortise_check_name("run id", run, &err);
+    if (rv != MORTISE_OK) {
+        done(s, rv, &err);
+        return;
+    }
+    strcpy(s->tenant, tenant);
+    strcpy(s->id, run);
+    read_head(s);
+}
+
+/* ---- the graph ---------------------------------------------------------- */
+
+/* The one that was found is a stand-in, perhaps, which is not to run. */
+static void prefer_strict(struct mortise_stored *s)
+{
+    struct mortise_graph *strict;
+    struct mortise_err err;
+
+    if (!s->works || mortise_graphs_strict(s->m, s->id, s->graph, &strict,
+                                           &err) != MORTISE_OK)
+        return;
+    mortise_graph_unref(s->graph);
+    s->graph = strict;
+}
+
+static void graph_read(struct mortise_read *r, int rv,
+                       const struct mortise_err *err)
+{
+    struct mortise_stored *s = MORTISE_OF(r, struct mortise_stored, read);
+    struct mortise_err why = *err;
+
+    if (rv == MORTISE_OK)
+        rv = mortise_graphs_pinned(s->m, s->head.graph, r->found.files,
+                                   r->found.n_files, &s->graph, &why);
+    else if (rv == MORTISE_ENOTFOUND) /* a run pins it */
+        rv = mortise_fail(&why, MORTISE_ECORRUPT,
+                          "the store has lost the text of its graph");
+    mortise_arena_finish(&s->arena);
+    mortise_arena_init(&s->arena, s->m->mem);
+    if (rv != MORTISE_OK)
+        mortise_doing(&why, rv, "run %s", s->id);
+    answer(s, rv, &why);
+}
+
+void mortise_stored_graph(struct mortise_stored *s, mortise_stored_fn *done)
+{
+    const struct mortise_err fine = {.code = MORTISE_OK};
+
+    assert(s->graph == NULL);
+    s->done = done;
+    s->graph = mortise_graphs_find(s->m, s->head.graph);
+    if (s->graph != NULL) {
+        prefer_strict(s);
+        answer(s, MORTISE_OK, &fine);
+        return;
+    }
+    s->read = (struct mortise_read){
+        .kind = MORTISE_READ_GRAPH, .arena = &s->arena, .done = graph_read};
+    memcpy(s->read.digest, s->head.graph, sizeof s->read.digest);
+    mortise_store_read(s->m->store, &s->read);
+}
+
+/* ---- the run ------------------------------------------------------------ */
+
+static int apply(void *ud, const struct mortise_checkpoint *cp)
+{
+    struct mortise_stored *s = ud;
+
+    if (cp->seq > s->head.seq)
+        return 1;
+    s->applied = mortise_run_apply(s->run, cp->seq, cp->time_ms, cp->id,
+                                   cp->entries, cp->size, &s->why);
+    return s->applied;
+}
+
+static void replayed(struct mortise_read *r, int rv,
+                     const struct mortise_err *err)
+{
+    struct mortise_stored *s = MORTISE_OF(r, struct mortise_stored, read);
+    struct mortise_err why = *err;
+
+    if (rv == MORTISE_OK && s->applied == MORTISE_OK &&
+        mortise_run_seq(s->run) < s->head.seq) { /* it was removed meanwhile */
+        mortise_run_free(s->run);
+        s->run = NULL;
+        is_not_there(s);
+        return;
+    }
+    if (rv == MORTISE_OK && s->applied != MORTISE_OK) {
+        rv = s->applied;
+        why = s->why;
+    }
+    if (rv != MORTISE_OK) {
+        mortise_run_free(s->run);
+        s->run = NULL;
+        mortise_doing(&why, rv, "load run %s", s->id);
+    }
+    answer(s, rv, &why);
+}
+
+static void replay(struct mortise_stored *s)
+{
+    struct mortise_err err;
+    int rv;
+
+    assert(s->graph != NULL && s->run == NULL);
+    s->done = s->rest;
+    s->applied = MORTISE_OK;
+    rv = mortise_run_replay(&s->run, s->m->mem, s->graph, s->tenant, s->id,
+                            NULL, NULL, &err);
+    if (rv != MORTISE_OK) {
+        mortise_doing(&err, rv, "load run %s", s->id);
+        answer(s, rv, &err);
+        return;
+    }
+    s->read = (struct mortise_read){.kind = MORTISE_READ_CHECKPOINTS,
+                                    .tenant = s->tenant,
+                                    .run = s->id,
+                                    .number = 1,
+                                    .checkpoint = apply,
+                                    .ud = s,
+                                    .done = replayed};
+    mortise_store_read(s->m->store, &s->read);
+}
+
+static void rest_after_graph(struct mortise_stored *s, int rv,
+                             const struct mortise_err *err)
+{
+    if (rv == MORTISE_OK)
+        replay(s);
+    else
+        s->rest(s, rv, err);
+}
+
+void mortise_stored_rest(struct mortise_stored *s, mortise_stored_fn *done)
+{
+    s->rest = done;
+    mortise_stored_graph(s, rest_after_graph);
+}
+
+void mortise_stored_finish(struct mortise_stored *s)
+{
+    mortise_run_free(s->run);
+    mortise_graph_unref(s->graph);
+    mortise_arena_finish(&s->arena);
+    s->run = NULL;
+    s->graph = NULL;
+}
