@@ -361,10 +361,11 @@ extend:
 	$(call say,AGAIN,"with the rows of tests/extend")
 	+$(Q)$(AGAIN) $(if $(V),,-s) B=$(B)/extend \
 	    VARIANT="-DMORTISE_EXTEND $(TEST_INC)" extended
-EXTENDED := $(B)/tests/extend/test_extend
+EXTENDED := $(patsubst %.c,$(B)/%,$(wildcard tests/extend/test_*.c))
 # The engine's suites, on a store that answers each read so many ms late.
 SLOW_MS := 5
-SLOWED  := $(call programs_of,api await cache control durability engine events kv)
+SLOWED  := $(call programs_of,api await cache control durability engine events \
+               hostile_events hostile_followers kv)
 extended: $(B)/mortise $(EXTENDED) $(SLOWED) $(EXTEND_PLUGINS) $(TEST_PLUGINS)
 	$(Q)MORTISE_BUILD=$(B) sh tools/test.sh $(EXTENDED)
 	$(Q)MORTISE_BUILD=$(B) MORTISE_SLOW_STORE=$(SLOW_MS) \
