@@ -1,10 +1,11 @@
 #!/bin/sh
-# rooms.sh -- do calls and includes go one way?
+# rooms.sh -- do calls and includes go one way, and are names the library's?
 #
 #     tools/rooms.sh TREE OBJECTS        e.g. core build/core
 #
-# TREE/ROOMS says what the rooms are, and in which order they lie.  Includes are
-# read from the sources, calls (and data that is named) from the objects.
+# TREE/ROOMS says what the rooms are, in which order they lie, and how names
+# begin that files share: who links the library has names, too.  Includes are read
+# from the sources, calls (and data that is named) from the objects.
 set -eu
 export LC_ALL=C
 
@@ -76,13 +77,14 @@ function visit(v, list, n, i, w, size, names) {
 
 $1 == "R" && ($2 == "" || $2 ~ /^#/) { next }
 $1 == "R" && $2 == "table" { table[$3] = 1; next }
+$1 == "R" && $2 == "prefix" { prefix = $3; next }
 $1 == "R" {
     rooms[++n_rooms] = $2
     place[$2] = n_rooms
     most[$2] = $3 == "" ? 6 : $3
 }
 $1 == "I" { includes[++n_includes] = $2 " " $3 }
-$1 == "S" && $3 == "_exit" { next } # of the C library
+$1 == "S" && $3 ~ /^(_[Ee]xit|main)$/ { next } # of the C library
 $1 == "S" {
     file = $2
     sub(/\.o$/, ".c", file)
@@ -90,6 +92,9 @@ $1 == "S" {
         uses[++n_uses] = file " " $3
     else if ($4 ~ /^[TDBRVC]$/)
         home[$3] = file
+}
+$1 == "S" && $4 ~ /^[TDBRVCW]$/ && index($3, prefix) != 1 {
+    complain(file " defines " $3 ", which does not begin with " prefix)
 }
 
 END {

@@ -80,3 +80,8 @@ wants 'low has 3 files that call each other in a circle, and may have 2'
 build # a circle that is smaller than it may be, where it may be large
 sed -i 's/^low 2/low 7/' "$tmp/house/ROOMS"
 wants 'ROOMS allows low a circle of 7; it has one of 2'
+
+build # a name that might be anybody's
+sed -i '1i prefix lo' "$tmp/house/ROOMS"
+sed -i 's/\bhigh(/lohigh(/' "$tmp/house/high/high.c"
+wants 'low/other.c defines other, which does not begin with lo'

@@ -109,7 +109,7 @@ static void look_for_gap(struct salvage *v)
     if (v->gap == 0 || v->out->holes)
         return; /* that pieces are missing was said */
     v->out->holes = true;
-    salvage_say(
+    mortise_salvage_say(
         v, "what was written by batches %" PRIu64 " to %" PRIu64 " is missing",
         v->gap, v->gap_end);
 }
@@ -157,7 +157,7 @@ static int copy_some(struct mortise_ldb *to, leveldb_writebatch_t *batch,
             note_head(v, value, value_size);
         if (key_size == 0 || !is_taken((uint8_t)key[0]))
             continue;
-        rv = salvage_put(to, batch, key, key_size, value, value_size);
+        rv = mortise_salvage_put(to, batch, key, key_size, value, value_size);
         n++;
         bytes += key_size + value_size;
     }
@@ -181,7 +181,7 @@ static int copy_tables(struct salvage *v, struct mortise_err *err)
 
         mortise_ldb_taken(said, &why, "tables are damaged");
         v->out->holes = true;
-        salvage_say(v, "%s", why.msg);
+        mortise_salvage_say(v, "%s", why.msg);
     }
     leveldb_iter_destroy(v->it);
     look_for_gap(v);
@@ -237,7 +237,7 @@ static int read_ops(struct salvage *v, const struct mortise_buf *record)
 static const struct mortise_logop *head_in_batch(const struct salvage *v)
 {
     for (size_t i = v->n_ops; i-- > 0;)
-        if (salvage_equals(&v->key, v->ops[i].key, v->ops[i].key_size))
+        if (mortise_salvage_equals(&v->key, v->ops[i].key, v->ops[i].key_size))
             return v->ops[i].put ? &v->ops[i] : NULL;
     return NULL;
 }
@@ -250,9 +250,9 @@ static uint64_t checkpoints_in_batch(struct salvage *v, const void *head,
 
     for (size_t i = 0; i < v->n_ops; i++)
         if (v->ops[i].put && v->ops[i].key[0] == MORTISE_KEY_CHECKPOINT &&
-            salvage_run_of(v, v->ops[i].key, v->ops[i].key_size, &seq))
-            found +=
-                salvage_equals(&v->key, head, n) && seq > after && seq <= last;
+            mortise_salvage_run_of(v, v->ops[i].key, v->ops[i].key_size, &seq))
+            found += mortise_salvage_equals(&v->key, head, n) && seq > after &&
+                     seq <= last;
     return found;
 }
 
@@ -268,13 +268,13 @@ static int follows(struct salvage *v, bool *yes, struct mortise_err *err)
     if (op == NULL || mortise_record_read_head(&head, op->value,
                                                op->value_size) != MORTISE_OK)
         return MORTISE_OK;
-    rv = salvage_stored(v, &at, err);
+    rv = mortise_salvage_stored(v, &at, err);
     if (rv != MORTISE_OK)
         return rv;
     *yes = head.seq > at && checkpoints_in_batch(v, op->key, op->key_size, at,
                                                  head.seq) == head.seq - at;
-    salvage_run_of(v, op->key, op->key_size, &seq);
-    return *yes ? MORTISE_OK : salvage_note(v, head.seq, 0, err);
+    mortise_salvage_run_of(v, op->key, op->key_size, &seq);
+    return *yes ? MORTISE_OK : mortise_salvage_note(v, head.seq, 0, err);
 }
 
 /* Does this change of the batch count? */
@@ -287,7 +287,7 @@ static int counts(struct salvage *v, const struct mortise_logop *op, bool *yes,
     if (*yes && (op->key[0] == MORTISE_KEY_TOMBSTONE ||
                  op->key[0] == MORTISE_KEY_LEAVING))
         return MORTISE_OK;
-    if (!*yes || !salvage_run_of(v, op->key, op->key_size, &seq))
+    if (!*yes || !mortise_salvage_run_of(v, op->key, op->key_size, &seq))
         return MORTISE_OK;
     if (!op->put && head_in_batch(v) == NULL)
         return MORTISE_OK; /* a run that is removed */
@@ -322,8 +322,9 @@ static int apply_batch(struct mortise_ldb *to, leveldb_writebatch_t *batch,
         int rv = counts(v, op, &yes, err);
 
         if (rv == MORTISE_OK && yes)
-            rv = salvage_put(to, batch, op->key, op->key_size,
-                             op->put ? op->value : NULL, op->value_size);
+            rv =
+                mortise_salvage_put(to, batch, op->key, op->key_size,
+                                    op->put ? op->value : NULL, op->value_size);
         if (rv != MORTISE_OK)
             return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
         any |= yes;
@@ -357,7 +358,7 @@ static int take_log(struct salvage *v, int db, const char *name,
     int rv;
 
     if (!mortise_dbfile_is_file(db, name)) {
-        salvage_say(v, "db/%s is no file", name);
+        mortise_salvage_say(v, "db/%s is no file", name);
         return MORTISE_OK;
     }
     mortise_buf_init(&bytes, v->mem);
@@ -366,8 +367,8 @@ static int take_log(struct salvage *v, int db, const char *name,
     while (rv == MORTISE_OK && mortise_logfile_next(&l))
         rv = take_record(v, &l.record, err);
     if (l.damaged)
-        salvage_say(v, "db/%s is damaged: what could be read of it is used",
-                    name);
+        mortise_salvage_say(
+            v, "db/%s is damaged: what could be read of it is used", name);
     mortise_logfile_finish(&l);
     mortise_buf_finish(&bytes);
     return rv;
@@ -456,8 +457,9 @@ static void look_for_mark(struct salvage *v)
 {
     v->out->unmarked = v->from->water.fd < 0;
     if (v->out->unmarked)
-        salvage_say(v, "the mark, which says how much was written, is lost: "
-                       "the newest commits may be missing");
+        mortise_salvage_say(
+            v, "the mark, which says how much was written, is lost: "
+               "the newest commits may be missing");
 }
 
 /* Its tables in a copy, its mark if that reads. */
@@ -495,11 +497,11 @@ static int save(struct salvage *v, struct mortise_err *err)
     if (rv == MORTISE_OK && v->how->n_graphs > 0)
         rv = mortise_ldb_batch(v->to, put_graphs, v, err);
     if (rv == MORTISE_OK)
-        rv = salvage_make_heads(v, err);
+        rv = mortise_salvage_make_heads(v, err);
     if (rv == MORTISE_OK)
         rv = take_logs(v, err);
     if (rv == MORTISE_OK)
-        rv = salvage_leave_out(v, err);
+        rv = mortise_salvage_leave_out(v, err);
     if (v->from->water.fd >= 0 && v->from->water.number > v->last &&
         (v->logged || !v->out->holes))
         v->out->missing += v->from->water.number - v->last;
@@ -528,7 +530,7 @@ int mortise_store_salvage(const char *from, const char *to,
     rv = v.from != NULL ? open_damaged(v.from, &out->holes, err)
                         : mortise_nomem(err);
     if (rv == MORTISE_OK && out->holes)
-        salvage_say(&v, "tables are missing, or damaged at their end");
+        mortise_salvage_say(&v, "tables are missing, or damaged at their end");
     if (rv == MORTISE_OK) {
         find_identity(v.from);
         look_for_mark(&v);
@@ -539,7 +541,7 @@ int mortise_store_salvage(const char *from, const char *to,
     mortise_ldb_close(v.to);
     mortise_ldb_close(v.from);
     mortise_release(mem, v.ops, v.cap_ops * sizeof *v.ops);
-    salvage_forget(&v);
+    mortise_salvage_forget(&v);
     mortise_buf_finish(&v.group.key);
     mortise_buf_finish(&v.name);
     mortise_buf_finish(&v.graph_key);

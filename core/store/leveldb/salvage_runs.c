@@ -29,7 +29,7 @@
 
 enum { AT_ONCE = 1000 };
 
-void salvage_say(struct salvage *v, const char *fmt, ...)
+void mortise_salvage_say(struct salvage *v, const char *fmt, ...)
 {
     char words[1024];
     va_list ap;
@@ -48,7 +48,8 @@ static bool has_run(uint8_t tag)
     return tag != 0 && strchr("dhkptx", tag) != NULL;
 }
 
-bool salvage_run_of(struct salvage *v, const void *key, size_t n, uint64_t *seq)
+bool mortise_salvage_run_of(struct salvage *v, const void *key, size_t n,
+                            uint64_t *seq)
 {
     struct mortise_reader r;
     uint8_t tag;
@@ -102,16 +103,17 @@ static const char *id_in(struct salvage *v, const void *key, size_t n,
     return r.bad || id->failed ? "" : id->p;
 }
 
-bool salvage_equals(const struct mortise_buf *b, const void *p, size_t n)
+bool mortise_salvage_equals(const struct mortise_buf *b, const void *p,
+                            size_t n)
 {
     return b->n == n && memcmp(b->p, p, n) == 0;
 }
 
 /* ---- the new store ------------------------------------------------------ */
 
-int salvage_put(struct mortise_ldb *to, leveldb_writebatch_t *batch,
-                const void *key, size_t key_size, const void *value,
-                size_t value_size)
+int mortise_salvage_put(struct mortise_ldb *to, leveldb_writebatch_t *batch,
+                        const void *key, size_t key_size, const void *value,
+                        size_t value_size)
 {
     mortise_buf_clear(&to->key);
     mortise_buf_put(&to->key, key, key_size);
@@ -140,7 +142,8 @@ static bool is_removed(struct salvage *v)
     return is_there(v, &v->value);
 }
 
-int salvage_stored(struct salvage *v, uint64_t *seq, struct mortise_err *err)
+int mortise_salvage_stored(struct salvage *v, uint64_t *seq,
+                           struct mortise_err *err)
 {
     struct mortise_head head = {0};
     char *value;
@@ -180,14 +183,14 @@ static struct salvage_trouble *trouble_of(const struct salvage *v)
     for (; e != NULL; e = mortise_table_more(e)) {
         struct salvage_trouble *t = MORTISE_OF(e, struct salvage_trouble, link);
 
-        if (salvage_equals(&v->key, t->key, t->n))
+        if (mortise_salvage_equals(&v->key, t->key, t->n))
             return t;
     }
     return NULL;
 }
 
-int salvage_note(struct salvage *v, uint64_t known, uint64_t anew,
-                 struct mortise_err *err)
+int mortise_salvage_note(struct salvage *v, uint64_t known, uint64_t anew,
+                         struct mortise_err *err)
 {
     struct salvage_trouble *t = trouble_of(v);
 
@@ -209,7 +212,7 @@ int salvage_note(struct salvage *v, uint64_t known, uint64_t anew,
     return MORTISE_OK;
 }
 
-void salvage_forget(struct salvage *v)
+void mortise_salvage_forget(struct salvage *v)
 {
     struct salvage_trouble *t;
 
@@ -229,7 +232,7 @@ static void find_name(struct salvage *v, const uint8_t digest[MORTISE_DIGEST])
     struct mortise_read r = {.kind = MORTISE_READ_GRAPH, .arena = &arena};
 
     mortise_key_graph(&v->value, digest);
-    if (salvage_equals(&v->graph_key, v->value.p, v->value.n))
+    if (mortise_salvage_equals(&v->graph_key, v->value.p, v->value.n))
         return;
     mortise_buf_clear(&v->graph_key);
     mortise_buf_put(&v->graph_key, v->value.p, v->value.n);
@@ -253,9 +256,10 @@ static int put_head(struct salvage *v, leveldb_writebatch_t *batch,
     v->how->stand(v->how->ud, head);
     mortise_buf_clear(&v->value);
     mortise_record_head(&v->value, head);
-    return v->value.failed ? MORTISE_ENOMEM
-                           : salvage_put(v->to, batch, v->key.p, v->key.n,
-                                         v->value.p, v->value.n);
+    return v->value.failed
+               ? MORTISE_ENOMEM
+               : mortise_salvage_put(v->to, batch, v->key.p, v->key.n,
+                                     v->value.p, v->value.n);
 }
 
 /* All commits of v->group were seen. */
@@ -268,20 +272,20 @@ static int end_group(struct salvage *v, leveldb_writebatch_t *batch,
 
     if (g->key.n == 0)
         return MORTISE_OK;
-    salvage_run_of(v, g->key.p, g->key.n, &at);
+    mortise_salvage_run_of(v, g->key.p, g->key.n, &at);
     mortise_buf_clear(&g->key);
-    rv = salvage_stored(v, &at, err);
+    rv = mortise_salvage_stored(v, &at, err);
     if (rv != MORTISE_OK || (at != 0 && at == g->whole && !is_removed(v)))
         return rv;
     if (is_removed(v))
-        return salvage_put(v->to, batch, v->key.p, v->key.n, NULL, 0);
+        return mortise_salvage_put(v->to, batch, v->key.p, v->key.n, NULL, 0);
     newest = at > g->newest ? at : g->newest;
     v->out->missing += newest - g->n;
-    rv = salvage_note(v, newest, at == 0 ? g->whole : 0, err);
+    rv = mortise_salvage_note(v, newest, at == 0 ? g->whole : 0, err);
     if (rv == MORTISE_OK)
         trouble_of(v)->made = g->whole;
     if (rv == MORTISE_OK && g->whole == 0)
-        return salvage_put(v->to, batch, v->key.p, v->key.n, NULL, 0);
+        return mortise_salvage_put(v->to, batch, v->key.p, v->key.n, NULL, 0);
     g->head.status = g->status;
     g->head.epoch = v->to->opening.epoch;
     return rv == MORTISE_OK ? put_head(v, batch, &g->head) : rv;
@@ -341,10 +345,10 @@ static int group_some(struct mortise_ldb *to, leveldb_writebatch_t *batch,
             rv = end_group(v, batch, err);
             break;
         }
-        if (salvage_run_of(v, key, size, &seq)) {
-            if (!salvage_equals(&v->group.key, v->key.p, v->key.n)) {
+        if (mortise_salvage_run_of(v, key, size, &seq)) {
+            if (!mortise_salvage_equals(&v->group.key, v->key.p, v->key.n)) {
                 rv = end_group(v, batch, err);
-                salvage_run_of(v, key, size, &seq);
+                mortise_salvage_run_of(v, key, size, &seq);
                 if (rv == MORTISE_OK)
                     rv = begin_group(v);
             }
@@ -380,18 +384,18 @@ static int behead_some(struct mortise_ldb *to, leveldb_writebatch_t *batch,
         const char *key = leveldb_iter_key(v->it, &size);
         uint64_t at;
 
-        if (!salvage_run_of(v, key, size, &at))
+        if (!mortise_salvage_run_of(v, key, size, &at))
             continue;
         mortise_key_checkpoint(&v->value, tenant_of(v), run_of(v), 1);
         if (is_there(v, &v->value))
             continue;
-        rv = salvage_stored(v, &at, err);
+        rv = mortise_salvage_stored(v, &at, err);
         if (rv == MORTISE_OK && at > 0 && !is_removed(v)) {
             v->out->missing += trouble_of(v) == NULL ? at : 0;
-            rv = salvage_note(v, at, 0, err);
+            rv = mortise_salvage_note(v, at, 0, err);
         }
         if (rv == MORTISE_OK)
-            rv = salvage_put(to, batch, key, size, NULL, 0);
+            rv = mortise_salvage_put(to, batch, key, size, NULL, 0);
     }
     if (rv != MORTISE_OK)
         return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
@@ -406,7 +410,7 @@ static void seek_tag(struct salvage *v, enum mortise_key_tag tag)
     leveldb_iter_seek(v->it, v->value.p, v->value.n);
 }
 
-int salvage_make_heads(struct salvage *v, struct mortise_err *err)
+int mortise_salvage_make_heads(struct salvage *v, struct mortise_err *err)
 {
     size_t n;
     int rv = MORTISE_OK;
@@ -504,7 +508,7 @@ static int judge_requests(struct salvage *v, leveldb_writebatch_t *batch,
         if (stays(v, t, key, n))
             ++*n_stay;
         else
-            rv = salvage_put(v->to, batch, key, n, NULL, 0);
+            rv = mortise_salvage_put(v->to, batch, key, n, NULL, 0);
     }
     leveldb_iter_destroy(v->it);
     v->it = heads;
@@ -518,20 +522,21 @@ static int leave_graphless(struct salvage *v, leveldb_writebatch_t *batch,
                            struct mortise_err *err)
 {
     char digest[MORTISE_DIGEST_HEX];
-    int rv = salvage_note(v, head->seq, 0, err);
+    int rv = mortise_salvage_note(v, head->seq, 0, err);
 
     if (rv != MORTISE_OK)
         return rv;
     trouble_of(v)->told = true;
     v->out->dropped++;
     mortise_hex(digest, head->graph, MORTISE_DIGEST);
-    salvage_say(v,
-                "run %s: left out; the text of its graph %s%s(digest %.12s) "
-                "cannot be read: salvage again, into another directory, with "
-                "--graph and a copy of the file as it was",
-                run_of(v), head->graph_name,
-                head->graph_name[0] != '\0' ? " " : "", digest);
-    rv = salvage_put(v->to, batch, v->key.p, v->key.n, NULL, 0);
+    mortise_salvage_say(
+        v,
+        "run %s: left out; the text of its graph %s%s(digest %.12s) "
+        "cannot be read: salvage again, into another directory, with "
+        "--graph and a copy of the file as it was",
+        run_of(v), head->graph_name, head->graph_name[0] != '\0' ? " " : "",
+        digest);
+    rv = mortise_salvage_put(v->to, batch, v->key.p, v->key.n, NULL, 0);
     return rv == MORTISE_OK ? bury(v, batch) : rv;
 }
 
@@ -551,16 +556,17 @@ static void tell_kept(struct salvage *v, struct salvage_trouble *t,
     t->told = true;
     v->out->cut++;
     if (t->known > head->seq)
-        salvage_say(v,
-                    "run %s: kept up to commit %" PRIu64 " of %" PRIu64
-                    "; number %" PRIu64 " cannot be read",
-                    run_of(v), head->seq, t->known, head->seq + 1);
+        mortise_salvage_say(v,
+                            "run %s: kept up to commit %" PRIu64 " of %" PRIu64
+                            "; number %" PRIu64 " cannot be read",
+                            run_of(v), head->seq, t->known, head->seq + 1);
     else
-        salvage_say(v,
-                    "run %s: kept up to commit %" PRIu64
-                    ", the last one that can be read; whether it had more is "
-                    "not known",
-                    run_of(v), head->seq);
+        mortise_salvage_say(
+            v,
+            "run %s: kept up to commit %" PRIu64
+            ", the last one that can be read; whether it had more is "
+            "not known",
+            run_of(v), head->seq);
 }
 
 static int judge_run(struct salvage *v, leveldb_writebatch_t *batch,
@@ -584,7 +590,7 @@ static int judge_run(struct salvage *v, leveldb_writebatch_t *batch,
     if (rv != MORTISE_OK || n == head->n_pending)
         return rv;
     if (t == NULL)
-        salvage_say(
+        mortise_salvage_say(
             v, "run %s: the inbox does not show all that it asks; 'show' does",
             run_of(v));
     head->n_pending = n;
@@ -592,8 +598,8 @@ static int judge_run(struct salvage *v, leveldb_writebatch_t *batch,
         return put_head(v, batch, head);
     mortise_buf_clear(&v->value);
     mortise_record_head(&v->value, head);
-    return salvage_put(v->to, batch, v->key.p, v->key.n, v->value.p,
-                       v->value.n);
+    return mortise_salvage_put(v->to, batch, v->key.p, v->key.n, v->value.p,
+                               v->value.n);
 }
 
 /* A few more of the runs. */
@@ -612,8 +618,8 @@ static int judge_some(struct mortise_ldb *to, leveldb_writebatch_t *batch,
 
         p = leveldb_iter_value(v->it, &n);
         if (mortise_record_read_head(&head, p, n) != MORTISE_OK ||
-            !salvage_run_of(v, key, size, &seq))
-            rv = salvage_put(to, batch, key, size, NULL, 0);
+            !mortise_salvage_run_of(v, key, size, &seq))
+            rv = mortise_salvage_put(to, batch, key, size, NULL, 0);
         else
             rv = judge_run(v, batch, &head, err);
     }
@@ -633,20 +639,20 @@ static int bury_all(struct mortise_ldb *to, leveldb_writebatch_t *batch,
          t = t->next) {
         uint64_t at;
 
-        salvage_run_of(v, t->key, t->n, &at);
-        rv = salvage_stored(v, &at, err);
+        mortise_salvage_run_of(v, t->key, t->n, &at);
+        rv = mortise_salvage_stored(v, &at, err);
         if (rv != MORTISE_OK || at > 0 || t->told)
             continue;
         t->told = true;
         v->out->dropped++;
         if (t->known > 0)
-            salvage_say(v,
-                        "run %s: left out; of its %" PRIu64
-                        " commit%s, number 1 cannot be read",
-                        run_of(v), t->known, t->known == 1 ? "" : "s");
+            mortise_salvage_say(v,
+                                "run %s: left out; of its %" PRIu64
+                                " commit%s, number 1 cannot be read",
+                                run_of(v), t->known, t->known == 1 ? "" : "s");
         else
-            salvage_say(v, "run %s: left out; its commits cannot be read",
-                        run_of(v));
+            mortise_salvage_say(
+                v, "run %s: left out; its commits cannot be read", run_of(v));
         rv = bury(v, batch);
     }
     if (rv != MORTISE_OK)
@@ -668,8 +674,9 @@ static int drop_graphs(struct mortise_ldb *to, leveldb_writebatch_t *batch,
             continue;
         v->out->unused++;
         mortise_hex(digest, v->how->graphs[i].digest, MORTISE_DIGEST);
-        salvage_say(v, "%s: not used; no run pins a graph of its digest, %.12s",
-                    v->how->graphs[i].path, digest);
+        mortise_salvage_say(
+            v, "%s: not used; no run pins a graph of its digest, %.12s",
+            v->how->graphs[i].path, digest);
         mortise_key_graph(&to->key, v->how->graphs[i].digest);
         rv = mortise_ldb_drop(to, batch);
     }
@@ -736,19 +743,19 @@ static int sweep_one(struct salvage *v, leveldb_writebatch_t *batch,
     uint64_t seq, at;
     int rv;
 
-    if (dies || !salvage_run_of(v, key, size, &seq))
+    if (dies || !mortise_salvage_run_of(v, key, size, &seq))
         return MORTISE_OK;
-    rv = salvage_stored(v, &at, err);
+    rv = mortise_salvage_stored(v, &at, err);
     if (rv != MORTISE_OK)
         return rv;
     if (at == 0 && !is_removed(v) && trouble_of(v) == NULL) {
         v->out->missing++;
-        rv = salvage_note(v, 0, 0, err);
+        rv = mortise_salvage_note(v, 0, 0, err);
     }
     if (rv != MORTISE_OK)
         return rv;
     if (at == 0 || seq > at || is_stray(v, key, size, id))
-        return salvage_put(v->to, batch, key, size, NULL, 0);
+        return mortise_salvage_put(v->to, batch, key, size, NULL, 0);
     return put_deadline(v, batch, key, size, id);
 }
 
@@ -776,7 +783,7 @@ static int sweep_some(struct mortise_ldb *to, leveldb_writebatch_t *batch,
     return mortise_ldb_write(to, batch, true, err);
 }
 
-int salvage_leave_out(struct salvage *v, struct mortise_err *err)
+int mortise_salvage_leave_out(struct salvage *v, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 

@@ -54,28 +54,31 @@ struct salvage {
     leveldb_iterator_t *it;
 };
 
-void salvage_say(struct salvage *v, const char *fmt, ...) MORTISE_PRINTF(2, 3);
+void mortise_salvage_say(struct salvage *v, const char *fmt, ...)
+    MORTISE_PRINTF(2, 3);
 
 /* Whose key is it?  Then tenant and run, one behind the other, are v->names,
  * and the key of its head is v->key; *seq is that of a checkpoint. */
-bool salvage_run_of(struct salvage *v, const void *key, size_t n,
-                    uint64_t *seq);
-bool salvage_equals(const struct mortise_buf *b, const void *p, size_t n);
+bool mortise_salvage_run_of(struct salvage *v, const void *key, size_t n,
+                            uint64_t *seq);
+bool mortise_salvage_equals(const struct mortise_buf *b, const void *p,
+                            size_t n);
 /* The number of the last commit of the run whose head is v->key, as the new
  * store has it; 0: none. */
-int salvage_stored(struct salvage *v, uint64_t *seq, struct mortise_err *err);
+int mortise_salvage_stored(struct salvage *v, uint64_t *seq,
+                           struct mortise_err *err);
 /* Put into a batch, or have it deleted (value NULL). */
-int salvage_put(struct mortise_ldb *to, leveldb_writebatch_t *batch,
-                const void *key, size_t key_size, const void *value,
-                size_t value_size);
+int mortise_salvage_put(struct mortise_ldb *to, leveldb_writebatch_t *batch,
+                        const void *key, size_t key_size, const void *value,
+                        size_t value_size);
 /* The run v->key had a commit of that number, and is not there up to it. */
-int salvage_note(struct salvage *v, uint64_t known, uint64_t anew,
-                 struct mortise_err *err);
+int mortise_salvage_note(struct salvage *v, uint64_t known, uint64_t anew,
+                         struct mortise_err *err);
 
 /* What the tables gave: every run with the head that its commits allow. */
-int salvage_make_heads(struct salvage *v, struct mortise_err *err);
+int mortise_salvage_make_heads(struct salvage *v, struct mortise_err *err);
 /* All is read: leave out what is of no use, and say so. */
-int salvage_leave_out(struct salvage *v, struct mortise_err *err);
-void salvage_forget(struct salvage *v);
+int mortise_salvage_leave_out(struct salvage *v, struct mortise_err *err);
+void mortise_salvage_forget(struct salvage *v);
 
 #endif
