@@ -154,8 +154,6 @@ static const struct mortise_opt opts[] = {
 const struct mortise_cmd mortise_cmd_config_allow = {
     .name = "config allow",
     .operands = "[FILE]",
-    .min = 0,
-    .max = 1,
     .summary = "Allow a deployment that was found to say what runs",
     .text =
         "A mortise.yaml that lies beside a graph or here is obeyed without\n"

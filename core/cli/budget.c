@@ -130,17 +130,12 @@ static const struct mortise_opt raise_budget_opts[] = {
     MORTISE_OPT_FLAG("accept-plugins", accept_plugins,
                      "Go on although plugins have changed"),
     MORTISE_OPT_JSON("One event a line, then how the run stands"),
-    MORTISE_OPT_DEPLOYMENT,
-    MORTISE_OPT_STORE,
-    MORTISE_OPT_TENANT,
-    MORTISE_OPT_END,
+    MORTISE_OPTS_OF_RUNS,
 };
 
 const struct mortise_cmd mortise_cmd_raise_budget = {
     .name = "raise-budget",
     .operands = "RUN NAME=[+]N...",
-    .min = 2,
-    .max = 8,
     .summary = "Let a run spend more than its graph says",
     .text =
         "NAME is a bound of the graph's budget: tool_calls, model_calls,\n"

@@ -341,8 +341,6 @@ static const struct mortise_opt opts[] = {
 const struct mortise_cmd mortise_cmd_check = {
     .name = "check",
     .operands = "FILE...",
-    .min = 1,
-    .max = SIZE_MAX,
     .summary = "Check graphs, their tests, deployments, plugin manifests and "
                "trust files",
     .text =

@@ -500,8 +500,6 @@ static const struct mortise_opt opts[] = {MORTISE_OPT_END};
 const struct mortise_cmd mortise_cmd_completion = {
     .name = "completion",
     .operands = "bash|zsh|fish",
-    .min = 1,
-    .max = 1,
     .summary = "Print a script that lets a shell complete commands",
     .text = "Subcommands, options, files and the ids of runs, from the table "
             "that\n"

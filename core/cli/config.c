@@ -518,9 +518,7 @@ static const struct mortise_opt opts[] = {
     MORTISE_OPT_TEXT("format", "FORMAT", format,
                      "text or json (default: text)"),
     MORTISE_OPT_JSON("The same as --format json"),
-    MORTISE_OPT_DEPLOYMENT,
-    MORTISE_OPT_STORE,
-    MORTISE_OPT_END,
+    MORTISE_OPTS_OF_STORE,
 };
 
 const struct mortise_cmd mortise_cmd_config_print = {

@@ -203,8 +203,7 @@ static int reject(struct mortise_cli *cli)
                          "Go on although plugins have changed"),               \
         MORTISE_OPT_DOWNGRADE,                                                 \
         MORTISE_OPT_JSON("One event a line, then how the run stands"),         \
-        MORTISE_OPT_DEPLOYMENT, MORTISE_OPT_STORE, MORTISE_OPT_TENANT,         \
-        MORTISE_OPT_END
+        MORTISE_OPTS_OF_RUNS
 
 static const struct mortise_opt approve_opts[] = {
     MORTISE_OPT_TEXT("reason", "WHY", reason, "Keep these words with it"),
@@ -248,8 +247,6 @@ static const struct mortise_opt reject_opts[] = {
 const struct mortise_cmd mortise_cmd_approve = {
     .name = "approve",
     .operands = "RUN [ID]",
-    .min = 1,
-    .max = 2,
     .summary = "Say yes to a question or to a tool call",
     .text = ABOUT_IDS ABOUT_WHERE ABOUT_BLOCKED,
     .opts = approve_opts,
@@ -261,8 +258,6 @@ const struct mortise_cmd mortise_cmd_approve = {
 const struct mortise_cmd mortise_cmd_reject = {
     .name = "reject",
     .operands = "RUN [ID]",
-    .min = 1,
-    .max = 2,
     .summary = "Say no to a question or to a tool call",
     .text = ABOUT_IDS ABOUT_WHERE ABOUT_BLOCKED,
     .opts = reject_opts,
@@ -310,8 +305,6 @@ static const struct mortise_opt answer_opts[] = {
 const struct mortise_cmd mortise_cmd_answer = {
     .name = "answer",
     .operands = "RUN [ID]",
-    .min = 1,
-    .max = 2,
     .summary = "Answer a question in full",
     .text = "The answer to a `human` node is {\"approved\": true or false,\n"
             "\"reason\"?, \"answer\"?}; 'approve' and 'reject' write that for "
@@ -379,8 +372,6 @@ static const struct mortise_opt resolve_opts[] = {
 const struct mortise_cmd mortise_cmd_resolve = {
     .name = "resolve",
     .operands = "RUN [ID]",
-    .min = 1,
-    .max = 2,
     .summary = "Say what became of an effect that is in doubt",
     .text =
         "An effect began, and nothing says whether it happened: the process\n"
@@ -440,17 +431,12 @@ static int cancel(struct mortise_cli *cli)
 static const struct mortise_opt stop_opts[] = {
     MORTISE_OPT_TEXT("reason", "WHY", reason, "Keep these words with it"),
     MORTISE_OPT_JSON("One event a line, then how the run stands"),
-    MORTISE_OPT_DEPLOYMENT,
-    MORTISE_OPT_STORE,
-    MORTISE_OPT_TENANT,
-    MORTISE_OPT_END,
+    MORTISE_OPTS_OF_RUNS,
 };
 
 const struct mortise_cmd mortise_cmd_pause = {
     .name = "pause",
     .operands = "RUN",
-    .min = 1,
-    .max = 1,
     .summary = "Let a run stand still until it is resumed",
     .text =
         "RUN is the whole id of a run.\n"
@@ -477,8 +463,6 @@ const struct mortise_cmd mortise_cmd_pause = {
 const struct mortise_cmd mortise_cmd_cancel = {
     .name = "cancel",
     .operands = "RUN",
-    .min = 1,
-    .max = 1,
     .summary = "Stop a run for good",
     .text =
         "RUN is the whole id of a run.\n"

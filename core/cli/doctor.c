@@ -288,9 +288,7 @@ static int doctor(struct mortise_cli *cli)
 
 static const struct mortise_opt opts[] = {
     MORTISE_OPT_JSON("One JSON object a line"),
-    MORTISE_OPT_DEPLOYMENT,
-    MORTISE_OPT_STORE,
-    MORTISE_OPT_END,
+    MORTISE_OPTS_OF_STORE,
 };
 
 const struct mortise_cmd mortise_cmd_doctor = {

@@ -56,17 +56,12 @@ static const struct mortise_opt opts[] = {
     MORTISE_OPT_FLAG("follow", follow,
                      "Go on with what happens, until the run has ended"),
     MORTISE_OPT_JSON("One JSON object a line"),
-    MORTISE_OPT_DEPLOYMENT,
-    MORTISE_OPT_STORE,
-    MORTISE_OPT_TENANT,
-    MORTISE_OPT_END,
+    MORTISE_OPTS_OF_RUNS,
 };
 
 const struct mortise_cmd mortise_cmd_events = {
     .name = "events",
     .operands = "RUN",
-    .min = 1,
-    .max = 1,
     .looks = true,
     .summary = "Print the events of a run",
     .text =

@@ -136,7 +136,6 @@ static const struct mortise_opt opts[] = {
 const struct mortise_cmd mortise_cmd_explain = {
     .name = "explain",
     .operands = "[CODE]",
-    .max = 1,
     .summary = "Explain a code such as E0301 or E_IN_DOUBT",
     .text = "What it means, what to do, an example that gets it.  Without "
             "CODE: all\n"

@@ -288,17 +288,12 @@ static const struct mortise_opt opts[] = {
     MORTISE_OPT_TEXT("width", "N", width,
                      "Columns (default: the terminal's; 100 for a pipe)"),
     MORTISE_OPT_TEXT("run", "RUN", run, "Show what of it ran in this run"),
-    MORTISE_OPT_DEPLOYMENT,
-    MORTISE_OPT_STORE,
-    MORTISE_OPT_TENANT,
-    MORTISE_OPT_END,
+    MORTISE_OPTS_OF_RUNS,
 };
 
 const struct mortise_cmd mortise_cmd_graph_show = {
     .name = "graph show",
     .operands = "GRAPH",
-    .min = 1,
-    .max = 1,
     .summary = "Draw a graph, and what of it ran",
     .text = "Boxes and lines, and below them what the lines are about.  Where "
             "lines\n"

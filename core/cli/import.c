@@ -69,8 +69,6 @@ static const struct mortise_opt opts[] = {
 const struct mortise_cmd mortise_cmd_graph_import = {
     .name = "graph import",
     .operands = "FILE",
-    .min = 1,
-    .max = 1,
     .summary = "Turn a graph of another system into a graph file",
     .text = "Two shapes of JSON are known by what they have: the task graph "
             "(a goal,\n"

@@ -251,16 +251,12 @@ static int plugin_inspect(struct mortise_cli *cli)
 
 static const struct mortise_opt opts[] = {
     MORTISE_OPT_JSON("The manifest as JSON"),
-    MORTISE_OPT_DEPLOYMENT,
-    MORTISE_OPT_STORE,
-    MORTISE_OPT_END,
+    MORTISE_OPTS_OF_STORE,
 };
 
 const struct mortise_cmd mortise_cmd_plugin_inspect = {
     .name = "plugin inspect",
     .operands = "NAME|FILE",
-    .min = 1,
-    .max = 1,
     .summary = "Show what a plugin says of itself: operations, permissions",
     .text = "Reads the manifest and runs no plugin's code.  What is shown was\n"
             "not verified: see 'mortise plugin verify'.  Of a NAME, also what "

@@ -223,8 +223,6 @@ static const struct mortise_opt new_opts[] = {
 const struct mortise_cmd mortise_cmd_key_new = {
     .name = "key new",
     .operands = "NAME",
-    .min = 1,
-    .max = 1,
     .summary = "Make a key pair: NAME.key and NAME.pub",
     .text = "In minisign's formats: its tools read our keys, and ours read\n"
             "its.  The password is asked for, or the first line of stdin.\n"
@@ -500,8 +498,6 @@ static const struct mortise_opt trust_opts[] = {
 const struct mortise_cmd mortise_cmd_key_trust = {
     .name = "key trust",
     .operands = "FILE.pub",
-    .min = 1,
-    .max = 1,
     .summary = "Trust a key to sign plugins",
     .text = "A new file in the trust directory says so.  This build has no "
             "process\n"
@@ -583,8 +579,6 @@ static const struct mortise_opt revoke_opts[] = {
 const struct mortise_cmd mortise_cmd_key_revoke = {
     .name = "key revoke",
     .operands = "[KEY]",
-    .min = 0,
-    .max = 1,
     .summary = "Take trust away: from a key, a file or versions of a plugin",
     .text =
         "KEY is a public key (RW...) or a key id.  A new file in the trust\n"

@@ -118,8 +118,7 @@ static int run_list(struct mortise_cli *cli, struct list *l, const char *none)
                      "Begin behind this entry, as the last page said"),        \
         MORTISE_OPT_TEXT("limit", "N", limit,                                  \
                          "At most so many (default: all)"),                    \
-        MORTISE_OPT_JSON("One JSON object a line"), MORTISE_OPT_DEPLOYMENT,    \
-        MORTISE_OPT_STORE, MORTISE_OPT_TENANT, MORTISE_OPT_END
+        MORTISE_OPT_JSON("One JSON object a line"), MORTISE_OPTS_OF_RUNS
 
 /* ---- runs ------------------------------------------------------------------
  */
@@ -321,7 +320,6 @@ static const struct mortise_opt inbox_opts[] = {
 const struct mortise_cmd mortise_cmd_inbox = {
     .name = "inbox",
     .operands = "[RUN]",
-    .max = 1,
     .looks = true,
     .summary = "List what waits for somebody, over all runs or in one",
     .text = "Each with what is asked, and the commands that settle it.\n"

@@ -488,8 +488,6 @@ static const struct mortise_opt opts[] = {
 const struct mortise_cmd mortise_cmd_plugin_check = {
     .name = "plugin check",
     .operands = "FILE.so",
-    .min = 1,
-    .max = 1,
     .summary = "Say all that speaks against loading a shared object",
     .text = "Reads the file and loads nothing: signatures do not matter here\n"
             "(see 'mortise plugin verify').  Each refusal has a code and what\n"

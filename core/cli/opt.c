@@ -120,19 +120,36 @@ static int set_text(struct mortise_args *args, const struct mortise_opt *o,
     return MORTISE_OK;
 }
 
+/* How many operands its words ask for: "RUN [ID]" is one or two, "FILE..." one
+ * or more. */
+static void count_operands(const char *words, size_t *min, size_t *max)
+{
+    bool many = strstr(words, "...") != NULL; /* of the last */
+
+    *min = *max = 0;
+    for (; *words != '\0'; words += strspn(words, " ")) {
+        *min += *words != '[';
+        ++*max;
+        words += strcspn(words, " ");
+    }
+    *max = many ? SIZE_MAX : *max;
+}
+
 static int check_operands(const struct mortise_args *args,
                           const struct mortise_cmd *cmd,
                           struct mortise_err *err)
 {
-    if (args->n_operands < cmd->min)
+    size_t min, max;
+
+    count_operands(cmd->operands, &min, &max);
+    if (args->n_operands < min)
         return mortise_fail(err, MORTISE_EINVAL,
                             "something is missing: mortise %s %s", cmd->name,
                             cmd->operands);
-    if (args->n_operands > cmd->max)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "too much: '%s' (expected: mortise %s%s%s)",
-                            args->operands[cmd->max], cmd->name,
-                            cmd->operands[0] != '\0' ? " " : "", cmd->operands);
+    if (args->n_operands > max)
+        return mortise_fail(
+            err, MORTISE_EINVAL, "too much: '%s' (expected: mortise %s%s%s)",
+            args->operands[max], cmd->name, max > 0 ? " " : "", cmd->operands);
     return MORTISE_OK;
 }
 

@@ -89,14 +89,19 @@ struct mortise_opt {
 #define MORTISE_OPT_TENANT                                                     \
     MORTISE_OPT_TEXT("tenant", "T", tenant,                                    \
                      "Namespace of the run (default: default)")
+/* The last options of what is about a store, and about its runs. */
+#define MORTISE_OPTS_OF_STORE                                                  \
+    MORTISE_OPT_DEPLOYMENT, MORTISE_OPT_STORE, MORTISE_OPT_END
+#define MORTISE_OPTS_OF_RUNS                                                   \
+    MORTISE_OPT_DEPLOYMENT, MORTISE_OPT_STORE, MORTISE_OPT_TENANT,             \
+        MORTISE_OPT_END
 #define MORTISE_OPT_JSON(what) MORTISE_OPT_FLAG("json", json, what)
 
 /* One subcommand. */
 struct mortise_cli;
 struct mortise_cmd {
     const char *name;     /* "run", or "plugin list" */
-    const char *operands; /* "GRAPH", "RUN [ID]", "FILE..." */
-    size_t min, max;      /* how many of them */
+    const char *operands; /* "GRAPH", "RUN [ID]", "FILE...": also how many */
     bool dashes; /* they may begin with `-`: what names no option is one */
     bool looks;  /* it only reads: where the store does not open, a copy does */
     bool salvages;                  /* it is what a damaged store needs */

@@ -84,9 +84,7 @@ static int plugin_list(struct mortise_cli *cli)
 
 static const struct mortise_opt list_opts[] = {
     MORTISE_OPT_JSON("One JSON object a line"),
-    MORTISE_OPT_DEPLOYMENT,
-    MORTISE_OPT_STORE,
-    MORTISE_OPT_END,
+    MORTISE_OPTS_OF_STORE,
 };
 
 const struct mortise_cmd mortise_cmd_plugin_list = {
@@ -164,8 +162,6 @@ static const struct mortise_opt verify_opts[] = {
 const struct mortise_cmd mortise_cmd_plugin_verify = {
     .name = "plugin verify",
     .operands = "NAME|FILE",
-    .min = 1,
-    .max = 1,
     .summary = "Do everything that loading a plugin does, up to its code",
     .text =
         "Signature, trust, revocation, abi, digest, the ELF file, and that\n"
@@ -239,8 +235,6 @@ static const struct mortise_opt sign_opts[] = {
 const struct mortise_cmd mortise_cmd_plugin_sign = {
     .name = "plugin sign",
     .operands = "MANIFEST [OBJECT...]",
-    .min = 1,
-    .max = 16,
     .summary = "Sign a plugin: its manifest with the digests of its objects",
     .text =
         "MANIFEST is the source without `artifacts`; each OBJECT is a .so,\n"
@@ -278,8 +272,6 @@ static int plugin_unquarantine(struct mortise_cli *cli)
 const struct mortise_cmd mortise_cmd_plugin_unquarantine = {
     .name = "plugin unquarantine",
     .operands = "NAME",
-    .min = 1,
-    .max = 1,
     .summary = "Let a plugin that took processes down start again",
     .text =
         "A plugin that took the process down three times (a crash, exit(), a\n"

@@ -304,7 +304,8 @@ void mortise_cli_raise_budget(struct mortise_cli *cli, struct mortise_out *o,
     else
         snprintf(amount, sizeof amount, "%lld",
                  (long long)mortise_cli_integer(request, "limit"));
-    mortise_out_printf(o, "=+%s%s", amount, mortise_cli_is_time(name) ? "ms" : "");
+    mortise_out_printf(o, "=+%s%s", amount,
+                       mortise_cli_is_time(name) ? "ms" : "");
     if (graph[0] != '\0') {
         mortise_out_puts(o, " --at ");
         mortise_out_shell(o, graph);

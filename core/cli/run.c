@@ -125,8 +125,6 @@ static const struct mortise_opt run_opts[] = {
 const struct mortise_cmd mortise_cmd_run = {
     .name = "run",
     .operands = "GRAPH",
-    .min = 1,
-    .max = 1,
     .summary = "Start a run of a graph and show what happens",
     .text =
         "The run goes on until it has ended or cannot without somebody; then\n"
@@ -304,8 +302,6 @@ static const struct mortise_opt resume_opts[] = {
 const struct mortise_cmd mortise_cmd_resume = {
     .name = "resume",
     .operands = "RUN",
-    .min = 1,
-    .max = 1,
     .summary = "Go on with a run that was interrupted, paused or has failed",
     .text =
         "What is done is not done again: the run goes on from its newest\n"

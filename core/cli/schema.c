@@ -136,16 +136,12 @@ static const struct mortise_opt opts[] = {
     MORTISE_OPT_FLAG("with-plugins", with_plugins,
                      "Hold the config of each plugin to its own schema "
                      "(deployment)"),
-    MORTISE_OPT_DEPLOYMENT,
-    MORTISE_OPT_STORE,
-    MORTISE_OPT_END,
+    MORTISE_OPTS_OF_STORE,
 };
 
 const struct mortise_cmd mortise_cmd_schema = {
     .name = "schema",
     .operands = "graph|deployment|plugin|trust|test",
-    .min = 1,
-    .max = 1,
     .summary = "Print the JSON Schema of a kind of file, for editors",
     .text = "Made from the tables that the files are read by: it admits what "
             "`mortise\n"

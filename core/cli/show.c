@@ -170,17 +170,12 @@ static int show(struct mortise_cli *cli)
 
 static const struct mortise_opt show_opts[] = {
     MORTISE_OPT_JSON("As one JSON object, with every node's output"),
-    MORTISE_OPT_DEPLOYMENT,
-    MORTISE_OPT_STORE,
-    MORTISE_OPT_TENANT,
-    MORTISE_OPT_END,
+    MORTISE_OPTS_OF_RUNS,
 };
 
 const struct mortise_cmd mortise_cmd_show = {
     .name = "show",
     .operands = "RUN",
-    .min = 1,
-    .max = 1,
     .looks = true,
     .summary = "Show how a run stands: nodes, state, what it waits for",
     .text = MORTISE_CLI_RUN_BEGINS,
@@ -262,17 +257,12 @@ static int history(struct mortise_cli *cli)
 
 static const struct mortise_opt history_opts[] = {
     MORTISE_OPT_JSON("One JSON object a line"),
-    MORTISE_OPT_DEPLOYMENT,
-    MORTISE_OPT_STORE,
-    MORTISE_OPT_TENANT,
-    MORTISE_OPT_END,
+    MORTISE_OPTS_OF_RUNS,
 };
 
 const struct mortise_cmd mortise_cmd_history = {
     .name = "history",
     .operands = "RUN",
-    .min = 1,
-    .max = 1,
     .looks = true,
     .summary = "List the checkpoints of a run: what was recorded, and when",
     .text = "A line each: number, time, phase, entries.  A checkpoint is on\n"

@@ -219,8 +219,6 @@ const struct mortise_cmd mortise_cmd_store_salvage = {
     .name = "store salvage",
     .salvages = true,
     .operands = "NEW-DIR",
-    .min = 1,
-    .max = 1,
     .summary = "Save what can be read of a damaged store into a new one",
     .text = "For a store that E_STORE_CORRUPT refuses, when there is no "
             "backup.  It is\n"

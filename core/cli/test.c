@@ -327,8 +327,6 @@ static const struct mortise_opt opts[] = {
 const struct mortise_cmd mortise_cmd_test = {
     .name = "test",
     .operands = "FILE...",
-    .min = 1,
-    .max = SIZE_MAX,
     .summary = "Run the cases of test files: graphs without the world",
     .text =
         "Each case runs the real graph in a store of its own.  Calls of\n"

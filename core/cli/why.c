@@ -775,17 +775,12 @@ static int why(struct mortise_cli *cli)
 
 static const struct mortise_opt opts[] = {
     MORTISE_OPT_JSON("One JSON object: why, pending, commands"),
-    MORTISE_OPT_DEPLOYMENT,
-    MORTISE_OPT_STORE,
-    MORTISE_OPT_TENANT,
-    MORTISE_OPT_END,
+    MORTISE_OPTS_OF_RUNS,
 };
 
 const struct mortise_cmd mortise_cmd_why = {
     .name = "why",
     .operands = "RUN",
-    .min = 1,
-    .max = 1,
     .looks = true,
     .summary = "Say what a run waits for, and what would unblock it",
     .text = "A paragraph: what it waits for, since when, who can unblock it.  "

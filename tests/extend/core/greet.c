@@ -10,8 +10,6 @@ static int greet(struct mortise_cli *cli)
 const struct mortise_cmd mortise_cmd_greet = {
     .name = "greet",
     .operands = "NAME",
-    .min = 1,
-    .max = 1,
     .summary = "Say good day",
     .text = "To whoever it is.\n",
     .example = "mortise greet Ann",

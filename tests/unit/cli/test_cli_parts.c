@@ -261,8 +261,6 @@ static const struct mortise_opt opts[] = {
 };
 static const struct mortise_cmd cmd = {.name = "try",
                                        .operands = "RUN [ID]",
-                                       .min = 1,
-                                       .max = 2,
                                        .summary = "Try",
                                        .opts = opts,
                                        .example = "mortise try x"};
