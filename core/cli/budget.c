@@ -18,7 +18,17 @@ bool mortise_cli_same_budget(const json_t *a, const json_t *b)
                    mortise_cli_text(b, members[i])) != 0)
             return false;
     }
-    return strcmp(mortise_cli_text(a, "kind"), "budget") == 0;
+    return mortise_cli_is_kind(a, "budget");
+}
+
+bool mortise_cli_is_time(const char *name)
+{
+    return strcmp(name, "wall") == 0;
+}
+
+bool mortise_cli_is_money(const char *name)
+{
+    return strcmp(name, "usd") == 0;
 }
 
 /* A new reference. */

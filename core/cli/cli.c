@@ -359,3 +359,26 @@ int mortise_cli_call(struct mortise_cli *cli, const char *what, json_t *body,
     json_decref(request);
     return rv;
 }
+
+int mortise_cli_show(struct mortise_cli *cli, const char *run, json_t **show,
+                     struct mortise_err *err)
+{
+    return mortise_cli_call(cli, "show", json_pack("{s:s}", "run", run), NULL,
+                            NULL, show, err);
+}
+
+int mortise_cli_print(struct mortise_cli *cli, json_t *v, bool pretty,
+                      struct mortise_err *err)
+{
+    if (v == NULL)
+        return mortise_nomem(err);
+    mortise_out_json(&cli->out, v, pretty);
+    json_decref(v);
+    return MORTISE_OK;
+}
+
+int mortise_cli_done(struct mortise_cli *cli, int rv,
+                     const struct mortise_err *err)
+{
+    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, err);
+}

@@ -86,6 +86,17 @@ int mortise_cli_call(struct mortise_cli *cli, const char *what, json_t *body,
                      mortise_item_fn *fn, void *ud, json_t **reply,
                      struct mortise_err *err);
 
+/* `show` of a run: a new reference. */
+int mortise_cli_show(struct mortise_cli *cli, const char *run, json_t **show,
+                     struct mortise_err *err);
+/* Print JSON, on one line or indented.  Takes the value; NULL is out of
+ * memory. */
+int mortise_cli_print(struct mortise_cli *cli, json_t *v, bool pretty,
+                      struct mortise_err *err);
+/* The exit code of a subcommand that is done; an error is printed. */
+int mortise_cli_done(struct mortise_cli *cli, int rv,
+                     const struct mortise_err *err);
+
 /* ---- check.c: all findings of all files --------------------------------- */
 
 /* Check the operands.  The exit code; errors that are no findings are printed.
@@ -114,6 +125,11 @@ int mortise_cli_words(struct mortise_arena *a, const char *list,
 /* Members of replies; borrowed.  "" when it is not there or no string. */
 const char *mortise_cli_text(const json_t *object, const char *key);
 uint64_t mortise_cli_integer(const json_t *object, const char *key);
+/* Milliseconds since 1970 of a time as events have it; 0: none. */
+uint64_t mortise_cli_time(const char *text);
+/* Of a run as show and runs have it: its status, or "interrupted" where it is
+ * to be at work and nobody works on it. */
+const char *mortise_cli_status(const json_t *run);
 /* What people call an execution, from its path (else its node's name):
  * "review", "review#2" for the second visit, "read[3]" in a map, "outer/inner".
  * Cut to the room there is; gives `out`. */
@@ -176,9 +192,20 @@ void mortise_cli_choice_finish(struct mortise_cli_choice *c);
  * the command ends with. */
 bool mortise_cli_is_meant(struct mortise_cli *cli, const char *run,
                           const struct mortise_cli_choice *c, int *code);
-/* ---- request.c: what a run waits for ------------------------------------ */
+/* ---- request.c: what a run waits for, and what unblocks it --------------- */
 
 enum { MORTISE_CLI_SHORT_ID = 8 }; /* so much of a request's id names it */
+
+bool mortise_cli_is_kind(const json_t *request, const char *kind);
+bool mortise_cli_has_kind(const json_t *pending, const char *kind);
+/* Time settles it, and nobody else. */
+bool mortise_cli_is_timer(const json_t *request);
+/* Nobody may answer it any more. */
+bool mortise_cli_has_expired(const json_t *request);
+/* "asks a person" and so on: what its node does.  Static, as is the subcommand
+ * that settles it. */
+const char *mortise_cli_asks(const json_t *request);
+const char *mortise_cli_settled_by(const json_t *request);
 
 /* Print what a request asks. */
 void mortise_cli_describe(struct mortise_out *o, const json_t *request);
@@ -204,27 +231,28 @@ void mortise_cli_settle(struct mortise_cli *cli, struct mortise_out *o,
 /* The command that doubles the limit which holds a run (`limit` of show). */
 void mortise_cli_raise(struct mortise_cli *cli, struct mortise_out *o,
                        const char *run, const json_t *limit, const char *more);
-/* Of a run as show and runs have it: its status, or "interrupted" where it is
- * to be at work and nobody works on it. */
-const char *mortise_cli_status(const json_t *run);
-/* Milliseconds since 1970 of a time as events have it; 0: none. */
-uint64_t mortise_cli_time(const char *text);
-/* Time settles it, and nobody else. */
-bool mortise_cli_is_timer(const json_t *request);
-/* Nobody may answer it any more. */
-bool mortise_cli_has_expired(const json_t *request);
-/* ---- budget.c: ... that is a greater budget ------------------------------ */
+/* One that needs nothing else: `resume RUN`. */
+void mortise_cli_offer(struct mortise_cli *cli, struct mortise_out *o,
+                       const char *what, const char *run, const char *more);
+/* The command that lets a run (`show` of it) go on where no request's does. */
+void mortise_cli_unblock(struct mortise_cli *cli, struct mortise_out *o,
+                         const char *run, const json_t *show);
+/* What it asks, and what lets it go on, for who was refused because of that;
+ * `doubt`: because of what is in doubt. */
+void mortise_cli_unblock_refused(struct mortise_cli *cli, struct mortise_out *o,
+                                 const char *run, const json_t *show,
+                                 bool doubt);
+/* May that event be what became of this command? */
+bool mortise_cli_may_be(const json_t *command, const json_t *event);
 
-/* Is the budget of this name one of dollars; of time? */
+/* ---- budget.c: what is a greater budget ---------------------------------- */
+
+/* Is the budget of this name one of dollars; of time, which is said with a unit
+ * and kept in milliseconds?  Everything else is counted. */
 bool mortise_cli_is_money(const char *name);
 bool mortise_cli_is_time(const char *name);
 /* Do these requests wait for the same? */
 bool mortise_cli_same_budget(const json_t *a, const json_t *b);
-void mortise_cli_raise_budget(struct mortise_cli *cli, struct mortise_out *o,
-                              const char *run, const json_t *request,
-                              const char *more);
-/* "asks a person" and so on: what its node does.  Static. */
-const char *mortise_cli_asks(const json_t *request);
 
 /* ---- watch.c: a run going on --------------------------------------------- */
 

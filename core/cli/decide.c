@@ -140,15 +140,6 @@ static int decide_human(struct mortise_cli *cli, const struct decision *d,
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-/* The command that settles what is no decision of yes or no. */
-static const char *settled_by(const char *kind)
-{
-    return strcmp(kind, "in_doubt") == 0 ? "resolve"
-           : strcmp(kind, "custom") == 0 ? "answer --value"
-           : strcmp(kind, "budget") == 0 ? "raise-budget"
-                                         : "resume";
-}
-
 static int make_decision(struct mortise_cli *cli, const struct decision *d,
                          bool approve, json_t **out, struct mortise_err *err)
 {
@@ -159,7 +150,7 @@ static int make_decision(struct mortise_cli *cli, const struct decision *d,
     return mortise_fail(err, MORTISE_EMISMATCH,
                         "request %s is neither a question nor an approval; "
                         "use 'mortise %s'",
-                        d->id, settled_by(d->kind));
+                        d->id, mortise_cli_settled_by(d->request));
 }
 
 static int make_approval(struct mortise_cli *cli, const struct decision *d,

@@ -15,8 +15,8 @@
  */
 #include "cli/out.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,6 +211,35 @@ void mortise_out_word(struct mortise_out *o, const char *s)
 {
     if (s != NULL)
         put_safe(o, s, strlen(s));
+}
+
+void mortise_out_vsay(struct mortise_out *o, const char *fmt, va_list ap)
+{
+    for (;;) {
+        size_t n = strcspn(fmt, "%");
+
+        mortise_out_put(o, fmt, n);
+        fmt += n;
+        if (*fmt == '\0')
+            return;
+        if (fmt[1] == 's') {
+            mortise_out_word(o, va_arg(ap, const char *));
+            fmt += 2;
+        } else {
+            assert(strncmp(fmt, "%llu", 4) == 0); /* our own words */
+            mortise_out_printf(o, "%llu", va_arg(ap, unsigned long long));
+            fmt += 4;
+        }
+    }
+}
+
+void mortise_out_say(struct mortise_out *o, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    mortise_out_vsay(o, fmt, ap);
+    va_end(ap);
 }
 
 void mortise_out_cell(struct mortise_out *o, const char *s, size_t columns)

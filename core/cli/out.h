@@ -2,6 +2,7 @@
 #ifndef MORTISE_CLI_OUT_H
 #define MORTISE_CLI_OUT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -41,6 +42,11 @@ void mortise_out_put(struct mortise_out *o, const char *p, size_t n);
 void mortise_out_puts(struct mortise_out *o, const char *s);
 void mortise_out_printf(struct mortise_out *o, const char *fmt, ...)
     MORTISE_PRINTF(2, 3);
+/* Our own words with others among them: each %s is made safe as by
+ * mortise_out_word(), %llu is a number, and there is nothing else. */
+void mortise_out_say(struct mortise_out *o, const char *fmt, ...)
+    MORTISE_PRINTF(2, 3);
+void mortise_out_vsay(struct mortise_out *o, const char *fmt, va_list ap);
 /* Until the next style; MORTISE_PLAIN ends it. */
 void mortise_out_style(struct mortise_out *o, enum mortise_style style);
 

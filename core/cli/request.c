@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -18,19 +17,25 @@
 #include "cli/sample.h"
 #include "json/value.h"
 
-/* ---- the commands --------------------------------------------------------
- */
+/* ---- the commands -------------------------------------------------------- */
 
 /* `  PROGRAM WHAT ... RUN ID`, without a line end. */
 static void settle(struct mortise_cli *cli, struct mortise_out *o,
-                   const char *what, const char *run, const char *id)
+                   const char *what, const char *run, const json_t *request)
 {
     char start[MORTISE_CLI_SHORT_ID + 1] = "";
 
-    strncat(start, id, MORTISE_CLI_SHORT_ID);
+    strncat(start, mortise_cli_text(request, "id"), MORTISE_CLI_SHORT_ID);
     mortise_cli_suggest(cli, o, what, run);
     mortise_out_puts(o, " ");
     mortise_out_shell(o, start);
+}
+
+void mortise_cli_offer(struct mortise_cli *cli, struct mortise_out *o,
+                       const char *what, const char *run, const char *more)
+{
+    mortise_cli_suggest(cli, o, what, run);
+    mortise_out_printf(o, "%s\n", more);
 }
 
 /* ` --OPTION JSON`, of what a schema asks for; NULL: anything. */
@@ -63,43 +68,129 @@ static void settle_doubt(struct mortise_cli *cli, struct mortise_out *o,
                          const char *run, const json_t *request,
                          const char *more)
 {
-    const char *id = mortise_cli_text(request, "id");
-
-    settle(cli, o, "resolve", run, id);
+    settle(cli, o, "resolve", run, request);
     put_done(o, request);
     mortise_out_printf(o, "%s\n", more);
-    settle(cli, o, "resolve", run, id);
+    settle(cli, o, "resolve", run, request);
     mortise_out_printf(o, " --retry%s\n", more);
-    settle(cli, o, "resolve", run, id);
+    settle(cli, o, "resolve", run, request);
     mortise_out_printf(o, " --fail%s\n", more);
 }
 
-const char *mortise_cli_status(const json_t *run)
+static void settle_question(struct mortise_cli *cli, struct mortise_out *o,
+                            const char *run, const json_t *request,
+                            const char *more)
 {
-    const char *name = mortise_cli_text(run, "status");
-    int status = mortise_status_of_name(name);
-
-    return (status == MORTISE_RUN_ACCEPTED || status == MORTISE_RUN_RUNNING) &&
-                   json_is_false(json_object_get(run, "live"))
-               ? "interrupted"
-               : name;
+    settle(cli, o, "answer", run, request);
+    put_sample(o, "value", json_object_get(request, "schema"));
+    mortise_out_printf(o, "%s\n", more);
 }
 
-uint64_t mortise_cli_time(const char *text)
+static void settle_pause(struct mortise_cli *cli, struct mortise_out *o,
+                         const char *run, const json_t *request,
+                         const char *more)
 {
-    struct tm tm = {0};
-    unsigned ms = 0;
-    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+    (void)request;
+    mortise_cli_offer(cli, o, "resume", run, more);
+}
 
-    if (rest == NULL || timegm(&tm) < 0)
-        return 0;
-    sscanf(rest, ".%3u", &ms);
-    return (uint64_t)timegm(&tm) * 1000 + ms;
+/* As much again. */
+static void settle_budget(struct mortise_cli *cli, struct mortise_out *o,
+                          const char *run, const json_t *request,
+                          const char *more)
+{
+    const char *graph = mortise_cli_text(request, "graph");
+    const char *name = mortise_cli_text(request, "budget");
+    char amount[MORTISE_REAL_TEXT];
+
+    if (mortise_cli_is_money(name))
+        mortise_real_text(amount,
+                          json_number_value(json_object_get(request, "limit")));
+    else
+        snprintf(amount, sizeof amount, "%lld",
+                 (long long)mortise_cli_integer(request, "limit"));
+    mortise_cli_suggest(cli, o, "raise-budget", run);
+    mortise_out_say(o, " %s=+%s%s", name, amount,
+                    mortise_cli_is_time(name) ? "ms" : "");
+    if (graph[0] != '\0') {
+        mortise_out_puts(o, " --at ");
+        mortise_out_shell(o, graph);
+    }
+    mortise_out_printf(o, "%s\n", more);
+}
+
+static void settle_decision(struct mortise_cli *cli, struct mortise_out *o,
+                            const char *run, const json_t *request,
+                            const char *more)
+{
+    const json_t *schema = json_object_get(request, "schema");
+
+    settle(cli, o, "approve", run, request);
+    if (schema != NULL)
+        put_sample(o, "answer", schema);
+    mortise_out_printf(o, "%s\n", more);
+    settle(cli, o, "reject", run, request);
+    mortise_out_printf(o, " --reason WHY%s\n", more);
+}
+
+/* What a run may wait for. */
+static const struct kind {
+    const char *kind; /* of a request */
+    const char *asks; /* what its node does */
+    const char *by;   /* the command that settles it, where it is none of yes
+                         or no */
+    void (*settle)(struct mortise_cli *cli, struct mortise_out *o,
+                   const char *run, const json_t *request, const char *more);
+} kinds[] = {
+    {"human", "asks a person", "approve", settle_decision},
+    {"approval_pending", "wants to run a tool and needs an approval", "approve",
+     settle_decision},
+    {"scheduled_pause", "is paused here by the graph", "resume", settle_pause},
+    {"budget", "would spend more than its graph may", "raise-budget",
+     settle_budget},
+    {"custom", "asks a question", "answer --value", settle_question},
+    {"timer", "waits for a timer", "resume", NULL}, /* time does */
+    {"in_doubt", "has an effect that may or may not have happened", "resolve",
+     settle_doubt},
+    {NULL, "waits", "resume", settle_decision},
+};
+
+static const struct kind *kind_of(const json_t *request)
+{
+    const char *name = mortise_cli_text(request, "kind");
+    const struct kind *k = kinds;
+
+    while (k->kind != NULL && strcmp(k->kind, name) != 0)
+        k++;
+    return k;
+}
+
+const char *mortise_cli_asks(const json_t *request)
+{
+    return kind_of(request)->asks;
+}
+
+const char *mortise_cli_settled_by(const json_t *request)
+{
+    return kind_of(request)->by;
+}
+
+bool mortise_cli_is_kind(const json_t *request, const char *kind)
+{
+    return strcmp(mortise_cli_text(request, "kind"), kind) == 0;
 }
 
 bool mortise_cli_is_timer(const json_t *request)
 {
-    return strcmp(mortise_cli_text(request, "kind"), "timer") == 0;
+    return mortise_cli_is_kind(request, "timer");
+}
+
+bool mortise_cli_has_kind(const json_t *pending, const char *kind)
+{
+    for (size_t i = 0; i < json_array_size(pending); i++)
+        if (mortise_cli_is_kind(json_array_get(pending, i), kind))
+            return true;
+    return false;
 }
 
 bool mortise_cli_has_expired(const json_t *request)
@@ -113,44 +204,23 @@ void mortise_cli_settle(struct mortise_cli *cli, struct mortise_out *o,
                         const char *run, const json_t *request,
                         const char *more)
 {
-    const char *kind = mortise_cli_text(request, "kind");
-    const char *id = mortise_cli_text(request, "id");
+    const struct kind *k = kind_of(request);
 
-    if (mortise_cli_is_timer(request))
-        return; /* time does */
-    if (strcmp(kind, "in_doubt") == 0) {
-        settle_doubt(cli, o, run, request, more);
-    } else if (mortise_cli_has_expired(request)) {
-        mortise_cli_suggest(cli, o, "resume", run);
-        mortise_out_printf(o, "%s\n", more);
-    } else if (strcmp(kind, "custom") == 0) {
-        settle(cli, o, "answer", run, id);
-        put_sample(o, "value", json_object_get(request, "schema"));
-        mortise_out_printf(o, "%s\n", more);
-    } else if (strcmp(kind, "scheduled_pause") == 0) {
-        mortise_cli_suggest(cli, o, "resume", run);
-        mortise_out_printf(o, "%s\n", more);
-    } else if (strcmp(kind, "budget") == 0) {
-        mortise_cli_raise_budget(cli, o, run, request, more);
-    } else {
-        settle(cli, o, "approve", run, id);
-        if (json_object_get(request, "schema") != NULL)
-            put_sample(o, "answer", json_object_get(request, "schema"));
-        mortise_out_printf(o, "%s\n", more);
-        settle(cli, o, "reject", run, id);
-        mortise_out_printf(o, " --reason WHY%s\n", more);
-    }
+    if (k->settle == NULL)
+        return;
+    if (k->settle != settle_doubt && mortise_cli_has_expired(request))
+        settle_pause(cli, o, run, request, more);
+    else
+        k->settle(cli, o, run, request, more);
 }
 
 void mortise_cli_raise(struct mortise_cli *cli, struct mortise_out *o,
                        const char *run, const json_t *limit, const char *more)
 {
     mortise_cli_suggest(cli, o, "resume", run);
-    mortise_out_puts(o, " --limit ");
-    mortise_out_word(o, mortise_cli_text(limit, "limit"));
-    mortise_out_printf(
-        o, "=%llu%s\n",
-        2 * (unsigned long long)mortise_cli_integer(limit, "value"), more);
+    mortise_out_say(o, " --limit %s=%llu", mortise_cli_text(limit, "limit"),
+                    2ull * mortise_cli_integer(limit, "value"));
+    mortise_out_printf(o, "%s\n", more);
 }
 
 /* ---- printing one -------------------------------------------------------- */
@@ -169,52 +239,29 @@ static void field(struct mortise_out *o, const char *name, const json_t *v)
     }
 }
 
-const char *mortise_cli_asks(const json_t *request)
-{
-    static const char *const words[][2] = {
-        {"human", "asks a person"},
-        {"approval_pending", "wants to run a tool and needs an approval"},
-        {"scheduled_pause", "is paused here by the graph"},
-        {"budget", "would spend more than its graph may"},
-        {"custom", "asks a question"},
-        {"timer", "waits for a timer"},
-        {"in_doubt", "has an effect that may or may not have happened"},
-    };
-    const char *kind = mortise_cli_text(request, "kind");
-
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strcmp(words[i][0], kind) == 0)
-            return words[i][1];
-    return "waits";
-}
-
 void mortise_cli_describe(struct mortise_out *o, const json_t *request)
 {
+    static const struct {
+        const char *word, *member;
+    } fields[] = {
+        {"request", "id"},    {"tool", "tool"},           {"args", "args"},
+        {"effect", "effect"}, {"key", "idempotency_key"}, {"because", "cause"},
+        {"step", "method"},   {"heard", "answer"},        {"inside", "open"},
+        {"budget", "budget"}, {"limit", "limit"},         {"graph", "graph"},
+        {"digest", "digest"},
+    };
     char name[MORTISE_CLI_EXECUTION];
 
     mortise_out_style(o, MORTISE_ASKS);
-    mortise_out_word(o, mortise_cli_execution(request, name));
-    mortise_out_printf(o, " %s", mortise_cli_asks(request));
+    mortise_out_say(o, "%s %s", mortise_cli_execution(request, name),
+                    mortise_cli_asks(request));
     mortise_out_style(o, MORTISE_PLAIN);
     mortise_out_puts(o, "\n");
     mortise_out_text(o, json_string_value(json_object_get(request, "prompt")),
                      4);
-    field(o, "request", json_object_get(request, "id"));
-    field(o, "tool", json_object_get(request, "tool"));
-    field(o, "args", json_object_get(request, "args"));
-    field(o, "effect", json_object_get(request, "effect"));
-    field(o, "key", json_object_get(request, "idempotency_key"));
-    field(o, "because", json_object_get(request, "cause"));
-    field(o, "step", json_object_get(request, "method"));
-    field(o, "heard", json_object_get(request, "answer"));
-    field(o, "inside", json_object_get(request, "open"));
-    field(o, "budget", json_object_get(request, "budget"));
-    field(o, "limit", json_object_get(request, "limit"));
-    field(o, "graph", json_object_get(request, "graph"));
-    field(o, "digest", json_object_get(request, "digest"));
-    field(o,
-          strcmp(mortise_cli_text(request, "kind"), "in_doubt") == 0 ? "result"
-                                                                     : "answer",
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+        field(o, fields[i].word, json_object_get(request, fields[i].member));
+    field(o, mortise_cli_is_kind(request, "in_doubt") ? "result" : "answer",
           json_object_get(request, "schema"));
     field(o, "for", json_object_get(request, "assignees"));
     field(o, "until", json_object_get(request, "deadline"));
@@ -238,22 +285,16 @@ struct mortise_cli_way mortise_cli_way_on(const json_t *blocked)
 void mortise_cli_lift(struct mortise_cli *cli, struct mortise_out *o,
                       const struct mortise_cli_way *way)
 {
-    size_t i;
-    json_t *plugin;
-
-    json_array_foreach(mortise_json_unconst(way->lifts), i, plugin)
-    {
-        mortise_cli_suggest(cli, o, "plugin unquarantine",
-                            json_string_value(plugin));
-        mortise_out_puts(o, "\n");
-    }
+    for (size_t i = 0; i < json_array_size(way->lifts); i++)
+        mortise_cli_offer(cli, o, "plugin unquarantine",
+                          json_string_value(json_array_get(way->lifts, i)), "");
 }
 
 bool mortise_cli_is_asked_again(const struct mortise_cli_way *way,
                                 const json_t *request)
 {
     return way->more[0] != '\0' &&
-           strcmp(mortise_cli_text(request, "kind"), "approval_pending") == 0;
+           mortise_cli_is_kind(request, "approval_pending");
 }
 
 void mortise_cli_print_request(struct mortise_cli *cli, struct mortise_out *o,
@@ -266,49 +307,98 @@ void mortise_cli_print_request(struct mortise_cli *cli, struct mortise_out *o,
     if (way.stuck || mortise_cli_is_timer(request))
         return;
     mortise_cli_lift(cli, o, &way);
-    if (!mortise_cli_is_asked_again(&way, request)) {
-        mortise_cli_settle(cli, o, run, request, way.more);
-        return;
-    }
-    mortise_cli_suggest(cli, o, "resume", run);
-    mortise_out_printf(o, "%s\n", way.more);
-}
-
-/* Said with a unit, kept in milliseconds. */
-bool mortise_cli_is_time(const char *name)
-{
-    return strcmp(name, "wall") == 0;
-}
-
-/* Dollars; everything else is counted. */
-bool mortise_cli_is_money(const char *name)
-{
-    return strcmp(name, "usd") == 0;
-}
-
-/* As much again. */
-void mortise_cli_raise_budget(struct mortise_cli *cli, struct mortise_out *o,
-                              const char *run, const json_t *request,
-                              const char *more)
-{
-    const char *graph = mortise_cli_text(request, "graph");
-    const char *name = mortise_cli_text(request, "budget");
-    char amount[MORTISE_REAL_TEXT];
-
-    mortise_cli_suggest(cli, o, "raise-budget", run);
-    mortise_out_puts(o, " ");
-    mortise_out_word(o, name);
-    if (mortise_cli_is_money(name))
-        mortise_real_text(amount,
-                          json_number_value(json_object_get(request, "limit")));
+    if (mortise_cli_is_asked_again(&way, request))
+        mortise_cli_offer(cli, o, "resume", run, way.more);
     else
-        snprintf(amount, sizeof amount, "%lld",
-                 (long long)mortise_cli_integer(request, "limit"));
-    mortise_out_printf(o, "=+%s%s", amount,
-                       mortise_cli_is_time(name) ? "ms" : "");
-    if (graph[0] != '\0') {
-        mortise_out_puts(o, " --at ");
-        mortise_out_shell(o, graph);
+        mortise_cli_settle(cli, o, run, request, way.more);
+}
+
+/* ---- of all that is pending ---------------------------------------------- */
+
+static bool nobody_is_asked(const json_t *pending)
+{
+    for (size_t i = 0; i < json_array_size(pending); i++)
+        if (!mortise_cli_is_timer(json_array_get(pending, i)))
+            return false;
+    return true;
+}
+
+void mortise_cli_unblock(struct mortise_cli *cli, struct mortise_out *o,
+                         const char *run, const json_t *show)
+{
+    const struct mortise_cli_way way =
+        mortise_cli_way_on(json_object_get(show, "blocked"));
+    const json_t *limit = json_object_get(show, "limit");
+    bool limited = json_is_object(limit);
+
+    if (way.stuck ||
+        (!limited && !nobody_is_asked(json_object_get(show, "pending")) &&
+         strcmp(mortise_cli_text(show, "reason"), "operator") != 0))
+        return;
+    mortise_cli_lift(cli, o, &way);
+    if (limited)
+        mortise_cli_raise(cli, o, run, limit, way.more);
+    else
+        mortise_cli_offer(cli, o, "resume", run, way.more);
+}
+
+void mortise_cli_unblock_refused(struct mortise_cli *cli, struct mortise_out *o,
+                                 const char *run, const json_t *show,
+                                 bool doubt)
+{
+    const json_t *blocked = json_object_get(show, "blocked");
+    const json_t *pending = json_object_get(show, "pending"), *one;
+    const struct mortise_cli_way way = mortise_cli_way_on(blocked);
+    size_t i;
+
+    json_array_foreach(mortise_json_unconst(pending), i, one)
+    {
+        if (!doubt || mortise_cli_is_kind(one, "in_doubt"))
+            mortise_cli_print_request(cli, o, run, one, blocked);
     }
-    mortise_out_printf(o, "%s\n", more);
+    if (way.stuck || json_is_true(json_object_get(show, "live")) ||
+        (doubt ? mortise_cli_has_kind(pending, "in_doubt")
+               : !nobody_is_asked(pending)))
+        return;
+    mortise_cli_lift(cli, o, &way);
+    mortise_cli_offer(cli, o, "resume", run, way.more);
+}
+
+/* ---- what became of a command -------------------------------------------- */
+
+/* Does the event's decision say what this command does?  Its answer may have
+ * been given its types. */
+static bool decides_so(const json_t *event, const json_t *command)
+{
+    static const char *const as[][2] = {
+        {"approve", "approved"}, {"reject", "rejected"}, {"done", "happened"},
+        {"retry", "retry"},      {"fail", "fail"},
+    };
+    const char *ours = mortise_cli_text(command, "decision");
+    const char *theirs = mortise_cli_text(event, "decision");
+
+    for (size_t i = 0; i < sizeof as / sizeof as[0]; i++)
+        if (strcmp(as[i][0], ours) == 0)
+            return strcmp(as[i][1], theirs) == 0;
+    return json_object_get(json_object_get(command, "value"), "approved") ==
+           json_object_get(json_object_get(event, "value"), "approved");
+}
+
+bool mortise_cli_may_be(const json_t *command, const json_t *event)
+{
+    const char *type = mortise_cli_text(event, "type");
+    const char *kind = mortise_cli_text(command, "kind");
+    const char *id = mortise_cli_text(command, "id");
+
+    if (id[0] != '\0')
+        return strcmp(type, "decision") == 0 &&
+               strcmp(mortise_cli_text(event, "id"), id) == 0 &&
+               decides_so(event, command);
+    if (strcmp(kind, "budget") == 0)
+        kind = "raise_budget";
+    return strcmp(type, "command") == 0 &&
+           strcmp(mortise_cli_text(event, "command"), kind) == 0 &&
+           (strcmp(kind, "goto") != 0 ||
+            strcmp(mortise_cli_text(event, "node"),
+                   mortise_cli_text(command, "node")) == 0);
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -195,6 +196,29 @@ const char *mortise_cli_execution(const json_t *object,
         return mortise_cli_short_path(path, out);
     snprintf(out, MORTISE_CLI_EXECUTION, "%s", node);
     return out;
+}
+
+uint64_t mortise_cli_time(const char *text)
+{
+    struct tm tm = {0};
+    unsigned ms = 0;
+    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+
+    if (rest == NULL || timegm(&tm) < 0)
+        return 0;
+    sscanf(rest, ".%3u", &ms);
+    return (uint64_t)timegm(&tm) * 1000 + ms;
+}
+
+const char *mortise_cli_status(const json_t *run)
+{
+    const char *name = mortise_cli_text(run, "status");
+    int status = mortise_status_of_name(name);
+
+    return (status == MORTISE_RUN_ACCEPTED || status == MORTISE_RUN_RUNNING) &&
+                   json_is_false(json_object_get(run, "live"))
+               ? "interrupted"
+               : name;
 }
 
 uint64_t mortise_cli_integer(const json_t *object, const char *key)

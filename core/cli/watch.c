@@ -53,45 +53,13 @@ static void headline(struct mortise_out *o, const char *run, const char *name,
     enum mortise_exit_code code =
         mortise_exit_code_of_status(mortise_status_of_name(name));
 
-    mortise_out_puts(o, "run ");
-    mortise_out_word(o, run);
-    mortise_out_puts(o, " ");
+    mortise_out_say(o, "run %s ", run);
     mortise_out_style(o, code == MORTISE_EXIT_OK        ? MORTISE_GOOD
                          : code == MORTISE_EXIT_WAITING ? MORTISE_ASKS
                                                         : MORTISE_BAD);
     mortise_out_word(o, name);
     mortise_out_style(o, MORTISE_PLAIN);
-    if (reason[0] != '\0') {
-        mortise_out_puts(o, ": ");
-        mortise_out_word(o, reason);
-    }
-    mortise_out_puts(o, "\n");
-}
-
-static bool nobody_is_asked(const json_t *pending)
-{
-    const json_t *one;
-    size_t i;
-
-    json_array_foreach(mortise_json_unconst(pending), i, one)
-    {
-        if (!mortise_cli_is_timer(one))
-            return false;
-    }
-    return true;
-}
-
-static bool has_doubt(const json_t *pending)
-{
-    const json_t *one;
-    size_t i;
-
-    json_array_foreach(mortise_json_unconst(pending), i, one)
-    {
-        if (strcmp(mortise_cli_text(one, "kind"), "in_doubt") == 0)
-            return true;
-    }
-    return false;
+    mortise_out_say(o, "%s%s\n", reason[0] != '\0' ? ": " : "", reason);
 }
 
 /* Was it cancelled in the middle of an effect?  Say of which. */
@@ -110,29 +78,12 @@ static bool say_unsettled(struct mortise_cli *cli, const json_t *show)
         any = true;
         if (cli->args.json)
             continue;
-        mortise_out_puts(&cli->out, "  node '");
-        mortise_out_word(&cli->out, mortise_cli_execution(node, name));
-        mortise_out_puts(&cli->out, "': its effect may have happened; resume "
-                                    "asks about it\n");
+        mortise_out_say(&cli->out,
+                        "  node '%s': its effect may have happened; resume "
+                        "asks about it\n",
+                        mortise_cli_execution(node, name));
     }
     return any;
-}
-
-/* The command that lets it go on where no request's does. */
-static void stand_on(struct mortise_cli *cli, const char *run,
-                     const json_t *show, const struct mortise_cli_way *way)
-{
-    const json_t *limit = json_object_get(show, "limit");
-
-    if (json_is_object(limit)) {
-        mortise_cli_lift(cli, &cli->out, way);
-        mortise_cli_raise(cli, &cli->out, run, limit, way->more);
-    } else if (nobody_is_asked(json_object_get(show, "pending")) ||
-               strcmp(mortise_cli_text(show, "reason"), "operator") == 0) {
-        mortise_cli_lift(cli, &cli->out, way);
-        mortise_cli_suggest(cli, &cli->out, "resume", run);
-        mortise_out_printf(&cli->out, "%s\n", way->more);
-    }
 }
 
 /* What a run that stopped says of itself, from `show`. */
@@ -141,28 +92,22 @@ static void stand(struct mortise_cli *cli, const char *run, int status,
 {
     const json_t *error = json_object_get(show, "error");
     const json_t *pending = json_object_get(show, "pending");
-    const json_t *blocked = json_object_get(show, "blocked");
-    const struct mortise_cli_way way = mortise_cli_way_on(blocked);
     size_t i;
     json_t *one;
 
-    if (json_is_object(error)) {
-        mortise_out_puts(&cli->out, "  ");
-        mortise_out_word(&cli->out, mortise_cli_text(error, "code"));
-        mortise_out_puts(&cli->out, ": ");
-        mortise_out_word(&cli->out, mortise_cli_text(error, "message"));
-        mortise_out_puts(&cli->out, "\n");
-    }
+    if (json_is_object(error))
+        mortise_out_say(&cli->out, "  %s: %s\n",
+                        mortise_cli_text(error, "code"),
+                        mortise_cli_text(error, "message"));
     json_array_foreach(mortise_json_unconst(pending), i, one)
-        mortise_cli_print_request(cli, &cli->out, run, one, blocked);
+        mortise_cli_print_request(cli, &cli->out, run, one,
+                                  json_object_get(show, "blocked"));
     if (status == MORTISE_RUN_COMPLETED ||
         (status == MORTISE_RUN_CANCELLED &&
-         mortise_cli_unsettled(show) == NULL)) {
-        mortise_cli_suggest(cli, &cli->out, "show", run);
-        mortise_out_puts(&cli->out, "\n");
-    } else if (!way.stuck) {
-        stand_on(cli, run, show, &way);
-    }
+         mortise_cli_unsettled(show) == NULL))
+        mortise_cli_offer(cli, &cli->out, "show", run, "");
+    else
+        mortise_cli_unblock(cli, &cli->out, run, show);
 }
 
 /* What keeps a run from going on with what was decided; NULL: nothing does, as
@@ -189,9 +134,7 @@ static int conclude_blocked(struct mortise_cli *cli, const char *run,
                             json_object_get(show, members[i]));
         mortise_out_json(&cli->out, reply, false);
     } else {
-        mortise_out_puts(&cli->out, "run ");
-        mortise_out_word(&cli->out, run);
-        mortise_out_puts(&cli->out, " recorded; ");
+        mortise_out_say(&cli->out, "run %s recorded; ", run);
         mortise_out_style(&cli->out, MORTISE_BAD);
         mortise_out_puts(&cli->out, "blocked");
         mortise_out_style(&cli->out, MORTISE_PLAIN);
@@ -212,8 +155,7 @@ static int conclude(struct mortise_cli *cli, const char *run, json_t *reply)
     struct mortise_err err;
     json_t *show = NULL;
     bool doubt;
-    int rv = mortise_cli_call(cli, "show", json_pack("{s:s}", "run", run), NULL,
-                              NULL, &show, &err);
+    int rv = mortise_cli_show(cli, run, &show, &err);
 
     if (rv != MORTISE_OK)
         return mortise_cli_fail(cli, &err);
@@ -234,8 +176,9 @@ static int conclude(struct mortise_cli *cli, const char *run, json_t *reply)
     if (!cli->args.json)
         stand(cli, run, status, show);
     code = mortise_exit_code_of_status(status);
-    if (doubt || (code == MORTISE_EXIT_WAITING &&
-                  has_doubt(json_object_get(show, "pending"))))
+    if (doubt ||
+        (code == MORTISE_EXIT_WAITING &&
+         mortise_cli_has_kind(json_object_get(show, "pending"), "in_doubt")))
         code = MORTISE_EXIT_IN_DOUBT;
     json_decref(show);
     return cli->wanted != 0 && status == cli->wanted &&
@@ -264,11 +207,8 @@ static int event(void *ud, json_t *item)
 /* The run has an id: it is printed, before anything of the run is. */
 static void announce(struct mortise_cli *cli, const char *run)
 {
-    if (!cli->args.json) {
-        mortise_out_puts(&cli->out, "run ");
-        mortise_out_word(&cli->out, run);
-        mortise_out_puts(&cli->out, "\n");
-    }
+    if (!cli->args.json)
+        mortise_out_say(&cli->out, "run %s\n", run);
     mortise_out_flush(&cli->out);
 }
 
@@ -314,16 +254,9 @@ static int follow(struct mortise_cli *cli, const char *run, const char *until,
  * whatever else it waits for. */
 static bool is_at_work(const json_t *show)
 {
-    const json_t *pending = json_object_get(show, "pending"), *one;
-    bool timer = false;
-    size_t i;
-
-    json_array_foreach(mortise_json_unconst(pending), i, one)
-    {
-        timer |= mortise_cli_is_timer(one);
-    }
     return strcmp(mortise_cli_text(show, "status"), "running") == 0 ||
-           (timer && json_is_true(json_object_get(show, "live")));
+           (json_is_true(json_object_get(show, "live")) &&
+            mortise_cli_has_kind(json_object_get(show, "pending"), "timer"));
 }
 
 /* Pause it, if it is at work. */
@@ -338,8 +271,7 @@ static int pause_run(struct mortise_cli *cli, const char *run,
                  : mortise_cli_reopen(cli, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_cli_call(cli, "show", json_pack("{s:s}", "run", run), NULL,
-                              NULL, &show, err);
+        rv = mortise_cli_show(cli, run, &show, err);
     works = rv == MORTISE_OK && is_at_work(show);
     json_decref(show);
     if (rv != MORTISE_OK || !works)
@@ -385,51 +317,13 @@ struct theirs {
     bool found;
 };
 
-/* Does the event's decision say what this command does?  Its answer may have
- * been given its types. */
-static bool decides_so(const json_t *event, const json_t *command)
-{
-    static const char *const as[][2] = {
-        {"approve", "approved"}, {"reject", "rejected"}, {"done", "happened"},
-        {"retry", "retry"},      {"fail", "fail"},
-    };
-    const char *ours = mortise_cli_text(command, "decision");
-    const char *theirs = mortise_cli_text(event, "decision");
-
-    for (size_t i = 0; i < sizeof as / sizeof as[0]; i++)
-        if (strcmp(as[i][0], ours) == 0)
-            return strcmp(as[i][1], theirs) == 0;
-    return json_object_get(json_object_get(command, "value"), "approved") ==
-           json_object_get(json_object_get(event, "value"), "approved");
-}
-
-/* May that be what became of this command? */
-static bool may_be(const json_t *command, const json_t *event)
-{
-    const char *type = mortise_cli_text(event, "type");
-    const char *kind = mortise_cli_text(command, "kind");
-    const char *id = mortise_cli_text(command, "id");
-
-    if (id[0] != '\0')
-        return strcmp(type, "decision") == 0 &&
-               strcmp(mortise_cli_text(event, "id"), id) == 0 &&
-               decides_so(event, command);
-    if (strcmp(kind, "budget") == 0)
-        kind = "raise_budget";
-    return strcmp(type, "command") == 0 &&
-           strcmp(mortise_cli_text(event, "command"), kind) == 0 &&
-           (strcmp(kind, "goto") != 0 ||
-            strcmp(mortise_cli_text(event, "node"),
-                   mortise_cli_text(command, "node")) == 0);
-}
-
 static int note_like_ours(void *ud, json_t *event)
 {
     struct theirs *t = ud;
 
     t->found |= json_object_get(event, "order") == NULL &&
                 strcmp(mortise_cli_text(event, "actor"), t->actor) == 0 &&
-                may_be(t->command, event);
+                mortise_cli_may_be(t->command, event);
     return 0;
 }
 
@@ -470,31 +364,6 @@ static int ask_and_watch(struct watching *w, const char *what, json_t *body,
     return rv;
 }
 
-/* The commands that help, on the stream of refusals. */
-static void help_out(struct mortise_cli *cli, const char *run,
-                     const struct mortise_err *why, const json_t *show)
-{
-    const json_t *blocked = json_object_get(show, "blocked");
-    const json_t *pending = json_object_get(show, "pending"), *one;
-    const struct mortise_cli_way way = mortise_cli_way_on(blocked);
-    struct mortise_out *o = &cli->err;
-    size_t i;
-
-    json_array_foreach(mortise_json_unconst(pending), i, one)
-    {
-        if (why->code != MORTISE_EINDOUBT ||
-            strcmp(mortise_cli_text(one, "kind"), "in_doubt") == 0)
-            mortise_cli_print_request(cli, o, run, one, blocked);
-    }
-    if (way.stuck || json_is_true(json_object_get(show, "live")) ||
-        !(why->code == MORTISE_EINDOUBT ? !has_doubt(pending)
-                                        : nobody_is_asked(pending)))
-        return;
-    mortise_cli_lift(cli, o, &way);
-    mortise_cli_suggest(cli, o, "resume", run);
-    mortise_out_printf(o, "%s\n", way.more);
-}
-
 /* A run does not take a command.  What is in doubt, or in the way, comes with
  * the commands that help. */
 static int refused(struct mortise_cli *cli, const char *run,
@@ -506,10 +375,10 @@ static int refused(struct mortise_cli *cli, const char *run,
 
     if (run[0] == '\0' || cli->args.json ||
         (why->code != MORTISE_EINDOUBT && why->code != MORTISE_EBLOCKED) ||
-        mortise_cli_call(cli, "show", json_pack("{s:s}", "run", run), NULL,
-                         NULL, &show, &err) != MORTISE_OK)
+        mortise_cli_show(cli, run, &show, &err) != MORTISE_OK)
         return code;
-    help_out(cli, run, why, show);
+    mortise_cli_unblock_refused(cli, &cli->err, run, show,
+                                why->code == MORTISE_EINDOUBT);
     mortise_out_flush(&cli->err);
     json_decref(show);
     return code;
@@ -570,10 +439,9 @@ static int recorded(struct mortise_cli *cli, json_t *reply, bool ours)
         mortise_out_json(&cli->out, reply, false);
         return MORTISE_EXIT_OK;
     }
-    mortise_out_puts(&cli->out, "recorded: run ");
-    mortise_out_word(&cli->out, mortise_cli_text(reply, "run"));
-    mortise_out_puts(&cli->out, " is ");
-    mortise_out_word(&cli->out, mortise_cli_text(reply, "status"));
+    mortise_out_say(&cli->out, "recorded: run %s is %s",
+                    mortise_cli_text(reply, "run"),
+                    mortise_cli_text(reply, "status"));
     if (!ours && !cli->args.no_continue)
         say_who(cli);
     mortise_out_puts(&cli->out, "\n");

@@ -5,7 +5,8 @@
  *     as such, never guessed.
  * (2) Every command that is printed is one that lets the run go on, in the
  *     state that it was looked at, as it stands: pasted into the same shell,
- *     in the order that they stand in, it works.  (An answer that a schema asks for is a sample to be changed.)
+ *     in the order that they stand in, it works.  (An answer that a schema asks
+ *     for is a sample to be changed.)  They are request.c's.
  * (3) Looking changes nothing: no run is loaded, no plugin started.
  *
  * What is at work and what is pending comes from `show`; since when, and by
@@ -33,8 +34,7 @@ struct why {
     json_t *command; /* the newest of a person */
     json_t *end;     /* run_end */
 
-    const char *more; /* for each command: "" or " --accept-plugins" */
-    bool stuck;       /* no command of ours helps */
+    struct mortise_cli_way way; /* its lifts stand among the commands */
     struct mortise_buf text_bytes, command_bytes;
     struct mortise_out text, commands;
 };
@@ -75,8 +75,7 @@ static int look(struct why *w, struct mortise_err *err)
     if (rv == MORTISE_OK)
         rv = mortise_cli_run_to_read(cli, cli->args.operands[0], w->run, err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_call(cli, "show", json_pack("{s:s}", "run", w->run),
-                              NULL, NULL, &w->show, err);
+        rv = mortise_cli_show(cli, w->run, &w->show, err);
     if (rv == MORTISE_OK)
         rv = mortise_cli_call(
             cli, "follow",
@@ -96,14 +95,15 @@ static const json_t *as_left(const struct why *w)
     return blocked != NULL ? blocked : w->show;
 }
 
-static void say(struct why *w, const char *words)
+/* Each %s is made safe (mortise_out_say()). */
+static void say(struct why *w, const char *fmt, ...) MORTISE_PRINTF(2, 3);
+static void say(struct why *w, const char *fmt, ...)
 {
-    mortise_out_puts(&w->text, words);
-}
+    va_list ap;
 
-static void say_word(struct why *w, const char *from_outside)
-{
-    mortise_out_word(&w->text, from_outside);
+    va_start(ap, fmt);
+    mortise_out_vsay(&w->text, fmt, ap);
+    va_end(ap);
 }
 
 /* " since TIME (3 min 5 s)"; nothing when it is not known. */
@@ -114,13 +114,10 @@ static void say_since(struct why *w, const char *word, const char *at)
 
     if (then == 0)
         return;
-    say(w, word);
-    say_word(w, at);
-    if (now < then)
-        return;
-    say(w, " (");
-    say(w, mortise_progress_took(now - then, took));
-    say(w, strcmp(word, " since ") == 0 ? ")" : " ago)");
+    say(w, "%s%s", word, at);
+    if (now >= then)
+        say(w, " (%s%s)", mortise_progress_took(now - then, took),
+            strcmp(word, " since ") == 0 ? "" : " ago");
 }
 
 static const char *since(const struct why *w)
@@ -138,26 +135,21 @@ static void say_who(struct why *w, const json_t *command)
     if (json_is_object(reason))
         words = mortise_cli_text(reason, "reason");
     if (actor[0] != '\0')
-        say(w, " by ");
-    say_word(w, actor);
+        say(w, " by %s", actor);
     if (words[0] != '\0')
-        say(w, ", who said: ");
-    say_word(w, words);
+        say(w, ", who said: %s", words);
 }
 
 static void say_error(struct why *w, const json_t *error)
 {
-    say_word(w, mortise_cli_text(error, "code"));
-    say(w, ": ");
-    say_word(w, mortise_cli_text(error, "message"));
+    say(w, "%s: %s", mortise_cli_text(error, "code"),
+        mortise_cli_text(error, "message"));
 }
 
 static void offer(struct why *w, const char *what)
 {
-    if (w->stuck)
-        return;
-    mortise_cli_suggest(w->cli, &w->commands, what, w->run);
-    mortise_out_printf(&w->commands, "%s\n", w->more);
+    if (!w->way.stuck)
+        mortise_cli_offer(w->cli, &w->commands, what, w->run, w->way.more);
 }
 
 /* ---- what is pending -------------------------------------------------------
@@ -171,7 +163,7 @@ static void say_assignees(struct why *w, const json_t *request)
 
     if (mortise_cli_is_timer(request))
         return;
-    if (strcmp(mortise_cli_text(request, "kind"), "scheduled_pause") == 0) {
+    if (mortise_cli_is_kind(request, "scheduled_pause")) {
         say(w, " Whoever may use this store can let it pass.");
         return;
     }
@@ -182,8 +174,11 @@ static void say_assignees(struct why *w, const json_t *request)
     say(w, " It is for ");
     json_array_foreach(mortise_json_unconst(list), i, who)
     {
-        say(w, i == 0 ? "" : i + 1 == n ? " or " : ", ");
-        say_word(w, json_string_value(who));
+        say(w, "%s%s",
+            i == 0       ? ""
+            : i + 1 == n ? " or "
+                         : ", ",
+            json_string_value(who));
     }
     say(w, ".");
 }
@@ -194,15 +189,13 @@ static void say_deadline(struct why *w, const json_t *request)
 
     if (deadline[0] == '\0')
         return;
-    if (!mortise_cli_is_timer(request) && mortise_cli_has_expired(request)) {
-        say(w, ", and ran out at ");
-        say_word(w, deadline);
-        say(w, ": it cannot be answered any more, and whoever resumes the run "
-               "sees what the graph says for that");
-        return;
-    }
-    say(w, ", until ");
-    say_word(w, deadline);
+    if (mortise_cli_is_timer(request) || !mortise_cli_has_expired(request))
+        say(w, ", until %s", deadline);
+    else
+        say(w,
+            ", and ran out at %s: it cannot be answered any more, and whoever "
+            "resumes the run sees what the graph says for that",
+            deadline);
 }
 
 /* One request: a sentence or two. */
@@ -214,26 +207,16 @@ static void say_request(struct why *w, const json_t *request)
     const char *key = mortise_cli_text(request, "idempotency_key");
     char name[MORTISE_CLI_EXECUTION];
 
-    say(w, " Node '");
-    say_word(w, mortise_cli_execution(request, name));
-    say(w, "' ");
-    say(w, mortise_cli_asks(request));
+    say(w, " Node '%s' %s", mortise_cli_execution(request, name),
+        mortise_cli_asks(request));
     if (prompt[0] != '\0' || tool[0] != '\0')
-        say(w, " (");
-    say_word(w, prompt[0] != '\0' ? prompt : tool);
-    if (prompt[0] != '\0' || tool[0] != '\0')
-        say(w, ")");
+        say(w, " (%s)", prompt[0] != '\0' ? prompt : tool);
     say_since(w, ", since ",
               mortise_cli_text(w->asked, mortise_cli_text(request, "id")));
     say_deadline(w, request);
-    if (cause[0] != '\0')
-        say(w, ": ");
-    say_word(w, cause);
-    say(w, ".");
+    say(w, "%s%s.", cause[0] != '\0' ? ": " : "", cause);
     if (key[0] != '\0')
-        say(w, " Its idempotency key is ");
-    say_word(w, key);
-    say(w, key[0] != '\0' ? "." : "");
+        say(w, " Its idempotency key is %s.", key);
     say_assignees(w, request);
 }
 
@@ -251,7 +234,6 @@ static bool is_offered(const json_t *pending, size_t i)
 static void explain_pending(struct why *w)
 {
     const json_t *pending = json_object_get(w->show, "pending");
-    const struct mortise_cli_way way = {.more = w->more};
     bool accept = false;
     size_t i;
     json_t *request;
@@ -259,10 +241,11 @@ static void explain_pending(struct why *w)
     json_array_foreach(mortise_json_unconst(pending), i, request)
     {
         say_request(w, request);
-        if (mortise_cli_is_asked_again(&way, request))
+        if (mortise_cli_is_asked_again(&w->way, request))
             accept = true;
-        else if (!w->stuck && !is_offered(pending, i))
-            mortise_cli_settle(w->cli, &w->commands, w->run, request, w->more);
+        else if (!w->way.stuck && !is_offered(pending, i))
+            mortise_cli_settle(w->cli, &w->commands, w->run, request,
+                               w->way.more);
     }
     if (accept)
         offer(w, "resume");
@@ -281,9 +264,8 @@ static void say_unsettled(struct why *w)
         if (!mortise_cli_is_unsettled(node) ||
             strcmp(mortise_cli_text(node, "status"), "failed") == 0)
             continue;
-        say(w, " The effect of node '");
-        say_word(w, mortise_cli_execution(node, name));
-        say(w, "' may have happened.");
+        say(w, " The effect of node '%s' may have happened.",
+            mortise_cli_execution(node, name));
     }
 }
 
@@ -307,16 +289,15 @@ static void say_at_work(struct why *w)
         if (!runs && (retry == NULL ||
                       strcmp(mortise_cli_text(node, "status"), "pending") != 0))
             continue;
-        say(w, " Node '");
-        say_word(w, mortise_cli_execution(node, name));
+        say(w, " Node '%s' ", mortise_cli_execution(node, name));
         if (runs) {
-            say(w, "' is at work");
+            say(w, "is at work");
             say_since(w, " since ", mortise_cli_text(node, "started"));
         } else {
-            say(w, "' failed (");
+            say(w, "failed (");
             say_error(w, json_object_get(retry, "error"));
-            say(w, ") and is tried again at ");
-            say_word(w, mortise_cli_text(retry, "next_at"));
+            say(w, ") and is tried again at %s",
+                mortise_cli_text(retry, "next_at"));
         }
         say(w, ".");
     }
@@ -326,18 +307,14 @@ static void say_at_work(struct why *w)
 static bool say_engine(struct why *w, const char *before, const char *after)
 {
     json_t *engine = NULL;
-    char pid[32];
 
     if (!json_is_true(json_object_get(w->show, "live")))
         return false;
     mortise_cli_call(w->cli, "engine", json_object(), NULL, NULL, &engine,
                      NULL);
-    snprintf(pid, sizeof pid, "%llu",
-             (unsigned long long)mortise_cli_integer(engine, "pid"));
+    say(w, "%s%llu%s", before,
+        (unsigned long long)mortise_cli_integer(engine, "pid"), after);
     json_decref(engine);
-    say(w, before);
-    say(w, pid);
-    say(w, after);
     return true;
 }
 
@@ -379,8 +356,8 @@ static void why_waiting(struct why *w)
         why_timed(w);
         return;
     }
-    say(w, strcmp(reason, "approval") == 0 ? " waits for an approval."
-                                           : " waits for a person.");
+    say(w, " waits for %s.",
+        strcmp(reason, "approval") == 0 ? "an approval" : "a person");
     if (json_array_size(pending) > 1)
         say(w, " Several requests are pending, and each lets something go on.");
     explain_pending(w);
@@ -389,21 +366,17 @@ static void why_waiting(struct why *w)
 static void why_limited(struct why *w)
 {
     const json_t *limit = json_object_get(w->show, "limit");
-    char bound[64];
 
-    snprintf(bound, sizeof bound, "%llu %s",
-             (unsigned long long)mortise_cli_integer(limit, "value"),
-             mortise_cli_text(limit, "limit"));
     say(w, " is paused by a limit of its graph");
     say_since(w, " since ", since(w));
-    say(w, ": it may take ");
-    say_word(w, bound);
-    say(w, ", and node '");
-    say_word(w, mortise_cli_text(limit, "node"));
-    say(w, "' would pass that.  Whoever may use this store can raise it.");
+    say(w,
+        ": it may take %llu %s, and node '%s' would pass that.  Whoever may "
+        "use this store can raise it.",
+        (unsigned long long)mortise_cli_integer(limit, "value"),
+        mortise_cli_text(limit, "limit"), mortise_cli_text(limit, "node"));
     explain_pending(w);
-    if (!w->stuck)
-        mortise_cli_raise(w->cli, &w->commands, w->run, limit, w->more);
+    if (!w->way.stuck)
+        mortise_cli_raise(w->cli, &w->commands, w->run, limit, w->way.more);
 }
 
 /* Nobody paused it: something was recorded, and nothing has gone on since. */
@@ -411,7 +384,7 @@ static void why_recorded(struct why *w, const char *reason)
 {
     say(w, " stands still");
     say_since(w, " since ", since(w));
-    say(w,
+    say(w, "%s",
         strcmp(reason, "plugin") == 0
             ? ": what was decided is recorded, and a plugin was in the way "
               "of going on with it.  When none is, the next `mortise engine` "
@@ -480,19 +453,17 @@ static void why_failed(struct why *w)
 
     say(w, " has failed");
     say_since(w, " at ", mortise_cli_text(w->end, "at"));
-    if (path[0] != '\0')
-        say(w, ", in ");
-    say_word(w, path);
-    say(w, ".  ");
+    say(w, "%s%s.  ", path[0] != '\0' ? ", in " : "", path);
     say_error(w, json_object_get(w->show, "error"));
-    say(w, mortise_cli_unsettled(w->show) != NULL
-               ? ".  It is still in doubt whether that happened: whoever "
-                 "resumes the run is asked about it again, before anything is "
-                 "done again."
-               : ".  Whoever may use this store can let it try again what "
-                 "failed; what is done is not done again, and what that gave "
-                 "counts.  Where it therefore fails again, have it go on from "
-                 "a node, and that is done anew (resume --goto NODE).");
+    say(w, "%s",
+        mortise_cli_unsettled(w->show) != NULL
+            ? ".  It is still in doubt whether that happened: whoever "
+              "resumes the run is asked about it again, before anything is "
+              "done again."
+            : ".  Whoever may use this store can let it try again what "
+              "failed; what is done is not done again, and what that gave "
+              "counts.  Where it therefore fails again, have it go on from "
+              "a node, and that is done anew (resume --goto NODE).");
     offer(w, "resume");
 }
 
@@ -516,15 +487,13 @@ static void why_over(struct why *w)
     }
     say(w,
         ".  It waits for nothing, but it is in doubt whether an effect of it "
-        "happened, that of node ");
-    say_word(w, mortise_cli_text(node, "node"));
-    say(w, ", which ");
-    say(w, strcmp(mortise_cli_text(node, "status"), "skipped") == 0
-               ? "was stopped in the middle of it"
-               : "was taken as failed");
-    say(w,
-        ": whoever resumes the run is asked about that, and nobody can go on "
-        "from a node of it before.  Nothing of it is made again by that.");
+        "happened, that of node %s, which %s: whoever resumes the run is asked "
+        "about that, and nobody can go on "
+        "from a node of it before.  Nothing of it is made again by that.",
+        mortise_cli_text(node, "node"),
+        strcmp(mortise_cli_text(node, "status"), "skipped") == 0
+            ? "was stopped in the middle of it"
+            : "was taken as failed");
     offer(w, "resume");
 }
 
@@ -534,8 +503,7 @@ static void why_over(struct why *w)
 /* Before the command that lets the run go on. */
 static void offer_unquarantine(struct why *w, const char *plugin)
 {
-    mortise_cli_suggest(w->cli, &w->commands, "plugin unquarantine", plugin);
-    mortise_out_puts(&w->commands, "\n");
+    mortise_cli_offer(w->cli, &w->commands, "plugin unquarantine", plugin, "");
 }
 
 /* What stands in the way of the run's plugin, if anything does. */
@@ -554,26 +522,23 @@ static void plugin_problem(struct why *w, struct mortise_plugin_set *s,
         if (strcmp(is, was) == 0)
             return;
     }
-    say(w, " It is blocked: it goes on with plugin '");
-    say_word(w, name);
+    say(w, " It is blocked: it goes on with plugin '%s', which ", name);
     if (m == NULL && mortise_plugins_is_quarantined(s->plugins, plugin)) {
-        say(w, "', which is left alone (");
-        say_word(w, err.msg);
-        say(w, ").  To let it try at once, and the run go on");
+        say(w, "is left alone (%s).  To let it try at once, and the run go on",
+            err.msg);
         offer_unquarantine(w, plugin);
     } else if (m == NULL) {
-        say(w, "', which is not there now (");
-        say_word(w, err.msg);
-        say(w, ").  Whoever keeps the plugins must put it back");
-        w->stuck = true;
+        say(w,
+            "is not there now (%s).  Whoever keeps the plugins must put it "
+            "back",
+            err.msg);
+        w->way.stuck = true;
     } else {
-        say(w, "', which has changed since (");
-        say_word(w, m->name);
-        say(w, " ");
-        say_word(w, m->version);
-        say(w, m->dev ? ", a build that nobody signed," : "");
-        say(w, " is here now).  Put the old one back, or accept the new one");
-        w->more = " --accept-plugins";
+        say(w,
+            "has changed since (%s %s%s is here now).  Put the old one back, "
+            "or accept the new one",
+            m->name, m->version, m->dev ? ", a build that nobody signed," : "");
+        w->way.more = " --accept-plugins";
     }
     say(w, ".");
 }
@@ -584,25 +549,17 @@ static bool say_deaths(struct why *w)
     const json_t *d =
         json_object_get(json_object_get(w->show, "blocked"), "deaths");
     const char *plugin = mortise_cli_text(d, "plugin");
-    char times[32];
 
     if (mortise_cli_integer(d, "times") < MORTISE_DEATHS_BLOCK)
         return false;
-    snprintf(times, sizeof times, "%llu",
-             (unsigned long long)mortise_cli_integer(d, "times"));
-    say(w, " It is blocked: plugin '");
-    say_word(w, plugin);
-    say(w, "' took the process down ");
-    say(w, times);
-    say(w, " times in node ");
-    say_word(w, mortise_cli_text(d, "path"));
-    say(w, " (the last time, at ");
-    say_word(w, mortise_cli_text(d, "last"));
-    say(w, ", it ");
-    say_word(w, mortise_cli_text(d, "how"));
     say(w,
-        "), and would do so again.  Whoever keeps the plugins must install a "
-        "version that does not; or let this one try again:");
+        " It is blocked: plugin '%s' took the process down %llu times in node "
+        "%s (the last time, at %s, it %s), and would do so again.  Whoever "
+        "keeps the plugins must install a version that does not; or let this "
+        "one try again:",
+        plugin, (unsigned long long)mortise_cli_integer(d, "times"),
+        mortise_cli_text(d, "path"), mortise_cli_text(d, "last"),
+        mortise_cli_text(d, "how"));
     offer_unquarantine(w, plugin);
     return true;
 }
@@ -640,10 +597,10 @@ static void say_unsigned(struct why *w)
 
     json_array_foreach(mortise_json_unconst(names), i, name)
     {
-        say(w, i == 0 ? " It uses, or has used, what nobody signed: plugin '"
-                      : ", '");
-        say_word(w, json_string_value(name));
-        say(w, "'");
+        say(w, "%s'%s'",
+            i == 0 ? " It uses, or has used, what nobody signed: plugin "
+                   : ", ",
+            json_string_value(name));
     }
     if (json_array_size(names) > 0)
         say(w, ".");
@@ -682,8 +639,7 @@ static int compose(struct why *w, struct mortise_err *err)
     mortise_out_flush(&w->text);
     blocked = w->text_bytes;
     mortise_buf_init(&w->text_bytes, w->cli->mem);
-    say(w, "Run ");
-    say_word(w, w->run);
+    say(w, "Run %s", w->run);
     of_status[status](w);
     mortise_out_flush(&w->text);
     mortise_buf_put(&w->text_bytes, blocked.p, blocked.n);
@@ -736,7 +692,7 @@ static int print_json(struct why *w, struct mortise_err *err)
         v != NULL ? mortise_cli_mark_lack(w->cli, v, err) : mortise_nomem(err);
 
     if (rv == MORTISE_OK)
-        mortise_out_json(&w->cli->out, v, true);
+        return mortise_cli_print(w->cli, v, true, err);
     json_decref(v);
     return rv;
 }
@@ -754,7 +710,7 @@ static void finish(struct why *w)
 
 static int why(struct mortise_cli *cli)
 {
-    struct why w = {.cli = cli, .more = ""};
+    struct why w = {.cli = cli, .way = {.more = ""}};
     struct mortise_err err;
     int rv;
 
@@ -770,7 +726,7 @@ static int why(struct mortise_cli *cli)
     else if (rv == MORTISE_OK)
         print(&w);
     finish(&w);
-    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+    return mortise_cli_done(cli, rv, &err);
 }
 
 static const struct mortise_opt opts[] = {
