@@ -30,8 +30,7 @@ static bool note_fault(void *ud, const struct mortise_fault *f)
             json_array_append_new(s->places, mortise_allow_place(f)) != 0;
         return true;
     }
-    mortise_out_puts(o, "  ");
-    mortise_out_word(o, f->path);
+    mortise_out_say(o, "  %s", f->path);
     if (f->foreign)
         mortise_out_printf(o, " belongs to uid %lu\n", (unsigned long)f->uid);
     else
@@ -74,9 +73,7 @@ static int allow(struct mortise_cli *cli,
     if (rv == MORTISE_OK)
         rv = mortise_allow_write(&a, s.places, err);
     if (rv == MORTISE_OK) {
-        mortise_out_puts(&cli->out, "allowed: ");
-        mortise_out_word(&cli->out, a.file);
-        mortise_out_puts(&cli->out, "\n");
+        mortise_out_say(&cli->out, "allowed: %s\n", a.file);
         print_needs(cli, settings->deployment);
         s.says = true;
         rv = mortise_guarded_faults(settings, note_fault, &s, err);
@@ -126,10 +123,7 @@ static int list(struct mortise_cli *cli, struct mortise_err *err)
     int rv = mortise_allow_list(&all, cli->mem, err);
 
     json_array_foreach(all, i, record)
-    {
-        mortise_out_word(&cli->out, mortise_cli_text(record, "file"));
-        mortise_out_puts(&cli->out, "\n");
-    }
+        mortise_out_say(&cli->out, "%s\n", mortise_cli_text(record, "file"));
     json_decref(all);
     return rv;
 }
@@ -143,7 +137,7 @@ static int config_allow(struct mortise_cli *cli)
     if (listing && cli->args.remove)
         return mortise_cli_usage(cli, "--remove takes a FILE");
     rv = listing ? list(cli, &err) : with_file(cli, &err);
-    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+    return mortise_cli_done(cli, rv, &err);
 }
 
 static const struct mortise_opt opts[] = {

@@ -33,17 +33,24 @@ static const struct mortise_key path_keys[] = {
      .value = MORTISE_V_STRINGS,
      MORTISE_INTO_YAML(struct mortise_case_expect, lacks)},
 };
-
-static const struct mortise_place path_place = {.what = "an expected path",
-                                                .keys = path_keys,
-                                                .n = sizeof path_keys /
-                                                     sizeof path_keys[0]};
+MORTISE_PLACE(path, "an expected path");
 
 static const struct mortise_key path_row = {.value = MORTISE_V_STRING};
 static const struct mortise_key path_forms[] = {
     {.value = MORTISE_V_LIST, .each = &path_row},
     {.value = MORTISE_V_MAP, .place = &path_place},
 };
+
+static void check_items(struct mortise_case_reader *r,
+                        const struct mortise_yaml *list,
+                        enum mortise_yaml_kind kind, const char *rule)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->items[i]->kind != kind)
+            mortise_diag_add(r->diags, "E0203", list->items[i]->span,
+                             "%s, and this is %s", rule,
+                             mortise_yaml_kind_name(list->items[i]->kind));
+}
 
 static void read_path(void *ctx, void *into, const struct mortise_slot *slot)
 {
@@ -55,11 +62,7 @@ static void read_path(void *ctx, void *into, const struct mortise_slot *slot)
         mortise_keys_read(&path_place, v, slot->name->span, r, e, r->diags);
         return;
     }
-    for (size_t i = 0; i < v->n; i++)
-        if (v->items[i]->kind != MORTISE_YAML_STRING)
-            mortise_diag_add(r->diags, "E0203", v->items[i]->span,
-                             "a path is made of nodes, and this is %s",
-                             mortise_yaml_kind_name(v->items[i]->kind));
+    check_items(r, v, MORTISE_YAML_STRING, "a path is made of nodes");
     e->path = v;
 }
 
@@ -73,18 +76,7 @@ static const struct mortise_key state_keys[] = {
      .value = MORTISE_V_MAP,
      MORTISE_INTO_YAML(struct mortise_case_expect, artifacts)},
 };
-
-static const struct mortise_place state_place = {.what = "an expected state",
-                                                 .keys = state_keys,
-                                                 .n = sizeof state_keys /
-                                                      sizeof state_keys[0]};
-
-static void read_state(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_case_reader *r = ctx;
-
-    mortise_keys_enter(slot, r, into, r->diags);
-}
+MORTISE_PLACE(state, "an expected state");
 
 static const struct mortise_key event_row = {.value = MORTISE_V_MAP};
 
@@ -92,15 +84,10 @@ static void read_events(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_case_reader *r = ctx;
     struct mortise_case_expect *e = into;
-    const struct mortise_yaml *v = slot->value;
 
-    for (size_t i = 0; i < v->n; i++)
-        if (v->items[i]->kind != MORTISE_YAML_MAP)
-            mortise_diag_add(r->diags, "E0203", v->items[i]->span,
-                             "an expected event is a mapping of its members, "
-                             "and this is %s",
-                             mortise_yaml_kind_name(v->items[i]->kind));
-    e->events = v;
+    check_items(r, slot->value, MORTISE_YAML_MAP,
+                "an expected event is a mapping of its members");
+    e->events = slot->value;
 }
 
 static const struct mortise_word statuses[] = {
@@ -131,7 +118,7 @@ static const struct mortise_key expect_keys[] = {
      .about = "What must stand in the state at the end.",
      .value = MORTISE_V_MAP,
      .place = &state_place,
-     .read = read_state},
+     MORTISE_INTO_SAME},
     {.name = "events",
      .about = "Durable events that must be told, in this order.",
      .value = MORTISE_V_LIST,
@@ -139,19 +126,7 @@ static const struct mortise_key expect_keys[] = {
      .each = &event_row,
      .read = read_events},
 };
-
-static const struct mortise_place expect_place = {.what = "what is expected",
-                                                  .keys = expect_keys,
-                                                  .n = sizeof expect_keys /
-                                                       sizeof expect_keys[0]};
-
-static void read_expect(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_case_reader *r = ctx;
-    struct mortise_case *c = into;
-
-    mortise_keys_enter(slot, r, &c->expect, r->diags);
-}
+MORTISE_PLACE(expect, "what is expected");
 
 /* ---- a case ------------------------------------------------------------- */
 
@@ -192,13 +167,9 @@ static const struct mortise_key case_keys[] = {
      .value = MORTISE_V_MAP,
      .required = true,
      .place = &expect_place,
-     .read = read_expect},
+     MORTISE_INTO_PLACE(struct mortise_case, expect)},
 };
-
-static const struct mortise_place case_place = {.what = "a case",
-                                                .keys = case_keys,
-                                                .n = sizeof case_keys /
-                                                     sizeof case_keys[0]};
+MORTISE_PLACE(case, "a case");
 
 /* ---- the file ----------------------------------------------------------- */
 
@@ -212,14 +183,22 @@ static void read_metadata(void *ctx, void *into,
     mortise_metadata_read(&m, slot, r->diags);
 }
 
+static const char *path_of(struct mortise_case_reader *r,
+                           const struct mortise_slot *slot)
+{
+    const char *path = mortise_expand_path(&r->f->arena, slot->value);
+
+    r->nomem |= path == NULL;
+    return path;
+}
+
 static void read_graph(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_case_reader *r = ctx;
 
     (void)into;
     r->f->graph_at = slot->value;
-    r->f->graph = mortise_expand_path(&r->f->arena, slot->value);
-    r->nomem |= r->f->graph == NULL;
+    r->f->graph = path_of(r, slot);
 }
 
 static void read_deployment(void *ctx, void *into,
@@ -228,8 +207,7 @@ static void read_deployment(void *ctx, void *into,
     struct mortise_case_reader *r = ctx;
 
     (void)into;
-    r->f->deployment = mortise_expand_path(&r->f->arena, slot->value);
-    r->nomem |= r->f->deployment == NULL;
+    r->f->deployment = path_of(r, slot);
 }
 
 static void read_cases(void *ctx, void *into, const struct mortise_slot *slot)

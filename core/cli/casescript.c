@@ -1,8 +1,8 @@
 /* casescript.c -- who answers in a case: operations, guardrails, people.
  *
- *   (1) An answer says one thing: what a success emits, or an error.  A verdict passes or
- *       does not.  A person does one thing.  Two at once is a finding, not a
- *       choice of ours.
+ *   (1) An answer says one thing: what a success emits, or an error.  A verdict
+ *       passes or does not.  A person does one thing.  Two at once is a finding,
+ *       not a choice of ours.
  *   (2) Answers written as a list are given once each, in order; one that is
  *       no list, or that asks for certain `args`, is given as often as it is
  *       wanted.
@@ -32,11 +32,7 @@ static const struct mortise_key error_keys[] = {
      .value = MORTISE_V_STRING,
      MORTISE_INTO_TEXT(struct mortise_case_answer, message)},
 };
-
-static const struct mortise_place error_place = {.what = "a scripted error",
-                                                 .keys = error_keys,
-                                                 .n = sizeof error_keys /
-                                                      sizeof error_keys[0]};
+MORTISE_PLACE(error, "a scripted error");
 
 static void read_error(void *ctx, void *into, const struct mortise_slot *slot)
 {
@@ -57,11 +53,7 @@ static const struct mortise_key update_keys[] = {
      .about = "What the operation sets in artifacts.",
      .value = MORTISE_V_MAP},
 };
-
-static const struct mortise_place update_place = {.what = "an update",
-                                                  .keys = update_keys,
-                                                  .n = sizeof update_keys /
-                                                       sizeof update_keys[0]};
+MORTISE_PLACE(update, "an update");
 
 static void read_update(void *ctx, void *into, const struct mortise_slot *slot)
 {
@@ -90,11 +82,7 @@ static const struct mortise_key usage_keys[] = {
      .about = "The model that it called.",
      .value = MORTISE_V_STRING},
 };
-
-static const struct mortise_place usage_place = {.what = "usage",
-                                                 .keys = usage_keys,
-                                                 .n = sizeof usage_keys /
-                                                      sizeof usage_keys[0]};
+MORTISE_PLACE(usage, "usage");
 
 int mortise_case_usage(const struct mortise_yaml *said,
                        struct mortise_usage *out, struct mortise_err *err)
@@ -179,11 +167,7 @@ static const struct mortise_key answer_keys[] = {
      .place = &usage_place,
      .read = read_usage},
 };
-
-static const struct mortise_place answer_place = {.what = "a scripted answer",
-                                                  .keys = answer_keys,
-                                                  .n = sizeof answer_keys /
-                                                       sizeof answer_keys[0]};
+MORTISE_PLACE(answer, "a scripted answer");
 
 /* ---- verdicts ----------------------------------------------------------- */
 
@@ -226,11 +210,7 @@ static const struct mortise_key verdict_keys[] = {
      .value = MORTISE_V_DURATION,
      MORTISE_INTO_MS(struct mortise_case_answer, after_ms)},
 };
-
-static const struct mortise_place verdict_place = {.what = "a scripted verdict",
-                                                   .keys = verdict_keys,
-                                                   .n = sizeof verdict_keys /
-                                                        sizeof verdict_keys[0]};
+MORTISE_PLACE(verdict, "a scripted verdict");
 
 /* ---- one or several ----------------------------------------------------- */
 
@@ -461,11 +441,7 @@ static const struct mortise_key person_keys[] = {
      .value = MORTISE_V_STRING,
      MORTISE_INTO_TEXT(struct mortise_case_deeds, by)},
 };
-
-static const struct mortise_place person_place = {.what = "what a person does",
-                                                  .keys = person_keys,
-                                                  .n = sizeof person_keys /
-                                                       sizeof person_keys[0]};
+MORTISE_PLACE(person, "what a person does");
 
 static const struct mortise_key person_row = {.value = MORTISE_V_MAP,
                                               .place = &person_place};

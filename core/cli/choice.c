@@ -122,8 +122,7 @@ int mortise_cli_choose(struct mortise_cli *cli, const char *run,
                        struct mortise_err *err)
 {
     json_t *show = NULL;
-    int rv = mortise_cli_call(cli, "show", json_pack("{s:s}", "run", run), NULL,
-                              NULL, &show, err);
+    int rv = mortise_cli_show(cli, run, &show, err);
 
     memset(out, 0, sizeof *out);
     if (rv != MORTISE_OK)

@@ -116,9 +116,7 @@ static void log_line(void *ud, int level, const char *msg)
     if (level < MORTISE_LOG_ERROR || level > MORTISE_LOG_DEBUG)
         level = MORTISE_LOG_ERROR;
     mortise_out_init(&line, cli->err.fd, cli->mem);
-    mortise_out_printf(&line, "mortise: %s: ", words[level]);
-    mortise_out_word(&line, msg);
-    mortise_out_puts(&line, "\n");
+    mortise_out_say(&line, "mortise: %s: %s\n", words[level], msg);
     mortise_out_flush(&line);
 }
 
@@ -291,11 +289,9 @@ int mortise_cli_usage(struct mortise_cli *cli, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    mortise_out_puts(&cli->err, "mortise: ");
-    mortise_out_word(&cli->err, text);
-    mortise_out_printf(&cli->err, "\nTry 'mortise %s%s--help'.\n",
-                       cli->cmd != NULL ? cli->cmd->name : "",
-                       cli->cmd != NULL ? " " : "");
+    mortise_out_say(&cli->err, "mortise: %s\nTry 'mortise %s%s--help'.\n", text,
+                    cli->cmd != NULL ? cli->cmd->name : "",
+                    cli->cmd != NULL ? " " : "");
     return MORTISE_EXIT_USAGE;
 }
 

@@ -49,10 +49,10 @@ static const char *pointer_of(struct page *p)
     return text != NULL ? text : "";
 }
 
-/* Takes `origin`. */
-static void put_origin(struct page *p, const char *pointer, json_t *origin)
+/* Takes `v`. */
+static void put(struct page *p, json_t *to, const char *key, json_t *v)
 {
-    p->nomem |= json_object_set_new(p->origins, pointer, origin) != 0;
+    p->nomem |= json_object_set_new(to, key, v) != 0;
 }
 
 /* ---- paths -------------------------------------------------------------- */
@@ -167,11 +167,11 @@ static void put_source(struct page *p, json_t *origin,
 
     if (list == NULL) {
         list = json_array();
-        p->nomem |= json_object_set_new(origin, member, list) != 0;
+        put(p, origin, member, list);
     }
     p->nomem |= json_array_append_new(list, name) != 0;
     if (o->by_default)
-        p->nomem |= json_object_set_new(origin, "by_default", json_true()) != 0;
+        put(p, origin, "by_default", json_true());
 }
 
 /* *outside: some of it came through ${...}. */
@@ -193,7 +193,7 @@ static void origin_of(struct page *p, const struct mortise_yaml *written,
         put_source(p, origin, &o);
         *outside |= !o.by_default;
     }
-    put_origin(p, pointer_of(p), origin);
+    put(p, p->origins, pointer_of(p), origin);
 }
 
 /* ---- secrets ------------------------------------------------------------- */
@@ -273,6 +273,7 @@ static json_t *items_of(struct page *p, const struct mortise_yaml *written,
 
     for (size_t i = 0; i < written->n && out != NULL; i++) {
         const char *key = map ? written->keys[i]->str : NULL;
+        json_t *one;
 
         if (map && is_left_out(p, key))
             continue;
@@ -280,14 +281,11 @@ static json_t *items_of(struct page *p, const struct mortise_yaml *written,
             mortise_json_pointer(&p->pointer, key);
         else
             mortise_buf_printf(&p->pointer, "/%zu", i);
+        one = value_of(p, written->items[i], meant->items[i]);
         if (map)
-            p->nomem |= json_object_set_new(out, key,
-                                            value_of(p, written->items[i],
-                                                     meant->items[i])) != 0;
+            put(p, out, key, one);
         else
-            p->nomem |=
-                json_array_append_new(
-                    out, value_of(p, written->items[i], meant->items[i])) != 0;
+            p->nomem |= json_array_append_new(out, one) != 0;
         p->pointer.n = before;
     }
     return out;
@@ -295,9 +293,7 @@ static json_t *items_of(struct page *p, const struct mortise_yaml *written,
 
 static void note_redacted(struct page *p)
 {
-    json_t *origin = json_object_get(p->origins, pointer_of(p));
-
-    p->nomem |= json_object_set_new(origin, "redacted", json_true()) != 0;
+    put(p, json_object_get(p->origins, pointer_of(p)), "redacted", json_true());
 }
 
 static json_t *value_of(struct page *p, const struct mortise_yaml *written,
@@ -329,7 +325,7 @@ static json_t *part(struct page *p, json_t *of, const char *name)
 
     if (at == NULL) {
         at = json_object();
-        p->nomem |= json_object_set_new(of, name, at) != 0;
+        put(p, of, name, at);
     }
     return at;
 }
@@ -341,9 +337,8 @@ static void put_value(struct page *p, json_t *at, const char *in,
     char pointer[64];
 
     snprintf(pointer, sizeof pointer, "%s/%s", in, key);
-    p->nomem |=
-        json_object_set_new(at, key, shown(p, text, !p->args->json)) != 0;
-    put_origin(p, pointer, json_pack("{s:s}", "from", from));
+    put(p, at, key, shown(p, text, !p->args->json));
+    put(p, p->origins, pointer, json_pack("{s:s}", "from", from));
 }
 
 static void put_store(struct page *p)
@@ -429,15 +424,13 @@ static int print_text(struct mortise_cli *cli, struct page *p)
 
     mortise_buf_init(&b, cli->mem);
     rv = mortise_yaml_write(&b, p->value, note, p);
-    mortise_out_puts(o, "# ");
-    mortise_out_word(o, cli->deployment);
-    mortise_out_printf(o, "%s%s\n", cli->deployment != NULL ? ", " : "",
-                       found_by(cli));
-    mortise_out_puts(o, "# behind plugins.path: ");
-    mortise_out_word(o, s->plugin_dirs[s->n_plugin_dirs - 1]);
-    mortise_out_puts(o, "\n# beside trust.dir: ");
-    mortise_out_word(o, s->trust_dirs[s->n_trust_dirs - 1]);
-    mortise_out_puts(o, "\n");
+    mortise_out_say(o,
+                    "# %s%s%s\n"
+                    "# behind plugins.path: %s\n"
+                    "# beside trust.dir: %s\n",
+                    cli->deployment, cli->deployment != NULL ? ", " : "",
+                    found_by(cli), s->plugin_dirs[s->n_plugin_dirs - 1],
+                    s->trust_dirs[s->n_trust_dirs - 1]);
     if (rv == MORTISE_OK)
         mortise_out_put(o, b.p, b.n);
     mortise_buf_finish(&b);
@@ -447,17 +440,15 @@ static int print_text(struct mortise_cli *cli, struct page *p)
 static int print_json(struct mortise_cli *cli, struct page *p)
 {
     const struct mortise_settings *s = p->settings;
-    json_t *v = json_pack("{s:s?, s:s, s:{s:s, s:s}, s:O, s:O}", "deployment",
-                          cli->deployment, "found_by", found_by(cli), "bundled",
-                          "plugins", s->plugin_dirs[s->n_plugin_dirs - 1],
-                          "trust", s->trust_dirs[s->n_trust_dirs - 1], "value",
-                          p->value, "origins", p->origins);
 
-    if (v == NULL)
-        return MORTISE_ENOMEM;
-    mortise_out_json(&cli->out, v, true);
-    json_decref(v);
-    return MORTISE_OK;
+    return mortise_cli_print(
+        cli,
+        json_pack("{s:s?, s:s, s:{s:s, s:s}, s:O, s:O}", "deployment",
+                  cli->deployment, "found_by", found_by(cli), "bundled",
+                  "plugins", s->plugin_dirs[s->n_plugin_dirs - 1], "trust",
+                  s->trust_dirs[s->n_trust_dirs - 1], "value", p->value,
+                  "origins", p->origins),
+        true, NULL);
 }
 
 static int print_page(struct mortise_cli *cli, struct mortise_plugin_set *set,
@@ -488,23 +479,19 @@ static int print_page(struct mortise_cli *cli, struct mortise_plugin_set *set,
 
 static int config_print(struct mortise_cli *cli)
 {
-    const char *format = cli->args.format;
     struct mortise_plugin_set set = {.plugins = NULL};
     struct mortise_err err;
-    int rv;
+    int rv = mortise_cli_format(cli);
 
-    if (format != NULL && strcmp(format, "json") == 0)
-        cli->args.json = true;
-    else if (format != NULL && strcmp(format, "text") != 0)
-        return mortise_cli_usage(cli, "--format is text or json, not '%s'",
-                                 format);
+    if (rv != MORTISE_EXIT_OK)
+        return rv;
     cli->looks = true;
     rv = cli->args.redacted ? mortise_plugin_set_open(&set, cli, NULL, &err)
                             : mortise_cli_settings(cli, &set.settings, &err);
     if (rv == MORTISE_OK)
         rv = print_page(cli, &set, &err);
     mortise_plugin_set_close(&set);
-    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+    return mortise_cli_done(cli, rv, &err);
 }
 
 static const struct mortise_opt opts[] = {

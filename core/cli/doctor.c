@@ -61,8 +61,7 @@ void mortise_doctor_say(struct mortise_doctor *d, enum mortise_health health,
     mortise_out_cell(o, levels[health], 5);
     mortise_out_style(o, MORTISE_PLAIN);
     mortise_out_cell(o, what, 12);
-    mortise_out_word(o, words);
-    mortise_out_puts(o, "\n");
+    mortise_out_say(o, "%s\n", words);
     if (remedy != NULL)
         mortise_out_text(o, remedy, 17);
     mortise_out_flush(o);

@@ -123,7 +123,7 @@ static int engine(struct mortise_cli *cli)
         rv = hold(cli, &err);
     if (rv == MORTISE_OK && mortise_session_engine(cli->session) != NULL)
         rv = work(cli, &err);
-    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+    return mortise_cli_done(cli, rv, &err);
 }
 
 static const struct mortise_opt engine_opts[] = {

@@ -47,7 +47,7 @@ static int events(struct mortise_cli *cli)
                                         (json_int_t)after, "until",
                                         a->follow ? "end" : "now"),
                               event, &progress, NULL, &err);
-    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+    return mortise_cli_done(cli, rv, &err);
 }
 
 static const struct mortise_opt opts[] = {

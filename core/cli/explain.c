@@ -78,18 +78,16 @@ static void print(struct mortise_out *o, const struct mortise_code *c)
 
 static int print_json(struct mortise_cli *cli, const struct mortise_code *c)
 {
-    json_t *v =
-        json_pack("{s:s, s:s, s:s, s:s}", "code", c->code, "title", c->title,
-                  "explanation", c->explanation, "example", c->example);
     struct mortise_err err;
 
-    if (v == NULL) {
-        mortise_nomem(&err);
-        return mortise_cli_fail(cli, &err);
-    }
-    mortise_out_json(&cli->out, v, false);
-    json_decref(v);
-    return MORTISE_EXIT_OK;
+    return mortise_cli_done(
+        cli,
+        mortise_cli_print(cli,
+                          json_pack("{s:s, s:s, s:s, s:s}", "code", c->code,
+                                    "title", c->title, "explanation",
+                                    c->explanation, "example", c->example),
+                          false, &err),
+        &err);
 }
 
 static int list(struct mortise_cli *cli)

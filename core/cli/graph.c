@@ -107,8 +107,7 @@ static int read_run(struct mortise_cli *cli, const struct mortise_graph *g,
     if (rv == MORTISE_OK)
         rv = mortise_cli_run_to_read(cli, cli->args.run, run, err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_call(cli, "show", json_pack("{s:s}", "run", run), NULL,
-                              NULL, show, err);
+        rv = mortise_cli_show(cli, run, show, err);
     if (rv == MORTISE_OK)
         warn_if_other(cli, *show, g);
     return rv;
@@ -170,18 +169,6 @@ static json_t *graph_json(const struct mortise_picture *p,
         json_array_append_new(edges, edge_json(g, &g->edges[i], mem));
     return json_pack("{s:s, s:s, s:o, s:o}", "name", g->name, "version",
                      g->version, "nodes", nodes, "edges", edges);
-}
-
-static int print_json(struct mortise_cli *cli, const struct mortise_picture *p,
-                      struct mortise_err *err)
-{
-    json_t *v = graph_json(p, cli->mem);
-
-    if (v == NULL)
-        return mortise_nomem(err);
-    mortise_out_json(&cli->out, v, true);
-    json_decref(v);
-    return MORTISE_OK;
 }
 
 /* Does the terminal take what is not ASCII? */
@@ -255,8 +242,9 @@ static int show(struct mortise_cli *cli, struct mortise_graph *g,
         }
     }
     if (rv == MORTISE_OK)
-        rv = cli->args.json ? print_json(cli, &p, err)
-                            : print_picture(cli, &p, err);
+        rv = cli->args.json
+                 ? mortise_cli_print(cli, graph_json(&p, cli->mem), true, err)
+                 : print_picture(cli, &p, err);
     json_decref(run);
     mortise_arena_finish(&a);
     return rv;
@@ -275,7 +263,7 @@ static int graph_show(struct mortise_cli *cli)
     if (rv == MORTISE_OK)
         rv = show(cli, g, &err);
     mortise_graph_unref(g);
-    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+    return mortise_cli_done(cli, rv, &err);
 }
 
 static const struct mortise_opt opts[] = {

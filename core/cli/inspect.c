@@ -18,8 +18,7 @@ static void line(struct mortise_out *o, const char *name, const char *value)
     if (value == NULL || value[0] == '\0')
         return;
     mortise_out_cell(o, name, 12);
-    mortise_out_word(o, value);
-    mortise_out_puts(o, "\n");
+    mortise_out_say(o, "%s\n", value);
 }
 
 static void names(struct mortise_out *o, const char *name,
@@ -28,10 +27,8 @@ static void names(struct mortise_out *o, const char *name,
     if (list->n == 0)
         return;
     mortise_out_cell(o, name, 11);
-    for (size_t i = 0; i < list->n; i++) {
-        mortise_out_puts(o, " ");
-        mortise_out_word(o, list->items[i]);
-    }
+    for (size_t i = 0; i < list->n; i++)
+        mortise_out_say(o, " %s", list->items[i]);
     mortise_out_puts(o, "\n");
 }
 
@@ -46,9 +43,7 @@ static void print_operation(struct mortise_out *o,
     mortise_out_puts(o, op->reconcile ? " reconcile" : "");
     if (strcmp(op->effect, "write") == 0 || strcmp(op->effect, "external") == 0)
         mortise_out_puts(o, op->steps ? " intent:steps" : " intent:call");
-    mortise_out_puts(o, " ");
-    mortise_out_word(o, op->description);
-    mortise_out_puts(o, "\n");
+    mortise_out_say(o, " %s\n", op->description);
 }
 
 static void print_manifest(struct mortise_out *o,
@@ -180,14 +175,11 @@ static int print(struct mortise_cli *cli, const struct mortise_manifest *m,
         return MORTISE_OK;
     }
     v = mortise_yaml_json(m->tree, true);
-    if (v == NULL ||
-        (grant != NULL && json_object_set(v, "grant", grant) != 0)) {
+    if (grant != NULL && json_object_set(v, "grant", grant) != 0) {
         json_decref(v);
-        return mortise_nomem(err);
+        v = NULL;
     }
-    mortise_out_json(&cli->out, v, true);
-    json_decref(v);
-    return MORTISE_OK;
+    return mortise_cli_print(cli, v, true, err);
 }
 
 static int inspect_file(struct mortise_cli *cli, const char *path,
@@ -246,7 +238,7 @@ static int plugin_inspect(struct mortise_cli *cli)
     int rv = mortise_cli_is_path(what) ? inspect_file(cli, what, &err)
                                        : inspect_named(cli, what, &err);
 
-    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+    return mortise_cli_done(cli, rv, &err);
 }
 
 static const struct mortise_opt opts[] = {

@@ -78,13 +78,10 @@ static bool is_alone(struct mortise_cli *cli, const char *dir)
  * how it can be. */
 static void say_more(struct mortise_cli *cli, const char *file)
 {
-    mortise_out_puts(&cli->err, "mortise: ");
-    mortise_out_word(&cli->err, file);
-    mortise_out_puts(&cli->err,
-                     " says more than whom to trust, so it does not count "
-                     "yet; read it, then: mortise config allow ");
-    mortise_out_word(&cli->err, file);
-    mortise_out_puts(&cli->err, "\n");
+    mortise_out_say(&cli->err,
+                    "mortise: %s says more than whom to trust, so it does not "
+                    "count yet; read it, then: mortise config allow %s\n",
+                    file, file);
 }
 
 static int allow_trust(struct mortise_cli *cli,
@@ -96,13 +93,10 @@ static int allow_trust(struct mortise_cli *cli,
     int rv = mortise_allow_read(&a, d, err);
 
     if (rv == MORTISE_OK && !mortise_allow_holds(&a)) {
-        if (!is_about_trust(d)) {
+        if (!is_about_trust(d))
             say_more(cli, a.file);
-        } else if ((rv = mortise_allow_write(&a, none, err)) == MORTISE_OK) {
-            mortise_out_puts(&cli->out, "allowed: ");
-            mortise_out_word(&cli->out, a.file);
-            mortise_out_puts(&cli->out, "\n");
-        }
+        else if ((rv = mortise_allow_write(&a, none, err)) == MORTISE_OK)
+            mortise_out_say(&cli->out, "allowed: %s\n", a.file);
     }
     json_decref(none);
     mortise_allow_finish(&a);
@@ -184,12 +178,11 @@ static void print_new(struct mortise_cli *cli, const char *name,
     mortise_seckey_public(sk, &pk);
     mortise_pubkey_text(text, &pk);
     mortise_keyid_text(id, pk.id);
-    mortise_out_printf(&cli->out, "key %s  %s\n", id, text);
-    mortise_out_puts(&cli->out, "keep secret: ");
-    mortise_out_word(&cli->out, name);
-    mortise_out_puts(&cli->out, ".key\ngive away:   ");
-    mortise_out_word(&cli->out, name);
-    mortise_out_puts(&cli->out, ".pub\n");
+    mortise_out_say(&cli->out,
+                    "key %s  %s\n"
+                    "keep secret: %s.key\n"
+                    "give away:   %s.pub\n",
+                    id, text, name, name);
 }
 
 static int key_new(struct mortise_cli *cli)
@@ -211,7 +204,7 @@ static int key_new(struct mortise_cli *cli)
         print_new(cli, name, &sk);
     mortise_seckey_wipe(&sk);
     explicit_bzero(password, sizeof password);
-    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+    return mortise_cli_done(cli, rv, &err);
 }
 
 static const struct mortise_opt new_opts[] = {
@@ -280,40 +273,30 @@ static void print_key(struct mortise_out *o, const struct mortise_trusted *t)
         mortise_out_puts(o, " revoked");
         mortise_out_style(o, MORTISE_PLAIN);
     }
-    for (size_t i = 0; i < t->n_plugins; i++) {
-        mortise_out_puts(o, " ");
-        mortise_out_word(o, t->plugins[i]);
-    }
+    for (size_t i = 0; i < t->n_plugins; i++)
+        mortise_out_say(o, " %s", t->plugins[i]);
     mortise_out_printf(o, " (%s%s)",
                        mortise_kind_list(kinds, sizeof kinds, t->kinds, ", "),
                        t->in_process ? "; in-process" : "");
     print_bound(o, "from", t->not_before);
     print_bound(o, "until", t->not_after);
-    mortise_out_puts(o, "  ");
-    mortise_out_word(o, t->path);
-    mortise_out_puts(o, "\n");
+    mortise_out_say(o, "  %s\n", t->path);
 }
 
 static int print_keys(struct mortise_cli *cli, const struct mortise_trust *t,
                       struct mortise_err *err)
 {
-    for (size_t i = 0; i < mortise_trust_count(t); i++) {
-        const struct mortise_trusted *key = mortise_trust_at(t, i);
-        json_t *v;
+    int rv = MORTISE_OK;
 
-        if (!cli->args.json) {
-            print_key(&cli->out, key);
-            continue;
-        }
-        v = key_json(key);
-        if (v == NULL)
-            return mortise_nomem(err);
-        mortise_out_json(&cli->out, v, false);
-        json_decref(v);
-    }
+    for (size_t i = 0; rv == MORTISE_OK && i < mortise_trust_count(t); i++)
+        if (cli->args.json)
+            rv = mortise_cli_print(cli, key_json(mortise_trust_at(t, i)), false,
+                                   err);
+        else
+            print_key(&cli->out, mortise_trust_at(t, i));
     if (mortise_trust_count(t) == 0 && !cli->args.json)
         mortise_out_puts(&cli->out, "no key is trusted\n");
-    return MORTISE_OK;
+    return rv;
 }
 
 static int key_list(struct mortise_cli *cli)
@@ -339,7 +322,7 @@ static int key_list(struct mortise_cli *cli)
     mortise_trust_close(trust);
     mortise_diags_finish(&diags);
     mortise_settings_close(&settings);
-    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+    return mortise_cli_done(cli, rv, &err);
 }
 
 #define OPT_TRUST                                                              \
@@ -445,11 +428,7 @@ static int trust_key(struct mortise_cli *cli, const char *dir,
             "mortise: warning: without --in-process nothing that this key "
             "signs can be used: this build runs plugins inside the engine "
             "alone\n");
-    mortise_out_puts(&cli->out, "trusted in ");
-    mortise_out_word(&cli->out, dir);
-    mortise_out_puts(&cli->out, "/");
-    mortise_out_word(&cli->out, name);
-    mortise_out_puts(&cli->out, ".yaml\n");
+    mortise_out_say(&cli->out, "trusted in %s/%s.yaml\n", dir, name);
     return MORTISE_OK;
 }
 
@@ -472,7 +451,7 @@ static int key_trust(struct mortise_cli *cli)
         rv = say_so(cli, dir, &err);
     mortise_arena_finish(&arena);
     mortise_settings_close(&settings);
-    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+    return mortise_cli_done(cli, rv, &err);
 }
 
 static const char kinds_help[] = "Kinds of plugins (default: all):"
@@ -555,14 +534,11 @@ static int key_revoke(struct mortise_cli *cli)
         rv = mortise_trust_revoke(dir, &what, &path, cli->mem, &err);
     if (rv == MORTISE_OK)
         rv = remember(cli, dir, &err);
-    if (rv == MORTISE_OK) {
-        mortise_out_puts(&cli->out, "revoked in ");
-        mortise_out_word(&cli->out, path);
-        mortise_out_puts(&cli->out, "\n");
-    }
+    if (rv == MORTISE_OK)
+        mortise_out_say(&cli->out, "revoked in %s\n", path);
     mortise_release_str(cli->mem, path);
     mortise_settings_close(&settings);
-    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+    return mortise_cli_done(cli, rv, &err);
 }
 
 static const struct mortise_opt revoke_opts[] = {

@@ -110,7 +110,7 @@ static int run_list(struct mortise_cli *cli, struct list *l, const char *none)
         mortise_out_puts(o, "\n");
     }
     mortise_release_str(cli->mem, l->after);
-    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+    return mortise_cli_done(cli, rv, &err);
 }
 
 #define LIST_OPTS                                                              \
@@ -144,28 +144,24 @@ static void print_run(struct mortise_cli *cli, struct list *l,
                       const json_t *entry)
 {
     struct mortise_out *o = &cli->out;
-    const char *status = mortise_cli_text(entry, "status");
+    enum mortise_style style = style_of(mortise_cli_text(entry, "status"));
     const char *reason = mortise_cli_text(entry, "reason");
 
     (void)l;
     mortise_out_cell(o, mortise_cli_text(entry, "run"), 36);
     mortise_out_puts(o, "  ");
-    if (style_of(status) != MORTISE_PLAIN)
-        mortise_out_style(o, style_of(status));
+    if (style != MORTISE_PLAIN)
+        mortise_out_style(o, style);
     mortise_out_cell(o, mortise_cli_status(entry), 9);
-    if (style_of(status) != MORTISE_PLAIN)
+    if (style != MORTISE_PLAIN)
         mortise_out_style(o, MORTISE_PLAIN);
     mortise_out_puts(o, "  ");
     mortise_out_cell(o, mortise_cli_text(entry, "updated"), 24);
-    mortise_out_puts(o, "  ");
-    mortise_out_word(o, mortise_cli_text(entry, "graph"));
-    if (reason[0] != '\0') {
-        mortise_out_puts(o, "  ");
-        mortise_out_word(o, reason);
-    }
-    if (json_is_true(json_object_get(entry, "unsigned")))
-        mortise_out_puts(o, "  (unsigned plugin)");
-    mortise_out_puts(o, "\n");
+    mortise_out_say(o, "  %s%s%s%s\n", mortise_cli_text(entry, "graph"),
+                    reason[0] != '\0' ? "  " : "", reason,
+                    json_is_true(json_object_get(entry, "unsigned"))
+                        ? "  (unsigned plugin)"
+                        : "");
 }
 
 /* Is there a store, or would looking make one? */
@@ -218,8 +214,7 @@ static const json_t *blocked(struct mortise_cli *cli, struct list *l,
     if (strcmp(mortise_cli_text(l->run, "run"), run) != 0) {
         json_decref(l->run);
         l->run = NULL;
-        mortise_cli_call(cli, "show", json_pack("{s:s}", "run", run), NULL,
-                         NULL, &l->run, NULL);
+        mortise_cli_show(cli, run, &l->run, NULL);
     }
     return json_object_get(l->run, "blocked");
 }
@@ -229,9 +224,7 @@ static void print_pending(struct mortise_cli *cli, struct list *l,
 {
     const char *run = mortise_cli_text(entry, "run");
 
-    mortise_out_puts(&cli->out, "run ");
-    mortise_out_word(&cli->out, run);
-    mortise_out_puts(&cli->out, ": ");
+    mortise_out_say(&cli->out, "run %s: ", run);
     mortise_cli_print_request(cli, &cli->out, run, entry, blocked(cli, l, run));
 }
 
@@ -240,10 +233,8 @@ static void print_ids(struct mortise_cli *cli, struct list *l,
                       const json_t *entry)
 {
     (void)l;
-    mortise_out_word(&cli->out, mortise_cli_text(entry, "run"));
-    mortise_out_puts(&cli->out, " ");
-    mortise_out_word(&cli->out, mortise_cli_text(entry, "id"));
-    mortise_out_puts(&cli->out, "\n");
+    mortise_out_say(&cli->out, "%s %s\n", mortise_cli_text(entry, "run"),
+                    mortise_cli_text(entry, "id"));
 }
 
 /* What waits in one run.  Where ids alone are printed, for the next command to
@@ -263,12 +254,11 @@ static int pending_of(struct mortise_cli *cli, struct list *l,
         rv = cli->args.ids ? mortise_cli_run_to_change(cli, given, run, err)
                            : mortise_cli_run_to_read(cli, given, run, err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_call(cli, "show", json_pack("{s:s}", "run", run), NULL,
-                              NULL, &reply, err);
+        rv = mortise_cli_show(cli, run, &reply, err);
     json_array_foreach(json_object_get(reply, "pending"), i, one)
     {
         json_object_set_new(one, "run", json_string(run));
-        if (strcmp(mortise_cli_text(one, "kind"), "timer") != 0)
+        if (!mortise_cli_is_timer(one))
             json_array_append(asked, one);
     }
     l->run = reply;

@@ -117,11 +117,8 @@ static int take_like(struct mortise_cli *cli, const char *given,
         return MORTISE_ENOTFOUND;
     }
     strcpy(run, json_string_value(json_array_get(like, 0)));
-    mortise_out_puts(&cli->err, "mortise: no run is called ");
-    mortise_out_word(&cli->err, given);
-    mortise_out_puts(&cli->err, "; this is ");
-    mortise_out_word(&cli->err, run);
-    mortise_out_puts(&cli->err, "\n");
+    mortise_out_say(&cli->err, "mortise: no run is called %s; this is %s\n",
+                    given, run);
     mortise_out_flush(&cli->err);
     return MORTISE_OK;
 }

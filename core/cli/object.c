@@ -371,8 +371,7 @@ static void print_list(struct mortise_out *o, const char *name,
     mortise_out_cell(o, name, 9);
     json_array_foreach(mortise_json_unconst(list), i, one)
     {
-        mortise_out_puts(o, i > 0 ? ", " : "");
-        mortise_out_word(o, json_string_value(one));
+        mortise_out_say(o, "%s%s", i > 0 ? ", " : "", json_string_value(one));
     }
     mortise_out_puts(o, "\n");
 }
@@ -385,8 +384,8 @@ static void print_intents(struct mortise_out *o, const json_t *intents)
     json_object_foreach(mortise_json_unconst(intents), operation, intent)
     {
         mortise_out_cell(o, "effect", 9);
-        mortise_out_word(o, operation);
-        mortise_out_printf(o, " (intent: %s)\n", json_string_value(intent));
+        mortise_out_say(o, "%s (intent: %s)\n", operation,
+                        json_string_value(intent));
     }
 }
 
@@ -398,12 +397,10 @@ static void print_refusal(struct mortise_out *o, const json_t *r)
     mortise_out_style(o, MORTISE_BAD);
     mortise_out_word(o, mortise_cli_text(r, "code"));
     mortise_out_style(o, MORTISE_PLAIN);
-    mortise_out_puts(o, " ");
-    mortise_out_word(o, mortise_cli_text(r, "message"));
+    mortise_out_say(o, " %s", mortise_cli_text(r, "message"));
     if (host[0] != '\0')
-        mortise_out_puts(o, " (");
-    mortise_out_word(o, host);
-    mortise_out_puts(o, host[0] != '\0' ? ")\n" : "\n");
+        mortise_out_say(o, " (%s)", host);
+    mortise_out_puts(o, "\n");
 }
 
 static void print(const struct object *o)
@@ -412,9 +409,9 @@ static void print(const struct object *o)
     size_t i, n = json_array_size(o->refusals);
     json_t *r;
 
-    mortise_out_word(out, o->path);
-    mortise_out_puts(out, n == 0 ? ": fit to be signed and loaded\n"
-                                 : ": would be refused\n");
+    mortise_out_say(out, "%s: %s\n", o->path,
+                    n == 0 ? "fit to be signed and loaded"
+                           : "would be refused");
     json_array_foreach(o->refusals, i, r) print_refusal(out, r);
     print_list(out, "needs", o->needs);
     if (o->glibc[0] != '\0')
@@ -428,17 +425,15 @@ static void print(const struct object *o)
 
 static int print_json(const struct object *o, struct mortise_err *err)
 {
-    json_t *v = json_pack(
-        "{s:s, s:b, s:O, s:O, s:s*, s:s, s:O, s:O}", "file", o->path, "ok",
-        json_array_size(o->refusals) == 0, "refusals", o->refusals, "needs",
-        o->needs, "glibc", o->glibc[0] != '\0' ? o->glibc : NULL, "host_glibc",
-        gnu_get_libc_version(), "imports", o->imports, "intents", o->intents);
-
-    if (v == NULL)
-        return mortise_nomem(err);
-    mortise_out_json(&o->cli->out, v, true);
-    json_decref(v);
-    return MORTISE_OK;
+    return mortise_cli_print(
+        o->cli,
+        json_pack("{s:s, s:b, s:O, s:O, s:s*, s:s, s:O, s:O}", "file", o->path,
+                  "ok", json_array_size(o->refusals) == 0, "refusals",
+                  o->refusals, "needs", o->needs, "glibc",
+                  o->glibc[0] != '\0' ? o->glibc : NULL, "host_glibc",
+                  gnu_get_libc_version(), "imports", o->imports, "intents",
+                  o->intents),
+        true, err);
 }
 
 static void finish(struct object *o)

@@ -9,12 +9,6 @@
 #include "cli/plugin_set.h"
 #include "plugin/sign.h"
 
-/* The exit code of a subcommand that is done. */
-static int done(struct mortise_cli *cli, int rv, const struct mortise_err *err)
-{
-    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, err);
-}
-
 /* ---- list ------------------------------------------------------------------
  */
 
@@ -32,11 +26,7 @@ static void print_found(struct mortise_out *o, const struct mortise_found *f,
     mortise_out_cell(o, f->version, 9);
     mortise_out_puts(o, " ");
     mortise_out_cell(o, mortise_cli_kinds(f->manifest), 10);
-    mortise_out_puts(o, " ");
-    mortise_out_word(o, f->path);
-    if (is_dev(f))
-        mortise_out_puts(o, "  (unsigned)");
-    mortise_out_puts(o, "\n");
+    mortise_out_say(o, " %s%s\n", f->path, is_dev(f) ? "  (unsigned)" : "");
     if (problem != NULL) {
         mortise_out_style(o, MORTISE_BAD);
         mortise_out_text(o, problem, 4);
@@ -44,19 +34,12 @@ static void print_found(struct mortise_out *o, const struct mortise_found *f,
     }
 }
 
-static int list_json(struct mortise_cli *cli, const struct mortise_found *f,
-                     const char *problem, struct mortise_err *err)
+static json_t *list_json(const struct mortise_found *f, const char *problem)
 {
-    json_t *v = json_pack("{s:s?, s:s?, s:s, s:s, s:b, s:s?}", "name", f->name,
-                          "version", f->version, "kind",
-                          mortise_cli_kinds(f->manifest), "path", f->path,
-                          "unsigned", (int)is_dev(f), "problem", problem);
-
-    if (v == NULL)
-        return mortise_nomem(err);
-    mortise_out_json(&cli->out, v, false);
-    json_decref(v);
-    return MORTISE_OK;
+    return json_pack("{s:s?, s:s?, s:s, s:s, s:b, s:s?}", "name", f->name,
+                     "version", f->version, "kind",
+                     mortise_cli_kinds(f->manifest), "path", f->path,
+                     "unsigned", (int)is_dev(f), "problem", problem);
 }
 
 static int plugin_list(struct mortise_cli *cli)
@@ -72,14 +55,14 @@ static int plugin_list(struct mortise_cli *cli)
         const char *problem = mortise_plugin_set_problem(&s, f, &why);
 
         if (cli->args.json)
-            rv = list_json(cli, f, problem, &err);
+            rv = mortise_cli_print(cli, list_json(f, problem), false, &err);
         else
             print_found(&cli->out, f, problem);
     }
     if (rv == MORTISE_OK && n == 0 && !cli->args.json)
         mortise_out_puts(&cli->out, "no plugins\n");
     mortise_plugin_set_close(&s);
-    return done(cli, rv, &err);
+    return mortise_cli_done(cli, rv, &err);
 }
 
 static const struct mortise_opt list_opts[] = {
@@ -138,16 +121,13 @@ static int plugin_verify(struct mortise_cli *cli)
                                  mortise_cli_is_path(what) ? dir : NULL, &err);
     if (rv == MORTISE_OK)
         rv = mortise_plugins_verify(s.plugins, name, &err);
-    if (rv == MORTISE_OK) {
-        mortise_out_word(&cli->out, name);
-        mortise_out_puts(
-            &cli->out,
-            mortise_plugins_find(s.plugins, name, NULL)->dev
-                ? ": nobody signed it; in plugins.dev it would load\n"
-                : ": signed by a trusted key, and would load\n");
-    }
+    if (rv == MORTISE_OK)
+        mortise_out_say(&cli->out, "%s: %s\n", name,
+                        mortise_plugins_find(s.plugins, name, NULL)->dev
+                            ? "nobody signed it; in plugins.dev it would load"
+                            : "signed by a trusted key, and would load");
     mortise_plugin_set_close(&s);
-    return done(cli, rv, &err);
+    return mortise_cli_done(cli, rv, &err);
 }
 
 static const struct mortise_opt verify_opts[] = {
@@ -198,11 +178,8 @@ static int sign_with(struct mortise_cli *cli, const struct mortise_seckey *key,
     rv = mortise_plugin_sign(&signing, &path, cli->mem, &diags, err);
     mortise_cli_findings(cli, &diags);
     mortise_diags_finish(&diags);
-    if (rv == MORTISE_OK) {
-        mortise_out_puts(&cli->out, "signed ");
-        mortise_out_word(&cli->out, path);
-        mortise_out_puts(&cli->out, "\n");
-    }
+    if (rv == MORTISE_OK)
+        mortise_out_say(&cli->out, "signed %s\n", path);
     mortise_release_str(cli->mem, path);
     return rv;
 }
@@ -221,7 +198,7 @@ static int plugin_sign(struct mortise_cli *cli)
     if (rv == MORTISE_OK)
         rv = sign_with(cli, &key, &err);
     mortise_seckey_wipe(&key);
-    return done(cli, rv, &err);
+    return mortise_cli_done(cli, rv, &err);
 }
 
 static const struct mortise_opt sign_opts[] = {
@@ -261,12 +238,10 @@ static int plugin_unquarantine(struct mortise_cli *cli)
 
     if (rv == MORTISE_OK)
         rv = mortise_plugins_unquarantine(s.plugins, name, &err);
-    if (rv == MORTISE_OK) {
-        mortise_out_word(&cli->out, name);
-        mortise_out_puts(&cli->out, " may start again\n");
-    }
+    if (rv == MORTISE_OK)
+        mortise_out_say(&cli->out, "%s may start again\n", name);
     mortise_plugin_set_close(&s);
-    return done(cli, rv, &err);
+    return mortise_cli_done(cli, rv, &err);
 }
 
 const struct mortise_cmd mortise_cmd_plugin_unquarantine = {

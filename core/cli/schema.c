@@ -129,7 +129,7 @@ static int schema(struct mortise_cli *cli)
     if (rv == MORTISE_OK)
         mortise_out_json(&cli->out, v, true);
     json_decref(v);
-    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, &err);
+    return mortise_cli_done(cli, rv, &err);
 }
 
 static const struct mortise_opt opts[] = {

@@ -10,15 +10,20 @@
 /* ---- show ------------------------------------------------------------------
  */
 
+static void put_name(struct mortise_out *o, enum mortise_style style,
+                     const char *name)
+{
+    mortise_out_style(o, style);
+    mortise_out_cell(o, name, 9);
+    mortise_out_style(o, MORTISE_PLAIN);
+}
+
 static void field(struct mortise_out *o, const char *name, const char *value)
 {
     if (value[0] == '\0')
         return;
-    mortise_out_style(o, MORTISE_DIM);
-    mortise_out_cell(o, name, 9);
-    mortise_out_style(o, MORTISE_PLAIN);
-    mortise_out_word(o, value);
-    mortise_out_puts(o, "\n");
+    put_name(o, MORTISE_DIM, name);
+    mortise_out_say(o, "%s\n", value);
 }
 
 /* Plugins of the run's that nobody signed. */
@@ -38,14 +43,9 @@ static void print_head(struct mortise_out *o, const json_t *run)
     const char *version = mortise_cli_text(graph, "version");
 
     field(o, "run", mortise_cli_text(run, "run"));
-    mortise_out_style(o, MORTISE_DIM);
-    mortise_out_cell(o, "graph", 9);
-    mortise_out_style(o, MORTISE_PLAIN);
-    mortise_out_word(o, mortise_cli_text(graph, "name"));
-    if (version[0] != '\0')
-        mortise_out_puts(o, " ");
-    mortise_out_word(o, version);
-    mortise_out_puts(o, "\n");
+    put_name(o, MORTISE_DIM, "graph");
+    mortise_out_say(o, "%s%s%s\n", mortise_cli_text(graph, "name"),
+                    version[0] != '\0' ? " " : "", version);
     field(o, "status", mortise_cli_status(run));
     field(o, "reason", reason);
     field(o, "blocked",
@@ -57,9 +57,8 @@ static void print_head(struct mortise_out *o, const json_t *run)
 
 static void print_error(struct mortise_out *o, const json_t *error)
 {
-    mortise_out_word(o, mortise_cli_text(error, "code"));
-    mortise_out_puts(o, ": ");
-    mortise_out_word(o, mortise_cli_text(error, "message"));
+    mortise_out_say(o, "%s: %s", mortise_cli_text(error, "code"),
+                    mortise_cli_text(error, "message"));
 }
 
 static enum mortise_style style_of(const char *status)
@@ -88,8 +87,7 @@ static void print_nodes(struct mortise_out *o, const json_t *nodes)
         mortise_out_cell(o, status, 18);
         mortise_out_style(o, MORTISE_PLAIN);
         mortise_out_cell(o, mortise_cli_execution(node, name), 20);
-        mortise_out_puts(o, " ");
-        mortise_out_word(o, mortise_cli_text(node, "type"));
+        mortise_out_say(o, " %s", mortise_cli_text(node, "type"));
         if (error != NULL) {
             mortise_out_puts(o, "  ");
             print_error(o, error);
@@ -120,9 +118,7 @@ static void print_run(struct mortise_cli *cli, const json_t *run)
 
     print_head(o, run);
     if (json_is_object(error)) {
-        mortise_out_style(o, MORTISE_BAD);
-        mortise_out_cell(o, "error", 9);
-        mortise_out_style(o, MORTISE_PLAIN);
+        put_name(o, MORTISE_BAD, "error");
         print_error(o, error);
         mortise_out_puts(o, "\n");
     }
@@ -158,14 +154,12 @@ static int show(struct mortise_cli *cli)
     json_t *reply = NULL;
     int rv = ask(cli, "show", &reply, &err);
 
-    if (rv != MORTISE_OK)
-        return mortise_cli_fail(cli, &err);
-    if (cli->args.json)
+    if (rv == MORTISE_OK && cli->args.json)
         mortise_out_json(&cli->out, reply, true);
-    else
+    else if (rv == MORTISE_OK)
         print_run(cli, reply);
     json_decref(reply);
-    return MORTISE_EXIT_OK;
+    return mortise_cli_done(cli, rv, &err);
 }
 
 static const struct mortise_opt show_opts[] = {
@@ -198,18 +192,12 @@ static void print_entry(struct mortise_out *o, const json_t *entry)
     const char *actor = mortise_cli_text(entry, "actor");
     const json_t *error = json_object_get(entry, "error");
 
-    mortise_out_word(o, mortise_cli_text(entry, "entry"));
-    if (node[0] != '\0')
-        mortise_out_puts(o, " ");
-    mortise_out_word(o, node);
-    if (how[0] != '\0' || actor[0] != '\0') {
-        mortise_out_puts(o, " (");
-        mortise_out_word(o, how);
-        mortise_out_puts(o, how[0] != '\0' && actor[0] != '\0' ? " " : "");
-        mortise_out_puts(o, actor[0] != '\0' ? "by " : "");
-        mortise_out_word(o, actor);
-        mortise_out_puts(o, ")");
-    }
+    mortise_out_say(o, "%s%s%s", mortise_cli_text(entry, "entry"),
+                    node[0] != '\0' ? " " : "", node);
+    if (how[0] != '\0' || actor[0] != '\0')
+        mortise_out_say(o, " (%s%s%s%s)", how,
+                        how[0] != '\0' && actor[0] != '\0' ? " " : "",
+                        actor[0] != '\0' ? "by " : "", actor);
     if (json_is_object(error)) {
         mortise_out_puts(o, " ");
         print_error(o, error);

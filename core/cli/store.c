@@ -23,9 +23,7 @@ static void say(void *ud, const char *words)
 {
     struct mortise_cli *cli = ud;
 
-    mortise_out_puts(&cli->out, "  ");
-    mortise_out_word(&cli->out, words);
-    mortise_out_puts(&cli->out, "\n");
+    mortise_out_say(&cli->out, "  %s\n", words);
 }
 
 static void follow(void *ud, const struct mortise_checkpoint *cp,

@@ -41,9 +41,7 @@ static void say_text(struct testing *t, const struct mortise_case *c,
     mortise_out_style(o, d->n_errors == 0 ? MORTISE_GOOD : MORTISE_BAD);
     mortise_out_puts(o, d->n_errors == 0 ? "ok    " : "FAIL  ");
     mortise_out_style(o, MORTISE_PLAIN);
-    mortise_out_word(o, t->path);
-    mortise_out_puts(o, ": ");
-    mortise_out_word(o, c->name->str);
+    mortise_out_say(o, "%s: %s", t->path, c->name->str);
     if (crashes > 0)
         mortise_out_printf(o, " (%llu crashes)", (unsigned long long)crashes);
     mortise_out_puts(o, "\n");
