@@ -33,14 +33,6 @@ static const char *path_of(struct reader *r, const struct mortise_yaml *v)
     return path;
 }
 
-/* `plugins`, `trust`, `store` and `store.retention` are places of their own. */
-static void read_place(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct reader *r = ctx;
-
-    mortise_keys_enter(slot, r, into, r->diags);
-}
-
 /* ---- plugins --------------------------------------------------------- */
 
 static const char **paths_of(struct reader *r, const struct mortise_yaml *list)
@@ -49,7 +41,7 @@ static const char **paths_of(struct reader *r, const struct mortise_yaml *list)
         mortise_arena_alloc(&r->d->arena, list->n * sizeof *dirs);
 
     r->nomem |= dirs == NULL;
-    for (size_t i = 0; i < list->n && !r->nomem; i++)
+    for (size_t i = 0; dirs != NULL && i < list->n; i++)
         dirs[i] = path_of(r, list->items[i]);
     return dirs;
 }
@@ -57,11 +49,10 @@ static const char **paths_of(struct reader *r, const struct mortise_yaml *list)
 static void read_plugin_path(void *ctx, void *into,
                              const struct mortise_slot *slot)
 {
-    struct reader *r = ctx;
+    struct mortise_deployment *d = into;
 
-    (void)into;
-    r->d->plugin_dirs = paths_of(r, slot->value);
-    r->d->n_plugin_dirs = slot->value->n;
+    d->plugin_dirs = paths_of(ctx, slot->value);
+    d->n_plugin_dirs = slot->value->n;
 }
 
 /* A directory is of one kind: in `path` its unsigned plugins are refused, and
@@ -150,21 +141,16 @@ static const struct mortise_key plugins_keys[] = {
      .read = read_isolation},
     {.name = "require", .later = true},
 };
-
-static const struct mortise_place plugins_place = {.what = "plugins",
-                                                   .keys = plugins_keys,
-                                                   .n = sizeof plugins_keys /
-                                                        sizeof plugins_keys[0]};
+MORTISE_PLACE(plugins, "plugins");
 
 /* ---- trust and store ------------------------------------------------- */
 
 static void read_trust_dir(void *ctx, void *into,
                            const struct mortise_slot *slot)
 {
-    struct reader *r = ctx;
+    struct mortise_deployment *d = into;
 
-    (void)into;
-    r->d->trust_dir = path_of(r, slot->value);
+    d->trust_dir = path_of(ctx, slot->value);
 }
 
 static const struct mortise_key trust_keys[] = {
@@ -173,25 +159,14 @@ static const struct mortise_key trust_keys[] = {
      .value = MORTISE_V_STRING,
      .read = read_trust_dir},
 };
-
-static const struct mortise_place trust_place = {
-    .what = "trust", .keys = trust_keys, .n = 1};
+MORTISE_PLACE(trust, "trust");
 
 static void read_store_path(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
-    struct reader *r = ctx;
+    struct mortise_deployment *d = into;
 
-    (void)into;
-    r->d->store_path = path_of(r, slot->value);
-}
-
-static void read_max_ms(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct reader *r = ctx;
-
-    (void)into;
-    r->d->max_ms = (uint64_t)slot->value->u.i;
+    d->store_path = path_of(ctx, slot->value);
 }
 
 /* A bare number, since the key's name has the unit. */
@@ -201,11 +176,9 @@ static const struct mortise_key batch_keys[] = {
      .value = MORTISE_V_INT,
      .min = 1,
      .max = 60000,
-     .read = read_max_ms},
+     MORTISE_INTO_U64(struct mortise_deployment, max_ms)},
 };
-
-static const struct mortise_place batch_place = {
-    .what = "batch", .keys = batch_keys, .n = 1};
+MORTISE_PLACE(batch, "batch");
 
 static void read_batch(void *ctx, void *into, const struct mortise_slot *slot)
 {
@@ -254,22 +227,14 @@ static void read_durability(void *ctx, void *into,
         r->d->durability = (enum mortise_durability)word->value;
 }
 
-static void read_cache(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct reader *r = ctx;
-
-    (void)into;
-    r->d->cache_bytes = slot->bytes;
-}
-
 static void read_finished(void *ctx, void *into,
                           const struct mortise_slot *slot)
 {
-    struct reader *r = ctx;
+    struct mortise_deployment *d = into;
 
-    (void)into;
-    r->d->finished_ms = slot->ms;
-    r->d->finished_said = true;
+    (void)ctx;
+    d->finished_ms = slot->ms;
+    d->finished_said = true;
 }
 
 /* A run is what its checkpoints say, all of them, so none of a run that stays
@@ -282,11 +247,7 @@ static const struct mortise_key retention_keys[] = {
     {.name = "keep_last", .later = true},
     {.name = "max_db", .later = true},
 };
-
-static const struct mortise_place retention_place = {
-    .what = "retention",
-    .keys = retention_keys,
-    .n = sizeof retention_keys / sizeof retention_keys[0]};
+MORTISE_PLACE(retention, "retention");
 
 static const struct mortise_key store_keys[] = {
     {.name = "path",
@@ -302,18 +263,14 @@ static const struct mortise_key store_keys[] = {
      .about = "How much of what pure operations gave is kept for nodes with "
               "cache: true (64MiB); 0B: nothing.",
      .value = MORTISE_V_SIZE,
-     .read = read_cache},
+     MORTISE_INTO_SIZE(struct mortise_deployment, cache_bytes)},
     {.name = "retention",
      .about = "Which runs are removed.",
      .value = MORTISE_V_MAP,
      .place = &retention_place,
-     .read = read_place},
+     MORTISE_INTO_SAME},
 };
-
-static const struct mortise_place store_place = {.what = "store",
-                                                 .keys = store_keys,
-                                                 .n = sizeof store_keys /
-                                                      sizeof store_keys[0]};
+MORTISE_PLACE(store, "store");
 
 /* ---- the top level --------------------------------------------------- */
 
@@ -366,14 +323,6 @@ static void read_tools(void *ctx, void *into, const struct mortise_slot *slot)
     mortise_keys_enter(slot, r->diags, &r->d->tools, r->diags);
 }
 
-static void read_limits(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct reader *r = ctx;
-
-    (void)into;
-    mortise_keys_enter(slot, r, &r->d->limits, r->diags);
-}
-
 static const struct mortise_key keys[] = {
     MORTISE_HEADER_KEYS(kinds),
     {.name = "metadata",
@@ -386,17 +335,17 @@ static const struct mortise_key keys[] = {
      .about = "Where plugins are, and how they are configured.",
      .value = MORTISE_V_MAP,
      .place = &plugins_place,
-     .read = read_place},
+     MORTISE_INTO_SAME},
     {.name = "trust",
      .about = "Whose plugins may run.",
      .value = MORTISE_V_MAP,
      .place = &trust_place,
-     .read = read_place},
+     MORTISE_INTO_SAME},
     {.name = "store",
      .about = "Where runs are kept, and how safely.",
      .value = MORTISE_V_MAP,
      .place = &store_place,
-     .read = read_place},
+     MORTISE_INTO_SAME},
     {.name = "models", .later = true},
     {.name = "secrets",
      .about = "Names of secrets to where each comes from.",
@@ -421,7 +370,7 @@ static const struct mortise_key keys[] = {
               "graph may say.",
      .value = MORTISE_V_MAP,
      .place = &mortise_limits_place,
-     .read = read_limits},
+     MORTISE_INTO_PLACE(struct mortise_deployment, limits)},
 };
 
 const struct mortise_place mortise_deployment_place = {
@@ -443,7 +392,7 @@ static int read(struct reader *r, const char *path)
         r->d->tree = root = mortise_expand(&r->d->arena, root, r->diags);
         if (root == NULL)
             return MORTISE_ENOMEM;
-        mortise_keys_read(&mortise_deployment_place, root, root->span, r, NULL,
+        mortise_keys_read(&mortise_deployment_place, root, root->span, r, r->d,
                           r->diags);
     }
     if (r->nomem || r->diags->failed)

@@ -88,10 +88,11 @@ static void read_used(void *ctx, void *into, const struct mortise_slot *slot)
 
 static void read_usage(void *ctx, void *into, const struct mortise_slot *slot)
 {
+    struct mortise_reading *r = ctx;
     struct mortise_manifest_op *op = into;
 
     op->usage.present = true;
-    mortise_reading_place(ctx, &op->usage, slot);
+    mortise_keys_enter(slot, r, &op->usage, r->diags);
 }
 
 static const struct mortise_key op_keys[] = {

@@ -29,38 +29,6 @@
 
 /* ---- helpers ------------------------------------------------------------- */
 
-static void read_string(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    const char **out = into;
-
-    (void)ctx;
-    *out = slot->value->str;
-}
-
-/* A list of strings, which may be empty; each must be `good`. */
-static struct mortise_names names_of(struct mortise_reading *r,
-                                     const struct mortise_slot *slot,
-                                     bool (*good)(const char *),
-                                     const char *expected)
-{
-    const struct mortise_yaml *list = slot->value;
-    struct mortise_names out = {NULL, 0};
-    const char **items = mortise_reading_take(r, (list->n + 1) * sizeof *items);
-
-    for (size_t i = 0; items != NULL && i < list->n; i++) {
-        const struct mortise_yaml *v = list->items[i];
-
-        if (v->kind == MORTISE_YAML_STRING && strlen(v->str) == v->len &&
-            good(v->str))
-            items[out.n++] = v->str;
-        else
-            mortise_diag_add(r->diags, "E0705", v->span, "'%s' takes %s",
-                             slot->key->name, expected);
-    }
-    out.items = items;
-    return out;
-}
-
 bool mortise_manifest_is_name(const char *name)
 {
     static const char first[] = "abcdefghijklmnopqrstuvwxyz"
@@ -107,21 +75,6 @@ static void read_version(void *ctx, void *into, const struct mortise_slot *slot)
     mortise_diag_help(r->diags, d, "one to four numbers with dots: 1.4.2");
 }
 
-static void read_description(void *ctx, void *into,
-                             const struct mortise_slot *slot)
-{
-    struct mortise_manifest *m = into;
-
-    read_string(ctx, &m->description, slot);
-}
-
-static void read_license(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_manifest *m = into;
-
-    read_string(ctx, &m->license, slot);
-}
-
 static const struct mortise_key metadata_keys[] = {
     {.name = "name",
      .about = "The plugin's name, as graphs write it.",
@@ -136,11 +89,11 @@ static const struct mortise_key metadata_keys[] = {
     {.name = "description",
      .about = "For people.",
      .value = MORTISE_V_STRING,
-     .read = read_description},
+     MORTISE_INTO_TEXT(struct mortise_manifest, description)},
     {.name = "license",
      .about = "The plugin's license, as an SPDX expression.",
      .value = MORTISE_V_STRING,
-     .read = read_license},
+     MORTISE_INTO_TEXT(struct mortise_manifest, license)},
 };
 MORTISE_PLACE(metadata, "metadata");
 
@@ -172,13 +125,6 @@ static const struct mortise_word runtimes[] = {
     {.word = NULL},
 };
 
-static void read_runtime(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_manifest *m = into;
-
-    read_string(ctx, &m->runtime, slot);
-}
-
 /* ---- artifacts ------------------------------------------------------------
  */
 
@@ -187,13 +133,6 @@ static const struct mortise_word arches[] = {
     {.word = "aarch64-linux-gnu"},
     {.word = NULL},
 };
-
-static void read_arch(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_artifact *a = into;
-
-    read_string(ctx, &a->arch, slot);
-}
 
 static void read_file(void *ctx, void *into, const struct mortise_slot *slot)
 {
@@ -227,7 +166,7 @@ static const struct mortise_key artifact_keys[] = {
      .value = MORTISE_V_WORD,
      .required = true,
      .words = arches,
-     .read = read_arch},
+     MORTISE_INTO_TEXT(struct mortise_artifact, arch)},
     {.name = "file",
      .about = "The shared object, beside the manifest.",
      .value = MORTISE_V_STRING,
@@ -328,6 +267,7 @@ MORTISE_PLACE(provides, "provides");
  * said otherwise. */
 static void read_kind(void *ctx, void *into, const struct mortise_slot *slot)
 {
+    struct mortise_reading *r = ctx;
     struct mortise_manifest *m = into;
     enum mortise_kind kind = mortise_kind_named(slot->key->name);
     struct mortise_provides *p;
@@ -336,7 +276,7 @@ static void read_kind(void *ctx, void *into, const struct mortise_slot *slot)
     p = &m->provides[kind];
     *p = (struct mortise_provides){
         .present = true, .concurrency = 1, .idle_ms = IDLE_MS};
-    mortise_reading_place(ctx, p, slot);
+    mortise_keys_enter(slot, r, p, r->diags);
 }
 
 static void read_provides(void *ctx, void *into,
@@ -347,7 +287,7 @@ static void read_provides(void *ctx, void *into,
     if (slot->value->n == 0)
         mortise_diag_add(r->diags, "E0208", slot->value->span,
                          "'provides' must not be empty");
-    mortise_reading_place(r, into, slot);
+    mortise_keys_enter(slot, r, into, r->diags);
 }
 
 /* ---- requires -------------------------------------------------------------
@@ -450,124 +390,117 @@ static bool is_variable(const char *s)
     return s[0] != '\0' && strchr(s, '=') == NULL;
 }
 
-static void read_net(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_manifest *m = into;
-
-    m->net = names_of(ctx, slot, is_host_port,
-                      "HOST:PORT, HOST:PORT private or config:PATH");
-}
-
-static void read_fs_read(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_manifest *m = into;
-
-    m->fs_read =
-        names_of(ctx, slot, is_file, "absolute paths of files or config:PATH");
-}
-
-static void read_fs_write(void *ctx, void *into,
-                          const struct mortise_slot *slot)
-{
-    struct mortise_manifest *m = into;
-
-    m->fs_write =
-        names_of(ctx, slot, is_file, "absolute paths of files or config:PATH");
-}
-
-static const struct mortise_key name_row = {.value = MORTISE_V_STRING};
-
-#define NAMES .value = MORTISE_V_LIST, .each = &name_row
-
-static const struct mortise_key fs_keys[] = {
-    {.name = "read",
-     .about = "Directories that the plugin may read.",
-     NAMES,
-     .read = read_fs_read},
-    {.name = "write",
-     .about = "Directories that the plugin may write.",
-     NAMES,
-     .read = read_fs_write},
-};
-MORTISE_PLACE(fs, "permissions.fs");
-
-static void read_exec(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_manifest *m = into;
-
-    m->exec = names_of(ctx, slot, is_file,
-                       "absolute paths of programs or config:PATH");
-}
-
-static void read_env(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_manifest *m = into;
-
-    m->env = names_of(ctx, slot, is_variable, "names of variables");
-}
-
 static bool is_secret(const char *s)
 {
     return is_config(s) || mortise_secret_is_name(s);
 }
 
-static void read_secrets(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_manifest *m = into;
+/* What each list of names takes, by its key. */
+static const struct list {
+    const char *key;
+    size_t at; /* its struct mortise_names in the manifest */
+    bool (*good)(const char *name);
+    const char *expected;
+} permitted[] = {
+    {"net", offsetof(struct mortise_manifest, net), is_host_port,
+     "HOST:PORT, HOST:PORT private or config:PATH"},
+    {"read", offsetof(struct mortise_manifest, fs_read), is_file,
+     "absolute paths of files or config:PATH"},
+    {"write", offsetof(struct mortise_manifest, fs_write), is_file,
+     "absolute paths of files or config:PATH"},
+    {"exec", offsetof(struct mortise_manifest, exec), is_file,
+     "absolute paths of programs or config:PATH"},
+    {"env", offsetof(struct mortise_manifest, env), is_variable,
+     "names of variables"},
+    {"secrets", offsetof(struct mortise_manifest, secrets), is_secret,
+     "names of secrets or config:PATH"},
+};
 
-    m->secrets =
-        names_of(ctx, slot, is_secret, "names of secrets or config:PATH");
+/* A list of strings, which may be empty; each must be `good`. */
+static struct mortise_names names_of(struct mortise_reading *r,
+                                     const struct mortise_slot *slot,
+                                     bool (*good)(const char *),
+                                     const char *expected)
+{
+    const struct mortise_yaml *list = slot->value;
+    const char **items = mortise_reading_take(r, (list->n + 1) * sizeof *items);
+    struct mortise_names out = {items, 0};
+
+    for (size_t i = 0; items != NULL && i < list->n; i++) {
+        const struct mortise_yaml *v = list->items[i];
+
+        if (v->kind == MORTISE_YAML_STRING && strlen(v->str) == v->len &&
+            good(v->str))
+            items[out.n++] = v->str;
+        else
+            mortise_diag_add(r->diags, "E0705", v->span, "'%s' takes %s",
+                             slot->key->name, expected);
+    }
+    return out;
+}
+
+static void read_names(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    const struct list *l = permitted,
+                      *end = l + sizeof permitted / sizeof permitted[0];
+
+    while (l < end && strcmp(l->key, slot->key->name) != 0)
+        l++;
+    assert(l < end); /* the rows that are read here are in the table */
+    *(struct mortise_names *)(void *)((char *)into + l->at) =
+        names_of(ctx, slot, l->good, l->expected);
 }
 
 static void read_state(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_reading *r = ctx;
     struct mortise_manifest *m = into;
-    struct mortise_names names =
+    struct mortise_names paths =
         names_of(r, slot, is_variable, "paths of the run's state");
 
-    for (size_t i = 0; i < names.n; i++) {
+    m->state_paths = paths.items;
+    m->n_state_paths = paths.n;
+    for (size_t i = 0; i < paths.n; i++) {
         struct mortise_path path;
         struct mortise_err err;
-        int rv = mortise_path_parse(&path, &m->arena, names.items[i],
-                                    strlen(names.items[i]), &err);
+        int rv = mortise_path_parse(&path, &m->arena, paths.items[i],
+                                    strlen(paths.items[i]), &err);
 
         if (rv == MORTISE_ENOMEM)
             r->nomem = true;
         else if (rv != MORTISE_OK)
             mortise_diag_add(r->diags, "E0705", slot->value->span,
-                             "'%s' is no path: %s", names.items[i], err.msg);
+                             "'%s' is no path: %s", paths.items[i], err.msg);
     }
-    m->state_paths = names.items;
-    m->n_state_paths = names.n;
 }
 
+static const struct mortise_key name_row = {.value = MORTISE_V_STRING};
+
+#define NAMES .value = MORTISE_V_LIST, .each = &name_row, .read = read_names
+
+static const struct mortise_key fs_keys[] = {
+    {.name = "read", .about = "Directories that the plugin may read.", NAMES},
+    {.name = "write", .about = "Directories that the plugin may write.", NAMES},
+};
+MORTISE_PLACE(fs, "permissions.fs");
+
 static const struct mortise_key permissions_keys[] = {
-    {.name = "net",
-     .about = "Hosts that the plugin may reach.",
-     NAMES,
-     .read = read_net},
+    {.name = "net", .about = "Hosts that the plugin may reach.", NAMES},
     {.name = "fs",
      .about = "Directories that the plugin may use.",
      .value = MORTISE_V_MAP,
      .place = &fs_place,
-     .read = mortise_reading_place},
-    {.name = "exec",
-     .about = "Programs that the plugin may start.",
-     NAMES,
-     .read = read_exec},
+     MORTISE_INTO_SAME},
+    {.name = "exec", .about = "Programs that the plugin may start.", NAMES},
     {.name = "env",
      .about = "Environment variables that the plugin may read.",
-     NAMES,
-     .read = read_env},
+     NAMES},
     {.name = "state",
      .about = "Parts of the state that the plugin may read.",
-     NAMES,
+     .value = MORTISE_V_LIST,
+     .each = &name_row,
      .read = read_state},
-    {.name = "secrets",
-     .about = "Secrets that the plugin may use.",
-     NAMES,
-     .read = read_secrets},
+    {.name = "secrets", .about = "Secrets that the plugin may use.", NAMES},
     {.name = "limits", .later = true},
 };
 MORTISE_PLACE(permissions, "permissions");
@@ -609,7 +542,7 @@ static const struct mortise_key manifest_keys[] = {
      .value = MORTISE_V_MAP,
      .required = true,
      .place = &metadata_place,
-     .read = mortise_reading_place},
+     MORTISE_INTO_SAME},
     {.name = "seq",
      .about = "A number that grows with each release: an older one is not "
               "loaded after a newer one.",
@@ -623,12 +556,12 @@ static const struct mortise_key manifest_keys[] = {
      .value = MORTISE_V_MAP,
      .required = true,
      .place = &abi_place,
-     .read = mortise_reading_place},
+     MORTISE_INTO_SAME},
     {.name = "runtime",
      .about = "What it is written in: c, c++, rust, zig or go.",
      .value = MORTISE_V_WORD,
      .words = runtimes,
-     .read = read_runtime},
+     MORTISE_INTO_TEXT(struct mortise_manifest, runtime)},
     {.name = "artifacts",
      .about = "The files of the plugin, one for each architecture.",
      .value = MORTISE_V_LIST,
@@ -645,12 +578,12 @@ static const struct mortise_key manifest_keys[] = {
      .about = "What the plugin needs of its host.",
      .value = MORTISE_V_MAP,
      .place = &requires_place,
-     .read = mortise_reading_place},
+     MORTISE_INTO_SAME},
     {.name = "permissions",
      .about = "What the plugin may touch.",
      .value = MORTISE_V_MAP,
      .place = &permissions_place,
-     .read = mortise_reading_place},
+     MORTISE_INTO_SAME},
     {.name = "isolation",
      .about = "How the plugin may be run: process, in-process.",
      .value = MORTISE_V_LIST,

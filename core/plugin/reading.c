@@ -16,14 +16,6 @@ void *mortise_reading_take(struct mortise_reading *r, size_t size)
     return p;
 }
 
-void mortise_reading_place(void *ctx, void *into,
-                           const struct mortise_slot *slot)
-{
-    struct mortise_reading *r = ctx;
-
-    mortise_keys_enter(slot, r, into, r->diags);
-}
-
 /* ---- schemas ------------------------------------------------------------- */
 
 static void find_secrets(struct mortise_reading *r,
@@ -67,30 +59,3 @@ const struct mortise_word mortise_threadings[] = {
     {.word = "blocking", .value = MORTISE_THREAD_BLOCKING},
     {.word = NULL},
 };
-
-void mortise_reading_threading(void *ctx, void *into,
-                               const struct mortise_slot *slot)
-{
-    struct mortise_provides *p = into;
-
-    (void)ctx;
-    p->threading = (enum mortise_threading)slot->word;
-}
-
-void mortise_reading_concurrency(void *ctx, void *into,
-                                 const struct mortise_slot *slot)
-{
-    struct mortise_provides *p = into;
-
-    (void)ctx;
-    p->concurrency = (uint32_t)slot->value->u.i;
-}
-
-void mortise_reading_idle(void *ctx, void *into,
-                          const struct mortise_slot *slot)
-{
-    struct mortise_provides *p = into;
-
-    (void)ctx;
-    p->idle_ms = slot->ms;
-}

@@ -30,14 +30,8 @@ mortise_reading_schema(struct mortise_reading *r,
                        const struct mortise_slot *slot,
                        struct mortise_secret_places *secrets);
 
-/* A reader of a mapping with a place, into what its own keys go into. */
-mortise_key_fn mortise_reading_place;
-
 /* ---- what each kind has (struct mortise_provides) ------------------------ */
 
-/* How it is called, read into its struct mortise_provides. */
-mortise_key_fn mortise_reading_idle, mortise_reading_threading,
-    mortise_reading_concurrency;
 extern const struct mortise_word mortise_threadings[];
 
 #define MORTISE_THREADS                                                        \
@@ -46,18 +40,18 @@ extern const struct mortise_word mortise_threadings[];
               "cancelled, and code on the engine's thread not return before "  \
               "the process ends (30s; 0s: any time).",                         \
      .value = MORTISE_V_DURATION,                                              \
-     .read = mortise_reading_idle},                                            \
+     MORTISE_INTO_MS(struct mortise_provides, idle_ms)},                       \
         {.name = "threading",                                                  \
          .about = "How it is called: inline, async or blocking.",              \
          .value = MORTISE_V_WORD,                                              \
          .required = true,                                                     \
          .words = mortise_threadings,                                          \
-         .read = mortise_reading_threading},                                   \
+         MORTISE_INTO_WORD(struct mortise_provides, threading)},               \
     {                                                                          \
         .name = "concurrency",                                                 \
         .about = "How many calls it takes at once (1; 0: any number).",        \
         .value = MORTISE_V_INT, .max = 1000000,                                \
-        .read = mortise_reading_concurrency                                    \
+        MORTISE_INTO_U32(struct mortise_provides, concurrency)                 \
     }
 
 #endif

@@ -154,6 +154,13 @@ static void read_file(void *ctx, void *into, const struct mortise_slot *slot)
         bad_key(r, slot->value, &err);
 }
 
+static void check_pattern(struct reading *r, const struct mortise_yaml *v)
+{
+    if (!is_pattern(v->str))
+        mortise_diag_add(r->diags, "E0712", v->span,
+                         "'%s' cannot be a plugin's name or pattern", v->str);
+}
+
 static void read_plugins(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct reading *r = ctx;
@@ -163,10 +170,7 @@ static void read_plugins(void *ctx, void *into, const struct mortise_slot *slot)
 
     for (size_t i = 0; items != NULL && i < list->n; i++) {
         items[by->n_plugins++] = list->items[i]->str;
-        if (!is_pattern(list->items[i]->str))
-            mortise_diag_add(r->diags, "E0712", list->items[i]->span,
-                             "'%s' cannot be a plugin's name or pattern",
-                             list->items[i]->str);
+        check_pattern(r, list->items[i]);
     }
     by->plugins = items;
 }
@@ -196,29 +200,17 @@ static void read_kinds(void *ctx, void *into, const struct mortise_slot *slot)
     }
 }
 
-static void read_bound(struct reading *r, uint64_t *out,
-                       const struct mortise_slot *slot)
+/* `not_before` or `not_after`. */
+static void read_bound(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    if (!read_time(out, slot->value->str))
+    struct reading *r = ctx;
+    struct mortise_trusted *by = into;
+    bool before = strcmp(slot->key->name, "not_before") == 0;
+
+    if (!read_time(before ? &by->not_before : &by->not_after, slot->value->str))
         mortise_diag_add(r->diags, "E0713", slot->value->span,
                          "'%s' takes a time such as 2026-01-31T12:00:00Z",
                          slot->key->name);
-}
-
-static void read_not_before(void *ctx, void *into,
-                            const struct mortise_slot *slot)
-{
-    struct mortise_trusted *by = into;
-
-    read_bound(ctx, &by->not_before, slot);
-}
-
-static void read_not_after(void *ctx, void *into,
-                           const struct mortise_slot *slot)
-{
-    struct mortise_trusted *by = into;
-
-    read_bound(ctx, &by->not_after, slot);
 }
 
 static const struct mortise_key trusted_keys[] = {
@@ -246,11 +238,11 @@ static const struct mortise_key trusted_keys[] = {
     {.name = "not_before",
      .about = "From when on the key counts.",
      .value = MORTISE_V_STRING,
-     .read = read_not_before},
+     .read = read_bound},
     {.name = "not_after",
      .about = "Until when the key counts.",
      .value = MORTISE_V_STRING,
-     .read = read_not_after},
+     .read = read_bound},
 };
 MORTISE_PLACE(trusted, "an entry of 'keys'");
 
@@ -358,10 +350,7 @@ static void read_plugin(void *ctx, void *into, const struct mortise_slot *slot)
     struct revoked *v = into;
 
     v->plugin = slot->value->str;
-    if (!is_pattern(v->plugin))
-        mortise_diag_add(r->diags, "E0712", slot->value->span,
-                         "'%s' cannot be a plugin's name or pattern",
-                         v->plugin);
+    check_pattern(r, slot->value);
 }
 
 static void read_range(void *ctx, void *into, const struct mortise_slot *slot)
@@ -426,13 +415,6 @@ static const struct mortise_key revoked_keys[] = {
 };
 MORTISE_PLACE(revoked, "'revoked'");
 
-static void read_revoked(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct reading *r = ctx;
-
-    mortise_keys_enter(slot, r, into, r->diags);
-}
-
 /* ---- files and directories ------------------------------------------------
  */
 
@@ -467,7 +449,7 @@ static const struct mortise_key trust_keys[] = {
      .about = "What counts no more.",
      .value = MORTISE_V_MAP,
      .place = &revoked_place,
-     .read = read_revoked},
+     MORTISE_INTO_SAME},
 };
 
 const struct mortise_place mortise_trust_place = {.what = "a trust file",
@@ -475,21 +457,20 @@ const struct mortise_place mortise_trust_place = {.what = "a trust file",
                                                   .n = sizeof trust_keys /
                                                        sizeof trust_keys[0]};
 
-/* A file of r->dir; the path outlives the reading. */
-static int read_trust_file(struct reading *r, const char *path,
-                           struct mortise_err *err)
+/* A file of r->dir, whose path outlives the reading; NULL: memory ran out.
+ * What goes wrong is a finding, or noted in r->nomem. */
+static void read_trust_file(struct reading *r, const char *path)
 {
     struct mortise_yaml *root;
     int rv;
 
     r->path = path;
-    rv = mortise_yaml_read(&root, &r->t->arena, path, r->diags);
+    rv = path != NULL ? mortise_yaml_read(&root, &r->t->arena, path, r->diags)
+                      : MORTISE_ENOMEM;
     if (rv == MORTISE_OK && mortise_header_check(root, "Trust", r->diags))
         mortise_keys_read(&mortise_trust_place, root, root->span, r, NULL,
                           r->diags);
-    return r->nomem || r->diags->failed || rv == MORTISE_ENOMEM
-               ? mortise_nomem(err)
-               : MORTISE_OK; /* findings are counted at the end */
+    r->nomem |= r->diags->failed || rv == MORTISE_ENOMEM;
 }
 
 static int read_dir(struct reading *r, struct mortise_err *err)
@@ -497,21 +478,18 @@ static int read_dir(struct reading *r, struct mortise_err *err)
     struct mortise_listing l;
     int rv = mortise_listing_read(&l, r->t->mem, r->dir, ".yaml", err);
 
-    if (rv == MORTISE_ENOTFOUND)
-        return MORTISE_OK;
-    for (size_t i = 0; rv == MORTISE_OK && i < l.n; i++) {
+    if (rv != MORTISE_OK)
+        return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
+    for (size_t i = 0; !r->nomem && i < l.n; i++) {
         size_t n = strlen(r->dir) + strlen(l.names[i]) + 2;
         char *path = take(r, n);
 
-        if (path == NULL) {
-            rv = mortise_nomem(err);
-            break;
-        }
-        snprintf(path, n, "%s/%s", r->dir, l.names[i]);
-        rv = read_trust_file(r, path, err);
+        if (path != NULL)
+            snprintf(path, n, "%s/%s", r->dir, l.names[i]);
+        read_trust_file(r, path);
     }
     mortise_listing_finish(&l);
-    return rv;
+    return r->nomem ? mortise_nomem(err) : MORTISE_OK;
 }
 
 /* Mark revoked entries, for whoever lists them; verify() looks by itself. */
@@ -552,48 +530,56 @@ static int read_dirs(struct mortise_trust *t, const char *const *dirs, size_t n,
     return rv;
 }
 
+static struct mortise_trust *new_trust(const struct mortise_mem *mem)
+{
+    struct mortise_trust *t = mortise_zalloc(mem, sizeof *t);
+
+    if (t != NULL) {
+        t->mem = mem;
+        mortise_arena_init(&t->arena, mem);
+    }
+    return t;
+}
+
 int mortise_trust_open(struct mortise_trust **out,
                        const struct mortise_mem *mem, const char *const *dirs,
                        size_t n, struct mortise_diags *diags,
                        struct mortise_err *err)
 {
-    struct mortise_trust *t = mortise_zalloc(mem, sizeof *t);
+    struct mortise_trust *t = new_trust(mem);
     int rv;
 
     *out = NULL;
     if (t == NULL)
         return mortise_nomem(err);
-    t->mem = mem;
-    mortise_arena_init(&t->arena, mem);
     rv = read_dirs(t, dirs, n, diags, err);
-    if (rv != MORTISE_OK) {
+    if (rv == MORTISE_OK)
+        *out = t;
+    else
         mortise_trust_close(t);
-        return rv;
-    }
-    *out = t;
-    return MORTISE_OK;
+    return rv;
 }
 
 int mortise_trust_check(const struct mortise_mem *mem, const char *path,
                         struct mortise_diags *diags, struct mortise_err *err)
 {
     const char *slash = strrchr(path, '/');
-    struct mortise_trust *t = mortise_zalloc(mem, sizeof *t);
+    struct mortise_trust *t = new_trust(mem);
     struct reading r = {.t = t, .diags = diags};
     size_t errors = diags->n_errors;
     int rv;
 
     if (t == NULL)
         return mortise_nomem(err);
-    t->mem = mem;
-    mortise_arena_init(&t->arena, mem);
     r.dir = slash == NULL   ? "."
             : slash == path ? "/"
                             : mortise_arena_strndup(&t->arena, path,
                                                     (size_t)(slash - path));
-    rv = r.dir != NULL ? read_trust_file(&r, path, err) : mortise_nomem(err);
-    if (rv == MORTISE_OK && diags->n_errors > errors)
-        rv = mortise_fail(err, MORTISE_ECHECK, "%s has errors", path);
+    read_trust_file(&r, r.dir != NULL ? path : NULL);
+    rv = r.nomem ? mortise_nomem(err)
+         : diags->n_errors > errors
+             ? mortise_fail(err, MORTISE_ECHECK, "%s has errors", path)
+             : MORTISE_OK;
     mortise_trust_close(t);
     return rv;
 }
@@ -936,31 +922,19 @@ static int make_dir(const char *dir, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-static void put_head(struct mortise_buf *b, uint64_t seq)
-{
-    mortise_buf_printf(b,
-                       "apiVersion: mortise/v1\n"
-                       "kind: Trust\n"
-                       "seq: %llu\n",
-                       (unsigned long long)seq);
-}
-
-static void put_times(struct mortise_buf *b, const struct mortise_trusted *by)
+static void put_time(struct mortise_buf *b, const char *key, uint64_t s)
 {
     char text[32];
 
-    if (by->not_before != 0) {
-        time_text(text, by->not_before);
-        mortise_buf_printf(b, "    not_before: \"%s\"\n", text);
-    }
-    if (by->not_after != 0) {
-        time_text(text, by->not_after);
-        mortise_buf_printf(b, "    not_after: \"%s\"\n", text);
-    }
+    if (s == 0)
+        return;
+    time_text(text, s);
+    mortise_buf_printf(b, "    %s: \"%s\"\n", key, text);
 }
 
-static void put_entry(struct mortise_buf *b, const struct mortise_trusted *by)
+static void put_entry(struct mortise_buf *b, const void *what)
 {
+    const struct mortise_trusted *by = what;
     char key[MORTISE_PUBKEY_TEXT], list[MORTISE_KINDS_TEXT];
 
     mortise_pubkey_text(key, &by->key);
@@ -970,7 +944,8 @@ static void put_entry(struct mortise_buf *b, const struct mortise_trusted *by)
     mortise_buf_printf(b, "]\n    kinds: [%s]\n    in_process: %s\n",
                        mortise_kind_list(list, sizeof list, by->kinds, ", "),
                        by->in_process ? "true" : "false");
-    put_times(b, by);
+    put_time(b, "not_before", by->not_before);
+    put_time(b, "not_after", by->not_after);
 }
 
 static int check_grant(const char *name, const struct mortise_trusted *by,
@@ -1014,26 +989,6 @@ static int put_file(const char *dir, const char *name, struct mortise_buf *b,
     return rv;
 }
 
-int mortise_trust_add(const char *dir, const char *name,
-                      const struct mortise_trusted *by,
-                      const struct mortise_mem *mem, struct mortise_err *err)
-{
-    struct mortise_buf b;
-    uint64_t seq;
-    int rv;
-
-    if ((rv = check_grant(name, by, err)) != MORTISE_OK ||
-        (rv = make_dir(dir, err)) != MORTISE_OK ||
-        (rv = next_seq(&seq, dir, mem, err)) != MORTISE_OK)
-        return rv;
-    mortise_buf_init(&b, mem);
-    put_head(&b, seq);
-    put_entry(&b, by);
-    rv = put_file(dir, name, &b, NULL, err);
-    mortise_buf_finish(&b);
-    return rv;
-}
-
 static int check_revoke(const struct mortise_revoke *what,
                         struct mortise_err *err)
 {
@@ -1061,9 +1016,10 @@ static int check_revoke(const struct mortise_revoke *what,
     return MORTISE_OK;
 }
 
-static void put_revoked(struct mortise_buf *b,
-                        const struct mortise_revoke *what)
+static void put_revoked(struct mortise_buf *b, const void *revoke)
 {
+    const struct mortise_revoke *what = revoke;
+
     mortise_buf_puts(b, "revoked:\n");
     if (what->key != NULL)
         mortise_buf_printf(b, "  keys: [\"%s\"]\n", what->key);
@@ -1074,24 +1030,52 @@ static void put_revoked(struct mortise_buf *b,
                            what->plugin, what->range);
 }
 
+/* A new file DIR/NAME.yaml (NAME NULL: of the seq), whose seq is above all
+ * others', with what `put` writes. */
+static int add_file(const char *dir, const char *name,
+                    void (*put)(struct mortise_buf *b, const void *what),
+                    const void *what, char **path,
+                    const struct mortise_mem *mem, struct mortise_err *err)
+{
+    struct mortise_buf b;
+    char made[64];
+    uint64_t seq = 0;
+    int rv = make_dir(dir, err);
+
+    if (rv == MORTISE_OK)
+        rv = next_seq(&seq, dir, mem, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    snprintf(made, sizeof made, "revoked-%llu", (unsigned long long)seq);
+    mortise_buf_init(&b, mem);
+    mortise_buf_printf(&b,
+                       "apiVersion: mortise/v1\n"
+                       "kind: Trust\n"
+                       "seq: %llu\n",
+                       (unsigned long long)seq);
+    put(&b, what);
+    rv = put_file(dir, name != NULL ? name : made, &b, path, err);
+    mortise_buf_finish(&b);
+    return rv;
+}
+
+int mortise_trust_add(const char *dir, const char *name,
+                      const struct mortise_trusted *by,
+                      const struct mortise_mem *mem, struct mortise_err *err)
+{
+    int rv = check_grant(name, by, err);
+
+    return rv == MORTISE_OK ? add_file(dir, name, put_entry, by, NULL, mem, err)
+                            : rv;
+}
+
 int mortise_trust_revoke(const char *dir, const struct mortise_revoke *what,
                          char **path, const struct mortise_mem *mem,
                          struct mortise_err *err)
 {
-    struct mortise_buf b;
-    char name[64];
-    uint64_t seq;
-    int rv;
+    int rv = check_revoke(what, err);
 
-    if ((rv = check_revoke(what, err)) != MORTISE_OK ||
-        (rv = make_dir(dir, err)) != MORTISE_OK ||
-        (rv = next_seq(&seq, dir, mem, err)) != MORTISE_OK)
-        return rv;
-    snprintf(name, sizeof name, "revoked-%llu", (unsigned long long)seq);
-    mortise_buf_init(&b, mem);
-    put_head(&b, seq);
-    put_revoked(&b, what);
-    rv = put_file(dir, name, &b, path, err);
-    mortise_buf_finish(&b);
-    return rv;
+    return rv == MORTISE_OK
+               ? add_file(dir, NULL, put_revoked, what, path, mem, err)
+               : rv;
 }

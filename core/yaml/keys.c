@@ -465,7 +465,8 @@ static bool is_map(const struct mortise_place *place,
 }
 
 /* Into the field of its row. */
-static void put(void *into, const struct mortise_slot *slot)
+static void put(void *ctx, void *into, const struct mortise_slot *slot,
+                struct mortise_diags *diags)
 {
     void *to = (char *)into + slot->key->at;
     const struct mortise_yaml *v = slot->value;
@@ -497,16 +498,23 @@ static void put(void *into, const struct mortise_slot *slot)
     case MORTISE_INTO_A_FLAG:
         *(bool *)to = slot->word != 0;
         break;
+    case MORTISE_INTO_A_SIZE:
+        *(uint64_t *)to = slot->bytes;
+        break;
+    case MORTISE_INTO_A_PLACE:
+        mortise_keys_enter(slot, ctx, to, diags);
+        break;
     }
 }
 
-static void take(void *ctx, void *into, const struct mortise_slot *slot)
+static void take(void *ctx, void *into, const struct mortise_slot *slot,
+                 struct mortise_diags *diags)
 {
     const struct mortise_key *key = slot->key;
 
     assert(key->read == NULL || key->as == MORTISE_INTO_NONE);
     if (key->as != MORTISE_INTO_NONE) /* else there may be no struct */
-        put(into, slot);
+        put(ctx, into, slot, diags);
     if (key->read != NULL)
         key->read(ctx, into, slot);
 }
@@ -526,7 +534,7 @@ void mortise_keys_read(const struct mortise_place *place,
     check_required(&w, at, diags);
     for (size_t i = 0; i < w.n; i++)
         if (w.slots[i].key != NULL && check(&w.slots[i], diags))
-            take(ctx, into, &w.slots[i]);
+            take(ctx, into, &w.slots[i], diags);
 }
 
 /* The names of all keys that any type has, each once; how many? */

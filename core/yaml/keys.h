@@ -63,7 +63,9 @@ enum mortise_into {
     MORTISE_INTO_A_U32,
     MORTISE_INTO_A_BOOL,
     MORTISE_INTO_A_WORD, /* an enum */
-    MORTISE_INTO_A_FLAG  /* bool: the word's value is not 0 */
+    MORTISE_INTO_A_FLAG, /* bool: the word's value is not 0 */
+    MORTISE_INTO_A_SIZE, /* uint64_t: bytes */
+    MORTISE_INTO_A_PLACE /* what the keys of its `place` are put into */
 };
 
 /* Readers report to the diags that they know through ctx. */
@@ -107,6 +109,7 @@ static inline bool mortise_key_is_read(const struct mortise_key *key)
 #define MORTISE_INTO_TEXT(type, field)                                         \
     MORTISE_INTO(TEXT, const char *, type, field)
 #define MORTISE_INTO_MS(type, field)   MORTISE_INTO(MS, uint64_t, type, field)
+#define MORTISE_INTO_SIZE(type, field) MORTISE_INTO(SIZE, uint64_t, type, field)
 #define MORTISE_INTO_U64(type, field)  MORTISE_INTO(U64, uint64_t, type, field)
 #define MORTISE_INTO_U32(type, field)  MORTISE_INTO(U32, uint32_t, type, field)
 #define MORTISE_INTO_BOOL(type, field) MORTISE_INTO(BOOL, bool, type, field)
@@ -118,6 +121,11 @@ static inline bool mortise_key_is_read(const struct mortise_key *key)
     .at = offsetof(type, field) +                                              \
           0 * sizeof(                                                          \
                   char[sizeof(((type *)NULL)->field) == sizeof(int) ? 1 : -1])
+
+/* A mapping whose keys go into that field, or into what it stands in itself. */
+#define MORTISE_INTO_PLACE(type, field)                                        \
+    .as = MORTISE_INTO_A_PLACE, .at = offsetof(type, field)
+#define MORTISE_INTO_SAME .as = MORTISE_INTO_A_PLACE, .at = 0
 
 /* For .forms and .n_forms: the rows of an array. */
 #define MORTISE_FORMS(rows)                                                    \
