@@ -20,14 +20,27 @@
 #include "service/query.h"
 #include "engine/recover.h"
 #include "config/deploy_digest.h"
+#include "json/members.h"
 #include "run/command/run_commands.h"
 
 enum { MAX_COMMANDS = 1000 };
+
+/* What the members of a request say. */
+struct asked {
+    const char *op, *tenant, *run, *order, *until, *cursor, *version;
+    const json_t *graph, *input, *commands, *deployment;
+    uint64_t after, limit, protocol;
+    uint32_t flags; /* of a command; of others AGAIN, GO_ON */
+};
+
+enum { AGAIN = 1, GO_ON = 2 };
 
 struct mortise_request {
     struct mortise *m;
     struct mortise_asker *asker; /* NULL: gone */
     json_t *body;                /* a reference: what follows points into it */
+    struct asked asked;
+    const struct mortise_members *members; /* that it may have */
     char *actor;
     const char *tenant, *run;
     char run_id[MORTISE_RUN_MAX]; /* of a start */
@@ -36,7 +49,6 @@ struct mortise_request {
     struct mortise_run_command *commands;
     size_t n_commands;
     struct mortise_graph *graph; /* of a start: a reference, or NULL */
-    bool again;                  /* a start that may have been made before */
     struct mortise_new_run start;
     struct mortise_stored stored; /* of a start that was made before */
     struct mortise_order recovery;
@@ -140,90 +152,6 @@ int mortise_requests_code(const char *name)
     return MORTISE_EIO;
 }
 
-/* ---- reading members ---------------------------------------------------- */
-
-/* Only these members; `known` ends with NULL. */
-static int check_members(const json_t *body, const char *const *known,
-                         struct mortise_err *err)
-{
-    const char *key;
-    json_t *value;
-
-    json_object_foreach(mortise_json_unconst(body), key, value)
-    {
-        size_t i = 0, n = 0;
-        const char *near;
-
-        while (known[i] != NULL && strcmp(known[i], key) != 0)
-            i++;
-        if (known[i] != NULL)
-            continue;
-        while (known[n] != NULL)
-            n++;
-        near = mortise_nearest(key, known, n);
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "a request has no member '%.100s'%s%s%s", key,
-                            near != NULL ? "; did you mean '" : "",
-                            near != NULL ? near : "", near != NULL ? "'?" : "");
-    }
-    return MORTISE_OK;
-}
-
-/* A string member, NULL when it is missing; it has no NUL inside. */
-static int get_text(const json_t *body, const char *name, bool must,
-                    const char **out, struct mortise_err *err)
-{
-    const json_t *v = json_object_get(body, name);
-
-    *out = NULL;
-    if (v == NULL || json_is_null(v))
-        return must ? mortise_fail(err, MORTISE_EINVAL, "'%s' is missing", name)
-                    : MORTISE_OK;
-    *out = json_string_value(v);
-    if (*out == NULL || strlen(*out) != json_string_length(v))
-        return mortise_fail(err, MORTISE_EINVAL, "'%s' must be a string", name);
-    return MORTISE_OK;
-}
-
-static int get_number(const json_t *body, const char *name, uint64_t *out,
-                      struct mortise_err *err)
-{
-    const json_t *v = json_object_get(body, name);
-
-    *out = 0;
-    if (v == NULL || json_is_null(v))
-        return MORTISE_OK;
-    if (!json_is_integer(v) || json_integer_value(v) < 0)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "'%s' must be a number, 0 or more", name);
-    *out = (uint64_t)json_integer_value(v);
-    return MORTISE_OK;
-}
-
-static int get_flag(const json_t *body, const char *name, uint32_t bit,
-                    uint32_t *flags, struct mortise_err *err)
-{
-    const json_t *v = json_object_get(body, name);
-
-    if (v == NULL || json_is_false(v) || json_is_null(v))
-        return MORTISE_OK;
-    if (!json_is_true(v))
-        return mortise_fail(err, MORTISE_EINVAL, "'%s' must be true or false",
-                            name);
-    *flags |= bit;
-    return MORTISE_OK;
-}
-
-/* The id that the asker made for what it says, if it did. */
-static int get_order(struct mortise_request *q, struct mortise_err *err)
-{
-    int rv = get_text(q->body, "order", false, &q->order.id, err);
-
-    return rv == MORTISE_OK && q->order.id != NULL
-               ? mortise_check_name("request's order", q->order.id, err)
-               : rv;
-}
-
 /* ---- watching ----------------------------------------------------------- */
 
 /* `blocked`: the commands were recorded, and a plugin keeps the run from going
@@ -313,20 +241,29 @@ static int watch(struct mortise_request *q, const char *run,
 }
 
 /* The watch that a request carries, if it does. */
-static int get_watch(struct mortise_request *q, bool *carried,
-                     struct mortise_err *err)
+static int get_watch(struct mortise_request *q, struct mortise_err *err)
 {
-    const char *until = NULL;
-    int rv = get_text(q->body, "until", false, &until, err);
+    int rv = q->asked.until != NULL
+                 ? until_of(q->asked.until, &q->watch.until, err)
+                 : MORTISE_OK;
 
-    *carried = until != NULL;
-    if (rv != MORTISE_OK || until == NULL)
-        return rv;
-    rv = until_of(until, &q->watch.until, err);
-    if (rv == MORTISE_OK && q->watch.until == MORTISE_UNTIL_NOW)
+    if (rv == MORTISE_OK && q->asked.until != NULL &&
+        q->watch.until == MORTISE_UNTIL_NOW)
         return mortise_fail(err, MORTISE_EINVAL,
                             "'until' is idle or end where something begins");
     return rv;
+}
+
+/* What begins something: the id that the asker made for it, if it did, and the
+ * watch. */
+static int get_beginning(struct mortise_request *q, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    q->order.id = q->asked.order;
+    if (q->order.id != NULL)
+        rv = mortise_check_name("request's order", q->order.id, err);
+    return rv == MORTISE_OK ? get_watch(q, err) : rv;
 }
 
 /* ---- start -------------------------------------------------------------- */
@@ -365,30 +302,34 @@ static int send_report(struct mortise_request *q, struct mortise_buf *report,
     return MORTISE_OK;
 }
 
-static int compile(struct mortise_request *q, const json_t *graph,
-                   struct mortise_graph **out, struct mortise_err *err)
-{
-    static const char *const known[] = {"path", "source", "cwd", NULL};
+/* The member `graph` of a start. */
+struct graph_said {
     struct mortise_source file;
     const char *cwd;
+};
+
+static const struct mortise_member graph_rows[] = {
+    MORTISE_MEMBER(TEXT, "path", true, struct graph_said, file.path),
+    MORTISE_MEMBER(TEXT, "source", true, struct graph_said, file.text),
+    MORTISE_MEMBER(TEXT, "cwd", false, struct graph_said, cwd),
+};
+static const struct mortise_members graph_members = MORTISE_MEMBERS(graph_rows);
+
+static int compile(struct mortise_request *q, struct mortise_graph **out,
+                   struct mortise_err *err)
+{
+    struct graph_said said = {.cwd = NULL};
     struct mortise_buf report;
     struct mortise_err ignored;
-    int rv = json_is_object(graph)
-                 ? check_members(graph, known, err)
-                 : mortise_fail(err, MORTISE_EINVAL,
-                                "'graph' must be {path, source, cwd?}");
+    int rv = mortise_members_read(&graph_members, q->asked.graph,
+                                  "'graph' must be {path, source, cwd?}", &said,
+                                  err);
 
-    if (rv == MORTISE_OK)
-        rv = get_text(graph, "path", true, &file.path, err);
-    if (rv == MORTISE_OK)
-        rv = get_text(graph, "source", true, &file.text, err);
-    if (rv == MORTISE_OK)
-        rv = get_text(graph, "cwd", false, &cwd, err);
     if (rv != MORTISE_OK)
         return rv;
+    said.file.size = strlen(said.file.text);
     mortise_buf_init(&report, q->m->mem);
-    file.size = strlen(file.text);
-    rv = mortise_graphs_compile(q->m, &file, cwd, out, &report, err);
+    rv = mortise_graphs_compile(q->m, &said.file, said.cwd, out, &report, err);
     if (rv == MORTISE_OK || rv == MORTISE_ECHECK || rv == MORTISE_EDENIED)
         send_report(q, &report, &ignored);
     mortise_buf_finish(&report);
@@ -507,7 +448,8 @@ static void run_begun(struct mortise_new_run *n, struct mortise_live *live,
 {
     struct mortise_request *q = MORTISE_OF(n, struct mortise_request, start);
 
-    if (err->code == MORTISE_EEXISTS && q->again && q->run != NULL) {
+    if (err->code == MORTISE_EEXISTS && (q->asked.flags & AGAIN) != 0 &&
+        q->run != NULL) {
         mortise_stored_head(q->m, &q->stored, q->tenant, q->run,
                             earlier_head_read);
         return;
@@ -520,27 +462,13 @@ static void run_begun(struct mortise_new_run *n, struct mortise_live *live,
 
 static int serve_start(struct mortise_request *q, struct mortise_err *err)
 {
-    static const char *const known[] = {"do",    "graph", "tenant",
-                                        "run",   "input", "until",
-                                        "again", "order", NULL};
-    json_t *input = json_object_get(q->body, "input");
-    uint32_t again = 0;
-    bool watches = false;
-    int rv = check_members(q->body, known, err);
+    json_t *input = mortise_json_unconst(q->asked.input);
+    int rv = get_beginning(q, err);
 
     if (rv == MORTISE_OK)
-        rv = get_text(q->body, "run", false, &q->run, err);
-    if (rv == MORTISE_OK)
-        rv = get_flag(q->body, "again", 1, &again, err);
-    if (rv == MORTISE_OK)
-        rv = get_order(q, err);
-    if (rv == MORTISE_OK)
-        rv = get_watch(q, &watches, err);
-    if (rv == MORTISE_OK)
-        rv = compile(q, json_object_get(q->body, "graph"), &q->graph, err);
+        rv = compile(q, &q->graph, err);
     if (rv != MORTISE_OK)
         return rv;
-    q->again = again != 0;
     q->start.input = input != NULL ? json_incref(input) : json_object();
     if (q->start.input == NULL)
         return mortise_nomem(err);
@@ -589,47 +517,71 @@ static void ordered(struct mortise_order *o, const struct mortise_err *err)
         mortise_requests_detach(q->asker);
 }
 
+/* A command as it is said: which one, and its members. */
+struct said {
+    const char *kind;
+    const json_t *value;
+    struct mortise_run_command c;
+};
+
+static const struct mortise_member command_rows[] = {
+    MORTISE_MEMBER(TEXT, "kind", true, struct said, kind),
+#define MEMBER_TEXT(name)                                                      \
+    MORTISE_MEMBER(TEXT, #name, false, struct said, c.name),
+#define MEMBER_JSON(name, field)                                               \
+    MORTISE_MEMBER(VALUE, #name, false, struct said, name),
+#define MEMBER_FLAG(name, bit)                                                 \
+    MORTISE_MEMBER_BIT(#name, bit, struct said, c.flags),
+#include "run/command/command_members.def"
+#undef MEMBER_TEXT
+#undef MEMBER_JSON
+#undef MEMBER_FLAG
+};
+
+static const struct mortise_members command_members =
+    MORTISE_MEMBERS(command_rows);
+
+/* What means nothing to the command was meant all the same: it is refused, and
+ * not ignored.  null and false say nothing. */
+static int check_meaning(const struct mortise_command_row *row,
+                         const json_t *one, struct mortise_err *err)
+{
+    for (size_t i = 1; i < command_members.n; i++) {
+        const char *name = command_rows[i].name;
+        const json_t *v = json_object_get(one, name);
+
+        if (v != NULL && !json_is_null(v) && !json_is_false(v) &&
+            !mortise_command_takes(row, name))
+            return mortise_fail(err, MORTISE_EINVAL,
+                                "'%s' means nothing to the command '%s'", name,
+                                row->name);
+    }
+    return MORTISE_OK;
+}
+
 static int read_command(const json_t *one, struct mortise_run_command *c,
                         struct mortise_err *err)
 {
-    static const char *const known[] = {"kind",
-#define MEMBER_TEXT(name)        #name,
-#define MEMBER_JSON(name, field) #name,
-#define MEMBER_FLAG(name, bit)   #name,
-#include "run/command/command_members.def"
-#undef MEMBER_TEXT
-#undef MEMBER_JSON
-#undef MEMBER_FLAG
-                                        NULL};
-    const char *kind = NULL;
-    int rv = json_is_object(one) ? check_members(one, known, err)
-                                 : mortise_fail(err, MORTISE_EINVAL,
-                                                "a command must be an object");
+    struct said said = {.kind = NULL};
+    const struct mortise_command_row *row;
+    int rv = mortise_members_read(&command_members, one,
+                                  "a command must be an object", &said, err);
 
-    if (rv == MORTISE_OK)
-        rv = get_text(one, "kind", true, &kind, err);
-#define MEMBER_TEXT(name)                                                      \
-    if (rv == MORTISE_OK)                                                      \
-        rv = get_text(one, #name, false, &c->name, err);
-#define MEMBER_JSON(name, field) c->name = json_object_get(one, #name);
-#define MEMBER_FLAG(name, bit)                                                 \
-    if (rv == MORTISE_OK)                                                      \
-        rv = get_flag(one, #name, bit, &c->flags, err);
-#include "run/command/command_members.def"
-#undef MEMBER_TEXT
-#undef MEMBER_JSON
-#undef MEMBER_FLAG
     if (rv != MORTISE_OK)
         return rv;
-    c->kind = mortise_command_named(kind)->kind;
-    return c->kind != 0 ? MORTISE_OK
-                        : mortise_fail(err, MORTISE_EINVAL,
-                                       "there is no command '%.100s'", kind);
+    row = mortise_command_named(said.kind);
+    if (row->kind == 0)
+        return mortise_fail(err, MORTISE_EINVAL, "there is no command '%.100s'",
+                            said.kind);
+    *c = said.c;
+    c->kind = row->kind;
+    c->value = mortise_json_unconst(said.value);
+    return check_meaning(row, one, err);
 }
 
 static int read_commands(struct mortise_request *q, struct mortise_err *err)
 {
-    const json_t *list = json_object_get(q->body, "commands");
+    const json_t *list = q->asked.commands;
     size_t n = json_array_size(list);
     int rv = MORTISE_OK;
 
@@ -684,32 +636,17 @@ static void watch_what_follows(struct mortise_order *o)
 
 static int serve_command(struct mortise_request *q, struct mortise_err *err)
 {
-    static const char *const known[] = {
-        "do",    "tenant", "run",   "commands", "no_continue", "accept_plugins",
-        "after", "until",  "order", NULL};
-    bool watches = false;
-    int rv = check_members(q->body, known, err);
+    bool watches = q->asked.until != NULL;
+    int rv = get_beginning(q, err);
 
-    if (rv == MORTISE_OK)
-        rv = get_text(q->body, "run", true, &q->run, err);
-    if (rv == MORTISE_OK)
-        rv = get_order(q, err);
-    if (rv == MORTISE_OK)
-        rv = get_watch(q, &watches, err);
-    if (rv == MORTISE_OK)
-        rv = get_number(q->body, "after", &q->watch.after, err);
-    if (rv == MORTISE_OK && !watches && q->watch.after != 0)
+    if (rv == MORTISE_OK && !watches && q->asked.after != 0)
         rv = mortise_fail(err, MORTISE_EINVAL, "'after' goes with 'until'");
-    if (rv == MORTISE_OK)
-        rv = get_flag(q->body, "no_continue", MORTISE_NO_CONTINUE,
-                      &q->order.flags, err);
-    if (rv == MORTISE_OK)
-        rv = get_flag(q->body, "accept_plugins", MORTISE_ACCEPT_PLUGINS,
-                      &q->order.flags, err);
     if (rv == MORTISE_OK)
         rv = read_commands(q, err);
     if (rv != MORTISE_OK)
         return rv;
+    q->watch.after = q->asked.after;
+    q->order.flags = q->asked.flags;
     q->order.list = q->commands;
     q->order.n = q->n_commands;
     q->order.actor = q->actor;
@@ -735,24 +672,13 @@ static void follow_recovered(struct mortise_order *o,
 
 static int serve_follow(struct mortise_request *q, struct mortise_err *err)
 {
-    static const char *const known[] = {"do",    "tenant", "run", "after",
-                                        "until", "go_on",  NULL};
-    const char *until = NULL;
-    uint32_t go_on = 0;
-    int rv = check_members(q->body, known, err);
+    int rv = until_of(q->asked.until, &q->watch.until, err);
 
-    if (rv == MORTISE_OK)
-        rv = get_text(q->body, "run", true, &q->run, err);
-    if (rv == MORTISE_OK)
-        rv = get_number(q->body, "after", &q->watch.after, err);
-    if (rv == MORTISE_OK)
-        rv = get_text(q->body, "until", false, &until, err);
-    if (rv == MORTISE_OK)
-        rv = until_of(until, &q->watch.until, err);
-    if (rv == MORTISE_OK)
-        rv = get_flag(q->body, "go_on", 1, &go_on, err);
-    if (rv != MORTISE_OK || go_on == 0)
-        return rv != MORTISE_OK ? rv : watch(q, q->run, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    q->watch.after = q->asked.after;
+    if ((q->asked.flags & GO_ON) == 0)
+        return watch(q, q->run, err);
     q->reading = true;
     q->recovery.done = follow_recovered;
     mortise_recover_one(q->m, q->tenant, q->run, &q->recovery);
@@ -776,33 +702,17 @@ static void query_over(struct mortise_query *query, json_t *value, int rv,
 static int serve_list(struct mortise_request *q, mortise_query_list_fn *list,
                       struct mortise_err *err)
 {
-    static const char *const known[] = {"do", "tenant", "after", "limit", NULL};
-    const char *after = NULL;
-    uint64_t limit = 0;
-    int rv = check_members(q->body, known, err);
-
-    if (rv == MORTISE_OK)
-        rv = get_text(q->body, "after", false, &after, err);
-    if (rv == MORTISE_OK)
-        rv = get_number(q->body, "limit", &limit, err);
-    if (rv != MORTISE_OK)
-        return rv;
+    (void)err;
     q->reading = true;
     q->query.done = query_over;
-    list(q->m, &q->query, q->tenant, after, (size_t)limit);
+    list(q->m, &q->query, q->tenant, q->asked.cursor, (size_t)q->asked.limit);
     return MORTISE_OK;
 }
 
 static int serve_look(struct mortise_request *q, mortise_query_look_fn *look,
                       struct mortise_err *err)
 {
-    static const char *const known[] = {"do", "tenant", "run", NULL};
-    int rv = check_members(q->body, known, err);
-
-    if (rv == MORTISE_OK)
-        rv = get_text(q->body, "run", true, &q->run, err);
-    if (rv != MORTISE_OK)
-        return rv;
+    (void)err;
     q->reading = true;
     q->query.done = query_over;
     look(q->m, &q->query, q->tenant, q->run);
@@ -836,43 +746,44 @@ static int serve_find(struct mortise_request *q, struct mortise_err *err)
 
 static int serve_engine(struct mortise_request *q, struct mortise_err *err)
 {
-    static const char *const known[] = {"do", "tenant", NULL};
-    int rv = check_members(q->body, known, err);
-
-    if (rv == MORTISE_OK)
-        reply(q, json_pack("{s:I, s:s, s:s}", "pid", (json_int_t)getpid(),
-                           "version", MORTISE_VERSION, "store",
-                           q->m->settings.store));
-    return rv;
+    (void)err;
+    reply(q,
+          json_pack("{s:I, s:s, s:s}", "pid", (json_int_t)getpid(), "version",
+                    MORTISE_VERSION, "store", q->m->settings.store));
+    return MORTISE_OK;
 }
 
 /* ---- hello -------------------------------------------------------------- */
 
+struct deployment_said {
+    const char *path, *digest;
+};
+
+static const struct mortise_member deployment_rows[] = {
+    MORTISE_MEMBER(TEXT, "path", true, struct deployment_said, path),
+    MORTISE_MEMBER(TEXT, "digest", true, struct deployment_said, digest),
+};
+static const struct mortise_members deployment_members =
+    MORTISE_MEMBERS(deployment_rows);
+
 /* A deployment other than ours is refused: what is started here runs under
  * ours. */
-static int check_deployment(struct mortise_request *q, const json_t *theirs,
-                            struct mortise_err *err)
+static int check_deployment(struct mortise_request *q, struct mortise_err *err)
 {
-    static const char *const known[] = {"path", "digest", NULL};
     const struct mortise_deployment *d = q->m->settings.deployment;
+    struct deployment_said said = {.path = NULL};
     uint8_t ours[MORTISE_DIGEST];
     char hex[MORTISE_DIGEST_HEX];
-    const char *path, *digest;
-    int rv = json_is_object(theirs)
-                 ? check_members(theirs, known, err)
-                 : mortise_fail(err, MORTISE_EINVAL,
-                                "'deployment' must be {path, digest}");
+    int rv =
+        mortise_members_read(&deployment_members, q->asked.deployment,
+                             "'deployment' must be {path, digest}", &said, err);
 
-    if (rv == MORTISE_OK)
-        rv = get_text(theirs, "path", true, &path, err);
-    if (rv == MORTISE_OK)
-        rv = get_text(theirs, "digest", true, &digest, err);
     if (rv != MORTISE_OK)
         return rv;
     if (mortise_deployment_digest(ours, d, q->m->mem) != MORTISE_OK)
         return mortise_nomem(err);
     mortise_hex(hex, ours, sizeof ours);
-    if (strcmp(hex, digest) == 0)
+    if (strcmp(hex, said.digest) == 0)
         return MORTISE_OK;
     return mortise_fail(
         err, MORTISE_ECONFIG,
@@ -882,36 +793,27 @@ static int check_deployment(struct mortise_request *q, const json_t *theirs,
         "stops it, and its runs can be resumed)",
         (long)getpid(), q->m->settings.store,
         d->path != NULL ? "the deployment " : "no deployment file",
-        d->path != NULL ? d->path : "", path, (long)getpid());
+        d->path != NULL ? d->path : "", said.path, (long)getpid());
 }
 
 static int serve_hello(struct mortise_request *q, struct mortise_err *err)
 {
-    static const char *const known[] = {"do",      "tenant",     "protocol",
-                                        "version", "deployment", NULL};
-    const json_t *theirs = json_object_get(q->body, "deployment");
-    const char *version = NULL;
-    uint64_t protocol = 0;
-    int rv = mortise_engine_ready(q->m, err);
+    const char *version = q->asked.version;
+    int rv;
 
-    if (rv != MORTISE_EBUSY) /* one that closes would be asked in vain */
-        rv = get_number(q->body, "protocol", &protocol, err);
-    if (rv == MORTISE_OK)
-        rv = get_text(q->body, "version", false, &version, err);
-    if (rv == MORTISE_OK && protocol != MORTISE_PROTOCOL)
-        rv = mortise_fail(err, MORTISE_EUNAVAILABLE,
-                          "process %ld works on the store and speaks protocol "
-                          "%d of the control socket (Mortise %s), and you "
-                          "speak %llu%s%s: wait until it has ended, stop it "
-                          "(kill %ld), or use its version",
-                          (long)getpid(), MORTISE_PROTOCOL, MORTISE_VERSION,
-                          (unsigned long long)protocol,
-                          version != NULL ? ", Mortise " : "",
-                          version != NULL ? version : "", (long)getpid());
-    if (rv == MORTISE_OK)
-        rv = check_members(q->body, known, err);
-    if (rv == MORTISE_OK && theirs != NULL)
-        rv = check_deployment(q, theirs, err);
+    if (q->asked.protocol != MORTISE_PROTOCOL)
+        return mortise_fail(
+            err, MORTISE_EUNAVAILABLE,
+            "process %ld works on the store and speaks protocol %d of the "
+            "control socket (Mortise %s), and you speak %llu%s%s: wait until "
+            "it has ended, stop it (kill %ld), or use its version",
+            (long)getpid(), MORTISE_PROTOCOL, MORTISE_VERSION,
+            (unsigned long long)q->asked.protocol,
+            version != NULL ? ", Mortise " : "", version != NULL ? version : "",
+            (long)getpid());
+    rv = mortise_members_check(q->members, q->body, err);
+    if (rv == MORTISE_OK && q->asked.deployment != NULL)
+        rv = check_deployment(q, err);
     if (rv != MORTISE_OK)
         return rv;
     q->asker->greeted = true;
@@ -925,45 +827,112 @@ static int serve_hello(struct mortise_request *q, struct mortise_err *err)
 
 /* ---- serving ------------------------------------------------------------ */
 
-typedef int serve_fn(struct mortise_request *q, struct mortise_err *err);
+#define MAY(kind, name, field)                                                 \
+    MORTISE_MEMBER(kind, name, false, struct asked, field)
+#define MUST(kind, name, field)                                                \
+    MORTISE_MEMBER(kind, name, true, struct asked, field)
+#define FLAG(name, bit) MORTISE_MEMBER_BIT(name, bit, struct asked, flags)
+#define ALL             MUST(TEXT, "do", op), MAY(TEXT, "tenant", tenant)
 
-static const struct {
-    const char *op;
-    serve_fn *serve;
-    bool reads; /* works while the store recovers */
-} ops[] = {
-    {"start", serve_start, false},     {"command", serve_command, false},
-    {"follow", serve_follow, false},   {"runs", serve_runs, false},
-    {"inbox", serve_inbox, false},     {"show", serve_show, false},
-    {"history", serve_history, false}, {"find", serve_find, false},
-    {"engine", serve_engine, true},    {"hello", serve_hello, true},
+static const struct mortise_member start_members[] = {
+    ALL,
+    MAY(TEXT, "run", run),
+    MAY(TEXT, "order", order),
+    MAY(TEXT, "until", until),
+    MAY(VALUE, "graph", graph),
+    MAY(VALUE, "input", input),
+    FLAG("again", AGAIN),
 };
+
+static const struct mortise_member command_request_members[] = {
+    ALL,
+    MUST(TEXT, "run", run),
+    MAY(TEXT, "order", order),
+    MAY(TEXT, "until", until),
+    MAY(NUMBER, "after", after),
+    FLAG("no_continue", MORTISE_NO_CONTINUE),
+    FLAG("accept_plugins", MORTISE_ACCEPT_PLUGINS),
+    MAY(VALUE, "commands", commands),
+};
+
+static const struct mortise_member follow_members[] = {
+    ALL,
+    MUST(TEXT, "run", run),
+    MAY(NUMBER, "after", after),
+    MAY(TEXT, "until", until),
+    FLAG("go_on", GO_ON),
+};
+
+static const struct mortise_member list_members[] = {
+    ALL, MAY(TEXT, "after", cursor), MAY(NUMBER, "limit", limit)};
+
+static const struct mortise_member look_members[] = {ALL,
+                                                     MUST(TEXT, "run", run)};
+
+static const struct mortise_member engine_members[] = {ALL};
+
+static const struct mortise_member hello_members[] = {
+    ALL, MAY(NUMBER, "protocol", protocol), MAY(TEXT, "version", version),
+    MAY(VALUE, "deployment", deployment)};
+
+static const struct op {
+    const char *name;
+    int (*serve)(struct mortise_request *q, struct mortise_err *err);
+    struct mortise_members members;
+    bool reads;  /* works while the store recovers */
+    bool greets; /* may come from another version, which is told so first */
+} ops[] = {
+    {"start", serve_start, MORTISE_MEMBERS(start_members), false, false},
+    {"command", serve_command, MORTISE_MEMBERS(command_request_members), false,
+     false},
+    {"follow", serve_follow, MORTISE_MEMBERS(follow_members), false, false},
+    {"runs", serve_runs, MORTISE_MEMBERS(list_members), false, false},
+    {"inbox", serve_inbox, MORTISE_MEMBERS(list_members), false, false},
+    {"show", serve_show, MORTISE_MEMBERS(look_members), false, false},
+    {"history", serve_history, MORTISE_MEMBERS(look_members), false, false},
+    {"find", serve_find, MORTISE_MEMBERS(look_members), false, false},
+    {"engine", serve_engine, MORTISE_MEMBERS(engine_members), true, false},
+    {"hello", serve_hello, MORTISE_MEMBERS(hello_members), true, true},
+};
+
+static const struct op *find_op(const char *name)
+{
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
+        if (strcmp(ops[i].name, name) == 0)
+            return &ops[i];
+    return NULL;
+}
 
 /* MORTISE_OK: it is answered, or will be.  Else the error is the answer. */
 static int serve(struct mortise_request *q, struct mortise_err *err)
 {
-    const char *op = NULL;
+    static const struct mortise_members all = MORTISE_MEMBERS(engine_members);
+    struct asked *a = &q->asked;
+    const struct op *op;
     int rv = json_is_object(q->body)
-                 ? get_text(q->body, "do", true, &op, err)
+                 ? mortise_members_look(&all, q->body, a, err)
                  : mortise_fail(err, MORTISE_EINVAL,
                                 "a request must be a JSON object");
 
-    if (rv == MORTISE_OK)
-        rv = get_text(q->body, "tenant", false, &q->tenant, err);
     if (rv != MORTISE_OK)
         return rv;
-    if (q->tenant == NULL)
-        q->tenant = "default";
-    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
-        if (strcmp(ops[i].op, op) != 0)
-            continue;
-        if (!ops[i].reads)
-            rv = mortise_engine_ready(q->m, err);
-        return rv == MORTISE_OK ? ops[i].serve(q, err) : rv;
-    }
-    return mortise_fail(err, MORTISE_EUNAVAILABLE,
-                        "the request '%.100s' is not available in this build",
-                        op);
+    op = find_op(a->op);
+    if (op == NULL)
+        return mortise_fail(err, MORTISE_EUNAVAILABLE,
+                            "the request '%.100s' is not available in this "
+                            "build",
+                            a->op);
+    q->members = &op->members;
+    rv = mortise_engine_ready(q->m, err);
+    if (op->reads && !(op->greets && rv == MORTISE_EBUSY))
+        rv = MORTISE_OK; /* one that closes would be greeted in vain */
+    if (rv == MORTISE_OK && !op->greets)
+        rv = mortise_members_check(q->members, q->body, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_members_look(q->members, q->body, a, err);
+    q->tenant = a->tenant != NULL ? a->tenant : "default";
+    q->run = a->run;
+    return rv == MORTISE_OK ? op->serve(q, err) : rv;
 }
 
 void mortise_requests_serve(struct mortise *m, json_t *request,

@@ -19,6 +19,7 @@ const struct mortise_command_row mortise_run_commands[] = {
 #define RUN_COMMAND(id, number, words, ...)                                    \
     {.kind = number,                                                           \
      .name = #id,                                                              \
+     .members = words,                                                         \
      .check = mortise_command_check_##id,                                      \
      .obey = mortise_command_obey_##id,                                        \
      __VA_ARGS__},
@@ -55,6 +56,18 @@ const struct mortise_command_row *mortise_command_named(const char *name)
     while (row->kind != 0 && strcmp(row->name, name) != 0)
         row++;
     return row;
+}
+
+bool mortise_command_takes(const struct mortise_command_row *row,
+                           const char *member)
+{
+    size_t n = strlen(member);
+
+    for (const char *p = row->members; (p = strchr(p, '`')) != NULL; p++)
+        if (strncmp(p + 1, member, n) == 0 && p[n + 1] != '\0' &&
+            strchr("?:`", p[n + 1]) != NULL)
+            return true;
+    return false;
 }
 
 int mortise_command_read(struct mortise_run_command *out,

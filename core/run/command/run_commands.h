@@ -34,8 +34,11 @@ typedef int mortise_command_fn(struct mortise_run *r,
                                struct mortise_err *err);
 
 struct mortise_command_row {
-    uint32_t kind;     /* enum mortise_command_kind; 0: there is no such one */
-    const char *name;  /* of the control socket */
+    uint32_t kind;    /* enum mortise_command_kind; 0: there is no such one */
+    const char *name; /* of the control socket */
+    /* What it takes there, each in backquotes, in the words of
+     * docs/control.md. */
+    const char *members;
     uint32_t flags;    /* the MORTISE_CMD_... that mean something to it */
     const char *value; /* what its value is, for errors; NULL: it has none */
     enum mortise_command_way way;
@@ -63,6 +66,10 @@ extern const struct mortise_command_row mortise_run_commands[];
 const struct mortise_command_row *mortise_command_row(uint32_t kind);
 /* By the name on the socket. */
 const struct mortise_command_row *mortise_command_named(const char *name);
+
+/* Does that member of command_members.def mean something to it? */
+bool mortise_command_takes(const struct mortise_command_row *row,
+                           const char *member);
 
 /* What a program in C says, read: `out` borrows the strings, and has a new
  * reference as its value, where the command has one.  Where numbers are read as

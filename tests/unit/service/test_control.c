@@ -251,6 +251,47 @@ START_TEST(malformed_requests)
 }
 END_TEST
 
+/* What means nothing to a command is refused, and nothing of the list is
+ * recorded; null and false say nothing. */
+START_TEST(members_that_mean_nothing)
+{
+    static const char *const cases[][2] = {
+        {"\"kind\":\"cancel\",\"shutdown\":true", "'shutdown'"},
+        {"\"kind\":\"cancel\",\"value\":{}", "'value'"},
+        {"\"kind\":\"pause\",\"merge\":true", "'merge'"},
+        {"\"kind\":\"pause\",\"force\":true", "'force'"},
+        {"\"kind\":\"resume\",\"reason\":\"why\"", "'reason'"},
+        {"\"kind\":\"goto\",\"node\":\"ask\",\"id\":\"x\"", "'id'"},
+        {"\"kind\":\"update\",\"value\":{},\"node\":\"ask\"", "'node'"},
+        {"\"kind\":\"answer\",\"id\":\"x\",\"digest\":\"d\"", "'digest'"},
+        {"\"kind\":\"limit\",\"decision\":\"done\"", "'decision'"},
+    };
+    static const char history[] = "{\"do\":\"history\",\"run\":\"r\"}";
+    char request[512], before[8192];
+    int fd = client();
+
+    ask(fd, "{\"do\":\"start\",\"run\":\"r\"," HUMAN "}");
+    snprintf(before, sizeof before, "%s", ask(fd, history));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *said;
+
+        snprintf(request, sizeof request,
+                 "{\"do\":\"command\",\"run\":\"r\",\"commands\":[{%s}]}",
+                 cases[i][0]);
+        said = ask(fd, request);
+        ck_assert_msg(has(said, "E_INVALID") && has(said, cases[i][1]) &&
+                          has(said, "means nothing to the command"),
+                      "%s: %s", cases[i][0], said);
+    }
+    ck_assert_str_eq(ask(fd, history), before);
+    ck_assert(has(ask(fd, "{\"do\":\"command\",\"run\":\"r\",\"commands\":"
+                          "[{\"kind\":\"pause\",\"reason\":\"w\","
+                          "\"merge\":false,\"node\":null}]}"),
+                  "\"reply\":{\"run\":\"r\""));
+    close(fd);
+}
+END_TEST
+
 /* A graph with findings: all of them, then the error. */
 START_TEST(findings_come_as_an_item)
 {
@@ -1113,6 +1154,7 @@ static Suite *suite(void)
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, requests_in_order);
     tcase_add_test(tc, malformed_requests);
+    tcase_add_test(tc, members_that_mean_nothing);
     tcase_add_test(tc, findings_come_as_an_item);
     tcase_add_test(tc, started_again);
     tcase_add_test(tc, orders_are_obeyed_once);

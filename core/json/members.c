@@ -1,0 +1,102 @@
+/* members.c -- a JSON object from outside, read into a struct by a table.
+ *
+ * Every member is checked, and one that no row has is refused rather than
+ * ignored: who sent it meant something by it.
+ */
+#include "json/members.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/nearest.h"
+
+enum { MOST = 32 }; /* rows of a table, of which one may have been meant */
+
+int mortise_members_check(const struct mortise_members *m, const json_t *from,
+                          struct mortise_err *err)
+{
+    const char *key, *near, *names[MOST];
+    json_t *value;
+
+    assert(m->n <= MOST); /* our own tables */
+    for (size_t i = 0; i < m->n; i++)
+        names[i] = m->rows[i].name;
+    json_object_foreach(mortise_json_unconst(from), key, value)
+    {
+        size_t i = 0;
+
+        while (i < m->n && strcmp(names[i], key) != 0)
+            i++;
+        if (i < m->n)
+            continue;
+        near = mortise_nearest(key, names, m->n);
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "a request has no member '%.100s'%s%s%s", key,
+                            near != NULL ? "; did you mean '" : "",
+                            near != NULL ? near : "", near != NULL ? "'?" : "");
+    }
+    return MORTISE_OK;
+}
+
+static int expected(const struct mortise_member *row, const char *what,
+                    struct mortise_err *err)
+{
+    return mortise_fail(err, MORTISE_EINVAL, "'%s' must be %s", row->name,
+                        what);
+}
+
+static int read_one(const struct mortise_member *row, const json_t *v, void *to,
+                    struct mortise_err *err)
+{
+    switch (row->type) {
+    case MORTISE_MEMBER_TEXT:
+        if (!json_is_string(v) ||
+            strlen(json_string_value(v)) != json_string_length(v))
+            return expected(row, "a string", err);
+        *(const char **)to = json_string_value(v);
+        break;
+    case MORTISE_MEMBER_NUMBER:
+        if (!json_is_integer(v) || json_integer_value(v) < 0)
+            return expected(row, "a number, 0 or more", err);
+        *(uint64_t *)to = (uint64_t)json_integer_value(v);
+        break;
+    case MORTISE_MEMBER_FLAG:
+        if (!json_is_boolean(v))
+            return expected(row, "true or false", err);
+        *(uint32_t *)to |= json_is_true(v) ? row->bit : 0;
+        break;
+    case MORTISE_MEMBER_VALUE:
+        *(const json_t **)to = v;
+        break;
+    }
+    return MORTISE_OK;
+}
+
+int mortise_members_look(const struct mortise_members *m, const json_t *from,
+                         void *into, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < m->n; i++) {
+        const struct mortise_member *row = &m->rows[i];
+        const json_t *v = json_object_get(from, row->name);
+
+        if (v != NULL &&
+            (!json_is_null(v) || row->type == MORTISE_MEMBER_VALUE))
+            rv = read_one(row, v, (char *)into + row->at, err);
+        else if (row->must)
+            rv =
+                mortise_fail(err, MORTISE_EINVAL, "'%s' is missing", row->name);
+    }
+    return rv;
+}
+
+int mortise_members_read(const struct mortise_members *m, const json_t *from,
+                         const char *shape, void *into, struct mortise_err *err)
+{
+    int rv = json_is_object(from)
+                 ? mortise_members_check(m, from, err)
+                 : mortise_fail(err, MORTISE_EINVAL, "%s", shape);
+
+    return rv == MORTISE_OK ? mortise_members_look(m, from, into, err) : rv;
+}
