@@ -168,11 +168,13 @@ static struct mortise_call_slot *begin(struct mortise_instance *i,
     s->open = s->inside = true;
     atomic_store(&s->stirred, false);
     s->finished = s->cancelled = s->overflow = s->lost = s->violation = false;
+    s->mute = false;
     s->has_output = s->has_update = s->has_own = s->has_target = s->said_more =
         false;
     s->n_target = 0;
     s->words.message[0] = s->words.code[0] = '\0';
     s->words.class = NULL;
+    s->words.retry_after_ms = 0;
     s->waiting = 0;
     atomic_store(&s->live, *handle);
     atomic_fetch_add(&i->calls.open, 1);

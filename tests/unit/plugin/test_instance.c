@@ -666,6 +666,47 @@ START_TEST(words_do_not_stick)
 }
 END_TEST
 
+/* Nor does what an earlier call in the same place came to: when to try again,
+ * and that its end says nothing of what it did. */
+static struct mortise_call_done last_done;
+
+static void note_done(void *ud, const struct mortise_call_done *done)
+{
+    (void)ud;
+    last_done = *done;
+}
+
+static mortise_status odd_first(const mortise_request *r)
+{
+    if (is(r->body, "1"))
+        (api->fail)(host, r->call, str("later"),
+                    str("{\"class\":\"transient\",\"retry_after_ms\":5000}"));
+    return is(r->body, "2") ? 77 : MORTISE_S_FAILED;
+}
+
+START_TEST(ends_do_not_stick)
+{
+    static const struct {
+        uint64_t retry_after_ms;
+        bool mute;
+    } want[] = {{5000, false}, {0, true}, {0, false}};
+    const struct mortise_instance_ops o = {.done = note_done};
+
+    manifest.provides[MORTISE_KIND_EXECUTOR] = (struct mortise_provides){
+        .present = true, .threading = MORTISE_THREAD_INLINE};
+    ck_assert_int_eq(open_with(&o), MORTISE_OK);
+    on_execute = odd_first;
+    for (uint64_t i = 0; i < 3; i++) {
+        char body[] = {(char)('1' + i), '\0'};
+
+        call(i + 1, &mortise_call_execute, body);
+        ck_assert_int_eq(last_done.status, MORTISE_S_FAILED);
+        ck_assert_uint_eq(last_done.retry_after_ms, want[i].retry_after_ms);
+        ck_assert_int_eq(last_done.mute, want[i].mute);
+    }
+}
+END_TEST
+
 /* ---- many calls
  * ------------------------------------------------------------------ */
 
@@ -1044,6 +1085,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_verdict_is_bounded);
     tcase_add_test(tc, any_reason_arrives);
     tcase_add_test(tc, words_do_not_stick);
+    tcase_add_test(tc, ends_do_not_stick);
     tcase_add_test(tc, many_calls_are_kept_apart);
     tcase_add_test(tc, threads_do_not_disagree);
     tcase_add_test(tc, asks_are_answered_once_each);
