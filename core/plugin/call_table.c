@@ -41,6 +41,7 @@ static struct mortise_call_slot *slot_at(struct mortise_call_table *c,
 
     if (k >= MORTISE_CHUNKS)
         return NULL;
+    assert(at >= chunk_size(k) && at - chunk_size(k) < chunk_size(k));
     chunk = atomic_load_explicit(&c->chunks[k], memory_order_acquire);
     return chunk != NULL ? &chunk[at - chunk_size(k)] : NULL;
 }
@@ -111,6 +112,7 @@ static bool add_chunk(struct mortise_call_table *c)
     size_t n = chunk_size(c->n_chunks);
     struct mortise_call_slot *chunk;
 
+    assert(c->free == NULL && c->n_chunks <= MORTISE_CHUNKS);
     if (c->n_chunks == MORTISE_CHUNKS)
         return false;
     chunk = mortise_zalloc(c->mem, n * sizeof *chunk);
@@ -136,6 +138,7 @@ static void spread(struct mortise_call_table *c)
     struct mortise_call_slot **old = c->buckets, *next;
     size_t n = c->n_buckets;
 
+    assert(n >= BUCKETS && n % BUCKETS == 0);
     c->buckets = mortise_zalloc(c->mem, 2 * n * sizeof *old);
     if (c->buckets == NULL) {
         c->buckets = old;
@@ -162,6 +165,7 @@ struct mortise_call_slot *mortise_call_table_take(struct mortise_call_table *c,
     if (c->free != NULL || add_chunk(c)) {
         s = c->free;
         c->free = s->next;
+        assert(s->handle == 0 && s->pins == 0); /* unpin() left it so */
         if (++c->n_used > 2 * c->n_buckets)
             spread(c);
         b = bucket(c, id);
@@ -192,6 +196,7 @@ void mortise_call_table_give(struct mortise_call_table *c,
     }
     mortise_usage_finish(&s->usage);
     assert(s->asks == NULL && s->pins == 0); /* nobody looks at it any more */
+    assert(s->handle == 0 && !s->open && !s->inside);
     pthread_mutex_lock(&c->lock);
     assert(c->n_used > 0);
     for (at = bucket(c, s->key_id); *at != s; at = &(*at)->next)
@@ -213,6 +218,7 @@ mortise_call_table_by_handle(struct mortise_call_table *c, uint64_t handle)
     if (s == NULL)
         return NULL;
     pthread_mutex_lock(&s->lock);
+    assert(s->index == (handle & mask)); /* its place never changes (1) */
     if (s->handle == handle)
         return s;
     pthread_mutex_unlock(&s->lock);

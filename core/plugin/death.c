@@ -30,6 +30,7 @@
  */
 #include "plugin/death.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -356,6 +357,7 @@ static int find_object(struct dl_phdr_info *info, size_t size, void *ud)
 
 void mortise_death_know(struct mortise_culprit *c, const void *in_its_object)
 {
+    assert(c->code == 0 && in_its_object != NULL); /* once, until forgotten */
     c->code = (uintptr_t)in_its_object;
     c->code_end = 0;
     if (dl_iterate_phdr(find_object, c) == 0) {
@@ -379,8 +381,8 @@ void mortise_death_forget(struct mortise_culprit *c)
     if (k == c) {
         atomic_store(&known, c->next);
     } else {
-        while (k->next != c)
-            k = k->next;
+        for (; k->next != c; k = k->next)
+            assert(k->next != NULL); /* know() put it there */
         k->next = c->next;
     }
     pthread_mutex_unlock(&known_lock);

@@ -28,6 +28,7 @@
  */
 #include "plugin/elf.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <stdbool.h>
 #include <stdarg.h>
@@ -150,6 +151,7 @@ static const unsigned char *at_address(const struct object *o, uint64_t addr,
         if (addr < s->p_vaddr || addr - s->p_vaddr >= s->p_filesz)
             continue;
         addr -= s->p_vaddr;
+        assert(s->p_offset <= o->n && s->p_filesz <= o->n - s->p_offset);
         *left = (size_t)(s->p_filesz - addr);
         return o->p + s->p_offset + addr;
     }
@@ -237,6 +239,7 @@ static int add_load(struct object *o, const Elf64_Phdr *ph)
     if (last != NULL &&
         (last->p_vaddr + last->p_memsz + PAGE - 1) / PAGE > ph->p_vaddr / PAGE)
         return broken(o, "its segments overlap");
+    assert(o->n_load < SEGMENTS_MAX); /* read_segments() counted them */
     o->load[o->n_load++] = *ph;
     if ((ph->p_flags & PF_W) != 0 && (ph->p_flags & PF_X) != 0)
         return refuse(o, "P0103",
@@ -639,6 +642,7 @@ static void visit_versions(const struct object *o)
 {
     uint64_t at = o->dyn.verneed;
 
+    assert(o->visitor != NULL); /* nobody else asks */
     for (uint64_t i = 0; i < o->dyn.n_verneed && i < VERSIONS_MAX &&
                          o->visitor->needs_version != NULL;
          i++) {

@@ -6,6 +6,7 @@
  */
 #include "plugin/grant.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "json/path.h"
@@ -19,6 +20,7 @@ struct granting {
 static int grant(struct granting *g, const char *value, const char *says,
                  struct mortise_err *err)
 {
+    assert(g->n <= g->cap);
     if (g->n == g->cap) {
         size_t cap = g->cap * 2 + 4;
         struct mortise_granted *list =

@@ -55,6 +55,7 @@ void mortise_host_visit(struct mortise_instance *i, struct mortise_visit *v,
                         enum mortise_inside_stage stage,
                         const struct mortise_whose *whose, bool on_loop)
 {
+    assert(stage < MORTISE_INSIDE_THREAD); /* its threads make no visits */
     mortise_inside_enter(v, i->culprit, stage, whose,
                          on_loop ? mortise_manifest_patience(i->manifest) : 0,
                          on_loop ? MORTISE_MASK_LATER : MORTISE_MASK_NOW);
@@ -72,6 +73,7 @@ void mortise_host_call_back(struct mortise_instance *i,
 {
     struct mortise_visit v;
 
+    assert(a->fn != NULL); /* host_ask() takes none without */
     mortise_host_visit(i, &v, MORTISE_INSIDE_ANSWER, NULL, true);
     a->fn(a->ud, status, body);
     mortise_host_leave(i, &v);
@@ -85,6 +87,7 @@ void mortise_host_text(char *out, size_t size, mortise_str s)
     const char *p = s.p, *end = p + (p != NULL ? s.n : 0);
     size_t n = 0;
 
+    assert(size > 0); /* room for the end */
     while (p < end && n + 5 < size) {
         uint32_t cp;
         size_t step = mortise_utf8_decode(p, end, &cp);
@@ -120,6 +123,7 @@ bool mortise_host_go_out(struct mortise_instance *i)
 
 void mortise_host_come_back(struct mortise_instance *i)
 {
+    assert(atomic_load(&i->outside) > 0); /* pairs with go_out() */
     atomic_fetch_sub(&i->outside, 1);
 }
 
@@ -129,6 +133,7 @@ void mortise_host_log(struct mortise_instance *i, int level, const char *fmt,
     char text[MORTISE_WORDS_MAX];
     va_list ap;
 
+    assert(level >= MORTISE_LOG_ERROR && level <= MORTISE_LOG_DEBUG);
     if (i->ops.log == NULL || !mortise_host_go_out(i))
         return;
     va_start(ap, fmt);
@@ -141,6 +146,7 @@ void mortise_host_log(struct mortise_instance *i, int level, const char *fmt,
 /* Log that the plugin broke a rule, the first time it does. */
 static void scold(struct mortise_instance *i, unsigned what, const char *words)
 {
+    assert(what != 0 && (what & (what - 1)) == 0); /* one of SAID_... */
     if ((atomic_fetch_or(&i->scolded, what) & what) == 0)
         mortise_host_log(i, MORTISE_LOG_WARN, "%s", words);
 }
@@ -229,7 +235,8 @@ bool mortise_host_may_suspend(const struct mortise_call_slot *s)
 void mortise_host_settle(struct mortise_call_slot *s, mortise_status status,
                          const struct mortise_words *words)
 {
-    assert(!s->finished); /* (1) of instance.c */
+    assert(!s->finished);              /* (1) of instance.c */
+    assert(s->open && s->handle != 0); /* who settles it owes `done` */
     s->finished = true;
     s->status = is_status(status) || (status == MORTISE_S_SUSPENDED &&
                                       mortise_host_may_suspend(s))
@@ -257,6 +264,8 @@ void mortise_host_settle(struct mortise_call_slot *s, mortise_status status,
 static void overrule(struct mortise_call_slot *s, mortise_status status,
                      const char *class, const char *message)
 {
+    assert(s->finished);                 /* there is an outcome */
+    assert(status < 0 && class != NULL); /* of a failure, of some class */
     s->mute |= s->status == MORTISE_S_OK;
     s->status = status;
     s->words = (struct mortise_words){.class = class};
@@ -291,6 +300,7 @@ static void judge_answer(struct mortise_call_slot *s)
         overrule(s, MORTISE_S_FAILED, "permanent", words);
         return;
     }
+    assert(s->kind->read != NULL); /* what has an answer reads it */
     rv = s->kind->read(s->own.p, s->own.n, &s->violation, said, sizeof said);
     if (rv == MORTISE_ENOMEM) {
         overrule(s, MORTISE_S_NOMEM, "transient",
@@ -352,6 +362,7 @@ void mortise_host_deliver(struct mortise_instance *i,
     assert(atomic_load(&i->calls.open) > 0);
     judge_output(s);
     judge_answer(s);
+    assert(s->status <= 0 || s->status == MORTISE_S_SUSPENDED);
     s->open = false;
     atomic_store(&s->live, 0);
     atomic_fetch_sub(&i->calls.open, 1);
@@ -369,6 +380,8 @@ void mortise_host_unpin(struct mortise_instance *i, struct mortise_call_slot *s,
     assert(n > 0 && s->pins >= n); /* or the slot would be somebody else's */
     last = (s->pins -= n) == 0;
     assert(!last || (!s->open && !s->inside));
+    assert(!last || (s->asks == NULL && s->n_asks == 0)); /* one pin each */
+    assert(!last || s->waiting == 0); /* who waits is inside */
     if (last)
         s->handle = 0;
     pthread_mutex_unlock(&s->lock);
@@ -404,6 +417,7 @@ static mortise_status add_piece(struct mortise_call_slot *s,
                                 struct mortise_buf *to, mortise_str chunk,
                                 size_t most)
 {
+    assert(to->n <= most); /* or the rest would wrap */
     if (chunk.n > most - to->n) {
         s->overflow = true;
         return MORTISE_S_INVALID;
@@ -420,6 +434,7 @@ static mortise_status add_target(struct mortise_call_slot *s, mortise_str chunk)
     size_t room = sizeof s->target - s->n_target;
     size_t n = chunk.n < room ? (size_t)chunk.n : room;
 
+    assert(s->n_target <= sizeof s->target);
     if (n > 0)
         memcpy(s->target + s->n_target, chunk.p, n);
     s->n_target += n;
@@ -450,6 +465,7 @@ static mortise_status add_result(struct mortise_call_slot *s, mortise_str kind,
         s->has_update = true;
         return add_piece(s, &s->update, chunk, MORTISE_OUTPUT_MAX);
     }
+    assert(is_word(kind, "goto")); /* take_emit() lets nothing else in */
     s->has_target = true;
     return add_target(s, chunk);
 }
@@ -674,6 +690,7 @@ static struct mortise_call_slot *asking(struct mortise_instance *i,
 void mortise_host_not_waiting(struct mortise_call_slot *s,
                               const struct mortise_ask *a)
 {
+    assert(s->n_asks > 0 && s->ask_bytes >= a->bytes); /* note_ask() */
     s->n_asks--;
     s->ask_bytes -= a->bytes;
 }
@@ -682,6 +699,8 @@ void mortise_host_not_waiting(struct mortise_call_slot *s,
  * left in the call.  Cell locked. */
 static bool has_room(struct mortise_call_slot *s, size_t bytes)
 {
+    assert(s->n_asks <= MORTISE_ASKS_MAX);
+    assert(s->ask_bytes <= MORTISE_ASKS_BYTES_MAX); /* or the rest would wrap */
     if (s->n_asks < MORTISE_ASKS_MAX &&
         bytes <= MORTISE_ASKS_BYTES_MAX - s->ask_bytes)
         return true;
@@ -713,6 +732,7 @@ static uint64_t note_ask(struct mortise_instance *i, mortise_call call,
         memcpy(words, s->words.message, sizeof words);
     }
     if (*why == MORTISE_S_OK) {
+        assert(s != NULL && a != NULL && s->pins > 0); /* the call's own */
         *a = (struct mortise_ask){s->asks, ask, fn, ud, bytes};
         s->asks = a;
         s->n_asks++;
@@ -742,6 +762,7 @@ static uint64_t note_wait(struct mortise_instance *i, mortise_call call,
         !pthread_equal(s->thread, pthread_self()))
         *why = MORTISE_S_UNSUPPORTED;
     else {
+        assert(s->waiting == 0); /* the thread that would wait is here */
         s->waiting = ask;
         id = s->id;
     }
@@ -761,6 +782,7 @@ static mortise_status pass_on(struct mortise_instance *i, uint64_t id,
                                .body = cut(body, UINT64_MAX)};
     struct mortise_wire_held held;
 
+    assert(i->ops.ask != NULL && id != 0); /* both callers looked */
     if (!mortise_host_go_out(i))
         return MORTISE_S_CANCELLED;
     if (mortise_host_carry(&msg, &held, i->mem, NULL) != MORTISE_OK) {
@@ -876,6 +898,7 @@ void mortise_host_answer_all(struct mortise_instance *i,
     struct mortise_ask *list = s->asks, *a;
     unsigned n = 0;
 
+    assert(s->handle != 0); /* a free slot has asked nothing */
     s->asks = NULL;
     s->n_asks = s->ask_bytes = 0;
     if (s->waiting != 0) {
@@ -954,6 +977,7 @@ static mortise_status from_plugin(mortise_host *h, struct mortise_wire *msg)
     struct mortise_wire_held held = {0};
     mortise_status status;
 
+    assert(msg->type >= MORTISE_WIRE_LOG && msg->type <= MORTISE_WIRE_FAIL);
     mortise_host_not_a_child(h->instance);
     /* A body too large for the wire is too large for everything; it is refused
      * by its length, unread. */

@@ -46,6 +46,7 @@ static void call(const struct here *h, const struct mortise_wire *msg,
 
     assert(msg->kind < MORTISE_KINDS && msg->function < kind->n_calls);
     assert(h->interfaces[msg->kind] != NULL); /* check() found none wanting */
+    assert(h->inst != NULL && request != NULL);
     ret->status = kind->calls[msg->function]->enter(
         h->interfaces[msg->kind], h->inst, msg->stage, request);
 }
@@ -72,6 +73,7 @@ static void send(struct mortise_endpoint *to, const struct mortise_wire *msg,
         break;
     default:
         assert(msg->type == MORTISE_WIRE_DESTROY);
+        assert(h->inst != NULL); /* made, and destroyed once */
         h->plugin->destroy(h->inst);
         break;
     }
@@ -85,6 +87,7 @@ static int check_kind(struct here *h, enum mortise_kind k,
     const void *interface = h->plugin->get_interface(h->inst, kind->interface);
     const char *missing = kind->lacks(interface, h->manifest);
 
+    assert(h->inst != NULL); /* create() succeeded */
     h->interfaces[k] = interface;
     if (missing == NULL)
         return MORTISE_OK;

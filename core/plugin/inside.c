@@ -81,11 +81,13 @@ static void thread_ends(void *ud)
 {
     struct place *p = ud;
 
+    assert(p == mine);
     if (atomic_load(&p->depth) > 0)
         mortise_death_of_thread();
     mine = NULL;
     drop_stack(p);
     pthread_mutex_lock(&lock);
+    assert(*p->at == p); /* in the list, once */
     *p->at = p->next;
     if (p->next != NULL)
         p->next->at = p->at;
@@ -209,6 +211,7 @@ static void copy(char *to, const char *from, size_t size)
 {
     size_t n = from != NULL ? strnlen(from, size - 1) : 0;
 
+    assert(size > 0);
     if (n > 0)
         memcpy(to, from, n);
     to[n] = '\0';
@@ -222,6 +225,8 @@ static void note(struct place *p, const struct mortise_culprit *culprit,
     unsigned depth = atomic_load_explicit(&p->depth, memory_order_relaxed);
     struct mortise_inside_entry *e = &p->entries[depth];
 
+    assert(p == mine && culprit != NULL); /* else nothing is noted */
+    assert(stage < MORTISE_INSIDE_THREAD);
     if (whose == NULL)
         whose = p->whose != NULL ? p->whose : &nobody;
     if (depth < MORTISE_INSIDE_DEPTH) {
@@ -362,6 +367,7 @@ static bool is_late(struct place *p, const struct mortise_inside_entry *e,
 {
     uint64_t serial = atomic_load(&p->serial);
 
+    assert(e->patience_ms > 0); /* bounded() found it */
     if (serial != p->seen_serial) {
         p->seen_serial = serial;
         p->seen_ms = 0;
@@ -385,6 +391,7 @@ bool mortise_inside_look(uint64_t tick_ms,
         if (e != NULL && is_late(p, e, tick_ms))
             *out = e;
     }
+    assert(*out == NULL || any);
     pthread_mutex_unlock(&lock);
     return any;
 }

@@ -64,6 +64,9 @@ static int admit(const struct mortise_instance *i,
     const char *name = i->manifest->name;
 
     assert(call->id != 0);
+    assert(call->kind->kind < MORTISE_KINDS);
+    assert(call->operation != NULL && call->idempotency_key != NULL);
+    assert(call->run_id != NULL && call->node_path != NULL); /* "" for none */
     if (i->closing)
         return mortise_fail(err, MORTISE_ESTATE, "plugin %s is closing", name);
     if (!provides(i, call)->present)
@@ -159,6 +162,8 @@ static struct mortise_call_slot *begin(struct mortise_instance *i,
         return NULL;
     pthread_mutex_lock(&s->lock);
     assert(!s->open && !s->inside && s->pins == 0 && s->asks == NULL);
+    assert(s->n_asks == 0 && s->ask_bytes == 0);
+    assert(s->output.n == 0 && s->update.n == 0 && s->own.n == 0); /* give() */
     s->handle = *handle;
     s->id = call->id;
     s->kind = call->kind;
@@ -241,6 +246,7 @@ static void settle_pending(struct mortise_call_slot *s)
 {
     char words[160];
 
+    assert(!mortise_host_may_pend(s)); /* or it would be pending */
     snprintf(words, sizeof words,
              s->kind->may_pend ? "%s() returned pending, but the manifest says "
                                  "threading: inline"
@@ -275,6 +281,7 @@ static void returned(struct mortise_instance *i, struct mortise_call_slot *s,
     pthread_mutex_lock(&s->lock);
     assert(s->inside);
     s->inside = false;
+    assert(s->pins > 0 && s->handle != 0); /* the call's own pin */
     twice = s->finished && s->open && !pending;
     if (pending && !s->finished) {
         pthread_mutex_unlock(&s->lock); /* its pin stays until it finishes */
@@ -318,6 +325,7 @@ int mortise_instance_call(struct mortise_instance *i,
         return mortise_nomem(err);
     }
     msg.call = handle;
+    assert(handle != 0 && s->held.p == NULL); /* (3) */
     s->held = held; /* nobody else looks before the call has ended */
     fill_request(&s->request, &msg);
     ret = enter(i, call, &msg, &s->request);
@@ -361,6 +369,7 @@ bool mortise_instance_cancel(struct mortise_instance *i, uint64_t call)
         pthread_mutex_unlock(&s->lock);
         return false;
     }
+    assert(s->pins > 0 && s->handle != 0); /* it is open */
     tell = !s->cancelled && !s->finished;
     s->cancelled = true;
     atomic_store(&s->live, 0);
@@ -400,6 +409,7 @@ bool mortise_instance_abandon(struct mortise_instance *i, uint64_t call,
         s->usage = (struct mortise_usage){0}; /* it is the caller's now */
     }
     if (was_open) {
+        assert(s->pins > 0); /* its pin stays until the plugin lets go */
         assert(atomic_load(&i->calls.open) > 0);
         s->open = false;
         atomic_store(&s->live, 0);
@@ -430,6 +440,7 @@ static struct mortise_ask *unlink_ask(struct mortise_call_slot *s, uint64_t ask)
 static void wake(struct mortise_call_slot *s, const struct mortise_wire *msg)
 {
     assert(s->waiting == msg->ask && msg->ask != 0);
+    assert(s->open && s->inside); /* answer_all() wakes it at the end */
     mortise_buf_clear(&s->answer);
     mortise_buf_put(&s->answer, msg->body.p, (size_t)msg->body.n);
     s->answer_status =
@@ -496,6 +507,7 @@ void mortise_instance_answer(struct mortise_instance *i, uint64_t call,
                                .body = {answer, n}};
     struct mortise_wire_held held;
 
+    assert(call != 0 && ask != 0); /* both are numbers of ours */
     if (mortise_host_carry(&msg, &held, i->mem, NULL) != MORTISE_OK) {
         if (status == MORTISE_S_PENDING)
             return;
@@ -559,6 +571,7 @@ int mortise_instance_open(struct mortise_instance **out,
         to->ops->free(to);
         return mortise_nomem(err);
     }
+    assert(ops->done != NULL); /* the others may be missing */
     i->host.instance = i;
     i->mem = mem;
     i->to = to;
@@ -633,6 +646,7 @@ static void *say_farewell(void *ud)
     mortise_thread_name("mortise-bye");
     status = quiesce(f->instance, f->deadline_ns);
     pthread_mutex_lock(&f->lock);
+    assert(!f->returned);
     f->returned = true;
     f->status = status;
     deserted = f->deserted;
@@ -656,6 +670,7 @@ static bool await_farewell(struct farewell *f)
     pthread_mutex_lock(&f->lock);
     while (!f->returned && rv != ETIMEDOUT)
         rv = pthread_cond_timedwait(&f->over, &f->lock, &until);
+    assert(!f->deserted); /* one waits */
     returned = f->returned;
     f->deserted = !returned;
     pthread_mutex_unlock(&f->lock);

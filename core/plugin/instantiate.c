@@ -6,6 +6,7 @@
  * Only what came up counts as seen, and what does not let go is leaked with all
  * that it was lent.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,6 +60,7 @@ int mortise_plugin_prepare(const struct mortise_plugins *p,
 
     if (rv != MORTISE_OK)
         return mortise_doing(err, rv, "plugin %s", e->pub.name);
+    assert(o->p != NULL && e->manifest != NULL); /* sealed, and usable() */
     rv = check_bytes(p, e, a, o, err);
     if (rv == MORTISE_OK)
         return MORTISE_OK;
@@ -75,6 +77,7 @@ int mortise_plugin_prepare(const struct mortise_plugins *p,
  */
 static void let_go(struct entry *e, bool leaked)
 {
+    assert(e->loaded != NULL); /* while there was an instance */
     if (leaked) {
         e->manifest = NULL;
         e->code = MORTISE_ESTATE;
@@ -95,6 +98,7 @@ static void stop(struct mortise_plugins *p, struct entry *e, struct created *c)
     c->instance = NULL;
     if (i == NULL)
         return;
+    assert(e->culprit != NULL && e->loaded != NULL); /* it was started */
     /* No patience: quiesce() has a clock of its own, and a thread. */
     mortise_inside_enter(&v, e->culprit, MORTISE_INSIDE_END, NULL, 0,
                          MORTISE_MASK_NOW);
@@ -178,6 +182,7 @@ static int create(struct mortise_plugins *p, struct entry *e, struct created *c,
 
     if (rv != MORTISE_OK)
         return rv;
+    assert(e->plugin != NULL && c->instance == NULL);
     if (e->culprit->code == 0)
         mortise_death_know(e->culprit, (const void *)e->plugin);
     rv = mortise_endpoint_in_process(&to, p->mem, e->plugin, e->manifest, err);
@@ -203,6 +208,7 @@ static int make_culprit(struct mortise_plugins *p, struct entry *e,
     if (p->notes < 0 && p->config.quarantine_dir != NULL)
         rv = mortise_quarantine_open(&p->notes, p->config.quarantine_at,
                                      p->config.quarantine_dir, err);
+    assert(strlen(e->manifest->name) < sizeof c->name); /* a manifest's */
     snprintf(c->name, sizeof c->name, "%s", e->manifest->name);
     mortise_hex(c->hex, e->manifest->digest, sizeof e->manifest->digest);
     c->dir = p->notes;
@@ -234,6 +240,7 @@ int mortise_plugin_start(struct mortise_plugins *p, struct entry *e,
     struct mortise_buf text;
     int rv;
 
+    assert(e->pub.problem == NULL && c->instance == NULL); /* usable() */
     mortise_buf_init(&text, p->mem);
     rv = check_config(e, c, config, &text, err);
     if (rv == MORTISE_OK)
@@ -288,6 +295,7 @@ void mortise_plugin_close(struct mortise_plugins *p, struct entry *e)
 {
     for (struct created *c = e->created; c != NULL; c = c->next)
         stop(p, e, c);
+    assert(!mortise_plugin_is_started(e));
     close_culprit(e);
     mortise_manifest_free(e->manifest);
 }

@@ -1,6 +1,7 @@
 /* kind.c -- the kinds of plugins, by number and by name. */
 #include "plugin/kind.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@ const char *mortise_kind_list(char *out, size_t size, uint32_t set,
 {
     size_t n = 0;
 
+    assert((set & ~MORTISE_KIND_ALL) == 0);
     out[0] = '\0';
     for (size_t i = 0; i < MORTISE_KINDS && n < size; i++) {
         if ((set & MORTISE_KIND_BIT(i)) == 0)

@@ -26,6 +26,7 @@
  */
 #include "plugin/load.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -85,6 +86,7 @@ static int seal(struct mortise_object *o, const char *path,
     off_t n = lseek(o->fd, 0, SEEK_END);
     void *p;
 
+    assert(o->fd >= 0 && o->p == NULL); /* copied, and nothing more */
     if (mortise_memfd_seal(o->fd) != 0)
         return mortise_syserr(err, errno, "seal the copy of %s", path);
     if (n <= 0)
@@ -227,6 +229,8 @@ static int add(struct mortise_loaded **out, struct mortise_object *o,
     void *handle = NULL;
     int rv = check_generations(name, err);
 
+    assert(o->fd >= 0 && find(o->digest) == NULL);
+    assert(strlen(name) < sizeof l->name); /* a manifest's */
     if (rv != MORTISE_OK)
         return rv;
     l = mortise_zalloc(&mortise_heap, sizeof *l);
@@ -310,6 +314,7 @@ static int find_plugin(const mortise_plugin **out, const mortise_module *m,
             return MORTISE_OK;
         }
     }
+    assert(last != NULL); /* check_module() takes no empty list */
     return mortise_fail(err, MORTISE_EINVAL,
                         "its manifest says %s %s and its module %.100s %.50s; "
                         "build and sign them together",
@@ -320,6 +325,7 @@ static int start(struct mortise_loaded *l, struct mortise_err *err)
 {
     mortise_status status = MORTISE_S_OK;
 
+    assert(l->users > 0 && l->module != NULL); /* load() gave it */
     if (l->started)
         return MORTISE_OK;
     if (l->module->init != NULL)
@@ -348,9 +354,11 @@ int mortise_module_plugin(const mortise_plugin **out, struct mortise_loaded *l,
 void mortise_module_release(struct mortise_loaded *l, bool leaked)
 {
     pthread_mutex_lock(&lock);
+    assert(l->users > 0); /* each load is released once */
     l->users--;
     l->leaked = l->leaked || leaked;
     if (l->users == 0 && l->started && !l->leaked) {
+        assert(l->module != NULL); /* it was looked at, and started */
         l->started = false;
         if (l->module->fini != NULL)
             l->module->fini();

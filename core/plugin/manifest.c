@@ -670,6 +670,7 @@ int mortise_manifest_parse(struct mortise_manifest **out,
     struct mortise_yaml *root;
     int rv;
 
+    assert(text != NULL || n == 0);
     *out = NULL;
     if (m == NULL)
         return MORTISE_ENOMEM;
@@ -749,11 +750,13 @@ static const struct mortise_yaml *find_foreign(const struct mortise_manifest *m,
                  "requires host %.100s and this one has abi %s; install a "
                  "version for it, or a newer mortise",
                  m->requires_host, host);
+        assert(mortise_range_valid(m->requires_host)); /* read_host() */
         requires = mortise_yaml_get(m->tree, "requires");
         return mortise_yaml_get(requires, "host");
     }
     if (m->in_process)
         return NULL;
+    assert(mortise_yaml_get(m->tree, "isolation") != NULL); /* it says so */
     snprintf(why, size,
              "runs in a process of its own only, and that is not available in "
              "this build");

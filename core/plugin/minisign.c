@@ -65,6 +65,7 @@ static bool next_line(struct mortise_reader *r, const char **line, size_t *n)
     size_t left = (size_t)(r->end - r->p), len;
     const char *nl = left != 0 ? memchr(p, '\n', left) : NULL;
 
+    assert(r->p <= r->end);
     if (left == 0)
         return false;
     len = nl != NULL ? (size_t)(nl - p) : left;
@@ -242,6 +243,7 @@ static int crypt_body(uint8_t raw[SECRET_RAW], const char *password,
     uint64_t ops = get_u64(raw + AT_OPS), mem = get_u64(raw + AT_MEM);
     uint8_t stream[SECRET_BODY];
 
+    assert(memcmp(raw + AT_KDF, "Sc", 2) == 0); /* else it is plain */
     if (ops > crypto_pwhash_scryptsalsa208sha256_OPSLIMIT_SENSITIVE ||
         mem > crypto_pwhash_scryptsalsa208sha256_MEMLIMIT_SENSITIVE)
         return mortise_fail(err, MORTISE_EINVAL,
@@ -519,6 +521,7 @@ static int trusted_line(struct mortise_minisig *out, struct mortise_reader *r,
         return is_none(err, "it has no trusted comment");
     if (n - skip > MORTISE_COMMENT_MAX)
         return is_none(err, "its trusted comment is too long");
+    assert(n >= skip); /* it starts so */
     out->comment = line + skip;
     out->comment_size = n - skip;
     return MORTISE_OK;

@@ -210,6 +210,7 @@ static void take_reason(void *ud, const char *why)
 
 static uint64_t back_off(unsigned deaths)
 {
+    assert(deaths >= MORTISE_DEATHS_BLOCK); /* fewer quarantine nobody */
     return deaths == MORTISE_DEATHS_BLOCK       ? MINUTE_MS
            : deaths == MORTISE_DEATHS_BLOCK + 1 ? 10 * MINUTE_MS
                                                 : 60 * MINUTE_MS;
@@ -264,6 +265,7 @@ static void blame(void *ud, const struct death *d)
 
     if (strcmp(d->tenant, b->tenant) != 0 || strcmp(d->run, b->run) != 0)
         return;
+    assert(b->n <= sizeof b->of / sizeof b->of[0]);
     while (i < b->n && strcmp(b->of[i].path, d->path) != 0)
         i++;
     if (i == sizeof b->of / sizeof b->of[0])

@@ -41,6 +41,7 @@
  *   (8) Trust is what the files say now: they are looked at before each load and
  *       each call, every MORTISE_TRUST_MS at most, and read when they changed.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -76,6 +77,7 @@ static int copy_config(struct mortise_plugins *p,
 {
     struct mortise_plugins_config *to = &p->config;
 
+    assert(c->first_dev <= c->n_dirs && c->n_dev <= c->n_dirs - c->first_dev);
     *to = *c;
     to->dirs = copy_strings(&p->arena, c->dirs, c->n_dirs);
     to->trust_dirs = copy_strings(&p->arena, c->trust_dirs, c->n_trust_dirs);
@@ -142,6 +144,7 @@ size_t mortise_plugins_count(const struct mortise_plugins *p)
 const struct mortise_found *mortise_plugins_at(const struct mortise_plugins *p,
                                                size_t i)
 {
+    assert(i < p->n);
     return &p->entries[i].pub;
 }
 
@@ -217,6 +220,7 @@ static int usable(struct mortise_plugins *p, const char *name,
                                                      : e->code,
                             "plugin %s (%s): %s", name, e->pub.path,
                             e->pub.problem);
+    assert(e->manifest != NULL); /* what has no problem was parsed (2) */
     *out = e;
     return MORTISE_OK;
 }
@@ -280,6 +284,7 @@ int mortise_plugins_start(struct mortise_plugins *p, const char *name,
         rv = mortise_plugin_start(p, e, c, given, err);
         json_decref(given);
     }
+    assert((rv == MORTISE_OK) == (c->instance != NULL));
     *out = c->instance;
     return rv;
 }
@@ -294,6 +299,7 @@ void mortise_plugins_quarantine(struct mortise_plugins *p, const char *name,
 
     if (e == NULL || e->manifest == NULL)
         return;
+    assert(why != NULL && why[0] != '\0'); /* people read it */
     e->given_up = true;
     e->until_ms = 0;
     mortise_plugin_set_quarantined(p, e, why);

@@ -15,6 +15,7 @@
  *
  * allow_downgrade goes back once, and the lower number is what is remembered.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,7 @@ static int seen_both(struct mortise_plugins *p, const struct entry *e,
     uint64_t users = 0;
     int rv = MORTISE_OK;
 
+    assert(name[0] != '\0'); /* what is remembered has a name */
     *stored = 0;
     if (p->config.seq_get != NULL)
         rv = p->config.seq_get(p->config.seq_ud, name, stored, err);
@@ -84,6 +86,7 @@ static void name_of_seq(char out[NAME_ROOM], const char *plugin,
 {
     char text[MORTISE_PUBKEY_TEXT];
 
+    assert(mortise_manifest_is_name(plugin)); /* so it fits */
     mortise_pubkey_text(text, key);
     snprintf(out, NAME_ROOM, "%s %s", plugin, text);
 }
@@ -165,6 +168,7 @@ static int check_release(struct mortise_plugins *p, const struct entry *e,
     uint64_t seen;
     int rv;
 
+    assert(!m->dev); /* its seq says nothing (registry.c (6)) */
     if (is_own(p, e) || p->config.allow_downgrade)
         return MORTISE_OK;
     name_of_release(name, m);
@@ -262,6 +266,7 @@ int mortise_releases_check_trust(struct mortise_plugins *p, size_t dir,
     char real[PATH_MAX], key[PATH_MAX + 8];
     int rv;
 
+    assert(dir < p->config.n_trust_dirs);
     if (realpath(path, real) == NULL)
         return MORTISE_OK;
     snprintf(key, sizeof key, "trust:%s", real);

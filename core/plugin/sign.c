@@ -12,6 +12,7 @@
  */
 #include "plugin/sign.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -251,6 +252,7 @@ static int write_signed(const struct work *w, const char *path,
              "name:%s version:%s seq:%llu timestamp:%llu", w->m->name,
              w->m->version, (unsigned long long)w->m->seq,
              (unsigned long long)(when != 0 ? when : mortise_now_ms() / 1000));
+    assert(w->m->n_artifacts > 0); /* it was parsed with them */
     mortise_buf_init(&sig, w->mem);
     rv = mortise_minisign_sign(&sig, w->s->key, w->text.p, w->text.n, comment,
                                err);

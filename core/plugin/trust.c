@@ -19,6 +19,7 @@
  */
 #include "plugin/trust.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -602,6 +603,7 @@ const struct mortise_trusted *mortise_trust_at(const struct mortise_trust *t,
 {
     const struct trusted *k = t->trusted;
 
+    assert(i < t->n_trusted);
     /* The list is the newest first, and people read files from the top. */
     for (size_t skip = t->n_trusted - 1 - i; skip > 0; skip--)
         k = k->next;
@@ -819,6 +821,7 @@ int mortise_trust_again(const struct mortise_trust *t,
 {
     int rv;
 
+    assert(s->name[0] != '\0' && s->version[0] != '\0'); /* verified once */
     s->by = NULL;
     if ((rv = check_key(t, key, err)) != MORTISE_OK ||
         (rv = mortise_trust_version(t, s->name, s->version, err)) !=
@@ -842,6 +845,7 @@ int mortise_trust_verify(const struct mortise_trust *t, const void *manifest,
 
     if (rv != MORTISE_OK)
         return mortise_doing(err, MORTISE_EDENIED, "its signature");
+    assert(s.comment_size <= MORTISE_COMMENT_MAX);
     by = signer(t, &s, manifest, n, err);
     if (by == NULL)
         return MORTISE_EDENIED;
@@ -937,6 +941,7 @@ static void put_entry(struct mortise_buf *b, const void *what)
     const struct mortise_trusted *by = what;
     char key[MORTISE_PUBKEY_TEXT], list[MORTISE_KINDS_TEXT];
 
+    assert(by->n_plugins > 0 && by->kinds != 0); /* check_grant() */
     mortise_pubkey_text(key, &by->key);
     mortise_buf_printf(b, "keys:\n  - key: \"%s\"\n    plugins: [", key);
     for (size_t i = 0; i < by->n_plugins; i++)
@@ -1020,6 +1025,8 @@ static void put_revoked(struct mortise_buf *b, const void *revoke)
 {
     const struct mortise_revoke *what = revoke;
 
+    assert((what->plugin != NULL) ==
+           (what->range != NULL)); /* check_revoke() */
     mortise_buf_puts(b, "revoked:\n");
     if (what->key != NULL)
         mortise_buf_printf(b, "  keys: [\"%s\"]\n", what->key);

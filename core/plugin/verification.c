@@ -8,6 +8,7 @@
  * one; only what makes all answers worthless (memory, the store) ends the
  * search.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,7 @@ void mortise_plugin_publish(struct entry *e)
 static int note(struct mortise_plugins *p, struct entry *e,
                 const struct mortise_err *why)
 {
+    assert(why->code != MORTISE_OK);
     if (e->problem != NULL)
         return MORTISE_OK;
     e->code = why->code;
@@ -76,6 +78,7 @@ struct mortise_artifact *mortise_plugin_artifact(const struct entry *e,
 {
     const struct mortise_manifest *m = e->manifest;
 
+    assert(m->n_artifacts > 0); /* signed with some, or one was supplied */
     for (size_t i = 0; i < m->n_artifacts; i++)
         if (strcmp(m->artifacts[i].arch, mortise_elf_host()) == 0)
             return &m->artifacts[i];
@@ -92,6 +95,7 @@ int mortise_plugin_object_path(const struct entry *e,
 {
     const char *manifest = e->pub.path, *slash = strrchr(manifest, '/');
 
+    assert(slash != NULL); /* add_entry() joined them */
     return mortise_file_path(path, PATH_MAX, err, "%.*s%s",
                              (int)(slash - manifest + 1), manifest, a->file);
 }
@@ -119,6 +123,7 @@ static int parse(struct mortise_plugins *p, struct entry *e,
     struct mortise_diags diags;
     int rv;
 
+    assert(e->manifest == NULL); /* once */
     mortise_diags_init(&diags, p->mem);
     rv = mortise_manifest_parse(&e->manifest, p->mem, e->pub.path, text->p,
                                 text->n, is_signed, &diags);
@@ -153,6 +158,7 @@ static int check_kinds(const struct entry *e, struct mortise_err *why)
     const char *kind;
     size_t i = 0;
 
+    assert(by != NULL && !m->dev); /* somebody signed it */
     if (others == 0)
         return MORTISE_OK;
     while ((others & MORTISE_KIND_BIT(i)) == 0)
@@ -178,6 +184,7 @@ static int check_host(const struct entry *e, struct mortise_err *why)
 /* Process isolation is not in this build, so this decides alone. */
 static int check_isolation(const struct entry *e, struct mortise_err *why)
 {
+    assert(e->manifest->dev || e->signature.by != NULL);
     if (!e->manifest->dev && !e->signature.by->in_process)
         return mortise_fail(why, MORTISE_EDENIED,
                             "may not run in this process: %s does not say "
@@ -216,6 +223,7 @@ static int bind_bytes(struct mortise_artifact *a,
                             "says another size or blake2b-256 than %s has; "
                             "leave both out of a manifest that nobody signs",
                             a->file);
+    assert(o->p != NULL); /* sealed: it stays as it is */
     a->size = o->n;
     memcpy(a->digest, o->digest, MORTISE_DIGEST);
     return MORTISE_OK;
@@ -380,6 +388,7 @@ static int add_entry(struct mortise_plugins *p, size_t dir, const char *file,
     char *name =
         mortise_arena_strndup(&p->arena, file, strlen(file) - strlen(suffix));
 
+    assert(size > sizeof suffix); /* the listing is of such names */
     if (grown != NULL)
         p->entries = grown;
     if (grown == NULL || path == NULL || name == NULL)
@@ -572,6 +581,7 @@ void mortise_plugins_look_at_trust(struct mortise_plugins *p)
     struct mortise_err why;
     struct mortise_trust *was = p->trust;
 
+    assert(was != NULL); /* without trust there are no plugins */
     if (now < p->looked_ns + (uint64_t)MORTISE_TRUST_MS * 1000000)
         return;
     p->looked_ns = now;

@@ -16,6 +16,7 @@
  */
 #include "plugin/watchdog.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <time.h>
@@ -78,6 +79,7 @@ static void start(void)
     pthread_condattr_t attr;
     pthread_t thread;
 
+    assert(!started); /* one is enough */
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&moved, &attr);

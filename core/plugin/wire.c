@@ -21,6 +21,7 @@
  */
 #include "plugin/wire.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -123,6 +124,7 @@ static int sealed_memfd(int *out, mortise_str body, struct mortise_err *err)
 static int put_body(struct mortise_packet *out, mortise_str body,
                     struct mortise_err *err)
 {
+    assert(body.n <= MORTISE_WIRE_BODY_MAX && out->fd < 0);
     mortise_buf_u64(&out->bytes, body.n);
     if (body.n > MORTISE_WIRE_INLINE)
         return sealed_memfd(&out->fd, body, err);
@@ -138,6 +140,7 @@ int mortise_wire_encode(struct mortise_packet *out,
     bool in_memfd = (has & F_BODY) != 0 && msg->body.n > MORTISE_WIRE_INLINE;
     int rv = MORTISE_OK;
 
+    assert(msg->type > 0 && msg->type < MORTISE_WIRE_TYPES);
     out->fd = -1;
     mortise_buf_init(&out->bytes, mem);
     if (msg->body.n > MORTISE_WIRE_BODY_MAX)
@@ -229,6 +232,7 @@ static int map_body(struct mortise_wire *m, struct mortise_wire_map *map,
     struct stat st;
     int seals;
 
+    assert(n > MORTISE_WIRE_INLINE && map->p == NULL); /* get_body() */
     if (fd < 0)
         return bad(err, "its body did not come with it");
     seals = fcntl(fd, F_GET_SEALS);
