@@ -77,7 +77,7 @@ struct dynamic {
     uint64_t symtab, strtab, strsz, hash, gnu_hash, syment;
     uint64_t flags, flags_1, verneed, n_verneed;
     uint64_t rela, relasz, relr, relrsz;
-    bool rpath, runpath, textrel, audit, filter;
+    bool rpath, textrel, audit, filter; /* rpath: or a RUNPATH */
 };
 
 struct object {
@@ -298,71 +298,33 @@ static int read_segments(struct object *o, const Elf64_Ehdr *eh)
 
 static void note_tag(struct dynamic *d, const Elf64_Dyn *e)
 {
-    uint64_t v = e->d_un.d_val;
+    static const struct {
+        int64_t tag;
+        size_t at; /* of a number */
+    } numbers[] = {
+        {DT_SYMTAB, offsetof(struct dynamic, symtab)},
+        {DT_SYMENT, offsetof(struct dynamic, syment)},
+        {DT_STRTAB, offsetof(struct dynamic, strtab)},
+        {DT_STRSZ, offsetof(struct dynamic, strsz)},
+        {DT_HASH, offsetof(struct dynamic, hash)},
+        {DT_GNU_HASH, offsetof(struct dynamic, gnu_hash)},
+        {DT_VERNEED, offsetof(struct dynamic, verneed)},
+        {DT_VERNEEDNUM, offsetof(struct dynamic, n_verneed)},
+        {DT_RELA, offsetof(struct dynamic, rela)},
+        {DT_RELASZ, offsetof(struct dynamic, relasz)},
+        {TAG_RELR, offsetof(struct dynamic, relr)},
+        {TAG_RELRSZ, offsetof(struct dynamic, relrsz)},
+    };
 
-    switch (e->d_tag) {
-    case DT_SYMTAB:
-        d->symtab = v;
-        break;
-    case DT_SYMENT:
-        d->syment = v;
-        break;
-    case DT_STRTAB:
-        d->strtab = v;
-        break;
-    case DT_STRSZ:
-        d->strsz = v;
-        break;
-    case DT_HASH:
-        d->hash = v;
-        break;
-    case DT_GNU_HASH:
-        d->gnu_hash = v;
-        break;
-    case DT_FLAGS:
-        d->flags |= v;
-        break;
-    case DT_FLAGS_1:
-        d->flags_1 |= v;
-        break;
-    case DT_RPATH:
-        d->rpath = true;
-        break;
-    case DT_RUNPATH:
-        d->runpath = true;
-        break;
-    case DT_TEXTREL:
-        d->textrel = true;
-        break;
-    case DT_VERNEED:
-        d->verneed = v;
-        break;
-    case DT_VERNEEDNUM:
-        d->n_verneed = v;
-        break;
-    case DT_RELA:
-        d->rela = v;
-        break;
-    case DT_RELASZ:
-        d->relasz = v;
-        break;
-    case TAG_RELR:
-        d->relr = v;
-        break;
-    case TAG_RELRSZ:
-        d->relrsz = v;
-        break;
-    case DT_AUDIT:
-    case DT_DEPAUDIT:
-        d->audit = true;
-        break;
-    case DT_FILTER:
-    case DT_AUXILIARY:
-        d->filter = true;
-        break;
-    default:
-        break;
-    }
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (numbers[i].tag == e->d_tag)
+            memcpy((char *)d + numbers[i].at, &e->d_un.d_val, sizeof(uint64_t));
+    d->flags |= e->d_tag == DT_FLAGS ? e->d_un.d_val : 0;
+    d->flags_1 |= e->d_tag == DT_FLAGS_1 ? e->d_un.d_val : 0;
+    d->rpath |= e->d_tag == DT_RPATH || e->d_tag == DT_RUNPATH;
+    d->textrel |= e->d_tag == DT_TEXTREL;
+    d->audit |= e->d_tag == DT_AUDIT || e->d_tag == DT_DEPAUDIT;
+    d->filter |= e->d_tag == DT_FILTER || e->d_tag == DT_AUXILIARY;
 }
 
 /* Call fn for each entry up to DT_NULL. */
@@ -394,7 +356,7 @@ static int check_bans(struct object *o, const struct dynamic *d)
 {
     int rv = MORTISE_OK;
 
-    if (d->rpath || d->runpath)
+    if (d->rpath)
         rv = refuse(o, "P0105",
                     "has an RPATH or RUNPATH, which would let it bring "
                     "unsigned libraries; link it without -rpath");
