@@ -118,11 +118,10 @@ static int with_file(struct mortise_cli *cli, struct mortise_err *err)
 
 static int list(struct mortise_cli *cli, struct mortise_err *err)
 {
-    json_t *all, *record;
-    size_t i;
+    json_t *all;
     int rv = mortise_allow_list(&all, cli->mem, err);
 
-    json_array_foreach(all, i, record)
+    MORTISE_JSON_EACH (record, i, all)
         mortise_out_say(&cli->out, "%s\n", mortise_cli_text(record, "file"));
     json_decref(all);
     return rv;

@@ -74,9 +74,7 @@ static bool was_given(const struct mortise_rehearsing *r, const char *context,
 {
     const json_t *list = r->ledger.list;
 
-    for (size_t k = 0; k < json_array_size(list); k++) {
-        const json_t *e = json_array_get(list, k);
-
+    MORTISE_JSON_EACH (e, k, list) {
         if (strcmp(mortise_cli_text(e, "context"), context) == 0 &&
             strcmp(mortise_cli_text(e, "script"), script) == 0 &&
             json_integer_value(json_object_get(e, "answer")) == (json_int_t)i)

@@ -66,9 +66,7 @@ static void compare_member(struct comparing *x, const char *key,
 
 static const json_t *by_path(const json_t *nodes, const char *path)
 {
-    for (size_t i = 0; i < json_array_size(nodes); i++) {
-        const json_t *n = json_array_get(nodes, i);
-
+    MORTISE_JSON_EACH (n, i, nodes) {
         if (strcmp(mortise_cli_text(n, "path"), path) == 0)
             return n;
     }
@@ -120,9 +118,7 @@ static bool is_about_doubt(const json_t *event, const json_t *events)
         return strcmp(mortise_cli_text(request, "kind"), "in_doubt") == 0;
     if (strcmp(type, "decision") != 0)
         return false;
-    for (size_t i = 0; i < json_array_size(events); i++) {
-        const json_t *e = json_array_get(events, i);
-
+    MORTISE_JSON_EACH (e, i, events) {
         if (strcmp(mortise_cli_text(e, "type"), "interrupt") == 0 &&
             strcmp(mortise_cli_text(e, "id"), id) == 0)
             return is_about_doubt(e, events);

@@ -373,11 +373,9 @@ static void put_rest(struct page *p)
 static void add_names(char *out, size_t room, const json_t *origin,
                       const char *member, const char *what)
 {
-    json_t *list = json_object_get(origin, member), *name;
-    size_t i;
+    json_t *list = json_object_get(origin, member);
 
-    json_array_foreach(list, i, name)
-    {
+    MORTISE_JSON_EACH (name, i, list) {
         size_t n = strlen(out);
 
         snprintf(out + n, room - n, ", %s %s", what, json_string_value(name));

@@ -264,11 +264,9 @@ static json_t *take_show(struct mortise_rehearsing *r)
 static const json_t *first_unanswered(const struct mortise_rehearsing *r,
                                       const json_t *list)
 {
-    const json_t *request, *first = NULL;
-    size_t i;
+    const json_t *first = NULL;
 
-    json_array_foreach(mortise_json_unconst(list), i, request)
-    {
+    MORTISE_JSON_EACH (request, i, list) {
         const char *deadline = mortise_cli_text(request, "deadline");
 
         if (deadline[0] == '\0' || mortise_cli_is_timer(request) ||
@@ -284,12 +282,10 @@ static const json_t *first_unanswered(const struct mortise_rehearsing *r,
 void mortise_human_answers_rest(struct mortise_rehearsing *r)
 {
     json_t *show = take_show(r);
-    const json_t *list = json_object_get(show, "pending"), *request;
+    const json_t *list = json_object_get(show, "pending");
     const json_t *first = first_unanswered(r, list);
-    size_t i;
 
-    json_array_foreach(mortise_json_unconst(list), i, request)
-    {
+    MORTISE_JSON_EACH (request, i, list) {
         if (first == NULL || !is_late(r, mortise_cli_text(request, "id")) ||
             strcmp(mortise_cli_text(request, "deadline"),
                    mortise_cli_text(first, "deadline")) < 0)
@@ -309,12 +305,10 @@ void mortise_human_answers_rest(struct mortise_rehearsing *r)
 bool mortise_human_answers_give(struct mortise_rehearsing *r)
 {
     json_t *show = take_show(r);
-    const json_t *list = json_object_get(show, "pending"), *request;
+    const json_t *list = json_object_get(show, "pending");
     bool any = false;
-    size_t i;
 
-    json_array_foreach(mortise_json_unconst(list), i, request)
-    {
+    MORTISE_JSON_EACH (request, i, list) {
         any = r->err.code == MORTISE_OK && attend_one(r, request);
         if (any)
             break; /* what is pending has changed */

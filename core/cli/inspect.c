@@ -139,10 +139,7 @@ static json_t *grant_of(struct mortise_arena *a,
 static void granted(struct mortise_out *o, const char *name,
                     const struct mortise_names *permission, const json_t *list)
 {
-    size_t i;
-    json_t *one;
-
-    json_array_foreach(mortise_json_unconst(list), i, one)
+    MORTISE_JSON_EACH (one, i, list)
         line(o, i == 0 ? name : "", json_string_value(one));
     if (json_array_size(list) == 0 && permission->n > 0)
         line(o, name, "nothing (see its config)");

@@ -147,14 +147,12 @@ static void exports(void *ud, const char *symbol)
 /* To each library that plugins may not load: what this host has of it. */
 static void say_libraries(struct object *o)
 {
-    size_t i;
-    json_t *lib, *r;
+    size_t k;
+    json_t *r;
 
-    json_array_foreach(o->needs, i, lib)
-    {
+    MORTISE_JSON_EACH (lib, i, o->needs) {
         const char *name = json_string_value(lib), *other;
         char start[SONAME_MAX + 8], host[SONAME_MAX + 64];
-        size_t k;
 
         snprintf(start, sizeof start, "needs %.100s, ", name);
         other = find_library(o, name) != NULL ? name : find_other(o, name);
@@ -174,15 +172,10 @@ static void say_libraries(struct object *o)
 /* Was it refused for needing that library? */
 static bool is_refused(const struct object *o, const char *library)
 {
-    size_t i;
-    json_t *r;
-
-    json_array_foreach(o->refusals, i, r)
-    {
+    MORTISE_JSON_EACH (r, i, o->refusals)
         if (strcmp(mortise_cli_text(r, "code"), "P0107") == 0 &&
             strstr(mortise_cli_text(r, "message"), library) != NULL)
             return true;
-    }
     return false;
 }
 
@@ -260,12 +253,8 @@ static void read_libraries(struct object *o)
 
 static void check_imports(struct object *o)
 {
-    size_t i;
-    json_t *symbol;
-
     read_libraries(o);
-    json_array_foreach(o->imports, i, symbol)
-    {
+    MORTISE_JSON_EACH (symbol, i, o->imports) {
         const char *name = json_string_value(symbol);
         char words[256];
 
@@ -363,16 +352,11 @@ static int inspect(struct object *o, struct mortise_err *err)
 static void print_list(struct mortise_out *o, const char *name,
                        const json_t *list)
 {
-    size_t i;
-    json_t *one;
-
     if (json_array_size(list) == 0)
         return;
     mortise_out_cell(o, name, 9);
-    json_array_foreach(mortise_json_unconst(list), i, one)
-    {
+    MORTISE_JSON_EACH (one, i, list)
         mortise_out_say(o, "%s%s", i > 0 ? ", " : "", json_string_value(one));
-    }
     mortise_out_puts(o, "\n");
 }
 
@@ -406,13 +390,13 @@ static void print_refusal(struct mortise_out *o, const json_t *r)
 static void print(const struct object *o)
 {
     struct mortise_out *out = &o->cli->out;
-    size_t i, n = json_array_size(o->refusals);
-    json_t *r;
+    size_t n = json_array_size(o->refusals);
 
     mortise_out_say(out, "%s: %s\n", o->path,
                     n == 0 ? "fit to be signed and loaded"
                            : "would be refused");
-    json_array_foreach(o->refusals, i, r) print_refusal(out, r);
+    MORTISE_JSON_EACH (r, i, o->refusals)
+        print_refusal(out, r);
     print_list(out, "needs", o->needs);
     if (o->glibc[0] != '\0')
         mortise_out_printf(out, "glibc    %s (this host has %s)\n", o->glibc,

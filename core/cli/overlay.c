@@ -177,13 +177,12 @@ struct mortise_overlay *mortise_overlay_new(struct mortise_arena *a,
                                             const json_t *show)
 {
     struct mortise_overlay *o = blank(a, g);
-    size_t i;
-    json_t *one;
 
     if (o == NULL)
         return NULL;
-    json_array_foreach(json_object_get(show, "nodes"), i, one) lay(o, g, one);
-    json_array_foreach(json_object_get(show, "pending"), i, one)
+    MORTISE_JSON_EACH (one, i, json_object_get(show, "nodes"))
+        lay(o, g, one);
+    MORTISE_JSON_EACH (one, i, json_object_get(show, "pending"))
         lay_pending(o, g, one);
     lay_skipped(o, g, false);
     return o;

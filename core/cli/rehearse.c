@@ -203,11 +203,9 @@ static bool never(void *ud)
 /* What had ended must not begin again. */
 static int note_done(struct mortise_rehearsing *r, const json_t *show)
 {
-    const json_t *nodes = json_object_get(show, "nodes"), *n;
-    size_t i;
+    const json_t *nodes = json_object_get(show, "nodes");
 
-    json_array_foreach(mortise_json_unconst(nodes), i, n)
-    {
+    MORTISE_JSON_EACH (n, i, nodes) {
         const char *path = mortise_cli_text(n, "path");
 
         if (strcmp(mortise_cli_text(n, "status"), "done") == 0 &&

@@ -187,8 +187,8 @@ bool mortise_cli_is_timer(const json_t *request)
 
 bool mortise_cli_has_kind(const json_t *pending, const char *kind)
 {
-    for (size_t i = 0; i < json_array_size(pending); i++)
-        if (mortise_cli_is_kind(json_array_get(pending, i), kind))
+    MORTISE_JSON_EACH (request, i, pending)
+        if (mortise_cli_is_kind(request, kind))
             return true;
     return false;
 }
@@ -285,9 +285,9 @@ struct mortise_cli_way mortise_cli_way_on(const json_t *blocked)
 void mortise_cli_lift(struct mortise_cli *cli, struct mortise_out *o,
                       const struct mortise_cli_way *way)
 {
-    for (size_t i = 0; i < json_array_size(way->lifts); i++)
+    MORTISE_JSON_EACH (plugin, i, way->lifts)
         mortise_cli_offer(cli, o, "plugin unquarantine",
-                          json_string_value(json_array_get(way->lifts, i)), "");
+                          json_string_value(plugin), "");
 }
 
 bool mortise_cli_is_asked_again(const struct mortise_cli_way *way,
@@ -317,8 +317,8 @@ void mortise_cli_print_request(struct mortise_cli *cli, struct mortise_out *o,
 
 static bool nobody_is_asked(const json_t *pending)
 {
-    for (size_t i = 0; i < json_array_size(pending); i++)
-        if (!mortise_cli_is_timer(json_array_get(pending, i)))
+    MORTISE_JSON_EACH (request, i, pending)
+        if (!mortise_cli_is_timer(request))
             return false;
     return true;
 }
@@ -347,15 +347,12 @@ void mortise_cli_unblock_refused(struct mortise_cli *cli, struct mortise_out *o,
                                  bool doubt)
 {
     const json_t *blocked = json_object_get(show, "blocked");
-    const json_t *pending = json_object_get(show, "pending"), *one;
+    const json_t *pending = json_object_get(show, "pending");
     const struct mortise_cli_way way = mortise_cli_way_on(blocked);
-    size_t i;
 
-    json_array_foreach(mortise_json_unconst(pending), i, one)
-    {
+    MORTISE_JSON_EACH (one, i, pending)
         if (!doubt || mortise_cli_is_kind(one, "in_doubt"))
             mortise_cli_print_request(cli, o, run, one, blocked);
-    }
     if (way.stuck || json_is_true(json_object_get(show, "live")) ||
         (doubt ? mortise_cli_has_kind(pending, "in_doubt")
                : !nobody_is_asked(pending)))

@@ -22,11 +22,9 @@ static json_t *sample_object(struct sampler *s, const json_t *schema,
 {
     const json_t *required = json_object_get(schema, "required");
     const json_t *properties = json_object_get(schema, "properties");
-    json_t *out = json_object(), *name;
-    size_t i;
+    json_t *out = json_object();
 
-    json_array_foreach(mortise_json_unconst(required), i, name)
-    {
+    MORTISE_JSON_EACH (name, i, required) {
         const char *key = json_string_value(name);
 
         if (key != NULL)

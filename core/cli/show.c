@@ -29,10 +29,7 @@ static void field(struct mortise_out *o, const char *name, const char *value)
 /* Plugins of the run's that nobody signed. */
 static void print_unsigned(struct mortise_out *o, const json_t *names)
 {
-    size_t i;
-    json_t *name;
-
-    json_array_foreach(mortise_json_unconst(names), i, name)
+    MORTISE_JSON_EACH (name, i, names)
         field(o, "unsigned", json_string_value(name));
 }
 
@@ -72,12 +69,8 @@ static enum mortise_style style_of(const char *status)
 
 static void print_nodes(struct mortise_out *o, const json_t *nodes)
 {
-    size_t i;
-    json_t *node;
-
     mortise_out_puts(o, "\nnodes\n");
-    json_array_foreach(mortise_json_unconst(nodes), i, node)
-    {
+    MORTISE_JSON_EACH (node, i, nodes) {
         const char *status = mortise_cli_text(node, "status");
         const json_t *error = json_object_get(node, "error");
         char name[MORTISE_CLI_EXECUTION];
@@ -113,8 +106,6 @@ static void print_run(struct mortise_cli *cli, const json_t *run)
 {
     struct mortise_out *o = &cli->out;
     const json_t *error = json_object_get(run, "error");
-    size_t i;
-    json_t *one;
 
     print_head(o, run);
     if (json_is_object(error)) {
@@ -128,7 +119,7 @@ static void print_run(struct mortise_cli *cli, const json_t *run)
     print_part(o, json_object_get(run, "state"), "artifacts");
     if (json_array_size(json_object_get(run, "pending")) > 0)
         mortise_out_puts(o, "\n");
-    json_array_foreach(json_object_get(run, "pending"), i, one)
+    MORTISE_JSON_EACH (one, i, json_object_get(run, "pending"))
         mortise_cli_print_request(cli, o, mortise_cli_text(run, "run"), one,
                                   json_object_get(run, "blocked"));
 }
@@ -207,16 +198,13 @@ static void print_entry(struct mortise_out *o, const json_t *entry)
 static void print_checkpoint(struct mortise_out *o, const json_t *cp)
 {
     const json_t *entries = json_object_get(cp, "entries");
-    size_t i;
-    json_t *entry;
 
     mortise_out_printf(o, "%5llu  ",
                        (unsigned long long)mortise_cli_integer(cp, "seq"));
     mortise_out_cell(o, mortise_cli_text(cp, "time"), 24);
     mortise_out_puts(o, "  ");
     mortise_out_cell(o, mortise_cli_text(cp, "phase"), 9);
-    json_array_foreach(mortise_json_unconst(entries), i, entry)
-    {
+    MORTISE_JSON_EACH (entry, i, entries) {
         mortise_out_puts(o, i > 0 ? ", " : "  ");
         print_entry(o, entry);
     }
@@ -226,14 +214,12 @@ static void print_checkpoint(struct mortise_out *o, const json_t *cp)
 static int history(struct mortise_cli *cli)
 {
     struct mortise_err err;
-    json_t *reply = NULL, *cp;
-    size_t i;
+    json_t *reply = NULL;
     int rv = ask(cli, "history", &reply, &err);
 
     if (rv != MORTISE_OK)
         return mortise_cli_fail(cli, &err);
-    json_array_foreach(json_object_get(reply, "checkpoints"), i, cp)
-    {
+    MORTISE_JSON_EACH (cp, i, json_object_get(reply, "checkpoints")) {
         if (cli->args.json)
             mortise_out_json(&cli->out, cp, false);
         else

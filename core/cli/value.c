@@ -175,14 +175,11 @@ bool mortise_cli_is_unsettled(const json_t *node)
 
 const json_t *mortise_cli_unsettled(const json_t *show)
 {
-    const json_t *nodes = json_object_get(show, "nodes"), *node;
-    size_t i;
+    const json_t *nodes = json_object_get(show, "nodes");
 
-    json_array_foreach(mortise_json_unconst(nodes), i, node)
-    {
+    MORTISE_JSON_EACH (node, i, nodes)
         if (mortise_cli_is_unsettled(node))
             return node;
-    }
     return NULL;
 }
 

@@ -65,12 +65,10 @@ static void headline(struct mortise_out *o, const char *run, const char *name,
 /* Was it cancelled in the middle of an effect?  Say of which. */
 static bool say_unsettled(struct mortise_cli *cli, const json_t *show)
 {
-    const json_t *nodes = json_object_get(show, "nodes"), *node;
+    const json_t *nodes = json_object_get(show, "nodes");
     bool any = false;
-    size_t i;
 
-    json_array_foreach(mortise_json_unconst(nodes), i, node)
-    {
+    MORTISE_JSON_EACH (node, i, nodes) {
         char name[MORTISE_CLI_EXECUTION];
 
         if (!mortise_cli_is_unsettled(node))
@@ -92,14 +90,12 @@ static void stand(struct mortise_cli *cli, const char *run, int status,
 {
     const json_t *error = json_object_get(show, "error");
     const json_t *pending = json_object_get(show, "pending");
-    size_t i;
-    json_t *one;
 
     if (json_is_object(error))
         mortise_out_say(&cli->out, "  %s: %s\n",
                         mortise_cli_text(error, "code"),
                         mortise_cli_text(error, "message"));
-    json_array_foreach(mortise_json_unconst(pending), i, one)
+    MORTISE_JSON_EACH (one, i, pending)
         mortise_cli_print_request(cli, &cli->out, run, one,
                                   json_object_get(show, "blocked"));
     if (status == MORTISE_RUN_COMPLETED ||

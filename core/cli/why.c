@@ -158,8 +158,7 @@ static void offer(struct why *w, const char *what)
 static void say_assignees(struct why *w, const json_t *request)
 {
     const json_t *list = json_object_get(request, "assignees");
-    size_t i, n = json_array_size(list);
-    json_t *who;
+    size_t n = json_array_size(list);
 
     if (mortise_cli_is_timer(request))
         return;
@@ -172,8 +171,7 @@ static void say_assignees(struct why *w, const json_t *request)
         return;
     }
     say(w, " It is for ");
-    json_array_foreach(mortise_json_unconst(list), i, who)
-    {
+    MORTISE_JSON_EACH (who, i, list) {
         say(w, "%s%s",
             i == 0       ? ""
             : i + 1 == n ? " or "
@@ -235,11 +233,8 @@ static void explain_pending(struct why *w)
 {
     const json_t *pending = json_object_get(w->show, "pending");
     bool accept = false;
-    size_t i;
-    json_t *request;
 
-    json_array_foreach(mortise_json_unconst(pending), i, request)
-    {
+    MORTISE_JSON_EACH (request, i, pending) {
         say_request(w, request);
         if (mortise_cli_is_asked_again(&w->way, request))
             accept = true;
@@ -254,11 +249,9 @@ static void explain_pending(struct why *w)
 /* Nobody is asked about it yet. */
 static void say_unsettled(struct why *w)
 {
-    const json_t *nodes = json_object_get(w->show, "nodes"), *node;
-    size_t i;
+    const json_t *nodes = json_object_get(w->show, "nodes");
 
-    json_array_foreach(mortise_json_unconst(nodes), i, node)
-    {
+    MORTISE_JSON_EACH (node, i, nodes) {
         char name[MORTISE_CLI_EXECUTION];
 
         if (!mortise_cli_is_unsettled(node) ||
@@ -276,11 +269,8 @@ static void say_unsettled(struct why *w)
 static void say_at_work(struct why *w)
 {
     const json_t *nodes = json_object_get(w->show, "nodes");
-    size_t i;
-    json_t *node;
 
-    json_array_foreach(mortise_json_unconst(nodes), i, node)
-    {
+    MORTISE_JSON_EACH (node, i, nodes) {
         const char *path = mortise_cli_text(node, "path");
         const json_t *retry = json_object_get(w->retries, path);
         bool runs = strcmp(mortise_cli_text(node, "status"), "running") == 0;
@@ -592,16 +582,12 @@ static int check_plugins(struct why *w, struct mortise_err *err)
 static void say_unsigned(struct why *w)
 {
     const json_t *names = json_object_get(w->show, "unsigned");
-    size_t i;
-    json_t *name;
 
-    json_array_foreach(mortise_json_unconst(names), i, name)
-    {
+    MORTISE_JSON_EACH (name, i, names)
         say(w, "%s'%s'",
             i == 0 ? " It uses, or has used, what nobody signed: plugin "
                    : ", ",
             json_string_value(name));
-    }
     if (json_array_size(names) > 0)
         say(w, ".");
 }

@@ -251,13 +251,10 @@ bool mortise_allow_has(const struct mortise_allowance *a,
                        const struct mortise_fault *f)
 {
     const json_t *places = json_object_get(a->record, "places");
-    size_t n = json_array_size(places);
 
     if (!mortise_allow_holds(a))
         return false;
-    for (size_t i = 0; i < n; i++) {
-        const json_t *p = json_array_get(places, i);
-
+    MORTISE_JSON_EACH (p, i, places) {
         if (strcmp(text_of(p, "path"), f->path) == 0 &&
             json_integer_value(json_object_get(p, "uid")) ==
                 (json_int_t)f->uid &&

@@ -56,4 +56,12 @@ static inline json_t *mortise_json_unconst(const json_t *v)
     return (json_t *)(uintptr_t)v;
 }
 
+/* `for` each element `one` of an array that is only read, the i-th; `break` and
+ * `continue` are those of one loop. */
+#define MORTISE_JSON_EACH(one, i, list)                                        \
+    for (size_t i = 0, go_on_##one = 1;                                        \
+         go_on_##one && i < json_array_size(list); i++)                        \
+        for (const json_t *one = (go_on_##one = 0, json_array_get(list, i));   \
+             one != NULL; one = NULL, go_on_##one = 1)
+
 #endif
