@@ -16,12 +16,12 @@ static size_t page_size(size_t limit)
     return limit == 0 ? PAGE : limit > PAGE_MAX ? PAGE_MAX : limit;
 }
 
-static int put_time(json_t *to, const char *name, uint64_t ms)
+static json_t *time_json(uint64_t ms)
 {
     char text[MORTISE_TIME_TEXT];
 
     mortise_time_text(text, ms);
-    return json_object_set_new(to, name, json_string(text));
+    return json_string(text);
 }
 
 /* ---- answers ------------------------------------------------------------ */
@@ -92,6 +92,20 @@ static bool begin_page(struct mortise *m, struct mortise_query *q,
 
 /* ---- runs --------------------------------------------------------------- */
 
+static bool is_full(struct mortise_query *q)
+{
+    q->more = q->left == 0;
+    return q->more;
+}
+
+/* Takes the entry; NULL is out of memory.  Nonzero: no more. */
+static int add_entry(struct mortise_query *q, json_t *entry)
+{
+    q->left--;
+    q->failed = json_array_append_new(q->list, entry) != 0;
+    return q->failed;
+}
+
 static bool is_over(int status)
 {
     return status == MORTISE_RUN_COMPLETED || status == MORTISE_RUN_FAILED ||
@@ -115,22 +129,16 @@ static json_t *head_json(struct mortise *m, const char *tenant, const char *run,
                          const struct mortise_head *h)
 {
     bool blocked = is_deadly(m, tenant, run, h);
-    json_t *one = json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:I, s:i, s:b}", "run", run, "tenant",
-        tenant, "graph", h->graph_name, "status",
+
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:I, s:i, s:b, s:o, s:o, s:o*}", "run", run,
+        "tenant", tenant, "graph", h->graph_name, "status",
         mortise_run_status_name(blocked ? MORTISE_RUN_BLOCKED : (int)h->status),
         "reason", blocked ? "plugin" : h->reason, "seq", (json_int_t)h->seq,
         "pending", (int)h->n_pending, "live",
-        mortise_live_find(m, tenant, run) != NULL);
-
-    if (one != NULL &&
-        (put_time(one, "created", h->created_ms) != 0 ||
-         put_time(one, "updated", h->updated_ms) != 0 ||
-         (h->dev && json_object_set_new(one, "unsigned", json_true()) != 0))) {
-        json_decref(one);
-        return NULL;
-    }
-    return one;
+        mortise_live_find(m, tenant, run) != NULL, "created",
+        time_json(h->created_ms), "updated", time_json(h->updated_ms),
+        "unsigned", h->dev ? json_true() : NULL);
 }
 
 static int add_run(void *ud, const char *tenant, const char *run,
@@ -138,15 +146,10 @@ static int add_run(void *ud, const char *tenant, const char *run,
 {
     struct mortise_query *q = ud;
 
-    if (q->left == 0) {
-        q->more = true;
+    if (is_full(q))
         return 1;
-    }
-    q->left--;
     snprintf(q->next, sizeof q->next, "%s", run);
-    if (json_array_append_new(q->list, head_json(q->m, tenant, run, head)) != 0)
-        q->failed = true;
-    return q->failed;
+    return add_entry(q, head_json(q->m, tenant, run, head));
 }
 
 static void runs_read(struct mortise_read *r, int rv,
@@ -184,7 +187,8 @@ static json_t *request_json(const char *tenant, const char *run,
         json_object_set_new(one, "tenant", json_string(tenant)) != 0 ||
         json_object_set_new(one, "id", json_string(q->id)) != 0 ||
         (q->deadline_ms != 0 &&
-         put_time(one, "deadline", q->deadline_ms) != 0)) {
+         json_object_set_new(one, "deadline", time_json(q->deadline_ms)) !=
+             0)) {
         json_decref(one);
         return NULL;
     }
@@ -195,18 +199,11 @@ static int add_request(void *ud, const char *tenant, const char *run,
                        const struct mortise_pending *q)
 {
     struct mortise_query *p = ud;
-    json_t *one;
 
-    if (p->left == 0) {
-        p->more = true;
+    if (is_full(p))
         return 1;
-    }
-    one = request_json(tenant, run, q);
-    p->left--;
     snprintf(p->next, sizeof p->next, "%s/%s", run, q->id);
-    if (json_array_append_new(p->list, one) != 0)
-        p->failed = true;
-    return p->failed;
+    return add_entry(p, request_json(tenant, run, q));
 }
 
 /* "RUN/ID" in two; false when it is no cursor of ours. */
@@ -268,17 +265,12 @@ static json_t *deaths_json(struct mortise *m, const char *tenant,
 {
     struct mortise_deaths d;
     const char *plugin;
-    json_t *v;
 
     if (!mortise_plugins_any_deaths(m->plugins, tenant, run, &plugin, &d))
         return NULL;
-    v = json_pack("{s:s, s:s, s:s, s:i}", "plugin", plugin, "path", d.path,
-                  "how", d.how, "times", (int)d.times);
-    if (v != NULL && put_time(v, "last", d.last_ms) != 0) {
-        json_decref(v);
-        return NULL;
-    }
-    return v;
+    return json_pack("{s:s, s:s, s:s, s:i, s:o}", "plugin", plugin, "path",
+                     d.path, "how", d.how, "times", (int)d.times, "last",
+                     time_json(d.last_ms));
 }
 
 /* How it stands else, what is wrong, and what would let it go on. */
@@ -432,22 +424,17 @@ static json_t *checkpoint_json(const struct mortise_run *r,
                                const struct mortise_checkpoint *cp)
 {
     char id[MORTISE_UUID_TEXT], parent[MORTISE_UUID_TEXT];
-    json_t *one;
 
     mortise_uuid_text(id, cp->id);
     mortise_uuid_text(parent, cp->parent);
-    one = json_pack("{s:I, s:s, s:s?, s:s, s:i, s:I, s:i, s:I, s:o}", "seq",
-                    (json_int_t)cp->seq, "id", id, "parent",
-                    cp->seq > 1 ? parent : NULL, "phase", phase_name(cp->phase),
-                    "steps", (int)cp->step, "first_event",
-                    (json_int_t)cp->first_event, "events", (int)cp->n_events,
-                    "size", (json_int_t)cp->size, "entries",
-                    mortise_run_describe(r, cp->entries, cp->size));
-    if (one != NULL && put_time(one, "time", cp->time_ms) != 0) {
-        json_decref(one);
-        return NULL;
-    }
-    return one;
+    return json_pack("{s:I, s:s, s:s?, s:s, s:i, s:I, s:i, s:I, s:o, s:o}",
+                     "seq", (json_int_t)cp->seq, "id", id, "parent",
+                     cp->seq > 1 ? parent : NULL, "phase",
+                     phase_name(cp->phase), "steps", (int)cp->step,
+                     "first_event", (json_int_t)cp->first_event, "events",
+                     (int)cp->n_events, "size", (json_int_t)cp->size, "entries",
+                     mortise_run_describe(r, cp->entries, cp->size), "time",
+                     time_json(cp->time_ms));
 }
 
 static int add_checkpoint(void *ud, const struct mortise_checkpoint *cp)
