@@ -1,9 +1,9 @@
 /* store.c -- which maker has the store at an address, and the way to its
  * functions.
  *
- * A read that somebody waits for (mortise_store_read_now()) is done before
- * anything else of the store is: it alone is answered from inside, so what waits
- * for other reads is not called from where it does not expect to be.
+ * A read that somebody waits for (mortise_store_wait()) is done before anything
+ * else of the store is: it alone is answered from inside, so what waits for
+ * other reads is not called from where it does not expect to be.
  */
 #include "store/store.h"
 
@@ -107,39 +107,6 @@ void mortise_store_deliver(struct mortise_store *s)
 void mortise_store_wait(struct mortise_store *s, struct mortise_read *r)
 {
     s->ops->wait(s, r);
-}
-
-struct awaited {
-    struct mortise_read read;
-    bool over;
-    int result;
-    struct mortise_err err;
-};
-
-static void read_over(struct mortise_read *r, int result,
-                      const struct mortise_err *err)
-{
-    struct awaited *a = (struct awaited *)r; /* its first member */
-
-    a->over = true;
-    a->result = result;
-    a->err = *err;
-}
-
-int mortise_store_read_now(struct mortise_store *s, struct mortise_read *r,
-                           struct mortise_err *err)
-{
-    struct awaited a = {.read = *r};
-
-    a.read.done = read_over;
-    mortise_store_read(s, &a.read);
-    if (!a.over)
-        mortise_store_wait(s, &a.read);
-    assert(a.over);
-    r->found = a.read.found;
-    if (err != NULL && a.result != MORTISE_OK)
-        *err = a.err;
-    return a.result;
 }
 
 /* ---- writing -------------------------------------------------------------- */

@@ -322,12 +322,9 @@ void mortise_store_attach(struct mortise_store *s, void (*wake)(void *ud),
 bool mortise_store_is_reading(const struct mortise_store *s);
 /* Have the reads done whose answers came. */
 void mortise_store_deliver(struct mortise_store *s);
-/* Have this one, which is out, done before anything else. */
+/* Have this one, which is out, done before anything else: for where nothing else
+ * is to go on, as an engine closes. */
 void mortise_store_wait(struct mortise_store *s, struct mortise_read *r);
-/* A read where nothing else is to go on before it has its answer: opening,
- * closing.  `done` is set here; the result is what it would be told. */
-int mortise_store_read_now(struct mortise_store *s, struct mortise_read *r,
-                           struct mortise_err *err);
 
 /* ---- writing -------------------------------------------------------------- */
 

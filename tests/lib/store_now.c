@@ -1,7 +1,41 @@
 /* store_now.c -- reads that are waited for. */
 #include "lib/store_now.h"
 
+#include <assert.h>
 #include <string.h>
+
+struct awaited {
+    struct mortise_read read;
+    bool over;
+    int result;
+    struct mortise_err err;
+};
+
+static void read_over(struct mortise_read *r, int result,
+                      const struct mortise_err *err)
+{
+    struct awaited *a = (struct awaited *)r; /* its first member */
+
+    a->over = true;
+    a->result = result;
+    a->err = *err;
+}
+
+static int read_now(struct mortise_store *s, struct mortise_read *r,
+                    struct mortise_err *err)
+{
+    struct awaited a = {.read = *r};
+
+    a.read.done = read_over;
+    mortise_store_read(s, &a.read);
+    if (!a.over)
+        mortise_store_wait(s, &a.read);
+    assert(a.over);
+    r->found = a.read.found;
+    if (err != NULL && a.result != MORTISE_OK)
+        *err = a.err;
+    return a.result;
+}
 
 int mortise_store_head(struct mortise_store *s, const char *tenant,
                        const char *run, mortise_head_fn *fn, void *ud,
@@ -13,7 +47,7 @@ int mortise_store_head(struct mortise_store *s, const char *tenant,
                              .head = fn,
                              .ud = ud};
 
-    return mortise_store_read_now(s, &r, err);
+    return read_now(s, &r, err);
 }
 
 int mortise_store_checkpoints(struct mortise_store *s, const char *tenant,
@@ -28,7 +62,7 @@ int mortise_store_checkpoints(struct mortise_store *s, const char *tenant,
                              .checkpoint = fn,
                              .ud = ud};
 
-    return mortise_store_read_now(s, &r, err);
+    return read_now(s, &r, err);
 }
 
 int mortise_store_runs(struct mortise_store *s, const char *tenant,
@@ -41,7 +75,7 @@ int mortise_store_runs(struct mortise_store *s, const char *tenant,
                              .head = fn,
                              .ud = ud};
 
-    return mortise_store_read_now(s, &r, err);
+    return read_now(s, &r, err);
 }
 
 int mortise_store_heads(struct mortise_store *s, const char *after_tenant,
@@ -54,7 +88,7 @@ int mortise_store_heads(struct mortise_store *s, const char *after_tenant,
                              .head = fn,
                              .ud = ud};
 
-    return mortise_store_read_now(s, &r, err);
+    return read_now(s, &r, err);
 }
 
 int mortise_store_inbox(struct mortise_store *s, const char *tenant,
@@ -69,7 +103,7 @@ int mortise_store_inbox(struct mortise_store *s, const char *tenant,
                              .pending = fn,
                              .ud = ud};
 
-    return mortise_store_read_now(s, &r, err);
+    return read_now(s, &r, err);
 }
 
 int mortise_store_due(struct mortise_store *s, uint64_t until_ms,
@@ -78,7 +112,7 @@ int mortise_store_due(struct mortise_store *s, uint64_t until_ms,
     struct mortise_read r = {
         .kind = MORTISE_READ_DUE, .number = until_ms, .pending = fn, .ud = ud};
 
-    return mortise_store_read_now(s, &r, err);
+    return read_now(s, &r, err);
 }
 
 int mortise_store_graph(struct mortise_store *s,
@@ -90,7 +124,7 @@ int mortise_store_graph(struct mortise_store *s,
     int rv;
 
     memcpy(r.digest, digest, sizeof r.digest);
-    rv = mortise_store_read_now(s, &r, err);
+    rv = read_now(s, &r, err);
     *files = r.found.files;
     *n_files = r.found.n_files;
     return rv;
@@ -107,7 +141,7 @@ int mortise_store_kv(struct mortise_store *s, const char *tenant,
                              .key_size = size,
                              .value = value};
 
-    return mortise_store_read_now(s, &r, err);
+    return read_now(s, &r, err);
 }
 
 int mortise_store_cached(struct mortise_store *s, const char *tenant,
@@ -118,7 +152,7 @@ int mortise_store_cached(struct mortise_store *s, const char *tenant,
         .kind = MORTISE_READ_CACHED, .tenant = tenant, .value = value};
 
     memcpy(r.digest, key, sizeof r.digest);
-    return mortise_store_read_now(s, &r, err);
+    return read_now(s, &r, err);
 }
 
 int mortise_store_removed(struct mortise_store *s, const char *tenant,
@@ -127,7 +161,7 @@ int mortise_store_removed(struct mortise_store *s, const char *tenant,
 {
     struct mortise_read r = {
         .kind = MORTISE_READ_REMOVED, .tenant = tenant, .run = run};
-    int rv = mortise_store_read_now(s, &r, err);
+    int rv = read_now(s, &r, err);
 
     *out = r.found.tombstone;
     return rv;
