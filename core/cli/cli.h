@@ -209,6 +209,11 @@ const char *mortise_cli_settled_by(const json_t *request);
 
 /* Print what a request asks. */
 void mortise_cli_describe(struct mortise_out *o, const json_t *request);
+/* The idempotency key that the world saw of what is in doubt: borrowed; NULL:
+ * none. */
+const json_t *mortise_cli_key(const json_t *request);
+/* Does a command help it that was printed for one before it in the list? */
+bool mortise_cli_is_offered(const json_t *pending, size_t i);
 /* Print the commands that settle a request; those of a run that is blocked
  * (`blocked` of show, NULL: it is not) have what they need besides. */
 void mortise_cli_print_request(struct mortise_cli *cli, struct mortise_out *o,

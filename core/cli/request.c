@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -239,6 +240,35 @@ static void field(struct mortise_out *o, const char *name, const json_t *v)
     }
 }
 
+/* Of a call: what its plugin was given.  Of a request that it made: what was
+ * sent, if the author set that header; no other key went out with it. */
+const json_t *mortise_cli_key(const json_t *request)
+{
+    const json_t *headers =
+        json_object_get(json_object_get(request, "args"), "headers");
+    const char *name;
+    json_t *value;
+
+    if (json_object_get(request, "step") == NULL)
+        return json_object_get(request, "idempotency_key");
+    json_object_foreach(mortise_json_unconst(headers), name, value)
+    {
+        if (strcasecmp(name, "idempotency-key") == 0)
+            return value;
+    }
+    return NULL;
+}
+
+bool mortise_cli_is_offered(const json_t *pending, size_t i)
+{
+    for (size_t k = 0; k < i; k++) {
+        if (mortise_cli_same_budget(json_array_get(pending, k),
+                                    json_array_get(pending, i)))
+            return true;
+    }
+    return false;
+}
+
 void mortise_cli_describe(struct mortise_out *o, const json_t *request)
 {
     static const struct {
@@ -250,6 +280,7 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
         {"budget", "budget"}, {"limit", "limit"},         {"graph", "graph"},
         {"digest", "digest"},
     };
+    static const char key[] = "idempotency_key";
     char name[MORTISE_CLI_EXECUTION];
 
     mortise_out_style(o, MORTISE_ASKS);
@@ -260,7 +291,10 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
     mortise_out_text(o, json_string_value(json_object_get(request, "prompt")),
                      4);
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
-        field(o, fields[i].word, json_object_get(request, fields[i].member));
+        field(o, fields[i].word,
+              strcmp(fields[i].member, key) == 0
+                  ? mortise_cli_key(request)
+                  : json_object_get(request, fields[i].member));
     field(o, mortise_cli_is_kind(request, "in_doubt") ? "result" : "answer",
           json_object_get(request, "schema"));
     field(o, "for", json_object_get(request, "assignees"));

@@ -62,7 +62,7 @@ static void headline(struct mortise_out *o, const char *run, const char *name,
     mortise_out_say(o, "%s%s\n", reason[0] != '\0' ? ": " : "", reason);
 }
 
-/* Was it cancelled in the middle of an effect?  Say of which. */
+/* Did it end with an effect of which nobody knows?  Say of which. */
 static bool say_unsettled(struct mortise_cli *cli, const json_t *show)
 {
     const json_t *nodes = json_object_get(show, "nodes");
@@ -84,6 +84,11 @@ static bool say_unsettled(struct mortise_cli *cli, const json_t *show)
     return any;
 }
 
+static bool is_over(int status)
+{
+    return status == MORTISE_RUN_COMPLETED || status == MORTISE_RUN_CANCELLED;
+}
+
 /* What a run that stopped says of itself, from `show`. */
 static void stand(struct mortise_cli *cli, const char *run, int status,
                   const json_t *show)
@@ -95,12 +100,14 @@ static void stand(struct mortise_cli *cli, const char *run, int status,
         mortise_out_say(&cli->out, "  %s: %s\n",
                         mortise_cli_text(error, "code"),
                         mortise_cli_text(error, "message"));
-    MORTISE_JSON_EACH (one, i, pending)
-        mortise_cli_print_request(cli, &cli->out, run, one,
-                                  json_object_get(show, "blocked"));
-    if (status == MORTISE_RUN_COMPLETED ||
-        (status == MORTISE_RUN_CANCELLED &&
-         mortise_cli_unsettled(show) == NULL))
+    MORTISE_JSON_EACH (one, i, pending) {
+        if (mortise_cli_is_offered(pending, i)) /* what helped it helps both */
+            mortise_cli_describe(&cli->out, one);
+        else
+            mortise_cli_print_request(cli, &cli->out, run, one,
+                                      json_object_get(show, "blocked"));
+    }
+    if (is_over(status) && mortise_cli_unsettled(show) == NULL)
         mortise_cli_offer(cli, &cli->out, "show", run, "");
     else
         mortise_cli_unblock(cli, &cli->out, run, show);
@@ -168,7 +175,7 @@ static int conclude(struct mortise_cli *cli, const char *run, json_t *reply)
     } else {
         headline(&cli->out, run, name, mortise_cli_text(reply, "reason"));
     }
-    doubt = status == MORTISE_RUN_CANCELLED && say_unsettled(cli, show);
+    doubt = is_over(status) && say_unsettled(cli, show);
     if (!cli->args.json)
         stand(cli, run, status, show);
     code = mortise_exit_code_of_status(status);

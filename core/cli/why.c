@@ -202,7 +202,7 @@ static void say_request(struct why *w, const json_t *request)
     const char *prompt = mortise_cli_text(request, "prompt");
     const char *tool = mortise_cli_text(request, "tool");
     const char *cause = mortise_cli_text(request, "cause");
-    const char *key = mortise_cli_text(request, "idempotency_key");
+    const char *key = json_string_value(mortise_cli_key(request));
     char name[MORTISE_CLI_EXECUTION];
 
     say(w, " Node '%s' %s", mortise_cli_execution(request, name),
@@ -213,20 +213,9 @@ static void say_request(struct why *w, const json_t *request)
               mortise_cli_text(w->asked, mortise_cli_text(request, "id")));
     say_deadline(w, request);
     say(w, "%s%s.", cause[0] != '\0' ? ": " : "", cause);
-    if (key[0] != '\0')
+    if (key != NULL)
         say(w, " Its idempotency key is %s.", key);
     say_assignees(w, request);
-}
-
-/* What one that stands before it waits for is what it waits for, too. */
-static bool is_offered(const json_t *pending, size_t i)
-{
-    for (size_t k = 0; k < i; k++) {
-        if (mortise_cli_same_budget(json_array_get(pending, k),
-                                    json_array_get(pending, i)))
-            return true;
-    }
-    return false;
 }
 
 static void explain_pending(struct why *w)
@@ -238,7 +227,7 @@ static void explain_pending(struct why *w)
         say_request(w, request);
         if (mortise_cli_is_asked_again(&w->way, request))
             accept = true;
-        else if (!w->way.stuck && !is_offered(pending, i))
+        else if (!w->way.stuck && !mortise_cli_is_offered(pending, i))
             mortise_cli_settle(w->cli, &w->commands, w->run, request,
                                w->way.more);
     }

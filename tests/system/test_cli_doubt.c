@@ -46,6 +46,7 @@ START_TEST(a_step)
         assert_said("    heard    {\"status\":500,");
         assert_said("\"body\":\"half done\"");
         assert_said("    effect   external\n");
+        ck_assert_ptr_null(strstr(child.out, "    key  ")); /* none was sent */
         assert_said("    because  ");
         assert_said(" --done '{\"status\": 200, \"body\": \"\"}'\n");
         if (i < 2)
@@ -55,6 +56,27 @@ START_TEST(a_step)
     assert_said("the server answered with status 500");
     assert_said(" --done '{\"status\": 200, \"body\": \"\"}'\n");
     ck_assert_ptr_null(strstr(child.out, "died"));
+}
+END_TEST
+
+/* The key that is told is the one that the server was sent: what the author of
+ * the request set. */
+START_TEST(the_key_that_was_sent)
+{
+    char text[1024];
+
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Graph\n"
+             "metadata: {name: g, version: 1.0.0}\nstart: a\nnodes:\n"
+             "  a: {type: tool, tool: http/request, args: {url: \"%s\", "
+             "method: POST, headers: {idempotency-KEY: order-7}}, next: END}\n",
+             httpd_url(errand_httpd, "/x"));
+    errand_put("g.yaml", text);
+    httpd_answer(errand_httpd, "/x", "500 Oh", "", "half done");
+    ck_assert_int_eq(errand_mortise("run g.yaml --id r"), 5);
+    assert_said("    key      order-7\n");
+    ck_assert_int_eq(errand_mortise("why r"), 0);
+    assert_said("key is order-7.");
 }
 END_TEST
 
@@ -172,7 +194,10 @@ START_TEST(a_completed_one)
             "'body': ''}\"}");
     ck_assert_int_eq(errand_mortise("run g.yaml --id r"), 5);
     snprintf(line, sizeof line, "resolve r %s --fail", request());
-    ck_assert_int_eq(errand_mortise(line), 0);
+    ck_assert_int_eq(errand_mortise(line), 5);
+    assert_said("run r completed");
+    assert_said("  node 'a': its effect may have happened; resume asks about");
+    assert_said("mortise resume r");
     ck_assert_int_eq(errand_mortise("resume r --goto a"), 5);
     ck_assert_ptr_nonnull(strstr(child.err, "E_IN_DOUBT"));
     ck_assert_ptr_nonnull(strstr(child.err, "mortise resume r"));
@@ -202,6 +227,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, errand_begin, errand_end);
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, a_step);
+    tcase_add_test(tc, the_key_that_was_sent);
     tcase_add_test(tc, a_step_again);
     tcase_add_test(tc, a_cancelled_one);
     tcase_add_test(tc, a_completed_one);

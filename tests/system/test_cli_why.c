@@ -210,6 +210,9 @@ START_TEST(budgets)
     child_run("$MORTISE run budget.yaml --id r");
     desk_code(4);
     desk_out(" raise-budget r tool_calls=+2\n");
+    ck_assert_ptr_null(/* once, whoever waits for it */
+                       strstr(strstr(child.out, "r tool_calls=+2\n") + 1,
+                              "r tool_calls=+2\n"));
     desk_ok("$MORTISE inbox");
     desk_out("would spend more than its graph may");
     why("r");
