@@ -184,6 +184,7 @@ static int sweep_one(void *ud, int db, const char *name,
 static int keep_as(int db, const char *name, const char *as, bool may_copy,
                    struct mortise_err *err)
 {
+    assert(strcmp(name, as) != 0);
     int rv = mortise_directory_link(db, name, db, as, err);
 
     if (rv != MORTISE_ESTATE)
@@ -282,6 +283,7 @@ static int return_one(void *ud, int db, const char *name,
     const struct lost *l = ud;
     const char *was = mortise_aside_name(name);
 
+    assert(l->any); /* or nobody would look for them */
     return is_alone(db, name) && mortise_tables_have(l->named, was)
                ? keep_as(db, name, was, true, err)
                : MORTISE_OK;

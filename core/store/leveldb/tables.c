@@ -55,6 +55,7 @@ enum field {
 static void refresh(struct mortise_tables *t)
 {
     t->list = (struct mortise_table *)(void *)t->room.p;
+    assert(t->room.n % sizeof *t->list == 0); /* whole tables go in and out */
     t->n = t->room.n / sizeof *t->list;
 }
 
@@ -176,6 +177,7 @@ bool mortise_tables_have(const struct mortise_tables *t, const char *file)
 {
     struct mortise_table key = {.number = strtoull(file, NULL, 10)};
 
+    assert(mortise_dbfile_kind(file) == MORTISE_DBFILE_TABLE);
     return t->n > 0 &&
            bsearch(&key, t->list, t->n, sizeof key, by_number) != NULL;
 }

@@ -14,6 +14,7 @@
  */
 #include "store/leveldb/unfinished.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -111,6 +112,7 @@ static int clear_db(int dir, struct mortise_err *err)
 
 static int clear(int dir, struct mortise_err *err)
 {
+    assert(mortise_directory_is_unfinished(dir)); /* else it is somebody's */
     int rv = mortise_directory_each(dir, "it", check_in_home, NULL, err);
 
     if (rv == MORTISE_OK)

@@ -27,6 +27,7 @@
  * An opening that was killed left the files that it found aside (aside.c):
  * these are copied then, in place of what it may have made of them.
  */
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -237,6 +238,7 @@ static void clear_left_behind(void)
 
 static int make_scratch(struct mortise_ldb *s, struct mortise_err *err)
 {
+    assert(s->scratch == NULL); /* a view is made once */
     clear_left_behind();
     for (int i = 0; s->scratch == NULL && i < TRIES; i++) {
         char *dir =
@@ -294,6 +296,7 @@ int mortise_ldb_copy(struct mortise_ldb *s, int dir, enum mortise_ldb_logs logs,
 /* (4) */
 void mortise_ldb_drop_copy(struct mortise_ldb *s)
 {
+    assert(s->scratch != NULL && s->scratch_lock >= 0); /* both or neither */
     remove_dir(s->scratch);
     mortise_release_str(s->mem, s->scratch);
     s->scratch = NULL;
@@ -330,6 +333,7 @@ int mortise_ldb_open_copy(struct mortise_ldb *s, bool *torn,
     char *said = NULL;
     int rv = mortise_ldb_open(s, false, &why);
 
+    assert(s->scratch != NULL); /* what is mended is never the store itself */
     *torn = false;
     if (rv != MORTISE_ECORRUPT) {
         if (rv != MORTISE_OK && err != NULL)
