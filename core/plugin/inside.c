@@ -232,7 +232,8 @@ static void note(struct place *p, const struct mortise_culprit *culprit,
     if (depth < MORTISE_INSIDE_DEPTH) {
         e->culprit = culprit;
         e->stage = stage;
-        e->patience_ms = patience_ms;
+        atomic_store_explicit(&e->patience_ms, patience_ms,
+                              memory_order_relaxed);
         copy(e->tenant, whose->tenant, sizeof e->tenant);
         copy(e->run, whose->run, sizeof e->run);
         copy(e->path, whose->path, sizeof e->path);
@@ -350,6 +351,11 @@ void mortise_inside_end_child(void)
 
 /* ---- looking ------------------------------------------------------------ */
 
+static uint64_t patience_of(const struct mortise_inside_entry *e)
+{
+    return atomic_load_explicit(&e->patience_ms, memory_order_relaxed);
+}
+
 /* The outermost visit that is to return by some time: what is inside of it
  * keeps it. */
 static const struct mortise_inside_entry *bounded(const struct place *p)
@@ -357,7 +363,7 @@ static const struct mortise_inside_entry *bounded(const struct place *p)
     unsigned depth = atomic_load(&p->depth);
 
     for (unsigned i = 0; i < depth && i < MORTISE_INSIDE_DEPTH; i++)
-        if (p->entries[i].patience_ms != 0)
+        if (patience_of(&p->entries[i]) != 0)
             return &p->entries[i];
     return NULL;
 }
@@ -366,15 +372,15 @@ static bool is_late(struct place *p, const struct mortise_inside_entry *e,
                     uint64_t tick_ms)
 {
     uint64_t serial = atomic_load(&p->serial);
+    uint64_t patience_ms = patience_of(e); /* 0: its thread went on meanwhile */
 
-    assert(e->patience_ms > 0); /* bounded() found it */
     if (serial != p->seen_serial) {
         p->seen_serial = serial;
         p->seen_ms = 0;
         return false;
     }
     p->seen_ms += tick_ms;
-    return p->seen_ms >= e->patience_ms;
+    return patience_ms != 0 && p->seen_ms >= patience_ms;
 }
 
 bool mortise_inside_look(uint64_t tick_ms,

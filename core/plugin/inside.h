@@ -48,7 +48,8 @@ struct mortise_whose {
 struct mortise_inside_entry {
     const struct mortise_culprit *culprit;
     enum mortise_inside_stage stage;
-    uint64_t patience_ms; /* it must have returned by then; 0: any time */
+    _Atomic uint64_t
+        patience_ms; /* it must have returned by then; 0: any time */
     char tenant[MORTISE_INSIDE_NAME], run[MORTISE_INSIDE_NAME];
     char path[MORTISE_INSIDE_PATH];
 };
