@@ -166,7 +166,8 @@ operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
     const struct mortise_manifest *m =
         found != NULL ? mortise_plugins_find(s->plugins, plugin, why) : NULL;
 
-    return m != NULL && check_config(s, m, why) == MORTISE_OK ? found : NULL;
+    return m != NULL && check_config(s, m, why) == MORTISE_ENOMEM ? NULL
+                                                                  : found;
 }
 
 const char *

@@ -10,19 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Why the catalogue has no operation. */
-static const char *finding_of(const struct mortise_err *why)
-{
-    switch (why->code) {
-    case MORTISE_ECONFIG:
-        return "E0507";
-    case MORTISE_EINVAL:
-        return "E0607";
-    default:
-        return "E0501";
-    }
-}
-
 void mortise_node_find_operation(struct mortise_loader *ld,
                                  struct mortise_reading *r,
                                  struct mortise_span at)
@@ -33,10 +20,14 @@ void mortise_node_find_operation(struct mortise_loader *ld,
                                          r->node->operation, &why);
     if (r->node->op == NULL) {
         ld->nomem |= why.code == MORTISE_ENOMEM;
-        mortise_diag_add(ld->diags, finding_of(&why), at, "%s", why.msg);
+        mortise_diag_add(ld->diags,
+                         why.code == MORTISE_ECONFIG ? "E0507" : "E0501", at,
+                         "%s", why.msg);
         mortise_diags_because(ld->diags, &why);
         return;
     }
+    if (why.code == MORTISE_EINVAL)
+        mortise_diag_add(ld->diags, "E0607", at, "%s", why.msg);
     mortise_load_plugin(ld, "", r->node->plugin);
     r->node->effect = r->node->op->effect;
     r->node->timeout_ms = r->node->op->timeout_ms;

@@ -51,8 +51,9 @@ struct mortise_catalog {
     /* NULL when there is none of that name; *why then says so in a sentence
      * with what to do ("no plugin 'acme.pay' in ./plugins; did you mean ...",
      * "plugin 'file' has no operation 'wirte'; did you mean 'write'?").
-     * MORTISE_ECONFIG: there is one, and the deployment denies it.
-     * MORTISE_EINVAL: its plugin has no config, and wants one. */
+     * MORTISE_ECONFIG: there is one, and the deployment denies it.  One that is
+     * given with MORTISE_EINVAL in *why (else untouched) cannot be called: its
+     * plugin has no config, and wants one. */
     const struct mortise_operation *(*operation)(void *ud, const char *plugin,
                                                  const char *op,
                                                  struct mortise_err *why);
