@@ -191,6 +191,37 @@ static void blind(struct mortise_key *copy, const struct named_key *ig)
         copy->words = other_words(copy->words, ig->word);
 }
 
+/* The place with that row blind, in it or in the places that the loader enters
+ * by itself; else the place as it is: readers may know its rows by where they
+ * stand.  Copies stay. */
+static const struct mortise_place *blinded(const struct mortise_place *place,
+                                           const struct named_key *ig)
+{
+    const struct mortise_key *rows[MORTISE_MAX_KEYS];
+    size_t n = mortise_place_rows(place, rows);
+    struct mortise_place *copy = malloc(sizeof *copy);
+    struct mortise_key *keys = calloc(n + 1, sizeof *keys);
+    bool has = false;
+
+    assert(copy != NULL && keys != NULL);
+    for (size_t i = 0; i < n; i++) {
+        keys[i] = *rows[i];
+        if (rows[i] == ig->key)
+            blind(&keys[i], ig);
+        else if (rows[i]->as == MORTISE_INTO_A_PLACE)
+            keys[i].place = blinded(rows[i]->place, ig);
+        has |= rows[i] == ig->key || keys[i].place != rows[i]->place;
+    }
+    *copy = *place;
+    copy->keys = keys;
+    copy->n = n;
+    if (has)
+        return copy;
+    free(keys);
+    free(copy);
+    return place;
+}
+
 /* ---- instead of the loader's -------------------------------------------- */
 
 /* The linker gives these names. */
@@ -219,22 +250,9 @@ void __wrap_mortise_keys_read(const struct mortise_place *place,
                               struct mortise_diags *diags)
 {
     const struct named_key *ig = to_ignore();
-    const struct mortise_key *rows[MORTISE_MAX_KEYS];
-    struct mortise_key keys[MORTISE_MAX_KEYS];
-    struct mortise_place copy = *place;
 
-    bool has = false;
-
-    copy.keys = keys;
-    copy.n = ig != NULL ? mortise_place_rows(place, rows) : 0;
-    for (size_t i = 0; i < copy.n; i++) {
-        keys[i] = *rows[i];
-        has |= rows[i] == ig->key;
-        if (rows[i] == ig->key)
-            blind(&keys[i], ig);
-    }
-    /* Readers of other places may know their rows by where they stand. */
-    __real_mortise_keys_read(has ? &copy : place, map, at, ctx, into, diags);
+    __real_mortise_keys_read(ig != NULL ? blinded(place, ig) : place, map, at,
+                             ctx, into, diags);
 }
 
 void __wrap_mortise_keys_enter(const struct mortise_slot *slot, void *ctx,
