@@ -412,11 +412,13 @@ static void try_to_save(const struct damage *d,
     struct mortise_err err = {0};
     struct mortise_store *s;
     struct reader_store r;
+    int rv;
 
     snprintf(to, sizeof to, "%s/saved", dir);
-    ck_assert_msg(mortise_store_salvage(path, to, &test_mem, &how, &out,
-                                        &err) == MORTISE_OK,
-                  "%s: %s", say(d), err.msg);
+    rv = mortise_store_salvage(path, to, &test_mem, &how, &out, &err);
+    if (rv == MORTISE_ENEWER && strcmp(d->file->name, "format") == 0)
+        return; /* a newer program's could look so: it stays untouched */
+    ck_assert_msg(rv == MORTISE_OK, "%s: %s", say(d), err.msg);
     ck_assert_msg(out.missing <= may_miss(d), "%s: %d commits missing", say(d),
                   (int)out.missing);
     ck_assert_msg(store_reader_read(&r, to) == 0, "%s: %s", say(d), r.why);
