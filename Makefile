@@ -14,6 +14,7 @@
 #                   harness red, each ignored key the test that guards it
 #   make keys       each key of the language has such a test
 #   make rooms      calls and includes go down from room to room (core/ROOMS)
+#   make writers    fields are written by the files that the header names
 #   make entries    docs/format.md has the entries of the journal as they are
 #   make commands   docs/control.md has the commands on a run as they are
 #   make extend     what docs/extending.md says is one file and one row
@@ -85,7 +86,7 @@ AGAIN := $(MAKE) --no-print-directory
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
-.PHONY: all check check-peers keys rooms entries commands patches extend extended unit programs demo bench asan tsan valgrind hostile mutants fuzz headers \
+.PHONY: all check check-peers keys rooms writers entries commands patches extend extended unit programs demo bench asan tsan valgrind hostile mutants fuzz headers \
         format lint docs install uninstall abi abi-accept clean deps FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -350,7 +351,7 @@ programs: all $(TESTS) $(TEST_PLUGINS)
 unit: programs
 	$(Q)MORTISE_BUILD=$(B) sh tools/test.sh $(TESTS)
 
-check: unit headers keys rooms entries commands patches extend
+check: unit headers keys rooms writers entries commands patches extend
 	$(call say,AGAIN,"every call through the wire encoding")
 	+$(Q)$(AGAIN) B=$(B)/wire VARIANT=-DMORTISE_WIRE_LOOPBACK \
 	    ONLY="$(ACROSS)" unit
@@ -387,6 +388,11 @@ keys: $(B)/tests/keys/list
 rooms: $(CORE_OBJ) $(CLI_OBJ)
 	$(call say,CHECK,"calls and includes go down from room to room")
 	$(Q)sh tools/rooms.sh core $(B)/core && CC="$(CC)" sh tests/rooms/planted.sh
+
+# The fields of what a run is are written by the files that state.h names.
+writers:
+	$(call say,CHECK,"fields are written by who is said to write them")
+	$(Q)CC="$(CC)" sh tools/writers.sh state/state.h core/run exec
 
 # docs/format.md says of each entry what its row does.
 entries:

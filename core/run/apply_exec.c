@@ -16,7 +16,7 @@ int mortise_apply_intent(struct mortise_run *r, struct exec *x,
 {
     mortise_exec_open_effect(x, true);
     mortise_doubt_forget(x);
-    memcpy(x->key, e->digest, sizeof x->key);
+    mortise_exec_keep_key(x, e->digest);
     return mortise_exec_intend(r, x, e, err);
 }
 
@@ -59,14 +59,14 @@ int mortise_apply_done(struct mortise_run *r, struct exec *x,
     if (!mortise_exec_edges_fit(n->out, n->n_out, e))
         return mortise_entry_corrupt(err, e);
     mortise_exec_begun(x, e->attempt, e->started_ms);
-    x->ended_ms = e->at_ms;
+    mortise_exec_ended(x, e->at_ms);
     mortise_exec_open_effect(x,
                              e->how == DONE_ON_ERROR && /* doubt.c (11) */
                                  (x->unknown || mortise_doubt_is_useless(x)));
     mortise_doubt_forget(x);
     x->cached = e->how == DONE_CACHED;
     mortise_json_hold(&x->output, e->value);
-    mortise_json_drop(&x->error); /* of an earlier attempt */
+    mortise_exec_failed_of(x, NULL);
     mortise_result_say(x, NULL);
     rv = mortise_stop_forget(r, x, err);
     if (rv == MORTISE_OK)
@@ -120,9 +120,12 @@ int mortise_apply_retry(struct mortise_run *r, struct exec *x,
     if (rv == MORTISE_OK && e->attempt >= x->attempt && !keeps_journal(r, x))
         rv = mortise_step_clear(r, x, err);
     if (x->was.state == 0) /* else that is what it failed of */
-        mortise_json_hold(&x->error, e->value);
-    x->child_again = r->rules >= MORTISE_RULES_SECOND && x->child != NULL &&
-                     mortise_sub_failed(x->child);
+        mortise_exec_failed_of(x, e->value);
+    mortise_generation_go_on(x,
+                             r->rules >= MORTISE_RULES_SECOND &&
+                                 x->child != NULL &&
+                                 mortise_sub_failed(x->child),
+                             x->child_asks);
     mortise_exec_begun(x, e->attempt + 1, e->started_ms);
     x->next_ms = e->at_ms;
     x->pause_ms = e->at_ms > r->time_ms ? e->at_ms - r->time_ms : 0;
@@ -144,18 +147,16 @@ int mortise_apply_failed(struct mortise_run *r, struct exec *x,
         !json_is_object(e->value))
         return mortise_entry_corrupt(err, e);
     mortise_exec_begun(x, e->attempt, e->started_ms);
-    x->ended_ms = e->at_ms;
-    x->handled = e->n_edges > 0;
+    mortise_exec_ended(x, e->at_ms);
+    mortise_exec_lead_elsewhere(r, x, e->n_edges > 0);
     x->child_failed = x->child != NULL && mortise_sub_failed(x->child);
     if (x->child != NULL && x->child->scope->over && !x->child_failed)
-        mortise_sub_done(x);  /* what it came to was refused */
-    x->doubted = e->how != 0; /* it never answered */
-    if (!x->doubted)
-        mortise_doubt_forget(x);
+        mortise_sub_done(x); /* what it came to was refused */
+    mortise_doubt_at_failure(x, e->how != 0); /* it never answered */
     mortise_exec_open_effect(x, false);
     mortise_exec_open_effect(x, (x->doubted && !mortise_step_is_kept(x)) ||
                                     mortise_doubt_is_useless(x));
-    mortise_json_hold(&x->error, e->value);
+    mortise_exec_failed_of(x, e->value);
     rv = mortise_stop_forget(r, x, err);
     if (rv == MORTISE_OK)
         rv = mortise_exec_keep_taken(r, x, e, err);
@@ -199,7 +200,7 @@ int mortise_apply_ask(struct mortise_run *r, struct exec *x,
     memcpy(x->request, e->id, REQUEST_ID);
     x->deadline_ms = e->at_ms;
     mortise_json_hold(&x->payload, e->value);
-    x->ordinal++;
+    mortise_generation_asked(x);
     if (x->started_ms == 0)
         mortise_exec_begun(x, x->attempt, r->time_ms);
     if (mortise_run_is_seen(r))
@@ -256,7 +257,8 @@ static int settle_request(struct mortise_run *r, struct exec *x,
     if (x->ask == MORTISE_ASK_HUMAN &&
         mortise_exec_kind(r, x)->keep(r, x, e, err) != MORTISE_OK)
         return err->code;
-    x->before_passed |= x->ask == MORTISE_ASK_BEFORE;
+    if (x->ask == MORTISE_ASK_BEFORE)
+        mortise_exec_pass_before(x);
     if (e->how == MORTISE_SETTLE_RETRY || e->how == MORTISE_SETTLE_HAPPENED)
         mortise_doubt_forget(x);
     /* Of what was stopped, a doubt that failed stays (doubt.c (9)). */
@@ -307,18 +309,20 @@ int mortise_apply_stopped(struct mortise_run *r, struct exec *x,
                           struct mortise_err *err)
 {
     bool lost = e->type == MORTISE_E_LOST;
+    json_t *error;
 
     if (lost && x->loss == LOSS_NONE)
         return mortise_entry_corrupt(err, e);
     if (x->was.state != 0)
         return apply_settled(r, x, lost, err);
-    mortise_json_drop(&x->error);
-    x->error = json_pack("{s:s, s:s}", "code", "cancelled", "message",
-                         mortise_race_words(lost ? x->loss : LOSS_NONE));
-    if (x->error == NULL)
+    error = json_pack("{s:s, s:s}", "code", "cancelled", "message",
+                      mortise_race_words(lost ? x->loss : LOSS_NONE));
+    if (error == NULL)
         return mortise_nomem(err);
-    x->ended_ms = e->at_ms;
-    x->cut = r->cancelling;
+    mortise_exec_failed_of(x, error);
+    json_decref(error);
+    mortise_exec_ended(x, e->at_ms);
+    mortise_doubt_cut(x, r->cancelling);
     reopen(x);
     if (mortise_stop_forget(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
@@ -357,7 +361,6 @@ int mortise_apply_child(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK)
         return rv;
     mortise_exec_become(r, start, X_DONE);
-    r->n_finished--; /* START is no step */
     return mortise_frame_follow_start(r, start, err);
 }
 
@@ -404,22 +407,10 @@ int mortise_apply_gather(struct mortise_run *r, struct exec *x,
 
     if (x->fan == NULL)
         return mortise_entry_corrupt(err, e);
-    x->ended_ms = e->at_ms;
+    mortise_exec_ended(x, e->at_ms);
     rv = mortise_writes_put(r, x, e, err);
     if (rv != MORTISE_OK)
         return rv;
-    x->n_taken = 1; /* the edge to the join, in no node's list */
     mortise_exec_become(r, x, X_DONE);
-    r->n_finished--; /* no step */
     return mortise_frame_follow(r, x, EDGE_DEAD, err);
-}
-
-int mortise_apply_left(struct mortise_run *r, struct exec *x,
-                       const struct mortise_entry *e, struct mortise_err *err)
-{
-    (void)r;
-    (void)e;
-    (void)err;
-    x->unknown = true;
-    return MORTISE_OK;
 }

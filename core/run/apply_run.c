@@ -52,7 +52,6 @@ int mortise_apply_admit(struct mortise_run *r, const struct mortise_entry *e,
     if (rv != MORTISE_OK)
         return rv;
     mortise_exec_become(r, x, X_DONE);
-    r->n_finished--; /* START is no step */
     return mortise_frame_follow_start(r, x, err);
 }
 
@@ -71,7 +70,6 @@ static int follow_update(struct mortise_run *r, struct exec *x,
         (x->state == X_CANCELLED && !mortise_race_may_return(x)) ||
         (x->state == X_FAILED && x->handled))
         return MORTISE_OK;
-    mortise_json_drop(&x->view);
     rv = mortise_view_link(r, x, &u->index, 1, err);
     /* A failure, and what it stopped, waits for `resume`; a scheduled pause is
      * still one. */
@@ -79,7 +77,7 @@ static int follow_update(struct mortise_run *r, struct exec *x,
         x->state == X_ASKED || x->state == X_INSIDE)
         return rv;
     rv = mortise_generation_next(r, x, err);
-    x->child_again = x->child_asks = again;
+    mortise_generation_go_on(x, again, again);
     return rv;
 }
 
@@ -103,9 +101,8 @@ int mortise_apply_update(struct mortise_run *r, const struct mortise_entry *e,
     if (rv != MORTISE_OK)
         return rv;
     r->update = u->index;
-    u->n_taken = 2; /* never handed on: several may follow it */
+    mortise_view_share(u);
     mortise_exec_become(r, u, X_DONE);
-    r->n_finished--; /* no step either */
     mortise_frame_lead_from(r, u);
     for (size_t i = 0; rv == MORTISE_OK && i < before; i++) {
         if (r->execs[i]->frame->top == r->frames[0])
@@ -151,11 +148,9 @@ static int move_frontier(struct mortise_run *r, const struct mortise_entry *e,
         if (!mortise_exec_is_over(old))
             return mortise_entry_corrupt(
                 err, e); /* their ends were recorded before */
-        old->cut = false;
-        if (old->state == X_FAILED && !old->handled) {
-            old->handled = true; /* nobody tries it again */
-            r->n_failed--;
-        }
+        mortise_doubt_cut(old, false);
+        if (old->state == X_FAILED && !old->handled)
+            mortise_exec_lead_elsewhere(r, old, true);
     }
     return mortise_frame_goto(r, f, e->node, e->visit, out, err);
 }
@@ -170,7 +165,8 @@ int mortise_apply_goto(struct mortise_run *r, const struct mortise_entry *e,
     rv = move_frontier(r, e, &x, err);
     if (rv != MORTISE_OK)
         return rv;
-    x->before_passed = e->how != 0; /* force */
+    if (e->how != 0) /* force */
+        mortise_exec_pass_before(x);
     mortise_json_drop(&r->error);
     r->cancelling = false;
     rv = mortise_exec_ready(r, x, err);

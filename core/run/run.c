@@ -492,7 +492,6 @@ static int admit(struct mortise_run *r, const struct mortise_admission *adm,
     if (rv != MORTISE_OK)
         return rv;
     memcpy(e.digest, adm->seed, sizeof e.digest);
-    memcpy(r->seed, adm->seed, sizeof r->seed);
     e.note = mortise_pins_json(adm->pins, adm->n_pins);
     e.edges =
         mortise_arena_alloc(&r->arena, r->graph->n_start * sizeof e.edges[0]);

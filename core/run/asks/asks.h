@@ -27,9 +27,9 @@ int mortise_step_put(struct mortise_run *r, struct journal *j,
                      struct step_id id, const char *method,
                      const uint8_t *digest, struct step **out,
                      struct mortise_err *err);
-/* x->journal or x->checks, made where there is none. */
-int mortise_step_journal(struct mortise_run *r, struct journal **at,
-                         struct mortise_err *err);
+/* *out: x->checks (`of_check`) or x->journal, made where there is none. */
+int mortise_step_journal(struct mortise_run *r, struct exec *x, bool of_check,
+                         struct journal **out, struct mortise_err *err);
 /* Is s a question or a timer, which somebody answers later? */
 bool mortise_step_is_request(const struct step *s);
 /* What an effect of that key gave in an earlier attempt or generation; NULL:
@@ -151,6 +151,11 @@ void mortise_generation_approved(struct exec *x, json_t *body);
 int mortise_generation_note(struct exec *x, json_t *verdicts,
                             struct mortise_err *err);
 void mortise_generation_decide(struct exec *x, json_t *decision);
+/* x->child_again and x->child_asks: whether x goes on in the graph that failed
+ * in it, or begins another. */
+void mortise_generation_go_on(struct exec *x, bool again, bool asks);
+/* One more request of x was made in this generation. */
+void mortise_generation_asked(struct exec *x);
 /* x has ended: what only mattered while it was at work is given up. */
 int mortise_generation_rest(struct mortise_run *r, struct exec *x,
                             struct mortise_err *err);

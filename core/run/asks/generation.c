@@ -63,6 +63,29 @@ void mortise_generation_decide(struct exec *x, json_t *decision)
     mortise_json_hold(&x->decision, decision);
 }
 
+/* ---- what it goes on from ------------------------------------------------ */
+
+void mortise_generation_go_on(struct exec *x, bool again, bool asks)
+{
+    x->child_again = again;
+    x->child_asks = asks;
+}
+
+void mortise_generation_asked(struct exec *x)
+{
+    x->ordinal++;
+}
+
+int mortise_apply_left(struct mortise_run *r, struct exec *x,
+                       const struct mortise_entry *e, struct mortise_err *err)
+{
+    (void)r;
+    (void)e;
+    (void)err;
+    x->unknown = true;
+    return MORTISE_OK;
+}
+
 /* ---- its end -------------------------------------------------------------- */
 
 int mortise_generation_rest(struct mortise_run *r, struct exec *x,
@@ -81,16 +104,12 @@ int mortise_generation_next(struct mortise_run *r, struct exec *x,
 {
     assert(x->state != X_RUNNING &&
            x->state != X_STOPPING); /* no call is out */
-    x->generation++;
-    mortise_exec_begun(x, 1, x->started_ms);
-    x->child_again = x->child_asks = false;
+    mortise_exec_start_over(x);
+    mortise_generation_go_on(x, false, false);
     x->ordinal = 0;
-    x->ended_ms = 0;
     x->unknown = false;
     drop_body(x);
-    mortise_exec_forget_leaving(x);
     mortise_json_drop(&x->decision);
-    mortise_json_drop(&x->error);
     mortise_json_drop(&x->notes);
     mortise_budget_call_ended(r, x);
     if (!mortise_step_is_kept(x) && mortise_step_clear(r, x, err) != MORTISE_OK)

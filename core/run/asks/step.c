@@ -61,9 +61,9 @@ enum {
 #define NO_STEP 0xFFFFFFFFu
 
 /* What the call of x asks is in this one. */
-static struct journal **journal_of(struct exec *x)
+static struct journal *journal_of(const struct exec *x)
 {
-    return x->call == MORTISE_RUN_CHECK ? &x->checks : &x->journal;
+    return x->call == MORTISE_RUN_CHECK ? x->checks : x->journal;
 }
 
 /* Was s asked by the call under way, or by an earlier one like it? */
@@ -190,7 +190,7 @@ static int record_answer(struct mortise_run *r, struct exec *x, struct step *s,
 
     e.status = status;
     assert(s->state == STEP_OUT || s->state == STEP_OPEN); /* answered once */
-    e.after = (*journal_of(x))->issued;
+    e.after = journal_of(x)->issued;
     e.how = completed;
     e.value = value;
     e.looked = s->kind == MORTISE_STEP_LOOK;
@@ -224,14 +224,11 @@ static int set_scope(struct mortise_run *r, struct exec *x,
 static int journal_for(struct mortise_run *r, struct exec *x,
                        struct journal **out, struct mortise_err *err)
 {
-    struct journal **at = journal_of(x);
-    bool is_new = *at == NULL;
-    int rv = mortise_step_journal(r, at, err);
+    bool of_check = x->call == MORTISE_RUN_CHECK;
+    bool is_new = journal_of(x) == NULL;
+    int rv = mortise_step_journal(r, x, of_check, out, err);
 
-    *out = *at;
-    return rv == MORTISE_OK && is_new && x->call == MORTISE_RUN_CHECK
-               ? set_scope(r, x, err)
-               : rv;
+    return rv == MORTISE_OK && is_new && of_check ? set_scope(r, x, err) : rv;
 }
 
 /* ---- asking for the first time ------------------------------------------ */
@@ -661,7 +658,7 @@ int mortise_step_answer(struct mortise_run *r,
                         struct mortise_err *err)
 {
     struct exec *x = mortise_exec_at(r, in->call);
-    struct journal *j = x != NULL ? *journal_of(x) : NULL;
+    struct journal *j = x != NULL ? journal_of(x) : NULL;
     json_t *value = in->status == MORTISE_S_OK ? json_incref(in->value)
                                                : json_string(in->words);
     struct step *s;
@@ -740,7 +737,7 @@ static void begin_again(struct journal *j)
 int mortise_step_enter(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
 {
-    struct journal *j = *journal_of(x);
+    struct journal *j = journal_of(x);
 
     if (x->call == MORTISE_RUN_EXECUTE)
         x->goes_on = j != NULL && j->recorded > 0;
@@ -896,7 +893,7 @@ int mortise_step_answered(struct mortise_run *r, struct exec *x, struct step *s,
 bool mortise_run_is_replaying(const struct mortise_run *r, uint64_t call)
 {
     struct exec *x = mortise_exec_at(r, call);
-    struct journal *j = x != NULL ? *journal_of(x) : NULL;
+    struct journal *j = x != NULL ? journal_of(x) : NULL;
     const struct step *s = j != NULL ? next_answer(j) : NULL;
 
     return s != NULL && s->settled != j->entrance;

@@ -82,14 +82,15 @@ static void step_free(struct mortise_run *r, struct step *s)
     mortise_release(r->mem, s, s->size);
 }
 
-int mortise_step_journal(struct mortise_run *r, struct journal **at,
-                         struct mortise_err *err)
+int mortise_step_journal(struct mortise_run *r, struct exec *x, bool of_check,
+                         struct journal **out, struct mortise_err *err)
 {
-    struct journal *j;
+    struct journal **at = of_check ? &x->checks : &x->journal, *j;
 
+    *out = *at;
     if (*at != NULL)
         return MORTISE_OK;
-    *at = j = mortise_zalloc(r->mem, sizeof *j);
+    *out = *at = j = mortise_zalloc(r->mem, sizeof *j);
     if (j == NULL)
         return mortise_nomem(err);
     mortise_table_init(&j->by_name, r->mem);
@@ -418,12 +419,9 @@ static int step_of(struct mortise_run *r, struct exec *x,
                    struct mortise_err *err)
 {
     struct step_id id = {e->ordinal, e->key};
-    struct journal **at =
-        mortise_step_is_of_check(id) ? &x->checks : &x->journal;
     struct journal *j;
-    int rv = mortise_step_journal(r, at, err);
+    int rv = mortise_step_journal(r, x, mortise_step_is_of_check(id), &j, err);
 
-    j = *at;
     *out = rv == MORTISE_OK ? mortise_step_find(j, id) : NULL;
     if (rv != MORTISE_OK)
         return rv;

@@ -34,10 +34,10 @@ static void meet(struct group *g, uint32_t index)
 
     if (!is_failure(x, g->f->top) || !mortise_exec_counts_in(x, g->f))
         return;
-    g->named |= x->mark == g->r->stamp;
-    if (!g->marks || x->mark == g->r->stamp)
+    g->named |= mortise_view_was_met(g->r, x);
+    if (!g->marks || mortise_view_was_met(g->r, x))
         return;
-    x->mark = g->r->stamp;
+    mortise_view_meet(g->r, x);
     g->grew = true;
 }
 
@@ -99,12 +99,12 @@ static void mark_named(struct mortise_run *r, const struct frame *top)
 {
     bool grew = true;
 
-    ++r->stamp;
+    mortise_view_walk(r);
     for (size_t i = 1; i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
         if (is_failure(x, top) && x->surfaced)
-            x->mark = r->stamp;
+            mortise_view_meet(r, x);
     }
     while (grew) {
         grew = false;
@@ -164,7 +164,7 @@ static json_t *all_json(const struct mortise_run *r, const struct frame *top)
     for (size_t i = 1; list != NULL && i < r->n_execs; i++) {
         const struct exec *x = r->execs[i];
 
-        if (is_failure(x, top) && x->mark == r->stamp &&
+        if (is_failure(x, top) && mortise_view_was_met(r, x) &&
             json_array_append_new(list, failure_json(r, x)) != 0)
             mortise_json_drop(&list);
     }

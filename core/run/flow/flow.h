@@ -128,12 +128,16 @@ int mortise_race_quiet(struct mortise_run *r, struct frame *f,
 /* x is not to come to its end.  Nothing where it did, or has lost already. */
 int mortise_race_lose(struct mortise_run *r, struct exec *x, enum loss why,
                       struct mortise_err *err);
+/* The same, but nothing is stopped for it; LOSS_NONE: that is taken back. */
+void mortise_race_mark(struct exec *x, enum loss why);
 /* f, an element that is not over, lost a race in the frame `in`. */
 int mortise_race_beaten(struct mortise_run *r, struct frame *f,
                         const struct frame *in, bool finish,
                         struct mortise_err *err);
-/* The `discard` of what begins in an item of f. */
+/* The `discard` of what begins in an item of f; x does. */
 uint32_t mortise_race_discard(const struct frame *f, const struct item *it);
+void mortise_race_enter(struct exec *x, const struct frame *f,
+                        const struct item *it);
 /* Was x stopped by something that a resume may mend; and is nothing around it
  * lost for good?  The latter also of what was not stopped at all. */
 bool mortise_race_may_return(const struct exec *x);

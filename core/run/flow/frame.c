@@ -292,7 +292,7 @@ static int activate(struct mortise_run *r, struct frame *f, uint32_t node,
 
     if (x == NULL)
         return MORTISE_ENOMEM;
-    x->discard = mortise_race_discard(f, it);
+    mortise_race_enter(x, f, it);
     it->exec = x->index;
     it->phase = ITEM_ACTIVE;
     return mortise_exec_ready(r, x, err);

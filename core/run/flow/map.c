@@ -244,8 +244,8 @@ static int gather_later(struct mortise_run *r, struct fan *fan,
         return MORTISE_ENOMEM;
     assert(fan->gather == NULL || mortise_exec_is_over(fan->gather));
     x->fan = fan;
-    x->counted = true; /* it is no step */
-    x->discard = mortise_race_discard(fan->home, fan->item);
+    mortise_exec_is_no_step(x);
+    mortise_race_enter(x, fan->home, fan->item);
     fan->gather = x;
     return mortise_exec_ready(r, x, err);
 }
@@ -407,7 +407,7 @@ int mortise_map_begin(struct mortise_run *r, struct item *it,
     fan->n_preds = n;
     fan->made = r->n_execs;
     for (uint32_t i = 0; i < n; i++)
-        r->execs[preds[i]]->shared = true; /* (1) */
+        mortise_view_share(r->execs[preds[i]]); /* (1) */
     rv = begin_some(r, fan, err);
     return rv == MORTISE_OK && fan->n == 0 ? map_over(r, fan, err) : rv;
 }

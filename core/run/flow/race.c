@@ -65,6 +65,11 @@ bool mortise_race_may_come_back(const struct exec *x)
 static int lose_frame(struct mortise_run *r, struct frame *f, enum loss why,
                       struct mortise_err *err);
 
+void mortise_race_mark(struct exec *x, enum loss why)
+{
+    x->loss = why;
+}
+
 int mortise_race_lose(struct mortise_run *r, struct exec *x, enum loss why,
                       struct mortise_err *err)
 {
@@ -79,7 +84,7 @@ int mortise_race_lose(struct mortise_run *r, struct exec *x, enum loss why,
         return mortise_nomem(err);
     r->losers = grown;
     r->losers[r->n_losers++] = x->index;
-    x->loss = why;
+    mortise_race_mark(x, why);
     if (x->state != X_INSIDE)
         return MORTISE_OK;
     assert(x->child->scope->owner == x);
@@ -109,6 +114,12 @@ static int lose_frame(struct mortise_run *r, struct frame *f, enum loss why,
 uint32_t mortise_race_discard(const struct frame *f, const struct item *it)
 {
     return it->discard ? f->index + 1 : f->discard;
+}
+
+void mortise_race_enter(struct exec *x, const struct frame *f,
+                        const struct item *it)
+{
+    x->discard = mortise_race_discard(f, it);
 }
 
 /* A race in a frame further in is the innermost. */
@@ -236,7 +247,7 @@ int mortise_race_won(struct mortise_run *r, struct frame *f, uint32_t node,
 
     mortise_item_to(f, node, &child);
     c.goal = child == NULL ? g->nodes[node].postdom : child->postdom;
-    ++r->stamp;
+    mortise_view_walk(r);
     rv = walk_back(&c, node, err);
     while (rv == MORTISE_OK && c.n > 0) {
         const struct mortise_node *at = &g->nodes[c.todo[--c.n]];

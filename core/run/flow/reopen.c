@@ -375,15 +375,13 @@ static int exec_again(struct mortise_run *r, struct exec *x,
 
     if ((x->state == X_FAILED && x->child_failed) ||
         (returns && x->child != NULL && !x->child_over)) {
-        x->loss = LOSS_NONE;
-        mortise_json_drop(&x->error);
+        mortise_race_mark(x, LOSS_NONE);
+        mortise_exec_failed_of(x, NULL);
         mortise_exec_become(r, x, X_INSIDE); /* what failed is inside */
     } else if (x->state == X_FAILED && !x->handled && is_replaced(x)) {
-        x->handled = true; /* nobody tries it again */
-        assert(r->n_failed > 0);
-        r->n_failed--;
+        mortise_exec_lead_elsewhere(r, x, true);
     } else if (returns || (x->state == X_FAILED && !x->handled)) {
-        x->loss = LOSS_NONE;
+        mortise_race_mark(x, LOSS_NONE);
         return mortise_generation_next(r, x, err);
     }
     return MORTISE_OK;

@@ -11,7 +11,7 @@ int mortise_apply_again(struct mortise_run *r, struct exec *x,
     if (!x->child_again || x->child == NULL || x->state == X_INSIDE)
         return mortise_entry_corrupt(err, e);
     mortise_exec_begun(x, e->attempt, e->started_ms);
-    x->child_again = x->child_asks = false;
+    mortise_generation_go_on(x, false, false);
     mortise_exec_become(r, x, X_INSIDE);
     return mortise_frame_reopen(r, x->child, err);
 }
@@ -56,7 +56,7 @@ int mortise_sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
     mortise_json_hold(&f->scope->input, input);
     x->child = f;
     x->child_over = false;
-    x->child_again = x->child_asks = false;
+    mortise_generation_go_on(x, false, false);
     mortise_exec_become(r, x, X_INSIDE);
     return MORTISE_OK;
 }

@@ -24,7 +24,7 @@ static void fill_call(struct mortise_run *r, struct exec *x,
     mortise_exec_path(r, x, c->path);
     if (!check && n->effect >= MORTISE_WRITE) {
         if (!x->effect_open || n->op->steps) /* else its intent made it */
-            mortise_exec_effect_key(r, x, x->key);
+            mortise_exec_find_key(r, x);
         mortise_hex(c->key, x->key, MORTISE_DIGEST);
     }
 }

@@ -451,7 +451,7 @@ int mortise_doubt_ask(struct mortise_run *r, struct exec *x,
 
     assert(s != NULL || x->body != NULL); /* what is asked about is shown */
     if (s == NULL && n->op->steps)        /* no intent has left its key */
-        mortise_exec_effect_key(r, x, x->key);
+        mortise_exec_find_key(r, x);
     mortise_hex(key, s != NULL ? s->effect : x->key, MORTISE_DIGEST);
     snprintf(tool, sizeof tool, "%s/%s", n->plugin, n->operation);
     payload = json_pack("{s:s, s:O, s:s, s:s, s:s}", "tool", tool, "args",
@@ -603,6 +603,18 @@ int mortise_doubt_cancelled(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_OK ? mortise_run_record(r, &e, err) : rv;
 }
 
+void mortise_doubt_at_failure(struct exec *x, bool in_doubt)
+{
+    x->doubted = in_doubt;
+    if (!in_doubt)
+        mortise_doubt_forget(x);
+}
+
+void mortise_doubt_cut(struct exec *x, bool by_cancel)
+{
+    x->cut = by_cancel;
+}
+
 static int return_one(struct mortise_run *r, struct exec *x,
                       struct mortise_err *err)
 {
@@ -613,8 +625,8 @@ static int return_one(struct mortise_run *r, struct exec *x,
     x->was.loss = x->loss;
     x->was.ended_ms = x->ended_ms;
     x->doubted = true; /* whatever its author said of the first time */
-    x->loss = LOSS_NONE;
-    x->ended_ms = 0;
+    mortise_race_mark(x, LOSS_NONE);
+    mortise_exec_ended(x, 0);
     rv = mortise_exec_ready(r, x, err);
     return rv == MORTISE_OK ? mortise_race_lose(r, x, LOSS_CANCEL, err) : rv;
 }
@@ -633,8 +645,8 @@ void mortise_doubt_over(struct mortise_run *r, struct exec *x)
 {
     assert(x->was.state != 0);
     mortise_exec_become(r, x, x->was.state);
-    x->loss = x->was.loss;
-    x->ended_ms = x->was.ended_ms;
+    mortise_race_mark(x, x->was.loss);
+    mortise_exec_ended(x, x->was.ended_ms);
     x->was.state = 0;
 }
 
@@ -658,5 +670,5 @@ void mortise_doubt_leave(struct mortise_run *r)
 {
     for (size_t i = 1; i < r->n_execs; i++)
         if (r->execs[i]->loss == LOSS_CANCEL)
-            r->execs[i]->loss = LOSS_NONE;
+            mortise_race_mark(r->execs[i], LOSS_NONE);
 }

@@ -64,8 +64,7 @@ int mortise_doubt_of_result(struct mortise_run *r, struct exec *x,
     assert(x->result != NULL);
     if (rv != MORTISE_OK)
         return rv;
-    mortise_exec_effect_key(r, x,
-                            x->key); /* its intent may be of another process */
+    mortise_exec_find_key(r, x); /* its intent may be of another process */
     return mortise_exec_node(r, x)->on_in_doubt == MORTISE_DOUBT_FAIL
                ? mortise_doubt_ask(r, x, err) /* it has failed already */
                : mortise_doubt_start(r, x, err);

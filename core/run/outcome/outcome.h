@@ -224,6 +224,11 @@ bool mortise_doubt_is_any_kept(const struct mortise_run *r);
 int mortise_doubt_return(struct mortise_run *r, struct mortise_err *err);
 bool mortise_doubt_has_returned(const struct mortise_run *r);
 void mortise_doubt_leave(struct mortise_run *r);
+/* x is about to fail, with its effect in doubt or not. */
+void mortise_doubt_at_failure(struct exec *x, bool in_doubt);
+/* A cancel stopped x; or (false) something else did, or what became of it
+ * matters no more. */
+void mortise_doubt_cut(struct exec *x, bool by_cancel);
 /* x is over as it was before; so are all that were asked about. */
 void mortise_doubt_over(struct mortise_run *r, struct exec *x);
 void mortise_doubt_all_over(struct mortise_run *r);

@@ -117,8 +117,7 @@ struct exec *mortise_exec_new(struct mortise_run *r, struct frame *f,
     x->generation = 1;
     x->attempt = 1;
     x->frame = f;
-    x->idom = x->index; /* of START */
-    if (n > 0 && mortise_view_link(r, x, preds, n, err) != MORTISE_OK)
+    if (mortise_view_link(r, x, preds, n, err) != MORTISE_OK)
         return NULL;
     x->sibling = f->execs;
     f->execs = x;
@@ -153,6 +152,12 @@ static void add(uint32_t *n, uint32_t by)
 {
     assert(*n > 0 || by == 1);
     *n += by;
+}
+
+/* START is none, an update is none, and neither is what gathers a map. */
+static bool is_step(const struct exec *x)
+{
+    return x->fan == NULL && x->node < x->frame->graph->n_nodes;
 }
 
 /* How much a state weighs in the run's counters. */
@@ -190,7 +195,8 @@ static void count(struct mortise_run *r, struct exec *x, uint32_t by)
         add(&r->n_suspended, by);
         break;
     case X_DONE:
-        add(&r->n_finished, by);
+        if (is_step(x))
+            add(&r->n_finished, by);
         break;
     case X_FAILED:
         add(&r->n_finished, by);
@@ -357,6 +363,39 @@ void mortise_exec_open_effect(struct exec *x, bool open)
     x->effect_open = open;
 }
 
+void mortise_exec_failed_of(struct exec *x, json_t *error)
+{
+    mortise_json_hold(&x->error, error);
+}
+
+void mortise_exec_ended(struct exec *x, uint64_t at_ms)
+{
+    x->ended_ms = at_ms;
+}
+
+void mortise_exec_lead_elsewhere(struct mortise_run *r, struct exec *x,
+                                 bool handled)
+{
+    assert(x->state != X_FAILED || (handled && !x->handled));
+    if (x->state == X_FAILED)
+        add(&r->n_failed, (uint32_t)-1);
+    x->handled = handled;
+}
+
+void mortise_exec_pass_before(struct exec *x)
+{
+    x->before_passed = true;
+}
+
+void mortise_exec_start_over(struct exec *x)
+{
+    x->generation++;
+    mortise_exec_begun(x, 1, x->started_ms);
+    mortise_exec_ended(x, 0);
+    mortise_exec_failed_of(x, NULL);
+    mortise_exec_forget_leaving(x);
+}
+
 int mortise_exec_keep_leaving(struct mortise_run *r, struct exec *x,
                               const struct mortise_entry *e,
                               struct mortise_err *err)
@@ -418,6 +457,12 @@ void mortise_exec_count(struct mortise_run *r, struct exec *x)
     assert(x->state != X_READY || r->n_fresh > 0);
     r->n_started++;
     r->n_fresh -= x->state == X_READY;
+}
+
+void mortise_exec_is_no_step(struct exec *x)
+{
+    assert(x->state == 0); /* it is being made */
+    x->counted = true;
 }
 
 /* ---- the run ------------------------------------------------------------- */

@@ -5,6 +5,7 @@
  * from the path of the execution, so that a replayed run makes the same.
  */
 #include <assert.h>
+#include <string.h>
 
 #include "run/state/state.h"
 
@@ -35,6 +36,16 @@ void mortise_exec_effect_key(const struct mortise_run *r, const struct exec *x,
     mortise_hasher_field(&h, x->body_digest, MORTISE_DIGEST);
     mortise_hasher_u64(&h, 0); /* occurrence: a node makes one call */
     mortise_hasher_final(&h, out);
+}
+
+void mortise_exec_keep_key(struct exec *x, const uint8_t key[MORTISE_DIGEST])
+{
+    memcpy(x->key, key, MORTISE_DIGEST);
+}
+
+void mortise_exec_find_key(const struct mortise_run *r, struct exec *x)
+{
+    mortise_exec_effect_key(r, x, x->key);
 }
 
 /* What an approval is bound to: operation, plugin, effective arguments. */

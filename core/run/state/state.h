@@ -186,148 +186,161 @@ struct fresh {
     json_t *output; /* NULL: it has given nothing that may */
 };
 
+/* How an execution ended before it was asked about its effect once more. */
+struct end {
+    enum exec_state state; /* 0: it was not */
+    enum loss loss;
+    uint64_t ended_ms;
+};
+
 /* One execution: node#visit.  Lives in the run's arena; its JSON references
- * are given up by mortise_run_free().  Who writes what of it:
+ * are given up by mortise_run_free().
  *
- *   its place       state/exec.c, as it is made; what gathers a map: flow/map.c
- *   its past        state/state_view.c; `writes` and sizes: writes.c, size.c
- *   races           flow/race.c; flow/reopen.c takes a loss back, and
- *                   outcome/doubt.c for what only asks about its effect
- *   a graph in it   flow/sub.c; that it failed: apply_exec.c
- *   how it went,    apply_exec.c, so by entries; state/exec.c what several
- *   its request     entries say alike (`attempt`, `started_ms`, `effect_open`),
- *                   `taken`, `leaving` and `chosen`
- *   a generation    asks/generation.c: `body`, `checked`, `notes`, `decision`;
- *                   what each one begins with
- *   its steps       asks/; what it may spend and did: spend/
- *   calls, timers   state/actions.c; outcome/call_start.c which and when
- *   its output      outcome/pipeline.c where it waits; result.c what came of
- *                   its effect and with it, cache.c what may be kept
- *   guardrails      outcome/guard.c who looks at what, verdict.c what they said
- *   doubt           outcome/doubt.c; what people were told: asks/
- *
- * Who else has to change a field calls the file that writes it. */
+ * "By FILE:" says which file alone writes the fields up to the next such mark;
+ * tools/writers.sh proves it.  Who else has to change one calls that file. */
 struct exec {
+    /* By state/exec.c: its place, as it is made, and what several entries say
+     * alike. */
     uint32_t index, node, visit, generation, attempt;
     enum exec_state state;
     struct frame *frame;
     struct exec *sibling; /* made before it in its frame */
-    enum loss loss;
-    uint32_t discard; /* 1 + the innermost frame in which it lost a race that
-                         lets losers finish: what it writes counts for nothing
-                         there and farther out; 0: none */
-    bool counted;     /* as a step */
-    bool shared;      /* several come after it, whatever edges it took */
-    struct fan *fan;  /* the map that it gathers; NULL: it is a node's */
-    struct exec *next_yield; /* the one before it to yield in its element */
-    struct frame *child;     /* a subgraph's: of its newest attempt */
-    json_t *child_state;     /* the state that `child` ended with */
-    bool child_failed;       /* `child` failed, and so did this */
-    bool child_over;         /* `child` ended well, and is done with */
-    bool child_again; /* `child` failed, and what failed in it is tried again */
-    /* Whether it is tried again depends on whether its input is the same. */
-    bool child_asks;
-    bool surfaced;  /* its failure reached the end of its graph */
-    json_t *caught; /* failures that its join collected: [{node, error}] */
+    bool counted;         /* as a step */
+    uint64_t started_ms, ended_ms;
+    json_t *error;   /* {code, message} */
+    bool handled;    /* a failure that on_error or a goto led elsewhere */
+    json_t *leaving; /* its output, judged on the edges it takes: */
+    uint32_t *chosen, n_chosen; /* those, twice (leaving.c) */
+    uint32_t *taken, n_taken;
+    bool effect_open; /* an effect between intent and answer (runtime.md 6) */
+    uint64_t intent_seq;
+    bool near;          /* SUSPENDED, on a timer that is due soon */
+    bool before_passed; /* interrupt_before was answered */
 
-    /* The causal past (state_view.c). */
+    /* By state/state_view.c: the causal past. */
     uint32_t *preds, n_preds;
     uint32_t idom, depth; /* START: itself, 0 */
     uint32_t mark;        /* of the last walk that met it */
+    bool shared;          /* several come after it, whatever edges it took */
     json_t *view;         /* the state before, once needed */
     json_t *after;        /* the state after its own writes, once needed */
+    /* By state/writes.c: */
     struct mortise_write *writes;
     size_t n_writes;
-    uint64_t size_before; /* its view is no larger (size.c) */
+    /* By state/size.c: */
+    uint64_t size_before; /* its view is no larger */
     uint64_t size_own;    /* its writes add no more than this */
     /* By so much both together are too high, as was measured. */
     uint64_t size_saved;
     uint64_t size_then; /* size_written when it was made */
 
-    /* How it went. */
-    json_t *output, *error; /* error: {code, message} */
-    json_t *notes;          /* guardrail verdicts, of this generation */
-    json_t *decision;       /* an acceptance that they have not passed yet */
-    uint32_t checked;       /* the generation whose arguments passed; 0: none */
-    bool body_is_given;     /* `body` is no longer what the template gives */
-    json_t *leaving;        /* its output, judged on the edges that it takes: */
-    uint32_t *chosen, n_chosen; /* those, twice (leaving.c) */
-    uint32_t *taken, n_taken;
-    bool handled;  /* a failure that on_error or a goto led elsewhere */
-    uint32_t heir; /* held through this update: what follows comes after it */
-    uint64_t started_ms, ended_ms, next_ms;
-    uint64_t pause_ms; /* that long before next_ms its attempt failed */
+    /* By state/identity.c: */
+    uint8_t key[MORTISE_DIGEST]; /* the idempotency key of its effect */
+    /* By state/actions.c: its calls and timers.  Live only. */
+    uint32_t serial; /* of the newest call or timer */
+    enum stop_why stop;
+    bool timer, elapses; /* armed; for a while, not until a time of day */
+    /* By outcome/call_start.c: likewise. */
+    enum mortise_run_call_kind call;
+    uint64_t called_ms; /* when the newest call began, by steady_ms */
 
-    /* An effect between intent and answer (runtime.md 6). */
-    bool effect_open;
-    bool doubted;    /* it failed with its effect open */
-    bool cut;        /* a cancel stopped it */
-    bool failing;    /* just now, with its doubt */
-    json_t *told;    /* of it: {cause, step?, answer?}; NULL: nothing */
+    /* By flow/race.c: */
+    enum loss loss;
+    uint32_t discard; /* 1 + the innermost frame in which it lost a race that
+                         lets losers finish: what it writes counts for nothing
+                         there and farther out; 0: none */
+    /* By flow/map.c: */
+    struct fan *fan; /* the map that it gathers; NULL: it is a node's */
+    /* By flow/frame.c: */
+    struct exec *next_yield; /* the one before it to yield in its element */
+    bool surfaced;           /* its failure reached the end of its graph */
+    /* By flow/join.c: */
+    json_t *caught; /* failures that its join collected: [{node, error}] */
+    /* By flow/sub.c: the graph in it. */
+    struct frame *child; /* a subgraph's: of its newest attempt */
+    json_t *child_state; /* the state that `child` ended with */
+    bool child_over;     /* `child` ended well, and is done with */
+
+    /* By asks/generation.c: what it has for one generation. */
+    bool child_again; /* `child` failed, and what failed in it is tried again */
+    /* Whether it is tried again depends on whether its input is the same. */
+    bool child_asks;
+    json_t *notes;      /* guardrail verdicts */
+    json_t *decision;   /* an acceptance that they have not passed yet */
+    json_t *body;       /* the arguments, once evaluated */
+    bool body_is_given; /* `body` is no longer what the template gives */
+    uint32_t checked;   /* the generation whose arguments passed; 0: none */
+    uint32_t ordinal;   /* of the next request */
+    bool unknown; /* it ends with its effect in doubt, and nobody is asked */
+    /* By asks/steps.c: what it asked (step.c). */
+    struct journal *journal;       /* NULL: nothing */
+    struct journal *checks;        /* what its guardrails asked; likewise */
+    struct mortise_table *effects; /* by key; NULL: none */
+    /* By asks/step.c: live only. */
+    json_t *broke; /* it asked for something else than before: the words */
+    bool goes_on;  /* its newest call began with a journal */
+    /* By asks/doubt_evidence.c: what people were told. */
+    json_t *told;    /* {cause, step?, answer?}; NULL: nothing */
     bool told_apart; /* `told` stands in an entry, not only in a request */
-    bool unknown;    /* it ends with its effect in doubt, and nobody is asked */
-    struct {         /* how it had ended, which asks about that now */
-        enum exec_state state; /* 0: it is none of these */
-        enum loss loss;
-        uint64_t ended_ms;
-    } was;
-    uint64_t intent_seq;
-    uint8_t key[MORTISE_DIGEST];
+
+    /* By spend/budget.c: */
+    struct hold *hold; /* NULL: nothing was ever reserved for it */
+    /* By spend/usage.c: */
+    struct cost *cost; /* NULL: nothing that anybody told */
+
+    /* By outcome/doubt.c: an effect that nobody knows about. */
+    bool doubted;   /* it failed with its effect open */
+    bool cut;       /* a cancel stopped it */
+    struct end was; /* how it had ended, which asks about that now */
+    /* Live only: how the attempt failed whose effect is in doubt, {code, class,
+     * message}; NULL: the process died. */
+    json_t *failure;
+    /* By outcome/doubt_resolve.c: */
+    bool failing; /* just now, with its doubt */
+    /* By outcome/result.c: what came of its effect, and with it. */
     json_t *result; /* that it gave in an attempt which failed all the same */
     /* {update?, goto?}: what it gives, or gave, beside its output. */
     json_t *said;
     uint8_t result_key[MORTISE_DIGEST];
-
-    struct hold *hold; /* NULL: nothing was ever reserved for it */
-    struct cost *cost; /* NULL: nothing that anybody told */
-    bool cached;       /* its output is what another call gave */
-
-    /* Its pending request. */
-    char request[REQUEST_ID];
-    enum mortise_ask ask;
-    uint64_t deadline_ms;
-    json_t *payload;
-    uint32_t ordinal;   /* of the next request in this generation */
-    bool before_passed; /* interrupt_before was answered */
-    uint32_t noted;     /* it is on disk that it starts in this generation */
-    bool approved;
-    uint8_t approved_digest[MORTISE_DIGEST];
-
-    /* What it asked (step.c). */
-    struct journal *journal;       /* NULL: nothing */
-    struct journal *checks;        /* what its guardrails asked; likewise */
-    struct mortise_table *effects; /* by key; NULL: none */
-
-    /* Live only. */
-    json_t *failure; /* how the attempt failed whose effect is in doubt: {code,
-                        class, message}; NULL: the process died */
-    json_t *broke;   /* it asked for something else than before: the words */
-    bool near;       /* SUSPENDED, on a timer that is due soon */
-    bool goes_on;    /* its newest call began with a journal */
-    uint32_t serial; /* of the newest call or timer */
-    enum mortise_run_call_kind call;
-    enum stop_why stop;
-    uint64_t called_ms;      /* when the newest call began, by steady_ms */
-    uint64_t retry_after_ms; /* of its error */
-    bool timer, elapses;     /* armed; for a while, not until a time of day */
-    struct fresh *fresh;     /* NULL: nothing was ever looked up for it */
-    json_t *body; /* the arguments, once evaluated in this generation */
+    /* By outcome/cache.c: live only. */
+    struct fresh *fresh; /* NULL: nothing was ever looked up for it */
+    /* By outcome/arguments.c: */
     uint8_t body_digest[MORTISE_DIGEST];
-    bool expired_to_goto; /* its deadline leads along the TIMEOUT edge */
-
-    /* What its guardrails look at (guard.c). */
+    /* By outcome/fail.c: */
+    uint64_t retry_after_ms; /* of its error */
+    /* By outcome/pipeline.c: where its output waits (stages.def), and how that
+     * came about. */
+    uint8_t awaits;
+    enum done_how how;
+    /* By outcome/guard.c: what its guardrails look at. */
     enum mortise_guard_stage stage;
     uint32_t guard;  /* the guardrail that is being asked, */
     uint32_t turn;   /* and how many were asked in this stage before it */
     json_t *subject; /* as sanitised so far */
     bool replaced;   /* a guardrail put another in the place of `subject` */
-    /* Where its output waits (stages.def), and how that came about. */
-    uint8_t awaits;
-    enum done_how how;
     /* OUTPUT: the output that passed, while its update is looked at. */
     json_t *judged;
+    uint32_t at; /* EDGE: which of those that x takes is looked at */
+    /* By outcome/verdict.c: */
     json_t *verdicts; /* of now, not recorded yet */
-    uint32_t at;      /* EDGE: which of those that x takes is looked at */
+    /* By kinds/human.c: */
+    bool expired_to_goto; /* its deadline leads along the TIMEOUT edge */
+
+    /* By apply_exec.c: how it went, and its pending request. */
+    json_t *output;
+    bool cached;       /* its output is what another call gave */
+    bool child_failed; /* `child` failed, and so did this */
+    uint64_t next_ms;
+    uint64_t pause_ms; /* that long before next_ms its attempt failed */
+    uint32_t noted;    /* it is on disk that it starts in this generation */
+    char request[REQUEST_ID];
+    enum mortise_ask ask;
+    uint64_t deadline_ms;
+    json_t *payload;
+    bool approved;
+    uint8_t approved_digest[MORTISE_DIGEST];
+    /* By apply_run.c: */
+    uint32_t heir; /* held through this update: what follows comes after it */
 };
 
 enum edge_state { EDGE_OPEN, EDGE_TAKEN, EDGE_DEAD, EDGE_FAILED };
@@ -614,9 +627,22 @@ int mortise_size_check(struct mortise_run *r, struct exec *x,
                        struct mortise_err *why);
 
 /* ---- state_view.c ---- */
+/* x comes after these, whatever it came after; none: it is START. */
 int mortise_view_link(struct mortise_run *r, struct exec *x,
                       const uint32_t *preds, uint32_t n,
                       struct mortise_err *err);
+/* Several come after x, whatever edges it took. */
+void mortise_view_share(struct exec *x);
+/* What x wrote is taken back. */
+void mortise_view_unwritten(struct exec *x);
+/* A walk over executions begins; x is met in it. */
+void mortise_view_walk(struct mortise_run *r);
+void mortise_view_meet(const struct mortise_run *r, struct exec *x);
+static inline bool mortise_view_was_met(const struct mortise_run *r,
+                                        const struct exec *x)
+{
+    return x->mark == r->stamp;
+}
 /* All that is in its causal past has this mark, until others are marked. */
 int mortise_view_mark(struct mortise_run *r, const struct exec *x,
                       uint32_t *mark, struct mortise_err *err);
@@ -696,12 +722,25 @@ void mortise_exec_path(const struct mortise_run *r, const struct exec *x,
                        char out[MORTISE_EXEC_PATH]);
 /* Does what x does, in f or in frames in it, count for f? */
 bool mortise_exec_counts_in(const struct exec *x, const struct frame *f);
-/* It has started. */
+/* x has started; or it is being made, and is no step, whatever it does. */
 void mortise_exec_count(struct mortise_run *r, struct exec *x);
+void mortise_exec_is_no_step(struct exec *x);
 /* Its attempt of this number began then. */
 void mortise_exec_begun(struct exec *x, uint32_t attempt, uint64_t started_ms);
+/* It ended then; 0: it is to end once more. */
+void mortise_exec_ended(struct exec *x, uint64_t at_ms);
+/* What it failed of, so far; NULL: nothing. */
+void mortise_exec_failed_of(struct exec *x, json_t *error);
+/* What it failed of, or is about to, leads elsewhere: nobody tries it again.
+ * Not `handled`: it is about to fail, and leads nowhere. */
+void mortise_exec_lead_elsewhere(struct mortise_run *r, struct exec *x,
+                                 bool handled);
 /* May its effect have happened, for all that its entries say? */
 void mortise_exec_open_effect(struct exec *x, bool open);
+/* Its interrupt_before asks nobody any more. */
+void mortise_exec_pass_before(struct exec *x);
+/* A new generation: no attempt of it has begun, failed or ended. */
+void mortise_exec_start_over(struct exec *x);
 /* The entry's value leaves x, along the entry's edges; nothing does any more. */
 int mortise_exec_keep_leaving(struct mortise_run *r, struct exec *x,
                               const struct mortise_entry *e,
@@ -804,6 +843,9 @@ void mortise_exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
  * generation, different for another operation or other arguments. */
 void mortise_exec_effect_key(const struct mortise_run *r, const struct exec *x,
                              uint8_t out[MORTISE_DIGEST]);
+/* x->key: as its intent has it; or as it would be now, where there is none. */
+void mortise_exec_keep_key(struct exec *x, const uint8_t key[MORTISE_DIGEST]);
+void mortise_exec_find_key(const struct mortise_run *r, struct exec *x);
 /* What approving a call with this body would be bound to. */
 int mortise_exec_approval_digest(struct mortise_run *r, struct exec *x,
                                  const json_t *body,

@@ -59,7 +59,10 @@ int mortise_view_link(struct mortise_run *r, struct exec *x,
                       const uint32_t *preds, uint32_t n,
                       struct mortise_err *err)
 {
-    assert(n > 0); /* everything but START was led to */
+    x->idom = x->index;
+    if (n == 0)
+        return MORTISE_OK; /* everything but START was led to */
+    mortise_json_drop(&x->view);
     x->preds = mortise_arena_alloc(&r->arena, n * sizeof preds[0]);
     if (x->preds == NULL)
         return mortise_nomem(err);
@@ -73,6 +76,26 @@ int mortise_view_link(struct mortise_run *r, struct exec *x,
     x->depth = r->execs[x->idom]->depth + 1;
     mortise_size_link(r, x);
     return MORTISE_OK;
+}
+
+void mortise_view_share(struct exec *x)
+{
+    x->shared = true;
+}
+
+void mortise_view_unwritten(struct exec *x)
+{
+    mortise_json_drop(&x->after);
+}
+
+void mortise_view_walk(struct mortise_run *r)
+{
+    ++r->stamp;
+}
+
+void mortise_view_meet(const struct mortise_run *r, struct exec *x)
+{
+    x->mark = r->stamp;
 }
 
 static bool has_committed(const struct exec *x)
@@ -110,18 +133,18 @@ static int region_collect(struct mortise_run *r, struct region *g,
                           const uint32_t *preds, uint32_t n, uint32_t dom,
                           struct mortise_err *err)
 {
-    uint32_t stamp = ++r->stamp;
     int rv = MORTISE_OK;
 
     assert(dom < r->n_execs && g->n == 0);
-    r->execs[dom]->mark = stamp;
+    mortise_view_walk(r);
+    mortise_view_meet(r, r->execs[dom]);
     for (size_t at = 0; rv == MORTISE_OK;) {
         for (uint32_t i = 0; rv == MORTISE_OK && i < n; i++) {
             struct exec *p = r->execs[preds[i]];
 
-            if (p->mark == stamp)
+            if (mortise_view_was_met(r, p))
                 continue;
-            p->mark = stamp;
+            mortise_view_meet(r, p);
             rv = region_add(g, p, err);
         }
         if (at == g->n)
@@ -342,14 +365,14 @@ static int is_before(struct mortise_run *r, struct exec *a, struct exec *b,
     int rv;
 
     rv = region_collect(r, &g, b->preds, b->n_preds, b->idom, err);
-    *out = rv == MORTISE_OK && a->mark == r->stamp;
+    *out = rv == MORTISE_OK && mortise_view_was_met(r, a);
     /* It may lie behind b's dominator, or that one's, and so on. */
     for (struct exec *d = r->execs[b->idom];
          rv == MORTISE_OK && !*out && d->index > a->index;
          d = r->execs[d->idom]) {
         g.n = 0;
         rv = region_collect(r, &g, d->preds, d->n_preds, d->idom, err);
-        *out = rv == MORTISE_OK && a->mark == r->stamp;
+        *out = rv == MORTISE_OK && mortise_view_was_met(r, a);
     }
     region_finish(&g);
     return rv;
@@ -618,7 +641,7 @@ static void mark_visit(struct mortise_run *r, const struct frame *f,
     for (const struct exec *x = f->execs; x != NULL; x = x->sibling) {
         for (uint32_t k = 0; k < x->n_preds && mortise_exec_counts_in(x, whole);
              k++)
-            r->execs[x->preds[k]]->mark = r->stamp;
+            mortise_view_meet(r, r->execs[x->preds[k]]);
     }
     for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
         mark_visit(r, kid, whole);
@@ -628,7 +651,7 @@ static void take_last(const struct mortise_run *r, const struct frame *f,
                       const struct frame *whole, uint32_t *list, uint32_t *n)
 {
     for (const struct exec *x = f->execs; x != NULL; x = x->sibling) {
-        if (x->mark != r->stamp && mortise_exec_counts_in(x, whole))
+        if (!mortise_view_was_met(r, x) && mortise_exec_counts_in(x, whole))
             list[(*n)++] = x->index;
     }
     for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
@@ -650,7 +673,7 @@ int mortise_view_frontier_of(struct mortise_run *r, struct frame *const *frames,
     *preds = mortise_alloc(r->mem, *room);
     if (*preds == NULL)
         return mortise_nomem(err);
-    ++r->stamp;
+    mortise_view_walk(r);
     for (size_t i = 0; i < n_frames; i++)
         mark_visit(r, frames[i], frames[i]);
     for (size_t i = 0; i < n_frames; i++)
@@ -677,8 +700,9 @@ int mortise_view_frontier(struct mortise_run *r, const struct frame *f,
 {
     size_t n_all = count_visit(f);
     struct exec **all = mortise_alloc(r->mem, n_all * sizeof *all);
-    uint32_t stamp = ++r->stamp, *list;
+    uint32_t *list;
 
+    mortise_view_walk(r);
     *room = n_all * sizeof *list;
     *n = 0;
     *preds = list = all != NULL ? mortise_alloc(r->mem, *room) : NULL;
@@ -692,7 +716,7 @@ int mortise_view_frontier(struct mortise_run *r, const struct frame *f,
      * turn; executions are made after their preds. */
     for (size_t i = n_all; i-- > 0;) {
         const struct exec *x = all[i];
-        bool followed = x->mark == stamp;
+        bool followed = mortise_view_was_met(r, x);
         bool counts_here = has_committed(x) && mortise_exec_counts_in(x, f);
 
         if (counts_here && !followed)
@@ -700,7 +724,7 @@ int mortise_view_frontier(struct mortise_run *r, const struct frame *f,
         if (!counts_here && !followed)
             continue; /* its preds stand for themselves */
         for (uint32_t m = 0; m < x->n_preds; m++)
-            r->execs[x->preds[m]]->mark = stamp;
+            mortise_view_meet(r, r->execs[x->preds[m]]);
     }
     mortise_release(r->mem, all, n_all * sizeof *all);
     assert(*n <= n_all);

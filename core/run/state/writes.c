@@ -97,5 +97,5 @@ void mortise_writes_undo(struct mortise_run *r, struct exec *x)
     for (size_t i = 0; i < x->n_writes; i++)
         json_decref(x->writes[i].value);
     x->n_writes = 0;
-    mortise_json_drop(&x->after);
+    mortise_view_unwritten(x);
 }
