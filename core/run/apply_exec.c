@@ -151,7 +151,7 @@ int mortise_apply_failed(struct mortise_run *r, struct exec *x,
     mortise_exec_lead_elsewhere(r, x, e->n_edges > 0);
     x->child_failed = x->child != NULL && mortise_sub_failed(x->child);
     if (x->child != NULL && x->child->scope->over && !x->child_failed)
-        mortise_sub_done(x); /* what it came to was refused */
+        mortise_sub_done(x);                  /* what it came to was refused */
     mortise_doubt_at_failure(x, e->how != 0); /* it never answered */
     mortise_exec_open_effect(x, false);
     mortise_exec_open_effect(x, (x->doubted && !mortise_step_is_kept(x)) ||

@@ -86,8 +86,8 @@ static uint64_t awaited(const struct mortise_run *r)
 {
     uint64_t seq = r->applied_seq;
 
-    for (size_t i = 0; i < r->n_intents; i++)
-        later(&seq, r->execs[r->intents[i]]->intent_seq);
+    for (size_t i = 0; i < r->intents.n; i++)
+        later(&seq, r->execs[r->intents.list[i]]->intent_seq);
     if (r->n_step_waits > 0)
         later(&seq, r->step_waits[r->n_step_waits - 1].seq);
     if (r->seq == 1 || r->asked || !mortise_commit_is_going(r))
@@ -153,42 +153,31 @@ static enum mortise_phase phase_of_step(const struct mortise_run *r)
     return MORTISE_PHASE_AFTER;
 }
 
-/* An array cut to its size, so that its owner need not know its room. */
-static void *take_exact(struct mortise_run *r, void *list, size_t n, size_t cap,
-                        size_t size)
-{
-    void *exact;
-
-    assert(n <= cap);
-    if (n == 0) {
-        mortise_release(r->mem, list, cap * size);
-        return NULL;
-    }
-    exact = mortise_realloc(r->mem, list, cap * size, n * size);
-    return exact != NULL ? exact : list; /* shrinking cannot fail */
-}
-
 /* Requests opened and settled in one step were never pending. */
-static void cancel_out(struct mortise_run *r)
+static void cancel_out(struct mortise_run_commit *c)
 {
-    for (size_t i = 0; i < r->n_closes;) {
+    for (size_t i = 0; i < c->n_closes;) {
         size_t k = 0;
 
-        while (k < r->n_opens && strcmp(r->opens[k].id, r->closes[i].id) != 0)
+        while (k < c->n_opens && strcmp(c->opens[k].id, c->closes[i].id) != 0)
             k++;
-        if (k == r->n_opens) {
+        if (k == c->n_opens) {
             i++;
             continue;
         }
-        json_decref(r->opens[k].payload);
-        r->opens[k] = r->opens[--r->n_opens];
-        r->closes[i] = r->closes[--r->n_closes];
+        json_decref(c->opens[k].payload);
+        c->opens[k] = c->opens[--c->n_opens];
+        c->closes[i] = c->closes[--c->n_closes];
     }
 }
 
 static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
 {
-    cancel_out(r);
+    *c = r->kept;
+    r->kept = (struct mortise_run_commit){0};
+    cancel_out(c);
+    for (size_t i = 0; i < c->n_opens; i++)
+        r->asked |= !c->opens[i].timer;
     c->seq = ++r->seq;
     assert(r->record.n > 0 && r->phases != 0); /* it says something */
     assert(r->n_events >= r->first_event);
@@ -206,25 +195,6 @@ static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
     c->size = r->record.n;
     c->room = r->record.cap;
     c->entries = r->record.p;
-    for (size_t i = 0; i < r->n_opens; i++)
-        r->asked |= !r->opens[i].timer;
-    c->n_opens = r->n_opens;
-    c->opens =
-        take_exact(r, r->opens, r->n_opens, r->cap_opens, sizeof r->opens[0]);
-    c->n_closes = r->n_closes;
-    c->closes = take_exact(r, r->closes, r->n_closes, r->cap_closes,
-                           sizeof r->closes[0]);
-    c->n_kvs = r->n_kvs;
-    c->kvs = take_exact(r, r->kvs, r->n_kvs, r->cap_kvs, sizeof r->kvs[0]);
-    r->opens = r->closes = NULL;
-    r->n_opens = r->cap_opens = r->n_closes = r->cap_closes = 0;
-    r->kvs = NULL;
-    r->n_kvs = r->cap_kvs = 0;
-    c->n_cached = r->n_cached;
-    c->cached = take_exact(r, r->cached, r->n_cached, r->cap_cached,
-                           sizeof r->cached[0]);
-    r->cached = NULL;
-    r->n_cached = r->cap_cached = 0;
     mortise_buf_init(&r->record, r->mem);
     r->record_frame = 0;
     r->record_ms = 0;

@@ -97,7 +97,7 @@ void mortise_run_free(struct mortise_run *r)
     if (r == NULL)
         return;
     mortise_command_drop_held(r);
-    mortise_action_forget_kept(r);
+    mortise_run_commit_finish(&r->kept, r->mem);
     for (size_t i = 0; i < r->n_execs; i++)
         exec_finish(r, r->execs[i]);
     for (size_t i = r->unsent_head; i < r->n_unsent; i++)
@@ -106,13 +106,13 @@ void mortise_run_free(struct mortise_run *r)
     mortise_release(r->mem, r->execs, r->cap_execs * sizeof r->execs[0]);
     mortise_release(r->mem, r->frames, r->cap_frames * sizeof r->frames[0]);
     mortise_release(r->mem, r->work, r->cap_work * sizeof r->work[0]);
-    mortise_release(r->mem, r->ended, r->cap_ended * sizeof r->ended[0]);
-    mortise_release(r->mem, r->overs, r->cap_overs * sizeof r->overs[0]);
-    mortise_release(r->mem, r->gathers, r->cap_gathers * sizeof r->gathers[0]);
-    mortise_release(r->mem, r->shorts, r->cap_shorts * sizeof r->shorts[0]);
-    mortise_release(r->mem, r->losers, r->cap_losers * sizeof r->losers[0]);
-    mortise_release(r->mem, r->ready, r->cap_ready * sizeof r->ready[0]);
-    mortise_release(r->mem, r->intents, r->cap_intents * sizeof r->intents[0]);
+    mortise_indexes_finish(r->mem, &r->ended);
+    mortise_indexes_finish(r->mem, &r->overs);
+    mortise_indexes_finish(r->mem, &r->gathers);
+    mortise_indexes_finish(r->mem, &r->shorts);
+    mortise_indexes_finish(r->mem, &r->losers);
+    mortise_indexes_finish(r->mem, &r->ready);
+    mortise_indexes_finish(r->mem, &r->intents);
     mortise_release(r->mem, r->step_waits,
                     r->cap_step_waits * sizeof r->step_waits[0]);
     mortise_release(r->mem, r->settled, r->cap_settled * sizeof r->settled[0]);
@@ -210,13 +210,13 @@ static int start_again(struct mortise_run *r, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     for (size_t i = r->ready_head;
-         rv == MORTISE_OK && i < r->n_ready && mortise_run_has_room(r); i++) {
-        struct exec *x = r->execs[r->ready[i]];
+         rv == MORTISE_OK && i < r->ready.n && mortise_run_has_room(r); i++) {
+        struct exec *x = r->execs[r->ready.list[i]];
 
         if (x->state != X_READY || !x->counted || x->loss != LOSS_NONE ||
             mortise_exec_must_wait(r, x))
             continue;
-        r->ready[i] = 0; /* START is never ready */
+        r->ready.list[i] = 0; /* START is never ready */
         rv = mortise_start_exec(r, x, err);
     }
     return rv;
@@ -225,10 +225,10 @@ static int start_again(struct mortise_run *r, struct mortise_err *err)
 /* Holes at the front, which others left as they started. */
 static void skip_started(struct mortise_run *r)
 {
-    while (r->ready_head < r->n_ready && r->ready[r->ready_head] == 0)
+    while (r->ready_head < r->ready.n && r->ready.list[r->ready_head] == 0)
         r->ready_head++;
-    if (r->ready_head == r->n_ready)
-        r->ready_head = r->n_ready = 0;
+    if (r->ready_head == r->ready.n)
+        r->ready_head = r->ready.n = 0;
 }
 
 /* In their order; who waits for a resource lets others pass, and keeps its
@@ -238,9 +238,9 @@ static int start_ready(struct mortise_run *r, struct mortise_err *err)
     size_t passed = 0; /* relative: the queue may move while it grows */
     int rv = MORTISE_OK;
 
-    while (rv == MORTISE_OK && r->ready_head + passed < r->n_ready &&
+    while (rv == MORTISE_OK && r->ready_head + passed < r->ready.n &&
            mortise_run_has_room(r)) {
-        uint32_t *at = &r->ready[r->ready_head + passed];
+        uint32_t *at = &r->ready.list[r->ready_head + passed];
         struct exec *x = r->execs[*at];
         bool starts = x->state == X_READY && x->loss == LOSS_NONE; /* still */
 
@@ -266,7 +266,7 @@ static int start_ready(struct mortise_run *r, struct mortise_err *err)
 /* Something settled, and somebody may have waited for that. */
 static bool shorts_may_go(const struct mortise_run *r)
 {
-    return r->purses_moved && r->n_shorts > 0 && !r->cancelling &&
+    return r->purses_moved && r->shorts.n > 0 && !r->cancelling &&
            r->held == NULL;
 }
 
@@ -281,7 +281,7 @@ static int advance_all(struct mortise_run *r, struct mortise_err *err)
 
     do {
         rv = mortise_stop_losers(r, err);
-        losers = r->n_losers;
+        losers = r->losers.n;
         if (rv == MORTISE_OK)
             rv = mortise_gather_inside(r, err);
         if (rv == MORTISE_OK && !r->cancelling)
@@ -293,8 +293,8 @@ static int advance_all(struct mortise_run *r, struct mortise_err *err)
         else if (rv == MORTISE_OK && r->held == NULL)
             rv = start_ready(r, err);
     } while (rv == MORTISE_OK &&
-             (r->n_overs > 0 || r->n_losers > losers ||
-              (r->n_gathers > 0 && !r->cancelling) || shorts_may_go(r)));
+             (r->overs.n > 0 || r->losers.n > losers ||
+              (r->gathers.n > 0 && !r->cancelling) || shorts_may_go(r)));
     return rv;
 }
 
@@ -350,23 +350,23 @@ static int go_ahead(struct mortise_run *r, struct exec *x,
 /* Intents that are on disk: their effects may happen now. */
 static int start_intents(struct mortise_run *r, struct mortise_err *err)
 {
-    size_t kept = 0, n = r->n_intents;
+    size_t kept = 0, n = r->intents.n;
     int rv = MORTISE_OK;
 
     for (size_t i = 0; i < n; i++) {
-        struct exec *x = r->execs[r->intents[i]];
+        struct exec *x = r->execs[r->intents.list[i]];
 
         if (x->state == X_INTENT && x->intent_seq > r->synced) {
-            r->intents[kept++] = x->index;
+            r->intents.list[kept++] = x->index;
             continue;
         }
         if (rv != MORTISE_OK || x->state != X_INTENT)
             continue;
         rv = r->held != NULL ? call_later(r, x, err) : go_ahead(r, x, err);
     }
-    for (size_t i = n; i < r->n_intents; i++) /* who has another by now */
-        r->intents[kept++] = r->intents[i];
-    r->n_intents = kept;
+    for (size_t i = n; i < r->intents.n; i++) /* who has another by now */
+        r->intents.list[kept++] = r->intents.list[i];
+    r->intents.n = kept;
     return rv;
 }
 
@@ -553,8 +553,8 @@ int mortise_run_replay(struct mortise_run **out, const struct mortise_mem *mem,
  * nobody is to look at it again. */
 static void forget_started(struct mortise_run *r)
 {
-    while (r->ready_head < r->n_ready &&
-           r->execs[r->ready[r->ready_head]]->state != X_READY)
+    while (r->ready_head < r->ready.n &&
+           r->execs[r->ready.list[r->ready_head]]->state != X_READY)
         r->ready_head++;
 }
 

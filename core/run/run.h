@@ -225,11 +225,11 @@ struct mortise_run_commit {
     uint32_t n_pending;
     bool dev; /* the run uses, or used, a plugin that nobody signed */
     struct mortise_run_open *opens, *closes;
-    size_t n_opens, n_closes;
+    size_t n_opens, cap_opens, n_closes, cap_closes;
     struct mortise_run_kv *kvs; /* in their order */
-    size_t n_kvs;
+    size_t n_kvs, cap_kvs;
     struct mortise_run_cached *cached;
-    size_t n_cached;
+    size_t n_cached, cap_cached;
 };
 
 enum mortise_run_call_kind {

@@ -75,9 +75,10 @@ static bool is_own(const struct journal *j, const struct step *s)
 /* The next answer that is to be handed back; NULL: there is none yet. */
 static struct step *next_answer(struct journal *j)
 {
-    while (j->told < j->n_answers && !is_own(j, j->steps[j->answers[j->told]]))
+    while (j->told < j->answers.n &&
+           !is_own(j, j->steps[j->answers.list[j->told]]))
         j->told++;
-    return j->told < j->n_answers ? j->steps[j->answers[j->told]] : NULL;
+    return j->told < j->answers.n ? j->steps[j->answers.list[j->told]] : NULL;
 }
 
 /* ---- what the world is asked to do -------------------------------------- */
@@ -275,13 +276,13 @@ static int ask_get(struct mortise_run *r, const struct exec *x, struct step *s,
 static int keep_kv(struct mortise_run *r, const char *plugin,
                    const json_t *body, struct mortise_err *err)
 {
-    struct mortise_run_kv *grown =
-        mortise_grow(r->mem, r->kvs, r->n_kvs, &r->cap_kvs, sizeof *grown);
+    struct mortise_run_kv *grown = mortise_grow(
+        r->mem, r->kept.kvs, r->kept.n_kvs, &r->kept.cap_kvs, sizeof *grown);
 
     if (grown == NULL)
         return mortise_nomem(err);
-    r->kvs = grown;
-    r->kvs[r->n_kvs++] = (struct mortise_run_kv){
+    r->kept.kvs = grown;
+    r->kept.kvs[r->kept.n_kvs++] = (struct mortise_run_kv){
         plugin, json_incref(json_object_get(body, "key")),
         json_incref(json_object_get(body, "value"))};
     r->put_seq = r->seq + 1;
@@ -726,7 +727,7 @@ int mortise_step_synced(struct mortise_run *r, struct mortise_err *err)
 /* What its journal was told before is told again, from the first on. */
 static void begin_again(struct journal *j)
 {
-    assert(j->recorded <= j->n && j->n_answers <= j->recorded);
+    assert(j->recorded <= j->n && j->answers.n <= j->recorded);
     j->entrance++;
     j->issued = j->next = 0;
     j->told = 0;

@@ -147,7 +147,7 @@ static void journal_free(struct mortise_run *r, struct journal **at)
     mortise_release(r->mem, j->steps, j->cap * sizeof j->steps[0]);
     mortise_table_finish(&j->by_name);
     mortise_table_finish(&j->effects);
-    mortise_release(r->mem, j->answers, j->cap_answers * sizeof j->answers[0]);
+    mortise_indexes_finish(r->mem, &j->answers);
     mortise_release(r->mem, j, sizeof *j);
     *at = NULL;
 }
@@ -501,14 +501,9 @@ static int conclude(struct mortise_run *r, struct journal *j, struct step *s,
                     int32_t status, json_t *value, uint32_t after,
                     struct mortise_err *err)
 {
-    uint32_t *grown = mortise_grow(r->mem, j->answers, j->n_answers,
-                                   &j->cap_answers, sizeof *grown);
-
-    if (grown == NULL)
-        return mortise_nomem(err);
-    assert(s->state != STEP_ANSWERED && j->n_answers < j->n); /* once each */
-    j->answers = grown;
-    j->answers[j->n_answers++] = s->index;
+    assert(s->state != STEP_ANSWERED && j->answers.n < j->n); /* once each */
+    if (mortise_indexes_add(r->mem, &j->answers, s->index, err) != MORTISE_OK)
+        return MORTISE_ENOMEM;
     s->state = STEP_ANSWERED;
     s->status = status;
     s->after = after;

@@ -122,7 +122,7 @@ static int go_live(struct mortise_run *r, struct mortise_err *err)
     assert(!r->live && r->paused == MORTISE_PAUSE_OVER);
     r->live = true;
     r->stays = NULL;
-    r->n_intents = 0; /* what is replayed is on disk */
+    r->intents.n = 0; /* what is replayed is on disk */
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
@@ -257,7 +257,7 @@ static int order_again(struct mortise_run *r, const struct held_command *h,
 
 static bool in_flight(const struct mortise_run *r)
 {
-    return r->n_running > 0 || (r->live && r->n_intents > 0);
+    return r->n_running > 0 || (r->live && r->intents.n > 0);
 }
 
 /* Strings are copied; NULL stays NULL. */

@@ -269,19 +269,11 @@ static int set_edge(struct mortise_run *r, struct frame *f, uint32_t edge,
 static int close_item(struct mortise_run *r, struct frame *f, struct item *it,
                       enum item_phase phase, struct mortise_err *err)
 {
-    struct frame **grown;
-
     assert(f->n_open > 0 && phase > ITEM_ACTIVE);
     it->phase = phase;
-    if (--f->n_open > 0 || f->halted)
-        return MORTISE_OK;
-    grown = mortise_grow(r->mem, r->ended, r->n_ended, &r->cap_ended,
-                         sizeof grown[0]);
-    if (grown == NULL)
-        return mortise_nomem(err);
-    r->ended = grown;
-    r->ended[r->n_ended++] = f;
-    return MORTISE_OK;
+    return --f->n_open > 0 || f->halted
+               ? MORTISE_OK
+               : mortise_indexes_add(r->mem, &r->ended, f->index, err);
 }
 
 static int activate(struct mortise_run *r, struct frame *f, uint32_t node,
@@ -617,13 +609,13 @@ int mortise_frame_spread(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
-    while (rv == MORTISE_OK && r->n_work + r->n_ended > 0) {
+    while (rv == MORTISE_OK && r->n_work + r->ended.n > 0) {
         if (r->n_work > 0) {
             struct due d = r->work[--r->n_work];
 
             rv = tell(r, d.home, mortise_frame_edge(d.home, d.edge), err);
         } else {
-            struct frame *f = r->ended[--r->n_ended];
+            struct frame *f = r->frames[r->ended.list[--r->ended.n]];
 
             rv = f->halted ? MORTISE_OK : frame_over(r, f, err);
         }

@@ -73,17 +73,11 @@ void mortise_race_mark(struct exec *x, enum loss why)
 int mortise_race_lose(struct mortise_run *r, struct exec *x, enum loss why,
                       struct mortise_err *err)
 {
-    uint32_t *grown;
-
     assert(why != LOSS_NONE);
     if (mortise_exec_is_over(x) || x->loss != LOSS_NONE)
         return MORTISE_OK;
-    grown = mortise_grow(r->mem, r->losers, r->n_losers, &r->cap_losers,
-                         sizeof grown[0]);
-    if (grown == NULL)
-        return mortise_nomem(err);
-    r->losers = grown;
-    r->losers[r->n_losers++] = x->index;
+    if (mortise_indexes_add(r->mem, &r->losers, x->index, err) != MORTISE_OK)
+        return MORTISE_ENOMEM;
     mortise_race_mark(x, why);
     if (x->state != X_INSIDE)
         return MORTISE_OK;
@@ -162,21 +156,8 @@ struct race {
     struct frame *f;
     struct mortise_postdom goal; /* of the join's item */
     bool finish;
-    uint32_t *todo; /* nodes whose undecided edges are to be walked back */
-    size_t n, cap;
+    struct indexes todo; /* nodes whose undecided edges are to be walked back */
 };
-
-static int walk_back(struct race *c, uint32_t node, struct mortise_err *err)
-{
-    uint32_t *grown =
-        mortise_grow(c->r->mem, c->todo, c->n, &c->cap, sizeof *grown);
-
-    if (grown == NULL)
-        return mortise_nomem(err);
-    c->todo = grown;
-    c->todo[c->n++] = node;
-    return MORTISE_OK;
-}
 
 /* All elements of a map, and what gathers them. */
 static int mark_map(struct race *c, struct fan *fan, struct mortise_err *err)
@@ -233,7 +214,7 @@ static int meet_source(struct race *c, uint32_t edge, struct mortise_err *err)
     it->mark = c->r->stamp;
     rv = mark_item(c, it, child, err);
     return rv == MORTISE_OK && it->phase == ITEM_WAITS
-               ? walk_back(c, n->index, err)
+               ? mortise_indexes_add(c->r->mem, &c->todo, n->index, err)
                : rv;
 }
 
@@ -248,9 +229,9 @@ int mortise_race_won(struct mortise_run *r, struct frame *f, uint32_t node,
     mortise_item_to(f, node, &child);
     c.goal = child == NULL ? g->nodes[node].postdom : child->postdom;
     mortise_view_walk(r);
-    rv = walk_back(&c, node, err);
-    while (rv == MORTISE_OK && c.n > 0) {
-        const struct mortise_node *at = &g->nodes[c.todo[--c.n]];
+    rv = mortise_indexes_add(r->mem, &c.todo, node, err);
+    while (rv == MORTISE_OK && c.todo.n > 0) {
+        const struct mortise_node *at = &g->nodes[c.todo.list[--c.todo.n]];
 
         for (uint32_t i = 0; rv == MORTISE_OK && i < at->n_in; i++) {
             const struct mortise_edge *e = &g->edges[at->in[i]];
@@ -259,7 +240,7 @@ int mortise_race_won(struct mortise_run *r, struct frame *f, uint32_t node,
                 rv = meet_source(&c, at->in[i], err);
         }
     }
-    mortise_release(r->mem, c.todo, c.cap * sizeof c.todo[0]);
+    mortise_indexes_finish(r->mem, &c.todo);
     return rv;
 }
 

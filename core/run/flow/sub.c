@@ -64,18 +64,10 @@ int mortise_sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
 int mortise_sub_over(struct mortise_run *r, struct frame *f,
                      struct mortise_err *err)
 {
-    uint32_t *grown;
-
     if (f->scope->owner == NULL || f->scope->over)
         return MORTISE_OK; /* run.c sees that nothing is left to do */
-    grown = mortise_grow(r->mem, r->overs, r->n_overs, &r->cap_overs,
-                         sizeof grown[0]);
-    if (grown == NULL)
-        return mortise_nomem(err);
-    r->overs = grown;
-    r->overs[r->n_overs++] = f->scope->owner->index;
     f->scope->over = true;
-    return MORTISE_OK;
+    return mortise_indexes_add(r->mem, &r->overs, f->scope->owner->index, err);
 }
 
 bool mortise_sub_failed(const struct frame *f)

@@ -70,12 +70,12 @@ int mortise_stage_cache(struct outcome *o, struct mortise_err *err)
     if (!o->from->first_hand || fresh == NULL || fresh->output == NULL)
         return MORTISE_OK;
     assert(mortise_exec_node(r, o->x)->cache);
-    grown = mortise_grow(r->mem, r->cached, r->n_cached, &r->cap_cached,
-                         sizeof *grown);
+    grown = mortise_grow(r->mem, r->kept.cached, r->kept.n_cached,
+                         &r->kept.cap_cached, sizeof *grown);
     if (grown == NULL)
         return mortise_nomem(err);
-    r->cached = grown;
-    grown += r->n_cached++;
+    r->kept.cached = grown;
+    grown += r->kept.n_cached++;
     memcpy(grown->key, fresh->key, MORTISE_DIGEST);
     grown->value = fresh->output;
     fresh->output = NULL; /* taken */

@@ -139,13 +139,13 @@ int mortise_gather_all(struct mortise_run *r, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     /* A map that ends may be the last of an element around it. */
-    for (size_t i = 0; rv == MORTISE_OK && i < r->n_gathers; i++) {
-        struct exec *x = r->execs[r->gathers[i]];
+    for (size_t i = 0; rv == MORTISE_OK && i < r->gathers.n; i++) {
+        struct exec *x = r->execs[r->gathers.list[i]];
 
         if (x->state == X_READY && x->loss == LOSS_NONE) /* still */
             rv = gather(r, x, err);
     }
-    r->n_gathers = 0;
+    r->gathers.n = 0;
     return rv;
 }
 
@@ -154,13 +154,13 @@ int mortise_gather_inside(struct mortise_run *r, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     /* A graph that ends may be the last of the one around it. */
-    for (size_t i = 0; rv == MORTISE_OK && i < r->n_overs; i++) {
-        struct exec *x = r->execs[r->overs[i]];
+    for (size_t i = 0; rv == MORTISE_OK && i < r->overs.n; i++) {
+        struct exec *x = r->execs[r->overs.list[i]];
 
         if (x->state == X_INSIDE && x->loss == LOSS_NONE &&
             x->child->scope->over)
             rv = mortise_exec_kind(r, x)->inside_over(r, x, err);
     }
-    r->n_overs = 0;
+    r->overs.n = 0;
     return rv;
 }

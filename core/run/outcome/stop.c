@@ -97,8 +97,8 @@ static int reap_some(struct mortise_run *r, bool *ended,
 
     *ended = false;
     /* Who ends may let others lose: the list grows as we go. */
-    for (size_t i = 0; rv == MORTISE_OK && i < r->n_losers; i++) {
-        struct exec *x = r->execs[r->losers[i]];
+    for (size_t i = 0; rv == MORTISE_OK && i < r->losers.n; i++) {
+        struct exec *x = r->execs[r->losers.list[i]];
         bool over;
 
         /* A replay marks losers and stops none: what was tried again since is
@@ -107,10 +107,10 @@ static int reap_some(struct mortise_run *r, bool *ended,
             continue;
         rv = reap_one(r, x, &over, err);
         if (!over)
-            r->losers[kept++] = r->losers[i];
+            r->losers.list[kept++] = r->losers.list[i];
         *ended |= over;
     }
-    r->n_losers = kept;
+    r->losers.n = kept;
     return rv;
 }
 
@@ -119,7 +119,7 @@ int mortise_stop_losers(struct mortise_run *r, struct mortise_err *err)
     bool ended = true;
     int rv = MORTISE_OK;
 
-    while (rv == MORTISE_OK && ended && r->n_losers > 0)
+    while (rv == MORTISE_OK && ended && r->losers.n > 0)
         rv = reap_some(r, &ended, err);
     return rv;
 }

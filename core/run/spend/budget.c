@@ -433,30 +433,23 @@ static enum fit fit(const struct exec *x, const uint64_t *need,
 static int wait_for_others(struct mortise_run *r, struct exec *x,
                            struct mortise_err *err)
 {
-    uint32_t *grown = mortise_grow(r->mem, r->shorts, r->n_shorts,
-                                   &r->cap_shorts, sizeof grown[0]);
-
     assert(x->state == X_READY);
-    if (grown == NULL)
-        return mortise_nomem(err);
-    r->shorts = grown;
-    r->shorts[r->n_shorts++] = x->index;
-    return MORTISE_OK;
+    return mortise_indexes_add(r->mem, &r->shorts, x->index, err);
 }
 
 int mortise_budget_try_again(struct mortise_run *r, struct mortise_err *err)
 {
-    size_t n = r->n_shorts;
+    size_t n = r->shorts.n;
     int rv = MORTISE_OK;
 
     if (!r->purses_moved)
         return MORTISE_OK;
     r->purses_moved = false;
-    r->n_shorts = 0;
+    r->shorts.n = 0;
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
-        struct exec *x = r->execs[r->shorts[i]];
+        struct exec *x = r->execs[r->shorts.list[i]];
 
-        assert(r->n_shorts <= i); /* who waits again comes behind who did */
+        assert(r->shorts.n <= i); /* who waits again comes behind who did */
         if (x->state == X_READY && x->loss == LOSS_NONE) /* still */
             rv = mortise_exec_ready(r, x, err);
     }

@@ -36,10 +36,10 @@ enum limit mortise_limit_of(const struct mortise_run *r, const struct exec *x)
 /* The first that waits to start; NULL: none. */
 static const struct exec *next_ready(const struct mortise_run *r)
 {
-    for (size_t i = r->ready_head; i < r->n_ready; i++) {
-        const struct exec *x = r->execs[r->ready[i]];
+    for (size_t i = r->ready_head; i < r->ready.n; i++) {
+        const struct exec *x = r->execs[r->ready.list[i]];
 
-        assert(x->index == r->ready[i]);
+        assert(x->index == r->ready.list[i]);
         if (x->state == X_READY && x->loss == LOSS_NONE)
             return x;
     }

@@ -12,28 +12,10 @@
 
 /* ---- the list ------------------------------------------------------------ */
 
-static void free_cached(const struct mortise_mem *mem,
-                        struct mortise_run_cached *list, size_t n, size_t cap)
-{
-    for (size_t i = 0; i < n; i++)
-        json_decref(list[i].value);
-    mortise_release(mem, list, cap * sizeof list[0]);
-}
-
 void mortise_actions_init(struct mortise_actions *a,
                           const struct mortise_mem *mem)
 {
     *a = (struct mortise_actions){.mem = mem};
-}
-
-static void free_kvs(const struct mortise_mem *mem, struct mortise_run_kv *list,
-                     size_t n, size_t cap)
-{
-    for (size_t i = 0; i < n; i++) {
-        json_decref(list[i].key);
-        json_decref(list[i].value);
-    }
-    mortise_release(mem, list, cap * sizeof list[0]);
 }
 
 void mortise_run_commit_finish(struct mortise_run_commit *c,
@@ -41,10 +23,16 @@ void mortise_run_commit_finish(struct mortise_run_commit *c,
 {
     for (size_t i = 0; i < c->n_opens; i++)
         json_decref(c->opens[i].payload);
-    mortise_release(mem, c->opens, c->n_opens * sizeof c->opens[0]);
-    mortise_release(mem, c->closes, c->n_closes * sizeof c->closes[0]);
-    free_kvs(mem, c->kvs, c->n_kvs, c->n_kvs);
-    free_cached(mem, c->cached, c->n_cached, c->n_cached);
+    for (size_t i = 0; i < c->n_kvs; i++) {
+        json_decref(c->kvs[i].key);
+        json_decref(c->kvs[i].value);
+    }
+    for (size_t i = 0; i < c->n_cached; i++)
+        json_decref(c->cached[i].value);
+    mortise_release(mem, c->opens, c->cap_opens * sizeof c->opens[0]);
+    mortise_release(mem, c->closes, c->cap_closes * sizeof c->closes[0]);
+    mortise_release(mem, c->kvs, c->cap_kvs * sizeof c->kvs[0]);
+    mortise_release(mem, c->cached, c->cap_cached * sizeof c->cached[0]);
     mortise_release(mem, c->entries, c->room);
 }
 
@@ -100,23 +88,6 @@ struct mortise_action *mortise_action_new(struct mortise_run *r,
     memset(grown, 0, sizeof *grown);
     grown->kind = kind;
     return grown;
-}
-
-/* What the step under way gathered besides its record. */
-void mortise_action_forget_kept(struct mortise_run *r)
-{
-    for (size_t i = 0; i < r->n_opens; i++)
-        json_decref(r->opens[i].payload);
-    mortise_release(r->mem, r->opens, r->cap_opens * sizeof r->opens[0]);
-    mortise_release(r->mem, r->closes, r->cap_closes * sizeof r->closes[0]);
-    free_kvs(r->mem, r->kvs, r->n_kvs, r->cap_kvs);
-    free_cached(r->mem, r->cached, r->n_cached, r->cap_cached);
-    r->opens = r->closes = NULL;
-    r->n_opens = r->cap_opens = r->n_closes = r->cap_closes = 0;
-    r->kvs = NULL;
-    r->n_kvs = r->cap_kvs = 0;
-    r->cached = NULL;
-    r->n_cached = r->cap_cached = 0;
 }
 
 /* ---- timers and calls ---------------------------------------------------- */

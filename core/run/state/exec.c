@@ -272,41 +272,21 @@ void mortise_exec_become(struct mortise_run *r, struct exec *x,
 }
 
 /* What gathers a map waits for no slot. */
-static int gather_ready(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err)
-{
-    uint32_t *grown = mortise_grow(r->mem, r->gathers, r->n_gathers,
-                                   &r->cap_gathers, sizeof grown[0]);
-
-    if (grown == NULL)
-        return mortise_nomem(err);
-    assert(x->counted); /* it is no step, and takes no slot */
-    r->gathers = grown;
-    r->gathers[r->n_gathers++] = x->index;
-    mortise_exec_become(r, x, X_READY);
-    return MORTISE_OK;
-}
-
 int mortise_exec_ready(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
 {
-    uint32_t *grown;
+    struct indexes *queue = x->fan != NULL ? &r->gathers : &r->ready;
 
-    assert(r->ready_head <= r->n_ready);
-    if (x->fan != NULL)
-        return gather_ready(r, x, err);
-    if (r->ready_head > 64 && 2 * r->ready_head > r->n_ready) {
-        r->n_ready -= r->ready_head;
-        memmove(r->ready, r->ready + r->ready_head,
-                r->n_ready * sizeof r->ready[0]);
+    assert(r->ready_head <= r->ready.n);
+    assert(x->fan == NULL || x->counted); /* it is no step, and takes no slot */
+    if (r->ready_head > 64 && 2 * r->ready_head > r->ready.n) {
+        r->ready.n -= r->ready_head;
+        memmove(r->ready.list, r->ready.list + r->ready_head,
+                r->ready.n * sizeof r->ready.list[0]);
         r->ready_head = 0;
     }
-    grown = mortise_grow(r->mem, r->ready, r->n_ready, &r->cap_ready,
-                         sizeof grown[0]);
-    if (grown == NULL)
-        return mortise_nomem(err);
-    r->ready = grown;
-    r->ready[r->n_ready++] = x->index;
+    if (mortise_indexes_add(r->mem, queue, x->index, err) != MORTISE_OK)
+        return MORTISE_ENOMEM;
     mortise_exec_become(r, x, X_READY);
     return MORTISE_OK;
 }
@@ -314,17 +294,12 @@ int mortise_exec_ready(struct mortise_run *r, struct exec *x,
 int mortise_exec_intend(struct mortise_run *r, struct exec *x,
                         const struct mortise_entry *e, struct mortise_err *err)
 {
-    uint32_t *grown = mortise_grow(r->mem, r->intents, r->n_intents,
-                                   &r->cap_intents, sizeof grown[0]);
-
-    if (grown == NULL)
-        return mortise_nomem(err);
-    r->intents = grown;
     assert(x->state == X_READY || x->state == X_INTENT || r->actions == NULL);
     mortise_exec_begun(x, e->attempt, e->started_ms);
     if (x->state == X_INTENT)
         return MORTISE_OK; /* its reservation came just before */
-    r->intents[r->n_intents++] = x->index;
+    if (mortise_indexes_add(r->mem, &r->intents, x->index, err) != MORTISE_OK)
+        return MORTISE_ENOMEM;
     x->intent_seq = r->seq + 1;
     mortise_exec_become(r, x, X_INTENT);
     return MORTISE_OK;
@@ -477,6 +452,6 @@ bool mortise_run_is_over(const struct mortise_run *r)
 
 bool mortise_run_has_room(const struct mortise_run *r)
 {
-    assert(r->n_running <= r->n_execs && r->n_intents <= r->n_execs);
-    return r->n_running + r->n_intents < r->graph->concurrency;
+    assert(r->n_running <= r->n_execs && r->intents.n <= r->n_execs);
+    return r->n_running + r->intents.n < r->graph->concurrency;
 }

@@ -37,7 +37,8 @@ int mortise_pending_open(struct mortise_run *r, const char *id,
                                    .timer = payload == NULL,
                                    .payload = payload};
 
-    return pending_add(r, &r->opens, &r->n_opens, &r->cap_opens, id, &one, err);
+    return pending_add(r, &r->kept.opens, &r->kept.n_opens, &r->kept.cap_opens,
+                       id, &one, err);
 }
 
 int mortise_pending_close(struct mortise_run *r, const char *id,
@@ -46,8 +47,8 @@ int mortise_pending_close(struct mortise_run *r, const char *id,
 {
     struct mortise_run_open one = {.deadline_ms = deadline_ms, .timer = timer};
 
-    return pending_add(r, &r->closes, &r->n_closes, &r->cap_closes, id, &one,
-                       err);
+    return pending_add(r, &r->kept.closes, &r->kept.n_closes,
+                       &r->kept.cap_closes, id, &one, err);
 }
 
 /* ---- the entries --------------------------------------------------------- */

@@ -58,6 +58,12 @@ enum loss {
     LOSS_CANCEL  /* it had ended, and asks what its effect came to */
 };
 
+/* Indexes of executions, say, in an order. */
+struct indexes {
+    uint32_t *list;
+    size_t n, cap;
+};
+
 /* The node of the execution that an `update` is. */
 #define NODE_UPDATE 0xFFFFFFFDu
 
@@ -118,9 +124,8 @@ struct journal {
     size_t n, cap;
     struct mortise_table by_name;
     struct mortise_table effects; /* those that are like no earlier one */
-    uint32_t *answers;            /* indexes, in the order of the answers */
-    size_t n_answers, cap_answers;
-    uint32_t recorded; /* steps of which anything is */
+    struct indexes answers;       /* of steps, in the order of the answers */
+    uint32_t recorded;            /* steps of which anything is */
 
     /* Of the entrance under way. */
     uint32_t entrance;
@@ -512,31 +517,25 @@ struct mortise_run {
     size_t n_frames, cap_frames;
     struct due *work; /* decided edges whose targets do not know: a stack */
     size_t n_work, cap_work;
-    struct frame **ended; /* with nothing left to do in them: a stack */
-    size_t n_ended, cap_ended;
+    struct indexes ended; /* frames with nothing left to do: a stack */
     struct scope *graphs; /* all of them, to be freed */
     struct fan *fans;     /* all of them, to be freed */
     uint32_t update;      /* the newest update; 0: none */
     struct scope *clocks; /* that are to start or stop */
     struct scope *walls;  /* whose wall clock went on since it was stored */
-    uint32_t *overs;      /* executions whose child is over */
-    size_t n_overs, cap_overs;
-    uint32_t stamp; /* of the last walk */
+    struct indexes overs; /* executions whose child is over */
+    uint32_t stamp;       /* of the last walk */
 
     uint32_t *users; /* of each resource, the execution that has it; 0: none */
-    uint32_t *ready; /* queue of executions in X_READY, oldest first */
-    size_t ready_head, n_ready, cap_ready;
-    uint32_t *shorts; /* in X_READY, waiting for others to settle */
-    size_t n_shorts, cap_shorts;
-    bool purses_moved; /* since they were looked at */
-    uint32_t *gathers; /* maps' executions in X_READY: they call nothing */
-    size_t n_gathers, cap_gathers;
-    uint32_t *losers; /* executions to be stopped, or that were */
-    size_t n_losers, cap_losers;
-    uint32_t *intents; /* executions whose intent is not on disk yet */
-    size_t n_intents, cap_intents;
-    uint32_t n_running; /* calls out: RUNNING and STOPPING */
-    uint32_t n_waiting; /* READY, INTENT, BACKOFF */
+    struct indexes ready; /* queue of executions in X_READY, oldest first */
+    size_t ready_head;
+    struct indexes shorts;  /* in X_READY, waiting for others to settle */
+    bool purses_moved;      /* since they were looked at */
+    struct indexes gathers; /* maps' executions in X_READY: they call nothing */
+    struct indexes losers;  /* executions to be stopped, or that were */
+    struct indexes intents; /* executions whose intent is not on disk yet */
+    uint32_t n_running;     /* calls out: RUNNING and STOPPING */
+    uint32_t n_waiting;     /* READY, INTENT, BACKOFF */
     uint32_t n_asked, n_doubt, n_human, n_approval, n_budget;
     uint32_t n_suspended, n_near;
     uint32_t n_questions, n_timers;    /* pending steps */
@@ -579,14 +578,9 @@ struct mortise_run {
     bool must;       /* something in it cannot wait for another step's commit */
     /* Of the last of its entries that has a time; 0: none. */
     uint64_t record_ms;
-    bool stamped; /* it begins with the time of its first */
-    struct mortise_run_open *opens, *closes;
-    size_t n_opens, cap_opens, n_closes, cap_closes;
-    bool asked; /* its commit opens a question */
-    struct mortise_run_kv *kvs;
-    size_t n_kvs, cap_kvs;
-    struct mortise_run_cached *cached;
-    size_t n_cached, cap_cached;
+    bool stamped;                   /* it begins with the time of its first */
+    bool asked;                     /* its commit opens a question */
+    struct mortise_run_commit kept; /* what goes with it besides the record */
     struct mortise_actions *actions;
     struct unsent *unsent;
     size_t n_unsent, cap_unsent, unsent_head;
@@ -610,6 +604,11 @@ struct mortise_run {
     bool applied;         /* a command was applied by this step */
     uint64_t applied_seq; /* answer it when this is synced; 0: none */
 };
+
+/* ---- indexes.c ---- */
+int mortise_indexes_add(const struct mortise_mem *mem, struct indexes *to,
+                        uint32_t index, struct mortise_err *err);
+void mortise_indexes_finish(const struct mortise_mem *mem, struct indexes *of);
 
 /* ---- size.c ---- */
 /* An execution has its preds; it has one more write; it has none after all. */
@@ -764,8 +763,6 @@ void mortise_json_hold(json_t **ref,
  * otherwise, and what had the name before is nobody's. */
 uint64_t mortise_exec_handle(const struct exec *x);
 void mortise_exec_renew(struct exec *x);
-/* What the step under way keeps beside its record is given up. */
-void mortise_action_forget_kept(struct mortise_run *r);
 struct mortise_action *mortise_action_new(struct mortise_run *r,
                                           enum mortise_action_kind kind,
                                           struct mortise_err *err);
