@@ -355,7 +355,7 @@ int mortise_apply_child(struct mortise_run *r, struct exec *x,
     rv = mortise_sub_begin(r, x, e->value, err);
     if (rv != MORTISE_OK)
         return rv;
-    start = mortise_exec_new(r, x->child, MORTISE_START, 1, NULL, 0, err);
+    start = mortise_exec_new(r, x->child, MORTISE_START, 1, NULL, err);
     rv = start != NULL ? mortise_exec_keep_taken(r, start, e, err)
                        : MORTISE_ENOMEM;
     if (rv != MORTISE_OK)

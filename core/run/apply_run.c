@@ -34,7 +34,7 @@ int mortise_apply_admit(struct mortise_run *r, const struct mortise_entry *e,
     r->created_ms = r->time_ms;
     rv = mortise_pins_admit(r, e->note, err);
     x = rv == MORTISE_OK
-            ? mortise_exec_new(r, r->frames[0], MORTISE_START, 1, NULL, 0, err)
+            ? mortise_exec_new(r, r->frames[0], MORTISE_START, 1, NULL, err)
             : NULL;
     if (x == NULL)
         return rv != MORTISE_OK ? rv : MORTISE_ENOMEM;
@@ -85,16 +85,15 @@ static int follow_update(struct mortise_run *r, struct exec *x,
 int mortise_apply_update(struct mortise_run *r, const struct mortise_entry *e,
                          struct mortise_err *err)
 {
-    uint32_t *preds, n;
-    struct exec *u;
-    size_t before = r->n_execs, room;
-    int rv = mortise_view_frontier(r, r->frames[0], &preds, &n, &room, err);
+    struct indexes preds = {.n = 0};
+    struct exec *u = NULL;
+    size_t before = r->n_execs;
+    int rv = mortise_view_frontier(r, r->frames[0], &preds, err);
 
-    if (rv != MORTISE_OK)
-        return rv;
-    u = mortise_exec_new(r, r->frames[0], NODE_UPDATE, (uint32_t)before, preds,
-                         n, err);
-    mortise_release(r->mem, preds, room);
+    if (rv == MORTISE_OK)
+        u = mortise_exec_new(r, r->frames[0], NODE_UPDATE, (uint32_t)before,
+                             &preds, err);
+    mortise_indexes_finish(r->mem, &preds);
     if (u == NULL)
         return MORTISE_ENOMEM;
     rv = mortise_writes_put(r, u, e, err);

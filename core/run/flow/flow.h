@@ -41,10 +41,10 @@ struct fan *mortise_join_map(const struct frame *f,
 int mortise_join_collect(struct mortise_run *r, const struct frame *f,
                          const struct mortise_node *n, struct exec *x,
                          struct mortise_err *err);
-/* The executions behind the edges to n that were taken, into `preds`, which has
- * room for n->n_in; how many. */
-uint32_t mortise_join_sources(const struct frame *f,
-                              const struct mortise_node *n, uint32_t *preds);
+/* Adds the executions behind the edges to n that were taken. */
+int mortise_join_sources(const struct mortise_run *r, const struct frame *f,
+                         const struct mortise_node *n, struct indexes *preds,
+                         struct mortise_err *err);
 
 /* ---- failures.c ---- */
 /* What the graph of this frame, which failed, failed of: {code, message, span,
@@ -92,7 +92,7 @@ struct frame *mortise_frame_new(struct mortise_run *r, struct frame *parent,
 /* Start what `node` is, or is the entry of, in f: after `preds`, and after an
  * update made since there were `since` executions. */
 int mortise_frame_enter(struct mortise_run *r, struct frame *f, uint32_t node,
-                        const uint32_t *preds, uint32_t n, size_t since,
+                        const struct indexes *preds, size_t since,
                         struct mortise_err *err);
 /* The edge of a map to its join is decided so; and the map has no more to do.
  */
@@ -169,8 +169,7 @@ int mortise_map_keep(struct mortise_run *r, struct exec *x, uint32_t edge,
                      json_t *list, struct mortise_err *err);
 /* The edge to a map, whose item is `it`, was taken: after `preds`. */
 int mortise_map_begin(struct mortise_run *r, struct item *it,
-                      const uint32_t *preds, uint32_t n,
-                      struct mortise_err *err);
+                      const struct indexes *preds, struct mortise_err *err);
 /* f, an element's frame, has nothing left to do. */
 int mortise_map_element_over(struct mortise_run *r, struct frame *f,
                              struct mortise_err *err);

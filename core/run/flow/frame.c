@@ -150,22 +150,29 @@ static void fail_for_ever(struct frame *from, uint32_t cause)
         f->for_good = true;
 }
 
+/* x's failure is its graph's, known from f outwards. */
+static int fail_graph(struct mortise_run *r, struct frame *f, struct exec *x,
+                      struct mortise_err *err)
+{
+    fail_for_ever(f, x->index);
+    x->surfaced = true;
+    return f->graph->fail_fast ? mortise_race_halt(r, f->top, LOSS_FAIL, err)
+                               : MORTISE_OK;
+}
+
 /* A failure came to its end in f. */
 static int fail_all(struct mortise_run *r, struct frame *f, uint32_t cause,
                     struct mortise_err *err)
 {
-    const struct exec *x = r->execs[cause];
-    struct frame *root = f->scope->root;
+    struct exec *x = r->execs[cause];
+    const struct frame *root = f->scope->root;
     bool apart = !mortise_exec_counts_in(x, root);
 
     /* A loser that was left to finish fails its own branch alone. */
     fail_visits(f, apart ? r->frames[x->discard - 1] : root->parent, cause);
     if (root != f->top || apart)
         return MORTISE_OK; /* what of it, the map's join says */
-    fail_for_ever(f, cause);
-    r->execs[cause]->surfaced = true;
-    return root->graph->fail_fast ? mortise_race_halt(r, root, LOSS_FAIL, err)
-                                  : MORTISE_OK;
+    return fail_graph(r, f, x, err);
 }
 
 /* Is that how x's failure ends, wherever it leads? */
@@ -179,16 +186,6 @@ static bool is_doomed(const struct mortise_run *r, const struct exec *x)
            !n->recoverable[r->rules] &&
            (x->fan == NULL ||
             mortise_join_on_error(r, n) == MORTISE_BRANCH_FAIL);
-}
-
-/* Known at once, so that what puts an early end to its graph finds it. */
-static int doom(struct mortise_run *r, struct exec *x, struct mortise_err *err)
-{
-    fail_for_ever(x->frame, x->index);
-    x->surfaced = true;
-    return x->frame->graph->fail_fast
-               ? mortise_race_halt(r, x->frame->top, LOSS_FAIL, err)
-               : MORTISE_OK;
 }
 
 /* ---- deciding edges ----------------------------------------------------- */
@@ -277,10 +274,10 @@ static int close_item(struct mortise_run *r, struct frame *f, struct item *it,
 }
 
 static int activate(struct mortise_run *r, struct frame *f, uint32_t node,
-                    const uint32_t *preds, uint32_t n, struct mortise_err *err)
+                    const struct indexes *preds, struct mortise_err *err)
 {
     struct item *it = mortise_item_of(f, node);
-    struct exec *x = mortise_exec_new(r, f, node, ++it->visits, preds, n, err);
+    struct exec *x = mortise_exec_new(r, f, node, ++it->visits, preds, err);
 
     if (x == NULL)
         return MORTISE_ENOMEM;
@@ -292,8 +289,8 @@ static int activate(struct mortise_run *r, struct frame *f, uint32_t node,
 
 /* The next visit of a loop whose item in f is `it`. */
 static int visit(struct mortise_run *r, struct frame *f, struct item *it,
-                 const struct mortise_region *loop, const uint32_t *preds,
-                 uint32_t n, struct mortise_err *err)
+                 const struct mortise_region *loop, const struct indexes *preds,
+                 struct mortise_err *err)
 {
     struct frame *next =
         mortise_frame_new(r, f, f->scope, loop, it->visit, err);
@@ -305,57 +302,53 @@ static int visit(struct mortise_run *r, struct frame *f, struct item *it,
     next->discard = mortise_race_discard(f, it);
     it->visit = next;
     it->phase = ITEM_ACTIVE;
-    return activate(r, next, loop->entry, preds, n, err);
+    return activate(r, next, loop->entry, preds, err);
 }
 
 /* What `node` is, or is the entry of, in f. */
 static int start(struct mortise_run *r, struct frame *f, uint32_t node,
-                 const uint32_t *preds, uint32_t n, struct mortise_err *err)
+                 const struct indexes *preds, struct mortise_err *err)
 {
     const struct mortise_region *child;
     struct item *it = mortise_item_to(f, node, &child);
 
     if (child == NULL)
-        return activate(r, f, node, preds, n, err);
+        return activate(r, f, node, preds, err);
     if (child->kind == MORTISE_REGION_LOOP)
-        return visit(r, f, it, child, preds, n, err);
+        return visit(r, f, it, child, preds, err);
     it->phase = ITEM_ACTIVE;
-    return mortise_map_begin(r, it, preds, n, err);
+    return mortise_map_begin(r, it, preds, err);
 }
 
 int mortise_frame_enter(struct mortise_run *r, struct frame *f, uint32_t node,
-                        const uint32_t *preds, uint32_t n, size_t since,
+                        const struct indexes *preds, size_t since,
                         struct mortise_err *err)
 {
-    uint32_t *both;
-    int rv;
+    struct indexes both = {.n = 0};
+    int rv = MORTISE_OK;
 
     if (r->update < since || f->top != r->frames[0])
-        return start(r, f, node, preds, n, err);
-    both = mortise_alloc(r->mem, (n + 1) * sizeof *both);
-    if (both == NULL)
-        return mortise_nomem(err);
-    memcpy(both, preds, n * sizeof preds[0]);
-    both[n] = r->update;
-    rv = start(r, f, node, both, n + 1, err);
-    mortise_release(r->mem, both, (n + 1) * sizeof *both);
+        return start(r, f, node, preds, err);
+    for (size_t i = 0; rv == MORTISE_OK && i < preds->n; i++)
+        rv = mortise_indexes_add(r->mem, &both, preds->list[i], err);
+    if (rv == MORTISE_OK)
+        rv = mortise_indexes_add(r->mem, &both, r->update, err);
+    if (rv == MORTISE_OK)
+        rv = start(r, f, node, &both, err);
+    mortise_indexes_finish(r->mem, &both);
     return rv;
 }
 
 static int visit_again(struct mortise_run *r, struct frame *f, struct item *it,
                        struct frame *before, struct mortise_err *err)
 {
-    uint32_t *preds, n;
-    size_t room;
-    size_t since =
-        r->execs[mortise_item_of(before, before->region->entry)->exec]->index;
-    int rv =
-        mortise_view_frontier_of(r, &before, 1, since, &preds, &n, &room, err);
+    struct indexes preds = {.n = 0};
+    size_t since = mortise_item_of(before, before->region->entry)->exec;
+    int rv = mortise_view_frontier_of(r, &before, 1, since, &preds, err);
 
-    if (rv != MORTISE_OK)
-        return rv;
-    rv = visit(r, f, it, before->region, preds, n, err);
-    mortise_release(r->mem, preds, room);
+    if (rv == MORTISE_OK)
+        rv = visit(r, f, it, before->region, &preds, err);
+    mortise_indexes_finish(r->mem, &preds);
     return rv;
 }
 
@@ -459,16 +452,14 @@ static int fire(struct mortise_run *r, struct frame *f, uint32_t node,
                 struct mortise_err *err)
 {
     const struct mortise_node *n = &f->graph->nodes[node];
-    uint32_t *preds = mortise_alloc(r->mem, n->n_in * sizeof *preds), n_preds;
+    struct indexes preds = {.n = 0};
     const struct mortise_region *child;
     struct item *it = mortise_item_to(f, node, &child);
-    int rv;
+    int rv = mortise_join_sources(r, f, n, &preds, err);
 
-    if (preds == NULL)
-        return mortise_nomem(err);
-    n_preds = mortise_join_sources(f, n, preds);
-    rv = start(r, f, node, preds, n_preds, err);
-    mortise_release(r->mem, preds, n->n_in * sizeof *preds);
+    if (rv == MORTISE_OK)
+        rv = start(r, f, node, &preds, err);
+    mortise_indexes_finish(r->mem, &preds);
     if (rv == MORTISE_OK && it->n_failed > 0 &&
         mortise_join_on_error(r, n) == MORTISE_BRANCH_COLLECT)
         rv = mortise_join_collect(r, f, n, r->execs[r->n_execs - 1], err);
@@ -685,8 +676,8 @@ int mortise_frame_follow(struct mortise_run *r, struct exec *x,
 
     if (x->frame->behind)
         return MORTISE_OK;
-    if (failed && is_doomed(r, x))
-        rv = doom(r, x, err);
+    if (failed && is_doomed(r, x)) /* what ends its graph early finds it */
+        rv = fail_graph(r, x->frame, x, err);
     if (rv == MORTISE_OK && x->fan != NULL)
         return follow_gather(r, x, rest, err);
     if (rv == MORTISE_OK && failed && n->n_out == 0)

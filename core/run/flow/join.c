@@ -183,17 +183,19 @@ int mortise_join_collect(struct mortise_run *r, const struct frame *f,
 }
 
 /* The executions behind the edges that were taken. */
-uint32_t mortise_join_sources(const struct frame *f,
-                              const struct mortise_node *n, uint32_t *preds)
+int mortise_join_sources(const struct mortise_run *r, const struct frame *f,
+                         const struct mortise_node *n, struct indexes *preds,
+                         struct mortise_err *err)
 {
-    uint32_t n_preds = 0;
+    int rv = MORTISE_OK;
 
-    for (uint32_t i = 0; i < n->n_in; i++) {
+    for (uint32_t i = 0; rv == MORTISE_OK && i < n->n_in; i++) {
         uint32_t slot = mortise_frame_edge(f, n->in[i])->slot;
+        uint32_t src = f->edge_src[slot];
 
         if (f->edges[slot] == EDGE_TAKEN &&
-            (n_preds == 0 || preds[n_preds - 1] != f->edge_src[slot]))
-            preds[n_preds++] = f->edge_src[slot];
+            (preds->n == 0 || preds->list[preds->n - 1] != src))
+            rv = mortise_indexes_add(r->mem, preds, src, err);
     }
-    return n_preds;
+    return rv;
 }

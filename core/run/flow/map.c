@@ -120,8 +120,8 @@ static int begin_element(struct mortise_run *r, struct fan *fan,
     f->discard = f->late ? fan->home->index + 1
                          : mortise_race_discard(fan->home, fan->item);
     fan->elements[fan->n_begun++] = f;
-    return mortise_frame_enter(r, f, fan->map->entry, fan->preds, fan->n_preds,
-                               fan->made, err);
+    return mortise_frame_enter(r, f, fan->map->entry, &fan->preds, fan->made,
+                               err);
 }
 
 /* Did it, or what it is in, lose a race? */
@@ -218,11 +218,10 @@ static uint32_t cause_of(const struct fan *fan)
 static int gather_later(struct mortise_run *r, struct fan *fan,
                         struct mortise_err *err)
 {
-    uint32_t *preds, n;
-    size_t room;
+    struct indexes preds = {.n = 0};
     struct frame **who =
         mortise_alloc(r->mem, fan->n_begun * sizeof who[0] + 1);
-    struct exec *x;
+    struct exec *x = NULL;
     size_t n_who = 0;
     int rv;
 
@@ -231,15 +230,12 @@ static int gather_later(struct mortise_run *r, struct fan *fan,
     for (size_t i = 0; i < fan->n_begun; i++)
         if (!fan->elements[i]->late)
             who[n_who++] = fan->elements[i];
-    rv = mortise_view_frontier_of(r, who, n_who, fan->made, &preds, &n, &room,
-                                  err);
+    rv = mortise_view_frontier_of(r, who, n_who, fan->made, &preds, err);
     mortise_release(r->mem, who, fan->n_begun * sizeof who[0] + 1);
-    if (rv != MORTISE_OK)
-        return rv;
-    x = mortise_exec_new(r, fan->home, fan->map->entry, fan->number,
-                         n > 0 ? preds : fan->preds, n > 0 ? n : fan->n_preds,
-                         err);
-    mortise_release(r->mem, preds, room);
+    if (rv == MORTISE_OK)
+        x = mortise_exec_new(r, fan->home, fan->map->entry, fan->number,
+                             preds.n > 0 ? &preds : &fan->preds, err);
+    mortise_indexes_finish(r->mem, &preds);
     if (x == NULL)
         return MORTISE_ENOMEM;
     assert(fan->gather == NULL || mortise_exec_is_over(fan->gather));
@@ -392,22 +388,23 @@ static int map_over(struct mortise_run *r, struct fan *fan,
 }
 
 int mortise_map_begin(struct mortise_run *r, struct item *it,
-                      const uint32_t *preds, uint32_t n,
-                      struct mortise_err *err)
+                      const struct indexes *preds, struct mortise_err *err)
 {
     struct fan *fan = it->fan;
     int rv;
 
-    if (fan == NULL || fan->preds != NULL)
+    if (fan == NULL || fan->preds.n > 0)
         return mortise_fail(err, MORTISE_ECORRUPT, "a map has no list");
-    fan->preds = mortise_arena_alloc(&r->arena, n * sizeof fan->preds[0]);
-    if (fan->preds == NULL)
+    fan->preds.n = preds->n;
+    fan->preds.list =
+        mortise_arena_alloc(&r->arena, preds->n * sizeof preds->list[0]);
+    if (fan->preds.list == NULL)
         return mortise_nomem(err);
-    memcpy(fan->preds, preds, n * sizeof preds[0]);
-    fan->n_preds = n;
     fan->made = r->n_execs;
-    for (uint32_t i = 0; i < n; i++)
-        mortise_view_share(r->execs[preds[i]]); /* (1) */
+    for (size_t i = 0; i < preds->n; i++) {
+        fan->preds.list[i] = preds->list[i];
+        mortise_view_share(r->execs[preds->list[i]]); /* (1) */
+    }
     rv = begin_some(r, fan, err);
     return rv == MORTISE_OK && fan->n == 0 ? map_over(r, fan, err) : rv;
 }

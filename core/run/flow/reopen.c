@@ -111,7 +111,7 @@ static int reset(struct mortise_run *r, struct frame *f, uint32_t node,
 }
 
 static int enter(struct mortise_run *r, struct frame *f, uint32_t node,
-                 uint32_t visit_no, const uint32_t *preds, uint32_t n,
+                 uint32_t visit_no, const struct indexes *preds,
                  struct exec **out, struct mortise_err *err)
 {
     const struct mortise_region *child;
@@ -132,7 +132,7 @@ static int enter(struct mortise_run *r, struct frame *f, uint32_t node,
     if (rv != MORTISE_OK)
         return rv;
     assert(it->visits + 1 == visit_no); /* apply.c compared */
-    *out = mortise_exec_new(r, f, node, visit_no, preds, n, err);
+    *out = mortise_exec_new(r, f, node, visit_no, preds, err);
     if (*out == NULL)
         return MORTISE_ENOMEM;
     it->visits = visit_no;
@@ -145,19 +145,17 @@ int mortise_frame_goto(struct mortise_run *r, struct frame *f, uint32_t node,
                        uint32_t visit, struct exec **out,
                        struct mortise_err *err)
 {
-    uint32_t *preds, n;
-    size_t room;
-    int rv = mortise_view_frontier(r, f, &preds, &n, &room, err);
+    struct indexes preds = {.n = 0};
+    int rv = mortise_view_frontier(r, f, &preds, err);
 
-    if (rv != MORTISE_OK)
-        return rv;
     mortise_frame_leave_behind(f);
     f->behind = false;
     mortise_json_drop(&f->scope->loop_error);
     f->scope->halt = LOSS_NONE;
     f->scope->over = false;
-    rv = enter(r, f, node, visit, preds, n, out, err);
-    mortise_release(r->mem, preds, room);
+    if (rv == MORTISE_OK)
+        rv = enter(r, f, node, visit, &preds, out, err);
+    mortise_indexes_finish(r->mem, &preds);
     return rv;
 }
 

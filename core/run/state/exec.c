@@ -92,14 +92,14 @@ struct item *mortise_exec_item(const struct exec *x)
 
 struct exec *mortise_exec_new(struct mortise_run *r, struct frame *f,
                               uint32_t node, uint32_t visit,
-                              const uint32_t *preds, uint32_t n,
+                              const struct indexes *preds,
                               struct mortise_err *err)
 {
     struct exec **grown = mortise_grow(r->mem, r->execs, r->n_execs,
                                        &r->cap_execs, sizeof grown[0]);
     struct exec *x;
 
-    assert(n > 0 || node == MORTISE_START);
+    assert(preds != NULL ? preds->n > 0 : node == MORTISE_START);
     assert(f != NULL && r->n_execs < UINT32_MAX);
     if (grown == NULL) {
         mortise_nomem(err);
@@ -117,7 +117,8 @@ struct exec *mortise_exec_new(struct mortise_run *r, struct frame *f,
     x->generation = 1;
     x->attempt = 1;
     x->frame = f;
-    if (mortise_view_link(r, x, preds, n, err) != MORTISE_OK)
+    if (mortise_view_link(r, x, preds != NULL ? preds->list : NULL,
+                          preds != NULL ? preds->n : 0, err) != MORTISE_OK)
         return NULL;
     x->sibling = f->execs;
     f->execs = x;

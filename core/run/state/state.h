@@ -446,10 +446,10 @@ struct fan {
     size_t n_waiting;        /* of those that are over */
     size_t n_came, n_failed; /* likewise; the former took an edge to the join */
     bool enough;             /* a race is won: who is not over has lost it */
-    uint32_t *preds, n_preds; /* what the elements come after */
-    size_t made;              /* n_execs when it began */
-    struct exec *gather;      /* NULL: not all is over */
-    bool lost;                /* no more elements begin */
+    struct indexes preds;    /* what the elements come after; in the arena */
+    size_t made;             /* n_execs when it began */
+    struct exec *gather;     /* NULL: not all is over */
+    bool lost;               /* no more elements begin */
 };
 
 struct unsent {   /* a durable event whose commit is not on disk yet */
@@ -628,8 +628,7 @@ int mortise_size_check(struct mortise_run *r, struct exec *x,
 /* ---- state_view.c ---- */
 /* x comes after these, whatever it came after; none: it is START. */
 int mortise_view_link(struct mortise_run *r, struct exec *x,
-                      const uint32_t *preds, uint32_t n,
-                      struct mortise_err *err);
+                      const uint32_t *preds, size_t n, struct mortise_err *err);
 /* Several come after x, whatever edges it took. */
 void mortise_view_share(struct exec *x);
 /* What x wrote is taken back. */
@@ -653,18 +652,15 @@ int mortise_view_after(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err);
 /* Its writes succeed without trying, and would be made in a copy. */
 bool mortise_view_may_wait(const struct exec *x);
-/* The executions that a commit after everything in f, a graph's, has as its
- * preds: a new array. */
+/* Adds the executions that a commit after everything in f, a graph's, has as
+ * its preds. */
 int mortise_view_frontier(struct mortise_run *r, const struct frame *f,
-                          uint32_t **preds, uint32_t *n, size_t *room,
-                          struct mortise_err *err);
-/* The executions that whatever comes after all of these frames comes after: a
- * new array.  An update made since there were `since` executions is among
- * them. */
+                          struct indexes *preds, struct mortise_err *err);
+/* Adds the executions that whatever comes after all of these frames comes
+ * after.  An update made since there were `since` executions is among them. */
 int mortise_view_frontier_of(struct mortise_run *r, struct frame *const *frames,
-                             size_t n_frames, size_t since, uint32_t **preds,
-                             uint32_t *n, size_t *room,
-                             struct mortise_err *err);
+                             size_t n_frames, size_t since,
+                             struct indexes *preds, struct mortise_err *err);
 /* The fold over all commits in f, a graph's: a new reference.  `strict`:
  * conflicts, and what a reducer cannot take, count. */
 int mortise_view_total(struct mortise_run *r, const struct frame *f,
@@ -673,7 +669,7 @@ int mortise_view_total(struct mortise_run *r, const struct frame *f,
 /* ---- exec.c ---- */
 struct exec *mortise_exec_new(struct mortise_run *r, struct frame *f,
                               uint32_t node, uint32_t visit,
-                              const uint32_t *preds, uint32_t n,
+                              const struct indexes *preds,
                               struct mortise_err *err);
 /* From the handle of a call or timer; NULL when that is over. */
 struct exec *mortise_exec_at(const struct mortise_run *r, uint64_t handle);

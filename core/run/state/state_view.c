@@ -55,9 +55,18 @@ static uint32_t meet(const struct mortise_run *r, uint32_t a, uint32_t b)
     return a;
 }
 
+static uint32_t common_dominator(const struct mortise_run *r,
+                                 const uint32_t *list, size_t n)
+{
+    uint32_t dom = list[0];
+
+    for (size_t i = 1; i < n; i++)
+        dom = meet(r, dom, list[i]);
+    return dom;
+}
+
 int mortise_view_link(struct mortise_run *r, struct exec *x,
-                      const uint32_t *preds, uint32_t n,
-                      struct mortise_err *err)
+                      const uint32_t *preds, size_t n, struct mortise_err *err)
 {
     x->idom = x->index;
     if (n == 0)
@@ -67,12 +76,9 @@ int mortise_view_link(struct mortise_run *r, struct exec *x,
     if (x->preds == NULL)
         return mortise_nomem(err);
     memcpy(x->preds, preds, n * sizeof preds[0]);
-    x->n_preds = n;
-    x->idom = preds[0];
-    for (uint32_t i = 0; i < n; i++) {
-        assert(preds[i] < r->n_execs && preds[i] != x->index);
-        x->idom = meet(r, x->idom, preds[i]);
-    }
+    x->n_preds = (uint32_t)n;
+    x->idom = common_dominator(r, preds, n);
+    assert(x->idom != x->index);
     x->depth = r->execs[x->idom]->depth + 1;
     mortise_size_link(r, x);
     return MORTISE_OK;
@@ -230,14 +236,15 @@ static int by_index(const void *a, const void *b)
 {
     const struct exec *const *x = a, *const *y = b;
 
-    return ((*x)->index > (*y)->index) - ((*x)->index < (*y)->index);
+    return ((*x)->index < (*y)->index) - ((*x)->index > (*y)->index);
 }
 
-/* Often they are in order as they were gathered: a look is cheaper. */
+/* The newest first.  Often they are so as they were gathered: a look is
+ * cheaper. */
 static void sort_by_index(struct exec **list, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
-        if (list[i - 1]->index > list[i]->index) {
+        if (list[i - 1]->index < list[i]->index) {
             qsort(list, n, sizeof list[0], by_index);
             return;
         }
@@ -248,17 +255,9 @@ static void sort_by_index(struct exec **list, size_t n)
  * region's size if it is not there. */
 static size_t place_of(const struct region *g, const struct exec *x)
 {
-    size_t lo = 0, hi = g->n;
+    struct exec **at = bsearch(&x, g->list, g->n, sizeof g->list[0], by_index);
 
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-
-        if (g->list[mid]->index < x->index)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < g->n && g->list[lo] == x ? lo : g->n;
+    return at != NULL ? (size_t)(at - g->list) : g->n;
 }
 
 /* Kahn's algorithm with a heap instead of a queue. */
@@ -622,17 +621,6 @@ int mortise_view_after(struct mortise_run *r, struct exec *x,
     return need_after(r, x, err);
 }
 
-static size_t count_visit(const struct frame *f)
-{
-    size_t n = 0;
-
-    for (const struct exec *x = f->execs; x != NULL; x = x->sibling)
-        n++;
-    for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
-        n += count_visit(kid);
-    return n;
-}
-
 /* All that others in `whole` came after, as far as it counts there.  Recursive
  * as regions nest: as deep as MORTISE_MAX_REGIONS. */
 static void mark_visit(struct mortise_run *r, const struct frame *f,
@@ -647,111 +635,99 @@ static void mark_visit(struct mortise_run *r, const struct frame *f,
         mark_visit(r, kid, whole);
 }
 
-static void take_last(const struct mortise_run *r, const struct frame *f,
-                      const struct frame *whole, uint32_t *list, uint32_t *n)
+static int take_last(const struct mortise_run *r, const struct frame *f,
+                     const struct frame *whole, struct indexes *list,
+                     struct mortise_err *err)
 {
-    for (const struct exec *x = f->execs; x != NULL; x = x->sibling) {
+    int rv = MORTISE_OK;
+
+    for (const struct exec *x = f->execs; rv == MORTISE_OK && x != NULL;
+         x = x->sibling) {
         if (!mortise_view_was_met(r, x) && mortise_exec_counts_in(x, whole))
-            list[(*n)++] = x->index;
+            rv = mortise_indexes_add(r->mem, list, x->index, err);
     }
-    for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
-        take_last(r, kid, whole, list, n);
+    for (const struct frame *kid = f->kids; rv == MORTISE_OK && kid != NULL;
+         kid = kid->sibling)
+        rv = take_last(r, kid, whole, list, err);
+    return rv;
 }
 
 int mortise_view_frontier_of(struct mortise_run *r, struct frame *const *frames,
-                             size_t n_frames, size_t since, uint32_t **preds,
-                             uint32_t *n, size_t *room, struct mortise_err *err)
+                             size_t n_frames, size_t since,
+                             struct indexes *preds, struct mortise_err *err)
 {
-    bool updated =
-        r->update >= since && n_frames > 0 && frames[0]->top == r->frames[0];
+    int rv = MORTISE_OK;
 
-    *n = 0;
-    *room = 1;
-    for (size_t i = 0; i < n_frames; i++)
-        *room += count_visit(frames[i]);
-    *room *= sizeof **preds;
-    *preds = mortise_alloc(r->mem, *room);
-    if (*preds == NULL)
-        return mortise_nomem(err);
     mortise_view_walk(r);
     for (size_t i = 0; i < n_frames; i++)
         mark_visit(r, frames[i], frames[i]);
-    for (size_t i = 0; i < n_frames; i++)
-        take_last(r, frames[i], frames[i], *preds, n);
-    if (updated)
-        (*preds)[(*n)++] = r->update;
-    assert(*n * sizeof **preds <= *room);
-    return MORTISE_OK;
+    for (size_t i = 0; rv == MORTISE_OK && i < n_frames; i++)
+        rv = take_last(r, frames[i], frames[i], preds, err);
+    if (rv == MORTISE_OK && r->update >= since && n_frames > 0 &&
+        frames[0]->top == r->frames[0])
+        rv = mortise_indexes_add(r->mem, preds, r->update, err);
+    return rv;
 }
 
-/* In front of `end`; returns the first. */
-static struct exec **gather_execs(struct exec **end, const struct frame *f)
+static int gather_execs(struct region *g, const struct frame *f,
+                        struct mortise_err *err)
 {
-    for (struct exec *x = f->execs; x != NULL; x = x->sibling)
-        *--end = x;
-    for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
-        end = gather_execs(end, kid);
-    return end;
+    int rv = MORTISE_OK;
+
+    for (struct exec *x = f->execs; rv == MORTISE_OK && x != NULL;
+         x = x->sibling)
+        rv = region_add(g, x, err);
+    for (const struct frame *kid = f->kids; rv == MORTISE_OK && kid != NULL;
+         kid = kid->sibling)
+        rv = gather_execs(g, kid, err);
+    return rv;
 }
 
 int mortise_view_frontier(struct mortise_run *r, const struct frame *f,
-                          uint32_t **preds, uint32_t *n, size_t *room,
-                          struct mortise_err *err)
+                          struct indexes *preds, struct mortise_err *err)
 {
-    size_t n_all = count_visit(f);
-    struct exec **all = mortise_alloc(r->mem, n_all * sizeof *all);
-    uint32_t *list;
+    struct region all = {.mem = r->mem};
+    int rv = gather_execs(&all, f, err);
 
     mortise_view_walk(r);
-    *room = n_all * sizeof *list;
-    *n = 0;
-    *preds = list = all != NULL ? mortise_alloc(r->mem, *room) : NULL;
-    if (list == NULL) {
-        mortise_release(r->mem, all, n_all * sizeof *all);
-        return mortise_nomem(err);
-    }
-    gather_execs(all + n_all, f);
-    sort_by_index(all, n_all);
-    /* Newest first, so that what somebody came after is marked before its own
-     * turn; executions are made after their preds. */
-    for (size_t i = n_all; i-- > 0;) {
-        const struct exec *x = all[i];
+    sort_by_index(all.list, all.n);
+    /* What somebody came after is marked before its own turn: executions are
+     * made after their preds. */
+    for (size_t i = 0; rv == MORTISE_OK && i < all.n; i++) {
+        const struct exec *x = all.list[i];
         bool followed = mortise_view_was_met(r, x);
         bool counts_here = has_committed(x) && mortise_exec_counts_in(x, f);
 
         if (counts_here && !followed)
-            list[(*n)++] = x->index;
+            rv = mortise_indexes_add(r->mem, preds, x->index, err);
         if (!counts_here && !followed)
             continue; /* its preds stand for themselves */
         for (uint32_t m = 0; m < x->n_preds; m++)
             mortise_view_meet(r, r->execs[x->preds[m]]);
     }
-    mortise_release(r->mem, all, n_all * sizeof *all);
-    assert(*n <= n_all);
-    return MORTISE_OK;
+    region_finish(&all);
+    return rv;
 }
 
 int mortise_view_total(struct mortise_run *r, const struct frame *f,
                        bool strict, json_t **out, struct mortise_err *err)
 {
-    uint32_t *preds, n, dom;
+    struct indexes preds = {.n = 0};
+    uint32_t dom = 0;
     json_t *state = NULL;
-    size_t room;
-    int rv = mortise_view_frontier(r, f, &preds, &n, &room, err);
+    int rv = mortise_view_frontier(r, f, &preds, err);
 
-    *out = NULL;
-    if (rv != MORTISE_OK)
-        return rv;
-    assert(n > 0); /* START committed */
-    dom = preds[0];
-    for (uint32_t i = 1; i < n; i++)
-        dom = meet(r, dom, preds[i]);
-    rv = need_after(r, r->execs[dom], err);
+    assert(rv != MORTISE_OK || preds.n > 0); /* START committed */
+    if (rv == MORTISE_OK) {
+        dom = common_dominator(r, preds.list, preds.n);
+        rv = need_after(r, r->execs[dom], err);
+    }
     if (rv == MORTISE_OK)
         state = json_incref(r->execs[dom]->after);
-    if (rv == MORTISE_OK && (n > 1 || preds[0] != dom))
-        rv = fold_region(r, preds, n, dom, strict, &state, err);
-    mortise_release(r->mem, preds, room);
+    if (rv == MORTISE_OK && (preds.n > 1 || preds.list[0] != dom))
+        rv = fold_region(r, preds.list, (uint32_t)preds.n, dom, strict, &state,
+                         err);
+    mortise_indexes_finish(r->mem, &preds);
     if (rv != MORTISE_OK)
         mortise_json_drop(&state);
     *out = state;
