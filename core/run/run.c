@@ -186,13 +186,13 @@ static void find_status(struct mortise_run *r)
         set_status(r, MORTISE_RUN_PAUSED, "limit");
     else if (r->n_running + r->n_waiting > 0)
         set_going(r);
-    else if (r->n_doubt > 0)
+    else if (r->n_asked_so[MORTISE_ASK_DOUBT] > 0)
         set_status(r, MORTISE_RUN_IN_DOUBT, "in_doubt");
-    else if (r->n_budget > 0)
+    else if (r->n_asked_so[MORTISE_ASK_BUDGET] > 0)
         set_status(r, MORTISE_RUN_PAUSED, "budget");
-    else if (r->n_approval > 0)
+    else if (r->n_asked_so[MORTISE_ASK_APPROVAL] > 0)
         set_status(r, MORTISE_RUN_WAITING, "approval");
-    else if (r->n_human + r->n_questions > 0)
+    else if (r->n_asked_so[MORTISE_ASK_HUMAN] + r->n_questions > 0)
         set_status(r, MORTISE_RUN_WAITING, "human");
     else if (r->n_asked > 0)
         set_status(r, MORTISE_RUN_PAUSED, "interrupt");

@@ -285,13 +285,20 @@ static int weigh_all(struct mortise_run *r, struct frame *f,
     return rv == MORTISE_OK ? mortise_frame_spread(r, err) : rv;
 }
 
+/* The frame around f, be it of the graph around its graph; NULL: there is none.
+ */
+static const struct frame *outward(const struct frame *f)
+{
+    if (f->parent != NULL)
+        return f->parent;
+    return f->scope->owner != NULL ? f->scope->owner->frame : NULL;
+}
+
 /* Is f in that element, or around everything? */
 static bool is_within(const struct frame *f, const struct frame *element)
 {
     while (element != NULL && f != NULL && f != element)
-        f = f->parent != NULL         ? f->parent
-            : f->scope->owner != NULL ? f->scope->owner->frame
-                                      : NULL;
+        f = outward(f);
     return f == element || element == NULL;
 }
 
@@ -299,9 +306,7 @@ static bool is_within(const struct frame *f, const struct frame *element)
 static bool is_waiting(const struct frame *f)
 {
     while (f != NULL && !f->waits)
-        f = f->parent != NULL         ? f->parent
-            : f->scope->owner != NULL ? f->scope->owner->frame
-                                      : NULL;
+        f = outward(f);
     return f != NULL;
 }
 

@@ -231,15 +231,15 @@ static int ask_people(struct mortise_run *r, struct exec *x, json_t *prompt,
                       struct mortise_err *err)
 {
     const struct mortise_human *human = human_of(r, x);
-    json_t *payload = json_pack("{s:O}", "prompt", prompt);
+    json_t *payload = json_pack(
+        "{s:O, s:o*, s:o*}", "prompt", prompt, "schema",
+        human->answer_schema != NULL
+            ? json_deep_copy(mortise_schema_json(human->answer_schema))
+            : NULL,
+        "assignees",
+        human->n_assignees > 0 ? strings(human->assignees, human->n_assignees)
+                               : NULL);
 
-    if (payload != NULL && human->answer_schema != NULL)
-        json_object_set_new(
-            payload, "schema",
-            json_deep_copy(mortise_schema_json(human->answer_schema)));
-    if (payload != NULL && human->n_assignees > 0)
-        json_object_set_new(payload, "assignees",
-                            strings(human->assignees, human->n_assignees));
     return mortise_request_ask(
         r, x, MORTISE_ASK_HUMAN, payload,
         human->wait_ms != 0 ? r->time_ms + human->wait_ms : 0, err);

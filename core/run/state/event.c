@@ -15,12 +15,28 @@ bool mortise_run_is_seen(const struct mortise_run *r)
     return r->watched || r->sink != NULL;
 }
 
+/* Of x, or (NULL) of the run.  What it begins with is taken. */
+static json_t *event_of(const struct mortise_run *r, const struct exec *x,
+                        const char *type, const char *first, json_t *value)
+{
+    char at[MORTISE_TIME_TEXT], path[MORTISE_EXEC_PATH];
+
+    mortise_time_text(at, r->time_ms);
+    if (x == NULL)
+        return json_pack("{s:o, s:s, s:s, s:s, s:s}", first, value, "run",
+                         r->id, "tenant", r->tenant, "at", at, "type", type);
+    mortise_exec_path(r, x, path);
+    return json_pack("{s:o, s:s, s:s, s:s, s:s, s:s, s:s, s:i}", first, value,
+                     "run", r->id, "tenant", r->tenant, "at", at, "type", type,
+                     "node", mortise_exec_node(r, x)->id, "path", path,
+                     "attempt", (int)x->attempt);
+}
+
 int mortise_event_announce(struct mortise_run *r, const struct exec *x,
                            const char *type, json_t *extra,
                            struct mortise_err *err)
 {
     uint64_t seq = ++r->n_events;
-    char at[MORTISE_TIME_TEXT], path[MORTISE_EXEC_PATH];
     json_t *event;
 
     assert(r->n_unsent == 0 || r->unsent[r->n_unsent - 1].seq <= r->seq + 1);
@@ -28,17 +44,7 @@ int mortise_event_announce(struct mortise_run *r, const struct exec *x,
         json_decref(extra);
         return MORTISE_OK;
     }
-    mortise_time_text(at, r->time_ms);
-    event =
-        json_pack("{s:I, s:s, s:s, s:s, s:s}", "seq", (json_int_t)seq, "run",
-                  r->id, "tenant", r->tenant, "at", at, "type", type);
-    if (event != NULL && x != NULL) {
-        mortise_exec_path(r, x, path);
-        json_object_set_new(event, "node",
-                            json_string(mortise_exec_node(r, x)->id));
-        json_object_set_new(event, "path", json_string(path));
-        json_object_set_new(event, "attempt", json_integer(x->attempt));
-    }
+    event = event_of(r, x, type, "seq", json_integer((json_int_t)seq));
     if (event == NULL ||
         (extra != NULL && json_object_update(event, extra) != 0)) {
         json_decref(extra);
@@ -66,14 +72,7 @@ int mortise_event_announce(struct mortise_run *r, const struct exec *x,
 json_t *mortise_event_live(const struct mortise_run *r, const struct exec *x,
                            const char *type)
 {
-    char at[MORTISE_TIME_TEXT], path[MORTISE_EXEC_PATH];
-
-    mortise_time_text(at, r->time_ms);
-    mortise_exec_path(r, x, path);
-    return json_pack("{s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:i}", "ephemeral", 1,
-                     "run", r->id, "tenant", r->tenant, "at", at, "type", type,
-                     "node", mortise_exec_node(r, x)->id, "path", path,
-                     "attempt", (int)x->attempt);
+    return event_of(r, x, type, "ephemeral", json_true());
 }
 
 int mortise_event_announce_live(struct mortise_run *r, const struct exec *x,

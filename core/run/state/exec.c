@@ -177,14 +177,7 @@ static void count(struct mortise_run *r, struct exec *x, uint32_t by)
         break;
     case X_ASKED:
         add(&r->n_asked, by);
-        if (x->ask == MORTISE_ASK_DOUBT)
-            add(&r->n_doubt, by);
-        if (x->ask == MORTISE_ASK_HUMAN)
-            add(&r->n_human, by);
-        if (x->ask == MORTISE_ASK_APPROVAL)
-            add(&r->n_approval, by);
-        if (x->ask == MORTISE_ASK_BUDGET)
-            add(&r->n_budget, by);
+        add(&r->n_asked_so[x->ask], by);
         break;
     case X_HELD:
         add(&r->n_asked, by);

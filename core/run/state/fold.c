@@ -21,29 +21,14 @@ static int type_error(struct mortise_err *err, const struct mortise_write *w,
                         mortise_reduce_name(w->reduce), w->path->text, wants);
 }
 
-static int concat_arrays(json_t **out, const json_t *old, const json_t *add,
+static int concat_arrays(json_t **out, json_t *old, json_t *add,
                          struct mortise_err *err)
 {
-    json_t *joined = json_array();
-    size_t i;
-    json_t *item;
-
-    if (joined == NULL)
-        return mortise_nomem(err);
-    json_array_foreach(old, i, item)
-    {
-        if (json_array_append(joined, item) != 0)
-            goto nomem;
-    }
-    json_array_foreach(add, i, item)
-    {
-        if (json_array_append(joined, item) != 0)
-            goto nomem;
-    }
-    *out = joined;
-    return MORTISE_OK;
-nomem:
-    json_decref(joined);
+    *out = json_copy(old);
+    if (*out != NULL && json_array_extend(*out, add) == 0)
+        return MORTISE_OK;
+    json_decref(*out);
+    *out = NULL;
     return mortise_nomem(err);
 }
 
@@ -61,8 +46,8 @@ static int concat_strings(json_t **out, const json_t *old, const json_t *add,
 }
 
 /* A string has no items that max_items could count. */
-static int concat(json_t **out, const json_t *old,
-                  const struct mortise_write *w, struct mortise_err *err)
+static int concat(json_t **out, json_t *old, const struct mortise_write *w,
+                  struct mortise_err *err)
 {
     bool capped = w->how != NULL && w->how->max_items > 0;
 

@@ -74,15 +74,7 @@ int mortise_request_ask(struct mortise_run *r, struct exec *x,
                         enum mortise_ask kind, json_t *payload,
                         uint64_t deadline_ms, struct mortise_err *err)
 {
-    struct mortise_entry e = {.type = MORTISE_E_ASK,
-                              .frame = x->frame->index,
-                              .node = x->node,
-                              .visit = x->visit,
-                              .generation = x->generation,
-                              .attempt = x->attempt,
-                              .how = (uint8_t)kind,
-                              .at_ms = deadline_ms,
-                              .value = payload};
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_ASK);
     char id[REQUEST_ID], path[MORTISE_EXEC_PATH];
     int rv;
 
@@ -91,6 +83,9 @@ int mortise_request_ask(struct mortise_run *r, struct exec *x,
     request_id(r, x, id);
     mortise_exec_path(r, x, path);
     e.id = id;
+    e.how = (uint8_t)kind;
+    e.at_ms = deadline_ms;
+    e.value = payload;
     if (json_object_set_new(payload, "id", json_string(id)) != 0 ||
         json_object_set_new(payload, "kind",
                             json_string(mortise_ask_name(kind))) != 0 ||
@@ -113,13 +108,7 @@ int mortise_request_settle(struct mortise_run *r, struct exec *x,
                            const uint8_t *digest, const char *actor,
                            struct mortise_err *err)
 {
-    struct mortise_entry e = {.type = MORTISE_E_SETTLE,
-                              .frame = x->frame->index,
-                              .node = x->node,
-                              .visit = x->visit,
-                              .how = (uint8_t)how,
-                              .value = value,
-                              .actor = actor};
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_SETTLE);
     char id[REQUEST_ID];
     int rv = mortise_exec_disarm(r, x, err);
 
@@ -128,6 +117,9 @@ int mortise_request_settle(struct mortise_run *r, struct exec *x,
         return rv;
     memcpy(id, x->request, sizeof id); /* applying forgets it */
     e.id = id;
+    e.how = (uint8_t)how;
+    e.value = value;
+    e.actor = actor;
     if (digest != NULL)
         memcpy(e.digest, digest, MORTISE_DIGEST);
     return mortise_run_record(r, &e, err);

@@ -536,7 +536,8 @@ struct mortise_run {
     struct indexes intents; /* executions whose intent is not on disk yet */
     uint32_t n_running;     /* calls out: RUNNING and STOPPING */
     uint32_t n_waiting;     /* READY, INTENT, BACKOFF */
-    uint32_t n_asked, n_doubt, n_human, n_approval, n_budget;
+    uint32_t n_asked;       /* ASKED, HELD */
+    uint32_t n_asked_so[MORTISE_ASK_BUDGET + 1]; /* ASKED, of each kind */
     uint32_t n_suspended, n_near;
     uint32_t n_questions, n_timers;    /* pending steps */
     uint32_t n_fresh;                  /* READY, and not counted as a step */
