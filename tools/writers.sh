@@ -47,9 +47,9 @@ open && /^    [a-z].*;/ && !index(by, " " file " ") && by !~ /By all / {
 }
 
 bad=0
-mkdir -p "$tmp/run/${header%/*}"
+mkdir -p "$tmp/${room##*/}/${header%/*}"
 for c in $(cd "$room" && find . -name '*.c' | sed 's|^\./||'); do
-    seen_by "$c" "$@" >"$tmp/run/$header"
+    seen_by "$c" "$@" >"$tmp/${room##*/}/$header"
     $CC -std=gnu11 -Werror -fsyntax-only -I"$tmp" \
         -I"${room%/*}" -Isdk "$room/$c" || bad=1
 done

@@ -47,7 +47,6 @@ static int run_new(struct mortise_run **out, const struct mortise_mem *mem,
     r->mem = mem;
     r->graph = mortise_graph_ref(g);
     r->status = MORTISE_RUN_ACCEPTED;
-    r->max_steps = g->limits.steps;
     r->reason = "";
     mortise_arena_init(&r->arena, mem);
     mortise_buf_init(&r->record, mem);

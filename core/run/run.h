@@ -296,7 +296,7 @@ struct mortise_actions {
 };
 
 /* Give up what a commit owns: for who took one out of its action. */
-void mortise_run_commit_finish(struct mortise_run_commit *c,
+void mortise_run_commit_finish(const struct mortise_run_commit *c,
                                const struct mortise_mem *mem);
 
 void mortise_actions_init(struct mortise_actions *a,

@@ -16,6 +16,12 @@
 
 #include "run/spend/spend.h"
 
+/* How many steps may start: the graph's bound, or what a person said. */
+static uint64_t most_steps(const struct mortise_run *r)
+{
+    return r->steps_raised != 0 ? r->steps_raised : r->graph->limits.steps;
+}
+
 /* How often this node may come: its own bound, or what a person said. */
 static uint64_t most_visits(const struct mortise_run *r, const struct exec *x)
 {
@@ -28,7 +34,7 @@ enum limit mortise_limit_of(const struct mortise_run *r, const struct exec *x)
 {
     if (x->counted)
         return LIMIT_NONE;
-    if (r->n_started >= r->max_steps)
+    if (r->n_started >= most_steps(r))
         return LIMIT_STEPS;
     return x->visit > most_visits(r, x) ? LIMIT_VISITS : LIMIT_NONE;
 }
@@ -59,7 +65,7 @@ const struct exec *mortise_limit_holds(const struct mortise_run *r)
 json_t *mortise_limit_json(const struct mortise_run *r, const struct exec *x)
 {
     bool steps = mortise_limit_of(r, x) == LIMIT_STEPS;
-    uint64_t value = steps ? r->max_steps : most_visits(r, x);
+    uint64_t value = steps ? most_steps(r) : most_visits(r, x);
     const char *name = steps ? "steps" : "visits";
     struct mortise_buf words;
     char path[MORTISE_EXEC_PATH];
@@ -128,7 +134,7 @@ int mortise_limit_check(const struct mortise_run *r, const json_t *body,
         if (rv != MORTISE_OK)
             break;
         if (strcmp(key, "steps") == 0)
-            rv = check_member(key, value, r->max_steps,
+            rv = check_member(key, value, most_steps(r),
                               r->graph->limits.most_steps, err);
         else if (strcmp(key, "visits") == 0)
             rv = check_member(key, value, visits_now(r),
@@ -148,7 +154,7 @@ void mortise_limit_raise(struct mortise_run *r, const json_t *body)
     const json_t *visits = json_object_get(body, "visits");
 
     if (json_is_integer(steps))
-        r->max_steps = (uint64_t)json_integer_value(steps);
+        r->steps_raised = (uint64_t)json_integer_value(steps);
     if (json_is_integer(visits))
         r->visits_raised = (uint64_t)json_integer_value(visits);
 }

@@ -18,7 +18,7 @@ void mortise_actions_init(struct mortise_actions *a,
     *a = (struct mortise_actions){.mem = mem};
 }
 
-void mortise_run_commit_finish(struct mortise_run_commit *c,
+void mortise_run_commit_finish(const struct mortise_run_commit *c,
                                const struct mortise_mem *mem)
 {
     for (size_t i = 0; i < c->n_opens; i++)

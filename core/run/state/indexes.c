@@ -14,7 +14,8 @@ int mortise_indexes_add(const struct mortise_mem *mem, struct indexes *to,
     return MORTISE_OK;
 }
 
-void mortise_indexes_finish(const struct mortise_mem *mem, struct indexes *of)
+void mortise_indexes_finish(const struct mortise_mem *mem,
+                            const struct indexes *of)
 {
     mortise_release(mem, of->list, of->cap * sizeof of->list[0]);
 }

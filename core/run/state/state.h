@@ -498,118 +498,160 @@ struct settled {
     const char *actor; /* who said so, in the run's arena; "": nobody did */
 };
 
+/* A run.  Its marks are as those of struct exec; where there are two files, one
+ * puts something in (or makes it), and the other takes it out. */
 struct mortise_run {
+    /* By run.c: what it is of, who watches, the event under way. */
     const struct mortise_mem *mem;
     struct mortise_graph *graph; /* a reference */
-    struct mortise_arena arena;
     const char *tenant, *id;
-    uint64_t size_written; /* by all commits (size.c) */
-    uint8_t seed[MORTISE_DIGEST];
-    enum mortise_rules rules;  /* under which it was admitted (rules.c) */
-    struct mortise_uuid store; /* in which; by the first rules, zeroes */
     json_t *self; /* {id, tenant, graph, version}: `run` in expressions */
-    struct mortise_pin *pins;
-    size_t n_pins;
-
-    struct exec **execs; /* execs[0] is START */
-    size_t n_execs, cap_execs;
-    struct frame **frames; /* frames[0] is the graph's */
-    size_t n_frames, cap_frames;
-    struct due *work; /* decided edges whose targets do not know: a stack */
-    size_t n_work, cap_work;
-    struct indexes ended; /* frames with nothing left to do: a stack */
-    struct scope *graphs; /* all of them, to be freed */
-    struct fan *fans;     /* all of them, to be freed */
-    uint32_t update;      /* the newest update; 0: none */
-    struct scope *clocks; /* that are to start or stop */
-    struct scope *walls;  /* whose wall clock went on since it was stored */
-    struct indexes overs; /* executions whose child is over */
-    uint32_t stamp;       /* of the last walk */
-
-    uint32_t *users; /* of each resource, the execution that has it; 0: none */
-    struct indexes ready; /* queue of executions in X_READY, oldest first */
-    size_t ready_head;
-    struct indexes shorts;  /* in X_READY, waiting for others to settle */
-    bool purses_moved;      /* since they were looked at */
-    struct indexes gathers; /* maps' executions in X_READY: they call nothing */
-    struct indexes losers;  /* executions to be stopped, or that were */
-    struct indexes intents; /* executions whose intent is not on disk yet */
-    uint32_t n_running;     /* calls out: RUNNING and STOPPING */
-    uint32_t n_waiting;     /* READY, INTENT, BACKOFF */
-    uint32_t n_asked;       /* ASKED, HELD */
-    uint32_t n_asked_so[MORTISE_ASK_BUDGET + 1]; /* ASKED, of each kind */
-    uint32_t n_suspended, n_near;
-    uint32_t n_questions, n_timers;    /* pending steps */
-    uint32_t n_fresh;                  /* READY, and not counted as a step */
-    uint64_t n_started;                /* steps that were */
-    uint64_t max_steps, visits_raised; /* limits; 0: none was raised */
-    uint32_t n_inside;                 /* INSIDE */
-    uint32_t n_failed;                 /* unhandled */
-    uint32_t n_finished;               /* steps */
-    struct mortise_usage usage;        /* of all executions */
-
-    int status;
-    const char *reason;
-    json_t *error;   /* what the run failed of */
-    bool live;       /* going; a replayed run is not until told */
-    bool cancelling; /* the cancel command was recorded, or it looks back */
-    int after;       /* the end that it looks back on; 0: it does not */
-    enum mortise_pause paused;
-
-    uint64_t seq, written, synced; /* written >= synced */
-    uint64_t sync_asked; /* a sync of commits up to here was asked for */
-    struct mortise_uuid head;
-    uint64_t time_ms, created_ms; /* of the event under way */
-    /* Its time by a clock that goes on with the wall clock's of the first
-     * event, and is never set: what takes so and so long is measured by it. */
-    uint64_t steady_ms, elapsed_ms;
-    uint64_t n_events;
-
     bool watched;
     mortise_run_sink *sink;
     void *sink_ud;
-    int sink_said; /* nonzero: the sink wants no more */
-
-    /* The step under way. */
-    struct mortise_buf record; /* its entries */
-    uint32_t record_frame;     /* that the last of them is in */
-    uint64_t first_event;
-    unsigned phases; /* bits 1 << enum mortise_phase: of the record */
-    size_t recorded; /* so much of the record is of earlier steps */
-    bool must;       /* something in it cannot wait for another step's commit */
-    /* Of the last of its entries that has a time; 0: none. */
-    uint64_t record_ms;
-    bool stamped;                   /* it begins with the time of its first */
-    bool asked;                     /* its commit opens a question */
-    struct mortise_run_commit kept; /* what goes with it besides the record */
+    uint64_t written, synced; /* written >= synced */
+    uint64_t time_ms;
+    /* Its time by a clock that goes on with the wall clock's of the first
+     * event, and is never set: what takes so and so long is measured by it. */
+    uint64_t steady_ms, elapsed_ms;
     struct mortise_actions *actions;
-    struct unsent *unsent;
-    size_t n_unsent, cap_unsent, unsent_head;
+    size_t recorded; /* so much of the record is of earlier steps */
+    size_t unsent_head;
+    /* By all: what is made in it dies with the run. */
+    struct mortise_arena arena;
 
+    /* By state/rules.c: */
+    enum mortise_rules rules;  /* under which it was admitted */
+    struct mortise_uuid store; /* in which; by the first rules, zeroes */
+    /* By state/pins.c: */
+    struct mortise_pin *pins;
+    size_t n_pins;
+    /* By state/size.c: */
+    uint64_t size_written; /* by all commits */
+    /* By state/state_view.c: */
+    uint32_t stamp; /* of the last walk */
+    /* By state/settled.c: */
+    struct settled *settled; /* in the order of it */
+    size_t n_settled, cap_settled;
+    /* By state/exec.c: executions, and how many are how. */
+    struct exec **execs; /* execs[0] is START */
+    size_t n_execs, cap_execs;
+    uint32_t n_running; /* calls out: RUNNING and STOPPING */
+    uint32_t n_waiting; /* READY, INTENT, BACKOFF */
+    uint32_t n_asked;   /* ASKED, HELD */
+    uint32_t n_asked_so[MORTISE_ASK_BUDGET + 1]; /* ASKED, of each kind */
+    uint32_t n_suspended, n_near;
+    uint32_t n_fresh;    /* READY, and not counted as a step */
+    uint64_t n_started;  /* steps that were */
+    uint32_t n_inside;   /* INSIDE */
+    uint32_t n_failed;   /* unhandled */
+    uint32_t n_finished; /* steps */
+    /* By run.c and state/exec.c: */
+    uint32_t *users; /* of each resource, the execution that has it; 0: none */
+    /* By state/exec.c and run.c: */
+    struct indexes ready; /* queue of executions in X_READY, oldest first */
+    size_t ready_head;
+    /* By state/exec.c and outcome/gather.c: */
+    struct indexes gathers; /* maps' executions in X_READY: they call nothing */
+    /* By state/exec.c and run.c and command/command.c: */
+    struct indexes intents; /* executions whose intent is not on disk yet */
+    /* By state/exec.c and spend/clock.c: */
+    struct scope *clocks; /* that are to start or stop */
+
+    /* By flow/frame.c: */
+    struct frame **frames; /* frames[0] is the graph's */
+    size_t n_frames, cap_frames;
+    struct indexes ended; /* frames with nothing left to do: a stack */
+    struct scope *graphs; /* all of them, to be freed */
+    struct due *work;     /* decided edges whose targets do not know: a stack */
+    size_t cap_work;
+    /* By flow/frame.c and flow/reopen.c: */
+    size_t n_work;
+    /* By flow/map.c: */
+    struct fan *fans; /* all of them, to be freed */
+    /* By flow/race.c and outcome/stop.c: */
+    struct indexes losers; /* executions to be stopped, or that were */
+    /* By flow/sub.c and outcome/gather.c: */
+    struct indexes overs; /* executions whose child is over */
+
+    /* By spend/budget.c: */
+    struct indexes shorts; /* in X_READY, waiting for others to settle */
+    bool purses_moved;     /* since they were looked at */
+    /* By spend/clock.c: */
+    struct scope *walls; /* whose wall clock went on since it was stored */
+    /* By spend/limit.c: */
+    uint64_t steps_raised, visits_raised; /* limits; 0: not raised */
+    /* By spend/usage.c and run.c: */
+    struct mortise_usage usage; /* of all executions; given up with the run */
+    /* By asks/steps.c: */
+    uint32_t n_questions, n_timers; /* pending steps */
+    /* By asks/step.c: */
     struct step_wait *step_waits;
     size_t n_step_waits, cap_step_waits;
     uint64_t put_seq; /* the last commit with a put; 0: none since loading */
 
-    struct settled *settled; /* in the order of it */
-    size_t n_settled, cap_settled;
+    /* By apply_run.c: what was said of the run. */
+    uint8_t seed[MORTISE_DIGEST];
+    uint64_t created_ms;
+    uint32_t update; /* the newest update; 0: none */
+    json_t *error;   /* what the run failed of */
+    bool cancelling; /* the cancel command was recorded, or it looks back */
+    int after;       /* the end that it looks back on; 0: it does not */
+    enum mortise_pause paused;
+    /* By run.c and apply_run.c: */
+    int status;
+    const char *reason;
+    /* By command/command.c: */
+    struct held_command *held;
+    /* By command/command.c and run.c: */
+    const char *stays; /* why it does not go on, where nobody paused it;
+                          static; NULL: no command said so */
+    bool applied;      /* a command was applied by this step */
+    /* By run.c and command/command.c and command/pause.c: */
+    bool live; /* going; a replayed run is not until told */
 
+    /* By commit.c: */
+    uint64_t sync_asked; /* a sync of commits up to here was asked for */
+    bool stamped;        /* the record begins with the time of its first */
+    bool asked;          /* the commit opens a question */
+    /* By commit.c and run.c: */
+    uint64_t seq;
+    struct mortise_uuid head;
+    uint64_t first_event;
+    uint64_t applied_seq; /* answer it when this is synced; 0: none */
+    /* By state/apply.c and commit.c: the record of the step under way. */
+    uint32_t record_frame; /* that the last of its entries is in */
+    unsigned phases;       /* bits 1 << enum mortise_phase: of the record */
+    /* Of the last of its entries that has a time; 0: none. */
+    uint64_t record_ms;
+    /* By state/apply.c and commit.c and run.c: */
+    struct mortise_buf record; /* its entries */
+    bool must; /* something in it cannot wait for another step's commit */
+    /* By state/request.c and asks/step.c and outcome/cache.c and commit.c: */
+    struct mortise_run_commit kept; /* what goes with it besides the record */
+
+    /* By state/event.c: */
+    uint64_t n_events;
+    int sink_said; /* nonzero: the sink wants no more */
+    struct unsent *unsent;
+    size_t cap_unsent;
+    /* By state/event.c and run.c: */
+    size_t n_unsent;
+    /* By state/order.c: */
     struct order *orders; /* in the order of it */
     size_t n_orders, cap_orders;
+    /* By state/order.c and commit.c and run.c: */
     const char *order; /* of what is recorded now; NULL: of none */
+    /* By command/command.c and state/order.c: */
     const struct held_command *ordering; /* is being applied, and nothing of it
                                             is recorded yet */
-
-    struct held_command *held;
-    const char *stays;    /* why it does not go on, where nobody paused it;
-                          static; NULL: no command said so */
-    bool applied;         /* a command was applied by this step */
-    uint64_t applied_seq; /* answer it when this is synced; 0: none */
 };
 
 /* ---- indexes.c ---- */
 int mortise_indexes_add(const struct mortise_mem *mem, struct indexes *to,
                         uint32_t index, struct mortise_err *err);
-void mortise_indexes_finish(const struct mortise_mem *mem, struct indexes *of);
+void mortise_indexes_finish(const struct mortise_mem *mem,
+                            const struct indexes *of);
 
 /* ---- size.c ---- */
 /* An execution has its preds; it has one more write; it has none after all. */
