@@ -121,14 +121,6 @@ static int reopen(struct mortise_run *r)
     return before;
 }
 
-/* Is x in f, which is a graph's, or in a graph in it? */
-static bool is_within(const struct exec *x, const struct frame *f)
-{
-    while (x != NULL && x->frame->top != f)
-        x = x->frame->top->scope->owner;
-    return x != NULL;
-}
-
 /* The frontier of the entry's graph moves to its node: a new execution, which
  * is not ready yet. */
 static int move_frontier(struct mortise_run *r, const struct mortise_entry *e,
@@ -142,7 +134,7 @@ static int move_frontier(struct mortise_run *r, const struct mortise_entry *e,
     for (size_t i = 0; i < r->n_execs; i++) {
         struct exec *old = r->execs[i];
 
-        if (!is_within(old, f))
+        if (mortise_exec_within(old, f) == NULL)
             continue;
         if (!mortise_exec_is_over(old))
             return mortise_entry_corrupt(

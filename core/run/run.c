@@ -699,11 +699,6 @@ uint64_t mortise_run_events(const struct mortise_run *r)
     return r->n_events;
 }
 
-uint64_t mortise_run_created_ms(const struct mortise_run *r)
-{
-    return r->created_ms;
-}
-
 bool mortise_run_is_finished(const struct mortise_run *r)
 {
     return has_ended(r);
@@ -728,11 +723,6 @@ bool mortise_run_is_idle(const struct mortise_run *r)
 {
     return !mortise_commit_is_going(r) && r->n_running == 0 &&
            r->synced == r->seq && r->held == NULL && r->applied_seq == 0;
-}
-
-struct mortise_graph *mortise_run_graph(const struct mortise_run *r)
-{
-    return r->graph;
 }
 
 const struct mortise_pin *mortise_run_pins(const struct mortise_run *r,

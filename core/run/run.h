@@ -377,7 +377,6 @@ uint64_t mortise_run_seq(const struct mortise_run *r);
 /* The commit that has what happened last: one more, if that is yet to come. */
 uint64_t mortise_run_newest(const struct mortise_run *r);
 uint64_t mortise_run_events(const struct mortise_run *r); /* durable, so far */
-uint64_t mortise_run_created_ms(const struct mortise_run *r);
 bool mortise_run_is_finished(const struct mortise_run *r);
 /* A run that was replayed, and is not going, was left so: why it stands still
  * where nobody paused it is in its head alone. */
@@ -388,7 +387,6 @@ bool mortise_run_is_going(const struct mortise_run *r);
 /* Nothing is in flight (no call, no unsynced commit, no command under way) and
  * nothing will happen without a command or a deadline. */
 bool mortise_run_is_idle(const struct mortise_run *r);
-struct mortise_graph *mortise_run_graph(const struct mortise_run *r);
 const struct mortise_pin *mortise_run_pins(const struct mortise_run *r,
                                            size_t *n);
 /* docs/json.md: {run, tenant, graph, status, reason, state, nodes, pending,

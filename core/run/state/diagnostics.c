@@ -23,14 +23,6 @@ struct tally {
     struct mortise_usage usage; /* amounts alone */
 };
 
-/* The execution of `top`'s graph that it is, or is inside of; NULL: neither. */
-static const struct exec *within(const struct exec *y, const struct frame *top)
-{
-    while (y != NULL && y->frame->top != top)
-        y = y->frame->top->scope->owner;
-    return y;
-}
-
 static void count(struct tally *tallies, const struct frame *top,
                   const struct exec *y, const struct exec *z)
 {
@@ -79,7 +71,7 @@ int mortise_diagnostics_of(struct mortise_run *r, const struct exec *x,
     if (rv == MORTISE_OK && !inside)
         rv = mortise_view_mark(r, x, &mark, err);
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
-        const struct exec *z = within(r->execs[i], top);
+        const struct exec *z = mortise_exec_within(r->execs[i], top);
 
         if (z != NULL && (inside || z->mark == mark || (itself && z == x)))
             count(tallies, top, r->execs[i], z);

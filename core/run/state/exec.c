@@ -299,6 +299,14 @@ int mortise_exec_intend(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
+const struct exec *mortise_exec_within(const struct exec *x,
+                                       const struct frame *top)
+{
+    while (x != NULL && x->frame->top != top)
+        x = x->frame->top->scope->owner;
+    return x;
+}
+
 struct exec *mortise_exec_at(const struct mortise_run *r, uint64_t handle)
 {
     uint64_t index = handle >> 32;

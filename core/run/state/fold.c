@@ -14,11 +14,20 @@
 
 #include <string.h>
 
+static const char *reduce_name(enum mortise_reduce reduce)
+{
+    static const char *const names[] = {"last",    "last", "first", "concat",
+                                        "merge",   "sum",  "min",   "max",
+                                        "longest", "avg",  "expr"};
+
+    return names[reduce];
+}
+
 static int type_error(struct mortise_err *err, const struct mortise_write *w,
                       const char *wants)
 {
     return mortise_fail(err, MORTISE_EINVAL, "reducer '%s' at %s wants %s",
-                        mortise_reduce_name(w->reduce), w->path->text, wants);
+                        reduce_name(w->reduce), w->path->text, wants);
 }
 
 static int concat_arrays(json_t **out, json_t *old, json_t *add,
@@ -424,13 +433,4 @@ int mortise_fold_write(json_t **state, const struct mortise_write *w,
         return rv;
     }
     return mortise_path_set(state, w->path, now, err);
-}
-
-const char *mortise_reduce_name(enum mortise_reduce reduce)
-{
-    static const char *const names[] = {"last",    "last", "first", "concat",
-                                        "merge",   "sum",  "min",   "max",
-                                        "longest", "avg",  "expr"};
-
-    return names[reduce];
 }

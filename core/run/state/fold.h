@@ -26,6 +26,4 @@ bool mortise_fold_is_sure(const json_t *state, const struct mortise_write *w);
  * written any more. */
 int mortise_fold_check_depth(const json_t *value, struct mortise_err *err);
 
-const char *mortise_reduce_name(enum mortise_reduce reduce);
-
 #endif

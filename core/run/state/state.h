@@ -716,6 +716,9 @@ struct exec *mortise_exec_new(struct mortise_run *r, struct frame *f,
                               struct mortise_err *err);
 /* From the handle of a call or timer; NULL when that is over. */
 struct exec *mortise_exec_at(const struct mortise_run *r, uint64_t handle);
+/* The execution of `top`'s graph that x is, or is inside of; NULL: neither. */
+const struct exec *mortise_exec_within(const struct exec *x,
+                                       const struct frame *top);
 /* The only way a state changes: it keeps the run's counters. */
 void mortise_exec_become(struct mortise_run *r, struct exec *x,
                          enum exec_state s);

@@ -111,31 +111,8 @@ static bool has_committed(const struct exec *x)
 
 /* ---- the rest between D and x ------------------------------------------- */
 
-struct region {
-    struct exec **list; /* in fold order once sorted */
-    size_t n, cap;
-    const struct mortise_mem *mem;
-};
-
-static void region_finish(struct region *g)
-{
-    mortise_release(g->mem, g->list, g->cap * sizeof g->list[0]);
-}
-
-static int region_add(struct region *g, struct exec *x, struct mortise_err *err)
-{
-    struct exec **grown =
-        mortise_grow(g->mem, g->list, g->n, &g->cap, sizeof g->list[0]);
-
-    if (grown == NULL)
-        return mortise_nomem(err);
-    g->list = grown;
-    g->list[g->n++] = x;
-    return MORTISE_OK;
-}
-
 /* Everything from `preds` back to (without) the dominator; marked. */
-static int region_collect(struct mortise_run *r, struct region *g,
+static int region_collect(struct mortise_run *r, struct indexes *g,
                           const uint32_t *preds, uint32_t n, uint32_t dom,
                           struct mortise_err *err)
 {
@@ -151,12 +128,12 @@ static int region_collect(struct mortise_run *r, struct region *g,
             if (mortise_view_was_met(r, p))
                 continue;
             mortise_view_meet(r, p);
-            rv = region_add(g, p, err);
+            rv = mortise_indexes_add(r->mem, g, p->index, err);
         }
         if (at == g->n)
             break;
-        preds = g->list[at]->preds;
-        n = g->list[at++]->n_preds;
+        preds = r->execs[g->list[at]]->preds;
+        n = r->execs[g->list[at++]]->n_preds;
     }
     return rv;
 }
@@ -164,11 +141,11 @@ static int region_collect(struct mortise_run *r, struct region *g,
 int mortise_view_mark(struct mortise_run *r, const struct exec *x,
                       uint32_t *mark, struct mortise_err *err)
 {
-    struct region g = {.mem = r->mem};
+    struct indexes g = {.n = 0};
     int rv = region_collect(r, &g, x->preds, x->n_preds, 0, err);
 
     *mark = r->stamp;
-    region_finish(&g);
+    mortise_indexes_finish(r->mem, &g);
     return rv;
 }
 
@@ -199,13 +176,18 @@ static int by_position(const struct exec *a, const struct exec *b)
     return (a->index > b->index) - (a->index < b->index);
 }
 
+static void swap(struct exec **a, struct exec **b)
+{
+    struct exec *was = *a;
+
+    *a = *b;
+    *b = was;
+}
+
 static void sift_up(struct exec **heap, size_t i)
 {
     while (i > 0 && by_position(heap[i], heap[(i - 1) / 2]) < 0) {
-        struct exec *swap = heap[i];
-
-        heap[i] = heap[(i - 1) / 2];
-        heap[(i - 1) / 2] = swap;
+        swap(&heap[i], &heap[(i - 1) / 2]);
         i = (i - 1) / 2;
     }
 }
@@ -224,28 +206,25 @@ static struct exec *pop_least(struct exec **heap, size_t *n)
             c++;
         if (c >= *n || by_position(heap[i], heap[c]) <= 0)
             return least;
-        struct exec *swap = heap[i];
-
-        heap[i] = heap[c];
-        heap[c] = swap;
+        swap(&heap[i], &heap[c]);
         i = c;
     }
 }
 
 static int by_index(const void *a, const void *b)
 {
-    const struct exec *const *x = a, *const *y = b;
+    const uint32_t *x = a, *y = b;
 
-    return ((*x)->index < (*y)->index) - ((*x)->index > (*y)->index);
+    return (*x < *y) - (*x > *y);
 }
 
 /* The newest first.  Often they are so as they were gathered: a look is
  * cheaper. */
-static void sort_by_index(struct exec **list, size_t n)
+static void sort_by_index(struct indexes *g)
 {
-    for (size_t i = 1; i < n; i++) {
-        if (list[i - 1]->index < list[i]->index) {
-            qsort(list, n, sizeof list[0], by_index);
+    for (size_t i = 1; i < g->n; i++) {
+        if (g->list[i - 1] < g->list[i]) {
+            qsort(g->list, g->n, sizeof g->list[0], by_index);
             return;
         }
     }
@@ -253,64 +232,75 @@ static void sort_by_index(struct exec **list, size_t n)
 
 /* The place of an execution in the region, which is sorted by index; the
  * region's size if it is not there. */
-static size_t place_of(const struct region *g, const struct exec *x)
+static size_t place_of(const struct indexes *g, uint32_t index)
 {
-    struct exec **at = bsearch(&x, g->list, g->n, sizeof g->list[0], by_index);
+    const uint32_t *at =
+        bsearch(&index, g->list, g->n, sizeof g->list[0], by_index);
 
     return at != NULL ? (size_t)(at - g->list) : g->n;
 }
 
+/* Of a region that is being ordered. */
+struct place {        /* an execution */
+    uint32_t missing; /* so many before it are not done */
+    uint32_t first;   /* of those after it */
+};
+struct after {            /* it comes after another */
+    uint32_t place, next; /* the next that does; 0: none */
+};
+
 /* Kahn's algorithm with a heap instead of a queue. */
-static int region_order(struct mortise_run *r, struct region *g,
+static int region_order(struct mortise_run *r, struct indexes *g,
                         struct mortise_err *err)
 {
     struct mortise_arena a;
-    size_t n_edges = 0, n_heap = 0, n_done = 0;
-    uint32_t *first, *next, *to, *missing;
-    struct exec **heap, **done;
+    size_t n_after = 0, n_heap = 0, n_done = 0;
+    struct place *places;
+    struct after *after;
+    struct exec **heap;
+    uint32_t *done;
 
     if (g->n < 2)
         return MORTISE_OK;
-    sort_by_index(g->list, g->n);
+    sort_by_index(g);
     for (size_t i = 0; i < g->n; i++)
-        n_edges += g->list[i]->n_preds;
+        n_after += r->execs[g->list[i]]->n_preds;
     mortise_arena_init(&a, r->mem);
-    first = mortise_arena_alloc(&a, g->n * sizeof *first);
-    missing = mortise_arena_alloc(&a, g->n * sizeof *missing);
-    next = mortise_arena_alloc(&a, (n_edges + 1) * sizeof *next);
-    to = mortise_arena_alloc(&a, (n_edges + 1) * sizeof *to);
+    places = mortise_arena_alloc(&a, g->n * sizeof *places);
+    after = mortise_arena_alloc(&a, (n_after + 1) * sizeof *after);
     heap = mortise_arena_alloc(&a, g->n * sizeof *heap);
     done = mortise_arena_alloc(&a, g->n * sizeof *done);
-    if (first == NULL || missing == NULL || next == NULL || to == NULL ||
-        heap == NULL || done == NULL) {
+    if (places == NULL || after == NULL || heap == NULL || done == NULL) {
         mortise_arena_finish(&a);
         return mortise_nomem(err);
     }
-    n_edges = 0; /* edge 0 is "none" */
+    n_after = 0; /* the one at 0 is "none" */
     for (size_t i = 0; i < g->n; i++) {
-        for (uint32_t k = 0; k < g->list[i]->n_preds; k++) {
-            size_t p = place_of(g, r->execs[g->list[i]->preds[k]]);
+        struct exec *x = r->execs[g->list[i]];
+
+        for (uint32_t k = 0; k < x->n_preds; k++) {
+            size_t p = place_of(g, x->preds[k]);
 
             if (p == g->n)
                 continue;
-            missing[i]++;
-            to[++n_edges] = (uint32_t)i;
-            next[n_edges] = first[p];
-            first[p] = (uint32_t)n_edges;
+            places[i].missing++;
+            after[++n_after] = (struct after){(uint32_t)i, places[p].first};
+            places[p].first = (uint32_t)n_after;
         }
-        if (missing[i] == 0) {
-            heap[n_heap] = g->list[i];
+        if (places[i].missing == 0) {
+            heap[n_heap] = x;
             sift_up(heap, n_heap++);
         }
     }
     while (n_heap > 0) {
-        struct exec *x = pop_least(heap, &n_heap);
+        uint32_t x = pop_least(heap, &n_heap)->index;
 
         done[n_done++] = x;
-        for (uint32_t e = first[place_of(g, x)]; e != 0; e = next[e]) {
-            assert(missing[to[e]] > 0);
-            if (--missing[to[e]] == 0) {
-                heap[n_heap] = g->list[to[e]];
+        for (uint32_t e = places[place_of(g, x)].first; e != 0;
+             e = after[e].next) {
+            assert(places[after[e].place].missing > 0);
+            if (--places[after[e].place].missing == 0) {
+                heap[n_heap] = r->execs[g->list[after[e].place]];
                 sift_up(heap, n_heap++);
             }
         }
@@ -360,7 +350,7 @@ static int by_path(const void *a, const void *b)
 static int is_before(struct mortise_run *r, struct exec *a, struct exec *b,
                      bool *out, struct mortise_err *err)
 {
-    struct region g = {.mem = r->mem};
+    struct indexes g = {.n = 0};
     int rv;
 
     rv = region_collect(r, &g, b->preds, b->n_preds, b->idom, err);
@@ -373,7 +363,7 @@ static int is_before(struct mortise_run *r, struct exec *a, struct exec *b,
         rv = region_collect(r, &g, d->preds, d->n_preds, d->idom, err);
         *out = rv == MORTISE_OK && mortise_view_was_met(r, a);
     }
-    region_finish(&g);
+    mortise_indexes_finish(r->mem, &g);
     return rv;
 }
 
@@ -425,22 +415,25 @@ static int check_claims(struct mortise_run *r, struct claim *claims, size_t n,
     return rv;
 }
 
-static int region_check(struct mortise_run *r, const struct region *g,
+static int region_check(struct mortise_run *r, const struct indexes *g,
                         struct mortise_err *err)
 {
     struct claim *claims;
     size_t n = 0, k = 0;
     int rv;
 
-    for (size_t i = 0; i < g->n; i++)
-        n += has_committed(g->list[i]) ? g->list[i]->n_writes : 0;
+    for (size_t i = 0; i < g->n; i++) {
+        const struct exec *x = r->execs[g->list[i]];
+
+        n += has_committed(x) ? x->n_writes : 0;
+    }
     if (g->n < 2 || n < 2)
         return MORTISE_OK;
     claims = mortise_alloc(r->mem, n * sizeof *claims);
     if (claims == NULL)
         return mortise_nomem(err);
     for (size_t i = 0; i < g->n; i++) {
-        struct exec *x = g->list[i];
+        struct exec *x = r->execs[g->list[i]];
 
         for (size_t w = 0; has_committed(x) && w < x->n_writes; w++, k++)
             claims[k] = (struct claim){&x->writes[w], x, k};
@@ -472,7 +465,7 @@ static int fold_region(struct mortise_run *r, const uint32_t *preds, uint32_t n,
                        uint32_t dom, bool strict, json_t **state,
                        struct mortise_err *err)
 {
-    struct region g = {.mem = r->mem};
+    struct indexes g = {.n = 0};
     int rv;
 
     rv = region_collect(r, &g, preds, n, dom, err);
@@ -481,10 +474,12 @@ static int fold_region(struct mortise_run *r, const uint32_t *preds, uint32_t n,
     if (rv == MORTISE_OK && strict)
         rv = region_check(r, &g, err);
     for (size_t i = 0; rv == MORTISE_OK && i < g.n; i++) {
-        if (has_committed(g.list[i]))
-            rv = fold_writes(state, g.list[i], strict, err);
+        const struct exec *x = r->execs[g.list[i]];
+
+        if (has_committed(x))
+            rv = fold_writes(state, x, strict, err);
     }
-    region_finish(&g);
+    mortise_indexes_finish(r->mem, &g);
     return rv;
 }
 
@@ -546,20 +541,20 @@ static int after_from_view(struct exec *x, struct mortise_err *err)
 
 /* after(x), walking up the dominators to one whose after is there and down
  * again; not recursive, since a chain may be long. */
-static int need_after(struct mortise_run *r, struct exec *x,
-                      struct mortise_err *err)
+int mortise_view_after(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err)
 {
-    struct region way = {.mem = r->mem};
+    struct indexes way = {.n = 0};
     int rv = MORTISE_OK;
 
     for (struct exec *d = x; rv == MORTISE_OK && d->after == NULL;
          d = r->execs[d->idom]) {
-        rv = region_add(&way, d, err);
+        rv = mortise_indexes_add(r->mem, &way, d->index, err);
         if (d->n_preds == 0 || d->view != NULL)
             break;
     }
     while (rv == MORTISE_OK && way.n > 0) {
-        struct exec *d = way.list[--way.n];
+        struct exec *d = r->execs[way.list[--way.n]];
 
         if (d->n_preds == 0 && d->view == NULL) {
             d->view = empty_state();
@@ -572,7 +567,7 @@ static int need_after(struct mortise_run *r, struct exec *x,
         if (rv == MORTISE_OK)
             rv = after_from_view(d, err);
     }
-    region_finish(&way);
+    mortise_indexes_finish(r->mem, &way);
     assert(rv != MORTISE_OK || x->after != NULL);
     return rv;
 }
@@ -584,7 +579,7 @@ int mortise_view_before(struct mortise_run *r, struct exec *x,
 
     if (x->view != NULL)
         return MORTISE_OK;
-    rv = need_after(r, r->execs[x->idom], err);
+    rv = mortise_view_after(r, r->execs[x->idom], err);
     return rv != MORTISE_OK ? rv : view_from_dominator(r, x, true, err);
 }
 
@@ -613,12 +608,6 @@ bool mortise_view_may_wait(const struct exec *x)
             return false;
     }
     return are_apart(x->writes, x->n_writes);
-}
-
-int mortise_view_after(struct mortise_run *r, struct exec *x,
-                       struct mortise_err *err)
-{
-    return need_after(r, x, err);
 }
 
 /* All that others in `whole` came after, as far as it counts there.  Recursive
@@ -669,32 +658,32 @@ int mortise_view_frontier_of(struct mortise_run *r, struct frame *const *frames,
     return rv;
 }
 
-static int gather_execs(struct region *g, const struct frame *f,
-                        struct mortise_err *err)
+static int gather_execs(const struct mortise_run *r, const struct frame *f,
+                        struct indexes *g, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     for (struct exec *x = f->execs; rv == MORTISE_OK && x != NULL;
          x = x->sibling)
-        rv = region_add(g, x, err);
+        rv = mortise_indexes_add(r->mem, g, x->index, err);
     for (const struct frame *kid = f->kids; rv == MORTISE_OK && kid != NULL;
          kid = kid->sibling)
-        rv = gather_execs(g, kid, err);
+        rv = gather_execs(r, kid, g, err);
     return rv;
 }
 
 int mortise_view_frontier(struct mortise_run *r, const struct frame *f,
                           struct indexes *preds, struct mortise_err *err)
 {
-    struct region all = {.mem = r->mem};
-    int rv = gather_execs(&all, f, err);
+    struct indexes all = {.n = 0};
+    int rv = gather_execs(r, f, &all, err);
 
     mortise_view_walk(r);
-    sort_by_index(all.list, all.n);
+    sort_by_index(&all);
     /* What somebody came after is marked before its own turn: executions are
      * made after their preds. */
     for (size_t i = 0; rv == MORTISE_OK && i < all.n; i++) {
-        const struct exec *x = all.list[i];
+        const struct exec *x = r->execs[all.list[i]];
         bool followed = mortise_view_was_met(r, x);
         bool counts_here = has_committed(x) && mortise_exec_counts_in(x, f);
 
@@ -705,7 +694,7 @@ int mortise_view_frontier(struct mortise_run *r, const struct frame *f,
         for (uint32_t m = 0; m < x->n_preds; m++)
             mortise_view_meet(r, r->execs[x->preds[m]]);
     }
-    region_finish(&all);
+    mortise_indexes_finish(r->mem, &all);
     return rv;
 }
 
@@ -720,7 +709,7 @@ int mortise_view_total(struct mortise_run *r, const struct frame *f,
     assert(rv != MORTISE_OK || preds.n > 0); /* START committed */
     if (rv == MORTISE_OK) {
         dom = common_dominator(r, preds.list, preds.n);
-        rv = need_after(r, r->execs[dom], err);
+        rv = mortise_view_after(r, r->execs[dom], err);
     }
     if (rv == MORTISE_OK)
         state = json_incref(r->execs[dom]->after);
