@@ -23,6 +23,7 @@ int mortise_apply_pins(struct mortise_run *r, const struct mortise_entry *e,
 int mortise_apply_admit(struct mortise_run *r, const struct mortise_entry *e,
                         struct mortise_err *err)
 {
+    json_t *extra = NULL;
     struct exec *x;
     int rv;
 
@@ -40,13 +41,10 @@ int mortise_apply_admit(struct mortise_run *r, const struct mortise_entry *e,
         return rv != MORTISE_OK ? rv : MORTISE_ENOMEM;
     rv = mortise_exec_keep_taken(r, x, e, err);
     if (rv == MORTISE_OK && mortise_run_is_seen(r))
-        rv = mortise_event_announce(
-            r, NULL, "run_start",
-            json_pack("{s:s, s:s, s:s*}", "graph", r->graph->name, "actor",
-                      e->actor, "order", mortise_order_of(r, e->actor)),
-            err);
-    else if (rv == MORTISE_OK)
-        rv = mortise_event_announce(r, NULL, "run_start", NULL, err);
+        extra = json_pack("{s:s, s:s, s:s*}", "graph", r->graph->name, "actor",
+                          e->actor, "order", mortise_order_of(r, e->actor));
+    if (rv == MORTISE_OK)
+        rv = mortise_event_announce(r, NULL, "run_start", extra, err);
     if (rv == MORTISE_OK)
         rv = mortise_pins_announce(r, e->note, err);
     if (rv != MORTISE_OK)

@@ -64,30 +64,23 @@ static int run_new(struct mortise_run **out, const struct mortise_mem *mem,
 
 static void exec_finish(struct mortise_run *r, struct exec *x)
 {
-    mortise_step_finish(r, x);
-    json_decref(x->broke);
-    json_decref(x->failure);
-    json_decref(x->told);
+    json_t *const held[] = {
+        x->error,    x->leaving,
+        x->view,     x->after,
+        x->caught,   x->child_state,
+        x->notes,    x->decision,
+        x->body,     x->broke,
+        x->told,     x->failure,
+        x->result,   x->said,
+        x->subject,  x->judged,
+        x->verdicts, x->output,
+        x->payload,  x->fresh != NULL ? x->fresh->output : NULL};
+
+    for (size_t i = 0; i < sizeof held / sizeof held[0]; i++)
+        json_decref(held[i]);
     for (size_t i = 0; i < x->n_writes; i++)
         json_decref(x->writes[i].value);
-    json_decref(x->view);
-    json_decref(x->after);
-    json_decref(x->output);
-    json_decref(x->error);
-    json_decref(x->result);
-    json_decref(x->said);
-    json_decref(x->notes);
-    json_decref(x->payload);
-    json_decref(x->body);
-    if (x->fresh != NULL)
-        json_decref(x->fresh->output);
-    json_decref(x->subject);
-    json_decref(x->judged);
-    json_decref(x->leaving);
-    json_decref(x->verdicts);
-    json_decref(x->decision);
-    json_decref(x->caught);
-    json_decref(x->child_state);
+    mortise_step_finish(r, x);
     mortise_usage_drop(x);
 }
 

@@ -10,6 +10,17 @@
 
 #include "run/flow/flow.h"
 
+/* The item of f that an edge starts; NULL: it goes to END, back, or to the join
+ * of a map. */
+static struct item *led_to(const struct frame *f, const struct mortise_edge *e)
+{
+    const struct mortise_region *child;
+
+    return e->to != MORTISE_END && !e->back && !e->yields
+               ? mortise_item_to(f, e->to, &child)
+               : NULL;
+}
+
 void mortise_frame_lead_from(struct mortise_run *r, const struct exec *u)
 {
     for (size_t i = 0; i < r->n_frames; i++) {
@@ -17,13 +28,11 @@ void mortise_frame_lead_from(struct mortise_run *r, const struct exec *u)
         uint32_t n = f->top == r->frames[0] ? f->region->n_edges : 0;
 
         for (uint32_t k = 0; k < n; k++) {
-            const struct mortise_edge *e =
-                mortise_frame_edge(f, f->region->edges[k]);
-            const struct mortise_region *child;
+            const struct item *it =
+                led_to(f, mortise_frame_edge(f, f->region->edges[k]));
 
-            if (f->edges[k] == EDGE_TAKEN && e->to != MORTISE_END && !e->back &&
-                !e->yields &&
-                mortise_item_to(f, e->to, &child)->phase == ITEM_WAITS)
+            if (f->edges[k] == EDGE_TAKEN && it != NULL &&
+                it->phase == ITEM_WAITS)
                 f->edge_src[k] = u->index;
         }
     }
@@ -42,7 +51,7 @@ static int open_from(struct mortise_run *r, struct frame *f,
         if (e->home != f->region->index)
             continue;
         f->edges[e->slot] = EDGE_OPEN;
-        if (e->to != MORTISE_END && !e->back && !e->yields)
+        if (led_to(f, e) != NULL)
             rv = mortise_frame_push(r, f, out[i], err);
     }
     return rv;
@@ -68,13 +77,10 @@ static void count_dead(struct frame *f)
         f->n_open += it->phase == ITEM_WAITS;
     }
     for (uint32_t k = 0; k < f->region->n_edges; k++) {
-        const struct mortise_edge *e =
-            mortise_frame_edge(f, f->region->edges[k]);
-        const struct mortise_region *child;
+        struct item *it = led_to(f, mortise_frame_edge(f, f->region->edges[k]));
 
-        if (f->edges[k] == EDGE_DEAD && e->to != MORTISE_END && !e->back &&
-            !e->yields)
-            mortise_item_to(f, e->to, &child)->n_decided++;
+        if (f->edges[k] == EDGE_DEAD && it != NULL)
+            it->n_decided++;
     }
 }
 
@@ -179,19 +185,14 @@ static void reopen_edges(const struct mortise_run *r, struct frame *f)
     for (uint32_t k = 0; k < f->region->n_edges; k++) {
         const struct mortise_edge *e =
             mortise_frame_edge(f, f->region->edges[k]);
-        const struct mortise_region *child;
-        struct item *it;
+        struct item *it = led_to(f, e);
 
-        if (f->edges[k] != EDGE_FAILED)
-            continue;
-        if (e->to == MORTISE_END || e->back || e->yields) {
-            f->edges[k] = EDGE_OPEN;
-            continue;
-        }
-        it = mortise_item_to(f, e->to, &child);
-        if (is_settled(r, f, e, it))
+        if (f->edges[k] != EDGE_FAILED ||
+            (it != NULL && is_settled(r, f, e, it)))
             continue;
         f->edges[k] = EDGE_OPEN;
+        if (it == NULL)
+            continue;
         assert(it->n_decided > 0 && it->n_failed > 0);
         it->n_decided--;
         it->n_failed--;
