@@ -22,6 +22,7 @@
 #include "run/record/journal.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 static const struct {
@@ -36,6 +37,56 @@ static const struct {
 #undef ENTRY_OF_EXEC
 #undef ENTRY_MARK
 };
+
+/* What a letter stands for: members of an entry, in the order in which they are
+ * stored. */
+static const struct part {
+    char field;
+    enum {
+        PART_BYTES, /* as they lie: a number, a digest, an identity */
+        PART_TEXT,
+        PART_JSON,
+        PART_EDGES,
+        PART_WRITES
+    } kind;
+    size_t at, size;
+} parts[] = {
+#define PART(field, kind, member)                                              \
+    {field, PART_##kind, offsetof(struct mortise_entry, member),               \
+     sizeof((struct mortise_entry *)NULL)->member}
+    PART('f', BYTES, frame),
+    PART('n', BYTES, node),
+    PART('n', BYTES, visit),
+    PART('g', BYTES, generation),
+    PART('a', BYTES, attempt),
+    PART('t', BYTES, started_ms),
+    PART('u', BYTES, at_ms),
+    PART('h', BYTES, how),
+    PART('v', JSON, value),
+    PART('o', JSON, note),
+    PART('s', TEXT, actor),
+    PART('i', TEXT, id),
+    PART('d', BYTES, digest),
+    PART('k', BYTES, ordinal),
+    PART('k', TEXT, key),
+    PART('m', TEXT, method),
+    PART('x', BYTES, status),
+    PART('x', BYTES, after),
+    PART('y', BYTES, store.b),
+    PART('e', EDGES, edges),
+    PART('w', WRITES, writes),
+#undef PART
+    {.field = '\0'}};
+
+static const struct part *first_part(char field)
+{
+    const struct part *p = parts;
+
+    while (p->field != field)
+        p++;
+    assert(field != '\0'); /* the table has no other letter */
+    return p;
+}
 
 enum { SAME_VALUE = 1 }; /* a write's flags */
 
@@ -74,68 +125,28 @@ static void put_writes(struct mortise_buf *b, const struct mortise_entry *e)
     }
 }
 
-static void put_field(struct mortise_buf *b, char field,
-                      const struct mortise_entry *e)
+static void put_part(struct mortise_buf *b, const struct part *part,
+                     const struct mortise_entry *e)
 {
-    switch (field) {
-    case 'f':
-        mortise_buf_u32(b, e->frame);
+    const void *at = (const char *)e + part->at;
+
+    switch (part->kind) {
+    case PART_BYTES:
+        mortise_buf_put(b, at, part->size);
         break;
-    case 'n':
-        mortise_buf_u32(b, e->node);
-        mortise_buf_u32(b, e->visit);
+    case PART_TEXT:
+        mortise_buf_str(b, *(const char *const *)at);
         break;
-    case 'g':
-        mortise_buf_u32(b, e->generation);
+    case PART_JSON:
+        put_json(b, *(json_t *const *)at);
         break;
-    case 'a':
-        mortise_buf_u32(b, e->attempt);
-        break;
-    case 't':
-        mortise_buf_u64(b, e->started_ms);
-        break;
-    case 'u':
-        mortise_buf_u64(b, e->at_ms);
-        break;
-    case 'h':
-        mortise_buf_u8(b, e->how);
-        break;
-    case 'v':
-        put_json(b, e->value);
-        break;
-    case 'o':
-        put_json(b, e->note);
-        break;
-    case 's':
-        mortise_buf_str(b, e->actor);
-        break;
-    case 'i':
-        mortise_buf_str(b, e->id);
-        break;
-    case 'd':
-        mortise_buf_put(b, e->digest, MORTISE_DIGEST);
-        break;
-    case 'k':
-        mortise_buf_u32(b, e->ordinal);
-        mortise_buf_str(b, e->key);
-        break;
-    case 'm':
-        mortise_buf_str(b, e->method);
-        break;
-    case 'x':
-        mortise_buf_u32(b, (uint32_t)e->status);
-        mortise_buf_u32(b, e->after);
-        break;
-    case 'y':
-        mortise_buf_put(b, e->store.b, sizeof e->store.b);
-        break;
-    case 'e':
+    case PART_EDGES:
         mortise_buf_u32(b, (uint32_t)e->n_edges);
         mortise_buf_put(b, e->edges, e->n_edges * sizeof e->edges[0]);
         break;
-    default:
-        assert(field == 'w'); /* the table has no other letter */
+    case PART_WRITES:
         put_writes(b, e);
+        break;
     }
 }
 
@@ -143,7 +154,8 @@ void mortise_entry_write(struct mortise_buf *b, const struct mortise_entry *e)
 {
     mortise_buf_u8(b, (uint8_t)e->type);
     for (const char *f = types[e->type].fields; *f != '\0'; f++)
-        put_field(b, *f, e);
+        for (const struct part *p = first_part(*f); p->field == *f; p++)
+            put_part(b, p, e);
 }
 
 static int get_json(json_t **out, struct mortise_reader *r,
@@ -229,68 +241,41 @@ static int get_writes(struct mortise_entry *e, struct mortise_reader *r,
     return rv;
 }
 
+static int get_part(struct mortise_entry *e, const struct part *part,
+                    struct mortise_reader *r, struct mortise_arena *a,
+                    struct mortise_err *err)
+{
+    void *at = (char *)e + part->at;
+    const void *p;
+
+    switch (part->kind) {
+    case PART_BYTES:
+        p = mortise_read_raw(r, part->size);
+        if (p != NULL)
+            memcpy(at, p, part->size);
+        break;
+    case PART_TEXT:
+        return get_str(at, r, a, err);
+    case PART_JSON:
+        return get_json(at, r, err);
+    case PART_EDGES:
+        return get_edges(e, r, a, err);
+    case PART_WRITES:
+        return get_writes(e, r, a, err);
+    }
+    return MORTISE_OK;
+}
+
 static int get_field(struct mortise_entry *e, char field,
                      struct mortise_reader *r, struct mortise_arena *a,
                      struct mortise_err *err)
 {
-    const void *p;
+    int rv = MORTISE_OK;
 
-    switch (field) {
-    case 'f':
-        e->frame = mortise_read_u32(r);
-        return MORTISE_OK;
-    case 'n':
-        e->node = mortise_read_u32(r);
-        e->visit = mortise_read_u32(r);
-        return MORTISE_OK;
-    case 'g':
-        e->generation = mortise_read_u32(r);
-        return MORTISE_OK;
-    case 'a':
-        e->attempt = mortise_read_u32(r);
-        return MORTISE_OK;
-    case 't':
-        e->started_ms = mortise_read_u64(r);
-        return MORTISE_OK;
-    case 'u':
-        e->at_ms = mortise_read_u64(r);
-        return MORTISE_OK;
-    case 'h':
-        e->how = mortise_read_u8(r);
-        return MORTISE_OK;
-    case 'v':
-        return get_json(&e->value, r, err);
-    case 'o':
-        return get_json(&e->note, r, err);
-    case 's':
-        return get_str(&e->actor, r, a, err);
-    case 'i':
-        return get_str(&e->id, r, a, err);
-    case 'd':
-        p = mortise_read_raw(r, MORTISE_DIGEST);
-        if (p != NULL)
-            memcpy(e->digest, p, MORTISE_DIGEST);
-        return MORTISE_OK;
-    case 'k':
-        e->ordinal = mortise_read_u32(r);
-        return get_str(&e->key, r, a, err);
-    case 'm':
-        return get_str(&e->method, r, a, err);
-    case 'x':
-        e->status = (int32_t)mortise_read_u32(r);
-        e->after = mortise_read_u32(r);
-        return MORTISE_OK;
-    case 'y':
-        p = mortise_read_raw(r, sizeof e->store.b);
-        if (p != NULL)
-            memcpy(e->store.b, p, sizeof e->store.b);
-        return MORTISE_OK;
-    case 'e':
-        return get_edges(e, r, a, err);
-    default:
-        assert(field == 'w'); /* the table has no other letter */
-        return get_writes(e, r, a, err);
-    }
+    for (const struct part *p = first_part(field);
+         rv == MORTISE_OK && p->field == field; p++)
+        rv = get_part(e, p, r, a, err);
+    return rv;
 }
 
 /* A record that does not read is corrupt, whatever the part that noticed
