@@ -110,6 +110,25 @@ struct mortise_run_command {
     json_t *value; /* borrowed; NULL: none */
 };
 
+/* What somebody says in one call: a list of commands. */
+struct mortise_said {
+    const struct mortise_run_command *list;
+    size_t n;
+    uint32_t flags; /* MORTISE_NO_CONTINUE */
+    /* With it: a plugin is what is in the way, and not who gave the command. */
+    bool blocked;
+    const char *actor;
+    uint64_t patience_ms; /* of a pause, for what writes */
+    /* Plugins of the run's that are others now, as they are; whoever gives the
+     * command accepts them.  For a run that stands still: nothing is in flight
+     * in it. */
+    const struct mortise_pin *pins;
+    size_t n_pins;
+    /* The id that who gave it made for it; NULL: none.  A list that was
+     * recorded under it is answered, and not applied again. */
+    const char *order;
+};
+
 struct mortise_ask_in {
     uint64_t call;
     uint64_t ask; /* the engine's name for it, not 0 */
@@ -146,23 +165,7 @@ struct mortise_input {
         struct mortise_answer_in answer;
         uint64_t timer; /* TIMER */
         uint64_t seq;   /* SYNCED, WRITTEN */
-        struct {
-            const struct mortise_run_command *list;
-            size_t n;
-            uint32_t flags; /* MORTISE_NO_CONTINUE */
-            /* With it: a plugin is what is in the way, and not who gave the
-             * command. */
-            bool blocked;
-            const char *actor;
-            uint64_t patience_ms; /* of a pause, for what writes */
-            /* Plugins of the run's that are others now, as they are; whoever
-             * gives the command accepts them.  For a run that stands still. */
-            const struct mortise_pin *pins;
-            size_t n_pins;
-            /* The id that who gave it made for it; NULL: none.  A list that was
-             * recorded under it is answered, and not applied again. */
-            const char *order;
-        } command;
+        struct mortise_said command;
     } u;
 };
 

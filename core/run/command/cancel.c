@@ -5,7 +5,7 @@
 #include "run/command/command.h"
 
 int mortise_cancel_check_ended(const struct mortise_run *r,
-                               const struct held_command *h,
+                               const struct mortise_said *h,
                                const struct mortise_run_command *c,
                                struct mortise_err *err)
 {
@@ -42,7 +42,7 @@ int mortise_command_stop_idle(struct mortise_run *r, struct mortise_err *err)
 }
 
 int mortise_command_check_cancel(struct mortise_run *r,
-                                 const struct held_command *h,
+                                 const struct mortise_said *h,
                                  const struct mortise_run_command *c,
                                  struct mortise_err *err)
 {
@@ -50,7 +50,7 @@ int mortise_command_check_cancel(struct mortise_run *r,
 }
 
 int mortise_command_obey_cancel(struct mortise_run *r,
-                                const struct held_command *h,
+                                const struct mortise_said *h,
                                 const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {

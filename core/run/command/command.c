@@ -30,7 +30,7 @@ row_of(const struct mortise_run_command *c)
 }
 
 /* The first of that kind; NULL: none. */
-static const struct mortise_run_command *one_of(const struct held_command *h,
+static const struct mortise_run_command *one_of(const struct mortise_said *h,
                                                 uint32_t kind)
 {
     for (size_t i = 0; i < h->n; i++) {
@@ -40,12 +40,12 @@ static const struct mortise_run_command *one_of(const struct held_command *h,
     return NULL;
 }
 
-bool mortise_command_has(const struct held_command *h, uint32_t kind)
+bool mortise_command_has(const struct mortise_said *h, uint32_t kind)
 {
     return one_of(h, kind) != NULL;
 }
 
-bool mortise_command_restarts(const struct held_command *h)
+bool mortise_command_restarts(const struct mortise_said *h)
 {
     for (size_t i = 0; i < h->n; i++) {
         if (row_of(&h->list[i])->restarts)
@@ -54,7 +54,7 @@ bool mortise_command_restarts(const struct held_command *h)
     return false;
 }
 
-static bool has_way(const struct held_command *h, enum mortise_command_way way)
+static bool has_way(const struct mortise_said *h, enum mortise_command_way way)
 {
     for (size_t i = 0; i < h->n; i++) {
         if (row_of(&h->list[i])->way == way)
@@ -72,7 +72,7 @@ static bool is_decision(const struct mortise_run_command *c)
 
 /* One answer a request, and at most one of each other kind. */
 static int check_pairs(const struct mortise_run *r,
-                       const struct held_command *h, struct mortise_err *err)
+                       const struct mortise_said *h, struct mortise_err *err)
 {
     for (size_t i = 0; i < h->n; i++) {
         for (size_t k = i + 1; k < h->n; k++) {
@@ -93,7 +93,7 @@ static int check_pairs(const struct mortise_run *r,
     return MORTISE_OK;
 }
 
-static int check_all(struct mortise_run *r, const struct held_command *h,
+static int check_all(struct mortise_run *r, const struct mortise_said *h,
                      struct mortise_err *err)
 {
     assert(r->ordering == NULL); /* nothing is recorded while it is judged */
@@ -155,7 +155,7 @@ int mortise_command_recover(struct mortise_run *r, struct mortise_err *err)
 
 /* Go on from the head, unless it stands still and nobody said that it is not
  * to: a decision alone does not. */
-static int do_continue(struct mortise_run *r, const struct held_command *h,
+static int do_continue(struct mortise_run *r, const struct mortise_said *h,
                        struct mortise_err *err)
 {
     int rv = MORTISE_OK;
@@ -175,7 +175,7 @@ static int do_continue(struct mortise_run *r, const struct held_command *h,
 
 /* ---- doing it ----------------------------------------------------------- */
 
-static bool has_changed(const struct held_command *h, const char *plugin)
+static bool has_changed(const struct mortise_said *h, const char *plugin)
 {
     for (size_t i = 0; i < h->n_pins; i++) {
         if (strcmp(h->pins[i].plugin, plugin) == 0)
@@ -186,7 +186,7 @@ static bool has_changed(const struct held_command *h, const char *plugin)
 
 /* Go on with other plugins.  Calls of them that wait for approval are asked
  * about again: they are other calls now (pins.c (2)). */
-static int do_accept(struct mortise_run *r, const struct held_command *h,
+static int do_accept(struct mortise_run *r, const struct mortise_said *h,
                      struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_PINS, .actor = h->actor};
@@ -209,7 +209,7 @@ static int do_accept(struct mortise_run *r, const struct held_command *h,
 
 /* Decisions in the order given, then plugins, then the others in the order of
  * their rows. */
-static int apply_all(struct mortise_run *r, const struct held_command *h,
+static int apply_all(struct mortise_run *r, const struct mortise_said *h,
                      struct mortise_err *err)
 {
     const struct mortise_command_row *row;
@@ -238,7 +238,7 @@ static int apply_all(struct mortise_run *r, const struct held_command *h,
 
 /* It was recorded before.  Nothing of it is done again; but the run goes on, if
  * it was to and nobody said since that it is not. */
-static int order_again(struct mortise_run *r, const struct held_command *h,
+static int order_again(struct mortise_run *r, const struct mortise_said *h,
                        struct mortise_err *err)
 {
     int rv = mortise_order_check(r, h, err);
@@ -269,7 +269,7 @@ static const char *copied(struct mortise_arena *a, const char *s, bool *failed)
     return copy;
 }
 
-static const char *cause_of(const struct held_command *h)
+static const char *cause_of(const struct mortise_said *h)
 {
     for (size_t i = 0; i < h->n; i++) {
         const struct mortise_run_command *c = &h->list[i];
@@ -280,16 +280,16 @@ static const char *cause_of(const struct held_command *h)
     return NULL;
 }
 
-static void held_free(struct mortise_run *r, struct held_command *h)
+static void held_free(struct mortise_run *r, struct held_command *held)
 {
-    for (size_t i = 0; i < h->n; i++)
-        json_decref(h->list[i].value);
-    mortise_arena_finish(&h->arena);
-    mortise_release(r->mem, h, sizeof *h);
+    for (size_t i = 0; i < held->said.n; i++)
+        json_decref(held->said.list[i].value);
+    mortise_arena_finish(&held->arena);
+    mortise_release(r->mem, held, sizeof *held);
 }
 
 static struct held_command *held_new(struct mortise_run *r,
-                                     const struct held_command *h)
+                                     const struct mortise_said *h)
 {
     struct held_command *out = mortise_zalloc(r->mem, sizeof *out);
     struct mortise_run_command *list;
@@ -310,15 +310,13 @@ static struct held_command *held_new(struct mortise_run *r,
 #undef MEMBER_JSON
 #undef MEMBER_FLAG
     }
-    out->list = list;
-    out->n = list != NULL ? h->n : 0;
     assert(h->pins == NULL || h->n_pins == 0); /* they are not copied */
-    out->flags = h->flags;
-    out->blocked = h->blocked;
-    out->patience_ms = h->patience_ms;
+    out->said = *h;
+    out->said.list = list;
+    out->said.n = list != NULL ? h->n : 0;
+    out->said.actor = copied(&out->arena, h->actor, &failed);
+    out->said.order = copied(&out->arena, h->order, &failed);
     out->cause = cause_of(h);
-    out->actor = copied(&out->arena, h->actor, &failed);
-    out->order = copied(&out->arena, h->order, &failed);
     if (list == NULL || failed) {
         held_free(r, out);
         return NULL;
@@ -334,7 +332,7 @@ void mortise_command_drop_held(struct mortise_run *r)
 }
 
 /* Only a pause waits for effects; what changes the state does not. */
-static bool is_patient(const struct held_command *h)
+static bool is_patient(const struct mortise_said *h)
 {
     return has_way(h, MORTISE_COMMAND_PAUSES) &&
            !has_way(h, MORTISE_COMMAND_MOVES) &&
@@ -345,12 +343,12 @@ static bool is_patient(const struct held_command *h)
 static int stop_call(struct mortise_run *r, struct exec *x,
                      struct mortise_err *err)
 {
-    uint64_t until = r->steady_ms + r->held->patience_ms;
+    uint64_t until = r->steady_ms + r->held->said.patience_ms;
     uint64_t end = mortise_call_end_ms(r, x);
     int rv;
 
     assert(x->state == X_RUNNING);
-    if (!is_patient(r->held) || x->call == MORTISE_RUN_CHECK ||
+    if (!is_patient(&r->held->said) || x->call == MORTISE_RUN_CHECK ||
         mortise_exec_node(r, x)->effect < MORTISE_WRITE)
         return mortise_exec_cancel(r, x, STOP_COMMAND, err);
     if (end != 0 && end <= until)
@@ -358,10 +356,10 @@ static int stop_call(struct mortise_run *r, struct exec *x,
     rv = mortise_exec_disarm(r, x, err);
     return rv != MORTISE_OK
                ? rv
-               : mortise_exec_arm_in(r, x, r->held->patience_ms, err);
+               : mortise_exec_arm_in(r, x, r->held->said.patience_ms, err);
 }
 
-static int hold_until_quiet(struct mortise_run *r, const struct held_command *h,
+static int hold_until_quiet(struct mortise_run *r, const struct mortise_said *h,
                             struct mortise_err *err)
 {
     assert(h->n_pins == 0); /* these come before anything was started */
@@ -387,9 +385,9 @@ int mortise_command_apply_held(struct mortise_run *r, struct mortise_err *err)
 
     if (r->held == NULL || in_flight(r))
         return MORTISE_OK;
-    rv = check_all(r, r->held, &why);
+    rv = check_all(r, &r->held->said, &why);
     if (rv == MORTISE_OK) {
-        rv = apply_all(r, r->held, err);
+        rv = apply_all(r, &r->held->said, err);
         mortise_command_drop_held(r);
         return rv;
     }
@@ -405,29 +403,21 @@ int mortise_command_apply_held(struct mortise_run *r, struct mortise_err *err)
 int mortise_command_step(struct mortise_run *r, const struct mortise_input *in,
                          struct mortise_err *err)
 {
-    const struct held_command h = {.list = in->u.command.list,
-                                   .n = in->u.command.n,
-                                   .flags = in->u.command.flags,
-                                   .blocked = in->u.command.blocked,
-                                   .actor = in->u.command.actor,
-                                   .patience_ms = in->u.command.patience_ms,
-                                   .pins = in->u.command.pins,
-                                   .n_pins = in->u.command.n_pins,
-                                   .order = in->u.command.order};
+    const struct mortise_said *h = &in->u.command;
     int rv;
 
     if (r->held != NULL || r->applied_seq != 0)
         return mortise_fail(err, MORTISE_ECONFLICT,
                             "another command is being applied to run %s",
                             r->id);
-    if (mortise_run_knows_order(r, h.order))
-        return order_again(r, &h, err);
-    rv = check_all(r, &h, err);
+    if (mortise_run_knows_order(r, h->order))
+        return order_again(r, h, err);
+    rv = check_all(r, h, err);
     if (rv != MORTISE_OK)
         return rv;
-    if ((has_way(&h, MORTISE_COMMAND_MOVES) ||
-         has_way(&h, MORTISE_COMMAND_PAUSES)) &&
+    if ((has_way(h, MORTISE_COMMAND_MOVES) ||
+         has_way(h, MORTISE_COMMAND_PAUSES)) &&
         in_flight(r))
-        return hold_until_quiet(r, &h, err);
-    return apply_all(r, &h, err);
+        return hold_until_quiet(r, h, err);
+    return apply_all(r, h, err);
 }

@@ -32,7 +32,7 @@ int mortise_goto_check_settled(const struct mortise_run *r, bool back,
 /* What has ended cannot be stopped, unless it goes on by the same list.  An
  * engine that stops pauses whatever it has. */
 int mortise_cancel_check_ended(const struct mortise_run *r,
-                               const struct held_command *h,
+                               const struct mortise_said *h,
                                const struct mortise_run_command *c,
                                struct mortise_err *err);
 /* End, by entries, everything that is not done and has no call out. */
@@ -47,8 +47,8 @@ int mortise_pause_record(struct mortise_run *r, enum mortise_pause how,
 
 /* ---- command.c ---- */
 /* Is there one of that kind in the list?  One by which an ended run goes on? */
-bool mortise_command_has(const struct held_command *h, uint32_t kind);
-bool mortise_command_restarts(const struct held_command *h);
+bool mortise_command_has(const struct mortise_said *h, uint32_t kind);
+bool mortise_command_restarts(const struct mortise_said *h);
 /* A list of commands came in: validated, and applied, or held until what is in
  * flight has stopped. */
 int mortise_command_step(struct mortise_run *r, const struct mortise_input *in,

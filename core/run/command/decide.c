@@ -113,7 +113,7 @@ static int check_args(struct mortise_run *r, struct exec *x,
 }
 
 int mortise_command_check_approve_tool(struct mortise_run *r,
-                                       const struct held_command *h,
+                                       const struct mortise_said *h,
                                        const struct mortise_run_command *c,
                                        struct mortise_err *err)
 {
@@ -178,7 +178,7 @@ static int check_answer_step(struct mortise_run *r, const struct step *s,
 }
 
 int mortise_command_check_answer(struct mortise_run *r,
-                                 const struct held_command *h,
+                                 const struct mortise_said *h,
                                  const struct mortise_run_command *c,
                                  struct mortise_err *err)
 {
@@ -211,7 +211,7 @@ int mortise_command_check_answer(struct mortise_run *r,
 }
 
 int mortise_command_check_resolve(struct mortise_run *r,
-                                  const struct held_command *h,
+                                  const struct mortise_said *h,
                                   const struct mortise_run_command *c,
                                   struct mortise_err *err)
 {
@@ -284,7 +284,7 @@ static int do_reject(struct mortise_run *r, struct exec *x,
 }
 
 int mortise_command_obey_approve_tool(struct mortise_run *r,
-                                      const struct held_command *h,
+                                      const struct mortise_said *h,
                                       const struct mortise_run_command *c,
                                       struct mortise_err *err)
 {
@@ -312,7 +312,7 @@ int mortise_command_obey_approve_tool(struct mortise_run *r,
 }
 
 int mortise_command_obey_answer(struct mortise_run *r,
-                                const struct held_command *h,
+                                const struct mortise_said *h,
                                 const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {
@@ -360,7 +360,7 @@ static int resolve_failed(struct mortise_run *r, struct exec *x,
 }
 
 int mortise_command_obey_resolve(struct mortise_run *r,
-                                 const struct held_command *h,
+                                 const struct mortise_said *h,
                                  const struct mortise_run_command *c,
                                  struct mortise_err *err)
 {

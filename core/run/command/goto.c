@@ -98,7 +98,7 @@ static bool is_in_map(const struct mortise_graph *g,
 }
 
 int mortise_command_check_goto(struct mortise_run *r,
-                               const struct held_command *h,
+                               const struct mortise_said *h,
                                const struct mortise_run_command *c,
                                struct mortise_err *err)
 {
@@ -117,7 +117,7 @@ int mortise_command_check_goto(struct mortise_run *r,
 }
 
 int mortise_command_obey_goto(struct mortise_run *r,
-                              const struct held_command *h,
+                              const struct mortise_said *h,
                               const struct mortise_run_command *c,
                               struct mortise_err *err)
 {

@@ -31,7 +31,7 @@ const char *mortise_pause_cause(const struct mortise_run_command *c)
 }
 
 int mortise_command_check_pause(struct mortise_run *r,
-                                const struct held_command *h,
+                                const struct mortise_said *h,
                                 const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {
@@ -44,7 +44,7 @@ int mortise_command_check_pause(struct mortise_run *r,
 
 /* Stand still.  That an engine stops does not undo what a person said. */
 int mortise_command_obey_pause(struct mortise_run *r,
-                               const struct held_command *h,
+                               const struct mortise_said *h,
                                const struct mortise_run_command *c,
                                struct mortise_err *err)
 {

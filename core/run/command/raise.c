@@ -11,7 +11,7 @@
 /* ---- limits ------------------------------------------------------------- */
 
 int mortise_command_check_limit(struct mortise_run *r,
-                                const struct held_command *h,
+                                const struct mortise_said *h,
                                 const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {
@@ -23,7 +23,7 @@ int mortise_command_check_limit(struct mortise_run *r,
 }
 
 int mortise_command_obey_limit(struct mortise_run *r,
-                               const struct held_command *h,
+                               const struct mortise_said *h,
                                const struct mortise_run_command *c,
                                struct mortise_err *err)
 {
@@ -158,7 +158,7 @@ static int limits_of(const struct mortise_run *r,
 }
 
 int mortise_command_check_budget(struct mortise_run *r,
-                                 const struct held_command *h,
+                                 const struct mortise_said *h,
                                  const struct mortise_run_command *c,
                                  struct mortise_err *err)
 {
@@ -228,7 +228,7 @@ static int pass_some(struct mortise_run *r, const struct scope *in,
 }
 
 int mortise_command_obey_budget(struct mortise_run *r,
-                                const struct held_command *h,
+                                const struct mortise_said *h,
                                 const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {

@@ -9,7 +9,7 @@
 /* Is its doubt settled by the same list?  Where nothing was stopped, any other
  * may be. */
 static bool is_resolved(const struct mortise_run *r,
-                        const struct held_command *h, const struct exec *x)
+                        const struct mortise_said *h, const struct exec *x)
 {
     for (size_t i = 0; i < h->n; i++) {
         const struct mortise_run_command *c = &h->list[i];
@@ -38,7 +38,7 @@ static bool is_stopping(const struct mortise_run *r, bool but_doubts)
 }
 
 int mortise_command_check_resume(struct mortise_run *r,
-                                 const struct held_command *h,
+                                 const struct mortise_said *h,
                                  const struct mortise_run_command *c,
                                  struct mortise_err *err)
 {
@@ -80,7 +80,7 @@ static bool is_decided(const struct mortise_run *r)
  * its end left in doubt is asked about (doubt.c (11)), also where nothing else
  * goes on. */
 int mortise_command_obey_resume(struct mortise_run *r,
-                                const struct held_command *h,
+                                const struct mortise_said *h,
                                 const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {

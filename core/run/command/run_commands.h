@@ -9,8 +9,6 @@
 
 #include "run/run.h"
 
-struct held_command; /* a list of commands, as it is applied (state.h) */
-
 /* What becomes of calls that are out, and of the run behind the command. */
 enum mortise_command_way {
     /* They go on. */
@@ -29,7 +27,7 @@ enum mortise_command_way {
 
 /* Of `c`, which is one of the list `h`.  [loop] */
 typedef int mortise_command_fn(struct mortise_run *r,
-                               const struct held_command *h,
+                               const struct mortise_said *h,
                                const struct mortise_run_command *c,
                                struct mortise_err *err);
 

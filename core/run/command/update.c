@@ -61,7 +61,7 @@ static bool update_reduces(const struct patch *u)
 /* Answers and results are applied before the update, and what they write is
  * not known before: an update that they could break must come after them. */
 int mortise_command_check_update(struct mortise_run *r,
-                                 const struct held_command *h,
+                                 const struct mortise_said *h,
                                  const struct mortise_run_command *c,
                                  struct mortise_err *err)
 {
@@ -108,7 +108,7 @@ static int record_update(struct mortise_run *r,
 /* Questions are asked again, since the state that they are about changes; a
  * scheduled pause is about none. */
 int mortise_command_obey_update(struct mortise_run *r,
-                                const struct held_command *h,
+                                const struct mortise_said *h,
                                 const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {

@@ -41,7 +41,7 @@ static void hash_text(struct mortise_hasher *h, const char *text)
 }
 
 /* Its values as they are written. */
-static int digest_of(const struct mortise_run *r, const struct held_command *h,
+static int digest_of(const struct mortise_run *r, const struct mortise_said *h,
                      uint8_t out[MORTISE_DIGEST], struct mortise_err *err)
 {
     struct mortise_hasher hasher;
@@ -69,7 +69,7 @@ static int digest_of(const struct mortise_run *r, const struct held_command *h,
 }
 
 int mortise_order_check(const struct mortise_run *r,
-                        const struct held_command *h, struct mortise_err *err)
+                        const struct mortise_said *h, struct mortise_err *err)
 {
     const struct order *o = find(r, h->order);
     uint8_t digest[MORTISE_DIGEST];
@@ -89,7 +89,7 @@ int mortise_order_check(const struct mortise_run *r,
 
 int mortise_order_record(struct mortise_run *r, struct mortise_err *err)
 {
-    const struct held_command *h = r->ordering;
+    const struct mortise_said *h = r->ordering;
     struct mortise_entry e = {.type = MORTISE_E_ORDER};
     int rv;
 

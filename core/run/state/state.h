@@ -468,21 +468,12 @@ struct artifact {
     const struct mortise_reducer *how; /* NULL: none is declared */
 };
 
-/* A list of commands, as it is applied; kept while it waits for what is in
- * flight to stop, with references of the values. */
+/* A list of commands that waits for what is in flight to stop. */
 struct held_command {
-    struct mortise_arena arena;
-    const struct mortise_run_command *list;
-    size_t n;
-    bool blocked; /* it runs nothing since a plugin is in the way */
-    uint32_t flags;
-    const char *actor;
-    const struct mortise_pin *pins; /* only where nothing is in flight */
-    size_t n_pins;
-    uint64_t patience_ms;
-    const char *order; /* its id; NULL: none */
-    const char *cause; /* while it is held: why calls were told to stop for it;
-                          static; NULL: no reason of its own */
+    struct mortise_said said;   /* a copy, with references of the values */
+    struct mortise_arena arena; /* of its strings */
+    const char *cause; /* why calls were told to stop for it; static; NULL: no
+                          reason of its own */
 };
 
 /* What was said under this id is recorded (order.c). */
@@ -642,9 +633,9 @@ struct mortise_run {
     size_t n_orders, cap_orders;
     /* By state/order.c and commit.c and run.c: */
     const char *order; /* of what is recorded now; NULL: of none */
-    /* By command/command.c and state/order.c: */
-    const struct held_command *ordering; /* is being applied, and nothing of it
-                                            is recorded yet */
+    /* By command/command.c and state/order.c: it is being applied, and nothing
+     * of it is recorded yet. */
+    const struct mortise_said *ordering;
 };
 
 /* ---- indexes.c ---- */
@@ -979,7 +970,7 @@ int mortise_diagnostics_of(struct mortise_run *r, const struct exec *x,
 /* MORTISE_EMISMATCH: another list than this was recorded under its id, which
  * the run knows. */
 int mortise_order_check(const struct mortise_run *r,
-                        const struct held_command *h, struct mortise_err *err);
+                        const struct mortise_said *h, struct mortise_err *err);
 /* Ahead of the first entry of the list that is being applied. */
 int mortise_order_record(struct mortise_run *r, struct mortise_err *err);
 /* Ahead of the admission; NULL: nothing. */

@@ -5,7 +5,7 @@
 #include "run/command/command.h"
 
 int mortise_command_check_note(struct mortise_run *r,
-                               const struct held_command *h,
+                               const struct mortise_said *h,
                                const struct mortise_run_command *c,
                                struct mortise_err *err)
 {
@@ -17,7 +17,7 @@ int mortise_command_check_note(struct mortise_run *r,
 }
 
 int mortise_command_obey_note(struct mortise_run *r,
-                              const struct held_command *h,
+                              const struct mortise_said *h,
                               const struct mortise_run_command *c,
                               struct mortise_err *err)
 {
