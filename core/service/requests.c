@@ -533,9 +533,6 @@ static const struct mortise_member command_rows[] = {
 #define MEMBER_FLAG(name, bit)                                                 \
     MORTISE_MEMBER_BIT(#name, bit, struct said, c.flags),
 #include "run/command/command_members.def"
-#undef MEMBER_TEXT
-#undef MEMBER_JSON
-#undef MEMBER_FLAG
 };
 
 static const struct mortise_members command_members =

@@ -306,9 +306,6 @@ static struct held_command *held_new(struct mortise_run *r,
 #define MEMBER_JSON(name, field) json_incref(list[i].name);
 #define MEMBER_FLAG(name, bit)
 #include "run/command/command_members.def"
-#undef MEMBER_TEXT
-#undef MEMBER_JSON
-#undef MEMBER_FLAG
     }
     assert(h->pins == NULL || h->n_pins == 0); /* they are not copied */
     out->said = *h;

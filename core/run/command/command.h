@@ -11,7 +11,6 @@
 #define RUN_COMMAND(id, ...)                                                   \
     mortise_command_fn mortise_command_check_##id, mortise_command_obey_##id;
 #include "run/command/run_commands.def"
-#undef RUN_COMMAND
 
 /* ---- decide.c ---- */
 /* What a decision is about (run_commands.h): an approval or an answer; what

@@ -6,7 +6,7 @@
 #include "run/command/command.h"
 
 /* Of what is in no row. */
-static int refuse(struct mortise_run *r, const struct held_command *h,
+static int refuse(struct mortise_run *r, const struct mortise_said *h,
                   const struct mortise_run_command *c, struct mortise_err *err)
 {
     (void)r;
@@ -24,14 +24,12 @@ const struct mortise_command_row mortise_run_commands[] = {
      .obey = mortise_command_obey_##id,                                        \
      __VA_ARGS__},
 #include "run/command/run_commands.def"
-#undef RUN_COMMAND
     {.kind = 0, .check = refuse},
 };
 
 enum {
 #define RUN_COMMAND(id, ...) ROW_##id,
 #include "run/command/run_commands.def"
-#undef RUN_COMMAND
     ROW_OF_NONE
 };
 
@@ -43,7 +41,6 @@ const struct mortise_command_row *mortise_command_row(uint32_t kind)
     case number:                                                               \
         return &mortise_run_commands[ROW_##id];
 #include "run/command/run_commands.def"
-#undef RUN_COMMAND
     default:
         return &mortise_run_commands[ROW_OF_NONE];
     }
@@ -85,8 +82,5 @@ int mortise_command_read(struct mortise_run_command *out,
         rv = mortise_json_parse(&out->name, c->field, strlen(c->field), err);
 #define MEMBER_FLAG(name, bit)
 #include "run/command/command_members.def"
-#undef MEMBER_TEXT
-#undef MEMBER_JSON
-#undef MEMBER_FLAG
     return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "%s", row->value);
 }

@@ -15,9 +15,6 @@ static const struct entry_rules rules[MORTISE_E_N] = {
     ROW(type, of_exec, __VA_ARGS__)
 #define ENTRY_MARK(type, number, ...) [MORTISE_E_##type] = {.hidden = true},
 #include "run/record/entries.def"
-#undef ENTRY_OF_RUN
-#undef ENTRY_OF_EXEC
-#undef ENTRY_MARK
 #undef ROW
 };
 

@@ -33,9 +33,6 @@ static const struct {
 #define ENTRY_OF_EXEC ENTRY_OF_RUN
 #define ENTRY_MARK    ENTRY_OF_RUN
 #include "run/record/entries.def"
-#undef ENTRY_OF_RUN
-#undef ENTRY_OF_EXEC
-#undef ENTRY_MARK
 };
 
 /* What a letter stands for: members of an entry, in the order in which they are

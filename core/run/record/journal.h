@@ -14,9 +14,6 @@ enum mortise_entry_type {
 #define ENTRY_OF_EXEC(type, number, ...) MORTISE_E_##type = (number),
 #define ENTRY_MARK(type, number, ...)    MORTISE_E_##type = (number),
 #include "run/record/entries.def"
-#undef ENTRY_OF_RUN
-#undef ENTRY_OF_EXEC
-#undef ENTRY_MARK
     MORTISE_E_N /* the last row has the greatest number */
 };
 

@@ -90,8 +90,5 @@ int mortise_entry_corrupt(struct mortise_err *err,
     describe_entry mortise_##describe;
 #define ENTRY_MARK(type, number, name, fields, words, remark)
 #include "run/record/entries.def"
-#undef ENTRY_OF_RUN
-#undef ENTRY_OF_EXEC
-#undef ENTRY_MARK
 
 #endif
