@@ -1006,12 +1006,13 @@ int mortise_schema_check(const struct mortise_schema *s, const json_t *value,
                          struct mortise_err *err)
 {
     static const struct spot root = {NULL, NULL, 0};
-    struct scope scope = {NULL, s->resource};
-    struct judge j = {.mem = s->whole->mem,
-                      .scope = &scope,
-                      .most_steps = STEPS,
-                      .whole = value,
-                      .err = err};
+    struct scope scope = {NULL, NULL};
+    struct judge j = {
+        .scope = &scope, .most_steps = STEPS, .whole = value, .err = err};
 
+    if (s == NULL)
+        return MORTISE_OK;
+    scope.resource = s->resource;
+    j.mem = s->whole->mem;
     return judge(&j, s, value, &root, NULL) ? MORTISE_OK : j.rv;
 }

@@ -369,6 +369,8 @@ json_t *mortise_schema_normal(const struct mortise_schema *s, json_t *value)
 {
     json_t *v, *normal;
 
+    if (s == NULL)
+        return json_incref(value);
     if (json_is_number(value))
         return normal_number(s, value);
     if (s->rest == NULL || !(json_is_object(value) || json_is_array(value)))

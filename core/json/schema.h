@@ -43,7 +43,7 @@ int mortise_schema_compile_in(struct mortise_schema **out,
  * string" (the first finding, in document order).  Where the rule stands
  * follows, "(schema: g.yaml:7:9)", if the schema's world can say; else, where it
  * cannot be found by walking the schema as the value, "(schema:
- * /allOf/0/type)".
+ * /allOf/0/type)".  NULL, none is declared, takes anything.
  * MORTISE_ELIMIT: a regular expression or the schema takes too many steps on
  * this value; MORTISE_ENOMEM. */
 int mortise_schema_check(const struct mortise_schema *s, const json_t *value,
@@ -52,7 +52,7 @@ int mortise_schema_check(const struct mortise_schema *s, const json_t *value,
 /* The value as the schema types it (graph.md 8): integers become reals
  * where the schema says `number` and not `integer`, and 1.0 becomes 1 where it
  * says `integer` and not `number`.  Gives a new reference, the same value when
- * nothing changes; NULL when memory ran out. */
+ * nothing changes, as by a schema that is NULL; NULL when memory ran out. */
 json_t *mortise_schema_normal(const struct mortise_schema *s, json_t *value);
 
 /* `base` (an object's), and one member more, which it must not list: a name

@@ -125,7 +125,7 @@ static int check_config(const struct entry *e, const struct created *c,
 {
     const struct mortise_schema *schema = e->manifest->config_schema;
     char what[320];
-    int rv = MORTISE_OK;
+    int rv;
 
     if (schema == NULL && json_object_size(config) > 0)
         return mortise_fail(err, MORTISE_ECONFIG,
@@ -134,8 +134,7 @@ static int check_config(const struct entry *e, const struct created *c,
                             e->pub.name,
                             c->as[0] != '\0' ? "guardrails" : "plugins.config");
     config_of(e, c, what, sizeof what);
-    if (schema != NULL)
-        rv = mortise_schema_check(schema, config, err);
+    rv = mortise_schema_check(schema, config, err);
     if (rv == MORTISE_ENOMEM)
         return rv;
     if (rv != MORTISE_OK)

@@ -367,11 +367,8 @@ static void start_goes_on(struct mortise_order *o,
 static int had_input(const struct mortise_request *q, bool *had,
                      struct mortise_err *err)
 {
-    const struct mortise_graph *g = q->graph;
     json_t *show = mortise_run_show(q->stored.run);
-    json_t *normal = g->input != NULL
-                         ? mortise_schema_normal(g->input, q->start.input)
-                         : json_incref(q->start.input);
+    json_t *normal = mortise_schema_normal(q->graph->input, q->start.input);
     bool starved = show == NULL || normal == NULL;
 
     *had = json_equal(json_object_get(json_object_get(show, "state"), "input"),

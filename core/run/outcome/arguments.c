@@ -77,11 +77,9 @@ int mortise_arguments_judge(const struct mortise_node *n, const json_t *body,
                             const struct mortise_mem *mem,
                             struct mortise_err *err)
 {
-    int rv = MORTISE_OK;
+    int rv = mortise_schema_check(n->op->input, body, err);
 
-    if (n->op->input != NULL)
-        rv = mortise_schema_check(n->op->input, body, err);
-    if (rv == MORTISE_OK && n->input_schema != NULL)
+    if (rv == MORTISE_OK)
         rv = mortise_schema_check(n->input_schema, body, err);
     if (rv == MORTISE_OK)
         rv = mortise_node_given_secrets(n, body, mem, err);

@@ -43,10 +43,9 @@ int mortise_judge_add_write(const struct mortise_graph *g,
                             struct mortise_err *err)
 {
     struct mortise_entry_write *w = &e->writes[e->n_writes];
-    const struct mortise_schema *s = schema_at(g, path);
 
     w->ref = ref;
-    w->value = s != NULL ? mortise_schema_normal(s, value) : json_incref(value);
+    w->value = mortise_schema_normal(schema_at(g, path), value);
     if (w->value == NULL)
         return mortise_nomem(err);
     e->n_writes++;
@@ -90,69 +89,36 @@ int mortise_stage_said(struct outcome *o, struct mortise_err *err)
     return rv == MORTISE_OK ? make_room(o, err) : rv;
 }
 
-/* `outputs` or `output_mapping`: each expression, in an environment for it. */
+/* `outputs`, over the state before and the output; or `output_mapping`, over
+ * what the child ended with. */
 static int add_each(struct outcome *o, const struct mortise_output *list,
-                    size_t n, uint16_t ref, const struct env *env,
+                    size_t n, uint16_t ref, bool of_child,
                     struct mortise_err *err)
 {
-    int rv = MORTISE_OK;
+    uint32_t uses = 0;
+    struct env env;
+    int rv;
 
+    if (n == 0)
+        return MORTISE_OK;
+    for (size_t i = 0; i < n; i++)
+        uses |= mortise_cel_uses(list[i].expr.cel);
+    rv = of_child ? mortise_env_init_child(&env, o->r, o->x, uses, err)
+                  : mortise_env_init(&env, o->r, o->x, o->x->view,
+                                     o->entry.value, NULL, uses, err);
+    if (rv != MORTISE_OK)
+        return rv;
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
         json_t *value = NULL;
 
         rv = mortise_judge_verdict(
-            mortise_expr_eval(&list[i].expr, &env->cel, &value, &o->why), err);
+            mortise_expr_eval(&list[i].expr, &env.cel, &value, &o->why), err);
         if (rv == MORTISE_OK)
             rv = mortise_judge_add_write(o->x->frame->graph, &o->entry,
                                          (uint16_t)(ref + i), &list[i].path,
                                          value, err);
         json_decref(value);
     }
-    return rv;
-}
-
-static uint32_t uses_of(const struct mortise_output *list, size_t n)
-{
-    uint32_t uses = 0;
-
-    for (size_t i = 0; i < n; i++)
-        uses |= mortise_cel_uses(list[i].expr.cel);
-    return uses;
-}
-
-/* `outputs`, over the state before and the output. */
-static int add_outputs(struct outcome *o, struct mortise_err *err)
-{
-    const struct mortise_node *n = mortise_exec_node(o->r, o->x);
-    struct env env;
-    int rv;
-
-    if (n->n_outputs == 0)
-        return MORTISE_OK;
-    rv = mortise_env_init(&env, o->r, o->x, o->x->view, o->entry.value, NULL,
-                          uses_of(n->outputs, n->n_outputs), err);
-    if (rv != MORTISE_OK)
-        return rv;
-    rv = add_each(o, n->outputs, n->n_outputs, MORTISE_WRITE_OUTPUT, &env, err);
-    mortise_env_finish(&env);
-    return rv;
-}
-
-/* `output_mapping`, over what the child ended with. */
-static int add_mapping(struct outcome *o, struct mortise_err *err)
-{
-    const struct mortise_node *n = mortise_exec_node(o->r, o->x);
-    struct env env;
-    int rv;
-
-    if (n->n_output_mapping == 0 || o->x->child_state == NULL)
-        return MORTISE_OK;
-    rv = mortise_env_init_child(
-        &env, o->r, o->x, uses_of(n->output_mapping, n->n_output_mapping), err);
-    if (rv != MORTISE_OK)
-        return rv;
-    rv = add_each(o, n->output_mapping, n->n_output_mapping,
-                  (uint16_t)(MORTISE_WRITE_OUTPUT + n->n_outputs), &env, err);
     mortise_env_finish(&env);
     return rv;
 }
@@ -189,8 +155,13 @@ int mortise_stage_writes(struct outcome *o, struct mortise_err *err)
         rv = mortise_judge_add_write(g, e, MORTISE_WRITE_TARGET,
                                      &n->target_path, e->value, err);
     if (rv == MORTISE_OK)
-        rv = add_outputs(o, err);
-    return rv == MORTISE_OK ? add_mapping(o, err) : rv;
+        rv = add_each(o, n->outputs, n->n_outputs, MORTISE_WRITE_OUTPUT, false,
+                      err);
+    if (rv == MORTISE_OK && o->x->child_state != NULL)
+        rv = add_each(o, n->output_mapping, n->n_output_mapping,
+                      (uint16_t)(MORTISE_WRITE_OUTPUT + n->n_outputs), true,
+                      err);
+    return rv;
 }
 
 static int check_field(const struct mortise_schema *s, const char *root,
@@ -293,42 +264,33 @@ int mortise_judge_output(const struct mortise_node *n, const json_t *output,
 
     if (output == NULL)
         return MORTISE_OK; /* a router */
-    if (n->op != NULL && n->op->output != NULL)
+    if (n->op != NULL)
         rv = mortise_schema_check(n->op->output, output, why);
-    if (rv == MORTISE_OK && n->output_schema != NULL)
+    if (rv == MORTISE_OK)
         rv = mortise_schema_check(n->output_schema, output, why);
     return rv != MORTISE_OK ? mortise_doing(why, rv, "output of '%s'", n->id)
                             : rv;
-}
-
-static int type_as(const struct mortise_schema *s, json_t **output,
-                   struct mortise_err *err)
-{
-    json_t *typed;
-
-    if (s == NULL || *output == NULL)
-        return MORTISE_OK;
-    typed = mortise_schema_normal(s, *output);
-    if (typed == NULL)
-        return mortise_nomem(err);
-    json_decref(*output);
-    *output = typed;
-    return MORTISE_OK;
 }
 
 /* Behind this the output is as its schemas type it. */
 int mortise_stage_fits(struct outcome *o, struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(o->r, o->x);
-    json_t **output = &o->entry.value;
+    const struct mortise_schema *const schemas[] = {
+        n->op != NULL ? n->op->output : NULL, n->output_schema};
+    json_t *given = o->entry.value;
     int rv;
 
-    if (!o->from->fits)
+    if (!o->from->fits || given == NULL)
         return MORTISE_OK;
-    rv = mortise_judge_verdict(mortise_judge_output(n, *output, &o->why), err);
-    if (rv == MORTISE_OK && n->op != NULL)
-        rv = type_as(n->op->output, output, err);
-    return rv == MORTISE_OK ? type_as(n->output_schema, output, err) : rv;
+    rv = mortise_judge_verdict(mortise_judge_output(n, given, &o->why), err);
+    for (size_t i = 0; rv == MORTISE_OK && i < 2; i++) {
+        given = o->entry.value;
+        o->entry.value = mortise_schema_normal(schemas[i], given);
+        rv = o->entry.value != NULL ? MORTISE_OK : mortise_nomem(err);
+        json_decref(given);
+    }
+    return rv;
 }
 
 /* The state that it is written to: there, but for a reducer that fails. */

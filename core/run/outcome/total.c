@@ -43,10 +43,6 @@ int mortise_total_check_input(const struct mortise_graph *g, json_t *input,
     *out = NULL;
     if (!json_is_object(input))
         return mortise_fail(err, MORTISE_EINVAL, "input must be an object");
-    if (g->input == NULL) {
-        *out = json_incref(input);
-        return MORTISE_OK;
-    }
     rv = mortise_schema_check(g->input, input, err);
     if (rv != MORTISE_OK)
         return mortise_doing(err, rv, "input");
@@ -60,9 +56,7 @@ int mortise_total_check_input(const struct mortise_graph *g, json_t *input,
 static int check_root(const struct mortise_schema *s, const json_t *state,
                       const char *root, struct mortise_err *why)
 {
-    int rv = s != NULL
-                 ? mortise_schema_check(s, json_object_get(state, root), why)
-                 : MORTISE_OK;
+    int rv = mortise_schema_check(s, json_object_get(state, root), why);
 
     return rv != MORTISE_OK
                ? mortise_doing(why, rv, "%s when the run ended", root)
