@@ -14,13 +14,6 @@ static void put_how(json_t *out, const char *how)
         json_object_set_new(out, "how", json_string(how));
 }
 
-static void put_value(json_t *out, const char *name,
-                      const struct mortise_entry *e)
-{
-    if (e->value != NULL)
-        json_object_set(out, name, e->value);
-}
-
 void mortise_describe_nothing(json_t *out, const struct mortise_entry *e)
 {
     (void)out;
@@ -35,11 +28,6 @@ void mortise_describe_done(json_t *out, const struct mortise_entry *e)
 
     if (e->how < sizeof names / sizeof names[0])
         put_how(out, names[e->how]);
-}
-
-void mortise_describe_error(json_t *out, const struct mortise_entry *e)
-{
-    put_value(out, "error", e);
 }
 
 void mortise_describe_ask(json_t *out, const struct mortise_entry *e)
@@ -74,12 +62,6 @@ void mortise_describe_spend(json_t *out, const struct mortise_entry *e)
 void mortise_describe_end(json_t *out, const struct mortise_entry *e)
 {
     put_how(out, mortise_run_status_name(e->how));
-    put_value(out, "error", e);
-}
-
-void mortise_describe_reason(json_t *out, const struct mortise_entry *e)
-{
-    put_value(out, "reason", e);
 }
 
 void mortise_describe_pause(json_t *out, const struct mortise_entry *e)
@@ -87,22 +69,6 @@ void mortise_describe_pause(json_t *out, const struct mortise_entry *e)
     put_how(out, e->how != MORTISE_PAUSE_OVER
                      ? mortise_pause_name((enum mortise_pause)e->how)
                      : "over");
-    put_value(out, "reason", e);
-}
-
-void mortise_describe_budget(json_t *out, const struct mortise_entry *e)
-{
-    put_value(out, "budget", e);
-}
-
-void mortise_describe_usage(json_t *out, const struct mortise_entry *e)
-{
-    put_value(out, "usage", e);
-}
-
-void mortise_describe_pins(json_t *out, const struct mortise_entry *e)
-{
-    put_value(out, "plugins", e);
 }
 
 void mortise_describe_doubt(json_t *out, const struct mortise_entry *e)
@@ -148,6 +114,7 @@ static void put_place(json_t *out, const struct mortise_run *r,
 static json_t *entry_json(const struct mortise_run *r,
                           const struct mortise_entry *e)
 {
+    const struct entry_rules *of = mortise_entry_rules(e);
     json_t *out = json_pack("{s:s}", "entry", mortise_entry_type_name(e->type));
 
     if (out == NULL)
@@ -164,7 +131,9 @@ static json_t *entry_json(const struct mortise_run *r,
         json_object_set_new(out, "actor", json_string(e->actor));
     if (e->id[0] != '\0')
         json_object_set_new(out, "id", json_string(e->id));
-    mortise_entry_rules(e)->describe(out, e);
+    of->describe(out, e);
+    if (of->shows != NULL && e->value != NULL)
+        json_object_set(out, of->shows, e->value);
     return out;
 }
 

@@ -41,6 +41,7 @@ struct entry_rules {
     apply_to_run *of_run;   /* exactly one of the two is set */
     apply_to_exec *of_exec; /* but of a mark neither is */
     describe_entry *describe;
+    const char *shows; /* as what people see its value; NULL: they do not */
 
     /* What a checkpoint that holds it is written for. */
     enum mortise_phase phase;
