@@ -18,15 +18,13 @@ static const char *state_name(const struct exec *x)
     return names[x->state];
 }
 
-/* Times that are not known are left out. */
-static int put_time(json_t *to, const char *name, uint64_t ms)
+/* Times that are not known are left out: NULL. */
+static const char *time_text(char text[MORTISE_TIME_TEXT], uint64_t ms)
 {
-    char text[MORTISE_TIME_TEXT];
-
     if (ms == 0)
-        return 0;
+        return NULL;
     mortise_time_text(text, ms);
-    return json_object_set_new(to, name, json_string(text));
+    return text;
 }
 
 /* The executions whose edges it took, or that a command had it come after. */
@@ -62,32 +60,27 @@ static bool is_unsettled(const struct mortise_run *r, const struct exec *x)
 static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
 {
     char path[MORTISE_EXEC_PATH];
+    char started[MORTISE_TIME_TEXT], ended[MORTISE_TIME_TEXT];
     json_t *out;
 
     mortise_exec_path(r, x, path);
-    out = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o}", "node",
-                    mortise_exec_node(r, x)->id, "path", path, "type",
+    out = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:s*, s:s*, s:O*,"
+                    " s:o*, s:O*, s:O*, s:O*}",
+                    "node", mortise_exec_node(r, x)->id, "path", path, "type",
                     mortise_node_type_name(mortise_exec_node(r, x)->type),
                     "status", state_name(x), "attempts", (int)x->attempt,
                     "visit", (int)x->visit, "generation", (int)x->generation,
-                    "after", after_json(r, x));
-    if (out == NULL)
-        return NULL;
-    if (put_time(out, "started", x->started_ms) != 0 ||
-        put_time(out, "ended", x->ended_ms) != 0 ||
-        (x->output != NULL && json_object_set(out, "output", x->output) != 0) ||
-        (x->cached && json_object_set_new(out, "cached", json_true()) != 0) ||
-        (x->error != NULL && json_object_set(out, "error", x->error) != 0) ||
-        (x->notes != NULL &&
-         json_object_set(out, "guardrails", x->notes) != 0) ||
-        (x->caught != NULL && json_object_set(out, "failed", x->caught) != 0) ||
-        mortise_usage_put(out, x) != 0 ||
-        (x->child != NULL && put_budget(out, r, x->child->scope) != 0) ||
-        (is_unsettled(r, x) &&
-         json_object_set_new(out, "effect", json_string("unsettled")) != 0)) {
-        json_decref(out);
-        return NULL;
-    }
+                    "after", after_json(r, x), "started",
+                    time_text(started, x->started_ms), "ended",
+                    time_text(ended, x->ended_ms), "output", x->output,
+                    "cached", x->cached ? json_true() : NULL, "error", x->error,
+                    "guardrails", x->notes, "failed", x->caught);
+    if (out != NULL &&
+        (mortise_usage_put(out, x) != 0 ||
+         (x->child != NULL && put_budget(out, r, x->child->scope) != 0) ||
+         (is_unsettled(r, x) &&
+          json_object_set_new(out, "effect", json_string("unsettled")) != 0)))
+        mortise_json_drop(&out);
     return out;
 }
 
@@ -132,23 +125,40 @@ static json_t *nodes_json(const struct mortise_run *r)
     return list;
 }
 
+static int add_pending(json_t *list, json_t *payload, uint64_t deadline_ms)
+{
+    json_t *one = json_copy(payload);
+    char at[MORTISE_TIME_TEXT];
+
+    if (one != NULL && deadline_ms != 0)
+        json_object_set_new(one, "deadline",
+                            json_string(time_text(at, deadline_ms)));
+    return json_array_append_new(list, one);
+}
+
+/* What x asked that is pending, and then its own request. */
+static int add_requests(json_t *list, const struct exec *x)
+{
+    const struct journal *j = x->journal;
+    int rv = 0;
+
+    for (size_t i = 0; j != NULL && rv == 0 && i < j->n; i++) {
+        const struct step *s = j->steps[i];
+
+        if (mortise_step_is_request(s))
+            rv = add_pending(list, s->payload, s->deadline_ms);
+    }
+    return rv == 0 && x->request[0] != '\0'
+               ? add_pending(list, x->payload, x->deadline_ms)
+               : rv;
+}
+
 static json_t *pending_json(const struct mortise_run *r)
 {
     json_t *list = json_array();
 
     for (size_t i = 1; list != NULL && i < r->n_execs; i++) {
-        const struct exec *x = r->execs[i];
-        json_t *one;
-
-        if (mortise_step_pending_json(x, list) != MORTISE_OK) {
-            mortise_json_drop(&list);
-            break;
-        }
-        if (x->request[0] == '\0')
-            continue;
-        one = json_copy(x->payload);
-        if (one == NULL || put_time(one, "deadline", x->deadline_ms) != 0 ||
-            json_array_append_new(list, one) != 0)
+        if (add_requests(list, r->execs[i]) != 0)
             mortise_json_drop(&list);
     }
     return list;
@@ -175,23 +185,23 @@ json_t *mortise_run_show(const struct mortise_run *run)
     const struct exec *held =
         r->status == MORTISE_RUN_PAUSED ? mortise_limit_holds(r) : NULL;
     char digest[MORTISE_DIGEST_HEX], head[MORTISE_UUID_TEXT];
+    char created[MORTISE_TIME_TEXT], updated[MORTISE_TIME_TEXT];
     json_t *out;
 
     mortise_hex(digest, r->graph->digest, MORTISE_DIGEST);
     mortise_uuid_text(head, r->head);
     out = json_pack(
         "{s:s, s:s, s:{s:s, s:s, s:s}, s:s, s:s, s:I, s:s, s:i,"
-        " s:o, s:o, s:o, s:o, s:O?}",
+        " s:o, s:o, s:o, s:o, s:O?, s:s*, s:s*}",
         "run", r->id, "tenant", r->tenant, "graph", "name", r->graph->name,
         "version", r->graph->version != NULL ? r->graph->version : "", "digest",
         digest, "status", mortise_run_status_name(r->status), "reason",
         r->reason, "seq", (json_int_t)r->seq, "checkpoint", head, "steps",
         (int)r->n_finished, "state", state_json(r), "nodes", nodes_json(r),
         "pending", pending_json(r), "plugins", mortise_pins_show(r), "error",
-        r->error);
-    if (out != NULL && (put_time(out, "created", r->created_ms) != 0 ||
-                        put_time(out, "updated", r->time_ms) != 0 ||
-                        (held != NULL &&
+        r->error, "created", time_text(created, r->created_ms), "updated",
+        time_text(updated, r->time_ms));
+    if (out != NULL && ((held != NULL &&
                          json_object_set_new(
                              out, "limit", mortise_limit_json(r, held)) != 0) ||
                         mortise_usage_put_all(out, r) != 0 ||

@@ -57,8 +57,6 @@ bool mortise_step_is_kept(const struct exec *x);
 json_t *mortise_step_name(const struct step *s);
 /* The step of x that has the pending request of this id; NULL: none has. */
 struct step *mortise_step_requested(const struct exec *x, const char *id);
-/* Append the pending requests of x to a list. */
-int mortise_step_pending_json(const struct exec *x, json_t *list);
 /* The generation of x ends: its requests are withdrawn, its journal forgotten;
  * or (rest) its requests are, and its journal stays. */
 int mortise_step_clear(struct mortise_run *r, struct exec *x,

@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "mortise/plugin.h"
 #include "run/asks/asks.h"
 
@@ -629,26 +628,4 @@ int mortise_step_resolved(struct mortise_run *r, struct exec *x,
     return conclude(r, x->journal, s, MORTISE_S_OK,
                     e->value != NULL ? e->value : json_null(),
                     x->journal->recorded, err);
-}
-
-int mortise_step_pending_json(const struct exec *x, json_t *list)
-{
-    const struct journal *j = x->journal;
-
-    for (size_t i = 0; j != NULL && i < j->n; i++) {
-        const struct step *s = j->steps[i];
-        char at[MORTISE_TIME_TEXT];
-        json_t *one;
-
-        if (!mortise_step_is_request(s))
-            continue;
-        one = json_copy(s->payload);
-        if (one != NULL && s->deadline_ms != 0) {
-            mortise_time_text(at, s->deadline_ms);
-            json_object_set_new(one, "deadline", json_string(at));
-        }
-        if (json_array_append_new(list, one) != 0)
-            return MORTISE_ENOMEM;
-    }
-    return MORTISE_OK;
 }
