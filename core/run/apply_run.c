@@ -124,9 +124,9 @@ static int reopen(struct mortise_run *r)
 static int move_frontier(struct mortise_run *r, const struct mortise_entry *e,
                          struct exec **out, struct mortise_err *err)
 {
-    struct frame *f = e->frame < r->n_frames ? r->frames[e->frame] : NULL;
+    struct frame *f = r->frames[e->frame];
 
-    if (f == NULL || f->parent != NULL || e->node >= f->graph->n_nodes ||
+    if (f->parent != NULL || e->node >= f->graph->n_nodes ||
         e->visit != mortise_frame_visits(f, e->node) + 1)
         return mortise_entry_corrupt(err, e);
     for (size_t i = 0; i < r->n_execs; i++) {
@@ -254,26 +254,26 @@ int mortise_apply_pause(struct mortise_run *r, const struct mortise_entry *e,
 int mortise_apply_halt(struct mortise_run *r, const struct mortise_entry *e,
                        struct mortise_err *err)
 {
-    if (e->frame >= r->n_frames || r->frames[e->frame]->parent != NULL ||
-        (e->how != LOSS_TIME && e->how != LOSS_BUDGET) ||
-        (e->how == LOSS_BUDGET && r->frames[e->frame]->scope->purse == NULL))
+    struct frame *f = r->frames[e->frame];
+
+    if (f->parent != NULL || (e->how != LOSS_TIME && e->how != LOSS_BUDGET) ||
+        (e->how == LOSS_BUDGET && f->scope->purse == NULL))
         return mortise_entry_corrupt(err, e);
-    return mortise_race_halt(r, r->frames[e->frame], (enum loss)e->how, err);
+    return mortise_race_halt(r, f, (enum loss)e->how, err);
 }
 
 /* A budget's on_exceeded: {goto}. */
 int mortise_apply_lead(struct mortise_run *r, const struct mortise_entry *e,
                        struct mortise_err *err)
 {
+    struct scope *in = r->frames[e->frame]->scope;
     struct exec *x;
-    int rv = e->frame < r->n_frames &&
-                     mortise_budget_leads(r->frames[e->frame]->scope)
-                 ? move_frontier(r, e, &x, err)
-                 : mortise_entry_corrupt(err, e);
+    int rv = mortise_budget_leads(in) ? move_frontier(r, e, &x, err)
+                                      : mortise_entry_corrupt(err, e);
 
     if (rv != MORTISE_OK)
         return rv;
-    mortise_budget_has_led(r->frames[e->frame]->scope);
+    mortise_budget_has_led(in);
     return mortise_exec_ready(r, x, err);
 }
 

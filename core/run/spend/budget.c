@@ -518,14 +518,12 @@ static int exceed(struct mortise_run *r, struct exec *x, struct scope *in,
 int mortise_apply_exceeded(struct mortise_run *r, const struct mortise_entry *e,
                            struct mortise_err *err)
 {
-    struct scope *in;
+    struct scope *in = r->frames[e->frame]->scope;
     json_t *extra = NULL;
 
-    if (e->frame >= r->n_frames || e->how >= MORTISE_N_SPENDS ||
-        r->frames[e->frame]->parent != NULL ||
-        r->frames[e->frame]->scope->purse == NULL)
+    if (e->how >= MORTISE_N_SPENDS || r->frames[e->frame]->parent != NULL ||
+        in->purse == NULL)
         return mortise_entry_corrupt(err, e);
-    in = r->frames[e->frame]->scope;
     in->purse->told[e->how] = true;
     in->purse->exceeded = (enum mortise_spend)e->how;
     if (mortise_run_is_seen(r)) {
@@ -689,9 +687,8 @@ int mortise_apply_budget(struct mortise_run *r, const struct mortise_entry *e,
                          struct mortise_err *err)
 {
     uint64_t most[MORTISE_N_SPENDS];
-    struct scope *in =
-        e->frame < r->n_frames ? r->frames[e->frame]->scope : NULL;
-    struct purse *p = in != NULL ? in->purse : NULL;
+    struct scope *in = r->frames[e->frame]->scope;
+    struct purse *p = in->purse;
     char path[MORTISE_EXEC_PATH];
 
     if (p == NULL || read_amounts(e->value, most) != MORTISE_OK)

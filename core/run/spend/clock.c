@@ -172,10 +172,9 @@ int mortise_clock_store_wall(struct mortise_run *r, struct scope *in,
 int mortise_apply_wall(struct mortise_run *r, const struct mortise_entry *e,
                        struct mortise_err *err)
 {
-    struct scope *in =
-        e->frame < r->n_frames ? r->frames[e->frame]->scope : NULL;
+    struct scope *in = r->frames[e->frame]->scope;
 
-    if (in == NULL || !mortise_budget_is_walled(in))
+    if (!mortise_budget_is_walled(in))
         return mortise_entry_corrupt(err, e);
     in->wall_ms = e->at_ms - lately_ms(r, in);
     return mortise_budget_wall(r, in, e->at_ms, err);

@@ -46,12 +46,9 @@ static struct exec *gather_of(const struct frame *f, uint32_t node)
 static struct exec *exec_of(const struct mortise_run *r,
                             const struct mortise_entry *e)
 {
-    const struct frame *f;
+    const struct frame *f = r->frames[e->frame];
     struct exec *x;
 
-    if (e->frame >= r->n_frames)
-        return NULL;
-    f = r->frames[e->frame];
     if (e->node >= f->graph->n_nodes)
         return NULL;
     if (f->graph->nodes[e->node].region != f->region->index)
@@ -91,7 +88,7 @@ int mortise_apply_entry(struct mortise_run *r, const struct mortise_entry *e,
     const struct entry_rules *of = mortise_entry_rules(e);
 
     assert(of->of_run != NULL || of->of_exec != NULL); /* it is no mark */
-    if (!may_stand(r, of->stands))
+    if (e->frame >= r->n_frames || !may_stand(r, of->stands))
         return mortise_entry_corrupt(err, e);
     return of->of_run != NULL ? of->of_run(r, e, err)
                               : apply_of_exec(r, of, e, err);
@@ -156,7 +153,7 @@ int mortise_run_record(struct mortise_run *r, struct mortise_entry *e,
         e->id = "";
     if (e->key == NULL)
         e->key = e->method = "";
-    assert(e->frame < r->n_frames || r->n_frames == 0);
+    assert(e->frame < r->n_frames);
     place(r, e);
     mortise_entry_write(&r->record, e);
     if (r->record.failed)
