@@ -183,6 +183,7 @@ static int wait_for_sync(struct mortise_run *r, const struct exec *x,
     return wait_for(r, x, s, r->seq + 1, err);
 }
 
+/* Takes the value (NULL: out of memory). */
 static int record_answer(struct mortise_run *r, struct exec *x, struct step *s,
                          int32_t status, json_t *value, bool completed,
                          struct mortise_err *err)
@@ -193,9 +194,8 @@ static int record_answer(struct mortise_run *r, struct exec *x, struct step *s,
     assert(s->state == STEP_OUT || s->state == STEP_OPEN); /* answered once */
     e.after = journal_of(x)->issued;
     e.how = completed;
-    e.value = value;
     e.looked = s->kind == MORTISE_STEP_LOOK;
-    return mortise_run_record(r, &e, err);
+    return mortise_run_record_value(r, &e, value, err);
 }
 
 /* ---- checks (9) --------------------------------------------------------- */
@@ -260,12 +260,13 @@ static int ask_effect(struct mortise_run *r, struct exec *x, struct step *s,
     mortise_step_become_effect(r, x, s);
     known = mortise_step_effect_answer(x, s->effect);
     if (known != NULL)
-        return record_answer(r, x, s, MORTISE_S_OK, known, true, err);
+        return record_answer(r, x, s, MORTISE_S_OK, json_incref(known), true,
+                             err);
     return record_step(r, x, s, in, err);
 }
 
 /* (3) */
-static int ask_get(struct mortise_run *r, const struct exec *x, struct step *s,
+static int ask_get(struct mortise_run *r, struct exec *x, struct step *s,
                    const struct mortise_ask_in *in, struct mortise_err *err)
 {
     if (r->put_seq > r->synced)
@@ -289,26 +290,14 @@ static int keep_kv(struct mortise_run *r, const char *plugin,
     return MORTISE_OK;
 }
 
-/* The answer is recorded, so that it stays one. */
-static int refuse_put(struct mortise_run *r, struct exec *x, struct step *s,
-                      const char *words, struct mortise_err *err)
-{
-    json_t *value = json_string(words);
-    int rv = value != NULL
-                 ? record_answer(r, x, s, MORTISE_S_DENIED, value, false, err)
-                 : mortise_nomem(err);
-
-    json_decref(value);
-    return rv;
-}
-
 static int ask_put(struct mortise_run *r, struct exec *x, struct step *s,
                    const struct mortise_ask_in *in, struct mortise_err *err)
 {
     int rv;
 
-    if (in->refused != NULL)
-        return refuse_put(r, x, s, in->refused, err);
+    if (in->refused != NULL) /* that is recorded, so that it stays so */
+        return record_answer(r, x, s, MORTISE_S_DENIED,
+                             json_string(in->refused), false, err);
     rv = keep_kv(r, mortise_exec_node(r, x)->plugin, in->body, err);
 
     if (rv == MORTISE_OK)
@@ -398,51 +387,47 @@ static int ask_somebody(struct mortise_run *r, struct exec *x, struct step *s,
                                           "the answer comes later", err);
 }
 
-static int ask_first(struct mortise_run *r, struct exec *x, struct step *s,
-                     const struct mortise_ask_in *in, struct mortise_err *err)
+static int ask_read(struct mortise_run *r, struct exec *x, struct step *s,
+                    const struct mortise_ask_in *in, struct mortise_err *err)
 {
-    assert(s->state == STEP_OUT); /* nothing of it is recorded */
-    switch (s->kind) {
-    case MORTISE_STEP_EFFECT:
-    case MORTISE_STEP_REPEAT:
-        return ask_effect(r, x, s, in, err);
-    case MORTISE_STEP_QUESTION:
-    case MORTISE_STEP_TIMER:
-        return ask_somebody(r, x, s, in, err);
-    case MORTISE_STEP_GET:
-        return ask_get(r, x, s, in, err);
-    case MORTISE_STEP_PUT:
-        return ask_put(r, x, s, in, err);
-    case MORTISE_STEP_READ:
-    case MORTISE_STEP_LOOK:
-        break;
-    }
+    (void)x;
     return perform(r, in->ask, s->index, NULL, err);
 }
+
+/* What is asked for the first time, by its kind; and who may ask it. */
+static const struct {
+    int (*ask)(struct mortise_run *r, struct exec *x, struct step *s,
+               const struct mortise_ask_in *in, struct mortise_err *err);
+    bool changes; /* the world */
+    bool waits;   /* somebody answers it later, or time does */
+} kinds[] = {[MORTISE_STEP_READ] = {ask_read},
+             [MORTISE_STEP_LOOK] = {ask_read},
+             [MORTISE_STEP_EFFECT] = {ask_effect, .changes = true},
+             [MORTISE_STEP_QUESTION] = {ask_somebody, .waits = true},
+             [MORTISE_STEP_TIMER] = {ask_somebody, .waits = true},
+             [MORTISE_STEP_GET] = {ask_get},
+             [MORTISE_STEP_PUT] = {ask_put, .changes = true},
+             [MORTISE_STEP_REPEAT] = {ask_effect, .changes = true}};
 
 /* ---- asking again ------------------------------------------------------- */
 
 static int ask_again(struct mortise_run *r, struct exec *x, struct step *s,
                      const struct mortise_ask_in *in, struct mortise_err *err)
 {
-    switch (s->state) {
-    case STEP_ANSWERED:
+    /* Its wait may be under way still.  mortise_step_put() replaces what was
+     * never recorded. */
+    assert(s->state != STEP_OUT);
+    if (s->state == STEP_ANSWERED ||
+        (s->state == STEP_OPEN && s->seq > r->synced))
         return MORTISE_OK;
-    case STEP_PENDING:
+    if (s->state == STEP_PENDING) {
         s->ask = 0;
         return reply_words(r, in->ask, MORTISE_S_SUSPENDED,
                            "the answer comes later", err);
-    case STEP_OPEN:
-        if (s->seq > r->synced)
-            return MORTISE_OK; /* its wait is still under way */
-        return s->cleared      /* else doubt.c let it go on */
-                   ? record_step(r, x, s, in, err)
-                   : perform(r, in->ask, s->index, s->effect, err);
-    case STEP_OUT:
-        break;
     }
-    assert(false); /* mortise_step_put() replaces what was never recorded */
-    return MORTISE_OK;
+    return s->cleared /* else doubt.c let it go on */
+               ? record_step(r, x, s, in, err)
+               : perform(r, in->ask, s->index, s->effect, err);
 }
 
 /* (6).  The call has to stop; what it was told is its failure. */
@@ -541,7 +526,7 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
         s->kind = in->kind;
         s->entrance = j->entrance;
         s->ask = in->ask;
-        rv = ask_first(r, x, s, in, err);
+        rv = kinds[s->kind].ask(r, x, s, in, err);
     } else if (!is_same(s, in, digest)) {
         return violation(r, x, s, in, err);
     } else {
@@ -557,34 +542,24 @@ static int ask_of_check(struct mortise_run *r, struct exec *x,
                         const struct mortise_ask_in *in,
                         struct mortise_err *err)
 {
-    switch (in->kind) {
-    case MORTISE_STEP_READ:
-    case MORTISE_STEP_LOOK:
-    case MORTISE_STEP_GET:
-        return ask_journaled(r, x, in, err);
-    case MORTISE_STEP_EFFECT:
-    case MORTISE_STEP_REPEAT:
-    case MORTISE_STEP_PUT:
+    if (kinds[in->kind].changes)
         return reply_words(r, in->ask, MORTISE_S_DENIED,
                            "a guardrail may not change the world: it reads, "
                            "and no more",
                            err);
-    case MORTISE_STEP_QUESTION:
-    case MORTISE_STEP_TIMER:
-        break;
-    }
-    return reply_words(r, in->ask, MORTISE_S_UNSUPPORTED,
-                       "a guardrail may not wait for somebody, or for a time: "
-                       "only what executes an operation may",
-                       err);
+    if (kinds[in->kind].waits)
+        return reply_words(r, in->ask, MORTISE_S_UNSUPPORTED,
+                           "a guardrail may not wait for somebody, or for a "
+                           "time: only what executes an operation may",
+                           err);
+    return ask_journaled(r, x, in, err);
 }
 
 /* Of a reconciliation. */
 static int ask_plain(struct mortise_run *r, const struct mortise_ask_in *in,
                      struct mortise_err *err)
 {
-    if (in->kind == MORTISE_STEP_QUESTION || in->kind == MORTISE_STEP_TIMER ||
-        in->kind == MORTISE_STEP_PUT)
+    if (kinds[in->kind].waits || in->kind == MORTISE_STEP_PUT)
         return reply_words(r, in->ask, MORTISE_S_UNSUPPORTED,
                            "only what executes an operation may ask for that",
                            err);
@@ -598,16 +573,11 @@ int mortise_step_ask(struct mortise_run *r, const struct mortise_ask_in *in,
 
     if (x == NULL || x->state != X_RUNNING)
         return reply_words(r, in->ask, MORTISE_S_CANCELLED, "cancelled", err);
-    switch (x->call) {
-    case MORTISE_RUN_EXECUTE:
-        return ask_journaled(r, x, in, err);
-    case MORTISE_RUN_CHECK:
+    assert(in->kind >= MORTISE_STEP_READ && in->kind <= MORTISE_STEP_REPEAT);
+    if (x->call == MORTISE_RUN_CHECK)
         return ask_of_check(r, x, in, err);
-    case MORTISE_RUN_RECONCILE:
-    case MORTISE_RUN_LOOKUP:
-        break;
-    }
-    return ask_plain(r, in, err);
+    return x->call == MORTISE_RUN_EXECUTE ? ask_journaled(r, x, in, err)
+                                          : ask_plain(r, in, err);
 }
 
 /* ---- answers ------------------------------------------------------------ */
@@ -643,15 +613,13 @@ int mortise_step_refute(struct mortise_run *r, struct exec *x, struct step *s,
 {
     const struct heard *h = s->heard;
     struct mortise_entry e = entry_for(r, x, s, MORTISE_E_ANSWER);
-    int rv;
 
     e.status = h != NULL ? h->status : MORTISE_S_CANCELLED;
     e.after = h != NULL ? h->after : x->journal->issued;
-    e.value =
-        h != NULL ? json_incref(h->value) : json_string("it did not happen");
-    rv = e.value != NULL ? mortise_run_record(r, &e, err) : mortise_nomem(err);
-    json_decref(e.value);
-    return rv;
+    return mortise_run_record_value(
+        r, &e,
+        h != NULL ? json_incref(h->value) : json_string("it did not happen"),
+        err);
 }
 
 int mortise_step_answer(struct mortise_run *r,
@@ -680,7 +648,7 @@ int mortise_step_answer(struct mortise_run *r,
         else if (in->doubtful && mortise_doubt_is_of_step(r, x, s))
             rv = answer_later(r, x, s, in, value, err);
         else
-            rv = record_answer(r, x, s, in->status, value,
+            rv = record_answer(r, x, s, in->status, json_incref(value),
                                s->has_effect && in->completed, err);
         if (rv == MORTISE_OK)
             rv = pump(r, j, err);
