@@ -194,9 +194,8 @@ static int do_accept(struct mortise_run *r, const struct mortise_said *h,
 
     if (h->n_pins == 0)
         return MORTISE_OK;
-    e.value = mortise_pins_json(h->pins, h->n_pins);
-    rv = e.value != NULL ? mortise_run_record(r, &e, err) : mortise_nomem(err);
-    json_decref(e.value);
+    rv = mortise_run_record_value(r, &e, mortise_pins_json(h->pins, h->n_pins),
+                                  err);
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 

@@ -44,12 +44,11 @@ static int keep(struct mortise_run *r, struct exec *x, json_t *output,
     assert(mortise_exec_node(r, x)->effect >= MORTISE_WRITE);
     if (mortise_fold_check_depth(said, NULL) != MORTISE_OK)
         said = NULL;
-    e.value = mortise_fold_check_depth(output, NULL) == MORTISE_OK
-                  ? json_incref(output)
-                  : json_null();
+    if (mortise_fold_check_depth(output, NULL) != MORTISE_OK)
+        output = NULL;
     memcpy(e.digest, x->key, sizeof e.digest);
-    rv = mortise_run_record(r, &e, err);
-    json_decref(e.value);
+    rv = mortise_run_record_value(
+        r, &e, output != NULL ? json_incref(output) : json_null(), err);
     return rv == MORTISE_OK ? mortise_result_record_said(r, x, said, err) : rv;
 }
 

@@ -304,20 +304,17 @@ static int reserve(struct mortise_run *r, struct exec *x, const uint64_t *need,
                    struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_RESERVE);
-    int rv;
+    json_t *amounts = json_object();
 
     e.started_ms = r->time_ms;
-    e.value = json_object();
-    for (int k = 0; e.value != NULL && k < MORTISE_N_SPENDS; k++) {
+    for (int k = 0; amounts != NULL && k < MORTISE_N_SPENDS; k++) {
         if (need[k] > 0 &&
             json_object_set_new(
-                e.value, names(k),
+                amounts, names(k),
                 mortise_spend_json((enum mortise_spend)k, need[k])) != 0)
-            mortise_json_drop(&e.value);
+            mortise_json_drop(&amounts);
     }
-    rv = e.value != NULL ? mortise_run_record(r, &e, err) : mortise_nomem(err);
-    json_decref(e.value);
-    return rv;
+    return mortise_run_record_value(r, &e, amounts, err);
 }
 
 /* ---- what calls told ---------------------------------------------------- */

@@ -51,7 +51,6 @@ int mortise_usage_note(struct mortise_run *r, struct exec *x,
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_USED);
     struct mortise_usage more = {0};
     uint64_t owed[MORTISE_USED_N];
-    int rv;
 
     if (said != NULL)
         more = *said; /* its names are lent */
@@ -63,10 +62,7 @@ int mortise_usage_note(struct mortise_run *r, struct exec *x,
     if (mortise_usage_is_none(&more) &&
         (e.how == USED_BESIDES || !mortise_budget_owes(x, owed)))
         return MORTISE_OK;
-    e.value = mortise_usage_json(&more);
-    rv = e.value != NULL ? mortise_run_record(r, &e, err) : mortise_nomem(err);
-    json_decref(e.value);
-    return rv;
+    return mortise_run_record_value(r, &e, mortise_usage_json(&more), err);
 }
 
 int mortise_usage_begin(struct mortise_run *r, struct exec *x,
