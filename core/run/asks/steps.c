@@ -151,30 +151,11 @@ static void journal_free(struct mortise_run *r, struct journal **at)
     *at = NULL;
 }
 
-static void effects_free(struct mortise_run *r, struct exec *x)
-{
-    struct mortise_table *t = x->effects;
-    struct mortise_hashed *e;
-
-    if (t == NULL)
-        return;
-    while ((e = mortise_table_first(t)) != NULL) {
-        struct effect *f = MORTISE_OF(e, struct effect, entry);
-
-        mortise_table_remove(t, e);
-        json_decref(f->answer);
-        mortise_release(r->mem, f, sizeof *f);
-    }
-    mortise_table_finish(t);
-    mortise_release(r->mem, t, sizeof *t);
-    x->effects = NULL;
-}
-
 void mortise_step_finish(struct mortise_run *r, struct exec *x)
 {
     journal_free(r, &x->journal);
     journal_free(r, &x->checks);
-    effects_free(r, x);
+    mortise_json_drop(&x->effects);
 }
 
 static int request_over(struct mortise_run *r, const struct step *s,
@@ -213,41 +194,27 @@ static uint64_t hash_of_key(const uint8_t key[MORTISE_DIGEST])
 json_t *mortise_step_effect_answer(const struct exec *x,
                                    const uint8_t key[MORTISE_DIGEST])
 {
-    struct mortise_hashed *e =
-        x->effects != NULL ? mortise_table_find(x->effects, hash_of_key(key))
-                           : NULL;
+    char name[MORTISE_DIGEST_HEX];
 
-    for (; e != NULL; e = mortise_table_more(e)) {
-        const struct effect *f = MORTISE_OF(e, struct effect, entry);
-
-        if (memcmp(f->key, key, sizeof f->key) == 0)
-            return f->answer;
-    }
-    return NULL;
+    mortise_hex(name, key, MORTISE_DIGEST);
+    return json_object_get(x->effects, name);
 }
 
 /* What happened in the world outlives the journal (7). */
-static int keep_effect(struct mortise_run *r, struct exec *x,
-                       const struct step *s, struct mortise_err *err)
+static int keep_effect(struct exec *x, const struct step *s,
+                       struct mortise_err *err)
 {
-    struct effect *f;
+    char name[MORTISE_DIGEST_HEX];
 
     assert(s->has_effect && s->state == STEP_ANSWERED);
     if (mortise_step_effect_answer(x, s->effect) != NULL)
         return MORTISE_OK; /* it was told of one from before */
-    if (x->effects == NULL) {
-        x->effects = mortise_alloc(r->mem, sizeof *x->effects);
-        if (x->effects == NULL)
-            return mortise_nomem(err);
-        mortise_table_init(x->effects, r->mem);
-    }
-    f = mortise_alloc(r->mem, sizeof *f);
-    if (f == NULL)
-        return mortise_nomem(err);
-    memcpy(f->key, s->effect, sizeof f->key);
-    f->answer = json_incref(s->answer);
-    mortise_table_add(x->effects, &f->entry, hash_of_key(f->key));
-    return MORTISE_OK;
+    if (x->effects == NULL)
+        x->effects = json_object();
+    mortise_hex(name, s->effect, MORTISE_DIGEST);
+    return json_object_set(x->effects, name, s->answer) == 0
+               ? MORTISE_OK
+               : mortise_nomem(err);
 }
 
 int mortise_step_clear(struct mortise_run *r, struct exec *x,
@@ -262,7 +229,7 @@ int mortise_step_clear(struct mortise_run *r, struct exec *x,
         if (mortise_step_is_request(s))
             rv = withdraw(r, x, s, err);
         else if (s->completed)
-            rv = keep_effect(r, x, s, err);
+            rv = keep_effect(x, s, err);
     }
     if (rv == MORTISE_OK)
         journal_free(r, &x->journal);

@@ -136,12 +136,6 @@ struct journal {
     char scope[MORTISE_DIGEST_HEX];
 };
 
-struct effect { /* completed in an earlier attempt or generation */
-    struct mortise_hashed entry;
-    uint8_t key[MORTISE_DIGEST];
-    json_t *answer;
-};
-
 struct step_wait { /* a step whose commit is not on disk yet */
     uint64_t seq;
     uint32_t exec, step;
@@ -280,7 +274,9 @@ struct exec {
     /* By asks/steps.c: what it asked (step.c). */
     struct journal *journal;       /* NULL: nothing */
     struct journal *checks;        /* what its guardrails asked; likewise */
-    struct mortise_table *effects; /* by key; NULL: none */
+    /* {key: answer} of effects that were completed in earlier attempts and
+     * generations; NULL: none. */
+    json_t *effects;
     /* By asks/step.c: live only. */
     json_t *broke; /* it asked for something else than before: the words */
     bool goes_on;  /* its newest call began with a journal */
