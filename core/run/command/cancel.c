@@ -4,10 +4,12 @@
 
 #include "run/command/command.h"
 
-int mortise_cancel_check_ended(const struct mortise_run *r,
-                               const struct mortise_said *h,
-                               const struct mortise_run_command *c,
-                               struct mortise_err *err)
+/* What has ended cannot be stopped, unless it goes on by the same list.  An
+ * engine that stops pauses whatever it has. */
+int mortise_command_check_cancel(struct mortise_run *r,
+                                 const struct mortise_said *h,
+                                 const struct mortise_run_command *c,
+                                 struct mortise_err *err)
 {
     if (r->status < MORTISE_RUN_COMPLETED ||
         (c->flags & MORTISE_CMD_SHUTDOWN) != 0 || mortise_command_restarts(h) ||
@@ -39,14 +41,6 @@ int mortise_command_stop_idle(struct mortise_run *r, struct mortise_err *err)
             rv = mortise_stop_exec(r, x, MORTISE_E_STOPPED, err);
     }
     return rv;
-}
-
-int mortise_command_check_cancel(struct mortise_run *r,
-                                 const struct mortise_said *h,
-                                 const struct mortise_run_command *c,
-                                 struct mortise_err *err)
-{
-    return mortise_cancel_check_ended(r, h, c, err);
 }
 
 int mortise_command_obey_cancel(struct mortise_run *r,

@@ -28,12 +28,6 @@ int mortise_goto_check_settled(const struct mortise_run *r, bool back,
                                struct mortise_err *err);
 
 /* ---- cancel.c ---- */
-/* What has ended cannot be stopped, unless it goes on by the same list.  An
- * engine that stops pauses whatever it has. */
-int mortise_cancel_check_ended(const struct mortise_run *r,
-                               const struct mortise_said *h,
-                               const struct mortise_run_command *c,
-                               struct mortise_err *err);
 /* End, by entries, everything that is not done and has no call out. */
 int mortise_command_stop_idle(struct mortise_run *r, struct mortise_err *err);
 

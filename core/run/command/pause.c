@@ -39,7 +39,7 @@ int mortise_command_check_pause(struct mortise_run *r,
                ? mortise_fail(err, MORTISE_EINVAL,
                               "pause and resume in one call contradict each "
                               "other")
-               : mortise_cancel_check_ended(r, h, c, err);
+               : mortise_command_check_cancel(r, h, c, err);
 }
 
 /* Stand still.  That an engine stops does not undo what a person said. */
