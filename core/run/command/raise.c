@@ -108,14 +108,13 @@ static int find_limit(const struct purse *p, const char *name,
 }
 
 /* The limits that the command comes to: {NAME: limit}, a new reference. */
-static int resolve(const struct mortise_run *r, const struct scope *in,
-                   const json_t *body, json_t **out, struct mortise_err *err)
+static int resolve(const struct scope *in, const json_t *body, json_t **out,
+                   struct mortise_err *err)
 {
     const char *key;
     json_t *value;
     int rv = MORTISE_OK;
 
-    (void)r;
     *out = json_object();
     if (!json_is_object(body) || json_object_size(body) == 0)
         rv = mortise_fail(err, MORTISE_EINVAL,
@@ -153,7 +152,7 @@ static int limits_of(const struct mortise_run *r,
         rv = mortise_fail(err, MORTISE_EINVAL, "graph '%s' has no budget",
                           (*in)->root->graph->name);
     else
-        rv = resolve(r, *in, c->value, limits, err);
+        rv = resolve(*in, c->value, limits, err);
     return rv;
 }
 

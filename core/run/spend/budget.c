@@ -209,14 +209,17 @@ static bool is_low(const struct purse *p, int k)
     return p->most[k] != UINT64_MAX && used >= p->most[k] - p->most[k] / 5;
 }
 
-/* {budget, limit, used}: `used` counts what is reserved, too. */
-static json_t *purse_json(const struct purse *p, int k)
+/* {budget, limit, used, graph?, on_exceeded?}: `used` counts what is reserved,
+ * too. */
+static json_t *purse_json(const struct purse *p, int k, const char *graph,
+                          const char *on_exceeded)
 {
     enum mortise_spend what = (enum mortise_spend)k;
 
-    return json_pack("{s:s, s:o, s:o}", "budget", names(k), "limit",
+    return json_pack("{s:s, s:o, s:o, s:s*, s:s*}", "budget", names(k), "limit",
                      mortise_spend_json(what, p->most[k]), "used",
-                     mortise_spend_json(what, p->spent[k] + p->held[k]));
+                     mortise_spend_json(what, p->spent[k] + p->held[k]),
+                     "graph", graph, "on_exceeded", on_exceeded);
 }
 
 static int warn(struct mortise_run *r, struct scope *in,
@@ -232,7 +235,7 @@ static int warn(struct mortise_run *r, struct scope *in,
         p->warned[k] = true;
         rv = mortise_event_announce(
             r, in->owner, "budget_warning",
-            mortise_run_is_seen(r) ? purse_json(p, k) : NULL, err);
+            mortise_run_is_seen(r) ? purse_json(p, k, NULL, NULL) : NULL, err);
     }
     return rv;
 }
@@ -467,13 +470,10 @@ const char *mortise_budget_path(const struct mortise_run *r,
 static json_t *request(const struct mortise_run *r, const struct scope *in,
                        int what)
 {
-    json_t *out = purse_json(in->purse, what);
-    char path[MORTISE_EXEC_PATH];
+    char room[MORTISE_EXEC_PATH];
+    const char *path = mortise_budget_path(r, in, room);
 
-    if (mortise_budget_path(r, in, path)[0] != '\0' && out != NULL &&
-        json_object_set_new(out, "graph", json_string(path)) != 0)
-        mortise_json_drop(&out);
-    return out;
+    return purse_json(in->purse, what, path[0] != '\0' ? path : NULL, NULL);
 }
 
 static int tell(struct mortise_run *r, const struct scope *in, int what,
@@ -524,12 +524,9 @@ int mortise_apply_exceeded(struct mortise_run *r, const struct mortise_entry *e,
     in->purse->told[e->how] = true;
     in->purse->exceeded = (enum mortise_spend)e->how;
     if (mortise_run_is_seen(r)) {
-        extra = purse_json(in->purse, e->how);
-        if (extra == NULL ||
-            json_object_set_new(extra, "on_exceeded",
-                                json_string(mortise_on_exceeded_name(
-                                    in->root->graph->budget.on_exceeded))) != 0)
-            mortise_json_drop(&extra);
+        extra = purse_json(in->purse, e->how, NULL,
+                           mortise_on_exceeded_name(
+                               in->root->graph->budget.on_exceeded));
         if (extra == NULL)
             return mortise_nomem(err);
     }
