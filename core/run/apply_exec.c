@@ -99,10 +99,8 @@ static json_t *error_extra(const struct mortise_run *r, const struct exec *x,
  * cannot just be done again, for then it has to go on from there. */
 static bool keeps_journal(const struct mortise_run *r, const struct exec *x)
 {
-    const struct mortise_node *n = mortise_exec_node(r, x);
-
-    return mortise_step_is_open(x) && !n->op->idempotent &&
-           n->on_in_doubt != MORTISE_DOUBT_RETRY;
+    return mortise_step_is_open(x) &&
+           !mortise_doubt_may_be_repeated(mortise_exec_node(r, x));
 }
 
 int mortise_apply_retry(struct mortise_run *r, struct exec *x,

@@ -86,42 +86,20 @@
 
 /* ---- is it one? --------------------------------------------------------- */
 
-/* Is the call's own intent open, which only its plugin could have closed? */
-static bool is_call_open(const struct exec *x)
-{
-    return x->effect_open && x->call == MORTISE_RUN_EXECUTE;
-}
-
-/* `silent`: the end of the call says nothing. */
-static enum doubt left_open(const struct mortise_run *r, const struct exec *x,
-                            bool silent)
-{
-    if (x->call != MORTISE_RUN_EXECUTE ||
-        mortise_doubt_may_be_repeated(mortise_exec_node(r, x)))
-        return DOUBT_NONE;
-    if (silent && is_call_open(x))
-        return DOUBT_CALL;
-    return mortise_step_in_doubt(r, x) != NULL ? DOUBT_STEP : DOUBT_NONE;
-}
-
-static bool is_silent(const struct mortise_result_in *in)
-{
-    return in->silent || in->status == MORTISE_S_DOUBT;
-}
-
 enum doubt mortise_doubt_at_end(const struct mortise_run *r,
                                 const struct exec *x,
-                                const struct mortise_result_in *in)
+                                const struct mortise_result_in *in, bool broke)
 {
-    return in->status == MORTISE_S_OK ? DOUBT_NONE
-                                      : left_open(r, x, is_silent(in));
-}
+    bool silent = in->silent || in->status == MORTISE_S_DOUBT ||
+                  (broke && in->status >= 0);
 
-enum doubt mortise_doubt_at_break(const struct mortise_run *r,
-                                  const struct exec *x,
-                                  const struct mortise_result_in *in)
-{
-    return left_open(r, x, is_silent(in) || in->status >= 0);
+    if ((in->status == MORTISE_S_OK && !broke) ||
+        x->call != MORTISE_RUN_EXECUTE ||
+        mortise_doubt_may_be_repeated(mortise_exec_node(r, x)))
+        return DOUBT_NONE;
+    if (silent && x->effect_open) /* its intent, which its plugin closes */
+        return DOUBT_CALL;
+    return mortise_step_in_doubt(r, x) != NULL ? DOUBT_STEP : DOUBT_NONE;
 }
 
 bool mortise_doubt_is_open(const struct mortise_run *r, const struct exec *x)
@@ -454,13 +432,11 @@ int mortise_doubt_ask(struct mortise_run *r, struct exec *x,
         mortise_exec_find_key(r, x);
     mortise_hex(key, s != NULL ? s->effect : x->key, MORTISE_DIGEST);
     snprintf(tool, sizeof tool, "%s/%s", n->plugin, n->operation);
-    payload = json_pack("{s:s, s:O, s:s, s:s, s:s}", "tool", tool, "args",
+    payload = json_pack("{s:s, s:O, s:s, s:s, s:s, s:o*}", "tool", tool, "args",
                         s != NULL ? s->payload : x->body, "idempotency_key",
                         key, "effect", mortise_effect_name(n->effect), "cause",
-                        mortise_doubt_cause(x, s));
-    if (payload != NULL && x->was.state != 0 &&
-        json_object_set_new(payload, "over", json_true()) != 0)
-        mortise_json_drop(&payload);
+                        mortise_doubt_cause(x, s), "over",
+                        x->was.state != 0 ? json_true() : NULL);
     if (payload != NULL &&
         (s != NULL ? show_step(payload, x, s)
                    : show_open(payload, x) | show_schema(payload, n)) != 0)

@@ -155,13 +155,11 @@ extern const char
 /* May the effect of x have happened, and nobody settled that?  Its call may be
  * out. */
 bool mortise_doubt_is_open(const struct mortise_run *r, const struct exec *x);
-/* What the end of a call leaves open; and where it broke its word. */
+/* What the end of a call leaves open; of one that `broke` its word, which says
+ * by its success no more than by its silence. */
 enum doubt mortise_doubt_at_end(const struct mortise_run *r,
                                 const struct exec *x,
-                                const struct mortise_result_in *in);
-enum doubt mortise_doubt_at_break(const struct mortise_run *r,
-                                  const struct exec *x,
-                                  const struct mortise_result_in *in);
+                                const struct mortise_result_in *in, bool broke);
 /* x is to settle what the end of its call left open; of one that broke its
  * word, in these words. */
 int mortise_doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,

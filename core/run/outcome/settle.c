@@ -89,7 +89,7 @@ static int settle_broke(struct mortise_run *r, struct exec *x,
                         const struct mortise_result_in *in, const char *words,
                         struct mortise_err *err)
 {
-    enum doubt doubt = mortise_doubt_at_break(r, x, in);
+    enum doubt doubt = mortise_doubt_at_end(r, x, in, true);
 
     if (doubt == DOUBT_NONE)
         return mortise_fail_attempt(r, x, "determinism", "permanent", words,
@@ -116,7 +116,7 @@ static int settle_executed(struct mortise_run *r, struct exec *x,
                            const struct mortise_result_in *in,
                            struct mortise_err *err)
 {
-    enum doubt doubt = mortise_doubt_at_end(r, x, in);
+    enum doubt doubt = mortise_doubt_at_end(r, x, in, false);
 
     mortise_fail_no_sooner(x, in->retry_after_ms);
     if (x->broke != NULL)
@@ -144,7 +144,7 @@ static bool says_enough(const struct mortise_run *r, const struct exec *x,
         return in->status == 0 &&
                json_is_boolean(json_object_get(in->output, "happened"));
     return x->call == MORTISE_RUN_EXECUTE &&
-           mortise_doubt_at_end(r, x, in) == DOUBT_NONE;
+           mortise_doubt_at_end(r, x, in, false) == DOUBT_NONE;
 }
 
 /* A call of one that lost has ended.  Where that may be tried again it matters
@@ -153,7 +153,7 @@ static int settle_lost(struct mortise_run *r, struct exec *x,
                        const struct mortise_result_in *in,
                        struct mortise_err *err)
 {
-    enum doubt doubt = mortise_doubt_at_end(r, x, in);
+    enum doubt doubt = mortise_doubt_at_end(r, x, in, false);
 
     assert(x->loss != LOSS_NONE);
     if (!mortise_race_may_come_back(x) ||
@@ -183,7 +183,7 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
     bool happened = in->status == 0 && x->call == MORTISE_RUN_EXECUTE &&
                     mortise_exec_node(r, x)->effect >= MORTISE_WRITE;
     bool let_go = in->status == MORTISE_S_SUSPENDED && x->stop != STOP_RUN;
-    enum doubt doubt = mortise_doubt_at_end(r, x, in);
+    enum doubt doubt = mortise_doubt_at_end(r, x, in, false);
     int rv = MORTISE_OK;
 
     if (x->call == MORTISE_RUN_CHECK && x->stop == STOP_BROKE)
@@ -192,24 +192,17 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
         return settle_executed(r, x, in, err);
     if (doubt != DOUBT_NONE && x->stop != STOP_RUN)
         return mortise_doubt_ended(r, x, doubt, in, err);
-    switch (x->stop) {
-    case STOP_RUN: /* what is in doubt stays so (doubt.c (11)) */
+    if (x->stop == STOP_RUN) { /* what is in doubt stays so (doubt.c (11)) */
         if (doubt == DOUBT_NONE && x->effect_open &&
             x->call == MORTISE_RUN_EXECUTE)
             rv = mortise_fail_not_done(r, x, err);
         return rv == MORTISE_OK ? mortise_doubt_cancelled(r, x, err) : rv;
-    case STOP_BUDGET:
-    case STOP_COMMAND:
+    }
+    if (x->stop == STOP_BUDGET || x->stop == STOP_COMMAND) {
         mortise_exec_stop_for(x, STOP_NONE);
         return x->effect_open && x->call == MORTISE_RUN_EXECUTE
                    ? mortise_fail_not_done(r, x, err)
                    : mortise_exec_ready(r, x, err);
-    case STOP_TIMEOUT:
-    case STOP_RACE: /* it has lost */
-    case STOP_BROKE:
-    case STOP_STUCK:
-    case STOP_NONE:
-        break;
     }
     if (x->call == MORTISE_RUN_CHECK)
         return mortise_verdict_settle(r, x, in, "it did not answer in time",
@@ -283,7 +276,7 @@ static int settle_stuck(struct mortise_run *r, struct exec *x,
 {
     const struct mortise_result_in mute = {.status = MORTISE_S_TIMEOUT,
                                            .silent = true};
-    enum doubt doubt = mortise_doubt_at_end(r, x, &mute);
+    enum doubt doubt = mortise_doubt_at_end(r, x, &mute, false);
     bool open = x->call != MORTISE_RUN_CHECK &&
                 (x->effect_open || mortise_step_in_doubt(r, x) != NULL);
     bool cut = x->stop == STOP_RUN;
