@@ -280,7 +280,8 @@ static int do_reject(struct mortise_run *r, struct exec *x,
                  reason[0] != '\0' ? ": " : "", reason);
     return rv != MORTISE_OK
                ? rv
-               : mortise_fail_attempt_err(r, x, "rejected", &why, err);
+               : mortise_fail_attempt(r, x, "rejected", "permanent", why.msg,
+                                      err);
 }
 
 int mortise_command_obey_approve_tool(struct mortise_run *r,

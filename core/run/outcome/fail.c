@@ -13,21 +13,26 @@
 
 #include "run/outcome/outcome.h"
 
-/* {code, message, span}: a new reference. */
-json_t *mortise_fail_json(const struct mortise_run *r, const struct exec *x,
-                          const char *code, const char *message)
+/* {code, message, span, class?}; class NULL: it goes without saying. */
+static json_t *failure(const struct mortise_run *r, const struct exec *x,
+                       const char *code, const char *message, const char *class)
 {
     struct mortise_buf at;
-    json_t *error, *text;
+    json_t *text;
 
     mortise_buf_init(&at, r->mem);
     mortise_span_text(mortise_exec_node(r, x)->span, &at);
     text = at.failed ? NULL : mortise_json_strn(at.n != 0 ? at.p : "", at.n);
     mortise_buf_finish(&at);
-    error =
-        json_pack("{s:s, s:o, s:o}", "code", code, "message",
-                  mortise_json_strn(message, strlen(message)), "span", text);
-    return error;
+    return json_pack("{s:s, s:o, s:o, s:s*}", "code", code, "message",
+                     mortise_json_strn(message, strlen(message)), "span", text,
+                     "class", class);
+}
+
+json_t *mortise_fail_json(const struct mortise_run *r, const struct exec *x,
+                          const char *code, const char *message)
+{
+    return failure(r, x, code, message, NULL);
 }
 
 /* A failure that says nothing of its class is permanent, too. */
@@ -124,19 +129,6 @@ int mortise_fail_not_done(struct mortise_run *r, struct exec *x,
     return rv != MORTISE_OK ? rv : mortise_exec_ready(r, x, err);
 }
 
-/* {code, message, span, class?}, where the class is not permanent: whoever has
- * what is around it tried again wants to know. */
-static json_t *failure(const struct mortise_run *r, const struct exec *x,
-                       const char *code, const char *class, const char *message)
-{
-    json_t *error = mortise_fail_json(r, x, code, message);
-
-    if (error != NULL && !is_permanent(class) &&
-        json_object_set_new(error, "class", json_string(class)) != 0)
-        mortise_json_drop(&error);
-    return error;
-}
-
 /* For good.  `open`: the effect never answered. */
 static int record_failed(struct mortise_run *r, struct exec *x,
                          const char *code, const char *class,
@@ -154,8 +146,10 @@ static int record_failed(struct mortise_run *r, struct exec *x,
     e.how = open || x->failing;
     mortise_route_of_kind(
         x, &e, x->expired_to_goto ? MORTISE_EDGE_TIMEOUT : MORTISE_EDGE_ERROR);
-    return mortise_run_record_value(r, &e, failure(r, x, code, class, message),
-                                    err);
+    /* Whoever has what is around it tried again wants to know. */
+    return mortise_run_record_value(
+        r, &e,
+        failure(r, x, code, message, is_permanent(class) ? NULL : class), err);
 }
 
 int mortise_fail_for_good(struct mortise_run *r, struct exec *x,
@@ -227,13 +221,7 @@ int mortise_fail_refused(struct mortise_run *r, struct exec *x, int rv,
                          const char *code, const struct mortise_err *why,
                          struct mortise_err *err)
 {
-    return rv == MORTISE_EINVAL ? mortise_fail_attempt_err(r, x, code, why, err)
-                                : rv;
-}
-
-int mortise_fail_attempt_err(struct mortise_run *r, struct exec *x,
-                             const char *code, const struct mortise_err *why,
-                             struct mortise_err *err)
-{
-    return mortise_fail_attempt(r, x, code, "permanent", why->msg, err);
+    return rv == MORTISE_EINVAL
+               ? mortise_fail_attempt(r, x, code, "permanent", why->msg, err)
+               : rv;
 }

@@ -236,10 +236,7 @@ void mortise_doubt_all_over(struct mortise_run *r);
 int mortise_fail_attempt(struct mortise_run *r, struct exec *x,
                          const char *code, const char *class,
                          const char *message, struct mortise_err *err);
-int mortise_fail_attempt_err(struct mortise_run *r, struct exec *x,
-                             const char *code, const struct mortise_err *why,
-                             struct mortise_err *err);
-/* The same where a judgement, rv, is MORTISE_EINVAL; else rv. */
+/* The same, for good, where a judgement, rv, is MORTISE_EINVAL; else rv. */
 int mortise_fail_refused(struct mortise_run *r, struct exec *x, int rv,
                          const char *code, const struct mortise_err *why,
                          struct mortise_err *err);

@@ -113,7 +113,8 @@ static int refuse(struct outcome *o, struct mortise_err *err)
     return o->from->is_last
                ? mortise_fail_for_good(o->r, o->x, o->code, o->why.msg, false,
                                        err)
-               : mortise_fail_attempt_err(o->r, o->x, o->code, &o->why, err);
+               : mortise_fail_attempt(o->r, o->x, o->code, "permanent",
+                                      o->why.msg, err);
 }
 
 /* (4) */

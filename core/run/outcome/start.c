@@ -46,13 +46,15 @@ static int ask_approval(struct mortise_run *r, struct exec *x,
 
 /* ---- calls -------------------------------------------------------------- */
 
-static int record_intent(struct mortise_run *r, struct exec *x,
-                         struct mortise_err *err)
+/* By an `intent`, or a `before`. */
+static int record_start(struct mortise_run *r, struct exec *x,
+                        enum mortise_entry_type type, struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_INTENT);
+    struct mortise_entry e = mortise_exec_entry(r, x, type);
 
     e.started_ms = r->time_ms;
-    mortise_exec_effect_key(r, x, e.digest);
+    if (type == MORTISE_E_INTENT)
+        mortise_exec_effect_key(r, x, e.digest);
     return mortise_run_record(r, &e, err);
 }
 
@@ -82,7 +84,7 @@ int mortise_start_execute(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK || claim == CLAIM_LATER)
         return rv;
     if (n->effect >= MORTISE_WRITE && !n->op->steps && !x->effect_open)
-        return record_intent(r, x, err);
+        return record_start(r, x, MORTISE_E_INTENT, err);
     return claim == CLAIM_FREE
                ? mortise_call_start(r, x, MORTISE_RUN_EXECUTE, err)
                : MORTISE_OK;
@@ -138,15 +140,6 @@ static bool is_to_be_noted(const struct exec *x, const struct mortise_node *n)
            (n->op == NULL || n->op->steps || n->effect < MORTISE_WRITE);
 }
 
-static int record_before(struct mortise_run *r, struct exec *x,
-                         struct mortise_err *err)
-{
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_BEFORE);
-
-    e.started_ms = r->time_ms;
-    return mortise_run_record(r, &e, err);
-}
-
 int mortise_start_exec(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
 {
@@ -159,16 +152,15 @@ int mortise_start_exec(struct mortise_run *r, struct exec *x,
     if (x->leaving != NULL)
         return mortise_pipeline_go_on(r, x, err);
     rv = mortise_view_before(r, x, &why);
-    if (rv == MORTISE_ENOMEM)
-        return mortise_nomem(err);
     if (rv != MORTISE_OK)
-        return mortise_fail_attempt_err(
-            r, x, rv == MORTISE_ECONFLICT ? "conflict" : "reducer", &why, err);
+        return mortise_fail_refused(
+            r, x, mortise_judge_verdict(rv, err),
+            rv == MORTISE_ECONFLICT ? "conflict" : "reducer", &why, err);
     if (n->interrupt_before && !x->before_passed)
         return mortise_request_ask(r, x, MORTISE_ASK_BEFORE,
                                    json_pack("{s:s}", "when", "before"), 0,
                                    err);
     if (is_to_be_noted(x, n))
-        return record_before(r, x, err);
+        return record_start(r, x, MORTISE_E_BEFORE, err);
     return mortise_exec_kind(r, x)->start(r, x, err);
 }

@@ -41,16 +41,14 @@ static int note(struct exec *x, const char *id, bool violation,
                 const char *reason, const char *action, struct mortise_err *err)
 {
     json_t *one = json_pack(
-        "{s:s, s:s, s:b, s:s, s:O*, s:s*}", "guardrail", id, "stage",
+        "{s:s, s:s, s:b, s:s, s:O*, s:s*, s:o*}", "guardrail", id, "stage",
         mortise_guard_stage_name(x->stage), "violation", (int)violation,
         "action", action, "decided_by",
-        json_object_get(x->decision, "decided_by"), "to", leads_to(x));
+        json_object_get(x->decision, "decided_by"), "to", leads_to(x),
+        "reason", violation ? mortise_json_strn(reason, strlen(reason)) : NULL);
 
     if (x->verdicts == NULL)
         x->verdicts = json_array();
-    if (one != NULL && violation)
-        json_object_set_new(one, "reason",
-                            mortise_json_strn(reason, strlen(reason)));
     return one != NULL && json_array_append_new(x->verdicts, one) == 0
                ? MORTISE_OK
                : mortise_nomem(err);
@@ -140,7 +138,8 @@ static int block(struct mortise_run *r, struct exec *x, const char *id,
                  of_target ? "" : mortise_guard_stage_name(x->stage), reason);
     return is_of_output(x)
                ? mortise_pipeline_resume(r, x, x->subject, &words, err)
-               : mortise_fail_attempt_err(r, x, "guardrail", &words, err);
+               : mortise_fail_attempt(r, x, "guardrail", "permanent",
+                                      words.msg, err);
 }
 
 /* ---- an answer ------------------------------------------------------------ */

@@ -16,11 +16,10 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     rv = mortise_tmpl_eval(note->say, &env.cel, &said, &why);
     mortise_env_finish(&env);
     rv = mortise_judge_verdict(rv, err);
-    if (rv == MORTISE_EINVAL)
-        return mortise_fail_attempt_err(r, x, "expression", &why, err);
+    if (rv != MORTISE_OK)
+        return mortise_fail_refused(r, x, rv, "expression", &why, err);
     mortise_exec_begun(x, x->attempt, r->time_ms);
-    if (rv == MORTISE_OK)
-        rv = mortise_pipeline_enter(r, x, said, DONE_EXECUTED, err);
+    rv = mortise_pipeline_enter(r, x, said, DONE_EXECUTED, err);
     json_decref(said);
     return rv;
 }
