@@ -47,16 +47,6 @@ bool mortise_commit_done_may_wait(const struct mortise_run *r,
            !is_wanted(r, x) && (n->op == NULL || n->effect < MORTISE_WRITE);
 }
 
-bool mortise_commit_fan_may_wait(const struct mortise_run *r,
-                                 const struct exec *x,
-                                 const struct mortise_entry *e)
-{
-    (void)r;
-    (void)x;
-    (void)e;
-    return true;
-}
-
 bool mortise_commit_node_may_wait(const struct mortise_run *r,
                                   const struct exec *x,
                                   const struct mortise_entry *e)

@@ -9,14 +9,10 @@
 
 /* ---- commit.c ---- */
 /* May these wait for the commit of a later step (entry_rules)?  Of what a node
- * gave; of the elements of a map, as the `done` behind it; of what else says
- * how far a node has come. */
+ * gave; of what else says how far a node has come. */
 bool mortise_commit_done_may_wait(const struct mortise_run *r,
                                   const struct exec *x,
                                   const struct mortise_entry *e);
-bool mortise_commit_fan_may_wait(const struct mortise_run *r,
-                                 const struct exec *x,
-                                 const struct mortise_entry *e);
 bool mortise_commit_node_may_wait(const struct mortise_run *r,
                                   const struct exec *x,
                                   const struct mortise_entry *e);
