@@ -437,24 +437,22 @@ static int violation(struct mortise_run *r, struct exec *x,
 {
     const char *name =
         mortise_step_called((struct step_id){s->ordinal, s->key});
-    char which[160], words[512];
+    const char *node = mortise_exec_node(r, x)->id;
+    char which[160];
     int rv;
 
     assert(x->state == X_RUNNING); /* who broke its word asked */
     snprintf(which, sizeof which, name[0] != '\0' ? "'%.128s'" : "%s%u", name,
              (unsigned)s->ordinal);
-    if (strcmp(s->method, in->method) != 0)
-        snprintf(words, sizeof words,
-                 "E_DETERMINISM: step %s of '%s' was %s, and is %s now that it "
-                 "is run again",
-                 which, mortise_exec_node(r, x)->id, s->method, in->method);
-    else
-        snprintf(words, sizeof words,
-                 "E_DETERMINISM: step %s of '%s', %s, has other arguments now "
-                 "that it is run again",
-                 which, mortise_exec_node(r, x)->id, s->method);
     mortise_json_drop(&x->broke);
-    x->broke = json_string(words);
+    x->broke =
+        strcmp(s->method, in->method) != 0
+            ? json_sprintf("E_DETERMINISM: step %s of '%s' was %s, and is %s "
+                           "now that it is run again",
+                           which, node, s->method, in->method)
+            : json_sprintf("E_DETERMINISM: step %s of '%s', %s, has other "
+                           "arguments now that it is run again",
+                           which, node, s->method);
     if (x->broke == NULL)
         return mortise_nomem(err);
     rv = reply(r, in->ask, MORTISE_S_FAILED, x->broke, err);

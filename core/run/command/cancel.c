@@ -34,10 +34,8 @@ int mortise_command_stop_idle(struct mortise_run *r, struct mortise_err *err)
             rv = mortise_fail_not_done(r, x, err); /* it was not called yet */
         if (rv != MORTISE_OK)
             break;
-        if (x->state == X_READY || x->state == X_ASKED ||
-            x->state == X_INTENT || x->state == X_BACKOFF ||
-            x->state == X_SUSPENDED || x->state == X_HELD ||
-            x->state == X_INSIDE)
+        if (!mortise_exec_is_over(x) && x->state != X_RUNNING &&
+            x->state != X_STOPPING)
             rv = mortise_stop_exec(r, x, MORTISE_E_STOPPED, err);
     }
     return rv;

@@ -6,6 +6,12 @@
 
 #include "run/outcome/outcome.h"
 
+/* A new reference. */
+static json_t *output_of(const struct exec *x)
+{
+    return x->output != NULL ? json_incref(x->output) : json_null();
+}
+
 /* (3): a new reference. */
 static json_t *result_of(const struct mortise_run *r, const struct frame *f)
 {
@@ -14,15 +20,12 @@ static json_t *result_of(const struct mortise_run *r, const struct frame *f)
     if (f->yields == NULL)
         return json_null();
     if (f->yields->next_yield == NULL)
-        return f->yields->output != NULL ? json_incref(f->yields->output)
-                                         : json_null();
+        return output_of(f->yields);
     all = json_object();
     for (const struct exec *x = f->yields; all != NULL && x != NULL;
          x = x->next_yield) {
-        json_t *output =
-            x->output != NULL ? json_incref(x->output) : json_null();
-
-        if (json_object_set_new(all, mortise_exec_node(r, x)->id, output) != 0)
+        if (json_object_set_new(all, mortise_exec_node(r, x)->id,
+                                output_of(x)) != 0)
             mortise_json_drop(&all);
     }
     return all;

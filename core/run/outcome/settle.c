@@ -25,13 +25,9 @@ static int settle_happened(struct mortise_run *r, struct exec *x,
                            const struct mortise_result_in *in, json_t *given,
                            enum done_how how, struct mortise_err *err)
 {
-    json_t *output = given != NULL ? json_incref(given) : json_null();
-    int rv;
-
     mortise_result_say(x, in->said);
-    rv = mortise_pipeline_enter(r, x, output, how, err);
-    json_decref(output);
-    return rv;
+    return mortise_pipeline_enter(r, x, given != NULL ? given : json_null(),
+                                  how, err);
 }
 
 /* A guardrail answered, or did not: then in these words. */
