@@ -276,18 +276,3 @@ int mortise_apply_lead(struct mortise_run *r, const struct mortise_entry *e,
     mortise_budget_has_led(in);
     return mortise_exec_ready(r, x, err);
 }
-
-int mortise_apply_clock(struct mortise_run *r, const struct mortise_entry *e,
-                        struct mortise_err *err)
-{
-    (void)err;
-    mortise_clock_set(r, e->at_ms);
-    return MORTISE_OK;
-}
-
-int mortise_apply_limit(struct mortise_run *r, const struct mortise_entry *e,
-                        struct mortise_err *err)
-{
-    mortise_limit_raise(r, e->value);
-    return mortise_event_command(r, "limit", e->actor, NULL, e->value, err);
-}

@@ -212,13 +212,17 @@ int mortise_clock_store(struct mortise_run *r, struct mortise_err *err)
     return mortise_run_record(r, &e, err);
 }
 
-void mortise_clock_set(struct mortise_run *r, uint64_t active)
+/* The run was active for so long. */
+int mortise_apply_clock(struct mortise_run *r, const struct mortise_entry *e,
+                        struct mortise_err *err)
 {
     struct scope *in = r->frames[0]->scope;
 
+    (void)err;
     in->wall_ms = mortise_clock_wall_ms(r, in);
-    in->active_ms = active;
+    in->active_ms = e->at_ms;
     in->since_ms = r->steady_ms;
+    return MORTISE_OK;
 }
 
 int mortise_clock_is_due(struct mortise_run *r, struct exec *x,

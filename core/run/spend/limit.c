@@ -67,40 +67,35 @@ json_t *mortise_limit_json(const struct mortise_run *r, const struct exec *x)
     bool steps = mortise_limit_of(r, x) == LIMIT_STEPS;
     uint64_t value = steps ? most_steps(r) : most_visits(r, x);
     const char *name = steps ? "steps" : "visits";
-    struct mortise_buf words;
     char path[MORTISE_EXEC_PATH];
-    json_t *out;
 
     mortise_exec_path(r, x, path);
     assert(mortise_limit_of(r, x) != LIMIT_NONE); /* it is what holds the run */
-    mortise_buf_init(&words, r->mem);
-    mortise_buf_printf(&words, "mortise resume %s --limit %s=%llu", r->id, name,
-                       (unsigned long long)(2 * value));
-    out = json_pack("{s:s, s:I, s:s, s:s, s:s}", "limit", name, "value",
-                    (json_int_t)value, "node", mortise_exec_node(r, x)->id,
-                    "path", path, "command", mortise_buf_cstr(&words));
-    if (words.failed)
-        mortise_json_drop(&out);
-    mortise_buf_finish(&words);
-    return out;
+    return json_pack("{s:s, s:I, s:s, s:s, s:o}", "limit", name, "value",
+                     (json_int_t)value, "node", mortise_exec_node(r, x)->id,
+                     "path", path, "command",
+                     json_sprintf("mortise resume %s --limit %s=%llu", r->id,
+                                  name, (unsigned long long)(2 * value)));
 }
 
 /* ---- raising ------------------------------------------------------------ */
 
-/* One member of {steps?, visits?}: a number beyond what holds now. */
+/* One member of {steps?, visits?}: a number beyond what holds now, and within
+ * what the deployment allows (0: any). */
 static int check_member(const char *name, const json_t *value, uint64_t now,
                         uint64_t most, struct mortise_err *err)
 {
-    if (!json_is_integer(value) || json_integer_value(value) < 1 ||
-        json_integer_value(value) > UINT32_MAX)
+    json_int_t said = json_integer_value(value);
+
+    if (!json_is_integer(value) || said < 1 || said > UINT32_MAX)
         return mortise_fail(err, MORTISE_EINVAL,
                             "a limit is a whole number from 1 to %u: %s",
                             UINT32_MAX, name);
-    if ((uint64_t)json_integer_value(value) <= now)
+    if ((uint64_t)said <= now)
         return mortise_fail(err, MORTISE_EINVAL,
                             "limit %s is %llu already; it can only be raised",
                             name, (unsigned long long)now);
-    if (most != 0 && (uint64_t)json_integer_value(value) > most)
+    if (most != 0 && (uint64_t)said > most)
         return mortise_fail(err, MORTISE_EINVAL,
                             "the deployment's limits.%s allows no more than "
                             "%llu",
@@ -148,13 +143,15 @@ int mortise_limit_check(const struct mortise_run *r, const json_t *body,
     return rv;
 }
 
-void mortise_limit_raise(struct mortise_run *r, const json_t *body)
+int mortise_apply_limit(struct mortise_run *r, const struct mortise_entry *e,
+                        struct mortise_err *err)
 {
-    const json_t *steps = json_object_get(body, "steps");
-    const json_t *visits = json_object_get(body, "visits");
+    const json_t *steps = json_object_get(e->value, "steps");
+    const json_t *visits = json_object_get(e->value, "visits");
 
     if (json_is_integer(steps))
         r->steps_raised = (uint64_t)json_integer_value(steps);
     if (json_is_integer(visits))
         r->visits_raised = (uint64_t)json_integer_value(visits);
+    return mortise_event_command(r, "limit", e->actor, NULL, e->value, err);
 }

@@ -97,8 +97,6 @@ json_t *mortise_budget_json(const struct mortise_run *r,
  * began or ended; and record how long the run was active. */
 int mortise_clock_tell(struct mortise_run *r, struct mortise_err *err);
 int mortise_clock_store(struct mortise_run *r, struct mortise_err *err);
-/* The run was active for so long. */
-void mortise_clock_set(struct mortise_run *r, uint64_t active);
 /* What `in` has used of its budget.wall, by now; record that. */
 uint64_t mortise_clock_wall_ms(const struct mortise_run *r,
                                const struct scope *in);
@@ -122,6 +120,5 @@ json_t *mortise_limit_json(const struct mortise_run *r, const struct exec *x);
 /* The value of a command that raises limits. */
 int mortise_limit_check(const struct mortise_run *r, const json_t *body,
                         struct mortise_err *err);
-void mortise_limit_raise(struct mortise_run *r, const json_t *body);
 
 #endif
