@@ -656,11 +656,10 @@ uint64_t mortise_run_watch(struct mortise_run *r, bool on)
 
 json_t *mortise_run_view(struct mortise_run *r, uint64_t call)
 {
-    uint64_t index = call >> 32;
-    struct exec *x = index < r->n_execs ? r->execs[index] : NULL;
+    struct exec *x = mortise_exec_at(r, call);
 
-    if (x == NULL || x->serial != (uint32_t)call || x->view == NULL ||
-        x->state == X_DONE || x->state == X_HELD)
+    if (x == NULL || x->view == NULL || x->state == X_DONE ||
+        x->state == X_HELD)
         return NULL;
     return json_pack("{s:O, s:O, s:O}", "input", x->frame->top->scope->input,
                      "scratch", json_object_get(x->view, "scratch"),

@@ -30,6 +30,9 @@ int mortise_step_put(struct mortise_run *r, struct journal *j,
 /* *out: x->checks (`of_check`) or x->journal, made where there is none. */
 int mortise_step_journal(struct mortise_run *r, struct exec *x, bool of_check,
                          struct journal **out, struct mortise_err *err);
+/* Is that what s asks, with these arguments? */
+bool mortise_step_is_like(const struct step *s, const char *method,
+                          const uint8_t digest[MORTISE_DIGEST]);
 /* Is s a question or a timer, which somebody answers later? */
 bool mortise_step_is_request(const struct step *s);
 /* What an effect of that key gave in an earlier attempt or generation; NULL:

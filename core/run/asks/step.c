@@ -467,13 +467,6 @@ json_t *mortise_step_take_broke(struct exec *x)
     return words;
 }
 
-static bool is_same(const struct step *s, const struct mortise_ask_in *in,
-                    const uint8_t *digest)
-{
-    return strcmp(s->method, in->method) == 0 &&
-           memcmp(s->digest, digest, sizeof s->digest) == 0;
-}
-
 /* The name of what is asked now; `room` for a guardrail's key. */
 static struct step_id name_of(struct journal *j,
                               const struct mortise_ask_in *in, char *room,
@@ -525,7 +518,7 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
         s->entrance = j->entrance;
         s->ask = in->ask;
         rv = kinds[s->kind].ask(r, x, s, in, err);
-    } else if (!is_same(s, in, digest)) {
+    } else if (!mortise_step_is_like(s, in->method, digest)) {
         return violation(r, x, s, in, err);
     } else {
         s->entrance = j->entrance;

@@ -260,6 +260,13 @@ int mortise_step_rest(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
+bool mortise_step_is_like(const struct step *s, const char *method,
+                          const uint8_t digest[MORTISE_DIGEST])
+{
+    return strcmp(s->method, method) == 0 &&
+           memcmp(s->digest, digest, sizeof s->digest) == 0;
+}
+
 /* How many effects like this were asked for before it.  A step with a name of
  * its own is like no other. */
 static uint64_t occurrence_of(struct journal *j, struct step *s)
@@ -273,8 +280,7 @@ static uint64_t occurrence_of(struct journal *j, struct step *s)
     for (; e != NULL; e = mortise_table_more(e)) {
         struct step *first = MORTISE_OF(e, struct step, like_it);
 
-        if (memcmp(first->digest, s->digest, sizeof s->digest) == 0 &&
-            strcmp(first->method, s->method) == 0)
+        if (mortise_step_is_like(first, s->method, s->digest))
             return first->n_like_it++;
     }
     s->n_like_it = 1;
@@ -373,12 +379,6 @@ static bool is_kind(uint8_t how)
            how == MORTISE_STEP_TIMER || how == MORTISE_STEP_REPEAT;
 }
 
-static bool is_like(const struct step *s, const struct mortise_entry *e)
-{
-    return strcmp(s->method, e->method) == 0 &&
-           memcmp(s->digest, e->digest, sizeof e->digest) == 0;
-}
-
 /* The step of an entry; made when it was not known, or not recorded. */
 static int step_of(struct mortise_run *r, struct exec *x,
                    const struct mortise_entry *e, struct step **out,
@@ -387,18 +387,18 @@ static int step_of(struct mortise_run *r, struct exec *x,
     struct step_id id = {e->ordinal, e->key};
     struct journal *j;
     int rv = mortise_step_journal(r, x, mortise_step_is_of_check(id), &j, err);
+    bool is_like;
 
-    *out = rv == MORTISE_OK ? mortise_step_find(j, id) : NULL;
     if (rv != MORTISE_OK)
         return rv;
-    if (e->generation != x->generation || e->method[0] == '\0' || !is_name(id))
+    *out = mortise_step_find(j, id);
+    is_like = *out != NULL && mortise_step_is_like(*out, e->method, e->digest);
+    if (e->generation != x->generation || e->method[0] == '\0' ||
+        !is_name(id) || (*out == NULL && j->n >= STEPS_MAX) ||
+        (*out != NULL && (*out)->state != STEP_OUT && !is_like))
         return mortise_entry_corrupt(err, e);
-    if (*out == NULL || ((*out)->state == STEP_OUT && !is_like(*out, e)))
-        rv = j->n < STEPS_MAX || *out != NULL
-                 ? mortise_step_put(r, j, id, e->method, e->digest, out, err)
-                 : mortise_entry_corrupt(err, e);
-    if (rv == MORTISE_OK && !is_like(*out, e))
-        rv = mortise_entry_corrupt(err, e);
+    if (!is_like)
+        rv = mortise_step_put(r, j, id, e->method, e->digest, out, err);
     if (rv == MORTISE_OK && (*out)->state == STEP_OUT)
         j->recorded++;
     return rv;
@@ -491,16 +491,15 @@ int mortise_apply_answer(struct mortise_run *r, struct exec *x,
         return rv;
     if ((s->state != STEP_OUT && s->state != STEP_OPEN) || e->value == NULL)
         return mortise_entry_corrupt(err, e);
-    if (mortise_step_is_of_check(id))
-        return e->how == 0 ? conclude(r, x->checks, s, e->status, e->value,
-                                      e->after, err)
-                           : mortise_entry_corrupt(err, e);
+    if (mortise_step_is_of_check(id) && e->how != 0)
+        return mortise_entry_corrupt(err, e);
     s->completed = e->how != 0;
     if (s->completed) {
         s->kind = MORTISE_STEP_EFFECT;
         mortise_step_become_effect(r, x, s);
     }
-    return conclude(r, x->journal, s, e->status, e->value, e->after, err);
+    return conclude(r, mortise_step_is_of_check(id) ? x->checks : x->journal, s,
+                    e->status, e->value, e->after, err);
 }
 
 /* What an answer to a request is to its asker. */

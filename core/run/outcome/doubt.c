@@ -472,15 +472,6 @@ int mortise_doubt_note_useless(struct exec *x, const struct mortise_err *why,
     return note_failure(x, "", "", words, err);
 }
 
-int mortise_doubt_useless(struct mortise_run *r, struct exec *x,
-                          const struct mortise_err *why,
-                          struct mortise_err *err)
-{
-    int rv = mortise_doubt_note_useless(x, why, err);
-
-    return rv == MORTISE_OK ? mortise_doubt_ask(r, x, err) : rv;
-}
-
 /* ---- of what was stopped (9) -------------------------------------------- */
 
 bool mortise_doubt_outlives(const struct mortise_run *r, const struct exec *x)
@@ -519,14 +510,6 @@ int mortise_doubt_left(struct mortise_run *r, struct exec *x,
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_LEFT);
 
     return mortise_run_record(r, &e, err);
-}
-
-int mortise_doubt_is_lost(struct mortise_run *r, struct exec *x,
-                          struct mortise_err *err)
-{
-    return !mortise_race_may_come_back(x) && mortise_doubt_is_open(r, x)
-               ? mortise_doubt_left(r, x, err)
-               : MORTISE_OK;
 }
 
 bool mortise_doubt_is_useless(const struct exec *x)

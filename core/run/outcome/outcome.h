@@ -172,13 +172,9 @@ const struct step *mortise_doubt_subject(const struct mortise_run *r,
                                          const struct exec *x);
 const char *mortise_doubt_cause(const struct exec *x, const struct step *s);
 
-/* A person is to say what happened; also since the plugin tells what the node's
- * schemas refuse. */
+/* A person is to say what happened. */
 int mortise_doubt_ask(struct mortise_run *r, struct exec *x,
                       struct mortise_err *err);
-int mortise_doubt_useless(struct mortise_run *r, struct exec *x,
-                          const struct mortise_err *why,
-                          struct mortise_err *err);
 /* How the attempt failed, {code, class, message}, which is taken; NULL: it did
  * not. */
 void mortise_doubt_note_failure(struct exec *x, json_t *failure);
@@ -207,11 +203,9 @@ int mortise_doubt_untell(struct mortise_run *r, struct exec *x,
  * that being settled? */
 bool mortise_doubt_outlives(const struct mortise_run *r, const struct exec *x);
 bool mortise_doubt_is_asked(const struct exec *x);
-/* Record that x ends in doubt; where it has lost and never returns. */
+/* Record that x ends in doubt. */
 int mortise_doubt_left(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err);
-int mortise_doubt_is_lost(struct mortise_run *r, struct exec *x,
-                          struct mortise_err *err);
 
 /* x is over: did it end with its doubt?  Could it go on all the same? */
 bool mortise_doubt_is_kept(const struct mortise_run *r, const struct exec *x);
@@ -339,11 +333,10 @@ int mortise_stop_exec(struct mortise_run *r, struct exec *x,
                       enum mortise_entry_type type, struct mortise_err *err);
 /* Stop who has lost: calls are cancelled, everything else ends. */
 int mortise_stop_losers(struct mortise_run *r, struct mortise_err *err);
-/* End x, which has lost; or of which it is known what came of it. */
+/* End x, which has lost, and of which it need not be known what came of it: one
+ * that never returns ends in doubt. */
 int mortise_stop_lost(struct mortise_run *r, struct exec *x,
                       struct mortise_err *err);
-int mortise_stop_lost_known(struct mortise_run *r, struct exec *x,
-                            struct mortise_err *err);
 
 /* ---- verdict.c ---- */
 /* The verdicts of an entry are the execution's; those that are in none yet are

@@ -63,20 +63,21 @@ static int settle_reconciled(struct mortise_run *r, struct exec *x,
 
     assert(x->call == MORTISE_RUN_RECONCILE);
     if (in->status != 0 || !json_is_boolean(happened))
-        return mortise_doubt_ask(r, x,
-                                 err); /* it does not know: a person must */
+        return mortise_doubt_ask(r, x, err); /* a person must know */
     if (json_is_false(happened))
         return x->loss == LOSS_NONE ? mortise_doubt_refuted(r, x, err)
                                     : mortise_doubt_of_loser_refuted(r, x, err);
     if (result == NULL)
         result = json_null();
-    if (mortise_result_is_kept(
-            x)) /* that was useless, and it is asked for better */
+    if (mortise_result_is_kept(x)) /* useless; it is asked for better */
         rv = mortise_judge_verdict(
             mortise_judge_output(mortise_exec_node(r, x), result, &why), err);
     if (rv == MORTISE_OK)
         return settle_happened(r, x, in, result, DONE_RECONCILED, err);
-    return rv == MORTISE_EINVAL ? mortise_doubt_useless(r, x, &why, err) : rv;
+    if (rv != MORTISE_EINVAL)
+        return rv;
+    rv = mortise_doubt_note_useless(x, &why, err);
+    return rv == MORTISE_OK ? mortise_doubt_ask(r, x, err) : rv;
 }
 
 /* It broke its word.  What may have happened is settled first (doubt.c (12));
@@ -154,8 +155,9 @@ static int settle_lost(struct mortise_run *r, struct exec *x,
     assert(x->loss != LOSS_NONE);
     if (!mortise_race_may_come_back(x) ||
         mortise_exec_node(r, x)->effect < MORTISE_WRITE)
-        return says_enough(r, x, in) ? mortise_stop_lost_known(r, x, err)
-                                     : mortise_stop_lost(r, x, err);
+        return says_enough(r, x, in)
+                   ? mortise_stop_exec(r, x, MORTISE_E_LOST, err)
+                   : mortise_stop_lost(r, x, err);
     if (x->call == MORTISE_RUN_RECONCILE)
         return settle_reconciled(r, x, in, err);
     if (x->call != MORTISE_RUN_EXECUTE) /* what is open in it stays so */

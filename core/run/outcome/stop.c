@@ -40,15 +40,11 @@ int mortise_stop_exec(struct mortise_run *r, struct exec *x,
 int mortise_stop_lost(struct mortise_run *r, struct exec *x,
                       struct mortise_err *err)
 {
-    int rv = mortise_doubt_is_lost(r, x, err);
+    int rv = !mortise_race_may_come_back(x) && mortise_doubt_is_open(r, x)
+                 ? mortise_doubt_left(r, x, err)
+                 : MORTISE_OK;
 
-    return rv == MORTISE_OK ? mortise_stop_lost_known(r, x, err) : rv;
-}
-
-int mortise_stop_lost_known(struct mortise_run *r, struct exec *x,
-                            struct mortise_err *err)
-{
-    return mortise_stop_exec(r, x, MORTISE_E_LOST, err);
+    return rv == MORTISE_OK ? mortise_stop_exec(r, x, MORTISE_E_LOST, err) : rv;
 }
 
 /* Of what it lost against nobody takes the output; its effect is known. */
@@ -59,7 +55,7 @@ bool mortise_stage_lost_is_due(const struct outcome *o)
 
 int mortise_stage_lost(struct outcome *o, struct mortise_err *err)
 {
-    return mortise_stop_lost_known(o->r, o->x, err);
+    return mortise_stop_exec(o->r, o->x, MORTISE_E_LOST, err);
 }
 
 /* Is anything left that has to stop before x?  It is awaited then. */
