@@ -188,7 +188,6 @@ static bool may_ask(const struct mortise_node *n, uint8_t how)
 int mortise_apply_ask(struct mortise_run *r, struct exec *x,
                       const struct mortise_entry *e, struct mortise_err *err)
 {
-    json_t *extra = NULL;
     int rv;
 
     if (strlen(e->id) != REQUEST_ID - 1 || !json_is_object(e->value) ||
@@ -201,10 +200,7 @@ int mortise_apply_ask(struct mortise_run *r, struct exec *x,
     mortise_generation_asked(x);
     if (x->started_ms == 0)
         mortise_exec_begun(x, x->attempt, r->time_ms);
-    if (mortise_run_is_seen(r))
-        extra =
-            json_pack("{s:s, s:O}", "id", x->request, "request", x->payload);
-    rv = mortise_event_announce(r, x, "interrupt", extra, err);
+    rv = mortise_event_interrupt(r, x, x->request, x->payload, err);
     if (rv != MORTISE_OK)
         return rv;
     x->ask = (enum mortise_ask)e->how;

@@ -130,11 +130,6 @@ bool mortise_step_is_request(const struct step *s)
     return s->state == STEP_PENDING;
 }
 
-static uint32_t *counter_of(struct mortise_run *r, const struct step *s)
-{
-    return s->kind == MORTISE_STEP_TIMER ? &r->n_timers : &r->n_questions;
-}
-
 static void journal_free(struct mortise_run *r, struct journal **at)
 {
     struct journal *j = *at;
@@ -174,10 +169,12 @@ static int withdraw(struct mortise_run *r, struct exec *x, struct step *s,
         .how = MORTISE_SETTLE_WITHDRAWN, .id = s->request, .actor = ""};
     int rv = MORTISE_OK;
 
-    assert(mortise_step_is_request(s) && *counter_of(r, s) > 0);
-    --*counter_of(r, s);
-    if (s->kind == MORTISE_STEP_QUESTION)
+    assert(mortise_step_is_request(s));
+    if (s->kind == MORTISE_STEP_QUESTION) {
+        assert(r->n_questions > 0);
+        r->n_questions--;
         rv = mortise_event_decision(r, x, &e, err);
+    }
     return rv == MORTISE_OK ? request_over(r, s, err) : rv;
 }
 
@@ -407,7 +404,6 @@ static int step_of(struct mortise_run *r, struct exec *x,
 static int apply_request(struct mortise_run *r, struct exec *x, struct step *s,
                          const struct mortise_entry *e, struct mortise_err *err)
 {
-    json_t *extra = NULL;
     int rv = MORTISE_OK;
 
     if (strlen(e->id) != REQUEST_ID - 1 || !json_is_object(e->value) ||
@@ -420,12 +416,10 @@ static int apply_request(struct mortise_run *r, struct exec *x, struct step *s,
                                       : NULL);
     mortise_json_hold(&s->payload, e->value);
     s->state = STEP_PENDING;
-    ++*counter_of(r, s);
-    if (s->kind == MORTISE_STEP_QUESTION && mortise_run_is_seen(r))
-        extra =
-            json_pack("{s:s, s:O}", "id", s->request, "request", s->payload);
-    if (s->kind == MORTISE_STEP_QUESTION)
-        rv = mortise_event_announce(r, x, "interrupt", extra, err);
+    if (s->kind == MORTISE_STEP_QUESTION) {
+        r->n_questions++;
+        rv = mortise_event_interrupt(r, x, s->request, s->payload, err);
+    }
     if (rv != MORTISE_OK)
         return rv;
     return mortise_pending_open(
@@ -538,8 +532,8 @@ int mortise_apply_settle_step(struct mortise_run *r, struct exec *x,
         rv = request_over(r, s, err);
     if (rv != MORTISE_OK)
         return rv;
-    assert(*counter_of(r, s) > 0);
-    --*counter_of(r, s);
+    assert(s->kind != MORTISE_STEP_QUESTION || r->n_questions > 0);
+    r->n_questions -= s->kind == MORTISE_STEP_QUESTION;
     rv = conclude_request(r, x, s, e, err);
     return rv == MORTISE_OK && x->state == X_SUSPENDED
                ? mortise_exec_ready(r, x, err)

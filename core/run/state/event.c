@@ -108,6 +108,18 @@ int mortise_event_command(struct mortise_run *r, const char *command,
     return mortise_event_announce(r, NULL, "command", extra, err);
 }
 
+int mortise_event_interrupt(struct mortise_run *r, const struct exec *x,
+                            const char *id, json_t *request,
+                            struct mortise_err *err)
+{
+    return mortise_event_announce(
+        r, x, "interrupt",
+        mortise_run_is_seen(r)
+            ? json_pack("{s:s, s:O}", "id", id, "request", request)
+            : NULL,
+        err);
+}
+
 /* A request of x that was settled. */
 int mortise_event_decision(struct mortise_run *r, const struct exec *x,
                            const struct mortise_entry *e,

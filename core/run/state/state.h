@@ -571,7 +571,7 @@ struct mortise_run {
     /* By spend/usage.c and run.c: */
     struct mortise_usage usage; /* of all executions; given up with the run */
     /* By asks/steps.c: */
-    uint32_t n_questions, n_timers; /* pending steps */
+    uint32_t n_questions; /* pending, of steps */
     /* By asks/step.c: */
     struct step_wait *step_waits;
     size_t n_step_waits, cap_step_waits;
@@ -940,7 +940,10 @@ int mortise_event_announce(struct mortise_run *r, const struct exec *x,
 int mortise_event_command(struct mortise_run *r, const char *command,
                           const char *actor, const char *node, json_t *reason,
                           struct mortise_err *err);
-/* A request of x was settled. */
+/* Somebody is asked for something; a request of x was settled. */
+int mortise_event_interrupt(struct mortise_run *r, const struct exec *x,
+                            const char *id, json_t *request,
+                            struct mortise_err *err);
 int mortise_event_decision(struct mortise_run *r, const struct exec *x,
                            const struct mortise_entry *e,
                            struct mortise_err *err);
