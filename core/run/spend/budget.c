@@ -476,22 +476,13 @@ static json_t *request(const struct mortise_run *r, const struct scope *in,
     return purse_json(in->purse, what, path[0] != '\0' ? path : NULL, NULL);
 }
 
-static int tell(struct mortise_run *r, const struct scope *in, int what,
-                struct mortise_err *err)
-{
-    struct mortise_entry e = {.type = MORTISE_E_EXCEEDED,
-                              .frame = in->root->index,
-                              .how = (uint8_t)what};
-
-    assert(what >= 0 && what < MORTISE_N_SPENDS);
-    return mortise_run_record(r, &e, err);
-}
-
-static int halt(struct mortise_run *r, const struct scope *in,
-                struct mortise_err *err)
+/* What it exceeded; or that it halts for that. */
+static int record_of(struct mortise_run *r, const struct scope *in,
+                     enum mortise_entry_type type, int how,
+                     struct mortise_err *err)
 {
     struct mortise_entry e = {
-        .type = MORTISE_E_HALT, .frame = in->root->index, .how = LOSS_BUDGET};
+        .type = type, .frame = in->root->index, .how = (uint8_t)how};
 
     return mortise_run_record(r, &e, err);
 }
@@ -504,12 +495,12 @@ static int exceed(struct mortise_run *r, struct exec *x, struct scope *in,
 
     assert(in->purse != NULL && x->state == X_READY);
     if (!pause || !in->purse->told[what])
-        rv = tell(r, in, what, err);
+        rv = record_of(r, in, MORTISE_E_EXCEEDED, what, err);
     if (rv != MORTISE_OK)
         return rv;
     return pause ? mortise_request_ask(r, x, MORTISE_ASK_BUDGET,
                                        request(r, in, what), 0, err)
-                 : halt(r, in, err);
+                 : record_of(r, in, MORTISE_E_HALT, LOSS_BUDGET, err);
 }
 
 int mortise_apply_exceeded(struct mortise_run *r, const struct mortise_entry *e,
@@ -669,12 +660,12 @@ int mortise_budget_wall_over(struct mortise_run *r, struct scope *in,
 
     assert(mortise_budget_is_walled(in));
     if (rv == MORTISE_OK)
-        rv = tell(r, in, MORTISE_SPEND_WALL, err);
+        rv = record_of(r, in, MORTISE_E_EXCEEDED, MORTISE_SPEND_WALL, err);
     if (rv != MORTISE_OK)
         return rv;
     return in->root->graph->budget.on_exceeded == MORTISE_EXCEEDED_PAUSE
                ? stop_reads(r, in, err)
-               : halt(r, in, err);
+               : record_of(r, in, MORTISE_E_HALT, LOSS_BUDGET, err);
 }
 
 int mortise_apply_budget(struct mortise_run *r, const struct mortise_entry *e,
