@@ -64,20 +64,16 @@ static int run_new(struct mortise_run **out, const struct mortise_mem *mem,
 
 static void exec_finish(struct mortise_run *r, struct exec *x)
 {
-    json_t *const held[] = {
-        x->error,    x->leaving,
-        x->view,     x->after,
-        x->caught,   x->child_state,
-        x->notes,    x->decision,
-        x->body,     x->broke,
-        x->told,     x->failure,
-        x->result,   x->said,
-        x->subject,  x->judged,
-        x->verdicts, x->output,
-        x->payload,  x->fresh != NULL ? x->fresh->output : NULL};
+    json_t *const held[] = {x->broke,    x->failure, x->told,       x->view,
+                            x->after,    x->output,  x->error,      x->result,
+                            x->said,     x->notes,   x->payload,    x->body,
+                            x->subject,  x->judged,  x->leaving,    x->verdicts,
+                            x->decision, x->caught,  x->child_state};
 
     for (size_t i = 0; i < sizeof held / sizeof held[0]; i++)
         json_decref(held[i]);
+    if (x->fresh != NULL)
+        json_decref(x->fresh->output);
     for (size_t i = 0; i < x->n_writes; i++)
         json_decref(x->writes[i].value);
     mortise_step_finish(r, x);
@@ -148,11 +144,6 @@ static int record_end(struct mortise_run *r, struct mortise_err *err)
 
 /* ---- where it stands ---------------------------------------------------- */
 
-static bool has_ended(const struct mortise_run *r)
-{
-    return r->status >= MORTISE_RUN_COMPLETED;
-}
-
 static void set_status(struct mortise_run *r, int status, const char *reason)
 {
     r->status = status;
@@ -170,7 +161,7 @@ static void set_going(struct mortise_run *r)
 
 static void find_status(struct mortise_run *r)
 {
-    if (has_ended(r))
+    if (mortise_run_is_finished(r))
         return;
     if (r->paused != MORTISE_PAUSE_OVER)
         set_status(r, MORTISE_RUN_PAUSED, mortise_pause_name(r->paused));
@@ -304,7 +295,7 @@ static int advance(struct mortise_run *r, struct mortise_err *err)
     struct scope *in = r->frames[0]->scope;
     int rv = mortise_command_apply_held(r, err);
 
-    if (rv != MORTISE_OK || has_ended(r))
+    if (rv != MORTISE_OK || mortise_run_is_finished(r))
         return rv;
     if (!r->live && !r->cancelling) /* to end needs no going */
         return rv;
@@ -693,7 +684,7 @@ uint64_t mortise_run_events(const struct mortise_run *r)
 
 bool mortise_run_is_finished(const struct mortise_run *r)
 {
-    return has_ended(r);
+    return r->status >= MORTISE_RUN_COMPLETED;
 }
 
 void mortise_run_left(struct mortise_run *r, int status, const char *reason)
