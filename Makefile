@@ -458,12 +458,12 @@ FUZZ_FLAGS := -g -O1 -fno-omit-frame-pointer
 fuzz:
 	+$(Q)$(AGAIN) B=$(B)/fuzz CC=clang CFLAGS="$(FUZZ_FLAGS) \
 	    -fsanitize=fuzzer-no-link$(comma)address$(comma)undefined" \
-	    $(B)/fuzz/libmortise.a $(B)/fuzz/libcli.a
+	    $(B)/fuzz/libmortise.a $(B)/fuzz/libcli.a $(B)/fuzz/tests/lib.a
 	$(Q)$(foreach f,$(FUZZ),mkdir -p $(B)/fuzz/corpus/fuzz_$f && \
 	    clang $(OURS) $(TEST_INC) $(DEP_CFLAGS) $(FUZZ_FLAGS) \
 	        -fsanitize=fuzzer,address,undefined -o $(B)/fuzz/fuzz_$f \
-	        tests/fuzz/fuzz_$f.c $(B)/fuzz/libcli.a $(B)/fuzz/libmortise.a \
-	        $(DEP_LIBS) && \
+	        tests/fuzz/fuzz_$f.c $(B)/fuzz/tests/lib.a \
+	        $(B)/fuzz/libcli.a $(B)/fuzz/libmortise.a $(DEP_LIBS) && \
 	    $(B)/fuzz/fuzz_$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
 	        -print_final_stats=0 $(B)/fuzz/corpus/fuzz_$f \
 	        $(FUZZ_SEEDS_$f) || exit 1;)

@@ -1,5 +1,5 @@
 /* value.h -- CEL's values while an expression is evaluated.  Internal to cel/,
- * and the typed entry for its tests.
+ * and the entry for its tests, which have values that JSON cannot say.
  *
  * A value is 24 bytes and never owns anything: strings, lists and maps are
  * borrowed from the JSON that was put in, from the program, or from the arena
@@ -219,7 +219,7 @@ bool mortise_cel_map_find(struct cel_ctx *c, const struct cel_value *map,
 size_t mortise_cel_number_text(char out[MORTISE_REAL_TEXT],
                                const struct cel_value *v);
 
-/* ---- the typed entry ------------------------------------------------- */
+/* ---- evaluating ------------------------------------------------------- */
 
 /* Values for the names of the scope: JSON or typed.  Exactly one is set. */
 struct cel_inputs {

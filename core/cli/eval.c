@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cel/typed.h"
+#include "cel/cel.h"
 #include "cli/cli.h"
 #include "yaml/tree.h"
 
@@ -161,16 +161,11 @@ static int show_finding(struct mortise_cli *cli, struct given *g, int rv,
 
 /* What went wrong with a value, after the place where it did. */
 static int show_failure(struct mortise_cli *cli, struct given *g, int rv,
-                        struct mortise_cel_where where, size_t which,
-                        struct mortise_err *err)
+                        struct mortise_cel_where where, struct mortise_err *err)
 {
     struct mortise_yaml_file file;
     struct mortise_span span;
 
-    if (which != SIZE_MAX) {
-        mortise_doing(err, rv, "--vars: %s", g->scope.names[which].name);
-        return mortise_cli_fail(cli, err);
-    }
     if (rv != MORTISE_ENOMEM && as_file(g, &file)) {
         span = span_of(&file, where);
         mortise_doing(err, rv, "%s:%u:%u", file.path, span.line, span.col);
@@ -187,18 +182,15 @@ static int evaluate(struct mortise_cli *cli, struct given *g)
     struct mortise_cel_env env = {g->values, 0};
     struct mortise_err err = {0};
     struct mortise_cel *prog;
-    size_t which = SIZE_MAX;
     json_t *v;
     int rv = mortise_cel_compile(&prog, &g->arena, g->text, g->n, &g->scope,
                                  &where, &err);
 
     if (rv != MORTISE_OK)
         return show_finding(cli, g, rv, where, &err);
-    rv = cli->args.typed
-             ? mortise_cel_eval_typed(prog, &env, &v, &where, &which, &err)
-             : mortise_cel_eval(prog, &env, &v, &where, &err);
+    rv = mortise_cel_eval(prog, &env, &v, &where, &err);
     if (rv != MORTISE_OK)
-        return show_failure(cli, g, rv, where, which, &err);
+        return show_failure(cli, g, rv, where, &err);
     mortise_out_json(&cli->out, v, false);
     json_decref(v);
     return MORTISE_EXIT_OK;
@@ -220,9 +212,6 @@ static int eval(struct mortise_cli *cli)
 static const struct mortise_opt opts[] = {
     MORTISE_OPT_TEXT("vars", "FILE", vars,
                      "A JSON object: its members are the names in scope"),
-    MORTISE_OPT_FLAG(
-        "typed", typed,
-        "Values with their types, as {\"int\": \"5\"}, in and out"),
     MORTISE_OPT_END,
 };
 
@@ -238,14 +227,7 @@ const struct mortise_cmd mortise_cmd_eval = {
         "may be -\n"
         "for stdin.  An expression that cannot work ends with 2, one that "
         "fails with\n"
-        "the values at hand with 1.\n\n"
-        "With --typed, each member of FILE and the result is an object with "
-        "one\n"
-        "member, its type: null, bool, int, uint, double, string, bytes_hex, "
-        "list,\n"
-        "map (a list of [key, value]), timestamp, duration (each of seconds "
-        "and\n"
-        "nanos) or type.  Numbers are strings there.\n",
+        "the values at hand with 1.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS,
     .example = "mortise eval 'size(tags) > 1 && tags[0] != \"\"' --vars "

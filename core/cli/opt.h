@@ -43,7 +43,6 @@ struct mortise_args {
 
     /* expressions */
     const char *vars;
-    bool typed;
 
     char **operands; /* of the caller's argv */
     size_t n_operands;

@@ -5,8 +5,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "cel/typed.h"
 #include "json/path.h"
+#include "lib/cel_typed.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -74,14 +74,14 @@ static void evaluate_typed(const char *text, size_t size)
     mortise_arena_init(&a, &mortise_heap);
     if (mortise_cel_compile(&prog, &a, text, size, &scope, NULL, NULL) ==
             MORTISE_OK &&
-        mortise_cel_eval_typed(prog, &env, &one, NULL, &which, NULL) ==
+        test_cel_eval_typed(prog, &env, &one, NULL, &which, NULL) ==
             MORTISE_OK) {
         scope = (struct mortise_cel_scope){&name, 1};
         assert(mortise_cel_compile(&prog, &a, "x", 1, &scope, NULL, NULL) ==
                MORTISE_OK);
         values[0] = one;
         env.cost_limit = UINT64_MAX;
-        assert(mortise_cel_eval_typed(prog, &env, &two, NULL, &which, NULL) ==
+        assert(test_cel_eval_typed(prog, &env, &two, NULL, &which, NULL) ==
                MORTISE_OK);
         assert(json_equal(one, two));
         json_decref(one);

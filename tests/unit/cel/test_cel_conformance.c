@@ -8,8 +8,8 @@
 #include "base/real.h"
 #include "cel/ast.h"
 #include "cel/eval.h"
-#include "cel/typed.h"
 #include "json/value.h"
+#include "lib/cel_typed.h"
 #include "lib/json.h"
 #include "lib/test.h"
 
@@ -204,7 +204,7 @@ static void same_when_typed(const json_t *c, const struct mortise_cel *prog,
     for (void *it = json_object_iter(object); it != NULL;
          it = json_object_iter_next(object, it))
         values[n++] = json_object_iter_value(it);
-    ck_assert_msg(mortise_cel_eval_typed(prog, &env, &v, NULL, &which, &err) ==
+    ck_assert_msg(test_cel_eval_typed(prog, &env, &v, NULL, &which, &err) ==
                       MORTISE_OK,
                   "%s", err.msg);
     got = tagged(v);

@@ -1,11 +1,12 @@
 /* test_cel_func.c -- the extension functions at their edges: strings, format(),
  * math.  What they do in the middle is in the public suite's cases. */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cel/typed.h"
 #include "lib/cel.h"
+#include "lib/cel_typed.h"
 #include "lib/json.h"
 #include "lib/test.h"
 
@@ -300,7 +301,7 @@ START_TEST(typed_values_survive_oom)
                      MORTISE_OK);
     do {
         test_mem_fail_at(n++);
-        rv = mortise_cel_eval_typed(prog, &env, &v, NULL, &which, &err);
+        rv = test_cel_eval_typed(prog, &env, &v, NULL, &which, &err);
         ck_assert_int_eq(rv, test_mem_failed() ? MORTISE_ENOMEM : MORTISE_OK);
         ck_assert(test_mem_failed() ? v == NULL : json_equal(v, x));
         json_decref(v);
@@ -308,6 +309,128 @@ START_TEST(typed_values_survive_oom)
     ck_assert_int_gt(n, 10);
     json_decref(x);
     mortise_arena_finish(&a);
+}
+END_TEST
+
+/* The expression over the names of `vars` (JSON), typed values in and out. */
+static int typed(const char *expr, const char *vars, json_t **out,
+                 size_t *which)
+{
+    struct mortise_cel_name names[4];
+    const json_t *values[4];
+    struct mortise_cel_scope scope = {names, 0};
+    struct mortise_cel_env env = {values, 0};
+    struct mortise_arena a;
+    struct mortise_cel *prog;
+    json_t *v;
+    int rv;
+
+    ck_assert_int_eq(mortise_json_parse(&v, vars, strlen(vars), &err),
+                     MORTISE_OK);
+    for (void *it = json_object_iter(v); it != NULL;
+         it = json_object_iter_next(v, it)) {
+        ck_assert_uint_lt(scope.n, 4);
+        names[scope.n] =
+            (struct mortise_cel_name){json_object_iter_key(it), NULL};
+        values[scope.n++] = json_object_iter_value(it);
+    }
+    mortise_arena_init(&a, &test_mem);
+    ck_assert_msg(mortise_cel_compile(&prog, &a, expr, strlen(expr), &scope,
+                                      NULL, &err) == MORTISE_OK,
+                  "%s: %s", expr, err.msg);
+    rv = test_cel_eval_typed(prog, &env, out, NULL, which, &err);
+    mortise_arena_finish(&a);
+    json_decref(v);
+    return rv;
+}
+
+static void typed_gives(const char *expr, const char *vars, const char *want)
+{
+    json_t *v;
+    size_t which;
+    char *got;
+
+    ck_assert_msg(typed(expr, vars, &v, &which) == MORTISE_OK, "%s: %s", expr,
+                  err.msg);
+    got = mortise_json_text(&test_mem, v);
+    json_decref(v);
+    ck_assert_str_eq(got, want);
+    mortise_release_str(&test_mem, got);
+}
+
+/* What goes in typed comes out so, and so does what is made. */
+START_TEST(values_carry_their_types)
+{
+    typed_gives(
+        "[u, m, t, d]",
+        "{\"u\":{\"uint\":\"18446744073709551615\"},"
+        "\"m\":{\"map\":[[{\"int\":\"1\"},{\"null\":null}],"
+        "[{\"bool\":true},{\"bytes_hex\":\"00FF\"}]]},"
+        "\"t\":{\"timestamp\":{\"seconds\":\"-1\",\"nanos\":"
+        "\"5\"}},\"d\":{\"double\":\"-inf\"}}",
+        "{\"list\":[{\"uint\":\"18446744073709551615\"},{\"map\":[[{\"int\":"
+        "\"1\"},{\"null\":null}],[{\"bool\":true},{\"bytes_hex\":\"00ff\"}"
+        "]]},{\"timestamp\":{\"seconds\":\"-1\",\"nanos\":\"5\"}},"
+        "{\"double\":\"-inf\"}]}");
+    typed_gives("[0.0/0.0, 2.0, -0.0, type(null), duration(\"-1ms\")]", "{}",
+                "{\"list\":[{\"double\":\"nan\"},{\"double\":\"2.0\"},"
+                "{\"double\":\"-0.0\"},{\"type\":\"null_type\"},"
+                "{\"duration\":{\"seconds\":\"0\",\"nanos\":"
+                "\"-1000000\"}}]}");
+}
+END_TEST
+
+/* What is no typed value is refused, and says which it is. */
+START_TEST(typed_values_are_checked)
+{
+    static const char *const bad[] = {
+        "5",
+        "null",
+        "[]",
+        "{}",
+        "{\"int\":\"5\",\"uint\":\"5\"}",
+        "{\"int\":5}",
+        "{\"int\":\"9223372036854775808\"}",
+        "{\"uint\":\"-1\"}",
+        "{\"double\":\"x\"}",
+        "{\"float\":\"1\"}",
+        "{\"bool\":\"true\"}",
+        "{\"null\":0}",
+        "{\"string\":5}",
+        "{\"bytes_hex\":\"0\"}",
+        "{\"bytes_hex\":\"0g\"}",
+        "{\"bytes_hex\":5}",
+        "{\"type\":\"nothing\"}",
+        "{\"type\":5}",
+        "{\"list\":{}}",
+        "{\"list\":[5]}",
+        "{\"map\":{}}",
+        "{\"map\":[[{\"int\":\"1\"}]]}",
+        "{\"map\":[[{\"list\":[]},{\"int\":\"1\"}]]}",
+        "{\"map\":[[{\"int\":\"1\"},{\"null\":null}],[{\"uint\":\"1\"},0]]}",
+        ("{\"map\":[[{\"int\":\"1\"},{\"null\":null}],"
+         "[{\"uint\":\"1\"},{\"null\":null}]]}"),
+        "{\"duration\":{\"seconds\":\"1\"}}",
+        "{\"duration\":{\"seconds\":\"1\",\"nanos\":\"1000000000\"}}",
+        "{\"duration\":{\"seconds\":\"9223372037\",\"nanos\":\"0\"}}",
+        "{\"timestamp\":{\"seconds\":\"253402300800\",\"nanos\":\"0\"}}",
+        "{\"timestamp\":{\"seconds\":\"0\",\"nanos\":\"-1\"}}",
+        "{\"timestamp\":{\"seconds\":0,\"nanos\":0}}",
+    };
+
+    char vars[256];
+    json_t *v;
+    size_t which;
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        snprintf(vars, sizeof vars, "{\"good\":{\"int\":\"1\"},\"bad\":%s}",
+                 bad[i]);
+        ck_assert_msg(typed("good", vars, &v, &which) == MORTISE_EINVAL, "%s",
+                      bad[i]);
+        ck_assert_uint_eq(which, 1);
+        ck_assert_ptr_null(v);
+        ck_assert_msg(err.msg[0] != '\0', "%s", bad[i]);
+    }
 }
 END_TEST
 
@@ -329,6 +452,8 @@ static Suite *suite(void)
     tcase_add_test(tc, work_is_paid_for);
     tcase_add_test(tc, functions_survive_oom);
     tcase_add_test(tc, typed_values_survive_oom);
+    tcase_add_test(tc, values_carry_their_types);
+    tcase_add_test(tc, typed_values_are_checked);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -1,13 +1,13 @@
-/* typed.c -- values with their types, as JSON.
+/* cel_typed.c -- CEL's values with their types, as JSON.
  *
  * The form is that of the public suite's cases (tests/cel/README.md): an object
  * with one member, whose name is the type.  Numbers are strings, so that no
  * reader of JSON rounds them.
  *
- * What is read comes from outside: every form is checked, and nesting is
- * bounded by JSON's own.  What is written is what was evaluated, charged for.
+ * What is read may be anything: every form is checked, and nesting is bounded
+ * by JSON's own.  What is written is what was evaluated, charged for.
  */
-#include "cel/typed.h"
+#include "lib/cel_typed.h"
 
 #include <math.h>
 #include <string.h>
@@ -365,10 +365,10 @@ static int read_all(const struct mortise_cel *prog,
     return MORTISE_OK;
 }
 
-int mortise_cel_eval_typed(const struct mortise_cel *prog,
-                           const struct mortise_cel_env *env, json_t **out,
-                           struct mortise_cel_where *where, size_t *which,
-                           struct mortise_err *err)
+int test_cel_eval_typed(const struct mortise_cel *prog,
+                        const struct mortise_cel_env *env, json_t **out,
+                        struct mortise_cel_where *where, size_t *which,
+                        struct mortise_err *err)
 {
     struct cel_inputs in = {NULL, NULL};
     struct cel_value *values = NULL, v;
