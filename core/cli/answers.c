@@ -23,22 +23,13 @@ enum { ID = MORTISE_EXEC_PATH + 300 };
 /* ---- which script -------------------------------------------------------- */
 
 static const struct mortise_case_script *
-named(const struct mortise_case_scripts *scripts, const char *name)
-{
-    for (size_t i = 0; i < scripts->n; i++)
-        if (strcmp(scripts->list[i].name->str, name) == 0)
-            return &scripts->list[i];
-    return NULL;
-}
-
-static const struct mortise_case_script *
 script_of(const struct mortise_case *c, const char *path, const char *tool)
 {
     char node[MORTISE_CONTEXT];
     const struct mortise_case_script *s =
-        named(&c->nodes, mortise_context_node(path, node));
+        mortise_case_script(&c->nodes, mortise_context_node(path, node));
 
-    return s != NULL ? s : named(&c->operations, tool);
+    return s != NULL ? s : mortise_case_script(&c->operations, tool);
 }
 
 static bool is_listed(const struct mortise_yaml *list, const char *name)
@@ -91,7 +82,7 @@ static size_t pick(const struct mortise_rehearsing *r,
     size_t i;
 
     for (i = 0; i < s->n; i++) {
-        const struct mortise_case_answer *a = &s->list[i];
+        const struct mortise_case_answer *a = &s->list[i].answer;
 
         if (a->args != NULL
                 ? mortise_expect_fits(a->args, args)
@@ -174,7 +165,7 @@ static void note(struct mortise_rehearsing *r,
                  const char *context, const struct mortise_case_script *s,
                  size_t answer)
 {
-    bool happened = s == NULL || !s->list[answer].has_error;
+    bool happened = s == NULL || s->list[answer].answer.code == NULL;
 
     mortise_remember(
         r, json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:b}", "call", id, "path",
@@ -201,7 +192,7 @@ static void give(struct mortise_rehearsing *r,
     out->after_ms = a->after_ms;
     if (a->usage != NULL)
         mortise_case_usage(a->usage, &out->usage, &r->err);
-    if (a->has_error) {
+    if (a->code != NULL) {
         out->status = strcmp(a->error_class, "timeout") == 0 ? MORTISE_S_TIMEOUT
                                                              : MORTISE_S_FAILED;
         out->code = a->code;
@@ -209,7 +200,7 @@ static void give(struct mortise_rehearsing *r,
         out->message = a->message;
         return;
     }
-    if (a->has_violation) {
+    if (a->violation != NULL) {
         out->violation = true;
         out->message = a->violation;
     }
@@ -236,9 +227,10 @@ static void reconcile(struct mortise_rehearsing *r,
     size_t i = (size_t)json_integer_value(json_object_get(entry, "answer"));
     bool happened = json_is_true(json_object_get(entry, "happened"));
 
-    out->output = happened ? json_pack("{s:b, s:o}", "happened", 1, "result",
-                                       mortise_answer_result(&s->list[i]))
-                           : json_pack("{s:b}", "happened", 0);
+    out->output = happened
+                      ? json_pack("{s:b, s:o}", "happened", 1, "result",
+                                  mortise_answer_result(&s->list[i].answer))
+                      : json_pack("{s:b}", "happened", 0);
     if (out->output == NULL)
         mortise_nomem(&r->err);
 }
@@ -271,8 +263,9 @@ static void unscripted(struct mortise_rehearsing *r,
 /* A scripted doubt is one of the first time; where the run would take it for a
  * failure like any, the case says what cannot be. */
 static void leave_open(struct mortise_rehearsing *r,
-                       const struct mortise_run_call *call, const char *words,
-                       const char *tool, struct mortise_scripted *out)
+                       const struct mortise_run_call *call,
+                       const struct mortise_case_answer *a, const char *tool,
+                       struct mortise_scripted *out)
 {
     const struct mortise_operation *op = call->node->op;
     char name[MORTISE_CLI_EXECUTION];
@@ -285,8 +278,9 @@ static void leave_open(struct mortise_rehearsing *r,
                                     "steps)"
                         : op->idempotent ? "may be repeated (idempotent)"
                                          : "has no effect");
-    *out = (struct mortise_scripted){
-        .status = MORTISE_S_DOUBT, .message = words, .after_ms = out->after_ms};
+    *out = (struct mortise_scripted){.status = MORTISE_S_DOUBT,
+                                     .message = a->doubt,
+                                     .after_ms = a->after_ms};
 }
 
 bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
@@ -296,14 +290,16 @@ bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
     const struct mortise_case *c = r->what->one;
     char id[ID], tool[256], context[MORTISE_CONTEXT];
     const struct mortise_case_script *s;
+    const struct mortise_case_answer *a;
     const json_t *entry;
     size_t i;
 
     call_id(id, call);
     tool_of(tool, call);
     mortise_context(call->path, context);
-    s = call->kind == MORTISE_RUN_CHECK ? named(&c->guardrails, tool)
-                                        : script_of(c, call->path, tool);
+    s = call->kind == MORTISE_RUN_CHECK
+            ? mortise_case_script(&c->guardrails, tool)
+            : script_of(c, call->path, tool);
     entry = mortise_ledger_find(&r->ledger, "call", id, NULL, NULL);
     watch(r, call, entry);
     if (s == NULL && is_real(r, call)) {
@@ -325,13 +321,11 @@ bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
         return true;
     }
     note(r, call, id, context, s, i);
-    if (entry == NULL && s->list[i].doubt != NULL &&
-        call->kind == MORTISE_RUN_EXECUTE) {
-        out->after_ms = s->list[i].after_ms;
-        leave_open(r, call, s->list[i].doubt, tool, out);
-    } else {
-        give(r, &s->list[i], out);
-    }
+    a = &s->list[i].answer;
+    if (entry == NULL && a->doubt != NULL && call->kind == MORTISE_RUN_EXECUTE)
+        leave_open(r, call, a, tool, out);
+    else
+        give(r, a, out);
     return true;
 }
 
@@ -377,6 +371,7 @@ mortise_answer_doubt(struct mortise_rehearsing *r, const json_t *request,
     const struct mortise_case_script *s =
         script_of(r->what->one, path, mortise_cli_text(request, "tool"));
     char context[MORTISE_CONTEXT];
+    const struct mortise_case_answer *a;
     const json_t *entry;
     size_t i;
 
@@ -389,9 +384,10 @@ mortise_answer_doubt(struct mortise_rehearsing *r, const json_t *request,
             : pick(r, s, context, json_object_get(request, "args"));
     if (i >= s->n)
         return NULL;
-    if (s->list[i].in_doubt == MORTISE_CASE_UNTOLD)
-        return s->list[i].doubt != NULL ? &s->list[i] : NULL;
-    *how = words[s->list[i].in_doubt];
+    a = &s->list[i].answer;
+    if (a->in_doubt == MORTISE_CASE_UNTOLD)
+        return a->doubt != NULL ? a : NULL;
+    *how = words[a->in_doubt];
     note_doubt(r, request, *how, s, context, i);
-    return &s->list[i];
+    return a;
 }

@@ -16,7 +16,6 @@ enum mortise_case_doubt {
 
 /* One answer instead of a plugin's; trees are lent by the file. */
 struct mortise_case_answer {
-    const struct mortise_yaml *at;
     const struct mortise_yaml *args;   /* NULL: whatever they are */
     const char *go_to;                 /* NULL: along the edges */
     const struct mortise_yaml *update; /* NULL: none */
@@ -28,21 +27,7 @@ struct mortise_case_answer {
     const char *violation; /* guardrails; NULL: it passes */
     uint64_t after_ms;
     enum mortise_case_doubt in_doubt;
-    bool has_error, has_violation, passes;
-};
-
-/* What answers one operation, node or guardrail. */
-struct mortise_case_script {
-    const struct mortise_yaml *name;
-    struct mortise_case_answer *list;
-    size_t n;
-    bool once; /* it was written as a list: each answer is given once, but
-                  those with `args` */
-};
-
-struct mortise_case_scripts {
-    struct mortise_case_script *list;
-    size_t n;
+    bool passes;
 };
 
 enum mortise_case_deed {
@@ -54,22 +39,31 @@ enum mortise_case_deed {
 
 /* What a person does when asked. */
 struct mortise_case_deeds {
-    enum mortise_case_deed deed; /* the last of n_deeds that were said: one */
-    unsigned n_deeds;
-    const char *reason, *by;           /* NULL: none */
+    enum mortise_case_deed deed; /* what the rest comes to */
+    bool approves, times_out;
+    const char *reason;                /* of a rejection; NULL: it is none */
+    const char *by;                    /* NULL: this user */
     const struct mortise_yaml *answer; /* NULL: none */
     const struct mortise_yaml *args;   /* for a call; NULL: as they are */
 };
 
-struct mortise_case_person {
-    const struct mortise_yaml *name; /* of the node */
-    struct mortise_case_deeds *list;
-    size_t n;
-    bool once;
+/* What one item of a script says, by the key that the script stands under. */
+union mortise_case_said {
+    struct mortise_case_answer answer; /* operations, nodes, guardrails */
+    struct mortise_case_deeds deeds;   /* people */
 };
 
-struct mortise_case_people {
-    struct mortise_case_person *list;
+/* What answers one operation, node or guardrail, or the person of a node. */
+struct mortise_case_script {
+    const struct mortise_yaml *name;
+    union mortise_case_said *list;
+    size_t n;
+    bool once; /* it was written as a list: each answer is given once, but
+                  those with `args` */
+};
+
+struct mortise_case_scripts {
+    struct mortise_case_script *list;
     size_t n;
 };
 
@@ -85,8 +79,7 @@ struct mortise_case_expect {
 struct mortise_case {
     const struct mortise_yaml *name;
     const struct mortise_yaml *input; /* NULL: {} */
-    struct mortise_case_scripts operations, nodes, guardrails;
-    struct mortise_case_people people;
+    struct mortise_case_scripts operations, nodes, guardrails, people;
     const struct mortise_yaml *real; /* a list of plugins, or NULL */
     struct mortise_case_expect expect;
 };
@@ -100,6 +93,11 @@ struct mortise_casefile {
     struct mortise_case *cases;
     size_t n_cases;
 };
+
+/* The script of that name, or NULL. */
+const struct mortise_case_script *
+mortise_case_script(const struct mortise_case_scripts *scripts,
+                    const char *name);
 
 /* Read one.  Findings go to diags; MORTISE_ECHECK when one is an error. */
 int mortise_casefile_read(struct mortise_casefile **out,

@@ -20,9 +20,11 @@ extern const struct mortise_key mortise_case_answers_row;
 extern const struct mortise_key mortise_case_verdicts_row;
 extern const struct mortise_key mortise_case_people_row;
 
-mortise_key_fn mortise_case_read_operations;
-mortise_key_fn mortise_case_read_nodes;
-mortise_key_fn mortise_case_read_guardrails;
-mortise_key_fn mortise_case_read_people;
+mortise_key_fn mortise_case_read_scripts;
+
+/* For a key of a case whose value maps names to what `row` says. */
+#define MORTISE_CASE_SCRIPTS(row, field)                                       \
+    .value = MORTISE_V_MAP, .each = &(row), .read = mortise_case_read_scripts, \
+    .at = offsetof(struct mortise_case, field)
 
 #endif

@@ -9,6 +9,8 @@
  */
 #include "cli/casereader.h"
 
+#include <string.h>
+
 /* ---- answers ------------------------------------------------------------ */
 
 static const struct mortise_word classes[] = {{.word = "transient"},
@@ -33,17 +35,6 @@ static const struct mortise_key error_keys[] = {
      MORTISE_INTO_TEXT(struct mortise_case_answer, message)},
 };
 MORTISE_PLACE(error, "a scripted error");
-
-static void read_error(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_case_reader *r = ctx;
-    struct mortise_case_answer *a = into;
-
-    a->has_error = true;
-    a->error_class = "permanent";
-    a->message = "scripted";
-    mortise_keys_enter(slot, r, a, r->diags);
-}
 
 static const struct mortise_key update_keys[] = {
     {.name = "scratch",
@@ -135,7 +126,7 @@ static const struct mortise_key answer_keys[] = {
      .about = "What the operation fails of.",
      .value = MORTISE_V_MAP,
      .place = &error_place,
-     .read = read_error},
+     MORTISE_INTO_SAME},
     {.name = "after",
      .about = "How long the call takes (default: no time at all).",
      .value = MORTISE_V_DURATION,
@@ -182,16 +173,6 @@ static void read_pass(void *ctx, void *into, const struct mortise_slot *slot)
                          "a guardrail that does not pass has a 'violation'");
 }
 
-static void read_violation(void *ctx, void *into,
-                           const struct mortise_slot *slot)
-{
-    struct mortise_case_answer *a = into;
-
-    (void)ctx;
-    a->has_violation = true;
-    a->violation = slot->value->str;
-}
-
 static const struct mortise_key verdict_keys[] = {
     {.name = "pass",
      .about = "true: there is nothing to say against it.",
@@ -200,7 +181,7 @@ static const struct mortise_key verdict_keys[] = {
     {.name = "violation",
      .about = "Why it is a violation.",
      .value = MORTISE_V_STRING,
-     .read = read_violation},
+     MORTISE_INTO_TEXT(struct mortise_case_answer, violation)},
     {.name = "output",
      .about = "What replaces the judged value where it is sanitized.",
      .value = MORTISE_V_ANY,
@@ -212,195 +193,17 @@ static const struct mortise_key verdict_keys[] = {
 };
 MORTISE_PLACE(verdict, "a scripted verdict");
 
-/* ---- one or several ----------------------------------------------------- */
-
-static const struct mortise_key answer_row = {.value = MORTISE_V_MAP,
-                                              .place = &answer_place};
-static const struct mortise_key answer_forms[] = {
-    {.value = MORTISE_V_MAP, .place = &answer_place},
-    {.value = MORTISE_V_LIST, .min = 1, .each = &answer_row},
-};
-const struct mortise_key mortise_case_answers_row = {
-    MORTISE_FORMS(answer_forms)};
-
-static const struct mortise_key verdict_row = {.value = MORTISE_V_MAP,
-                                               .place = &verdict_place};
-static const struct mortise_key verdict_forms[] = {
-    {.value = MORTISE_V_MAP, .place = &verdict_place},
-    {.value = MORTISE_V_LIST, .min = 1, .each = &verdict_row},
-};
-const struct mortise_key mortise_case_verdicts_row = {
-    MORTISE_FORMS(verdict_forms)};
-
-/* The items of what is one thing or a list of them; false after a finding. */
-static bool items_of(struct mortise_case_reader *r,
-                     const struct mortise_yaml *v, const char *what,
-                     const struct mortise_yaml *const **items, size_t *n)
-{
-    if (v->kind == MORTISE_YAML_SEQ && v->n > 0) {
-        *items = (const struct mortise_yaml *const *)v->items;
-        *n = v->n;
-        return true;
-    }
-    if (v->kind == MORTISE_YAML_SEQ) {
-        mortise_diag_add(r->diags, "E0208", v->span, "'%s' must not be empty",
-                         what);
-        return false;
-    }
-    if (v->kind != MORTISE_YAML_MAP) {
-        mortise_diag_add(r->diags, "E0203", v->span,
-                         "'%s' takes one answer or a list of them, and this "
-                         "is %s",
-                         what, mortise_yaml_kind_name(v->kind));
-        return false;
-    }
-    return true;
-}
-
-/* Does it say what a call emits that succeeds? */
-static bool succeeds(const struct mortise_case_answer *a)
-{
-    return a->output != NULL || a->go_to != NULL || a->update != NULL;
-}
-
-static void check_answer(struct mortise_case_reader *r,
-                         const struct mortise_case_answer *a, bool verdict)
-{
-    if (verdict && a->has_violation + a->passes != 1)
-        mortise_diag_add(r->diags, "E0212", a->at->span,
-                         "a verdict is pass: true or a violation: one of them");
-    else if (verdict && a->output != NULL && !a->has_violation)
-        mortise_diag_add(r->diags, "E0212", a->output->span,
-                         "'output' replaces what has a 'violation'");
-    else if (!verdict && succeeds(a) + a->has_error != 1)
-        mortise_diag_add(r->diags, "E0212", a->at->span,
-                         "an answer has an 'output' (or 'goto', 'update') or "
-                         "an 'error': one of them");
-    else if (a->has_error && a->in_doubt == MORTISE_CASE_DONE)
-        mortise_diag_add(r->diags, "E0212", a->at->span,
-                         "in_doubt: done gives the 'output' of the answer, "
-                         "and this is an error");
-}
-
-static void read_answer(struct mortise_case_reader *r,
-                        struct mortise_case_answer *a,
-                        const struct mortise_yaml *v,
-                        const struct mortise_place *place)
-{
-    size_t errors = r->diags->n_errors;
-
-    a->at = v;
-    mortise_keys_read(place, v, v->span, r, a, r->diags);
-    if (r->diags->n_errors == errors)
-        check_answer(r, a, place == &verdict_place);
-}
-
-static void read_script(struct mortise_case_reader *r,
-                        struct mortise_case_script *s,
-                        const struct mortise_yaml *name,
-                        const struct mortise_yaml *v,
-                        const struct mortise_place *place)
-{
-    const struct mortise_yaml *const *items = &v;
-    size_t n = 1;
-
-    s->name = name;
-    if (!items_of(r, v, name->str, &items, &n))
-        return;
-    s->list = mortise_case_take(r, n * sizeof *s->list);
-    if (s->list == NULL)
-        return;
-    s->n = n;
-    s->once = v->kind == MORTISE_YAML_SEQ;
-    for (size_t i = 0; i < n; i++)
-        read_answer(r, &s->list[i], items[i], place);
-}
-
-static void read_scripts(struct mortise_case_reader *r,
-                         struct mortise_case_scripts *out,
-                         const struct mortise_yaml *map,
-                         const struct mortise_place *place)
-{
-    out->list = mortise_case_take(r, map->n * sizeof *out->list);
-    for (size_t i = 0; i < map->n && out->list != NULL; i++)
-        if (!mortise_yaml_is_x(map->keys[i]->str))
-            read_script(r, &out->list[out->n++], map->keys[i], map->items[i],
-                        place);
-}
-
-void mortise_case_read_operations(void *ctx, void *into,
-                                  const struct mortise_slot *slot)
-{
-    struct mortise_case *c = into;
-
-    read_scripts(ctx, &c->operations, slot->value, &answer_place);
-}
-
-void mortise_case_read_nodes(void *ctx, void *into,
-                             const struct mortise_slot *slot)
-{
-    struct mortise_case *c = into;
-
-    read_scripts(ctx, &c->nodes, slot->value, &answer_place);
-}
-
-void mortise_case_read_guardrails(void *ctx, void *into,
-                                  const struct mortise_slot *slot)
-{
-    struct mortise_case *c = into;
-
-    read_scripts(ctx, &c->guardrails, slot->value, &verdict_place);
-}
-
 /* ---- people ------------------------------------------------------------- */
 
-static void does(struct mortise_case_deeds *p, enum mortise_case_deed deed)
-{
-    p->deed = deed;
-    p->n_deeds++;
-}
-
 /* `approve: false` and `timeout: false` say nothing: why write them? */
-static bool is_true(struct mortise_case_reader *r,
-                    const struct mortise_slot *slot)
+static void read_true(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    if (slot->value->u.b)
-        return true;
-    mortise_diag_add(r->diags, "E0208", slot->value->span,
-                     "'%s' is true or not there", slot->key->name);
-    return false;
-}
+    struct mortise_case_reader *r = ctx;
 
-static void read_approve(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    if (is_true(ctx, slot))
-        does(into, MORTISE_CASE_APPROVE);
-}
-
-static void read_reject(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_case_deeds *p = into;
-
-    (void)ctx;
-    does(p, MORTISE_CASE_REJECT);
-    p->reason = slot->value->str;
-}
-
-static void read_person_answer(void *ctx, void *into,
-                               const struct mortise_slot *slot)
-{
-    struct mortise_case_deeds *p = into;
-
-    (void)ctx;
-    p->answer = slot->value;
-    if (p->deed != MORTISE_CASE_APPROVE)
-        does(p, MORTISE_CASE_ANSWER);
-}
-
-static void read_timeout(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    if (is_true(ctx, slot))
-        does(into, MORTISE_CASE_TIMEOUT);
+    *(bool *)((char *)into + slot->key->at) = slot->value->u.b;
+    if (!slot->value->u.b)
+        mortise_diag_add(r->diags, "E0208", slot->value->span,
+                         "'%s' is true or not there", slot->key->name);
 }
 
 static void read_edited(void *ctx, void *into, const struct mortise_slot *slot)
@@ -409,7 +212,7 @@ static void read_edited(void *ctx, void *into, const struct mortise_slot *slot)
     struct mortise_case_reader *r = ctx;
 
     p->args = slot->value;
-    if (p->deed != MORTISE_CASE_APPROVE)
+    if (!p->approves)
         mortise_diag_add(r->diags, "E0212", slot->name->span,
                          "'args' edits a call that is approved: it goes with "
                          "approve: true");
@@ -419,19 +222,21 @@ static const struct mortise_key person_keys[] = {
     {.name = "approve",
      .about = "true: the person approves.",
      .value = MORTISE_V_BOOL,
-     .read = read_approve},
+     .read = read_true,
+     .at = offsetof(struct mortise_case_deeds, approves)},
     {.name = "reject",
      .about = "Why the person rejects.",
      .value = MORTISE_V_STRING,
-     .read = read_reject},
+     MORTISE_INTO_TEXT(struct mortise_case_deeds, reason)},
     {.name = "answer",
      .about = "The answer to a human node; it is an approval, too.",
      .value = MORTISE_V_ANY,
-     .read = read_person_answer},
+     MORTISE_INTO_YAML(struct mortise_case_deeds, answer)},
     {.name = "timeout",
      .about = "true: nobody answers until the time is over.",
      .value = MORTISE_V_BOOL,
-     .read = read_timeout},
+     .read = read_true,
+     .at = offsetof(struct mortise_case_deeds, times_out)},
     {.name = "args",
      .about = "The call is approved with these arguments instead.",
      .value = MORTISE_V_MAP,
@@ -443,58 +248,126 @@ static const struct mortise_key person_keys[] = {
 };
 MORTISE_PLACE(person, "what a person does");
 
-static const struct mortise_key person_row = {.value = MORTISE_V_MAP,
-                                              .place = &person_place};
-static const struct mortise_key person_forms[] = {
-    {.value = MORTISE_V_MAP, .place = &person_place},
-    {.value = MORTISE_V_LIST, .min = 1, .each = &person_row},
-};
-const struct mortise_key mortise_case_people_row = {
-    MORTISE_FORMS(person_forms)};
+/* ---- one or several ----------------------------------------------------- */
 
-static void read_deeds(struct mortise_case_reader *r,
-                       struct mortise_case_deeds *p,
-                       const struct mortise_yaml *v)
+/* What a key of a case may be: one thing of a place, or a list of such. */
+#define ONE_OR_SEVERAL(what, row)                                              \
+    static const struct mortise_key what##_row = {.value = MORTISE_V_MAP,      \
+                                                  .place = &what##_place};     \
+    static const struct mortise_key what##_forms[] = {                         \
+        {.value = MORTISE_V_MAP, .place = &what##_place},                      \
+        {.value = MORTISE_V_LIST, .min = 1, .each = &what##_row},              \
+    };                                                                         \
+    const struct mortise_key row = {MORTISE_FORMS(what##_forms)}
+
+ONE_OR_SEVERAL(answer, mortise_case_answers_row);
+ONE_OR_SEVERAL(verdict, mortise_case_verdicts_row);
+ONE_OR_SEVERAL(person, mortise_case_people_row);
+
+static void check_answer(struct mortise_case_reader *r,
+                         const struct mortise_case_answer *a,
+                         const struct mortise_yaml *at, bool verdict)
+{
+    bool has_error = a->code != NULL, has_violation = a->violation != NULL,
+         succeeds = a->output != NULL || a->go_to != NULL || a->update != NULL;
+
+    if (verdict && has_violation == a->passes)
+        mortise_diag_add(r->diags, "E0212", at->span,
+                         "a verdict is pass: true or a violation: one of them");
+    else if (verdict && a->output != NULL && !has_violation)
+        mortise_diag_add(r->diags, "E0212", a->output->span,
+                         "'output' replaces what has a 'violation'");
+    else if (!verdict && succeeds == has_error)
+        mortise_diag_add(r->diags, "E0212", at->span,
+                         "an answer has an 'output' (or 'goto', 'update') or "
+                         "an 'error': one of them");
+    else if (has_error && a->in_doubt == MORTISE_CASE_DONE)
+        mortise_diag_add(r->diags, "E0212", at->span,
+                         "in_doubt: done gives the 'output' of the answer, "
+                         "and this is an error");
+}
+
+static void check_deeds(struct mortise_case_reader *r,
+                        struct mortise_case_deeds *p,
+                        const struct mortise_yaml *at)
+{
+    bool rejects = p->reason != NULL,
+         answers = p->answer != NULL && !p->approves;
+
+    if (p->approves + rejects + answers + p->times_out != 1)
+        mortise_diag_add(r->diags, "E0212", at->span,
+                         "a person does one of approve, reject, answer and "
+                         "timeout");
+    p->deed = p->approves ? MORTISE_CASE_APPROVE
+              : rejects   ? MORTISE_CASE_REJECT
+              : answers   ? MORTISE_CASE_ANSWER
+                          : MORTISE_CASE_TIMEOUT;
+}
+
+static void read_said(struct mortise_case_reader *r,
+                      const struct mortise_place *place,
+                      const struct mortise_yaml *v,
+                      union mortise_case_said *out)
 {
     size_t errors = r->diags->n_errors;
 
-    mortise_keys_read(&person_place, v, v->span, r, p, r->diags);
-    if (r->diags->n_errors == errors && p->n_deeds != 1)
-        mortise_diag_add(r->diags, "E0212", v->span,
-                         "a person does one of approve, reject, answer and "
-                         "timeout");
+    if (place == &answer_place)
+        out->answer = (struct mortise_case_answer){.error_class = "permanent",
+                                                   .message = "scripted"};
+    mortise_keys_read(place, v, v->span, r, out, r->diags);
+    if (r->diags->n_errors != errors)
+        return;
+    if (place == &person_place)
+        check_deeds(r, &out->deeds, v);
+    else
+        check_answer(r, &out->answer, v, place == &verdict_place);
 }
 
-static void read_person(struct mortise_case_reader *r,
-                        struct mortise_case_person *p,
-                        const struct mortise_yaml *name,
-                        const struct mortise_yaml *v)
+static void read_script(struct mortise_case_reader *r,
+                        const struct mortise_place *place,
+                        const struct mortise_yaml *v,
+                        struct mortise_case_script *s)
 {
-    const struct mortise_yaml *const *items = &v;
-    size_t n = 1;
+    size_t n;
 
-    p->name = name;
-    if (!items_of(r, v, name->str, &items, &n))
-        return;
-    p->list = mortise_case_take(r, n * sizeof *p->list);
-    if (p->list == NULL)
-        return;
-    p->n = n;
-    p->once = v->kind == MORTISE_YAML_SEQ;
-    for (size_t i = 0; i < n; i++)
-        read_deeds(r, &p->list[i], items[i]);
+    s->once = v->kind == MORTISE_YAML_SEQ;
+    n = s->once ? v->n : 1;
+    if (n == 0)
+        mortise_diag_add(r->diags, "E0208", v->span, "'%s' must not be empty",
+                         s->name->str);
+    else if (!s->once && v->kind != MORTISE_YAML_MAP)
+        mortise_diag_add(r->diags, "E0203", v->span,
+                         "'%s' takes one answer or a list of them, and this "
+                         "is %s",
+                         s->name->str, mortise_yaml_kind_name(v->kind));
+    else
+        s->list = mortise_case_take(r, n * sizeof *s->list);
+    for (; s->list != NULL && s->n < n; s->n++)
+        read_said(r, place, s->once ? v->items[s->n] : v, &s->list[s->n]);
 }
 
-void mortise_case_read_people(void *ctx, void *into,
-                              const struct mortise_slot *slot)
+void mortise_case_read_scripts(void *ctx, void *into,
+                               const struct mortise_slot *slot)
 {
-    struct mortise_case_reader *r = ctx;
-    struct mortise_case *c = into;
+    struct mortise_case_scripts *out =
+        (struct mortise_case_scripts *)((char *)into + slot->key->at);
+    const struct mortise_place *place = slot->key->each->forms[0].place;
     const struct mortise_yaml *map = slot->value;
 
-    c->people.list = mortise_case_take(r, map->n * sizeof *c->people.list);
-    for (size_t i = 0; i < map->n && c->people.list != NULL; i++)
-        if (!mortise_yaml_is_x(map->keys[i]->str))
-            read_person(r, &c->people.list[c->people.n++], map->keys[i],
-                        map->items[i]);
+    out->list = mortise_case_take(ctx, map->n * sizeof *out->list);
+    for (size_t i = 0; i < map->n && out->list != NULL; i++)
+        if (!mortise_yaml_is_x(map->keys[i]->str)) {
+            out->list[out->n].name = map->keys[i];
+            read_script(ctx, place, map->items[i], &out->list[out->n++]);
+        }
+}
+
+const struct mortise_case_script *
+mortise_case_script(const struct mortise_case_scripts *scripts,
+                    const char *name)
+{
+    for (size_t i = 0; i < scripts->n; i++)
+        if (strcmp(scripts->list[i].name->str, name) == 0)
+            return &scripts->list[i];
+    return NULL;
 }

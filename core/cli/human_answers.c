@@ -17,19 +17,6 @@
 
 /* ---- what the script says ------------------------------------------------ */
 
-static const struct mortise_case_person *
-person_of(const struct mortise_rehearsing *r, const json_t *request)
-{
-    const struct mortise_case_people *p = &r->what->one->people;
-    char node[MORTISE_CONTEXT];
-
-    mortise_context_node(mortise_cli_text(request, "path"), node);
-    for (size_t i = 0; i < p->n; i++)
-        if (strcmp(p->list[i].name->str, node) == 0)
-            return &p->list[i];
-    return NULL;
-}
-
 /* How often was this context asked before? */
 static size_t times_asked(const struct mortise_rehearsing *r,
                           const char *context)
@@ -47,28 +34,31 @@ static size_t times_asked(const struct mortise_rehearsing *r,
 static const struct mortise_case_deeds *deed_for(struct mortise_rehearsing *r,
                                                  const json_t *request)
 {
-    const struct mortise_case_person *p = person_of(r, request);
-    const char *id = mortise_cli_text(request, "id");
+    const char *id = mortise_cli_text(request, "id"),
+               *path = mortise_cli_text(request, "path");
+    char context[MORTISE_CONTEXT];
+    const struct mortise_case_script *p = mortise_case_script(
+        &r->what->one->people, mortise_context_node(path, context));
     const json_t *entry =
         mortise_ledger_find(&r->ledger, "asked", id, NULL, NULL);
-    char context[MORTISE_CONTEXT];
+    const struct mortise_case_deeds *d;
     size_t i;
 
     if (p == NULL)
         return NULL;
-    mortise_context(mortise_cli_text(request, "path"), context);
+    mortise_context(path, context);
     i = entry != NULL
             ? (size_t)json_integer_value(json_object_get(entry, "deed"))
         : p->once ? times_asked(r, context)
                   : 0;
     if (i >= p->n)
         return NULL;
+    d = &p->list[i].deeds;
     if (entry == NULL)
-        mortise_remember(r,
-                         json_pack("{s:s, s:s, s:I, s:b}", "asked", id, "asks",
-                                   context, "deed", (json_int_t)i, "late",
-                                   p->list[i].deed == MORTISE_CASE_TIMEOUT));
-    return &p->list[i];
+        mortise_remember(r, json_pack("{s:s, s:s, s:I, s:b}", "asked", id,
+                                      "asks", context, "deed", (json_int_t)i,
+                                      "late", d->deed == MORTISE_CASE_TIMEOUT));
+    return d;
 }
 
 static bool is_late(const struct mortise_rehearsing *r, const char *id)

@@ -152,7 +152,7 @@ START_TEST(every_key_arrives)
 {
     const struct mortise_case *c;
     const struct mortise_case_answer *a;
-    const struct mortise_case_deeds *p;
+    const union mortise_case_said *p;
     struct mortise_usage usage;
 
     ck_assert_int_eq(read_it("dir/t.test.yaml"), MORTISE_OK);
@@ -164,7 +164,7 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(c->input->n, 1);
     ck_assert_uint_eq(c->operations.n, 1);
     ck_assert(!c->operations.list[0].once);
-    a = &c->operations.list[0].list[0];
+    a = &c->operations.list[0].list[0].answer;
     ck_assert_int_eq(a->output->kind, MORTISE_YAML_NULL);
     ck_assert_uint_eq(a->args->n, 1);
     ck_assert_uint_eq(a->after_ms, 2000);
@@ -175,22 +175,22 @@ START_TEST(every_key_arrives)
     mortise_usage_finish(&usage);
     ck_assert(c->nodes.list[0].once);
     ck_assert_uint_eq(c->nodes.list[0].n, 2);
-    a = &c->nodes.list[0].list[0];
+    a = &c->nodes.list[0].list[0].answer;
     ck_assert_str_eq(a->go_to, "x");
     ck_assert_uint_eq(a->update->n, 1);
-    a = &c->nodes.list[0].list[1];
-    ck_assert(a->has_error && a->output == NULL);
+    a = &c->nodes.list[0].list[1].answer;
+    ck_assert_ptr_null(a->output);
     ck_assert_str_eq(a->code, "c");
     ck_assert_str_eq(a->error_class, "timeout");
-    a = &c->guardrails.list[0].list[0];
+    a = &c->guardrails.list[0].list[0].answer;
     ck_assert_str_eq(a->violation, "bad");
     ck_assert_str_eq(a->output->str, "good");
     p = c->people.list[0].list;
-    ck_assert_int_eq(p[0].deed, MORTISE_CASE_REJECT);
-    ck_assert_str_eq(p[0].reason, "why");
-    ck_assert_str_eq(p[0].by, "anna");
-    ck_assert_int_eq(p[1].deed, MORTISE_CASE_APPROVE);
-    ck_assert_int_eq(p[1].answer->u.i, 4);
+    ck_assert_int_eq(p[0].deeds.deed, MORTISE_CASE_REJECT);
+    ck_assert_str_eq(p[0].deeds.reason, "why");
+    ck_assert_str_eq(p[0].deeds.by, "anna");
+    ck_assert_int_eq(p[1].deeds.deed, MORTISE_CASE_APPROVE);
+    ck_assert_int_eq(p[1].deeds.answer->u.i, 4);
     ck_assert_str_eq(c->real->items[0]->str, "file");
     ck_assert_str_eq(c->expect.status->str, "failed");
     ck_assert_str_eq(c->expect.error->str, "c");
@@ -233,15 +233,16 @@ START_TEST(the_rest_arrives)
                                            sizeof rest - 1, &diags),
                      MORTISE_OK);
     c = &f->cases[0];
-    a = &c->operations.list[0].list[0];
+    a = &c->operations.list[0].list[0].answer;
     ck_assert_int_eq(a->in_doubt, MORTISE_CASE_DONE);
-    a = &c->operations.list[1].list[0];
+    a = &c->operations.list[1].list[0].answer;
     ck_assert_int_eq(a->in_doubt, MORTISE_CASE_FAIL);
     ck_assert_str_eq(a->message, "words");
-    ck_assert(c->guardrails.list[0].list[0].passes);
-    ck_assert_uint_eq(c->guardrails.list[0].list[1].after_ms, 3000);
-    ck_assert_int_eq(c->people.list[0].list[0].deed, MORTISE_CASE_TIMEOUT);
-    ck_assert_uint_eq(c->people.list[0].list[1].args->n, 1);
+    ck_assert(c->guardrails.list[0].list[0].answer.passes);
+    ck_assert_uint_eq(c->guardrails.list[0].list[1].answer.after_ms, 3000);
+    ck_assert_int_eq(c->people.list[0].list[0].deeds.deed,
+                     MORTISE_CASE_TIMEOUT);
+    ck_assert_uint_eq(c->people.list[0].list[1].deeds.args->n, 1);
 }
 END_TEST
 
