@@ -17,6 +17,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "cel/func.h"
+
 struct ev {
     struct cel_ctx *c;
     const struct cel_inputs *in;
@@ -498,6 +500,9 @@ static bool eval_call(EVAL)
     for (uint32_t i = 0; i < n->n; i++)
         if (!eval(e, n->kids[i], &args[i]))
             return false;
+    for (uint32_t i = 0; i < n->n; i++)
+        if (!(f->args[i] & BIT(args[i].kind)))
+            return mortise_cel_overload(e->c, n, args);
     return f->call(e->c, n, args, out);
 }
 

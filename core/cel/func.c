@@ -1,7 +1,7 @@
 /* func.c -- what the functions of the language share.
  *
- * Each function is handed values of any kind, in the number that its row says,
- * and answers with a value or a fault.  What it reads it is charged for, and
+ * Each function is handed values in the number and of the kinds that its row
+ * says, and answers with a value or a fault.  What it reads it is charged for, and
  * what it makes lies in the evaluation's arena.  The rows are in the file of
  * their subject.
  */

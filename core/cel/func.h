@@ -5,10 +5,12 @@
 #include "cel/ast.h"
 #include "cel/kinds.h"
 
-/* The parameters of every function; a file names those it does not use. */
+/* The parameters of every function, not each of which needs all of them.  The
+ * arguments are of the kinds that its row says. */
 #define CEL_PARAMS                                                             \
-    struct cel_ctx *c, const struct cel_node *n, const struct cel_value *args, \
-        struct cel_value *out
+    __attribute__((unused)) struct cel_ctx *c,                                 \
+        __attribute__((unused)) const struct cel_node *n,                      \
+        const struct cel_value *args, struct cel_value *out
 
 /* A row.  `which` tells those apart that share a call; then the kinds that each
  * argument takes. */
@@ -40,10 +42,6 @@ bool mortise_cel_cannot_convert(struct cel_ctx *c, const struct cel_value *from,
 /* A copy of a short text, as a string. */
 bool mortise_cel_copy(struct cel_ctx *c, const char *text, size_t n,
                       struct cel_value *out);
-
-/* A string as int(), uint() or double() of it. */
-bool mortise_cel_to_number(struct cel_ctx *c, enum cel_kind to,
-                           const struct cel_value *text, struct cel_value *out);
 
 /* For `prepare`: when the only argument is a constant string, the call becomes
  * the constant that it gives, and what fails is said now, at the argument. */

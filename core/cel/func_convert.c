@@ -5,7 +5,6 @@
  */
 #include "cel/func.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,11 +67,8 @@ static bool call_int(CEL_PARAMS)
             return false;
         ok = string_to_int(args, &i);
         break;
-    case CEL_TIMESTAMP:
+    default: /* a timestamp */
         i = args->u.time.s;
-        break;
-    default:
-        return mortise_cel_overload(c, n, args);
     }
     *out = cel_int(i);
     return ok || mortise_cel_cannot_convert(c, args, CEL_INT);
@@ -95,13 +91,10 @@ static bool call_uint(CEL_PARAMS)
         ok = args->u.d >= 0 && args->u.d < 0x1p64;
         u = ok ? (uint64_t)args->u.d : 0;
         break;
-    case CEL_STRING:
+    default: /* a string */
         if (!cel_charge(c, args->u.s.n))
             return false;
         ok = read_integer(args, &negative, &u) && !negative;
-        break;
-    default:
-        return mortise_cel_overload(c, n, args);
     }
     *out = cel_uint(u);
     return ok || mortise_cel_cannot_convert(c, args, CEL_UINT);
@@ -143,26 +136,13 @@ static bool call_double(CEL_PARAMS)
     case CEL_DOUBLE:
         d = args->u.d;
         break;
-    case CEL_STRING:
+    default: /* a string */
         if (!cel_charge(c, args->u.s.n))
             return false;
         ok = string_to_double(args, &d);
-        break;
-    default:
-        return mortise_cel_overload(c, n, args);
     }
     *out = cel_double(d);
     return ok || mortise_cel_cannot_convert(c, args, CEL_DOUBLE);
-}
-
-bool mortise_cel_to_number(struct cel_ctx *c, enum cel_kind to,
-                           const struct cel_value *text, struct cel_value *out)
-{
-    assert(text->kind == CEL_STRING); /* so that no node is needed */
-    if (to == CEL_INT)
-        return call_int(c, NULL, text, out);
-    return to == CEL_UINT ? call_uint(c, NULL, text, out)
-                          : call_double(c, NULL, text, out);
 }
 
 size_t mortise_cel_number_text(char out[MORTISE_REAL_TEXT],
@@ -198,22 +178,18 @@ static bool call_string(CEL_PARAMS)
         *out = args->u.b ? cel_text(CEL_STRING, "true", 4)
                          : cel_text(CEL_STRING, "false", 5);
         return true;
-    case CEL_BYTES:
+    default: /* bytes */
         if (!cel_charge(c, args->u.s.n))
             return false;
         if (!mortise_utf8_valid(args->u.s.p, args->u.s.n))
             return mortise_cel_fault(c, CEL_NOT_UTF8);
         *out = cel_text(CEL_STRING, args->u.s.p, args->u.s.n);
         return true;
-    default:
-        return mortise_cel_overload(c, n, args);
     }
 }
 
 static bool call_bytes(CEL_PARAMS)
 {
-    if (args->kind != CEL_STRING && args->kind != CEL_BYTES)
-        return mortise_cel_overload(c, n, args);
     *out = cel_text(CEL_BYTES, args->u.s.p, args->u.s.n);
     return true;
 }
@@ -227,8 +203,6 @@ static bool call_bool(CEL_PARAMS)
         *out = *args;
         return true;
     }
-    if (args->kind != CEL_STRING)
-        return mortise_cel_overload(c, n, args);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (strlen(words[i]) == args->u.s.n &&
             memcmp(words[i], args->u.s.p, args->u.s.n) == 0) {
@@ -241,16 +215,12 @@ static bool call_bool(CEL_PARAMS)
 
 static bool call_type(CEL_PARAMS)
 {
-    (void)c;
-    (void)n;
     *out = (struct cel_value){.kind = CEL_TYPE, .u.type = args->kind};
     return true;
 }
 
 static bool call_dyn(CEL_PARAMS)
 {
-    (void)c;
-    (void)n;
     *out = *args;
     return true;
 }

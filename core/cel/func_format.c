@@ -342,8 +342,6 @@ static bool call_format(CEL_PARAMS)
     struct writer w = {.c = c};
     bool ok;
 
-    if (args[0].kind != CEL_STRING || args[1].kind != CEL_LIST)
-        return mortise_cel_overload(c, n, args);
     mortise_buf_init(&w.b, c->arena->mem);
     ok = format_all(&w, &args[0], &args[1]) &&
          mortise_cel_copy(c, w.b.p, w.b.n, out);

@@ -40,8 +40,6 @@ static bool call_extreme(CEL_PARAMS)
         *out = *args;
         return true;
     }
-    if (args->kind != CEL_LIST)
-        return mortise_cel_overload(c, n, args);
     if (mortise_cel_count(args) == 0)
         return mortise_cel_fault(c, CEL_EMPTY);
     *out = mortise_cel_item(args, 0);
@@ -63,8 +61,6 @@ static bool call_double(CEL_PARAMS)
 {
     double d = args->u.d;
 
-    if (args->kind != CEL_DOUBLE)
-        return mortise_cel_overload(c, n, args);
     switch (n->u.call.function->which) {
     case CEIL:
         *out = cel_double(ceil(d));
@@ -95,8 +91,6 @@ static bool call_double(CEL_PARAMS)
 static bool call_abs(CEL_PARAMS)
 {
     *out = *args;
-    if (!is_number(args))
-        return mortise_cel_overload(c, n, args);
     if (args->kind == CEL_DOUBLE)
         out->u.d = fabs(args->u.d);
     if (args->kind != CEL_INT || args->u.i >= 0)
@@ -109,8 +103,6 @@ static bool call_sign(CEL_PARAMS)
 {
     double d = args->u.d;
 
-    if (!is_number(args))
-        return mortise_cel_overload(c, n, args);
     if (args->kind == CEL_INT)
         *out = cel_int((args->u.i > 0) - (args->u.i < 0));
     else if (args->kind == CEL_UINT)
@@ -122,8 +114,6 @@ static bool call_sign(CEL_PARAMS)
 
 static bool call_sqrt(CEL_PARAMS)
 {
-    if (!is_number(args))
-        return mortise_cel_overload(c, n, args);
     *out = cel_double(sqrt(args->kind == CEL_INT    ? (double)args->u.i
                            : args->kind == CEL_UINT ? (double)args->u.u
                                                     : args->u.d));
@@ -133,11 +123,6 @@ static bool call_sqrt(CEL_PARAMS)
 /* ---- bits -------------------------------------------------------------- */
 
 enum { AND, OR, XOR, LEFT, RIGHT };
-
-static bool is_whole(const struct cel_value *v)
-{
-    return (WHOLE & BIT(v->kind)) != 0;
-}
 
 /* An int and a uint lie in the same bits. */
 static struct cel_value bits(const struct cel_value *like, uint64_t u)
@@ -150,7 +135,7 @@ static bool call_bits(CEL_PARAMS)
     uint64_t a = args[0].u.u, b = args[1].u.u;
     uint8_t which = n->u.call.function->which;
 
-    if (!is_whole(&args[0]) || args[1].kind != args[0].kind)
+    if (args[1].kind != args[0].kind)
         return mortise_cel_overload(c, n, args);
     *out = bits(args, which == AND ? a & b : which == OR ? a | b : a ^ b);
     return true;
@@ -158,8 +143,6 @@ static bool call_bits(CEL_PARAMS)
 
 static bool call_bit_not(CEL_PARAMS)
 {
-    if (!is_whole(args))
-        return mortise_cel_overload(c, n, args);
     *out = bits(args, ~args->u.u);
     return true;
 }
@@ -169,8 +152,6 @@ static bool call_shift(CEL_PARAMS)
     uint64_t a = args[0].u.u;
     int64_t by = args[1].u.i;
 
-    if (!is_whole(&args[0]) || args[1].kind != CEL_INT)
-        return mortise_cel_overload(c, n, args);
     if (by < 0)
         return mortise_cel_fault(c, CEL_SHIFT);
     *out = bits(args, by > 63                              ? 0

@@ -15,18 +15,13 @@ static struct cel_value string(const char *p, size_t n)
     return cel_text(CEL_STRING, p, n);
 }
 
-/* Are the arguments of these kinds?  They are paid for, strings by the byte. */
-static bool take(struct cel_ctx *c, const struct cel_node *n,
-                 const struct cel_value *args)
+/* The arguments are paid for, strings by the byte. */
+static bool pay(struct cel_ctx *c, const struct cel_node *n,
+                const struct cel_value *args)
 {
-    const struct cel_function *f = n->u.call.function;
-
-    for (uint32_t i = 0; i < n->n; i++) {
-        if (!(f->args[i] & BIT(args[i].kind)))
-            return mortise_cel_overload(c, n, args);
+    for (uint32_t i = 0; i < n->n; i++)
         if (args[i].kind == CEL_STRING && !cel_charge(c, args[i].u.s.n))
             return false;
-    }
     return true;
 }
 
@@ -57,7 +52,7 @@ static bool call_char_at(CEL_PARAMS)
 {
     const char *p, *end = args->u.s.p + args->u.s.n;
 
-    if (!take(c, n, args) || !position(c, &args[0], &args[1], &p))
+    if (!pay(c, n, args) || !position(c, &args[0], &args[1], &p))
         return false;
     *out = string(p, p < end ? (size_t)(next(p, end) - p) : 0);
     return true;
@@ -68,7 +63,7 @@ static bool call_substring(CEL_PARAMS)
 {
     const char *from, *to = args->u.s.p + args->u.s.n;
 
-    if (!take(c, n, args) || !position(c, &args[0], &args[1], &from) ||
+    if (!pay(c, n, args) || !position(c, &args[0], &args[1], &from) ||
         (n->n == 3 && !position(c, &args[0], &args[2], &to)))
         return false;
     if (to < from)
@@ -89,7 +84,7 @@ static bool call_trim(CEL_PARAMS)
     const char *from = args->u.s.p, *end, *to, *p;
     bool begun = false;
 
-    if (!take(c, n, args))
+    if (!pay(c, n, args))
         return false;
     end = from + args->u.s.n;
     to = from;
@@ -124,7 +119,7 @@ static bool call_index_of(CEL_PARAMS)
 {
     const char *from = args->u.s.p, *end = from + args->u.s.n;
 
-    if (!take(c, n, args) ||
+    if (!pay(c, n, args) ||
         (n->n == 3 && !position(c, &args[0], &args[2], &from)))
         return false;
     *out = count_to(&args[0], memmem(from, (size_t)(end - from), args[1].u.s.p,
@@ -159,7 +154,7 @@ static bool call_last_index_of(CEL_PARAMS)
 {
     const char *from = args->u.s.p + args->u.s.n, *at;
 
-    if (!take(c, n, args) ||
+    if (!pay(c, n, args) ||
         (n->n == 3 && !position(c, &args[0], &args[2], &from)) ||
         !find_last(c, &args[0], &args[1], from, &at))
         return false;
@@ -175,7 +170,7 @@ static bool call_case(CEL_PARAMS)
 {
     char first = n->u.call.function->which == LOWER ? 'A' : 'a', *text;
 
-    if (!take(c, n, args))
+    if (!pay(c, n, args))
         return false;
     text = mortise_cel_alloc(c, args->u.s.n, 1);
     if (text == NULL)
@@ -194,7 +189,7 @@ static bool call_reverse(CEL_PARAMS)
     const char *p = args->u.s.p, *end = p + args->u.s.n;
     char *text;
 
-    if (!take(c, n, args))
+    if (!pay(c, n, args))
         return false;
     text = mortise_cel_alloc(c, args->u.s.n, 1);
     if (text == NULL)
@@ -224,7 +219,7 @@ static bool call_quote(CEL_PARAMS)
 {
     char *text, *to;
 
-    if (!take(c, n, args))
+    if (!pay(c, n, args))
         return false;
     text = to = mortise_cel_alloc(c, 2 * args->u.s.n + 2, 1);
     if (text == NULL)
@@ -309,7 +304,7 @@ static bool call_replace(CEL_PARAMS)
     struct walk w;
     char *text, *to;
 
-    if (!take(c, n, args))
+    if (!pay(c, n, args))
         return false;
     w = walk_over(&args[0], &args[1]);
     count = occurrences(w, limit_of(n, args, 3));
@@ -358,7 +353,7 @@ static bool call_split(CEL_PARAMS)
     const char *from, *at;
     struct walk w;
 
-    if (!take(c, n, args))
+    if (!pay(c, n, args))
         return false;
     if (args[1].u.s.n == 0)
         return split_characters(c, &args[0], most, out);
@@ -399,7 +394,7 @@ static bool call_join(CEL_PARAMS)
     size_t total, count, gaps;
     char *text, *to;
 
-    if (!take(c, n, args) || !measure(c, args, &total))
+    if (!pay(c, n, args) || !measure(c, args, &total))
         return false;
     count = mortise_cel_count(args);
     if (__builtin_mul_overflow(count > 0 ? count - 1 : 0, between.u.s.n, &gaps))

@@ -22,29 +22,16 @@ static bool call_size(CEL_PARAMS)
     case CEL_BYTES:
         size = args->u.s.n;
         break;
-    case CEL_LIST:
-    case CEL_MAP:
+    default: /* a list or a map */
         size = mortise_cel_count(args);
-        break;
-    default:
-        return mortise_cel_overload(c, n, args);
     }
     *out = cel_int((int64_t)size);
     return true;
 }
 
-/* Two strings, paid for; else the fault. */
-static bool two_strings(struct cel_ctx *c, const struct cel_node *n,
-                        const struct cel_value *args)
-{
-    if (args[0].kind != CEL_STRING || args[1].kind != CEL_STRING)
-        return mortise_cel_overload(c, n, args);
-    return cel_charge(c, args[1].u.s.n);
-}
-
 static bool call_contains(CEL_PARAMS)
 {
-    if (!two_strings(c, n, args) || !cel_charge(c, args[0].u.s.n))
+    if (!cel_charge(c, args[1].u.s.n) || !cel_charge(c, args[0].u.s.n))
         return false;
     *out = cel_bool(memmem(args[0].u.s.p, args[0].u.s.n, args[1].u.s.p,
                            args[1].u.s.n) != NULL);
@@ -55,7 +42,7 @@ static bool call_starts_with(CEL_PARAMS)
 {
     size_t len;
 
-    if (!two_strings(c, n, args))
+    if (!cel_charge(c, args[1].u.s.n))
         return false;
     len = args[1].u.s.n;
     *out = cel_bool(len <= args[0].u.s.n &&
@@ -67,7 +54,7 @@ static bool call_ends_with(CEL_PARAMS)
 {
     size_t len, all;
 
-    if (!two_strings(c, n, args))
+    if (!cel_charge(c, args[1].u.s.n))
         return false;
     len = args[1].u.s.n;
     all = args[0].u.s.n;
@@ -102,7 +89,7 @@ static bool call_matches(CEL_PARAMS)
     bool found = false;
     int rv;
 
-    if (!two_strings(c, n, args) || !cel_charge(c, START + args[0].u.s.n))
+    if (!cel_charge(c, args[1].u.s.n) || !cel_charge(c, START + args[0].u.s.n))
         return false;
     rv = regex != NULL ? mortise_regex_search(regex, args[0].u.s.p,
                                               args[0].u.s.n, mem, &found, NULL)

@@ -28,14 +28,11 @@ static bool call_timestamp(CEL_PARAMS)
         if (!mortise_cel_time_in_range(t))
             return mortise_cel_cannot_convert(c, args, CEL_TIMESTAMP);
         break;
-    case CEL_STRING:
+    default: /* a string */
         if (!cel_charge(c, args->u.s.n))
             return false;
         if (!mortise_cel_time_parse(&t, args->u.s.p, args->u.s.n))
             return mortise_cel_cannot_convert(c, args, CEL_TIMESTAMP);
-        break;
-    default:
-        return mortise_cel_overload(c, n, args);
     }
     *out = cel_timestamp(t);
     return true;
@@ -49,8 +46,6 @@ static bool call_duration(CEL_PARAMS)
         *out = *args;
         return true;
     }
-    if (args->kind != CEL_STRING)
-        return mortise_cel_overload(c, n, args);
     if (!cel_charge(c, args->u.s.n))
         return false;
     if (!mortise_cel_duration_parse(&ns, args->u.s.p, args->u.s.n))
@@ -89,8 +84,6 @@ static bool offset_of(struct cel_ctx *c, const struct cel_node *n,
     *offset = 0;
     if (n->n < 2)
         return true;
-    if (args[1].kind != CEL_STRING)
-        return mortise_cel_overload(c, n, args);
     if (n->u.call.zone != NULL) {
         *offset = mortise_zone_offset(n->u.call.zone, args->u.time.s);
         return true;
@@ -125,20 +118,6 @@ static void prepare_zone(const struct cel_source *src, struct cel_node *n)
 }
 
 /* ---- fields ------------------------------------------------------------ */
-
-/* The date that a timestamp's getter speaks of. */
-static bool date_of(struct cel_ctx *c, const struct cel_node *n,
-                    const struct cel_value *args, struct cel_date *date)
-{
-    int32_t offset;
-
-    if (args->kind != CEL_TIMESTAMP)
-        return mortise_cel_overload(c, n, args);
-    if (!offset_of(c, n, args, &offset))
-        return false;
-    *date = mortise_cel_time_date(args->u.time, offset);
-    return true;
-}
 
 enum field {
     FULL_YEAR,
@@ -198,14 +177,16 @@ static int64_t field_of_duration(enum field field, int64_t ns)
 static bool call_get(CEL_PARAMS)
 {
     enum field field = n->u.call.function->which;
-    struct cel_date date = {0};
+    struct cel_date date;
+    int32_t offset;
 
-    if (args->kind == CEL_DURATION && field >= HOURS && n->n == 1) {
+    if (args->kind == CEL_DURATION) {
         *out = cel_int(field_of_duration(field, args->u.i));
         return true;
     }
-    if (!date_of(c, n, args, &date))
+    if (!offset_of(c, n, args, &offset))
         return false;
+    date = mortise_cel_time_date(args->u.time, offset);
     *out = cel_int(field_of_date(field, &date));
     return true;
 }

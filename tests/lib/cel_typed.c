@@ -51,12 +51,17 @@ static bool read_value(struct reader *r, const json_t *t, size_t depth,
 static bool read_number(struct reader *r, const json_t *v, enum cel_kind kind,
                         struct cel_value *out)
 {
+    const struct cel_function *f;
     struct cel_value text;
+    size_t i = 0;
 
     if (!json_is_string(v))
         return bad(r, "a number is a string: {\"int\": \"5\"}");
     text = mortise_cel_from_json(v);
-    return mortise_cel_to_number(r->c, kind, &text, out) || faulty(r);
+    do
+        f = mortise_cel_function_at(i++);
+    while (strcmp(f->name, mortise_cel_type_name(kind)) != 0);
+    return f->call(r->c, NULL, &text, out) || faulty(r);
 }
 
 static bool read_bytes(struct reader *r, const json_t *v, struct cel_value *out)
