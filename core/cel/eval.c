@@ -636,63 +636,42 @@ static bool eval_make_map(EVAL)
 
 /* ---- the walk -------------------------------------------------------- */
 
+static bool eval_constant(EVAL)
+{
+    (void)e;
+    *out = n->u.constant;
+    return true;
+}
+
+static bool eval_local(EVAL)
+{
+    *out = e->slots[n->u.index];
+    return true;
+}
+
+/* IDENT is not among them: the checker leaves none. */
 static bool eval_node(EVAL)
 {
-    switch ((enum cel_op)n->op) {
-    case CEL_CONST:
-        *out = n->u.constant;
-        return true;
-    case CEL_IDENT:
-        break;
-    case CEL_NAME:
-        return eval_name(e, n, out);
-    case CEL_LOCAL:
-        *out = e->slots[n->u.index];
-        return true;
-    case CEL_SELECT:
-    case CEL_HAS:
-        return eval_select(e, n, out);
-    case CEL_INDEX:
-        return eval_index(e, n, out);
-    case CEL_NOT:
-    case CEL_NEGATE:
-        return eval_unary(e, n, out);
-    case CEL_ADD:
-    case CEL_SUBTRACT:
-    case CEL_MULTIPLY:
-    case CEL_DIVIDE:
-    case CEL_MODULO:
-    case CEL_EQ:
-    case CEL_NE:
-    case CEL_LT:
-    case CEL_LE:
-    case CEL_GT:
-    case CEL_GE:
-    case CEL_IN:
-        return eval_binary(e, n, out);
-    case CEL_AND:
-    case CEL_OR:
-        return eval_logic(e, n, out);
-    case CEL_COND:
-        return eval_condition(e, n, out);
-    case CEL_NEWLIST:
-        return eval_list(e, n, out);
-    case CEL_NEWMAP:
-        return eval_map(e, n, out);
-    case CEL_CALL:
-        return eval_call(e, n, out);
-    case CEL_ALL:
-    case CEL_EXISTS:
-        return eval_quantifier(e, n, out);
-    case CEL_EXISTS_ONE:
-        return eval_exists_one(e, n, out);
-    case CEL_MAKE_LIST:
-        return eval_make_list(e, n, out);
-    case CEL_MAKE_MAP:
-        return eval_make_map(e, n, out);
-    }
-    assert(false); /* the checker leaves no IDENT, and there is no other op */
-    return mortise_cel_fault(e->c, CEL_DEPTH);
+    static bool (*const by_op[])(EVAL) = {
+        [CEL_CONST] = eval_constant,      [CEL_NAME] = eval_name,
+        [CEL_LOCAL] = eval_local,         [CEL_SELECT] = eval_select,
+        [CEL_HAS] = eval_select,          [CEL_INDEX] = eval_index,
+        [CEL_NOT] = eval_unary,           [CEL_NEGATE] = eval_unary,
+        [CEL_ADD] = eval_binary,          [CEL_SUBTRACT] = eval_binary,
+        [CEL_MULTIPLY] = eval_binary,     [CEL_DIVIDE] = eval_binary,
+        [CEL_MODULO] = eval_binary,       [CEL_EQ] = eval_binary,
+        [CEL_NE] = eval_binary,           [CEL_LT] = eval_binary,
+        [CEL_LE] = eval_binary,           [CEL_GT] = eval_binary,
+        [CEL_GE] = eval_binary,           [CEL_IN] = eval_binary,
+        [CEL_AND] = eval_logic,           [CEL_OR] = eval_logic,
+        [CEL_COND] = eval_condition,      [CEL_NEWLIST] = eval_list,
+        [CEL_NEWMAP] = eval_map,          [CEL_CALL] = eval_call,
+        [CEL_ALL] = eval_quantifier,      [CEL_EXISTS] = eval_quantifier,
+        [CEL_MAKE_LIST] = eval_make_list, [CEL_EXISTS_ONE] = eval_exists_one,
+        [CEL_MAKE_MAP] = eval_make_map};
+
+    assert(n->op < sizeof by_op / sizeof by_op[0] && by_op[n->op] != NULL);
+    return by_op[n->op](e, n, out);
 }
 
 static bool eval(EVAL)

@@ -129,46 +129,30 @@ static bool string_to_json(struct cel_ctx *c, const struct cel_value *v,
                 out);
 }
 
-static bool list_to_json(struct cel_ctx *c, const struct cel_list *list,
-                         size_t depth, json_t **out)
+/* An element of a list, or an entry of a map. */
+static bool entry_to_json(struct cel_ctx *c, const struct cel_value *key,
+                          const struct cel_value *value, size_t depth,
+                          json_t *out)
 {
+    const bool is_list = json_is_array(out);
     json_t *item;
+    int rv;
 
-    if (!made(c, json_array(), out))
+    if (!is_list && (key->kind != CEL_STRING ||
+                     memchr(key->u.s.p, '\0', key->u.s.n) != NULL))
+        return mortise_cel_fault(c, CEL_NOT_JSON_KEY);
+    if (!to_json(c, value, depth, &item))
         return false;
-    for (size_t i = 0; i < list->n; i++) {
-        if (!to_json(c, &list->items[i], depth, &item))
-            return false;
-        if (json_array_append_new(*out, item) != 0)
-            return mortise_cel_fault(c, CEL_MEMORY);
-    }
-    return true;
-}
-
-static bool map_to_json(struct cel_ctx *c, const struct cel_map *map,
-                        size_t depth, json_t **out)
-{
-    json_t *item;
-
-    if (!made(c, json_object(), out))
-        return false;
-    for (size_t i = 0; i < map->n; i++) {
-        const struct cel_value *key = &map->entries[i].key;
-
-        if (key->kind != CEL_STRING ||
-            memchr(key->u.s.p, '\0', key->u.s.n) != NULL)
-            return mortise_cel_fault(c, CEL_NOT_JSON_KEY);
-        if (!to_json(c, &map->entries[i].value, depth, &item))
-            return false;
-        if (json_object_setn_new(*out, key->u.s.p, key->u.s.n, item) != 0)
-            return mortise_cel_fault(c, CEL_MEMORY);
-    }
-    return true;
+    rv = is_list ? json_array_append_new(out, item)
+                 : json_object_setn_new(out, key->u.s.p, key->u.s.n, item);
+    return rv == 0 || mortise_cel_fault(c, CEL_MEMORY);
 }
 
 static bool container_to_json(struct cel_ctx *c, const struct cel_value *v,
                               size_t depth, json_t **out)
 {
+    struct cel_value key, value;
+    struct cel_cursor cur;
     bool ok;
 
     if (v->is_json) {
@@ -177,9 +161,10 @@ static bool container_to_json(struct cel_ctx *c, const struct cel_value *v,
     }
     if (depth == 0)
         return mortise_cel_fault(c, CEL_DEPTH);
-    *out = NULL;
-    ok = v->kind == CEL_LIST ? list_to_json(c, v->u.list, depth - 1, out)
-                             : map_to_json(c, v->u.map, depth - 1, out);
+    ok = made(c, v->kind == CEL_LIST ? json_array() : json_object(), out);
+    mortise_cel_cursor_init(&cur, v);
+    while (ok && mortise_cel_next(&cur, &key, &value))
+        ok = entry_to_json(c, &key, &value, depth - 1, *out);
     if (!ok)
         json_decref(*out);
     return ok;
