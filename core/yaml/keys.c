@@ -186,33 +186,41 @@ static void admit(struct walk *w, const struct mortise_yaml *name,
 
 /* ---- values (2) ------------------------------------------------------ */
 
-static const char *const expects[] = {
-    [MORTISE_V_ANY] = "a value",
-    [MORTISE_V_NULL] = "null",
-    [MORTISE_V_BOOL] = "true or false",
-    [MORTISE_V_TEXT] = "a string",
-    [MORTISE_V_STRING] = "a string",
-    [MORTISE_V_INT] = "a whole number",
-    [MORTISE_V_NUMBER] = "a number",
-    [MORTISE_V_DURATION] = "a duration such as 250ms, 30s or 2h",
-    [MORTISE_V_SIZE] = "a size such as 64KiB or 2MiB",
-    [MORTISE_V_WORD] = "a word",
-    [MORTISE_V_STRINGS] = "a list of strings",
-    [MORTISE_V_ID] = "the id of a node",
-    [MORTISE_V_IDS] = "the id of a node or a list of them",
-    [MORTISE_V_EXPR] = "an expression",
-    [MORTISE_V_TEMPLATE] = "a value",
-    [MORTISE_V_SCHEMA] = "a JSON Schema",
-    [MORTISE_V_MAP] = "a mapping",
-    [MORTISE_V_LIST] = "a list",
-    [MORTISE_V_FORMS] = "a value",
+#define KIND(kind) (1u << MORTISE_YAML_##kind)
+
+/* What a value is in words, and which kinds of YAML it may be where nothing
+ * else is to be looked at; 0: any, or there is. */
+static const struct {
+    const char *what;
+    unsigned kinds;
+} values[] = {
+    [MORTISE_V_ANY] = {"a value", 0},
+    [MORTISE_V_NULL] = {"null", KIND(NULL)},
+    [MORTISE_V_BOOL] = {"true or false", KIND(BOOL)},
+    [MORTISE_V_TEXT] = {"a string", KIND(STRING)},
+    [MORTISE_V_STRING] = {"a string", KIND(STRING)},
+    [MORTISE_V_INT] = {"a whole number", KIND(INT)},
+    [MORTISE_V_NUMBER] = {"a number", KIND(INT) | KIND(REAL)},
+    [MORTISE_V_DURATION] = {"a duration such as 250ms, 30s or 2h", 0},
+    [MORTISE_V_SIZE] = {"a size such as 64KiB or 2MiB", 0},
+    [MORTISE_V_WORD] = {"a word", 0},
+    [MORTISE_V_STRINGS] = {"a list of strings", KIND(SEQ)},
+    [MORTISE_V_ID] = {"the id of a node", KIND(STRING)},
+    [MORTISE_V_IDS] = {"the id of a node or a list of them",
+                       KIND(STRING) | KIND(SEQ)},
+    [MORTISE_V_EXPR] = {"an expression", ~(KIND(SEQ) | KIND(MAP))},
+    [MORTISE_V_TEMPLATE] = {"a value", 0},
+    [MORTISE_V_SCHEMA] = {"a JSON Schema", KIND(MAP) | KIND(BOOL)},
+    [MORTISE_V_MAP] = {"a mapping", KIND(MAP)},
+    [MORTISE_V_LIST] = {"a list", KIND(SEQ)},
+    [MORTISE_V_FORMS] = {"a value", 0},
 };
 
 static bool wrong_kind(const struct mortise_slot *slot,
                        const struct mortise_yaml *at,
                        struct mortise_diags *diags)
 {
-    const char *name = slot->key->name, *want = expects[slot->key->value];
+    const char *name = slot->key->name, *want = values[slot->key->value].what;
     bool scalar = at->kind != MORTISE_YAML_SEQ && at->kind != MORTISE_YAML_MAP;
     struct mortise_diag *d;
 
@@ -256,11 +264,8 @@ static bool check_strings(const struct mortise_slot *slot,
                           struct mortise_diags *diags)
 {
     const struct mortise_yaml *v = slot->value;
-    bool good;
+    bool good = !is_empty(slot, v, diags);
 
-    if (v->kind != MORTISE_YAML_SEQ)
-        return wrong_kind(slot, v, diags);
-    good = !is_empty(slot, v, diags);
     for (size_t i = 0; i < v->n; i++)
         good &= check_string(slot, v->items[i], diags);
     return good;
@@ -277,18 +282,6 @@ static bool check_range(const struct mortise_slot *slot, double v,
                      "'%s' must be between %.15g and %.15g, and is %s",
                      key->name, key->min, key->max, slot->value->str);
     return false;
-}
-
-static bool check_number(const struct mortise_slot *slot,
-                         struct mortise_diags *diags)
-{
-    const struct mortise_yaml *v = slot->value;
-
-    if (v->kind == MORTISE_YAML_INT)
-        return check_range(slot, (double)v->u.i, diags);
-    if (v->kind == MORTISE_YAML_REAL && slot->key->value == MORTISE_V_NUMBER)
-        return check_range(slot, v->u.d, diags);
-    return wrong_kind(slot, v, diags);
 }
 
 static bool check_duration(struct mortise_slot *slot,
@@ -324,40 +317,20 @@ static bool check_word(struct mortise_slot *slot, struct mortise_diags *diags)
     return w != NULL;
 }
 
-static bool check_scalar(const struct mortise_slot *slot,
-                         struct mortise_diags *diags)
-{
-    const struct mortise_yaml *v = slot->value;
-
-    if (v->kind == MORTISE_YAML_SEQ || v->kind == MORTISE_YAML_MAP)
-        return wrong_kind(slot, v, diags);
-    return !is_empty(slot, v, diags);
-}
-
 static bool check(struct mortise_slot *slot, struct mortise_diags *diags)
 {
-    enum mortise_yaml_kind kind = slot->value->kind;
+    const struct mortise_yaml *v = slot->value;
+    unsigned kinds = values[slot->key->value].kinds;
 
+    if (kinds != 0 && (kinds & (1u << v->kind)) == 0)
+        return wrong_kind(slot, v, diags);
     switch (slot->key->value) {
-    case MORTISE_V_ANY:
-    case MORTISE_V_TEMPLATE:
-    case MORTISE_V_FORMS:
-        return true;
-    case MORTISE_V_NULL:
-        return kind == MORTISE_YAML_NULL ||
-               wrong_kind(slot, slot->value, diags);
-    case MORTISE_V_BOOL:
-        return kind == MORTISE_YAML_BOOL ||
-               wrong_kind(slot, slot->value, diags);
-    case MORTISE_V_TEXT:
-        return kind == MORTISE_YAML_STRING ||
-               wrong_kind(slot, slot->value, diags);
     case MORTISE_V_STRING:
     case MORTISE_V_ID:
-        return check_string(slot, slot->value, diags);
+        return check_string(slot, v, diags);
     case MORTISE_V_INT:
     case MORTISE_V_NUMBER:
-        return check_number(slot, diags);
+        return check_range(slot, mortise_yaml_number(v), diags);
     case MORTISE_V_DURATION:
         return check_duration(slot, diags);
     case MORTISE_V_SIZE:
@@ -365,24 +338,16 @@ static bool check(struct mortise_slot *slot, struct mortise_diags *diags)
     case MORTISE_V_WORD:
         return check_word(slot, diags);
     case MORTISE_V_IDS:
-        if (kind == MORTISE_YAML_STRING)
-            return check_string(slot, slot->value, diags);
-        return check_strings(slot, diags);
     case MORTISE_V_STRINGS:
-        return check_strings(slot, diags);
+        return v->kind == MORTISE_YAML_STRING ? check_string(slot, v, diags)
+                                              : check_strings(slot, diags);
     case MORTISE_V_EXPR:
-        return check_scalar(slot, diags);
-    case MORTISE_V_SCHEMA:
-        return kind == MORTISE_YAML_MAP || kind == MORTISE_YAML_BOOL ||
-               wrong_kind(slot, slot->value, diags);
-    case MORTISE_V_MAP:
-        return kind == MORTISE_YAML_MAP || wrong_kind(slot, slot->value, diags);
+        return !is_empty(slot, v, diags);
     case MORTISE_V_LIST:
-        if (kind != MORTISE_YAML_SEQ)
-            return wrong_kind(slot, slot->value, diags);
-        return slot->key->min == 0 || !is_empty(slot, slot->value, diags);
+        return slot->key->min == 0 || !is_empty(slot, v, diags);
+    default:
+        return true;
     }
-    return false;
 }
 
 /* ---- words ----------------------------------------------------------- */

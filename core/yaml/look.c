@@ -5,6 +5,7 @@
  */
 #include "yaml/tree.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,6 +134,14 @@ const struct mortise_yaml *mortise_yaml_meant(const struct mortise_yaml *root,
 }
 
 /* ---- JSON ------------------------------------------------------------ */
+
+double mortise_yaml_number(const struct mortise_yaml *scalar)
+{
+    assert(scalar->kind == MORTISE_YAML_INT ||
+           scalar->kind == MORTISE_YAML_REAL);
+    return scalar->kind == MORTISE_YAML_INT ? (double)scalar->u.i
+                                            : scalar->u.d;
+}
 
 bool mortise_yaml_is_x(const char *key)
 {

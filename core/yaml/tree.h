@@ -84,6 +84,8 @@ const struct mortise_yaml *mortise_yaml_meant(const struct mortise_yaml *root,
                                               const char *words);
 /* Is this a key that nobody reads (x-...)? */
 bool mortise_yaml_is_x(const char *key);
+/* What an integer or another number is. */
+double mortise_yaml_number(const struct mortise_yaml *scalar);
 /* As JSON, a new reference, NULL when memory ran out; `x-` keys are left out
  * when `sans_x`. */
 json_t *mortise_yaml_json(const struct mortise_yaml *node, bool sans_x);
