@@ -130,7 +130,7 @@ static const struct mortise_key keys[] = {
 };
 
 const struct mortise_place mortise_metadata_place = {
-    .what = "metadata", .keys = keys, .n = sizeof keys / sizeof keys[0]};
+    MORTISE_PLACE_OF("metadata", keys)};
 
 void mortise_metadata_read(struct mortise_metadata *out,
                            const struct mortise_slot *slot,

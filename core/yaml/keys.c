@@ -162,11 +162,12 @@ static void admit_unknown(struct walk *w, const struct mortise_yaml *name,
         w->slots[at].name = name;
 }
 
-/* A key and its value into its slot, if it may stand here. */
-static void admit(struct walk *w, const struct mortise_yaml *name,
-                  const struct mortise_yaml *value, struct mortise_diags *diags)
+/* The i-th key and its value into its slot, if it may stand here. */
+static void admit(struct walk *w, const struct mortise_yaml *map, size_t i,
+                  struct mortise_diags *diags)
 {
     const struct mortise_place *of = w->place->of;
+    const struct mortise_yaml *name = map->keys[i];
     size_t at = find(w->rows, w->n, name->str);
 
     if (at == w->n) {
@@ -180,8 +181,10 @@ static void admit(struct walk *w, const struct mortise_yaml *name,
         mortise_diag_add(diags, "E0202", name->span,
                          "'%s' is not available in this build", name->str);
     if (!w->rows[at]->later || mortise_key_is_read(w->rows[at])) /* (4) */
-        w->slots[at] = (struct mortise_slot){
-            .key = w->rows[at], .name = name, .value = value};
+        w->slots[at] = (struct mortise_slot){.key = w->rows[at],
+                                             .name = name,
+                                             .value = map->items[i],
+                                             .map = map};
 }
 
 /* ---- values (2) ------------------------------------------------------ */
@@ -430,11 +433,11 @@ static bool is_map(const struct mortise_place *place,
 }
 
 /* Into the field of its row. */
-static void put(void *ctx, void *into, const struct mortise_slot *slot,
+static void put(void *ctx, const struct mortise_slot *slot,
                 struct mortise_diags *diags)
 {
-    void *to = (char *)into + slot->key->at;
     const struct mortise_yaml *v = slot->value;
+    void *to = slot->field;
 
     switch (slot->key->as) {
     case MORTISE_INTO_NONE:
@@ -454,6 +457,9 @@ static void put(void *ctx, void *into, const struct mortise_slot *slot,
     case MORTISE_INTO_A_U32:
         *(uint32_t *)to = (uint32_t)v->u.i;
         break;
+    case MORTISE_INTO_A_DOUBLE:
+        *(double *)to = mortise_yaml_number(v);
+        break;
     case MORTISE_INTO_A_BOOL:
         *(bool *)to = v->u.b;
         break;
@@ -466,20 +472,25 @@ static void put(void *ctx, void *into, const struct mortise_slot *slot,
     case MORTISE_INTO_A_SIZE:
         *(uint64_t *)to = slot->bytes;
         break;
+    case MORTISE_INTO_A_SLOT:
+        *(struct mortise_slot *)to = *slot;
+        break;
     case MORTISE_INTO_A_PLACE:
         mortise_keys_enter(slot, ctx, to, diags);
         break;
     }
 }
 
-static void take(void *ctx, void *into, const struct mortise_slot *slot,
+static void take(void *ctx, void *into, struct mortise_slot *slot,
                  struct mortise_diags *diags)
 {
     const struct mortise_key *key = slot->key;
 
     assert(key->read == NULL || key->as == MORTISE_INTO_NONE);
-    if (key->as != MORTISE_INTO_NONE) /* else there may be no struct */
-        put(ctx, into, slot, diags);
+    if (into != NULL)
+        slot->field =
+            (char *)(key->in != NULL ? key->in(into) : into) + key->at;
+    put(ctx, slot, diags);
     if (key->read != NULL)
         key->read(ctx, into, slot);
 }
@@ -495,7 +506,7 @@ void mortise_keys_read(const struct mortise_place *place,
     w.n = mortise_place_rows(place, w.rows);
     for (size_t i = 0; i < map->n; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str))
-            admit(&w, map->keys[i], map->items[i], diags);
+            admit(&w, map, i, diags);
     check_required(&w, at, diags);
     for (size_t i = 0; i < w.n; i++)
         if (w.slots[i].key != NULL && check(&w.slots[i], diags))

@@ -49,6 +49,8 @@ struct mortise_word {
 struct mortise_slot {
     const struct mortise_key *key;
     const struct mortise_yaml *name, *value;
+    const struct mortise_yaml *map; /* that it stands in */
+    void *field; /* that its row says; NULL: whoever reads has no struct */
     int word;
     uint64_t ms, bytes;
 };
@@ -61,10 +63,12 @@ enum mortise_into {
     MORTISE_INTO_A_MS,   /* uint64_t: a duration */
     MORTISE_INTO_A_U64,
     MORTISE_INTO_A_U32,
+    MORTISE_INTO_A_DOUBLE,
     MORTISE_INTO_A_BOOL,
     MORTISE_INTO_A_WORD, /* an enum */
     MORTISE_INTO_A_FLAG, /* bool: the word's value is not 0 */
     MORTISE_INTO_A_SIZE, /* uint64_t: bytes */
+    MORTISE_INTO_A_SLOT, /* struct mortise_slot: to be read later */
     MORTISE_INTO_A_PLACE /* what the keys of its `place` are put into */
 };
 
@@ -90,7 +94,8 @@ struct mortise_key {
     size_t n_forms;
     mortise_key_fn *read; /* NULL: nothing to do, all was checked, or */
     enum mortise_into as; /* it is put there */
-    size_t at;            /* offset of the field */
+    size_t at;            /* offset of the field, */
+    void *(*in)(void *into); /* of what that gives; NULL: of `into` itself */
 };
 
 /* Does it mean anything beyond what is checked of it? */
@@ -99,11 +104,13 @@ static inline bool mortise_key_is_read(const struct mortise_key *key)
     return key->read != NULL || key->as != MORTISE_INTO_NONE;
 }
 
-/* For .as and .at: a field of that struct; another type does not compile. */
-#define MORTISE_INTO(kind, ctype, type, field)                                 \
-    .as = MORTISE_INTO_A_##kind,                                               \
+/* For .at: a field of that struct; another type does not compile. */
+#define MORTISE_AT(ctype, type, field)                                         \
     .at = offsetof(type, field) +                                              \
           0 * sizeof((ctype *)NULL == &((type *)NULL)->field)
+/* For .as and .at. */
+#define MORTISE_INTO(kind, ctype, type, field)                                 \
+    .as = MORTISE_INTO_A_##kind, MORTISE_AT(ctype, type, field)
 #define MORTISE_INTO_YAML(type, field)                                         \
     MORTISE_INTO(NODE, const struct mortise_yaml *, type, field)
 #define MORTISE_INTO_TEXT(type, field)                                         \
@@ -112,9 +119,13 @@ static inline bool mortise_key_is_read(const struct mortise_key *key)
 #define MORTISE_INTO_SIZE(type, field) MORTISE_INTO(SIZE, uint64_t, type, field)
 #define MORTISE_INTO_U64(type, field)  MORTISE_INTO(U64, uint64_t, type, field)
 #define MORTISE_INTO_U32(type, field)  MORTISE_INTO(U32, uint32_t, type, field)
+#define MORTISE_INTO_DOUBLE(type, field)                                       \
+    MORTISE_INTO(DOUBLE, double, type, field)
 #define MORTISE_INTO_BOOL(type, field) MORTISE_INTO(BOOL, bool, type, field)
 #define MORTISE_INTO_WORD_BOOL(type, field)                                    \
     MORTISE_INTO(FLAG, bool, type, field)
+#define MORTISE_INTO_SLOT(type, field)                                         \
+    MORTISE_INTO(SLOT, struct mortise_slot, type, field)
 /* An enum, which has the size of an int. */
 #define MORTISE_INTO_WORD(type, field)                                         \
     .as = MORTISE_INTO_A_WORD,                                                 \
@@ -157,12 +168,13 @@ struct mortise_place {
     bool later; /* the language has it, and this build does not */
 };
 
+/* What it is called, and the rows of an array. */
+#define MORTISE_PLACE_OF(words, table)                                         \
+    .what = (words), .keys = (table), .n = sizeof(table) / sizeof(table)[0]
 /* NAME_place, which has the rows NAME_keys. */
 #define MORTISE_PLACE(name, words)                                             \
     static const struct mortise_place name##_place = {                         \
-        .what = words,                                                         \
-        .keys = name##_keys,                                                   \
-        .n = sizeof name##_keys / sizeof name##_keys[0]}
+        MORTISE_PLACE_OF(words, name##_keys)}
 
 enum { MORTISE_MAX_KEYS = 96 }; /* of a place; and of words in a list */
 

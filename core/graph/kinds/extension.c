@@ -1,15 +1,6 @@
 /* extension.c -- extension nodes: one operation, its plugin named apart. */
 #include "graph/load/node.h"
 
-static void read_extension(void *ctx, void *into,
-                           const struct mortise_slot *slot)
-{
-    struct mortise_reading *r = into;
-
-    (void)ctx;
-    r->node->plugin = slot->value->str;
-}
-
 static void read_method(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
@@ -25,7 +16,8 @@ static const struct mortise_key keys[] = {
      .about = "The plugin whose operation the node runs.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .read = read_extension},
+     .in = mortise_reading_node,
+     MORTISE_INTO_TEXT(struct mortise_node, plugin)},
     {.name = "method",
      .about = "The operation of the plugin.",
      .value = MORTISE_V_STRING,

@@ -4,15 +4,6 @@
 
 #include <string.h>
 
-static void read_guardrails(void *ctx, void *into,
-                            const struct mortise_slot *slot)
-{
-    struct mortise_reading *r = into;
-
-    mortise_node_read_guards(ctx, &r->node->guards[MORTISE_GUARD_TARGET],
-                             slot->value);
-}
-
 /* ---- the target ---------------------------------------------------------- */
 
 /* What may be replaced in place is a write. */
@@ -69,24 +60,6 @@ static void read_target(void *ctx, void *into, const struct mortise_slot *slot)
                                                  .end = MORTISE_IN_OUTPUT});
 }
 
-/* ---- violations ---------------------------------------------------------- */
-
-static void read_on_violation(void *ctx, void *into,
-                              const struct mortise_slot *slot)
-{
-    struct mortise_reading *r = into;
-
-    mortise_load_on_violation(ctx, &r->node->on_violation, r->map, slot);
-}
-
-static void read_reroute_target(void *ctx, void *into,
-                                const struct mortise_slot *slot)
-{
-    struct mortise_reading *r = into;
-
-    mortise_load_reroute_target(ctx, r->node, slot);
-}
-
 static const struct mortise_key keys[] = {
     MORTISE_ROW(mortise_type_row),
     MORTISE_ROW(mortise_timeout_row),
@@ -94,7 +67,10 @@ static const struct mortise_key keys[] = {
      .about = "Ids of guardrails that judge the target, one after the other.",
      .value = MORTISE_V_STRINGS,
      .required = true,
-     .read = read_guardrails},
+     .read = mortise_node_read_guards,
+     .in = mortise_reading_node,
+     MORTISE_AT(struct mortise_guard_list, struct mortise_node,
+                guards[MORTISE_GUARD_TARGET])},
     {.name = "target",
      .about = "An expression: what is judged (default: the whole scratch).",
      .value = MORTISE_V_EXPR,
@@ -104,11 +80,13 @@ static const struct mortise_key keys[] = {
               "sanitize.",
      .value = MORTISE_V_WORD,
      .words = mortise_violation_words,
-     .read = read_on_violation},
+     .read = mortise_node_read_on_violation,
+     .in = mortise_reading_node,
+     MORTISE_AT(enum mortise_on_violation, struct mortise_node, on_violation)},
     {.name = "reroute_target",
      .about = "The node to go to instead when something is violated.",
      .value = MORTISE_V_ID,
-     .read = read_reroute_target},
+     .read = mortise_node_read_reroute_target},
     MORTISE_ROWS(mortise_work_rows),
 };
 

@@ -4,6 +4,14 @@
 
 #include "graph/load/node.h"
 
+/* For `.in` of rows whose field is the kind's own. */
+static void *own_of(void *reading)
+{
+    struct mortise_reading *r = reading;
+
+    return r->node->own;
+}
+
 /* ---- the question -------------------------------------------------------- */
 
 static void read_prompt(void *ctx, void *into, const struct mortise_slot *slot)
@@ -14,14 +22,6 @@ static void read_prompt(void *ctx, void *into, const struct mortise_slot *slot)
     mortise_load_late_tmpl(ctx, &human->prompt, slot->value, r->node->index);
 }
 
-static void read_schema(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_reading *r = into;
-    struct mortise_human *human = r->node->own;
-
-    human->answer_schema = mortise_load_schema(ctx, slot->value);
-}
-
 static void read_assignees(void *ctx, void *into,
                            const struct mortise_slot *slot)
 {
@@ -30,15 +30,6 @@ static void read_assignees(void *ctx, void *into,
 
     human->assignees = mortise_load_strings(ctx, slot->value);
     human->n_assignees = slot->value->n;
-}
-
-static void read_wait(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_reading *r = into;
-    struct mortise_human *human = r->node->own;
-
-    (void)ctx;
-    human->wait_ms = slot->ms;
 }
 
 static const struct mortise_word timeouts[] = {
@@ -66,8 +57,7 @@ static const struct mortise_key on_timeout_keys[] = {
      .read = read_timeout_goto},
 };
 
-static const struct mortise_place on_timeout_place = {
-    .what = "on_timeout", .keys = on_timeout_keys, .n = 1};
+MORTISE_PLACE(on_timeout, "on_timeout");
 
 static const struct mortise_key on_timeout_forms[] = {
     {.value = MORTISE_V_WORD, .words = timeouts},
@@ -82,7 +72,7 @@ static void read_on_timeout(void *ctx, void *into,
     struct mortise_human *human = r->node->own;
     const struct mortise_word *w;
 
-    if (mortise_yaml_get(r->map, "wait") == NULL)
+    if (mortise_yaml_get(slot->map, "wait") == NULL)
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
                          "'on_timeout' needs 'wait': without it nothing times "
                          "out");
@@ -99,16 +89,6 @@ static void read_on_timeout(void *ctx, void *into,
 }
 
 /* ---- who is not asked ---------------------------------------------------- */
-
-static void read_auto_accept(void *ctx, void *into,
-                             const struct mortise_slot *slot)
-{
-    struct mortise_reading *r = into;
-    struct mortise_human *human = r->node->own;
-
-    (void)ctx;
-    human->auto_accept = slot->value->u.b;
-}
 
 static const struct mortise_key auto_reject_forms[] = {
     {.value = MORTISE_V_BOOL},
@@ -152,15 +132,6 @@ static void read_guardrail_override(void *ctx, void *into,
                          "see what is accepted so");
 }
 
-static void read_post_approval(void *ctx, void *into,
-                               const struct mortise_slot *slot)
-{
-    struct mortise_reading *r = into;
-
-    mortise_node_read_guards(ctx, &r->node->guards[MORTISE_GUARD_DECISION],
-                             slot->value);
-}
-
 static const struct mortise_key keys[] = {
     MORTISE_ROW(mortise_type_row),
     MORTISE_ROW(mortise_effect_row),
@@ -172,7 +143,9 @@ static const struct mortise_key keys[] = {
     {.name = "schema",
      .about = "A JSON Schema for the answer.",
      .value = MORTISE_V_SCHEMA,
-     .read = read_schema},
+     .read = mortise_load_read_schema,
+     .in = own_of,
+     MORTISE_AT(struct mortise_schema *, struct mortise_human, answer_schema)},
     {.name = "assignees",
      .about = "Who is asked.",
      .value = MORTISE_V_STRINGS,
@@ -181,7 +154,8 @@ static const struct mortise_key keys[] = {
      .about = "How long the question stands (default: for ever).",
      .value = MORTISE_V_DURATION,
      .min = 1,
-     .read = read_wait},
+     .in = own_of,
+     MORTISE_INTO_MS(struct mortise_human, wait_ms)},
     {.name = "on_timeout",
      .about = "What follows when nobody answers in time: error (the default), "
               "accept, reject, or {goto: NODE}.",
@@ -190,7 +164,8 @@ static const struct mortise_key keys[] = {
     {.name = "auto_accept",
      .about = "true: the question is accepted without asking.",
      .value = MORTISE_V_BOOL,
-     .read = read_auto_accept},
+     .in = own_of,
+     MORTISE_INTO_BOOL(struct mortise_human, auto_accept)},
     {.name = "auto_reject",
      .about = "true, or a reason: the question is rejected without asking.",
      MORTISE_FORMS(auto_reject_forms),
@@ -198,7 +173,10 @@ static const struct mortise_key keys[] = {
     {.name = "post_approval_guardrails",
      .about = "Ids of guardrails that judge what was approved.",
      .value = MORTISE_V_STRINGS,
-     .read = read_post_approval},
+     .read = mortise_node_read_guards,
+     .in = mortise_reading_node,
+     MORTISE_AT(struct mortise_guard_list, struct mortise_node,
+                guards[MORTISE_GUARD_DECISION])},
     {.name = "guardrail_override",
      .about = "Whether an automatic acceptance is judged by the "
               "post_approval_guardrails, too.",

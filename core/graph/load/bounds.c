@@ -87,14 +87,6 @@ void mortise_load_check_limit(struct mortise_loader *ld,
 
 /* ---- defaults -------------------------------------------------------- */
 
-static void read_default_retry(void *ctx, void *into,
-                               const struct mortise_slot *slot)
-{
-    struct mortise_defaults *defaults = into;
-
-    mortise_load_retry(ctx, &defaults->retry, slot);
-}
-
 static const struct mortise_key default_keys[] = {
     {.name = "timeout",
      .about = "The timeout of nodes that say none.",
@@ -105,7 +97,8 @@ static const struct mortise_key default_keys[] = {
      .about = "The retry_policy of nodes that say none.",
      .value = MORTISE_V_MAP,
      .place = &mortise_retry_place,
-     .read = read_default_retry},
+     .read = mortise_load_retry,
+     MORTISE_AT(struct mortise_retry, struct mortise_defaults, retry)},
     {.name = "effect_class",
      .about = "The effect_class of nodes whose operation says none.",
      .value = MORTISE_V_WORD,
@@ -116,17 +109,17 @@ static const struct mortise_key default_keys[] = {
 };
 
 const struct mortise_place mortise_defaults_place = {
-    .what = "defaults",
-    .keys = default_keys,
-    .n = sizeof default_keys / sizeof default_keys[0]};
+    MORTISE_PLACE_OF("defaults", default_keys)};
+
 /* ---- entry ----------------------------------------------------------- */
 
 /* The run has its own limits: those of a graph in it are read for nothing. */
-void mortise_load_limits(struct mortise_loader *ld,
-                         const struct mortise_slot *slot)
+void mortise_load_limits(void *ctx, void *into, const struct mortise_slot *slot)
 {
+    struct mortise_loader *ld = ctx;
     struct mortise_bounds b = {.said = {NULL}};
 
+    (void)into;
     mortise_keys_enter(slot, ld, &b, ld->diags);
     for (int i = 0; i < MORTISE_N_LIMITS && ld->outer == NULL; i++) {
         if (b.said[i] == NULL)
@@ -137,8 +130,11 @@ void mortise_load_limits(struct mortise_loader *ld,
     }
 }
 
-void mortise_load_defaults(struct mortise_loader *ld,
+void mortise_load_defaults(void *ctx, void *into,
                            const struct mortise_slot *slot)
 {
+    struct mortise_loader *ld = ctx;
+
+    (void)into;
     mortise_keys_enter(slot, ld, &ld->defaults, ld->diags);
 }

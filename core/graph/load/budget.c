@@ -15,8 +15,6 @@ static void read_most(void *ctx, void *into, const struct mortise_slot *slot);
 static void read_on_exceeded(void *ctx, void *into,
                              const struct mortise_slot *slot);
 static void read_goto(void *ctx, void *into, const struct mortise_slot *slot);
-static void read_unpriced(void *ctx, void *into,
-                          const struct mortise_slot *slot);
 
 static const struct mortise_word on_exceededs[] = {
     {"pause", MORTISE_EXCEEDED_PAUSE, false},
@@ -38,8 +36,7 @@ static const struct mortise_key goto_keys[] = {
      .read = read_goto},
 };
 
-static const struct mortise_place goto_place = {
-    .what = "on_exceeded", .keys = goto_keys, .n = 1};
+MORTISE_PLACE(goto, "on_exceeded");
 
 static const struct mortise_key on_exceeded_forms[2] = {
     {.value = MORTISE_V_WORD, .words = on_exceededs},
@@ -95,13 +92,11 @@ static const struct mortise_key budget_keys[] = {
               "tell.",
      .value = MORTISE_V_WORD,
      .words = unpriceds,
-     .read = read_unpriced},
+     MORTISE_INTO_WORD_BOOL(struct mortise_budget, unpriced)},
 };
 
-const struct mortise_place mortise_budget_place = {.what = "a budget",
-                                                   .keys = budget_keys,
-                                                   .n = sizeof budget_keys /
-                                                        sizeof budget_keys[0]};
+const struct mortise_place mortise_budget_place = {
+    MORTISE_PLACE_OF("a budget", budget_keys)};
 
 static uint64_t amount_of(const struct mortise_slot *slot)
 {
@@ -111,8 +106,7 @@ static uint64_t amount_of(const struct mortise_slot *slot)
     case MORTISE_V_DURATION:
         return slot->ms;
     case MORTISE_V_NUMBER:
-        return mortise_usd_nano(v->kind == MORTISE_YAML_INT ? (double)v->u.i
-                                                            : v->u.d);
+        return mortise_usd_nano(mortise_yaml_number(v));
     default:
         return (uint64_t)v->u.i;
     }
@@ -126,15 +120,6 @@ static void read_most(void *ctx, void *into, const struct mortise_slot *slot)
     (void)ctx;
     b->said[i] = true;
     b->most[i] = amount_of(slot);
-}
-
-static void read_unpriced(void *ctx, void *into,
-                          const struct mortise_slot *slot)
-{
-    struct mortise_budget *b = into;
-
-    (void)ctx;
-    b->unpriced = slot->word != 0;
 }
 
 static void read_on_exceeded(void *ctx, void *into,
@@ -316,11 +301,12 @@ void mortise_check_budget(struct mortise_loader *ld)
 
 /* ---- entry ----------------------------------------------------------- */
 
-void mortise_load_budget(struct mortise_loader *ld,
-                         const struct mortise_slot *slot)
+void mortise_load_budget(void *ctx, void *into, const struct mortise_slot *slot)
 {
+    struct mortise_loader *ld = ctx;
     const struct mortise_budget *b = &ld->g->budget;
 
+    (void)into;
     mortise_keys_enter(slot, ld, &ld->g->budget, ld->diags);
     if (mortise_yaml_get(slot->value, "unpriced") != NULL &&
         !b->said[MORTISE_SPEND_USD])

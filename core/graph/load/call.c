@@ -133,15 +133,6 @@ void mortise_node_check_resource(struct mortise_loader *ld,
         "effect_class: write, if it does; else leave the resource out");
 }
 
-void mortise_node_read_cache(void *ctx, void *into,
-                             const struct mortise_slot *slot)
-{
-    struct mortise_reading *r = into;
-
-    (void)ctx;
-    r->node->cache = slot->value->u.b;
-}
-
 /* Whose word the effect class is. */
 static const char *effect_from(const struct mortise_reading *r, char room[320])
 {
@@ -188,39 +179,13 @@ void mortise_node_read_on_in_doubt(void *ctx, void *into,
                          r->node->operation);
 }
 
-void mortise_node_read_timeout(void *ctx, void *into,
-                               const struct mortise_slot *slot)
-{
-    struct mortise_reading *r = into;
-
-    (void)ctx;
-    r->node->timeout_ms = slot->ms;
-}
-
-void mortise_node_read_retry_policy(void *ctx, void *into,
-                                    const struct mortise_slot *slot)
-{
-    struct mortise_reading *r = into;
-
-    r->has_retry = true;
-    mortise_load_retry(ctx, &r->node->retry, slot);
-}
-
-void mortise_node_read_input_schema(void *ctx, void *into,
-                                    const struct mortise_slot *slot)
-{
-    struct mortise_reading *r = into;
-
-    r->node->input_schema = mortise_load_schema(ctx, slot->value);
-}
-
 void mortise_node_read_output_schema(void *ctx, void *into,
                                      const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
 
-    r->node->output_schema = mortise_load_schema(ld, slot->value);
+    mortise_load_read_schema(ld, into, slot);
     if (r->node->output_schema != NULL)
         ld->names[MORTISE_IN_OUTPUT].schema = r->node->output_schema;
 }

@@ -23,15 +23,6 @@ struct reading {
 
 /* ---- capabilities ------------------------------------------------------- */
 
-void mortise_node_read_capability(void *ctx, void *into,
-                                  const struct mortise_slot *slot)
-{
-    struct mortise_reading *r = into;
-
-    (void)ctx;
-    r->node->capability = slot->value->str;
-}
-
 static bool looks(const struct mortise_graph *g)
 {
     for (uint32_t i = 0; i < g->n_edges; i++)
@@ -102,7 +93,7 @@ static const struct mortise_key keys[] = {
 };
 
 const struct mortise_place mortise_discovery_place = {
-    .what = "discovery", .keys = keys, .n = sizeof keys / sizeof keys[0]};
+    MORTISE_PLACE_OF("discovery", keys)};
 
 /* ---- edges -------------------------------------------------------------- */
 

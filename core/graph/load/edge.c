@@ -6,7 +6,7 @@
  * nodes at the end.  An id that names nothing is reported once, at the place
  * where it stands, with the node that was probably meant.
  */
-#include "graph/load/loader.h"
+#include "graph/load/node.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -109,20 +109,14 @@ struct mortise_draft *mortise_load_edge(struct mortise_loader *ld,
                                      : NULL;
 }
 
-void mortise_load_each_id(struct mortise_loader *ld,
-                          const struct mortise_slot *slot,
-                          void (*fn)(struct mortise_loader *ld, void *ud,
-                                     const struct mortise_yaml *id),
-                          void *ud)
+const struct mortise_yaml *mortise_load_id(const struct mortise_slot *slot,
+                                           size_t i)
 {
     const struct mortise_yaml *v = slot->value;
 
-    if (v->kind != MORTISE_YAML_SEQ) {
-        fn(ld, ud, v);
-        return;
-    }
-    for (size_t i = 0; i < v->n && !ld->nomem; i++)
-        fn(ld, ud, v->items[i]);
+    if (v->kind != MORTISE_YAML_SEQ)
+        return i == 0 ? v : NULL;
+    return i < v->n ? v->items[i] : NULL;
 }
 
 /* ---- routes ---------------------------------------------------------- */
@@ -132,15 +126,6 @@ struct route {
     const struct mortise_yaml *when, *to;
     struct mortise_slot policy; /* its key is NULL: none */
 };
-
-static void read_route_policy(void *ctx, void *into,
-                              const struct mortise_slot *slot)
-{
-    struct route *route = into;
-
-    (void)ctx;
-    route->policy = *slot;
-}
 
 static const struct mortise_key route_keys[] = {
     {.name = "when",
@@ -157,13 +142,10 @@ static const struct mortise_key route_keys[] = {
      .about = "Guardrails that judge what passes along the route.",
      .value = MORTISE_V_MAP,
      .place = &mortise_edge_policy_place,
-     .read = read_route_policy},
+     MORTISE_INTO_SLOT(struct route, policy)},
 };
 
-static const struct mortise_place route_place = {.what = "a route",
-                                                 .keys = route_keys,
-                                                 .n = sizeof route_keys /
-                                                      sizeof route_keys[0]};
+MORTISE_PLACE(route, "a route");
 
 static void read_route(struct mortise_loader *ld, struct mortise_node *node,
                        const struct mortise_yaml *v,
@@ -198,7 +180,9 @@ static void read_route_list(struct mortise_loader *ld,
 static void read_all_routes(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
-    read_route_list(ctx, into, slot->value, MORTISE_EDGE_ROUTE_ALL);
+    struct mortise_reading *r = into;
+
+    read_route_list(ctx, r->node, slot->value, MORTISE_EDGE_ROUTE_ALL);
 }
 
 static const struct mortise_key route_row = {.value = MORTISE_V_MAP,
@@ -214,22 +198,24 @@ static const struct mortise_key routes_keys[] = {
      .read = read_all_routes},
 };
 
-static const struct mortise_place routes_place = {
-    .what = "routes", .keys = routes_keys, .n = 1};
+MORTISE_PLACE(routes, "routes");
 
 const struct mortise_key mortise_routes_forms[2] = {
     {.value = MORTISE_V_LIST, .min = 1, .each = &route_row},
     {.value = MORTISE_V_MAP, .place = &routes_place},
 };
 
-void mortise_load_routes(struct mortise_loader *ld, struct mortise_node *node,
-                         const struct mortise_slot *slot)
+void mortise_node_read_routes(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+
     if (slot->value->kind == MORTISE_YAML_MAP)
-        mortise_keys_read(&routes_place, slot->value, slot->name->span, ld,
-                          node, ld->diags);
+        mortise_keys_read(&routes_place, slot->value, slot->name->span, ld, r,
+                          ld->diags);
     else
-        read_route_list(ld, node, slot->value, MORTISE_EDGE_ROUTE);
+        read_route_list(ld, r->node, slot->value, MORTISE_EDGE_ROUTE);
 }
 
 /* ---- `edges` --------------------------------------------------------- */
@@ -337,14 +323,6 @@ static void read_discovery(void *ctx, void *into,
                            slot);
 }
 
-static void read_policy(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct entry *e = into;
-
-    (void)ctx;
-    e->policy = *slot;
-}
-
 static const struct mortise_word edge_types[] = {
     {"static", MORTISE_EDGE_STATIC, false},
     {"conditional", MORTISE_EDGE_WHEN, false},
@@ -394,13 +372,10 @@ static const struct mortise_key edge_keys[] = {
      .about = "Guardrails that judge what passes along the edge.",
      .value = MORTISE_V_MAP,
      .place = &mortise_edge_policy_place,
-     .read = read_policy},
+     MORTISE_INTO_SLOT(struct entry, policy)},
 };
 
-static const struct mortise_place edge_place = {.what = "an edge",
-                                                .keys = edge_keys,
-                                                .n = sizeof edge_keys /
-                                                     sizeof edge_keys[0]};
+MORTISE_PLACE(edge, "an edge");
 
 const struct mortise_key mortise_edge_row = {.value = MORTISE_V_MAP,
                                              .place = &edge_place};
@@ -458,29 +433,29 @@ static void read_edge(struct mortise_loader *ld, const struct mortise_yaml *v)
         mortise_load_edge_policy(ld, e.from, first, &e.policy);
 }
 
-void mortise_load_edges(struct mortise_loader *ld,
-                        const struct mortise_yaml *list)
+void mortise_load_edges(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    for (size_t i = 0; i < list->n && !ld->nomem; i++)
-        read_edge(ld, list->items[i]);
+    struct mortise_loader *ld = ctx;
+
+    (void)into;
+    for (size_t i = 0; i < slot->value->n && !ld->nomem; i++)
+        read_edge(ld, slot->value->items[i]);
 }
 
 /* ---- `start` --------------------------------------------------------- */
 
-static void add_start(struct mortise_loader *ld, void *ud,
-                      const struct mortise_yaml *id)
+void mortise_load_start(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    uint32_t i = mortise_load_node_id(ld, id);
+    struct mortise_loader *ld = ctx;
+    const struct mortise_yaml *id;
 
-    (void)ud;
-    if (i != MORTISE_NOWHERE)
-        add(ld, MORTISE_START, i, MORTISE_EDGE_STATIC, id->span);
-}
+    (void)into;
+    for (size_t i = 0; (id = mortise_load_id(slot, i)) != NULL; i++) {
+        uint32_t node = mortise_load_node_id(ld, id);
 
-void mortise_load_start(struct mortise_loader *ld,
-                        const struct mortise_slot *slot)
-{
-    mortise_load_each_id(ld, slot, add_start, NULL);
+        if (node != MORTISE_NOWHERE)
+            add(ld, MORTISE_START, node, MORTISE_EDGE_STATIC, id->span);
+    }
 }
 
 /* ---- linking --------------------------------------------------------- */

@@ -106,24 +106,6 @@ struct ref {
     const char *want; /* version */
 };
 
-static void read_name(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct ref *ref = into;
-
-    (void)ctx;
-    ref->name = slot->value;
-    ref->id = slot->value->str;
-}
-
-static void read_version(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct ref *ref = into;
-
-    (void)ctx;
-    ref->version = slot->value;
-    ref->want = slot->value->str;
-}
-
 static void read_digest(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
@@ -145,11 +127,11 @@ static const struct mortise_key ref_keys[] = {
     {.name = "name",
      .about = "The name of a graph in a file *.graph.yaml of this directory.",
      .value = MORTISE_V_STRING,
-     .read = read_name},
+     MORTISE_INTO_YAML(struct ref, name)},
     {.name = "version",
      .about = "The version that the graph must have.",
      .value = MORTISE_V_STRING,
-     .read = read_version},
+     MORTISE_INTO_YAML(struct ref, version)},
     {.name = "digest",
      .about = "The digest that the graph must have.",
      .value = MORTISE_V_STRING,
@@ -157,9 +139,7 @@ static const struct mortise_key ref_keys[] = {
 };
 
 const struct mortise_place mortise_graph_ref_place = {
-    .what = "a graph that stands elsewhere",
-    .keys = ref_keys,
-    .n = sizeof ref_keys / sizeof ref_keys[0]};
+    MORTISE_PLACE_OF("a graph that stands elsewhere", ref_keys)};
 
 bool mortise_load_is_ref(const struct mortise_yaml *v)
 {
@@ -212,6 +192,8 @@ static bool read_ref(struct mortise_loader *ld, struct ref *ref,
     } else {
         mortise_keys_read(&mortise_graph_ref_place, v, v->span, ld, ref,
                           ld->diags);
+        ref->id = ref->name != NULL ? ref->name->str : NULL;
+        ref->want = ref->version != NULL ? ref->version->str : NULL;
         if (ref->file != NULL && ref->name != NULL)
             mortise_diag_add(ld->diags, "E0212", v->span,
                              "a graph has 'file' or 'name', not both");

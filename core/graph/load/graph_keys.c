@@ -18,142 +18,37 @@ static void read_metadata(void *ctx, void *into,
                           const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
+    struct mortise_graph *g = into;
     struct mortise_metadata m;
 
-    (void)into;
     mortise_metadata_read(&m, slot, ld->diags);
-    ld->g->name = m.name;
-    ld->g->version = m.version;
+    g->name = m.name;
+    g->version = m.version;
 }
 
 static void read_hitl_mode(void *ctx, void *into,
                            const struct mortise_slot *slot)
 {
-    struct mortise_loader *ld = ctx;
+    struct mortise_graph *g = into;
 
-    (void)into;
-    ld->g->approve_tools |= slot->word == 1; /* or that of a graph around it */
+    (void)ctx;
+    g->approve_tools |= slot->word == 1; /* or that of a graph around it */
 }
 
-static void read_checkpoint_policy(void *ctx, void *into,
-                                   const struct mortise_slot *slot)
+/* In each of the nodes, the field of the row. */
+static void read_interrupt(void *ctx, void *into,
+                           const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
+    const struct mortise_yaml *id;
 
     (void)into;
-    ld->g->coarse = slot->word == 1;
-}
+    for (size_t i = 0; (id = mortise_load_id(slot, i)) != NULL; i++) {
+        uint32_t node = mortise_load_node_id(ld, id);
 
-static void read_failure(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_loader *ld = ctx;
-
-    (void)into;
-    ld->g->fail_fast = slot->word == 1;
-}
-
-static void read_end(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_loader *ld = ctx;
-
-    (void)into;
-    ld->g->end_first = slot->word == 1;
-}
-
-static void read_state(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    (void)into;
-    mortise_load_state(ctx, slot);
-}
-
-static void read_limits(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    (void)into;
-    mortise_load_limits(ctx, slot);
-}
-
-static void read_defaults(void *ctx, void *into,
-                          const struct mortise_slot *slot)
-{
-    (void)into;
-    mortise_load_defaults(ctx, slot);
-}
-
-static void read_persona(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    (void)into;
-    mortise_load_persona(ctx, slot);
-}
-
-static void read_roles(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    (void)into;
-    mortise_load_roles(ctx, slot);
-}
-
-static void read_nodes(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_loader *ld = ctx;
-
-    (void)into;
-    mortise_load_scope(ld, slot->value);
-    if (!ld->nomem)
-        mortise_load_nodes(ld, slot->name, slot->value);
-}
-
-static void read_edges(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_loader *ld = ctx;
-
-    (void)into;
-    if (!ld->nomem)
-        mortise_load_edges(ld, slot->value);
-}
-
-static void read_start(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    (void)into;
-    mortise_load_start(ctx, slot);
-}
-
-static void pause_before(struct mortise_loader *ld, void *ud,
-                         const struct mortise_yaml *id)
-{
-    uint32_t i = mortise_load_node_id(ld, id);
-
-    (void)ud;
-    if (i != MORTISE_NOWHERE)
-        ld->g->nodes[i].interrupt_before = true;
-}
-
-static void pause_after(struct mortise_loader *ld, void *ud,
-                        const struct mortise_yaml *id)
-{
-    uint32_t i = mortise_load_node_id(ld, id);
-
-    (void)ud;
-    if (i != MORTISE_NOWHERE)
-        ld->g->nodes[i].interrupt_after = true;
-}
-
-static void read_interrupt_before(void *ctx, void *into,
-                                  const struct mortise_slot *slot)
-{
-    (void)into;
-    mortise_load_each_id(ctx, slot, pause_before, NULL);
-}
-
-static void read_interrupt_after(void *ctx, void *into,
-                                 const struct mortise_slot *slot)
-{
-    (void)into;
-    mortise_load_each_id(ctx, slot, pause_after, NULL);
-}
-
-static void read_budget(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    (void)into;
-    mortise_load_budget(ctx, slot);
+        if (node != MORTISE_NOWHERE)
+            *(bool *)((char *)&ld->g->nodes[node] + slot->key->at) = true;
+    }
 }
 
 static const struct mortise_word hitl_modes[] = {
@@ -198,24 +93,24 @@ static const struct mortise_key mode_keys[] = {
               "or fail_fast.",
      .value = MORTISE_V_WORD,
      .words = failures,
-     .read = read_failure},
+     MORTISE_INTO_WORD_BOOL(struct mortise_graph, fail_fast)},
     {.name = "end",
      .about = "When the run ends: all (the default: when nothing is active) or "
               "first (at the first arrival at END).",
      .value = MORTISE_V_WORD,
      .words = ends,
-     .read = read_end},
+     MORTISE_INTO_WORD_BOOL(struct mortise_graph, end_first)},
     {.name = "checkpoint_policy",
      .about = "Which nodes are written when they are done: every_node (the "
               "default), explicit or none.",
      .value = MORTISE_V_WORD,
      .words = checkpoint_policies,
-     .read = read_checkpoint_policy},
+     MORTISE_INTO_WORD_BOOL(struct mortise_graph, coarse)},
     {.name = "state",
      .about = "What the state may hold, and how writes to it meet.",
      .value = MORTISE_V_MAP,
      .place = &mortise_state_place,
-     .read = read_state},
+     MORTISE_INTO_SAME},
 };
 
 static const struct mortise_key default_keys[] = {
@@ -223,12 +118,12 @@ static const struct mortise_key default_keys[] = {
      .about = "What holds for nodes that say nothing.",
      .value = MORTISE_V_MAP,
      .place = &mortise_defaults_place,
-     .read = read_defaults},
+     .read = mortise_load_defaults},
     {.name = "persona",
      .about = "Whose traits decide where personality edges lead.",
      .value = MORTISE_V_MAP,
      .place = &mortise_persona_place,
-     .read = read_persona},
+     .read = mortise_load_persona},
 };
 
 static const struct mortise_key node_keys[] = {
@@ -237,29 +132,31 @@ static const struct mortise_key node_keys[] = {
      .value = MORTISE_V_MAP,
      .required = true,
      .each = &mortise_node_row,
-     .read = read_nodes},
+     .read = mortise_load_nodes},
     {.name = "edges",
      .about = "Edges that nodes do not carry themselves.",
      .value = MORTISE_V_LIST,
      .each = &mortise_edge_row,
-     .read = read_edges},
+     .read = mortise_load_edges},
     {.name = "start",
      .about = "The node or nodes that a run begins with.",
      .value = MORTISE_V_IDS,
-     .read = read_start},
+     .read = mortise_load_start},
     {.name = "interrupt_before",
      .about = "Nodes before which the run pauses.",
      .value = MORTISE_V_IDS,
-     .read = read_interrupt_before},
+     .read = read_interrupt,
+     MORTISE_AT(bool, struct mortise_node, interrupt_before)},
     {.name = "interrupt_after",
      .about = "Nodes after which the run pauses.",
      .value = MORTISE_V_IDS,
-     .read = read_interrupt_after},
+     .read = read_interrupt,
+     MORTISE_AT(bool, struct mortise_node, interrupt_after)},
     {.name = "budget",
      .about = "What the graph may spend, with the graphs in it.",
      .value = MORTISE_V_MAP,
      .place = &mortise_budget_place,
-     .read = read_budget},
+     .read = mortise_load_budget},
 };
 
 static const struct mortise_key file_keys[] = {
@@ -278,13 +175,13 @@ static const struct mortise_key file_keys[] = {
      .about = "What bounds a run.",
      .value = MORTISE_V_MAP,
      .place = &mortise_limits_place,
-     .read = read_limits},
+     .read = mortise_load_limits},
     MORTISE_ROWS(default_keys),
     {.name = "roles",
      .value = MORTISE_V_MAP,
      .later = true,
      .each = &mortise_role_row,
-     .read = read_roles},
+     .read = mortise_load_roles},
     MORTISE_ROWS(node_keys),
     {.name = "memory_consistency", .later = true},
 };
@@ -295,25 +192,19 @@ static const struct mortise_key inner_keys[] = {
     MORTISE_ROWS(node_keys),
 };
 
-const struct mortise_place mortise_graph_place = {.what = "a graph",
-                                                  .keys = file_keys,
-                                                  .n = sizeof file_keys /
-                                                       sizeof file_keys[0]};
+const struct mortise_place mortise_graph_place = {
+    MORTISE_PLACE_OF("a graph", file_keys)};
 
 /* A graph in a node, for which a key may be the file's. */
 static const struct mortise_place any_graph;
-static const struct mortise_place file_place = {.what = "a graph",
-                                                .keys = file_keys,
-                                                .n = sizeof file_keys /
-                                                     sizeof file_keys[0],
-                                                .type = "the graph of a file",
-                                                .of = &any_graph};
-static const struct mortise_place inner_place = {.what = "a graph",
-                                                 .keys = inner_keys,
-                                                 .n = sizeof inner_keys /
-                                                      sizeof inner_keys[0],
-                                                 .type = "an inner graph",
-                                                 .of = &any_graph};
+static const struct mortise_place file_place = {
+    MORTISE_PLACE_OF("a graph", file_keys),
+    .type = "the graph of a file",
+    .of = &any_graph};
+static const struct mortise_place inner_place = {
+    MORTISE_PLACE_OF("a graph", inner_keys),
+    .type = "an inner graph",
+    .of = &any_graph};
 static const struct mortise_place *const graph_types[] = {&file_place,
                                                           &inner_place, NULL};
 static const struct mortise_place any_graph = {.types = graph_types};
@@ -330,13 +221,13 @@ void mortise_load_file_keys(struct mortise_loader *ld)
 
     ld->diagnoses = strstr(root->span.file->text, "diagnostics") != NULL;
     if (mortise_header_check(root, "Graph", ld->diags))
-        mortise_keys_read(&mortise_graph_place, root, root->span, ld, NULL,
+        mortise_keys_read(&mortise_graph_place, root, root->span, ld, ld->g,
                           ld->diags);
 }
 
 void mortise_load_inner(struct mortise_loader *ld,
                         const struct mortise_slot *slot)
 {
-    mortise_keys_read(&inner_place, slot->value, slot->name->span, ld, NULL,
+    mortise_keys_read(&inner_place, slot->value, slot->name->span, ld, ld->g,
                       ld->diags);
 }

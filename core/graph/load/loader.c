@@ -60,6 +60,14 @@ struct mortise_schema *mortise_load_schema(struct mortise_loader *ld,
     return rv == MORTISE_OK ? keep_schema(ld, s) : NULL;
 }
 
+void mortise_load_read_schema(void *ctx, void *into,
+                              const struct mortise_slot *slot)
+{
+    (void)into;
+    *(struct mortise_schema **)slot->field =
+        mortise_load_schema(ctx, slot->value);
+}
+
 struct mortise_schema *mortise_load_our_schema(struct mortise_loader *ld,
                                                json_t *json)
 {

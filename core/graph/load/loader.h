@@ -24,7 +24,7 @@ struct mortise_draft {
 
 /* `map` as it is written. */
 struct mortise_map {
-    const struct mortise_yaml *over, *as_at;
+    const struct mortise_yaml *over, *as_at, *to_at;
     const char *as;
     uint32_t to, join, max_parallel;
     struct mortise_span join_at;
@@ -140,7 +140,9 @@ const char **mortise_load_strings(struct mortise_loader *ld,
 /* Compile a schema; NULL after a finding (or nomem). */
 struct mortise_schema *mortise_load_schema(struct mortise_loader *ld,
                                            const struct mortise_yaml *v);
-/* The same from JSON of our own making; takes the reference. */
+/* The reader of a key that is one, into the field of its row. */
+mortise_key_fn mortise_load_read_schema;
+/* The same as mortise_load_schema() from JSON of our own making; takes the reference. */
 struct mortise_schema *mortise_load_our_schema(struct mortise_loader *ld,
                                                json_t *json);
 /* Remember that the graph uses a plugin. */
@@ -156,9 +158,9 @@ void mortise_load_file_keys(struct mortise_loader *ld);
 void mortise_load_inner(struct mortise_loader *ld,
                         const struct mortise_slot *slot);
 extern const struct mortise_key mortise_inner_forms[3];
+/* Readers of the keys of a graph are of the type mortise_key_fn: `ctx` is the
+ * loader, `into` its graph. */
 extern const struct mortise_place mortise_state_place;
-void mortise_load_state(struct mortise_loader *ld,
-                        const struct mortise_slot *slot);
 /* A path below scratch or artifacts, from a key; false after a finding. */
 bool mortise_load_path(struct mortise_loader *ld, struct mortise_path *out,
                        const struct mortise_yaml *key);
@@ -172,8 +174,7 @@ const struct mortise_schema *
 mortise_load_schema_below(const struct mortise_schema *s,
                           const struct mortise_path *path);
 extern const struct mortise_key mortise_reducer_row; /* of `reducers` */
-void mortise_load_reducers(struct mortise_loader *ld,
-                           const struct mortise_yaml *map);
+mortise_key_fn mortise_load_reducers;
 /* A path below the input that has this schema. */
 bool mortise_load_input_path(struct mortise_loader *ld,
                              struct mortise_path *out,
@@ -185,17 +186,14 @@ void mortise_load_limit_defaults(struct mortise_loader *ld);
 void mortise_load_check_limit(struct mortise_loader *ld,
                               enum mortise_limit which, uint64_t value,
                               const struct mortise_yaml *at);
-void mortise_load_limits(struct mortise_loader *ld,
-                         const struct mortise_slot *slot);
+mortise_key_fn mortise_load_limits;
 /* Once all nodes are read. */
 void mortise_check_budget(struct mortise_loader *ld);
 /* `into` of its readers is a struct mortise_budget; ctx is the loader. */
 extern const struct mortise_place mortise_budget_place;
-void mortise_load_budget(struct mortise_loader *ld,
-                         const struct mortise_slot *slot);
+mortise_key_fn mortise_load_budget;
 extern const struct mortise_place mortise_defaults_place;
-void mortise_load_defaults(struct mortise_loader *ld,
-                           const struct mortise_slot *slot);
+mortise_key_fn mortise_load_defaults;
 
 /* ---- scope.c --------------------------------------------------------- */
 
@@ -242,16 +240,14 @@ void mortise_load_expressions(struct mortise_loader *ld);
 
 extern const struct mortise_retry mortise_retry_default;
 extern const struct mortise_place mortise_retry_place;
-void mortise_load_retry(struct mortise_loader *ld, struct mortise_retry *out,
-                        const struct mortise_slot *slot);
+/* Into the field of its row, a struct mortise_retry. */
+mortise_key_fn mortise_load_retry;
 
 /* ---- node.c ---------------------------------------------------------- */
 
 extern const struct mortise_word mortise_effect_words[];
 extern const struct mortise_key mortise_node_row; /* of `nodes` */
-void mortise_load_nodes(struct mortise_loader *ld,
-                        const struct mortise_yaml *key,
-                        const struct mortise_yaml *map);
+mortise_key_fn mortise_load_nodes;
 
 /* ---- policy.c -------------------------------------------------------- */
 
@@ -276,20 +272,12 @@ struct mortise_draft *mortise_load_edge(struct mortise_loader *ld,
                                         uint32_t from,
                                         const struct mortise_yaml *to,
                                         enum mortise_edge_kind kind);
-/* Call fn for each of an id or list of ids. */
-void mortise_load_each_id(struct mortise_loader *ld,
-                          const struct mortise_slot *slot,
-                          void (*fn)(struct mortise_loader *ld, void *ud,
-                                     const struct mortise_yaml *id),
-                          void *ud);
+/* The i-th of an id or list of ids; NULL: there are no more. */
+const struct mortise_yaml *mortise_load_id(const struct mortise_slot *slot,
+                                           size_t i);
 extern const struct mortise_key mortise_routes_forms[2];
-void mortise_load_routes(struct mortise_loader *ld, struct mortise_node *node,
-                         const struct mortise_slot *slot);
 extern const struct mortise_key mortise_edge_row; /* of `edges` */
-void mortise_load_edges(struct mortise_loader *ld,
-                        const struct mortise_yaml *list);
-void mortise_load_start(struct mortise_loader *ld,
-                        const struct mortise_slot *slot);
+mortise_key_fn mortise_load_edges, mortise_load_start;
 /* Give the nodes their edges out; nothing is added after. */
 void mortise_load_merge_edges(struct mortise_loader *ld); /* repeat.c */
 void mortise_load_link(struct mortise_loader *ld);
@@ -309,8 +297,7 @@ extern const struct mortise_place mortise_persona_place,
     mortise_personality_place;
 /* Before anything is read. */
 void mortise_load_persona_defaults(struct mortise_loader *ld);
-void mortise_load_persona(struct mortise_loader *ld,
-                          const struct mortise_slot *slot);
+mortise_key_fn mortise_load_persona;
 /* The edges of a `personality`; `from` MORTISE_NOWHERE: none are made. */
 void mortise_load_personality(struct mortise_loader *ld, uint32_t from,
                               const struct mortise_slot *slot);
@@ -320,8 +307,7 @@ void mortise_check_personas(struct mortise_loader *ld);
 /* ---- role.c ---------------------------------------------------------- */
 
 extern const struct mortise_key mortise_role_row; /* of `roles` */
-void mortise_load_roles(struct mortise_loader *ld,
-                        const struct mortise_slot *slot);
+mortise_key_fn mortise_load_roles;
 /* The role of a leaf or team, and those in the team's graph. */
 void mortise_check_role(struct mortise_loader *ld,
                         const struct mortise_yaml *node);

@@ -6,20 +6,6 @@
 
 #include <string.h>
 
-/* Of the map that is being read. */
-struct reading {
-    struct mortise_map *map;
-    const struct mortise_yaml *to;
-};
-
-static void read_over(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct reading *r = into;
-
-    (void)ctx;
-    r->map->over = slot->value;
-}
-
 /* Names that expressions have anyway, or will have. */
 static bool is_taken(const char *name)
 {
@@ -55,11 +41,11 @@ static bool is_sayable(struct mortise_loader *ld, const char *name)
 static void read_as(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct reading *r = into;
+    struct mortise_map *map = into;
     const char *name = slot->value->str;
 
-    r->map->as = name;
-    r->map->as_at = slot->value;
+    map->as = name;
+    map->as_at = slot->value;
     if (is_taken(name))
         mortise_diag_add(ld->diags, "E0314", slot->value->span,
                          "'%s' is a name that expressions have already", name);
@@ -70,32 +56,23 @@ static void read_as(void *ctx, void *into, const struct mortise_slot *slot)
 
 static void read_to(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct reading *r = into;
+    struct mortise_map *map = into;
 
-    r->to = slot->value;
-    r->map->to = mortise_load_node_id(ctx, slot->value);
+    map->to_at = slot->value;
+    map->to = mortise_load_node_id(ctx, slot->value);
 }
 
 static void read_join(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct reading *r = into;
+    struct mortise_map *map = into;
 
-    r->map->join = mortise_load_node_id(ld, slot->value);
-    r->map->join_at = slot->value->span;
-    if (r->map->join != MORTISE_NOWHERE && r->map->join == r->map->to)
+    map->join = mortise_load_node_id(ld, slot->value);
+    map->join_at = slot->value->span;
+    if (map->join != MORTISE_NOWHERE && map->join == map->to)
         mortise_diag_add(ld->diags, "E0312", slot->value->span,
                          "'join' is where all elements meet, and 'to' is in "
                          "each of them: they cannot be one node");
-}
-
-static void read_max_parallel(void *ctx, void *into,
-                              const struct mortise_slot *slot)
-{
-    struct reading *r = into;
-
-    (void)ctx;
-    r->map->max_parallel = (uint32_t)slot->value->u.i;
 }
 
 static const struct mortise_key keys[] = {
@@ -103,7 +80,7 @@ static const struct mortise_key keys[] = {
      .about = "An expression that gives the list.",
      .value = MORTISE_V_EXPR,
      .required = true,
-     .read = read_over},
+     MORTISE_INTO_YAML(struct mortise_map, over)},
     {.name = "as",
      .about = "What one element is called in expressions (default: item).",
      .value = MORTISE_V_STRING,
@@ -123,32 +100,33 @@ static const struct mortise_key keys[] = {
      .value = MORTISE_V_INT,
      .min = 1,
      .max = 100000,
-     .read = read_max_parallel},
+     MORTISE_INTO_U32(struct mortise_map, max_parallel)},
 };
 
 const struct mortise_place mortise_map_place = {
-    .what = "a map", .keys = keys, .n = sizeof keys / sizeof keys[0]};
+    MORTISE_PLACE_OF("a map", keys)};
 
 void mortise_load_map(struct mortise_loader *ld, uint32_t from,
                       const struct mortise_slot *slot)
 {
-    struct reading r = {.map = mortise_load_alloc(ld, sizeof *r.map)};
+    struct mortise_map *map = mortise_load_alloc(ld, sizeof *map);
     struct mortise_draft *draft;
 
-    if (r.map == NULL)
+    if (map == NULL)
         return;
-    r.map->to = r.map->join = MORTISE_NOWHERE;
-    r.map->as = "item";
-    r.map->as_at = slot->name;
-    r.map->max_parallel = 16;
-    mortise_keys_enter(slot, ld, &r, ld->diags);
-    if (from == MORTISE_NOWHERE || r.map->over == NULL ||
-        r.map->to == MORTISE_NOWHERE || r.map->join == MORTISE_NOWHERE)
+    *map = (struct mortise_map){.to = MORTISE_NOWHERE,
+                                .join = MORTISE_NOWHERE,
+                                .as = "item",
+                                .as_at = slot->name,
+                                .max_parallel = 16};
+    mortise_keys_enter(slot, ld, map, ld->diags);
+    if (from == MORTISE_NOWHERE || map->over == NULL ||
+        map->to == MORTISE_NOWHERE || map->join == MORTISE_NOWHERE)
         return;
-    draft = mortise_load_edge(ld, from, r.to, MORTISE_EDGE_MAP);
+    draft = mortise_load_edge(ld, from, map->to_at, MORTISE_EDGE_MAP);
     if (draft == NULL)
         return;
-    draft->map = r.map;
+    draft->map = map;
     ld->n_maps++;
-    mortise_node_add_results(ld, r.map->join, r.to);
+    mortise_node_add_results(ld, map->join, map->to_at);
 }

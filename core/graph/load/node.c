@@ -31,6 +31,13 @@ static const struct mortise_word node_effect_words[] = {
 
 /* ---- rows ------------------------------------------------------------ */
 
+void *mortise_reading_node(void *reading)
+{
+    struct mortise_reading *r = reading;
+
+    return r->node;
+}
+
 enum { BEFORE = 1, AFTER = 2 };
 
 static const struct mortise_word checkpoints[] = {
@@ -95,14 +102,17 @@ const struct mortise_key mortise_timeout_row = {
         "How long one attempt may take; waiting for a person does not count.",
     .value = MORTISE_V_DURATION,
     .min = 1,
-    .read = mortise_node_read_timeout};
+    .in = mortise_reading_node,
+    MORTISE_INTO_MS(struct mortise_node, timeout_ms)};
 
 const struct mortise_key mortise_retry_row = {
     .name = "retry_policy",
     .about = "How often, when and after which errors it is tried again.",
     .value = MORTISE_V_MAP,
     .place = &mortise_retry_place,
-    .read = mortise_node_read_retry_policy};
+    .read = mortise_load_retry,
+    .in = mortise_reading_node,
+    MORTISE_AT(struct mortise_retry, struct mortise_node, retry)};
 
 const struct mortise_key mortise_call_rows[6] = {
     MORTISE_ROW(mortise_effect_row),
@@ -118,12 +128,16 @@ const struct mortise_key mortise_call_rows[6] = {
      .about = "A JSON Schema for the arguments; a violation is an error of the "
               "node.",
      .value = MORTISE_V_SCHEMA,
-     .read = mortise_node_read_input_schema},
+     .read = mortise_load_read_schema,
+     .in = mortise_reading_node,
+     MORTISE_AT(struct mortise_schema *, struct mortise_node, input_schema)},
     {.name = "output_schema",
      .about =
          "A JSON Schema for the output; a violation is an error of the node.",
      .value = MORTISE_V_SCHEMA,
-     .read = mortise_node_read_output_schema},
+     .read = mortise_node_read_output_schema,
+     .in = mortise_reading_node,
+     MORTISE_AT(struct mortise_schema *, struct mortise_node, output_schema)},
 };
 
 const struct mortise_key mortise_args_row = {
@@ -224,7 +238,8 @@ const struct mortise_key mortise_visit_rows[2] = {
      .about =
          "What the node can do, in words: discovery edges find it by them.",
      .value = MORTISE_V_STRING,
-     .read = mortise_node_read_capability},
+     .in = mortise_reading_node,
+     MORTISE_INTO_TEXT(struct mortise_node, capability)},
 };
 
 const struct mortise_key mortise_persona_row = {
@@ -246,7 +261,8 @@ const struct mortise_key mortise_cache_row = {
     .about = "true: what a pure operation gave for the same arguments before "
              "is its output, and it is not called.",
     .value = MORTISE_V_BOOL,
-    .read = mortise_node_read_cache};
+    .in = mortise_reading_node,
+    MORTISE_INTO_BOOL(struct mortise_node, cache)};
 
 const struct mortise_key mortise_last_rows[7] = {
     {.name = "checkpoint",
@@ -349,7 +365,7 @@ static void apply_defaults(struct mortise_loader *ld, struct mortise_reading *r)
     if (node->op != NULL && !r->has_effect &&
         ld->defaults.effect > node->effect)
         node->effect = ld->defaults.effect;
-    if (node->op != NULL && !r->has_retry)
+    if (node->op != NULL && mortise_yaml_get(r->map, "retry_policy") == NULL)
         node->retry = ld->defaults.retry;
     if ((node->op != NULL || node->guards[MORTISE_GUARD_TARGET].n > 0) &&
         node->timeout_ms == 0)
@@ -439,17 +455,21 @@ static void number_nodes(struct mortise_loader *ld,
     ld->n_ids = g->n_nodes + 1;
 }
 
-void mortise_load_nodes(struct mortise_loader *ld,
-                        const struct mortise_yaml *key,
-                        const struct mortise_yaml *map)
+void mortise_load_nodes(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    number_nodes(ld, map);
+    struct mortise_loader *ld = ctx;
+    const struct mortise_yaml *map = slot->value;
+
+    (void)into;
+    mortise_load_scope(ld, map);
+    if (!ld->nomem)
+        number_nodes(ld, map);
     if (ld->nomem)
         return;
     ld->root->n_nodes += ld->g->n_nodes;
     if (ld->g->n_nodes == 0 || ld->root->n_nodes > ld->root->max_nodes) {
         mortise_diag_add(
-            ld->diags, "E0311", key->span,
+            ld->diags, "E0311", slot->name->span,
             "the graph has %llu nodes; from 1 to %llu are allowed",
             ld->g->n_nodes == 0 ? 0 : (unsigned long long)ld->root->n_nodes,
             (unsigned long long)ld->root->max_nodes);

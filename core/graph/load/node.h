@@ -10,9 +10,12 @@
 struct mortise_reading {
     struct mortise_node *node;
     const struct mortise_yaml *key, *map;
-    bool has_effect, has_retry;
+    bool has_effect;
     struct mortise_cel_name *inner; /* a subgraph's, at its end; NULL: none */
 };
+
+/* For `.in` of rows whose field is the node's. */
+void *mortise_reading_node(void *reading);
 
 /* ---- kinds.c ------------------------------------------------------------- */
 
@@ -26,8 +29,7 @@ struct mortise_node_kind {
 
 /* For `.place`: its table. */
 #define MORTISE_KIND_PLACE(word, table)                                        \
-    .what = "a node", .keys = (table), .n = sizeof(table) / sizeof(table)[0],  \
-    .type = (word), .of = &mortise_node_place
+    MORTISE_PLACE_OF("a node", table), .type = (word), .of = &mortise_node_place
 
 /* NULL: nodes that are not of this build. */
 const struct mortise_node_kind *
@@ -79,14 +81,10 @@ mortise_key_fn mortise_node_read_resource;
 /* Only who writes shares a resource with others. */
 void mortise_node_check_resource(struct mortise_loader *ld,
                                  const struct mortise_reading *r);
-mortise_key_fn mortise_node_read_cache;
 /* Only what is pure may be kept. */
 void mortise_node_check_cache(struct mortise_loader *ld,
                               const struct mortise_reading *r);
 mortise_key_fn mortise_node_read_on_in_doubt;
-mortise_key_fn mortise_node_read_timeout;
-mortise_key_fn mortise_node_read_retry_policy;
-mortise_key_fn mortise_node_read_input_schema;
 mortise_key_fn mortise_node_read_output_schema;
 mortise_key_fn mortise_node_read_args;
 /* What is written of `args` against the operation's schema. */
@@ -102,18 +100,11 @@ void mortise_node_check_secrets(struct mortise_loader *ld,
 
 /* ---- policy.c ------------------------------------------------------------ */
 
-/* Ids of guardrails. */
-void mortise_node_read_guards(struct mortise_loader *ld,
-                              struct mortise_guard_list *out,
-                              const struct mortise_yaml *list);
-/* `map` is where on_violation and reroute_target stand. */
-void mortise_load_on_violation(struct mortise_loader *ld,
-                               enum mortise_on_violation *out,
-                               const struct mortise_yaml *map,
-                               const struct mortise_slot *slot);
-void mortise_load_reroute_target(struct mortise_loader *ld,
-                                 struct mortise_node *node,
-                                 const struct mortise_slot *slot);
+/* Into the field of the row: ids of guardrails, a struct mortise_guard_list. */
+mortise_key_fn mortise_node_read_guards;
+/* Likewise, beside the key reroute_target. */
+mortise_key_fn mortise_node_read_on_violation;
+mortise_key_fn mortise_node_read_reroute_target;
 extern const struct mortise_word mortise_violation_words[];
 extern const struct mortise_place mortise_guard_policy_place;
 mortise_key_fn mortise_node_read_guard_policy;
@@ -141,10 +132,9 @@ void mortise_node_bad_id(struct mortise_loader *ld,
 /* The help of the last finding, about a word where a mapping may stand too. */
 void mortise_node_also_takes(struct mortise_loader *ld, const char *what);
 
-/* ---- persona.c, discovery.c ---------------------------------------------- */
+/* ---- persona.c ----------------------------------------------------------- */
 
 mortise_key_fn mortise_node_read_persona_policy;
-mortise_key_fn mortise_node_read_capability;
 
 /* ---- join.c -------------------------------------------------------------- */
 
@@ -152,7 +142,7 @@ mortise_key_fn mortise_node_read_join;
 mortise_key_fn mortise_node_read_losers;
 mortise_key_fn mortise_node_read_on_branch_error;
 
-/* ---- successors.c -------------------------------------------------------- */
+/* ---- successors.c, edge.c ------------------------------------------------ */
 
 mortise_key_fn mortise_node_read_depends_on;
 mortise_key_fn mortise_node_read_next;

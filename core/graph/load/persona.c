@@ -35,82 +35,41 @@ const char *mortise_trait_name(enum mortise_trait trait)
 
 /* ---- traits ------------------------------------------------------------- */
 
-static void read_trait(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    const struct mortise_yaml *v = slot->value;
-    double *traits = into;
-    int i = 0;
+/* Into an array of all of them. */
+#define TRAIT(trait, word, noun)                                               \
+    [trait] = {.name = (word),                                                 \
+               .about = noun ", from 0 to 1 (default: 0.5).",                  \
+               .value = MORTISE_V_NUMBER,                                      \
+               .min = 0,                                                       \
+               .max = 1,                                                       \
+               .as = MORTISE_INTO_A_DOUBLE,                                    \
+               .at = (trait) * sizeof(double)}
 
-    (void)ctx;
-    while (strcmp(words[i].word, slot->key->name) != 0)
-        i++; /* each key is one of them */
-    traits[words[i].value] =
-        v->kind == MORTISE_YAML_INT ? (double)v->u.i : v->u.d;
-}
-
-static const struct mortise_key trait_keys[MORTISE_TRAITS] = {
-    {.name = "honesty_humility",
-     .about = "Honesty and humility, from 0 to 1 (default: 0.5).",
-     .value = MORTISE_V_NUMBER,
-     .min = 0,
-     .max = 1,
-     .read = read_trait},
-    {.name = "emotionality",
-     .about = "Emotionality, from 0 to 1 (default: 0.5).",
-     .value = MORTISE_V_NUMBER,
-     .min = 0,
-     .max = 1,
-     .read = read_trait},
-    {.name = "extraversion",
-     .about = "Extraversion, from 0 to 1 (default: 0.5).",
-     .value = MORTISE_V_NUMBER,
-     .min = 0,
-     .max = 1,
-     .read = read_trait},
-    {.name = "agreeableness",
-     .about = "Agreeableness, from 0 to 1 (default: 0.5).",
-     .value = MORTISE_V_NUMBER,
-     .min = 0,
-     .max = 1,
-     .read = read_trait},
-    {.name = "conscientiousness",
-     .about = "Conscientiousness, from 0 to 1 (default: 0.5).",
-     .value = MORTISE_V_NUMBER,
-     .min = 0,
-     .max = 1,
-     .read = read_trait},
-    {.name = "openness",
-     .about = "Openness to experience, from 0 to 1 (default: 0.5).",
-     .value = MORTISE_V_NUMBER,
-     .min = 0,
-     .max = 1,
-     .read = read_trait},
+static const struct mortise_key traits_keys[MORTISE_TRAITS] = {
+    TRAIT(MORTISE_TRAIT_HONESTY_HUMILITY, "honesty_humility",
+          "Honesty and humility"),
+    TRAIT(MORTISE_TRAIT_EMOTIONALITY, "emotionality", "Emotionality"),
+    TRAIT(MORTISE_TRAIT_EXTRAVERSION, "extraversion", "Extraversion"),
+    TRAIT(MORTISE_TRAIT_AGREEABLENESS, "agreeableness", "Agreeableness"),
+    TRAIT(MORTISE_TRAIT_CONSCIENTIOUSNESS, "conscientiousness",
+          "Conscientiousness"),
+    TRAIT(MORTISE_TRAIT_OPENNESS, "openness", "Openness to experience"),
 };
 
-static const struct mortise_place traits_place = {
-    .what = "traits", .keys = trait_keys, .n = MORTISE_TRAITS};
-
-static void read_traits(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_loader *ld = ctx;
-
-    mortise_keys_enter(slot, ld, into, ld->diags);
-}
+MORTISE_PLACE(traits, "traits");
 
 static const struct mortise_key persona_keys[] = {
     {.name = "traits",
      .about = "HEXACO traits, each from 0 to 1.",
      .value = MORTISE_V_MAP,
      .place = &traits_place,
-     .read = read_traits},
+     MORTISE_INTO_SAME},
     {.name = "mood", .later = true},
     {.name = "adapt_style", .later = true},
 };
 
 const struct mortise_place mortise_persona_place = {
-    .what = "a persona",
-    .keys = persona_keys,
-    .n = sizeof persona_keys / sizeof persona_keys[0]};
+    MORTISE_PLACE_OF("a persona", persona_keys)};
 
 void mortise_load_persona_defaults(struct mortise_loader *ld)
 {
@@ -118,9 +77,12 @@ void mortise_load_persona_defaults(struct mortise_loader *ld)
         ld->traits[i] = 0.5;
 }
 
-void mortise_load_persona(struct mortise_loader *ld,
+void mortise_load_persona(void *ctx, void *into,
                           const struct mortise_slot *slot)
 {
+    struct mortise_loader *ld = ctx;
+
+    (void)into;
     ld->persona = slot->name;
     mortise_keys_enter(slot, ld, ld->traits, ld->diags);
 }
@@ -147,16 +109,6 @@ struct reading {
     double threshold;
 };
 
-static void read_threshold(void *ctx, void *into,
-                           const struct mortise_slot *slot)
-{
-    const struct mortise_yaml *v = slot->value;
-    struct reading *r = into;
-
-    (void)ctx;
-    r->threshold = v->kind == MORTISE_YAML_INT ? (double)v->u.i : v->u.d;
-}
-
 static const struct mortise_key keys[] = {
     {.name = "trait",
      .about = "The trait that decides.",
@@ -170,7 +122,7 @@ static const struct mortise_key keys[] = {
      .required = true,
      .min = 0,
      .max = 1,
-     .read = read_threshold},
+     MORTISE_INTO_DOUBLE(struct reading, threshold)},
     {.name = "above",
      .about =
          "The node to go to when the trait is at the threshold or beyond it.",
@@ -185,7 +137,7 @@ static const struct mortise_key keys[] = {
 };
 
 const struct mortise_place mortise_personality_place = {
-    .what = "personality", .keys = keys, .n = sizeof keys / sizeof keys[0]};
+    MORTISE_PLACE_OF("personality", keys)};
 
 static void add_arm(struct mortise_loader *ld, uint32_t from,
                     const struct mortise_yaml *to, enum mortise_edge_kind kind,

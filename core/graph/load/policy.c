@@ -32,10 +32,14 @@ static void read_id(struct mortise_loader *ld, const struct mortise_yaml *id)
     }
 }
 
-void mortise_node_read_guards(struct mortise_loader *ld,
-                              struct mortise_guard_list *out,
-                              const struct mortise_yaml *list)
+void mortise_node_read_guards(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
+    struct mortise_loader *ld = ctx;
+    struct mortise_guard_list *out = slot->field;
+    const struct mortise_yaml *list = slot->value;
+
+    (void)into;
     out->ids = mortise_load_strings(ld, list);
     out->n = list->n;
     for (size_t i = 0; i < list->n && !ld->nomem; i++)
@@ -44,14 +48,16 @@ void mortise_node_read_guards(struct mortise_loader *ld,
 
 /* ---- violations ---------------------------------------------------------- */
 
-void mortise_load_on_violation(struct mortise_loader *ld,
-                               enum mortise_on_violation *out,
-                               const struct mortise_yaml *map,
-                               const struct mortise_slot *slot)
+void mortise_node_read_on_violation(void *ctx, void *into,
+                                    const struct mortise_slot *slot)
 {
+    struct mortise_loader *ld = ctx;
+    enum mortise_on_violation *out = slot->field;
+
+    (void)into;
     *out = (enum mortise_on_violation)slot->word;
     if (slot->word == MORTISE_VIOLATION_REROUTE &&
-        mortise_yaml_get(map, "reroute_target") == NULL)
+        mortise_yaml_get(slot->map, "reroute_target") == NULL)
         mortise_diag_add(ld->diags, "E0310", slot->value->span,
                          "'reroute' needs 'reroute_target'");
 }
@@ -65,87 +71,54 @@ static void check_reroute(struct mortise_loader *ld,
                          "'reroute_target' needs 'on_violation: reroute'");
 }
 
-void mortise_load_reroute_target(struct mortise_loader *ld,
-                                 struct mortise_node *node,
-                                 const struct mortise_slot *slot)
+void mortise_node_read_reroute_target(void *ctx, void *into,
+                                      const struct mortise_slot *slot)
 {
-    check_reroute(ld, node->on_violation, slot);
-    mortise_load_edge(ld, node->index, slot->value, MORTISE_EDGE_REROUTE);
+    struct mortise_reading *r = into;
+
+    check_reroute(ctx, r->node->on_violation, slot);
+    mortise_load_edge(ctx, r->node->index, slot->value, MORTISE_EDGE_REROUTE);
 }
 
 /* ---- guardrail_policy ---------------------------------------------------- */
-
-struct policy {
-    struct mortise_node *node;
-    const struct mortise_yaml *map;
-};
-
-static void policy_input(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct policy *p = into;
-
-    mortise_node_read_guards(ctx, &p->node->guards[MORTISE_GUARD_INPUT],
-                             slot->value);
-}
-
-static void policy_output(void *ctx, void *into,
-                          const struct mortise_slot *slot)
-{
-    struct policy *p = into;
-
-    mortise_node_read_guards(ctx, &p->node->guards[MORTISE_GUARD_OUTPUT],
-                             slot->value);
-}
-
-static void policy_on_violation(void *ctx, void *into,
-                                const struct mortise_slot *slot)
-{
-    struct policy *p = into;
-
-    mortise_load_on_violation(ctx, &p->node->on_violation, p->map, slot);
-}
-
-static void policy_reroute_target(void *ctx, void *into,
-                                  const struct mortise_slot *slot)
-{
-    struct policy *p = into;
-
-    mortise_load_reroute_target(ctx, p->node, slot);
-}
 
 static const struct mortise_key policy_keys[] = {
     {.name = "input",
      .about = "Ids of guardrails that judge what goes in.",
      .value = MORTISE_V_STRINGS,
-     .read = policy_input},
+     .read = mortise_node_read_guards,
+     .in = mortise_reading_node,
+     MORTISE_AT(struct mortise_guard_list, struct mortise_node,
+                guards[MORTISE_GUARD_INPUT])},
     {.name = "output",
      .about = "Ids of guardrails that judge what comes out.",
      .value = MORTISE_V_STRINGS,
-     .read = policy_output},
+     .read = mortise_node_read_guards,
+     .in = mortise_reading_node,
+     MORTISE_AT(struct mortise_guard_list, struct mortise_node,
+                guards[MORTISE_GUARD_OUTPUT])},
     {.name = "on_violation",
      .about = "block (the default), reroute, warn or sanitize.",
      .value = MORTISE_V_WORD,
      .words = mortise_violation_words,
-     .read = policy_on_violation},
+     .read = mortise_node_read_on_violation,
+     .in = mortise_reading_node,
+     MORTISE_AT(enum mortise_on_violation, struct mortise_node, on_violation)},
     {.name = "reroute_target",
      .about = "The node to go to instead when something is violated.",
      .value = MORTISE_V_ID,
-     .read = policy_reroute_target},
+     .read = mortise_node_read_reroute_target},
 };
 
 const struct mortise_place mortise_guard_policy_place = {
-    .what = "guardrail_policy",
-    .keys = policy_keys,
-    .n = sizeof policy_keys / sizeof policy_keys[0]};
+    MORTISE_PLACE_OF("guardrail_policy", policy_keys)};
 
 void mortise_node_read_guard_policy(void *ctx, void *into,
                                     const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
-    struct policy p = {r->node, slot->value};
 
-    mortise_keys_enter(slot, ld, &p, ld->diags);
+    mortise_keys_enter(slot, ld, into, ld->diags);
     if (mortise_yaml_get(slot->value, "input") == NULL &&
         mortise_yaml_get(slot->value, "output") == NULL)
         mortise_diag_add(ld->diags, "E0206", slot->name->span,
@@ -156,31 +129,16 @@ void mortise_node_read_guard_policy(void *ctx, void *into,
 /* ---- ... of edges -------------------------------------------------------- */
 
 struct edge_policy {
-    struct mortise_edge_policy *p;
-    const struct mortise_yaml *map, *target;
+    struct mortise_edge_policy policy;
+    const struct mortise_yaml *target;
 };
-
-static void edge_input(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct edge_policy *r = into;
-
-    mortise_node_read_guards(ctx, &r->p->guards, slot->value);
-}
-
-static void edge_on_violation(void *ctx, void *into,
-                              const struct mortise_slot *slot)
-{
-    struct edge_policy *r = into;
-
-    mortise_load_on_violation(ctx, &r->p->on_violation, r->map, slot);
-}
 
 static void edge_reroute_target(void *ctx, void *into,
                                 const struct mortise_slot *slot)
 {
     struct edge_policy *r = into;
 
-    check_reroute(ctx, r->p->on_violation, slot);
+    check_reroute(ctx, r->policy.on_violation, slot);
     r->target = slot->value;
 }
 
@@ -191,12 +149,15 @@ static const struct mortise_key edge_policy_keys[] = {
      .value = MORTISE_V_STRINGS,
      .required = true,
      .min = 1,
-     .read = edge_input},
+     .read = mortise_node_read_guards,
+     MORTISE_AT(struct mortise_guard_list, struct edge_policy, policy.guards)},
     {.name = "on_violation",
      .about = "block (the default), reroute, warn or sanitize.",
      .value = MORTISE_V_WORD,
      .words = mortise_violation_words,
-     .read = edge_on_violation},
+     .read = mortise_node_read_on_violation,
+     MORTISE_AT(enum mortise_on_violation, struct edge_policy,
+                policy.on_violation)},
     {.name = "reroute_target",
      .about = "The node to go to instead of along this edge when something is "
               "violated.",
@@ -205,9 +166,7 @@ static const struct mortise_key edge_policy_keys[] = {
 };
 
 const struct mortise_place mortise_edge_policy_place = {
-    .what = "guardrail_policy of an edge",
-    .keys = edge_policy_keys,
-    .n = sizeof edge_policy_keys / sizeof edge_policy_keys[0]};
+    MORTISE_PLACE_OF("guardrail_policy of an edge", edge_policy_keys)};
 
 /* Does anything pass along edges that leave there? */
 static bool check_source(struct mortise_loader *ld, uint32_t from,
@@ -240,17 +199,16 @@ static bool check_source(struct mortise_loader *ld, uint32_t from,
 void mortise_load_edge_policy(struct mortise_loader *ld, uint32_t from,
                               size_t first, const struct mortise_slot *slot)
 {
-    struct edge_policy r = {.p = mortise_load_alloc(ld, sizeof *r.p),
-                            .map = slot->value};
+    struct edge_policy r = {.policy.on_violation = MORTISE_VIOLATION_BLOCK};
+    struct mortise_edge_policy *policy;
 
-    if (r.p == NULL)
-        return;
-    r.p->on_violation = MORTISE_VIOLATION_BLOCK;
     mortise_keys_enter(slot, ld, &r, ld->diags);
-    if (from == MORTISE_NOWHERE || !check_source(ld, from, slot))
+    if (from == MORTISE_NOWHERE || !check_source(ld, from, slot) ||
+        (policy = mortise_load_alloc(ld, sizeof *policy)) == NULL)
         return;
+    *policy = r.policy;
     if (r.target != NULL)
         mortise_load_edge(ld, from, r.target, MORTISE_EDGE_DETOUR);
     for (size_t i = first; i < ld->n_edges; i++)
-        ld->edges[i].policy = r.p;
+        ld->edges[i].policy = policy;
 }

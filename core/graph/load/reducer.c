@@ -73,8 +73,7 @@ static const struct mortise_key keys[] = {
      MORTISE_INTO_WORD_BOOL(struct mortise_reducer, drop_oldest)},
 };
 
-static const struct mortise_place place = {
-    .what = "a reducer", .keys = keys, .n = sizeof keys / sizeof keys[0]};
+static const struct mortise_place place = {MORTISE_PLACE_OF("a reducer", keys)};
 
 static const struct mortise_key forms[] = {
     {.value = MORTISE_V_WORD, .words = words},
@@ -157,9 +156,13 @@ static void sort(struct mortise_loader *ld)
                              "'%s' has two reducers", list[i].path.text);
 }
 
-void mortise_load_reducers(struct mortise_loader *ld,
-                           const struct mortise_yaml *map)
+void mortise_load_reducers(void *ctx, void *into,
+                           const struct mortise_slot *slot)
 {
+    struct mortise_loader *ld = ctx;
+    const struct mortise_yaml *map = slot->value;
+
+    (void)into;
     ld->g->reducers = mortise_load_alloc(ld, map->n * sizeof *ld->g->reducers);
     for (size_t i = 0; i < map->n && !ld->nomem; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str))

@@ -21,15 +21,6 @@ const struct mortise_retry mortise_retry_default = {
     .n_retry_on = 2,
 };
 
-static void read_jitter(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_retry *retry = into;
-    const struct mortise_yaml *v = slot->value;
-
-    (void)ctx;
-    retry->jitter = v->kind == MORTISE_YAML_INT ? (double)v->u.i : v->u.d;
-}
-
 static void read_retry_on(void *ctx, void *into,
                           const struct mortise_slot *slot)
 {
@@ -94,7 +85,7 @@ static const struct mortise_key keys[] = {
      .value = MORTISE_V_NUMBER,
      .min = 0,
      .max = 1,
-     .read = read_jitter},
+     MORTISE_INTO_DOUBLE(struct mortise_retry, jitter)},
     {.name = "retry_on",
      .about = "Codes or classes of errors (default: transient, timeout).",
      .value = MORTISE_V_STRINGS,
@@ -102,14 +93,16 @@ static const struct mortise_key keys[] = {
 };
 
 const struct mortise_place mortise_retry_place = {
-    .what = "retry_policy", .keys = keys, .n = sizeof keys / sizeof keys[0]};
+    MORTISE_PLACE_OF("retry_policy", keys)};
 
-void mortise_load_retry(struct mortise_loader *ld, struct mortise_retry *out,
-                        const struct mortise_slot *slot)
+void mortise_load_retry(void *ctx, void *into, const struct mortise_slot *slot)
 {
+    struct mortise_loader *ld = ctx;
+    struct mortise_retry *out = slot->field;
     const struct mortise_yaml *at;
     struct mortise_diag *d;
 
+    (void)into;
     *out = mortise_retry_default;
     mortise_keys_enter(slot, ld, out, ld->diags);
     if (out->delay_ms <= out->max_delay_ms)

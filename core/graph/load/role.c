@@ -49,22 +49,20 @@ static const struct mortise_key role_keys[] = {
     {.name = "requires_approval", .value = MORTISE_V_BOOL},
 };
 
-static const struct mortise_place place = {.what = "a role",
-                                           .keys = role_keys,
-                                           .n = sizeof role_keys /
-                                                sizeof role_keys[0]};
+MORTISE_PLACE(role, "a role");
 
 const struct mortise_key mortise_role_row = {.value = MORTISE_V_MAP,
-                                             .place = &place};
+                                             .place = &role_place};
 
-void mortise_load_roles(struct mortise_loader *ld,
-                        const struct mortise_slot *slot)
+void mortise_load_roles(void *ctx, void *into, const struct mortise_slot *slot)
 {
+    struct mortise_loader *ld = ctx;
     const struct mortise_yaml *map = slot->value;
 
+    (void)into;
     for (size_t i = 0; i < map->n; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str))
-            mortise_keys_read(&place, map->items[i], map->keys[i]->span, ld,
+            mortise_keys_read(&role_place, map->items[i], map->keys[i]->span, ld,
                               NULL, ld->diags);
     ld->roles = map;
 }

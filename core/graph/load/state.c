@@ -110,77 +110,46 @@ bool mortise_load_path(struct mortise_loader *ld, struct mortise_path *out,
                          "the schema of %s has no member '%s'", root, member);
     return member == NULL;
 }
+
 /* ---- schemas --------------------------------------------------------- */
 
 /* A schema of input, scratch or artifacts, which are always objects. */
-static struct mortise_schema *object_schema(struct mortise_loader *ld,
-                                            const struct mortise_slot *slot)
+static void read_object(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct mortise_schema *s = mortise_load_schema(ld, slot->value);
+    struct mortise_loader *ld = ctx;
+    const struct mortise_schema *s;
 
+    mortise_load_read_schema(ld, into, slot);
+    s = *(struct mortise_schema **)slot->field;
     if (s != NULL && (mortise_schema_types(s) & MORTISE_T_OBJECT) == 0)
         mortise_diag_add(ld->diags, "E0208", slot->value->span,
                          "'%s' is an object, and this schema allows none",
                          slot->name->str);
-    return s;
-}
-
-static void read_input(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_graph *g = into;
-
-    g->input = object_schema(ctx, slot);
-}
-
-static void read_scratch(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_graph *g = into;
-
-    g->scratch = object_schema(ctx, slot);
-}
-
-static void read_artifacts(void *ctx, void *into,
-                           const struct mortise_slot *slot)
-{
-    struct mortise_graph *g = into;
-
-    g->artifacts = object_schema(ctx, slot);
-}
-
-static void read_reducers(void *ctx, void *into,
-                          const struct mortise_slot *slot)
-{
-    (void)into;
-    mortise_load_reducers(ctx, slot->value);
 }
 
 static const struct mortise_key state_keys[] = {
     {.name = "input",
      .about = "A JSON Schema for the input of a run.",
      .value = MORTISE_V_SCHEMA,
-     .read = read_input},
+     .read = read_object,
+     MORTISE_AT(struct mortise_schema *, struct mortise_graph, input)},
     {.name = "scratch",
      .about = "A JSON Schema for what nodes tell each other.",
      .value = MORTISE_V_SCHEMA,
-     .read = read_scratch},
+     .read = read_object,
+     MORTISE_AT(struct mortise_schema *, struct mortise_graph, scratch)},
     {.name = "artifacts",
      .about = "A JSON Schema for what the run gives.",
      .value = MORTISE_V_SCHEMA,
-     .read = read_artifacts},
+     .read = read_object,
+     MORTISE_AT(struct mortise_schema *, struct mortise_graph, artifacts)},
     {.name = "reducers",
      .about =
          "Paths of scratch and artifacts to how a new value meets the old one.",
      .value = MORTISE_V_MAP,
      .each = &mortise_reducer_row,
-     .read = read_reducers},
+     .read = mortise_load_reducers},
 };
 
-const struct mortise_place mortise_state_place = {.what = "state",
-                                                  .keys = state_keys,
-                                                  .n = sizeof state_keys /
-                                                       sizeof state_keys[0]};
-void mortise_load_state(struct mortise_loader *ld,
-                        const struct mortise_slot *slot)
-{
-    mortise_keys_enter(slot, ld, ld->g, ld->diags);
-}
+const struct mortise_place mortise_state_place = {
+    MORTISE_PLACE_OF("state", state_keys)};

@@ -2,48 +2,47 @@
  * depends_on, which is an edge of the node before. */
 #include "graph/load/node.h"
 
-static void add_depends_on(struct mortise_loader *ld, void *ud,
-                           const struct mortise_yaml *id)
-{
-    struct mortise_reading *r = ud;
-    uint32_t from = mortise_load_node_id(ld, id);
-    struct mortise_draft *draft;
-
-    if (from == MORTISE_NOWHERE)
-        return;
-    draft = mortise_load_edge(ld, from, r->key, MORTISE_EDGE_STATIC);
-    if (draft == NULL)
-        return;
-    draft->depends_on = true;
-    draft->edge.span = id->span;
-}
-
 void mortise_node_read_depends_on(void *ctx, void *into,
                                   const struct mortise_slot *slot)
 {
-    mortise_load_each_id(ctx, slot, add_depends_on, into);
+    struct mortise_reading *r = into;
+    const struct mortise_yaml *id;
+
+    for (size_t i = 0; (id = mortise_load_id(slot, i)) != NULL; i++) {
+        uint32_t from = mortise_load_node_id(ctx, id);
+        struct mortise_draft *draft = NULL;
+
+        if (from != MORTISE_NOWHERE)
+            draft = mortise_load_edge(ctx, from, r->key, MORTISE_EDGE_STATIC);
+        if (draft == NULL)
+            continue;
+        draft->depends_on = true;
+        draft->edge.span = id->span;
+    }
 }
 
-static void add_next(struct mortise_loader *ld, void *ud,
-                     const struct mortise_yaml *id)
+/* An edge of that kind to each. */
+static void add_edges(struct mortise_loader *ld,
+                      const struct mortise_reading *r,
+                      const struct mortise_slot *slot,
+                      enum mortise_edge_kind kind)
 {
-    struct mortise_reading *r = ud;
+    const struct mortise_yaml *id;
 
-    mortise_load_edge(ld, r->node->index, id, MORTISE_EDGE_STATIC);
+    for (size_t i = 0; (id = mortise_load_id(slot, i)) != NULL; i++)
+        mortise_load_edge(ld, r->node->index, id, kind);
 }
 
 void mortise_node_read_next(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
-    mortise_load_each_id(ctx, slot, add_next, into);
+    add_edges(ctx, into, slot, MORTISE_EDGE_STATIC);
 }
 
-void mortise_node_read_routes(void *ctx, void *into,
-                              const struct mortise_slot *slot)
+void mortise_node_read_targets(void *ctx, void *into,
+                               const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
-
-    mortise_load_routes(ctx, r->node, slot);
+    add_edges(ctx, into, slot, MORTISE_EDGE_TARGET);
 }
 
 void mortise_node_read_default(void *ctx, void *into,
@@ -52,24 +51,10 @@ void mortise_node_read_default(void *ctx, void *into,
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
 
-    if (mortise_yaml_get(r->map, "routes") == NULL)
+    if (mortise_yaml_get(slot->map, "routes") == NULL)
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
                          "'default' needs 'routes'");
     mortise_load_edge(ld, r->node->index, slot->value, MORTISE_EDGE_DEFAULT);
-}
-
-static void add_target(struct mortise_loader *ld, void *ud,
-                       const struct mortise_yaml *id)
-{
-    struct mortise_reading *r = ud;
-
-    mortise_load_edge(ld, r->node->index, id, MORTISE_EDGE_TARGET);
-}
-
-void mortise_node_read_targets(void *ctx, void *into,
-                               const struct mortise_slot *slot)
-{
-    mortise_load_each_id(ctx, slot, add_target, into);
 }
 
 void mortise_node_read_map(void *ctx, void *into,
