@@ -76,16 +76,9 @@ static void read_on_timeout(void *ctx, void *into,
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
                          "'on_timeout' needs 'wait': without it nothing times "
                          "out");
-    if (slot->value->kind == MORTISE_YAML_MAP) {
-        mortise_keys_read(&on_timeout_place, slot->value, slot->name->span, ld,
-                          r, ld->diags);
-        return;
-    }
-    w = mortise_word_find(timeouts, "on_timeout", slot->value, ld->diags);
+    w = mortise_node_word_or_map(ld, r, slot, "{goto: ID}");
     if (w != NULL)
         human->on_timeout = (enum mortise_on_timeout)w->value;
-    else
-        mortise_node_also_takes(ld, "{goto: ID}");
 }
 
 /* ---- who is not asked ---------------------------------------------------- */

@@ -182,7 +182,7 @@ static void late_input(struct mortise_loader *ld,
                        const struct mortise_late *late)
 {
     const struct mortise_graph *sub = ld->g->nodes[late->node].sub;
-    struct mortise_mapping *line = late->into;
+    struct mortise_output *line = late->into;
 
     mortise_load_expr(ld, &line->expr, late->at, late->end);
     if (!ld->doubtful && sub != NULL)
@@ -190,30 +190,27 @@ static void late_input(struct mortise_loader *ld,
                           mortise_load_schema_below(sub->input, &line->path));
 }
 
+static bool read_input(struct mortise_loader *ld, struct mortise_reading *r,
+                       struct mortise_output *out,
+                       const struct mortise_yaml *key,
+                       const struct mortise_yaml *v)
+{
+    mortise_load_late(ld, (struct mortise_late){.fn = late_input,
+                                                .into = out,
+                                                .at = v,
+                                                .node = r->node->index,
+                                                .end = MORTISE_IN_OUTPUT});
+    return r->node->sub != NULL &&
+           mortise_load_input_path(ld, &out->path, key, r->node->sub->input);
+}
+
 static void read_input_mapping(void *ctx, void *into,
                                const struct mortise_slot *slot)
 {
-    struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
-    const struct mortise_yaml *map = slot->value;
-    struct mortise_mapping *out = mortise_load_alloc(ld, map->n * sizeof *out);
 
-    r->node->input_mapping = out;
-    for (size_t i = 0; i < map->n && !ld->nomem; i++) {
-        if (mortise_yaml_is_x(map->keys[i]->str))
-            continue;
-        mortise_load_late(ld, (struct mortise_late){.fn = late_input,
-                                                    .into = out,
-                                                    .at = map->items[i],
-                                                    .node = r->node->index,
-                                                    .end = MORTISE_IN_OUTPUT});
-        if (r->node->sub == NULL ||
-            !mortise_load_input_path(ld, &out->path, map->keys[i],
-                                     r->node->sub->input))
-            continue;
-        r->node->n_input_mapping++;
-        out++;
-    }
+    r->node->n_input_mapping = mortise_node_read_lines(
+        ctx, r, &r->node->input_mapping, slot->value, read_input);
 }
 
 static void load_inner_expr(struct mortise_loader *ld,
@@ -229,30 +226,30 @@ static void load_inner_expr(struct mortise_loader *ld,
     memcpy(ld->names, outer, sizeof ld->names);
 }
 
+static bool read_output(struct mortise_loader *ld, struct mortise_reading *r,
+                        struct mortise_output *out,
+                        const struct mortise_yaml *key,
+                        const struct mortise_yaml *v)
+{
+    if (r->inner != NULL)
+        load_inner_expr(ld, r, &out->expr, v);
+    if (!mortise_load_path(ld, &out->path, key))
+        return false;
+    if (out->expr.cel != NULL &&
+        mortise_graph_reduce(ld->g, &out->path) != MORTISE_REDUCE_EXPR)
+        mortise_load_fits(ld, &out->expr, out->path.text,
+                          mortise_load_schema_at(ld, &out->path));
+    mortise_node_add_write(ld, r->node, &out->path, key->span);
+    return true;
+}
+
 static void read_output_mapping(void *ctx, void *into,
                                 const struct mortise_slot *slot)
 {
-    struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
-    const struct mortise_yaml *map = slot->value;
-    struct mortise_output *out = mortise_load_alloc(ld, map->n * sizeof *out);
 
-    r->node->output_mapping = out;
-    for (size_t i = 0; i < map->n && !ld->nomem; i++) {
-        if (mortise_yaml_is_x(map->keys[i]->str))
-            continue;
-        if (r->inner != NULL)
-            load_inner_expr(ld, r, &out->expr, map->items[i]);
-        if (!mortise_load_path(ld, &out->path, map->keys[i]))
-            continue;
-        if (out->expr.cel != NULL &&
-            mortise_graph_reduce(ld->g, &out->path) != MORTISE_REDUCE_EXPR)
-            mortise_load_fits(ld, &out->expr, out->path.text,
-                              mortise_load_schema_at(ld, &out->path));
-        mortise_node_add_write(ld, r->node, &out->path, map->keys[i]->span);
-        r->node->n_output_mapping++;
-        out++;
-    }
+    r->node->n_output_mapping = mortise_node_read_lines(
+        ctx, r, &r->node->output_mapping, slot->value, read_output);
 }
 
 /* ---- the whole ------------------------------------------------------- */

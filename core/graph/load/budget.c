@@ -125,21 +125,12 @@ static void read_most(void *ctx, void *into, const struct mortise_slot *slot)
 static void read_on_exceeded(void *ctx, void *into,
                              const struct mortise_slot *slot)
 {
-    struct mortise_loader *ld = ctx;
     struct mortise_budget *b = into;
-    const struct mortise_word *word;
+    const struct mortise_word *word =
+        mortise_node_word_or_map(ctx, b, slot, "{goto: ID}");
 
-    if (slot->value->kind == MORTISE_YAML_MAP) {
-        mortise_keys_read(&goto_place, slot->value, slot->name->span, ld, b,
-                          ld->diags);
-        return;
-    }
-    word =
-        mortise_word_find(on_exceededs, "on_exceeded", slot->value, ld->diags);
     if (word != NULL)
         b->on_exceeded = (enum mortise_on_exceeded)word->value;
-    else
-        mortise_node_also_takes(ld, "{goto: ID}");
 }
 
 /* An edge from START, which nothing takes but this. */

@@ -52,41 +52,29 @@ static const struct mortise_key quorum_keys[] = {
      .read = read_quorum},
 };
 
-static const struct mortise_place quorum_place = {
-    .what = "join", .keys = quorum_keys, .n = 1};
+MORTISE_PLACE(quorum, "join");
 
 const struct mortise_key mortise_join_forms[2] = {
     {.value = MORTISE_V_WORD, .words = joins},
     {.value = MORTISE_V_MAP, .place = &quorum_place},
 };
 
-static void read_word(struct mortise_loader *ld, struct mortise_join *join,
-                      const struct mortise_yaml *v)
+void mortise_node_read_join(void *ctx, void *into,
+                            const struct mortise_slot *slot)
 {
+    struct mortise_reading *r = into;
+    struct mortise_join *join = &r->node->join;
     const struct mortise_word *w =
-        mortise_word_find(joins, "join", v, ld->diags);
+        mortise_node_word_or_map(ctx, r, slot, "{quorum: N}");
 
     if (w == NULL)
-        mortise_node_also_takes(ld, "{quorum: N}");
-    else if (w->value == 0)
+        return;
+    if (w->value == 0)
         on_branch_error(join, MORTISE_BRANCH_DROP);
     else
         join->kind = (enum mortise_join_kind)w->value;
     if (join->kind == MORTISE_JOIN_ANY)
         drop_by_default(join);
-}
-
-void mortise_node_read_join(void *ctx, void *into,
-                            const struct mortise_slot *slot)
-{
-    struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
-
-    if (slot->value->kind != MORTISE_YAML_MAP)
-        read_word(ld, &r->node->join, slot->value);
-    else
-        mortise_keys_read(&quorum_place, slot->value, slot->name->span, ld, r,
-                          ld->diags);
 }
 
 void mortise_node_read_losers(void *ctx, void *into,

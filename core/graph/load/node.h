@@ -111,6 +111,18 @@ mortise_key_fn mortise_node_read_guard_policy;
 
 /* ---- result.c ------------------------------------------------------------ */
 
+/* One line of a mapping from paths to expressions; false after a finding. */
+typedef bool mortise_line_fn(struct mortise_loader *ld,
+                             struct mortise_reading *r,
+                             struct mortise_output *out,
+                             const struct mortise_yaml *path,
+                             const struct mortise_yaml *expr);
+/* The lines that are right; how many? */
+size_t mortise_node_read_lines(struct mortise_loader *ld,
+                               struct mortise_reading *r,
+                               struct mortise_output **out,
+                               const struct mortise_yaml *map,
+                               mortise_line_fn *read);
 mortise_key_fn mortise_node_read_outputs;
 mortise_key_fn mortise_node_read_output_as;
 mortise_key_fn mortise_node_read_on_error;
@@ -129,8 +141,12 @@ void mortise_node_add_results(struct mortise_loader *ld, uint32_t join,
 bool mortise_node_is_id(const char *s);
 void mortise_node_bad_id(struct mortise_loader *ld,
                          const struct mortise_yaml *id);
-/* The help of the last finding, about a word where a mapping may stand too. */
-void mortise_node_also_takes(struct mortise_loader *ld, const char *what);
+/* Read a key that takes a word or a mapping, its forms in this order: the word,
+ * or NULL, when it is the mapping, which goes into `into`, or after a finding.
+ * `also` is what the mapping may be. */
+const struct mortise_word *
+mortise_node_word_or_map(struct mortise_loader *ld, void *into,
+                         const struct mortise_slot *slot, const char *also);
 
 /* ---- persona.c ----------------------------------------------------------- */
 

@@ -30,14 +30,24 @@ void mortise_node_add_write(struct mortise_loader *ld,
                       .path = path, .node = node->index, .span = span});
 }
 
-/* The help of the last finding, about a word where a mapping may stand, too. */
-void mortise_node_also_takes(struct mortise_loader *ld, const char *what)
+const struct mortise_word *
+mortise_node_word_or_map(struct mortise_loader *ld, void *into,
+                         const struct mortise_slot *slot, const char *also)
 {
+    const struct mortise_key *forms = slot->key->forms;
     struct mortise_diags *diags = ld->diags;
+    const struct mortise_word *w;
 
-    if (diags->n > 0 && diags->list[diags->n - 1].help == NULL)
+    if (slot->value->kind == MORTISE_YAML_MAP) {
+        mortise_keys_read(forms[1].place, slot->value, slot->name->span, ld,
+                          into, diags);
+        return NULL;
+    }
+    w = mortise_word_find(forms[0].words, slot->key->name, slot->value, diags);
+    if (w == NULL && diags->n > 0 && diags->list[diags->n - 1].help == NULL)
         mortise_diag_help(diags, &diags->list[diags->n - 1], "it takes %s, too",
-                          what);
+                          also);
+    return w;
 }
 
 bool mortise_node_is_id(const char *s)
@@ -79,29 +89,46 @@ static void late_output(struct mortise_loader *ld,
                           mortise_load_schema_at(ld, &out->path));
 }
 
+size_t mortise_node_read_lines(struct mortise_loader *ld,
+                               struct mortise_reading *r,
+                               struct mortise_output **out,
+                               const struct mortise_yaml *map,
+                               mortise_line_fn *read)
+{
+    struct mortise_output *lines =
+        mortise_load_alloc(ld, map->n * sizeof *lines);
+    size_t n = 0;
+
+    for (size_t i = 0; i < map->n && !ld->nomem; i++)
+        if (!mortise_yaml_is_x(map->keys[i]->str))
+            n += read(ld, r, &lines[n], map->keys[i], map->items[i]);
+    *out = lines;
+    return n;
+}
+
+static bool read_output(struct mortise_loader *ld, struct mortise_reading *r,
+                        struct mortise_output *out,
+                        const struct mortise_yaml *key,
+                        const struct mortise_yaml *v)
+{
+    mortise_load_late(ld, (struct mortise_late){.fn = late_output,
+                                                .into = out,
+                                                .at = v,
+                                                .node = r->node->index,
+                                                .end = MORTISE_IN_ERROR});
+    if (!mortise_load_path(ld, &out->path, key))
+        return false;
+    mortise_node_add_write(ld, r->node, &out->path, key->span);
+    return true;
+}
+
 void mortise_node_read_outputs(void *ctx, void *into,
                                const struct mortise_slot *slot)
 {
-    struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
-    const struct mortise_yaml *map = slot->value;
-    struct mortise_output *out = mortise_load_alloc(ld, map->n * sizeof *out);
 
-    r->node->outputs = out;
-    for (size_t i = 0; i < map->n && !ld->nomem; i++) {
-        if (mortise_yaml_is_x(map->keys[i]->str))
-            continue;
-        mortise_load_late(ld, (struct mortise_late){.fn = late_output,
-                                                    .into = out,
-                                                    .at = map->items[i],
-                                                    .node = r->node->index,
-                                                    .end = MORTISE_IN_ERROR});
-        if (!mortise_load_path(ld, &out->path, map->keys[i]))
-            continue;
-        mortise_node_add_write(ld, r->node, &out->path, map->keys[i]->span);
-        r->node->n_outputs++;
-        out++;
-    }
+    r->node->n_outputs = mortise_node_read_lines(ctx, r, &r->node->outputs,
+                                                 slot->value, read_output);
 }
 
 const struct mortise_key mortise_output_as_forms[2] = {
@@ -143,7 +170,7 @@ static void read_error_value(void *ctx, void *into,
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
 
-    if (mortise_yaml_get(mortise_yaml_get(r->map, "on_error"), "goto") != NULL)
+    if (mortise_yaml_get(slot->map, "goto") != NULL)
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
                          "'on_error' takes goto or value, not both");
     mortise_load_late_expr(ld, &r->node->error_value, slot->value,
@@ -162,8 +189,7 @@ static const struct mortise_key on_error_keys[] = {
      .read = read_error_value},
 };
 
-static const struct mortise_place on_error_place = {
-    .what = "on_error", .keys = on_error_keys, .n = 2};
+MORTISE_PLACE(on_error, "on_error");
 
 static const struct mortise_word on_errors[] = {
     {"fail", 0, false},
@@ -179,19 +205,14 @@ void mortise_node_read_on_error(void *ctx, void *into,
                                 const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
+    const struct mortise_yaml *v = slot->value;
 
-    if (slot->value->kind != MORTISE_YAML_MAP) {
-        if (mortise_word_find(on_errors, "on_error", slot->value, ld->diags) ==
-            NULL)
-            mortise_node_also_takes(ld, "{goto: ID} or {value: EXPRESSION}");
-        return;
-    }
-    if (mortise_yaml_get(slot->value, "goto") == NULL &&
-        mortise_yaml_get(slot->value, "value") == NULL)
-        mortise_diag_add(ld->diags, "E0206", slot->value->span,
+    if (v->kind == MORTISE_YAML_MAP && mortise_yaml_get(v, "goto") == NULL &&
+        mortise_yaml_get(v, "value") == NULL)
+        mortise_diag_add(ld->diags, "E0206", v->span,
                          "on_error needs the key 'goto' or 'value'");
-    mortise_keys_read(&on_error_place, slot->value, slot->name->span, ld, into,
-                      ld->diags);
+    mortise_node_word_or_map(ld, into, slot,
+                             "{goto: ID} or {value: EXPRESSION}");
 }
 
 /* artifacts.NAME, or NULL after a finding. */

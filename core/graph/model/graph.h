@@ -246,13 +246,9 @@ enum mortise_in_doubt {                        /* on_in_doubt */
                         MORTISE_DOUBT_FAIL
 };
 
-struct mortise_output {       /* one line of `outputs` */
-    struct mortise_path path; /* under scratch or artifacts, root included */
-    struct mortise_expr expr;
-};
-
-struct mortise_mapping {      /* one line of `input_mapping` */
-    struct mortise_path path; /* in the child's input, "input" included */
+struct mortise_output {       /* one line of `outputs`, of a mapping */
+    struct mortise_path path; /* under scratch or artifacts, or in the child's
+                                 input; root included */
     struct mortise_expr expr;
 };
 
@@ -351,7 +347,7 @@ struct mortise_node {
     /* subgraph */
     struct mortise_graph *sub; /* dies with the graph it is in; its refs do
                                   not count */
-    struct mortise_mapping *input_mapping;
+    struct mortise_output *input_mapping;
     size_t n_input_mapping;
     struct mortise_output *output_mapping; /* paths of the parent, expressions
                                               over the child's end state */
