@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "yaml/header.h"
+
 static void read_plugin(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_guard *g = into;
@@ -33,33 +35,13 @@ const struct mortise_place mortise_guard_place = {
     .what = "a guardrail", .keys = keys, .n = sizeof keys / sizeof keys[0]};
 
 /* Ids share one namespace with plugins, so they are made like their names. */
-static bool is_id(const char *s)
-{
-    static const char first[] = "abcdefghijklmnopqrstuvwxyz"
-                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-    size_t at = strspn(s, first);
-
-    while (at > 0 && s[at] != '\0' &&
-           (strchr(first, s[at]) != NULL || strchr("._-", s[at]) != NULL))
-        at++;
-    return at > 0 && s[at] == '\0' && at <= 128;
-}
-
 static void read_one(struct mortise_guard *g, const struct mortise_yaml *key,
                      const struct mortise_yaml *value,
                      struct mortise_diags *diags)
 {
-    struct mortise_diag *d;
-
     g->id = key->str;
     g->plugin = "";
-    if (!is_id(key->str)) {
-        d = mortise_diag_add(diags, "E0211", key->span,
-                             "'%s' cannot be the id of a guardrail", key->str);
-        mortise_diag_help(diags, d,
-                          "a letter or digit, then letters, digits, '.', '_' "
-                          "and '-', 128 at most");
-    }
+    mortise_header_name(key, "the id of a guardrail", diags);
     mortise_keys_read(&mortise_guard_place, value, key->span, NULL, g, diags);
 }
 

@@ -9,6 +9,7 @@
 
 #include "plugin/kind.h"
 #include "plugin/reading.h"
+#include "yaml/header.h"
 
 /* ---- operations ---------------------------------------------------------- */
 
@@ -146,7 +147,7 @@ MORTISE_PLACE(op, "an operation");
 /* Operations are named in graphs as PLUGIN/OPERATION. */
 static bool is_op_name(const char *s)
 {
-    return mortise_manifest_is_name(s) && strlen(s) <= 64;
+    return mortise_header_is_name(s) && strlen(s) <= 64;
 }
 
 static void read_operations(void *ctx, void *into,

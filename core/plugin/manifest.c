@@ -27,38 +27,15 @@
 #include "yaml/schema.h"
 #include "yaml/text.h"
 
-/* ---- helpers ------------------------------------------------------------- */
-
-bool mortise_manifest_is_name(const char *name)
-{
-    static const char first[] = "abcdefghijklmnopqrstuvwxyz"
-                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-    size_t at = strspn(name, first);
-
-    if (at == 0 || strlen(name) > 128)
-        return false;
-    while (name[at] != '\0' &&
-           (strchr(first, name[at]) != NULL || strchr("._-", name[at]) != NULL))
-        at++;
-    return name[at] == '\0';
-}
-
 /* ---- metadata, abi ------------------------------------------------------- */
 
 static void read_name(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_reading *r = ctx;
     struct mortise_manifest *m = into;
-    struct mortise_diag *d;
 
     m->name = slot->value->str;
-    if (mortise_manifest_is_name(m->name))
-        return;
-    d = mortise_diag_add(r->diags, "E0211", slot->value->span,
-                         "'%s' cannot be a name", m->name);
-    mortise_diag_help(r->diags, d,
-                      "a letter or digit, then letters, digits, '.', '_' and "
-                      "'-', 128 at most");
+    mortise_header_name(slot->value, "a name", r->diags);
 }
 
 static void read_version(void *ctx, void *into, const struct mortise_slot *slot)

@@ -114,9 +114,6 @@ int mortise_manifest_check_host(const struct mortise_manifest *m,
 int mortise_manifest_advise(const struct mortise_manifest *m,
                             struct mortise_diags *diags);
 
-/* [A-Za-z0-9][A-Za-z0-9._-]*, 128 at most: what a plugin may be called. */
-bool mortise_manifest_is_name(const char *name);
-
 /* What stands in one. */
 extern const struct mortise_place mortise_manifest_place;
 

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "plugin/entry.h"
+#include "yaml/header.h"
 
 enum { NAME_ROOM = 512 }; /* for what something is remembered by */
 
@@ -86,7 +87,7 @@ static void name_of_seq(char out[NAME_ROOM], const char *plugin,
 {
     char text[MORTISE_PUBKEY_TEXT];
 
-    assert(mortise_manifest_is_name(plugin)); /* so it fits */
+    assert(mortise_header_is_name(plugin)); /* so it fits */
     mortise_pubkey_text(text, key);
     snprintf(out, NAME_ROOM, "%s %s", plugin, text);
 }

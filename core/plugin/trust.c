@@ -662,7 +662,7 @@ int mortise_signed_parse(struct mortise_signed *out, const char *comment,
         take_pair(&p, end, " version", out->version, sizeof out->version) &&
         take_number(&p, end, " seq", &out->seq) &&
         take_number(&p, end, " timestamp", &out->timestamp) && p == end &&
-        mortise_manifest_is_name(out->name) &&
+        mortise_header_is_name(out->name) &&
         mortise_version_valid(out->version))
         return MORTISE_OK;
     return mortise_fail(
@@ -956,7 +956,7 @@ static void put_entry(struct mortise_buf *b, const void *what)
 static int check_grant(const char *name, const struct mortise_trusted *by,
                        struct mortise_err *err)
 {
-    if (!mortise_manifest_is_name(name))
+    if (!mortise_header_is_name(name))
         return mortise_fail(err, MORTISE_EINVAL,
                             "'%s' cannot be the name of a trust file", name);
     if (by->n_plugins == 0 || by->kinds == 0)

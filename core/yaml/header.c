@@ -67,7 +67,7 @@ bool mortise_header_check(const struct mortise_yaml *root, const char *kind,
 /* ---- metadata -------------------------------------------------------- */
 
 /* Names appear in paths, events and messages of other programs. */
-static bool is_name(const char *s)
+bool mortise_header_is_name(const char *s)
 {
     static const char first[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -80,20 +80,25 @@ static bool is_name(const char *s)
     return at == n;
 }
 
+bool mortise_header_name(const struct mortise_yaml *v, const char *what,
+                         struct mortise_diags *diags)
+{
+    if (mortise_header_is_name(v->str))
+        return true;
+    mortise_diag_help(diags,
+                      mortise_diag_add(diags, "E0211", v->span,
+                                       "'%s' cannot be %s", v->str, what),
+                      "a letter or digit, then letters, digits, '.', '_' and "
+                      "'-', 128 at most");
+    return false;
+}
+
 static void read_name(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_metadata *m = into;
-    struct mortise_diag *d;
 
-    if (is_name(slot->value->str)) {
+    if (mortise_header_name(slot->value, "a name", ctx))
         m->name = slot->value->str;
-        return;
-    }
-    d = mortise_diag_add(ctx, "E0211", slot->value->span,
-                         "'%s' cannot be a name", slot->value->str);
-    mortise_diag_help(ctx, d,
-                      "a letter or digit, then letters, digits, '.', '_' and "
-                      "'-', 128 at most");
 }
 
 static void read_labels(void *ctx, void *into, const struct mortise_slot *slot)

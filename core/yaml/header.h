@@ -20,6 +20,13 @@ void mortise_metadata_read(struct mortise_metadata *out,
                            const struct mortise_slot *slot,
                            struct mortise_diags *diags);
 
+/* [A-Za-z0-9][A-Za-z0-9._-]*, 128 at most: what a file, a plugin or a guardrail
+ * may be called. */
+bool mortise_header_is_name(const char *s);
+/* The same of a string; when not, a finding that it cannot be `what`. */
+bool mortise_header_name(const struct mortise_yaml *v, const char *what,
+                         struct mortise_diags *diags);
+
 /* The two rows that mortise_header_check() has read already; the words that
  * they take, each a list. */
 extern const struct mortise_word mortise_api_versions[];

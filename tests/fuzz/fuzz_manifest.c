@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "plugin/manifest.h"
+#include "yaml/header.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -29,7 +30,7 @@ static void read_as(const char *text, size_t n, bool is_signed)
     must((rv == MORTISE_OK) == (m != NULL));
     must(rv == MORTISE_OK || diags.n_errors > 0);
     if (m != NULL) {
-        must(mortise_manifest_is_name(m->name));
+        must(mortise_header_is_name(m->name));
         for (size_t i = 0; i < m->n_artifacts; i++)
             must(strchr(m->artifacts[i].file, '/') == NULL);
     }
