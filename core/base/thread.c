@@ -8,6 +8,8 @@
  */
 #include "base/thread.h"
 
+#include <time.h>
+
 void mortise_signals_block(sigset_t *before)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE,
@@ -39,4 +41,14 @@ int mortise_thread_start(pthread_t *out, void *(*run)(void *ud), void *ud)
 void mortise_thread_name(const char *name)
 {
     pthread_setname_np(pthread_self(), name);
+}
+
+void mortise_cond_init(pthread_cond_t *cond)
+{
+    pthread_condattr_t attr;
+
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &attr);
+    pthread_condattr_destroy(&attr);
 }

@@ -13,6 +13,9 @@ int mortise_thread_start(pthread_t *out, void *(*run)(void *ud), void *ud);
  * behind then takes one or two milliseconds longer to end. */
 void mortise_thread_name(const char *name);
 
+/* A condition whose timeouts are times of CLOCK_MONOTONIC. */
+void mortise_cond_init(pthread_cond_t *cond);
+
 /* Around a call that makes threads which are not ours: they take no signals,
  * either.  Those of the calling thread are not lost; they wait. */
 void mortise_signals_block(sigset_t *before);

@@ -29,8 +29,12 @@ struct mortise_instance {
     atomic_bool deaf;
     struct mortise_instance *next_leaked; /* the one before it */
     atomic_int outside;
-    pthread_mutex_t lock;       /* guards words */
+    pthread_mutex_t lock;       /* guards what follows */
     struct mortise_words words; /* for create() */
+    pthread_cond_t over;        /* `quiesced` became true */
+    bool quiesced;              /* quiesce() has returned */
+    mortise_status quiesce_status;
+    uint64_t quiesce_by_ns; /* written before its thread is made */
 };
 
 /* What create() gets. */

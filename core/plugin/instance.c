@@ -548,6 +548,7 @@ static int create(struct mortise_instance *i, const char *config, size_t n,
 static void release(struct mortise_instance *i)
 {
     mortise_call_table_finish(&i->calls);
+    pthread_cond_destroy(&i->over);
     pthread_mutex_destroy(&i->lock);
     i->to->ops->free(i->to);
     mortise_release(i->mem, i, sizeof *i);
@@ -586,6 +587,7 @@ int mortise_instance_open(struct mortise_instance **out,
         return mortise_nomem(err);
     }
     pthread_mutex_init(&i->lock, NULL);
+    mortise_cond_init(&i->over);
     rv = create(i, config, n, err);
     if (rv != MORTISE_OK) {
         release(i);
@@ -603,28 +605,10 @@ int mortise_instance_open(struct mortise_instance **out,
 /* ---- quiesce and destroy --------------------------------------------------
  */
 
-/* quiesce() on a thread of its own: one that never returns must not take the
- * engine along.  Whoever comes last frees this. */
-struct farewell {
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t over;
-    bool returned, deserted;
-    mortise_status status;
-    struct mortise_instance *instance;
-    uint64_t deadline_ns;
-};
-
-static void free_farewell(struct farewell *f)
-{
-    pthread_cond_destroy(&f->over);
-    pthread_mutex_destroy(&f->lock);
-    mortise_release(&mortise_heap, f, sizeof *f);
-}
-
-static mortise_status quiesce(struct mortise_instance *i, uint64_t deadline_ns)
+static mortise_status quiesce(struct mortise_instance *i)
 {
     struct mortise_wire msg = {.type = MORTISE_WIRE_QUIESCE,
-                               .deadline_ns = deadline_ns};
+                               .deadline_ns = i->quiesce_by_ns};
     struct mortise_wire_held held;
     struct mortise_visit v;
     mortise_status status;
@@ -639,83 +623,54 @@ static mortise_status quiesce(struct mortise_instance *i, uint64_t deadline_ns)
 
 static void *say_farewell(void *ud)
 {
-    struct farewell *f = ud;
+    struct mortise_instance *i = ud;
     mortise_status status;
-    bool deserted;
 
     mortise_thread_name("mortise-bye");
-    status = quiesce(f->instance, f->deadline_ns);
-    pthread_mutex_lock(&f->lock);
-    assert(!f->returned);
-    f->returned = true;
-    f->status = status;
-    deserted = f->deserted;
-    pthread_cond_signal(&f->over);
-    pthread_mutex_unlock(&f->lock);
-    if (deserted)
-        free_farewell(f);
+    status = quiesce(i);
+    pthread_mutex_lock(&i->lock);
+    assert(!i->quiesced);
+    i->quiesced = true;
+    i->quiesce_status = status;
+    pthread_cond_signal(&i->over);
+    pthread_mutex_unlock(&i->lock);
     return NULL;
 }
 
 /* Wait for the thread until the deadline; false: it still runs. */
-static bool await_farewell(struct farewell *f)
+static bool await_farewell(struct mortise_instance *i)
 {
     struct timespec until = {
-        .tv_sec = (time_t)(f->deadline_ns / 1000000000),
-        .tv_nsec = (long)(f->deadline_ns % 1000000000),
+        .tv_sec = (time_t)(i->quiesce_by_ns / 1000000000),
+        .tv_nsec = (long)(i->quiesce_by_ns % 1000000000),
     };
     bool returned;
     int rv = 0;
 
-    pthread_mutex_lock(&f->lock);
-    while (!f->returned && rv != ETIMEDOUT)
-        rv = pthread_cond_timedwait(&f->over, &f->lock, &until);
-    assert(!f->deserted); /* one waits */
-    returned = f->returned;
-    f->deserted = !returned;
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_lock(&i->lock);
+    while (!i->quiesced && rv != ETIMEDOUT)
+        rv = pthread_cond_timedwait(&i->over, &i->lock, &until);
+    returned = i->quiesced;
+    pthread_mutex_unlock(&i->lock);
     return returned;
 }
 
-static struct farewell *new_farewell(struct mortise_instance *i,
-                                     uint64_t deadline_ns)
+/* Is it quiet, by its own word, in time?  quiesce() is on a thread of its own:
+ * one that never returns must not take the engine along.  Then the instance is
+ * leaked, and what the thread still looks at with it. */
+static bool quiesces(struct mortise_instance *i, uint64_t timeout_ms)
 {
-    struct farewell *f = mortise_zalloc(&mortise_heap, sizeof *f);
-    pthread_condattr_t attr;
-
-    if (f == NULL)
-        return NULL;
-    f->instance = i;
-    f->deadline_ns = deadline_ns;
-    pthread_mutex_init(&f->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&f->over, &attr);
-    pthread_condattr_destroy(&attr);
-    return f;
-}
-
-/* Is it quiet, by its own word, in time? */
-static bool quiesces(struct mortise_instance *i, uint64_t deadline_ns)
-{
-    struct farewell *f = new_farewell(i, deadline_ns);
-    mortise_status status;
     pthread_t thread;
 
-    if (f == NULL)
+    i->quiesce_by_ns = mortise_mono_ns() + timeout_ms * 1000000;
+    if (mortise_thread_start(&thread, say_farewell, i) != 0)
         return false;
-    if (mortise_thread_start(&thread, say_farewell, f) != 0) {
-        free_farewell(f);
-        return false;
-    }
-    if (!await_farewell(f)) {
+    if (!await_farewell(i)) {
         pthread_detach(thread);
         return false;
     }
     pthread_join(thread, NULL);
-    status = f->status;
-    free_farewell(f);
-    return status == MORTISE_S_OK;
+    return i->quiesce_status == MORTISE_S_OK;
 }
 
 static void stop_call(struct mortise_call_slot *s, void *ud)
@@ -766,7 +721,7 @@ bool mortise_instance_close(struct mortise_instance *i, uint64_t timeout_ms)
     assert(!i->closing);
     i->closing = true;
     mortise_call_table_each(&i->calls, stop_call, i);
-    if (!quiesces(i, mortise_mono_ns() + timeout_ms * 1000000)) {
+    if (!quiesces(i, timeout_ms)) {
         mortise_host_log(i, MORTISE_LOG_ERROR,
                          "did not quiesce within %llu ms: its memory and "
                          "threads are left as they are",

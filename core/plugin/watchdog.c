@@ -76,14 +76,10 @@ static void *watch(void *ud)
  * in. */
 static void start(void)
 {
-    pthread_condattr_t attr;
     pthread_t thread;
 
     assert(!started); /* one is enough */
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&moved, &attr);
-    pthread_condattr_destroy(&attr);
+    mortise_cond_init(&moved);
     if (mortise_thread_start(&thread, watch, NULL) != 0)
         return;
     pthread_detach(thread);
