@@ -687,12 +687,21 @@ static struct mortise_call_slot *asking(struct mortise_instance *i,
     return NULL;
 }
 
-void mortise_host_not_waiting(struct mortise_call_slot *s,
-                              const struct mortise_ask *a)
+struct mortise_ask *mortise_host_unlink_ask(struct mortise_call_slot *s,
+                                            uint64_t ask)
 {
-    assert(s->n_asks > 0 && s->ask_bytes >= a->bytes); /* note_ask() */
-    s->n_asks--;
-    s->ask_bytes -= a->bytes;
+    struct mortise_ask **at = &s->asks, *a;
+
+    while (*at != NULL && (*at)->id != ask)
+        at = &(*at)->next;
+    a = *at;
+    if (a != NULL) {
+        assert(s->n_asks > 0 && s->ask_bytes >= a->bytes); /* note_ask() */
+        *at = a->next;
+        s->n_asks--;
+        s->ask_bytes -= a->bytes;
+    }
+    return a;
 }
 
 /* Is there room for one more ask (4)?  Else it is said, once an instance, and
@@ -714,8 +723,8 @@ static bool has_room(struct mortise_call_slot *s, size_t bytes)
 
 /* Note an ask; *why says how it went.  Gives the owner's id of the call. */
 static uint64_t note_ask(struct mortise_instance *i, mortise_call call,
-                         uint64_t ask, size_t bytes, mortise_answer_fn *fn,
-                         void *ud, mortise_status *why)
+                         uint64_t ask, const struct mortise_ask *how,
+                         mortise_status *why)
 {
     char words[MORTISE_WORDS_MAX] = "";
     struct mortise_ask *a = mortise_alloc(i->mem, sizeof *a);
@@ -727,16 +736,18 @@ static uint64_t note_ask(struct mortise_instance *i, mortise_call call,
     else if (s != NULL && (!mortise_host_may_pend(s) ||
                            s->threading != MORTISE_THREAD_ASYNC))
         *why = MORTISE_S_UNSUPPORTED;
-    else if (s != NULL && !has_room(s, bytes)) {
+    else if (s != NULL && !has_room(s, how->bytes)) {
         *why = MORTISE_S_DENIED;
         memcpy(words, s->words.message, sizeof words);
     }
     if (*why == MORTISE_S_OK) {
         assert(s != NULL && a != NULL && s->pins > 0); /* the call's own */
-        *a = (struct mortise_ask){s->asks, ask, fn, ud, bytes};
+        *a = *how;
+        a->id = ask;
+        a->next = s->asks;
         s->asks = a;
         s->n_asks++;
-        s->ask_bytes += bytes;
+        s->ask_bytes += a->bytes;
         s->pins++;
         id = s->id;
         a = NULL;
@@ -801,50 +812,60 @@ static void forget_ask(struct mortise_instance *i, mortise_call call,
                        uint64_t ask)
 {
     struct mortise_call_slot *s = mortise_call_table_by_handle(&i->calls, call);
-    struct mortise_ask **at, *a;
+    struct mortise_ask *a;
 
     if (s == NULL)
         return;
     if (s->waiting == ask)
         s->waiting = 0;
-    for (at = &s->asks; *at != NULL && (*at)->id != ask; at = &(*at)->next)
-        ;
-    a = *at;
-    if (a == NULL) {
+    a = mortise_host_unlink_ask(s, ask);
+    if (a != NULL)
+        mortise_host_unpin(i, s, 1);
+    else
         pthread_mutex_unlock(&s->lock);
-        return;
-    }
-    *at = a->next;
-    mortise_host_not_waiting(s, a);
-    mortise_host_unpin(i, s, 1);
     mortise_release(i->mem, a, sizeof *a);
+}
+
+/* Ask for a method of the manifest: the answer goes where `how` says, or (NULL)
+ * to the calling thread, which will wait.  Nothing is left of one that fails. */
+static mortise_status ask_for(struct mortise_instance *i, mortise_call call,
+                              mortise_str method, mortise_str body,
+                              const struct mortise_ask *how, uint64_t *ask)
+{
+    const char *name = granted(i, method);
+    mortise_status status = MORTISE_S_OK;
+    uint64_t id;
+
+    mortise_host_not_a_child(i);
+    *ask = atomic_fetch_add(&i->last_ask, 1) + 1;
+    if (name == NULL)
+        return MORTISE_S_DENIED;
+    if ((how != NULL && how->fn == NULL) || body.n > MORTISE_OUTPUT_MAX)
+        return MORTISE_S_INVALID;
+    if (i->ops.ask == NULL)
+        return MORTISE_S_UNSUPPORTED;
+    id = how != NULL ? note_ask(i, call, *ask, how, &status)
+                     : note_wait(i, call, *ask, &status);
+    if (status != MORTISE_S_OK)
+        return status;
+    status = pass_on(i, id, *ask, name, body);
+    if (status != MORTISE_S_OK)
+        forget_ask(i, call, *ask);
+    return status;
 }
 
 static mortise_status host_ask(mortise_host *h, mortise_call call,
                                mortise_str method, mortise_str body,
                                mortise_answer_fn *on_answer, void *ud)
 {
-    struct mortise_instance *i = h->instance;
-    uint64_t ask = atomic_fetch_add(&i->last_ask, 1) + 1, id;
-    const char *name = granted(i, method);
-    mortise_status status = MORTISE_S_OK;
+    const struct mortise_ask how = {.fn = on_answer,
+                                    .ud = ud,
+                                    .bytes = (size_t)cut(body, UINT64_MAX).n};
+    uint64_t ask;
+    mortise_status status =
+        ask_for(h->instance, call, method, body, &how, &ask);
 
-    mortise_host_not_a_child(i);
-    if (name == NULL)
-        return MORTISE_S_DENIED;
-    if (on_answer == NULL || body.n > MORTISE_OUTPUT_MAX)
-        return MORTISE_S_INVALID;
-    if (i->ops.ask == NULL)
-        return MORTISE_S_UNSUPPORTED;
-    id = note_ask(i, call, ask, (size_t)cut(body, UINT64_MAX).n, on_answer, ud,
-                  &status);
-    if (status != MORTISE_S_OK)
-        return status;
-    status = pass_on(i, id, ask, name, body);
-    if (status == MORTISE_S_OK)
-        return MORTISE_S_PENDING;
-    forget_ask(i, call, ask);
-    return status;
+    return status == MORTISE_S_OK ? MORTISE_S_PENDING : status;
 }
 
 /* Until the answer is there, or the call was cancelled or abandoned. */
@@ -868,27 +889,13 @@ static mortise_status host_ask_wait(mortise_host *h, mortise_call call,
                                     mortise_str method, mortise_str body,
                                     mortise_str *answer)
 {
-    struct mortise_instance *i = h->instance;
-    uint64_t ask = atomic_fetch_add(&i->last_ask, 1) + 1, id;
-    const char *name = granted(i, method);
-    mortise_status status = MORTISE_S_OK;
+    uint64_t ask;
+    mortise_status status;
 
-    mortise_host_not_a_child(i);
     *answer = (mortise_str){"", 0};
-    if (name == NULL)
-        return MORTISE_S_DENIED;
-    if (body.n > MORTISE_OUTPUT_MAX)
-        return MORTISE_S_INVALID;
-    if (i->ops.ask == NULL)
-        return MORTISE_S_UNSUPPORTED;
-    id = note_wait(i, call, ask, &status);
-    if (status != MORTISE_S_OK)
-        return status;
-    status = pass_on(i, id, ask, name, body);
-    if (status == MORTISE_S_OK)
-        return await(i, call, ask, answer);
-    forget_ask(i, call, ask);
-    return status;
+    status = ask_for(h->instance, call, method, body, NULL, &ask);
+    return status == MORTISE_S_OK ? await(h->instance, call, ask, answer)
+                                  : status;
 }
 
 void mortise_host_answer_all(struct mortise_instance *i,

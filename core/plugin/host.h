@@ -59,9 +59,10 @@ void mortise_host_leave(struct mortise_instance *i, struct mortise_visit *v);
 void mortise_host_call_back(struct mortise_instance *i,
                             const struct mortise_ask *a, mortise_status status,
                             mortise_str body);
-/* An ask left its call's list.  Cell locked. */
-void mortise_host_not_waiting(struct mortise_call_slot *s,
-                              const struct mortise_ask *a);
+/* Take an ask out of its call's list, if it is there: it is the caller's, with
+ * its pin.  Cell locked. */
+struct mortise_ask *mortise_host_unlink_ask(struct mortise_call_slot *s,
+                                            uint64_t ask);
 
 /* In the loopback build: msg through bytes and back; else nothing. */
 int mortise_host_carry(struct mortise_wire *msg, struct mortise_wire_held *held,

@@ -421,21 +421,6 @@ bool mortise_instance_abandon(struct mortise_instance *i, uint64_t call,
     return was_open;
 }
 
-/* Take an ask out of its call's list.  Cell locked. */
-static struct mortise_ask *unlink_ask(struct mortise_call_slot *s, uint64_t ask)
-{
-    struct mortise_ask **at = &s->asks, *a;
-
-    while (*at != NULL && (*at)->id != ask)
-        at = &(*at)->next;
-    a = *at;
-    if (a != NULL) {
-        *at = a->next;
-        mortise_host_not_waiting(s, a);
-    }
-    return a;
-}
-
 /* Wake the worker that waits for this answer.  Takes the slot locked. */
 static void wake(struct mortise_call_slot *s, const struct mortise_wire *msg)
 {
@@ -485,7 +470,7 @@ static void deliver_answer(struct mortise_instance *i, uint64_t call,
         wake(s, msg);
         return;
     }
-    a = unlink_ask(s, msg->ask);
+    a = mortise_host_unlink_ask(s, msg->ask);
     ended = !s->open || s->finished;
     pthread_mutex_unlock(&s->lock);
     if (a == NULL)
