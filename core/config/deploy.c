@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config/expand.h"
+#include "config/reading.h"
 #include "yaml/header.h"
 
 enum {
@@ -19,30 +20,15 @@ enum {
 /* store.retention.finished, unless it is said: 30 days */
 static const uint64_t finished_ms = 30ull * 24 * 60 * 60 * 1000;
 
-struct reader {
-    struct mortise_deployment *d;
-    struct mortise_diags *diags;
-    bool nomem;
-};
-
-static const char *path_of(struct reader *r, const struct mortise_yaml *v)
-{
-    const char *path = mortise_expand_path(&r->d->arena, v);
-
-    r->nomem |= path == NULL;
-    return path;
-}
-
 /* ---- plugins --------------------------------------------------------- */
 
-static const char **paths_of(struct reader *r, const struct mortise_yaml *list)
+static const char **paths_of(struct mortise_config_reading *r,
+                             const struct mortise_yaml *list)
 {
-    const char **dirs =
-        mortise_arena_alloc(&r->d->arena, list->n * sizeof *dirs);
+    const char **dirs = mortise_config_take(r, list->n * sizeof *dirs);
 
-    r->nomem |= dirs == NULL;
     for (size_t i = 0; dirs != NULL && i < list->n; i++)
-        dirs[i] = path_of(r, list->items[i]);
+        dirs[i] = mortise_config_path(r, list->items[i]);
     return dirs;
 }
 
@@ -57,35 +43,36 @@ static void read_plugin_path(void *ctx, void *into,
 
 /* A directory is of one kind: in `path` its unsigned plugins are refused, and
  * what is found there first would hide what `dev` has. */
-static void check_dev_dir(struct reader *r, const char *dir,
-                          const struct mortise_yaml *at)
+static void check_dev_dir(const struct mortise_deployment *d, const char *dir,
+                          const struct mortise_yaml *at,
+                          struct mortise_diags *diags)
 {
-    struct mortise_diag *d = NULL;
+    struct mortise_diag *twice = NULL;
 
-    for (size_t i = 0; d == NULL && i < r->d->n_plugin_dirs; i++)
-        if (strcmp(dir, r->d->plugin_dirs[i]) == 0)
-            d = mortise_diag_add(r->diags, "E0214", at->span,
-                                 "'%s' is in plugins.path, too", at->str);
-    mortise_diag_help(r->diags, d, "take it out of one of the two");
+    for (size_t i = 0; twice == NULL && i < d->n_plugin_dirs; i++)
+        if (strcmp(dir, d->plugin_dirs[i]) == 0)
+            twice = mortise_diag_add(diags, "E0214", at->span,
+                                     "'%s' is in plugins.path, too", at->str);
+    mortise_diag_help(diags, twice, "take it out of one of the two");
 }
 
 static void read_dev(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct reader *r = ctx;
+    struct mortise_config_reading *r = ctx;
+    struct mortise_deployment *d = into;
 
-    (void)into;
-    r->d->dev_dirs = paths_of(r, slot->value);
-    r->d->n_dev_dirs = slot->value->n;
+    d->dev_dirs = paths_of(r, slot->value);
+    d->n_dev_dirs = slot->value->n;
     for (size_t i = 0; i < slot->value->n && !r->nomem; i++)
-        check_dev_dir(r, r->d->dev_dirs[i], slot->value->items[i]);
+        check_dev_dir(d, d->dev_dirs[i], slot->value->items[i], r->diags);
 }
 
 static void read_config(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct reader *r = ctx;
+    struct mortise_config_reading *r = ctx;
+    struct mortise_deployment *d = into;
     const struct mortise_yaml *map = slot->value;
 
-    (void)into;
     for (size_t i = 0; i < map->n; i++)
         if (map->items[i]->kind != MORTISE_YAML_MAP &&
             !mortise_yaml_is_x(map->keys[i]->str))
@@ -93,7 +80,7 @@ static void read_config(void *ctx, void *into, const struct mortise_slot *slot)
                              "the config of '%s' is a mapping, and this is %s",
                              map->keys[i]->str,
                              mortise_yaml_kind_name(map->items[i]->kind));
-    r->d->config = map;
+    d->config = map;
 }
 
 static const struct mortise_word isolations[] = {
@@ -105,7 +92,7 @@ static const struct mortise_word isolations[] = {
 static void read_isolation(void *ctx, void *into,
                            const struct mortise_slot *slot)
 {
-    struct reader *r = ctx;
+    struct mortise_config_reading *r = ctx;
     const struct mortise_yaml *map = slot->value;
 
     (void)into;
@@ -150,7 +137,7 @@ static void read_trust_dir(void *ctx, void *into,
 {
     struct mortise_deployment *d = into;
 
-    d->trust_dir = path_of(ctx, slot->value);
+    d->trust_dir = mortise_config_path(ctx, slot->value);
 }
 
 static const struct mortise_key trust_keys[] = {
@@ -166,7 +153,7 @@ static void read_store_path(void *ctx, void *into,
 {
     struct mortise_deployment *d = into;
 
-    d->store_path = path_of(ctx, slot->value);
+    d->store_path = mortise_config_path(ctx, slot->value);
 }
 
 /* A bare number, since the key's name has the unit. */
@@ -182,10 +169,11 @@ MORTISE_PLACE(batch, "batch");
 
 static void read_batch(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct reader *r = ctx;
+    struct mortise_config_reading *r = ctx;
+    struct mortise_deployment *d = into;
 
-    r->d->durability = MORTISE_BATCH;
-    mortise_keys_enter(slot, r, into, r->diags);
+    d->durability = MORTISE_BATCH;
+    mortise_keys_enter(slot, r, d, r->diags);
 }
 
 static const struct mortise_key durability_map_keys[] = {
@@ -214,17 +202,18 @@ static const struct mortise_key durability_forms[] = {
 static void read_durability(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
-    struct reader *r = ctx;
+    struct mortise_config_reading *r = ctx;
+    struct mortise_deployment *d = into;
     const struct mortise_word *word;
 
     if (slot->value->kind == MORTISE_YAML_MAP) {
-        mortise_keys_read(&durability_place, slot->value, slot->name->span, ctx,
-                          into, r->diags);
+        mortise_keys_read(&durability_place, slot->value, slot->name->span, r,
+                          d, r->diags);
         return;
     }
     word = mortise_word_find(durabilities, "durability", slot->value, r->diags);
     if (word != NULL)
-        r->d->durability = (enum mortise_durability)word->value;
+        d->durability = (enum mortise_durability)word->value;
 }
 
 static void read_finished(void *ctx, void *into,
@@ -277,12 +266,12 @@ MORTISE_PLACE(store, "store");
 static void read_metadata(void *ctx, void *into,
                           const struct mortise_slot *slot)
 {
-    struct reader *r = ctx;
+    struct mortise_config_reading *r = ctx;
+    struct mortise_deployment *d = into;
     struct mortise_metadata m;
 
-    (void)into;
     mortise_metadata_read(&m, slot, r->diags);
-    r->d->name = m.name;
+    d->name = m.name;
 }
 
 static const struct mortise_word kinds[] = {{.word = "Deployment"},
@@ -293,12 +282,9 @@ static const struct mortise_key secret_row = {.value = MORTISE_V_MAP,
 
 static void read_secrets(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct reader *r = ctx;
+    struct mortise_deployment *d = into;
 
-    (void)into;
-    if (mortise_providers_read(&r->d->secrets, &r->d->arena, slot->value,
-                               r->diags) != MORTISE_OK)
-        r->nomem = true;
+    mortise_providers_read(&d->secrets, slot->value, ctx);
 }
 
 static const struct mortise_key guard_row = {.value = MORTISE_V_MAP,
@@ -307,20 +293,9 @@ static const struct mortise_key guard_row = {.value = MORTISE_V_MAP,
 static void read_guardrails(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
-    struct reader *r = ctx;
+    struct mortise_deployment *d = into;
 
-    (void)into;
-    if (mortise_guards_read(&r->d->guards, &r->d->arena, slot->value,
-                            r->diags) != MORTISE_OK)
-        r->nomem = true;
-}
-
-static void read_tools(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct reader *r = ctx;
-
-    (void)into;
-    mortise_keys_enter(slot, r->diags, &r->d->tools, r->diags);
+    mortise_guards_read(&d->guards, slot->value, ctx);
 }
 
 static const struct mortise_key keys[] = {
@@ -356,7 +331,7 @@ static const struct mortise_key keys[] = {
      .about = "What nodes of graphs may call.",
      .value = MORTISE_V_MAP,
      .place = &mortise_policy_place,
-     .read = read_tools},
+     MORTISE_INTO_PLACE(struct mortise_deployment, tools)},
     {.name = "guardrails",
      .about = "Ids for guardrails: a plugin each, with a configuration.",
      .value = MORTISE_V_MAP,
@@ -378,43 +353,42 @@ const struct mortise_place mortise_deployment_place = {
 
 /* ---- the whole ------------------------------------------------------- */
 
-static int read(struct reader *r, const char *path)
+static int read(struct mortise_deployment *d, const char *path,
+                struct mortise_diags *diags)
 {
-    size_t errors = r->diags->n_errors;
+    struct mortise_config_reading r = {.arena = &d->arena, .diags = diags};
+    size_t errors = diags->n_errors;
     struct mortise_yaml *root;
-    int rv = mortise_yaml_read(&root, &r->d->arena, path, r->diags);
+    int rv = mortise_yaml_read(&root, r.arena, path, diags);
 
     if (root == NULL)
         return rv;
-    r->d->path = root->span.file->path;
-    if (mortise_header_check(root, "Deployment", r->diags)) {
-        r->d->written = root;
-        r->d->tree = root = mortise_expand(&r->d->arena, root, r->diags);
+    d->path = root->span.file->path;
+    if (mortise_header_check(root, "Deployment", diags)) {
+        d->written = root;
+        d->tree = root = mortise_expand(r.arena, root, diags);
         if (root == NULL)
             return MORTISE_ENOMEM;
-        mortise_keys_read(&mortise_deployment_place, root, root->span, r, r->d,
-                          r->diags);
+        mortise_keys_read(&mortise_deployment_place, root, root->span, &r, d,
+                          diags);
     }
-    if (r->nomem || r->diags->failed)
+    if (r.nomem || diags->failed)
         return MORTISE_ENOMEM;
-    return r->diags->n_errors > errors ? MORTISE_ECHECK : MORTISE_OK;
+    return diags->n_errors > errors ? MORTISE_ECHECK : MORTISE_OK;
 }
 
 int mortise_deployment_read(struct mortise_deployment **out,
                             const struct mortise_mem *mem, const char *path,
                             struct mortise_diags *diags)
 {
-    struct reader r = {.diags = diags};
-    int rv = mortise_deployment_default(&r.d, mem);
+    int rv = mortise_deployment_default(out, mem);
 
-    *out = NULL;
-    if (rv != MORTISE_OK)
-        return rv;
-    rv = read(&r, path);
     if (rv == MORTISE_OK)
-        *out = r.d;
-    else
-        mortise_deployment_free(r.d);
+        rv = read(*out, path, diags);
+    if (rv == MORTISE_OK)
+        return rv;
+    mortise_deployment_free(*out);
+    *out = NULL;
     return rv;
 }
 

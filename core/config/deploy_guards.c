@@ -45,19 +45,16 @@ static void read_one(struct mortise_guard *g, const struct mortise_yaml *key,
     mortise_keys_read(&mortise_guard_place, value, key->span, NULL, g, diags);
 }
 
-int mortise_guards_read(struct mortise_guards *out, struct mortise_arena *a,
-                        const struct mortise_yaml *map,
-                        struct mortise_diags *diags)
+void mortise_guards_read(struct mortise_guards *out,
+                         const struct mortise_yaml *map,
+                         struct mortise_config_reading *r)
 {
-    struct mortise_guard *list = mortise_arena_alloc(a, map->n * sizeof *list);
+    struct mortise_guard *list = mortise_config_take(r, map->n * sizeof *list);
 
-    if (list == NULL)
-        return MORTISE_ENOMEM;
-    for (size_t i = 0; i < map->n; i++)
+    for (size_t i = 0; list != NULL && i < map->n; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str))
-            read_one(&list[out->n++], map->keys[i], map->items[i], diags);
+            read_one(&list[out->n++], map->keys[i], map->items[i], r->diags);
     out->list = list;
-    return MORTISE_OK;
 }
 
 const struct mortise_guard *

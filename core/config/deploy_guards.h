@@ -2,6 +2,7 @@
 #ifndef MORTISE_CONFIG_DEPLOY_GUARDS_H
 #define MORTISE_CONFIG_DEPLOY_GUARDS_H
 
+#include "config/reading.h"
 #include "yaml/keys.h"
 
 struct mortise_guard {
@@ -18,10 +19,9 @@ struct mortise_guards { /* in an arena */
 /* What may stand in one. */
 extern const struct mortise_place mortise_guard_place;
 
-/* Findings to diags.  MORTISE_ENOMEM or MORTISE_OK. */
-int mortise_guards_read(struct mortise_guards *out, struct mortise_arena *a,
-                        const struct mortise_yaml *map,
-                        struct mortise_diags *diags);
+void mortise_guards_read(struct mortise_guards *out,
+                         const struct mortise_yaml *map,
+                         struct mortise_config_reading *r);
 /* NULL when there is none of that id: then it is the name of a plugin. */
 const struct mortise_guard *
 mortise_guard_find(const struct mortise_guards *guards, const char *id);

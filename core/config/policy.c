@@ -14,12 +14,15 @@
 #include <string.h>
 
 #include "base/wild.h"
+#include "config/reading.h"
 
 enum { NAME_MAX_TOOL = 256 }; /* PLUGIN/OPERATION; manifests bound both */
 
-static void take(struct mortise_patterns *out, const struct mortise_slot *slot,
-                 struct mortise_diags *diags)
+/* Into the list of its row. */
+static void read_patterns(void *ctx, void *into,
+                          const struct mortise_slot *slot)
 {
+    struct mortise_config_reading *r = ctx;
     const struct mortise_yaml *list = slot->value;
 
     for (size_t i = 0; i < list->n; i++) {
@@ -30,59 +33,32 @@ static void take(struct mortise_patterns *out, const struct mortise_slot *slot,
             (slash != NULL && slash != s && slash[1] != '\0' &&
              strchr(slash + 1, '/') == NULL))
             continue;
-        d = mortise_diag_add(diags, "E0505", list->items[i]->span,
+        d = mortise_diag_add(r->diags, "E0505", list->items[i]->span,
                              "'%s' is no pattern of tools", s);
-        mortise_diag_help(diags, d,
+        mortise_diag_help(r->diags, d,
                           "PLUGIN/OPERATION with * for any characters "
                           "(file/*), or * alone");
     }
-    out->list = list->items;
-    out->n = list->n;
-}
-
-static void read_allow(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_policy *p = into;
-
-    p->allow_key = slot->name;
-    take(&p->allow, slot, ctx);
-}
-
-static void read_ask(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_policy *p = into;
-
-    take(&p->ask, slot, ctx);
-}
-
-static void read_deny(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_policy *p = into;
-
-    take(&p->deny, slot, ctx);
+    *(struct mortise_patterns *)(void *)((char *)into + slot->key->at) =
+        (struct mortise_patterns){slot->name, list->items, list->n};
 }
 
 static const struct mortise_key pattern_row = {.value = MORTISE_V_STRING};
 
+#define PATTERNS(list)                                                         \
+    .value = MORTISE_V_LIST, .min = 1, .each = &pattern_row,                   \
+    .read = read_patterns, .at = offsetof(struct mortise_policy, list)
+
 static const struct mortise_key keys[] = {
     {.name = "allow",
      .about = "Patterns of PLUGIN/OPERATION: nothing else may be called.",
-     .value = MORTISE_V_LIST,
-     .min = 1,
-     .each = &pattern_row,
-     .read = read_allow},
+     PATTERNS(allow)},
     {.name = "ask",
      .about = "Patterns of PLUGIN/OPERATION: each call waits for an approval.",
-     .value = MORTISE_V_LIST,
-     .min = 1,
-     .each = &pattern_row,
-     .read = read_ask},
+     PATTERNS(ask)},
     {.name = "deny",
      .about = "Patterns of PLUGIN/OPERATION that may not be called.",
-     .value = MORTISE_V_LIST,
-     .min = 1,
-     .each = &pattern_row,
-     .read = read_deny},
+     PATTERNS(deny)},
     {.name = "mcp", .later = true},
 };
 
@@ -112,8 +88,8 @@ enum mortise_judgement mortise_policy_judge(const struct mortise_policy *p,
     if (*by != NULL)
         return MORTISE_ASK;
     *by = find(&p->allow, tool);
-    if (*by != NULL || p->allow_key == NULL)
+    if (*by != NULL || p->allow.key == NULL)
         return MORTISE_ALLOW;
-    *by = p->allow_key;
+    *by = p->allow.key;
     return MORTISE_DENY;
 }

@@ -7,19 +7,19 @@
 
 /* Patterns of PLUGIN/OPERATION; each is a scalar of the deployment's tree. */
 struct mortise_patterns {
+    const struct mortise_yaml *key; /* NULL: nothing is said */
     struct mortise_yaml *const *list;
     size_t n;
 };
 
 struct mortise_policy {
-    struct mortise_patterns allow, ask, deny;
-    const struct mortise_yaml *allow_key; /* NULL: everything is allowed */
+    struct mortise_patterns allow; /* nothing is said: everything is allowed */
+    struct mortise_patterns ask, deny;
 };
 
 enum mortise_judgement { MORTISE_ALLOW = 1, MORTISE_ASK, MORTISE_DENY };
 
-/* What may stand in it; `into` of its readers is the policy, and ctx the
- * diags. */
+/* What may stand in it; `into` of its readers is the policy. */
 extern const struct mortise_place mortise_policy_place;
 
 /* *by: the scalar that says so, NULL when nothing is said. */

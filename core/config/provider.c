@@ -7,15 +7,8 @@
 
 #include <string.h>
 
-#include "config/expand.h"
 #include "json/secret.h"
 #include "yaml/keys.h"
-
-struct reader {
-    struct mortise_arena *arena;
-    struct mortise_diags *diags;
-    bool nomem;
-};
 
 static void take(void *into, enum mortise_provider_kind kind, const char *text)
 {
@@ -28,7 +21,7 @@ static void take(void *into, enum mortise_provider_kind kind, const char *text)
 
 static void read_env(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct reader *r = ctx;
+    struct mortise_config_reading *r = ctx;
 
     if (strchr(slot->value->str, '=') != NULL)
         mortise_diag_add(r->diags, "E0606", slot->value->span,
@@ -38,38 +31,30 @@ static void read_env(void *ctx, void *into, const struct mortise_slot *slot)
 
 static void read_file(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct reader *r = ctx;
-    const char *path = mortise_expand_path(r->arena, slot->value);
-
-    r->nomem |= path == NULL;
-    take(into, MORTISE_PROVIDER_FILE, path);
+    take(into, MORTISE_PROVIDER_FILE, mortise_config_path(ctx, slot->value));
 }
 
 /* The program like any path of the file, unless PATH is to find it. */
 static void read_exec(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct reader *r = ctx;
+    struct mortise_config_reading *r = ctx;
     struct mortise_provider *p = into;
     const struct mortise_yaml *list = slot->value;
-    const char **argv =
-        mortise_arena_alloc(r->arena, (list->n + 1) * sizeof *argv);
+    const char **argv = mortise_config_take(r, (list->n + 1) * sizeof *argv);
 
-    if (argv == NULL) {
-        r->nomem = true;
+    if (argv == NULL)
         return;
-    }
     for (size_t i = 0; i < list->n; i++)
         argv[i] = list->items[i]->str;
     if (strchr(argv[0], '/') != NULL)
-        argv[0] = mortise_expand_path(r->arena, list->items[0]);
-    r->nomem |= argv[0] == NULL;
+        argv[0] = mortise_config_path(r, list->items[0]);
     p->argv = argv;
     take(p, MORTISE_PROVIDER_EXEC, argv[0]);
 }
 
 static void read_creds(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct reader *r = ctx;
+    struct mortise_config_reading *r = ctx;
 
     if (strchr(slot->value->str, '/') != NULL || slot->value->str[0] == '.')
         mortise_diag_add(r->diags, "E0606", slot->value->span,
@@ -99,7 +84,7 @@ static const struct mortise_key keys[] = {
 const struct mortise_place mortise_provider_place = {
     .what = "a secret", .keys = keys, .n = sizeof keys / sizeof keys[0]};
 
-static void read_one(struct reader *r, struct mortise_provider *p,
+static void read_one(struct mortise_config_reading *r, struct mortise_provider *p,
                      const struct mortise_yaml *key,
                      const struct mortise_yaml *value)
 {
@@ -118,22 +103,17 @@ static void read_one(struct reader *r, struct mortise_provider *p,
                          key->str, p->n_kinds == 0 ? "none" : "several");
 }
 
-int mortise_providers_read(struct mortise_providers *out,
-                           struct mortise_arena *a,
-                           const struct mortise_yaml *map,
-                           struct mortise_diags *diags)
+void mortise_providers_read(struct mortise_providers *out,
+                            const struct mortise_yaml *map,
+                            struct mortise_config_reading *r)
 {
-    struct reader r = {.arena = a, .diags = diags};
     struct mortise_provider *list =
-        mortise_arena_alloc(a, map->n * sizeof *list);
+        mortise_config_take(r, map->n * sizeof *list);
 
-    if (list == NULL)
-        return MORTISE_ENOMEM;
-    for (size_t i = 0; i < map->n; i++)
+    for (size_t i = 0; list != NULL && i < map->n; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str))
-            read_one(&r, &list[out->n++], map->keys[i], map->items[i]);
+            read_one(r, &list[out->n++], map->keys[i], map->items[i]);
     out->list = list;
-    return r.nomem ? MORTISE_ENOMEM : MORTISE_OK;
 }
 
 const struct mortise_provider *

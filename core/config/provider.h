@@ -2,6 +2,7 @@
 #ifndef MORTISE_CONFIG_PROVIDER_H
 #define MORTISE_CONFIG_PROVIDER_H
 
+#include "config/reading.h"
 #include "yaml/keys.h"
 
 enum mortise_provider_kind {
@@ -27,11 +28,9 @@ struct mortise_providers { /* in an arena */
 /* What may stand in one. */
 extern const struct mortise_place mortise_provider_place;
 
-/* Findings to diags.  MORTISE_ENOMEM or MORTISE_OK. */
-int mortise_providers_read(struct mortise_providers *out,
-                           struct mortise_arena *a,
-                           const struct mortise_yaml *map,
-                           struct mortise_diags *diags);
+void mortise_providers_read(struct mortise_providers *out,
+                            const struct mortise_yaml *map,
+                            struct mortise_config_reading *r);
 /* NULL when there is none of that name. */
 const struct mortise_provider *
 mortise_provider_find(const struct mortise_providers *providers,

@@ -1,0 +1,21 @@
+/* reading.c -- what the parts of a Deployment file are read with. */
+#include "config/reading.h"
+
+#include "config/expand.h"
+
+void *mortise_config_take(struct mortise_config_reading *r, size_t size)
+{
+    void *p = mortise_arena_alloc(r->arena, size);
+
+    r->nomem |= p == NULL;
+    return p;
+}
+
+const char *mortise_config_path(struct mortise_config_reading *r,
+                                const struct mortise_yaml *at)
+{
+    const char *path = mortise_expand_path(r->arena, at);
+
+    r->nomem |= path == NULL;
+    return path;
+}
