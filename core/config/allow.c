@@ -35,15 +35,25 @@ static const char kept_in[] = "allowed", suffix[] = ".json";
 
 /* ---- what needs it (1) ---------------------------------------------------- */
 
+/* The value of "KEY" or "KEY.KEY", or NULL. */
 static const struct mortise_yaml *at(const struct mortise_yaml *tree,
-                                     const char *one, const char *two)
+                                     const char *key)
 {
-    const struct mortise_yaml *v =
-        tree != NULL ? mortise_yaml_get(tree, one) : NULL;
+    char one[64], *dot;
 
-    if (v != NULL && two != NULL)
-        v = v->kind == MORTISE_YAML_MAP ? mortise_yaml_get(v, two) : NULL;
-    return v;
+    snprintf(one, sizeof one, "%s", key);
+    dot = strchr(one, '.');
+    if (dot != NULL)
+        *dot++ = '\0';
+    tree = mortise_yaml_get(tree, one);
+    return dot != NULL ? mortise_yaml_get(tree, dot) : tree;
+}
+
+static bool is_said(const struct mortise_deployment *d, const char *key)
+{
+    const struct mortise_yaml *value = at(d->tree, key);
+
+    return value != NULL && value->n > 0;
 }
 
 static bool runs_programs(const struct mortise_providers *p)
@@ -54,32 +64,29 @@ static bool runs_programs(const struct mortise_providers *p)
     return false;
 }
 
-static void add(struct mortise_need *needs, size_t *n, const char *key,
-                const struct mortise_yaml *value)
-{
-    if (value != NULL && value->n > 0)
-        needs[(*n)++] = (struct mortise_need){key, value};
-}
-
 size_t mortise_allow_needs(const struct mortise_deployment *d,
                            struct mortise_need needs[MORTISE_NEEDS_MAX])
 {
-    const struct mortise_yaml *t = d->tree;
-    const struct mortise_yaml *config = at(t, "plugins", "config");
-    const struct mortise_yaml *guards = at(t, "guardrails", NULL);
+    bool secrets = d->secrets.n > 0;
     bool configured =
-        (config != NULL && config->n > 0) || (guards != NULL && guards->n > 0);
+        is_said(d, "plugins.config") || is_said(d, "guardrails");
+    const struct {
+        const char *key;
+        bool needs;
+    } keys[] = {
+        {"plugins.path", true},
+        {"plugins.dev", true},
+        {"trust", true},
+        {"secrets", runs_programs(&d->secrets) || (secrets && configured)},
+        {"plugins.config", secrets},
+        {"guardrails", secrets},
+    };
     size_t n = 0;
 
-    add(needs, &n, "plugins.path", at(t, "plugins", "path"));
-    add(needs, &n, "plugins.dev", at(t, "plugins", "dev"));
-    add(needs, &n, "trust", at(t, "trust", NULL));
-    if (runs_programs(&d->secrets) || (d->secrets.n > 0 && configured))
-        add(needs, &n, "secrets", at(t, "secrets", NULL));
-    if (d->secrets.n > 0) {
-        add(needs, &n, "plugins.config", config);
-        add(needs, &n, "guardrails", guards);
-    }
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (keys[i].needs && is_said(d, keys[i].key))
+            needs[n++] =
+                (struct mortise_need){keys[i].key, at(d->tree, keys[i].key)};
     return n;
 }
 
@@ -112,19 +119,6 @@ static json_t *said(const struct mortise_yaml *written,
     return out;
 }
 
-/* The same key of the file as it was written. */
-static const struct mortise_yaml *written_at(const struct mortise_deployment *d,
-                                             const char *key)
-{
-    char one[64], *dot;
-
-    snprintf(one, sizeof one, "%s", key);
-    dot = strchr(one, '.');
-    if (dot != NULL)
-        *dot++ = '\0';
-    return at(d->written, one, dot);
-}
-
 static int digest_needs(struct mortise_allowance *a,
                         const struct mortise_deployment *d)
 {
@@ -137,7 +131,7 @@ static int digest_needs(struct mortise_allowance *a,
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
         if (json_object_set_new(
                 all, needs[i].key,
-                said(written_at(d, needs[i].key), needs[i].value)) != 0)
+                said(at(d->written, needs[i].key), needs[i].value)) != 0)
             rv = MORTISE_ENOMEM;
     if (rv == MORTISE_OK)
         rv = mortise_json_digest(digest, all, a->mem);

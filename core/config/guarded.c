@@ -21,38 +21,22 @@
 
 enum { KEYS_TEXT = 400 };
 
-struct looking {
-    mortise_fault_fn *fault;
-    void *ud;
-    struct mortise_err *err;
-};
-
-static int look(const struct looking *l, const char *path)
-{
-    return mortise_owner_check(path, l->fault, l->ud, l->err);
-}
-
-/* A directory, and what is in it; one that is not there has nothing. */
-static int look_inside(const struct looking *l, const char *dir)
-{
-    return mortise_owner_check_inside(dir, l->fault, l->ud, l->err);
-}
-
 int mortise_guarded_faults(const struct mortise_settings *s,
                            mortise_fault_fn *fault, void *ud,
                            struct mortise_err *err)
 {
-    const struct looking l = {fault, ud, err};
     const struct mortise_deployment *d = s->deployment;
-    int rv = d->path != NULL ? look(&l, d->path) : MORTISE_OK;
+    int rv = d->path != NULL ? mortise_owner_check(d->path, fault, ud, err)
+                             : MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < d->n_plugin_dirs; i++)
-        rv = look_inside(&l, d->plugin_dirs[i]);
+        rv = mortise_owner_check_inside(d->plugin_dirs[i], fault, ud, err);
     for (size_t i = 0; rv == MORTISE_OK && i < d->n_dev_dirs; i++)
-        rv = look_inside(&l, d->dev_dirs[i]);
+        rv = mortise_owner_check_inside(d->dev_dirs[i], fault, ud, err);
     if (rv == MORTISE_OK && d->trust_dir != NULL)
-        rv = look_inside(&l, d->trust_dir);
-    return rv == MORTISE_OK ? look(&l, s->store) : rv;
+        rv = mortise_owner_check_inside(d->trust_dir, fault, ud, err);
+    return rv == MORTISE_OK ? mortise_owner_check(s->store, fault, ud, err)
+                            : rv;
 }
 
 /* ---- what was said -------------------------------------------------------- */
