@@ -17,19 +17,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/files.h"
+#include "base/hash.h"
 #include "base/owner.h"
 
 enum { ENTRY_MAX = 16384 };
-
-static int put(char out[PATH_MAX], const char *base, const char *below,
-               struct mortise_err *err)
-{
-    int n = snprintf(out, PATH_MAX, "%s/%s", base, below);
-
-    return n > 0 && n < PATH_MAX
-               ? MORTISE_OK
-               : mortise_fail(err, MORTISE_EINVAL, "path too long: %s", base);
-}
 
 static bool is_mine(const char *dir)
 {
@@ -48,7 +40,7 @@ static int find(char out[PATH_MAX], struct mortise_err *err)
 
     /* The specification: a path that is relative is none. */
     if (state != NULL && state[0] == '/')
-        return put(out, state, "mortise", err);
+        return mortise_file_path(out, PATH_MAX, err, "%s/mortise", state);
     if (!is_mine(home)) {
         getpwuid_r(geteuid(), &pw, room, sizeof room, &user);
         home = user != NULL ? user->pw_dir : home;
@@ -57,7 +49,8 @@ static int find(char out[PATH_MAX], struct mortise_err *err)
         return mortise_fail(err, MORTISE_ENOTFOUND,
                             "there is no place to remember what is allowed: "
                             "set HOME or XDG_STATE_HOME");
-    return put(out, home, ".local/state/mortise", err);
+    return mortise_file_path(out, PATH_MAX, err, "%s/.local/state/mortise",
+                             home);
 }
 
 int mortise_userdir(char out[PATH_MAX], struct mortise_err *err)
@@ -84,15 +77,35 @@ static int make_all(char *path, struct mortise_err *err)
     }
 }
 
-int mortise_userdir_make(char out[PATH_MAX], const char *name,
-                         struct mortise_err *err)
+int mortise_userdir_named(char out[PATH_MAX], const char *name,
+                          struct mortise_err *err)
 {
     char base[PATH_MAX];
     int rv = mortise_userdir(base, err);
 
-    if (rv == MORTISE_OK)
-        rv = put(out, base, name, err);
+    return rv == MORTISE_OK
+               ? mortise_file_path(out, PATH_MAX, err, "%s/%s", base, name)
+               : rv;
+}
+
+int mortise_userdir_make(char out[PATH_MAX], const char *name,
+                         struct mortise_err *err)
+{
+    int rv = mortise_userdir_named(out, name, err);
+
     return rv == MORTISE_OK ? make_all(out, err) : rv;
+}
+
+int mortise_userdir_file(char out[PATH_MAX], const char *dir, const char *about,
+                         const char *suffix, struct mortise_err *err)
+{
+    uint8_t digest[MORTISE_DIGEST];
+    char hex[MORTISE_DIGEST_HEX];
+
+    mortise_digest(digest, about, strlen(about));
+    mortise_hex(hex, digest, sizeof digest);
+    return mortise_file_path(out, PATH_MAX, err, "%s/%.32s%s", dir, hex,
+                             suffix);
 }
 
 int mortise_userdir_check(char out[PATH_MAX], struct mortise_err *err)

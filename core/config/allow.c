@@ -29,7 +29,7 @@
 #include "base/dirs.h"
 #include "base/files.h"
 
-enum { RECORD_MAX = 1 << 20, NAME_DIGITS = 32 };
+enum { RECORD_MAX = 1 << 20 };
 
 static const char kept_in[] = "allowed", suffix[] = ".json";
 
@@ -144,19 +144,6 @@ static int digest_needs(struct mortise_allowance *a,
 /* ---- reading (4) -----------------------------------------------------------
  */
 
-/* DIR/DIGEST-OF-THE-PATH.json */
-static int record_path(const struct mortise_allowance *a, const char *dir,
-                       char out[PATH_MAX], struct mortise_err *err)
-{
-    uint8_t digest[MORTISE_DIGEST];
-    char hex[MORTISE_DIGEST_HEX];
-
-    mortise_digest(digest, a->file, strlen(a->file));
-    mortise_hex(hex, digest, sizeof digest);
-    return mortise_file_path(out, PATH_MAX, err, "%s/%.*s%s", dir, NAME_DIGITS,
-                             hex, suffix);
-}
-
 /* What is no record is none: then nothing was said. */
 static int read_record(json_t **out, const struct mortise_mem *mem,
                        const char *path, struct mortise_err *err)
@@ -180,27 +167,15 @@ static const char *text_of(const json_t *record, const char *member)
     return text != NULL ? text : "";
 }
 
-/* The directory of the records.  An error: this user has none, or it is not to
- * be relied on. */
-static int records(char dir[PATH_MAX], struct mortise_err *err)
-{
-    char base[PATH_MAX];
-    int rv = mortise_userdir(base, err);
-
-    return rv == MORTISE_OK
-               ? mortise_file_path(dir, PATH_MAX, err, "%s/%s", base, kept_in)
-               : rv;
-}
-
 /* Where what was said of it is kept, if that can be relied on. */
 static int its_record(const struct mortise_allowance *a, char path[PATH_MAX],
                       struct mortise_err *err)
 {
     char dir[PATH_MAX];
-    int rv = records(dir, err);
+    int rv = mortise_userdir_named(dir, kept_in, err);
 
     if (rv == MORTISE_OK)
-        rv = record_path(a, dir, path, err);
+        rv = mortise_userdir_file(path, dir, a->file, suffix, err);
     return rv == MORTISE_OK ? mortise_owner_check(path, NULL, NULL, err) : rv;
 }
 
@@ -280,7 +255,7 @@ int mortise_allow_write(const struct mortise_allowance *a, json_t *places,
     if (rv == MORTISE_OK)
         rv = mortise_userdir_make(dir, kept_in, err);
     if (rv == MORTISE_OK)
-        rv = record_path(a, dir, path, err);
+        rv = mortise_userdir_file(path, dir, a->file, suffix, err);
     if (rv == MORTISE_OK)
         rv = mortise_file_write(path, text, strlen(text), 0600, 0, err);
     mortise_release_str(a->mem, text);
@@ -312,7 +287,7 @@ int mortise_allow_list(json_t **out, const struct mortise_mem *mem,
     *out = json_array();
     if (*out == NULL)
         return mortise_nomem(err);
-    rv = records(dir, err);
+    rv = mortise_userdir_named(dir, kept_in, err);
     if (rv == MORTISE_OK)
         rv = mortise_listing_read(&l, mem, dir, suffix, err);
     if (rv != MORTISE_OK)

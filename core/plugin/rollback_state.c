@@ -14,23 +14,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/hash.h"
 #include "base/owner.h"
 #include "base/userdir.h"
 #include "base/files.h"
 
-enum { TEXT_MAX = 8192, DIGITS = 32 };
+enum { TEXT_MAX = 8192 };
 
-static int path_of(char out[PATH_MAX], const char *dir, const char *name,
-                   struct mortise_err *err)
-{
-    uint8_t digest[MORTISE_DIGEST];
-    char hex[MORTISE_DIGEST_HEX];
-
-    mortise_digest(digest, name, strlen(name));
-    mortise_hex(hex, digest, sizeof digest);
-    return mortise_file_path(out, PATH_MAX, err, "%s/%.*s", dir, DIGITS, hex);
-}
+static const char kept_in[] = "seen";
 
 static int read_value(const struct mortise_mem *mem, const char *path,
                       uint64_t *value, struct mortise_err *err)
@@ -54,14 +44,12 @@ static int read_value(const struct mortise_mem *mem, const char *path,
 /* The way is walked once, not for each name: a deployment asks for dozens. */
 static int look_for(struct mortise_rollback_state *s, struct mortise_err *err)
 {
-    char base[PATH_MAX], dir[PATH_MAX];
+    char dir[PATH_MAX];
     int rv;
 
     if (s->dir[0] != '\0')
         return MORTISE_OK;
-    rv = mortise_userdir(base, err);
-    if (rv == MORTISE_OK)
-        rv = mortise_file_path(dir, sizeof dir, err, "%s/seen", base);
+    rv = mortise_userdir_named(dir, kept_in, err);
     if (rv == MORTISE_OK)
         rv = mortise_owner_check(dir, NULL, NULL, err);
     if (rv == MORTISE_OK)
@@ -93,7 +81,7 @@ int mortise_rollback_state_get(struct mortise_rollback_state *s,
     if (rv == MORTISE_ENOTFOUND)
         return MORTISE_OK;
     if (rv == MORTISE_OK)
-        rv = path_of(path, s->dir, name, err);
+        rv = mortise_userdir_file(path, s->dir, name, "", err);
     if (rv == MORTISE_OK)
         rv = check(path, err);
     return rv == MORTISE_OK ? read_value(s->mem, path, value, err) : rv;
@@ -106,7 +94,7 @@ int mortise_rollback_state_put(struct mortise_rollback_state *s,
     char dir[PATH_MAX], path[PATH_MAX];
     struct mortise_buf text;
     struct mortise_err why;
-    int rv = mortise_userdir_make(dir, "seen", &why);
+    int rv = mortise_userdir_make(dir, kept_in, &why);
 
     if (rv == MORTISE_EDENIED)
         return mortise_fail(err, rv, "%s", why.msg);
@@ -116,7 +104,8 @@ int mortise_rollback_state_put(struct mortise_rollback_state *s,
     }
     mortise_buf_init(&text, s->mem);
     mortise_buf_printf(&text, "%" PRIu64 " %s\n", value, name);
-    rv = text.failed ? mortise_nomem(err) : path_of(path, dir, name, err);
+    rv = text.failed ? mortise_nomem(err)
+                     : mortise_userdir_file(path, dir, name, "", err);
     if (rv == MORTISE_OK)
         rv = mortise_file_write(path, text.p, text.n, 0600, 0, err);
     mortise_buf_finish(&text);
