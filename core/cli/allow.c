@@ -127,16 +127,13 @@ static int list(struct mortise_cli *cli, struct mortise_err *err)
     return rv;
 }
 
-static int config_allow(struct mortise_cli *cli)
+static int config_allow(struct mortise_cli *cli, struct mortise_err *err)
 {
-    struct mortise_err err;
-    bool listing = cli->args.n_operands == 0;
-    int rv;
-
-    if (listing && cli->args.remove)
+    if (cli->args.n_operands > 0)
+        return with_file(cli, err);
+    if (cli->args.remove)
         return mortise_cli_usage(cli, "--remove takes a FILE");
-    rv = listing ? list(cli, &err) : with_file(cli, &err);
-    return mortise_cli_done(cli, rv, &err);
+    return list(cli, err);
 }
 
 static const struct mortise_opt opts[] = {

@@ -115,22 +115,21 @@ static int make_command(const struct mortise_args *a, json_t **out,
     return rv;
 }
 
-static int raise_budget(struct mortise_cli *cli)
+static int raise_budget(struct mortise_cli *cli, struct mortise_err *err)
 {
     char id[MORTISE_RUN_MAX];
-    struct mortise_err err;
     json_t *commands;
-    int rv = make_command(&cli->args, &commands, &err);
+    int rv = make_command(&cli->args, &commands, err);
 
     if (rv != MORTISE_OK)
-        return mortise_cli_usage(cli, "%s", err.msg);
-    rv = mortise_cli_open(cli, NULL, &err);
+        return mortise_cli_usage(cli, "%s", err->msg);
+    rv = mortise_cli_open(cli, NULL, err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_run_to_change(cli, cli->args.operands[0], id, &err);
+        rv = mortise_cli_run_to_change(cli, cli->args.operands[0], id, err);
     if (rv == MORTISE_OK)
         return mortise_cli_command(cli, id, commands, false);
     json_decref(commands);
-    return mortise_cli_fail(cli, &err);
+    return rv;
 }
 
 static const struct mortise_opt raise_budget_opts[] = {

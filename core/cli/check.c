@@ -313,11 +313,12 @@ int mortise_cli_format(struct mortise_cli *cli)
     return MORTISE_EXIT_OK;
 }
 
-static int check(struct mortise_cli *cli)
+static int check(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct mortise_diags diags;
     int code = mortise_cli_format(cli);
 
+    (void)err; /* of each file, what is wrong is printed */
     if (code != MORTISE_EXIT_OK)
         return code;
     mortise_diags_init(&diags, cli->mem);

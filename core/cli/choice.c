@@ -284,41 +284,33 @@ static bool ask(struct mortise_cli *cli, int fd, const char *run,
 }
 
 /* The engine that this process may be is not there while a person thinks. */
-static bool ask_without_store(struct mortise_cli *cli, int fd, const char *run,
-                              const struct mortise_cli_choice *c, int *code)
+static int ask_without_store(struct mortise_cli *cli, int fd, const char *run,
+                             const struct mortise_cli_choice *c,
+                             struct mortise_err *err)
 {
-    struct mortise_err err;
-
     mortise_out_flush(&cli->out);
     cli->hasty = true; /* whoever counts on us meanwhile goes on elsewhere */
     mortise_cli_leave(cli);
     cli->hasty = false;
     if (!ask(cli, fd, run, c)) {
         mortise_out_puts(&cli->err, "mortise: nothing was decided\n");
-        *code = MORTISE_EXIT_USAGE;
-        return false;
+        return MORTISE_EXIT_USAGE;
     }
-    if (mortise_cli_reopen(cli, &err) != MORTISE_OK) {
-        *code = mortise_cli_fail(cli, &err);
-        return false;
-    }
-    return true;
+    return mortise_cli_reopen(cli, err);
 }
 
-bool mortise_cli_is_meant(struct mortise_cli *cli, const char *run,
-                          const struct mortise_cli_choice *c, int *code)
+int mortise_cli_confirm(struct mortise_cli *cli, const char *run,
+                        const struct mortise_cli_choice *c,
+                        struct mortise_err *err)
 {
-    bool yes;
-    int fd;
+    int fd, rv;
 
     if (c->named)
-        return true;
+        return MORTISE_OK;
     fd = c->request != NULL ? open_terminal() : -1;
-    if (fd < 0) {
-        *code = refuse(cli, run, c);
-        return false;
-    }
-    yes = ask_without_store(cli, fd, run, c, code);
+    if (fd < 0)
+        return refuse(cli, run, c);
+    rv = ask_without_store(cli, fd, run, c, err);
     close(fd);
-    return yes;
+    return rv;
 }

@@ -372,9 +372,3 @@ int mortise_cli_print(struct mortise_cli *cli, json_t *v, bool pretty,
     json_decref(v);
     return MORTISE_OK;
 }
-
-int mortise_cli_done(struct mortise_cli *cli, int rv,
-                     const struct mortise_err *err)
-{
-    return rv == MORTISE_OK ? MORTISE_EXIT_OK : mortise_cli_fail(cli, err);
-}

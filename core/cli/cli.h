@@ -93,9 +93,6 @@ int mortise_cli_show(struct mortise_cli *cli, const char *run, json_t **show,
  * memory. */
 int mortise_cli_print(struct mortise_cli *cli, json_t *v, bool pretty,
                       struct mortise_err *err);
-/* The exit code of a subcommand that is done; an error is printed. */
-int mortise_cli_done(struct mortise_cli *cli, int rv,
-                     const struct mortise_err *err);
 
 /* ---- check.c: all findings of all files --------------------------------- */
 
@@ -188,10 +185,11 @@ int mortise_cli_choose(struct mortise_cli *cli, const char *run,
                        struct mortise_err *err);
 void mortise_cli_choice_finish(struct mortise_cli_choice *c);
 /* Is it meant, as it is now?  A named one is; else it is shown, and a person at
- * a terminal is asked.  Otherwise it is said how to name it and *code is what
- * the command ends with. */
-bool mortise_cli_is_meant(struct mortise_cli *cli, const char *run,
-                          const struct mortise_cli_choice *c, int *code);
+ * a terminal is asked.  Otherwise it is said how to name it.  MORTISE_OK: it is
+ * meant; else what the command ends with, as its run() returns it. */
+int mortise_cli_confirm(struct mortise_cli *cli, const char *run,
+                        const struct mortise_cli_choice *c,
+                        struct mortise_err *err);
 /* ---- request.c: what a run waits for, and what unblocks it --------------- */
 
 enum { MORTISE_CLI_SHORT_ID = 8 }; /* so much of a request's id names it */

@@ -476,13 +476,14 @@ static void fish(struct mortise_out *o)
 /* ---- the command -----------------------------------------------------------
  */
 
-static int completion(struct mortise_cli *cli)
+static int completion(struct mortise_cli *cli, struct mortise_err *err)
 {
     static const struct {
         const char *name;
         void (*print)(struct mortise_out *);
     } shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
 
+    (void)err;
     for (size_t i = 0; i < sizeof shells / sizeof shells[0]; i++) {
         if (strcmp(cli->args.operands[0], shells[i].name) != 0)
             continue;

@@ -475,21 +475,20 @@ static int print_page(struct mortise_cli *cli, struct mortise_plugin_set *set,
     return p.nomem || rv != MORTISE_OK ? mortise_nomem(err) : MORTISE_OK;
 }
 
-static int config_print(struct mortise_cli *cli)
+static int config_print(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct mortise_plugin_set set = {.plugins = NULL};
-    struct mortise_err err;
     int rv = mortise_cli_format(cli);
 
     if (rv != MORTISE_EXIT_OK)
         return rv;
     cli->looks = true;
-    rv = cli->args.redacted ? mortise_plugin_set_open(&set, cli, NULL, &err)
-                            : mortise_cli_settings(cli, &set.settings, &err);
+    rv = cli->args.redacted ? mortise_plugin_set_open(&set, cli, NULL, err)
+                            : mortise_cli_settings(cli, &set.settings, err);
     if (rv == MORTISE_OK)
-        rv = print_page(cli, &set, &err);
+        rv = print_page(cli, &set, err);
     mortise_plugin_set_close(&set);
-    return mortise_cli_done(cli, rv, &err);
+    return rv;
 }
 
 static const struct mortise_opt opts[] = {

@@ -73,18 +73,29 @@ typedef int make_fn(struct mortise_cli *cli, const struct decision *d,
                     json_t **out, struct mortise_err *err);
 
 static int settle(struct mortise_cli *cli, const struct decision *d,
-                  make_fn *make)
+                  make_fn *make, struct mortise_err *err)
 {
-    struct mortise_err err;
     json_t *command = NULL;
-    int code;
+    int rv = d->request != NULL ? make(cli, d, &command, err) : MORTISE_OK;
 
-    if (d->request != NULL && make(cli, d, &command, &err) != MORTISE_OK)
-        return mortise_cli_fail(cli, &err);
-    if (mortise_cli_is_meant(cli, d->run, &d->choice, &code))
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_confirm(cli, d->run, &d->choice, err);
+    if (rv == MORTISE_OK)
         return send(cli, d->run, command);
     json_decref(command);
-    return code;
+    return rv;
+}
+
+static int decide(struct mortise_cli *cli, make_fn *make,
+                  struct mortise_err *err)
+{
+    struct decision d;
+    int rv = find(cli, &d, err);
+
+    if (rv == MORTISE_OK)
+        rv = settle(cli, &d, make, err);
+    mortise_cli_choice_finish(&d.choice);
+    return rv;
 }
 
 /* ---- approve, reject --------------------------------------------------------
@@ -165,26 +176,14 @@ static int make_rejection(struct mortise_cli *cli, const struct decision *d,
     return make_decision(cli, d, false, out, err);
 }
 
-static int decide(struct mortise_cli *cli, bool approve)
+static int approve(struct mortise_cli *cli, struct mortise_err *err)
 {
-    struct decision d;
-    struct mortise_err err;
-    int code = find(cli, &d, &err) == MORTISE_OK
-                   ? settle(cli, &d, approve ? make_approval : make_rejection)
-                   : mortise_cli_fail(cli, &err);
-
-    mortise_cli_choice_finish(&d.choice);
-    return code;
+    return decide(cli, make_approval, err);
 }
 
-static int approve(struct mortise_cli *cli)
+static int reject(struct mortise_cli *cli, struct mortise_err *err)
 {
-    return decide(cli, true);
-}
-
-static int reject(struct mortise_cli *cli)
-{
-    return decide(cli, false);
+    return decide(cli, make_rejection, err);
 }
 
 #define COMMON_OPTS                                                            \
@@ -273,18 +272,11 @@ static int make_answer(struct mortise_cli *cli, const struct decision *d,
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-static int answer(struct mortise_cli *cli)
+static int answer(struct mortise_cli *cli, struct mortise_err *err)
 {
-    struct decision d;
-    struct mortise_err err;
-    int code;
-
-    if (cli->args.value == NULL)
-        return mortise_cli_usage(cli, "--value is missing");
-    code = find(cli, &d, &err) == MORTISE_OK ? settle(cli, &d, make_answer)
-                                             : mortise_cli_fail(cli, &err);
-    mortise_cli_choice_finish(&d.choice);
-    return code;
+    return cli->args.value != NULL
+               ? decide(cli, make_answer, err)
+               : mortise_cli_usage(cli, "--value is missing");
 }
 
 static const struct mortise_opt answer_opts[] = {
@@ -335,19 +327,14 @@ static int make_resolution(struct mortise_cli *cli, const struct decision *d,
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-static int resolve(struct mortise_cli *cli)
+static int resolve(struct mortise_cli *cli, struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
-    struct decision d;
-    struct mortise_err err;
-    int code;
 
-    if ((a->done != NULL) + a->retry + a->fail != 1)
-        return mortise_cli_usage(cli, "say one of --done, --retry and --fail");
-    code = find(cli, &d, &err) == MORTISE_OK ? settle(cli, &d, make_resolution)
-                                             : mortise_cli_fail(cli, &err);
-    mortise_cli_choice_finish(&d.choice);
-    return code;
+    return (a->done != NULL) + a->retry + a->fail == 1
+               ? decide(cli, make_resolution, err)
+               : mortise_cli_usage(cli,
+                                   "say one of --done, --retry and --fail");
 }
 
 static const struct mortise_opt resolve_opts[] = {
@@ -394,30 +381,30 @@ const struct mortise_cmd mortise_cmd_resolve = {
  * -------------------------------------------------------------------- */
 
 /* Send a command that has but a reason; `wanted` is the status it leads to. */
-static int stop(struct mortise_cli *cli, const char *kind, int wanted)
+static int stop(struct mortise_cli *cli, const char *kind, int wanted,
+                struct mortise_err *err)
 {
     char id[MORTISE_RUN_MAX];
-    struct mortise_err err;
-    int rv = mortise_cli_open(cli, NULL, &err);
+    int rv = mortise_cli_open(cli, NULL, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_cli_run_to_change(cli, cli->args.operands[0], id, &err);
+        rv = mortise_cli_run_to_change(cli, cli->args.operands[0], id, err);
     if (rv != MORTISE_OK)
-        return mortise_cli_fail(cli, &err);
+        return rv;
     cli->wanted = wanted;
     return send(
         cli, id,
         json_pack("{s:s, s:s*}", "kind", kind, "reason", cli->args.reason));
 }
 
-static int pause_run(struct mortise_cli *cli)
+static int pause_run(struct mortise_cli *cli, struct mortise_err *err)
 {
-    return stop(cli, "pause", MORTISE_RUN_PAUSED);
+    return stop(cli, "pause", MORTISE_RUN_PAUSED, err);
 }
 
-static int cancel(struct mortise_cli *cli)
+static int cancel(struct mortise_cli *cli, struct mortise_err *err)
 {
-    return stop(cli, "cancel", MORTISE_RUN_CANCELLED);
+    return stop(cli, "cancel", MORTISE_RUN_CANCELLED, err);
 }
 
 static const struct mortise_opt stop_opts[] = {

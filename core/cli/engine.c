@@ -113,17 +113,16 @@ static int work(struct mortise_cli *cli, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-static int engine(struct mortise_cli *cli)
+static int engine(struct mortise_cli *cli, struct mortise_err *err)
 {
-    struct mortise_err err;
-    int rv = mortise_stop_begin(&err);
+    int rv = mortise_stop_begin(err);
 
     cli->args.verbose = true;
     if (rv == MORTISE_OK)
-        rv = hold(cli, &err);
+        rv = hold(cli, err);
     if (rv == MORTISE_OK && mortise_session_engine(cli->session) != NULL)
-        rv = work(cli, &err);
-    return mortise_cli_done(cli, rv, &err);
+        rv = work(cli, err);
+    return rv;
 }
 
 static const struct mortise_opt engine_opts[] = {

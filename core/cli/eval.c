@@ -196,17 +196,17 @@ static int evaluate(struct mortise_cli *cli, struct given *g)
     return MORTISE_EXIT_OK;
 }
 
-static int eval(struct mortise_cli *cli)
+static int eval(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct given g = {.vars = NULL};
-    struct mortise_err err;
-    int code, rv;
+    int rv;
 
     mortise_arena_init(&g.arena, cli->mem);
-    rv = take_given(cli, &g, &err);
-    code = rv == MORTISE_OK ? evaluate(cli, &g) : mortise_cli_fail(cli, &err);
+    rv = take_given(cli, &g, err);
+    if (rv == MORTISE_OK)
+        rv = evaluate(cli, &g);
     given_finish(&g);
-    return code;
+    return rv;
 }
 
 static const struct mortise_opt opts[] = {

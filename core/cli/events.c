@@ -21,33 +21,31 @@ static int heed_signals(struct mortise_cli *cli, struct mortise_err *err)
                : rv;
 }
 
-static int events(struct mortise_cli *cli)
+static int events(struct mortise_cli *cli, struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
     struct mortise_progress progress;
     char run[MORTISE_RUN_MAX];
-    struct mortise_err err;
     uint64_t after = 0;
     int rv = MORTISE_OK;
 
     if (a->after != NULL)
-        rv = mortise_cli_number("--after", a->after, &after, &err);
+        rv = mortise_cli_number("--after", a->after, &after, err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_open(cli, NULL, &err);
+        rv = mortise_cli_open(cli, NULL, err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_run_to_read(cli, a->operands[0], run, &err);
-    if (rv == MORTISE_OK) {
-        mortise_progress_init(&progress, &cli->out, a->json);
-        progress.live = false; /* what happened, not what is at work */
-        rv = a->follow ? heed_signals(cli, &err) : MORTISE_OK;
-    }
-    if (rv == MORTISE_OK)
-        rv = mortise_cli_call(cli, "follow",
-                              json_pack("{s:s, s:I, s:s}", "run", run, "after",
-                                        (json_int_t)after, "until",
-                                        a->follow ? "end" : "now"),
-                              event, &progress, NULL, &err);
-    return mortise_cli_done(cli, rv, &err);
+        rv = mortise_cli_run_to_read(cli, a->operands[0], run, err);
+    if (rv == MORTISE_OK && a->follow)
+        rv = heed_signals(cli, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_progress_init(&progress, &cli->out, a->json);
+    progress.live = false; /* what happened, not what is at work */
+    return mortise_cli_call(cli, "follow",
+                            json_pack("{s:s, s:I, s:s}", "run", run, "after",
+                                      (json_int_t)after, "until",
+                                      a->follow ? "end" : "now"),
+                            event, &progress, NULL, err);
 }
 
 static const struct mortise_opt opts[] = {

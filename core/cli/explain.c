@@ -49,20 +49,18 @@ static const struct mortise_code *find(const char *given)
     return NULL;
 }
 
-static int unknown(struct mortise_cli *cli, const char *given)
+static int unknown(const char *given, struct mortise_err *err)
 {
     const struct mortise_code *c;
-    struct mortise_err err;
     const char *names[256], *near;
     size_t n = 0;
 
     for (; n < sizeof names / sizeof names[0] && (c = code_at(n)) != NULL; n++)
         names[n] = c->code;
     near = mortise_nearest(given, names, n);
-    mortise_fail(&err, MORTISE_ENOTFOUND, "no code '%s'%s%s%s", given,
-                 near != NULL ? "; did you mean '" : "",
-                 near != NULL ? near : "", near != NULL ? "'?" : "");
-    return mortise_cli_fail(cli, &err);
+    return mortise_fail(err, MORTISE_ENOTFOUND, "no code '%s'%s%s%s", given,
+                        near != NULL ? "; did you mean '" : "",
+                        near != NULL ? near : "", near != NULL ? "'?" : "");
 }
 
 static void print(struct mortise_out *o, const struct mortise_code *c)
@@ -76,52 +74,47 @@ static void print(struct mortise_out *o, const struct mortise_code *c)
     mortise_out_text(o, c->example, 4);
 }
 
-static int print_json(struct mortise_cli *cli, const struct mortise_code *c)
+static int print_json(struct mortise_cli *cli, const struct mortise_code *c,
+                      struct mortise_err *err)
 {
-    struct mortise_err err;
-
-    return mortise_cli_done(
-        cli,
-        mortise_cli_print(cli,
-                          json_pack("{s:s, s:s, s:s, s:s}", "code", c->code,
-                                    "title", c->title, "explanation",
-                                    c->explanation, "example", c->example),
-                          false, &err),
-        &err);
+    return mortise_cli_print(cli,
+                             json_pack("{s:s, s:s, s:s, s:s}", "code", c->code,
+                                       "title", c->title, "explanation",
+                                       c->explanation, "example", c->example),
+                             false, err);
 }
 
-static int list(struct mortise_cli *cli)
+static int list(struct mortise_cli *cli, struct mortise_err *err)
 {
     const struct mortise_code *c;
-    int code = MORTISE_EXIT_OK;
+    int rv = MORTISE_OK;
 
-    for (size_t i = 0; code == MORTISE_EXIT_OK && (c = code_at(i)) != NULL;
-         i++) {
+    for (size_t i = 0; rv == MORTISE_OK && (c = code_at(i)) != NULL; i++) {
         if (cli->args.json) {
-            code = print_json(cli, c);
+            rv = print_json(cli, c, err);
             continue;
         }
         mortise_out_cell(&cli->out, c->code, 22);
         mortise_out_printf(&cli->out, "%s\n", c->title);
     }
-    return code;
+    return rv;
 }
 
-static int explain(struct mortise_cli *cli)
+static int explain(struct mortise_cli *cli, struct mortise_err *err)
 {
     const struct mortise_code *c;
     char given[64];
 
     if (cli->args.n_operands == 0)
-        return list(cli);
+        return list(cli, err);
     snprintf(given, sizeof given, "%s", cli->args.operands[0]);
     for (char *p = given; *p != '\0'; p++)
         *p = (char)toupper((unsigned char)*p);
     c = find(given);
     if (c == NULL)
-        return unknown(cli, given);
+        return unknown(given, err);
     if (cli->args.json)
-        return print_json(cli, c);
+        return print_json(cli, c, err);
     print(&cli->out, c);
     return MORTISE_EXIT_OK;
 }

@@ -250,20 +250,19 @@ static int show(struct mortise_cli *cli, struct mortise_graph *g,
     return rv;
 }
 
-static int graph_show(struct mortise_cli *cli)
+static int graph_show(struct mortise_cli *cli, struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
     struct mortise_graph *g;
-    struct mortise_err err;
     int rv;
 
     if (a->dot + a->mermaid + a->json > 1)
         return mortise_cli_usage(cli, "say one of --dot, --mermaid and --json");
-    rv = load(cli, a->operands[0], &g, &err);
+    rv = load(cli, a->operands[0], &g, err);
     if (rv == MORTISE_OK)
-        rv = show(cli, g, &err);
+        rv = show(cli, g, err);
     mortise_graph_unref(g);
-    return mortise_cli_done(cli, rv, &err);
+    return rv;
 }
 
 static const struct mortise_opt opts[] = {

@@ -24,8 +24,7 @@ static int write_out(struct mortise_cli *cli, struct mortise_buf *b,
     return MORTISE_OK;
 }
 
-/* *whole: nothing was found. */
-static int import(struct mortise_cli *cli, bool *whole, struct mortise_err *err)
+static int graph_import(struct mortise_cli *cli, struct mortise_err *err)
 {
     const char *path = cli->args.operands[0];
     struct mortise_diags diags;
@@ -41,23 +40,13 @@ static int import(struct mortise_cli *cli, bool *whole, struct mortise_err *err)
     rv = mortise_graph_import(&b, path, text, n, &diags, err);
     if (rv == MORTISE_OK)
         rv = write_out(cli, &b, err);
-    *whole = diags.n == 0;
+    if (rv == MORTISE_OK && diags.n > 0)
+        rv = MORTISE_EXIT_FINDINGS;
     mortise_cli_findings(cli, &diags);
     mortise_diags_finish(&diags);
     mortise_buf_finish(&b);
     mortise_release(cli->mem, text, n + 1);
     return rv;
-}
-
-static int graph_import(struct mortise_cli *cli)
-{
-    struct mortise_err err;
-    bool whole = false;
-    int rv = import(cli, &whole, &err);
-
-    if (rv != MORTISE_OK)
-        return mortise_cli_fail(cli, &err);
-    return whole ? MORTISE_EXIT_OK : MORTISE_EXIT_FINDINGS;
 }
 
 static const struct mortise_opt opts[] = {

@@ -228,14 +228,12 @@ static int inspect_named(struct mortise_cli *cli, const char *name,
     return rv;
 }
 
-static int plugin_inspect(struct mortise_cli *cli)
+static int plugin_inspect(struct mortise_cli *cli, struct mortise_err *err)
 {
     const char *what = cli->args.operands[0];
-    struct mortise_err err;
-    int rv = mortise_cli_is_path(what) ? inspect_file(cli, what, &err)
-                                       : inspect_named(cli, what, &err);
 
-    return mortise_cli_done(cli, rv, &err);
+    return mortise_cli_is_path(what) ? inspect_file(cli, what, err)
+                                     : inspect_named(cli, what, err);
 }
 
 static const struct mortise_opt opts[] = {

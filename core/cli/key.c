@@ -185,26 +185,25 @@ static void print_new(struct mortise_cli *cli, const char *name,
                     id, text, name, name);
 }
 
-static int key_new(struct mortise_cli *cli)
+static int key_new(struct mortise_cli *cli, struct mortise_err *err)
 {
     const char *name = cli->args.operands[0];
     char password[MORTISE_PASSWORD];
     struct mortise_seckey sk = {0};
-    struct mortise_err err;
     int rv = MORTISE_OK;
 
     if (!cli->args.unencrypted)
-        rv = mortise_secret_password(cli, true, password, &err);
+        rv = mortise_secret_password(cli, true, password, err);
     if (rv == MORTISE_OK)
-        rv = mortise_seckey_new(&sk, &err);
+        rv = mortise_seckey_new(&sk, err);
     if (rv == MORTISE_OK)
-        rv = write_pair(&sk, name, cli->args.unencrypted ? NULL : password,
-                        &err);
+        rv =
+            write_pair(&sk, name, cli->args.unencrypted ? NULL : password, err);
     if (rv == MORTISE_OK)
         print_new(cli, name, &sk);
     mortise_seckey_wipe(&sk);
     explicit_bzero(password, sizeof password);
-    return mortise_cli_done(cli, rv, &err);
+    return rv;
 }
 
 static const struct mortise_opt new_opts[] = {
@@ -299,30 +298,29 @@ static int print_keys(struct mortise_cli *cli, const struct mortise_trust *t,
     return rv;
 }
 
-static int key_list(struct mortise_cli *cli)
+static int key_list(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct mortise_settings settings;
     struct mortise_trust *trust = NULL;
     struct mortise_diags diags;
-    struct mortise_err err;
     const char *only = cli->args.trust;
     int rv;
 
     cli->looks = true;
-    rv = mortise_cli_settings(cli, &settings, &err);
+    rv = mortise_cli_settings(cli, &settings, err);
 
     mortise_diags_init(&diags, cli->mem);
     if (rv == MORTISE_OK)
         rv = mortise_trust_open(
             &trust, cli->mem, only != NULL ? &only : settings.trust_dirs,
-            only != NULL ? 1 : settings.n_trust_dirs, &diags, &err);
+            only != NULL ? 1 : settings.n_trust_dirs, &diags, err);
     if (rv == MORTISE_OK)
-        rv = print_keys(cli, trust, &err);
+        rv = print_keys(cli, trust, err);
     mortise_cli_findings(cli, &diags);
     mortise_trust_close(trust);
     mortise_diags_finish(&diags);
     mortise_settings_close(&settings);
-    return mortise_cli_done(cli, rv, &err);
+    return rv;
 }
 
 #define OPT_TRUST                                                              \
@@ -432,11 +430,10 @@ static int trust_key(struct mortise_cli *cli, const char *dir,
     return MORTISE_OK;
 }
 
-static int key_trust(struct mortise_cli *cli)
+static int key_trust(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct mortise_settings settings;
     struct mortise_arena arena;
-    struct mortise_err err;
     const char *dir;
     int rv;
 
@@ -444,14 +441,14 @@ static int key_trust(struct mortise_cli *cli)
         return mortise_cli_usage(cli, "--plugins is missing: what may this key "
                                       "sign?");
     mortise_arena_init(&arena, cli->mem);
-    rv = directory(cli, &settings, &dir, &err);
+    rv = directory(cli, &settings, &dir, err);
     if (rv == MORTISE_OK)
-        rv = trust_key(cli, dir, &arena, &err);
+        rv = trust_key(cli, dir, &arena, err);
     if (rv == MORTISE_OK)
-        rv = say_so(cli, dir, &err);
+        rv = say_so(cli, dir, err);
     mortise_arena_finish(&arena);
     mortise_settings_close(&settings);
-    return mortise_cli_done(cli, rv, &err);
+    return rv;
 }
 
 static const char kinds_help[] = "Kinds of plugins (default: all):"
@@ -510,7 +507,7 @@ static int remember(struct mortise_cli *cli, const char *dir,
     return rv;
 }
 
-static int key_revoke(struct mortise_cli *cli)
+static int key_revoke(struct mortise_cli *cli, struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
     struct mortise_revoke what = {
@@ -520,7 +517,6 @@ static int key_revoke(struct mortise_cli *cli)
         .range = a->range,
     };
     struct mortise_settings settings;
-    struct mortise_err err;
     const char *dir;
     char *path = NULL;
     int rv;
@@ -529,16 +525,16 @@ static int key_revoke(struct mortise_cli *cli)
         return mortise_cli_usage(cli, "--plugin and --versions go together");
     if (what.key == NULL && what.digest == NULL && what.plugin == NULL)
         return mortise_cli_usage(cli, "say what: KEY, --digest or --plugin");
-    rv = directory(cli, &settings, &dir, &err);
+    rv = directory(cli, &settings, &dir, err);
     if (rv == MORTISE_OK)
-        rv = mortise_trust_revoke(dir, &what, &path, cli->mem, &err);
+        rv = mortise_trust_revoke(dir, &what, &path, cli->mem, err);
     if (rv == MORTISE_OK)
-        rv = remember(cli, dir, &err);
+        rv = remember(cli, dir, err);
     if (rv == MORTISE_OK)
         mortise_out_say(&cli->out, "revoked in %s\n", path);
     mortise_release_str(cli->mem, path);
     mortise_settings_close(&settings);
-    return mortise_cli_done(cli, rv, &err);
+    return rv;
 }
 
 static const struct mortise_opt revoke_opts[] = {

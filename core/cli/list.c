@@ -67,8 +67,9 @@ static int page(struct mortise_cli *cli, struct list *l,
     return rv;
 }
 
-static int list(struct mortise_cli *cli, struct list *l,
-                struct mortise_err *err)
+/* All pages that are wanted. */
+static int print_all(struct mortise_cli *cli, struct list *l,
+                     struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -95,14 +96,15 @@ static int list(struct mortise_cli *cli, struct list *l,
 }
 
 /* The whole command; `none` is said when there was nothing. */
-static int run_list(struct mortise_cli *cli, struct list *l, const char *none)
+static int list(struct mortise_cli *cli, struct list *l, const char *none,
+                struct mortise_err *err)
 {
     struct mortise_out *o = l->silent ? &cli->err : &cli->out;
-    struct mortise_err err;
-    int rv = list(cli, l, &err);
+    struct mortise_err lack;
+    int rv = print_all(cli, l, err);
 
     if (rv == MORTISE_OK && l->n == 0 && !cli->args.json &&
-        !mortise_cli_lacks(cli, &err))
+        !mortise_cli_lacks(cli, &lack))
         mortise_out_printf(o, "%s\n", none);
     if (rv == MORTISE_OK && l->after != NULL && !cli->args.json) {
         mortise_out_puts(o, "more: --after ");
@@ -110,7 +112,7 @@ static int run_list(struct mortise_cli *cli, struct list *l, const char *none)
         mortise_out_puts(o, "\n");
     }
     mortise_release_str(cli->mem, l->after);
-    return mortise_cli_done(cli, rv, &err);
+    return rv;
 }
 
 #define LIST_OPTS                                                              \
@@ -175,13 +177,13 @@ static bool has_store(struct mortise_cli *cli)
     return is; /* or there are words to be said about it */
 }
 
-static int runs(struct mortise_cli *cli)
+static int runs(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct list l = {.what = "runs", .member = "runs", .print = print_run};
 
     if (cli->args.existing && !has_store(cli))
         return MORTISE_EXIT_OK;
-    return run_list(cli, &l, "no runs");
+    return list(cli, &l, "no runs", err);
 }
 
 static const struct mortise_opt runs_opts[] = {
@@ -268,22 +270,22 @@ static int pending_of(struct mortise_cli *cli, struct list *l,
     return rv;
 }
 
-static int inbox_of_run(struct mortise_cli *cli, struct list *l)
+static int inbox_of_run(struct mortise_cli *cli, struct list *l,
+                        struct mortise_err *err)
 {
-    struct mortise_err err;
+    int rv;
 
     if (cli->args.after != NULL || cli->args.limit != NULL)
         return mortise_cli_usage(cli, "--after and --limit are for the inbox "
                                       "of all runs");
-    if (pending_of(cli, l, &err) != MORTISE_OK)
-        return mortise_cli_fail(cli, &err);
-    if (l->n == 0 && !cli->args.json)
+    rv = pending_of(cli, l, err);
+    if (rv == MORTISE_OK && l->n == 0 && !cli->args.json)
         mortise_out_puts(l->silent ? &cli->err : &cli->out,
                          "nothing waits for anybody\n");
-    return MORTISE_EXIT_OK;
+    return rv;
 }
 
-static int inbox(struct mortise_cli *cli)
+static int inbox(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct list l = {.what = "inbox",
                      .member = "pending",
@@ -295,8 +297,8 @@ static int inbox(struct mortise_cli *cli)
         return mortise_cli_usage(cli,
                                  "--ids and --json print different things");
     code = cli->args.n_operands > 0
-               ? inbox_of_run(cli, &l)
-               : run_list(cli, &l, "nothing waits for anybody");
+               ? inbox_of_run(cli, &l, err)
+               : list(cli, &l, "nothing waits for anybody", err);
     json_decref(l.run);
     return code;
 }

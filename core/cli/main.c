@@ -236,7 +236,10 @@ static int dispatch(struct mortise_cli *cli, int argc, char **argv)
         mortise_opt_help(&cli->out, cli->cmd);
         return MORTISE_EXIT_OK;
     }
-    code = mortise_cli_own_up(cli, cli->cmd->run(cli));
+    code = cli->cmd->run(cli, &err);
+    if (code < 0)
+        code = mortise_cli_fail(cli, &err);
+    code = mortise_cli_own_up(cli, code);
     mortise_cli_leave(cli);
     return code;
 }

@@ -431,7 +431,7 @@ static void finish(struct object *o)
         mortise_release(o->cli->mem, o->cache, o->n_cache + 1);
 }
 
-static int plugin_check(struct mortise_cli *cli)
+static int plugin_check(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct object o = {.cli = cli,
                        .path = cli->args.operands[0],
@@ -440,23 +440,20 @@ static int plugin_check(struct mortise_cli *cli)
                        .imports = json_array(),
                        .exports = json_object(),
                        .intents = json_object()};
-    struct mortise_err err;
-    bool refused_it;
     int rv;
 
     if (mortise_cli_read(cli, "/etc/ld.so.cache", &o.cache, &o.n_cache, NULL) !=
         MORTISE_OK)
         o.cache = NULL;
-    rv = inspect(&o, &err);
+    rv = inspect(&o, err);
     if (rv == MORTISE_OK && cli->args.json)
-        rv = print_json(&o, &err);
+        rv = print_json(&o, err);
     else if (rv == MORTISE_OK)
         print(&o);
-    refused_it = json_array_size(o.refusals) > 0;
+    if (rv == MORTISE_OK && json_array_size(o.refusals) > 0)
+        rv = MORTISE_EXIT_FINDINGS;
     finish(&o);
-    if (rv != MORTISE_OK)
-        return mortise_cli_fail(cli, &err);
-    return refused_it ? MORTISE_EXIT_FINDINGS : MORTISE_EXIT_OK;
+    return rv;
 }
 
 static const struct mortise_opt opts[] = {

@@ -110,7 +110,9 @@ struct mortise_cmd {
     unsigned exits;      /* MORTISE_EXITS(...): what it may end with */
     unsigned session;    /* MORTISE_SESSION_...: its way to the engine */
     const char *example; /* lines, without `$ ` and indent */
-    int (*run)(struct mortise_cli *cli); /* the exit code */
+    /* The exit code; or an enum mortise_result, and its words in *err, which
+     * are printed then. */
+    int (*run)(struct mortise_cli *cli, struct mortise_err *err);
 };
 
 /* argv[0..argc) are the words behind the subcommand; they are permuted so that

@@ -42,11 +42,10 @@ static json_t *list_json(const struct mortise_found *f, const char *problem)
                      "unsigned", (int)is_dev(f), "problem", problem);
 }
 
-static int plugin_list(struct mortise_cli *cli)
+static int plugin_list(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct mortise_plugin_set s;
-    struct mortise_err err;
-    int rv = mortise_plugin_set_open(&s, cli, NULL, &err);
+    int rv = mortise_plugin_set_open(&s, cli, NULL, err);
     size_t n = rv == MORTISE_OK ? mortise_plugins_count(s.plugins) : 0;
 
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
@@ -55,14 +54,14 @@ static int plugin_list(struct mortise_cli *cli)
         const char *problem = mortise_plugin_set_problem(&s, f, &why);
 
         if (cli->args.json)
-            rv = mortise_cli_print(cli, list_json(f, problem), false, &err);
+            rv = mortise_cli_print(cli, list_json(f, problem), false, err);
         else
             print_found(&cli->out, f, problem);
     }
     if (rv == MORTISE_OK && n == 0 && !cli->args.json)
         mortise_out_puts(&cli->out, "no plugins\n");
     mortise_plugin_set_close(&s);
-    return mortise_cli_done(cli, rv, &err);
+    return rv;
 }
 
 static const struct mortise_opt list_opts[] = {
@@ -104,30 +103,28 @@ static int name_of(struct mortise_cli *cli, const char *path, char name[256],
     return MORTISE_OK;
 }
 
-static int plugin_verify(struct mortise_cli *cli)
+static int plugin_verify(struct mortise_cli *cli, struct mortise_err *err)
 {
     const char *what = cli->args.operands[0];
     char name[256], dir[PATH_MAX];
     struct mortise_plugin_set s = {.plugins = NULL};
-    struct mortise_err err;
-    int rv = MORTISE_OK;
+    bool is_path = mortise_cli_is_path(what);
+    int rv = is_path ? name_of(cli, what, name, dir, err) : MORTISE_OK;
 
-    snprintf(name, sizeof name, "%s", what);
-    if (mortise_cli_is_path(what))
-        rv = name_of(cli, what, name, dir, &err);
     if (rv != MORTISE_OK)
-        return mortise_cli_fail(cli, &err);
-    rv = mortise_plugin_set_open(&s, cli,
-                                 mortise_cli_is_path(what) ? dir : NULL, &err);
+        return rv;
+    if (!is_path)
+        snprintf(name, sizeof name, "%s", what);
+    rv = mortise_plugin_set_open(&s, cli, is_path ? dir : NULL, err);
     if (rv == MORTISE_OK)
-        rv = mortise_plugins_verify(s.plugins, name, &err);
+        rv = mortise_plugins_verify(s.plugins, name, err);
     if (rv == MORTISE_OK)
         mortise_out_say(&cli->out, "%s: %s\n", name,
                         mortise_plugins_find(s.plugins, name, NULL)->dev
                             ? "nobody signed it; in plugins.dev it would load"
                             : "signed by a trusted key, and would load");
     mortise_plugin_set_close(&s);
-    return mortise_cli_done(cli, rv, &err);
+    return rv;
 }
 
 static const struct mortise_opt verify_opts[] = {
@@ -184,21 +181,20 @@ static int sign_with(struct mortise_cli *cli, const struct mortise_seckey *key,
     return rv;
 }
 
-static int plugin_sign(struct mortise_cli *cli)
+static int plugin_sign(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct mortise_seckey key = {0};
-    struct mortise_err err;
     int rv;
 
     if (cli->args.key == NULL)
         return mortise_cli_usage(cli, "--key is missing");
     if (cli->args.to == NULL)
         return mortise_cli_usage(cli, "--out is missing");
-    rv = mortise_secret_key(cli, cli->args.key, &key, &err);
+    rv = mortise_secret_key(cli, cli->args.key, &key, err);
     if (rv == MORTISE_OK)
-        rv = sign_with(cli, &key, &err);
+        rv = sign_with(cli, &key, err);
     mortise_seckey_wipe(&key);
-    return mortise_cli_done(cli, rv, &err);
+    return rv;
 }
 
 static const struct mortise_opt sign_opts[] = {
@@ -229,19 +225,18 @@ const struct mortise_cmd mortise_cmd_plugin_sign = {
 /* ---- unquarantine ----------------------------------------------------------
  */
 
-static int plugin_unquarantine(struct mortise_cli *cli)
+static int plugin_unquarantine(struct mortise_cli *cli, struct mortise_err *err)
 {
     const char *name = cli->args.operands[0];
     struct mortise_plugin_set s;
-    struct mortise_err err;
-    int rv = mortise_plugin_set_open(&s, cli, NULL, &err);
+    int rv = mortise_plugin_set_open(&s, cli, NULL, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_plugins_unquarantine(s.plugins, name, &err);
+        rv = mortise_plugins_unquarantine(s.plugins, name, err);
     if (rv == MORTISE_OK)
         mortise_out_say(&cli->out, "%s may start again\n", name);
     mortise_plugin_set_close(&s);
-    return mortise_cli_done(cli, rv, &err);
+    return rv;
 }
 
 const struct mortise_cmd mortise_cmd_plugin_unquarantine = {

@@ -85,20 +85,19 @@ static int start_body(struct mortise_cli *cli, const char *graph, json_t **out,
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-static int run(struct mortise_cli *cli)
+static int run(struct mortise_cli *cli, struct mortise_err *err)
 {
     const char *graph = cli->args.operands[0];
-    struct mortise_err err;
     json_t *body = NULL;
-    int rv = start_body(cli, graph, &body, &err);
+    int rv = start_body(cli, graph, &body, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_stop_begin(&err);
+        rv = mortise_stop_begin(err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_open(cli, graph, &err);
+        rv = mortise_cli_open(cli, graph, err);
     if (rv != MORTISE_OK) {
         json_decref(body);
-        return mortise_cli_fail(cli, &err);
+        return rv;
     }
     return mortise_cli_go(cli, "start", body, "", 0,
                           cli->args.wait ? "end" : "idle");
@@ -247,11 +246,10 @@ static int resume_commands(struct mortise_cli *cli, json_t **out,
     return rv;
 }
 
-static int resume(struct mortise_cli *cli)
+static int resume(struct mortise_cli *cli, struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
     char id[MORTISE_RUN_MAX];
-    struct mortise_err err;
     json_t *commands = NULL;
     int rv;
 
@@ -262,14 +260,14 @@ static int resume(struct mortise_cli *cli)
     if (a->no_continue && a->update == NULL && a->go_to == NULL)
         return mortise_cli_usage(cli, "--no-continue goes with --update or "
                                       "--goto");
-    rv = resume_commands(cli, &commands, &err);
+    rv = resume_commands(cli, &commands, err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_open(cli, NULL, &err);
+        rv = mortise_cli_open(cli, NULL, err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_run_to_change(cli, a->operands[0], id, &err);
+        rv = mortise_cli_run_to_change(cli, a->operands[0], id, err);
     if (rv != MORTISE_OK) {
         json_decref(commands);
-        return mortise_cli_fail(cli, &err);
+        return rv;
     }
     return mortise_cli_command(cli, id, commands, true);
 }

@@ -120,16 +120,15 @@ static int build(struct mortise_cli *cli, json_t **out, struct mortise_err *err)
     return cli->args.with_plugins ? with_plugins(cli, *out, err) : MORTISE_OK;
 }
 
-static int schema(struct mortise_cli *cli)
+static int schema(struct mortise_cli *cli, struct mortise_err *err)
 {
     json_t *v = NULL;
-    struct mortise_err err;
-    int rv = build(cli, &v, &err);
+    int rv = build(cli, &v, err);
 
     if (rv == MORTISE_OK)
         mortise_out_json(&cli->out, v, true);
     json_decref(v);
-    return mortise_cli_done(cli, rv, &err);
+    return rv;
 }
 
 static const struct mortise_opt opts[] = {

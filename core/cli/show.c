@@ -139,18 +139,17 @@ static int ask(struct mortise_cli *cli, const char *what, json_t **reply,
     return rv == MORTISE_OK ? mortise_cli_mark_lack(cli, *reply, err) : rv;
 }
 
-static int show(struct mortise_cli *cli)
+static int show(struct mortise_cli *cli, struct mortise_err *err)
 {
-    struct mortise_err err;
     json_t *reply = NULL;
-    int rv = ask(cli, "show", &reply, &err);
+    int rv = ask(cli, "show", &reply, err);
 
     if (rv == MORTISE_OK && cli->args.json)
         mortise_out_json(&cli->out, reply, true);
     else if (rv == MORTISE_OK)
         print_run(cli, reply);
     json_decref(reply);
-    return mortise_cli_done(cli, rv, &err);
+    return rv;
 }
 
 static const struct mortise_opt show_opts[] = {
@@ -211,14 +210,13 @@ static void print_checkpoint(struct mortise_out *o, const json_t *cp)
     mortise_out_puts(o, "\n");
 }
 
-static int history(struct mortise_cli *cli)
+static int history(struct mortise_cli *cli, struct mortise_err *err)
 {
-    struct mortise_err err;
     json_t *reply = NULL;
-    int rv = ask(cli, "history", &reply, &err);
+    int rv = ask(cli, "history", &reply, err);
 
     if (rv != MORTISE_OK)
-        return mortise_cli_fail(cli, &err);
+        return rv;
     MORTISE_JSON_EACH (cp, i, json_object_get(reply, "checkpoints")) {
         if (cli->args.json)
             mortise_out_json(&cli->out, cp, false);

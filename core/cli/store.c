@@ -180,23 +180,22 @@ static int salvage_into(struct mortise_cli *cli, const char *from,
                                  out, err);
 }
 
-static int salvage(struct mortise_cli *cli)
+static int salvage(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct mortise_graph *graphs[MOST_GRAPHS] = {NULL};
     struct mortise_salvaged s;
     struct mortise_settings settings;
-    struct mortise_err err;
-    int rv = mortise_cli_settings(cli, &settings, &err);
+    int rv = mortise_cli_settings(cli, &settings, err);
 
     if (rv == MORTISE_OK)
-        rv = load_all(cli, &settings, graphs, &err);
+        rv = load_all(cli, &settings, graphs, err);
     if (rv == MORTISE_OK)
-        rv = salvage_into(cli, settings.store, graphs, &s, &err);
+        rv = salvage_into(cli, settings.store, graphs, &s, err);
     for (size_t i = 0; i < MOST_GRAPHS; i++)
         mortise_graph_unref(graphs[i]);
     mortise_settings_close(&settings);
     if (rv != MORTISE_OK)
-        return mortise_cli_fail(cli, &err);
+        return rv;
     sum_up(cli, cli->args.operands[0], &s);
     return s.cut + s.dropped + s.missing + s.unused == 0 && !s.holes &&
                    !s.unmarked

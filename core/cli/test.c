@@ -300,10 +300,11 @@ static int run_files(struct mortise_cli *cli)
     return code;
 }
 
-static int test(struct mortise_cli *cli)
+static int test(struct mortise_cli *cli, struct mortise_err *err)
 {
     int code = mortise_cli_format(cli);
 
+    (void)err; /* run_files() prints it */
     if (code == MORTISE_EXIT_OK)
         code = check_files(cli);
     return code == MORTISE_EXIT_OK ? run_files(cli) : code;

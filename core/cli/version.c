@@ -1,19 +1,12 @@
 /* version.c -- `mortise version`. */
 #include "cli/cli.h"
 
-static int version(struct mortise_cli *cli)
+static int version(struct mortise_cli *cli, struct mortise_err *err)
 {
-    json_t *v;
-
-    if (!cli->args.json) {
-        mortise_out_puts(&cli->out, "mortise " MORTISE_VERSION "\n");
-        return MORTISE_EXIT_OK;
-    }
-    v = json_pack("{s:s}", "version", MORTISE_VERSION);
-    if (v == NULL)
-        return MORTISE_EXIT_FAILED;
-    mortise_out_json(&cli->out, v, false);
-    json_decref(v);
+    if (cli->args.json)
+        return mortise_cli_print(
+            cli, json_pack("{s:s}", "version", MORTISE_VERSION), false, err);
+    mortise_out_puts(&cli->out, "mortise " MORTISE_VERSION "\n");
     return MORTISE_EXIT_OK;
 }
 

@@ -683,25 +683,24 @@ static void finish(struct why *w)
     json_decref(w->end);
 }
 
-static int why(struct mortise_cli *cli)
+static int why(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct why w = {.cli = cli, .way = {.more = ""}};
-    struct mortise_err err;
     int rv;
 
     mortise_buf_init(&w.text_bytes, cli->mem);
     mortise_buf_init(&w.command_bytes, cli->mem);
     mortise_out_init_buf(&w.text, &w.text_bytes);
     mortise_out_init_buf(&w.commands, &w.command_bytes);
-    rv = look(&w, &err);
+    rv = look(&w, err);
     if (rv == MORTISE_OK)
-        rv = compose(&w, &err);
+        rv = compose(&w, err);
     if (rv == MORTISE_OK && cli->args.json)
-        rv = print_json(&w, &err);
+        rv = print_json(&w, err);
     else if (rv == MORTISE_OK)
         print(&w);
     finish(&w);
-    return mortise_cli_done(cli, rv, &err);
+    return rv;
 }
 
 static const struct mortise_opt opts[] = {

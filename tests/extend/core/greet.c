@@ -1,8 +1,9 @@
 /* greet.c -- a subcommand that core/ does not know. */
 #include "cli/cli.h"
 
-static int greet(struct mortise_cli *cli)
+static int greet(struct mortise_cli *cli, struct mortise_err *err)
 {
+    (void)err;
     mortise_out_printf(&cli->out, "Good day, %s.\n", cli->args.operands[0]);
     return 0;
 }
