@@ -117,19 +117,11 @@ static int make_command(const struct mortise_args *a, json_t **out,
 
 static int raise_budget(struct mortise_cli *cli, struct mortise_err *err)
 {
-    char id[MORTISE_RUN_MAX];
     json_t *commands;
-    int rv = make_command(&cli->args, &commands, err);
 
-    if (rv != MORTISE_OK)
+    if (make_command(&cli->args, &commands, err) != MORTISE_OK)
         return mortise_cli_usage(cli, "%s", err->msg);
-    rv = mortise_cli_open(cli, NULL, err);
-    if (rv == MORTISE_OK)
-        rv = mortise_cli_run_to_change(cli, cli->args.operands[0], id, err);
-    if (rv == MORTISE_OK)
-        return mortise_cli_command(cli, id, commands, false);
-    json_decref(commands);
-    return rv;
+    return mortise_cli_order(cli, commands, false, err);
 }
 
 static const struct mortise_opt raise_budget_opts[] = {

@@ -151,7 +151,8 @@ void mortise_cli_findings(struct mortise_cli *cli, struct mortise_diags *d);
 
 /* ---- name.c: runs, as people name them ----------------------------------- */
 
-/* For what changes it: `given` is its whole id. */
+/* Both open the session, unless there is one.  For what changes it: `given` is
+ * its whole id. */
 int mortise_cli_run_to_change(struct mortise_cli *cli, const char *given,
                               char run[MORTISE_RUN_MAX],
                               struct mortise_err *err);
@@ -259,20 +260,23 @@ bool mortise_cli_same_budget(const json_t *a, const json_t *b);
 
 /* ---- watch.c: a run going on --------------------------------------------- */
 
-/* The seq of the newest event of a run, for `after` below. */
-int mortise_cli_last_event(struct mortise_cli *cli, const char *run,
-                           uint64_t *seq, struct mortise_err *err);
+/* What has happened to a run behind event `after`. */
+int mortise_cli_recall(struct mortise_cli *cli, const char *run, uint64_t after,
+                       mortise_item_fn *fn, void *ud, struct mortise_err *err);
 /* Ask for something that a run comes of ("start", `run` ""; or "command", then
- * the body has `after`, too) and show what happens, until the run is "idle" or
- * at its "end"; then how it stands and what would unblock it.  Takes the body;
- * NULL is out of memory.  The exit code. */
+ * the body has `after`, too) and show what happens, `until` what the body says;
+ * then how it stands and what would unblock it.  Takes the body; NULL is out of
+ * memory.  The exit code. */
 int mortise_cli_go(struct mortise_cli *cli, const char *what, json_t *body,
-                   const char *run, uint64_t after, const char *until);
+                   const char *run, uint64_t after);
 /* Give commands (an array; taken; NULL is out of memory) to a run and watch
  * what comes of it, when it is this process that goes on with it or `always`
- * is said.  The exit code. */
+ * is said.  What the subcommand ends with, as its run() returns it. */
 int mortise_cli_command(struct mortise_cli *cli, const char *run,
-                        json_t *commands, bool always);
+                        json_t *commands, bool always, struct mortise_err *err);
+/* The same for the run that the first operand names. */
+int mortise_cli_order(struct mortise_cli *cli, json_t *commands, bool always,
+                      struct mortise_err *err);
 
 /* ---- the subcommands --------------------------------------------------- */
 

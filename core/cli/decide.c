@@ -31,11 +31,10 @@ static int find(struct mortise_cli *cli, struct decision *d,
                 struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
-    int rv = mortise_cli_open(cli, NULL, err);
+    int rv;
 
     memset(d, 0, sizeof *d);
-    if (rv == MORTISE_OK)
-        rv = mortise_cli_run_to_change(cli, a->operands[0], d->run, err);
+    rv = mortise_cli_run_to_change(cli, a->operands[0], d->run, err);
     if (rv == MORTISE_OK)
         rv = mortise_cli_choose(cli, d->run, given_id(a), &d->choice, err);
     d->request = d->choice.request;
@@ -54,19 +53,6 @@ static int optional(struct mortise_cli *cli, const char *what,
     return mortise_cli_value(cli, what, given, out, err);
 }
 
-/* Send one command (taken; NULL is out of memory) and see what comes of it;
- * of one that stops the run also where another process works on it. */
-static int send(struct mortise_cli *cli, const char *run, json_t *command)
-{
-    json_t *list = json_array();
-
-    if (command == NULL || json_array_append_new(list, command) != 0) {
-        json_decref(list);
-        list = NULL;
-    }
-    return mortise_cli_command(cli, run, list, cli->wanted != 0);
-}
-
 /* What becomes of a decision: `make` says the command that it is.  One that
  * does not fit the request is refused before anybody is asked. */
 typedef int make_fn(struct mortise_cli *cli, const struct decision *d,
@@ -81,7 +67,8 @@ static int settle(struct mortise_cli *cli, const struct decision *d,
     if (rv == MORTISE_OK)
         rv = mortise_cli_confirm(cli, d->run, &d->choice, err);
     if (rv == MORTISE_OK)
-        return send(cli, d->run, command);
+        return mortise_cli_command(cli, d->run, json_pack("[o]", command),
+                                   false, err);
     json_decref(command);
     return rv;
 }
@@ -380,21 +367,16 @@ const struct mortise_cmd mortise_cmd_resolve = {
 /* ---- pause, cancel
  * -------------------------------------------------------------------- */
 
-/* Send a command that has but a reason; `wanted` is the status it leads to. */
+/* Send a command that has but a reason; `wanted` is the status it leads to,
+ * also where another process works on the run. */
 static int stop(struct mortise_cli *cli, const char *kind, int wanted,
                 struct mortise_err *err)
 {
-    char id[MORTISE_RUN_MAX];
-    int rv = mortise_cli_open(cli, NULL, err);
-
-    if (rv == MORTISE_OK)
-        rv = mortise_cli_run_to_change(cli, cli->args.operands[0], id, err);
-    if (rv != MORTISE_OK)
-        return rv;
     cli->wanted = wanted;
-    return send(
-        cli, id,
-        json_pack("{s:s, s:s*}", "kind", kind, "reason", cli->args.reason));
+    return mortise_cli_order(
+        cli,
+        json_pack("[{s:s, s:s*}]", "kind", kind, "reason", cli->args.reason),
+        true, err);
 }
 
 static int pause_run(struct mortise_cli *cli, struct mortise_err *err)

@@ -32,8 +32,6 @@ static int events(struct mortise_cli *cli, struct mortise_err *err)
     if (a->after != NULL)
         rv = mortise_cli_number("--after", a->after, &after, err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_open(cli, NULL, err);
-    if (rv == MORTISE_OK)
         rv = mortise_cli_run_to_read(cli, a->operands[0], run, err);
     if (rv == MORTISE_OK && a->follow)
         rv = heed_signals(cli, err);

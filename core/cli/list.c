@@ -249,8 +249,7 @@ static int pending_of(struct mortise_cli *cli, struct list *l,
     json_t *asked = json_array(); /* not timers, which ask nobody */
     json_t *reply = NULL, *one;
     size_t i;
-    int rv =
-        asked != NULL ? mortise_cli_open(cli, NULL, err) : mortise_nomem(err);
+    int rv = asked != NULL ? MORTISE_OK : mortise_nomem(err);
 
     if (rv == MORTISE_OK)
         rv = cli->args.ids ? mortise_cli_run_to_change(cli, given, run, err)

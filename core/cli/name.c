@@ -40,15 +40,17 @@ static void add_candidates(struct mortise_err *err, const json_t *found)
         add_words(err, "\n  ...");
 }
 
-/* What is known of `given`: a new reference. */
+/* What is known of `given`: a new reference.  Opens the session. */
 static int find(struct mortise_cli *cli, const char *given, json_t **found,
                 struct mortise_err *err)
 {
-    int rv;
+    int rv = cli->session != NULL ? MORTISE_OK
+                                  : mortise_cli_open(cli, NULL, err);
 
     *found = NULL;
-    rv = mortise_cli_call(cli, "find", json_pack("{s:s}", "run", given), NULL,
-                          NULL, found, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_call(cli, "find", json_pack("{s:s}", "run", given),
+                              NULL, NULL, found, err);
     return rv == MORTISE_EINVAL ? mortise_fail(err, MORTISE_ENOTFOUND,
                                                "no run '%.200s': that is no "
                                                "run id",

@@ -77,11 +77,11 @@ static int start_body(struct mortise_cli *cli, const char *graph, json_t **out,
      * admits the run. */
     mortise_uuid_text(made, mortise_uuid7_now());
     mortise_uuid_text(order, mortise_uuid7_now());
-    *out = json_pack("{s:{s:s, s:o, s:s*}, s:s, s:o*, s:s}", "graph", "path",
-                     graph, "source", source, "cwd",
+    *out = json_pack("{s:{s:s, s:o, s:s*}, s:s, s:o*, s:s, s:s}", "graph",
+                     "path", graph, "source", source, "cwd",
                      getcwd(cwd, sizeof cwd) != NULL ? cwd : NULL, "run",
                      cli->args.id != NULL ? cli->args.id : made, "input", input,
-                     "order", order);
+                     "order", order, "until", cli->args.wait ? "end" : "idle");
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
@@ -99,8 +99,7 @@ static int run(struct mortise_cli *cli, struct mortise_err *err)
         json_decref(body);
         return rv;
     }
-    return mortise_cli_go(cli, "start", body, "", 0,
-                          cli->args.wait ? "end" : "idle");
+    return mortise_cli_go(cli, "start", body, "", 0);
 }
 
 static const struct mortise_opt run_opts[] = {
@@ -249,7 +248,6 @@ static int resume_commands(struct mortise_cli *cli, json_t **out,
 static int resume(struct mortise_cli *cli, struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
-    char id[MORTISE_RUN_MAX];
     json_t *commands = NULL;
     int rv;
 
@@ -261,15 +259,7 @@ static int resume(struct mortise_cli *cli, struct mortise_err *err)
         return mortise_cli_usage(cli, "--no-continue goes with --update or "
                                       "--goto");
     rv = resume_commands(cli, &commands, err);
-    if (rv == MORTISE_OK)
-        rv = mortise_cli_open(cli, NULL, err);
-    if (rv == MORTISE_OK)
-        rv = mortise_cli_run_to_change(cli, a->operands[0], id, err);
-    if (rv != MORTISE_OK) {
-        json_decref(commands);
-        return rv;
-    }
-    return mortise_cli_command(cli, id, commands, true);
+    return rv == MORTISE_OK ? mortise_cli_order(cli, commands, true, err) : rv;
 }
 
 static const struct mortise_opt resume_opts[] = {

@@ -129,10 +129,8 @@ static int ask(struct mortise_cli *cli, const char *what, json_t **reply,
                struct mortise_err *err)
 {
     char run[MORTISE_RUN_MAX];
-    int rv = mortise_cli_open(cli, NULL, err);
+    int rv = mortise_cli_run_to_read(cli, cli->args.operands[0], run, err);
 
-    if (rv == MORTISE_OK)
-        rv = mortise_cli_run_to_read(cli, cli->args.operands[0], run, err);
     if (rv == MORTISE_OK)
         rv = mortise_cli_call(cli, what, json_pack("{s:s}", "run", run), NULL,
                               NULL, reply, err);

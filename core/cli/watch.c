@@ -35,13 +35,13 @@ static int note_seq(void *ud, json_t *event)
     return 0;
 }
 
-int mortise_cli_last_event(struct mortise_cli *cli, const char *run,
-                           uint64_t *seq, struct mortise_err *err)
+int mortise_cli_recall(struct mortise_cli *cli, const char *run, uint64_t after,
+                       mortise_item_fn *fn, void *ud, struct mortise_err *err)
 {
-    *seq = 0;
     return mortise_cli_call(cli, "follow",
-                            json_pack("{s:s, s:s}", "run", run, "until", "now"),
-                            note_seq, seq, NULL, err);
+                            json_pack("{s:s, s:I, s:s}", "run", run, "after",
+                                      (json_int_t)after, "until", "now"),
+                            fn, ud, NULL, err);
 }
 
 /* ---- how it stands --------------------------------------------------------
@@ -342,23 +342,21 @@ static int is_open(struct mortise_cli *cli, const char *run, uint64_t last,
     int rv;
 
     mortise_owner_name(geteuid(), t.actor);
-    rv = mortise_cli_call(cli, "follow",
-                          json_pack("{s:s, s:I, s:s}", "run", run, "after",
-                                    (json_int_t)last, "until", "now"),
-                          note_like_ours, &t, NULL, &here);
+    rv = mortise_cli_recall(cli, run, last, note_like_ours, &t, &here);
     return rv != MORTISE_OK || t.found ? err->code : MORTISE_OK;
 }
 
-/* Ask for what begins something, and watch it.  Takes the body. */
-static int ask_and_watch(struct watching *w, const char *what, json_t *body,
-                         json_t **reply, struct mortise_err *err)
+/* Ask for what begins something, once; its items, if it has any, go to `fn`.
+ * Takes the body. */
+static int ask_once(struct watching *w, const char *what, json_t *body,
+                    mortise_item_fn *fn, json_t **reply,
+                    struct mortise_err *err)
 {
     struct mortise_cli *cli = w->cli;
     int rv;
 
     do {
-        rv =
-            mortise_cli_call(cli, what, json_incref(body), item, w, reply, err);
+        rv = mortise_cli_call(cli, what, json_incref(body), fn, w, reply, err);
         if (rv != MORTISE_EBUSY || !mortise_session_is_lost(cli->session))
             break;
         rv = is_open(cli, w->run, w->seq, body, err);
@@ -388,7 +386,7 @@ static int refused(struct mortise_cli *cli, const char *run,
 }
 
 int mortise_cli_go(struct mortise_cli *cli, const char *what, json_t *body,
-                   const char *run, uint64_t after, const char *until)
+                   const char *run, uint64_t after)
 {
     struct watching w = {.cli = cli, .seq = after};
     struct mortise_err err;
@@ -397,12 +395,7 @@ int mortise_cli_go(struct mortise_cli *cli, const char *what, json_t *body,
 
     snprintf(w.run, sizeof w.run, "%s", run);
     mortise_progress_init(&w.progress, &cli->out, cli->args.json);
-    if (body != NULL &&
-        json_object_set_new(body, "until", json_string(until)) != 0) {
-        json_decref(body);
-        body = NULL;
-    }
-    rv = ask_and_watch(&w, what, body, &reply, &err);
+    rv = ask_once(&w, what, body, item, &reply, &err);
     if (rv == MORTISE_OK && w.err.code != MORTISE_OK) {
         err = w.err;
         rv = err.code;
@@ -434,7 +427,7 @@ static void say_who(struct mortise_cli *cli)
 }
 
 /* The commands are on disk, and nothing more is ours to do. */
-static int recorded(struct mortise_cli *cli, json_t *reply, bool ours)
+static int recorded(struct mortise_cli *cli, json_t *reply)
 {
     if (json_is_true(json_object_get(reply, "blocked")))
         return conclude(cli, mortise_cli_text(reply, "run"), reply);
@@ -445,88 +438,60 @@ static int recorded(struct mortise_cli *cli, json_t *reply, bool ours)
     mortise_out_say(&cli->out, "recorded: run %s is %s",
                     mortise_cli_text(reply, "run"),
                     mortise_cli_text(reply, "status"));
-    if (!ours && !cli->args.no_continue)
+    if (!cli->args.no_continue && mortise_session_engine(cli->session) == NULL)
         say_who(cli);
     mortise_out_puts(&cli->out, "\n");
     return MORTISE_EXIT_OK;
 }
 
-/* The body of a `command` request.  Takes the commands. */
+/* The body of a `command` request to a run whose newest event is `last`, with a
+ * watch or without.  Takes the commands. */
 static json_t *command_body(const struct mortise_cli *cli, const char *run,
-                            json_t *commands)
+                            json_t *commands, uint64_t last, bool watch)
 {
     char order[MORTISE_UUID_TEXT];
 
     mortise_uuid_text(order, mortise_uuid7_now());
-    return json_pack("{s:s, s:o, s:b, s:b, s:s}", "run", run, "commands",
-                     commands, "no_continue", cli->args.no_continue,
-                     "accept_plugins", cli->args.accept_plugins, "order",
-                     order);
-}
-
-/* Give commands and see what comes of them. */
-static int command_and_watch(struct mortise_cli *cli, const char *run,
-                             json_t *commands)
-{
-    struct mortise_err err;
-    uint64_t last = 0;
-    json_t *body;
-    int rv = mortise_cli_last_event(cli, run, &last, &err);
-
-    if (rv == MORTISE_OK)
-        rv = mortise_stop_begin(&err);
-    if (rv != MORTISE_OK) {
-        json_decref(commands);
-        return mortise_cli_fail(cli, &err);
-    }
-    body = command_body(cli, run, commands);
-    if (body != NULL &&
-        json_object_set_new(body, "after", json_integer((json_int_t)last)) !=
-            0) {
-        json_decref(body);
-        body = NULL;
-    }
-    return mortise_cli_go(cli, "command", body, run, last, "idle");
-}
-
-/* Give commands to a run whose newest event is `last`, once, and watch nothing.
- * Takes the body. */
-static int give(struct mortise_cli *cli, const char *run, json_t *body,
-                uint64_t last, json_t **reply, struct mortise_err *err)
-{
-    int rv;
-
-    do {
-        rv = mortise_cli_call(cli, "command", json_incref(body), NULL, NULL,
-                              reply, err);
-        if (rv != MORTISE_EBUSY || !mortise_session_is_lost(cli->session))
-            break;
-        rv = is_open(cli, run, last, body, err);
-    } while (rv == MORTISE_OK);
-    json_decref(body);
-    return rv;
+    return json_pack("{s:s, s:o, s:b, s:b, s:s, s:I, s:s*}", "run", run,
+                     "commands", commands, "no_continue", cli->args.no_continue,
+                     "accept_plugins", cli->args.accept_plugins, "order", order,
+                     "after", (json_int_t)(watch ? last : 0), "until",
+                     watch ? "idle" : NULL);
 }
 
 int mortise_cli_command(struct mortise_cli *cli, const char *run,
-                        json_t *commands, bool always)
+                        json_t *commands, bool always, struct mortise_err *err)
 {
-    struct mortise_err err;
-    json_t *reply = NULL;
-    bool ours = mortise_session_engine(cli->session) != NULL;
-    uint64_t last = 0;
-    int rv, code;
+    bool watch = !cli->args.no_continue &&
+                 (always || mortise_session_engine(cli->session) != NULL);
+    struct watching w = {.cli = cli};
+    json_t *body, *reply = NULL;
+    int rv = mortise_cli_recall(cli, run, 0, note_seq, &w.seq, err);
 
-    if (!cli->args.no_continue && (ours || always))
-        return command_and_watch(cli, run, commands);
-    rv = mortise_cli_last_event(cli, run, &last, &err);
-    if (rv == MORTISE_OK)
-        rv = give(cli, run, command_body(cli, run, commands), last, &reply,
-                  &err);
-    else
+    if (rv == MORTISE_OK && watch)
+        rv = mortise_stop_begin(err);
+    if (rv != MORTISE_OK) {
         json_decref(commands);
-    ours = mortise_session_engine(cli->session) != NULL;
-    code =
-        rv == MORTISE_OK ? recorded(cli, reply, ours) : refused(cli, run, &err);
+        return rv;
+    }
+    body = command_body(cli, run, commands, w.seq, watch);
+    if (watch)
+        return mortise_cli_go(cli, "command", body, run, w.seq);
+    snprintf(w.run, sizeof w.run, "%s", run);
+    rv = ask_once(&w, "command", body, NULL, &reply, err);
+    rv = rv == MORTISE_OK ? recorded(cli, reply) : refused(cli, run, err);
     json_decref(reply);
-    return code;
+    return rv;
+}
+
+int mortise_cli_order(struct mortise_cli *cli, json_t *commands, bool always,
+                      struct mortise_err *err)
+{
+    char run[MORTISE_RUN_MAX];
+    int rv = mortise_cli_run_to_change(cli, cli->args.operands[0], run, err);
+
+    if (rv == MORTISE_OK)
+        return mortise_cli_command(cli, run, commands, always, err);
+    json_decref(commands);
+    return rv;
 }

@@ -68,20 +68,15 @@ static int note(void *ud, json_t *event)
 static int look(struct why *w, struct mortise_err *err)
 {
     struct mortise_cli *cli = w->cli;
-    int rv = mortise_cli_open(cli, NULL, err);
+    int rv = mortise_cli_run_to_read(cli, cli->args.operands[0], w->run, err);
 
     w->asked = json_object();
     w->retries = json_object();
     if (rv == MORTISE_OK)
-        rv = mortise_cli_run_to_read(cli, cli->args.operands[0], w->run, err);
-    if (rv == MORTISE_OK)
         rv = mortise_cli_show(cli, w->run, &w->show, err);
-    if (rv == MORTISE_OK)
-        rv = mortise_cli_call(
-            cli, "follow",
-            json_pack("{s:s, s:s}", "run", w->run, "until", "now"), note, w,
-            NULL, err);
-    return rv;
+    return rv == MORTISE_OK
+               ? mortise_cli_recall(cli, w->run, 0, note, w, err)
+               : rv;
 }
 
 /* ---- words ---------------------------------------------------------------
