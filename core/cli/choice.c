@@ -74,18 +74,12 @@ static json_t *select_from(const json_t *pending, const char *given)
 static const json_t *settled_by(const json_t *history, const char *given)
 {
     const json_t *found = NULL;
-    json_t *cp, *entry;
-    size_t i, k;
 
-    json_array_foreach(json_object_get(history, "checkpoints"), i, cp)
-    {
-        json_array_foreach(json_object_get(cp, "entries"), k, entry)
-        {
+    MORTISE_JSON_EACH (cp, i, json_object_get(history, "checkpoints"))
+        MORTISE_JSON_EACH (entry, k, json_object_get(cp, "entries"))
             if (strcmp(mortise_cli_text(entry, "entry"), "settle") == 0 &&
                 names(entry, given))
                 found = entry;
-        }
-    }
     return found;
 }
 
@@ -184,35 +178,33 @@ static void put_option(struct mortise_out *o, const struct mortise_opt *opt,
 
 /* The command line as it was given, with this request in it, and with what a
  * run that is blocked needs. */
-static void put_command(struct mortise_cli *cli, struct mortise_out *o,
-                        const char *run, const json_t *request,
-                        const struct mortise_cli_way *way)
+static void put_command(const struct mortise_cli_way *way,
+                        const json_t *request)
 {
+    struct mortise_cli *cli = way->cli;
     const struct mortise_opt *opt;
     char id[MORTISE_CLI_SHORT_ID + 1] = "";
 
     strncat(id, mortise_cli_text(request, "id"), MORTISE_CLI_SHORT_ID);
-    mortise_cli_lift(cli, o, way);
-    mortise_cli_suggest(cli, o, cli->cmd->name, run);
-    mortise_out_printf(o, " %s", id);
+    mortise_cli_lift(way);
+    mortise_cli_suggest(cli, way->o, cli->cmd->name, way->run);
+    mortise_out_printf(way->o, " %s", id);
     for (size_t i = 0; (opt = mortise_opt_at(cli->cmd, i)) != NULL; i++)
         if (!is_place(opt))
-            put_option(o, opt, &cli->args);
-    mortise_out_printf(o, "%s\n", cli->args.accept_plugins ? "" : way->more);
+            put_option(way->o, opt, &cli->args);
+    mortise_out_printf(way->o, "%s\n",
+                       cli->args.accept_plugins ? "" : way->more);
 }
 
 /* One that would be settled by the command as it was given, with its id. */
-static void put_one(struct mortise_cli *cli, struct mortise_out *o,
-                    const char *run, const struct mortise_cli_choice *c)
+static void put_one(const struct mortise_cli_way *way, const json_t *request)
 {
-    const struct mortise_cli_way way = mortise_cli_way_on(c->blocked);
-
-    if (way.stuck || mortise_cli_is_asked_again(&way, c->request)) {
-        mortise_cli_print_request(cli, o, run, c->request, c->blocked);
+    if (way->stuck || mortise_cli_is_asked_again(way, request)) {
+        mortise_cli_print_request(way, request);
         return;
     }
-    mortise_cli_describe(o, c->request);
-    put_command(cli, o, run, c->request, &way);
+    mortise_cli_describe(way->o, request);
+    put_command(way, request);
 }
 
 /* Nothing is decided: say of each what it is and how it is settled. */
@@ -220,8 +212,8 @@ static int refuse(struct mortise_cli *cli, const char *run,
                   const struct mortise_cli_choice *c)
 {
     struct mortise_out *o = &cli->err;
-    size_t i;
-    json_t *one;
+    const struct mortise_cli_way way =
+        mortise_cli_way_on(cli, o, run, c->blocked);
 
     mortise_out_flush(&cli->out);
     mortise_out_puts(o, c->request != NULL
@@ -230,10 +222,10 @@ static int refuse(struct mortise_cli *cli, const char *run,
                             : "mortise: several requests are pending: say "
                               "which is meant\n");
     if (c->request != NULL)
-        put_one(cli, o, run, c);
+        put_one(&way, c->request);
     else
-        json_array_foreach(c->pending, i, one)
-            mortise_cli_print_request(cli, o, run, one, c->blocked);
+        MORTISE_JSON_EACH (one, i, c->pending)
+            mortise_cli_print_request(&way, one);
     mortise_out_flush(o);
     return MORTISE_EXIT_USAGE;
 }
@@ -276,9 +268,11 @@ static bool ask(struct mortise_cli *cli, int fd, const char *run,
                 const struct mortise_cli_choice *c)
 {
     struct mortise_out o;
+    const struct mortise_cli_way way =
+        mortise_cli_way_on(cli, &o, run, c->blocked);
 
     mortise_out_init(&o, fd, cli->mem);
-    put_one(cli, &o, run, c);
+    put_one(&way, c->request);
     mortise_out_puts(&o, "Do this? [y/N] ");
     return mortise_out_flush(&o) == 0 && read_yes(fd);
 }

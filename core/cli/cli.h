@@ -163,8 +163,12 @@ int mortise_cli_run_to_change(struct mortise_cli *cli, const char *given,
 int mortise_cli_run_to_read(struct mortise_cli *cli, const char *given,
                             char run[MORTISE_RUN_MAX], struct mortise_err *err);
 
-/* What commands on a run need so that it goes on, where it is blocked. */
+/* The commands on a run that let it go on: where they are printed, and what
+ * they need where it is blocked. */
 struct mortise_cli_way {
+    struct mortise_cli *cli;
+    struct mortise_out *o;
+    const char *run;
     const char *more;    /* at the end of each: "" or " --accept-plugins" */
     bool stuck;          /* no command of ours helps */
     const json_t *lifts; /* plugins to unquarantine first; NULL: none */
@@ -213,39 +217,35 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request);
 const json_t *mortise_cli_key(const json_t *request);
 /* Does a command help it that was printed for one before it in the list? */
 bool mortise_cli_is_offered(const json_t *pending, size_t i);
-/* Print the commands that settle a request; those of a run that is blocked
- * (`blocked` of show, NULL: it is not) have what they need besides. */
-void mortise_cli_print_request(struct mortise_cli *cli, struct mortise_out *o,
-                               const char *run, const json_t *request,
-                               const json_t *blocked);
-/* The way on; borrows from `blocked`. */
-struct mortise_cli_way mortise_cli_way_on(const json_t *blocked);
+/* The way on of a run, from `blocked` of show (NULL: it is not); borrows from
+ * all of them. */
+struct mortise_cli_way mortise_cli_way_on(struct mortise_cli *cli,
+                                          struct mortise_out *o,
+                                          const char *run,
+                                          const json_t *blocked);
+/* Print what a request asks, and the commands that settle it. */
+void mortise_cli_print_request(const struct mortise_cli_way *way,
+                               const json_t *request);
 /* What stands before the commands of a run: a line for each lift. */
-void mortise_cli_lift(struct mortise_cli *cli, struct mortise_out *o,
-                      const struct mortise_cli_way *way);
+void mortise_cli_lift(const struct mortise_cli_way *way);
 /* A call of a plugin that changed: once that is accepted it is asked about
  * again, so approving what it was lets nothing go on. */
 bool mortise_cli_is_asked_again(const struct mortise_cli_way *way,
                                 const json_t *request);
-/* The commands alone, a line each, as mortise_cli_suggest() begins it; `more`
- * (" --option") stands at their end. */
-void mortise_cli_settle(struct mortise_cli *cli, struct mortise_out *o,
-                        const char *run, const json_t *request,
-                        const char *more);
+/* The commands alone that settle a request, a line each, as
+ * mortise_cli_suggest() begins it. */
+void mortise_cli_settle(const struct mortise_cli_way *way,
+                        const json_t *request);
 /* The command that doubles the limit which holds a run (`limit` of show). */
-void mortise_cli_raise(struct mortise_cli *cli, struct mortise_out *o,
-                       const char *run, const json_t *limit, const char *more);
+void mortise_cli_raise(const struct mortise_cli_way *way, const json_t *limit);
 /* One that needs nothing else: `resume RUN`. */
-void mortise_cli_offer(struct mortise_cli *cli, struct mortise_out *o,
-                       const char *what, const char *run, const char *more);
+void mortise_cli_offer(const struct mortise_cli_way *way, const char *what);
 /* The command that lets a run (`show` of it) go on where no request's does. */
-void mortise_cli_unblock(struct mortise_cli *cli, struct mortise_out *o,
-                         const char *run, const json_t *show);
+void mortise_cli_unblock(const struct mortise_cli_way *way, const json_t *show);
 /* What it asks, and what lets it go on, for who was refused because of that;
  * `doubt`: because of what is in doubt. */
-void mortise_cli_unblock_refused(struct mortise_cli *cli, struct mortise_out *o,
-                                 const char *run, const json_t *show,
-                                 bool doubt);
+void mortise_cli_unblock_refused(const struct mortise_cli_way *way,
+                                 const json_t *show, bool doubt);
 /* May that event be what became of this command? */
 bool mortise_cli_may_be(const json_t *command, const json_t *event);
 

@@ -26,11 +26,7 @@ struct list {
 static void print_page(struct mortise_cli *cli, struct list *l,
                        const json_t *page)
 {
-    size_t i;
-    json_t *entry;
-
-    json_array_foreach(mortise_json_unconst(page), i, entry)
-    {
+    MORTISE_JSON_EACH (entry, i, page) {
         if (cli->args.json)
             mortise_out_json(&cli->out, entry, false);
         else
@@ -225,9 +221,11 @@ static void print_pending(struct mortise_cli *cli, struct list *l,
                           const json_t *entry)
 {
     const char *run = mortise_cli_text(entry, "run");
+    const struct mortise_cli_way way =
+        mortise_cli_way_on(cli, &cli->out, run, blocked(cli, l, run));
 
     mortise_out_say(&cli->out, "run %s: ", run);
-    mortise_cli_print_request(cli, &cli->out, run, entry, blocked(cli, l, run));
+    mortise_cli_print_request(&way, entry);
 }
 
 /* What a shell splits into the operands of a decision. */

@@ -21,22 +21,27 @@
 /* ---- the commands -------------------------------------------------------- */
 
 /* `  PROGRAM WHAT ... RUN ID`, without a line end. */
-static void settle(struct mortise_cli *cli, struct mortise_out *o,
-                   const char *what, const char *run, const json_t *request)
+static void begin(const struct mortise_cli_way *way, const char *what,
+                  const json_t *request)
 {
     char start[MORTISE_CLI_SHORT_ID + 1] = "";
 
     strncat(start, mortise_cli_text(request, "id"), MORTISE_CLI_SHORT_ID);
-    mortise_cli_suggest(cli, o, what, run);
-    mortise_out_puts(o, " ");
-    mortise_out_shell(o, start);
+    mortise_cli_suggest(way->cli, way->o, what, way->run);
+    mortise_out_puts(way->o, " ");
+    mortise_out_shell(way->o, start);
 }
 
-void mortise_cli_offer(struct mortise_cli *cli, struct mortise_out *o,
-                       const char *what, const char *run, const char *more)
+/* The last option, if it has one, and the line end. */
+static void end(const struct mortise_cli_way *way, const char *option)
 {
-    mortise_cli_suggest(cli, o, what, run);
-    mortise_out_printf(o, "%s\n", more);
+    mortise_out_printf(way->o, "%s%s\n", option, way->more);
+}
+
+void mortise_cli_offer(const struct mortise_cli_way *way, const char *what)
+{
+    mortise_cli_suggest(way->cli, way->o, what, way->run);
+    end(way, "");
 }
 
 /* ` --OPTION JSON`, of what a schema asks for; NULL: anything. */
@@ -65,40 +70,36 @@ static void put_done(struct mortise_out *o, const json_t *request)
         mortise_out_puts(o, " --done '{}'");
 }
 
-static void settle_doubt(struct mortise_cli *cli, struct mortise_out *o,
-                         const char *run, const json_t *request,
-                         const char *more)
+static void settle_doubt(const struct mortise_cli_way *way,
+                         const json_t *request)
 {
-    settle(cli, o, "resolve", run, request);
-    put_done(o, request);
-    mortise_out_printf(o, "%s\n", more);
-    settle(cli, o, "resolve", run, request);
-    mortise_out_printf(o, " --retry%s\n", more);
-    settle(cli, o, "resolve", run, request);
-    mortise_out_printf(o, " --fail%s\n", more);
+    begin(way, "resolve", request);
+    put_done(way->o, request);
+    end(way, "");
+    begin(way, "resolve", request);
+    end(way, " --retry");
+    begin(way, "resolve", request);
+    end(way, " --fail");
 }
 
-static void settle_question(struct mortise_cli *cli, struct mortise_out *o,
-                            const char *run, const json_t *request,
-                            const char *more)
+static void settle_question(const struct mortise_cli_way *way,
+                            const json_t *request)
 {
-    settle(cli, o, "answer", run, request);
-    put_sample(o, "value", json_object_get(request, "schema"));
-    mortise_out_printf(o, "%s\n", more);
+    begin(way, "answer", request);
+    put_sample(way->o, "value", json_object_get(request, "schema"));
+    end(way, "");
 }
 
-static void settle_pause(struct mortise_cli *cli, struct mortise_out *o,
-                         const char *run, const json_t *request,
-                         const char *more)
+static void settle_pause(const struct mortise_cli_way *way,
+                         const json_t *request)
 {
     (void)request;
-    mortise_cli_offer(cli, o, "resume", run, more);
+    mortise_cli_offer(way, "resume");
 }
 
 /* As much again. */
-static void settle_budget(struct mortise_cli *cli, struct mortise_out *o,
-                          const char *run, const json_t *request,
-                          const char *more)
+static void settle_budget(const struct mortise_cli_way *way,
+                          const json_t *request)
 {
     const char *graph = mortise_cli_text(request, "graph");
     const char *name = mortise_cli_text(request, "budget");
@@ -110,28 +111,27 @@ static void settle_budget(struct mortise_cli *cli, struct mortise_out *o,
     else
         snprintf(amount, sizeof amount, "%lld",
                  (long long)mortise_cli_integer(request, "limit"));
-    mortise_cli_suggest(cli, o, "raise-budget", run);
-    mortise_out_say(o, " %s=+%s%s", name, amount,
+    mortise_cli_suggest(way->cli, way->o, "raise-budget", way->run);
+    mortise_out_say(way->o, " %s=+%s%s", name, amount,
                     mortise_cli_is_time(name) ? "ms" : "");
     if (graph[0] != '\0') {
-        mortise_out_puts(o, " --at ");
-        mortise_out_shell(o, graph);
+        mortise_out_puts(way->o, " --at ");
+        mortise_out_shell(way->o, graph);
     }
-    mortise_out_printf(o, "%s\n", more);
+    end(way, "");
 }
 
-static void settle_decision(struct mortise_cli *cli, struct mortise_out *o,
-                            const char *run, const json_t *request,
-                            const char *more)
+static void settle_decision(const struct mortise_cli_way *way,
+                            const json_t *request)
 {
     const json_t *schema = json_object_get(request, "schema");
 
-    settle(cli, o, "approve", run, request);
+    begin(way, "approve", request);
     if (schema != NULL)
-        put_sample(o, "answer", schema);
-    mortise_out_printf(o, "%s\n", more);
-    settle(cli, o, "reject", run, request);
-    mortise_out_printf(o, " --reason WHY%s\n", more);
+        put_sample(way->o, "answer", schema);
+    end(way, "");
+    begin(way, "reject", request);
+    end(way, " --reason WHY");
 }
 
 /* What a run may wait for. */
@@ -140,8 +140,7 @@ static const struct kind {
     const char *asks; /* what its node does */
     const char *by;   /* the command that settles it, where it is none of yes
                          or no */
-    void (*settle)(struct mortise_cli *cli, struct mortise_out *o,
-                   const char *run, const json_t *request, const char *more);
+    void (*settle)(const struct mortise_cli_way *way, const json_t *request);
 } kinds[] = {
     {"human", "asks a person", "approve", settle_decision},
     {"approval_pending", "wants to run a tool and needs an approval", "approve",
@@ -201,27 +200,26 @@ bool mortise_cli_has_expired(const json_t *request)
     return deadline != 0 && deadline <= mortise_now_ms();
 }
 
-void mortise_cli_settle(struct mortise_cli *cli, struct mortise_out *o,
-                        const char *run, const json_t *request,
-                        const char *more)
+void mortise_cli_settle(const struct mortise_cli_way *way,
+                        const json_t *request)
 {
     const struct kind *k = kind_of(request);
 
     if (k->settle == NULL)
         return;
     if (k->settle != settle_doubt && mortise_cli_has_expired(request))
-        settle_pause(cli, o, run, request, more);
+        settle_pause(way, request);
     else
-        k->settle(cli, o, run, request, more);
+        k->settle(way, request);
 }
 
-void mortise_cli_raise(struct mortise_cli *cli, struct mortise_out *o,
-                       const char *run, const json_t *limit, const char *more)
+void mortise_cli_raise(const struct mortise_cli_way *way, const json_t *limit)
 {
-    mortise_cli_suggest(cli, o, "resume", run);
-    mortise_out_say(o, " --limit %s=%llu", mortise_cli_text(limit, "limit"),
+    mortise_cli_suggest(way->cli, way->o, "resume", way->run);
+    mortise_out_say(way->o, " --limit %s=%llu",
+                    mortise_cli_text(limit, "limit"),
                     2ull * mortise_cli_integer(limit, "value"));
-    mortise_out_printf(o, "%s\n", more);
+    end(way, "");
 }
 
 /* ---- printing one -------------------------------------------------------- */
@@ -271,16 +269,16 @@ bool mortise_cli_is_offered(const json_t *pending, size_t i)
 
 void mortise_cli_describe(struct mortise_out *o, const json_t *request)
 {
+    /* Without a member: its idempotency key, wherever that is. */
     static const struct {
         const char *word, *member;
     } fields[] = {
-        {"request", "id"},    {"tool", "tool"},           {"args", "args"},
-        {"effect", "effect"}, {"key", "idempotency_key"}, {"because", "cause"},
-        {"step", "method"},   {"heard", "answer"},        {"inside", "open"},
-        {"budget", "budget"}, {"limit", "limit"},         {"graph", "graph"},
+        {"request", "id"},    {"tool", "tool"},    {"args", "args"},
+        {"effect", "effect"}, {"key", NULL},       {"because", "cause"},
+        {"step", "method"},   {"heard", "answer"}, {"inside", "open"},
+        {"budget", "budget"}, {"limit", "limit"},  {"graph", "graph"},
         {"digest", "digest"},
     };
-    static const char key[] = "idempotency_key";
     char name[MORTISE_CLI_EXECUTION];
 
     mortise_out_style(o, MORTISE_ASKS);
@@ -292,9 +290,9 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
                      4);
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         field(o, fields[i].word,
-              strcmp(fields[i].member, key) == 0
-                  ? mortise_cli_key(request)
-                  : json_object_get(request, fields[i].member));
+              fields[i].member != NULL
+                  ? json_object_get(request, fields[i].member)
+                  : mortise_cli_key(request));
     field(o, mortise_cli_is_kind(request, "in_doubt") ? "result" : "answer",
           json_object_get(request, "schema"));
     field(o, "for", json_object_get(request, "assignees"));
@@ -304,24 +302,31 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
                             "and --retry says that it did not happen\n");
 }
 
-struct mortise_cli_way mortise_cli_way_on(const json_t *blocked)
+struct mortise_cli_way mortise_cli_way_on(struct mortise_cli *cli,
+                                          struct mortise_out *o,
+                                          const char *run,
+                                          const json_t *blocked)
 {
     const json_t *lifts = json_object_get(blocked, "unquarantine");
     bool accept = json_is_true(json_object_get(blocked, "accept_plugins"));
 
     return (struct mortise_cli_way){
+        .cli = cli,
+        .o = o,
+        .run = run,
         .more = accept ? " --accept-plugins" : "",
         .stuck = json_is_object(blocked) && !accept && lifts == NULL,
         .lifts = lifts,
     };
 }
 
-void mortise_cli_lift(struct mortise_cli *cli, struct mortise_out *o,
-                      const struct mortise_cli_way *way)
+void mortise_cli_lift(const struct mortise_cli_way *way)
 {
-    MORTISE_JSON_EACH (plugin, i, way->lifts)
-        mortise_cli_offer(cli, o, "plugin unquarantine",
-                          json_string_value(plugin), "");
+    MORTISE_JSON_EACH (plugin, i, way->lifts) {
+        mortise_cli_suggest(way->cli, way->o, "plugin unquarantine",
+                            json_string_value(plugin));
+        mortise_out_puts(way->o, "\n");
+    }
 }
 
 bool mortise_cli_is_asked_again(const struct mortise_cli_way *way,
@@ -331,20 +336,17 @@ bool mortise_cli_is_asked_again(const struct mortise_cli_way *way,
            mortise_cli_is_kind(request, "approval_pending");
 }
 
-void mortise_cli_print_request(struct mortise_cli *cli, struct mortise_out *o,
-                               const char *run, const json_t *request,
-                               const json_t *blocked)
+void mortise_cli_print_request(const struct mortise_cli_way *way,
+                               const json_t *request)
 {
-    const struct mortise_cli_way way = mortise_cli_way_on(blocked);
-
-    mortise_cli_describe(o, request);
-    if (way.stuck || mortise_cli_is_timer(request))
+    mortise_cli_describe(way->o, request);
+    if (way->stuck || mortise_cli_is_timer(request))
         return;
-    mortise_cli_lift(cli, o, &way);
-    if (mortise_cli_is_asked_again(&way, request))
-        mortise_cli_offer(cli, o, "resume", run, way.more);
+    mortise_cli_lift(way);
+    if (mortise_cli_is_asked_again(way, request))
+        mortise_cli_offer(way, "resume");
     else
-        mortise_cli_settle(cli, o, run, request, way.more);
+        mortise_cli_settle(way, request);
 }
 
 /* ---- of all that is pending ---------------------------------------------- */
@@ -357,42 +359,36 @@ static bool nobody_is_asked(const json_t *pending)
     return true;
 }
 
-void mortise_cli_unblock(struct mortise_cli *cli, struct mortise_out *o,
-                         const char *run, const json_t *show)
+void mortise_cli_unblock(const struct mortise_cli_way *way, const json_t *show)
 {
-    const struct mortise_cli_way way =
-        mortise_cli_way_on(json_object_get(show, "blocked"));
     const json_t *limit = json_object_get(show, "limit");
     bool limited = json_is_object(limit);
 
-    if (way.stuck ||
+    if (way->stuck ||
         (!limited && !nobody_is_asked(json_object_get(show, "pending")) &&
          strcmp(mortise_cli_text(show, "reason"), "operator") != 0))
         return;
-    mortise_cli_lift(cli, o, &way);
+    mortise_cli_lift(way);
     if (limited)
-        mortise_cli_raise(cli, o, run, limit, way.more);
+        mortise_cli_raise(way, limit);
     else
-        mortise_cli_offer(cli, o, "resume", run, way.more);
+        mortise_cli_offer(way, "resume");
 }
 
-void mortise_cli_unblock_refused(struct mortise_cli *cli, struct mortise_out *o,
-                                 const char *run, const json_t *show,
-                                 bool doubt)
+void mortise_cli_unblock_refused(const struct mortise_cli_way *way,
+                                 const json_t *show, bool doubt)
 {
-    const json_t *blocked = json_object_get(show, "blocked");
     const json_t *pending = json_object_get(show, "pending");
-    const struct mortise_cli_way way = mortise_cli_way_on(blocked);
 
     MORTISE_JSON_EACH (one, i, pending)
         if (!doubt || mortise_cli_is_kind(one, "in_doubt"))
-            mortise_cli_print_request(cli, o, run, one, blocked);
-    if (way.stuck || json_is_true(json_object_get(show, "live")) ||
+            mortise_cli_print_request(way, one);
+    if (way->stuck || json_is_true(json_object_get(show, "live")) ||
         (doubt ? mortise_cli_has_kind(pending, "in_doubt")
                : !nobody_is_asked(pending)))
         return;
-    mortise_cli_lift(cli, o, &way);
-    mortise_cli_offer(cli, o, "resume", run, way.more);
+    mortise_cli_lift(way);
+    mortise_cli_offer(way, "resume");
 }
 
 /* ---- what became of a command -------------------------------------------- */

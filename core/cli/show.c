@@ -105,6 +105,8 @@ static void print_part(struct mortise_out *o, const json_t *state,
 static void print_run(struct mortise_cli *cli, const json_t *run)
 {
     struct mortise_out *o = &cli->out;
+    const struct mortise_cli_way way = mortise_cli_way_on(
+        cli, o, mortise_cli_text(run, "run"), json_object_get(run, "blocked"));
     const json_t *error = json_object_get(run, "error");
 
     print_head(o, run);
@@ -120,8 +122,7 @@ static void print_run(struct mortise_cli *cli, const json_t *run)
     if (json_array_size(json_object_get(run, "pending")) > 0)
         mortise_out_puts(o, "\n");
     MORTISE_JSON_EACH (one, i, json_object_get(run, "pending"))
-        mortise_cli_print_request(cli, o, mortise_cli_text(run, "run"), one,
-                                  json_object_get(run, "blocked"));
+        mortise_cli_print_request(&way, one);
 }
 
 /* Ask for something about the run that the command line names. */

@@ -93,6 +93,8 @@ static bool is_over(int status)
 static void stand(struct mortise_cli *cli, const char *run, int status,
                   const json_t *show)
 {
+    const struct mortise_cli_way way = mortise_cli_way_on(
+        cli, &cli->out, run, json_object_get(show, "blocked"));
     const json_t *error = json_object_get(show, "error");
     const json_t *pending = json_object_get(show, "pending");
 
@@ -104,13 +106,12 @@ static void stand(struct mortise_cli *cli, const char *run, int status,
         if (mortise_cli_is_offered(pending, i)) /* what helped it helps both */
             mortise_cli_describe(&cli->out, one);
         else
-            mortise_cli_print_request(cli, &cli->out, run, one,
-                                      json_object_get(show, "blocked"));
+            mortise_cli_print_request(&way, one);
     }
     if (is_over(status) && mortise_cli_unsettled(show) == NULL)
-        mortise_cli_offer(cli, &cli->out, "show", run, "");
+        mortise_cli_offer(&way, "show");
     else
-        mortise_cli_unblock(cli, &cli->out, run, show);
+        mortise_cli_unblock(&way, show);
 }
 
 /* What keeps a run from going on with what was decided; NULL: nothing does, as
@@ -371,6 +372,7 @@ static int refused(struct mortise_cli *cli, const char *run,
                    const struct mortise_err *why)
 {
     int code = mortise_cli_fail(cli, why);
+    struct mortise_cli_way way;
     struct mortise_err err;
     json_t *show = NULL;
 
@@ -378,8 +380,9 @@ static int refused(struct mortise_cli *cli, const char *run,
         (why->code != MORTISE_EINDOUBT && why->code != MORTISE_EBLOCKED) ||
         mortise_cli_show(cli, run, &show, &err) != MORTISE_OK)
         return code;
-    mortise_cli_unblock_refused(cli, &cli->err, run, show,
-                                why->code == MORTISE_EINDOUBT);
+    way = mortise_cli_way_on(cli, &cli->err, run,
+                             json_object_get(show, "blocked"));
+    mortise_cli_unblock_refused(&way, show, why->code == MORTISE_EINDOUBT);
     mortise_out_flush(&cli->err);
     json_decref(show);
     return code;

@@ -144,7 +144,7 @@ static void say_error(struct why *w, const json_t *error)
 static void offer(struct why *w, const char *what)
 {
     if (!w->way.stuck)
-        mortise_cli_offer(w->cli, &w->commands, what, w->run, w->way.more);
+        mortise_cli_offer(&w->way, what);
 }
 
 /* ---- what is pending -------------------------------------------------------
@@ -223,8 +223,7 @@ static void explain_pending(struct why *w)
         if (mortise_cli_is_asked_again(&w->way, request))
             accept = true;
         else if (!w->way.stuck && !mortise_cli_is_offered(pending, i))
-            mortise_cli_settle(w->cli, &w->commands, w->run, request,
-                               w->way.more);
+            mortise_cli_settle(&w->way, request);
     }
     if (accept)
         offer(w, "resume");
@@ -350,7 +349,7 @@ static void why_limited(struct why *w)
         mortise_cli_text(limit, "limit"), mortise_cli_text(limit, "node"));
     explain_pending(w);
     if (!w->way.stuck)
-        mortise_cli_raise(w->cli, &w->commands, w->run, limit, w->way.more);
+        mortise_cli_raise(&w->way, limit);
 }
 
 /* Nobody paused it: something was recorded, and nothing has gone on since. */
@@ -477,7 +476,8 @@ static void why_over(struct why *w)
 /* Before the command that lets the run go on. */
 static void offer_unquarantine(struct why *w, const char *plugin)
 {
-    mortise_cli_offer(w->cli, &w->commands, "plugin unquarantine", plugin, "");
+    mortise_cli_suggest(w->cli, &w->commands, "plugin unquarantine", plugin);
+    mortise_out_puts(&w->commands, "\n");
 }
 
 /* What stands in the way of the run's plugin, if anything does. */
@@ -680,9 +680,10 @@ static void finish(struct why *w)
 
 static int why(struct mortise_cli *cli, struct mortise_err *err)
 {
-    struct why w = {.cli = cli, .way = {.more = ""}};
+    struct why w = {.cli = cli};
     int rv;
 
+    w.way = mortise_cli_way_on(cli, &w.commands, w.run, NULL);
     mortise_buf_init(&w.text_bytes, cli->mem);
     mortise_buf_init(&w.command_bytes, cli->mem);
     mortise_out_init_buf(&w.text, &w.text_bytes);
