@@ -11,12 +11,15 @@
 #include "base/err.h"
 #include "cli/cli.h"
 
-enum what { NOTHING, A_FILE, A_DIR, A_RUN, A_CODE, A_WORD };
+/* What one may write somewhere.  (bash_options() counts on NO_VALUE being the
+ * first, and A_WORD the last.) */
+enum what { NO_VALUE, NOTHING, A_FILE, A_DIR, A_RUN, A_CODE, A_WORD };
 
+/* What follows an option (NULL: no value), or a subcommand. */
 static enum what what_is(const char *called)
 {
     if (called == NULL)
-        return NOTHING;
+        return NO_VALUE;
     called += *called == '[';
     if (strstr(called, "FILE") != NULL || strstr(called, "GRAPH") != NULL ||
         strstr(called, "MANIFEST") != NULL)
@@ -28,11 +31,22 @@ static enum what what_is(const char *called)
                                              : NOTHING;
 }
 
-/* The words of "a|b|c", with blanks between. */
-static void put_words(struct mortise_out *o, const char *called)
+/* How a shell is told so; one of these words: between `says` and `behind`. */
+struct shell {
+    const char *says[A_WORD + 1], *behind;
+};
+
+static void put_what(struct mortise_out *o, const struct shell *shell,
+                     const char *called)
 {
+    enum what what = what_is(called);
+
+    mortise_out_puts(o, shell->says[what]);
+    if (what != A_WORD)
+        return;
     for (const char *p = called; *p != '\0'; p++)
         mortise_out_put(o, *p == '|' ? " " : p, 1);
+    mortise_out_puts(o, shell->behind);
 }
 
 /* In single quotes; `quote` is how the shell writes one inside, and what
@@ -169,58 +183,38 @@ static const char bash_tail[] =
     "\n"
     "complete -F _mortise mortise\n";
 
-/* ` NAME='--a --b'`: the options that keep() wants. */
+/* ` NAME='--a --b'`: the options whose values are of the first kind wanted up to
+ * the last. */
 static void bash_options(struct mortise_out *o, const char *name,
-                         const struct mortise_cmd *c,
-                         bool (*keep)(const struct mortise_opt *))
+                         const struct mortise_cmd *c, enum what first,
+                         enum what last)
 {
     mortise_out_printf(o, " %s='", name);
     for (const struct mortise_opt *opt = c->opts; opt->name != NULL; opt++)
-        if (keep(opt))
+        if (what_is(opt->arg) >= first && what_is(opt->arg) <= last)
             mortise_out_printf(o, " --%s", opt->name);
     mortise_out_puts(o, "'");
 }
 
-static bool is_any(const struct mortise_opt *opt)
-{
-    return opt->name != NULL;
-}
-
-static bool takes_value(const struct mortise_opt *opt)
-{
-    return opt->arg != NULL;
-}
-
-static bool takes_file(const struct mortise_opt *opt)
-{
-    return what_is(opt->arg) == A_FILE;
-}
-
-static bool takes_dir(const struct mortise_opt *opt)
-{
-    return what_is(opt->arg) == A_DIR;
-}
-
 static void bash_command(struct mortise_out *o, const struct mortise_cmd *c)
 {
-    static const char *const words[] = {
-        [NOTHING] = "",  [A_FILE] = "file", [A_DIR] = "dir",
-        [A_RUN] = "run", [A_CODE] = "code",
-    };
-    enum what what = what_is(c->operands);
+    static const struct shell shell = {{[NOTHING] = "",
+                                        [A_FILE] = "file",
+                                        [A_DIR] = "dir",
+                                        [A_RUN] = "run",
+                                        [A_CODE] = "code",
+                                        [A_WORD] = ""},
+                                       ""};
 
     mortise_out_printf(o, "    '%s')\n       ", c->name);
-    bash_options(o, "opts", c, is_any);
+    bash_options(o, "opts", c, NO_VALUE, A_WORD);
     mortise_out_puts(o, "\n       ");
-    bash_options(o, "values", c, takes_value);
+    bash_options(o, "values", c, NOTHING, A_WORD);
     mortise_out_puts(o, "\n       ");
-    bash_options(o, "files", c, takes_file);
-    bash_options(o, "dirs", c, takes_dir);
+    bash_options(o, "files", c, A_FILE, A_FILE);
+    bash_options(o, "dirs", c, A_DIR, A_DIR);
     mortise_out_puts(o, "\n        what='");
-    if (what == A_WORD)
-        put_words(o, c->operands);
-    else
-        mortise_out_puts(o, words[what]);
+    put_what(o, &shell, c->operands);
     mortise_out_puts(o, "' ;;\n");
 }
 
@@ -309,28 +303,15 @@ static const char zsh_tail[] = "    esac\n"
                                "    compdef _mortise mortise\n"
                                "fi\n";
 
-static void zsh_action(struct mortise_out *o, const char *called)
-{
-    static const char *const actions[] = {
-        [NOTHING] = " ",
-        [A_FILE] = "_files",
-        [A_DIR] = "_files -/",
-        [A_RUN] = "_mortise_runs",
-        [A_CODE] = "_mortise_codes",
-    };
-    enum what what = what_is(called);
-
-    if (what != A_WORD) {
-        mortise_out_puts(o, actions[what]);
-        return;
-    }
-    mortise_out_puts(o, "(");
-    put_words(o, called);
-    mortise_out_puts(o, ")");
-}
-
 static void zsh_command(struct mortise_out *o, const struct mortise_cmd *c)
 {
+    static const struct shell shell = {{[NOTHING] = " ",
+                                        [A_FILE] = "_files",
+                                        [A_DIR] = "_files -/",
+                                        [A_RUN] = "_mortise_runs",
+                                        [A_CODE] = "_mortise_codes",
+                                        [A_WORD] = "("},
+                                       ")"};
     const struct mortise_opt *opt;
 
     mortise_out_printf(o, "    '%s')\n        _arguments", c->name);
@@ -341,12 +322,12 @@ static void zsh_command(struct mortise_out *o, const struct mortise_cmd *c)
         mortise_out_puts(o, "\\]");
         if (opt->arg != NULL) {
             mortise_out_puts(o, "':value:");
-            zsh_action(o, opt->arg);
+            put_what(o, &shell, opt->arg);
             mortise_out_puts(o, "'");
         }
     }
     mortise_out_puts(o, " \\\n            '*:operand:");
-    zsh_action(o, c->operands);
+    put_what(o, &shell, c->operands);
     mortise_out_puts(o, "' ;;\n");
 }
 
@@ -420,28 +401,16 @@ static void fish_name(struct mortise_out *o, size_t i)
     mortise_out_puts(o, "\n");
 }
 
-static void fish_action(struct mortise_out *o, const char *called)
-{
-    static const char *const actions[] = {
-        [NOTHING] = "",
-        [A_FILE] = " -F",
-        [A_DIR] = " -a '(__fish_complete_directories)'",
-        [A_RUN] = " -a '(__mortise_runs)'",
-        [A_CODE] = " -a '(mortise explain | string replace -r \" .*\" \"\")'",
-    };
-    enum what what = what_is(called);
-
-    if (what != A_WORD) {
-        mortise_out_puts(o, actions[what]);
-        return;
-    }
-    mortise_out_puts(o, " -a '");
-    put_words(o, called);
-    mortise_out_puts(o, "'");
-}
-
 static void fish_command(struct mortise_out *o, const struct mortise_cmd *c)
 {
+    static const struct shell shell = {
+        {[NOTHING] = "",
+         [A_FILE] = " -F",
+         [A_DIR] = " -a '(__fish_complete_directories)'",
+         [A_RUN] = " -a '(__mortise_runs)'",
+         [A_CODE] = " -a '(mortise explain | string replace -r \" .*\" \"\")'",
+         [A_WORD] = " -a '"},
+        "'"};
     const struct mortise_opt *opt;
 
     for (size_t i = 0; (opt = mortise_opt_at(c, i)) != NULL; i++) {
@@ -451,7 +420,7 @@ static void fish_command(struct mortise_out *o, const struct mortise_cmd *c)
             mortise_out_printf(o, " -s %c", opt->letter);
         if (opt->arg != NULL) {
             mortise_out_puts(o, " -r");
-            fish_action(o, opt->arg);
+            put_what(o, &shell, opt->arg);
         }
         mortise_out_puts(o, " -d ");
         put_quoted(o, opt->help, "\\'", false);
@@ -460,7 +429,7 @@ static void fish_command(struct mortise_out *o, const struct mortise_cmd *c)
     if (what_is(c->operands) == NOTHING)
         return;
     mortise_out_printf(o, "complete -c mortise -n '__mortise_is %s'", c->name);
-    fish_action(o, c->operands);
+    put_what(o, &shell, c->operands);
     mortise_out_puts(o, "\n");
 }
 
