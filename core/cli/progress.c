@@ -67,45 +67,27 @@ static bool is_said_elsewhere(const char *key)
     return false;
 }
 
-static size_t append(char *out, size_t at, size_t cap, const char *s)
-{
-    int n = snprintf(out + at, cap - at, "%s", s);
-
-    return n < 0 || (size_t)n >= cap - at ? cap - 1 : at + (size_t)n;
-}
-
-static size_t append_value(const struct mortise_mem *mem, char *out, size_t at,
-                           size_t cap, const json_t *v)
-{
-    const char *s = json_string_value(v);
-    char *text;
-
-    if (s != NULL)
-        return append(out, at, cap, s);
-    text = mortise_json_text(mem, v);
-    at = append(out, at, cap, text != NULL ? text : "...");
-    mortise_release_str(mem, text);
-    return at;
-}
-
 /* All members that are not said elsewhere; what does not fit is cut. */
 static void details(const struct mortise_mem *mem, const json_t *event,
                     char out[DETAIL])
 {
+    struct mortise_buf b;
     const char *key;
     json_t *v;
-    size_t at = 0;
 
-    out[0] = '\0';
+    mortise_buf_init(&b, mem);
     json_object_foreach(mortise_json_unconst(event), key, v)
     {
         if (is_said_elsewhere(key))
             continue;
-        at = append(out, at, DETAIL, at > 0 ? " " : "");
-        at = append(out, at, DETAIL, key);
-        at = append(out, at, DETAIL, "=");
-        at = append_value(mem, out, at, DETAIL, v);
+        mortise_buf_printf(&b, "%s%s=", b.n > 0 ? " " : "", key);
+        if (json_is_string(v))
+            mortise_buf_puts(&b, json_string_value(v));
+        else if (mortise_json_write(&b, v) != MORTISE_OK)
+            mortise_buf_puts(&b, "...");
     }
+    snprintf(out, DETAIL, "%s", mortise_buf_cstr(&b) != NULL ? b.p : "...");
+    mortise_buf_finish(&b);
 }
 
 /* ---- plain lines -------------------------------------------------------- */
