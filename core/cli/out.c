@@ -190,7 +190,7 @@ static size_t columns_of(const char *shown)
     return width_of(cp);
 }
 
-/* All of s, made safe; returns its columns. */
+/* All of s, made safe; returns its columns.  `o` NULL: for them alone. */
 static size_t put_safe(struct mortise_out *o, const char *s, size_t n)
 {
     char shown[ESCAPED];
@@ -199,7 +199,8 @@ static size_t put_safe(struct mortise_out *o, const char *s, size_t n)
     while (n > 0) {
         size_t taken = next_shown(s, n, shown);
 
-        mortise_out_puts(o, shown);
+        if (o != NULL)
+            mortise_out_puts(o, shown);
         columns += columns_of(shown);
         s += taken;
         n -= taken;
@@ -280,25 +281,12 @@ void mortise_out_text(struct mortise_out *o, const char *s, size_t indent)
     } while (*s != '\0');
 }
 
-/* Columns of n bytes, as put_safe() would print them. */
-static size_t measure(const char *s, size_t n)
-{
-    char shown[ESCAPED];
-    size_t columns = 0, taken;
-
-    for (; n > 0; s += taken, n -= taken) {
-        taken = next_shown(s, n, shown);
-        columns += columns_of(shown);
-    }
-    return columns;
-}
-
 void mortise_out_paragraph(struct mortise_out *o, const char *s, size_t columns)
 {
     size_t at = 0;
 
     for (s += strspn(s, " "); *s != '\0'; s += strspn(s, " ")) {
-        size_t n = strcspn(s, " "), width = measure(s, n);
+        size_t n = strcspn(s, " "), width = put_safe(NULL, s, n);
 
         if (at > 0 && at + 1 + width > columns) {
             mortise_out_put(o, "\n", 1);
