@@ -85,17 +85,25 @@ static const char *find_other(const struct object *o, const char *soname)
 /* ---- what the inspection sees ----------------------------------------------
  */
 
-static void refuse(struct object *o, const char *code, const char *words,
-                   const char *host)
-{
-    json_array_append_new(o->refusals,
-                          json_pack("{s:s, s:s, s:s*}", "code", code, "message",
-                                    words, "host", host));
-}
-
 static void refused(void *ud, const char *code, const char *words)
 {
-    refuse(ud, code, words, NULL);
+    struct object *o = ud;
+
+    json_array_append_new(
+        o->refusals, json_pack("{s:s, s:s}", "code", code, "message", words));
+}
+
+static void refuse(struct object *o, const char *code, const char *fmt, ...)
+    MORTISE_PRINTF(3, 4);
+static void refuse(struct object *o, const char *code, const char *fmt, ...)
+{
+    char words[256];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(words, sizeof words, fmt, ap);
+    va_end(ap);
+    refused(o, code, words);
 }
 
 static void needs(void *ud, const char *library)
@@ -182,15 +190,12 @@ static bool is_refused(const struct object *o, const char *library)
 static void check_glibc(struct object *o)
 {
     const char *ours = gnu_get_libc_version();
-    char words[128];
 
-    if (!is_newer(o->glibc, ours))
-        return;
-    snprintf(words, sizeof words,
-             "needs glibc %s, and this host has %s; build it on an older "
-             "system",
-             o->glibc, ours);
-    refuse(o, "P0115", words, NULL);
+    if (is_newer(o->glibc, ours))
+        refuse(o, "P0115",
+               "needs glibc %s, and this host has %s; build it on an older "
+               "system",
+               o->glibc, ours);
 }
 
 /* What a library of this host exports, and needs. */
@@ -225,7 +230,6 @@ static bool is_before(const json_t *list, size_t i)
 static void read_libraries(struct object *o)
 {
     json_t *libraries = json_copy(o->needs);
-    char words[SONAME_MAX + 128];
 
     for (size_t i = 0; i < json_array_size(libraries) && !o->blind; i++) {
         const char *name = json_string_value(json_array_get(libraries, i));
@@ -241,11 +245,10 @@ static void read_libraries(struct object *o)
             o->blind = true;
             if (is_refused(o, name))
                 continue;
-            snprintf(words, sizeof words,
-                     "needs %.100s, which this host does not have; install "
-                     "it, or link that code statically",
-                     name);
-            refuse(o, "P0116", words, NULL);
+            refuse(o, "P0116",
+                   "needs %.100s, which this host does not have; install "
+                   "it, or link that code statically",
+                   name);
         }
     }
     json_decref(libraries);
@@ -256,16 +259,13 @@ static void check_imports(struct object *o)
     read_libraries(o);
     MORTISE_JSON_EACH (symbol, i, o->imports) {
         const char *name = json_string_value(symbol);
-        char words[256];
 
-        if (o->blind || json_object_get(o->exports, name) != NULL ||
-            strncmp(name, "mortise_", 8) == 0)
-            continue;
-        snprintf(words, sizeof words,
-                 "imports %.100s, which none of its libraries has; name the "
-                 "library that does when linking it",
-                 name);
-        refuse(o, "P0117", words, NULL);
+        if (!o->blind && json_object_get(o->exports, name) == NULL &&
+            strncmp(name, "mortise_", 8) != 0)
+            refuse(o, "P0117",
+                   "imports %.100s, which none of its libraries has; name the "
+                   "library that does when linking it",
+                   name);
     }
 }
 
@@ -292,9 +292,9 @@ static void hold_against(struct object *o, const struct mortise_manifest *m,
 
     if (mortise_elf_check_plugin(bytes, n, m->name, m->version, &why) !=
         MORTISE_OK)
-        refuse(o, "P0118", why.msg, NULL);
+        refused(o, "P0118", why.msg);
     if (mortise_manifest_is_foreign(m, words, sizeof words))
-        refuse(o, "P0114", words, NULL);
+        refused(o, "P0114", words);
 }
 
 static int read_manifest(struct object *o, const char *bytes, size_t n,
