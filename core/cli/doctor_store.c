@@ -282,39 +282,37 @@ static void check_engine(struct mortise_doctor *d, int dir, const char *path)
 static void say_unread(struct mortise_doctor *d, const char *path,
                        const struct mortise_err *err)
 {
-    switch (err->code) {
-    case MORTISE_EBUSY:
+    static const struct {
+        int code;
+        const char *what, *remedy;
+    } known[] = {
+        {MORTISE_ESTATE, "store",
+         "name the damaged store with --store, and this directory as NEW-DIR"},
+        {MORTISE_ENEWER, "store",
+         "use the version of Mortise that made it, or restore a backup"},
+        {MORTISE_ECORRUPT, "commits",
+         "restore a backup; or have 'mortise store salvage NEW-DIR' write what "
+         "can be read into a new store.  This one is left as it is, and nobody "
+         "writes to it"},
+    };
+
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (err->code == known[i].code) {
+            mortise_doctor_say(d, MORTISE_SICK, known[i].what, known[i].remedy,
+                               "%s: %s", path, err->msg);
+            return;
+        }
+    if (err->code == MORTISE_EBUSY)
         mortise_doctor_say(d, MORTISE_AILING, "commits",
                            "stop whoever has it, and do this again",
                            "was not looked at: %s; who opened it looked at the "
                            "newest commits then",
                            err->msg);
-        break;
-    case MORTISE_ESTATE:
-        mortise_doctor_say(d, MORTISE_SICK, "store",
-                           "name the damaged store with --store, and this "
-                           "directory as NEW-DIR",
-                           "%s: %s", path, err->msg);
-        break;
-    case MORTISE_ENEWER:
-        mortise_doctor_say(d, MORTISE_SICK, "store",
-                           "use the version of Mortise that made it, or "
-                           "restore a backup",
-                           "%s: %s", path, err->msg);
-        break;
-    case MORTISE_ECORRUPT:
-        mortise_doctor_say(d, MORTISE_SICK, "commits",
-                           "restore a backup; or have 'mortise store salvage "
-                           "NEW-DIR' write what can be read into a new store.  "
-                           "This one is left as it is, and nobody writes to it",
-                           "%s: %s", path, err->msg);
-        break;
-    default:
+    else
         mortise_doctor_say(d, MORTISE_SICK, "commits",
                            "see that it can be read, and that there is room "
                            "for a copy of its logs in $TMPDIR or /dev/shm",
                            "%s was not looked at: %s", path, err->msg);
-    }
 }
 
 static void check_whole(struct mortise_doctor *d, const char *path, int dir)
