@@ -75,8 +75,8 @@ bool mortise_human_answers_wait(void *ud, const char *id)
 /* ---- saying it ----------------------------------------------------------- */
 
 /* Give a command; `value` (taken) is its JSON.  False: it was refused. */
-static bool command(struct mortise_rehearsing *r, struct mortise_command *cmd,
-                    json_t *value, const char *actor, const char *node)
+static bool give(struct mortise_rehearsing *r, struct mortise_command *cmd,
+                 json_t *value, const char *actor, const char *node)
 {
     char *text = value != NULL ? mortise_json_text(r->what->mem, value) : NULL;
     struct mortise_err err;
@@ -103,56 +103,51 @@ static json_t *json_of(const struct mortise_yaml *v)
     return v != NULL ? mortise_yaml_json(v, false) : NULL;
 }
 
-static bool say_human(struct mortise_rehearsing *r, const json_t *request,
-                      const struct mortise_case_deeds *d, const char *node)
+/* What a deed says to a request: into the command, which names the request;
+ * its value, a new reference or NULL. */
+static json_t *say_human(const struct mortise_case_deeds *d,
+                         const json_t *request, struct mortise_command *cmd)
 {
-    struct mortise_command cmd = {.kind = MORTISE_CMD_ANSWER,
-                                  .id = mortise_cli_text(request, "id")};
-
-    return command(r, &cmd,
-                   json_pack("{s:b, s:s*, s:o*}", "approved",
-                             d->deed != MORTISE_CASE_REJECT, "reason",
-                             d->reason, "answer", json_of(d->answer)),
-                   d->by, node);
-}
-
-static bool say_tool(struct mortise_rehearsing *r, const json_t *request,
-                     const struct mortise_case_deeds *d, const char *node)
-{
-    struct mortise_command cmd = {
-        .kind = MORTISE_CMD_APPROVE_TOOL,
-        .id = mortise_cli_text(request, "id"),
-        .decision = d->deed == MORTISE_CASE_REJECT ? "reject" : "approve",
-        .reason = d->reason,
-        .digest = mortise_cli_text(request, "digest")};
-
-    return command(r, &cmd, json_of(d->args), d->by, node);
-}
-
-static bool say_custom(struct mortise_rehearsing *r, const json_t *request,
-                       const struct mortise_case_deeds *d, const char *node)
-{
-    struct mortise_command cmd = {.kind = MORTISE_CMD_ANSWER,
-                                  .id = mortise_cli_text(request, "id")};
-
-    return command(r, &cmd, json_of(d->answer), d->by, node);
-}
-
-static bool say_pause(struct mortise_rehearsing *r, const json_t *request,
-                      const struct mortise_case_deeds *d, const char *node)
-{
-    struct mortise_command cmd = {.kind = MORTISE_CMD_RESUME};
-
     (void)request;
-    return command(r, &cmd, NULL, d->by, node);
+    cmd->kind = MORTISE_CMD_ANSWER;
+    return json_pack("{s:b, s:s*, s:o*}", "approved",
+                     d->deed != MORTISE_CASE_REJECT, "reason", d->reason,
+                     "answer", json_of(d->answer));
+}
+
+static json_t *say_tool(const struct mortise_case_deeds *d,
+                        const json_t *request, struct mortise_command *cmd)
+{
+    cmd->kind = MORTISE_CMD_APPROVE_TOOL;
+    cmd->decision = d->deed == MORTISE_CASE_REJECT ? "reject" : "approve";
+    cmd->reason = d->reason;
+    cmd->digest = mortise_cli_text(request, "digest");
+    return json_of(d->args);
+}
+
+static json_t *say_custom(const struct mortise_case_deeds *d,
+                          const json_t *request, struct mortise_command *cmd)
+{
+    (void)request;
+    cmd->kind = MORTISE_CMD_ANSWER;
+    return json_of(d->answer);
+}
+
+static json_t *say_pause(const struct mortise_case_deeds *d,
+                         const json_t *request, struct mortise_command *cmd)
+{
+    (void)d;
+    (void)request;
+    *cmd = (struct mortise_command){.kind = MORTISE_CMD_RESUME};
+    return NULL;
 }
 
 /* ---- which deed fits which request --------------------------------------- */
 
 static const struct {
     const char *kind;
-    bool (*say)(struct mortise_rehearsing *r, const json_t *request,
-                const struct mortise_case_deeds *d, const char *node);
+    json_t *(*say)(const struct mortise_case_deeds *d, const json_t *request,
+                   struct mortise_command *cmd);
     unsigned deeds; /* bits: 1 << deed */
     bool args, answer;
     const char *takes;
@@ -175,6 +170,7 @@ static bool say(struct mortise_rehearsing *r, const json_t *request,
 {
     const char *kind = mortise_cli_text(request, "kind");
     const char *node = mortise_cli_text(request, "node");
+    struct mortise_command cmd = {.id = mortise_cli_text(request, "id")};
 
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strcmp(kinds[i].kind, kind) != 0)
@@ -182,7 +178,7 @@ static bool say(struct mortise_rehearsing *r, const json_t *request,
         if (kinds[i].deeds & 1u << d->deed &&
             (d->args == NULL || kinds[i].args) &&
             (d->answer == NULL || kinds[i].answer))
-            return kinds[i].say(r, request, d, node);
+            return give(r, &cmd, kinds[i].say(d, request, &cmd), d->by, node);
         mortise_problem(r, "E0903", NULL, "'%s' asks (%s), and that takes %s",
                         node, kind, kinds[i].takes);
         return false;
@@ -215,10 +211,10 @@ static bool resolve(struct mortise_rehearsing *r, const json_t *request)
     if (cmd.decision == NULL)
         return false; /* 'doubt', and nobody finds out */
     r->failed_doubt |= a->in_doubt == MORTISE_CASE_FAIL;
-    return command(r, &cmd,
-                   a->in_doubt == MORTISE_CASE_DONE ? mortise_answer_result(a)
-                                                    : NULL,
-                   NULL, node);
+    return give(r, &cmd,
+                a->in_doubt == MORTISE_CASE_DONE ? mortise_answer_result(a)
+                                                 : NULL,
+                NULL, node);
 }
 
 /* ---- all that is pending ------------------------------------------------- */
