@@ -94,10 +94,13 @@ START_TEST(a_config_that_is_not_there)
                     "nodes:\n"
                     "  q: {type: human, prompt: Really?, next: w}\n"
                     "  w: {type: tool, tool: file/write, args: {path: said, "
+                    "content: 'yes'}, next: v}\n"
+                    "  v: {type: tool, tool: file/write, args: {path: again, "
                     "content: 'yes'}, next: END}\n");
     child_run("$MORTISE check g.yaml");
     desk_code(2);
     desk_out(wants);
+    desk_ok("test $($MORTISE check g.yaml | grep -c E0607) = 2"); /* each node */
     child_run("$MORTISE run g.yaml --id r");
     desk_code(2);
     desk_err(wants);

@@ -15,6 +15,9 @@
 struct offer {
     struct mortise_hashed entry;
     struct mortise_operation op;
+    /* Its plugin has the config that it wants, if any: looked at once, and one
+     * that lacks it for each node, which is told so. */
+    bool comes_up;
 };
 
 static enum mortise_effect effect_of(const char *name)
@@ -28,18 +31,17 @@ static enum mortise_effect effect_of(const char *name)
     return MORTISE_EXTERNAL; /* manifest.c lets no other word in */
 }
 
-static const struct mortise_operation *
-known(const struct mortise_plugin_catalog *s, const char *plugin,
-      const char *op)
+static struct offer *known(const struct mortise_plugin_catalog *s,
+                           const char *plugin, const char *op)
 {
     struct mortise_hashed *e;
 
     for (e = mortise_table_find(&s->ops, mortise_hash_strs(plugin, op));
          e != NULL; e = mortise_table_more(e)) {
-        const struct offer *o = MORTISE_OF(e, struct offer, entry);
+        struct offer *o = MORTISE_OF(e, struct offer, entry);
 
         if (strcmp(o->op.plugin, plugin) == 0 && strcmp(o->op.name, op) == 0)
-            return &o->op;
+            return o;
     }
     return NULL;
 }
@@ -63,9 +65,10 @@ static struct offer *offer_new(struct mortise_plugin_catalog *s,
     return o;
 }
 
-static const struct mortise_operation *
-keep(struct mortise_plugin_catalog *s, const struct mortise_manifest *m,
-     const struct mortise_manifest_op *from, bool ask, struct mortise_err *why)
+static struct offer *keep(struct mortise_plugin_catalog *s,
+                          const struct mortise_manifest *m,
+                          const struct mortise_manifest_op *from, bool ask,
+                          struct mortise_err *why)
 {
     struct offer *o = offer_new(s, m->name, from->name, why);
 
@@ -83,7 +86,7 @@ keep(struct mortise_plugin_catalog *s, const struct mortise_manifest *m,
     o->op.ask = ask;
     mortise_table_add(&s->ops, &o->entry,
                       mortise_hash_strs(m->name, from->name));
-    return &o->op;
+    return o;
 }
 
 static void no_operation(const struct mortise_manifest *m, const char *op,
@@ -118,27 +121,28 @@ static void deny(const struct mortise_yaml *by, const char *plugin,
                  (unsigned)by->span.col);
 }
 
-/* As the manifest and the deployment's policy say, whatever its config. */
-static const struct mortise_operation *
-operation_of(struct mortise_plugin_catalog *s, const char *plugin,
-             const char *op, struct mortise_err *why)
+/* The operation as the manifest *m of its plugin and the deployment's policy
+ * say, whatever its config. */
+static struct offer *operation_of(struct mortise_plugin_catalog *s,
+                                  const char *plugin, const char *op,
+                                  const struct mortise_manifest **m,
+                                  struct mortise_err *why)
 {
-    const struct mortise_operation *found;
-    const struct mortise_manifest *m;
     const struct mortise_manifest_op *from;
     const struct mortise_yaml *by;
     enum mortise_judgement judged;
+    struct offer *found;
 
     /* Each time: the plugin may have been quarantined meanwhile. */
-    m = mortise_plugins_find(s->plugins, plugin, why);
-    if (m == NULL)
+    *m = mortise_plugins_find(s->plugins, plugin, why);
+    if (*m == NULL)
         return NULL;
     found = known(s, plugin, op);
     if (found != NULL)
         return found;
-    from = mortise_manifest_op(m, op);
+    from = mortise_manifest_op(*m, op);
     if (from == NULL) {
-        no_operation(m, op, why);
+        no_operation(*m, op, why);
         return NULL;
     }
     judged = mortise_policy_judge(&s->deployment->tools, plugin, op, &by);
@@ -146,7 +150,7 @@ operation_of(struct mortise_plugin_catalog *s, const char *plugin,
         deny(by, plugin, op, why);
         return NULL;
     }
-    return keep(s, m, from, judged == MORTISE_ASK, why);
+    return keep(s, *m, from, judged == MORTISE_ASK, why);
 }
 
 /* Would the plugin come up with what the deployment says of it? */
@@ -162,12 +166,15 @@ static const struct mortise_operation *
 operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
 {
     struct mortise_plugin_catalog *s = ud;
-    const struct mortise_operation *found = operation_of(s, plugin, op, why);
-    const struct mortise_manifest *m =
-        found != NULL ? mortise_plugins_find(s->plugins, plugin, why) : NULL;
+    const struct mortise_manifest *m;
+    struct offer *found = operation_of(s, plugin, op, &m, why);
+    int rv;
 
-    return m != NULL && check_config(s, m, why) == MORTISE_ENOMEM ? NULL
-                                                                  : found;
+    if (found == NULL)
+        return NULL;
+    rv = found->comes_up ? MORTISE_OK : check_config(s, m, why);
+    found->comes_up = rv == MORTISE_OK;
+    return rv != MORTISE_ENOMEM ? &found->op : NULL;
 }
 
 const char *
@@ -236,12 +243,11 @@ static const struct mortise_operation *any_operation(void *ud,
                                                      const char *op,
                                                      struct mortise_err *why)
 {
-    const struct mortise_operation *found = operation_of(ud, plugin, op, why);
-    struct offer *o;
+    const struct mortise_manifest *m;
+    struct offer *o = operation_of(ud, plugin, op, &m, why);
 
-    if (found != NULL)
-        return found;
-    o = offer_new(ud, plugin, op, why);
+    if (o == NULL)
+        o = offer_new(ud, plugin, op, why);
     return o != NULL ? &o->op : NULL;
 }
 
