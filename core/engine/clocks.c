@@ -1,11 +1,11 @@
 /* clocks.c -- hearing of it when somebody sets the wall clock.
  *
- * There are two kinds of waiting (run/outcome/start.c).  What takes so and so long, a
- * timeout, a retry's delay, a sleep, is counted by a clock that nobody sets, and
- * needs nothing from here.  What is due at a time of day, a question's deadline
- * or a timer `until` some time, is armed for as long as it is till then, and
- * that is wrong as soon as the clock is set.  A timerfd of the wall clock, armed
- * for a day that never comes, is cancelled at that moment
+ * There are two kinds of waiting (run/outcome/start.c).  What takes so and so
+ * long, a timeout, a retry's delay, a sleep, is counted by a clock that nobody
+ * sets, and needs nothing from here.  What is due at a time of day, a
+ * question's deadline or a timer `until` some time, is armed for as long as it
+ * is till then, and that is wrong as soon as the clock is set.  A timerfd of
+ * the wall clock, armed for a day that never comes, is cancelled at that moment
  * (TFD_TIMER_CANCEL_ON_SET) and wakes the loop; all that is due at a time of
  * day is then armed anew.
  *

@@ -4,8 +4,8 @@
  * takes them apart in reverse, and close() cleans whatever open() left half
  * made.  Closing loses the runs that are in memory, which cancels their calls,
  * and turns the loop until all have let go or were given up: 10 s at most.
- * The runs stay resumable; whoever waits for them is told.  In a child of fork()
- * closing does nothing at all.
+ * The runs stay resumable; whoever waits for them is told.  In a child of
+ * fork() closing does nothing at all.
  */
 #include "engine/common/engine.h"
 #include "base/owner.h"

@@ -4,14 +4,14 @@
  * A run goes on by itself only where nobody said that it should not: one that
  * a crash interrupted (its head says `running`), one that was paused as an
  * engine stopped (`shutdown`), and one of which something was decided while a
- * plugin was in the way (`plugin`).  Finding them looks at every head once; they
- * are then loaded a few at a time, so that memory does not grow with their
+ * plugin was in the way (`plugin`).  Finding them looks at every head once;
+ * they are then loaded a few at a time, so that memory does not grow with their
  * number.
  *
  * A run of which a plugin took the process down goes last, by itself, and not
  * before the others rest or had some time: should it do so again, nothing of
- * theirs is lost that the first time did not cost.  From the third time on it is
- * blocked (live.c) and does not go on at all.
+ * theirs is lost that the first time did not cost.  From the third time on it
+ * is blocked (live.c) and does not go on at all.
  */
 #include "engine/recover.h"
 

@@ -3,19 +3,21 @@
  * The engine that holds the store goes over all heads, a page at a time: soon
  * after it was opened, and then every so often.  A page is a timer's work, a
  * millisecond or two once the store has it, with a pause behind it; so nobody
- * waits, however many runs there are.  One that is closed earlier, as by a command that is done in
- * no time, gives the beginning of it a few milliseconds as it goes, if it wrote
- * anything: whoever only looks changes nothing.
+ * waits, however many runs there are.  One that is closed earlier, as by a
+ * command that is done in no time, gives the beginning of it a few milliseconds
+ * as it goes, if it wrote anything: whoever only looks changes nothing.
  *
  *   (1) What is not over stays: runs that wait, are paused or in doubt, or are
  *       in memory.  A failed run is over: it may be resumed until it goes.
- *   (1b) Nothing goes on one reading of the clock, which may be anything: a month
- *       ahead for one command, and every run that is over would be overdue.  A
- *       pass notes its reading in the store; a run goes when it was overdue then
- *       and a reading at least a day later (a tenth of `finished`, where that is
- *       shorter) agrees.  A note from the future was made by a clock that was
- *       wrong, or is judged by one that is: it is void, and made anew.
- *   (2) A pass first ends what an earlier one began (mortise_store_remove_rest()).
+ *   (1b) Nothing goes on one reading of the clock, which may be anything: a
+ *       month ahead for one command, and every run that is over would be
+ *       overdue.  A pass notes its reading in the store; a run goes when it was
+ *       overdue then and a reading at least a day later (a tenth of `finished`,
+ *       where that is shorter) agrees.  A note from the future was made by a
+ *       clock that was wrong, or is judged by one that is: it is void, and made
+ *       anew.
+ *   (2) A pass first ends what an earlier one began
+ *       (mortise_store_remove_rest()).
  *   (3) A graph goes when a pass saw all heads and none has it.
  */
 #include "engine/common/engine.h"

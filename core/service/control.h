@@ -19,8 +19,8 @@ void mortise_control_close(struct mortise *m);
  * *m is NULL. */
 int mortise_control_listen(struct mortise **m, struct mortise_err *err);
 
-/* mortise_engine_open(), and serve others unless it holds its store for a moment
- * only. */
+/* mortise_engine_open(), and serve others unless it holds its store for a
+ * moment only. */
 int mortise_control_serve(struct mortise **out,
                           const struct mortise_options *options,
                           enum mortise_holding holding,

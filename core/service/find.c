@@ -3,9 +3,10 @@
  *
  * Whoever asks decides what that is good for (cli/name.c): what changes a run
  * takes its whole id, what only reads may take the beginning of it.  Three
- * answers are kept apart for that: a run is there, a run was there and went with
- * store.retention (its tombstone answers for its id, and for no other), or there
- * never was one; and, whatever the answer, whose ids go on behind the word.
+ * answers are kept apart for that: a run is there, a run was there and went
+ * with store.retention (its tombstone answers for its id, and for no other), or
+ * there never was one; and, whatever the answer, whose ids go on behind the
+ * word.
  */
 #include <string.h>
 

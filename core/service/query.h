@@ -1,13 +1,14 @@
 /* query.h -- what is asked about runs, as JSON (docs/json.md).
  *
- * A query is answered once the store has said what it takes, which may be before
- * the function that begins it returns. */
+ * A query is answered once the store has said what it takes, which may be
+ * before the function that begins it returns. */
 #ifndef MORTISE_SERVICE_QUERY_H
 #define MORTISE_SERVICE_QUERY_H
 
 #include "engine/runs/stored.h"
 
-/* One query: the caller's until it is answered, as are the names it is given. */
+/* One query: the caller's until it is answered, as are the names it is given.
+ */
 struct mortise_query {
     /* Exactly once: a value, which is the asker's, or err. */
     void (*done)(struct mortise_query *q, json_t *value, int rv,
@@ -45,8 +46,8 @@ mortise_query_look_fn mortise_query_history;
  * so. */
 mortise_query_look_fn mortise_query_find;
 
-/* For query.c and find.c: with nothing but who asks; the answer, which takes the
- * value; or an error. */
+/* For query.c and find.c: with nothing but who asks; the answer, which takes
+ * the value; or an error. */
 void mortise_query_begin(struct mortise *m, struct mortise_query *q,
                          const char *tenant, const char *word);
 void mortise_query_answer(struct mortise_query *q, json_t *value);

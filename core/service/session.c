@@ -12,10 +12,11 @@
  *       by it.  When it leaves, one of them takes the store over and the rest
  *       find it; none of them fails because of that.
  *   (2) A request is repeated only when that cannot do anything twice: what
- *       begins something has an id of its own (run/state/order.c).  An engine that
- *       knows nothing of these gets it without, and then only who asks can see
- *       what became of it.
- *   (3) Somebody else's store is not opened, and nothing is said there (peer.c).
+ *       begins something has an id of its own (run/state/order.c).  An engine
+ *       that knows nothing of these gets it without, and then only who asks can
+ *       see what became of it.
+ *   (3) Somebody else's store is not opened, and nothing is said there
+ *       (peer.c).
  */
 #include "service/session.h"
 

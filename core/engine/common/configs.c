@@ -3,9 +3,9 @@
  *
  * The file has been read by itself already; here each config meets the schema
  * of the plugin that it is for, with the line where it stands.  A plugin that
- * only `plugins.config` names need not be there: nothing will start it then, and
- * who checks the file is warned, since it may be misspelt.
- * One behind a guardrail's id must be, for a graph is checked against the ids.
+ * only `plugins.config` names need not be there: nothing will start it then,
+ * and who checks the file is warned, since it may be misspelt.  One behind a
+ * guardrail's id must be, for a graph is checked against the ids.
  *
  * A config with references to secrets is judged whole by create() alone, which
  * knows the values (instantiate.c). */

@@ -5,15 +5,15 @@
  *             thread: they know nothing of an engine
  *   http/     requests of others' servers
  *   common/   this struct, its log, secrets, the catalogue of operations
- *   runs/     a run in memory: started, loaded, stepped, dropped, lost (live.c);
- *             its commits to the store, its calls of plugins, who watches it,
- *             and the calls of plugins to their host (host_calls.c)
+ *   runs/     a run in memory: started, loaded, stepped, dropped, lost
+ *             (live.c); its commits to the store, its calls of plugins, who
+ *             watches it, and the calls of plugins to their host (host_calls.c)
  *   host/     what they ask for, a method each
  *   .         open and close, one turn (loop.c), deadlines, what an engine that
  *             stays goes on with, and how it leaves
  *
- * service/ lies above: requests, wherever they come from, the control socket and
- * its other end, and mortise.h's functions.
+ * service/ lies above: requests, wherever they come from, the control socket
+ * and its other end, and mortise.h's functions.
  *
  * Threads    [loop] the thread that opened the engine: everything that is not
  *            tagged otherwise.  [worker] a thread of pool.c.  [store]
@@ -517,8 +517,8 @@ struct mortise_watch {
 /* The caller's struct, with until, after, event, full and done set.  Stored
  * events come before this returns unless commits are on their way or the store
  * takes its time (then soon), and so does `done` when it waits for nothing.
- * MORTISE_ENOTFOUND without such a run.  On an error here the watch never was; an
- * error that comes later is told by `done`. */
+ * MORTISE_ENOTFOUND without such a run.  On an error here the watch never was;
+ * an error that comes later is told by `done`. */
 int mortise_watch_add(struct mortise *m, struct mortise_watch *w,
                       const char *tenant, const char *run,
                       struct mortise_err *err);

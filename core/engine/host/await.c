@@ -3,10 +3,10 @@
  *   interrupt.request/1 {prompt?, payload?, schema?, assignees?, for_ms?}
  *   timer.wait/1        {for_ms} or {until_ms}
  *
- * The run keeps both, on disk, and the asker lets go (run/asks/step.c); here is only
- * said what is one.  `until_ms` is in the milliseconds since 1970 of UTC.  While
- * a run is in memory for_ms of a timer is counted by a clock that nobody sets;
- * a question's deadline, like `until_ms`, is a time of day (clocks.c). */
+ * The run keeps both, on disk, and the asker lets go (run/asks/step.c); here is
+ * only said what is one.  `until_ms` is in the milliseconds since 1970 of UTC.
+ * While a run is in memory for_ms of a timer is counted by a clock that nobody
+ * sets; a question's deadline, like `until_ms`, is a time of day (clocks.c). */
 #include <stdio.h>
 #include <string.h>
 

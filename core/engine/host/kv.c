@@ -5,8 +5,8 @@
  *
  * A namespace belongs to a plugin, by the name in its manifest, and to a
  * tenant: nobody else's asks reach it, and versions of a plugin share it.  A
- * put is the run's business: it is committed with its answer (run/asks/step.c).  A
- * get is performed here, from the store, so it sees what is on disk.
+ * put is the run's business: it is committed with its answer (run/asks/step.c).
+ * A get is performed here, from the store, so it sees what is on disk.
  *
  * A namespace has KEYS_MAX keys at most.  How many there are is counted in the
  * store when it is first put to, and from then on kept here, by what is asked:

@@ -18,11 +18,11 @@
  *        (425, 429 and 503 ask for another try)
  *   yes  a status below 400, with a whole answer
  *   who knows   a connection that broke, an answer that is cut, too large or
- *        no HTTP, and time that ran out, all of them once it had begun to leave;
- *        408, 500, 502, 504 and whatever from 500 on says nothing better; and
- *        any failure behind a redirect that says it was done (303)
- * The last is in doubt (run/outcome/doubt.c), unless the operation that asks only reads,
- * or declares that the server knows its idempotency key again.
+ *        no HTTP, and time that ran out, all of them once it had begun to
+ *        leave; 408, 500, 502, 504 and whatever from 500 on says nothing
+ *        better; and any failure behind a redirect that says it was done (303)
+ * The last is in doubt (run/outcome/doubt.c), unless the operation that asks
+ * only reads, or declares that the server knows its idempotency key again.
  *
  * Where a plugin may go is said by permissions.net of its manifest, where
  * `config:PATH` is the deployment's word.  Streaming: the plugin gets the head

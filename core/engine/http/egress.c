@@ -5,9 +5,9 @@
  * case, a final dot, the notation of an address) is made equal first.
  *
  *   (1) What is not granted is refused, a redirect's target like any other.
- *   (2) A grant for a name is none for this machine or a private network, unless
- *       it says so: see mortise_egress_address().  It is asked at connect, with the address
- *       that the socket will really get.
+ *   (2) A grant for a name is none for this machine or a private network,
+ *       unless it says so: see mortise_egress_address().  It is asked at
+ *       connect, with the address that the socket will really get.
  *   (3) This machine is never reached through a proxy.
  */
 #include "engine/http/egress.h"

@@ -8,8 +8,8 @@
  *       SIGPIPE is blocked for this thread meanwhile, and one that came is
  *       taken before it is let through again.  Where the host has it blocked,
  *       one that waited for it before we came goes on waiting.
- *   (3) What a plugin made of the signal mask of this thread ends with the turn,
- *       and before a callback of the embedder's.
+ *   (3) What a plugin made of the signal mask of this thread ends with the
+ *       turn, and before a callback of the embedder's.
  *   (4) The embedder's callbacks run with the embedder's locale and signals.
  *
  * Only the outermost visit changes anything.

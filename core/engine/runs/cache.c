@@ -1,8 +1,8 @@
 /* cache.c -- what calls of pure operations gave before: the engine's half.
  *
- * run/outcome/cache.c asks before such a call is made, and hands over what one gave.
- * Here is under which key: a digest of everything that the output may depend on
- * as long as the operation is what it says it is,
+ * run/outcome/cache.c asks before such a call is made, and hands over what one
+ * gave.  Here is under which key: a digest of everything that the output may
+ * depend on as long as the operation is what it says it is,
  *
  *   (1) the tenant, so that nobody learns from how fast an answer comes what
  *       another tenant asked (and the store keeps their results apart besides);

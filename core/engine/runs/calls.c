@@ -16,9 +16,9 @@
  * cancelled for as long as its manifest's `idle` says (while it waits for an
  * answer of ours it is not idle); each of these cancels, and behind them is
  * `timeout.unresponsive`.  create() runs on the loop, which cannot be taken
- * from it: one that is slow is told so when it is done.  What does not come back
- * to the loop within its manifest's `idle` ends the process where that is ours
- * (plugin/watchdog.c).
+ * from it: one that is slow is told so when it is done.  What does not come
+ * back to the loop within its manifest's `idle` ends the process where that is
+ * ours (plugin/watchdog.c).
  *
  * `done` may come on any thread while the loop knows the call; `calls`, the
  * table by id, is changed by the loop alone, under a lock.  A worker holds a

@@ -2,9 +2,9 @@
  *
  * Durable events are had by replaying a run's checkpoints.  Who cannot take all
  * of them at once stops and goes on later: the replayed run is kept in between,
- * so that every checkpoint is replayed once, however many pieces it takes.  A piece
- * is one read of the store; who is closed while that is out goes when it is
- * answered, and hears nothing of it.
+ * so that every checkpoint is replayed once, however many pieces it takes.  A
+ * piece is one read of the store; who is closed while that is out goes when it
+ * is answered, and hears nothing of it.
  */
 #include "engine/common/engine.h"
 

@@ -1,11 +1,12 @@
 /* held_events.c -- live events that wait for the durable ones in front of them.
  *
  * A run's queue, first come, first told: each in front of the first durable
- * event that happened after it, also where one commit has several.  As it may be long (a plugin that
- * emits 100,000 events in one call), an event waits as text, and all that is on
- * its way to watchers anywhere in the engine, here and in the mailbox, stays
- * within m->passing_max bytes.  What does not fit is counted, at its place:
- * whoever is told of what surrounds it is told of that, too.
+ * event that happened after it, also where one commit has several.  As it may
+ * be long (a plugin that emits 100,000 events in one call), an event waits as
+ * text, and all that is on its way to watchers anywhere in the engine, here and
+ * in the mailbox, stays within m->passing_max bytes.  What does not fit is
+ * counted, at its place: whoever is told of what surrounds it is told of that,
+ * too.
  */
 #include "engine/common/engine.h"
 

@@ -18,9 +18,9 @@
  *   (4) Once a call was told to wait for somebody (MORTISE_S_SUSPENDED), all
  *       that it asks is told the same, and none of it is recorded: nobody could
  *       say afterwards that it would ask it again.
- *   (5) Asks of one call reach the run in the order in which they were asked, as
- *       the run knows them again by it: while there is one of which the store is
- *       asked whether there is room, those behind it wait.
+ *   (5) Asks of one call reach the run in the order in which they were asked,
+ *       as the run knows them again by it: while there is one of which the
+ *       store is asked whether there is room, those behind it wait.
  *   (6) The run keeps and shows an ask without the secrets that may be in it;
  *       what is performed is what was asked.  The name of a step, by which it
  *       is found again, cannot be another than was asked for: one with a secret

@@ -3,7 +3,8 @@
  *
  * A method is an entry of a table; what it does in the world is its own file
  * (state.c, http.c ...), which knows nothing of journals and calls.  Whether,
- * when and how often a method is started is the run's business (run/asks/step.c):
+ * when and how often a method is started is the run's business
+ * (run/asks/step.c):
  *
  *   (1) check() says whether the ask is one at all, before anything is
  *       recorded.  It may look at the manifest, the body and the run's view.

@@ -7,8 +7,8 @@
  *
  * Before it is there, the store is asked: it is on its way (struct load), and
  * whoever wants something of it meanwhile waits in order.  What is asked may
- * have changed by the answer, as the engine may be closing, or somebody may have
- * begun a run of that id; so who comes back looks again.
+ * have changed by the answer, as the engine may be closing, or somebody may
+ * have begun a run of that id; so who comes back looks again.
  *
  * A run is lost when what it is in memory can no longer be trusted or kept: a
  * commit could not be written or handed over, memory ran out in a step, the

@@ -1,10 +1,11 @@
-/* stored.h -- a run as the store has it, brought to who looks at it or loads it:
- * its head, then its graph, then the run itself, replayed up to that head.  Each
- * is a step that is answered when the store has answered, which may be before
- * the function returns.
+/* stored.h -- a run as the store has it, brought to who looks at it or loads
+ * it: its head, then its graph, then the run itself, replayed up to that head.
+ * Each is a step that is answered when the store has answered, which may be
+ * before the function returns.
  *
  * What came first stands still: what is committed behind the head that was read
- * is not looked at.  A run that is removed meanwhile is one that is not there. */
+ * is not looked at.  A run that is removed meanwhile is one that is not there.
+ */
 #ifndef MORTISE_ENGINE_RUNS_STORED_H
 #define MORTISE_ENGINE_RUNS_STORED_H
 

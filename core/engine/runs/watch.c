@@ -24,9 +24,9 @@
  *
  * Who falls behind goes on where the last that came up with the run had read to
  * (topic->replay), as a replay cannot begin in the middle: however often that
- * happens, each checkpoint is replayed about once.  It is the run a second time,
- * as of then, so it is kept while the run is in memory, for watches that can be
- * full.
+ * happens, each checkpoint is replayed about once.  It is the run a second
+ * time, as of then, so it is kept while the run is in memory, for watches that
+ * can be full.
  *
  * What is stored may take its time to be read.  Meanwhile its own run, and no
  * other, is held up: it hears of no commit, nothing of it is told, and it stays
@@ -34,8 +34,8 @@
  * watch that reads.  A head that was asked for while the run came and went is
  * asked for again.
  *
- * What a watch waits for is committed soon, also where checkpoint_policy lets it
- * wait for the end of a call that is out (hurry()).
+ * What a watch waits for is committed soon, also where checkpoint_policy lets
+ * it wait for the end of a call that is out (hurry()).
  *
  * Live events are not stored, but what led to them is: one that comes while
  * commits are on their way is held back (held_events.c) until those are told,
@@ -264,7 +264,7 @@ static void fail(struct mortise *m, struct mortise_watch *w,
     unlink_watch(m, w);
 }
 
-/* ---- looking into the store ----------------------------------------------- */
+/* ---- looking into the store --------------------------------------------- */
 
 static void look_over(struct mortise_stored *s, int rv,
                       const struct mortise_err *err);
@@ -570,8 +570,8 @@ static bool take_kept(struct mortise_watch *w)
     return true;
 }
 
-/* A store that failed is not read: what is asked of it is asked again once it is
- * open again. */
+/* A store that failed is not read: what is asked of it is asked again once it
+ * is open again. */
 static bool has_failed(const struct mortise *m)
 {
     return m->state == MORTISE_ENGINE_FAILING ||
