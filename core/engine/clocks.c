@@ -40,8 +40,8 @@ static void clock_was_set(uv_poll_t *p, int status, int events)
     watch(m->clock_fd);
     mortise_log(m, MORTISE_LOG_INFO, "the clock was set");
     mortise_live_clock_set(m);
-    if (m->state != MORTISE_ENGINE_CLOSING && m->deadline_timer.fire != NULL)
-        mortise_deadlines_clock_set(m);
+    if (m->state != MORTISE_ENGINE_CLOSING)
+        mortise_deadlines_look(m);
 }
 
 void mortise_clocks_open(struct mortise *m)

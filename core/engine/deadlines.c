@@ -6,6 +6,10 @@
  * run itself then finds that its time is over.  Whatever commits first, the
  * deadline or a decision, wins.
  *
+ * An engine that stays looks with its first turn.  One that was opened for a
+ * command looks once it has got that (session.c), which is about one of these
+ * runs as likely as not: who resumes it is not to hear that it runs already.
+ *
  * The index speaks wall-clock time, which may be set.  The engine looks again
  * when it hears of that (clocks.c), and every minute where it does not.
  */
@@ -177,15 +181,15 @@ static void fire(struct mortise_timer *t)
 
 void mortise_deadlines_open(struct mortise *m)
 {
-    uint64_t now_ms = mortise_now_ms();
-
     m->deadline_timer.fire = fire;
-    mortise_deadlines_arm(m, now_ms, now_ms); /* looks with the first turn */
+    if (m->holding == MORTISE_HOLDING_STAYS)
+        mortise_deadlines_look(m);
 }
 
-void mortise_deadlines_clock_set(struct mortise *m)
+void mortise_deadlines_look(struct mortise *m)
 {
     uint64_t now_ms = mortise_now_ms();
 
-    mortise_deadlines_arm(m, now_ms, now_ms);
+    if (m->deadline_timer.fire != NULL)
+        mortise_deadlines_arm(m, now_ms, now_ms);
 }

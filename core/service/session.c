@@ -359,6 +359,30 @@ bool mortise_session_is_lost(const struct mortise_session *l)
     return l->lost;
 }
 
+/* ---- requests ----------------------------------------------------------- */
+
+static const char *text_of(const json_t *request, const char *name)
+{
+    return json_string_value(json_object_get(request, name));
+}
+
+static bool does(const json_t *request, const char *what)
+{
+    const char *op = text_of(request, "do");
+
+    return op != NULL && strcmp(op, what) == 0;
+}
+
+/* Does it begin something, or wait for it?  Else it looks at what is there. */
+static bool acts(const json_t *request)
+{
+    const char *until = text_of(request, "until");
+
+    return does(request, "start") || does(request, "command") ||
+           (does(request, "follow") && until != NULL &&
+            strcmp(until, "now") != 0);
+}
+
 /* ---- in this process ---------------------------------------------------- */
 
 struct local {
@@ -407,6 +431,8 @@ static int call_here(struct mortise_session *l, json_t *request,
 
     mortise_enter(l->engine);
     mortise_requests_serve(l->engine, request, l->engine->actor, &x.asker);
+    if (acts(request))
+        mortise_deadlines_look(l->engine); /* what is due comes second */
     while (!x.over && !mortise_session_is_over(l))
         mortise_turn(l->engine, -1);
     mortise_requests_detach(&x.asker);
@@ -447,18 +473,6 @@ static int on_item(void *ud, json_t *item)
         strcpy(s->run, run);
     }
     return s->fn != NULL ? s->fn(s->ud, item) : 0;
-}
-
-static bool does(const json_t *request, const char *what)
-{
-    const char *op = json_string_value(json_object_get(request, "do"));
-
-    return op != NULL && strcmp(op, what) == 0;
-}
-
-static const char *text_of(const json_t *request, const char *name)
-{
-    return json_string_value(json_object_get(request, name));
 }
 
 /* What was asked for was done, and its watch began: the rest of the watch. */

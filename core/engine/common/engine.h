@@ -607,9 +607,11 @@ void mortise_deadlines_arm(struct mortise *m, uint64_t now_ms, uint64_t at_ms);
 
 /* ---- deadlines.c --------------------------------------------------------- */
 
+/* An engine that stays looks from now on; one that passes, when it is told. */
 void mortise_deadlines_open(struct mortise *m);
-/* The wall clock was set: look again. */
-void mortise_deadlines_clock_set(struct mortise *m);
+/* Look with the next turn: the wall clock was set, or the engine has got what
+ * it was opened for.  One that is held briefly never looks. */
+void mortise_deadlines_look(struct mortise *m);
 
 /* ---- clocks.c ------------------------------------------------------------ */
 
