@@ -94,11 +94,8 @@ static bool is_overdue(const struct mortise_retention *r,
 static bool may_go(const struct mortise_retention *r, const char *tenant,
                    const char *run, const struct mortise_head *h)
 {
-    bool over = h->status == MORTISE_RUN_COMPLETED ||
-                h->status == MORTISE_RUN_FAILED ||
-                h->status == MORTISE_RUN_CANCELLED;
-
-    return over && h->n_pending == 0 && is_overdue(r, h, r->now_ms) &&
+    return mortise_run_has_ended((int)h->status) && h->n_pending == 0 &&
+           is_overdue(r, h, r->now_ms) &&
            mortise_live_find(r->m, tenant, run) == NULL;
 }
 

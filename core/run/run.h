@@ -380,6 +380,12 @@ uint64_t mortise_run_seq(const struct mortise_run *r);
 /* The commit that has what happened last: one more, if that is yet to come. */
 uint64_t mortise_run_newest(const struct mortise_run *r);
 uint64_t mortise_run_events(const struct mortise_run *r); /* durable, so far */
+/* Has a run of that status ended?  A failed one has, until it is resumed; one
+ * of a status that is none, from a later program, has not. */
+static inline bool mortise_run_has_ended(int status)
+{
+    return status >= MORTISE_RUN_COMPLETED && status <= MORTISE_RUN_CANCELLED;
+}
 bool mortise_run_is_finished(const struct mortise_run *r);
 /* A run that was replayed, and is not going, was left so: why it stands still
  * where nobody paused it is in its head alone. */

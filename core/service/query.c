@@ -106,12 +106,6 @@ static int add_entry(struct mortise_query *q, json_t *entry)
     return q->failed;
 }
 
-static bool is_over(int status)
-{
-    return status == MORTISE_RUN_COMPLETED || status == MORTISE_RUN_FAILED ||
-           status == MORTISE_RUN_CANCELLED;
-}
-
 /* Known without loading it: an execution of it took the process down too
  * often. */
 static bool is_deadly(struct mortise *m, const char *tenant, const char *run,
@@ -120,7 +114,7 @@ static bool is_deadly(struct mortise *m, const char *tenant, const char *run,
     struct mortise_deaths d;
     const char *plugin;
 
-    return !is_over((int)h->status) &&
+    return !mortise_run_has_ended((int)h->status) &&
            mortise_plugins_any_deaths(m->plugins, tenant, run, &plugin, &d) &&
            d.times >= MORTISE_DEATHS_BLOCK;
 }
@@ -310,7 +304,7 @@ static int show_blocked(struct mortise *m, const char *tenant, const char *run,
     json_t *blocked;
     int rv;
 
-    if (is_over(head->status))
+    if (mortise_run_has_ended(head->status))
         return MORTISE_OK;
     rv = mortise_live_may_run(m, tenant, run, g, r, &why);
     if (rv == MORTISE_OK)

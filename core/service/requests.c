@@ -162,7 +162,7 @@ static json_t *standing(const struct mortise_request *q, int status,
     return json_pack(
         "{s:s, s:s, s:s, s:o*}", "run", q->run, "status",
         mortise_run_status_name(status), "reason", reason, "blocked",
-        q->order.blocked && status < MORTISE_RUN_COMPLETED ? json_true()
+        q->order.blocked && !mortise_run_has_ended(status) ? json_true()
                                                            : NULL);
 }
 

@@ -506,7 +506,7 @@ static bool stays(const struct mortise_watch *w)
 static bool is_settled(const struct mortise_watch *w, int status)
 {
     return !stays(w) || w->until == MORTISE_UNTIL_IDLE ||
-           (w->until == MORTISE_UNTIL_END && status >= MORTISE_RUN_COMPLETED);
+           (w->until == MORTISE_UNTIL_END && mortise_run_has_ended(status));
 }
 
 /* What was running when it began.  Nonzero: it wants no more. */
