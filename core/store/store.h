@@ -202,7 +202,12 @@ struct mortise_read {
     } found;
     /* The answer, exactly once: the read is the caller's again, who may begin
      * another one from inside, with it or without.  err, lent, has words where
-     * result is an error that comes with some. */
+     * result is an error that comes with some.
+     *
+     * It always comes: an engine that closes waits for it without a bound, as
+     * the read, and what it lends, may be written to until then.  How long one
+     * that is far away is waited for is the store's to know: it gives
+     * MORTISE_EIO after that. */
     void (*done)(struct mortise_read *r, int result,
                  const struct mortise_err *err);
     struct mortise_read *next; /* the store's, while the read is out */
