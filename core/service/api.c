@@ -61,15 +61,6 @@ static const char *tenant_or_default(const char *tenant)
     return tenant != NULL ? tenant : "default";
 }
 
-/* Takes the value. */
-static int give_text(struct mortise *m, json_t *value, char **out,
-                     struct mortise_err *err)
-{
-    *out = mortise_json_text(m->mem, value);
-    json_decref(value);
-    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
-}
-
 void mortise_free(struct mortise *m, char *text)
 {
     mortise_release_str(m->mem, text);
@@ -563,36 +554,9 @@ static void query_over(struct mortise_query *q, json_t *value, int rv,
         x->err = *err;
 }
 
-static int answer(struct mortise *m, struct asking *x, char **json,
-                  struct mortise_err *err)
-{
-    while (!x->over)
-        mortise_turn(m, -1);
-    if (x->rv == MORTISE_OK)
-        return give_text(m, x->value, json, err);
-    *err = x->err;
-    return x->rv;
-}
-
-static int list(struct mortise *m, mortise_query_list_fn *fn,
-                const char *tenant, const char *after, size_t limit,
-                char **json, struct mortise_err *err)
-{
-    struct asking x = {.query.done = query_over};
-    int rv;
-
-    WITH_ERR(err);
-    *json = NULL;
-    rv = begin(m, err);
-    if (rv != MORTISE_OK)
-        return told(rv, err, their_err);
-    fn(m, &x.query, tenant_or_default(tenant), after, limit);
-    return told(answer(m, &x, json, err), err, their_err);
-}
-
-static int look(struct mortise *m, mortise_query_look_fn *fn,
-                const char *tenant, const char *run, char **json,
-                struct mortise_err *err)
+static int ask(struct mortise *m, mortise_query_fn *fn, const char *tenant,
+               const char *word, size_t limit, char **json,
+               struct mortise_err *err)
 {
     struct asking x = {.query.done = query_over};
     int rv;
@@ -603,33 +567,41 @@ static int look(struct mortise *m, mortise_query_look_fn *fn,
     if (rv != MORTISE_OK)
         return told(rv, err, their_err);
     mortise_enter(m);
-    fn(m, &x.query, tenant_or_default(tenant), run);
+    fn(m, &x.query, tenant_or_default(tenant), word, limit);
     mortise_leave(m);
-    return told(answer(m, &x, json, err), err, their_err);
+    while (!x.over)
+        mortise_turn(m, -1);
+    if (x.rv == MORTISE_OK) {
+        *json = mortise_json_text(m->mem, x.value);
+        if (*json == NULL)
+            x.rv = mortise_nomem(&x.err);
+    }
+    json_decref(x.value);
+    return told(x.rv, &x.err, their_err);
 }
 
 int mortise_runs(struct mortise *m, const char *tenant, const char *after,
                  size_t limit, char **json, struct mortise_err *err)
 {
-    return list(m, mortise_query_runs, tenant, after, limit, json, err);
+    return ask(m, mortise_query_runs, tenant, after, limit, json, err);
 }
 
 int mortise_inbox(struct mortise *m, const char *tenant, const char *after,
                   size_t limit, char **json, struct mortise_err *err)
 {
-    return list(m, mortise_query_inbox, tenant, after, limit, json, err);
+    return ask(m, mortise_query_inbox, tenant, after, limit, json, err);
 }
 
 int mortise_show(struct mortise *m, const char *tenant, const char *run,
                  char **json, struct mortise_err *err)
 {
-    return look(m, mortise_query_show, tenant, run, json, err);
+    return ask(m, mortise_query_show, tenant, run, 0, json, err);
 }
 
 int mortise_history(struct mortise *m, const char *tenant, const char *run,
                     char **json, struct mortise_err *err)
 {
-    return look(m, mortise_query_history, tenant, run, json, err);
+    return ask(m, mortise_query_history, tenant, run, 0, json, err);
 }
 
 /* ---- reading events ------------------------------------------------------ */

@@ -121,11 +121,12 @@ static void head_read(struct mortise_stored *s, int rv,
 }
 
 void mortise_query_find(struct mortise *m, struct mortise_query *q,
-                        const char *tenant, const char *run)
+                        const char *tenant, const char *run, size_t limit)
 {
     struct mortise_err err;
     int rv = mortise_check_name("tenant", tenant, &err);
 
+    (void)limit;
     mortise_query_begin(m, q, tenant, run);
     if (rv == MORTISE_OK)
         rv = mortise_check_name("run id", run, &err);

@@ -398,8 +398,9 @@ static void show_of_head(struct mortise_stored *s, int rv,
 }
 
 void mortise_query_show(struct mortise *m, struct mortise_query *q,
-                        const char *tenant, const char *run)
+                        const char *tenant, const char *run, size_t limit)
 {
+    (void)limit;
     mortise_query_begin(m, q, tenant, run);
     mortise_stored_head(m, &q->stored, tenant, run, show_of_head);
 }
@@ -497,8 +498,9 @@ static void history_of_head(struct mortise_stored *s, int rv,
 }
 
 void mortise_query_history(struct mortise *m, struct mortise_query *q,
-                           const char *tenant, const char *run)
+                           const char *tenant, const char *run, size_t limit)
 {
+    (void)limit;
     mortise_query_begin(m, q, tenant, run);
     mortise_stored_head(m, &q->stored, tenant, run, history_of_head);
 }

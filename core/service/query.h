@@ -28,23 +28,22 @@ struct mortise_query {
     struct mortise_err err;
 };
 
-/* A page of a list behind the cursor `after` (NULL: its beginning). */
-typedef void mortise_query_list_fn(struct mortise *m, struct mortise_query *q,
-                                   const char *tenant, const char *after,
-                                   size_t limit);
-/* Of one run. */
-typedef void mortise_query_look_fn(struct mortise *m, struct mortise_query *q,
-                                   const char *tenant, const char *run);
+/* Of a list: a page of `limit` entries (0: as many as is usual) behind the
+ * cursor `word` (NULL: its beginning).  Of one run: `word` is its id, and
+ * `limit` says nothing. */
+typedef void mortise_query_fn(struct mortise *m, struct mortise_query *q,
+                              const char *tenant, const char *word,
+                              size_t limit);
 
-mortise_query_list_fn mortise_query_runs;
-mortise_query_list_fn mortise_query_inbox;
-mortise_query_look_fn mortise_query_show;
-mortise_query_look_fn mortise_query_history;
+mortise_query_fn mortise_query_runs;
+mortise_query_fn mortise_query_inbox;
+mortise_query_fn mortise_query_show;
+mortise_query_fn mortise_query_history;
 
 /* find.c: {run, is: there | removed | unknown, message?, like: [ID...], more}:
  * what is known of a run of that id, and the first few others whose ids begin
  * so. */
-mortise_query_look_fn mortise_query_find;
+mortise_query_fn mortise_query_find;
 
 /* For query.c and find.c: with nothing but who asks; the answer, which takes
  * the value; or an error. */

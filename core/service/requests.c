@@ -27,7 +27,8 @@ enum { MAX_COMMANDS = 1000 };
 
 /* What the members of a request say. */
 struct asked {
-    const char *op, *tenant, *run, *order, *until, *cursor, *version;
+    const char *op, *tenant, *run, *order, *until, *version;
+    const char *word; /* of a query */
     const json_t *graph, *input, *commands, *deployment;
     uint64_t after, limit, protocol;
     uint32_t flags; /* of a command; of others AGAIN, GO_ON */
@@ -693,51 +694,6 @@ static void query_over(struct mortise_query *query, json_t *value, int rv,
         json_decref(value);
 }
 
-static int serve_list(struct mortise_request *q, mortise_query_list_fn *list,
-                      struct mortise_err *err)
-{
-    (void)err;
-    q->reading = true;
-    q->query.done = query_over;
-    list(q->m, &q->query, q->tenant, q->asked.cursor, (size_t)q->asked.limit);
-    return MORTISE_OK;
-}
-
-static int serve_look(struct mortise_request *q, mortise_query_look_fn *look,
-                      struct mortise_err *err)
-{
-    (void)err;
-    q->reading = true;
-    q->query.done = query_over;
-    look(q->m, &q->query, q->tenant, q->run);
-    return MORTISE_OK;
-}
-
-static int serve_runs(struct mortise_request *q, struct mortise_err *err)
-{
-    return serve_list(q, mortise_query_runs, err);
-}
-
-static int serve_inbox(struct mortise_request *q, struct mortise_err *err)
-{
-    return serve_list(q, mortise_query_inbox, err);
-}
-
-static int serve_show(struct mortise_request *q, struct mortise_err *err)
-{
-    return serve_look(q, mortise_query_show, err);
-}
-
-static int serve_history(struct mortise_request *q, struct mortise_err *err)
-{
-    return serve_look(q, mortise_query_history, err);
-}
-
-static int serve_find(struct mortise_request *q, struct mortise_err *err)
-{
-    return serve_look(q, mortise_query_find, err);
-}
-
 static int serve_engine(struct mortise_request *q, struct mortise_err *err)
 {
     (void)err;
@@ -858,10 +814,10 @@ static const struct mortise_member follow_members[] = {
 };
 
 static const struct mortise_member list_members[] = {
-    ALL, MAY(TEXT, "after", cursor), MAY(NUMBER, "limit", limit)};
+    ALL, MAY(TEXT, "after", word), MAY(NUMBER, "limit", limit)};
 
 static const struct mortise_member look_members[] = {ALL,
-                                                     MUST(TEXT, "run", run)};
+                                                     MUST(TEXT, "run", word)};
 
 static const struct mortise_member engine_members[] = {ALL};
 
@@ -871,22 +827,25 @@ static const struct mortise_member hello_members[] = {
 
 static const struct op {
     const char *name;
-    int (*serve)(struct mortise_request *q, struct mortise_err *err);
     struct mortise_members members;
-    bool reads;  /* works while the store recovers */
+    int (*serve)(struct mortise_request *q, struct mortise_err *err);
+    mortise_query_fn *query; /* instead */
+    bool reads;              /* works while the store recovers */
     bool greets; /* may come from another version, which is told so first */
 } ops[] = {
-    {"start", serve_start, MORTISE_MEMBERS(start_members), false, false},
-    {"command", serve_command, MORTISE_MEMBERS(command_request_members), false,
-     false},
-    {"follow", serve_follow, MORTISE_MEMBERS(follow_members), false, false},
-    {"runs", serve_runs, MORTISE_MEMBERS(list_members), false, false},
-    {"inbox", serve_inbox, MORTISE_MEMBERS(list_members), false, false},
-    {"show", serve_show, MORTISE_MEMBERS(look_members), false, false},
-    {"history", serve_history, MORTISE_MEMBERS(look_members), false, false},
-    {"find", serve_find, MORTISE_MEMBERS(look_members), false, false},
-    {"engine", serve_engine, MORTISE_MEMBERS(engine_members), true, false},
-    {"hello", serve_hello, MORTISE_MEMBERS(hello_members), true, true},
+    {"start", MORTISE_MEMBERS(start_members), .serve = serve_start},
+    {"command", MORTISE_MEMBERS(command_request_members),
+     .serve = serve_command},
+    {"follow", MORTISE_MEMBERS(follow_members), .serve = serve_follow},
+    {"runs", MORTISE_MEMBERS(list_members), .query = mortise_query_runs},
+    {"inbox", MORTISE_MEMBERS(list_members), .query = mortise_query_inbox},
+    {"show", MORTISE_MEMBERS(look_members), .query = mortise_query_show},
+    {"history", MORTISE_MEMBERS(look_members), .query = mortise_query_history},
+    {"find", MORTISE_MEMBERS(look_members), .query = mortise_query_find},
+    {"engine", MORTISE_MEMBERS(engine_members), .serve = serve_engine,
+     .reads = true},
+    {"hello", MORTISE_MEMBERS(hello_members), .serve = serve_hello,
+     .reads = true, .greets = true},
 };
 
 static const struct op *find_op(const char *name)
@@ -926,7 +885,12 @@ static int serve(struct mortise_request *q, struct mortise_err *err)
         rv = mortise_members_look(q->members, q->body, a, err);
     q->tenant = a->tenant != NULL ? a->tenant : "default";
     q->run = a->run;
-    return rv == MORTISE_OK ? op->serve(q, err) : rv;
+    if (rv != MORTISE_OK || op->query == NULL)
+        return rv == MORTISE_OK ? op->serve(q, err) : rv;
+    q->reading = true;
+    q->query.done = query_over;
+    op->query(q->m, &q->query, q->tenant, a->word, (size_t)a->limit);
+    return MORTISE_OK;
 }
 
 void mortise_requests_serve(struct mortise *m, json_t *request,
