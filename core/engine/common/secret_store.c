@@ -667,6 +667,16 @@ char *mortise_secret_store_covered(struct mortise_secret_store *v,
     return out;
 }
 
+bool mortise_secret_store_tells(struct mortise_secret_store *v,
+                                const json_t *value)
+{
+    struct mortise_mask *mask = mortise_secret_store_mask(v);
+    bool tells = mortise_json_tells(mask, value);
+
+    mortise_mask_unref(mask);
+    return tells;
+}
+
 json_t *mortise_secret_store_masked(struct mortise_secret_store *v,
                                     json_t *value)
 {

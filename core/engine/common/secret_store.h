@@ -48,6 +48,9 @@ void mortise_secret_store_cover(struct mortise_secret_store *v, char *text,
 /* The same in a copy, to be given to mortise_release_str(); NULL: no memory. */
 char *mortise_secret_store_covered(struct mortise_secret_store *v,
                                    const char *text);
+/* Is one of them in the value's strings, names of members or numbers? */
+bool mortise_secret_store_tells(struct mortise_secret_store *v,
+                                const json_t *value);
 /* The value without them; takes `value`; NULL when memory ran out. */
 json_t *mortise_secret_store_masked(struct mortise_secret_store *v,
                                     json_t *value);

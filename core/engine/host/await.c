@@ -17,12 +17,6 @@
 /* Ten years: whoever waits longer means something else. */
 static const json_int_t LONGEST_MS = 315360000000;
 
-static int32_t bad(char *words, const char *why)
-{
-    snprintf(words, MORTISE_HOST_CALL_WORDS, "%s", why);
-    return MORTISE_S_INVALID;
-}
-
 static bool is_wait(const json_t *ms)
 {
     return json_is_integer(ms) && json_integer_value(ms) >= 0 &&
@@ -61,30 +55,40 @@ static int32_t check_schema(const struct mortise_asked *a, json_t *schema,
         return MORTISE_S_OK;
     mortise_secret_store_cover(a->m->secret_store, where, sizeof where);
     mortise_secret_store_cover(a->m->secret_store, err.msg, sizeof err.msg);
-    snprintf(words, MORTISE_HOST_CALL_WORDS, "schema%s%.128s: %.300s",
-             where[0] != '\0' ? " at " : "", where, err.msg);
-    return rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_INVALID;
+    return mortise_ask_refuse(
+        words, rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_INVALID,
+        "schema%s%.128s: %.300s", where[0] != '\0' ? " at " : "", where,
+        err.msg);
 }
+
+/* `why`, or MORTISE_S_OK without one. */
+static int32_t judged(char *words, const char *why)
+{
+    return why == NULL
+               ? MORTISE_S_OK
+               : mortise_ask_refuse(words, MORTISE_S_INVALID, "%s", why);
+}
+
+static const char wait_words[] =
+    "for_ms takes milliseconds, ten years at most";
 
 static int32_t check_member(const struct mortise_asked *a, const char *name,
                             json_t *value, char *words)
 {
-    if (strcmp(name, "prompt") == 0)
-        return json_is_string(value) ? MORTISE_S_OK
-                                     : bad(words, "prompt takes text");
-    if (strcmp(name, "assignees") == 0)
-        return are_strings(value) ? MORTISE_S_OK
-                                  : bad(words, "assignees takes names");
-    if (strcmp(name, "for_ms") == 0)
-        return is_wait(value)
-                   ? MORTISE_S_OK
-                   : bad(words, "for_ms takes milliseconds, ten years at most");
+    const char *why = NULL;
+
     if (strcmp(name, "schema") == 0)
         return check_schema(a, value, words);
-    if (strcmp(name, "payload") == 0)
-        return MORTISE_S_OK;
-    return bad(words, "a request of interrupt.request/1 is {prompt?, payload?, "
-                      "schema?, assignees?, for_ms?}");
+    if (strcmp(name, "prompt") == 0)
+        why = json_is_string(value) ? NULL : "prompt takes text";
+    else if (strcmp(name, "assignees") == 0)
+        why = are_strings(value) ? NULL : "assignees takes names";
+    else if (strcmp(name, "for_ms") == 0)
+        why = is_wait(value) ? NULL : wait_words;
+    else if (strcmp(name, "payload") != 0)
+        why = "a request of interrupt.request/1 is {prompt?, payload?, "
+              "schema?, assignees?, for_ms?}";
+    return judged(words, why);
 }
 
 static int32_t check_interrupt(const struct mortise_asked *a, char *words)
@@ -107,15 +111,16 @@ static int32_t check_timer(const struct mortise_asked *a, char *words)
     const json_t *wait = json_object_get(a->body, "for_ms");
     const json_t *until = json_object_get(a->body, "until_ms");
 
+    const char *why = NULL;
+
     if (json_object_size(a->body) != 1 || (wait == NULL && until == NULL))
-        return bad(words,
-                   "a request of timer.wait/1 is {for_ms} or {until_ms}");
-    if (wait != NULL && !is_wait(wait))
-        return bad(words, "for_ms takes milliseconds, ten years at most");
-    if (until != NULL &&
-        (!json_is_integer(until) || json_integer_value(until) < 1))
-        return bad(words, "until_ms takes milliseconds since 1970");
-    return MORTISE_S_OK;
+        why = "a request of timer.wait/1 is {for_ms} or {until_ms}";
+    else if (wait != NULL && !is_wait(wait))
+        why = wait_words;
+    else if (until != NULL &&
+             (!json_is_integer(until) || json_integer_value(until) < 1))
+        why = "until_ms takes milliseconds since 1970";
+    return judged(words, why);
 }
 
 const struct mortise_host_call_method mortise_host_call_interrupt = {

@@ -20,15 +20,8 @@
 
 #include "engine/runs/host_calls.h"
 #include "engine/common/secret_store.h"
-#include "json/masked.h"
 
 enum { KEY_MAX = 512, VALUE_MAX = 1024 * 1024, KEYS_MAX = 65536 };
-
-static int32_t bad(char *words, const char *why)
-{
-    snprintf(words, MORTISE_HOST_CALL_WORDS, "%s", why);
-    return MORTISE_S_INVALID;
-}
 
 static int32_t check_key(const struct mortise_asked *a, char *words)
 {
@@ -37,13 +30,15 @@ static int32_t check_key(const struct mortise_asked *a, char *words)
     if (json_is_string(key) && json_string_length(key) >= 1 &&
         json_string_length(key) <= KEY_MAX)
         return MORTISE_S_OK;
-    return bad(words, "key takes 1 to 512 bytes of text");
+    return mortise_ask_refuse(words, MORTISE_S_INVALID,
+                              "key takes 1 to 512 bytes of text");
 }
 
 static int32_t check_get(const struct mortise_asked *a, char *words)
 {
     if (json_object_size(a->body) != 1)
-        return bad(words, "a request of kv.get/1 is {key}");
+        return mortise_ask_refuse(words, MORTISE_S_INVALID,
+                                  "a request of kv.get/1 is {key}");
     return check_key(a, words);
 }
 
@@ -54,15 +49,13 @@ static int32_t check_value(const struct mortise_asked *a, const json_t *value,
     int32_t status = MORTISE_S_OK;
 
     mortise_buf_init(&text, a->m->mem);
-    if (mortise_json_write(&text, value) != MORTISE_OK) {
-        bad(words, "out of memory");
-        status = MORTISE_S_NOMEM;
-    } else if (text.n > VALUE_MAX) {
-        snprintf(words, MORTISE_HOST_CALL_WORDS,
-                 "a value takes 1048576 bytes of JSON at most, this has %zu",
-                 text.n);
-        status = MORTISE_S_INVALID;
-    }
+    if (mortise_json_write(&text, value) != MORTISE_OK)
+        status = mortise_ask_refuse(words, MORTISE_S_NOMEM, "out of memory");
+    else if (text.n > VALUE_MAX)
+        status = mortise_ask_refuse(
+            words, MORTISE_S_INVALID,
+            "a value takes 1048576 bytes of JSON at most, this has %zu",
+            text.n);
     mortise_buf_finish(&text);
     return status;
 }
@@ -73,7 +66,8 @@ static int32_t check_put(const struct mortise_asked *a, char *words)
     int32_t status = check_key(a, words);
 
     if (json_object_size(a->body) != (value != NULL ? 2 : 1))
-        return bad(words, "a request of kv.put/1 is {key, value?}");
+        return mortise_ask_refuse(words, MORTISE_S_INVALID,
+                                  "a request of kv.put/1 is {key, value?}");
     return status == MORTISE_S_OK && value != NULL
                ? check_value(a, value, words)
                : status;
@@ -215,20 +209,6 @@ static void count(struct kv_look *l, done_fn *done)
     mortise_store_read(l->m->store, &l->read);
 }
 
-/* A secret is kept where the deployer keeps it, and nowhere else. */
-static bool tells_secret(const struct mortise_asked *a, char *words)
-{
-    struct mortise_mask *mask = mortise_secret_store_mask(a->m->secret_store);
-    bool tells = mortise_json_tells(mask, a->body);
-
-    mortise_mask_unref(mask);
-    if (tells)
-        snprintf(words, MORTISE_HOST_CALL_WORDS,
-                 "there is a secret in what is to be kept; ask for it again "
-                 "when it is needed");
-    return tells;
-}
-
 static void weighed(struct kv_look *l, bool full)
 {
     struct mortise_asked *a = look_free(l);
@@ -314,7 +294,11 @@ static void weigh(struct mortise_asked *a)
 {
     struct kv_look *l;
 
-    if (tells_secret(a, a->words)) {
+    /* A secret is kept where the deployer keeps it, and nowhere else. */
+    if (mortise_secret_store_tells(a->m->secret_store, a->body)) {
+        snprintf(a->words, sizeof a->words,
+                 "there is a secret in what is to be kept; ask for it again "
+                 "when it is needed");
         mortise_host_call_weighed(a, true);
         return;
     }

@@ -183,8 +183,9 @@ static int32_t check_secrets(const struct mortise_asked *a, char *words)
 
         if (rv == MORTISE_OK)
             continue;
-        snprintf(words, MORTISE_HOST_CALL_WORDS, "%.500s", why.msg);
-        return rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_DENIED;
+        return mortise_ask_refuse(
+            words, rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_DENIED,
+            "%.500s", why.msg);
     }
     return MORTISE_S_OK;
 }
@@ -202,22 +203,20 @@ static int32_t check(const struct mortise_asked *a, char *words)
 
         if (m != NULL && m->fits(value))
             continue;
-        if (m == NULL)
-            snprintf(words, MORTISE_HOST_CALL_WORDS,
-                     "a request of http.request/1 has no '%s'", name);
-        else
-            snprintf(words, MORTISE_HOST_CALL_WORDS, "'%s' must be %s", name,
-                     m->what);
-        return MORTISE_S_INVALID;
+        return m == NULL
+                   ? mortise_ask_refuse(
+                         words, MORTISE_S_INVALID,
+                         "a request of http.request/1 has no '%s'", name)
+                   : mortise_ask_refuse(words, MORTISE_S_INVALID,
+                                        "'%s' must be %s", name, m->what);
     }
     for (size_t i = 0; i < 3; i++)
         n += json_object_get(a->body, bodies[i]) != NULL;
     if (json_object_get(a->body, "url") != NULL && n <= 1)
         return check_secrets(a, words);
-    snprintf(words, MORTISE_HOST_CALL_WORDS,
-             "a request has a url, and at most one of body, body_base64 and "
-             "json");
-    return MORTISE_S_INVALID;
+    return mortise_ask_refuse(words, MORTISE_S_INVALID,
+                              "a request has a url, and at most one of body, "
+                              "body_base64 and json");
 }
 
 /* ---- the answer --------------------------------------------------------- */

@@ -116,19 +116,18 @@ static int32_t check(const struct mortise_asked *a, char *words)
     struct mortise_err why;
     int rv;
 
-    if (name == NULL || json_object_size(a->body) != 1) {
-        snprintf(words, MORTISE_HOST_CALL_WORDS, "a request of %s is {name}",
-                 a->method_name);
-        return MORTISE_S_INVALID;
-    }
+    if (name == NULL || json_object_size(a->body) != 1)
+        return mortise_ask_refuse(words, MORTISE_S_INVALID,
+                                  "a request of %s is {name}", a->method_name);
     rv = mortise_secret_granted(a->m->settings.deployment, a->manifest, a->as,
                                 name, &why);
     if (rv == MORTISE_OK)
         return MORTISE_S_OK;
-    snprintf(words, MORTISE_HOST_CALL_WORDS, "%.500s", why.msg);
-    return rv == MORTISE_ENOMEM      ? MORTISE_S_NOMEM
-           : rv == MORTISE_ENOTFOUND ? MORTISE_S_NOTFOUND
-                                     : MORTISE_S_DENIED;
+    return mortise_ask_refuse(words,
+                              rv == MORTISE_ENOMEM      ? MORTISE_S_NOMEM
+                              : rv == MORTISE_ENOTFOUND ? MORTISE_S_NOTFOUND
+                                                        : MORTISE_S_DENIED,
+                              "%.500s", why.msg);
 }
 
 static void answer(struct mortise_asked *a)

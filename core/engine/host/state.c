@@ -4,7 +4,6 @@
  * its own causal past wrote: never what goes on beside it. */
 #include "engine/runs/host_calls.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "json/path.h"
@@ -44,20 +43,17 @@ static int32_t check(const struct mortise_asked *a, char *words)
     int32_t status = MORTISE_S_OK;
 
     if (!json_is_string(json_object_get(a->body, "path")) ||
-        json_object_size(a->body) != 1) {
-        snprintf(words, MORTISE_HOST_CALL_WORDS, "a request of %s is {path}",
-                 a->method_name);
-        return MORTISE_S_INVALID;
-    }
+        json_object_size(a->body) != 1)
+        return mortise_ask_refuse(words, MORTISE_S_INVALID,
+                                  "a request of %s is {path}", a->method_name);
     mortise_arena_init(&arena, a->m->mem);
-    if (parse_path(a, &path, &arena) != MORTISE_OK) {
-        snprintf(words, MORTISE_HOST_CALL_WORDS, "that is no path");
-        status = MORTISE_S_INVALID;
-    } else if (!may_read(a->manifest, &path, &arena)) {
-        snprintf(words, MORTISE_HOST_CALL_WORDS,
-                 "the manifest's permissions.state does not list that path");
-        status = MORTISE_S_DENIED;
-    }
+    if (parse_path(a, &path, &arena) != MORTISE_OK)
+        status =
+            mortise_ask_refuse(words, MORTISE_S_INVALID, "that is no path");
+    else if (!may_read(a->manifest, &path, &arena))
+        status = mortise_ask_refuse(
+            words, MORTISE_S_DENIED,
+            "the manifest's permissions.state does not list that path");
     mortise_arena_finish(&arena);
     return status;
 }

@@ -28,12 +28,12 @@
  */
 #include "engine/runs/host_calls.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "engine/common/secret_store.h"
 #include "engine/runs/call.h"
-#include "json/masked.h"
 
 enum { STEP_NAME_MAX = 128 }; /* of a step */
 
@@ -360,19 +360,14 @@ void mortise_host_call_perform(struct mortise_live *live, uint64_t ask,
     a->live = NULL; /* an answer is a task: it is still there */
 }
 
-static int32_t refuse(char *words, int32_t status, const char *why)
+int32_t mortise_ask_refuse(char *words, int32_t status, const char *fmt, ...)
 {
-    snprintf(words, MORTISE_HOST_CALL_WORDS, "%s", why);
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(words, MORTISE_HOST_CALL_WORDS, fmt, ap);
+    va_end(ap);
     return status;
-}
-
-static bool tells_secret(const struct mortise *m, const json_t *value)
-{
-    struct mortise_mask *mask = mortise_secret_store_mask(m->secret_store);
-    bool tells = mortise_json_tells(mask, value);
-
-    mortise_mask_unref(mask);
-    return tells;
 }
 
 /* `step`, in the body of any method: the name of this ask, for who asks in no
@@ -388,12 +383,12 @@ static int32_t take_name(struct mortise_asked *a, char *words)
     if (!json_is_string(a->name) || json_string_length(a->name) == 0 ||
         json_string_length(a->name) > STEP_NAME_MAX ||
         strlen(json_string_value(a->name)) != json_string_length(a->name))
-        return refuse(words, MORTISE_S_INVALID,
-                      "step takes 1 to 128 bytes of text");
-    if (tells_secret(a->m, a->name))
-        return refuse(words, MORTISE_S_INVALID,
-                      "there is a secret in the step's name, which is kept and "
-                      "shown");
+        return mortise_ask_refuse(words, MORTISE_S_INVALID,
+                                  "step takes 1 to 128 bytes of text");
+    if (mortise_secret_store_tells(a->m->secret_store, a->name))
+        return mortise_ask_refuse(words, MORTISE_S_INVALID,
+                                  "there is a secret in the step's name, which "
+                                  "is kept and shown");
     return MORTISE_S_OK;
 }
 
@@ -404,13 +399,16 @@ static int32_t judge(struct mortise_asked *a, char *words)
     int32_t status;
 
     if (a->status == MORTISE_S_NOMEM) /* found when it came */
-        return refuse(words, a->status, "out of memory");
+        return mortise_ask_refuse(words, a->status, "out of memory");
     if (a->status != MORTISE_S_OK)
-        return refuse(words, a->status, "the body is no JSON object");
+        return mortise_ask_refuse(words, a->status,
+                                  "the body is no JSON object");
     if (c->live->lost || c->cancelled)
-        return refuse(words, MORTISE_S_CANCELLED, "the call is over");
+        return mortise_ask_refuse(words, MORTISE_S_CANCELLED,
+                                  "the call is over");
     if (c->told_to_wait)
-        return refuse(words, MORTISE_S_SUSPENDED, "the call is to let go");
+        return mortise_ask_refuse(words, MORTISE_S_SUSPENDED,
+                                  "the call is to let go");
     status = take_name(a, words);
     return status == MORTISE_S_OK ? a->method->check(a, words) : status;
 }

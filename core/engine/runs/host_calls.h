@@ -137,6 +137,10 @@ extern const struct mortise_host_call_row {
 void mortise_host_call_answer(struct mortise_asked *a, int32_t status,
                               json_t *value, const char *words);
 
+/* What check() says of an ask that is none: the status, with words for it. */
+int32_t mortise_ask_refuse(char *words, int32_t status, const char *fmt, ...)
+    MORTISE_PRINTF(3, 4);
+
 /* The answer of weigh(); `full`: there is no room, a->words say why. */
 void mortise_host_call_weighed(struct mortise_asked *a, bool full);
 

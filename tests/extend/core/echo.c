@@ -1,7 +1,5 @@
 /* echo.c -- a method of the host that core/ does not know: it answers with what
  * was asked. */
-#include <stdio.h>
-
 #include "engine/runs/host_calls.h"
 #include "mortise/plugin.h"
 
@@ -9,8 +7,8 @@ static int32_t check(const struct mortise_asked *a, char *words)
 {
     if (json_is_object(a->body))
         return MORTISE_S_OK;
-    snprintf(words, MORTISE_HOST_CALL_WORDS, "an echo is of an object");
-    return MORTISE_S_INVALID;
+    return mortise_ask_refuse(words, MORTISE_S_INVALID,
+                              "an echo is of an object");
 }
 
 static void start(struct mortise_asked *a)
