@@ -36,11 +36,8 @@ struct mortise_flight {
     struct mortise *m;
     struct mortise_live *live; /* NULL: the barrier */
     struct mortise_task landed;
-    struct mortise_pending *opens, *closes; /* ours; ids and payloads too */
-    struct mortise_kv *kvs;                 /* ours; keys and values too */
-    struct mortise_cached *cached;          /* ours; values too */
-    size_t room_cached;                     /* how many `cached` has room for */
-    void *entries;                          /* ours, of so much room */
+    struct mortise_arena arena; /* of what the commit opens, closes and keeps */
+    void *entries;              /* ours, of so much room */
     size_t room;
     int failed; /* the whole batch's result; m->write_why has the words */
 };
@@ -50,129 +47,88 @@ static struct mortise_flight *flight_of(struct mortise_commit *c)
     return MORTISE_OF(c, struct mortise_flight, commit);
 }
 
-static void free_pending(const struct mortise_mem *mem,
-                         struct mortise_pending *list, size_t n)
-{
-    for (size_t i = 0; list != NULL && i < n; i++) {
-        mortise_release_str(mem, (char *)(uintptr_t)list[i].id);
-        mortise_release(mem, (char *)(uintptr_t)list[i].payload,
-                        list[i].payload_size + 1);
-    }
-    mortise_release(mem, list, n * sizeof *list);
-}
-
-static void free_kvs(const struct mortise_mem *mem, struct mortise_kv *list,
-                     size_t n)
-{
-    for (size_t i = 0; list != NULL && i < n; i++) {
-        mortise_release(mem, (void *)(uintptr_t)list[i].key, list[i].key_size);
-        mortise_release_str(mem, (char *)(uintptr_t)list[i].value);
-    }
-    mortise_release(mem, list, n * sizeof *list);
-}
-
-static void free_cached(const struct mortise_mem *mem,
-                        struct mortise_cached *list, size_t n, size_t room)
-{
-    for (size_t i = 0; list != NULL && i < n; i++)
-        mortise_release_str(mem, (char *)(uintptr_t)list[i].value);
-    mortise_release(mem, list, room * sizeof *list);
-}
-
 static void flight_free(struct mortise *m, struct mortise_flight *f)
 {
-    free_pending(m->mem, f->opens, f->commit.n_opens);
-    free_pending(m->mem, f->closes, f->commit.n_closes);
-    free_kvs(m->mem, f->kvs, f->commit.n_kvs);
-    free_cached(m->mem, f->cached, f->commit.n_cached, f->room_cached);
+    mortise_arena_finish(&f->arena);
     mortise_release(m->mem, f->entries, f->room);
     mortise_release(m->mem, f, sizeof *f);
 }
 
 /* ---- from run/'s words to the store's ----------------------------------- */
 
-static int copy_pending(const struct mortise_mem *mem,
-                        struct mortise_pending **out,
-                        const struct mortise_run_open *from, size_t n)
+/* The text of a value; NULL: memory ran out. */
+static const char *text_of(struct mortise_flight *f, const json_t *value,
+                           size_t *size)
 {
-    struct mortise_pending *list;
+    char *text = mortise_json_text(f->m->mem, value), *copy = NULL;
 
-    if (n == 0)
-        return MORTISE_OK;
-    list = *out = mortise_zalloc(mem, n * sizeof *list);
-    if (list == NULL)
-        return MORTISE_ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        list[i].deadline_ms = from[i].deadline_ms;
-        list[i].timer = from[i].timer;
-        list[i].id = mortise_strdup(mem, from[i].id);
-        if (list[i].id == NULL)
-            return MORTISE_ENOMEM;
-        if (from[i].payload == NULL)
-            continue;
-        list[i].payload = mortise_json_text(mem, from[i].payload);
-        if (list[i].payload == NULL)
-            return MORTISE_ENOMEM;
-        list[i].payload_size = strlen(list[i].payload);
-    }
-    return MORTISE_OK;
+    *size = text != NULL ? strlen(text) : 0;
+    if (text != NULL)
+        copy = mortise_arena_strndup(&f->arena, text, *size);
+    mortise_release_str(f->m->mem, text);
+    return copy;
 }
 
-static int copy_kvs(const struct mortise_mem *mem, struct mortise_kv **out,
-                    const struct mortise_run_kv *from, size_t n)
+static bool copy_pending(struct mortise_flight *f,
+                         const struct mortise_pending **out,
+                         const struct mortise_run_open *from, size_t n)
 {
-    struct mortise_kv *list;
+    struct mortise_pending *list =
+        mortise_arena_alloc(&f->arena, n * sizeof *list);
 
-    if (n == 0)
-        return MORTISE_OK;
-    list = *out = mortise_zalloc(mem, n * sizeof *list);
-    if (list == NULL)
-        return MORTISE_ENOMEM;
-    for (size_t i = 0; i < n; i++) {
-        size_t size = json_string_length(from[i].key);
-        void *key = mortise_alloc(mem, size);
-
-        if (key == NULL)
-            return MORTISE_ENOMEM;
-        list[i].plugin = from[i].plugin;
-        list[i].key = memcpy(key, json_string_value(from[i].key), size);
-        list[i].key_size = size;
-        if (from[i].value == NULL)
-            continue;
-        list[i].value = mortise_json_text(mem, from[i].value);
-        if (list[i].value == NULL)
-            return MORTISE_ENOMEM;
-        list[i].value_size = strlen(list[i].value);
+    *out = list;
+    for (size_t i = 0; list != NULL && i < n; i++) {
+        list[i].deadline_ms = from[i].deadline_ms;
+        list[i].timer = from[i].timer;
+        list[i].id = mortise_arena_strdup(&f->arena, from[i].id);
+        if (from[i].payload != NULL)
+            list[i].payload =
+                text_of(f, from[i].payload, &list[i].payload_size);
+        if (list[i].id == NULL ||
+            (from[i].payload != NULL && list[i].payload == NULL))
+            return false;
     }
-    return MORTISE_OK;
+    return list != NULL;
+}
+
+static bool copy_kvs(struct mortise_flight *f, const struct mortise_run_kv *from,
+                     size_t n)
+{
+    struct mortise_kv *list = mortise_arena_alloc(&f->arena, n * sizeof *list);
+
+    f->commit.kvs = list;
+    for (size_t i = 0; list != NULL && i < n; i++) {
+        list[i].plugin = from[i].plugin;
+        list[i].key_size = json_string_length(from[i].key);
+        list[i].key = mortise_arena_strndup(
+            &f->arena, json_string_value(from[i].key), list[i].key_size);
+        if (from[i].value != NULL)
+            list[i].value = text_of(f, from[i].value, &list[i].value_size);
+        if (list[i].key == NULL ||
+            (from[i].value != NULL && list[i].value == NULL))
+            return false;
+    }
+    return list != NULL;
 }
 
 /* A large one costs more to keep than it is likely to save. */
-static int copy_cached(const struct mortise_mem *mem, struct mortise_flight *f,
-                       const struct mortise_run_cached *from, size_t n)
+static bool copy_cached(struct mortise_flight *f,
+                        const struct mortise_run_cached *from, size_t n)
 {
-    if (n == 0)
-        return MORTISE_OK;
-    f->cached = mortise_zalloc(mem, n * sizeof *f->cached);
-    if (f->cached == NULL)
-        return MORTISE_ENOMEM;
-    f->room_cached = n;
-    for (size_t i = 0; i < n; i++) {
-        struct mortise_cached *to = &f->cached[f->commit.n_cached];
-        char *text = mortise_json_text(mem, from[i].value);
+    struct mortise_cached *list =
+        mortise_arena_alloc(&f->arena, n * sizeof *list);
 
-        if (text == NULL)
-            return MORTISE_ENOMEM;
-        to->value = text;
-        to->value_size = strlen(text);
+    f->commit.cached = list;
+    for (size_t i = 0; list != NULL && i < n; i++) {
+        struct mortise_cached *to = &list[f->commit.n_cached];
+
         memcpy(to->key, from[i].key, sizeof to->key);
-        if (to->value_size <= CACHED_MAX)
-            f->commit.n_cached++;
-        else
-            mortise_release_str(mem, text);
+        to->value = text_of(f, from[i].value, &to->value_size);
+        if (to->value == NULL)
+            return false;
+        f->commit.n_cached += to->value_size <= CACHED_MAX;
     }
-    f->commit.cached = f->cached;
-    return MORTISE_OK;
+    return list != NULL;
 }
 
 static bool is_lazy(const struct mortise *m, const struct mortise_run_commit *c)
@@ -180,8 +136,9 @@ static bool is_lazy(const struct mortise *m, const struct mortise_run_commit *c)
     return m->settings.deployment->durability != MORTISE_SYNC && !c->sync;
 }
 
-/* The one place where a run's commit becomes the store's. */
-static int convert(struct mortise_flight *f, struct mortise_run_commit *c)
+/* The one place where a run's commit becomes the store's.  False: memory ran
+ * out. */
+static bool convert(struct mortise_flight *f, struct mortise_run_commit *c)
 {
     struct mortise_live *live = f->live;
     struct mortise *m = live->m;
@@ -224,16 +181,12 @@ static int convert(struct mortise_flight *f, struct mortise_run_commit *c)
         to->graph = g->sources;
         to->n_graph = g->n_sources;
     }
-    if (copy_pending(m->mem, &f->opens, c->opens, c->n_opens) != MORTISE_OK ||
-        copy_pending(m->mem, &f->closes, c->closes, c->n_closes) !=
-            MORTISE_OK ||
-        copy_kvs(m->mem, &f->kvs, c->kvs, c->n_kvs) != MORTISE_OK ||
-        copy_cached(m->mem, f, c->cached, c->n_cached) != MORTISE_OK)
-        return MORTISE_ENOMEM;
-    to->opens = f->opens;
-    to->closes = f->closes;
-    to->kvs = f->kvs;
-    return MORTISE_OK;
+    return (c->n_opens == 0 ||
+            copy_pending(f, &to->opens, c->opens, c->n_opens)) &&
+           (c->n_closes == 0 ||
+            copy_pending(f, &to->closes, c->closes, c->n_closes)) &&
+           (c->n_kvs == 0 || copy_kvs(f, c->kvs, c->n_kvs)) &&
+           (c->n_cached == 0 || copy_cached(f, c->cached, c->n_cached));
 }
 
 static void landed(struct mortise_task *t);
@@ -273,7 +226,8 @@ int mortise_commits_take(struct mortise_live *live,
     f->m = m;
     f->live = live;
     f->landed.run = landed;
-    if (convert(f, c) != MORTISE_OK) {
+    mortise_arena_init(&f->arena, m->mem);
+    if (!convert(f, c)) {
         flight_free(m, f);
         return mortise_nomem(err);
     }
@@ -494,8 +448,8 @@ static void answer(struct mortise *m, struct mortise_flight *f, int result)
     if (result == MORTISE_OK) {
         mortise_script_commit(m, f->commit.checkpoint.seq, true);
         for (size_t i = 0; i < f->commit.n_opens; i++)
-            if (f->opens[i].deadline_ms != 0)
-                mortise_deadlines_note(m, f->opens[i].deadline_ms);
+            if (f->commit.opens[i].deadline_ms != 0)
+                mortise_deadlines_note(m, f->commit.opens[i].deadline_ms);
         note_landed(live, &f->commit);
     } else if (!live->lost) {
         refused(f, result);
