@@ -138,8 +138,10 @@ char *mortise_ldb_join(const struct mortise_mem *mem, const char *dir,
 void mortise_ldb_read(struct mortise_store *store, struct mortise_read *r);
 int mortise_ldb_read_now(struct mortise_ldb *s, struct mortise_read *r,
                          struct mortise_err *err);
-/* The reads of leveldb_cache.c and leveldb_remove.c. */
+/* The reads of leveldb_cache.c and leveldb_remove.c: of what can be used, with
+ * names that keys can hold.  `key` is theirs to look something up by. */
 typedef int mortise_ldb_read_fn(struct mortise_ldb *s, struct mortise_read *r,
+                                struct mortise_buf *key,
                                 struct mortise_err *err);
 mortise_ldb_read_fn mortise_ldb_read_cached;
 mortise_ldb_read_fn mortise_ldb_read_removed;
@@ -196,9 +198,8 @@ int mortise_ldb_taken(char *said, struct mortise_err *err, const char *doing);
 /* May it be used?  MORTISE_ESTATE after a failed write. */
 int mortise_ldb_alive(struct mortise_ldb *s, struct mortise_err *err);
 
-/* MORTISE_EINVAL for a name that no key can hold; NULLs are skipped. */
-int mortise_ldb_names(const char *a, const char *b, const char *c,
-                      struct mortise_err *err);
+/* MORTISE_EINVAL for a name that no key can hold; NULL is fine. */
+int mortise_ldb_name(const char *name, struct mortise_err *err);
 
 /* One value; MORTISE_ENOTFOUND (without words) when there is none.  Free it
  * with leveldb_free(). */
@@ -206,12 +207,13 @@ int mortise_ldb_get(struct mortise_ldb *s, const leveldb_readoptions_t *options,
                     const struct mortise_buf *key, char **value, size_t *size,
                     struct mortise_err *err);
 
-/* That of a run, under the key that `make` makes of its name. */
-typedef void mortise_ldb_key_fn(struct mortise_buf *key, const char *tenant,
-                                const char *run);
-int mortise_ldb_get_of(struct mortise_ldb *s, mortise_ldb_key_fn *make,
-                       const char *tenant, const char *run, char **value,
-                       size_t *size, struct mortise_err *err);
+/* The same, read as a record; what that lends is in *value, to be freed whatever
+ * comes of it, or with `value` NULL it lends nothing. */
+int mortise_ldb_get_record(struct mortise_ldb *s,
+                           const leveldb_readoptions_t *options,
+                           const struct mortise_buf *key,
+                           const struct mortise_record *of, void *out,
+                           char **value, struct mortise_err *err);
 
 /* ---- writing: with `writing` locked ---------------------------------------
  */
@@ -222,9 +224,11 @@ typedef int mortise_fill_fn(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                             void *ud, struct mortise_err *err);
 int mortise_ldb_batch(struct mortise_ldb *s, mortise_fill_fn *fill, void *ud,
                       struct mortise_err *err);
-/* Put what s->key and s->value say into the batch, or have the key deleted;
- * s->value is empty after it.  MORTISE_ENOMEM. */
+/* Put what s->key and s->value, or s->key and a record, say into the batch, or
+ * have the key deleted; s->value is empty after it.  MORTISE_ENOMEM. */
 int mortise_ldb_put(struct mortise_ldb *s, leveldb_writebatch_t *batch);
+int mortise_ldb_put_record(struct mortise_ldb *s, leveldb_writebatch_t *batch,
+                           const struct mortise_record *of, const void *record);
 int mortise_ldb_drop(struct mortise_ldb *s, leveldb_writebatch_t *batch);
 /* With the bookkeeping that every batch carries; `lazy`: unsynced. */
 int mortise_ldb_write(struct mortise_ldb *s, leveldb_writebatch_t *batch,

@@ -208,6 +208,28 @@ int mortise_ldb_get(struct mortise_ldb *s, const leveldb_readoptions_t *options,
     return *value != NULL ? MORTISE_OK : MORTISE_ENOTFOUND;
 }
 
+int mortise_ldb_get_record(struct mortise_ldb *s,
+                           const leveldb_readoptions_t *options,
+                           const struct mortise_buf *key,
+                           const struct mortise_record *of, void *out,
+                           char **value, struct mortise_err *err)
+{
+    char *bytes;
+    size_t n;
+    int rv = mortise_ldb_get(s, options, key, &bytes, &n, err);
+
+    if (rv == MORTISE_OK) {
+        rv = mortise_record_read(of, out, bytes, n);
+        if (rv != MORTISE_OK)
+            mortise_ldb_bad(err, rv, of->what);
+    }
+    if (value != NULL)
+        *value = bytes;
+    else
+        leveldb_free(bytes);
+    return rv;
+}
+
 int mortise_ldb_alive(struct mortise_ldb *s, struct mortise_err *err)
 {
     if (!mortise_dir_lock_is_ours(&s->dir_lock))
@@ -221,17 +243,12 @@ int mortise_ldb_alive(struct mortise_ldb *s, struct mortise_err *err)
                         "a write to the store failed; it must be reopened");
 }
 
-int mortise_ldb_names(const char *a, const char *b, const char *c,
-                      struct mortise_err *err)
+int mortise_ldb_name(const char *name, struct mortise_err *err)
 {
-    const char *const names[] = {a, b, c};
-
-    for (int i = 0; i < 3; i++)
-        if (names[i] != NULL && !mortise_key_is_name(names[i]))
-            return mortise_fail(err, MORTISE_EINVAL,
-                                "a name of more than 65535 bytes: %.32s...",
-                                names[i]);
-    return MORTISE_OK;
+    if (name == NULL || mortise_key_is_name(name))
+        return MORTISE_OK;
+    return mortise_fail(err, MORTISE_EINVAL,
+                        "a name of more than 65535 bytes: %.32s...", name);
 }
 
 /* ---- verifying --------------------------------------------------------- */
@@ -252,7 +269,7 @@ static bool commit_at(const leveldb_iterator_t *it, uint64_t *n,
         return false;
     *n = mortise_key_read_number(&r);
     p = leveldb_iter_value(it, &size);
-    *rv = mortise_record_read_batch(batch, p, size);
+    *rv = mortise_record_read(&mortise_record_batch, batch, p, size);
     if (r.bad || r.p != r.end)
         *rv = MORTISE_ECORRUPT;
     return true;
@@ -358,22 +375,16 @@ static int check_stamped(const struct mortise_ldb *s, uint64_t number,
 int mortise_ldb_verify_stamp(struct mortise_ldb *s, struct mortise_err *err)
 {
     struct mortise_stamp st;
-    char *value;
-    size_t n;
     int rv;
 
     mortise_key_stamp(&s->key);
-    rv = mortise_ldb_get(s, s->checked, &s->key, &value, &n, err);
+    rv = mortise_ldb_get_record(s, s->checked, &s->key, &mortise_record_stamp,
+                                &st, NULL, err);
     if (rv == MORTISE_ENOTFOUND)
         return mortise_fail(err, MORTISE_ECORRUPT,
                             "the database in it is not a store");
-    if (rv != MORTISE_OK)
-        return rv;
-    rv = mortise_record_read_stamp(&st, value, n);
-    leveldb_free(value);
-    if (rv != MORTISE_OK)
-        return mortise_ldb_bad(err, rv, "the format stamp");
-    rv = mortise_stamp_check(&st, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_stamp_check(&st, err);
     return rv == MORTISE_OK ? check_marked(s, st.format, err) : rv;
 }
 
@@ -396,21 +407,14 @@ static int verify_end(const struct mortise_ldb *s, struct mortise_err *err)
 static int read_identity(struct mortise_ldb *s, struct mortise_err *err)
 {
     uint8_t id[MORTISE_STORE_ID];
-    char *value;
-    size_t n;
     int rv;
 
     mortise_key_of_tag(&s->key, MORTISE_KEY_IDENTITY);
-    rv = mortise_ldb_get(s, s->checked, &s->key, &value, &n, err);
+    rv = mortise_ldb_get_record(s, s->checked, &s->key,
+                                &mortise_record_identity, id, NULL, err);
     s->identified = rv == MORTISE_OK;
-    if (rv == MORTISE_ENOTFOUND)
-        return MORTISE_OK;
     if (rv != MORTISE_OK)
-        return rv;
-    rv = mortise_record_read_identity(id, value, n);
-    leveldb_free(value);
-    if (rv != MORTISE_OK)
-        return mortise_ldb_bad(err, rv, "the store's identity");
+        return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
     if (s->water.fd >= 0 && memcmp(id, s->water.identity, sizeof id) != 0)
         return mortise_fail(err, MORTISE_ECORRUPT,
                             "its mark is that of another store");
@@ -877,6 +881,14 @@ int mortise_ldb_put(struct mortise_ldb *s, leveldb_writebatch_t *batch)
     return MORTISE_OK;
 }
 
+int mortise_ldb_put_record(struct mortise_ldb *s, leveldb_writebatch_t *batch,
+                           const struct mortise_record *of, const void *record)
+{
+    assert(s->value.n == 0); /* what was put took it along */
+    mortise_record_put(&s->value, of, record);
+    return mortise_ldb_put(s, batch);
+}
+
 int mortise_ldb_drop(struct mortise_ldb *s, leveldb_writebatch_t *batch)
 {
     if (s->key.failed)
@@ -907,22 +919,17 @@ static int stored_spot(struct mortise_ldb *s, const struct mortise_commit *c,
 {
     struct mortise_head head;
     char *value;
-    size_t n;
     int rv;
 
     *at = (struct mortise_spot){0};
     mortise_key_head(&s->key, c->tenant, c->run);
-    rv = mortise_ldb_get(s, s->checked, &s->key, &value, &n, err);
+    rv = mortise_ldb_get_record(s, s->checked, &s->key, &mortise_record_head,
+                                &head, &value, err);
+    leveldb_free(value);
     if (rv == MORTISE_ENOTFOUND)
         return c->expected_seq == 0 ? removed_spot(s, c, at, err) : MORTISE_OK;
-    if (rv != MORTISE_OK)
-        return rv;
-    rv = mortise_record_read_head(&head, value, n);
     if (rv == MORTISE_OK)
         *at = (struct mortise_spot){head.seq, head.checkpoint};
-    else
-        mortise_ldb_bad(err, rv, "the head of a run");
-    leveldb_free(value);
     return rv;
 }
 
@@ -1030,14 +1037,13 @@ static int put_open(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     assert(!p->timer || p->deadline_ms != 0); /* or nothing would be there */
     if (!p->timer) {
         mortise_key_pending(&s->key, c->tenant, c->run, p->id);
-        mortise_record_pending(&s->value, p);
-        rv = mortise_ldb_put(s, batch);
+        rv = mortise_ldb_put_record(s, batch, &mortise_record_pending, p);
     }
     if (rv != MORTISE_OK || p->deadline_ms == 0)
         return rv;
     mortise_key_deadline(&s->key, p->deadline_ms, c->tenant, c->run, p->id);
-    mortise_record_deadline(&s->value, p->timer);
-    return mortise_ldb_put(s, batch);
+    return mortise_ldb_put_record(s, batch, &mortise_record_deadline,
+                                  &p->timer);
 }
 
 static int put_close(struct mortise_ldb *s, leveldb_writebatch_t *batch,
@@ -1075,8 +1081,9 @@ static int put_kv(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     mortise_key_kv(&s->key, c->tenant, kv->plugin, kv->key, kv->key_size);
     if (kv->value == NULL)
         return mortise_ldb_drop(s, batch);
-    mortise_record_kv(&s->value, kv->value, kv->value_size);
-    return mortise_ldb_put(s, batch);
+    return mortise_ldb_put_record(
+        s, batch, &mortise_record_kv,
+        &(struct mortise_value){kv->value, kv->value_size});
 }
 
 /* Once per digest: most new runs are of the graph that the last one was of. */
@@ -1095,7 +1102,7 @@ static int put_graph(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     rv = mortise_ldb_get(s, s->checked, &s->key, &value, &n, err);
     leveldb_free(value);
     if (rv == MORTISE_ENOTFOUND) {
-        mortise_record_graph(&s->value, c->graph, c->n_graph);
+        mortise_record_put_graph(&s->value, c->graph, c->n_graph);
         rv = mortise_ldb_put(s, batch);
     }
     if (rv == MORTISE_OK) {
@@ -1112,13 +1119,12 @@ static int put_commit(struct mortise_ldb *s, leveldb_writebatch_t *batch,
 
     assert(c->result == MORTISE_OK);
     mortise_key_head(&s->key, c->tenant, c->run);
-    mortise_record_head(&s->value, &c->head);
-    rv = mortise_ldb_put(s, batch);
+    rv = mortise_ldb_put_record(s, batch, &mortise_record_head, &c->head);
     if (rv != MORTISE_OK)
         return rv;
     mortise_key_checkpoint(&s->key, c->tenant, c->run, c->checkpoint.seq);
-    mortise_record_checkpoint(&s->value, &c->checkpoint);
-    rv = mortise_ldb_put(s, batch);
+    rv = mortise_ldb_put_record(s, batch, &mortise_record_checkpoint,
+                                &c->checkpoint);
     if (rv == MORTISE_OK)
         rv = put_requests(s, batch, c);
     for (size_t i = 0; rv == MORTISE_OK && i < c->n_kvs; i++)
@@ -1133,7 +1139,7 @@ static int put_commit(struct mortise_ldb *s, leveldb_writebatch_t *batch,
 /* Do all names of a commit fit into keys? */
 static bool has_names(const struct mortise_commit *c)
 {
-    bool ok = mortise_ldb_names(c->tenant, c->run, NULL, NULL) == MORTISE_OK;
+    bool ok = mortise_key_is_name(c->tenant) && mortise_key_is_name(c->run);
 
     for (size_t i = 0; i < c->n_opens && ok; i++)
         ok = mortise_key_is_name(c->opens[i].id);
@@ -1213,16 +1219,17 @@ static void empty_buffer(struct mortise_ldb *s)
 /* (9): with the stamp, in the first batch that knows of it. */
 static int put_identity(struct mortise_ldb *s, leveldb_writebatch_t *batch)
 {
+    static const struct mortise_stamp ours = {MORTISE_STORE_FORMAT,
+                                              MORTISE_STORE_OLDEST};
     int rv;
 
     mortise_key_stamp(&s->key);
-    mortise_record_stamp(&s->value);
-    rv = mortise_ldb_put(s, batch);
+    rv = mortise_ldb_put_record(s, batch, &mortise_record_stamp, &ours);
     if (rv != MORTISE_OK)
         return rv;
     mortise_key_of_tag(&s->key, MORTISE_KEY_IDENTITY);
-    mortise_record_identity(&s->value, s->store.identity);
-    return mortise_ldb_put(s, batch);
+    return mortise_ldb_put_record(s, batch, &mortise_record_identity,
+                                  s->store.identity);
 }
 
 /* (1), (8) */
@@ -1263,9 +1270,9 @@ int mortise_ldb_write(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     if (!s->identified)
         rv = put_identity(s, batch);
     mortise_key_commit(&s->key, n);
-    mortise_record_batch(&s->value, &s->opening);
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_put(s, batch);
+        rv = mortise_ldb_put_record(s, batch, &mortise_record_batch,
+                                    &s->opening);
     if (rv == MORTISE_OK && n > MORTISE_KEPT_COMMITS) {
         mortise_key_commit(&s->key, n - MORTISE_KEPT_COMMITS);
         rv = mortise_ldb_drop(s, batch);
@@ -1350,26 +1357,19 @@ static int read_mark(struct mortise_ldb *s, const char *name, uint64_t *value,
                      struct mortise_err *err)
 {
     struct mortise_buf key;
-    char *p = NULL;
-    size_t n;
     int rv = mortise_ldb_alive(s, err);
 
     *value = 0;
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_names(name, NULL, NULL, err);
+        rv = mortise_ldb_name(name, err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_buf_init(&key, s->mem);
     mortise_key_mark(&key, name);
-    rv = mortise_ldb_get(s, s->checked, &key, &p, &n, err);
+    rv = mortise_ldb_get_record(s, s->checked, &key, &mortise_record_mark,
+                                value, NULL, err);
     mortise_buf_finish(&key);
-    if (rv == MORTISE_ENOTFOUND)
-        return MORTISE_OK;
-    if (rv != MORTISE_OK)
-        return rv;
-    rv = mortise_record_read_mark(value, p, n);
-    leveldb_free(p);
-    return rv != MORTISE_OK ? mortise_ldb_bad(err, rv, "a mark") : MORTISE_OK;
+    return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
 }
 
 /* "Only grow": one that is there already stays. */
@@ -1383,8 +1383,8 @@ static int write_mark(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     if (rv != MORTISE_OK || old == m->value || (old > m->value && !m->may_fall))
         return rv;
     mortise_key_mark(&s->key, m->name);
-    mortise_record_mark(&s->value, m->value);
-    if (mortise_ldb_put(s, batch) != MORTISE_OK)
+    if (mortise_ldb_put_record(s, batch, &mortise_record_mark, &m->value) !=
+        MORTISE_OK)
         return mortise_nomem(err);
     return mortise_ldb_write(s, batch, false, err);
 }
@@ -1437,7 +1437,7 @@ static int mark_put(struct mortise_store *store, const char *name,
                     uint64_t value, bool may_fall, struct mortise_err *err)
 {
     struct new_mark m = {name, value, may_fall};
-    int rv = mortise_ldb_names(name, NULL, NULL, err);
+    int rv = mortise_ldb_name(name, err);
 
     return rv == MORTISE_OK
                ? mortise_ldb_batch(mortise_ldb_of(store), write_mark, &m, err)

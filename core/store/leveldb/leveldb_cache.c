@@ -39,14 +39,6 @@ struct age {
     uint8_t digest[MORTISE_DIGEST];
 };
 
-static int read_value(struct age *a, const leveldb_iterator_t *it)
-{
-    size_t n;
-    const char *p = leveldb_iter_value(it, &n);
-
-    return mortise_record_read_mark(&a->size, p, n);
-}
-
 /* The one under the iterator; MORTISE_ENOTFOUND: it stands on none. */
 static int age_at(struct age *a, const leveldb_iterator_t *it,
                   struct mortise_err *err)
@@ -67,9 +59,12 @@ static int age_at(struct age *a, const leveldb_iterator_t *it,
     a->number = mortise_key_read_number(&r);
     mortise_key_read_name(&r, &a->tenant);
     digest = mortise_read_raw(&r, MORTISE_DIGEST);
-    rv = r.bad || r.p != r.end ? MORTISE_ECORRUPT : read_value(a, it);
+    p = leveldb_iter_value(it, &n);
+    rv = r.bad || r.p != r.end
+             ? MORTISE_ECORRUPT
+             : mortise_record_read(&mortise_record_age, &a->size, p, n);
     if (rv != MORTISE_OK)
-        return mortise_ldb_bad(err, rv, "the age of a result");
+        return mortise_ldb_bad(err, rv, mortise_record_age.what);
     memcpy(a->digest, digest, MORTISE_DIGEST);
     return a->tenant.failed ? mortise_nomem(err) : MORTISE_OK;
 }
@@ -169,6 +164,7 @@ static int put_one(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                    const struct mortise_commit *c,
                    const struct mortise_cached *one)
 {
+    const struct mortise_value value = {one->value, one->value_size};
     uint64_t number = s->cache.end, size = size_of(c, one);
     int rv;
 
@@ -177,12 +173,10 @@ static int put_one(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     if (size > s->cache.most || number + size - s->cache.fresh > s->cache.most)
         return MORTISE_OK; /* (4) */
     mortise_key_cached(&s->key, c->tenant, one->key, number);
-    mortise_record_kv(&s->value, one->value, one->value_size);
-    rv = mortise_ldb_put(s, batch);
+    rv = mortise_ldb_put_record(s, batch, &mortise_record_cached, &value);
     mortise_key_age(&s->key, number, c->tenant, one->key);
-    mortise_record_mark(&s->value, size);
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_put(s, batch);
+        rv = mortise_ldb_put_record(s, batch, &mortise_record_age, &size);
     s->cache.end += size;
     return rv;
 }
@@ -251,14 +245,14 @@ int mortise_ldb_cache_trim(struct mortise_ldb *s, leveldb_writebatch_t *batch,
 static int read_found(const leveldb_iterator_t *it, struct mortise_buf *value,
                       struct mortise_err *err)
 {
-    const char *text;
-    size_t n, size;
+    struct mortise_value found;
+    size_t n;
     const char *p = leveldb_iter_value(it, &n);
-    int rv = mortise_record_read_kv(&text, &size, p, n);
+    int rv = mortise_record_read(&mortise_record_cached, &found, p, n);
 
     if (rv != MORTISE_OK)
-        return mortise_ldb_bad(err, rv, "a result that was kept");
-    mortise_buf_put(value, text, size);
+        return mortise_ldb_bad(err, rv, mortise_record_cached.what);
+    mortise_buf_put(value, found.text, found.size);
     return value->failed ? mortise_nomem(err) : MORTISE_OK;
 }
 
@@ -285,18 +279,8 @@ static int find(struct mortise_ldb *s, const struct mortise_buf *key,
 }
 
 int mortise_ldb_read_cached(struct mortise_ldb *s, struct mortise_read *r,
-                            struct mortise_err *err)
+                            struct mortise_buf *key, struct mortise_err *err)
 {
-    struct mortise_buf k;
-    int rv = mortise_ldb_alive(s, err);
-
-    if (rv == MORTISE_OK)
-        rv = mortise_ldb_names(r->tenant, NULL, NULL, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    mortise_buf_init(&k, s->mem);
-    mortise_key_of_cached(&k, r->tenant, r->digest);
-    rv = k.failed ? mortise_nomem(err) : find(s, &k, r->value, err);
-    mortise_buf_finish(&k);
-    return rv;
+    mortise_key_of_cached(key, r->tenant, r->digest);
+    return key->failed ? mortise_nomem(err) : find(s, key, r->value, err);
 }

@@ -15,21 +15,26 @@
 
 #include "store/leveldb/ldb.h"
 
-/* A walk over all keys with one prefix, in one snapshot. */
+/* A walk over all keys with one prefix, in one snapshot, for a read. */
 struct walk {
     struct mortise_ldb *s;
+    struct mortise_read *r;
+    uint64_t number; /* the next checkpoint that is to be met */
+    bool stop;       /* who reads has enough */
     const leveldb_snapshot_t *snapshot;
     leveldb_readoptions_t *options;
     leveldb_iterator_t *it;
     struct mortise_buf prefix;
     struct mortise_buf key;   /* to look something up by */
+    char *lent;               /* what was found last by it, in bytes */
     struct mortise_buf names; /* of the key it stands on, as C strings */
 };
 
-static void walk_begin(struct walk *w, struct mortise_ldb *s)
+static void walk_begin(struct walk *w, struct mortise_ldb *s,
+                       struct mortise_read *r)
 {
     assert(s->db != NULL);
-    *w = (struct walk){.s = s};
+    *w = (struct walk){.s = s, .r = r};
     w->snapshot = leveldb_create_snapshot(s->db);
     w->options = leveldb_readoptions_create();
     leveldb_readoptions_set_verify_checksums(w->options, 1);
@@ -60,6 +65,7 @@ static int walk_end(struct walk *w, int rv, struct mortise_err *err)
     leveldb_release_snapshot(w->s->db, w->snapshot);
     if (torn == MORTISE_OK && rv == MORTISE_ENOMEM)
         torn = mortise_nomem(err);
+    leveldb_free(w->lent);
     mortise_buf_finish(&w->names);
     mortise_buf_finish(&w->key);
     mortise_buf_finish(&w->prefix);
@@ -102,42 +108,48 @@ static bool walk_at(struct walk *w, struct mortise_reader *r)
     return true;
 }
 
-/* What a walk is for: `fn` of its kind, and what it hands out so far. */
-struct listing {
-    const char *tenant; /* NULL: the keys say whose they are */
-    mortise_head_fn *head;
-    mortise_checkpoint_fn *checkpoint;
-    mortise_pending_fn *pending;
-    void *ud;
-    uint64_t number; /* the next checkpoint; the last deadline */
-    bool stop;       /* it has enough */
-};
-
-/* A record of a list does not read. */
-static int bad_in_list(struct walk *w, struct mortise_err *err, int code,
-                       const char *what)
+/* The value that it stands on; with words when that does not read. */
+static int walk_value(struct walk *w, const struct mortise_record *of,
+                      void *out, struct mortise_err *err)
 {
-    struct mortise_err why;
+    size_t n;
+    const char *p = leveldb_iter_value(w->it, &n);
+    int rv = mortise_record_read(of, out, p, n);
 
-    if (!w->s->looks || code != MORTISE_ECORRUPT)
-        return mortise_ldb_bad(err, code, what);
-    mortise_ldb_bad(&why, code, what);
-    mortise_ldb_note_lack(w->s, why.msg);
+    return rv == MORTISE_OK ? rv : mortise_ldb_bad(err, rv, of->what);
+}
+
+/* What stands under w->key in this snapshot; its bytes stay until the next. */
+static int walk_get(struct walk *w, const struct mortise_record *of, void *out,
+                    struct mortise_err *err)
+{
+    leveldb_free(w->lent);
+    return mortise_ldb_get_record(w->s, w->options, &w->key, of, out, &w->lent,
+                                  err);
+}
+
+/* A record of a list does not read: `why`. */
+static int bad_in_list(struct walk *w, const struct mortise_err *why,
+                       struct mortise_err *err)
+{
+    if (!w->s->looks || why->code != MORTISE_ECORRUPT)
+        return mortise_fail(err, why->code, "%s", why->msg);
+    mortise_ldb_note_lack(w->s, why->msg);
     return MORTISE_OK;
 }
 
 typedef int each_fn(struct walk *w, struct mortise_reader *key,
-                    struct listing *l, struct mortise_err *err);
+                    struct mortise_err *err);
 
 /* From w->key on, or beyond it, up to the end of the prefix. */
 static int walk_all(struct walk *w, bool beyond, each_fn *each,
-                    struct listing *l, struct mortise_err *err)
+                    struct mortise_err *err)
 {
     struct mortise_reader key;
     int rv = walk_seek(w, beyond);
 
-    while (rv == MORTISE_OK && !l->stop && walk_at(w, &key)) {
-        rv = each(w, &key, l, err);
+    while (rv == MORTISE_OK && !w->stop && walk_at(w, &key)) {
+        rv = each(w, &key, err);
         leveldb_iter_next(w->it);
     }
     return rv;
@@ -159,325 +171,212 @@ static const char *next_name(const char *name)
     return name + strlen(name) + 1;
 }
 
-/* The head of a run in this snapshot; `*value` is what it lends from. */
-static int read_head(struct walk *w, const char *tenant, const char *run,
-                     struct mortise_head *head, char **value,
-                     struct mortise_err *err)
-{
-    size_t n;
-    int rv;
-
-    mortise_key_head(&w->key, tenant, run);
-    rv = mortise_ldb_get(w->s, w->options, &w->key, value, &n, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    rv = mortise_record_read_head(head, *value, n);
-    return rv != MORTISE_OK ? mortise_ldb_bad(err, rv, "the head of a run")
-                            : MORTISE_OK;
-}
-
-int mortise_ldb_get_of(struct mortise_ldb *s, mortise_ldb_key_fn *make,
-                       const char *tenant, const char *run, char **value,
-                       size_t *n, struct mortise_err *err)
-{
-    struct mortise_buf key;
-    int rv = mortise_ldb_alive(s, err);
-
-    if (rv == MORTISE_OK)
-        rv = mortise_ldb_names(tenant, run, NULL, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    mortise_buf_init(&key, s->mem);
-    make(&key, tenant, run);
-    rv = mortise_ldb_get(s, s->checked, &key, value, n, err);
-    mortise_buf_finish(&key);
-    return rv;
-}
-
 static int get_head(struct mortise_ldb *s, struct mortise_read *r,
-                    struct mortise_err *err)
+                    struct mortise_buf *key, struct mortise_err *err)
 {
     struct mortise_head head;
-    char *value = NULL;
-    size_t n;
-    int rv = mortise_ldb_get_of(s, mortise_key_head, r->tenant, r->run, &value,
-                                &n, err);
+    char *value;
+    int rv;
 
-    if (rv == MORTISE_ENOTFOUND)
-        return mortise_fail(err, rv, "no run %s", r->run);
-    if (rv != MORTISE_OK)
-        return rv;
-    rv = mortise_record_read_head(&head, value, n);
+    mortise_key_head(key, r->tenant, r->run);
+    rv = mortise_ldb_get_record(s, s->checked, key, &mortise_record_head, &head,
+                                &value, err);
     if (rv == MORTISE_OK)
         r->head(r->ud, r->tenant, r->run, &head);
-    else
-        mortise_ldb_bad(err, rv, "the head of a run");
     leveldb_free(value);
-    return rv;
+    return rv == MORTISE_ENOTFOUND ? mortise_fail(err, rv, "no run %s", r->run)
+                                   : rv;
 }
 
 /* The checkpoint that the walk stands on must be the next. */
 static int each_checkpoint(struct walk *w, struct mortise_reader *key,
-                           struct listing *l, struct mortise_err *err)
+                           struct mortise_err *err)
 {
     struct mortise_checkpoint cp;
-    size_t n;
-    const char *p = leveldb_iter_value(w->it, &n);
     int rv;
 
-    assert(l->checkpoint != NULL && l->number > 0);
+    assert(w->r->checkpoint != NULL && w->number > 0);
     cp.seq = mortise_key_read_number(key);
     rv = key_read(w, key, err);
     if (rv != MORTISE_OK)
         return rv;
-    if (cp.seq != l->number)
+    if (cp.seq != w->number)
         return mortise_fail(err, MORTISE_ECORRUPT, "checkpoint %llu is missing",
-                            (unsigned long long)l->number);
-    rv = mortise_record_read_checkpoint(&cp, p, n);
+                            (unsigned long long)w->number);
+    rv = walk_value(w, &mortise_record_checkpoint, &cp, err);
     if (rv != MORTISE_OK)
-        return mortise_ldb_bad(err, rv, "a checkpoint");
-    l->stop = l->checkpoint(l->ud, &cp) != 0;
-    l->number++;
+        return rv;
+    w->stop = w->r->checkpoint(w->r->ud, &cp) != 0;
+    w->number++;
     return MORTISE_OK;
 }
 
-static int walk_checkpoints(struct walk *w, const char *tenant, const char *run,
-                            uint64_t last, struct listing *l,
-                            struct mortise_err *err)
+/* Up to the head of the run, as it is in this snapshot. */
+static int walk_checkpoints(struct walk *w, struct mortise_err *err)
 {
+    const char *tenant = w->r->tenant, *run = w->r->run;
+    struct mortise_head head;
     int rv;
 
+    mortise_key_head(&w->key, tenant, run);
+    rv = walk_get(w, &mortise_record_head, &head, err);
+    w->number = w->r->number != 0 ? w->r->number : 1;
+    if (rv == MORTISE_ENOTFOUND)
+        return MORTISE_OK; /* no run, no checkpoints */
+    if (rv != MORTISE_OK || w->number > head.seq)
+        return rv;
     mortise_key_of_run(&w->prefix, MORTISE_KEY_CHECKPOINT, tenant, run);
-    mortise_key_checkpoint(&w->key, tenant, run, l->number);
-    rv = walk_all(w, false, each_checkpoint, l, err);
-    if (rv == MORTISE_OK && !l->stop && l->number != last + 1)
+    mortise_key_checkpoint(&w->key, tenant, run, w->number);
+    rv = walk_all(w, false, each_checkpoint, err);
+    if (rv == MORTISE_OK && !w->stop && w->number != head.seq + 1)
         return mortise_fail(err, MORTISE_ECORRUPT,
                             "checkpoint %llu does not fit the head at %llu",
-                            (unsigned long long)l->number,
-                            (unsigned long long)last);
+                            (unsigned long long)w->number,
+                            (unsigned long long)head.seq);
     return rv;
 }
 
-static int get_checkpoints(struct mortise_ldb *s, struct mortise_read *r,
-                           struct mortise_err *err)
-{
-    struct listing l = {.checkpoint = r->checkpoint,
-                        .ud = r->ud,
-                        .number = r->number != 0 ? r->number : 1};
-    struct mortise_head head;
-    struct walk w;
-    char *value = NULL;
-    int rv = mortise_ldb_alive(s, err);
-
-    if (rv == MORTISE_OK)
-        rv = mortise_ldb_names(r->tenant, r->run, NULL, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    walk_begin(&w, s);
-    rv = read_head(&w, r->tenant, r->run, &head, &value, err);
-    if (rv == MORTISE_ENOTFOUND)
-        rv = MORTISE_OK; /* no run, no checkpoints */
-    else if (rv == MORTISE_OK && l.number <= head.seq)
-        rv = walk_checkpoints(&w, r->tenant, r->run, head.seq, &l, err);
-    leveldb_free(value);
-    rv = walk_end(&w, rv, err);
-    return rv != MORTISE_OK ? mortise_doing(err, rv, "run %s", r->run) : rv;
-}
-
 static int each_run(struct walk *w, struct mortise_reader *key,
-                    struct listing *l, struct mortise_err *err)
+                    struct mortise_err *err)
 {
-    const char *tenant = l->tenant, *run;
+    bool of_all = w->r->kind == MORTISE_READ_HEADS; /* tenants */
+    const char *tenant = w->r->tenant, *run;
     struct mortise_head head;
-    size_t n;
-    const char *p = leveldb_iter_value(w->it, &n);
+    struct mortise_err why;
     int rv;
 
-    assert(l->head != NULL);
-    if (tenant == NULL)
+    assert(w->r->head != NULL);
+    if (of_all)
         mortise_key_read_name(key, &w->names);
     mortise_key_read_last(key, &w->names);
     rv = key_read(w, key, err);
     if (rv != MORTISE_OK)
         return rv;
-    run = tenant == NULL ? next_name(w->names.p) : w->names.p;
-    tenant = tenant == NULL ? w->names.p : tenant;
-    rv = mortise_record_read_head(&head, p, n);
-    if (rv != MORTISE_OK)
-        return bad_in_list(w, err, rv, "the head of a run");
-    l->stop = l->head(l->ud, tenant, run, &head) != 0;
+    run = of_all ? next_name(w->names.p) : w->names.p;
+    tenant = of_all ? w->names.p : tenant;
+    if (walk_value(w, &mortise_record_head, &head, &why) != MORTISE_OK)
+        return bad_in_list(w, &why, err);
+    w->stop = w->r->head(w->r->ud, tenant, run, &head) != 0;
     return MORTISE_OK;
 }
 
-static int get_runs(struct mortise_ldb *s, struct mortise_read *r,
-                    struct mortise_err *err)
+static int walk_runs(struct walk *w, struct mortise_err *err)
 {
-    struct listing l = {.tenant = r->tenant, .head = r->head, .ud = r->ud};
-    struct walk w;
-    int rv = mortise_ldb_alive(s, err);
+    const struct mortise_read *r = w->r;
 
-    if (rv == MORTISE_OK)
-        rv = mortise_ldb_names(r->tenant, r->run, NULL, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    walk_begin(&w, s);
-    mortise_key_of_tenant(&w.prefix, MORTISE_KEY_HEAD, r->tenant);
-    mortise_key_head(&w.key, r->tenant, r->run != NULL ? r->run : "");
-    rv = walk_all(&w, r->run != NULL, each_run, &l, err);
-    return walk_end(&w, rv, err);
+    mortise_key_of_tenant(&w->prefix, MORTISE_KEY_HEAD, r->tenant);
+    mortise_key_head(&w->key, r->tenant, r->run != NULL ? r->run : "");
+    return walk_all(w, r->run != NULL, each_run, err);
 }
 
-static int get_heads(struct mortise_ldb *s, struct mortise_read *r,
-                     struct mortise_err *err)
+static int walk_heads(struct walk *w, struct mortise_err *err)
 {
-    struct listing l = {.head = r->head, .ud = r->ud};
-    struct walk w;
-    int rv = mortise_ldb_alive(s, err);
+    const struct mortise_read *r = w->r;
 
-    if (rv == MORTISE_OK)
-        rv = mortise_ldb_names(r->tenant, r->run, NULL, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    walk_begin(&w, s);
-    mortise_key_of_tag(&w.prefix, MORTISE_KEY_HEAD);
+    mortise_key_of_tag(&w->prefix, MORTISE_KEY_HEAD);
     if (r->tenant != NULL)
-        mortise_key_head(&w.key, r->tenant, r->run);
+        mortise_key_head(&w->key, r->tenant, r->run);
     else
-        mortise_key_of_tag(&w.key, MORTISE_KEY_HEAD);
-    rv = walk_all(&w, r->tenant != NULL, each_run, &l, err);
-    return walk_end(&w, rv, err);
+        mortise_key_of_tag(&w->key, MORTISE_KEY_HEAD);
+    return walk_all(w, r->tenant != NULL, each_run, err);
 }
 
 static int each_pending(struct walk *w, struct mortise_reader *key,
-                        struct listing *l, struct mortise_err *err)
+                        struct mortise_err *err)
 {
-    struct mortise_pending p;
-    size_t n;
-    const char *value = leveldb_iter_value(w->it, &n);
+    const struct mortise_read *r = w->r;
+    struct mortise_pending p = {.timer = false};
+    struct mortise_err why;
     int rv;
 
-    assert(l->pending != NULL && l->tenant != NULL);
+    assert(r->pending != NULL && r->tenant != NULL);
     mortise_key_read_name(key, &w->names);
     mortise_key_read_last(key, &w->names);
     rv = key_read(w, key, err);
     if (rv != MORTISE_OK)
         return rv;
-    rv = mortise_record_read_pending(&p, value, n);
-    if (rv != MORTISE_OK)
-        return bad_in_list(w, err, rv, "a request");
+    if (walk_value(w, &mortise_record_pending, &p, &why) != MORTISE_OK)
+        return bad_in_list(w, &why, err);
     p.id = next_name(w->names.p);
-    l->stop = l->pending(l->ud, l->tenant, w->names.p, &p) != 0;
+    w->stop = r->pending(r->ud, r->tenant, w->names.p, &p) != 0;
     return MORTISE_OK;
 }
 
-static int get_inbox(struct mortise_ldb *s, struct mortise_read *r,
-                     struct mortise_err *err)
+static int walk_inbox(struct walk *w, struct mortise_err *err)
 {
-    struct listing l = {
-        .tenant = r->tenant, .pending = r->pending, .ud = r->ud};
-    struct walk w;
-    int rv = mortise_ldb_alive(s, err);
+    const struct mortise_read *r = w->r;
 
-    if (rv == MORTISE_OK)
-        rv = mortise_ldb_names(r->tenant, r->run, r->id, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    walk_begin(&w, s);
-    mortise_key_of_tenant(&w.prefix, MORTISE_KEY_PENDING, r->tenant);
+    mortise_key_of_tenant(&w->prefix, MORTISE_KEY_PENDING, r->tenant);
     if (r->run != NULL)
-        mortise_key_pending(&w.key, r->tenant, r->run,
+        mortise_key_pending(&w->key, r->tenant, r->run,
                             r->id != NULL ? r->id : "");
     else
-        mortise_key_of_tenant(&w.key, MORTISE_KEY_PENDING, r->tenant);
-    rv = walk_all(&w, r->run != NULL, each_pending, &l, err);
-    return walk_end(&w, rv, err);
+        mortise_key_of_tenant(&w->key, MORTISE_KEY_PENDING, r->tenant);
+    return walk_all(w, r->run != NULL, each_pending, err);
 }
 
-/* The request that a deadline (in w->names: tenant, run, id) belongs to; what
- * it lends is in `*value`. */
-static int due_request(struct walk *w, uint64_t deadline_ms, char **value,
-                       struct mortise_pending *p, struct mortise_err *err)
+/* The request that a deadline (in w->names: tenant, run, id) belongs to. */
+static int due_request(struct walk *w, struct mortise_pending *p,
+                       struct mortise_err *err)
 {
     const char *tenant = w->names.p, *run = next_name(tenant);
-    size_t n;
+    uint64_t deadline_ms = p->deadline_ms;
     int rv;
 
     mortise_key_pending(&w->key, tenant, run, next_name(run));
-    rv = mortise_ldb_get(w->s, w->options, &w->key, value, &n, err);
+    rv = walk_get(w, &mortise_record_pending, p, err);
     if (rv == MORTISE_ENOTFOUND)
         return mortise_fail(err, MORTISE_ECORRUPT,
                             "run %s: a deadline without its request", run);
-    if (rv != MORTISE_OK)
-        return rv;
-    rv = mortise_record_read_pending(p, *value, n);
     if (rv == MORTISE_OK && p->deadline_ms != deadline_ms)
-        rv = MORTISE_ECORRUPT;
-    return rv == MORTISE_OK ? rv : mortise_ldb_bad(err, rv, "a request");
+        return mortise_ldb_bad(err, MORTISE_ECORRUPT,
+                               mortise_record_pending.what);
+    return rv;
 }
 
 static int each_deadline(struct walk *w, struct mortise_reader *key,
-                         struct listing *l, struct mortise_err *err)
+                         struct mortise_err *err)
 {
     struct mortise_pending p = {.deadline_ms = mortise_key_read_number(key)};
-    size_t n;
-    const char *kind = leveldb_iter_value(w->it, &n), *run;
-    char *value = NULL;
+    const char *run;
     int rv;
 
-    if (p.deadline_ms > l->number) {
-        l->stop = true;
+    if (p.deadline_ms > w->r->number) {
+        w->stop = true;
         return MORTISE_OK;
     }
     mortise_key_read_name(key, &w->names);
     mortise_key_read_name(key, &w->names);
     mortise_key_read_last(key, &w->names);
     rv = key_read(w, key, err);
+    if (rv == MORTISE_OK)
+        rv = walk_value(w, &mortise_record_deadline, &p.timer, err);
+    if (rv == MORTISE_OK && !p.timer)
+        rv = due_request(w, &p, err);
     if (rv != MORTISE_OK)
         return rv;
-    rv = mortise_record_read_deadline(&p.timer, kind, n);
-    if (rv != MORTISE_OK)
-        return mortise_ldb_bad(err, rv, "a deadline");
-    if (!p.timer)
-        rv = due_request(w, p.deadline_ms, &value, &p, err);
     run = next_name(w->names.p);
     p.id = next_name(run);
-    if (rv == MORTISE_OK)
-        l->stop = l->pending(l->ud, w->names.p, run, &p) != 0;
-    leveldb_free(value);
-    return rv;
+    w->stop = w->r->pending(w->r->ud, w->names.p, run, &p) != 0;
+    return MORTISE_OK;
 }
 
-static int get_due(struct mortise_ldb *s, struct mortise_read *r,
-                   struct mortise_err *err)
+static int walk_due(struct walk *w, struct mortise_err *err)
 {
-    struct listing l = {
-        .pending = r->pending, .ud = r->ud, .number = r->number};
-    struct walk w;
-    int rv = mortise_ldb_alive(s, err);
-
-    if (rv != MORTISE_OK)
-        return rv;
-    walk_begin(&w, s);
-    mortise_key_of_tag(&w.prefix, MORTISE_KEY_DEADLINE);
-    mortise_key_of_tag(&w.key, MORTISE_KEY_DEADLINE);
-    rv = walk_all(&w, false, each_deadline, &l, err);
-    return walk_end(&w, rv, err);
+    mortise_key_of_tag(&w->prefix, MORTISE_KEY_DEADLINE);
+    mortise_key_of_tag(&w->key, MORTISE_KEY_DEADLINE);
+    return walk_all(w, false, each_deadline, err);
 }
 
 static int get_graph(struct mortise_ldb *s, struct mortise_read *r,
-                     struct mortise_err *err)
+                     struct mortise_buf *key, struct mortise_err *err)
 {
-    struct mortise_buf key;
-    char *value = NULL;
+    char *value;
     size_t n;
-    int rv = mortise_ldb_alive(s, err);
+    int rv;
 
-    if (rv != MORTISE_OK)
-        return rv;
-    mortise_buf_init(&key, s->mem);
-    mortise_key_graph(&key, r->digest);
-    rv = mortise_ldb_get(s, s->checked, &key, &value, &n, err);
-    mortise_buf_finish(&key);
+    mortise_key_graph(key, r->digest);
+    rv = mortise_ldb_get(s, s->checked, key, &value, &n, err);
     if (rv == MORTISE_ENOTFOUND)
         return mortise_fail(err, rv, "no graph of that digest");
     if (rv != MORTISE_OK)
@@ -493,77 +392,98 @@ static int get_graph(struct mortise_ldb *s, struct mortise_read *r,
 }
 
 static int get_kv(struct mortise_ldb *s, struct mortise_read *r,
-                  struct mortise_err *err)
+                  struct mortise_buf *key, struct mortise_err *err)
 {
-    const char *text;
-    struct mortise_buf k;
-    char *p = NULL;
-    size_t n, size;
-    int rv = mortise_ldb_alive(s, err);
+    struct mortise_value found;
+    char *value;
+    int rv;
 
+    mortise_key_kv(key, r->tenant, r->plugin, r->key, r->key_size);
+    rv = mortise_ldb_get_record(s, s->checked, key, &mortise_record_kv, &found,
+                                &value, err);
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_names(r->tenant, r->plugin, NULL, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    mortise_buf_init(&k, s->mem);
-    mortise_key_kv(&k, r->tenant, r->plugin, r->key, r->key_size);
-    rv = mortise_ldb_get(s, s->checked, &k, &p, &n, err);
-    mortise_buf_finish(&k);
-    if (rv != MORTISE_OK)
-        return rv;
-    rv = mortise_record_read_kv(&text, &size, p, n);
-    if (rv != MORTISE_OK)
-        mortise_ldb_bad(err, rv, "a value of a plugin's");
-    else
-        mortise_buf_put(r->value, text, size);
-    leveldb_free(p);
+        mortise_buf_put(r->value, found.text, found.size);
+    leveldb_free(value);
     return rv == MORTISE_OK && r->value->failed ? mortise_nomem(err) : rv;
 }
 
-static int count_kvs(struct mortise_ldb *s, struct mortise_read *r,
-                     struct mortise_err *err)
+static int count_kv(struct walk *w, struct mortise_reader *key,
+                    struct mortise_err *err)
 {
-    struct mortise_reader key;
-    struct walk w;
-    int rv = mortise_ldb_alive(s, err);
+    (void)key;
+    (void)err;
+    w->stop = ++w->r->found.n == w->r->number;
+    return MORTISE_OK;
+}
 
-    r->found.n = 0;
-    if (rv == MORTISE_OK)
-        rv = mortise_ldb_names(r->tenant, r->plugin, NULL, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    walk_begin(&w, s);
-    mortise_key_of_run(&w.prefix, MORTISE_KEY_KV, r->tenant, r->plugin);
-    mortise_key_of_run(&w.key, MORTISE_KEY_KV, r->tenant, r->plugin);
-    rv = walk_seek(&w, false);
-    for (; rv == MORTISE_OK && r->found.n < r->number && walk_at(&w, &key);
-         r->found.n++)
-        leveldb_iter_next(w.it);
-    return walk_end(&w, rv, err);
+static int walk_kvs(struct walk *w, struct mortise_err *err)
+{
+    const char *tenant = w->r->tenant, *plugin = w->r->plugin;
+
+    w->r->found.n = 0;
+    w->stop = w->r->number == 0;
+    mortise_key_of_run(&w->prefix, MORTISE_KEY_KV, tenant, plugin);
+    mortise_key_of_run(&w->key, MORTISE_KEY_KV, tenant, plugin);
+    return walk_all(w, false, count_kv, err);
 }
 
 /* ---- all of them --------------------------------------------------------- */
 
-static mortise_ldb_read_fn *const kinds[MORTISE_READ_KINDS] = {
-    [MORTISE_READ_HEAD] = get_head,
-    [MORTISE_READ_CHECKPOINTS] = get_checkpoints,
-    [MORTISE_READ_RUNS] = get_runs,
-    [MORTISE_READ_HEADS] = get_heads,
-    [MORTISE_READ_INBOX] = get_inbox,
-    [MORTISE_READ_DUE] = get_due,
-    [MORTISE_READ_GRAPH] = get_graph,
-    [MORTISE_READ_KV] = get_kv,
-    [MORTISE_READ_KV_COUNT] = count_kvs,
-    [MORTISE_READ_CACHED] = mortise_ldb_read_cached,
-    [MORTISE_READ_REMOVED] = mortise_ldb_read_removed,
-    [MORTISE_READ_NOTED] = mortise_ldb_read_noted,
+/* Each has one of them: it looks something up, or walks. */
+static const struct {
+    mortise_ldb_read_fn *get;
+    int (*walk)(struct walk *w, struct mortise_err *err);
+} kinds[MORTISE_READ_KINDS] = {
+    [MORTISE_READ_HEAD] = {.get = get_head},
+    [MORTISE_READ_CHECKPOINTS] = {.walk = walk_checkpoints},
+    [MORTISE_READ_RUNS] = {.walk = walk_runs},
+    [MORTISE_READ_HEADS] = {.walk = walk_heads},
+    [MORTISE_READ_INBOX] = {.walk = walk_inbox},
+    [MORTISE_READ_DUE] = {.walk = walk_due},
+    [MORTISE_READ_GRAPH] = {.get = get_graph},
+    [MORTISE_READ_KV] = {.get = get_kv},
+    [MORTISE_READ_KV_COUNT] = {.walk = walk_kvs},
+    [MORTISE_READ_CACHED] = {.get = mortise_ldb_read_cached},
+    [MORTISE_READ_REMOVED] = {.get = mortise_ldb_read_removed},
+    [MORTISE_READ_NOTED] = {.get = mortise_ldb_read_noted},
 };
+
+static int get(struct mortise_ldb *s, struct mortise_read *r,
+               struct mortise_err *err)
+{
+    struct mortise_buf key;
+    int rv;
+
+    mortise_buf_init(&key, s->mem);
+    rv = kinds[r->kind].get(s, r, &key, err);
+    mortise_buf_finish(&key);
+    return rv;
+}
+
+static int walk(struct mortise_ldb *s, struct mortise_read *r,
+                struct mortise_err *err)
+{
+    struct walk w;
+    int rv;
+
+    walk_begin(&w, s, r);
+    rv = walk_end(&w, kinds[r->kind].walk(&w, err), err);
+    return rv != MORTISE_OK && r->kind == MORTISE_READ_CHECKPOINTS
+               ? mortise_doing(err, rv, "run %s", r->run)
+               : rv;
+}
 
 int mortise_ldb_read_now(struct mortise_ldb *s, struct mortise_read *r,
                          struct mortise_err *err)
 {
-    assert(kinds[r->kind] != NULL);
-    return kinds[r->kind](s, r, err);
+    const char *const names[] = {r->tenant, r->run, r->id, r->plugin};
+    int rv = mortise_ldb_alive(s, err);
+
+    for (size_t i = 0; rv == MORTISE_OK && i < 4; i++)
+        rv = mortise_ldb_name(names[i], err);
+    if (rv != MORTISE_OK)
+        return rv;
+    return kinds[r->kind].get != NULL ? get(s, r, err) : walk(s, r, err);
 }
 
 void mortise_ldb_read(struct mortise_store *store, struct mortise_read *r)

@@ -49,8 +49,7 @@ static int delete_some(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     mortise_key_leaving(&s->key, tenant, run);
     if (l->first > l->last)
         return mortise_ldb_drop(s, batch);
-    mortise_record_leaving(&s->value, l);
-    return mortise_ldb_put(s, batch);
+    return mortise_ldb_put_record(s, batch, &mortise_record_leaving, l);
 }
 
 static int bury(struct mortise_ldb *s, leveldb_writebatch_t *batch,
@@ -60,8 +59,7 @@ static int bury(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     int rv;
 
     mortise_key_tombstone(&s->key, r->tenant, r->run);
-    mortise_record_tombstone(&s->value, t);
-    rv = mortise_ldb_put(s, batch);
+    rv = mortise_ldb_put_record(s, batch, &mortise_record_tombstone, t);
     if (rv != MORTISE_OK)
         return rv;
     mortise_key_head(&s->key, r->tenant, r->run);
@@ -75,22 +73,18 @@ static int look_at(struct mortise_ldb *s, const struct mortise_removal *r,
 {
     struct mortise_head head;
     char *value;
-    size_t n;
     int rv;
 
     mortise_key_head(&s->key, r->tenant, r->run);
-    rv = mortise_ldb_get(s, s->checked, &s->key, &value, &n, err);
+    rv = mortise_ldb_get_record(s, s->checked, &s->key, &mortise_record_head,
+                                &head, &value, err);
+    leveldb_free(value);
     if (rv != MORTISE_OK)
         return rv;
-    rv = mortise_record_read_head(&head, value, n);
-    if (rv != MORTISE_OK)
-        mortise_ldb_bad(err, rv, "the head of a run");
-    else if (head.seq != r->seq || head.n_pending != 0)
-        rv = MORTISE_ENOTFOUND;
     t->ended_ms = head.updated_ms;
     t->status = head.status;
-    leveldb_free(value);
-    return rv;
+    return head.seq == r->seq && head.n_pending == 0 ? MORTISE_OK
+                                                     : MORTISE_ENOTFOUND;
 }
 
 struct removing {
@@ -163,9 +157,9 @@ static int leaving_at(const leveldb_iterator_t *it, struct mortise_buf *names,
         return MORTISE_ENOMEM;
     p = leveldb_iter_value(it, &n);
     if (r.bad || r.p != r.end ||
-        mortise_record_read_leaving(l, p, n) != MORTISE_OK)
+        mortise_record_read(&mortise_record_leaving, l, p, n) != MORTISE_OK)
         return mortise_ldb_bad(err, MORTISE_ECORRUPT,
-                               "what is left of a removed run");
+                               mortise_record_leaving.what);
     return MORTISE_OK;
 }
 
@@ -218,55 +212,34 @@ int mortise_ldb_remove_rest(struct mortise_store *store, bool *more,
 }
 
 int mortise_ldb_read_removed(struct mortise_ldb *s, struct mortise_read *r,
-                             struct mortise_err *err)
+                             struct mortise_buf *key, struct mortise_err *err)
 {
-    char *value = NULL;
-    size_t n;
-    int rv = mortise_ldb_get_of(s, mortise_key_tombstone, r->tenant, r->run,
-                                &value, &n, err);
-
-    if (rv != MORTISE_OK)
-        return rv;
-    rv = mortise_record_read_tombstone(&r->found.tombstone, value, n);
-    leveldb_free(value);
-    return rv != MORTISE_OK ? mortise_ldb_bad(err, rv, "a tombstone") : rv;
+    mortise_key_tombstone(key, r->tenant, r->run);
+    return mortise_ldb_get_record(s, s->checked, key, &mortise_record_tombstone,
+                                  &r->found.tombstone, NULL, err);
 }
 
 /* ---- (7) ---------------------------------------------------------------- */
 
 int mortise_ldb_read_noted(struct mortise_ldb *s, struct mortise_read *r,
-                           struct mortise_err *err)
+                           struct mortise_buf *key, struct mortise_err *err)
 {
-    struct mortise_buf key;
-    char *value = NULL;
-    size_t n;
-    int rv = mortise_ldb_alive(s, err);
+    int rv;
 
     r->found.noted_ms = 0;
-    if (rv != MORTISE_OK)
-        return rv;
-    mortise_buf_init(&key, s->mem);
-    mortise_key_of_tag(&key, MORTISE_KEY_NOTED);
-    rv = mortise_ldb_get(s, s->checked, &key, &value, &n, err);
-    mortise_buf_finish(&key);
-    if (rv != MORTISE_OK)
-        return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
-    rv = mortise_record_read_mark(&r->found.noted_ms, value, n);
-    leveldb_free(value);
-    return rv != MORTISE_OK
-               ? mortise_ldb_bad(err, rv, "when overdue runs were noted")
-               : rv;
+    mortise_key_of_tag(key, MORTISE_KEY_NOTED);
+    rv = mortise_ldb_get_record(s, s->checked, key, &mortise_record_noted,
+                                &r->found.noted_ms, NULL, err);
+    return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
 }
 
 static int put_note(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                     void *ud, struct mortise_err *err)
 {
-    const uint64_t *ms = ud;
     int rv;
 
     mortise_key_of_tag(&s->key, MORTISE_KEY_NOTED);
-    mortise_record_mark(&s->value, *ms);
-    rv = mortise_ldb_put(s, batch);
+    rv = mortise_ldb_put_record(s, batch, &mortise_record_noted, ud);
     return rv != MORTISE_OK ? mortise_nomem(err)
                             : mortise_ldb_write(s, batch, true, err);
 }

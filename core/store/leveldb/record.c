@@ -14,6 +14,7 @@
 #include "store/leveldb/record.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 enum { VERSION = 1 };
@@ -30,6 +31,118 @@ int mortise_stamp_check(const struct mortise_stamp *st, struct mortise_err *err)
                         st->format, st->oldest, MORTISE_STORE_FORMAT);
 }
 
+/* ---- the layouts --------------------------------------------------------- */
+
+/* How a member of a struct is stored. */
+enum form {
+    RAW,    /* `more` bytes as they are: numbers, and bytes */
+    FLAG,   /* bool as u8, 0 or 1 */
+    PHASE,  /* enum mortise_phase as u8 */
+    STATUS, /* u32: of a head its status, and above that `dev` */
+    TEXT,   /* a C string as a blob, with its NUL */
+    BLOB    /* bytes behind their length; the member at `more` is how many */
+};
+
+struct mortise_field {
+    enum form form;
+    size_t at, more;
+};
+
+#define AT(record, member) offsetof(struct mortise_##record, member)
+#define RAW_OF(record, member)                                                 \
+    {                                                                          \
+        RAW, AT(record, member),                                               \
+            sizeof(((struct mortise_##record *)0)->member)                     \
+    }
+#define BLOB_OF(record, member, size)                                          \
+    {                                                                          \
+        BLOB, AT(record, member), AT(record, size)                             \
+    }
+
+static const struct mortise_field stamp[] = {
+    RAW_OF(stamp, format),
+    RAW_OF(stamp, oldest),
+};
+static const struct mortise_field batch[] = {
+    RAW_OF(batch, epoch),
+    RAW_OF(batch, verified),
+};
+static const struct mortise_field number[] = {{RAW, 0, sizeof(uint64_t)}};
+static const struct mortise_field identity[] = {{RAW, 0, MORTISE_STORE_ID}};
+static const struct mortise_field head[] = {
+    RAW_OF(head, seq),
+    RAW_OF(head, checkpoint),
+    RAW_OF(head, epoch),
+    RAW_OF(head, created_ms),
+    RAW_OF(head, updated_ms),
+    RAW_OF(head, branch),
+    {STATUS, 0, 0},
+    RAW_OF(head, n_pending),
+    RAW_OF(head, graph),
+    {TEXT, AT(head, reason), 0},
+    {TEXT, AT(head, graph_name), 0},
+};
+static const struct mortise_field checkpoint[] = {
+    RAW_OF(checkpoint, id),       RAW_OF(checkpoint, parent),
+    RAW_OF(checkpoint, time_ms),  RAW_OF(checkpoint, first_event),
+    RAW_OF(checkpoint, n_events), RAW_OF(checkpoint, branch),
+    RAW_OF(checkpoint, step),     {PHASE, AT(checkpoint, phase), 0},
+    RAW_OF(checkpoint, graph),    BLOB_OF(checkpoint, entries, size),
+};
+static const struct mortise_field pending[] = {
+    RAW_OF(pending, deadline_ms),
+    BLOB_OF(pending, payload, payload_size),
+};
+static const struct mortise_field deadline[] = {{FLAG, 0, 0}};
+static const struct mortise_field value[] = {BLOB_OF(value, text, size)};
+static const struct mortise_field tombstone[] = {
+    RAW_OF(tombstone, removed_ms),
+    RAW_OF(tombstone, ended_ms),
+    RAW_OF(tombstone, status),
+};
+static const struct mortise_field leaving[] = {
+    RAW_OF(leaving, first),
+    RAW_OF(leaving, last),
+};
+
+/* A run begins with its first checkpoint. */
+static bool is_head(const void *record)
+{
+    const struct mortise_head *h = record;
+
+    return h->seq > 0 && h->status < HEAD_DEV; /* flags are stored above it */
+}
+
+/* With the last checkpoint the record goes. */
+static bool is_leaving(const void *record)
+{
+    const struct mortise_leaving *l = record;
+
+    return l->first <= l->last;
+}
+
+#define RECORD(layout) layout, sizeof layout / sizeof layout[0]
+
+const struct mortise_record
+    mortise_record_stamp = {"the format stamp", RECORD(stamp), NULL},
+    mortise_record_batch = {"a commit record", RECORD(batch), NULL},
+    mortise_record_mark = {"a mark", RECORD(number), NULL},
+    mortise_record_age = {"the age of a result", RECORD(number), NULL},
+    mortise_record_noted = {"when overdue runs were noted", RECORD(number),
+                            NULL},
+    mortise_record_identity = {"the store's identity", RECORD(identity), NULL},
+    mortise_record_head = {"the head of a run", RECORD(head), is_head},
+    mortise_record_checkpoint = {"a checkpoint", RECORD(checkpoint), NULL},
+    mortise_record_pending = {"a request", RECORD(pending), NULL},
+    mortise_record_deadline = {"a deadline", RECORD(deadline), NULL},
+    mortise_record_kv = {"a value of a plugin's", RECORD(value), NULL},
+    mortise_record_cached = {"a result that was kept", RECORD(value), NULL},
+    mortise_record_tombstone = {"a tombstone", RECORD(tombstone), NULL},
+    mortise_record_leaving = {"what is left of a removed run", RECORD(leaving),
+                              is_leaving};
+
+/* ---- writing ------------------------------------------------------------- */
+
 static void put_text(struct mortise_buf *b, const char *s)
 {
     if (s == NULL)
@@ -37,95 +150,61 @@ static void put_text(struct mortise_buf *b, const char *s)
     mortise_buf_blob(b, s, strlen(s) + 1);
 }
 
-void mortise_record_stamp(struct mortise_buf *b)
+static void put_blob(struct mortise_buf *b, const void *at, const void *size)
 {
-    mortise_buf_u8(b, VERSION);
-    mortise_buf_u32(b, MORTISE_STORE_FORMAT);
-    mortise_buf_u32(b, MORTISE_STORE_OLDEST);
+    const void *p;
+    size_t n;
+
+    memcpy(&p, at, sizeof p);
+    memcpy(&n, size, sizeof n);
+    assert(p != NULL || n == 0);
+    mortise_buf_blob(b, p, n);
 }
 
-void mortise_record_batch(struct mortise_buf *b,
-                          const struct mortise_batch *batch)
+static void put_field(struct mortise_buf *b, const struct mortise_field *f,
+                      const void *record)
 {
-    mortise_buf_u8(b, VERSION);
-    mortise_buf_u64(b, batch->epoch);
-    mortise_buf_u64(b, batch->verified);
+    const char *at = (const char *)record + f->at;
+    const struct mortise_head *h = record; /* STATUS */
+    enum mortise_phase phase;
+    const char *text;
+
+    switch (f->form) {
+    case RAW:
+        mortise_buf_put(b, at, f->more);
+        break;
+    case FLAG:
+        mortise_buf_u8(b, *(const bool *)at);
+        break;
+    case PHASE:
+        memcpy(&phase, at, sizeof phase);
+        assert(phase <= UINT8_MAX);
+        mortise_buf_u8(b, (uint8_t)phase);
+        break;
+    case STATUS:
+        mortise_buf_u32(b, h->status | (h->dev ? HEAD_DEV : 0));
+        break;
+    case TEXT:
+        memcpy(&text, at, sizeof text);
+        put_text(b, text);
+        break;
+    case BLOB:
+        put_blob(b, at, (const char *)record + f->more);
+        break;
+    }
 }
 
-void mortise_record_mark(struct mortise_buf *b, uint64_t value)
+void mortise_record_put(struct mortise_buf *b, const struct mortise_record *of,
+                        const void *record)
 {
+    assert(of->is_sound == NULL || of->is_sound(record));
     mortise_buf_u8(b, VERSION);
-    mortise_buf_u64(b, value);
+    for (size_t i = 0; i < of->n; i++)
+        put_field(b, &of->fields[i], record);
 }
 
-void mortise_record_identity(struct mortise_buf *b,
-                             const uint8_t id[MORTISE_STORE_ID])
-{
-    mortise_buf_u8(b, VERSION);
-    mortise_buf_put(b, id, MORTISE_STORE_ID);
-}
-
-void mortise_record_head(struct mortise_buf *b, const struct mortise_head *h)
-{
-    assert(h->seq > 0);           /* a run begins with its first checkpoint */
-    assert(h->status < HEAD_DEV); /* flags are stored above it */
-    mortise_buf_u8(b, VERSION);
-    mortise_buf_u64(b, h->seq);
-    mortise_buf_put(b, h->checkpoint.b, sizeof h->checkpoint.b);
-    mortise_buf_u64(b, h->epoch);
-    mortise_buf_u64(b, h->created_ms);
-    mortise_buf_u64(b, h->updated_ms);
-    mortise_buf_u32(b, h->branch);
-    mortise_buf_u32(b, h->status | (h->dev ? HEAD_DEV : 0));
-    mortise_buf_u32(b, h->n_pending);
-    mortise_buf_put(b, h->graph, sizeof h->graph);
-    put_text(b, h->reason);
-    put_text(b, h->graph_name);
-}
-
-void mortise_record_checkpoint(struct mortise_buf *b,
-                               const struct mortise_checkpoint *cp)
-{
-    assert(cp->phase <= UINT8_MAX);
-    assert(cp->entries != NULL || cp->size == 0);
-    mortise_buf_u8(b, VERSION);
-    mortise_buf_put(b, cp->id.b, sizeof cp->id.b);
-    mortise_buf_put(b, cp->parent.b, sizeof cp->parent.b);
-    mortise_buf_u64(b, cp->time_ms);
-    mortise_buf_u64(b, cp->first_event);
-    mortise_buf_u32(b, cp->n_events);
-    mortise_buf_u32(b, cp->branch);
-    mortise_buf_u32(b, cp->step);
-    mortise_buf_u8(b, (uint8_t)cp->phase);
-    mortise_buf_put(b, cp->graph, sizeof cp->graph);
-    mortise_buf_blob(b, cp->entries, cp->size);
-}
-
-void mortise_record_pending(struct mortise_buf *b,
-                            const struct mortise_pending *p)
-{
-    assert(!p->timer); /* it asks nobody: a deadline is all that it has */
-    assert(p->payload != NULL || p->payload_size == 0);
-    mortise_buf_u8(b, VERSION);
-    mortise_buf_u64(b, p->deadline_ms);
-    mortise_buf_blob(b, p->payload, p->payload_size);
-}
-
-void mortise_record_deadline(struct mortise_buf *b, bool timer)
-{
-    mortise_buf_u8(b, VERSION);
-    mortise_buf_u8(b, timer);
-}
-
-void mortise_record_kv(struct mortise_buf *b, const char *value, size_t size)
-{
-    assert(value != NULL); /* a key without a value is deleted */
-    mortise_buf_u8(b, VERSION);
-    mortise_buf_blob(b, value, size);
-}
-
-void mortise_record_graph(struct mortise_buf *b,
-                          const struct mortise_source *files, size_t n)
+void mortise_record_put_graph(struct mortise_buf *b,
+                              const struct mortise_source *files, size_t n)
 {
     assert(n > 0 && n <= UINT32_MAX); /* the graph's own file is the first */
     mortise_buf_u8(b, VERSION);
@@ -135,6 +214,8 @@ void mortise_record_graph(struct mortise_buf *b,
         mortise_buf_blob(b, files[i].text, files[i].size);
     }
 }
+
+/* ---- reading ------------------------------------------------------------- */
 
 /* A reader behind the version byte. */
 static int begin(struct mortise_reader *r, const void *p, size_t n)
@@ -168,191 +249,59 @@ static const char *read_text(struct mortise_reader *r)
     return s;
 }
 
-static void read_bytes(struct mortise_reader *r, void *out, size_t n)
+static void read_field(struct mortise_reader *r, const struct mortise_field *f,
+                       void *record)
 {
-    const void *p = mortise_read_raw(r, n);
+    char *at = (char *)record + f->at;
+    struct mortise_head *h = record; /* STATUS */
+    enum mortise_phase phase;
+    const void *p;
+    uint32_t u;
+    size_t n;
 
-    if (p != NULL)
-        memcpy(out, p, n);
+    switch (f->form) {
+    case RAW:
+        p = mortise_read_raw(r, f->more);
+        if (p != NULL)
+            memcpy(at, p, f->more);
+        break;
+    case FLAG:
+        u = mortise_read_u8(r);
+        r->bad = r->bad || u > 1;
+        *(bool *)at = u == 1;
+        break;
+    case PHASE:
+        phase = (enum mortise_phase)mortise_read_u8(r);
+        memcpy(at, &phase, sizeof phase);
+        break;
+    case STATUS:
+        u = mortise_read_u32(r);
+        h->status = u & ~(uint32_t)HEAD_DEV;
+        h->dev = (u & HEAD_DEV) != 0;
+        break;
+    case TEXT:
+        p = read_text(r);
+        memcpy(at, &p, sizeof p);
+        break;
+    case BLOB:
+        p = mortise_read_blob(r, &n);
+        memcpy(at, &p, sizeof p);
+        memcpy((char *)record + f->more, &n, sizeof n);
+        break;
+    }
 }
 
-void mortise_record_tombstone(struct mortise_buf *b,
-                              const struct mortise_tombstone *t)
-{
-    mortise_buf_u8(b, VERSION);
-    mortise_buf_u64(b, t->removed_ms);
-    mortise_buf_u64(b, t->ended_ms);
-    mortise_buf_u32(b, t->status);
-}
-
-void mortise_record_leaving(struct mortise_buf *b,
-                            const struct mortise_leaving *l)
-{
-    assert(l->first <= l->last); /* with the last one the record goes */
-    mortise_buf_u8(b, VERSION);
-    mortise_buf_u64(b, l->first);
-    mortise_buf_u64(b, l->last);
-}
-
-int mortise_record_read_stamp(struct mortise_stamp *out, const void *p,
-                              size_t n)
+int mortise_record_read(const struct mortise_record *of, void *out,
+                        const void *p, size_t n)
 {
     struct mortise_reader r;
     int rv = begin(&r, p, n);
 
     if (rv != MORTISE_OK)
         return rv;
-    out->format = mortise_read_u32(&r);
-    out->oldest = mortise_read_u32(&r);
-    return end(&r);
-}
-
-int mortise_record_read_batch(struct mortise_batch *out, const void *p,
-                              size_t n)
-{
-    struct mortise_reader r;
-    int rv = begin(&r, p, n);
-
-    if (rv != MORTISE_OK)
-        return rv;
-    out->epoch = mortise_read_u64(&r);
-    out->verified = mortise_read_u64(&r);
-    return end(&r);
-}
-
-int mortise_record_read_mark(uint64_t *value, const void *p, size_t n)
-{
-    struct mortise_reader r;
-    int rv = begin(&r, p, n);
-
-    if (rv != MORTISE_OK)
-        return rv;
-    *value = mortise_read_u64(&r);
-    return end(&r);
-}
-
-int mortise_record_read_identity(uint8_t id[MORTISE_STORE_ID], const void *p,
-                                 size_t n)
-{
-    struct mortise_reader r;
-    int rv = begin(&r, p, n);
-
-    if (rv != MORTISE_OK)
-        return rv;
-    read_bytes(&r, id, MORTISE_STORE_ID);
-    return end(&r);
-}
-
-int mortise_record_read_head(struct mortise_head *out, const void *p, size_t n)
-{
-    struct mortise_reader r;
-    uint32_t status;
-    int rv = begin(&r, p, n);
-
-    if (rv != MORTISE_OK)
-        return rv;
-    out->seq = mortise_read_u64(&r);
-    read_bytes(&r, out->checkpoint.b, sizeof out->checkpoint.b);
-    out->epoch = mortise_read_u64(&r);
-    out->created_ms = mortise_read_u64(&r);
-    out->updated_ms = mortise_read_u64(&r);
-    out->branch = mortise_read_u32(&r);
-    status = mortise_read_u32(&r);
-    out->status = status & ~(uint32_t)HEAD_DEV;
-    out->dev = (status & HEAD_DEV) != 0;
-    out->n_pending = mortise_read_u32(&r);
-    read_bytes(&r, out->graph, sizeof out->graph);
-    out->reason = read_text(&r);
-    out->graph_name = read_text(&r);
-    r.bad = r.bad || out->seq == 0 || out->status >= HEAD_DEV;
-    return end(&r);
-}
-
-int mortise_record_read_tombstone(struct mortise_tombstone *out, const void *p,
-                                  size_t n)
-{
-    struct mortise_reader r;
-    int rv = begin(&r, p, n);
-
-    if (rv != MORTISE_OK)
-        return rv;
-    out->removed_ms = mortise_read_u64(&r);
-    out->ended_ms = mortise_read_u64(&r);
-    out->status = mortise_read_u32(&r);
-    return end(&r);
-}
-
-int mortise_record_read_leaving(struct mortise_leaving *out, const void *p,
-                                size_t n)
-{
-    struct mortise_reader r;
-    int rv = begin(&r, p, n);
-
-    if (rv != MORTISE_OK)
-        return rv;
-    out->first = mortise_read_u64(&r);
-    out->last = mortise_read_u64(&r);
-    r.bad = r.bad || out->first > out->last;
-    return end(&r);
-}
-
-int mortise_record_read_checkpoint(struct mortise_checkpoint *out,
-                                   const void *p, size_t n)
-{
-    struct mortise_reader r;
-    int rv = begin(&r, p, n);
-
-    if (rv != MORTISE_OK)
-        return rv;
-    read_bytes(&r, out->id.b, sizeof out->id.b);
-    read_bytes(&r, out->parent.b, sizeof out->parent.b);
-    out->time_ms = mortise_read_u64(&r);
-    out->first_event = mortise_read_u64(&r);
-    out->n_events = mortise_read_u32(&r);
-    out->branch = mortise_read_u32(&r);
-    out->step = mortise_read_u32(&r);
-    out->phase = (enum mortise_phase)mortise_read_u8(&r);
-    read_bytes(&r, out->graph, sizeof out->graph);
-    out->entries = mortise_read_blob(&r, &out->size);
-    return end(&r);
-}
-
-int mortise_record_read_pending(struct mortise_pending *out, const void *p,
-                                size_t n)
-{
-    struct mortise_reader r;
-    int rv = begin(&r, p, n);
-
-    if (rv != MORTISE_OK)
-        return rv;
-    out->deadline_ms = mortise_read_u64(&r);
-    out->payload = mortise_read_blob(&r, &out->payload_size);
-    out->timer = false;
-    return end(&r);
-}
-
-int mortise_record_read_deadline(bool *timer, const void *p, size_t n)
-{
-    struct mortise_reader r;
-    int rv = begin(&r, p, n);
-    uint8_t what;
-
-    if (rv != MORTISE_OK)
-        return rv;
-    what = mortise_read_u8(&r);
-    *timer = what == 1;
-    return what <= 1 ? end(&r) : MORTISE_ECORRUPT;
-}
-
-int mortise_record_read_kv(const char **value, size_t *size, const void *p,
-                           size_t n)
-{
-    struct mortise_reader r;
-    int rv = begin(&r, p, n);
-
-    if (rv != MORTISE_OK)
-        return rv;
-    *value = mortise_read_blob(&r, size);
+    for (size_t i = 0; i < of->n; i++)
+        read_field(&r, &of->fields[i], out);
+    r.bad = r.bad || (of->is_sound != NULL && !of->is_sound(out));
     return end(&r);
 }
 

@@ -34,49 +34,44 @@ struct mortise_stamp {
 int mortise_stamp_check(const struct mortise_stamp *st,
                         struct mortise_err *err);
 
-/* Each appends one value to `b`. */
-void mortise_record_stamp(struct mortise_buf *b);
-void mortise_record_batch(struct mortise_buf *b,
-                          const struct mortise_batch *batch);
-void mortise_record_mark(struct mortise_buf *b, uint64_t value);
-void mortise_record_identity(struct mortise_buf *b,
-                             const uint8_t id[MORTISE_STORE_ID]);
-void mortise_record_head(struct mortise_buf *b, const struct mortise_head *h);
-void mortise_record_checkpoint(struct mortise_buf *b,
-                               const struct mortise_checkpoint *cp);
-void mortise_record_pending(struct mortise_buf *b,
-                            const struct mortise_pending *p);
-void mortise_record_deadline(struct mortise_buf *b, bool timer);
-void mortise_record_kv(struct mortise_buf *b, const char *value, size_t size);
-void mortise_record_graph(struct mortise_buf *b,
-                          const struct mortise_source *files, size_t n);
+/* What a plugin keeps under a key, or a call gave; lent. */
+struct mortise_value {
+    const char *text; /* JSON */
+    size_t size;
+};
 
-void mortise_record_tombstone(struct mortise_buf *b,
-                              const struct mortise_tombstone *t);
-void mortise_record_leaving(struct mortise_buf *b,
-                            const struct mortise_leaving *l);
+/* How a struct is stored. */
+struct mortise_record {
+    const char *what; /* in words */
+    const struct mortise_field *fields;
+    size_t n;
+    bool (*is_sound)(const void *record); /* NULL: whatever it says */
+};
+extern const struct mortise_record
+    mortise_record_stamp,      /* struct mortise_stamp */
+    mortise_record_batch,      /* struct mortise_batch */
+    mortise_record_mark,       /* uint64_t */
+    mortise_record_age,        /* uint64_t: the bytes of a result */
+    mortise_record_noted,      /* uint64_t */
+    mortise_record_identity,   /* MORTISE_STORE_ID bytes */
+    mortise_record_head,       /* struct mortise_head */
+    mortise_record_checkpoint, /* struct mortise_checkpoint without seq */
+    mortise_record_pending,    /* struct mortise_pending without id and timer */
+    mortise_record_deadline,   /* bool: is it a timer's? */
+    mortise_record_kv,         /* struct mortise_value */
+    mortise_record_cached,     /* struct mortise_value */
+    mortise_record_tombstone,  /* struct mortise_tombstone */
+    mortise_record_leaving;    /* struct mortise_leaving */
 
-int mortise_record_read_stamp(struct mortise_stamp *out, const void *p,
-                              size_t n);
-int mortise_record_read_batch(struct mortise_batch *out, const void *p,
-                              size_t n);
-int mortise_record_read_mark(uint64_t *value, const void *p, size_t n);
-int mortise_record_read_identity(uint8_t id[MORTISE_STORE_ID], const void *p,
-                                 size_t n);
-int mortise_record_read_head(struct mortise_head *out, const void *p, size_t n);
-/* Leaves seq, which is in the key. */
-int mortise_record_read_checkpoint(struct mortise_checkpoint *out,
-                                   const void *p, size_t n);
-/* Leaves id, which is in the key. */
-int mortise_record_read_pending(struct mortise_pending *out, const void *p,
-                                size_t n);
-int mortise_record_read_deadline(bool *timer, const void *p, size_t n);
-int mortise_record_read_kv(const char **value, size_t *size, const void *p,
-                           size_t n);
-int mortise_record_read_tombstone(struct mortise_tombstone *out, const void *p,
-                                  size_t n);
-int mortise_record_read_leaving(struct mortise_leaving *out, const void *p,
-                                size_t n);
+/* Append what `record` says to `b`. */
+void mortise_record_put(struct mortise_buf *b, const struct mortise_record *of,
+                        const void *record);
+int mortise_record_read(const struct mortise_record *of, void *out,
+                        const void *p, size_t n);
+
+/* The files of a graph, the graph's own first. */
+void mortise_record_put_graph(struct mortise_buf *b,
+                              const struct mortise_source *files, size_t n);
 /* Copied into the arena. */
 int mortise_record_read_graph(struct mortise_arena *a,
                               struct mortise_source **files, size_t *n_files,

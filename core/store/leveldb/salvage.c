@@ -68,8 +68,8 @@ static void note_batch(struct salvage *v, const void *key, size_t key_size,
     mortise_reader_init(&r, key, key_size);
     mortise_read_u8(&r);
     n = mortise_key_read_number(&r);
-    if (r.bad ||
-        mortise_record_read_batch(&batch, value, value_size) != MORTISE_OK)
+    if (r.bad || mortise_record_read(&mortise_record_batch, &batch, value,
+                                     value_size) != MORTISE_OK)
         return;
     if (n > v->last)
         v->last = n;
@@ -119,7 +119,8 @@ static void note_head(struct salvage *v, const void *value, size_t n)
 {
     struct mortise_head head;
 
-    if (mortise_record_read_head(&head, value, n) == MORTISE_OK &&
+    if (mortise_record_read(&mortise_record_head, &head, value, n) ==
+            MORTISE_OK &&
         head.epoch >= v->to->opening.epoch)
         v->to->opening.epoch = head.epoch + 1;
 }
@@ -206,7 +207,7 @@ static int put_graphs(struct mortise_ldb *to, leveldb_writebatch_t *batch,
         if (rv != MORTISE_ENOTFOUND)
             continue;
         mortise_buf_clear(&to->value);
-        mortise_record_graph(&to->value, g->files, g->n_files);
+        mortise_record_put_graph(&to->value, g->files, g->n_files);
         rv = mortise_ldb_put(to, batch) == MORTISE_OK ? MORTISE_OK
                                                       : mortise_nomem(err);
     }
@@ -265,8 +266,9 @@ static int follows(struct salvage *v, bool *yes, struct mortise_err *err)
     int rv;
 
     *yes = false;
-    if (op == NULL || mortise_record_read_head(&head, op->value,
-                                               op->value_size) != MORTISE_OK)
+    if (op == NULL ||
+        mortise_record_read(&mortise_record_head, &head, op->value,
+                            op->value_size) != MORTISE_OK)
         return MORTISE_OK;
     rv = mortise_salvage_stored(v, &at, err);
     if (rv != MORTISE_OK)
@@ -425,21 +427,17 @@ static int take_logs(struct salvage *v, struct mortise_err *err)
 static void find_identity(struct mortise_ldb *from)
 {
     uint8_t id[MORTISE_STORE_ID];
-    char *value;
-    size_t n;
 
     if (from->water.fd >= 0)
         memcpy(from->store.identity, from->water.identity, sizeof id);
     mortise_key_of_tag(&from->key, MORTISE_KEY_IDENTITY);
-    if (mortise_ldb_get(from, from->checked, &from->key, &value, &n, NULL) !=
-        MORTISE_OK)
+    if (mortise_ldb_get_record(from, from->checked, &from->key,
+                               &mortise_record_identity, id, NULL,
+                               NULL) != MORTISE_OK)
         return;
-    if (mortise_record_read_identity(id, value, n) == MORTISE_OK) {
-        if (memcmp(from->store.identity, id, sizeof id) != 0)
-            mortise_highwater_close(&from->water);
-        memcpy(from->store.identity, id, sizeof id);
-    }
-    leveldb_free(value);
+    if (memcmp(from->store.identity, id, sizeof id) != 0)
+        mortise_highwater_close(&from->water);
+    memcpy(from->store.identity, id, sizeof id);
 }
 
 /* What a stamp may say that damage does not excuse: it is no store yet, or one

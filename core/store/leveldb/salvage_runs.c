@@ -153,8 +153,8 @@ int mortise_salvage_stored(struct salvage *v, uint64_t *seq,
     *seq = 0;
     if (rv == MORTISE_ENOTFOUND)
         return MORTISE_OK;
-    if (rv == MORTISE_OK &&
-        mortise_record_read_head(&head, value, n) == MORTISE_OK)
+    if (rv == MORTISE_OK && mortise_record_read(&mortise_record_head, &head,
+                                                value, n) == MORTISE_OK)
         *seq = head.seq;
     leveldb_free(value);
     return rv;
@@ -167,9 +167,7 @@ static int bury(struct salvage *v, leveldb_writebatch_t *batch)
     struct mortise_ldb *to = v->to;
 
     mortise_key_tombstone(&to->key, tenant_of(v), run_of(v));
-    mortise_buf_clear(&to->value);
-    mortise_record_tombstone(&to->value, &t);
-    return mortise_ldb_put(to, batch);
+    return mortise_ldb_put_record(to, batch, &mortise_record_tombstone, &t);
 }
 
 /* ---- runs that are not as they were ------------------------------------- */
@@ -244,6 +242,15 @@ static void find_name(struct salvage *v, const uint8_t digest[MORTISE_DIGEST])
     mortise_arena_finish(&arena);
 }
 
+/* Put a head of the run v->key. */
+static int rewrite_head(struct salvage *v, leveldb_writebatch_t *batch,
+                        const struct mortise_head *head)
+{
+    mortise_buf_clear(&v->to->key);
+    mortise_buf_put(&v->to->key, v->key.p, v->key.n);
+    return mortise_ldb_put_record(v->to, batch, &mortise_record_head, head);
+}
+
 /* Put the head of the run v->key, which was made anew. */
 static int put_head(struct salvage *v, leveldb_writebatch_t *batch,
                     struct mortise_head *head)
@@ -254,12 +261,7 @@ static int put_head(struct salvage *v, leveldb_writebatch_t *batch,
     name = mortise_buf_cstr(&v->name);
     head->graph_name = name != NULL ? name : "";
     v->how->stand(v->how->ud, head);
-    mortise_buf_clear(&v->value);
-    mortise_record_head(&v->value, head);
-    return v->value.failed
-               ? MORTISE_ENOMEM
-               : mortise_salvage_put(v->to, batch, v->key.p, v->key.n,
-                                     v->value.p, v->value.n);
+    return rewrite_head(v, batch, head);
 }
 
 /* All commits of v->group were seen. */
@@ -297,7 +299,8 @@ static void add_commit(struct salvage *v, uint64_t seq, const void *p, size_t n)
     struct salvage_group *g = &v->group;
     struct mortise_checkpoint cp;
 
-    if (mortise_record_read_checkpoint(&cp, p, n) != MORTISE_OK)
+    if (mortise_record_read(&mortise_record_checkpoint, &cp, p, n) !=
+        MORTISE_OK)
         return;
     cp.seq = seq;
     g->n++;
@@ -474,7 +477,8 @@ static bool stays(struct salvage *v, const struct salvage_trouble *t,
     struct mortise_buf id;
     size_t size;
     const char *value = leveldb_iter_value(v->it, &size);
-    bool yes = mortise_record_read_pending(&p, value, size) == MORTISE_OK;
+    bool yes = mortise_record_read(&mortise_record_pending, &p, value, size) ==
+               MORTISE_OK;
 
     if (!yes || t == NULL)
         return yes;
@@ -596,10 +600,7 @@ static int judge_run(struct salvage *v, leveldb_writebatch_t *batch,
     head->n_pending = n;
     if (t != NULL && t->made == head->seq)
         return put_head(v, batch, head);
-    mortise_buf_clear(&v->value);
-    mortise_record_head(&v->value, head);
-    return mortise_salvage_put(v->to, batch, v->key.p, v->key.n, v->value.p,
-                               v->value.n);
+    return rewrite_head(v, batch, head);
 }
 
 /* A few more of the runs. */
@@ -617,7 +618,8 @@ static int judge_some(struct mortise_ldb *to, leveldb_writebatch_t *batch,
         uint64_t seq;
 
         p = leveldb_iter_value(v->it, &n);
-        if (mortise_record_read_head(&head, p, n) != MORTISE_OK ||
+        if (mortise_record_read(&mortise_record_head, &head, p, n) !=
+                MORTISE_OK ||
             !mortise_salvage_run_of(v, key, size, &seq))
             rv = mortise_salvage_put(to, batch, key, size, NULL, 0);
         else
@@ -696,7 +698,8 @@ static bool is_stray(struct salvage *v, const char *key, size_t n,
 
     if (key[0] != MORTISE_KEY_DEADLINE)
         return false;
-    if (mortise_record_read_deadline(&timer, p, size) != MORTISE_OK)
+    if (mortise_record_read(&mortise_record_deadline, &timer, p, size) !=
+        MORTISE_OK)
         return true;
     if (timer)
         return false;
@@ -715,9 +718,11 @@ static int put_deadline(struct salvage *v, leveldb_writebatch_t *batch,
     size_t size;
     const char *value = leveldb_iter_value(v->it, &size);
     struct mortise_ldb *to = v->to;
+    const bool timer = false;
 
     if (key[0] != MORTISE_KEY_PENDING ||
-        mortise_record_read_pending(&p, value, size) != MORTISE_OK ||
+        mortise_record_read(&mortise_record_pending, &p, value, size) !=
+            MORTISE_OK ||
         p.deadline_ms == 0)
         return MORTISE_OK;
     id_in(v, key, n, id);
@@ -727,9 +732,7 @@ static int put_deadline(struct salvage *v, leveldb_writebatch_t *batch,
                          id->p);
     if (is_there(v, &to->key))
         return MORTISE_OK;
-    mortise_buf_clear(&to->value);
-    mortise_record_deadline(&to->value, false);
-    return mortise_ldb_put(to, batch);
+    return mortise_ldb_put_record(to, batch, &mortise_record_deadline, &timer);
 }
 
 /* One record of a run: what no head counts goes, and a run of which it is all

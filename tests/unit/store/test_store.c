@@ -173,6 +173,8 @@ static const struct mortise_head a_head = {
     .graph_name = "g",
 };
 
+static const struct mortise_stamp a_stamp = {MORTISE_STORE_FORMAT,
+                                             MORTISE_STORE_OLDEST};
 static const struct mortise_source a_source = {"p", "src", 3};
 static const struct mortise_checkpoint a_checkpoint = {
     .id = {{0xC0}},
@@ -198,25 +200,25 @@ START_TEST(values_are_what_they_were)
     struct mortise_buf b;
 
     mortise_buf_init(&b, &test_mem);
-    mortise_record_stamp(&b);
+    mortise_record_put(&b, &mortise_record_stamp, &a_stamp);
     is_hex(&b, "01"
                "02000000"
                "01000000");
     mortise_buf_clear(&b);
-    mortise_record_batch(&b, &batch);
+    mortise_record_put(&b, &mortise_record_batch, &batch);
     is_hex(&b, "01"
                "0201000000000000"
                "0304000000000000");
     mortise_buf_clear(&b);
-    mortise_record_mark(&b, 3);
+    mortise_record_put(&b, &mortise_record_mark, &(uint64_t){3});
     is_hex(&b, "01"
                "0300000000000000");
     mortise_buf_clear(&b);
-    mortise_record_identity(&b, (const uint8_t *)"abcdefghijklmnop");
+    mortise_record_put(&b, &mortise_record_identity, "abcdefghijklmnop");
     is_hex(&b, "01"
                "6162636465666768696a6b6c6d6e6f70");
     mortise_buf_clear(&b);
-    mortise_record_head(&b, &a_head);
+    mortise_record_put(&b, &mortise_record_head, &a_head);
     is_hex(&b, "01"
                "0100000000000000"
                "c0c10000000000000000000000000000"
@@ -234,10 +236,10 @@ START_TEST(values_are_what_they_were)
                "6700");
     dev_head.dev = true;
     mortise_buf_clear(&b);
-    mortise_record_head(&b, &dev_head);
+    mortise_record_put(&b, &mortise_record_head, &dev_head);
     ck_assert_mem_eq(b.p + 53, "\x06\0\x01", 4); /* u16 status, u16 flags */
     mortise_buf_clear(&b);
-    mortise_record_checkpoint(&b, &a_checkpoint);
+    mortise_record_put(&b, &mortise_record_checkpoint, &a_checkpoint);
     is_hex(&b, "01"
                "c0000000000000000000000000000000"
                "c1000000000000000000000000000000"
@@ -252,22 +254,23 @@ START_TEST(values_are_what_they_were)
                "03000000"
                "78797a");
     mortise_buf_clear(&b);
-    mortise_record_pending(&b, &pending);
+    mortise_record_put(&b, &mortise_record_pending, &pending);
     is_hex(&b, "01"
                "0900000000000000"
                "02000000"
                "7b7d");
     mortise_buf_clear(&b);
-    mortise_record_deadline(&b, true);
+    mortise_record_put(&b, &mortise_record_deadline, &(bool){true});
     is_hex(&b, "01"
                "01");
     mortise_buf_clear(&b);
-    mortise_record_kv(&b, "{}", 2);
+    mortise_record_put(&b, &mortise_record_kv,
+                       &(struct mortise_value){"{}", 2});
     is_hex(&b, "01"
                "02000000"
                "7b7d");
     mortise_buf_clear(&b);
-    mortise_record_graph(&b, &a_source, 1);
+    mortise_record_put_graph(&b, &a_source, 1);
     is_hex(&b, "01"
                "01000000"
                "02000000"
@@ -300,30 +303,29 @@ static int read_any(int i, const void *p, size_t n)
     struct mortise_checkpoint cp;
     struct mortise_pending pending;
     bool timer;
-    const char *source;
+    struct mortise_value value;
     uint8_t id[MORTISE_STORE_ID];
     uint64_t number;
-    size_t size;
 
     switch (i) {
     case 0:
-        return mortise_record_read_stamp(&stamp, p, n);
+        return mortise_record_read(&mortise_record_stamp, &stamp, p, n);
     case 1:
-        return mortise_record_read_batch(&batch, p, n);
+        return mortise_record_read(&mortise_record_batch, &batch, p, n);
     case 2:
-        return mortise_record_read_mark(&number, p, n);
+        return mortise_record_read(&mortise_record_mark, &number, p, n);
     case 3:
-        return mortise_record_read_head(&head, p, n);
+        return mortise_record_read(&mortise_record_head, &head, p, n);
     case 4:
-        return mortise_record_read_checkpoint(&cp, p, n);
+        return mortise_record_read(&mortise_record_checkpoint, &cp, p, n);
     case 5:
-        return mortise_record_read_pending(&pending, p, n);
+        return mortise_record_read(&mortise_record_pending, &pending, p, n);
     case 6:
-        return mortise_record_read_kv(&source, &size, p, n);
+        return mortise_record_read(&mortise_record_kv, &value, p, n);
     case 7:
-        return mortise_record_read_deadline(&timer, p, n);
+        return mortise_record_read(&mortise_record_deadline, &timer, p, n);
     case 8:
-        return mortise_record_read_identity(id, p, n);
+        return mortise_record_read(&mortise_record_identity, id, p, n);
     default:
         return read_graph(p, n);
     }
@@ -338,34 +340,35 @@ static void write_any(int i, struct mortise_buf *b)
     mortise_buf_clear(b);
     switch (i) {
     case 0:
-        mortise_record_stamp(b);
+        mortise_record_put(b, &mortise_record_stamp, &a_stamp);
         break;
     case 1:
-        mortise_record_batch(b, &batch);
+        mortise_record_put(b, &mortise_record_batch, &batch);
         break;
     case 2:
-        mortise_record_mark(b, 1);
+        mortise_record_put(b, &mortise_record_mark, &(uint64_t){1});
         break;
     case 3:
-        mortise_record_head(b, &a_head);
+        mortise_record_put(b, &mortise_record_head, &a_head);
         break;
     case 4:
-        mortise_record_checkpoint(b, &a_checkpoint);
+        mortise_record_put(b, &mortise_record_checkpoint, &a_checkpoint);
         break;
     case 5:
-        mortise_record_pending(b, &pending);
+        mortise_record_put(b, &mortise_record_pending, &pending);
         break;
     case 6:
-        mortise_record_kv(b, "1", 1);
+        mortise_record_put(b, &mortise_record_kv,
+                           &(struct mortise_value){"1", 1});
         break;
     case 7:
-        mortise_record_deadline(b, false);
+        mortise_record_put(b, &mortise_record_deadline, &(bool){false});
         break;
     case 8:
-        mortise_record_identity(b, (const uint8_t *)"abcdefghijklmnop");
+        mortise_record_put(b, &mortise_record_identity, "abcdefghijklmnop");
         break;
     default:
-        mortise_record_graph(b, &a_source, 1);
+        mortise_record_put_graph(b, &a_source, 1);
     }
 }
 
@@ -401,8 +404,9 @@ START_TEST(values_round_trip)
     struct mortise_checkpoint cp;
 
     mortise_buf_init(&b, &test_mem);
-    mortise_record_head(&b, &a_head);
-    ck_assert_int_eq(mortise_record_read_head(&h, b.p, b.n), MORTISE_OK);
+    mortise_record_put(&b, &mortise_record_head, &a_head);
+    ck_assert_int_eq(mortise_record_read(&mortise_record_head, &h, b.p, b.n),
+                     MORTISE_OK);
     ck_assert_uint_eq(h.seq, 1);
     ck_assert_uint_eq(h.epoch, 2);
     ck_assert_uint_eq(h.created_ms, 3);
@@ -417,13 +421,16 @@ START_TEST(values_round_trip)
     ck_assert_str_eq(h.graph_name, "g");
     dev_head.dev = true;
     mortise_buf_clear(&b);
-    mortise_record_head(&b, &dev_head);
-    ck_assert_int_eq(mortise_record_read_head(&h, b.p, b.n), MORTISE_OK);
+    mortise_record_put(&b, &mortise_record_head, &dev_head);
+    ck_assert_int_eq(mortise_record_read(&mortise_record_head, &h, b.p, b.n),
+                     MORTISE_OK);
     ck_assert(h.dev);
     ck_assert_uint_eq(h.status, 6);
     mortise_buf_clear(&b);
-    mortise_record_checkpoint(&b, &a_checkpoint);
-    ck_assert_int_eq(mortise_record_read_checkpoint(&cp, b.p, b.n), MORTISE_OK);
+    mortise_record_put(&b, &mortise_record_checkpoint, &a_checkpoint);
+    ck_assert_int_eq(
+        mortise_record_read(&mortise_record_checkpoint, &cp, b.p, b.n),
+        MORTISE_OK);
     ck_assert_mem_eq(&cp.id, &a_checkpoint.id, 16);
     ck_assert_mem_eq(&cp.parent, &a_checkpoint.parent, 16);
     ck_assert_uint_eq(cp.time_ms, 1);
