@@ -116,9 +116,7 @@ static const struct mortise_key expect_keys[] = {
      .read = read_path},
     {.name = "state",
      .about = "What must stand in the state at the end.",
-     .value = MORTISE_V_MAP,
-     .place = &state_place,
-     MORTISE_INTO_SAME},
+     MORTISE_INTO_SAME(state_place)},
     {.name = "events",
      .about = "Durable events that must be told, in this order.",
      .value = MORTISE_V_LIST,
@@ -156,10 +154,8 @@ static const struct mortise_key case_keys[] = {
      MORTISE_INTO_YAML(struct mortise_case, real)},
     {.name = "expect",
      .about = "What must hold in the end.",
-     .value = MORTISE_V_MAP,
      .required = true,
-     .place = &expect_place,
-     MORTISE_INTO_PLACE(struct mortise_case, expect)},
+     MORTISE_INTO_PLACE(expect_place, struct mortise_case, expect)},
 };
 MORTISE_PLACE(case, "a case");
 

@@ -124,12 +124,9 @@ static const struct mortise_key answer_keys[] = {
      MORTISE_INTO_YAML(struct mortise_case_answer, output)},
     {.name = "error",
      .about = "What the operation fails of.",
-     .value = MORTISE_V_MAP,
-     .place = &error_place,
-     MORTISE_INTO_SAME},
+     MORTISE_INTO_SAME(error_place)},
     {.name = "after",
      .about = "How long the call takes (default: no time at all).",
-     .value = MORTISE_V_DURATION,
      MORTISE_INTO_MS(struct mortise_case_answer, after_ms)},
     {.name = "doubt",
      .about = "The call ends, and these words say why nobody knows whether it "
@@ -139,7 +136,6 @@ static const struct mortise_key answer_keys[] = {
     {.name = "in_doubt",
      .about = "What a person says where the effect is in doubt, after a crash "
               "or by 'doubt': done, retry or fail.",
-     .value = MORTISE_V_WORD,
      .words = doubts,
      MORTISE_INTO_WORD(struct mortise_case_answer, in_doubt)},
     {.name = "goto",
@@ -188,7 +184,6 @@ static const struct mortise_key verdict_keys[] = {
      MORTISE_INTO_YAML(struct mortise_case_answer, output)},
     {.name = "after",
      .about = "How long the guardrail takes (default: no time at all).",
-     .value = MORTISE_V_DURATION,
      MORTISE_INTO_MS(struct mortise_case_answer, after_ms)},
 };
 MORTISE_PLACE(verdict, "a scripted verdict");

@@ -160,7 +160,6 @@ static void read_store_path(void *ctx, void *into,
 static const struct mortise_key batch_keys[] = {
     {.name = "max_ms",
      .about = "So many milliseconds after a step it is on disk, at most.",
-     .value = MORTISE_V_INT,
      .min = 1,
      .max = 60000,
      MORTISE_INTO_U64(struct mortise_deployment, max_ms)},
@@ -251,13 +250,10 @@ static const struct mortise_key store_keys[] = {
     {.name = "cache",
      .about = "How much of what pure operations gave is kept for nodes with "
               "cache: true (64MiB); 0B: nothing.",
-     .value = MORTISE_V_SIZE,
      MORTISE_INTO_SIZE(struct mortise_deployment, cache_bytes)},
     {.name = "retention",
      .about = "Which runs are removed.",
-     .value = MORTISE_V_MAP,
-     .place = &retention_place,
-     MORTISE_INTO_SAME},
+     MORTISE_INTO_SAME(retention_place)},
 };
 MORTISE_PLACE(store, "store");
 
@@ -308,19 +304,13 @@ static const struct mortise_key keys[] = {
      .read = read_metadata},
     {.name = "plugins",
      .about = "Where plugins are, and how they are configured.",
-     .value = MORTISE_V_MAP,
-     .place = &plugins_place,
-     MORTISE_INTO_SAME},
+     MORTISE_INTO_SAME(plugins_place)},
     {.name = "trust",
      .about = "Whose plugins may run.",
-     .value = MORTISE_V_MAP,
-     .place = &trust_place,
-     MORTISE_INTO_SAME},
+     MORTISE_INTO_SAME(trust_place)},
     {.name = "store",
      .about = "Where runs are kept, and how safely.",
-     .value = MORTISE_V_MAP,
-     .place = &store_place,
-     MORTISE_INTO_SAME},
+     MORTISE_INTO_SAME(store_place)},
     {.name = "models", .later = true},
     {.name = "secrets",
      .about = "Names of secrets to where each comes from.",
@@ -329,9 +319,7 @@ static const struct mortise_key keys[] = {
      .read = read_secrets},
     {.name = "tools",
      .about = "What nodes of graphs may call.",
-     .value = MORTISE_V_MAP,
-     .place = &mortise_policy_place,
-     MORTISE_INTO_PLACE(struct mortise_deployment, tools)},
+     MORTISE_INTO_PLACE(mortise_policy_place, struct mortise_deployment, tools)},
     {.name = "guardrails",
      .about = "Ids for guardrails: a plugin each, with a configuration.",
      .value = MORTISE_V_MAP,
@@ -343,9 +331,7 @@ static const struct mortise_key keys[] = {
     {.name = "limits",
      .about = "What holds for graphs that say nothing, and the most that a "
               "graph may say.",
-     .value = MORTISE_V_MAP,
-     .place = &mortise_limits_place,
-     MORTISE_INTO_PLACE(struct mortise_deployment, limits)},
+     MORTISE_INTO_PLACE(mortise_limits_place, struct mortise_deployment, limits)},
 };
 
 const struct mortise_place mortise_deployment_place = {

@@ -39,18 +39,16 @@ extern const struct mortise_word mortise_threadings[];
      .about = "How long a call may neither say nor ask anything before it is " \
               "cancelled, and code on the engine's thread not return before "  \
               "the process ends (30s; 0s: any time).",                         \
-     .value = MORTISE_V_DURATION,                                              \
      MORTISE_INTO_MS(struct mortise_provides, idle_ms)},                       \
         {.name = "threading",                                                  \
          .about = "How it is called: inline, async or blocking.",              \
-         .value = MORTISE_V_WORD,                                              \
          .required = true,                                                     \
          .words = mortise_threadings,                                          \
          MORTISE_INTO_WORD(struct mortise_provides, threading)},               \
     {                                                                          \
         .name = "concurrency",                                                 \
         .about = "How many calls it takes at once (1; 0: any number).",        \
-        .value = MORTISE_V_INT, .max = 1000000,                                \
+        .max = 1000000,                                                        \
         MORTISE_INTO_U32(struct mortise_provides, concurrency)                 \
     }
 

@@ -234,7 +234,6 @@ static const struct mortise_key trusted_keys[] = {
      .read = read_kinds},
     {.name = "in_process",
      .about = "Its plugins may run in the engine's own process.",
-     .value = MORTISE_V_BOOL,
      MORTISE_INTO_BOOL(struct mortise_trusted, in_process)},
     {.name = "not_before",
      .about = "From when on the key counts.",
@@ -448,9 +447,7 @@ static const struct mortise_key trust_keys[] = {
      .read = read_keys},
     {.name = "revoked",
      .about = "What counts no more.",
-     .value = MORTISE_V_MAP,
-     .place = &revoked_place,
-     MORTISE_INTO_SAME},
+     MORTISE_INTO_SAME(revoked_place)},
 };
 
 const struct mortise_place mortise_trust_place = {.what = "a trust file",

@@ -115,28 +115,38 @@ static inline bool mortise_key_is_read(const struct mortise_key *key)
     MORTISE_INTO(NODE, const struct mortise_yaml *, type, field)
 #define MORTISE_INTO_TEXT(type, field)                                         \
     MORTISE_INTO(TEXT, const char *, type, field)
-#define MORTISE_INTO_MS(type, field)   MORTISE_INTO(MS, uint64_t, type, field)
-#define MORTISE_INTO_SIZE(type, field) MORTISE_INTO(SIZE, uint64_t, type, field)
-#define MORTISE_INTO_U64(type, field)  MORTISE_INTO(U64, uint64_t, type, field)
-#define MORTISE_INTO_U32(type, field)  MORTISE_INTO(U32, uint32_t, type, field)
 #define MORTISE_INTO_DOUBLE(type, field)                                       \
     MORTISE_INTO(DOUBLE, double, type, field)
-#define MORTISE_INTO_BOOL(type, field) MORTISE_INTO(BOOL, bool, type, field)
-#define MORTISE_INTO_WORD_BOOL(type, field)                                    \
-    MORTISE_INTO(FLAG, bool, type, field)
 #define MORTISE_INTO_SLOT(type, field)                                         \
     MORTISE_INTO(SLOT, struct mortise_slot, type, field)
+
+/* The same, and .value where there is only one that goes into such a field. */
+#define MORTISE_INTO_MS(type, field)                                           \
+    .value = MORTISE_V_DURATION, MORTISE_INTO(MS, uint64_t, type, field)
+#define MORTISE_INTO_SIZE(type, field)                                         \
+    .value = MORTISE_V_SIZE, MORTISE_INTO(SIZE, uint64_t, type, field)
+#define MORTISE_INTO_U64(type, field)                                          \
+    .value = MORTISE_V_INT, MORTISE_INTO(U64, uint64_t, type, field)
+#define MORTISE_INTO_U32(type, field)                                          \
+    .value = MORTISE_V_INT, MORTISE_INTO(U32, uint32_t, type, field)
+#define MORTISE_INTO_BOOL(type, field)                                         \
+    .value = MORTISE_V_BOOL, MORTISE_INTO(BOOL, bool, type, field)
+#define MORTISE_INTO_WORD_BOOL(type, field)                                    \
+    .value = MORTISE_V_WORD, MORTISE_INTO(FLAG, bool, type, field)
 /* An enum, which has the size of an int. */
 #define MORTISE_INTO_WORD(type, field)                                         \
-    .as = MORTISE_INTO_A_WORD,                                                 \
+    .value = MORTISE_V_WORD, .as = MORTISE_INTO_A_WORD,                        \
     .at = offsetof(type, field) +                                              \
           0 * sizeof(                                                          \
                   char[sizeof(((type *)NULL)->field) == sizeof(int) ? 1 : -1])
 
-/* A mapping whose keys go into that field, or into what it stands in itself. */
-#define MORTISE_INTO_PLACE(type, field)                                        \
-    .as = MORTISE_INTO_A_PLACE, .at = offsetof(type, field)
-#define MORTISE_INTO_SAME .as = MORTISE_INTO_A_PLACE, .at = 0
+/* A mapping of a place, whose keys go into that field, or into what it stands
+ * in itself. */
+#define MORTISE_INTO_PLACE(its, type, field)                                   \
+    .value = MORTISE_V_MAP, .place = &(its), .as = MORTISE_INTO_A_PLACE,       \
+    .at = offsetof(type, field)
+#define MORTISE_INTO_SAME(its)                                                 \
+    .value = MORTISE_V_MAP, .place = &(its), .as = MORTISE_INTO_A_PLACE, .at = 0
 
 /* For .forms and .n_forms: the rows of an array. */
 #define MORTISE_FORMS(rows)                                                    \

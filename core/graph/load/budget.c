@@ -90,7 +90,6 @@ static const struct mortise_key budget_keys[] = {
      .about = "What becomes of operations that do not say what they cost at "
               "most: refuse (the default), or allow, which counts what they "
               "tell.",
-     .value = MORTISE_V_WORD,
      .words = unpriceds,
      MORTISE_INTO_WORD_BOOL(struct mortise_budget, unpriced)},
 };

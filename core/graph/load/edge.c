@@ -345,7 +345,6 @@ static const struct mortise_key edge_keys[] = {
     {.name = "type",
      .about = "static, conditional, discovery, personality or map; it follows "
               "from the other keys.",
-     .value = MORTISE_V_WORD,
      .words = edge_types,
      MORTISE_INTO_WORD(struct entry, type)},
     {.name = "when",

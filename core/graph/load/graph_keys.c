@@ -91,26 +91,21 @@ static const struct mortise_key mode_keys[] = {
     {.name = "failure",
      .about = "What a failed node means for the others: continue (the default) "
               "or fail_fast.",
-     .value = MORTISE_V_WORD,
      .words = failures,
      MORTISE_INTO_WORD_BOOL(struct mortise_graph, fail_fast)},
     {.name = "end",
      .about = "When the run ends: all (the default: when nothing is active) or "
               "first (at the first arrival at END).",
-     .value = MORTISE_V_WORD,
      .words = ends,
      MORTISE_INTO_WORD_BOOL(struct mortise_graph, end_first)},
     {.name = "checkpoint_policy",
      .about = "Which nodes are written when they are done: every_node (the "
               "default), explicit or none.",
-     .value = MORTISE_V_WORD,
      .words = checkpoint_policies,
      MORTISE_INTO_WORD_BOOL(struct mortise_graph, coarse)},
     {.name = "state",
      .about = "What the state may hold, and how writes to it meet.",
-     .value = MORTISE_V_MAP,
-     .place = &mortise_state_place,
-     MORTISE_INTO_SAME},
+     MORTISE_INTO_SAME(mortise_state_place)},
 };
 
 static const struct mortise_key default_keys[] = {

@@ -97,7 +97,6 @@ static const struct mortise_key keys[] = {
      .read = read_join},
     {.name = "max_parallel",
      .about = "How many elements are worked on beside each other (16).",
-     .value = MORTISE_V_INT,
      .min = 1,
      .max = 100000,
      MORTISE_INTO_U32(struct mortise_map, max_parallel)},

@@ -100,7 +100,6 @@ const struct mortise_key mortise_timeout_row = {
     .name = "timeout",
     .about =
         "How long one attempt may take; waiting for a person does not count.",
-    .value = MORTISE_V_DURATION,
     .min = 1,
     .in = mortise_reading_node,
     MORTISE_INTO_MS(struct mortise_node, timeout_ms)};
@@ -260,7 +259,6 @@ const struct mortise_key mortise_cache_row = {
     .name = "cache",
     .about = "true: what a pure operation gave for the same arguments before "
              "is its output, and it is not called.",
-    .value = MORTISE_V_BOOL,
     .in = mortise_reading_node,
     MORTISE_INTO_BOOL(struct mortise_node, cache)};
 

@@ -61,9 +61,7 @@ MORTISE_PLACE(traits, "traits");
 static const struct mortise_key persona_keys[] = {
     {.name = "traits",
      .about = "HEXACO traits, each from 0 to 1.",
-     .value = MORTISE_V_MAP,
-     .place = &traits_place,
-     MORTISE_INTO_SAME},
+     MORTISE_INTO_SAME(traits_place)},
     {.name = "mood", .later = true},
     {.name = "adapt_style", .later = true},
 };
@@ -112,7 +110,6 @@ struct reading {
 static const struct mortise_key keys[] = {
     {.name = "trait",
      .about = "The trait that decides.",
-     .value = MORTISE_V_WORD,
      .required = true,
      .words = words,
      MORTISE_INTO_WORD(struct reading, trait)},

@@ -53,7 +53,6 @@ static void read_expr(void *ctx, void *into, const struct mortise_slot *slot)
 static const struct mortise_key keys[] = {
     {.name = "reduce",
      .about = "How a new value meets the old one.",
-     .value = MORTISE_V_WORD,
      .words = words,
      MORTISE_INTO_WORD(struct mortise_reducer, reduce)},
     {.name = "expr",
@@ -62,13 +61,11 @@ static const struct mortise_key keys[] = {
      .read = read_expr},
     {.name = "max_items",
      .about = "How many items a concatenated list may have.",
-     .value = MORTISE_V_INT,
      .min = 1,
      .max = 1e9,
      MORTISE_INTO_U64(struct mortise_reducer, max_items)},
     {.name = "overflow",
      .about = "What becomes of more: error (the default) or drop_oldest.",
-     .value = MORTISE_V_WORD,
      .words = overflows,
      MORTISE_INTO_WORD_BOOL(struct mortise_reducer, drop_oldest)},
 };
