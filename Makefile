@@ -427,7 +427,8 @@ asan:
 	+$(Q)$(AGAIN) B=$(B)/asan $(call SANITIZE,address$(comma)undefined) \
 	    SKIP="$(PRELOADS)" unit
 
-tsan: export TSAN_OPTIONS = suppressions=$(CURDIR)/tests/tsan.supp:atexit_sleep_ms=0
+# Programs that fork with threads and go on, as plugins do that misbehave, live.
+tsan: export TSAN_OPTIONS = suppressions=$(CURDIR)/tests/tsan.supp:atexit_sleep_ms=0:die_after_fork=0
 tsan:
 	+$(Q)$(AGAIN) B=$(B)/tsan $(call SANITIZE,thread) SKIP="$(PRELOADS_TSAN)" unit
 

@@ -7,6 +7,7 @@
  * that falls behind goes on where it was: catching up a thousand times costs
  * about what reading it once does. */
 #include <check.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "engine/common/engine.h"
@@ -30,7 +31,7 @@ static char run_id[MORTISE_RUN_MAX];
 
 /* ---- memory that is counted --------------------------------------------- */
 
-static size_t n_calls; /* on the loop; workers may add a few */
+static atomic_size_t n_calls; /* on the loop; other threads add a few */
 
 static void *counting(void *ud, void *ptr, size_t old_size, size_t new_size)
 {

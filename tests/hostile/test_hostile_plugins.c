@@ -728,7 +728,7 @@ START_TEST(asks_are_bounded)
     desk_err("are the most; wait for some before asking on");
     desk_graph("large",
                "start: a\nnodes:\n  a: {type: tool, tool: deadly_async/flood, "
-               "args: {n: 40, bytes: 15000000}, next: END}\n");
+               "args: {n: 12, bytes: 15000000}, next: END}\n");
     child_run(BOUNDED "$MORTISE run large.yaml --id l");
     desk_code(1);
     desk_err("4 asks of 600");

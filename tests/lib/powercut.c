@@ -1148,7 +1148,7 @@ static bool parse_error(const char *name)
     return false;
 }
 
-void powercut_fail(const char *spec)
+static void set_fault(const char *spec)
 {
     char kind[16], error[16], mode[16];
     unsigned long at;
@@ -1165,6 +1165,17 @@ void powercut_fail(const char *spec)
     fault.at = at;
     fault.always = strcmp(mode, "always") == 0;
     fault.armed = true;
+}
+
+void powercut_fail(const char *spec)
+{
+    bool is_watched = books != NULL; /* from then on, by other threads, too */
+
+    if (is_watched)
+        lock_books();
+    set_fault(spec);
+    if (is_watched)
+        unlock_books();
 }
 
 void powercut_kill_at(unsigned long n)
