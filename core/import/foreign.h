@@ -39,17 +39,22 @@ struct foreign_row {
 
 /* ---- foreign.c: findings and values -------------------------------------- */
 
-/* W1001 and E1001.  The words say what, and `why` (may be NULL) is the help. */
-void mortise_foreign_lost(struct foreign *f, struct mortise_span at,
-                          const char *why, const char *fmt, ...)
-    MORTISE_PRINTF(4, 5);
-void mortise_foreign_wrong(struct foreign *f, struct mortise_span at,
-                           const char *why, const char *fmt, ...)
-    MORTISE_PRINTF(4, 5);
+/* A finding: what is lost, W1001, or what is wrong, E1001.  The words say what,
+ * and `why` (may be NULL) is the help. */
+void mortise_foreign_say(struct foreign *f, const char *code,
+                         struct mortise_span at, const char *why,
+                         const char *fmt, ...) MORTISE_PRINTF(5, 6);
+#define mortise_foreign_lost(f, ...)                                           \
+    mortise_foreign_say(f, "W1001", __VA_ARGS__)
+#define mortise_foreign_wrong(f, ...)                                          \
+    mortise_foreign_say(f, "E1001", __VA_ARGS__)
 
 /* Set a member, whose reference is taken; NULL: out of memory. */
 void mortise_foreign_put(struct foreign *f, json_t *into, const char *key,
                          json_t *v);
+/* The same of a list or an object, unless it is empty. */
+void mortise_foreign_put_some(struct foreign *f, json_t *into, const char *key,
+                              json_t *v);
 
 /* ---- foreign_row.c: fields by table -------------------------------------- */
 

@@ -208,9 +208,7 @@ json_t *mortise_foreign_exec(struct foreign *f, const struct mortise_yaml *root)
         list = mortise_foreign_edges(f, edges, routers);
         mortise_foreign_put(f, into, "nodes",
                             nodes_of(f, nodes, routers, every_node));
-        if (json_array_size(list) > 0)
-            mortise_foreign_put(f, into, "edges", json_incref(list));
-        json_decref(list);
+        mortise_foreign_put_some(f, into, "edges", list);
         json_decref(routers);
     }
     json_decref(f->ids);

@@ -285,9 +285,7 @@ static void turn(struct foreign *f, const struct mortise_yaml *config,
                 f, turned, key,
                 json_string(path_of(f, from, map->keys[i]->str)));
     }
-    if (json_object_size(turned) > 0)
-        mortise_foreign_put(f, into, ours, json_incref(turned));
-    json_decref(turned);
+    mortise_foreign_put_some(f, into, ours, turned);
 }
 
 /* ---- executors ---------------------------------------------------------------
@@ -318,9 +316,7 @@ static void add_choice(struct foreign *f, const struct mortise_yaml *config,
         mortise_foreign_lost(
             f, config->span, "list the nodes that it may lead to as 'targets'",
             "where a router leads is left behind: it has no edges");
-    else
-        mortise_foreign_put(f, into, "targets", json_incref(ids));
-    json_decref(ids);
+    mortise_foreign_put_some(f, into, "targets", ids);
 }
 
 /* Which guardrails see what was accepted by itself is no part of their file:
@@ -397,13 +393,10 @@ static void carry_mode(struct foreign *f, const struct mortise_yaml *node,
 static void carry_timeout(struct foreign *f, const struct mortise_yaml *node,
                           json_t *into)
 {
-    static const struct foreign_row attempt = {"timeout", "timeout", FOREIGN_MS,
-                                               NULL},
-                                    question = {"timeout", "wait", FOREIGN_MS,
-                                                NULL};
+    const char *ours = strcmp(f->type, "human") == 0 ? "wait" : "timeout";
+    const struct foreign_row row = {"timeout", ours, FOREIGN_MS, NULL};
 
-    mortise_foreign_carry_one(
-        f, strcmp(f->type, "human") == 0 ? &question : &attempt, node, into);
+    mortise_foreign_carry_one(f, &row, node, into);
 }
 
 /* There a policy of every_node adds to what a node says, here a node's word
@@ -445,9 +438,10 @@ static void carry_metadata(struct foreign *f, const struct mortise_yaml *node,
                 "'outputAs' is left behind: nodes of type '%s' have no output",
                 f->type);
     }
-    if (!json_is_object(rest) || json_object_size(rest) > 0)
-        mortise_foreign_put(f, into, "metadata", json_incref(rest));
-    json_decref(rest);
+    if (json_is_object(rest))
+        mortise_foreign_put_some(f, into, "metadata", rest);
+    else
+        mortise_foreign_put(f, into, "metadata", rest);
 }
 
 /* More than the longest pause of ours unless it is said. */

@@ -127,9 +127,7 @@ static void carry_ids(struct foreign *f, const char *ours,
         if (id != NULL && json_array_append_new(list, json_string(id)) != 0)
             f->nomem = true;
     }
-    if (json_array_size(list) > 0)
-        mortise_foreign_put(f, into, ours, json_incref(list));
-    json_decref(list);
+    mortise_foreign_put_some(f, into, ours, list);
 }
 
 static void carry_map(struct foreign *f, const struct foreign_row *row,

@@ -209,10 +209,8 @@ static json_t *graph(struct foreign *f, const struct mortise_yaml *map)
         return into;
     }
     made = nodes(f, list, start);
-    if (json_array_size(start) > 0)
-        mortise_foreign_put(f, into, "start", json_incref(start));
+    mortise_foreign_put_some(f, into, "start", start);
     mortise_foreign_put(f, into, "nodes", made);
-    json_decref(start);
     return into;
 }
 
