@@ -165,23 +165,19 @@ static json_t *grouped(const json_t *events)
 static void compare_events(struct comparing *x, const json_t *plain,
                            const json_t *crashed)
 {
-    json_t *a = grouped(plain), *b = grouped(crashed), *list;
-    const char *path;
+    json_t *a = grouped(plain), *b = grouped(crashed);
     char what[MORTISE_CLI_EXECUTION + 32], name[MORTISE_CLI_EXECUTION];
 
     x->diags->failed |= a == NULL || b == NULL;
-    json_object_foreach(a, path, list)
-    {
+    MORTISE_JSON_MEMBERS (path, list, a) {
         snprintf(what, sizeof what, "what was told of %s",
                  path[0] != '\0' ? mortise_cli_short_path(path, name)
                                  : "the run");
         compare(x, what, list, json_object_get(b, path));
     }
-    json_object_foreach(b, path, list)
-    {
+    MORTISE_JSON_MEMBERS (path, list, b)
         if (json_object_get(a, path) == NULL)
             compare(x, path, NULL, list);
-    }
     json_decref(a);
     json_decref(b);
 }

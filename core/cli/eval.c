@@ -60,10 +60,9 @@ static int make_scope(struct given *g, struct mortise_err *err)
     if (names == NULL || g->values == NULL)
         return mortise_nomem(err);
     g->scope.names = names;
-    for (void *it = json_object_iter(g->vars); it != NULL;
-         it = json_object_iter_next(g->vars, it)) {
-        names[g->scope.n].name = json_object_iter_key(it);
-        g->values[g->scope.n++] = json_object_iter_value(it);
+    MORTISE_JSON_MEMBERS (name, value, g->vars) {
+        names[g->scope.n].name = name;
+        g->values[g->scope.n++] = value;
     }
     return MORTISE_OK;
 }

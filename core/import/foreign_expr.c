@@ -191,30 +191,23 @@ json_t *mortise_foreign_when(struct foreign *f, const char *expr,
 /* Is every id its own translation? */
 static bool are_same(json_t *targets)
 {
-    const char *theirs;
-    const json_t *ours;
-
-    json_object_foreach(targets, theirs, ours)
-    {
+    MORTISE_JSON_MEMBERS (theirs, ours, targets)
         if (strcmp(theirs, json_string_value(ours)) != 0)
             return false;
-    }
     return true;
 }
 
 json_t *mortise_foreign_choice(struct foreign *f, const char *expr,
                                json_t *targets)
 {
-    const char *theirs, *between = "";
-    const json_t *ours;
+    const char *between = "";
     struct mortise_buf b;
 
     if (are_same(targets))
         return json_string(expr);
     mortise_buf_init(&b, f->arena->mem);
     mortise_buf_puts(&b, "{");
-    json_object_foreach(targets, theirs, ours)
-    {
+    MORTISE_JSON_MEMBERS (theirs, ours, targets) {
         mortise_buf_puts(&b, between);
         put_literal(&b, theirs);
         mortise_buf_puts(&b, ": ");

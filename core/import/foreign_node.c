@@ -296,14 +296,11 @@ static void add_choice(struct foreign *f, const struct mortise_yaml *config,
 {
     const struct mortise_yaml *v = mortise_foreign_get(config, "condition");
     json_t *ids = json_array();
-    const char *theirs, *expr = NULL;
-    json_t *ours;
+    const char *expr = NULL;
 
-    json_object_foreach(targets, theirs, ours)
-    {
+    MORTISE_JSON_MEMBERS (theirs, ours, targets)
         if (json_array_append(ids, ours) != 0)
             f->nomem = true;
-    }
     if (v == NULL || v->kind != MORTISE_YAML_MAP)
         mortise_foreign_wrong(f, v != NULL ? v->span : config->span, NULL,
                               "a router has a 'condition', a mapping");

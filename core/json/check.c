@@ -157,14 +157,12 @@ static bool finding(struct judge *j, const struct mortise_schema *s,
 
 static size_t count_values(const json_t *v)
 {
-    json_t *object = mortise_json_unconst(v);
     size_t n = 1;
 
-    for (void *it = json_object_iter(object); it != NULL;
-         it = json_object_iter_next(object, it))
-        n += count_values(json_object_iter_value(it));
-    for (size_t i = 0; i < json_array_size(v); i++)
-        n += count_values(json_array_get(v, i));
+    MORTISE_JSON_MEMBERS (name, one, v)
+        n += count_values(one);
+    MORTISE_JSON_EACH (one, i, v)
+        n += count_values(one);
     return n;
 }
 
@@ -605,21 +603,19 @@ static bool judge_member(struct judge *j, const struct mortise_schema *s,
     return judge(j, s->additional, v, at, NULL);
 }
 
-static bool judge_members(struct judge *j, const struct mortise_schema *s,
-                          json_t *v, const struct spot *spot,
-                          struct marks *marks)
+static bool judge_members(JUDGED, struct marks *marks)
 {
     size_t i = 0;
 
-    for (void *it = json_object_iter(v); it != NULL;
-         it = json_object_iter_next(v, it), i++) {
-        struct spot at = {spot, json_object_iter_key(it), 0};
+    MORTISE_JSON_MEMBERS (name, one, v) {
+        struct spot at = {spot, name, 0};
         bool known;
 
-        if (!judge_member(j, s, json_object_iter_value(it), &at, &known))
+        if (!judge_member(j, s, one, &at, &known))
             return false;
         if (known)
             mark(marks, i);
+        i++;
     }
     return true;
 }
@@ -627,7 +623,7 @@ static bool judge_members(struct judge *j, const struct mortise_schema *s,
 static bool judge_plain_object(JUDGED, struct marks *marks)
 {
     if ((s->n_members > 0 || s->additional != NULL || s->rest != NULL) &&
-        !judge_members(j, s, mortise_json_unconst(v), spot, marks))
+        !judge_members(j, s, v, spot, marks))
         return false;
     for (size_t i = 0; i < s->n_required; i++)
         if (json_object_get(v, s->required[i]) == NULL)
@@ -675,13 +671,8 @@ static bool judge_names(JUDGED)
 
 static bool judge_needs(JUDGED)
 {
-    json_t *all = mortise_json_unconst(s->rest->dependent_required);
-
-    for (void *it = json_object_iter(all); it != NULL;
-         it = json_object_iter_next(all, it)) {
-        const json_t *list = json_object_iter_value(it);
-
-        if (json_object_get(v, json_object_iter_key(it)) == NULL)
+    MORTISE_JSON_MEMBERS (name, list, s->rest->dependent_required) {
+        if (json_object_get(v, name) == NULL)
             continue;
         for (size_t i = 0; i < json_array_size(list); i++) {
             const char *need = json_string_value(json_array_get(list, i));
@@ -689,7 +680,7 @@ static bool judge_needs(JUDGED)
             if (json_object_get(v, need) == NULL)
                 return finding(j, s, "dependentRequired", spot,
                                "the member '%s' is missing, which '%s' needs",
-                               need, json_object_iter_key(it));
+                               need, name);
         }
     }
     return true;
@@ -744,18 +735,16 @@ static bool judge_ref(struct judge *j, const struct schema_ref *ref,
 static bool plausible(struct judge *j, const struct mortise_schema *s,
                       const json_t *v)
 {
-    json_t *object = mortise_json_unconst(v);
     bool yes = mortise_schema_fits(s->kinds, v);
 
-    for (void *it = json_object_iter(object); it != NULL && yes;
-         it = json_object_iter_next(object, it)) {
-        const struct mortise_schema *m =
-            mortise_schema_member(s, json_object_iter_key(it));
+    MORTISE_JSON_MEMBERS (name, one, v) {
+        const struct mortise_schema *m = mortise_schema_member(s, name);
         static const struct spot nowhere;
 
-        if (m != NULL && (m->enumeration != NULL ||
-                          (m->rest != NULL && m->rest->constant != NULL)))
-            try(j, m, json_object_iter_value(it), &nowhere, NULL, &yes);
+        if (yes && m != NULL &&
+            (m->enumeration != NULL ||
+             (m->rest != NULL && m->rest->constant != NULL)))
+            try(j, m, one, &nowhere, NULL, &yes);
     }
     return yes;
 }
@@ -873,22 +862,19 @@ static bool judge_others(JUDGED, struct marks *marks)
 
 /* ---- what nobody looked at ------------------------------------------- */
 
-static bool judge_new_members(struct judge *j, const struct mortise_schema *s,
-                              json_t *v, const struct spot *spot,
-                              const struct marks *marks)
+static bool judge_new_members(JUDGED, const struct marks *marks)
 {
     const struct mortise_schema *by = s->rest->unevaluated_members;
     size_t i = 0;
 
-    for (void *it = json_object_iter(v); it != NULL;
-         it = json_object_iter_next(v, it), i++) {
-        struct spot at = {spot, json_object_iter_key(it), 0};
+    MORTISE_JSON_MEMBERS (name, one, v) {
+        struct spot at = {spot, name, 0};
 
-        if (is_marked(marks, i))
+        if (is_marked(marks, i++))
             continue;
         if (by->types == 0)
-            return unknown_member(j, s, "unevaluatedProperties", at.key, spot);
-        if (!judge(j, by, json_object_iter_value(it), &at, NULL))
+            return unknown_member(j, s, "unevaluatedProperties", name, spot);
+        if (!judge(j, by, one, &at, NULL))
             return false;
     }
     return true;
@@ -908,9 +894,8 @@ static bool judge_new_items(JUDGED, const struct marks *marks)
 
 static bool judge_new(JUDGED, const struct marks *marks)
 {
-    return json_is_object(v)
-               ? judge_new_members(j, s, mortise_json_unconst(v), spot, marks)
-               : judge_new_items(j, s, v, spot, marks);
+    return json_is_object(v) ? judge_new_members(j, s, v, spot, marks)
+                             : judge_new_items(j, s, v, spot, marks);
 }
 
 /* ---- judging --------------------------------------------------------- */

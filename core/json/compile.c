@@ -226,13 +226,9 @@ static unsigned read_vocabularies(struct schema_compiler *c, json_t *object)
 {
     unsigned all = SCHEMA_CORE;
 
-    for (void *it = json_object_iter(object); it != NULL;
-         it = json_object_iter_next(object, it)) {
-        const char *uri = json_object_iter_key(it);
-
+    MORTISE_JSON_MEMBERS (uri, one, object) {
         all |= vocabulary_bit(uri);
-        if (vocabulary_bit(uri) == 0 &&
-            json_is_true(json_object_iter_value(it)))
+        if (vocabulary_bit(uri) == 0 && json_is_true(one))
             unavailable(c, "vocabulary", uri, " in this build");
     }
     return all;
@@ -307,12 +303,9 @@ static void read_object(struct schema_compiler *c, struct mortise_schema *s,
 {
     remember(c, s);
     read_head(c, s);
-    for (void *it = json_object_iter(json); it != NULL;
-         it = json_object_iter_next(json, it)) {
-        c->at =
-            (struct schema_place){.up = s, .keyword = json_object_iter_key(it)};
-        mortise_schema_read_keyword(c, s, c->at.keyword,
-                                    json_object_iter_value(it));
+    MORTISE_JSON_MEMBERS (keyword, value, json) {
+        c->at = (struct schema_place){.up = s, .keyword = keyword};
+        mortise_schema_read_keyword(c, s, keyword, value);
     }
     narrow_by_values(s);
 }

@@ -201,9 +201,8 @@ static void read_dependent_required(READER)
 {
     if (!json_is_object(v))
         mortise_schema_refuse(c, "'%s' maps names to lists of names", k->name);
-    for (void *it = json_object_iter(v); it != NULL;
-         it = json_object_iter_next(v, it))
-        check_names(c, k->name, json_object_iter_value(it));
+    MORTISE_JSON_MEMBERS (name, names, v)
+        check_names(c, k->name, names);
     read_value(c, s, k, v);
 }
 
@@ -300,13 +299,11 @@ static struct schema_member *read_map(READER, size_t *n)
         mortise_schema_refuse(c, "'%s' maps names to schemas", k->name);
     *n = 0;
     list = mortise_schema_room(c, json_object_size(v), sizeof *list);
-    for (void *it = json_object_iter(v); it != NULL;
-         it = json_object_iter_next(v, it)) {
-        struct schema_place place = {.keyword = k->name,
-                                     .name = json_object_iter_key(it)};
+    MORTISE_JSON_MEMBERS (name, one, v) {
+        struct schema_place place = {.keyword = k->name, .name = name};
 
-        list[*n].name = place.name;
-        list[(*n)++].schema = inner(c, s, place, json_object_iter_value(it));
+        list[*n].name = name;
+        list[(*n)++].schema = inner(c, s, place, one);
     }
     return list;
 }
@@ -417,9 +414,8 @@ static void read_vocabulary(READER)
 
     (void)s;
     (void)k;
-    for (void *it = json_object_iter(v); it != NULL;
-         it = json_object_iter_next(v, it))
-        good = good && json_is_boolean(json_object_iter_value(it));
+    MORTISE_JSON_MEMBERS (uri, one, v)
+        good = good && json_is_boolean(one);
     if (!good)
         mortise_schema_refuse(c, "'$vocabulary' maps URIs to true or false");
 }

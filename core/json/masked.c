@@ -30,9 +30,6 @@ static bool is_told(const struct mortise_mask *mask, const char *name,
 bool mortise_json_tells(const struct mortise_mask *mask, const json_t *v)
 {
     char text[NUMBER_TEXT];
-    const char *name;
-    json_t *one;
-    size_t i;
 
     if (mask == NULL)
         return false;
@@ -41,16 +38,12 @@ bool mortise_json_tells(const struct mortise_mask *mask, const json_t *v)
                                   json_string_length(v));
     if (json_is_number(v))
         return mortise_mask_finds(mask, text, number_text(text, v));
-    json_array_foreach(mortise_json_unconst(v), i, one)
-    {
+    MORTISE_JSON_EACH (one, i, v)
         if (mortise_json_tells(mask, one))
             return true;
-    }
-    json_object_foreach(mortise_json_unconst(v), name, one)
-    {
+    MORTISE_JSON_MEMBERS (name, one, v)
         if (is_told(mask, name, one))
             return true;
-    }
     return false;
 }
 
@@ -70,28 +63,23 @@ static json_t *masked_text(const struct mortise_mask *mask, const char *p,
 static json_t *masked_array(const struct mortise_mask *mask, const json_t *v,
                             const struct mortise_mem *mem)
 {
-    json_t *out = json_array(), *one;
-    size_t i;
+    json_t *out = json_array();
 
-    json_array_foreach(mortise_json_unconst(v), i, one)
-    {
+    MORTISE_JSON_EACH (one, i, v)
         if (out != NULL && json_array_append_new(
                                out, mortise_json_masked(mask, one, mem)) != 0) {
             json_decref(out);
             out = NULL;
         }
-    }
     return out;
 }
 
 static json_t *masked_object(const struct mortise_mask *mask, const json_t *v,
                              const struct mortise_mem *mem)
 {
-    json_t *out = json_object(), *one;
-    const char *name;
+    json_t *out = json_object();
 
-    json_object_foreach(mortise_json_unconst(v), name, one)
-    {
+    MORTISE_JSON_MEMBERS (name, one, v) {
         json_t *as = masked_text(mask, name, strlen(name), mem);
 
         if (out != NULL &&

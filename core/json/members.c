@@ -15,14 +15,12 @@ enum { MOST = 32 }; /* rows of a table, of which one may have been meant */
 int mortise_members_check(const struct mortise_members *m, const json_t *from,
                           struct mortise_err *err)
 {
-    const char *key, *near, *names[MOST];
-    json_t *value;
+    const char *near, *names[MOST];
 
     assert(m->n <= MOST); /* our own tables */
     for (size_t i = 0; i < m->n; i++)
         names[i] = m->rows[i].name;
-    json_object_foreach(mortise_json_unconst(from), key, value)
-    {
+    MORTISE_JSON_MEMBERS (key, value, from) {
         size_t i = 0;
 
         while (i < m->n && strcmp(names[i], key) != 0)

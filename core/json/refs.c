@@ -95,9 +95,8 @@ static _Noreturn void no_such_part(struct schema_compiler *c, const char *token,
 {
     const char *best = NULL;
 
-    for (void *it = json_object_iter(in); it != NULL;
-         it = json_object_iter_next(in, it)) {
-        const char *two[2] = {best, json_object_iter_key(it)};
+    MORTISE_JSON_MEMBERS (name, one, in) {
+        const char *two[2] = {best, name};
 
         best = mortise_nearest(token, two, 2);
     }

@@ -321,16 +321,11 @@ static json_t *normal_object(const struct mortise_schema *s, json_t *v)
 {
     json_t *copy = json_incref(v);
 
-    for (void *it = json_object_iter(v); it != NULL;
-         it = json_object_iter_next(v, it)) {
-        const char *key = json_object_iter_key(it);
-        json_t *old = json_object_iter_value(it);
-
+    MORTISE_JSON_MEMBERS (key, old, v)
         if (replace(v, &copy, key, 0, normal_member(s, key, old), old) != 0) {
             json_decref(copy);
             return NULL;
         }
-    }
     return copy;
 }
 

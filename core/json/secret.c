@@ -84,14 +84,14 @@ static bool is_marked(const json_t *schema)
 }
 
 /* All marks of a schema, wherever they stand. */
-static size_t count_marks(json_t *v)
+static size_t count_marks(const json_t *v)
 {
-    size_t n = is_marked(v), i;
-    const char *key;
-    json_t *item;
+    size_t n = is_marked(v);
 
-    json_object_foreach(v, key, item) n += count_marks(item);
-    json_array_foreach(v, i, item) n += count_marks(item);
+    MORTISE_JSON_MEMBERS (key, item, v)
+        n += count_marks(item);
+    MORTISE_JSON_EACH (item, i, v)
+        n += count_marks(item);
     return n;
 }
 
@@ -123,14 +123,11 @@ static void find_below(struct places *p, const char *token, json_t *schema)
 
 static void find(struct places *p, json_t *schema)
 {
-    const char *key;
-    json_t *item;
-
     if (!json_is_object(schema))
         return;
     if (is_marked(schema) && p->n < p->cap)
         add(p);
-    json_object_foreach(json_object_get(schema, "properties"), key, item)
+    MORTISE_JSON_MEMBERS (key, item, json_object_get(schema, "properties"))
         find_below(p, key, item);
     find_below(p, NULL, json_object_get(schema, "additionalProperties"));
     find_below(p, NULL, json_object_get(schema, "items"));

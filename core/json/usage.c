@@ -88,18 +88,13 @@ static int read_amount(struct mortise_usage *u, size_t i, const json_t *value,
 
 static bool has_name(const json_t *models, const char *name)
 {
-    size_t i;
-    json_t *one;
-
-    json_array_foreach(mortise_json_unconst(models), i, one)
-    {
+    MORTISE_JSON_EACH (one, i, models)
         if (strcmp(json_string_value(one), name) == 0)
             return true;
-    }
     return false;
 }
 
-static int add_name(struct mortise_usage *u, json_t *name)
+static int add_name(struct mortise_usage *u, const json_t *name)
 {
     if (u->models == NULL)
         u->models = json_array();
@@ -108,11 +103,12 @@ static int add_name(struct mortise_usage *u, json_t *name)
     if (has_name(u->models, json_string_value(name)) ||
         json_array_size(u->models) == MORTISE_USAGE_MODELS)
         return MORTISE_OK;
-    return json_array_append(u->models, name) == 0 ? MORTISE_OK
-                                                   : MORTISE_ENOMEM;
+    return json_array_append(u->models, mortise_json_unconst(name)) == 0
+               ? MORTISE_OK
+               : MORTISE_ENOMEM;
 }
 
-static int read_name(struct mortise_usage *u, json_t *name,
+static int read_name(struct mortise_usage *u, const json_t *name,
                      struct mortise_err *err)
 {
     size_t n = json_string_length(name);
@@ -128,27 +124,24 @@ static int read_name(struct mortise_usage *u, json_t *name,
 static int read_names(struct mortise_usage *u, const json_t *list,
                       struct mortise_err *err)
 {
-    size_t i;
-    json_t *one;
     int rv = MORTISE_OK;
 
     if (!json_is_array(list) || json_array_size(list) > MORTISE_USAGE_MODELS)
         return mortise_fail(err, MORTISE_EINVAL,
                             "models is a list of at most %d names",
                             MORTISE_USAGE_MODELS);
-    json_array_foreach(mortise_json_unconst(list), i, one)
-    {
+    MORTISE_JSON_EACH (one, i, list)
         if (rv == MORTISE_OK)
             rv = read_name(u, one, err);
-    }
     return rv;
 }
 
 /* ---- JSON --------------------------------------------------------------- */
 
 /* `list`: the member that has them, one or many. */
-static int read_member(struct mortise_usage *u, const char *key, json_t *value,
-                       const char *list, struct mortise_err *err)
+static int read_member(struct mortise_usage *u, const char *key,
+                       const json_t *value, const char *list,
+                       struct mortise_err *err)
 {
     if (strcmp(key, list) == 0)
         return strcmp(list, "model") == 0 ? read_name(u, value, err)
@@ -166,18 +159,14 @@ static int read_member(struct mortise_usage *u, const char *key, json_t *value,
 static int read_all(struct mortise_usage *u, const json_t *value,
                     const char *list, struct mortise_err *err)
 {
-    const char *key;
-    json_t *one;
     int rv = json_is_object(value)
                  ? MORTISE_OK
                  : mortise_fail(err, MORTISE_EINVAL, "usage is an object");
 
     *u = (struct mortise_usage){0};
-    json_object_foreach(mortise_json_unconst(value), key, one)
-    {
+    MORTISE_JSON_MEMBERS (key, one, value)
         if (rv == MORTISE_OK)
             rv = read_member(u, key, one, list, err);
-    }
     if (rv != MORTISE_OK)
         mortise_usage_finish(u);
     return rv;
@@ -212,15 +201,11 @@ json_t *mortise_usage_json(const struct mortise_usage *u)
 /* Names are added to a list of our own: the other may be somebody's. */
 static int add_names(struct mortise_usage *to, const json_t *more)
 {
-    size_t i;
-    json_t *one;
     int rv = MORTISE_OK;
 
-    json_array_foreach(mortise_json_unconst(more), i, one)
-    {
+    MORTISE_JSON_EACH (one, i, more)
         if (rv == MORTISE_OK)
             rv = add_name(to, one);
-    }
     return rv;
 }
 

@@ -64,4 +64,20 @@ static inline json_t *mortise_json_unconst(const json_t *v)
         for (const json_t *one = (go_on_##one = 0, json_array_get(list, i));   \
              one != NULL; one = NULL, go_on_##one = 1)
 
+/* `for` each member of an object, its name and the value `one`, in the same
+ * way.  The object's members stay the same meanwhile, whatever is in them. */
+#define MORTISE_JSON_MEMBERS(name, one, object)                                \
+    for (void *at_##one = json_object_iter(mortise_json_unconst(object)),      \
+              *go_on_##one = at_##one;                                         \
+         at_##one != NULL;                                                     \
+         at_##one = go_on_##one != NULL                                        \
+                        ? json_object_iter_next(mortise_json_unconst(object),  \
+                                                at_##one)                      \
+                        : NULL)                                                \
+        for (const char *name =                                                \
+                 (go_on_##one = NULL, json_object_iter_key(at_##one));         \
+             name != NULL; name = NULL)                                        \
+            for (json_t *one = json_object_iter_value(at_##one); one != NULL;  \
+                 one = NULL, go_on_##one = at_##one)
+
 #endif
