@@ -24,10 +24,12 @@ struct keyword {
     size_t offset; /* of the field, in struct schema_rest */
 };
 
-/* The parameters of every reader. */
+/* The parameters of every reader, not each of which needs all of them. */
 #define READER                                                                 \
-    struct schema_compiler *c, struct mortise_schema *s,                       \
-        const struct keyword *k, json_t *v
+    __attribute__((unused)) struct schema_compiler *c,                         \
+        __attribute__((unused)) struct mortise_schema *s,                      \
+        __attribute__((unused)) const struct keyword *k,                       \
+        __attribute__((unused)) json_t *v
 
 struct schema_rest *mortise_schema_need_rest(struct schema_compiler *c,
                                              struct mortise_schema *s)
@@ -92,7 +94,6 @@ static void read_type(READER)
 {
     unsigned bit, all = 0;
 
-    (void)k;
     if (!json_is_array(v)) {
         s->types &= type_bit(c, v);
         return;
@@ -112,7 +113,6 @@ static void read_type(READER)
 
 static void read_enum(READER)
 {
-    (void)k;
     if (!json_is_array(v) || json_array_size(v) == 0)
         mortise_schema_refuse(c, "'enum' is a list of values");
     s->enumeration = v;
@@ -153,7 +153,6 @@ static void read_size(READER)
 
 static void read_remark(READER)
 {
-    (void)s;
     if (!json_is_boolean(v))
         mortise_schema_refuse(c, "'%s' is true or false", k->name);
 }
@@ -394,16 +393,12 @@ static void read_ref(READER)
 
 static void read_words(READER)
 {
-    (void)s;
-    (void)k;
     if (!json_is_string(v))
         mortise_schema_refuse(c, "expected a string");
 }
 
 static void read_examples(READER)
 {
-    (void)s;
-    (void)k;
     if (!json_is_array(v))
         mortise_schema_refuse(c, "'examples' is a list");
 }
@@ -412,8 +407,6 @@ static void read_vocabulary(READER)
 {
     bool good = json_is_object(v);
 
-    (void)s;
-    (void)k;
     MORTISE_JSON_MEMBERS (uri, one, v)
         good = good && json_is_boolean(one);
     if (!good)
@@ -423,10 +416,6 @@ static void read_vocabulary(READER)
 /* What the walk has read before all else, and `default`: any value is one. */
 static void read_nothing(READER)
 {
-    (void)c;
-    (void)s;
-    (void)k;
-    (void)v;
 }
 
 /* ---- the table ------------------------------------------------------- */
