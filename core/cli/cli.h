@@ -108,7 +108,10 @@ int mortise_cli_format(struct mortise_cli *cli);
  * mortise_release(cli->mem, *text, *n + 1).  "-" is stdin. */
 int mortise_cli_read(struct mortise_cli *cli, const char *path, char **text,
                      size_t *n, struct mortise_err *err);
-/* JSON, @FILE or -: a new reference.  `what` names it in errors. */
+/* The JSON in a file, or of stdin; JSON, @FILE or -: a new reference.  `what`
+ * names it in errors. */
+int mortise_cli_json(struct mortise_cli *cli, const char *what,
+                     const char *path, json_t **out, struct mortise_err *err);
 int mortise_cli_value(struct mortise_cli *cli, const char *what,
                       const char *given, json_t **out, struct mortise_err *err);
 /* A decimal number without sign. */

@@ -30,24 +30,14 @@ static int read_vars(struct mortise_cli *cli, struct given *g,
                      struct mortise_err *err)
 {
     const char *path = cli->args.vars;
-    char *text;
-    size_t n;
-    int rv;
+    int rv = path != NULL ? mortise_cli_json(cli, "--vars", path, &g->vars, err)
+                          : MORTISE_OK;
 
-    if (path == NULL)
-        return MORTISE_OK;
-    rv = mortise_cli_read(cli, path, &text, &n, err);
-    if (rv != MORTISE_OK)
-        return mortise_doing(err, rv, "--vars");
-    rv = mortise_json_parse(&g->vars, text, n, err);
-    mortise_release(cli->mem, text, n + 1);
-    if (rv != MORTISE_OK)
-        return mortise_doing(err, rv, "--vars %s", path);
-    if (!json_is_object(g->vars))
+    if (rv == MORTISE_OK && path != NULL && !json_is_object(g->vars))
         return mortise_fail(err, MORTISE_EINVAL,
                             "--vars %s: not an object of names and values",
                             path);
-    return MORTISE_OK;
+    return rv;
 }
 
 static int make_scope(struct given *g, struct mortise_err *err)

@@ -177,6 +177,17 @@ static const json_t *next_ran(const json_t *nodes, size_t *i)
     return NULL;
 }
 
+/* Did one of that name run, from *i on?  Then *i is behind it. */
+static bool has_run(const json_t *nodes, size_t *i, const char *name)
+{
+    const json_t *node;
+
+    do
+        node = next_ran(nodes, i);
+    while (node != NULL && !is_named(node, name));
+    return node != NULL;
+}
+
 static void help_path(struct judge *j, struct mortise_diag *d,
                       const json_t *nodes)
 {
@@ -234,12 +245,8 @@ static void judge_contains(struct judge *j, const struct mortise_yaml *want,
 
     for (size_t i = 0; i < want->n; i++) {
         const char *expected = want->items[i]->str;
-        const json_t *node;
 
-        do
-            node = next_ran(nodes, &at);
-        while (node != NULL && !is_named(node, expected));
-        if (node != NULL)
+        if (has_run(nodes, &at, expected))
             continue;
         help_path(j,
                   mortise_diag_add(j->diags, "E0902", want->items[i]->span,
@@ -254,13 +261,9 @@ static void judge_lacks(struct judge *j, const struct mortise_yaml *want,
                         const json_t *nodes)
 {
     for (size_t i = 0; i < want->n; i++) {
-        const json_t *node;
         size_t at = 0;
 
-        do
-            node = next_ran(nodes, &at);
-        while (node != NULL && !is_named(node, want->items[i]->str));
-        if (node != NULL)
+        if (has_run(nodes, &at, want->items[i]->str))
             help_path(j,
                       mortise_diag_add(j->diags, "E0902", want->items[i]->span,
                                        "path: '%s' ran", want->items[i]->str),
@@ -339,28 +342,14 @@ static void judge_status(struct judge *j, const struct mortise_yaml *want,
         mortise_diag_help(j->diags, d, "%s", words);
 }
 
-static void judge_reason(struct judge *j, const struct mortise_yaml *want,
-                         const json_t *show)
+static void judge_word(struct judge *j, const struct mortise_yaml *want,
+                       const char *got, const char *where)
 {
-    const char *reason = mortise_cli_text(show, "reason");
-
-    if (strcmp(reason, want->str) != 0)
+    if (strcmp(got, want->str) != 0)
         mortise_diag_add(j->diags, "E0902", want->span,
-                         "reason: expected '%s', and %s%s%s", want->str,
-                         reason[0] != '\0' ? "it is '" : "there is none",
-                         reason, reason[0] != '\0' ? "'" : "");
-}
-
-static void judge_error(struct judge *j, const struct mortise_yaml *want,
-                        const json_t *show)
-{
-    const char *code = error_code(show);
-
-    if (strcmp(code, want->str) != 0)
-        mortise_diag_add(j->diags, "E0902", want->span,
-                         "error: expected '%s', and %s%s%s", want->str,
-                         code[0] != '\0' ? "it is '" : "there is none", code,
-                         code[0] != '\0' ? "'" : "");
+                         "%s: expected '%s', and %s%s%s", where, want->str,
+                         got[0] != '\0' ? "it is '" : "there is none", got,
+                         got[0] != '\0' ? "'" : "");
 }
 
 void mortise_expect_problems(const struct mortise_case *c,
@@ -396,9 +385,9 @@ void mortise_expect_judge(const struct mortise_case *c, const json_t *outcome,
     if (e->status != NULL)
         judge_status(&j, e->status, show);
     if (e->reason != NULL)
-        judge_reason(&j, e->reason, show);
+        judge_word(&j, e->reason, mortise_cli_text(show, "reason"), "reason");
     if (e->error != NULL)
-        judge_error(&j, e->error, show);
+        judge_word(&j, e->error, error_code(show), "error");
     if (e->path != NULL)
         judge_path(&j, e->path, nodes);
     if (e->contains != NULL)

@@ -232,19 +232,6 @@ static bool attend_one(struct mortise_rehearsing *r, const json_t *request)
            d->deed != MORTISE_CASE_TIMEOUT && say(r, request, d);
 }
 
-/* NULL: r->err says why. */
-static json_t *take_show(struct mortise_rehearsing *r)
-{
-    json_t *show = NULL;
-    char *text = NULL;
-
-    if (mortise_show(r->m, NULL, MORTISE_REHEARSED, &text, &r->err) ==
-        MORTISE_OK)
-        mortise_json_read(&show, text, strlen(text), &r->err);
-    mortise_free(r->m, text);
-    return show;
-}
-
 /* The request whose deadline nobody waits for, and is the first; NULL: none.
  * Times as text sort like times. */
 static const json_t *first_unanswered(const struct mortise_rehearsing *r,
@@ -267,10 +254,12 @@ static const json_t *first_unanswered(const struct mortise_rehearsing *r,
 
 void mortise_human_answers_rest(struct mortise_rehearsing *r)
 {
-    json_t *show = take_show(r);
-    const json_t *list = json_object_get(show, "pending");
-    const json_t *first = first_unanswered(r, list);
+    const json_t *list, *first;
+    json_t *show = NULL;
 
+    mortise_rehearsing_show(r, &show, &r->err);
+    list = json_object_get(show, "pending");
+    first = first_unanswered(r, list);
     MORTISE_JSON_EACH (request, i, list) {
         if (first == NULL || !is_late(r, mortise_cli_text(request, "id")) ||
             strcmp(mortise_cli_text(request, "deadline"),
@@ -290,11 +279,11 @@ void mortise_human_answers_rest(struct mortise_rehearsing *r)
 
 bool mortise_human_answers_give(struct mortise_rehearsing *r)
 {
-    json_t *show = take_show(r);
-    const json_t *list = json_object_get(show, "pending");
+    json_t *show = NULL;
     bool any = false;
 
-    MORTISE_JSON_EACH (request, i, list) {
+    mortise_rehearsing_show(r, &show, &r->err);
+    MORTISE_JSON_EACH (request, i, json_object_get(show, "pending")) {
         any = r->err.code == MORTISE_OK && attend_one(r, request);
         if (any)
             break; /* what is pending has changed */

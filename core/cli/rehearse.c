@@ -133,8 +133,8 @@ static int take_event(void *ud, const char *json, size_t n)
     return json_array_append_new(ud, event) != 0;
 }
 
-static int take_show(struct mortise_rehearsing *r, json_t **out,
-                     struct mortise_err *err)
+int mortise_rehearsing_show(struct mortise_rehearsing *r, json_t **out,
+                            struct mortise_err *err)
 {
     char *text = NULL;
     int rv = mortise_show(r->m, NULL, MORTISE_REHEARSED, &text, err);
@@ -152,7 +152,7 @@ static int outcome(struct mortise_rehearsing *r, json_t **out,
     int rv = events != NULL ? MORTISE_OK : mortise_nomem(err);
 
     if (rv == MORTISE_OK)
-        rv = take_show(r, &show, err);
+        rv = mortise_rehearsing_show(r, &show, err);
     if (rv == MORTISE_OK)
         rv = mortise_events(r->m, NULL, MORTISE_REHEARSED, 0, 0, take_event,
                             events, NULL, err);
@@ -219,7 +219,7 @@ static int note_done(struct mortise_rehearsing *r, const json_t *show)
 static int begin_or_go_on(struct mortise_rehearsing *r, struct mortise_err *err)
 {
     json_t *show;
-    int rv = take_show(r, &show, err);
+    int rv = mortise_rehearsing_show(r, &show, err);
 
     if (rv == MORTISE_ENOTFOUND) /* it died before the admission */
         return begin(r, err);

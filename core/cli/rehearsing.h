@@ -32,6 +32,9 @@ const char *mortise_context_node(const char *path, char out[MORTISE_CONTEXT]);
 void mortise_problem(struct mortise_rehearsing *r, const char *code,
                      const char *help, const char *fmt, ...)
     MORTISE_PRINTF(4, 5);
+/* What `mortise show` says of the run: a new reference. */
+int mortise_rehearsing_show(struct mortise_rehearsing *r, json_t **out,
+                            struct mortise_err *err);
 /* Remember; on an error r->err is set. */
 void mortise_remember(struct mortise_rehearsing *r, json_t *entry);
 

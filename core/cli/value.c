@@ -74,19 +74,13 @@ int mortise_cli_read(struct mortise_cli *cli, const char *path, char **text,
     return rv;
 }
 
-int mortise_cli_value(struct mortise_cli *cli, const char *what,
-                      const char *given, json_t **out, struct mortise_err *err)
+int mortise_cli_json(struct mortise_cli *cli, const char *what,
+                     const char *path, json_t **out, struct mortise_err *err)
 {
-    const char *path = given[0] == '@' ? given + 1 : given;
     char *text;
     size_t n;
-    int rv;
+    int rv = mortise_cli_read(cli, path, &text, &n, err);
 
-    if (given[0] != '@' && strcmp(given, "-") != 0) {
-        rv = mortise_json_parse(out, given, strlen(given), err);
-        return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "%s", what);
-    }
-    rv = mortise_cli_read(cli, path, &text, &n, err);
     if (rv != MORTISE_OK)
         return mortise_doing(err, rv, "%s", what);
     rv = mortise_json_parse(out, text, n, err);
@@ -94,6 +88,17 @@ int mortise_cli_value(struct mortise_cli *cli, const char *what,
     if (rv != MORTISE_OK)
         return mortise_doing(err, rv, "%s %s", what, path);
     return rv;
+}
+
+int mortise_cli_value(struct mortise_cli *cli, const char *what,
+                      const char *given, json_t **out, struct mortise_err *err)
+{
+    int rv;
+
+    if (given[0] == '@' || strcmp(given, "-") == 0)
+        return mortise_cli_json(cli, what, given + (given[0] == '@'), out, err);
+    rv = mortise_json_parse(out, given, strlen(given), err);
+    return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "%s", what);
 }
 
 int mortise_cli_number(const char *what, const char *given, uint64_t *out,
