@@ -25,6 +25,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 enum { NODES_MAX = 60, ITEMS_MAX = 3000, SWEEPS = 16, GAP = 2 };
 
 #define BEND 0xFFFFFFFFu /* item.node of what only passes; START is n_nodes */
@@ -512,11 +514,7 @@ static bool box_line(const struct sketch *s, const struct item *it,
 /* Characters of UTF-8 that are one column each: ours, and ids. */
 static int columns_of(const struct mortise_buf *b)
 {
-    int n = 0;
-
-    for (size_t i = 0; i < b->n; i++)
-        n += ((unsigned char)b->p[i] & 0xC0) != 0x80;
-    return n;
+    return (int)mortise_utf8_count(b->p, b->n);
 }
 
 static void find_widths(struct sketch *s, struct mortise_buf *b)
@@ -586,12 +584,11 @@ static void put_lines(struct sketch *s, int x, int y, unsigned lines,
 static void put_text(struct sketch *s, int x, int y,
                      const struct mortise_buf *b)
 {
-    for (size_t i = 0; i < b->n;) {
-        unsigned char c = (unsigned char)b->p[i];
-        uint32_t cp = c < 0x80 ? c : c & 0x0F; /* ours have three bytes */
+    for (size_t i = 0, step; i < b->n; i += step) {
+        uint32_t cp;
 
-        for (i++; i < b->n && ((unsigned char)b->p[i] & 0xC0) == 0x80; i++)
-            cp = cp << 6 | ((unsigned char)b->p[i] & 0x3F);
+        step = mortise_utf8_decode(b->p + i, b->p + b->n, &cp);
+        assert(step > 0); /* ids, and marks of ours */
         put_char(s, x++, y, cp);
     }
 }
@@ -759,13 +756,9 @@ static int draw(struct sketch *s, struct mortise_buf *b)
 
 static void put_utf8(struct mortise_buf *b, uint32_t c)
 {
-    if (c < 0x80) {
-        mortise_buf_u8(b, (uint8_t)c);
-        return;
-    }
-    mortise_buf_u8(b, (uint8_t)(0xE0 | c >> 12)); /* all ours are in the BMP */
-    mortise_buf_u8(b, (uint8_t)(0x80 | (c >> 6 & 0x3F)));
-    mortise_buf_u8(b, (uint8_t)(0x80 | (c & 0x3F)));
+    char text[4];
+
+    mortise_buf_put(b, text, mortise_utf8_encode(text, c));
 }
 
 static uint32_t look_of(const struct sketch *s, const struct cell *c)
