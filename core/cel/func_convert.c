@@ -123,24 +123,16 @@ static bool string_to_double(const struct cel_value *s, double *d)
 
 static bool call_double(CEL_PARAMS)
 {
-    double d = 0;
-    bool ok = true;
+    double d;
+    bool ok;
 
-    switch (args->kind) {
-    case CEL_INT:
-        d = (double)args->u.i;
-        break;
-    case CEL_UINT:
-        d = (double)args->u.u;
-        break;
-    case CEL_DOUBLE:
-        d = args->u.d;
-        break;
-    default: /* a string */
-        if (!cel_charge(c, args->u.s.n))
-            return false;
-        ok = string_to_double(args, &d);
+    if (args->kind != CEL_STRING) {
+        *out = cel_double(cel_as_double(args));
+        return true;
     }
+    if (!cel_charge(c, args->u.s.n))
+        return false;
+    ok = string_to_double(args, &d);
     *out = cel_double(d);
     return ok || mortise_cel_cannot_convert(c, args, CEL_DOUBLE);
 }

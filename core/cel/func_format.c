@@ -248,14 +248,9 @@ static bool show_real(struct writer *w, const struct clause *k,
     char text[LONGEST];
     double d;
 
-    if (v->kind == CEL_DOUBLE)
-        d = v->u.d;
-    else if (v->kind == CEL_INT)
-        d = (double)v->u.i;
-    else if (v->kind == CEL_UINT)
-        d = (double)v->u.u;
-    else
+    if (!(NUMBER & BIT(v->kind)))
         return cannot_show(w, k, v);
+    d = cel_as_double(v);
     if (special(d) != NULL)
         return say(w, special(d));
     return put(

@@ -59,31 +59,19 @@ enum { CEIL, FLOOR, ROUND, TRUNC, IS_NAN, IS_INF, IS_FINITE };
 
 static bool call_double(CEL_PARAMS)
 {
-    double d = args->u.d;
+    /* round(): halves away from zero */
+    static double (*const whole[])(double) = {
+        [CEIL] = ceil, [FLOOR] = floor, [ROUND] = round, [TRUNC] = trunc};
+    const uint8_t which = n->u.call.function->which;
+    const double d = args->u.d;
 
-    switch (n->u.call.function->which) {
-    case CEIL:
-        *out = cel_double(ceil(d));
-        return true;
-    case FLOOR:
-        *out = cel_double(floor(d));
-        return true;
-    case ROUND: /* halves away from zero */
-        *out = cel_double(round(d));
-        return true;
-    case TRUNC:
-        *out = cel_double(trunc(d));
-        return true;
-    case IS_NAN:
-        *out = cel_bool(isnan(d));
-        return true;
-    case IS_INF:
-        *out = cel_bool(isinf(d));
-        return true;
-    default:
-        *out = cel_bool(isfinite(d));
-        return true;
-    }
+    if (which <= TRUNC)
+        *out = cel_double(whole[which](d));
+    else
+        *out = cel_bool(which == IS_NAN   ? isnan(d)
+                        : which == IS_INF ? isinf(d)
+                                          : isfinite(d));
+    return true;
 }
 
 /* ---- of one number ----------------------------------------------------- */
@@ -114,9 +102,7 @@ static bool call_sign(CEL_PARAMS)
 
 static bool call_sqrt(CEL_PARAMS)
 {
-    *out = cel_double(sqrt(args->kind == CEL_INT    ? (double)args->u.i
-                           : args->kind == CEL_UINT ? (double)args->u.u
-                                                    : args->u.d));
+    *out = cel_double(sqrt(cel_as_double(args)));
     return true;
 }
 

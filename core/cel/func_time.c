@@ -134,44 +134,33 @@ enum field {
 
 static int64_t field_of_date(enum field field, const struct cel_date *d)
 {
-    switch (field) {
-    case FULL_YEAR:
-        return d->year;
-    case MONTH:
-        return d->month - 1;
-    case DATE:
-        return d->day;
-    case DAY_OF_MONTH:
-        return d->day - 1;
-    case DAY_OF_WEEK:
-        return d->weekday;
-    case DAY_OF_YEAR:
-        return d->day_of_year;
-    case HOURS:
-        return d->hour;
-    case MINUTES:
-        return d->minute;
-    case SECONDS:
-        return d->second;
-    default:
-        return d->millisecond;
-    }
+    const int64_t fields[] = {
+        [FULL_YEAR] = d->year,
+        [MONTH] = d->month - 1,
+        [DATE] = d->day,
+        [DAY_OF_MONTH] = d->day - 1,
+        [DAY_OF_WEEK] = d->weekday,
+        [DAY_OF_YEAR] = d->day_of_year,
+        [HOURS] = d->hour,
+        [MINUTES] = d->minute,
+        [SECONDS] = d->second,
+        [MILLISECONDS] = d->millisecond,
+    };
+
+    return fields[field];
 }
 
 static int64_t field_of_duration(enum field field, int64_t ns)
 {
-    int64_t seconds = ns / CEL_SECOND;
+    const int64_t seconds = ns / CEL_SECOND;
+    const int64_t fields[] = {
+        [HOURS] = seconds / 3600,
+        [MINUTES] = seconds / 60,
+        [SECONDS] = seconds,
+        [MILLISECONDS] = ns % CEL_SECOND / 1000000,
+    };
 
-    switch (field) {
-    case HOURS:
-        return seconds / 3600;
-    case MINUTES:
-        return seconds / 60;
-    case SECONDS:
-        return seconds;
-    default:
-        return ns % CEL_SECOND / 1000000;
-    }
+    return fields[field];
 }
 
 static bool call_get(CEL_PARAMS)

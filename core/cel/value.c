@@ -482,18 +482,11 @@ bool mortise_cel_map_find(struct cel_ctx *c, const struct cel_value *map,
 
 /* ---- equality and order ---------------------------------------------- */
 
-static double as_double(const struct cel_value *v)
-{
-    return v->kind == CEL_INT    ? (double)v->u.i
-           : v->kind == CEL_UINT ? (double)v->u.u
-                                 : v->u.d;
-}
-
 static int order_of_numbers(const struct cel_value *a,
                             const struct cel_value *b)
 {
     if (a->kind == CEL_DOUBLE || b->kind == CEL_DOUBLE) {
-        double x = as_double(a), y = as_double(b);
+        double x = cel_as_double(a), y = cel_as_double(b);
 
         return isnan(x) || isnan(y) ? 2 : (x > y) - (x < y);
     }

@@ -152,6 +152,13 @@ static inline struct cel_value cel_double(double d)
 {
     return (struct cel_value){.kind = CEL_DOUBLE, .u.d = d};
 }
+/* Of any number. */
+static inline double cel_as_double(const struct cel_value *v)
+{
+    return v->kind == CEL_INT    ? (double)v->u.i
+           : v->kind == CEL_UINT ? (double)v->u.u
+                                 : v->u.d;
+}
 static inline struct cel_value cel_text(uint8_t kind, const char *p, size_t n)
 {
     return (struct cel_value){.kind = kind, .u.s = {p, n, NULL}};
