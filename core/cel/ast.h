@@ -97,10 +97,10 @@ struct cel_source {
 _Noreturn void mortise_cel_fail(const struct cel_source *src, int code,
                                 size_t offset, size_t length, const char *fmt,
                                 ...) MORTISE_PRINTF(5, 6);
-/* Only say it; returns the code. */
-int mortise_cel_vsay(const struct cel_source *src, int code, size_t offset,
-                     size_t length, const char *fmt, va_list ap)
-    MORTISE_PRINTF(5, 0);
+/* The same of what can never work, where a node or a token stands. */
+#define CEL_FAIL_AT(src, at, ...)                                              \
+    mortise_cel_fail(src, MORTISE_EINVAL, (at)->offset, (at)->length,          \
+                     __VA_ARGS__)
 /* Room in the source's arena. */
 static inline void *cel_room(const struct cel_source *src, size_t n,
                              size_t size)

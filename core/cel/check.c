@@ -51,28 +51,15 @@ static struct type check(struct checker *c, struct cel_node *n);
 
 /* ---- words ----------------------------------------------------------- */
 
-static _Noreturn void fail_at(const struct checker *c, const struct cel_node *n,
-                              const char *fmt, ...) MORTISE_PRINTF(3, 4);
-
-static void fail_at(const struct checker *c, const struct cel_node *n,
-                    const char *fmt, ...)
-{
-    va_list ap;
-
-    va_start(ap, fmt);
-    mortise_cel_vsay(c->src, MORTISE_EINVAL, n->offset, n->length, fmt, ap);
-    va_end(ap);
-    mortise_escape(c->src->out, MORTISE_EINVAL);
-}
-
 /* "no name 'x'", and what was perhaps meant. */
 static _Noreturn void fail_unknown(const struct checker *c,
                                    const struct cel_node *n, const char *what,
                                    const char *name, const char *near)
 {
     if (near == NULL)
-        fail_at(c, n, "unknown %s '%s'", what, name);
-    fail_at(c, n, "unknown %s '%s', did you mean '%s'?", what, name, near);
+        CEL_FAIL_AT(c->src, n, "unknown %s '%s'", what, name);
+    CEL_FAIL_AT(c->src, n, "unknown %s '%s', did you mean '%s'?", what, name,
+                near);
 }
 
 struct words {
@@ -105,8 +92,8 @@ static void need(const struct checker *c, const struct cel_node *n,
                  struct type t, unsigned kinds, const char *who)
 {
     if (!(t.kinds & kinds))
-        fail_at(c, n, "%s needs %s, this is %s", who, kinds_text(kinds).text,
-                kinds_text(t.kinds).text);
+        CEL_FAIL_AT(c->src, n, "%s needs %s, this is %s", who,
+                    kinds_text(kinds).text, kinds_text(t.kinds).text);
 }
 
 /* The type of an operand that must be of some of these kinds. */
@@ -328,8 +315,8 @@ static struct type check_select(struct checker *c, struct cel_node *n)
         return t;
     base = check(c, n->kids[0]);
     if (!(base.kinds & MAP))
-        fail_at(c, n, "'%s' is a member, but %s has none", n->u.name.p,
-                kinds_text(base.kinds).text);
+        CEL_FAIL_AT(c->src, n, "'%s' is a member, but %s has none", n->u.name.p,
+                    kinds_text(base.kinds).text);
     t = member(c, n, base, n->u.name);
     return has ? just(BOOL) : t;
 }
@@ -355,8 +342,9 @@ static struct type check_index(struct checker *c, struct cel_node *n)
 static _Noreturn void clash(const struct checker *c, const struct cel_node *n,
                             struct type a, struct type b)
 {
-    fail_at(c, n, "'%s' cannot take %s and %s", mortise_cel_symbol(n->op),
-            kinds_text(a.kinds).text, kinds_text(b.kinds).text);
+    CEL_FAIL_AT(c->src, n, "'%s' cannot take %s and %s",
+                mortise_cel_symbol(n->op), kinds_text(a.kinds).text,
+                kinds_text(b.kinds).text);
 }
 
 static unsigned widened(unsigned kinds)
@@ -402,8 +390,8 @@ static void check_equality(const struct checker *c, const struct cel_node *n,
 {
     if ((a.schema != NULL || b.schema != NULL) &&
         !(widened(a.kinds) & widened(b.kinds)) && !((a.kinds | b.kinds) & NONE))
-        fail_at(c, n, "%s and %s are never equal", kinds_text(a.kinds).text,
-                kinds_text(b.kinds).text);
+        CEL_FAIL_AT(c->src, n, "%s and %s are never equal",
+                    kinds_text(a.kinds).text, kinds_text(b.kinds).text);
 }
 
 static struct type check_arithmetic(const struct checker *c,
@@ -510,13 +498,13 @@ static _Noreturn void wrong_call(const struct checker *c,
     unsigned given = n->n - n->is_receiver;
 
     if (other_style)
-        fail_at(c, n,
-                n->is_receiver
-                    ? "%s is called with its argument in parentheses: %s(x)"
-                    : "%s is called on a value: x.%s(y)",
-                f->name, f->name);
-    fail_at(c, n, "%s() does not take %u argument%s", f->name, given,
-            given == 1 ? "" : "s");
+        CEL_FAIL_AT(c->src, n,
+                    n->is_receiver
+                        ? "%s is called with its argument in parentheses: %s(x)"
+                        : "%s is called on a value: x.%s(y)",
+                    f->name, f->name);
+    CEL_FAIL_AT(c->src, n, "%s() does not take %u argument%s", f->name, given,
+                given == 1 ? "" : "s");
 }
 
 /* The function of that name, style and number of arguments, or how it ought to

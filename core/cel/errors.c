@@ -12,21 +12,15 @@
 
 /* ---- of a text -------------------------------------------------------- */
 
-int mortise_cel_vsay(const struct cel_source *src, int code, size_t offset,
-                     size_t length, const char *fmt, va_list ap)
-{
-    if (src->where != NULL)
-        *src->where = (struct mortise_cel_where){offset, length};
-    return mortise_vfail(src->out->err, code, fmt, ap);
-}
-
 void mortise_cel_fail(const struct cel_source *src, int code, size_t offset,
                       size_t length, const char *fmt, ...)
 {
     va_list ap;
 
+    if (src->where != NULL)
+        *src->where = (struct mortise_cel_where){offset, length};
     va_start(ap, fmt);
-    mortise_cel_vsay(src, code, offset, length, fmt, ap);
+    mortise_vfail(src->out->err, code, fmt, ap);
     va_end(ap);
     mortise_escape(src->out, code);
 }

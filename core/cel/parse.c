@@ -46,30 +46,15 @@ static bool at(const struct parser *ps, int op)
     return ps->tok.kind == CEL_T_PUNCT && ps->tok.op == op;
 }
 
-static _Noreturn void refuse(const struct parser *ps,
-                             const struct cel_token *tok, const char *fmt, ...)
-    MORTISE_PRINTF(3, 4);
-
-static void refuse(const struct parser *ps, const struct cel_token *tok,
-                   const char *fmt, ...)
-{
-    va_list ap;
-
-    va_start(ap, fmt);
-    mortise_cel_vsay(ps->src, MORTISE_EINVAL, tok->offset, tok->length, fmt,
-                     ap);
-    va_end(ap);
-    mortise_escape(ps->src->out, MORTISE_EINVAL);
-}
-
 static _Noreturn void unexpected(struct parser *ps, const char *wanted)
 {
     const char *found = ps->src->text + ps->tok.offset;
 
     if (ps->tok.kind == CEL_T_END)
-        refuse(ps, &ps->tok, "expected %s, but the expression ends", wanted);
-    refuse(ps, &ps->tok, "expected %s, found '%.*s'", wanted,
-           (int)mortise_utf8_cut(found, ps->tok.length, 40), found);
+        CEL_FAIL_AT(ps->src, &ps->tok, "expected %s, but the expression ends",
+                    wanted);
+    CEL_FAIL_AT(ps->src, &ps->tok, "expected %s, found '%.*s'", wanted,
+                (int)mortise_utf8_cut(found, ps->tok.length, 40), found);
 }
 
 static void expect(struct parser *ps, int op, const char *name)
@@ -97,7 +82,7 @@ static void refuse_optional(struct parser *ps, const char *what)
 static void deeper(struct parser *ps)
 {
     if (++ps->depth > CEL_HEIGHT)
-        refuse(ps, &ps->tok, "the expression is nested too deeply");
+        CEL_FAIL_AT(ps->src, &ps->tok, "the expression is nested too deeply");
 }
 
 static bool is_one_of(const char *name, const char *const *words)
@@ -141,7 +126,7 @@ static struct cel_node *make(struct parser *ps, enum cel_op op,
             node->height = kids[i]->height;
     }
     if (node->height++ >= CEL_HEIGHT)
-        refuse(ps, tok, "the expression is nested too deeply");
+        CEL_FAIL_AT(ps->src, tok, "the expression is nested too deeply");
     node->op = (uint8_t)op;
     node->offset = (uint32_t)tok->offset; /* TEXT_MAX is far below 2^32 */
     node->length = (uint32_t)tok->length;
@@ -226,13 +211,11 @@ static struct cel_node *expand_macro(struct parser *ps, const struct macro *m,
 
     for (int i = 0; i < m->n_vars; i++)
         if (args[i]->op != CEL_IDENT || args[i]->is_absolute)
-            mortise_cel_fail(
-                ps->src, MORTISE_EINVAL, args[i]->offset, args[i]->length,
-                "%s() needs a name here, for its variable", m->name);
+            CEL_FAIL_AT(ps->src, args[i],
+                        "%s() needs a name here, for its variable", m->name);
     if (m->n_vars == 2 && strcmp(args[0]->u.name.p, args[1]->u.name.p) == 0)
-        mortise_cel_fail(ps->src, MORTISE_EINVAL, args[1]->offset,
-                         args[1]->length,
-                         "the two variables of %s() need two names", m->name);
+        CEL_FAIL_AT(ps->src, args[1],
+                    "the two variables of %s() need two names", m->name);
     node = make(ps, m->op, tok, 3, kids);
     for (int i = 0; i < m->n_vars; i++)
         node->u.fold.var[i] = args[i]->u.name;
@@ -244,7 +227,7 @@ static struct cel_node *expand_has(struct parser *ps,
                                    const struct cel_node *call)
 {
     if (call->n != 1 || call->kids[0]->op != CEL_SELECT)
-        refuse(ps, tok, "has() takes one member: has(a.b)");
+        CEL_FAIL_AT(ps->src, tok, "has() takes one member: has(a.b)");
     call->kids[0]->op = CEL_HAS;
     return call->kids[0];
 }
@@ -267,8 +250,8 @@ static struct cel_node *make_call(struct parser *ps,
     if (m != NULL)
         return expand_macro(ps, m, tok, call);
     if (known)
-        refuse(ps, tok, "%s() does not take %u arguments", tok->text.p,
-               (unsigned)(k->n - 1));
+        CEL_FAIL_AT(ps->src, tok, "%s() does not take %u arguments",
+                    tok->text.p, (unsigned)(k->n - 1));
     return call;
 }
 
@@ -341,8 +324,9 @@ static struct cel_node *parse_literal(struct parser *ps, bool negative,
     switch (ps->tok.kind) {
     case CEL_T_INT:
         if (m > most)
-            refuse(ps, &ps->tok,
-                   "this number does not fit into an int; a uint ends in 'u'");
+            CEL_FAIL_AT(
+                ps->src, &ps->tok,
+                "this number does not fit into an int; a uint ends in 'u'");
         v = cel_int(negative ? (int64_t)(0 - m) : (int64_t)m);
         break;
     case CEL_T_UINT:
@@ -383,7 +367,7 @@ static struct cel_node *parse_name(struct parser *ps, bool absolute)
     if (is_keyword(tok.text.p) && !absolute)
         return parse_keyword(ps);
     if (is_reserved(tok.text.p) || is_keyword(tok.text.p))
-        refuse(ps, &tok, "'%s' is a reserved word", tok.text.p);
+        CEL_FAIL_AT(ps->src, &tok, "'%s' is a reserved word", tok.text.p);
     advance(ps);
     if (at(ps, '(')) {
         parse_list(ps, ')', "',' or ')'", false, &k);
@@ -605,7 +589,7 @@ struct cel_node *mortise_cel_parse(const struct cel_source *src)
 
     advance(&ps);
     if (ps.tok.kind == CEL_T_END)
-        refuse(&ps, &ps.tok, "there is no expression");
+        CEL_FAIL_AT(src, &ps.tok, "there is no expression");
     root = parse_expr(&ps);
     if (ps.tok.kind != CEL_T_END)
         unexpected(&ps, "an operator");
