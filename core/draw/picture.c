@@ -241,23 +241,32 @@ static void dot_close(struct mortise_buf *b)
     mortise_buf_puts(b, "}\n");
 }
 
-static void dot_edge(struct mortise_buf *b, const struct mortise_graph *g,
-                     const struct mortise_edge *e, const char *path)
+/* What an edge is about, between `before` and `behind`, if anything. */
+static void put_label(struct mortise_buf *b, const struct mortise_graph *g,
+                      const struct mortise_edge *e, const char *before,
+                      void (*put)(struct mortise_buf *, const char *, size_t),
+                      const char *behind)
 {
     struct mortise_buf label;
 
-    dot_name(b, g, path, e->from);
-    mortise_buf_puts(b, " -> ");
-    dot_name(b, g, path, e->to);
     mortise_buf_init(&label, b->mem);
     mortise_picture_label(&label, g, e);
     if (label.n > 0) {
-        mortise_buf_puts(b, " [label=\"");
-        mortise_buf_escaped(b, label.p, label.n);
-        mortise_buf_puts(b, "\"]");
+        mortise_buf_puts(b, before);
+        put(b, label.p, label.n);
+        mortise_buf_puts(b, behind);
     }
     b->failed |= label.failed;
     mortise_buf_finish(&label);
+}
+
+static void dot_edge(struct mortise_buf *b, const struct mortise_graph *g,
+                     const struct mortise_edge *e, const char *path)
+{
+    dot_name(b, g, path, e->from);
+    mortise_buf_puts(b, " -> ");
+    dot_name(b, g, path, e->to);
+    put_label(b, g, e, " [label=\"", mortise_buf_escaped, "\"]");
     mortise_buf_puts(b, "\n");
 }
 
@@ -377,19 +386,9 @@ static void mermaid_close(struct mortise_buf *b)
 static void mermaid_edge(struct mortise_buf *b, const struct mortise_graph *g,
                          const struct mortise_edge *e, const char *path)
 {
-    struct mortise_buf label;
-
     mermaid_name(b, path, e->from);
     mortise_buf_puts(b, " -->");
-    mortise_buf_init(&label, b->mem);
-    mortise_picture_label(&label, g, e);
-    if (label.n > 0) {
-        mortise_buf_puts(b, "|\"");
-        put_entities(b, label.p, label.n);
-        mortise_buf_puts(b, "\"|");
-    }
-    b->failed |= label.failed;
-    mortise_buf_finish(&label);
+    put_label(b, g, e, "|\"", put_entities, "\"|");
     mortise_buf_puts(b, " ");
     mermaid_name(b, path, e->to);
     mortise_buf_puts(b, "\n");

@@ -68,9 +68,7 @@ void mortise_foreign_carry(struct foreign *f, const struct foreign_row *rows,
 /* The field of one row. */
 void mortise_foreign_carry_one(struct foreign *f, const struct foreign_row *row,
                                const struct mortise_yaml *map, json_t *into);
-/* `value` as a string that no template changes; as a duration. */
-json_t *mortise_foreign_literal(struct foreign *f,
-                                const struct mortise_yaml *value);
+/* `ms` as a duration. */
 json_t *mortise_foreign_duration(uint64_t ms);
 /* Does a node of this type take the key, in this build or a later one? */
 bool mortise_foreign_takes(const char *type, const char *ours);

@@ -735,7 +735,7 @@ static bool judge_ref(struct judge *j, const struct schema_ref *ref,
 static bool plausible(struct judge *j, const struct mortise_schema *s,
                       const json_t *v)
 {
-    bool yes = mortise_schema_fits(s->kinds, v);
+    bool yes = fits(s->kinds, v);
 
     MORTISE_JSON_MEMBERS (name, one, v) {
         const struct mortise_schema *m = mortise_schema_member(s, name);
@@ -980,11 +980,6 @@ static bool judge_more(JUDGED, struct marks *marks)
     good = judge_full(j, s, v, spot, marks);
     j->depth--;
     return good;
-}
-
-bool mortise_schema_fits(unsigned types, const json_t *v)
-{
-    return fits(types, v);
 }
 
 int mortise_schema_check(const struct mortise_schema *s, const json_t *value,

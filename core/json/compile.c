@@ -353,7 +353,8 @@ mortise_schema_compile_document(struct schema_compiler *c,
 
 /* ---- what follows from others ---------------------------------------- */
 
-unsigned mortise_schema_both(unsigned a, unsigned b)
+/* The types that a value of both can have. */
+static unsigned both(unsigned a, unsigned b)
 {
     const unsigned numbers = MORTISE_T_INT | MORTISE_T_NUMBER;
     unsigned common = a & b;
@@ -368,7 +369,7 @@ unsigned mortise_schema_both(unsigned a, unsigned b)
 static unsigned kinds_of_all(const struct schema_list *list, unsigned kinds)
 {
     for (size_t i = 0; i < list->n; i++)
-        kinds = mortise_schema_both(kinds, list->p[i]->kinds);
+        kinds = both(kinds, list->p[i]->kinds);
     return kinds;
 }
 
@@ -378,7 +379,7 @@ static unsigned kinds_of_any(const struct schema_list *list, unsigned kinds)
 
     for (size_t i = 0; i < list->n; i++)
         any |= list->p[i]->kinds;
-    return list->n > 0 ? mortise_schema_both(kinds, any) : kinds;
+    return list->n > 0 ? both(kinds, any) : kinds;
 }
 
 static void find_kinds(struct mortise_schema *s)
@@ -389,7 +390,7 @@ static void find_kinds(struct mortise_schema *s)
     if (r == NULL)
         return;
     if (r->ref.target != NULL)
-        s->kinds = mortise_schema_both(s->kinds, r->ref.target->kinds);
+        s->kinds = both(s->kinds, r->ref.target->kinds);
     s->kinds = kinds_of_all(&r->all_of, s->kinds);
     s->kinds = kinds_of_any(&r->any_of, s->kinds);
     s->kinds = kinds_of_any(&r->one_of, s->kinds);

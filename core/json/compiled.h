@@ -134,9 +134,6 @@ void mortise_schema_spell_rule(char *out, size_t size,
 
 /* What `v` is, as one MORTISE_T_ bit. */
 unsigned mortise_schema_type_of(const json_t *v);
-bool mortise_schema_fits(unsigned types, const json_t *v);
 const char *mortise_schema_type_name(unsigned bit);
-/* The types that values of both kinds, of one of them, can have. */
-unsigned mortise_schema_both(unsigned a, unsigned b);
 
 #endif
