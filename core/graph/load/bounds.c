@@ -14,40 +14,6 @@ static const uint64_t ours[MORTISE_N_LIMITS] = {
     [MORTISE_LIMIT_VISITS] = 32,       [MORTISE_LIMIT_DEPTH] = 8,
     [MORTISE_LIMIT_STATE] = 64u << 20, [MORTISE_LIMIT_TIMEOUT] = 0};
 
-static void set(struct mortise_loader *ld, enum mortise_limit which, uint64_t v)
-{
-    struct mortise_graph *g = ld->g;
-
-    switch (which) {
-    case MORTISE_LIMIT_CONCURRENCY:
-        g->concurrency = (uint32_t)v;
-        break;
-    case MORTISE_LIMIT_EXPR_COST:
-        g->expr_cost = v;
-        break;
-    case MORTISE_LIMIT_NODES:
-        ld->max_nodes = v;
-        break;
-    case MORTISE_LIMIT_STEPS:
-        g->limits.steps = v;
-        break;
-    case MORTISE_LIMIT_VISITS:
-        g->limits.visits = (uint32_t)v;
-        break;
-    case MORTISE_LIMIT_DEPTH:
-        ld->max_depth = (uint32_t)v;
-        break;
-    case MORTISE_LIMIT_STATE:
-        g->limits.state = v;
-        break;
-    case MORTISE_LIMIT_TIMEOUT:
-        g->limits.timeout_ms = v;
-        break;
-    case MORTISE_N_LIMITS:
-        break;
-    }
-}
-
 /* What the deployment says, or 0. */
 static uint64_t ceiling(const struct mortise_loader *ld,
                         enum mortise_limit which)
@@ -57,15 +23,35 @@ static uint64_t ceiling(const struct mortise_loader *ld,
     return b != NULL && b->said[which] != NULL ? b->value[which] : 0;
 }
 
-void mortise_load_limit_defaults(struct mortise_loader *ld)
+/* Each limit where it is looked for: what the graph says of it, else the
+ * deployment, else we. */
+static void set(struct mortise_loader *ld, const struct mortise_bounds *graph)
 {
     const struct mortise_bounds *b = ld->catalog->limits;
+    struct mortise_graph *g = ld->g;
+    uint64_t v[MORTISE_N_LIMITS];
 
-    for (int i = 0; i < MORTISE_N_LIMITS; i++)
-        set(ld, (enum mortise_limit)i,
-            b != NULL && b->said[i] != NULL ? b->value[i] : ours[i]);
-    ld->g->limits.most_steps = ceiling(ld, MORTISE_LIMIT_STEPS);
-    ld->g->limits.most_visits = ceiling(ld, MORTISE_LIMIT_VISITS);
+    for (int i = 0; i < MORTISE_N_LIMITS; i++) {
+        v[i] = b != NULL && b->said[i] != NULL ? b->value[i] : ours[i];
+        if (graph->said[i] != NULL)
+            v[i] = graph->value[i];
+    }
+    ld->max_nodes = v[MORTISE_LIMIT_NODES];
+    ld->max_depth = (uint32_t)v[MORTISE_LIMIT_DEPTH];
+    g->concurrency = (uint32_t)v[MORTISE_LIMIT_CONCURRENCY];
+    g->expr_cost = v[MORTISE_LIMIT_EXPR_COST];
+    g->limits = (struct mortise_limits){
+        .steps = v[MORTISE_LIMIT_STEPS],
+        .visits = (uint32_t)v[MORTISE_LIMIT_VISITS],
+        .state = v[MORTISE_LIMIT_STATE],
+        .timeout_ms = v[MORTISE_LIMIT_TIMEOUT],
+        .most_steps = ceiling(ld, MORTISE_LIMIT_STEPS),
+        .most_visits = ceiling(ld, MORTISE_LIMIT_VISITS)};
+}
+
+void mortise_load_limit_defaults(struct mortise_loader *ld)
+{
+    set(ld, &(struct mortise_bounds){.said = {NULL}});
 }
 
 void mortise_load_check_limit(struct mortise_loader *ld,
@@ -119,13 +105,13 @@ void mortise_load_limits(void *ctx, void *into, const struct mortise_slot *slot)
 
     (void)into;
     mortise_keys_enter(slot, ld, &b, ld->diags);
-    for (int i = 0; i < MORTISE_N_LIMITS && ld->outer == NULL; i++) {
-        if (b.said[i] == NULL)
-            continue;
-        mortise_load_check_limit(ld, (enum mortise_limit)i, b.value[i],
-                                 b.said[i]);
-        set(ld, (enum mortise_limit)i, b.value[i]);
-    }
+    if (ld->outer != NULL)
+        return;
+    for (int i = 0; i < MORTISE_N_LIMITS; i++)
+        if (b.said[i] != NULL)
+            mortise_load_check_limit(ld, (enum mortise_limit)i, b.value[i],
+                                     b.said[i]);
+    set(ld, &b);
 }
 
 void mortise_load_defaults(void *ctx, void *into,
