@@ -8,7 +8,7 @@
  *   (2) A node's `role` is in the catalogue or built in, also where the node
  *       stands in the graph of a team.
  */
-#include "graph/load/loader.h"
+#include "graph/load/node.h"
 
 #include <string.h>
 
@@ -125,31 +125,30 @@ static void check_role(struct mortise_loader *ld,
         unknown_role(ld, role);
 }
 
-/* "leaf", "team", or "" for what plays no role. */
-static const char *agent_type(const struct mortise_yaml *node)
+/* Have nodes of that type this key? */
+static bool type_has(const struct mortise_yaml *type, const char *key)
 {
-    const struct mortise_yaml *type = mortise_yaml_get(node, "type");
-
-    if (type == NULL)
-        return mortise_yaml_get(node, "goal") != NULL ? "leaf" : "";
-    if (type->kind == MORTISE_YAML_STRING &&
-        (strcmp(type->str, "leaf") == 0 || strcmp(type->str, "team") == 0))
-        return type->str;
-    return "";
+    for (size_t i = 0; mortise_node_types[i] != NULL; i++)
+        if (type->kind == MORTISE_YAML_STRING &&
+            strcmp(type->str, mortise_node_types[i]->type) == 0)
+            return mortise_place_row(mortise_node_types[i], key) != NULL;
+    return false;
 }
 
-/* As deep as YAML nests. */
+/* A node that says no type is one that plays a role by its goal.  As deep as
+ * YAML nests. */
 void mortise_check_role(struct mortise_loader *ld,
                         const struct mortise_yaml *node)
 {
-    const char *type = agent_type(node);
+    const struct mortise_yaml *type = mortise_yaml_get(node, "type");
     const struct mortise_yaml *role = mortise_yaml_get(node, "role"), *nodes;
 
-    if (type[0] == '\0')
+    if (type != NULL ? !type_has(type, "role")
+                     : mortise_yaml_get(node, "goal") == NULL)
         return;
     if (role != NULL)
         check_role(ld, role);
-    if (strcmp(type, "team") != 0)
+    if (type == NULL || !type_has(type, "graph"))
         return;
     nodes = mortise_yaml_get(mortise_yaml_get(node, "graph"), "nodes");
     for (size_t i = 0; nodes != NULL && nodes->kind == MORTISE_YAML_MAP &&
