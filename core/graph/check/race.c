@@ -487,24 +487,20 @@ static void check_quorums(struct race *r)
 
 /* ---- reducers -------------------------------------------------------- */
 
+static int find_path(const void *path, const void *write)
+{
+    const struct mortise_declared *w = write;
+
+    return compare_paths(path, w->path);
+}
+
 /* Does any write have exactly this path?  They are sorted. */
 static bool is_written(const struct race *r, const struct mortise_path *path)
 {
-    const struct mortise_declared *w = r->ld->writes;
-    size_t low = 0, high = r->ld->n_writes;
+    size_t n = r->ld->n_writes;
 
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        int c = compare_paths(w[mid].path, path);
-
-        if (c == 0)
-            return true;
-        if (c < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return false;
+    return n > 0 && bsearch(path, r->ld->writes, n, sizeof *r->ld->writes,
+                            find_path) != NULL;
 }
 
 static void check_reducers(struct race *r)

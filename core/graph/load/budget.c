@@ -12,9 +12,6 @@
 #include "graph/load/node.h"
 
 static void read_most(void *ctx, void *into, const struct mortise_slot *slot);
-static void read_on_exceeded(void *ctx, void *into,
-                             const struct mortise_slot *slot);
-static void read_goto(void *ctx, void *into, const struct mortise_slot *slot);
 
 static const struct mortise_word on_exceededs[] = {
     {"pause", MORTISE_EXCEEDED_PAUSE, false},
@@ -27,6 +24,18 @@ static const struct mortise_word unpriceds[] = {
     {"allow", true, false},
     {NULL, 0, false},
 };
+
+/* An edge from START, which nothing takes but this. */
+static void read_goto(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_budget *b = into;
+
+    b->on_exceeded = MORTISE_EXCEEDED_GOTO;
+    b->to = mortise_load_node_id(ld, slot->value);
+    if (b->to != MORTISE_NOWHERE)
+        mortise_load_edge(ld, MORTISE_START, slot->value, MORTISE_EDGE_BUDGET);
+}
 
 static const struct mortise_key goto_keys[] = {
     {.name = "goto",
@@ -42,6 +51,17 @@ static const struct mortise_key on_exceeded_forms[2] = {
     {.value = MORTISE_V_WORD, .words = on_exceededs},
     {.value = MORTISE_V_MAP, .place = &goto_place},
 };
+
+static void read_on_exceeded(void *ctx, void *into,
+                             const struct mortise_slot *slot)
+{
+    struct mortise_budget *b = into;
+    const struct mortise_word *word =
+        mortise_node_word_or_map(ctx, b, slot, "{goto: ID}");
+
+    if (word != NULL)
+        b->on_exceeded = (enum mortise_on_exceeded)word->value;
+}
 
 #define COUNTED(word, words)                                                   \
     {                                                                          \
@@ -119,29 +139,6 @@ static void read_most(void *ctx, void *into, const struct mortise_slot *slot)
     (void)ctx;
     b->said[i] = true;
     b->most[i] = amount_of(slot);
-}
-
-static void read_on_exceeded(void *ctx, void *into,
-                             const struct mortise_slot *slot)
-{
-    struct mortise_budget *b = into;
-    const struct mortise_word *word =
-        mortise_node_word_or_map(ctx, b, slot, "{goto: ID}");
-
-    if (word != NULL)
-        b->on_exceeded = (enum mortise_on_exceeded)word->value;
-}
-
-/* An edge from START, which nothing takes but this. */
-static void read_goto(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_loader *ld = ctx;
-    struct mortise_budget *b = into;
-
-    b->on_exceeded = MORTISE_EXCEEDED_GOTO;
-    b->to = mortise_load_node_id(ld, slot->value);
-    if (b->to != MORTISE_NOWHERE)
-        mortise_load_edge(ld, MORTISE_START, slot->value, MORTISE_EDGE_BUDGET);
 }
 
 const char *mortise_on_exceeded_name(enum mortise_on_exceeded how)

@@ -6,6 +6,7 @@
 #include "graph/model/graph.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct mortise_graph *mortise_graph_ref(struct mortise_graph *g)
@@ -40,24 +41,19 @@ const struct mortise_node *mortise_graph_node(const struct mortise_graph *g,
     return &g->nodes[g->node_at[at]];
 }
 
+static int find_path(const void *path, const void *reducer)
+{
+    return strcmp(((const struct mortise_path *)path)->text,
+                  ((const struct mortise_reducer *)reducer)->path.text);
+}
+
 const struct mortise_reducer *
 mortise_graph_reducer(const struct mortise_graph *g,
                       const struct mortise_path *path)
 {
-    size_t low = 0, high = g->n_reducers;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        int c = strcmp(g->reducers[mid].path.text, path->text);
-
-        if (c == 0)
-            return &g->reducers[mid];
-        if (c < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return NULL;
+    return g->n_reducers > 0 ? bsearch(path, g->reducers, g->n_reducers,
+                                       sizeof *g->reducers, find_path)
+                             : NULL;
 }
 
 bool mortise_graph_returns(const struct mortise_graph *g,
