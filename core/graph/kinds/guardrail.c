@@ -53,11 +53,8 @@ static void read_target(void *ctx, void *into, const struct mortise_slot *slot)
     struct mortise_reading *r = into;
 
     r->node->has_target = true;
-    mortise_load_late(ctx, (struct mortise_late){.fn = late_target,
-                                                 .into = r->node,
-                                                 .at = slot->value,
-                                                 .node = r->node->index,
-                                                 .end = MORTISE_IN_OUTPUT});
+    mortise_load_late(ctx, late_target, r->node, slot->value, r->node->index,
+                      MORTISE_IN_OUTPUT);
 }
 
 static const struct mortise_key keys[] = {

@@ -19,7 +19,8 @@ static void read_prompt(void *ctx, void *into, const struct mortise_slot *slot)
     struct mortise_reading *r = into;
     struct mortise_human *human = r->node->own;
 
-    mortise_load_late_tmpl(ctx, &human->prompt, slot->value, r->node->index);
+    mortise_load_late(ctx, mortise_load_late_tmpl, &human->prompt, slot->value,
+                      r->node->index, MORTISE_IN_OUTPUT);
 }
 
 static void read_assignees(void *ctx, void *into,

@@ -54,11 +54,8 @@ static void read_condition(void *ctx, void *into,
     struct mortise_reading *r = into;
 
     r->node->by_condition = true;
-    mortise_load_late(ctx, (struct mortise_late){.fn = late_condition,
-                                                 .into = r->node,
-                                                 .at = slot->value,
-                                                 .node = r->node->index,
-                                                 .end = MORTISE_IN_OUTPUT});
+    mortise_load_late(ctx, late_condition, r->node, slot->value, r->node->index,
+                      MORTISE_IN_OUTPUT);
 }
 
 static const struct mortise_key keys[] = {

@@ -195,11 +195,8 @@ static bool read_input(struct mortise_loader *ld, struct mortise_reading *r,
                        const struct mortise_yaml *key,
                        const struct mortise_yaml *v)
 {
-    mortise_load_late(ld, (struct mortise_late){.fn = late_input,
-                                                .into = out,
-                                                .at = v,
-                                                .node = r->node->index,
-                                                .end = MORTISE_IN_OUTPUT});
+    mortise_load_late(ld, late_input, out, v, r->node->index,
+                      MORTISE_IN_OUTPUT);
     return r->node->sub != NULL &&
            mortise_load_input_path(ld, &out->path, key, r->node->sub->input);
 }

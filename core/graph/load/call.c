@@ -195,7 +195,7 @@ static void late_args(struct mortise_loader *ld,
 {
     const struct mortise_node *node = &ld->g->nodes[late->node];
 
-    mortise_load_tmpl(ld, late);
+    mortise_load_late_tmpl(ld, late);
     if (ld->doubtful || ld->nomem)
         return;
     if (node->op != NULL)
@@ -208,11 +208,8 @@ void mortise_node_read_args(void *ctx, void *into,
 {
     struct mortise_reading *r = into;
 
-    mortise_load_late(ctx, (struct mortise_late){.fn = late_args,
-                                                 .into = &r->node->args,
-                                                 .at = slot->value,
-                                                 .node = r->node->index,
-                                                 .end = MORTISE_IN_OUTPUT});
+    mortise_load_late(ctx, late_args, &r->node->args, slot->value,
+                      r->node->index, MORTISE_IN_OUTPUT);
 }
 
 /* ---- arguments against the operation's schema ------------------------ */

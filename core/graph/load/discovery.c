@@ -170,17 +170,6 @@ static void check_found(struct mortise_loader *ld, const struct reading *r,
     }
 }
 
-static void late_query(struct mortise_loader *ld,
-                       const struct mortise_late *late)
-{
-    struct mortise_cel_scope scope = {ld->names, late->end};
-    struct mortise_discovery *d = late->into;
-
-    if (mortise_tmpl_compile(&d->query, ld->arena, late->at, &scope,
-                             ld->diags) == MORTISE_ENOMEM)
-        ld->nomem = true;
-}
-
 static void add_edges(struct mortise_loader *ld, uint32_t from,
                       const struct reading *r, struct mortise_span span)
 {
@@ -190,11 +179,8 @@ static void add_edges(struct mortise_loader *ld, uint32_t from,
     draft = mortise_load_edge(ld, from, r->fallback, MORTISE_EDGE_FALLBACK);
     if (draft != NULL)
         draft->edge.discovery = r->d;
-    mortise_load_late(ld, (struct mortise_late){.fn = late_query,
-                                                .into = r->d,
-                                                .at = r->query,
-                                                .node = from,
-                                                .end = MORTISE_IN_ERROR});
+    mortise_load_late(ld, mortise_load_late_tmpl, &r->d->query, r->query, from,
+                      MORTISE_IN_ERROR);
 }
 
 void mortise_load_discovery(struct mortise_loader *ld, uint32_t from,

@@ -30,10 +30,14 @@ struct mortise_map {
     struct mortise_span join_at;
 };
 
+struct mortise_late;
+typedef void mortise_late_fn(struct mortise_loader *ld,
+                             const struct mortise_late *late);
+
 /* An expression that waits until it is known where its node stands: what is
  * in scope depends on the maps around it. */
 struct mortise_late {
-    void (*fn)(struct mortise_loader *ld, const struct mortise_late *late);
+    mortise_late_fn *fn;
     void *into; /* in the graph's arena */
     const struct mortise_yaml *at;
     uint32_t node; /* MORTISE_START for its edges */
@@ -205,19 +209,12 @@ void mortise_load_scope(struct mortise_loader *ld,
 void mortise_load_expr(struct mortise_loader *ld, struct mortise_expr *out,
                        const struct mortise_yaml *v,
                        enum mortise_scope_name end);
-/* Leave an expression, or what fn makes of it, for later; `into` lies in the
- * graph's arena. */
-void mortise_load_late(struct mortise_loader *ld, struct mortise_late late);
-void mortise_load_late_expr(struct mortise_loader *ld,
-                            struct mortise_expr *into,
-                            const struct mortise_yaml *v, uint32_t node,
-                            enum mortise_scope_name end);
-/* One that was put off, now. */
-void mortise_load_tmpl(struct mortise_loader *ld,
-                       const struct mortise_late *late);
-void mortise_load_late_tmpl(struct mortise_loader *ld,
-                            struct mortise_tmpl **into,
-                            const struct mortise_yaml *v, uint32_t node);
+/* Leave an expression, or what fn makes of it, for later. */
+void mortise_load_late(struct mortise_loader *ld, mortise_late_fn *fn,
+                       void *into, const struct mortise_yaml *at, uint32_t node,
+                       enum mortise_scope_name end);
+/* One that was put off, now: a struct mortise_expr, a struct mortise_tmpl *. */
+mortise_late_fn mortise_load_late_expr, mortise_load_late_tmpl;
 /* Names as this node sees them, or an edge from START. */
 void mortise_load_stand_at(struct mortise_loader *ld, uint32_t node);
 /* Later: all of them, and the conditions of all edges. */
@@ -308,7 +305,7 @@ void mortise_check_personas(struct mortise_loader *ld);
 
 extern const struct mortise_key mortise_role_row; /* of `roles` */
 mortise_key_fn mortise_load_roles;
-/* The role of a leaf or team, and those in the team's graph. */
+/* The role of a node that plays one, and those in its graph. */
 void mortise_check_role(struct mortise_loader *ld,
                         const struct mortise_yaml *node);
 

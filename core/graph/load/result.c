@@ -111,11 +111,8 @@ static bool read_output(struct mortise_loader *ld, struct mortise_reading *r,
                         const struct mortise_yaml *key,
                         const struct mortise_yaml *v)
 {
-    mortise_load_late(ld, (struct mortise_late){.fn = late_output,
-                                                .into = out,
-                                                .at = v,
-                                                .node = r->node->index,
-                                                .end = MORTISE_IN_ERROR});
+    mortise_load_late(ld, late_output, out, v, r->node->index,
+                      MORTISE_IN_ERROR);
     if (!mortise_load_path(ld, &out->path, key))
         return false;
     mortise_node_add_write(ld, r->node, &out->path, key->span);
@@ -173,8 +170,8 @@ static void read_error_value(void *ctx, void *into,
     if (mortise_yaml_get(slot->map, "goto") != NULL)
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
                          "'on_error' takes goto or value, not both");
-    mortise_load_late_expr(ld, &r->node->error_value, slot->value,
-                           r->node->index, MORTISE_IN_N);
+    mortise_load_late(ld, mortise_load_late_expr, &r->node->error_value,
+                      slot->value, r->node->index, MORTISE_IN_N);
     r->node->on_error_value = true;
 }
 
@@ -275,7 +272,6 @@ void mortise_node_finish_output(struct mortise_loader *ld,
     if (at != NULL)
         add_artifact(ld, r->node, at->span);
     else
-        mortise_load_late(ld, (struct mortise_late){.fn = late_output_as,
-                                                    .into = r->node,
-                                                    .node = r->node->index});
+        mortise_load_late(ld, late_output_as, r->node, NULL, r->node->index,
+                          MORTISE_IN_INPUT);
 }

@@ -178,14 +178,14 @@ static void load_test(struct mortise_loader *ld, struct mortise_expr *out,
                          "this is no condition: %s", err.msg);
 }
 
-static void late_expr(struct mortise_loader *ld,
-                      const struct mortise_late *late)
+void mortise_load_late_expr(struct mortise_loader *ld,
+                            const struct mortise_late *late)
 {
     mortise_load_expr(ld, late->into, late->at, late->end);
 }
 
-void mortise_load_tmpl(struct mortise_loader *ld,
-                       const struct mortise_late *late)
+void mortise_load_late_tmpl(struct mortise_loader *ld,
+                            const struct mortise_late *late)
 {
     struct mortise_cel_scope scope = {ld->names, late->end};
     struct mortise_tmpl **into = late->into;
@@ -197,7 +197,9 @@ void mortise_load_tmpl(struct mortise_loader *ld,
 
 /* ---- later ----------------------------------------------------------- */
 
-void mortise_load_late(struct mortise_loader *ld, struct mortise_late late)
+void mortise_load_late(struct mortise_loader *ld, mortise_late_fn *fn,
+                       void *into, const struct mortise_yaml *at, uint32_t node,
+                       enum mortise_scope_name end)
 {
     struct mortise_late *list = mortise_grow(ld->mem, ld->late, ld->n_late,
                                              &ld->cap_late, sizeof *list);
@@ -207,29 +209,7 @@ void mortise_load_late(struct mortise_loader *ld, struct mortise_late late)
         return;
     }
     ld->late = list;
-    list[ld->n_late++] = late;
-}
-
-void mortise_load_late_expr(struct mortise_loader *ld,
-                            struct mortise_expr *into,
-                            const struct mortise_yaml *v, uint32_t node,
-                            enum mortise_scope_name end)
-{
-    mortise_load_late(
-        ld,
-        (struct mortise_late){
-            .fn = late_expr, .into = into, .at = v, .node = node, .end = end});
-}
-
-void mortise_load_late_tmpl(struct mortise_loader *ld,
-                            struct mortise_tmpl **into,
-                            const struct mortise_yaml *v, uint32_t node)
-{
-    mortise_load_late(ld, (struct mortise_late){.fn = mortise_load_tmpl,
-                                                .into = into,
-                                                .at = v,
-                                                .node = node,
-                                                .end = MORTISE_IN_OUTPUT});
+    list[ld->n_late++] = (struct mortise_late){fn, into, at, node, end};
 }
 
 /* The element of a map, at its level. */
@@ -285,10 +265,7 @@ static const struct mortise_schema *item_schema(struct mortise_loader *ld,
     for (int i = 0; i < MORTISE_IN_N; i++)
         if (strcmp(ld->names[i].name, path.steps[0].key) == 0)
             s = ld->names[i].schema;
-    for (size_t i = 1; i < path.n && s != NULL; i++)
-        s = path.steps[i].key != NULL
-                ? mortise_schema_member(s, path.steps[i].key)
-                : mortise_schema_items(s);
+    s = mortise_load_schema_below(s, &path);
     return s != NULL ? mortise_schema_items(s) : NULL;
 }
 
