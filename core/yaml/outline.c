@@ -21,7 +21,7 @@
 #include <string.h>
 
 /* json_t pointers that are NULL mean: out of memory.  The functions below take
- * such and give such, so the end alone looks. */
+ * such and give such, as jansson's do, so the end alone looks. */
 struct outline {
     json_t *definitions;
 };
@@ -33,21 +33,16 @@ static json_t *of_row(struct outline *o, const struct mortise_key *key);
 /* Takes v; an object that failed stays one that failed. */
 static void put(json_t **object, const char *key, json_t *v)
 {
-    if (*object != NULL && v != NULL &&
-        json_object_set_new(*object, key, v) == 0)
+    if (json_object_set_new(*object, key, v) == 0)
         return;
-    if (*object == NULL || v == NULL)
-        json_decref(v);
     json_decref(*object);
     *object = NULL;
 }
 
 static void add(json_t **list, json_t *v)
 {
-    if (*list != NULL && v != NULL && json_array_append_new(*list, v) == 0)
+    if (json_array_append_new(*list, v) == 0)
         return;
-    if (*list == NULL || v == NULL)
-        json_decref(v);
     json_decref(*list);
     *list = NULL;
 }
@@ -64,11 +59,6 @@ static json_t *wrap(const char *key, json_t *v)
 static json_t *typed(const char *type)
 {
     return json_pack("{s:s}", "type", type);
-}
-
-static json_t *pattern(const char *regex)
-{
-    return json_pack("{s:s, s:s}", "type", "string", "pattern", regex);
 }
 
 /* A bound as it was written: 1, not 1.0. */
@@ -105,15 +95,6 @@ static json_t *list_of(json_t *item, size_t least)
     if (least > 0)
         put(&v, "minItems", json_integer((json_int_t)least));
     return v;
-}
-
-static json_t *either(json_t *one, json_t *other)
-{
-    json_t *list = json_array();
-
-    add(&list, one);
-    add(&list, other);
-    return wrap("anyOf", list);
 }
 
 /* ---- places ---------------------------------------------------------- */
@@ -259,44 +240,41 @@ static json_t *of_forms(struct outline *o, const struct mortise_key *key)
     return wrap("anyOf", list);
 }
 
+#define STRING "{\"type\": \"string\", \"minLength\": 1}"
+#define ID                                                                     \
+    "{\"type\": \"string\", \"pattern\": \"^[A-Za-z_][A-Za-z0-9_-]{0,63}$\"}"
+#define LIST_OF(item)                                                          \
+    "{\"type\": \"array\", \"items\": " item ", \"minItems\": 1}"
+
+/* What is the same for every key with such a value. */
+static const char *const shapes[] = {
+    [MORTISE_V_ANY] = "{}",
+    [MORTISE_V_NULL] = "{\"type\": \"null\"}",
+    [MORTISE_V_BOOL] = "{\"type\": \"boolean\"}",
+    [MORTISE_V_TEXT] = "{\"type\": \"string\"}",
+    [MORTISE_V_STRING] = STRING,
+    [MORTISE_V_DURATION] = "{\"type\": \"string\", "
+                           "\"pattern\": \"^[0-9]+(ms|s|m|h|d)$\"}",
+    [MORTISE_V_SIZE] = "{\"type\": \"string\", "
+                       "\"pattern\": \"^[0-9]+([KMGT]i)?B$\"}",
+    [MORTISE_V_STRINGS] = LIST_OF(STRING),
+    [MORTISE_V_ID] = ID,
+    [MORTISE_V_IDS] = "{\"anyOf\": [" ID ", " LIST_OF(ID) "]}",
+    [MORTISE_V_EXPR] =
+        "{\"type\": [\"string\", \"boolean\", \"number\", \"null\"]}",
+    [MORTISE_V_TEMPLATE] = "{}",
+    [MORTISE_V_SCHEMA] = "{\"type\": [\"object\", \"boolean\"]}",
+};
+
 static json_t *of_row(struct outline *o, const struct mortise_key *key)
 {
-    static const char id[] = "^[A-Za-z_][A-Za-z0-9_-]{0,63}$";
-
     switch (key->value) {
-    case MORTISE_V_ANY:
-    case MORTISE_V_TEMPLATE:
-        return json_object();
-    case MORTISE_V_NULL:
-        return typed("null");
-    case MORTISE_V_BOOL:
-        return typed("boolean");
-    case MORTISE_V_TEXT:
-        return typed("string");
-    case MORTISE_V_STRING:
-        return json_pack("{s:s, s:i}", "type", "string", "minLength", 1);
     case MORTISE_V_INT:
         return ranged(key, "integer");
     case MORTISE_V_NUMBER:
         return ranged(key, "number");
-    case MORTISE_V_DURATION:
-        return pattern("^[0-9]+(ms|s|m|h|d)$");
-    case MORTISE_V_SIZE:
-        return pattern("^[0-9]+([KMGT]i)?B$");
     case MORTISE_V_WORD:
         return words_of(key->words);
-    case MORTISE_V_STRINGS:
-        return list_of(
-            json_pack("{s:s, s:i}", "type", "string", "minLength", 1), 1);
-    case MORTISE_V_ID:
-        return pattern(id);
-    case MORTISE_V_IDS:
-        return either(pattern(id), list_of(pattern(id), 1));
-    case MORTISE_V_EXPR:
-        return json_pack("{s:[s, s, s, s]}", "type", "string", "boolean",
-                         "number", "null");
-    case MORTISE_V_SCHEMA:
-        return json_pack("{s:[s, s]}", "type", "object", "boolean");
     case MORTISE_V_MAP:
         return of_map(o, key);
     case MORTISE_V_LIST:
@@ -304,8 +282,9 @@ static json_t *of_row(struct outline *o, const struct mortise_key *key)
                        (size_t)key->min);
     case MORTISE_V_FORMS:
         return of_forms(o, key);
+    default:
+        return json_loads(shapes[key->value], 0, NULL);
     }
-    return NULL;
 }
 
 /* ---- the whole ------------------------------------------------------- */
