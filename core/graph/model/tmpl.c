@@ -20,6 +20,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "graph/model/expr.h"
 
 enum kind { LITERAL, EXPR, TEXT, LIST, MAP };
@@ -40,12 +41,16 @@ struct mortise_tmpl {
     uint32_t uses; /* of the outermost: names that stand anywhere in it */
 };
 
+/* Only the end of memory ends it before the last ${ was looked at; that leaves
+ * by one door (base/escape.h). */
 struct compiler {
+    struct mortise_escape escape;
     struct mortise_arena *arena;
     const struct mortise_cel_scope *scope;
     struct mortise_diags *diags;
-    size_t errors;
-    uint32_t uses; /* names met so far */
+    const struct mortise_yaml *node; /* the outermost, */
+    struct mortise_tmpl *out;        /* and what comes of it */
+    uint32_t uses;                   /* names met so far */
 };
 
 /* ---- finding ${ and its } (3) ---------------------------------------- */
@@ -132,9 +137,9 @@ static void add_text(struct mortise_tmpl *t, const char *from, const char *to)
             (struct part){.text = from, .n = (size_t)(to - from)};
 }
 
-/* One ${...} at p; *next is what stands behind it. */
-static int add_expr(struct compiler *c, struct mortise_tmpl *t, const char *p,
-                    const char **next)
+/* One ${...} at p; what stands behind it. */
+static const char *add_expr(struct compiler *c, struct mortise_tmpl *t,
+                            const char *p)
 {
     const struct mortise_yaml *s = t->node;
     const char *end = s->str + s->len, *close = find_close(p + 2, end);
@@ -150,38 +155,36 @@ static int add_expr(struct compiler *c, struct mortise_tmpl *t, const char *p,
         mortise_diag_help(c->diags, d,
                           "close it with }, or write $${ for a "
                           "literal ${");
-        return MORTISE_ECHECK;
+        return end;
     }
-    *next = close + 1;
     e = &t->parts[t->n++].expr;
     rv = mortise_expr_compile_at(e, c->arena, s, at + 2,
                                  (size_t)(close - p) - 2, c->scope, c->diags);
+    if (rv == MORTISE_ENOMEM)
+        mortise_escape(&c->escape, rv);
     if (rv == MORTISE_OK)
         c->uses |= mortise_cel_uses(e->cel);
-    return rv;
+    return close + 1;
 }
 
-/* Room for the parts of a string: each ${ makes at most two. */
-static int make_room(struct compiler *c, struct mortise_tmpl *t)
+/* How many parts a string may have: each ${ makes at most two. */
+static size_t most_parts(const char *p, const char *end)
 {
-    const char *p = t->node->str, *end = p + t->node->len;
     size_t n = 1;
 
-    while ((p = find_open(p, end)) != NULL) {
+    for (; (p = find_open(p, end)) != NULL; p += 2)
         n += 2;
-        p += 2;
-    }
-    t->parts = mortise_arena_alloc(c->arena, n * sizeof *t->parts);
-    return t->parts != NULL ? MORTISE_OK : MORTISE_ENOMEM;
+    return n;
 }
 
-static int compile_string(struct compiler *c, struct mortise_tmpl *t)
+static void compile_string(struct compiler *c, struct mortise_tmpl *t)
 {
     const char *p = t->node->str, *end = p + t->node->len, *open;
-    int rv = make_room(c, t), first = MORTISE_OK;
 
     t->kind = TEXT;
-    while (rv != MORTISE_ENOMEM && (open = find_open(p, end)) != NULL) {
+    t->parts = mortise_escape_alloc(&c->escape, c->arena, most_parts(p, end),
+                                    sizeof *t->parts);
+    while ((open = find_open(p, end)) != NULL) {
         if (open[1] == '$') { /* $${: the text goes on behind the first $ */
             add_text(t, p, open + 1);
             add_text(t, open + 2, open + 3);
@@ -189,20 +192,15 @@ static int compile_string(struct compiler *c, struct mortise_tmpl *t)
             continue;
         }
         add_text(t, p, open);
-        p = end;
-        rv = add_expr(c, t, open, &p);
-        first = rv != MORTISE_OK ? rv : first;
+        p = add_expr(c, t, open);
     }
-    if (rv == MORTISE_ENOMEM)
-        return rv;
     add_text(t, p, end);
     if (t->n == 1 && t->parts[0].text == NULL)
         t->kind = EXPR;
-    return first;
 }
 
-static int compile(struct compiler *c, struct mortise_tmpl **out,
-                   const struct mortise_yaml *node);
+static struct mortise_tmpl *compile(struct compiler *c,
+                                    const struct mortise_yaml *node);
 
 static void check_key(struct compiler *c, const struct mortise_yaml *key)
 {
@@ -211,40 +209,45 @@ static void check_key(struct compiler *c, const struct mortise_yaml *key)
                          "a key cannot hold a template: '%s'", key->str);
 }
 
-static int compile_items(struct compiler *c, struct mortise_tmpl *t)
+static void compile_items(struct compiler *c, struct mortise_tmpl *t)
 {
     const struct mortise_yaml *node = t->node;
-    int rv = MORTISE_OK;
 
     t->n = node->n;
-    t->items = mortise_arena_alloc(c->arena, t->n * sizeof *t->items);
-    if (t->items == NULL)
-        return MORTISE_ENOMEM;
-    for (size_t i = 0; i < t->n && rv != MORTISE_ENOMEM; i++) {
+    t->items =
+        mortise_escape_alloc(&c->escape, c->arena, t->n, sizeof *t->items);
+    for (size_t i = 0; i < t->n; i++) {
         if (node->kind == MORTISE_YAML_MAP)
             check_key(c, node->keys[i]);
-        rv = compile(c, &t->items[i], node->items[i]);
+        t->items[i] = compile(c, node->items[i]);
     }
-    return rv;
 }
 
-static int compile(struct compiler *c, struct mortise_tmpl **out,
-                   const struct mortise_yaml *node)
+static struct mortise_tmpl *compile(struct compiler *c,
+                                    const struct mortise_yaml *node)
 {
-    struct mortise_tmpl *t = mortise_arena_alloc(c->arena, sizeof *t);
+    struct mortise_tmpl *t =
+        mortise_escape_alloc(&c->escape, c->arena, 1, sizeof *t);
 
-    *out = t;
-    if (t == NULL)
-        return MORTISE_ENOMEM;
     t->mem = c->arena->mem;
     t->node = node;
     t->kind = LITERAL;
     if (!mortise_tmpl_in(node))
-        return MORTISE_OK;
-    if (node->kind == MORTISE_YAML_STRING)
-        return compile_string(c, t);
+        return t;
     t->kind = node->kind == MORTISE_YAML_SEQ ? LIST : MAP;
-    return compile_items(c, t);
+    if (node->kind == MORTISE_YAML_STRING)
+        compile_string(c, t);
+    else
+        compile_items(c, t);
+    return t;
+}
+
+static void compile_all(void *arg)
+{
+    struct compiler *c = arg;
+
+    c->out = compile(c, c->node);
+    c->out->uses = c->uses;
 }
 
 int mortise_tmpl_compile(struct mortise_tmpl **out, struct mortise_arena *a,
@@ -252,15 +255,14 @@ int mortise_tmpl_compile(struct mortise_tmpl **out, struct mortise_arena *a,
                          const struct mortise_cel_scope *scope,
                          struct mortise_diags *diags)
 {
-    struct compiler c = {a, scope, diags, diags->n_errors, 0};
-    int rv = compile(&c, out, node);
+    struct compiler c = {
+        .arena = a, .scope = scope, .diags = diags, .node = node};
+    size_t errors = diags->n_errors;
+    int rv = mortise_escapable(&c.escape, compile_all, &c);
 
-    if (rv == MORTISE_OK || rv == MORTISE_ECHECK)
-        rv = diags->n_errors > c.errors ? MORTISE_ECHECK : MORTISE_OK;
-    if (rv != MORTISE_OK)
-        *out = NULL;
-    else
-        (*out)->uses = c.uses;
+    if (rv == MORTISE_OK && diags->n_errors > errors)
+        rv = MORTISE_ECHECK;
+    *out = rv == MORTISE_OK ? c.out : NULL;
     return rv;
 }
 
