@@ -173,15 +173,12 @@ void mortise_check_infinite_loops(struct mortise_loader *ld)
     uint32_t n = ld->g->n_nodes;
 
     mortise_arena_init(&a, ld->mem);
-    w.goes_on = mortise_arena_alloc(&a, n * sizeof *w.goes_on);
-    w.chooses = mortise_arena_alloc(&a, n);
-    w.choice_ends = mortise_arena_alloc(&a, n);
-    w.ends = mortise_arena_alloc(&a, n);
-    w.stack = mortise_arena_alloc(&a, n * sizeof *w.stack);
-    if (w.goes_on == NULL || w.chooses == NULL || w.choice_ends == NULL ||
-        w.ends == NULL || w.stack == NULL) {
-        ld->nomem = true;
-    } else {
+    w.goes_on = mortise_load_scratch(ld, &a, n * sizeof *w.goes_on);
+    w.chooses = mortise_load_scratch(ld, &a, n);
+    w.choice_ends = mortise_load_scratch(ld, &a, n);
+    w.ends = mortise_load_scratch(ld, &a, n);
+    w.stack = mortise_load_scratch(ld, &a, n * sizeof *w.stack);
+    if (!ld->nomem) {
         count_edges(&w);
         begin(&w);
         walk(&w);

@@ -205,7 +205,8 @@ static void number(struct tree *t)
 
 /* ---- a region -------------------------------------------------------- */
 
-static bool make_room(struct tree *t, struct mortise_arena *a)
+static void make_room(struct tree *t, struct mortise_loader *ld,
+                      struct mortise_arena *a)
 {
     uint32_t items = t->end + 2;
     uint32_t ways = t->r->n_edges + t->r->n_exits + items;
@@ -218,12 +219,9 @@ static bool make_room(struct tree *t, struct mortise_arena *a)
         {&t->size, items},   {&t->next, items},
     };
 
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-        *lists[i].list = mortise_arena_alloc(a, lists[i].n * sizeof(uint32_t));
-        if (*lists[i].list == NULL)
-            return false;
-    }
-    return true;
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        *lists[i].list =
+            mortise_load_scratch(ld, a, lists[i].n * sizeof(uint32_t));
 }
 
 static void load_region(struct mortise_loader *ld,
@@ -234,14 +232,13 @@ static void load_region(struct mortise_loader *ld,
     struct tree t = {.g = ld->g, .r = r, .end = r->n_nodes + r->n_regions};
 
     mortise_arena_init(&arena, ld->mem);
-    if (make_room(&t, &arena)) {
+    make_room(&t, ld, &arena);
+    if (!ld->nomem) {
         add_ways(&t, slots, leaks);
         deal_ways(&t);
         sort(&t);
         grow(&t);
         number(&t);
-    } else {
-        ld->nomem = true;
     }
     mortise_arena_finish(&arena);
 }

@@ -514,35 +514,24 @@ static void check_reducers(struct race *r)
 
 /* ---- entry ----------------------------------------------------------- */
 
-static bool prepare(struct race *r)
-{
-    size_t n = r->g->n_nodes, vertices = 1 + n + r->g->n_edges;
-
-    r->rank = mortise_arena_alloc(&r->arena, n * sizeof *r->rank);
-    r->mark = mortise_arena_alloc(&r->arena, n * sizeof *r->mark);
-    r->stack = mortise_arena_alloc(&r->arena, n * sizeof *r->stack);
-    r->idom = mortise_arena_alloc(&r->arena, vertices * sizeof *r->idom);
-    r->depth = mortise_arena_alloc(&r->arena, vertices * sizeof *r->depth);
-    r->order = mortise_arena_alloc(&r->arena, n * sizeof *r->order);
-    if (r->order == NULL || r->rank == NULL || r->mark == NULL ||
-        r->stack == NULL || r->idom == NULL || r->depth == NULL)
-        return false;
-    sort(r);
-    return true;
-}
-
 void mortise_check_writes(struct mortise_loader *ld)
 {
     struct race r = {.ld = ld, .g = ld->g, .budget = BUDGET};
+    size_t n = ld->g->n_nodes, vertices = 1 + n + ld->g->n_edges;
 
     mortise_arena_init(&r.arena, ld->mem);
-    if (prepare(&r)) {
+    r.rank = mortise_load_scratch(ld, &r.arena, n * sizeof *r.rank);
+    r.mark = mortise_load_scratch(ld, &r.arena, n * sizeof *r.mark);
+    r.stack = mortise_load_scratch(ld, &r.arena, n * sizeof *r.stack);
+    r.order = mortise_load_scratch(ld, &r.arena, n * sizeof *r.order);
+    r.idom = mortise_load_scratch(ld, &r.arena, vertices * sizeof *r.idom);
+    r.depth = mortise_load_scratch(ld, &r.arena, vertices * sizeof *r.depth);
+    if (!ld->nomem) {
+        sort(&r);
         find_dominators(&r);
         check_quorums(&r);
         check_groups(&r);
         check_reducers(&r);
-    } else {
-        ld->nomem = true;
     }
     mortise_arena_finish(&r.arena);
 }

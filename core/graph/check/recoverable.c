@@ -90,12 +90,10 @@ static void find_recoverable(struct mortise_loader *ld,
     struct mortise_arena a;
 
     mortise_arena_init(&a, ld->mem);
-    w.regions = mortise_arena_alloc(&a, ld->g->n_regions);
-    w.known = mortise_arena_alloc(&a, ld->g->n_nodes);
-    w.stack = mortise_arena_alloc(&a, ld->g->n_nodes * sizeof *w.stack);
-    if (w.regions == NULL || w.known == NULL || w.stack == NULL)
-        ld->nomem = true;
-    else
+    w.regions = mortise_load_scratch(ld, &a, ld->g->n_regions);
+    w.known = mortise_load_scratch(ld, &a, ld->g->n_nodes);
+    w.stack = mortise_load_scratch(ld, &a, ld->g->n_nodes * sizeof *w.stack);
+    if (!ld->nomem)
         walk(&w);
     mortise_arena_finish(&a);
 }

@@ -122,6 +122,11 @@ static void deal_in(struct finder *f)
     f->in_at[0] = 0;
 }
 
+static void *scratch(struct finder *f, size_t size)
+{
+    return mortise_load_scratch(f->ld, &f->arena, size);
+}
+
 static void lower(uint32_t *low, uint32_t to)
 {
     if (to < *low)
@@ -227,7 +232,7 @@ static struct mortise_region *add_region(struct finder *f)
                                                &f->cap_found, sizeof *list);
 
     if (list == NULL) {
-        f->ld->nomem = f->failed = true;
+        f->ld->nomem = true;
         return NULL;
     }
     f->found = list;
@@ -365,30 +370,21 @@ static void find_loops(struct finder *f)
 /* ---- the tree of regions --------------------------------------------- */
 
 /* The graph and the regions of maps; vertices stand in the bodies. */
-static bool prepare(struct finder *f)
+static void prepare(struct finder *f)
 {
     struct mortise_graph *g = f->g;
     uint32_t **per_vertex[] = {&f->inner, &f->part, &f->parted, &f->index,
                                &f->low,   &f->at,   &f->path,   &f->stack};
-    bool good = true;
 
     f->n = g->n_nodes + f->ld->n_maps;
-    for (size_t i = 0; i < sizeof per_vertex / sizeof per_vertex[0]; i++) {
-        *per_vertex[i] =
-            mortise_arena_alloc(&f->arena, f->n * sizeof(uint32_t));
-        good &= *per_vertex[i] != NULL;
-    }
-    f->in_at = mortise_arena_alloc(&f->arena, (f->n + 1) * sizeof *f->in_at);
-    f->in = mortise_arena_alloc(&f->arena,
-                                (g->n_edges + f->ld->n_maps) * sizeof *f->in);
-    f->loops = mortise_arena_alloc(&f->arena, f->n * sizeof *f->loops);
-    good &= f->in_at != NULL && f->in != NULL && f->loops != NULL;
-    for (uint32_t i = 0; i < g->n_regions && good; i++) {
-        good = add_region(f) != NULL;
-        if (good)
+    for (size_t i = 0; i < sizeof per_vertex / sizeof per_vertex[0]; i++)
+        *per_vertex[i] = scratch(f, f->n * sizeof(uint32_t));
+    f->in_at = scratch(f, (f->n + 1) * sizeof *f->in_at);
+    f->in = scratch(f, (g->n_edges + f->ld->n_maps) * sizeof *f->in);
+    f->loops = scratch(f, f->n * sizeof *f->loops);
+    for (uint32_t i = 0; i < g->n_regions && !f->ld->nomem; i++)
+        if (add_region(f) != NULL)
             f->found[i] = g->regions[i];
-    }
-    return good;
 }
 
 static void place_vertices(struct finder *f)
@@ -421,15 +417,14 @@ static uint32_t depth_of(struct finder *f, uint32_t region)
 
 /* Parents first, in declared order of the entries; new_of[] maps the indexes
  * under which they were found. */
-static bool settle_tree(struct finder *f)
+static void settle_tree(struct finder *f)
 {
     struct mortise_graph *g = f->g;
-    uint32_t *new_of =
-        mortise_arena_alloc(&f->arena, f->n_found * sizeof *new_of);
+    uint32_t *new_of = scratch(f, f->n_found * sizeof *new_of);
 
     g->regions = mortise_load_alloc(f->ld, f->n_found * sizeof *g->regions);
-    if (new_of == NULL || g->regions == NULL)
-        return false;
+    if (f->ld->nomem)
+        return;
     for (uint32_t i = 1; i <= f->ld->n_maps; i++)
         f->found[i].parent = f->inner[map_vertex(f, i)];
     for (uint32_t i = 0; i < f->n_found; i++) {
@@ -448,7 +443,6 @@ static bool settle_tree(struct finder *f)
         g->nodes[i].region = new_of[f->inner[i]];
     for (uint32_t i = 0; i < g->n_edges; i++)
         g->edges[i].map = new_of[g->edges[i].map];
-    return true;
 }
 
 /* ---- what belongs to a region ---------------------------------------- */
@@ -567,22 +561,20 @@ static void check_depth(struct mortise_loader *ld)
 void mortise_load_regions(struct mortise_loader *ld)
 {
     struct finder f = {.ld = ld, .g = ld->g};
-    bool settled = false;
 
     mortise_arena_init(&f.arena, ld->mem);
-    if (prepare(&f)) {
+    prepare(&f);
+    if (!ld->nomem) {
         deal_in(&f);
         place_vertices(&f);
         find_loops(&f);
-        settled = !f.failed && settle_tree(&f);
-        ld->nomem |= !f.failed && !settled;
-    } else {
-        ld->nomem = true;
     }
+    if (!ld->nomem && !f.failed)
+        settle_tree(&f);
     mortise_release(ld->mem, f.found, f.cap_found * sizeof *f.found);
     mortise_arena_finish(&f.arena);
-    if (settled)
+    if (!ld->nomem && !f.failed)
         deal_lists(ld);
-    if (settled && !ld->nomem)
+    if (!ld->nomem && !f.failed)
         check_depth(ld);
 }

@@ -13,12 +13,18 @@ size_t mortise_load_errors(const struct mortise_loader *ld)
     return ld->diags->n_errors - ld->root->errors_before;
 }
 
-void *mortise_load_alloc(struct mortise_loader *ld, size_t size)
+void *mortise_load_scratch(struct mortise_loader *ld, struct mortise_arena *a,
+                           size_t size)
 {
-    void *p = mortise_arena_alloc(ld->arena, size);
+    void *p = mortise_arena_alloc(a, size);
 
     ld->nomem |= p == NULL;
     return p;
+}
+
+void *mortise_load_alloc(struct mortise_loader *ld, size_t size)
+{
+    return mortise_load_scratch(ld, ld->arena, size);
 }
 
 const char **mortise_load_strings(struct mortise_loader *ld,

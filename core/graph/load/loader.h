@@ -138,6 +138,9 @@ void mortise_load_finish(struct mortise_loader *ld);
 
 /* From the graph's arena, zeroed; NULL sets nomem. */
 void *mortise_load_alloc(struct mortise_loader *ld, size_t size);
+/* Likewise from another one, which dies earlier. */
+void *mortise_load_scratch(struct mortise_loader *ld, struct mortise_arena *a,
+                           size_t size);
 /* A list of strings as an array; NULL sets nomem. */
 const char **mortise_load_strings(struct mortise_loader *ld,
                                   const struct mortise_yaml *list);

@@ -75,14 +75,11 @@ void mortise_load_merge_edges(struct mortise_loader *ld)
     struct mortise_arena a;
 
     mortise_arena_init(&a, ld->mem);
-    w.first = mortise_arena_alloc(&a, n_places * sizeof *w.first);
-    w.next = mortise_arena_alloc(&a, (ld->n_edges + 1) * sizeof *w.next);
-    w.seen = mortise_arena_alloc(&a, n_places * sizeof *w.seen);
-    w.again = mortise_arena_alloc(&a, ld->n_edges + 1);
-    if (w.first == NULL || w.next == NULL || w.seen == NULL ||
-        w.again == NULL) {
-        ld->nomem = true;
-    } else {
+    w.first = mortise_load_scratch(ld, &a, n_places * sizeof *w.first);
+    w.next = mortise_load_scratch(ld, &a, (ld->n_edges + 1) * sizeof *w.next);
+    w.seen = mortise_load_scratch(ld, &a, n_places * sizeof *w.seen);
+    w.again = mortise_load_scratch(ld, &a, ld->n_edges + 1);
+    if (!ld->nomem) {
         group(&w);
         for (size_t from = 0; from < n_places; from++)
             for (uint32_t i = w.first[from]; i > 0; i = w.next[i - 1])
