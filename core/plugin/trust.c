@@ -23,6 +23,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -615,53 +616,28 @@ uint64_t mortise_trust_seq(const struct mortise_trust *t, size_t dir)
 /* ---- verifying ------------------------------------------------------------
  */
 
-/* The next "key:value" of a comment, NUL-terminated into out; the cursor moves
- * behind it.  False when it is not there or too long. */
-static bool take_pair(const char **p, const char *end, const char *key,
-                      char *out, size_t size)
-{
-    size_t len = strlen(key), n = 0;
-
-    if ((size_t)(end - *p) <= len || memcmp(*p, key, len) != 0 ||
-        (*p)[len] != ':')
-        return false;
-    *p += len + 1;
-    while (*p < end && **p != ' ') {
-        if (n + 1 >= size)
-            return false;
-        out[n++] = *(*p)++;
-    }
-    out[n] = '\0';
-    return n > 0;
-}
-
-static bool take_number(const char **p, const char *end, const char *key,
-                        uint64_t *out)
-{
-    char text[20];
-
-    *out = 0;
-    if (!take_pair(p, end, key, text, sizeof text) ||
-        strspn(text, "0123456789") != strlen(text))
-        return false;
-    for (const char *c = text; *c != '\0'; c++)
-        *out = *out * 10 + (uint64_t)(*c - '0');
-    return true;
-}
-
 int mortise_signed_parse(struct mortise_signed *out, const char *comment,
                          size_t n, struct mortise_err *err)
 {
-    const char *p = comment, *end = comment + n;
+    /* One blank between two; a blank of the format would be any number. */
+    static const char form[] = "name:%128[^ ]%*1[ ]version:%63[^ ]%*1[ ]"
+                               "seq:%19[0-9]%*1[ ]timestamp:%19[0-9]%n";
+    char text[MORTISE_COMMENT_MAX + 1], seq[20], timestamp[20];
+    int end = 0;
 
     *out = (struct mortise_signed){0};
-    if (take_pair(&p, end, "name", out->name, sizeof out->name) &&
-        take_pair(&p, end, " version", out->version, sizeof out->version) &&
-        take_number(&p, end, " seq", &out->seq) &&
-        take_number(&p, end, " timestamp", &out->timestamp) && p == end &&
-        mortise_header_is_name(out->name) &&
-        mortise_version_valid(out->version))
-        return MORTISE_OK;
+    if (n <= MORTISE_COMMENT_MAX) {
+        memcpy(text, comment, n);
+        text[n] = '\0';
+        if (sscanf(text, form, out->name, out->version, seq, timestamp, &end) ==
+                4 &&
+            (size_t)end == n && mortise_header_is_name(out->name) &&
+            mortise_version_valid(out->version)) {
+            out->seq = strtoull(seq, NULL, 10);
+            out->timestamp = strtoull(timestamp, NULL, 10);
+            return MORTISE_OK;
+        }
+    }
     return mortise_fail(
         err, MORTISE_EDENIED,
         "its trusted comment is not \"name:NAME version:VERSION "
