@@ -281,18 +281,6 @@ static void read_keys(void *ctx, void *into, const struct mortise_slot *slot)
 /* ---- revocations ----------------------------------------------------------
  */
 
-static struct revoked *add_revoked(struct reading *r)
-{
-    struct revoked *v = take(r, sizeof *v);
-
-    if (v == NULL)
-        return NULL;
-    v->path = r->path;
-    v->next = r->t->revoked;
-    r->t->revoked = v;
-    return v;
-}
-
 /* "9339C8D385102656", the number whose bytes are the id, lowest first. */
 static bool read_key_id(uint8_t id[MORTISE_KEYID], const char *s, size_t n)
 {
@@ -305,44 +293,26 @@ static bool read_key_id(uint8_t id[MORTISE_KEYID], const char *s, size_t n)
     return true;
 }
 
-static void read_revoked_keys(void *ctx, void *into,
-                              const struct mortise_slot *slot)
+static void read_revoked_key(struct reading *r, struct revoked *v,
+                             const struct mortise_yaml *at)
 {
-    struct reading *r = ctx;
+    struct mortise_err err;
 
-    (void)into;
-    for (size_t i = 0; i < slot->value->n; i++) {
-        const struct mortise_yaml *v = slot->value->items[i];
-        struct revoked *k = add_revoked(r);
-        struct mortise_err err;
-
-        if (k == NULL)
-            return;
-        k->what = A_KEY_ID;
-        if (read_key_id(k->key.id, v->str, v->len))
-            continue;
-        k->what = A_KEY;
-        if (mortise_pubkey_parse(&k->key, v->str, v->len, &err) != MORTISE_OK)
-            bad_key(r, v, &err);
-    }
+    v->what = A_KEY_ID;
+    if (read_key_id(v->key.id, at->str, at->len))
+        return;
+    v->what = A_KEY;
+    if (mortise_pubkey_parse(&v->key, at->str, at->len, &err) != MORTISE_OK)
+        bad_key(r, at, &err);
 }
 
-static void read_digests(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_digest(struct reading *r, struct revoked *v,
+                        const struct mortise_yaml *at)
 {
-    struct reading *r = ctx;
-
-    (void)into;
-    for (size_t i = 0; i < slot->value->n; i++) {
-        const struct mortise_yaml *v = slot->value->items[i];
-        struct revoked *d = add_revoked(r);
-
-        if (d == NULL)
-            return;
-        d->what = A_DIGEST;
-        if (mortise_unhex(d->digest, sizeof d->digest, v->str, v->len) != 0)
-            mortise_diag_add(r->diags, "E0714", v->span,
-                             "'digests' takes 64 hex digits each");
-    }
+    v->what = A_DIGEST;
+    if (mortise_unhex(v->digest, sizeof v->digest, at->str, at->len) != 0)
+        mortise_diag_add(r->diags, "E0714", at->span,
+                         "'digests' takes 64 hex digits each");
 }
 
 static void read_plugin(void *ctx, void *into, const struct mortise_slot *slot)
@@ -382,37 +352,50 @@ MORTISE_PLACE(version, "an entry of 'versions'");
 static const struct mortise_key version_row = {.value = MORTISE_V_MAP,
                                                .place = &version_place};
 
-static void read_versions(void *ctx, void *into,
-                          const struct mortise_slot *slot)
+static void read_version(struct reading *r, struct revoked *v,
+                         const struct mortise_yaml *at)
 {
+    v->what = A_VERSION;
+    mortise_keys_read(&version_place, at, at->span, r, v, r->diags);
+}
+
+static const struct mortise_key revoked_keys[3];
+
+/* A list of things that are revoked, all of one key. */
+static void read_revoked(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    static void (*const read_one[])(struct reading *, struct revoked *,
+                                    const struct mortise_yaml *) = {
+        read_revoked_key, read_digest, read_version};
     struct reading *r = ctx;
 
     (void)into;
     for (size_t i = 0; i < slot->value->n; i++) {
-        const struct mortise_yaml *item = slot->value->items[i];
-        struct revoked *v = add_revoked(r);
+        struct revoked *v = take(r, sizeof *v);
 
         if (v == NULL)
             return;
-        v->what = A_VERSION;
-        mortise_keys_read(&version_place, item, item->span, r, v, r->diags);
+        v->path = r->path;
+        v->next = r->t->revoked;
+        r->t->revoked = v;
+        read_one[slot->key - revoked_keys](r, v, slot->value->items[i]);
     }
 }
 
-static const struct mortise_key revoked_keys[] = {
+static const struct mortise_key revoked_keys[3] = {
     {.name = "keys",
      .about = "Ids of keys that count no more.",
      .value = MORTISE_V_STRINGS,
-     .read = read_revoked_keys},
+     .read = read_revoked},
     {.name = "digests",
      .about = "Digests of files that may not run.",
      .value = MORTISE_V_STRINGS,
-     .read = read_digests},
+     .read = read_revoked},
     {.name = "versions",
      .about = "Versions of plugins that may not run.",
      .value = MORTISE_V_LIST,
      .each = &version_row,
-     .read = read_versions},
+     .read = read_revoked},
 };
 MORTISE_PLACE(revoked, "'revoked'");
 
