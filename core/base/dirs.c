@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static bool ends_with(const char *name, const char *suffix)
 {
@@ -76,4 +77,12 @@ void mortise_listing_finish(struct mortise_listing *l)
     mortise_release(l->mem, l->names, l->cap * sizeof *l->names);
     l->names = NULL;
     l->n = l->cap = 0;
+}
+
+int mortise_dir_make(int at, const char *dir, mode_t mode,
+                     struct mortise_err *err)
+{
+    if (mkdirat(at, dir, mode) != 0 && errno != EEXIST)
+        return mortise_syserr(err, errno, "make %s", dir);
+    return MORTISE_OK;
 }

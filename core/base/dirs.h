@@ -3,6 +3,8 @@
 #ifndef MORTISE_BASE_DIRS_H
 #define MORTISE_BASE_DIRS_H
 
+#include <sys/types.h>
+
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -18,5 +20,9 @@ int mortise_listing_read(struct mortise_listing *l,
                          const struct mortise_mem *mem, const char *dir,
                          const char *suffix, struct mortise_err *err);
 void mortise_listing_finish(struct mortise_listing *l);
+
+/* In the directory `at` is open as; one that is there is fine. */
+int mortise_dir_make(int at, const char *dir, mode_t mode,
+                     struct mortise_err *err);
 
 #endif

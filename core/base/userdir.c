@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/dirs.h"
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/owner.h"
@@ -65,15 +66,15 @@ static int make_all(char *path, struct mortise_err *err)
 {
     for (char *at = path + 1;; at++) {
         char was = *at;
+        int rv;
 
         if (was != '/' && was != '\0')
             continue;
         *at = '\0';
-        if (mkdir(path, 0700) != 0 && errno != EEXIST)
-            return mortise_syserr(err, errno, "make %s", path);
+        rv = mortise_dir_make(AT_FDCWD, path, 0700, err);
         *at = was;
-        if (was == '\0')
-            return MORTISE_OK;
+        if (rv != MORTISE_OK || was == '\0')
+            return rv;
     }
 }
 

@@ -32,10 +32,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/dirs.h"
 #include "plugin/death.h"
 #include "base/files.h"
 
@@ -304,17 +304,10 @@ int mortise_quarantine_deaths(struct mortise_deaths *out, int at,
 
 /* ---- writing --------------------------------------------------------------- */
 
-static int make_dir(int at, const char *dir, struct mortise_err *err)
-{
-    if (mkdirat(at, dir, 0700) != 0 && errno != EEXIST)
-        return mortise_syserr(err, errno, "make %s", dir);
-    return MORTISE_OK;
-}
-
 int mortise_quarantine_open(int *fd, int at, const char *dir,
                             struct mortise_err *err)
 {
-    int rv = make_dir(at, dir, err);
+    int rv = mortise_dir_make(at, dir, 0700, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -327,7 +320,7 @@ int mortise_quarantine_put(int at, const char *dir,
                            struct mortise_err *err)
 {
     char path[PATH_MAX], hex[MORTISE_DIGEST_HEX], line[MARK_MAX + 2];
-    int fd, n, rv = make_dir(at, dir, err);
+    int fd, n, rv = mortise_dir_make(at, dir, 0700, err);
 
     assert(strchr(why, '\n') == NULL); /* the engine's words, one line */
     if (rv == MORTISE_OK)

@@ -13,13 +13,14 @@
 #include "plugin/sign.h"
 
 #include <assert.h>
-#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/dirs.h"
 #include "plugin/elf.h"
 #include "base/files.h"
 #include "plugin/manifest.h"
@@ -284,13 +285,6 @@ static int finish(const struct work *w, char **path, struct mortise_err *err)
     return rv;
 }
 
-static int make_out(const struct work *w, struct mortise_err *err)
-{
-    if (mkdir(w->s->out, 0755) != 0 && errno != EEXIST)
-        return mortise_syserr(err, errno, "make %s", w->s->out);
-    return MORTISE_OK;
-}
-
 int mortise_plugin_sign(const struct mortise_signing *s, char **path,
                         const struct mortise_mem *mem,
                         struct mortise_diags *diags, struct mortise_err *err)
@@ -305,7 +299,7 @@ int mortise_plugin_sign(const struct mortise_signing *s, char **path,
     if (rv == MORTISE_OK)
         rv = parse(&w, false, err);
     if (rv == MORTISE_OK)
-        rv = make_out(&w, err);
+        rv = mortise_dir_make(AT_FDCWD, s->out, 0755, err);
     if (rv == MORTISE_OK)
         rv = w.m->n_artifacts == 0 ? append_artifacts(&w, err)
                                    : compare_artifacts(&w, err);

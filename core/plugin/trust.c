@@ -20,7 +20,7 @@
 #include "plugin/trust.h"
 
 #include <assert.h>
-#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -875,13 +875,6 @@ static int next_seq(uint64_t *seq, const char *dir,
     return rv;
 }
 
-static int make_dir(const char *dir, struct mortise_err *err)
-{
-    if (mkdir(dir, 0755) != 0 && errno != EEXIST)
-        return mortise_syserr(err, errno, "make %s", dir);
-    return MORTISE_OK;
-}
-
 static void put_time(struct mortise_buf *b, const char *key, uint64_t s)
 {
     char text[32];
@@ -1003,7 +996,7 @@ static int add_file(const char *dir, const char *name,
     struct mortise_buf b;
     char made[64];
     uint64_t seq = 0;
-    int rv = make_dir(dir, err);
+    int rv = mortise_dir_make(AT_FDCWD, dir, 0755, err);
 
     if (rv == MORTISE_OK)
         rv = next_seq(&seq, dir, mem, err);
