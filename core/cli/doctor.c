@@ -57,9 +57,7 @@ void mortise_doctor_say(struct mortise_doctor *d, enum mortise_health health,
         print_json(o, levels[health], what, remedy, words);
         return;
     }
-    mortise_out_style(o, styles[health]);
-    mortise_out_cell(o, levels[health], 5);
-    mortise_out_style(o, MORTISE_PLAIN);
+    mortise_out_styled(o, styles[health], levels[health], 5);
     mortise_out_cell(o, what, 12);
     mortise_out_say(o, "%s\n", words);
     if (remedy != NULL)

@@ -267,11 +267,8 @@ static void print_key(struct mortise_out *o, const struct mortise_trusted *t)
 
     mortise_keyid_text(id, t->key.id);
     mortise_out_printf(o, "%s ", id);
-    if (t->revoked) {
-        mortise_out_style(o, MORTISE_BAD);
-        mortise_out_puts(o, " revoked");
-        mortise_out_style(o, MORTISE_PLAIN);
-    }
+    if (t->revoked)
+        mortise_out_styled(o, MORTISE_BAD, " revoked", 0);
     for (size_t i = 0; i < t->n_plugins; i++)
         mortise_out_say(o, " %s", t->plugins[i]);
     mortise_out_printf(o, " (%s%s)",

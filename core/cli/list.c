@@ -148,11 +148,7 @@ static void print_run(struct mortise_cli *cli, struct list *l,
     (void)l;
     mortise_out_cell(o, mortise_cli_text(entry, "run"), 36);
     mortise_out_puts(o, "  ");
-    if (style != MORTISE_PLAIN)
-        mortise_out_style(o, style);
-    mortise_out_cell(o, mortise_cli_status(entry), 9);
-    if (style != MORTISE_PLAIN)
-        mortise_out_style(o, MORTISE_PLAIN);
+    mortise_out_styled(o, style, mortise_cli_status(entry), 9);
     mortise_out_puts(o, "  ");
     mortise_out_cell(o, mortise_cli_text(entry, "updated"), 24);
     mortise_out_say(o, "  %s%s%s%s\n", mortise_cli_text(entry, "graph"),

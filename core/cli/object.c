@@ -378,9 +378,7 @@ static void print_refusal(struct mortise_out *o, const json_t *r)
     const char *host = mortise_cli_text(r, "host");
 
     mortise_out_puts(o, "  ");
-    mortise_out_style(o, MORTISE_BAD);
-    mortise_out_word(o, mortise_cli_text(r, "code"));
-    mortise_out_style(o, MORTISE_PLAIN);
+    mortise_out_styled(o, MORTISE_BAD, mortise_cli_text(r, "code"), 0);
     mortise_out_say(o, " %s", mortise_cli_text(r, "message"));
     if (host[0] != '\0')
         mortise_out_say(o, " (%s)", host);

@@ -251,6 +251,16 @@ void mortise_out_cell(struct mortise_out *o, const char *s, size_t columns)
         mortise_out_put(o, " ", 1);
 }
 
+void mortise_out_styled(struct mortise_out *o, enum mortise_style style,
+                        const char *s, size_t columns)
+{
+    if (style != MORTISE_PLAIN)
+        mortise_out_style(o, style);
+    mortise_out_cell(o, s, columns);
+    if (style != MORTISE_PLAIN)
+        mortise_out_style(o, MORTISE_PLAIN);
+}
+
 /* One line of a text: tabs pass. */
 static void put_line(struct mortise_out *o, const char *s, size_t n)
 {

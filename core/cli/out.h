@@ -55,7 +55,10 @@ void mortise_out_style(struct mortise_out *o, enum mortise_style style);
 void mortise_out_word(struct mortise_out *o, const char *s);
 /* The same, padded with blanks to `columns`. */
 void mortise_out_cell(struct mortise_out *o, const char *s, size_t columns);
-/* The same, but line ends and tabs pass, and each line starts with `indent`
+/* The same in a style. */
+void mortise_out_styled(struct mortise_out *o, enum mortise_style style,
+                        const char *s, size_t columns);
+/* Words from outside, too, but line ends and tabs pass, and each line starts with `indent`
  * blanks.  Ends with a line end. */
 void mortise_out_text(struct mortise_out *o, const char *s, size_t indent);
 /* The same on one line after another of so many columns, broken at blanks;

@@ -185,10 +185,8 @@ static void margin_line(struct mortise_out *o, enum mortise_style style,
     size_t used;
 
     mortise_out_puts(o, "  ");
-    mortise_out_style(o, style);
     mortise_out_cut(cut, sizeof cut, word, WORD);
-    mortise_out_cell(o, cut, WORD);
-    mortise_out_style(o, MORTISE_PLAIN);
+    mortise_out_styled(o, style, cut, WORD);
     mortise_out_cut(cut, sizeof cut, node, NODE);
     mortise_out_cell(o, cut, NODE);
     mortise_out_puts(o, " ");

@@ -10,19 +10,13 @@
 /* ---- show ------------------------------------------------------------------
  */
 
-static void put_name(struct mortise_out *o, enum mortise_style style,
-                     const char *name)
-{
-    mortise_out_style(o, style);
-    mortise_out_cell(o, name, 9);
-    mortise_out_style(o, MORTISE_PLAIN);
-}
+enum { NAME = 9 }; /* columns of a field's name */
 
 static void field(struct mortise_out *o, const char *name, const char *value)
 {
     if (value[0] == '\0')
         return;
-    put_name(o, MORTISE_DIM, name);
+    mortise_out_styled(o, MORTISE_DIM, name, NAME);
     mortise_out_say(o, "%s\n", value);
 }
 
@@ -40,7 +34,7 @@ static void print_head(struct mortise_out *o, const json_t *run)
     const char *version = mortise_cli_text(graph, "version");
 
     field(o, "run", mortise_cli_text(run, "run"));
-    put_name(o, MORTISE_DIM, "graph");
+    mortise_out_styled(o, MORTISE_DIM, "graph", NAME);
     mortise_out_say(o, "%s%s%s\n", mortise_cli_text(graph, "name"),
                     version[0] != '\0' ? " " : "", version);
     field(o, "status", mortise_cli_status(run));
@@ -76,9 +70,7 @@ static void print_nodes(struct mortise_out *o, const json_t *nodes)
         char name[MORTISE_CLI_EXECUTION];
 
         mortise_out_puts(o, "  ");
-        mortise_out_style(o, style_of(status));
-        mortise_out_cell(o, status, 18);
-        mortise_out_style(o, MORTISE_PLAIN);
+        mortise_out_styled(o, style_of(status), status, 18);
         mortise_out_cell(o, mortise_cli_execution(node, name), 20);
         mortise_out_say(o, " %s", mortise_cli_text(node, "type"));
         if (error != NULL) {
@@ -111,7 +103,7 @@ static void print_run(struct mortise_cli *cli, const json_t *run)
 
     print_head(o, run);
     if (json_is_object(error)) {
-        put_name(o, MORTISE_BAD, "error");
+        mortise_out_styled(o, MORTISE_BAD, "error", NAME);
         print_error(o, error);
         mortise_out_puts(o, "\n");
     }

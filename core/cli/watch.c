@@ -54,11 +54,11 @@ static void headline(struct mortise_out *o, const char *run, const char *name,
         mortise_exit_code_of_status(mortise_status_of_name(name));
 
     mortise_out_say(o, "run %s ", run);
-    mortise_out_style(o, code == MORTISE_EXIT_OK        ? MORTISE_GOOD
-                         : code == MORTISE_EXIT_WAITING ? MORTISE_ASKS
-                                                        : MORTISE_BAD);
-    mortise_out_word(o, name);
-    mortise_out_style(o, MORTISE_PLAIN);
+    mortise_out_styled(o,
+                       code == MORTISE_EXIT_OK        ? MORTISE_GOOD
+                       : code == MORTISE_EXIT_WAITING ? MORTISE_ASKS
+                                                      : MORTISE_BAD,
+                       name, 0);
     mortise_out_say(o, "%s%s\n", reason[0] != '\0' ? ": " : "", reason);
 }
 
@@ -139,9 +139,7 @@ static int conclude_blocked(struct mortise_cli *cli, const char *run,
         mortise_out_json(&cli->out, reply, false);
     } else {
         mortise_out_say(&cli->out, "run %s recorded; ", run);
-        mortise_out_style(&cli->out, MORTISE_BAD);
-        mortise_out_puts(&cli->out, "blocked");
-        mortise_out_style(&cli->out, MORTISE_PLAIN);
+        mortise_out_styled(&cli->out, MORTISE_BAD, "blocked", 0);
         mortise_out_puts(&cli->out, ": ");
         mortise_out_text(&cli->out, mortise_cli_text(blocked, "message"), 0);
         stand(cli, run, MORTISE_RUN_BLOCKED, show);
