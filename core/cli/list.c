@@ -19,7 +19,7 @@ struct list {
     bool silent;   /* nothing but entries goes to stdout */
     uint64_t left; /* entries still wanted */
     uint64_t n;    /* printed */
-    char *after;   /* of cli->mem; NULL at the beginning and at the end */
+    json_t *after; /* ours: a string; NULL at the beginning and at the end */
     json_t *run;   /* ours: show of the run whose entry was printed last */
 };
 
@@ -42,25 +42,22 @@ static int page(struct mortise_cli *cli, struct list *l,
                 struct mortise_err *err)
 {
     uint64_t limit = l->left < PAGE ? l->left : PAGE;
-    const char *next;
-    json_t *reply = NULL;
+    json_t *reply = NULL, *next;
     int rv = mortise_cli_call(
         cli, l->what,
-        json_pack("{s:s*, s:I}", "after", l->after, "limit", (json_int_t)limit),
+        json_pack("{s:O*, s:I}", "after", l->after, "limit", (json_int_t)limit),
         NULL, NULL, &reply, err);
 
-    mortise_release_str(cli->mem, l->after);
+    json_decref(l->after);
     l->after = NULL;
     if (rv != MORTISE_OK)
         return rv;
     print_page(cli, l, json_object_get(reply, l->member));
-    next = json_string_value(json_object_get(reply, "next"));
-    if (next != NULL) {
-        l->after = mortise_strdup(cli->mem, next);
-        rv = l->after != NULL ? MORTISE_OK : mortise_nomem(err);
-    }
+    next = json_object_get(reply, "next");
+    if (json_is_string(next))
+        l->after = json_incref(next);
     json_decref(reply);
-    return rv;
+    return MORTISE_OK;
 }
 
 /* All pages that are wanted. */
@@ -76,7 +73,7 @@ static int print_all(struct mortise_cli *cli, struct list *l,
         rv = mortise_fail(err, MORTISE_EINVAL,
                           "--limit: 0 would list nothing; give 1 or more");
     if (rv == MORTISE_OK && cli->args.after != NULL) {
-        l->after = mortise_strdup(cli->mem, cli->args.after);
+        l->after = json_string(cli->args.after);
         rv = l->after != NULL ? MORTISE_OK : mortise_nomem(err);
     }
     if (rv == MORTISE_OK)
@@ -104,10 +101,10 @@ static int list(struct mortise_cli *cli, struct list *l, const char *none,
         mortise_out_printf(o, "%s\n", none);
     if (rv == MORTISE_OK && l->after != NULL && !cli->args.json) {
         mortise_out_puts(o, "more: --after ");
-        mortise_out_shell(o, l->after);
+        mortise_out_shell(o, json_string_value(l->after));
         mortise_out_puts(o, "\n");
     }
-    mortise_release_str(cli->mem, l->after);
+    json_decref(l->after);
     return rv;
 }
 
