@@ -21,22 +21,18 @@ struct decision {
     const char *id, *kind;
 };
 
-static const char *given_id(const struct mortise_args *a)
-{
-    return a->n_operands > 1 ? a->operands[1] : NULL;
-}
-
 /* The run, and the request that is meant. */
 static int find(struct mortise_cli *cli, struct decision *d,
                 struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
+    const char *given = a->n_operands > 1 ? a->operands[1] : NULL;
     int rv;
 
     memset(d, 0, sizeof *d);
     rv = mortise_cli_run_to_change(cli, a->operands[0], d->run, err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_choose(cli, d->run, given_id(a), &d->choice, err);
+        rv = mortise_cli_choose(cli, d->run, given, &d->choice, err);
     d->request = d->choice.request;
     d->id = mortise_cli_text(d->request, "id");
     d->kind = mortise_cli_text(d->request, "kind");
@@ -58,29 +54,21 @@ static int optional(struct mortise_cli *cli, const char *what,
 typedef int make_fn(struct mortise_cli *cli, const struct decision *d,
                     json_t **out, struct mortise_err *err);
 
-static int settle(struct mortise_cli *cli, const struct decision *d,
-                  make_fn *make, struct mortise_err *err)
-{
-    json_t *command = NULL;
-    int rv = d->request != NULL ? make(cli, d, &command, err) : MORTISE_OK;
-
-    if (rv == MORTISE_OK)
-        rv = mortise_cli_confirm(cli, d->run, &d->choice, err);
-    if (rv == MORTISE_OK)
-        return mortise_cli_command(cli, d->run, json_pack("[o]", command),
-                                   false, err);
-    json_decref(command);
-    return rv;
-}
-
 static int decide(struct mortise_cli *cli, make_fn *make,
                   struct mortise_err *err)
 {
     struct decision d;
+    json_t *command = NULL;
     int rv = find(cli, &d, err);
 
+    if (rv == MORTISE_OK && d.request != NULL)
+        rv = make(cli, &d, &command, err);
     if (rv == MORTISE_OK)
-        rv = settle(cli, &d, make, err);
+        rv = mortise_cli_confirm(cli, d.run, &d.choice, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_command(cli, d.run, json_pack("[O]", command), false,
+                                 err);
+    json_decref(command);
     mortise_cli_choice_finish(&d.choice);
     return rv;
 }
@@ -138,9 +126,12 @@ static int decide_human(struct mortise_cli *cli, const struct decision *d,
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
+/* What `approve` says yes to, `reject` says no to. */
 static int make_decision(struct mortise_cli *cli, const struct decision *d,
-                         bool approve, json_t **out, struct mortise_err *err)
+                         json_t **out, struct mortise_err *err)
 {
+    bool approve = cli->cmd == &mortise_cmd_approve;
+
     if (strcmp(d->kind, "approval_pending") == 0)
         return decide_tool(cli, d, approve, out, err);
     if (strcmp(d->kind, "human") == 0)
@@ -151,26 +142,9 @@ static int make_decision(struct mortise_cli *cli, const struct decision *d,
                         d->id, mortise_cli_settled_by(d->request));
 }
 
-static int make_approval(struct mortise_cli *cli, const struct decision *d,
-                         json_t **out, struct mortise_err *err)
+static int approve_or_reject(struct mortise_cli *cli, struct mortise_err *err)
 {
-    return make_decision(cli, d, true, out, err);
-}
-
-static int make_rejection(struct mortise_cli *cli, const struct decision *d,
-                          json_t **out, struct mortise_err *err)
-{
-    return make_decision(cli, d, false, out, err);
-}
-
-static int approve(struct mortise_cli *cli, struct mortise_err *err)
-{
-    return decide(cli, make_approval, err);
-}
-
-static int reject(struct mortise_cli *cli, struct mortise_err *err)
-{
-    return decide(cli, make_rejection, err);
+    return decide(cli, make_decision, err);
 }
 
 #define COMMON_OPTS                                                            \
@@ -229,7 +203,7 @@ const struct mortise_cmd mortise_cmd_approve = {
     .opts = approve_opts,
     .exits = MORTISE_EXITS_RUN,
     .example = "mortise approve night 8f31c09a --reason 'checked with Anna'",
-    .run = approve,
+    .run = approve_or_reject,
 };
 
 const struct mortise_cmd mortise_cmd_reject = {
@@ -240,7 +214,7 @@ const struct mortise_cmd mortise_cmd_reject = {
     .opts = reject_opts,
     .exits = MORTISE_EXITS_RUN,
     .example = "mortise reject night 8f31c09a --reason 'wrong customer'",
-    .run = reject,
+    .run = approve_or_reject,
 };
 
 /* ---- answer
