@@ -50,48 +50,24 @@ static void print_needs(struct mortise_cli *cli,
                            needs[i].value->span.line);
 }
 
-static int open_file(struct mortise_cli *cli, struct mortise_settings *settings,
-                     struct mortise_diags *diags, struct mortise_err *err)
-{
-    return mortise_settings_open(settings, cli->mem, cli->args.operands[0],
-                                 cli->args.store, MORTISE_SETTINGS_LOOK, diags,
-                                 err);
-}
-
 static int allow(struct mortise_cli *cli,
                  const struct mortise_settings *settings,
-                 struct mortise_err *err)
+                 struct mortise_allowance *a, struct mortise_err *err)
 {
     struct saying s = {.cli = cli, .places = json_array()};
-    struct mortise_allowance a;
-    int rv = mortise_allow_read(&a, settings->deployment, err);
+    int rv = mortise_guarded_faults(settings, note_fault, &s, err);
 
-    if (rv == MORTISE_OK)
-        rv = mortise_guarded_faults(settings, note_fault, &s, err);
     if (rv == MORTISE_OK && (s.nomem || s.places == NULL))
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK)
-        rv = mortise_allow_write(&a, s.places, err);
+        rv = mortise_allow_write(a, s.places, err);
     if (rv == MORTISE_OK) {
-        mortise_out_say(&cli->out, "allowed: %s\n", a.file);
+        mortise_out_say(&cli->out, "allowed: %s\n", a->file);
         print_needs(cli, settings->deployment);
         s.says = true;
         rv = mortise_guarded_faults(settings, note_fault, &s, err);
     }
-    mortise_allow_finish(&a);
     json_decref(s.places);
-    return rv;
-}
-
-static int take_back(const struct mortise_settings *settings,
-                     struct mortise_err *err)
-{
-    struct mortise_allowance a;
-    int rv = mortise_allow_read(&a, settings->deployment, err);
-
-    if (rv == MORTISE_OK)
-        rv = mortise_allow_remove(&a, err);
-    mortise_allow_finish(&a);
     return rv;
 }
 
@@ -99,15 +75,21 @@ static int with_file(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct mortise_diags diags;
     struct mortise_settings settings = {0};
+    struct mortise_allowance a = {.record = NULL};
     int rv;
 
     mortise_diags_init(&diags, cli->mem);
-    rv = open_file(cli, &settings, &diags, err);
+    rv = mortise_settings_open(&settings, cli->mem, cli->args.operands[0],
+                               cli->args.store, MORTISE_SETTINGS_LOOK, &diags,
+                               err);
     if (rv == MORTISE_ECHECK) /* else it is what is being mended here */
         mortise_cli_findings(cli, &diags);
     if (rv == MORTISE_OK)
-        rv = cli->args.remove ? take_back(&settings, err)
-                              : allow(cli, &settings, err);
+        rv = mortise_allow_read(&a, settings.deployment, err);
+    if (rv == MORTISE_OK)
+        rv = cli->args.remove ? mortise_allow_remove(&a, err)
+                              : allow(cli, &settings, &a, err);
+    mortise_allow_finish(&a);
     mortise_settings_close(&settings);
     mortise_diags_finish(&diags);
     return rv;
