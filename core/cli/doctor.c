@@ -51,6 +51,8 @@ void mortise_doctor_say(struct mortise_doctor *d, enum mortise_health health,
     va_start(ap, fmt);
     vsnprintf(words, sizeof words, fmt, ap);
     va_end(ap);
+    if (health == MORTISE_HEALTHY)
+        remedy = NULL;
     d->n_ailing += health == MORTISE_AILING;
     d->n_sick += health == MORTISE_SICK;
     if (d->cli->args.json) {

@@ -141,9 +141,7 @@ static void check_disk(struct mortise_doctor *d, int dir)
                        mib < LEAST_MIB  ? MORTISE_SICK
                        : mib < GOOD_MIB ? MORTISE_AILING
                                         : MORTISE_HEALTHY,
-                       "space",
-                       mib < GOOD_MIB ? "make room: a full disk stops all runs"
-                                      : NULL,
+                       "space", "make room: a full disk stops all runs",
                        "%" PRIu64 " MiB free", mib);
 }
 
@@ -193,10 +191,7 @@ static void check_sync(struct mortise_doctor *d, int dir)
     else
         mortise_doctor_say(
             d, took > SLOW_MS * 1000000ull ? MORTISE_AILING : MORTISE_HEALTHY,
-            "sync",
-            took > SLOW_MS * 1000000ull
-                ? "every step of a run waits so long; use another disk"
-                : NULL,
+            "sync", "every step of a run waits so long; use another disk",
             "a synced write takes %.2f ms", (double)took / 1e6);
     if (fd >= 0)
         close(fd);
@@ -204,20 +199,6 @@ static void check_sync(struct mortise_doctor *d, int dir)
 
 /* ---- who has it ------------------------------------------------------------
  */
-
-/* Does somebody answer at the control socket, as an engine of ours would?
- * *pid: who listens there, 0: nobody. */
-static int try_socket(struct mortise_doctor *d, const char *path, pid_t *pid,
-                      struct mortise_err *err)
-{
-    const struct mortise_must anything = {.path = NULL};
-    struct mortise_client c;
-    int rv = mortise_client_open(&c, d->cli->mem, path, &anything, err);
-
-    *pid = c.pid;
-    mortise_client_close(&c);
-    return rv;
-}
 
 /* Is its lock taken, or that of its database?  Its words name the process. */
 static bool is_held(int dir, struct mortise_err *err)
@@ -258,21 +239,25 @@ static void check_silence(struct mortise_doctor *d, int dir)
                            "none has the store");
 }
 
+/* Does somebody answer at the control socket, as an engine of ours would? */
 static void check_engine(struct mortise_doctor *d, int dir, const char *path)
 {
+    const struct mortise_must anything = {.path = NULL};
+    struct mortise_client c;
     struct mortise_err err = {0};
-    pid_t pid = 0;
-    int rv = try_socket(d, path, &pid, &err);
+    int rv = mortise_client_open(&c, d->cli->mem, path, &anything, &err);
 
     if (rv == MORTISE_ENOTFOUND)
         check_silence(d, dir);
     else if (rv == MORTISE_OK)
         mortise_doctor_say(d, MORTISE_HEALTHY, "engine", NULL,
-                           "process %ld has the store and answers", (long)pid);
+                           "process %ld has the store and answers",
+                           (long)c.pid);
     else
         mortise_doctor_say(d, MORTISE_SICK, "engine",
                            "commands on this store fail like this until then",
                            "%s", err.msg);
+    mortise_client_close(&c);
 }
 
 /* ---- what is in it ---------------------------------------------------------
