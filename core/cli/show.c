@@ -20,13 +20,6 @@ static void field(struct mortise_out *o, const char *name, const char *value)
     mortise_out_say(o, "%s\n", value);
 }
 
-/* Plugins of the run's that nobody signed. */
-static void print_unsigned(struct mortise_out *o, const json_t *names)
-{
-    MORTISE_JSON_EACH (name, i, names)
-        field(o, "unsigned", json_string_value(name));
-}
-
 static void print_head(struct mortise_out *o, const json_t *run)
 {
     const json_t *graph = json_object_get(run, "graph");
@@ -41,7 +34,8 @@ static void print_head(struct mortise_out *o, const json_t *run)
     field(o, "reason", reason);
     field(o, "blocked",
           mortise_cli_text(json_object_get(run, "blocked"), "message"));
-    print_unsigned(o, json_object_get(run, "unsigned"));
+    MORTISE_JSON_EACH (plugin, i, json_object_get(run, "unsigned"))
+        field(o, "unsigned", json_string_value(plugin));
     field(o, "created", mortise_cli_text(run, "created"));
     field(o, "updated", mortise_cli_text(run, "updated"));
 }

@@ -114,15 +114,6 @@ static void stand(struct mortise_cli *cli, const char *run, int status,
         mortise_cli_unblock(&way, show);
 }
 
-/* What keeps a run from going on with what was decided; NULL: nothing does, as
- * far as the reply and, by now, `show` say. */
-static const json_t *kept_by(const json_t *reply, const json_t *show)
-{
-    return json_is_true(json_object_get(reply, "blocked"))
-               ? json_object_get(show, "blocked")
-               : NULL;
-}
-
 /* A decision is on disk, and a plugin is in the way of what follows: words, the
  * commands that help, and the code that the plugin's refusal has. */
 static int conclude_blocked(struct mortise_cli *cli, const char *run,
@@ -156,12 +147,15 @@ static int conclude(struct mortise_cli *cli, const char *run, json_t *reply)
     enum mortise_exit_code code;
     struct mortise_err err;
     json_t *show = NULL;
-    bool doubt;
+    bool blocked, doubt;
     int rv = mortise_cli_show(cli, run, &show, &err);
 
     if (rv != MORTISE_OK)
         return mortise_cli_fail(cli, &err);
-    if (kept_by(reply, show) != NULL) {
+    /* It kept the run from going on with what was decided, and still does. */
+    blocked = json_is_true(json_object_get(reply, "blocked")) &&
+              json_object_get(show, "blocked") != NULL;
+    if (blocked) {
         int its = conclude_blocked(cli, run, reply, show);
 
         json_decref(show);
