@@ -23,18 +23,15 @@ struct list {
     json_t *run;   /* ours: show of the run whose entry was printed last */
 };
 
-static void print_page(struct mortise_cli *cli, struct list *l,
-                       const json_t *page)
+static void print_entry(struct mortise_cli *cli, struct list *l,
+                        const json_t *entry)
 {
-    MORTISE_JSON_EACH (entry, i, page) {
-        if (cli->args.json)
-            mortise_out_json(&cli->out, entry, false);
-        else
-            l->print(cli, l, entry);
-        l->n++;
-        l->left--;
-    }
-    mortise_out_flush(&cli->out);
+    if (cli->args.json)
+        mortise_out_json(&cli->out, entry, false);
+    else
+        l->print(cli, l, entry);
+    l->n++;
+    l->left--;
 }
 
 /* Fetch and print one page; l->after is where the next begins. */
@@ -52,7 +49,9 @@ static int page(struct mortise_cli *cli, struct list *l,
     l->after = NULL;
     if (rv != MORTISE_OK)
         return rv;
-    print_page(cli, l, json_object_get(reply, l->member));
+    MORTISE_JSON_EACH (entry, i, json_object_get(reply, l->member))
+        print_entry(cli, l, entry);
+    mortise_out_flush(&cli->out);
     next = json_object_get(reply, "next");
     if (json_is_string(next))
         l->after = json_incref(next);
@@ -232,43 +231,29 @@ static void print_ids(struct mortise_cli *cli, struct list *l,
 
 /* What waits in one run.  Where ids alone are printed, for the next command to
  * act upon, the run is named as that command would have to. */
-static int pending_of(struct mortise_cli *cli, struct list *l,
-                      struct mortise_err *err)
-{
-    const char *given = cli->args.operands[0];
-    char run[MORTISE_RUN_MAX];
-    json_t *asked = json_array(); /* not timers, which ask nobody */
-    json_t *reply = NULL, *one;
-    size_t i;
-    int rv = asked != NULL ? MORTISE_OK : mortise_nomem(err);
-
-    if (rv == MORTISE_OK)
-        rv = cli->args.ids ? mortise_cli_run_to_change(cli, given, run, err)
-                           : mortise_cli_run_to_read(cli, given, run, err);
-    if (rv == MORTISE_OK)
-        rv = mortise_cli_show(cli, run, &reply, err);
-    json_array_foreach(json_object_get(reply, "pending"), i, one)
-    {
-        json_object_set_new(one, "run", json_string(run));
-        if (!mortise_cli_is_timer(one))
-            json_array_append(asked, one);
-    }
-    l->run = reply;
-    if (rv == MORTISE_OK)
-        print_page(cli, l, asked);
-    json_decref(asked);
-    return rv;
-}
-
 static int inbox_of_run(struct mortise_cli *cli, struct list *l,
                         struct mortise_err *err)
 {
+    const char *given = cli->args.operands[0];
+    char run[MORTISE_RUN_MAX];
+    json_t *one;
+    size_t i;
     int rv;
 
     if (cli->args.after != NULL || cli->args.limit != NULL)
         return mortise_cli_usage(cli, "--after and --limit are for the inbox "
                                       "of all runs");
-    rv = pending_of(cli, l, err);
+    rv = cli->args.ids ? mortise_cli_run_to_change(cli, given, run, err)
+                       : mortise_cli_run_to_read(cli, given, run, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_show(cli, run, &l->run, err);
+    json_array_foreach(json_object_get(l->run, "pending"), i, one)
+    {
+        if (mortise_cli_is_timer(one))
+            continue; /* it asks nobody */
+        json_object_set_new(one, "run", json_string(run));
+        print_entry(cli, l, one);
+    }
     if (rv == MORTISE_OK && l->n == 0 && !cli->args.json)
         mortise_out_puts(l->silent ? &cli->err : &cli->out,
                          "nothing waits for anybody\n");
