@@ -76,6 +76,7 @@ void mortise_cli_findings(struct mortise_cli *cli, struct mortise_diags *d)
     if (b.n > 0 && mortise_buf_cstr(&b) != NULL)
         mortise_out_text(&cli->err, b.p, 0);
     mortise_buf_finish(&b);
+    mortise_diags_finish(d);
 }
 
 unsigned mortise_cli_how(const struct mortise_cli *cli)
@@ -99,7 +100,6 @@ int mortise_cli_settings(struct mortise_cli *cli,
                                cli->args.store, mortise_cli_how(cli), &diags,
                                err);
     mortise_cli_findings(cli, &diags);
-    mortise_diags_finish(&diags);
     return rv;
 }
 

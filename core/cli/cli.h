@@ -149,7 +149,7 @@ const char *mortise_cli_short_path(const char *path,
 int mortise_cli_settings(struct mortise_cli *cli,
                          struct mortise_settings *settings,
                          struct mortise_err *err);
-/* Print findings to stderr. */
+/* Print findings to stderr, and let go of them. */
 void mortise_cli_findings(struct mortise_cli *cli, struct mortise_diags *d);
 
 /* ---- name.c: runs, as people name them ----------------------------------- */

@@ -132,7 +132,6 @@ static void check_trust(struct mortise_doctor *d,
                            "mend the file: nothing is trusted until then", "%s",
                            err.msg);
     mortise_trust_close(trust);
-    mortise_diags_finish(&diags);
 }
 
 /* ---- what this user remembers ----------------------------------------------

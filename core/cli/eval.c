@@ -144,7 +144,6 @@ static int show_finding(struct mortise_cli *cli, struct given *g, int rv,
     mortise_diag_add(&diags, rv == MORTISE_EUNAVAILABLE ? "E0404" : "E0401",
                      span_of(&file, where), "%s", err->msg);
     mortise_cli_findings(cli, &diags);
-    mortise_diags_finish(&diags);
     return MORTISE_EXIT_FINDINGS;
 }
 

@@ -74,10 +74,9 @@ static int load(struct mortise_cli *cli, const char *path,
     if (rv == MORTISE_OK)
         rv = load_with(cli, &settings, path, &diags, out, err);
     mortise_settings_close(&settings);
-    mortise_cli_findings(cli, &diags);
     if (rv == MORTISE_ECHECK)
         rv = err->code = mortise_diags_result(&diags);
-    mortise_diags_finish(&diags);
+    mortise_cli_findings(cli, &diags);
     return rv;
 }
 

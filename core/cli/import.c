@@ -43,7 +43,6 @@ static int graph_import(struct mortise_cli *cli, struct mortise_err *err)
     if (rv == MORTISE_OK && diags.n > 0)
         rv = MORTISE_EXIT_FINDINGS;
     mortise_cli_findings(cli, &diags);
-    mortise_diags_finish(&diags);
     mortise_buf_finish(&b);
     mortise_release(cli->mem, text, n + 1);
     return rv;

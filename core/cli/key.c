@@ -315,7 +315,6 @@ static int key_list(struct mortise_cli *cli, struct mortise_err *err)
         rv = print_keys(cli, trust, err);
     mortise_cli_findings(cli, &diags);
     mortise_trust_close(trust);
-    mortise_diags_finish(&diags);
     mortise_settings_close(&settings);
     return rv;
 }

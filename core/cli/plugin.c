@@ -174,7 +174,6 @@ static int sign_with(struct mortise_cli *cli, const struct mortise_seckey *key,
     mortise_diags_init(&diags, cli->mem);
     rv = mortise_plugin_sign(&signing, &path, cli->mem, &diags, err);
     mortise_cli_findings(cli, &diags);
-    mortise_diags_finish(&diags);
     if (rv == MORTISE_OK)
         mortise_out_say(&cli->out, "signed %s\n", path);
     mortise_release_str(cli->mem, path);

@@ -135,7 +135,6 @@ int mortise_cli_manifest(struct mortise_cli *cli, const char *path,
     rv = mortise_manifest_parse(out, cli->mem, path, text, n, false, &diags);
     mortise_release(cli->mem, text, n + 1);
     mortise_cli_findings(cli, &diags);
-    mortise_diags_finish(&diags);
     if (rv == MORTISE_ECHECK)
         mortise_fail(err, rv, "%s has errors", path);
     else if (rv != MORTISE_OK)

@@ -33,7 +33,6 @@ static int refuse_text(struct mortise_cli *cli, const char *path,
     rv = mortise_yaml_parse(&root, &arena, path, text, n, &diags);
     mortise_cli_findings(cli, &diags);
     mortise_arena_finish(&arena);
-    mortise_diags_finish(&diags);
     return rv == MORTISE_ECHECK
                ? mortise_fail(err, rv, "%s is no text that a graph may be",
                               path)

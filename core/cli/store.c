@@ -96,7 +96,6 @@ static int load_one(struct mortise_cli *cli,
                           "could pin",
                           path);
     mortise_cli_findings(cli, &diags);
-    mortise_diags_finish(&diags);
     mortise_release(cli->mem, text, n + 1);
     return rv;
 }

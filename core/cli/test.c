@@ -210,7 +210,6 @@ static int run_file(struct testing *t, struct mortise_err *err)
     rv = mortise_casefile_read(&t->file, t->cli->mem, t->path, text, n, &d);
     mortise_release(t->cli->mem, text, n + 1);
     mortise_cli_findings(t->cli, &d);
-    mortise_diags_finish(&d);
     if (rv != MORTISE_OK)
         return rv == MORTISE_ENOMEM
                    ? mortise_nomem(err)
