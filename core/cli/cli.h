@@ -102,6 +102,16 @@ int mortise_cli_check(struct mortise_cli *cli, struct mortise_diags *diags);
 /* Take --format; MORTISE_EXIT_OK, or a usage error that was printed. */
 int mortise_cli_format(struct mortise_cli *cli);
 
+/* ---- graph.c: a graph as a file ------------------------------------------ */
+
+struct mortise_graph;
+/* Load it as `run` does, so that it has the digest that a run would pin; of its
+ * plugins none is called.  *out: to be let go of with mortise_graph_unref(). */
+int mortise_cli_graph(struct mortise_cli *cli,
+                      const struct mortise_settings *settings, const char *path,
+                      struct mortise_diags *diags, struct mortise_graph **out,
+                      struct mortise_err *err);
+
 /* ---- value.c: what is given as an argument ----------------------------- */
 
 /* A whole file (limit: 64 MiB), NUL-terminated, to be freed with

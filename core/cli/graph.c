@@ -22,10 +22,10 @@ enum { PIPE_COLUMNS = 100 };
 /* ---- the graph -------------------------------------------------------------
  */
 
-static int load_with(struct mortise_cli *cli,
-                     const struct mortise_settings *settings, const char *path,
-                     struct mortise_diags *diags, struct mortise_graph **out,
-                     struct mortise_err *err)
+int mortise_cli_graph(struct mortise_cli *cli,
+                      const struct mortise_settings *settings, const char *path,
+                      struct mortise_diags *diags, struct mortise_graph **out,
+                      struct mortise_err *err)
 {
     const struct mortise_plugins_config config =
         mortise_plugin_set_config(cli->mem, settings);
@@ -72,7 +72,7 @@ static int load(struct mortise_cli *cli, const char *path,
                                err);
     cli->looks = false; /* a run to draw is asked of an engine */
     if (rv == MORTISE_OK)
-        rv = load_with(cli, &settings, path, &diags, out, err);
+        rv = mortise_cli_graph(cli, &settings, path, &diags, out, err);
     mortise_settings_close(&settings);
     if (rv == MORTISE_ECHECK)
         rv = err->code = mortise_diags_result(&diags);

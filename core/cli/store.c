@@ -3,12 +3,9 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/plugin_set.h"
-#include "engine/common/plugin_catalog.h"
-#include "graph/disk.h"
+#include "cli/cli.h"
 #include "graph/model/graph.h"
 #include "mortise.h"
-#include "plugin/registry.h"
 #include "run/run.h"
 #include "store/leveldb/salvage.h"
 #include "yaml/tree.h"
@@ -72,60 +69,21 @@ static void name(void *ud, const struct mortise_source *files, size_t n,
 
 /* ---- graphs that are handed in ------------------------------------------ */
 
-static int load_one(struct mortise_cli *cli,
-                    const struct mortise_plugin_catalog *plugin_catalog,
-                    const char *path, struct mortise_graph **out,
-                    struct mortise_err *err)
+static int load(struct mortise_cli *cli,
+                const struct mortise_settings *settings, const char *path,
+                struct mortise_graph **out, struct mortise_err *err)
 {
-    struct mortise_graph_files files;
-    struct mortise_catalog catalog =
-        mortise_disk_catalog(&plugin_catalog->strict, &files, NULL);
     struct mortise_diags diags;
-    char *text;
-    size_t n;
-    int rv = mortise_cli_read(cli, path, &text, &n, err);
+    int rv;
 
-    if (rv != MORTISE_OK)
-        return rv;
     mortise_diags_init(&diags, cli->mem);
-    rv =
-        mortise_graph_load(out, cli->mem, path, text, n, &catalog, &diags, err);
+    rv = mortise_cli_graph(cli, settings, path, &diags, out, err);
     if (rv == MORTISE_ECHECK)
         rv = mortise_fail(err, mortise_diags_result(&diags),
                           "%s has errors: it is not a graph that a run "
                           "could pin",
                           path);
     mortise_cli_findings(cli, &diags);
-    mortise_release(cli->mem, text, n + 1);
-    return rv;
-}
-
-/* As `run` loads them, so that they have the digest that a run would pin. */
-static int load_all(struct mortise_cli *cli,
-                    const struct mortise_settings *settings,
-                    struct mortise_graph **graphs, struct mortise_err *err)
-{
-    const struct mortise_plugins_config config =
-        mortise_plugin_set_config(cli->mem, settings);
-    struct mortise_plugins *plugins;
-    struct mortise_plugin_catalog plugin_catalog;
-    int rv;
-
-    if (cli->args.graphs[0] == NULL)
-        return MORTISE_OK;
-    rv = mortise_plugins_open(&plugins, &config, err);
-    if (rv != MORTISE_OK)
-        return rv;
-    mortise_plugin_catalog_open(&plugin_catalog, cli->mem, plugins,
-                                settings->deployment);
-    plugin_catalog.is_idle = true;
-    for (int i = 0;
-         rv == MORTISE_OK && i < MOST_GRAPHS && cli->args.graphs[i] != NULL;
-         i++)
-        rv = load_one(cli, &plugin_catalog, cli->args.graphs[i], &graphs[i],
-                      err);
-    mortise_plugin_catalog_close(&plugin_catalog);
-    mortise_plugins_close(plugins);
     return rv;
 }
 
@@ -186,8 +144,10 @@ static int salvage(struct mortise_cli *cli, struct mortise_err *err)
     struct mortise_settings settings;
     int rv = mortise_cli_settings(cli, &settings, err);
 
-    if (rv == MORTISE_OK)
-        rv = load_all(cli, &settings, graphs, err);
+    for (int i = 0;
+         rv == MORTISE_OK && i < MOST_GRAPHS && cli->args.graphs[i] != NULL;
+         i++)
+        rv = load(cli, &settings, cli->args.graphs[i], &graphs[i], err);
     if (rv == MORTISE_OK)
         rv = salvage_into(cli, settings.store, graphs, &s, err);
     for (size_t i = 0; i < MOST_GRAPHS; i++)
