@@ -88,32 +88,26 @@ static void check_proc(struct mortise_doctor *d)
 static void check_descriptors(struct mortise_doctor *d)
 {
     struct rlimit r;
+    bool few = getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < DESCRIPTORS;
 
-    if (getrlimit(RLIMIT_NOFILE, &r) != 0 || r.rlim_cur >= DESCRIPTORS) {
-        mortise_doctor_say(d, MORTISE_HEALTHY, "descriptors", NULL, "%llu",
-                           (unsigned long long)r.rlim_cur);
-        return;
-    }
-    mortise_doctor_say(d, MORTISE_AILING, "descriptors",
-                       "ulimit -n 4096, or LimitNOFILE= of the service",
-                       "%llu: many runs, connections and plugins at once need "
-                       "more",
-                       (unsigned long long)r.rlim_cur);
+    mortise_doctor_say(
+        d, few ? MORTISE_AILING : MORTISE_HEALTHY, "descriptors",
+        "ulimit -n 4096, or LimitNOFILE= of the service", "%llu%s",
+        (unsigned long long)r.rlim_cur,
+        few ? ": many runs, connections and plugins at once need more" : "");
 }
 
 static void check_clock(struct mortise_doctor *d)
 {
     char now[MORTISE_TIME_TEXT];
+    bool wrong = mortise_now_ms() < BORN_MS;
 
     mortise_time_text(now, mortise_now_ms());
-    if (mortise_now_ms() >= BORN_MS)
-        mortise_doctor_say(d, MORTISE_HEALTHY, "clock", NULL, "%s", now);
-    else
-        mortise_doctor_say(d, MORTISE_SICK, "clock",
-                           "set it (timedatectl set-ntp true)",
-                           "%s: deadlines and signatures would be judged by a "
-                           "time that is wrong",
-                           now);
+    mortise_doctor_say(d, wrong ? MORTISE_SICK : MORTISE_HEALTHY, "clock",
+                       "set it (timedatectl set-ntp true)", "%s%s", now,
+                       wrong ? ": deadlines and signatures would be judged by "
+                               "a time that is wrong"
+                             : "");
 }
 
 /* Opened when the first plugin asks for it, so nobody misses it before. */
