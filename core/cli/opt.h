@@ -95,6 +95,11 @@ struct mortise_opt {
     MORTISE_OPT_DEPLOYMENT, MORTISE_OPT_STORE, MORTISE_OPT_TENANT,             \
         MORTISE_OPT_END
 #define MORTISE_OPT_JSON(what) MORTISE_OPT_FLAG("json", json, what)
+/* The last options of what sets a run going. */
+#define MORTISE_OPTS_OF_GOING                                                  \
+    MORTISE_OPT_JSON("One event a line, then how the run stands"),             \
+        MORTISE_OPT_DEPLOYMENT, MORTISE_OPT_DOWNGRADE, MORTISE_OPT_STORE,      \
+        MORTISE_OPT_TENANT, MORTISE_OPT_END
 
 /* One subcommand. */
 struct mortise_cli;

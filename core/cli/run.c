@@ -111,12 +111,7 @@ static const struct mortise_opt run_opts[] = {
     MORTISE_OPT_FLAG("wait", wait,
                      "Stay until the run has ended, while people answer\n"
                      "from elsewhere"),
-    MORTISE_OPT_JSON("One event a line, then how the run stands"),
-    MORTISE_OPT_DEPLOYMENT,
-    MORTISE_OPT_DOWNGRADE,
-    MORTISE_OPT_STORE,
-    MORTISE_OPT_TENANT,
-    MORTISE_OPT_END,
+    MORTISE_OPTS_OF_GOING,
 };
 
 const struct mortise_cmd mortise_cmd_run = {
@@ -278,12 +273,7 @@ static const struct mortise_opt resume_opts[] = {
                      "Record the commands and run nothing"),
     MORTISE_OPT_FLAG("accept-plugins", accept_plugins,
                      "Go on although plugins have changed"),
-    MORTISE_OPT_JSON("One event a line, then how the run stands"),
-    MORTISE_OPT_DEPLOYMENT,
-    MORTISE_OPT_DOWNGRADE,
-    MORTISE_OPT_STORE,
-    MORTISE_OPT_TENANT,
-    MORTISE_OPT_END,
+    MORTISE_OPTS_OF_GOING,
 };
 
 const struct mortise_cmd mortise_cmd_resume = {
