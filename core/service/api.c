@@ -11,6 +11,7 @@
 
 #include "service/control.h"
 #include "service/query.h"
+#include "engine/runs/start.h"
 #include "engine/common/engine.h"
 #include "run/command/run_commands.h"
 #include "yaml/text.h"

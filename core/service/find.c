@@ -86,38 +86,18 @@ static void find_like(struct mortise_query *q)
     mortise_store_read(q->m->store, &q->read);
 }
 
-static void tombstone_read(struct mortise_read *r, int rv,
-                           const struct mortise_err *err)
-{
-    struct mortise_query *q = MORTISE_OF(r, struct mortise_query, read);
-
-    if (rv != MORTISE_OK && rv != MORTISE_ENOTFOUND) {
-        mortise_query_fail(q, rv, err);
-        return;
-    }
-    q->rv = rv == MORTISE_OK ? MORTISE_EEXISTS : MORTISE_ENOTFOUND;
-    find_like(q);
-}
-
 static void head_read(struct mortise_stored *s, int rv,
                       const struct mortise_err *err)
 {
     struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
 
-    if (rv == MORTISE_OK) {
-        find_like(q);
-        return;
-    }
-    if (rv != MORTISE_ENOTFOUND) {
+    if (rv != MORTISE_OK && rv != MORTISE_ENOTFOUND) {
         mortise_query_fail(q, rv, err);
         return;
     }
     q->err = *err;
-    q->read = (struct mortise_read){.kind = MORTISE_READ_REMOVED,
-                                    .tenant = q->tenant,
-                                    .run = q->word,
-                                    .done = tombstone_read};
-    mortise_store_read(q->m->store, &q->read);
+    q->rv = s->removed ? MORTISE_EEXISTS : rv;
+    find_like(q);
 }
 
 void mortise_query_find(struct mortise *m, struct mortise_query *q,

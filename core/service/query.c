@@ -432,69 +432,42 @@ static json_t *checkpoint_json(const struct mortise_run *r,
                      time_json(cp->time_ms));
 }
 
-static int add_checkpoint(void *ud, const struct mortise_checkpoint *cp)
+static int add_checkpoint(struct mortise_stored *s,
+                          const struct mortise_checkpoint *cp,
+                          struct mortise_err *err)
 {
-    struct mortise_query *q = ud;
-    struct mortise_run *r = q->stored.run; /* it knows what is where */
+    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
 
-    q->rv = mortise_run_apply(r, cp->seq, cp->time_ms, cp->id, cp->entries,
-                              cp->size, &q->err);
-    if (q->rv == MORTISE_OK &&
-        json_array_append_new(q->list, checkpoint_json(r, cp)) != 0)
-        q->rv = mortise_nomem(&q->err);
-    return q->rv != MORTISE_OK;
+    return json_array_append_new(q->list, checkpoint_json(s->run, cp)) == 0
+               ? MORTISE_OK
+               : mortise_nomem(err);
 }
 
-static void checkpoints_read(struct mortise_read *r, int rv,
-                             const struct mortise_err *err)
+static void history_read(struct mortise_stored *s, int rv,
+                         const struct mortise_err *err)
 {
-    struct mortise_query *q = MORTISE_OF(r, struct mortise_query, read);
+    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
 
     if (rv != MORTISE_OK)
         mortise_query_fail(q, rv, err);
-    else if (q->rv != MORTISE_OK)
-        mortise_query_fail(q, q->rv, &q->err);
     else
         mortise_query_answer(q, json_pack("{s:s, s:s, s:O}", "run", q->word,
                                           "tenant", q->tenant, "checkpoints",
                                           q->list));
 }
 
-/* With its graph: the run is replayed alongside. */
-static void history_of_graph(struct mortise_stored *s, int rv,
-                             const struct mortise_err *err)
-{
-    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
-    struct mortise_err why = *err;
-
-    if (rv == MORTISE_OK)
-        rv = mortise_run_replay(&s->run, s->m->mem, s->graph, s->tenant, s->id,
-                                NULL, NULL, &why);
-    q->list = json_array();
-    if (rv == MORTISE_OK && q->list == NULL)
-        rv = mortise_nomem(&why);
-    if (rv != MORTISE_OK) {
-        mortise_query_fail(q, rv, &why);
-        return;
-    }
-    q->read = (struct mortise_read){.kind = MORTISE_READ_CHECKPOINTS,
-                                    .tenant = s->tenant,
-                                    .run = s->id,
-                                    .number = 1,
-                                    .checkpoint = add_checkpoint,
-                                    .ud = q,
-                                    .done = checkpoints_read};
-    mortise_store_read(s->m->store, &q->read);
-}
-
 static void history_of_head(struct mortise_stored *s, int rv,
                             const struct mortise_err *err)
 {
-    if (rv != MORTISE_OK)
-        mortise_query_fail(MORTISE_OF(s, struct mortise_query, stored), rv,
-                           err);
-    else
-        mortise_stored_graph(s, history_of_graph);
+    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
+
+    if (rv != MORTISE_OK) {
+        mortise_query_fail(q, rv, err);
+        return;
+    }
+    q->list = json_array(); /* NULL: appending fails */
+    s->each = add_checkpoint;
+    mortise_stored_rest(s, history_read);
 }
 
 void mortise_query_history(struct mortise *m, struct mortise_query *q,

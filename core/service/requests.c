@@ -18,6 +18,7 @@
 
 #include "service/control.h"
 #include "service/query.h"
+#include "engine/runs/start.h"
 #include "engine/recover.h"
 #include "config/deploy_digest.h"
 #include "json/members.h"

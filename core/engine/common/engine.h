@@ -340,25 +340,6 @@ struct mortise_live { /* a run in memory */
 /* In memory, or NULL. */
 struct mortise_live *mortise_live_find(struct mortise *m, const char *tenant,
                                        const char *run);
-/* A run that is to begin. */
-struct mortise_new_run {
-    json_t *input;     /* lent until `done` */
-    const char *actor; /* lent, too */
-    const char *order; /* the id that who asks made for that; NULL: none */
-    /* Exactly once; err->code MORTISE_OK: it is in memory, and nothing was told
-     * of it yet.  It is on disk once `synced` is 1. */
-    void (*done)(struct mortise_new_run *n, struct mortise_live *live,
-                 const struct mortise_err *err);
-    /* live.c's. */
-    struct mortise *m;
-    struct mortise_graph *graph;
-    char tenant[MORTISE_NAME_MAX + 1], run[MORTISE_NAME_MAX + 1];
-    struct mortise_read read;
-};
-/* Admit it; `run` NULL: a new id. */
-void mortise_live_start(struct mortise *m, struct mortise_new_run *n,
-                        struct mortise_graph *g, const char *tenant,
-                        const char *run);
 /* Give a command to a run, which is loaded if need be; behind the commands that
  * it has not answered yet.  The order's flags: MORTISE_NO_CONTINUE,
  * MORTISE_ACCEPT_PLUGINS. */

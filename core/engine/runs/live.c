@@ -18,7 +18,7 @@
  */
 #include "engine/runs/host_calls.h"
 #include "engine/runs/script.h"
-#include "engine/runs/stored.h"
+#include "engine/runs/start.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -597,13 +597,15 @@ static void is_taken(struct mortise_new_run *n)
 
 /* The store has no run of that id: may one begin?  Somebody may have begun it
  * since the store was asked. */
-static void tombstone_read(struct mortise_read *r, int rv,
-                           const struct mortise_err *err)
+static void id_read(struct mortise_stored *s, int rv,
+                    const struct mortise_err *err)
 {
-    struct mortise_new_run *n = MORTISE_OF(r, struct mortise_new_run, read);
+    struct mortise_new_run *n = MORTISE_OF(s, struct mortise_new_run, stored);
     struct mortise_err why = *err;
+    bool taken = rv == MORTISE_OK;
 
-    if (rv == MORTISE_OK)
+    mortise_stored_finish(s);
+    if (rv == MORTISE_ENOTFOUND && s->removed)
         rv = mortise_fail(&why, MORTISE_EEXISTS,
                           "a run '%s' was here and was removed; an id is "
                           "never used twice",
@@ -612,38 +614,10 @@ static void tombstone_read(struct mortise_read *r, int rv,
         rv = mortise_engine_ready(n->m, &why);
     if (rv != MORTISE_OK)
         start_end(n, NULL, &why);
-    else if (mortise_live_find(n->m, n->tenant, n->run) != NULL)
+    else if (taken || mortise_live_find(n->m, n->tenant, n->run) != NULL)
         is_taken(n);
     else
         start_now(n);
-}
-
-static int ignore_head(void *ud, const char *tenant, const char *run,
-                       const struct mortise_head *head)
-{
-    (void)ud;
-    (void)tenant;
-    (void)run;
-    (void)head;
-    return 0;
-}
-
-static void id_read(struct mortise_read *r, int rv,
-                    const struct mortise_err *err)
-{
-    struct mortise_new_run *n = MORTISE_OF(r, struct mortise_new_run, read);
-
-    if (rv == MORTISE_OK) {
-        is_taken(n);
-    } else if (rv != MORTISE_ENOTFOUND) {
-        start_end(n, NULL, err);
-    } else {
-        n->read = (struct mortise_read){.kind = MORTISE_READ_REMOVED,
-                                        .tenant = n->tenant,
-                                        .run = n->run,
-                                        .done = tombstone_read};
-        mortise_store_read(n->m->store, &n->read);
-    }
 }
 
 static int check_id(struct mortise_new_run *n, const char *tenant,
@@ -687,12 +661,7 @@ void mortise_live_start(struct mortise *m, struct mortise_new_run *n,
     } else if (mortise_live_find(m, tenant, n->run) != NULL) {
         is_taken(n);
     } else {
-        n->read = (struct mortise_read){.kind = MORTISE_READ_HEAD,
-                                        .tenant = n->tenant,
-                                        .run = n->run,
-                                        .head = ignore_head,
-                                        .done = id_read};
-        mortise_store_read(m->store, &n->read);
+        mortise_stored_head(m, &n->stored, n->tenant, n->run, id_read);
     }
 }
 

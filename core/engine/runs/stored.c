@@ -66,6 +66,7 @@ static void tombstone_read(struct mortise_read *r, int rv,
     bool other = strcmp(s->tenant, "default") != 0;
     struct mortise_err why = *err;
 
+    s->removed = rv == MORTISE_OK;
     if (rv == MORTISE_OK)
         rv = was_removed(s, &r->found.tombstone, &why);
     else if (rv == MORTISE_ENOTFOUND)
@@ -190,7 +191,20 @@ static int apply(void *ud, const struct mortise_checkpoint *cp)
         return 1;
     s->applied = mortise_run_apply(s->run, cp->seq, cp->time_ms, cp->id,
                                    cp->entries, cp->size, &s->why);
+    if (s->applied == MORTISE_OK && s->each != NULL)
+        s->applied = s->each(s, cp, &s->why);
     return s->applied;
+}
+
+/* It cannot be had.  Who looks at each checkpoint does not load it. */
+static void fail_replay(struct mortise_stored *s, int rv,
+                        struct mortise_err *why)
+{
+    mortise_run_free(s->run);
+    s->run = NULL;
+    if (s->each == NULL)
+        mortise_doing(why, rv, "load run %s", s->id);
+    answer(s, rv, why);
 }
 
 static void replayed(struct mortise_read *r, int rv,
@@ -210,12 +224,10 @@ static void replayed(struct mortise_read *r, int rv,
         rv = s->applied;
         why = s->why;
     }
-    if (rv != MORTISE_OK) {
-        mortise_run_free(s->run);
-        s->run = NULL;
-        mortise_doing(&why, rv, "load run %s", s->id);
-    }
-    answer(s, rv, &why);
+    if (rv != MORTISE_OK)
+        fail_replay(s, rv, &why);
+    else
+        answer(s, rv, &why);
 }
 
 static void replay(struct mortise_stored *s)
@@ -229,8 +241,7 @@ static void replay(struct mortise_stored *s)
     rv = mortise_run_replay(&s->run, s->m->mem, s->graph, s->tenant, s->id,
                             NULL, NULL, &err);
     if (rv != MORTISE_OK) {
-        mortise_doing(&err, rv, "load run %s", s->id);
-        answer(s, rv, &err);
+        fail_replay(s, rv, &err);
         return;
     }
     s->read = (struct mortise_read){.kind = MORTISE_READ_CHECKPOINTS,
