@@ -481,21 +481,33 @@ static int serve_start(struct mortise_request *q, struct mortise_err *err)
 
 /* ---- command ------------------------------------------------------------ */
 
-/* What a command with a watch has as an item, once it is on disk. */
-static int say_recorded(struct mortise_request *q, json_t *with)
+/* The run has just answered: it is in memory. */
+static json_t *standing_now(const struct mortise_request *q)
 {
+    const struct mortise_live *live =
+        mortise_live_find(q->m, q->tenant, q->run);
+
+    return standing(q, mortise_run_status(live->run),
+                    mortise_run_reason(live->run));
+}
+
+/* What a command with a watch has as an item, once it is on disk. */
+static void say_recorded(struct mortise_request *q)
+{
+    json_t *with = standing_now(q);
+
     if (with != NULL &&
         json_object_set_new(with, "type", json_string("recorded")) != 0) {
         json_decref(with);
         with = NULL;
     }
-    return say_begun(q, with);
+    if (say_begun(q, with) != 0)
+        mortise_requests_detach(q->asker);
 }
 
 static void ordered(struct mortise_order *o, const struct mortise_err *err)
 {
     struct mortise_request *q = MORTISE_OF(o, struct mortise_request, order);
-    const struct mortise_live *live;
     bool watches = q->watch.until != 0;
 
     q->ordered = false;
@@ -506,14 +518,10 @@ static void ordered(struct mortise_order *o, const struct mortise_err *err)
     }
     if (q->giving) /* watch_what_follows() says it */
         return;
-    live = mortise_live_find(q->m, q->tenant, q->run);
-    /* The run answered: it is in memory. */
     if (!watches || q->asker == NULL)
-        reply(q, standing(q, mortise_run_status(live->run),
-                          mortise_run_reason(live->run)));
-    else if (say_recorded(q, standing(q, mortise_run_status(live->run),
-                                      mortise_run_reason(live->run))) != 0)
-        mortise_requests_detach(q->asker);
+        reply(q, standing_now(q));
+    else
+        say_recorded(q);
 }
 
 /* A command as it is said: which one, and its members. */
@@ -603,7 +611,6 @@ static void watch_what_follows(struct mortise_order *o)
 {
     struct mortise_request *q = MORTISE_OF(o, struct mortise_request, order);
     const struct mortise_asker *a = q->asker;
-    const struct mortise_live *live;
     struct mortise_err err;
     int rv;
 
@@ -622,12 +629,8 @@ static void watch_what_follows(struct mortise_order *o)
     if (a->request == NULL) /* the asker wants no more */
         return;
     q->giving = false;
-    if (q->ordered)
-        return;
-    live = mortise_live_find(q->m, q->tenant, q->run);
-    if (say_recorded(q, standing(q, mortise_run_status(live->run),
-                                 mortise_run_reason(live->run))) != 0)
-        mortise_requests_detach(q->asker);
+    if (!q->ordered)
+        say_recorded(q);
 }
 
 static int serve_command(struct mortise_request *q, struct mortise_err *err)

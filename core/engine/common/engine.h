@@ -220,8 +220,6 @@ int mortise_check_name(const char *what, const char *name,
 
 /* ---- graphs.c ----------------------------------------------------------- */
 
-/* Keep a graph that was just compiled for runs of the same digest to share. */
-void mortise_graphs_keep(struct mortise *m, struct mortise_graph *g);
 /* A reference to the graph of a digest, if it is kept; it may be one that only
  * stands in, to be looked at. */
 struct mortise_graph *mortise_graphs_find(struct mortise *m,
@@ -240,7 +238,8 @@ int mortise_graphs_strict(struct mortise *m, const char *run,
                           struct mortise_graph **out, struct mortise_err *err);
 void mortise_graphs_close(struct mortise *m);
 /* Compile a file that is seen from the directory `cwd` (NULL: ours), where
- * those that it names are, too.  Findings are appended to `report` as text. */
+ * those that it names are, too, and keep the graph for runs of its digest to
+ * share.  Findings are appended to `report` as text. */
 int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
                            const char *cwd, struct mortise_graph **out,
                            struct mortise_buf *report, struct mortise_err *err);

@@ -177,16 +177,6 @@ operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
     return rv != MORTISE_ENOMEM ? &found->op : NULL;
 }
 
-const char *
-mortise_plugin_catalog_guardrail(const struct mortise_plugin_catalog *s,
-                                 const char *id)
-{
-    const struct mortise_guard *g =
-        mortise_guard_find(&s->deployment->guards, id);
-
-    return g != NULL ? g->plugin : id;
-}
-
 /* It is neither a plugin nor an id; was an id meant? */
 static void suggest_id(const struct mortise_plugin_catalog *s, const char *id,
                        struct mortise_err *why)
@@ -208,11 +198,13 @@ static void suggest_id(const struct mortise_plugin_catalog *s, const char *id,
 static int guardrail(void *ud, const char *id, struct mortise_err *why)
 {
     struct mortise_plugin_catalog *s = ud;
-    const char *plugin = mortise_plugin_catalog_guardrail(s, id);
+    const struct mortise_guard *g =
+        mortise_guard_find(&s->deployment->guards, id);
+    const char *plugin = g != NULL ? g->plugin : id;
     const struct mortise_manifest *m =
         mortise_plugins_find(s->plugins, plugin, why);
 
-    if (m == NULL && plugin == id)
+    if (m == NULL && g == NULL)
         suggest_id(s, id, why);
     if (m == NULL)
         return why != NULL && why->code != MORTISE_OK ? why->code
@@ -220,8 +212,8 @@ static int guardrail(void *ud, const char *id, struct mortise_err *why)
     if (!m->provides[MORTISE_KIND_GUARDRAIL].present)
         return mortise_fail(why, MORTISE_ENOTFOUND,
                             "plugin '%s' is no guardrail", plugin);
-    return plugin == id ? check_config(s, m, why)
-                        : MORTISE_OK; /* that of the id was checked */
+    return g == NULL ? check_config(s, m, why)
+                     : MORTISE_OK; /* that of the id was checked */
 }
 
 static int secret(void *ud, const char *plugin, const char *name,

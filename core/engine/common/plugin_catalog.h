@@ -27,9 +27,5 @@ void mortise_plugin_catalog_open(struct mortise_plugin_catalog *s,
                                  const struct mortise_deployment *deployment);
 /* Zeroed is fine. */
 void mortise_plugin_catalog_close(struct mortise_plugin_catalog *s);
-/* The plugin behind the id of a guardrail: lent by the deployment, or `id`. */
-const char *
-mortise_plugin_catalog_guardrail(const struct mortise_plugin_catalog *s,
-                                 const char *id);
 
 #endif

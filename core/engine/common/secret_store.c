@@ -43,8 +43,9 @@
 
 enum {
     NS_PER_MS = 1000000,
-    CUT_FROM = 256, /* bytes of words */
-    KNOWN_MAX = 16  /* values of a secret, of which all but one are old */
+    CUT_FROM = 256,  /* bytes of words */
+    FROM_ROOM = 512, /* of where a value comes from */
+    KNOWN_MAX = 16   /* values of a secret, of which all but one are old */
 };
 
 struct secret {
@@ -247,49 +248,33 @@ static int read_file(struct mortise_secret_store *v, struct secret *s,
     return more < 0 ? MORTISE_ECONFIG : MORTISE_OK;
 }
 
-static int from_file(struct mortise_secret_store *v, struct secret *s,
-                     const char *path, struct text *t, char **value,
-                     struct mortise_err *err)
+static int find_creds(const struct mortise_secret_store *v,
+                      const struct secret *s, char *path, size_t room,
+                      struct mortise_err *err)
 {
-    char from[512];
-    int rv = read_file(v, s, path, t, err);
-
-    snprintf(from, sizeof from, "file %s", path);
-    return rv == MORTISE_OK ? take_text(v, t, from, value, err) : rv;
-}
-
-static int from_creds(struct mortise_secret_store *v, struct secret *s,
-                      struct text *t, char **value, struct mortise_err *err)
-{
-    char path[4096];
-
     if (v->creds == NULL)
         return mortise_fail(err, MORTISE_ECONFIG,
                             "CREDENTIALS_DIRECTORY was not set: systemd sets "
                             "it for units with LoadCredential=%s",
                             s->from->text);
-    snprintf(path, sizeof path, "%s/%s", v->creds, s->from->text);
-    return from_file(v, s, path, t, value, err);
+    snprintf(path, room, "%s/%s", v->creds, s->from->text);
+    return MORTISE_OK;
 }
 
 /* ---- variables ------------------------------------------------------------
  */
 
-static int from_env(const struct mortise_secret_store *v,
-                    const struct secret *s, struct text *t, char **value,
+static int read_env(const struct secret *s, struct text *t,
                     struct mortise_err *err)
 {
-    char from[256];
-
     if (s->env == NULL)
         return mortise_fail(err, MORTISE_ECONFIG,
                             "environment variable %s was not set when the "
                             "engine was opened",
                             s->from->text);
-    snprintf(from, sizeof from, "environment variable %s", s->from->text);
     t->n = strnlen(s->env, sizeof t->p);
     memcpy(t->p, s->env, t->n);
-    return take_text(v, t, from, value, err);
+    return MORTISE_OK;
 }
 
 /* ---- programs (5) ---------------------------------------------------------
@@ -399,16 +384,6 @@ static int ask_program(struct mortise_secret_store *v, const struct secret *s,
     return MORTISE_OK;
 }
 
-static int from_program(struct mortise_secret_store *v, struct secret *s,
-                        struct text *t, char **value, struct mortise_err *err)
-{
-    char from[512];
-    int rv = ask_program(v, s, t, err);
-
-    snprintf(from, sizeof from, "what program %s prints", s->from->text);
-    return rv == MORTISE_OK ? take_text(v, t, from, value, err) : rv;
-}
-
 /* ---- giving out -----------------------------------------------------------
  */
 
@@ -439,20 +414,32 @@ bool mortise_secret_store_is_ready(struct mortise_secret_store *v,
     return ready;
 }
 
+/* What its provider has; *from: where that is, in words. */
 static int fetch(struct mortise_secret_store *v, struct secret *s,
-                 struct text *t, char **value, struct mortise_err *err)
+                 struct text *t, char from[FROM_ROOM], struct mortise_err *err)
 {
+    const char *path = s->from->text;
+    char creds[4096];
+    int rv;
+
     switch (s->from->kind) {
     case MORTISE_PROVIDER_ENV:
-        return from_env(v, s, t, value, err);
-    case MORTISE_PROVIDER_FILE:
-        return from_file(v, s, s->from->text, t, value, err);
-    case MORTISE_PROVIDER_CREDS:
-        return from_creds(v, s, t, value, err);
+        snprintf(from, FROM_ROOM, "environment variable %s", s->from->text);
+        return read_env(s, t, err);
     case MORTISE_PROVIDER_EXEC:
+        snprintf(from, FROM_ROOM, "what program %s prints", s->from->text);
+        return ask_program(v, s, t, err);
+    case MORTISE_PROVIDER_CREDS:
+        rv = find_creds(v, s, creds, sizeof creds, err);
+        if (rv != MORTISE_OK)
+            return rv;
+        path = creds;
+        break;
+    case MORTISE_PROVIDER_FILE:
         break;
     }
-    return from_program(v, s, t, value, err);
+    snprintf(from, FROM_ROOM, "file %.500s", path);
+    return read_file(v, s, path, t, err);
 }
 
 /* What a program said is good for a while. */
@@ -561,11 +548,14 @@ static int get_new(struct mortise_secret_store *v, struct secret *s,
                    char **value, struct mortise_err *err)
 {
     struct text *t = mortise_zalloc(v->mem, sizeof *t);
+    char from[FROM_ROOM];
     int rv;
 
     if (t == NULL)
         return mortise_nomem(err);
-    rv = fetch(v, s, t, value, err);
+    rv = fetch(v, s, t, from, err);
+    if (rv == MORTISE_OK)
+        rv = take_text(v, t, from, value, err);
     explicit_bzero(t, sizeof *t);
     mortise_release(v->mem, t, sizeof *t);
     if (rv == MORTISE_OK)

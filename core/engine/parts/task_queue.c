@@ -26,7 +26,8 @@ struct mortise_task *mortise_tasks_take(struct mortise_tasks *q)
     return t;
 }
 
-void mortise_tasks_move(struct mortise_tasks *to, struct mortise_tasks *from)
+/* All of `from` behind `to`; `from` is empty then. */
+static void move(struct mortise_tasks *to, struct mortise_tasks *from)
 {
     if (from->first == NULL)
         return;
@@ -58,7 +59,7 @@ void mortise_task_queue_bring(struct mortise_task_queue *m,
 
     pthread_mutex_lock(&m->lock);
     was_empty = m->urgent.first == NULL && m->others.first == NULL;
-    mortise_tasks_move(urgent ? &m->urgent : &m->others, tasks);
+    move(urgent ? &m->urgent : &m->others, tasks);
     pthread_mutex_unlock(&m->lock);
     if (was_empty)
         m->wake(m->ud);
@@ -78,7 +79,7 @@ void mortise_task_queue_take(struct mortise_task_queue *m,
                              struct mortise_tasks *others)
 {
     pthread_mutex_lock(&m->lock);
-    mortise_tasks_move(urgent, &m->urgent);
-    mortise_tasks_move(others, &m->others);
+    move(urgent, &m->urgent);
+    move(others, &m->others);
     pthread_mutex_unlock(&m->lock);
 }

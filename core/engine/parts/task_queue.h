@@ -21,8 +21,6 @@ struct mortise_tasks { /* first in, first out */
 
 void mortise_tasks_put(struct mortise_tasks *q, struct mortise_task *t);
 struct mortise_task *mortise_tasks_take(struct mortise_tasks *q);
-/* All of `from` behind `to`; `from` is empty then. */
-void mortise_tasks_move(struct mortise_tasks *to, struct mortise_tasks *from);
 
 struct mortise_task_queue {
     pthread_mutex_t lock; /* guards what follows */

@@ -66,12 +66,6 @@ static struct mortise_graph *find(struct mortise *m, const uint8_t *digest,
     return NULL;
 }
 
-void mortise_graphs_keep(struct mortise *m, struct mortise_graph *g)
-{
-    if (find(m, g->digest, false) == NULL)
-        keep(m, g, false);
-}
-
 static int compile(struct mortise *m, const struct mortise_catalog *catalog,
                    const struct mortise_source *file,
                    struct mortise_graph **out, struct mortise_buf *report,
@@ -106,8 +100,8 @@ int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
         mortise_disk_catalog(&m->plugin_catalog.strict, &files, cwd);
     int rv = compile(m, &catalog, file, out, report, err);
 
-    if (rv == MORTISE_OK)
-        mortise_graphs_keep(m, *out);
+    if (rv == MORTISE_OK && find(m, (*out)->digest, false) == NULL)
+        keep(m, *out, false);
     return rv;
 }
 
