@@ -23,7 +23,7 @@
  */
 
 struct mortise_fetch {
-    struct mortise_job job;
+    struct mortise_task job;
     struct mortise_task task;
     struct mortise *m;
     struct mortise_asked *asked; /* NULL: it was cancelled; [loop] */
@@ -51,7 +51,7 @@ static void go_on(struct mortise_task *t)
 }
 
 /* [worker]: what goes wrong is found again by who gets it. */
-static void fetch(struct mortise_job *j)
+static void fetch(struct mortise_task *j)
 {
     struct mortise_fetch *f = MORTISE_OF(j, struct mortise_fetch, job);
 

@@ -21,19 +21,19 @@
 struct worker {
     struct mortise_pool *pool;
     /* Under the pool's lock: */
-    struct worker *next;           /* of those that were not given up */
-    const struct mortise_job *job; /* under way; only compared */
+    struct worker *next;            /* of those that were not given up */
+    const struct mortise_task *job; /* under way; only compared */
     bool given_up;
 };
 
 struct mortise_pool {
     const struct mortise_mem *mem;
 
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t work;  /* a job came, or `closing` */
-    pthread_cond_t ended; /* a thread ended */
-    struct mortise_job *first, *last;
-    size_t n_jobs; /* waiting */
+    pthread_mutex_t lock;      /* guards what follows */
+    pthread_cond_t work;       /* a job came, or `closing` */
+    pthread_cond_t ended;      /* a thread ended */
+    struct mortise_tasks jobs; /* waiting */
+    size_t n_jobs;
     struct worker *workers;
     unsigned threads, idle; /* without the given up ones */
     unsigned most;          /* threads */
@@ -60,19 +60,18 @@ static void unref(struct mortise_pool *p)
 }
 
 /* The next job, or NULL when there will be none.  Called with the lock. */
-static struct mortise_job *next_job(struct worker *w)
+static struct mortise_task *next_job(struct worker *w)
 {
     struct mortise_pool *p = w->pool;
-    struct mortise_job *j;
+    struct mortise_task *j;
 
     p->idle++;
-    while (p->first == NULL && !p->closing)
+    while (p->jobs.first == NULL && !p->closing)
         pthread_cond_wait(&p->work, &p->lock);
     p->idle--;
-    j = p->first;
+    j = mortise_tasks_take(&p->jobs);
     if (j == NULL)
         return NULL;
-    p->first = j->next;
     p->n_jobs--;
     w->job = j;
     return j;
@@ -93,7 +92,7 @@ static void *work(void *arg)
 {
     struct worker *w = arg;
     struct mortise_pool *p = w->pool;
-    struct mortise_job *j;
+    struct mortise_task *j;
 
     mortise_thread_name("mortise-worker");
     pthread_mutex_lock(&p->lock);
@@ -170,12 +169,11 @@ void mortise_pool_close(struct mortise_pool *p)
     unref(p);
 }
 
-int mortise_pool_put(struct mortise_pool *p, struct mortise_job *j,
+int mortise_pool_put(struct mortise_pool *p, struct mortise_task *j,
                      struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
-    j->next = NULL;
     pthread_mutex_lock(&p->lock);
     if (p->n_jobs >= p->idle && p->threads < p->most)
         rv = start_thread(p, err);
@@ -183,37 +181,25 @@ int mortise_pool_put(struct mortise_pool *p, struct mortise_job *j,
         pthread_mutex_unlock(&p->lock);
         return rv;
     }
-    if (p->first == NULL)
-        p->first = j;
-    else
-        p->last->next = j;
-    p->last = j;
+    mortise_tasks_put(&p->jobs, j);
     p->n_jobs++;
     pthread_cond_signal(&p->work);
     pthread_mutex_unlock(&p->lock);
     return MORTISE_OK; /* with fewer threads than wished, if need be */
 }
 
-bool mortise_pool_take_back(struct mortise_pool *p, struct mortise_job *j)
+bool mortise_pool_take_back(struct mortise_pool *p, struct mortise_task *j)
 {
-    struct mortise_job **at, *before = NULL;
+    bool waited;
 
     pthread_mutex_lock(&p->lock);
-    for (at = &p->first; *at != NULL && *at != j; at = &(*at)->next)
-        before = *at;
-    if (*at == NULL) {
-        pthread_mutex_unlock(&p->lock);
-        return false;
-    }
-    *at = j->next;
-    if (p->last == j)
-        p->last = before;
-    p->n_jobs--;
+    waited = mortise_tasks_remove(&p->jobs, j);
+    p->n_jobs -= waited;
     pthread_mutex_unlock(&p->lock);
-    return true;
+    return waited;
 }
 
-void mortise_pool_give_up(struct mortise_pool *p, struct mortise_job *j)
+void mortise_pool_give_up(struct mortise_pool *p, struct mortise_task *j)
 {
     struct worker *w;
 

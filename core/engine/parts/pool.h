@@ -1,6 +1,6 @@
 /* pool.h -- the workers: threads that run what may block.
  *
- * Jobs run in the order they were handed in.  A job that never returns takes
+ * Jobs are tasks that run there, in the order they were handed in.  A job that never returns takes
  * its thread with it: mortise_pool_give_up() lets go of both and starts a new
  * thread in its place. */
 #ifndef MORTISE_ENGINE_PARTS_POOL_H
@@ -10,13 +10,9 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "engine/parts/task_queue.h"
 
 struct mortise_pool;
-
-struct mortise_job {
-    struct mortise_job *next;
-    void (*run)(struct mortise_job *j); /* [worker]; may free it */
-};
 
 enum { MORTISE_POOL_THREADS = 4 };
 
@@ -30,12 +26,12 @@ void mortise_pool_take_turns(struct mortise_pool *p);
 void mortise_pool_close(struct mortise_pool *p);
 
 /* MORTISE_ENOMEM or MORTISE_EIO when not one thread can be had.  [loop] */
-int mortise_pool_put(struct mortise_pool *p, struct mortise_job *j,
+int mortise_pool_put(struct mortise_pool *p, struct mortise_task *j,
                      struct mortise_err *err);
 /* True when the job had not begun, and now never will.  [loop] */
-bool mortise_pool_take_back(struct mortise_pool *p, struct mortise_job *j);
+bool mortise_pool_take_back(struct mortise_pool *p, struct mortise_task *j);
 /* The job, if it is under way, will not return as far as one can tell.  When it
  * does after all, its thread ends.  [loop] */
-void mortise_pool_give_up(struct mortise_pool *p, struct mortise_job *j);
+void mortise_pool_give_up(struct mortise_pool *p, struct mortise_task *j);
 
 #endif

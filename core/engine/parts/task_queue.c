@@ -26,6 +26,20 @@ struct mortise_task *mortise_tasks_take(struct mortise_tasks *q)
     return t;
 }
 
+bool mortise_tasks_remove(struct mortise_tasks *q, struct mortise_task *t)
+{
+    struct mortise_task **at, *before = NULL;
+
+    for (at = &q->first; *at != NULL && *at != t; at = &(*at)->next)
+        before = *at;
+    if (*at == NULL)
+        return false;
+    *at = t->next;
+    if (q->last == t)
+        q->last = before;
+    return true;
+}
+
 /* All of `from` behind `to`; `from` is empty then. */
 static void move(struct mortise_tasks *to, struct mortise_tasks *from)
 {

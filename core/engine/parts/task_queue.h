@@ -12,7 +12,8 @@
 
 struct mortise_task {
     struct mortise_task *next;
-    void (*run)(struct mortise_task *t); /* [loop]; may free it */
+    /* [loop], or [worker] where pool.h has it; may free it */
+    void (*run)(struct mortise_task *t);
 };
 
 struct mortise_tasks { /* first in, first out */
@@ -21,6 +22,8 @@ struct mortise_tasks { /* first in, first out */
 
 void mortise_tasks_put(struct mortise_tasks *q, struct mortise_task *t);
 struct mortise_task *mortise_tasks_take(struct mortise_tasks *q);
+/* Out of the middle; false: it is not there. */
+bool mortise_tasks_remove(struct mortise_tasks *q, struct mortise_task *t);
 
 struct mortise_task_queue {
     pthread_mutex_t lock; /* guards what follows */

@@ -20,10 +20,10 @@ struct mortise_lane {
     struct mortise_instance *instance;
     const struct mortise_manifest *manifest;
     enum mortise_threading threading;
-    uint32_t limit, running;              /* limit 0: none */
-    struct mortise_ongoing *first, *last; /* waiting */
-    bool given_up;                        /* a call did not let go */
-    uint64_t idle_ms;                     /* 0: no such clock */
+    uint32_t limit, running;      /* limit 0: none */
+    struct mortise_tasks waiting; /* the `turn`s of calls, which never run */
+    bool given_up;                /* a call did not let go */
+    uint64_t idle_ms;             /* 0: no such clock */
 };
 
 enum mortise_ongoing_state {
@@ -37,8 +37,8 @@ struct mortise_ongoing { /* a call */
     uint64_t id, run_call;
     struct mortise_live *live;
     struct mortise_ongoing *next, *prev; /* of the run's */
-    struct mortise_ongoing *behind;      /* in the lane */
     struct mortise_lane *lane;           /* NULL: it never got to one */
+    struct mortise_task turn;            /* in the lane */
     enum mortise_ongoing_state state;
     bool scripted; /* script.c answers it, by `idle` */
     bool cancelled;
@@ -53,7 +53,7 @@ struct mortise_ongoing { /* a call */
     bool is_parked;
     bool is_starved; /* under calls_lock */
     uint64_t unsaid; /* events that were missed, which is yet to be told */
-    struct mortise_job job;
+    struct mortise_task job; /* of a worker */
     atomic_uint refs; /* the loop's, and a worker's */
     const struct mortise_mem *mem;
     struct mortise_asked *asked; /* its calls to the host, unanswered */

@@ -309,31 +309,6 @@ static void feed_result(struct mortise_ongoing *c)
 
 static void dispatch(struct mortise_ongoing *c);
 
-static void lane_put(struct mortise_lane *l, struct mortise_ongoing *c)
-{
-    c->behind = NULL;
-    if (l->first == NULL)
-        l->first = c;
-    else
-        l->last->behind = c;
-    l->last = c;
-}
-
-/* Take one out of the middle of the queue. */
-static void lane_remove(struct mortise_lane *l, struct mortise_ongoing *c)
-{
-    struct mortise_ongoing *before = NULL, *at = l->first;
-
-    for (; at != c; at = at->behind)
-        before = at;
-    if (before == NULL)
-        l->first = c->behind;
-    else
-        before->behind = c->behind;
-    if (l->last == c)
-        l->last = before;
-}
-
 /* The run is paused, which lets go of the call; it goes on when its plugin may
  * be called again, and says until then why not (live.c). */
 static void parked(struct mortise_task *t)
@@ -362,11 +337,13 @@ static void park(struct mortise_ongoing *c, const struct mortise_err *why)
 /* Call whoever waits, as far as the limit allows and the plugin is trusted. */
 static void lane_pump(struct mortise_lane *l)
 {
-    struct mortise_ongoing *c;
     struct mortise_err why;
 
-    while ((c = l->first) != NULL && (l->limit == 0 || l->running < l->limit)) {
-        l->first = c->behind;
+    while (l->waiting.first != NULL &&
+           (l->limit == 0 || l->running < l->limit)) {
+        struct mortise_ongoing *c = MORTISE_OF(
+            mortise_tasks_take(&l->waiting), struct mortise_ongoing, turn);
+
         if (mortise_plugins_trusted(l->m->plugins, l->plugin, &why) ==
             MORTISE_OK)
             dispatch(c);
@@ -526,7 +503,7 @@ static void wind_idle(struct mortise_ongoing *c)
 }
 
 /* [worker] */
-static void on_worker(struct mortise_job *j)
+static void on_worker(struct mortise_task *j)
 {
     struct mortise_ongoing *c = MORTISE_OF(j, struct mortise_ongoing, job);
     struct mortise_lane *l = c->lane;
@@ -727,7 +704,7 @@ int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,
         end_early(c, MORTISE_S_TIMEOUT, "timeout.start", "timeout", why.msg);
         return MORTISE_OK;
     }
-    lane_put(c->lane, c);
+    mortise_tasks_put(&c->lane->waiting, &c->turn);
     lane_pump(c->lane);
     return MORTISE_OK;
 }
@@ -803,7 +780,7 @@ static void cancel(struct mortise_ongoing *c)
     }
     mortise_timer_disarm(&l->m->timers, &c->idle);
     if (c->state == MORTISE_CALL_WAITING) {
-        lane_remove(l, c);
+        mortise_tasks_remove(&l->waiting, &c->turn);
     } else if (l->threading == MORTISE_THREAD_BLOCKING &&
                mortise_pool_take_back(l->m->pool, &c->job)) {
         unref(c); /* the worker's */

@@ -123,12 +123,12 @@ END_TEST
 /* ---- workers ------------------------------------------------------------- */
 
 struct work {
-    struct mortise_job job;
+    struct mortise_task job;
     atomic_int begun, ran;
     const atomic_bool *gate; /* it ends once this is open; NULL: at once */
 };
 
-static void run(struct mortise_job *j)
+static void run(struct mortise_task *j)
 {
     struct work *w = MORTISE_OF(j, struct work, job);
 
