@@ -268,22 +268,20 @@ static json_t *deaths_json(struct mortise *m, const char *tenant,
 }
 
 /* How it stands else, what is wrong, and what would let it go on. */
-static json_t *blocked_json(struct mortise *m, const char *tenant,
-                            const char *run,
-                            const struct mortise_head_copy *head,
+static json_t *blocked_json(const struct mortise_stored *s,
                             const struct mortise_graph *g,
                             const struct mortise_run *r,
                             const struct mortise_err *why)
 {
     json_t *v =
         json_pack("{s:s, s:s, s:s, s:o, s:o*}", "status",
-                  mortise_run_status_name(head->status), "reason", head->reason,
-                  "code", mortise_result_name(why->code), "message",
-                  mortise_json_strn(why->msg, strlen(why->msg)), "deaths",
-                  deaths_json(m, tenant, run));
+                  mortise_run_status_name(s->head.status), "reason",
+                  s->head.reason, "code", mortise_result_name(why->code),
+                  "message", mortise_json_strn(why->msg, strlen(why->msg)),
+                  "deaths", deaths_json(s->m, s->tenant, s->id));
     struct mortise_obstacles o;
 
-    mortise_live_obstacles(m, tenant, run, g, r, &o);
+    mortise_live_obstacles(s->m, s->tenant, s->id, g, r, &o);
     if (!o.stuck && json_array_size(o.lifts) > 0)
         json_object_set(v, "unquarantine", o.lifts);
     if (!o.stuck && o.changed)
@@ -294,8 +292,7 @@ static json_t *blocked_json(struct mortise *m, const char *tenant,
 
 /* A run that is not over, and could not go on here, is blocked, whatever it
  * was when it was left. */
-static int show_blocked(struct mortise *m, const char *tenant, const char *run,
-                        const struct mortise_head_copy *head,
+static int show_blocked(const struct mortise_stored *s,
                         const struct mortise_graph *g,
                         const struct mortise_run *r, json_t *out,
                         struct mortise_err *err)
@@ -304,16 +301,16 @@ static int show_blocked(struct mortise *m, const char *tenant, const char *run,
     json_t *blocked;
     int rv;
 
-    if (mortise_run_has_ended(head->status))
+    if (mortise_run_has_ended(s->head.status))
         return MORTISE_OK;
-    rv = mortise_live_may_run(m, tenant, run, g, r, &why);
+    rv = mortise_live_may_run(s->m, s->tenant, s->id, g, r, &why);
     if (rv == MORTISE_OK)
         return rv;
     if (!mortise_is_blocked(rv)) {
         *err = why;
         return rv;
     }
-    blocked = blocked_json(m, tenant, run, head, g, r, &why);
+    blocked = blocked_json(s, g, r, &why);
     if (json_object_set_new(out, "blocked", blocked) != 0)
         return mortise_nomem(err);
     json_object_set_new(
@@ -331,48 +328,39 @@ static void show_as_left(json_t *out, const struct mortise_head_copy *head)
     json_object_set_new(out, "reason", json_string(head->reason));
 }
 
-/* The run as it is shown, with what is known of its head.  NULL: an error. */
-static json_t *show(const struct mortise_stored *s,
-                    const struct mortise_graph *g, const struct mortise_run *r,
-                    bool going, bool checked, struct mortise_err *err)
+/* The answer: the run, with what is known of its head. */
+static void show(struct mortise_query *q, const struct mortise_graph *g,
+                 const struct mortise_run *r, bool going, bool checked)
 {
+    const struct mortise_stored *s = &q->stored;
+    struct mortise_err err;
     json_t *out = mortise_run_show(r);
-    int rv = out != NULL ? MORTISE_OK : mortise_nomem(err);
+    int rv = out != NULL ? MORTISE_OK : mortise_nomem(&err);
 
     if (rv == MORTISE_OK && !going)
         show_as_left(out, &s->head);
     if (rv == MORTISE_OK && !checked)
-        rv = show_blocked(s->m, s->tenant, s->id, &s->head, g, r, out, err);
-    if (rv == MORTISE_OK)
-        json_object_set_new(
-            out, "live",
-            json_boolean(mortise_live_find(s->m, s->tenant, s->id) != NULL));
-    if (rv == MORTISE_OK)
-        return out;
-    json_decref(out);
-    err->code = rv;
-    return NULL;
-}
-
-static void show_what_came(struct mortise_query *q, json_t *out,
-                           const struct mortise_err *err)
-{
-    if (out != NULL)
-        mortise_query_answer(q, out);
-    else
-        mortise_query_fail(q, err->code, err);
+        rv = show_blocked(s, g, r, out, &err);
+    if (rv != MORTISE_OK) {
+        json_decref(out);
+        mortise_query_fail(q, rv, &err);
+        return;
+    }
+    json_object_set_new(
+        out, "live",
+        json_boolean(mortise_live_find(s->m, s->tenant, s->id) != NULL));
+    mortise_query_answer(q, out);
 }
 
 static void show_stored(struct mortise_stored *s, int rv,
                         const struct mortise_err *err)
 {
     struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
-    struct mortise_err why = *err;
 
     if (rv != MORTISE_OK)
         mortise_query_fail(q, rv, err);
     else
-        show_what_came(q, show(s, s->graph, s->run, false, false, &why), &why);
+        show(q, s->graph, s->run, false, false);
 }
 
 static void show_of_head(struct mortise_stored *s, int rv,
@@ -380,7 +368,6 @@ static void show_of_head(struct mortise_stored *s, int rv,
 {
     struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
     const struct mortise_live *live;
-    struct mortise_err why = *err;
 
     if (rv != MORTISE_OK) {
         mortise_query_fail(q, rv, err);
@@ -388,11 +375,8 @@ static void show_of_head(struct mortise_stored *s, int rv,
     }
     live = mortise_live_find(s->m, s->tenant, s->id);
     if (is_as_stored(live) && live->written == s->head.seq)
-        show_what_came(q,
-                       show(s, live->graph, live->run,
-                            mortise_run_is_going(live->run), live->checked,
-                            &why),
-                       &why);
+        show(q, live->graph, live->run, mortise_run_is_going(live->run),
+             live->checked);
     else
         mortise_stored_rest(s, show_stored);
 }
