@@ -406,36 +406,27 @@ static json_t *seen_of(const struct mortise_http_answer *a,
                   "answer", beginning_of(a, mem)));
 }
 
-static int32_t status_of(enum mortise_http_outcome outcome)
-{
-    switch (outcome) {
-    case MORTISE_HTTP_ANSWERED:
-        return MORTISE_S_OK;
-    case MORTISE_HTTP_INVALID:
-        return MORTISE_S_INVALID;
-    case MORTISE_HTTP_DENIED:
-        return MORTISE_S_DENIED;
-    case MORTISE_HTTP_UNREACHABLE:
-    case MORTISE_HTTP_LOST:
-        return MORTISE_S_IO;
-    case MORTISE_HTTP_TIMEOUT:
-        return MORTISE_S_TIMEOUT;
-    case MORTISE_HTTP_NOMEM:
-        return MORTISE_S_NOMEM;
-    case MORTISE_HTTP_UNAVAILABLE:
-        return MORTISE_S_UNSUPPORTED;
-    case MORTISE_HTTP_INSECURE:
-    case MORTISE_HTTP_TOO_LARGE:
-    case MORTISE_HTTP_BROKEN:
-        break;
-    }
-    return MORTISE_S_FAILED;
-}
+static const int32_t statuses[] = {
+    [MORTISE_HTTP_ANSWERED] = MORTISE_S_OK,
+    [MORTISE_HTTP_INVALID] = MORTISE_S_INVALID,
+    [MORTISE_HTTP_DENIED] = MORTISE_S_DENIED,
+    [MORTISE_HTTP_UNREACHABLE] = MORTISE_S_IO,
+    [MORTISE_HTTP_INSECURE] = MORTISE_S_FAILED,
+    [MORTISE_HTTP_LOST] = MORTISE_S_IO,
+    [MORTISE_HTTP_TIMEOUT] = MORTISE_S_TIMEOUT,
+    [MORTISE_HTTP_TOO_LARGE] = MORTISE_S_FAILED,
+    [MORTISE_HTTP_BROKEN] = MORTISE_S_FAILED,
+    [MORTISE_HTTP_NOMEM] = MORTISE_S_NOMEM,
+    [MORTISE_HTTP_UNAVAILABLE] = MORTISE_S_UNSUPPORTED,
+};
+_Static_assert(sizeof statuses / sizeof statuses[0] ==
+                   MORTISE_HTTP_UNAVAILABLE + 1,
+               "every outcome has a status");
 
 static void on_done(void *ud, const struct mortise_http_answer *answer)
 {
     struct mortise_asked *a = ud;
-    int32_t status = status_of(answer->outcome);
+    int32_t status = statuses[answer->outcome];
     const char *words = answer->words;
     json_t *value = NULL;
 

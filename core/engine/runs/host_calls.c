@@ -423,27 +423,18 @@ static enum mortise_step_kind kind_of_caller(const struct mortise_asked *a)
                                                      : MORTISE_STEP_EFFECT;
 }
 
-static enum mortise_step_kind kind_of(const struct mortise_asked *a)
-{
-    switch (a->method->effect) {
-    case MORTISE_HOST_CALL_CALLER:
-        return kind_of_caller(a);
-    case MORTISE_HOST_CALL_LOOK:
-        return MORTISE_STEP_LOOK;
-    case MORTISE_HOST_CALL_QUESTION:
-        return MORTISE_STEP_QUESTION;
-    case MORTISE_HOST_CALL_TIMER:
-        return MORTISE_STEP_TIMER;
-    case MORTISE_HOST_CALL_GET:
-        return MORTISE_STEP_GET;
-    case MORTISE_HOST_CALL_PUT:
-        return MORTISE_STEP_PUT;
-    case MORTISE_HOST_CALL_UNRECORDED: /* the run is not asked */
-    case MORTISE_HOST_CALL_READ:
-        break;
-    }
-    return MORTISE_STEP_READ;
-}
+/* Of what the caller does not settle; 0: the run is not asked. */
+static const enum mortise_step_kind step_kinds[] = {
+    [MORTISE_HOST_CALL_READ] = MORTISE_STEP_READ,
+    [MORTISE_HOST_CALL_LOOK] = MORTISE_STEP_LOOK,
+    [MORTISE_HOST_CALL_QUESTION] = MORTISE_STEP_QUESTION,
+    [MORTISE_HOST_CALL_TIMER] = MORTISE_STEP_TIMER,
+    [MORTISE_HOST_CALL_PUT] = MORTISE_STEP_PUT,
+    [MORTISE_HOST_CALL_GET] = MORTISE_STEP_GET,
+};
+_Static_assert(sizeof step_kinds / sizeof step_kinds[0] ==
+                   MORTISE_HOST_CALL_GET + 1,
+               "every effect is settled, here or by the caller");
 
 /* `a` may be gone afterwards. */
 static void ask_run(struct mortise_asked *a, bool full)
@@ -454,7 +445,9 @@ static void ask_run(struct mortise_asked *a, bool full)
         .kind = MORTISE_IN_ASK,
         .u.ask = {.call = a->run_call,
                   .ask = a->handle,
-                  .kind = kind_of(a),
+                  .kind = a->method->effect == MORTISE_HOST_CALL_CALLER
+                              ? kind_of_caller(a)
+                              : step_kinds[a->method->effect],
                   .method = a->method_name,
                   .key = a->name != NULL ? json_string_value(a->name) : "",
                   .body = masked,
