@@ -298,7 +298,7 @@ struct mortise_run_timer;
 struct mortise_live { /* a run in memory */
     struct mortise_hashed entry;
     struct mortise *m;
-    char *tenant, *id;
+    char tenant[MORTISE_NAME_MAX + 1], id[MORTISE_NAME_MAX + 1];
     struct mortise_run *run;     /* NULL once it is lost */
     struct mortise_graph *graph; /* a reference */
     struct mortise_topic *topic; /* who watches; NULL: nobody */

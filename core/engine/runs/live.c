@@ -197,8 +197,6 @@ static void live_free(struct mortise_live *live)
     mortise_table_remove(&m->lives, &live->entry);
     mortise_run_free(live->run);
     mortise_graph_unref(live->graph);
-    mortise_release_str(m->mem, live->tenant);
-    mortise_release_str(m->mem, live->id);
     mortise_release(m->mem, live, sizeof *live);
 }
 
@@ -217,14 +215,9 @@ static struct mortise_live *live_new(struct mortise *m, struct mortise_graph *g,
     live->landed_task.run = landed_task;
     live->order_task.run = order_task;
     mortise_watch_open(live);
+    strcpy(live->tenant, tenant); /* names are checked by who brings them */
+    strcpy(live->id, run);
     mortise_table_add(&m->lives, &live->entry, mortise_hash_strs(tenant, run));
-    live->tenant = mortise_strdup(m->mem, tenant);
-    live->id = mortise_strdup(m->mem, run);
-    if (live->tenant == NULL || live->id == NULL) {
-        live_free(live);
-        mortise_nomem(err);
-        return NULL;
-    }
     return live;
 }
 

@@ -912,31 +912,30 @@ void mortise_watch_detach(struct mortise_live *live)
     live->topic = NULL;
 }
 
-void mortise_watch_reopened(struct mortise *m)
+static void all_go_on(struct mortise *m, const struct mortise_topic *t)
 {
-    struct mortise_hashed *e, *following;
     struct mortise_watch *w, *next;
 
-    for (e = mortise_table_first(&m->topics); e != NULL; e = following) {
-        following = mortise_table_next(&m->topics, e);
-        w = MORTISE_OF(e, struct mortise_topic, entry)->watches;
-        for (; w != NULL; w = next) {
-            next = w->next;
-            mortise_watch_go_on(m, w);
-        }
+    for (w = t->watches; w != NULL; w = next) {
+        next = w->next;
+        mortise_watch_go_on(m, w);
+    }
+}
+
+void mortise_watch_reopened(struct mortise *m)
+{
+    struct mortise_hashed *e, *next;
+
+    for (e = mortise_table_first(&m->topics); e != NULL; e = next) {
+        next = mortise_table_next(&m->topics, e);
+        all_go_on(m, MORTISE_OF(e, struct mortise_topic, entry));
     }
 }
 
 void mortise_watch_written(struct mortise_live *live)
 {
-    struct mortise_watch *w, *next;
-
-    if (live->topic == NULL)
-        return;
-    for (w = live->topic->watches; w != NULL; w = next) {
-        next = w->next;
-        mortise_watch_go_on(live->m, w);
-    }
+    if (live->topic != NULL)
+        all_go_on(live->m, live->topic);
 }
 
 void mortise_watch_idle(struct mortise_live *live)
