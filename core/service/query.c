@@ -60,26 +60,28 @@ void mortise_query_answer(struct mortise_query *q, json_t *value)
 }
 
 /* {NAME: list, next: cursor or null}. */
-static void finish_page(struct mortise_query *q, const char *name, int rv,
-                        const struct mortise_err *err)
+static void page_read(struct mortise_read *r, int rv,
+                      const struct mortise_err *err)
 {
+    struct mortise_query *q = MORTISE_OF(r, struct mortise_query, read);
+
     if (rv != MORTISE_OK)
         mortise_query_fail(q, rv, err);
     else
         mortise_query_answer(
             q, q->failed ? NULL
-                         : json_pack("{s:O, s:s?}", name, q->list, "next",
+                         : json_pack("{s:O, s:s?}", q->word, q->list, "next",
                                      q->more ? q->next : NULL));
 }
 
-/* False: it is answered. */
+/* Of the list of that name.  False: it is answered. */
 static bool begin_page(struct mortise *m, struct mortise_query *q,
-                       const char *tenant, size_t limit)
+                       const char *tenant, const char *name, size_t limit)
 {
     struct mortise_err err;
     int rv;
 
-    mortise_query_begin(m, q, tenant, NULL);
+    mortise_query_begin(m, q, tenant, name);
     q->left = page_size(limit);
     rv = mortise_check_name("tenant", tenant, &err);
     q->list = rv == MORTISE_OK ? json_array() : NULL;
@@ -146,23 +148,17 @@ static int add_run(void *ud, const char *tenant, const char *run,
     return add_entry(q, head_json(q->m, tenant, run, head));
 }
 
-static void runs_read(struct mortise_read *r, int rv,
-                      const struct mortise_err *err)
-{
-    finish_page(MORTISE_OF(r, struct mortise_query, read), "runs", rv, err);
-}
-
 void mortise_query_runs(struct mortise *m, struct mortise_query *q,
                         const char *tenant, const char *after, size_t limit)
 {
-    if (!begin_page(m, q, tenant, limit))
+    if (!begin_page(m, q, tenant, "runs", limit))
         return;
     q->read = (struct mortise_read){.kind = MORTISE_READ_RUNS,
                                     .tenant = tenant,
                                     .run = after,
                                     .head = add_run,
                                     .ud = q,
-                                    .done = runs_read};
+                                    .done = page_read};
     mortise_store_read(m->store, &q->read);
 }
 
@@ -214,19 +210,13 @@ static bool split_cursor(const char *after, char run[], const char **id)
     return true;
 }
 
-static void inbox_read(struct mortise_read *r, int rv,
-                       const struct mortise_err *err)
-{
-    finish_page(MORTISE_OF(r, struct mortise_query, read), "pending", rv, err);
-}
-
 void mortise_query_inbox(struct mortise *m, struct mortise_query *q,
                          const char *tenant, const char *after, size_t limit)
 {
     struct mortise_err err;
     const char *id = NULL;
 
-    if (!begin_page(m, q, tenant, limit))
+    if (!begin_page(m, q, tenant, "pending", limit))
         return;
     if (after != NULL && !split_cursor(after, q->after_run, &id)) {
         mortise_fail(&err, MORTISE_EINVAL,
@@ -240,7 +230,7 @@ void mortise_query_inbox(struct mortise *m, struct mortise_query *q,
                                     .id = id,
                                     .pending = add_request,
                                     .ud = q,
-                                    .done = inbox_read};
+                                    .done = page_read};
     mortise_store_read(m->store, &q->read);
 }
 
