@@ -293,11 +293,6 @@ static json_t *base64(const char *p, size_t n, const struct mortise_mem *mem)
     return out;
 }
 
-static int set(json_t *out, const char *name, json_t *value)
-{
-    return json_object_set_new(out, name, value);
-}
-
 static const char *class_of(int status)
 {
     if (status == 408 || status == 425 || status == 429 || status >= 500)
@@ -327,14 +322,16 @@ static json_t *answer_json(const struct mortise_http_answer *a, bool whole,
     int failed = out == NULL;
 
     if (!failed && whole)
-        failed |= set(out, text ? "body" : "body_base64",
-                      text ? json_stringn_nocheck(a->body, a->n_body)
-                           : base64(a->body, a->n_body, mem));
+        failed |= json_object_set_new(
+            out, text ? "body" : "body_base64",
+            text ? json_stringn_nocheck(a->body, a->n_body)
+                 : base64(a->body, a->n_body, mem));
     if (!failed && class != NULL)
-        failed |= set(out, "class", json_string(class));
+        failed |= json_object_set_new(out, "class", json_string(class));
     if (!failed && a->retry_after)
-        failed |= set(out, "retry_after_ms",
-                      json_integer((json_int_t)a->retry_after_ms));
+        failed |=
+            json_object_set_new(out, "retry_after_ms",
+                                json_integer((json_int_t)a->retry_after_ms));
     if (!failed)
         return out;
     json_decref(out);

@@ -293,9 +293,8 @@ static bool is_this_machine(const char *host)
                              : IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
-/* The first of some variables that is set and says anything, copied. */
-static const char *variable(struct mortise_arena *a, const char *const *names,
-                            bool *failed)
+const char *mortise_variable(struct mortise_arena *a, const char *const *names,
+                             bool *failed)
 {
     for (; *names != NULL; names++) {
         const char *value = getenv(*names), *copy;
@@ -319,9 +318,9 @@ int mortise_proxies_read(struct mortise_proxies *out, struct mortise_arena *a,
     static const char *const none[] = {"no_proxy", "NO_PROXY", NULL};
     bool failed = false;
 
-    out->http = variable(a, http, &failed);
-    out->https = variable(a, https, &failed);
-    out->none = variable(a, none, &failed);
+    out->http = mortise_variable(a, http, &failed);
+    out->https = mortise_variable(a, https, &failed);
+    out->none = mortise_variable(a, none, &failed);
     return failed ? mortise_nomem(err) : MORTISE_OK;
 }
 

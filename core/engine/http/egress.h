@@ -62,6 +62,11 @@ bool mortise_egress_address(const struct mortise_destination *grant,
 struct mortise_proxies {
     const char *http, *https, *none; /* NULL: none */
 };
+
+/* The first of some variables, of which the last is NULL, that is set and says
+ * anything, copied; *failed: memory ran out. */
+const char *mortise_variable(struct mortise_arena *a, const char *const *names,
+                             bool *failed);
 int mortise_proxies_read(struct mortise_proxies *out, struct mortise_arena *a,
                          struct mortise_err *err);
 /* The one to use, or "": never for this very machine. */

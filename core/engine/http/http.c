@@ -13,7 +13,6 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -232,24 +231,14 @@ static void no_socket(void *private)
                      "no means to wait for a socket");
 }
 
-static const char *variable(struct mortise_arena *a, const char *name,
-                            bool *failed)
-{
-    const char *value = getenv(name);
-
-    if (value == NULL || value[0] == '\0')
-        return NULL;
-    value = mortise_arena_strdup(a, value);
-    *failed |= value == NULL;
-    return value;
-}
-
 static int read_environment(struct mortise_http *h, struct mortise_err *err)
 {
+    static const char *const file[] = {"SSL_CERT_FILE", NULL};
+    static const char *const dir[] = {"SSL_CERT_DIR", NULL};
     bool failed = false;
 
-    h->ca_file = variable(&h->arena, "SSL_CERT_FILE", &failed);
-    h->ca_dir = variable(&h->arena, "SSL_CERT_DIR", &failed);
+    h->ca_file = mortise_variable(&h->arena, file, &failed);
+    h->ca_dir = mortise_variable(&h->arena, dir, &failed);
     return failed ? mortise_nomem(err)
                   : mortise_proxies_read(&h->proxies, &h->arena, err);
 }
