@@ -459,7 +459,7 @@ enum mortise_until {
 
 struct mortise_watch {
     struct mortise *m;
-    struct mortise_watch *next, *prev; /* of its topic */
+    struct mortise_watch *next, **at; /* of its topic */
     struct mortise_topic *topic;       /* NULL: it is over */
     uint64_t id;
     enum mortise_until until;

@@ -36,9 +36,9 @@ struct mortise_ongoing { /* a call */
     struct mortise_hashed by_id, by_run;
     uint64_t id, run_call;
     struct mortise_live *live;
-    struct mortise_ongoing *next, *prev; /* of the run's */
-    struct mortise_lane *lane;           /* NULL: it never got to one */
-    struct mortise_task turn;            /* in the lane */
+    struct mortise_ongoing *next, **at; /* of the run's */
+    struct mortise_lane *lane;          /* NULL: it never got to one */
+    struct mortise_task turn;           /* in the lane */
     enum mortise_ongoing_state state;
     bool scripted; /* script.c answers it, by `idle` */
     bool cancelled;

@@ -71,8 +71,9 @@ static void enlist(struct mortise_ongoing *c)
     struct mortise *m = live->m;
 
     c->next = live->calls;
+    c->at = &live->calls;
     if (c->next != NULL)
-        c->next->prev = c;
+        c->next->at = &c->next;
     live->calls = c;
     pthread_mutex_lock(&m->calls_lock);
     mortise_table_add(&m->calls, &c->by_id, mortise_hash_u64s(c->id, 0));
@@ -86,12 +87,9 @@ static void delist(struct mortise_ongoing *c)
     struct mortise_live *live = c->live;
     struct mortise *m = live->m;
 
-    if (c->prev != NULL)
-        c->prev->next = c->next;
-    else
-        live->calls = c->next;
+    *c->at = c->next;
     if (c->next != NULL)
-        c->next->prev = c->prev;
+        c->next->at = c->at;
     pthread_mutex_lock(&m->calls_lock);
     mortise_table_remove(&m->calls, &c->by_id);
     pthread_mutex_unlock(&m->calls_lock);

@@ -64,8 +64,9 @@ static void link_asked(struct mortise_asked *a, struct mortise_ongoing *c)
 
     a->call = c;
     a->next = c->asked;
+    a->at = &c->asked;
     if (a->next != NULL)
-        a->next->prev = a;
+        a->next->at = &a->next;
     c->asked = a;
     a->handle = ++m->last_ask;
     mortise_table_add(&m->asks, &a->entry, mortise_hash_u64s(a->handle, 0));
@@ -74,12 +75,9 @@ static void link_asked(struct mortise_asked *a, struct mortise_ongoing *c)
 static void unlink_asked(struct mortise_asked *a)
 {
     mortise_table_remove(&a->m->asks, &a->entry);
-    if (a->prev != NULL)
-        a->prev->next = a->next;
-    else
-        a->call->asked = a->next;
+    *a->at = a->next;
     if (a->next != NULL)
-        a->next->prev = a->prev;
+        a->next->at = a->at;
     a->call = NULL;
 }
 

@@ -77,7 +77,7 @@ struct mortise_asked {
 
     /* host_calls.c's alone. */
     struct mortise_ongoing *call;      /* NULL: it is over */
-    struct mortise_asked *next, *prev; /* of the call's */
+    struct mortise_asked *next, **at; /* of the call's */
     struct mortise_hashed entry;
     struct mortise_task task;
     bool queued;         /* the task is */

@@ -33,7 +33,7 @@ struct mortise_run_timer {
     struct mortise_live *live;
     uint64_t id;
     uint64_t wall_ms; /* due when the wall clock says so; 0: after a while */
-    struct mortise_run_timer *next, *prev; /* of the run's */
+    struct mortise_run_timer *next, **at; /* of the run's */
     bool queued, disarmed;
 };
 
@@ -62,12 +62,9 @@ static void timer_free(struct mortise_run_timer *t)
 
     mortise_timer_disarm(&live->m->timers, &t->timer);
     mortise_table_remove(&live->m->run_timers, &t->entry);
-    if (t->prev != NULL)
-        t->prev->next = t->next;
-    else
-        live->timers = t->next;
+    *t->at = t->next;
     if (t->next != NULL)
-        t->next->prev = t->prev;
+        t->next->at = t->at;
     mortise_release(live->m->mem, t, sizeof *t);
 }
 
@@ -117,8 +114,9 @@ static int arm(struct mortise_live *live, const struct mortise_action *a,
     t->timer.fire = timer_fired;
     t->task.run = timer_task;
     t->next = live->timers;
+    t->at = &live->timers;
     if (t->next != NULL)
-        t->next->prev = t;
+        t->next->at = &t->next;
     live->timers = t;
     mortise_table_add(&m->run_timers, &t->entry, timer_hash(live, t->id));
     if (a->u.timer.in_ms > 0) {

@@ -142,10 +142,10 @@ static void tell_run(const struct mortise_topic *t)
 static void link_watch(struct mortise_topic *t, struct mortise_watch *w)
 {
     w->topic = t;
-    w->prev = NULL;
     w->next = t->watches;
+    w->at = &t->watches;
     if (w->next != NULL)
-        w->next->prev = w;
+        w->next->at = &w->next;
     t->watches = w;
 }
 
@@ -219,12 +219,9 @@ static void unlink_watch(struct mortise *m, struct mortise_watch *w)
     if (w->adding != NULL)
         w->adding->over = true;
     w->adding = NULL;
-    if (w->prev != NULL)
-        w->prev->next = w->next;
-    else
-        t->watches = w->next;
+    *w->at = w->next;
     if (w->next != NULL)
-        w->next->prev = w->prev;
+        w->next->at = w->at;
     w->topic = NULL;
     tell_run(t);
     if (t->watches == NULL)
