@@ -1025,19 +1025,13 @@ static void fail_load(struct load *l, const struct mortise_err *why)
 static int check_works(const struct mortise_stored *s, bool accept,
                        struct mortise_err *err)
 {
-    struct mortise_err pins;
-    int rv = check_deaths(s->m, s->tenant, s->id, err);
+    int rv;
 
-    if (rv != MORTISE_OK)
-        return rv;
-    rv = check_graph(s->m, s->id, s->graph, err);
-    if (accept || (rv != MORTISE_OK && !mortise_is_blocked(rv)) ||
-        check_pins(s->m, s->id, s->run, NULL, NULL, &pins) == MORTISE_OK)
-        return rv;
-    if (rv != MORTISE_OK && !mortise_is_blocked(pins.code))
-        return rv;
-    *err = pins;
-    return pins.code;
+    if (!accept)
+        return mortise_live_may_run(s->m, s->tenant, s->id, s->graph, s->run,
+                                    err);
+    rv = check_deaths(s->m, s->tenant, s->id, err);
+    return rv == MORTISE_OK ? check_graph(s->m, s->id, s->graph, err) : rv;
 }
 
 /* May it be loaded for this order?  *checked: its plugins were looked at, and
