@@ -181,6 +181,9 @@ static void fire(struct mortise_timer *t)
 
 void mortise_deadlines_open(struct mortise *m)
 {
+    if (m->holding != MORTISE_HOLDING_STAYS &&
+        m->holding != MORTISE_HOLDING_PASSES)
+        return;
     m->deadline_timer.fire = fire;
     if (m->holding == MORTISE_HOLDING_STAYS)
         mortise_deadlines_look(m);

@@ -257,11 +257,11 @@ static int check_options(const struct mortise_options *o,
     return MORTISE_OK;
 }
 
-static int open_engine(struct mortise **out,
-                       const struct mortise_options *options, bool looks,
-                       enum mortise_holding holding,
-                       struct mortise_settings *settings,
-                       struct mortise_err *err)
+int mortise_engine_open(struct mortise **out,
+                        const struct mortise_options *options,
+                        enum mortise_holding holding,
+                        struct mortise_settings *settings,
+                        struct mortise_err *err)
 {
     struct mortise_err here; /* inner functions may count on one */
     struct mortise *m;
@@ -284,7 +284,7 @@ static int open_engine(struct mortise **out,
     m->thread = pthread_self();
     m->log = options->log;
     m->log_ud = options->log_ud;
-    m->looks = looks;
+    m->looks = holding == MORTISE_HOLDING_COPY;
     if (settings != NULL) {
         m->settings = *settings;
         *settings = (struct mortise_settings){.n_trust_dirs = 0};
@@ -304,29 +304,10 @@ static int open_engine(struct mortise **out,
         mortise_close(m);
         return rv;
     }
-    if (holding != MORTISE_HOLDING_BRIEFLY)
-        mortise_deadlines_open(m);
+    mortise_deadlines_open(m);
     mortise_kv_open(m);
     *out = m;
     return MORTISE_OK;
-}
-
-int mortise_engine_open(struct mortise **out,
-                        const struct mortise_options *options,
-                        enum mortise_holding holding,
-                        struct mortise_settings *settings,
-                        struct mortise_err *err)
-{
-    return open_engine(out, options, false, holding, settings, err);
-}
-
-int mortise_engine_look(struct mortise **out,
-                        const struct mortise_options *options,
-                        struct mortise_settings *settings,
-                        struct mortise_err *err)
-{
-    return open_engine(out, options, true, MORTISE_HOLDING_BRIEFLY, settings,
-                       err);
 }
 
 /* ---- close -------------------------------------------------------------- */

@@ -228,7 +228,8 @@ int mortise_session_look(struct mortise_session **out,
     if (rv == MORTISE_OK)
         rv = check_owner(l, err);
     if (rv == MORTISE_OK)
-        rv = mortise_engine_look(&l->engine, options, &l->settings, err);
+        rv = mortise_engine_open(&l->engine, options, MORTISE_HOLDING_COPY,
+                                 &l->settings, err);
     if (rv == MORTISE_OK)
         *out = l;
     else

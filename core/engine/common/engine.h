@@ -77,8 +77,12 @@ enum mortise_engine_state {
 enum mortise_holding {
     MORTISE_HOLDING_STAYS = 0, /* until somebody stops it: it serves others */
     MORTISE_HOLDING_PASSES, /* while it has something to do: it serves, too */
-    MORTISE_HOLDING_BRIEFLY /* for a moment: it serves nobody, and nothing
-                                  begins by itself */
+    MORTISE_HOLDING_BRIEFLY, /* for a moment: it serves nobody, and nothing
+                                begins by itself */
+    /* A copy of it, where it cannot be had, to be looked at: no timer fires,
+     * nobody is listened to, nothing is removed, and what would write is
+     * refused. */
+    MORTISE_HOLDING_COPY
 };
 
 struct mortise {
@@ -609,13 +613,6 @@ void mortise_retention_close(struct mortise *m);
 
 /* ---- engine.c ----------------------------------------------------------- */
 
-/* Like mortise_open(), where that cannot have the store: on a copy of it, to be
- * looked at.  No timer fires, nobody is listened to, nothing is removed, and
- * what would write is refused.  `settings` as below. */
-int mortise_engine_look(struct mortise **out,
-                        const struct mortise_options *options,
-                        struct mortise_settings *settings,
-                        struct mortise_err *err);
 /* mortise_open() is this, and stays.  `settings`: what options->deployment and
  * ->store say, by whoever has read it already; it is taken, and zeroed.  Zeroed
  * or NULL: it is read here. */
