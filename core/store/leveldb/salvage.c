@@ -208,10 +208,9 @@ static int put_graphs(struct mortise_ldb *to, leveldb_writebatch_t *batch,
             continue;
         mortise_buf_clear(&to->value);
         mortise_record_put_graph(&to->value, g->files, g->n_files);
-        rv = mortise_ldb_put(to, batch) == MORTISE_OK ? MORTISE_OK
-                                                      : mortise_nomem(err);
+        rv = mortise_ldb_put(to, batch);
     }
-    return rv == MORTISE_OK ? mortise_ldb_write(to, batch, true, err) : rv;
+    return mortise_salvage_write(to, batch, rv, err);
 }
 
 /* ---- logs --------------------------------------------------------------- */
@@ -519,6 +518,7 @@ int mortise_store_salvage(const char *from, const char *to,
     *out = (struct mortise_salvaged){0};
     mortise_buf_init(&v.key, mem);
     mortise_buf_init(&v.names, mem);
+    mortise_buf_init(&v.id, mem);
     mortise_buf_init(&v.value, mem);
     mortise_buf_init(&v.graph_key, mem);
     mortise_buf_init(&v.name, mem);
@@ -544,6 +544,7 @@ int mortise_store_salvage(const char *from, const char *to,
     mortise_buf_finish(&v.name);
     mortise_buf_finish(&v.graph_key);
     mortise_buf_finish(&v.value);
+    mortise_buf_finish(&v.id);
     mortise_buf_finish(&v.names);
     mortise_buf_finish(&v.key);
     return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "salvage %s", from);

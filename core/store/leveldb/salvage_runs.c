@@ -86,9 +86,9 @@ static const char *run_of(const struct salvage *v)
     return v->names.p + strlen(v->names.p) + 1;
 }
 
-/* The id of the request that a key is about, behind tenant and run. */
-static const char *id_in(struct salvage *v, const void *key, size_t n,
-                         struct mortise_buf *id)
+/* The id of the request that a key is about, behind tenant and run; NULL: no
+ * memory, or there is none. */
+static const char *id_in(struct salvage *v, const void *key, size_t n)
 {
     struct mortise_reader r;
 
@@ -98,9 +98,9 @@ static const char *id_in(struct salvage *v, const void *key, size_t n,
     mortise_buf_clear(&v->names);
     mortise_key_read_name(&r, &v->names);
     mortise_key_read_name(&r, &v->names);
-    mortise_buf_clear(id);
-    mortise_key_read_last(&r, id);
-    return r.bad || id->failed ? "" : id->p;
+    mortise_buf_clear(&v->id);
+    mortise_key_read_last(&r, &v->id);
+    return v->id.failed || v->id.n == 0 ? NULL : v->id.p;
 }
 
 bool mortise_salvage_equals(const struct mortise_buf *b, const void *p,
@@ -122,6 +122,67 @@ int mortise_salvage_put(struct mortise_ldb *to, leveldb_writebatch_t *batch,
     mortise_buf_clear(&to->value);
     mortise_buf_put(&to->value, value, value_size);
     return mortise_ldb_put(to, batch);
+}
+
+int mortise_salvage_write(struct mortise_ldb *to, leveldb_writebatch_t *batch,
+                          int rv, struct mortise_err *err)
+{
+    if (rv == MORTISE_ENOMEM)
+        return mortise_nomem(err);
+    return rv == MORTISE_OK ? mortise_ldb_write(to, batch, true, err) : rv;
+}
+
+/* What is done with a record under v->it. */
+typedef int record_fn(struct salvage *v, leveldb_writebatch_t *batch,
+                      const char *key, size_t n, struct mortise_err *err);
+
+/* All records with a tag; 0: with any. */
+struct records {
+    struct salvage *v;
+    uint8_t tag;
+    record_fn *fn;
+};
+
+static bool is_at(const struct records *all)
+{
+    const leveldb_iterator_t *it = all->v->it;
+    size_t n;
+
+    return leveldb_iter_valid(it) &&
+           (all->tag == 0 || (uint8_t)leveldb_iter_key(it, &n)[0] == all->tag);
+}
+
+/* A few more of them. */
+static int each_of_some(struct mortise_ldb *to, leveldb_writebatch_t *batch,
+                        void *ud, struct mortise_err *err)
+{
+    const struct records *all = ud;
+    leveldb_iterator_t *it = all->v->it;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < AT_ONCE && is_at(all);
+         i++, leveldb_iter_next(it)) {
+        size_t n;
+        const char *key = leveldb_iter_key(it, &n);
+
+        rv = all->fn(all->v, batch, key, n, err);
+    }
+    return mortise_salvage_write(to, batch, rv, err);
+}
+
+static int each(struct salvage *v, uint8_t tag, record_fn *fn,
+                struct mortise_err *err)
+{
+    struct records all = {v, tag, fn};
+    const char first = (char)tag;
+    int rv = MORTISE_OK;
+
+    v->it = leveldb_create_iterator(v->to->db, v->to->checked);
+    leveldb_iter_seek(v->it, &first, tag != 0 ? 1 : 0);
+    while (rv == MORTISE_OK && is_at(&all))
+        rv = mortise_ldb_batch(v->to, each_of_some, &all, err);
+    leveldb_iter_destroy(v->it);
+    return rv;
 }
 
 /* Is there such a key?  Without words when not. */
@@ -330,110 +391,65 @@ static int begin_group(struct salvage *v)
     return g->key.failed ? MORTISE_ENOMEM : MORTISE_OK;
 }
 
-/* A few more of the commits. */
-static int group_some(struct mortise_ldb *to, leveldb_writebatch_t *batch,
-                      void *ud, struct mortise_err *err)
+/* One commit more. */
+static int group_one(struct salvage *v, leveldb_writebatch_t *batch,
+                     const char *key, size_t size, struct mortise_err *err)
 {
-    struct salvage *v = ud;
-    int rv = MORTISE_OK;
-
-    for (size_t i = 0; rv == MORTISE_OK && i < AT_ONCE; i++) {
-        size_t n, size;
-        const char *key =
-            leveldb_iter_valid(v->it) ? leveldb_iter_key(v->it, &size) : NULL;
-        const char *p;
-        uint64_t seq;
-
-        if (key == NULL || size == 0 || key[0] != MORTISE_KEY_CHECKPOINT) {
-            rv = end_group(v, batch, err);
-            break;
-        }
-        if (mortise_salvage_run_of(v, key, size, &seq)) {
-            if (!mortise_salvage_equals(&v->group.key, v->key.p, v->key.n)) {
-                rv = end_group(v, batch, err);
-                mortise_salvage_run_of(v, key, size, &seq);
-                if (rv == MORTISE_OK)
-                    rv = begin_group(v);
-            }
-            p = leveldb_iter_value(v->it, &n);
-            add_commit(v, seq, p, n);
-        }
-        leveldb_iter_next(v->it);
-    }
-    if (rv != MORTISE_OK)
-        return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
-    return mortise_ldb_write(to, batch, true, err);
-}
-
-/* Does v->it stand on a head? */
-static bool next_head(struct salvage *v)
-{
+    const char *p;
+    uint64_t seq;
     size_t n;
-
-    return leveldb_iter_valid(v->it) &&
-           leveldb_iter_key(v->it, &n)[0] == MORTISE_KEY_HEAD;
-}
-
-/* A few more of the heads: those without a commit go. */
-static int behead_some(struct mortise_ldb *to, leveldb_writebatch_t *batch,
-                       void *ud, struct mortise_err *err)
-{
-    struct salvage *v = ud;
     int rv = MORTISE_OK;
 
-    for (size_t i = 0; rv == MORTISE_OK && i < AT_ONCE && next_head(v);
-         i++, leveldb_iter_next(v->it)) {
-        size_t size;
-        const char *key = leveldb_iter_key(v->it, &size);
-        uint64_t at;
-
-        if (!mortise_salvage_run_of(v, key, size, &at))
-            continue;
-        mortise_key_checkpoint(&v->value, tenant_of(v), run_of(v), 1);
-        if (is_there(v, &v->value))
-            continue;
-        rv = mortise_salvage_stored(v, &at, err);
-        if (rv == MORTISE_OK && at > 0 && !is_removed(v)) {
-            v->out->missing += trouble_of(v) == NULL ? at : 0;
-            rv = mortise_salvage_note(v, at, 0, err);
-        }
+    if (!mortise_salvage_run_of(v, key, size, &seq))
+        return MORTISE_OK;
+    if (!mortise_salvage_equals(&v->group.key, v->key.p, v->key.n)) {
+        rv = end_group(v, batch, err);
+        mortise_salvage_run_of(v, key, size, &seq);
         if (rv == MORTISE_OK)
-            rv = mortise_salvage_put(to, batch, key, size, NULL, 0);
+            rv = begin_group(v);
     }
-    if (rv != MORTISE_OK)
-        return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
-    return mortise_ldb_write(to, batch, true, err);
+    p = leveldb_iter_value(v->it, &n);
+    add_commit(v, seq, p, n);
+    return rv;
 }
 
-/* From the first key with this tag on. */
-static void seek_tag(struct salvage *v, enum mortise_key_tag tag)
+static int end_last_group(struct mortise_ldb *to, leveldb_writebatch_t *batch,
+                          void *ud, struct mortise_err *err)
 {
-    v->it = leveldb_create_iterator(v->to->db, v->to->checked);
-    mortise_key_of_tag(&v->value, tag);
-    leveldb_iter_seek(v->it, v->value.p, v->value.n);
+    return mortise_salvage_write(to, batch, end_group(ud, batch, err), err);
+}
+
+/* A head without a commit goes. */
+static int behead_one(struct salvage *v, leveldb_writebatch_t *batch,
+                      const char *key, size_t size, struct mortise_err *err)
+{
+    uint64_t at;
+    int rv;
+
+    if (!mortise_salvage_run_of(v, key, size, &at))
+        return MORTISE_OK;
+    mortise_key_checkpoint(&v->value, tenant_of(v), run_of(v), 1);
+    if (is_there(v, &v->value))
+        return MORTISE_OK;
+    rv = mortise_salvage_stored(v, &at, err);
+    if (rv == MORTISE_OK && at > 0 && !is_removed(v)) {
+        v->out->missing += trouble_of(v) == NULL ? at : 0;
+        rv = mortise_salvage_note(v, at, 0, err);
+    }
+    return rv == MORTISE_OK
+               ? mortise_salvage_put(v->to, batch, key, size, NULL, 0)
+               : rv;
 }
 
 int mortise_salvage_make_heads(struct salvage *v, struct mortise_err *err)
 {
-    size_t n;
-    int rv = MORTISE_OK;
+    int rv;
 
     mortise_buf_clear(&v->group.key);
-    seek_tag(v, MORTISE_KEY_CHECKPOINT);
-    do
-        rv = mortise_ldb_batch(v->to, group_some, v, err);
-    while (rv == MORTISE_OK && leveldb_iter_valid(v->it) &&
-           leveldb_iter_key(v->it, &n)[0] == MORTISE_KEY_CHECKPOINT);
+    rv = each(v, MORTISE_KEY_CHECKPOINT, group_one, err);
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_batch(v->to, group_some, v, err);
-    leveldb_iter_destroy(v->it);
-    if (rv != MORTISE_OK)
-        return rv;
-    seek_tag(v, MORTISE_KEY_HEAD);
-    while (rv == MORTISE_OK && next_head(v))
-        rv = mortise_ldb_batch(v->to, behead_some, v, err);
-    leveldb_iter_destroy(v->it);
-    return rv;
+        rv = mortise_ldb_batch(v->to, end_last_group, v, err);
+    return rv == MORTISE_OK ? each(v, MORTISE_KEY_HEAD, behead_one, err) : rv;
 }
 
 /* ---- what is of use ----------------------------------------------------- */
@@ -474,19 +490,15 @@ static bool stays(struct salvage *v, const struct salvage_trouble *t,
                   const void *key, size_t n)
 {
     struct mortise_pending p;
-    struct mortise_buf id;
     size_t size;
-    const char *value = leveldb_iter_value(v->it, &size);
+    const char *value = leveldb_iter_value(v->it, &size), *id;
     bool yes = mortise_record_read(&mortise_record_pending, &p, value, size) ==
                MORTISE_OK;
 
     if (!yes || t == NULL)
         return yes;
-    mortise_buf_init(&id, v->mem);
-    id_in(v, key, n, &id);
-    yes = !id.failed && is_asked(v, tenant_of(v), run_of(v), id.p);
-    mortise_buf_finish(&id);
-    return yes;
+    id = id_in(v, key, n);
+    return id != NULL && is_asked(v, tenant_of(v), run_of(v), id);
 }
 
 /* Requests of the run v->key: those that go, and how many stay. */
@@ -603,31 +615,19 @@ static int judge_run(struct salvage *v, leveldb_writebatch_t *batch,
     return rewrite_head(v, batch, head);
 }
 
-/* A few more of the runs. */
-static int judge_some(struct mortise_ldb *to, leveldb_writebatch_t *batch,
-                      void *ud, struct mortise_err *err)
+/* A head: is it that of a run? */
+static int judge_head(struct salvage *v, leveldb_writebatch_t *batch,
+                      const char *key, size_t size, struct mortise_err *err)
 {
-    struct salvage *v = ud;
-    int rv = MORTISE_OK;
+    struct mortise_head head;
+    size_t n;
+    const char *p = leveldb_iter_value(v->it, &n);
+    uint64_t seq;
 
-    for (size_t i = 0; rv == MORTISE_OK && i < AT_ONCE && next_head(v);
-         i++, leveldb_iter_next(v->it)) {
-        struct mortise_head head;
-        size_t n, size;
-        const char *key = leveldb_iter_key(v->it, &size), *p;
-        uint64_t seq;
-
-        p = leveldb_iter_value(v->it, &n);
-        if (mortise_record_read(&mortise_record_head, &head, p, n) !=
-                MORTISE_OK ||
-            !mortise_salvage_run_of(v, key, size, &seq))
-            rv = mortise_salvage_put(to, batch, key, size, NULL, 0);
-        else
-            rv = judge_run(v, batch, &head, err);
-    }
-    if (rv != MORTISE_OK)
-        return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
-    return mortise_ldb_write(to, batch, true, err);
+    if (mortise_record_read(&mortise_record_head, &head, p, n) != MORTISE_OK ||
+        !mortise_salvage_run_of(v, key, size, &seq))
+        return mortise_salvage_put(v->to, batch, key, size, NULL, 0);
+    return judge_run(v, batch, &head, err);
 }
 
 /* Runs that are known, and have no head: (1). */
@@ -657,9 +657,7 @@ static int bury_all(struct mortise_ldb *to, leveldb_writebatch_t *batch,
                 v, "run %s: left out; its commits cannot be read", run_of(v));
         rv = bury(v, batch);
     }
-    if (rv != MORTISE_OK)
-        return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
-    return mortise_ldb_write(to, batch, true, err);
+    return mortise_salvage_write(to, batch, rv, err);
 }
 
 /* Graphs that were handed in, and are none that a run pins. */
@@ -682,18 +680,16 @@ static int drop_graphs(struct mortise_ldb *to, leveldb_writebatch_t *batch,
         mortise_key_graph(&to->key, v->how->graphs[i].digest);
         rv = mortise_ldb_drop(to, batch);
     }
-    return rv == MORTISE_OK ? mortise_ldb_write(to, batch, true, err)
-                            : mortise_nomem(err);
+    return mortise_salvage_write(to, batch, rv, err);
 }
 
 /* ---- the rest ----------------------------------------------------------- */
 
 /* A deadline of a request that is not there. */
-static bool is_stray(struct salvage *v, const char *key, size_t n,
-                     struct mortise_buf *id)
+static bool is_stray(struct salvage *v, const char *key, size_t n)
 {
     size_t size;
-    const char *p = leveldb_iter_value(v->it, &size);
+    const char *p = leveldb_iter_value(v->it, &size), *id;
     bool timer;
 
     if (key[0] != MORTISE_KEY_DEADLINE)
@@ -703,20 +699,20 @@ static bool is_stray(struct salvage *v, const char *key, size_t n,
         return true;
     if (timer)
         return false;
-    id_in(v, key, n, id);
-    if (id->failed || id->n == 0)
+    id = id_in(v, key, n);
+    if (id == NULL)
         return true;
-    mortise_key_pending(&v->value, tenant_of(v), run_of(v), id->p);
+    mortise_key_pending(&v->value, tenant_of(v), run_of(v), id);
     return !is_there(v, &v->value);
 }
 
 /* The index of deadlines lost that of this request: put it again. */
 static int put_deadline(struct salvage *v, leveldb_writebatch_t *batch,
-                        const char *key, size_t n, struct mortise_buf *id)
+                        const char *key, size_t n)
 {
     struct mortise_pending p;
     size_t size;
-    const char *value = leveldb_iter_value(v->it, &size);
+    const char *value = leveldb_iter_value(v->it, &size), *id;
     struct mortise_ldb *to = v->to;
     const bool timer = false;
 
@@ -725,11 +721,10 @@ static int put_deadline(struct salvage *v, leveldb_writebatch_t *batch,
             MORTISE_OK ||
         p.deadline_ms == 0)
         return MORTISE_OK;
-    id_in(v, key, n, id);
-    if (id->failed)
+    id = id_in(v, key, n);
+    if (id == NULL)
         return MORTISE_ENOMEM;
-    mortise_key_deadline(&to->key, p.deadline_ms, tenant_of(v), run_of(v),
-                         id->p);
+    mortise_key_deadline(&to->key, p.deadline_ms, tenant_of(v), run_of(v), id);
     if (is_there(v, &to->key))
         return MORTISE_OK;
     return mortise_ldb_put_record(to, batch, &mortise_record_deadline, &timer);
@@ -738,15 +733,14 @@ static int put_deadline(struct salvage *v, leveldb_writebatch_t *batch,
 /* One record of a run: what no head counts goes, and a run of which it is all
  * that is left is named. */
 static int sweep_one(struct salvage *v, leveldb_writebatch_t *batch,
-                     const char *key, size_t size, struct mortise_buf *id,
-                     struct mortise_err *err)
+                     const char *key, size_t size, struct mortise_err *err)
 {
-    bool dies =
-        key[0] == MORTISE_KEY_TOMBSTONE || key[0] == MORTISE_KEY_LEAVING;
     uint64_t seq, at;
     int rv;
 
-    if (dies || !mortise_salvage_run_of(v, key, size, &seq))
+    if (size == 0 || key[0] == MORTISE_KEY_TOMBSTONE ||
+        key[0] == MORTISE_KEY_LEAVING ||
+        !mortise_salvage_run_of(v, key, size, &seq))
         return MORTISE_OK;
     rv = mortise_salvage_stored(v, &at, err);
     if (rv != MORTISE_OK)
@@ -757,48 +751,17 @@ static int sweep_one(struct salvage *v, leveldb_writebatch_t *batch,
     }
     if (rv != MORTISE_OK)
         return rv;
-    if (at == 0 || seq > at || is_stray(v, key, size, id))
+    if (at == 0 || seq > at || is_stray(v, key, size))
         return mortise_salvage_put(v->to, batch, key, size, NULL, 0);
-    return put_deadline(v, batch, key, size, id);
-}
-
-/* A few more of all records. */
-static int sweep_some(struct mortise_ldb *to, leveldb_writebatch_t *batch,
-                      void *ud, struct mortise_err *err)
-{
-    struct salvage *v = ud;
-    struct mortise_buf id;
-    int rv = MORTISE_OK;
-
-    mortise_buf_init(&id, v->mem);
-    for (size_t n = 0;
-         rv == MORTISE_OK && leveldb_iter_valid(v->it) && n < AT_ONCE;
-         n++, leveldb_iter_next(v->it)) {
-        size_t size;
-        const char *key = leveldb_iter_key(v->it, &size);
-
-        if (size > 0)
-            rv = sweep_one(v, batch, key, size, &id, err);
-    }
-    mortise_buf_finish(&id);
-    if (rv != MORTISE_OK)
-        return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
-    return mortise_ldb_write(to, batch, true, err);
+    return put_deadline(v, batch, key, size);
 }
 
 int mortise_salvage_leave_out(struct salvage *v, struct mortise_err *err)
 {
-    int rv = MORTISE_OK;
+    int rv = each(v, MORTISE_KEY_HEAD, judge_head, err);
 
-    seek_tag(v, MORTISE_KEY_HEAD);
-    while (rv == MORTISE_OK && next_head(v))
-        rv = mortise_ldb_batch(v->to, judge_some, v, err);
-    leveldb_iter_destroy(v->it);
-    v->it = leveldb_create_iterator(v->to->db, v->to->checked);
-    leveldb_iter_seek_to_first(v->it);
-    while (rv == MORTISE_OK && leveldb_iter_valid(v->it))
-        rv = mortise_ldb_batch(v->to, sweep_some, v, err);
-    leveldb_iter_destroy(v->it);
+    if (rv == MORTISE_OK)
+        rv = each(v, 0, sweep_one, err);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_batch(v->to, bury_all, v, err);
     return rv == MORTISE_OK ? mortise_ldb_batch(v->to, drop_graphs, v, err)

@@ -43,7 +43,8 @@ struct salvage {
     bool logged;              /* a batch was read from a log */
     struct mortise_buf key;   /* of the head of a run */
     struct mortise_buf names; /* of a key, as C strings */
-    struct mortise_buf value; /* a record that is being made */
+    struct mortise_buf id;    /* of a request */
+    struct mortise_buf value; /* a key that is looked for */
     struct mortise_buf graph_key; /* of the graph that `name` is of */
     struct mortise_buf name;
     struct salvage_group group;
@@ -71,6 +72,9 @@ int mortise_salvage_stored(struct salvage *v, uint64_t *seq,
 int mortise_salvage_put(struct mortise_ldb *to, leveldb_writebatch_t *batch,
                         const void *key, size_t key_size, const void *value,
                         size_t value_size);
+/* Putting into the batch gave `rv`: write it, if that went well. */
+int mortise_salvage_write(struct mortise_ldb *to, leveldb_writebatch_t *batch,
+                          int rv, struct mortise_err *err);
 /* The run v->key had a commit of that number, and is not there up to it. */
 int mortise_salvage_note(struct salvage *v, uint64_t known, uint64_t anew,
                          struct mortise_err *err);
