@@ -181,6 +181,17 @@ uint64_t mortise_key_read_number(struct mortise_reader *r)
     return v;
 }
 
+bool mortise_key_read_commit(uint64_t *number, const void *key, size_t n)
+{
+    struct mortise_reader r;
+    uint8_t tag;
+
+    mortise_reader_init(&r, key, n);
+    tag = mortise_read_u8(&r);
+    *number = mortise_key_read_number(&r);
+    return tag == MORTISE_KEY_COMMIT && !r.bad && r.p == r.end;
+}
+
 /* n bytes of text, as a C string. */
 static void read_text(struct mortise_reader *r, struct mortise_buf *names,
                       size_t n)

@@ -67,5 +67,7 @@ void mortise_key_of_cached(struct mortise_buf *k, const char *tenant,
 uint64_t mortise_key_read_number(struct mortise_reader *r);
 void mortise_key_read_name(struct mortise_reader *r, struct mortise_buf *names);
 void mortise_key_read_last(struct mortise_reader *r, struct mortise_buf *names);
+/* All of one: is it that of a commit? */
+bool mortise_key_read_commit(uint64_t *number, const void *key, size_t n);
 
 #endif

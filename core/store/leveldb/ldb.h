@@ -195,6 +195,10 @@ void mortise_ldb_drop_copy(struct mortise_ldb *s);
  * its strings.  MORTISE_OK when there is none. */
 int mortise_ldb_taken(char *said, struct mortise_err *err, const char *doing);
 
+/* An iterator is done: what it could not read, or else `rv`. */
+int mortise_ldb_iter_end(leveldb_iterator_t *it, int rv, const char *doing,
+                         struct mortise_err *err);
+
 /* May it be used?  MORTISE_ESTATE after a failed write. */
 int mortise_ldb_alive(struct mortise_ldb *s, struct mortise_err *err);
 

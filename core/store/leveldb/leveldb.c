@@ -183,6 +183,18 @@ int mortise_ldb_taken(char *said, struct mortise_err *err, const char *doing)
     return code;
 }
 
+int mortise_ldb_iter_end(leveldb_iterator_t *it, int rv, const char *doing,
+                         struct mortise_err *err)
+{
+    char *said = NULL;
+    int torn;
+
+    leveldb_iter_get_error(it, &said);
+    leveldb_iter_destroy(it);
+    torn = mortise_ldb_taken(said, err, doing);
+    return torn != MORTISE_OK ? torn : rv;
+}
+
 int mortise_ldb_bad(struct mortise_err *err, int code, const char *what)
 {
     if (code == MORTISE_ENEWER)
@@ -257,21 +269,19 @@ int mortise_ldb_name(const char *name, struct mortise_err *err)
 static bool commit_at(const leveldb_iterator_t *it, uint64_t *n,
                       struct mortise_batch *batch, int *rv)
 {
-    struct mortise_reader r;
+    bool is_whole;
     size_t size;
     const char *p;
 
     if (!leveldb_iter_valid(it))
         return false;
     p = leveldb_iter_key(it, &size);
-    mortise_reader_init(&r, p, size);
-    if (mortise_read_u8(&r) != MORTISE_KEY_COMMIT)
+    if (size == 0 || p[0] != MORTISE_KEY_COMMIT)
         return false;
-    *n = mortise_key_read_number(&r);
+    is_whole = mortise_key_read_commit(n, p, size);
     p = leveldb_iter_value(it, &size);
-    *rv = mortise_record_read(&mortise_record_batch, batch, p, size);
-    if (r.bad || r.p != r.end)
-        *rv = MORTISE_ECORRUPT;
+    *rv = is_whole ? mortise_record_read(&mortise_record_batch, batch, p, size)
+                   : MORTISE_ECORRUPT;
     return true;
 }
 
@@ -425,8 +435,7 @@ static int read_identity(struct mortise_ldb *s, struct mortise_err *err)
 int mortise_ldb_verify(struct mortise_ldb *s, struct mortise_err *err)
 {
     leveldb_iterator_t *it = leveldb_create_iterator(s->db, s->checked);
-    char *said = NULL;
-    int rv = MORTISE_OK, torn;
+    int rv = MORTISE_OK;
 
     if (!is_empty(it))
         rv = mortise_ldb_verify_stamp(s, err);
@@ -438,10 +447,7 @@ int mortise_ldb_verify(struct mortise_ldb *s, struct mortise_err *err)
         rv = verify_end(s, err);
     if (rv == MORTISE_OK)
         rv = read_identity(s, err);
-    leveldb_iter_get_error(it, &said);
-    torn = mortise_ldb_taken(said, err, "verify the store");
-    leveldb_iter_destroy(it);
-    return torn != MORTISE_OK ? torn : rv;
+    return mortise_ldb_iter_end(it, rv, "verify the store", err);
 }
 
 /* ---- opening ----------------------------------------------------------- */

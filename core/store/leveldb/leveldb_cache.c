@@ -118,17 +118,13 @@ static int with_ages(struct mortise_ldb *s, age_fn *fn,
                      leveldb_writebatch_t *batch, struct mortise_err *err)
 {
     leveldb_iterator_t *it = leveldb_create_iterator(s->db, s->checked);
-    char *said = NULL;
     struct age a;
-    int rv, torn;
+    int rv;
 
     mortise_buf_init(&a.tenant, s->mem);
     rv = fn(s, it, batch, &a, err);
     mortise_buf_finish(&a.tenant);
-    leveldb_iter_get_error(it, &said);
-    torn = mortise_ldb_taken(said, err, "read the ages of results");
-    leveldb_iter_destroy(it);
-    return torn != MORTISE_OK ? torn : rv;
+    return mortise_ldb_iter_end(it, rv, "read the ages of results", err);
 }
 
 /* ---- putting ----------------------------------------------------------- */
@@ -261,10 +257,9 @@ static int find(struct mortise_ldb *s, const struct mortise_buf *key,
                 struct mortise_buf *value, struct mortise_err *err)
 {
     leveldb_iterator_t *it = leveldb_create_iterator(s->db, s->checked);
-    char *said = NULL;
     size_t n;
     const char *p;
-    int rv = MORTISE_ENOTFOUND, torn;
+    int rv = MORTISE_ENOTFOUND;
 
     leveldb_iter_seek(it, key->p, key->n);
     if (leveldb_iter_valid(it)) {
@@ -272,10 +267,7 @@ static int find(struct mortise_ldb *s, const struct mortise_buf *key,
         if (n >= key->n && memcmp(p, key->p, key->n) == 0)
             rv = read_found(it, value, err);
     }
-    leveldb_iter_get_error(it, &said);
-    torn = mortise_ldb_taken(said, err, "read the store");
-    leveldb_iter_destroy(it);
-    return torn != MORTISE_OK ? torn : rv;
+    return mortise_ldb_iter_end(it, rv, "read the store", err);
 }
 
 int mortise_ldb_read_cached(struct mortise_ldb *s, struct mortise_read *r,

@@ -49,18 +49,14 @@ static void walk_begin(struct walk *w, struct mortise_ldb *s,
 static int walk_end(struct walk *w, int rv, struct mortise_err *err)
 {
     struct mortise_err why;
-    char *said = NULL;
-    int torn;
+    int torn = mortise_ldb_iter_end(w->it, MORTISE_OK, "read the store", &why);
 
-    leveldb_iter_get_error(w->it, &said);
-    torn = mortise_ldb_taken(said, &why, "read the store");
     if (torn != MORTISE_OK && w->s->looks) {
         mortise_ldb_note_lack(w->s, why.msg);
         torn = MORTISE_OK;
     } else if (torn != MORTISE_OK && err != NULL) {
         *err = why;
     }
-    leveldb_iter_destroy(w->it);
     leveldb_readoptions_destroy(w->options);
     leveldb_release_snapshot(w->s->db, w->snapshot);
     if (torn == MORTISE_OK && rv == MORTISE_ENOMEM)

@@ -168,17 +168,13 @@ static int first_leaving(struct mortise_ldb *s, struct mortise_buf *names,
                          struct mortise_leaving *l, struct mortise_err *err)
 {
     leveldb_iterator_t *it = leveldb_create_iterator(s->db, s->checked);
-    char *said = NULL;
-    int rv, torn;
+    int rv;
 
     mortise_key_of_tag(&s->key, MORTISE_KEY_LEAVING);
     if (!s->key.failed)
         leveldb_iter_seek(it, s->key.p, s->key.n);
     rv = s->key.failed ? MORTISE_ENOMEM : leaving_at(it, names, l, err);
-    leveldb_iter_get_error(it, &said);
-    torn = mortise_ldb_taken(said, err, "read the store");
-    leveldb_iter_destroy(it);
-    return torn != MORTISE_OK ? torn : rv;
+    return mortise_ldb_iter_end(it, rv, "read the store", err);
 }
 
 static int remove_rest(struct mortise_ldb *s, leveldb_writebatch_t *batch,
@@ -393,23 +389,18 @@ static int sweep(struct mortise_ldb *s, leveldb_writebatch_t *batch, void *ud,
                  struct mortise_err *err)
 {
     leveldb_iterator_t *it;
-    char *said = NULL;
     bool *more = ud, any = false;
-    int rv, torn;
+    int rv;
 
     if (!s->kept.begun)
         return MORTISE_OK;
     it = leveldb_create_iterator(s->db, s->checked);
     rv = sweep_some(s, batch, it, &any, more);
-    leveldb_iter_get_error(it, &said);
-    torn = mortise_ldb_taken(said, err, "read the store");
-    leveldb_iter_destroy(it);
-    if (torn != MORTISE_OK)
-        return torn;
+    if (rv == MORTISE_ENOMEM)
+        mortise_nomem(err);
+    rv = mortise_ldb_iter_end(it, rv, "read the store", err);
     if (rv == MORTISE_OK && any)
         rv = mortise_ldb_write(s, batch, true, err);
-    else if (rv == MORTISE_ENOMEM)
-        mortise_nomem(err);
     if (!*more)
         mortise_ldb_keep_none(s);
     return rv;

@@ -62,14 +62,11 @@ static void note_batch(struct salvage *v, const void *key, size_t key_size,
                        const void *value, size_t value_size)
 {
     struct mortise_batch batch;
-    struct mortise_reader r;
     uint64_t n;
 
-    mortise_reader_init(&r, key, key_size);
-    mortise_read_u8(&r);
-    n = mortise_key_read_number(&r);
-    if (r.bad || mortise_record_read(&mortise_record_batch, &batch, value,
-                                     value_size) != MORTISE_OK)
+    if (!mortise_key_read_commit(&n, key, key_size) ||
+        mortise_record_read(&mortise_record_batch, &batch, value, value_size) !=
+            MORTISE_OK)
         return;
     if (n > v->last)
         v->last = n;
@@ -80,13 +77,9 @@ static void note_batch(struct salvage *v, const void *key, size_t key_size,
 /* Tables tell of batches in their order, each of the kept ones once. */
 static void note_gap(struct salvage *v, const void *key, size_t key_size)
 {
-    struct mortise_reader r;
     uint64_t n;
 
-    mortise_reader_init(&r, key, key_size);
-    mortise_read_u8(&r);
-    n = mortise_key_read_number(&r);
-    if (r.bad || r.p != r.end)
+    if (!mortise_key_read_commit(&n, key, key_size))
         return;
     if (v->in_tables == 0)
         v->first_in_tables = n;
@@ -150,10 +143,8 @@ static int copy_some(struct mortise_ldb *to, leveldb_writebatch_t *batch,
         const char *key = leveldb_iter_key(v->it, &key_size);
         const char *value = leveldb_iter_value(v->it, &value_size);
 
-        if (key_size > 0 && key[0] == MORTISE_KEY_COMMIT) {
-            note_batch(v, key, key_size, value, value_size);
-            note_gap(v, key, key_size);
-        }
+        note_batch(v, key, key_size, value, value_size);
+        note_gap(v, key, key_size);
         if (key_size > 0 && key[0] == MORTISE_KEY_HEAD)
             note_head(v, value, value_size);
         if (key_size == 0 || !is_taken((uint8_t)key[0]))
@@ -169,22 +160,18 @@ static int copy_some(struct mortise_ldb *to, leveldb_writebatch_t *batch,
 
 static int copy_tables(struct salvage *v, struct mortise_err *err)
 {
-    char *said = NULL;
+    struct mortise_err why;
     int rv = MORTISE_OK;
 
     v->it = leveldb_create_iterator(v->from->db, v->from->checked);
     leveldb_iter_seek_to_first(v->it);
     while (rv == MORTISE_OK && leveldb_iter_valid(v->it))
         rv = mortise_ldb_batch(v->to, copy_some, v, err);
-    leveldb_iter_get_error(v->it, &said);
-    if (said != NULL) {
-        struct mortise_err why;
-
-        mortise_ldb_taken(said, &why, "tables are damaged");
+    if (mortise_ldb_iter_end(v->it, MORTISE_OK, "tables are damaged", &why) !=
+        MORTISE_OK) {
         v->out->holes = true;
         mortise_salvage_say(v, "%s", why.msg);
     }
-    leveldb_iter_destroy(v->it);
     look_for_gap(v);
     return rv;
 }
@@ -298,16 +285,15 @@ static int counts(struct salvage *v, const struct mortise_logop *op, bool *yes,
 /* The batch's number; 0: it is none of ours. */
 static uint64_t number_of(struct salvage *v)
 {
-    for (size_t i = 0; i < v->n_ops; i++)
-        if (v->ops[i].put && v->ops[i].key_size == 9 &&
-            v->ops[i].key[0] == MORTISE_KEY_COMMIT) {
-            struct mortise_reader r;
+    for (size_t i = 0; i < v->n_ops; i++) {
+        const struct mortise_logop *op = &v->ops[i];
+        uint64_t n;
 
-            mortise_reader_init(&r, v->ops[i].key + 1, 8);
-            note_batch(v, v->ops[i].key, v->ops[i].key_size, v->ops[i].value,
-                       v->ops[i].value_size);
-            return mortise_key_read_number(&r);
-        }
+        if (!op->put || !mortise_key_read_commit(&n, op->key, op->key_size))
+            continue;
+        note_batch(v, op->key, op->key_size, op->value, op->value_size);
+        return n;
+    }
     return 0;
 }
 
@@ -554,13 +540,10 @@ int mortise_store_salvage(const char *from, const char *to,
 static int read_all(struct mortise_ldb *s, struct mortise_err *err)
 {
     leveldb_iterator_t *it = leveldb_create_iterator(s->db, s->checked);
-    char *said = NULL;
 
     for (leveldb_iter_seek_to_first(it); leveldb_iter_valid(it);)
         leveldb_iter_next(it);
-    leveldb_iter_get_error(it, &said);
-    leveldb_iter_destroy(it);
-    return mortise_ldb_taken(said, err, "read all of the store");
+    return mortise_ldb_iter_end(it, MORTISE_OK, "read all of the store", err);
 }
 
 static bool has_db(int dir)
