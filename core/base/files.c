@@ -25,6 +25,12 @@
 
 #include "base/id.h"
 
+static int too_large(const char *path, uint64_t max, struct mortise_err *err)
+{
+    return mortise_fail(err, MORTISE_EINVAL, "read %s: more than %llu bytes",
+                        path, (unsigned long long)max);
+}
+
 int mortise_file_open(int *fd, uint64_t *size, const char *path, uint64_t max,
                       struct mortise_err *err)
 {
@@ -39,8 +45,7 @@ int mortise_file_open(int *fd, uint64_t *size, const char *path, uint64_t max,
         rv = mortise_fail(err, MORTISE_EINVAL, "read %s: not a regular file",
                           path);
     else if ((uint64_t)st.st_size > max)
-        rv = mortise_fail(err, MORTISE_EINVAL, "read %s: more than %llu bytes",
-                          path, (unsigned long long)max);
+        rv = too_large(path, max, err);
     else
         rv = MORTISE_OK;
     if (rv != MORTISE_OK) {
@@ -52,9 +57,7 @@ int mortise_file_open(int *fd, uint64_t *size, const char *path, uint64_t max,
     return MORTISE_OK;
 }
 
-/* Read to the end; a file that grows meanwhile stops at the bound. */
-static int read_all(struct mortise_buf *b, int fd, uint64_t max,
-                    const char *path, struct mortise_err *err)
+int mortise_file_drain(struct mortise_buf *b, int fd, uint64_t max)
 {
     char block[16384];
     uint64_t total = 0;
@@ -64,15 +67,15 @@ static int read_all(struct mortise_buf *b, int fd, uint64_t max,
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return mortise_syserr(err, errno, "read %s", path);
+            return -1;
         total += (uint64_t)n;
-        if (total > max)
-            return mortise_fail(err, MORTISE_EINVAL,
-                                "read %s: more than %llu bytes", path,
-                                (unsigned long long)max);
+        if (total > max) {
+            errno = EFBIG;
+            return -1;
+        }
         mortise_buf_put(b, block, (size_t)n);
     }
-    return b->failed ? mortise_nomem(err) : MORTISE_OK;
+    return 0;
 }
 
 int mortise_file_read(struct mortise_buf *b, const char *path, uint64_t max,
@@ -83,7 +86,11 @@ int mortise_file_read(struct mortise_buf *b, const char *path, uint64_t max,
 
     if (rv != MORTISE_OK)
         return rv;
-    rv = read_all(b, fd, max, path, err);
+    if (mortise_file_drain(b, fd, max) != 0) /* it may grow meanwhile */
+        rv = errno == EFBIG ? too_large(path, max, err)
+                            : mortise_syserr(err, errno, "read %s", path);
+    else if (b->failed)
+        rv = mortise_nomem(err);
     close(fd);
     return rv;
 }

@@ -15,16 +15,15 @@
 #include "base/zone.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "base/files.h"
 
 enum {
     NAME_MAX_BYTES = 64,
-    FILE_MAX_BYTES = 64 * 1024, /* the largest there is has 4 KiB */
+    FILE_MAX_BYTES = 64 * 1024 - 1, /* the largest there is has 4 KiB */
     HEADER = 44,
     DAY = 86400
 };
@@ -384,51 +383,25 @@ static int no_such_zone(struct mortise_err *err, const char *name, size_t n)
                         (int)(n < NAME_MAX_BYTES ? n : NAME_MAX_BYTES), name);
 }
 
-/* The whole file into `bytes`, or -1: the caller has said what is missing. */
-static ssize_t read_all(int fd, unsigned char *bytes, size_t size)
-{
-    size_t n = 0;
-    ssize_t got;
-    struct stat st;
-
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-        return -1;
-    while ((got = read(fd, bytes + n, size - n)) != 0) {
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        n += (size_t)got;
-        if (n == size)
-            return -1; /* no zone is so long */
-    }
-    return (ssize_t)n;
-}
-
 int mortise_zone_read(struct mortise_zone **out, struct mortise_arena *a,
                       const char *name, size_t n, struct mortise_err *err)
 {
     char path[sizeof root + NAME_MAX_BYTES];
-    unsigned char *bytes;
-    ssize_t size;
-    int fd, rv;
+    struct mortise_buf bytes;
+    int rv;
 
     *out = NULL;
     if (!is_name(name, n))
         return no_such_zone(err, name, n);
-    memcpy(path, root, sizeof root - 1);
-    memcpy(path + sizeof root - 1, name, n);
-    path[sizeof root - 1 + n] = '\0';
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return no_such_zone(err, name, n);
-    bytes = mortise_alloc(a->mem, FILE_MAX_BYTES);
-    size = bytes != NULL ? read_all(fd, bytes, FILE_MAX_BYTES) : 0;
-    close(fd);
-    if (bytes == NULL)
-        return mortise_nomem(err);
-    rv = size < 0 ? no_such_zone(err, name, n)
-                  : mortise_zone_parse(out, a, bytes, (size_t)size, err);
-    mortise_release(a->mem, bytes, FILE_MAX_BYTES);
+    snprintf(path, sizeof path, "%s%.*s", root, (int)n, name);
+    mortise_buf_init(&bytes, a->mem);
+    rv = mortise_file_read(&bytes, path, FILE_MAX_BYTES, NULL);
+    if (rv == MORTISE_OK)
+        rv = mortise_zone_parse(out, a, bytes.p, bytes.n, err);
+    else if (rv == MORTISE_ENOMEM)
+        mortise_nomem(err);
+    else
+        rv = no_such_zone(err, name, n);
+    mortise_buf_finish(&bytes);
     return rv;
 }
