@@ -29,6 +29,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/infile.h"
 #include "store/leveldb/record.h"
 
@@ -160,32 +161,11 @@ int mortise_directory_read_stamp(int dir, uint32_t *format,
     return mortise_stamp_check(&st, err);
 }
 
-static int write_text(int dir, const char *text, struct mortise_err *err)
-{
-    int fd =
-        openat(dir, stamp_new,
-               O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0600);
-    size_t n = strlen(text);
-    ssize_t put;
-    int rv;
-
-    if (fd < 0)
-        return mortise_syserr(err, errno, "make %s", stamp_new);
-    put = write(fd, text, n);
-    if (put < 0)
-        rv = mortise_syserr(err, errno, "write %s", stamp_new);
-    else if ((size_t)put != n) /* of forty bytes: only a full disk does that */
-        rv = mortise_syserr(err, ENOSPC, "write %s", stamp_new);
-    else
-        rv = sync_fd(fd, stamp_new, err);
-    close(fd);
-    return rv;
-}
-
 /* (3) */
 static int replace_text(int dir, const char *text, struct mortise_err *err)
 {
-    int rv = write_text(dir, text, err);
+    int rv =
+        mortise_directory_put(dir, stamp_new, text, strlen(text), true, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -260,6 +240,23 @@ int mortise_directory_each(int dir, const char *what,
     if (rv == MORTISE_OK && errno != 0)
         rv = mortise_syserr(err, errno, "list %s", what);
     closedir(d);
+    return rv;
+}
+
+int mortise_directory_put(int dir, const char *name, const void *p, size_t n,
+                          bool sync, struct mortise_err *err)
+{
+    int fd = openat(
+        dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0600);
+    int rv = MORTISE_OK;
+
+    if (fd < 0)
+        return mortise_syserr(err, errno, "make %s", name);
+    if (mortise_file_put(fd, p, n) != 0)
+        rv = mortise_syserr(err, errno, "write %s", name);
+    else if (sync)
+        rv = sync_fd(fd, name, err);
+    close(fd);
     return rv;
 }
 

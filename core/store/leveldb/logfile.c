@@ -23,6 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/infile.h"
 
 enum { BLOCK = 32768, HEADER = 7, BATCH_HEADER = 12 };
@@ -68,17 +69,35 @@ static uint32_t little(const uint8_t *p, size_t n)
     return v;
 }
 
-void mortise_logfile_init(struct mortise_logfile *l, const void *p, size_t n,
+void mortise_logfile_init(struct mortise_logfile *l,
                           const struct mortise_mem *mem)
 {
-    *l = (struct mortise_logfile){.p = p, .end = p, .begin = p};
-    l->end += n;
+    *l = (struct mortise_logfile){.damaged = false};
+    mortise_buf_init(&l->bytes, mem);
     mortise_buf_init(&l->record, mem);
 }
 
 void mortise_logfile_finish(struct mortise_logfile *l)
 {
     mortise_buf_finish(&l->record);
+    mortise_buf_finish(&l->bytes);
+}
+
+int mortise_logfile_load(struct mortise_logfile *l, int dir, const char *name,
+                         struct mortise_err *err)
+{
+    int fd = mortise_infile_open(dir, name, O_NOFOLLOW), rv = MORTISE_OK;
+
+    if (fd < 0)
+        return mortise_syserr(err, errno, "open %s", name);
+    if (mortise_file_drain(&l->bytes, fd, UINT64_MAX) != 0)
+        rv = mortise_syserr(err, errno, "read %s", name);
+    else if (l->bytes.failed)
+        rv = mortise_nomem(err);
+    close(fd);
+    l->p = l->begin = (const uint8_t *)l->bytes.p;
+    l->end = l->begin + l->bytes.n;
+    return rv;
 }
 
 /* Bytes from l->p to the end of its block, as far as there are some. */
@@ -153,25 +172,6 @@ bool mortise_logfile_next(struct mortise_logfile *l)
     }
     l->damaged |= l->in_record;
     return false;
-}
-
-int mortise_logfile_load(struct mortise_buf *bytes, int dir, const char *name,
-                         struct mortise_err *err)
-{
-    int fd = mortise_infile_open(dir, name, O_NOFOLLOW), rv;
-    char some[16384];
-    ssize_t n;
-
-    if (fd < 0)
-        return mortise_syserr(err, errno, "open %s", name);
-    do {
-        n = read(fd, some, sizeof some);
-        if (n > 0)
-            mortise_buf_put(bytes, some, (size_t)n);
-    } while (n > 0 || (n < 0 && errno == EINTR));
-    rv = n < 0 ? mortise_syserr(err, errno, "read %s", name) : MORTISE_OK;
-    close(fd);
-    return rv == MORTISE_OK && bytes->failed ? mortise_nomem(err) : rv;
 }
 
 /* One piece, of a type. */

@@ -5,24 +5,25 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* What can be read of the bytes of a log, one record after another. */
+/* What can be read of a log, one record after another. */
 struct mortise_logfile {
+    struct mortise_buf bytes; /* all of it */
     const uint8_t *p, *end, *begin;
     struct mortise_buf record; /* the one under way; lent to the caller */
     bool in_record;
     bool damaged; /* something was passed over, so far */
 };
 
-void mortise_logfile_init(struct mortise_logfile *l, const void *p, size_t n,
+void mortise_logfile_init(struct mortise_logfile *l,
                           const struct mortise_mem *mem);
+/* The whole of a file, by name in a directory. */
+int mortise_logfile_load(struct mortise_logfile *l, int dir, const char *name,
+                         struct mortise_err *err);
 /* The next whole record, in l->record; false at the end.  l->record.failed: no
  * memory. */
 bool mortise_logfile_next(struct mortise_logfile *l);
 void mortise_logfile_finish(struct mortise_logfile *l);
 
-/* Append the whole of a file, by name in a directory. */
-int mortise_logfile_load(struct mortise_buf *bytes, int dir, const char *name,
-                         struct mortise_err *err);
 /* Append a record to the bytes of a log, which begins with b. */
 void mortise_logfile_write(struct mortise_buf *b,
                            const struct mortise_buf *record);

@@ -341,23 +341,20 @@ static int take_log(struct salvage *v, int db, const char *name,
                     struct mortise_err *err)
 {
     struct mortise_logfile l;
-    struct mortise_buf bytes;
     int rv;
 
     if (!mortise_dbfile_is_file(db, name)) {
         mortise_salvage_say(v, "db/%s is no file", name);
         return MORTISE_OK;
     }
-    mortise_buf_init(&bytes, v->mem);
-    rv = mortise_logfile_load(&bytes, db, name, err);
-    mortise_logfile_init(&l, bytes.p, bytes.n, v->mem);
+    mortise_logfile_init(&l, v->mem);
+    rv = mortise_logfile_load(&l, db, name, err);
     while (rv == MORTISE_OK && mortise_logfile_next(&l))
         rv = take_record(v, &l.record, err);
     if (l.damaged)
         mortise_salvage_say(
             v, "db/%s is damaged: what could be read of it is used", name);
     mortise_logfile_finish(&l);
-    mortise_buf_finish(&bytes);
     return rv;
 }
 

@@ -151,22 +151,19 @@ int mortise_tables_read(struct mortise_tables *t, int db, const char *manifest,
                         const struct mortise_mem *mem, struct mortise_err *err)
 {
     struct mortise_logfile l;
-    struct mortise_buf bytes;
     bool whole = true;
     int rv;
 
     mortise_buf_init(&t->room, mem);
-    mortise_buf_init(&bytes, mem);
-    rv = mortise_logfile_load(&bytes, db, manifest, err);
-    mortise_logfile_init(&l, bytes.p, bytes.n, mem);
+    mortise_logfile_init(&l, mem);
+    rv = mortise_logfile_load(&l, db, manifest, err);
     while (rv == MORTISE_OK && whole && mortise_logfile_next(&l))
         whole = read_change(t, &l.record);
     if (rv == MORTISE_OK && (l.record.failed || t->room.failed))
         rv = mortise_nomem(err);
-    if (rv == MORTISE_OK && (!whole || l.damaged || bytes.n == 0))
+    if (rv == MORTISE_OK && (!whole || l.damaged || l.bytes.n == 0))
         rv = MORTISE_ECORRUPT;
     mortise_logfile_finish(&l);
-    mortise_buf_finish(&bytes);
     refresh(t);
     if (t->n > 0)
         qsort(t->list, t->n, sizeof *t->list, by_number);

@@ -55,32 +55,27 @@ static size_t zeros_from(const char *p, size_t n)
     return (n + SECTOR - 1) / SECTOR * SECTOR;
 }
 
-/* (1): how much of these bytes is whole records; all of them where they do not
- * end so. */
-static size_t whole_of(const struct mortise_buf *bytes,
-                       const struct mortise_mem *mem)
+/* (1): how much of a log is whole records; all of it where it does not end so. */
+static size_t whole_of(struct mortise_logfile *l)
 {
-    struct mortise_logfile l;
     size_t whole = 0, behind = 0;
 
-    mortise_logfile_init(&l, bytes->p, bytes->n, mem);
-    while (mortise_logfile_next(&l)) {
-        if (l.damaged)
+    while (mortise_logfile_next(l)) {
+        if (l->damaged)
             behind++;
         else
-            whole = (size_t)(l.p - l.begin);
+            whole = (size_t)(l->p - l->begin);
     }
-    if (!l.damaged || l.record.failed || behind > 0 ||
-        zeros_from(bytes->p, bytes->n) >= bytes->n)
-        whole = bytes->n;
-    mortise_logfile_finish(&l);
-    return whole;
+    return !l->damaged || l->record.failed || behind > 0 ||
+                   zeros_from(l->bytes.p, l->bytes.n) >= l->bytes.n
+               ? l->bytes.n
+               : whole;
 }
 
 /* The newest log, and what of it is whole; MORTISE_ENOTFOUND: it has no such
  * end. */
 static int find(int db, char name[MORTISE_DBFILE_NAME],
-                struct mortise_buf *bytes, size_t *whole,
+                struct mortise_logfile *l, size_t *whole,
                 struct mortise_err *err)
 {
     int rv;
@@ -90,24 +85,24 @@ static int find(int db, char name[MORTISE_DBFILE_NAME],
     if (rv == MORTISE_OK && name[0] == '\0')
         rv = MORTISE_ENOTFOUND;
     if (rv == MORTISE_OK)
-        rv = mortise_logfile_load(bytes, db, name, err);
+        rv = mortise_logfile_load(l, db, name, err);
     if (rv != MORTISE_OK)
         return rv;
-    *whole = whole_of(bytes, bytes->mem);
-    assert(*whole <= bytes->n);
-    return *whole < bytes->n ? MORTISE_OK : MORTISE_ENOTFOUND;
+    *whole = whole_of(l);
+    assert(*whole <= l->bytes.n);
+    return *whole < l->bytes.n ? MORTISE_OK : MORTISE_ENOTFOUND;
 }
 
 bool mortise_torn_is(int db, const struct mortise_mem *mem)
 {
     char name[MORTISE_DBFILE_NAME];
-    struct mortise_buf bytes;
+    struct mortise_logfile l;
     size_t whole;
     bool torn;
 
-    mortise_buf_init(&bytes, mem);
-    torn = find(db, name, &bytes, &whole, NULL) == MORTISE_OK;
-    mortise_buf_finish(&bytes);
+    mortise_logfile_init(&l, mem);
+    torn = find(db, name, &l, &whole, NULL) == MORTISE_OK;
+    mortise_logfile_finish(&l);
     return torn;
 }
 
@@ -135,14 +130,14 @@ int mortise_torn_cut(int db, const struct mortise_mem *mem,
                      struct mortise_err *err)
 {
     char name[MORTISE_DBFILE_NAME];
-    struct mortise_buf bytes;
+    struct mortise_logfile l;
     size_t whole;
     int rv;
 
-    mortise_buf_init(&bytes, mem);
-    rv = find(db, name, &bytes, &whole, err);
+    mortise_logfile_init(&l, mem);
+    rv = find(db, name, &l, &whole, err);
     if (rv == MORTISE_OK)
-        rv = replace(db, name, bytes.p, whole, err);
-    mortise_buf_finish(&bytes);
+        rv = replace(db, name, l.bytes.p, whole, err);
+    mortise_logfile_finish(&l);
     return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
 }

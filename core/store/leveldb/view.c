@@ -38,7 +38,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/files.h"
 #include "store/leveldb/aside.h"
 #include "store/leveldb/dbfile.h"
 #include "store/leveldb/directory.h"
@@ -79,38 +78,22 @@ static int clean_log(struct mortise_logfile *l, struct mortise_buf *out)
     return l->record.failed || out->failed ? MORTISE_ENOMEM : MORTISE_OK;
 }
 
-static int put_file(int dir, const char *name, const struct mortise_buf *b,
-                    struct mortise_err *err)
-{
-    int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    int rv = MORTISE_OK;
-
-    if (fd < 0)
-        return mortise_syserr(err, errno, "make %s", name);
-    if (mortise_file_put(fd, b->p, b->n) != 0)
-        rv = mortise_syserr(err, errno, "write %s", name);
-    close(fd);
-    return rv;
-}
-
 static int copy_log(const struct copying *c, const char *name, const char *as,
                     struct mortise_err *err)
 {
     struct mortise_logfile l;
-    struct mortise_buf bytes, clean;
+    struct mortise_buf clean;
     int rv;
 
-    mortise_buf_init(&bytes, c->mem);
     mortise_buf_init(&clean, c->mem);
-    rv = mortise_logfile_load(&bytes, c->from, name, err);
-    mortise_logfile_init(&l, bytes.p, bytes.n, c->mem);
+    mortise_logfile_init(&l, c->mem);
+    rv = mortise_logfile_load(&l, c->from, name, err);
     if (rv == MORTISE_OK && clean_log(&l, &clean) != MORTISE_OK)
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK)
-        rv = put_file(c->to, as, &clean, err);
+        rv = mortise_directory_put(c->to, as, clean.p, clean.n, false, err);
     mortise_logfile_finish(&l);
     mortise_buf_finish(&clean);
-    mortise_buf_finish(&bytes);
     return rv;
 }
 
