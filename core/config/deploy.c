@@ -221,7 +221,7 @@ static void read_finished(void *ctx, void *into,
     struct mortise_deployment *d = into;
 
     (void)ctx;
-    d->finished_ms = slot->ms;
+    d->finished_ms = slot->amount;
     d->finished_said = true;
 }
 

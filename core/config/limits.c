@@ -10,10 +10,7 @@ static void read_limit(void *ctx, void *into, const struct mortise_slot *slot)
 
     (void)ctx;
     b->said[i] = slot->value;
-    b->value[i] = slot->key->value == MORTISE_V_SIZE ? slot->bytes
-                  : slot->key->value == MORTISE_V_DURATION
-                      ? slot->ms
-                      : (uint64_t)slot->value->u.i;
+    b->value[i] = slot->amount;
 }
 
 static const struct mortise_key limit_keys[MORTISE_N_LIMITS + 1] = {

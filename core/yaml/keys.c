@@ -290,9 +290,9 @@ static bool check_range(const struct mortise_slot *slot, double v,
 static bool check_duration(struct mortise_slot *slot,
                            struct mortise_diags *diags)
 {
-    if (mortise_yaml_duration(slot->value, &slot->ms) != 0)
+    if (mortise_yaml_duration(slot->value, &slot->amount) != 0)
         return wrong_kind(slot, slot->value, diags);
-    if ((double)slot->ms >= slot->key->min)
+    if ((double)slot->amount >= slot->key->min)
         return true;
     mortise_diag_add(diags, "E0208", slot->value->span,
                      "'%s' must be longer than 0", slot->key->name);
@@ -301,9 +301,9 @@ static bool check_duration(struct mortise_slot *slot,
 
 static bool check_size(struct mortise_slot *slot, struct mortise_diags *diags)
 {
-    if (mortise_yaml_size(slot->value, &slot->bytes) != 0)
+    if (mortise_yaml_size(slot->value, &slot->amount) != 0)
         return wrong_kind(slot, slot->value, diags);
-    if ((double)slot->bytes >= slot->key->min)
+    if ((double)slot->amount >= slot->key->min)
         return true;
     mortise_diag_add(diags, "E0208", slot->value->span,
                      "'%s' must be at least %.15g bytes", slot->key->name,
@@ -332,6 +332,8 @@ static bool check(struct mortise_slot *slot, struct mortise_diags *diags)
     case MORTISE_V_ID:
         return check_string(slot, v, diags);
     case MORTISE_V_INT:
+        slot->amount = (uint64_t)v->u.i;
+        return check_range(slot, mortise_yaml_number(v), diags);
     case MORTISE_V_NUMBER:
         return check_range(slot, mortise_yaml_number(v), diags);
     case MORTISE_V_DURATION:
@@ -448,14 +450,11 @@ static void put(void *ctx, const struct mortise_slot *slot,
     case MORTISE_INTO_A_TEXT:
         *(const char **)to = v->str;
         break;
-    case MORTISE_INTO_A_MS:
-        *(uint64_t *)to = slot->ms;
-        break;
     case MORTISE_INTO_A_U64:
-        *(uint64_t *)to = (uint64_t)v->u.i;
+        *(uint64_t *)to = slot->amount;
         break;
     case MORTISE_INTO_A_U32:
-        *(uint32_t *)to = (uint32_t)v->u.i;
+        *(uint32_t *)to = (uint32_t)slot->amount;
         break;
     case MORTISE_INTO_A_DOUBLE:
         *(double *)to = mortise_yaml_number(v);
@@ -468,9 +467,6 @@ static void put(void *ctx, const struct mortise_slot *slot,
         break;
     case MORTISE_INTO_A_FLAG:
         *(bool *)to = slot->word != 0;
-        break;
-    case MORTISE_INTO_A_SIZE:
-        *(uint64_t *)to = slot->bytes;
         break;
     case MORTISE_INTO_A_SLOT:
         *(struct mortise_slot *)to = *slot;

@@ -25,8 +25,8 @@ enum mortise_value {
     MORTISE_V_STRING,   /* not empty */
     MORTISE_V_INT,      /* min..max */
     MORTISE_V_NUMBER,   /* min..max */
-    MORTISE_V_DURATION, /* min.. in milliseconds: slot.ms */
-    MORTISE_V_SIZE,     /* min.. in bytes: slot.bytes */
+    MORTISE_V_DURATION, /* min.. in milliseconds */
+    MORTISE_V_SIZE,     /* min.. in bytes */
     MORTISE_V_WORD,     /* one of `words`: slot.word */
     MORTISE_V_STRINGS,  /* a list of one or more strings, none empty */
     MORTISE_V_ID,       /* the id of a node */
@@ -52,7 +52,7 @@ struct mortise_slot {
     const struct mortise_yaml *map; /* that it stands in */
     void *field; /* that its row says; NULL: whoever reads has no struct */
     int word;
-    uint64_t ms, bytes;
+    uint64_t amount; /* INT, DURATION: ms, SIZE: bytes */
 };
 
 /* As what a value that needs no reader is put into what `into` points to. */
@@ -60,15 +60,13 @@ enum mortise_into {
     MORTISE_INTO_NONE,
     MORTISE_INTO_A_NODE, /* const struct mortise_yaml *: the value itself */
     MORTISE_INTO_A_TEXT, /* const char *, lent by the tree */
-    MORTISE_INTO_A_MS,   /* uint64_t: a duration */
-    MORTISE_INTO_A_U64,
+    MORTISE_INTO_A_U64,  /* uint64_t: the slot's amount */
     MORTISE_INTO_A_U32,
     MORTISE_INTO_A_DOUBLE,
     MORTISE_INTO_A_BOOL,
     MORTISE_INTO_A_WORD, /* an enum */
     MORTISE_INTO_A_FLAG, /* bool: the word's value is not 0 */
-    MORTISE_INTO_A_SIZE, /* uint64_t: bytes */
-    MORTISE_INTO_A_SLOT, /* struct mortise_slot: to be read later */
+    MORTISE_INTO_A_SLOT, /* struct mortise_slot: what is read later */
     MORTISE_INTO_A_PLACE /* what the keys of its `place` are put into */
 };
 
@@ -92,9 +90,9 @@ struct mortise_key {
     const struct mortise_key *each;    /* MAP, LIST: a row without a name */
     const struct mortise_key *forms;   /* FORMS: rows without names */
     size_t n_forms;
-    mortise_key_fn *read; /* NULL: nothing to do, all was checked, or */
-    enum mortise_into as; /* it is put there */
-    size_t at;            /* offset of the field, */
+    mortise_key_fn *read;    /* NULL: nothing to do, all was checked, or */
+    enum mortise_into as;    /* it is put there */
+    size_t at;               /* offset of the field, */
     void *(*in)(void *into); /* of what that gives; NULL: of `into` itself */
 };
 
@@ -122,9 +120,9 @@ static inline bool mortise_key_is_read(const struct mortise_key *key)
 
 /* The same, and .value where there is only one that goes into such a field. */
 #define MORTISE_INTO_MS(type, field)                                           \
-    .value = MORTISE_V_DURATION, MORTISE_INTO(MS, uint64_t, type, field)
+    .value = MORTISE_V_DURATION, MORTISE_INTO(U64, uint64_t, type, field)
 #define MORTISE_INTO_SIZE(type, field)                                         \
-    .value = MORTISE_V_SIZE, MORTISE_INTO(SIZE, uint64_t, type, field)
+    .value = MORTISE_V_SIZE, MORTISE_INTO(U64, uint64_t, type, field)
 #define MORTISE_INTO_U64(type, field)                                          \
     .value = MORTISE_V_INT, MORTISE_INTO(U64, uint64_t, type, field)
 #define MORTISE_INTO_U32(type, field)                                          \

@@ -117,20 +117,6 @@ static const struct mortise_key budget_keys[] = {
 const struct mortise_place mortise_budget_place = {
     MORTISE_PLACE_OF("a budget", budget_keys)};
 
-static uint64_t amount_of(const struct mortise_slot *slot)
-{
-    const struct mortise_yaml *v = slot->value;
-
-    switch (slot->key->value) {
-    case MORTISE_V_DURATION:
-        return slot->ms;
-    case MORTISE_V_NUMBER:
-        return mortise_usd_nano(mortise_yaml_number(v));
-    default:
-        return (uint64_t)v->u.i;
-    }
-}
-
 static void read_most(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_budget *b = into;
@@ -138,7 +124,9 @@ static void read_most(void *ctx, void *into, const struct mortise_slot *slot)
 
     (void)ctx;
     b->said[i] = true;
-    b->most[i] = amount_of(slot);
+    b->most[i] = slot->key->value == MORTISE_V_NUMBER
+                     ? mortise_usd_nano(mortise_yaml_number(slot->value))
+                     : slot->amount;
 }
 
 const char *mortise_on_exceeded_name(enum mortise_on_exceeded how)
