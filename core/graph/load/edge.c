@@ -255,19 +255,40 @@ static void read_when(void *ctx, void *into, const struct mortise_slot *slot)
 
 /* Edges of these forms say by themselves where they lead. */
 static const struct form {
-    const char *key;
+    const char *key, *what;
     int kind;
+    bool leaves_node; /* it needs an execution there: START has none */
+    void (*load)(struct mortise_loader *ld, uint32_t from,
+                 const struct mortise_slot *slot);
 } forms[] = {
-    {"map", MORTISE_EDGE_MAP},
-    {"personality", MORTISE_EDGE_ABOVE},
-    {"discovery", MORTISE_EDGE_FOUND},
+    {"map", "a map", MORTISE_EDGE_MAP, true, mortise_load_map},
+    {"personality", "a personality edge", MORTISE_EDGE_ABOVE, false,
+     mortise_load_personality},
+    {"discovery", "a discovery edge", MORTISE_EDGE_FOUND, true,
+     mortise_load_discovery},
 };
 
-/* Read after all the others: what the edge is, is known. */
-static void read_form(struct mortise_loader *ld, struct entry *e,
-                      const struct mortise_slot *slot, const char *what,
-                      int kind)
+/* Where it leaves from. */
+static uint32_t source_of(struct mortise_loader *ld, const struct entry *e,
+                          const struct form *form,
+                          const struct mortise_slot *slot)
 {
+    if (e->from != MORTISE_START || !form->leaves_node)
+        return e->from;
+    mortise_diag_add(ld->diags, "E0302", slot->name->span,
+                     "%s leaves a node, and START is none", form->what);
+    return MORTISE_NOWHERE;
+}
+
+/* Read after all the others: what the edge is, is known. */
+static void read_form(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct entry *e = into;
+    const struct form *form = forms;
+
+    while (strcmp(form->key, slot->key->name) != 0)
+        form++; /* each key is one of them */
     if (e->form != NULL)
         mortise_diag_add(ld->diags, "E0307", slot->name->span,
                          "an edge with '%s' has no '%s'", e->form->str,
@@ -275,52 +296,12 @@ static void read_form(struct mortise_loader *ld, struct entry *e,
     e->form = slot->name;
     if (e->to != NULL || e->when != NULL)
         mortise_diag_add(ld->diags, "E0307", slot->name->span,
-                         "%s has its own 'to' and no 'when'", what);
-    if (e->type != 0 && e->type != kind)
+                         "%s has its own 'to' and no 'when'", form->what);
+    if (e->type != 0 && e->type != form->kind)
         mortise_diag_add(ld->diags, "E0307", slot->name->span,
                          "an edge with '%s' is of type %s", slot->name->str,
                          slot->name->str);
-}
-
-/* Where it leaves from; what needs an execution there does not leave START. */
-static uint32_t from_node(struct mortise_loader *ld, const struct entry *e,
-                          const struct mortise_slot *slot, const char *what)
-{
-    if (e->from != MORTISE_START)
-        return e->from;
-    mortise_diag_add(ld->diags, "E0302", slot->name->span,
-                     "%s leaves a node, and START is none", what);
-    return MORTISE_NOWHERE;
-}
-
-static void read_map(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_loader *ld = ctx;
-    struct entry *e = into;
-
-    read_form(ld, e, slot, "a map", MORTISE_EDGE_MAP);
-    mortise_load_map(ld, from_node(ld, e, slot, "a map"), slot);
-}
-
-static void read_personality(void *ctx, void *into,
-                             const struct mortise_slot *slot)
-{
-    struct mortise_loader *ld = ctx;
-    struct entry *e = into;
-
-    read_form(ld, e, slot, "a personality edge", MORTISE_EDGE_ABOVE);
-    mortise_load_personality(ld, e->from, slot);
-}
-
-static void read_discovery(void *ctx, void *into,
-                           const struct mortise_slot *slot)
-{
-    struct mortise_loader *ld = ctx;
-    struct entry *e = into;
-
-    read_form(ld, e, slot, "a discovery edge", MORTISE_EDGE_FOUND);
-    mortise_load_discovery(ld, from_node(ld, e, slot, "a discovery edge"),
-                           slot);
+    form->load(ld, source_of(ld, e, form, slot), slot);
 }
 
 static const struct mortise_word edge_types[] = {
@@ -355,18 +336,18 @@ static const struct mortise_key edge_keys[] = {
      .about = "The edge leads to the node whose capability fits a query best.",
      .value = MORTISE_V_MAP,
      .place = &mortise_discovery_place,
-     .read = read_discovery},
+     .read = read_form},
     {.name = "personality",
      .about =
          "The edge leads to one node or another, by a trait of the persona.",
      .value = MORTISE_V_MAP,
      .place = &mortise_personality_place,
-     .read = read_personality},
+     .read = read_form},
     {.name = "map",
      .about = "One activation for each element of a list.",
      .value = MORTISE_V_MAP,
      .place = &mortise_map_place,
-     .read = read_map},
+     .read = read_form},
     {.name = "guardrail_policy",
      .about = "Guardrails that judge what passes along the edge.",
      .value = MORTISE_V_MAP,
