@@ -59,56 +59,59 @@ static bool parse_path(struct mortise_loader *ld, struct mortise_path *out,
     return rv == MORTISE_OK;
 }
 
+static void not_below(struct mortise_loader *ld, const struct mortise_yaml *key,
+                      const char *roots, const char *help)
+{
+    struct mortise_diag *d = mortise_diag_add(
+        ld->diags, "E0213", key->span, "'%s' is not below %s", key->str, roots);
+
+    mortise_diag_help(ld->diags, d, "%s", help);
+}
+
+/* Does the schema of its root, which is called `what`, let it in? */
+static bool is_let_in(struct mortise_loader *ld,
+                      const struct mortise_path *path,
+                      const struct mortise_yaml *key,
+                      const struct mortise_schema *s, const char *what)
+{
+    const char *member = ruled_out(s, path);
+
+    if (member != NULL)
+        mortise_diag_add(ld->diags, "E0213", key->span,
+                         "the schema of %s has no member '%s'", what, member);
+    return member == NULL;
+}
+
 bool mortise_load_input_path(struct mortise_loader *ld,
                              struct mortise_path *out,
                              const struct mortise_yaml *key,
                              const struct mortise_schema *input)
 {
-    const char *member;
-    struct mortise_diag *d;
-
     if (!parse_path(ld, out, key))
         return false;
-    if (out->n < 2 || strcmp(out->steps[0].key, "input") != 0 ||
-        out->steps[1].key == NULL) {
-        d = mortise_diag_add(ld->diags, "E0213", key->span,
-                             "'%s' is not below input", key->str);
-        mortise_diag_help(ld->diags, d,
-                          "name a field of the inner graph's, such as "
-                          "input.label");
-        return false;
-    }
-    member = ruled_out(input, out);
-    if (member != NULL)
-        mortise_diag_add(ld->diags, "E0213", key->span,
-                         "the schema of the inner input has no member '%s'",
-                         member);
-    return member == NULL;
+    if (out->n >= 2 && strcmp(out->steps[0].key, "input") == 0 &&
+        out->steps[1].key != NULL)
+        return is_let_in(ld, out, key, input, "the inner input");
+    not_below(ld, key, "input",
+              "name a field of the inner graph's, such as input.label");
+    return false;
 }
 
 bool mortise_load_path(struct mortise_loader *ld, struct mortise_path *out,
                        const struct mortise_yaml *key)
 {
-    const char *root, *member;
-    struct mortise_diag *d;
+    const char *root;
 
     if (!parse_path(ld, out, key))
         return false;
     root = out->steps[0].key;
-    if (out->n < 2 ||
-        (strcmp(root, "scratch") != 0 && strcmp(root, "artifacts") != 0)) {
-        d = mortise_diag_add(ld->diags, "E0213", key->span,
-                             "'%s' is not below scratch or artifacts",
-                             key->str);
-        mortise_diag_help(ld->diags, d,
-                          "name a field of them, such as scratch.label");
-        return false;
-    }
-    member = ruled_out(root[0] == 's' ? ld->g->scratch : ld->g->artifacts, out);
-    if (member != NULL)
-        mortise_diag_add(ld->diags, "E0213", key->span,
-                         "the schema of %s has no member '%s'", root, member);
-    return member == NULL;
+    if (out->n >= 2 && strcmp(root, "scratch") == 0)
+        return is_let_in(ld, out, key, ld->g->scratch, root);
+    if (out->n >= 2 && strcmp(root, "artifacts") == 0)
+        return is_let_in(ld, out, key, ld->g->artifacts, root);
+    not_below(ld, key, "scratch or artifacts",
+              "name a field of them, such as scratch.label");
+    return false;
 }
 
 /* ---- schemas --------------------------------------------------------- */
