@@ -10,6 +10,7 @@
  */
 #include "graph/load/node.h"
 
+#include <assert.h>
 #include <string.h>
 
 const struct mortise_word mortise_effect_words[] = {
@@ -19,6 +20,12 @@ const struct mortise_word mortise_effect_words[] = {
     {"external", MORTISE_EXTERNAL, false},
     {NULL, 0, false},
 };
+
+const char *mortise_effect_name(enum mortise_effect effect)
+{
+    assert(effect >= MORTISE_PURE && effect <= MORTISE_EXTERNAL);
+    return mortise_effect_words[effect - MORTISE_PURE].word;
+}
 
 static const struct mortise_word node_effect_words[] = {
     {"pure", MORTISE_PURE, false},

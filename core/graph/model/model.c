@@ -119,15 +119,3 @@ bool mortise_node_is_guarded(const struct mortise_node *node, const char *id)
                 return true;
     return false;
 }
-
-const char *mortise_effect_name(enum mortise_effect effect)
-{
-    static const char *const names[] = {
-        [MORTISE_PURE] = "pure",
-        [MORTISE_READ] = "read",
-        [MORTISE_WRITE] = "write",
-        [MORTISE_EXTERNAL] = "external",
-    };
-
-    return names[effect];
-}
