@@ -134,6 +134,5 @@ void mortise_schema_spell_rule(char *out, size_t size,
 
 /* What `v` is, as one MORTISE_T_ bit. */
 unsigned mortise_schema_type_of(const json_t *v);
-const char *mortise_schema_type_name(unsigned bit);
 
 #endif

@@ -91,6 +91,8 @@ enum {
     MORTISE_T_ANY = 127
 };
 unsigned mortise_schema_types(const struct mortise_schema *s);
+/* What one of the bits is called: "integer". */
+const char *mortise_schema_type_name(unsigned bit);
 /* The schema as JSON, borrowed. */
 const json_t *mortise_schema_json(const struct mortise_schema *s);
 

@@ -15,20 +15,14 @@ enum { WORDS = 80 };
 /* "integer or null", as schemas say it. */
 static const char *words(unsigned types, char out[WORDS])
 {
-    static const struct {
-        unsigned type;
-        const char *name;
-    } names[] = {{MORTISE_T_NULL, "null"},     {MORTISE_T_BOOL, "boolean"},
-                 {MORTISE_T_INT, "integer"},   {MORTISE_T_NUMBER, "number"},
-                 {MORTISE_T_STRING, "string"}, {MORTISE_T_ARRAY, "array"},
-                 {MORTISE_T_OBJECT, "object"}};
     size_t n = 0;
 
     out[0] = '\0';
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (types & names[i].type)
+    for (unsigned bit = 1; bit <= types; bit <<= 1)
+        if (types & bit)
             n += (size_t)snprintf(out + n, WORDS - n, "%s%s",
-                                  n > 0 ? " or " : "", names[i].name);
+                                  n > 0 ? " or " : "",
+                                  mortise_schema_type_name(bit));
     return out;
 }
 
