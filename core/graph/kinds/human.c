@@ -137,7 +137,7 @@ static const struct mortise_key keys[] = {
     {.name = "schema",
      .about = "A JSON Schema for the answer.",
      .value = MORTISE_V_SCHEMA,
-     .read = mortise_load_read_schema,
+     .read = mortise_load_schema,
      .in = own_of,
      MORTISE_AT(struct mortise_schema *, struct mortise_human, answer_schema)},
     {.name = "assignees",

@@ -260,7 +260,7 @@ static const struct mortise_key keys[] = {
     {.name = "input_schema",
      .value = MORTISE_V_SCHEMA,
      .later = true,
-     .read = mortise_load_read_schema,
+     .read = mortise_load_schema,
      .in = mortise_reading_node,
      MORTISE_AT(struct mortise_schema *, struct mortise_node, input_schema)},
     {.name = "output_schema",

@@ -185,7 +185,7 @@ void mortise_node_read_output_schema(void *ctx, void *into,
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
 
-    mortise_load_read_schema(ld, into, slot);
+    mortise_load_schema(ld, into, slot);
     if (r->node->output_schema != NULL)
         ld->names[MORTISE_IN_OUTPUT].schema = r->node->output_schema;
 }

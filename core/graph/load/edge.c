@@ -54,8 +54,10 @@ static uint32_t find(struct mortise_loader *ld, const struct mortise_yaml *id,
     return MORTISE_NOWHERE;
 }
 
-uint32_t mortise_load_target(struct mortise_loader *ld,
-                             const struct mortise_yaml *scalar)
+/* The node that a scalar names, MORTISE_END, or MORTISE_NOWHERE after a
+ * finding. */
+static uint32_t find_target(struct mortise_loader *ld,
+                            const struct mortise_yaml *scalar)
 {
     uint32_t i = find(ld, scalar, "edge to unknown node");
 
@@ -103,7 +105,7 @@ struct mortise_draft *mortise_load_edge(struct mortise_loader *ld,
                                         const struct mortise_yaml *to,
                                         enum mortise_edge_kind kind)
 {
-    uint32_t target = mortise_load_target(ld, to);
+    uint32_t target = find_target(ld, to);
 
     return target != MORTISE_NOWHERE ? add(ld, from, target, kind, to->span)
                                      : NULL;

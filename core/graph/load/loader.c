@@ -56,22 +56,16 @@ static struct mortise_schema *keep_schema(struct mortise_loader *ld,
     return s;
 }
 
-struct mortise_schema *mortise_load_schema(struct mortise_loader *ld,
-                                           const struct mortise_yaml *v)
+void mortise_load_schema(void *ctx, void *into, const struct mortise_slot *slot)
 {
+    struct mortise_loader *ld = ctx;
     struct mortise_schema *s;
-    int rv = mortise_yaml_schema(&s, ld->arena, v, true, ld->diags);
+    int rv = mortise_yaml_schema(&s, ld->arena, slot->value, true, ld->diags);
 
-    ld->nomem |= rv == MORTISE_ENOMEM;
-    return rv == MORTISE_OK ? keep_schema(ld, s) : NULL;
-}
-
-void mortise_load_read_schema(void *ctx, void *into,
-                              const struct mortise_slot *slot)
-{
     (void)into;
+    ld->nomem |= rv == MORTISE_ENOMEM;
     *(struct mortise_schema **)slot->field =
-        mortise_load_schema(ctx, slot->value);
+        rv == MORTISE_OK ? keep_schema(ld, s) : NULL;
 }
 
 struct mortise_schema *mortise_load_our_schema(struct mortise_loader *ld,

@@ -144,12 +144,10 @@ void *mortise_load_scratch(struct mortise_loader *ld, struct mortise_arena *a,
 /* A list of strings as an array; NULL sets nomem. */
 const char **mortise_load_strings(struct mortise_loader *ld,
                                   const struct mortise_yaml *list);
-/* Compile a schema; NULL after a finding (or nomem). */
-struct mortise_schema *mortise_load_schema(struct mortise_loader *ld,
-                                           const struct mortise_yaml *v);
-/* The reader of a key that is one, into the field of its row. */
-mortise_key_fn mortise_load_read_schema;
-/* The same as mortise_load_schema() from JSON of our own making; takes the reference. */
+/* A key that is a schema, into the field of its row: NULL after a finding (or
+ * nomem). */
+mortise_key_fn mortise_load_schema;
+/* One from JSON of our own making; takes the reference. */
 struct mortise_schema *mortise_load_our_schema(struct mortise_loader *ld,
                                                json_t *json);
 /* Remember that the graph uses a plugin. */
@@ -259,10 +257,6 @@ void mortise_load_edge_policy(struct mortise_loader *ld, uint32_t from,
 
 /* ---- edge.c ---------------------------------------------------------- */
 
-/* The node that a scalar names, MORTISE_END, or MORTISE_NOWHERE after a
- * finding. */
-uint32_t mortise_load_target(struct mortise_loader *ld,
-                             const struct mortise_yaml *scalar);
 /* An existing node, neither START nor END. */
 uint32_t mortise_load_node_id(struct mortise_loader *ld,
                               const struct mortise_yaml *scalar);

@@ -134,7 +134,7 @@ const struct mortise_key mortise_call_rows[6] = {
      .about = "A JSON Schema for the arguments; a violation is an error of the "
               "node.",
      .value = MORTISE_V_SCHEMA,
-     .read = mortise_load_read_schema,
+     .read = mortise_load_schema,
      .in = mortise_reading_node,
      MORTISE_AT(struct mortise_schema *, struct mortise_node, input_schema)},
     {.name = "output_schema",

@@ -122,7 +122,7 @@ static void read_object(void *ctx, void *into, const struct mortise_slot *slot)
     struct mortise_loader *ld = ctx;
     const struct mortise_schema *s;
 
-    mortise_load_read_schema(ld, into, slot);
+    mortise_load_schema(ld, into, slot);
     s = *(struct mortise_schema **)slot->field;
     if (s != NULL && (mortise_schema_types(s) & MORTISE_T_OBJECT) == 0)
         mortise_diag_add(ld->diags, "E0208", slot->value->span,
