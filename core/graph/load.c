@@ -17,27 +17,31 @@
  */
 #include "graph/load/files.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "yaml/schema.h"
 
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void sort_plugins(struct mortise_graph *g)
+/* Sorted, and each once. */
+static void list_plugins(struct mortise_loader *ld)
 {
+    struct mortise_graph *g = ld->g;
+    const char **list = mortise_load_alloc(ld, g->n_plugins * sizeof *list);
     size_t n = 0;
 
-    if (g->n_plugins == 0)
+    if (list == NULL || g->n_plugins == 0)
         return;
-    qsort(g->plugins, g->n_plugins, sizeof *g->plugins, by_name);
+    for (const struct mortise_named *p = ld->plugins; p != NULL; p = p->next)
+        list[n++] = p->name;
+    qsort(list, n, sizeof *list, by_name);
+    n = 0;
     for (size_t i = 1; i < g->n_plugins; i++)
-        if (strcmp(g->plugins[n], g->plugins[i]) != 0)
-            g->plugins[++n] = g->plugins[i];
+        if (strcmp(list[n], list[i]) != 0)
+            list[++n] = list[i];
+    g->plugins = list;
     g->n_plugins = n + 1;
 }
 
@@ -73,38 +77,12 @@ static void read_all(struct mortise_loader *ld)
     mortise_load_file_keys(ld);
     if (!ld->nomem)
         read_whole(ld);
-    sort_plugins(g);
+    if (!ld->nomem)
+        list_plugins(ld);
     if (!ld->nomem && mortise_load_errors(ld) == 0)
         mortise_load_digest(ld, g->digest, g->tree);
     if (!ld->nomem)
         mortise_load_sources(ld);
-}
-
-/* What the graph keeps outside its arena while it grows. */
-static int finish(struct mortise_loader *ld)
-{
-    struct mortise_graph *g = ld->g;
-    const char **plugins =
-        mortise_load_alloc(ld, g->n_plugins * sizeof *plugins);
-    struct mortise_schema **schemas =
-        mortise_load_alloc(ld, g->n_schemas * sizeof *schemas);
-
-    for (size_t i = 0; i < g->n_plugins && plugins != NULL; i++)
-        plugins[i] = g->plugins[i];
-    for (size_t i = 0; i < g->n_schemas; i++) {
-        if (schemas != NULL)
-            schemas[i] = g->schemas[i];
-        else
-            mortise_schema_finish(g->schemas[i]);
-    }
-    if (schemas == NULL)
-        g->n_schemas = 0;
-    mortise_release(ld->mem, g->plugins, ld->cap_plugins * sizeof *plugins);
-    mortise_release(ld->mem, g->schemas, ld->cap_schemas * sizeof *schemas);
-    g->plugins = plugins;
-    g->schemas = schemas;
-    mortise_load_finish(ld);
-    return ld->nomem || ld->diags->failed ? MORTISE_ENOMEM : MORTISE_OK;
 }
 
 static int load(struct mortise_loader *ld, const char *path, const char *text,
@@ -119,9 +97,10 @@ static int load(struct mortise_loader *ld, const char *path, const char *text,
     ld->g->path = root->span.file->path;
     mortise_load_call_root(root);
     read_all(ld);
-    rv = finish(ld);
-    return rv == MORTISE_OK && mortise_load_errors(ld) > 0 ? MORTISE_ECHECK
-                                                           : rv;
+    mortise_load_finish(ld);
+    if (ld->nomem || ld->diags->failed)
+        return MORTISE_ENOMEM;
+    return mortise_load_errors(ld) > 0 ? MORTISE_ECHECK : MORTISE_OK;
 }
 
 static int fail(struct mortise_err *err, int rv, const char *path,

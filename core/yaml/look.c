@@ -139,8 +139,7 @@ double mortise_yaml_number(const struct mortise_yaml *scalar)
 {
     assert(scalar->kind == MORTISE_YAML_INT ||
            scalar->kind == MORTISE_YAML_REAL);
-    return scalar->kind == MORTISE_YAML_INT ? (double)scalar->u.i
-                                            : scalar->u.d;
+    return scalar->kind == MORTISE_YAML_INT ? (double)scalar->u.i : scalar->u.d;
 }
 
 bool mortise_yaml_is_x(const char *key)

@@ -193,12 +193,10 @@ const struct mortise_place mortise_graph_place = {
 /* A graph in a node, for which a key may be the file's. */
 static const struct mortise_place any_graph;
 static const struct mortise_place file_place = {
-    MORTISE_PLACE_OF("a graph", file_keys),
-    .type = "the graph of a file",
+    MORTISE_PLACE_OF("a graph", file_keys), .type = "the graph of a file",
     .of = &any_graph};
 static const struct mortise_place inner_place = {
-    MORTISE_PLACE_OF("a graph", inner_keys),
-    .type = "an inner graph",
+    MORTISE_PLACE_OF("a graph", inner_keys), .type = "an inner graph",
     .of = &any_graph};
 static const struct mortise_place *const graph_types[] = {&file_place,
                                                           &inner_place, NULL};

@@ -4,6 +4,7 @@
 #include "graph/load/loader.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "yaml/schema.h"
@@ -42,17 +43,14 @@ static struct mortise_schema *keep_schema(struct mortise_loader *ld,
                                           struct mortise_schema *s)
 {
     struct mortise_graph *g = ld->root->g;
-    struct mortise_schema **list =
-        mortise_grow(ld->mem, g->schemas, g->n_schemas, &ld->root->cap_schemas,
-                     sizeof *list);
+    struct mortise_kept_schema *kept = mortise_load_alloc(ld, sizeof *kept);
 
-    if (list == NULL) {
+    if (kept == NULL) {
         mortise_schema_finish(s);
-        ld->nomem = true;
         return NULL;
     }
-    g->schemas = list;
-    list[g->n_schemas++] = s;
+    *kept = (struct mortise_kept_schema){g->schemas, s};
+    g->schemas = kept;
     return s;
 }
 
@@ -86,20 +84,17 @@ struct mortise_schema *mortise_load_our_schema(struct mortise_loader *ld,
 void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,
                          const char *name)
 {
-    struct mortise_graph *g = ld->root->g;
+    struct mortise_loader *root = ld->root;
     size_t size = strlen(prefix) + strlen(name) + 1;
-    const char **list = mortise_grow(ld->mem, g->plugins, g->n_plugins,
-                                     &ld->root->cap_plugins, sizeof *list);
-    char *copy = mortise_load_alloc(ld, size);
+    struct mortise_named *one = mortise_load_alloc(ld, sizeof *one);
+    char *whole = mortise_load_alloc(ld, size);
 
-    ld->nomem |= list == NULL;
-    if (list != NULL)
-        g->plugins = list;
     if (ld->nomem)
         return;
-    memcpy(copy, prefix, strlen(prefix));
-    memcpy(copy + strlen(prefix), name, strlen(name));
-    list[g->n_plugins++] = copy;
+    snprintf(whole, size, "%s%s", prefix, name);
+    *one = (struct mortise_named){.next = root->plugins, .name = whole};
+    root->plugins = one;
+    root->g->n_plugins++;
 }
 
 void mortise_load_finish(struct mortise_loader *ld)

@@ -62,13 +62,13 @@ struct mortise_defaults {
 struct mortise_named {
     const struct mortise_named *next;
     const char *name;
-    uint32_t number; /* from 1 */
+    uint32_t number; /* of a resource: from 1 */
 };
 
 struct mortise_loader {
     struct mortise_loader *root; /* of the outermost graph: itself, there */
     /* Of the outermost: the newest first. */
-    const struct mortise_named *resources;
+    const struct mortise_named *resources, *plugins;
     struct mortise_loader *outer;     /* of the graph around this; NULL: none */
     struct mortise_graph_file *files; /* [root] */
     struct mortise_graph_dir *dirs;   /* [root] */
@@ -107,8 +107,6 @@ struct mortise_loader {
     const struct mortise_schema **item_of;
     bool doubtful; /* keys or ids have findings: what follows from edges that
                       are missing is not reported */
-    size_t cap_schemas;
-    size_t cap_plugins;
 
     /* What expressions see; a scope is its first so many. */
     struct mortise_cel_name names[MORTISE_IN_N];

@@ -62,8 +62,8 @@ void mortise_load_roles(void *ctx, void *into, const struct mortise_slot *slot)
     (void)into;
     for (size_t i = 0; i < map->n; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str))
-            mortise_keys_read(&role_place, map->items[i], map->keys[i]->span, ld,
-                              NULL, ld->diags);
+            mortise_keys_read(&role_place, map->items[i], map->keys[i]->span,
+                              ld, NULL, ld->diags);
     ld->roles = map;
 }
 

@@ -365,6 +365,12 @@ struct mortise_limits {
     uint64_t most_steps, most_visits;
 };
 
+/* Its JSON is not in the graph's arena, and is given up when that dies. */
+struct mortise_kept_schema {
+    struct mortise_kept_schema *next;
+    struct mortise_schema *schema;
+};
+
 struct mortise_graph {
     struct mortise_arena arena;
     uint32_t refs;                   /* [loop] */
@@ -403,8 +409,7 @@ struct mortise_graph {
     size_t n_plugins;
     uint32_t n_resources; /* names of `resource`, here and in graphs inside */
 
-    struct mortise_schema **schemas; /* all that were compiled for it */
-    size_t n_schemas;
+    struct mortise_kept_schema *schemas; /* all that were compiled for it */
     uint32_t *node_at; /* position of a key in `nodes:` -> node index */
     const struct mortise_yaml *nodes_map;
 };

@@ -24,8 +24,8 @@ void mortise_graph_unref(struct mortise_graph *g)
     assert(g->refs > 0);
     if (--g->refs > 0)
         return;
-    for (size_t i = 0; i < g->n_schemas; i++)
-        mortise_schema_finish(g->schemas[i]);
+    for (struct mortise_kept_schema *s = g->schemas; s != NULL; s = s->next)
+        mortise_schema_finish(s->schema);
     arena = g->arena;
     mortise_release(arena.mem, g, sizeof *g);
     mortise_arena_finish(&arena);
