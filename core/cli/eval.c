@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "cel/cel.h"
 #include "cli/cli.h"
-#include "yaml/tree.h"
+#include "yaml/text.h"
 
 /* An expression and the names it may use. */
 struct given {
@@ -90,12 +90,6 @@ static int take_given(struct mortise_cli *cli, struct given *g,
     return rv == MORTISE_OK ? make_scope(g, err) : rv;
 }
 
-static void given_finish(struct given *g)
-{
-    json_decref(g->vars);
-    mortise_arena_finish(&g->arena);
-}
-
 /* ---- places ------------------------------------------------------------ */
 
 /* The expression as a file, for what points into it. */
@@ -118,16 +112,12 @@ static bool as_file(struct given *g, struct mortise_yaml_file *file)
     return true;
 }
 
-static struct mortise_span span_of(const struct mortise_yaml_file *file,
+static struct mortise_span span_of(struct mortise_yaml_file *file,
                                    struct mortise_cel_where where)
 {
-    uint32_t line = 0, col;
+    const struct mortise_text text = {.file = file};
 
-    while (line + 1 < file->n_lines && file->line_at[line + 1] <= where.offset)
-        line++;
-    col = (uint32_t)where.offset - file->line_at[line] + 1;
-    return (struct mortise_span){file, line + 1, col, line + 1,
-                                 col + (uint32_t)where.length};
+    return mortise_text_span(&text, where.offset, where.offset + where.length);
 }
 
 /* What the compiler refuses, as `mortise check` would print it. */
@@ -193,7 +183,8 @@ static int eval(struct mortise_cli *cli, struct mortise_err *err)
     rv = take_given(cli, &g, err);
     if (rv == MORTISE_OK)
         rv = evaluate(cli, &g);
-    given_finish(&g);
+    json_decref(g.vars);
+    mortise_arena_finish(&g.arena);
     return rv;
 }
 
