@@ -38,13 +38,6 @@ static const struct mortise_word node_effect_words[] = {
 
 /* ---- rows ------------------------------------------------------------ */
 
-void *mortise_reading_node(void *reading)
-{
-    struct mortise_reading *r = reading;
-
-    return r->node;
-}
-
 enum { BEFORE = 1, AFTER = 2 };
 
 static const struct mortise_word checkpoints[] = {

@@ -15,7 +15,12 @@ struct mortise_reading {
 };
 
 /* For `.in` of rows whose field is the node's. */
-void *mortise_reading_node(void *reading);
+static inline void *mortise_reading_node(void *reading)
+{
+    struct mortise_reading *r = reading;
+
+    return r->node;
+}
 
 /* ---- kinds.c ------------------------------------------------------------- */
 
