@@ -224,7 +224,7 @@ static void reconcile(struct mortise_rehearsing *r,
                       const struct mortise_case_script *s, const json_t *entry,
                       struct mortise_scripted *out)
 {
-    size_t i = (size_t)json_integer_value(json_object_get(entry, "answer"));
+    size_t i = mortise_cli_integer(entry, "answer");
     bool happened = json_is_true(json_object_get(entry, "happened"));
 
     out->output = happened
@@ -311,10 +311,9 @@ bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
         reconcile(r, s, entry, out);
         return true;
     }
-    i = s == NULL ? 0
-        : entry != NULL
-            ? (size_t)json_integer_value(json_object_get(entry, "answer"))
-            : pick(r, s, context, call->body);
+    i = s == NULL       ? 0
+        : entry != NULL ? mortise_cli_integer(entry, "answer")
+                        : pick(r, s, context, call->body);
     if (s == NULL || i == s->n) {
         unscripted(r, call, s, tool);
         refuse(out);
@@ -379,9 +378,8 @@ mortise_answer_doubt(struct mortise_rehearsing *r, const json_t *request,
         return NULL;
     mortise_context(path, context);
     entry = known_of(r, s, request);
-    i = entry != NULL
-            ? (size_t)json_integer_value(json_object_get(entry, "answer"))
-            : pick(r, s, context, json_object_get(request, "args"));
+    i = entry != NULL ? mortise_cli_integer(entry, "answer")
+                      : pick(r, s, context, json_object_get(request, "args"));
     if (i >= s->n)
         return NULL;
     a = &s->list[i].answer;

@@ -24,9 +24,8 @@ static size_t times_asked(const struct mortise_rehearsing *r,
     const json_t *list = r->ledger.list;
     size_t n = 0;
 
-    for (size_t i = 0; i < json_array_size(list); i++)
-        n += strcmp(mortise_cli_text(json_array_get(list, i), "asks"),
-                    context) == 0;
+    MORTISE_JSON_EACH (entry, i, list)
+        n += strcmp(mortise_cli_text(entry, "asks"), context) == 0;
     return n;
 }
 
@@ -47,10 +46,9 @@ static const struct mortise_case_deeds *deed_for(struct mortise_rehearsing *r,
     if (p == NULL)
         return NULL;
     mortise_context(path, context);
-    i = entry != NULL
-            ? (size_t)json_integer_value(json_object_get(entry, "deed"))
-        : p->once ? times_asked(r, context)
-                  : 0;
+    i = entry != NULL ? mortise_cli_integer(entry, "deed")
+        : p->once     ? times_asked(r, context)
+                      : 0;
     if (i >= p->n)
         return NULL;
     d = &p->list[i].deeds;
