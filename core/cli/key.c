@@ -514,7 +514,7 @@ static int key_revoke(struct mortise_cli *cli, struct mortise_err *err)
     };
     struct mortise_settings settings;
     const char *dir;
-    char *path = NULL;
+    char path[PATH_MAX];
     int rv;
 
     if ((a->plugins != NULL) != (a->range != NULL))
@@ -523,12 +523,11 @@ static int key_revoke(struct mortise_cli *cli, struct mortise_err *err)
         return mortise_cli_usage(cli, "say what: KEY, --digest or --plugin");
     rv = directory(cli, &settings, &dir, err);
     if (rv == MORTISE_OK)
-        rv = mortise_trust_revoke(dir, &what, &path, cli->mem, err);
+        rv = mortise_trust_revoke(dir, &what, path, cli->mem, err);
     if (rv == MORTISE_OK)
         rv = remember(cli, dir, err);
     if (rv == MORTISE_OK)
         mortise_out_say(&cli->out, "revoked in %s\n", path);
-    mortise_release_str(cli->mem, path);
     mortise_settings_close(&settings);
     return rv;
 }

@@ -168,15 +168,14 @@ static int sign_with(struct mortise_cli *cli, const struct mortise_seckey *key,
         .key = key,
     };
     struct mortise_diags diags;
-    char *path = NULL;
+    char path[PATH_MAX];
     int rv;
 
     mortise_diags_init(&diags, cli->mem);
-    rv = mortise_plugin_sign(&signing, &path, cli->mem, &diags, err);
+    rv = mortise_plugin_sign(&signing, path, cli->mem, &diags, err);
     mortise_cli_findings(cli, &diags);
     if (rv == MORTISE_OK)
         mortise_out_say(&cli->out, "signed %s\n", path);
-    mortise_release_str(cli->mem, path);
     return rv;
 }
 

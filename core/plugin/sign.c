@@ -14,7 +14,6 @@
 
 #include <assert.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -265,35 +264,14 @@ static int write_signed(const struct work *w, const char *path,
     return rv;
 }
 
-static int finish(const struct work *w, char **path, struct mortise_err *err)
-{
-    char to[PATH_MAX], *copy = NULL;
-    int rv = mortise_file_path(to, sizeof to, err, "%s/%s.plugin.yaml",
-                               w->s->out, w->m->name);
-
-    if (rv == MORTISE_OK && path != NULL) {
-        copy = mortise_strdup(w->mem, to);
-        if (copy == NULL)
-            return mortise_nomem(err);
-    }
-    if (rv == MORTISE_OK)
-        rv = write_signed(w, to, err);
-    if (rv != MORTISE_OK)
-        mortise_release_str(w->mem, copy);
-    else if (path != NULL)
-        *path = copy;
-    return rv;
-}
-
-int mortise_plugin_sign(const struct mortise_signing *s, char **path,
+int mortise_plugin_sign(const struct mortise_signing *s, char path[PATH_MAX],
                         const struct mortise_mem *mem,
                         struct mortise_diags *diags, struct mortise_err *err)
 {
     struct work w = {.s = s, .mem = mem, .diags = diags};
+    char to[PATH_MAX];
     int rv;
 
-    if (path != NULL)
-        *path = NULL;
     mortise_buf_init(&w.text, mem);
     rv = mortise_file_read(&w.text, s->manifest, OBJECT_MAX, err);
     if (rv == MORTISE_OK)
@@ -304,7 +282,12 @@ int mortise_plugin_sign(const struct mortise_signing *s, char **path,
         rv = w.m->n_artifacts == 0 ? append_artifacts(&w, err)
                                    : compare_artifacts(&w, err);
     if (rv == MORTISE_OK)
-        rv = finish(&w, path, err);
+        rv = mortise_file_path(to, sizeof to, err, "%s/%s.plugin.yaml", s->out,
+                               w.m->name);
+    if (rv == MORTISE_OK)
+        rv = write_signed(&w, to, err);
+    if (rv == MORTISE_OK && path != NULL)
+        strcpy(path, to);
     mortise_manifest_free(w.m);
     mortise_buf_finish(&w.text);
     return rv;

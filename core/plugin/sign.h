@@ -6,6 +6,8 @@
 #ifndef MORTISE_PLUGIN_SIGN_H
 #define MORTISE_PLUGIN_SIGN_H
 
+#include <limits.h>
+
 #include "plugin/minisign.h"
 #include "yaml/diag.h"
 
@@ -23,8 +25,8 @@ struct mortise_signing {
 
 /* Findings about the manifest go to diags (MORTISE_ECHECK).  A manifest that
  * has `artifacts` is held against the objects and signed as it is.  `path` (may
- * be NULL): the signed manifest's, to be given to mortise_release_str().  */
-int mortise_plugin_sign(const struct mortise_signing *s, char **path,
+ * be NULL): the signed manifest's. */
+int mortise_plugin_sign(const struct mortise_signing *s, char path[PATH_MAX],
                         const struct mortise_mem *mem,
                         struct mortise_diags *diags, struct mortise_err *err);
 

@@ -919,30 +919,6 @@ static int check_grant(const char *name, const struct mortise_trusted *by,
     return MORTISE_OK;
 }
 
-/* Give a new file its name. */
-static int put_file(const char *dir, const char *name, struct mortise_buf *b,
-                    char **path, struct mortise_err *err)
-{
-    char full[PATH_MAX];
-    int rv;
-
-    if (b->failed)
-        return mortise_nomem(err);
-    rv = mortise_file_path(full, sizeof full, err, "%s/%s.yaml", dir, name);
-    if (rv == MORTISE_OK && path != NULL) {
-        *path = mortise_strdup(b->mem, full);
-        if (*path == NULL)
-            rv = mortise_nomem(err);
-    }
-    if (rv == MORTISE_OK)
-        rv = mortise_file_write(full, b->p, b->n, 0644, MORTISE_FILE_NEW, err);
-    if (rv != MORTISE_OK && path != NULL) {
-        mortise_release_str(b->mem, *path);
-        *path = NULL;
-    }
-    return rv;
-}
-
 static int check_revoke(const struct mortise_revoke *what,
                         struct mortise_err *err)
 {
@@ -990,7 +966,7 @@ static void put_revoked(struct mortise_buf *b, const void *revoke)
  * others', with what `put` writes. */
 static int add_file(const char *dir, const char *name,
                     void (*put)(struct mortise_buf *b, const void *what),
-                    const void *what, char **path,
+                    const void *what, char path[PATH_MAX],
                     const struct mortise_mem *mem, struct mortise_err *err)
 {
     struct mortise_buf b;
@@ -1010,7 +986,11 @@ static int add_file(const char *dir, const char *name,
                        "seq: %llu\n",
                        (unsigned long long)seq);
     put(&b, what);
-    rv = put_file(dir, name != NULL ? name : made, &b, path, err);
+    rv = b.failed ? mortise_nomem(err)
+                  : mortise_file_path(path, PATH_MAX, err, "%s/%s.yaml", dir,
+                                      name != NULL ? name : made);
+    if (rv == MORTISE_OK)
+        rv = mortise_file_write(path, b.p, b.n, 0644, MORTISE_FILE_NEW, err);
     mortise_buf_finish(&b);
     return rv;
 }
@@ -1019,19 +999,22 @@ int mortise_trust_add(const char *dir, const char *name,
                       const struct mortise_trusted *by,
                       const struct mortise_mem *mem, struct mortise_err *err)
 {
+    char path[PATH_MAX];
     int rv = check_grant(name, by, err);
 
-    return rv == MORTISE_OK ? add_file(dir, name, put_entry, by, NULL, mem, err)
+    return rv == MORTISE_OK ? add_file(dir, name, put_entry, by, path, mem, err)
                             : rv;
 }
 
 int mortise_trust_revoke(const char *dir, const struct mortise_revoke *what,
-                         char **path, const struct mortise_mem *mem,
+                         char path[PATH_MAX], const struct mortise_mem *mem,
                          struct mortise_err *err)
 {
+    char none[PATH_MAX];
     int rv = check_revoke(what, err);
 
     return rv == MORTISE_OK
-               ? add_file(dir, NULL, put_revoked, what, path, mem, err)
+               ? add_file(dir, NULL, put_revoked, what,
+                          path != NULL ? path : none, mem, err)
                : rv;
 }

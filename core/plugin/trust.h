@@ -21,6 +21,8 @@
 #ifndef MORTISE_PLUGIN_TRUST_H
 #define MORTISE_PLUGIN_TRUST_H
 
+#include <limits.h>
+
 #include "base/hash.h"
 #include "plugin/kind.h"
 #include "plugin/minisign.h"
@@ -113,10 +115,9 @@ struct mortise_revoke { /* what is not revoked is NULL */
     const char *plugin, *range;
 };
 
-/* DIR gets revoked-SEQ.yaml; *path (may be NULL) is its name, to be given to
- * mortise_release_str(). */
+/* DIR gets revoked-SEQ.yaml; `path` (may be NULL): its name. */
 int mortise_trust_revoke(const char *dir, const struct mortise_revoke *what,
-                         char **path, const struct mortise_mem *mem,
+                         char path[PATH_MAX], const struct mortise_mem *mem,
                          struct mortise_err *err);
 
 /* What stands in a trust file. */

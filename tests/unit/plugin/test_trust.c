@@ -373,7 +373,7 @@ START_TEST(changes_read_back)
     struct mortise_revoke what = {.plugin = "acme.*", .range = "=1.2"};
     const struct mortise_trusted *got;
     struct mortise_signed s;
-    char *path;
+    char path[PATH_MAX];
 
     snprintf(dir + strlen(dir), 8, "/deep");
     ck_assert_int_eq(mortise_trust_add(dir, "acme", &by, &test_mem, &err),
@@ -392,10 +392,9 @@ START_TEST(changes_read_back)
     ck_assert_int_eq(verify(good, &s), MORTISE_OK);
     ck_assert_uint_eq(mortise_trust_seq(t, 0), 1);
 
-    ck_assert_int_eq(mortise_trust_revoke(dir, &what, &path, &test_mem, &err),
+    ck_assert_int_eq(mortise_trust_revoke(dir, &what, path, &test_mem, &err),
                      MORTISE_OK);
     ck_assert_ptr_nonnull(strstr(path, "/revoked-2.yaml"));
-    mortise_release_str(&test_mem, path);
     open_trust();
     ck_assert_uint_eq(mortise_trust_seq(t, 0), 2);
     ck_assert_int_eq(verify(good, &s), MORTISE_EDENIED);
@@ -457,16 +456,15 @@ START_TEST(trust_survives_oom)
         "\"\n    plugins: ['*']\nrevoked: {keys: [1234567812345678a]}\n");
     put("a", 1, "keys:\n  - key: \"", key, "\"\n    plugins: ['*']\n");
     do {
-        char *path = NULL;
+        char path[PATH_MAX];
 
         test_mem_fail_at(n++);
         rv = try_open();
         if (rv == MORTISE_OK)
-            rv = mortise_trust_revoke(dir, &what, &path, &test_mem, &err);
+            rv = mortise_trust_revoke(dir, &what, path, &test_mem, &err);
         failed = test_mem_failed();
         test_mem_fail_at(-1);
         ck_assert_int_eq(rv, failed ? MORTISE_ENOMEM : MORTISE_OK);
-        mortise_release_str(&test_mem, path);
         mortise_diags_finish(&diags);
         mortise_diags_init(&diags, &test_mem);
     } while (failed);
