@@ -372,18 +372,15 @@ static void why_recorded(struct why *w, const char *reason)
 static void why_paused(struct why *w)
 {
     const char *reason = mortise_cli_text(as_left(w), "reason");
+    bool spent = strcmp(reason, "budget") == 0;
 
     if (json_is_object(json_object_get(w->show, "limit"))) {
         why_limited(w);
         return;
     }
-    if (strcmp(reason, "budget") == 0) {
-        say(w, " is paused: what its graph may spend is used up.");
-        explain_pending(w);
-        return;
-    }
-    if (strcmp(reason, "interrupt") == 0) {
-        say(w, " is paused where its graph says so.");
+    if (spent || strcmp(reason, "interrupt") == 0) {
+        say(w, spent ? " is paused: what its graph may spend is used up."
+                     : " is paused where its graph says so.");
         explain_pending(w);
         return;
     }
@@ -397,12 +394,12 @@ static void why_paused(struct why *w)
         say_since(w, " at ", since(w));
         say(w, ".  The next `mortise engine` goes on with it, or whoever "
                "resumes it.");
-    } else if (w->command != NULL) {
-        say_who(w, w->command);
-        say_since(w, " since ", mortise_cli_text(w->command, "at"));
-        say(w, ".  Whoever may use this store can let it go on.");
     } else {
-        say_since(w, " since ", since(w));
+        if (w->command != NULL)
+            say_who(w, w->command);
+        say_since(w, " since ",
+                  w->command != NULL ? mortise_cli_text(w->command, "at")
+                                     : since(w));
         say(w, ".  Whoever may use this store can let it go on.");
     }
     say_unsettled(w);
