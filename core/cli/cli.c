@@ -215,12 +215,12 @@ static unsigned session_flags(const struct mortise_cli *cli)
 {
     unsigned flags = cli->cmd != NULL ? cli->cmd->session : 0;
 
+    if (cli->cmd != NULL && cli->cmd->looks) /* reading makes nothing */
+        flags |= MORTISE_SESSION_FINDS | MORTISE_SESSION_BRIEF;
     if (cli->args.follow) /* it stays for as long as the run does */
         flags &= ~(unsigned)MORTISE_SESSION_BRIEF;
     if (cli->args.no_continue) /* it records, and nothing runs */
         flags |= MORTISE_SESSION_BRIEF;
-    if (cli->cmd != NULL && cli->cmd->looks) /* reading makes nothing */
-        flags |= MORTISE_SESSION_FINDS;
     return flags;
 }
 

@@ -67,7 +67,6 @@ const struct mortise_cmd mortise_cmd_events = {
         "\n" MORTISE_CLI_RUN_BEGINS,
     .opts = opts,
     .exits = MORTISE_EXITS_STORE,
-    .session = MORTISE_SESSION_BRIEF,
     .example = "mortise events 0197c2 --follow",
     .run = events,
 };

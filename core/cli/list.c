@@ -189,7 +189,6 @@ const struct mortise_cmd mortise_cmd_runs = {
             "Ids that we made sort by the time they were made.\n",
     .opts = runs_opts,
     .exits = MORTISE_EXITS_STORE,
-    .session = MORTISE_SESSION_BRIEF,
     .example = "mortise runs --limit 20",
     .run = runs,
 };
@@ -296,7 +295,6 @@ const struct mortise_cmd mortise_cmd_inbox = {
             "with --ids it is a whole id.\n",
     .opts = inbox_opts,
     .exits = MORTISE_EXITS_STORE,
-    .session = MORTISE_SESSION_BRIEF,
     .example = "mortise inbox\n"
                "mortise approve $(mortise inbox night --ids)\n"
                "mortise inbox --ids | xargs -n 2 mortise approve",

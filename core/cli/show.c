@@ -150,7 +150,6 @@ const struct mortise_cmd mortise_cmd_show = {
     .text = MORTISE_CLI_RUN_BEGINS,
     .opts = show_opts,
     .exits = MORTISE_EXITS_STORE,
-    .session = MORTISE_SESSION_BRIEF,
     .example = "mortise show 0197c2 --json",
     .run = show,
 };
@@ -227,7 +226,6 @@ const struct mortise_cmd mortise_cmd_history = {
             "\n" MORTISE_CLI_RUN_BEGINS,
     .opts = history_opts,
     .exits = MORTISE_EXITS_STORE,
-    .session = MORTISE_SESSION_BRIEF,
     .example = "mortise history 0197c2",
     .run = history,
 };

@@ -712,7 +712,6 @@ const struct mortise_cmd mortise_cmd_why = {
             "\n" MORTISE_CLI_RUN_BEGINS,
     .opts = opts,
     .exits = MORTISE_EXITS_STORE,
-    .session = MORTISE_SESSION_BRIEF,
     .example = "mortise why 0197c2",
     .run = why,
 };
