@@ -111,14 +111,18 @@ static int refuse_late(struct mortise_cli *cli, const char *run,
     return rv;
 }
 
-int mortise_cli_choose(struct mortise_cli *cli, const char *run,
-                       const char *given, struct mortise_cli_choice *out,
+int mortise_cli_choose(struct mortise_cli *cli, struct mortise_cli_choice *out,
                        struct mortise_err *err)
 {
+    const struct mortise_args *a = &cli->args;
+    const char *given = a->n_operands > 1 ? a->operands[1] : NULL;
     json_t *show = NULL;
-    int rv = mortise_cli_show(cli, run, &show, err);
+    int rv;
 
     memset(out, 0, sizeof *out);
+    rv = mortise_cli_run_to_change(cli, a->operands[0], out->run, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_show(cli, out->run, &show, err);
     if (rv != MORTISE_OK)
         return rv;
     out->pending = select_from(json_object_get(show, "pending"), given);
@@ -128,9 +132,10 @@ int mortise_cli_choose(struct mortise_cli *cli, const char *run,
         return mortise_nomem(err);
     switch (json_array_size(out->pending)) {
     case 0:
-        return given == NULL ? mortise_fail(err, MORTISE_EMISMATCH,
-                                            "run %s: nothing is pending", run)
-                             : refuse_late(cli, run, given, err);
+        return given == NULL
+                   ? mortise_fail(err, MORTISE_EMISMATCH,
+                                  "run %s: nothing is pending", out->run)
+                   : refuse_late(cli, out->run, given, err);
     case 1:
         out->request = json_incref(json_array_get(out->pending, 0));
         out->named = names(out->request, given);
@@ -208,12 +213,11 @@ static void put_one(const struct mortise_cli_way *way, const json_t *request)
 }
 
 /* Nothing is decided: say of each what it is and how it is settled. */
-static int refuse(struct mortise_cli *cli, const char *run,
-                  const struct mortise_cli_choice *c)
+static int refuse(struct mortise_cli *cli, const struct mortise_cli_choice *c)
 {
     struct mortise_out *o = &cli->err;
     const struct mortise_cli_way way =
-        mortise_cli_way_on(cli, o, run, c->blocked);
+        mortise_cli_way_on(cli, o, c->run, c->blocked);
 
     mortise_out_flush(&cli->out);
     mortise_out_puts(o, c->request != NULL
@@ -264,12 +268,12 @@ static bool read_yes(int fd)
     return strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0;
 }
 
-static bool ask(struct mortise_cli *cli, int fd, const char *run,
+static bool ask(struct mortise_cli *cli, int fd,
                 const struct mortise_cli_choice *c)
 {
     struct mortise_out o;
     const struct mortise_cli_way way =
-        mortise_cli_way_on(cli, &o, run, c->blocked);
+        mortise_cli_way_on(cli, &o, c->run, c->blocked);
 
     mortise_out_init(&o, fd, cli->mem);
     put_one(&way, c->request);
@@ -278,7 +282,7 @@ static bool ask(struct mortise_cli *cli, int fd, const char *run,
 }
 
 /* The engine that this process may be is not there while a person thinks. */
-static int ask_without_store(struct mortise_cli *cli, int fd, const char *run,
+static int ask_without_store(struct mortise_cli *cli, int fd,
                              const struct mortise_cli_choice *c,
                              struct mortise_err *err)
 {
@@ -286,14 +290,14 @@ static int ask_without_store(struct mortise_cli *cli, int fd, const char *run,
     cli->hasty = true; /* whoever counts on us meanwhile goes on elsewhere */
     mortise_cli_leave(cli);
     cli->hasty = false;
-    if (!ask(cli, fd, run, c)) {
+    if (!ask(cli, fd, c)) {
         mortise_out_puts(&cli->err, "mortise: nothing was decided\n");
         return MORTISE_EXIT_USAGE;
     }
     return mortise_cli_reopen(cli, err);
 }
 
-int mortise_cli_confirm(struct mortise_cli *cli, const char *run,
+int mortise_cli_confirm(struct mortise_cli *cli,
                         const struct mortise_cli_choice *c,
                         struct mortise_err *err)
 {
@@ -303,8 +307,8 @@ int mortise_cli_confirm(struct mortise_cli *cli, const char *run,
         return MORTISE_OK;
     fd = c->request != NULL ? open_terminal() : -1;
     if (fd < 0)
-        return refuse(cli, run, c);
-    rv = ask_without_store(cli, fd, run, c, err);
+        return refuse(cli, c);
+    rv = ask_without_store(cli, fd, c, err);
     close(fd);
     return rv;
 }

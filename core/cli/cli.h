@@ -190,22 +190,22 @@ struct mortise_cli_way {
 /* ---- choice.c: requests, as people name them ----------------------------- */
 
 struct mortise_cli_choice {
+    char run[MORTISE_RUN_MAX];
     json_t *request; /* ours: a reference; NULL: several, or none */
     bool named;      /* by its id: what it asks was seen */
-    json_t *pending; /* ours: all that `given` may mean */
+    json_t *pending; /* ours: all that may be meant */
     json_t *blocked; /* ours: of the run; NULL: nothing blocks it */
 };
 
-/* The pending request of a run that `given` (NULL: nothing) means.  An error:
- * nothing pending answers to that. */
-int mortise_cli_choose(struct mortise_cli *cli, const char *run,
-                       const char *given, struct mortise_cli_choice *out,
+/* The pending request that the operands RUN [ID] mean.  An error: nothing
+ * pending answers to that. */
+int mortise_cli_choose(struct mortise_cli *cli, struct mortise_cli_choice *out,
                        struct mortise_err *err);
 void mortise_cli_choice_finish(struct mortise_cli_choice *c);
 /* Is it meant, as it is now?  A named one is; else it is shown, and a person at
  * a terminal is asked.  Otherwise it is said how to name it.  MORTISE_OK: it is
  * meant; else what the command ends with, as its run() returns it. */
-int mortise_cli_confirm(struct mortise_cli *cli, const char *run,
+int mortise_cli_confirm(struct mortise_cli *cli,
                         const struct mortise_cli_choice *c,
                         struct mortise_err *err);
 /* ---- request.c: what a run waits for, and what unblocks it --------------- */

@@ -8,36 +8,10 @@
  * compares.  Which command a decision becomes depends on the kind of the request;
  * a person need not know.
  */
-#include <string.h>
 
 #include "base/err.h"
 #include "cli/cli.h"
 #include "json/value.h"
-
-struct decision {
-    char run[MORTISE_RUN_MAX];
-    struct mortise_cli_choice choice;
-    const json_t *request; /* of the choice; NULL: several */
-    const char *id, *kind;
-};
-
-/* The run, and the request that is meant. */
-static int find(struct mortise_cli *cli, struct decision *d,
-                struct mortise_err *err)
-{
-    const struct mortise_args *a = &cli->args;
-    const char *given = a->n_operands > 1 ? a->operands[1] : NULL;
-    int rv;
-
-    memset(d, 0, sizeof *d);
-    rv = mortise_cli_run_to_change(cli, a->operands[0], d->run, err);
-    if (rv == MORTISE_OK)
-        rv = mortise_cli_choose(cli, d->run, given, &d->choice, err);
-    d->request = d->choice.request;
-    d->id = mortise_cli_text(d->request, "id");
-    d->kind = mortise_cli_text(d->request, "kind");
-    return rv;
-}
 
 /* An optional JSON argument. */
 static int optional(struct mortise_cli *cli, const char *what,
@@ -51,55 +25,56 @@ static int optional(struct mortise_cli *cli, const char *what,
 
 /* What becomes of a decision: `make` says the command that it is.  One that
  * does not fit the request is refused before anybody is asked. */
-typedef int make_fn(struct mortise_cli *cli, const struct decision *d,
+typedef int make_fn(struct mortise_cli *cli, const json_t *request,
                     json_t **out, struct mortise_err *err);
 
 static int decide(struct mortise_cli *cli, make_fn *make,
                   struct mortise_err *err)
 {
-    struct decision d;
+    struct mortise_cli_choice c;
     json_t *command = NULL;
-    int rv = find(cli, &d, err);
+    int rv = mortise_cli_choose(cli, &c, err);
 
-    if (rv == MORTISE_OK && d.request != NULL)
-        rv = make(cli, &d, &command, err);
+    if (rv == MORTISE_OK && c.request != NULL)
+        rv = make(cli, c.request, &command, err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_confirm(cli, d.run, &d.choice, err);
+        rv = mortise_cli_confirm(cli, &c, err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_command(cli, d.run, json_pack("[O]", command), false,
+        rv = mortise_cli_command(cli, c.run, json_pack("[O]", command), false,
                                  err);
     json_decref(command);
-    mortise_cli_choice_finish(&d.choice);
+    mortise_cli_choice_finish(&c);
     return rv;
 }
 
 /* ---- approve, reject --------------------------------------------------------
  */
 
-static int decide_tool(struct mortise_cli *cli, const struct decision *d,
+static int decide_tool(struct mortise_cli *cli, const json_t *request,
                        bool approve, json_t **out, struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
     const char *digest =
-        a->digest != NULL ? a->digest : mortise_cli_text(d->request, "digest");
+        a->digest != NULL ? a->digest : mortise_cli_text(request, "digest");
     json_t *args;
     int rv;
 
     if (a->answer != NULL)
         return mortise_fail(err, MORTISE_EDECISION,
                             "--answer is for questions; this is a call of %s",
-                            mortise_cli_text(d->request, "tool"));
+                            mortise_cli_text(request, "tool"));
     rv = optional(cli, "--args", a->args, &args, err);
     if (rv != MORTISE_OK)
         return rv;
-    *out = json_pack(
-        "{s:s, s:s, s:s, s:s*, s:s*, s:o*}", "kind", "approve_tool", "id",
-        d->id, "decision", approve ? "approve" : "reject", "reason", a->reason,
-        "digest", digest[0] != '\0' ? digest : NULL, "value", args);
+    *out =
+        json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:o*}", "kind", "approve_tool",
+                  "id", mortise_cli_text(request, "id"), "decision",
+                  approve ? "approve" : "reject", "reason", a->reason, "digest",
+                  digest[0] != '\0' ? digest : NULL, "value", args);
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-static int decide_human(struct mortise_cli *cli, const struct decision *d,
+static int decide_human(struct mortise_cli *cli, const json_t *request,
                         bool approve, json_t **out, struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
@@ -111,35 +86,36 @@ static int decide_human(struct mortise_cli *cli, const struct decision *d,
                             "--args and --digest are for tool calls; this is a "
                             "question");
     if (approve && a->answer == NULL &&
-        json_object_get(d->request, "schema") != NULL)
+        json_object_get(request, "schema") != NULL)
         return mortise_fail(err, MORTISE_EINVAL,
                             "the question wants an answer: give it with "
                             "--answer JSON; 'mortise show %s' has what it must "
                             "be",
-                            d->run);
+                            cli->args.operands[0]);
     rv = optional(cli, "--answer", a->answer, &answer, err);
     if (rv != MORTISE_OK)
         return rv;
     *out = json_pack("{s:s, s:s, s:{s:b, s:s*, s:o*}}", "kind", "answer", "id",
-                     d->id, "value", "approved", approve, "reason", a->reason,
-                     "answer", answer);
+                     mortise_cli_text(request, "id"), "value", "approved",
+                     approve, "reason", a->reason, "answer", answer);
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
 /* What `approve` says yes to, `reject` says no to. */
-static int make_decision(struct mortise_cli *cli, const struct decision *d,
+static int make_decision(struct mortise_cli *cli, const json_t *request,
                          json_t **out, struct mortise_err *err)
 {
     bool approve = cli->cmd == &mortise_cmd_approve;
 
-    if (strcmp(d->kind, "approval_pending") == 0)
-        return decide_tool(cli, d, approve, out, err);
-    if (strcmp(d->kind, "human") == 0)
-        return decide_human(cli, d, approve, out, err);
+    if (mortise_cli_is_kind(request, "approval_pending"))
+        return decide_tool(cli, request, approve, out, err);
+    if (mortise_cli_is_kind(request, "human"))
+        return decide_human(cli, request, approve, out, err);
     return mortise_fail(err, MORTISE_EMISMATCH,
                         "request %s is neither a question nor an approval; "
                         "use 'mortise %s'",
-                        d->id, mortise_cli_settled_by(d->request));
+                        mortise_cli_text(request, "id"),
+                        mortise_cli_settled_by(request));
 }
 
 static int approve_or_reject(struct mortise_cli *cli, struct mortise_err *err)
@@ -220,7 +196,7 @@ const struct mortise_cmd mortise_cmd_reject = {
 /* ---- answer
  * ------------------------------------------------------------------ */
 
-static int make_answer(struct mortise_cli *cli, const struct decision *d,
+static int make_answer(struct mortise_cli *cli, const json_t *request,
                        json_t **out, struct mortise_err *err)
 {
     json_t *value;
@@ -228,8 +204,8 @@ static int make_answer(struct mortise_cli *cli, const struct decision *d,
 
     if (rv != MORTISE_OK)
         return rv;
-    *out = json_pack("{s:s, s:s, s:o}", "kind", "answer", "id", d->id, "value",
-                     value);
+    *out = json_pack("{s:s, s:s, s:o}", "kind", "answer", "id",
+                     mortise_cli_text(request, "id"), "value", value);
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
@@ -265,22 +241,22 @@ const struct mortise_cmd mortise_cmd_answer = {
 /* ---- resolve
  * ------------------------------------------------------------------ */
 
-static int make_resolution(struct mortise_cli *cli, const struct decision *d,
+static int make_resolution(struct mortise_cli *cli, const json_t *request,
                            json_t **out, struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
     json_t *result;
     int rv;
 
-    if (strcmp(d->kind, "in_doubt") != 0)
+    if (!mortise_cli_is_kind(request, "in_doubt"))
         return mortise_fail(err, MORTISE_EMISMATCH,
                             "request %s is not in doubt; use 'mortise approve'",
-                            d->id);
+                            mortise_cli_text(request, "id"));
     rv = optional(cli, "--done", a->done, &result, err);
     if (rv != MORTISE_OK)
         return rv;
-    *out = json_pack("{s:s, s:s, s:s, s:o*}", "kind", "resolve", "id", d->id,
-                     "decision",
+    *out = json_pack("{s:s, s:s, s:s, s:o*}", "kind", "resolve", "id",
+                     mortise_cli_text(request, "id"), "decision",
                      a->done != NULL ? "done"
                      : a->retry      ? "retry"
                                      : "fail",
