@@ -23,16 +23,13 @@
 
 enum { MOST_OPTIONS = 24, TEXT_AT = 28 };
 
-static const struct mortise_opt help_opt = {
-    "help", NULL, offsetof(struct mortise_args, help), "Print this text",
-    'h',    0};
-static const struct mortise_opt verbose_opt = {
-    "verbose",
-    NULL,
-    offsetof(struct mortise_args, verbose),
-    "Print what the engine logs, too",
-    'v',
-    0};
+static const struct mortise_opt common[] = {
+    {"verbose", NULL, offsetof(struct mortise_args, verbose),
+     "Print what the engine logs, too", 'v', 0},
+    {"help", NULL, offsetof(struct mortise_args, help), "Print this text", 'h',
+     0},
+};
+enum { N_COMMON = sizeof common / sizeof common[0] };
 
 const struct mortise_opt *mortise_opt_at(const struct mortise_cmd *cmd,
                                          size_t i)
@@ -41,10 +38,11 @@ const struct mortise_opt *mortise_opt_at(const struct mortise_cmd *cmd,
 
     while (cmd->opts != NULL && cmd->opts[own].name != NULL)
         own++;
-    assert(own + 2 < MOST_OPTIONS); /* the names fit in unknown()'s array */
+    assert(own + N_COMMON <
+           MOST_OPTIONS); /* the names fit in unknown()'s array */
     if (i < own)
         return &cmd->opts[i];
-    return i == own ? &verbose_opt : i == own + 1 ? &help_opt : NULL;
+    return i < own + N_COMMON ? &common[i - own] : NULL;
 }
 
 static int unknown(const struct mortise_cmd *cmd, const char *word, size_t len,
