@@ -188,12 +188,9 @@ static void put_command(const struct mortise_cli_way *way,
 {
     struct mortise_cli *cli = way->cli;
     const struct mortise_opt *opt;
-    char id[MORTISE_CLI_SHORT_ID + 1] = "";
 
-    strncat(id, mortise_cli_text(request, "id"), MORTISE_CLI_SHORT_ID);
     mortise_cli_lift(way);
-    mortise_cli_suggest(cli, way->o, cli->cmd->name, way->run);
-    mortise_out_printf(way->o, " %s", id);
+    mortise_cli_begin(way, cli->cmd->name, request);
     for (size_t i = 0; (opt = mortise_opt_at(cli->cmd, i)) != NULL; i++)
         if (!is_place(opt))
             put_option(way->o, opt, &cli->args);

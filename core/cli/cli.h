@@ -251,6 +251,9 @@ void mortise_cli_settle(const struct mortise_cli_way *way,
                         const json_t *request);
 /* The command that doubles the limit which holds a run (`limit` of show). */
 void mortise_cli_raise(const struct mortise_cli_way *way, const json_t *limit);
+/* The beginning of one: `  PROGRAM WHAT ... RUN ID`, without a line end. */
+void mortise_cli_begin(const struct mortise_cli_way *way, const char *what,
+                       const json_t *request);
 /* One that needs nothing else: `resume RUN`. */
 void mortise_cli_offer(const struct mortise_cli_way *way, const char *what);
 /* The command that lets a run (`show` of it) go on where no request's does. */

@@ -20,9 +20,8 @@
 
 /* ---- the commands -------------------------------------------------------- */
 
-/* `  PROGRAM WHAT ... RUN ID`, without a line end. */
-static void begin(const struct mortise_cli_way *way, const char *what,
-                  const json_t *request)
+void mortise_cli_begin(const struct mortise_cli_way *way, const char *what,
+                       const json_t *request)
 {
     char start[MORTISE_CLI_SHORT_ID + 1] = "";
 
@@ -73,19 +72,19 @@ static void put_done(struct mortise_out *o, const json_t *request)
 static void settle_doubt(const struct mortise_cli_way *way,
                          const json_t *request)
 {
-    begin(way, "resolve", request);
+    mortise_cli_begin(way, "resolve", request);
     put_done(way->o, request);
     end(way, "");
-    begin(way, "resolve", request);
+    mortise_cli_begin(way, "resolve", request);
     end(way, " --retry");
-    begin(way, "resolve", request);
+    mortise_cli_begin(way, "resolve", request);
     end(way, " --fail");
 }
 
 static void settle_question(const struct mortise_cli_way *way,
                             const json_t *request)
 {
-    begin(way, "answer", request);
+    mortise_cli_begin(way, "answer", request);
     put_sample(way->o, "value", json_object_get(request, "schema"));
     end(way, "");
 }
@@ -126,11 +125,11 @@ static void settle_decision(const struct mortise_cli_way *way,
 {
     const json_t *schema = json_object_get(request, "schema");
 
-    begin(way, "approve", request);
+    mortise_cli_begin(way, "approve", request);
     if (schema != NULL)
         put_sample(way->o, "answer", schema);
     end(way, "");
-    begin(way, "reject", request);
+    mortise_cli_begin(way, "reject", request);
     end(way, " --reason WHY");
 }
 
