@@ -19,6 +19,17 @@
 
 static const char deployment_name[] = "mortise.yaml";
 
+const char *mortise_cli_parent(const char *path, char out[PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = slash != NULL ? (size_t)(slash - path) : 0;
+
+    snprintf(out, PATH_MAX, "%.*s", slash == path ? 1 : (int)n, path);
+    if (out[0] == '\0')
+        strcpy(out, ".");
+    return out;
+}
+
 /* Look for mortise.yaml beside the graph; true if it is there. */
 static bool beside(struct mortise_cli *cli, const char *graph)
 {

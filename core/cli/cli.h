@@ -42,6 +42,8 @@ struct mortise_cli {
 /* How its settings are to be opened: MORTISE_SETTINGS_FOUND,
  * MORTISE_SETTINGS_LOOK. */
 unsigned mortise_cli_how(const struct mortise_cli *cli);
+/* What a path says is above it, or "."; gives `out`. */
+const char *mortise_cli_parent(const char *path, char out[PATH_MAX]);
 /* Settle which Deployment file counts.  `graph` NULL, or the graph file that
  * is about to run: then a mortise.yaml beside it counts, too. */
 int mortise_cli_find(struct mortise_cli *cli, const char *graph,

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -28,17 +27,6 @@ enum {
 
 /* ---- the directory ---------------------------------------------------------
  */
-
-/* What the directory's path says is above it, or "." */
-static void parent_of(const char *path, char out[PATH_MAX])
-{
-    const char *slash = strrchr(path, '/');
-    size_t n = slash != NULL ? (size_t)(slash - path) : 0;
-
-    snprintf(out, PATH_MAX, "%.*s", slash == path ? 1 : (int)n, path);
-    if (out[0] == '\0')
-        strcpy(out, ".");
-}
 
 static void check_mode(struct mortise_doctor *d, const char *path, int dir)
 {
@@ -319,10 +307,9 @@ static void check_whole(struct mortise_doctor *d, const char *path, int dir)
 static void check_missing(struct mortise_doctor *d, const char *path)
 {
     char parent[PATH_MAX];
-    int dir;
+    int dir = open(mortise_cli_parent(path, parent),
+                   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    parent_of(path, parent);
-    dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0 || faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) != 0) {
         mortise_doctor_say(d, MORTISE_SICK, "store",
                            "make it, or name another in the deployment's "

@@ -1,8 +1,6 @@
 /* plugin.c -- `mortise plugin`: what is there, and whether it would load.
  * Nothing here runs a plugin's code.  What one says of itself: inspect.c.
  */
-#include <stdio.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "cli/secret.h"
@@ -84,38 +82,21 @@ const struct mortise_cmd mortise_cmd_plugin_list = {
 /* ---- verify ----------------------------------------------------------------
  */
 
-/* A manifest's own name, and the directory it lies in. */
-static int name_of(struct mortise_cli *cli, const char *path, char name[256],
-                   char dir[PATH_MAX], struct mortise_err *err)
-{
-    const char *slash = strrchr(path, '/');
-    struct mortise_manifest *m = NULL;
-    int rv = mortise_cli_manifest(cli, path, &m, err);
-
-    if (rv != MORTISE_OK)
-        return rv;
-    snprintf(name, 256, "%s", m->name);
-    snprintf(dir, PATH_MAX, "%.*s", slash != NULL ? (int)(slash - path) : 1,
-             slash == path   ? "/"
-             : slash != NULL ? path
-                             : ".");
-    mortise_manifest_free(m);
-    return MORTISE_OK;
-}
-
 static int plugin_verify(struct mortise_cli *cli, struct mortise_err *err)
 {
-    const char *what = cli->args.operands[0];
-    char name[256], dir[PATH_MAX];
+    const char *name = cli->args.operands[0], *dir = NULL;
+    char parent[PATH_MAX];
+    struct mortise_manifest *m = NULL;
     struct mortise_plugin_set s = {.plugins = NULL};
-    bool is_path = mortise_cli_is_path(what);
-    int rv = is_path ? name_of(cli, what, name, dir, err) : MORTISE_OK;
+    int rv = MORTISE_OK;
 
-    if (rv != MORTISE_OK)
-        return rv;
-    if (!is_path)
-        snprintf(name, sizeof name, "%s", what);
-    rv = mortise_plugin_set_open(&s, cli, is_path ? dir : NULL, err);
+    if (mortise_cli_is_path(name)) {
+        dir = mortise_cli_parent(name, parent);
+        rv = mortise_cli_manifest(cli, name, &m, err);
+        name = m != NULL ? m->name : name;
+    }
+    if (rv == MORTISE_OK)
+        rv = mortise_plugin_set_open(&s, cli, dir, err);
     if (rv == MORTISE_OK)
         rv = mortise_plugins_verify(s.plugins, name, err);
     if (rv == MORTISE_OK)
@@ -124,6 +105,7 @@ static int plugin_verify(struct mortise_cli *cli, struct mortise_err *err)
                             ? "nobody signed it; in plugins.dev it would load"
                             : "signed by a trusted key, and would load");
     mortise_plugin_set_close(&s);
+    mortise_manifest_free(m);
     return rv;
 }
 
