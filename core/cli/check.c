@@ -44,13 +44,18 @@ static void forget_plugins(struct checking *c)
     c->open = false;
 }
 
+/* Those of the deployment that counts now. */
 static int open_plugins(struct checking *c, struct mortise_err *err)
 {
     struct mortise_plugins_config config;
-    int rv =
-        mortise_settings_open(&c->settings, c->cli->mem, c->cli->deployment,
-                              NULL, mortise_cli_how(c->cli), c->diags, err);
+    const char *deployment = c->cli->deployment;
+    int rv;
 
+    forget_plugins(c);
+    snprintf(c->deployment, sizeof c->deployment, "%s",
+             deployment != NULL ? deployment : "");
+    rv = mortise_settings_open(&c->settings, c->cli->mem, deployment, NULL,
+                               mortise_cli_how(c->cli), c->diags, err);
     c->open = true;
     if (rv != MORTISE_OK)
         return rv;
@@ -73,12 +78,9 @@ static int catalog_for(struct checking *c, const char *path,
     if (rv != MORTISE_OK)
         return rv;
     deployment = c->cli->deployment != NULL ? c->cli->deployment : "";
-    if (c->open && strcmp(c->deployment, deployment) == 0)
-        return MORTISE_OK;
-    if (c->open)
-        forget_plugins(c);
-    snprintf(c->deployment, sizeof c->deployment, "%s", deployment);
-    return open_plugins(c, err);
+    return c->open && strcmp(c->deployment, deployment) == 0
+               ? MORTISE_OK
+               : open_plugins(c, err);
 }
 
 /* ---- one file, by its kind --------------------------------------------------
@@ -175,9 +177,6 @@ static int check_deployment(struct checking *c, const char *path,
 {
     int rv;
 
-    if (c->open)
-        forget_plugins(c);
-    snprintf(c->deployment, sizeof c->deployment, "%s", path);
     c->cli->deployment = path;
     c->cli->found = false; /* it is an operand */
     rv = open_plugins(c, err);
@@ -294,8 +293,7 @@ int mortise_cli_check(struct mortise_cli *cli, struct mortise_diags *diags)
         else if (rv != MORTISE_OK)
             worst = mortise_cli_fail(cli, &err);
     }
-    if (c.open)
-        forget_plugins(&c);
+    forget_plugins(&c);
     cli->looks = false;
     return worst;
 }

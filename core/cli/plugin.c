@@ -1,7 +1,6 @@
 /* plugin.c -- `mortise plugin`: what is there, and whether it would load.
  * Nothing here runs a plugin's code.  What one says of itself: inspect.c.
  */
-
 #include "base/err.h"
 #include "cli/secret.h"
 #include "cli/plugin_set.h"
