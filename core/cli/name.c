@@ -44,8 +44,8 @@ static void add_candidates(struct mortise_err *err, const json_t *found)
 static int find(struct mortise_cli *cli, const char *given, json_t **found,
                 struct mortise_err *err)
 {
-    int rv = cli->session != NULL ? MORTISE_OK
-                                  : mortise_cli_open(cli, NULL, err);
+    int rv =
+        cli->session != NULL ? MORTISE_OK : mortise_cli_open(cli, NULL, err);
 
     *found = NULL;
     if (rv == MORTISE_OK)

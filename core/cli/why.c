@@ -74,9 +74,8 @@ static int look(struct why *w, struct mortise_err *err)
     w->retries = json_object();
     if (rv == MORTISE_OK)
         rv = mortise_cli_show(cli, w->run, &w->show, err);
-    return rv == MORTISE_OK
-               ? mortise_cli_recall(cli, w->run, 0, note, w, err)
-               : rv;
+    return rv == MORTISE_OK ? mortise_cli_recall(cli, w->run, 0, note, w, err)
+                            : rv;
 }
 
 /* ---- words ---------------------------------------------------------------
