@@ -24,6 +24,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -64,44 +65,57 @@ static const unsigned fields[MORTISE_WIRE_TYPES] = {
     [MORTISE_WIRE_ASK] = F_ASK | F_NAME | F_BODY,
 };
 
+#define FIELD(of, name)                                                        \
+    {                                                                          \
+        of, offsetof(struct mortise_wire, name),                               \
+            sizeof((struct mortise_wire *)NULL)->name                          \
+    }
+
+/* What each of them is made of, in its order; the body is apart.  Numbers have
+ * four or eight bytes, a mortise_str has its length before it. */
+static const struct part {
+    enum field of;
+    size_t at, size;
+} parts[] = {
+    FIELD(F_ASK, ask),
+    FIELD(F_DEADLINE, deadline_ns),
+    FIELD(F_REQUEST, attempt),
+    FIELD(F_REQUEST, visit),
+    FIELD(F_REQUEST, run_id),
+    FIELD(F_REQUEST, node_path),
+    FIELD(F_REQUEST, idempotency_key),
+    FIELD(F_REQUEST, trace_parent),
+    FIELD(F_CALL, kind),
+    FIELD(F_CALL, function),
+    FIELD(F_CALL, stage),
+    FIELD(F_STATUS, status),
+    FIELD(F_LEVEL, level),
+    FIELD(F_NAME, name),
+    FIELD(F_MESSAGE, message),
+    FIELD(F_DETAIL, detail),
+};
+
+_Static_assert(sizeof(mortise_str) > sizeof(uint64_t), "it is no number");
+
 /* ---- writing --------------------------------------------------------------
  */
-
-static void put_str(struct mortise_buf *b, mortise_str s)
-{
-    mortise_buf_blob(b, s.p, (size_t)s.n);
-}
 
 static void put_fields(struct mortise_buf *b, const struct mortise_wire *m,
                        unsigned has)
 {
-    if (has & F_ASK)
-        mortise_buf_u64(b, m->ask);
-    if (has & F_DEADLINE)
-        mortise_buf_u64(b, m->deadline_ns);
-    if (has & F_REQUEST) {
-        mortise_buf_u32(b, m->attempt);
-        mortise_buf_u32(b, m->visit);
-        put_str(b, m->run_id);
-        put_str(b, m->node_path);
-        put_str(b, m->idempotency_key);
-        put_str(b, m->trace_parent);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        const char *from = (const char *)m + parts[i].at;
+        mortise_str s;
+
+        if ((has & parts[i].of) == 0)
+            continue;
+        if (parts[i].size == sizeof s) {
+            memcpy(&s, from, sizeof s);
+            mortise_buf_blob(b, s.p, (size_t)s.n);
+        } else {
+            mortise_buf_put(b, from, parts[i].size);
+        }
     }
-    if (has & F_CALL) {
-        mortise_buf_u32(b, m->kind);
-        mortise_buf_u32(b, m->function);
-        mortise_buf_u32(b, m->stage);
-    }
-    if (has & F_STATUS)
-        mortise_buf_u32(b, (uint32_t)m->status);
-    if (has & F_LEVEL)
-        mortise_buf_u32(b, (uint32_t)m->level);
-    if (has & F_NAME)
-        put_str(b, m->name);
-    if (has & F_MESSAGE)
-        put_str(b, m->message);
-    if (has & F_DETAIL)
-        put_str(b, m->detail);
 }
 
 static int sealed_memfd(int *out, mortise_str body, struct mortise_err *err)
@@ -174,44 +188,26 @@ void mortise_packet_finish(struct mortise_packet *p)
 /* ---- reading --------------------------------------------------------------
  */
 
-static mortise_str get_str(struct mortise_reader *r)
-{
-    size_t n;
-    const char *p = mortise_read_blob(r, &n);
-
-    return (mortise_str){p, n};
-}
-
+/* What is not there stays zero, and r->bad says so. */
 static void get_fields(struct mortise_reader *r, struct mortise_wire *m,
                        unsigned has)
 {
-    if (has & F_ASK)
-        m->ask = mortise_read_u64(r);
-    if (has & F_DEADLINE)
-        m->deadline_ns = mortise_read_u64(r);
-    if (has & F_REQUEST) {
-        m->attempt = mortise_read_u32(r);
-        m->visit = mortise_read_u32(r);
-        m->run_id = get_str(r);
-        m->node_path = get_str(r);
-        m->idempotency_key = get_str(r);
-        m->trace_parent = get_str(r);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        char *to = (char *)m + parts[i].at;
+        const void *from;
+        mortise_str s;
+        size_t n;
+
+        if ((has & parts[i].of) == 0)
+            continue;
+        if (parts[i].size == sizeof s) {
+            s.p = mortise_read_blob(r, &n);
+            s.n = n;
+            memcpy(to, &s, sizeof s);
+        } else if ((from = mortise_read_raw(r, parts[i].size)) != NULL) {
+            memcpy(to, from, parts[i].size);
+        }
     }
-    if (has & F_CALL) {
-        m->kind = mortise_read_u32(r);
-        m->function = mortise_read_u32(r);
-        m->stage = mortise_read_u32(r);
-    }
-    if (has & F_STATUS)
-        m->status = (int32_t)mortise_read_u32(r);
-    if (has & F_LEVEL)
-        m->level = (int32_t)mortise_read_u32(r);
-    if (has & F_NAME)
-        m->name = get_str(r);
-    if (has & F_MESSAGE)
-        m->message = get_str(r);
-    if (has & F_DETAIL)
-        m->detail = get_str(r);
 }
 
 static int bad(struct mortise_err *err, const char *what)
