@@ -465,7 +465,8 @@ static mortise_status add_result(struct mortise_call_slot *s, mortise_str kind,
         s->has_update = true;
         return add_piece(s, &s->update, chunk, MORTISE_OUTPUT_MAX);
     }
-    assert(is_word(kind, "goto")); /* take_emit() lets nothing else in */
+    if (!is_word(kind, "goto"))
+        return MORTISE_S_UNSUPPORTED;
     s->has_target = true;
     return add_target(s, chunk);
 }
@@ -568,16 +569,13 @@ static mortise_status take_emit(struct mortise_instance *i,
         return MORTISE_S_STALE;
     id = s->id;
     s->said_more |= !is_word(msg->name, "output");
-    if (is_word(msg->name, "output") || is_word(msg->name, "update") ||
-        is_word(msg->name, "goto") || is_own(s, msg->name)) {
+    if (!is_word(msg->name, "event")) {
         status = add_result(s, msg->name, msg->body);
         pthread_mutex_unlock(&s->lock);
         return status;
     }
     pthread_mutex_unlock(&s->lock);
-    if (is_word(msg->name, "event"))
-        return take_event(i, id, msg->body);
-    return MORTISE_S_UNSUPPORTED;
+    return take_event(i, id, msg->body);
 }
 
 /* A finish() that has no effect.  Takes the slot locked, or NULL. */
