@@ -134,39 +134,28 @@ static json_t *secrets_of(const struct mortise_deployment *d,
     return out;
 }
 
-/* Takes the value. */
-static bool put(json_t *into, const char *key, json_t *value)
-{
-    return json_object_set_new(into, key, value) == 0;
-}
-
 int mortise_deployment_digest(uint8_t out[MORTISE_DIGEST],
                               const struct mortise_deployment *d,
                               const struct mortise_mem *mem)
 {
     json_t *all =
         d->tree != NULL ? mortise_yaml_json(d->tree, true) : json_object();
-    bool made = all != NULL;
+    json_t *held =
+        json_pack("{s:o, s:o, s:o, s:o, s:o}", "plugins", plugins_of(d, all),
+                  "trust", trust_of(d, all), "store", store_of(d, all),
+                  "secrets", secrets_of(d, all), "limits", limits_of(d));
+    json_t *silent = json_pack("{s:{}, s:{}}", "tools", "guardrails");
     int rv = MORTISE_ENOMEM;
 
-    if (made) {
+    if (json_object_update(all, held) == 0 &&
+        json_object_update_missing(all, silent) == 0) {
         json_object_del(all, "apiVersion");
         json_object_del(all, "kind");
         json_object_del(all, "metadata");
-    }
-    made = made && put(all, "plugins", plugins_of(d, all)) &&
-           put(all, "trust", trust_of(d, all)) &&
-           put(all, "store", store_of(d, all)) &&
-           put(all, "secrets", secrets_of(d, all)) &&
-           put(all, "limits", limits_of(d));
-    for (size_t i = 0; made && i < 2; i++) {
-        const char *key = i == 0 ? "tools" : "guardrails";
-
-        if (json_object_get(all, key) == NULL)
-            made = put(all, key, json_object());
-    }
-    if (made)
         rv = mortise_json_digest(out, all, mem);
+    }
+    json_decref(silent);
+    json_decref(held);
     json_decref(all);
     return rv;
 }
