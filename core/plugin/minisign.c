@@ -54,7 +54,7 @@ static const char UNTRUSTED[] = "untrusted comment: ";
 static const char TRUSTED[] = "trusted comment: ";
 
 /* Where the fields of a secret key stand. */
-enum { AT_KDF = 2, AT_CHK = 4, AT_SALT = 6, AT_OPS = 38, AT_MEM = 46 };
+enum { AT_KDF = 2, AT_CHK = 4, AT_SALT = 6, AT_LIMITS = 38 /* ops, mem */ };
 
 /* ---- lines and base64 --------------------------------------------------- */
 
@@ -222,39 +222,27 @@ int mortise_pubkey_write(const char *path, const struct mortise_pubkey *pk,
 /* ---- secret keys ----------------------------------------------------------
  */
 
-static void put_u64(uint8_t *p, uint64_t v)
-{
-    memcpy(p, &v, sizeof v);
-}
-
-static uint64_t get_u64(const uint8_t *p)
-{
-    uint64_t v;
-
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
 /* XOR the body with what scrypt makes of the password, which encrypts and
  * decrypts.  The parameters stand in the head. */
 static int crypt_body(uint8_t raw[SECRET_RAW], const char *password,
                       struct mortise_err *err)
 {
-    uint64_t ops = get_u64(raw + AT_OPS), mem = get_u64(raw + AT_MEM);
+    uint64_t limits[2];
     uint8_t stream[SECRET_BODY];
 
     assert(memcmp(raw + AT_KDF, "Sc", 2) == 0); /* else it is plain */
-    if (ops > crypto_pwhash_scryptsalsa208sha256_OPSLIMIT_SENSITIVE ||
-        mem > crypto_pwhash_scryptsalsa208sha256_MEMLIMIT_SENSITIVE)
+    memcpy(limits, raw + AT_LIMITS, sizeof limits);
+    if (limits[0] > crypto_pwhash_scryptsalsa208sha256_OPSLIMIT_SENSITIVE ||
+        limits[1] > crypto_pwhash_scryptsalsa208sha256_MEMLIMIT_SENSITIVE)
         return mortise_fail(err, MORTISE_EINVAL,
                             "its scrypt parameters ask for more than 1 GiB");
     if (crypto_pwhash_scryptsalsa208sha256(stream, sizeof stream, password,
-                                           strlen(password), raw + AT_SALT, ops,
-                                           (size_t)mem) != 0)
+                                           strlen(password), raw + AT_SALT,
+                                           limits[0], (size_t)limits[1]) != 0)
         return mortise_fail(err, MORTISE_ENOMEM,
                             "deriving the key from the password takes %llu MiB "
                             "of memory, which are not there",
-                            (unsigned long long)(mem >> 20));
+                            (unsigned long long)(limits[1] >> 20));
     for (size_t i = 0; i < sizeof stream; i++)
         raw[SECRET_HEAD + i] ^= stream[i];
     sodium_memzero(stream, sizeof stream);
@@ -276,6 +264,9 @@ static void checksum(uint8_t out[CHECKSUM], const struct mortise_seckey *sk)
 static int pack(uint8_t raw[SECRET_RAW], const struct mortise_seckey *sk,
                 const char *password, struct mortise_err *err)
 {
+    static const uint64_t limits[2] = {
+        crypto_pwhash_scryptsalsa208sha256_OPSLIMIT_INTERACTIVE,
+        crypto_pwhash_scryptsalsa208sha256_MEMLIMIT_INTERACTIVE};
     uint8_t *body = raw + SECRET_HEAD;
 
     memset(raw, 0, SECRET_RAW);
@@ -287,10 +278,7 @@ static int pack(uint8_t raw[SECRET_RAW], const struct mortise_seckey *sk,
         return MORTISE_OK;
     memcpy(raw + AT_KDF, "Sc", 2);
     randombytes_buf(raw + AT_SALT, 32);
-    put_u64(raw + AT_OPS,
-            crypto_pwhash_scryptsalsa208sha256_OPSLIMIT_INTERACTIVE);
-    put_u64(raw + AT_MEM,
-            crypto_pwhash_scryptsalsa208sha256_MEMLIMIT_INTERACTIVE);
+    memcpy(raw + AT_LIMITS, limits, sizeof limits);
     checksum(body + MORTISE_KEYID + 64, sk);
     return crypt_body(raw, password, err);
 }
