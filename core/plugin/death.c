@@ -73,15 +73,24 @@ static void put(struct text *t, const char *s)
         t->p[t->n++] = *s++;
 }
 
-static void put_number(struct text *t, uint64_t v)
+/* All of them; NULL ends them. */
+static void put_all(struct text *t, const char *const *words)
 {
-    char digits[21], *at = &digits[20];
+    while (*words != NULL)
+        put(t, *words++);
+}
+#define PUT(t, ...) put_all(t, (const char *const[]){__VA_ARGS__, NULL})
+
+/* In `digits`, whose end it is. */
+static const char *number(char digits[21], uint64_t v)
+{
+    char *at = &digits[20];
 
     *at = '\0';
     do
         *--at = (char)('0' + v % 10);
     while ((v /= 10) > 0);
-    put(t, at);
+    return at;
 }
 
 static const char *or_dash(const char *s)
@@ -125,27 +134,18 @@ static void write_note(const struct mortise_inside_entry *e, const char *how)
 {
     struct text t = {.n = 0};
     struct timespec now;
+    char ms[21];
     int fd = e->culprit->dir >= 0 ? open_notes(e->culprit) : -1;
 
     if (fd < 0)
         return;
     clock_gettime(CLOCK_REALTIME, &now);
-    put(&t, "\n"); /* it ends what stands half before it */
-    put(&t, e->culprit->hex);
-    put(&t, " died ");
-    put_number(&t,
-               (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000);
-    put(&t, " ");
-    put(&t, how);
-    put(&t, " ");
-    put(&t, stage_name(e->stage));
-    put(&t, " ");
-    put(&t, or_dash(e->tenant));
-    put(&t, " ");
-    put(&t, or_dash(e->run));
-    put(&t, " ");
-    put(&t, or_dash(e->path));
-    put(&t, "\n");
+    /* The first line end ends what stands half before it. */
+    PUT(&t, "\n", e->culprit->hex, " died ",
+        number(ms, (uint64_t)now.tv_sec * 1000 +
+                       (uint64_t)now.tv_nsec / 1000000),
+        " ", how, " ", stage_name(e->stage), " ", or_dash(e->tenant), " ",
+        or_dash(e->run), " ", or_dash(e->path), "\n");
     write_all(fd, &t);
     close(fd);
 }
@@ -156,13 +156,8 @@ static void put_where(struct text *t, const struct mortise_inside_entry *e)
         put(t, " while it was started");
     else if (e->stage == MORTISE_INSIDE_THREAD)
         put(t, " in a thread of its own");
-    if (e->run[0] == '\0')
-        return;
-    put(t, " (node ");
-    put(t, e->path);
-    put(t, " of run ");
-    put(t, e->run);
-    put(t, ")");
+    if (e->run[0] != '\0')
+        PUT(t, " (node ", e->path, " of run ", e->run, ")");
 }
 
 /* "mortise: plugin 'NAME' WORDS (node PATH of run RUN)REST". */
@@ -171,13 +166,9 @@ static void say(const struct mortise_inside_entry *e, const char *words,
 {
     struct text t = {.n = 0};
 
-    put(&t, "mortise: plugin '");
-    put(&t, e->culprit->name);
-    put(&t, "' ");
-    put(&t, words);
+    PUT(&t, "mortise: plugin '", e->culprit->name, "' ", words);
     put_where(&t, e);
-    put(&t, rest);
-    put(&t, "\n");
+    PUT(&t, rest, "\n");
     write_all(STDERR_FILENO, &t);
 }
 
@@ -258,8 +249,7 @@ void mortise_death_by_signal(const char *name, const void *context)
     if (e == NULL || !is_first())
         return;
     write_note(e, name);
-    put(&words, "died of ");
-    put(&words, name);
+    PUT(&words, "died of ", name);
     words.p[words.n] = '\0';
     say(e, words.p, "");
 }
@@ -310,11 +300,11 @@ void mortise_death_of_child(void)
 _Noreturn void mortise_death_by_hanging(const struct mortise_inside_entry *e)
 {
     struct text words = {.n = 0};
+    char ms[21];
 
     if (is_first()) {
-        put(&words, "has held up the engine's thread for ");
-        put_number(&words, e->patience_ms);
-        put(&words, " ms (its manifest's `idle`)");
+        PUT(&words, "has held up the engine's thread for ",
+            number(ms, e->patience_ms), " ms (its manifest's `idle`)");
         words.p[words.n] = '\0';
         write_note(e, MORTISE_DEATH_HANG);
         say(e, words.p, "");
