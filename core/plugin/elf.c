@@ -354,23 +354,27 @@ static int collect(struct object *o, const Elf64_Dyn *e)
 
 static int check_bans(struct object *o, const struct dynamic *d)
 {
+    const struct {
+        bool has;
+        const char *code, *words;
+    } bans[] = {
+        {d->rpath, "P0105",
+         "has an RPATH or RUNPATH, which would let it bring unsigned "
+         "libraries; link it without -rpath"},
+        {d->textrel || (d->flags & DF_TEXTREL) != 0, "P0106",
+         "has text relocations; compile all of it with -fPIC"},
+        {d->audit, "P0108",
+         "names an audit library (DT_AUDIT); link it without --audit and "
+         "--depaudit"},
+        {d->filter, "P0109",
+         "is a filter object (DT_FILTER); link it without --filter and "
+         "--auxiliary"},
+    };
     int rv = MORTISE_OK;
 
-    if (d->rpath)
-        rv = refuse(o, "P0105",
-                    "has an RPATH or RUNPATH, which would let it bring "
-                    "unsigned libraries; link it without -rpath");
-    if (rv == MORTISE_OK && (d->textrel || (d->flags & DF_TEXTREL) != 0))
-        rv = refuse(o, "P0106",
-                    "has text relocations; compile all of it with -fPIC");
-    if (rv == MORTISE_OK && d->audit)
-        rv = refuse(o, "P0108",
-                    "names an audit library (DT_AUDIT); link it without "
-                    "--audit and --depaudit");
-    if (rv == MORTISE_OK && d->filter)
-        rv = refuse(o, "P0109",
-                    "is a filter object (DT_FILTER); link it without "
-                    "--filter and --auxiliary");
+    for (size_t i = 0; rv == MORTISE_OK && i < sizeof bans / sizeof *bans; i++)
+        if (bans[i].has)
+            rv = refuse(o, bans[i].code, "%s", bans[i].words);
     return rv;
 }
 
