@@ -155,9 +155,6 @@ static void read_operations(void *ctx, void *into,
     const struct mortise_yaml *map = slot->value;
 
     (void)into;
-    if (map->n == 0)
-        mortise_diag_add(r->diags, "E0208", map->span,
-                         "'operations' must not be empty");
     m->ops = mortise_reading_take(r, (map->n + 1) * sizeof *m->ops);
     for (size_t i = 0; m->ops != NULL && i < map->n; i++) {
         struct mortise_manifest_op *op = &m->ops[m->n_ops++];
@@ -182,6 +179,7 @@ static const struct mortise_key executor_keys[] = {
      .about = "Names of operations to what each takes, gives and does.",
      .value = MORTISE_V_MAP,
      .required = true,
+     .min = 1,
      .each = &op_row,
      .read = read_operations},
 };

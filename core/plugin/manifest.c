@@ -253,17 +253,6 @@ static void read_kind(void *ctx, void *into, const struct mortise_slot *slot)
     mortise_keys_enter(slot, r, p, r->diags);
 }
 
-static void read_provides(void *ctx, void *into,
-                          const struct mortise_slot *slot)
-{
-    struct mortise_reading *r = ctx;
-
-    if (slot->value->n == 0)
-        mortise_diag_add(r->diags, "E0208", slot->value->span,
-                         "'provides' must not be empty");
-    mortise_keys_enter(slot, r, into, r->diags);
-}
-
 /* ---- requires -------------------------------------------------------------
  */
 
@@ -537,10 +526,9 @@ static const struct mortise_key manifest_keys[] = {
      .read = read_artifacts},
     {.name = "provides",
      .about = "What the plugin can do.",
-     .value = MORTISE_V_MAP,
      .required = true,
-     .place = &provides_place,
-     .read = read_provides},
+     .min = 1,
+     MORTISE_INTO_SAME(provides_place)},
     {.name = "requires",
      .about = "What the plugin needs of its host.",
      MORTISE_INTO_SAME(requires_place)},

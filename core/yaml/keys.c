@@ -242,7 +242,7 @@ static bool wrong_kind(const struct mortise_slot *slot,
 static bool is_empty(const struct mortise_slot *slot,
                      const struct mortise_yaml *at, struct mortise_diags *diags)
 {
-    if (at->kind == MORTISE_YAML_SEQ ? at->n > 0 : at->len > 0)
+    if (at->n > 0 || at->len > 0) /* of a collection, of a scalar */
         return false;
     mortise_diag_add(diags, "E0208", at->span, "'%s' must not be empty",
                      slot->key->name);
@@ -348,6 +348,7 @@ static bool check(struct mortise_slot *slot, struct mortise_diags *diags)
                                               : check_strings(slot, diags);
     case MORTISE_V_EXPR:
         return !is_empty(slot, v, diags);
+    case MORTISE_V_MAP:
     case MORTISE_V_LIST:
         return slot->key->min == 0 || !is_empty(slot, v, diags);
     default:

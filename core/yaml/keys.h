@@ -34,7 +34,8 @@ enum mortise_value {
     MORTISE_V_EXPR,     /* a scalar that holds an expression */
     MORTISE_V_TEMPLATE, /* anything, with ${...} in its strings */
     MORTISE_V_SCHEMA,   /* a JSON Schema: a mapping or a boolean */
-    MORTISE_V_MAP,      /* of `place`, or of any keys with values as `each` */
+    MORTISE_V_MAP,      /* of `place`, or of any keys with values as `each`;
+                           of `min` or more */
     MORTISE_V_LIST,     /* of `min` or more as `each` */
     MORTISE_V_FORMS     /* one of `forms`; the reader looks by itself */
 };
@@ -84,7 +85,7 @@ struct mortise_key {
     enum mortise_value value;
     bool required;
     bool later;      /* the language has it, and this build does not */
-    double min, max; /* INT, NUMBER, DURATION, SIZE, LIST (min) */
+    double min, max; /* INT, NUMBER, DURATION, SIZE; MAP, LIST (min) */
     const struct mortise_word *words;  /* WORD */
     const struct mortise_place *place; /* MAP: what stands in it */
     const struct mortise_key *each;    /* MAP, LIST: a row without a name */
