@@ -13,60 +13,41 @@ static void read_limit(void *ctx, void *into, const struct mortise_slot *slot)
     b->value[i] = slot->amount;
 }
 
+#define LIMIT(kind, least, most)                                               \
+    .value = MORTISE_V_##kind, .min = (least), .max = (most), .read = read_limit
+
 static const struct mortise_key limit_keys[MORTISE_N_LIMITS + 1] = {
     [MORTISE_LIMIT_CONCURRENCY] =
         {.name = "concurrency",
          .about = "How many nodes run beside each other (8).",
-         .value = MORTISE_V_INT,
-         .min = 1,
-         .max = 100000,
-         .read = read_limit},
+         LIMIT(INT, 1, 100000)},
     [MORTISE_LIMIT_EXPR_COST] =
         {.name = "expr_cost",
          .about = "What the evaluation of one expression may cost (1,000,000).",
-         .value = MORTISE_V_INT,
-         .min = 1,
-         .max = 1e15,
-         .read = read_limit},
+         LIMIT(INT, 1, 1e15)},
     [MORTISE_LIMIT_NODES] = {.name = "nodes",
                              .about = "How many nodes the graph has, those of "
                                       "inner graphs included (100,000).",
-                             .value = MORTISE_V_INT,
-                             .min = 1,
-                             .max = 1000000,
-                             .read = read_limit},
+                             LIMIT(INT, 1, 1000000)},
     [MORTISE_LIMIT_STEPS] =
         {.name = "steps",
          .about = "How many executions a run has before it pauses (256).",
-         .value = MORTISE_V_INT,
-         .min = 1,
-         .max = 1e15,
-         .read = read_limit},
+         LIMIT(INT, 1, 1e15)},
     [MORTISE_LIMIT_VISITS] =
         {.name = "visits",
          .about = "How often one node runs before the run pauses (32).",
-         .value = MORTISE_V_INT,
-         .min = 1,
-         .max = 1e9,
-         .read = read_limit},
+         LIMIT(INT, 1, 1e9)},
     [MORTISE_LIMIT_DEPTH] =
         {.name = "depth",
          .about = "How many graphs may be inside each other (8).",
-         .value = MORTISE_V_INT,
-         .min = 0,
-         .max = 64,
-         .read = read_limit},
+         LIMIT(INT, 0, 64)},
     [MORTISE_LIMIT_STATE] = {.name = "state",
                              .about = "How large the state may be (64MiB).",
-                             .value = MORTISE_V_SIZE,
-                             .min = 1024,
-                             .read = read_limit},
+                             LIMIT(SIZE, 1024, 0)},
     [MORTISE_LIMIT_TIMEOUT] =
         {.name = "timeout",
          .about = "How long a run may be active (default: any time).",
-         .value = MORTISE_V_DURATION,
-         .min = 1,
-         .read = read_limit},
+         LIMIT(DURATION, 1, 0)},
     [MORTISE_N_LIMITS] = {.name = "spawn", .later = true},
 };
 
