@@ -49,27 +49,23 @@ static void read_intent(void *ctx, void *into, const struct mortise_slot *slot)
 
 static void read_used(void *ctx, void *into, const struct mortise_slot *slot);
 
+#define USED(kind, most)                                                       \
+    .value = MORTISE_V_##kind, .max = (most), .read = read_used
+
 static const struct mortise_key usage_keys[] = {
     [MORTISE_USED_CALLS] = {.name = "model_calls",
                             .about = "How many models it calls.",
-                            .value = MORTISE_V_INT,
-                            .max = MORTISE_USAGE_MAX,
-                            .read = read_used},
+                            USED(INT, MORTISE_USAGE_MAX)},
     [MORTISE_USED_INPUT] = {.name = "input_tokens",
                             .about = "How many tokens it gives to them.",
-                            .value = MORTISE_V_INT,
-                            .max = MORTISE_USAGE_MAX,
-                            .read = read_used},
+                            USED(INT, MORTISE_USAGE_MAX)},
     [MORTISE_USED_OUTPUT] = {.name = "output_tokens",
                              .about = "How many tokens it gets from them.",
-                             .value = MORTISE_V_INT,
-                             .max = MORTISE_USAGE_MAX,
-                             .read = read_used},
+                             USED(INT, MORTISE_USAGE_MAX)},
     [MORTISE_USED_USD] = {.name = "usd",
                           .about = "How many dollars it costs.",
-                          .value = MORTISE_V_NUMBER,
-                          .max = (double)MORTISE_USAGE_MAX / MORTISE_NANO,
-                          .read = read_used},
+                          USED(NUMBER,
+                               (double)MORTISE_USAGE_MAX / MORTISE_NANO)},
 };
 MORTISE_PLACE(usage, "usage");
 
