@@ -25,12 +25,17 @@
 
 enum { NAME_ROOM = 512 }; /* for what something is remembered by */
 
+/* What is the program's own changes with it. */
+static bool is_own(const struct mortise_plugins *p, const struct entry *e)
+{
+    return p->config.last_is_own && e->dir + 1 == p->config.n_dirs;
+}
+
 /* Does this user's own memory count for it? */
 static bool is_remembered(const struct mortise_plugins *p,
                           const struct entry *e)
 {
-    return p->config.user_remembers && !(p->config.last_is_own && e != NULL &&
-                                         e->dir + 1 == p->config.n_dirs);
+    return p->config.user_remembers && (e == NULL || !is_own(p, e));
 }
 
 /* The higher of what the store and the user have under a name, and what the
@@ -153,12 +158,6 @@ static void name_of_release(char out[NAME_ROOM],
 {
     snprintf(out, NAME_ROOM, "release:%s %s %llu", m->name, m->version,
              (unsigned long long)m->seq);
-}
-
-/* What is the program's own changes with it. */
-static bool is_own(const struct mortise_plugins *p, const struct entry *e)
-{
-    return p->config.last_is_own && e->dir + 1 == p->config.n_dirs;
 }
 
 static int check_release(struct mortise_plugins *p, const struct entry *e,
