@@ -50,12 +50,6 @@ enum {
 #define MINUTE_MS UINT64_C(60000)
 #define DAY_MS    (24 * 60 * MINUTE_MS)
 
-static int mark_path(char path[PATH_MAX], const char *dir, const char *name,
-                     struct mortise_err *err)
-{
-    return mortise_file_path(path, PATH_MAX, err, "%s/%s", dir, name);
-}
-
 /* ---- a death -------------------------------------------------------------- */
 
 struct death { /* its strings are in a copy of the line */
@@ -163,7 +157,7 @@ static int read_all(struct reading *r, int at, const char *dir,
 {
     char path[PATH_MAX];
     struct mortise_buf b;
-    int fd, rv = mark_path(path, dir, m->name, err);
+    int fd, rv = mortise_file_path(path, sizeof path, err, "%s/%s", dir, m->name);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -324,7 +318,7 @@ int mortise_quarantine_put(int at, const char *dir,
 
     assert(strchr(why, '\n') == NULL); /* the engine's words, one line */
     if (rv == MORTISE_OK)
-        rv = mark_path(path, dir, m->name, err);
+        rv = mortise_file_path(path, sizeof path, err, "%s/%s", dir, m->name);
     if (rv != MORTISE_OK)
         return rv;
     mortise_hex(hex, m->digest, sizeof m->digest);
@@ -345,7 +339,7 @@ int mortise_quarantine_lift(int at, const char *dir, const char *name,
                             struct mortise_err *err)
 {
     char path[PATH_MAX];
-    int rv = mark_path(path, dir, name, err);
+    int rv = mortise_file_path(path, sizeof path, err, "%s/%s", dir, name);
 
     if (rv != MORTISE_OK)
         return rv;
