@@ -68,8 +68,7 @@ size_t mortise_allow_needs(const struct mortise_deployment *d,
                            struct mortise_need needs[MORTISE_NEEDS_MAX])
 {
     bool secrets = d->secrets.n > 0;
-    bool configured =
-        is_said(d, "plugins.config") || is_said(d, "guardrails");
+    bool configured = is_said(d, "plugins.config") || is_said(d, "guardrails");
     const struct {
         const char *key;
         bool needs;

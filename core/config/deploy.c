@@ -319,7 +319,8 @@ static const struct mortise_key keys[] = {
      .read = read_secrets},
     {.name = "tools",
      .about = "What nodes of graphs may call.",
-     MORTISE_INTO_PLACE(mortise_policy_place, struct mortise_deployment, tools)},
+     MORTISE_INTO_PLACE(mortise_policy_place, struct mortise_deployment,
+                        tools)},
     {.name = "guardrails",
      .about = "Ids for guardrails: a plugin each, with a configuration.",
      .value = MORTISE_V_MAP,
@@ -331,7 +332,8 @@ static const struct mortise_key keys[] = {
     {.name = "limits",
      .about = "What holds for graphs that say nothing, and the most that a "
               "graph may say.",
-     MORTISE_INTO_PLACE(mortise_limits_place, struct mortise_deployment, limits)},
+     MORTISE_INTO_PLACE(mortise_limits_place, struct mortise_deployment,
+                        limits)},
 };
 
 const struct mortise_place mortise_deployment_place = {

@@ -84,8 +84,8 @@ static const struct mortise_key keys[] = {
 const struct mortise_place mortise_provider_place = {
     .what = "a secret", .keys = keys, .n = sizeof keys / sizeof keys[0]};
 
-static void read_one(struct mortise_config_reading *r, struct mortise_provider *p,
-                     const struct mortise_yaml *key,
+static void read_one(struct mortise_config_reading *r,
+                     struct mortise_provider *p, const struct mortise_yaml *key,
                      const struct mortise_yaml *value)
 {
     size_t errors = r->diags->n_errors;

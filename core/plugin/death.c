@@ -141,8 +141,8 @@ static void write_note(const struct mortise_inside_entry *e, const char *how)
     clock_gettime(CLOCK_REALTIME, &now);
     /* The first line end ends what stands half before it. */
     PUT(&t, "\n", e->culprit->hex, " died ",
-        number(ms, (uint64_t)now.tv_sec * 1000 +
-                       (uint64_t)now.tv_nsec / 1000000),
+        number(ms,
+               (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000),
         " ", how, " ", stage_name(e->stage), " ", or_dash(e->tenant), " ",
         or_dash(e->run), " ", or_dash(e->path), "\n");
     write_all(fd, &t);

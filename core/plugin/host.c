@@ -856,9 +856,8 @@ static mortise_status host_ask(mortise_host *h, mortise_call call,
                                mortise_str method, mortise_str body,
                                mortise_answer_fn *on_answer, void *ud)
 {
-    const struct mortise_ask how = {.fn = on_answer,
-                                    .ud = ud,
-                                    .bytes = (size_t)cut(body, UINT64_MAX).n};
+    const struct mortise_ask how = {
+        .fn = on_answer, .ud = ud, .bytes = (size_t)cut(body, UINT64_MAX).n};
     uint64_t ask;
     mortise_status status =
         ask_for(h->instance, call, method, body, &how, &ask);

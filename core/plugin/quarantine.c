@@ -157,7 +157,8 @@ static int read_all(struct reading *r, int at, const char *dir,
 {
     char path[PATH_MAX];
     struct mortise_buf b;
-    int fd, rv = mortise_file_path(path, sizeof path, err, "%s/%s", dir, m->name);
+    int fd,
+        rv = mortise_file_path(path, sizeof path, err, "%s/%s", dir, m->name);
 
     if (rv != MORTISE_OK)
         return rv;

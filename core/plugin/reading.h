@@ -48,8 +48,7 @@ extern const struct mortise_word mortise_threadings[];
     {                                                                          \
         .name = "concurrency",                                                 \
         .about = "How many calls it takes at once (1; 0: any number).",        \
-        .max = 1000000,                                                        \
-        MORTISE_INTO_U32(struct mortise_provides, concurrency)                 \
+        .max = 1000000, MORTISE_INTO_U32(struct mortise_provides, concurrency) \
     }
 
 #endif

@@ -1013,8 +1013,7 @@ int mortise_trust_revoke(const char *dir, const struct mortise_revoke *what,
     char none[PATH_MAX];
     int rv = check_revoke(what, err);
 
-    return rv == MORTISE_OK
-               ? add_file(dir, NULL, put_revoked, what,
-                          path != NULL ? path : none, mem, err)
-               : rv;
+    return rv == MORTISE_OK ? add_file(dir, NULL, put_revoked, what,
+                                       path != NULL ? path : none, mem, err)
+                            : rv;
 }
