@@ -101,10 +101,6 @@ static void read_isolation(void *ctx, void *into,
             mortise_word_find(isolations, "isolation", map->items[i], r->diags);
 }
 
-static const struct mortise_key config_row = {.value = MORTISE_V_MAP};
-static const struct mortise_key isolation_row = {.value = MORTISE_V_WORD,
-                                                 .words = isolations};
-
 static const struct mortise_key plugins_keys[] = {
     {.name = "path",
      .about =
@@ -119,12 +115,12 @@ static const struct mortise_key plugins_keys[] = {
     {.name = "config",
      .about = "The configuration of each plugin, valid for its config_schema.",
      .value = MORTISE_V_MAP,
-     .each = &config_row,
+     MORTISE_EACH(.value = MORTISE_V_MAP),
      .read = read_config},
     {.name = "isolation",
      .about = "How each plugin is run: in-process.",
      .value = MORTISE_V_MAP,
-     .each = &isolation_row,
+     MORTISE_EACH(.value = MORTISE_V_WORD, .words = isolations),
      .read = read_isolation},
     {.name = "require", .later = true},
 };
@@ -273,18 +269,12 @@ static void read_metadata(void *ctx, void *into,
 static const struct mortise_word kinds[] = {{.word = "Deployment"},
                                             {.word = NULL}};
 
-static const struct mortise_key secret_row = {.value = MORTISE_V_MAP,
-                                              .place = &mortise_provider_place};
-
 static void read_secrets(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_deployment *d = into;
 
     mortise_providers_read(&d->secrets, slot->value, ctx);
 }
-
-static const struct mortise_key guard_row = {.value = MORTISE_V_MAP,
-                                             .place = &mortise_guard_place};
 
 static void read_guardrails(void *ctx, void *into,
                             const struct mortise_slot *slot)
@@ -315,7 +305,7 @@ static const struct mortise_key keys[] = {
     {.name = "secrets",
      .about = "Names of secrets to where each comes from.",
      .value = MORTISE_V_MAP,
-     .each = &secret_row,
+     MORTISE_EACH(.value = MORTISE_V_MAP, .place = &mortise_provider_place),
      .read = read_secrets},
     {.name = "tools",
      .about = "What nodes of graphs may call.",
@@ -324,7 +314,7 @@ static const struct mortise_key keys[] = {
     {.name = "guardrails",
      .about = "Ids for guardrails: a plugin each, with a configuration.",
      .value = MORTISE_V_MAP,
-     .each = &guard_row,
+     MORTISE_EACH(.value = MORTISE_V_MAP, .place = &mortise_guard_place),
      .read = read_guardrails},
     {.name = "memory", .later = true},
     {.name = "discovery", .later = true},

@@ -43,11 +43,10 @@ static void read_patterns(void *ctx, void *into,
         (struct mortise_patterns){slot->name, list->items, list->n};
 }
 
-static const struct mortise_key pattern_row = {.value = MORTISE_V_STRING};
-
 #define PATTERNS(list)                                                         \
-    .value = MORTISE_V_LIST, .min = 1, .each = &pattern_row,                   \
-    .read = read_patterns, .at = offsetof(struct mortise_policy, list)
+    .value = MORTISE_V_LIST, .min = 1,                                         \
+    MORTISE_EACH(.value = MORTISE_V_STRING), .read = read_patterns,            \
+    .at = offsetof(struct mortise_policy, list)
 
 static const struct mortise_key keys[] = {
     {.name = "allow",

@@ -166,9 +166,6 @@ static void read_operations(void *ctx, void *into,
     }
 }
 
-static const struct mortise_key op_row = {.value = MORTISE_V_MAP,
-                                          .place = &op_place};
-
 static const struct mortise_key executor_keys[] = {
     MORTISE_THREADS,
     {.name = "operations",
@@ -176,7 +173,7 @@ static const struct mortise_key executor_keys[] = {
      .value = MORTISE_V_MAP,
      .required = true,
      .min = 1,
-     .each = &op_row,
+     MORTISE_EACH(.value = MORTISE_V_MAP, .place = &op_place),
      .read = read_operations},
 };
 MORTISE_KIND_PLACE(executor);

@@ -160,9 +160,6 @@ static const struct mortise_key artifact_keys[] = {
 };
 MORTISE_PLACE(artifact, "an artifact");
 
-static const struct mortise_key artifact_row = {.value = MORTISE_V_MAP,
-                                                .place = &artifact_place};
-
 static void check_unique(struct mortise_reading *r,
                          const struct mortise_artifact *a,
                          const struct mortise_yaml *at)
@@ -304,9 +301,6 @@ static void read_methods(void *ctx, void *into, const struct mortise_slot *slot)
     m->methods = items;
 }
 
-static const struct mortise_key method_row = {.value = MORTISE_V_WORD,
-                                              .words = methods};
-
 static const struct mortise_key requires_keys[] = {
     {.name = "host",
      .about = "The versions of Mortise that the plugin works with.",
@@ -315,7 +309,7 @@ static const struct mortise_key requires_keys[] = {
     {.name = "methods",
      .about = "The methods of the host that the plugin asks.",
      .value = MORTISE_V_LIST,
-     .each = &method_row,
+     MORTISE_EACH(.value = MORTISE_V_WORD, .words = methods),
      .read = read_methods},
     {.name = "plugins", .later = true},
 };
@@ -437,9 +431,9 @@ static void read_state(void *ctx, void *into, const struct mortise_slot *slot)
     }
 }
 
-static const struct mortise_key name_row = {.value = MORTISE_V_STRING};
-
-#define NAMES .value = MORTISE_V_LIST, .each = &name_row, .read = read_names
+#define NAMES                                                                  \
+    .value = MORTISE_V_LIST, MORTISE_EACH(.value = MORTISE_V_STRING),          \
+    .read = read_names
 
 static const struct mortise_key fs_keys[] = {
     {.name = "read", .about = "Directories that the plugin may read.", NAMES},
@@ -459,7 +453,7 @@ static const struct mortise_key permissions_keys[] = {
     {.name = "state",
      .about = "Parts of the state that the plugin may read.",
      .value = MORTISE_V_LIST,
-     .each = &name_row,
+     MORTISE_EACH(.value = MORTISE_V_STRING),
      .read = read_state},
     {.name = "secrets", .about = "Secrets that the plugin may use.", NAMES},
     {.name = "limits", .later = true},
@@ -471,9 +465,6 @@ static const struct mortise_word isolations[] = {
     {.word = "in-process", .value = 2},
     {.word = NULL},
 };
-
-static const struct mortise_key isolation_row = {.value = MORTISE_V_WORD,
-                                                 .words = isolations};
 
 static void read_isolation(void *ctx, void *into,
                            const struct mortise_slot *slot)
@@ -522,7 +513,7 @@ static const struct mortise_key manifest_keys[] = {
      .about = "The files of the plugin, one for each architecture.",
      .value = MORTISE_V_LIST,
      .min = 1,
-     .each = &artifact_row,
+     MORTISE_EACH(.value = MORTISE_V_MAP, .place = &artifact_place),
      .read = read_artifacts},
     {.name = "provides",
      .about = "What the plugin can do.",
@@ -539,7 +530,7 @@ static const struct mortise_key manifest_keys[] = {
      .about = "How the plugin may be run: process, in-process.",
      .value = MORTISE_V_LIST,
      .min = 1,
-     .each = &isolation_row,
+     MORTISE_EACH(.value = MORTISE_V_WORD, .words = isolations),
      .read = read_isolation},
     {.name = "on_failure", .later = true},
     {.name = "config_schema",

@@ -247,9 +247,6 @@ static const struct mortise_key trusted_keys[] = {
 };
 MORTISE_PLACE(trusted, "an entry of 'keys'");
 
-static const struct mortise_key trusted_row = {.value = MORTISE_V_MAP,
-                                               .place = &trusted_place};
-
 static void read_trusted(struct reading *r, const struct mortise_yaml *v)
 {
     struct trusted *k = take(r, sizeof *k);
@@ -349,9 +346,6 @@ static const struct mortise_key version_keys[] = {
 };
 MORTISE_PLACE(version, "an entry of 'versions'");
 
-static const struct mortise_key version_row = {.value = MORTISE_V_MAP,
-                                               .place = &version_place};
-
 static void read_version(struct reading *r, struct revoked *v,
                          const struct mortise_yaml *at)
 {
@@ -394,7 +388,7 @@ static const struct mortise_key revoked_keys[3] = {
     {.name = "versions",
      .about = "Versions of plugins that may not run.",
      .value = MORTISE_V_LIST,
-     .each = &version_row,
+     MORTISE_EACH(.value = MORTISE_V_MAP, .place = &version_place),
      .read = read_revoked},
 };
 MORTISE_PLACE(revoked, "'revoked'");
@@ -427,7 +421,7 @@ static const struct mortise_key trust_keys[] = {
     {.name = "keys",
      .about = "Keys whose signatures count.",
      .value = MORTISE_V_LIST,
-     .each = &trusted_row,
+     MORTISE_EACH(.value = MORTISE_V_MAP, .place = &trusted_place),
      .read = read_keys},
     {.name = "revoked",
      .about = "What counts no more.",

@@ -147,6 +147,13 @@ static inline bool mortise_key_is_read(const struct mortise_key *key)
 #define MORTISE_INTO_SAME(its)                                                 \
     .value = MORTISE_V_MAP, .place = &(its), .as = MORTISE_INTO_A_PLACE, .at = 0
 
+/* For .each: a row without a name. */
+#define MORTISE_EACH(...)                                                      \
+    .each = &(const struct mortise_key)                                        \
+    {                                                                          \
+        __VA_ARGS__                                                            \
+    }
+
 /* For .forms and .n_forms: the rows of an array. */
 #define MORTISE_FORMS(rows)                                                    \
     .value = MORTISE_V_FORMS, .forms = (rows),                                 \
