@@ -53,34 +53,25 @@ static bool is_in_db(const char *name)
            (n > 6 && strcmp(name + n - 6, ".dbtmp") == 0);
 }
 
-static int refuse(struct mortise_err *err)
-{
-    return mortise_fail(err, MORTISE_EEXISTS,
-                        "it is not empty: name a new directory");
-}
+typedef bool may_be_fn(const char *name);
 
-static int check_new(void *ud, int dir, const char *name,
+static int check_one(void *ud, int dir, const char *name,
                      struct mortise_err *err)
 {
-    (void)ud;
+    may_be_fn *const *may_be = ud;
+
     (void)dir;
-    return is_half_stamp(name) ? MORTISE_OK : refuse(err);
+    return (*may_be)(name)
+               ? MORTISE_OK
+               : mortise_fail(err, MORTISE_EEXISTS,
+                              "it is not empty: name a new directory");
 }
 
-static int check_in_home(void *ud, int dir, const char *name,
-                         struct mortise_err *err)
+/* Is there nothing else in it? */
+static int check(int dir, const char *what, may_be_fn *may_be,
+                 struct mortise_err *err)
 {
-    (void)ud;
-    (void)dir;
-    return is_in_home(name) ? MORTISE_OK : refuse(err);
-}
-
-static int check_in_db(void *ud, int dir, const char *name,
-                       struct mortise_err *err)
-{
-    (void)ud;
-    (void)dir;
-    return is_in_db(name) ? MORTISE_OK : refuse(err);
+    return mortise_directory_each(dir, what, check_one, &may_be, err);
 }
 
 static int drop(void *ud, int dir, const char *name, struct mortise_err *err)
@@ -101,7 +92,7 @@ static int clear_db(int dir, struct mortise_err *err)
     if (db < 0)
         return errno == ENOENT ? MORTISE_OK
                                : mortise_syserr(err, errno, "open db");
-    rv = mortise_directory_each(db, "db", check_in_db, NULL, err);
+    rv = check(db, "db", is_in_db, err);
     if (rv == MORTISE_OK)
         rv = mortise_directory_each(db, "db", drop, NULL, err);
     close(db);
@@ -113,7 +104,7 @@ static int clear_db(int dir, struct mortise_err *err)
 static int clear(int dir, struct mortise_err *err)
 {
     assert(mortise_directory_is_unfinished(dir)); /* else it is somebody's */
-    int rv = mortise_directory_each(dir, "it", check_in_home, NULL, err);
+    int rv = check(dir, "it", is_in_home, err);
 
     if (rv == MORTISE_OK)
         rv = clear_db(dir, err);
@@ -125,7 +116,7 @@ int mortise_unfinished_begin(int dir, struct mortise_err *err)
 {
     int rv = mortise_directory_is_unfinished(dir)
                  ? clear(dir, err)
-                 : mortise_directory_each(dir, "it", check_new, NULL, err);
+                 : check(dir, "it", is_half_stamp, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_directory_sync(dir, err);
