@@ -68,22 +68,23 @@ static int walk_end(struct walk *w, int rv, struct mortise_err *err)
     return torn != MORTISE_OK ? torn : rv;
 }
 
-/* Go to the first key that is not less than w->key, and not equal to it if
- * `beyond`. */
-static int walk_seek(struct walk *w, bool beyond)
+/* Go to the first key that is greater than w->key, or without that the first
+ * with the prefix. */
+static int walk_seek(struct walk *w)
 {
+    const struct mortise_buf *to = w->key.n > 0 ? &w->key : &w->prefix;
     size_t n;
     const char *p;
 
     if (w->key.failed || w->prefix.failed)
         return MORTISE_ENOMEM;
-    assert(w->prefix.n > 0 && w->key.n >= w->prefix.n &&
-           memcmp(w->key.p, w->prefix.p, w->prefix.n) == 0); /* (3) */
-    leveldb_iter_seek(w->it, w->key.p, w->key.n);
-    if (!beyond || !leveldb_iter_valid(w->it))
+    assert(w->prefix.n > 0 && to->n >= w->prefix.n &&
+           memcmp(to->p, w->prefix.p, w->prefix.n) == 0); /* (3) */
+    leveldb_iter_seek(w->it, to->p, to->n);
+    if (to == &w->prefix || !leveldb_iter_valid(w->it))
         return MORTISE_OK;
     p = leveldb_iter_key(w->it, &n);
-    if (n == w->key.n && memcmp(p, w->key.p, n) == 0)
+    if (n == to->n && memcmp(p, to->p, n) == 0)
         leveldb_iter_next(w->it);
     return MORTISE_OK;
 }
@@ -137,12 +138,11 @@ static int bad_in_list(struct walk *w, const struct mortise_err *why,
 typedef int each_fn(struct walk *w, struct mortise_reader *key,
                     struct mortise_err *err);
 
-/* From w->key on, or beyond it, up to the end of the prefix. */
-static int walk_all(struct walk *w, bool beyond, each_fn *each,
-                    struct mortise_err *err)
+/* From beyond w->key, if it says one, up to the end of the prefix. */
+static int walk_all(struct walk *w, each_fn *each, struct mortise_err *err)
 {
     struct mortise_reader key;
-    int rv = walk_seek(w, beyond);
+    int rv = walk_seek(w);
 
     while (rv == MORTISE_OK && !w->stop && walk_at(w, &key)) {
         rv = each(w, &key, err);
@@ -222,8 +222,8 @@ static int walk_checkpoints(struct walk *w, struct mortise_err *err)
     if (rv != MORTISE_OK || w->number > head.seq)
         return rv;
     mortise_key_of_run(&w->prefix, MORTISE_KEY_CHECKPOINT, tenant, run);
-    mortise_key_checkpoint(&w->key, tenant, run, w->number);
-    rv = walk_all(w, false, each_checkpoint, err);
+    mortise_key_checkpoint(&w->key, tenant, run, w->number - 1);
+    rv = walk_all(w, each_checkpoint, err);
     if (rv == MORTISE_OK && !w->stop && w->number != head.seq + 1)
         return mortise_fail(err, MORTISE_ECORRUPT,
                             "checkpoint %llu does not fit the head at %llu",
@@ -261,8 +261,9 @@ static int walk_runs(struct walk *w, struct mortise_err *err)
     const struct mortise_read *r = w->r;
 
     mortise_key_of_tenant(&w->prefix, MORTISE_KEY_HEAD, r->tenant);
-    mortise_key_head(&w->key, r->tenant, r->run != NULL ? r->run : "");
-    return walk_all(w, r->run != NULL, each_run, err);
+    if (r->run != NULL)
+        mortise_key_head(&w->key, r->tenant, r->run);
+    return walk_all(w, each_run, err);
 }
 
 static int walk_heads(struct walk *w, struct mortise_err *err)
@@ -272,9 +273,7 @@ static int walk_heads(struct walk *w, struct mortise_err *err)
     mortise_key_of_tag(&w->prefix, MORTISE_KEY_HEAD);
     if (r->tenant != NULL)
         mortise_key_head(&w->key, r->tenant, r->run);
-    else
-        mortise_key_of_tag(&w->key, MORTISE_KEY_HEAD);
-    return walk_all(w, r->tenant != NULL, each_run, err);
+    return walk_all(w, each_run, err);
 }
 
 static int each_pending(struct walk *w, struct mortise_reader *key,
@@ -306,9 +305,7 @@ static int walk_inbox(struct walk *w, struct mortise_err *err)
     if (r->run != NULL)
         mortise_key_pending(&w->key, r->tenant, r->run,
                             r->id != NULL ? r->id : "");
-    else
-        mortise_key_of_tenant(&w->key, MORTISE_KEY_PENDING, r->tenant);
-    return walk_all(w, r->run != NULL, each_pending, err);
+    return walk_all(w, each_pending, err);
 }
 
 /* The request that a deadline (in w->names: tenant, run, id) belongs to. */
@@ -360,8 +357,7 @@ static int each_deadline(struct walk *w, struct mortise_reader *key,
 static int walk_due(struct walk *w, struct mortise_err *err)
 {
     mortise_key_of_tag(&w->prefix, MORTISE_KEY_DEADLINE);
-    mortise_key_of_tag(&w->key, MORTISE_KEY_DEADLINE);
-    return walk_all(w, false, each_deadline, err);
+    return walk_all(w, each_deadline, err);
 }
 
 static int get_graph(struct mortise_ldb *s, struct mortise_read *r,
@@ -414,13 +410,10 @@ static int count_kv(struct walk *w, struct mortise_reader *key,
 
 static int walk_kvs(struct walk *w, struct mortise_err *err)
 {
-    const char *tenant = w->r->tenant, *plugin = w->r->plugin;
-
     w->r->found.n = 0;
     w->stop = w->r->number == 0;
-    mortise_key_of_run(&w->prefix, MORTISE_KEY_KV, tenant, plugin);
-    mortise_key_of_run(&w->key, MORTISE_KEY_KV, tenant, plugin);
-    return walk_all(w, false, count_kv, err);
+    mortise_key_of_run(&w->prefix, MORTISE_KEY_KV, w->r->tenant, w->r->plugin);
+    return walk_all(w, count_kv, err);
 }
 
 /* ---- all of them --------------------------------------------------------- */
