@@ -28,12 +28,6 @@ bool mortise_key_is_name(const char *s)
     return strnlen(s, NAME_MAX_BYTES + 1) <= NAME_MAX_BYTES;
 }
 
-static void put_tag(struct mortise_buf *k, enum mortise_key_tag tag)
-{
-    mortise_buf_clear(k);
-    mortise_buf_u8(k, (uint8_t)tag);
-}
-
 static void put_number(struct mortise_buf *k, uint64_t v)
 {
     unsigned char be[8];
@@ -55,13 +49,14 @@ static void put_name(struct mortise_buf *k, const char *s)
 
 void mortise_key_of_tag(struct mortise_buf *k, enum mortise_key_tag tag)
 {
-    put_tag(k, tag);
+    mortise_buf_clear(k);
+    mortise_buf_u8(k, (uint8_t)tag);
 }
 
 void mortise_key_of_tenant(struct mortise_buf *k, enum mortise_key_tag tag,
                            const char *tenant)
 {
-    put_tag(k, tag);
+    mortise_key_of_tag(k, tag);
     put_name(k, tenant);
 }
 
@@ -74,14 +69,14 @@ void mortise_key_of_run(struct mortise_buf *k, enum mortise_key_tag tag,
 
 void mortise_key_commit(struct mortise_buf *k, uint64_t n)
 {
-    put_tag(k, MORTISE_KEY_COMMIT);
+    mortise_key_of_tag(k, MORTISE_KEY_COMMIT);
     put_number(k, n);
 }
 
 void mortise_key_deadline(struct mortise_buf *k, uint64_t ms,
                           const char *tenant, const char *run, const char *id)
 {
-    put_tag(k, MORTISE_KEY_DEADLINE);
+    mortise_key_of_tag(k, MORTISE_KEY_DEADLINE);
     put_number(k, ms);
     put_name(k, tenant);
     put_name(k, run);
@@ -91,7 +86,7 @@ void mortise_key_deadline(struct mortise_buf *k, uint64_t ms,
 void mortise_key_graph(struct mortise_buf *k,
                        const uint8_t digest[MORTISE_DIGEST])
 {
-    put_tag(k, MORTISE_KEY_GRAPH);
+    mortise_key_of_tag(k, MORTISE_KEY_GRAPH);
     mortise_buf_put(k, digest, MORTISE_DIGEST);
 }
 
@@ -111,7 +106,7 @@ void mortise_key_checkpoint(struct mortise_buf *k, const char *tenant,
 
 void mortise_key_mark(struct mortise_buf *k, const char *name)
 {
-    put_tag(k, MORTISE_KEY_MARK);
+    mortise_key_of_tag(k, MORTISE_KEY_MARK);
     mortise_buf_puts(k, name);
 }
 
@@ -139,7 +134,7 @@ void mortise_key_cached(struct mortise_buf *k, const char *tenant,
 void mortise_key_age(struct mortise_buf *k, uint64_t n, const char *tenant,
                      const uint8_t digest[MORTISE_DIGEST])
 {
-    put_tag(k, MORTISE_KEY_AGE);
+    mortise_key_of_tag(k, MORTISE_KEY_AGE);
     put_number(k, n);
     put_name(k, tenant);
     mortise_buf_put(k, digest, MORTISE_DIGEST);
@@ -150,11 +145,6 @@ void mortise_key_pending(struct mortise_buf *k, const char *tenant,
 {
     mortise_key_of_run(k, MORTISE_KEY_PENDING, tenant, run);
     mortise_buf_puts(k, id);
-}
-
-void mortise_key_stamp(struct mortise_buf *k)
-{
-    put_tag(k, MORTISE_KEY_STAMP);
 }
 
 void mortise_key_tombstone(struct mortise_buf *k, const char *tenant,

@@ -47,7 +47,6 @@ void mortise_key_age(struct mortise_buf *k, uint64_t n, const char *tenant,
                      const uint8_t digest[MORTISE_DIGEST]);
 void mortise_key_pending(struct mortise_buf *k, const char *tenant,
                          const char *run, const char *id);
-void mortise_key_stamp(struct mortise_buf *k);
 void mortise_key_tombstone(struct mortise_buf *k, const char *tenant,
                            const char *run);
 void mortise_key_leaving(struct mortise_buf *k, const char *tenant,

@@ -75,8 +75,8 @@ struct mortise_ldb {
     struct {
         uint64_t mark;
         struct mortise_spot at;
-    } spots[MORTISE_SPOTS];        /* heads as last put, by mark_of() */
-    uint64_t *marks;               /* of the runs in a batch */
+    } spots[MORTISE_SPOTS];        /* heads as last put, by their mark */
+    uint64_t *marks;               /* hashes of the runs in a batch */
     size_t n_marks;                /* there is room for */
     uint8_t graph[MORTISE_DIGEST]; /* one that is surely stored */
     bool knows_graph;
@@ -103,8 +103,6 @@ struct mortise_ldb *mortise_ldb_new(const char *path,
                                     const struct mortise_mem *mem);
 /* NULL is fine. */
 void mortise_ldb_close(struct mortise_ldb *s);
-/* Did this process open it? */
-bool mortise_ldb_is_ours(const struct mortise_ldb *s);
 /* Take the lock of its directory, open as `dir`, which is taken too; what is in
  * it is nobody else's (owners.h). */
 int mortise_ldb_hold(struct mortise_ldb *s, int dir, bool tables,
@@ -122,8 +120,9 @@ int mortise_ldb_verify_stamp(struct mortise_ldb *s, struct mortise_err *err);
 /* Its stamp and its mark: each is to be there if the other says so. */
 int mortise_ldb_read_mark(struct mortise_ldb *s, bool writing,
                           struct mortise_err *err);
-/* A new store with this identity, that is none before mortise_ldb_finish(),
- * after a synced write (unfinished.c).  MORTISE_EEXISTS. */
+/* Open a store, made if missing.  With an identity: a new one that gets it, and
+ * is none before mortise_ldb_finish(), after a synced write (unfinished.c);
+ * MORTISE_EEXISTS. */
 int mortise_ldb_begin(struct mortise_ldb **out, const char *path,
                       const uint8_t identity[MORTISE_STORE_ID],
                       const struct mortise_mem *mem, struct mortise_err *err);

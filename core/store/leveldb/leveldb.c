@@ -70,6 +70,7 @@
 #include <unistd.h>
 
 #include "base/fault.h"
+#include "base/table.h"
 #include "store/leveldb/aside.h"
 #include "store/leveldb/dbfile.h"
 #include "store/leveldb/directory.h"
@@ -387,7 +388,7 @@ int mortise_ldb_verify_stamp(struct mortise_ldb *s, struct mortise_err *err)
     struct mortise_stamp st;
     int rv;
 
-    mortise_key_stamp(&s->key);
+    mortise_key_of_tag(&s->key, MORTISE_KEY_STAMP);
     rv = mortise_ldb_get_record(s, s->checked, &s->key, &mortise_record_stamp,
                                 &st, NULL, err);
     if (rv == MORTISE_ENOTFOUND)
@@ -748,10 +749,9 @@ int mortise_ldb_hold(struct mortise_ldb *s, int dir, bool tables,
     return s->held ? mortise_owners_check(dir, s->path, tables, err) : rv;
 }
 
-/* With an identity: one that is to be made of another. */
-static int open_as(struct mortise_ldb **out, const char *path,
-                   const uint8_t *identity, const struct mortise_mem *mem,
-                   struct mortise_err *err)
+int mortise_ldb_begin(struct mortise_ldb **out, const char *path,
+                      const uint8_t identity[MORTISE_STORE_ID],
+                      const struct mortise_mem *mem, struct mortise_err *err)
 {
     struct mortise_ldb *s = mortise_ldb_new(path, mem);
     int dir = -1, rv;
@@ -781,17 +781,10 @@ static int open_store(struct mortise_store **out, const char *path,
                       const struct mortise_mem *mem, struct mortise_err *err)
 {
     struct mortise_ldb *s;
-    int rv = open_as(&s, path, NULL, mem, err);
+    int rv = mortise_ldb_begin(&s, path, NULL, mem, err);
 
     *out = rv == MORTISE_OK ? &s->store : NULL;
     return rv;
-}
-
-int mortise_ldb_begin(struct mortise_ldb **out, const char *path,
-                      const uint8_t identity[MORTISE_STORE_ID],
-                      const struct mortise_mem *mem, struct mortise_err *err)
-{
-    return open_as(out, path, identity, mem, err);
 }
 
 static void close_db(struct mortise_ldb *s)
@@ -835,7 +828,7 @@ static int reopen(struct mortise_store *store, struct mortise_err *err)
     struct mortise_ldb *s = mortise_ldb_of(store);
     int rv;
 
-    if (!mortise_ldb_is_ours(s))
+    if (!mortise_dir_lock_is_ours(&s->dir_lock))
         return mortise_ldb_alive(s, err);
     assert(s->scratch == NULL); /* no write to a copy ever fails (view.c) */
     atomic_store(&s->dead, true);
@@ -849,11 +842,6 @@ static int reopen(struct mortise_store *store, struct mortise_err *err)
     s->store.epoch = s->opening.epoch;
     return rv != MORTISE_OK ? mortise_doing(err, rv, "reopen store %s", s->path)
                             : MORTISE_OK;
-}
-
-bool mortise_ldb_is_ours(const struct mortise_ldb *s)
-{
-    return mortise_dir_lock_is_ours(&s->dir_lock);
 }
 
 static bool wrote(struct mortise_store *store)
@@ -939,19 +927,6 @@ static int stored_spot(struct mortise_ldb *s, const struct mortise_commit *c,
     return rv;
 }
 
-/* A number that is the same for equal runs, so that few strings need to be
- * compared (FNV-1a). */
-static uint64_t mark_of(const char *tenant, const char *run)
-{
-    uint64_t h = 0xcbf29ce484222325u;
-
-    for (const char *p = run; *p != '\0'; p++)
-        h = (h ^ (unsigned char)*p) * 0x100000001b3u;
-    for (const char *p = tenant; *p != '\0'; p++)
-        h = (h ^ (unsigned char)*p) * 0x100000001b3u;
-    return h;
-}
-
 static bool same_run(const struct mortise_commit *a,
                      const struct mortise_commit *b)
 {
@@ -1004,7 +979,7 @@ static void remember(struct mortise_ldb *s, const struct mortise_commit *c,
 void mortise_ldb_forget(struct mortise_ldb *s, const char *tenant,
                         const char *run)
 {
-    uint64_t mark = mark_of(tenant, run);
+    uint64_t mark = mortise_hash_strs(tenant, run);
 
     if (s->spots[mark % MORTISE_SPOTS].mark == mark)
         s->spots[mark % MORTISE_SPOTS].at = (struct mortise_spot){0};
@@ -1034,39 +1009,26 @@ static int judge(struct mortise_ldb *s, const struct mortise_commit *c,
     return MORTISE_OK;
 }
 
-static int put_open(struct mortise_ldb *s, leveldb_writebatch_t *batch,
-                    const struct mortise_commit *c,
-                    const struct mortise_pending *p)
+/* A request is opened, or closed: it is there, with its deadline, or not. */
+static int put_request(struct mortise_ldb *s, leveldb_writebatch_t *batch,
+                       const struct mortise_commit *c,
+                       const struct mortise_pending *p, bool opens)
 {
     int rv = MORTISE_OK;
 
     assert(!p->timer || p->deadline_ms != 0); /* or nothing would be there */
     if (!p->timer) {
         mortise_key_pending(&s->key, c->tenant, c->run, p->id);
-        rv = mortise_ldb_put_record(s, batch, &mortise_record_pending, p);
+        rv = opens
+                 ? mortise_ldb_put_record(s, batch, &mortise_record_pending, p)
+                 : mortise_ldb_drop(s, batch);
     }
     if (rv != MORTISE_OK || p->deadline_ms == 0)
         return rv;
     mortise_key_deadline(&s->key, p->deadline_ms, c->tenant, c->run, p->id);
-    return mortise_ldb_put_record(s, batch, &mortise_record_deadline,
-                                  &p->timer);
-}
-
-static int put_close(struct mortise_ldb *s, leveldb_writebatch_t *batch,
-                     const struct mortise_commit *c,
-                     const struct mortise_pending *p)
-{
-    int rv = MORTISE_OK;
-
-    assert(!p->timer || p->deadline_ms != 0);
-    if (!p->timer) {
-        mortise_key_pending(&s->key, c->tenant, c->run, p->id);
-        rv = mortise_ldb_drop(s, batch);
-    }
-    if (rv != MORTISE_OK || p->deadline_ms == 0)
-        return rv;
-    mortise_key_deadline(&s->key, p->deadline_ms, c->tenant, c->run, p->id);
-    return mortise_ldb_drop(s, batch);
+    return opens ? mortise_ldb_put_record(s, batch, &mortise_record_deadline,
+                                          &p->timer)
+                 : mortise_ldb_drop(s, batch);
 }
 
 static int put_requests(struct mortise_ldb *s, leveldb_writebatch_t *batch,
@@ -1075,9 +1037,9 @@ static int put_requests(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     int rv = MORTISE_OK;
 
     for (size_t i = 0; i < c->n_closes && rv == MORTISE_OK; i++)
-        rv = put_close(s, batch, c, &c->closes[i]);
+        rv = put_request(s, batch, c, &c->closes[i], false);
     for (size_t i = 0; i < c->n_opens && rv == MORTISE_OK; i++)
-        rv = put_open(s, batch, c, &c->opens[i]);
+        rv = put_request(s, batch, c, &c->opens[i], true);
     return rv;
 }
 
@@ -1192,7 +1154,7 @@ static int put_next(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     }
     check_shape(c);
     c->result = MORTISE_EINVAL;
-    s->marks[i] = mark_of(c->tenant, c->run);
+    s->marks[i] = mortise_hash_strs(c->tenant, c->run);
     if (!has_names(c))
         return MORTISE_OK;
     if (is_remembered(s, c, s->marks[i])) {
@@ -1229,7 +1191,7 @@ static int put_identity(struct mortise_ldb *s, leveldb_writebatch_t *batch)
                                               MORTISE_STORE_OLDEST};
     int rv;
 
-    mortise_key_stamp(&s->key);
+    mortise_key_of_tag(&s->key, MORTISE_KEY_STAMP);
     rv = mortise_ldb_put_record(s, batch, &mortise_record_stamp, &ours);
     if (rv != MORTISE_OK)
         return rv;
@@ -1402,7 +1364,8 @@ int mortise_ldb_batch(struct mortise_ldb *s, mortise_fill_fn *fill, void *ud,
     leveldb_writebatch_t *batch;
     int rv;
 
-    if (!mortise_ldb_is_ours(s)) /* nobody would unlock it in a child */
+    if (!mortise_dir_lock_is_ours(
+            &s->dir_lock)) /* nobody would unlock it in a child */
         return mortise_ldb_alive(s, err);
     if (s->scratch != NULL)
         return mortise_fail(err, MORTISE_EDENIED,
@@ -1459,7 +1422,9 @@ static void close_store(struct mortise_store *store)
 
 static bool is_ours(const struct mortise_store *store)
 {
-    return mortise_ldb_is_ours((const struct mortise_ldb *)store);
+    const struct mortise_ldb *s = (const struct mortise_ldb *)store;
+
+    return mortise_dir_lock_is_ours(&s->dir_lock);
 }
 
 static const struct mortise_store_ops ops = {
