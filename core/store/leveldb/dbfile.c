@@ -8,13 +8,7 @@
 #include <unistd.h>
 
 #include "base/infile.h"
-
-static bool ends_in(const char *s, const char *tail)
-{
-    size_t n = strlen(s), t = strlen(tail);
-
-    return n > t && strcmp(s + n - t, tail) == 0;
-}
+#include "base/wild.h"
 
 enum mortise_dbfile mortise_dbfile_kind(const char *name)
 {
@@ -24,9 +18,9 @@ enum mortise_dbfile mortise_dbfile_kind(const char *name)
         return MORTISE_DBFILE_MANIFEST;
     if (name[0] < '0' || name[0] > '9')
         return MORTISE_DBFILE_OTHER;
-    if (ends_in(name, ".log"))
+    if (mortise_wild_fits("*.log", name))
         return MORTISE_DBFILE_LOG;
-    return ends_in(name, ".ldb") || ends_in(name, ".sst")
+    return mortise_wild_fits("*.ldb", name) || mortise_wild_fits("*.sst", name)
                ? MORTISE_DBFILE_TABLE
                : MORTISE_DBFILE_OTHER;
 }

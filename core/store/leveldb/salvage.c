@@ -496,16 +496,14 @@ int mortise_store_salvage(const char *from, const char *to,
                           struct mortise_salvaged *out, struct mortise_err *err)
 {
     struct salvage v = {.mem = mem, .how = how, .out = out, .end = &v.first};
+    struct mortise_buf *const bufs[] = {
+        &v.key, &v.names, &v.id, &v.value, &v.graph_key, &v.name, &v.group.key};
+    const size_t n_bufs = sizeof bufs / sizeof bufs[0];
     int rv;
 
     *out = (struct mortise_salvaged){0};
-    mortise_buf_init(&v.key, mem);
-    mortise_buf_init(&v.names, mem);
-    mortise_buf_init(&v.id, mem);
-    mortise_buf_init(&v.value, mem);
-    mortise_buf_init(&v.graph_key, mem);
-    mortise_buf_init(&v.name, mem);
-    mortise_buf_init(&v.group.key, mem);
+    for (size_t i = 0; i < n_bufs; i++)
+        mortise_buf_init(bufs[i], mem);
     mortise_table_init(&v.troubles, mem);
     v.from = mortise_ldb_new(from, mem);
     rv = v.from != NULL ? open_damaged(v.from, &out->holes, err)
@@ -523,13 +521,8 @@ int mortise_store_salvage(const char *from, const char *to,
     mortise_ldb_close(v.from);
     mortise_release(mem, v.ops, v.cap_ops * sizeof *v.ops);
     mortise_salvage_forget(&v);
-    mortise_buf_finish(&v.group.key);
-    mortise_buf_finish(&v.name);
-    mortise_buf_finish(&v.graph_key);
-    mortise_buf_finish(&v.value);
-    mortise_buf_finish(&v.id);
-    mortise_buf_finish(&v.names);
-    mortise_buf_finish(&v.key);
+    for (size_t i = 0; i < n_bufs; i++)
+        mortise_buf_finish(bufs[i]);
     return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "salvage %s", from);
 }
 
