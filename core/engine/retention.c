@@ -41,7 +41,6 @@ enum stage { REST, HEADS, GRAPHS, DONE };
 
 struct gone_by { /* a run that may go */
     char tenant[MORTISE_NAME_MAX + 1], run[MORTISE_NAME_MAX + 1];
-    uint64_t seq;
     uint8_t graph[MORTISE_DIGEST];
 };
 
@@ -68,6 +67,7 @@ struct mortise_retention {
     bool more;
     size_t n_seen, n_old, n_graphs;
     struct gone_by old[AT_ONCE];
+    struct mortise_removal list[AT_ONCE]; /* of these */
     uint8_t graphs[PAGE + AT_ONCE][MORTISE_DIGEST];
 };
 
@@ -114,12 +114,13 @@ static int note(void *ud, const char *tenant, const char *run,
     r->n_seen++;
     r->waits |= due && !old;
     if (old) {
-        struct gone_by *o = &r->old[r->n_old++];
+        struct gone_by *o = &r->old[r->n_old];
 
         strcpy(o->tenant, tenant);
         strcpy(o->run, run);
-        o->seq = head->seq;
         memcpy(o->graph, head->graph, sizeof o->graph);
+        r->list[r->n_old++] = (struct mortise_removal){
+            .tenant = o->tenant, .run = o->run, .seq = head->seq};
     } else {
         keep(r, head->graph);
     }
@@ -133,14 +134,13 @@ static int note(void *ud, const char *tenant, const char *run,
 
 /* Those that did not fit into the batch are looked at again, from behind the
  * last that went. */
-static void count_gone(struct mortise_retention *r,
-                       const struct mortise_removal *list)
+static void count_gone(struct mortise_retention *r)
 {
     const struct gone_by *last = NULL;
     size_t n = 0;
 
     for (size_t i = 0; i < r->n_old; i++) {
-        if (list[i].gone) {
+        if (r->list[i].gone) {
             last = &r->old[i];
             n++;
         } else {
@@ -149,7 +149,7 @@ static void count_gone(struct mortise_retention *r,
     }
     if (last == NULL)
         return;
-    if (!list[r->n_old - 1].gone) {
+    if (!r->list[r->n_old - 1].gone) {
         strcpy(r->tenant, last->tenant);
         strcpy(r->run, last->run);
         r->more = true;
@@ -161,18 +161,13 @@ static void count_gone(struct mortise_retention *r,
 
 static int remove_old(struct mortise_retention *r, struct mortise_err *err)
 {
-    struct mortise_removal list[AT_ONCE];
-    int rv;
+    int rv = MORTISE_OK;
 
-    if (r->n_old == 0)
-        return MORTISE_OK;
-    for (size_t i = 0; i < r->n_old; i++)
-        list[i] = (struct mortise_removal){.tenant = r->old[i].tenant,
-                                           .run = r->old[i].run,
-                                           .seq = r->old[i].seq};
-    rv = mortise_store_remove(r->m->store, list, r->n_old, r->now_ms, err);
+    if (r->n_old > 0)
+        rv = mortise_store_remove(r->m->store, r->list, r->n_old, r->now_ms,
+                                  err);
     if (rv == MORTISE_OK)
-        count_gone(r, list);
+        count_gone(r);
     return rv;
 }
 
