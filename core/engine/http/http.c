@@ -292,11 +292,7 @@ static bool is_ours(const char *name)
         "expect", "keep-alive",     "accept-encoding",   "proxy-authorization",
         "te",     "upgrade",        "trailer",           "proxy-connection"};
 
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcasecmp(name, names[i]) == 0)
-            return true;
-    }
-    return false;
+    return mortise_http_is_among(name, names, sizeof names / sizeof names[0]);
 }
 
 /* False: it ended. */

@@ -77,4 +77,8 @@ void mortise_http_hop_done(struct mortise_http_call *c, CURLcode code);
 /* Off curl; not from inside of it. */
 void mortise_http_hop_finish(struct mortise_http_call *c);
 
+/* Is it one of the headers of a list? */
+bool mortise_http_is_among(const char *name, const char *const *names,
+                           size_t n);
+
 #endif

@@ -117,6 +117,15 @@ static int on_about_to_send(void *ud, char *ip, char *local_ip, int port,
 
 /* ---- a hop -------------------------------------------------------------- */
 
+bool mortise_http_is_among(const char *name, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcasecmp(name, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* What a request may say to whomever it is redirected (2). */
 static bool is_harmless(const char *name)
 {
@@ -124,11 +133,7 @@ static bool is_harmless(const char *name)
                                         "content-language", "content-type",
                                         "user-agent",       "idempotency-key"};
 
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcasecmp(name, names[i]) == 0)
-            return true;
-    }
-    return false;
+    return mortise_http_is_among(name, names, sizeof names / sizeof names[0]);
 }
 
 static bool add_line(struct mortise_http_call *c, const char *text)
