@@ -119,8 +119,7 @@ static void tell(struct overdue *o, struct telling *t)
 {
     struct mortise *m = o->m;
 
-    if (mortise_live_find(m, t->tenant, t->run) != NULL ||
-        mortise_live_is_loading(m, t->tenant, t->run)) {
+    if (mortise_live_is_here(m, t->tenant, t->run)) {
         o->stuck++; /* its own timer tells it, or it was just told */
         return;
     }

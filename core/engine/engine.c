@@ -296,6 +296,7 @@ int mortise_engine_open(struct mortise **out,
     mortise_table_init(&m->loads, mem);
     mortise_table_init(&m->run_timers, mem);
     mortise_table_init(&m->topics, mem);
+    mortise_table_init(&m->kv_rooms, mem);
     m->passing_max = MORTISE_PASSING_MAX;
     mortise_actions_init(&m->actions, mem);
     mortise_calls_open(m);
@@ -305,7 +306,6 @@ int mortise_engine_open(struct mortise **out,
         return rv;
     }
     mortise_deadlines_open(m);
-    mortise_kv_open(m);
     *out = m;
     return MORTISE_OK;
 }

@@ -74,12 +74,6 @@ static int note(void *ud, const char *tenant, const char *run,
     return 0;
 }
 
-static bool is_here(struct mortise *m, const char *tenant, const char *run)
-{
-    return mortise_live_find(m, tenant, run) != NULL ||
-           mortise_live_is_loading(m, tenant, run);
-}
-
 /* One that is loaded to go on. */
 struct going {
     struct mortise_order order;
@@ -102,7 +96,7 @@ static void go_on(struct mortise *m, const struct name *one)
 {
     struct going *g;
 
-    if (is_here(m, one->tenant, one->run))
+    if (mortise_live_is_here(m, one->tenant, one->run))
         return; /* somebody resumed it meanwhile */
     g = mortise_zalloc(m->mem, sizeof *g);
     if (g == NULL) {
@@ -180,7 +174,7 @@ void mortise_recover_one(struct mortise *m, const char *tenant, const char *run,
     const struct mortise_err fine = {.code = MORTISE_OK};
 
     o->wants = wants;
-    if (is_here(m, tenant, run))
+    if (mortise_live_is_here(m, tenant, run))
         o->done(o, &fine);
     else
         mortise_live_recover(m, tenant, run, o);

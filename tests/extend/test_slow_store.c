@@ -197,7 +197,8 @@ START_TEST(commands_keep_their_order)
     heard[0] = '\0';
     give(&one, "one", "{\"scratch\":{\"z\":1}}");
     give(&two, "two", "{\"scratch\":{\"z\":2}}");
-    ck_assert(mortise_live_is_loading(m, "default", "waits"));
+    ck_assert(mortise_live_is_here(m, "default", "waits"));
+    ck_assert_ptr_null(mortise_live_find(m, "default", "waits"));
     ck_assert_str_eq(heard, "");
     while (strstr(heard, "two:") == NULL)
         mortise_turn(m, -1);

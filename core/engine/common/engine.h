@@ -355,9 +355,9 @@ void mortise_pause_one(struct mortise *m, const struct mortise_live *live);
  * from its head; of the order, `wants` and `done` are set. */
 void mortise_live_recover(struct mortise *m, const char *tenant,
                           const char *run, struct mortise_order *o);
-/* Is it on its way into memory? */
-bool mortise_live_is_loading(const struct mortise *m, const char *tenant,
-                             const char *run);
+/* Is it in memory, or on its way there? */
+bool mortise_live_is_here(struct mortise *m, const char *tenant,
+                          const char *run);
 /* Feed one event (not a command) and carry out what follows. */
 void mortise_live_feed(struct mortise_live *live, struct mortise_input *in);
 /* The wall clock was set: timers that it tells are armed anew. */
@@ -577,7 +577,6 @@ void mortise_calls_cancel_all(struct mortise_live *live);
 
 /* ---- kv.c --------------------------------------------------------------- */
 
-void mortise_kv_open(struct mortise *m);
 void mortise_kv_close(struct mortise *m);
 
 /* ---- deadline_timer.c ---------------------------------------------------- */

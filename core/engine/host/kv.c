@@ -311,11 +311,6 @@ static void weigh(struct mortise_asked *a)
         fetch(l, looked);
 }
 
-void mortise_kv_open(struct mortise *m)
-{
-    mortise_table_init(&m->kv_rooms, m->mem);
-}
-
 void mortise_kv_close(struct mortise *m)
 {
     struct mortise_hashed *e;

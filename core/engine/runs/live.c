@@ -1189,10 +1189,11 @@ void mortise_live_command(struct mortise *m, const char *tenant,
     mortise_stored_head(m, &l->stored, tenant, run, head_read);
 }
 
-bool mortise_live_is_loading(const struct mortise *m, const char *tenant,
-                             const char *run)
+bool mortise_live_is_here(struct mortise *m, const char *tenant,
+                          const char *run)
 {
-    return load_find(m, tenant, run) != NULL;
+    return mortise_live_find(m, tenant, run) != NULL ||
+           load_find(m, tenant, run) != NULL;
 }
 
 void mortise_live_recover(struct mortise *m, const char *tenant,

@@ -10,12 +10,6 @@
 
 #include "base/clock.h"
 
-static void answer(struct mortise_stored *s, int rv,
-                   const struct mortise_err *err)
-{
-    s->done(s, rv, err);
-}
-
 /* ---- the head ----------------------------------------------------------- */
 
 static int copy_head(void *ud, const char *tenant, const char *run,
@@ -73,7 +67,7 @@ static void tombstone_read(struct mortise_read *r, int rv,
         mortise_fail(&why, rv, "no run '%s' in the store %s%s%s", s->id,
                      s->m->settings.store, other ? " for tenant " : "",
                      other ? s->tenant : "");
-    answer(s, rv, &why);
+    s->done(s, rv, &why);
 }
 
 static void is_not_there(struct mortise_stored *s)
@@ -93,7 +87,7 @@ static void head_read(struct mortise_read *r, int rv,
     if (rv == MORTISE_ENOTFOUND)
         is_not_there(s);
     else
-        answer(s, rv, err);
+        s->done(s, rv, err);
 }
 
 static void read_head(struct mortise_stored *s)
@@ -160,7 +154,7 @@ static void graph_read(struct mortise_read *r, int rv,
     mortise_arena_init(&s->arena, s->m->mem);
     if (rv != MORTISE_OK)
         mortise_doing(&why, rv, "run %s", s->id);
-    answer(s, rv, &why);
+    s->done(s, rv, &why);
 }
 
 void mortise_stored_graph(struct mortise_stored *s, mortise_stored_fn *done)
@@ -172,7 +166,7 @@ void mortise_stored_graph(struct mortise_stored *s, mortise_stored_fn *done)
     s->graph = mortise_graphs_find(s->m, s->head.graph);
     if (s->graph != NULL) {
         prefer_strict(s);
-        answer(s, MORTISE_OK, &fine);
+        s->done(s, MORTISE_OK, &fine);
         return;
     }
     s->read = (struct mortise_read){
@@ -204,7 +198,7 @@ static void fail_replay(struct mortise_stored *s, int rv,
     s->run = NULL;
     if (s->each == NULL)
         mortise_doing(why, rv, "load run %s", s->id);
-    answer(s, rv, why);
+    s->done(s, rv, why);
 }
 
 static void replayed(struct mortise_read *r, int rv,
@@ -227,7 +221,7 @@ static void replayed(struct mortise_read *r, int rv,
     if (rv != MORTISE_OK)
         fail_replay(s, rv, &why);
     else
-        answer(s, rv, &why);
+        s->done(s, rv, &why);
 }
 
 static void replay(struct mortise_stored *s)
