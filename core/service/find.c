@@ -104,15 +104,11 @@ void mortise_query_find(struct mortise *m, struct mortise_query *q,
                         const char *tenant, const char *run, size_t limit)
 {
     struct mortise_err err;
-    int rv = mortise_check_name("tenant", tenant, &err);
+    int rv;
 
-    (void)limit;
-    mortise_query_begin(m, q, tenant, run);
-    if (rv == MORTISE_OK)
-        rv = mortise_check_name("run id", run, &err);
-    q->list = json_array();
-    if (rv == MORTISE_OK && q->list == NULL)
-        rv = mortise_nomem(&err);
+    if (!mortise_query_begin_list(m, q, tenant, run, limit))
+        return;
+    rv = mortise_check_name("run id", run, &err);
     if (rv != MORTISE_OK)
         mortise_query_fail(q, rv, &err);
     else if (mortise_live_find(m, tenant, run) != NULL)

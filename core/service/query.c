@@ -74,16 +74,15 @@ static void page_read(struct mortise_read *r, int rv,
                                      q->more ? q->next : NULL));
 }
 
-/* Of the list of that name.  False: it is answered. */
-static bool begin_page(struct mortise *m, struct mortise_query *q,
-                       const char *tenant, const char *name, size_t limit)
+bool mortise_query_begin_list(struct mortise *m, struct mortise_query *q,
+                              const char *tenant, const char *word,
+                              size_t limit)
 {
     struct mortise_err err;
-    int rv;
+    int rv = mortise_check_name("tenant", tenant, &err);
 
-    mortise_query_begin(m, q, tenant, name);
+    mortise_query_begin(m, q, tenant, word);
     q->left = page_size(limit);
-    rv = mortise_check_name("tenant", tenant, &err);
     q->list = rv == MORTISE_OK ? json_array() : NULL;
     if (rv == MORTISE_OK && q->list == NULL)
         rv = mortise_nomem(&err);
@@ -151,7 +150,7 @@ static int add_run(void *ud, const char *tenant, const char *run,
 void mortise_query_runs(struct mortise *m, struct mortise_query *q,
                         const char *tenant, const char *after, size_t limit)
 {
-    if (!begin_page(m, q, tenant, "runs", limit))
+    if (!mortise_query_begin_list(m, q, tenant, "runs", limit))
         return;
     q->read = (struct mortise_read){.kind = MORTISE_READ_RUNS,
                                     .tenant = tenant,
@@ -216,7 +215,7 @@ void mortise_query_inbox(struct mortise *m, struct mortise_query *q,
     struct mortise_err err;
     const char *id = NULL;
 
-    if (!begin_page(m, q, tenant, "pending", limit))
+    if (!mortise_query_begin_list(m, q, tenant, "pending", limit))
         return;
     if (after != NULL && !split_cursor(after, q->after_run, &id)) {
         mortise_fail(&err, MORTISE_EINVAL,

@@ -52,5 +52,10 @@ void mortise_query_begin(struct mortise *m, struct mortise_query *q,
 void mortise_query_answer(struct mortise_query *q, json_t *value);
 void mortise_query_fail(struct mortise_query *q, int rv,
                         const struct mortise_err *err);
+/* With an empty list for the answer, and room for `limit` entries (0: as many
+ * as is usual).  False: it is answered, as that cannot be. */
+bool mortise_query_begin_list(struct mortise *m, struct mortise_query *q,
+                              const char *tenant, const char *word,
+                              size_t limit);
 
 #endif
