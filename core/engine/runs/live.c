@@ -373,39 +373,36 @@ static void perform(struct mortise_live *live)
     mortise_live_touch(live);
 }
 
-/* One step.  A run that it broke is lost; actions are there only with
- * MORTISE_OK. */
-static int step(struct mortise_live *live, struct mortise_input *in,
-                struct mortise_err *err)
+/* A step failed: a run that it broke is lost, and there are no actions. */
+static void step_failed(struct mortise_live *live, int rv,
+                        const struct mortise_err *err)
 {
-    struct mortise *m = live->m;
-    int rv;
-
-    assert(m->actions.n == 0); /* (E1) */
-    in->now_ms = mortise_now_ms();
-    in->elapsed_ms = mortise_mono_ms();
-    rv = mortise_run_step(live->run, in, &m->actions, err);
-    if (rv == MORTISE_OK)
-        return rv;
-    mortise_actions_clear(&m->actions);
+    mortise_actions_clear(&live->m->actions);
     if (rv == MORTISE_ENOMEM || rv == MORTISE_ECORRUPT)
         mortise_live_lose(live, err);
     mortise_live_touch(live);
-    return rv;
 }
 
 void mortise_live_feed(struct mortise_live *live, struct mortise_input *in)
 {
+    struct mortise *m = live->m;
     struct mortise_err err;
+    int rv;
 
-    assert_on_loop(live->m);
+    assert_on_loop(m);
     if (live->lost)
         return;
-    if (step(live, in, &err) == MORTISE_OK)
+    assert(m->actions.n == 0); /* (E1) */
+    in->now_ms = mortise_now_ms();
+    in->elapsed_ms = mortise_mono_ms();
+    rv = mortise_run_step(live->run, in, &m->actions, &err);
+    if (rv == MORTISE_OK) {
         perform(live);
-    else if (!live->lost)
-        mortise_log(live->m, MORTISE_LOG_ERROR, "run %s: %s", live->id,
-                    err.msg);
+        return;
+    }
+    step_failed(live, rv, &err);
+    if (!live->lost)
+        mortise_log(m, MORTISE_LOG_ERROR, "run %s: %s", live->id, err.msg);
 }
 
 /* Commits up to seq are stored, or on disk: the run publishes, and what had to
@@ -929,10 +926,7 @@ static int give(struct mortise_live *live, struct mortise_err *err)
         return MORTISE_OK;
     }
     live->orders = o->next;
-    mortise_actions_clear(&live->m->actions);
-    if (rv == MORTISE_ENOMEM || rv == MORTISE_ECORRUPT)
-        mortise_live_lose(live, err);
-    mortise_live_touch(live);
+    step_failed(live, rv, err);
     return rv;
 }
 
