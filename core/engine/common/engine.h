@@ -498,11 +498,11 @@ struct mortise_watch {
                  const struct mortise_err *err);
 };
 
-/* The caller's struct, with until, after, event, full and done set.  Stored
- * events come before this returns unless commits are on their way or the store
- * takes its time (then soon), and so does `done` when it waits for nothing.
- * MORTISE_ENOTFOUND without such a run.  On an error here the watch never was;
- * an error that comes later is told by `done`. */
+/* The caller's struct, zeroed, with until, after, event, full and done set;
+ * once.  Stored events come before this returns unless commits are on their way
+ * or the store takes its time (then soon), and so does `done` when it waits for
+ * nothing.  MORTISE_ENOTFOUND without such a run.  On an error here the watch
+ * never was; an error that comes later is told by `done`. */
 int mortise_watch_add(struct mortise *m, struct mortise_watch *w,
                       const char *tenant, const char *run,
                       struct mortise_err *err);

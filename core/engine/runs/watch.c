@@ -812,13 +812,8 @@ int mortise_watch_add(struct mortise *m, struct mortise_watch *w,
     struct mortise_adding adding = {.err.code = MORTISE_OK};
     struct mortise_topic *t;
 
+    assert(w->topic == NULL && w->looking == NULL && w->replay == NULL);
     w->m = m;
-    w->topic = NULL;
-    w->goal = w->known = w->held_after = w->missed = w->since = 0;
-    w->reading = false;
-    w->looking = NULL;
-    w->replay = NULL;
-    w->running = NULL;
     w->id = ++m->last_watch;
     if (live != NULL && live->lost) {
         *err = live->why;
