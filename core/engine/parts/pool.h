@@ -1,8 +1,8 @@
 /* pool.h -- the workers: threads that run what may block.
  *
- * Jobs are tasks that run there, in the order they were handed in.  A job that never returns takes
- * its thread with it: mortise_pool_give_up() lets go of both and starts a new
- * thread in its place. */
+ * Jobs are tasks that run there, in the order they were handed in.  A job that
+ * never returns takes its thread with it: mortise_pool_give_up() lets go of
+ * both and starts a new thread in its place. */
 #ifndef MORTISE_ENGINE_PARTS_POOL_H
 #define MORTISE_ENGINE_PARTS_POOL_H
 

@@ -91,8 +91,8 @@ static bool copy_pending(struct mortise_flight *f,
     return list != NULL;
 }
 
-static bool copy_kvs(struct mortise_flight *f, const struct mortise_run_kv *from,
-                     size_t n)
+static bool copy_kvs(struct mortise_flight *f,
+                     const struct mortise_run_kv *from, size_t n)
 {
     struct mortise_kv *list = mortise_arena_alloc(&f->arena, n * sizeof *list);
 
