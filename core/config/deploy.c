@@ -128,29 +128,21 @@ MORTISE_PLACE(plugins, "plugins");
 
 /* ---- trust and store ------------------------------------------------- */
 
-static void read_trust_dir(void *ctx, void *into,
-                           const struct mortise_slot *slot)
+/* Into the field of its row. */
+static void read_path(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct mortise_deployment *d = into;
-
-    d->trust_dir = mortise_config_path(ctx, slot->value);
+    *(const char **)(void *)((char *)into + slot->key->at) =
+        mortise_config_path(ctx, slot->value);
 }
 
 static const struct mortise_key trust_keys[] = {
     {.name = "dir",
      .about = "A directory of trust files, beside that of the bundled key.",
      .value = MORTISE_V_STRING,
-     .read = read_trust_dir},
+     .read = read_path,
+     .at = offsetof(struct mortise_deployment, trust_dir)},
 };
 MORTISE_PLACE(trust, "trust");
-
-static void read_store_path(void *ctx, void *into,
-                            const struct mortise_slot *slot)
-{
-    struct mortise_deployment *d = into;
-
-    d->store_path = mortise_config_path(ctx, slot->value);
-}
 
 /* A bare number, since the key's name has the unit. */
 static const struct mortise_key batch_keys[] = {
@@ -237,7 +229,8 @@ static const struct mortise_key store_keys[] = {
     {.name = "path",
      .about = "The directory that holds the runs.",
      .value = MORTISE_V_STRING,
-     .read = read_store_path},
+     .read = read_path,
+     .at = offsetof(struct mortise_deployment, store_path)},
     {.name = "durability",
      .about = "When a step may be told of: sync (on disk, the default), batch "
               "or exit.",
