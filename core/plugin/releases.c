@@ -38,36 +38,27 @@ static bool is_remembered(const struct mortise_plugins *p,
     return p->config.user_remembers && (e == NULL || !is_own(p, e));
 }
 
-/* The higher of what the store and the user have under a name, and what the
- * store has, if there is one; `e` NULL: it is of no plugin.  What the user alone
- * knows is told to the store, which others may use; not the other way round: a
- * store that somebody sent decides nothing for the user's others. */
-static int seen_both(struct mortise_plugins *p, const struct entry *e,
-                     const char *name, uint64_t *most, uint64_t *stored,
-                     struct mortise_err *err)
+/* The higher of what the store and the user have under a name, and (`stored`
+ * may be NULL) what the store has, if there is one; `e` NULL: it is of no
+ * plugin.  What the user alone knows is told to the store, which others may
+ * use; not the other way round: a store that somebody sent decides nothing for
+ * the user's others. */
+static int seen_get(struct mortise_plugins *p, const struct entry *e,
+                    const char *name, uint64_t *most, uint64_t *stored,
+                    struct mortise_err *err)
 {
-    uint64_t users = 0;
+    uint64_t its = 0, users = 0;
     int rv = MORTISE_OK;
 
     assert(name[0] != '\0'); /* what is remembered has a name */
-    *stored = 0;
     if (p->config.seq_get != NULL)
-        rv = p->config.seq_get(p->config.seq_ud, name, stored, err);
+        rv = p->config.seq_get(p->config.seq_ud, name, &its, err);
     if (rv == MORTISE_OK && is_remembered(p, e))
         rv = mortise_rollback_state_get(&p->rollback_state, name, &users, err);
-    *most = *stored > users ? *stored : users;
-    if (p->config.seq_get == NULL)
-        *stored = *most;
+    *most = its > users ? its : users;
+    if (stored != NULL)
+        *stored = p->config.seq_get != NULL ? its : *most;
     return rv;
-}
-
-/* The higher of the two. */
-static int seen_get(struct mortise_plugins *p, const struct entry *e,
-                    const char *name, uint64_t *value, struct mortise_err *err)
-{
-    uint64_t stored;
-
-    return seen_both(p, e, name, value, &stored, err);
 }
 
 static int seen_put(struct mortise_plugins *p, const struct entry *e,
@@ -105,7 +96,7 @@ static int highest_seq(struct mortise_plugins *p, const struct entry *e,
 {
     const char *plugin = e->manifest->name;
     char name[NAME_ROOM];
-    int rv = seen_get(p, e, plugin, seen, err);
+    int rv = seen_get(p, e, plugin, seen, NULL, err);
 
     for (size_t i = 0; rv == MORTISE_OK && i < mortise_trust_count(p->trust);
          i++) {
@@ -115,7 +106,7 @@ static int highest_seq(struct mortise_plugins *p, const struct entry *e,
         if (by->revoked)
             continue;
         name_of_seq(name, plugin, &by->key);
-        rv = seen_get(p, e, name, &one, err);
+        rv = seen_get(p, e, name, &one, NULL, err);
         if (one > *seen)
             *seen = one;
     }
@@ -129,14 +120,14 @@ static int lower_seq(struct mortise_plugins *p, const struct entry *e,
     const char *plugin = e->manifest->name;
     char name[NAME_ROOM];
     uint64_t seen;
-    int rv = seen_get(p, e, plugin, &seen, err);
+    int rv = seen_get(p, e, plugin, &seen, NULL, err);
 
     if (rv == MORTISE_OK && seen > seq)
         rv = seen_put(p, e, plugin, seq, err);
     for (size_t i = 0; rv == MORTISE_OK && i < mortise_trust_count(p->trust);
          i++) {
         name_of_seq(name, plugin, &mortise_trust_at(p->trust, i)->key);
-        rv = seen_get(p, e, name, &seen, err);
+        rv = seen_get(p, e, name, &seen, NULL, err);
         if (rv == MORTISE_OK && seen > seq)
             rv = seen_put(p, e, name, seq, err);
     }
@@ -172,7 +163,7 @@ static int check_release(struct mortise_plugins *p, const struct entry *e,
     if (is_own(p, e) || p->config.allow_downgrade)
         return MORTISE_OK;
     name_of_release(name, m);
-    rv = seen_get(p, e, name, &seen, why);
+    rv = seen_get(p, e, name, &seen, NULL, why);
     if (rv != MORTISE_OK || seen == 0 || seen == mark_of(m))
         return rv;
     return mortise_fail(why, MORTISE_EDENIED,
@@ -224,7 +215,7 @@ int mortise_releases_note_key(struct mortise_plugins *p,
     int rv;
 
     name_of_revocation(name, &by->key);
-    rv = seen_both(p, NULL, name, &most, &stored, err);
+    rv = seen_get(p, NULL, name, &most, &stored, err);
     if (rv != MORTISE_OK)
         return rv;
     if (!by->revoked && p->config.allow_downgrade)
@@ -242,7 +233,7 @@ int mortise_releases_check_key(struct mortise_plugins *p, const struct entry *e,
     int rv;
 
     name_of_revocation(name, &e->key);
-    rv = seen_get(p, NULL, name, &seen, why);
+    rv = seen_get(p, NULL, name, &seen, NULL, why);
     if (rv != MORTISE_OK || seen == 0)
         return rv;
     mortise_keyid_text(id, e->key.id);
@@ -270,7 +261,7 @@ int mortise_releases_check_trust(struct mortise_plugins *p, size_t dir,
     if (realpath(path, real) == NULL)
         return MORTISE_OK;
     snprintf(key, sizeof key, "trust:%s", real);
-    rv = seen_both(p, NULL, key, &seen, &stored, err);
+    rv = seen_get(p, NULL, key, &seen, &stored, err);
     if (rv != MORTISE_OK)
         return rv;
     if (seq < seen && p->config.allow_downgrade)
@@ -302,13 +293,13 @@ int mortise_releases_remember(struct mortise_plugins *p, const struct entry *e,
         rv = lower_seq(p, e, m->seq, err);
     name_of_seq(name, m->name, &e->key);
     if (rv == MORTISE_OK)
-        rv = seen_both(p, e, name, &most, &stored, err);
+        rv = seen_get(p, e, name, &most, &stored, err);
     if (rv == MORTISE_OK && m->seq > stored)
         rv = seen_put(p, e, name, m->seq, err);
     if (rv != MORTISE_OK || is_own(p, e))
         return rv;
     name_of_release(name, m);
-    rv = seen_both(p, e, name, &most, &stored, err);
+    rv = seen_get(p, e, name, &most, &stored, err);
     return rv == MORTISE_OK && (most != mark_of(m) || stored != mark_of(m))
                ? seen_put(p, e, name, mark_of(m), err)
                : rv;
