@@ -684,7 +684,7 @@ uint64_t mortise_run_events(const struct mortise_run *r)
 
 bool mortise_run_is_finished(const struct mortise_run *r)
 {
-    return r->status >= MORTISE_RUN_COMPLETED;
+    return mortise_run_has_ended(r->status);
 }
 
 void mortise_run_left(struct mortise_run *r, int status, const char *reason)

@@ -400,14 +400,14 @@ static const struct {
                const struct mortise_ask_in *in, struct mortise_err *err);
     bool changes; /* the world */
     bool waits;   /* somebody answers it later, or time does */
-} kinds[] = {[MORTISE_STEP_READ] = {ask_read},
-             [MORTISE_STEP_LOOK] = {ask_read},
-             [MORTISE_STEP_EFFECT] = {ask_effect, .changes = true},
-             [MORTISE_STEP_QUESTION] = {ask_somebody, .waits = true},
-             [MORTISE_STEP_TIMER] = {ask_somebody, .waits = true},
-             [MORTISE_STEP_GET] = {ask_get},
-             [MORTISE_STEP_PUT] = {ask_put, .changes = true},
-             [MORTISE_STEP_REPEAT] = {ask_effect, .changes = true}};
+} kinds[] = {[MORTISE_STEP_READ] = {.ask = ask_read},
+             [MORTISE_STEP_LOOK] = {.ask = ask_read},
+             [MORTISE_STEP_EFFECT] = {.ask = ask_effect, .changes = true},
+             [MORTISE_STEP_QUESTION] = {.ask = ask_somebody, .waits = true},
+             [MORTISE_STEP_TIMER] = {.ask = ask_somebody, .waits = true},
+             [MORTISE_STEP_GET] = {.ask = ask_get},
+             [MORTISE_STEP_PUT] = {.ask = ask_put, .changes = true},
+             [MORTISE_STEP_REPEAT] = {.ask = ask_effect, .changes = true}};
 
 /* ---- asking again ------------------------------------------------------- */
 
