@@ -82,7 +82,8 @@ void mortise_host_call_back(struct mortise_instance *i,
 /* ---- words ----------------------------------------------------------------
  */
 
-void mortise_host_text(char *out, size_t size, mortise_str s)
+/* What a plugin said, made fit for people and logs. */
+static void make_fit(char *out, size_t size, mortise_str s)
 {
     const char *p = s.p, *end = p + (p != NULL ? s.n : 0);
     size_t n = 0;
@@ -110,9 +111,10 @@ static mortise_str cut(mortise_str s, uint64_t max)
     return (mortise_str){s.p, n < max ? n : max};
 }
 
-/* Sequentially consistent on both sides: close() sets `deaf` and then waits for
+/* Before each call of an op, which is skipped when this says false.
+ * Sequentially consistent on both sides: close() sets `deaf` and then waits for
  * `outside`, we count ourselves and then look. */
-bool mortise_host_go_out(struct mortise_instance *i)
+static bool go_out(struct mortise_instance *i)
 {
     atomic_fetch_add(&i->outside, 1);
     if (!atomic_load(&i->deaf))
@@ -121,7 +123,7 @@ bool mortise_host_go_out(struct mortise_instance *i)
     return false;
 }
 
-void mortise_host_come_back(struct mortise_instance *i)
+static void come_back(struct mortise_instance *i)
 {
     assert(atomic_load(&i->outside) > 0); /* pairs with go_out() */
     atomic_fetch_sub(&i->outside, 1);
@@ -134,13 +136,13 @@ void mortise_host_log(struct mortise_instance *i, int level, const char *fmt,
     va_list ap;
 
     assert(level >= MORTISE_LOG_ERROR && level <= MORTISE_LOG_DEBUG);
-    if (i->ops.log == NULL || !mortise_host_go_out(i))
+    if (i->ops.log == NULL || !go_out(i))
         return;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     i->ops.log(i->ops.ud, level, i->manifest->name, text);
-    mortise_host_come_back(i);
+    come_back(i);
 }
 
 /* Log that the plugin broke a rule, the first time it does. */
@@ -206,7 +208,7 @@ static void make_words(struct mortise_instance *i, struct mortise_words *w,
                        const struct mortise_wire *msg)
 {
     *w = (struct mortise_words){0};
-    mortise_host_text(w->message, sizeof w->message, msg->message);
+    make_fit(w->message, sizeof w->message, msg->message);
     if (!read_detail(w, msg->detail))
         scold(i, SAID_DETAIL,
               "the detail of an error is no JSON object with a class "
@@ -310,8 +312,8 @@ static void judge_answer(struct mortise_call_slot *s)
                  s->kind->answer, said);
         overrule(s, MORTISE_S_FAILED, "permanent", words);
     } else {
-        mortise_host_text(s->words.message, sizeof s->words.message,
-                          mortise_str_of(said, strlen(said)));
+        make_fit(s->words.message, sizeof s->words.message,
+                 mortise_str_of(said, strlen(said)));
     }
 }
 
@@ -339,8 +341,7 @@ static void tell(struct mortise_instance *i, struct mortise_call_slot *s)
     done.update = done.has_update ? s->update.p : "";
     done.update_size = done.has_update ? s->update.n : 0;
     done.plain = done_well && !s->said_more;
-    mortise_host_text(target, sizeof target,
-                      mortise_str_of(s->target, s->n_target));
+    make_fit(target, sizeof target, mortise_str_of(s->target, s->n_target));
     done.target = s->has_target && done_well ? target : NULL;
     done.usage = &s->usage;
     if (failed && class == NULL)
@@ -349,9 +350,9 @@ static void tell(struct mortise_instance *i, struct mortise_call_slot *s)
                                                  : "permanent";
     if (failed)
         done.error_class = class;
-    if (mortise_host_go_out(i)) {
+    if (go_out(i)) {
         i->ops.done(i->ops.ud, &done);
-        mortise_host_come_back(i);
+        come_back(i);
     }
 }
 
@@ -402,7 +403,7 @@ static mortise_status take_log(struct mortise_instance *i,
                 : msg->level > MORTISE_LEVEL_DEBUG ? MORTISE_LEVEL_DEBUG
                                                    : msg->level;
 
-    mortise_host_text(text, sizeof text, msg->message);
+    make_fit(text, sizeof text, msg->message);
     mortise_host_log(i, level, "%s", text);
     return MORTISE_S_OK;
 }
@@ -547,10 +548,10 @@ static mortise_status take_event(struct mortise_instance *i, uint64_t id,
 {
     if (chunk.n > MORTISE_EVENT_MAX)
         return MORTISE_S_INVALID;
-    if (i->ops.event != NULL && mortise_host_go_out(i)) {
+    if (i->ops.event != NULL && go_out(i)) {
         i->ops.event(i->ops.ud, id, chunk.p != NULL ? chunk.p : "",
                      (size_t)chunk.n);
-        mortise_host_come_back(i);
+        come_back(i);
     }
     return MORTISE_S_OK;
 }
@@ -657,7 +658,7 @@ static const char *granted(struct mortise_instance *i, mortise_str method)
     for (size_t k = 0; k < i->manifest->n_methods; k++)
         if (is_word(method, i->manifest->methods[k]))
             return i->manifest->methods[k];
-    mortise_host_text(name, sizeof name, method);
+    make_fit(name, sizeof name, method);
     mortise_host_log(i, MORTISE_LOG_WARN,
                      "asks for %s, which requires.methods of its manifest does "
                      "not list: denied",
@@ -792,16 +793,16 @@ static mortise_status pass_on(struct mortise_instance *i, uint64_t id,
     struct mortise_wire_held held;
 
     assert(i->ops.ask != NULL && id != 0); /* both callers looked */
-    if (!mortise_host_go_out(i))
+    if (!go_out(i))
         return MORTISE_S_CANCELLED;
     if (mortise_host_carry(&msg, &held, i->mem, NULL) != MORTISE_OK) {
-        mortise_host_come_back(i);
+        come_back(i);
         return MORTISE_S_NOMEM;
     }
     i->ops.ask(i->ops.ud, id, msg.ask, method,
                msg.body.p != NULL ? msg.body.p : "", (size_t)msg.body.n);
     mortise_wire_release(&held);
-    mortise_host_come_back(i);
+    come_back(i);
     return MORTISE_S_OK;
 }
 

@@ -68,10 +68,6 @@ struct mortise_ask *mortise_host_unlink_ask(struct mortise_call_slot *s,
 int mortise_host_carry(struct mortise_wire *msg, struct mortise_wire_held *held,
                        const struct mortise_mem *mem, struct mortise_err *err);
 
-/* Around each call of an op, which is skipped when this says false. */
-bool mortise_host_go_out(struct mortise_instance *i);
-void mortise_host_come_back(struct mortise_instance *i);
-
 /* printf into the log, in the plugin's name. */
 void mortise_host_log(struct mortise_instance *i, int level, const char *fmt,
                       ...) MORTISE_PRINTF(3, 4);
@@ -93,9 +89,6 @@ void mortise_host_unpin(struct mortise_instance *i, struct mortise_call_slot *s,
  * Takes the slot locked, unlocks it. */
 void mortise_host_answer_all(struct mortise_instance *i,
                              struct mortise_call_slot *s);
-/* What a plugin said, made fit for people and logs. */
-void mortise_host_text(char *out, size_t size, mortise_str s);
-
 static inline mortise_str mortise_str_of(const char *s, size_t n)
 {
     return (mortise_str){s, n};

@@ -312,9 +312,10 @@ void mortise_plugins_quarantine(struct mortise_plugins *p, const char *name,
         p->config.ops.log(p->config.ops.ud, MORTISE_LOG_ERROR, name, err.msg);
 }
 
-bool mortise_plugins_deaths(struct mortise_plugins *p, const char *name,
-                            const char *tenant, const char *run,
-                            struct mortise_deaths *out)
+/* The same by the plugin that a name stands for. */
+static bool deaths_of(struct mortise_plugins *p, const char *name,
+                      const char *tenant, const char *run,
+                      struct mortise_deaths *out)
 {
     const struct entry *e = best(p, name);
 
@@ -337,8 +338,7 @@ bool mortise_plugins_any_deaths(struct mortise_plugins *p, const char *tenant,
     for (size_t i = 0; i < p->n; i++) {
         const struct entry *e = &p->entries[i];
 
-        if (!e->noted ||
-            !mortise_plugins_deaths(p, e->pub.name, tenant, run, &d) ||
+        if (!e->noted || !deaths_of(p, e->pub.name, tenant, run, &d) ||
             d.times <= out->times)
             continue;
         *out = d;

@@ -109,12 +109,8 @@ int mortise_plugins_trusted(struct mortise_plugins *p, const char *name,
 /* Let nothing start this plugin any more in this process, and remember why. */
 void mortise_plugins_quarantine(struct mortise_plugins *p, const char *name,
                                 const char *why);
-/* The worst that an execution of this run did to the process by the plugin that
- * a name stands for, as it is now.  False: none did. */
-bool mortise_plugins_deaths(struct mortise_plugins *p, const char *name,
-                            const char *tenant, const char *run,
-                            struct mortise_deaths *out);
-/* The same of any plugin; *name is whose. */
+/* The worst that an execution of this run did to the process by a plugin as it
+ * is now; *name is whose.  False: none did. */
 bool mortise_plugins_any_deaths(struct mortise_plugins *p, const char *tenant,
                                 const char *run, const char **name,
                                 struct mortise_deaths *out);

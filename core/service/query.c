@@ -26,8 +26,9 @@ static json_t *time_json(uint64_t ms)
 
 /* ---- answers ------------------------------------------------------------ */
 
-void mortise_query_begin(struct mortise *m, struct mortise_query *q,
-                         const char *tenant, const char *word)
+/* With nothing but who asks. */
+static void query_begin(struct mortise *m, struct mortise_query *q,
+                        const char *tenant, const char *word)
 {
     *q = (struct mortise_query){
         .done = q->done, .m = m, .tenant = tenant, .word = word};
@@ -81,7 +82,7 @@ bool mortise_query_begin_list(struct mortise *m, struct mortise_query *q,
     struct mortise_err err;
     int rv = mortise_check_name("tenant", tenant, &err);
 
-    mortise_query_begin(m, q, tenant, word);
+    query_begin(m, q, tenant, word);
     q->left = page_size(limit);
     q->list = rv == MORTISE_OK ? json_array() : NULL;
     if (rv == MORTISE_OK && q->list == NULL)
@@ -374,7 +375,7 @@ void mortise_query_show(struct mortise *m, struct mortise_query *q,
                         const char *tenant, const char *run, size_t limit)
 {
     (void)limit;
-    mortise_query_begin(m, q, tenant, run);
+    query_begin(m, q, tenant, run);
     mortise_stored_head(m, &q->stored, tenant, run, show_of_head);
 }
 
@@ -447,6 +448,6 @@ void mortise_query_history(struct mortise *m, struct mortise_query *q,
                            const char *tenant, const char *run, size_t limit)
 {
     (void)limit;
-    mortise_query_begin(m, q, tenant, run);
+    query_begin(m, q, tenant, run);
     mortise_stored_head(m, &q->stored, tenant, run, history_of_head);
 }

@@ -45,10 +45,7 @@ mortise_query_fn mortise_query_history;
  * so. */
 mortise_query_fn mortise_query_find;
 
-/* For query.c and find.c: with nothing but who asks; the answer, which takes
- * the value; or an error. */
-void mortise_query_begin(struct mortise *m, struct mortise_query *q,
-                         const char *tenant, const char *word);
+/* For query.c and find.c: the answer, which takes the value; or an error. */
 void mortise_query_answer(struct mortise_query *q, json_t *value);
 void mortise_query_fail(struct mortise_query *q, int rv,
                         const struct mortise_err *err);

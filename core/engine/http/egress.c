@@ -130,8 +130,10 @@ int mortise_destination_parse(struct mortise_destination *out, const char *text,
     return MORTISE_OK;
 }
 
-int mortise_destination_grant(struct mortise_destination *out, const char *text,
-                              struct mortise_err *err)
+/* A destination, and behind it " private" where the name may lead to a private
+ * address or to this machine. */
+static int parse_grant(struct mortise_destination *out, const char *text,
+                       struct mortise_err *err)
 {
     static const char word[] = " private";
     size_t n = strlen(text), m = sizeof word - 1;
@@ -164,8 +166,7 @@ int mortise_egress_make(struct mortise_egress *out, struct mortise_arena *a,
     if (list == NULL)
         return mortise_nomem(err);
     for (size_t i = 0; i < g.n; i++) {
-        if (mortise_destination_grant(&list[i], g.list[i].value, err) !=
-            MORTISE_OK)
+        if (parse_grant(&list[i], g.list[i].value, err) != MORTISE_OK)
             return mortise_doing(err, MORTISE_ECONFIG, "permissions.net: %s",
                                  g.list[i].says);
     }

@@ -33,11 +33,6 @@ int mortise_destination_parse(struct mortise_destination *out, const char *text,
 int mortise_destination_make(struct mortise_destination *out, const char *host,
                              uint16_t port, struct mortise_err *err);
 
-/* A grant: the same, and behind it " private" where the name may lead to a
- * private address or to this machine. */
-int mortise_destination_grant(struct mortise_destination *out, const char *text,
-                              struct mortise_err *err);
-
 /* The manifest's permissions.net, where `config:PATH` is what stands there in
  * the plugin's config: one destination or a list of them, nothing if it is not
  * there.  MORTISE_ECONFIG for a value that is none. */
