@@ -106,10 +106,10 @@ struct mortise_cli;
 struct mortise_cmd {
     const char *name;     /* "run", or "plugin list" */
     const char *operands; /* "GRAPH", "RUN [ID]", "FILE...": also how many */
-    bool dashes; /* they may begin with `-`: what names no option is one */
-    bool looks;  /* it only reads, and ends: where the store does not open, a
+    bool dashes;   /* they may begin with `-`: what names no option is one */
+    bool looks;    /* it only reads, and ends: where the store does not open, a
                     copy does */
-    bool salvages;                  /* it is what a damaged store needs */
+    bool salvages; /* it is what a damaged store needs */
     const char *summary;            /* one line, for the overview */
     const char *text;               /* paragraphs */
     const struct mortise_opt *opts; /* ends with MORTISE_OPT_END; NULL: none */

@@ -87,7 +87,8 @@ START_TEST(a_sleep_ends_at_its_time)
     desk_ok("$MORTISE resume long");
     desk_ok("$MORTISE show long --json");
     desk_out("\"status\": \"completed\"");
-    ck_assert_uint_eq(desk_entrances(), 4); /* each twice: to ask, and to go on */
+    ck_assert_uint_eq(desk_entrances(),
+                      4); /* each twice: to ask, and to go on */
 }
 END_TEST
 

@@ -100,7 +100,8 @@ START_TEST(a_config_that_is_not_there)
     child_run("$MORTISE check g.yaml");
     desk_code(2);
     desk_out(wants);
-    desk_ok("test $($MORTISE check g.yaml | grep -c E0607) = 2"); /* each node */
+    desk_ok(
+        "test $($MORTISE check g.yaml | grep -c E0607) = 2"); /* each node */
     child_run("$MORTISE run g.yaml --id r");
     desk_code(2);
     desk_err(wants);

@@ -76,7 +76,7 @@ enum mortise_engine_state {
 /* How long an engine holds its store, and for whom. */
 enum mortise_holding {
     MORTISE_HOLDING_STAYS = 0, /* until somebody stops it: it serves others */
-    MORTISE_HOLDING_PASSES, /* while it has something to do: it serves, too */
+    MORTISE_HOLDING_PASSES,  /* while it has something to do: it serves, too */
     MORTISE_HOLDING_BRIEFLY, /* for a moment: it serves nobody, and nothing
                                 begins by itself */
     /* A copy of it, where it cannot be had, to be looked at: no timer fires,
@@ -464,7 +464,7 @@ enum mortise_until {
 struct mortise_watch {
     struct mortise *m;
     struct mortise_watch *next, **at; /* of its topic */
-    struct mortise_topic *topic;       /* NULL: it is over */
+    struct mortise_topic *topic;      /* NULL: it is over */
     uint64_t id;
     enum mortise_until until;
     uint64_t after;      /* the newest event that it has */

@@ -69,8 +69,7 @@ static int32_t judged(char *words, const char *why)
                : mortise_ask_refuse(words, MORTISE_S_INVALID, "%s", why);
 }
 
-static const char wait_words[] =
-    "for_ms takes milliseconds, ten years at most";
+static const char wait_words[] = "for_ms takes milliseconds, ten years at most";
 
 static int32_t check_member(const struct mortise_asked *a, const char *name,
                             json_t *value, char *words)

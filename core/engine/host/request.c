@@ -203,12 +203,11 @@ static int32_t check(const struct mortise_asked *a, char *words)
 
         if (m != NULL && m->fits(value))
             continue;
-        return m == NULL
-                   ? mortise_ask_refuse(
-                         words, MORTISE_S_INVALID,
-                         "a request of http.request/1 has no '%s'", name)
-                   : mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                        "'%s' must be %s", name, m->what);
+        return m == NULL ? mortise_ask_refuse(
+                               words, MORTISE_S_INVALID,
+                               "a request of http.request/1 has no '%s'", name)
+                         : mortise_ask_refuse(words, MORTISE_S_INVALID,
+                                              "'%s' must be %s", name, m->what);
     }
     for (size_t i = 0; i < 3; i++)
         n += json_object_get(a->body, bodies[i]) != NULL;
@@ -322,16 +321,15 @@ static json_t *answer_json(const struct mortise_http_answer *a, bool whole,
     int failed = out == NULL;
 
     if (!failed && whole)
-        failed |= json_object_set_new(
-            out, text ? "body" : "body_base64",
-            text ? json_stringn_nocheck(a->body, a->n_body)
-                 : base64(a->body, a->n_body, mem));
+        failed |=
+            json_object_set_new(out, text ? "body" : "body_base64",
+                                text ? json_stringn_nocheck(a->body, a->n_body)
+                                     : base64(a->body, a->n_body, mem));
     if (!failed && class != NULL)
         failed |= json_object_set_new(out, "class", json_string(class));
     if (!failed && a->retry_after)
-        failed |=
-            json_object_set_new(out, "retry_after_ms",
-                                json_integer((json_int_t)a->retry_after_ms));
+        failed |= json_object_set_new(
+            out, "retry_after_ms", json_integer((json_int_t)a->retry_after_ms));
     if (!failed)
         return out;
     json_decref(out);

@@ -54,7 +54,7 @@ struct mortise_ongoing { /* a call */
     bool is_starved; /* under calls_lock */
     uint64_t unsaid; /* events that were missed, which is yet to be told */
     struct mortise_task job; /* of a worker */
-    atomic_uint refs; /* the loop's, and a worker's */
+    atomic_uint refs;        /* the loop's, and a worker's */
     const struct mortise_mem *mem;
     struct mortise_asked *asked; /* its calls to the host, unanswered */
     /* host_calls.c: the one that is weighed, or NULL, and those behind it. */

@@ -339,8 +339,8 @@ static void lane_pump(struct mortise_lane *l)
 
     while (l->waiting.first != NULL &&
            (l->limit == 0 || l->running < l->limit)) {
-        struct mortise_ongoing *c = MORTISE_OF(
-            mortise_tasks_take(&l->waiting), struct mortise_ongoing, turn);
+        struct mortise_ongoing *c = MORTISE_OF(mortise_tasks_take(&l->waiting),
+                                               struct mortise_ongoing, turn);
 
         if (mortise_plugins_trusted(l->m->plugins, l->plugin, &why) ==
             MORTISE_OK)

@@ -76,7 +76,7 @@ struct mortise_asked {
     uint64_t run_call;
 
     /* host_calls.c's alone. */
-    struct mortise_ongoing *call;      /* NULL: it is over */
+    struct mortise_ongoing *call;     /* NULL: it is over */
     struct mortise_asked *next, **at; /* of the call's */
     struct mortise_hashed entry;
     struct mortise_task task;

@@ -26,7 +26,7 @@ struct mortise_stored {
                                     enough where there is better */
     struct mortise_graph *graph; /* a reference; NULL: not read */
     struct mortise_run *run;     /* NULL: not read */
-    bool removed; /* there is no such run, and there was one */
+    bool removed;                /* there is no such run, and there was one */
     /* Set behind the head, or NULL: looks at each checkpoint that the run was
      * just replayed by.  An error is that of the step. */
     int (*each)(struct mortise_stored *s, const struct mortise_checkpoint *cp,

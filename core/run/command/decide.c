@@ -278,10 +278,9 @@ static int do_reject(struct mortise_run *r, struct exec *x,
     json_decref(value);
     mortise_fail(&why, MORTISE_EDENIED, "rejected by %s%s%s", actor,
                  reason[0] != '\0' ? ": " : "", reason);
-    return rv != MORTISE_OK
-               ? rv
-               : mortise_fail_attempt(r, x, "rejected", "permanent", why.msg,
-                                      err);
+    return rv != MORTISE_OK ? rv
+                            : mortise_fail_attempt(r, x, "rejected",
+                                                   "permanent", why.msg, err);
 }
 
 int mortise_command_obey_approve_tool(struct mortise_run *r,

@@ -148,8 +148,8 @@ static int record_failed(struct mortise_run *r, struct exec *x,
         x, &e, x->expired_to_goto ? MORTISE_EDGE_TIMEOUT : MORTISE_EDGE_ERROR);
     /* Whoever has what is around it tried again wants to know. */
     return mortise_run_record_value(
-        r, &e,
-        failure(r, x, code, message, is_permanent(class) ? NULL : class), err);
+        r, &e, failure(r, x, code, message, is_permanent(class) ? NULL : class),
+        err);
 }
 
 int mortise_fail_for_good(struct mortise_run *r, struct exec *x,

@@ -44,8 +44,8 @@ static int note(struct exec *x, const char *id, bool violation,
         "{s:s, s:s, s:b, s:s, s:O*, s:s*, s:o*}", "guardrail", id, "stage",
         mortise_guard_stage_name(x->stage), "violation", (int)violation,
         "action", action, "decided_by",
-        json_object_get(x->decision, "decided_by"), "to", leads_to(x),
-        "reason", violation ? mortise_json_strn(reason, strlen(reason)) : NULL);
+        json_object_get(x->decision, "decided_by"), "to", leads_to(x), "reason",
+        violation ? mortise_json_strn(reason, strlen(reason)) : NULL);
 
     if (x->verdicts == NULL)
         x->verdicts = json_array();
@@ -138,8 +138,8 @@ static int block(struct mortise_run *r, struct exec *x, const char *id,
                  of_target ? "" : mortise_guard_stage_name(x->stage), reason);
     return is_of_output(x)
                ? mortise_pipeline_resume(r, x, x->subject, &words, err)
-               : mortise_fail_attempt(r, x, "guardrail", "permanent",
-                                      words.msg, err);
+               : mortise_fail_attempt(r, x, "guardrail", "permanent", words.msg,
+                                      err);
 }
 
 /* ---- an answer ------------------------------------------------------------ */

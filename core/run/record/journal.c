@@ -49,8 +49,10 @@ static const struct part {
     size_t at, size;
 } parts[] = {
 #define PART(field, kind, member)                                              \
-    {field, PART_##kind, offsetof(struct mortise_entry, member),               \
-     sizeof((struct mortise_entry *)NULL)->member}
+    {                                                                          \
+        field, PART_##kind, offsetof(struct mortise_entry, member),            \
+            sizeof((struct mortise_entry *)NULL)->member                       \
+    }
     PART('f', BYTES, frame),
     PART('n', BYTES, node),
     PART('n', BYTES, visit),

@@ -515,9 +515,9 @@ int mortise_apply_exceeded(struct mortise_run *r, const struct mortise_entry *e,
     in->purse->told[e->how] = true;
     in->purse->exceeded = (enum mortise_spend)e->how;
     if (mortise_run_is_seen(r)) {
-        extra = purse_json(in->purse, e->how, NULL,
-                           mortise_on_exceeded_name(
-                               in->root->graph->budget.on_exceeded));
+        extra = purse_json(
+            in->purse, e->how, NULL,
+            mortise_on_exceeded_name(in->root->graph->budget.on_exceeded));
         if (extra == NULL)
             return mortise_nomem(err);
     }

@@ -272,8 +272,8 @@ struct exec {
     uint32_t ordinal;   /* of the next request */
     bool unknown; /* it ends with its effect in doubt, and nobody is asked */
     /* By asks/steps.c: what it asked (step.c). */
-    struct journal *journal;       /* NULL: nothing */
-    struct journal *checks;        /* what its guardrails asked; likewise */
+    struct journal *journal; /* NULL: nothing */
+    struct journal *checks;  /* what its guardrails asked; likewise */
     /* {key: answer} of effects that were completed in earlier attempts and
      * generations; NULL: none. */
     json_t *effects;
