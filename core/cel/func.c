@@ -1,9 +1,9 @@
 /* func.c -- what the functions of the language share.
  *
  * Each function is handed values in the number and of the kinds that its row
- * says, and answers with a value or a fault.  What it reads it is charged for, and
- * what it makes lies in the evaluation's arena.  The rows are in the file of
- * their subject.
+ * says, and answers with a value or a fault.  What it reads it is charged for,
+ * and what it makes lies in the evaluation's arena.  The rows are in the file
+ * of their subject.
  */
 #include "cel/func.h"
 

@@ -207,7 +207,7 @@ static void read_edited(void *ctx, void *into, const struct mortise_slot *slot)
     struct mortise_case_reader *r = ctx;
 
     p->args = slot->value;
-    if (!p->approves)
+    if (!p->approves || p->reason != NULL || p->answer != NULL || p->times_out)
         mortise_diag_add(r->diags, "E0212", slot->name->span,
                          "'args' edits a call that is approved: it goes with "
                          "approve: true");

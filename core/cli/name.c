@@ -48,9 +48,10 @@ static int find(struct mortise_cli *cli, const char *given, json_t **found,
         cli->session != NULL ? MORTISE_OK : mortise_cli_open(cli, NULL, err);
 
     *found = NULL;
-    if (rv == MORTISE_OK)
-        rv = mortise_cli_call(cli, "find", json_pack("{s:s}", "run", given),
-                              NULL, NULL, found, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_cli_call(cli, "find", json_pack("{s:s}", "run", given), NULL,
+                          NULL, found, err);
     return rv == MORTISE_EINVAL ? mortise_fail(err, MORTISE_ENOTFOUND,
                                                "no run '%.200s': that is no "
                                                "run id",

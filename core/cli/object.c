@@ -12,6 +12,7 @@
  */
 #include <gnu/libc-version.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -38,8 +38,8 @@ const struct mortise_opt *mortise_opt_at(const struct mortise_cmd *cmd,
 
     while (cmd->opts != NULL && cmd->opts[own].name != NULL)
         own++;
-    assert(own + N_COMMON <
-           MOST_OPTIONS); /* the names fit in unknown()'s array */
+    /* The names fit in unknown()'s array. */
+    assert(own + N_COMMON < MOST_OPTIONS);
     if (i < own)
         return &cmd->opts[i];
     return i < own + N_COMMON ? &common[i - own] : NULL;

@@ -58,8 +58,8 @@ void mortise_out_cell(struct mortise_out *o, const char *s, size_t columns);
 /* The same in a style. */
 void mortise_out_styled(struct mortise_out *o, enum mortise_style style,
                         const char *s, size_t columns);
-/* Words from outside, too, but line ends and tabs pass, and each line starts with `indent`
- * blanks.  Ends with a line end. */
+/* Words from outside, too, but line ends and tabs pass, and each line starts
+ * with `indent` blanks.  Ends with a line end. */
 void mortise_out_text(struct mortise_out *o, const char *s, size_t indent);
 /* The same on one line after another of so many columns, broken at blanks;
  * ends with a line end. */

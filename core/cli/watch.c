@@ -89,6 +89,12 @@ static bool is_over(int status)
     return status == MORTISE_RUN_COMPLETED || status == MORTISE_RUN_CANCELLED;
 }
 
+static void show_it(struct mortise_cli *cli, const char *run)
+{
+    mortise_cli_suggest(cli, &cli->out, "show", run);
+    mortise_out_puts(&cli->out, "\n");
+}
+
 /* What a run that stopped says of itself, from `show`. */
 static void stand(struct mortise_cli *cli, const char *run, int status,
                   const json_t *show)
@@ -109,7 +115,7 @@ static void stand(struct mortise_cli *cli, const char *run, int status,
             mortise_cli_print_request(&way, one);
     }
     if (is_over(status) && mortise_cli_unsettled(show) == NULL)
-        mortise_cli_offer(&way, "show");
+        show_it(cli, run);
     else
         mortise_cli_unblock(&way, show);
 }

@@ -131,8 +131,8 @@ MORTISE_PLACE(plugins, "plugins");
 /* Into the field of its row. */
 static void read_path(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    *(const char **)(void *)((char *)into + slot->key->at) =
-        mortise_config_path(ctx, slot->value);
+    (void)into;
+    *(const char **)slot->field = mortise_config_path(ctx, slot->value);
 }
 
 static const struct mortise_key trust_keys[] = {
@@ -140,7 +140,7 @@ static const struct mortise_key trust_keys[] = {
      .about = "A directory of trust files, beside that of the bundled key.",
      .value = MORTISE_V_STRING,
      .read = read_path,
-     .at = offsetof(struct mortise_deployment, trust_dir)},
+     MORTISE_AT(const char *, struct mortise_deployment, trust_dir)},
 };
 MORTISE_PLACE(trust, "trust");
 
@@ -230,7 +230,7 @@ static const struct mortise_key store_keys[] = {
      .about = "The directory that holds the runs.",
      .value = MORTISE_V_STRING,
      .read = read_path,
-     .at = offsetof(struct mortise_deployment, store_path)},
+     MORTISE_AT(const char *, struct mortise_deployment, store_path)},
     {.name = "durability",
      .about = "When a step may be told of: sync (on disk, the default), batch "
               "or exit.",

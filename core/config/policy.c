@@ -25,6 +25,7 @@ static void read_patterns(void *ctx, void *into,
     struct mortise_config_reading *r = ctx;
     const struct mortise_yaml *list = slot->value;
 
+    (void)into;
     for (size_t i = 0; i < list->n; i++) {
         const char *s = list->items[i]->str, *slash = strchr(s, '/');
         struct mortise_diag *d;
@@ -39,14 +40,13 @@ static void read_patterns(void *ctx, void *into,
                           "PLUGIN/OPERATION with * for any characters "
                           "(file/*), or * alone");
     }
-    *(struct mortise_patterns *)(void *)((char *)into + slot->key->at) =
+    *(struct mortise_patterns *)slot->field =
         (struct mortise_patterns){slot->name, list->items, list->n};
 }
 
 #define PATTERNS(list)                                                         \
-    .value = MORTISE_V_LIST, .min = 1,                                         \
-    MORTISE_EACH(.value = MORTISE_V_STRING), .read = read_patterns,            \
-    .at = offsetof(struct mortise_policy, list)
+    .value = MORTISE_V_STRINGS, .read = read_patterns,                         \
+    MORTISE_AT(struct mortise_patterns, struct mortise_policy, list)
 
 static const struct mortise_key keys[] = {
     {.name = "allow",

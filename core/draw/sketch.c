@@ -584,7 +584,9 @@ static void put_lines(struct sketch *s, int x, int y, unsigned lines,
 static void put_text(struct sketch *s, int x, int y,
                      const struct mortise_buf *b)
 {
-    for (size_t i = 0, step; i < b->n; i += step) {
+    size_t step = 1;
+
+    for (size_t i = 0; step > 0 && i < b->n; i += step) {
         uint32_t cp;
 
         step = mortise_utf8_decode(b->p + i, b->p + b->n, &cp);

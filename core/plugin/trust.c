@@ -353,14 +353,19 @@ static void read_version(struct reading *r, struct revoked *v,
     mortise_keys_read(&version_place, at, at->span, r, v, r->diags);
 }
 
-static const struct mortise_key revoked_keys[3];
+/* The rows of what may be revoked. */
+enum { REVOKED_KEYS, REVOKED_DIGESTS, REVOKED_VERSIONS, N_REVOKED };
+
+static const struct mortise_key revoked_keys[N_REVOKED];
 
 /* A list of things that are revoked, all of one key. */
 static void read_revoked(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    static void (*const read_one[])(struct reading *, struct revoked *,
-                                    const struct mortise_yaml *) = {
-        read_revoked_key, read_digest, read_version};
+    static void (*const read_one[N_REVOKED])(struct reading *, struct revoked *,
+                                             const struct mortise_yaml *) = {
+        [REVOKED_KEYS] = read_revoked_key,
+        [REVOKED_DIGESTS] = read_digest,
+        [REVOKED_VERSIONS] = read_version};
     struct reading *r = ctx;
 
     (void)into;
@@ -376,20 +381,21 @@ static void read_revoked(void *ctx, void *into, const struct mortise_slot *slot)
     }
 }
 
-static const struct mortise_key revoked_keys[3] = {
-    {.name = "keys",
-     .about = "Ids of keys that count no more.",
-     .value = MORTISE_V_STRINGS,
-     .read = read_revoked},
-    {.name = "digests",
-     .about = "Digests of files that may not run.",
-     .value = MORTISE_V_STRINGS,
-     .read = read_revoked},
-    {.name = "versions",
-     .about = "Versions of plugins that may not run.",
-     .value = MORTISE_V_LIST,
-     MORTISE_EACH(.value = MORTISE_V_MAP, .place = &version_place),
-     .read = read_revoked},
+static const struct mortise_key revoked_keys[N_REVOKED] = {
+    [REVOKED_KEYS] = {.name = "keys",
+                      .about = "Ids of keys that count no more.",
+                      .value = MORTISE_V_STRINGS,
+                      .read = read_revoked},
+    [REVOKED_DIGESTS] = {.name = "digests",
+                         .about = "Digests of files that may not run.",
+                         .value = MORTISE_V_STRINGS,
+                         .read = read_revoked},
+    [REVOKED_VERSIONS] = {.name = "versions",
+                          .about = "Versions of plugins that may not run.",
+                          .value = MORTISE_V_LIST,
+                          MORTISE_EACH(.value = MORTISE_V_MAP,
+                                       .place = &version_place),
+                          .read = read_revoked},
 };
 MORTISE_PLACE(revoked, "'revoked'");
 
@@ -596,7 +602,8 @@ uint64_t mortise_trust_seq(const struct mortise_trust *t, size_t dir)
 int mortise_signed_parse(struct mortise_signed *out, const char *comment,
                          size_t n, struct mortise_err *err)
 {
-    /* One blank between two; a blank of the format would be any number. */
+    /* One blank between two; a blank of the format would be any number.  A NUL
+     * ends the text, so that `end` is not n. */
     static const char form[] = "name:%128[^ ]%*1[ ]version:%63[^ ]%*1[ ]"
                                "seq:%19[0-9]%*1[ ]timestamp:%19[0-9]%n";
     char text[MORTISE_COMMENT_MAX + 1], seq[20], timestamp[20];

@@ -191,8 +191,8 @@ static void admit(struct walk *w, const struct mortise_yaml *map, size_t i,
 
 #define KIND(kind) (1u << MORTISE_YAML_##kind)
 
-/* What a value is in words, and which kinds of YAML it may be where nothing
- * else is to be looked at; 0: any, or there is. */
+/* What a value is in words, and which kinds of YAML it may be; 0: any, or what
+ * is looked at besides says so. */
 static const struct {
     const char *what;
     unsigned kinds;
@@ -218,6 +218,8 @@ static const struct {
     [MORTISE_V_LIST] = {"a list", KIND(SEQ)},
     [MORTISE_V_FORMS] = {"a value", 0},
 };
+_Static_assert(sizeof values / sizeof values[0] == MORTISE_V_FORMS + 1,
+               "each value has its row");
 
 static bool wrong_kind(const struct mortise_slot *slot,
                        const struct mortise_yaml *at,

@@ -264,6 +264,7 @@ static const char *const shapes[] = {
         "{\"type\": [\"string\", \"boolean\", \"number\", \"null\"]}",
     [MORTISE_V_TEMPLATE] = "{}",
     [MORTISE_V_SCHEMA] = "{\"type\": [\"object\", \"boolean\"]}",
+    [MORTISE_V_FORMS] = NULL,
 };
 
 static json_t *of_row(struct outline *o, const struct mortise_key *key)
@@ -283,6 +284,7 @@ static json_t *of_row(struct outline *o, const struct mortise_key *key)
     case MORTISE_V_FORMS:
         return of_forms(o, key);
     default:
+        assert(shapes[key->value] != NULL); /* or a case above */
         return json_loads(shapes[key->value], 0, NULL);
     }
 }

@@ -1,6 +1,7 @@
 /* cel_typed.h -- CEL's values with their types, as JSON: {"int": "5"},
- * {"bytes_hex": "00ff"}, {"map": [[{"bool": true}, {"null": null}]]}.  JSON alone cannot say
- * whether 5 is an int or a uint, and has no bytes, NaN or timestamps.  [any] */
+ * {"bytes_hex": "00ff"}, {"map": [[{"bool": true}, {"null": null}]]}.  JSON
+ * alone cannot say whether 5 is an int or a uint, and has no bytes, NaN or
+ * timestamps.  [any] */
 #ifndef TESTS_LIB_CEL_TYPED_H
 #define TESTS_LIB_CEL_TYPED_H
 

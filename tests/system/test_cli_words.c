@@ -530,6 +530,24 @@ START_TEST(what_was_meant)
 }
 END_TEST
 
+/* A store that cannot be opened is what is wrong, and not the run's name. */
+START_TEST(what_was_wrong)
+{
+    static const char *const three[] = {"show", "pause", "approve"};
+
+    desk_graph("g", waits[1].graph);
+    child_run("$MORTISE run g.yaml --id r");
+    for (size_t i = 0; i < sizeof three / sizeof *three; i++) {
+        child_run("$MORTISE %s foo --store $(printf '%%06000d' 1)", three[i]);
+        desk_code(3);
+        desk_err("path too long");
+        child_run("$MORTISE %s foo", three[i]);
+        desk_code(3);
+        desk_err("no run 'foo'");
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_words");
@@ -554,6 +572,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_doubt_in_words);
     tcase_add_test(tc, interrupted);
     tcase_add_test(tc, what_was_meant);
+    tcase_add_test(tc, what_was_wrong);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -35,7 +35,7 @@ static void read_hitl_mode(void *ctx, void *into,
     g->approve_tools |= slot->word == 1; /* or that of a graph around it */
 }
 
-/* In each of the nodes, the field of the row. */
+/* In each of the nodes, the field of the row, which is no field of `into`. */
 static void read_interrupt(void *ctx, void *into,
                            const struct mortise_slot *slot)
 {

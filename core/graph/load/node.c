@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <string.h>
 
+/* In the order of the enum, as mortise_effect_name() counts on. */
 const struct mortise_word mortise_effect_words[] = {
     {"pure", MORTISE_PURE, false},
     {"read", MORTISE_READ, false},

@@ -240,6 +240,17 @@ START_TEST(comments_are_exact)
 }
 END_TEST
 
+/* A NUL ends no part of it. */
+START_TEST(comments_have_no_nul)
+{
+    static const char text[] = "name:a version:1\0 seq:1 timestamp:1";
+    struct mortise_signed s;
+
+    ck_assert_int_eq(mortise_signed_parse(&s, text, sizeof text - 1, &err),
+                     MORTISE_EDENIED);
+}
+END_TEST
+
 /* Revoked by key, by id, by digest or by version, in any file. */
 START_TEST(revocations)
 {
@@ -671,6 +682,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_key_may_stand_twice);
     tcase_add_test(tc, ids_are_no_proof);
     tcase_add_loop_test(tc, comments_are_exact, 0, N(comments));
+    tcase_add_test(tc, comments_have_no_nul);
     tcase_add_loop_test(tc, revocations, 0, 4);
     tcase_add_loop_test(tc, wrong_files_are_refused, 0, N(wrong));
     tcase_add_test(tc, wrong_entries_are_refused);
