@@ -225,6 +225,14 @@ static bool goes_on(const struct mortise_retention *r)
     return r->finishing || r->m->state == MORTISE_ENGINE_UP;
 }
 
+/* A read failed, which is no failed write: the next pass looks again. */
+static void give_up(struct mortise_retention *r, const struct mortise_err *err)
+{
+    mortise_log(r->m, MORTISE_LOG_WARN, "store.retention: %s", err->msg);
+    r->stage = DONE;
+    step_over(r, MORTISE_OK, err);
+}
+
 static void heads_read(struct mortise_read *read, int rv,
                        const struct mortise_err *err)
 {
@@ -234,12 +242,11 @@ static void heads_read(struct mortise_read *read, int rv,
 
     r->reading = false;
     if (rv != MORTISE_OK) {
-        mortise_log(r->m, MORTISE_LOG_WARN, "store.retention: %s", err->msg);
-        r->stage = DONE;
-        rv = MORTISE_OK;
-    } else if (goes_on(r)) {
-        rv = end_page(r, &why);
+        give_up(r, err);
+        return;
     }
+    if (goes_on(r))
+        rv = end_page(r, &why);
     step_over(r, rv, &why);
 }
 
@@ -267,12 +274,14 @@ static void noted_read(struct mortise_read *read, int rv,
         MORTISE_OF(read, struct mortise_retention, read);
 
     r->reading = false;
-    if (rv != MORTISE_OK || !goes_on(r)) {
+    if (rv != MORTISE_OK) {
+        give_up(r, err);
+    } else if (goes_on(r)) {
+        compare_clocks(r, read->found.noted_ms);
+        look_at_heads(r);
+    } else {
         step_over(r, rv, err);
-        return;
     }
-    compare_clocks(r, read->found.noted_ms);
-    look_at_heads(r);
 }
 
 static void begin_heads(struct mortise_retention *r)

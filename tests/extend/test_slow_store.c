@@ -21,12 +21,24 @@ static struct mortise *m;
 static char dir[PATH_MAX - 64], deployment[PATH_MAX], store[PATH_MAX];
 static char heard[512]; /* what the runs told, in order */
 
+static char logged[4096];
+
+static void note(void *ud, int level, const char *msg)
+{
+    size_t at = strlen(logged);
+
+    (void)ud;
+    (void)level;
+    snprintf(logged + at, sizeof logged - at, "%s\n", msg);
+}
+
 static void open_engine(void)
 {
     struct mortise_options o = {.size = sizeof o,
                                 .deployment = deployment,
                                 .store = store,
-                                .mem = &test_mem};
+                                .mem = &test_mem,
+                                .log = note};
 
     ck_assert_msg(mortise_open(&m, &o, &err) == MORTISE_OK, "%s", err.msg);
 }
@@ -48,11 +60,11 @@ static void forget_plugins(void)
     shelf_finish(&shelf);
 }
 
-static void setup(void)
+static void begin(const char *late_ms)
 {
     char text[2 * PATH_MAX];
 
-    setenv("MORTISE_SLOW_STORE", "200", 1);
+    setenv("MORTISE_SLOW_STORE", late_ms, 1);
     snprintf(dir, sizeof dir, "%s", test_mkdir());
     warm_libuv();
     warm_leveldb(dir);
@@ -65,8 +77,18 @@ static void setup(void)
     snprintf(deployment, sizeof deployment, "%s/mortise.yaml", dir);
     test_write(deployment, text, strlen(text));
     snprintf(store, sizeof store, "%s/store", dir);
-    heard[0] = '\0';
+    heard[0] = logged[0] = '\0';
     open_engine();
+}
+
+static void setup(void)
+{
+    begin("200");
+}
+
+static void setup_soon(void)
+{
+    begin("20");
 }
 
 static void teardown(void)
@@ -226,10 +248,81 @@ START_TEST(closing_while_a_run_is_loaded)
 }
 END_TEST
 
+static int count(void *ud, const char *json, size_t n)
+{
+    (void)json;
+    (void)n;
+    ++*(long *)ud;
+    return 0;
+}
+
+static long stored_events(void)
+{
+    long n = 0;
+
+    ck_assert_msg(mortise_events(m, NULL, "waits", 0, 0, count, &n, NULL,
+                                 &err) == MORTISE_OK,
+                  "%s", err.msg);
+    return n;
+}
+
+/* Who asks for all that is stored gets all of it, whenever the run comes into
+ * memory meanwhile. */
+START_TEST(events_while_a_run_is_loaded)
+{
+    enum { MOMENTS = 12 };
+    struct said one;
+    long before;
+
+    start_waiting();
+    for (int turns = 0; turns < MOMENTS; turns++) {
+        before = stored_events();
+        give(&one, "one", "{\"scratch\":{\"z\":1}}");
+        for (int i = 0; i < turns && strstr(heard, "one:") == NULL; i++)
+            mortise_turn(m, -1);
+        ck_assert_int_ge(stored_events(), before);
+        while (strstr(heard, "one:") == NULL ||
+               mortise_live_is_here(m, "default", "waits"))
+            mortise_turn(m, -1);
+        ck_assert_int_gt(stored_events(), before);
+        heard[0] = '\0';
+        json_decref(one.command.value);
+    }
+}
+END_TEST
+
+/* A read of retention's that fails is one that is made again later: no run is
+ * dropped for it. */
+START_TEST(a_read_that_fails_is_no_write)
+{
+    static char name[] = "works";
+    struct mortise_command cancel = {.size = sizeof cancel,
+                                     .kind = MORTISE_CMD_CANCEL};
+    int status;
+
+    close_engine();
+    setenv("MORTISE_SLOW_STORE_LOSES", "noted", 1);
+    open_engine();
+    start("works", name,
+          "start: a\nnodes:\n"
+          "  a: {type: tool, tool: ok_async/sleep, args: {ms: 60000}, next: "
+          "END}\n");
+    while (strstr(logged, "the answer was lost") == NULL)
+        mortise_turn(m, -1);
+    unsetenv("MORTISE_SLOW_STORE_LOSES");
+    ck_assert_msg(mortise_apply(m, NULL, "works", &cancel, 1, 0, NULL, &err) ==
+                      MORTISE_OK,
+                  "%s", err.msg);
+    ck_assert_int_eq(mortise_wait(m, NULL, "works", &status, &err), MORTISE_OK);
+    ck_assert_int_eq(status, MORTISE_RUN_CANCELLED);
+    ck_assert_msg(strstr(logged, "dropped") == NULL, "%s", logged);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("slow_store");
-    TCase *tc = tcase_create("late");
+    TCase *tc = tcase_create("late"), *soon = tcase_create("soon");
 
     tcase_add_unchecked_fixture(tc, sign_plugins, forget_plugins);
     tcase_add_checked_fixture(tc, setup, teardown);
@@ -237,5 +330,10 @@ int main(void)
     tcase_add_test(tc, commands_keep_their_order);
     tcase_add_test(tc, closing_while_a_run_is_loaded);
     suite_add_tcase(suite, tc);
+    tcase_add_unchecked_fixture(soon, sign_plugins, forget_plugins);
+    tcase_add_checked_fixture(soon, setup_soon, teardown);
+    tcase_add_test(soon, events_while_a_run_is_loaded);
+    tcase_add_test(soon, a_read_that_fails_is_no_write);
+    suite_add_tcase(suite, soon);
     return test_run(suite);
 }

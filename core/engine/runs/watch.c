@@ -876,7 +876,8 @@ void mortise_watch_attach(struct mortise_live *live)
             continue;
         if (!w->behind && w->after < n_events)
             fall_behind(w); /* of a commit that nobody could be sure of */
-        w->goal = 0;
+        /* Who does not stay wants what is stored now, and not what comes. */
+        w->goal = stays(w) ? 0 : live->told;
         mortise_watch_go_on(live->m, w);
     }
 }

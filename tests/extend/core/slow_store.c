@@ -5,6 +5,9 @@
  * says how many milliseconds late: a thread sleeps so long over what was asked
  * for until then, so an answer takes that long at least and twice that at most.
  * What is read is what stands in the store when the answer is given.
+ *
+ * With MORTISE_SLOW_STORE_LOSES=noted the readings of the clock (R6d) do not
+ * come back, as where a network fails: MORTISE_EIO.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -112,8 +115,16 @@ static void ask(struct mortise_store *store, struct mortise_read *r)
 
 static void answer(struct slow *s, struct mortise_read *r)
 {
+    const char *loses = getenv("MORTISE_SLOW_STORE_LOSES");
+    struct mortise_err err;
+
     s->n_out--;
-    s->inner->ops->read(s->inner, r);
+    if (loses != NULL && strcmp(loses, "noted") == 0 &&
+        r->kind == MORTISE_READ_NOTED)
+        r->done(r, mortise_fail(&err, MORTISE_EIO, "the answer was lost"),
+                &err);
+    else
+        s->inner->ops->read(s->inner, r);
 }
 
 static bool is_reading(const struct mortise_store *store)
