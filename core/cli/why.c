@@ -20,6 +20,7 @@
 #include "cli/progress.h"
 #include "cli/plugin_set.h"
 #include "json/value.h"
+#include "service/session.h"
 
 enum { WIDTH = 78 };
 
@@ -534,9 +535,22 @@ static bool say_deaths(struct why *w)
     return true;
 }
 
+/* What the engine that holds the store says, whose plugins are the ones that
+ * count; false: this process holds it. */
+static bool say_of_engine(struct why *w)
+{
+    const json_t *blocked = json_object_get(w->show, "blocked");
+
+    if (mortise_session_engine(w->cli->session) != NULL)
+        return false;
+    w->way = mortise_cli_way_on(w->cli, &w->commands, w->run, blocked);
+    if (json_is_object(blocked))
+        say(w, " It is blocked: %s.", mortise_cli_text(blocked, "message"));
+    return true;
+}
+
 /* A run goes on with the plugins that it started with, or that somebody
- * accepted in their place (R4).  Who works on it
- * has them. */
+ * accepted in their place (R4).  Who works on it has them. */
 static int check_plugins(struct why *w, struct mortise_err *err)
 {
     const json_t *pins = json_object_get(w->show, "plugins");
@@ -545,7 +559,8 @@ static int check_plugins(struct why *w, struct mortise_err *err)
     json_t *digest;
     int rv;
 
-    if (json_is_true(json_object_get(w->show, "live")) || say_deaths(w))
+    if (json_is_true(json_object_get(w->show, "live")) || say_deaths(w) ||
+        say_of_engine(w))
         return MORTISE_OK;
     rv = mortise_plugin_set_open(&s, w->cli, NULL, err);
     if (rv == MORTISE_OK) {

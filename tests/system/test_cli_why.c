@@ -1,6 +1,7 @@
 /* test_cli_why.c -- `mortise why` names what a run waits for, and its commands
  * are executed as they were printed: the run goes on. */
 #include <pwd.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -437,6 +438,43 @@ START_TEST(blocked)
 }
 END_TEST
 
+/* Where an engine holds the store, its plugins count, and not those that the
+ * command would find. */
+START_TEST(an_engine_has_its_plugins)
+{
+    pid_t engine;
+
+    desk_graph("pause", "interrupt_before: [a]\nstart: a\nnodes:\n"
+                        "  a: {type: tool, tool: tried/echo, args: {value: 1}, "
+                        "next: END}\n");
+    desk_ok("cp -r %s/plugins %s/trust.d .", desk_plugins, desk_plugins);
+    desk_ok("sed -i 's|%s|.|' mortise.yaml", desk_plugins);
+    child_run("$MORTISE run pause.yaml --id r");
+    desk_code(4);
+    engine = child_start("engine", "$MORTISE engine");
+    child_await("engine.err", "holding the store");
+    desk_ok("mv plugins away && mkdir plugins");
+    desk_ok("$MORTISE show r");
+    desk_not_out("blocked");
+    why("r");
+    desk_not_out("blocked");
+    ck_assert_uint_eq(n_commands, 1);
+    desk_ok("rmdir plugins && mv away plugins");
+    kill(engine, SIGTERM);
+    ck_assert_int_eq(child_wait(engine), 0);
+    change_plugin();
+    engine = child_start("engine", "$MORTISE engine");
+    child_await("engine.err", "holding the store");
+    why("r");
+    desk_out("It is blocked: ");
+    desk_out("'tried'");
+    ck_assert_uint_eq(n_commands, 1);
+    obey(0, "r", "completed");
+    kill(engine, SIGTERM);
+    ck_assert_int_eq(child_wait(engine), 0);
+}
+END_TEST
+
 /* A call of a plugin that changed is asked about again: that is offered, and
  * not to approve what it was. */
 START_TEST(approval_of_a_changed_plugin)
@@ -501,6 +539,7 @@ static Suite *suite(void)
     tcase_add_test(tc, retrying);
     tcase_add_test(tc, over);
     tcase_add_test(tc, blocked);
+    tcase_add_test(tc, an_engine_has_its_plugins);
     tcase_add_test(tc, approval_of_a_changed_plugin);
     tcase_add_test(tc, json);
     suite_add_tcase(s, tc);
