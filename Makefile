@@ -392,7 +392,7 @@ rooms: $(CORE_OBJ) $(CLI_OBJ)
 # The fields of what a run is are written by the files that state.h names.
 writers:
 	$(call say,CHECK,"fields are written by who is said to write them")
-	$(Q)CC="$(CC)" sh tools/writers.sh state/state.h core/run \
+	$(Q)CC="$(CC)" CFLAGS="$(DEP_CFLAGS)" sh tools/writers.sh state/state.h core/run \
 	    exec mortise_run && CC="$(CC)" sh tests/rooms/written.sh
 
 # docs/format.md says of each entry what its row does.

@@ -3,11 +3,11 @@
 #
 #     tools/writers.sh HEADER ROOM STRUCT...  e.g. state/state.h core/run exec
 #
-# In HEADER, which lies in ROOM, a comment in a STRUCT that begins with "By FILE:"
-# (or "By FILE and FILE:") says who writes the fields up to the next such
+# In HEADER, which lies in ROOM, a comment in a STRUCT that begins with "By
+# FILE:" (or "By FILE and FILE:") says who writes the fields up to the next such
 # comment; "By all:" leaves it open.  Each file of ROOM is compiled with a HEADER
 # in which the fields of others are const: so the compiler finds whoever writes
-# one, be it through a pointer.
+# one, be it through a pointer.  CC and CFLAGS are what headers need.
 set -eu
 export LC_ALL=C
 
@@ -16,7 +16,7 @@ room=$2
 shift 2
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-: "${CC:=cc}"
+: "${CC:=cc}" "${CFLAGS:=}"
 
 # The header as FILE may see it.
 seen_by() {
@@ -25,6 +25,9 @@ $1 == "struct" && $3 == "{" && index(structs, " " $2 " ") { open = 1; by = "" }
 /^};/ { open = 0 }
 open && $1 == "/*" && $2 == "By" && match($0, /[^:]*\.c:|By all:/) {
     by = substr($0, RSTART, RLENGTH - 1) " "
+}
+open && /^    [a-z]/ && !/;/ {
+    print "#error \"fields end where their line does:" $0 "\""
 }
 open && /^    [a-z].*;/ && !index(by, " " file " ") && by !~ /By all / {
     if (by == "")
@@ -50,7 +53,8 @@ bad=0
 mkdir -p "$tmp/${room##*/}/${header%/*}"
 for c in $(cd "$room" && find . -name '*.c' | sed 's|^\./||'); do
     seen_by "$c" "$@" >"$tmp/${room##*/}/$header"
-    $CC -std=gnu11 -Werror -fsyntax-only -I"$tmp" \
+    # shellcheck disable=SC2086
+    $CC -std=gnu11 $CFLAGS -Werror -fsyntax-only -I"$tmp" \
         -I"${room%/*}" -Isdk "$room/$c" || bad=1
 done
 exit $bad

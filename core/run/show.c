@@ -130,9 +130,10 @@ static int add_pending(json_t *list, json_t *payload, uint64_t deadline_ms)
     json_t *one = json_copy(payload);
     char at[MORTISE_TIME_TEXT];
 
-    if (one != NULL && deadline_ms != 0)
+    if (one != NULL && deadline_ms != 0 &&
         json_object_set_new(one, "deadline",
-                            json_string(time_text(at, deadline_ms)));
+                            json_string(time_text(at, deadline_ms))) != 0)
+        mortise_json_drop(&one);
     return json_array_append_new(list, one);
 }
 

@@ -10,14 +10,15 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 mkdir -p "$tmp/core/run/state"
-header() { # header MARK: the fields, the last of which has this one
+header() { # header MARK [FIELD]: the last of the fields has this mark
+    set -- "$1" "${2:-const char *words;}"
     cat >"$tmp/core/run/state/state.h" <<EOT
 struct thing {
     /* By one.c: */
     unsigned a, *list; /* two; things */
     char name[4];
     $1
-    const char *words;
+    $2
 };
 void fill(char *);
 EOT
@@ -29,11 +30,11 @@ look() {
         't->a = 1; t->list = 0; fill(t->name);' >"$tmp/core/run/one.c"
     printf '#include "run/state/state.h"\nvoid two(struct thing *t) { %s %s }\n' \
         't->words = ""; *t->list = t->a;' "$1" >"$tmp/core/run/other.c"
-    sh tools/writers.sh state/state.h "$tmp/core/run" thing 2>/dev/null
+    sh tools/writers.sh state/state.h "$tmp/core/run" thing 2>"$tmp/said"
 }
 
-refuses() {
-    if look "$1"; then
+refuses() { # refuses CODE [WORDS]
+    if look "$1" || ! grep -Eq "${2:-read-only|const|discard}" "$tmp/said"; then
         echo "writers.sh lets this pass: $1" >&2
         exit 1
     fi
@@ -49,3 +50,9 @@ header '/* By one.c and other.c: */'
 look ''
 header '/* By one.c: */'
 refuses ''
+header '/* By other.c: */' 'const char *more,
+           *words;'
+refuses '' 'end where their line does'
+header '/* By other.c: */'
+sed -i '/By one.c/d' "$tmp/core/run/state/state.h"
+refuses '' 'nobody is said to write'

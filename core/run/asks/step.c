@@ -447,10 +447,10 @@ static int violation(struct mortise_run *r, struct exec *x,
     mortise_json_drop(&x->broke);
     x->broke =
         strcmp(s->method, in->method) != 0
-            ? json_sprintf("E_DETERMINISM: step %s of '%s' was %s, and is %s "
-                           "now that it is run again",
+            ? json_sprintf("E_DETERMINISM: step %s of '%s' was %.128s, and is "
+                           "%s now that it is run again",
                            which, node, s->method, in->method)
-            : json_sprintf("E_DETERMINISM: step %s of '%s', %s, has other "
+            : json_sprintf("E_DETERMINISM: step %s of '%s', %.128s, has other "
                            "arguments now that it is run again",
                            which, node, s->method);
     if (x->broke == NULL)

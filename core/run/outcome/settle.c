@@ -63,7 +63,7 @@ static int settle_reconciled(struct mortise_run *r, struct exec *x,
 
     assert(x->call == MORTISE_RUN_RECONCILE);
     if (in->status != 0 || !json_is_boolean(happened))
-        return mortise_doubt_ask(r, x, err); /* a person must know */
+        return mortise_doubt_ask(r, x, err); /* the plugin does not know */
     if (json_is_false(happened))
         return x->loss == LOSS_NONE ? mortise_doubt_refuted(r, x, err)
                                     : mortise_doubt_of_loser_refuted(r, x, err);

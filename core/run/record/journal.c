@@ -81,9 +81,9 @@ static const struct part *first_part(char field)
 {
     const struct part *p = parts;
 
-    while (p->field != field)
+    while (p->field != '\0' && p->field != field)
         p++;
-    assert(field != '\0'); /* the table has no other letter */
+    assert(p->field != '\0'); /* rows of entries.def have no other letter */
     return p;
 }
 

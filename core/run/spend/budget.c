@@ -484,6 +484,7 @@ static int record_of(struct mortise_run *r, const struct scope *in,
     struct mortise_entry e = {
         .type = type, .frame = in->root->index, .how = (uint8_t)how};
 
+    assert(type != MORTISE_E_EXCEEDED || (how >= 0 && how < MORTISE_N_SPENDS));
     return mortise_run_record(r, &e, err);
 }
 

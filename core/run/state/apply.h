@@ -11,8 +11,8 @@
 struct mortise_run;
 struct exec;
 
-/* What an entry does.  Where it does not fit the run, as only one from a disk
- * may not: mortise_entry_corrupt(). */
+/* What an entry does; its frame is there.  Where it does not fit the run, as
+ * only one from a disk may not: mortise_entry_corrupt(). */
 typedef int apply_to_run(struct mortise_run *r, const struct mortise_entry *e,
                          struct mortise_err *err);
 typedef int apply_to_exec(struct mortise_run *r, struct exec *x,

@@ -26,10 +26,10 @@ static json_t *event_of(const struct mortise_run *r, const struct exec *x,
         return json_pack("{s:o, s:s, s:s, s:s, s:s}", first, value, "run",
                          r->id, "tenant", r->tenant, "at", at, "type", type);
     mortise_exec_path(r, x, path);
-    return json_pack("{s:o, s:s, s:s, s:s, s:s, s:s, s:s, s:i}", first, value,
+    return json_pack("{s:o, s:s, s:s, s:s, s:s, s:s, s:s, s:I}", first, value,
                      "run", r->id, "tenant", r->tenant, "at", at, "type", type,
                      "node", mortise_exec_node(r, x)->id, "path", path,
-                     "attempt", (int)x->attempt);
+                     "attempt", (json_int_t)x->attempt);
 }
 
 int mortise_event_announce(struct mortise_run *r, const struct exec *x,

@@ -265,10 +265,10 @@ void mortise_exec_become(struct mortise_run *r, struct exec *x,
     count(r, x, 1);
 }
 
-/* What gathers a map waits for no slot. */
 int mortise_exec_ready(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
 {
+    /* What gathers a map waits for no slot. */
     struct indexes *queue = x->fan != NULL ? &r->gathers : &r->ready;
 
     assert(r->ready_head <= r->ready.n);

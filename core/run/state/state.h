@@ -213,7 +213,7 @@ struct exec {
     uint32_t *taken, n_taken;
     bool effect_open; /* an effect between intent and answer (runtime.md 6) */
     uint64_t intent_seq;
-    bool near;          /* SUSPENDED, on a timer that is due soon */
+    bool near;          /* live only: SUSPENDED, on a timer that is due soon */
     bool before_passed; /* interrupt_before was answered */
 
     /* By state/state_view.c: the causal past. */
@@ -266,7 +266,7 @@ struct exec {
     bool child_asks;
     json_t *notes;      /* guardrail verdicts */
     json_t *decision;   /* an acceptance that they have not passed yet */
-    json_t *body;       /* the arguments, once evaluated */
+    json_t *body;       /* live only: the arguments, once evaluated */
     bool body_is_given; /* `body` is no longer what the template gives */
     uint32_t checked;   /* the generation whose arguments passed; 0: none */
     uint32_t ordinal;   /* of the next request */
@@ -305,9 +305,9 @@ struct exec {
     uint8_t result_key[MORTISE_DIGEST];
     /* By outcome/cache.c: live only. */
     struct fresh *fresh; /* NULL: nothing was ever looked up for it */
-    /* By outcome/arguments.c: */
+    /* By outcome/arguments.c: live only. */
     uint8_t body_digest[MORTISE_DIGEST];
-    /* By outcome/fail.c: */
+    /* By outcome/fail.c: live only. */
     uint64_t retry_after_ms; /* of its error */
     /* By outcome/pipeline.c: where its output waits (stages.def), and how that
      * came about. */
@@ -325,7 +325,7 @@ struct exec {
     /* By outcome/verdict.c: */
     json_t *verdicts; /* of now, not recorded yet */
     /* By kinds/human.c: */
-    bool expired_to_goto; /* its deadline leads along the TIMEOUT edge */
+    bool expired_to_goto; /* live only: its deadline leads along TIMEOUT */
 
     /* By apply_exec.c: how it went, and its pending request. */
     json_t *output;

@@ -60,17 +60,22 @@ static uint32_t common_dominator(const struct mortise_run *r,
 {
     uint32_t dom = list[0];
 
-    for (size_t i = 1; i < n; i++)
+    assert(dom < r->n_execs);
+    for (size_t i = 1; i < n; i++) {
+        assert(list[i] < r->n_execs);
         dom = meet(r, dom, list[i]);
+    }
     return dom;
 }
 
 int mortise_view_link(struct mortise_run *r, struct exec *x,
                       const uint32_t *preds, size_t n, struct mortise_err *err)
 {
+    /* Everything but START was led to. */
+    assert(n > 0 || x->node == MORTISE_START);
     x->idom = x->index;
     if (n == 0)
-        return MORTISE_OK; /* everything but START was led to */
+        return MORTISE_OK;
     mortise_json_drop(&x->view);
     x->preds = mortise_arena_alloc(&r->arena, n * sizeof preds[0]);
     if (x->preds == NULL)
