@@ -18,7 +18,8 @@ int mortise_file_open(int *fd, uint64_t *size, const char *path, uint64_t max,
 int mortise_file_read(struct mortise_buf *b, const char *path, uint64_t max,
                       struct mortise_err *err);
 
-/* Append the rest of what is open.  -1 and errno; EFBIG: more than `max` bytes. */
+/* Append the rest of what is open.  -1 and errno; EFBIG: more than `max`
+ * bytes. */
 int mortise_file_drain(struct mortise_buf *b, int fd, uint64_t max);
 
 #define MORTISE_FILE_NEW 1u /* the name must be free: MORTISE_EEXISTS */

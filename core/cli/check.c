@@ -27,8 +27,11 @@
 struct checking {
     struct mortise_cli *cli;
     struct mortise_diags *diags;
-    /* The plugins of `deployment`, opened when a graph first needs them. */
+    /* The plugins of `deployment`, opened when a graph first needs them; what
+     * came of that is true of every other graph. */
     bool open;
+    int opened;
+    struct mortise_err why;
     char deployment[PATH_MAX]; /* "": none */
     struct mortise_settings settings;
     struct mortise_plugins *plugins;
@@ -78,9 +81,12 @@ static int catalog_for(struct checking *c, const char *path,
     if (rv != MORTISE_OK)
         return rv;
     deployment = c->cli->deployment != NULL ? c->cli->deployment : "";
-    return c->open && strcmp(c->deployment, deployment) == 0
-               ? MORTISE_OK
-               : open_plugins(c, err);
+    if (!c->open || strcmp(c->deployment, deployment) != 0) {
+        c->why.code = MORTISE_OK;
+        c->opened = open_plugins(c, &c->why);
+    }
+    *err = c->why;
+    return c->opened;
 }
 
 /* ---- one file, by its kind --------------------------------------------------

@@ -15,6 +15,7 @@ struct mortise_query {
                  const struct mortise_err *err);
     /* Of the query alone. */
     struct mortise *m;
+    /* The word is a run's id, or the name of the list that is made. */
     const char *tenant, *word;
     struct mortise_stored stored;
     struct mortise_read read;

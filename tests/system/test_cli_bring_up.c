@@ -102,6 +102,13 @@ START_TEST(a_config_that_is_not_there)
     desk_out(wants);
     desk_ok(
         "test $($MORTISE check g.yaml | grep -c E0607) = 2"); /* each node */
+    desk_put("t.test.yaml", "apiVersion: mortise/v1\nkind: Test\n"
+                            "metadata: {name: t}\ngraph: g.yaml\n"
+                            "cases: {one: {expect: {status: waiting}}}\n");
+    desk_ok("$MORTISE check t.test.yaml"); /* a case calls nothing */
+    child_run("$MORTISE check t.test.yaml g.yaml");
+    desk_code(2);
+    desk_out(wants);
     child_run("$MORTISE run g.yaml --id r");
     desk_code(2);
     desk_err(wants);
@@ -127,6 +134,19 @@ START_TEST(a_config_that_is_not_there)
 }
 END_TEST
 
+/* What is wrong with a deployment is said once, for all graphs beside it. */
+START_TEST(a_deployment_that_does_not_load)
+{
+    desk_graph("g", "start: q\nnodes:\n  q: {type: human, prompt: Well?}\n");
+    desk_ok("cp g.yaml h.yaml && echo 'nothing: 1' >>mortise.yaml && "
+            "$MORTISE config allow mortise.yaml; true");
+    child_run("$MORTISE check g.yaml h.yaml");
+    desk_code(2);
+    desk_out("unknown key 'nothing'");
+    desk_ok("test $($MORTISE check g.yaml h.yaml | grep -c \"'nothing'\") = 1");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_bring_up");
@@ -139,6 +159,7 @@ static Suite *suite(void)
     tcase_add_test(tc, hangs_are_findings);
     tcase_add_test(tc, needs_a_directory);
     tcase_add_test(tc, a_config_that_is_not_there);
+    tcase_add_test(tc, a_deployment_that_does_not_load);
     suite_add_tcase(s, tc);
     return s;
 }

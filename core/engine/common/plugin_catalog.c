@@ -173,7 +173,7 @@ operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
     if (found == NULL)
         return NULL;
     rv = found->comes_up ? MORTISE_OK : check_config(s, m, why);
-    found->comes_up = rv == MORTISE_OK;
+    found->comes_up = rv == MORTISE_OK && !s->is_idle; /* it was looked at */
     return rv != MORTISE_ENOMEM ? &found->op : NULL;
 }
 

@@ -109,7 +109,6 @@ static int32_t check_timer(const struct mortise_asked *a, char *words)
 {
     const json_t *wait = json_object_get(a->body, "for_ms");
     const json_t *until = json_object_get(a->body, "until_ms");
-
     const char *why = NULL;
 
     if (json_object_size(a->body) != 1 || (wait == NULL && until == NULL))

@@ -121,12 +121,18 @@ static bool copy_cached(struct mortise_flight *f,
     f->commit.cached = list;
     for (size_t i = 0; list != NULL && i < n; i++) {
         struct mortise_cached *to = &list[f->commit.n_cached];
+        char *text = mortise_json_text(f->m->mem, from[i].value);
+        size_t size = text != NULL ? strlen(text) : 0;
+        bool stays = size <= CACHED_MAX;
 
-        memcpy(to->key, from[i].key, sizeof to->key);
-        to->value = text_of(f, from[i].value, &to->value_size);
-        if (to->value == NULL)
+        if (text != NULL && stays)
+            to->value = mortise_arena_strndup(&f->arena, text, size);
+        mortise_release_str(f->m->mem, text);
+        if (text == NULL || (stays && to->value == NULL))
             return false;
-        f->commit.n_cached += to->value_size <= CACHED_MAX;
+        memcpy(to->key, from[i].key, sizeof to->key);
+        to->value_size = size;
+        f->commit.n_cached += stays;
     }
     return list != NULL;
 }

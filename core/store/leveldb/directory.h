@@ -47,8 +47,8 @@ int mortise_directory_each(int dir, const char *what,
                            mortise_directory_each_fn *each, void *ud,
                            struct mortise_err *err);
 
-/* A file of these n bytes, on the disk if `sync`; what was there under that name
- * is overwritten. */
+/* A file of these n bytes, on the disk if `sync`; what was there under that
+ * name is overwritten. */
 int mortise_directory_put(int dir, const char *name, const void *p, size_t n,
                           bool sync, struct mortise_err *err);
 /* A second name for a file.  MORTISE_ESTATE, without words, where the file

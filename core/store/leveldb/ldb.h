@@ -210,8 +210,8 @@ int mortise_ldb_get(struct mortise_ldb *s, const leveldb_readoptions_t *options,
                     const struct mortise_buf *key, char **value, size_t *size,
                     struct mortise_err *err);
 
-/* The same, read as a record; what that lends is in *value, to be freed whatever
- * comes of it, or with `value` NULL it lends nothing. */
+/* The same, read as a record; what that lends is in *value, to be freed
+ * whatever comes of it, or with `value` NULL it lends nothing. */
 int mortise_ldb_get_record(struct mortise_ldb *s,
                            const leveldb_readoptions_t *options,
                            const struct mortise_buf *key,

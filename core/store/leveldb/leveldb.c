@@ -1187,8 +1187,8 @@ static void empty_buffer(struct mortise_ldb *s)
 /* (9): with the stamp, in the first batch that knows of it. */
 static int put_identity(struct mortise_ldb *s, leveldb_writebatch_t *batch)
 {
-    static const struct mortise_stamp ours = {MORTISE_STORE_FORMAT,
-                                              MORTISE_STORE_OLDEST};
+    static const struct mortise_stamp ours = {.format = MORTISE_STORE_FORMAT,
+                                              .oldest = MORTISE_STORE_OLDEST};
     int rv;
 
     mortise_key_of_tag(&s->key, MORTISE_KEY_STAMP);
@@ -1364,8 +1364,8 @@ int mortise_ldb_batch(struct mortise_ldb *s, mortise_fill_fn *fill, void *ud,
     leveldb_writebatch_t *batch;
     int rv;
 
-    if (!mortise_dir_lock_is_ours(
-            &s->dir_lock)) /* nobody would unlock it in a child */
+    /* Nobody would unlock it in a child. */
+    if (!mortise_dir_lock_is_ours(&s->dir_lock))
         return mortise_ldb_alive(s, err);
     if (s->scratch != NULL)
         return mortise_fail(err, MORTISE_EDENIED,

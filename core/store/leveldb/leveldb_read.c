@@ -26,6 +26,7 @@ struct walk {
     leveldb_iterator_t *it;
     struct mortise_buf prefix;
     struct mortise_buf key;   /* to look something up by */
+    bool at_key;              /* the walk begins with it, and not behind it */
     char *lent;               /* what was found last by it, in bytes */
     struct mortise_buf names; /* of the key it stands on, as C strings */
 };
@@ -68,8 +69,8 @@ static int walk_end(struct walk *w, int rv, struct mortise_err *err)
     return torn != MORTISE_OK ? torn : rv;
 }
 
-/* Go to the first key that is greater than w->key, or without that the first
- * with the prefix. */
+/* Go to the first key that is greater than w->key (or that one, if `at_key`),
+ * or without that the first with the prefix. */
 static int walk_seek(struct walk *w)
 {
     const struct mortise_buf *to = w->key.n > 0 ? &w->key : &w->prefix;
@@ -81,7 +82,7 @@ static int walk_seek(struct walk *w)
     assert(w->prefix.n > 0 && to->n >= w->prefix.n &&
            memcmp(to->p, w->prefix.p, w->prefix.n) == 0); /* (3) */
     leveldb_iter_seek(w->it, to->p, to->n);
-    if (to == &w->prefix || !leveldb_iter_valid(w->it))
+    if (to == &w->prefix || w->at_key || !leveldb_iter_valid(w->it))
         return MORTISE_OK;
     p = leveldb_iter_key(w->it, &n);
     if (n == to->n && memcmp(p, to->p, n) == 0)
@@ -222,7 +223,8 @@ static int walk_checkpoints(struct walk *w, struct mortise_err *err)
     if (rv != MORTISE_OK || w->number > head.seq)
         return rv;
     mortise_key_of_run(&w->prefix, MORTISE_KEY_CHECKPOINT, tenant, run);
-    mortise_key_checkpoint(&w->key, tenant, run, w->number - 1);
+    mortise_key_checkpoint(&w->key, tenant, run, w->number);
+    w->at_key = true;
     rv = walk_all(w, each_checkpoint, err);
     if (rv == MORTISE_OK && !w->stop && w->number != head.seq + 1)
         return mortise_fail(err, MORTISE_ECORRUPT,

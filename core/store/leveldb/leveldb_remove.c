@@ -401,7 +401,7 @@ static int sweep(struct mortise_ldb *s, leveldb_writebatch_t *batch, void *ud,
     rv = mortise_ldb_iter_end(it, rv, "read the store", err);
     if (rv == MORTISE_OK && any)
         rv = mortise_ldb_write(s, batch, true, err);
-    if (!*more)
+    if (rv == MORTISE_OK && !*more)
         mortise_ldb_keep_none(s);
     return rv;
 }

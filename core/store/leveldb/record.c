@@ -121,6 +121,13 @@ static bool is_leaving(const void *record)
     return l->first <= l->last;
 }
 
+static bool is_there(const void *record)
+{
+    const struct mortise_value *v = record;
+
+    return v->text != NULL;
+}
+
 #define RECORD(layout) layout, sizeof layout / sizeof layout[0]
 
 const struct mortise_record
@@ -135,8 +142,8 @@ const struct mortise_record
     mortise_record_checkpoint = {"a checkpoint", RECORD(checkpoint), NULL},
     mortise_record_pending = {"a request", RECORD(pending), NULL},
     mortise_record_deadline = {"a deadline", RECORD(deadline), NULL},
-    mortise_record_kv = {"a value of a plugin's", RECORD(value), NULL},
-    mortise_record_cached = {"a result that was kept", RECORD(value), NULL},
+    mortise_record_kv = {"a value of a plugin's", RECORD(value), is_there},
+    mortise_record_cached = {"a result that was kept", RECORD(value), is_there},
     mortise_record_tombstone = {"a tombstone", RECORD(tombstone), NULL},
     mortise_record_leaving = {"what is left of a removed run", RECORD(leaving),
                               is_leaving};

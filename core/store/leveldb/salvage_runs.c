@@ -721,7 +721,7 @@ static int put_deadline(struct salvage *v, leveldb_writebatch_t *batch,
             MORTISE_OK ||
         p.deadline_ms == 0)
         return MORTISE_OK;
-    id = id_in(v, key, n);
+    id = id_in(v, key, n); /* sweep_one() read the key: there is one */
     if (id == NULL)
         return MORTISE_ENOMEM;
     mortise_key_deadline(&to->key, p.deadline_ms, tenant_of(v), run_of(v), id);

@@ -55,7 +55,8 @@ static size_t zeros_from(const char *p, size_t n)
     return (n + SECTOR - 1) / SECTOR * SECTOR;
 }
 
-/* (1): how much of a log is whole records; all of it where it does not end so. */
+/* (1): how much of a log is whole records; all of it where it does not end
+ * so. */
 static size_t whole_of(struct mortise_logfile *l)
 {
     size_t whole = 0, behind = 0;

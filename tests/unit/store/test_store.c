@@ -173,8 +173,8 @@ static const struct mortise_head a_head = {
     .graph_name = "g",
 };
 
-static const struct mortise_stamp a_stamp = {MORTISE_STORE_FORMAT,
-                                             MORTISE_STORE_OLDEST};
+static const struct mortise_stamp a_stamp = {.format = MORTISE_STORE_FORMAT,
+                                             .oldest = MORTISE_STORE_OLDEST};
 static const struct mortise_source a_source = {"p", "src", 3};
 static const struct mortise_checkpoint a_checkpoint = {
     .id = {{0xC0}},
