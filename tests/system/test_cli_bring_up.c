@@ -137,7 +137,8 @@ END_TEST
 /* What is wrong with a deployment is said once, for all graphs beside it. */
 START_TEST(a_deployment_that_does_not_load)
 {
-    desk_graph("g", "start: q\nnodes:\n  q: {type: human, prompt: Well?}\n");
+    desk_graph("g", "start: w\nnodes:\n  w: {type: tool, tool: file/write, "
+                    "args: {path: said, content: 'yes'}}\n");
     desk_ok("cp g.yaml h.yaml && echo 'nothing: 1' >>mortise.yaml && "
             "$MORTISE config allow mortise.yaml; true");
     child_run("$MORTISE check g.yaml h.yaml");
