@@ -27,16 +27,11 @@ void mortise_buf_clear(struct mortise_buf *b)
     b->failed = false;
 }
 
-/* Room for n more bytes, or `failed`. */
-static bool reserve(struct mortise_buf *b, size_t n)
+static bool grow(struct mortise_buf *b, size_t n)
 {
     size_t want = b->cap != 0 ? b->cap : 64;
     char *p;
 
-    if (b->failed)
-        return false;
-    if (n <= b->cap - b->n)
-        return true;
     if (n > SIZE_MAX / 4 - b->n) {
         b->failed = true;
         return false;
@@ -53,12 +48,23 @@ static bool reserve(struct mortise_buf *b, size_t n)
     return true;
 }
 
-void mortise_buf_put(struct mortise_buf *b, const void *p, size_t n)
+/* Room for n more bytes, or `failed`.  There is room nearly always. */
+static inline bool reserve(struct mortise_buf *b, size_t n)
+{
+    return !b->failed && (n <= b->cap - b->n || grow(b, n));
+}
+
+static inline void put(struct mortise_buf *b, const void *p, size_t n)
 {
     if (n == 0 || !reserve(b, n))
         return;
     memcpy(b->p + b->n, p, n);
     b->n += n;
+}
+
+void mortise_buf_put(struct mortise_buf *b, const void *p, size_t n)
+{
+    put(b, p, n);
 }
 
 void mortise_buf_puts(struct mortise_buf *b, const char *s)
@@ -102,22 +108,22 @@ void mortise_buf_printf(struct mortise_buf *b, const char *fmt, ...)
 
 void mortise_buf_u8(struct mortise_buf *b, uint8_t v)
 {
-    mortise_buf_put(b, &v, sizeof v);
+    put(b, &v, sizeof v);
 }
 
 void mortise_buf_u16(struct mortise_buf *b, uint16_t v)
 {
-    mortise_buf_put(b, &v, sizeof v);
+    put(b, &v, sizeof v);
 }
 
 void mortise_buf_u32(struct mortise_buf *b, uint32_t v)
 {
-    mortise_buf_put(b, &v, sizeof v);
+    put(b, &v, sizeof v);
 }
 
 void mortise_buf_u64(struct mortise_buf *b, uint64_t v)
 {
-    mortise_buf_put(b, &v, sizeof v);
+    put(b, &v, sizeof v);
 }
 
 void mortise_buf_blob(struct mortise_buf *b, const void *p, size_t n)

@@ -89,9 +89,12 @@ int mortise_expr_compile(struct mortise_expr *out, struct mortise_arena *a,
 static int at_place(const struct mortise_expr *e, int rv,
                     struct mortise_cel_where where, struct mortise_err *err)
 {
-    struct mortise_span span = place(e, where);
+    struct mortise_span span;
 
-    if (rv == MORTISE_OK || rv == MORTISE_ENOMEM || span.file == NULL)
+    if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
+        return rv;
+    span = place(e, where);
+    if (span.file == NULL)
         return rv;
     return mortise_doing(err, rv, "%s:%u:%u", mortise_yaml_called(span.file),
                          span.line, span.col);

@@ -35,55 +35,55 @@ static const struct {
 #include "run/record/entries.def"
 };
 
-/* What a letter stands for: members of an entry, in the order in which they are
+/* What letters stand for: members of an entry, in the order in which they are
  * stored. */
-static const struct part {
-    char field;
+struct part {
     enum {
+        PART_NONE,
         PART_BYTES, /* as they lie: a number, a digest, an identity */
         PART_TEXT,
         PART_JSON,
         PART_EDGES,
         PART_WRITES
     } kind;
-    size_t at, size;
-} parts[] = {
-#define PART(field, kind, member)                                              \
+    uint32_t at, size;
+};
+
+enum { PARTS = 2 }; /* of a letter, at most */
+
+#define PART(kind, member)                                                     \
     {                                                                          \
-        field, PART_##kind, offsetof(struct mortise_entry, member),            \
+        PART_##kind, offsetof(struct mortise_entry, member),                   \
             sizeof((struct mortise_entry *)NULL)->member                       \
     }
-    PART('f', BYTES, frame),
-    PART('n', BYTES, node),
-    PART('n', BYTES, visit),
-    PART('g', BYTES, generation),
-    PART('a', BYTES, attempt),
-    PART('t', BYTES, started_ms),
-    PART('u', BYTES, at_ms),
-    PART('h', BYTES, how),
-    PART('v', JSON, value),
-    PART('o', JSON, note),
-    PART('s', TEXT, actor),
-    PART('i', TEXT, id),
-    PART('d', BYTES, digest),
-    PART('k', BYTES, ordinal),
-    PART('k', TEXT, key),
-    PART('m', TEXT, method),
-    PART('x', BYTES, status),
-    PART('x', BYTES, after),
-    PART('y', BYTES, store.b),
-    PART('e', EDGES, edges),
-    PART('w', WRITES, writes),
+static const struct part parts['z' - 'a' + 1][PARTS] = {
+    ['f' - 'a'] = {PART(BYTES, frame)},
+    ['n' - 'a'] = {PART(BYTES, node), PART(BYTES, visit)},
+    ['g' - 'a'] = {PART(BYTES, generation)},
+    ['a' - 'a'] = {PART(BYTES, attempt)},
+    ['t' - 'a'] = {PART(BYTES, started_ms)},
+    ['u' - 'a'] = {PART(BYTES, at_ms)},
+    ['h' - 'a'] = {PART(BYTES, how)},
+    ['v' - 'a'] = {PART(JSON, value)},
+    ['o' - 'a'] = {PART(JSON, note)},
+    ['s' - 'a'] = {PART(TEXT, actor)},
+    ['i' - 'a'] = {PART(TEXT, id)},
+    ['d' - 'a'] = {PART(BYTES, digest)},
+    ['k' - 'a'] = {PART(BYTES, ordinal), PART(TEXT, key)},
+    ['m' - 'a'] = {PART(TEXT, method)},
+    ['x' - 'a'] = {PART(BYTES, status), PART(BYTES, after)},
+    ['y' - 'a'] = {PART(BYTES, store.b)},
+    ['e' - 'a'] = {PART(EDGES, edges)},
+    ['w' - 'a'] = {PART(WRITES, writes)},
+};
 #undef PART
-    {.field = '\0'}};
 
-static const struct part *first_part(char field)
+static const struct part *parts_of(char letter)
 {
-    const struct part *p = parts;
+    const struct part *p = parts[letter - 'a'];
 
-    while (p->field != '\0' && p->field != field)
-        p++;
-    assert(p->field != '\0'); /* rows of entries.def have no other letter */
+    /* Rows of entries.def have no letters but those. */
+    assert(letter >= 'a' && letter <= 'z' && p->kind != PART_NONE);
     return p;
 }
 
@@ -130,6 +130,8 @@ static void put_part(struct mortise_buf *b, const struct part *part,
     const void *at = (const char *)e + part->at;
 
     switch (part->kind) {
+    case PART_NONE:
+        break;
     case PART_BYTES:
         mortise_buf_put(b, at, part->size);
         break;
@@ -152,9 +154,12 @@ static void put_part(struct mortise_buf *b, const struct part *part,
 void mortise_entry_write(struct mortise_buf *b, const struct mortise_entry *e)
 {
     mortise_buf_u8(b, (uint8_t)e->type);
-    for (const char *f = types[e->type].fields; *f != '\0'; f++)
-        for (const struct part *p = first_part(*f); p->field == *f; p++)
-            put_part(b, p, e);
+    for (const char *f = types[e->type].fields; *f != '\0'; f++) {
+        const struct part *p = parts_of(*f);
+
+        for (size_t i = 0; i < PARTS && p[i].kind != PART_NONE; i++)
+            put_part(b, &p[i], e);
+    }
 }
 
 static int get_json(json_t **out, struct mortise_reader *r,
@@ -248,6 +253,8 @@ static int get_part(struct mortise_entry *e, const struct part *part,
     const void *p;
 
     switch (part->kind) {
+    case PART_NONE:
+        break;
     case PART_BYTES:
         p = mortise_read_raw(r, part->size);
         if (p != NULL)
@@ -265,15 +272,15 @@ static int get_part(struct mortise_entry *e, const struct part *part,
     return MORTISE_OK;
 }
 
-static int get_field(struct mortise_entry *e, char field,
+static int get_field(struct mortise_entry *e, char letter,
                      struct mortise_reader *r, struct mortise_arena *a,
                      struct mortise_err *err)
 {
+    const struct part *p = parts_of(letter);
     int rv = MORTISE_OK;
 
-    for (const struct part *p = first_part(field);
-         rv == MORTISE_OK && p->field == field; p++)
-        rv = get_part(e, p, r, a, err);
+    for (size_t i = 0; rv == MORTISE_OK && i < PARTS; i++)
+        rv = get_part(e, &p[i], r, a, err);
     return rv;
 }
 
