@@ -40,6 +40,7 @@ static const struct {
 struct part {
     enum {
         PART_NONE,
+        PART_U32,
         PART_BYTES, /* as they lie: a number, a digest, an identity */
         PART_TEXT,
         PART_JSON,
@@ -57,10 +58,10 @@ enum { PARTS = 2 }; /* of a letter, at most */
             sizeof((struct mortise_entry *)NULL)->member                       \
     }
 static const struct part parts['z' - 'a' + 1][PARTS] = {
-    ['f' - 'a'] = {PART(BYTES, frame)},
-    ['n' - 'a'] = {PART(BYTES, node), PART(BYTES, visit)},
-    ['g' - 'a'] = {PART(BYTES, generation)},
-    ['a' - 'a'] = {PART(BYTES, attempt)},
+    ['f' - 'a'] = {PART(U32, frame)},
+    ['n' - 'a'] = {PART(U32, node), PART(U32, visit)},
+    ['g' - 'a'] = {PART(U32, generation)},
+    ['a' - 'a'] = {PART(U32, attempt)},
     ['t' - 'a'] = {PART(BYTES, started_ms)},
     ['u' - 'a'] = {PART(BYTES, at_ms)},
     ['h' - 'a'] = {PART(BYTES, how)},
@@ -69,7 +70,7 @@ static const struct part parts['z' - 'a' + 1][PARTS] = {
     ['s' - 'a'] = {PART(TEXT, actor)},
     ['i' - 'a'] = {PART(TEXT, id)},
     ['d' - 'a'] = {PART(BYTES, digest)},
-    ['k' - 'a'] = {PART(BYTES, ordinal), PART(TEXT, key)},
+    ['k' - 'a'] = {PART(U32, ordinal), PART(TEXT, key)},
     ['m' - 'a'] = {PART(TEXT, method)},
     ['x' - 'a'] = {PART(BYTES, status), PART(BYTES, after)},
     ['y' - 'a'] = {PART(BYTES, store.b)},
@@ -131,6 +132,9 @@ static void put_part(struct mortise_buf *b, const struct part *part,
 
     switch (part->kind) {
     case PART_NONE:
+        break;
+    case PART_U32:
+        mortise_buf_u32(b, *(const uint32_t *)at);
         break;
     case PART_BYTES:
         mortise_buf_put(b, at, part->size);
@@ -254,6 +258,9 @@ static int get_part(struct mortise_entry *e, const struct part *part,
 
     switch (part->kind) {
     case PART_NONE:
+        break;
+    case PART_U32:
+        *(uint32_t *)at = mortise_read_u32(r);
         break;
     case PART_BYTES:
         p = mortise_read_raw(r, part->size);
