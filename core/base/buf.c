@@ -27,11 +27,13 @@ void mortise_buf_clear(struct mortise_buf *b)
     b->failed = false;
 }
 
-static bool grow(struct mortise_buf *b, size_t n)
+bool mortise_buf_grow(struct mortise_buf *b, size_t n)
 {
     size_t want = b->cap != 0 ? b->cap : 64;
     char *p;
 
+    if (b->failed)
+        return false;
     if (n > SIZE_MAX / 4 - b->n) {
         b->failed = true;
         return false;
@@ -48,25 +50,6 @@ static bool grow(struct mortise_buf *b, size_t n)
     return true;
 }
 
-/* Room for n more bytes, or `failed`.  There is room nearly always. */
-static inline bool reserve(struct mortise_buf *b, size_t n)
-{
-    return !b->failed && (n <= b->cap - b->n || grow(b, n));
-}
-
-static inline void put(struct mortise_buf *b, const void *p, size_t n)
-{
-    if (n == 0 || !reserve(b, n))
-        return;
-    memcpy(b->p + b->n, p, n);
-    b->n += n;
-}
-
-void mortise_buf_put(struct mortise_buf *b, const void *p, size_t n)
-{
-    put(b, p, n);
-}
-
 void mortise_buf_puts(struct mortise_buf *b, const char *s)
 {
     mortise_buf_put(b, s, strlen(s));
@@ -80,7 +63,7 @@ void mortise_buf_vprintf(struct mortise_buf *b, const char *fmt, va_list ap)
     va_copy(first, ap);
     n = vsnprintf(NULL, 0, fmt, first);
     va_end(first);
-    if (n < 0 || !reserve(b, (size_t)n + 1)) {
+    if (n < 0 || !mortise_buf_reserve(b, (size_t)n + 1)) {
         b->failed = true;
         return;
     }
@@ -106,26 +89,6 @@ void mortise_buf_printf(struct mortise_buf *b, const char *fmt, ...)
     va_end(ap);
 }
 
-void mortise_buf_u8(struct mortise_buf *b, uint8_t v)
-{
-    put(b, &v, sizeof v);
-}
-
-void mortise_buf_u16(struct mortise_buf *b, uint16_t v)
-{
-    put(b, &v, sizeof v);
-}
-
-void mortise_buf_u32(struct mortise_buf *b, uint32_t v)
-{
-    put(b, &v, sizeof v);
-}
-
-void mortise_buf_u64(struct mortise_buf *b, uint64_t v)
-{
-    put(b, &v, sizeof v);
-}
-
 void mortise_buf_blob(struct mortise_buf *b, const void *p, size_t n)
 {
     if (n > UINT32_MAX) {
@@ -143,77 +106,8 @@ void mortise_buf_str(struct mortise_buf *b, const char *s)
 
 char *mortise_buf_cstr(struct mortise_buf *b)
 {
-    if (!reserve(b, 1))
+    if (!mortise_buf_reserve(b, 1))
         return NULL;
     b->p[b->n] = '\0';
     return b->p;
-}
-
-void mortise_reader_init(struct mortise_reader *r, const void *p, size_t n)
-{
-    r->p = p;
-    r->end = r->p + n;
-    r->bad = false;
-}
-
-const void *mortise_read_raw(struct mortise_reader *r, size_t n)
-{
-    const unsigned char *at = r->p;
-
-    if (r->bad || (size_t)(r->end - r->p) < n) {
-        r->bad = true;
-        return NULL;
-    }
-    r->p += n;
-    return at;
-}
-
-/* A number of n bytes, zero when they are not there. */
-static void number(struct mortise_reader *r, void *out, size_t n)
-{
-    const void *p = mortise_read_raw(r, n);
-
-    if (p != NULL)
-        memcpy(out, p, n);
-}
-
-uint8_t mortise_read_u8(struct mortise_reader *r)
-{
-    uint8_t v = 0;
-
-    number(r, &v, sizeof v);
-    return v;
-}
-
-uint16_t mortise_read_u16(struct mortise_reader *r)
-{
-    uint16_t v = 0;
-
-    number(r, &v, sizeof v);
-    return v;
-}
-
-uint32_t mortise_read_u32(struct mortise_reader *r)
-{
-    uint32_t v = 0;
-
-    number(r, &v, sizeof v);
-    return v;
-}
-
-uint64_t mortise_read_u64(struct mortise_reader *r)
-{
-    uint64_t v = 0;
-
-    number(r, &v, sizeof v);
-    return v;
-}
-
-const char *mortise_read_blob(struct mortise_reader *r, size_t *n)
-{
-    uint32_t len = mortise_read_u32(r);
-    const char *p = mortise_read_raw(r, len);
-
-    *n = p != NULL ? len : 0;
-    return p != NULL ? p : "";
 }

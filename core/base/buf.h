@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -26,7 +27,20 @@ struct mortise_buf {
 void mortise_buf_init(struct mortise_buf *b, const struct mortise_mem *mem);
 void mortise_buf_finish(struct mortise_buf *b);
 void mortise_buf_clear(struct mortise_buf *b); /* keeps the room */
-void mortise_buf_put(struct mortise_buf *b, const void *p, size_t n);
+bool mortise_buf_grow(struct mortise_buf *b, size_t n);
+/* Room for n more bytes, or `failed`.  There is room nearly always. */
+static inline bool mortise_buf_reserve(struct mortise_buf *b, size_t n)
+{
+    return (n <= b->cap - b->n && !b->failed) || mortise_buf_grow(b, n);
+}
+static inline void mortise_buf_put(struct mortise_buf *b, const void *p,
+                                   size_t n)
+{
+    if (n == 0 || !mortise_buf_reserve(b, n))
+        return;
+    memcpy(b->p + b->n, p, n);
+    b->n += n;
+}
 void mortise_buf_puts(struct mortise_buf *b, const char *s);
 /* With a backslash before each quote and backslash. */
 void mortise_buf_escaped(struct mortise_buf *b, const char *s, size_t n);
@@ -34,10 +48,22 @@ void mortise_buf_printf(struct mortise_buf *b, const char *fmt, ...)
     MORTISE_PRINTF(2, 3);
 void mortise_buf_vprintf(struct mortise_buf *b, const char *fmt, va_list ap)
     MORTISE_PRINTF(2, 0);
-void mortise_buf_u8(struct mortise_buf *b, uint8_t v);
-void mortise_buf_u16(struct mortise_buf *b, uint16_t v);
-void mortise_buf_u32(struct mortise_buf *b, uint32_t v);
-void mortise_buf_u64(struct mortise_buf *b, uint64_t v);
+static inline void mortise_buf_u8(struct mortise_buf *b, uint8_t v)
+{
+    mortise_buf_put(b, &v, sizeof v);
+}
+static inline void mortise_buf_u16(struct mortise_buf *b, uint16_t v)
+{
+    mortise_buf_put(b, &v, sizeof v);
+}
+static inline void mortise_buf_u32(struct mortise_buf *b, uint32_t v)
+{
+    mortise_buf_put(b, &v, sizeof v);
+}
+static inline void mortise_buf_u64(struct mortise_buf *b, uint64_t v)
+{
+    mortise_buf_put(b, &v, sizeof v);
+}
 void mortise_buf_blob(struct mortise_buf *b, const void *p, size_t n);
 void mortise_buf_str(struct mortise_buf *b, const char *s); /* NULL as "" */
 /* The bytes with a NUL behind them (not counted), or NULL if failed. */
@@ -50,14 +76,70 @@ struct mortise_reader {
     bool bad;
 };
 
-void mortise_reader_init(struct mortise_reader *r, const void *p, size_t n);
-uint8_t mortise_read_u8(struct mortise_reader *r);
-uint16_t mortise_read_u16(struct mortise_reader *r);
-uint32_t mortise_read_u32(struct mortise_reader *r);
-uint64_t mortise_read_u64(struct mortise_reader *r);
+static inline void mortise_reader_init(struct mortise_reader *r, const void *p,
+                                       size_t n)
+{
+    r->p = p;
+    r->end = r->p + n;
+    r->bad = false;
+}
 /* n raw bytes, borrowed; NULL when they are not there. */
-const void *mortise_read_raw(struct mortise_reader *r, size_t n);
+static inline const void *mortise_read_raw(struct mortise_reader *r, size_t n)
+{
+    const unsigned char *at = r->p;
+
+    if (r->bad || (size_t)(r->end - r->p) < n) {
+        r->bad = true;
+        return NULL;
+    }
+    r->p += n;
+    return at;
+}
+/* The same as a number, zero when they are not there. */
+static inline void mortise_read_number(struct mortise_reader *r, void *out,
+                                       size_t n)
+{
+    const void *p = mortise_read_raw(r, n);
+
+    if (p != NULL)
+        memcpy(out, p, n);
+}
+static inline uint8_t mortise_read_u8(struct mortise_reader *r)
+{
+    uint8_t v = 0;
+
+    mortise_read_number(r, &v, sizeof v);
+    return v;
+}
+static inline uint16_t mortise_read_u16(struct mortise_reader *r)
+{
+    uint16_t v = 0;
+
+    mortise_read_number(r, &v, sizeof v);
+    return v;
+}
+static inline uint32_t mortise_read_u32(struct mortise_reader *r)
+{
+    uint32_t v = 0;
+
+    mortise_read_number(r, &v, sizeof v);
+    return v;
+}
+static inline uint64_t mortise_read_u64(struct mortise_reader *r)
+{
+    uint64_t v = 0;
+
+    mortise_read_number(r, &v, sizeof v);
+    return v;
+}
 /* A blob, borrowed; *n is 0 and the result "" when it is not there. */
-const char *mortise_read_blob(struct mortise_reader *r, size_t *n);
+static inline const char *mortise_read_blob(struct mortise_reader *r, size_t *n)
+{
+    uint32_t len = mortise_read_u32(r);
+    const char *p = mortise_read_raw(r, len);
+
+    *n = p != NULL ? len : 0;
+    return p != NULL ? p : "";
+}
 
 #endif

@@ -86,15 +86,12 @@ void mortise_release_str(const struct mortise_mem *mem, char *s)
         mortise_release(mem, s, strlen(s) + 1);
 }
 
-void *mortise_grow(const struct mortise_mem *mem, void *array, size_t n,
-                   size_t *cap, size_t elem_size)
+void *mortise_grow_full(const struct mortise_mem *mem, void *array, size_t *cap,
+                        size_t elem_size)
 {
     size_t want;
     void *grown;
 
-    assert(n <= *cap);
-    if (n < *cap)
-        return array;
     want = *cap != 0 ? 2 * *cap : 8;
     if (want > SIZE_MAX / elem_size)
         return NULL;

@@ -23,10 +23,15 @@ char *mortise_strdup(const struct mortise_mem *mem, const char *s);
 char *mortise_strndup(const struct mortise_mem *mem, const char *s, size_t n);
 void mortise_release_str(const struct mortise_mem *mem, char *s);
 
+void *mortise_grow_full(const struct mortise_mem *mem, void *array, size_t *cap,
+                        size_t elem_size);
 /* Make room for one more element in a growing array: doubles `*cap` when
  * `n == *cap`.  Returns the (moved) array, or NULL with the old one intact. */
-void *mortise_grow(const struct mortise_mem *mem, void *array, size_t n,
-                   size_t *cap, size_t elem_size);
+static inline void *mortise_grow(const struct mortise_mem *mem, void *array,
+                                 size_t n, size_t *cap, size_t elem_size)
+{
+    return n < *cap ? array : mortise_grow_full(mem, array, cap, elem_size);
+}
 
 /* Many allocations that die at once.  Memory is zeroed and aligned for any
  * type. */

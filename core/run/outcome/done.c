@@ -11,12 +11,13 @@ int mortise_stage_stands(struct outcome *o, struct mortise_err *err)
 
     for (size_t i = 0; rv == MORTISE_OK && i < o->entry.n_edges; i++) {
         const struct mortise_edge *edge = &g->edges[o->entry.edges[i]];
-        struct mortise_entry first = mortise_exec_entry(
-            o->r, o->x,
-            edge->kind == MORTISE_EDGE_MAP ? MORTISE_E_FAN : MORTISE_E_FOUND);
+        struct mortise_entry first;
 
         if (!mortise_route_stands_on(edge))
             continue;
+        first = mortise_exec_entry(
+            o->r, o->x,
+            edge->kind == MORTISE_EDGE_MAP ? MORTISE_E_FAN : MORTISE_E_FOUND);
         first.edges = &o->entry.edges[i];
         first.n_edges = 1;
         first.value = json_array_get(o->grounds, k++);

@@ -139,7 +139,8 @@ int mortise_stage_edges(struct outcome *o, struct mortise_err *err)
     const struct mortise_graph *g = o->x->frame->graph;
     struct mortise_entry *e = &o->entry;
     struct choice c = {.target = UINT32_MAX};
-    struct env env = {.state = NULL};
+    struct env env; /* for those that look at something */
+    bool look;
     uint32_t uses;
     int rv = MORTISE_OK;
 
@@ -150,7 +151,8 @@ int mortise_stage_edges(struct outcome *o, struct mortise_err *err)
         e->n_edges = o->x->n_chosen;
         return MORTISE_OK;
     }
-    if (mortise_route_uses(g, n, &uses))
+    look = mortise_route_uses(g, n, &uses);
+    if (look)
         rv = mortise_env_init(&env, o->r, o->x, o->x->after, e->value, NULL,
                               uses, err);
     if (rv != MORTISE_OK)
@@ -164,7 +166,8 @@ int mortise_stage_edges(struct outcome *o, struct mortise_err *err)
         if (rv == MORTISE_OK && take)
             e->edges[e->n_edges++] = n->out[i];
     }
-    mortise_env_finish(&env);
+    if (look)
+        mortise_env_finish(&env);
     return rv;
 }
 

@@ -39,18 +39,17 @@ static const struct {
  * stored. */
 struct part {
     enum {
-        PART_NONE,
         PART_U32,
-        PART_BYTES, /* as they lie: a number, a digest, an identity */
+        PART_BYTES, /* as they lie: another number, a digest, an identity */
         PART_TEXT,
         PART_JSON,
         PART_EDGES,
         PART_WRITES
     } kind;
-    uint32_t at, size;
+    uint32_t at, size; /* size 0: there is none */
 };
 
-enum { PARTS = 2 }; /* of a letter, at most */
+enum { PARTS = 3 }; /* of a letter: two at most, and one of size 0 */
 
 #define PART(kind, member)                                                     \
     {                                                                          \
@@ -81,11 +80,10 @@ static const struct part parts['z' - 'a' + 1][PARTS] = {
 
 static const struct part *parts_of(char letter)
 {
-    const struct part *p = parts[letter - 'a'];
-
     /* Rows of entries.def have no letters but those. */
-    assert(letter >= 'a' && letter <= 'z' && p->kind != PART_NONE);
-    return p;
+    assert(letter >= 'a' && letter <= 'z');
+    assert(parts[letter - 'a'][0].size != 0);
+    return parts[letter - 'a'];
 }
 
 enum { SAME_VALUE = 1 }; /* a write's flags */
@@ -131,8 +129,6 @@ static void put_part(struct mortise_buf *b, const struct part *part,
     const void *at = (const char *)e + part->at;
 
     switch (part->kind) {
-    case PART_NONE:
-        break;
     case PART_U32:
         mortise_buf_u32(b, *(const uint32_t *)at);
         break;
@@ -159,10 +155,8 @@ void mortise_entry_write(struct mortise_buf *b, const struct mortise_entry *e)
 {
     mortise_buf_u8(b, (uint8_t)e->type);
     for (const char *f = types[e->type].fields; *f != '\0'; f++) {
-        const struct part *p = parts_of(*f);
-
-        for (size_t i = 0; i < PARTS && p[i].kind != PART_NONE; i++)
-            put_part(b, &p[i], e);
+        for (const struct part *p = parts_of(*f); p->size != 0; p++)
+            put_part(b, p, e);
     }
 }
 
@@ -249,23 +243,18 @@ static int get_writes(struct mortise_entry *e, struct mortise_reader *r,
     return rv;
 }
 
-static int get_part(struct mortise_entry *e, const struct part *part,
-                    struct mortise_reader *r, struct mortise_arena *a,
-                    struct mortise_err *err)
+static inline int get_part(struct mortise_entry *e, const struct part *part,
+                           struct mortise_reader *r, struct mortise_arena *a,
+                           struct mortise_err *err)
 {
     void *at = (char *)e + part->at;
-    const void *p;
 
     switch (part->kind) {
-    case PART_NONE:
-        break;
     case PART_U32:
         *(uint32_t *)at = mortise_read_u32(r);
         break;
     case PART_BYTES:
-        p = mortise_read_raw(r, part->size);
-        if (p != NULL)
-            memcpy(at, p, part->size);
+        mortise_read_number(r, at, part->size);
         break;
     case PART_TEXT:
         return get_str(at, r, a, err);
@@ -279,16 +268,20 @@ static int get_part(struct mortise_entry *e, const struct part *part,
     return MORTISE_OK;
 }
 
-static int get_field(struct mortise_entry *e, char letter,
-                     struct mortise_reader *r, struct mortise_arena *a,
-                     struct mortise_err *err)
+/* The parts of these letters, up to one that does not read. */
+static int get_fields(struct mortise_entry *e, const char *letters,
+                      struct mortise_reader *r, struct mortise_arena *a,
+                      struct mortise_err *err)
 {
-    const struct part *p = parts_of(letter);
-    int rv = MORTISE_OK;
+    for (; *letters != '\0'; letters++) {
+        for (const struct part *p = parts_of(*letters); p->size != 0; p++) {
+            int rv = get_part(e, p, r, a, err);
 
-    for (size_t i = 0; rv == MORTISE_OK && i < PARTS; i++)
-        rv = get_part(e, &p[i], r, a, err);
-    return rv;
+            if (rv != MORTISE_OK || r->bad)
+                return rv;
+        }
+    }
+    return MORTISE_OK;
 }
 
 /* A record that does not read is corrupt, whatever the part that noticed
@@ -307,7 +300,7 @@ int mortise_entry_read(struct mortise_entry *e, struct mortise_reader *r,
                        struct mortise_arena *a, struct mortise_err *err)
 {
     uint8_t type;
-    int rv = MORTISE_OK;
+    int rv;
 
     *e = (struct mortise_entry){.actor = "", .id = "", .key = "", .method = ""};
     if (r->p == r->end)
@@ -317,9 +310,7 @@ int mortise_entry_read(struct mortise_entry *e, struct mortise_reader *r,
         return mortise_fail(err, MORTISE_ECORRUPT,
                             "journal entry of unknown type %u", type);
     e->type = (enum mortise_entry_type)type;
-    for (const char *f = types[type].fields;
-         rv == MORTISE_OK && !r->bad && *f != '\0'; f++)
-        rv = get_field(e, *f, r, a, err);
+    rv = get_fields(e, types[type].fields, r, a, err);
     if (rv == MORTISE_OK && !r->bad)
         return MORTISE_OK;
     mortise_entry_finish(e);

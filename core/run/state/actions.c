@@ -6,6 +6,7 @@
  * one timer at a time.
  */
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "run/state/state.h"
@@ -71,6 +72,21 @@ void mortise_actions_finish(struct mortise_actions *a)
     mortise_actions_init(a, a->mem);
 }
 
+/* How much of an action is made zero: not the long texts at the end of some,
+ * which are read as far as they were written. */
+enum {
+    ZEROED =
+        offsetof(struct mortise_action, u) + sizeof(struct mortise_run_commit)
+};
+_Static_assert(offsetof(struct mortise_action, u.call.path) <= ZEROED,
+               "of a call, all but its path");
+_Static_assert(offsetof(struct mortise_action, u.applied.err.msg) < ZEROED,
+               "of a refusal, all but its words");
+_Static_assert(offsetof(struct mortise_action, u.perform) +
+                       sizeof((struct mortise_action *)NULL)->u.perform <=
+                   ZEROED,
+               "all of an ask");
+
 struct mortise_action *mortise_action_new(struct mortise_run *r,
                                           enum mortise_action_kind kind,
                                           struct mortise_err *err)
@@ -85,7 +101,7 @@ struct mortise_action *mortise_action_new(struct mortise_run *r,
     }
     a->list = grown;
     grown += a->n++;
-    memset(grown, 0, sizeof *grown);
+    memset(grown, 0, ZEROED);
     grown->kind = kind;
     return grown;
 }

@@ -8,12 +8,6 @@
 
 #include "run/state/state.h"
 
-void mortise_json_drop(json_t **ref)
-{
-    json_decref(*ref);
-    *ref = NULL;
-}
-
 void mortise_json_hold(json_t **ref, json_t *value)
 {
     json_incref(value);
@@ -21,34 +15,33 @@ void mortise_json_hold(json_t **ref, json_t *value)
     *ref = value;
 }
 
-/* `*at` letters are there already; what does not fit is a wrong program. */
-static void append(char out[MORTISE_EXEC_PATH], size_t *at, const char *text)
+/* Behind the `at` letters that are there; the texts are short. */
+static size_t append(char out[MORTISE_EXEC_PATH], size_t at, const char *text)
 {
-    size_t n = strlen(text);
-
-    assert(*at + n <
-           MORTISE_EXEC_PATH); /* graph/ bounds ids and how maps nest */
-    memcpy(out + *at, text, n + 1);
-    *at += n;
+    while ((out[at] = *text++) != '\0') {
+        at++;
+        assert(at < MORTISE_EXEC_PATH); /* graph/ bounds ids and nested maps */
+    }
+    return at;
 }
 
 void mortise_exec_path(const struct mortise_run *r, const struct exec *x,
                        char out[MORTISE_EXEC_PATH])
 {
     char digits[12] = "";
-    size_t at = 0, k = sizeof digits - 1;
+    size_t at, k = sizeof digits - 1;
 
     for (uint32_t v = x->visit; v > 0 || k == sizeof digits - 1; v /= 10)
         digits[--k] = (char)('0' + v % 10);
-    append(out, &at, x->frame->scope->prefix);
-    append(out, &at,
-           x->node == MORTISE_START ? "START"
-           : x->node == NODE_UPDATE ? "update"
-                                    : mortise_exec_node(r, x)->id);
-    append(out, &at, "#");
-    append(out, &at, digits + k);
-    append(out, &at, x->frame->scope->suffix);
-    append(out, &at, x->fan != NULL ? "[*]" : "");
+    at = append(out, 0, x->frame->scope->prefix);
+    at = append(out, at,
+                x->node == MORTISE_START ? "START"
+                : x->node == NODE_UPDATE ? "update"
+                                         : mortise_exec_node(r, x)->id);
+    out[at++] = '#';
+    at = append(out, at, digits + k);
+    at = append(out, at, x->frame->scope->suffix);
+    append(out, at, x->fan != NULL ? "[*]" : "");
 }
 
 struct artifact *mortise_exec_artifact(struct mortise_run *r,
@@ -204,7 +197,7 @@ static void count(struct mortise_run *r, struct exec *x, uint32_t by)
 
 static bool is_at_work(enum exec_state s)
 {
-    return s != 0 && s != X_DONE && s != X_FAILED && s != X_CANCELLED;
+    return s != 0 && s < X_DONE;
 }
 
 void mortise_exec_near(struct mortise_run *r, struct exec *x, bool near)

@@ -30,7 +30,7 @@ enum exec_state {
     X_SUSPENDED, /* it let go, until a step of its is answered */
     X_BACKOFF,   /* an attempt failed; the next waits for its time */
     X_HELD,      /* done; interrupt_after holds its edges back */
-    X_DONE,
+    X_DONE,      /* it is over, from here on */
     X_FAILED,
     X_CANCELLED
 };
@@ -204,25 +204,26 @@ struct exec {
     enum exec_state state;
     struct frame *frame;
     struct exec *sibling; /* made before it in its frame */
-    bool counted;         /* as a step */
     uint64_t started_ms, ended_ms;
-    json_t *error;   /* {code, message} */
-    bool handled;    /* a failure that on_error or a goto led elsewhere */
-    json_t *leaving; /* its output, judged on the edges it takes: */
-    uint32_t *chosen, n_chosen; /* those, twice (leaving.c) */
-    uint32_t *taken, n_taken;
-    bool effect_open; /* an effect between intent and answer (runtime.md 6) */
+    json_t *error;            /* {code, message} */
+    json_t *leaving;          /* its output, judged on the edges it takes: */
+    uint32_t *chosen, *taken; /* those, the first ones twice (leaving.c) */
+    uint32_t n_chosen, n_taken;
     uint64_t intent_seq;
+    bool counted;       /* as a step */
+    bool handled;       /* a failure that on_error or a goto led elsewhere */
+    bool effect_open;   /* an effect between intent and answer (runtime.md 6) */
     bool near;          /* live only: SUSPENDED, on a timer that is due soon */
     bool before_passed; /* interrupt_before was answered */
 
     /* By state/state_view.c: the causal past. */
-    uint32_t *preds, n_preds;
+    bool shared;          /* several come after it, whatever edges it took */
+    uint32_t n_preds;     /* in `preds` */
     uint32_t idom, depth; /* START: itself, 0 */
     uint32_t mark;        /* of the last walk that met it */
-    bool shared;          /* several come after it, whatever edges it took */
-    json_t *view;         /* the state before, once needed */
-    json_t *after;        /* the state after its own writes, once needed */
+    uint32_t *preds;
+    json_t *view;  /* the state before, once needed */
+    json_t *after; /* the state after its own writes, once needed */
     /* By state/writes.c: */
     struct mortise_write *writes;
     size_t n_writes;
@@ -264,13 +265,13 @@ struct exec {
     bool child_again; /* `child` failed, and what failed in it is tried again */
     /* Whether it is tried again depends on whether its input is the same. */
     bool child_asks;
-    json_t *notes;      /* guardrail verdicts */
-    json_t *decision;   /* an acceptance that they have not passed yet */
-    json_t *body;       /* live only: the arguments, once evaluated */
     bool body_is_given; /* `body` is no longer what the template gives */
-    uint32_t checked;   /* the generation whose arguments passed; 0: none */
-    uint32_t ordinal;   /* of the next request */
     bool unknown; /* it ends with its effect in doubt, and nobody is asked */
+    uint32_t checked; /* the generation whose arguments passed; 0: none */
+    uint32_t ordinal; /* of the next request */
+    json_t *notes;    /* guardrail verdicts */
+    json_t *decision; /* an acceptance that they have not passed yet */
+    json_t *body;     /* live only: the arguments, once evaluated */
     /* By asks/steps.c: what it asked (step.c). */
     struct journal *journal; /* NULL: nothing */
     struct journal *checks;  /* what its guardrails asked; likewise */
@@ -281,8 +282,8 @@ struct exec {
     json_t *broke; /* it asked for something else than before: the words */
     bool goes_on;  /* its newest call began with a journal */
     /* By asks/doubt_evidence.c: what people were told. */
-    json_t *told;    /* {cause, step?, answer?}; NULL: nothing */
     bool told_apart; /* `told` stands in an entry, not only in a request */
+    json_t *told;    /* {cause, step?, answer?}; NULL: nothing */
 
     /* By spend/budget.c: */
     struct hold *hold; /* NULL: nothing was ever reserved for it */
@@ -290,12 +291,12 @@ struct exec {
     struct cost *cost; /* NULL: nothing that anybody told */
 
     /* By outcome/doubt.c: an effect that nobody knows about. */
-    bool doubted;   /* it failed with its effect open */
-    bool cut;       /* a cancel stopped it */
     struct end was; /* how it had ended, which asks about that now */
     /* Live only: how the attempt failed whose effect is in doubt, {code, class,
      * message}; NULL: the process died. */
     json_t *failure;
+    bool doubted; /* it failed with its effect open */
+    bool cut;     /* a cancel stopped it */
     /* By outcome/doubt_resolve.c: */
     bool failing; /* just now, with its doubt */
     /* By outcome/result.c: what came of its effect, and with it. */
@@ -309,36 +310,36 @@ struct exec {
     uint8_t body_digest[MORTISE_DIGEST];
     /* By outcome/fail.c: live only. */
     uint64_t retry_after_ms; /* of its error */
-    /* By outcome/pipeline.c: where its output waits (stages.def), and how that
-     * came about. */
-    uint8_t awaits;
+    /* By outcome/pipeline.c: how what waits came about, and where it waits
+     * (stages.def). */
     enum done_how how;
+    uint8_t awaits;
     /* By outcome/guard.c: what its guardrails look at. */
+    bool replaced; /* a guardrail put another in the place of `subject` */
     enum mortise_guard_stage stage;
     uint32_t guard;  /* the guardrail that is being asked, */
     uint32_t turn;   /* and how many were asked in this stage before it */
+    uint32_t at;     /* EDGE: which of those that x takes is looked at */
     json_t *subject; /* as sanitised so far */
-    bool replaced;   /* a guardrail put another in the place of `subject` */
     /* OUTPUT: the output that passed, while its update is looked at. */
     json_t *judged;
-    uint32_t at; /* EDGE: which of those that x takes is looked at */
     /* By outcome/verdict.c: */
     json_t *verdicts; /* of now, not recorded yet */
     /* By kinds/human.c: */
     bool expired_to_goto; /* live only: its deadline leads along TIMEOUT */
 
     /* By apply_exec.c: how it went, and its pending request. */
-    json_t *output;
     bool cached;       /* its output is what another call gave */
     bool child_failed; /* `child` failed, and so did this */
+    bool approved;
+    uint32_t noted; /* it is on disk that it starts in this generation */
+    json_t *output;
     uint64_t next_ms;
     uint64_t pause_ms; /* that long before next_ms its attempt failed */
-    uint32_t noted;    /* it is on disk that it starts in this generation */
-    char request[REQUEST_ID];
-    enum mortise_ask ask;
     uint64_t deadline_ms;
     json_t *payload;
-    bool approved;
+    enum mortise_ask ask;
+    char request[REQUEST_ID];
     uint8_t approved_digest[MORTISE_DIGEST];
     /* By apply_run.c: */
     uint32_t heir; /* held through this update: what follows comes after it */
@@ -721,8 +722,7 @@ void mortise_exec_near(struct mortise_run *r, struct exec *x, bool near);
 /* Nothing more happens to it, unless somebody has a failure tried again. */
 static inline bool mortise_exec_is_over(const struct exec *x)
 {
-    return x->state == X_DONE || x->state == X_FAILED ||
-           x->state == X_CANCELLED;
+    return x->state >= X_DONE;
 }
 /* Are the edges of an entry some of these, in their order?  Then x took
  * them. */
@@ -783,7 +783,12 @@ static inline uint32_t *mortise_exec_going(const struct exec *x)
 bool mortise_run_is_over(const struct mortise_run *r);
 /* Is there room for one more call? */
 bool mortise_run_has_room(const struct mortise_run *r);
-void mortise_json_drop(json_t **ref); /* decref and forget */
+static inline void mortise_json_drop(json_t **ref) /* decref and forget */
+{
+    if (*ref != NULL)
+        json_decref(*ref);
+    *ref = NULL;
+}
 void mortise_json_hold(json_t **ref,
                        json_t *value); /* replace by a borrowed value */
 
