@@ -254,7 +254,7 @@ static const struct mortise_key keys[] = {
 };
 
 const struct mortise_place mortise_casefile_place = {
-    .what = "a test file", .keys = keys, .n = sizeof keys / sizeof keys[0]};
+    MORTISE_PLACE_OF("a test file", keys)};
 
 static int read(struct mortise_case_reader *r, const char *path,
                 const char *text, size_t n)

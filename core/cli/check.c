@@ -47,19 +47,13 @@ static void forget_plugins(struct checking *c)
     c->open = false;
 }
 
-/* Those of the deployment that counts now. */
-static int open_plugins(struct checking *c, struct mortise_err *err)
+static int open_catalog(struct checking *c, struct mortise_err *err)
 {
     struct mortise_plugins_config config;
-    const char *deployment = c->cli->deployment;
-    int rv;
+    int rv =
+        mortise_settings_open(&c->settings, c->cli->mem, c->cli->deployment,
+                              NULL, mortise_cli_how(c->cli), c->diags, err);
 
-    forget_plugins(c);
-    snprintf(c->deployment, sizeof c->deployment, "%s",
-             deployment != NULL ? deployment : "");
-    rv = mortise_settings_open(&c->settings, c->cli->mem, deployment, NULL,
-                               mortise_cli_how(c->cli), c->diags, err);
-    c->open = true;
     if (rv != MORTISE_OK)
         return rv;
     config = mortise_plugin_set_config(c->cli->mem, &c->settings);
@@ -69,6 +63,21 @@ static int open_plugins(struct checking *c, struct mortise_err *err)
         mortise_plugin_catalog_open(&c->plugin_catalog, c->cli->mem, c->plugins,
                                     c->settings.deployment);
     return rv;
+}
+
+/* Those of the deployment that counts now. */
+static int open_plugins(struct checking *c, struct mortise_err *err)
+{
+    const char *deployment = c->cli->deployment;
+
+    forget_plugins(c);
+    snprintf(c->deployment, sizeof c->deployment, "%s",
+             deployment != NULL ? deployment : "");
+    c->why.code = MORTISE_OK;
+    c->opened = open_catalog(c, &c->why);
+    c->open = true;
+    *err = c->why;
+    return c->opened;
 }
 
 /* The catalogue for a graph of this path: that of its deployment. */
@@ -81,10 +90,8 @@ static int catalog_for(struct checking *c, const char *path,
     if (rv != MORTISE_OK)
         return rv;
     deployment = c->cli->deployment != NULL ? c->cli->deployment : "";
-    if (!c->open || strcmp(c->deployment, deployment) != 0) {
-        c->why.code = MORTISE_OK;
-        c->opened = open_plugins(c, &c->why);
-    }
+    if (!c->open || strcmp(c->deployment, deployment) != 0)
+        return open_plugins(c, err);
     *err = c->why;
     return c->opened;
 }

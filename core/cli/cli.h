@@ -241,6 +241,10 @@ struct mortise_cli_way mortise_cli_way_on(struct mortise_cli *cli,
 /* Print what a request asks, and the commands that settle it. */
 void mortise_cli_print_request(const struct mortise_cli_way *way,
                                const json_t *request);
+/* The command that lets a plugin be called again, before the one that lets a
+ * run go on. */
+void mortise_cli_unquarantine(const struct mortise_cli_way *way,
+                              const char *plugin);
 /* What stands before the commands of a run: a line for each lift. */
 void mortise_cli_lift(const struct mortise_cli_way *way);
 /* A call of a plugin that changed: once that is accepted it is asked about

@@ -212,17 +212,33 @@ static const char *behind(const char *at, const char *before,
     return at + n + strcspn(at + n, "/");
 }
 
-/* Where we are in the config of a plugin, which is in plugins.config or in
- * guardrails, and the plugin's name; NULL: in none. */
+/* Is that, in a model, a key of the deployment's own? */
+static bool is_own(const char *rest)
+{
+    char key[PLUGIN_MAX];
+
+    return behind(rest, "/", key) != NULL &&
+           mortise_place_row(&mortise_model_place, key) != NULL;
+}
+
+/* Where we are in the config of a plugin, which is in plugins.config, in
+ * guardrails or in models, and the plugin's name; NULL: in none. */
 static const char *in_config(struct page *p, char name[PLUGIN_MAX])
 {
     static const char config[] = "/config";
     const char *at = pointer_of(p),
                *rest = behind(at, "/plugins/config/", name);
     const struct mortise_guard *g;
+    const struct mortise_model_alias *m;
 
     if (rest != NULL)
         return rest;
+    rest = behind(at, "/models/", name);
+    if (rest != NULL) {
+        m = mortise_model_find(&p->settings->deployment->models, name);
+        snprintf(name, PLUGIN_MAX, "%s", m != NULL ? m->provider : "");
+        return is_own(rest) ? NULL : rest;
+    }
     rest = behind(at, "/guardrails/", name);
     if (rest == NULL || strncmp(rest, config, sizeof config - 1) != 0)
         return NULL;

@@ -319,13 +319,17 @@ struct mortise_cli_way mortise_cli_way_on(struct mortise_cli *cli,
     };
 }
 
+void mortise_cli_unquarantine(const struct mortise_cli_way *way,
+                              const char *plugin)
+{
+    mortise_cli_suggest(way->cli, way->o, "plugin unquarantine", plugin);
+    mortise_out_puts(way->o, "\n");
+}
+
 void mortise_cli_lift(const struct mortise_cli_way *way)
 {
-    MORTISE_JSON_EACH (plugin, i, way->lifts) {
-        mortise_cli_suggest(way->cli, way->o, "plugin unquarantine",
-                            json_string_value(plugin));
-        mortise_out_puts(way->o, "\n");
-    }
+    MORTISE_JSON_EACH (plugin, i, way->lifts)
+        mortise_cli_unquarantine(way, json_string_value(plugin));
 }
 
 bool mortise_cli_is_asked_again(const struct mortise_cli_way *way,

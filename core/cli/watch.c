@@ -89,18 +89,13 @@ static bool is_over(int status)
     return status == MORTISE_RUN_COMPLETED || status == MORTISE_RUN_CANCELLED;
 }
 
-static void show_it(struct mortise_cli *cli, const char *run)
-{
-    mortise_cli_suggest(cli, &cli->out, "show", run);
-    mortise_out_puts(&cli->out, "\n");
-}
-
 /* What a run that stopped says of itself, from `show`. */
 static void stand(struct mortise_cli *cli, const char *run, int status,
                   const json_t *show)
 {
     const struct mortise_cli_way way = mortise_cli_way_on(
-        cli, &cli->out, run, json_object_get(show, "blocked"));
+        cli, &cli->out, run,
+        is_over(status) ? NULL : json_object_get(show, "blocked"));
     const json_t *error = json_object_get(show, "error");
     const json_t *pending = json_object_get(show, "pending");
 
@@ -115,7 +110,7 @@ static void stand(struct mortise_cli *cli, const char *run, int status,
             mortise_cli_print_request(&way, one);
     }
     if (is_over(status) && mortise_cli_unsettled(show) == NULL)
-        show_it(cli, run);
+        mortise_cli_offer(&way, "show");
     else
         mortise_cli_unblock(&way, show);
 }

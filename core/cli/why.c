@@ -470,13 +470,6 @@ static void why_over(struct why *w)
 /* ---- plugins that changed --------------------------------------------------
  */
 
-/* Before the command that lets the run go on. */
-static void offer_unquarantine(struct why *w, const char *plugin)
-{
-    mortise_cli_suggest(w->cli, &w->commands, "plugin unquarantine", plugin);
-    mortise_out_puts(&w->commands, "\n");
-}
-
 /* What stands in the way of the run's plugin, if anything does. */
 static void plugin_problem(struct why *w, struct mortise_plugin_set *s,
                            const char *name, const char *was)
@@ -497,7 +490,7 @@ static void plugin_problem(struct why *w, struct mortise_plugin_set *s,
     if (m == NULL && mortise_plugins_is_quarantined(s->plugins, plugin)) {
         say(w, "is left alone (%s).  To let it try at once, and the run go on",
             err.msg);
-        offer_unquarantine(w, plugin);
+        mortise_cli_unquarantine(&w->way, plugin);
     } else if (m == NULL) {
         say(w,
             "is not there now (%s).  Whoever keeps the plugins must put it "
@@ -531,7 +524,7 @@ static bool say_deaths(struct why *w)
         plugin, (unsigned long long)mortise_cli_integer(d, "times"),
         mortise_cli_text(d, "path"), mortise_cli_text(d, "last"),
         mortise_cli_text(d, "how"));
-    offer_unquarantine(w, plugin);
+    mortise_cli_unquarantine(&w->way, plugin);
     return true;
 }
 

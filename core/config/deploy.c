@@ -173,7 +173,7 @@ static const struct mortise_key durability_map_keys[] = {
 };
 
 static const struct mortise_place durability_place = {
-    .what = "durability", .keys = durability_map_keys, .n = 1};
+    MORTISE_PLACE_OF("durability", durability_map_keys)};
 
 static const struct mortise_word durabilities[] = {
     {.word = "sync", .value = MORTISE_SYNC},
@@ -277,6 +277,40 @@ static void read_guardrails(void *ctx, void *into,
     mortise_guards_read(&d->guards, slot->value, ctx);
 }
 
+/* Into the field of its row: PLUGIN/OPERATION. */
+static void read_executor(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct mortise_config_reading *r = ctx;
+    const char *s = slot->value->str, *slash = strchr(s, '/');
+
+    (void)into;
+    if (slash == NULL || slash == s || slash[1] == '\0' ||
+        strchr(slash + 1, '/') != NULL)
+        mortise_diag_add(r->diags, "E0505", slot->value->span,
+                         "'%s' is no operation: PLUGIN/OPERATION", s);
+    else
+        *(const char **)slot->field = s;
+}
+
+static const struct mortise_key executors_keys[] = {
+    {.name = "gmi",
+     .about = "What gmi nodes run (agent/gmi).",
+     .value = MORTISE_V_STRING,
+     .read = read_executor,
+     MORTISE_AT(const char *, struct mortise_executors, gmi)},
+    {.name = "voice", .later = true},
+    {.name = "leaf", .later = true},
+};
+MORTISE_PLACE(executors, "executors");
+
+static void read_models(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_deployment *d = into;
+
+    mortise_models_read(&d->models, slot->value, ctx);
+}
+
 static const struct mortise_key keys[] = {
     MORTISE_HEADER_KEYS(kinds),
     {.name = "metadata",
@@ -294,7 +328,11 @@ static const struct mortise_key keys[] = {
     {.name = "store",
      .about = "Where runs are kept, and how safely.",
      MORTISE_INTO_SAME(store_place)},
-    {.name = "models", .later = true},
+    {.name = "models",
+     .about = "Aliases for models: a provider each, and what it is to know.",
+     .value = MORTISE_V_MAP,
+     MORTISE_EACH(.value = MORTISE_V_MAP, .place = &mortise_model_place),
+     .read = read_models},
     {.name = "secrets",
      .about = "Names of secrets to where each comes from.",
      .value = MORTISE_V_MAP,
@@ -311,7 +349,9 @@ static const struct mortise_key keys[] = {
      .read = read_guardrails},
     {.name = "memory", .later = true},
     {.name = "discovery", .later = true},
-    {.name = "executors", .later = true},
+    {.name = "executors",
+     .about = "Types of nodes to the operations that they run.",
+     MORTISE_INTO_PLACE(executors_place, struct mortise_deployment, executors)},
     {.name = "limits",
      .about = "What holds for graphs that say nothing, and the most that a "
               "graph may say.",
@@ -320,7 +360,7 @@ static const struct mortise_key keys[] = {
 };
 
 const struct mortise_place mortise_deployment_place = {
-    .what = "a deployment", .keys = keys, .n = sizeof keys / sizeof keys[0]};
+    MORTISE_PLACE_OF("a deployment", keys)};
 
 /* ---- the whole ------------------------------------------------------- */
 
@@ -393,8 +433,12 @@ json_t *mortise_deployment_config(const struct mortise_deployment *d,
                                   const char *plugin, const char *as)
 {
     const struct mortise_guard *g = mortise_guard_find(&d->guards, as);
+    const struct mortise_model_alias *m =
+        mortise_model_of_instance(&d->models, as);
     const struct mortise_yaml *config =
-        g != NULL ? g->config : mortise_yaml_get(d->config, plugin);
+        g != NULL   ? g->config
+        : m != NULL ? m->config
+                    : mortise_yaml_get(d->config, plugin);
 
     return config != NULL ? mortise_yaml_json(config, false) : json_object();
 }

@@ -4,6 +4,7 @@
 
 #include "config/deploy_guards.h"
 #include "config/limits.h"
+#include "config/models.h"
 #include "config/policy.h"
 #include "config/provider.h"
 
@@ -12,6 +13,11 @@ enum mortise_durability {
     MORTISE_SYNC = 0, /* once it is on disk */
     MORTISE_BATCH,    /* once it is stored; it is synced max_ms after */
     MORTISE_EXIT      /* once it is stored; it is synced when something waits */
+};
+
+/* PLUGIN/OPERATION that nodes of a type run; NULL: the language's own. */
+struct mortise_executors {
+    const char *gmi;
 };
 
 struct mortise_deployment {
@@ -36,6 +42,8 @@ struct mortise_deployment {
     const struct mortise_yaml *config; /* plugins.config, a map, or NULL */
     struct mortise_providers secrets;
     struct mortise_guards guards;
+    struct mortise_models models;
+    struct mortise_executors executors;
     struct mortise_policy tools;
     struct mortise_bounds limits; /* defaults and ceilings of graphs */
 };
@@ -50,7 +58,8 @@ int mortise_deployment_default(struct mortise_deployment **out,
                                const struct mortise_mem *mem);
 void mortise_deployment_free(struct mortise_deployment *d);
 /* The config of one plugin as JSON, a new reference; {} when there is none.
- * `as` is the guardrail's id that it has it for, "" for the plugin as such. */
+ * `as` is the guardrail's id, or the model's instance, that it has it for; ""
+ * for the plugin as such. */
 json_t *mortise_deployment_config(const struct mortise_deployment *d,
                                   const char *plugin, const char *as);
 

@@ -32,7 +32,7 @@ static const struct mortise_key keys[] = {
 };
 
 const struct mortise_place mortise_guard_place = {
-    .what = "a guardrail", .keys = keys, .n = sizeof keys / sizeof keys[0]};
+    MORTISE_PLACE_OF("a guardrail", keys)};
 
 /* Ids share one namespace with plugins, so they are made like their names. */
 static void read_one(struct mortise_guard *g, const struct mortise_yaml *key,

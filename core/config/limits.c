@@ -51,7 +51,5 @@ static const struct mortise_key limit_keys[MORTISE_N_LIMITS + 1] = {
     [MORTISE_N_LIMITS] = {.name = "spawn", .later = true},
 };
 
-const struct mortise_place mortise_limits_place = {.what = "limits",
-                                                   .keys = limit_keys,
-                                                   .n = sizeof limit_keys /
-                                                        sizeof limit_keys[0]};
+const struct mortise_place mortise_limits_place = {
+    MORTISE_PLACE_OF("limits", limit_keys)};

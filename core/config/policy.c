@@ -62,7 +62,7 @@ static const struct mortise_key keys[] = {
 };
 
 const struct mortise_place mortise_policy_place = {
-    .what = "tools", .keys = keys, .n = sizeof keys / sizeof keys[0]};
+    MORTISE_PLACE_OF("tools", keys)};
 
 static const struct mortise_yaml *find(const struct mortise_patterns *patterns,
                                        const char *tool)

@@ -82,7 +82,7 @@ static const struct mortise_key keys[] = {
 };
 
 const struct mortise_place mortise_provider_place = {
-    .what = "a secret", .keys = keys, .n = sizeof keys / sizeof keys[0]};
+    MORTISE_PLACE_OF("a secret", keys)};
 
 static void read_one(struct mortise_config_reading *r,
                      struct mortise_provider *p, const struct mortise_yaml *key,

@@ -20,6 +20,7 @@
 
 #include "engine/common/configs.h"
 #include "engine/http/http.h"
+#include "engine/host/conversation.h"
 #include "engine/host/secret.h"
 
 enum { DESCRIPTORS = 32 };
@@ -367,6 +368,7 @@ void mortise_close(struct mortise *m)
     mortise_plugin_catalog_close(&m->plugin_catalog);
     mortise_store_close(m->store);
     mortise_calls_close(m);
+    mortise_conversations_close(m);
     mortise_kv_close(m);
     mortise_table_finish(&m->lives);
     mortise_table_finish(&m->loads);

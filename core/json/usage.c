@@ -16,6 +16,9 @@ static const char *const names[] = {
     [MORTISE_USED_INPUT] = "input_tokens",
     [MORTISE_USED_OUTPUT] = "output_tokens",
     [MORTISE_USED_USD] = "usd",
+    [MORTISE_USED_CACHED] = "cached_tokens",
+    [MORTISE_USED_CACHE_WRITE] = "cache_write_tokens",
+    [MORTISE_USED_REASONING] = "reasoning_tokens",
 };
 
 const char *mortise_used_name(enum mortise_used what)
@@ -152,7 +155,9 @@ static int read_member(struct mortise_usage *u, const char *key,
     }
     return mortise_fail(err, MORTISE_EINVAL,
                         "usage is {model_calls?, input_tokens?, "
-                        "output_tokens?, usd?, %s?}, without '%.64s'",
+                        "output_tokens?, usd?, cached_tokens?, "
+                        "cache_write_tokens?, reasoning_tokens?, %s?}, without "
+                        "'%.64s'",
                         list, key);
 }
 
@@ -187,13 +192,20 @@ int mortise_usage_read(struct mortise_usage *u, const json_t *value,
 json_t *mortise_usage_json(const struct mortise_usage *u)
 {
     const uint64_t *n = u->amount;
+    json_t *out =
+        json_pack("{s:I, s:I, s:I, s:o, s:O*}", names[MORTISE_USED_CALLS],
+                  (json_int_t)n[MORTISE_USED_CALLS], names[MORTISE_USED_INPUT],
+                  (json_int_t)n[MORTISE_USED_INPUT], names[MORTISE_USED_OUTPUT],
+                  (json_int_t)n[MORTISE_USED_OUTPUT], names[MORTISE_USED_USD],
+                  mortise_usd_json(n[MORTISE_USED_USD]), "models", u->models);
 
-    return json_pack(
-        "{s:I, s:I, s:I, s:o, s:O*}", names[MORTISE_USED_CALLS],
-        (json_int_t)n[MORTISE_USED_CALLS], names[MORTISE_USED_INPUT],
-        (json_int_t)n[MORTISE_USED_INPUT], names[MORTISE_USED_OUTPUT],
-        (json_int_t)n[MORTISE_USED_OUTPUT], names[MORTISE_USED_USD],
-        mortise_usd_json(n[MORTISE_USED_USD]), "models", u->models);
+    for (size_t i = MORTISE_USED_CACHED; out != NULL && i < MORTISE_USED_N; i++)
+        if (n[i] > 0 && json_object_set_new(out, names[i],
+                                            json_integer((json_int_t)n[i]))) {
+            json_decref(out);
+            out = NULL;
+        }
+    return out;
 }
 
 /* ---- sums --------------------------------------------------------------- */

@@ -27,6 +27,12 @@ enum mortise_used {
     MORTISE_USED_INPUT,
     MORTISE_USED_OUTPUT,
     MORTISE_USED_USD, /* nano-dollars */
+    /* Parts of those above, as far as somebody said: of the input, what came
+     * from a server's cache, and what was put there; of the output, what was
+     * reasoned. */
+    MORTISE_USED_CACHED,
+    MORTISE_USED_CACHE_WRITE,
+    MORTISE_USED_REASONING,
     MORTISE_USED_N
 };
 
@@ -50,7 +56,8 @@ void mortise_usage_finish(struct mortise_usage *u);
 bool mortise_usage_is_none(const struct mortise_usage *u);
 
 /* What a plugin says: {model_calls?, input_tokens?, output_tokens?, usd?,
- * model?}.  MORTISE_EINVAL in words; *u is then nothing. */
+ * cached_tokens?, cache_write_tokens?, reasoning_tokens?, model?}.
+ * MORTISE_EINVAL in words; *u is then nothing. */
 int mortise_usage_parse(struct mortise_usage *u, const json_t *said,
                         struct mortise_err *err);
 /* Of dollars from 0 to 1000000. */
@@ -68,8 +75,9 @@ int mortise_usage_add(struct mortise_usage *to,
 void mortise_usage_less(struct mortise_usage *from,
                         const struct mortise_usage *by);
 
-/* The form above, with all four amounts: a new reference, NULL when memory ran
- * out; and back.  MORTISE_EINVAL when it is not of that form. */
+/* The form above, with the first four amounts and what is there of the others:
+ * a new reference, NULL when memory ran out; and back.  MORTISE_EINVAL when it
+ * is not of that form. */
 json_t *mortise_usage_json(const struct mortise_usage *u);
 int mortise_usage_read(struct mortise_usage *u, const json_t *value,
                        struct mortise_err *err);

@@ -556,11 +556,27 @@ static mortise_status take_event(struct mortise_instance *i, uint64_t id,
     return MORTISE_S_OK;
 }
 
+/* A piece of a reply, for whoever watches. */
+static mortise_status take_delta(struct mortise_instance *i, uint64_t id,
+                                 mortise_str kind, mortise_str chunk)
+{
+    if (chunk.n > MORTISE_EVENT_MAX ||
+        (chunk.n > 0 && !mortise_utf8_valid(chunk.p, (size_t)chunk.n)))
+        return MORTISE_S_INVALID;
+    if (i->ops.delta != NULL && chunk.n > 0 && go_out(i)) {
+        i->ops.delta(i->ops.ud, id, is_word(kind, "reasoning"), chunk.p,
+                     (size_t)chunk.n);
+        come_back(i);
+    }
+    return MORTISE_S_OK;
+}
+
 static mortise_status take_emit(struct mortise_instance *i,
                                 const struct mortise_wire *msg)
 {
     struct mortise_call_slot *s;
     mortise_status status;
+    bool streams;
     uint64_t id;
 
     if (is_word(msg->name, "usage"))
@@ -570,13 +586,16 @@ static mortise_status take_emit(struct mortise_instance *i,
         return MORTISE_S_STALE;
     id = s->id;
     s->said_more |= !is_word(msg->name, "output");
-    if (!is_word(msg->name, "event")) {
+    streams = s->kind->may_stream &&
+              (is_word(msg->name, "delta") || is_word(msg->name, "reasoning"));
+    if (!streams && !is_word(msg->name, "event")) {
         status = add_result(s, msg->name, msg->body);
         pthread_mutex_unlock(&s->lock);
         return status;
     }
     pthread_mutex_unlock(&s->lock);
-    return take_event(i, id, msg->body);
+    return streams ? take_delta(i, id, msg->name, msg->body)
+                   : take_event(i, id, msg->body);
 }
 
 /* A finish() that has no effect.  Takes the slot locked, or NULL. */

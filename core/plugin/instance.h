@@ -68,6 +68,10 @@ struct mortise_instance_ops {
     void (*done)(void *ud, const struct mortise_call_done *done);
     /* emit() of kind "event": progress for whoever watches.  [any] */
     void (*event)(void *ud, uint64_t call, const char *json, size_t n);
+    /* emit() of kind "delta", or (`reasoning`) of that: a piece of UTF-8 text
+     * of a reply, as it comes.  [any] */
+    void (*delta)(void *ud, uint64_t call, bool reasoning, const char *text,
+                  size_t n);
     /* The one door: answer later, never from in here, with
      * mortise_instance_answer(), each ask exactly once, also when its call has
      * ended meanwhile.  `method` is one of the manifest's.  [any] */
@@ -113,7 +117,8 @@ enum {
                                     and as "update" */
     MORTISE_ANSWER_MAX = 64 << 10, /* bytes of a "verdict" */
     MORTISE_TARGET_MAX = 80,       /* of "goto": more than any id has */
-    MORTISE_EVENT_MAX = 64 << 10,  /* bytes of one "event" */
+    MORTISE_EVENT_MAX = 64 << 10,  /* bytes of one "event", "delta",
+                                    "reasoning" */
     MORTISE_USAGE_TEXT_MAX = 4096, /* bytes of one "usage" */
     MORTISE_ASKS_MAX = 4096, /* asks of one call that wait for an answer */
     MORTISE_ASKS_BYTES_MAX = 64 << 20 /* bytes of the bodies of those */

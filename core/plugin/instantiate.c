@@ -108,12 +108,33 @@ static void stop(struct mortise_plugins *p, struct entry *e, struct created *c)
 
 /* ---- starting -------------------------------------------------------------- */
 
+/* Which of the plugin's instances it is: of a model, or of a guardrail. */
+static const char *model_of(const struct created *c)
+{
+    static const char prefix[] = "model:";
+
+    return strncmp(c->as, prefix, sizeof prefix - 1) == 0
+               ? c->as + sizeof prefix - 1
+               : NULL;
+}
+
+/* Where the deployment says it. */
+static const char *place_of(const struct created *c)
+{
+    return c->as[0] == '\0'      ? "plugins.config"
+           : model_of(c) != NULL ? "models"
+                                 : "guardrails";
+}
+
 static void config_of(const struct entry *e, const struct created *c, char *out,
                       size_t size)
 {
+    const char *model = model_of(c);
+
     if (c->as[0] != '\0')
-        snprintf(out, size, "the config of guardrail %s (plugin %s)", c->as,
-                 e->pub.name);
+        snprintf(out, size, "the config of %s %s (plugin %s)",
+                 model != NULL ? "model" : "guardrail",
+                 model != NULL ? model : c->as, e->pub.name);
     else
         snprintf(out, size, "the config of plugin %s", e->pub.name);
 }
@@ -131,8 +152,7 @@ static int check_config(const struct entry *e, const struct created *c,
         return mortise_fail(err, MORTISE_ECONFIG,
                             "plugin %s takes no config; take its part out of "
                             "%s",
-                            e->pub.name,
-                            c->as[0] != '\0' ? "guardrails" : "plugins.config");
+                            e->pub.name, place_of(c));
     config_of(e, c, what, sizeof what);
     rv = mortise_schema_check(schema, config, err);
     if (rv == MORTISE_ENOMEM)

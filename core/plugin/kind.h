@@ -39,6 +39,7 @@ struct mortise_call_kind {
     bool may_suspend; /* let go, and be entered again */
     bool may_write;   /* emit "update" and "goto" */
     bool may_use;     /* emit "usage" */
+    bool may_stream;  /* emit "delta" and "reasoning" */
     /* Why it cannot be called for this operation; NULL: it always can. */
     int (*admit)(const struct mortise_manifest *m, const char *operation,
                  struct mortise_err *err);
@@ -89,5 +90,7 @@ const char *mortise_kind_list(char *out, size_t size, uint32_t set,
 extern const struct mortise_call_kind mortise_call_execute;
 extern const struct mortise_call_kind mortise_call_reconcile;
 extern const struct mortise_call_kind mortise_call_check;
+extern const struct mortise_call_kind mortise_call_chat;
+extern const struct mortise_call_kind mortise_call_embed;
 
 #endif

@@ -228,8 +228,9 @@ static const struct mortise_key provides_keys[] = {
                            .read = read_kind},
 #include "plugin/kinds.def"
 #undef KIND
-    {.name = "model", .later = true},     {.name = "memory", .later = true},
-    {.name = "discovery", .later = true}, {.name = "state", .later = true},
+    {.name = "memory", .later = true},
+    {.name = "discovery", .later = true},
+    {.name = "state", .later = true},
     {.name = "store", .later = true},
 };
 MORTISE_PLACE(provides, "provides");
@@ -257,8 +258,6 @@ static const struct mortise_word methods[] = {
 #define METHOD(id, name, changes) {.word = name},
 #include "plugin/methods.def"
 #undef METHOD
-    {.word = "model.call/1", .later = true},
-    {.word = "model.embed/1", .later = true},
     {.word = "tool.list/1", .later = true},
     {.word = "tool.invoke/1", .later = true},
     {.word = "journal.begin/1", .later = true},
@@ -540,9 +539,7 @@ static const struct mortise_key manifest_keys[] = {
 };
 
 const struct mortise_place mortise_manifest_place = {
-    .what = "a plugin manifest",
-    .keys = manifest_keys,
-    .n = sizeof manifest_keys / sizeof manifest_keys[0]};
+    MORTISE_PLACE_OF("a plugin manifest", manifest_keys)};
 
 static void read_root(struct mortise_reading *r,
                       const struct mortise_yaml *root)

@@ -42,6 +42,7 @@ struct mortise_provides { /* one kind's interface */
     enum mortise_threading threading;
     uint32_t concurrency; /* 0: unbounded */
     uint64_t idle_ms;     /* a call may be silent for so long; 0: for ever */
+    bool embeds;          /* model: it makes vectors, too */
 };
 
 struct mortise_names { /* a list of strings */

@@ -17,9 +17,7 @@ struct mortise_reading {
 /* The place of a kind's part, of the rows KIND_keys. */
 #define MORTISE_KIND_PLACE(kind)                                               \
     const struct mortise_place mortise_kind_##kind##_place = {                 \
-        .what = "provides." #kind,                                             \
-        .keys = kind##_keys,                                                   \
-        .n = sizeof kind##_keys / sizeof kind##_keys[0]}
+        MORTISE_PLACE_OF("provides." #kind, kind##_keys)}
 
 /* In the manifest's arena; NULL: memory ran out, which is noted. */
 void *mortise_reading_take(struct mortise_reading *r, size_t size);

@@ -181,7 +181,6 @@ static const struct mortise_word kinds[] = {
 #define KIND(ID, name, about) {.word = #name, .value = MORTISE_KIND_##ID},
 #include "plugin/kinds.def"
 #undef KIND
-    {.word = "model", .later = true},
     {.word = "memory", .later = true},
     {.word = "discovery", .later = true},
     {.word = NULL},
@@ -434,10 +433,8 @@ static const struct mortise_key trust_keys[] = {
      MORTISE_INTO_SAME(revoked_place)},
 };
 
-const struct mortise_place mortise_trust_place = {.what = "a trust file",
-                                                  .keys = trust_keys,
-                                                  .n = sizeof trust_keys /
-                                                       sizeof trust_keys[0]};
+const struct mortise_place mortise_trust_place = {
+    MORTISE_PLACE_OF("a trust file", trust_keys)};
 
 /* A file of r->dir, whose path outlives the reading; NULL: memory ran out.
  * What goes wrong is a finding, or noted in r->nomem. */

@@ -139,6 +139,9 @@ struct mortise_ask_in {
     /* A PUT that is asked for the first time is not made, but answered with
      * these words; NULL: it is made. */
     const char *refused;
+    /* It asks a model: not where a budget is used up, and what its answer says
+     * of `usage` is spent with that. */
+    bool spends;
 };
 
 struct mortise_answer_in {
@@ -256,11 +259,11 @@ struct mortise_run_call {
                       after a crash */
     json_t *body;  /* owned by the action */
     uint32_t attempt, visit;
-    char path[MORTISE_EXEC_PATH]; /* "1.0/node#1" */
     char key[MORTISE_DIGEST_HEX]; /* idempotency key of a `write` or `external`
                                      execution; else "" */
     uint64_t timeout_ms;          /* 0: none; the run arms it itself */
     bool resumed; /* it let go before, to wait, and was answered */
+    char path[MORTISE_EXEC_PATH]; /* "1.0/node#1" */
 };
 
 struct mortise_action {

@@ -330,6 +330,13 @@ const struct mortise_code mortise_codes[] = {
      "fact-checker, writer, editor, critic and synthesizer.",
      START_A "  a: {type: leaf, goal: sum it up, role: writr, next: END}\n"},
 
+    {"E0511", "a model without a provider",
+     "An alias of a deployment's models names the plugin that is the way to "
+     "it, which must be installed, and provide models.",
+     "# mortise.yaml says\n"
+     "#     models: {default: {provider: pattern, model: small}}\n"
+     "# and pattern is a guardrail\n"},
+
     {"E0512", "a cache of what is not pure",
      "cache: true takes what an operation gave before for what it would give "
      "now. That holds for those of class pure alone: by the operation's own "
@@ -337,6 +344,13 @@ const struct mortise_code mortise_codes[] = {
      START_A
      "  a: {type: tool, tool: file/read, args: {path: x}, cache: true, next: "
      "END}\n"},
+
+    {"E0513", "a model that is not there",
+     "llm.provider_id and llm.fallback name aliases of the deployment's "
+     "models; "
+     "`default` is meant where none is said.",
+     START_A
+     "  a: {type: gmi, prompt: hi, llm: {provider_id: smal}, next: END}\n"},
 
     {"E0601", "an unset environment variable",
      "${env:NAME} fails when NAME is not set; ${env:NAME:-default} has a "

@@ -173,7 +173,7 @@ static void admit(struct walk *w, const struct mortise_yaml *map, size_t i,
     if (at == w->n) {
         if (of != NULL && mortise_place_row_of_types(of, name->str) != NULL)
             foreign_key(w->place, name, diags);
-        else
+        else if (!w->place->open)
             admit_unknown(w, name, diags);
         return;
     }

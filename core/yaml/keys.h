@@ -182,6 +182,7 @@ struct mortise_place {
     const char *type;
     const struct mortise_place *of;
     bool later; /* the language has it, and this build does not */
+    bool open;  /* keys that are not its own are somebody else's to judge */
 };
 
 /* What it is called, and the rows of an array. */

@@ -158,7 +158,7 @@ static json_t *keys_of(struct outline *o, const struct mortise_place *place)
     }
     put(&v, "properties", keys);
     put(&v, "patternProperties", json_pack("{s:b}", "^x-", 1));
-    put(&v, "additionalProperties", json_false());
+    put(&v, "additionalProperties", json_boolean(place->open));
     if (must != NULL && json_array_size(must) == 0)
         json_decref(must);
     else

@@ -408,6 +408,41 @@ static void index_keys(struct source *s, struct mortise_yaml *map)
     map->order = order;
 }
 
+static struct mortise_yaml **list_of(struct mortise_arena *a,
+                                     struct mortise_yaml *const *from, size_t n)
+{
+    struct mortise_yaml **list = mortise_arena_alloc(a, n * sizeof *list);
+
+    if (list != NULL && n > 0)
+        memcpy(list, from, n * sizeof *list);
+    return list;
+}
+
+struct mortise_yaml *mortise_yaml_mapping(struct mortise_arena *a,
+                                          struct mortise_span span,
+                                          struct mortise_yaml *const *keys,
+                                          struct mortise_yaml *const *items,
+                                          size_t n)
+{
+    struct mortise_yaml *map = mortise_arena_alloc(a, sizeof *map);
+    uint32_t *order = mortise_arena_alloc(a, n * sizeof *order);
+
+    if (map == NULL || order == NULL)
+        return NULL;
+    *map = (struct mortise_yaml){.kind = MORTISE_YAML_MAP,
+                                 .span = span,
+                                 .keys = list_of(a, keys, n),
+                                 .items = list_of(a, items, n),
+                                 .n = n,
+                                 .order = order};
+    if (map->keys == NULL || map->items == NULL)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        order[i] = (uint32_t)i;
+    qsort_r(order, n, sizeof *order, by_key, map);
+    return map;
+}
+
 /* Split what read_children() pushed into keys and items. */
 static void deal_out(struct source *s, struct mortise_yaml *map, size_t base)
 {

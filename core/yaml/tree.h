@@ -68,6 +68,20 @@ int mortise_yaml_read(struct mortise_yaml **out, struct mortise_arena *a,
 int mortise_yaml_unreadable(struct mortise_arena *a, const char *path,
                             const char *why, struct mortise_diags *diags);
 
+/* A mapping of keys, no two alike, and items that there are, in their order.
+ * NULL: memory ran out. */
+struct mortise_yaml *mortise_yaml_mapping(struct mortise_arena *a,
+                                          struct mortise_span span,
+                                          struct mortise_yaml *const *keys,
+                                          struct mortise_yaml *const *items,
+                                          size_t n);
+/* A tree does not change, but its mappings list what might. */
+static inline struct mortise_yaml *
+mortise_yaml_unconst(const struct mortise_yaml *node)
+{
+    return (struct mortise_yaml *)(uintptr_t)node;
+}
+
 /* The position of a key in a map, or SIZE_MAX (also when `map` is none). */
 size_t mortise_yaml_find(const struct mortise_yaml *map, const char *key);
 /* The value of a key, and the key itself, or NULL. */

@@ -11,6 +11,7 @@
  *     timer.wait/1     sleep, durably
  *     kv.get/1, kv.put/1    keep values of the plugin's own
  *     secret.get/1     a secret of the deployment
+ *     model.call/1, model.embed/1   ask a model of the deployment
  *
  * and refuses every other method with MORTISE_S_UNSUPPORTED.  A method must be
  * named in the manifest (`requires.methods`).  The order of the arguments is
@@ -85,8 +86,8 @@ MORTISE_INLINE mortise_status mortise_emit_goto(mortise_host *host,
     return api->emit(host, call, mortise_strz("goto"), id);
 }
 
-/* {"model_calls"?, "input_tokens"?, "output_tokens"?, "usd"?, "model"?}: what
- * was used since the last one. */
+/* {"model_calls"?, "input_tokens"?, "output_tokens"?, "usd"?, "model"? ...}
+ * (plugin.h): what was used since the last one. */
 MORTISE_INLINE mortise_status mortise_emit_usage(mortise_host *host,
                                                  const mortise_host_api *api,
                                                  mortise_call call,
@@ -764,6 +765,58 @@ MORTISE_INLINE mortise_status mortise_secret_get_wait(
         return status;
     return api->ask_wait(host, call, mortise_strz(MORTISE_SECRET_GET_1), body,
                          answer);
+}
+
+/* ---- model.call/1, model.embed/1 ------------------------------------------ */
+
+#define MORTISE_MODEL_CALL_1  "model.call/1"
+#define MORTISE_MODEL_EMBED_1 "model.embed/1"
+
+/* One call of a model.  The body is one JSON object: `alias`, of the
+ * deployment's models ("default" unless it is there), and what mortise/model.h
+ * says of a request of chat (or embed), where `model` may be left out: it is the
+ * deployment's then.
+ *
+ * The answer is {"reply": {...}, "usage": {...}}, the reply as mortise/model.h
+ * has it (of embed: {"vectors": ...}); of one that was to be JSON (`response`)
+ * and came to its end there is "json" besides, what it is, or "invalid", a text
+ * that says why it is not what was asked for.  Where the provider gave none, it
+ * is
+ * {"error": {"code", "class", "message", "retry_after_ms"?}, "usage"?}; it is
+ * recorded either way.  What it used counts for this call, which need not emit
+ * it.  MORTISE_S_INVALID: the body is no such request, in words;
+ * MORTISE_S_NOTFOUND: there is no such alias.  Results as those of
+ * host->ask(). */
+MORTISE_INLINE mortise_status mortise_model_call(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_answer_fn *on_answer, void *ud)
+{
+    return mortise_ask_made(host, api, call, MORTISE_S_OK, MORTISE_MODEL_CALL_1,
+                            body, on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_model_call_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_str *answer)
+{
+    return mortise_wait_made(host, api, call, MORTISE_S_OK,
+                             MORTISE_MODEL_CALL_1, body, answer);
+}
+
+MORTISE_INLINE mortise_status mortise_model_embed(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_answer_fn *on_answer, void *ud)
+{
+    return mortise_ask_made(host, api, call, MORTISE_S_OK,
+                            MORTISE_MODEL_EMBED_1, body, on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_model_embed_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_str *answer)
+{
+    return mortise_wait_made(host, api, call, MORTISE_S_OK,
+                             MORTISE_MODEL_EMBED_1, body, answer);
 }
 
 #ifdef __cplusplus

@@ -103,20 +103,26 @@ typedef struct mortise_host_api {
      *             it would take; execute and reconcile
      *   "verdict" a piece of {"violation", "reason"?}, one JSON value likewise:
      *             check (mortise/guardrail.h)
+     *   "delta", "reasoning"   a piece of UTF-8 text of a model's reply, for
+     *             whoever watches; never stored: chat (mortise/model.h)
      *   "event"   one JSON object: progress for whoever watches; never stored
      *   "usage"   one JSON object, {"model_calls"?, "input_tokens"?,
      *             "output_tokens"?, "usd"?, "model"?}: what was used since the
      *             last such one: whole numbers, a decimal of dollars, both from
-     *             0, and the model's name (to 128 bytes).  They add up, and
+     *             0, and the model's name (to 128 bytes); and, parts of those,
+     *             "cached_tokens"?, "cache_write_tokens"? (of the input) and
+     *             "reasoning_tokens"? (of the output).  They add up, and
      *             count against the graph's budgets, also when the call fails.
      *             A call that is entered again after a suspension says again
-     *             what it said before: that counts once; execute and reconcile
+     *             what it said before: that counts once; execute, reconcile,
+     *             chat and embed
      * A kind that the host does not know gives MORTISE_S_UNSUPPORTED, a call
      * that is not open MORTISE_S_STALE, more than 16 MiB of output or of update
-     * or 64 KiB of a verdict or in one event MORTISE_S_INVALID (and the call
-     * fails, but for an event), more than an id is long MORTISE_S_INVALID (and no target has that
-     * name), usage that is none, or of more than 4 KiB, MORTISE_S_INVALID (and
-     * does not count).  Of a call that fails or suspends nothing else counts.
+     * or 64 KiB of a verdict or in one event or piece of text MORTISE_S_INVALID
+     * (and the call fails, but for those two), more than an id is long
+     * MORTISE_S_INVALID (and no target has that name), usage that is none, or of
+     * more than 4 KiB, MORTISE_S_INVALID (and does not count).  Of a call that
+     * fails or suspends nothing else counts.
      */
     mortise_status (*emit)(mortise_host *, mortise_call, mortise_str kind,
                            mortise_str chunk);

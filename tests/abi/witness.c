@@ -9,6 +9,7 @@
  * tools/abi.sh refuses a struct or an enum of the headers that is missing
  * here. */
 #include <mortise/guardrail.h>
+#include <mortise/model.h>
 #include <mortise/plugin.h>
 
 #include "mortise.h"
@@ -25,12 +26,14 @@ WITNESS(mortise_plugin, w_plugin);
 WITNESS(mortise_host_api, w_host_api);
 WITNESS(mortise_executor, w_executor);
 WITNESS(mortise_guardrail, w_guardrail);
+WITNESS(mortise_model, w_model);
 WITNESS(mortise_request, w_request);
 WITNESS(mortise_str, w_str);
 
 /* Interface ids; here only how long they are. */
 WITNESS(char, w_executor_1[sizeof MORTISE_EXECUTOR_1]);
 WITNESS(char, w_guardrail_2[sizeof MORTISE_GUARDRAIL_2]);
+WITNESS(char, w_model_1[sizeof MORTISE_MODEL_1]);
 
 /* ---- embedders: what no function's type names ---------------------------- */
 

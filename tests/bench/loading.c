@@ -32,6 +32,13 @@ static void ignore_event(void *ud, uint64_t call, const char *json, size_t n)
     (void)n;
 }
 
+static void ignore_delta(void *ud, uint64_t call, bool reasoning,
+                         const char *text, size_t n)
+{
+    (void)reasoning;
+    ignore_event(ud, call, text, n);
+}
+
 static void ignore_ask(void *ud, uint64_t call, uint64_t ask,
                        const char *method, const char *body, size_t n)
 {
@@ -63,7 +70,11 @@ int bench_child_loading(const char *arg)
         .trust_dirs = trust,
         .n_trust_dirs = 1,
         .quarantine_dir = arg[0] != '-' ? arg : NULL,
-        .ops = {NULL, ignore_done, ignore_event, ignore_ask, ignore_log}};
+        .ops = {.done = ignore_done,
+                .event = ignore_event,
+                .delta = ignore_delta,
+                .ask = ignore_ask,
+                .log = ignore_log}};
     struct mortise_instance *instance;
     struct mortise_plugins *p;
     struct mortise_err err = {0};

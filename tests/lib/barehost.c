@@ -3,9 +3,12 @@
 #include <check.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { CALL = 7 }; /* the one that is open; tests make others of their own */
 
 /* Guards the books: all that a host gives is [any]. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -27,9 +30,51 @@ static void on_log(mortise_host *h, int32_t level, mortise_str msg)
 static _Thread_local char verdict[4096];
 static _Thread_local size_t n_verdict;
 
+static void add(struct bare_text *t, mortise_str chunk)
+{
+    t->p = realloc(t->p, t->n + chunk.n + 1);
+    ck_assert_ptr_nonnull(t->p);
+    if (chunk.n > 0)
+        memcpy(t->p + t->n, chunk.p, chunk.n);
+    t->n += chunk.n;
+    t->p[t->n] = '\0';
+}
+
+static void drop(struct bare_text *t)
+{
+    free(t->p);
+    t->p = NULL;
+    t->n = 0;
+}
+
+enum { PIECE_MAX = 64 << 10 }; /* bytes of an emitted delta, as in the host */
+
+/* What a model tells; false: `kind` is none of that. */
+static bool take_model(mortise_host *h, mortise_str kind, mortise_str chunk)
+{
+    bool usage = mortise_str_is(kind, "usage");
+    struct bare_text *t = usage                               ? &h->usage
+                          : mortise_str_is(kind, "delta")     ? &h->delta
+                          : mortise_str_is(kind, "reasoning") ? &h->reasoning
+                                                              : NULL;
+    mortise_jv v;
+
+    if (t == NULL)
+        return false;
+    ck_assert_uint_eq(mortise_str_utf8(chunk), chunk.n);
+    if (usage) {
+        ck_assert_int_eq(mortise_jv_parse(chunk, &v), MORTISE_S_OK);
+        h->usages++;
+    } else {
+        ck_assert_uint_le(chunk.n, PIECE_MAX);
+    }
+    add(t, chunk);
+    return true;
+}
+
 static mortise_status take(mortise_host *h, mortise_str kind, mortise_str chunk)
 {
-    char *more;
+    struct bare_text out = {h->out, h->n_out};
 
     if (mortise_str_is(kind, "verdict")) {
         ck_assert_uint_lt(n_verdict + chunk.n, sizeof verdict);
@@ -37,17 +82,15 @@ static mortise_status take(mortise_host *h, mortise_str kind, mortise_str chunk)
         n_verdict += chunk.n;
         return MORTISE_S_OK;
     }
+    if (take_model(h, kind, chunk))
+        return MORTISE_S_OK;
     ck_assert(mortise_str_is(kind, "output"));
     h->emits++;
     if (h->emit_status != MORTISE_S_OK)
         return h->emit_status;
-    more = realloc(h->out, h->n_out + chunk.n + 1);
-    ck_assert_ptr_nonnull(more);
-    h->out = more;
-    if (chunk.n > 0)
-        memcpy(h->out + h->n_out, chunk.p, chunk.n);
-    h->n_out += chunk.n;
-    h->out[h->n_out] = '\0';
+    add(&out, chunk);
+    h->out = out.p;
+    h->n_out = out.n;
     return MORTISE_S_OK;
 }
 
@@ -56,8 +99,8 @@ static mortise_status on_emit(mortise_host *h, mortise_call call,
 {
     mortise_status status;
 
-    (void)call;
     around(h, false);
+    ck_assert_uint_ne(call, 0);
     pthread_mutex_lock(&lock);
     status = take(h, kind, chunk);
     pthread_mutex_unlock(&lock);
@@ -80,6 +123,8 @@ static void on_fail(mortise_host *h, mortise_call call, mortise_str msg,
     ck_assert_int_eq(mortise_jv_parse(detail, &v), MORTISE_S_OK);
     mortise_jv_cstr(mortise_jv_get(v, "code"), h->code, sizeof h->code);
     mortise_jv_cstr(mortise_jv_get(v, "class"), h->klass, sizeof h->klass);
+    h->retry_after_ms = -1;
+    mortise_jv_int(mortise_jv_get(v, "retry_after_ms"), &h->retry_after_ms);
     h->fails++;
     around(h, true);
 }
@@ -88,6 +133,9 @@ static mortise_status on_finish(mortise_host *h, mortise_call call,
                                 mortise_status status, mortise_str msg,
                                 mortise_str detail)
 {
+    around(h, false);
+    ck_assert_uint_eq(call, CALL);
+    around(h, true);
     h->finishes++;
     h->finished = status;
     if (status >= 0)
@@ -123,12 +171,20 @@ static mortise_status on_ask(mortise_host *h, mortise_call call,
                              mortise_str method, mortise_str body,
                              mortise_answer_fn *fn, void *ud)
 {
-    (void)call;
+    struct bare_text asked = {NULL, 0};
+
     if (h->answer == NULL)
         return MORTISE_S_UNSUPPORTED;
+    around(h, false);
+    ck_assert_uint_eq(call, CALL);
     ck_assert(h->on_answer == NULL); /* one at a time */
-    snprintf(h->asked, sizeof h->asked, "%.*s %.*s", (int)method.n, method.p,
-             (int)body.n, body.p);
+    add(&asked, method);
+    add(&asked, mortise_strz(" "));
+    add(&asked, body);
+    around(h, true);
+    free(h->asked);
+    h->asked = asked.p;
+    h->asks++;
     h->on_answer = fn;
     h->on_answer_ud = ud;
     return MORTISE_S_PENDING;
@@ -172,7 +228,13 @@ void bare_clear(struct mortise_host *h)
     free(h->out);
     h->out = NULL;
     h->n_out = 0;
-    h->emits = h->fails = h->finishes = 0;
+    drop(&h->delta);
+    drop(&h->reasoning);
+    drop(&h->usage);
+    free(h->asked);
+    h->asked = NULL;
+    h->emits = h->usages = h->asks = h->fails = h->finishes = 0;
+    h->retry_after_ms = -1;
     h->on_answer = NULL;
     h->msg[0] = h->code[0] = h->klass[0] = '\0';
 }
@@ -230,7 +292,7 @@ static mortise_request request_of(const struct bare_call *c)
 {
     mortise_request r = {
         .size = sizeof r,
-        .call = 7,
+        .call = CALL,
         .deadline_ns = c->deadline_ns,
         .attempt = 1,
         .visit = 1,
@@ -260,11 +322,19 @@ static mortise_status judged(struct mortise_host *h, mortise_status status)
     return status;
 }
 
-/* The ask of a pending call is answered; so the call ends. */
+/* The asks of a pending call are answered, one after the other; so the call
+ * ends. */
 static mortise_status answered(struct mortise_host *h)
 {
-    ck_assert(h->on_answer != NULL);
-    h->on_answer(h->on_answer_ud, h->answer_status, mortise_strz(h->answer));
+    while (h->finishes == 0) {
+        mortise_answer_fn *fn = h->on_answer;
+
+        ck_assert(fn != NULL);
+        h->on_answer = NULL;
+        around(h, true);
+        fn(h->on_answer_ud, h->answer_status, mortise_strz(h->answer));
+        around(h, false);
+    }
     ck_assert_int_eq(h->finishes, 1);
     return h->finished;
 }
@@ -280,9 +350,9 @@ mortise_status bare_execute(struct mortise_host *h, const mortise_plugin *p,
     bare_clear(h);
     around(h, true);
     status = x->execute(i, &r);
+    around(h, false);
     if (status == MORTISE_S_PENDING)
         status = answered(h);
-    around(h, false);
     return judged(h, status);
 }
 
@@ -350,6 +420,166 @@ static mortise_status more(mortise_jw *w, void *ud)
     ck_assert_ptr_nonnull(w->p);
     w->cap = cap;
     return MORTISE_S_OK;
+}
+
+/* ---- models -------------------------------------------------------------- */
+
+static size_t body_size(const struct bare_reply *r)
+{
+    return r->n_body > 0 || r->body == NULL ? r->n_body : strlen(r->body);
+}
+
+static void put_body(mortise_jw *w, const struct bare_reply *r)
+{
+    mortise_str body = mortise_strn(r->body, body_size(r));
+    char *coded;
+
+    if (mortise_str_utf8(body) == body.n) {
+        mortise_jw_key(w, "body");
+        mortise_jw_string(w, body);
+        return;
+    }
+    coded = malloc(
+        sodium_base64_encoded_len(body.n, sodium_base64_VARIANT_ORIGINAL));
+    ck_assert_ptr_nonnull(coded);
+    sodium_bin2base64(
+        coded,
+        sodium_base64_encoded_len(body.n, sodium_base64_VARIANT_ORIGINAL),
+        (const unsigned char *)body.p, body.n, sodium_base64_VARIANT_ORIGINAL);
+    mortise_jw_key(w, "body_base64");
+    mortise_jw_cstr(w, coded);
+    free(coded);
+}
+
+/* The answer, or (!whole) its head; malloc()ed. */
+static char *answer_of(const struct bare_reply *r, bool whole)
+{
+    bool transient = r->status == 408 || r->status == 425 || r->status == 429 ||
+                     r->status >= 500;
+    const char *headers = r->headers != NULL ? r->headers : "{}";
+    mortise_str text;
+    mortise_jw w;
+
+    mortise_jw_growing(&w, NULL, 0, more, NULL);
+    mortise_jw_object(&w);
+    mortise_jw_key(&w, "status");
+    mortise_jw_int(&w, r->status);
+    mortise_jw_key(&w, "url");
+    mortise_jw_cstr(&w, "http://server/");
+    mortise_jw_key(&w, "headers");
+    mortise_jw_value(&w, (mortise_jv){headers, strlen(headers)});
+    if (whole)
+        put_body(&w, r);
+    if (r->status >= 400) {
+        mortise_jw_key(&w, "class");
+        mortise_jw_cstr(&w, transient ? "transient" : "permanent");
+    }
+    if (r->retry_after_ms > 0) {
+        mortise_jw_key(&w, "retry_after_ms");
+        mortise_jw_int(&w, (int64_t)r->retry_after_ms);
+    }
+    mortise_jw_end(&w);
+    ck_assert_int_eq(mortise_jw_finish(&w, &text), MORTISE_S_OK);
+    w.p = realloc(w.p, text.n + 1);
+    ck_assert_ptr_nonnull(w.p);
+    w.p[text.n] = '\0';
+    return w.p;
+}
+
+/* A piece, from a copy of exactly its size. */
+static void give_piece(struct mortise_host *h, const char *p, size_t n)
+{
+    char *copy = malloc(n + 1);
+
+    ck_assert_ptr_nonnull(copy);
+    memcpy(copy + 1, p, n);
+    around(h, true);
+    h->on_answer(h->on_answer_ud, MORTISE_S_PENDING, mortise_strn(copy + 1, n));
+    around(h, false);
+    free(copy);
+    ck_assert_int_eq(h->finishes, 0); /* the answer comes all the same */
+}
+
+static void give_pieces(struct mortise_host *h, const struct bare_reply *r)
+{
+    size_t n = body_size(r), step;
+    char *head = answer_of(r, false);
+
+    give_piece(h, head, strlen(head));
+    free(head);
+    for (size_t at = 0; at < n; at += step) {
+        step = r->piece > 0 ? r->piece : at == 0 && r->cut > 0 ? r->cut : n;
+        step = step < n - at ? step : n - at;
+        give_piece(h, r->body + at, step);
+    }
+}
+
+/* The request that is pending is answered; so the call ends. */
+static mortise_status replied(struct mortise_host *h,
+                              const struct bare_reply *r)
+{
+    const char *body = strchr(h->asked, ' ');
+    int32_t stream = 0;
+    mortise_jv v;
+    char *answer;
+
+    ck_assert_int_eq(mortise_jv_parse(mortise_strz(body), &v), MORTISE_S_OK);
+    mortise_jv_bool(mortise_jv_get(v, "stream"), &stream);
+    if (stream && r->status != 0 && !r->recorded)
+        give_pieces(h, r);
+    answer = r->broken == MORTISE_S_OK
+                 ? answer_of(r, true)
+                 : strdup(r->words != NULL ? r->words : "it broke");
+    ck_assert_ptr_nonnull(answer);
+    around(h, true);
+    h->on_answer(h->on_answer_ud, r->broken, mortise_strz(answer));
+    around(h, false);
+    free(answer);
+    ck_assert_int_eq(h->finishes, 1);
+    return h->finished;
+}
+
+typedef mortise_status model_fn(mortise_inst *, const mortise_request *);
+
+static mortise_status call_model(struct mortise_host *h, model_fn *fn,
+                                 mortise_inst *i, const struct bare_call *c,
+                                 const struct bare_reply *reply)
+{
+    mortise_request r = request_of(c);
+    mortise_status status;
+
+    ck_assert(fn != NULL);
+    bare_clear(h);
+    h->answer = reply != NULL ? "" : NULL;
+    around(h, true);
+    status = fn(i, &r);
+    around(h, false);
+    if (status == MORTISE_S_PENDING)
+        status = replied(h, reply);
+    return judged(h, status);
+}
+
+static const mortise_model *model_of(const mortise_plugin *p, mortise_inst *i)
+{
+    const mortise_model *x = p->get_interface(i, MORTISE_MODEL_1);
+
+    ck_assert_ptr_nonnull(x);
+    ck_assert_uint_eq(x->size, sizeof *x);
+    return x;
+}
+
+mortise_status bare_chat(struct mortise_host *h, const mortise_plugin *p,
+                         mortise_inst *i, const struct bare_call *c,
+                         const struct bare_reply *reply)
+{
+    return call_model(h, model_of(p, i)->chat, i, c, reply);
+}
+
+mortise_status bare_embed(struct mortise_host *h, const mortise_plugin *p,
+                          mortise_inst *i, const struct bare_call *c,
+                          const struct bare_reply *reply)
+{
+    return call_model(h, model_of(p, i)->embed, i, c, reply);
 }
 
 char *bare_quote(const char *s, size_t n)

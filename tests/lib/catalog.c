@@ -53,6 +53,7 @@ static struct entry {
             .name = "get",
             .effect = MORTISE_READ,
             .secrets = {web_secrets, 2}}},
+    {.op = {.plugin = "agent", .name = "gmi", .effect = MORTISE_READ}},
 };
 
 enum { N = sizeof entries / sizeof entries[0] };
@@ -131,6 +132,15 @@ static int secret(void *ud, const char *plugin, const char *name,
                         name);
 }
 
+static int model(void *ud, const char *alias, struct mortise_err *why)
+{
+    (void)ud;
+    if (strcmp(alias, "default") == 0 || strcmp(alias, "openai") == 0)
+        return MORTISE_OK;
+    return mortise_fail(why, MORTISE_ENOTFOUND,
+                        "the deployment's models have no '%s'", alias);
+}
+
 const struct mortise_catalog *test_catalog(void)
 {
     static const struct mortise_yaml_file file = {.path = "mortise.yaml"};
@@ -142,6 +152,7 @@ const struct mortise_catalog *test_catalog(void)
     static const struct mortise_catalog catalog = {.operation = operation,
                                                    .guardrail = guardrail,
                                                    .secret = secret,
+                                                   .model = model,
                                                    .limits = &limits};
 
     if (!compiled)

@@ -107,7 +107,25 @@ static bool is_there(const struct mortise_place *of, const char *name)
     return false;
 }
 
-/* A row once, however many tables it stands in. */
+/* Do two types have rows of their own for a key of that name? */
+static bool is_shared(const struct mortise_place *of, const char *name)
+{
+    const struct mortise_key *first = NULL;
+
+    for (size_t i = 0; of != NULL && of->types[i] != NULL; i++) {
+        const struct mortise_key *key = mortise_place_row(of->types[i], name);
+
+        if (key == NULL || key->later)
+            continue;
+        if (first != NULL && key != first)
+            return true;
+        first = key;
+    }
+    return false;
+}
+
+/* A row once, however many tables it stands in; by the name of the place, or of
+ * the type where that tells it from another's. */
 static void name_place(struct naming *n, const struct mortise_place *place)
 {
     const struct mortise_key *rows[MORTISE_MAX_KEYS];
@@ -121,7 +139,8 @@ static void name_place(struct naming *n, const struct mortise_place *place)
             (rows[i]->later && is_there(place->of, rows[i]->name)))
             continue;
         see(n, rows[i]);
-        name_row(n, name, rows[i]);
+        name_row(n, is_shared(place->of, rows[i]->name) ? place->type : name,
+                 rows[i]);
     }
     for (size_t i = 0; place->types != NULL && place->types[i] != NULL; i++)
         name_place(n, place->types[i]);

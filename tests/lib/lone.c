@@ -3,6 +3,7 @@
 
 #include <check.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "json/value.h"
@@ -17,7 +18,9 @@ void lone_begin(void)
     snprintf(lone_dir, sizeof lone_dir, "%s", test_mkdir());
 }
 
-void lone_open(const char *trust, const char *plugins, const char *config)
+/* `more` are lines of the deployment. */
+static void open_with(const char *trust, const char *plugins,
+                      const char *config, const char *more)
 {
     struct mortise_options o = {.size = sizeof o, .mem = &test_mem};
     char text[4 * PATH_MAX], path[PATH_MAX], store[PATH_MAX];
@@ -25,8 +28,8 @@ void lone_open(const char *trust, const char *plugins, const char *config)
     snprintf(text, sizeof text,
              "apiVersion: mortise/v1\nkind: Deployment\n"
              "metadata: {name: lone}\n"
-             "plugins: {path: [\"%s\"], config: %s}\ntrust: {dir: \"%s\"}\n",
-             plugins, config, trust);
+             "plugins: {path: [\"%s\"], config: %s}\ntrust: {dir: \"%s\"}\n%s",
+             plugins, config, trust, more);
     snprintf(path, sizeof path, "%s/mortise.yaml", lone_dir);
     snprintf(store, sizeof store, "%s/store", lone_dir);
     test_write(path, text, strlen(text));
@@ -35,6 +38,22 @@ void lone_open(const char *trust, const char *plugins, const char *config)
     ck_assert_msg(mortise_open(&lone, &o, &lone_err) == MORTISE_OK, "%s",
                   lone_err.msg);
     lone->quiesce_ms = 300;
+}
+
+void lone_open(const char *trust, const char *plugins, const char *config)
+{
+    open_with(trust, plugins, config, "");
+}
+
+void lone_open_models(const char *trust, const char *plugins,
+                      const char *models)
+{
+    char more[PATH_MAX];
+
+    setenv("LONE_KEY", "0123456789abcdef", 1);
+    snprintf(more, sizeof more, "secrets: {key: {env: LONE_KEY}}\nmodels: %s\n",
+             models);
+    open_with(trust, plugins, "{}", more);
 }
 
 void lone_close(void)

@@ -24,6 +24,9 @@ void lone_begin(void);
 /* Takes its memory from test_mem, and waits 300 ms for who does not let go.
  * `config` is plugins.config, YAML in flow style. */
 void lone_open(const char *trust, const char *plugins, const char *config);
+/* The same with `models`, and a secret `key`, which is 0123456789abcdef. */
+void lone_open_models(const char *trust, const char *plugins,
+                      const char *models);
 void lone_close(void);
 void lone_end(void);
 

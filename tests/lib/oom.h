@@ -26,7 +26,9 @@
 
 static _Thread_local long oom_left = -1; /* -1: give whatever is asked for */
 static _Thread_local bool oom_hit, oom_inside;
-static _Thread_local unsigned long oom_seen;
+/* Read anew each time: a compiler knows malloc(), and that it changes nothing
+ * that one could see. */
+static _Thread_local volatile unsigned long oom_seen;
 
 #ifndef OOM_OWNED
 #define OOM_SHOWN __attribute__((visibility("default")))

@@ -65,6 +65,7 @@ static const struct mortise_operation ops[] = {
      .name = "acts_rec",
      .effect = MORTISE_WRITE,
      .reconcile = true},
+    {.plugin = "agent", .name = "gmi", .effect = MORTISE_READ},
 };
 
 static const struct mortise_operation *

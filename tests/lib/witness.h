@@ -87,6 +87,21 @@ WITNESS_FN void witness_event(void *ud, uint64_t call, const char *json,
     pthread_mutex_unlock(&w->lock);
 }
 
+/* Among the events, as `delta TEXT` or `reasoning TEXT`. */
+WITNESS_FN void witness_delta(void *ud, uint64_t call, bool reasoning,
+                              const char *text, size_t n)
+{
+    struct witness *w = ud;
+    size_t at;
+
+    (void)call;
+    pthread_mutex_lock(&w->lock);
+    at = strlen(w->events);
+    snprintf(w->events + at, sizeof w->events - at, "%s %.*s\n",
+             reasoning ? "reasoning" : "delta", (int)n, text);
+    pthread_mutex_unlock(&w->lock);
+}
+
 WITNESS_FN void witness_ask(void *ud, uint64_t call, uint64_t ask,
                             const char *method, const char *body, size_t n)
 {
@@ -138,8 +153,12 @@ WITNESS_FN void witness_free(struct witness *w)
 
 WITNESS_FN struct mortise_instance_ops witness_ops(struct witness *w)
 {
-    return (struct mortise_instance_ops){w, witness_done, witness_event,
-                                         witness_ask, witness_log};
+    return (struct mortise_instance_ops){.ud = w,
+                                         .done = witness_done,
+                                         .event = witness_event,
+                                         .delta = witness_delta,
+                                         .ask = witness_ask,
+                                         .log = witness_log};
 }
 
 /* Wait up to 20 s for n calls, or n asks, to have been told of. */

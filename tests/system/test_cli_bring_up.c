@@ -145,6 +145,10 @@ START_TEST(a_deployment_that_does_not_load)
     desk_code(2);
     desk_out("unknown key 'nothing'");
     desk_ok("test $($MORTISE check g.yaml h.yaml | grep -c \"'nothing'\") = 1");
+
+    child_run("$MORTISE check mortise.yaml g.yaml");
+    desk_code(2);
+    desk_out("unknown key 'nothing'");
 }
 END_TEST
 

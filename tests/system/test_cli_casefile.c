@@ -89,7 +89,9 @@ static const char text[] =
     "    input: {n: 1}\n"
     "    operations:\n"
     "      file/read: {output: ~, args: {a: 1}, after: 2s, in_doubt: retry,\n"
-    "        usage: {usd: 0.25, model: m, input_tokens: 3}}\n"
+    "        usage: {usd: 0.25, model: m, input_tokens: 3, cached_tokens: "
+    "2,\n"
+    "          cache_write_tokens: 1, reasoning_tokens: 5}}\n"
     "      x-y: 1\n"
     "    nodes:\n"
     "      fetch: [{output: 1, goto: x, update: {scratch: {}}}, {error: {code: "
@@ -172,6 +174,9 @@ START_TEST(every_key_arrives)
     ck_assert_int_eq(mortise_case_usage(a->usage, &usage, NULL), MORTISE_OK);
     ck_assert_uint_eq(usage.amount[MORTISE_USED_USD], 250000000);
     ck_assert_uint_eq(usage.amount[MORTISE_USED_INPUT], 3);
+    ck_assert_uint_eq(usage.amount[MORTISE_USED_CACHED], 2);
+    ck_assert_uint_eq(usage.amount[MORTISE_USED_CACHE_WRITE], 1);
+    ck_assert_uint_eq(usage.amount[MORTISE_USED_REASONING], 5);
     mortise_usage_finish(&usage);
     ck_assert(c->nodes.list[0].once);
     ck_assert_uint_eq(c->nodes.list[0].n, 2);

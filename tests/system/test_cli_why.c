@@ -409,8 +409,8 @@ static void change_plugin(void)
             desk_plugins);
 }
 
-/* Blocked: the plugin is another one now, or not there. */
-START_TEST(blocked)
+/* Run r stands ahead of a call of plugin tried, of plugins/ here. */
+static void pause_with_own_plugins(void)
 {
     desk_graph("pause", "interrupt_before: [a]\nstart: a\nnodes:\n"
                         "  a: {type: tool, tool: tried/echo, args: {value: 1}, "
@@ -419,6 +419,12 @@ START_TEST(blocked)
     desk_ok("sed -i 's|%s|.|' mortise.yaml", desk_plugins);
     child_run("$MORTISE run pause.yaml --id r");
     desk_code(4);
+}
+
+/* Blocked: the plugin is another one now, or not there. */
+START_TEST(blocked)
+{
+    pause_with_own_plugins();
     desk_ok("mv plugins away && mkdir plugins");
     why("r");
     desk_out("is blocked: it goes on with plugin 'tried', which is not there");
@@ -444,13 +450,7 @@ START_TEST(an_engine_has_its_plugins)
 {
     pid_t engine;
 
-    desk_graph("pause", "interrupt_before: [a]\nstart: a\nnodes:\n"
-                        "  a: {type: tool, tool: tried/echo, args: {value: 1}, "
-                        "next: END}\n");
-    desk_ok("cp -r %s/plugins %s/trust.d .", desk_plugins, desk_plugins);
-    desk_ok("sed -i 's|%s|.|' mortise.yaml", desk_plugins);
-    child_run("$MORTISE run pause.yaml --id r");
-    desk_code(4);
+    pause_with_own_plugins();
     engine = child_start("engine", "$MORTISE engine");
     child_await("engine.err", "holding the store");
     desk_ok("mv plugins away && mkdir plugins");

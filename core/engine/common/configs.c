@@ -123,24 +123,43 @@ int mortise_configs_need(const struct mortise_deployment *d,
                               m->name, wants.msg);
 }
 
+/* An instance that the deployment names: of a plugin of that kind, or it is
+ * `none`. */
+static int check_named(struct checking *c, struct mortise_plugins *plugins,
+                       enum mortise_kind kind, const char *plugin,
+                       const struct mortise_yaml *config,
+                       const struct mortise_yaml *at, const char *none)
+{
+    const char *code = kind == MORTISE_KIND_GUARDRAIL ? "E0502" : "E0511";
+    struct mortise_err why = {0};
+
+    c->m = mortise_plugins_find(plugins, plugin, &why);
+    if (c->m == NULL && why.code == MORTISE_ENOMEM)
+        return MORTISE_ENOMEM;
+    if (c->m != NULL && c->m->provides[kind].present)
+        return check_config(c, config, at->span);
+    if (c->m == NULL) {
+        mortise_diag_add(c->diags, code, at->span, "%s", why.msg);
+        mortise_diags_because(c->diags, &why);
+    } else {
+        mortise_diag_add(c->diags, code, at->span, "plugin '%s' is %s", plugin,
+                         none);
+    }
+    return MORTISE_OK;
+}
+
 static int check_guard(struct checking *c, struct mortise_plugins *plugins,
                        const struct mortise_guard *g)
 {
-    struct mortise_err why = {0};
+    return check_named(c, plugins, MORTISE_KIND_GUARDRAIL, g->plugin, g->config,
+                       g->at, "no guardrail");
+}
 
-    c->m = mortise_plugins_find(plugins, g->plugin, &why);
-    if (c->m == NULL && why.code == MORTISE_ENOMEM)
-        return MORTISE_ENOMEM;
-    if (c->m != NULL && c->m->provides[MORTISE_KIND_GUARDRAIL].present)
-        return check_config(c, g->config, g->at->span);
-    if (c->m == NULL) {
-        mortise_diag_add(c->diags, "E0502", g->at->span, "%s", why.msg);
-        mortise_diags_because(c->diags, &why);
-    } else {
-        mortise_diag_add(c->diags, "E0502", g->at->span,
-                         "plugin '%s' is no guardrail", g->plugin);
-    }
-    return MORTISE_OK;
+static int check_model(struct checking *c, struct mortise_plugins *plugins,
+                       const struct mortise_model_alias *m)
+{
+    return check_named(c, plugins, MORTISE_KIND_MODEL, m->provider, m->config,
+                       m->at, "no way to models");
 }
 
 int mortise_configs_check(const struct mortise_deployment *d,
@@ -162,6 +181,8 @@ int mortise_configs_check(const struct mortise_deployment *d,
     }
     for (size_t i = 0; i < d->guards.n && rv == MORTISE_OK; i++)
         rv = check_guard(&c, plugins, &d->guards.list[i]);
+    for (size_t i = 0; i < d->models.n && rv == MORTISE_OK; i++)
+        rv = check_model(&c, plugins, &d->models.list[i]);
     return rv == MORTISE_OK && diags->n_errors > errors ? MORTISE_ECHECK : rv;
 }
 

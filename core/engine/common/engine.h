@@ -57,8 +57,9 @@ enum {
     MORTISE_PASSING_MAX = 64 << 20
 };
 
-struct mortise_control;      /* control.c */
-struct mortise_secret_store; /* secret_store.c */
+struct mortise_control;       /* control.c */
+struct mortise_secret_store;  /* secret_store.c */
+struct mortise_conversations; /* host/conversation.c */
 struct mortise_retention;
 struct mortise_script;  /* script.h */
 struct mortise_looking; /* watch.c: what a watch asks of the store */
@@ -106,6 +107,7 @@ struct mortise {
     struct mortise_plugins *plugins;
     struct mortise_plugin_catalog plugin_catalog;
     struct mortise_secret_store *secret_store;
+    struct mortise_conversations *conversations; /* NULL: not needed yet */
     struct mortise_store *store;
     struct mortise_writer *writer;
     struct mortise_pool *pool;

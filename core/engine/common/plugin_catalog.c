@@ -65,6 +65,15 @@ static struct offer *offer_new(struct mortise_plugin_catalog *s,
     return o;
 }
 
+static bool asks_models(const struct mortise_manifest *m)
+{
+    for (size_t i = 0; i < m->n_methods; i++)
+        if (strcmp(m->methods[i], "model.call/1") == 0 ||
+            strcmp(m->methods[i], "model.embed/1") == 0)
+            return true;
+    return false;
+}
+
 static struct offer *keep(struct mortise_plugin_catalog *s,
                           const struct mortise_manifest *m,
                           const struct mortise_manifest_op *from, bool ask,
@@ -78,6 +87,7 @@ static struct offer *keep(struct mortise_plugin_catalog *s,
     o->op.idempotent = from->idempotent;
     o->op.reconcile = from->reconcile;
     o->op.steps = from->steps;
+    o->op.asks_models = asks_models(m);
     o->op.timeout_ms = from->timeout_ms;
     o->op.usage = from->usage;
     o->op.input = from->input;
@@ -216,6 +226,20 @@ static int guardrail(void *ud, const char *id, struct mortise_err *why)
                      : MORTISE_OK; /* that of the id was checked */
 }
 
+static int model(void *ud, const char *alias, struct mortise_err *why)
+{
+    const struct mortise_plugin_catalog *s = ud;
+
+    return mortise_model_need(&s->deployment->models, alias, why);
+}
+
+static const char *executor(void *ud, const char *type)
+{
+    const struct mortise_plugin_catalog *s = ud;
+
+    return strcmp(type, "gmi") == 0 ? s->deployment->executors.gmi : NULL;
+}
+
 static int secret(void *ud, const char *plugin, const char *name,
                   struct mortise_err *why)
 {
@@ -265,6 +289,8 @@ void mortise_plugin_catalog_open(struct mortise_plugin_catalog *s,
                                          .operation = operation,
                                          .guardrail = guardrail,
                                          .secret = secret,
+                                         .model = model,
+                                         .executor = executor,
                                          .limits = &deployment->limits};
     s->lenient = (struct mortise_catalog){
         .ud = s, .operation = any_operation, .guardrail = any_guardrail};

@@ -15,7 +15,8 @@ struct mortise_lane {
     struct mortise_hashed entry;
     struct mortise *m;
     const char *plugin; /* the manifest's */
-    const char *as;     /* the deployment's id of the guardrail, or "" */
+    const char *as;     /* which of its instances: a guardrail's id, a model's
+                           instance, or "" */
     enum mortise_kind kind;
     struct mortise_instance *instance;
     const struct mortise_manifest *manifest;
@@ -57,6 +58,11 @@ struct mortise_ongoing { /* a call */
     atomic_uint refs;        /* the loop's, and a worker's */
     const struct mortise_mem *mem;
     struct mortise_asked *asked; /* its calls to the host, unanswered */
+    /* It is no call of the run's, but serves what a call of the run's asked;
+     * NULL: nobody waits for it any more. */
+    bool is_serving;
+    struct mortise_asked *serves;
+    struct mortise_usage served; /* what its asks used; [loop] */
     /* host_calls.c: the one that is weighed, or NULL, and those behind it. */
     struct mortise_asked *weighed;
     struct mortise_tasks behind_weighed;
@@ -65,7 +71,7 @@ struct mortise_ongoing { /* a call */
     struct mortise_call call;
     const char *path, *run_id;
     struct mortise_whose whose; /* for who asks what died */
-    const char *node;           /* the graph's */
+    const struct mortise_node *node;
     char *body;
 
     /* How it ended; written before `ended` is posted. */
@@ -96,6 +102,14 @@ void mortise_call_error(struct mortise_ongoing *c, const char *code,
                         const char *error_class, const char *message);
 /* A task to the loop; without the mailbox when this is the loop.  [any] */
 void mortise_call_post(struct mortise *m, struct mortise_task *t);
+/* An ask is performed by a plugin: a call of this kind, of the instance that a
+ * deployment's name stands for (grants are its own, the run is the asker's).
+ * The method's served() hears how it ended, once, unless _let_go() comes
+ * first: then it is told to stop, and nobody hears of it. */
+int mortise_calls_serve(struct mortise_asked *a,
+                        const struct mortise_call_kind *kind, const char *name,
+                        json_t *body, struct mortise_err *err);
+void mortise_calls_let_go(struct mortise_asked *a);
 /* ---- cache.c ------------------------------------------------------------- */
 
 /* A LOOKUP, which ends with its outcome. */

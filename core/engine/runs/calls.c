@@ -55,6 +55,7 @@ static void unref(struct mortise_ongoing *c)
     json_decref(c->output);
     json_decref(c->said);
     mortise_usage_finish(&c->usage);
+    mortise_usage_finish(&c->served);
     mortise_release_str(c->mem, c->message);
     mortise_release(c->mem, c->body, c->call.body_size + 1);
     mortise_release(c->mem, c, sizeof *c + c->text_size);
@@ -78,7 +79,9 @@ static void enlist(struct mortise_ongoing *c)
     pthread_mutex_lock(&m->calls_lock);
     mortise_table_add(&m->calls, &c->by_id, mortise_hash_u64s(c->id, 0));
     pthread_mutex_unlock(&m->calls_lock);
-    mortise_table_add(&m->run_calls, &c->by_run, run_hash(live, c->run_call));
+    if (!c->is_serving)
+        mortise_table_add(&m->run_calls, &c->by_run,
+                          run_hash(live, c->run_call));
     m->n_calls++;
 }
 
@@ -93,7 +96,8 @@ static void delist(struct mortise_ongoing *c)
     pthread_mutex_lock(&m->calls_lock);
     mortise_table_remove(&m->calls, &c->by_id);
     pthread_mutex_unlock(&m->calls_lock);
-    mortise_table_remove(&m->run_calls, &c->by_run);
+    if (!c->is_serving)
+        mortise_table_remove(&m->run_calls, &c->by_run);
     mortise_timer_disarm(&m->timers, &c->quiesce);
     mortise_timer_disarm(&m->timers, &c->idle);
     m->n_calls--;
@@ -281,6 +285,34 @@ static void on_done(void *ud, const struct mortise_call_done *done)
     mortise_call_post(m, &c->ended);
 }
 
+/* What it used, with what its asks did. */
+static const struct mortise_usage *all_usage(struct mortise_ongoing *c)
+{
+    mortise_usage_add(&c->usage, &c->served);
+    mortise_usage_finish(&c->served);
+    return &c->usage;
+}
+
+/* Who asked for what it performs hears of it. */
+static void tell_served(struct mortise_ongoing *c)
+{
+    struct mortise_asked *a = c->serves;
+    const struct mortise_host_call_served how = {
+        .status = c->status,
+        .output = c->output,
+        .usage = &c->usage,
+        .code = c->code,
+        .error_class = c->error_class != NULL ? c->error_class : "",
+        .message = c->message != NULL ? c->message : "",
+        .retry_after_ms = c->retry_after_ms};
+
+    c->serves = NULL;
+    if (a == NULL)
+        return;
+    a->data = NULL;
+    a->method->served(a, &how);
+}
+
 static void feed_result(struct mortise_ongoing *c)
 {
     struct mortise_input in = {
@@ -290,7 +322,7 @@ static void feed_result(struct mortise_ongoing *c)
                      .violation = c->violation,
                      .output = c->output,
                      .said = c->said,
-                     .usage = &c->usage,
+                     .usage = all_usage(c),
                      .plain = c->plain,
                      .cache_key = c->has_cache_key ? c->cache_key : NULL,
                      .silent = c->mute || (c->cancelled && c->let_go),
@@ -390,24 +422,30 @@ static int lane_new(struct mortise *m, struct mortise_instance *i,
     return MORTISE_OK;
 }
 
-/* What the deployment has under that id; NULL: `name` is that of a plugin. */
-static const struct mortise_guard *
-guard_named(const struct mortise *m, const char *name, enum mortise_kind kind)
+/* The plugin behind a name, which is its own, or one that the deployment gives
+ * to an instance of it: *as. */
+static const char *plugin_behind(const struct mortise *m, const char *name,
+                                 enum mortise_kind kind, const char **as)
 {
-    return kind == MORTISE_KIND_GUARDRAIL
-               ? mortise_guard_find(&m->settings.deployment->guards, name)
-               : NULL;
+    const struct mortise_deployment *d = m->settings.deployment;
+    const struct mortise_guard *g = kind == MORTISE_KIND_GUARDRAIL
+                                        ? mortise_guard_find(&d->guards, name)
+                                        : NULL;
+    const struct mortise_model_alias *model =
+        kind == MORTISE_KIND_MODEL ? mortise_model_find(&d->models, name)
+                                   : NULL;
+
+    *as = g != NULL ? g->id : model != NULL ? model->instance : "";
+    return g != NULL ? g->plugin : model != NULL ? model->provider : name;
 }
 
-/* Start the plugin if it is not started, and find its lane; `name` is that of a
- * plugin, or the id of a guardrail.  *took_ms: it had to be started. */
+/* Start the plugin if it is not started, and find its lane; `name` as for
+ * plugin_behind().  *took_ms: it had to be started. */
 static int lane_get(struct mortise *m, const char *name, enum mortise_kind kind,
                     struct mortise_lane **out, uint64_t *took_ms,
                     struct mortise_err *err)
 {
-    const struct mortise_guard *g = guard_named(m, name, kind);
-    const char *plugin = g != NULL ? g->plugin : name;
-    const char *as = g != NULL ? g->id : "";
+    const char *as, *plugin = plugin_behind(m, name, kind, &as);
     struct mortise_instance *i;
     uint64_t before;
     json_t *config;
@@ -477,7 +515,10 @@ static void ended(struct mortise_task *t)
         mortise_watch_miss(c->live, c->unsaid);
     if (c->idle_over && c->status != MORTISE_S_OK)
         set_idle(c);
-    feed_result(c);
+    if (c->is_serving)
+        tell_served(c);
+    else
+        feed_result(c);
     unref(c);
 }
 
@@ -603,8 +644,7 @@ static int fill_call(struct mortise_ongoing *c,
     c->run_id = to->run_id = keep(&at, c->live->id);
     to->tenant = keep(&at, c->live->tenant);
     c->whose = (struct mortise_whose){to->tenant, to->run_id, c->path};
-    c->node = rc->node->id;
-    to->kind = kinds[rc->kind];
+    c->node = rc->node;
     to->id = c->id;
     to->attempt = rc->attempt;
     to->visit = rc->visit;
@@ -620,7 +660,8 @@ static void idle_over(struct mortise_timer *t);
 static void starved(struct mortise_task *t);
 
 static struct mortise_ongoing *call_new(struct mortise_live *live,
-                                        const struct mortise_run_call *rc)
+                                        const struct mortise_run_call *rc,
+                                        const struct mortise_call_kind *kind)
 {
     struct mortise *m = live->m;
     size_t n = text_size(live, rc);
@@ -633,6 +674,7 @@ static struct mortise_ongoing *call_new(struct mortise_live *live,
     c->id = ++m->last_call;
     c->run_call = rc->id;
     c->live = live;
+    c->call.kind = kind;
     c->state = MORTISE_CALL_WAITING;
     c->quiesce.fire = quiesce_over;
     c->idle.fire = idle_over;
@@ -648,62 +690,87 @@ static struct mortise_ongoing *call_new(struct mortise_live *live,
 }
 
 /* Else it is not for lack of trust that the plugin cannot be called. */
-static bool is_trusted(struct mortise *m, const struct mortise_run_call *rc,
-                       struct mortise_err *why)
+static bool is_trusted(struct mortise *m, const char *name,
+                       enum mortise_kind kind, struct mortise_err *why)
 {
-    const struct mortise_guard *g =
-        guard_named(m, rc->plugin, kinds[rc->kind]->kind);
+    const char *as, *plugin = plugin_behind(m, name, kind, &as);
     struct mortise_err own;
     bool trusted =
-        mortise_plugins_trusted(m->plugins, g != NULL ? g->plugin : rc->plugin,
-                                &own) == MORTISE_OK;
+        mortise_plugins_trusted(m->plugins, plugin, &own) == MORTISE_OK;
 
     if (!trusted)
         *why = own;
     return trusted;
 }
 
+/* It waits for its turn with its plugin, which is started if it has to be. */
+static void queue(struct mortise_ongoing *c, const char *name)
+{
+    struct mortise *m = c->live->m;
+    enum mortise_kind kind = c->call.kind->kind;
+    const struct mortise_whose *before = mortise_inside_for(&c->whose);
+    struct mortise_err why;
+    uint64_t took_ms;
+    int rv = lane_get(m, name, kind, &c->lane, &took_ms, &why);
+
+    mortise_inside_for(before);
+    if (rv != MORTISE_OK) {
+        c->lane = NULL;
+        if (!is_trusted(m, name, kind, &why))
+            park(c, &why);
+        else
+            end_early(c, MORTISE_S_FAILED, "plugin", "permanent", why.msg);
+        return;
+    }
+    if (took_ms > m->start_ms) {
+        c->lane = NULL;
+        mortise_fail(
+            &why, MORTISE_ELIMIT, "plugin '%s' took %llu ms to start, of %llu",
+            name, (unsigned long long)took_ms, (unsigned long long)m->start_ms);
+        end_early(c, MORTISE_S_TIMEOUT, "timeout.start", "timeout", why.msg);
+        return;
+    }
+    mortise_tasks_put(&c->lane->waiting, &c->turn);
+    lane_pump(c->lane);
+}
+
 int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,
                         struct mortise_err *err)
 {
-    struct mortise *m = live->m;
-    struct mortise_ongoing *c = call_new(live, rc);
-    struct mortise_err why;
-    uint64_t took_ms;
-    int rv;
+    struct mortise_ongoing *c = call_new(live, rc, kinds[rc->kind]);
 
     if (c == NULL)
         return mortise_nomem(err);
     enlist(c);
-    if (rc->kind == MORTISE_RUN_LOOKUP) {
+    if (rc->kind == MORTISE_RUN_LOOKUP)
         mortise_cache_look_up(c, rc);
-        return MORTISE_OK;
-    }
-    if (mortise_script_call(c, rc))
-        return MORTISE_OK;
-    mortise_inside_for(&c->whose);
-    rv = lane_get(m, rc->plugin, c->call.kind->kind, &c->lane, &took_ms, &why);
-    mortise_inside_for(NULL);
-    if (rv != MORTISE_OK) {
-        c->lane = NULL;
-        if (!is_trusted(m, rc, &why)) {
-            park(c, &why);
-            return MORTISE_OK;
-        }
-        end_early(c, MORTISE_S_FAILED, "plugin", "permanent", why.msg);
-        return MORTISE_OK;
-    }
-    if (took_ms > m->start_ms) {
-        c->lane = NULL;
-        mortise_fail(&why, MORTISE_ELIMIT,
-                     "plugin '%s' took %llu ms to start, of %llu", rc->plugin,
-                     (unsigned long long)took_ms,
-                     (unsigned long long)m->start_ms);
-        end_early(c, MORTISE_S_TIMEOUT, "timeout.start", "timeout", why.msg);
-        return MORTISE_OK;
-    }
-    mortise_tasks_put(&c->lane->waiting, &c->turn);
-    lane_pump(c->lane);
+    else if (!mortise_script_call(c, rc))
+        queue(c, rc->plugin);
+    return MORTISE_OK;
+}
+
+int mortise_calls_serve(struct mortise_asked *a,
+                        const struct mortise_call_kind *kind, const char *name,
+                        json_t *body, struct mortise_err *err)
+{
+    const struct mortise_ongoing *by = a->call;
+    struct mortise_run_call rc = {.id = by->run_call,
+                                  .node = by->node,
+                                  .body = body,
+                                  .attempt = by->call.attempt,
+                                  .visit = by->call.visit};
+    struct mortise_ongoing *c;
+
+    snprintf(rc.path, sizeof rc.path, "%s", by->path);
+    c = call_new(by->live, &rc, kind);
+    if (c == NULL)
+        return mortise_nomem(err);
+    c->call.deadline_ns = by->call.deadline_ns;
+    c->is_serving = true;
+    c->serves = a;
+    a->data = c;
+    enlist(c);
+    queue(c, name);
     return MORTISE_OK;
 }
 
@@ -715,9 +782,8 @@ static void give_up(struct mortise_ongoing *c)
     struct mortise_live *live = c->live;
     struct mortise *m = live->m;
     struct mortise_lane *l = c->lane;
-    struct mortise_input in = {
-        .kind = MORTISE_IN_UNRESPONSIVE,
-        .u.result = {.call = c->run_call, .usage = &c->usage}};
+    struct mortise_input in = {.kind = MORTISE_IN_UNRESPONSIVE,
+                               .u.result = {.call = c->run_call}};
     char why[128];
 
     snprintf(why, sizeof why,
@@ -729,7 +795,14 @@ static void give_up(struct mortise_ongoing *c)
     l->given_up = true;
     mortise_pool_give_up(m->pool, &c->job);
     forget(c);
-    mortise_live_feed(live, &in);
+    if (c->is_serving) {
+        set_failed(c, MORTISE_S_TIMEOUT, "timeout.unresponsive", "timeout",
+                   why);
+        tell_served(c);
+    } else {
+        in.u.result.usage = all_usage(c);
+        mortise_live_feed(live, &in);
+    }
     unref(c);
 }
 
@@ -791,6 +864,17 @@ static void cancel(struct mortise_ongoing *c)
               "cancelled before it began");
 }
 
+void mortise_calls_let_go(struct mortise_asked *a)
+{
+    struct mortise_ongoing *c = a->data;
+
+    if (c == NULL)
+        return;
+    assert(c->serves == a);
+    c->serves = a->data = NULL;
+    cancel(c);
+}
+
 static void idle_over(struct mortise_timer *t)
 {
     struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, idle);
@@ -829,12 +913,13 @@ void mortise_calls_cancel_all(struct mortise_live *live)
 
 /* ---- what plugins tell ---------------------------------------------- */
 
-/* An event of a plugin, on its way to the loop. */
+/* What a plugin tells, on its way to the loop. */
 struct message {
     struct mortise_task task;
     struct mortise *m;
     uint64_t call;
-    uint64_t missed; /* so many before it */
+    const char *type; /* of the event that it becomes; static */
+    uint64_t missed;  /* so many before it */
     size_t n;
     char text[];
 };
@@ -847,7 +932,7 @@ static void message_free(struct message *msg)
 
 /* NULL: memory ran out, or too much is on its way already.  [any] */
 static struct message *message_new(struct mortise *m, uint64_t call,
-                                   const char *text, size_t n)
+                                   const char *type, const char *text, size_t n)
 {
     struct message *msg;
 
@@ -860,6 +945,7 @@ static struct message *message_new(struct mortise *m, uint64_t call,
     }
     msg->m = m;
     msg->call = call;
+    msg->type = type;
     msg->n = n;
     memcpy(msg->text, text, n);
     return msg;
@@ -884,8 +970,9 @@ static uint64_t take_unsaid(struct mortise *m, uint64_t call, uint64_t more)
     return n;
 }
 
-/* Progress, to whoever watches. */
-static void tell(struct mortise_ongoing *c, json_t *data)
+/* An event, to whoever watches; `what` is its own member. */
+static void tell(struct mortise_ongoing *c, const char *type, const char *what,
+                 json_t *data)
 {
     struct mortise_live *live = c->live;
     char at[MORTISE_TIME_TEXT];
@@ -894,8 +981,8 @@ static void tell(struct mortise_ongoing *c, json_t *data)
     mortise_time_text(at, mortise_now_ms());
     event = json_pack("{s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:O}",
                       "ephemeral", 1, "run", live->id, "tenant", live->tenant,
-                      "at", at, "type", "progress", "node", c->node, "path",
-                      c->path, "attempt", (int)c->call.attempt, "data", data);
+                      "at", at, "type", type, "node", c->node->id, "path",
+                      c->path, "attempt", (int)c->call.attempt, what, data);
     if (event != NULL)
         mortise_watch_publish(live, event);
     else
@@ -906,17 +993,23 @@ static void tell(struct mortise_ongoing *c, json_t *data)
 /* What it tells now it told before. */
 static bool is_repeating(const struct mortise_ongoing *c)
 {
-    return !c->live->lost &&
+    return !c->is_serving && !c->live->lost &&
            mortise_run_is_replaying(c->live->run, c->run_call);
 }
 
-/* The object that was emitted; NULL: it is none. */
-static json_t *read_event(const struct mortise_ongoing *c,
-                          const struct message *msg)
+static const char progress[] = "progress", text_delta[] = "text_delta",
+                  reasoning_delta[] = "reasoning_delta";
+
+/* What was emitted, a text or an object; NULL: it is none. */
+static json_t *read_message(const struct mortise_ongoing *c,
+                            const struct message *msg)
 {
     struct mortise_err err;
     json_t *data = NULL;
 
+    if (msg->type != progress)
+        return mortise_secret_store_masked(msg->m->secret_store,
+                                           json_stringn(msg->text, msg->n));
     if (mortise_json_parse(&data, msg->text, msg->n, &err) == MORTISE_OK &&
         json_is_object(data))
         return mortise_secret_store_masked(msg->m->secret_store, data);
@@ -927,38 +1020,50 @@ static json_t *read_event(const struct mortise_ongoing *c,
     return NULL;
 }
 
-static void event_task(struct mortise_task *t)
+static void message_task(struct mortise_task *t)
 {
     struct message *msg = MORTISE_OF(t, struct message, task);
     struct mortise_ongoing *c = mortise_call_find(msg->m, msg->call);
     uint64_t missed = msg->missed;
+    const char *type = msg->type;
     json_t *data = NULL;
 
     if (c != NULL && (c->live->topic == NULL || is_repeating(c)))
         c = NULL; /* nobody sees it, or it was seen before */
     if (c != NULL)
-        data = read_event(c, msg);
+        data = read_message(c, msg);
     message_free(msg); /* its room is for the event */
     if (c != NULL && missed > 0)
         mortise_watch_miss(c->live, missed);
     if (data != NULL)
-        tell(c, data);
+        tell(c, type, type == progress ? "data" : "text", data);
     json_decref(data);
 }
 
 /* [any] */
-static void on_event(void *ud, uint64_t call, const char *json, size_t n)
+static void pass_on(struct mortise *m, uint64_t call, const char *type,
+                    const char *text, size_t n)
 {
-    struct mortise *m = ud;
-    struct message *msg = message_new(m, call, json, n);
+    struct message *msg = message_new(m, call, type, text, n);
 
     if (msg == NULL) {
         take_unsaid(m, call, 1);
         return;
     }
     msg->missed = take_unsaid(m, call, 0);
-    msg->task.run = event_task;
+    msg->task.run = message_task;
     mortise_call_post(m, &msg->task);
+}
+
+static void on_event(void *ud, uint64_t call, const char *json, size_t n)
+{
+    pass_on(ud, call, progress, json, n);
+}
+
+static void on_delta(void *ud, uint64_t call, bool reasoning, const char *text,
+                     size_t n)
+{
+    pass_on(ud, call, reasoning ? reasoning_delta : text_delta, text, n);
 }
 
 /* Not even the ask could be passed on: cancelling answers all of them. */
@@ -998,6 +1103,7 @@ void mortise_calls_ops(struct mortise *m, struct mortise_instance_ops *ops)
     *ops = (struct mortise_instance_ops){.ud = m,
                                          .done = on_done,
                                          .event = on_event,
+                                         .delta = on_delta,
                                          .ask = mortise_host_call_ask,
                                          .log = on_log};
 }

@@ -56,14 +56,14 @@ static void flight_free(struct mortise *m, struct mortise_flight *f)
 
 /* ---- from run/'s words to the store's ----------------------------------- */
 
-/* The text of a value; NULL: memory ran out. */
+/* The text of a value; NULL: it is longer than `max`, or memory ran out. */
 static const char *text_of(struct mortise_flight *f, const json_t *value,
-                           size_t *size)
+                           size_t max, size_t *size)
 {
     char *text = mortise_json_text(f->m->mem, value), *copy = NULL;
 
     *size = text != NULL ? strlen(text) : 0;
-    if (text != NULL)
+    if (text != NULL && *size <= max)
         copy = mortise_arena_strndup(&f->arena, text, *size);
     mortise_release_str(f->m->mem, text);
     return copy;
@@ -83,7 +83,7 @@ static bool copy_pending(struct mortise_flight *f,
         list[i].id = mortise_arena_strdup(&f->arena, from[i].id);
         if (from[i].payload != NULL)
             list[i].payload =
-                text_of(f, from[i].payload, &list[i].payload_size);
+                text_of(f, from[i].payload, SIZE_MAX, &list[i].payload_size);
         if (list[i].id == NULL ||
             (from[i].payload != NULL && list[i].payload == NULL))
             return false;
@@ -103,7 +103,8 @@ static bool copy_kvs(struct mortise_flight *f,
         list[i].key = mortise_arena_strndup(
             &f->arena, json_string_value(from[i].key), list[i].key_size);
         if (from[i].value != NULL)
-            list[i].value = text_of(f, from[i].value, &list[i].value_size);
+            list[i].value =
+                text_of(f, from[i].value, SIZE_MAX, &list[i].value_size);
         if (list[i].key == NULL ||
             (from[i].value != NULL && list[i].value == NULL))
             return false;
@@ -121,18 +122,12 @@ static bool copy_cached(struct mortise_flight *f,
     f->commit.cached = list;
     for (size_t i = 0; list != NULL && i < n; i++) {
         struct mortise_cached *to = &list[f->commit.n_cached];
-        char *text = mortise_json_text(f->m->mem, from[i].value);
-        size_t size = text != NULL ? strlen(text) : 0;
-        bool stays = size <= CACHED_MAX;
 
-        if (text != NULL && stays)
-            to->value = mortise_arena_strndup(&f->arena, text, size);
-        mortise_release_str(f->m->mem, text);
-        if (text == NULL || (stays && to->value == NULL))
+        to->value = text_of(f, from[i].value, CACHED_MAX, &to->value_size);
+        if (to->value == NULL && to->value_size <= CACHED_MAX)
             return false;
         memcpy(to->key, from[i].key, sizeof to->key);
-        to->value_size = size;
-        f->commit.n_cached += stays;
+        f->commit.n_cached += to->value != NULL;
     }
     return list != NULL;
 }

@@ -25,6 +25,8 @@
  *       what is performed is what was asked.  The name of a step, by which it
  *       is found again, cannot be another than was asked for: one with a secret
  *       in it is refused.
+ *   (7) What is asked by a call that performs an ask is part of that one: it is
+ *       performed at once and answered, and the run hears nothing of it.
  */
 #include "engine/runs/host_calls.h"
 
@@ -114,6 +116,20 @@ static void tell(struct mortise_ongoing *c, uint64_t ask, int32_t status,
     hand(c, ask, status, text, strlen(text));
 }
 
+/* What an answer says that it cost is the call's; an executor's run has spent it
+ * with the answer. */
+static void count_usage(struct mortise_ongoing *c, const json_t *answer)
+{
+    const json_t *said = json_object_get(answer, "usage");
+    struct mortise_usage used;
+
+    if (said == NULL || c->call.kind == &mortise_call_execute ||
+        mortise_usage_read(&used, said, NULL) != MORTISE_OK)
+        return;
+    mortise_usage_add(&c->served, &used);
+    mortise_usage_finish(&used);
+}
+
 static void tell_answer(struct mortise_asked *a)
 {
     struct mortise_ongoing *c = a->call;
@@ -130,6 +146,8 @@ static void tell_answer(struct mortise_asked *a)
         words = json_string_value(a->value);
     }
     c->told_to_wait |= a->status == MORTISE_S_SUSPENDED;
+    if (a->method->served != NULL)
+        count_usage(c, a->value);
     tell(c, a->id, a->status, words);
     mortise_release_str(c->mem, text);
 }
@@ -187,6 +205,13 @@ static void become(struct mortise_asked *a, enum mortise_asked_state state,
     mortise_ready(a->m, &a->task);
 }
 
+/* What a plugin asks while it performs an ask is part of that (7). */
+static bool is_recorded(const struct mortise_asked *a)
+{
+    return a->method->effect != MORTISE_HOST_CALL_UNRECORDED &&
+           !a->call->is_serving;
+}
+
 void mortise_host_call_answer(struct mortise_asked *a, int32_t status,
                               json_t *value, const char *words)
 {
@@ -194,10 +219,7 @@ void mortise_host_call_answer(struct mortise_asked *a, int32_t status,
     assert((status == MORTISE_S_OK) == (value != NULL));
     if (words != a->words)
         snprintf(a->words, sizeof a->words, "%s", words);
-    become(a,
-           a->method->effect == MORTISE_HOST_CALL_UNRECORDED
-               ? MORTISE_ASKED_REPLIED
-               : MORTISE_ASKED_DONE,
+    become(a, is_recorded(a) ? MORTISE_ASKED_DONE : MORTISE_ASKED_REPLIED,
            status, value);
 }
 
@@ -254,7 +276,7 @@ static void take_back(struct mortise_asked *a)
 
 static bool may_be_taken_back(const struct mortise_asked *a)
 {
-    return a->state == MORTISE_ASKED_BEGUN &&
+    return a->state == MORTISE_ASKED_BEGUN && is_recorded(a) &&
            a->method->effect == MORTISE_HOST_CALL_CALLER && !has_left(a);
 }
 
@@ -390,6 +412,15 @@ static int32_t take_name(struct mortise_asked *a, char *words)
     return MORTISE_S_OK;
 }
 
+/* (7): what waits for the run, or for another plugin, cannot be. */
+static bool may_be_part(const struct mortise_host_call_method *m)
+{
+    return m->served == NULL && (m->effect == MORTISE_HOST_CALL_READ ||
+                                 m->effect == MORTISE_HOST_CALL_LOOK ||
+                                 m->effect == MORTISE_HOST_CALL_CALLER ||
+                                 m->effect == MORTISE_HOST_CALL_UNRECORDED);
+}
+
 /* Is it to be asked of the run?  Else its answer. */
 static int32_t judge(struct mortise_asked *a, char *words)
 {
@@ -407,6 +438,10 @@ static int32_t judge(struct mortise_asked *a, char *words)
     if (c->told_to_wait)
         return mortise_ask_refuse(words, MORTISE_S_SUSPENDED,
                                   "the call is to let go");
+    if (c->is_serving && !may_be_part(a->method))
+        return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
+                                  "who performs an ask may not ask %s",
+                                  a->method_name);
     status = take_name(a, words);
     return status == MORTISE_S_OK ? a->method->check(a, words) : status;
 }
@@ -449,7 +484,8 @@ static void ask_run(struct mortise_asked *a, bool full)
                   .method = a->method_name,
                   .key = a->name != NULL ? json_string_value(a->name) : "",
                   .body = masked,
-                  .refused = full ? a->words : NULL}};
+                  .refused = full ? a->words : NULL,
+                  .spends = a->method->served != NULL}};
 
     if (masked == NULL) {
         become(a, MORTISE_ASKED_REPLIED, MORTISE_S_NOMEM, NULL);
@@ -490,14 +526,16 @@ static void serve(struct mortise_asked *a, struct mortise_ongoing *c)
         weigh(a);
         return;
     }
-    a->live = NULL;
-    if (status == MORTISE_S_OK &&
-        a->method->effect == MORTISE_HOST_CALL_UNRECORDED) {
+    if (status == MORTISE_S_OK && !is_recorded(a)) {
         a->state = MORTISE_ASKED_BEGUN;
         a->method->start(a);
-    } else if (status == MORTISE_S_OK)
+        a->live = NULL; /* an answer is a task: it is still there */
+        return;
+    }
+    a->live = NULL;
+    if (status == MORTISE_S_OK) {
         ask_run(a, false);
-    else {
+    } else {
         mortise_secret_store_cover(a->m->secret_store, a->words,
                                    sizeof a->words);
         become(a, MORTISE_ASKED_REPLIED, status, NULL);

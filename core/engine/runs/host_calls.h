@@ -58,7 +58,7 @@ struct mortise_asked {
     const struct mortise_host_call_method *method;
     const char *method_name;                 /* static */
     const struct mortise_manifest *manifest; /* of the plugin that asks */
-    const char *as; /* the guardrail's id that the plugin works under, or "" */
+    const char *as;       /* the instance of the plugin that asks; or "" */
     const json_t *body;   /* JSON, an object */
     uint64_t deadline_ns; /* of its call, CLOCK_MONOTONIC; 0: none */
     const char *node_path;
@@ -91,6 +91,15 @@ struct mortise_asked {
     char words[MORTISE_HOST_CALL_WORDS];
 };
 
+/* How a call of a plugin ended that performed an ask. */
+struct mortise_host_call_served {
+    int32_t status;
+    const json_t *output; /* NULL: nothing was emitted */
+    const struct mortise_usage *usage;
+    const char *code, *error_class, *message; /* "" where it succeeded */
+    uint64_t retry_after_ms;                  /* 0: not said */
+};
+
 struct mortise_host_call_method {
     enum mortise_host_call_effect effect;
     /* CALLER: does this body change anything at all?  NULL: always. */
@@ -118,6 +127,11 @@ struct mortise_host_call_method {
     bool (*has_left)(const struct mortise_asked *a);
     /* NULL: start() and weigh() always answer before they return. */
     void (*cancel)(struct mortise_asked *a);
+    /* Of one that start() had a plugin perform (call.h): that has ended.  Its
+     * answers, live or from the record, say in `usage` what they cost.  NULL:
+     * no plugin performs it. */
+    void (*served)(struct mortise_asked *a,
+                   const struct mortise_host_call_served *how);
 };
 
 /* The methods of this build; a row of NULL behind the last. */

@@ -29,20 +29,6 @@ static const struct mortise_key task_keys[] = {
     {.name = "compaction", .later = true},
 };
 
-static const struct mortise_key gmi_keys[] = {
-    MORTISE_ROWS(call_keys),
-    MORTISE_ROW(mortise_args_row),
-    MORTISE_ROW(mortise_targets_row),
-    MORTISE_ROW(mortise_persona_row),
-    MORTISE_ROWS(agent_keys),
-    {.name = "prompt", .later = true},
-    {.name = "instructions", .later = true},
-    {.name = "parallel_tools", .later = true},
-    {.name = "stream", .later = true},
-    {.name = "response", .later = true},
-    {.name = "tool_errors", .later = true},
-};
-
 static const struct mortise_key voice_keys[] = {
     MORTISE_ROWS(call_keys),          MORTISE_ROW(mortise_args_row),
     MORTISE_ROW(mortise_targets_row), MORTISE_ROW(mortise_persona_row),
@@ -62,7 +48,6 @@ static const struct mortise_key team_keys[] = {
     {.name = "synthesis", .later = true},
 };
 
-ABSENT(gmi, gmi_keys);
 ABSENT(voice, voice_keys);
 ABSENT(leaf, leaf_keys);
 ABSENT(team, team_keys);

@@ -58,6 +58,26 @@ void mortise_node_read_operation(struct mortise_loader *ld,
         mortise_node_find_operation(ld, r, slot->value->span);
 }
 
+void mortise_node_read_executor(struct mortise_loader *ld,
+                                struct mortise_reading *r, const char *type,
+                                const char *otherwise)
+{
+    const struct mortise_catalog *catalog = ld->catalog;
+    const char *name =
+        catalog->executor != NULL ? catalog->executor(catalog->ud, type) : NULL;
+    const struct mortise_yaml *at = mortise_yaml_get(r->map, "type");
+
+    name = name != NULL ? name : otherwise;
+    r->node->plugin =
+        mortise_arena_strndup(ld->arena, name, strcspn(name, "/"));
+    r->node->operation = mortise_arena_strdup(ld->arena, strchr(name, '/') + 1);
+    if (r->node->plugin == NULL || r->node->operation == NULL)
+        ld->nomem = true;
+    else
+        mortise_node_find_operation(ld, r,
+                                    at != NULL ? at->span : r->key->span);
+}
+
 void mortise_node_read_effect_class(void *ctx, void *into,
                                     const struct mortise_slot *slot)
 {
@@ -203,13 +223,19 @@ static void late_args(struct mortise_loader *ld,
     mortise_load_args_fit(ld, node->args, node->input_schema);
 }
 
+void mortise_node_take_args(struct mortise_loader *ld,
+                            struct mortise_reading *r,
+                            const struct mortise_yaml *args)
+{
+    r->args = args;
+    mortise_load_late(ld, late_args, &r->node->args, args, r->node->index,
+                      MORTISE_IN_OUTPUT);
+}
+
 void mortise_node_read_args(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
-
-    mortise_load_late(ctx, late_args, &r->node->args, slot->value,
-                      r->node->index, MORTISE_IN_OUTPUT);
+    mortise_node_take_args(ctx, into, slot->value);
 }
 
 /* ---- arguments against the operation's schema ------------------------ */
@@ -268,7 +294,7 @@ void mortise_node_check_args(struct mortise_loader *ld,
                              struct mortise_reading *r,
                              const struct mortise_schema *schema)
 {
-    const struct mortise_yaml *v = mortise_yaml_get(r->map, "args");
+    const struct mortise_yaml *v = r->args;
 
     if (v == NULL || !mortise_tmpl_in(v)) {
         check_value(ld, r, schema, v, NULL);

@@ -263,7 +263,7 @@ const struct mortise_key mortise_cache_row = {
     .in = mortise_reading_node,
     MORTISE_INTO_BOOL(struct mortise_node, cache)};
 
-const struct mortise_key mortise_last_rows[7] = {
+const struct mortise_key mortise_end_rows[2] = {
     {.name = "checkpoint",
      .about = "What is on disk by then: before, after, both or none.",
      .value = MORTISE_V_WORD,
@@ -272,11 +272,19 @@ const struct mortise_key mortise_last_rows[7] = {
     {.name = "metadata",
      .about = "Yours; opaque to Mortise.",
      .value = MORTISE_V_ANY},
-    {.name = "execution_mode", .later = true},
+};
+
+const struct mortise_key mortise_later_rows[3] = {
     {.name = "complexity", .later = true},
-    {.name = "llm", .later = true},
     {.name = "memory_policy", .later = true},
     {.name = "discovery_policy", .later = true},
+};
+
+const struct mortise_key mortise_last_rows[4] = {
+    MORTISE_ROWS(mortise_end_rows),
+    MORTISE_ROWS(mortise_later_rows),
+    {.name = "execution_mode", .later = true},
+    {.name = "llm", .later = true},
 };
 
 const struct mortise_key mortise_work_rows[8] = {
@@ -381,12 +389,12 @@ static void finish_node(struct mortise_loader *ld, struct mortise_reading *r,
     apply_defaults(ld, r);
     mortise_node_check_resource(ld, r);
     mortise_node_check_cache(ld, r);
+    if (kind->finish != NULL)
+        kind->finish(ld, r);
     if (input != NULL)
         mortise_node_check_args(ld, r, input);
     if (r->node->op != NULL)
         mortise_node_check_secrets(ld, r);
-    if (kind->finish != NULL)
-        kind->finish(ld, r);
     mortise_node_finish_output(ld, r);
 }
 
@@ -405,6 +413,8 @@ static void read_node(struct mortise_loader *ld, struct mortise_node *node,
         return;
     }
     start_node(ld, &r, kind);
+    if (kind->begin != NULL && !ld->nomem)
+        kind->begin(ld, &r);
     if (!ld->nomem)
         mortise_keys_read(&kind->place, map, key->span, ld, &r, ld->diags);
     if (!ld->nomem)

@@ -11,7 +11,8 @@ struct mortise_reading {
     struct mortise_node *node;
     const struct mortise_yaml *key, *map;
     bool has_effect;
-    struct mortise_cel_name *inner; /* a subgraph's, at its end; NULL: none */
+    const struct mortise_yaml *args; /* what its operation gets; NULL: {} */
+    struct mortise_cel_name *inner;  /* a subgraph's, at its end; NULL: none */
 };
 
 /* For `.in` of rows whose field is the node's. */
@@ -28,6 +29,8 @@ static inline void *mortise_reading_node(void *reading)
 struct mortise_node_kind {
     struct mortise_place place; /* of mortise_node_place */
     size_t size;                /* of `own` of its nodes, zeroed; 0: none */
+    /* Before its keys are read: what it runs, where none of them says it. */
+    void (*begin)(struct mortise_loader *ld, struct mortise_reading *r);
     /* All that stands in it was read.  NULL: nothing is left to do. */
     void (*finish)(struct mortise_loader *ld, struct mortise_reading *r);
 };
@@ -60,7 +63,8 @@ extern const struct mortise_key mortise_next_row, mortise_route_rows[2],
     mortise_targets_row, mortise_map_row;
 /* The rest. */
 extern const struct mortise_key mortise_visit_rows[2], mortise_persona_row,
-    mortise_resource_row, mortise_cache_row, mortise_last_rows[7];
+    mortise_resource_row, mortise_cache_row, mortise_end_rows[2],
+    mortise_later_rows[3], mortise_last_rows[4];
 /* From its output on, of a node that has one and calls no operation. */
 extern const struct mortise_key mortise_work_rows[8];
 /* All but what it calls, of a node that is a call. */
@@ -79,6 +83,10 @@ void mortise_node_read_operation(struct mortise_loader *ld,
                                  struct mortise_reading *r,
                                  const struct mortise_slot *slot,
                                  const char *what);
+/* The operation that the deployment has for nodes of that type. */
+void mortise_node_read_executor(struct mortise_loader *ld,
+                                struct mortise_reading *r, const char *type,
+                                const char *otherwise);
 mortise_key_fn mortise_node_read_effect_class;
 /* The class of nodes that ask people, which others cannot have. */
 enum { MORTISE_EFFECT_HUMAN = MORTISE_EXTERNAL + 1 };
@@ -92,14 +100,18 @@ void mortise_node_check_cache(struct mortise_loader *ld,
 mortise_key_fn mortise_node_read_on_in_doubt;
 mortise_key_fn mortise_node_read_output_schema;
 mortise_key_fn mortise_node_read_args;
-/* What is written of `args` against the operation's schema. */
+/* The same of what no key has, but its kind made. */
+void mortise_node_take_args(struct mortise_loader *ld,
+                            struct mortise_reading *r,
+                            const struct mortise_yaml *args);
+/* What is written of r->args against the operation's schema. */
 void mortise_node_check_args(struct mortise_loader *ld,
                              struct mortise_reading *r,
                              const struct mortise_schema *schema);
 
 /* ---- secret.c ------------------------------------------------------------ */
 
-/* The references to secrets in `args`. */
+/* The references to secrets in r->args. */
 void mortise_node_check_secrets(struct mortise_loader *ld,
                                 struct mortise_reading *r);
 

@@ -61,7 +61,7 @@ static int check_mention(void *ud, const char *pointer, json_t **string)
 void mortise_node_check_secrets(struct mortise_loader *ld,
                                 struct mortise_reading *r)
 {
-    struct checking c = {ld, r, mortise_yaml_get(r->map, "args")};
+    struct checking c = {ld, r, r->args};
     json_t *args =
         c.args != NULL ? mortise_yaml_json(c.args, false) : json_object();
 

@@ -28,6 +28,7 @@ struct mortise_operation { /* lives as long as the catalogue */
      * nothing besides: its effects are those of its steps.  Else each entry of
      * a call has an intent of its own. */
     bool steps;
+    bool asks_models; /* by the host, which tells what that costs */
     /* Where its arguments may refer to secrets. */
     struct mortise_secret_places secrets;
     bool ask; /* the deployment wants each call approved */
@@ -64,6 +65,12 @@ struct mortise_catalog {
      * asks. */
     int (*secret)(void *ud, const char *plugin, const char *name,
                   struct mortise_err *why);
+    /* MORTISE_OK when the deployment has a model under this alias; NULL: nobody
+     * asks. */
+    int (*model)(void *ud, const char *alias, struct mortise_err *why);
+    /* PLUGIN/OPERATION that nodes of this type run; NULL, or no such function:
+     * the language's own. */
+    const char *(*executor)(void *ud, const char *type);
     const struct mortise_bounds *limits;     /* the deployment's; NULL: none */
     const struct mortise_graph_files *files; /* NULL: nothing is found */
     bool advise; /* warn also of what is right and wants to be known */

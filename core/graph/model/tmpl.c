@@ -128,6 +128,51 @@ bool mortise_tmpl_in(const struct mortise_yaml *node)
     return false;
 }
 
+/* ---- what is no template ------------------------------------------------- */
+
+static const struct mortise_yaml *
+literal_string(struct mortise_arena *a, const struct mortise_yaml *node)
+{
+    struct mortise_yaml *copy = mortise_arena_alloc(a, sizeof *copy);
+    char *text = mortise_arena_alloc(a, 2 * node->len + 1);
+    size_t n = 0;
+
+    if (copy == NULL || text == NULL)
+        return NULL;
+    for (size_t i = 0; i < node->len; i++) {
+        if (node->str[i] == '$' && i + 1 < node->len && node->str[i + 1] == '{')
+            text[n++] = '$';
+        text[n++] = node->str[i];
+    }
+    *copy = *node;
+    copy->str = text;
+    copy->len = n;
+    return copy;
+}
+
+const struct mortise_yaml *mortise_tmpl_literal(struct mortise_arena *a,
+                                                const struct mortise_yaml *node)
+{
+    struct mortise_yaml *copy;
+
+    if (!mortise_tmpl_in(node))
+        return node;
+    if (node->kind == MORTISE_YAML_STRING)
+        return literal_string(a, node);
+    copy = mortise_arena_alloc(a, sizeof *copy);
+    if (copy == NULL)
+        return NULL;
+    *copy = *node;
+    copy->items = mortise_arena_alloc(a, node->n * sizeof *copy->items);
+    for (size_t i = 0; copy->items != NULL && i < node->n; i++) {
+        copy->items[i] =
+            mortise_yaml_unconst(mortise_tmpl_literal(a, node->items[i]));
+        if (copy->items[i] == NULL)
+            return NULL;
+    }
+    return copy->items != NULL ? copy : NULL;
+}
+
 /* ---- compiling ------------------------------------------------------- */
 
 static void add_text(struct mortise_tmpl *t, const char *from, const char *to)

@@ -43,6 +43,10 @@ void mortise_tmpl_each(const struct mortise_tmpl *t,
                        void (*fn)(void *ud, const struct mortise_tmpl_place *p),
                        void *ud);
 
+/* The value, with each ${ in its strings as $${: so it is compiled to itself.
+ * NULL: memory ran out. */
+const struct mortise_yaml *
+mortise_tmpl_literal(struct mortise_arena *a, const struct mortise_yaml *node);
 /* Is there a ${ anywhere in the value? */
 bool mortise_tmpl_in(const struct mortise_yaml *node);
 

@@ -7,6 +7,12 @@
 
 #include "run/spend/spend.h"
 
+/* How an ANSWER is one, beside being one; journaled. */
+enum {
+    ANSWER_COMPLETED = 1, /* of an effect, which happened */
+    ANSWER_SPENT = 2      /* what its `usage` says is spent */
+};
+
 /* ---- steps.c ---- */
 /* The name of a step: the how-manieth ask of its call it is, or (ordinal
  * MORTISE_STEP_UNORDERED) the key that its asker gave it.  A guardrail's has

@@ -193,7 +193,8 @@ static int record_answer(struct mortise_run *r, struct exec *x, struct step *s,
     e.status = status;
     assert(s->state == STEP_OUT || s->state == STEP_OPEN); /* answered once */
     e.after = journal_of(x)->issued;
-    e.how = completed;
+    e.how = (uint8_t)((completed ? ANSWER_COMPLETED : 0) |
+                      (s->spends ? ANSWER_SPENT : 0));
     e.looked = s->kind == MORTISE_STEP_LOOK;
     return mortise_run_record_value(r, &e, value, err);
 }
@@ -486,6 +487,17 @@ static struct step_id name_of(struct journal *j,
     return id;
 }
 
+/* It is called again when there is something to be spent (budget.c (7)). */
+static int stop_for_budget(struct mortise_run *r, struct exec *x,
+                           const struct mortise_ask_in *in,
+                           struct mortise_err *err)
+{
+    int rv = reply_words(r, in->ask, MORTISE_S_CANCELLED,
+                         "the budget is used up", err);
+
+    return rv == MORTISE_OK ? mortise_exec_cancel(r, x, STOP_BUDGET, err) : rv;
+}
+
 static int ask_journaled(struct mortise_run *r, struct exec *x,
                          const struct mortise_ask_in *in,
                          struct mortise_err *err)
@@ -506,6 +518,9 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
     if (s != NULL && s->entrance == j->entrance)
         return reply_words(r, in->ask, MORTISE_S_INVALID,
                            "another ask of this call has that step key", err);
+    if (in->spends && (s == NULL || s->state == STEP_OUT) &&
+        mortise_budget_is_used_up(x))
+        return stop_for_budget(r, x, in, err);
     if (s == NULL && j->n >= STEPS_MAX)
         return reply_words(r, in->ask, MORTISE_S_FAILED,
                            "an execution may ask 65536 times", err);
@@ -515,6 +530,7 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
         if (rv != MORTISE_OK)
             return rv;
         s->kind = in->kind;
+        s->spends = in->spends && x->call == MORTISE_RUN_EXECUTE;
         s->entrance = j->entrance;
         s->ask = in->ask;
         rv = kinds[s->kind].ask(r, x, s, in, err);

@@ -485,13 +485,18 @@ int mortise_apply_answer(struct mortise_run *r, struct exec *x,
         return rv;
     if ((s->state != STEP_OUT && s->state != STEP_OPEN) || e->value == NULL)
         return mortise_entry_corrupt(err, e);
-    if (mortise_step_is_of_check(id) && e->how != 0)
+    if ((mortise_step_is_of_check(id) && e->how != 0) ||
+        e->how > (ANSWER_COMPLETED | ANSWER_SPENT))
         return mortise_entry_corrupt(err, e);
-    s->completed = e->how != 0;
+    s->completed = (e->how & ANSWER_COMPLETED) != 0;
     if (s->completed) {
         s->kind = MORTISE_STEP_EFFECT;
         mortise_step_become_effect(r, x, s);
     }
+    if (e->how & ANSWER_SPENT)
+        rv = mortise_usage_of_step(r, x, e, err);
+    if (rv != MORTISE_OK)
+        return rv;
     return conclude(r, mortise_step_is_of_check(id) ? x->checks : x->journal, s,
                     e->status, e->value, e->after, err);
 }

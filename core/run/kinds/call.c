@@ -1,7 +1,8 @@
-/* call.c -- tools and extensions: nodes that are a call of a plugin's
+/* call.c -- tools, extensions and gmi: nodes that are a call of a plugin's
  * operation, and nothing besides (start.c). */
 #include "run/outcome/outcome.h"
 
 const struct node_kind mortise_run_kind_tool = {.start = mortise_start_call};
 const struct node_kind mortise_run_kind_extension = {.start =
                                                          mortise_start_call};
+const struct node_kind mortise_run_kind_gmi = {.start = mortise_start_call};

@@ -34,6 +34,12 @@
  *       is called.  (on_exceeded: fail and goto stop all of them.)
  *   (6) Which of two calls gets what is left is a race that the graph asks for:
  *       the order of the entries is its decision.
+ *   (7) What an operation asks of models by the host is not known beforehand.
+ *       It reserves the least that a call of one costs, spends with each answer
+ *       what that told, and where nothing is left when it asks again it is
+ *       stopped, to be called anew, and behind what it was answered, once there
+ *       is: (3) decides whether, and who says so.  So a budget is passed by at
+ *       most one call of a model for each execution that is at work.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -84,15 +90,17 @@ int mortise_budget_begin(struct mortise_run *r, struct scope *in,
 void mortise_budget_need(const struct mortise_run *r, const struct exec *x,
                          uint64_t need[MORTISE_N_SPENDS])
 {
-    const struct mortise_usage_bound *bound =
-        &mortise_exec_node(r, x)->op->usage;
+    const struct mortise_operation *op = mortise_exec_node(r, x)->op;
     bool goes_on = x->hold != NULL && x->hold->goes_on;
     struct mortise_usage most = {0};
 
-    assert(mortise_exec_node(r, x)->op != NULL); /* or it calls nothing */
-    memcpy(most.amount, bound->most, sizeof most.amount);
+    assert(op != NULL); /* or it calls nothing */
+    memcpy(most.amount, op->usage.most, sizeof most.amount);
     if (goes_on && x->cost != NULL)
         mortise_usage_less(&most, &x->cost->again);
+    for (int k = 0; op->asks_models && k <= MORTISE_USED_USD; k++)
+        if (most.amount[k] == 0)
+            most.amount[k] = 1; /* (7) */
     need[MORTISE_SPEND_TOOL_CALLS] = goes_on ? 0 : 1;
     need[MORTISE_SPEND_WALL] = 0; /* nobody knows it; see (5) */
     mortise_spend_of_usage(need, most.amount);
@@ -147,6 +155,7 @@ bool mortise_budget_owes(const struct exec *x, uint64_t used[MORTISE_USED_N])
 
     if (held == NULL || !x->hold->open)
         return false;
+    memset(used, 0, MORTISE_USED_N * sizeof used[0]);
     used[MORTISE_USED_CALLS] = held[MORTISE_SPEND_MODEL_CALLS];
     used[MORTISE_USED_INPUT] = held[MORTISE_SPEND_INPUT_TOKENS];
     used[MORTISE_USED_OUTPUT] = held[MORTISE_SPEND_OUTPUT_TOKENS];
@@ -322,10 +331,15 @@ static int reserve(struct mortise_run *r, struct exec *x, const uint64_t *need,
 
 /* ---- what calls told ---------------------------------------------------- */
 
-/* Has it told more than it had reserved of something that is bounded? */
-static bool is_more(const struct exec *x, const uint64_t *amount)
+/* Has it told more than it had reserved of something that is bounded?  Nobody
+ * says beforehand what models cost (7). */
+static bool is_more(const struct mortise_run *r, const struct exec *x,
+                    const uint64_t *amount)
 {
     uint64_t beyond[MORTISE_N_SPENDS] = {0};
+
+    if (mortise_exec_node(r, x)->op->asks_models)
+        return false;
 
     for (int k = MORTISE_SPEND_FIRST_USED; k < MORTISE_N_SPENDS; k++)
         beyond[k] = amount[k] > (x->hold != NULL ? x->hold->amount[k] : 0);
@@ -360,7 +374,7 @@ int mortise_budget_used(struct mortise_run *r, struct exec *x,
     int rv = MORTISE_OK;
 
     mortise_spend_of_usage(amount, used->amount);
-    if (is_more(x, amount))
+    if (is_more(r, x, amount))
         rv = warn_of_more(r, x, err);
     if (ended && x->hold != NULL && x->hold->open) {
         amount[MORTISE_SPEND_TOOL_CALLS] =
@@ -369,6 +383,21 @@ int mortise_budget_used(struct mortise_run *r, struct exec *x,
     }
     spend(r, x, amount);
     return rv == MORTISE_OK ? warn_all(r, x, err) : rv;
+}
+
+bool mortise_budget_is_used_up(const struct exec *x)
+{
+    for (const struct scope *in = x->frame->top->scope; in != NULL;
+         in = outer(in)) {
+        const struct purse *p = in->purse;
+
+        for (int k = MORTISE_SPEND_FIRST_USED;
+             p != NULL && k < MORTISE_N_SPENDS; k++) {
+            if (p->spent[k] >= p->most[k])
+                return true;
+        }
+    }
+    return false;
 }
 
 /* ---- what does not fit -------------------------------------------------- */

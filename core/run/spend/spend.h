@@ -12,6 +12,11 @@
 int mortise_usage_note(struct mortise_run *r, struct exec *x,
                        const struct mortise_usage *said, bool lost,
                        struct mortise_err *err);
+/* A step of x was answered, and this entry's value says in `usage` what that
+ * cost. */
+int mortise_usage_of_step(struct mortise_run *r, struct exec *x,
+                          const struct mortise_entry *e,
+                          struct mortise_err *err);
 /* x, of which x->cost is there, has used so much that nobody told. */
 void mortise_usage_assume(struct mortise_run *r, struct exec *x,
                           const uint64_t used[MORTISE_USED_N]);
@@ -40,6 +45,8 @@ enum claimed {
 /* May x be called, as far as budgets go? */
 int mortise_budget_claim(struct mortise_run *r, struct exec *x,
                          enum claimed *out, struct mortise_err *err);
+/* Is there nothing left, of what models cost, in a purse that x draws on? */
+bool mortise_budget_is_used_up(const struct exec *x);
 /* The call of x used so much; `ended`: and is over, so the rest of what it
  * reserved is given back. */
 int mortise_budget_used(struct mortise_run *r, struct exec *x,

@@ -12,6 +12,8 @@
  *       answers.  So from a call that goes on after its journal only what is
  *       more than before counts.  One that begins anew counts in full.
  *   (3) The entry says what is added, so replaying needs no judgement.
+ *       What models cost that it asked by the host is spent with each answer,
+ *       once, and is no part of what the call says.
  *   (4) A call of which nobody knows how it ended has used what was reserved
  *       for it (budget.c), which stands in its record, too.
  */
@@ -90,6 +92,28 @@ static int add(struct mortise_run *r, struct exec *x, enum used_how how,
     if (how != USED_BESIDES)
         mortise_usage_add(&x->cost->again, &amounts); /* no name, no memory */
     return mortise_budget_used(r, x, more, how != USED_BESIDES, err);
+}
+
+int mortise_usage_of_step(struct mortise_run *r, struct exec *x,
+                          const struct mortise_entry *e,
+                          struct mortise_err *err)
+{
+    const json_t *said = json_object_get(e->value, "usage");
+    struct mortise_usage more;
+    int rv = mortise_usage_begin(r, x, err);
+
+    if (rv != MORTISE_OK || said == NULL)
+        return rv;
+    rv = mortise_usage_read(&more, said, err);
+    if (rv != MORTISE_OK)
+        return rv == MORTISE_EINVAL ? mortise_entry_corrupt(err, e) : rv;
+    if (mortise_usage_add(&x->cost->all, &more) != MORTISE_OK ||
+        mortise_usage_add(&r->usage, &more) != MORTISE_OK)
+        rv = mortise_nomem(err);
+    if (rv == MORTISE_OK)
+        rv = mortise_budget_used(r, x, &more, false, err);
+    mortise_usage_finish(&more);
+    return rv;
 }
 
 void mortise_usage_assume(struct mortise_run *r, struct exec *x,

@@ -110,6 +110,7 @@ struct step { /* one ask; `key` and `method` lie behind it */
     json_t *answer; /* or words */
     uint32_t after; /* so many asks came before the answer */
     bool completed; /* an effect that was done */
+    bool spends;    /* its answer's `usage` is spent; live only */
 
     /* Live only. */
     struct heard *heard; /* OPEN: of what became of it; NULL: nothing */

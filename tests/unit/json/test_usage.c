@@ -45,6 +45,27 @@ static void assert_is(const struct mortise_usage *u, const char *want)
     json_decref(v);
 }
 
+/* Parts of tokens stand in it where there are some, and add up. */
+START_TEST(parts_are_said)
+{
+    struct mortise_usage u = said("{\"input_tokens\": 9, \"cached_tokens\": 4, "
+                                  "\"reasoning_tokens\": 1}");
+    struct mortise_usage more = said("{\"cache_write_tokens\": 2, "
+                                     "\"cached_tokens\": 1}");
+    struct mortise_usage back;
+    json_t *v;
+
+    ck_assert_int_eq(mortise_usage_add(&u, &more), MORTISE_OK);
+    assert_is(&u, "{\"model_calls\":0,\"input_tokens\":9,\"output_tokens\":0,"
+                  "\"usd\":0.0,\"cached_tokens\":5,\"cache_write_tokens\":2,"
+                  "\"reasoning_tokens\":1}");
+    v = mortise_usage_json(&u);
+    ck_assert_int_eq(mortise_usage_read(&back, v, &err), MORTISE_OK);
+    ck_assert_uint_eq(back.amount[MORTISE_USED_CACHED], 5);
+    json_decref(v);
+}
+END_TEST
+
 /* What is said comes out in one form, and that reads back. */
 START_TEST(it_has_one_form)
 {
@@ -197,6 +218,7 @@ static Suite *suite(void)
 
     tcase_add_checked_fixture(tc, begin, test_nothing_left);
     tcase_add_test(tc, it_has_one_form);
+    tcase_add_test(tc, parts_are_said);
     tcase_add_test(tc, nonsense_is_refused);
     tcase_add_test(tc, names_are_bounded);
     tcase_add_test(tc, money_is_exact);

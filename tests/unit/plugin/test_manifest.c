@@ -152,6 +152,8 @@ END_TEST
  * key: plugin/provides.guardrail.threading=inline
  * key: plugin/provides.guardrail.concurrency, plugin/artifact.arch
  * key: plugin/provides.guardrail.idle, plugin/permissions.fs.read
+ * key: plugin/provides.model.concurrency, plugin/provides.model.idle
+ * key: plugin/provides.model.embed
  * key: plugin/permissions.exec, plugin/permissions.secrets
  * key: plugin/plugin manifest.isolation */
 START_TEST(the_rest_of_a_manifest)
@@ -166,6 +168,7 @@ START_TEST(the_rest_of_a_manifest)
         "  executor: {threading: blocking, idle: 5s,\n"
         "             operations: {o: {effect: pure, description: Does it}}}\n"
         "  guardrail: {threading: inline, concurrency: 3, idle: 6s}\n"
+        "  model: {threading: async, concurrency: 4, idle: 7s, embed: true}\n"
         "permissions: {fs: {read: [/in]}, exec: [/bin/git], secrets: [token]}\n"
         "isolation: [process]\n"
         "artifacts: [{arch: aarch64-linux-gnu, file: p.so}]\n";
@@ -179,6 +182,9 @@ START_TEST(the_rest_of_a_manifest)
                      MORTISE_THREAD_INLINE);
     ck_assert_uint_eq(m->provides[MORTISE_KIND_GUARDRAIL].concurrency, 3);
     ck_assert_uint_eq(m->provides[MORTISE_KIND_GUARDRAIL].idle_ms, 6000);
+    ck_assert_uint_eq(m->provides[MORTISE_KIND_MODEL].concurrency, 4);
+    ck_assert_uint_eq(m->provides[MORTISE_KIND_MODEL].idle_ms, 7000);
+    ck_assert(m->provides[MORTISE_KIND_MODEL].embeds);
     ck_assert_str_eq(m->fs_read.items[0], "/in");
     ck_assert_str_eq(m->exec.items[0], "/bin/git");
     ck_assert_str_eq(m->secrets.items[0], "token");
@@ -190,17 +196,31 @@ END_TEST
 /* The ways to be called that were not said above.
  * key: plugin/provides.executor.threading=inline
  * key: plugin/provides.guardrail.threading=async
- * key: plugin/provides.guardrail.threading=blocking */
+ * key: plugin/provides.guardrail.threading=blocking, plugin/provides.model
+ * key: plugin/provides.model.threading=inline
+ * key: plugin/provides.model.threading=async
+ * key: plugin/provides.model.threading=blocking */
 START_TEST(other_threadings)
 {
     static const struct {
-        const char *executor, *guardrail;
-        enum mortise_threading is[2];
+        const char *executor, *guardrail, *model;
+        enum mortise_threading is[3];
     } all[] = {
-        {"inline", "async", {MORTISE_THREAD_INLINE, MORTISE_THREAD_ASYNC}},
+        {"inline",
+         "async",
+         "blocking",
+         {MORTISE_THREAD_INLINE, MORTISE_THREAD_ASYNC,
+          MORTISE_THREAD_BLOCKING}},
         {"inline",
          "blocking",
-         {MORTISE_THREAD_INLINE, MORTISE_THREAD_BLOCKING}},
+         "async",
+         {MORTISE_THREAD_INLINE, MORTISE_THREAD_BLOCKING,
+          MORTISE_THREAD_ASYNC}},
+        {"blocking",
+         "async",
+         "inline",
+         {MORTISE_THREAD_BLOCKING, MORTISE_THREAD_ASYNC,
+          MORTISE_THREAD_INLINE}},
     };
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
@@ -213,14 +233,17 @@ START_TEST(other_threadings)
             "seq: 1\nabi: {major: 1, minor: 0}\n"
             "provides:\n"
             "  executor: {threading: %s, operations: {o: {effect: pure}}}\n"
-            "  guardrail: {threading: %s}\n",
-            all[i].executor, all[i].guardrail);
+            "  guardrail: {threading: %s}\n"
+            "  model: {threading: %s}\n",
+            all[i].executor, all[i].guardrail, all[i].model);
         mortise_manifest_free(m);
         ck_assert_int_eq(parse(text, false), MORTISE_OK);
         ck_assert_int_eq(m->provides[MORTISE_KIND_EXECUTOR].threading,
                          all[i].is[0]);
         ck_assert_int_eq(m->provides[MORTISE_KIND_GUARDRAIL].threading,
                          all[i].is[1]);
+        ck_assert_int_eq(m->provides[MORTISE_KIND_MODEL].threading,
+                         all[i].is[2]);
     }
 }
 END_TEST
@@ -277,8 +300,7 @@ static const struct {
     {"size: 41872, ", "", "E0206", "size"},
     /* not in this build */
     {"runtime: rust", "runtime: go", "E0205", "go"},
-    {"[state.get/1]", "[model.call/1]", "E0205", "model.call/1"},
-    {"  guardrail:", "  model:", "E0202", "model"},
+    {"[state.get/1]", "[tool.list/1]", "E0205", "tool.list/1"},
     {"  guardrail:", "  memory:", "E0202", "memory"},
     {"  exec: []", "  limits: {memory: 1MiB}", "E0202", "limits"},
     {"x-mine: whatever", "on_failure: {}", "E0202", "on_failure"},

@@ -797,7 +797,7 @@ static const char asking[] =
 
 /* A person's answer is checked, recorded with the person, and exactly one arm
  * runs.
- * key: node.type=human, node.prompt, node.schema */
+ * key: node.type=human, human.prompt, node.schema */
 START_TEST(a_person_answers)
 {
     json_t *show;

@@ -99,7 +99,7 @@ static const char twice[] =
 
 /* It is looked up, called when there is nothing, kept with the commit of its
  * end, and not called the next time; the record and the event say so.
- * key: node.cache */
+ * key: tool.cache */
 START_TEST(the_second_is_not_called)
 {
     size_t commits;

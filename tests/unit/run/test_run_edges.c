@@ -220,6 +220,30 @@ START_TEST(kinds_narrow)
 }
 END_TEST
 
+/* key: discovery.kind=gmi */
+START_TEST(models_are_found)
+{
+    struct mortise_graph *g =
+        sim_graph(HEAD "start: a\n"
+                       "nodes:\n"
+                       "  a: {type: tool, tool: t/read, args: {v: 1}}\n"
+                       "  pay: {type: tool, tool: t/read, capability: pays,\n"
+                       "        depends_on: a}\n"
+                       "  think: {type: gmi, prompt: x, capability: thinks}\n"
+                       "  else: {type: tool, tool: t/read, depends_on: think}\n"
+                       "edges:\n"
+                       "  - {from: a, type: discovery, discovery: {query: q, "
+                       "kind: gmi, fallback: else}}\n");
+    char found[64] = "";
+
+    for (uint32_t e = 0; e < g->n_edges; e++)
+        if (g->edges[e].kind == MORTISE_EDGE_FOUND)
+            strcat(strcat(found, g->nodes[g->edges[e].to].id), " ");
+    ck_assert_str_eq(found, "think ");
+    mortise_graph_unref(g);
+}
+END_TEST
+
 /* A query that cannot be evaluated, or is no text, fails the node. */
 START_TEST(a_query_is_text)
 {
@@ -726,6 +750,7 @@ static Suite *edges(void)
     tc = tcase_create("discovery");
     tcase_add_test(tc, nothing_is_found);
     tcase_add_test(tc, kinds_narrow);
+    tcase_add_test(tc, models_are_found);
     tcase_add_test(tc, a_query_is_text);
     suite_add_tcase(suite, tc);
     tc = tcase_create("goto");

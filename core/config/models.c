@@ -1,0 +1,218 @@
+/* models.c -- `models` of a deployment: aliases, each a way to one model.
+ *
+ *     models:
+ *       default:
+ *         provider: openai
+ *         model: small
+ *         base_url: http://localhost:8080/v1
+ *         api_key: secret://openai
+ *         price: {input_per_mtok: 0.15, output_per_mtok: 0.60}
+ *
+ * A graph, and a plugin that asks for a model, knows the alias alone.  The keys
+ * below are the deployment's; every other key is the provider's, and all of
+ * those are the config of an instance of its own, which its config_schema
+ * judges: so two aliases may go to two servers by one plugin.
+ *
+ * Money is counted here and nowhere else: a provider tells tokens.
+ */
+#include "config/models.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/nearest.h"
+#include "yaml/header.h"
+
+static const char prefix[] = "model:"; /* of the names of instances */
+
+static void read_provider(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct mortise_model_alias *m = into;
+
+    (void)ctx;
+    m->provider = slot->value->str;
+    m->at = slot->value;
+}
+
+static void read_price(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    (void)ctx;
+    (void)into;
+    *(double *)slot->field = mortise_yaml_number(slot->value);
+}
+
+#define PRICE(word, field, words)                                              \
+    {                                                                          \
+        .name = (word), .about = (words), .value = MORTISE_V_NUMBER,           \
+        .max = 1000000, .read = read_price,                                    \
+        MORTISE_AT(double, struct mortise_model_alias, price.field)            \
+    }
+
+static const struct mortise_key price_keys[] = {
+    PRICE("input_per_mtok", input, "Dollars for a million tokens given to it."),
+    PRICE("output_per_mtok", output, "Dollars for a million that it gives."),
+    PRICE("cached_per_mtok", cached,
+          "Dollars for a million of the first that came from its cache."),
+    PRICE("cache_write_per_mtok", cache_write,
+          "Dollars for a million of the first that were put there."),
+};
+MORTISE_PLACE(price, "price");
+
+static const struct mortise_key keys[] = {
+    {.name = "provider",
+     .about = "The plugin that is the way to it.",
+     .value = MORTISE_V_STRING,
+     .required = true,
+     .read = read_provider},
+    {.name = "model",
+     .about = "What the server calls it.",
+     .value = MORTISE_V_STRING,
+     .required = true,
+     MORTISE_INTO_TEXT(struct mortise_model_alias, model)},
+    {.name = "price",
+     .about = "What it costs; without, budgets count tokens alone.",
+     MORTISE_INTO_SAME(price_place)},
+    {.name = "timeout",
+     .about = "How long a call of it may take (no bound but the node's).",
+     .min = 1,
+     MORTISE_INTO_MS(struct mortise_model_alias, timeout_ms)},
+    {.name = "idle_timeout",
+     .about = "How long its server may send nothing (60s).",
+     .min = 1,
+     MORTISE_INTO_MS(struct mortise_model_alias, idle_timeout_ms)},
+};
+
+const struct mortise_place mortise_model_place = {
+    MORTISE_PLACE_OF("a model", keys), .open = true};
+
+/* The keys that are the provider's, in their order, as a map. */
+static const struct mortise_yaml *config_of(struct mortise_config_reading *r,
+                                            const struct mortise_yaml *map)
+{
+    struct mortise_yaml **names =
+        mortise_config_take(r, map->n * sizeof *names);
+    struct mortise_yaml **items =
+        mortise_config_take(r, map->n * sizeof *items);
+    struct mortise_yaml *config = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; names != NULL && items != NULL && i < map->n; i++) {
+        const char *name = map->keys[i]->str;
+
+        if (mortise_place_row(&mortise_model_place, name) != NULL ||
+            mortise_yaml_is_x(name))
+            continue;
+        names[n] = map->keys[i];
+        items[n++] = map->items[i];
+    }
+    if (names != NULL && items != NULL)
+        config = mortise_yaml_mapping(r->arena, map->span, names, items, n);
+    r->nomem |= config == NULL;
+    return config;
+}
+
+static const char *instance_of(struct mortise_config_reading *r,
+                               const char *alias)
+{
+    size_t size = sizeof prefix + strlen(alias);
+    char *name = mortise_config_take(r, size);
+
+    if (name != NULL)
+        snprintf(name, size, "%s%s", prefix, alias);
+    return name;
+}
+
+static void read_one(struct mortise_config_reading *r,
+                     struct mortise_model_alias *m,
+                     const struct mortise_yaml *key,
+                     const struct mortise_yaml *value)
+{
+    m->alias = key->str;
+    m->provider = m->model = "";
+    m->at = key;
+    m->price = (struct mortise_price){NAN, NAN, NAN, NAN};
+    mortise_header_name(key, "the alias of a model", r->diags);
+    mortise_keys_read(&mortise_model_place, value, key->span, r, m, r->diags);
+    m->instance = instance_of(r, m->alias);
+    m->config = value->kind == MORTISE_YAML_MAP ? config_of(r, value) : NULL;
+}
+
+void mortise_models_read(struct mortise_models *out,
+                         const struct mortise_yaml *map,
+                         struct mortise_config_reading *r)
+{
+    struct mortise_model_alias *list =
+        mortise_config_take(r, map->n * sizeof *list);
+
+    for (size_t i = 0; list != NULL && i < map->n; i++)
+        if (!mortise_yaml_is_x(map->keys[i]->str))
+            read_one(r, &list[out->n++], map->keys[i], map->items[i]);
+    out->list = list;
+}
+
+const struct mortise_model_alias *
+mortise_model_find(const struct mortise_models *models, const char *alias)
+{
+    for (size_t i = 0; i < models->n; i++)
+        if (strcmp(models->list[i].alias, alias) == 0)
+            return &models->list[i];
+    return NULL;
+}
+
+int mortise_model_need(const struct mortise_models *models, const char *alias,
+                       struct mortise_err *why)
+{
+    const char *aliases[64], *near;
+    size_t n = 0;
+
+    if (mortise_model_find(models, alias) != NULL)
+        return MORTISE_OK;
+    for (; n < models->n && n < sizeof aliases / sizeof aliases[0]; n++)
+        aliases[n] = models->list[n].alias;
+    near = mortise_nearest(alias, aliases, n);
+    return mortise_fail(why, MORTISE_ENOTFOUND,
+                        "the deployment's models have no '%.64s'%s%s%s", alias,
+                        near != NULL ? "; did you mean '" : "",
+                        near != NULL ? near : "", near != NULL ? "'?" : "");
+}
+
+const struct mortise_model_alias *
+mortise_model_of_instance(const struct mortise_models *models,
+                          const char *instance)
+{
+    return strncmp(instance, prefix, sizeof prefix - 1) == 0
+               ? mortise_model_find(models, instance + sizeof prefix - 1)
+               : NULL;
+}
+
+static double or_else(double price, double otherwise)
+{
+    return isnan(price) ? otherwise : price;
+}
+
+bool mortise_model_cost(const struct mortise_model_alias *m,
+                        const struct mortise_usage *used, uint64_t *nano)
+{
+    const struct mortise_price *p = &m->price;
+    double cached = (double)used->amount[MORTISE_USED_CACHED];
+    double written = (double)used->amount[MORTISE_USED_CACHE_WRITE];
+    double input = (double)used->amount[MORTISE_USED_INPUT];
+    double rest =
+        input - cached - written; /* its parts, if it told the truth */
+    double in = or_else(p->input, 0), dollars;
+
+    *nano = 0;
+    if (isnan(p->input) && isnan(p->output))
+        return false;
+    dollars = (rest > 0 ? rest : 0) * in + cached * or_else(p->cached, in) +
+              written * or_else(p->cache_write, in) +
+              (double)used->amount[MORTISE_USED_OUTPUT] * or_else(p->output, 0);
+    dollars /= 1e6;
+    *nano = dollars < (double)MORTISE_USAGE_MAX / MORTISE_NANO
+                ? mortise_usd_nano(dollars)
+                : MORTISE_USAGE_MAX;
+    return true;
+}

@@ -1,0 +1,52 @@
+/* models.h -- `models` of a deployment: aliases, each a way to one model. */
+#ifndef MORTISE_CONFIG_MODELS_H
+#define MORTISE_CONFIG_MODELS_H
+
+#include "config/reading.h"
+#include "json/usage.h"
+#include "yaml/keys.h"
+
+/* Of dollars for a million tokens; NAN: not said. */
+struct mortise_price {
+    double input, output;
+    double cached, cache_write; /* NAN: as other input */
+};
+
+struct mortise_model_alias {
+    const char *alias, *provider;      /* the plugin's name */
+    const char *instance;              /* of the plugin, with this config */
+    const struct mortise_yaml *at;     /* the provider, as written */
+    const struct mortise_yaml *config; /* a map: what is the provider's own */
+    const char *model;                 /* what the server calls it */
+    struct mortise_price price;
+    uint64_t timeout_ms, idle_timeout_ms; /* 0: not said */
+};
+
+struct mortise_models { /* in an arena */
+    const struct mortise_model_alias *list;
+    size_t n;
+};
+
+/* What may stand in one. */
+extern const struct mortise_place mortise_model_place;
+
+void mortise_models_read(struct mortise_models *out,
+                         const struct mortise_yaml *map,
+                         struct mortise_config_reading *r);
+/* By its alias, or by the name of its instance; NULL when there is none.
+ */
+const struct mortise_model_alias *
+mortise_model_find(const struct mortise_models *models, const char *alias);
+/* MORTISE_OK, or MORTISE_ENOTFOUND with which one may be meant. */
+int mortise_model_need(const struct mortise_models *models, const char *alias,
+                       struct mortise_err *why);
+const struct mortise_model_alias *
+mortise_model_of_instance(const struct mortise_models *models,
+                          const char *instance);
+
+/* What that cost, in nano-dollars, rounded to the next; false: no price was
+ * said. */
+bool mortise_model_cost(const struct mortise_model_alias *m,
+                        const struct mortise_usage *used, uint64_t *nano);
+
+#endif

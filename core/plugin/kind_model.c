@@ -1,0 +1,86 @@
+/* kind_model.c -- plugins that are a way to models: mortise.model/1.
+ *
+ * chat() and embed() make one call of a model each, for whoever asks
+ * model.call/1 or model.embed/1 under an alias of the deployment's.  What they
+ * used is counted for who asked.
+ */
+#include <mortise/model.h>
+
+#include "plugin/kind.h"
+#include "plugin/reading.h"
+
+static const struct mortise_key model_keys[] = {
+    MORTISE_THREADS,
+    {.name = "embed",
+     .about = "It makes vectors of texts, too.",
+     MORTISE_INTO_BOOL(struct mortise_provides, embeds)},
+};
+MORTISE_KIND_PLACE(model);
+
+static const char *lacks(const void *interface,
+                         const struct mortise_manifest *m)
+{
+    const mortise_model *x = interface;
+
+    if (x == NULL || x->size < sizeof *x || x->chat == NULL)
+        return MORTISE_MODEL_1;
+    return m->provides[MORTISE_KIND_MODEL].embeds && x->embed == NULL
+               ? "embed of " MORTISE_MODEL_1
+               : NULL;
+}
+
+static int can_embed(const struct mortise_manifest *m, const char *operation,
+                     struct mortise_err *err)
+{
+    (void)operation;
+    return m->provides[MORTISE_KIND_MODEL].embeds
+               ? MORTISE_OK
+               : mortise_fail(err, MORTISE_EINVAL,
+                              "plugin %s makes no vectors of texts: its "
+                              "manifest does not say `embed: true`",
+                              m->name);
+}
+
+static int32_t chat(const void *interface, struct mortise_inst *inst,
+                    uint32_t stage, const struct mortise_request *request)
+{
+    const mortise_model *x = interface;
+
+    (void)stage;
+    return x->chat(inst, request);
+}
+
+static int32_t embed(const void *interface, struct mortise_inst *inst,
+                     uint32_t stage, const struct mortise_request *request)
+{
+    const mortise_model *x = interface;
+
+    (void)stage;
+    return x->embed(inst, request);
+}
+
+const struct mortise_call_kind mortise_call_chat = {.kind = MORTISE_KIND_MODEL,
+                                                    .number = 0,
+                                                    .name = "chat",
+                                                    .may_pend = true,
+                                                    .may_use = true,
+                                                    .may_stream = true,
+                                                    .enter = chat};
+
+const struct mortise_call_kind mortise_call_embed = {.kind = MORTISE_KIND_MODEL,
+                                                     .number = 1,
+                                                     .name = "embed",
+                                                     .may_pend = true,
+                                                     .may_use = true,
+                                                     .admit = can_embed,
+                                                     .enter = embed};
+
+static const struct mortise_call_kind *const calls[] = {&mortise_call_chat,
+                                                        &mortise_call_embed};
+
+const struct mortise_plugin_kind mortise_kind_model = {
+    .name = "model",
+    .interface = MORTISE_MODEL_1,
+    .lacks = lacks,
+    .calls = calls,
+    .n_calls = sizeof calls / sizeof calls[0]};

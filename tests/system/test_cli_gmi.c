@@ -1,0 +1,475 @@
+/* test_cli_gmi.c -- gmi nodes: what a model is asked, what its replies become,
+ * and what a kill in the middle costs.  The models are scripted, and one of
+ * tests/plugins shows what it was asked. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "lib/desk.h"
+#include "lib/httpd.h"
+#include "lib/shelf.h"
+
+static struct shelf shelf;
+
+static void sign_plugins(void)
+{
+    desk_sign();
+    shelf_init(&shelf);
+    shelf_put(&shelf, "speaks");
+    shelf_put(&shelf, "asks_model");
+}
+
+static void forget_plugins(void)
+{
+    shelf_finish(&shelf);
+    desk_unsign();
+}
+
+/* A deployment of these models, with more at its end. */
+static void deploy(const char *models, const char *more)
+{
+    char text[3 * PATH_MAX + 4096];
+
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: t}\n"
+             "plugins: {path: [\"%s\"]}\ntrust: {dir: \"%s\"}\n"
+             "store: {path: ./store}\nmodels:\n%s%s",
+             shelf.plugins, shelf.trust, models, more);
+    desk_put("mortise.yaml", text);
+}
+
+static const char shows[] = "  default: {provider: speaks, model: small}\n"
+                            "  other: {provider: speaks, model: large}\n";
+
+/* Run a graph of one node, whose keys these are; its artifact is then
+ * child.out. */
+static void run(const char *node)
+{
+    char graph[4096];
+
+    snprintf(graph, sizeof graph,
+             "state: {input: {type: object, properties: {q: {type: string}}}}\n"
+             "start: a\nnodes:\n  a:\n    type: gmi\n%s    next: END\n",
+             node);
+    desk_graph("g", graph);
+    child_run("$MORTISE run g.yaml --id r --input '{\"q\": \"why?\"}'");
+}
+
+static json_t *shown(void)
+{
+    json_t *show;
+
+    desk_ok("$MORTISE show r --json");
+    show = json_loads(child.out, 0, NULL);
+    ck_assert_ptr_nonnull(show);
+    return show;
+}
+
+/* The node's output is that. */
+static void gave(const char *want)
+{
+    json_t *show = shown(), *value = json_loads(want, JSON_DECODE_ANY, NULL);
+    const json_t *got = json_object_get(
+        json_array_get(json_object_get(show, "nodes"), 0), "output");
+
+    ck_assert_ptr_nonnull(value);
+    ck_assert_msg(json_equal(got, value), "not %s:\n%s", want, child.out);
+    json_decref(value);
+    json_decref(show);
+}
+
+/* What the model was asked, of one that shows it, is that. */
+static void asked(const char *want)
+{
+    json_t *show = shown(), *value = json_loads(want, 0, NULL), *got;
+    const char *text = json_string_value(json_object_get(
+        json_array_get(json_object_get(show, "nodes"), 0), "output"));
+
+    ck_assert_msg(text != NULL, "%s", child.out);
+    got = json_loads(text, 0, NULL);
+    ck_assert_ptr_nonnull(value);
+    ck_assert_msg(json_equal(got, value), "not %s:\n%s", want, text);
+    json_decref(value);
+    json_decref(got);
+    json_decref(show);
+}
+
+static void failed(const char *code, const char *words)
+{
+    json_t *show = shown();
+    const json_t *error = json_object_get(show, "error");
+
+    ck_assert_msg(json_is_object(error), "%s", child.out);
+    ck_assert_str_eq(json_string_value(json_object_get(error, "code")), code);
+    ck_assert_msg(strstr(json_string_value(json_object_get(error, "message")),
+                         words) != NULL,
+                  "%s", child.out);
+    json_decref(show);
+}
+
+#define USER(text)                                                             \
+    "{\"role\": \"user\", \"parts\": [{\"type\": \"text\", \"text\": \"" text  \
+    "\"}]}"
+
+/* ---- what is asked ------------------------------------------------------- */
+
+/* Each key arrives where the provider has it.
+ * key: node.type=gmi, gmi.prompt, node.instructions, node.temperature
+ * key: node.max_tokens, node.reasoning_effort, node.extra, node.stream
+ * key: gmi.cache, llm.model, node.llm */
+START_TEST(every_key_is_asked)
+{
+    deploy(shows, "");
+    run("    instructions: Be short.\n"
+        "    prompt: show\n"
+        "    temperature: 0.25\n"
+        "    max_tokens: 100\n"
+        "    reasoning_effort: low\n"
+        "    extra: {seed: 7}\n"
+        "    stream: false\n"
+        "    cache: true\n"
+        "    llm: {model: tiny, reason: it is enough}\n");
+    desk_code(0);
+    asked("{\"model\": \"tiny\", \"messages\": [{\"role\": \"system\", "
+          "\"parts\": [{\"type\": \"text\", \"text\": \"Be short.\"}]}, " USER(
+              "show") "], \"temperature\": 0.25, \"max_tokens\": 100, "
+                      "\"reasoning_effort\": \"low\", \"extra\": {\"seed\": "
+                      "7}, \"cache\": true, \"stream\": false}");
+}
+END_TEST
+
+/* What is not written is not asked.
+ * key: llm.provider_id */
+START_TEST(nothing_is_made_up)
+{
+    deploy(shows, "");
+    run("    prompt: show\n    llm: {provider_id: other}\n");
+    desk_code(0);
+    asked("{\"model\": \"large\", \"messages\": [" USER("show") "], "
+                                                                "\"stream\": "
+                                                                "true}");
+}
+END_TEST
+
+/* A schema is asked for as it is written, with nothing in it a template. */
+START_TEST(schemas_are_no_templates)
+{
+    deploy(shows, "");
+    run("    prompt: show\n"
+        "    output_schema: {type: object, description: \"a ${brace} and "
+        "$${two}\"}\n");
+    desk_code(0);
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"description\": \"a ${brace} and $${two}\"");
+}
+END_TEST
+
+/* Parts of a prompt, and values in the place of texts. */
+START_TEST(prompts_have_parts)
+{
+    deploy(shows, "");
+    run("    instructions: {tone: kind}\n"
+        "    prompt:\n"
+        "      - {type: image, url: \"http://x/${input.q}.png\"}\n"
+        "      - {type: text, text: show}\n");
+    desk_code(0);
+    asked("{\"model\": \"small\", \"messages\": [{\"role\": \"system\", "
+          "\"parts\": [{\"type\": \"text\", \"text\": "
+          "\"{\\\"tone\\\":\\\"kind\\\"}\"}]}, {\"role\": \"user\", \"parts\": "
+          "[{\"type\": \"image\", \"url\": \"http://x/why?.png\"}, {\"type\": "
+          "\"text\", \"text\": \"show\"}]}], \"stream\": true}");
+}
+END_TEST
+
+/* ---- what becomes of it ---------------------------------------------------- */
+
+static const char scripted[] =
+    "  default:\n"
+    "    provider: scripted\n"
+    "    model: s\n"
+    "    price: {input_per_mtok: 1, output_per_mtok: 2}\n"
+    "    replies:\n"
+    "      - {when: {user: twice, turn: 0}, text: soon}\n"
+    "      - {when: {user: never, turn: 0}, text: no}\n"
+    "      - {when: {user: not what}, json: {n: 3}}\n"
+    "      - {when: {user: '{\"q\":\"why?\"}'}, text: you asked why}\n"
+    "      - {when: {user: pauses, turn: 0}, text: wait, stop: pause}\n"
+    "      - {when: {user: pauses}, text: done}\n"
+    "      - {when: {user: cut}, text: so, stop: length}\n"
+    "      - {when: {user: full}, text: so, stop: context}\n"
+    "      - {when: {user: bad}, refusal: no}\n"
+    "      - {when: {user: odd}, text: so, stop: other}\n"
+    "      - {when: {user: filtered}, text: so, stop: filter}\n"
+    "      - {when: {user: calls}, tool_calls: [{name: f}]}\n"
+    "      - {when: {user: busy}, error: {code: model.overloaded, class: "
+    "transient, message: too many}}\n"
+    "      - {text: a text}\n"
+    "  second: {provider: scripted, model: s, replies: [{error: {code: "
+    "model.auth}}]}\n"
+    "  third: {provider: scripted, model: s, replies: [{text: the third}]}\n";
+
+static const struct {
+    const char *node, *gives;
+} outputs[] = {
+    {"    prompt: hello\n", "\"a text\""},
+    {"    instructions: x\n", "\"you asked why\""},
+    {"    prompt: pauses\n", "\"done\""},
+    {"    prompt: twice\n    execution_mode: react_bounded\n"
+     "    output_schema: {type: object, properties: {n: {type: number}}}\n",
+     "{\"n\": 3.0}"},
+    {"    prompt: never\n    response: text\n", "\"no\""},
+    {"    prompt: twice\n    execution_mode: react_bounded\n"
+     "    response: json\n",
+     "{\"n\": 3}"},
+    {"    prompt: busy\n    llm: {fallback: [second, third]}\n",
+     "\"the third\""},
+};
+
+/* key: node.execution_mode, node.response, llm.fallback */
+START_TEST(replies_become_outputs)
+{
+    deploy(scripted, "");
+    run(outputs[_i].node);
+    desk_code(0);
+    gave(outputs[_i].gives);
+}
+END_TEST
+
+static const struct {
+    const char *node, *code, *words;
+} failures[] = {
+    {"    prompt: cut\n", "length", "cut at max_tokens"},
+    {"    prompt: full\n", "context", "window is full"},
+    {"    prompt: bad\n", "refusal", "would not"},
+    {"    prompt: filtered\n", "filter", "took something out"},
+    {"    prompt: odd\n", "reply", "a reason that nobody knows"},
+    {"    prompt: calls\n", "reply", "nobody offered"},
+    {"    prompt: busy\n", "model.overloaded", "too many"},
+    {"    prompt: busy\n    llm: {fallback: [second]}\n", "model.auth", ""},
+    {"    prompt: twice\n    execution_mode: single_turn\n"
+     "    response: json\n",
+     "schema", "the reply is no JSON"},
+    {"    prompt: pauses\n    max_internal_iterations: 1\n", "max_iterations",
+     "max_internal_iterations"},
+};
+
+/* key: node.max_internal_iterations */
+START_TEST(others_are_failures)
+{
+    deploy(scripted, "");
+    run(failures[_i].node);
+    desk_code(1);
+    failed(failures[_i].code, failures[_i].words);
+}
+END_TEST
+
+/* retry_policy holds for what a provider calls transient. */
+START_TEST(transient_errors_are_retried)
+{
+    deploy("  default: {provider: scripted, model: s, replies: [{when: "
+           "{attempt: 1}, error: {code: model.rate_limit, class: transient}}, "
+           "{text: at last}]}\n",
+           "");
+    run("    prompt: hello\n"
+        "    retry_policy: {max_attempts: 2, delay: 10ms}\n");
+    desk_code(0);
+    gave("\"at last\"");
+}
+END_TEST
+
+/* A budget is spent reply by reply: where nothing is left the next is not asked
+ * for, people are, and what was answered is not asked for again. */
+START_TEST(budgets_hold_inside)
+{
+    static const char graph[] =
+        "budget: {%s}\nstart: a\nnodes:\n"
+        "  a: {type: gmi, prompt: twice, execution_mode: react_bounded, "
+        "response: json, next: END}\n";
+    static const struct {
+        const char *budget, *raise;
+    } bounds[] = {
+        {"model_calls: 1", "model_calls=+1"},
+        {"output_tokens: 1", "output_tokens=+9"},
+        {"tokens: 2", "tokens=+99"},
+        {"usd: 0.000001", "usd=+1"},
+    };
+    char text[1024];
+
+    deploy(scripted, "");
+    snprintf(text, sizeof text, graph, bounds[_i].budget);
+    desk_graph("g", text);
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(4);
+    desk_out("budget_exceeded");
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"model_calls\": 1");
+    child_run("$MORTISE raise-budget r %s", bounds[_i].raise);
+    desk_code(0);
+    gave("{\"n\": 3}");
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"model_calls\": 2");
+    desk_not_out("told that it used more");
+}
+END_TEST
+
+/* Text is told as it comes, and usage counted. */
+START_TEST(it_is_told_as_it_comes)
+{
+    deploy(scripted, "");
+    run("    prompt: hello\n");
+    desk_code(0);
+    desk_out("text_delta a text=a ");
+    desk_out("text_delta a text=text");
+    desk_out("\"model_calls\":1,\"input_tokens\":1,\"output_tokens\":2");
+}
+END_TEST
+
+/* ---- kills ------------------------------------------------------------------- */
+
+#define REPLY(text)                                                            \
+    "{\"id\": \"x\", \"object\": \"chat.completion\", \"choices\": "           \
+    "[{\"index\": 0, \"message\": {\"role\": \"assistant\", \"content\": "     \
+    "\"" text                                                                  \
+    "\"}, \"finish_reason\": \"stop\"}], \"usage\": {\"prompt_tokens\": "      \
+    "5, \"completion_tokens\": 2}}"
+
+/* After kill -9 only the call that was out is made again: the server's own log
+ * says so, between two nodes and inside of one. */
+START_TEST(a_kill_costs_one_call)
+{
+    static const char *const nodes[] = {
+        "  a: {type: gmi, prompt: one, next: b}\n"
+        "  b: {type: gmi, prompt: two, next: END}\n",
+        "  a: {type: gmi, prompt: one, execution_mode: react_bounded, "
+        "response: json, next: END}\n"};
+    struct httpd *d = httpd_start();
+    char models[512], graph[512];
+    pid_t pid;
+
+    snprintf(models, sizeof models,
+             "  default: {provider: openai, model: m, base_url: \"%s\"}\n",
+             httpd_url(d, "/v1"));
+    deploy(models, "");
+    snprintf(graph, sizeof graph, "start: a\nnodes:\n%s", nodes[_i]);
+    desk_graph("g", graph);
+    httpd_answer(d, "/v1/chat/completions", "200 OK",
+                 "Content-Type: application/json\r\n", REPLY("no json"));
+    httpd_times(d, 1);
+    httpd_on(d, "/v1/chat/completions");
+    httpd_wait(d, 60000);
+    httpd_times(d, 1);
+    httpd_answer(d, "/v1/chat/completions", "200 OK",
+                 "Content-Type: application/json\r\n", REPLY("7"));
+    pid = child_start("run", "$MORTISE run g.yaml --id r");
+    for (int i = 0; i < 600 && httpd_requests(d) < 2; i++)
+        usleep(10000);
+    ck_assert_uint_eq(httpd_requests(d), 2);
+    ck_assert_int_eq(kill(pid, SIGKILL), 0);
+    child_wait(pid);
+    child_run("$MORTISE resume r");
+    desk_code(0);
+    ck_assert_uint_eq(httpd_requests(d), 3);
+    ck_assert_str_eq(strstr(httpd_request(d, 1), "\r\n\r\n"),
+                     strstr(httpd_request(d, 2), "\r\n\r\n"));
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"model_calls\": 2");
+    desk_out("\"output_tokens\": 4");
+    httpd_stop(d);
+}
+END_TEST
+
+/* The deployment may have another operation for such nodes.
+ * key: deployment.executors, executors.gmi */
+START_TEST(executors_are_deployed)
+{
+    deploy(shows, "executors: {gmi: asks_model/call}\n");
+    run("    prompt: hello\n");
+    desk_code(1);
+    failed("failed", "unknown member 'node'");
+}
+END_TEST
+
+/* ---- what is found before --------------------------------------------------- */
+
+static const struct {
+    const char *node, *words;
+} findings[] = {
+    {"    prompt: x\n    llm: {provider_id: othr}\n",
+     "E0513]: the deployment's models have no 'othr'; did you mean 'other'?"},
+    {"    prompt: x\n    llm: {fallback: [none]}\n", "E0513"},
+    {"    prompt: x\n    llm: {providr_id: other}\n",
+     "unknown key 'providr_id'"},
+    {"    prompt: x\n    temperature: warm\n", "temperature"},
+    {"    prompt: x\n    max_tokens: 0\n", "max_tokens"},
+    {"    prompt: x\n    execution_mode: planner_controlled\n",
+     "not available in this build"},
+    {"    prompt: x\n    tool_allowlist: [file/read]\n",
+     "not available in this build"},
+    {"    prompt: \"${input.x\"\n", "never closed"},
+    {"    prompt: x\n    response: xml\n", "response"},
+};
+
+START_TEST(findings_are_made)
+{
+    char graph[1024];
+
+    deploy(shows, "");
+    snprintf(graph, sizeof graph,
+             "start: a\nnodes:\n  a:\n    type: gmi\n%s    next: END\n",
+             findings[_i].node);
+    desk_graph("g", graph);
+    child_run("$MORTISE check g.yaml");
+    desk_code(2);
+    ck_assert_msg(strstr(child.out, findings[_i].words) != NULL ||
+                      strstr(child.err, findings[_i].words) != NULL,
+                  "%s%s", child.out, child.err);
+}
+END_TEST
+
+/* Without a model that is meant, nothing begins. */
+START_TEST(default_is_needed)
+{
+    deploy("  other: {provider: speaks, model: m}\n", "");
+    run("    prompt: hello\n");
+    desk_err("the deployment's models have no 'default'");
+    desk_code(2);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("cli_gmi");
+    TCase *tc = tcase_create("cli_gmi");
+
+    tcase_add_unchecked_fixture(tc, sign_plugins, forget_plugins);
+    tcase_add_checked_fixture(tc, desk_begin, desk_end);
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, every_key_is_asked);
+    tcase_add_test(tc, nothing_is_made_up);
+    tcase_add_test(tc, schemas_are_no_templates);
+    tcase_add_test(tc, prompts_have_parts);
+    tcase_add_loop_test(tc, replies_become_outputs, 0,
+                        sizeof outputs / sizeof outputs[0]);
+    tcase_add_loop_test(tc, others_are_failures, 0,
+                        sizeof failures / sizeof failures[0]);
+    tcase_add_test(tc, transient_errors_are_retried);
+    tcase_add_loop_test(tc, budgets_hold_inside, 0, 4);
+    tcase_add_test(tc, it_is_told_as_it_comes);
+    tcase_add_loop_test(tc, a_kill_costs_one_call, 0, 2);
+    tcase_add_test(tc, executors_are_deployed);
+    tcase_add_loop_test(tc, findings_are_made, 0,
+                        sizeof findings / sizeof findings[0]);
+    tcase_add_test(tc, default_is_needed);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}

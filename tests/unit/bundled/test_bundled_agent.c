@@ -1,0 +1,140 @@
+/* test_bundled_agent.c -- the `agent` executor in a bare host: what it asks, and
+ * what becomes of each answer, also where memory runs out.  Graphs with it are
+ * in tests/system/test_cli_gmi.c. */
+#include <check.h>
+#include <string.h>
+
+#include "lib/barehost.h"
+#include "lib/oom.h"
+#include "lib/test.h"
+
+static struct mortise_host host;
+static const mortise_plugin *plugin;
+static mortise_inst *inst;
+
+static void setup(void)
+{
+    plugin = bare_plugin("agent");
+    test_begin();
+    bare_init(&host);
+    inst = bare_create(&host, plugin, "{}");
+    ck_assert_ptr_nonnull(inst);
+}
+
+static void teardown(void)
+{
+    bare_destroy(plugin, inst);
+    bare_finish(&host);
+    test_nothing_left();
+}
+
+/* A gmi node with these keys, whose asks get that answer. */
+static mortise_status gmi(const char *node, const char *answer)
+{
+    char body[2048];
+    const struct bare_call c = {.operation = "gmi", .body = body};
+
+    snprintf(body, sizeof body, "{\"node\":{%s}}", node);
+    host.answer = answer;
+    host.answer_status = MORTISE_S_OK;
+    return bare_execute(&host, plugin, inst, &c);
+}
+
+#define TEXT(text)                                                             \
+    "{\"reply\":{\"message\":{\"role\":\"assistant\",\"parts\":[{\"type\":"    \
+    "\"text\",\"text\":\"" text "\"}]},\"stop\":\"end\"}"
+
+/* What is asked is what is written, in one order. */
+START_TEST(it_asks)
+{
+    ck_assert_int_eq(gmi("\"prompt\":\"p\",\"instructions\":\"i\",\"llm\":"
+                         "{\"provider_id\":\"a\",\"model\":\"m\"},"
+                         "\"temperature\":0.5,\"output_schema\":{\"type\":"
+                         "\"object\"}",
+                         TEXT("{}") ",\"json\":{}}"),
+                     MORTISE_S_OK);
+    ck_assert_str_eq(
+        host.asked,
+        "model.call/1 {\"alias\":\"a\",\"model\":\"m\",\"messages\":[{\"role\":"
+        "\"system\",\"parts\":[{\"type\":\"text\",\"text\":\"i\"}]},{\"role\":"
+        "\"user\",\"parts\":[{\"type\":\"text\",\"text\":\"p\"}]}],"
+        "\"temperature\":0.5,\"response\":{\"schema\":{\"type\":\"object\"}},"
+        "\"stream\":true}");
+    ck_assert_str_eq(host.out, "{}");
+    ck_assert_int_eq(host.asks, 1);
+}
+END_TEST
+
+/* An error of the provider is the node's, class, time and all. */
+START_TEST(errors_are_passed_on)
+{
+    ck_assert_int_eq(
+        gmi("\"prompt\":\"p\"",
+            "{\"error\":{\"code\":\"model.rate_limit\",\"class\":\"transient\","
+            "\"message\":\"wait\",\"retry_after_ms\":700}}"),
+        MORTISE_S_FAILED);
+    ck_assert_str_eq(host.code, "model.rate_limit");
+    ck_assert_str_eq(host.klass, "transient");
+    ck_assert_str_eq(host.msg, "wait");
+    ck_assert_int_eq(host.retry_after_ms, 700);
+}
+END_TEST
+
+static const struct {
+    const char *node, *answer;
+    mortise_status ends;
+} calls[] = {
+    {"\"prompt\":\"p\"", TEXT("hi") "}", MORTISE_S_OK},
+    {"\"prompt\":[{\"type\":\"text\",\"text\":\"p\"}],\"response\":\"json\"",
+     TEXT("1") ",\"json\":1}", MORTISE_S_OK},
+    {"\"prompt\":\"p\",\"response\":\"json\"", TEXT("x") ",\"invalid\":\"no\"}",
+     MORTISE_S_FAILED},
+    {"\"prompt\":\"p\",\"response\":\"json\",\"execution_mode\":"
+     "\"react_bounded\",\"max_internal_iterations\":3",
+     TEXT("x") ",\"invalid\":\"no\"}", MORTISE_S_FAILED},
+    {"\"prompt\":\"p\",\"llm\":{\"fallback\":[\"b\",\"c\"]}",
+     "{\"error\":{\"code\":\"c\",\"class\":\"permanent\",\"message\":\"m\"}}",
+     MORTISE_S_FAILED},
+};
+
+/* Whatever allocation fails, that is said, another try may help, and nothing is
+ * left behind. */
+START_TEST(survives_oom)
+{
+    bool failed = true;
+
+    if (!oom_works())
+        return;
+    host.around = oom_around;
+    for (int n = 0; failed; n++) {
+        mortise_status status;
+
+        oom_fail_at(n);
+        status = gmi(calls[_i].node, calls[_i].answer);
+        failed = oom_failed();
+        ck_assert_int_eq(status, failed ? MORTISE_S_NOMEM : calls[_i].ends);
+        if (failed)
+            ck_assert_str_eq(host.code, "no_memory");
+    }
+    host.around = NULL;
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("bundled_agent");
+    TCase *tc = tcase_create("host");
+
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, it_asks);
+    tcase_add_test(tc, errors_are_passed_on);
+    tcase_add_loop_test(tc, survives_oom, 0, sizeof calls / sizeof calls[0]);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}

@@ -1,0 +1,290 @@
+/* test_bundled_openai_wire.c -- the openai model plugin in an engine, against a
+ * server that says exactly the bytes it was told to.  What it makes of them is
+ * test_bundled_openai.c's; here is what the host has a part in. */
+#include <check.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/common/engine.h"
+#include "lib/child.h"
+#include "lib/httpd.h"
+#include "lib/shelf.h"
+#include "lib/warm.h"
+
+#define HI "messages: [{role: user, parts: [{type: text, text: Hi}]}]"
+#define CHUNK(delta, reason)                                                   \
+    "data: {\"model\":\"m-1\",\"choices\":[{\"index\":0,\"delta\":{" delta     \
+    "},\"finish_reason\":" reason "}]}\r\n\r\n"
+
+static struct shelf shelf;
+static struct mortise_err err;
+static struct mortise *m;
+static struct httpd *d;
+static char dir[PATH_MAX - 64], heard[256];
+static json_t *show; /* of the last run */
+
+static void sign_plugins(void)
+{
+    shelf_init(&shelf);
+    shelf_put(&shelf, "asks_model");
+    shelf_sign(&shelf, "openai", "plugins/model/openai/openai.plugin.yaml",
+               child_build("plugins/openai.so"));
+}
+
+static void forget_plugins(void)
+{
+    shelf_finish(&shelf);
+}
+
+/* A file of ours; static until the next call. */
+static const char *put(const char *name, const char *text)
+{
+    static char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    test_write(path, text, strlen(text));
+    return path;
+}
+
+static void setup(void)
+{
+    struct mortise_options o = {.size = sizeof o, .mem = &test_mem};
+    char text[3 * PATH_MAX], store[PATH_MAX];
+
+    warm_libuv();
+    snprintf(dir, sizeof dir, "%s", test_mkdir());
+    setenv("T_KEY", "0123456789abcdef", 1);
+    d = httpd_start();
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Deployment\n"
+             "metadata: {name: test}\n"
+             "plugins: {path: [\"%s\"]}\ntrust: {dir: \"%s\"}\n"
+             "secrets: {k: {env: T_KEY}}\n"
+             "models: {default: {provider: openai, model: m, api_key: "
+             "secret://k, base_url: \"%s\", price: {input_per_mtok: 2, "
+             "output_per_mtok: 10, cached_per_mtok: 1}}}\n",
+             shelf.plugins, shelf.trust, httpd_url(d, "/v1"));
+    snprintf(store, sizeof store, "%s/store", dir);
+    o.store = store;
+    o.deployment = put("mortise.yaml", text);
+    ck_assert_msg(mortise_open(&m, &o, &err) == MORTISE_OK, "%s", err.msg);
+    m->quiesce_ms = 300;
+}
+
+static void teardown(void)
+{
+    json_decref(show);
+    show = NULL;
+    mortise_close(m);
+    httpd_stop(d);
+    test_rmdir(dir);
+    ck_assert_uint_eq(test_mem_blocks(), 0);
+}
+
+static int hear(void *ud, const char *json, size_t n)
+{
+    json_t *event = json_loadb(json, n, 0, NULL);
+    const char *text = json_string_value(json_object_get(event, "text"));
+
+    (void)ud;
+    if (text != NULL)
+        snprintf(heard + strlen(heard), sizeof heard - strlen(heard), "%s|",
+                 text);
+    json_decref(event);
+    return 0;
+}
+
+/* A run of one node that asks for that, to its end. */
+static void run(const char *operation, const char *args, const char *more)
+{
+    struct mortise_start_options s = {
+        .size = sizeof s, .input = "{}", .event = hear};
+    char text[4096], run_id[MORTISE_RUN_MAX], *report = NULL;
+    struct mortise_graph *g;
+    int status;
+
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Graph\n"
+             "metadata: {name: g, version: 1.0.0}\nstart: a\nnodes:\n"
+             "  a: {type: tool, tool: asks_model/%s, args: {%s}%s}\n",
+             operation, args, more);
+    ck_assert_msg(mortise_load(m, put("g.yaml", text), &g, &report, &err) ==
+                      MORTISE_OK,
+                  "%s", report);
+    mortise_free(m, report);
+    heard[0] = '\0';
+    ck_assert_msg(mortise_start(m, g, &s, run_id, &err) == MORTISE_OK, "%s",
+                  err.msg);
+    mortise_graph_close(g);
+    ck_assert_int_eq(mortise_wait(m, NULL, run_id, &status, &err), MORTISE_OK);
+    report = NULL;
+    ck_assert_int_eq(mortise_show(m, NULL, run_id, &report, &err), MORTISE_OK);
+    json_decref(show);
+    show = json_loads(report, 0, NULL);
+    ck_assert_ptr_nonnull(show);
+    mortise_free(m, report);
+}
+
+/* What the node gave has that at "MEMBER/MEMBER". */
+static void gave(const char *path, const char *want)
+{
+    const json_t *have = json_object_get(
+        json_array_get(json_object_get(show, "nodes"), 0), "output");
+    json_t *value = json_loads(want, JSON_DECODE_ANY, NULL);
+    char *all = json_dumps(show, 0), name[64];
+
+    for (; *path != '\0';
+         path += strcspn(path, "/") + (strchr(path, '/') != 0)) {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(path, "/"), path);
+        have = json_object_get(have, name);
+    }
+    ck_assert_ptr_nonnull(value);
+    ck_assert_msg(json_equal(have, value), "no %s in %s", want, all);
+    json_decref(value);
+    free(all);
+}
+
+static bool asked(size_t i, const char *text)
+{
+    return strstr(httpd_request(d, i), text) != NULL;
+}
+
+#define STREAM "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+
+/* A stream is told while it comes, byte by byte even; its key goes out with the
+ * request, and what it used is paid for. */
+START_TEST(a_stream)
+{
+    httpd_on(d, "/v1/chat/completions");
+    httpd_say(d, STREAM);
+    httpd_split(d, CHUNK("\"reasoning\":\"hm\"", "null")
+                       CHUNK("\"content\":\"Gr\xc3\xbc\"", "null"));
+    httpd_wait(d, 50);
+    httpd_say(
+        d,
+        CHUNK("\"content\":\"\xc3\x9f"
+              "e\"",
+              "null")
+            CHUNK(
+                "",
+                "\"stop\"") "data: "
+                            "{\"choices\":[],\"usage\":{\"prompt_tokens\":1000,"
+                            "\"completion_tokens\":10,\"prompt_tokens_"
+                            "details\":"
+                            "{\"cached_tokens\":500}}}\r\n\r\ndata: "
+                            "[DONE]\r\n\r\n");
+    httpd_close(d);
+    run("call", HI ", stream: true", "");
+    gave("reply", "{\"message\":{\"role\":\"assistant\",\"parts\":[{\"type\":"
+                  "\"reasoning\",\"text\":\"hm\"},{\"type\":\"text\",\"text\":"
+                  "\"Gr\xc3\xbc\xc3\x9f"
+                  "e\"}]},\"stop\":\"end\",\"stop_reason\":"
+                  "\"stop\",\"model\":\"m-1\"}");
+    gave("usage",
+         "{\"model_calls\":1,\"input_tokens\":1000,\"output_tokens\":10,"
+         "\"cached_tokens\":500,\"usd\":0.0016,\"models\":[\"m-1\"]}");
+    ck_assert_str_eq(heard, "hm|Gr\xc3\xbc|\xc3\x9f"
+                            "e|");
+    ck_assert(asked(0, "POST /v1/chat/completions HTTP/1.1\r\n"));
+    ck_assert(asked(0, "Authorization: Bearer 0123456789abcdef\r\n"));
+    ck_assert(asked(0, "Accept: text/event-stream\r\n"));
+    ck_assert(asked(0, "Content-Type: application/json\r\n"));
+    ck_assert(
+        asked(0, "\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]"));
+}
+END_TEST
+
+/* A stream that is cut is an error that may go away, in a length that was
+ * promised and in one that was not. */
+START_TEST(a_cut)
+{
+    httpd_on(d, "/v1/chat/completions");
+    httpd_say(d, STREAM CHUNK("\"content\":\"a\"", "null") "data: {\"cho");
+    httpd_close(d);
+    httpd_times(d, 1);
+    httpd_on(d, "/v1/chat/completions");
+    httpd_say(d, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                 "5\r\ndata:\r\n");
+    httpd_close(d);
+    run("call", HI ", stream: true", "");
+    gave("error/code", "\"model.stream\"");
+    run("call", HI ", stream: true", "");
+    gave("error/code", "\"model.stream\"");
+    gave("error/class", "\"transient\"");
+    ck_assert_uint_eq(httpd_requests(d), 2);
+}
+END_TEST
+
+/* The server's wait is the error's, and nothing is tried again here. */
+START_TEST(an_error)
+{
+    httpd_answer(d, "/v1/chat/completions", "429 Slow", "Retry-After: 3\r\n",
+                 "{\"error\":{\"message\":\"slower\",\"code\":"
+                 "\"rate_limit_exceeded\"}}");
+    run("call", HI, "");
+    gave("error", "{\"code\":\"model.rate_limit\",\"class\":\"transient\","
+                  "\"message\":\"the server answered with status 429: slower\","
+                  "\"retry_after_ms\":3000}");
+    ck_assert_uint_eq(httpd_requests(d), 1);
+}
+END_TEST
+
+/* A redirect is not followed: where the key goes is base_url's to say. */
+START_TEST(a_redirect)
+{
+    httpd_answer(d, "/v1/chat/completions", "307 There",
+                 "Location: /v2/chat/completions\r\n", "");
+    run("call", HI, "");
+    ck_assert_uint_eq(httpd_requests(d), 1);
+    gave("error/code", "\"model.protocol\"");
+}
+END_TEST
+
+/* Vectors, of the same alias. */
+START_TEST(vectors)
+{
+    httpd_answer(d, "/v1/embeddings", "200 OK", "",
+                 "{\"data\":[{\"index\":1,\"embedding\":[0.5,1]},{\"index\":0,"
+                 "\"embedding\":[1,-0.25]}],\"usage\":{\"prompt_tokens\":4}}");
+    run("embed", "texts: [a, b]", "");
+    gave("reply/vectors", "[[1,-0.25],[0.5,1]]");
+}
+END_TEST
+
+/* A node that runs out of time lets go of the connection. */
+START_TEST(a_timeout)
+{
+    httpd_on(d, "/v1/chat/completions");
+    httpd_say(d, STREAM CHUNK("\"content\":\"a\"", "null"));
+    httpd_wait(d, 20000);
+    run("call", HI ", stream: true", ", timeout: 300ms");
+    ck_assert_str_eq(heard, "a|");
+    ck_assert_ptr_nonnull(json_object_get(show, "error"));
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("bundled_openai_wire");
+    TCase *tc = tcase_create("wire");
+
+    tcase_add_unchecked_fixture(tc, sign_plugins, forget_plugins);
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, a_stream);
+    tcase_add_test(tc, a_cut);
+    tcase_add_test(tc, an_error);
+    tcase_add_test(tc, a_redirect);
+    tcase_add_test(tc, vectors);
+    tcase_add_test(tc, a_timeout);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
