@@ -130,12 +130,8 @@ bool mortise_step_is_request(const struct step *s)
     return s->state == STEP_PENDING;
 }
 
-static void journal_free(struct mortise_run *r, struct journal **at)
+static void free_all(struct mortise_run *r, struct journal *j)
 {
-    struct journal *j = *at;
-
-    if (j == NULL)
-        return;
     for (size_t i = 0; i < j->n; i++)
         step_free(r, j->steps[i]);
     mortise_release(r->mem, j->steps, j->cap * sizeof j->steps[0]);
@@ -143,6 +139,13 @@ static void journal_free(struct mortise_run *r, struct journal **at)
     mortise_table_finish(&j->effects);
     mortise_indexes_finish(r->mem, &j->answers);
     mortise_release(r->mem, j, sizeof *j);
+}
+
+/* Most executions never ask anything. */
+static inline void journal_free(struct mortise_run *r, struct journal **at)
+{
+    if (*at != NULL)
+        free_all(r, *at);
     *at = NULL;
 }
 

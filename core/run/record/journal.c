@@ -37,33 +37,38 @@ static const struct {
 
 /* What letters stand for: members of an entry, in the order in which they are
  * stored. */
-struct part {
-    enum {
-        PART_U32,
-        PART_BYTES, /* as they lie: another number, a digest, an identity */
-        PART_TEXT,
-        PART_JSON,
-        PART_EDGES,
-        PART_WRITES
-    } kind;
-    uint32_t at, size; /* size 0: there is none */
+enum part_kind {
+    PART_U8,
+    PART_U32,
+    PART_U64,
+    PART_BYTES, /* as they lie: another number, a digest, an identity */
+    PART_TEXT,
+    PART_JSON,
+    PART_EDGES,
+    PART_WRITES
 };
 
-enum { PARTS = 3 }; /* of a letter: two at most, and one of size 0 */
+struct part {
+    uint8_t kind; /* enum part_kind */
+    uint8_t size; /* 0: there is none */
+    uint16_t at;
+};
+
+enum { PARTS = 4 }; /* of a letter: two at most, and one of size 0 */
 
 #define PART(kind, member)                                                     \
     {                                                                          \
-        PART_##kind, offsetof(struct mortise_entry, member),                   \
-            sizeof((struct mortise_entry *)NULL)->member                       \
+        PART_##kind, sizeof((struct mortise_entry *)NULL)->member,             \
+            offsetof(struct mortise_entry, member)                             \
     }
 static const struct part parts['z' - 'a' + 1][PARTS] = {
     ['f' - 'a'] = {PART(U32, frame)},
     ['n' - 'a'] = {PART(U32, node), PART(U32, visit)},
     ['g' - 'a'] = {PART(U32, generation)},
     ['a' - 'a'] = {PART(U32, attempt)},
-    ['t' - 'a'] = {PART(BYTES, started_ms)},
-    ['u' - 'a'] = {PART(BYTES, at_ms)},
-    ['h' - 'a'] = {PART(BYTES, how)},
+    ['t' - 'a'] = {PART(U64, started_ms)},
+    ['u' - 'a'] = {PART(U64, at_ms)},
+    ['h' - 'a'] = {PART(U8, how)},
     ['v' - 'a'] = {PART(JSON, value)},
     ['o' - 'a'] = {PART(JSON, note)},
     ['s' - 'a'] = {PART(TEXT, actor)},
@@ -80,9 +85,7 @@ static const struct part parts['z' - 'a' + 1][PARTS] = {
 
 static const struct part *parts_of(char letter)
 {
-    /* Rows of entries.def have no letters but those. */
-    assert(letter >= 'a' && letter <= 'z');
-    assert(parts[letter - 'a'][0].size != 0);
+    assert(letter >= 'a' && letter <= 'z'); /* as in entries.def */
     return parts[letter - 'a'];
 }
 
@@ -128,9 +131,15 @@ static void put_part(struct mortise_buf *b, const struct part *part,
 {
     const void *at = (const char *)e + part->at;
 
-    switch (part->kind) {
+    switch ((enum part_kind)part->kind) {
+    case PART_U8:
+        mortise_buf_u8(b, *(const uint8_t *)at);
+        break;
     case PART_U32:
         mortise_buf_u32(b, *(const uint32_t *)at);
+        break;
+    case PART_U64:
+        mortise_buf_u64(b, *(const uint64_t *)at);
         break;
     case PART_BYTES:
         mortise_buf_put(b, at, part->size);
@@ -249,9 +258,15 @@ static inline int get_part(struct mortise_entry *e, const struct part *part,
 {
     void *at = (char *)e + part->at;
 
-    switch (part->kind) {
+    switch ((enum part_kind)part->kind) {
+    case PART_U8:
+        *(uint8_t *)at = mortise_read_u8(r);
+        break;
     case PART_U32:
         *(uint32_t *)at = mortise_read_u32(r);
+        break;
+    case PART_U64:
+        *(uint64_t *)at = mortise_read_u64(r);
         break;
     case PART_BYTES:
         mortise_read_number(r, at, part->size);
