@@ -234,7 +234,7 @@ enum mortise_command_kind {
     MORTISE_CMD_LIMIT = 9,        /* json: {steps?: N, visits?: N}, each beyond
                                      what holds now: a run that a limit paused
                                      goes on */
-    MORTISE_CMD_BUDGET = 10       /* json: {tool_calls?, wall?, model_calls?,
+    MORTISE_CMD_BUDGET = 10,      /* json: {tool_calls?, wall?, model_calls?,
                                      input_tokens?, output_tokens?, tokens?,
                                      usd?: N or "+N"}, each beyond what holds
                                      now, wall in ms, usd a decimal of dollars
@@ -242,6 +242,10 @@ enum mortise_command_kind {
                                      waits for it goes on; node: the path of
                                      the subgraph whose budget it is, NULL: the
                                      run's */
+    MORTISE_CMD_TELL = 11         /* json: a text of at most 1 MiB, which a model
+                                     hears with its next turn, as a message of
+                                     the user's; node: whose, NULL: whichever
+                                     asks one next */
 };
 
 #define MORTISE_CMD_MERGE    1u /* UPDATE through the reducers, not replacing */

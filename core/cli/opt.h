@@ -24,7 +24,7 @@ struct mortise_args {
     const char *update, *go_to, *reason, *args, *digest, *answer, *value;
     const char *done;
     const char *raise[2];
-    const char *at;
+    const char *at, *node;
     /* lists */
     const char *after, *limit;
     bool follow, existing, ids;

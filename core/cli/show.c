@@ -88,6 +88,21 @@ static void print_part(struct mortise_out *o, const json_t *state,
     mortise_out_json(o, v, true);
 }
 
+/* What it was told, and no model heard yet. */
+static void print_told(struct mortise_out *o, const json_t *told)
+{
+    if (json_array_size(told) > 0)
+        mortise_out_puts(o, "\ntold, and not heard yet\n");
+    MORTISE_JSON_EACH (one, i, told) {
+        const char *node = mortise_cli_text(one, "node");
+
+        mortise_out_puts(o, "  ");
+        if (node[0] != '\0')
+            mortise_out_printf(o, "(%s) ", node);
+        mortise_out_printf(o, "%s\n", mortise_cli_text(one, "text"));
+    }
+}
+
 static void print_run(struct mortise_cli *cli, const json_t *run)
 {
     struct mortise_out *o = &cli->out;
@@ -105,6 +120,7 @@ static void print_run(struct mortise_cli *cli, const json_t *run)
     print_part(o, json_object_get(run, "state"), "input");
     print_part(o, json_object_get(run, "state"), "scratch");
     print_part(o, json_object_get(run, "state"), "artifacts");
+    print_told(o, json_object_get(run, "told"));
     if (json_array_size(json_object_get(run, "pending")) > 0)
         mortise_out_puts(o, "\n");
     MORTISE_JSON_EACH (one, i, json_object_get(run, "pending"))

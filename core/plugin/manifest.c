@@ -258,8 +258,6 @@ static const struct mortise_word methods[] = {
 #define METHOD(id, name, changes) {.word = name},
 #include "plugin/methods.def"
 #undef METHOD
-    {.word = "tool.list/1", .later = true},
-    {.word = "tool.invoke/1", .later = true},
     {.word = "journal.begin/1", .later = true},
     {.word = "journal.end/1", .later = true},
     {.word = "spawn.claim/1", .later = true},

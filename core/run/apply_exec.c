@@ -75,13 +75,15 @@ int mortise_apply_done(struct mortise_run *r, struct exec *x,
         rv = mortise_exec_keep_taken(r, x, e, err);
     if (rv == MORTISE_OK)
         rv = mortise_verdict_keep(r, x, e, err);
-    if (rv == MORTISE_OK)
+    if (rv == MORTISE_OK && x->serves == 0) /* else a `tool_result` says so */
         rv = announce_end(r, x, e, err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_exec_become(r, x, n->interrupt_after ? X_HELD : X_DONE);
-    return n->interrupt_after ? MORTISE_OK
-                              : mortise_frame_follow(r, x, EDGE_DEAD, err);
+    if (n->interrupt_after)
+        return MORTISE_OK;
+    return x->serves != 0 ? mortise_tool_over(r, x, err)
+                          : mortise_frame_follow(r, x, EDGE_DEAD, err);
 }
 
 static json_t *error_extra(const struct mortise_run *r, const struct exec *x,
@@ -146,7 +148,7 @@ int mortise_apply_failed(struct mortise_run *r, struct exec *x,
         return mortise_entry_corrupt(err, e);
     mortise_exec_begun(x, e->attempt, e->started_ms);
     mortise_exec_ended(x, e->at_ms);
-    mortise_exec_lead_elsewhere(r, x, e->n_edges > 0);
+    mortise_exec_lead_elsewhere(r, x, e->n_edges > 0 || x->serves != 0);
     x->child_failed = x->child != NULL && mortise_sub_failed(x->child);
     if (x->child != NULL && x->child->scope->over && !x->child_failed)
         mortise_sub_done(x);                  /* what it came to was refused */
@@ -160,12 +162,14 @@ int mortise_apply_failed(struct mortise_run *r, struct exec *x,
         rv = mortise_exec_keep_taken(r, x, e, err);
     if (rv == MORTISE_OK)
         rv = mortise_verdict_keep(r, x, e, err);
-    if (rv == MORTISE_OK)
+    if (rv == MORTISE_OK && x->serves == 0)
         rv = mortise_event_announce(r, x, "node_failed", error_extra(r, x, e),
                                     err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_exec_become(r, x, X_FAILED);
+    if (x->serves != 0)
+        return mortise_tool_over(r, x, err);
     return mortise_frame_follow(r, x, x->handled ? EDGE_DEAD : EDGE_FAILED,
                                 err);
 }
@@ -323,6 +327,8 @@ int mortise_apply_stopped(struct mortise_run *r, struct exec *x,
     mortise_exec_become(r, x, X_CANCELLED);
     if (!lost && x->child != NULL)
         mortise_frame_leave_behind(x->child);
+    if (x->serves != 0)
+        return mortise_tool_over(r, x, err);
     if (!lost)
         return MORTISE_OK;
     if (mortise_race_quiet(r, x->frame->top, err) != MORTISE_OK)

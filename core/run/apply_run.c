@@ -251,6 +251,20 @@ int mortise_apply_pause(struct mortise_run *r, const struct mortise_entry *e,
     return mortise_event_command(r, "pause", e->actor, NULL, e->value, err);
 }
 
+int mortise_apply_tell(struct mortise_run *r, const struct mortise_entry *e,
+                       struct mortise_err *err)
+{
+    int rv = json_is_string(e->value)
+                 ? mortise_inbox_put(r, e->id, e->value, err)
+                 : mortise_entry_corrupt(err, e);
+
+    return rv == MORTISE_OK
+               ? mortise_event_command(r, "tell", e->actor,
+                                       e->id[0] != '\0' ? e->id : NULL,
+                                       e->value, err)
+               : rv;
+}
+
 int mortise_apply_halt(struct mortise_run *r, const struct mortise_entry *e,
                        struct mortise_err *err)
 {

@@ -53,6 +53,11 @@ void mortise_describe_step(json_t *out, const struct mortise_entry *e)
                                                  : "effect");
 }
 
+void mortise_describe_invoke(json_t *out, const struct mortise_entry *e)
+{
+    json_object_set(out, "arguments", json_object_get(e->value, "arguments"));
+}
+
 void mortise_describe_spend(json_t *out, const struct mortise_entry *e)
 {
     if (e->how < MORTISE_N_SPENDS)

@@ -74,6 +74,7 @@ static void exec_finish(struct mortise_run *r, struct exec *x)
         json_decref(held[i]);
     if (x->fresh != NULL)
         json_decref(x->fresh->output);
+    mortise_settle_forget(r, x);
     for (size_t i = 0; i < x->n_writes; i++)
         json_decref(x->writes[i].value);
     mortise_step_finish(r, x);
@@ -109,6 +110,7 @@ void mortise_run_free(struct mortise_run *r)
     json_decref(r->self);
     json_decref(r->error);
     mortise_usage_finish(&r->usage);
+    mortise_inbox_finish(r);
     mortise_map_finish(r);
     for (struct scope *in = r->graphs; in != NULL; in = in->next) {
         json_decref(in->input);
@@ -259,7 +261,7 @@ static bool shorts_may_go(const struct mortise_run *r)
  * wins a race does not depend on it. */
 static int advance_all(struct mortise_run *r, struct mortise_err *err)
 {
-    size_t losers;
+    size_t losers, ready;
     int rv;
 
     do {
@@ -275,8 +277,11 @@ static int advance_all(struct mortise_run *r, struct mortise_err *err)
             rv = mortise_command_stop_idle(r, err);
         else if (rv == MORTISE_OK && r->held == NULL)
             rv = start_ready(r, err);
+        ready = r->ready.n;
+        if (rv == MORTISE_OK)
+            rv = mortise_settle_tools(r, err);
     } while (rv == MORTISE_OK &&
-             (r->overs.n > 0 || r->losers.n > losers ||
+             (r->overs.n > 0 || (r->ready.n > ready && r->held == NULL) || r->losers.n > losers ||
               (r->gathers.n > 0 && !r->cancelling) || shorts_may_go(r)));
     return rv;
 }
@@ -645,10 +650,38 @@ uint64_t mortise_run_watch(struct mortise_run *r, bool on)
     return r->n_events;
 }
 
+json_t *mortise_run_conversation(struct mortise_run *r, uint64_t call)
+{
+    struct exec *x = mortise_exec_at(r, call);
+    const struct mortise_path *at = mortise_exec_node(r, x)->conversation;
+    json_t *said = mortise_path_get(x->view, at);
+
+    assert(x->view != NULL);
+    return said != NULL ? json_copy(said) : json_array();
+}
+
+json_t *mortise_run_hear(struct mortise_run *r, uint64_t call, uint32_t step)
+{
+    const struct exec *x = mortise_exec_at(r, call);
+
+    return x->call == MORTISE_RUN_EXECUTE ? mortise_inbox_hear(r, x, step)
+                                          : json_array();
+}
+
+bool mortise_run_has_news(const struct mortise_run *r, uint64_t call)
+{
+    const struct exec *x = mortise_exec_at(r, call);
+
+    return x != NULL && x->call == MORTISE_RUN_EXECUTE &&
+           mortise_inbox_waits(r, x);
+}
+
 json_t *mortise_run_view(struct mortise_run *r, uint64_t call)
 {
     struct exec *x = mortise_exec_at(r, call);
 
+    while (x != NULL && x->serves != 0) /* it is a part of that one's work */
+        x = x->frame->top->scope->owner;
     if (x == NULL || x->view == NULL || x->state == X_DONE ||
         x->state == X_HELD)
         return NULL;

@@ -100,7 +100,8 @@ enum mortise_step_kind { /* step.c says what becomes of each */
                          MORTISE_STEP_TIMER, /* body: {for_ms} or {until_ms} */
                          MORTISE_STEP_GET,   /* body: {key} */
                          MORTISE_STEP_PUT,   /* body: {key, value?} */
-                         MORTISE_STEP_REPEAT /* an effect that twice is once */
+                         MORTISE_STEP_REPEAT, /* an effect that twice is once */
+                         MORTISE_STEP_TOOL    /* body: {tool, arguments} */
 };
 
 /* What people say to a run: a struct mortise_command (mortise.h), read. */
@@ -135,6 +136,7 @@ struct mortise_ask_in {
     enum mortise_step_kind kind;
     const char *method; /* "http.request/1" */
     const char *key;    /* of the step, where order does not tell; "" */
+    const char *alias;  /* TOOL: what a model calls it by; "" */
     json_t *body;       /* borrowed; an object, checked */
     /* A PUT that is asked for the first time is not made, but answered with
      * these words; NULL: it is made. */
@@ -353,6 +355,17 @@ json_t *mortise_run_running(const struct mortise_run *r);
  * reference; NULL when the call is not open or memory ran out.  Release it
  * before the next step: what nobody else holds is changed in place. */
 json_t *mortise_run_view(struct mortise_run *r, uint64_t call);
+
+/* What was said in the conversation of its node before it: a new list; NULL
+ * when memory ran out.  Of a call that is open, and whose node has one. */
+json_t *mortise_run_conversation(struct mortise_run *r, uint64_t call);
+
+/* What people told it that it has not heard: a list of messages, for that step,
+ * which is out; with its answer, in whose `told` they stand, it has heard them.
+ * NULL when memory ran out.  Of a call that is open. */
+json_t *mortise_run_hear(struct mortise_run *r, uint64_t call, uint32_t step);
+/* Is there something that it has not heard, but for that? */
+bool mortise_run_has_news(const struct mortise_run *r, uint64_t call);
 
 /* Is the execution behind a call still hearing what it heard before?  Then what
  * it tells was told before, too. */

@@ -352,6 +352,14 @@ const struct mortise_code mortise_codes[] = {
      START_A
      "  a: {type: gmi, prompt: hi, llm: {provider_id: smal}, next: END}\n"},
 
+    {"E0514", "a tool that is not there",
+     "tool_allowlist names the tools of a node: operations that are installed, "
+     "by name or with * for any characters, and graphs. An entry that fits none "
+     "is a mistake, since the node would silently have fewer tools than it "
+     "says; so is a tool_choice that is not among them.",
+     START_A
+     "  a: {type: gmi, prompt: hi, tool_allowlist: [txt/*], next: END}\n"},
+
     {"E0601", "an unset environment variable",
      "${env:NAME} fails when NAME is not set; ${env:NAME:-default} has a "
      "default.",

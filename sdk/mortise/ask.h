@@ -12,6 +12,8 @@
  *     kv.get/1, kv.put/1    keep values of the plugin's own
  *     secret.get/1     a secret of the deployment
  *     model.call/1, model.embed/1   ask a model of the deployment
+ *     tool.list/1, tool.invoke/1    what the graph lets the node use
+ *     conversation.keep/1           what was said stays, for other nodes
  *
  * and refuses every other method with MORTISE_S_UNSUPPORTED.  A method must be
  * named in the manifest (`requires.methods`).  The order of the arguments is
@@ -777,16 +779,39 @@ MORTISE_INLINE mortise_status mortise_secret_get_wait(
  * says of a request of chat (or embed), where `model` may be left out: it is the
  * deployment's then.
  *
+ * A conversation need not be said again with each turn.  Of these there is one:
+ *
+ *     messages         all of it
+ *     after, append    "after" is the "step" of an earlier call of a model (which
+ *                      was given one, and a reply): all that was said up to that
+ *                      reply, and the messages of "append" behind it
+ *     continue: true, append, messages?   the conversation of the node (the
+ *                      graph's `conversation`): "messages" ahead of what was
+ *                      said in it, and "append" behind
+ *
+ * Besides:
+ *
+ *     prune   0 < x < 1: leave out the oldest of it, so that that part of its
+ *             bytes stays.  System messages ahead of all and the first of the
+ *             user stay, and a result is never parted from its call
+ *     tools: true   those that the node allows (tool.list/1)
+ *
  * The answer is {"reply": {...}, "usage": {...}}, the reply as mortise/model.h
- * has it (of embed: {"vectors": ...}); of one that was to be JSON (`response`)
- * and came to its end there is "json" besides, what it is, or "invalid", a text
- * that says why it is not what was asked for.  Where the provider gave none, it
- * is
- * {"error": {"code", "class", "message", "retry_after_ms"?}, "usage"?}; it is
- * recorded either way.  What it used counts for this call, which need not emit
- * it.  MORTISE_S_INVALID: the body is no such request, in words;
- * MORTISE_S_NOTFOUND: there is no such alias.  Results as those of
- * host->ask(). */
+ * has it (of embed: {"vectors": ...}); and, where there is anything to be said,
+ *
+ *     json       of one that was to be JSON (`response`) and came to its end:
+ *                what it is; or
+ *     invalid    a text that says why it is not what was asked for
+ *     told       messages that somebody told the node meanwhile (`mortise tell`),
+ *                which the model heard behind all others
+ *     more: true somebody told it something since
+ *     left_out   how many messages were, of a pruned one
+ *
+ * Where the provider gave none, it is {"error": {"code", "class", "message",
+ * "retry_after_ms"?}, "usage"?, "left_out"?}.  It is recorded either way.  What
+ * it used counts for this call, which need not emit it.  MORTISE_S_INVALID: the
+ * body is no such request, in words; MORTISE_S_NOTFOUND: there is no such alias.
+ * Results as those of host->ask(). */
 MORTISE_INLINE mortise_status mortise_model_call(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -817,6 +842,88 @@ MORTISE_INLINE mortise_status mortise_model_embed_wait(
 {
     return mortise_wait_made(host, api, call, MORTISE_S_OK,
                              MORTISE_MODEL_EMBED_1, body, answer);
+}
+
+/* ---- tool.list/1, tool.invoke/1 -------------------------------------------- */
+
+#define MORTISE_TOOL_LIST_1   "tool.list/1"
+#define MORTISE_TOOL_INVOKE_1 "tool.invoke/1"
+
+/* What the graph lets the node use (tool_allowlist, handoffs): {"tools": [{name,
+ * description?, parameters, tool?, effect?} ...]}, named as models are told,
+ * with what each is called in graphs and its effect class beside it.  One
+ * without `tool` hands over to another node. */
+MORTISE_INLINE mortise_status mortise_tool_list(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_answer_fn *on_answer, void *ud)
+{
+    return mortise_ask_made(host, api, call, MORTISE_S_OK, MORTISE_TOOL_LIST_1,
+                            mortise_strz("{}"), on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_tool_list_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str *answer)
+{
+    return mortise_wait_made(host, api, call, MORTISE_S_OK, MORTISE_TOOL_LIST_1,
+                             mortise_strz("{}"), answer);
+}
+
+/* Have one of them run: {"tool": its name, or what graphs call it; "arguments":
+ * {...}; "tool_use_id"?: what a model calls this use of it, for people to see;
+ * "step"?}.  It is an execution of the run's, with what the graph says of it:
+ * schema, guardrails, approval, timeout, retries and record.  The answer is
+ *
+ *     {"output": any}
+ *     {"text": ..., "cut": {"bytes", "of"}}   its JSON, or the text that it is,
+ *                                    is longer than max_output
+ *     {"goto": node}                 hand over: end, and emit that `goto`
+ *     {"error": {code, class, message}}   it failed, or was rejected; or there
+ *                                    is no tool of that name (unknown_tool)
+ *
+ * and MORTISE_S_SUSPENDED where it waits for somebody: let go.
+ * MORTISE_S_INVALID, in words: that is no such request; MORTISE_S_DENIED: the
+ * node has none.  Results as those of host->ask(). */
+MORTISE_INLINE mortise_status mortise_tool_invoke(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_answer_fn *on_answer, void *ud)
+{
+    return mortise_ask_made(host, api, call, MORTISE_S_OK,
+                            MORTISE_TOOL_INVOKE_1, body, on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_tool_invoke_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_str *answer)
+{
+    return mortise_wait_made(host, api, call, MORTISE_S_OK,
+                             MORTISE_TOOL_INVOKE_1, body, answer);
+}
+
+/* ---- conversation.keep/1 --------------------------------------------------- */
+
+#define MORTISE_CONVERSATION_KEEP_1 "conversation.keep/1"
+
+/* {"after": the step of a call of a model; "append"?: messages}: what was said in
+ * this call up to that reply, and those messages, stays in the node's
+ * conversation when the node succeeds.  What is said of it last holds.  The
+ * answer is null; MORTISE_S_DENIED: the node has no conversation;
+ * MORTISE_S_INVALID, in words: there is no such reply, or a call of a tool
+ * without its result. */
+MORTISE_INLINE mortise_status mortise_conversation_keep(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_answer_fn *on_answer, void *ud)
+{
+    return mortise_ask_made(host, api, call, MORTISE_S_OK,
+                            MORTISE_CONVERSATION_KEEP_1, body, on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_conversation_keep_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_str *answer)
+{
+    return mortise_wait_made(host, api, call, MORTISE_S_OK,
+                             MORTISE_CONVERSATION_KEEP_1, body, answer);
 }
 
 #ifdef __cplusplus

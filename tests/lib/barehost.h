@@ -26,6 +26,7 @@ struct mortise_host {
     int emits;
     struct bare_text delta, reasoning, usage;
     int usages;
+    char leads[128];            /* the last goto that was emitted */
     mortise_status emit_status; /* what emit() answers */
     char msg[8192];             /* of the last fail() */
     char code[64], klass[64];   /* of its detail, and */

@@ -10,24 +10,25 @@ static struct entry {
     const char *input, *output;
     struct mortise_schema *schemas[2];
 } entries[] = {
-    {.op = {.plugin = "text", .name = "lines", .effect = MORTISE_PURE},
+    {.op = {.plugin = "text", .name = "lines", .description = "", .effect = MORTISE_PURE},
      .input = "{\"type\":\"object\",\"properties\":{\"text\":"
               "{\"type\":\"string\"}},\"required\":[\"text\"],"
               "\"additionalProperties\":false}",
      .output = "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"},
-    {.op = {.plugin = "text", .name = "count", .effect = MORTISE_PURE},
+    {.op = {.plugin = "text", .name = "count", .description = "", .effect = MORTISE_PURE},
      .input = "{\"type\":\"object\",\"properties\":{\"text\":"
               "{\"type\":\"string\"},\"limit\":{\"type\":\"integer\"}},"
               "\"required\":[\"text\"],\"additionalProperties\":false}",
      .output = "{\"type\":\"object\",\"properties\":{\"n\":"
                "{\"type\":\"integer\"}},\"additionalProperties\":false}"},
-    {.op = {.plugin = "file", .name = "read", .effect = MORTISE_READ},
+    {.op = {.plugin = "file", .name = "read", .description = "", .effect = MORTISE_READ},
      .input = "{\"type\":\"object\",\"properties\":{\"path\":"
               "{\"type\":\"string\"}},\"required\":[\"path\"]}",
      .output = "{\"type\":\"object\",\"properties\":{\"text\":"
                "{\"type\":\"string\"}}}"},
     {.op = {.plugin = "file",
             .name = "write",
+            .description = "",
             .effect = MORTISE_WRITE,
             .reconcile = true,
             .timeout_ms = 5000},
@@ -36,24 +37,32 @@ static struct entry {
               "\"required\":[\"path\"]}"},
     {.op = {.plugin = "model",
             .name = "ask",
+            .description = "",
             .effect = MORTISE_READ,
             .usage = {.present = true,
                       .said = {true, false, true, false},
                       .most = {1, 0, 500, 0}}}},
-    {.op = {.plugin = "pay", .name = "refund", .effect = MORTISE_EXTERNAL}},
+    {.op = {.plugin = "pay", .name = "refund", .description = "", .effect = MORTISE_EXTERNAL}},
     {.op = {.plugin = "pay",
             .name = "charge",
+            .description = "",
             .effect = MORTISE_EXTERNAL,
             .idempotent = true}},
     {.op = {.plugin = "web",
             .name = "post",
+            .description = "",
             .effect = MORTISE_EXTERNAL,
             .steps = true}},
     {.op = {.plugin = "web",
             .name = "get",
+            .description = "",
             .effect = MORTISE_READ,
             .secrets = {web_secrets, 2}}},
-    {.op = {.plugin = "agent", .name = "gmi", .effect = MORTISE_READ}},
+    {.op = {.plugin = "agent",
+            .name = "gmi",
+            .description = "",
+            .effect = MORTISE_READ,
+            .asks_models = true}},
 };
 
 enum { N = sizeof entries / sizeof entries[0] };
@@ -141,6 +150,21 @@ static int model(void *ud, const char *alias, struct mortise_err *why)
                         "the deployment's models have no '%s'", alias);
 }
 
+/* In the order of the table, which is not that of their names: nothing depends
+ * on it. */
+static int operations(void *ud,
+                      int (*fn)(void *into, const char *plugin, const char *op),
+                      void *into, struct mortise_err *why)
+{
+    int rv = MORTISE_OK;
+
+    (void)ud;
+    (void)why;
+    for (size_t i = 0; rv == MORTISE_OK && i < N; i++)
+        rv = fn(into, entries[i].op.plugin, entries[i].op.name);
+    return rv;
+}
+
 const struct mortise_catalog *test_catalog(void)
 {
     static const struct mortise_yaml_file file = {.path = "mortise.yaml"};
@@ -150,6 +174,7 @@ const struct mortise_catalog *test_catalog(void)
         .value = {[MORTISE_LIMIT_STATE] = 1 << 30},
         .said = {[MORTISE_LIMIT_STATE] = &most}};
     static const struct mortise_catalog catalog = {.operation = operation,
+                                                   .operations = operations,
                                                    .guardrail = guardrail,
                                                    .secret = secret,
                                                    .model = model,

@@ -7,15 +7,22 @@
 #include "mortise/plugin.h"
 #include "run/record/journal.h"
 
+/* What a call is told to do: its body, or the args of a gmi node. */
+static const json_t *told(const json_t *body)
+{
+    return json_object_get(body, "node") != NULL ? json_object_get(body, "args")
+                                                 : body;
+}
+
 void script_init(struct script *sc, const json_t *body)
 {
-    const json_t *asks = json_object_get(body, "asks");
+    const json_t *asks = json_object_get(told(body), "asks");
 
     memset(sc, 0, sizeof *sc);
     if (!json_is_array(asks))
         return;
     sc->n = json_array_size(asks);
-    sc->at_once = json_is_true(json_object_get(body, "at_once"));
+    sc->at_once = json_is_true(json_object_get(told(body), "at_once"));
     sc->answers = json_array();
     for (size_t i = 0; i < sc->n; i++)
         json_array_append_new(sc->answers, json_null());
@@ -55,9 +62,10 @@ void script_result(const struct script *sc, struct mortise_result_in *r)
 static enum mortise_step_kind kind_of(const char *name)
 {
     static const char *const names[] = {"read",  "look", "effect", "question",
-                                        "timer", "get",  "put",    "repeat"};
+                                        "timer", "get",  "put",    "repeat",
+                                        "tool"};
 
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 9; i++) {
         if (strcmp(names[i], name) == 0)
             return (enum mortise_step_kind)(MORTISE_STEP_READ + i);
     }
@@ -67,7 +75,7 @@ static enum mortise_step_kind kind_of(const char *name)
 static json_t *member(const struct sim_call *c, size_t i, const char *name)
 {
     return json_object_get(
-        json_array_get(json_object_get(c->call.body, "asks"), i), name);
+        json_array_get(json_object_get(told(c->call.body), "asks"), i), name);
 }
 
 static void issue(struct sim *s, struct sim_call *c)
@@ -86,6 +94,7 @@ static void issue(struct sim *s, struct sim_call *c)
     in.u.ask.kind = kind_of(json_string_value(member(c, i, "kind")));
     in.u.ask.method = json_string_value(member(c, i, "method"));
     in.u.ask.key = key != NULL ? json_string_value(key) : "";
+    in.u.ask.alias = "";
     in.u.ask.body = body;
     if (s->crashes == 0) /* there is room by then */
         in.u.ask.refused = json_string_value(member(c, i, "refused"));

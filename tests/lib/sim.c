@@ -19,53 +19,53 @@ uint32_t sim_random(uint32_t *seed)
 /* ---- catalogue --------------------------------------------------------- */
 
 static const struct mortise_operation ops[] = {
-    {.plugin = "t", .name = "echo", .effect = MORTISE_PURE},
-    {.plugin = "t",
+    {.plugin = "t", .description = "", .name = "echo", .effect = MORTISE_PURE},
+    {.plugin = "t", .description = "",
      .name = "read",
      .effect = MORTISE_READ,
      .usage = {true, {true, true, true, true}, {1, 5, 5, 0}}},
-    {.plugin = "t", .name = "write", .effect = MORTISE_WRITE},
-    {.plugin = "t",
+    {.plugin = "t", .description = "", .name = "write", .effect = MORTISE_WRITE},
+    {.plugin = "t", .description = "",
      .name = "idem",
      .effect = MORTISE_EXTERNAL,
      .idempotent = true},
-    {.plugin = "t", .name = "rec", .effect = MORTISE_WRITE, .reconcile = true},
-    {.plugin = "t", .name = "fail", .effect = MORTISE_PURE},
-    {.plugin = "t",
+    {.plugin = "t", .description = "", .name = "rec", .effect = MORTISE_WRITE, .reconcile = true},
+    {.plugin = "t", .description = "", .name = "fail", .effect = MORTISE_PURE},
+    {.plugin = "t", .description = "",
      .name = "spend",
      .effect = MORTISE_READ,
      .usage = {true,
                {true, true, true, true},
                {4, 100, 100, MORTISE_NANO / 2}}},
-    {.plugin = "t",
+    {.plugin = "t", .description = "",
      .name = "spend_write",
      .effect = MORTISE_WRITE,
      .reconcile = true,
      .usage = {true,
                {true, true, true, true},
                {4, 100, 100, MORTISE_NANO / 2}}},
-    {.plugin = "t",
+    {.plugin = "t", .description = "",
      .name = "unpriced",
      .effect = MORTISE_READ,
      .usage = {true, {true, true, true, false}, {4, 100, 100, 0}}},
-    {.plugin = "t", .name = "ask", .effect = MORTISE_READ},
-    {.plugin = "t", .name = "does", .effect = MORTISE_EXTERNAL, .steps = true},
-    {.plugin = "t",
+    {.plugin = "t", .description = "", .name = "ask", .effect = MORTISE_READ},
+    {.plugin = "t", .description = "", .name = "does", .effect = MORTISE_EXTERNAL, .steps = true},
+    {.plugin = "t", .description = "",
      .name = "does_idem",
      .effect = MORTISE_EXTERNAL,
      .idempotent = true,
      .steps = true},
-    {.plugin = "t",
+    {.plugin = "t", .description = "",
      .name = "does_rec",
      .effect = MORTISE_WRITE,
      .reconcile = true,
      .steps = true},
-    {.plugin = "t", .name = "acts", .effect = MORTISE_EXTERNAL},
-    {.plugin = "t",
+    {.plugin = "t", .description = "", .name = "acts", .effect = MORTISE_EXTERNAL},
+    {.plugin = "t", .description = "",
      .name = "acts_rec",
      .effect = MORTISE_WRITE,
      .reconcile = true},
-    {.plugin = "agent", .name = "gmi", .effect = MORTISE_READ},
+    {.plugin = "agent", .description = "", .name = "gmi", .effect = MORTISE_READ},
 };
 
 static const struct mortise_operation *
@@ -90,7 +90,21 @@ static int find_guardrail(void *ud, const char *id, struct mortise_err *why)
     return mortise_fail(why, MORTISE_ENOTFOUND, "no guardrail '%s'", id);
 }
 
+static int each_op(void *ud,
+                   int (*fn)(void *into, const char *plugin, const char *op),
+                   void *into, struct mortise_err *why)
+{
+    int rv = MORTISE_OK;
+
+    (void)ud;
+    (void)why;
+    for (size_t i = 0; rv == MORTISE_OK && i < sizeof ops / sizeof ops[0]; i++)
+        rv = fn(into, ops[i].plugin, ops[i].name);
+    return rv;
+}
+
 const struct mortise_catalog sim_catalog = {.operation = find_op,
+                                            .operations = each_op,
                                             .guardrail = find_guardrail};
 
 struct mortise_graph *sim_graph(const char *yaml)

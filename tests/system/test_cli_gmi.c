@@ -407,9 +407,14 @@ static const struct {
     {"    prompt: x\n    temperature: warm\n", "temperature"},
     {"    prompt: x\n    max_tokens: 0\n", "max_tokens"},
     {"    prompt: x\n    execution_mode: planner_controlled\n",
-     "not available in this build"},
-    {"    prompt: x\n    tool_allowlist: [file/read]\n",
-     "not available in this build"},
+     "needs the key 'planner'"},
+    {"    prompt: x\n    planner: other\n", "E0212"},
+    {"    prompt: x\n    planner: othr\n    execution_mode: "
+     "planner_controlled\n",
+     "E0513"},
+    {"    prompt: x\n    conversation: a b\n", "conversation"},
+    {"    prompt: x\n    tool_allowlist: [nope/read]\n",
+     "no plugin 'nope'"},
     {"    prompt: \"${input.x\"\n", "never closed"},
     {"    prompt: x\n    response: xml\n", "response"},
 };

@@ -56,6 +56,7 @@ static struct offer *offer_new(struct mortise_plugin_catalog *s,
     if (o != NULL) {
         o->op.plugin = mortise_arena_strdup(&s->arena, plugin);
         o->op.name = mortise_arena_strdup(&s->arena, op);
+        o->op.description = "";
         o->op.effect = MORTISE_EXTERNAL;
     }
     if (o == NULL || o->op.plugin == NULL || o->op.name == NULL) {
@@ -83,6 +84,7 @@ static struct offer *keep(struct mortise_plugin_catalog *s,
 
     if (o == NULL)
         return NULL;
+    o->op.description = from->description;
     o->op.effect = effect_of(from->effect);
     o->op.idempotent = from->idempotent;
     o->op.reconcile = from->reconcile;
@@ -187,6 +189,57 @@ operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
     return rv != MORTISE_ENOMEM ? &found->op : NULL;
 }
 
+/* The operations of one plugin, in the order of their names. */
+static int each_of(const struct mortise_manifest *m,
+                   int (*fn)(void *into, const char *plugin, const char *op),
+                   void *into)
+{
+    const char *last = "", *next;
+    int rv = MORTISE_OK;
+
+    do {
+        next = NULL;
+        for (size_t i = 0; i < m->n_ops; i++)
+            if (strcmp(m->ops[i].name, last) > 0 &&
+                (next == NULL || strcmp(m->ops[i].name, next) < 0))
+                next = m->ops[i].name;
+        if (next != NULL)
+            rv = fn(into, m->name, next);
+        last = next;
+    } while (rv == MORTISE_OK && next != NULL);
+    return rv;
+}
+
+/* Plugins that cannot be used have none. */
+static int operations(void *ud,
+                      int (*fn)(void *into, const char *plugin, const char *op),
+                      void *into, struct mortise_err *why)
+{
+    struct mortise_plugin_catalog *s = ud;
+    const char *last = "", *next;
+    int rv = MORTISE_OK;
+
+    do {
+        const struct mortise_manifest *m;
+        struct mortise_err refused;
+
+        next = NULL;
+        for (size_t i = 0; i < mortise_plugins_count(s->plugins); i++) {
+            const char *name = mortise_plugins_at(s->plugins, i)->name;
+
+            if (strcmp(name, last) > 0 &&
+                (next == NULL || strcmp(name, next) < 0))
+                next = name;
+        }
+        m = next != NULL ? mortise_plugins_find(s->plugins, next, &refused)
+                         : NULL;
+        if (m != NULL)
+            rv = each_of(m, fn, into);
+        last = next;
+    } while (rv == MORTISE_OK && next != NULL);
+    return rv == MORTISE_ENOMEM ? mortise_nomem(why) : rv;
+}
+
 /* It is neither a plugin nor an id; was an id meant? */
 static void suggest_id(const struct mortise_plugin_catalog *s, const char *id,
                        struct mortise_err *why)
@@ -287,6 +340,7 @@ void mortise_plugin_catalog_open(struct mortise_plugin_catalog *s,
     s->is_idle = false;
     s->strict = (struct mortise_catalog){.ud = s,
                                          .operation = operation,
+                                         .operations = operations,
                                          .guardrail = guardrail,
                                          .secret = secret,
                                          .model = model,

@@ -90,7 +90,7 @@ static int32_t check_member(const struct mortise_asked *a, const char *name,
     return judged(words, why);
 }
 
-static int32_t check_interrupt(const struct mortise_asked *a, char *words)
+static int32_t check_interrupt(struct mortise_asked *a, char *words)
 {
     int32_t status = MORTISE_S_OK;
     const char *name;
@@ -105,7 +105,7 @@ static int32_t check_interrupt(const struct mortise_asked *a, char *words)
     return status;
 }
 
-static int32_t check_timer(const struct mortise_asked *a, char *words)
+static int32_t check_timer(struct mortise_asked *a, char *words)
 {
     const json_t *wait = json_object_get(a->body, "for_ms");
     const json_t *until = json_object_get(a->body, "until_ms");

@@ -1,9 +1,8 @@
 /* conversation.c -- what models are asked and answer, and whether it is that.
  *
  * The format, <mortise/model.h>'s, is a JSON Schema: whoever breaks it hears
- * where.  What no schema can say is looked at besides: that each tool call has
- * its result, once, before anything else is said.  Servers refuse what breaks
- * that, each in its own words and only once it was sent.
+ * where.  What no schema can say, that each call of a tool has its result, turns.c
+ * looks at.
  *
  * The schemas are compiled when they are first needed, and live as long as the
  * engine.
@@ -155,13 +154,20 @@ static const struct def {
 static const char *const roots[] = {
     [MORTISE_CONVERSATION_CHAT] = JSON({
         "type": "object",
-        "required": ["messages"],
         "properties": {
             "alias": {"type": "string", "minLength": 1},
             "model": {"type": "string", "minLength": 1},
             "messages": {"type": "array", "minItems": 1,
                          "items": {"$ref": "#/$defs/message"}},
-            "tools": {"type": "array", "items": {"$ref": "#/$defs/tool"}},
+            "after": {"type": "string", "minLength": 1},
+            "continue": {"const": true},
+            "append": {"type": "array",
+                       "items": {"$ref": "#/$defs/message"}},
+            "prune": {"type": "number", "exclusiveMinimum": 0,
+                      "exclusiveMaximum": 1},
+            "tools": {"if": {"type": "array"},
+                "then": {"items": {"$ref": "#/$defs/tool"}},
+                "else": {"const": true}},
             "tool_choice": {"if": {"type": "object"},
                 "then": {"required": ["name"],
                          "properties": {"name": {"type": "string"}},
@@ -191,6 +197,15 @@ static const char *const roots[] = {
                       "items": {"type": "string"}},
             "dimensions": {"type": "integer", "minimum": 1},
             "extra": {"type": "object"}},
+        "additionalProperties": false
+    }),
+    [MORTISE_CONVERSATION_KEEP] = JSON({
+        "type": "object",
+        "required": ["after"],
+        "properties": {
+            "after": {"type": "string", "minLength": 1},
+            "append": {"type": "array",
+                       "items": {"$ref": "#/$defs/message"}}},
         "additionalProperties": false
     }),
     [MORTISE_CONVERSATION_REPLY] = JSON({
@@ -298,88 +313,6 @@ static int schema_of(struct mortise *m, size_t i,
     return rv;
 }
 
-/* ---- calls and results ----------------------------------------------------
- */
-
-static bool is_type(const json_t *part, const char *type)
-{
-    return strcmp(json_string_value(json_object_get(part, "type")), type) == 0;
-}
-
-static const char *id_of(const json_t *part)
-{
-    return json_string_value(json_object_get(part, "id"));
-}
-
-/* The calls of a message, by their ids; how many results each has had. */
-static int take_calls(json_t *open, const json_t *message,
-                      struct mortise_err *err)
-{
-    const json_t *parts = json_object_get(message, "parts");
-
-    MORTISE_JSON_EACH (part, i, parts) {
-        if (!is_type(part, "tool_call"))
-            continue;
-        if (json_object_get(open, id_of(part)) != NULL)
-            return mortise_fail(err, MORTISE_EINVAL,
-                                "two tool calls of one message have the id "
-                                "'%.64s'",
-                                id_of(part));
-        if (json_object_set_new(open, id_of(part), json_true()) != 0)
-            return mortise_nomem(err);
-    }
-    return MORTISE_OK;
-}
-
-static int take_results(json_t *open, const json_t *message,
-                        struct mortise_err *err)
-{
-    const json_t *parts = json_object_get(message, "parts");
-
-    MORTISE_JSON_EACH (part, i, parts)
-        if (json_object_del(open, id_of(part)) != 0)
-            return mortise_fail(err, MORTISE_EINVAL,
-                                "there is no tool call for the result '%.64s', "
-                                "or it had one",
-                                id_of(part));
-    return MORTISE_OK;
-}
-
-static int lacks_result(const json_t *open, struct mortise_err *err)
-{
-    MORTISE_JSON_MEMBERS (id, one, open)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "the tool call '%.64s' has no result behind it",
-                            id);
-    return MORTISE_OK;
-}
-
-/* Each call has its result before anything else is said. */
-static int check_pairs(const json_t *messages, struct mortise_err *err)
-{
-    json_t *open = json_object();
-    int rv = open != NULL ? MORTISE_OK : mortise_nomem(err);
-
-    MORTISE_JSON_EACH (message, i, messages) {
-        const char *role = json_string_value(json_object_get(message, "role"));
-
-        if (rv != MORTISE_OK)
-            break;
-        if (strcmp(role, "tool") == 0)
-            rv = take_results(open, message, err);
-        else
-            rv = lacks_result(open, err);
-        if (rv == MORTISE_OK && strcmp(role, "assistant") == 0)
-            rv = take_calls(open, message, err);
-        if (rv == MORTISE_EINVAL)
-            mortise_doing(err, rv, "at /messages/%zu", i);
-    }
-    if (rv == MORTISE_OK)
-        rv = lacks_result(open, err);
-    json_decref(open);
-    return rv;
-}
-
 int mortise_conversation_check(struct mortise *m,
                                enum mortise_conversation_part what,
                                const json_t *value, struct mortise_err *err)
@@ -387,9 +320,5 @@ int mortise_conversation_check(struct mortise *m,
     const struct mortise_schema *schema;
     int rv = schema_of(m, what, &schema, err);
 
-    if (rv == MORTISE_OK)
-        rv = mortise_schema_check(schema, value, err);
-    if (rv == MORTISE_OK && what == MORTISE_CONVERSATION_CHAT)
-        rv = check_pairs(json_object_get(value, "messages"), err);
-    return rv;
+    return rv == MORTISE_OK ? mortise_schema_check(schema, value, err) : rv;
 }

@@ -9,6 +9,7 @@
 enum mortise_conversation_part {
     MORTISE_CONVERSATION_CHAT,   /* the body of model.call/1 */
     MORTISE_CONVERSATION_EMBED,  /* of model.embed/1 */
+    MORTISE_CONVERSATION_KEEP,   /* of conversation.keep/1 */
     MORTISE_CONVERSATION_REPLY,  /* what chat() emits */
     MORTISE_CONVERSATION_VECTORS /* what embed() does */
 };

@@ -34,7 +34,7 @@ static int32_t check_key(const struct mortise_asked *a, char *words)
                               "key takes 1 to 512 bytes of text");
 }
 
-static int32_t check_get(const struct mortise_asked *a, char *words)
+static int32_t check_get(struct mortise_asked *a, char *words)
 {
     if (json_object_size(a->body) != 1)
         return mortise_ask_refuse(words, MORTISE_S_INVALID,
@@ -60,7 +60,7 @@ static int32_t check_value(const struct mortise_asked *a, const json_t *value,
     return status;
 }
 
-static int32_t check_put(const struct mortise_asked *a, char *words)
+static int32_t check_put(struct mortise_asked *a, char *words)
 {
     const json_t *value = json_object_get(a->body, "value");
     int32_t status = check_key(a, words);

@@ -3,19 +3,26 @@
  * Asked  {alias?, model?, messages, tools? ...} (<mortise/model.h>, but for
  *         the alias, "default", and the model, which the deployment says unless
  *         it is said), or {alias?, model?, texts, dimensions?, extra?}.
+ *         In the place of messages, what goes on: {after: STEP, append}, from
+ *         the reply that a step of this call got; or {continue: true, append,
+ *         messages?}, from the conversation that the node has, with messages
+ *         ahead of it (turns.c).  `prune: PART` leaves out the oldest, so that
+ *         so much stays.  `tools: true` are those that the node allows.
  * Answer {reply, usage} where the provider gave one, {error: {code, class,
  *         message, retry_after_ms?}, usage?} where it did not.  Of a reply that
  *         was to be JSON and is not cut there is `json`, what it is, or
- *         `invalid`, in words, why it is not what was asked for.
+ *         `invalid`, in words, why it is not what was asked for; of a pruned
+ *         one `left_out`, how many messages were.
  *
  * An error of a provider is an answer: it is recorded like a reply, so that
  * whoever asked decides the same when it is entered again.  What is no call of
  * a model at all (another alias, messages that are none) is refused, and
  * recorded nowhere.
  *
- * The plugin behind the alias makes the call (its chat() or embed()); what it
- * asks meanwhile is part of this one step.  A call that was out when the process
- * died is made again: it changes nothing but the bill.
+ * The plugin behind the alias makes the call (its chat() or embed()), and is
+ * told the whole conversation; what it asks meanwhile is part of this one step.
+ * A call that was out when the process died is made again: it changes nothing
+ * but the bill.
  *
  * What it used is what the provider told; the dollars are counted here, by the
  * alias's price, unless the provider told those, too.
@@ -27,6 +34,7 @@
 #include "engine/common/secret_store.h"
 #include "engine/host/conversation.h"
 #include "engine/host/json_reply.h"
+#include "engine/host/turns.h"
 #include "engine/runs/call.h"
 #include "plugin/kind.h"
 
@@ -44,33 +52,80 @@ static const char *alias_of(const struct mortise_asked *a)
     return alias != NULL ? alias : "default";
 }
 
-static int32_t check(const struct mortise_asked *a, char *words,
-                     enum mortise_conversation_part what)
+static const struct mortise_graph *tools_of(const struct mortise_asked *a)
 {
-    struct mortise_err why;
-    int rv = mortise_conversation_check(a->m, what, a->body, &why);
+    return a->call->node->tools;
+}
 
-    if (rv == MORTISE_OK)
-        rv = mortise_json_reply_check(
-            a->m, json_object_get(a->body, "response"), &why);
-    if (rv == MORTISE_OK &&
-        mortise_model_need(models_of(a), alias_of(a), &why) != MORTISE_OK)
-        return mortise_ask_refuse(words, MORTISE_S_NOTFOUND, "%.400s", why.msg);
+/* What it says about an ask that is none. */
+static int32_t refuse(const struct mortise_asked *a, char *words, int rv,
+                      const struct mortise_err *why)
+{
     if (rv == MORTISE_OK)
         return MORTISE_S_OK;
     return mortise_ask_refuse(
         words, rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_INVALID,
-        "that is no request of %s: %.400s", a->method_name, why.msg);
+        "that is no request of %s: %.400s", a->method_name, why->msg);
 }
 
-static int32_t check_chat(const struct mortise_asked *a, char *words)
+static int32_t check_alias(const struct mortise_asked *a, char *words)
 {
-    return check(a, words, MORTISE_CONVERSATION_CHAT);
+    struct mortise_err why;
+
+    return mortise_model_need(models_of(a), alias_of(a), &why) == MORTISE_OK
+               ? MORTISE_S_OK
+               : mortise_ask_refuse(words, MORTISE_S_NOTFOUND, "%.400s",
+                                    why.msg);
 }
 
-static int32_t check_embed(const struct mortise_asked *a, char *words)
+static int check_tools(const struct mortise_asked *a, struct mortise_err *why)
 {
-    return check(a, words, MORTISE_CONVERSATION_EMBED);
+    return json_is_true(json_object_get(a->body, "tools")) &&
+                   tools_of(a) == NULL
+               ? mortise_fail(why, MORTISE_EINVAL,
+                              "at /tools: the node allows none")
+               : MORTISE_OK;
+}
+
+static int check_turn(struct mortise_asked *a, struct mortise_err *why)
+{
+    struct mortise_turn *turn;
+    int rv = mortise_turns_take(a, &turn, why);
+
+    a->made = turn;
+    return rv;
+}
+
+static int32_t check_chat(struct mortise_asked *a, char *words)
+{
+    struct mortise_err why;
+    int32_t status;
+    int rv = mortise_conversation_check(a->m, MORTISE_CONVERSATION_CHAT,
+                                        a->body, &why);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_json_reply_check(
+            a->m, json_object_get(a->body, "response"), &why);
+    if (rv == MORTISE_OK)
+        rv = check_tools(a, &why);
+    if (rv != MORTISE_OK)
+        return refuse(a, words, rv, &why);
+    status = check_alias(a, words);
+    return status == MORTISE_S_OK
+               ? refuse(a, words, check_turn(a, &why), &why)
+               : status;
+}
+
+static int32_t check_embed(struct mortise_asked *a, char *words)
+{
+    struct mortise_err why;
+    int32_t status =
+        refuse(a, words,
+               mortise_conversation_check(a->m, MORTISE_CONVERSATION_EMBED,
+                                          a->body, &why),
+               &why);
+
+    return status == MORTISE_S_OK ? check_alias(a, words) : status;
 }
 
 /* ---- the call -------------------------------------------------------------- */
@@ -82,15 +137,21 @@ static int put_ms(json_t *body, const char *name, uint64_t ms)
                : 0;
 }
 
-/* What the provider gets; NULL: memory ran out. */
+/* What the provider gets beside the conversation and the node's own tools;
+ * NULL: memory ran out. */
 static json_t *body_for(const struct mortise_asked *a,
                         const struct mortise_model_alias *model)
 {
+    static const char *const ours[] = {"alias",  "messages", "after",
+                                       "append", "continue", "prune"};
     json_t *body = json_copy(mortise_json_unconst(a->body));
 
     if (body == NULL)
         return NULL;
-    json_object_del(body, "alias");
+    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
+        json_object_del(body, ours[i]);
+    if (json_is_true(json_object_get(body, "tools")))
+        json_object_del(body, "tools");
     if ((json_object_get(body, "model") == NULL &&
          json_object_set_new(body, "model", json_string(model->model))) ||
         put_ms(body, "timeout_ms", model->timeout_ms) != 0 ||
@@ -101,31 +162,62 @@ static json_t *body_for(const struct mortise_asked *a,
     return body;
 }
 
-static void start(struct mortise_asked *a, const struct mortise_call_kind *kind)
+/* The rest of an object whose beginning is there. */
+static int write_chat(const struct mortise_asked *a, struct mortise_buf *text)
+{
+    int rv;
+
+    assert(text->n > 1 && text->p[text->n - 1] == '}');
+    text->n--;
+    if (json_is_true(json_object_get(a->body, "tools"))) {
+        mortise_buf_puts(text, ",\"tools\":");
+        mortise_buf_puts(text, tools_of(a)->offered);
+    }
+    mortise_buf_puts(text, ",\"messages\":[");
+    rv = mortise_turn_write(a->made, a->told, text);
+    mortise_buf_puts(text, "]}");
+    return rv;
+}
+
+static void start(struct mortise_asked *a, const struct mortise_call_kind *kind,
+                  int (*rest)(const struct mortise_asked *a,
+                              struct mortise_buf *text))
 {
     const struct mortise_model_alias *model =
         mortise_model_find(models_of(a), alias_of(a));
-    json_t *body;
+    struct mortise_buf text;
     struct mortise_err err;
+    json_t *body;
     int rv;
 
     assert(model != NULL); /* check() looked */
+    mortise_buf_init(&text, a->m->mem);
     body = body_for(a, model);
-    rv = body != NULL ? mortise_calls_serve(a, kind, model->alias, body, &err)
-                      : MORTISE_ENOMEM;
+    rv = body != NULL ? mortise_json_write(&text, body) : MORTISE_ENOMEM;
     json_decref(body);
+    if (rv == MORTISE_OK && rest != NULL)
+        rv = rest(a, &text);
+    if (rv == MORTISE_OK)
+        rv = mortise_calls_serve(a, kind, model->alias, &text, &err);
+    mortise_buf_finish(&text);
     if (rv != MORTISE_OK)
         mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
 }
 
 static void start_chat(struct mortise_asked *a)
 {
-    start(a, &mortise_call_chat);
+    json_decref(a->told);
+    a->told = mortise_run_hear(a->live->run, a->run_call, a->step);
+    if (a->told == NULL) {
+        mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
+        return;
+    }
+    start(a, &mortise_call_chat, write_chat);
 }
 
 static void start_embed(struct mortise_asked *a)
 {
-    start(a, &mortise_call_embed);
+    start(a, &mortise_call_embed, NULL);
 }
 
 /* ---- the answer ------------------------------------------------------------ */
@@ -152,6 +244,31 @@ static void answer(struct mortise_asked *a, json_t *out)
         mortise_host_call_answer(a, MORTISE_S_OK, out, "");
     else
         mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
+}
+
+/* What there is to say of the conversation besides. */
+static int put_turn(const struct mortise_asked *a, json_t *to)
+{
+    size_t left_out = a->made != NULL ? mortise_turn_left_out(a->made) : 0;
+
+    return left_out > 0
+               ? json_object_set_new(to, "left_out",
+                                     json_integer((json_int_t)left_out))
+               : 0;
+}
+
+/* What the model heard besides, and whether there is more by now. */
+static int put_told(const struct mortise_asked *a, json_t *to)
+{
+    const struct mortise_ongoing *c = a->call;
+    int rv = 0;
+
+    if (json_array_size(a->told) > 0)
+        rv = json_object_set(to, "told", a->told);
+    return rv == 0 && a->made != NULL &&
+                   mortise_run_has_news(c->live->run, c->run_call)
+               ? json_object_set_new(to, "more", json_true())
+               : rv;
 }
 
 static bool is_whole(const json_t *reply)
@@ -184,7 +301,8 @@ static void answer_reply(struct mortise_asked *a, const json_t *reply,
 {
     json_t *out = json_pack("{s:O, s:o*}", "reply", reply, "usage", usage);
 
-    if (out != NULL && put_json(a, out, reply) != MORTISE_OK) {
+    if (out != NULL && (put_json(a, out, reply) != MORTISE_OK ||
+                        put_turn(a, out) != 0 || put_told(a, out) != 0)) {
         json_decref(out);
         out = NULL;
     }
@@ -197,6 +315,7 @@ static void fail(struct mortise_asked *a, const char *code,
 {
     json_t *error = json_pack("{s:s, s:s, s:s}", "code", code, "class",
                               error_class, "message", message);
+    json_t *out;
 
     if (error != NULL && put_ms(error, "retry_after_ms", retry_after_ms) != 0) {
         json_decref(error);
@@ -204,10 +323,15 @@ static void fail(struct mortise_asked *a, const char *code,
     }
     if (error != NULL)
         error = mortise_secret_store_masked(a->m->secret_store, error);
-    answer(a, error != NULL
-                  ? json_pack("{s:o, s:O*}", "error", error, "usage", usage)
-                  : NULL);
+    out = error != NULL
+              ? json_pack("{s:o, s:O*}", "error", error, "usage", usage)
+              : NULL;
     json_decref(usage);
+    if (out != NULL && put_turn(a, out) != 0) {
+        json_decref(out);
+        out = NULL;
+    }
+    answer(a, out);
 }
 
 /* Its call ended; what it emitted is to be that. */
@@ -251,12 +375,18 @@ static void served_embed(struct mortise_asked *a,
     served(a, how, MORTISE_CONVERSATION_VECTORS);
 }
 
+static void answered_chat(struct mortise_asked *a, const json_t *answer)
+{
+    mortise_turn_answered(a->made, answer);
+}
+
 const struct mortise_host_call_method mortise_host_call_model_call = {
     .effect = MORTISE_HOST_CALL_READ,
     .check = check_chat,
     .start = start_chat,
     .cancel = mortise_calls_let_go,
     .served = served_chat,
+    .answered = answered_chat,
 };
 
 const struct mortise_host_call_method mortise_host_call_model_embed = {

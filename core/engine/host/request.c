@@ -190,7 +190,7 @@ static int32_t check_secrets(const struct mortise_asked *a, char *words)
     return MORTISE_S_OK;
 }
 
-static int32_t check(const struct mortise_asked *a, char *words)
+static int32_t check(struct mortise_asked *a, char *words)
 {
     static const char *const bodies[] = {"body", "body_base64", "json"};
     const char *name;

@@ -110,7 +110,7 @@ static const char *name_of(const struct mortise_asked *a)
     return json_string_value(json_object_get(a->body, "name"));
 }
 
-static int32_t check(const struct mortise_asked *a, char *words)
+static int32_t check(struct mortise_asked *a, char *words)
 {
     const char *name = name_of(a);
     struct mortise_err why;

@@ -36,7 +36,7 @@ static int parse_path(const struct mortise_asked *a, struct mortise_path *path,
                               json_string_length(text), NULL);
 }
 
-static int32_t check(const struct mortise_asked *a, char *words)
+static int32_t check(struct mortise_asked *a, char *words)
 {
     struct mortise_path path;
     struct mortise_arena arena;

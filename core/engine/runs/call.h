@@ -33,6 +33,11 @@ enum mortise_ongoing_state {
     MORTISE_CALL_ENDED
 };
 
+/* What a method keeps for a call, as long as that is out. */
+struct mortise_kept {
+    void (*drop)(struct mortise_kept *kept);
+};
+
 struct mortise_ongoing { /* a call */
     struct mortise_hashed by_id, by_run;
     uint64_t id, run_call;
@@ -63,6 +68,8 @@ struct mortise_ongoing { /* a call */
     bool is_serving;
     struct mortise_asked *serves;
     struct mortise_usage served; /* what its asks used; [loop] */
+    struct mortise_kept *kept; /* NULL: nothing; [loop] */
+    json_t *conversation; /* what it adds to its node's; NULL: nothing; [loop] */
     /* host_calls.c: the one that is weighed, or NULL, and those behind it. */
     struct mortise_asked *weighed;
     struct mortise_tasks behind_weighed;
@@ -73,6 +80,7 @@ struct mortise_ongoing { /* a call */
     struct mortise_whose whose; /* for who asks what died */
     const struct mortise_node *node;
     char *body;
+    size_t body_room;
 
     /* How it ended; written before `ended` is posted. */
     int32_t status;
@@ -104,11 +112,12 @@ void mortise_call_error(struct mortise_ongoing *c, const char *code,
 void mortise_call_post(struct mortise *m, struct mortise_task *t);
 /* An ask is performed by a plugin: a call of this kind, of the instance that a
  * deployment's name stands for (grants are its own, the run is the asker's).
+ * `body` is its JSON, taken from the buffer.
  * The method's served() hears how it ended, once, unless _let_go() comes
  * first: then it is told to stop, and nobody hears of it. */
 int mortise_calls_serve(struct mortise_asked *a,
                         const struct mortise_call_kind *kind, const char *name,
-                        json_t *body, struct mortise_err *err);
+                        struct mortise_buf *body, struct mortise_err *err);
 void mortise_calls_let_go(struct mortise_asked *a);
 /* ---- cache.c ------------------------------------------------------------- */
 

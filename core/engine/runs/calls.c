@@ -54,10 +54,11 @@ static void unref(struct mortise_ongoing *c)
         return;
     json_decref(c->output);
     json_decref(c->said);
+    json_decref(c->conversation);
     mortise_usage_finish(&c->usage);
     mortise_usage_finish(&c->served);
     mortise_release_str(c->mem, c->message);
-    mortise_release(c->mem, c->body, c->call.body_size + 1);
+    mortise_release(c->mem, c->body, c->body_room);
     mortise_release(c->mem, c, sizeof *c + c->text_size);
 }
 
@@ -313,9 +314,25 @@ static void tell_served(struct mortise_ongoing *c)
     a->method->served(a, &how);
 }
 
+/* What it adds to its node's conversation goes with what it says besides its
+ * output. */
+static void say_conversation(struct mortise_ongoing *c)
+{
+    if (c->conversation == NULL || c->status != MORTISE_S_OK)
+        return;
+    if (c->said == NULL)
+        c->said = json_object();
+    if (json_object_set(c->said, "conversation", c->conversation) != 0)
+        set_failed(c, MORTISE_S_NOMEM, "memory", "transient",
+                   "memory ran out for its conversation");
+}
+
 static void feed_result(struct mortise_ongoing *c)
 {
-    struct mortise_input in = {
+    struct mortise_input in;
+
+    say_conversation(c);
+    in = (struct mortise_input){
         .kind = MORTISE_IN_RESULT,
         .u.result = {.call = c->run_call,
                      .status = c->status,
@@ -488,6 +505,9 @@ static void forget(struct mortise_ongoing *c)
     struct mortise_lane *l = c->lane;
 
     mortise_host_call_end(c);
+    if (c->kept != NULL)
+        c->kept->drop(c->kept);
+    c->kept = NULL;
     delist(c);
     if (l != NULL && c->state == MORTISE_CALL_CALLED) {
         l->running--;
@@ -629,15 +649,15 @@ static size_t text_size(const struct mortise_live *live,
 }
 
 /* What the plugin gets, ours until the call is forgotten. */
-static int fill_call(struct mortise_ongoing *c,
-                     const struct mortise_run_call *rc)
+static void fill_call(struct mortise_ongoing *c,
+                      const struct mortise_run_call *rc, char *body,
+                      size_t room)
 {
     struct mortise_call *to = &c->call;
     char *at = c->text;
 
-    c->body = mortise_json_text(c->mem, rc->body);
-    if (c->body == NULL)
-        return MORTISE_ENOMEM;
+    c->body = body;
+    c->body_room = room;
     to->operation = keep(&at, operation_of(rc));
     c->path = to->node_path = keep(&at, rc->path);
     to->idempotency_key = keep(&at, rc->key);
@@ -652,23 +672,28 @@ static int fill_call(struct mortise_ongoing *c,
     to->deadline_ns = rc->timeout_ms != 0 ? mortise_mono_in(rc->timeout_ms) : 0;
     to->body = c->body;
     to->body_size = strlen(c->body);
-    return MORTISE_OK;
 }
 
 static void quiesce_over(struct mortise_timer *t);
 static void idle_over(struct mortise_timer *t);
 static void starved(struct mortise_task *t);
 
+/* Takes the body (NULL: memory ran out), which has so much room. */
 static struct mortise_ongoing *call_new(struct mortise_live *live,
                                         const struct mortise_run_call *rc,
-                                        const struct mortise_call_kind *kind)
+                                        const struct mortise_call_kind *kind,
+                                        char *body, size_t room)
 {
     struct mortise *m = live->m;
     size_t n = text_size(live, rc);
-    struct mortise_ongoing *c = mortise_zalloc(m->mem, sizeof *c + n);
+    struct mortise_ongoing *c =
+        body != NULL ? mortise_zalloc(m->mem, sizeof *c + n) : NULL;
 
-    if (c == NULL)
+    if (c == NULL) {
+        if (body != NULL)
+            mortise_release(m->mem, body, room);
         return NULL;
+    }
     c->mem = m->mem;
     c->text_size = n;
     c->id = ++m->last_call;
@@ -682,10 +707,7 @@ static struct mortise_ongoing *call_new(struct mortise_live *live,
     c->starved.run = starved;
     c->job.run = on_worker;
     atomic_init(&c->refs, 1);
-    if (fill_call(c, rc) != MORTISE_OK) {
-        unref(c);
-        return NULL;
-    }
+    fill_call(c, rc, body, room);
     return c;
 }
 
@@ -737,7 +759,10 @@ static void queue(struct mortise_ongoing *c, const char *name)
 int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,
                         struct mortise_err *err)
 {
-    struct mortise_ongoing *c = call_new(live, rc, kinds[rc->kind]);
+    char *body = mortise_json_text(live->m->mem, rc->body);
+    struct mortise_ongoing *c =
+        call_new(live, rc, kinds[rc->kind], body,
+                 body != NULL ? strlen(body) + 1 : 0);
 
     if (c == NULL)
         return mortise_nomem(err);
@@ -751,18 +776,21 @@ int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,
 
 int mortise_calls_serve(struct mortise_asked *a,
                         const struct mortise_call_kind *kind, const char *name,
-                        json_t *body, struct mortise_err *err)
+                        struct mortise_buf *body, struct mortise_err *err)
 {
     const struct mortise_ongoing *by = a->call;
     struct mortise_run_call rc = {.id = by->run_call,
                                   .node = by->node,
-                                  .body = body,
                                   .attempt = by->call.attempt,
                                   .visit = by->call.visit};
     struct mortise_ongoing *c;
+    char *text;
 
     snprintf(rc.path, sizeof rc.path, "%s", by->path);
-    c = call_new(by->live, &rc, kind);
+    text = mortise_buf_cstr(body);
+    c = call_new(by->live, &rc, kind, text, body->cap);
+    if (text != NULL)
+        mortise_buf_init(body, by->mem); /* it is the call's */
     if (c == NULL)
         return mortise_nomem(err);
     c->call.deadline_ns = by->call.deadline_ns;

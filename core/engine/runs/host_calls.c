@@ -56,6 +56,8 @@ static void asked_free(struct mortise_asked *a)
     json_decref(mortise_json_unconst(a->body));
     json_decref(a->value);
     json_decref(a->seen);
+    json_decref(a->told);
+    json_decref(a->alias);
     json_decref(a->name);
     mortise_release(a->m->mem, a, sizeof *a);
 }
@@ -148,6 +150,8 @@ static void tell_answer(struct mortise_asked *a)
     c->told_to_wait |= a->status == MORTISE_S_SUSPENDED;
     if (a->method->served != NULL)
         count_usage(c, a->value);
+    if (a->method->answered != NULL && a->status == MORTISE_S_OK)
+        a->method->answered(a, a->value);
     tell(c, a->id, a->status, words);
     mortise_release_str(c->mem, text);
 }
@@ -462,6 +466,7 @@ static const enum mortise_step_kind step_kinds[] = {
     [MORTISE_HOST_CALL_LOOK] = MORTISE_STEP_LOOK,
     [MORTISE_HOST_CALL_QUESTION] = MORTISE_STEP_QUESTION,
     [MORTISE_HOST_CALL_TIMER] = MORTISE_STEP_TIMER,
+    [MORTISE_HOST_CALL_TOOL] = MORTISE_STEP_TOOL,
     [MORTISE_HOST_CALL_PUT] = MORTISE_STEP_PUT,
     [MORTISE_HOST_CALL_GET] = MORTISE_STEP_GET,
 };
@@ -483,6 +488,8 @@ static void ask_run(struct mortise_asked *a, bool full)
                               : step_kinds[a->method->effect],
                   .method = a->method_name,
                   .key = a->name != NULL ? json_string_value(a->name) : "",
+                  .alias =
+                      a->alias != NULL ? json_string_value(a->alias) : "",
                   .body = masked,
                   .refused = full ? a->words : NULL,
                   .spends = a->method->served != NULL}};

@@ -37,6 +37,7 @@ enum mortise_host_call_effect {
     /* The run's own: checked here, never started. */
     MORTISE_HOST_CALL_QUESTION,
     MORTISE_HOST_CALL_TIMER,
+    MORTISE_HOST_CALL_TOOL,
     MORTISE_HOST_CALL_PUT,
     /* Reads what was put: behind the run's own puts. */
     MORTISE_HOST_CALL_GET
@@ -64,6 +65,9 @@ struct mortise_asked {
     const char *node_path;
     char key[MORTISE_DIGEST_HEX]; /* of an effect: for its idempotency; "" */
     void *data; /* the method's, from start() to its answer or cancel() */
+    void *made; /* the method's, from check() on: what it found there */
+    json_t *told;  /* the method's, a reference */
+    json_t *alias; /* TOOL: what a model calls it by; NULL: nothing */
     /* The method's, of an effect, when it answers: whether it happened, nobody
      * knows; and what there is to see of it, {cause, answer?}, for people. */
     bool doubtful;
@@ -115,7 +119,7 @@ struct mortise_host_call_method {
     const char *(*expects)(const json_t *value);
     /* MORTISE_S_OK, or a status and words, which have room for
      * MORTISE_HOST_CALL_WORDS bytes. */
-    int32_t (*check)(const struct mortise_asked *a, char *words);
+    int32_t (*check)(struct mortise_asked *a, char *words);
     /* PUT, checked: is there room for it?  mortise_host_call_weighed() says,
      * once, at once or later; cancel() may come first.  NULL: there always is.
      * The run records the answer, which holds when the call is entered again.
@@ -132,6 +136,9 @@ struct mortise_host_call_method {
      * no plugin performs it. */
     void (*served)(struct mortise_asked *a,
                    const struct mortise_host_call_served *how);
+    /* Who asked is about to be given this answer, a success, be it live or from
+     * the record.  NULL: that is nothing to it. */
+    void (*answered)(struct mortise_asked *a, const json_t *value);
 };
 
 /* The methods of this build; a row of NULL behind the last. */

@@ -10,47 +10,30 @@
  * is not written is not there: defaults are the operation's.
  */
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "graph/load/node.h"
 
-/* ---- mappings that are made ------------------------------------------------ */
-
-enum { MADE = 24 }; /* more than there are keys here */
-
-struct made {
-    struct mortise_yaml *keys[MADE], *items[MADE];
-    size_t n;
-};
-
 /* What is read of a node: mappings of the keys that its operation gets. */
 struct gmi {
-    struct made node, llm;
+    struct mortise_made node, llm;
+    const struct mortise_yaml *choice; /* of a tool, by its name; or NULL */
+    const struct mortise_yaml *planner; /* an operation; or NULL */
 };
 
-static void put(struct made *m, const struct mortise_yaml *key,
-                const struct mortise_yaml *item)
-{
-    assert(m->n < MADE);
-    m->keys[m->n] = mortise_yaml_unconst(key);
-    m->items[m->n++] = mortise_yaml_unconst(item);
-}
-
-static struct mortise_yaml *map_of(struct mortise_loader *ld, struct made *m,
-                                   struct mortise_span at)
-{
-    struct mortise_yaml *map =
-        mortise_yaml_mapping(ld->arena, at, m->keys, m->items, m->n);
-
-    ld->nomem |= map == NULL;
-    return map;
-}
-
-static struct gmi *gmi_of(void *reading)
+static struct gmi *gmi_of(const void *reading)
 {
     const struct mortise_reading *r = reading;
 
     return r->node->own;
+}
+
+static struct mortise_node *gmi_node(void *reading)
+{
+    struct mortise_reading *r = reading;
+
+    return r->node;
 }
 
 /* ---- keys ------------------------------------------------------------------ */
@@ -58,20 +41,18 @@ static struct gmi *gmi_of(void *reading)
 /* As it is written. */
 static void read_own(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    (void)ctx;
-    put(&gmi_of(into)->node, slot->name, slot->value);
+    mortise_made_put(ctx, &gmi_of(into)->node, slot->name, slot->value);
 }
 
 static void read_of_llm(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    (void)ctx;
-    put(&gmi_of(into)->llm, slot->name, slot->value);
+    mortise_made_put(ctx, &gmi_of(into)->llm, slot->name, slot->value);
 }
 
 static const struct mortise_word modes[] = {
     {.word = "single_turn"},
     {.word = "react_bounded"},
-    {.word = "planner_controlled", .later = true},
+    {.word = "planner_controlled"},
     {.word = NULL},
 };
 
@@ -133,10 +114,85 @@ static void read_llm(void *ctx, void *into, const struct mortise_slot *slot)
     const struct mortise_yaml *map;
 
     mortise_keys_enter(slot, ld, into, ld->diags);
-    map = map_of(ld, &gmi->llm, slot->value->span);
+    map = mortise_made_map(ld, &gmi->llm, slot->value->span);
     if (map != NULL)
-        put(&gmi->node, slot->name, map);
+        mortise_made_put(ld, &gmi->node, slot->name, map);
 }
+
+static const struct mortise_word choice_words[] = {
+    {.word = "auto"}, {.word = "none"}, {.word = "required"}, {.word = NULL}};
+
+static const struct mortise_key choice_keys[] = {
+    {.name = "tool",
+     .about = "PLUGIN/OPERATION or graph/NAME, of the tool_allowlist.",
+     .value = MORTISE_V_STRING,
+     .required = true},
+};
+MORTISE_PLACE(choice, "tool_choice");
+
+static const struct mortise_key choices[] = {
+    {.value = MORTISE_V_WORD, .words = choice_words},
+    {.value = MORTISE_V_MAP, .place = &choice_place},
+};
+
+/* Which tool {tool} is, is known once all are read. */
+static void read_choice(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    const struct mortise_word *w =
+        mortise_node_word_or_map(ctx, into, slot, "{tool: NAME}");
+
+    if (slot->value->kind == MORTISE_YAML_MAP)
+        gmi_of(into)->choice = mortise_yaml_get(slot->value, "tool");
+    else if (w != NULL)
+        read_own(ctx, into, slot);
+}
+
+/* {alias}, of a model; an operation is told of, and added, once tools are read. */
+static void read_planner(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct gmi *gmi = gmi_of(into);
+    struct mortise_made made = {.n = 0};
+    bool is_operation = strchr(slot->value->str, '/') != NULL;
+
+    if (is_operation)
+        gmi->planner = slot->value;
+    else
+        check_model(ld, slot->value->str, slot->value->span);
+    mortise_made_put(
+        ld, &made,
+        mortise_made_text(ld, is_operation ? "operation" : "alias",
+                          slot->value),
+        slot->value);
+    mortise_made_put(ld, &gmi->node, slot->name,
+                     mortise_made_map(ld, &made, slot->value->span));
+}
+
+/* Where the state has it. */
+static void read_conversation(void *ctx, void *into,
+                              const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_path *path = mortise_load_alloc(ld, sizeof *path);
+    const char *name = slot->value->str;
+    size_t n = sizeof "conversations[\"\"]" + strlen(name);
+    char *text = mortise_load_alloc(ld, n);
+
+    if (path == NULL || text == NULL)
+        return;
+    if (!mortise_node_is_id(name)) {
+        mortise_node_bad_id(ld, slot->value);
+        return;
+    }
+    snprintf(text, n, "conversations[\"%s\"]", name);
+    ld->nomem |= mortise_path_parse(path, ld->arena, text, strlen(text),
+                                    NULL) != MORTISE_OK;
+    gmi_node(into)->conversation = path;
+    read_own(ctx, into, slot);
+}
+
+static const struct mortise_word tool_errors[] = {
+    {.word = "feed"}, {.word = "fail"}, {.word = NULL}};
 
 static const struct mortise_key own_keys[] = {
     {.name = "instructions",
@@ -154,8 +210,9 @@ static const struct mortise_key own_keys[] = {
      .place = &llm_place,
      .read = read_llm},
     {.name = "execution_mode",
-     .about = "single_turn: one call of the model (the default); "
-              "react_bounded: more, until the reply is what was asked for.",
+     .about = "single_turn: one call of the model (the default without "
+              "tools); react_bounded: more, until it is done (the default with "
+              "tools); planner_controlled: until a planner says so.",
      .value = MORTISE_V_WORD,
      .words = modes,
      .read = read_own},
@@ -199,13 +256,32 @@ static const struct mortise_key own_keys[] = {
      .value = MORTISE_V_MAP,
      .each = &(const struct mortise_key){.value = MORTISE_V_ANY},
      .read = read_own},
-    {.name = "tool_allowlist", .later = true},
-    {.name = "parallel_tools", .later = true},
-    {.name = "tool_choice", .later = true},
-    {.name = "tool_errors", .later = true},
-    {.name = "planner", .later = true},
-    {.name = "conversation", .later = true},
-    {.name = "handoffs", .later = true},
+    {.name = "parallel_tools",
+     .about = "true: one reply may call several tools at once (false).",
+     .value = MORTISE_V_BOOL,
+     .read = read_own},
+    {.name = "tool_choice",
+     .about = "auto (the default), none, required, or {tool: NAME}: which it "
+              "has to use.",
+     MORTISE_FORMS(choices),
+     .read = read_choice},
+    {.name = "tool_errors",
+     .about = "feed: the model is told of them (the default); fail: the node "
+              "fails of the first.",
+     .value = MORTISE_V_WORD,
+     .words = tool_errors,
+     .read = read_own},
+    MORTISE_ROWS(mortise_tool_rows),
+    {.name = "conversation",
+     .about = "It goes on with what was said in nodes of that conversation "
+              "before, and adds to it.",
+     .value = MORTISE_V_ID,
+     .read = read_conversation},
+    {.name = "planner",
+     .about = "planner_controlled: PLUGIN/OPERATION, or an alias of a model, "
+              "that says whether there is more to be done.",
+     .value = MORTISE_V_STRING,
+     .read = read_planner},
 };
 
 static const struct mortise_key keys[] = {
@@ -221,23 +297,9 @@ static const struct mortise_key keys[] = {
 
 /* ---- what the operation gets ---------------------------------------------- */
 
-/* A text that is not written, where `like` stands. */
-static struct mortise_yaml *text_of(struct mortise_loader *ld, const char *text,
-                                    const struct mortise_yaml *like)
-{
-    struct mortise_yaml *made = mortise_load_alloc(ld, sizeof *made);
-
-    if (made != NULL)
-        *made = (struct mortise_yaml){.kind = MORTISE_YAML_STRING,
-                                      .span = like->span,
-                                      .str = text,
-                                      .len = strlen(text)};
-    return made;
-}
-
 /* output_schema, in which nothing is a template. */
 static void put_schema(struct mortise_loader *ld,
-                       const struct mortise_reading *r, struct made *to)
+                       const struct mortise_reading *r, struct mortise_made *to)
 {
     size_t at = mortise_yaml_find(r->map, "output_schema");
     const struct mortise_yaml *schema;
@@ -247,7 +309,7 @@ static void put_schema(struct mortise_loader *ld,
     schema = mortise_tmpl_literal(ld->arena, r->map->items[at]);
     ld->nomem |= schema == NULL;
     if (schema != NULL)
-        put(to, r->map->keys[at], schema);
+        mortise_made_put(ld, to, r->map->keys[at], schema);
 }
 
 static void begin(struct mortise_loader *ld, struct mortise_reading *r)
@@ -265,22 +327,89 @@ static void check_default(struct mortise_loader *ld,
         check_model(ld, "default", r->key->span);
 }
 
+/* {tool: NAME} as models are told: {name}. */
+static void put_choice(struct mortise_loader *ld,
+                       const struct mortise_reading *r, struct mortise_made *to)
+{
+    const struct mortise_yaml *at = gmi_of(r)->choice;
+    const struct mortise_node *tool;
+    struct mortise_made made = {.n = 0};
+    struct mortise_yaml *map;
+
+    if (at == NULL || at->kind != MORTISE_YAML_STRING)
+        return;
+    tool = mortise_graph_tool(r->node->tools, at->str);
+    if (tool == NULL) {
+        mortise_diag_add(ld->diags, "E0514", at->span,
+                         "'%s' is none of the tools of '%s'", at->str,
+                         r->node->id);
+        return;
+    }
+    mortise_made_put(ld, &made, mortise_made_text(ld, "name", at),
+                     mortise_made_text(ld, tool->id, at));
+    map = mortise_made_map(ld, &made, at->span);
+    mortise_made_put(ld, to, mortise_yaml_key(r->map, "tool_choice"), map);
+}
+
+/* The operation is told that there are some; which, it asks for (tool.list/1). */
+static void put_tools(struct mortise_loader *ld,
+                      const struct mortise_reading *r, struct mortise_made *to)
+{
+    struct mortise_yaml *yes;
+
+    if (r->node->tools == NULL ||
+        r->node->tools->n_offered + r->node->tools->n_handovers == 0)
+        return;
+    yes = mortise_made_text(ld, "true", r->key);
+    if (yes == NULL)
+        return;
+    yes->kind = MORTISE_YAML_BOOL;
+    yes->u.b = true;
+    mortise_made_put(ld, to, mortise_made_text(ld, "tools", r->key), yes);
+}
+
+/* There is a planner where one plans, and nowhere else. */
+static void check_planner(struct mortise_loader *ld,
+                          const struct mortise_reading *r)
+{
+    const struct mortise_yaml *mode = mortise_yaml_get(r->map, "execution_mode");
+    const struct mortise_yaml *planner = mortise_yaml_get(r->map, "planner");
+    bool plans = mode != NULL && mode->kind == MORTISE_YAML_STRING &&
+                 strcmp(mode->str, "planner_controlled") == 0;
+
+    if (plans && planner == NULL)
+        mortise_diag_add(ld->diags, "E0206", mode->span,
+                         "planner_controlled needs the key 'planner'");
+    if (!plans && planner != NULL)
+        mortise_diag_help(
+            ld->diags,
+            mortise_diag_add(ld->diags, "E0212", planner->span,
+                             "'planner' says nothing here"),
+            "it belongs to execution_mode: planner_controlled");
+}
+
 static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 {
-    struct made *own = &gmi_of(r)->node, all = {.n = 0};
+    struct mortise_made *own = &gmi_of(r)->node, all = {.n = 0};
     const struct mortise_yaml *node, *args;
     size_t at = mortise_yaml_find(r->map, "args");
 
     check_default(ld, r);
+    check_planner(ld, r);
+    if (gmi_of(r)->planner != NULL)
+        mortise_node_add_planner(ld, r, gmi_of(r)->planner);
+    mortise_node_finish_tools(ld, r);
+    put_choice(ld, r, own);
+    put_tools(ld, r, own);
     put_schema(ld, r, own);
     if (mortise_yaml_get(r->map, "prompt") == NULL)
-        put(own, text_of(ld, "prompt", r->key),
-            text_of(ld, "${input}", r->key));
-    node = map_of(ld, own, r->map->span);
+        mortise_made_put(ld, own, mortise_made_text(ld, "prompt", r->key),
+                         mortise_made_text(ld, "${input}", r->key));
+    node = mortise_made_map(ld, own, r->map->span);
     if (at != SIZE_MAX)
-        put(&all, r->map->keys[at], r->map->items[at]);
-    put(&all, text_of(ld, "node", r->key), node);
-    args = ld->nomem ? NULL : map_of(ld, &all, r->map->span);
+        mortise_made_put(ld, &all, r->map->keys[at], r->map->items[at]);
+    mortise_made_put(ld, &all, mortise_made_text(ld, "node", r->key), node);
+    args = ld->nomem ? NULL : mortise_made_map(ld, &all, r->map->span);
     if (args != NULL)
         mortise_node_take_args(ld, r, args);
 }

@@ -2,8 +2,7 @@
  * between.
  *
  * The inner graph stands in the node, as a mapping of the keys that a graph
- * has.  The same readers load it, with a loader of its own, into the arena of
- * the outer one, with which it dies.  It has its own state, names and edges:
+ * has, or in a file (load/inner.c).  It has its own state, names and edges:
  * nothing of the outer graph is in scope there, and no edge leads in or out.
  * So the two meet in two places:
  *
@@ -13,10 +12,8 @@
  *                    inner graph ends with: its own state, and as `output` its
  *                    artifacts
  *
- * Limits, name and version are the outermost graph's.  Of hitl_mode the
- * stricter holds.  `defaults` of a file hold in the graphs that are written in
- * it, each key until one of those says another; a file that is named has its
- * own.
+ * As a tool (load/tools.c) it has neither: its input is what the tool is called
+ * with.
  */
 #include "graph/load/files.h"
 #include "graph/load/node.h"
@@ -25,120 +22,17 @@
 
 /* ---- the inner graph ------------------------------------------------- */
 
-static bool is_too_deep(struct mortise_loader *ld,
-                        const struct mortise_slot *slot)
-{
-    struct mortise_diag *d;
-
-    if (ld->depth < ld->root->max_depth)
-        return false;
-    d = mortise_diag_add(ld->diags, "E0313", slot->name->span,
-                         "graphs may stand %u deep in each other",
-                         ld->root->max_depth);
-    mortise_diag_help(ld->diags, d, "raise limits.depth (8 unless given)");
-    return true;
-}
-
-/* What holds in the outer graph, or is a name for both; a file has its own. */
-static struct mortise_graph *new_graph(struct mortise_loader *ld,
-                                       const struct mortise_yaml *tree)
-{
-    const struct mortise_graph *outer = ld->g;
-    struct mortise_graph *g = mortise_load_alloc(ld, sizeof *g);
-
-    if (g == NULL)
-        return NULL;
-    g->name = outer->name;
-    g->version = outer->version;
-    g->path = tree->span.file->path;
-    g->tree = tree;
-    g->approve_tools = outer->approve_tools;
-    g->coarse = outer->coarse; /* unless it says otherwise */
-    g->concurrency = outer->concurrency;
-    g->expr_cost = outer->expr_cost;
-    g->limits = outer->limits;
-    return g;
-}
-
-/* Leave what the expressions of output_mapping see. */
-static void keep_names(struct mortise_loader *inner, struct mortise_reading *r)
-{
-    if (inner->g->nodes_map == NULL) /* it was never told: a finding */
-        return;
-    mortise_load_stand_at(inner, MORTISE_START);
-    inner->names[MORTISE_IN_OUTPUT].schema = inner->g->artifacts;
-    r->inner = mortise_load_alloc(inner, sizeof inner->names);
-    if (r->inner != NULL)
-        memcpy(r->inner, inner->names, sizeof inner->names);
-}
-
-/* From the slot's own mapping, or (`slot` NULL) from a file. */
-static void load_inner(struct mortise_loader *ld, struct mortise_reading *r,
-                       const struct mortise_slot *slot)
-{
-    struct mortise_loader inner = {
-        .root = ld->root,
-        .outer = ld,
-        .depth = ld->depth + 1,
-        .g = r->node->sub,
-        .arena = ld->arena,
-        .mem = ld->mem,
-        .catalog = ld->catalog,
-        .diags = ld->diags,
-        .defaults = {.retry = mortise_retry_default},
-        .suggestions = ld->suggestions,
-        .first_diag = ld->diags->n,
-        .roles = slot != NULL ? ld->roles : NULL, /* a file has its own */
-        .diagnoses = ld->diagnoses,
-    };
-
-    mortise_load_persona_defaults(&inner);
-    if (slot != NULL) {
-        inner.defaults = ld->defaults; /* what it says itself comes first */
-        mortise_load_inner(&inner, slot);
-    } else {
-        mortise_load_file_keys(&inner);
-    }
-    if (!inner.nomem)
-        ld->root->whole(&inner);
-    if (!inner.nomem)
-        keep_names(&inner, r);
-    ld->suggestions = inner.suggestions;
-    ld->n_inner_doubts += mortise_check_doubts(&inner);
-    ld->nomem |= inner.nomem;
-    mortise_load_finish(&inner);
-}
-
-/* A file is loaded anew for each node that runs it, since what stands around
- * it counts; its own findings would be the same again. */
-static void load_named(struct mortise_loader *ld, struct mortise_reading *r,
-                       const struct mortise_yaml *ref)
-{
-    struct mortise_graph_file *f = mortise_load_file(ld, ref);
-    size_t errors = ld->diags->n_errors;
-
-    if (f == NULL || (r->node->sub = new_graph(ld, f->tree)) == NULL)
-        return;
-    load_inner(ld, r, NULL);
-    f->bad = ld->diags->n_errors > errors;
-    if (!f->bad && !ld->nomem && !f->loaded)
-        mortise_load_digest(ld, f->digest, f->tree);
-    f->loaded = !f->bad;
-    if (f->loaded)
-        mortise_load_check_digest(ld, ref, f);
-}
-
 static void read_graph(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
 
-    if (is_too_deep(ld, slot))
+    if (mortise_inner_is_too_deep(ld, slot->name->span))
         return;
     if (mortise_load_is_ref(slot->value))
-        load_named(ld, r, slot->value);
-    else if ((r->node->sub = new_graph(ld, slot->value)) != NULL)
-        load_inner(ld, r, slot);
+        mortise_inner_load_named(ld, r, slot->value);
+    else if ((r->node->sub = mortise_inner_new(ld, slot->value)) != NULL)
+        mortise_inner_load(ld, r, slot);
     if (r->node->sub != NULL)
         ld->names[MORTISE_IN_OUTPUT].schema = r->node->sub->artifacts;
 }

@@ -68,6 +68,7 @@ void mortise_node_read_executor(struct mortise_loader *ld,
     const struct mortise_yaml *at = mortise_yaml_get(r->map, "type");
 
     name = name != NULL ? name : otherwise;
+    r->node->of_type = true;
     r->node->plugin =
         mortise_arena_strndup(ld->arena, name, strcspn(name, "/"));
     r->node->operation = mortise_arena_strdup(ld->arena, strchr(name, '/') + 1);

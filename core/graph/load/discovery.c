@@ -28,6 +28,9 @@ static bool looks(const struct mortise_graph *g)
     for (uint32_t i = 0; i < g->n_edges; i++)
         if (g->edges[i].kind == MORTISE_EDGE_FALLBACK)
             return true;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (g->nodes[i].tools != NULL && g->nodes[i].tools->n_handovers > 0)
+            return true; /* models are told what they hand over to */
     return false;
 }
 
@@ -44,8 +47,8 @@ void mortise_check_capabilities(struct mortise_loader *ld)
                 mortise_yaml_key(mortise_yaml_get(g->nodes_map, g->nodes[i].id),
                                  "capability")
                     ->span,
-                "'capability' needs a discovery edge: nothing else looks for "
-                "it");
+                "'capability' needs a discovery edge, or handoffs: nothing "
+                "else looks for it");
             return;
         }
 }

@@ -219,8 +219,7 @@ void mortise_load_file_keys(struct mortise_loader *ld)
 }
 
 void mortise_load_inner(struct mortise_loader *ld,
-                        const struct mortise_slot *slot)
+                        const struct mortise_yaml *map, struct mortise_span at)
 {
-    mortise_keys_read(&inner_place, slot->value, slot->name->span, ld, ld->g,
-                      ld->diags);
+    mortise_keys_read(&inner_place, map, at, ld, ld->g, ld->diags);
 }

@@ -159,7 +159,7 @@ void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,
 void mortise_load_file_keys(struct mortise_loader *ld);
 /* A graph that stands in a node. */
 void mortise_load_inner(struct mortise_loader *ld,
-                        const struct mortise_slot *slot);
+                        const struct mortise_yaml *map, struct mortise_span at);
 extern const struct mortise_key mortise_inner_forms[3];
 /* Readers of the keys of a graph are of the type mortise_key_fn: `ctx` is the
  * loader, `into` its graph. */

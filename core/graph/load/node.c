@@ -236,7 +236,8 @@ const struct mortise_key mortise_visit_rows[2] = {
      .read = mortise_node_read_max_visits},
     {.name = "capability",
      .about =
-         "What the node can do, in words: discovery edges find it by them.",
+         "What the node can do, in words: discovery edges find it by them, and "
+         "models that may hand over to it are told.",
      .value = MORTISE_V_STRING,
      .in = mortise_reading_node,
      MORTISE_INTO_TEXT(struct mortise_node, capability)},
@@ -344,8 +345,8 @@ static enum mortise_node_type read_type(struct mortise_loader *ld,
     return w != NULL ? (enum mortise_node_type)w->value : MORTISE_NODE_UNREAD;
 }
 
-static void start_node(struct mortise_loader *ld, struct mortise_reading *r,
-                       const struct mortise_node_kind *kind)
+void mortise_node_begin(struct mortise_loader *ld, struct mortise_reading *r,
+                        const struct mortise_node_kind *kind)
 {
     struct mortise_node *node = r->node;
 
@@ -363,9 +364,8 @@ static void start_node(struct mortise_loader *ld, struct mortise_reading *r,
         node->output_as = node->id;
 }
 
-/* What `defaults` say for those that say nothing: of a call, and how long
- * guardrails may take. */
-static void apply_defaults(struct mortise_loader *ld, struct mortise_reading *r)
+void mortise_node_apply_defaults(struct mortise_loader *ld,
+                                 struct mortise_reading *r)
 {
     struct mortise_node *node = r->node;
 
@@ -386,7 +386,7 @@ static void finish_node(struct mortise_loader *ld, struct mortise_reading *r,
         r->node->op != NULL ? r->node->op->input : NULL;
 
     ld->output_of[r->node->index] = ld->names[MORTISE_IN_OUTPUT].schema;
-    apply_defaults(ld, r);
+    mortise_node_apply_defaults(ld, r);
     mortise_node_check_resource(ld, r);
     mortise_node_check_cache(ld, r);
     if (kind->finish != NULL)
@@ -412,7 +412,7 @@ static void read_node(struct mortise_loader *ld, struct mortise_node *node,
         mortise_check_role(ld, map);
         return;
     }
-    start_node(ld, &r, kind);
+    mortise_node_begin(ld, &r, kind);
     if (kind->begin != NULL && !ld->nomem)
         kind->begin(ld, &r);
     if (!ld->nomem)

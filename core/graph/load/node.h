@@ -72,6 +72,14 @@ extern const struct mortise_key mortise_operation_rows[14];
 
 /* Readers of keys: `ctx` is the loader, `into` the reading. */
 
+/* Before the keys of a node are read: what holds unless they say otherwise. */
+void mortise_node_begin(struct mortise_loader *ld, struct mortise_reading *r,
+                        const struct mortise_node_kind *kind);
+/* Behind them: what `defaults` say for those that say nothing, of a call, and
+ * how long guardrails may take. */
+void mortise_node_apply_defaults(struct mortise_loader *ld,
+                                 struct mortise_reading *r);
+
 /* ---- call.c -------------------------------------------------------------- */
 
 /* The operation of that name, of the node's plugin. */
@@ -174,6 +182,56 @@ mortise_key_fn mortise_node_read_persona_policy;
 mortise_key_fn mortise_node_read_join;
 mortise_key_fn mortise_node_read_losers;
 mortise_key_fn mortise_node_read_on_branch_error;
+
+/* ---- inner.c ------------------------------------------------------------- */
+
+/* True: a finding, as no graph may stand in this one. */
+bool mortise_inner_is_too_deep(struct mortise_loader *ld,
+                               struct mortise_span at);
+/* A graph inside this one, of that tree, with what holds around it. */
+struct mortise_graph *mortise_inner_new(struct mortise_loader *ld,
+                                        const struct mortise_yaml *tree);
+/* Load the subgraph of a node, from the slot's own mapping, or (`slot` NULL)
+ * from a file.  r->inner is there then. */
+void mortise_inner_load(struct mortise_loader *ld, struct mortise_reading *r,
+                        const struct mortise_slot *slot);
+/* ... from the file that this refers to: files.h. */
+void mortise_inner_load_named(struct mortise_loader *ld,
+                              struct mortise_reading *r,
+                              const struct mortise_yaml *ref);
+
+/* ---- tools.c ------------------------------------------------------------- */
+
+/* What a node may have run for it, and whom it may hand over to: both keys read
+ * into its `tools`. */
+extern const struct mortise_key mortise_tool_rows[2];
+/* The operation that is the node's planner, once both were read. */
+void mortise_node_add_planner(struct mortise_loader *ld,
+                              struct mortise_reading *r,
+                              const struct mortise_yaml *at);
+/* ... once all were. */
+void mortise_node_finish_tools(struct mortise_loader *ld,
+                               struct mortise_reading *r);
+
+/* ---- made.c -------------------------------------------------------------- */
+
+/* A mapping that is made, in the loader's arena; zeroed: an empty one. */
+struct mortise_made {
+    struct mortise_yaml **keys, **items;
+    size_t n, cap;
+};
+
+void mortise_made_put(struct mortise_loader *ld, struct mortise_made *m,
+                      const struct mortise_yaml *key,
+                      const struct mortise_yaml *item);
+/* A text that nobody wrote, to be reported where `like` stands. */
+struct mortise_yaml *mortise_made_text(struct mortise_loader *ld,
+                                       const char *text,
+                                       const struct mortise_yaml *like);
+/* NULL: memory ran out. */
+struct mortise_yaml *mortise_made_map(struct mortise_loader *ld,
+                                      const struct mortise_made *m,
+                                      struct mortise_span at);
 
 /* ---- successors.c, edge.c ------------------------------------------------ */
 

@@ -18,7 +18,7 @@ enum mortise_effect { /* in order of strictness */
 };
 
 struct mortise_operation { /* lives as long as the catalogue */
-    const char *plugin, *name;
+    const char *plugin, *name, *description;
     enum mortise_effect effect;
     bool idempotent, reconcile;
     uint64_t timeout_ms; /* 0: none given */
@@ -58,6 +58,11 @@ struct mortise_catalog {
     const struct mortise_operation *(*operation)(void *ud, const char *plugin,
                                                  const char *op,
                                                  struct mortise_err *why);
+    /* Call fn with each operation that is installed, sorted, until it gives
+     * other than MORTISE_OK; NULL: nobody knows. */
+    int (*operations)(void *ud,
+                      int (*fn)(void *into, const char *plugin, const char *op),
+                      void *into, struct mortise_err *why);
     /* MORTISE_OK when a guardrail answers to this id; MORTISE_EINVAL as for an
      * operation. */
     int (*guardrail)(void *ud, const char *id, struct mortise_err *why);

@@ -302,6 +302,13 @@ struct mortise_node {
     bool recoverable[MORTISE_N_RULES];
     uint32_t max_visits; /* of the limits, where the node says nothing */
 
+    /* What its operation may have run for it; NULL: nothing.  Each node of
+     * `tools` is one, and none of them starts by itself (tools.c). */
+    struct mortise_graph *tools;
+    /* Where the state has what models and others said in its conversation, a
+     * list: conversations.NAME; NULL: it has none. */
+    const struct mortise_path *conversation;
+
     /* tool, extension */
     const char *plugin, *operation;
     const struct mortise_operation *op; /* borrowed from the catalogue */
@@ -320,6 +327,8 @@ struct mortise_node {
     bool on_error_value;   /* on_error: {value}; {goto} is an EDGE_ERROR */
     struct mortise_expr error_value;
     bool interrupt_before, interrupt_after;
+    bool approve;      /* a call of it is approved, whatever hitl_mode says; */
+    bool of_type;      /* ... none is for that: its type has that operation */
     bool cache;        /* `pure`: what it gave before need not be called for */
     uint32_t resource; /* number of the name, of all graphs in this; 0: none */
     bool checkpoint_before, checkpoint_after; /* what its `checkpoint` says, */
@@ -371,6 +380,21 @@ struct mortise_kept_schema {
     struct mortise_schema *schema;
 };
 
+/* How a node of a graph of tools is offered, and called by. */
+struct mortise_offer {
+    const char *name; /* as models know it: [A-Za-z0-9_-], no two alike */
+    const char *tool; /* PLUGIN/OPERATION, or graph/NAME */
+    const char *description; /* "": there is none */
+    const char *parameters;  /* JSON: a schema of an object */
+    uint64_t max_output;     /* bytes of JSON that are told of what it gives */
+};
+
+/* Whom a node may hand over to, by a tool of that name. */
+struct mortise_handover {
+    const char *name, *node; /* an id, among the node's targets */
+    const char *description;
+};
+
 struct mortise_graph {
     struct mortise_arena arena;
     uint32_t refs;                   /* [loop] */
@@ -409,6 +433,16 @@ struct mortise_graph {
     size_t n_plugins;
     uint32_t n_resources; /* names of `resource`, here and in graphs inside */
 
+    /* Of a graph of tools; else NULL.  `offers` by node, `offered` as JSON:
+     * [{name, description?, parameters} ...], those that hand over last.  Behind
+     * the first n_offered nodes stands the node's planner, if it has one, which
+     * models are not offered. */
+    struct mortise_offer *offers;
+    uint32_t n_offered;
+    const struct mortise_handover *handovers;
+    size_t n_handovers;
+    const char *offered;
+
     struct mortise_kept_schema *schemas; /* all that were compiled for it */
     uint32_t *node_at; /* position of a key in `nodes:` -> node index */
     const struct mortise_yaml *nodes_map;
@@ -430,6 +464,15 @@ int mortise_node_given_secrets(const struct mortise_node *n, const json_t *args,
                                const struct mortise_mem *mem,
                                struct mortise_err *err);
 
+/* The node that a graph of tools offers under this name (or as PLUGIN/OPERATION,
+ * graph/NAME), or NULL; its planner, or NULL; whom it hands over to by a name, or
+ * NULL. */
+const struct mortise_node *mortise_graph_tool(const struct mortise_graph *tools,
+                                              const char *name);
+const struct mortise_node *
+mortise_graph_planner(const struct mortise_graph *tools);
+const struct mortise_handover *
+mortise_graph_handover(const struct mortise_graph *tools, const char *name);
 /* The node of that id, or NULL. */
 const struct mortise_node *mortise_graph_node(const struct mortise_graph *g,
                                               const char *id);

@@ -41,6 +41,33 @@ const struct mortise_node *mortise_graph_node(const struct mortise_graph *g,
     return &g->nodes[g->node_at[at]];
 }
 
+const struct mortise_node *mortise_graph_tool(const struct mortise_graph *tools,
+                                              const char *name)
+{
+    for (uint32_t i = 0; tools != NULL && i < tools->n_offered; i++)
+        if (strcmp(tools->offers[i].name, name) == 0 ||
+            strcmp(tools->offers[i].tool, name) == 0)
+            return &tools->nodes[i];
+    return NULL;
+}
+
+const struct mortise_node *
+mortise_graph_planner(const struct mortise_graph *tools)
+{
+    return tools != NULL && tools->n_offered < tools->n_nodes
+               ? &tools->nodes[tools->n_offered]
+               : NULL;
+}
+
+const struct mortise_handover *
+mortise_graph_handover(const struct mortise_graph *tools, const char *name)
+{
+    for (size_t i = 0; tools != NULL && i < tools->n_handovers; i++)
+        if (strcmp(tools->handovers[i].name, name) == 0)
+            return &tools->handovers[i];
+    return NULL;
+}
+
 static int find_path(const void *path, const void *reducer)
 {
     return strcmp(((const struct mortise_path *)path)->text,

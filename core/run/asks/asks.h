@@ -10,7 +10,10 @@
 /* How an ANSWER is one, beside being one; journaled. */
 enum {
     ANSWER_COMPLETED = 1, /* of an effect, which happened */
-    ANSWER_SPENT = 2      /* what its `usage` says is spent */
+    ANSWER_SPENT = 2,     /* what its `usage` says is spent */
+    ANSWER_TOOL = 4,      /* of a tool that was not run */
+    ANSWER_HEARD = 8,     /* what its `told` has is heard (inbox.c) */
+    ANSWER_ALL = 15
 };
 
 /* ---- steps.c ---- */
@@ -83,6 +86,21 @@ int mortise_step_resolved(struct mortise_run *r, struct exec *x,
                           const json_t *name, const struct mortise_entry *e,
                           struct mortise_err *err);
 
+/* An entry begins a tool for x: its step, which is open from now on; of a tool
+ * that has an effect, if it does.  _runs(): this is what runs it. */
+int mortise_step_begin_tool(struct mortise_run *r, struct exec *x,
+                            const struct mortise_entry *e, bool effect,
+                            struct step **out, struct mortise_err *err);
+void mortise_step_runs(struct step *s, const struct exec *tool);
+/* The open step that `tool` is run for; NULL: nobody waits for it. */
+struct step *mortise_step_served(const struct exec *tool);
+/* s of x is answered; `completed`: if it had an effect, that happened.  Or it
+ * was stopped, and it is as if it had not been asked for. */
+int mortise_step_end_tool(struct mortise_run *r, struct exec *x, struct step *s,
+                          json_t *value, bool completed,
+                          struct mortise_err *err);
+void mortise_step_take_back_tool(struct exec *x, struct step *s);
+
 /* ---- step.c ---- */
 /* What a checkpoint with this `step` was written for. */
 enum mortise_phase mortise_step_phase(const struct mortise_entry *e);
@@ -99,6 +117,10 @@ int mortise_step_enter(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err);
 /* Has the call of x that ended asked less than its journal has? */
 bool mortise_step_left_unasked(const struct exec *x);
+/* A tool that x asked for may have come to something: tell it. */
+int mortise_step_look(struct mortise_run *r, struct exec *x,
+                      bool (*waits)(const struct exec *tool),
+                      struct mortise_err *err);
 /* The call of x ended as suspended.  MORTISE_ENOTFOUND, and nothing is
  * recorded: it waits for nothing. */
 int mortise_step_let_go(struct mortise_run *r, struct exec *x,
@@ -154,6 +176,8 @@ void mortise_doubt_forget(struct exec *x);
 void mortise_generation_find(struct exec *x, json_t *body);
 void mortise_generation_checked(struct exec *x, json_t *body);
 void mortise_generation_approved(struct exec *x, json_t *body);
+/* ... or they are these, whatever the node says. */
+void mortise_generation_given(struct exec *x, json_t *body);
 /* Guardrails said this; and an acceptance is to pass them. */
 int mortise_generation_note(struct exec *x, json_t *verdicts,
                             struct mortise_err *err);

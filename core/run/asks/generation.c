@@ -17,6 +17,13 @@ void mortise_generation_find(struct exec *x, json_t *body)
     x->body = body;
 }
 
+void mortise_generation_given(struct exec *x, json_t *body)
+{
+    assert(x->body == NULL && x->state == 0); /* it is being made */
+    mortise_json_hold(&x->body, body);
+    x->body_is_given = true;
+}
+
 void mortise_generation_checked(struct exec *x, json_t *body)
 {
     x->checked = x->generation;

@@ -43,6 +43,12 @@
  *       is made again, after a crash, is told the same; and one of something
  *       else asks anew.
  *
+ *  (10) A TOOL is run by an execution of its own (flow/tools.c), and its step is
+ *       answered by whatever entry ends that.  As long as all that it does is to
+ *       wait, its asker is told as in (4).  What a tool had done in an earlier
+ *       attempt or generation it gives again, as in (7): for the same tool,
+ *       arguments and occurrence, wherever a model asks for it.
+ *
  * What a reconciliation asks is part of that one call: it may read, and nothing
  * is kept of it; so it puts nothing, either.
  */
@@ -183,6 +189,11 @@ static int wait_for_sync(struct mortise_run *r, const struct exec *x,
     return wait_for(r, x, s, r->seq + 1, err);
 }
 
+static bool has_heard(const json_t *answer)
+{
+    return json_array_size(json_object_get(answer, "told")) > 0;
+}
+
 /* Takes the value (NULL: out of memory). */
 static int record_answer(struct mortise_run *r, struct exec *x, struct step *s,
                          int32_t status, json_t *value, bool completed,
@@ -194,7 +205,9 @@ static int record_answer(struct mortise_run *r, struct exec *x, struct step *s,
     assert(s->state == STEP_OUT || s->state == STEP_OPEN); /* answered once */
     e.after = journal_of(x)->issued;
     e.how = (uint8_t)((completed ? ANSWER_COMPLETED : 0) |
-                      (s->spends ? ANSWER_SPENT : 0));
+                      (s->spends ? ANSWER_SPENT : 0) |
+                      (s->spends && has_heard(value) ? ANSWER_HEARD : 0) |
+                      (s->kind == MORTISE_STEP_TOOL ? ANSWER_TOOL : 0));
     e.looked = s->kind == MORTISE_STEP_LOOK;
     return mortise_run_record_value(r, &e, value, err);
 }
@@ -395,6 +408,124 @@ static int ask_read(struct mortise_run *r, struct exec *x, struct step *s,
     return perform(r, in->ask, s->index, NULL, err);
 }
 
+/* ---- tools (10) ----------------------------------------------------------- */
+
+/* An answer that is no execution's: takes the value (NULL: out of memory). */
+static int answer_tool(struct mortise_run *r, struct exec *x, struct step *s,
+                       json_t *value, struct mortise_err *err)
+{
+    return record_answer(r, x, s, MORTISE_S_OK, value, false, err);
+}
+
+/* {error} for a name that no tool has, with those that there are. */
+static json_t *unknown_tool(const struct mortise_graph *tools, const char *name)
+{
+    struct mortise_buf b;
+    json_t *out;
+
+    mortise_buf_init(&b, &mortise_heap);
+    mortise_buf_printf(&b, "there is no tool '%.128s'", name);
+    for (uint32_t i = 0; tools != NULL && i < tools->n_offered; i++)
+        mortise_buf_printf(&b, "%s%s", i == 0 ? "; there are: " : ", ",
+                           tools->offers[i].name);
+    out = b.failed ? NULL
+                   : json_pack("{s:{s:s, s:s, s:s}}", "error", "code",
+                               "unknown_tool", "class", "permanent", "message",
+                               mortise_buf_cstr(&b));
+    mortise_buf_finish(&b);
+    return out;
+}
+
+/* Takes the value (NULL: out of memory). */
+static int record_invoke(struct mortise_run *r, struct exec *x, struct step *s,
+                         const char *tool, json_t *value,
+                         struct mortise_err *err)
+{
+    struct mortise_entry e = entry_for(r, x, s, MORTISE_E_INVOKE);
+
+    e.id = tool;
+    return mortise_run_record_value(r, &e, value, err);
+}
+
+static int ask_tool(struct mortise_run *r, struct exec *x, struct step *s,
+                    const struct mortise_ask_in *in, struct mortise_err *err)
+{
+    const struct mortise_graph *tools = mortise_exec_node(r, x)->tools;
+    const json_t *tool = json_object_get(in->body, "tool");
+    const char *name = tool != NULL ? json_string_value(tool) : "";
+    const struct mortise_node *n = tool != NULL
+                                       ? mortise_graph_tool(tools, name)
+                                       : mortise_graph_planner(tools);
+    const struct mortise_handover *to = mortise_graph_handover(tools, name);
+    json_t *known = NULL;
+
+    if (n == NULL && to != NULL)
+        return answer_tool(r, x, s, json_pack("{s:s}", "goto", to->node), err);
+    if (n == NULL)
+        return answer_tool(r, x, s, unknown_tool(tools, name), err);
+    if (n->effect >= MORTISE_WRITE) {
+        mortise_step_become_effect(r, x, s);
+        known = mortise_step_effect_answer(x, s->effect);
+    }
+    if (known != NULL)
+        return record_answer(r, x, s, MORTISE_S_OK, json_incref(known), true,
+                             err);
+    return record_invoke(
+        r, x, s, n->id,
+        json_pack("{s:O, s:s*}", "arguments",
+                  json_object_get(in->body, "arguments"), "tool_use_id",
+                  in->alias[0] != '\0' ? in->alias : NULL),
+        err);
+}
+
+/* Was it asked for before, and what was run for it stopped? */
+static bool was_stopped(const struct step *s)
+{
+    return s->kind == MORTISE_STEP_TOOL && s->state == STEP_OUT && s->exec != 0;
+}
+
+/* ... and is asked for again, by the same name. */
+static int invoke_again(struct mortise_run *r, struct exec *x, struct step *s,
+                        struct mortise_err *err)
+{
+    return record_invoke(r, x, s,
+                         mortise_exec_node(r, r->execs[s->exec])->id,
+                         json_incref(s->payload), err);
+}
+
+static int tell_later(struct mortise_run *r, struct step *s,
+                      struct mortise_err *err)
+{
+    uint64_t ask = s->ask;
+
+    s->ask = 0;
+    s->later = true;
+    return reply_words(r, ask, MORTISE_S_SUSPENDED, "the answer comes later",
+                       err);
+}
+
+int mortise_step_look(struct mortise_run *r, struct exec *x,
+                      bool (*waits)(const struct exec *tool),
+                      struct mortise_err *err)
+{
+    struct journal *j = x->journal;
+    int rv = MORTISE_OK;
+
+    if (j == NULL || x->state != X_RUNNING || x->call != MORTISE_RUN_EXECUTE)
+        return rv;
+    for (size_t i = 0; rv == MORTISE_OK && i < j->n; i++) {
+        struct step *s = j->steps[i];
+
+        if (s->kind != MORTISE_STEP_TOOL || s->ask == 0 || s->exec == 0)
+            continue;
+        if (was_stopped(s))
+            rv = invoke_again(r, x, s, err);
+        else if (s->state == STEP_OPEN && waits(r->execs[s->exec]))
+            rv = tell_later(r, s, err);
+    }
+    return rv == MORTISE_OK ? pump(r, j, err) : rv;
+}
+
 /* What is asked for the first time, by its kind; and who may ask it. */
 static const struct {
     int (*ask)(struct mortise_run *r, struct exec *x, struct step *s,
@@ -408,7 +539,8 @@ static const struct {
              [MORTISE_STEP_TIMER] = {.ask = ask_somebody, .waits = true},
              [MORTISE_STEP_GET] = {.ask = ask_get},
              [MORTISE_STEP_PUT] = {.ask = ask_put, .changes = true},
-             [MORTISE_STEP_REPEAT] = {.ask = ask_effect, .changes = true}};
+             [MORTISE_STEP_REPEAT] = {.ask = ask_effect, .changes = true},
+             [MORTISE_STEP_TOOL] = {.ask = ask_tool, .changes = true}};
 
 /* ---- asking again ------------------------------------------------------- */
 
@@ -417,7 +549,13 @@ static int ask_again(struct mortise_run *r, struct exec *x, struct step *s,
 {
     /* Its wait may be under way still.  mortise_step_put() replaces what was
      * never recorded. */
-    assert(s->state != STEP_OUT);
+    assert(s->state != STEP_OUT || was_stopped(s));
+    if (was_stopped(s))
+        return invoke_again(r, x, s, err);
+    if (s->state == STEP_OPEN && s->kind == MORTISE_STEP_TOOL) {
+        mortise_exec_list_asker(r, x); /* it may wait by now */
+        return MORTISE_OK;
+    }
     if (s->state == STEP_ANSWERED ||
         (s->state == STEP_OPEN && s->seq > r->synced))
         return MORTISE_OK;
@@ -525,7 +663,7 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
         return reply_words(r, in->ask, MORTISE_S_FAILED,
                            "an execution may ask 65536 times", err);
     j->issued++;
-    if (s == NULL || s->state == STEP_OUT) {
+    if (s == NULL || (s->state == STEP_OUT && !was_stopped(s))) {
         rv = mortise_step_put(r, j, id, in->method, digest, &s, err);
         if (rv != MORTISE_OK)
             return rv;
@@ -566,7 +704,8 @@ static int ask_of_check(struct mortise_run *r, struct exec *x,
 static int ask_plain(struct mortise_run *r, const struct mortise_ask_in *in,
                      struct mortise_err *err)
 {
-    if (kinds[in->kind].waits || in->kind == MORTISE_STEP_PUT)
+    if (kinds[in->kind].waits || in->kind == MORTISE_STEP_PUT ||
+        in->kind == MORTISE_STEP_TOOL)
         return reply_words(r, in->ask, MORTISE_S_UNSUPPORTED,
                            "only what executes an operation may ask for that",
                            err);
@@ -580,7 +719,7 @@ int mortise_step_ask(struct mortise_run *r, const struct mortise_ask_in *in,
 
     if (x == NULL || x->state != X_RUNNING)
         return reply_words(r, in->ask, MORTISE_S_CANCELLED, "cancelled", err);
-    assert(in->kind >= MORTISE_STEP_READ && in->kind <= MORTISE_STEP_REPEAT);
+    assert(in->kind >= MORTISE_STEP_READ && in->kind <= MORTISE_STEP_TOOL);
     if (x->call == MORTISE_RUN_CHECK)
         return ask_of_check(r, x, in, err);
     return x->call == MORTISE_RUN_EXECUTE ? ask_journaled(r, x, in, err)
@@ -706,8 +845,10 @@ static void begin_again(struct journal *j)
     j->entrance++;
     j->issued = j->next = 0;
     j->told = 0;
-    for (size_t i = 0; i < j->n; i++)
+    for (size_t i = 0; i < j->n; i++) {
         j->steps[i]->ask = 0;
+        j->steps[i]->later = false;
+    }
 }
 
 int mortise_step_enter(struct mortise_run *r, struct exec *x,
@@ -796,9 +937,10 @@ int mortise_step_let_go(struct mortise_run *r, struct exec *x,
     for (size_t i = 0; j != NULL && i < j->n; i++) {
         const struct step *s = j->steps[i];
 
-        if (s->request[0] == '\0' || s->entrance != j->entrance)
+        if (s->entrance != j->entrance ||
+            (s->request[0] == '\0' && !s->later))
             continue;
-        pending |= s->state == STEP_PENDING;
+        pending |= s->state == STEP_PENDING || s->state == STEP_OPEN;
         settled |= s->state == STEP_ANSWERED && s->settled == j->entrance;
     }
     if (!pending && !settled)

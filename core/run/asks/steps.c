@@ -268,14 +268,15 @@ bool mortise_step_is_like(const struct step *s, const char *method,
 }
 
 /* How many effects like this were asked for before it.  A step with a name of
- * its own is like no other. */
+ * its own is like no other; but a tool's name is where a model asked for it, and
+ * says nothing of what it does. */
 static uint64_t occurrence_of(struct journal *j, struct step *s)
 {
     uint64_t hash = hash_of_key(s->digest);
     struct mortise_hashed *e = mortise_table_find(&j->effects, hash);
 
     assert(s->has_effect && s->n_like_it == 0); /* it is counted once */
-    if (s->key[0] != '\0')
+    if (s->key[0] != '\0' && s->kind != MORTISE_STEP_TOOL)
         return 0;
     for (; e != NULL; e = mortise_table_more(e)) {
         struct step *first = MORTISE_OF(e, struct step, like_it);
@@ -301,12 +302,12 @@ void mortise_step_become_effect(const struct mortise_run *r,
         return;
     s->has_effect = true;
     occurrence = occurrence_of(x->journal, s);
-    mortise_exec_hasher(&h, r, x);
+    mortise_exec_effect_hasher(&h, r, x);
     mortise_hasher_str(&h, mortise_exec_node(r, x)->plugin);
     mortise_hasher_str(&h, mortise_exec_node(r, x)->operation);
     mortise_hasher_str(&h, s->method);
     mortise_hasher_field(&h, s->digest, sizeof s->digest);
-    mortise_hasher_str(&h, s->key);
+    mortise_hasher_str(&h, s->kind != MORTISE_STEP_TOOL ? s->key : "");
     mortise_hasher_u64(&h, occurrence);
     mortise_hasher_final(&h, s->effect);
 }
@@ -489,15 +490,19 @@ int mortise_apply_answer(struct mortise_run *r, struct exec *x,
     if ((s->state != STEP_OUT && s->state != STEP_OPEN) || e->value == NULL)
         return mortise_entry_corrupt(err, e);
     if ((mortise_step_is_of_check(id) && e->how != 0) ||
-        e->how > (ANSWER_COMPLETED | ANSWER_SPENT))
+        e->how > ANSWER_ALL)
         return mortise_entry_corrupt(err, e);
     s->completed = (e->how & ANSWER_COMPLETED) != 0;
     if (s->completed) {
-        s->kind = MORTISE_STEP_EFFECT;
+        s->kind = e->how & ANSWER_TOOL ? MORTISE_STEP_TOOL
+                                       : MORTISE_STEP_EFFECT;
         mortise_step_become_effect(r, x, s);
     }
     if (e->how & ANSWER_SPENT)
         rv = mortise_usage_of_step(r, x, e, err);
+    if (e->how & ANSWER_HEARD)
+        mortise_inbox_heard(
+            r, x, json_array_size(json_object_get(e->value, "told")));
     if (rv != MORTISE_OK)
         return rv;
     return conclude(r, mortise_step_is_of_check(id) ? x->checks : x->journal, s,
@@ -559,6 +564,66 @@ int mortise_apply_let_go(struct mortise_run *r, struct exec *x,
         return mortise_exec_ready(r, x, err);
     mortise_exec_become(r, x, X_SUSPENDED);
     return MORTISE_OK;
+}
+
+/* ---- tools ---------------------------------------------------------------- */
+
+int mortise_step_begin_tool(struct mortise_run *r, struct exec *x,
+                            const struct mortise_entry *e, bool effect,
+                            struct step **out, struct mortise_err *err)
+{
+    int rv = mortise_step_is_of_check((struct step_id){e->ordinal, e->key})
+                 ? mortise_entry_corrupt(err, e)
+                 : step_of(r, x, e, out, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    if ((*out)->state != STEP_OUT)
+        return mortise_entry_corrupt(err, e);
+    (*out)->kind = MORTISE_STEP_TOOL;
+    (*out)->state = STEP_OPEN;
+    mortise_json_hold(&(*out)->payload, e->value);
+    if (effect)
+        mortise_step_become_effect(r, x, *out);
+    return MORTISE_OK;
+}
+
+void mortise_step_runs(struct step *s, const struct exec *tool)
+{
+    s->exec = tool->index;
+}
+
+struct step *mortise_step_served(const struct exec *tool)
+{
+    const struct exec *owner = tool->frame->top->scope->owner;
+    struct journal *j = owner->journal;
+    struct step *s;
+
+    if (tool->serves == 0 || j == NULL || tool->serves > j->n)
+        return NULL;
+    s = j->steps[tool->serves - 1];
+    return s->kind == MORTISE_STEP_TOOL && s->state == STEP_OPEN &&
+                   s->exec == tool->index
+               ? s
+               : NULL;
+}
+
+int mortise_step_end_tool(struct mortise_run *r, struct exec *x, struct step *s,
+                          json_t *value, bool completed,
+                          struct mortise_err *err)
+{
+    int rv = conclude(r, x->journal, s, MORTISE_S_OK, value,
+                      x->journal->recorded, err);
+
+    s->completed = completed && s->has_effect;
+    return rv;
+}
+
+void mortise_step_take_back_tool(struct exec *x, struct step *s)
+{
+    assert(s->state == STEP_OPEN && x->journal->recorded > 0);
+    s->state = STEP_OUT;
+    x->journal->recorded--;
 }
 
 /* How a request in doubt names the step: its ordinal, or its key. */

@@ -106,7 +106,8 @@ static int record_update(struct mortise_run *r,
 }
 
 /* Questions are asked again, since the state that they are about changes; a
- * scheduled pause is about none. */
+ * scheduled pause is about none.  Who has tools run begins anew, and so do they.
+ */
 int mortise_command_obey_update(struct mortise_run *r,
                                 const struct mortise_said *h,
                                 const struct mortise_run_command *c,
@@ -117,6 +118,8 @@ int mortise_command_obey_update(struct mortise_run *r,
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
+        if (mortise_tool_is_of(x, r->frames[0]) && !mortise_exec_is_over(x))
+            rv = mortise_stop_exec(r, x, MORTISE_E_STOPPED, err);
         if (x->frame->top != r->frames[0])
             continue; /* it has another state */
         assert(x->state != X_RUNNING && x->state != X_STOPPING);

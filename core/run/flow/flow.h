@@ -163,6 +163,23 @@ void mortise_sub_hold(struct exec *x, json_t *state);
 int mortise_sub_recall(struct mortise_run *r, struct exec *x, json_t *artifacts,
                        struct mortise_err *err);
 
+/* The names of what is in x begin so; NULL: memory ran out. */
+const char *mortise_sub_prefix(struct mortise_run *r, const struct exec *x);
+
+/* ---- tools.c ---- */
+/* y, which ran for somebody, has ended, and answers. */
+int mortise_tool_over(struct mortise_run *r, struct exec *y,
+                      struct mortise_err *err);
+/* Does y wait for somebody, or for a time that is far off, and do nothing
+ * else? */
+bool mortise_tool_waits(const struct exec *y);
+/* Is x a tool, or in one, that somebody in f asked for? */
+bool mortise_tool_is_of(const struct exec *x, const struct frame *f);
+/* Is anything run for x?  It is not to come to its end. */
+bool mortise_tools_are_at_work(const struct exec *x);
+int mortise_tools_lose(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err);
+
 /* ---- map.c ---- */
 /* Keep the list for a map edge that x is about to take. */
 int mortise_map_keep(struct mortise_run *r, struct exec *x, uint32_t edge,

@@ -120,6 +120,8 @@ void mortise_frame_leave_behind(struct frame *f)
     for (struct exec *x = f->execs; x != NULL; x = x->sibling) {
         if (x->child != NULL)
             mortise_frame_leave_behind(x->child);
+        if (x->tools != NULL)
+            mortise_frame_leave_behind(x->tools);
     }
     for (struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
         mortise_frame_leave_behind(kid);
@@ -711,7 +713,8 @@ bool mortise_frame_is_alive(const struct frame *f)
         return false;
     if (f->parent == NULL)
         return owner == NULL ||
-               (owner->child == f && owner->loss != LOSS_RACE &&
+               ((owner->child == f || owner->tools == f) &&
+                owner->loss != LOSS_RACE &&
                 mortise_exec_item(owner)->phase == ITEM_ACTIVE &&
                 mortise_frame_is_alive(owner->frame));
     it = mortise_item_of_region(f->parent, f->region->index);

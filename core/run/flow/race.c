@@ -80,7 +80,7 @@ int mortise_race_lose(struct mortise_run *r, struct exec *x, enum loss why,
         return MORTISE_ENOMEM;
     mortise_race_mark(x, why);
     if (x->state != X_INSIDE)
-        return MORTISE_OK;
+        return mortise_tools_lose(r, x, err);
     assert(x->child->scope->owner == x);
     x->child->scope->halt = LOSS_OUTER;
     return lose_frame(r, x->child, LOSS_OUTER, err);

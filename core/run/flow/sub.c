@@ -16,9 +16,8 @@ int mortise_apply_again(struct mortise_run *r, struct exec *x,
     return mortise_frame_reopen(r, x->child, err);
 }
 
-/* The names of what is in x begin with its path; a long one is told by its
- * hash. */
-static const char *prefix_of(struct mortise_run *r, const struct exec *x)
+/* It begins with the path of x; a long one is told by its hash. */
+const char *mortise_sub_prefix(struct mortise_run *r, const struct exec *x)
 {
     char path[MORTISE_EXEC_PATH + 1];
 
@@ -42,7 +41,7 @@ int mortise_sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
 {
     assert(mortise_exec_node(r, x)->sub != NULL);
     struct frame *before = x->child;
-    const char *prefix = prefix_of(r, x);
+    const char *prefix = mortise_sub_prefix(r, x);
     struct frame *f = prefix != NULL
                           ? mortise_frame_begin(r, mortise_exec_node(r, x)->sub,
                                                 prefix, before, err)

@@ -8,7 +8,8 @@
 bool mortise_arguments_are_approved(const struct exec *x,
                                     const struct mortise_node *n)
 {
-    return x->frame->graph->approve_tools || n->op->ask;
+    return (x->frame->graph->approve_tools && !n->of_type) || n->op->ask ||
+           n->approve;
 }
 
 /* Approvals and effects are bound to the arguments; nothing else is. */

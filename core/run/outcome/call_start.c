@@ -46,7 +46,7 @@ int mortise_call_start(struct mortise_run *r, struct exec *x,
     assert(kind == MORTISE_RUN_CHECK || n->op != NULL);
     assert(kind != MORTISE_RUN_RECONCILE || n->op->reconcile);
     assert(kind != MORTISE_RUN_LOOKUP || n->cache);
-    rv = is_step_in(x, kind)
+    rv = is_step_in(x, kind) || x->serves != 0
              ? MORTISE_OK
              : mortise_event_announce_live(r, x, "node_start", err);
     a = rv == MORTISE_OK ? mortise_action_new(r, MORTISE_ACT_CALL, err) : NULL;

@@ -383,7 +383,8 @@ static int show_open(json_t *payload, const struct exec *x)
     int rv = 0;
 
     for (size_t i = 0; list != NULL && rv == 0 && i < j->n; i++)
-        if (j->steps[i]->state == STEP_OPEN)
+        if (j->steps[i]->state == STEP_OPEN &&
+            j->steps[i]->kind != MORTISE_STEP_TOOL)
             rv = add_open(list, j->steps[i]);
     if (list != NULL && rv == 0)
         return json_object_set_new(payload, "open", list);

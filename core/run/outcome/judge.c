@@ -20,8 +20,11 @@ int mortise_judge_verdict(int rv, struct mortise_err *err)
 static const struct mortise_schema *
 schema_of_root(const struct mortise_graph *g, const struct mortise_path *path)
 {
-    return strcmp(path->steps[0].key, "scratch") == 0 ? g->scratch
-                                                      : g->artifacts;
+    const char *root = path->steps[0].key;
+
+    if (strcmp(root, "scratch") == 0)
+        return g->scratch;
+    return strcmp(root, "artifacts") == 0 ? g->artifacts : NULL;
 }
 
 /* What the declared schemas say of the value at a path; NULL: nothing. */
@@ -67,7 +70,7 @@ static int make_room(struct outcome *o, struct mortise_err *err)
     assert(e->edges == NULL && e->writes == NULL);
     e->edges = mortise_arena_alloc(&o->arena, n->n_out * sizeof e->edges[0]);
     e->writes = mortise_arena_alloc(
-        &o->arena, (o->said.n + n->n_outputs + n->n_output_mapping + 2) *
+        &o->arena, (o->said.n + n->n_outputs + n->n_output_mapping + 3) *
                        sizeof e->writes[0]);
     if (e->edges == NULL || e->writes == NULL)
         return mortise_nomem(err);
@@ -131,6 +134,24 @@ static bool sets_artifact(const struct outcome *o, const char *name)
     return json_object_get(json_object_get(update, "artifacts"), name) != NULL;
 }
 
+/* What was said in its conversation comes behind what is there. */
+static int add_conversation(struct outcome *o, struct mortise_err *err)
+{
+    const struct mortise_path *to = mortise_exec_node(o->r, o->x)->conversation;
+    json_t *said = mortise_json_unconst(mortise_origin_said(
+        o->x, (enum done_how)o->entry.how, "conversation"));
+    struct mortise_entry_write *w = &o->entry.writes[o->entry.n_writes];
+    int rv;
+
+    if (to == NULL || said == NULL)
+        return MORTISE_OK;
+    rv = mortise_judge_add_write(o->x->frame->graph, &o->entry,
+                                 MORTISE_WRITE_SPELLED, to, said, err);
+    w->text = to->text;
+    w->reduce = MORTISE_REDUCE_CONCAT;
+    return rv;
+}
+
 /* All writes of a success, into the entry, behind what was said. */
 int mortise_stage_writes(struct outcome *o, struct mortise_err *err)
 {
@@ -161,7 +182,7 @@ int mortise_stage_writes(struct outcome *o, struct mortise_err *err)
         rv = add_each(o, n->output_mapping, n->n_output_mapping,
                       (uint16_t)(MORTISE_WRITE_OUTPUT + n->n_outputs), true,
                       err);
-    return rv;
+    return rv == MORTISE_OK ? add_conversation(o, err) : rv;
 }
 
 static int check_field(const struct mortise_schema *s, const char *root,
@@ -272,6 +293,14 @@ int mortise_judge_output(const struct mortise_node *n, const json_t *output,
                             : rv;
 }
 
+/* It gave nothing, and said who goes on. */
+static bool is_left_for_another(const struct outcome *o, const json_t *given)
+{
+    return json_is_null(given) &&
+           mortise_origin_said(o->x, (enum done_how)o->entry.how, "goto") !=
+               NULL;
+}
+
 /* Behind this the output is as its schemas type it. */
 int mortise_stage_fits(struct outcome *o, struct mortise_err *err)
 {
@@ -281,7 +310,7 @@ int mortise_stage_fits(struct outcome *o, struct mortise_err *err)
     json_t *given = o->entry.value;
     int rv;
 
-    if (!o->from->fits || given == NULL ||
+    if (!o->from->fits || given == NULL || is_left_for_another(o, given) ||
         (schemas[0] == NULL && schemas[1] == NULL))
         return MORTISE_OK;
     rv = mortise_judge_verdict(mortise_judge_output(n, given, &o->why), err);

@@ -360,5 +360,10 @@ int mortise_settle_unresponsive(struct mortise_run *r,
                                 struct mortise_err *err);
 int mortise_settle_timer(struct mortise_run *r, uint64_t timer,
                          struct mortise_err *err);
+/* Tools may have come to something: who asked for them is told, or ends, if that
+ * is all that it waited for. */
+int mortise_settle_tools(struct mortise_run *r, struct mortise_err *err);
+/* x is given up: so is how its call ended. */
+void mortise_settle_forget(struct mortise_run *r, struct exec *x);
 
 #endif

@@ -15,7 +15,8 @@ static const char left_unasked[] =
 
 static bool call_is_out(const struct exec *x)
 {
-    return x->state == X_RUNNING || x->state == X_STOPPING;
+    return (x->state == X_RUNNING || x->state == X_STOPPING) &&
+           x->ended == NULL;
 }
 
 /* ---- results ------------------------------------------------------------ */
@@ -242,18 +243,13 @@ static int end_call(struct mortise_run *r, const struct mortise_result_in *in,
     return rv;
 }
 
-int mortise_settle_result(struct mortise_run *r,
-                          const struct mortise_result_in *in,
-                          struct mortise_err *err)
+static int settle_end(struct mortise_run *r, struct exec *x,
+                      const struct mortise_result_in *in,
+                      struct mortise_err *err)
 {
-    struct exec *x;
-    int rv = end_call(r, in, false, &x, err);
-
-    if (rv != MORTISE_OK || x == NULL)
-        return rv;
     if (x->loss != LOSS_NONE && x->stop != STOP_RUN)
         return settle_lost(r, x, in, err);
-    if (x->state == X_STOPPING)
+    if (x->state == X_STOPPING && x->stop != STOP_NONE)
         return settle_stopped(r, x, in, err);
     switch (x->call) {
     case MORTISE_RUN_CHECK:
@@ -294,14 +290,135 @@ static int settle_stuck(struct mortise_run *r, struct exec *x,
                                  mortise_doubt_stuck, open, err);
 }
 
+/* ---- whose tools are still at work ---------------------------------------- */
+
+/* How a call ended: a copy, with its texts behind it. */
+struct ended {
+    struct mortise_result_in in;
+    bool stuck;
+    size_t size;
+    char text[];
+};
+
+void mortise_settle_forget(struct mortise_run *r, struct exec *x)
+{
+    struct ended *e = x->ended;
+
+    if (e == NULL)
+        return;
+    json_decref(e->in.output);
+    json_decref(e->in.said);
+    mortise_release(r->mem, e, e->size);
+    x->ended = NULL;
+}
+
+/* The place behind a copy of that text, whose copy *out is. */
+static char *copy(char *to, const char **out, const char *text)
+{
+    size_t n = strlen(text) + 1;
+
+    *out = memcpy(to, text, n);
+    return to + n;
+}
+
+static int hold_end(struct mortise_run *r, struct exec *x,
+                    const struct mortise_result_in *in, bool stuck,
+                    struct mortise_err *err)
+{
+    size_t size = sizeof *x->ended + strlen(in->message) +
+                  strlen(in->error_code) + strlen(in->error_class) + 3;
+    struct mortise_entry abandon =
+        mortise_exec_entry(r, x, MORTISE_E_ABANDON);
+    struct ended *e = mortise_zalloc(r->mem, size);
+    char *to;
+
+    if (e == NULL)
+        return mortise_nomem(err);
+    assert(x->ended == NULL && in->cache_key == NULL);
+    e->in = *in;
+    e->stuck = stuck;
+    e->size = size;
+    json_incref(e->in.output);
+    json_incref(e->in.said);
+    e->in.usage = NULL; /* it is noted */
+    to = copy(e->text, &e->in.message, in->message);
+    to = copy(to, &e->in.error_code, in->error_code);
+    copy(to, &e->in.error_class, in->error_class);
+    x->ended = e;
+    if (x->state == X_RUNNING) /* nobody had told it to stop, but somebody may */
+        mortise_exec_stop_for(x, STOP_NONE);
+    mortise_exec_become(r, x, X_STOPPING);
+    return mortise_run_record(r, &abandon, err);
+}
+
+/* An attempt ends behind its tools.  Not one that is entered again, for which
+ * they go on, nor where all is stopped. */
+static bool awaits_tools(const struct exec *x,
+                         const struct mortise_result_in *in, bool stuck)
+{
+    return mortise_tools_are_at_work(x) && x->stop != STOP_RUN &&
+           (stuck || (in->status != MORTISE_S_SUSPENDED &&
+                      x->stop != STOP_COMMAND && x->stop != STOP_BUDGET));
+}
+
+static int settle(struct mortise_run *r, const struct mortise_result_in *in,
+                  bool stuck, struct mortise_err *err)
+{
+    struct exec *x;
+    int rv = end_call(r, in, stuck, &x, err);
+
+    if (rv != MORTISE_OK || x == NULL)
+        return rv;
+    if (awaits_tools(x, in, stuck))
+        return hold_end(r, x, in, stuck, err);
+    return stuck ? settle_stuck(r, x, err) : settle_end(r, x, in, err);
+}
+
+int mortise_settle_result(struct mortise_run *r,
+                          const struct mortise_result_in *in,
+                          struct mortise_err *err)
+{
+    return settle(r, in, false, err);
+}
+
 int mortise_settle_unresponsive(struct mortise_run *r,
                                 const struct mortise_result_in *in,
                                 struct mortise_err *err)
 {
-    struct exec *x;
-    int rv = end_call(r, in, true, &x, err);
+    static const struct mortise_result_in nothing = {
+        .message = "", .error_code = "", .error_class = ""};
+    struct mortise_result_in what = nothing;
 
-    return rv == MORTISE_OK && x != NULL ? settle_stuck(r, x, err) : rv;
+    what.call = in->call;
+    what.usage = in->usage;
+    return settle(r, &what, true, err);
+}
+
+static int settle_ended(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
+{
+    struct ended *e = x->ended;
+    int rv;
+
+    x->ended = NULL;
+    rv = e->stuck ? settle_stuck(r, x, err) : settle_end(r, x, &e->in, err);
+    x->ended = e;
+    mortise_settle_forget(r, x);
+    return rv;
+}
+
+int mortise_settle_tools(struct mortise_run *r, struct mortise_err *err)
+{
+    struct exec *x;
+    int rv = MORTISE_OK;
+
+    while (rv == MORTISE_OK && (x = mortise_exec_take_asker(r)) != NULL) {
+        if (x->ended == NULL)
+            rv = mortise_step_look(r, x, mortise_tool_waits, err);
+        else if (!mortise_tools_are_at_work(x))
+            rv = settle_ended(r, x, err);
+    }
+    return rv;
 }
 
 /* ---- time --------------------------------------------------------------- */

@@ -62,7 +62,8 @@ int mortise_stage_lost(struct outcome *o, struct mortise_err *err)
 static bool has_to_wait(const struct exec *x)
 {
     return x->state == X_STOPPING || mortise_doubt_is_asked(x) ||
-           (x->state == X_INSIDE && x->child->scope->n_live > 0);
+           (x->state == X_INSIDE && x->child->scope->n_live > 0) ||
+           mortise_tools_are_at_work(x);
 }
 
 /* As far as x gets in this round: has it ended? */

@@ -43,6 +43,17 @@ static struct exec *gather_of(const struct frame *f, uint32_t node)
     return it->fan != NULL ? it->fan->gather : NULL;
 }
 
+/* Of a tool there may be several at once, and the newest first. */
+static struct exec *tool_of(const struct frame *f,
+                            const struct mortise_entry *e)
+{
+    struct exec *x = f->execs;
+
+    while (x != NULL && (x->node != e->node || x->visit != e->visit))
+        x = x->sibling;
+    return x;
+}
+
 static struct exec *exec_of(const struct mortise_run *r,
                             const struct mortise_entry *e)
 {
@@ -51,6 +62,8 @@ static struct exec *exec_of(const struct mortise_run *r,
 
     if (e->node >= f->graph->n_nodes)
         return NULL;
+    if (f->graph->offers != NULL)
+        return tool_of(f, e);
     if (f->graph->nodes[e->node].region != f->region->index)
         x = gather_of(f, e->node);
     else if (mortise_item_of(f, e->node)->exec != 0)

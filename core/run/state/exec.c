@@ -148,10 +148,12 @@ static void add(uint32_t *n, uint32_t by)
     *n += by;
 }
 
-/* START is none, an update is none, and neither is what gathers a map. */
+/* START is none, an update is none, and neither is what gathers a map, or a
+ * tool. */
 static bool is_step(const struct exec *x)
 {
-    return x->fan == NULL && x->node < x->frame->graph->n_nodes;
+    return x->fan == NULL && x->node < x->frame->graph->n_nodes &&
+           x->serves == 0;
 }
 
 /* How much a state weighs in the run's counters. */
@@ -186,7 +188,8 @@ static void count(struct mortise_run *r, struct exec *x, uint32_t by)
             add(&r->n_finished, by);
         break;
     case X_FAILED:
-        add(&r->n_finished, by);
+        if (x->serves == 0)
+            add(&r->n_finished, by);
         if (!x->handled)
             add(&r->n_failed, by);
         break;
@@ -240,6 +243,53 @@ bool mortise_exec_must_wait(const struct mortise_run *r, const struct exec *x)
     return user != NULL && *user != 0;
 }
 
+/* While its tools are at work it waits for them, and they have its place among
+ * the calls that may be out at once: else those that all have a place would
+ * wait for ever for one more. */
+static void lend(struct mortise_run *r, struct exec *x)
+{
+    bool lends = (x->state == X_RUNNING || x->state == X_STOPPING) &&
+                 x->tools->scope->n_live > 0;
+
+    r->n_lent += (uint32_t)lends - (uint32_t)x->lent;
+    x->lent = lends;
+}
+
+void mortise_exec_list_asker(struct mortise_run *r, struct exec *x)
+{
+    assert(x->tools != NULL);
+    if (x->listed)
+        return;
+    x->listed = true;
+    x->next_asker = r->askers;
+    r->askers = x;
+}
+
+struct exec *mortise_exec_take_asker(struct mortise_run *r)
+{
+    struct exec *x = r->askers;
+
+    if (x == NULL)
+        return NULL;
+    assert(x->listed);
+    x->listed = false;
+    r->askers = x->next_asker;
+    return x;
+}
+
+/* Whoever had a tool run that x is, or is in, looks at it when the step ends. */
+static void tell_owners(struct mortise_run *r, const struct exec *x)
+{
+    struct exec *owner = x->frame->top->scope->owner;
+
+    if (owner->tools == x->frame->top)
+        lend(r, owner);
+    for (; owner != NULL; owner = owner->frame->top->scope->owner) {
+        if (owner->tools != NULL)
+            mortise_exec_list_asker(r, owner);
+    }
+}
+
 void mortise_exec_become(struct mortise_run *r, struct exec *x,
                          enum exec_state s)
 {
@@ -256,6 +306,10 @@ void mortise_exec_become(struct mortise_run *r, struct exec *x,
     x->state = s;
     r->n_fresh += s == X_READY && !x->counted;
     count(r, x, 1);
+    if (x->tools != NULL)
+        lend(r, x);
+    if (x->frame->top->scope->owner != NULL)
+        tell_owners(r, x);
 }
 
 int mortise_exec_ready(struct mortise_run *r, struct exec *x,
@@ -448,5 +502,6 @@ bool mortise_run_is_over(const struct mortise_run *r)
 bool mortise_run_has_room(const struct mortise_run *r)
 {
     assert(r->n_running <= r->n_execs && r->intents.n <= r->n_execs);
-    return r->n_running + r->intents.n < r->graph->concurrency;
+    assert(r->n_lent <= r->n_running);
+    return r->n_running - r->n_lent + r->intents.n < r->graph->concurrency;
 }

@@ -22,6 +22,30 @@ void mortise_exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
     mortise_hasher_str(h, path);
 }
 
+/* A tool's execution is another one in each generation of who asks for it; what
+ * it does is known by the step that it is run for, which is not. */
+void mortise_exec_effect_hasher(struct mortise_hasher *h,
+                                const struct mortise_run *r,
+                                const struct exec *x)
+{
+    const struct exec *owner = x->frame->top->scope->owner;
+    const struct step *s;
+
+    if (x->serves == 0) {
+        mortise_exec_hasher(h, r, x);
+        return;
+    }
+    assert(owner->journal != NULL && x->serves <= owner->journal->n);
+    s = owner->journal->steps[x->serves - 1];
+    assert(s->has_effect);
+    mortise_hasher_init(h);
+    mortise_rules_hash(r, h);
+    mortise_hasher_str(h, r->tenant);
+    mortise_hasher_str(h, r->id);
+    mortise_hasher_str(h, "tool");
+    mortise_hasher_field(h, s->effect, sizeof s->effect);
+}
+
 /* The same on every attempt and in every generation, different for another
  * operation or other arguments. */
 void mortise_exec_effect_key(const struct mortise_run *r, const struct exec *x,
@@ -30,7 +54,7 @@ void mortise_exec_effect_key(const struct mortise_run *r, const struct exec *x,
     const struct mortise_node *n = mortise_exec_node(r, x);
     struct mortise_hasher h;
 
-    mortise_exec_hasher(&h, r, x);
+    mortise_exec_effect_hasher(&h, r, x);
     mortise_hasher_str(&h, n->plugin);
     mortise_hasher_str(&h, n->operation);
     mortise_hasher_field(&h, x->body_digest, MORTISE_DIGEST);

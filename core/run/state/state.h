@@ -110,6 +110,7 @@ struct step { /* one ask; `key` and `method` lie behind it */
     json_t *answer; /* or words */
     uint32_t after; /* so many asks came before the answer */
     bool completed; /* an effect that was done */
+    uint32_t exec;  /* TOOL, OPEN: what runs it */
     bool spends;    /* its answer's `usage` is spent; live only */
 
     /* Live only. */
@@ -117,6 +118,7 @@ struct step { /* one ask; `key` and `method` lie behind it */
     uint64_t ask;        /* what waits for the answer; 0: nothing */
     uint32_t entrance;   /* in which it was asked last */
     uint32_t settled;    /* the entrance in which it was answered */
+    bool later;          /* TOOL: its asker was told to wait, in that */
     uint64_t seq;        /* the commit that its answer waits for */
 };
 
@@ -157,6 +159,14 @@ struct hold {
     bool open;     /* reserved, not settled */
     bool uncalled; /* live only: ... and on disk, but it was not called */
     bool goes_on;  /* it let go: to enter it again is the same call */
+};
+
+/* What people told the run (inbox.c). */
+struct told {
+    json_t *text;
+    const char *node; /* whose models are to hear it; "": any */
+    /* Live only: the step that is out with it; exec 0: none was. */
+    uint32_t exec, step;
 };
 
 /* What a graph may spend. */
@@ -215,6 +225,9 @@ struct exec {
     bool handled;       /* a failure that on_error or a goto led elsewhere */
     bool effect_open;   /* an effect between intent and answer (runtime.md 6) */
     bool near;          /* live only: SUSPENDED, on a timer that is due soon */
+    bool lent;          /* ... its place is its tools', which are at work */
+    bool listed;        /* ... in r->askers, and which of them comes next */
+    struct exec *next_asker;
     bool before_passed; /* interrupt_before was answered */
 
     /* By state/state_view.c: the causal past. */
@@ -262,6 +275,11 @@ struct exec {
     json_t *child_state; /* the state that `child` ended with */
     bool child_over;     /* `child` ended well, and is done with */
 
+    /* By flow/tools.c: what is run for it, */
+    struct frame *tools; /* the graph of its tools; NULL: none was yet */
+    uint32_t serves; /* ... and for whom it is: 1 + a step of its graph's owner;
+                        0: for nobody */
+
     /* By asks/generation.c: what it has for one generation. */
     bool child_again; /* `child` failed, and what failed in it is tried again */
     /* Whether it is tried again depends on whether its input is the same. */
@@ -305,6 +323,8 @@ struct exec {
     /* {update?, goto?}: what it gives, or gave, beside its output. */
     json_t *said;
     uint8_t result_key[MORTISE_DIGEST];
+    /* By outcome/settle.c: live only. */
+    struct ended *ended; /* how its call did, whose tools have yet to; or NULL */
     /* By outcome/cache.c: live only. */
     struct fresh *fresh; /* NULL: nothing was ever looked up for it */
     /* By outcome/arguments.c: live only. */
@@ -529,7 +549,7 @@ struct mortise_run {
     uint32_t n_waiting; /* READY, INTENT, BACKOFF */
     uint32_t n_asked;   /* ASKED, HELD */
     uint32_t n_asked_so[MORTISE_ASK_BUDGET + 1]; /* ASKED, of each kind */
-    uint32_t n_suspended, n_near;
+    uint32_t n_suspended, n_near, n_lent;
     uint32_t n_fresh;    /* READY, and not counted as a step */
     uint64_t n_started;  /* steps that were */
     uint32_t n_inside;   /* INSIDE */
@@ -540,6 +560,8 @@ struct mortise_run {
     /* By state/exec.c and run.c: */
     struct indexes ready; /* queue of executions in X_READY, oldest first */
     size_t ready_head;
+    /* By state/exec.c: executions whose tools may have come to something. */
+    struct exec *askers;
     /* By state/exec.c and outcome/gather.c: */
     struct indexes gathers; /* maps' executions in X_READY: they call nothing */
     /* By state/exec.c and run.c and command/command.c: */
@@ -562,6 +584,10 @@ struct mortise_run {
     struct indexes losers; /* executions to be stopped, or that were */
     /* By flow/sub.c and outcome/gather.c: */
     struct indexes overs; /* executions whose child is over */
+
+    /* By state/inbox.c: what it was told, until somebody heard it. */
+    struct told *inbox;
+    size_t n_inbox, cap_inbox;
 
     /* By spend/budget.c: */
     struct indexes shorts; /* in X_READY, waiting for others to settle */
@@ -782,6 +808,11 @@ static inline uint32_t *mortise_exec_going(const struct exec *x)
 }
 /* Completed and cancelled runs are over; a failed one can be resumed. */
 bool mortise_run_is_over(const struct mortise_run *r);
+/* The next execution whose tools may have come to something; NULL: there is
+ * none. */
+struct exec *mortise_exec_take_asker(struct mortise_run *r);
+/* x is to be looked at, too. */
+void mortise_exec_list_asker(struct mortise_run *r, struct exec *x);
 /* Is there room for one more call? */
 bool mortise_run_has_room(const struct mortise_run *r);
 static inline void mortise_json_drop(json_t **ref) /* decref and forget */
@@ -871,6 +902,10 @@ uint32_t mortise_frame_visits(const struct frame *f, uint32_t node);
 /* Hashes what names an execution, for identities within it. */
 void mortise_exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
                          const struct exec *x);
+/* ... for identities of its effects. */
+void mortise_exec_effect_hasher(struct mortise_hasher *h,
+                                const struct mortise_run *r,
+                                const struct exec *x);
 /* The idempotency key of its call: the same on every attempt and in every
  * generation, different for another operation or other arguments. */
 void mortise_exec_effect_key(const struct mortise_run *r, const struct exec *x,
@@ -983,6 +1018,21 @@ int mortise_order_record_start(struct mortise_run *r, const char *id,
                                struct mortise_err *err);
 /* What an event of what this actor did has as its `order`; NULL: nothing. */
 const char *mortise_order_of(const struct mortise_run *r, const char *actor);
+
+/* ---- inbox.c ---- */
+int mortise_inbox_put(struct mortise_run *r, const char *node, json_t *text,
+                      struct mortise_err *err);
+/* x heard the first n of what waits for it. */
+void mortise_inbox_heard(struct mortise_run *r, const struct exec *x, size_t n);
+/* Is there something that x has not heard, and no other hears? */
+bool mortise_inbox_waits(const struct mortise_run *r, const struct exec *x);
+/* All that waits for x, as messages, for that step of it, which is out: a new
+ * list; NULL when memory ran out. */
+json_t *mortise_inbox_hear(struct mortise_run *r, const struct exec *x,
+                           uint32_t step);
+/* For show: [{text, node?} ...]; NULL when memory ran out. */
+json_t *mortise_inbox_json(const struct mortise_run *r);
+void mortise_inbox_finish(struct mortise_run *r);
 
 /* ---- settled.c ---- */
 /* A settle entry was applied. */

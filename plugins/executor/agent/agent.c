@@ -1,12 +1,14 @@
-/* agent.c -- gmi nodes: a model is asked, and asked again where it has to be.
+/* agent.c -- gmi nodes: a model is asked, does what it has tools for, and is
+ * asked again, until there is an output.
  *
  * Operations
  *   gmi  {args?, node}   -> a text, or the JSON that was asked for
  *
  *     node  the node's own keys (mortise-graph(5)): instructions, prompt, llm,
  *           execution_mode, max_internal_iterations, temperature, max_tokens,
- *           reasoning_effort, response, stream, cache, extra, output_schema.
- *           What is not there was not written.
+ *           reasoning_effort, response, stream, cache, extra, parallel_tools,
+ *           tool_choice, tool_errors, planner, conversation, output_schema; and
+ *           tools: true, where it has some.  What is not there was not written.
  *     args  is not read
  *
  * `instructions` are the system message and `prompt` the user's; either may be
@@ -14,56 +16,59 @@
  * (mortise/model.h).  `response` is json where there is an output_schema, unless
  * it is said.
  *
- * single_turn asks once.  react_bounded asks again, `max_internal_iterations`
- * times in all, where a reply that was to be JSON is not what was asked for: the
- * model is told why.  A server that pauses is asked to go on in either mode,
- * within that bound.
+ *   single_turn         (without tools) asks once.  Of a reply that calls tools
+ *                       the output is {text, tool_calls}: none is run.
+ *   react_bounded       (with tools) runs the tools that a reply calls, and asks
+ *                       again; likewise where a reply that was to be JSON is not
+ *                       what was asked for: the model is told why.
+ *   planner_controlled  the same; but where the model has come to an end a
+ *                       planner says whether there is more to be done (plan.c).
  *
- * Where a provider fails, the aliases of llm.fallback are asked, in their order;
- * the first that answers is asked from then on.  The last one's error is the
- * node's.
+ * A server that pauses is asked to go on in any mode.  All this within
+ * `max_internal_iterations` replies.  Where a tool hands over (handoffs), the
+ * node ends, and the run goes on there; its output is the reply's text, or null
+ * where it was to be JSON.
+ *
+ * With a `conversation` the node goes on with what was said in it before, and
+ * when it succeeds what was said stays.  Somebody may tell it something
+ * meanwhile (`mortise tell`): the model hears that with its next turn, and gets
+ * one more where it had already come to its end.
  *
  * Error codes
  *   model.*          the provider's, with its class: `retry_policy` and
- *                    Retry-After hold
+ *                    Retry-After hold; where there are replies already that
+ *                    would be lost, it waits and asks again itself (model.c)
  *   length           the reply was cut at max_tokens; nothing is made of it
- *   context          ... at the end of the model's window
+ *   context          ... at the end of the model's window, and nothing was left
+ *                    that could be left out
  *   refusal, filter  the model, or its server, would not, or took something out
  *   schema           it is not the JSON that was asked for
  *   max_iterations   the bound was reached
- *   reply            it ended in a way that nobody knows, or with tool calls that
- *                    nobody offered
+ *   loop             the same tools were called with the same arguments three
+ *                    times in succession
+ *   stagnation       three turns in succession came to what others had come to
+ *                    before
+ *   planner          the planner did not say whether there is more to be done
+ *   reply            the reply ended in a way that nobody knows, or with tool
+ *                    calls where there are no tools
  *   no_memory        transient
+ *   a tool's own     with tool_errors: fail
  *
  * What it promises: it is a function of its request and of the answers, so a
- * call that is entered again after a crash goes on behind the replies that are
- * recorded; it asks for nothing else, and nothing waits here. */
-#include <mortise/ask.h>
-
-#include <stdlib.h>
-
-#include "../../bytes.h"
-
-struct mortise_inst {
-    mortise_host *host; /* lent until destroy(), as is the table */
-    const mortise_host_api *api;
-};
-
-struct call {
-    mortise_inst *inst;
-    mortise_call id;
-    mortise_jv node;       /* of the request, lent until the end */
-    struct bytes messages; /* a list, closed */
-    uint64_t tried;        /* aliases that failed */
-    int64_t left;          /* calls of the model */
-    int reacts, is_json;
-};
+ * call that is entered again after a crash goes on behind the replies and
+ * results that are recorded; and it holds no thread while it waits. */
+#include "agent.h"
 
 /* ---- the end --------------------------------------------------------------- */
 
 static void call_free(struct call *c)
 {
-    bytes_free(&c->messages);
+    struct bytes *const held[] = {&c->ahead, &c->append, &c->called, &c->last,
+                                  &c->output, &c->heads};
+
+    for (size_t i = 0; i < sizeof held / sizeof held[0]; i++)
+        bytes_free(held[i]);
+    agent_batch_free(&c->batch);
     free(c);
 }
 
@@ -79,7 +84,7 @@ static const char no_memory[] = "out of memory",
                   no_memory_detail[] =
                       "{\"class\":\"transient\",\"code\":\"no_memory\"}";
 
-static void end_as(struct call *c, mortise_status status)
+void agent_end_as(struct call *c, mortise_status status)
 {
     int nomem = status == MORTISE_S_NOMEM;
 
@@ -87,8 +92,7 @@ static void end_as(struct call *c, mortise_status status)
         mortise_strz(nomem ? no_memory_detail : NULL));
 }
 
-/* Takes the call, which failed for good. */
-static void fail(struct call *c, const char *code, mortise_str msg)
+void agent_fail(struct call *c, const char *code, mortise_str msg)
 {
     char room[96];
     mortise_str detail;
@@ -104,8 +108,7 @@ static void fail(struct call *c, const char *code, mortise_str msg)
     end(c, MORTISE_S_FAILED, msg, detail);
 }
 
-/* Takes the call: the provider's error is its own. */
-static void fail_as(struct call *c, mortise_jv error)
+void agent_fail_as(struct call *c, mortise_jv error)
 {
     static const char *const members[] = {"code", "class", "retry_after_ms"};
     mortise_jv one, message = mortise_jv_get(error, "message");
@@ -127,334 +130,361 @@ static void fail_as(struct call *c, mortise_jv error)
         bytes_decode(&words, message) == MORTISE_S_OK)
         end(c, MORTISE_S_FAILED, bytes_str(&words), detail);
     else
-        end_as(c, MORTISE_S_NOMEM);
+        agent_end_as(c, MORTISE_S_NOMEM);
     bytes_free(&words);
     free(w.p);
 }
 
-/* ---- messages -------------------------------------------------------------- */
+/* ---- turns ------------------------------------------------------------------ */
 
-/* One more, as JSON. */
-static mortise_status add(struct call *c, mortise_str message)
+enum { PARTIAL_MAX = 4000 }; /* bytes, of what there was when time was up */
+
+static void fail_at_bound(struct call *c)
 {
-    mortise_status status = bytes_room(&c->messages, message.n + 2);
+    uint64_t n = c->last.n < PARTIAL_MAX ? c->last.n : PARTIAL_MAX;
+    struct bytes words = {0};
+    mortise_status status =
+        bytes_put(&words, mortise_strz("max_internal_iterations is reached, and "
+                                       "the model is not done"));
 
-    if (status != MORTISE_S_OK)
-        return status;
-    if (c->messages.n == 0)
-        bytes_put(&c->messages, mortise_strz("["));
+    n = mortise_str_utf8(mortise_strn(c->last.p, n));
+    if (status == MORTISE_S_OK && n > 0)
+        status = bytes_put(&words, mortise_strz("; so far: "));
+    if (status == MORTISE_S_OK && n > 0)
+        status = bytes_put(&words, mortise_strn(c->last.p, n));
+    if (status == MORTISE_S_OK)
+        agent_fail(c, "max_iterations", bytes_str(&words));
     else
-        c->messages.p[c->messages.n - 1] = ','; /* the list goes on */
-    bytes_put(&c->messages, message);
-    return bytes_put(&c->messages, mortise_strz("]"));
+        agent_end_as(c, status);
+    bytes_free(&words);
 }
 
-/* A text is itself, any other value its JSON. */
-static void write_text(mortise_jw *w, mortise_jv v)
+/* Takes the call: the next turn. */
+void agent_go_on(struct call *c, mortise_status status)
 {
-    mortise_jw_object(w);
-    mortise_jw_key(w, "type");
-    mortise_jw_cstr(w, "text");
-    mortise_jw_key(w, "text");
-    if (mortise_jv_type(v) == MORTISE_JV_STRING)
-        mortise_jw_value(w, v);
-    else
-        mortise_jw_string(w, mortise_strn(v.p, v.n));
-    mortise_jw_end(w);
-}
-
-/* A list of objects, whose kind the host judges. */
-static int is_parts(mortise_jv v)
-{
-    mortise_jv_iter it = mortise_jv_each(v);
-    mortise_jv name, one;
-    int any = 0;
-
-    if (mortise_jv_type(v) != MORTISE_JV_ARRAY)
-        return 0;
-    while (mortise_jv_next(&it, &name, &one)) {
-        any = 1;
-        if (mortise_jv_type(mortise_jv_get(one, "type")) != MORTISE_JV_STRING)
-            return 0;
+    if (status != MORTISE_S_OK) {
+        agent_end_as(c, status);
+    } else if (c->left == 0) {
+        fail_at_bound(c);
+    } else {
+        c->left--;
+        agent_ask(c);
     }
-    return any;
 }
 
-static mortise_status add_of(struct call *c, const char *role, mortise_jv v)
+enum { STALE = 3 };
+
+/* FNV-1a. */
+static uint64_t hash(uint64_t h, mortise_str s)
 {
+    for (uint64_t i = 0; i < s.n; i++)
+        h = (h ^ (unsigned char)s.p[i]) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+/* Is what the last turn came to, once more, nothing new? */
+static int is_stale(struct call *c)
+{
+    uint64_t h = hash(UINT64_C(0xcbf29ce484222325), bytes_str(&c->last));
+
+    if (c->batch.n > 0)
+        h = hash(h, bytes_str(&c->called));
+    for (uint64_t i = 0; i < c->batch.n; i++)
+        h = hash(h, bytes_str(&c->batch.results[i].parts));
+    for (uint64_t i = 0; i < c->n_seen; i++)
+        if (c->seen[i] == h)
+            return ++c->stale == STALE;
+    c->stale = 0;
+    if (c->n_seen < SEEN_MAX)
+        c->seen[c->n_seen++] = h;
+    return 0;
+}
+
+static void fail_stale(struct call *c)
+{
+    agent_fail(c, "stagnation",
+               mortise_strz("three turns in succession came to what others had "
+                            "come to before"));
+}
+
+/* ---- the output -------------------------------------------------------------- */
+
+static void kept(void *ud, mortise_status status, mortise_str answer)
+{
+    struct call *c = (struct call *)ud;
+
+    if (status == MORTISE_S_INVALID || status == MORTISE_S_DENIED)
+        agent_fail(c, "conversation", answer);
+    else
+        agent_end_as(c, status);
+}
+
+/* Takes the call, whose output is there: what was said stays. */
+static void succeed(struct call *c, mortise_status status)
+{
+    mortise_str body;
+    mortise_jw w;
+
+    if (status != MORTISE_S_OK || !c->keeps) {
+        agent_end_as(c, status);
+        return;
+    }
+    mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
+    mortise_jw_object(&w);
+    agent_write_after(c, &w);
+    mortise_jw_end(&w);
+    status = mortise_jw_finish(&w, &body);
+    if (status == MORTISE_S_OK)
+        status = mortise_conversation_keep(c->inst->host, c->inst->api, c->id,
+                                           body, kept, c);
+    free(w.p);
+    if (status != MORTISE_S_PENDING)
+        agent_end_as(c, status);
+}
+
+static mortise_status emit(struct call *c, mortise_str json)
+{
+    return mortise_emit_output(c->inst->host, c->inst->api, c->id, json);
+}
+
+static mortise_status emit_text(struct call *c)
+{
+    mortise_status status;
+    mortise_str json;
+    mortise_jw w;
+
+    mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
+    mortise_jw_string(&w, bytes_str(&c->last));
+    status = mortise_jw_finish(&w, &json);
+    if (status == MORTISE_S_OK)
+        status = emit(c, json);
+    free(w.p);
+    return status;
+}
+
+/* Takes the call: the node that was chosen is next. */
+static void hand_over(struct call *c)
+{
+    mortise_status status =
+        c->is_json ? emit(c, mortise_strz("null")) : emit_text(c);
+
+    if (status == MORTISE_S_OK)
+        status = mortise_emit_goto(c->inst->host, c->inst->api, c->id,
+                                   bytes_str(&c->heads));
+    succeed(c, status);
+}
+
+/* Takes the call: {text, tool_calls}, of a reply whose tools are not run. */
+static void succeed_with_calls(struct call *c, mortise_jv message)
+{
+    static const char *const members[] = {"id", "name", "arguments",
+                                          "arguments_text"};
+    mortise_jv_iter it = mortise_jv_each(mortise_jv_get(message, "parts"));
+    mortise_jv name, part;
     mortise_status status;
     mortise_str json;
     mortise_jw w;
 
     mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
     mortise_jw_object(&w);
-    mortise_jw_key(&w, "role");
-    mortise_jw_cstr(&w, role);
-    mortise_jw_key(&w, "parts");
-    if (is_parts(v)) {
-        mortise_jw_value(&w, v);
-    } else {
-        mortise_jw_array(&w);
-        write_text(&w, v);
+    mortise_jw_key(&w, "text");
+    mortise_jw_string(&w, bytes_str(&c->last));
+    mortise_jw_key(&w, "tool_calls");
+    mortise_jw_array(&w);
+    while (mortise_jv_next(&it, &name, &part)) {
+        if (!mortise_jv_is(mortise_jv_get(part, "type"),
+                           mortise_strz("tool_call")))
+            continue;
+        mortise_jw_object(&w);
+        for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+            mortise_jv v = mortise_jv_get(part, members[i]);
+
+            if (mortise_jv_type(v) == MORTISE_JV_NONE)
+                continue;
+            mortise_jw_key(&w, members[i]);
+            mortise_jw_value(&w, v);
+        }
         mortise_jw_end(&w);
     }
     mortise_jw_end(&w);
+    mortise_jw_end(&w);
     status = mortise_jw_finish(&w, &json);
     if (status == MORTISE_S_OK)
-        status = add(c, json);
+        status = emit(c, json);
     free(w.p);
-    return status;
+    agent_end_as(c, status); /* calls without results are nothing to keep */
 }
 
+/* ---- a reply ----------------------------------------------------------------- */
+
 /* Why the reply is not what was asked for, for the model. */
-static mortise_status add_complaint(struct call *c, mortise_jv why)
+static mortise_status complain(struct call *c, mortise_jv why)
 {
     struct bytes text = {0};
-    mortise_status status;
-    mortise_str json;
-    mortise_jw w;
-    mortise_jv v;
+    mortise_status status =
+        bytes_put(&text, mortise_strz("That is not what was asked for: "));
 
-    status = bytes_put(&text, mortise_strz("That is not what was asked for: "));
     if (status == MORTISE_S_OK)
         status = bytes_decode(&text, why);
     if (status == MORTISE_S_OK)
         status = bytes_put(&text, mortise_strz(". Reply with the JSON alone, "
                                                "and nothing around it."));
-    mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
-    mortise_jw_string(&w, bytes_str(&text));
     if (status == MORTISE_S_OK)
-        status = mortise_jw_finish(&w, &json);
-    if (status == MORTISE_S_OK) {
-        v.p = json.p;
-        v.n = json.n;
-        status = add_of(c, "user", v);
-    }
-    free(w.p);
+        status = agent_add_text(&c->append, "user", bytes_str(&text));
     bytes_free(&text);
     return status;
 }
 
-/* ---- asking ---------------------------------------------------------------- */
-
-/* The alias whose turn it is; none: they were all tried. */
-static mortise_jv alias_of(const struct call *c)
+/* Takes the call: the reply is no JSON as it was asked for. */
+static void take_invalid(struct call *c, mortise_jv why)
 {
-    mortise_jv llm = mortise_jv_get(c->node, "llm"), name, one;
-    mortise_jv_iter it = mortise_jv_each(mortise_jv_get(llm, "fallback"));
-
-    if (c->tried == 0)
-        return mortise_jv_get(llm, "provider_id");
-    for (uint64_t i = 1; mortise_jv_next(&it, &name, &one); i++)
-        if (i == c->tried)
-            return one;
-    return mortise_jv_none();
-}
-
-static void write_member(mortise_jw *w, const char *name, mortise_jv v)
-{
-    if (mortise_jv_type(v) == MORTISE_JV_NONE)
-        return;
-    mortise_jw_key(w, name);
-    mortise_jw_value(w, v);
-}
-
-static void write_response(const struct call *c, mortise_jw *w)
-{
-    if (!c->is_json)
-        return;
-    mortise_jw_key(w, "response");
-    mortise_jw_object(w);
-    write_member(w, "schema", mortise_jv_get(c->node, "output_schema"));
-    mortise_jw_end(w);
-}
-
-static void write_request(const struct call *c, mortise_jw *w)
-{
-    static const char *const members[] = {"temperature", "max_tokens",
-                                          "reasoning_effort", "cache", "extra"};
-    mortise_jv llm = mortise_jv_get(c->node, "llm"), messages;
-    int32_t stream = 1;
-
-    messages.p = c->messages.p;
-    messages.n = c->messages.n;
-    mortise_jv_bool(mortise_jv_get(c->node, "stream"), &stream);
-    mortise_jw_object(w);
-    write_member(w, "alias", alias_of(c));
-    if (c->tried == 0)
-        write_member(w, "model", mortise_jv_get(llm, "model"));
-    mortise_jw_key(w, "messages");
-    mortise_jw_value(w, messages);
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
-        write_member(w, members[i], mortise_jv_get(c->node, members[i]));
-    write_response(c, w);
-    mortise_jw_key(w, "stream");
-    mortise_jw_bool(w, stream);
-    mortise_jw_end(w);
-}
-
-static void answered(void *ud, mortise_status status, mortise_str answer);
-
-/* MORTISE_S_PENDING: answered() goes on. */
-static mortise_status ask(struct call *c)
-{
-    mortise_status status;
-    mortise_str body;
-    mortise_jw w;
-
-    mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
-    write_request(c, &w);
-    status = mortise_jw_finish(&w, &body);
-    if (status == MORTISE_S_OK)
-        status = mortise_model_call(c->inst->host, c->inst->api, c->id, body,
-                                    answered, c);
-    free(w.p);
-    return status;
-}
-
-/* Takes the call, unless it goes on. */
-static void ask_again(struct call *c, mortise_status status)
-{
-    if (status == MORTISE_S_OK && c->left == 0) {
-        fail(c, "max_iterations",
-             mortise_strz("max_internal_iterations is reached, and the reply "
-                          "is not there"));
-        return;
-    }
-    c->left--;
-    if (status == MORTISE_S_OK)
-        status = ask(c);
-    if (status != MORTISE_S_PENDING)
-        end_as(c, status);
-}
-
-/* ---- the reply ------------------------------------------------------------- */
-
-/* Takes the call, whose output is all the text of the message. */
-static void end_with_text(struct call *c, mortise_jv message)
-{
-    mortise_jv_iter it = mortise_jv_each(mortise_jv_get(message, "parts"));
-    mortise_jv name, part;
-    struct bytes text = {0};
-    mortise_status status = MORTISE_S_OK;
-    mortise_str json;
-    mortise_jw w;
-
-    while (status == MORTISE_S_OK && mortise_jv_next(&it, &name, &part))
-        if (mortise_jv_is(mortise_jv_get(part, "type"), mortise_strz("text")))
-            status = bytes_decode(&text, mortise_jv_get(part, "text"));
-    mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
-    mortise_jw_string(&w, bytes_str(&text));
-    if (status == MORTISE_S_OK)
-        status = mortise_jw_finish(&w, &json);
-    if (status == MORTISE_S_OK)
-        status = mortise_emit_output(c->inst->host, c->inst->api, c->id, json);
-    free(w.p);
-    bytes_free(&text);
-    end_as(c, status);
-}
-
-/* Takes the call: a whole reply. */
-static void take_whole(struct call *c, mortise_jv answer, mortise_jv message)
-{
-    mortise_jv json = mortise_jv_get(answer, "json");
-    mortise_jv invalid = mortise_jv_get(answer, "invalid");
     struct bytes words = {0};
     mortise_status status;
 
-    if (!c->is_json) {
-        end_with_text(c, message);
-    } else if (mortise_jv_type(json) != MORTISE_JV_NONE) {
-        end_as(c, mortise_emit_output(c->inst->host, c->inst->api, c->id,
-                                      mortise_strn(json.p, json.n)));
-    } else if (c->reacts) {
-        status = add(c, mortise_strn(message.p, message.n));
-        if (status == MORTISE_S_OK)
-            status = add_complaint(c, invalid);
-        ask_again(c, status);
-    } else {
-        status = bytes_decode(&words, invalid);
-        if (status == MORTISE_S_OK)
-            fail(c, "schema", bytes_str(&words));
+    if (c->mode != MODE_ONCE) {
+        if (is_stale(c))
+            fail_stale(c);
         else
-            end_as(c, status);
-        bytes_free(&words);
+            agent_go_on(c, complain(c, why));
+        return;
     }
+    status = bytes_decode(&words, why);
+    if (status == MORTISE_S_OK)
+        agent_fail(c, "schema", bytes_str(&words));
+    else
+        agent_end_as(c, status);
+    bytes_free(&words);
+}
+
+/* Takes the call: a whole reply. */
+static void take_whole(struct call *c, mortise_jv answer)
+{
+    mortise_jv json = mortise_jv_get(answer, "json");
+    int32_t more = 0;
+
+    c->n_turns++;
+    mortise_jv_bool(mortise_jv_get(answer, "more"), &more);
+    if (more && c->mode != MODE_ONCE && c->left > 0) {
+        agent_go_on(c, MORTISE_S_OK); /* it is told */
+    } else if (c->is_json && mortise_jv_type(json) == MORTISE_JV_NONE) {
+        take_invalid(c, mortise_jv_get(answer, "invalid"));
+    } else {
+        mortise_status status =
+            bytes_put(&c->output, mortise_strn(json.p, json.n));
+
+        if (status != MORTISE_S_OK)
+            agent_end_as(c, status);
+        else if (c->mode == MODE_PLANNED)
+            agent_plan(c);
+        else
+            agent_succeed(c);
+    }
+}
+
+void agent_succeed(struct call *c)
+{
+    succeed(c, c->is_json ? emit(c, bytes_str(&c->output)) : emit_text(c));
+}
+
+/* It is used: what comes next goes on from it. */
+static mortise_status take_in(struct call *c, mortise_jv answer,
+                              mortise_jv message)
+{
+    c->after = c->asked;
+    c->tried = c->waited = c->pruned = 0;
+    c->prunes = 0;
+    bytes_free(&c->append);
+    bytes_free(&c->last);
+    bytes_free(&c->output);
+    agent_batch_free(&c->batch);
+    if (mortise_jv_type(mortise_jv_get(answer, "told")) != MORTISE_JV_NONE)
+        c->stale = c->n_called = 0; /* that is new to it */
+    return agent_text_of(&c->last, message);
+}
+
+/* Takes the call: its window is full. */
+static void take_context(struct call *c, mortise_jv answer)
+{
+    static const char error[] =
+        "{\"code\":\"context\",\"message\":\"the model's window is full\"}";
+    mortise_jv v;
+    mortise_status status = mortise_jv_parse(mortise_strz(error), &v);
+
+    if (status == MORTISE_S_OK)
+        agent_ask_shorter(c, answer, v);
+    else
+        agent_end_as(c, status);
 }
 
 /* Takes the call. */
-static void take_reply(struct call *c, mortise_jv answer)
+static void take_calls(struct call *c, mortise_jv message)
+{
+    if (!c->has_tools)
+        agent_fail(c, "reply",
+                   mortise_strz("the model called a tool that nobody offered"));
+    else if (c->mode == MODE_ONCE)
+        succeed_with_calls(c, message);
+    else
+        agent_run_batch(c, message);
+}
+
+static void fail_of(struct call *c, mortise_jv stop)
 {
     static const struct {
-        const char *stop, *code, *words;
+        const char *stop, *words;
     } ends[] = {
-        {"length", "length",
+        {"length",
          "the reply was cut at max_tokens; give it more, or ask for less"},
-        {"context", "context", "the model's window is full"},
-        {"refusal", "refusal", "the model would not"},
-        {"filter", "filter", "its server took something out of the reply"},
-        {"tools", "reply", "the model called a tool that nobody offered"},
+        {"refusal", "the model would not"},
+        {"filter", "its server took something out of the reply"},
     };
-    mortise_jv reply = mortise_jv_get(answer, "reply");
-    mortise_jv message = mortise_jv_get(reply, "message");
-    mortise_jv stop = mortise_jv_get(reply, "stop");
 
-    if (mortise_jv_is(stop, mortise_strz("end"))) {
-        take_whole(c, answer, message);
-        return;
-    }
-    if (mortise_jv_is(stop, mortise_strz("pause"))) {
-        ask_again(c, add(c, mortise_strn(message.p, message.n)));
-        return;
-    }
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         if (mortise_jv_is(stop, mortise_strz(ends[i].stop))) {
-            fail(c, ends[i].code, mortise_strz(ends[i].words));
+            agent_fail(c, ends[i].stop, mortise_strz(ends[i].words));
             return;
         }
     }
-    fail(c, "reply",
-         mortise_strz("the reply ended for a reason that nobody "
-                      "knows"));
+    agent_fail(c, "reply",
+               mortise_strz("the reply ended for a reason that nobody knows"));
 }
 
-/* Takes the call, unless another alias is asked. */
-static void take_error(struct call *c, mortise_jv error)
+void agent_take_reply(struct call *c, mortise_jv answer)
 {
-    uint64_t others = mortise_jv_count(
-        mortise_jv_get(mortise_jv_get(c->node, "llm"), "fallback"));
+    mortise_jv reply = mortise_jv_get(answer, "reply");
+    mortise_jv message = mortise_jv_get(reply, "message");
+    mortise_jv stop = mortise_jv_get(reply, "stop");
     mortise_status status;
 
-    if (c->tried == others) {
-        fail_as(c, error);
+    if (mortise_jv_is(stop, mortise_strz("context"))) {
+        take_context(c, answer);
         return;
     }
-    c->tried++;
-    status = ask(c);
-    if (status != MORTISE_S_PENDING)
-        end_as(c, status);
+    status = take_in(c, answer, message);
+    if (status != MORTISE_S_OK)
+        agent_end_as(c, status);
+    else if (mortise_jv_is(stop, mortise_strz("end")))
+        take_whole(c, answer);
+    else if (mortise_jv_is(stop, mortise_strz("tools")))
+        take_calls(c, message);
+    else if (mortise_jv_is(stop, mortise_strz("pause")))
+        agent_go_on(c, MORTISE_S_OK);
+    else
+        fail_of(c, stop);
 }
 
-static void answered(void *ud, mortise_status status, mortise_str answer)
+void agent_take_results(struct call *c)
 {
-    struct call *c = (struct call *)ud;
-    mortise_jv v, error;
+    mortise_status status = agent_add_results(&c->append, &c->batch);
 
-    if (status == MORTISE_S_INVALID || status == MORTISE_S_NOTFOUND) {
-        fail(c, "model.request", answer); /* the host's words */
-        return;
-    }
-    if (status == MORTISE_S_OK)
-        status = mortise_jv_parse(answer, &v);
-    if (status != MORTISE_S_OK) {
-        end_as(c, status);
-        return;
-    }
-    error = mortise_jv_get(v, "error");
-    if (mortise_jv_type(error) != MORTISE_JV_NONE)
-        take_error(c, error);
+    if (status != MORTISE_S_OK)
+        agent_end_as(c, status);
+    else if (c->heads.n > 0)
+        hand_over(c);
+    else if (is_stale(c))
+        fail_stale(c);
     else
-        take_reply(c, v);
+        agent_go_on(c, MORTISE_S_OK);
 }
 
 /* ---- the call -------------------------------------------------------------- */
@@ -464,29 +494,44 @@ static int is_said(mortise_jv v, const char *word)
     return mortise_jv_is(v, mortise_strz(word));
 }
 
+static enum mode mode_of(const struct call *c)
+{
+    mortise_jv mode = mortise_jv_get(c->node, "execution_mode");
+
+    if (is_said(mode, "planner_controlled"))
+        return MODE_PLANNED;
+    if (is_said(mode, "react_bounded") ||
+        (mortise_jv_type(mode) == MORTISE_JV_NONE && c->has_tools))
+        return MODE_REACTS;
+    return MODE_ONCE;
+}
+
+static int has(const struct call *c, const char *key)
+{
+    return mortise_jv_type(mortise_jv_get(c->node, key)) != MORTISE_JV_NONE;
+}
+
 static mortise_status begin(struct call *c)
 {
-    mortise_jv instructions = mortise_jv_get(c->node, "instructions");
     mortise_jv response = mortise_jv_get(c->node, "response");
-    mortise_jv schema = mortise_jv_get(c->node, "output_schema");
     mortise_status status = MORTISE_S_OK;
 
     c->left = 10;
     mortise_jv_int(mortise_jv_get(c->node, "max_internal_iterations"),
                    &c->left);
-    c->reacts =
-        is_said(mortise_jv_get(c->node, "execution_mode"), "react_bounded");
+    c->has_tools = has(c, "tools");
+    c->keeps = has(c, "conversation");
+    c->mode = mode_of(c);
     c->is_json = mortise_jv_type(response) == MORTISE_JV_NONE
-                     ? mortise_jv_type(schema) != MORTISE_JV_NONE
+                     ? has(c, "output_schema")
                      : is_said(response, "json");
-    if (mortise_jv_type(instructions) != MORTISE_JV_NONE)
-        status = add_of(c, "system", instructions);
-    if (status == MORTISE_S_OK)
-        status = add_of(c, "user", mortise_jv_get(c->node, "prompt"));
-    if (status != MORTISE_S_OK)
-        return status;
-    c->left--;
-    return ask(c);
+    if (has(c, "instructions"))
+        status = agent_add_of(&c->ahead, "system",
+                              mortise_jv_get(c->node, "instructions"));
+    return status == MORTISE_S_OK
+               ? agent_add_of(&c->append, "user",
+                              mortise_jv_get(c->node, "prompt"))
+               : status;
 }
 
 static mortise_status execute(mortise_inst *i, const mortise_request *r)
@@ -504,8 +549,10 @@ static mortise_status execute(mortise_inst *i, const mortise_request *r)
         c->node = mortise_jv_get(body, "node");
         status = begin(c);
     }
-    if (status == MORTISE_S_PENDING)
-        return status;
+    if (status == MORTISE_S_OK) {
+        agent_go_on(c, MORTISE_S_OK);
+        return MORTISE_S_PENDING;
+    }
     if (c != NULL)
         call_free(c);
     if (status == MORTISE_S_NOMEM)

@@ -1,6 +1,6 @@
 /* test_bundled_agent.c -- the `agent` executor in a bare host: what it asks, and
  * what becomes of each answer, also where memory runs out.  Graphs with it are
- * in tests/system/test_cli_gmi.c. */
+ * in tests/system/test_cli_gmi.c and test_cli_agent.c. */
 #include <check.h>
 #include <string.h>
 
@@ -44,6 +44,12 @@ static mortise_status gmi(const char *node, const char *answer)
     "{\"reply\":{\"message\":{\"role\":\"assistant\",\"parts\":[{\"type\":"    \
     "\"text\",\"text\":\"" text "\"}]},\"stop\":\"end\"}"
 
+#define CALLS                                                                  \
+    "{\"reply\":{\"message\":{\"role\":\"assistant\",\"parts\":[{\"type\":"    \
+    "\"tool_call\",\"id\":\"c1\",\"name\":\"n\",\"arguments\":{}},{"          \
+    "\"type\":\"tool_call\",\"id\":\"c2\",\"name\":\"n\","                    \
+    "\"arguments_text\":\"{\"}]},\"stop\":\"tools\"}"
+
 /* What is asked is what is written, in one order. */
 START_TEST(it_asks)
 {
@@ -55,9 +61,10 @@ START_TEST(it_asks)
                      MORTISE_S_OK);
     ck_assert_str_eq(
         host.asked,
-        "model.call/1 {\"alias\":\"a\",\"model\":\"m\",\"messages\":[{\"role\":"
-        "\"system\",\"parts\":[{\"type\":\"text\",\"text\":\"i\"}]},{\"role\":"
-        "\"user\",\"parts\":[{\"type\":\"text\",\"text\":\"p\"}]}],"
+        "model.call/1 {\"step\":\"m1\",\"alias\":\"a\",\"model\":\"m\","
+        "\"messages\":[{\"role\":\"system\",\"parts\":[{\"type\":\"text\","
+        "\"text\":\"i\"}]}],\"append\":[{\"role\":\"user\",\"parts\":[{"
+        "\"type\":\"text\",\"text\":\"p\"}]}],"
         "\"temperature\":0.5,\"response\":{\"schema\":{\"type\":\"object\"}},"
         "\"stream\":true}");
     ck_assert_str_eq(host.out, "{}");
@@ -95,6 +102,24 @@ static const struct {
     {"\"prompt\":\"p\",\"llm\":{\"fallback\":[\"b\",\"c\"]}",
      "{\"error\":{\"code\":\"c\",\"class\":\"permanent\",\"message\":\"m\"}}",
      MORTISE_S_FAILED},
+    {"\"prompt\":\"p\",\"conversation\":\"c\"", TEXT("hi") "}", MORTISE_S_OK},
+    /* Each answer is one to what model.call/1 and tool.invoke/1 ask. */
+    {"\"prompt\":\"p\",\"tools\":true,\"parallel_tools\":true",
+     CALLS ",\"output\":{\"parts\":[{\"type\":\"text\",\"text\":\"a\"}]}}",
+     MORTISE_S_FAILED},
+    {"\"prompt\":\"p\",\"tools\":true",
+     CALLS ",\"text\":\"a\",\"cut\":{\"bytes\":1,\"of\":2}}",
+     MORTISE_S_FAILED},
+    {"\"prompt\":\"p\",\"tools\":true", CALLS ",\"goto\":\"b\"}",
+     MORTISE_S_OK},
+    {"\"prompt\":\"p\",\"tools\":true,\"execution_mode\":\"single_turn\"",
+     CALLS "}", MORTISE_S_OK},
+    {"\"prompt\":\"p\",\"execution_mode\":\"planner_controlled\","
+     "\"planner\":{\"operation\":\"a/b\"}",
+     TEXT("hi") ",\"output\":{\"done\":true}}", MORTISE_S_OK},
+    {"\"prompt\":\"p\",\"execution_mode\":\"planner_controlled\","
+     "\"planner\":{\"alias\":\"a\"}",
+     TEXT("hi") ",\"json\":{\"done\":false}}", MORTISE_S_FAILED},
 };
 
 /* Whatever allocation fails, that is said, another try may help, and nothing is

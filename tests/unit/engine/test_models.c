@@ -397,7 +397,7 @@ END_TEST
 static const struct {
     const char *args, *words;
 } refused[] = {
-    {"{}", "the member 'messages' is missing"},
+    {"{}", "at /messages: there is nothing to be said"},
     {"{messages: []}", "at /messages: "},
     {"{alias: defalt, messages: [{role: user, parts: [{type: text, text: "
      "a}]}]}",

@@ -300,7 +300,7 @@ static const struct {
     {"size: 41872, ", "", "E0206", "size"},
     /* not in this build */
     {"runtime: rust", "runtime: go", "E0205", "go"},
-    {"[state.get/1]", "[tool.list/1]", "E0205", "tool.list/1"},
+    {"[state.get/1]", "[spawn.claim/1]", "E0205", "spawn.claim/1"},
     {"  guardrail:", "  memory:", "E0202", "memory"},
     {"  exec: []", "  limits: {memory: 1MiB}", "E0202", "limits"},
     {"x-mine: whatever", "on_failure: {}", "E0202", "on_failure"},

@@ -1,0 +1,36 @@
+/* turns.h -- the turns of conversations with models, as one call has them.
+ *
+ * A plugin that asks a model again does not say again what was said: it names
+ * the turn that it goes on from (model.call/1, `after`), and what comes behind.
+ * Here is what was said, for as long as the call is out; a call that is entered
+ * again says its turns again, one by one.
+ *
+ * Everything here is [loop]. */
+#ifndef MORTISE_ENGINE_HOST_TURNS_H
+#define MORTISE_ENGINE_HOST_TURNS_H
+
+#include "engine/runs/host_calls.h"
+
+struct mortise_turn;
+
+/* The turn that an ask of model.call/1 is, whose body was checked: made, unless
+ * it was there.  MORTISE_EINVAL says what it lacks: a turn that it goes on from,
+ * a result of a tool, a conversation of its node's. */
+int mortise_turns_take(const struct mortise_asked *a, struct mortise_turn **out,
+                       struct mortise_err *err);
+/* Append the whole conversation of a turn, JSON without its brackets; behind it
+ * `told`, a list of messages or NULL.  MORTISE_ENOMEM. */
+int mortise_turn_write(struct mortise_turn *t, const json_t *told,
+                       struct mortise_buf *out);
+/* The turn was answered with this: what model.call/1 gives. */
+void mortise_turn_answered(struct mortise_turn *t, const json_t *answer);
+/* So many of its messages were left out for it (`prune`); 0: none. */
+size_t mortise_turn_left_out(const struct mortise_turn *t);
+
+/* What was said since its conversation was there, up to the turn of that name
+ * and with `more` behind it (a list; borrowed): a new list, without system
+ * messages.  NULL with *err. */
+json_t *mortise_turns_said(const struct mortise_asked *a, const char *name,
+                           const json_t *more, struct mortise_err *err);
+
+#endif

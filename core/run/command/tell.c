@@ -1,0 +1,82 @@
+/* tell.c -- the command that tells a run something: a message of the user's,
+ * which a model of it hears with its next turn (inbox.c). */
+#include <string.h>
+
+#include "run/command/command.h"
+
+enum { TEXT_MAX = 1 << 20 };
+
+static bool asks_models(const struct mortise_graph *g);
+
+/* Itself, or something that is run for it. */
+static bool hears(const struct mortise_node *n)
+{
+    return (n->op != NULL && n->op->asks_models) ||
+           (n->sub != NULL && asks_models(n->sub)) ||
+           (n->tools != NULL && asks_models(n->tools));
+}
+
+/* Graphs are bounded in how deep they nest. */
+static bool asks_models(const struct mortise_graph *g)
+{
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (hears(&g->nodes[i]))
+            return true;
+    return false;
+}
+
+/* Is there somebody who could hear it? */
+static int check_node(const struct mortise_run *r, const char *id,
+                      struct mortise_err *err)
+{
+    const struct mortise_node *n;
+
+    if (id == NULL)
+        return asks_models(r->graph)
+                   ? MORTISE_OK
+                   : mortise_fail(err, MORTISE_EINVAL,
+                                  "no node of the graph asks a model: nobody "
+                                  "would hear it");
+    n = mortise_graph_node(r->graph, id);
+    if (n == NULL)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "the graph has no node '%.64s'", id);
+    return hears(n) ? MORTISE_OK
+                    : mortise_fail(err, MORTISE_EINVAL,
+                                   "node '%s' asks no model: it would not hear "
+                                   "it",
+                                   n->id);
+}
+
+int mortise_command_check_tell(struct mortise_run *r,
+                               const struct mortise_said *h,
+                               const struct mortise_run_command *c,
+                               struct mortise_err *err)
+{
+    size_t n = json_string_length(c->value);
+
+    (void)h;
+    if (mortise_run_is_over(r))
+        return mortise_fail(err, MORTISE_ESTATE, "run %s has ended: it is %s",
+                            r->id, mortise_run_status_name(r->status));
+    if (n == 0)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "a run is told a text, which is not empty");
+    if (n > TEXT_MAX)
+        return mortise_fail(err, MORTISE_ELIMIT,
+                            "a run is told at most 1 MiB at a time");
+    return check_node(r, c->node, err);
+}
+
+int mortise_command_obey_tell(struct mortise_run *r,
+                              const struct mortise_said *h,
+                              const struct mortise_run_command *c,
+                              struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_TELL,
+                              .actor = h->actor,
+                              .value = c->value,
+                              .id = c->node != NULL ? c->node : ""};
+
+    return mortise_run_record(r, &e, err);
+}

@@ -1,0 +1,328 @@
+/* tools.c -- what is run for an execution that asked for a tool.
+ *
+ * An execution whose node has tools (graph/load/tools.c) has a frame for them,
+ * the graph of those tools, in which nothing leads anywhere.  An `invoke` entry
+ * puts a step into the journal of who asks, and makes an execution of the
+ * tool's node there, which is the run's like any other: guardrails judge what it
+ * is called with, people approve it, its effect has an intent and may be in
+ * doubt, it is tried again, it may be a graph itself.
+ *
+ *   (1) Whatever entry ends it answers the step, in the same commit: with what
+ *       it gave, or with what it failed of.  A tool that fails fails nobody:
+ *       what becomes of that is for who asked to say.
+ *   (2) Each is another visit of its node, so that its name is its own in the
+ *       run.  What its effects are known by is the step (identity.c).
+ *   (3) Of what it gave, as much is told as the graph says (max_output); what is
+ *       cut is marked, and its record has it whole.
+ *   (4) One that was stopped answers nothing: it is asked for anew, should its
+ *       asker be entered again.  Unless what it was to do had happened.
+ *   (5) It is no step of the run's, takes no place of its own among the calls
+ *       that may be out at once, and writes nothing: its view is that of who
+ *       asks.
+ *   (6) Who loses a race, or is stopped, takes its tools along, and ends behind
+ *       them; so does who ends while some are at work (`abandon`).  Should its
+ *       asker be entered again before it could end, what was stopped is begun
+ *       anew once it has.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "run/flow/flow.h"
+
+enum { NEAR_MS = 60000 }; /* a pause that is worth staying in memory for */
+
+/* ---- how they begin ------------------------------------------------------- */
+
+/* The frame of x's tools, with a START that everything in it comes after. */
+static int open_frame(struct mortise_run *r, struct exec *x,
+                      struct mortise_err *err)
+{
+    const char *prefix = mortise_sub_prefix(r, x);
+    struct frame *f;
+    struct exec *start;
+
+    if (prefix == NULL)
+        return mortise_nomem(err);
+    f = mortise_frame_begin(r, mortise_exec_node(r, x)->tools, prefix, NULL,
+                            err);
+    if (f == NULL)
+        return MORTISE_ENOMEM;
+    f->scope->owner = x;
+    f->scope->input = json_object();
+    if (f->scope->input == NULL)
+        return mortise_nomem(err);
+    start = mortise_exec_new(r, f, MORTISE_START, 1, NULL, err);
+    if (start == NULL)
+        return MORTISE_ENOMEM;
+    x->tools = f;
+    mortise_exec_become(r, start, X_DONE);
+    return MORTISE_OK;
+}
+
+/* The START of a frame is the first that was made in it. */
+static const struct exec *start_of(const struct frame *f)
+{
+    const struct exec *x = f->execs;
+
+    while (x->sibling != NULL)
+        x = x->sibling;
+    assert(x->node == MORTISE_START);
+    return x;
+}
+
+static struct exec *activate(struct mortise_run *r, struct frame *f,
+                             const struct mortise_node *n,
+                             struct mortise_err *err)
+{
+    uint32_t first = start_of(f)->index;
+    struct indexes preds = {.list = &first, .n = 1, .cap = 1};
+    struct item *it = mortise_item_of(f, n->index);
+    struct exec *y =
+        mortise_exec_new(r, f, n->index, ++it->visits, &preds, err);
+
+    if (y == NULL)
+        return NULL;
+    it->exec = y->index;
+    mortise_exec_is_no_step(y);
+    return y;
+}
+
+static const struct mortise_offer *offer_of(const struct exec *tool)
+{
+    return &tool->frame->graph->offers[tool->node];
+}
+
+static json_t *call_json(const struct mortise_run *r, const struct exec *y,
+                         const struct step *s, const json_t *value)
+{
+    char path[MORTISE_EXEC_PATH];
+
+    mortise_exec_path(r, y, path);
+    return json_pack("{s:s, s:s, s:o, s:O, s:O*}", "tool", offer_of(y)->tool,
+                     "call", path, "step", mortise_step_name(s), "arguments",
+                     json_object_get(value, "arguments"), "tool_use_id",
+                     json_object_get(value, "tool_use_id"));
+}
+
+/* Also one that nobody is offered; NULL: there is none. */
+static const struct mortise_node *tool_of(const struct mortise_graph *tools,
+                                          const char *id)
+{
+    for (uint32_t i = 0; tools != NULL && i < tools->n_nodes; i++)
+        if (strcmp(tools->nodes[i].id, id) == 0)
+            return &tools->nodes[i];
+    return NULL;
+}
+
+int mortise_apply_invoke(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *e, struct mortise_err *err)
+{
+    const struct mortise_node *n =
+        tool_of(mortise_exec_node(r, x)->tools, e->id);
+    struct step *s;
+    struct exec *y;
+    int rv;
+
+    if (n == NULL || !json_is_object(json_object_get(e->value, "arguments")))
+        return mortise_entry_corrupt(err, e);
+    rv = mortise_step_begin_tool(r, x, e, n->effect >= MORTISE_WRITE, &s, err);
+    if (rv == MORTISE_OK && x->tools == NULL)
+        rv = open_frame(r, x, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    y = activate(r, x->tools, n, err);
+    if (y == NULL)
+        return MORTISE_ENOMEM;
+    y->serves = 1 + s->index;
+    mortise_step_runs(s, y);
+    mortise_generation_given(y, json_object_get(e->value, "arguments"));
+    rv = mortise_event_announce(
+        r, x, "tool_call",
+        mortise_run_is_seen(r) ? call_json(r, y, s, e->value) : NULL, err);
+    return rv == MORTISE_OK ? mortise_exec_ready(r, y, err) : rv;
+}
+
+/* ---- how they end (1) ----------------------------------------------------- */
+
+/* The beginning of a text, and that it is one. */
+static json_t *cut(const char *text, size_t n, size_t most)
+{
+    size_t k = most;
+
+    while (k > 0 && ((unsigned char)text[k] & 0xC0) == 0x80)
+        k--;
+    return json_pack("{s:o, s:{s:I, s:I}}", "text", mortise_json_strn(text, k),
+                     "cut", "bytes", (json_int_t)k, "of", (json_int_t)n);
+}
+
+/* (3): {output}, or {text, cut: {bytes, of}}.  NULL: memory ran out. */
+static json_t *output_json(const struct mortise_run *r,
+                           const struct mortise_offer *offer, json_t *output)
+{
+    bool is_text = json_is_string(output);
+    char *made = NULL;
+    const char *text = json_string_value(output);
+    size_t n = json_string_length(output);
+    json_t *out;
+
+    if (!is_text) {
+        text = made = mortise_json_text(r->mem, output);
+        if (made == NULL)
+            return NULL;
+        n = strlen(made);
+    }
+    out = n > offer->max_output ? cut(text, n, offer->max_output)
+                                : json_pack("{s:O}", "output", output);
+    mortise_release_str(r->mem, made);
+    return out;
+}
+
+/* {error: {code, class, message}}. */
+static json_t *error_json(const json_t *error)
+{
+    const json_t *class = json_object_get(error, "class");
+
+    return json_pack("{s:{s:O, s:s, s:O}}", "error", "code",
+                     json_object_get(error, "code"), "class",
+                     class != NULL ? json_string_value(class) : "permanent",
+                     "message", json_object_get(error, "message"));
+}
+
+static json_t *answer_of(const struct mortise_run *r, const struct exec *y)
+{
+    if (y->state == X_FAILED)
+        return error_json(y->error);
+    return output_json(r, offer_of(y),
+                       y->state == X_DONE ? y->output : y->result);
+}
+
+/* How long its last attempt took; 0 of one that was stopped, of which no entry
+ * says when it began. */
+static json_int_t took_ms(const struct exec *y)
+{
+    return y->state != X_CANCELLED && y->ended_ms > y->started_ms
+               ? (json_int_t)(y->ended_ms - y->started_ms)
+               : 0;
+}
+
+static int announce_result(struct mortise_run *r, const struct exec *x,
+                           const struct exec *y, const struct step *s,
+                           json_t *answer, struct mortise_err *err)
+{
+    char path[MORTISE_EXEC_PATH];
+    json_t *extra = NULL;
+
+    if (mortise_run_is_seen(r)) {
+        mortise_exec_path(r, y, path);
+        extra = json_pack(
+            "{s:s, s:s, s:o, s:I}", "tool", offer_of(y)->tool, "call", path,
+            "step", mortise_step_name(s), "ms",
+            took_ms(y));
+        if (extra == NULL || json_object_update(extra, answer) != 0) {
+            json_decref(extra);
+            return mortise_nomem(err);
+        }
+    }
+    return mortise_event_announce(r, x, "tool_result", extra, err);
+}
+
+int mortise_tool_over(struct mortise_run *r, struct exec *y,
+                      struct mortise_err *err)
+{
+    struct exec *x = y->frame->top->scope->owner;
+    struct step *s = mortise_step_served(y);
+    json_t *answer;
+    int rv;
+
+    assert(y->serves != 0 && mortise_exec_is_over(y));
+    if (s == NULL || mortise_exec_is_over(x))
+        return MORTISE_OK;
+    if (y->state == X_CANCELLED && y->result == NULL) { /* (4) */
+        mortise_step_take_back_tool(x, s);
+        return MORTISE_OK;
+    }
+    answer = answer_of(r, y);
+    if (answer == NULL)
+        return mortise_nomem(err);
+    rv = mortise_step_end_tool(r, x, s, answer, y->state != X_FAILED, err);
+    if (rv == MORTISE_OK)
+        rv = announce_result(r, x, y, s, answer, err);
+    json_decref(answer);
+    return rv == MORTISE_OK && x->state == X_SUSPENDED
+               ? mortise_exec_ready(r, x, err)
+               : rv;
+}
+
+/* ---- whether they wait ---------------------------------------------------- */
+
+/* Is all that happens in f, and in graphs in it, that somebody or some time is
+ * waited for?  Recursive as graphs and regions nest. */
+static bool frame_waits(const struct frame *f)
+{
+    for (const struct exec *x = f->execs; x != NULL; x = x->sibling)
+        if (!mortise_exec_is_over(x) && !mortise_tool_waits(x))
+            return false;
+    for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
+        if (!kid->behind && !frame_waits(kid))
+            return false;
+    return true;
+}
+
+bool mortise_tool_waits(const struct exec *y)
+{
+    switch (y->state) {
+    case X_ASKED:
+    case X_HELD:
+    case X_SUSPENDED:
+        return true;
+    case X_BACKOFF:
+        return y->pause_ms > NEAR_MS;
+    case X_INSIDE:
+        return frame_waits(y->child);
+    case X_READY:
+    case X_INTENT:
+    case X_RUNNING:
+    case X_STOPPING:
+    case X_DONE:
+    case X_FAILED:
+    case X_CANCELLED:
+        break;
+    }
+    return false;
+}
+
+bool mortise_tool_is_of(const struct exec *x, const struct frame *f)
+{
+    for (; x != NULL; x = x->frame->top->scope->owner)
+        if (x->serves != 0)
+            return x->frame->top->scope->owner->frame->top == f;
+    return false;
+}
+
+/* ---- stopping them (6) ---------------------------------------------------- */
+
+int mortise_apply_abandon(struct mortise_run *r, struct exec *x,
+                          const struct mortise_entry *e,
+                          struct mortise_err *err)
+{
+    return x->tools != NULL ? mortise_tools_lose(r, x, err)
+                            : mortise_entry_corrupt(err, e);
+}
+
+bool mortise_tools_are_at_work(const struct exec *x)
+{
+    return x->tools != NULL && x->tools->scope->n_live > 0;
+}
+
+int mortise_tools_lose(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (!mortise_tools_are_at_work(x))
+        return rv;
+    for (struct exec *y = x->tools->execs; rv == MORTISE_OK && y != NULL;
+         y = y->sibling)
+        rv = mortise_race_lose(r, y, LOSS_OUTER, err);
+    return rv;
+}

@@ -1,0 +1,130 @@
+/* agent.h -- a call of the agent, as its files share it.
+ *
+ *     agent.c    what is made of a reply, until there is an output
+ *     model.c    asks a model, another one, or again after a while
+ *     batch.c    runs the tools that one reply calls
+ *     plan.c     asks a planner whether it is done
+ *     said.c     messages, in the host's format
+ *
+ * A function that `takes the call` may end it: nothing of it is touched behind
+ * that. */
+#ifndef AGENT_H
+#define AGENT_H
+
+#include "../../bytes.h"
+
+struct mortise_inst {
+    mortise_host *host; /* lent until destroy(), as is the table */
+    const mortise_host_api *api;
+};
+
+enum mode { MODE_ONCE, MODE_REACTS, MODE_PLANNED };
+
+enum { SEEN_MAX = 1000 /* max_internal_iterations is no more */ };
+
+struct result {
+    struct call *of;
+    struct bytes parts; /* a list, closed */
+    mortise_jv call;    /* the part, of the batch's message */
+    int is_error;
+};
+
+/* The tools that one reply calls. */
+struct batch {
+    struct bytes message; /* the reply's, JSON */
+    struct result *results;
+    uint64_t n, next, out; /* calls; the next to be run; those that run */
+    int waits; /* one of them is answered another time */
+    mortise_status status; /* what went wrong with asking */
+    struct bytes error; /* the first that a tool gave, JSON; or nothing */
+};
+
+struct call {
+    mortise_inst *inst;
+    mortise_call id;
+    mortise_jv node; /* of the request, lent until the end */
+    enum mode mode;
+    int is_json, has_tools, keeps; /* keeps: in its conversation */
+
+    struct bytes ahead;  /* the system's message: a list, or nothing */
+    struct bytes append; /* what is said next: a list, or nothing */
+    int64_t asked;       /* calls of models so far: the newest is its name */
+    int64_t after;       /* whose reply it goes on from; 0: none yet */
+    int64_t left;        /* replies that it may yet have */
+
+    uint64_t alias, tried; /* whose turn it is, and how many failed before */
+    uint64_t waited;       /* how often, for this reply */
+    uint64_t pruned;       /* likewise; and what is asked next is */
+    int prunes;
+
+    struct batch batch;
+    int used_tools;      /* some were run */
+    struct bytes called; /* the batch before, and how often it came */
+    int n_called;
+    struct bytes last;   /* the text of the newest reply, */
+    struct bytes output; /* and, where it was to be JSON and is, that */
+    int64_t n_turns;     /* in which the model came to an end */
+    uint64_t seen[SEEN_MAX]; /* what turns came to */
+    uint64_t n_seen;
+    int stale;          /* so many of the last came to nothing new */
+    struct bytes heads; /* the node that it hands over to, or nothing */
+};
+
+/* ---- agent.c --------------------------------------------------------------- */
+
+/* Takes the call, which ends like that; a failure has its detail's code. */
+void agent_end_as(struct call *c, mortise_status status);
+void agent_fail(struct call *c, const char *code, mortise_str msg);
+/* ... with an error of the host's form: {code, class, message}. */
+void agent_fail_as(struct call *c, mortise_jv error);
+/* Takes the call: the reply that was asked for.  {reply, ...} of model.call/1. */
+void agent_take_reply(struct call *c, mortise_jv answer);
+/* Takes the call: all tools of the batch have their results. */
+void agent_take_results(struct call *c);
+/* Takes the call: the next turn, unless that is no success. */
+void agent_go_on(struct call *c, mortise_status status);
+/* Takes the call: the newest reply is its output. */
+void agent_succeed(struct call *c);
+
+/* ---- model.c --------------------------------------------------------------- */
+
+/* Takes the call: a reply is asked for. */
+void agent_ask(struct call *c);
+/* Takes the call: the window was too small for what was said, says that answer;
+ * `error` is its own where there is nothing to be left out. */
+void agent_ask_shorter(struct call *c, mortise_jv answer, mortise_jv error);
+/* {after, append} of what is there; into a request. */
+void agent_write_after(const struct call *c, mortise_jw *w);
+/* "m3". */
+#define AGENT_STEP_ROOM 32
+mortise_str agent_step(char *room, const char *kind, int64_t n);
+
+/* ---- batch.c --------------------------------------------------------------- */
+
+/* Takes the call: the tool calls of that message are run. */
+void agent_run_batch(struct call *c, mortise_jv message);
+void agent_batch_free(struct batch *b);
+
+/* ---- plan.c ---------------------------------------------------------------- */
+
+/* Takes the call: is it done? */
+void agent_plan(struct call *c);
+
+/* ---- said.c ---------------------------------------------------------------- */
+
+/* One more message in a list, as JSON. */
+mortise_status agent_add(struct bytes *list, mortise_str message);
+/* ... of a value: a list of parts, or what becomes one text. */
+mortise_status agent_add_of(struct bytes *list, const char *role, mortise_jv v);
+mortise_status agent_add_text(struct bytes *list, const char *role,
+                              mortise_str text);
+/* Is it a list of parts? */
+int agent_is_parts(mortise_jv v);
+/* {type: text, text} of a value: a text is itself, any other its JSON. */
+void agent_write_text(mortise_jw *w, mortise_jv v);
+/* The texts of a message, one behind the other. */
+mortise_status agent_text_of(struct bytes *to, mortise_jv message);
+/* The results of a batch, as a message. */
+mortise_status agent_add_results(struct bytes *list, const struct batch *b);
+
+#endif

@@ -1,0 +1,698 @@
+/* test_cli_agent.c -- gmi nodes with tools: which models are offered, what
+ * becomes of their calls, when a loop ends, and what is kept of what was said.
+ * The models are scripted. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "lib/desk.h"
+#include "lib/httpd.h"
+#include "lib/shelf.h"
+
+static struct shelf shelf;
+
+static void sign_plugins(void)
+{
+    desk_sign();
+    shelf_init(&shelf);
+    shelf_put(&shelf, "speaks");
+    shelf_put(&shelf, "plans");
+    shelf_put(&shelf, "tried");
+    shelf_put(&shelf, "posts");
+}
+
+static void forget_plugins(void)
+{
+    shelf_finish(&shelf);
+    desk_unsign();
+}
+
+/* A deployment of one scripted model with these replies, and more. */
+static void deploy(const char *replies, const char *more)
+{
+    char text[3 * PATH_MAX + 8192];
+
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: t}\n"
+             "plugins: {path: [\"%s\"]}\ntrust: {dir: \"%s\"}\n"
+             "store: {path: ./store}\nmodels:\n"
+             "  shows: {provider: speaks, model: m}\n"
+             "  default:\n    provider: scripted\n    model: m\n    replies:\n"
+             "%s%s",
+             shelf.plugins, shelf.trust, replies, more);
+    desk_put("mortise.yaml", text);
+}
+
+/* A graph whose node `a` has these keys, and what stands behind it. */
+static void graph(const char *node, const char *rest)
+{
+    char text[8192];
+
+    snprintf(text, sizeof text,
+             "start: a\nnodes:\n  a:\n    type: gmi\n%s%s%s",
+             strstr(node, "prompt: ") == NULL ? "    prompt: go\n" : "", node,
+             rest);
+    desk_graph("g", text);
+}
+
+static void run(const char *node)
+{
+    graph(node, "    next: END\n");
+    child_run("$MORTISE run g.yaml --id r");
+}
+
+static json_t *shown(void)
+{
+    json_t *show;
+
+    desk_ok("$MORTISE show r --json");
+    show = json_loads(child.out, 0, NULL);
+    ck_assert_ptr_nonnull(show);
+    return show;
+}
+
+/* A copy of what the run's artifacts have under that name. */
+static json_t *artifact(const char *name)
+{
+    json_t *show = shown(), *state, *out;
+
+    state = json_object_get(show, "state");
+    out = json_incref(
+        json_object_get(json_object_get(state, "artifacts"), name));
+    json_decref(show);
+    return out;
+}
+
+static void gave(const char *name, const char *want)
+{
+    json_t *got = artifact(name);
+    json_t *value = json_loads(want, JSON_DECODE_ANY, NULL);
+
+    ck_assert_ptr_nonnull(value);
+    ck_assert_msg(json_equal(got, value), "not %s:\n%s", want, child.out);
+    json_decref(value);
+    json_decref(got);
+}
+
+static void failed(const char *code, const char *words)
+{
+    json_t *show = shown();
+    const json_t *error = json_object_get(show, "error");
+
+    ck_assert_msg(json_is_object(error), "%s", child.out);
+    ck_assert_msg(
+        strcmp(json_string_value(json_object_get(error, "code")), code) == 0 &&
+            strstr(json_string_value(json_object_get(error, "message")),
+                   words) != NULL,
+        "%s: %s in\n%s", code, words, child.out);
+    json_decref(show);
+}
+
+/* What a model that shows its request was asked, of the node's output. */
+static json_t *asked(void)
+{
+    json_t *text = artifact("a"), *out;
+
+    ck_assert_msg(json_is_string(text), "%s", child.out);
+    out = json_loads(json_string_value(text), 0, NULL);
+    json_decref(text);
+    return out;
+}
+
+/* ---- what is offered --------------------------------------------------------- */
+
+/* Tools are told with their schemas, by names that every server takes; and how
+ * they may be used.
+ * key: node.tool_allowlist, node.tool_choice
+ * key: node.parallel_tools, node.handoffs, tool.tool, tool.description */
+START_TEST(tools_are_offered)
+{
+    json_t *request;
+    const json_t *tools;
+    const char *name[3], *about[3], *choice;
+    int parallel;
+
+    deploy("      []\n", "");
+    graph("    llm: {provider_id: shows}\n"
+          "    prompt: show\n"
+          "    tool_allowlist: [{tool: tried/echo, description: Says it "
+          "again.}, text/hash]\n"
+          "    tool_choice: {tool: text/hash}\n"
+          "    parallel_tools: true\n"
+          "    handoffs: [b]\n",
+          "    next: END\n"
+          "  b: {type: tool, tool: tried/echo, args: {value: 1}, capability: "
+          "It knows more., next: END}\n");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(0);
+    request = asked();
+    tools = json_object_get(request, "tools");
+    ck_assert_uint_eq(json_array_size(tools), 3);
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_int_eq(json_unpack(json_array_get(tools, i), "{s:s, s?s}",
+                                     "name", &name[i], "description",
+                                     &about[i]),
+                         0);
+    }
+    ck_assert_str_eq(name[0], "tried__echo");
+    ck_assert_str_eq(about[0], "Says it again.");
+    ck_assert_str_eq(name[1], "text__hash");
+    ck_assert_ptr_nonnull(strstr(about[1], "digest"));
+    ck_assert_str_eq(name[2], "transfer_to_b");
+    ck_assert_ptr_nonnull(strstr(about[2], "It knows more."));
+    ck_assert_str_eq(
+        json_string_value(json_object_get(
+            json_object_get(json_array_get(tools, 1), "parameters"), "type")),
+        "object");
+    ck_assert_int_eq(json_unpack(request, "{s:{s:s}, s:b}", "tool_choice",
+                                 "name", &choice, "parallel_tools", &parallel),
+                     0);
+    ck_assert_str_eq(choice, "text__hash");
+    ck_assert_int_ne(parallel, 0);
+    json_decref(request);
+}
+END_TEST
+
+START_TEST(choices_are_told)
+{
+    static const char *const words[] = {"auto", "none", "required"};
+    char node[256];
+    json_t *request;
+
+    deploy("      []\n", "");
+    snprintf(node, sizeof node,
+             "    llm: {provider_id: shows}\n    prompt: show\n"
+             "    tool_allowlist: [text/hash]\n    tool_choice: %s\n",
+             words[_i]);
+    run(node);
+    desk_code(0);
+    request = asked();
+    ck_assert_str_eq(
+        json_string_value(json_object_get(request, "tool_choice")), words[_i]);
+    ck_assert(json_is_false(json_object_get(request, "parallel_tools")));
+    json_decref(request);
+}
+END_TEST
+
+/* ---- what becomes of calls ---------------------------------------------------- */
+
+#define CALL(turn, calls)                                                      \
+    "      - {when: {turn: " turn "}, tool_calls: [" calls "]}\n"
+#define ECHO(value) "{name: tried__echo, arguments: {value: " value "}}"
+#define FAIL        "{name: tried__fail, arguments: {code: sour}}"
+
+static const char allowed[] = "    tool_allowlist: [tried/echo, tried/fail]\n";
+
+static const struct {
+    const char *replies, *node, *output;
+} outputs[] = {
+    /* A text is told as it is, other values as JSON. */
+    {CALL("0", ECHO("plain")) "      - {when: {tool: plain}, text: yes}\n", "",
+     "\"yes\""},
+    {CALL("0", ECHO("{n: 7}")) "      - {when: {tool: '{\"n\":7}'}, text: yes}\n",
+     "", "\"yes\""},
+    /* ... or parts, where it gives those. */
+    {CALL("0", ECHO("{parts: [{type: text, text: in parts}]}"))
+         "      - {when: {tool: '{'}, text: no}\n"
+         "      - {when: {tool: in parts}, text: yes}\n",
+     "", "\"yes\""},
+    {CALL("0", ECHO("{parts: [{type: song}]}"))
+         "      - {when: {tool: '\"song\"'}, text: yes}\n",
+     "", "\"yes\""},
+    /* Errors are fed back, of tools that fail, are none, or get no object. */
+    {CALL("0", FAIL) "      - {when: {tool: 'sour: '}, text: yes}\n",
+     "    tool_errors: feed\n", "\"yes\""},
+    {CALL("0", FAIL) "      - {when: {tool: 'sour: '}, text: yes}\n", "",
+     "\"yes\""},
+    {CALL("0", "{name: rm}")
+         "      - {when: {tool: \"unknown_tool: there is no tool 'rm'; there "
+         "are: tried__echo, tried__fail\"}, text: yes}\n",
+     "", "\"yes\""},
+    {CALL("0", "{name: tried__echo, arguments_text: '{\"value\":'}")
+         "      - {when: {tool: 'arguments: the arguments are no'}, text: "
+         "yes}\n",
+     "", "\"yes\""},
+    /* Without a loop calls are what comes out. */
+    {CALL("0", ECHO("1")), "    execution_mode: single_turn\n",
+     "{\"text\": \"\", \"tool_calls\": [{\"id\": \"call_0_1\", \"name\": "
+     "\"tried__echo\", \"arguments\": {\"value\": 1}}]}"},
+    /* JSON at the end, and not before. */
+    {CALL("0", ECHO("1")) "      - {when: {turn: 1}, text: none}\n"
+                          "      - {when: {user: not what was asked}, json: "
+                          "{n: 1}}\n",
+     "    response: json\n", "{\"n\": 1}"},
+};
+
+START_TEST(calls_become_outputs)
+{
+    char node[512];
+
+    deploy(outputs[_i].replies, "");
+    snprintf(node, sizeof node, "%s%s", allowed, outputs[_i].node);
+    run(node);
+    desk_code(0);
+    gave("a", outputs[_i].output);
+}
+END_TEST
+
+static const struct {
+    const char *replies, *node, *code, *words;
+} failures[] = {
+    {CALL("0", FAIL) "      - {text: no}\n", "    tool_errors: fail\n", "sour",
+     ""},
+    {"      - {tool_calls: [" ECHO("1") "]}\n", "", "loop", "three times"},
+    {CALL("0", ECHO("1")) CALL("1", ECHO("2")) CALL("2", ECHO("1"))
+         CALL("3", ECHO("2")) CALL("4", ECHO("1")) "      - {text: no}\n",
+     "", "stagnation", "three turns"},
+    {"      - {when: {turn: 0}, text: So far., tool_calls: [" ECHO(
+         "1") "]}\n      - {when: {turn: 1}, text: And more., tool_calls: "
+              "[" ECHO("2") "]}\n      - {text: no}\n",
+     "    max_internal_iterations: 2\n", "max_iterations",
+     "so far: And more."},
+    {"      - {when: {turn: 0}, text: cut, tool_calls: [" ECHO(
+         "1") "], stop: length}\n",
+     "", "length", ""},
+};
+
+/* key: node.tool_errors */
+START_TEST(others_are_failures)
+{
+    char node[512];
+
+    deploy(failures[_i].replies, "");
+    snprintf(node, sizeof node, "%s%s", allowed, failures[_i].node);
+    run(node);
+    desk_code(1);
+    failed(failures[_i].code, failures[_i].words);
+}
+END_TEST
+
+/* ---- how a tool may be used ---------------------------------------------------- */
+
+/* What is too long is cut, and says so; a person approves what asks, may edit it,
+ * or reject it; guardrails see what goes in and comes out.
+ * key: tool.max_output, tool.ask */
+START_TEST(long_results_are_cut)
+{
+    char replies[4096], text[2001];
+
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    snprintf(replies, sizeof replies,
+             CALL("0", ECHO("%s")) "      - {when: {tool: \"xx\\n[cut here: the "
+                                   "first 1024 of 2000 bytes]\"}, text: yes}\n",
+             text);
+    deploy(replies, "");
+    run("    tool_allowlist: [{tool: tried/echo, max_output: 1KiB}]\n");
+    desk_code(0);
+    gave("a", "\"yes\"");
+}
+END_TEST
+
+START_TEST(calls_are_approved)
+{
+    static const struct {
+        const char *verb, *options, *output;
+    } cases[] = {
+        {"approve", "", "\"as asked\""},
+        {"approve", "--args '{\"value\": \"edited\"}'", "\"as edited\""},
+        {"reject", "--reason 'not today'", "\"rejected\""},
+    };
+    char id[64];
+    json_t *show;
+
+    deploy(CALL("0", ECHO("asked"))
+               "      - {when: {tool: 'not today'}, text: rejected}\n"
+               "      - {when: {tool: edited}, text: as edited}\n"
+               "      - {when: {tool: asked}, text: as asked}\n",
+           "");
+    run("    tool_allowlist: [{tool: tried/echo, ask: true}]\n");
+    desk_code(4);
+    desk_out("tried/echo");
+    show = shown();
+    snprintf(id, sizeof id, "%s",
+             json_string_value(json_object_get(
+                 json_array_get(json_object_get(show, "pending"), 0), "id")));
+    json_decref(show);
+    child_run("$MORTISE %s r %s %s", cases[_i].verb, id, cases[_i].options);
+    desk_code(0);
+    gave("a", cases[_i].output);
+    desk_out("\"model_calls\": 2"); /* none was made twice */
+}
+END_TEST
+
+/* What stands in a call, and what comes of it, is judged like a node's.
+ * key: tool.guardrail_policy, guardrail_policy of a tool.input
+ * key: guardrail_policy of a tool.output
+ * key: guardrail_policy of a tool.on_violation=block
+ * key: guardrail_policy of a tool.on_violation=warn
+ * key: guardrail_policy of a tool.on_violation=sanitize */
+START_TEST(calls_are_guarded)
+{
+    static const struct {
+        const char *policy, *output;
+    } cases[] = {
+        {"{input: [mails]}", "\"blocked\""},
+        {"{output: [mails]}", "\"blocked\""},
+        {"{input: [mails], on_violation: block}", "\"blocked\""},
+        {"{input: [mails], on_violation: sanitize}", "\"masked\""},
+        {"{output: [mails], on_violation: sanitize}", "\"masked\""},
+        {"{output: [mails], on_violation: warn}", "\"seen\""},
+    };
+    char node[512];
+
+    deploy(CALL("0", ECHO("a@b.example"))
+               "      - {when: {tool: 'guardrail: '}, text: blocked}\n"
+               "      - {when: {tool: 'a@b.example'}, text: seen}\n"
+               "      - {when: {tool: '[email]'}, text: masked}\n",
+           "guardrails:\n  mails: {plugin: pattern, config: {builtin: "
+           "[email]}}\n");
+    snprintf(node, sizeof node,
+             "    tool_allowlist: [{tool: tried/echo, guardrail_policy: %s}]\n",
+             cases[_i].policy);
+    run(node);
+    desk_code(0);
+    gave("a", cases[_i].output);
+}
+END_TEST
+
+/* ---- planners ------------------------------------------------------------------ */
+
+static const struct {
+    const char *replies, *node;
+    int code;
+    const char *output, *error;
+} plans[] = {
+    /* An operation: models are not offered it, but may be offered it, too. */
+    {"      - {when: {turn: 0}, text: first}\n"
+     "      - {when: {user: And then?}, text: second}\n",
+     "    planner: plans/next\n", 0, "\"second\"", NULL},
+    {"      - {when: {turn: 0}, tool_calls: [{name: plans__next}]}\n"
+     "      - {when: {turn: 1}, text: first}\n"
+     "      - {when: {user: And then?}, text: second}\n",
+     "    planner: plans/next\n    tool_allowlist: [plans/next]\n", 0,
+     "\"second\"", NULL},
+    {"      - {when: {turn: 0}, tool_calls: [{name: plans__next}]}\n"
+     "      - {when: {user: And then?}, text: second}\n"
+     "      - {when: {tool: unknown_tool}, text: first}\n",
+     "    planner: plans/next\n    tool_allowlist: [tried/echo]\n", 0,
+     "\"second\"", NULL},
+    /* JSON goes on, too. */
+    {"      - {when: {turn: 0}, json: {n: 1}}\n"
+     "      - {when: {user: And then?}, json: {n: 2}}\n",
+     "    planner: plans/next\n    response: json\n", 0, "{\"n\": 2}", NULL},
+    /* A model, of which the other one hears nothing. */
+    {"      - {when: {user: Is what was asked for done, turn: 1}, json: {done: "
+     "false, message: more}}\n"
+     "      - {when: {user: Is what was asked for done}, json: {done: true}}\n"
+     "      - {when: {turn: 0}, text: first}\n"
+     "      - {when: {turn: 1, user: more}, text: second}\n",
+     "    planner: default\n", 0, "\"second\"", NULL},
+    {"      - {text: first}\n", "    planner: plans/nonsense\n", 1, NULL,
+     "planner"},
+    {"      - {when: {turn: 0}, text: first}\n      - {text: second}\n",
+     "    planner: plans/next\n    max_internal_iterations: 1\n", 1, NULL,
+     "max_iterations"},
+};
+
+/* key: node.planner */
+START_TEST(planners_decide)
+{
+    char node[512];
+
+    deploy(plans[_i].replies, "");
+    snprintf(node, sizeof node, "    execution_mode: planner_controlled\n%s",
+             plans[_i].node);
+    run(node);
+    desk_code(plans[_i].code);
+    if (plans[_i].error != NULL)
+        failed(plans[_i].error, "");
+    else
+        gave("a", plans[_i].output);
+}
+END_TEST
+
+/* ---- conversations --------------------------------------------------------------- */
+
+static const char *text_at(const json_t *messages, size_t i)
+{
+    return json_string_value(json_object_get(
+        json_array_get(json_object_get(json_array_get(messages, i), "parts"),
+                       0),
+        "text"));
+}
+
+/* What was said goes on in another node: without the first one's instructions,
+ * with its tools' results, and with nothing of a node that failed.
+ * key: node.conversation */
+START_TEST(conversations_go_on)
+{
+    json_t *request;
+    const json_t *m;
+
+    deploy(CALL("0", ECHO("1")) "      - {when: {tool: '1'}, text: one}\n",
+           "");
+    graph("    instructions: be a\n    prompt: to a\n"
+          "    conversation: talk\n    tool_allowlist: [tried/echo]\n",
+          "    next: b\n"
+          "  b: {type: gmi, prompt: to b, conversation: talk, llm: "
+          "{provider_id: default}, max_internal_iterations: 1, "
+          "execution_mode: react_bounded, response: json, on_error: {value: "
+          "'1'}, next: c}\n"
+          "  c: {type: gmi, instructions: be c, prompt: show, conversation: "
+          "talk, llm: {provider_id: shows}, output_as: a, next: END}\n");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(0);
+    request = asked();
+    m = json_object_get(request, "messages");
+    ck_assert_uint_eq(json_array_size(m), 6);
+    ck_assert_str_eq(text_at(m, 0), "be c");
+    ck_assert_str_eq(text_at(m, 1), "to a");
+    ck_assert_str_eq(json_string_value(json_object_get(json_array_get(m, 2),
+                                                       "role")),
+                     "assistant");
+    ck_assert_str_eq(
+        json_string_value(json_object_get(json_array_get(m, 3), "role")),
+        "tool");
+    ck_assert_str_eq(text_at(m, 4), "one");
+    ck_assert_str_eq(text_at(m, 5), "show");
+    json_decref(request);
+}
+END_TEST
+
+/* A hand-over goes to the node; what was said goes along; and the node that was
+ * left has no output that its schema could be held against. */
+START_TEST(nodes_hand_over)
+{
+    json_t *request;
+    const json_t *m;
+
+    deploy("      - {tool_calls: [{name: transfer_to_c, arguments: {reason: "
+           "because}}, {name: tried__echo, arguments: {value: 1}}]}\n",
+           "");
+    graph("    prompt: to a\n    conversation: talk\n    output_as: first\n"
+          "    output_schema: {type: object}\n    parallel_tools: true\n"
+          "    tool_allowlist: [tried/echo]\n    handoffs: [b, c]\n",
+          "    next: b\n"
+          "  b: {type: tool, tool: tried/fail, args: {code: no}, next: END}\n"
+          "  c: {type: gmi, prompt: show, conversation: talk, llm: "
+          "{provider_id: shows}, output_as: a, next: END}\n");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(0);
+    gave("first", "null");
+    request = asked();
+    m = json_object_get(request, "messages");
+    ck_assert_uint_eq(json_array_size(m), 4);
+    ck_assert_uint_eq(
+        json_array_size(json_object_get(json_array_get(m, 2), "parts")), 2);
+    ck_assert_str_eq(text_at(m, 3), "show");
+    json_decref(request);
+}
+END_TEST
+
+/* ---- what it is told meanwhile -------------------------------------------------- */
+
+static const char waits_once[] =
+    "    tool_allowlist: [{tool: tried/echo, ask: true}]\n";
+
+/* The request that waits. */
+static void approve(void)
+{
+    char id[64];
+    json_t *show = shown();
+
+    snprintf(id, sizeof id, "%s",
+             json_string_value(json_object_get(
+                 json_array_get(json_object_get(show, "pending"), 0), "id")));
+    json_decref(show);
+    child_run("$MORTISE approve r %s", id);
+}
+
+/* It hears that with its next turn, once; what is for another node waits. */
+START_TEST(told_is_heard)
+{
+    deploy("      - {when: {user: rather not}, text: stopped}\n"
+           "      - {when: {user: not for a}, text: b}\n" CALL("0", ECHO("1"))
+               "      - {text: done}\n",
+           "");
+    graph(waits_once, "    next: b\n"
+                      "  b: {type: gmi, prompt: to b, execution_mode: "
+                      "react_bounded, next: END}\n");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(4);
+    desk_ok("$MORTISE tell r 'not for a' --node b --no-continue");
+    child_run("$MORTISE tell r 'rather not'");
+    desk_code(4);
+    desk_out("command command=tell actor=");
+    desk_ok("$MORTISE show r");
+    desk_out("(b) not for a\n  rather not\n");
+    approve();
+    desk_code(0);
+    gave("a", "\"stopped\"");
+    gave("b", "\"b\"");
+    desk_not_out("\"told\""); /* both are heard */
+    child_run("$MORTISE tell r 'too late'");
+    desk_code(1);
+    desk_err("has ended");
+}
+END_TEST
+
+START_TEST(not_everybody_hears)
+{
+    deploy("      []\n", "");
+    graph(waits_once, "    next: END\n");
+    desk_graph("h", "start: a\nnodes:\n  a: {type: human, prompt: x, next: "
+                    "END}\n");
+    child_run("$MORTISE run h.yaml --id h");
+    desk_code(4);
+    child_run("$MORTISE tell h hello");
+    desk_code(3);
+    desk_err("nobody would hear it");
+    child_run("$MORTISE tell h hello --node a");
+    desk_code(3);
+    desk_err("node 'a' asks no model");
+    child_run("$MORTISE tell h hello --node b");
+    desk_err("no node 'b'");
+    child_run("$MORTISE tell h ''");
+    desk_code(3);
+    desk_err("not empty");
+}
+END_TEST
+
+#define CHAT(text)                                                             \
+    "{\"id\": \"x\", \"object\": \"chat.completion\", \"choices\": "           \
+    "[{\"index\": 0, \"message\": {\"role\": \"assistant\", \"content\": "     \
+    "\"" text "\"}, \"finish_reason\": \"stop\"}]}"
+
+static void answers(struct httpd *d, const char *body)
+{
+    httpd_answer(d, "/v1/chat/completions", "200 OK",
+                 "Content-Type: application/json\r\n", body);
+}
+
+/* What comes while a model is at its last turn gives it one more; a call that
+ * dies had heard nothing. */
+START_TEST(told_in_the_last_turn)
+{
+    struct httpd *d = httpd_start();
+    char models[256];
+    pid_t pid;
+
+    snprintf(models, sizeof models,
+             "  http: {provider: openai, model: m, base_url: \"%s\"}\n",
+             httpd_url(d, "/v1"));
+    deploy("      []\n", models);
+    graph("    llm: {provider_id: http}\n    execution_mode: react_bounded\n",
+          "    next: END\n");
+    httpd_on(d, "/v1/chat/completions");
+    httpd_wait(d, 1500);
+    httpd_close(d);
+    httpd_times(d, 1);
+    answers(d, CHAT("first"));
+    httpd_times(d, 1);
+    answers(d, CHAT("second"));
+    pid = child_start("run", "$MORTISE run g.yaml --id r");
+    child_await("run.out", "node_start a");
+    for (int i = 0; i < 600 && httpd_requests(d) < 1; i++)
+        usleep(10000);
+    child_run("$MORTISE tell r 'and hurry'");
+    desk_code(0);
+    child_kill(pid);
+    child_run("$MORTISE resume r");
+    desk_code(0);
+    gave("a", "\"first\"");
+    ck_assert_uint_eq(httpd_requests(d), 2);
+    ck_assert_ptr_null(strstr(httpd_request(d, 0), "and hurry"));
+    ck_assert_ptr_nonnull(strstr(httpd_request(d, 1), "and hurry"));
+    httpd_stop(d);
+}
+END_TEST
+
+START_TEST(one_more_turn)
+{
+    struct httpd *d = httpd_start();
+    char models[256];
+    pid_t pid;
+
+    snprintf(models, sizeof models,
+             "  http: {provider: openai, model: m, base_url: \"%s\"}\n",
+             httpd_url(d, "/v1"));
+    deploy("      []\n", models);
+    graph("    llm: {provider_id: http}\n    execution_mode: react_bounded\n",
+          "    next: END\n");
+    httpd_on(d, "/v1/chat/completions");
+    httpd_wait(d, 1500);
+    httpd_say(d, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+                 "Connection: close\r\n\r\n" CHAT("first"));
+    httpd_close(d);
+    httpd_times(d, 1);
+    answers(d, CHAT("second"));
+    pid = child_start("run", "$MORTISE run g.yaml --id r");
+    for (int i = 0; i < 600 && httpd_requests(d) < 1; i++)
+        usleep(10000);
+    child_run("$MORTISE tell r 'and hurry'");
+    desk_code(0);
+    ck_assert_int_eq(child_wait(pid), 0);
+    gave("a", "\"second\"");
+    ck_assert_ptr_nonnull(strstr(httpd_request(d, 1), "and hurry"));
+    httpd_stop(d);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("cli_agent");
+    TCase *tc = tcase_create("cli_agent");
+
+    tcase_add_unchecked_fixture(tc, sign_plugins, forget_plugins);
+    tcase_add_checked_fixture(tc, desk_begin, desk_end);
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, tools_are_offered);
+    tcase_add_loop_test(tc, choices_are_told, 0, 3);
+    tcase_add_loop_test(tc, calls_become_outputs, 0,
+                        sizeof outputs / sizeof outputs[0]);
+    tcase_add_loop_test(tc, others_are_failures, 0,
+                        sizeof failures / sizeof failures[0]);
+    tcase_add_test(tc, long_results_are_cut);
+    tcase_add_loop_test(tc, calls_are_approved, 0, 3);
+    tcase_add_loop_test(tc, calls_are_guarded, 0, 6);
+    tcase_add_loop_test(tc, planners_decide, 0,
+                        sizeof plans / sizeof plans[0]);
+    tcase_add_test(tc, conversations_go_on);
+    tcase_add_test(tc, nodes_hand_over);
+    tcase_add_test(tc, told_is_heard);
+    tcase_add_test(tc, not_everybody_hears);
+    tcase_add_test(tc, told_in_the_last_turn);
+    tcase_add_test(tc, one_more_turn);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}

@@ -1,0 +1,675 @@
+/* test_run_tools.c -- what a node may have run for it: each tool is an execution
+ * of its own, and answers whoever asked for it once. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/script.h"
+#include "lib/sim.h"
+#include "lib/test.h"
+#include "mortise/plugin.h"
+#include "run/record/journal.h"
+
+static struct sim s;
+static struct mortise_err err;
+
+/* A graph whose node `a` may use these tools, and asks these (ASKs of script.h,
+ * ' for "); `more` are keys of the node, `top` of the graph. */
+static void begin_in(const char *top, const char *tools, const char *more,
+                     const char *asks)
+{
+    char yaml[8192];
+
+    snprintf(yaml, sizeof yaml,
+             "apiVersion: mortise/v1\nkind: Graph\n"
+             "metadata: {name: g, version: 1.0.0}\n%s"
+             "start: a\n"
+             "nodes:\n"
+             "  a:\n"
+             "    type: gmi\n"
+             "    prompt: p\n"
+             "    tool_allowlist: [%s]\n"
+             "    args: {asks: [%s]%s}\n"
+             "    next: END\n",
+             top, tools, asks, more);
+    sim_init(&s, sim_graph(yaml));
+    ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
+    ck_assert(sim_sync_one(&s));
+}
+
+static void begin(const char *tools, const char *more, const char *asks)
+{
+    begin_in("", tools, more, asks);
+}
+
+static void end(void)
+{
+    sim_finish(&s);
+}
+
+static void assert_status(int status)
+{
+    ck_assert_str_eq(mortise_run_status_name(mortise_run_status(s.run)),
+                     mortise_run_status_name(status));
+}
+
+static json_t *record_of(json_t *show, const char *node)
+{
+    json_t *one;
+    size_t i;
+
+    json_array_foreach(json_object_get(show, "nodes"), i, one)
+    {
+        if (strcmp(json_string_value(json_object_get(one, "node")), node) == 0)
+            return one;
+    }
+    return NULL;
+}
+
+static void assert_output(const char *want)
+{
+    json_t *show = sim_show(&s);
+    char *have = json_dumps(json_object_get(record_of(show, "a"), "output"),
+                            JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+
+    ck_assert_ptr_nonnull(have);
+    ck_assert_str_eq(have, want);
+    free(have);
+    json_decref(show);
+}
+
+static int command(struct mortise_command c)
+{
+    int rv;
+
+    c.size = sizeof c;
+    rv = sim_command(&s, &c, 1, 0, "ann", &err);
+    if (rv == MORTISE_OK)
+        sim_run_plain(&s);
+    return rv;
+}
+
+static int approve(const char *node, const char *decision, const char *args)
+{
+    return command((struct mortise_command){.kind = MORTISE_CMD_APPROVE_TOOL,
+                                            .id = sim_request(&s, node),
+                                            .decision = decision,
+                                            .reason = decision[0] == 'r'
+                                                          ? "no"
+                                                          : NULL,
+                                            .json = args});
+}
+
+#define TOOL(name, args)                                                       \
+    "{method: tool.invoke/1, kind: tool, body: {tool: " name                   \
+    ", arguments: " args "}}"
+#define READ(n) "{method: r, kind: read, body: {n: " #n "}}"
+
+/* ---- being run ------------------------------------------------------------ */
+
+/* What a tool gives is the answer, under either of its names. */
+START_TEST(a_tool_answers)
+{
+    begin("t/echo", "", TOOL("t/echo", "{x: 1}") ", " TOOL("t__echo", "{y: 2}"));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[{\"output\":{\"x\":1}},{\"output\":{\"y\":2}}]");
+    ck_assert(sim_saw(&s, "tool_call", "a"));
+    ck_assert(sim_saw(&s, "tool_result", "a"));
+    ck_assert(!sim_saw(&s, "node_end", "t__echo"));
+    end();
+}
+END_TEST
+
+/* A name that the list does not have is answered with those that it has, and
+ * nothing is run. */
+START_TEST(what_is_not_allowed_is_not_there)
+{
+    json_t *show, *first;
+
+    begin("t/echo", "", TOOL("t/write", "{}"));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    show = sim_show(&s);
+    first = json_object_get(
+        json_array_get(json_object_get(record_of(show, "a"), "output"), 0),
+        "error");
+    ck_assert_str_eq(json_string_value(json_object_get(first, "code")),
+                     "unknown_tool");
+    ck_assert_ptr_nonnull(strstr(
+        json_string_value(json_object_get(first, "message")), "t__echo"));
+    ck_assert_int_eq(sim_effect_count(&s, "t__write"), 0);
+    json_decref(show);
+    end();
+}
+END_TEST
+
+/* A tool that fails is an answer; the node and the run are fine. */
+START_TEST(a_failure_is_an_answer)
+{
+    begin("t/fail", "",
+          TOOL("t/fail", "{code: broke, class: permanent}") ", " READ(1));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[{\"error\":{\"class\":\"permanent\",\"code\":\"broke\","
+                  "\"message\":\"told to fail\"}},{\"did\":{\"n\":1}}]");
+    end();
+}
+END_TEST
+
+/* Its own retry_policy tries it again, before anybody hears of it. */
+START_TEST(a_tool_is_tried_again)
+{
+    begin("{tool: t/fail, retry_policy: {max_attempts: 3, delay: 1s}}", "",
+          TOOL("t/fail", "{code: c, class: transient, times: 2}"));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[{\"output\":{\"class\":\"transient\",\"code\":\"c\","
+                  "\"times\":2}}]");
+    end();
+}
+END_TEST
+
+/* Several that are asked for at once are at work at once. */
+START_TEST(tools_run_beside_each_other)
+{
+    begin("t/read, t/echo", ", at_once: true",
+          TOOL("t/read", "{n: 1}") ", " TOOL("t/read", "{n: 2}") ", " TOOL(
+              "t/echo", "{n: 3}"));
+    ck_assert_uint_eq(s.n_calls, 4); /* who asks, and those */
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[{\"output\":{\"n\":1}},{\"output\":{\"n\":2}},"
+                  "{\"output\":{\"n\":3}}]");
+    end();
+}
+END_TEST
+
+/* Where but one call may be out, whoever asks makes room for its tools. */
+START_TEST(a_tool_takes_the_place_of_who_asked)
+{
+    begin_in("limits: {concurrency: 1}\n", "t/echo", ", at_once: true",
+             TOOL("t/echo", "{n: 1}") ", " TOOL("t/echo", "{n: 2}"));
+    ck_assert_uint_eq(s.n_calls, 2); /* and no more than one of them */
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[{\"output\":{\"n\":1}},{\"output\":{\"n\":2}}]");
+    end();
+}
+END_TEST
+
+/* Tools are no steps of the run's, and no visits. */
+START_TEST(tools_use_up_no_limit)
+{
+    begin_in("limits: {steps: 1, visits: 1}\n", "t/echo", "",
+             TOOL("t/echo", "{n: 1}") ", " TOOL("t/echo", "{n: 2}") ", " TOOL(
+                 "t/echo", "{n: 3}"));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
+/* What a tool gives beyond max_output is cut for who asked, and marked; its
+ * record has it whole. */
+START_TEST(a_long_output_is_cut)
+{
+    json_t *show;
+
+    begin("{tool: t/echo, max_output: 64B}", "",
+          TOOL("t/echo", "{x: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}"));
+    sim_run_plain(&s);
+    assert_output(
+        "[{\"cut\":{\"bytes\":64,\"of\":102},\"text\":\"{\\\"x\\\":\\\"aaaaa"
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}]");
+    show = sim_show(&s);
+    ck_assert_uint_eq(
+        json_string_length(json_object_get(
+            json_object_get(record_of(show, "t__echo"), "output"), "x")),
+        94);
+    json_decref(show);
+    end();
+}
+END_TEST
+
+/* ---- approval ------------------------------------------------------------- */
+
+/* Where a call of a tool waits for a person, so does who asked, on disk; it goes
+ * on behind the approval, and the tool runs once, with what was approved. */
+START_TEST(a_tool_is_approved)
+{
+    uint32_t seed = (uint32_t)_i;
+
+    begin_in("hitl_mode: approve_tools\n", "t/write", "",
+             READ(1) ", " TOOL("t/write", "{n: 1}") ", " READ(2));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_WAITING);
+    ck_assert_str_eq(mortise_run_reason(s.run), "approval");
+    ck_assert_uint_eq(s.n_calls, 0); /* it let go */
+    if (_i > 0) {
+        sim_crash(&s, &seed);
+        sim_recover(&s);
+        sim_run_plain(&s);
+        assert_status(MORTISE_RUN_WAITING);
+    }
+    ck_assert_int_eq(approve("t__write", "approve", _i > 1 ? "{\"n\": 9}" : NULL),
+                     MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output(_i > 1 ? "[{\"did\":{\"n\":1}},{\"output\":{\"n\":9}},"
+                           "{\"did\":{\"n\":2}}]"
+                         : "[{\"did\":{\"n\":1}},{\"output\":{\"n\":1}},"
+                           "{\"did\":{\"n\":2}}]");
+    ck_assert_int_eq(sim_effect_count(&s, "t__write"), 1);
+    end();
+}
+END_TEST
+
+/* `ask` of an entry wants it for that tool alone. */
+START_TEST(one_tool_is_approved)
+{
+    begin("t/echo, {tool: t/write, ask: true}", ", at_once: true",
+          TOOL("t/write", "{n: 1}") ", " TOOL("t/echo", "{n: 2}"));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_WAITING);
+    ck_assert_int_eq(approve("t__write", "reject", NULL), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[{\"error\":{\"class\":\"permanent\",\"code\":\"rejected\","
+                  "\"message\":\"rejected by ann: no\"}},"
+                  "{\"output\":{\"n\":2}}]");
+    ck_assert_int_eq(sim_effect_count(&s, "t__write"), 0);
+    end();
+}
+END_TEST
+
+/* Of several that wait each may be approved by itself. */
+START_TEST(several_are_approved_one_by_one)
+{
+    begin_in("hitl_mode: approve_tools\n", "t/write, t/echo", ", at_once: true",
+             TOOL("t/write", "{n: 1}") ", " TOOL("t/echo", "{n: 2}"));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_WAITING);
+    ck_assert_int_eq(approve("t__echo", "approve", NULL), MORTISE_OK);
+    assert_status(MORTISE_RUN_WAITING);
+    ck_assert_uint_eq(s.n_calls, 0);
+    ck_assert_int_eq(approve("t__write", "approve", NULL), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[{\"output\":{\"n\":1}},{\"output\":{\"n\":2}}]");
+    end();
+}
+END_TEST
+
+/* Guardrails of an entry judge what the tool is called with and what it gives;
+ * a violation is told to who asked. */
+START_TEST(a_tool_is_guarded)
+{
+    begin("{tool: t/echo, guardrail_policy: {input: [bad], on_violation: "
+          "sanitize}}, {tool: t/read, guardrail_policy: {output: [bad]}}",
+          "",
+          TOOL("t/echo", "{n: 1, bad: 2}") ", " TOOL("t/read",
+                                                     "{n: 1, bad: 2}"));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[{\"output\":{\"n\":1}},{\"error\":{\"class\":\"permanent\","
+                  "\"code\":\"guardrail\",\"message\":\"guardrail 'bad' of the output: "
+                  "found something\"}}]");
+    end();
+}
+END_TEST
+
+/* ---- dying ---------------------------------------------------------------- */
+
+/* The process dies after any number of things that happened: the run ends as if
+ * nobody had died, and no effect happened twice. */
+START_TEST(killed_anywhere_it_goes_on)
+{
+    uint32_t seed = (uint32_t)_i;
+    bool more = true;
+
+    for (int until = 0; more; until++) {
+        begin("t/idem, t/echo, {tool: t/fail, retry_policy: {max_attempts: 2, "
+              "delay: 1s}}",
+              _i % 2 == 0 ? "" : ", at_once: true",
+              TOOL("t/idem", "{n: 1}") ", " READ(2) ", " TOOL(
+                  "t/echo", "{n: 3}") ", " TOOL("t/idem", "{n: 1}") ", "
+              TOOL("t/fail", "{code: c, class: transient, times: 1}"));
+        for (int i = 0; i < until && more; i++)
+            more = (i % 3 == 0 && sim_sync_one(&s)) || sim_end_ask(&s, 0) ||
+                   sim_end_call(&s, 0) || sim_sync_one(&s);
+        sim_crash(&s, &seed);
+        if (s.run != NULL && s.n_commits > 0) {
+            sim_recover(&s);
+            sim_run(&s, &seed);
+            assert_status(MORTISE_RUN_COMPLETED);
+            assert_output("[{\"output\":{\"n\":1}},{\"did\":{\"n\":2}},"
+                          "{\"output\":{\"n\":3}},{\"output\":{\"n\":1}},"
+                          "{\"output\":{\"class\":\"transient\",\"code\":\"c\","
+                          "\"times\":1}}]");
+            ck_assert_int_eq(sim_effect_count(&s, "t__idem"), 2);
+        }
+        end();
+    }
+}
+END_TEST
+
+/* An effect that nobody can ask about is in doubt, and who asked waits until a
+ * person has said what became of it. */
+START_TEST(an_effect_under_way_is_in_doubt)
+{
+    uint32_t seed = 1;
+
+    begin("t/write", "", TOOL("t/write", "{n: 1}") ", " READ(2));
+    while (s.n_calls < 2)
+        ck_assert(sim_sync_one(&s));
+    sim_crash(&s, &seed);
+    sim_recover(&s);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_IN_DOUBT);
+    ck_assert_uint_eq(s.n_calls, 0);
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_RESOLVE,
+                                         .id = sim_request(&s, "t__write"),
+                                         .decision = "done",
+                                         .json = "{\"seen\": true}"}),
+        MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[{\"output\":{\"seen\":true}},{\"did\":{\"n\":2}}]");
+    end();
+}
+END_TEST
+
+/* A new attempt of who asked has what its tools had done told, instead of having
+ * it done again: also where it asks for them in another order. */
+START_TEST(a_new_attempt_repeats_no_effect)
+{
+    begin("t/write", "",
+          TOOL("t/write", "{n: 1}") ", " TOOL("t/write", "{n: 1}") ", "
+          "{method: r, kind: read, body: {n: 1}, fail: broken}");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    ck_assert_int_eq(sim_effect_count(&s, "t__write"), 2);
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_RESUME}),
+        MORTISE_OK);
+    assert_status(MORTISE_RUN_FAILED);
+    ck_assert_int_eq(sim_effect_count(&s, "t__write"), 2);
+    end();
+}
+END_TEST
+
+/* ---- being stopped -------------------------------------------------------- */
+
+/* A cancelled run ends with its tools, wherever they are. */
+START_TEST(a_cancel_stops_tools)
+{
+    begin_in(_i == 0 ? "hitl_mode: approve_tools\n" : "", "t/read", "",
+             TOOL("t/read", "{n: 1}"));
+    while (_i == 0 ? sim_sync_one(&s) || sim_end_call(&s, 0) : s.n_calls < 2)
+        ck_assert(_i == 0 || sim_sync_one(&s));
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_CANCEL}),
+        MORTISE_OK);
+    assert_status(MORTISE_RUN_CANCELLED);
+    end();
+}
+END_TEST
+
+/* An attempt that runs out of time ends behind its tools, whose effects are
+ * settled; the next one is told of them.  So it is where the process dies in
+ * between: what was being stopped is, and whoever asks again is answered. */
+START_TEST(an_attempt_ends_behind_its_tools)
+{
+    uint32_t seed = (uint32_t)_i;
+    static const char yaml[] =
+        "apiVersion: mortise/v1\nkind: Graph\n"
+        "metadata: {name: g, version: 1.0.0}\n"
+        "start: a\n"
+        "nodes:\n"
+        "  a:\n"
+        "    type: gmi\n"
+        "    prompt: p\n"
+        "    timeout: 10s\n"
+        "    retry_policy: {max_attempts: 2, delay: 1s, retry_on: [timeout]}\n"
+        "    tool_allowlist: [t/idem]\n"
+        "    args: {asks: [" TOOL("t/idem", "{n: 1}") "]}\n"
+        "    next: END\n";
+
+    sim_init(&s, sim_graph(yaml));
+    ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
+    while (s.n_calls < 2)
+        ck_assert(sim_sync_one(&s));
+    s.now_ms += 11000;
+    ck_assert(sim_fire_timer(&s, 0)); /* of the attempt */
+    ck_assert(s.calls[0].cancelled);
+    ck_assert(sim_end_call(&s, 0)); /* it lets go, and its tool is told to */
+    ck_assert_uint_eq(s.n_calls, 1);
+    ck_assert(s.calls[0].cancelled);
+    if (_i > 0) {
+        while (sim_sync_one(&s))
+            continue;
+        sim_crash(&s, &seed);
+        sim_recover(&s);
+    }
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[{\"output\":{\"n\":1}}]");
+    ck_assert_int_eq(sim_effect_count(&s, "t__idem"), 1);
+    end();
+}
+END_TEST
+
+/* Whoever gives its result while a tool of its is at work ends behind that. */
+START_TEST(a_result_waits_for_tools)
+{
+    struct mortise_input in = {.kind = MORTISE_IN_RESULT};
+
+    begin("t/read", "", TOOL("t/read", "{n: 1}"));
+    ck_assert_uint_eq(s.n_calls, 2);
+    in.u.result = (struct mortise_result_in){.call = s.calls[0].call.id,
+                                             .message = "",
+                                             .error_code = "",
+                                             .error_class = "",
+                                             .output = json_integer(7)};
+    script_drop(&s, s.calls[0].call.id);
+    sim_feed(&s, &in);
+    json_decref(in.u.result.output);
+    ck_assert(s.calls[1].cancelled);
+    json_decref(s.calls[0].call.body);
+    script_finish(&s.calls[0].script);
+    s.calls[0] = s.calls[1];
+    s.n_calls = 1;
+    assert_status(MORTISE_RUN_RUNNING);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("7");
+    end();
+}
+END_TEST
+
+/* A pause and an update find tools that wait, and the run goes on from there. */
+START_TEST(commands_find_tools)
+{
+    begin_in("hitl_mode: approve_tools\n", "t/echo", "",
+             TOOL("t/echo", "{n: 1}"));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_WAITING);
+    ck_assert_int_eq(
+        command((struct mortise_command){
+            .kind = _i == 0 ? MORTISE_CMD_PAUSE : MORTISE_CMD_UPDATE,
+            .json = _i == 0 ? NULL : "{\"scratch\": {\"x\": 1}}"}),
+        MORTISE_OK);
+    if (_i == 0)
+        ck_assert_int_eq(
+            command((struct mortise_command){.kind = MORTISE_CMD_RESUME}),
+            MORTISE_OK);
+    assert_status(MORTISE_RUN_WAITING);
+    ck_assert_int_eq(approve("t__echo", "approve", NULL), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[{\"output\":{\"n\":1}}]");
+    end();
+}
+END_TEST
+
+/* ---- handing over --------------------------------------------------------- */
+
+/* A node that may be handed over to is a tool whose answer says where. */
+START_TEST(a_hand_over_is_a_tool)
+{
+    static const char yaml[] =
+        "apiVersion: mortise/v1\nkind: Graph\n"
+        "metadata: {name: g, version: 1.0.0}\n"
+        "start: a\n"
+        "nodes:\n"
+        "  a:\n"
+        "    type: gmi\n"
+        "    prompt: p\n"
+        "    handoffs: [b]\n"
+        "    args: {asks: [" TOOL("transfer_to_b", "{}") "], goto: b}\n"
+        "    next: END\n"
+        "  b: {type: tool, tool: t/echo, args: {}, next: END}\n";
+
+    sim_init(&s, sim_graph(yaml));
+    ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[{\"goto\":\"b\"}]");
+    end();
+}
+END_TEST
+
+/* ---- memory, and what was tampered with ----------------------------------- */
+
+/* Whatever allocation fails as a tool is asked for, or ends, that is what is
+ * said. */
+START_TEST(tools_survive_oom)
+{
+    int rv = MORTISE_ENOMEM;
+
+    for (int n = 0; rv != MORTISE_OK; n++) {
+        struct mortise_input in = {.kind = MORTISE_IN_ASK};
+
+        begin("t/write, {tool: t/echo, max_output: 64B}", "",
+              _i == 0 ? "" : TOOL("t/echo", "{x: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                                         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}"));
+        in.now_ms = s.now_ms;
+        in.u.ask = (struct mortise_ask_in){
+            .call = s.calls[0].call.id,
+            .ask = 1,
+            .kind = MORTISE_STEP_TOOL,
+            .method = "tool.invoke/1",
+            .key = "",
+            .alias = "call_1",
+            .body = json_pack("{s:s, s:{}}", "tool", "t/write", "arguments")};
+        if (_i == 1) {
+            json_decref(in.u.ask.body);
+            in.kind = MORTISE_IN_RESULT;
+            in.u.result =
+                (struct mortise_result_in){.call = s.calls[1].call.id,
+                                           .message = "",
+                                           .error_code = "",
+                                           .error_class = "",
+                                           .output = s.calls[1].call.body};
+        }
+        test_mem_fail_at(n);
+        rv = mortise_run_step(s.run, &in, &s.actions, &err);
+        ck_assert_int_eq(rv, test_mem_failed() ? MORTISE_ENOMEM : MORTISE_OK);
+        test_mem_fail_at(-1);
+        if (_i == 0)
+            json_decref(in.u.ask.body);
+        ck_assert(rv != MORTISE_OK || n > 5);
+        end();
+    }
+}
+END_TEST
+
+/* In a store that was tampered with: a tool that the node does not have, one
+ * that is called with nothing, and one that runs already are refused. */
+START_TEST(odd_tools_are_corrupt)
+{
+    static const struct {
+        const char *id, *value;
+        uint32_t ordinal;
+        enum mortise_entry_type type;
+        int rv;
+    } said[] = {
+        {"t__echo", "{\"arguments\":{}}", 1, MORTISE_E_INVOKE, MORTISE_OK},
+        {"t__write", "{\"arguments\":{}}", 1, MORTISE_E_INVOKE,
+         MORTISE_ECORRUPT},
+        {"t__echo", "{}", 1, MORTISE_E_INVOKE, MORTISE_ECORRUPT},
+        {"t__echo", "{\"arguments\":{}}", 0, MORTISE_E_INVOKE,
+         MORTISE_ECORRUPT},
+        {"", "{}", 0, MORTISE_E_ABANDON, MORTISE_OK},
+    };
+    struct mortise_entry e = {.type = said[_i].type,
+                              .visit = 1,
+                              .generation = 1,
+                              .attempt = 1,
+                              .ordinal = said[_i].ordinal,
+                              .id = said[_i].id,
+                              .key = "",
+                              .method = "tool.invoke/1"};
+    struct mortise_uuid id = {{7}};
+    struct mortise_buf b;
+    struct mortise_run *r;
+
+    begin("t/echo", "", TOOL("t/echo", "{n: 1}"));
+    while (sim_sync_one(&s))
+        continue;
+    ck_assert_int_eq(mortise_run_replay(&r, &test_mem, s.graph, "default",
+                                        "run-1", NULL, NULL, &err),
+                     MORTISE_OK);
+    for (size_t i = 0; i < s.n_commits; i++)
+        ck_assert_int_eq(
+            mortise_run_apply(r, s.commits[i].seq, s.commits[i].time_ms,
+                              s.commits[i].id, s.commits[i].entries,
+                              s.commits[i].size, &err),
+            MORTISE_OK);
+    mortise_buf_init(&b, &test_mem);
+    e.value = json_loads(said[_i].value, 0, NULL);
+    mortise_entry_write(&b, &e);
+    json_decref(e.value);
+    ck_assert_int_eq(mortise_run_apply(r, s.n_commits + 1, s.now_ms, id, b.p,
+                                       b.n, &err),
+                     said[_i].rv);
+    mortise_buf_finish(&b);
+    mortise_run_free(r);
+    end();
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    TCase *tc = tcase_create("tools");
+    Suite *s_ = suite_create("run_tools");
+
+    tcase_add_test(tc, a_tool_answers);
+    tcase_add_test(tc, what_is_not_allowed_is_not_there);
+    tcase_add_test(tc, a_failure_is_an_answer);
+    tcase_add_test(tc, a_tool_is_tried_again);
+    tcase_add_test(tc, tools_run_beside_each_other);
+    tcase_add_test(tc, a_tool_takes_the_place_of_who_asked);
+    tcase_add_test(tc, tools_use_up_no_limit);
+    tcase_add_test(tc, a_long_output_is_cut);
+    tcase_add_loop_test(tc, a_tool_is_approved, 0, 3);
+    tcase_add_test(tc, one_tool_is_approved);
+    tcase_add_test(tc, several_are_approved_one_by_one);
+    tcase_add_test(tc, a_tool_is_guarded);
+    tcase_add_loop_test(tc, killed_anywhere_it_goes_on, 0, 20);
+    tcase_add_test(tc, an_effect_under_way_is_in_doubt);
+    tcase_add_test(tc, a_new_attempt_repeats_no_effect);
+    tcase_add_loop_test(tc, a_cancel_stops_tools, 0, 2);
+    tcase_add_loop_test(tc, an_attempt_ends_behind_its_tools, 0, 4);
+    tcase_add_test(tc, a_result_waits_for_tools);
+    tcase_add_loop_test(tc, commands_find_tools, 0, 2);
+    tcase_add_test(tc, a_hand_over_is_a_tool);
+    tcase_add_loop_test(tc, tools_survive_oom, 0, 2);
+    tcase_add_loop_test(tc, odd_tools_are_corrupt, 0, 5);
+    suite_add_tcase(s_, tc);
+    return s_;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
