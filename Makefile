@@ -341,10 +341,15 @@ $(B)/tests/test_cli_sick: | $(B)/tests/preload/sickhost.so
 $(B)/tests/test_cli_lost: | $(B)/tests/preload/lastword.so $(B)/tests/powercut.so
 $(B)/tests/test_cli_salvage: | $(B)/tests/powercut.so
 $(B)/tests/test_hostile_clocks: | $(B)/tests/preload/otherclock.so
+# The plugin of an example, which has a Makefile of its own for everybody else.
+$(B)/configs/acme.pay.so: configs/refund/pay/pay.c $(HEADERS) $(B)/flags
+	$(call say,SO,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_CFLAGS) -o $@ $<
 .PHONY: faults
 faults:
 	+$(Q)$(AGAIN) $(if $(V),,-s) B=$(B)/faults VARIANT=-DMORTISE_FAULTS $(B)/faults/mortise
-$(B)/tests/test_kill: | $(B)/tests/powercut.so faults
+$(B)/tests/test_kill: | $(B)/tests/powercut.so $(B)/configs/acme.pay.so faults
 
 programs: all $(TESTS) $(TEST_PLUGINS)
 

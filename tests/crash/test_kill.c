@@ -167,6 +167,11 @@ static void begin_asking(void)
     begin(&job_asking);
 }
 
+static void begin_refund(void)
+{
+    begin(&job_refund);
+}
+
 static void end(void)
 {
     judge_end();
@@ -304,9 +309,36 @@ START_TEST(asked_behind_the_effect)
 }
 END_TEST
 
+/* configs/refund/: money moves once, through the approval, and no model is asked
+ * again for what it had said. */
+START_TEST(refund_at_every_point)
+{
+    process = (unsigned)_i;
+    try_all(at_point);
+    ck_assert_uint_ge(times_seen(SAW_DEATH), 6);
+}
+END_TEST
+
+START_TEST(refund_at_every_call)
+{
+    process = (unsigned)_i;
+    try_all(at_call);
+    ck_assert_uint_ge(times_seen(SAW_DEATH), 40);
+}
+END_TEST
+
+START_TEST(refund_behind_the_effect)
+{
+    process = 1;
+    try_all(at_call_behind);
+    ck_assert_uint_ge(times_seen(SAW_DEATH), 4);
+}
+END_TEST
+
 static Suite *suite(void)
 {
-    TCase *acting = tcase_create("acting"), *asking = tcase_create("asking");
+    TCase *acting = tcase_create("acting"), *asking = tcase_create("asking"),
+          *refund = tcase_create("refund");
     Suite *s = suite_create("kill");
     TCase *report = tcase_create("report"), *triage = tcase_create("triage"),
           *counted = tcase_create("counted");
@@ -341,6 +373,13 @@ static Suite *suite(void)
     tcase_add_test(acting, asked_at_every_call);
     tcase_add_test(acting, asked_behind_the_effect);
     suite_add_tcase(s, acting);
+
+    tcase_add_unchecked_fixture(refund, begin_refund, end);
+    tcase_set_timeout(refund, 600);
+    tcase_add_loop_test(refund, refund_at_every_point, 0, 2);
+    tcase_add_loop_test(refund, refund_at_every_call, 0, 2);
+    tcase_add_test(refund, refund_behind_the_effect);
+    suite_add_tcase(s, refund);
 
     tcase_add_unchecked_fixture(asking, begin_asking, end);
     tcase_set_timeout(asking, 600);

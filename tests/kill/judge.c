@@ -10,6 +10,9 @@
  *   (5) The history has no gap, and is what somebody else reads in the store
  *       (tests/lib/store_reader.c), who also finds the store itself whole.
  *
+ *   (6) No model was asked again for a reply that was recorded, and for one that
+ *       was under way at most once for each death.
+ *
  * Expected bytes are in tests/kill/expected/; they were written by hand, but
  * for the triage's report: there the figures were counted with grep and uniq.
  */
@@ -21,8 +24,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "kill/shop.h"
 #include "lib/powercut.h"
 #include "mortise.h"
 #include "lib/store_reader.h"
@@ -431,6 +436,82 @@ static json_t *ask(const struct trial *t)
     return said;
 }
 
+/* ---- (6) -------------------------------------------------------- */
+
+enum { MOST_CALLS = 64 };
+
+/* "2026-11-26T00:22:59.095Z" */
+static uint64_t time_of(const char *text)
+{
+    struct tm tm = {0};
+    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+
+    ck_assert_ptr_nonnull(rest);
+    return (uint64_t)timegm(&tm) * 1000 +
+           (uint64_t)(strtod(rest, NULL) * 1000 + 0.5);
+}
+
+/* When the step of a model's reply was recorded: the n-th, from 0; 0: never. */
+static uint64_t answered_ms(const json_t *history, unsigned n)
+{
+    for (size_t i = 0; i < json_array_size(history); i++) {
+        const json_t *one = json_array_get(history, i);
+        const json_t *entries = json_object_get(one, "entries");
+
+        for (size_t k = 0; k < json_array_size(entries); k++) {
+            const json_t *e = json_array_get(entries, k);
+
+            if (strcmp(text_of(e, "entry"), "answer") != 0 ||
+                strcmp(text_of(e, "method"), "model.call/1") != 0 || n-- != 0)
+                continue;
+            return time_of(text_of(one, "time"));
+        }
+    }
+    return 0;
+}
+
+/* The first request that was the same. */
+static unsigned first_of(const struct shop_call *calls, unsigned i)
+{
+    unsigned k = 0;
+
+    while (calls[k].digest != calls[i].digest)
+        k++;
+    return k;
+}
+
+/* Which of the different requests it is, in the order in which they came. */
+static unsigned which(const struct shop_call *calls, unsigned i)
+{
+    unsigned n = 0;
+
+    for (unsigned k = 0; k < first_of(calls, i); k++)
+        n += first_of(calls, k) == k;
+    return n;
+}
+
+static void check_models(const struct trial *t, const json_t *history)
+{
+    struct shop_call calls[MOST_CALLS];
+    unsigned n = shop_calls(t->dir, calls, MOST_CALLS), deaths = 0;
+
+    for (unsigned i = 0; i < t->n_blows; i++)
+        deaths += t->landed[i];
+    if (n < 2 || n > 2 + deaths)
+        wrong(t, "the model was asked %u times, over %u deaths", n, deaths);
+    for (unsigned i = 0; i < n; i++) {
+        unsigned of = which(calls, i);
+        uint64_t ms = answered_ms(history, of);
+
+        if (of > 1)
+            wrong(t, "the model was asked %u different things", of + 1);
+        if (calls[i].at_ms > ms)
+            wrong(t, "reply %u was recorded at %llu, and asked for at %llu",
+                  of + 1, (unsigned long long)ms,
+                  (unsigned long long)calls[i].at_ms);
+    }
+}
+
 /* ---- all of it --------------------------------------------------------- */
 
 void judge(struct trial *t)
@@ -442,10 +523,14 @@ void judge(struct trial *t)
         wrong(t, "the effect happened %u times", trial_count(t));
     if (t->job->posted && trial_posts(t) != 1)
         wrong(t, "it was asked for %u times", trial_posts(t));
+    if (t->job->refunds && shop_refunds(t->dir) != 1)
+        wrong(t, "there were %u refunds", shop_refunds(t->dir));
     said = ask(t);
     check_looks(t, json_object_get(said, "show"));
     check_events(t, json_object_get(said, "events"));
     check_history(t, json_object_get(said, "history"));
+    if (t->job->refunds)
+        check_models(t, json_object_get(said, "history"));
     json_decref(said);
 }
 

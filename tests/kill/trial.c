@@ -38,6 +38,7 @@
 #include <unistd.h>
 
 #include "kill/counter.h"
+#include "kill/shop.h"
 #include "lib/child.h"
 #include "lib/powercut.h"
 #include "lib/test.h"
@@ -50,22 +51,38 @@ static const char *const triage_files[] = {"triage-report.md", NULL};
 
 static const char small_log[] = "tests/kill/input.log";
 
-const struct job job_report = {"report",  "tests/kill/report.graph.yaml",
-                               small_log, report_files,
-                               false,     false};
-const struct job job_counted = {"counted", "tests/kill/counted.graph.yaml",
-                                small_log, no_files,
-                                true,      false};
-const struct job job_acting = {
-    "acting", "tests/kill/acting.graph.yaml", small_log, no_files, true, true};
-const struct job job_asking = {
-    "asking", "tests/kill/asking.graph.yaml", small_log, no_files, false, true};
-const struct job job_triage = {"triage",
-                               "configs/triage/triage.graph.yaml",
-                               "configs/triage/sample.log",
-                               triage_files,
-                               false,
-                               false};
+const struct job job_report = {.name = "report",
+                               .graph = "tests/kill/report.graph.yaml",
+                               .log = small_log,
+                               .files = report_files};
+const struct job job_counted = {.name = "counted",
+                                .graph = "tests/kill/counted.graph.yaml",
+                                .log = small_log,
+                                .files = no_files,
+                                .counted = true};
+const struct job job_acting = {.name = "acting",
+                               .graph = "tests/kill/acting.graph.yaml",
+                               .log = small_log,
+                               .files = no_files,
+                               .counted = true,
+                               .posted = true};
+const struct job job_asking = {.name = "asking",
+                               .graph = "tests/kill/asking.graph.yaml",
+                               .log = small_log,
+                               .files = no_files,
+                               .posted = true};
+const struct job job_triage = {.name = "triage",
+                               .graph = "configs/triage/triage.graph.yaml",
+                               .log = "configs/triage/sample.log",
+                               .files = triage_files};
+const struct job job_refund = {
+    .name = "refund",
+    .graph = "configs/refund/refund.graph.yaml",
+    .log = small_log,
+    .files = no_files,
+    .refunds = true,
+    .input = "{\"message\": \"my lamp came broken, a@b.example\", "
+             "\"customer\": \"anna\"}"};
 
 /* ---- for all trials ---------------------------------------------------- */
 
@@ -99,6 +116,13 @@ static void write_deployment(void)
                      "    counts: {file: count.log}\n"
                      "    posts: {file: count.log, base_url: "
                      "'http://127.0.0.1:%d/'}\n"
+                     "    acme.pay: {base_url: '${env:SHOP}'}\n"
+                     "guardrails:\n"
+                     "  pii: {plugin: pattern, config: {builtin: [email]}}\n"
+                     "models:\n"
+                     "  default: {provider: openai, model: small, base_url: "
+                     "'${env:SHOP}/v1', price: {input_per_mtok: 0.15, "
+                     "output_per_mtok: 0.60}}\n"
                      "trust: {dir: %s/trust.d}\n",
                      suite_dir, counter_port(), suite_dir);
 
@@ -113,6 +137,9 @@ static void begin_counting(void)
     snprintf(dir, sizeof dir, "%s/posts", suite_dir);
     ck_assert_int_eq(mkdir(dir, 0700), 0);
     counter_begin(dir);
+    snprintf(dir, sizeof dir, "%s/shop", suite_dir);
+    ck_assert_int_eq(mkdir(dir, 0700), 0);
+    shop_begin(dir);
 }
 
 void trials_begin(void)
@@ -122,11 +149,15 @@ void trials_begin(void)
     strcpy(binary, child_build("mortise"));
     strcpy(fault_binary, child_build("faults/mortise"));
     strcpy(preload, child_build("tests/powercut.so"));
+    setenv("SHOP", "http://127.0.0.1:1", 1); /* for who only looks */
     child_dir(suite_dir);
     ok(child_run("$MORTISE key new k -W"));
     sign("plugins/executor/file/file.plugin.yaml", "plugins/file.so");
     sign("plugins/executor/text/text.plugin.yaml", "plugins/text.so");
     sign("plugins/guardrail/pattern/pattern.plugin.yaml", "plugins/pattern.so");
+    sign("plugins/executor/agent/agent.plugin.yaml", "plugins/agent.so");
+    sign("plugins/model/openai/openai.plugin.yaml", "plugins/openai.so");
+    sign("configs/refund/pay/acme.pay.plugin.yaml", "configs/acme.pay.so");
     sign("tests/plugins/counts.plugin.yaml", "tests/plugins/counts.so");
     sign("tests/plugins/posts.plugin.yaml", "tests/plugins/posts.so");
     ok(child_run("$MORTISE key trust k.pub --trust trust.d --plugins '*' "
@@ -138,6 +169,7 @@ void trials_begin(void)
 void trials_end(void)
 {
     counter_end();
+    shop_end();
     test_rmdir(suite_dir);
 }
 
@@ -322,7 +354,7 @@ __attribute__((format(printf, 2, 3))) static void set(struct process *p,
 static bool is_ours(const char *variable)
 {
     static const char *const names[] = {"LD_PRELOAD=", "POWERCUT_", "MORTISE_",
-                                        "MALLOC_"};
+                                        "MALLOC_", "SHOP="};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strncmp(variable, names[i], strlen(names[i])) == 0)
@@ -337,6 +369,7 @@ static void make_env(struct process *p, const struct trial *t)
             p->env[p->n_env++] = *v;
     set(p, "LD_PRELOAD=%s", preload);
     set(p, "POWERCUT_STATE=%s", trial_path(t, "books"));
+    set(p, "SHOP=%s", shop_url(t->dir));
     if (t->slow_ms != 0)
         set(p, "POWERCUT_SLOW=%u", t->slow_ms);
     if (p->blow != NULL &&
@@ -344,8 +377,9 @@ static void make_env(struct process *p, const struct trial *t)
         set(p, "POWERCUT_KILL=%lu", p->blow->n);
     if (p->blow != NULL && p->blow->kind == AT_CALL_BEHIND)
         set(p, "POWERCUT_KILL_ONCE=%s",
-            t->job->counted ? trial_path(t, "count.log")
-                            : counter_file(t->dir));
+            t->job->counted   ? trial_path(t, "count.log")
+            : t->job->refunds ? shop_refunds_file(t->dir)
+                              : counter_file(t->dir));
     if (p->blow != NULL && p->blow->kind == AT_POINT)
         set(p, "MORTISE_FAULT_CRASH=%lu", p->blow->n);
     p->env[p->n_env] = NULL;
@@ -548,9 +582,11 @@ static int do_step(struct trial *t, enum step step)
     switch (step) {
     case RUN:
         return run_process(t, b,
-                           "run\n--json\n%s/%s\n--id\nr\n"
-                           "--input\n{\"log\": \"" TRIAL_LOG "\"}",
-                           source, t->job->graph);
+                           "run\n--json\n%s/%s\n--id\nr\n--input\n%s",
+                           source, t->job->graph,
+                           t->job->input != NULL
+                               ? t->job->input
+                               : "{\"log\": \"" TRIAL_LOG "\"}");
     case RESUME:
         return run_process(t, b, "resume\n--json\nr");
     case APPROVE:

@@ -28,8 +28,11 @@ struct job {
     bool counted; /* its effect is a line in `count.log`, which
                    * nobody can look for but a person */
     bool posted;  /* ... or something that it told the counter (counter.h) */
+    bool refunds; /* ... or a refund, of somebody whom models answer (shop.h) */
+    const char *input; /* NULL: the log */
 };
 extern const struct job job_report, job_counted, job_triage;
+extern const struct job job_refund; /* configs/refund/ */
 extern const struct job job_acting; /* both, by a call with an intent */
 extern const struct job job_asking; /* by a step alone */
 

@@ -4,7 +4,7 @@
  *
  * A block begins with ```sh tested, or ```sh tested exit=4 when its last
  * command ends with another code than 0.  It runs in a directory of its own
- * that looks like the tree: build/ and configs/ are there. */
+ * that looks like the tree: build/, configs/ and sdk/ are there. */
 #include <ctype.h>
 #include <ftw.h>
 #include <glob.h>
@@ -25,7 +25,8 @@ static void begin(void)
     ck_assert_ptr_nonnull(getcwd(root, sizeof root));
     strcpy(dir, test_mkdir());
     child_dir(dir);
-    child_run("cp -r %s/configs . && ln -s %s build", root, child_build(""));
+    child_run("cp -r %s/configs . && ln -s %s build && ln -s %s/sdk sdk", root,
+              child_build(""), root);
     ck_assert_msg(child.code == 0, "%s", child.err);
     ck_assert_int_eq(glob("docs/*.md", 0, NULL, &pages), 0);
     ck_assert_int_eq(glob("README.md", GLOB_APPEND, NULL, &pages), 0);
