@@ -15,9 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SCRIPTS = 64, STEPS = 32, REQUESTS = 4096, PEERS = 2048 };
+enum { SCRIPTS = 256, STEPS = 32, REQUESTS = 16384, PEERS = 2048 };
 
-enum step_kind { SAY, REPEAT, SPLIT, WAIT, CLOSE, RESET };
+enum step_kind { SAY, REPEAT, SPLIT, PREFIX, WAIT, CLOSE, RESET };
 
 struct step {
     enum step_kind kind;
@@ -29,14 +29,15 @@ struct step {
 struct script {
     char *path;
     struct step steps[STEPS];
-    size_t n;
-    int times; /* left; -1: any number */
+    size_t n, used; /* used: how often it was played */
+    int times;      /* left; -1: any number */
 };
 
 struct peer {
     struct httpd *d;
     int fd;
     pthread_t thread;
+    bool done;
 };
 
 struct httpd {
@@ -48,7 +49,7 @@ struct httpd {
     char *requests[REQUESTS];
     size_t n_requests;
     struct peer peers[PEERS];
-    size_t n_peers;
+    size_t n_peers, n_connections;
 };
 
 /* ---- scripts ------------------------------------------------------------ */
@@ -96,6 +97,11 @@ void httpd_split(struct httpd *d, const char *text)
     add(d, (struct step){.kind = SPLIT}, text, strlen(text));
 }
 
+void httpd_prefixes(struct httpd *d, const void *p, size_t n)
+{
+    add(d, (struct step){.kind = PREFIX}, p, n);
+}
+
 void httpd_repeat(struct httpd *d, char c, size_t n)
 {
     add(d, (struct step){.kind = REPEAT, .c = c}, NULL, n);
@@ -133,8 +139,9 @@ void httpd_answer(struct httpd *d, const char *path, const char *status,
     httpd_say(d, body);
 }
 
-/* The first of a path that is not used up. */
-static struct script *script_of(struct httpd *d, const char *path)
+/* The first of a path that is not used up, and how often it was played. */
+static struct script *script_of(struct httpd *d, const char *path,
+                                size_t *used)
 {
     struct script *found = NULL;
 
@@ -147,6 +154,7 @@ static struct script *script_of(struct httpd *d, const char *path)
     }
     if (found != NULL && found->times > 0)
         found->times--;
+    *used = found != NULL ? found->used++ : 0;
     pthread_mutex_unlock(&d->lock);
     return found;
 }
@@ -204,7 +212,7 @@ static bool split(int fd, const char *p, size_t n)
 }
 
 /* False: the connection is over. */
-static bool play(struct httpd *d, int fd, const struct script *s)
+static bool play(struct httpd *d, int fd, const struct script *s, size_t used)
 {
     const struct linger hard = {1, 0};
     bool ok = true;
@@ -221,6 +229,9 @@ static bool play(struct httpd *d, int fd, const struct script *s)
             break;
         case SPLIT:
             ok = split(fd, x->p, x->n);
+            break;
+        case PREFIX:
+            ok = send_all(fd, x->p, used < x->n ? used : x->n);
             break;
         case WAIT:
             ok = wait_for(d, -1, (int)x->n);
@@ -255,7 +266,7 @@ static bool serve_one(struct httpd *d, int fd, char **buf, size_t *n)
 {
     char method[32], path[1024], *end;
     struct script *s;
-    size_t whole;
+    size_t whole, used;
 
     for (;;) {
         ssize_t got;
@@ -278,9 +289,9 @@ static bool serve_one(struct httpd *d, int fd, char **buf, size_t *n)
         return false;
     *n -= whole;
     memmove(*buf, *buf + whole, *n + 1);
-    s = script_of(d, path);
+    s = script_of(d, path, &used);
     if (s != NULL)
-        return play(d, fd, s);
+        return play(d, fd, s, used);
     return send_all(fd, "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n", 38);
 }
 
@@ -294,7 +305,28 @@ static void *serve(void *ud)
         continue;
     close(p->fd);
     free(buf);
+    pthread_mutex_lock(&p->d->lock);
+    p->done = true;
+    pthread_mutex_unlock(&p->d->lock);
     return NULL;
+}
+
+/* A place for one more: whose connection is over gives up its own. */
+static struct peer *place(struct httpd *d)
+{
+    struct peer *p = NULL;
+
+    pthread_mutex_lock(&d->lock);
+    for (size_t i = 0; p == NULL && i < d->n_peers; i++)
+        if (d->peers[i].done)
+            p = &d->peers[i];
+    pthread_mutex_unlock(&d->lock);
+    if (p != NULL) {
+        pthread_join(p->thread, NULL);
+        return p;
+    }
+    ck_assert_uint_lt(d->n_peers, PEERS);
+    return &d->peers[d->n_peers++];
 }
 
 static void *listening(void *ud)
@@ -303,17 +335,17 @@ static void *listening(void *ud)
     int one = 1;
 
     while (wait_for(d, d->fd, -1)) {
-        struct peer *p = &d->peers[d->n_peers];
         int fd = accept(d->fd, NULL, NULL);
+        struct peer *p;
 
         if (fd < 0)
             continue;
-        ck_assert_uint_lt(d->n_peers, PEERS);
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+        p = place(d);
         *p = (struct peer){.d = d, .fd = fd};
         pthread_create(&p->thread, NULL, serve, p);
         pthread_mutex_lock(&d->lock);
-        d->n_peers++;
+        d->n_connections++;
         pthread_mutex_unlock(&d->lock);
     }
     return NULL;
@@ -401,7 +433,7 @@ size_t httpd_connections(struct httpd *d)
     size_t n;
 
     pthread_mutex_lock(&d->lock);
-    n = d->n_peers;
+    n = d->n_connections;
     pthread_mutex_unlock(&d->lock);
     return n;
 }

@@ -49,6 +49,10 @@
  *       attempt or generation it gives again, as in (7): for the same tool,
  *       arguments and occurrence, wherever a model asks for it.
  *
+ *  (11) A call of a model is a READ that costs money: it is made once all that was
+ *       recorded before is on disk, so that after a crash no more than the one
+ *       that was out is paid for twice.
+ *
  * What a reconciliation asks is part of that one call: it may read, and nothing
  * is kept of it; so it puts nothing, either.
  */
@@ -404,8 +408,13 @@ static int ask_somebody(struct mortise_run *r, struct exec *x, struct step *s,
 static int ask_read(struct mortise_run *r, struct exec *x, struct step *s,
                     const struct mortise_ask_in *in, struct mortise_err *err)
 {
-    (void)x;
-    return perform(r, in->ask, s->index, NULL, err);
+    if (!in->spends)
+        return perform(r, in->ask, s->index, NULL, err);
+    r->must |= r->record.n > 0; /* (11) */
+    if (r->record.n > 0)
+        return wait_for_sync(r, x, s, err);
+    return r->synced < r->seq ? wait_for(r, x, s, r->seq, err)
+                              : perform(r, in->ask, s->index, NULL, err);
 }
 
 /* ---- tools (10) ----------------------------------------------------------- */

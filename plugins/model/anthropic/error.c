@@ -12,7 +12,8 @@
  *     402     billing_error           model.quota
  *     403     permission_error        model.auth
  *     404     not_found_error         model.not_found
- *     408, 409                        model.server        transient
+ *     408                             model.timeout       timeout
+ *     409                             model.server        transient
  *     413     request_too_large       model.request
  *     429     rate_limit_error        model.rate_limit    transient
  *     500     api_error               model.server        transient
@@ -136,7 +137,7 @@ static struct trouble trouble_of(int64_t status)
         {402, {MORTISE_MODEL_QUOTA, "permanent", 0}},
         {403, {MORTISE_MODEL_AUTH, "permanent", 0}},
         {404, {MORTISE_MODEL_NOT_FOUND, "permanent", 0}},
-        {408, {MORTISE_MODEL_SERVER, "transient", 0}},
+        {408, {MORTISE_MODEL_TIMEOUT, "timeout", 0}},
         {409, {MORTISE_MODEL_SERVER, "transient", 0}},
         {429, {MORTISE_MODEL_RATE, "transient", 0}},
         {503, {MORTISE_MODEL_OVERLOAD, "transient", 0}},

@@ -175,7 +175,7 @@ static mortise_status on_event(void *ud, mortise_str name, mortise_str text)
         return MORTISE_S_OK; /* the first counts */
     c->heard = true;
     if (mortise_str_is(text, "[DONE]")) {
-        c->ended |= c->dialect == &openai_chat;
+        c->ended |= c->dialect == &openai_chat && c->began;
         return MORTISE_S_OK;
     }
     mortise_jv_parse(text, &data);
@@ -185,6 +185,7 @@ static mortise_status on_event(void *ud, mortise_str name, mortise_str text)
         reply_usage(&c->reply, mortise_jv_get(data, "usage"));
         problem_of_server(&c->problem, mortise_jv_none(), data);
     } else if (mortise_jv_type(data) == MORTISE_JV_OBJECT) {
+        c->began = true;
         c->dialect->event(c, data);
     } else if (!c->ended) {
         problem_set(&c->problem, MORTISE_MODEL_STREAM,

@@ -323,10 +323,8 @@ void problem_of_server(struct problem *p, mortise_jv answer, mortise_jv body)
     mortise_jv_int(mortise_jv_get(answer, "status"), &status);
     meant = status >= 400 ? status : s.number;
     begin(p, MORTISE_S_FAILED, code_of(&s, meant));
-    if (meant == 408)
-        p->klass = "transient";
     p->klass = again_of(answer, p->klass);
-    if (strcmp(p->klass, "transient") == 0)
+    if (strcmp(p->klass, "permanent") != 0)
         p->retry_after_ms = retry_after(answer, meant);
     say(p, answer, status, s.message);
 }

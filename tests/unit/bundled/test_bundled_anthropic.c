@@ -1027,7 +1027,7 @@ static const struct {
      0, -1},
     {404, NULL, ERROR("not_found_error", "model: m"), "model.not_found",
      "permanent", "model: m", 0, -1},
-    {408, NULL, "", "model.server", "transient",
+    {408, NULL, "", "model.timeout", "timeout",
      "the server answered with status 408", 0, -1},
     {409, NULL, "", "model.server", "transient", "", 0, -1},
     {413, NULL, ERROR("request_too_large", "32 MB"), "model.request",

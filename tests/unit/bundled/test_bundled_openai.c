@@ -692,7 +692,7 @@ static const struct failing {
     {413, NULL, "", 0, MORTISE_MODEL_REQUEST, "permanent", "413", -1},
     {422, NULL, "", 0, MORTISE_MODEL_REQUEST, "permanent", "422", -1},
     {501, NULL, "", 0, MORTISE_MODEL_REQUEST, "permanent", "501", -1},
-    {408, NULL, "", 0, MORTISE_MODEL_TIMEOUT, "transient", "408", -1},
+    {408, NULL, "", 0, MORTISE_MODEL_TIMEOUT, "timeout", "408", -1},
     {409, NULL, "", 0, MORTISE_MODEL_SERVER, "transient", "409", -1},
     {425, NULL, "", 0, MORTISE_MODEL_SERVER, "transient", "425", -1},
     {429, NULL, "", 0, MORTISE_MODEL_RATE, "transient", "429", -1},

@@ -1,6 +1,7 @@
-/* test_bundled_openai_wire.c -- the openai model plugin in an engine, against a
- * server that says exactly the bytes it was told to.  What it makes of them is
- * test_bundled_openai.c's; here is what the host has a part in. */
+/* test_bundled_wire.c -- the plugins that speak to model servers, in an engine,
+ * against a server that says exactly the bytes it was told to.  What they make of
+ * them is their own tests'; here is what the host has a part in, and that
+ * whatever a server does ends in a reply or in an error of docs/models.md. */
 #include <check.h>
 #include <jansson.h>
 #include <limits.h>
@@ -32,6 +33,9 @@ static void sign_plugins(void)
     shelf_put(&shelf, "asks_model");
     shelf_sign(&shelf, "openai", "plugins/model/openai/openai.plugin.yaml",
                child_build("plugins/openai.so"));
+    shelf_sign(&shelf, "anthropic",
+               "plugins/model/anthropic/anthropic.plugin.yaml",
+               child_build("plugins/anthropic.so"));
 }
 
 static void forget_plugins(void)
@@ -63,10 +67,18 @@ static void setup(void)
              "metadata: {name: test}\n"
              "plugins: {path: [\"%s\"]}\ntrust: {dir: \"%s\"}\n"
              "secrets: {k: {env: T_KEY}}\n"
-             "models: {default: {provider: openai, model: m, api_key: "
-             "secret://k, base_url: \"%s\", price: {input_per_mtok: 2, "
-             "output_per_mtok: 10, cached_per_mtok: 1}}}\n",
-             shelf.plugins, shelf.trust, httpd_url(d, "/v1"));
+             "models:\n"
+             "  default: {provider: openai, model: m, api_key: secret://k, "
+             "base_url: \"%s\", price: {input_per_mtok: 2, output_per_mtok: "
+             "10, cached_per_mtok: 1}}\n"
+             "  responses: {provider: openai, api: responses, model: m, "
+             "base_url: \"%s\", idle_timeout: 300ms}\n"
+             "  messages: {provider: anthropic, model: m, base_url: \"%s\", "
+             "idle_timeout: 300ms}\n"
+             "  chat: {provider: openai, model: m, base_url: \"%s\", "
+             "idle_timeout: 300ms}\n",
+             shelf.plugins, shelf.trust, httpd_url(d, "/v1"),
+             httpd_url(d, "/v1"), httpd_url(d, ""), httpd_url(d, "/v1"));
     snprintf(store, sizeof store, "%s/store", dir);
     o.store = store;
     o.deployment = put("mortise.yaml", text);
@@ -266,20 +278,226 @@ START_TEST(a_timeout)
 }
 END_TEST
 
+/* ---- all of them ------------------------------------------------------------- */
+
+static const struct {
+    const char *alias, *path, *recorded;
+    /* What a server's error looks like there, with a message in it. */
+    const char *error;
+} dialects[] = {
+    {"chat", "/v1/chat/completions", "tests/replies/openai/chat_calls.sse",
+     "{\"error\":{\"message\":\"no\",\"type\":\"t\",\"code\":null}}"},
+    {"responses", "/v1/responses", "tests/replies/openai/responses_calls.sse",
+     "{\"error\":{\"message\":\"no\",\"type\":\"t\",\"code\":null}}"},
+    {"messages", "/v1/messages", "tests/replies/anthropic/messages_calls.sse",
+     "{\"type\":\"error\",\"error\":{\"type\":\"t\",\"message\":\"no\"}}"},
+};
+enum { N_DIALECTS = 3 };
+
+/* Ask that server, for a stream or not. */
+static void ask(int dialect, bool stream)
+{
+    char args[512];
+
+    snprintf(args, sizeof args, "alias: %s, " HI "%s", dialects[dialect].alias,
+             stream ? ", stream: true" : "");
+    run("call", args, "");
+}
+
+static const json_t *answer(void)
+{
+    return json_object_get(
+        json_array_get(json_object_get(show, "nodes"), 0), "output");
+}
+
+static void is_error(const char *code, const char *klass)
+{
+    const json_t *error = json_object_get(answer(), "error");
+    const char *is = json_string_value(json_object_get(error, "code"));
+    char *all = json_dumps(answer(), JSON_ENCODE_ANY);
+
+    ck_assert_msg(is != NULL && strcmp(is, code) == 0, "no %s: %s", code, all);
+    ck_assert_str_eq(json_string_value(json_object_get(error, "class")), klass);
+    free(all);
+}
+
+static const struct {
+    int status;
+    const char *code, *klass;
+} statuses[] = {
+    {400, "model.request", "permanent"},   {401, "model.auth", "permanent"},
+    {403, "model.auth", "permanent"},      {404, "model.not_found", "permanent"},
+    {408, "model.timeout", "timeout"} ,    {409, "model.server", "transient"},
+    {413, "model.request", "permanent"},   {422, "model.request", "permanent"},
+    {429, "model.rate_limit", "transient"}, {500, "model.server", "transient"},
+    {502, "model.server", "transient"},    {503, "model.overloaded", "transient"},
+    {504, "model.server", "transient"},    {529, "model.overloaded", "transient"},
+};
+enum { N_STATUSES = sizeof statuses / sizeof statuses[0] };
+
+/* Every status that servers answer with is the error that docs/models.md has,
+ * with a body in the server's own form, in somebody else's, or without one. */
+START_TEST(statuses_are_errors)
+{
+    int i = _i % N_STATUSES, k = _i / N_STATUSES;
+    const char *bodies[] = {dialects[k].error, "<html>proxy</html>", ""};
+    char line[32];
+
+    snprintf(line, sizeof line, "%d Said", statuses[i].status);
+    for (int b = 0; b < 3; b++) {
+        httpd_answer(d, dialects[k].path, line,
+                     b == 1 ? "Content-Type: text/html\r\n"
+                            : "Content-Type: application/json\r\n",
+                     bodies[b]);
+        httpd_times(d, 1);
+        ask(k, b != 2);
+        is_error(statuses[i].code, statuses[i].klass);
+    }
+}
+END_TEST
+
+/* A reply that is cut at any byte is an error that may pass, or, once the server
+ * has said why it ends, the reply. */
+START_TEST(cuts_at_every_byte)
+{
+    size_t size, whole = 0;
+    char *text = test_read(dialects[_i].recorded, &size);
+    json_t *reply;
+
+    httpd_on(d, dialects[_i].path);
+    httpd_say(d, STREAM);
+    httpd_send(d, text, size);
+    httpd_close(d);
+    httpd_times(d, 1);
+    ask(_i, true);
+    reply = json_deep_copy(json_object_get(answer(), "reply"));
+    ck_assert_ptr_nonnull(reply);
+    httpd_on(d, dialects[_i].path);
+    httpd_say(d, STREAM);
+    httpd_prefixes(d, text, size);
+    httpd_close(d);
+    for (size_t n = 0; n < size; n++) {
+        const json_t *got, *error;
+
+        ask(_i, true);
+        got = json_object_get(answer(), "reply");
+        error = json_object_get(answer(), "error");
+        whole += got != NULL;
+        ck_assert_msg(got == NULL || json_equal(got, reply), "cut at %zu", n);
+        if (got == NULL)
+            is_error("model.stream", "transient");
+        ck_assert(got == NULL || error == NULL);
+    }
+    ck_assert_uint_lt(whole, size / 4);
+    json_decref(reply);
+    free(text);
+}
+END_TEST
+
+/* It may come byte by byte, slowly even: that is no silence. */
+START_TEST(trickles_are_replies)
+{
+    size_t size;
+    char *text = test_read(dialects[_i].recorded, &size);
+
+    httpd_on(d, dialects[_i].path);
+    httpd_say(d, STREAM);
+    httpd_split(d, text);
+    httpd_close(d);
+    httpd_times(d, 1);
+    ask(_i, true);
+    ck_assert_uint_eq(
+        json_array_size(json_object_get(
+            json_object_get(json_object_get(answer(), "reply"), "message"),
+            "parts")) >= 2,
+        1);
+    httpd_on(d, dialects[_i].path);
+    httpd_say(d, STREAM);
+    for (size_t at = 0; at < size; at += 1 + size / 8) {
+        httpd_wait(d, 150);
+        httpd_send(d, text + at,
+                   at + 1 + size / 8 < size ? 1 + size / 8 : size - at);
+    }
+    httpd_close(d);
+    httpd_times(d, 1);
+    ask(_i, true);
+    ck_assert_ptr_nonnull(json_object_get(answer(), "reply"));
+    free(text);
+}
+END_TEST
+
+/* ... and silence, before the answer or in it, is an error that may pass. */
+START_TEST(silence_is_an_error)
+{
+    size_t size;
+    char *text = test_read(dialects[_i].recorded, &size);
+
+    for (int begun = 0; begun < 2; begun++) {
+        httpd_on(d, dialects[_i].path);
+        if (begun) {
+            httpd_say(d, STREAM);
+            httpd_send(d, text, size / 2);
+        }
+        httpd_wait(d, 5000);
+        httpd_times(d, 1);
+        ask(_i, true);
+        is_error("model.timeout", "timeout");
+    }
+    free(text);
+}
+END_TEST
+
+/* What calls itself something else is what it is, or nothing: never a crash,
+ * never half a reply. */
+START_TEST(types_do_not_lie)
+{
+    static const char *const types[] = {
+        "", "Content-Type: text/html\r\n", "Content-Type: image/png\r\n",
+        "Content-Type: text/event-stream; charset=utf-8\r\n",
+        "Content-Type: application/json\r\n"};
+    static const char *const bodies[] = {"", "null", "[]", "{}", "\"a\"",
+                                         "<html></html>", "\xff\xfe",
+                                         "data: {}\n\n", "data: [DONE]\n\n",
+                                         "{\"choices\":[]}", "{\"output\":[]}"};
+
+    for (size_t t = 0; t < sizeof types / sizeof types[0]; t++)
+        for (size_t b = 0; b < sizeof bodies / sizeof bodies[0]; b++) {
+            const char *code;
+            char *all;
+
+            httpd_answer(d, dialects[_i].path, "200 OK", types[t], bodies[b]);
+            httpd_times(d, 1);
+            ask(_i, (t + b) % 2 == 0);
+            code = json_string_value(json_object_get(
+                json_object_get(answer(), "error"), "code"));
+            all = json_dumps(answer(), JSON_ENCODE_ANY);
+            ck_assert_msg(code != NULL && (strcmp(code, "model.protocol") == 0 ||
+                                           strcmp(code, "model.stream") == 0),
+                          "%s%s: %s", types[t], bodies[b], all);
+            free(all);
+        }
+}
+END_TEST
+
 static Suite *suite(void)
 {
-    Suite *suite = suite_create("bundled_openai_wire");
+    Suite *suite = suite_create("bundled_wire");
     TCase *tc = tcase_create("wire");
 
     tcase_add_unchecked_fixture(tc, sign_plugins, forget_plugins);
     tcase_add_checked_fixture(tc, setup, teardown);
-    tcase_set_timeout(tc, 60);
+    tcase_set_timeout(tc, 300);
     tcase_add_test(tc, a_stream);
     tcase_add_test(tc, a_cut);
     tcase_add_test(tc, an_error);
     tcase_add_test(tc, a_redirect);
     tcase_add_test(tc, vectors);
     tcase_add_test(tc, a_timeout);
+    tcase_add_loop_test(tc, statuses_are_errors, 0, N_DIALECTS * N_STATUSES);
+    tcase_add_loop_test(tc, cuts_at_every_byte, 0, N_DIALECTS);
+    tcase_add_loop_test(tc, trickles_are_replies, 0, N_DIALECTS);
+    tcase_add_loop_test(tc, silence_is_an_error, 0, N_DIALECTS);
+    tcase_add_loop_test(tc, types_do_not_lie, 0, N_DIALECTS);
     suite_add_tcase(suite, tc);
     return suite;
 }
