@@ -616,7 +616,7 @@ static int take_in(struct mortise_run *r, const struct mortise_input *in,
     case MORTISE_IN_WRITTEN:
         return on_written(r, in->u.seq, err);
     case MORTISE_IN_COMMIT:
-        r->must |= r->record.n > 0;
+        mortise_run_commit_now(r);
         return MORTISE_OK;
     case MORTISE_IN_ASK:
         return mortise_step_ask(r, &in->u.ask, err);

@@ -33,6 +33,7 @@ static const struct section {
     {"flat", bench_flat},       {"durable", bench_durable},
     {"waits", bench_waits},     {"parked", bench_parked},
     {"loading", bench_loading}, {"shapes", bench_shapes},
+    {"models", bench_models},
 };
 
 static bool is_wanted(const char *name, int argc, char **argv)
@@ -67,8 +68,6 @@ static void say_missing(void)
     bench_section("not in this build");
     bench_note("isolated call round trip vs. a SOCK_SEQPACKET ping-pong "
                "(plugins run in the engine)");
-    bench_note("1,000 concurrent model calls against a server that takes 1 s "
-               "(no model calls)");
 }
 
 int main(int argc, char **argv)

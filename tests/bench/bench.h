@@ -112,6 +112,8 @@ void bench_write_file(const char *path, const char *text, size_t n);
 struct mortise *bench_open(const char *store);
 /* ... where a bench_wait that was not told how long as good as never ends. */
 struct mortise *bench_open_slowly(const char *store);
+/* ... with that deployment, a file of the directory. */
+struct mortise *bench_open_with(const char *store, const char *deployment);
 struct mortise_graph *bench_load(struct mortise *m,
                                  const struct mortise_buf *b);
 void bench_start(struct mortise *m, struct mortise_graph *g, const char *id,
@@ -126,6 +128,11 @@ double bench_finish(struct mortise *m, struct mortise_graph *g);
 void bench_expect(struct mortise *m, const char *id, const char *status);
 /* An id that no run had. */
 const char *bench_id(void);
+
+/* ---- a model (modeld.c) -------------------------------------------------- */
+
+/* A server until this program ends, before anything has a thread; its port. */
+int bench_modeld(void);
 
 /* ---- graphs ------------------------------------------------------------- */
 
@@ -197,11 +204,14 @@ void bench_process(void);  /* process.c */
 void bench_parked(void);   /* parked.c */
 void bench_loading(void);  /* loading.c */
 void bench_shapes(void);   /* shapes.c */
+void bench_models(void);   /* models.c */
 
 /* What children do for them. */
 int bench_child_bare(const char *arg);        /* process.c */
 int bench_child_interrupted(const char *arg); /* process.c */
 int bench_child_parked(const char *arg);      /* parked.c */
 int bench_child_loading(const char *arg);     /* loading.c */
+int bench_child_agent(const char *arg);       /* models.c */
+int bench_child_holding(const char *arg);     /* models.c */
 
 #endif

@@ -104,6 +104,8 @@ static const struct role {
     {"interrupted", bench_child_interrupted},
     {"parked", bench_child_parked},
     {"loading", bench_child_loading},
+    {"agent", bench_child_agent},
+    {"holding", bench_child_holding},
 };
 
 int bench_be_child(const char *name, const char *arg)

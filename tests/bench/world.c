@@ -93,10 +93,19 @@ void bench_write_file(const char *path, const char *text, size_t n)
 /* ---- plugins
  * ----------------------------------------------------------------- */
 
-static const char *const plugins[] = {"bench_now", "bench_wait", "bench_large"};
+static const char *const plugins[] = {"bench_now", "bench_wait", "bench_large",
+                                      "agent", "openai"};
+/* Where each has its manifest and its object. */
+static const char *const sources[] = {
+    "tests/bench/plugins/", "tests/bench/plugins/", "tests/bench/plugins/",
+    "plugins/executor/agent/", "plugins/model/openai/"};
+static const char *const objects_in[] = {
+    "tests/bench/plugins/", "tests/bench/plugins/", "tests/bench/plugins/",
+    "plugins/", "plugins/"};
 
-static void sign(const struct mortise_seckey *key, const char *name)
+static void sign(const struct mortise_seckey *key, size_t i)
 {
+    const char *name = plugins[i];
     char source[256], object[256];
     const char *objects[1];
     struct mortise_signing signing = {.manifest = source,
@@ -108,8 +117,8 @@ static void sign(const struct mortise_seckey *key, const char *name)
     struct mortise_err err = {0};
     int rv;
 
-    snprintf(source, sizeof source, "tests/bench/plugins/%s.plugin.yaml", name);
-    snprintf(object, sizeof object, "tests/bench/plugins/%s.so", name);
+    snprintf(source, sizeof source, "%s%s.plugin.yaml", sources[i], name);
+    snprintf(object, sizeof object, "%s%s.so", objects_in[i], name);
     objects[0] = bench_build(object);
     mortise_diags_init(&diags, &mortise_heap);
     rv = mortise_plugin_sign(&signing, NULL, &mortise_heap, &diags, &err);
@@ -124,7 +133,7 @@ static void trust(const struct mortise_seckey *key)
     struct mortise_trusted by = {
         .plugins = plugins,
         .n_plugins = sizeof plugins / sizeof plugins[0],
-        .kinds = MORTISE_KIND_BIT(MORTISE_KIND_EXECUTOR),
+        .kinds = MORTISE_KIND_ALL,
         .in_process = true};
     struct mortise_err err = {0};
 
@@ -168,7 +177,7 @@ void bench_world_init(void)
     setenv("XDG_STATE_HOME", bench_path("state"), 1); /* nobody else's */
     bench_must(mortise_seckey_new(&key, &err), &err, "make a key");
     for (size_t i = 0; i < sizeof plugins / sizeof plugins[0]; i++)
-        sign(&key, plugins[i]);
+        sign(&key, i);
     trust(&key);
     mortise_seckey_wipe(&key);
     deploy("mortise.yaml", 0);
@@ -190,7 +199,7 @@ static void complain(void *ud, int level, const char *msg)
         fprintf(stderr, "bench: engine: %s\n", msg);
 }
 
-static struct mortise *open_as(const char *store, const char *deployment)
+struct mortise *bench_open_with(const char *store, const char *deployment)
 {
     struct mortise_options o = {.size = sizeof o,
                                 .deployment = bench_path("%s", deployment),
@@ -205,12 +214,12 @@ static struct mortise *open_as(const char *store, const char *deployment)
 
 struct mortise *bench_open(const char *store)
 {
-    return open_as(store, "mortise.yaml");
+    return bench_open_with(store, "mortise.yaml");
 }
 
 struct mortise *bench_open_slowly(const char *store)
 {
-    return open_as(store, "slow.yaml");
+    return bench_open_with(store, "slow.yaml");
 }
 
 struct mortise_graph *bench_load(struct mortise *m, const struct mortise_buf *b)

@@ -580,6 +580,9 @@ static int take_body(struct wish *w, const struct mortise_asked *a,
         w->http.n_body = json_string_length(text);
     } else if (coded != NULL) {
         return decode(w, coded, err);
+    } else if (a->raw != NULL) {
+        w->http.body = a->raw;
+        w->http.n_body = a->raw_room - 1;
     } else if (json != NULL) {
         w->json = mortise_json_text(a->m->mem, json);
         if (w->json == NULL)
@@ -755,6 +758,7 @@ static const char *expects(const json_t *answer)
 
 const struct mortise_host_call_method mortise_host_call_http_request = {
     .effect = MORTISE_HOST_CALL_CALLER,
+    .raw = "json",
     .changes = changes,
     .repeats = repeats,
     .completed = completed,

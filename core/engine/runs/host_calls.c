@@ -34,6 +34,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <mortise/json.h>
+
 #include "engine/common/secret_store.h"
 #include "engine/runs/call.h"
 
@@ -59,6 +61,8 @@ static void asked_free(struct mortise_asked *a)
     json_decref(a->told);
     json_decref(a->alias);
     json_decref(a->name);
+    if (a->raw != NULL)
+        mortise_release(a->m->mem, a->raw, a->raw_room);
     mortise_release(a->m->mem, a, sizeof *a);
 }
 
@@ -425,12 +429,30 @@ static bool may_be_part(const struct mortise_host_call_method *m)
                                  m->effect == MORTISE_HOST_CALL_UNRECORDED);
 }
 
+/* It is recorded: all of it is parsed. */
+static int32_t parse_raw(struct mortise_asked *a)
+{
+    json_t *value = NULL;
+    int rv = mortise_json_parse(&value, a->raw, a->raw_room - 1, NULL);
+
+    if (rv == MORTISE_OK && json_object_set_new(mortise_json_unconst(a->body),
+                                                a->method->raw, value) != 0)
+        rv = MORTISE_ENOMEM;
+    mortise_release(a->m->mem, a->raw, a->raw_room);
+    a->raw = NULL;
+    if (rv == MORTISE_OK)
+        return MORTISE_S_OK;
+    return rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_INVALID;
+}
+
 /* Is it to be asked of the run?  Else its answer. */
 static int32_t judge(struct mortise_asked *a, char *words)
 {
     const struct mortise_ongoing *c = a->call;
     int32_t status;
 
+    if (a->raw != NULL && a->status == MORTISE_S_OK && !c->is_serving)
+        a->status = parse_raw(a);
     if (a->status == MORTISE_S_NOMEM) /* found when it came */
         return mortise_ask_refuse(words, a->status, "out of memory");
     if (a->status != MORTISE_S_OK)
@@ -583,8 +605,7 @@ void mortise_host_call_weighed(struct mortise_asked *a, bool full)
     serve_behind(m, call);
 }
 
-/* [any]: the body, parsed off the loop where the plugin has threads. */
-static int32_t parse(struct mortise_asked *a, const char *text, size_t n)
+static int32_t parse_body(struct mortise_asked *a, const char *text, size_t n)
 {
     json_t *body = NULL;
     int rv = mortise_json_parse(&body, text, n, NULL);
@@ -594,6 +615,46 @@ static int32_t parse(struct mortise_asked *a, const char *text, size_t n)
         return MORTISE_S_NOMEM;
     return rv == MORTISE_OK && json_is_object(body) ? MORTISE_S_OK
                                                     : MORTISE_S_INVALID;
+}
+
+enum { RAW_LEAST = 2048 }; /* bytes: what is shorter is parsed as fast */
+
+/* Keep the text of `value`, and parse what is around it. */
+static int32_t parse_around(struct mortise_asked *a, const char *text, size_t n,
+                            mortise_jv value)
+{
+    const char *behind = value.p + value.n;
+    struct mortise_buf rest;
+    int32_t status;
+
+    a->raw_room = value.n + 1;
+    a->raw = mortise_alloc(a->m->mem, a->raw_room);
+    if (a->raw == NULL)
+        return MORTISE_S_NOMEM;
+    memcpy(a->raw, value.p, value.n);
+    a->raw[value.n] = '\0';
+    mortise_buf_init(&rest, a->m->mem);
+    mortise_buf_put(&rest, text, (size_t)(value.p - text));
+    mortise_buf_puts(&rest, "null");
+    mortise_buf_put(&rest, behind, (size_t)(text + n - behind));
+    status = rest.failed ? MORTISE_S_NOMEM : parse_body(a, rest.p, rest.n);
+    mortise_buf_finish(&rest);
+    return status;
+}
+
+/* [any]: the body, parsed off the loop where the plugin has threads. */
+static int32_t parse(struct mortise_asked *a, const char *text, size_t n)
+{
+    mortise_str all = {text, n};
+    mortise_jv v;
+
+    if (a->method->raw != NULL && n > RAW_LEAST &&
+        mortise_jv_parse(all, &v) == MORTISE_S_OK) {
+        v = mortise_jv_get(v, a->method->raw);
+        if (v.n > RAW_LEAST)
+            return parse_around(a, text, n, v);
+    }
+    return parse_body(a, text, n);
 }
 
 void mortise_host_call_ask(void *ud, uint64_t call, uint64_t ask,

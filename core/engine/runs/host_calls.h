@@ -61,6 +61,9 @@ struct mortise_asked {
     const struct mortise_manifest *manifest; /* of the plugin that asks */
     const char *as;       /* the instance of the plugin that asks; or "" */
     const json_t *body;   /* JSON, an object */
+    char *raw; /* the value of the method's member of that name, as text, where
+                  it is not in the body; NULL: it is there, if it is said */
+    size_t raw_room;
     uint64_t deadline_ns; /* of its call, CLOCK_MONOTONIC; 0: none */
     const char *node_path;
     char key[MORTISE_DIGEST_HEX]; /* of an effect: for its idempotency; "" */
@@ -106,6 +109,10 @@ struct mortise_host_call_served {
 
 struct mortise_host_call_method {
     enum mortise_host_call_effect effect;
+    /* A member that may be long and is only passed on: where nothing of the ask
+     * is recorded it is not parsed, `raw` has it, and the body has null in its
+     * place.  NULL: there is none. */
+    const char *raw;
     /* CALLER: does this body change anything at all?  NULL: always. */
     bool (*changes)(const json_t *body);
     /* CALLER, of a body that changes something: is twice the same as once?

@@ -408,13 +408,10 @@ static int ask_somebody(struct mortise_run *r, struct exec *x, struct step *s,
 static int ask_read(struct mortise_run *r, struct exec *x, struct step *s,
                     const struct mortise_ask_in *in, struct mortise_err *err)
 {
-    if (!in->spends)
-        return perform(r, in->ask, s->index, NULL, err);
-    r->must |= r->record.n > 0; /* (11) */
-    if (r->record.n > 0)
-        return wait_for_sync(r, x, s, err);
-    return r->synced < r->seq ? wait_for(r, x, s, r->seq, err)
-                              : perform(r, in->ask, s->index, NULL, err);
+    uint64_t seq = in->spends ? mortise_run_commit_now(r) : 0; /* (11) */
+
+    return seq > r->synced ? wait_for(r, x, s, seq, err)
+                           : perform(r, in->ask, s->index, NULL, err);
 }
 
 /* ---- tools (10) ----------------------------------------------------------- */

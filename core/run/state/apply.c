@@ -176,6 +176,12 @@ int mortise_run_record(struct mortise_run *r, struct mortise_entry *e,
     return mortise_apply_entry(r, e, err);
 }
 
+uint64_t mortise_run_commit_now(struct mortise_run *r)
+{
+    r->must |= r->record.n > 0;
+    return r->record.n > 0 ? r->seq + 1 : r->seq;
+}
+
 int mortise_run_record_value(struct mortise_run *r, struct mortise_entry *e,
                              json_t *value, struct mortise_err *err)
 {

@@ -70,6 +70,9 @@ const struct entry_rules *mortise_entry_rules(const struct mortise_entry *e);
 /* Apply one entry, live or replayed; takes nothing of it. */
 int mortise_apply_entry(struct mortise_run *r, const struct mortise_entry *e,
                         struct mortise_err *err);
+/* What was recorded, by this step and before, is committed with it: it waits for
+ * no other.  The commit that has it, or that had the last of it. */
+uint64_t mortise_run_commit_now(struct mortise_run *r);
 /* Record an entry in the step's commit, and apply it. */
 int mortise_run_record(struct mortise_run *r, struct mortise_entry *e,
                        struct mortise_err *err);

@@ -406,6 +406,9 @@ static void destroy(mortise_inst *inst)
     bytes_free(&inst->issuer);
     bytes_free(&inst->version);
     bytes_free(&inst->key);
+    if (inst->said != NULL)
+        prefixes_free(inst->said);
+    free(inst->said);
     free(inst->config);
     free(inst);
 }
@@ -420,8 +423,9 @@ static mortise_status create(mortise_host *host, const mortise_host_api *api,
         inst->host = host;
         inst->api = api;
         inst->config = malloc(config.n + 1);
+        inst->said = calloc(1, sizeof *inst->said);
     }
-    if (inst != NULL && inst->config != NULL) {
+    if (inst != NULL && inst->config != NULL && inst->said != NULL) {
         if (config.n > 0)
             memcpy(inst->config, config.p, config.n);
         status = take_config(inst, mortise_strn(inst->config, config.n));

@@ -10,6 +10,7 @@
 #include <mortise/model.h>
 
 #include "../../bytes.h"
+#include "../../prefix.h"
 #include "../../sse.h"
 
 /* ---- config (anthropic.c) ------------------------------------------------ */
@@ -27,6 +28,7 @@ struct mortise_inst {
     int bearer;           /* the header is Authorization, not x-api-key */
     int system_as_user;
     int64_t max_tokens;
+    struct prefixes *said; /* what messages became; its thread's alone */
 };
 
 /* ---- request.c ----------------------------------------------------------- */

@@ -39,19 +39,17 @@ mortise_status anthropic_asked_read(struct asked *a, mortise_str body)
         {MEMBER(timeout_ms)},
         {MEMBER(idle_timeout_ms)},
     };
-    mortise_jv v, name, value;
-    mortise_jv_iter it;
+    mortise_jv_iter it = mortise_jv_each(mortise_jv_of(body));
+    mortise_jv name, value;
 
     memset(a, 0, sizeof *a);
-    if (mortise_jv_parse(body, &v) != MORTISE_S_OK)
-        return MORTISE_S_INVALID;
-    it = mortise_jv_each(v);
     while (mortise_jv_next(&it, &name, &value))
         for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
             if (mortise_jv_is(name, mortise_strz(members[i].name)))
                 *(mortise_jv *)(void *)((char *)a + members[i].at) = value;
     return mortise_jv_type(a->model) == MORTISE_JV_STRING &&
-                   mortise_jv_count(a->messages) > 0
+                   mortise_jv_type(a->messages) == MORTISE_JV_ARRAY &&
+                   a->messages.n > 2
                ? MORTISE_S_OK
                : MORTISE_S_INVALID;
 }

@@ -193,15 +193,44 @@ static mortise_jv_iter behind_system(const struct asked *a)
     return it;
 }
 
+/* How many turns of the user's there are to be marked, at the end. */
+static int turns_to_mark(const struct writing *x, mortise_jv_iter it)
+{
+    struct turn t;
+    int n = 0;
+
+    while (x->cache && next_turn(x->inst, &it, &t))
+        n += t.side == USER;
+    return n;
+}
+
+/* What was made before is there again, unless marks wander. */
+static mortise_jv_iter put_known(struct writing *x)
+{
+    mortise_jv messages = x->asked->messages;
+    mortise_jv_iter it = behind_system(x->asked);
+    mortise_str made;
+    uint64_t n =
+        x->cache ? 0 : prefix_find(x->inst->said, messages, &made);
+
+    if (n > 0) {
+        mortise_jw_value(&x->w, mortise_jv_of(made));
+        it.p = messages.p + n;
+    }
+    return it;
+}
+
 void anthropic_messages_put(struct writing *x)
 {
-    mortise_jv_iter it = behind_system(x->asked), ahead = it;
+    mortise_jv_iter it;
     struct turn t;
-    int left = 0; /* turns of the user's */
+    uint64_t from;
+    int left;
 
-    while (next_turn(x->inst, &ahead, &t))
-        left += t.side == USER;
     mortise_jw_array(&x->w);
+    from = x->w.n;
+    it = put_known(x);
+    left = turns_to_mark(x, it);
     while (next_turn(x->inst, &it, &t)) {
         if (t.side == USER)
             put_user_turn(x, &t, x->cache && left <= 2);
@@ -209,6 +238,9 @@ void anthropic_messages_put(struct writing *x)
             put_assistant_turn(x, &t);
         left -= t.side == USER;
     }
+    if (!x->cache && x->status == MORTISE_S_OK && x->w.status == MORTISE_S_OK)
+        prefix_keep(x->inst->said, x->asked->messages,
+                    mortise_strn(x->w.p + from, x->w.n - from));
     mortise_jw_end(&x->w);
 }
 

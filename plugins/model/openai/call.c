@@ -98,8 +98,8 @@ struct call *call_new(mortise_inst *inst, const mortise_request *r,
     c->stream = b->stream;
     sse_init(&c->sse, SSE_EVENT_BYTES);
     reply_init(&c->reply);
-    mortise_jv_int(mortise_jv_get(b->request, "max_tokens"), &c->max_tokens);
-    c->texts = (int64_t)mortise_jv_count(mortise_jv_get(b->request, "texts"));
+    mortise_jv_int(request_get(b, "max_tokens"), &c->max_tokens);
+    c->texts = (int64_t)mortise_jv_count(request_get(b, "texts"));
     reply_put(&c->reply, &c->issuer, bytes_str(&b->issuer));
     reply_put(&c->reply, &c->issuer, mortise_strn("", 1));
     if (!c->reply.nomem)

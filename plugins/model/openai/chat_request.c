@@ -247,13 +247,12 @@ static void write_message(struct body *b, mortise_jv message)
         request_results(b, parts, write_result);
 }
 
-static void write_messages(struct body *b)
+static void write_messages(struct body *b, mortise_jv_iter it)
 {
-    mortise_jv list = mortise_jv_get(b->request, "messages"), message;
-    mortise_jv_iter it = mortise_jv_each(list), before = it, results = it;
+    mortise_jv_iter before = it, results = it;
     bool in_results = false;
+    mortise_jv message;
 
-    mortise_jw_array(&b->w);
     while (mortise_jv_next(&it, NULL, &message)) {
         bool is_tool = request_is(message, "role", "tool");
 
@@ -267,7 +266,6 @@ static void write_messages(struct body *b)
     }
     if (in_results)
         write_media_of(b, results, it.end);
-    mortise_jw_end(&b->w);
 }
 
 /* ---- the others ---------------------------------------------------------- */
@@ -283,7 +281,7 @@ static void write_tool(struct body *b, mortise_jv tool)
 
 static void write_tool_choice(struct body *b)
 {
-    mortise_jv choice = mortise_jv_get(b->request, "tool_choice");
+    mortise_jv choice = request_get(b, "tool_choice");
 
     if (choice.n == 0 || !request_member(b, "tool_choice"))
         return;
@@ -302,10 +300,10 @@ static void write_tool_choice(struct body *b)
 /* Servers refuse an empty list, and a choice among none. */
 static void write_tools(struct body *b)
 {
-    mortise_jv_iter it = mortise_jv_each(mortise_jv_get(b->request, "tools"));
+    mortise_jv_iter it = mortise_jv_each(request_get(b, "tools"));
     mortise_jv tool;
 
-    if (mortise_jv_count(mortise_jv_get(b->request, "tools")) == 0)
+    if (mortise_jv_count(request_get(b, "tools")) == 0)
         return;
     if (request_member(b, "tools")) {
         mortise_jw_array(&b->w);
@@ -319,7 +317,7 @@ static void write_tools(struct body *b)
 
 static void write_response(struct body *b)
 {
-    mortise_jv response = mortise_jv_get(b->request, "response");
+    mortise_jv response = request_get(b, "response");
 
     if (response.n == 0 || !request_member(b, "response_format"))
         return;
@@ -354,7 +352,7 @@ void chat_ask(struct body *b)
 {
     request_copy(b, "model", "model");
     if (request_member(b, "messages"))
-        write_messages(b);
+        request_messages(b, write_messages);
     write_tools(b);
     request_copy(b, "temperature", "temperature");
     request_copy(b, b->inst->max_tokens, "max_tokens");

@@ -108,11 +108,10 @@ static mortise_status start(mortise_inst *inst, const struct dialect *dialect,
     mortise_status status = MORTISE_S_PENDING;
     int32_t stream = 0;
 
-    if (mortise_jv_parse(r->body, &b.request) != MORTISE_S_OK)
-        request_refuse(&b, "the request is no JSON");
-    b.extra = mortise_jv_get(b.request, "extra");
+    request_take(&b, r->body);
+    b.extra = request_get(&b, "extra");
     if (dialect->event != NULL)
-        mortise_jv_bool(mortise_jv_get(b.request, "stream"), &stream);
+        mortise_jv_bool(request_get(&b, "stream"), &stream);
     b.stream = stream != 0;
     if (!put(&b.issuer, mortise_strz(dialect->issuer)) ||
         !put(&b.issuer, bytes_str(&inst->issuer)))
@@ -146,6 +145,7 @@ static void destroy(mortise_inst *inst)
     bytes_free(&inst->project);
     bytes_free(&inst->headers);
     bytes_free(&inst->issuer);
+    prefixes_free(&inst->said);
     free(inst);
 }
 

@@ -7,6 +7,7 @@
 #ifndef OPENAI_H
 #define OPENAI_H
 
+#include "../../prefix.h"
 #include "../../sse.h"
 #include "problem.h"
 #include "reply.h"
@@ -33,7 +34,7 @@ struct dialect {
 
 extern const struct dialect openai_chat, openai_responses, openai_embeddings;
 
-/* All of it is made by create(), and only read from then on. */
+/* But for `said` it is made by create(), and only read from then on. */
 struct mortise_inst {
     mortise_host *host; /* lent until destroy(), as is the table */
     const mortise_host_api *api;
@@ -45,14 +46,20 @@ struct mortise_inst {
     struct bytes headers; /* JSON of the deployment's own, or empty */
     char max_tokens[64];  /* the name of that member of a chat */
     struct bytes issuer;  /* of both, behind the dialect's word */
+    struct prefixes said; /* what messages of chat became; its thread's alone */
 };
+
+enum { MEMBERS = 32 }; /* more than mortise/model.h has */
 
 /* A request on its way. */
 struct body {
     mortise_jw w;
     mortise_inst *inst;
     const struct dialect *dialect;
-    mortise_jv request; /* mortise/model.h's */
+    /* Members of the request (mortise/model.h): it may be long, and is walked
+     * over once. */
+    mortise_jv names[MEMBERS], values[MEMBERS];
+    size_t n_members;
     mortise_jv extra;   /* its `extra` */
     bool stream;
     struct bytes room;   /* for what has to be decoded */
@@ -91,6 +98,12 @@ struct call {
 
 /* ---- asking: request.c --------------------------------------------------- */
 
+/* Take the members of a request, which is JSON. */
+void request_take(struct body *b, mortise_str text);
+mortise_jv request_get(const struct body *b, const char *name);
+/* A list of what the messages become; write() does so for those that are new. */
+void request_messages(struct body *b,
+                      void (*write)(struct body *b, mortise_jv_iter it));
 /* The name of a member of the request's JSON, whose value the caller writes
  * next; false: `extra` says something else there. */
 bool request_member(struct body *b, const char *name);

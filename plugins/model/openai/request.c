@@ -24,6 +24,46 @@ void request_refuse(struct body *b, const char *fmt, ...)
     b->why.status = MORTISE_S_INVALID;
 }
 
+void request_take(struct body *b, mortise_str text)
+{
+    mortise_jv_iter it = mortise_jv_each(mortise_jv_of(text));
+
+    while (b->n_members < MEMBERS &&
+           mortise_jv_next(&it, &b->names[b->n_members],
+                           &b->values[b->n_members]))
+        b->n_members++;
+}
+
+mortise_jv request_get(const struct body *b, const char *name)
+{
+    for (size_t i = 0; i < b->n_members; i++)
+        if (mortise_jv_is(b->names[i], mortise_strz(name)))
+            return b->values[i];
+    return mortise_jv_none();
+}
+
+void request_messages(struct body *b,
+                      void (*write)(struct body *b, mortise_jv_iter it))
+{
+    struct prefixes *said = &b->inst->said;
+    mortise_jv messages = request_get(b, "messages");
+    mortise_jv_iter it = mortise_jv_each(messages);
+    mortise_str made;
+    uint64_t n = prefix_find(said, messages, &made), from;
+
+    mortise_jw_array(&b->w);
+    from = b->w.n;
+    if (n > 0) {
+        mortise_jw_value(&b->w, mortise_jv_of(made));
+        it.p = messages.p + n;
+    }
+    write(b, it);
+    if (b->why.status == MORTISE_S_OK && b->w.status == MORTISE_S_OK)
+        prefix_keep(said, messages,
+                    mortise_strn(b->w.p + from, b->w.n - from));
+    mortise_jw_end(&b->w);
+}
+
 bool request_member(struct body *b, const char *name)
 {
     if (mortise_jv_get(b->extra, name).n > 0)
@@ -34,7 +74,7 @@ bool request_member(struct body *b, const char *name)
 
 void request_copy(struct body *b, const char *name, const char *from)
 {
-    mortise_jv v = mortise_jv_get(b->request, from);
+    mortise_jv v = request_get(b, from);
 
     if (v.n > 0 && request_member(b, name))
         mortise_jw_value(&b->w, v);
@@ -271,8 +311,8 @@ enum { IDLE_MS = 600000 };
 
 static void write_times(struct body *b)
 {
-    mortise_jv timeout = mortise_jv_get(b->request, "timeout_ms");
-    mortise_jv idle = mortise_jv_get(b->request, "idle_timeout_ms");
+    mortise_jv timeout = request_get(b, "timeout_ms");
+    mortise_jv idle = request_get(b, "idle_timeout_ms");
 
     if (timeout.n > 0) {
         mortise_jw_key(&b->w, "timeout_ms");

@@ -200,13 +200,10 @@ static void write_result(struct body *b, mortise_jv part, bool is_error)
     mortise_jw_end(&b->w);
 }
 
-static void write_items(struct body *b)
+static void write_items(struct body *b, mortise_jv_iter it)
 {
-    mortise_jv_iter it =
-        mortise_jv_each(mortise_jv_get(b->request, "messages"));
     mortise_jv message;
 
-    mortise_jw_array(&b->w);
     while (mortise_jv_next(&it, NULL, &message)) {
         mortise_jv parts = mortise_jv_get(message, "parts");
 
@@ -219,7 +216,6 @@ static void write_items(struct body *b)
                 b, request_is(message, "role", "system") ? "system" : "user",
                 parts);
     }
-    mortise_jw_end(&b->w);
 }
 
 /* ---- the others ---------------------------------------------------------- */
@@ -237,7 +233,7 @@ static void write_tool(struct body *b, mortise_jv tool)
 
 static void write_tool_choice(struct body *b)
 {
-    mortise_jv choice = mortise_jv_get(b->request, "tool_choice");
+    mortise_jv choice = request_get(b, "tool_choice");
 
     if (choice.n == 0 || !request_member(b, "tool_choice"))
         return;
@@ -253,7 +249,7 @@ static void write_tool_choice(struct body *b)
 
 static void write_tools(struct body *b)
 {
-    mortise_jv tools = mortise_jv_get(b->request, "tools"), tool;
+    mortise_jv tools = request_get(b, "tools"), tool;
     mortise_jv_iter it = mortise_jv_each(tools);
 
     if (mortise_jv_count(tools) == 0)
@@ -270,7 +266,7 @@ static void write_tools(struct body *b)
 
 static void write_response(struct body *b)
 {
-    mortise_jv response = mortise_jv_get(b->request, "response");
+    mortise_jv response = request_get(b, "response");
 
     if (response.n == 0 || !request_member(b, "text"))
         return;
@@ -299,7 +295,7 @@ static void write_state(struct body *b)
 
 static void write_effort(struct body *b)
 {
-    mortise_jv effort = mortise_jv_get(b->request, "reasoning_effort");
+    mortise_jv effort = request_get(b, "reasoning_effort");
 
     if (effort.n == 0 || !request_member(b, "reasoning"))
         return;
@@ -311,11 +307,11 @@ static void write_effort(struct body *b)
 
 void responses_ask(struct body *b)
 {
-    if (mortise_jv_count(mortise_jv_get(b->request, "stop")) > 0)
+    if (mortise_jv_count(request_get(b, "stop")) > 0)
         request_refuse(b, "the Responses API knows no stop texts");
     request_copy(b, "model", "model");
     if (request_member(b, "input"))
-        write_items(b);
+        request_messages(b, write_items);
     write_state(b);
     write_tools(b);
     request_copy(b, "temperature", "temperature");

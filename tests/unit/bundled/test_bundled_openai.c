@@ -213,16 +213,12 @@ START_TEST(configs)
 }
 END_TEST
 
-/* A host that cannot ask, or a request that is none. */
+/* A host that cannot ask. */
 START_TEST(refusals)
 {
     ck_assert_int_eq(chat("", NULL), MORTISE_S_UNSUPPORTED);
     ck_assert_str_eq(host.code, MORTISE_MODEL_CONNECT);
     ck_assert_str_eq(host.klass, "permanent");
-    ck_assert_int_eq(bare_chat(&host, plugin, inst,
-                               &(struct bare_call){.body = "{"}, &nothing),
-                     MORTISE_S_INVALID);
-    ck_assert_str_eq(host.code, MORTISE_MODEL_REQUEST);
 }
 END_TEST
 
