@@ -37,6 +37,27 @@ static void read_provider(void *ctx, void *into,
     m->at = slot->value;
 }
 
+enum mortise_tier mortise_tier_of(double complexity)
+{
+    if (isnan(complexity))
+        return MORTISE_TIER_STANDARD;
+    if (complexity < 0.3)
+        return MORTISE_TIER_LOW;
+    return complexity < 0.7 ? MORTISE_TIER_STANDARD : MORTISE_TIER_HIGH;
+}
+
+const char *mortise_tier_pick(const char *const tiers[MORTISE_N_TIERS],
+                              enum mortise_tier tier)
+{
+    for (int k = (int)tier; k < MORTISE_N_TIERS; k++)
+        if (tiers[k] != NULL)
+            return tiers[k];
+    for (int k = (int)tier - 1; k >= 0; k--)
+        if (tiers[k] != NULL)
+            return tiers[k];
+    return NULL;
+}
+
 static void read_price(void *ctx, void *into, const struct mortise_slot *slot)
 {
     (void)ctx;
@@ -61,16 +82,32 @@ static const struct mortise_key price_keys[] = {
 };
 MORTISE_PLACE(price, "price");
 
+#define TIER(word, k, words)                                                   \
+    {                                                                          \
+        .name = (word), .about = (words), .value = MORTISE_V_STRING,           \
+        MORTISE_INTO_TEXT(struct mortise_model_alias, tiers[k])                \
+    }
+
+static const struct mortise_key tier_keys[] = {
+    TIER("low", MORTISE_TIER_LOW, "For a complexity below 0.3."),
+    TIER("standard", MORTISE_TIER_STANDARD,
+         "From 0.3, or where a node says none."),
+    TIER("high", MORTISE_TIER_HIGH, "From 0.7."),
+};
+MORTISE_PLACE(tier, "tiers");
+
 static const struct mortise_key keys[] = {
     {.name = "provider",
      .about = "The plugin that is the way to it.",
      .value = MORTISE_V_STRING,
-     .required = true,
      .read = read_provider},
+    {.name = "tiers",
+     .about = "In place of a provider: other aliases, by the complexity of the "
+              "node that asks.",
+     MORTISE_INTO_SAME(tier_place)},
     {.name = "model",
      .about = "What the server calls it.",
      .value = MORTISE_V_STRING,
-     .required = true,
      MORTISE_INTO_TEXT(struct mortise_model_alias, model)},
     {.name = "price",
      .about = "What it costs; without, budgets count tokens alone.",
@@ -125,6 +162,32 @@ static const char *instance_of(struct mortise_config_reading *r,
     return name;
 }
 
+static bool has_tiers(const struct mortise_model_alias *m)
+{
+    return mortise_tier_pick(m->tiers, MORTISE_TIER_LOW) != NULL;
+}
+
+/* Either a model, or tiers. */
+static void check_one(struct mortise_config_reading *r,
+                      const struct mortise_model_alias *m,
+                      const struct mortise_yaml *map)
+{
+    static const char *const needed[] = {"provider", "model"};
+
+    if (map->kind != MORTISE_YAML_MAP)
+        return;
+    if (mortise_yaml_get(map, "tiers") != NULL) {
+        if (map->n > 1)
+            mortise_diag_add(r->diags, "E0212", m->at->span,
+                             "a model that has 'tiers' has nothing else");
+        return;
+    }
+    for (size_t i = 0; i < 2; i++)
+        if (mortise_yaml_get(map, needed[i]) == NULL)
+            mortise_diag_add(r->diags, "E0206", map->span,
+                             "a model needs the key '%s'", needed[i]);
+}
+
 static void read_one(struct mortise_config_reading *r,
                      struct mortise_model_alias *m,
                      const struct mortise_yaml *key,
@@ -136,8 +199,26 @@ static void read_one(struct mortise_config_reading *r,
     m->price = (struct mortise_price){NAN, NAN, NAN, NAN};
     mortise_header_name(key, "the alias of a model", r->diags);
     mortise_keys_read(&mortise_model_place, value, key->span, r, m, r->diags);
+    check_one(r, m, value);
     m->instance = instance_of(r, m->alias);
     m->config = value->kind == MORTISE_YAML_MAP ? config_of(r, value) : NULL;
+}
+
+/* Each is a model itself. */
+static void check_tiers(const struct mortise_models *models,
+                        const struct mortise_model_alias *m,
+                        struct mortise_diags *diags)
+{
+    for (int k = 0; k < MORTISE_N_TIERS; k++) {
+        const struct mortise_model_alias *to =
+            m->tiers[k] != NULL ? mortise_model_find(models, m->tiers[k])
+                                : NULL;
+
+        if (m->tiers[k] != NULL && (to == NULL || has_tiers(to)))
+            mortise_diag_add(diags, "E0513", m->at->span,
+                             "'%.64s', a tier of '%.64s', is no model",
+                             m->tiers[k], m->alias);
+    }
 }
 
 void mortise_models_read(struct mortise_models *out,
@@ -151,6 +232,8 @@ void mortise_models_read(struct mortise_models *out,
         if (!mortise_yaml_is_x(map->keys[i]->str))
             read_one(r, &list[out->n++], map->keys[i], map->items[i]);
     out->list = list;
+    for (size_t i = 0; list != NULL && i < out->n; i++)
+        check_tiers(out, &list[i], r->diags);
 }
 
 const struct mortise_model_alias *
@@ -160,6 +243,19 @@ mortise_model_find(const struct mortise_models *models, const char *alias)
         if (strcmp(models->list[i].alias, alias) == 0)
             return &models->list[i];
     return NULL;
+}
+
+const struct mortise_model_alias *
+mortise_model_for(const struct mortise_models *models, const char *alias,
+                  double complexity)
+{
+    const struct mortise_model_alias *m = mortise_model_find(models, alias);
+
+    return m != NULL && has_tiers(m)
+               ? mortise_model_find(
+                     models, mortise_tier_pick(m->tiers,
+                                               mortise_tier_of(complexity)))
+               : m;
 }
 
 int mortise_model_need(const struct mortise_models *models, const char *alias,

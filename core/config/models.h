@@ -12,8 +12,23 @@ struct mortise_price {
     double cached, cache_write; /* NAN: as other input */
 };
 
+/* How much is wanted of a model, by a node's `complexity` (graph.md 4). */
+enum mortise_tier {
+    MORTISE_TIER_LOW,
+    MORTISE_TIER_STANDARD,
+    MORTISE_TIER_HIGH,
+    MORTISE_N_TIERS
+};
+/* NAN: it says none, which is standard. */
+enum mortise_tier mortise_tier_of(double complexity);
+/* Of aliases by tier, some of them NULL: that tier's, or the next above, or
+ * below; NULL where there are none. */
+const char *mortise_tier_pick(const char *const tiers[MORTISE_N_TIERS],
+                              enum mortise_tier tier);
+
 struct mortise_model_alias {
-    const char *alias, *provider;      /* the plugin's name */
+    const char *alias, *provider;      /* the plugin's name; "": it has tiers */
+    const char *tiers[MORTISE_N_TIERS]; /* other aliases, in its place */
     const char *instance;              /* of the plugin, with this config */
     const struct mortise_yaml *at;     /* the provider, as written */
     const struct mortise_yaml *config; /* a map: what is the provider's own */
@@ -33,10 +48,14 @@ extern const struct mortise_place mortise_model_place;
 void mortise_models_read(struct mortise_models *out,
                          const struct mortise_yaml *map,
                          struct mortise_config_reading *r);
-/* By its alias, or by the name of its instance; NULL when there is none.
- */
+/* By its alias; NULL when there is none. */
 const struct mortise_model_alias *
 mortise_model_find(const struct mortise_models *models, const char *alias);
+/* The same, for work of that complexity (NAN: not said): where the alias has
+ * tiers, the one that stands in its place. */
+const struct mortise_model_alias *
+mortise_model_for(const struct mortise_models *models, const char *alias,
+                  double complexity);
 /* MORTISE_OK, or MORTISE_ENOTFOUND with which one may be meant. */
 int mortise_model_need(const struct mortise_models *models, const char *alias,
                        struct mortise_err *why);

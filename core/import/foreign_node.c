@@ -181,8 +181,8 @@ static const struct foreign_row node_rows[] = {
     {"retryPolicy", "retry_policy", FOREIGN_MAP, retry_rows},
     {"inputSchema", "input_schema", FOREIGN_SAME, NULL},
     {"outputSchema", "output_schema", FOREIGN_SAME, NULL},
-    {"complexity", "complexity", FOREIGN_SAME, NULL},
-    {"llm", "llm", FOREIGN_MAP, llm_rows},
+    {"complexity", "complexity", FOREIGN_READ, NULL},
+    {"llm", "llm", FOREIGN_READ, NULL},
     {"memoryPolicy", "memory_policy", FOREIGN_MAP, memory_rows},
     {"discoveryPolicy", "discovery_policy", FOREIGN_MAP, discovery_rows},
     {"personaPolicy", "persona_policy", FOREIGN_MAP, persona_rows},
@@ -377,13 +377,40 @@ static void carry_mode(struct foreign *f, const struct mortise_yaml *node,
 
     if (v == NULL || v->kind != MORTISE_YAML_STRING)
         return;
-    if (strcmp(f->type, "gmi") == 0)
+    if (strcmp(f->type, "gmi") == 0) {
         mortise_foreign_put(f, into, "execution_mode", json_string(v->str));
-    else if (strcmp(v->str, "single_turn") != 0)
+        if (strcmp(v->str, "single_turn") != 0)
+            mortise_foreign_lost(f, v->span,
+                                 "write them as 'tool_allowlist'; without it "
+                                 "there are none",
+                                 "which tools it may use is not said here");
+    } else if (strcmp(v->str, "single_turn") != 0)
         mortise_foreign_lost(
             f, v->span, NULL,
             "'executionMode' is left behind: nodes of type '%s' call no model",
             f->type);
+}
+
+/* What is about models is of those that ask one. */
+static void carry_model(struct foreign *f, const struct mortise_yaml *node,
+                        json_t *into)
+{
+    static const struct foreign_row rows[] = {
+        {"complexity", "complexity", FOREIGN_SAME, NULL},
+        {"llm", "llm", FOREIGN_MAP, llm_rows},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct mortise_yaml *v = mortise_foreign_get(node, rows[i].theirs);
+
+        if (strcmp(f->type, "gmi") == 0)
+            mortise_foreign_carry_one(f, &rows[i], node, into);
+        else if (v != NULL)
+            mortise_foreign_lost(
+                f, v->span, NULL,
+                "'%s' is left behind: nodes of type '%s' call no model",
+                rows[i].theirs, f->type);
+    }
 }
 
 /* A person's time is the question's, and not one of an attempt. */
@@ -506,6 +533,7 @@ json_t *mortise_foreign_node(struct foreign *f, const struct mortise_yaml *node,
     carry_class(f, node, executors[i].effects, into);
     carry_timeout(f, node, into);
     carry_checkpoint(f, node, every_node, into);
+    carry_model(f, node, into);
     mortise_foreign_carry(f, node_rows, node, "a node", into);
     raise_pause(f, node, into);
     carry_metadata(f, node, into);

@@ -75,6 +75,11 @@ static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
                     time_text(ended, x->ended_ms), "output", x->output,
                     "cached", x->cached ? json_true() : NULL, "error", x->error,
                     "guardrails", x->notes, "failed", x->caught);
+    if (out != NULL && mortise_exec_node(r, x)->model_reason != NULL &&
+        json_object_set_new(out, "llm",
+                            json_pack("{s:s}", "reason",
+                                      mortise_exec_node(r, x)->model_reason)))
+        mortise_json_drop(&out);
     if (out != NULL &&
         (mortise_usage_put(out, x) != 0 ||
          (x->child != NULL && put_budget(out, r, x->child->scope) != 0) ||

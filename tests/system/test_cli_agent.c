@@ -663,6 +663,136 @@ START_TEST(one_more_turn)
 }
 END_TEST
 
+/* ---- which model ------------------------------------------------------------------ */
+
+static const struct {
+    const char *defaults, *node, *asked; /* which model was */
+} tiers[] = {
+    {"", "    llm: {tiers: {low: low, standard: mid, high: top}}\n", "mid"},
+    {"",
+     "    complexity: 0.1\n    llm: {tiers: {low: low, standard: mid, high: "
+     "top}}\n",
+     "low"},
+    {"",
+     "    complexity: 0.7\n    llm: {tiers: {low: low, standard: mid, high: "
+     "top}}\n",
+     "top"},
+    {"", "    complexity: 0.1\n    llm: {tiers: {high: top}}\n", "top"},
+    {"", "    complexity: 0.9\n    llm: {tiers: {low: low}}\n", "low"},
+    /* of the deployment, */
+    {"", "    llm: {provider_id: tiered}\n", "mid"},
+    {"", "    complexity: 1\n    llm: {provider_id: tiered}\n", "top"},
+    /* and of the graph, unless the node says something. */
+    {"defaults: {llm: {tiers: {low: low, high: top}}}\n",
+     "    complexity: 0.2\n", "low"},
+    {"defaults: {llm: {provider_id: low}}\n",
+     "    llm: {provider_id: mid}\n", "mid"},
+};
+
+/* key: node.complexity, llm.tiers, tiers of llm.low, tiers of llm.standard
+ * key: tiers of llm.high, defaults.llm, model.tiers, tiers.low
+ * key: tiers.standard, tiers.high */
+START_TEST(tiers_choose)
+{
+    char text[2048];
+    json_t *request;
+
+    deploy("      []\n", "  low: {provider: speaks, model: low}\n"
+                          "  mid: {provider: speaks, model: mid}\n"
+                          "  top: {provider: speaks, model: top}\n"
+                          "  tiered: {tiers: {low: low, standard: mid, high: "
+                          "top}}\n");
+    snprintf(text, sizeof text,
+             "%sstart: a\nnodes:\n  a:\n    type: gmi\n    prompt: show\n%s    "
+             "next: END\n",
+             tiers[_i].defaults, tiers[_i].node);
+    desk_graph("g", text);
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(0);
+    request = asked();
+    ck_assert_str_eq(json_string_value(json_object_get(request, "model")),
+                     tiers[_i].asked);
+    json_decref(request);
+}
+END_TEST
+
+/* key: defaults.tool_errors, llm.reason */
+START_TEST(defaults_hold)
+{
+    deploy(CALL("0", FAIL) "      - {text: fed}\n", "");
+    desk_graph("g", "defaults: {tool_errors: fail}\nstart: a\nnodes:\n"
+                    "  a: {type: gmi, prompt: go, tool_errors: feed, "
+                    "tool_allowlist: [tried/fail], llm: {reason: as it "
+                    "is}, next: b}\n"
+                    "  b: {type: gmi, prompt: go, tool_allowlist: "
+                    "[tried/fail], next: END}\n");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(1);
+    gave("a", "\"fed\"");
+    desk_out("\"reason\": \"as it is\"");
+    failed("sour", "");
+}
+END_TEST
+
+/* Tiers are models, and no others; what does not go together is found. */
+START_TEST(tiers_are_models)
+{
+    static const char *const models[] = {
+        "  b: {tiers: {low: nobody}}\n", "  b: {tiers: {low: b}}\n",
+        "  b: {tiers: {low: shows}, model: x}\n",
+        "  b: {provider: speaks}\n", "  b: {}\n"};
+    static const char *const words[] = {"E0513", "E0513", "E0212",
+                                        "needs the key 'model'",
+                                        "needs the key 'provider'"};
+
+    for (int i = 0; i < 5; i++) {
+        deploy("      []\n", models[i]);
+        child_run("$MORTISE check mortise.yaml");
+        desk_code(2);
+        desk_out(words[i]);
+    }
+    deploy("      []\n", "");
+    graph("    llm: {provider_id: shows, tiers: {low: shows}}\n",
+          "    next: END\n");
+    child_run("$MORTISE check g.yaml");
+    desk_code(2);
+    desk_out("E0212");
+}
+END_TEST
+
+/* ---- graphs of others --------------------------------------------------------------- */
+
+/* Graphs in the form of AgentOS, with models, tools, conditions and people, are
+ * imported, checked and run. */
+START_TEST(foreign_graphs_run)
+{
+    static const struct {
+        const char *name, *input, *output;
+        int code;
+    } graphs[] = {
+        {"support", "{\"message\": \"my invoice\"}", "\"solved\"", 2},
+        {"desk", "{\"amount\": 12}", "\"told\"", 0},
+    };
+    char path[PATH_MAX], *text;
+
+    snprintf(path, sizeof path, "tests/graphs/foreign/%s.json",
+             graphs[_i].name);
+    text = test_read(path, NULL);
+    desk_put("foreign.json", text);
+    free(text);
+    deploy("      - {when: {system: Say whether}, json: {label: billing}}\n"
+           "      - {when: {system: Say how risky}, json: {risk: high}}\n"
+           "      - {when: {system: Tell the customer}, text: told}\n"
+           "      - {text: solved}\n",
+           "");
+    child_run("$MORTISE graph import foreign.json >g.yaml");
+    desk_code(graphs[_i].code); /* which tools a loop may use is not in it */
+    desk_ok("$MORTISE check g.yaml");
+    desk_ok("$MORTISE run g.yaml --id r --input '%s'", graphs[_i].input);
+    gave(_i == 0 ? "solve" : "answer", graphs[_i].output);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_agent");
@@ -684,6 +814,10 @@ static Suite *suite(void)
                         sizeof plans / sizeof plans[0]);
     tcase_add_test(tc, conversations_go_on);
     tcase_add_test(tc, nodes_hand_over);
+    tcase_add_loop_test(tc, tiers_choose, 0, sizeof tiers / sizeof tiers[0]);
+    tcase_add_test(tc, defaults_hold);
+    tcase_add_test(tc, tiers_are_models);
+    tcase_add_loop_test(tc, foreign_graphs_run, 0, 2);
     tcase_add_test(tc, told_is_heard);
     tcase_add_test(tc, not_everybody_hears);
     tcase_add_test(tc, told_in_the_last_turn);

@@ -155,9 +155,12 @@ static int check_guard(struct checking *c, struct mortise_plugins *plugins,
                        g->at, "no guardrail");
 }
 
+/* One with tiers is others. */
 static int check_model(struct checking *c, struct mortise_plugins *plugins,
                        const struct mortise_model_alias *m)
 {
+    if (m->provider[0] == '\0')
+        return MORTISE_OK;
     return check_named(c, plugins, MORTISE_KIND_MODEL, m->provider, m->config,
                        m->at, "no way to models");
 }

@@ -128,6 +128,14 @@ static int32_t check_embed(struct mortise_asked *a, char *words)
     return status == MORTISE_S_OK ? check_alias(a, words) : status;
 }
 
+/* The alias, or which one stands in its place for the node that asks; check()
+ * saw that there is one. */
+static const struct mortise_model_alias *model_of(const struct mortise_asked *a)
+{
+    return mortise_model_for(models_of(a), alias_of(a),
+                             a->call->node->complexity);
+}
+
 /* ---- the call -------------------------------------------------------------- */
 
 static int put_ms(json_t *body, const char *name, uint64_t ms)
@@ -183,8 +191,7 @@ static void start(struct mortise_asked *a, const struct mortise_call_kind *kind,
                   int (*rest)(const struct mortise_asked *a,
                               struct mortise_buf *text))
 {
-    const struct mortise_model_alias *model =
-        mortise_model_find(models_of(a), alias_of(a));
+    const struct mortise_model_alias *model = model_of(a);
     struct mortise_buf text;
     struct mortise_err err;
     json_t *body;
@@ -226,8 +233,7 @@ static void start_embed(struct mortise_asked *a)
 static json_t *usage_of(const struct mortise_asked *a,
                         const struct mortise_host_call_served *how)
 {
-    const struct mortise_model_alias *model =
-        mortise_model_find(models_of(a), alias_of(a));
+    const struct mortise_model_alias *model = model_of(a);
     struct mortise_usage used = *how->usage; /* its names are lent */
 
     if (used.amount[MORTISE_USED_CALLS] == 0 && how->status == MORTISE_S_OK)

@@ -17,7 +17,8 @@
 
 /* What is read of a node: mappings of the keys that its operation gets. */
 struct gmi {
-    struct mortise_made node, llm;
+    struct mortise_made node;
+    struct mortise_llm *llm; /* NULL: not said */
     const struct mortise_yaml *choice; /* of a tool, by its name; or NULL */
     const struct mortise_yaml *planner; /* an operation; or NULL */
 };
@@ -44,11 +45,6 @@ static void read_own(void *ctx, void *into, const struct mortise_slot *slot)
     mortise_made_put(ctx, &gmi_of(into)->node, slot->name, slot->value);
 }
 
-static void read_of_llm(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    mortise_made_put(ctx, &gmi_of(into)->llm, slot->name, slot->value);
-}
-
 static const struct mortise_word modes[] = {
     {.word = "single_turn"},
     {.word = "react_bounded"},
@@ -59,64 +55,14 @@ static const struct mortise_word modes[] = {
 static const struct mortise_word responses[] = {
     {.word = "text"}, {.word = "json"}, {.word = NULL}};
 
-/* Is there a model of that name? */
-static void check_model(struct mortise_loader *ld, const char *alias,
-                        struct mortise_span at)
-{
-    const struct mortise_catalog *catalog = ld->catalog;
-    struct mortise_err why = {0};
-    int rv = catalog->model != NULL ? catalog->model(catalog->ud, alias, &why)
-                                    : MORTISE_OK;
-
-    ld->nomem |= rv == MORTISE_ENOMEM;
-    if (rv != MORTISE_OK && rv != MORTISE_ENOMEM)
-        mortise_diag_add(ld->diags, "E0513", at, "%s", why.msg);
-}
-
-static void read_alias(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    check_model(ctx, slot->value->str, slot->value->span);
-    read_of_llm(ctx, into, slot);
-}
-
-static void read_aliases(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    for (size_t i = 0; i < slot->value->n; i++)
-        check_model(ctx, slot->value->items[i]->str,
-                    slot->value->items[i]->span);
-    read_of_llm(ctx, into, slot);
-}
-
-static const struct mortise_key llm_keys[] = {
-    {.name = "provider_id",
-     .about = "An alias of the deployment's models (default: default).",
-     .value = MORTISE_V_STRING,
-     .read = read_alias},
-    {.name = "model",
-     .about = "What the server calls it, where that is not the alias's.",
-     .value = MORTISE_V_STRING,
-     .read = read_of_llm},
-    {.name = "fallback",
-     .about = "Aliases that are asked, in their order, where it fails.",
-     .value = MORTISE_V_STRINGS,
-     .read = read_aliases},
-    {.name = "reason",
-     .about = "Why this one; for who reads the graph.",
-     .value = MORTISE_V_STRING},
-    {.name = "tiers", .later = true},
-};
-MORTISE_PLACE(llm, "llm");
-
 static void read_llm(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct gmi *gmi = gmi_of(into);
-    const struct mortise_yaml *map;
 
-    mortise_keys_enter(slot, ld, into, ld->diags);
-    map = mortise_made_map(ld, &gmi->llm, slot->value->span);
-    if (map != NULL)
-        mortise_made_put(ld, &gmi->node, slot->name, map);
+    gmi->llm = mortise_load_alloc(ld, sizeof *gmi->llm);
+    if (gmi->llm != NULL)
+        mortise_keys_enter(slot, ld, gmi->llm, ld->diags);
 }
 
 static const struct mortise_word choice_words[] = {
@@ -158,7 +104,7 @@ static void read_planner(void *ctx, void *into, const struct mortise_slot *slot)
     if (is_operation)
         gmi->planner = slot->value;
     else
-        check_model(ld, slot->value->str, slot->value->span);
+        mortise_llm_check(ld, slot->value->str, slot->value->span);
     mortise_made_put(
         ld, &made,
         mortise_made_text(ld, is_operation ? "operation" : "alias",
@@ -191,8 +137,12 @@ static void read_conversation(void *ctx, void *into,
     read_own(ctx, into, slot);
 }
 
-static const struct mortise_word tool_errors[] = {
-    {.word = "feed"}, {.word = "fail"}, {.word = NULL}};
+static void read_complexity(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    (void)ctx;
+    gmi_node(into)->complexity = mortise_yaml_number(slot->value);
+}
 
 static const struct mortise_key own_keys[] = {
     {.name = "instructions",
@@ -207,8 +157,13 @@ static const struct mortise_key own_keys[] = {
     {.name = "llm",
      .about = "Which model.",
      .value = MORTISE_V_MAP,
-     .place = &llm_place,
+     .place = &mortise_llm_place,
      .read = read_llm},
+    {.name = "complexity",
+     .about = "How hard it is, from 0 to 1: which tier of models it takes.",
+     .value = MORTISE_V_NUMBER,
+     .max = 1,
+     .read = read_complexity},
     {.name = "execution_mode",
      .about = "single_turn: one call of the model (the default without "
               "tools); react_bounded: more, until it is done (the default with "
@@ -269,7 +224,7 @@ static const struct mortise_key own_keys[] = {
      .about = "feed: the model is told of them (the default); fail: the node "
               "fails of the first.",
      .value = MORTISE_V_WORD,
-     .words = tool_errors,
+     .words = mortise_tool_error_words,
      .read = read_own},
     MORTISE_ROWS(mortise_tool_rows),
     {.name = "conversation",
@@ -292,7 +247,7 @@ static const struct mortise_key keys[] = {
     MORTISE_ROWS(mortise_route_rows), MORTISE_ROW(mortise_targets_row),
     MORTISE_ROW(mortise_map_row),     MORTISE_ROWS(mortise_visit_rows),
     MORTISE_ROW(mortise_persona_row), MORTISE_ROW(mortise_resource_row),
-    MORTISE_ROWS(mortise_end_rows),   MORTISE_ROWS(mortise_later_rows),
+    MORTISE_ROWS(mortise_end_rows),   MORTISE_ROWS(mortise_policy_rows),
 };
 
 /* ---- what the operation gets ---------------------------------------------- */
@@ -317,14 +272,32 @@ static void begin(struct mortise_loader *ld, struct mortise_reading *r)
     mortise_node_read_executor(ld, r, "gmi", "agent/gmi");
 }
 
-/* Default is an alias like any other. */
-static void check_default(struct mortise_loader *ld,
-                          const struct mortise_reading *r)
+/* What the node says of its model, or else its graph; `default` is an alias like
+ * any other. */
+static void put_llm(struct mortise_loader *ld, struct mortise_reading *r,
+                    struct mortise_made *to)
 {
-    const struct mortise_yaml *llm = mortise_yaml_get(r->map, "llm");
+    const struct mortise_llm *llm = gmi_of(r)->llm;
 
-    if (mortise_yaml_get(llm, "provider_id") == NULL)
-        check_model(ld, "default", r->key->span);
+    if (llm == NULL)
+        llm = ld->defaults.llm;
+    if (llm == NULL || !mortise_llm_says_which(llm))
+        mortise_llm_check(ld, "default", r->key->span);
+    if (llm == NULL)
+        return;
+    r->node->model_reason = llm->reason;
+    mortise_made_put(ld, to, mortise_made_text(ld, "llm", r->key),
+                     mortise_llm_map(ld, llm, r->node->complexity, r->key));
+}
+
+static void put_tool_errors(struct mortise_loader *ld,
+                            const struct mortise_reading *r,
+                            struct mortise_made *to)
+{
+    if (ld->defaults.tool_errors != NULL &&
+        mortise_yaml_get(r->map, "tool_errors") == NULL)
+        mortise_made_put(ld, to, mortise_made_text(ld, "tool_errors", r->key),
+                         ld->defaults.tool_errors);
 }
 
 /* {tool: NAME} as models are told: {name}. */
@@ -394,7 +367,8 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
     const struct mortise_yaml *node, *args;
     size_t at = mortise_yaml_find(r->map, "args");
 
-    check_default(ld, r);
+    put_llm(ld, r, own);
+    put_tool_errors(ld, r, own);
     check_planner(ld, r);
     if (gmi_of(r)->planner != NULL)
         mortise_node_add_planner(ld, r, gmi_of(r)->planner);

@@ -73,6 +73,27 @@ void mortise_load_check_limit(struct mortise_loader *ld,
 
 /* ---- defaults -------------------------------------------------------- */
 
+static void read_llm(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_defaults *d = into;
+    struct mortise_llm *llm = mortise_load_alloc(ld, sizeof *llm);
+
+    if (llm == NULL)
+        return;
+    mortise_keys_enter(slot, ld, llm, ld->diags);
+    d->llm = llm;
+}
+
+static void read_tool_errors(void *ctx, void *into,
+                             const struct mortise_slot *slot)
+{
+    struct mortise_defaults *d = into;
+
+    (void)ctx;
+    d->tool_errors = slot->value;
+}
+
 static const struct mortise_key default_keys[] = {
     {.name = "timeout",
      .about = "The timeout of nodes that say none.",
@@ -88,8 +109,16 @@ static const struct mortise_key default_keys[] = {
      .about = "The effect_class of nodes whose operation says none.",
      .words = mortise_effect_words,
      MORTISE_INTO_WORD(struct mortise_defaults, effect)},
-    {.name = "llm", .later = true},
-    {.name = "tool_errors", .later = true},
+    {.name = "llm",
+     .about = "The llm of nodes that say none.",
+     .value = MORTISE_V_MAP,
+     .place = &mortise_llm_place,
+     .read = read_llm},
+    {.name = "tool_errors",
+     .about = "The tool_errors of nodes that say none.",
+     .value = MORTISE_V_WORD,
+     .words = mortise_tool_error_words,
+     .read = read_tool_errors},
 };
 
 const struct mortise_place mortise_defaults_place = {

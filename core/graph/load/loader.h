@@ -8,6 +8,7 @@
 #ifndef MORTISE_GRAPH_LOAD_LOADER_H
 #define MORTISE_GRAPH_LOAD_LOADER_H
 
+#include "config/models.h"
 #include "graph/model/graph.h"
 #include "yaml/keys.h"
 
@@ -52,10 +53,29 @@ struct mortise_declared {
     struct mortise_span span;
 };
 
+/* What becomes of errors of tools (llm.c). */
+extern const struct mortise_word mortise_tool_error_words[];
+
+/* A mapping that is made (made.c), in the arena; zeroed: an empty one. */
+struct mortise_made {
+    struct mortise_yaml **keys, **items;
+    size_t n, cap;
+};
+
+/* Which model is asked (llm.c). */
+struct mortise_llm {
+    struct mortise_made told; /* what the operation is told of it */
+    const struct mortise_yaml *provider; /* the key; NULL: not said */
+    const struct mortise_yaml *tiers[MORTISE_N_TIERS]; /* aliases, or NULL */
+    const char *reason;                                /* NULL: none */
+};
+
 struct mortise_defaults {
     uint64_t timeout_ms;        /* 0: none */
     enum mortise_effect effect; /* 0: none */
     struct mortise_retry retry;
+    struct mortise_llm *llm;                /* NULL: not said */
+    const struct mortise_yaml *tool_errors; /* likewise */
 };
 
 /* A name that nodes of several graphs share. */
@@ -195,7 +215,7 @@ void mortise_check_budget(struct mortise_loader *ld);
 /* `into` of its readers is a struct mortise_budget; ctx is the loader. */
 extern const struct mortise_place mortise_budget_place;
 mortise_key_fn mortise_load_budget;
-extern const struct mortise_place mortise_defaults_place;
+extern const struct mortise_place mortise_defaults_place, mortise_llm_place;
 mortise_key_fn mortise_load_defaults;
 
 /* ---- scope.c --------------------------------------------------------- */

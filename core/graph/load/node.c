@@ -11,6 +11,7 @@
 #include "graph/load/node.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 /* In the order of the enum, as mortise_effect_name() counts on. */
@@ -275,6 +276,11 @@ const struct mortise_key mortise_end_rows[2] = {
      .value = MORTISE_V_ANY},
 };
 
+const struct mortise_key mortise_policy_rows[2] = {
+    {.name = "memory_policy", .later = true},
+    {.name = "discovery_policy", .later = true},
+};
+
 const struct mortise_key mortise_later_rows[3] = {
     {.name = "complexity", .later = true},
     {.name = "memory_policy", .later = true},
@@ -360,6 +366,7 @@ void mortise_node_begin(struct mortise_loader *ld, struct mortise_reading *r,
     node->retry = mortise_retry_default;
     node->on_violation = MORTISE_VIOLATION_BLOCK;
     node->effect = MORTISE_PURE;
+    node->complexity = NAN;
     if (mortise_node_gives(node) != MORTISE_GIVES_ROUTE)
         node->output_as = node->id;
 }

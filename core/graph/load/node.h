@@ -64,7 +64,7 @@ extern const struct mortise_key mortise_next_row, mortise_route_rows[2],
 /* The rest. */
 extern const struct mortise_key mortise_visit_rows[2], mortise_persona_row,
     mortise_resource_row, mortise_cache_row, mortise_end_rows[2],
-    mortise_later_rows[3], mortise_last_rows[4];
+    mortise_policy_rows[2], mortise_later_rows[3], mortise_last_rows[4];
 /* From its output on, of a node that has one and calls no operation. */
 extern const struct mortise_key mortise_work_rows[8];
 /* All but what it calls, of a node that is a call. */
@@ -213,13 +213,20 @@ void mortise_node_add_planner(struct mortise_loader *ld,
 void mortise_node_finish_tools(struct mortise_loader *ld,
                                struct mortise_reading *r);
 
-/* ---- made.c -------------------------------------------------------------- */
+/* ---- llm.c --------------------------------------------------------------- */
 
-/* A mapping that is made, in the loader's arena; zeroed: an empty one. */
-struct mortise_made {
-    struct mortise_yaml **keys, **items;
-    size_t n, cap;
-};
+/* Is there a model of that alias? */
+void mortise_llm_check(struct mortise_loader *ld, const char *alias,
+                       struct mortise_span at);
+/* A mapping for who asks; NULL: memory ran out. */
+const struct mortise_yaml *mortise_llm_map(struct mortise_loader *ld,
+                                           const struct mortise_llm *llm,
+                                           double complexity,
+                                           const struct mortise_yaml *at);
+/* Is an alias said, or are tiers? */
+bool mortise_llm_says_which(const struct mortise_llm *llm);
+
+/* ---- made.c -------------------------------------------------------------- */
 
 void mortise_made_put(struct mortise_loader *ld, struct mortise_made *m,
                       const struct mortise_yaml *key,

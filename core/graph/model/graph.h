@@ -309,6 +309,9 @@ struct mortise_node {
      * list: conversations.NAME; NULL: it has none. */
     const struct mortise_path *conversation;
 
+    double complexity; /* of what it asks a model, 0 to 1; NAN: not said */
+    const char *model_reason; /* why that model; NULL: not said */
+
     /* tool, extension */
     const char *plugin, *operation;
     const struct mortise_operation *op; /* borrowed from the catalogue */

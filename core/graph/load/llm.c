@@ -1,0 +1,151 @@
+/* llm.c -- the key `llm`, of a node that asks models or of defaults: which one.
+ *
+ *     llm: {provider_id: default, model: small, fallback: [other]}
+ *     llm: {tiers: {low: small, high: large}}      with the node's complexity
+ *
+ * What the operation is told is {provider_id, model, fallback}, as far as that is
+ * said; of tiers the one that the node's complexity comes to (graph.md 4) is the
+ * provider_id.  `reason` is for who reads the graph, and what `show` says.
+ */
+#include <math.h>
+
+#include "graph/load/node.h"
+
+const struct mortise_word mortise_tool_error_words[] = {
+    {.word = "feed"}, {.word = "fail"}, {.word = NULL}};
+
+void mortise_llm_check(struct mortise_loader *ld, const char *alias,
+                       struct mortise_span at)
+{
+    const struct mortise_catalog *catalog = ld->catalog;
+    struct mortise_err why = {0};
+    int rv = catalog->model != NULL ? catalog->model(catalog->ud, alias, &why)
+                                    : MORTISE_OK;
+
+    ld->nomem |= rv == MORTISE_ENOMEM;
+    if (rv != MORTISE_OK && rv != MORTISE_ENOMEM)
+        mortise_diag_add(ld->diags, "E0513", at, "%s", why.msg);
+}
+
+/* ---- keys ------------------------------------------------------------------ */
+
+static void read_own(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_llm *llm = into;
+
+    mortise_made_put(ctx, &llm->told, slot->name, slot->value);
+}
+
+static void read_alias(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_llm *llm = into;
+
+    mortise_llm_check(ctx, slot->value->str, slot->value->span);
+    llm->provider = slot->name;
+    read_own(ctx, into, slot);
+}
+
+static void read_aliases(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    for (size_t i = 0; i < slot->value->n; i++)
+        mortise_llm_check(ctx, slot->value->items[i]->str,
+                          slot->value->items[i]->span);
+    read_own(ctx, into, slot);
+}
+
+static void read_tier(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    mortise_llm_check(ctx, slot->value->str, slot->value->span);
+    *(const struct mortise_yaml **)slot->field = slot->value;
+    (void)into;
+}
+
+#define TIER(word, k, words)                                                   \
+    {                                                                          \
+        .name = (word), .about = (words), .value = MORTISE_V_STRING,           \
+        .read = read_tier,                                                     \
+        MORTISE_AT(const struct mortise_yaml *, struct mortise_llm, tiers[k])  \
+    }
+
+static const struct mortise_key tier_keys[] = {
+    TIER("low", MORTISE_TIER_LOW, "The alias for a complexity below 0.3."),
+    TIER("standard", MORTISE_TIER_STANDARD,
+         "... from 0.3, or where the node says none."),
+    TIER("high", MORTISE_TIER_HIGH, "... from 0.7."),
+};
+MORTISE_PLACE(tier, "tiers of llm");
+
+static void read_tiers(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_llm *llm = into;
+    struct mortise_loader *ld = ctx;
+
+    mortise_keys_enter(slot, ld, into, ld->diags);
+    if (llm->provider != NULL)
+        mortise_diag_add(ld->diags, "E0212", slot->name->span,
+                         "'tiers' and 'provider_id' both say which model");
+}
+
+static const struct mortise_key llm_keys[] = {
+    {.name = "provider_id",
+     .about = "An alias of the deployment's models (default: default).",
+     .value = MORTISE_V_STRING,
+     .read = read_alias},
+    {.name = "tiers",
+     .about = "In its place: an alias for each, by the node's complexity.",
+     .value = MORTISE_V_MAP,
+     .place = &tier_place,
+     .read = read_tiers},
+    {.name = "model",
+     .about = "What the server calls it, where that is not the alias's.",
+     .value = MORTISE_V_STRING,
+     .read = read_own},
+    {.name = "fallback",
+     .about = "Aliases that are asked, in their order, where it fails.",
+     .value = MORTISE_V_STRINGS,
+     .read = read_aliases},
+    {.name = "reason",
+     .about = "Why this one: `show` says it of the node.",
+     MORTISE_INTO_TEXT(struct mortise_llm, reason)},
+};
+const struct mortise_place mortise_llm_place = {
+    MORTISE_PLACE_OF("llm", llm_keys)};
+
+/* ---- what the operation is told -------------------------------------------- */
+
+static const struct mortise_yaml *tier_for(const struct mortise_llm *llm,
+                                           double complexity)
+{
+    const char *aliases[MORTISE_N_TIERS] = {NULL}, *picked;
+
+    for (int k = 0; k < MORTISE_N_TIERS; k++)
+        if (llm->tiers[k] != NULL)
+            aliases[k] = llm->tiers[k]->str;
+    picked = mortise_tier_pick(aliases, mortise_tier_of(complexity));
+    for (int k = 0; k < MORTISE_N_TIERS; k++)
+        if (picked != NULL && aliases[k] == picked)
+            return llm->tiers[k];
+    return NULL;
+}
+
+/* defaults.llm is told of several nodes: each has a mapping of its own. */
+const struct mortise_yaml *mortise_llm_map(struct mortise_loader *ld,
+                                           const struct mortise_llm *llm,
+                                           double complexity,
+                                           const struct mortise_yaml *at)
+{
+    const struct mortise_yaml *tier = tier_for(llm, complexity);
+    struct mortise_made told = {.n = 0};
+
+    for (size_t i = 0; i < llm->told.n; i++)
+        mortise_made_put(ld, &told, llm->told.keys[i], llm->told.items[i]);
+    if (tier != NULL)
+        mortise_made_put(ld, &told, mortise_made_text(ld, "provider_id", at),
+                         tier);
+    return mortise_made_map(ld, &told, at->span);
+}
+
+bool mortise_llm_says_which(const struct mortise_llm *llm)
+{
+    return llm->provider != NULL || tier_for(llm, NAN) != NULL;
+}
