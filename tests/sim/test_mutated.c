@@ -47,7 +47,7 @@ static struct {
 static bool is_short_word(const char *id)
 {
     return strlen(id) < 16 &&
-           strspn(id, "abcdefghijklmnopqrstuvwxyz_") == strlen(id);
+           strspn(id, "abcdefghijklmnopqrstuvwxyz_.") == strlen(id);
 }
 
 static const struct mortise_operation *

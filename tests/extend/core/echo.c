@@ -3,7 +3,7 @@
 #include "engine/runs/host_calls.h"
 #include "mortise/plugin.h"
 
-static int32_t check(const struct mortise_asked *a, char *words)
+static int32_t check(struct mortise_asked *a, char *words)
 {
     if (json_is_object(a->body))
         return MORTISE_S_OK;
