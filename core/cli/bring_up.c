@@ -164,28 +164,43 @@ static const struct mortise_node *needed_by(const struct mortise_graph *g,
             found = n;
         else if (n->sub != NULL)
             found = needed_by(n->sub, plugin);
+        if (found == NULL && n->tools != NULL &&
+            needed_by(n->tools, plugin) != NULL)
+            found = n;
     }
     return found;
+}
+
+static int try_named(struct mortise_cli *cli, const char *name,
+                     struct mortise_span at, struct mortise_diags *diags,
+                     int *worst, struct mortise_err *err)
+{
+    char words[sizeof err->msg];
+    int rv = try_one(cli, name, words, sizeof words, &diags->denied, err);
+
+    if (rv != MORTISE_OK || words[0] == '\0')
+        return rv;
+    mortise_diag_add(diags, "E0608", at, "'%s' does not come up: %s", name,
+                     words);
+    *worst = MORTISE_ECHECK;
+    return MORTISE_OK;
 }
 
 int mortise_bring_up(struct mortise_cli *cli, const struct mortise_graph *g,
                      struct mortise_diags *diags, struct mortise_err *err)
 {
-    char words[sizeof err->msg];
-    int worst = MORTISE_OK;
+    int worst = MORTISE_OK, rv = MORTISE_OK;
+    char name[256];
 
-    for (size_t i = 0; i < g->n_plugins; i++) {
+    for (size_t i = 0; rv == MORTISE_OK && i < g->n_plugins; i++) {
         const struct mortise_node *n = needed_by(g, g->plugins[i]);
-        int rv = try_one(cli, g->plugins[i], words, sizeof words,
-                         &diags->denied, err);
 
-        if (rv != MORTISE_OK)
-            return rv;
-        if (words[0] == '\0')
-            continue;
-        mortise_diag_add(diags, "E0608", n != NULL ? n->span : g->tree->span,
-                         "'%s' does not come up: %s", g->plugins[i], words);
-        worst = MORTISE_ECHECK;
+        rv = try_named(cli, g->plugins[i],
+                       n != NULL ? n->span : g->tree->span, diags, &worst, err);
     }
-    return worst;
+    for (size_t i = 0; rv == MORTISE_OK && i < g->n_models; i++) {
+        snprintf(name, sizeof name, "model:%s", g->models[i]);
+        rv = try_named(cli, name, g->tree->span, diags, &worst, err);
+    }
+    return rv == MORTISE_OK ? worst : rv;
 }

@@ -198,7 +198,8 @@ static int check_deployment(struct checking *c, const char *path,
                                     c->diags);
     if (rv == MORTISE_OK)
         rv =
-            mortise_configs_check(c->settings.deployment, c->plugins, c->diags);
+            mortise_configs_check(c->settings.deployment, c->plugins, true,
+                                  c->diags);
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }
 

@@ -68,7 +68,8 @@ size_t mortise_allow_needs(const struct mortise_deployment *d,
                            struct mortise_need needs[MORTISE_NEEDS_MAX])
 {
     bool secrets = d->secrets.n > 0;
-    bool configured = is_said(d, "plugins.config") || is_said(d, "guardrails");
+    bool configured = is_said(d, "plugins.config") ||
+                      is_said(d, "guardrails") || is_said(d, "models");
     const struct {
         const char *key;
         bool needs;
@@ -79,6 +80,7 @@ size_t mortise_allow_needs(const struct mortise_deployment *d,
         {"secrets", runs_programs(&d->secrets) || (secrets && configured)},
         {"plugins.config", secrets},
         {"guardrails", secrets},
+        {"models", secrets},
     };
     size_t n = 0;
 

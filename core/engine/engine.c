@@ -102,7 +102,8 @@ static int check_config(struct mortise *m, struct mortise_err *err)
     int rv;
 
     mortise_diags_init(&diags, m->mem);
-    rv = mortise_configs_check(m->settings.deployment, m->plugins, &diags);
+    rv = mortise_configs_check(m->settings.deployment, m->plugins, false,
+                               &diags);
     if (rv == MORTISE_ECHECK)
         rv = found_wrong(m, &diags, err);
     else if (rv != MORTISE_OK)

@@ -25,24 +25,29 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Sorted, and each once. */
+/* Sorted, and each once; *n: so many with those that come again. */
+static const char **list(struct mortise_loader *ld,
+                         const struct mortise_named *named, size_t *n)
+{
+    const char **names = mortise_load_alloc(ld, *n * sizeof *names);
+    size_t all = 0, kept = 0;
+
+    if (names == NULL || *n == 0)
+        return NULL;
+    for (; named != NULL; named = named->next)
+        names[all++] = named->name;
+    qsort(names, all, sizeof *names, by_name);
+    for (size_t i = 1; i < all; i++)
+        if (strcmp(names[kept], names[i]) != 0)
+            names[++kept] = names[i];
+    *n = kept + 1;
+    return names;
+}
+
 static void list_plugins(struct mortise_loader *ld)
 {
-    struct mortise_graph *g = ld->g;
-    const char **list = mortise_load_alloc(ld, g->n_plugins * sizeof *list);
-    size_t n = 0;
-
-    if (list == NULL || g->n_plugins == 0)
-        return;
-    for (const struct mortise_named *p = ld->plugins; p != NULL; p = p->next)
-        list[n++] = p->name;
-    qsort(list, n, sizeof *list, by_name);
-    n = 0;
-    for (size_t i = 1; i < g->n_plugins; i++)
-        if (strcmp(list[n], list[i]) != 0)
-            list[++n] = list[i];
-    g->plugins = list;
-    g->n_plugins = n + 1;
+    ld->g->plugins = list(ld, ld->plugins, &ld->g->n_plugins);
+    ld->g->models = list(ld, ld->models, &ld->g->n_models);
 }
 
 /* Once the keys of a graph are read: edges, expressions, and all of it. */

@@ -20,6 +20,15 @@ int mortise_apply_pins(struct mortise_run *r, const struct mortise_entry *e,
     return rv == MORTISE_OK ? mortise_pins_announce(r, e->value, err) : rv;
 }
 
+int mortise_apply_uses(struct mortise_run *r, const struct mortise_entry *e,
+                       struct mortise_err *err)
+{
+    int rv = json_is_object(e->value) ? mortise_pins_add(r, e->value, err)
+                                      : mortise_entry_corrupt(err, e);
+
+    return rv == MORTISE_OK ? mortise_pins_announce(r, e->value, err) : rv;
+}
+
 int mortise_apply_admit(struct mortise_run *r, const struct mortise_entry *e,
                         struct mortise_err *err)
 {
@@ -33,7 +42,7 @@ int mortise_apply_admit(struct mortise_run *r, const struct mortise_entry *e,
     mortise_json_hold(&r->frames[0]->scope->input, e->value);
     memcpy(r->seed, e->digest, sizeof r->seed);
     r->created_ms = r->time_ms;
-    rv = mortise_pins_admit(r, e->note, err);
+    rv = mortise_pins_add(r, e->note, err);
     x = rv == MORTISE_OK
             ? mortise_exec_new(r, r->frames[0], MORTISE_START, 1, NULL, err)
             : NULL;

@@ -144,6 +144,7 @@ struct mortise_ask_in {
     /* It asks a model: not where a budget is used up, and what its answer says
      * of `usage` is spent with that. */
     bool spends;
+    const struct mortise_pin *by; /* ... by this plugin; NULL: by none */
 };
 
 struct mortise_answer_in {

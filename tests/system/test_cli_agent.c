@@ -793,6 +793,84 @@ START_TEST(foreign_graphs_run)
 }
 END_TEST
 
+/* ---- providers ----------------------------------------------------------------------- */
+
+/* A way to models is a plugin of the run's like any other: nobody's signature is
+ * said, and another build in its place is accepted or not. */
+START_TEST(providers_are_pinned)
+{
+    char text[3 * PATH_MAX];
+
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: t}\n"
+             "plugins: {path: [\"%s\"], dev: [dev]}\ntrust: {dir: \"%s\"}\n"
+             "store: {path: ./store}\nmodels: {default: {provider: utters, "
+             "model: m}}\n",
+             shelf.plugins, shelf.trust);
+    desk_put("mortise.yaml", text);
+    desk_ok("mkdir dev && sed 's/name: speaks/name: utters/' "
+            "$OLDPWD/tests/plugins/speaks.plugin.yaml >dev/utters.plugin.yaml && "
+            "sed 's/speaks/utters/g' %s >dev/utters.so",
+            child_build("tests/plugins/speaks.so"));
+    graph("    prompt: show\n    tool_allowlist: [{tool: tried/echo, ask: "
+          "true}]\n",
+          "    next: b\n"
+          "  b: {type: human, prompt: go on?, next: c}\n"
+          "  c: {type: gmi, prompt: show, next: END}\n");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(4);
+    desk_out("unsigned_plugin");
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"unsigned\"");
+    desk_out("\"utters\"");
+    desk_ok("printf x >>dev/utters.so");
+    approve();
+    desk_code(78);
+    desk_out("utters");
+    child_run("$MORTISE resume r --accept-plugins");
+    desk_code(0);
+}
+END_TEST
+
+/* A deployment that is found says who gets a secret only once somebody said that
+ * it may, and `models` do. */
+START_TEST(models_need_a_word)
+{
+    deploy("      []\n", "  key: {provider: openai, model: m, base_url: "
+                          "'http://127.0.0.1:9/v1', api_key: secret://k}\n"
+                          "secrets: {k: {env: HOME}}\n");
+    graph("    prompt: hi\n    llm: {provider_id: key}\n", "    next: END\n");
+    desk_ok("$MORTISE config allow mortise.yaml");
+    desk_out("models (line");
+    desk_ok("sed -i s/127.0.0.1:9/127.0.0.1:8/ mortise.yaml");
+    child_allows(false);
+    child_run("$MORTISE run g.yaml --id r");
+    child_allows(true);
+    desk_code(77);
+    desk_err("models");
+}
+END_TEST
+
+/* What a config with a secret in it lacks is found before it is needed. */
+START_TEST(configs_with_secrets_are_checked)
+{
+    static const char *const configs[] = {
+        "api_key: secret://k", "base_url: 'http://h/v1', api_key: secret://k, "
+                               "api_kee: x",
+        "base_url: 7, api_key: secret://k"};
+    char more[512];
+
+    snprintf(more, sizeof more,
+             "  key: {provider: openai, model: m, %s}\n"
+             "secrets: {k: {env: HOME}}\n",
+             configs[_i]);
+    deploy("      []\n", more);
+    child_run("$MORTISE check mortise.yaml");
+    desk_code(2);
+    desk_out("E0607");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_agent");
@@ -818,6 +896,9 @@ static Suite *suite(void)
     tcase_add_test(tc, defaults_hold);
     tcase_add_test(tc, tiers_are_models);
     tcase_add_loop_test(tc, foreign_graphs_run, 0, 2);
+    tcase_add_test(tc, providers_are_pinned);
+    tcase_add_test(tc, models_need_a_word);
+    tcase_add_loop_test(tc, configs_with_secrets_are_checked, 0, 3);
     tcase_add_test(tc, told_is_heard);
     tcase_add_test(tc, not_everybody_hears);
     tcase_add_test(tc, told_in_the_last_turn);

@@ -30,13 +30,22 @@ struct checking {
     struct mortise_diags *diags;
     const struct mortise_manifest *m;
     size_t errors; /* of findings, before this config */
+    bool all;      /* plugins that cannot be used are findings */
 };
+
+/* What it comes to, is known when the plugin comes up. */
+static bool is_secret(const struct mortise_yaml *v)
+{
+    return v->kind == MORTISE_YAML_STRING &&
+           mortise_secret_name(v->str) != NULL;
+}
 
 static int check_schema(const struct checking *c,
                         const struct mortise_yaml *config, const json_t *json,
                         struct mortise_span at)
 {
     const struct mortise_schema *schema = c->m->config_schema;
+    const struct mortise_yaml *meant;
     struct mortise_err err;
     int rv = MORTISE_OK;
 
@@ -47,10 +56,11 @@ static int check_schema(const struct checking *c,
         rv = mortise_schema_check(schema, json, &err);
     if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
         return rv;
-    mortise_diag_add(
-        c->diags, "E0607",
-        config != NULL ? mortise_yaml_meant(config, err.msg)->span : at,
-        "plugin '%s' refuses this config: %s", c->m->name, err.msg);
+    meant = config != NULL ? mortise_yaml_meant(config, err.msg) : NULL;
+    if (meant == NULL || !is_secret(meant))
+        mortise_diag_add(c->diags, "E0607", meant != NULL ? meant->span : at,
+                         "plugin '%s' refuses this config: %s", c->m->name,
+                         err.msg);
     return MORTISE_OK;
 }
 
@@ -90,7 +100,7 @@ static int check_config(struct checking *c, const struct mortise_yaml *config,
     if (rv == MORTISE_OK && config != NULL)
         rv = mortise_secret_check_config(c->d, c->m, config, json, c->diags,
                                          &mentions);
-    if (rv == MORTISE_OK && mentions == 0)
+    if (rv == MORTISE_OK)
         rv = check_schema(c, config, json, at);
     if (rv == MORTISE_OK && mentions == 0)
         rv = check_net(c, config, json);
@@ -138,6 +148,8 @@ static int check_named(struct checking *c, struct mortise_plugins *plugins,
         return MORTISE_ENOMEM;
     if (c->m != NULL && c->m->provides[kind].present)
         return check_config(c, config, at->span);
+    if (c->m == NULL && !c->all)
+        return MORTISE_OK;
     if (c->m == NULL) {
         mortise_diag_add(c->diags, code, at->span, "%s", why.msg);
         mortise_diags_because(c->diags, &why);
@@ -166,10 +178,10 @@ static int check_model(struct checking *c, struct mortise_plugins *plugins,
 }
 
 int mortise_configs_check(const struct mortise_deployment *d,
-                          struct mortise_plugins *plugins,
+                          struct mortise_plugins *plugins, bool all,
                           struct mortise_diags *diags)
 {
-    struct checking c = {.d = d, .diags = diags};
+    struct checking c = {.d = d, .diags = diags, .all = all};
     size_t n = d->config != NULL ? d->config->n : 0, errors = diags->n_errors;
     int rv = MORTISE_OK;
 

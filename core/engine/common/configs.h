@@ -8,10 +8,11 @@
 struct mortise_manifest;
 struct mortise_plugins;
 
-/* Findings for configs that their plugin does not take, and for guardrails that
- * no plugin is behind.  MORTISE_OK, MORTISE_ECHECK or MORTISE_ENOMEM.  [any] */
+/* Findings for configs that their plugin does not take, and (`all`) for
+ * guardrails and models whose plugin cannot be used: nobody but who names them is
+ * held up by that.  MORTISE_OK, MORTISE_ECHECK or MORTISE_ENOMEM.  [any] */
 int mortise_configs_check(const struct mortise_deployment *d,
-                          struct mortise_plugins *plugins,
+                          struct mortise_plugins *plugins, bool all,
                           struct mortise_diags *diags);
 
 /* MORTISE_EINVAL when the deployment has no config for a plugin that does not

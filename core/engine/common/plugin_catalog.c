@@ -279,11 +279,39 @@ static int guardrail(void *ud, const char *id, struct mortise_err *why)
                      : MORTISE_OK; /* that of the id was checked */
 }
 
+static int provider(const struct mortise_plugin_catalog *s, const char *alias,
+                    struct mortise_err *why)
+{
+    const struct mortise_model_alias *m =
+        mortise_model_find(&s->deployment->models, alias);
+    const struct mortise_manifest *man =
+        mortise_plugins_find(s->plugins, m->provider, why);
+
+    if (man == NULL)
+        return why->code;
+    return man->provides[MORTISE_KIND_MODEL].present
+               ? MORTISE_OK
+               : mortise_fail(why, MORTISE_ENOTFOUND,
+                              "plugin '%s' is no way to models", m->provider);
+}
+
+/* ... and each of its tiers. */
 static int model(void *ud, const char *alias, struct mortise_err *why)
 {
     const struct mortise_plugin_catalog *s = ud;
+    const struct mortise_models *models = &s->deployment->models;
+    const struct mortise_model_alias *m;
+    int rv = mortise_model_need(models, alias, why);
 
-    return mortise_model_need(&s->deployment->models, alias, why);
+    if (rv != MORTISE_OK)
+        return rv;
+    m = mortise_model_find(models, alias);
+    if (m->provider[0] != '\0')
+        return provider(s, alias, why);
+    for (int k = 0; rv == MORTISE_OK && k < MORTISE_N_TIERS; k++)
+        if (m->tiers[k] != NULL)
+            rv = provider(s, m->tiers[k], why);
+    return rv;
 }
 
 static const char *executor(void *ud, const char *type)

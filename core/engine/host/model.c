@@ -52,6 +52,14 @@ static const char *alias_of(const struct mortise_asked *a)
     return alias != NULL ? alias : "default";
 }
 
+/* The alias, or which one stands in its place for the node that asks; of an
+ * alias that there is. */
+static const struct mortise_model_alias *model_of(const struct mortise_asked *a)
+{
+    return mortise_model_for(models_of(a), alias_of(a),
+                             a->call->node->complexity);
+}
+
 static const struct mortise_graph *tools_of(const struct mortise_asked *a)
 {
     return a->call->node->tools;
@@ -68,14 +76,24 @@ static int32_t refuse(const struct mortise_asked *a, char *words, int rv,
         "that is no request of %s: %.400s", a->method_name, why->msg);
 }
 
-static int32_t check_alias(const struct mortise_asked *a, char *words)
+/* The alias, and the plugin that is the way to it. */
+static int32_t check_alias(struct mortise_asked *a, char *words)
 {
+    const struct mortise_manifest *man;
     struct mortise_err why;
 
-    return mortise_model_need(models_of(a), alias_of(a), &why) == MORTISE_OK
-               ? MORTISE_S_OK
-               : mortise_ask_refuse(words, MORTISE_S_NOTFOUND, "%.400s",
-                                    why.msg);
+    if (mortise_model_need(models_of(a), alias_of(a), &why) != MORTISE_OK)
+        return mortise_ask_refuse(words, MORTISE_S_NOTFOUND, "%.400s", why.msg);
+    man = mortise_plugins_find(a->m->plugins, model_of(a)->provider, &why);
+    if (man == NULL)
+        return mortise_ask_refuse(words,
+                                  why.code == MORTISE_ENOMEM
+                                      ? MORTISE_S_NOMEM
+                                      : MORTISE_S_NOTFOUND,
+                                  "%.400s", why.msg);
+    a->by = (struct mortise_pin){.plugin = man->name, .dev = man->dev};
+    memcpy(a->by.digest, man->digest, MORTISE_DIGEST);
+    return MORTISE_S_OK;
 }
 
 static int check_tools(const struct mortise_asked *a, struct mortise_err *why)
@@ -126,14 +144,6 @@ static int32_t check_embed(struct mortise_asked *a, char *words)
                &why);
 
     return status == MORTISE_S_OK ? check_alias(a, words) : status;
-}
-
-/* The alias, or which one stands in its place for the node that asks; check()
- * saw that there is one. */
-static const struct mortise_model_alias *model_of(const struct mortise_asked *a)
-{
-    return mortise_model_for(models_of(a), alias_of(a),
-                             a->call->node->complexity);
 }
 
 /* ---- the call -------------------------------------------------------------- */

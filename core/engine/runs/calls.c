@@ -485,13 +485,37 @@ static int lane_get(struct mortise *m, const char *name, enum mortise_kind kind,
     return lane_new(m, i, as, kind, out, err);
 }
 
+static int bring_up_model(struct mortise *m, const char *alias,
+                          struct mortise_err *err)
+{
+    const struct mortise_model_alias *model =
+        mortise_model_find(&m->settings.deployment->models, alias);
+    struct mortise_lane *l;
+    uint64_t took_ms;
+    int rv = MORTISE_OK;
+
+    if (model == NULL)
+        return mortise_model_need(&m->settings.deployment->models, alias, err);
+    if (model->provider[0] != '\0')
+        return lane_get(m, alias, MORTISE_KIND_MODEL, &l, &took_ms, err);
+    for (int k = 0; rv == MORTISE_OK && k < MORTISE_N_TIERS; k++)
+        if (model->tiers[k] != NULL)
+            rv = lane_get(m, model->tiers[k], MORTISE_KIND_MODEL, &l, &took_ms,
+                          err);
+    return rv;
+}
+
 int mortise_calls_bring_up(struct mortise *m, const char *name,
                            struct mortise_err *err)
 {
+    static const char model[] = "model:";
+
     const char *id = mortise_guard_of_plugin(name);
     struct mortise_lane *l;
     uint64_t took_ms;
 
+    if (strncmp(name, model, sizeof model - 1) == 0)
+        return bring_up_model(m, name + sizeof model - 1, err);
     return lane_get(m, id != NULL ? id : name,
                     id != NULL ? MORTISE_KIND_GUARDRAIL : MORTISE_KIND_EXECUTOR,
                     &l, &took_ms, err);

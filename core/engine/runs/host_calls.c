@@ -514,7 +514,8 @@ static void ask_run(struct mortise_asked *a, bool full)
                       a->alias != NULL ? json_string_value(a->alias) : "",
                   .body = masked,
                   .refused = full ? a->words : NULL,
-                  .spends = a->method->served != NULL}};
+                  .spends = a->method->served != NULL,
+                  .by = a->by.plugin != NULL ? &a->by : NULL}};
 
     if (masked == NULL) {
         become(a, MORTISE_ASKED_REPLIED, MORTISE_S_NOMEM, NULL);

@@ -68,6 +68,8 @@ struct mortise_asked {
     const char *node_path;
     char key[MORTISE_DIGEST_HEX]; /* of an effect: for its idempotency; "" */
     void *data; /* the method's, from start() to its answer or cancel() */
+    struct mortise_pin by; /* by check(): the plugin that performs it; plugin
+                              NULL: none */
     void *made; /* the method's, from check() on: what it found there */
     json_t *told;  /* the method's, a reference */
     json_t *alias; /* TOOL: what a model calls it by; NULL: nothing */

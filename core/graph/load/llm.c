@@ -23,6 +23,7 @@ void mortise_llm_check(struct mortise_loader *ld, const char *alias,
                                     : MORTISE_OK;
 
     ld->nomem |= rv == MORTISE_ENOMEM;
+    mortise_load_model(ld, alias);
     if (rv != MORTISE_OK && rv != MORTISE_ENOMEM)
         mortise_diag_add(ld->diags, "E0513", at, "%s", why.msg);
 }

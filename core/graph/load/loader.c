@@ -97,6 +97,17 @@ void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,
     root->g->n_plugins++;
 }
 
+void mortise_load_model(struct mortise_loader *ld, const char *alias)
+{
+    struct mortise_named *one = mortise_load_alloc(ld, sizeof *one);
+
+    if (one == NULL)
+        return;
+    *one = (struct mortise_named){.next = ld->root->models, .name = alias};
+    ld->root->models = one;
+    ld->root->g->n_models++;
+}
+
 void mortise_load_finish(struct mortise_loader *ld)
 {
     mortise_release(ld->mem, ld->edges, ld->cap_edges * sizeof *ld->edges);

@@ -88,7 +88,7 @@ struct mortise_named {
 struct mortise_loader {
     struct mortise_loader *root; /* of the outermost graph: itself, there */
     /* Of the outermost: the newest first. */
-    const struct mortise_named *resources, *plugins;
+    const struct mortise_named *resources, *plugins, *models;
     struct mortise_loader *outer;     /* of the graph around this; NULL: none */
     struct mortise_graph_file *files; /* [root] */
     struct mortise_graph_dir *dirs;   /* [root] */
@@ -168,9 +168,10 @@ mortise_key_fn mortise_load_schema;
 /* One from JSON of our own making; takes the reference. */
 struct mortise_schema *mortise_load_our_schema(struct mortise_loader *ld,
                                                json_t *json);
-/* Remember that the graph uses a plugin. */
+/* Remember that the graph uses a plugin, or names an alias of a model. */
 void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,
                          const char *name);
+void mortise_load_model(struct mortise_loader *ld, const char *alias);
 
 /* ---- graph_keys.c, state.c, reducer.c, limits.c, budget.c
  * ---------------------------------------- */

@@ -434,6 +434,8 @@ struct mortise_graph {
     const char **plugins; /* names used, sorted, each once; guardrail ids too,
                              behind MORTISE_GUARD_PREFIX */
     size_t n_plugins;
+    const char **models; /* aliases of models that are named, likewise */
+    size_t n_models;
     uint32_t n_resources; /* names of `resource`, here and in graphs inside */
 
     /* Of a graph of tools; else NULL.  `offers` by node, `offered` as JSON:

@@ -677,7 +677,10 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
         s->spends = in->spends && x->call == MORTISE_RUN_EXECUTE;
         s->entrance = j->entrance;
         s->ask = in->ask;
-        rv = kinds[s->kind].ask(r, x, s, in, err);
+        if (in->by != NULL)
+            rv = mortise_pins_use(r, in->by, err);
+        if (rv == MORTISE_OK)
+            rv = kinds[s->kind].ask(r, x, s, in, err);
     } else if (!mortise_step_is_like(s, in->method, digest)) {
         return violation(r, x, s, in, err);
     } else {

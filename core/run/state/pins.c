@@ -10,6 +10,8 @@
  *   (2) An approval is for the plugin that it was given for: what was approved
  *       and has not begun is asked again when its plugin changes, and so is
  *       what still waits.
+ *   (2a) What it asks models by is not named in the graph, but by who asks: that
+ *       is pinned when it is used first.
  *   (3) A plugin that nobody signed stands as "dev:DIGEST".  The run says so
  *       from then on, with a signed one in its place, too: what it did before
  *       stays done.
@@ -111,16 +113,20 @@ static int read_digest(struct mortise_pin *p, const json_t *value,
                         "the pin of plugin '%s' is no digest", p->plugin);
 }
 
-int mortise_pins_admit(struct mortise_run *r, const json_t *pins,
-                       struct mortise_err *err)
+int mortise_pins_add(struct mortise_run *r, const json_t *pins,
+                     struct mortise_err *err)
 {
-    size_t n = json_object_size(pins);
+    size_t n = r->n_pins + json_object_size(pins);
+    struct mortise_pin *grown =
+        mortise_arena_alloc(&r->arena, n * sizeof r->pins[0]);
     const char *key;
     json_t *value;
 
-    r->pins = mortise_arena_alloc(&r->arena, n * sizeof r->pins[0]);
-    if (r->pins == NULL)
+    if (grown == NULL)
         return mortise_nomem(err);
+    if (r->n_pins > 0)
+        memcpy(grown, r->pins, r->n_pins * sizeof grown[0]);
+    r->pins = grown;
     json_object_foreach(mortise_json_unconst(pins), key, value)
     {
         struct mortise_pin *p = &r->pins[r->n_pins];
@@ -135,6 +141,17 @@ int mortise_pins_admit(struct mortise_run *r, const json_t *pins,
         r->n_pins++;
     }
     return MORTISE_OK;
+}
+
+int mortise_pins_use(struct mortise_run *r, const struct mortise_pin *used,
+                     struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_USES};
+
+    return pin(r, used->plugin) != NULL
+               ? MORTISE_OK
+               : mortise_run_record_value(r, &e, mortise_pins_json(used, 1),
+                                          err);
 }
 
 int mortise_pins_replace(struct mortise_run *r, const json_t *pins,

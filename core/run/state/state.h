@@ -1080,8 +1080,11 @@ json_t *mortise_pins_dev_json(const struct mortise_run *r); /* new reference */
 int mortise_pins_announce(struct mortise_run *r, const json_t *pins,
                           struct mortise_err *err);
 /* What an entry says they are, or which ones took another's place. */
-int mortise_pins_admit(struct mortise_run *r, const json_t *pins,
-                       struct mortise_err *err);
+int mortise_pins_add(struct mortise_run *r, const json_t *pins,
+                     struct mortise_err *err);
+/* Record that the run goes on with this one, too, unless it does. */
+int mortise_pins_use(struct mortise_run *r, const struct mortise_pin *used,
+                     struct mortise_err *err);
 int mortise_pins_replace(struct mortise_run *r, const json_t *pins,
                          struct mortise_err *err);
 

@@ -452,7 +452,6 @@ END_TEST
 static const struct {
     const char *models, *words;
 } deployments[] = {
-    {"{default: {provider: nobody, model: m}}", "nobody"},
     {"{default: {provider: asks_model, model: m}}", "is no way to models"},
     {"{default: {provider: speaks}}", "model"},
     {"{default: {model: m}}", "provider"},
@@ -472,6 +471,19 @@ START_TEST(deployments_are_judged)
     ck_assert_msg(strstr(err.msg, deployments[_i].words) != NULL, "%s",
                   err.msg);
     m = NULL;
+}
+END_TEST
+
+/* A provider that is not there holds up who asks for it, and nobody else. */
+START_TEST(absent_providers)
+{
+    open_engine("{default: {provider: nobody, model: m}, other: {provider: "
+                "speaks, model: m}}");
+    run("call", "{alias: other, messages: [" SHOW "]}");
+    ck_assert_str_eq(json_string_value(json_object_get(show, "status")),
+                     "completed");
+    run("call", "{messages: [" SHOW "]}");
+    failed("no plugin 'nobody'");
 }
 END_TEST
 
@@ -541,6 +553,7 @@ static Suite *suite(void)
     tcase_add_test(tc, vectors);
     tcase_add_loop_test(tc, requests_are_judged, 0,
                         sizeof refused / sizeof refused[0]);
+    tcase_add_test(tc, absent_providers);
     tcase_add_loop_test(tc, deployments_are_judged, 0,
                         sizeof deployments / sizeof deployments[0]);
     tcase_add_test(tc, closing_while_it_speaks);
