@@ -96,20 +96,23 @@ static void settle_pause(const struct mortise_cli_way *way,
     mortise_cli_offer(way, "resume");
 }
 
-/* As much again. */
+/* As much again, or what the call may spend, if that is more. */
 static void settle_budget(const struct mortise_cli_way *way,
                           const json_t *request)
 {
     const char *graph = mortise_cli_text(request, "graph");
     const char *name = mortise_cli_text(request, "budget");
+    const json_t *limit = json_object_get(request, "limit");
+    const json_t *needs = json_object_get(request, "needs");
+    const json_t *more =
+        json_number_value(needs) > json_number_value(limit) ? needs : limit;
     char amount[MORTISE_REAL_TEXT];
 
     if (mortise_cli_is_money(name))
-        mortise_real_text(amount,
-                          json_number_value(json_object_get(request, "limit")));
+        mortise_real_text(amount, json_number_value(more));
     else
         snprintf(amount, sizeof amount, "%lld",
-                 (long long)mortise_cli_integer(request, "limit"));
+                 (long long)json_integer_value(more));
     mortise_cli_suggest(way->cli, way->o, "raise-budget", way->run);
     mortise_out_say(way->o, " %s=+%s%s", name, amount,
                     mortise_cli_is_time(name) ? "ms" : "");
@@ -275,8 +278,8 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
         {"request", "id"},    {"tool", "tool"},    {"args", "args"},
         {"effect", "effect"}, {"key", NULL},       {"because", "cause"},
         {"step", "method"},   {"heard", "answer"}, {"inside", "open"},
-        {"budget", "budget"}, {"limit", "limit"},  {"graph", "graph"},
-        {"digest", "digest"},
+        {"budget", "budget"}, {"limit", "limit"},  {"used", "used"},
+        {"needs", "needs"},   {"graph", "graph"},  {"digest", "digest"},
     };
     char name[MORTISE_CLI_EXECUTION];
 

@@ -55,6 +55,16 @@ bool mortise_commit_node_may_wait(const struct mortise_run *r,
     return !is_wanted(r, x);
 }
 
+/* It is for people, unless something is reserved. */
+bool mortise_commit_prompt_may_wait(const struct mortise_run *r,
+                                    const struct exec *x,
+                                    const struct mortise_entry *e)
+{
+    (void)r;
+    (void)x;
+    return json_object_get(e->value, "budget") == NULL;
+}
+
 /* ---- what waits for a sync ---------------------------------------------- */
 
 bool mortise_commit_is_going(const struct mortise_run *r)

@@ -13,6 +13,9 @@
 bool mortise_commit_done_may_wait(const struct mortise_run *r,
                                   const struct exec *x,
                                   const struct mortise_entry *e);
+bool mortise_commit_prompt_may_wait(const struct mortise_run *r,
+                                    const struct exec *x,
+                                    const struct mortise_entry *e);
 bool mortise_commit_node_may_wait(const struct mortise_run *r,
                                   const struct exec *x,
                                   const struct mortise_entry *e);

@@ -58,6 +58,23 @@ void mortise_describe_invoke(json_t *out, const struct mortise_entry *e)
     json_object_set(out, "arguments", json_object_get(e->value, "arguments"));
 }
 
+void mortise_describe_prompt(json_t *out, const struct mortise_entry *e)
+{
+    json_object_set(out, "alias", json_object_get(e->value, "alias"));
+    json_object_set(out, "budget", json_object_get(e->value, "budget"));
+}
+
+/* Of a model: who answered, and how that ended. */
+void mortise_describe_answer(json_t *out, const struct mortise_entry *e)
+{
+    const json_t *reply = json_object_get(e->value, "reply");
+
+    json_object_set(out, "alias", json_object_get(e->value, "alias"));
+    json_object_set(out, "stop", json_object_get(reply, "stop"));
+    json_object_set(out, "error", json_object_get(e->value, "error"));
+    json_object_set(out, "usage", json_object_get(e->value, "usage"));
+}
+
 void mortise_describe_spend(json_t *out, const struct mortise_entry *e)
 {
     if (e->how < MORTISE_N_SPENDS)

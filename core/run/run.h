@@ -130,6 +130,16 @@ struct mortise_said {
     const char *order;
 };
 
+/* What a model is asked.  It is not asked where no budget has room for that; what
+ * the answer says of `usage` is spent with it. */
+struct mortise_model_ask {
+    const struct mortise_pin *by; /* the plugin that is the way to it */
+    json_t *said; /* {alias, ...}: what is recorded of it, for people */
+    /* The most that it uses (enum mortise_used), as far as that is known
+     * beforehand; 0: it is not. */
+    uint64_t most[MORTISE_USED_N];
+};
+
 struct mortise_ask_in {
     uint64_t call;
     uint64_t ask; /* the engine's name for it, not 0 */
@@ -141,10 +151,7 @@ struct mortise_ask_in {
     /* A PUT that is asked for the first time is not made, but answered with
      * these words; NULL: it is made. */
     const char *refused;
-    /* It asks a model: not where a budget is used up, and what its answer says
-     * of `usage` is spent with that. */
-    bool spends;
-    const struct mortise_pin *by; /* ... by this plugin; NULL: by none */
+    const struct mortise_model_ask *model; /* it asks one; NULL: it does not */
 };
 
 struct mortise_answer_in {

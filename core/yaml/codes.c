@@ -239,10 +239,12 @@ const struct mortise_code mortise_codes[] = {
              "guardrail_policy: {input: [pattern]}}], default: END}\n"},
     {"E0319", "a budget that a node may break",
      "A budget reserves the most that a call may use before it is made, as "
-     "the operation's manifest says it (`usage`). Where that says nothing of "
+     "the operation's manifest says it (`usage`); of a model, as the node's "
+     "`max_tokens` and the alias's `price` say it. Where that says nothing of "
      "what the budget bounds, nobody knows what to reserve.  For usd, "
      "`unpriced: allow` has such calls made, and counts what they tell.",
      "# a plugin's manifest: ask: {effect: read, usage: {output_tokens: 500}}\n"
+     "# a node that asks a model: max_tokens: 500\n"
      "# budget: {tokens: 1000}\n"
      "# and a node with tool: PLUGIN/ask, of whose input_tokens nobody "
      "knows\n"},

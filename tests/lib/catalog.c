@@ -141,9 +141,11 @@ static int secret(void *ud, const char *plugin, const char *name,
                         name);
 }
 
-static int model(void *ud, const char *alias, struct mortise_err *why)
+static int model(void *ud, const char *alias, bool *priced,
+                 struct mortise_err *why)
 {
     (void)ud;
+    *priced = strcmp(alias, "openai") != 0;
     if (strcmp(alias, "default") == 0 || strcmp(alias, "openai") == 0)
         return MORTISE_OK;
     return mortise_fail(why, MORTISE_ENOTFOUND,

@@ -9,6 +9,8 @@
  *   fail     fails, and says what it used; later helps
  *   none     gives nothing
  *   bad      ... what is no reply
+ *   call     calls a tool, and says that it ended
+ *   calls    ... calls two by one id
  *   hang     waits until it is cancelled
  *
  * embed: for each text its length. */
@@ -179,6 +181,18 @@ static mortise_status chat(mortise_inst *i, const mortise_request *r)
     if (strcmp(what, "bad") == 0)
         return mortise_emit_output(i->host, i->api, r->call,
                                    mortise_strz("{\"text\": \"hi\"}"));
+#define CALL                                                                   \
+    "{\"type\": \"tool_call\", \"id\": \"1\", \"name\": \"f\", "               \
+    "\"arguments\": {}}"
+#define CALLING(calls)                                                         \
+    "{\"message\": {\"role\": \"assistant\", \"parts\": [" calls               \
+    "]}, \"stop\": \"end\"}"
+    if (strcmp(what, "call") == 0)
+        return mortise_emit_output(i->host, i->api, r->call,
+                                   mortise_strz(CALLING(CALL)));
+    if (strcmp(what, "calls") == 0)
+        return mortise_emit_output(i->host, i->api, r->call,
+                                   mortise_strz(CALLING(CALL ", " CALL)));
     return strcmp(what, "hang") == 0 ? MORTISE_S_PENDING : MORTISE_S_OK;
 }
 

@@ -282,23 +282,39 @@ START_TEST(transient_errors_are_retried)
 }
 END_TEST
 
-/* A budget is spent reply by reply: where nothing is left the next is not asked
- * for, people are, and what was answered is not asked for again. */
+/* The first line of child.out that begins with that, trimmed of it. */
+static const char *line(const char *begins)
+{
+    static char out[1024];
+    const char *at = strstr(child.out, begins);
+
+    ck_assert_msg(at != NULL, "no '%s' in:\n%s", begins, child.out);
+    snprintf(out, sizeof out, "%.*s", (int)strcspn(at, "\n"), at);
+    return out;
+}
+
+/* A budget is spent reply by reply, and the most that the next may cost is
+ * reserved: where there is no room for that it is not asked for, people are, and
+ * what was answered is not asked for again.  What is proposed to them is enough.
+ */
+static const struct {
+    const char *budget;
+    bool at_once; /* even the first is too much */
+} bounds[] = {
+    {"model_calls: 1", false},  {"output_tokens: 8", false},
+    {"output_tokens: 7", true}, {"tokens: 80", false},
+    {"tokens: 10", true},       {"input_tokens: 60", false},
+    {"usd: 0.00006", false},    {"usd: 0.000001", true},
+};
+
 START_TEST(budgets_hold_inside)
 {
     static const char graph[] =
         "budget: {%s}\nstart: a\nnodes:\n"
         "  a: {type: gmi, prompt: twice, execution_mode: react_bounded, "
-        "response: json, next: END}\n";
-    static const struct {
-        const char *budget, *raise;
-    } bounds[] = {
-        {"model_calls: 1", "model_calls=+1"},
-        {"output_tokens: 1", "output_tokens=+9"},
-        {"tokens: 2", "tokens=+99"},
-        {"usd: 0.000001", "usd=+1"},
-    };
+        "response: json, max_tokens: 8, next: END}\n";
     char text[1024];
+    int pauses = 0;
 
     deploy(scripted, "");
     snprintf(text, sizeof text, graph, bounds[_i].budget);
@@ -307,9 +323,18 @@ START_TEST(budgets_hold_inside)
     desk_code(4);
     desk_out("budget_exceeded");
     desk_ok("$MORTISE show r --json");
-    desk_out("\"model_calls\": 1");
-    child_run("$MORTISE raise-budget r %s", bounds[_i].raise);
+    if (bounds[_i].at_once)
+        desk_not_out("\"model_calls\": 1");
+    else
+        desk_out("\"model_calls\": 1");
+    do {
+        desk_ok("$MORTISE show r");
+        desk_out("needs");
+        child_run("$MORTISE%s", line("mortise raise-budget r ") + 7);
+        pauses++;
+    } while (child.code == 4 && pauses < 3);
     desk_code(0);
+    ck_assert_int_le(pauses, bounds[_i].at_once ? 2 : 1);
     gave("{\"n\": 3}");
     desk_ok("$MORTISE show r --json");
     desk_out("\"model_calls\": 2");
@@ -326,6 +351,50 @@ START_TEST(it_is_told_as_it_comes)
     desk_out("text_delta a text=a ");
     desk_out("text_delta a text=text");
     desk_out("\"model_calls\":1,\"input_tokens\":1,\"output_tokens\":2");
+}
+END_TEST
+
+/* ---- what people see of it --------------------------------------------------- */
+
+/* Each call of a model, and what came of it, stands among the run's events and
+ * in its history: who was asked, what it heard, how that ended. */
+START_TEST(models_are_watched)
+{
+    json_t *event;
+    const char *at;
+
+    deploy(scripted, "");
+    run("    prompt: busy\n    instructions: Be brief.\n"
+        "    llm: {fallback: [third]}\n");
+    desk_code(0);
+    desk_ok("$MORTISE events r --json > events");
+    desk_ok("grep -e model_ events");
+    at = child.out;
+    event = json_loads(at, JSON_DISABLE_EOF_CHECK, NULL);
+    ck_assert_str_eq(json_string_value(json_object_get(event, "type")),
+                     "model_call");
+    ck_assert_str_eq(json_string_value(json_object_get(event, "alias")),
+                     "default");
+    ck_assert_uint_eq(json_array_size(json_object_get(event, "messages")), 2);
+    ck_assert_ptr_nonnull(strstr(at, "Be brief."));
+    json_decref(event);
+    at = strchr(at, '\n') + 1;
+    event = json_loads(at, JSON_DISABLE_EOF_CHECK, NULL);
+    ck_assert_str_eq(json_string_value(json_object_get(event, "type")),
+                     "model_reply");
+    ck_assert_str_eq(json_string_value(json_object_get(
+                         json_object_get(event, "error"), "code")),
+                     "model.overloaded");
+    json_decref(event);
+    at = strchr(at, '\n') + 1;
+    ck_assert_msg(strstr(at, "\"alias\":\"third\"") != NULL, "%s", at);
+    ck_assert_ptr_nonnull(strstr(at, "\"text\":\"the third\""));
+    ck_assert_ptr_nonnull(strstr(at, "\"usage\":{\"model_calls\":2"));
+    desk_ok("$MORTISE history r --json");
+    desk_out("\"entry\":\"prompt\"");
+    desk_out("\"alias\":\"third\"");
+    desk_out("\"stop\":\"end\"");
+    desk_out("\"code\":\"model.overloaded\"");
 }
 END_TEST
 
@@ -383,6 +452,43 @@ START_TEST(a_kill_costs_one_call)
 }
 END_TEST
 
+/* Where a budget bounds it, what the call that was out may have cost is spent:
+ * its most was on disk before it was made. */
+START_TEST(a_kill_is_paid_for)
+{
+    struct httpd *d = httpd_start();
+    char models[512];
+    pid_t pid;
+
+    snprintf(models, sizeof models,
+             "  default: {provider: openai, model: m, base_url: \"%s\", "
+             "price: {input_per_mtok: 1, output_per_mtok: 2}}\n",
+             httpd_url(d, "/v1"));
+    deploy(models, "");
+    desk_graph("g",
+               "budget: {output_tokens: 1000, usd: 1}\nstart: a\nnodes:\n"
+               "  a: {type: gmi, prompt: one, max_tokens: 500, next: b}\n"
+               "  b: {type: gmi, prompt: two, max_tokens: 500, next: END}\n");
+    httpd_on(d, "/v1/chat/completions");
+    httpd_wait(d, 60000);
+    httpd_times(d, 1);
+    httpd_answer(d, "/v1/chat/completions", "200 OK",
+                 "Content-Type: application/json\r\n", REPLY("7"));
+    pid = child_start("run", "$MORTISE run g.yaml --id r");
+    for (int i = 0; i < 600 && httpd_requests(d) < 1; i++)
+        usleep(10000);
+    ck_assert_int_eq(kill(pid, SIGKILL), 0);
+    child_wait(pid);
+    desk_ok("$MORTISE show r --json"); /* what is reserved counts as used */
+    desk_out("\"limit\": 1000,\n      \"used\": 500");
+    child_run("$MORTISE resume r");
+    desk_code(4); /* 502 are spent: 500 do not fit */
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"limit\": 1000,\n      \"used\": 502");
+    httpd_stop(d);
+}
+END_TEST
+
 /* The deployment may have another operation for such nodes.
  * key: deployment.executors, executors.gmi */
 START_TEST(executors_are_deployed)
@@ -413,8 +519,7 @@ static const struct {
      "planner_controlled\n",
      "E0513"},
     {"    prompt: x\n    conversation: a b\n", "conversation"},
-    {"    prompt: x\n    tool_allowlist: [nope/read]\n",
-     "no plugin 'nope'"},
+    {"    prompt: x\n    tool_allowlist: [nope/read]\n", "no plugin 'nope'"},
     {"    prompt: \"${input.x\"\n", "never closed"},
     {"    prompt: x\n    response: xml\n", "response"},
 };
@@ -463,9 +568,12 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, others_are_failures, 0,
                         sizeof failures / sizeof failures[0]);
     tcase_add_test(tc, transient_errors_are_retried);
-    tcase_add_loop_test(tc, budgets_hold_inside, 0, 4);
+    tcase_add_loop_test(tc, budgets_hold_inside, 0,
+                        sizeof bounds / sizeof bounds[0]);
     tcase_add_test(tc, it_is_told_as_it_comes);
     tcase_add_loop_test(tc, a_kill_costs_one_call, 0, 2);
+    tcase_add_test(tc, a_kill_is_paid_for);
+    tcase_add_test(tc, models_are_watched);
     tcase_add_test(tc, executors_are_deployed);
     tcase_add_loop_test(tc, findings_are_made, 0,
                         sizeof findings / sizeof findings[0]);

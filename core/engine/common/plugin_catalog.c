@@ -296,7 +296,16 @@ static int provider(const struct mortise_plugin_catalog *s, const char *alias,
 }
 
 /* ... and each of its tiers. */
-static int model(void *ud, const char *alias, struct mortise_err *why)
+static bool is_priced(const struct mortise_model_alias *m)
+{
+    const struct mortise_usage none = {0};
+    uint64_t nano;
+
+    return m != NULL && mortise_model_cost(m, &none, &nano);
+}
+
+static int model(void *ud, const char *alias, bool *priced,
+                 struct mortise_err *why)
 {
     const struct mortise_plugin_catalog *s = ud;
     const struct mortise_models *models = &s->deployment->models;
@@ -306,11 +315,16 @@ static int model(void *ud, const char *alias, struct mortise_err *why)
     if (rv != MORTISE_OK)
         return rv;
     m = mortise_model_find(models, alias);
-    if (m->provider[0] != '\0')
+    if (m->provider[0] != '\0') {
+        *priced = is_priced(m);
         return provider(s, alias, why);
+    }
+    *priced = true;
     for (int k = 0; rv == MORTISE_OK && k < MORTISE_N_TIERS; k++)
-        if (m->tiers[k] != NULL)
+        if (m->tiers[k] != NULL) {
+            *priced &= is_priced(mortise_model_find(models, m->tiers[k]));
             rv = provider(s, m->tiers[k], why);
+        }
     return rv;
 }
 

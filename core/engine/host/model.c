@@ -8,8 +8,10 @@
  *         messages?}, from the conversation that the node has, with messages
  *         ahead of it (turns.c).  `prune: PART` leaves out the oldest, so that
  *         so much stays.  `tools: true` are those that the node allows.
- * Answer {reply, usage} where the provider gave one, {error: {code, class,
- *         message, retry_after_ms?}, usage?} where it did not.  Of a reply that
+ * Answer {alias, reply, usage} where the provider gave one, {alias, error: {code,
+ *         class, message, retry_after_ms?}, usage?} where it did not; the alias
+ *         is the one that was asked, of another tier where that is so.  Of a
+ *         reply that
  *         was to be JSON and is not cut there is `json`, what it is, or
  *         `invalid`, in words, why it is not what was asked for; of a pruned
  *         one `left_out`, how many messages were.
@@ -86,11 +88,10 @@ static int32_t check_alias(struct mortise_asked *a, char *words)
         return mortise_ask_refuse(words, MORTISE_S_NOTFOUND, "%.400s", why.msg);
     man = mortise_plugins_find(a->m->plugins, model_of(a)->provider, &why);
     if (man == NULL)
-        return mortise_ask_refuse(words,
-                                  why.code == MORTISE_ENOMEM
-                                      ? MORTISE_S_NOMEM
-                                      : MORTISE_S_NOTFOUND,
-                                  "%.400s", why.msg);
+        return mortise_ask_refuse(
+            words,
+            why.code == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_NOTFOUND,
+            "%.400s", why.msg);
     a->by = (struct mortise_pin){.plugin = man->name, .dev = man->dev};
     memcpy(a->by.digest, man->digest, MORTISE_DIGEST);
     return MORTISE_S_OK;
@@ -129,9 +130,8 @@ static int32_t check_chat(struct mortise_asked *a, char *words)
     if (rv != MORTISE_OK)
         return refuse(a, words, rv, &why);
     status = check_alias(a, words);
-    return status == MORTISE_S_OK
-               ? refuse(a, words, check_turn(a, &why), &why)
-               : status;
+    return status == MORTISE_S_OK ? refuse(a, words, check_turn(a, &why), &why)
+                                  : status;
 }
 
 static int32_t check_embed(struct mortise_asked *a, char *words)
@@ -144,6 +144,60 @@ static int32_t check_embed(struct mortise_asked *a, char *words)
                &why);
 
     return status == MORTISE_S_OK ? check_alias(a, words) : status;
+}
+
+/* ---- what it may cost -------------------------------------------------------- */
+
+/* Bytes of JSON for a token, about: texts have more, what is reckoned is not to
+ * be too little. */
+enum { TOKEN = 3 };
+
+/* {alias, NAME: value}; takes the value (NULL: memory ran out), and fills in the
+ * most that so many bytes, and the reply to them, cost. */
+static json_t *said(const struct mortise_asked *a, const char *name,
+                    json_t *value, size_t bytes, uint64_t most[MORTISE_USED_N])
+{
+    const struct mortise_model_alias *model = model_of(a);
+    struct mortise_usage used = {0};
+    uint64_t output =
+        (uint64_t)json_integer_value(json_object_get(a->body, "max_tokens"));
+
+    used.amount[MORTISE_USED_CALLS] = 1;
+    used.amount[MORTISE_USED_INPUT] = bytes / TOKEN + 1;
+    used.amount[MORTISE_USED_OUTPUT] = output;
+    if (json_is_true(json_object_get(a->body, "cache")))
+        used.amount[MORTISE_USED_CACHE_WRITE] = used.amount[MORTISE_USED_INPUT];
+    mortise_model_cost(model, &used, &used.amount[MORTISE_USED_USD]);
+    memcpy(most, used.amount, sizeof used.amount);
+    return value != NULL
+               ? json_pack("{s:s, s:o}", "alias", model->alias, name, value)
+               : NULL;
+}
+
+static json_t *says_chat(const struct mortise_asked *a,
+                         uint64_t most[MORTISE_USED_N])
+{
+    size_t n = mortise_turn_size(a->made);
+    json_t *news = mortise_turn_news(a->made), *out;
+
+    if (json_is_true(json_object_get(a->body, "tools")))
+        n += strlen(tools_of(a)->offered);
+    out = said(a, "messages", news, n, most);
+    if (out != NULL && json_array_size(news) == 0)
+        json_object_del(out, "messages");
+    return out;
+}
+
+static json_t *says_embed(const struct mortise_asked *a,
+                          uint64_t most[MORTISE_USED_N])
+{
+    const json_t *texts = json_object_get(a->body, "texts");
+    size_t n = 0;
+
+    MORTISE_JSON_EACH (text, i, texts)
+        n += json_string_length(text);
+    return said(a, "texts", json_integer((json_int_t)json_array_size(texts)), n,
+                most);
 }
 
 /* ---- the call -------------------------------------------------------------- */
@@ -239,18 +293,18 @@ static void start_embed(struct mortise_asked *a)
 
 /* ---- the answer ------------------------------------------------------------ */
 
-/* What it cost; NULL: nothing, or memory ran out. */
+/* What it cost; NULL: memory ran out. */
 static json_t *usage_of(const struct mortise_asked *a,
                         const struct mortise_host_call_served *how)
 {
     const struct mortise_model_alias *model = model_of(a);
     struct mortise_usage used = *how->usage; /* its names are lent */
 
-    if (used.amount[MORTISE_USED_CALLS] == 0 && how->status == MORTISE_S_OK)
-        used.amount[MORTISE_USED_CALLS] = 1;
+    if (used.amount[MORTISE_USED_CALLS] == 0)
+        used.amount[MORTISE_USED_CALLS] = 1; /* it was made, however it went */
     if (used.amount[MORTISE_USED_USD] == 0)
         mortise_model_cost(model, &used, &used.amount[MORTISE_USED_USD]);
-    return mortise_usage_is_none(&used) ? NULL : mortise_usage_json(&used);
+    return mortise_usage_json(&used);
 }
 
 /* Takes the reference. */
@@ -311,11 +365,11 @@ static int put_json(struct mortise_asked *a, json_t *to, const json_t *reply)
     return rv == 0 ? MORTISE_OK : MORTISE_ENOMEM;
 }
 
-/* Takes the usage. */
-static void answer_reply(struct mortise_asked *a, const json_t *reply,
-                         json_t *usage)
+/* Takes the reply and the usage (NULL: memory ran out). */
+static void answer_reply(struct mortise_asked *a, json_t *reply, json_t *usage)
 {
-    json_t *out = json_pack("{s:O, s:o*}", "reply", reply, "usage", usage);
+    json_t *out = json_pack("{s:s, s:o, s:o}", "alias", model_of(a)->alias,
+                            "reply", reply, "usage", usage);
 
     if (out != NULL && (put_json(a, out, reply) != MORTISE_OK ||
                         put_turn(a, out) != 0 || put_told(a, out) != 0)) {
@@ -340,7 +394,8 @@ static void fail(struct mortise_asked *a, const char *code,
     if (error != NULL)
         error = mortise_secret_store_masked(a->m->secret_store, error);
     out = error != NULL
-              ? json_pack("{s:o, s:O*}", "error", error, "usage", usage)
+              ? json_pack("{s:s, s:o, s:O}", "alias", model_of(a)->alias,
+                          "error", error, "usage", usage)
               : NULL;
     json_decref(usage);
     if (out != NULL && put_turn(a, out) != 0) {
@@ -350,6 +405,48 @@ static void fail(struct mortise_asked *a, const char *code,
     answer(a, out);
 }
 
+/* The calls of tools in a reply; -1: two have one id. */
+static int count_calls(const json_t *reply, struct mortise_err *why)
+{
+    json_t *ids = json_object();
+    int n = ids != NULL ? 0 : -1;
+
+    mortise_nomem(why); /* unless */
+    MORTISE_JSON_EACH (
+        part, i, json_object_get(json_object_get(reply, "message"), "parts")) {
+        const char *id = json_string_value(json_object_get(part, "id"));
+
+        if (strcmp(json_string_value(json_object_get(part, "type")),
+                   "tool_call") != 0 ||
+            n < 0)
+            continue;
+        n++;
+        if (json_object_get(ids, id) != NULL)
+            n = mortise_fail(why, MORTISE_EINVAL,
+                             "two of its tool calls have the id '%.128s'", id);
+        else if (json_object_set_new(ids, id, json_true()) != 0)
+            n = mortise_nomem(why);
+    }
+    json_decref(ids);
+    return n;
+}
+
+/* "tools" follows from the parts (<mortise/model.h>): as it is, or with that.  A
+ * new reference; NULL and why. */
+static json_t *with_stop(const json_t *reply, struct mortise_err *why)
+{
+    const char *stop = json_string_value(json_object_get(reply, "stop"));
+    int n = count_calls(reply, why);
+    json_t *out = n >= 0 ? json_copy(mortise_json_unconst(reply)) : NULL;
+
+    if (out == NULL || n == 0 ||
+        (strcmp(stop, "end") != 0 && strcmp(stop, "other") != 0) ||
+        json_object_set_new(out, "stop", json_string("tools")) == 0)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
 /* Its call ended; what it emitted is to be that. */
 static void served(struct mortise_asked *a,
                    const struct mortise_host_call_served *how,
@@ -357,6 +454,7 @@ static void served(struct mortise_asked *a,
 {
     struct mortise_err why = {.code = MORTISE_OK};
     char words[MORTISE_HOST_CALL_WORDS];
+    json_t *reply = NULL;
 
     if (how->status == MORTISE_S_NOMEM || how->status == MORTISE_S_CANCELLED) {
         mortise_host_call_answer(a, how->status, NULL, how->message);
@@ -369,9 +467,10 @@ static void served(struct mortise_asked *a,
         return;
     }
     if (how->output != NULL &&
-        mortise_conversation_check(a->m, what, how->output, &why) ==
-            MORTISE_OK) {
-        answer_reply(a, how->output, usage_of(a, how));
+        mortise_conversation_check(a->m, what, how->output, &why) == MORTISE_OK)
+        reply = with_stop(how->output, &why);
+    if (reply != NULL || why.code == MORTISE_ENOMEM) {
+        answer_reply(a, reply, usage_of(a, how));
         return;
     }
     snprintf(words, sizeof words, "the provider's reply is none: %.400s",
@@ -400,6 +499,7 @@ const struct mortise_host_call_method mortise_host_call_model_call = {
     .effect = MORTISE_HOST_CALL_READ,
     .check = check_chat,
     .start = start_chat,
+    .says = says_chat,
     .cancel = mortise_calls_let_go,
     .served = served_chat,
     .answered = answered_chat,
@@ -409,6 +509,7 @@ const struct mortise_host_call_method mortise_host_call_model_embed = {
     .effect = MORTISE_HOST_CALL_READ,
     .check = check_embed,
     .start = start_embed,
+    .says = says_embed,
     .cancel = mortise_calls_let_go,
     .served = served_embed,
 };

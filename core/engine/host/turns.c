@@ -29,14 +29,15 @@
 struct mortise_turn {
     struct mortise_turn *next; /* of the call's: the one made before it */
     const struct mortise_mem *mem;
-    char *name;                    /* of its step; NULL: nobody goes on from it */
-    struct mortise_turn *before;   /* NULL: it begins */
-    json_t *base;                  /* ... with that conversation; or NULL */
+    char *name;                  /* of its step; NULL: nobody goes on from it */
+    struct mortise_turn *before; /* NULL: it begins */
+    json_t *base;                /* ... with that conversation; or NULL */
     json_t *ahead, *append, *told; /* lists, or NULL */
-    json_t *reply;                 /* the assistant's message; NULL: none came */
+    json_t *reply;  /* the assistant's message; NULL: none came */
     json_t *pruned; /* a list, in the place of all up to `append`; or NULL */
     size_t left_out;
     struct mortise_buf asked, answered; /* JSON without brackets; see (1) */
+    int64_t images; /* bytes that those in `asked` count more than they are */
     bool is_asked, is_answered;
 };
 
@@ -239,8 +240,8 @@ static void chain_finish(const struct chain *c)
 static json_t *plain(const json_t *message)
 {
     json_t *list = json_array();
-    json_t *out = json_pack("{s:s, s:o}", "role", role_of(message), "parts",
-                            list);
+    json_t *out =
+        json_pack("{s:s, s:o}", "role", role_of(message), "parts", list);
 
     MORTISE_JSON_EACH (part, i, parts_of(message)) {
         json_t *copy;
@@ -525,13 +526,43 @@ static void put_list(struct mortise_buf *b, const json_t *list)
     }
 }
 
+/* What an image is charged for, whatever its bytes: 2,000 tokens, as much as for
+ * the largest that servers take. */
+enum { IMAGE = 6000 };
+
+static size_t data_size(const json_t *part)
+{
+    return json_string_length(json_object_get(part, "data"));
+}
+
+/* So much more than their bytes count images in there; recursive, as results of
+ * tools have parts, too. */
+static int64_t weigh_images(const json_t *parts)
+{
+    int64_t more = 0;
+
+    MORTISE_JSON_EACH (part, i, parts)
+        more += is_part(part, "image") ? IMAGE - (int64_t)data_size(part)
+                                       : weigh_images(parts_of(part));
+    return more;
+}
+
+static void weigh(struct mortise_turn *t, const json_t *list)
+{
+    MORTISE_JSON_EACH (message, i, list)
+        t->images += weigh_images(parts_of(message));
+}
+
 static const struct mortise_buf *asked_text(struct mortise_turn *t)
 {
     if (!t->is_asked) {
+        weigh(t, t->pruned != NULL ? t->pruned : t->ahead);
         put_list(&t->asked, t->pruned != NULL ? t->pruned : t->ahead);
         if (t->pruned == NULL) {
             put_list(&t->asked, t->base);
             put_list(&t->asked, t->append);
+            weigh(t, t->base);
+            weigh(t, t->append);
         }
         t->is_asked = true;
     }
@@ -587,12 +618,64 @@ int mortise_turn_write(struct mortise_turn *t, const json_t *told,
     return out->failed ? MORTISE_ENOMEM : MORTISE_OK;
 }
 
+/* ---- as people and budgets see it ------------------------------------------ */
+
+size_t mortise_turn_size(struct mortise_turn *t)
+{
+    int64_t n = (int64_t)asked_text(t)->n + t->images;
+
+    for (; t->before != NULL && t->pruned == NULL; t = t->before)
+        n += (int64_t)(answered_text(t->before)->n + asked_text(t->before)->n) +
+             t->before->images;
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* A message with the size of data in its place. */
+static json_t *without_data(const json_t *message)
+{
+    json_t *out = json_deep_copy(message);
+
+    MORTISE_JSON_EACH (part, i, parts_of(out)) {
+        json_t *to = mortise_json_unconst(part);
+        size_t n = data_size(part);
+
+        if (n > 0 && (json_object_set_new(to, "data_bytes",
+                                          json_integer((json_int_t)n)) != 0 ||
+                      json_object_del(to, "data") != 0)) {
+            json_decref(out);
+            return NULL;
+        }
+    }
+    return out;
+}
+
+static int add_news(json_t *to, const json_t *list)
+{
+    int rv = 0;
+
+    MORTISE_JSON_EACH (one, i, list)
+        if (rv == 0 && strcmp(role_of(one), "tool") != 0)
+            rv = json_array_append_new(to, without_data(one));
+    return rv;
+}
+
+json_t *mortise_turn_news(const struct mortise_turn *t)
+{
+    json_t *out = json_array();
+
+    if (out != NULL && add_news(out, t->ahead) == 0 &&
+        add_news(out, t->append) == 0)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
 /* ---- what came of it ------------------------------------------------------ */
 
 void mortise_turn_answered(struct mortise_turn *t, const json_t *answer)
 {
-    json_t *reply = json_object_get(json_object_get(answer, "reply"),
-                                    "message");
+    json_t *reply =
+        json_object_get(json_object_get(answer, "reply"), "message");
 
     if (t->reply != NULL || reply == NULL)
         return;
@@ -637,7 +720,8 @@ static int check_kept(const struct mortise_turn *t, const json_t *more,
                       struct mortise_err *err)
 {
     json_t *open = json_object();
-    int rv = open != NULL ? take_calls(open, t->reply, err) : mortise_nomem(err);
+    int rv =
+        open != NULL ? take_calls(open, t->reply, err) : mortise_nomem(err);
 
     if (rv == MORTISE_OK)
         rv = check_list(open, "append", more, err);

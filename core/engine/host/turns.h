@@ -22,6 +22,12 @@ int mortise_turns_take(const struct mortise_asked *a, struct mortise_turn **out,
  * `told`, a list of messages or NULL.  MORTISE_ENOMEM. */
 int mortise_turn_write(struct mortise_turn *t, const json_t *told,
                        struct mortise_buf *out);
+/* How many bytes that are, about: what a model is charged for. */
+size_t mortise_turn_size(struct mortise_turn *t);
+/* What is said in it that was not before, for people: a new list of messages,
+ * without results of tools, which stand in their own records, and with the size
+ * of data in its place.  NULL: memory ran out. */
+json_t *mortise_turn_news(const struct mortise_turn *t);
 /* The turn was answered with this: what model.call/1 gives. */
 void mortise_turn_answered(struct mortise_turn *t, const json_t *answer);
 /* So many of its messages were left out for it (`prune`); 0: none. */

@@ -501,6 +501,8 @@ static void ask_run(struct mortise_asked *a, bool full)
 {
     json_t *masked = mortise_secret_store_masked(
         a->m->secret_store, json_incref(mortise_json_unconst(a->body)));
+    struct mortise_pin by = a->by;
+    struct mortise_model_ask model = {.by = &by};
     struct mortise_input in = {
         .kind = MORTISE_IN_ASK,
         .u.ask = {.call = a->run_call,
@@ -514,16 +516,19 @@ static void ask_run(struct mortise_asked *a, bool full)
                       a->alias != NULL ? json_string_value(a->alias) : "",
                   .body = masked,
                   .refused = full ? a->words : NULL,
-                  .spends = a->method->served != NULL,
-                  .by = a->by.plugin != NULL ? &a->by : NULL}};
+                  .model = a->method->says != NULL ? &model : NULL}};
 
-    if (masked == NULL) {
+    if (a->method->says != NULL)
+        model.said = mortise_secret_store_masked(
+            a->m->secret_store, a->method->says(a, model.most));
+    if (masked == NULL || (a->method->says != NULL && model.said == NULL)) {
         become(a, MORTISE_ASKED_REPLIED, MORTISE_S_NOMEM, NULL);
-        return;
+    } else {
+        a->state = MORTISE_ASKED_WAITS;
+        mortise_live_feed(a->call->live, &in);
     }
-    a->state = MORTISE_ASKED_WAITS;
-    mortise_live_feed(a->call->live, &in);
     json_decref(masked);
+    json_decref(model.said);
 }
 
 /* (5) */

@@ -135,6 +135,10 @@ struct mortise_host_call_method {
      */
     void (*weigh)(struct mortise_asked *a);
     void (*start)(struct mortise_asked *a);
+    /* Of one that asks a model, checked: what is recorded of it for people, a
+     * new reference (NULL: memory ran out), and the most that it uses. */
+    json_t *(*says)(const struct mortise_asked *a,
+                    uint64_t most[MORTISE_USED_N]);
     /* Has anything left, so that it may happen although it is cancelled?  NULL:
      * from the beginning. */
     bool (*has_left)(const struct mortise_asked *a);

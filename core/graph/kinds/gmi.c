@@ -21,6 +21,7 @@ struct gmi {
     struct mortise_llm *llm; /* NULL: not said */
     const struct mortise_yaml *choice; /* of a tool, by its name; or NULL */
     const struct mortise_yaml *planner; /* an operation; or NULL */
+    bool unpriced; /* a model that is its planner */
 };
 
 static struct gmi *gmi_of(const void *reading)
@@ -104,7 +105,8 @@ static void read_planner(void *ctx, void *into, const struct mortise_slot *slot)
     if (is_operation)
         gmi->planner = slot->value;
     else
-        mortise_llm_check(ld, slot->value->str, slot->value->span);
+        gmi->unpriced |=
+            !mortise_llm_check(ld, slot->value->str, slot->value->span);
     mortise_made_put(
         ld, &made,
         mortise_made_text(ld, is_operation ? "operation" : "alias",
@@ -281,8 +283,9 @@ static void put_llm(struct mortise_loader *ld, struct mortise_reading *r,
 
     if (llm == NULL)
         llm = ld->defaults.llm;
+    r->node->unpriced = gmi_of(r)->unpriced || (llm != NULL && llm->unpriced);
     if (llm == NULL || !mortise_llm_says_which(llm))
-        mortise_llm_check(ld, "default", r->key->span);
+        r->node->unpriced |= !mortise_llm_check(ld, "default", r->key->span);
     if (llm == NULL)
         return;
     r->node->model_reason = llm->reason;
@@ -367,6 +370,7 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
     const struct mortise_yaml *node, *args;
     size_t at = mortise_yaml_find(r->map, "args");
 
+    r->node->open_ended = mortise_yaml_get(r->map, "max_tokens") == NULL;
     put_llm(ld, r, own);
     put_tool_errors(ld, r, own);
     check_planner(ld, r);

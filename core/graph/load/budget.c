@@ -189,10 +189,20 @@ bool mortise_spend_read(enum mortise_spend what, const json_t *value,
 
 /* ---- what nobody bounds ------------------------------------------------- */
 
-/* Does a call of it use any amount of that, for all that anybody knows? */
-static bool is_unbounded(const struct mortise_operation *op, size_t what)
+/* Does a call of it use any amount of that, for all that anybody knows?  Then
+ * what is missing; else NULL. */
+static const char *lacks(const struct mortise_node *n, size_t what)
 {
-    return op != NULL && op->usage.present && !op->usage.said[what];
+    bool is_output = what == MORTISE_USED_OUTPUT,
+         is_usd = what == MORTISE_USED_USD;
+
+    if (n->op == NULL)
+        return NULL;
+    if (n->unpriced && is_usd)
+        return "asks a model of which the deployment says no price";
+    if (n->open_ended && (is_output || is_usd))
+        return "asks models, and says no max_tokens";
+    return n->op->usage.present && !n->op->usage.said[what] ? "" : NULL;
 }
 
 /* For graphs around this one, and for its own budget. */
@@ -203,7 +213,7 @@ static void find_unbounded(struct mortise_graph *g)
         for (uint32_t i = g->n_nodes; i-- > 0;) {
             const struct mortise_node *n = &g->nodes[i];
 
-            if (is_unbounded(n->op, k) ||
+            if (lacks(n, k) != NULL ||
                 (n->sub != NULL && n->sub->unbounded[k] != MORTISE_NOWHERE))
                 g->unbounded[k] = i;
         }
@@ -229,20 +239,26 @@ static void report_unbounded(struct mortise_loader *ld, enum mortise_spend what,
                              size_t k)
 {
     const struct mortise_yaml *budget = mortise_yaml_get(ld->g->tree, "budget");
-    const char *used = mortise_used_name((enum mortise_used)k);
+    const struct mortise_span at =
+        mortise_yaml_key(budget, mortise_spend_name(what))->span;
     const struct mortise_node *n;
+    const char *words;
     struct mortise_diag *d;
     struct mortise_buf path;
 
     mortise_buf_init(&path, ld->mem);
     n = spell(&path, ld->g, k);
-    d = mortise_diag_add(
-        ld->diags, "E0319",
-        mortise_yaml_key(budget, mortise_spend_name(what))->span,
-        "node '%s' calls %s/%s, whose manifest does not say how much it uses "
-        "at most: usage.%s is missing",
-        path.failed ? "" : mortise_buf_cstr(&path), n->plugin, n->operation,
-        used);
+    words = lacks(n, k);
+    if (words[0] != '\0')
+        d = mortise_diag_add(ld->diags, "E0319", at, "node '%s' %s",
+                             path.failed ? "" : mortise_buf_cstr(&path), words);
+    else
+        d = mortise_diag_add(
+            ld->diags, "E0319", at,
+            "node '%s' calls %s/%s, whose manifest does not say how much it "
+            "uses at most: usage.%s is missing",
+            path.failed ? "" : mortise_buf_cstr(&path), n->plugin, n->operation,
+            mortise_used_name((enum mortise_used)k));
     if (k == MORTISE_USED_USD)
         mortise_diag_help(ld->diags, d,
                           "unpriced: allow counts what such calls tell");

@@ -14,18 +14,21 @@
 const struct mortise_word mortise_tool_error_words[] = {
     {.word = "feed"}, {.word = "fail"}, {.word = NULL}};
 
-void mortise_llm_check(struct mortise_loader *ld, const char *alias,
+bool mortise_llm_check(struct mortise_loader *ld, const char *alias,
                        struct mortise_span at)
 {
     const struct mortise_catalog *catalog = ld->catalog;
     struct mortise_err why = {0};
-    int rv = catalog->model != NULL ? catalog->model(catalog->ud, alias, &why)
-                                    : MORTISE_OK;
+    bool priced = true;
+    int rv = catalog->model != NULL
+                 ? catalog->model(catalog->ud, alias, &priced, &why)
+                 : MORTISE_OK;
 
     ld->nomem |= rv == MORTISE_ENOMEM;
     mortise_load_model(ld, alias);
     if (rv != MORTISE_OK && rv != MORTISE_ENOMEM)
         mortise_diag_add(ld->diags, "E0513", at, "%s", why.msg);
+    return priced || rv != MORTISE_OK;
 }
 
 /* ---- keys ------------------------------------------------------------------ */
@@ -41,24 +44,29 @@ static void read_alias(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_llm *llm = into;
 
-    mortise_llm_check(ctx, slot->value->str, slot->value->span);
+    llm->unpriced |=
+        !mortise_llm_check(ctx, slot->value->str, slot->value->span);
     llm->provider = slot->name;
     read_own(ctx, into, slot);
 }
 
 static void read_aliases(void *ctx, void *into, const struct mortise_slot *slot)
 {
+    struct mortise_llm *llm = into;
+
     for (size_t i = 0; i < slot->value->n; i++)
-        mortise_llm_check(ctx, slot->value->items[i]->str,
-                          slot->value->items[i]->span);
+        llm->unpriced |= !mortise_llm_check(ctx, slot->value->items[i]->str,
+                                            slot->value->items[i]->span);
     read_own(ctx, into, slot);
 }
 
 static void read_tier(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    mortise_llm_check(ctx, slot->value->str, slot->value->span);
+    struct mortise_llm *llm = into;
+
+    llm->unpriced |=
+        !mortise_llm_check(ctx, slot->value->str, slot->value->span);
     *(const struct mortise_yaml **)slot->field = slot->value;
-    (void)into;
 }
 
 #define TIER(word, k, words)                                                   \

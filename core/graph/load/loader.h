@@ -68,6 +68,7 @@ struct mortise_llm {
     const struct mortise_yaml *provider; /* the key; NULL: not said */
     const struct mortise_yaml *tiers[MORTISE_N_TIERS]; /* aliases, or NULL */
     const char *reason;                                /* NULL: none */
+    bool unpriced; /* of one of them, nobody says what it costs */
 };
 
 struct mortise_defaults {

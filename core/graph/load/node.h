@@ -215,8 +215,9 @@ void mortise_node_finish_tools(struct mortise_loader *ld,
 
 /* ---- llm.c --------------------------------------------------------------- */
 
-/* Is there a model of that alias? */
-void mortise_llm_check(struct mortise_loader *ld, const char *alias,
+/* Is there a model of that alias?  False: there is, and nobody says what it
+ * costs. */
+bool mortise_llm_check(struct mortise_loader *ld, const char *alias,
                        struct mortise_span at);
 /* A mapping for who asks; NULL: memory ran out. */
 const struct mortise_yaml *mortise_llm_map(struct mortise_loader *ld,

@@ -70,9 +70,10 @@ struct mortise_catalog {
      * asks. */
     int (*secret)(void *ud, const char *plugin, const char *name,
                   struct mortise_err *why);
-    /* MORTISE_OK when the deployment has a model under this alias; NULL: nobody
-     * asks. */
-    int (*model)(void *ud, const char *alias, struct mortise_err *why);
+    /* MORTISE_OK when the deployment has a model under this alias; *priced: it
+     * says what it costs.  NULL: nobody asks. */
+    int (*model)(void *ud, const char *alias, bool *priced,
+                 struct mortise_err *why);
     /* PLUGIN/OPERATION that nodes of this type run; NULL, or no such function:
      * the language's own. */
     const char *(*executor)(void *ud, const char *type);

@@ -311,6 +311,8 @@ struct mortise_node {
 
     double complexity; /* of what it asks a model, 0 to 1; NAN: not said */
     const char *model_reason; /* why that model; NULL: not said */
+    bool open_ended; /* it asks models, and says no max_tokens */
+    bool unpriced;   /* ... one of which nobody says what it costs */
 
     /* tool, extension */
     const char *plugin, *operation;

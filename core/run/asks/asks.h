@@ -13,7 +13,8 @@ enum {
     ANSWER_SPENT = 2,     /* what its `usage` says is spent */
     ANSWER_TOOL = 4,      /* of a tool that was not run */
     ANSWER_HEARD = 8,     /* what its `told` has is heard (inbox.c) */
-    ANSWER_ALL = 15
+    ANSWER_MODEL = 16,    /* of a model (prompt.c) */
+    ANSWER_ALL = 31
 };
 
 /* ---- steps.c ---- */
@@ -192,6 +193,17 @@ int mortise_generation_rest(struct mortise_run *r, struct exec *x,
                             struct mortise_err *err);
 /* A new start of the visit that x is: it is READY. */
 int mortise_generation_next(struct mortise_run *r, struct exec *x,
+                            struct mortise_err *err);
+
+/* ---- prompt.c ---- */
+/* Record that a model is asked that, with what is reserved for it (NULL:
+ * nothing is); e is a PROMPT of its step. */
+int mortise_prompt_record(struct mortise_run *r, struct mortise_entry *e,
+                          const struct mortise_model_ask *ask, json_t *budget,
+                          struct mortise_err *err);
+/* A model answered: that entry. */
+int mortise_prompt_answered(struct mortise_run *r, const struct exec *x,
+                            const struct mortise_entry *e,
                             struct mortise_err *err);
 
 #endif

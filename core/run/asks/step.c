@@ -51,7 +51,8 @@
  *
  *  (11) A call of a model is a READ that costs money: it is made once all that was
  *       recorded before is on disk, so that after a crash no more than the one
- *       that was out is paid for twice.
+ *       that was out is paid for twice; and where a budget has room for it, what
+ *       it may cost reserved (prompt.c).
  *
  * What a reconciliation asks is part of that one call: it may read, and nothing
  * is kept of it; so it puts nothing, either.
@@ -211,7 +212,8 @@ static int record_answer(struct mortise_run *r, struct exec *x, struct step *s,
     e.how = (uint8_t)((completed ? ANSWER_COMPLETED : 0) |
                       (s->spends ? ANSWER_SPENT : 0) |
                       (s->spends && has_heard(value) ? ANSWER_HEARD : 0) |
-                      (s->kind == MORTISE_STEP_TOOL ? ANSWER_TOOL : 0));
+                      (s->kind == MORTISE_STEP_TOOL ? ANSWER_TOOL : 0) |
+                      (s->of_model ? ANSWER_MODEL : 0));
     e.looked = s->kind == MORTISE_STEP_LOOK;
     return mortise_run_record_value(r, &e, value, err);
 }
@@ -405,13 +407,33 @@ static int ask_somebody(struct mortise_run *r, struct exec *x, struct step *s,
                                           "the answer comes later", err);
 }
 
+/* (11) */
+static int ask_model(struct mortise_run *r, struct exec *x, struct step *s,
+                     const struct mortise_ask_in *in, struct mortise_err *err)
+{
+    struct mortise_entry e = entry_for(r, x, s, MORTISE_E_PROMPT);
+    uint64_t seq = mortise_run_commit_now(r);
+    json_t *budget = NULL;
+    int rv = MORTISE_OK;
+
+    if (s->spends)
+        rv = mortise_budget_amounts(&budget, x, in->model->most, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_prompt_record(r, &e, in->model, budget, err);
+    if (rv == MORTISE_OK && budget != NULL)
+        seq = mortise_run_commit_now(r);
+    json_decref(budget);
+    if (rv != MORTISE_OK)
+        return rv;
+    return seq > r->synced ? wait_for(r, x, s, seq, err)
+                           : perform(r, in->ask, s->index, NULL, err);
+}
+
 static int ask_read(struct mortise_run *r, struct exec *x, struct step *s,
                     const struct mortise_ask_in *in, struct mortise_err *err)
 {
-    uint64_t seq = in->spends ? mortise_run_commit_now(r) : 0; /* (11) */
-
-    return seq > r->synced ? wait_for(r, x, s, seq, err)
-                           : perform(r, in->ask, s->index, NULL, err);
+    return in->model != NULL ? ask_model(r, x, s, in, err)
+                             : perform(r, in->ask, s->index, NULL, err);
 }
 
 /* ---- tools (10) ----------------------------------------------------------- */
@@ -476,12 +498,12 @@ static int ask_tool(struct mortise_run *r, struct exec *x, struct step *s,
     if (known != NULL)
         return record_answer(r, x, s, MORTISE_S_OK, json_incref(known), true,
                              err);
-    return record_invoke(
-        r, x, s, n->id,
-        json_pack("{s:O, s:s*}", "arguments",
-                  json_object_get(in->body, "arguments"), "tool_use_id",
-                  in->alias[0] != '\0' ? in->alias : NULL),
-        err);
+    return record_invoke(r, x, s, n->id,
+                         json_pack("{s:O, s:s*}", "arguments",
+                                   json_object_get(in->body, "arguments"),
+                                   "tool_use_id",
+                                   in->alias[0] != '\0' ? in->alias : NULL),
+                         err);
 }
 
 /* Was it asked for before, and what was run for it stopped? */
@@ -494,8 +516,7 @@ static bool was_stopped(const struct step *s)
 static int invoke_again(struct mortise_run *r, struct exec *x, struct step *s,
                         struct mortise_err *err)
 {
-    return record_invoke(r, x, s,
-                         mortise_exec_node(r, r->execs[s->exec])->id,
+    return record_invoke(r, x, s, mortise_exec_node(r, r->execs[s->exec])->id,
                          json_incref(s->payload), err);
 }
 
@@ -662,8 +683,9 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
     if (s != NULL && s->entrance == j->entrance)
         return reply_words(r, in->ask, MORTISE_S_INVALID,
                            "another ask of this call has that step key", err);
-    if (in->spends && (s == NULL || s->state == STEP_OUT) &&
-        mortise_budget_is_used_up(x))
+    if (in->model != NULL && (s == NULL || s->state == STEP_OUT) &&
+        x->call == MORTISE_RUN_EXECUTE &&
+        !mortise_budget_has_room(x, in->model->most))
         return stop_for_budget(r, x, in, err);
     if (s == NULL && j->n >= STEPS_MAX)
         return reply_words(r, in->ask, MORTISE_S_FAILED,
@@ -674,11 +696,12 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
         if (rv != MORTISE_OK)
             return rv;
         s->kind = in->kind;
-        s->spends = in->spends && x->call == MORTISE_RUN_EXECUTE;
+        s->of_model = in->model != NULL;
+        s->spends = s->of_model && x->call == MORTISE_RUN_EXECUTE;
         s->entrance = j->entrance;
         s->ask = in->ask;
-        if (in->by != NULL)
-            rv = mortise_pins_use(r, in->by, err);
+        if (in->model != NULL)
+            rv = mortise_pins_use(r, in->model->by, err);
         if (rv == MORTISE_OK)
             rv = kinds[s->kind].ask(r, x, s, in, err);
     } else if (!mortise_step_is_like(s, in->method, digest)) {
@@ -946,8 +969,7 @@ int mortise_step_let_go(struct mortise_run *r, struct exec *x,
     for (size_t i = 0; j != NULL && i < j->n; i++) {
         const struct step *s = j->steps[i];
 
-        if (s->entrance != j->entrance ||
-            (s->request[0] == '\0' && !s->later))
+        if (s->entrance != j->entrance || (s->request[0] == '\0' && !s->later))
             continue;
         pending |= s->state == STEP_PENDING || s->state == STEP_OPEN;
         settled |= s->state == STEP_ANSWERED && s->settled == j->entrance;

@@ -489,7 +489,7 @@ int mortise_apply_answer(struct mortise_run *r, struct exec *x,
         return rv;
     if ((s->state != STEP_OUT && s->state != STEP_OPEN) || e->value == NULL)
         return mortise_entry_corrupt(err, e);
-    if ((mortise_step_is_of_check(id) && e->how != 0) ||
+    if ((mortise_step_is_of_check(id) && (e->how & ~ANSWER_MODEL) != 0) ||
         e->how > ANSWER_ALL)
         return mortise_entry_corrupt(err, e);
     s->completed = (e->how & ANSWER_COMPLETED) != 0;
@@ -503,6 +503,8 @@ int mortise_apply_answer(struct mortise_run *r, struct exec *x,
     if (e->how & ANSWER_HEARD)
         mortise_inbox_heard(
             r, x, json_array_size(json_object_get(e->value, "told")));
+    if (rv == MORTISE_OK && e->how & ANSWER_MODEL)
+        rv = mortise_prompt_answered(r, x, e, err);
     if (rv != MORTISE_OK)
         return rv;
     return conclude(r, mortise_step_is_of_check(id) ? x->checks : x->journal, s,

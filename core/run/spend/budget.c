@@ -34,12 +34,15 @@
  *       is called.  (on_exceeded: fail and goto stop all of them.)
  *   (6) Which of two calls gets what is left is a race that the graph asks for:
  *       the order of the entries is its decision.
- *   (7) What an operation asks of models by the host is not known beforehand.
- *       It reserves the least that a call of one costs, spends with each answer
- *       what that told, and where nothing is left when it asks again it is
- *       stopped, to be called anew, and behind what it was answered, once there
- *       is: (3) decides whether, and who says so.  So a budget is passed by at
- *       most one call of a model for each execution that is at work.
+ *   (7) What an operation asks of models by the host is known when it asks.  It
+ *       reserves the least that a call of one costs; each ask takes the place of
+ *       that with the most that it may cost (`prompt`), and its answer gives
+ *       that back and spends what it told.  Where there is no room when it asks
+ *       it is stopped, to be called anew, and behind what it was answered, once
+ *       there is: (3) decides whether, and who says so.  What nobody knows
+ *       beforehand (no max_tokens, no price) counts as the least: by that alone
+ *       a budget may be passed, once for each execution that is at work.  Of an
+ *       ask that was out when its call was stopped all counts, as in (2).
  */
 #include <assert.h>
 #include <stdio.h>
@@ -86,6 +89,14 @@ int mortise_budget_begin(struct mortise_run *r, struct scope *in,
 
 /* ---- reservations ------------------------------------------------------- */
 
+/* What a call of a model costs, of which more is not known (7). */
+static void at_least_one(uint64_t most[MORTISE_USED_N])
+{
+    for (int k = 0; k <= MORTISE_USED_USD; k++)
+        if (most[k] == 0)
+            most[k] = 1;
+}
+
 /* The most that a new call of x spends.  One that goes on has told a part. */
 void mortise_budget_need(const struct mortise_run *r, const struct exec *x,
                          uint64_t need[MORTISE_N_SPENDS])
@@ -98,12 +109,15 @@ void mortise_budget_need(const struct mortise_run *r, const struct exec *x,
     memcpy(most.amount, op->usage.most, sizeof most.amount);
     if (goes_on && x->cost != NULL)
         mortise_usage_less(&most, &x->cost->again);
-    for (int k = 0; op->asks_models && k <= MORTISE_USED_USD; k++)
-        if (most.amount[k] == 0)
-            most.amount[k] = 1; /* (7) */
-    need[MORTISE_SPEND_TOOL_CALLS] = goes_on ? 0 : 1;
+    if (op->asks_models)
+        at_least_one(most.amount);
     need[MORTISE_SPEND_WALL] = 0; /* nobody knows it; see (5) */
     mortise_spend_of_usage(need, most.amount);
+    for (int k = MORTISE_SPEND_FIRST_USED;
+         x->hold != NULL && k < MORTISE_N_SPENDS; k++)
+        if (need[k] < x->hold->wants[k])
+            need[k] = x->hold->wants[k];
+    need[MORTISE_SPEND_TOOL_CALLS] = goes_on ? 0 : 1;
 }
 
 /* Does any purse that x draws on bound any of this? */
@@ -136,17 +150,31 @@ static void spend(struct mortise_run *r, const struct exec *x,
     r->purses_moved = true;
 }
 
+/* So much of what it holds, or all that there is, is held no more. */
+static void give_back(struct mortise_run *r, struct exec *x, int from,
+                      const uint64_t *most)
+{
+    assert(x->hold != NULL);
+    for (int k = from; k < MORTISE_N_SPENDS; k++) {
+        uint64_t n = x->hold->amount[k];
+
+        if (most != NULL && most[k] < n)
+            n = most[k];
+        x->hold->amount[k] -= n;
+        for (struct scope *in = x->frame->top->scope; in != NULL;
+             in = outer(in))
+            if (in->purse != NULL)
+                in->purse->held[k] -= n;
+    }
+    r->purses_moved = true;
+}
+
 /* What it holds is held no more. */
 static void let_go(struct mortise_run *r, struct exec *x)
 {
-    assert(x->hold != NULL);
-    for (struct scope *in = x->frame->top->scope; in != NULL; in = outer(in)) {
-        for (int k = 0; in->purse != NULL && k < MORTISE_N_SPENDS; k++)
-            in->purse->held[k] -= x->hold->amount[k];
-    }
-    memset(x->hold->amount, 0, sizeof x->hold->amount);
+    give_back(r, x, 0, NULL);
+    x->hold->asks = 0;
     x->hold->open = x->hold->uncalled = false;
-    r->purses_moved = true;
 }
 
 bool mortise_budget_owes(const struct exec *x, uint64_t used[MORTISE_USED_N])
@@ -262,13 +290,14 @@ static int warn_all(struct mortise_run *r, const struct exec *x,
     return rv;
 }
 
+/* So much more of what x holds. */
 static int hold_in_all(struct mortise_run *r, struct exec *x,
-                       struct mortise_err *err)
+                       const uint64_t *amount, struct mortise_err *err)
 {
     assert(x->hold != NULL && x->hold->open);
     for (struct scope *in = x->frame->top->scope; in != NULL; in = outer(in)) {
         for (int k = 0; in->purse != NULL && k < MORTISE_N_SPENDS; k++)
-            in->purse->held[k] += x->hold->amount[k];
+            in->purse->held[k] += amount[k];
     }
     return warn_all(r, x, err);
 }
@@ -306,19 +335,18 @@ int mortise_apply_reserve(struct mortise_run *r, struct exec *x,
     mortise_budget_cut_off(r, x); /* (2) */
     assert(!x->hold->open);       /* or what it holds would be held for good */
     memcpy(x->hold->amount, amount, sizeof amount);
+    memset(x->hold->wants, 0, sizeof x->hold->wants);
     x->hold->open = true;
     x->hold->goes_on = false;
-    rv = hold_in_all(r, x, err);
+    rv = hold_in_all(r, x, x->hold->amount, err);
     return rv == MORTISE_OK ? mortise_exec_intend(r, x, e, err) : rv;
 }
 
-static int reserve(struct mortise_run *r, struct exec *x, const uint64_t *need,
-                   struct mortise_err *err)
+/* NULL: memory ran out. */
+static json_t *amounts_json(const uint64_t *need)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_RESERVE);
     json_t *amounts = json_object();
 
-    e.started_ms = r->time_ms;
     for (int k = 0; amounts != NULL && k < MORTISE_N_SPENDS; k++) {
         if (need[k] > 0 &&
             json_object_set_new(
@@ -326,7 +354,16 @@ static int reserve(struct mortise_run *r, struct exec *x, const uint64_t *need,
                 mortise_spend_json((enum mortise_spend)k, need[k])) != 0)
             mortise_json_drop(&amounts);
     }
-    return mortise_run_record_value(r, &e, amounts, err);
+    return amounts;
+}
+
+static int reserve(struct mortise_run *r, struct exec *x, const uint64_t *need,
+                   struct mortise_err *err)
+{
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_RESERVE);
+
+    e.started_ms = r->time_ms;
+    return mortise_run_record_value(r, &e, amounts_json(need), err);
 }
 
 /* ---- what calls told ---------------------------------------------------- */
@@ -381,23 +418,11 @@ int mortise_budget_used(struct mortise_run *r, struct exec *x,
             x->hold->amount[MORTISE_SPEND_TOOL_CALLS];
         let_go(r, x);
     }
+    if (!ended && x->hold != NULL && x->hold->asks > 0)
+        give_back(r, x, MORTISE_SPEND_FIRST_USED,
+                  --x->hold->asks == 0 ? NULL : amount); /* (7) */
     spend(r, x, amount);
     return rv == MORTISE_OK ? warn_all(r, x, err) : rv;
-}
-
-bool mortise_budget_is_used_up(const struct exec *x)
-{
-    for (const struct scope *in = x->frame->top->scope; in != NULL;
-         in = outer(in)) {
-        const struct purse *p = in->purse;
-
-        for (int k = MORTISE_SPEND_FIRST_USED;
-             p != NULL && k < MORTISE_N_SPENDS; k++) {
-            if (p->spent[k] >= p->most[k])
-                return true;
-        }
-    }
-    return false;
 }
 
 /* ---- what does not fit -------------------------------------------------- */
@@ -458,6 +483,75 @@ static enum fit fit(const struct exec *x, const uint64_t *need,
     return worst;
 }
 
+/* ---- what is asked of models (7) ---------------------------------------- */
+
+static void need_of_ask(uint64_t need[MORTISE_N_SPENDS],
+                        const uint64_t most[MORTISE_USED_N])
+{
+    uint64_t at_most[MORTISE_USED_N];
+
+    memcpy(at_most, most, sizeof at_most);
+    at_least_one(at_most);
+    memset(need, 0, MORTISE_N_SPENDS * sizeof need[0]);
+    mortise_spend_of_usage(need, at_most);
+}
+
+/* Of what a call holds, the place of which its first ask takes. */
+static uint64_t made_way(const struct hold *h, int k)
+{
+    return h->asks == 0 && k >= MORTISE_SPEND_FIRST_USED ? h->amount[k] : 0;
+}
+
+bool mortise_budget_has_room(struct exec *x,
+                             const uint64_t most[MORTISE_USED_N])
+{
+    uint64_t need[MORTISE_N_SPENDS], more[MORTISE_N_SPENDS];
+    struct scope *by;
+    int what;
+
+    need_of_ask(need, most);
+    if (x->hold == NULL || !x->hold->open || !is_bounded(x, need))
+        return true;
+    for (int k = 0; k < MORTISE_N_SPENDS; k++) {
+        uint64_t held = made_way(x->hold, k);
+
+        more[k] = need[k] > held ? need[k] - held : 0;
+    }
+    if (fit(x, more, &by, &what) == FITS)
+        return true;
+    memcpy(x->hold->wants, need, sizeof need);
+    return false;
+}
+
+int mortise_budget_amounts(json_t **out, const struct exec *x,
+                           const uint64_t most[MORTISE_USED_N],
+                           struct mortise_err *err)
+{
+    uint64_t need[MORTISE_N_SPENDS];
+
+    *out = NULL;
+    need_of_ask(need, most);
+    if (x->hold == NULL || !x->hold->open || !is_bounded(x, need))
+        return MORTISE_OK;
+    *out = amounts_json(need);
+    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+int mortise_budget_ask(struct mortise_run *r, struct exec *x,
+                       const json_t *amounts, struct mortise_err *err)
+{
+    uint64_t need[MORTISE_N_SPENDS];
+    struct hold *h = x->hold;
+
+    if (h == NULL || !h->open || read_amounts(amounts, need) != MORTISE_OK)
+        return mortise_fail(err, MORTISE_EINVAL, "it cannot hold that");
+    if (h->asks++ == 0)
+        give_back(r, x, MORTISE_SPEND_FIRST_USED, NULL);
+    for (int k = MORTISE_SPEND_FIRST_USED; k < MORTISE_N_SPENDS; k++)
+        h->amount[k] = sum(h->amount[k], need[k]);
+    return hold_in_all(r, x, need, err);
+}
+
 /* Until others settle. */
 static int wait_for_others(struct mortise_run *r, struct exec *x,
                            struct mortise_err *err)
@@ -496,13 +590,21 @@ const char *mortise_budget_path(const struct mortise_run *r,
     return room;
 }
 
+/* With how much the call would spend at most (0: it is up, whatever follows). */
 static json_t *request(const struct mortise_run *r, const struct scope *in,
-                       int what)
+                       int what, uint64_t need)
 {
     char room[MORTISE_EXEC_PATH];
     const char *path = mortise_budget_path(r, in, room);
+    json_t *out =
+        purse_json(in->purse, what, path[0] != '\0' ? path : NULL, NULL);
 
-    return purse_json(in->purse, what, path[0] != '\0' ? path : NULL, NULL);
+    if (out != NULL && need > 0 &&
+        json_object_set_new(
+            out, "needs", mortise_spend_json((enum mortise_spend)what, need)) !=
+            0)
+        mortise_json_drop(&out);
+    return out;
 }
 
 /* What it exceeded; or that it halts for that. */
@@ -518,7 +620,7 @@ static int record_of(struct mortise_run *r, const struct scope *in,
 }
 
 static int exceed(struct mortise_run *r, struct exec *x, struct scope *in,
-                  int what, struct mortise_err *err)
+                  int what, uint64_t need, struct mortise_err *err)
 {
     bool pause = in->root->graph->budget.on_exceeded == MORTISE_EXCEEDED_PAUSE;
     int rv = MORTISE_OK;
@@ -529,7 +631,7 @@ static int exceed(struct mortise_run *r, struct exec *x, struct scope *in,
     if (rv != MORTISE_OK)
         return rv;
     return pause ? mortise_request_ask(r, x, MORTISE_ASK_BUDGET,
-                                       request(r, in, what), 0, err)
+                                       request(r, in, what, need), 0, err)
                  : record_of(r, in, MORTISE_E_HALT, LOSS_BUDGET, err);
 }
 
@@ -638,7 +740,7 @@ int mortise_budget_claim(struct mortise_run *r, struct exec *x,
     }
     *out = CLAIM_LATER;
     assert(by != NULL && by->purse != NULL); /* what does not fit is bounded */
-    return exceed(r, x, by, what, err);
+    return exceed(r, x, by, what, need[what], err);
 }
 
 /* ---- time --------------------------------------------------------------- */

@@ -45,8 +45,18 @@ enum claimed {
 /* May x be called, as far as budgets go? */
 int mortise_budget_claim(struct mortise_run *r, struct exec *x,
                          enum claimed *out, struct mortise_err *err);
-/* Is there nothing left, of what models cost, in a purse that x draws on? */
-bool mortise_budget_is_used_up(const struct exec *x);
+/* The call of x is about to ask a model that uses so much at most (0: nobody
+ * knows).  Is there room for it?  If not, its next call claims that room. */
+bool mortise_budget_has_room(struct exec *x,
+                             const uint64_t most[MORTISE_USED_N]);
+/* {NAME: amount} of that, to be reserved; *out NULL: nothing bounds it. */
+int mortise_budget_amounts(json_t **out, const struct exec *x,
+                           const uint64_t most[MORTISE_USED_N],
+                           struct mortise_err *err);
+/* Apply that it is: the call of x holds them, instead of what it held for models
+ * before any was out.  MORTISE_EINVAL: x cannot hold that. */
+int mortise_budget_ask(struct mortise_run *r, struct exec *x,
+                       const json_t *amounts, struct mortise_err *err);
 /* The call of x used so much; `ended`: and is over, so the rest of what it
  * reserved is given back. */
 int mortise_budget_used(struct mortise_run *r, struct exec *x,

@@ -15,7 +15,8 @@
  *       What models cost that it asked by the host is spent with each answer,
  *       once, and is no part of what the call says.
  *   (4) A call of which nobody knows how it ended has used what was reserved
- *       for it (budget.c), which stands in its record, too.
+ *       for it (budget.c), which stands in its record, too; and so has one that
+ *       ended while a model that it asked had yet to answer.
  */
 #include <assert.h>
 #include <string.h>
@@ -59,7 +60,7 @@ int mortise_usage_note(struct mortise_run *r, struct exec *x,
     e.how = (uint8_t)how_of(x);
     if (e.how == USED_ON && x->cost != NULL)
         mortise_usage_less(&more, &x->cost->again);
-    if (lost)
+    if (lost || (x->hold != NULL && x->hold->asks > 0))
         assume_all(x, &more);
     if (mortise_usage_is_none(&more) &&
         (e.how == USED_BESIDES || !mortise_budget_owes(x, owed)))

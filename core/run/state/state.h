@@ -111,7 +111,8 @@ struct step { /* one ask; `key` and `method` lie behind it */
     uint32_t after; /* so many asks came before the answer */
     bool completed; /* an effect that was done */
     uint32_t exec;  /* TOOL, OPEN: what runs it */
-    bool spends;    /* its answer's `usage` is spent; live only */
+    bool of_model;  /* live only: a model is asked; */
+    bool spends;    /* ... and its answer's `usage` is spent */
 
     /* Live only. */
     struct heard *heard; /* OPEN: of what became of it; NULL: nothing */
@@ -159,6 +160,10 @@ struct hold {
     bool open;     /* reserved, not settled */
     bool uncalled; /* live only: ... and on disk, but it was not called */
     bool goes_on;  /* it let go: to enter it again is the same call */
+    uint32_t asks; /* of models, which are out: all usage in `amount` is theirs */
+    /* Live only: what an ask of a model found no room for, which the next call
+     * is to have; zeroes: nothing. */
+    uint64_t wants[MORTISE_N_SPENDS];
 };
 
 /* What people told the run (inbox.c). */

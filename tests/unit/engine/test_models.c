@@ -223,7 +223,8 @@ static void failed(const char *words)
 }
 
 #define REPLY(text)                                                            \
-    "\"reply\":{\"message\":{\"parts\":[{\"text\":\"" text                     \
+    "\"alias\":\"default\",\"reply\":{\"message\":{\"parts\":[{\"text\":"      \
+    "\"" text                                                                  \
     "\",\"type\":\"text\"}],\"role\":\"assistant\"},\"stop\":\"end\"}"
 #define SHOW                                                                   \
     "{\"role\": \"user\", \"parts\": [{\"type\": \"text\", \"text\": "         \
@@ -295,11 +296,11 @@ START_TEST(it_is_paid_for)
     used(show, usage);
     ck_assert_str_eq(heard, "reasoning:hm text:one  text:two ");
     say("fail");
-    snprintf(
-        want, sizeof want,
-        "{\"error\":{\"class\":\"transient\",\"code\":\"model.rate_limit\","
-        "\"message\":\"not now\",\"retry_after_ms\":1500},\"usage\":%s}",
-        usage);
+    snprintf(want, sizeof want,
+             "{\"alias\":\"default\",\"error\":{\"class\":\"transient\","
+             "\"code\":\"model.rate_limit\","
+             "\"message\":\"not now\",\"retry_after_ms\":1500},\"usage\":%s}",
+             usage);
     gave(want);
     used(node(), usage);
 }
@@ -324,13 +325,32 @@ START_TEST(a_reply_is_one)
 {
     open_engine(plain);
     say("none");
-    gave("{\"error\":{\"class\":\"permanent\",\"code\":\"model.protocol\","
+    gave("{\"alias\":\"default\",\"error\":{\"class\":\"permanent\",\"code\":"
+         "\"model.protocol\","
          "\"message\":\"the provider's reply is none: it gave "
          "nothing\"}" ONE_CALL "}");
     say("bad");
-    gave("{\"error\":{\"class\":\"permanent\",\"code\":\"model.protocol\","
+    gave("{\"alias\":\"default\",\"error\":{\"class\":\"permanent\",\"code\":"
+         "\"model.protocol\","
          "\"message\":\"the provider's reply is none: unknown member "
          "'text'\"}" ONE_CALL "}");
+}
+END_TEST
+
+/* "tools" follows from what a reply has, and so does that each of its calls can
+ * be told from the others. */
+START_TEST(calls_are_told_apart)
+{
+    open_engine(plain);
+    say("call");
+    gave("{\"alias\":\"default\",\"reply\":{\"message\":{\"parts\":[{"
+         "\"arguments\":{},\"id\":\"1\",\"name\":\"f\",\"type\":\"tool_call\"}]"
+         ",\"role\":\"assistant\"},\"stop\":\"tools\"}" ONE_CALL "}");
+    say("calls");
+    gave(
+        "{\"alias\":\"default\",\"error\":{\"class\":\"permanent\",\"code\":"
+        "\"model.protocol\",\"message\":\"the provider's reply is none: two of "
+        "its tool calls have the id '1'\"}" ONE_CALL "}");
 }
 END_TEST
 
@@ -388,7 +408,8 @@ START_TEST(vectors)
 {
     open_engine(plain);
     run("embed", "{texts: [a, b]}");
-    gave("{\"reply\":{\"vectors\":[[2,0.5]]}" ONE_CALL "}");
+    gave("{\"alias\":\"default\",\"reply\":{\"vectors\":[[2,0.5]]}" ONE_CALL
+         "}");
 }
 END_TEST
 
@@ -547,6 +568,7 @@ static Suite *suite(void)
     tcase_add_test(tc, it_is_paid_for);
     tcase_add_test(tc, each_call_counts);
     tcase_add_test(tc, a_reply_is_one);
+    tcase_add_test(tc, calls_are_told_apart);
     tcase_add_test(tc, a_provider_keeps_nothing);
     tcase_add_loop_test(tc, json_is_judged, 0,
                         sizeof replies / sizeof replies[0]);

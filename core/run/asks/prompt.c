@@ -1,0 +1,133 @@
+/* prompt.c -- what models are asked for executions, and what they answer.
+ *
+ * An ask of a model is a step like any other (step.c).  Besides, what is said to
+ * the model is recorded when it is asked (`prompt`): for people, who read there
+ * why it answered what it did, and for the budgets that it draws on, where that
+ * is on disk before it is asked (budget.c (7)).  A prompt whose answer was lost
+ * with a process stands in the record twice: the model was asked twice.
+ */
+#include <assert.h>
+
+#include "run/asks/asks.h"
+
+/* With the step that it is about; `extra` NULL: memory ran out. */
+static json_t *with_step(const struct mortise_entry *e, json_t *extra)
+{
+    const struct step_id id = {e->ordinal, e->key};
+    const char *name = mortise_step_called(id);
+
+    if (extra != NULL &&
+        (json_object_set_new(extra, "step",
+                             name[0] != '\0' ? json_string(name)
+                                             : json_integer(e->ordinal)) != 0 ||
+         (mortise_step_is_of_check(id) &&
+          json_object_set_new(extra, "check", json_true()) != 0)))
+        mortise_json_drop(&extra);
+    return extra;
+}
+
+static int announce(struct mortise_run *r, const struct exec *x,
+                    const char *type, const struct mortise_entry *e,
+                    json_t *(*made)(const json_t *value),
+                    struct mortise_err *err)
+{
+    json_t *extra = NULL;
+
+    if (mortise_run_is_seen(r)) {
+        extra = with_step(e, made(e->value));
+        if (extra == NULL)
+            return mortise_nomem(err);
+    }
+    return mortise_event_announce(r, x, type, extra, err);
+}
+
+/* ---- asked ---------------------------------------------------------------- */
+
+int mortise_prompt_record(struct mortise_run *r, struct mortise_entry *e,
+                          const struct mortise_model_ask *ask, json_t *budget,
+                          struct mortise_err *err)
+{
+    json_t *value = json_copy(ask->said);
+
+    assert(e->type == MORTISE_E_PROMPT && json_is_object(ask->said));
+    if (value != NULL && budget != NULL &&
+        json_object_set(value, "budget", budget) != 0)
+        mortise_json_drop(&value);
+    return mortise_run_record_value(r, e, value, err);
+}
+
+static json_t *call_json(const json_t *value)
+{
+    return json_copy(mortise_json_unconst(value));
+}
+
+int mortise_apply_prompt(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *e, struct mortise_err *err)
+{
+    const json_t *budget = json_object_get(e->value, "budget");
+    int rv = MORTISE_OK;
+
+    if (!json_is_string(json_object_get(e->value, "alias")))
+        return mortise_entry_corrupt(err, e);
+    if (budget != NULL && mortise_budget_ask(r, x, budget, err) != MORTISE_OK)
+        rv = err->code == MORTISE_EINVAL ? mortise_entry_corrupt(err, e)
+                                         : err->code;
+    return rv != MORTISE_OK ? rv
+                            : announce(r, x, "model_call", e, call_json, err);
+}
+
+/* ---- answered ------------------------------------------------------------- */
+
+/* A copy of a message, without what only its provider understands. */
+static json_t *plain(const json_t *message)
+{
+    json_t *out = json_copy(mortise_json_unconst(message));
+    json_t *parts = json_array();
+
+    MORTISE_JSON_EACH (part, i, json_object_get(message, "parts")) {
+        json_t *one = json_copy(mortise_json_unconst(part));
+
+        if (one != NULL)
+            json_object_del(one, "provider");
+        if (json_array_append_new(parts, one) != 0)
+            mortise_json_drop(&parts);
+    }
+    if (out != NULL && json_object_set_new(out, "parts", parts) != 0)
+        mortise_json_drop(&out);
+    return out;
+}
+
+/* {alias, reply? | error?, usage?, told?, left_out?}; of vectors nothing but
+ * that they are there. */
+static json_t *reply_json(const json_t *value)
+{
+    static const char *const same[] = {"alias", "error", "usage", "told",
+                                       "left_out"};
+    const json_t *reply = json_object_get(value, "reply");
+    const json_t *message = json_object_get(reply, "message");
+    json_t *out = json_object();
+
+    for (size_t i = 0; out != NULL && i < sizeof same / sizeof same[0]; i++) {
+        json_t *one = json_object_get(value, same[i]);
+
+        if (one != NULL && json_object_set(out, same[i], one) != 0)
+            mortise_json_drop(&out);
+    }
+    if (out != NULL && message != NULL) {
+        json_t *one = json_copy(mortise_json_unconst(reply));
+
+        if (one == NULL ||
+            json_object_set_new(one, "message", plain(message)) != 0 ||
+            json_object_set_new(out, "reply", json_incref(one)) != 0)
+            mortise_json_drop(&out);
+        json_decref(one);
+    }
+    return out;
+}
+
+int mortise_prompt_answered(struct mortise_run *r, const struct exec *x,
+                            const struct mortise_entry *e,
+                            struct mortise_err *err)
+{
+    return announce(r, x, "model_reply", e, reply_json, err);
+}
