@@ -25,9 +25,12 @@ struct mortise_args {
     const char *done;
     const char *raise[2];
     const char *at, *node;
+    /* chats */
+    const char *model, *instructions, *tools, *allow;
+    bool go_on;
     /* lists */
     const char *after, *limit;
-    bool follow, existing, ids;
+    bool follow, existing, ids, transcript;
     /* graphs */
     bool ascii, dot, mermaid;
     const char *run, *width, *output;

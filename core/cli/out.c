@@ -261,8 +261,7 @@ void mortise_out_styled(struct mortise_out *o, enum mortise_style style,
         mortise_out_style(o, MORTISE_PLAIN);
 }
 
-/* One line of a text: tabs pass. */
-static void put_line(struct mortise_out *o, const char *s, size_t n)
+void mortise_out_piece(struct mortise_out *o, const char *s, size_t n)
 {
     while (n > 0) {
         const char *tab = memchr(s, '\t', n);
@@ -285,10 +284,35 @@ void mortise_out_text(struct mortise_out *o, const char *s, size_t indent)
         size_t n = strcspn(s, "\n");
 
         mortise_out_cell(o, "", n != 0 ? indent : 0);
-        put_line(o, s, n);
+        mortise_out_piece(o, s, n);
         mortise_out_put(o, "\n", 1);
         s += n + (s[n] == '\n');
     } while (*s != '\0');
+}
+
+void mortise_out_margin(struct mortise_out *o, enum mortise_style style,
+                        const char *word, const char *name, const char *text)
+{
+    enum { WORD = 9, NAME = 20, LEAST = 40 };
+    size_t columns, rows, used = 2 + WORD + (name != NULL ? NAME : 0) + 1;
+    char cut[1024];
+
+    mortise_out_puts(o, "  ");
+    mortise_out_cut(cut, sizeof cut, word, WORD);
+    mortise_out_styled(o, style, cut, WORD);
+    mortise_out_cut(cut, sizeof cut, name != NULL ? name : "", NAME);
+    mortise_out_cell(o, cut, name != NULL && text[0] != '\0' ? NAME : 0);
+    mortise_out_puts(o, text[0] != '\0' ? " " : "");
+    if (!o->tty) {
+        mortise_out_word(o, text);
+    } else {
+        mortise_out_window(o, &columns, &rows);
+        if (columns < LEAST)
+            columns = LEAST; /* it may wrap */
+        mortise_out_cut(cut, sizeof cut, text, columns - used - 1);
+        mortise_out_puts(o, cut);
+    }
+    mortise_out_puts(o, "\n");
 }
 
 void mortise_out_paragraph(struct mortise_out *o, const char *s, size_t columns)

@@ -7,11 +7,13 @@
  *
  * where every member that is not said otherwise stands as KEY=VALUE, so that
  * an event type that is younger than this file is shown like any other.  For
- * terminals: what is finished scrolls by, and what is at work stays in the
- * bottom lines, which are redrawn.  Hence the invariant of a terminal:
+ * terminals: what is finished scrolls by, conversations as people read them
+ * (talk.c), and what is at work stays in the bottom lines, which are redrawn.
+ * Hence the invariant of a terminal:
  *
  * (1) Outside of our functions the cursor stands at the start of the line under
- *     the working lines, and `drawn` is their number.
+ *     the working lines, and `drawn` is their number; or behind a piece of what
+ *     a model says, and there are no working lines.
  * (2) They fit: each is cut to the width and all of them to the height, because
  *     the cursor cannot be moved back over what has wrapped or scrolled away.
  *
@@ -26,9 +28,8 @@
 #include "cli/cli.h"
 #include "json/value.h"
 
-/* Bytes of a line's details; columns of its parts; the narrowest window that
- * is redrawn. */
-enum { DETAIL = 512, WORD = 9, NODE = 20, NARROW = 40 };
+/* Bytes of a line's details; the narrowest window that is redrawn. */
+enum { DETAIL = 512, NARROW = 40 };
 
 void mortise_progress_init(struct mortise_progress *p, struct mortise_out *out,
                            bool json)
@@ -37,6 +38,7 @@ void mortise_progress_init(struct mortise_progress *p, struct mortise_out *out,
     p->out = out;
     p->json = json;
     p->live = !json && out->tty;
+    p->talk.out = out;
 }
 
 const char *mortise_progress_took(uint64_t ms, char out[32])
@@ -67,38 +69,48 @@ static bool is_said_elsewhere(const char *key)
     return false;
 }
 
-/* All members that are not said elsewhere; what does not fit is cut. */
-static void details(const struct mortise_mem *mem, const json_t *event,
-                    char out[DETAIL])
+/* All members that are not said elsewhere. */
+static void put_details(struct mortise_buf *b, const json_t *event)
 {
-    struct mortise_buf b;
     const char *key;
     json_t *v;
 
-    mortise_buf_init(&b, mem);
     json_object_foreach(mortise_json_unconst(event), key, v)
     {
         if (is_said_elsewhere(key))
             continue;
-        mortise_buf_printf(&b, "%s%s=", b.n > 0 ? " " : "", key);
+        mortise_buf_printf(b, "%s%s=", b->n > 0 ? " " : "", key);
         if (json_is_string(v))
-            mortise_buf_puts(&b, json_string_value(v));
-        else if (mortise_json_write(&b, v) != MORTISE_OK)
-            mortise_buf_puts(&b, "...");
+            mortise_buf_puts(b, json_string_value(v));
+        else if (mortise_json_write(b, v) != MORTISE_OK)
+            mortise_buf_puts(b, "...");
     }
+}
+
+/* The same; what does not fit is cut. */
+static void details(const struct mortise_mem *mem, const json_t *event,
+                    char out[DETAIL])
+{
+    struct mortise_buf b;
+
+    mortise_buf_init(&b, mem);
+    put_details(&b, event);
     snprintf(out, DETAIL, "%s", mortise_buf_cstr(&b) != NULL ? b.p : "...");
     mortise_buf_finish(&b);
 }
 
 /* ---- plain lines -------------------------------------------------------- */
 
-static void plain(struct mortise_out *o, const json_t *event)
+static void plain(struct mortise_progress *p, const json_t *event)
 {
-    char text[DETAIL], cut[DETAIL], name[MORTISE_CLI_EXECUTION];
+    struct mortise_out *o = p->out;
+    char name[MORTISE_CLI_EXECUTION];
     const char *head[] = {mortise_cli_text(event, "at"),
                           mortise_cli_text(event, "type"),
                           mortise_cli_execution(event, name)};
+    struct mortise_buf b;
 
+    mortise_talk_break(&p->talk);
     for (size_t i = 0; i < sizeof head / sizeof head[0]; i++) {
         const char *s = head[i];
 
@@ -107,9 +119,12 @@ static void plain(struct mortise_out *o, const json_t *event)
         mortise_out_puts(o, i > 0 ? " " : "");
         mortise_out_word(o, s);
     }
-    details(o->mem, event, text);
-    mortise_out_cut(cut, sizeof cut, text, 160);
-    mortise_out_printf(o, "%s%s\n", cut[0] != '\0' ? " " : "", cut);
+    mortise_buf_init(&b, o->mem);
+    put_details(&b, event);
+    mortise_out_puts(o, b.n > 0 ? " " : "");
+    mortise_out_word(o, mortise_buf_cstr(&b) != NULL ? b.p : "...");
+    mortise_out_puts(o, "\n");
+    mortise_buf_finish(&b);
 }
 
 /* ---- terminals ---------------------------------------------------------- */
@@ -176,25 +191,6 @@ static void gist(const struct mortise_mem *mem, const char *type,
         details(mem, event, out);
 }
 
-/* `  word     node                  the gist of it`, cut to the columns. */
-static void margin_line(struct mortise_out *o, enum mortise_style style,
-                        const char *word, const char *node, const char *text,
-                        size_t columns)
-{
-    char cut[DETAIL];
-    size_t used;
-
-    mortise_out_puts(o, "  ");
-    mortise_out_cut(cut, sizeof cut, word, WORD);
-    mortise_out_styled(o, style, cut, WORD);
-    mortise_out_cut(cut, sizeof cut, node, NODE);
-    mortise_out_cell(o, cut, NODE);
-    mortise_out_puts(o, " ");
-    used = 2 + WORD + NODE + 1;
-    mortise_out_cut(cut, sizeof cut, text, columns - used - 1);
-    mortise_out_printf(o, "%s\n", cut);
-}
-
 /* The window, and whether working lines fit into it. */
 static bool window(const struct mortise_progress *p, size_t *columns,
                    size_t *rows)
@@ -213,18 +209,24 @@ void mortise_progress_erase(struct mortise_progress *p)
     p->drawn = 0;
 }
 
+void mortise_progress_end(struct mortise_progress *p)
+{
+    mortise_progress_erase(p);
+    mortise_talk_break(&p->talk);
+}
+
 void mortise_progress_draw(struct mortise_progress *p)
 {
     size_t columns, rows;
 
-    if (!p->live || !window(p, &columns, &rows))
+    if (!p->live || p->talk.in_line || !window(p, &columns, &rows))
         return;
     for (size_t i = 0; i < p->n_working && p->drawn + 2 < rows; i++) {
         const struct mortise_working *w = &p->working[i];
         char name[MORTISE_CLI_EXECUTION];
 
-        margin_line(p->out, MORTISE_BOLD, "working",
-                    mortise_cli_short_path(w->path, name), w->text, columns);
+        mortise_out_margin(p->out, MORTISE_BOLD, "working",
+                           mortise_cli_short_path(w->path, name), w->text);
         p->drawn++;
     }
 }
@@ -277,32 +279,61 @@ static void terminal(struct mortise_progress *p, const char *type,
 {
     const struct look *look = look_of(type);
     char text[DETAIL], name[MORTISE_CLI_EXECUTION];
-    size_t columns, rows;
 
     mortise_progress_erase(p);
-    if (json_is_true(json_object_get(event, "ephemeral")) &&
-        strcmp(type, "missed") != 0) {
+    if (mortise_talk_is_about(type)) {
+        mortise_talk_event(&p->talk, type, event);
+    } else if (json_is_true(json_object_get(event, "ephemeral")) &&
+               strcmp(type, "missed") != 0) {
         note_passing(p, type, event);
     } else {
         stop_working(p, mortise_cli_text(event, "path"));
         if (look == NULL || look->word != NULL) {
-            window(p, &columns, &rows);
             gist(p->out->mem, type, event, text);
-            margin_line(p->out, look != NULL ? look->style : MORTISE_PLAIN,
-                        look != NULL ? look->word : type,
-                        mortise_cli_execution(event, name), text, columns);
+            mortise_talk_break(&p->talk);
+            mortise_out_margin(p->out,
+                               look != NULL ? look->style : MORTISE_PLAIN,
+                               look != NULL ? look->word : type,
+                               mortise_cli_execution(event, name), text);
         }
     }
     mortise_progress_draw(p);
 }
 
+/* What a person who talks wants to know besides. */
+static void aside(struct mortise_progress *p, const char *type,
+                  const json_t *event)
+{
+    static const char *const types[] = {"node_failed", "retry_scheduled",
+                                        "warning", "budget_warning"};
+    const struct look *look = look_of(type);
+    char text[DETAIL];
+
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        if (strcmp(type, types[i]) != 0)
+            continue;
+        gist(p->out->mem, type, event, text);
+        mortise_talk_break(&p->talk);
+        mortise_out_margin(p->out, look != NULL ? look->style : MORTISE_ASKS,
+                           look != NULL ? look->word : "budget", NULL, text);
+    }
+}
+
 int mortise_progress_event(struct mortise_progress *p, const json_t *event)
 {
+    const char *type = mortise_cli_text(event, "type");
+
     if (p->json)
         mortise_out_json(p->out, event, false);
+    else if (p->chat && mortise_talk_is_about(type))
+        mortise_talk_event(&p->talk, type, event);
+    else if (p->chat)
+        aside(p, type, event);
     else if (p->live)
-        terminal(p, mortise_cli_text(event, "type"), event);
+        terminal(p, type, event);
+    else if (p->out->tty && mortise_talk_is_about(type))
+        mortise_talk_event(&p->talk, type, event);
     else
-        plain(p->out, event);
+        plain(p, event);
     return mortise_out_flush(p->out) != 0;
 }

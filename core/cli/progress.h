@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "cli/out.h"
+#include "cli/talk.h"
 
 enum { MORTISE_PROGRESS_NODES = 16, MORTISE_PROGRESS_TEXT = 256 };
 
@@ -18,9 +18,11 @@ struct mortise_progress {
     struct mortise_out *out; /* lent */
     bool json;               /* one JSON object a line, nothing else */
     bool live;               /* for a terminal; else one line an event */
+    bool chat; /* for who talks: what is said, and what is in the way of that */
     struct mortise_working working[MORTISE_PROGRESS_NODES];
     size_t n_working;
     size_t drawn; /* lines at the bottom that the next redraw replaces */
+    struct mortise_talk talk; /* for a terminal */
 };
 
 void mortise_progress_init(struct mortise_progress *p, struct mortise_out *out,
@@ -31,6 +33,8 @@ int mortise_progress_event(struct mortise_progress *p, const json_t *event);
  * back. */
 void mortise_progress_erase(struct mortise_progress *p);
 void mortise_progress_draw(struct mortise_progress *p);
+/* There is no more of it: something else is written. */
+void mortise_progress_end(struct mortise_progress *p);
 
 /* "340 ms", "2.1 s", "3 min 5 s": our own words, in a buffer of 32. */
 const char *mortise_progress_took(uint64_t ms, char out[32]);

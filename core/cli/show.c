@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/cli.h"
+#include "cli/transcript.h"
 #include "json/value.h"
 
 /* ---- show ------------------------------------------------------------------
@@ -140,10 +140,24 @@ static int ask(struct mortise_cli *cli, const char *what, json_t **reply,
     return rv == MORTISE_OK ? mortise_cli_mark_lack(cli, *reply, err) : rv;
 }
 
+static int show_transcript(struct mortise_cli *cli, struct mortise_err *err)
+{
+    char run[MORTISE_RUN_MAX];
+    int rv = mortise_cli_run_to_read(cli, cli->args.operands[0], run, err);
+
+    return rv == MORTISE_OK ? mortise_cli_transcript(cli, run, err) : rv;
+}
+
 static int show(struct mortise_cli *cli, struct mortise_err *err)
 {
     json_t *reply = NULL;
-    int rv = ask(cli, "show", &reply, err);
+    int rv;
+
+    if (cli->args.transcript)
+        return show_transcript(cli, err);
+    if (cli->args.node != NULL)
+        return mortise_cli_usage(cli, "--node goes with --transcript");
+    rv = ask(cli, "show", &reply, err);
 
     if (rv == MORTISE_OK && cli->args.json)
         mortise_out_json(&cli->out, reply, true);
@@ -154,6 +168,10 @@ static int show(struct mortise_cli *cli, struct mortise_err *err)
 }
 
 static const struct mortise_opt show_opts[] = {
+    MORTISE_OPT_FLAG("transcript", transcript,
+                     "What was said to models instead, and what they said"),
+    MORTISE_OPT_TEXT("node", "NODE", node,
+                     "Only by this node, or by one execution of it (work#2)"),
     MORTISE_OPT_JSON("As one JSON object, with every node's output"),
     MORTISE_OPTS_OF_RUNS,
 };

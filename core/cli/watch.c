@@ -20,9 +20,8 @@
 
 #include "base/err.h"
 #include "base/owner.h"
-#include "cli/cli.h"
-#include "cli/progress.h"
 #include "cli/stop.h"
+#include "cli/watch.h"
 #include "service/control.h"
 #include "service/requests.h"
 #include "json/value.h"
@@ -184,33 +183,35 @@ static int conclude(struct mortise_cli *cli, const char *run, json_t *reply)
                : (int)code;
 }
 
-struct watching {
-    struct mortise_cli *cli;
-    struct mortise_progress progress;
-    uint64_t seq; /* the newest that was shown */
-    char run[MORTISE_RUN_MAX];
-    struct mortise_err err; /* MORTISE_OK, or why signals are not heard */
-};
+void mortise_watching_init(struct mortise_watching *w, struct mortise_cli *cli)
+{
+    memset(w, 0, sizeof *w);
+    w->cli = cli;
+    mortise_progress_init(&w->progress, &cli->out, cli->args.json);
+}
 
 static int event(void *ud, json_t *item)
 {
-    struct watching *w = ud;
+    struct mortise_watching *w = ud;
 
     note_seq(&w->seq, item);
     mortise_progress_event(&w->progress, item); /* read or not, it goes on */
     return 0;
 }
 
-/* The run has an id: it is printed, before anything of the run is. */
-static void announce(struct mortise_cli *cli, const char *run)
+/* The run has an id: it is printed, before anything of the run is.  Who talks
+ * reads nothing but what is said. */
+static void announce(struct mortise_watching *w)
 {
-    if (!cli->args.json)
-        mortise_out_say(&cli->out, "run %s\n", run);
-    mortise_out_flush(&cli->out);
+    struct mortise_out *o = w->progress.chat ? &w->cli->err : &w->cli->out;
+
+    if (!w->cli->args.json)
+        mortise_out_say(o, "run %s\n", w->run);
+    mortise_out_flush(o);
 }
 
 /* What was asked for is on disk: from now on a signal pauses the run. */
-static int begun(struct watching *w)
+static int begun(struct mortise_watching *w)
 {
     mortise_session_until(w->cli->session, mortise_stop_fd(), &w->err);
     return w->err.code != MORTISE_OK;
@@ -219,7 +220,7 @@ static int begun(struct watching *w)
 /* Items of a request that carries a watch: those of its own, then events. */
 static int item(void *ud, json_t *item)
 {
-    struct watching *w = ud;
+    struct mortise_watching *w = ud;
     const char *type = mortise_cli_text(item, "type");
 
     if (strcmp(type, "report") == 0) {
@@ -228,7 +229,7 @@ static int item(void *ud, json_t *item)
     }
     if (strcmp(type, "started") == 0) {
         snprintf(w->run, sizeof w->run, "%s", mortise_cli_text(item, "run"));
-        announce(w->cli, w->run);
+        announce(w);
         return begun(w);
     }
     return strcmp(type, "recorded") == 0 ? begun(w) : event(w, item);
@@ -237,7 +238,7 @@ static int item(void *ud, json_t *item)
 /* *reply NULL with MORTISE_OK: a signal came.  `go_on`: a run that its engine
  * left while it was at work goes on, with whoever holds the store now. */
 static int follow(struct mortise_cli *cli, const char *run, const char *until,
-                  bool go_on, struct watching *w, json_t **reply,
+                  bool go_on, struct mortise_watching *w, json_t **reply,
                   struct mortise_err *err)
 {
     return mortise_cli_call(cli, "follow",
@@ -286,7 +287,7 @@ static int pause_run(struct mortise_cli *cli, const char *run,
  * of others are at work here, a second signal means them (host.c); else it
  * kills. */
 static int pause_and_see(struct mortise_cli *cli, const char *run,
-                         struct watching *w, json_t **reply,
+                         struct mortise_watching *w, json_t **reply,
                          struct mortise_err *err)
 {
     bool hosts = mortise_cli_hosts(cli);
@@ -342,7 +343,7 @@ static int is_open(struct mortise_cli *cli, const char *run, uint64_t last,
 
 /* Ask for what begins something, once; its items, if it has any, go to `fn`.
  * Takes the body. */
-static int ask_once(struct watching *w, const char *what, json_t *body,
+static int ask_once(struct mortise_watching *w, const char *what, json_t *body,
                     mortise_item_fn *fn, json_t **reply,
                     struct mortise_err *err)
 {
@@ -381,24 +382,37 @@ static int refused(struct mortise_cli *cli, const char *run,
     return code;
 }
 
+int mortise_watch(struct mortise_watching *w, const char *what, json_t *body,
+                  json_t **reply, struct mortise_err *err)
+{
+    int rv = mortise_session_until(w->cli->session, -1, err); /* as begun() is */
+
+    if (rv == MORTISE_OK)
+        rv = ask_once(w, what, body, item, reply, err);
+    else
+        json_decref(body);
+    if (rv == MORTISE_OK && w->err.code != MORTISE_OK) {
+        *err = w->err;
+        rv = err->code;
+    }
+    if (rv == MORTISE_OK && *reply == NULL)
+        rv = pause_and_see(w->cli, w->run, w, reply, err);
+    mortise_progress_end(&w->progress);
+    return rv;
+}
+
 int mortise_cli_go(struct mortise_cli *cli, const char *what, json_t *body,
                    const char *run, uint64_t after)
 {
-    struct watching w = {.cli = cli, .seq = after};
+    struct mortise_watching w;
     struct mortise_err err;
     json_t *reply = NULL;
     int rv, code;
 
+    mortise_watching_init(&w, cli);
+    w.seq = after;
     snprintf(w.run, sizeof w.run, "%s", run);
-    mortise_progress_init(&w.progress, &cli->out, cli->args.json);
-    rv = ask_once(&w, what, body, item, &reply, &err);
-    if (rv == MORTISE_OK && w.err.code != MORTISE_OK) {
-        err = w.err;
-        rv = err.code;
-    }
-    if (rv == MORTISE_OK && reply == NULL)
-        rv = pause_and_see(cli, w.run, &w, &reply, &err);
-    mortise_progress_erase(&w.progress);
+    rv = mortise_watch(&w, what, body, &reply, &err);
     code = rv == MORTISE_OK ? conclude(cli, w.run, reply)
                             : refused(cli, w.run, &err);
     json_decref(reply);
@@ -455,12 +469,18 @@ static json_t *command_body(const struct mortise_cli *cli, const char *run,
                      watch ? "idle" : NULL);
 }
 
+json_t *mortise_watch_command(const struct mortise_watching *w,
+                              json_t *commands)
+{
+    return command_body(w->cli, w->run, commands, w->seq, true);
+}
+
 int mortise_cli_command(struct mortise_cli *cli, const char *run,
                         json_t *commands, bool always, struct mortise_err *err)
 {
     bool watch = !cli->args.no_continue &&
                  (always || mortise_session_engine(cli->session) != NULL);
-    struct watching w = {.cli = cli};
+    struct mortise_watching w = {.cli = cli};
     json_t *body, *reply = NULL;
     int rv = mortise_cli_recall(cli, run, 0, note_seq, &w.seq, err);
 

@@ -622,7 +622,7 @@ START_TEST(erasing)
     mortise_progress_draw(&progress);
     close_terminal(&s);
     ck_assert_str_eq(s.line[0], "a warning");
-    ck_assert_ptr_nonnull(strstr(s.line[1], " a "));
+    ck_assert_ptr_nonnull(strstr(s.line[1], " a"));
 }
 END_TEST
 
