@@ -59,14 +59,25 @@ static void put_sample(struct mortise_out *o, const char *option,
 /* ` --done JSON`: what the call gives, or the ask of a step. */
 static void put_done(struct mortise_out *o, const json_t *request)
 {
+    static const struct {
+        const char *method, *done;
+    } examples[] = {
+        {"http.request/1", " --done '{\"status\": 200, \"body\": \"\"}'"},
+        {"journal.begin/1", " --done '{\"result\": null}'"},
+        {"", " --done '{}'"},
+    };
     const json_t *schema = json_object_get(request, "schema");
+    const char *method = mortise_cli_text(request, "method");
+    size_t i = 0;
 
-    if (schema != NULL)
+    if (schema != NULL) {
         put_sample(o, "done", schema);
-    else if (strcmp(mortise_cli_text(request, "method"), "http.request/1") == 0)
-        mortise_out_puts(o, " --done '{\"status\": 200, \"body\": \"\"}'");
-    else
-        mortise_out_puts(o, " --done '{}'");
+        return;
+    }
+    while (examples[i].method[0] != '\0' &&
+           strcmp(method, examples[i].method) != 0)
+        i++;
+    mortise_out_puts(o, examples[i].done);
 }
 
 static void settle_doubt(const struct mortise_cli_way *way,
@@ -240,8 +251,9 @@ static void field(struct mortise_out *o, const char *name, const json_t *v)
     }
 }
 
-/* Of a call: what its plugin was given.  Of a request that it made: what was
- * sent, if the author set that header; no other key went out with it. */
+/* Of a call, or of a step that its plugin performs itself: what the plugin was
+ * given.  Of a request that it made: what was sent, if the author set that
+ * header; no other key went out with it. */
 const json_t *mortise_cli_key(const json_t *request)
 {
     const json_t *headers =
@@ -249,7 +261,8 @@ const json_t *mortise_cli_key(const json_t *request)
     const char *name;
     json_t *value;
 
-    if (json_object_get(request, "step") == NULL)
+    if (json_object_get(request, "step") == NULL ||
+        strcmp(mortise_cli_text(request, "method"), "journal.begin/1") == 0)
         return json_object_get(request, "idempotency_key");
     json_object_foreach(mortise_json_unconst(headers), name, value)
     {

@@ -685,9 +685,26 @@ static const char *granted(struct mortise_instance *i, mortise_str method)
     return NULL;
 }
 
-/* The open, uncancelled call of an ask, locked; NULL and why not. */
+/* May a call that is to stop ask it, too? */
+static bool is_late(const char *method)
+{
+    static const char *const names[] = {
+#define METHOD(id, name, changes, late) (late) ? (name) : "",
+#include "plugin/methods.def"
+#undef METHOD
+    };
+
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+        if (strcmp(method, names[k]) == 0)
+            return true;
+    return false;
+}
+
+/* The open call of an ask, locked, that is not cancelled, or (`late`) may be;
+ * NULL and why not. */
 static struct mortise_call_slot *asking(struct mortise_instance *i,
-                                        mortise_call call, mortise_status *why)
+                                        mortise_call call, bool late,
+                                        mortise_status *why)
 {
     struct mortise_call_slot *s = mortise_call_table_by_handle(&i->calls, call);
 
@@ -696,7 +713,7 @@ static struct mortise_call_slot *asking(struct mortise_instance *i,
         return NULL;
     }
     *why = !s->open || s->finished ? MORTISE_S_STALE
-           : s->cancelled          ? MORTISE_S_CANCELLED
+           : s->cancelled && !late ? MORTISE_S_CANCELLED
                                    : MORTISE_S_OK;
     s->said_more |= *why == MORTISE_S_OK;
     if (*why == MORTISE_S_OK)
@@ -741,12 +758,12 @@ static bool has_room(struct mortise_call_slot *s, size_t bytes)
 
 /* Note an ask; *why says how it went.  Gives the owner's id of the call. */
 static uint64_t note_ask(struct mortise_instance *i, mortise_call call,
-                         uint64_t ask, const struct mortise_ask *how,
+                         bool late, uint64_t ask, const struct mortise_ask *how,
                          mortise_status *why)
 {
     char words[MORTISE_WORDS_MAX] = "";
     struct mortise_ask *a = mortise_alloc(i->mem, sizeof *a);
-    struct mortise_call_slot *s = asking(i, call, why);
+    struct mortise_call_slot *s = asking(i, call, late, why);
     uint64_t id = 0;
 
     if (s != NULL && a == NULL)
@@ -780,9 +797,9 @@ static uint64_t note_ask(struct mortise_instance *i, mortise_call call,
 
 /* Note that the calling thread will wait; the same otherwise. */
 static uint64_t note_wait(struct mortise_instance *i, mortise_call call,
-                          uint64_t ask, mortise_status *why)
+                          bool late, uint64_t ask, mortise_status *why)
 {
-    struct mortise_call_slot *s = asking(i, call, why);
+    struct mortise_call_slot *s = asking(i, call, late, why);
     uint64_t id = 0;
 
     if (s == NULL)
@@ -853,6 +870,7 @@ static mortise_status ask_for(struct mortise_instance *i, mortise_call call,
     const char *name = granted(i, method);
     mortise_status status = MORTISE_S_OK;
     uint64_t id;
+    bool late;
 
     mortise_host_not_a_child(i);
     *ask = atomic_fetch_add(&i->last_ask, 1) + 1;
@@ -862,8 +880,9 @@ static mortise_status ask_for(struct mortise_instance *i, mortise_call call,
         return MORTISE_S_INVALID;
     if (i->ops.ask == NULL)
         return MORTISE_S_UNSUPPORTED;
-    id = how != NULL ? note_ask(i, call, *ask, how, &status)
-                     : note_wait(i, call, *ask, &status);
+    late = is_late(name);
+    id = how != NULL ? note_ask(i, call, late, *ask, how, &status)
+                     : note_wait(i, call, late, *ask, &status);
     if (status != MORTISE_S_OK)
         return status;
     status = pass_on(i, id, *ask, name, body);

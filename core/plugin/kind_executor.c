@@ -192,7 +192,7 @@ mortise_manifest_op(const struct mortise_manifest *m, const char *name)
 static bool changes_the_world(const char *method)
 {
     static const char *const names[] = {
-#define METHOD(id, name, changes) (changes) ? (name) : "",
+#define METHOD(id, name, changes, late) (changes) ? (name) : "",
 #include "plugin/methods.def"
 #undef METHOD
     };

@@ -255,7 +255,7 @@ static void read_kind(void *ctx, void *into, const struct mortise_slot *slot)
  */
 
 static const struct mortise_word methods[] = {
-#define METHOD(id, name, changes) {.word = name},
+#define METHOD(id, name, changes, late) {.word = name},
 #include "plugin/methods.def"
 #undef METHOD
     {.word = "journal.begin/1", .later = true},

@@ -14,6 +14,7 @@
  *     model.call/1, model.embed/1   ask a model of the deployment
  *     tool.list/1, tool.invoke/1    what the graph lets the node use
  *     conversation.keep/1           what was said stays, for other nodes
+ *     journal.begin/1, journal.end/1   a step that the plugin performs itself
  *
  * and refuses every other method with MORTISE_S_UNSUPPORTED.  A method must be
  * named in the manifest (`requires.methods`).  The order of the arguments is
@@ -924,6 +925,63 @@ MORTISE_INLINE mortise_status mortise_conversation_keep_wait(
 {
     return mortise_wait_made(host, api, call, MORTISE_S_OK,
                              MORTISE_CONVERSATION_KEEP_1, body, answer);
+}
+
+/* ---- journal.begin/1, journal.end/1 ------------------------------------------ */
+
+#define MORTISE_JOURNAL_BEGIN_1 "journal.begin/1"
+#define MORTISE_JOURNAL_END_1   "journal.end/1"
+
+/* A step of the plugin's own: something that it does in the world without the
+ * host.  {"step": its name in this call; "arguments"?: any JSON, what makes it
+ * this step and no other, and what people see of it; "repeat"?: true, done twice
+ * it is as if done once}.  The answer, once its intent is on disk, is
+ *
+ *     {"key": text}    do it now, under that idempotency key, which is the same
+ *                      however often it is begun; without a key where the
+ *                      operation only reads
+ *     {"result": any}  it was done before, and gave that: do it not
+ *
+ * and then mortise_journal_end() says what came of it.  What is asked in between
+ * is part of it and recorded nowhere: state.get/1, http.request/1 and
+ * secret.get/1; steps neither nest nor overlap.  A call that ends in between
+ * leaves the step in doubt: the operation's effect class and on_in_doubt say
+ * what follows, unless `repeat`.  MORTISE_S_INVALID, in words: that is no such
+ * request.  Results as those of host->ask(). */
+MORTISE_INLINE mortise_status mortise_journal_begin(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_answer_fn *on_answer, void *ud)
+{
+    return mortise_ask_made(host, api, call, MORTISE_S_OK,
+                            MORTISE_JOURNAL_BEGIN_1, body, on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_journal_begin_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_str *answer)
+{
+    return mortise_wait_made(host, api, call, MORTISE_S_OK,
+                             MORTISE_JOURNAL_BEGIN_1, body, answer);
+}
+
+/* {"step", "result": any} or {"step", "undone": true}: it happened, and gave
+ * that; or it did not, and may be begun again.  Also of a call that is cancelled.
+ * The answer, once that is recorded, is null; MORTISE_S_INVALID, in words: no
+ * such step is under way. */
+MORTISE_INLINE mortise_status mortise_journal_end(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_answer_fn *on_answer, void *ud)
+{
+    return mortise_ask_made(host, api, call, MORTISE_S_OK,
+                            MORTISE_JOURNAL_END_1, body, on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_journal_end_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_str *answer)
+{
+    return mortise_wait_made(host, api, call, MORTISE_S_OK,
+                             MORTISE_JOURNAL_END_1, body, answer);
 }
 
 #ifdef __cplusplus

@@ -67,6 +67,7 @@ struct mortise_ongoing { /* a call */
      * NULL: nobody waits for it any more. */
     bool is_serving;
     struct mortise_asked *serves;
+    struct mortise_asked *own; /* a step that its plugin performs; or NULL */
     struct mortise_usage served; /* what its asks used; [loop] */
     struct mortise_kept *kept; /* NULL: nothing; [loop] */
     json_t *conversation; /* what it adds to its node's; NULL: nothing; [loop] */

@@ -26,7 +26,10 @@
  *       is found again, cannot be another than was asked for: one with a secret
  *       in it is refused.
  *   (7) What is asked by a call that performs an ask is part of that one: it is
- *       performed at once and answered, and the run hears nothing of it.
+ *       performed at once and answered, and the run hears nothing of it.  So is
+ *       what a plugin asks inside a step of its own (journal.c), of which it is
+ *       told twice: that it is to do it, and, when it has said what came of it,
+ *       that this is recorded.
  */
 #include "engine/runs/host_calls.h"
 
@@ -136,11 +139,30 @@ static void count_usage(struct mortise_ongoing *c, const json_t *answer)
     mortise_usage_finish(&used);
 }
 
+/* The run has what came of it: who said so may go on. */
+static void tell_ended(struct mortise_asked *a)
+{
+    struct mortise_asked *by = a->ended;
+
+    if (by == NULL)
+        return; /* nobody waits for it any more */
+    a->ended = NULL;
+    if (a->status == MORTISE_S_OK || a->undone)
+        mortise_host_call_answer(by, MORTISE_S_OK, json_null(), "");
+    else
+        mortise_host_call_answer(by, a->status, NULL, a->words);
+}
+
 static void tell_answer(struct mortise_asked *a)
 {
     struct mortise_ongoing *c = a->call;
     const char *words = a->words;
     char *text = NULL;
+
+    if (a->is_told) {
+        tell_ended(a);
+        return;
+    }
 
     if (a->status == MORTISE_S_OK) {
         words = text = mortise_json_text(c->mem, a->value);
@@ -190,6 +212,10 @@ static void go_on(struct mortise_task *t)
     a->queued = false;
     if (a->call == NULL) {
         asked_free(a);
+    } else if (a->state == MORTISE_ASKED_GOES) {
+        a->state = MORTISE_ASKED_BEGUN;
+        tell_answer(a);
+        a->is_told = true;
     } else if (a->state == MORTISE_ASKED_DONE) {
         feed_answer(a);
     } else if (a->state == MORTISE_ASKED_REPLIED) {
@@ -213,11 +239,9 @@ static void become(struct mortise_asked *a, enum mortise_asked_state state,
     mortise_ready(a->m, &a->task);
 }
 
-/* What a plugin asks while it performs an ask is part of that (7). */
 static bool is_recorded(const struct mortise_asked *a)
 {
-    return a->method->effect != MORTISE_HOST_CALL_UNRECORDED &&
-           !a->call->is_serving;
+    return a->method->effect != MORTISE_HOST_CALL_UNRECORDED && !a->is_part;
 }
 
 void mortise_host_call_answer(struct mortise_asked *a, int32_t status,
@@ -229,6 +253,25 @@ void mortise_host_call_answer(struct mortise_asked *a, int32_t status,
         snprintf(a->words, sizeof a->words, "%s", words);
     become(a, is_recorded(a) ? MORTISE_ASKED_DONE : MORTISE_ASKED_REPLIED,
            status, value);
+}
+
+void mortise_host_call_go(struct mortise_asked *a, json_t *value)
+{
+    assert(a->state == MORTISE_ASKED_BEGUN && a->call->own == NULL);
+    a->call->own = a;
+    become(a, MORTISE_ASKED_GOES, MORTISE_S_OK, value);
+}
+
+void mortise_host_call_went(struct mortise_asked *a, struct mortise_asked *by,
+                            json_t *value)
+{
+    assert(a->state == MORTISE_ASKED_BEGUN && a->is_told);
+    a->call->own = NULL;
+    a->ended = by;
+    by->data = a;
+    a->undone = value == NULL;
+    become(a, MORTISE_ASKED_DONE,
+           value != NULL ? MORTISE_S_OK : MORTISE_S_CANCELLED, value);
 }
 
 void mortise_host_call_reply(struct mortise *m, uint64_t ask, int32_t status,
@@ -284,6 +327,8 @@ static void take_back(struct mortise_asked *a)
 
 static bool may_be_taken_back(const struct mortise_asked *a)
 {
+    if (a->state == MORTISE_ASKED_GOES)
+        return true;
     return a->state == MORTISE_ASKED_BEGUN && is_recorded(a) &&
            a->method->effect == MORTISE_HOST_CALL_CALLER && !has_left(a);
 }
@@ -292,12 +337,20 @@ static bool may_be_taken_back(const struct mortise_asked *a)
 static void forget(struct mortise_asked *a)
 {
     struct mortise_ongoing *c = a->call;
+    struct mortise_asked *own = a->method->ends ? a->data : NULL;
 
     stop(a);
     unlink_asked(a);
     if (c->weighed == a)
         c->weighed = NULL;
-    tell(c, a->id, MORTISE_S_CANCELLED, "cancelled");
+    if (c->own == a)
+        c->own = NULL;
+    if (own != NULL)
+        own->ended = NULL;
+    if (a->ended != NULL)
+        a->ended->data = NULL;
+    if (!a->is_told)
+        tell(c, a->id, MORTISE_S_CANCELLED, "cancelled");
     if (!a->queued)
         asked_free(a);
 }
@@ -312,8 +365,9 @@ void mortise_host_call_cancel(struct mortise_ongoing *c)
         next = a->next;
         if (may_be_taken_back(a))
             take_back(a);
-        else if (a->state == MORTISE_ASKED_WAITS ||
-                 a->state == MORTISE_ASKED_BEGUN)
+        else if (c->own != a && !a->method->ends &&
+                 (a->state == MORTISE_ASKED_WAITS ||
+                  a->state == MORTISE_ASKED_BEGUN))
             forget(a);
     }
     serve_behind(c->live->m, c->id);
@@ -451,22 +505,27 @@ static int32_t judge(struct mortise_asked *a, char *words)
     const struct mortise_ongoing *c = a->call;
     int32_t status;
 
-    if (a->raw != NULL && a->status == MORTISE_S_OK && !c->is_serving)
+    if (a->raw != NULL && a->status == MORTISE_S_OK && !a->is_part)
         a->status = parse_raw(a);
     if (a->status == MORTISE_S_NOMEM) /* found when it came */
         return mortise_ask_refuse(words, a->status, "out of memory");
     if (a->status != MORTISE_S_OK)
         return mortise_ask_refuse(words, a->status,
                                   "the body is no JSON object");
-    if (c->live->lost || c->cancelled)
+    if (c->live->lost || (c->cancelled && !a->method->ends))
         return mortise_ask_refuse(words, MORTISE_S_CANCELLED,
                                   "the call is over");
-    if (c->told_to_wait)
+    if (c->told_to_wait && !a->method->ends)
         return mortise_ask_refuse(words, MORTISE_S_SUSPENDED,
                                   "the call is to let go");
     if (c->is_serving && !may_be_part(a->method))
         return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
                                   "who performs an ask may not ask %s",
+                                  a->method_name);
+    if (c->own != NULL && !may_be_part(a->method))
+        return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
+                                  "inside a step of its own (journal.begin/1) "
+                                  "a plugin may not ask %s",
                                   a->method_name);
     status = take_name(a, words);
     return status == MORTISE_S_OK ? a->method->check(a, words) : status;
@@ -550,6 +609,7 @@ static void serve(struct mortise_asked *a, struct mortise_ongoing *c)
         return;
     }
     link_asked(a, c);
+    a->is_part = c->is_serving || c->own != NULL;
     a->manifest = c->lane->manifest;
     a->as = c->lane->as;
     a->deadline_ns = c->call.deadline_ns;

@@ -46,6 +46,7 @@ enum mortise_host_call_effect {
 enum mortise_asked_state {
     MORTISE_ASKED_WAITS = 1, /* with the run */
     MORTISE_ASKED_BEGUN,     /* with its method */
+    MORTISE_ASKED_GOES,      /* who asked is to hear that it may do it */
     MORTISE_ASKED_DONE,      /* the run is to hear of it */
     MORTISE_ASKED_REPLIED    /* who asked is to hear of it */
 };
@@ -93,6 +94,9 @@ struct mortise_asked {
     uint64_t id, handle; /* the instance's name for it, and the run's */
     uint32_t step;
     enum mortise_asked_state state;
+    bool is_part; /* of the step under way, so the run hears nothing of it */
+    bool is_told; /* who asked heard, of its own step: with `ended` it ends */
+    struct mortise_asked *ended;
     bool undone;  /* it was let go of before anything of it had left */
     json_t *name; /* of the step; NULL: none */
     int32_t status;
@@ -126,6 +130,7 @@ struct mortise_host_call_method {
     /* CALLER: can that be an answer of it, so that a person may give it where
      * nobody knows?  Then NULL, else what is expected.  NULL: anything can. */
     const char *(*expects)(const json_t *value);
+    bool ends; /* a step of the plugin's own: also of a call that is to stop */
     /* MORTISE_S_OK, or a status and words, which have room for
      * MORTISE_HOST_CALL_WORDS bytes. */
     int32_t (*check)(struct mortise_asked *a, char *words);
@@ -161,7 +166,7 @@ extern const struct mortise_host_call_row {
 } mortise_host_call_methods[];
 
 /* Each in the file that performs it. */
-#define METHOD(id, name, changes)                                              \
+#define METHOD(id, name, changes, late)                                              \
     extern const struct mortise_host_call_method mortise_host_call_##id;
 #include "plugin/methods.def"
 #undef METHOD
@@ -170,6 +175,14 @@ extern const struct mortise_host_call_row {
  * and value NULL. */
 void mortise_host_call_answer(struct mortise_asked *a, int32_t status,
                               json_t *value, const char *words);
+
+/* In the place of that, for a step of the plugin's own: it is to do it.  Takes
+ * what it is told. */
+void mortise_host_call_go(struct mortise_asked *a, json_t *value);
+/* It did, says the ask `by`: the answer of `a` (the reference is taken); NULL: it
+ * did not happen. */
+void mortise_host_call_went(struct mortise_asked *a, struct mortise_asked *by,
+                            json_t *value);
 
 /* What check() says of an ask that is none: the status, with words for it. */
 int32_t mortise_ask_refuse(char *words, int32_t status, const char *fmt, ...)

@@ -2,7 +2,7 @@
 #include "engine/runs/host_calls.h"
 
 const struct mortise_host_call_row mortise_host_call_methods[] = {
-#define METHOD(id, name, changes) {name, &mortise_host_call_##id},
+#define METHOD(id, name, changes, late) {name, &mortise_host_call_##id},
 #include "plugin/methods.def"
 #undef METHOD
     {NULL, NULL},
