@@ -29,6 +29,7 @@ const char *mortise_used_name(enum mortise_used what)
 void mortise_usage_finish(struct mortise_usage *u)
 {
     json_decref(u->models);
+    json_decref(u->by_model);
     *u = (struct mortise_usage){0};
 }
 
@@ -208,7 +209,99 @@ json_t *mortise_usage_json(const struct mortise_usage *u)
     return out;
 }
 
+/* The first four of a list of amounts. */
+static json_t *one_shown(const json_t *amounts)
+{
+    json_t *out = json_object();
+
+    for (size_t i = 0; out != NULL && i <= MORTISE_USED_USD; i++) {
+        json_t *n = json_array_get(amounts, i);
+
+        if (json_object_set_new(
+                out, names[i],
+                i == MORTISE_USED_USD
+                    ? mortise_usd_json((uint64_t)json_integer_value(n))
+                    : json_incref(n)) != 0) {
+            json_decref(out);
+            out = NULL;
+        }
+    }
+    return out;
+}
+
+json_t *mortise_usage_shown(const struct mortise_usage *u)
+{
+    json_t *out = mortise_usage_json(u), *all;
+
+    if (out == NULL || u->by_model == NULL)
+        return out;
+    all = json_object();
+    MORTISE_JSON_MEMBERS (name, amounts, u->by_model)
+        if (json_object_set_new(all, name, one_shown(amounts)) != 0) {
+            json_decref(all);
+            all = NULL;
+        }
+    if (json_object_set_new(out, "by_model", all) == 0)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
 /* ---- sums --------------------------------------------------------------- */
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+    return a < MORTISE_USAGE_MAX - b ? a + b : MORTISE_USAGE_MAX;
+}
+
+/* So much more of one model. */
+static int add_to_model(struct mortise_usage *to, const char *name,
+                        const uint64_t more[MORTISE_USED_N])
+{
+    json_t *amounts, *sums = json_array();
+
+    if (to->by_model == NULL)
+        to->by_model = json_object();
+    amounts = json_object_get(to->by_model, name);
+    if (amounts == NULL &&
+        json_object_size(to->by_model) == MORTISE_USAGE_MODELS) {
+        json_decref(sums);
+        return MORTISE_OK;
+    }
+    for (size_t i = 0; i < MORTISE_USED_N; i++) {
+        uint64_t n = (uint64_t)json_integer_value(json_array_get(amounts, i));
+
+        if (json_array_append_new(
+                sums, json_integer((json_int_t)sum(n, more[i]))) != 0) {
+            json_decref(sums);
+            return MORTISE_ENOMEM;
+        }
+    }
+    return json_object_set_new(to->by_model, name, sums) == 0 ? MORTISE_OK
+                                                              : MORTISE_ENOMEM;
+}
+
+static int add_by_model(struct mortise_usage *to,
+                        const struct mortise_usage *more)
+{
+    int rv = MORTISE_OK;
+
+    if (more->by_model == NULL)
+        return json_array_size(more->models) == 1
+                   ? add_to_model(
+                         to, json_string_value(json_array_get(more->models, 0)),
+                         more->amount)
+                   : MORTISE_OK;
+    MORTISE_JSON_MEMBERS (name, amounts, more->by_model) {
+        uint64_t n[MORTISE_USED_N];
+
+        for (size_t i = 0; i < MORTISE_USED_N; i++)
+            n[i] = (uint64_t)json_integer_value(json_array_get(amounts, i));
+        if (rv == MORTISE_OK)
+            rv = add_to_model(to, name, n);
+    }
+    return rv;
+}
 
 /* Names are added to a list of our own: the other may be somebody's. */
 static int add_names(struct mortise_usage *to, const json_t *more)
@@ -224,12 +317,11 @@ static int add_names(struct mortise_usage *to, const json_t *more)
 int mortise_usage_add(struct mortise_usage *to,
                       const struct mortise_usage *more)
 {
-    for (size_t i = 0; i < MORTISE_USED_N; i++) {
-        uint64_t room = MORTISE_USAGE_MAX - to->amount[i];
+    int rv = add_by_model(to, more);
 
-        to->amount[i] += more->amount[i] < room ? more->amount[i] : room;
-    }
-    return add_names(to, more->models);
+    for (size_t i = 0; i < MORTISE_USED_N; i++)
+        to->amount[i] = sum(to->amount[i], more->amount[i]);
+    return rv == MORTISE_OK ? add_names(to, more->models) : rv;
 }
 
 void mortise_usage_less(struct mortise_usage *from,

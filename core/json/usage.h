@@ -39,6 +39,9 @@ enum mortise_used {
 struct mortise_usage { /* all zero: nothing; then there is nothing to finish */
     uint64_t amount[MORTISE_USED_N];
     json_t *models; /* distinct names, the first that came; NULL: none */
+    /* Of these, {NAME: [amount ...]}: what was told with one name; NULL: none.
+     * A sum alone has it. */
+    json_t *by_model;
 };
 
 /* What an operation may use at most. */
@@ -74,6 +77,10 @@ int mortise_usage_add(struct mortise_usage *to,
 /* Each amount less, down to 0. */
 void mortise_usage_less(struct mortise_usage *from,
                         const struct mortise_usage *by);
+
+/* What people see: the form below, and `by_model`: {NAME: {model_calls,
+ * input_tokens, output_tokens, usd}}, if there is any.  NULL: memory ran out. */
+json_t *mortise_usage_shown(const struct mortise_usage *u);
 
 /* The form above, with the first four amounts and what is there of the others:
  * a new reference, NULL when memory ran out; and back.  MORTISE_EINVAL when it

@@ -398,6 +398,25 @@ START_TEST(models_are_watched)
 }
 END_TEST
 
+/* What each model cost is counted, and edges may depend on it. */
+START_TEST(usage_is_by_model)
+{
+    deploy(scripted, "");
+    desk_graph(
+        "g", "start: a\nnodes:\n"
+             "  a:\n    type: gmi\n    prompt: hello\n    routes:\n"
+             "      - when: diagnostics.a.usage.by_model['s'].model_calls == 1 "
+             "&& diagnostics.b.usage.by_model.size() == 0\n"
+             "        to: b\n    default: END\n"
+             "  b: {type: gmi, prompt: hello, next: END}\n");
+    desk_ok("$MORTISE run g.yaml --id r");
+    desk_ok("$MORTISE show r --json | tr -d ' \\n'");
+    desk_out("\"by_model\":{\"s\":{\"model_calls\":2,\"input_tokens\":2,"
+             "\"output_tokens\":4,\"usd\":");
+    desk_out("\"by_model\":{\"s\":{\"model_calls\":1,");
+}
+END_TEST
+
 /* ---- kills ------------------------------------------------------------------- */
 
 #define REPLY(text)                                                            \
@@ -574,6 +593,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, a_kill_costs_one_call, 0, 2);
     tcase_add_test(tc, a_kill_is_paid_for);
     tcase_add_test(tc, models_are_watched);
+    tcase_add_test(tc, usage_is_by_model);
     tcase_add_test(tc, executors_are_deployed);
     tcase_add_loop_test(tc, findings_are_made, 0,
                         sizeof findings / sizeof findings[0]);

@@ -293,18 +293,34 @@ static void start_embed(struct mortise_asked *a)
 
 /* ---- the answer ------------------------------------------------------------ */
 
-/* What it cost; NULL: memory ran out. */
+/* What the server calls the model that was asked: [name].  NULL: memory ran
+ * out. */
+static json_t *asked_for(const struct mortise_asked *a)
+{
+    json_t *said = json_object_get(a->body, "model");
+
+    return said != NULL ? json_pack("[O]", said)
+                        : json_pack("[s]", model_of(a)->model);
+}
+
+/* What it cost, and of which model; NULL: memory ran out. */
 static json_t *usage_of(const struct mortise_asked *a,
                         const struct mortise_host_call_served *how)
 {
     const struct mortise_model_alias *model = model_of(a);
     struct mortise_usage used = *how->usage; /* its names are lent */
+    json_t *out;
 
     if (used.amount[MORTISE_USED_CALLS] == 0)
         used.amount[MORTISE_USED_CALLS] = 1; /* it was made, however it went */
     if (used.amount[MORTISE_USED_USD] == 0)
         mortise_model_cost(model, &used, &used.amount[MORTISE_USED_USD]);
-    return mortise_usage_json(&used);
+    if (used.models != NULL)
+        return mortise_usage_json(&used);
+    used.models = asked_for(a);
+    out = used.models != NULL ? mortise_usage_json(&used) : NULL;
+    json_decref(used.models);
+    return out;
 }
 
 /* Takes the reference. */

@@ -251,6 +251,7 @@ static int take_usage(struct mortise_ongoing *c,
     struct mortise_usage more = *said;
     int rv;
 
+    more.by_model = NULL; /* those are names, too */
     if (said->models != NULL)
         more.models = shown_models(c, said->models);
     rv = mortise_usage_add(&c->usage, &more);

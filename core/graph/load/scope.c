@@ -57,16 +57,30 @@ static struct mortise_schema *node_schema(struct mortise_loader *ld)
                              "integer", "failed", failed_json())));
 }
 
+static json_t *amounts_json(void)
+{
+    return json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s}}", "model_calls", "type",
+                     "integer", "input_tokens", "type", "integer",
+                     "output_tokens", "type", "integer", "usd", "type",
+                     "number");
+}
+
 /* What the executions of one node came to. */
 static json_t *tally_json(void)
 {
-    return closed(json_pack(
-        "{s:{s:s},s:{s:s},s:o}", "runs", "type", "integer", "attempts", "type",
-        "integer", "usage",
-        closed(json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s}}", "model_calls",
-                         "type", "integer", "input_tokens", "type", "integer",
-                         "output_tokens", "type", "integer", "usd", "type",
-                         "number"))));
+    json_t *usage = amounts_json();
+
+    if (usage != NULL &&
+        json_object_set_new(usage, "by_model",
+                            json_pack("{s:s, s:o}", "type", "object",
+                                      "additionalProperties",
+                                      closed(amounts_json()))) != 0) {
+        json_decref(usage);
+        usage = NULL;
+    }
+    return closed(json_pack("{s:{s:s},s:{s:s},s:o}", "runs", "type", "integer",
+                            "attempts", "type", "integer", "usage",
+                            closed(usage)));
 }
 
 /* That of each node: a large thing, for files that ask for it. */

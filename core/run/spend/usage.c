@@ -82,7 +82,7 @@ static int add(struct mortise_run *r, struct exec *x, enum used_how how,
     struct mortise_usage amounts = *more;
 
     assert(how <= USED_BESIDES); /* whoever applies it looked */
-    amounts.models = NULL;
+    amounts.models = amounts.by_model = NULL;
     if (mortise_usage_begin(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     if (how == USED_ANEW)
@@ -161,7 +161,7 @@ static int put(json_t *to, const struct mortise_usage *u)
 {
     return mortise_usage_is_none(u)
                ? 0
-               : json_object_set_new(to, "usage", mortise_usage_json(u));
+               : json_object_set_new(to, "usage", mortise_usage_shown(u));
 }
 
 int mortise_usage_put(json_t *to, const struct exec *x)

@@ -207,9 +207,22 @@ static void got(const char *want)
     json_decref(request);
 }
 
+/* ... and all of it by one model. */
 static void used(const json_t *of, const char *want)
 {
-    equals(json_object_get(of, "usage"), want);
+    json_t *usage = json_copy(json_object_get(of, "usage"));
+    json_t *by = json_incref(json_object_get(usage, "by_model"));
+    json_t *one = json_object_iter_value(json_object_iter(by));
+
+    ck_assert_uint_eq(json_object_size(by), 1);
+    ck_assert(json_equal(json_object_get(one, "input_tokens"),
+                         json_object_get(usage, "input_tokens")));
+    ck_assert(
+        json_equal(json_object_get(one, "usd"), json_object_get(usage, "usd")));
+    json_object_del(usage, "by_model");
+    equals(usage, want);
+    json_decref(by);
+    json_decref(usage);
 }
 
 static void failed(const char *words)
@@ -229,9 +242,10 @@ static void failed(const char *words)
 #define SHOW                                                                   \
     "{\"role\": \"user\", \"parts\": [{\"type\": \"text\", \"text\": "         \
     "\"show\"}]}"
-#define ONE_CALL                                                               \
-    ",\"usage\":{\"input_tokens\":0,\"model_calls\":1,\"output_tokens\":0,"    \
-    "\"usd\":0.0}"
+#define ONE_CALL_OF(model)                                                     \
+    ",\"usage\":{\"input_tokens\":0,\"model_calls\":1,\"models\":[\"" model    \
+    "\"],\"output_tokens\":0,\"usd\":0.0}"
+#define ONE_CALL ONE_CALL_OF("small")
 
 static const char plain[] = "{default: {provider: speaks, model: small}}";
 
@@ -267,9 +281,9 @@ START_TEST(an_alias_has_its_config)
     open_engine(models);
     httpd_answer(d, "/v1", "200 OK", "", "from there");
     say("key");
-    gave("{" REPLY("16") ONE_CALL "}");
+    gave("{" REPLY("16") ONE_CALL_OF("m") "}");
     say("fetch");
-    gave("{" REPLY("from there") ONE_CALL "}");
+    gave("{" REPLY("from there") ONE_CALL_OF("m") "}");
     ck_assert_uint_eq(httpd_requests(d), 1);
 }
 END_TEST
@@ -549,9 +563,10 @@ START_TEST(a_reply_is_kept)
                       MORTISE_OK,
                   "%s", err.msg);
     end_run();
-    gave("[{" REPLY("first") ONE_CALL "},{" REPLY("third") ONE_CALL "}]");
-    used(node(), "{\"model_calls\":2,\"input_tokens\":0,\"output_tokens\":0,"
-                 "\"usd\":0.0}");
+    gave("[{" REPLY("first") ONE_CALL_OF("m") "},{" REPLY("third")
+             ONE_CALL_OF("m") "}]");
+    used(node(), "{\"model_calls\":2,\"models\":[\"m\"],\"input_tokens\":0,"
+                 "\"output_tokens\":0,\"usd\":0.0}");
     ck_assert_uint_eq(httpd_requests(d), 3);
 }
 END_TEST

@@ -6,8 +6,9 @@
 /* Its fields in the order of a sorted object. */
 #define SEEN(runs, attempts, calls, in, out, usd)                              \
     "{\"attempts\":" #attempts ",\"runs\":" #runs                              \
-    ",\"usage\":{\"input_tokens\":" #in ",\"model_calls\":" #calls             \
-    ",\"output_tokens\":" #out ",\"usd\":" #usd "}}"
+    ",\"usage\":{\"by_model\":{},\"input_tokens\":" #in                        \
+    ",\"model_calls\":" #calls ",\"output_tokens\":" #out ",\"usd\":" #usd     \
+    "}}"
 
 /* Attempts and what they cost, of those before; nothing of those that come. */
 START_TEST(what_came_before_is_counted)

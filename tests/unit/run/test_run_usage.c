@@ -52,11 +52,15 @@ START_TEST(records_have_it)
     assert_status(MORTISE_RUN_COMPLETED);
     assert_record(
         "a", "usage",
-        "{\"input_tokens\":7,\"model_calls\":1,\"models\":[\"small\"],"
+        "{\"by_model\":{\"small\":{\"input_tokens\":7,\"model_calls\":1,"
+        "\"output_tokens\":0,\"usd\":0.25}},"
+        "\"input_tokens\":7,\"model_calls\":1,\"models\":[\"small\"],"
         "\"output_tokens\":0,\"usd\":0.25}");
     assert_record("b", "usage", "");
     assert_record("c", "usage", USAGE(0, 0, 5, 0.5));
-    assert_all("{\"input_tokens\":7,\"model_calls\":1,\"models\":[\"small\"],"
+    assert_all("{\"by_model\":{\"small\":{\"input_tokens\":7,\"model_calls\":1,"
+               "\"output_tokens\":0,\"usd\":0.25}},"
+               "\"input_tokens\":7,\"model_calls\":1,\"models\":[\"small\"],"
                "\"output_tokens\":5,\"usd\":0.75}");
     ck_assert_int_eq(json_integer_value(json_object_get(
                          event_of("node_end", "c"), "output_tokens")),
