@@ -309,7 +309,7 @@ ACROSS := $(filter plugin% instance% api% engine% cli,$(TEST_NAMES))
 # Those that are about other processes, or about time: not for valgrind.
 ALONE := $(filter cli%,$(call names_of,$(call tests_in,system))) \
          $(call names_of,$(call tests_in,promises)) \
-         await bundled_time docs embed kv kill store_crash
+         await bundled_time docs embed kv kill model_author store_crash
 # What is preloaded into other programs does not go with the sanitizers'; the
 # last three do with AddressSanitizer's, when it does not mind to come second.
 PRELOADS := kill cli_sick

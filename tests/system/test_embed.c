@@ -4,61 +4,23 @@
  * The package is installed once, into a directory that stands for /; what is
  * built lies beside it.  The programs are in tests/embed, and each says on its
  * output what it saw. */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/child.h"
+#include "lib/package.h"
 #include "lib/test.h"
 
-static char root[PATH_MAX]; /* of the tree */
-static char dir[PATH_MAX];  /* ours: stage/ is the installed package */
-
-/* What a shell needs to build against the package and run what it built. */
-static const char *const surroundings =
-    "unset MAKEFLAGS MFLAGS MAKELEVEL B V ONLY\n"
-    "prefix=$(sed 's/PREFIX=\\([^ ]*\\).*/\\1/' $BUILD/places)\n"
-    "libdir=$(sed 's/.*LIBDIR=\\([^ ]*\\).*/\\1/' $BUILD/places)\n"
-    "export PKG_CONFIG_SYSROOT_DIR=$PWD/stage\n"
-    "export PKG_CONFIG_PATH=$PWD/stage$libdir/pkgconfig\n"
-    "export LD_LIBRARY_PATH=$PWD/stage$libdir\n"
-    "bin=stage$prefix/bin lib=stage$libdir\n"
-    "cc=\"${CC:-cc} -Wall -Wextra -Wpedantic -Werror ${CFLAGS:-} -std=c11\"\n"
-    "cxx=\"${CXX:-c++} -Wall -Wextra -Wpedantic -Werror ${CFLAGS:-} "
-    "-std=c++11\"\n";
-
-/* Run a script with these; it must end well. */
 static void must(const char *script)
 {
-    char path[PATH_MAX + 16], *text;
-    size_t n = strlen(surroundings) + strlen(script) + 1;
-
-    text = malloc(n);
-    ck_assert_ptr_nonnull(text);
-    snprintf(text, n, "%s%s", surroundings, script);
-    snprintf(path, sizeof path, "%s/script", dir);
-    test_write(path, text, n - 1);
-    free(text);
-    child_run("BUILD=%s TREE=%s sh -e script", child_build(""), root);
-    ck_assert_msg(child.code == 0, "exit code %d of\n%s\n%s%s", child.code,
-                  script, child.out, child.err);
+    package_must(script);
 }
 
 static void install(void)
 {
-    ck_assert_ptr_nonnull(getcwd(root, sizeof root));
-    strcpy(dir, test_mkdir());
-    child_dir(dir);
-    must("cp $TREE/tests/embed/* .\n"
-         "make -s -C $TREE install B=$BUILD $(cat $BUILD/places) "
-         "DESTDIR=$PWD/stage\n");
-}
-
-static void remove_all(void)
-{
-    test_rmdir(dir);
+    package_install();
+    must("cp $TREE/tests/embed/* .\n");
 }
 
 /* A program of ours runs to its end, and this is all that it says. */
@@ -150,7 +112,7 @@ START_TEST(installs_everything)
 {
     says("for f in bin/mortise include/mortise/mortise.h "
          "include/mortise/plugin.h include/mortise/ask.h "
-         "include/mortise/guardrail.h "
+         "include/mortise/guardrail.h include/mortise/model.h "
          "include/mortise/json.h share/man/man1/mortise.1 "
          "share/man/man1/mortise-run.1 share/man/man3/mortise.h.3 "
          "share/man/man5/mortise-graph.5 "
@@ -314,7 +276,8 @@ static const struct {
                {"plugin-cpp", "\"to\": \"A. *****\""}};
 
 /* A third party builds a plugin, makes a key, signs, has it trusted and runs a
- * graph that uses it: what its README says, word for word. */
+ * graph that uses it: what its README says, word for word.  (That of
+ * examples/plugin-model needs a server: test_model_author.c.) */
 START_TEST(sample_plugin)
 {
     char script[1024];
@@ -337,9 +300,7 @@ END_TEST
  * the second time with a library directory of its own and without a stage. */
 static void install_elsewhere(void)
 {
-    ck_assert_ptr_nonnull(getcwd(root, sizeof root));
-    strcpy(dir, test_mkdir());
-    child_dir(dir);
+    package_begin();
     must("cp $TREE/tests/embed/* .\n"
          "mkdir built && cd $BUILD\n"
          "cp -a core deps.mk places $(ls -d flags 2>/dev/null) lib *.a mortise "
@@ -430,7 +391,7 @@ static TCase *elsewhere(void)
     TCase *tc = tcase_create("elsewhere");
 
     tcase_set_timeout(tc, 120);
-    tcase_add_unchecked_fixture(tc, install_elsewhere, remove_all);
+    tcase_add_unchecked_fixture(tc, install_elsewhere, package_remove);
     tcase_add_test(tc, elsewhere_is_named);
     tcase_add_test(tc, elsewhere_embeds);
     tcase_add_test(tc, elsewhere_runs_plugins);
@@ -444,7 +405,7 @@ static Suite *suite(void)
     TCase *tc = tcase_create("package");
 
     tcase_set_timeout(tc, 120);
-    tcase_add_unchecked_fixture(tc, install, remove_all);
+    tcase_add_unchecked_fixture(tc, install, package_remove);
     tcase_add_test(tc, exports_the_header);
     tcase_add_test(tc, archive_exports_the_header);
     tcase_add_test(tc, imports_nothing_rude);
