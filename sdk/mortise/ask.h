@@ -265,7 +265,10 @@ mortise_state_get_wait(mortise_host *host, const mortise_host_api *api,
  *
  * Where it may go is said by permissions.net of the manifest ("HOST:PORT", or
  * "config:PATH" for what the deployment's config of the plugin has there: such
- * a place, a URL, or a list of them); each redirect is judged like the first.
+ * a place, a URL, or a list of them; nothing where the config has none).  A
+ * URL of the config may have " private" behind it (mortise-plugin(5)), which is
+ * no part of what is asked here: cut it off.  Each redirect is judged like the
+ * first.
  * What changes something there (any method but GET, HEAD and OPTIONS) is sent
  * once: mortise_http_request() says what follows for an operation that has an
  * effect. */
@@ -360,17 +363,28 @@ MORTISE_INLINE mortise_status mortise_http_body(const mortise_http_ask *h,
 }
 
 /* Make it.  The JSON is written into `room`, which is yours again when this
- * returns.  The answer, whatever its status:
+ * returns; MORTISE_S_NOMEM when it does not fit: h->json as it is, texts up to
+ * six times as long, and 512 bytes suffice.  An answer, whatever its status, is
+ * MORTISE_S_OK and an object:
  *
- *     {"status": 200, "url": where it came from, "headers": {lower case:
- * value}, "body": text | "body_base64": bytes that are no UTF-8, "class":
- * "transient" | "permanent" (from 400 on), "retry_after_ms": N (when the server
- * said so)}
+ *     status          200 and so on
+ *     url             where it came from
+ *     headers         {name in small letters: value}
+ *     body            text; or
+ *     body_base64     bytes that are no UTF-8
+ *     class           "transient" | "permanent": from a status of 400 on
+ *     retry_after_ms  when the server said so
  *
- * Without an answer, words, and MORTISE_S_IO (another try may help),
- * MORTISE_S_TIMEOUT, MORTISE_S_DENIED (it may not go there), MORTISE_S_INVALID
- * (that is no request) or MORTISE_S_FAILED (it would come out the same: TLS
- * does not verify, the body is too large, what answers speaks no HTTP).
+ * Without a whole answer it is words, and
+ *
+ *     MORTISE_S_IO       nobody answered, or the connection was lost in the
+ *                        middle: another try may help.  With `stream` it is the
+ *                        latter if the head had come
+ *     MORTISE_S_TIMEOUT  the time for it, or for the next byte, is over
+ *     MORTISE_S_DENIED   it may not go there
+ *     MORTISE_S_INVALID  that is no request
+ *     MORTISE_S_FAILED   it would come out the same: TLS does not verify, the
+ *                        body is too large, what answers speaks no HTTP
  *
  * In an operation that is `write` or `external` and not `idempotent`, a request
  * that changes something there (PUT and DELETE apart, which may be repeated)
@@ -386,7 +400,8 @@ MORTISE_INLINE mortise_status mortise_http_body(const mortise_http_ask *h,
  * With `stream`, on_answer is called before that with MORTISE_S_PENDING: first
  * with the answer without its body, then with pieces of the body as they come,
  * raw bytes, cut anywhere.  The answer is whole all the same; when the host
- * answers from its record (after a crash), it comes alone. */
+ * answers from its record (after a crash; never for providers of models), it
+ * comes alone. */
 MORTISE_INLINE mortise_status
 mortise_http_request(mortise_host *host, const mortise_host_api *api,
                      mortise_call call, const mortise_http_ask *h, char *room,

@@ -27,7 +27,10 @@
  *            abi 1.0.  A changed meaning gets a new interface id.  LP64 only.
  *            No enum, bool, bit-field, long, va_list, FILE*, time_t, errno or
  *            locale crosses; no exception or longjmp either.
- * Text       UTF-8.  Bodies, outputs, details and configs are JSON.
+ * Text       UTF-8.  Bodies, outputs, details and configs are JSON.  What you
+ *            emit and ask has no name twice in an object and no NUL in a name,
+ *            whole numbers of 64 bits, others within doubles, and is nested up
+ *            to 64 deep: json.h reads more than that.
  *
  * Until 1.0 of Mortise is released this header may still change.
  */
@@ -133,11 +136,11 @@ typedef struct mortise_host_api {
     mortise_status (*finish)(mortise_host *, mortise_call, mortise_status,
                              mortise_str msg, mortise_str detail);
 
-    /* Words for an error that the function is about to return.  `detail` is
-     * empty or a JSON object: "class": "transient" | "permanent" (when absent)
-     * | "timeout" | "cancelled" decides about retries; "code": a stable word of
-     * your own ([a-z0-9_.]+), what a graph's `retry_on` may name;
-     * "retry_after_ms": not again before (at most a day). */
+    /* Words for an error that the function is about to return; a kilobyte of
+     * them is kept.  `detail` is empty or a JSON object: "class": "transient" |
+     * "permanent" (when absent) | "timeout" | "cancelled" decides about retries;
+     * "code": a stable word of your own ([a-z0-9_.]+), what a graph's `retry_on`
+     * may name; "retry_after_ms": not again before (at most a day; 0: none). */
     void (*fail)(mortise_host *, mortise_call, mortise_str msg,
                  mortise_str detail);
 
@@ -230,8 +233,10 @@ typedef struct mortise_plugin {
     const char *version; /* metadata.version */
 
     /* Make an instance.  `config` is JSON, valid for the manifest's
-     * config_schema; `api` and `host` stay valid until destroy() returns.  On
-     * an error api->fail(host, 0, ...) says why.  [ctl] */
+     * config_schema, as the deployment has it: a `default` of the schema is for
+     * who writes it, and none is filled in.  `api` and `host` stay valid until
+     * destroy() returns.  On an error api->fail(host, 0, ...) says why.
+     * [ctl] */
     mortise_status (*create)(mortise_host *, const mortise_host_api *,
                              mortise_str config, mortise_inst **out);
 
