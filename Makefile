@@ -349,6 +349,7 @@ $(B)/configs/acme.pay.so: configs/refund/pay/pay.c $(HEADERS) $(B)/flags
 .PHONY: faults
 faults:
 	+$(Q)$(AGAIN) $(if $(V),,-s) B=$(B)/faults VARIANT=-DMORTISE_FAULTS $(B)/faults/mortise
+$(B)/tests/test_cli_configs: | $(B)/configs/acme.pay.so
 $(B)/tests/test_kill: | $(B)/tests/powercut.so $(B)/configs/acme.pay.so faults
 
 programs: all $(TESTS) $(TEST_PLUGINS)

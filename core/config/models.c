@@ -25,6 +25,8 @@
 #include "base/nearest.h"
 #include "yaml/header.h"
 
+#define MOST_MS (24.0 * 86400000) /* a request takes no more */
+
 static const char prefix[] = "model:"; /* of the names of instances */
 
 static void read_provider(void *ctx, void *into,
@@ -115,10 +117,12 @@ static const struct mortise_key keys[] = {
     {.name = "timeout",
      .about = "How long a call of it may take (no bound but the node's).",
      .min = 1,
+     .max = MOST_MS,
      MORTISE_INTO_MS(struct mortise_model_alias, timeout_ms)},
     {.name = "idle_timeout",
      .about = "How long its server may send nothing (60s).",
      .min = 1,
+     .max = MOST_MS,
      MORTISE_INTO_MS(struct mortise_model_alias, idle_timeout_ms)},
 };
 

@@ -292,12 +292,21 @@ static bool check_range(const struct mortise_slot *slot, double v,
 static bool check_duration(struct mortise_slot *slot,
                            struct mortise_diags *diags)
 {
+    double most = slot->key->max;
+    bool is_short;
+
     if (mortise_yaml_duration(slot->value, &slot->amount) != 0)
         return wrong_kind(slot, slot->value, diags);
-    if ((double)slot->amount >= slot->key->min)
+    is_short = (double)slot->amount < slot->key->min;
+    if (!is_short && (most == 0 || (double)slot->amount <= most))
         return true;
-    mortise_diag_add(diags, "E0208", slot->value->span,
-                     "'%s' must be longer than 0", slot->key->name);
+    if (is_short)
+        mortise_diag_add(diags, "E0208", slot->value->span,
+                         "'%s' must be longer than 0", slot->key->name);
+    else
+        mortise_diag_add(diags, "E0208", slot->value->span,
+                         "'%s' must be at most %.15gh, and is %s",
+                         slot->key->name, most / 3600000, slot->value->str);
     return false;
 }
 

@@ -84,8 +84,9 @@ struct mortise_key {
     const char *about; /* a sentence, for who writes the file: outline.h */
     enum mortise_value value;
     bool required;
-    bool later;      /* the language has it, and this build does not */
-    double min, max; /* INT, NUMBER, DURATION, SIZE; MAP, LIST (min) */
+    bool later; /* the language has it, and this build does not */
+    double min,
+        max; /* INT, NUMBER; DURATION (max 0: none); SIZE, MAP, LIST (min) */
     const struct mortise_word *words;  /* WORD */
     const struct mortise_place *place; /* MAP: what stands in it */
     const struct mortise_key *each;    /* MAP, LIST: a row without a name */

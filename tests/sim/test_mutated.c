@@ -54,7 +54,10 @@ static const struct mortise_operation *
 operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
 {
     static const struct mortise_operation any = {
-        .plugin = "any", .name = "any", .effect = MORTISE_WRITE};
+        .plugin = "any",
+        .name = "any",
+        .description = "",
+        .effect = MORTISE_WRITE};
     const struct source *from = ud;
 
     if (strcmp(plugin, "t") == 0)

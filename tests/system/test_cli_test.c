@@ -103,16 +103,6 @@ START_TEST(two_are_due_together)
 }
 END_TEST
 
-/* The cases that we show people hold as well. */
-START_TEST(shown_cases_hold)
-{
-    desk_ok("cd %s && $MORTISE test --crash-everywhere "
-            "configs/triage/triage.test.yaml",
-            root);
-    desk_out("\n4 passed, 0 failed\n");
-}
-END_TEST
-
 /* ---- not holding ---------------------------------------------------------- */
 
 static void golden(const char *name)
@@ -700,7 +690,6 @@ static Suite *suite(void)
     tcase_add_test(tc, rivals_survive_crashes);
     tcase_add_test(tc, doubts_use_answers_up);
     tcase_add_test(tc, two_are_due_together);
-    tcase_add_test(tc, shown_cases_hold);
     tcase_add_test(tc, failures_are_shown);
     tcase_add_test(tc, doubt_must_be_settled);
     tcase_add_test(tc, broken_files_are_not_run);

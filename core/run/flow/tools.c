@@ -200,7 +200,8 @@ static json_t *answer_of(const struct mortise_run *r, const struct exec *y)
  * says when it began. */
 static json_int_t took_ms(const struct exec *y)
 {
-    return y->state != X_CANCELLED && y->ended_ms > y->started_ms
+    return y->state != X_CANCELLED && y->started_ms != 0 &&
+                   y->ended_ms > y->started_ms
                ? (json_int_t)(y->ended_ms - y->started_ms)
                : 0;
 }
@@ -214,10 +215,9 @@ static int announce_result(struct mortise_run *r, const struct exec *x,
 
     if (mortise_run_is_seen(r)) {
         mortise_exec_path(r, y, path);
-        extra = json_pack(
-            "{s:s, s:s, s:o, s:I}", "tool", offer_of(y)->tool, "call", path,
-            "step", mortise_step_name(s), "ms",
-            took_ms(y));
+        extra =
+            json_pack("{s:s, s:s, s:o, s:I}", "tool", offer_of(y)->tool, "call",
+                      path, "step", mortise_step_name(s), "ms", took_ms(y));
         if (extra == NULL || json_object_update(extra, answer) != 0) {
             json_decref(extra);
             return mortise_nomem(err);

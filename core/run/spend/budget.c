@@ -177,12 +177,31 @@ static void let_go(struct mortise_run *r, struct exec *x)
     x->hold->open = x->hold->uncalled = false;
 }
 
-bool mortise_budget_owes(const struct exec *x, uint64_t used[MORTISE_USED_N])
+/* Of what it holds, what it may have spent.  What was reserved for asks of models
+ * is not, as long as none was out (7). */
+static void at_stake(const struct mortise_run *r, const struct exec *x,
+                     uint64_t out[MORTISE_N_SPENDS])
 {
-    const uint64_t *held = x->hold != NULL ? x->hold->amount : NULL;
+    const struct mortise_operation *op = mortise_exec_node(r, x)->op;
+    uint64_t own[MORTISE_N_SPENDS] = {0};
 
-    if (held == NULL || !x->hold->open)
+    memcpy(out, x->hold->amount, sizeof x->hold->amount);
+    if (op == NULL || !op->asks_models || x->hold->asks > 0)
+        return;
+    mortise_spend_of_usage(own, op->usage.most);
+    for (int k = MORTISE_SPEND_FIRST_USED; k < MORTISE_N_SPENDS; k++)
+        if (out[k] > own[k])
+            out[k] = own[k];
+}
+
+bool mortise_budget_owes(const struct mortise_run *r, const struct exec *x,
+                         uint64_t used[MORTISE_USED_N])
+{
+    uint64_t held[MORTISE_N_SPENDS];
+
+    if (x->hold == NULL || !x->hold->open)
         return false;
+    at_stake(r, x, held);
     memset(used, 0, MORTISE_USED_N * sizeof used[0]);
     used[MORTISE_USED_CALLS] = held[MORTISE_SPEND_MODEL_CALLS];
     used[MORTISE_USED_INPUT] = held[MORTISE_SPEND_INPUT_TOKENS];
@@ -198,13 +217,14 @@ bool mortise_budget_owes(const struct exec *x, uint64_t used[MORTISE_USED_N])
 /* From held to spent. */
 static void move(struct mortise_run *r, struct exec *x)
 {
-    uint64_t used[MORTISE_USED_N];
+    uint64_t used[MORTISE_USED_N], held[MORTISE_N_SPENDS];
 
     assert(x->hold->open); /* or it would be spent twice */
-    if (mortise_budget_owes(x, used))
+    if (mortise_budget_owes(r, x, used))
         mortise_usage_assume(r, x, used);
-    spend(r, x, x->hold->amount);
+    at_stake(r, x, held);
     let_go(r, x);
+    spend(r, x, held);
 }
 
 void mortise_budget_cut_off(struct mortise_run *r, struct exec *x)

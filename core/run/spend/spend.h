@@ -64,7 +64,8 @@ int mortise_budget_used(struct mortise_run *r, struct exec *x,
                         struct mortise_err *err);
 /* What the call of x has reserved of usage, and has not told; false: nothing.
  */
-bool mortise_budget_owes(const struct exec *x, uint64_t used[MORTISE_USED_N]);
+bool mortise_budget_owes(const struct mortise_run *r, const struct exec *x,
+                         uint64_t used[MORTISE_USED_N]);
 /* The call of x ended; it let go, to be entered again; it was cut off, so that
  * all that it reserved is spent; it was never made, so that what it reserved is
  * for the next one. */

@@ -37,11 +37,13 @@ static enum used_how how_of(const struct exec *x)
 }
 
 /* All that it may have used. */
-static void assume_all(const struct exec *x, struct mortise_usage *more)
+static void assume_all(const struct mortise_run *r, const struct exec *x,
+                       struct mortise_usage *more)
 {
     uint64_t owed[MORTISE_USED_N];
 
-    for (int k = 0; mortise_budget_owes(x, owed) && k < MORTISE_USED_N; k++) {
+    for (int k = 0; mortise_budget_owes(r, x, owed) && k < MORTISE_USED_N;
+         k++) {
         if (more->amount[k] < owed[k])
             more->amount[k] = owed[k];
     }
@@ -61,9 +63,9 @@ int mortise_usage_note(struct mortise_run *r, struct exec *x,
     if (e.how == USED_ON && x->cost != NULL)
         mortise_usage_less(&more, &x->cost->again);
     if (lost || (x->hold != NULL && x->hold->asks > 0))
-        assume_all(x, &more);
+        assume_all(r, x, &more);
     if (mortise_usage_is_none(&more) &&
-        (e.how == USED_BESIDES || !mortise_budget_owes(x, owed)))
+        (e.how == USED_BESIDES || !mortise_budget_owes(r, x, owed)))
         return MORTISE_OK;
     return mortise_run_record_value(r, &e, mortise_usage_json(&more), err);
 }

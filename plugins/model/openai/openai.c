@@ -155,14 +155,18 @@ static bool decode(struct bytes *b, mortise_jv v)
     return bytes_decode(b, v) != MORTISE_S_NOMEM;
 }
 
-/* What stands behind the path comes behind ours. */
+/* What stands behind the path comes behind ours; what behind a blank is the
+ * host's. */
 static bool take_url(mortise_inst *inst, mortise_jv config)
 {
     struct bytes *base = &inst->base;
-    const char *query;
+    const char *query, *blank;
 
     if (!decode(base, mortise_jv_get(config, "base_url")))
         return false;
+    blank = base->n > 0 ? memchr(base->p, ' ', base->n) : NULL;
+    if (blank != NULL)
+        base->n = (uint64_t)(blank - base->p);
     query = base->n > 0 ? memchr(base->p, '?', base->n) : NULL;
     if (query != NULL) {
         uint64_t path = (uint64_t)(query - base->p);

@@ -180,6 +180,10 @@ START_TEST(around_the_body)
                  "{'url':'http://server/v1/chat/completions','method':'POST',"
                  "'headers':{'Accept':'application/json'},"
                  "'idle_timeout_ms':600000,'redirects':0}");
+    assert_asked("{'base_url':'http://server/v1/ private'}", "",
+                 "{'url':'http://server/v1/chat/completions','method':'POST',"
+                 "'headers':{'Accept':'application/json'},"
+                 "'idle_timeout_ms':600000,'redirects':0}");
     assert_asked("{'base_url':'http://server/v1//','api_key':'k\\'1',"
                  "'organization':'o','project':'p','headers':{'X-A':'b'}}",
                  ",'stream':true,'timeout_ms':5,'idle_timeout_ms':6",
