@@ -138,7 +138,8 @@ static const struct mortise_key case_keys[] = {
      .about = "PLUGIN/OPERATION to an answer, or to a list of them.",
      MORTISE_CASE_SCRIPTS(mortise_case_answers_row, operations)},
     {.name = "nodes",
-     .about = "The id of a node to an answer, or to a list of them; stronger "
+     .about = "The id of a node, or of a tool of one (NODE/TOOL, as 'mortise "
+              "show' prints it), to an answer, or to a list of them; stronger "
               "than 'operations'.",
      MORTISE_CASE_SCRIPTS(mortise_case_answers_row, nodes)},
     {.name = "guardrails",
@@ -146,10 +147,12 @@ static const struct mortise_key case_keys[] = {
      MORTISE_CASE_SCRIPTS(mortise_case_verdicts_row, guardrails)},
     {.name = "people",
      .about =
-         "A node to what a person does when it asks, or to a list of such.",
+         "A node, or a tool of one (NODE/TOOL), to what a person does when it "
+         "asks, or to a list of such.",
      MORTISE_CASE_SCRIPTS(mortise_case_people_row, people)},
     {.name = "real",
-     .about = "Plugins whose operations run in earnest.",
+     .about = "Plugins whose operations run in earnest, ids of guardrails that "
+              "do, and providers of models.",
      .value = MORTISE_V_STRINGS,
      MORTISE_INTO_YAML(struct mortise_case, real)},
     {.name = "expect",

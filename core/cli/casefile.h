@@ -3,6 +3,7 @@
 #ifndef MORTISE_CLI_CASEFILE_H
 #define MORTISE_CLI_CASEFILE_H
 
+#include "config/models.h"
 #include "graph/model/graph.h"
 #include "yaml/keys.h"
 
@@ -109,9 +110,11 @@ int mortise_case_usage(const struct mortise_yaml *said,
                        struct mortise_usage *out, struct mortise_err *err);
 void mortise_casefile_free(struct mortise_casefile *f); /* NULL is fine */
 
-/* Does all that it names stand in its graph?  Findings go to diags. */
+/* Does all that it names stand in its graph, or in the deployment's models?
+ * Findings go to diags. */
 int mortise_casefile_check(const struct mortise_casefile *f,
                            const struct mortise_graph *g,
+                           const struct mortise_models *models,
                            struct mortise_diags *diags);
 
 /* What may stand in one. */

@@ -4,9 +4,10 @@
  * can never hold: both are slips that a rename leaves behind, so they are
  * findings before anything runs.
  *
- * A node of a nested graph is named by the nodes around it, `review/inner`; a
- * visit or an element of a map (`poll#2`, `read[0]`) may stand behind a name
- * where executions are meant.
+ * A node of a nested graph is named by the nodes around it, `review/inner`, and
+ * so is a tool, by the name that models know it by: `work/text__grep`.  A visit
+ * or an element of a map (`poll#2`, `read[0]`) may stand behind a name where
+ * executions are meant.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,8 +17,23 @@
 
 /* ---- nodes --------------------------------------------------------------- */
 
-/* The node of a path, or NULL: then *near is the graph where a name of `len`
- * bytes at *lost was not found. */
+/* What is inside of a node: the graph that it is, or the graph of its tools. */
+static const struct mortise_graph *inside(const struct mortise_node *n)
+{
+    return n->sub != NULL ? n->sub : n->tools;
+}
+
+static const struct mortise_node *node_in(const struct mortise_graph *g,
+                                          const char *id)
+{
+    for (uint32_t i = 0; g != NULL && i < g->n_nodes; i++)
+        if (strcmp(g->nodes[i].id, id) == 0)
+            return &g->nodes[i];
+    return NULL;
+}
+
+/* The node of a path, or NULL: then *near is the graph where the name that is
+ * left in `lost` was not found. */
 static const struct mortise_node *find(const struct mortise_graph *g,
                                        const char *path,
                                        const struct mortise_graph **near,
@@ -30,12 +46,10 @@ static const struct mortise_node *find(const struct mortise_graph *g,
 
         snprintf(lost, MORTISE_NODE_ID_MAX + 1, "%.*s", (int)name, p);
         *near = g;
-        n = g != NULL && name <= MORTISE_NODE_ID_MAX
-                ? mortise_graph_node(g, lost)
-                : NULL;
+        n = name <= MORTISE_NODE_ID_MAX ? node_in(g, lost) : NULL;
         if (n == NULL || p[all] == '\0')
             return n;
-        g = n->sub;
+        g = inside(n);
         p += all + 1;
     }
 }
@@ -51,6 +65,17 @@ static const char *nearest(const struct mortise_graph *g, const char *name)
     return two[0];
 }
 
+/* What the tools of a node are called, some of them. */
+static void list_tools(const struct mortise_graph *tools, char *out, size_t cap)
+{
+    size_t n = 0;
+
+    out[0] = '\0';
+    for (uint32_t i = 0; i < tools->n_nodes && n + 80 < cap; i++)
+        n += (size_t)snprintf(out + n, cap - n, "%s%.64s", i > 0 ? ", " : "",
+                              tools->nodes[i].id);
+}
+
 /* The node of that path, or NULL after a finding. */
 static const struct mortise_node *node_of(const struct mortise_graph *g,
                                           const struct mortise_yaml *at,
@@ -61,14 +86,20 @@ static const struct mortise_node *node_of(const struct mortise_graph *g,
     const struct mortise_node *n = find(g, at->str, &where, lost);
     struct mortise_diag *d;
     const char *near;
+    char tools[400];
 
     if (n != NULL)
         return n;
     near = nearest(where, lost);
     d = mortise_diag_add(diags, "E0301", at->span, "the graph has no node '%s'",
                          at->str);
-    if (near != NULL)
+    if (near != NULL) {
         mortise_diag_help(diags, d, "did you mean '%s'?", near);
+    } else if (where != NULL && where->offers != NULL) {
+        list_tools(where, tools, sizeof tools);
+        mortise_diag_help(diags, d, "a tool is named as models know it: %s",
+                          tools);
+    }
     return NULL;
 }
 
@@ -101,13 +132,15 @@ static bool uses(const struct mortise_node *n, const char *name)
            mortise_node_is_guarded(n, name);
 }
 
-/* Does a node of the graph, or of one inside it, fit? */
+/* Does a node of the graph, a tool of one, or a node of a graph inside it, fit?
+ */
 static bool any(const struct mortise_graph *g, fits_fn *fits, const char *name)
 {
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
+    for (uint32_t i = 0; g != NULL && i < g->n_nodes; i++) {
         const struct mortise_node *n = &g->nodes[i];
 
-        if (fits(n, name) || (n->sub != NULL && any(n->sub, fits, name)))
+        if (fits(n, name) || any(n->sub, fits, name) ||
+            any(n->tools, fits, name))
             return true;
     }
     return false;
@@ -150,19 +183,37 @@ static void check_nodes(const struct mortise_graph *g,
                               ? "people answer it: put it under 'people'"
                           : n->guards[MORTISE_GUARD_TARGET].n > 0
                               ? "put its guardrails under 'guardrails'"
-                              : "only nodes of type tool and extension do");
+                              : "only nodes of type tool, extension and gmi, "
+                                "and tools, do");
     }
 }
 
+static bool provides(const struct mortise_models *models, const char *plugin)
+{
+    for (size_t i = 0; i < models->n; i++)
+        if (strcmp(models->list[i].provider, plugin) == 0)
+            return true;
+    return false;
+}
+
 static void check_real(const struct mortise_graph *g,
+                       const struct mortise_models *models,
                        const struct mortise_yaml *real,
                        struct mortise_diags *diags)
 {
-    for (size_t i = 0; real != NULL && i < real->n; i++)
-        if (!any(g, uses, real->items[i]->str))
-            mortise_diag_add(diags, "E0501", real->items[i]->span,
-                             "no node of the graph uses a plugin '%s'",
-                             real->items[i]->str);
+    for (size_t i = 0; real != NULL && i < real->n; i++) {
+        const char *name = real->items[i]->str;
+        struct mortise_diag *d;
+
+        if (any(g, uses, name) || provides(models, name))
+            continue;
+        d = mortise_diag_add(diags, "E0501", real->items[i]->span,
+                             "no node of the graph uses a plugin '%s'", name);
+        mortise_diag_help(diags, d,
+                          "'real' names plugins of operations and tools of "
+                          "the graph, ids of its guardrails, and providers of "
+                          "the deployment's models");
+    }
 }
 
 /* ---- input --------------------------------------------------------------- */
@@ -192,6 +243,7 @@ static int check_input(const struct mortise_graph *g,
 }
 
 static int check_case(const struct mortise_graph *g,
+                      const struct mortise_models *models,
                       const struct mortise_case *c, struct mortise_diags *diags)
 {
     check_scripts(g, &c->operations, calls, "E0501", "calls", diags);
@@ -200,7 +252,7 @@ static int check_case(const struct mortise_graph *g,
     check_nodes(g, &c->nodes, diags);
     for (size_t i = 0; i < c->people.n; i++)
         node_of(g, c->people.list[i].name, diags);
-    check_real(g, c->real, diags);
+    check_real(g, models, c->real, diags);
     check_path(g, c->expect.path, diags);
     check_path(g, c->expect.contains, diags);
     check_path(g, c->expect.lacks, diags);
@@ -209,13 +261,14 @@ static int check_case(const struct mortise_graph *g,
 
 int mortise_casefile_check(const struct mortise_casefile *f,
                            const struct mortise_graph *g,
+                           const struct mortise_models *models,
                            struct mortise_diags *diags)
 {
     size_t errors = diags->n_errors;
     int rv = MORTISE_OK;
 
     for (size_t i = 0; i < f->n_cases && rv == MORTISE_OK; i++)
-        rv = check_case(g, &f->cases[i], diags);
+        rv = check_case(g, models, &f->cases[i], diags);
     if (rv == MORTISE_OK && diags->failed)
         rv = MORTISE_ENOMEM;
     return rv != MORTISE_OK           ? rv

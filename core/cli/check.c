@@ -150,7 +150,8 @@ static int check_names(struct checking *c, const struct mortise_casefile *f,
     mortise_release(c->cli->mem, text, n + 1);
     if (rv != MORTISE_OK)
         return rv;
-    rv = mortise_casefile_check(f, g, c->diags);
+    rv =
+        mortise_casefile_check(f, g, &c->settings.deployment->models, c->diags);
     mortise_graph_unref(g);
     return rv;
 }

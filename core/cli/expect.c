@@ -10,9 +10,15 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/rehearsing.h"
 #include "json/value.h"
 
-enum { WHERE = 256, SHOWN = 240 }; /* bytes of a place and of a value */
+enum {
+    WHERE = 256,
+    SHOWN = 240,
+    WORDS = 512
+}; /* bytes of a place, a value,
+                                                    of what is said */
 
 /* Findings go to diags; NULL: nobody wants to know more than that there is
  * one. */
@@ -304,18 +310,19 @@ static const char *error_code(const json_t *show)
 }
 
 /* What a run waits for, if anything: in `words`, or "". */
-static const char *waits_for(const json_t *show, char words[WHERE])
+static const char *waits_for(const json_t *show, char words[WORDS])
 {
     const json_t *list = json_object_get(show, "pending");
     const json_t *request = json_array_get(list, 0);
-    const char *node = mortise_cli_text(request, "node");
+    char name[MORTISE_CONTEXT];
 
     words[0] = '\0';
-    if (node[0] != '\0')
-        snprintf(words, WHERE,
-                 "'%.64s' %s; what a person does then stands under people: "
-                 "{%.64s: ...}",
-                 node, mortise_cli_asks(request), node);
+    mortise_context_node(mortise_cli_text(request, "path"), name);
+    if (name[0] != '\0')
+        snprintf(words, WORDS,
+                 "'%.160s' %s; what a person does then stands under people: "
+                 "{%.160s: ...}",
+                 name, mortise_cli_asks(request), name);
     return words;
 }
 
@@ -326,7 +333,7 @@ static void judge_status(struct judge *j, const struct mortise_yaml *want,
     const char *reason = mortise_cli_text(show, "reason");
     const json_t *error = json_object_get(show, "error");
     struct mortise_diag *d;
-    char words[WHERE];
+    char words[WORDS];
 
     if (strcmp(status, want->str) == 0)
         return;

@@ -29,15 +29,20 @@ static size_t times_asked(const struct mortise_rehearsing *r,
     return n;
 }
 
+/* What `people` calls who asks. */
+static const char *key_of(const json_t *request, char out[MORTISE_CONTEXT])
+{
+    return mortise_context_node(mortise_cli_text(request, "path"), out);
+}
+
 /* What is done about a request; NULL: nothing, nobody is there. */
 static const struct mortise_case_deeds *deed_for(struct mortise_rehearsing *r,
                                                  const json_t *request)
 {
-    const char *id = mortise_cli_text(request, "id"),
-               *path = mortise_cli_text(request, "path");
+    const char *id = mortise_cli_text(request, "id");
     char context[MORTISE_CONTEXT];
-    const struct mortise_case_script *p = mortise_case_script(
-        &r->what->one->people, mortise_context_node(path, context));
+    const struct mortise_case_script *p =
+        mortise_case_script(&r->what->one->people, key_of(request, context));
     const json_t *entry =
         mortise_ledger_find(&r->ledger, "asked", id, NULL, NULL);
     const struct mortise_case_deeds *d;
@@ -45,7 +50,7 @@ static const struct mortise_case_deeds *deed_for(struct mortise_rehearsing *r,
 
     if (p == NULL)
         return NULL;
-    mortise_context(path, context);
+    mortise_context(mortise_cli_text(request, "path"), context);
     i = entry != NULL ? mortise_cli_integer(entry, "deed")
         : p->once     ? times_asked(r, context)
                       : 0;
@@ -167,7 +172,8 @@ static bool say(struct mortise_rehearsing *r, const json_t *request,
                 const struct mortise_case_deeds *d)
 {
     const char *kind = mortise_cli_text(request, "kind");
-    const char *node = mortise_cli_text(request, "node");
+    char name[MORTISE_CONTEXT];
+    const char *node = key_of(request, name);
     struct mortise_command cmd = {.id = mortise_cli_text(request, "id")};
 
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -191,7 +197,8 @@ static bool say(struct mortise_rehearsing *r, const json_t *request,
 
 static bool resolve(struct mortise_rehearsing *r, const json_t *request)
 {
-    const char *node = mortise_cli_text(request, "node");
+    char name[MORTISE_CONTEXT];
+    const char *node = key_of(request, name);
     struct mortise_command cmd = {.kind = MORTISE_CMD_RESOLVE,
                                   .id = mortise_cli_text(request, "id"),
                                   .decision = NULL};
@@ -259,6 +266,8 @@ void mortise_human_answers_rest(struct mortise_rehearsing *r)
     list = json_object_get(show, "pending");
     first = first_unanswered(r, list);
     MORTISE_JSON_EACH (request, i, list) {
+        char one[MORTISE_CONTEXT], other[MORTISE_CONTEXT];
+
         if (first == NULL || !is_late(r, mortise_cli_text(request, "id")) ||
             strcmp(mortise_cli_text(request, "deadline"),
                    mortise_cli_text(first, "deadline")) < 0)
@@ -269,8 +278,7 @@ void mortise_human_answers_rest(struct mortise_rehearsing *r)
                         "'%s' is to be answered by nobody until its time is "
                         "over, and that of '%s', of which the case says "
                         "nothing, is over no later",
-                        mortise_cli_text(request, "node"),
-                        mortise_cli_text(first, "node"));
+                        key_of(request, one), key_of(first, other));
     }
     json_decref(show);
 }

@@ -279,6 +279,56 @@ START_TEST(deeds_fit_what_is_asked)
 }
 END_TEST
 
+/* A tool of a node is scripted and approved by the name that models know it by;
+ * `real` takes plugins that are tools alone, and providers of models. */
+START_TEST(tools_are_scripted_and_approved)
+{
+    desk_deploy("models:\n  default:\n    provider: scripted\n    model: m\n"
+                "    replies:\n"
+                "      - {when: {turn: 0}, tool_calls: [{name: tried__nap, "
+                "arguments: {ms: 1}}, {name: tried__echo, arguments: {value: "
+                "1}}]}\n"
+                "      - {when: {tool: not today}, text: rejected}\n"
+                "      - {text: agreed}\n");
+    desk_graph("g.graph", "start: work\nnodes:\n  work:\n    type: gmi\n"
+                          "    prompt: go\n    parallel_tools: true\n"
+                          "    execution_mode: react_bounded\n"
+                          "    tool_allowlist: [{tool: tried/nap, ask: true}, "
+                          "{tool: tried/echo, ask: true}]\n"
+                          "    next: END\n");
+    desk_put("t.test.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.graph.yaml\ncases:\n"
+             "  both:\n    real: [agent]\n"
+             "    operations: {tried/nap: {output: ~}}\n"
+             "    people: {work/tried__nap: {approve: true}, "
+             "work/tried__echo: {approve: true}}\n"
+             "    expect: {status: completed, path: [work, work/tried__nap, "
+             "work/tried__echo], state: {artifacts: {work: agreed}}}\n"
+             "  one:\n    real: [agent, tried, scripted]\n"
+             "    nodes: {work/tried__echo: {output: 1}}\n"
+             "    people: {work/tried__nap: {reject: not today}, "
+             "work/tried__echo: {approve: true, args: {value: 2}}}\n"
+             "    expect: {status: completed, state: {artifacts: {work: "
+             "rejected}}}\n");
+    desk_ok("$MORTISE test --crash-everywhere t.test.yaml");
+    desk_put("bad.test.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.graph.yaml\ncases:\n"
+             "  nobody: {real: [agent], expect: {status: completed}}\n");
+    child_run("$MORTISE test bad.test.yaml");
+    desk_code(1);
+    desk_out("stands under people: {work/tried__nap: ...}");
+    desk_ok("echo '  names: {real: [agnet], people: {work/tried/echo: "
+            "{approve: true}}, expect: {}}' >>bad.test.yaml");
+    child_run("$MORTISE test bad.test.yaml");
+    desk_code(2);
+    desk_err("error[E0501]: no node of the graph uses a plugin 'agnet'");
+    desk_err("and providers of the deployment's models");
+    desk_err("a tool is named as models know it: tried__nap, tried__echo");
+}
+END_TEST
+
 /* Another of our own plugins. */
 static void add_plugin(const char *name)
 {
@@ -698,6 +748,7 @@ static Suite *suite(void)
     tcase_add_test(tc, real_calls_do);
     tcase_add_test(tc, calls_are_approved_and_rejected);
     tcase_add_test(tc, deeds_fit_what_is_asked);
+    tcase_add_test(tc, tools_are_scripted_and_approved);
     tcase_add_test(tc, a_call_that_asks_is_no_less_of_a_doubt);
     tcase_add_test(tc, waiting_is_no_repetition);
     tcase_add_test(tc, doubts_are_scripted);
