@@ -1,8 +1,8 @@
 /* explain.c -- `mortise explain`: every code that we print, explained.
  *
- * The codes stand in tables beside what reports them: findings about files,
- * refusals of shared objects, results.  This command and docs/errors.md show
- * those very tables, so a code without an explanation cannot exist.
+ * The codes stand in tables: findings about files, refusals of shared objects,
+ * results, errors in runs.  This command and docs/errors.md show those very
+ * tables.  A code may be given as it is printed, in either case.
  *
  * What is printed is Markdown as it stands: a title, a paragraph, the example
  * indented by four.
@@ -10,10 +10,12 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/err.h"
 #include "base/nearest.h"
 #include "cli/cli.h"
+#include "cli/error_codes.h"
 #include "cli/results.h"
 #include "plugin/refusals.h"
 
@@ -29,6 +31,7 @@ static const struct mortise_code *code_at(size_t i)
         {mortise_codes, mortise_n_codes},
         {mortise_refusals, mortise_n_refusals},
         {mortise_result_codes, mortise_n_result_codes},
+        {mortise_error_codes, mortise_n_error_codes},
     };
 
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
@@ -39,12 +42,21 @@ static const struct mortise_code *code_at(size_t i)
     return NULL;
 }
 
+/* Statuses of servers are explained as one. */
+static const char *spelt(const char *given)
+{
+    return strncasecmp(given, "http.", 5) == 0 &&
+                   isdigit((unsigned char)given[5])
+               ? "http.404"
+               : given;
+}
+
 static const struct mortise_code *find(const char *given)
 {
     const struct mortise_code *c;
 
     for (size_t i = 0; (c = code_at(i)) != NULL; i++)
-        if (strcmp(c->code, given) == 0)
+        if (strcasecmp(c->code, spelt(given)) == 0)
             return c;
     return NULL;
 }
@@ -52,15 +64,21 @@ static const struct mortise_code *find(const char *given)
 static int unknown(const char *given, struct mortise_err *err)
 {
     const struct mortise_code *c;
-    const char *names[256], *near;
+    const char *names[512], *near;
     size_t n = 0;
 
     for (; n < sizeof names / sizeof names[0] && (c = code_at(n)) != NULL; n++)
         names[n] = c->code;
     near = mortise_nearest(given, names, n);
-    return mortise_fail(err, MORTISE_ENOTFOUND, "no code '%s'%s%s%s", given,
-                        near != NULL ? "; did you mean '" : "",
-                        near != NULL ? near : "", near != NULL ? "'?" : "");
+    return near != NULL
+               ? mortise_fail(err, MORTISE_ENOTFOUND,
+                              "no code '%s'; did you mean '%s'?", given, near)
+               : mortise_fail(
+                     err, MORTISE_ENOTFOUND,
+                     "no code '%s' of Mortise or its plugins; 'mortise "
+                     "explain' lists them, and other plugins have "
+                     "codes of their own",
+                     given);
 }
 
 static void print(struct mortise_out *o, const struct mortise_code *c)
@@ -70,6 +88,8 @@ static void print(struct mortise_out *o, const struct mortise_code *c)
     mortise_out_style(o, MORTISE_PLAIN);
     mortise_out_puts(o, "\n\n");
     mortise_out_paragraph(o, c->explanation, WIDTH);
+    if (c->example == NULL)
+        return;
     mortise_out_puts(o, "\nExample:\n\n");
     mortise_out_text(o, c->example, 4);
 }
@@ -78,7 +98,7 @@ static int print_json(struct mortise_cli *cli, const struct mortise_code *c,
                       struct mortise_err *err)
 {
     return mortise_cli_print(cli,
-                             json_pack("{s:s, s:s, s:s, s:s}", "code", c->code,
+                             json_pack("{s:s, s:s, s:s, s:s*}", "code", c->code,
                                        "title", c->title, "explanation",
                                        c->explanation, "example", c->example),
                              false, err);
@@ -103,16 +123,11 @@ static int list(struct mortise_cli *cli, struct mortise_err *err)
 static int explain(struct mortise_cli *cli, struct mortise_err *err)
 {
     const struct mortise_code *c;
-    char given[64];
-
     if (cli->args.n_operands == 0)
         return list(cli, err);
-    snprintf(given, sizeof given, "%s", cli->args.operands[0]);
-    for (char *p = given; *p != '\0'; p++)
-        *p = (char)toupper((unsigned char)*p);
-    c = find(given);
+    c = find(cli->args.operands[0]);
     if (c == NULL)
-        return unknown(given, err);
+        return unknown(cli->args.operands[0], err);
     if (cli->args.json)
         return print_json(cli, c, err);
     print(&cli->out, c);
@@ -127,10 +142,12 @@ static const struct mortise_opt opts[] = {
 const struct mortise_cmd mortise_cmd_explain = {
     .name = "explain",
     .operands = "[CODE]",
-    .summary = "Explain a code such as E0301 or E_IN_DOUBT",
-    .text = "What it means, what to do, an example that gets it.  Without "
-            "CODE: all\n"
-            "codes, a line each.  docs/errors.md is the same as a page.\n",
+    .summary = "Explain a code such as E0301, E_IN_DOUBT or model.connect",
+    .text =
+        "What it means, what to do, an example: of findings about files, of\n"
+        "errors that commands end with, of those that nodes and runs fail\n"
+        "of.  Without CODE: all codes, a line each.  docs/errors.md is the\n"
+        "same as a page.\n",
     .opts = opts,
     .example = "mortise explain E0301",
     .run = explain,

@@ -63,12 +63,36 @@ START_TEST(explains)
     desk_out("E_IN_DOUBT: ");
     desk_ok("$MORTISE explain E0301 --json");
     desk_out("{\"code\":\"E0301\",\"title\":\"an unknown node\"");
+    desk_ok("$MORTISE explain model.connect");
+    desk_out("model.connect: no connection to the model's server\n");
+    desk_ok("$MORTISE explain http.503 && $MORTISE explain Timeout.Call");
+    desk_out("http.404: ");
+    desk_ok("$MORTISE explain reply --json");
+    desk_not_out("example");
+    child_run("$MORTISE explain acme.code_of_theirs");
+    desk_code(3);
+    desk_err("other plugins have codes of their own");
     child_run("$MORTISE explain E_IN_DOUT");
     desk_code(3);
     desk_err("no code 'E_IN_DOUT'; did you mean 'E_IN_DOUBT'? (E_NOT_FOUND)");
     desk_ok("$MORTISE explain | wc -l");
     ck_assert_int_ge(atoi(child.out),
                      (int)(mortise_n_codes + mortise_n_result_codes));
+}
+END_TEST
+
+/* Every code that the sources give an error of a run is explained. */
+START_TEST(error_codes_are_explained)
+{
+    char root[4096];
+
+    ck_assert_ptr_nonnull(realpath(".", root));
+    desk_ok("cd %s && sh tools/error-codes.sh >%s/codes", root, desk_dir);
+    desk_ok("$MORTISE explain | cut -d' ' -f1 | LC_ALL=C sort >known; "
+            "LC_ALL=C sort codes | LC_ALL=C comm -23 - known");
+    ck_assert_str_eq(child.out, "");
+    desk_ok("wc -l <codes");
+    ck_assert_int_gt(atoi(child.out), 60);
 }
 END_TEST
 
@@ -211,6 +235,7 @@ static Suite *suite(void)
     tcase_add_test(tc, examples_get_their_codes);
     tcase_add_test(tc, explains);
     tcase_add_test(tc, codes_are_unique);
+    tcase_add_test(tc, error_codes_are_explained);
     tcase_add_test(tc, results_are_explained);
     tcase_add_test(tc, golden_codes_are_explained);
     tc2 = tcase_create("results");

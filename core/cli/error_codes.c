@@ -1,0 +1,281 @@
+/* error_codes.c -- what the codes of errors in a run mean.
+ *
+ * What failed in a run has a `code`: in the event `node_failed`, in `show`, in
+ * on_error, where retry_on looks at it.  The words beside it say what happened;
+ * here is what all errors of a code have in common, and what one does.  A plugin
+ * of others may have codes of its own, which its author explains.  tools/error-codes.sh
+ * finds those that the sources have, and a test that none is missing here. */
+#include "cli/error_codes.h"
+
+const struct mortise_code mortise_error_codes[] = {
+    {"bad_json", "an answer that is not JSON",
+     "The server's answer is not the JSON that it was to be.  Say as: text of "
+     "http/get to have it as it came.",
+     "args: {url: \"${input.url}\", as: text}\n"},
+    {"bad_output", "a plugin emitted what is not JSON",
+     "What the plugin gave as its output, or as an update, cannot be read.  "
+     "That is the plugin's mistake: tell its author.",
+     NULL},
+    {"bad_pattern", "a pattern that does not compile",
+     "The regular expression is none; the words say where.", NULL},
+    {"bad_template", "a template that is none",
+     "A tag of text/template is not closed, or closes another one.", NULL},
+    {"budget", "a budget is used up",
+     "The next call could have passed a bound of `budget`, and on_exceeded is "
+     "fail.  Give the graph more, or on_exceeded: pause, so that somebody may "
+     "raise it.",
+     "budget: {usd: 0.50, on_exceeded: pause}\n"},
+    {"busy", "a file is in use",
+     "Somebody else holds what the file plugin needs.  It may be tried again.",
+     NULL},
+    {"cancelled", "it was stopped",
+     "The run was cancelled, something else decided a race, or a command had "
+     "to "
+     "move the run.  Nothing is wrong with it.",
+     NULL},
+    {"conflict", "two writes to one path, neither after the other",
+     "Branches beside each other wrote the same path, and it has no reducer. "
+     "Declare one (`last`, if any will do), or write other paths.",
+     "state: {reducers: {scratch.notes: concat}}\n"},
+    {"context", "a reply was cut: the model's window is full",
+     "What was said and the reply do not fit into the model's window, also not "
+     "after the older half was left out.  Shorten the prompt, lower a tool's "
+     "max_output, or take a model with a larger window.",
+     NULL},
+    {"conversation", "what was said cannot be kept",
+     "The node's `conversation` would be too large, or is not what a "
+     "conversation is; the words say which.",
+     NULL},
+    {"denied", "it may not",
+     "The system, or what the deployment grants, does not let the plugin do "
+     "that.",
+     NULL},
+    {"determinism", "a plugin asked for something else than before",
+     "When it was entered again it did not ask what is recorded.  See "
+     "E_DETERMINISM: between its asks a plugin is to be a function of its "
+     "request and the answers.",
+     NULL},
+    {"exists", "a file is there already",
+     "file/write with mode: create makes new files only.", NULL},
+    {"expression", "an expression cannot be evaluated",
+     "A condition, an `outputs`, `${...}` or on_error.value failed on the "
+     "values that it met; the words have the place in the file.  Guard it with "
+     "has(), or with a default.",
+     "when: has(output.score) && output.score > 0.8\n"},
+    {"failed", "a plugin said nothing more",
+     "The call failed, and its plugin named no code.  The words are its.",
+     NULL},
+    {"filter", "a server took something out of the reply",
+     "The model's server filters what it gives.  Another try seldom helps; "
+     "another model may (llm.fallback does not hold for replies).",
+     NULL},
+    {"guardrail", "a guardrail refused it",
+     "What went in, came out or was decided is a violation, and on_violation "
+     "is "
+     "block.  The event guardrail_result says which guardrail, and why.",
+     NULL},
+    {"http.404", "the server answered with an error (http.400 to http.599)",
+     "The number is the server's status.  408, 425, 429 and those from 500 on "
+     "are transient and may be tried again; any_status: true gives the answer "
+     "as output instead.",
+     "retry_policy: {max_attempts: 3, retry_on: [transient, http.404]}\n"},
+    {"http.cancelled", "a request was stopped", "See `cancelled`.", NULL},
+    {"http.denied", "a request may not go there",
+     "The plugin's permissions.net, or its config in the deployment, does not "
+     "grant that host and port, or the name leads to a private network without "
+     "`private`.",
+     "# mortise.yaml\n"
+     "plugins: {config: {http: {allow: [\"https://api.example.com\"]}}}\n"},
+    {"http.failed", "a request failed", "The words say how.", NULL},
+    {"http.invalid", "a request that is none",
+     "The URL, the method or a header cannot be sent as it is.", NULL},
+    {"http.timeout", "a request was not answered in time",
+     "Its timeout_ms passed.  Give it more, or try again (its class is "
+     "timeout).",
+     "retry_policy: {max_attempts: 3, retry_on: [timeout]}\n"},
+    {"http.unreachable", "no connection",
+     "The name is not known, nobody listens there, or the connection broke "
+     "before anything was sent.  It may be tried again.",
+     NULL},
+    {"in_doubt", "nobody knows whether it happened",
+     "An effect was cut off, and on_in_doubt is fail, or a person said so: see "
+     "E_IN_DOUBT.  A retry_policy never repeats it.",
+     NULL},
+    {"invalid", "arguments or a config that a plugin refuses",
+     "The words say what it expects.", NULL},
+    {"io", "the system said no", "The words are the system's.", NULL},
+    {"length", "a reply was cut at max_tokens",
+     "Give the node more max_tokens, or ask for less.", "max_tokens: 2000\n"},
+    {"limit", "a bound was passed",
+     "The state is larger than limits.state, a value is too deep, or a "
+     "plugin's "
+     "own bound was passed; the words say which.",
+     "limits: {state: 16MiB}\n"},
+    {"loop", "a loop that does not come to an end as it should",
+     "A gmi node's model called the same tools with the same arguments three "
+     "times in succession; or, of a run, an edge back to a loop and one out of "
+     "it were taken in the same visit.",
+     NULL},
+    {"max_iterations", "a model was not done within its turns",
+     "max_internal_iterations replies came, and the last one still calls "
+     "tools, "
+     "or is not what was asked for.  The words have the text so far.",
+     "max_internal_iterations: 20\n"},
+    {"memory", "memory ran out",
+     "There was no memory for what a plugin emitted.  It may be tried again.",
+     NULL},
+    {"model.auth", "the server does not know the key",
+     "It answered 401 or 403.  Look at api_key of the alias, and whether its "
+     "secret is what the server expects.",
+     "# mortise.yaml\n"
+     "models: {default: {provider: openai, api_key: secret://openai}}\n"},
+    {"model.connect", "no connection to the model's server",
+     "Nobody listens at base_url, or the provider may not go there (then the "
+     "class is permanent).  It may be tried again.",
+     NULL},
+    {"model.context", "the request is too long for the model",
+     "Its window is smaller than what was said.  A gmi node leaves out the "
+     "older half by itself, and fails of this where that is not enough.",
+     NULL},
+    {"model.failed", "a provider failed and said nothing more",
+     "The provider named no code.  The words are its.", NULL},
+    {"model.not_found", "the server has no such model",
+     "Look at `model` and base_url of the alias: what the server calls it, and "
+     "the path with its version.",
+     NULL},
+    {"model.overloaded", "the server has too much to do",
+     "It answered 503 or 529.  It may be tried again, no sooner than it said.",
+     NULL},
+    {"model.protocol", "a reply that is none",
+     "What came is not what the protocol says, or not a reply of "
+     "mortise.model/1.  Is base_url that of the API that the provider speaks?",
+     NULL},
+    {"model.provider", "what a model said before is not taken back",
+     "The conversation has parts that only their server understands "
+     "(reasoning, say), and it refuses them.",
+     NULL},
+    {"model.quota", "nothing is left to spend",
+     "The account behind the key has used up what it may.", NULL},
+    {"model.rate_limit", "too many requests",
+     "It answered 429.  It may be tried again, no sooner than it said.",
+     "retry_policy: {max_attempts: 4, delay: 2s, retry_on: [transient]}\n"},
+    {"model.request", "a request that the server or the host refuses",
+     "The words say what is wrong with it: an unknown alias, an effort, a "
+     "schema or an `extra` that this model does not take.",
+     NULL},
+    {"model.server", "the server failed",
+     "It answered 500, 502 or 504.  It may be tried again.", NULL},
+    {"model.stream", "a reply broke off",
+     "The connection ended in the middle of it.  It may be tried again.", NULL},
+    {"model.timeout", "a model did not answer in time",
+     "The alias's `timeout` passed, or its `idle_timeout` without a byte.",
+     "# mortise.yaml\n"
+     "models: {default: {provider: openai, timeout: 5m, idle_timeout: 2m}}\n"},
+    {"no_memory", "memory ran out in a plugin", "It may be tried again.", NULL},
+    {"no_space", "the disk is full", "Make room, and try again.", NULL},
+    {"no_value", "a name of a template has no value",
+     "`values` of text/template has nothing of that name.", NULL},
+    {"not_dir", "not a directory", "The path leads to something else.", NULL},
+    {"not_file", "not a file", "The path leads to something else.", NULL},
+    {"not_found", "nothing is there", "The path names no file or directory.",
+     NULL},
+    {"not_text", "not a text", "The file is not UTF-8: say encoding: base64.",
+     "args: {path: picture.png, encoding: base64}\n"},
+    {"outside_roots", "a path outside of what the file plugin may use",
+     "Its config has `roots` and `writable`; all else is out of reach, "
+     "whatever "
+     "links there are.",
+     "# mortise.yaml\n"
+     "plugins: {config: {file: {roots: [./data]}}}\n"},
+    {"planner", "a planner said nothing that it could mean",
+     "An operation or a model that is a gmi node's planner gives {done: true} "
+     "or {done: false, message: ...}, and this one did not, or failed.",
+     NULL},
+    {"plugin", "a plugin cannot be called",
+     "It is not there, does not come up, is quarantined, or does not let go of "
+     "an earlier call; the words say which.  `mortise doctor` looks at all of "
+     "them.",
+     NULL},
+    {"reducer", "a reducer cannot reduce what was written",
+     "The value does not fit (a text to `sum`, say), or the reducer's "
+     "expression failed.",
+     NULL},
+    {"refusal", "the model would not",
+     "It refused what it was asked.  The words, if it said any, are its.",
+     NULL},
+    {"rejected", "a person said no",
+     "An approval was rejected; the words say by whom, and why.", NULL},
+    {"reply", "a reply that fits nothing",
+     "A model called a tool though the node offers none, or its reply ended "
+     "for "
+     "a reason that is unknown.",
+     NULL},
+    {"route", "no edge can be taken",
+     "A router chose a node that it does not declare, or an edge leads where "
+     "it "
+     "cannot.",
+     NULL},
+    {"schema", "a value that its schema refuses",
+     "Arguments, an output, a reply, a field of the state or the state at the "
+     "end are not what was declared; the words say where, and what was "
+     "expected.",
+     NULL},
+    {"stagnation", "a model's turns come to nothing new",
+     "Three turns in succession came to what others had come to before.  Say "
+     "in the instructions when it is done, or give it other tools.",
+     NULL},
+    {"suspended", "a plugin waits for nothing",
+     "It let go as if an answer were to come, and has asked for none.  That is "
+     "the plugin's mistake.",
+     NULL},
+    {"timeout", "time ran out",
+     "Nobody answered within a human node's `wait`; the run, or a subgraph, "
+     "was "
+     "active for longer than its limit; or a plugin's own bound of time "
+     "passed.",
+     "approve: {type: human, prompt: Go?, wait: 48h, on_timeout: reject, next: "
+     "END}\n"},
+    {"timeout.call", "an attempt took longer than its timeout",
+     "The words say which one it was, the node's or the operation's.  Its time "
+     "is active time; waiting for people does not count.  Give the node a "
+     "longer `timeout`; retry_policy may try again (its class is timeout).",
+     "timeout: 10m\n"},
+    {"timeout.idle", "a plugin gave no sign of life",
+     "For `idle` of its manifest it neither emitted nor asked anything, nor "
+     "looked whether it was cancelled.",
+     NULL},
+    {"timeout.start", "a plugin took too long to start",
+     "Its create() returned too late.  It may be tried again.", NULL},
+    {"timeout.unresponsive", "a plugin did not let go of a call",
+     "It was told to stop and went on.  It is quarantined, since nobody can "
+     "take a thread away from it; `mortise plugin unquarantine` lets it back.",
+     NULL},
+    {"too_large", "larger than a plugin takes",
+     "A file, or a result, is beyond the plugin's bound (max_read of the file "
+     "plugin's config, say).",
+     NULL},
+    {"type", "a value of another type than an edge needs",
+     "map.over gives no list, or discovery.query no string.", NULL},
+    {"unknown_tool", "a tool of that name is not offered",
+     "A model called what its node does not have.  It is told so, with the "
+     "names that there are.",
+     NULL},
+    {"unscripted", "a test has no answer for a call",
+     "In `mortise test` alone: see E0903.", NULL},
+    {"unsigned_plugin", "a plugin that nobody signed",
+     "A warning of a run, not a failure: it uses a plugin of plugins.dev, for "
+     "good.",
+     NULL},
+    {"unsupported", "not on this system",
+     "The system under the plugin, or the library that it uses, cannot do "
+     "that.",
+     NULL},
+    {"usage", "more was used than the manifest says",
+     "A warning of an execution, not a failure: a call told of more than was "
+     "reserved for it, of something that a budget counts.  It counts all the "
+     "same.",
+     NULL},
+};
+
+const size_t mortise_n_error_codes =
+    sizeof mortise_error_codes / sizeof mortise_error_codes[0];
