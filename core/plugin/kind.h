@@ -59,6 +59,8 @@ struct mortise_plugin_kind {
     const char *name;
     const char *interface; /* "mortise.executor/1" */
     const char *former;    /* one that is not taken any more; or NULL */
+    /* Methods that its calls may ask, up to a NULL; NULL: any. */
+    const char *const *asks;
     /* What can be judged of its part when all of a manifest was read; NULL:
      * nothing. */
     void (*check)(struct mortise_reading *r);

@@ -78,9 +78,14 @@ const struct mortise_call_kind mortise_call_embed = {.kind = MORTISE_KIND_MODEL,
 static const struct mortise_call_kind *const calls[] = {&mortise_call_chat,
                                                         &mortise_call_embed};
 
+/* As model.h says; host_calls.c (7) holds it to it. */
+static const char *const asks[] = {"state.get/1", "secret.get/1",
+                                   "http.request/1", NULL};
+
 const struct mortise_plugin_kind mortise_kind_model = {
     .name = "model",
     .interface = MORTISE_MODEL_1,
+    .asks = asks,
     .lacks = lacks,
     .calls = calls,
     .n_calls = sizeof calls / sizeof calls[0]};

@@ -539,6 +539,64 @@ static const struct mortise_key manifest_keys[] = {
 const struct mortise_place mortise_manifest_place = {
     MORTISE_PLACE_OF("a plugin manifest", manifest_keys)};
 
+/* Is there a kind among what it provides whose calls may ask that?  Else `may`
+ * has what they may. */
+static bool may_ask(const struct mortise_manifest *m, const char *method,
+                    char *may, size_t size)
+{
+    size_t n = 0;
+
+    may[0] = '\0';
+    for (size_t i = 0; i < MORTISE_KINDS; i++) {
+        const char *const *asks = mortise_kinds[i]->asks;
+
+        if (!m->provides[i].present)
+            continue;
+        if (asks == NULL)
+            return true;
+        n += (size_t)snprintf(may + n, size - n, "%sa %s may ask",
+                              n > 0 ? "; " : "", mortise_kinds[i]->name);
+        for (size_t k = 0; asks[k] != NULL; k++) {
+            if (strcmp(asks[k], method) == 0)
+                return true;
+            n += (size_t)snprintf(may + n, size - n, "%s %s", k > 0 ? "," : "",
+                                  asks[k]);
+        }
+        assert(n < size); /* our own names */
+    }
+    return may[0] == '\0'; /* it provides nothing: a finding already */
+}
+
+static bool is_method(const struct mortise_manifest *m, const char *name)
+{
+    for (size_t i = 0; i < m->n_methods; i++)
+        if (strcmp(m->methods[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* What it requires and would be refused each time is a mistake. */
+static void check_methods(struct mortise_reading *r,
+                          const struct mortise_yaml *root)
+{
+    const struct mortise_yaml *list =
+        mortise_yaml_get(mortise_yaml_get(root, "requires"), "methods");
+    struct mortise_diag *d;
+    char may[512];
+
+    for (size_t i = 0; r->m->n_methods > 0 && i < list->n; i++) {
+        const struct mortise_yaml *at = list->items[i];
+
+        if (at->kind != MORTISE_YAML_STRING || !is_method(r->m, at->str) ||
+            may_ask(r->m, at->str, may, sizeof may))
+            continue;
+        d = mortise_diag_add(r->diags, "E0708", at->span,
+                             "a plugin that provides %s may not ask %s",
+                             r->m->kinds, at->str);
+        mortise_diag_help(r->diags, d, "%s", may);
+    }
+}
+
 static void read_root(struct mortise_reading *r,
                       const struct mortise_yaml *root)
 {
@@ -560,6 +618,8 @@ static void read_root(struct mortise_reading *r,
     for (size_t i = 0; i < MORTISE_KINDS; i++)
         if (mortise_kinds[i]->check != NULL)
             mortise_kinds[i]->check(r);
+    if (m->kinds != NULL)
+        check_methods(r, root);
     if (r->need_artifacts && mortise_yaml_get(root, "artifacts") == NULL)
         mortise_diag_help(r->diags,
                           mortise_diag_add(r->diags, "E0703", root->span,

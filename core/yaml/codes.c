@@ -356,7 +356,8 @@ const struct mortise_code mortise_codes[] = {
 
     {"E0514", "a tool that is not there",
      "tool_allowlist names the tools of a node: operations that are installed, "
-     "by name or with * for any characters, and graphs. An entry that fits none "
+     "by name or with * for any characters, and graphs. An entry that fits "
+     "none "
      "is a mistake, since the node would silently have fewer tools than it "
      "says; so is a tool_choice that is not among them.",
      START_A
@@ -461,6 +462,18 @@ const struct mortise_code mortise_codes[] = {
      "provides:\n"
      "  executor: {threading: blocking, operations: {refund: {effect: "
      "external}}}\n"},
+    {"E0708", "a method that such a plugin may not ask",
+     "What a guardrail or a model may ask of the host is little (their headers "
+     "say what), and the manifest requires more, which would be refused each "
+     "time.  Take it out; or let the plugin provide an executor, too, whose "
+     "operations may.",
+     "kind: Plugin\n"
+     "metadata: {name: acme.llm, version: 1.0.0}\n"
+     "seq: 1\n"
+     "abi: {major: 1, minor: 0}\n"
+     "provides: {model: {threading: async}}\n"
+     "requires: {methods: [http.request/1, kv.get/1]}   # http.request/1 "
+     "alone\n"},
     {"E0711", "a key that is none",
      "Trust files take minisign public keys, as text (RW...) or as the name of "
      "a .pub file beside them; revocations take key ids too.",

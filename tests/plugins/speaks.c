@@ -70,11 +70,15 @@ static mortise_status say(mortise_inst *i, mortise_call call, mortise_str text)
 static void answered(void *ud, mortise_status status, mortise_str answer)
 {
     struct asking a = *(struct asking *)ud;
-    char text[64];
+    char text[256];
     mortise_jv v;
 
     free(ud);
-    snprintf(text, sizeof text, "%d", (int)status);
+    if (status == MORTISE_S_UNSUPPORTED)
+        snprintf(text, sizeof text, "%d %.*s", (int)status,
+                 (int)(answer.n < 200 ? answer.n : 200), answer.p);
+    else
+        snprintf(text, sizeof text, "%d", (int)status);
     if (status == MORTISE_S_OK && mortise_jv_parse(answer, &v) == 0)
         mortise_jv_cstr(mortise_jv_get(v, "body"), text, sizeof text);
     say(a.inst, a.call, mortise_strz(text));
@@ -215,11 +219,22 @@ static void cancel(mortise_inst *i, mortise_call call)
                    mortise_str_empty());
 }
 
+static mortise_status nothing(mortise_inst *inst, const mortise_request *r)
+{
+    (void)inst;
+    (void)r;
+    return MORTISE_S_OK;
+}
+
 static const void *get_interface(mortise_inst *inst, const char *id)
 {
     static const mortise_model model = {sizeof model, 0, chat, embed};
+    static const mortise_executor executor = {.size = sizeof executor,
+                                              .execute = nothing};
 
     (void)inst;
+    if (strcmp(id, MORTISE_EXECUTOR_1) == 0)
+        return &executor;
     return strcmp(id, MORTISE_MODEL_1) == 0 ? &model : NULL;
 }
 

@@ -799,8 +799,10 @@ END_TEST
  * said, and another build in its place is accepted or not. */
 START_TEST(providers_are_pinned)
 {
-    char text[3 * PATH_MAX];
+    char text[3 * PATH_MAX], manifest[PATH_MAX];
 
+    ck_assert_ptr_nonnull(
+        realpath("tests/plugins/speaks.plugin.yaml", manifest));
     snprintf(text, sizeof text,
              "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: t}\n"
              "plugins: {path: [\"%s\"], dev: [dev]}\ntrust: {dir: \"%s\"}\n"
@@ -808,10 +810,10 @@ START_TEST(providers_are_pinned)
              "model: m}}\n",
              shelf.plugins, shelf.trust);
     desk_put("mortise.yaml", text);
-    desk_ok("mkdir dev && sed 's/name: speaks/name: utters/' "
-            "$OLDPWD/tests/plugins/speaks.plugin.yaml >dev/utters.plugin.yaml && "
-            "sed 's/speaks/utters/g' %s >dev/utters.so",
-            child_build("tests/plugins/speaks.so"));
+    desk_ok("mkdir dev && sed 's/name: speaks/name: utters/' %s "
+            ">dev/utters.plugin.yaml && sed 's/speaks/utters/g' %s "
+            ">dev/utters.so",
+            manifest, child_build("tests/plugins/speaks.so"));
     graph("    prompt: show\n    tool_allowlist: [{tool: tried/echo, ask: "
           "true}]\n",
           "    next: b\n"

@@ -520,7 +520,9 @@ static int32_t judge(struct mortise_asked *a, char *words)
                                   "the call is to let go");
     if (c->is_serving && !may_be_part(a->method))
         return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
-                                  "who performs an ask may not ask %s",
+                                  "a model may not ask %s: it may ask "
+                                  "state.get/1, secret.get/1 and "
+                                  "http.request/1",
                                   a->method_name);
     if (c->own != NULL && !may_be_part(a->method))
         return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,

@@ -404,14 +404,21 @@ END_TEST
 /* While it performs an ask a provider may look and go out, and no more. */
 START_TEST(a_provider_keeps_nothing)
 {
-    static const char *const asks[] = {"keep", "ask", "wait"};
+    static const struct {
+        const char *does, *method;
+    } asks[] = {{"keep", "kv.put/1"},
+                {"ask", "model.call/1"},
+                {"wait", "timer.wait/1"}};
 
     open_engine(plain);
     for (size_t i = 0; i < 3; i++) {
-        char want[256], status[16];
+        char want[512], status[256];
 
-        say(asks[i]);
-        snprintf(status, sizeof status, "%d", (int)MORTISE_S_UNSUPPORTED);
+        say(asks[i].does);
+        snprintf(status, sizeof status,
+                 "%d a model may not ask %s: it may ask state.get/1, "
+                 "secret.get/1 and http.request/1",
+                 (int)MORTISE_S_UNSUPPORTED, asks[i].method);
         snprintf(want, sizeof want, "{" REPLY("%s") "%s}", status, ONE_CALL);
         gave(want);
     }

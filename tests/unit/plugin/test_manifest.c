@@ -360,6 +360,50 @@ START_TEST(wrong_manifests_are_refused)
 }
 END_TEST
 
+static const struct {
+    const char *provides, *methods, *words; /* NULL: it is right */
+} askers[] = {
+    {"model: {threading: async}", "state.get/1, secret.get/1, http.request/1",
+     NULL},
+    {"model: {threading: async}", "state.get/1, kv.get/1",
+     "provides model may not ask kv.get/1"},
+    {"model: {threading: async}", "model.call/1", "may not ask model.call/1"},
+    {"guardrail: {threading: async}",
+     "state.get/1, kv.get/1, secret.get/1, http.request/1", NULL},
+    {"guardrail: {threading: async}", "timer.wait/1",
+     "provides guardrail may not ask timer.wait/1"},
+    {"model: {threading: async}, guardrail: {threading: async}", "kv.get/1",
+     NULL},
+    {"model: {threading: async}, executor: {threading: async, operations: {a: "
+     "{effect: pure}}}",
+     "kv.put/1, model.call/1", NULL},
+};
+
+/* What every kind that a plugin provides may not ask is no method for it to
+ * require; what one of them may is. */
+START_TEST(methods_are_those_of_kinds)
+{
+    char text[1024];
+
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Plugin\n"
+             "metadata: {name: p, version: 1.0.0}\n"
+             "seq: 1\nabi: {major: 1, minor: 0}\n"
+             "provides: {%s}\nrequires: {methods: [%s]}\n",
+             askers[_i].provides, askers[_i].methods);
+    if (askers[_i].words == NULL) {
+        ck_assert_int_eq(parse(text, false), MORTISE_OK);
+        return;
+    }
+    ck_assert_int_eq(parse(text, false), MORTISE_ECHECK);
+    ck_assert_uint_eq(diags.n, 1);
+    ck_assert_str_eq(diags.list[0].code, "E0708");
+    ck_assert_ptr_nonnull(strstr(diags.list[0].message, askers[_i].words));
+    ck_assert_ptr_nonnull(strstr(diags.list[0].help, "may ask state.get/1, "));
+    ck_assert_uint_eq(diags.list[0].span.line, 7);
+}
+END_TEST
+
 /* A source manifest has no artifacts yet; a signed one must have. */
 START_TEST(artifacts_when_needed)
 {
@@ -471,6 +515,8 @@ static Suite *suite(void)
     tcase_add_test(tc, the_rest_of_a_manifest);
     tcase_add_test(tc, other_threadings);
     tcase_add_test(tc, intents);
+    tcase_add_loop_test(tc, methods_are_those_of_kinds, 0,
+                        sizeof askers / sizeof askers[0]);
     tcase_add_loop_test(tc, wrong_manifests_are_refused, 0,
                         (int)(sizeof wrong / sizeof wrong[0]));
     tcase_add_test(tc, artifacts_when_needed);
