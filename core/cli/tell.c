@@ -33,7 +33,15 @@ const struct mortise_cmd mortise_cmd_tell = {
         "had\n"
         "come to its end meanwhile, it gets one more turn.  Nothing that is "
         "under\n"
-        "way is disturbed.  What nobody has heard yet, 'mortise show' has.\n"
+        "way is disturbed.\n"
+        "\n"
+        "Who asks once (execution_mode: single_turn) has no next turn, and "
+        "neither\n"
+        "has a node whose last reply is out within its bound: then it stays "
+        "with\n"
+        "the run for whichever model is asked next, and 'mortise show' has it "
+        "under\n"
+        "'told, and not heard yet' until then.\n"
         "\n"
         "RUN is the whole id of a run.\n",
     .opts = tell_opts,

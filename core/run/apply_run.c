@@ -260,18 +260,23 @@ int mortise_apply_pause(struct mortise_run *r, const struct mortise_entry *e,
     return mortise_event_command(r, "pause", e->actor, NULL, e->value, err);
 }
 
+/* The text is what was said, not why. */
 int mortise_apply_tell(struct mortise_run *r, const struct mortise_entry *e,
                        struct mortise_err *err)
 {
     int rv = json_is_string(e->value)
                  ? mortise_inbox_put(r, e->id, e->value, err)
                  : mortise_entry_corrupt(err, e);
+    json_t *extra = NULL;
 
-    return rv == MORTISE_OK
-               ? mortise_event_command(r, "tell", e->actor,
-                                       e->id[0] != '\0' ? e->id : NULL,
-                                       e->value, err)
-               : rv;
+    if (rv != MORTISE_OK)
+        return rv;
+    if (mortise_run_is_seen(r))
+        extra =
+            json_pack("{s:s, s:s, s:s*, s:O, s:s*}", "command", "tell", "actor",
+                      e->actor, "node", e->id[0] != '\0' ? e->id : NULL, "text",
+                      e->value, "order", mortise_order_of(r, e->actor));
+    return mortise_event_announce(r, NULL, "command", extra, err);
 }
 
 int mortise_apply_halt(struct mortise_run *r, const struct mortise_entry *e,

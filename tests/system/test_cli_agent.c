@@ -548,6 +548,8 @@ START_TEST(told_is_heard)
     child_run("$MORTISE tell r 'rather not'");
     desk_code(4);
     desk_out("command command=tell actor=");
+    desk_out(" text=rather not\n");
+    desk_not_out("reason=");
     desk_ok("$MORTISE show r");
     desk_out("(b) not for a\n  rather not\n");
     approve();
