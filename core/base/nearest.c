@@ -39,6 +39,17 @@ static size_t distance(const char *a, size_t na, const char *b, size_t nb)
     return row[na % 3][nb];
 }
 
+/* How many bytes they begin with alike: slips seldom hit the first letter, and
+ * who shortens a word keeps its beginning (`out_` of `output_`). */
+static size_t beginning(const char *a, const char *b)
+{
+    size_t n = 0;
+
+    while (a[n] != '\0' && a[n] == b[n])
+        n++;
+    return n;
+}
+
 const char *mortise_nearest(const char *word, const char *const *candidates,
                             size_t n)
 {
@@ -56,7 +67,9 @@ const char *mortise_nearest(const char *word, const char *const *candidates,
         if (nc == 0 || nc > LONGEST || (len == 1 && nc == 1))
             continue;
         d = distance(word, len, c, nc);
-        if (d < best && d < len) {
+        if (d < len &&
+            (d < best || (d == best && found != NULL &&
+                          beginning(word, c) > beginning(word, found)))) {
             best = d;
             found = c;
         }

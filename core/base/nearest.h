@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /* The candidate most like `word` within an edit distance that grows with its
- * length (a third, at least 1), the first of equals, or NULL.  NULL candidates
- * are passed over. */
+ * length (a third, at least 1), or NULL; of equals the one that begins most
+ * like it, and then the first.  NULL candidates are passed over. */
 const char *mortise_nearest(const char *word, const char *const *candidates,
                             size_t n);
 

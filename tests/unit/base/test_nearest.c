@@ -21,8 +21,13 @@ START_TEST(a_slip_finds_its_word)
     ck_assert_str_eq(nearest("rpely"), "reply");
     ck_assert_str_eq(nearest("reply"), "reply");
     ck_assert_str_eq(
-        mortise_nearest("cat", (const char *[]){"bat", "rat", "cart"}, 3),
+        mortise_nearest("cat", (const char *[]){"bat", "rat", "hat"}, 3),
         "bat"); /* the first of equals */
+    ck_assert_str_eq(
+        mortise_nearest("out_per_mtok",
+                        (const char *[]){"input_per_mtok", "output_per_mtok"},
+                        2),
+        "output_per_mtok"); /* of equals the one that begins like it */
 }
 END_TEST
 
