@@ -71,6 +71,16 @@ static int allow(struct mortise_cli *cli,
     return rv;
 }
 
+static int take_back(struct mortise_cli *cli, const struct mortise_allowance *a,
+                     struct mortise_err *err)
+{
+    int rv = mortise_allow_remove(a, err);
+
+    if (rv == MORTISE_OK)
+        mortise_out_say(&cli->out, "allowed no more: %s\n", a->file);
+    return rv;
+}
+
 static int with_file(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct mortise_diags diags;
@@ -87,7 +97,7 @@ static int with_file(struct mortise_cli *cli, struct mortise_err *err)
     if (rv == MORTISE_OK)
         rv = mortise_allow_read(&a, settings.deployment, err);
     if (rv == MORTISE_OK)
-        rv = cli->args.remove ? mortise_allow_remove(&a, err)
+        rv = cli->args.remove ? take_back(cli, &a, err)
                               : allow(cli, &settings, &a, err);
     mortise_allow_finish(&a);
     mortise_settings_close(&settings);
@@ -103,6 +113,10 @@ static int list(struct mortise_cli *cli, struct mortise_err *err)
     json_t *all;
     int rv = mortise_allow_list(&all, cli->mem, err);
 
+    if (rv == MORTISE_OK && json_array_size(all) == 0)
+        mortise_out_puts(&cli->err,
+                         "nothing is allowed; to allow a deployment, "
+                         "name it: mortise config allow FILE\n");
     MORTISE_JSON_EACH (record, i, all)
         mortise_out_say(&cli->out, "%s\n", mortise_cli_text(record, "file"));
     json_decref(all);

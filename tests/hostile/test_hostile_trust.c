@@ -105,6 +105,12 @@ START_TEST(the_printed_command_works)
     desk_ok("$MORTISE check --plugins g.yaml");
     desk_ok("$MORTISE config allow | grep mortise.yaml");
     desk_ok("$MORTISE config allow mortise.yaml --remove");
+    desk_out("allowed no more: ");
+    desk_out("/mortise.yaml\n");
+    desk_ok("XDG_STATE_HOME=$PWD/nowhere $MORTISE config allow");
+    ck_assert_str_eq(child.out, "");
+    desk_err("nothing is allowed; to allow a deployment, name it: mortise "
+             "config allow FILE");
     child_run("$MORTISE run g.yaml");
     desk_code(77);
     child_run("$MORTISE config allow mortise.yaml --remove");
