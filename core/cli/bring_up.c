@@ -180,6 +180,7 @@ static int try_named(struct mortise_cli *cli, const char *name,
 
     if (rv != MORTISE_OK || words[0] == '\0')
         return rv;
+    words[strcspn(words, "\n")] = '\0'; /* a finding is a line */
     mortise_diag_add(diags, "E0608", at, "'%s' does not come up: %s", name,
                      words);
     *worst = MORTISE_ECHECK;

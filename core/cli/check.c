@@ -31,6 +31,8 @@ struct checking {
      * came of that is true of every other graph. */
     bool open;
     int opened;
+    int configs; /* what came of its configs, where something was brought up */
+    bool configs_read;
     struct mortise_err why;
     char deployment[PATH_MAX]; /* "": none */
     struct mortise_settings settings;
@@ -74,6 +76,7 @@ static int open_plugins(struct checking *c, struct mortise_err *err)
     snprintf(c->deployment, sizeof c->deployment, "%s",
              deployment != NULL ? deployment : "");
     c->why.code = MORTISE_OK;
+    c->configs_read = false;
     c->opened = open_catalog(c, &c->why);
     c->open = true;
     *err = c->why;
@@ -117,6 +120,18 @@ static int load_graph(struct checking *c, const char *path, bool idle,
                               c->diags, err);
 }
 
+/* An engine refuses a config that its plugin does not take as it opens, and
+ * nothing comes up then: that is a finding of the deployment's, once, and none
+ * of each plugin of the graph. */
+static int check_configs(struct checking *c)
+{
+    if (!c->configs_read)
+        c->configs = mortise_configs_check(c->settings.deployment, c->plugins,
+                                           false, c->diags);
+    c->configs_read = true;
+    return c->configs;
+}
+
 static int check_graph(struct checking *c, const char *path, const char *text,
                        size_t n, struct mortise_err *err)
 {
@@ -126,7 +141,11 @@ static int check_graph(struct checking *c, const char *path, const char *text,
     if (rv != MORTISE_OK)
         return rv;
     if (c->cli->args.bring_up)
+        rv = check_configs(c);
+    if (c->cli->args.bring_up && rv == MORTISE_OK)
         rv = mortise_bring_up(c->cli, g, c->diags, err);
+    if (rv == MORTISE_ENOMEM)
+        mortise_nomem(err);
     mortise_graph_unref(g);
     return rv;
 }

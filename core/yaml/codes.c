@@ -279,11 +279,14 @@ const struct mortise_code mortise_codes[] = {
      "END}\n"},
 
     {"E0501", "an operation that is not there",
-     "No manifest on plugins.path offers this operation.",
+     "No manifest on plugins.path offers this operation, or the plugin that "
+     "does cannot be used: nobody who is trusted signed it, it is revoked, "
+     "quarantined or broken.  The words say which, and what to do.",
      START_A "  a: {type: tool, tool: text/lnies, next: END}\n"},
     {"E0502", "a guardrail that is not there",
-     "A guardrail that is named must be installed: a run would have to "
-     "choose between unprotected and stuck.",
+     "A guardrail that is named must be installed and trusted, not quarantined "
+     "and no other kind of plugin: a run would have to choose between "
+     "unprotected and stuck.",
      START_A "  a: {type: guardrail, guardrails: [patern], next: END}\n"},
     {"E0503", "arguments that the operation refuses",
      "The arguments break the operation's input_schema.",
@@ -332,9 +335,10 @@ const struct mortise_code mortise_codes[] = {
      "fact-checker, writer, editor, critic and synthesizer.",
      START_A "  a: {type: leaf, goal: sum it up, role: writr, next: END}\n"},
 
-    {"E0511", "a model without a provider",
+    {"E0511", "a model whose provider cannot be used",
      "An alias of a deployment's models names the plugin that is the way to "
-     "it, which must be installed, and provide models.",
+     "it.  That must be installed and trusted, not quarantined, and provide "
+     "models; the words say what it lacks.",
      "# mortise.yaml says\n"
      "#     models: {default: {provider: pattern, model: small}}\n"
      "# and pattern is a guardrail\n"},
@@ -347,10 +351,11 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: tool, tool: file/read, args: {path: x}, cache: true, next: "
      "END}\n"},
 
-    {"E0513", "a model that is not there",
+    {"E0513", "a model that is not there, or cannot be asked",
      "llm.provider_id and llm.fallback name aliases of the deployment's "
      "models; "
-     "`default` is meant where none is said.",
+     "`default` is meant where none is said.  The provider of an alias must be "
+     "one that can be used (E0511).",
      START_A
      "  a: {type: gmi, prompt: hi, llm: {provider_id: smal}, next: END}\n"},
 

@@ -71,6 +71,25 @@ START_TEST(hangs_are_findings)
 }
 END_TEST
 
+/* A config that its plugin refuses is a finding of the deployment's, at its
+ * place and once, and no plugin of the graph is blamed for it. */
+START_TEST(a_config_that_is_refused)
+{
+    desk_deploy("models: {default: {provider: scripted, model: m, replies: "
+                "[{texts: a}]}}\n");
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a: {type: gmi, prompt: x, next: END}\n");
+    child_run("$MORTISE check --plugins g.yaml g.yaml");
+    desk_code(2);
+    desk_out("error[E0607]: plugin 'scripted' refuses this config: at "
+             "/replies/0: unknown member 'texts', did you mean 'text'?");
+    desk_not_out("E0608");
+    desk_not_out("\\x0a");
+    desk_ok("test $($MORTISE check --plugins g.yaml g.yaml | grep -c E0607) "
+            "= 1");
+}
+END_TEST
+
 /* A store that cannot be made is an error of its own. */
 START_TEST(needs_a_directory)
 {
@@ -162,6 +181,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, desk_begin, desk_end);
     tcase_add_test(tc, refusals_and_crashes_are_findings);
     tcase_add_test(tc, hangs_are_findings);
+    tcase_add_test(tc, a_config_that_is_refused);
     tcase_add_test(tc, needs_a_directory);
     tcase_add_test(tc, a_config_that_is_not_there);
     tcase_add_test(tc, a_deployment_that_does_not_load);
