@@ -3,7 +3,9 @@
  *
  * A manifest may leave a permission to the deployment (`config:PATH`).  With a
  * plugin's name both are shown: the words that were signed, and the grant that
- * they come to here.  A file that is inspected is in no deployment.
+ * they come to here.  Each guardrail and each model that the deployment makes of
+ * the plugin has a config, and so a grant, of its own.  A file that is inspected
+ * is in no deployment.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,8 +19,8 @@ static void line(struct mortise_out *o, const char *name, const char *value)
 {
     if (value == NULL || value[0] == '\0')
         return;
-    mortise_out_cell(o, name, 12);
-    mortise_out_say(o, "%s\n", value);
+    mortise_out_cell(o, name, 11);
+    mortise_out_say(o, " %s\n", value);
 }
 
 static void names(struct mortise_out *o, const char *name,
@@ -157,22 +159,105 @@ static void print_grant(struct mortise_out *o, const struct mortise_manifest *m,
     granted(o, "may use", &m->secrets, json_object_get(grant, "secrets"));
 }
 
+/* ---- its instances ------------------------------------------------------- */
+
+/* The grants of a plugin in a deployment while they are made. */
+struct grants {
+    const struct mortise_deployment *d;
+    const struct mortise_manifest *m;
+    struct mortise_arena *a;
+    json_t *all; /* {WHERE: grant}, "" for plugins.config */
+};
+
+/* Of the instance that has its config at `where` of the deployment, which that
+ * knows as `as`. */
+static int add_grant(struct grants *g, const char *where, const char *name,
+                     const char *as, struct mortise_err *err)
+{
+    json_t *config = mortise_deployment_config(g->d, g->m->name, as);
+    json_t *grant = NULL;
+    char key[256];
+
+    snprintf(key, sizeof key, "%s%s", where, name);
+    if (config != NULL)
+        grant = grant_of(g->a, g->m, config, err);
+    else
+        mortise_nomem(err);
+    json_decref(config);
+    if (grant == NULL)
+        return key[0] != '\0' ? mortise_doing(err, err->code, "%s", key)
+                              : err->code;
+    return json_object_set_new(g->all, key, grant) == 0 ? MORTISE_OK
+                                                        : mortise_nomem(err);
+}
+
+static int add_grants(struct grants *g, struct mortise_err *err)
+{
+    const struct mortise_guards *guards = &g->d->guards;
+    const struct mortise_models *models = &g->d->models;
+    /* Models have nothing of plugins.config. */
+    bool plain =
+        mortise_manifest_kinds(g->m) != MORTISE_KIND_BIT(MORTISE_KIND_MODEL);
+    int rv = plain ? add_grant(g, "", "", "", err) : MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < guards->n; i++)
+        if (strcmp(guards->list[i].plugin, g->m->name) == 0)
+            rv = add_grant(g, "guardrails.", guards->list[i].id,
+                           guards->list[i].id, err);
+    for (size_t i = 0; rv == MORTISE_OK && i < models->n; i++)
+        if (strcmp(models->list[i].provider, g->m->name) == 0)
+            rv = add_grant(g, "models.", models->list[i].alias,
+                           models->list[i].instance, err);
+    return rv;
+}
+
 /* ---- all of it ---------------------------------------------------------- */
 
-/* `grant` NULL: it is in no deployment. */
+static void print_grants(struct mortise_out *o,
+                         const struct mortise_manifest *m, const json_t *grants)
+{
+    const char *where;
+    json_t *grant;
+
+    json_object_foreach(mortise_json_unconst(grants), where, grant)
+    {
+        if (where[0] != '\0')
+            line(o, "as", where);
+        print_grant(o, m, grant);
+    }
+    if (json_object_size(grants) == 0)
+        line(o, "as",
+             "nothing: no alias of the deployment's models has it as "
+             "its provider");
+}
+
+/* `grant`, and `grants` of what has a config of its own. */
+static int put_grants(json_t *v, json_t *grants)
+{
+    json_t *grant = json_object_get(grants, "");
+    int rv = grant != NULL ? json_object_set(v, "grant", grant) : 0;
+
+    if (grant != NULL)
+        json_object_del(grants, "");
+    return rv == 0 && json_object_size(grants) > 0
+               ? json_object_set(v, "grants", grants)
+               : rv;
+}
+
+/* `grants` NULL: it is in no deployment. */
 static int print(struct mortise_cli *cli, const struct mortise_manifest *m,
-                 json_t *grant, struct mortise_err *err)
+                 json_t *grants, struct mortise_err *err)
 {
     json_t *v;
 
     if (!cli->args.json) {
         print_manifest(&cli->out, m);
-        if (grant != NULL)
-            print_grant(&cli->out, m, grant);
+        if (grants != NULL)
+            print_grants(&cli->out, m, grants);
         return MORTISE_OK;
     }
     v = mortise_yaml_json(m->tree, true);
-    if (grant != NULL && json_object_set(v, "grant", grant) != 0) {
+    if (grants != NULL && put_grants(v, grants) != 0) {
         json_decref(v);
         v = NULL;
     }
@@ -195,21 +280,17 @@ static int inspect_in(struct mortise_cli *cli,
                       const struct mortise_plugin_set *s,
                       const struct mortise_manifest *m, struct mortise_err *err)
 {
-    json_t *config =
-        mortise_deployment_config(s->settings.deployment, m->name, "");
-    json_t *grant = NULL;
     struct mortise_arena a;
+    struct grants g = {
+        .d = s->settings.deployment, .m = m, .a = &a, .all = json_object()};
     int rv;
 
     mortise_arena_init(&a, cli->mem);
-    if (config != NULL)
-        grant = grant_of(&a, m, config, err);
-    else
-        mortise_nomem(err);
-    rv = grant != NULL ? print(cli, m, grant, err) : err->code;
+    rv = g.all != NULL ? add_grants(&g, err) : mortise_nomem(err);
+    if (rv == MORTISE_OK)
+        rv = print(cli, m, g.all, err);
     mortise_arena_finish(&a);
-    json_decref(grant);
-    json_decref(config);
+    json_decref(g.all);
     return rv;
 }
 
@@ -248,7 +329,9 @@ const struct mortise_cmd mortise_cmd_plugin_inspect = {
     .text = "Reads the manifest and runs no plugin's code.  What is shown was\n"
             "not verified: see 'mortise plugin verify'.  Of a NAME, also what "
             "its\n"
-            "permissions come to with the deployment's config (`grant`).\n",
+            "permissions come to with the deployment's config (`grant`), and "
+            "with\n"
+            "that of each guardrail and model made of it (`grants`).\n",
     .opts = opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise plugin inspect file",

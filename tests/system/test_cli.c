@@ -1319,6 +1319,21 @@ START_TEST(effective_grant)
     expect_out("\"grant\":{\"net\":[],\"fs\":{\"read\":[\"/a\",\"/b\","
                "\"/c\"],\"write\":[\"/a\",\"/b\"]},\"exec\":[],"
                "\"env\":[],\"secrets\":[]}");
+    ok(child_run("printf 'models:\\n"
+                 "  small: {provider: openai, model: m, base_url: "
+                 "\"http://[::1]:8080/v1\"}\\n"
+                 "  large: {provider: openai, model: m, base_url: "
+                 "\"https://api.acme.com/v1\"}\\n' >>mortise.yaml && "
+                 "$MORTISE plugin inspect openai"));
+    expect_out("as          models.small\nmay reach   [::1]:8080\n"
+               "as          models.large\nmay reach   api.acme.com:443\n");
+    ok(child_run("$MORTISE plugin inspect openai --json | tr -d ' \\n'"));
+    expect_out("\"grants\":{\"models.small\":{\"net\":[\"[::1]:8080\"]");
+    ck_assert_ptr_null(strstr(child.out, "\"grant\":"));
+    ok(child_run("$MORTISE plugin inspect anthropic"));
+    expect_out("as          nothing: no alias of the deployment's models has "
+               "it as its provider\n");
+    expect_out("\nanthropic.so ");
     ok(child_run("$MORTISE plugin inspect %s",
                  child_build("plugins/file.plugin.yaml")));
     ck_assert_ptr_null(strstr(child.out, "writes in"));
