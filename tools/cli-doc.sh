@@ -9,8 +9,8 @@ m=$1
 cat <<'EOT'
 # The command line
 
-What `mortise --help` and `mortise COMMAND --help` print. This page is written by `make docs`; edit the
-texts in `core/cli/`.
+What `mortise --help` and `mortise COMMAND --help` print. (In the source, `make docs` writes this page of the texts in
+`core/cli/`.)
 
 EOT
 echo '```'

@@ -9,8 +9,8 @@ m=$1
 cat <<'EOT'
 # Codes
 
-What `mortise explain CODE` prints, for all of them. This page is written by `make docs`; edit the tables that
-`core/cli/explain.c` names.
+What `mortise explain CODE` prints, for all of them. (In the source, `make docs` writes this page of the tables that
+`core/cli/explain.c` names.)
 EOT
 "$m" explain | while read -r code _; do
     echo

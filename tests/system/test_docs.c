@@ -242,6 +242,48 @@ START_TEST(citations_resolve)
 }
 END_TEST
 
+/* The first of such a directory's files that a line names, or NULL; those of a
+ * comment, and of a block that is taken from one, are not read by anybody. */
+static const char *tree_path(const char *line, size_t n)
+{
+    static const char *const dirs[] = {"core/", "tests/", "tools/"};
+
+    if (strncmp(line, "```", 3) == 0 || strncmp(line, "<!--", 4) == 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof dirs / sizeof dirs[0]; i++) {
+        const char *at = memmem(line, n, dirs[i], strlen(dirs[i]));
+
+        if (at != NULL && at > line && at[-1] == '`')
+            return at;
+    }
+    return NULL;
+}
+
+/* Pages are installed without the tree: one that names files of it says, no
+ * later than in the paragraph that does so first, that they are the source's. */
+START_TEST(paths_of_the_tree_are_said)
+{
+    glob_t docs;
+
+    ck_assert_int_eq(glob("docs/*.md", 0, NULL, &docs), 0);
+    for (size_t i = 0; i < docs.gl_pathc; i++) {
+        char *text = test_read(docs.gl_pathv[i], NULL);
+        const char *at = NULL, *source = strstr(text, " source"), *end;
+
+        for (const char *p = text; *p != '\0' && at == NULL;
+             p += strcspn(p, "\n") + (strchr(p, '\n') != NULL))
+            at = tree_path(p, strcspn(p, "\n"));
+        end = at != NULL ? strstr(at, "\n\n") : NULL;
+        ck_assert_msg(at == NULL ||
+                          (source != NULL && (end == NULL || source < end)),
+                      "%s names %.40s, which is not installed",
+                      docs.gl_pathv[i], at != NULL ? at : "");
+        free(text);
+    }
+    globfree(&docs);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("docs");
@@ -253,6 +295,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, made_pages, 0, N_MADE);
     tcase_add_test(tc, quotes_are_true);
     tcase_add_test(tc, links_lead_somewhere);
+    tcase_add_test(tc, paths_of_the_tree_are_said);
     tcase_add_test(tc, citations_resolve);
     suite_add_tcase(s, tc);
     return s;
