@@ -171,9 +171,11 @@ static const struct mortise_node *needed_by(const struct mortise_graph *g,
     return found;
 }
 
+/* `what`: how its finding begins. */
 static int try_named(struct mortise_cli *cli, const char *name,
-                     struct mortise_span at, struct mortise_diags *diags,
-                     int *worst, struct mortise_err *err)
+                     const char *what, struct mortise_span at,
+                     struct mortise_diags *diags, int *worst,
+                     struct mortise_err *err)
 {
     char words[sizeof err->msg];
     int rv = try_one(cli, name, words, sizeof words, &diags->denied, err);
@@ -181,7 +183,7 @@ static int try_named(struct mortise_cli *cli, const char *name,
     if (rv != MORTISE_OK || words[0] == '\0')
         return rv;
     words[strcspn(words, "\n")] = '\0'; /* a finding is a line */
-    mortise_diag_add(diags, "E0608", at, "'%s' does not come up: %s", name,
+    mortise_diag_add(diags, "E0608", at, "%s does not come up: %s", what,
                      words);
     *worst = MORTISE_ECHECK;
     return MORTISE_OK;
@@ -191,17 +193,19 @@ int mortise_bring_up(struct mortise_cli *cli, const struct mortise_graph *g,
                      struct mortise_diags *diags, struct mortise_err *err)
 {
     int worst = MORTISE_OK, rv = MORTISE_OK;
-    char name[256];
+    char name[256], what[272];
 
     for (size_t i = 0; rv == MORTISE_OK && i < g->n_plugins; i++) {
         const struct mortise_node *n = needed_by(g, g->plugins[i]);
 
-        rv = try_named(cli, g->plugins[i],
+        snprintf(what, sizeof what, "'%.256s'", g->plugins[i]);
+        rv = try_named(cli, g->plugins[i], what,
                        n != NULL ? n->span : g->tree->span, diags, &worst, err);
     }
     for (size_t i = 0; rv == MORTISE_OK && i < g->n_models; i++) {
         snprintf(name, sizeof name, "model:%s", g->models[i]);
-        rv = try_named(cli, name, g->tree->span, diags, &worst, err);
+        snprintf(what, sizeof what, "model '%.200s'", g->models[i]);
+        rv = try_named(cli, name, what, g->tree->span, diags, &worst, err);
     }
     return rv == MORTISE_OK ? worst : rv;
 }

@@ -90,6 +90,21 @@ START_TEST(a_config_that_is_refused)
 }
 END_TEST
 
+/* A model whose instance does not come up is called what the graph calls it. */
+START_TEST(a_model_that_does_not_come_up)
+{
+    desk_deploy("models: {default: {provider: openai, model: m, base_url: "
+                "'http://h/v1', api_key: secret://k}}\n"
+                "secrets: {k: {file: nowhere}}\n");
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a: {type: gmi, prompt: x, next: END}\n");
+    child_run("$MORTISE check --plugins --deployment mortise.yaml g.yaml");
+    desk_code(2);
+    desk_out("g.yaml:1:1: error[E0608]: model 'default' does not come up: ");
+    desk_not_out("'agent'");
+}
+END_TEST
+
 /* A store that cannot be made is an error of its own. */
 START_TEST(needs_a_directory)
 {
@@ -182,6 +197,7 @@ static Suite *suite(void)
     tcase_add_test(tc, refusals_and_crashes_are_findings);
     tcase_add_test(tc, hangs_are_findings);
     tcase_add_test(tc, a_config_that_is_refused);
+    tcase_add_test(tc, a_model_that_does_not_come_up);
     tcase_add_test(tc, needs_a_directory);
     tcase_add_test(tc, a_config_that_is_not_there);
     tcase_add_test(tc, a_deployment_that_does_not_load);
