@@ -31,7 +31,7 @@ struct checking {
      * came of that is true of every other graph. */
     bool open;
     int opened;
-    int configs; /* what came of its configs, where something was brought up */
+    int configs; /* what came of its configs */
     bool configs_read;
     struct mortise_err why;
     char deployment[PATH_MAX]; /* "": none */
@@ -121,8 +121,8 @@ static int load_graph(struct checking *c, const char *path, bool idle,
 }
 
 /* An engine refuses a config that its plugin does not take as it opens, and
- * nothing comes up then: that is a finding of the deployment's, once, and none
- * of each plugin of the graph. */
+ * no graph runs then: that is a finding of the deployment's, once, and none of
+ * each plugin of the graph. */
 static int check_configs(struct checking *c)
 {
     if (!c->configs_read)
@@ -140,8 +140,7 @@ static int check_graph(struct checking *c, const char *path, const char *text,
 
     if (rv != MORTISE_OK)
         return rv;
-    if (c->cli->args.bring_up)
-        rv = check_configs(c);
+    rv = check_configs(c);
     if (c->cli->args.bring_up && rv == MORTISE_OK)
         rv = mortise_bring_up(c->cli, g, c->diags, err);
     if (rv == MORTISE_ENOMEM)

@@ -87,6 +87,10 @@ START_TEST(a_config_that_is_refused)
     desk_not_out("\\x0a");
     desk_ok("test $($MORTISE check --plugins g.yaml g.yaml | grep -c E0607) "
             "= 1");
+    child_run("$MORTISE check g.yaml"); /* no graph runs with it */
+    desk_code(2);
+    desk_out("mortise.yaml:");
+    desk_out("error[E0607]: plugin 'scripted' refuses this config");
 }
 END_TEST
 
