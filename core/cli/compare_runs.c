@@ -138,6 +138,26 @@ static json_t *bare(const json_t *event)
     return v;
 }
 
+/* A model was asked again whose answer went with the process. */
+static bool is_asked_again(const json_t *list, const json_t *event)
+{
+    if (strcmp(mortise_cli_text(event, "type"), "model_call") != 0)
+        return false;
+    MORTISE_JSON_EACH (one, i, list)
+        if (json_equal(one, event))
+            return true;
+    return false;
+}
+
+/* Takes the event. */
+static int add_event(json_t *list, json_t *event)
+{
+    if (!is_asked_again(list, event))
+        return json_array_append_new(list, event);
+    json_decref(event);
+    return 0;
+}
+
 /* The events of each path in their order: {path: [event ...]}. */
 static json_t *grouped(const json_t *events)
 {
@@ -154,7 +174,7 @@ static json_t *grouped(const json_t *events)
             json_object_set_new(groups, path, json_array());
             list = json_object_get(groups, path);
         }
-        if (json_array_append_new(list, bare(e)) != 0) {
+        if (add_event(list, bare(e)) != 0) {
             json_decref(groups);
             groups = NULL;
         }

@@ -31,6 +31,8 @@ void mortise_node_find_operation(struct mortise_loader *ld,
     mortise_load_plugin(ld, "", r->node->plugin);
     r->node->effect = r->node->op->effect;
     r->node->timeout_ms = r->node->op->timeout_ms;
+    r->node->timeout_of = "its operation's timeout; a node may say a longer "
+                          "`timeout`";
     ld->names[MORTISE_IN_OUTPUT].schema = r->node->op->output;
 }
 

@@ -382,8 +382,12 @@ void mortise_node_apply_defaults(struct mortise_loader *ld,
     if (node->op != NULL && mortise_yaml_get(r->map, "retry_policy") == NULL)
         node->retry = ld->defaults.retry;
     if ((node->op != NULL || node->guards[MORTISE_GUARD_TARGET].n > 0) &&
-        node->timeout_ms == 0)
+        node->timeout_ms == 0) {
         node->timeout_ms = ld->defaults.timeout_ms;
+        node->timeout_of = "the graph's defaults.timeout";
+    } else if (mortise_yaml_get(r->map, "timeout") != NULL) {
+        node->timeout_of = NULL;
+    }
 }
 
 static void finish_node(struct mortise_loader *ld, struct mortise_reading *r,

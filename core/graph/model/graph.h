@@ -324,6 +324,8 @@ struct mortise_node {
                                    router and human */
     enum mortise_in_doubt on_in_doubt;
     uint64_t timeout_ms; /* of one attempt; 0: none */
+    const char *timeout_of; /* whose word that is: "its operation's"; NULL: its
+                               own */
     struct mortise_retry retry;
     struct mortise_schema *input_schema, *output_schema; /* of the node */
     struct mortise_output *outputs;
@@ -499,6 +501,10 @@ bool mortise_graph_returns(const struct mortise_graph *g,
 bool mortise_postdom_leads(struct mortise_postdom from,
                            struct mortise_postdom to);
 const char *mortise_node_type_name(enum mortise_node_type type);
+/* "the attempt took longer than 30000 ms, its operation's timeout". */
+enum { MORTISE_TIMEOUT_WORDS = 128 };
+const char *mortise_node_timed_out(const struct mortise_node *node,
+                                   char out[MORTISE_TIMEOUT_WORDS]);
 enum mortise_node_gives mortise_node_gives(const struct mortise_node *node);
 const char *mortise_effect_name(enum mortise_effect effect);
 const char *mortise_trait_name(enum mortise_trait trait);

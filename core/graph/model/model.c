@@ -6,6 +6,7 @@
 #include "graph/model/graph.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,6 +117,16 @@ enum mortise_node_gives mortise_node_gives(const struct mortise_node *node)
 {
     assert(node->type < MORTISE_NODE_TYPES);
     return kinds[node->type].gives;
+}
+
+const char *mortise_node_timed_out(const struct mortise_node *node,
+                                   char out[MORTISE_TIMEOUT_WORDS])
+{
+    snprintf(out, MORTISE_TIMEOUT_WORDS,
+             "the attempt took longer than %llu ms, %s",
+             (unsigned long long)node->timeout_ms,
+             node->timeout_of != NULL ? node->timeout_of : "its `timeout`");
+    return out;
 }
 
 const char *mortise_guard_stage_name(enum mortise_guard_stage stage)

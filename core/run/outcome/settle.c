@@ -183,6 +183,7 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
                     mortise_exec_node(r, x)->effect >= MORTISE_WRITE;
     bool let_go = in->status == MORTISE_S_SUSPENDED && x->stop != STOP_RUN;
     enum doubt doubt = mortise_doubt_at_end(r, x, in, false);
+    char words[MORTISE_TIMEOUT_WORDS];
     int rv = MORTISE_OK;
 
     if (x->call == MORTISE_RUN_CHECK && x->stop == STOP_BROKE)
@@ -208,9 +209,9 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
                                       err);
     if (x->call == MORTISE_RUN_RECONCILE)
         return mortise_doubt_ask(r, x, err);
-    return mortise_fail_attempt(r, x, "timeout.call", "timeout",
-                                "the attempt took longer than its timeout",
-                                err);
+    return mortise_fail_attempt(
+        r, x, "timeout.call", "timeout",
+        mortise_node_timed_out(mortise_exec_node(r, x), words), err);
 }
 
 /* What was found in the cache, or nothing. */

@@ -251,7 +251,7 @@ START_TEST(a_timeout_is_no_failure)
     sim_run_plain(&s);
     assert_status(MORTISE_RUN_IN_DOUBT);
     ck_assert_str_eq(asked("cause"),
-                     "the attempt took longer than its timeout");
+                     "the attempt took longer than 50 ms, its `timeout`");
     ck_assert_int_eq(sim_effect_count(&s, "a"), _i);
     resolve("done", "1");
     assert_status(MORTISE_RUN_COMPLETED);
