@@ -216,6 +216,58 @@ static void check_real(const struct mortise_graph *g,
     }
 }
 
+static bool asks_models(const struct mortise_node *n, const char *name)
+{
+    return n->op != NULL && n->op->asks_models && uses(n, name);
+}
+
+static bool is_named(const struct mortise_yaml *real, const char *name)
+{
+    for (size_t i = 0; i < real->n; i++)
+        if (strcmp(real->items[i]->str, name) == 0)
+            return true;
+    return false;
+}
+
+/* A model is asked in earnest where who asks it is real: only one that is named,
+ * or scripted. */
+static void check_model(const struct mortise_models *models, const char *alias,
+                        const struct mortise_yaml *real,
+                        const struct mortise_yaml *by,
+                        struct mortise_diags *diags)
+{
+    const struct mortise_model_alias *m = mortise_model_find(models, alias);
+
+    for (int k = 0; m != NULL && k < MORTISE_N_TIERS; k++)
+        if (m->tiers[k] != NULL)
+            check_model(models, m->tiers[k], real, by, diags);
+    if (m == NULL || m->provider[0] == '\0' ||
+        strcmp(m->provider, "scripted") == 0 || is_named(real, m->provider))
+        return;
+    mortise_diag_help(
+        diags,
+        mortise_diag_add(diags, "E0903", by->span,
+                         "'%s' asks the model '%s' in earnest, by the plugin "
+                         "%s, which is not named",
+                         by->str, alias, m->provider),
+        "name '%s' under 'real', too, or take a deployment whose models are "
+        "scripted",
+        m->provider);
+}
+
+static void check_models(const struct mortise_graph *g,
+                         const struct mortise_models *models,
+                         const struct mortise_yaml *real,
+                         struct mortise_diags *diags)
+{
+    for (size_t i = 0; real != NULL && i < real->n; i++) {
+        if (!any(g, asks_models, real->items[i]->str))
+            continue;
+        for (size_t k = 0; k < g->n_models; k++)
+            check_model(models, g->models[k], real, real->items[i], diags);
+    }
+}
+
 /* ---- input --------------------------------------------------------------- */
 
 static int check_input(const struct mortise_graph *g,
@@ -253,6 +305,7 @@ static int check_case(const struct mortise_graph *g,
     for (size_t i = 0; i < c->people.n; i++)
         node_of(g, c->people.list[i].name, diags);
     check_real(g, models, c->real, diags);
+    check_models(g, models, c->real, diags);
     check_path(g, c->expect.path, diags);
     check_path(g, c->expect.contains, diags);
     check_path(g, c->expect.lacks, diags);

@@ -21,8 +21,9 @@
  *            "reason"?: text}.  A check that ends without one did not pass.
  * Errors     A negative status, and fail()'s or finish()'s words.  An error, a
  *            crash and a timeout are violations, without a replacement.
- * Asking     It may look, and no more: state.get/1, kv.get/1, secret.get/1, and
- *            http.request/1 with GET or HEAD.  What changes the world or keeps
+ * Asking     It may look, and no more: state.get/1, kv.get/1, secret.get/1,
+ *            http.request/1 with GET or HEAD, and, which costs what it costs,
+ *            model.call/1 and model.embed/1.  What changes the world or keeps
  *            a value is denied (MORTISE_S_DENIED), and so is what waits for
  *            somebody or for a time (MORTISE_S_UNSUPPORTED): a check is `read`,
  *            and is never suspended.

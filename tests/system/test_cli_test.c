@@ -326,6 +326,19 @@ START_TEST(tools_are_scripted_and_approved)
     desk_err("error[E0501]: no node of the graph uses a plugin 'agnet'");
     desk_err("and providers of the deployment's models");
     desk_err("a tool is named as models know it: tried__nap, tried__echo");
+    desk_deploy("models:\n  default: {provider: openai, model: m, base_url: "
+                "\"http://127.0.0.1:1/v1\"}\n");
+    desk_put("far.test.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.graph.yaml\ncases:\n"
+             "  far: {real: [agent], expect: {status: completed}}\n");
+    child_run("$MORTISE check far.test.yaml");
+    desk_code(2);
+    desk_out(
+        "error[E0903]: 'agent' asks the model 'default' in earnest, by the "
+        "plugin openai, which is not named");
+    desk_ok("sed -i 's/agent/agent, openai/' far.test.yaml");
+    desk_ok("$MORTISE check far.test.yaml");
 }
 END_TEST
 
@@ -438,14 +451,17 @@ START_TEST(doubts_are_scripted)
     desk_ok("sed -i 's/g.graph/f.graph/; s/status: in_doubt/status: failed, "
             "error: in_doubt/' t.test.yaml && $MORTISE test --filter stands "
             "t.test.yaml");
-    desk_graph("f.graph", "start: a\n"
-                          "nodes:\n"
-                          "  a: {type: tool, tool: tried/echo, args: {value: 1}, next: END}\n");
+    desk_graph(
+        "f.graph",
+        "start: a\n"
+        "nodes:\n"
+        "  a: {type: tool, tool: tried/echo, args: {value: 1}, next: END}\n");
     desk_ok("sed -i 's/strike/echo/' t.test.yaml");
     child_run("$MORTISE test --filter stands t.test.yaml");
     desk_code(1);
-    desk_out("error[E0903]: a call of tried/echo by a is never in doubt: it has "
-             "no effect");
+    desk_out(
+        "error[E0903]: a call of tried/echo by a is never in doubt: it has "
+        "no effect");
 }
 END_TEST
 
