@@ -247,8 +247,8 @@ static const struct {
     {"    prompt: full\n", "context", "window is full"},
     {"    prompt: bad\n", "refusal", "would not"},
     {"    prompt: filtered\n", "filter", "took something out"},
-    {"    prompt: odd\n", "reply", "a reason that nobody knows"},
-    {"    prompt: calls\n", "reply", "nobody offered"},
+    {"    prompt: odd\n", "reply", "nobody knows (not said)"},
+    {"    prompt: calls\n", "reply", "called the tool 'f', and none is offered"},
     {"    prompt: busy\n", "model.overloaded", "too many"},
     {"    prompt: busy\n    llm: {fallback: [second]}\n", "model.auth", ""},
     {"    prompt: twice\n    execution_mode: single_turn\n"

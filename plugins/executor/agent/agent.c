@@ -59,12 +59,17 @@
  * results that are recorded; and it holds no thread while it waits. */
 #include "agent.h"
 
+static int is_said(mortise_jv v, const char *word)
+{
+    return mortise_jv_is(v, mortise_strz(word));
+}
+
 /* ---- the end --------------------------------------------------------------- */
 
 static void call_free(struct call *c)
 {
-    struct bytes *const held[] = {&c->ahead, &c->append, &c->called, &c->last,
-                                  &c->output, &c->heads};
+    struct bytes *const held[] = {&c->ahead, &c->append, &c->called,
+                                  &c->last,  &c->output, &c->heads};
 
     for (size_t i = 0; i < sizeof held / sizeof held[0]; i++)
         bytes_free(held[i]);
@@ -143,9 +148,9 @@ static void fail_at_bound(struct call *c)
 {
     uint64_t n = c->last.n < PARTIAL_MAX ? c->last.n : PARTIAL_MAX;
     struct bytes words = {0};
-    mortise_status status =
-        bytes_put(&words, mortise_strz("max_internal_iterations is reached, and "
-                                       "the model is not done"));
+    mortise_status status = bytes_put(
+        &words, mortise_strz("max_internal_iterations is reached, and "
+                             "the model is not done"));
 
     n = mortise_str_utf8(mortise_strn(c->last.p, n));
     if (status == MORTISE_S_OK && n > 0)
@@ -416,19 +421,38 @@ static void take_context(struct call *c, mortise_jv answer)
         agent_end_as(c, status);
 }
 
+/* The name of the first tool that a message calls. */
+static const char *called(mortise_jv message, char room[65])
+{
+    mortise_jv_iter it = mortise_jv_each(mortise_jv_get(message, "parts"));
+    mortise_jv part;
+
+    room[0] = '\0';
+    while (mortise_jv_next(&it, NULL, &part))
+        if (is_said(mortise_jv_get(part, "type"), "tool_call")) {
+            mortise_jv_cstr(mortise_jv_get(part, "name"), room, 65);
+            break;
+        }
+    return room;
+}
+
 /* Takes the call. */
 static void take_calls(struct call *c, mortise_jv message)
 {
-    if (!c->has_tools)
-        agent_fail(c, "reply",
-                   mortise_strz("the model called a tool that nobody offered"));
-    else if (c->mode == MODE_ONCE)
+    char words[160], name[65];
+
+    if (!c->has_tools) {
+        snprintf(words, sizeof words,
+                 "the model called the tool '%s', and none is offered to it",
+                 called(message, name));
+        agent_fail(c, "reply", mortise_strz(words));
+    } else if (c->mode == MODE_ONCE)
         succeed_with_calls(c, message);
     else
         agent_run_batch(c, message);
 }
 
-static void fail_of(struct call *c, mortise_jv stop)
+static void fail_of(struct call *c, mortise_jv reply)
 {
     static const struct {
         const char *stop, *words;
@@ -439,14 +463,21 @@ static void fail_of(struct call *c, mortise_jv stop)
         {"filter", "its server took something out of the reply"},
     };
 
+    mortise_jv stop = mortise_jv_get(reply, "stop");
+    char words[160], reason[65];
+
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         if (mortise_jv_is(stop, mortise_strz(ends[i].stop))) {
             agent_fail(c, ends[i].stop, mortise_strz(ends[i].words));
             return;
         }
     }
-    agent_fail(c, "reply",
-               mortise_strz("the reply ended for a reason that nobody knows"));
+    if (mortise_jv_cstr(mortise_jv_get(reply, "stop_reason"), reason,
+                        sizeof reason) != MORTISE_S_OK)
+        strcpy(reason, "not said");
+    snprintf(words, sizeof words,
+             "the reply ended for a reason that nobody knows (%s)", reason);
+    agent_fail(c, "reply", mortise_strz(words));
 }
 
 void agent_take_reply(struct call *c, mortise_jv answer)
@@ -470,7 +501,7 @@ void agent_take_reply(struct call *c, mortise_jv answer)
     else if (mortise_jv_is(stop, mortise_strz("pause")))
         agent_go_on(c, MORTISE_S_OK);
     else
-        fail_of(c, stop);
+        fail_of(c, reply);
 }
 
 void agent_take_results(struct call *c)
@@ -488,11 +519,6 @@ void agent_take_results(struct call *c)
 }
 
 /* ---- the call -------------------------------------------------------------- */
-
-static int is_said(mortise_jv v, const char *word)
-{
-    return mortise_jv_is(v, mortise_strz(word));
-}
 
 static enum mode mode_of(const struct call *c)
 {
