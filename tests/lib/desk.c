@@ -101,3 +101,13 @@ unsigned desk_entrances(void)
     free(text);
     return n;
 }
+
+const char *desk_line(const char *in, const char *begins)
+{
+    static char out[1024];
+    const char *at = strstr(in, begins);
+
+    ck_assert_msg(at != NULL, "no '%s' in:\n%s", begins, in);
+    snprintf(out, sizeof out, "%.*s", (int)strcspn(at, "\n"), at);
+    return out;
+}

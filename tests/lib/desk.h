@@ -32,6 +32,10 @@ void desk_deploy(const char *more);
 /* How often did executors write a line into the file `entered`? */
 unsigned desk_entrances(void);
 
+/* In a text, the rest of the first line that has that, from there on; it must be
+ * there. */
+const char *desk_line(const char *in, const char *begins);
+
 /* A line that must end with 0. */
 #define desk_ok(...)                                                           \
     do {                                                                       \

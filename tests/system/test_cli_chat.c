@@ -47,17 +47,6 @@ static const char scripted[] =
     "      - {when: {turn: 1}, text: the second}\n"
     "      - {text: the first}\n";
 
-/* The first line of child.err from there on. */
-static const char *line(const char *begins)
-{
-    static char out[1024];
-    const char *at = strstr(child.err, begins);
-
-    ck_assert_msg(at != NULL, "no '%s' in:\n%s", begins, child.err);
-    snprintf(out, sizeof out, "%.*s", (int)strcspn(at, "\n"), at);
-    return out;
-}
-
 /* ---- in a pipe ------------------------------------------------------------------ */
 
 /* What is said is all that stdout has; the rest is the run's. */
@@ -143,7 +132,7 @@ START_TEST(tools_wait_for_approval)
     desk_code(4);
     desk_out("calls");
     desk_err("approve c");
-    child_run("$MORTISE%s", line("mortise approve c ") + 7);
+    child_run("$MORTISE%s", desk_line(child.err, "mortise approve c ") + 7);
     desk_code(4);
     desk_ok("$MORTISE chat --continue </dev/null");
     desk_out("There is one:");

@@ -248,7 +248,8 @@ static const struct {
     {"    prompt: bad\n", "refusal", "would not"},
     {"    prompt: filtered\n", "filter", "took something out"},
     {"    prompt: odd\n", "reply", "nobody knows (not said)"},
-    {"    prompt: calls\n", "reply", "called the tool 'f', and none is offered"},
+    {"    prompt: calls\n", "reply",
+     "called the tool 'f', and none is offered"},
     {"    prompt: busy\n", "model.overloaded", "too many"},
     {"    prompt: busy\n    llm: {fallback: [second]}\n", "model.auth", ""},
     {"    prompt: twice\n    execution_mode: single_turn\n"
@@ -281,17 +282,6 @@ START_TEST(transient_errors_are_retried)
     gave("\"at last\"");
 }
 END_TEST
-
-/* The first line of child.out that begins with that, trimmed of it. */
-static const char *line(const char *begins)
-{
-    static char out[1024];
-    const char *at = strstr(child.out, begins);
-
-    ck_assert_msg(at != NULL, "no '%s' in:\n%s", begins, child.out);
-    snprintf(out, sizeof out, "%.*s", (int)strcspn(at, "\n"), at);
-    return out;
-}
 
 /* A budget is spent reply by reply, and the most that the next may cost is
  * reserved: where there is no room for that it is not asked for, people are, and
@@ -330,7 +320,8 @@ START_TEST(budgets_hold_inside)
     do {
         desk_ok("$MORTISE show r");
         desk_out("needs");
-        child_run("$MORTISE%s", line("mortise raise-budget r ") + 7);
+        child_run("$MORTISE%s",
+                  desk_line(child.out, "mortise raise-budget r ") + 7);
         pauses++;
     } while (child.code == 4 && pauses < 3);
     desk_code(0);
