@@ -315,6 +315,19 @@ void mortise_out_margin(struct mortise_out *o, enum mortise_style style,
     mortise_out_puts(o, "\n");
 }
 
+const char *mortise_out_took(uint64_t ms, char out[32])
+{
+    if (ms < 1000)
+        snprintf(out, 32, "%u ms", (unsigned)ms);
+    else if (ms < 60000)
+        snprintf(out, 32, "%u.%u s", (unsigned)(ms / 1000),
+                 (unsigned)(ms % 1000 / 100));
+    else
+        snprintf(out, 32, "%llu min %u s", (unsigned long long)(ms / 60000),
+                 (unsigned)(ms / 1000 % 60));
+    return out;
+}
+
 void mortise_out_paragraph(struct mortise_out *o, const char *s, size_t columns)
 {
     size_t at = 0;

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <jansson.h>
 
@@ -79,6 +80,9 @@ void mortise_out_json(struct mortise_out *o, const json_t *v, bool pretty);
 /* Escape as mortise_out_word() and cut to `columns` and to `cap` bytes with the
  * NUL; an ellipsis shows that something is missing.  Returns the columns. */
 size_t mortise_out_cut(char *out, size_t cap, const char *s, size_t columns);
+
+/* "340 ms", "2.1 s", "3 min 5 s": our own words, in a buffer of 32. */
+const char *mortise_out_took(uint64_t ms, char out[32]);
 
 /* Columns and rows of the terminal behind o; 80 x 24 if it does not say. */
 void mortise_out_window(const struct mortise_out *o, size_t *columns,

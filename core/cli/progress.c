@@ -41,19 +41,6 @@ void mortise_progress_init(struct mortise_progress *p, struct mortise_out *out,
     p->talk.out = out;
 }
 
-const char *mortise_progress_took(uint64_t ms, char out[32])
-{
-    if (ms < 1000)
-        snprintf(out, 32, "%u ms", (unsigned)ms);
-    else if (ms < 60000)
-        snprintf(out, 32, "%u.%u s", (unsigned)(ms / 1000),
-                 (unsigned)(ms % 1000 / 100));
-    else
-        snprintf(out, 32, "%llu min %u s", (unsigned long long)(ms / 60000),
-                 (unsigned)(ms / 1000 % 60));
-    return out;
-}
-
 /* ---- details: KEY=VALUE ------------------------------------------------- */
 
 /* Is it for programs, or said elsewhere in the line? */
@@ -167,7 +154,7 @@ static void gist(const struct mortise_mem *mem, const char *type,
 
     if (strcmp(type, "node_end") == 0)
         snprintf(out, DETAIL, "%s",
-                 mortise_progress_took(mortise_cli_integer(event, "ms"), took));
+                 mortise_out_took(mortise_cli_integer(event, "ms"), took));
     else if (error != NULL)
         snprintf(out, DETAIL, "%s: %s", mortise_cli_text(error, "code"),
                  mortise_cli_text(error, "message"));

@@ -36,7 +36,4 @@ void mortise_progress_draw(struct mortise_progress *p);
 /* There is no more of it: something else is written. */
 void mortise_progress_end(struct mortise_progress *p);
 
-/* "340 ms", "2.1 s", "3 min 5 s": our own words, in a buffer of 32. */
-const char *mortise_progress_took(uint64_t ms, char out[32]);
-
 #endif

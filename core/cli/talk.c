@@ -20,7 +20,6 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/progress.h"
 #include "json/value.h"
 
 enum { INDENT = 4, LINE = 1024 };
@@ -325,7 +324,7 @@ static void show_result(struct mortise_talk *t, const json_t *event)
     char words[LINE], took[32];
 
     snprintf(words, sizeof words, "%s, %s: ", mortise_cli_text(event, "tool"),
-             mortise_progress_took(mortise_cli_integer(event, "ms"), took));
+             mortise_out_took(mortise_cli_integer(event, "ms"), took));
     if (error != NULL)
         fold(t, event, MORTISE_BAD, "failed", words,
              json_object_get(error, "message"));

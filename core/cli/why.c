@@ -111,7 +111,7 @@ static void say_since(struct why *w, const char *word, const char *at)
         return;
     say(w, "%s%s", word, at);
     if (now >= then)
-        say(w, " (%s%s)", mortise_progress_took(now - then, took),
+        say(w, " (%s%s)", mortise_out_took(now - then, took),
             strcmp(word, " since ") == 0 ? "" : " ago");
 }
 

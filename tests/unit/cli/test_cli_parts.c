@@ -665,10 +665,10 @@ START_TEST(durations)
 {
     char text[32];
 
-    ck_assert_str_eq(mortise_progress_took(0, text), "0 ms");
-    ck_assert_str_eq(mortise_progress_took(999, text), "999 ms");
-    ck_assert_str_eq(mortise_progress_took(1250, text), "1.2 s");
-    ck_assert_str_eq(mortise_progress_took(61500, text), "1 min 1 s");
+    ck_assert_str_eq(mortise_out_took(0, text), "0 ms");
+    ck_assert_str_eq(mortise_out_took(999, text), "999 ms");
+    ck_assert_str_eq(mortise_out_took(1250, text), "1.2 s");
+    ck_assert_str_eq(mortise_out_took(61500, text), "1 min 1 s");
 }
 END_TEST
 
