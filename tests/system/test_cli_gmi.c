@@ -345,6 +345,25 @@ START_TEST(it_is_told_as_it_comes)
 }
 END_TEST
 
+/* What fits once another's answer has given back what it did not need waits for
+ * that: nobody is asked. */
+START_TEST(calls_wait_for_each_other)
+{
+    deploy(scripted, "");
+    desk_graph("g", "budget: {output_tokens: 12}\nstart: [a, b, c]\nnodes:\n"
+                    "  a: {type: gmi, prompt: x, max_tokens: 8, next: END}\n"
+                    "  b: {type: gmi, prompt: x, max_tokens: 8, next: END}\n"
+                    "  c: {type: gmi, prompt: x, max_tokens: 8, next: END}\n");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(0);
+    desk_not_out("budget_exceeded");
+    desk_ok("$MORTISE show r --json | tr -d ' \\n'");
+    desk_out("\"output_tokens\":{\"limit\":12,\"used\":6}");
+    desk_ok("$MORTISE events r --json | grep -c '\"model_call\"'");
+    ck_assert_str_eq(child.out, "3\n");
+}
+END_TEST
+
 /* ---- what people see of it --------------------------------------------------- */
 
 /* Each call of a model, and what came of it, stands among the run's events and
@@ -583,6 +602,7 @@ static Suite *suite(void)
     tcase_add_test(tc, it_is_told_as_it_comes);
     tcase_add_loop_test(tc, a_kill_costs_one_call, 0, 2);
     tcase_add_test(tc, a_kill_is_paid_for);
+    tcase_add_test(tc, calls_wait_for_each_other);
     tcase_add_test(tc, models_are_watched);
     tcase_add_test(tc, usage_is_by_model);
     tcase_add_test(tc, executors_are_deployed);
