@@ -981,8 +981,9 @@ MORTISE_INLINE mortise_status mortise_journal_begin_wait(
 
 /* {"step", "result": any} or {"step", "undone": true}: it happened, and gave
  * that; or it did not, and may be begun again.  Also of a call that is cancelled.
- * The answer, once that is recorded, is null; MORTISE_S_INVALID, in words: no
- * such step is under way. */
+ * The answer is null, and that is on disk ahead of whatever follows from it.
+ * MORTISE_S_INVALID, in words: no such step is under way.  What did not happen
+ * may be begun again by the same name. */
 MORTISE_INLINE mortise_status mortise_journal_end(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)

@@ -7,6 +7,7 @@
  *   -   nothing is done, which the end says
  *   !   done, and then it sleeps for a minute, unless there is a file `awake`
  *   ~   ... the call fails instead
+ *   $   ... nothing is said of its end, and the call goes on
  *   %   ... once half a second has passed
  *   ?   inside, kv.get/1 and another step are asked for, and the end of that
  *   .   inside, state.get/1 is
@@ -124,6 +125,8 @@ static mortise_status do_step(struct step *s, mortise_jw *out)
         return mortise_refuse(s->inst->host, s->inst->api, s->request->call,
                               MORTISE_S_FAILED, "transient", "later",
                               "it is to be tried again");
+    if (is(s, '$'))
+        return MORTISE_S_OK;
     status = end(s, &answer);
     if (status == MORTISE_S_OK)
         mortise_jw_cstr(out, s->name);
@@ -151,7 +154,7 @@ static mortise_status execute(mortise_inst *i, const mortise_request *r)
         char text[64];
 
         mortise_jv_cstr(word, text, sizeof text);
-        s.how = text + strcspn(text, "+-!~?.%");
+        s.how = text + strcspn(text, "+-!~?.%$");
         snprintf(s.name, sizeof s.name, "%.*s", (int)(s.how - text), text);
         status = do_step(&s, &out);
     }

@@ -154,6 +154,47 @@ START_TEST(undone_steps)
 }
 END_TEST
 
+/* ... in the next attempt, in the same call, or once the process died: nobody
+ * thinks that it may have happened, then or when the run is read again. */
+START_TEST(undone_is_on_the_record)
+{
+    graph("external", "one-, two~",
+          ", retry_policy: {max_attempts: 2, delay: 1ms}, on_in_doubt: retry");
+    child_run("$MORTISE run g.yaml --id again");
+    desk_code(1);
+    done("two two ");
+    desk_ok("$MORTISE show again");
+    desk_ok("rm done");
+    graph("external", "one-, one", "");
+    desk_ok("$MORTISE run g.yaml --id twice");
+    done("one ");
+    desk_ok("$MORTISE show twice && rm done");
+    graph("external", "other-, last!", "");
+    run_and_kill();
+    child_run("$MORTISE resume r");
+    desk_code(5);
+    desk_ok("$MORTISE inbox r --json");
+    desk_out("\"name\":\"last\"");
+    desk_not_out("\"name\":\"other\"");
+}
+END_TEST
+
+/* Who says that all is well, and nothing of a step that it began, is not
+ * believed. */
+START_TEST(forgotten_ends_are_doubt)
+{
+    graph("external", "one$", "");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(5);
+    desk_out("it ended well while something that it had begun was under way");
+    desk_ok("$MORTISE inbox r --json | sed "
+            "'s/.*\"id\":\"\\([0-9a-f]*\\)\".*/\\1/' > id");
+    child_run("$MORTISE resolve r $(cat id) --done '{\"result\": \"seen\"}'");
+    desk_code(0);
+    done("one ");
+}
+END_TEST
+
 /* Inside a step only what reads is asked, and it is recorded nowhere. */
 START_TEST(asks_inside)
 {
@@ -203,6 +244,8 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, some_are_done_again, 0,
                         sizeof again / sizeof again[0]);
     tcase_add_test(tc, undone_steps);
+    tcase_add_test(tc, undone_is_on_the_record);
+    tcase_add_test(tc, forgotten_ends_are_doubt);
     tcase_add_test(tc, asks_inside);
     tcase_add_test(tc, ends_are_heard);
     suite_add_tcase(s, tc);

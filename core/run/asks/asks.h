@@ -14,7 +14,9 @@ enum {
     ANSWER_TOOL = 4,      /* of a tool that was not run */
     ANSWER_HEARD = 8,     /* what its `told` has is heard (inbox.c) */
     ANSWER_MODEL = 16,    /* of a model (prompt.c) */
-    ANSWER_ALL = 31
+    ANSWER_UNDONE = 32,   /* no answer: it did not happen, and is to be made as
+                             if for the first time */
+    ANSWER_ALL = 63
 };
 
 /* ---- steps.c ---- */

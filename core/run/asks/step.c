@@ -680,7 +680,8 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
     assert(strlen(in->key) < KEY_MAX); /* host_calls.c lets no longer name in */
     id = name_of(j, in, room, sizeof room);
     s = mortise_step_find(j, id);
-    if (s != NULL && s->entrance == j->entrance)
+    if (s != NULL && s->entrance == j->entrance &&
+        !(s->state == STEP_OPEN && s->cleared))
         return reply_words(r, in->ask, MORTISE_S_INVALID,
                            "another ask of this call has that step key", err);
     if (in->model != NULL && (s == NULL || s->state == STEP_OUT) &&
@@ -762,14 +763,20 @@ int mortise_step_ask(struct mortise_run *r, const struct mortise_ask_in *in,
 
 /* It was told to stop before it had begun to be anything: when it is asked for
  * again, it is made as if for the first time. */
-static int take_back(struct mortise_run *r, struct step *s,
-                     const struct mortise_answer_in *in, json_t *words,
-                     struct mortise_err *err)
+static int take_back(struct mortise_run *r, const struct exec *x,
+                     struct step *s, const struct mortise_answer_in *in,
+                     json_t *words, struct mortise_err *err)
 {
+    struct mortise_entry e = entry_for(r, x, s, MORTISE_E_ANSWER);
+    int rv = MORTISE_OK;
+
     assert(s->state == STEP_OUT || s->state == STEP_OPEN);
     s->ask = 0;
-    s->cleared |= s->state == STEP_OPEN;
-    return reply(r, in->ask, in->status, words, err);
+    e.status = in->status;
+    e.how = ANSWER_UNDONE;
+    if (s->state == STEP_OPEN) /* its intent is on the record */
+        rv = mortise_run_record_value(r, &e, json_incref(words), err);
+    return rv == MORTISE_OK ? reply(r, in->ask, in->status, words, err) : rv;
 }
 
 /* (8): its asker is to let go, until somebody knows. */
@@ -822,7 +829,7 @@ int mortise_step_answer(struct mortise_run *r,
     } else {
         s = j->steps[in->step];
         if (in->undone)
-            rv = take_back(r, s, in, value, err);
+            rv = take_back(r, x, s, in, value, err);
         else if (in->doubtful && mortise_doubt_is_of_step(r, x, s))
             rv = answer_later(r, x, s, in, value, err);
         else

@@ -492,6 +492,12 @@ int mortise_apply_answer(struct mortise_run *r, struct exec *x,
     if ((mortise_step_is_of_check(id) && (e->how & ~ANSWER_MODEL) != 0) ||
         e->how > ANSWER_ALL)
         return mortise_entry_corrupt(err, e);
+    if (e->how & ANSWER_UNDONE) {
+        if (s->state != STEP_OPEN || e->how != ANSWER_UNDONE)
+            return mortise_entry_corrupt(err, e);
+        s->cleared = true;
+        return MORTISE_OK;
+    }
     s->completed = (e->how & ANSWER_COMPLETED) != 0;
     if (s->completed) {
         s->kind = e->how & ANSWER_TOOL ? MORTISE_STEP_TOOL

@@ -13,6 +13,9 @@
 static const char left_unasked[] =
     "E_DETERMINISM: it ended without asking all that it had asked before";
 
+static const char left_open[] =
+    "it ended well while something that it had begun was under way";
+
 static bool call_is_out(const struct exec *x)
 {
     return (x->state == X_RUNNING || x->state == X_STOPPING) &&
@@ -125,6 +128,8 @@ static int settle_executed(struct mortise_run *r, struct exec *x,
         return let_go(r, x, err);
     if (in->status == MORTISE_S_OK && mortise_step_left_unasked(x))
         return settle_broke(r, x, in, left_unasked, err);
+    if (in->status == MORTISE_S_OK && mortise_step_in_doubt(r, x) != NULL)
+        return settle_broke(r, x, in, left_open, err);
     if (in->status != MORTISE_S_OK)
         return mortise_fail_attempt(
             r, x, in->error_code[0] != '\0' ? in->error_code : "failed",
