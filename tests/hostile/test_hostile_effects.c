@@ -467,7 +467,7 @@ START_TEST(a_timeout_before_it_left)
     if (strcmp(posts[_i], "relays/call") == 0) /* it only let go */
         ck_assert_int_eq(lone_finish(), MORTISE_RUN_IN_DOUBT);
     else
-        lone_failed("timeout.call", "longer than its timeout");
+        lone_failed("timeout.call", "longer than 100 ms, its `timeout`");
     for (size_t i = 0; i < N(fds); i++)
         close(fds[i]);
 }

@@ -196,6 +196,16 @@ static json_t *of_node(const char *member)
         json_array_get(json_object_get(shown, "nodes"), 0), member));
 }
 
+/* What it used, all of it by one model. */
+static json_t *used(void)
+{
+    json_t *usage = of_node("usage");
+
+    ck_assert_uint_eq(json_object_size(json_object_get(usage, "by_model")), 1);
+    json_object_del(usage, "by_model");
+    return usage;
+}
+
 /* An error without a class is permanent. */
 static void failed(const char *code, const char *class, const char *words)
 {
@@ -290,7 +300,7 @@ START_TEST(a_request_becomes_the_servers)
         "    output_schema: {type: object, properties: {n: {type: number}}}\n",
         0);
     is(of_node("output"), "{'n': 3.0}");
-    is(of_node("usage"),
+    is(used(),
        "{'model_calls': 1, 'input_tokens': 26, 'output_tokens': 12, 'usd': "
        "0.05, 'models': ['tiny:1b']}");
     asked = fake_ollama_was_asked(0);
@@ -373,7 +383,7 @@ START_TEST(without_a_stream)
     run("    prompt: x\n    stream: false\n", 0);
     is(of_node("output"), "'all at once'");
     ck_assert_ptr_null(strstr(child.out, "text_delta"));
-    is(of_node("usage"), "{'model_calls': 1, 'input_tokens': 0, "
+    is(used(), "{'model_calls': 1, 'input_tokens': 0, "
                          "'output_tokens': 0, 'usd': 0.0, 'models': "
                          "['tiny:1b']}");
 }
@@ -400,7 +410,7 @@ START_TEST(a_cut_reply_is_said_to_be)
     fake_ollama_streams(TEXT("too lo") DONE("length"));
     run("    prompt: x\n    max_tokens: 12\n", 1);
     failed("length", "permanent", "");
-    is(of_node("usage"), "{'model_calls': 1, 'input_tokens': 26, "
+    is(used(), "{'model_calls': 1, 'input_tokens': 26, "
                          "'output_tokens': 12, 'usd': 0.0, 'models': "
                          "['tiny:1b']}");
 }
@@ -455,7 +465,11 @@ START_TEST(errors_have_names)
     ck_assert_uint_eq(httpd_requests(fake_ollama), is_long ? 2 : 1);
     ck_assert((strstr(child.out, "text_delta a text=so far so ") != NULL) ==
               (errors[_i].status == NULL));
-    ck_assert_ptr_null(of_node("usage"));
+    is(used(), is_long ? "{'model_calls': 2, 'input_tokens': 0, "
+                         "'output_tokens': 0, 'usd': 0.0, 'models': ['tiny:1b']}"
+                       : "{'model_calls': 1, 'input_tokens': 0, "
+                         "'output_tokens': 0, 'usd': 0.0, 'models': "
+                         "['tiny:1b']}");
 }
 END_TEST
 
@@ -508,7 +522,7 @@ static const struct {
     {", idle_timeout: 200ms", "    prompt: x\n", "model.timeout", "200 ms"},
     {", timeout: 200ms", "    prompt: x\n", "model.timeout", "200 ms"},
     {"", "    prompt: x\n    timeout: 200ms\n", "timeout.call",
-     "longer than its timeout"},
+     "longer than 200 ms, its `timeout`"},
 };
 
 START_TEST(time_runs_out)

@@ -129,7 +129,7 @@ START_TEST(a_script)
             "'id':'call_0_1','name':'f','arguments':{}}]},'stop':'tools',"
             "'model':'m'}");
     answers("usage", "{'model_calls':1,'input_tokens':1,'output_tokens':0,"
-                     "'usd':0.0}");
+                     "'usd':0.0,'models':['m']}");
     ask("{role: assistant, parts: [{type: tool_call, id: c, name: f, "
         "arguments: {}}]}, {role: tool, parts: [{type: tool_result, id: c, "
         "parts: [{type: text, text: rain}]}]}");
