@@ -88,7 +88,7 @@ static void warn_if_other(struct mortise_cli *cli, const json_t *show,
 {
     char digest[MORTISE_DIGEST_HEX];
 
-    mortise_hex(digest, g->digest, MORTISE_DIGEST);
+    mortise_hex(digest, g->content, MORTISE_DIGEST);
     if (strcmp(mortise_cli_text(json_object_get(show, "graph"), "digest"),
                digest) != 0)
         mortise_out_puts(&cli->err,

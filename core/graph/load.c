@@ -85,7 +85,8 @@ static void read_all(struct mortise_loader *ld)
     if (!ld->nomem)
         list_plugins(ld);
     if (!ld->nomem && mortise_load_errors(ld) == 0)
-        mortise_load_digest(ld, g->digest, g->tree);
+        mortise_load_digest(ld, g->content, g->tree);
+    memcpy(g->digest, g->content, sizeof g->digest);
     if (!ld->nomem)
         mortise_load_sources(ld);
 }

@@ -52,8 +52,7 @@ static void graph(const char *node, const char *rest)
 {
     char text[8192];
 
-    snprintf(text, sizeof text,
-             "start: a\nnodes:\n  a:\n    type: gmi\n%s%s%s",
+    snprintf(text, sizeof text, "start: a\nnodes:\n  a:\n    type: gmi\n%s%s%s",
              strstr(node, "prompt: ") == NULL ? "    prompt: go\n" : "", node,
              rest);
     desk_graph("g", text);
@@ -81,8 +80,8 @@ static json_t *artifact(const char *name)
     json_t *show = shown(), *state, *out;
 
     state = json_object_get(show, "state");
-    out = json_incref(
-        json_object_get(json_object_get(state, "artifacts"), name));
+    out =
+        json_incref(json_object_get(json_object_get(state, "artifacts"), name));
     json_decref(show);
     return out;
 }
@@ -191,8 +190,8 @@ START_TEST(choices_are_told)
     run(node);
     desk_code(0);
     request = asked();
-    ck_assert_str_eq(
-        json_string_value(json_object_get(request, "tool_choice")), words[_i]);
+    ck_assert_str_eq(json_string_value(json_object_get(request, "tool_choice")),
+                     words[_i]);
     ck_assert(json_is_false(json_object_get(request, "parallel_tools")));
     json_decref(request);
 }
@@ -213,28 +212,38 @@ static const struct {
     /* A text is told as it is, other values as JSON. */
     {CALL("0", ECHO("plain")) "      - {when: {tool: plain}, text: yes}\n", "",
      "\"yes\""},
-    {CALL("0", ECHO("{n: 7}")) "      - {when: {tool: '{\"n\":7}'}, text: yes}\n",
+    {CALL("0",
+          ECHO("{n: 7}")) "      - {when: {tool: '{\"n\":7}'}, text: yes}\n",
      "", "\"yes\""},
     /* ... or parts, where it gives those. */
-    {CALL("0", ECHO("{parts: [{type: text, text: in parts}]}"))
-         "      - {when: {tool: '{'}, text: no}\n"
-         "      - {when: {tool: in parts}, text: yes}\n",
+    {CALL("0",
+          ECHO("{parts: [{type: text, text: in parts}]}")) "      - {when: "
+                                                           "{tool: '{'}, text: "
+                                                           "no}\n"
+                                                           "      - {when: "
+                                                           "{tool: in parts}, "
+                                                           "text: yes}\n",
      "", "\"yes\""},
-    {CALL("0", ECHO("{parts: [{type: song}]}"))
-         "      - {when: {tool: '\"song\"'}, text: yes}\n",
+    {CALL("0", ECHO("{parts: [{type: song}]}")) "      - {when: {tool: "
+                                                "'\"song\"'}, text: yes}\n",
      "", "\"yes\""},
     /* Errors are fed back, of tools that fail, are none, or get no object. */
     {CALL("0", FAIL) "      - {when: {tool: 'sour: '}, text: yes}\n",
      "    tool_errors: feed\n", "\"yes\""},
     {CALL("0", FAIL) "      - {when: {tool: 'sour: '}, text: yes}\n", "",
      "\"yes\""},
-    {CALL("0", "{name: rm}")
-         "      - {when: {tool: \"unknown_tool: there is no tool 'rm'; there "
-         "are: tried__echo, tried__fail\"}, text: yes}\n",
+    {CALL("0", "{name: rm}") "      - {when: {tool: \"unknown_tool: there is "
+                             "no tool 'rm'; there "
+                             "are: tried__echo, tried__fail\"}, text: yes}\n",
      "", "\"yes\""},
-    {CALL("0", "{name: tried__echo, arguments_text: '{\"value\":'}")
-         "      - {when: {tool: 'arguments: the arguments are no'}, text: "
-         "yes}\n",
+    {CALL("0",
+          "{name: tried__echo, arguments_text: '{\"value\":'}") "      - "
+                                                                "{when: {tool: "
+                                                                "'arguments: "
+                                                                "the arguments "
+                                                                "are no'}, "
+                                                                "text: "
+                                                                "yes}\n",
      "", "\"yes\""},
     /* Without a loop calls are what comes out. */
     {CALL("0", ECHO("1")), "    execution_mode: single_turn\n",
@@ -271,8 +280,7 @@ static const struct {
     {"      - {when: {turn: 0}, text: So far., tool_calls: [" ECHO(
          "1") "]}\n      - {when: {turn: 1}, text: And more., tool_calls: "
               "[" ECHO("2") "]}\n      - {text: no}\n",
-     "    max_internal_iterations: 2\n", "max_iterations",
-     "so far: And more."},
+     "    max_internal_iterations: 2\n", "max_iterations", "so far: And more."},
     {"      - {when: {turn: 0}, text: cut, tool_calls: [" ECHO(
          "1") "], stop: length}\n",
      "", "length", ""},
@@ -302,10 +310,11 @@ START_TEST(long_results_are_cut)
 
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
-    snprintf(replies, sizeof replies,
-             CALL("0", ECHO("%s")) "      - {when: {tool: \"xx\\n[cut here: the "
-                                   "first 1024 of 2000 bytes]\"}, text: yes}\n",
-             text);
+    snprintf(
+        replies, sizeof replies,
+        CALL("0", ECHO("%s")) "      - {when: {tool: \"xx\\n[cut here: the "
+                              "first 1024 of 2000 bytes]\"}, text: yes}\n",
+        text);
     deploy(replies, "");
     run("    tool_allowlist: [{tool: tried/echo, max_output: 1KiB}]\n");
     desk_code(0);
@@ -325,11 +334,13 @@ START_TEST(calls_are_approved)
     char id[64];
     json_t *show;
 
-    deploy(CALL("0", ECHO("asked"))
-               "      - {when: {tool: 'not today'}, text: rejected}\n"
-               "      - {when: {tool: edited}, text: as edited}\n"
-               "      - {when: {tool: asked}, text: as asked}\n",
-           "");
+    deploy(
+        CALL("0",
+             ECHO("asked")) "      - {when: {tool: 'not today'}, text: "
+                            "rejected}\n"
+                            "      - {when: {tool: edited}, text: as edited}\n"
+                            "      - {when: {tool: asked}, text: as asked}\n",
+        "");
     run("    tool_allowlist: [{tool: tried/echo, ask: true}]\n");
     desk_code(4);
     desk_out("tried/echo");
@@ -365,10 +376,12 @@ START_TEST(calls_are_guarded)
     };
     char node[512];
 
-    deploy(CALL("0", ECHO("a@b.example"))
-               "      - {when: {tool: 'guardrail: '}, text: blocked}\n"
-               "      - {when: {tool: 'a@b.example'}, text: seen}\n"
-               "      - {when: {tool: '[email]'}, text: masked}\n",
+    deploy(CALL("0", ECHO("a@b.example")) "      - {when: {tool: 'guardrail: "
+                                          "'}, text: blocked}\n"
+                                          "      - {when: {tool: "
+                                          "'a@b.example'}, text: seen}\n"
+                                          "      - {when: {tool: '[email]'}, "
+                                          "text: masked}\n",
            "guardrails:\n  mails: {plugin: pattern, config: {builtin: "
            "[email]}}\n");
     snprintf(node, sizeof node,
@@ -454,8 +467,7 @@ START_TEST(conversations_go_on)
     json_t *request;
     const json_t *m;
 
-    deploy(CALL("0", ECHO("1")) "      - {when: {tool: '1'}, text: one}\n",
-           "");
+    deploy(CALL("0", ECHO("1")) "      - {when: {tool: '1'}, text: one}\n", "");
     graph("    instructions: be a\n    prompt: to a\n"
           "    conversation: talk\n    tool_allowlist: [tried/echo]\n",
           "    next: b\n"
@@ -472,9 +484,9 @@ START_TEST(conversations_go_on)
     ck_assert_uint_eq(json_array_size(m), 6);
     ck_assert_str_eq(text_at(m, 0), "be c");
     ck_assert_str_eq(text_at(m, 1), "to a");
-    ck_assert_str_eq(json_string_value(json_object_get(json_array_get(m, 2),
-                                                       "role")),
-                     "assistant");
+    ck_assert_str_eq(
+        json_string_value(json_object_get(json_array_get(m, 2), "role")),
+        "assistant");
     ck_assert_str_eq(
         json_string_value(json_object_get(json_array_get(m, 3), "role")),
         "tool");
@@ -536,8 +548,8 @@ static void approve(void)
 START_TEST(told_is_heard)
 {
     deploy("      - {when: {user: rather not}, text: stopped}\n"
-           "      - {when: {user: not for a}, text: b}\n" CALL("0", ECHO("1"))
-               "      - {text: done}\n",
+           "      - {when: {user: not for a}, text: b}\n" CALL(
+               "0", ECHO("1")) "      - {text: done}\n",
            "");
     graph(waits_once, "    next: b\n"
                       "  b: {type: gmi, prompt: to b, execution_mode: "
@@ -687,8 +699,8 @@ static const struct {
     /* and of the graph, unless the node says something. */
     {"defaults: {llm: {tiers: {low: low, high: top}}}\n",
      "    complexity: 0.2\n", "low"},
-    {"defaults: {llm: {provider_id: low}}\n",
-     "    llm: {provider_id: mid}\n", "mid"},
+    {"defaults: {llm: {provider_id: low}}\n", "    llm: {provider_id: mid}\n",
+     "mid"},
 };
 
 /* key: node.complexity, llm.tiers, tiers of llm.low, tiers of llm.standard
@@ -700,10 +712,10 @@ START_TEST(tiers_choose)
     json_t *request;
 
     deploy("      []\n", "  low: {provider: speaks, model: low}\n"
-                          "  mid: {provider: speaks, model: mid}\n"
-                          "  top: {provider: speaks, model: top}\n"
-                          "  tiered: {tiers: {low: low, standard: mid, high: "
-                          "top}}\n");
+                         "  mid: {provider: speaks, model: mid}\n"
+                         "  top: {provider: speaks, model: top}\n"
+                         "  tiered: {tiers: {low: low, standard: mid, high: "
+                         "top}}\n");
     snprintf(text, sizeof text,
              "%sstart: a\nnodes:\n  a:\n    type: gmi\n    prompt: show\n%s    "
              "next: END\n",
@@ -741,8 +753,8 @@ START_TEST(tiers_are_models)
 {
     static const char *const models[] = {
         "  b: {tiers: {low: nobody}}\n", "  b: {tiers: {low: b}}\n",
-        "  b: {tiers: {low: shows}, model: x}\n",
-        "  b: {provider: speaks}\n", "  b: {}\n"};
+        "  b: {tiers: {low: shows}, model: x}\n", "  b: {provider: speaks}\n",
+        "  b: {}\n"};
     static const char *const words[] = {"E0513", "E0513", "E0212",
                                         "needs the key 'model'",
                                         "needs the key 'provider'"};
@@ -797,6 +809,50 @@ END_TEST
 
 /* ---- providers ----------------------------------------------------------------------- */
 
+/* What a pattern stood for when the run began it stands for until its end: what
+ * the deployment says later blocks the run, where it is about one of these, and
+ * changes nothing else. */
+START_TEST(patterns_are_pinned)
+{
+    static const char replies[] =
+        "      - {when: {turn: 0}, tool_calls: [{name: text__hash, arguments: "
+        "{text: z}}]}\n      - {text: bye}\n";
+    static const struct {
+        const char *tools;
+        bool blocks;
+    } later[] = {{"", false},
+                 {"tools: {allow: [\"text/*\", agent/gmi]}\n", false},
+                 {"tools: {deny: [text/diff]}\n", true},
+                 {"tools: {deny: [text/hash]}\n", true},
+                 {"tools: {allow: [text/hash, agent/gmi]}\n", true}};
+
+    deploy(replies, "");
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a: {type: gmi, prompt: x, tool_allowlist: [\"text/*\"], "
+                    "next: h}\n"
+                    "  h: {type: human, prompt: ok, next: b}\n"
+                    "  b: {type: gmi, prompt: x, tool_allowlist: [\"text/*\"], "
+                    "next: END}\n");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(4);
+    for (size_t i = 0; i < sizeof later / sizeof later[0]; i++) {
+        deploy(replies, later[i].tools);
+        desk_ok("$MORTISE show r --json");
+        desk_out("\"node\": \"text__hash\"");
+        ck_assert_int_eq(strstr(child.out, "E_BLOCKED") != NULL,
+                         later[i].blocks);
+        desk_ok("$MORTISE history r");
+    }
+    deploy(replies, "");
+    child_run("$MORTISE approve r h");
+    desk_code(3); /* which, it says */
+    child_run("$MORTISE approve r $(echo '%s' | sed 's/.* approve r "
+              "\\([0-9a-f]*\\).*/\\1/')",
+              desk_line(child.err, " approve r "));
+    desk_code(0);
+}
+END_TEST
+
 /* A way to models is a plugin of the run's like any other: nobody's signature is
  * said, and another build in its place is accepted or not. */
 START_TEST(providers_are_pinned)
@@ -841,8 +897,8 @@ END_TEST
 START_TEST(models_need_a_word)
 {
     deploy("      []\n", "  key: {provider: openai, model: m, base_url: "
-                          "'http://127.0.0.1:9/v1', api_key: secret://k}\n"
-                          "secrets: {k: {env: HOME}}\n");
+                         "'http://127.0.0.1:9/v1', api_key: secret://k}\n"
+                         "secrets: {k: {env: HOME}}\n");
     graph("    prompt: hi\n    llm: {provider_id: key}\n", "    next: END\n");
     desk_ok("$MORTISE config allow mortise.yaml");
     desk_out("models (line");
@@ -859,8 +915,9 @@ END_TEST
 START_TEST(configs_with_secrets_are_checked)
 {
     static const char *const configs[] = {
-        "api_key: secret://k", "base_url: 'http://h/v1', api_key: secret://k, "
-                               "api_kee: x",
+        "api_key: secret://k",
+        "base_url: 'http://h/v1', api_key: secret://k, "
+        "api_kee: x",
         "base_url: 7, api_key: secret://k"};
     char more[512];
 
@@ -892,14 +949,14 @@ static Suite *suite(void)
     tcase_add_test(tc, long_results_are_cut);
     tcase_add_loop_test(tc, calls_are_approved, 0, 3);
     tcase_add_loop_test(tc, calls_are_guarded, 0, 6);
-    tcase_add_loop_test(tc, planners_decide, 0,
-                        sizeof plans / sizeof plans[0]);
+    tcase_add_loop_test(tc, planners_decide, 0, sizeof plans / sizeof plans[0]);
     tcase_add_test(tc, conversations_go_on);
     tcase_add_test(tc, nodes_hand_over);
     tcase_add_loop_test(tc, tiers_choose, 0, sizeof tiers / sizeof tiers[0]);
     tcase_add_test(tc, defaults_hold);
     tcase_add_test(tc, tiers_are_models);
     tcase_add_loop_test(tc, foreign_graphs_run, 0, 2);
+    tcase_add_test(tc, patterns_are_pinned);
     tcase_add_test(tc, providers_are_pinned);
     tcase_add_test(tc, models_need_a_word);
     tcase_add_loop_test(tc, configs_with_secrets_are_checked, 0, 3);

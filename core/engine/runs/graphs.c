@@ -164,7 +164,8 @@ static int compile_stored(struct mortise *m, const uint8_t *digest,
                           bool lenient, struct pinned *pinned,
                           struct mortise_graph **out, struct mortise_err *err)
 {
-    const struct mortise_graph_files files = {pinned, pinned_read, pinned_list};
+    const struct mortise_graph_files files = {pinned, pinned_read, pinned_list,
+                                              true};
     struct mortise_catalog catalog =
         lenient ? m->plugin_catalog.lenient : m->plugin_catalog.strict;
     struct mortise_buf report;

@@ -517,16 +517,20 @@ mortise_load_known_file(struct mortise_loader *ld, const struct mortise_yaml *v)
 void mortise_load_sources(struct mortise_loader *ld)
 {
     const struct mortise_yaml_file *own = ld->g->tree->span.file;
-    struct mortise_source *list;
+    struct mortise_source *list, matches;
     size_t n = 1;
+
+    bool has_matches = mortise_load_matches_source(ld, &matches);
 
     for (struct mortise_graph_file *f = ld->files; f != NULL; f = f->next)
         n += f->used;
-    list = mortise_load_alloc(ld, n * sizeof *list);
+    list = mortise_load_alloc(ld, (n + has_matches) * sizeof *list);
     ld->g->sources = list;
     if (list == NULL)
         return;
-    ld->g->n_sources = n;
+    ld->g->n_sources = n + has_matches;
+    if (has_matches)
+        list[n] = matches;
     *list++ = (struct mortise_source){own->path, own->text, own->size};
     for (struct mortise_graph_file *f = ld->files; f != NULL; f = f->next)
         if (f->used)

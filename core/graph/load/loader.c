@@ -113,6 +113,8 @@ void mortise_load_finish(struct mortise_loader *ld)
     mortise_release(ld->mem, ld->edges, ld->cap_edges * sizeof *ld->edges);
     mortise_release(ld->mem, ld->writes, ld->cap_writes * sizeof *ld->writes);
     mortise_release(ld->mem, ld->late, ld->cap_late * sizeof *ld->late);
+    if (ld->root == ld)
+        json_decref(ld->matches);
 }
 
 size_t mortise_check_doubts(const struct mortise_loader *ld)

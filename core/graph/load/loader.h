@@ -93,6 +93,8 @@ struct mortise_loader {
     struct mortise_loader *outer;     /* of the graph around this; NULL: none */
     struct mortise_graph_file *files; /* [root] */
     struct mortise_graph_dir *dirs;   /* [root] */
+    json_t *matches;                  /* [root] matches.c's; NULL: none */
+    bool looked_for_matches, has_pinned_matches; /* [root] likewise */
     uint32_t depth;                   /* graphs around this one */
     struct mortise_graph *g;          /* being built */
     struct mortise_arena *arena;      /* the outermost graph's */
@@ -368,5 +370,19 @@ void mortise_check_writes(struct mortise_loader *ld);
 void mortise_check_warnings(struct mortise_loader *ld); /* warn.c */
 /* infinite_loops.c */
 void mortise_check_infinite_loops(struct mortise_loader *ld);
+
+/* ---- matches.c ------------------------------------------------------- */
+
+/* What a pattern of tools stood for when the run began whose graph is loaded;
+ * NULL: it is what the catalogue says. */
+const json_t *mortise_load_matches(struct mortise_loader *ld,
+                                   const char *pattern);
+/* It stands for this one, too. */
+void mortise_load_note_match(struct mortise_loader *ld, const char *pattern,
+                             const char *tool);
+/* All of that as a source, which is then part of the graph's digest; false:
+ * there are no patterns, or memory ran out.  Of the outermost graph. */
+bool mortise_load_matches_source(struct mortise_loader *ld,
+                                 struct mortise_source *out);
 
 #endif

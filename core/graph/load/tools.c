@@ -362,6 +362,7 @@ static int match(void *into, const char *plugin, const char *op)
     ld->nomem |= why.code == MORTISE_ENOMEM;
     if (found == NULL || (open && (found->asks_models || why.code != 0)))
         return MORTISE_OK; /* (2) */
+    mortise_load_note_match(ld, at->str, tool);
     add_tool(t, tool, at);
     return ld->nomem ? MORTISE_ENOMEM : MORTISE_OK;
 }
@@ -370,14 +371,20 @@ static void add_matches(struct tools *t, const struct mortise_yaml *at)
 {
     struct mortise_loader *ld = t->ld;
     const struct mortise_catalog *catalog = ld->catalog;
+    const json_t *pinned = mortise_load_matches(ld, at->str);
+    const struct mortise_yaml *entry = t->entry;
     struct mortise_err why = {0};
     int rv = MORTISE_OK;
 
     t->any = false;
-    if (catalog->operations != NULL)
+    MORTISE_JSON_EACH (tool, i, pinned) {
+        t->entry = entry;
+        add_tool(t, json_string_value(tool), at);
+    }
+    if (pinned == NULL && catalog->operations != NULL)
         rv = catalog->operations(catalog->ud, match, t, &why);
     ld->nomem |= rv == MORTISE_ENOMEM;
-    if (t->any || ld->nomem || catalog->operations == NULL)
+    if (t->any || ld->nomem || pinned != NULL || catalog->operations == NULL)
         return;
     mortise_diag_help(ld->diags,
                       mortise_diag_add(ld->diags, "E0514", at->span,

@@ -45,6 +45,7 @@ struct mortise_graph_files {
     int (*list)(void *ud, const char *dir,
                 int (*fn)(void *into, const char *path), void *into,
                 struct mortise_err *why);
+    bool pinned; /* they are a run's, with what its patterns stood for */
 };
 
 struct mortise_catalog {

@@ -407,7 +407,9 @@ struct mortise_graph {
     uint32_t refs;                   /* [loop] */
     const char *name, *version;      /* "" when not given */
     const char *path;                /* as loaded, for messages */
-    uint8_t digest[MORTISE_DIGEST];  /* of the canonical form */
+    uint8_t content[MORTISE_DIGEST]; /* of the canonical form */
+    /* ... and of what its patterns of tools stand for here: what runs pin. */
+    uint8_t digest[MORTISE_DIGEST];
     const struct mortise_yaml *tree; /* source, spans */
     /* What a run pins: the file, and those of graphs inside it. */
     const struct mortise_source *sources;

@@ -90,7 +90,7 @@ static void end(void)
 static int load(const char *path)
 {
     static const struct mortise_graph_files from = {NULL, read_file,
-                                                    list_files};
+                                                    list_files, false};
     struct mortise_catalog catalog = *test_catalog();
     struct mortise_diags diags;
     struct mortise_buf text;
