@@ -6,6 +6,7 @@
  * schema, the command has the smallest answer that fits, for a person to
  * change.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,23 +108,32 @@ static void settle_pause(const struct mortise_cli_way *way,
     mortise_cli_offer(way, "resume");
 }
 
-/* As much again, or what the call may spend, if that is more. */
+static double number(const json_t *request, const char *key)
+{
+    return json_number_value(json_object_get(request, key));
+}
+
+/* As much again, or what there is room for the call with, if that is more. */
+static double more_budget(const json_t *request)
+{
+    double limit = number(request, "limit");
+    double lacks = number(request, "used") + number(request, "needs") - limit;
+
+    return lacks > limit ? lacks : limit;
+}
+
 static void settle_budget(const struct mortise_cli_way *way,
                           const json_t *request)
 {
     const char *graph = mortise_cli_text(request, "graph");
     const char *name = mortise_cli_text(request, "budget");
-    const json_t *limit = json_object_get(request, "limit");
-    const json_t *needs = json_object_get(request, "needs");
-    const json_t *more =
-        json_number_value(needs) > json_number_value(limit) ? needs : limit;
+    double more = more_budget(request);
     char amount[MORTISE_REAL_TEXT];
 
     if (mortise_cli_is_money(name))
-        mortise_real_text(amount, json_number_value(more));
+        mortise_real_text(amount, round(more * 1e9) / 1e9);
     else
-        snprintf(amount, sizeof amount, "%lld",
-                 (long long)json_integer_value(more));
+        snprintf(amount, sizeof amount, "%.0f", more);
     mortise_cli_suggest(way->cli, way->o, "raise-budget", way->run);
     mortise_out_say(way->o, " %s=+%s%s", name, amount,
                     mortise_cli_is_time(name) ? "ms" : "");

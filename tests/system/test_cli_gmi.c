@@ -345,6 +345,39 @@ START_TEST(it_is_told_as_it_comes)
 }
 END_TEST
 
+/* Where a server told more than anybody had reserved, what is proposed is enough
+ * to go on; and no more is taken than can be kept. */
+START_TEST(budgets_are_raised_enough)
+{
+    deploy("  default: {provider: scripted, model: s, replies: [{text: dear, "
+           "usage: {input_tokens: 5000000}}]}\n",
+           "");
+    desk_graph("g", "budget: {tokens: 1000000}\nstart: a\nnodes:\n"
+                    "  a: {type: gmi, prompt: x, max_tokens: 9, next: b}\n"
+                    "  b: {type: gmi, prompt: x, max_tokens: 9, next: END}\n");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(4);
+    child_run("$MORTISE raise-budget r tokens=+1000000000000000");
+    desk_code(3);
+    desk_err("a whole number from 1, 1e15 at most in all");
+    desk_ok("$MORTISE show r");
+    child_run("$MORTISE%s",
+              desk_line(child.out, "mortise raise-budget r ") + 7);
+    ck_assert_int_ne(child.code, 3);
+    deploy("  default: {provider: scripted, model: s, price: {input_per_mtok: "
+           "1}, replies: [{text: x}]}\n",
+           "");
+    desk_graph("g", "budget: {usd: 0.000001}\nstart: a\nnodes:\n"
+                    "  a: {type: gmi, prompt: x, max_tokens: 9, next: END}\n");
+    child_run("$MORTISE run g.yaml --id d");
+    desk_code(4);
+    child_run("$MORTISE raise-budget d usd=+1000000");
+    desk_code(3);
+    desk_err("a decimal of dollars, 1000000 at most in all");
+    desk_ok("$MORTISE show d");
+}
+END_TEST
+
 /* What fits once another's answer has given back what it did not need waits for
  * that: nobody is asked. */
 START_TEST(calls_wait_for_each_other)
@@ -602,6 +635,7 @@ static Suite *suite(void)
     tcase_add_test(tc, it_is_told_as_it_comes);
     tcase_add_loop_test(tc, a_kill_costs_one_call, 0, 2);
     tcase_add_test(tc, a_kill_is_paid_for);
+    tcase_add_test(tc, budgets_are_raised_enough);
     tcase_add_test(tc, calls_wait_for_each_other);
     tcase_add_test(tc, models_are_watched);
     tcase_add_test(tc, usage_is_by_model);

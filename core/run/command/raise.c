@@ -74,7 +74,9 @@ static bool read_limit(enum mortise_spend what, const json_t *value,
         *out += is ? now : 0;
     }
     json_decref(number);
-    return is && *out > 0 && *out <= BUDGET_MOST;
+    return is && *out > 0 &&
+           *out <= (what == MORTISE_SPEND_WALL ? BUDGET_MOST
+                                               : MORTISE_USAGE_MAX);
 }
 
 /* One member of the command: what the limit is to be. */
@@ -91,9 +93,10 @@ static int find_limit(const struct purse *p, const char *name,
                             "the graph's budget has no '%s'", name);
     if (!read_limit(*k, value, p->most[*k], out))
         return mortise_fail(err, MORTISE_EINVAL,
-                            "a budget is raised to N or by +N, %s: %s",
-                            *k == MORTISE_SPEND_USD ? "a decimal of dollars"
-                                                    : "a whole number from 1",
+                            "a budget is raised to N or by +N, %s in all: %s",
+                            *k == MORTISE_SPEND_USD
+                                ? "a decimal of dollars, 1000000 at most"
+                                : "a whole number from 1, 1e15 at most",
                             name);
     if (*out <= p->most[*k])
         return mortise_fail(err, MORTISE_EINVAL,
