@@ -668,6 +668,15 @@ json_t *mortise_run_hear(struct mortise_run *r, uint64_t call, uint32_t step)
                                           : json_array();
 }
 
+size_t mortise_run_news_size(const struct mortise_run *r, uint64_t call)
+{
+    const struct exec *x = mortise_exec_at(r, call);
+
+    return x != NULL && x->call == MORTISE_RUN_EXECUTE
+               ? mortise_inbox_size(r, x)
+               : 0;
+}
+
 bool mortise_run_has_news(const struct mortise_run *r, uint64_t call)
 {
     const struct exec *x = mortise_exec_at(r, call);

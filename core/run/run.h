@@ -374,6 +374,8 @@ json_t *mortise_run_conversation(struct mortise_run *r, uint64_t call);
 json_t *mortise_run_hear(struct mortise_run *r, uint64_t call, uint32_t step);
 /* Is there something that it has not heard, but for that? */
 bool mortise_run_has_news(const struct mortise_run *r, uint64_t call);
+/* How many bytes of text would it hear, if it were told now? */
+size_t mortise_run_news_size(const struct mortise_run *r, uint64_t call);
 
 /* Is the execution behind a call still hearing what it heard before?  Then what
  * it tells was told before, too. */

@@ -378,6 +378,48 @@ START_TEST(budgets_are_raised_enough)
 }
 END_TEST
 
+/* A server that says nothing of what a reply used does not make it free. */
+START_TEST(untold_usage_counts)
+{
+    deploy("  default: {provider: speaks, model: s, price: {input_per_mtok: 1, "
+           "output_per_mtok: 1}}\n",
+           "");
+    desk_graph("g",
+               "budget: {output_tokens: 25, on_exceeded: fail}\n"
+               "start: a\nnodes:\n"
+               "  a: {type: gmi, prompt: say x, max_tokens: 10, next: b}\n"
+               "  b: {type: gmi, prompt: say x, max_tokens: 10, next: c}\n"
+               "  c: {type: gmi, prompt: say x, max_tokens: 10, next: END}\n");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(1);
+    desk_out("the budget's output_tokens, 25, are used up");
+    desk_ok("$MORTISE show r --json | tr -d ' \\n'");
+    desk_out("\"output_tokens\":{\"limit\":25,\"used\":20}");
+    desk_out("\"model_calls\":2,");
+}
+END_TEST
+
+/* What people told the run is reserved with what is said. */
+START_TEST(told_texts_are_reserved)
+{
+    deploy(scripted, "");
+    desk_graph("g", "budget: {input_tokens: 500}\nstart: h\nnodes:\n"
+                    "  h: {type: human, prompt: go, next: a}\n"
+                    "  a: {type: gmi, prompt: x, next: END}\n");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(4);
+    child_run("$MORTISE tell r \"$(head -c 6000 /dev/zero | tr '\\0' x)\"");
+    desk_code(4);
+    desk_ok("$MORTISE inbox r --json | sed "
+            "'s/.*\"id\":\"\\([0-9a-f]*\\)\".*/\\1/' > id");
+    child_run("$MORTISE approve r $(cat id)");
+    desk_code(4);
+    desk_out("budget_exceeded");
+    desk_ok("$MORTISE show r");
+    desk_out("needs    20");
+}
+END_TEST
+
 /* What fits once another's answer has given back what it did not need waits for
  * that: nobody is asked. */
 START_TEST(calls_wait_for_each_other)
@@ -636,6 +678,8 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, a_kill_costs_one_call, 0, 2);
     tcase_add_test(tc, a_kill_is_paid_for);
     tcase_add_test(tc, budgets_are_raised_enough);
+    tcase_add_test(tc, untold_usage_counts);
+    tcase_add_test(tc, told_texts_are_reserved);
     tcase_add_test(tc, calls_wait_for_each_other);
     tcase_add_test(tc, models_are_watched);
     tcase_add_test(tc, usage_is_by_model);

@@ -182,6 +182,7 @@ static json_t *says_chat(const struct mortise_asked *a,
 
     if (json_is_true(json_object_get(a->body, "tools")))
         n += strlen(tools_of(a)->offered);
+    n += mortise_run_news_size(a->call->live->run, a->run_call);
     out = said(a, "messages", news, n, most);
     if (out != NULL && json_array_size(news) == 0)
         json_object_del(out, "messages");

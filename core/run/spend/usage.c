@@ -16,7 +16,8 @@
  *       once, and is no part of what the call says.
  *   (4) A call of which nobody knows how it ended has used what was reserved
  *       for it (budget.c), which stands in its record, too; and so has one that
- *       ended while a model that it asked had yet to answer.
+ *       ended while a model that it asked had yet to answer, and a reply of
+ *       which its server did not say.
  */
 #include <assert.h>
 #include <string.h>
@@ -97,6 +98,23 @@ static int add(struct mortise_run *r, struct exec *x, enum used_how how,
     return mortise_budget_used(r, x, more, how != USED_BESIDES, err);
 }
 
+/* A reply came of which the server did not say what it used: then that is what
+ * was reserved for it (4). */
+static void assume_share(const struct mortise_run *r, const struct exec *x,
+                         struct mortise_usage *more)
+{
+    uint64_t owed[MORTISE_USED_N];
+
+    if (more->amount[MORTISE_USED_INPUT] + more->amount[MORTISE_USED_OUTPUT] >
+            0 ||
+        x->hold == NULL || x->hold->asks == 0 ||
+        !mortise_budget_owes(r, x, owed))
+        return;
+    for (int k = 0; k < MORTISE_USED_N; k++)
+        if (more->amount[k] < owed[k] / x->hold->asks)
+            more->amount[k] = owed[k] / x->hold->asks;
+}
+
 int mortise_usage_of_step(struct mortise_run *r, struct exec *x,
                           const struct mortise_entry *e,
                           struct mortise_err *err)
@@ -110,6 +128,8 @@ int mortise_usage_of_step(struct mortise_run *r, struct exec *x,
     rv = mortise_usage_read(&more, said, err);
     if (rv != MORTISE_OK)
         return rv == MORTISE_EINVAL ? mortise_entry_corrupt(err, e) : rv;
+    if (json_object_get(e->value, "reply") != NULL)
+        assume_share(r, x, &more);
     if (mortise_usage_add(&x->cost->all, &more) != MORTISE_OK ||
         mortise_usage_add(&r->usage, &more) != MORTISE_OK)
         rv = mortise_nomem(err);

@@ -86,6 +86,16 @@ bool mortise_inbox_waits(const struct mortise_run *r, const struct exec *x)
     return false;
 }
 
+size_t mortise_inbox_size(const struct mortise_run *r, const struct exec *x)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->n_inbox; i++)
+        if (is_for(r, &r->inbox[i], x) && !is_out(r, &r->inbox[i]))
+            n += json_string_length(r->inbox[i].text);
+    return n;
+}
+
 static json_t *message_of(const struct told *t)
 {
     return json_pack("{s:s, s:[{s:s, s:O}]}", "role", "user", "parts", "type",

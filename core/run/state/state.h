@@ -1031,6 +1031,8 @@ int mortise_inbox_put(struct mortise_run *r, const char *node, json_t *text,
 void mortise_inbox_heard(struct mortise_run *r, const struct exec *x, size_t n);
 /* Is there something that x has not heard, and no other hears? */
 bool mortise_inbox_waits(const struct mortise_run *r, const struct exec *x);
+/* Of that, the bytes of text. */
+size_t mortise_inbox_size(const struct mortise_run *r, const struct exec *x);
 /* All that waits for x, as messages, for that step of it, which is out: a new
  * list; NULL when memory ran out. */
 json_t *mortise_inbox_hear(struct mortise_run *r, const struct exec *x,
