@@ -288,11 +288,15 @@ static json_t *take(struct chat *c, size_t n, struct mortise_err *err)
 
     while (n > 0 && (c->heard.p[n - 1] == '\r' || c->heard.p[n - 1] == ' '))
         n--;
-    line = mortise_json_strn(c->heard.p, n);
+    line = memchr(c->heard.p, '\0', n) == NULL
+               ? mortise_json_strn(c->heard.p, n)
+               : NULL;
     memmove(c->heard.p, c->heard.p + all, c->heard.n - all);
     c->heard.n -= all;
     if (line == NULL)
-        mortise_fail(err, MORTISE_EINVAL, "a line of stdin is no UTF-8 text");
+        mortise_fail(err, MORTISE_EINVAL,
+                     "a line of stdin is no text: no UTF-8, or with a NUL "
+                     "in it");
     return line;
 }
 

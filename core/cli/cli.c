@@ -7,6 +7,7 @@
  */
 #include "cli/cli.h"
 #include "cli/fatal.h"
+#include "cli/visible.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -346,6 +347,38 @@ static bool asks_copy(struct mortise_cli *cli, const struct mortise_err *why)
            mortise_session_engine(cli->session) != NULL && look(cli, why);
 }
 
+/* Items, for people. */
+struct seen {
+    mortise_item_fn *fn;
+    void *ud;
+};
+
+static int see(void *ud, json_t *item)
+{
+    const struct seen *s = ud;
+    json_t *shown = mortise_visible(json_incref(item));
+    int rv = shown != NULL ? s->fn(s->ud, shown) : 0;
+
+    json_decref(shown);
+    return rv;
+}
+
+static int call(struct mortise_cli *cli, json_t *request, mortise_item_fn *fn,
+                void *ud, json_t **reply, struct mortise_err *err)
+{
+    struct seen seen = {fn, ud};
+    int rv;
+
+    if (cli->args.json)
+        return mortise_session_call(cli->session, request, fn, ud, reply, err);
+    rv = mortise_session_call(cli->session, request, fn != NULL ? see : NULL,
+                              &seen, reply, err);
+    if (rv != MORTISE_OK || reply == NULL || *reply == NULL)
+        return rv;
+    *reply = mortise_visible(*reply);
+    return *reply != NULL ? rv : mortise_nomem(err);
+}
+
 int mortise_cli_call(struct mortise_cli *cli, const char *what, json_t *body,
                      mortise_item_fn *fn, void *ud, json_t **reply,
                      struct mortise_err *err)
@@ -358,10 +391,10 @@ int mortise_cli_call(struct mortise_cli *cli, const char *what, json_t *body,
         json_object_update(request, body) != 0)
         rv = mortise_nomem(err);
     else
-        rv = mortise_session_call(cli->session, request, fn, ud, reply, err);
+        rv = call(cli, request, fn, ud, reply, err);
     if (rv != MORTISE_OK && request != NULL && fn == NULL && err != NULL &&
         asks_copy(cli, err)) /* nobody was told some of it */
-        rv = mortise_session_call(cli->session, request, fn, ud, reply, err);
+        rv = call(cli, request, fn, ud, reply, err);
     json_decref(body);
     json_decref(request);
     return rv;

@@ -354,6 +354,25 @@ START_TEST(transcripts)
 }
 END_TEST
 
+/* A NUL hides nothing from who reads. */
+START_TEST(nuls_are_seen)
+{
+    deploy("  default: {provider: scripted, model: s, replies: [{json: "
+           "\"ok\\0hidden\"}]}\n");
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a: {type: gmi, prompt: x, response: json, next: h}\n"
+                    "  h: {type: human, prompt: \"approve ${artifacts.a}?\", "
+                    "next: END}\n");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(4);
+    desk_out("approve ok\\x00hidden?");
+    desk_ok("$MORTISE inbox");
+    desk_out("approve ok\\x00hidden?");
+    desk_ok("$MORTISE show r --json");
+    desk_out("approve ok\\u0000hidden?");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_chat");
@@ -369,6 +388,7 @@ static Suite *suite(void)
     tcase_add_test(tc, people_are_asked);
     tcase_add_test(tc, runs_are_conversations);
     tcase_add_test(tc, transcripts);
+    tcase_add_test(tc, nuls_are_seen);
     suite_add_tcase(s, tc);
     return s;
 }
