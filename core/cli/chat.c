@@ -494,8 +494,9 @@ static void say_how(struct chat *c)
 {
     mortise_out_flush(&c->cli->out);
     mortise_out_puts(&c->cli->err, "it is kept; to go on:\n");
-    mortise_cli_suggest(c->cli, &c->cli->err, "chat --continue --id",
-                        run_of(c));
+    mortise_cli_suggest_begin(c->cli, &c->cli->err, "chat");
+    mortise_out_puts(&c->cli->err, " --continue --id ");
+    mortise_out_shell(&c->cli->err, run_of(c));
     mortise_out_puts(&c->cli->err, "\n");
 }
 

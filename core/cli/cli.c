@@ -323,8 +323,8 @@ static bool has_tenants(const char *name)
     return false;
 }
 
-void mortise_cli_suggest(struct mortise_cli *cli, struct mortise_out *o,
-                         const char *what, const char *run)
+void mortise_cli_suggest_begin(struct mortise_cli *cli, struct mortise_out *o,
+                               const char *what)
 {
     mortise_out_puts(o, "  ");
     mortise_out_shell(o, cli->program);
@@ -335,6 +335,12 @@ void mortise_cli_suggest(struct mortise_cli *cli, struct mortise_out *o,
         option(o, "store", cli->args.store);
     if (cli->args.tenant != NULL && has_tenants(what))
         option(o, "tenant", cli->args.tenant);
+}
+
+void mortise_cli_suggest(struct mortise_cli *cli, struct mortise_out *o,
+                         const char *what, const char *run)
+{
+    mortise_cli_suggest_begin(cli, o, what);
     mortise_out_puts(o, run[0] == '-' ? " -- " : " ");
     mortise_out_shell(o, run);
 }

@@ -81,6 +81,9 @@ int mortise_cli_usage(struct mortise_cli *cli, const char *fmt, ...)
  * the line end are the caller's. */
 void mortise_cli_suggest(struct mortise_cli *cli, struct mortise_out *o,
                          const char *what, const char *run);
+/* The same without RUN. */
+void mortise_cli_suggest_begin(struct mortise_cli *cli, struct mortise_out *o,
+                               const char *what);
 
 /* Ask the engine (session.h has the requests).  Takes the body, an object; NULL
  * is out of memory.  The tenant is added. */

@@ -57,6 +57,16 @@ START_TEST(lines_are_messages)
     desk_code(0);
     ck_assert_str_eq(child.out, "the first\nthe second\n");
     desk_err("chat --continue --id c");
+    child_run("$MORTISE%s </dev/null",
+              desk_line(child.err, "mortise chat ") + 7);
+    desk_code(0);
+    desk_ok("mv mortise.yaml other.yaml && $MORTISE chat --id t --tenant x "
+            "--deployment other.yaml hello </dev/null");
+    child_run("$MORTISE%s </dev/null",
+              desk_line(child.err, "mortise chat ") + 7);
+    desk_code(0);
+    ck_assert_str_eq(child.out, "the first\n");
+    desk_ok("mv other.yaml mortise.yaml");
     child_run("$MORTISE show c --json");
     desk_out("\"status\": \"waiting\"");
     child_run("printf 'more' | $MORTISE chat --continue --json");
