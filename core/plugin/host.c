@@ -861,6 +861,22 @@ static void forget_ask(struct mortise_instance *i, mortise_call call,
     mortise_release(i->mem, a, sizeof *a);
 }
 
+/* A body that nobody passes on: words for a plugin that has none. */
+static mortise_status too_large(struct mortise_instance *i, mortise_call call,
+                                const char *method, uint64_t n)
+{
+    struct mortise_call_slot *s = mortise_call_table_by_handle(&i->calls, call);
+
+    if (s == NULL)
+        return MORTISE_S_INVALID;
+    if (s->open && !s->finished)
+        snprintf(s->words.message, sizeof s->words.message,
+                 "asked for %s with %llu MiB, and %d is the most", method,
+                 (unsigned long long)(n >> 20), MORTISE_OUTPUT_MAX >> 20);
+    pthread_mutex_unlock(&s->lock);
+    return MORTISE_S_INVALID;
+}
+
 /* Ask for a method of the manifest: the answer goes where `how` says, or (NULL)
  * to the calling thread, which will wait.  Nothing is left of one that fails. */
 static mortise_status ask_for(struct mortise_instance *i, mortise_call call,
@@ -876,7 +892,9 @@ static mortise_status ask_for(struct mortise_instance *i, mortise_call call,
     *ask = atomic_fetch_add(&i->last_ask, 1) + 1;
     if (name == NULL)
         return MORTISE_S_DENIED;
-    if ((how != NULL && how->fn == NULL) || body.n > MORTISE_OUTPUT_MAX)
+    if (body.n > MORTISE_OUTPUT_MAX)
+        return too_large(i, call, name, body.n);
+    if (how != NULL && how->fn == NULL)
         return MORTISE_S_INVALID;
     if (i->ops.ask == NULL)
         return MORTISE_S_UNSUPPORTED;

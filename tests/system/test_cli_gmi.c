@@ -593,6 +593,36 @@ START_TEST(a_kill_is_paid_for)
 }
 END_TEST
 
+/* An answer with a head that nobody would keep is no reply, and another model is
+ * asked; what is too large to be asked says so. */
+START_TEST(sizes_have_bounds)
+{
+    struct httpd *d = httpd_start();
+    char models[512];
+
+    snprintf(models, sizeof models,
+             "  default: {provider: openai, model: m, base_url: \"%s\"}\n"
+             "  second: {provider: scripted, model: s, replies: [{text: ok}]}\n",
+             httpd_url(d, "/v1"));
+    deploy(models, "");
+    httpd_on(d, "/v1/chat/completions");
+    httpd_say(d, "HTTP/1.1 200 OK\r\nX: ");
+    httpd_repeat(d, 'y', 2 << 20);
+    httpd_say(d, "\r\n\r\n");
+    run("    prompt: x\n    llm: {fallback: [second]}\n");
+    desk_code(0);
+    gave("\"ok\"");
+    desk_ok("$MORTISE events r --json");
+    desk_out("\"code\":\"model.protocol\"");
+    httpd_stop(d);
+    deploy("  default: {provider: scripted, model: s, replies: [{text: x}]}\n",
+           "");
+    desk_ok("rm -r store && head -c 20000000 /dev/zero | tr '\\0' x > large");
+    child_run("$MORTISE chat <large");
+    desk_out("asked for model.call/1 with 19 MiB, and 16 is the most");
+}
+END_TEST
+
 /* The deployment may have another operation for such nodes.
  * key: deployment.executors, executors.gmi */
 START_TEST(executors_are_deployed)
@@ -676,6 +706,7 @@ static Suite *suite(void)
                         sizeof bounds / sizeof bounds[0]);
     tcase_add_test(tc, it_is_told_as_it_comes);
     tcase_add_loop_test(tc, a_kill_costs_one_call, 0, 2);
+    tcase_add_test(tc, sizes_have_bounds);
     tcase_add_test(tc, a_kill_is_paid_for);
     tcase_add_test(tc, budgets_are_raised_enough);
     tcase_add_test(tc, untold_usage_counts);

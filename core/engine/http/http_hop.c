@@ -430,6 +430,11 @@ void mortise_http_hop_done(struct mortise_http_call *c, CURLcode code)
         follow(c);
     else if (code == CURLE_OK)
         end_whole(c);
+    else if (code == CURLE_OUT_OF_MEMORY && c->reply.header_bytes > 0)
+        /* what curl says of a line that it will not keep */
+        mortise_http_end(c, MORTISE_HTTP_TOO_LARGE,
+                         "a header of the answer is larger than %d KiB",
+                         CURL_MAX_HTTP_HEADER >> 10);
     else if (c->refused)
         mortise_http_end(
             c, MORTISE_HTTP_DENIED,
