@@ -447,6 +447,10 @@ static int stop(struct chat *c, const json_t *show)
                         mortise_cli_text(error, "code"),
                         mortise_cli_text(error, "message"));
     print_pending(c, show);
+    if (mortise_cli_has_kind(json_object_get(show, "pending"),
+                             "approval_pending"))
+        mortise_out_puts(&c->cli->err, "mortise: it waits for that, and hears "
+                                       "nothing more until then\n");
     return (int)mortise_exit_code_of_status(status);
 }
 
@@ -470,6 +474,15 @@ static int go_on(struct chat *c, const json_t *show, enum next *next, int *code,
     return MORTISE_OK;
 }
 
+/* What a person said is none of what can be said: they may say it otherwise. */
+static int say_again(struct chat *c, const struct mortise_err *why)
+{
+    mortise_out_flush(&c->cli->out);
+    mortise_cli_fail(c->cli, why);
+    mortise_out_flush(&c->cli->err);
+    return MORTISE_OK;
+}
+
 static int converse(struct chat *c, int *code, struct mortise_err *err)
 {
     enum next next = GOES_ON;
@@ -479,9 +492,14 @@ static int converse(struct chat *c, int *code, struct mortise_err *err)
     while (rv == MORTISE_OK && next == GOES_ON) {
         json_t *show = NULL;
 
-        rv = mortise_cli_show(c->cli, run_of(c), &show, err);
+        if (c->cli->session == NULL)
+            rv = mortise_cli_reopen(c->cli, err);
+        if (rv == MORTISE_OK)
+            rv = mortise_cli_show(c->cli, run_of(c), &show, err);
         if (rv == MORTISE_OK)
             rv = go_on(c, show, &next, code, err);
+        if (rv == MORTISE_EINVAL && c->asks)
+            rv = say_again(c, err);
         json_decref(show);
     }
     return rv;
@@ -518,6 +536,14 @@ static int run_chat(struct chat *c, int *code, struct mortise_err *err)
     return rv == MORTISE_OK ? converse(c, code, err) : rv;
 }
 
+static bool is_text(const char *given)
+{
+    json_t *text = given != NULL ? json_string(given) : json_null();
+
+    json_decref(text);
+    return text != NULL;
+}
+
 static int chat(struct mortise_cli *cli, struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
@@ -529,6 +555,9 @@ static int chat(struct mortise_cli *cli, struct mortise_err *err)
         return mortise_cli_usage(cli, "--continue goes on with the model, the "
                                       "tools and the instructions that the "
                                       "chat began with");
+    if (!is_text(a->model) || !is_text(a->tools) || !is_text(a->allow) ||
+        !is_text(a->instructions))
+        return mortise_cli_usage(cli, "an option is no UTF-8 text");
     mortise_watching_init(&c.watch, cli);
     c.watch.progress.chat = c.watch.progress.talk.bare = true;
     mortise_buf_init(&c.heard, cli->mem);

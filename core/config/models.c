@@ -257,8 +257,8 @@ mortise_model_for(const struct mortise_models *models, const char *alias,
 
     return m != NULL && has_tiers(m)
                ? mortise_model_find(
-                     models, mortise_tier_pick(m->tiers,
-                                               mortise_tier_of(complexity)))
+                     models,
+                     mortise_tier_pick(m->tiers, mortise_tier_of(complexity)))
                : m;
 }
 
@@ -297,17 +297,18 @@ bool mortise_model_cost(const struct mortise_model_alias *m,
                         const struct mortise_usage *used, uint64_t *nano)
 {
     const struct mortise_price *p = &m->price;
-    double cached = (double)used->amount[MORTISE_USED_CACHED];
-    double written = (double)used->amount[MORTISE_USED_CACHE_WRITE];
     double input = (double)used->amount[MORTISE_USED_INPUT];
-    double rest =
-        input - cached - written; /* its parts, if it told the truth */
+    /* Its parts, whatever a server says of them. */
+    double cached = fmin((double)used->amount[MORTISE_USED_CACHED], input);
+    double written =
+        fmin((double)used->amount[MORTISE_USED_CACHE_WRITE], input - cached);
+    double rest = input - cached - written;
     double in = or_else(p->input, 0), dollars;
 
     *nano = 0;
     if (isnan(p->input) && isnan(p->output))
         return false;
-    dollars = (rest > 0 ? rest : 0) * in + cached * or_else(p->cached, in) +
+    dollars = rest * in + cached * or_else(p->cached, in) +
               written * or_else(p->cache_write, in) +
               (double)used->amount[MORTISE_USED_OUTPUT] * or_else(p->output, 0);
     dollars /= 1e6;

@@ -11,6 +11,7 @@
  *   bad      ... what is no reply
  *   call     calls a tool, and says that it ended
  *   calls    ... calls two by one id
+ *   stop     ... stops for tools, and calls none
  *   hang     waits until it is cancelled
  *
  * embed: for each text its length. */
@@ -197,6 +198,12 @@ static mortise_status chat(mortise_inst *i, const mortise_request *r)
     if (strcmp(what, "calls") == 0)
         return mortise_emit_output(i->host, i->api, r->call,
                                    mortise_strz(CALLING(CALL ", " CALL)));
+    if (strcmp(what, "stop") == 0)
+        return mortise_emit_output(
+            i->host, i->api, r->call,
+            mortise_strz(
+                "{\"message\": {\"role\": \"assistant\", \"parts\": []}, "
+                "\"stop\": \"tools\"}"));
     return strcmp(what, "hang") == 0 ? MORTISE_S_PENDING : MORTISE_S_OK;
 }
 

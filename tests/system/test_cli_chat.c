@@ -116,6 +116,12 @@ START_TEST(a_chat_goes_on)
     child_run("$MORTISE chat --tools 'nobody/*' hello </dev/null");
     desk_code(2);
     desk_err("no tool fits");
+    child_run("$MORTISE chat --instructions \"$(printf '\\377')\" </dev/null");
+    desk_code(3);
+    desk_err("no UTF-8");
+    child_run("$MORTISE tell one \"$(printf '\\377')\"");
+    desk_code(3);
+    desk_err("no UTF-8");
     child_run("printf '\\377\\n' | $MORTISE chat");
     desk_code(3);
     desk_err("no UTF-8");
@@ -142,6 +148,7 @@ START_TEST(tools_wait_for_approval)
     desk_code(4);
     desk_out("calls");
     desk_err("approve c");
+    desk_err("hears nothing more until then");
     child_run("$MORTISE%s", desk_line(child.err, "mortise approve c ") + 7);
     desk_code(4);
     desk_ok("$MORTISE chat --continue </dev/null");
@@ -276,6 +283,9 @@ START_TEST(people_are_asked)
     see("Then not.");
     see("\n> ");
     type("find\n");
+    see("run it? ");
+    type("{\"text\": 5}\n");
+    see("E_INVALID");
     see("run it? ");
     type("{\"text\": \"an error\", \"pattern\": \"error\"}\n");
     see("{\"matches\":[{\"line\":1,\"text\":\"an error\"}]");

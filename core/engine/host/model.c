@@ -454,7 +454,12 @@ static json_t *with_stop(const json_t *reply, struct mortise_err *why)
 {
     const char *stop = json_string_value(json_object_get(reply, "stop"));
     int n = count_calls(reply, why);
-    json_t *out = n >= 0 ? json_copy(mortise_json_unconst(reply)) : NULL;
+    json_t *out;
+
+    if (n == 0 && stop != NULL && strcmp(stop, "tools") == 0)
+        n = mortise_fail(why, MORTISE_EINVAL,
+                         "it stopped for tools, and calls none");
+    out = n >= 0 ? json_copy(mortise_json_unconst(reply)) : NULL;
 
     if (out == NULL || n == 0 ||
         (strcmp(stop, "end") != 0 && strcmp(stop, "other") != 0) ||

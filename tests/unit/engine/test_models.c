@@ -365,6 +365,10 @@ START_TEST(calls_are_told_apart)
         "{\"alias\":\"default\",\"error\":{\"class\":\"permanent\",\"code\":"
         "\"model.protocol\",\"message\":\"the provider's reply is none: two of "
         "its tool calls have the id '1'\"}" ONE_CALL "}");
+    say("stop");
+    gave("{\"alias\":\"default\",\"error\":{\"class\":\"permanent\",\"code\":"
+         "\"model.protocol\",\"message\":\"the provider's reply is none: it "
+         "stopped for tools, and calls none\"}" ONE_CALL "}");
 }
 END_TEST
 
