@@ -38,6 +38,7 @@
 #include "engine/host/json_reply.h"
 #include "engine/host/turns.h"
 #include "engine/runs/call.h"
+#include "mortise/model.h"
 #include "plugin/kind.h"
 
 /* ---- what is asked -------------------------------------------------------- */
@@ -270,7 +271,8 @@ static void start(struct mortise_asked *a, const struct mortise_call_kind *kind,
     if (rv == MORTISE_OK && rest != NULL)
         rv = rest(a, &text);
     if (rv == MORTISE_OK)
-        rv = mortise_calls_serve(a, kind, model->alias, &text, &err);
+        rv = mortise_calls_serve(a, kind, model->alias, &text,
+                                 model->timeout_ms, &err);
     mortise_buf_finish(&text);
     if (rv != MORTISE_OK)
         mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
@@ -483,7 +485,12 @@ static void served(struct mortise_asked *a,
         return;
     }
     if (how->status != MORTISE_S_OK) {
-        fail(a, how->code[0] != '\0' ? how->code : "model.failed",
+        bool late = strcmp(how->code, "timeout.call") == 0;
+
+        fail(a,
+             late                   ? MORTISE_MODEL_TIMEOUT
+             : how->code[0] != '\0' ? how->code
+                                    : "model.failed",
              how->error_class, how->message, how->retry_after_ms,
              usage_of(a, how));
         return;

@@ -51,9 +51,12 @@ struct mortise_ongoing { /* a call */
     bool told_to_wait; /* an ask of its was answered `suspended` */
     uint64_t give_up_ns;
     struct mortise_timer quiesce, idle;
-    bool idle_over; /* it was silent for too long */
-    bool let_go;    /* its plugin's end says no more than that it stopped */
-    bool mute;      /* its plugin's end says nothing at all of what it did */
+    bool idle_over;           /* it was silent for too long */
+    struct mortise_timer due; /* of one that serves, and may take so long */
+    uint64_t may_take_ms;
+    bool is_overdue;
+    bool let_go; /* its plugin's end says no more than that it stopped */
+    bool mute;   /* its plugin's end says nothing at all of what it did */
     struct mortise_task ended, starved;
     struct mortise_task parked; /* nobody may be called: its run is paused */
     bool is_parked;
@@ -67,10 +70,11 @@ struct mortise_ongoing { /* a call */
      * NULL: nobody waits for it any more. */
     bool is_serving;
     struct mortise_asked *serves;
-    struct mortise_asked *own; /* a step that its plugin performs; or NULL */
+    struct mortise_asked *own;   /* a step that its plugin performs; or NULL */
     struct mortise_usage served; /* what its asks used; [loop] */
-    struct mortise_kept *kept; /* NULL: nothing; [loop] */
-    json_t *conversation; /* what it adds to its node's; NULL: nothing; [loop] */
+    struct mortise_kept *kept;   /* NULL: nothing; [loop] */
+    json_t
+        *conversation; /* what it adds to its node's; NULL: nothing; [loop] */
     /* host_calls.c: the one that is weighed, or NULL, and those behind it. */
     struct mortise_asked *weighed;
     struct mortise_tasks behind_weighed;
@@ -113,12 +117,14 @@ void mortise_call_error(struct mortise_ongoing *c, const char *code,
 void mortise_call_post(struct mortise *m, struct mortise_task *t);
 /* An ask is performed by a plugin: a call of this kind, of the instance that a
  * deployment's name stands for (grants are its own, the run is the asker's).
- * `body` is its JSON, taken from the buffer.
+ * `body` is its JSON, taken from the buffer.  It may take so long (0: as long as
+ * the asker), and a little more, in which its plugin may say so itself.
  * The method's served() hears how it ended, once, unless _let_go() comes
  * first: then it is told to stop, and nobody hears of it. */
 int mortise_calls_serve(struct mortise_asked *a,
                         const struct mortise_call_kind *kind, const char *name,
-                        struct mortise_buf *body, struct mortise_err *err);
+                        struct mortise_buf *body, uint64_t may_take_ms,
+                        struct mortise_err *err);
 void mortise_calls_let_go(struct mortise_asked *a);
 /* ---- cache.c ------------------------------------------------------------- */
 

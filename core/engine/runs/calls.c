@@ -41,6 +41,7 @@ enum {
      * there.
      */
     EVENT_COSTS = 384,
+    SAYS_SO_MS = 500, /* for a plugin to say itself that it took too long */
     ASK_AGAIN_MS = 5, /* a cancel that a worker was not ready for */
     NS_PER_MS = 1000000
 };
@@ -101,6 +102,7 @@ static void delist(struct mortise_ongoing *c)
         mortise_table_remove(&m->run_calls, &c->by_run);
     mortise_timer_disarm(&m->timers, &c->quiesce);
     mortise_timer_disarm(&m->timers, &c->idle);
+    mortise_timer_disarm(&m->timers, &c->due);
     m->n_calls--;
     m->n_scripted -= c->scripted;
     mortise_live_touch(live);
@@ -296,10 +298,24 @@ static const struct mortise_usage *all_usage(struct mortise_ongoing *c)
 }
 
 /* Who asked for what it performs hears of it. */
+/* It was stopped because it took too long: that is why it failed. */
+static void set_overdue(struct mortise_ongoing *c)
+{
+    char words[128];
+
+    snprintf(words, sizeof words, "it took longer than %llu ms",
+             (unsigned long long)c->may_take_ms);
+    set_failed(c, MORTISE_S_TIMEOUT, "timeout.call", "timeout", words);
+}
+
 static void tell_served(struct mortise_ongoing *c)
 {
     struct mortise_asked *a = c->serves;
-    const struct mortise_host_call_served how = {
+    struct mortise_host_call_served how;
+
+    if (c->is_overdue && c->status != MORTISE_S_OK)
+        set_overdue(c);
+    how = (struct mortise_host_call_served){
         .status = c->status,
         .output = c->output,
         .usage = &c->usage,
@@ -307,7 +323,6 @@ static void tell_served(struct mortise_ongoing *c)
         .error_class = c->error_class != NULL ? c->error_class : "",
         .message = c->message != NULL ? c->message : "",
         .retry_after_ms = c->retry_after_ms};
-
     c->serves = NULL;
     if (a == NULL)
         return;
@@ -701,6 +716,7 @@ static void fill_call(struct mortise_ongoing *c,
 
 static void quiesce_over(struct mortise_timer *t);
 static void idle_over(struct mortise_timer *t);
+static void overdue(struct mortise_timer *t);
 static void starved(struct mortise_task *t);
 
 /* Takes the body (NULL: memory ran out), which has so much room. */
@@ -728,6 +744,7 @@ static struct mortise_ongoing *call_new(struct mortise_live *live,
     c->state = MORTISE_CALL_WAITING;
     c->quiesce.fire = quiesce_over;
     c->idle.fire = idle_over;
+    c->due.fire = overdue;
     c->ended.run = ended;
     c->starved.run = starved;
     c->job.run = on_worker;
@@ -785,9 +802,8 @@ int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,
                         struct mortise_err *err)
 {
     char *body = mortise_json_text(live->m->mem, rc->body);
-    struct mortise_ongoing *c =
-        call_new(live, rc, kinds[rc->kind], body,
-                 body != NULL ? strlen(body) + 1 : 0);
+    struct mortise_ongoing *c = call_new(live, rc, kinds[rc->kind], body,
+                                         body != NULL ? strlen(body) + 1 : 0);
 
     if (c == NULL)
         return mortise_nomem(err);
@@ -801,7 +817,8 @@ int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,
 
 int mortise_calls_serve(struct mortise_asked *a,
                         const struct mortise_call_kind *kind, const char *name,
-                        struct mortise_buf *body, struct mortise_err *err)
+                        struct mortise_buf *body, uint64_t may_take_ms,
+                        struct mortise_err *err)
 {
     const struct mortise_ongoing *by = a->call;
     struct mortise_run_call rc = {.id = by->run_call,
@@ -823,6 +840,10 @@ int mortise_calls_serve(struct mortise_asked *a,
     c->serves = a;
     a->data = c;
     enlist(c);
+    c->may_take_ms = may_take_ms;
+    if (may_take_ms > 0)
+        mortise_timer_arm(&by->live->m->timers, &c->due,
+                          mortise_mono_in(may_take_ms + SAYS_SO_MS));
     queue(c, name);
     return MORTISE_OK;
 }
@@ -937,6 +958,14 @@ static void idle_over(struct mortise_timer *t)
         return;
     }
     c->idle_over = true;
+    cancel(c);
+}
+
+static void overdue(struct mortise_timer *t)
+{
+    struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, due);
+
+    c->is_overdue = true;
     cancel(c);
 }
 

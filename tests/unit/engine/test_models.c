@@ -372,6 +372,17 @@ START_TEST(calls_are_told_apart)
 }
 END_TEST
 
+/* An alias's timeout holds, whatever its plugin does about it. */
+START_TEST(timeouts_hold)
+{
+    open_engine("{default: {provider: speaks, model: small, timeout: 50ms}}");
+    say("hang");
+    gave("{\"alias\":\"default\",\"error\":{\"class\":\"timeout\",\"code\":"
+         "\"model.timeout\",\"message\":\"it took longer than 50 ms\"}" ONE_CALL
+         "}");
+}
+END_TEST
+
 static const struct {
     const char *said, *response, *want;
 } replies[] = {
@@ -595,6 +606,7 @@ static Suite *suite(void)
     tcase_add_test(tc, each_call_counts);
     tcase_add_test(tc, a_reply_is_one);
     tcase_add_test(tc, calls_are_told_apart);
+    tcase_add_test(tc, timeouts_hold);
     tcase_add_test(tc, a_provider_keeps_nothing);
     tcase_add_loop_test(tc, json_is_judged, 0,
                         sizeof replies / sizeof replies[0]);
