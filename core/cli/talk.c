@@ -321,10 +321,17 @@ static void show_result(struct mortise_talk *t, const json_t *event)
 {
     const json_t *error = json_object_get(event, "error");
     const json_t *output = json_object_get(event, "output");
-    char words[LINE], took[32];
+    const char *to = mortise_cli_text(event, "goto");
+    char words[LINE] = "", took[32];
 
-    snprintf(words, sizeof words, "%s, %s: ", mortise_cli_text(event, "tool"),
-             mortise_out_took(mortise_cli_integer(event, "ms"), took));
+    if (to[0] != '\0') {
+        line(t, event, MORTISE_PLAIN, "goes to", to);
+        return;
+    }
+    if (json_object_get(event, "tool") != NULL)
+        snprintf(words, sizeof words,
+                 "%s, %s: ", mortise_cli_text(event, "tool"),
+                 mortise_out_took(mortise_cli_integer(event, "ms"), took));
     if (error != NULL)
         fold(t, event, MORTISE_BAD, "failed", words,
              json_object_get(error, "message"));

@@ -374,6 +374,25 @@ START_TEST(transcripts)
 }
 END_TEST
 
+/* A tool that there is not, and a node that is handed over to, are told, too. */
+START_TEST(what_no_tool_did_is_told)
+{
+    deploy("  default:\n    provider: scripted\n    model: s\n    replies:\n"
+           "      - {when: {turn: 0}, tool_calls: [{name: nothing}]}\n"
+           "      - {when: {turn: 1}, tool_calls: [{name: transfer_to_b}]}\n"
+           "      - {text: done}\n");
+    desk_graph("g",
+               "start: a\nnodes:\n"
+               "  a: {type: gmi, prompt: x, execution_mode: react_bounded, "
+               "tool_allowlist: [text/grep], handoffs: [b], next: END}\n"
+               "  b: {type: gmi, prompt: y, next: END}\n");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_ok("$MORTISE show r --transcript");
+    desk_out("  failed   a                    there is no tool 'nothing'");
+    desk_out("  goes to  a                    b\n");
+}
+END_TEST
+
 /* A NUL hides nothing from who reads. */
 START_TEST(nuls_are_seen)
 {
@@ -408,6 +427,7 @@ static Suite *suite(void)
     tcase_add_test(tc, people_are_asked);
     tcase_add_test(tc, runs_are_conversations);
     tcase_add_test(tc, transcripts);
+    tcase_add_test(tc, what_no_tool_did_is_told);
     tcase_add_test(tc, nuls_are_seen);
     suite_add_tcase(s, tc);
     return s;

@@ -203,6 +203,10 @@ int mortise_generation_next(struct mortise_run *r, struct exec *x,
 int mortise_prompt_record(struct mortise_run *r, struct mortise_entry *e,
                           const struct mortise_model_ask *ask, json_t *budget,
                           struct mortise_err *err);
+/* No tool was run for a call of one, but that is what it gave: that entry. */
+int mortise_prompt_untooled(struct mortise_run *r, const struct exec *x,
+                            const struct mortise_entry *e,
+                            struct mortise_err *err);
 /* A model answered: that entry. */
 int mortise_prompt_answered(struct mortise_run *r, const struct exec *x,
                             const struct mortise_entry *e,

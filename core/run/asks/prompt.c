@@ -131,3 +131,10 @@ int mortise_prompt_answered(struct mortise_run *r, const struct exec *x,
 {
     return announce(r, x, "model_reply", e, reply_json, err);
 }
+
+int mortise_prompt_untooled(struct mortise_run *r, const struct exec *x,
+                            const struct mortise_entry *e,
+                            struct mortise_err *err)
+{
+    return announce(r, x, "tool_result", e, call_json, err);
+}

@@ -511,6 +511,8 @@ int mortise_apply_answer(struct mortise_run *r, struct exec *x,
             r, x, json_array_size(json_object_get(e->value, "told")));
     if (rv == MORTISE_OK && e->how & ANSWER_MODEL)
         rv = mortise_prompt_answered(r, x, e, err);
+    if (rv == MORTISE_OK && e->how & ANSWER_TOOL)
+        rv = mortise_prompt_untooled(r, x, e, err);
     if (rv != MORTISE_OK)
         return rv;
     return conclude(r, mortise_step_is_of_check(id) ? x->checks : x->journal, s,

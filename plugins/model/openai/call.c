@@ -176,6 +176,7 @@ static mortise_status on_event(void *ud, mortise_str name, mortise_str text)
     c->heard = true;
     if (mortise_str_is(text, "[DONE]")) {
         c->ended |= c->dialect == &openai_chat && c->began;
+        c->over = true;
         return MORTISE_S_OK;
     }
     mortise_jv_parse(text, &data);
@@ -184,8 +185,9 @@ static mortise_status on_event(void *ud, mortise_str name, mortise_str text)
     if (is_error(name, data)) {
         reply_usage(&c->reply, mortise_jv_get(data, "usage"));
         problem_of_server(&c->problem, mortise_jv_none(), data);
+    } else if (c->over) {
+        reply_usage(&c->reply, mortise_jv_get(data, "usage"));
     } else if (mortise_jv_type(data) == MORTISE_JV_OBJECT) {
-        c->began = true;
         c->dialect->event(c, data);
     } else if (!c->ended) {
         problem_set(&c->problem, MORTISE_MODEL_STREAM,

@@ -214,10 +214,19 @@ static void take(struct call *c, mortise_jv body, const char *within)
 
 static void chat_whole(struct call *c, mortise_jv body)
 {
+    int32_t content;
+
     if (mortise_jv_type(mortise_jv_get(first_choice(body), "message")) !=
         MORTISE_JV_OBJECT) {
         problem_set(&c->problem, MORTISE_MODEL_PROTOCOL,
                     "the answer is no chat completion: it has no message");
+        return;
+    }
+    content = mortise_jv_type(mortise_jv_get(
+        mortise_jv_get(first_choice(body), "message"), "content"));
+    if (content == MORTISE_JV_NUMBER || content == MORTISE_JV_BOOL) {
+        problem_set(&c->problem, MORTISE_MODEL_PROTOCOL,
+                    "the answer is no chat completion: its content is no text");
         return;
     }
     take(c, body, "message");
@@ -226,6 +235,7 @@ static void chat_whole(struct call *c, mortise_jv body)
 
 static void chat_event(struct call *c, mortise_jv data)
 {
+    c->began |= mortise_jv_type(first_choice(data)) == MORTISE_JV_OBJECT;
     take(c, data, "delta");
 }
 

@@ -81,7 +81,8 @@ struct call {
     int64_t status;   /* of its head; 0: it is not there yet */
     bool says_events; /* its Content-Type does */
     bool heard;       /* there was an event, */
-    bool began;       /* and one that was an object */
+    bool began;       /* and one that had something of the reply */
+    bool over;        /* [DONE]: what follows is usage, at most */
     bool ended;       /* the reply is whole, as the server says */
     struct sse sse;
     struct problem problem;

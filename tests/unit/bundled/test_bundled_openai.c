@@ -464,6 +464,15 @@ START_TEST(ends)
                   "'stop_reason':'stop'}");
     chat_stream("data: nonsense\n\n" CHUNK("", "'stop'"));
     assert_error(MORTISE_MODEL_STREAM, "transient");
+    /* What was nothing does not end, and what ended says no more. */
+    chat_stream("data: {'choices':[]}\n\ndata: [DONE]");
+    assert_error(MORTISE_MODEL_STREAM, "transient");
+    chat_stream(CHUNK("'content':'a'", "null") "data: [DONE]\n\n" CHUNK(
+        "'content':'b','tool_calls':[{'index':0,'id':'c',"
+        "'function':{'name':'f','arguments':'{}'}}]",
+        "null"));
+    assert_output("{'message':{'role':'assistant','parts':[{'type':'text',"
+                  "'text':'a'}]},'stop':'end'}");
 }
 END_TEST
 
