@@ -106,6 +106,7 @@ static const struct mortise_key keys[] = {
     {.name = "tiers",
      .about = "In place of a provider: other aliases, by the complexity of the "
               "node that asks.",
+     .min = 1,
      MORTISE_INTO_SAME(tier_place)},
     {.name = "model",
      .about = "What the server calls it.",

@@ -656,6 +656,12 @@ static const struct {
     {"    prompt: x\n    tool_allowlist: [nope/read]\n", "no plugin 'nope'"},
     {"    prompt: \"${input.x\"\n", "never closed"},
     {"    prompt: x\n    response: xml\n", "response"},
+    {"    prompt: []\n", "a prompt has one part at least"},
+    {"    prompt: [{type: image}]\n", "type image needs url or data"},
+    {"    prompt: [{type: text}]\n", "type text needs text"},
+    {"    prompt: [{type: audio, url: x}]\n", "and not 'audio'"},
+    {"    prompt: [x]\n", "a part of a prompt is {type: text, text}"},
+    {"    prompt: x\n    llm: {tiers: {}}\n", "tiers"},
 };
 
 START_TEST(findings_are_made)

@@ -364,6 +364,57 @@ static void check_planner(struct mortise_loader *ld,
             "it belongs to execution_mode: planner_controlled");
 }
 
+/* A part of a prompt, as it is written: what a template gives is seen when it is
+ * asked. */
+static void check_part(struct mortise_loader *ld,
+                       const struct mortise_yaml *part)
+{
+    static const struct {
+        const char *type, *one, *other;
+    } types[] = {{"text", "text", "text"},
+                 {"image", "url", "data"},
+                 {"file", "url", "data"}};
+    const struct mortise_yaml *type =
+        part->kind == MORTISE_YAML_MAP ? mortise_yaml_get(part, "type") : NULL;
+
+    if (part->kind == MORTISE_YAML_STRING && strstr(part->str, "${") != NULL)
+        return;
+    if (type == NULL || type->kind != MORTISE_YAML_STRING) {
+        mortise_diag_add(ld->diags, "E0203", part->span,
+                         "a part of a prompt is {type: text, text}, or {type: "
+                         "image} or {type: file} with url or data");
+        return;
+    }
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        if (strcmp(type->str, types[i].type) != 0)
+            continue;
+        if (mortise_yaml_get(part, types[i].one) == NULL &&
+            mortise_yaml_get(part, types[i].other) == NULL)
+            mortise_diag_add(ld->diags, "E0206", part->span,
+                             "a part of type %s needs %s%s%s", type->str,
+                             types[i].one, i > 0 ? " or " : "",
+                             i > 0 ? types[i].other : "");
+        return;
+    }
+    if (strstr(type->str, "${") == NULL)
+        mortise_diag_add(ld->diags, "E0207", type->span,
+                         "a part of a prompt is text, image or file, and not "
+                         "'%s'",
+                         type->str);
+}
+
+static void check_prompt(struct mortise_loader *ld,
+                         const struct mortise_yaml *prompt)
+{
+    if (prompt == NULL || prompt->kind != MORTISE_YAML_SEQ)
+        return;
+    if (prompt->n == 0)
+        mortise_diag_add(ld->diags, "E0208", prompt->span,
+                         "a prompt has one part at least");
+    for (size_t i = 0; i < prompt->n; i++)
+        check_part(ld, prompt->items[i]);
+}
+
 static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 {
     struct mortise_made *own = &gmi_of(r)->node, all = {.n = 0};
@@ -374,6 +425,7 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
     put_llm(ld, r, own);
     put_tool_errors(ld, r, own);
     check_planner(ld, r);
+    check_prompt(ld, mortise_yaml_get(r->map, "prompt"));
     if (gmi_of(r)->planner != NULL)
         mortise_node_add_planner(ld, r, gmi_of(r)->planner);
     mortise_node_finish_tools(ld, r);

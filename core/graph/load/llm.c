@@ -103,6 +103,7 @@ static const struct mortise_key llm_keys[] = {
     {.name = "tiers",
      .about = "In its place: an alias for each, by the node's complexity.",
      .value = MORTISE_V_MAP,
+     .min = 1,
      .place = &tier_place,
      .read = read_tiers},
     {.name = "model",
