@@ -122,11 +122,12 @@ static int graph_text(const struct mortise_args *a, json_t **out,
 {
     json_t *graph = json_loads(graph_json, 0, NULL);
     char *text = NULL;
-    int rv = MORTISE_ENOMEM;
+    int rv = graph != NULL
+                 ? fill_reply(json_object_get(json_object_get(graph, "nodes"),
+                                              "reply"),
+                              a, err)
+                 : mortise_nomem(err);
 
-    if (graph != NULL)
-        rv = fill_reply(
-            json_object_get(json_object_get(graph, "nodes"), "reply"), a, err);
     if (rv == MORTISE_OK)
         text = json_dumps(graph, JSON_INDENT(2));
     *out = text != NULL ? json_string(text) : NULL;
