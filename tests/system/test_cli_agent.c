@@ -916,8 +916,8 @@ START_TEST(configs_with_secrets_are_checked)
 {
     static const char *const configs[] = {
         "api_key: secret://k",
-        "base_url: 'http://h/v1', api_key: secret://k, "
-        "api_kee: x",
+        ("base_url: 'http://h/v1', api_key: secret://k, "
+        "api_kee: x"),
         "base_url: 7, api_key: secret://k"};
     char more[512];
 
