@@ -114,12 +114,16 @@ static bool take(int fd, char *into, size_t cap, size_t *n)
     return true;
 }
 
+/* Seconds: what hangs is found; a script of many lines, under a sanitizer and
+ * beside others, is not. */
+enum { PATIENCE = 240 };
+
 /* Read both pipes to their ends, or until the time is up. */
 static bool drain(int out, int err)
 {
     struct pollfd p[2] = {{out, POLLIN, 0}, {err, POLLIN, 0}};
     size_t n_out = 0, n_err = 0;
-    double until = now() + 60;
+    double until = now() + PATIENCE;
 
     child.out[0] = child.err[0] = '\0';
     while (p[0].fd >= 0 || p[1].fd >= 0) {

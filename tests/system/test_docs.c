@@ -289,7 +289,7 @@ static Suite *suite(void)
     Suite *s = suite_create("docs");
     TCase *tc = tcase_create("pages");
 
-    tcase_set_timeout(tc, 120);
+    tcase_set_timeout(tc, 300);
     tcase_add_checked_fixture(tc, begin, end);
     tcase_add_test(tc, blocks_run);
     tcase_add_loop_test(tc, made_pages, 0, N_MADE);
