@@ -34,12 +34,16 @@ nodes:
     next: END
 END
 
+# With the plugin that one of them has beside it.
+cp -r "$HERE/../../configs" "$WORK/configs"
+make -s -C "$WORK/configs/refund/pay" SDK="$HERE/../../sdk" acme.pay.so
+
 count() {
     grep -o "$1" "$2" | wc -l
 }
 
 cases=0
-for graph in "$HERE"/../../configs/*/*.graph.yaml "$WORK/hostile.yaml"; do
+for graph in "$WORK"/configs/*/*.graph.yaml "$WORK/hostile.yaml"; do
     "$MORTISE" graph show --json "$graph" >"$WORK/graph.json" ||
         fail "$graph is not drawn"
     "$MORTISE" graph show --dot "$graph" | dot -Tplain >"$WORK/graph.plain" ||
