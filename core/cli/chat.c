@@ -382,12 +382,21 @@ static int say(struct chat *c, const json_t *request, json_t *text,
                    err);
 }
 
-/* yes, no, no WHY, or {...}: a command; NULL: none of these, or no memory. */
+/* The first n bytes of the line: that word, or its first letter. */
+static bool is_word(const char *line, size_t n, const char *word)
+{
+    return (n == 1 || n == strlen(word)) && strncmp(line, word, n) == 0;
+}
+
+/* yes, no, no WHY, or {...}: a command; NULL: none of these, or no memory.
+ * Nothing runs by a guess at what else may have been meant. */
 static json_t *decision(const json_t *request, const char *line)
 {
     const char *digest = mortise_cli_text(request, "digest");
-    bool no = line[0] == 'n', yes = line[0] == 'y';
-    const char *why = strchr(line, ' ');
+    size_t first = strcspn(line, " ,");
+    const char *why = line + first + strspn(line + first, " ,");
+    bool yes = line[first] == '\0' && is_word(line, first, "yes");
+    bool no = is_word(line, first, "no");
     json_t *args = line[0] == '{' ? json_loads(line, 0, NULL) : NULL;
     json_t *out = NULL;
 
@@ -395,7 +404,7 @@ static json_t *decision(const json_t *request, const char *line)
         out = json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:O*}", "kind",
                         "approve_tool", "id", mortise_cli_text(request, "id"),
                         "decision", no ? "reject" : "approve", "reason",
-                        no && why != NULL ? why + 1 : NULL, "digest",
+                        no && why[0] != '\0' ? why : NULL, "digest",
                         digest[0] != '\0' ? digest : NULL, "value", args);
     json_decref(args);
     return out;
@@ -603,8 +612,9 @@ const struct mortise_cmd mortise_cmd_chat = {
         "of a reply, --continue goes on with that reply.  Ctrl-D leaves it,\n"
         "Ctrl-C pauses it; 'mortise cancel RUN' ends it.\n"
         "\n"
-        "A call of a tool is shown, and waits for you: yes, no with a reason\n"
-        "that the model is told, or other arguments as a JSON object.\n"
+        "A call of a tool is shown, and waits for you: y or yes; n or no,\n"
+        "with a reason that the model is told; or other arguments as a JSON\n"
+        "object.  Whatever else is said is no answer: it asks again.\n"
         "Without a terminal it waits for 'mortise approve'.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_RUN,

@@ -277,7 +277,12 @@ START_TEST(people_are_asked)
     see("run it? ");
     desk_ok("$MORTISE inbox");
     desk_out("text/grep");
-    type("perhaps\n");
+    /* Only what is meant for an answer is one. */
+    type("you should not\n");
+    see("run it? ");
+    type("not yet\n");
+    see("run it? ");
+    type("yes, but later\n");
     see("run it? ");
     type("no, not today\n");
     see("Then not.");
