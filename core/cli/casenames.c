@@ -231,28 +231,35 @@ static bool is_named(const struct mortise_yaml *real, const char *name)
 
 /* A model is asked in earnest where who asks it is real: only one that is named,
  * or scripted. */
-static void check_model(const struct mortise_models *models, const char *alias,
+static void check_model(const struct mortise_model_alias *m,
                         const struct mortise_yaml *real,
                         const struct mortise_yaml *by,
                         struct mortise_diags *diags)
 {
-    const struct mortise_model_alias *m = mortise_model_find(models, alias);
-
-    for (int k = 0; m != NULL && k < MORTISE_N_TIERS; k++)
-        if (m->tiers[k] != NULL)
-            check_model(models, m->tiers[k], real, by, diags);
-    if (m == NULL || m->provider[0] == '\0' ||
-        strcmp(m->provider, "scripted") == 0 || is_named(real, m->provider))
+    if (strcmp(m->provider, "scripted") == 0 || is_named(real, m->provider))
         return;
     mortise_diag_help(
         diags,
         mortise_diag_add(diags, "E0903", by->span,
                          "'%s' asks the model '%s' in earnest, by the plugin "
                          "%s, which is not named",
-                         by->str, alias, m->provider),
+                         by->str, m->alias, m->provider),
         "name '%s' under 'real', too, or take a deployment whose models are "
         "scripted",
         m->provider);
+}
+
+static void check_alias(const struct mortise_models *models, const char *alias,
+                        const struct mortise_yaml *real,
+                        const struct mortise_yaml *by,
+                        struct mortise_diags *diags)
+{
+    const struct mortise_model_alias *m = mortise_model_find(models, alias);
+    const struct mortise_model_alias *behind[MORTISE_N_TIERS];
+    size_t n = m != NULL ? mortise_models_behind(models, m, behind) : 0;
+
+    for (size_t i = 0; i < n; i++)
+        check_model(behind[i], real, by, diags);
 }
 
 static void check_models(const struct mortise_graph *g,
@@ -264,7 +271,7 @@ static void check_models(const struct mortise_graph *g,
         if (!any(g, asks_models, real->items[i]->str))
             continue;
         for (size_t k = 0; k < g->n_models; k++)
-            check_model(models, g->models[k], real, real->items[i], diags);
+            check_alias(models, g->models[k], real, real->items[i], diags);
     }
 }
 

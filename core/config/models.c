@@ -280,6 +280,25 @@ int mortise_model_need(const struct mortise_models *models, const char *alias,
                         near != NULL ? near : "", near != NULL ? "'?" : "");
 }
 
+size_t
+mortise_models_behind(const struct mortise_models *models,
+                      const struct mortise_model_alias *m,
+                      const struct mortise_model_alias *out[MORTISE_N_TIERS])
+{
+    size_t n = 0;
+
+    if (!has_tiers(m)) {
+        out[0] = m;
+        return 1;
+    }
+    for (int k = 0; k < MORTISE_N_TIERS; k++) {
+        out[n] = m->tiers[k] != NULL ? mortise_model_find(models, m->tiers[k])
+                                     : NULL;
+        n += out[n] != NULL;
+    }
+    return n;
+}
+
 const struct mortise_model_alias *
 mortise_model_of_instance(const struct mortise_models *models,
                           const char *instance)

@@ -59,6 +59,11 @@ mortise_model_for(const struct mortise_models *models, const char *alias,
 /* MORTISE_OK, or MORTISE_ENOTFOUND with which one may be meant. */
 int mortise_model_need(const struct mortise_models *models, const char *alias,
                        struct mortise_err *why);
+/* What answers where it is asked: itself, or its tiers; how many. */
+size_t
+mortise_models_behind(const struct mortise_models *models,
+                      const struct mortise_model_alias *m,
+                      const struct mortise_model_alias *out[MORTISE_N_TIERS]);
 const struct mortise_model_alias *
 mortise_model_of_instance(const struct mortise_models *models,
                           const char *instance);

@@ -279,29 +279,28 @@ static int guardrail(void *ud, const char *id, struct mortise_err *why)
                      : MORTISE_OK; /* that of the id was checked */
 }
 
-static int provider(const struct mortise_plugin_catalog *s, const char *alias,
+static int provider(const struct mortise_plugin_catalog *s,
+                    const struct mortise_model_alias *model,
                     struct mortise_err *why)
 {
-    const struct mortise_model_alias *m =
-        mortise_model_find(&s->deployment->models, alias);
-    const struct mortise_manifest *man =
-        mortise_plugins_find(s->plugins, m->provider, why);
+    const struct mortise_manifest *m =
+        mortise_plugins_find(s->plugins, model->provider, why);
 
-    if (man == NULL)
+    if (m == NULL)
         return why->code;
-    return man->provides[MORTISE_KIND_MODEL].present
+    return m->provides[MORTISE_KIND_MODEL].present
                ? MORTISE_OK
                : mortise_fail(why, MORTISE_ENOTFOUND,
-                              "plugin '%s' is no way to models", m->provider);
+                              "plugin '%s' is no way to models",
+                              model->provider);
 }
 
-/* ... and each of its tiers. */
 static bool is_priced(const struct mortise_model_alias *m)
 {
     const struct mortise_usage none = {0};
     uint64_t nano;
 
-    return m != NULL && mortise_model_cost(m, &none, &nano);
+    return mortise_model_cost(m, &none, &nano);
 }
 
 static int model(void *ud, const char *alias, bool *priced,
@@ -309,22 +308,19 @@ static int model(void *ud, const char *alias, bool *priced,
 {
     const struct mortise_plugin_catalog *s = ud;
     const struct mortise_models *models = &s->deployment->models;
-    const struct mortise_model_alias *m;
+    const struct mortise_model_alias *behind[MORTISE_N_TIERS];
     int rv = mortise_model_need(models, alias, why);
+    size_t n;
 
     if (rv != MORTISE_OK)
         return rv;
-    m = mortise_model_find(models, alias);
-    if (m->provider[0] != '\0') {
-        *priced = is_priced(m);
-        return provider(s, alias, why);
-    }
+    n = mortise_models_behind(models, mortise_model_find(models, alias),
+                              behind);
     *priced = true;
-    for (int k = 0; rv == MORTISE_OK && k < MORTISE_N_TIERS; k++)
-        if (m->tiers[k] != NULL) {
-            *priced &= is_priced(mortise_model_find(models, m->tiers[k]));
-            rv = provider(s, m->tiers[k], why);
-        }
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
+        *priced &= is_priced(behind[i]);
+        rv = provider(s, behind[i], why);
+    }
     return rv;
 }
 

@@ -504,20 +504,20 @@ static int lane_get(struct mortise *m, const char *name, enum mortise_kind kind,
 static int bring_up_model(struct mortise *m, const char *alias,
                           struct mortise_err *err)
 {
-    const struct mortise_model_alias *model =
-        mortise_model_find(&m->settings.deployment->models, alias);
+    const struct mortise_models *models = &m->settings.deployment->models;
+    const struct mortise_model_alias *model = mortise_model_find(models, alias);
+    const struct mortise_model_alias *behind[MORTISE_N_TIERS];
     struct mortise_lane *l;
     uint64_t took_ms;
     int rv = MORTISE_OK;
+    size_t n;
 
     if (model == NULL)
-        return mortise_model_need(&m->settings.deployment->models, alias, err);
-    if (model->provider[0] != '\0')
-        return lane_get(m, alias, MORTISE_KIND_MODEL, &l, &took_ms, err);
-    for (int k = 0; rv == MORTISE_OK && k < MORTISE_N_TIERS; k++)
-        if (model->tiers[k] != NULL)
-            rv = lane_get(m, model->tiers[k], MORTISE_KIND_MODEL, &l, &took_ms,
-                          err);
+        return mortise_model_need(models, alias, err);
+    n = mortise_models_behind(models, model, behind);
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
+        rv = lane_get(m, behind[i]->alias, MORTISE_KIND_MODEL, &l, &took_ms,
+                      err);
     return rv;
 }
 
