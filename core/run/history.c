@@ -100,20 +100,6 @@ void mortise_describe_doubt(json_t *out, const struct mortise_entry *e)
 
 /* ---- all of them --------------------------------------------------------- */
 
-/* Which ask it is of its call; `check` where that is a guardrail's, whose key
- * says which. */
-static void put_step(json_t *out, const struct mortise_entry *e)
-{
-    const struct step_id id = {e->ordinal, e->key};
-    const char *name = mortise_step_called(id);
-
-    json_object_set_new(out, "step",
-                        name[0] != '\0' ? json_string(name)
-                                        : json_integer(e->ordinal));
-    if (mortise_step_is_of_check(id))
-        json_object_set_new(out, "check", json_true());
-}
-
 /* Its node, and where that was: as mortise_exec_path() spells it.  What gathers
  * a map is named after a node that is not of its frame's region. */
 static void put_place(json_t *out, const struct mortise_run *r,
@@ -145,7 +131,7 @@ static json_t *entry_json(const struct mortise_run *r,
         put_place(out, r, e);
     if (e->method[0] != '\0') {
         json_object_set_new(out, "method", json_string(e->method));
-        put_step(out, e);
+        mortise_step_put_name(out, (struct step_id){e->ordinal, e->key});
     }
     if (e->attempt > 0)
         json_object_set_new(out, "attempt", json_integer(e->attempt));

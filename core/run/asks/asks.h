@@ -32,6 +32,9 @@ struct step_id {
 bool mortise_step_is_of_check(struct step_id id);
 /* What its asker called it; "": its ordinal is its name. */
 const char *mortise_step_called(struct step_id id);
+/* Puts it there as `step`, with `check` where it is a guardrail's; -1: memory
+ * ran out. */
+int mortise_step_put_name(json_t *to, struct step_id id);
 /* The step of that name; NULL: there is none. */
 struct step *mortise_step_find(const struct journal *j, struct step_id id);
 /* A new step.  One of that name of which nothing was recorded makes way. */

@@ -14,14 +14,8 @@
 static json_t *with_step(const struct mortise_entry *e, json_t *extra)
 {
     const struct step_id id = {e->ordinal, e->key};
-    const char *name = mortise_step_called(id);
 
-    if (extra != NULL &&
-        (json_object_set_new(extra, "step",
-                             name[0] != '\0' ? json_string(name)
-                                             : json_integer(e->ordinal)) != 0 ||
-         (mortise_step_is_of_check(id) &&
-          json_object_set_new(extra, "check", json_true()) != 0)))
+    if (extra != NULL && mortise_step_put_name(extra, id) != 0)
         mortise_json_drop(&extra);
     return extra;
 }

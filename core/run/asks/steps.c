@@ -32,6 +32,19 @@ const char *mortise_step_called(struct step_id id)
     return colon != NULL ? colon + 1 : "";
 }
 
+int mortise_step_put_name(json_t *to, struct step_id id)
+{
+    const char *name = mortise_step_called(id);
+    json_t *step = name[0] != '\0' ? json_string(name)
+                                   : json_integer((json_int_t)id.ordinal);
+
+    return json_object_set_new(to, "step", step) != 0 ||
+                   (mortise_step_is_of_check(id) &&
+                    json_object_set_new(to, "check", json_true()) != 0)
+               ? -1
+               : 0;
+}
+
 /* Can that be the name of a step? */
 static bool is_name(struct step_id id)
 {
@@ -500,15 +513,15 @@ int mortise_apply_answer(struct mortise_run *r, struct exec *x,
     }
     s->completed = (e->how & ANSWER_COMPLETED) != 0;
     if (s->completed) {
-        s->kind = e->how & ANSWER_TOOL ? MORTISE_STEP_TOOL
-                                       : MORTISE_STEP_EFFECT;
+        s->kind =
+            e->how & ANSWER_TOOL ? MORTISE_STEP_TOOL : MORTISE_STEP_EFFECT;
         mortise_step_become_effect(r, x, s);
     }
     if (e->how & ANSWER_SPENT)
         rv = mortise_usage_of_step(r, x, e, err);
     if (e->how & ANSWER_HEARD)
-        mortise_inbox_heard(
-            r, x, json_array_size(json_object_get(e->value, "told")));
+        mortise_inbox_heard(r, x,
+                            json_array_size(json_object_get(e->value, "told")));
     if (rv == MORTISE_OK && e->how & ANSWER_MODEL)
         rv = mortise_prompt_answered(r, x, e, err);
     if (rv == MORTISE_OK && e->how & ANSWER_TOOL)
