@@ -190,5 +190,21 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
         check_required(ld, r);
 }
 
+/* ---- as a tool -------------------------------------------------------- */
+
+static void read_name(struct mortise_loader *ld, struct mortise_reading *r,
+                      const char *name, const struct mortise_yaml *at)
+{
+    struct mortise_yaml *ref = mortise_made_text(ld, name, at);
+
+    if (ref != NULL && !mortise_inner_is_too_deep(ld, at->span))
+        mortise_inner_load_named(ld, r, ref);
+}
+
+static const struct mortise_node_as_tool as_tool = {.prefix = "graph/",
+                                                    .read = read_name};
+
 const struct mortise_node_kind mortise_graph_kind_subgraph = {
-    .place = {MORTISE_KIND_PLACE("subgraph", keys)}, .finish = finish};
+    .place = {MORTISE_KIND_PLACE("subgraph", keys)},
+    .finish = finish,
+    .as_tool = &as_tool};

@@ -33,6 +33,17 @@ struct mortise_node_kind {
     void (*begin)(struct mortise_loader *ld, struct mortise_reading *r);
     /* All that stands in it was read.  NULL: nothing is left to do. */
     void (*finish)(struct mortise_loader *ld, struct mortise_reading *r);
+    /* How nodes may be tools (tools.c); NULL: they are none. */
+    const struct mortise_node_as_tool *as_tool;
+};
+
+/* Nodes that are there to be called by a name of the node that calls them. */
+struct mortise_node_as_tool {
+    const char *prefix; /* what such names begin with */
+    bool has_approvals; /* somebody may be asked before each call */
+    /* What it runs, by the rest of the name, which stands at `at`. */
+    void (*read)(struct mortise_loader *ld, struct mortise_reading *r,
+                 const char *rest, const struct mortise_yaml *at);
 };
 
 /* For `.place`: its table. */

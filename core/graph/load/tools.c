@@ -24,7 +24,6 @@
 
 #include "base/hash.h"
 #include "base/wild.h"
-#include "graph/load/files.h"
 #include "graph/load/node.h"
 
 enum {
@@ -34,7 +33,7 @@ enum {
     TOOL_MAX = 256 /* PLUGIN/OPERATION; manifests bound both */
 };
 
-static const char graph_prefix[] = "graph/", handover[] = "transfer_to_";
+static const char handover[] = "transfer_to_";
 
 /* The tools of a node while they are read. */
 struct tools {
@@ -44,13 +43,14 @@ struct tools {
     size_t n, cap;
     const struct mortise_yaml *entry; /* that is being read, */
     const struct mortise_yaml *at;    /* and which tool it says */
-    bool any;        /* the pattern stood for something */
+    bool any;                         /* the pattern stood for something */
     bool is_planner; /* models are not offered it, nor is it another's */
 };
 
 /* What an entry says beside which tool it is. */
 struct entry {
     struct mortise_reading reading; /* first: rows of nodes read into it */
+    const struct mortise_node_as_tool *as_tool; /* of its kind of node */
     const char *tool, *description;
     uint64_t max_output;
     bool ask;
@@ -72,10 +72,9 @@ static void make_plain(char *out, const char *tool)
     size_t n = 0;
 
     for (; *tool != '\0' && n <= NAME_MAX_MODEL; tool++) {
-        bool plain = (*tool >= 'a' && *tool <= 'z') ||
-                     (*tool >= 'A' && *tool <= 'Z') ||
-                     (*tool >= '0' && *tool <= '9') || *tool == '-' ||
-                     *tool == '_';
+        bool plain =
+            (*tool >= 'a' && *tool <= 'z') || (*tool >= 'A' && *tool <= 'Z') ||
+            (*tool >= '0' && *tool <= '9') || *tool == '-' || *tool == '_';
 
         out[n++] = plain ? *tool : '_';
         if (*tool == '/')
@@ -130,8 +129,6 @@ static bool grow(struct tools *t)
     return true;
 }
 
-static const struct mortise_node_kind plain_kind = {.size = 0};
-
 static char *text_of_schema(struct mortise_loader *ld,
                             const struct mortise_schema *s)
 {
@@ -161,43 +158,37 @@ static void describe(struct mortise_loader *ld, struct mortise_offer *offer,
     else if (node->op != NULL)
         offer->description = node->op->description;
     else
-        offer->description =
-            about != NULL && about->kind == MORTISE_YAML_STRING ? about->str
-                                                                : "";
+        offer->description = about != NULL && about->kind == MORTISE_YAML_STRING
+                                 ? about->str
+                                 : "";
     offer->parameters =
-        text_of_schema(ld, node->op != NULL ? node->op->input
+        text_of_schema(ld, node->op != NULL    ? node->op->input
                            : node->sub != NULL ? node->sub->input
                                                : NULL);
     offer->max_output = e->max_output;
     ld->nomem |= offer->parameters == NULL;
 }
 
-static void read_operation(struct mortise_loader *ld, struct entry *e,
-                           const char *tool, struct mortise_span at)
+/* The kind of node that a tool of that name is: the one whose prefix says most. */
+static enum mortise_node_type type_of(const char *tool)
 {
-    const char *slash = strchr(tool, '/');
-    struct mortise_node *node = e->reading.node;
+    enum mortise_node_type found = MORTISE_NODE_UNREAD;
+    size_t longest = 0;
 
-    assert(slash != NULL); /* whoever calls looked */
-    node->type = MORTISE_NODE_TOOL;
-    node->plugin =
-        mortise_arena_strndup(ld->arena, tool, (size_t)(slash - tool));
-    node->operation = mortise_arena_strdup(ld->arena, slash + 1);
-    if (node->plugin == NULL || node->operation == NULL)
-        ld->nomem = true;
-    else
-        mortise_node_find_operation(ld, &e->reading, at);
-}
+    for (int type = MORTISE_NODE_UNREAD + 1; type < MORTISE_NODE_TYPES;
+         type++) {
+        const struct mortise_node_as_tool *as =
+            mortise_node_kind_of((enum mortise_node_type)type)->as_tool;
+        size_t n = as != NULL ? strlen(as->prefix) : 0;
 
-static void read_graph(struct mortise_loader *ld, struct entry *e,
-                       const char *tool, const struct mortise_yaml *at)
-{
-    struct mortise_yaml *ref =
-        mortise_made_text(ld, tool + sizeof graph_prefix - 1, at);
-
-    e->reading.node->type = MORTISE_NODE_SUBGRAPH;
-    if (ref != NULL && !mortise_inner_is_too_deep(ld, at->span))
-        mortise_inner_load_named(ld, &e->reading, ref);
+        if (as == NULL || strncmp(tool, as->prefix, n) != 0 ||
+            (found != MORTISE_NODE_UNREAD && n <= longest))
+            continue;
+        found = (enum mortise_node_type)type;
+        longest = n;
+    }
+    assert(found != MORTISE_NODE_UNREAD); /* operations have no prefix */
+    return found;
 }
 
 static void read_entry_keys(struct mortise_loader *ld, struct entry *e);
@@ -216,8 +207,8 @@ static void add_tool(struct tools *t, const char *tool,
 {
     struct mortise_loader *ld = t->ld;
     const struct mortise_schema *output = ld->names[MORTISE_IN_OUTPUT].schema;
+    const struct mortise_node_kind *kind;
     struct entry e = {.max_output = MAX_OUTPUT};
-    bool is_graph = strncmp(tool, graph_prefix, sizeof graph_prefix - 1) == 0;
     struct mortise_node *node;
     struct mortise_offer *offer;
 
@@ -226,23 +217,23 @@ static void add_tool(struct tools *t, const char *tool,
         return;
     node = &t->nodes[t->n];
     offer = &t->offers[t->n];
-    *offer = (struct mortise_offer){
-        .name = name_for(t, tool),
-        .tool = mortise_arena_strdup(ld->arena, tool)};
+    *offer =
+        (struct mortise_offer){.name = name_for(t, tool),
+                               .tool = mortise_arena_strdup(ld->arena, tool)};
     node->id = offer->name;
     node->index = (uint32_t)t->n;
     node->span = at->span;
+    node->type = type_of(tool);
+    kind = mortise_node_kind_of(node->type);
+    e.as_tool = kind->as_tool;
     ld->nomem |= offer->name == NULL || offer->tool == NULL;
-    e.reading = (struct mortise_reading){
-        .node = node, .key = at, .map = t->entry};
-    mortise_node_begin(ld, &e.reading, &plain_kind);
+    e.reading =
+        (struct mortise_reading){.node = node, .key = at, .map = t->entry};
+    mortise_node_begin(ld, &e.reading, kind);
     node->output_as = NULL;
     if (ld->nomem)
         return;
-    if (is_graph)
-        read_graph(ld, &e, tool, at);
-    else
-        read_operation(ld, &e, tool, at->span);
+    e.as_tool->read(ld, &e.reading, tool + strlen(e.as_tool->prefix), at);
     if (t->entry->kind == MORTISE_YAML_MAP && !ld->nomem)
         read_entry_keys(ld, &e);
     mortise_node_apply_defaults(ld, &e.reading);
@@ -332,8 +323,7 @@ static void read_entry_keys(struct mortise_loader *ld, struct entry *e)
     struct mortise_diag *d;
 
     mortise_keys_read(&entry_place, map, map->span, ld, e, ld->diags);
-    if (e->ask && e->reading.node->op == NULL &&
-        e->reading.node->type == MORTISE_NODE_SUBGRAPH) {
+    if (e->ask && !e->as_tool->has_approvals) {
         d = mortise_diag_add(ld->diags, "E0514",
                              mortise_yaml_get(map, "ask")->span,
                              "a graph is not approved as a tool");
@@ -413,8 +403,7 @@ static void refuse_entry(struct mortise_loader *ld,
                          const struct mortise_yaml *entry)
 {
     struct mortise_node nobody = {.effect = MORTISE_PURE};
-    struct entry e = {
-        .reading = {.node = &nobody, .key = entry, .map = entry}};
+    struct entry e = {.reading = {.node = &nobody, .key = entry, .map = entry}};
 
     if (entry->kind == MORTISE_YAML_MAP)
         mortise_keys_read(&entry_place, entry, entry->span, ld, &e, ld->diags);
@@ -595,13 +584,13 @@ const struct mortise_key mortise_tool_rows[2] = {
      .about = "The tools that it may use: PLUGIN/OPERATION, with * for any "
               "characters, or graph/NAME; {tool: ...} says how. Absent: none.",
      .value = MORTISE_V_LIST,
-     .each = &(const struct mortise_key){.value = MORTISE_V_FORMS,
-                                         .forms =
-                                             (const struct mortise_key[2]){
-                                                 {.value = MORTISE_V_STRING},
-                                                 {.value = MORTISE_V_MAP,
-                                                  .place = &entry_place}},
-                                         .n_forms = 2},
+     .each =
+         &(const struct mortise_key){
+             .value = MORTISE_V_FORMS,
+             .forms = (const struct mortise_key[2]){{.value = MORTISE_V_STRING},
+                                                    {.value = MORTISE_V_MAP,
+                                                     .place = &entry_place}},
+             .n_forms = 2},
      .read = read_allowlist},
     {.name = "handoffs",
      .about = "Nodes that it may hand over to, each offered as a tool: to use "
@@ -655,7 +644,8 @@ void mortise_node_finish_tools(struct mortise_loader *ld,
                        g->offers[i].parameters);
     for (size_t i = 0; rv == 0 && g != NULL && i < g->n_handovers; i++)
         rv = put_handover(list, &g->handovers[i], ld->arena);
-    if (rv == 0 && g != NULL && (text = mortise_json_text(ld->mem, list)) != NULL)
+    if (rv == 0 && g != NULL &&
+        (text = mortise_json_text(ld->mem, list)) != NULL)
         g->offered = mortise_arena_strdup(ld->arena, text);
     ld->nomem |= rv != 0 || (g != NULL && g->offered == NULL);
     mortise_release_str(ld->mem, text);
