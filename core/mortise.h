@@ -242,7 +242,7 @@ enum mortise_command_kind {
                                      waits for it goes on; node: the path of
                                      the subgraph whose budget it is, NULL: the
                                      run's */
-    MORTISE_CMD_TELL = 11         /* json: a text of at most 1 MiB, which a model
+    MORTISE_CMD_TELL = 11         /* json: a text of at most 1 MiB, that a model
                                      hears with its next turn, as a message of
                                      the user's; node: whose, NULL: whichever
                                      asks one next */

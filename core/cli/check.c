@@ -216,9 +216,8 @@ static int check_deployment(struct checking *c, const char *path,
         rv = mortise_configs_advise(c->settings.deployment, c->plugins,
                                     c->diags);
     if (rv == MORTISE_OK)
-        rv =
-            mortise_configs_check(c->settings.deployment, c->plugins, true,
-                                  c->diags);
+        rv = mortise_configs_check(c->settings.deployment, c->plugins, true,
+                                   c->diags);
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }
 

@@ -385,7 +385,8 @@ static int refused(struct mortise_cli *cli, const char *run,
 int mortise_watch(struct mortise_watching *w, const char *what, json_t *body,
                   json_t **reply, struct mortise_err *err)
 {
-    int rv = mortise_session_until(w->cli->session, -1, err); /* as begun() is */
+    int rv =
+        mortise_session_until(w->cli->session, -1, err); /* as begun() is */
 
     if (rv == MORTISE_OK)
         rv = ask_once(w, what, body, item, reply, err);

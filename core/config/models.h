@@ -27,12 +27,12 @@ const char *mortise_tier_pick(const char *const tiers[MORTISE_N_TIERS],
                               enum mortise_tier tier);
 
 struct mortise_model_alias {
-    const char *alias, *provider;      /* the plugin's name; "": it has tiers */
+    const char *alias, *provider; /* the plugin's name; "": it has tiers */
     const char *tiers[MORTISE_N_TIERS]; /* other aliases, in its place */
-    const char *instance;              /* of the plugin, with this config */
-    const struct mortise_yaml *at;     /* the provider, as written */
-    const struct mortise_yaml *config; /* a map: what is the provider's own */
-    const char *model;                 /* what the server calls it */
+    const char *instance;               /* of the plugin, with this config */
+    const struct mortise_yaml *at;      /* the provider, as written */
+    const struct mortise_yaml *config;  /* a map: what is the provider's own */
+    const char *model;                  /* what the server calls it */
     struct mortise_price price;
     uint64_t timeout_ms, idle_timeout_ms; /* 0: not said */
 };

@@ -401,7 +401,8 @@ static void carry_model(struct foreign *f, const struct mortise_yaml *node,
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const struct mortise_yaml *v = mortise_foreign_get(node, rows[i].theirs);
+        const struct mortise_yaml *v =
+            mortise_foreign_get(node, rows[i].theirs);
 
         if (strcmp(f->type, "gmi") == 0)
             mortise_foreign_carry_one(f, &rows[i], node, into);

@@ -281,8 +281,9 @@ static int advance_all(struct mortise_run *r, struct mortise_err *err)
         if (rv == MORTISE_OK)
             rv = mortise_settle_tools(r, err);
     } while (rv == MORTISE_OK &&
-             (r->overs.n > 0 || (r->ready.n > ready && r->held == NULL) || r->losers.n > losers ||
-              (r->gathers.n > 0 && !r->cancelling) || shorts_may_go(r)));
+             (r->overs.n > 0 || (r->ready.n > ready && r->held == NULL) ||
+              r->losers.n > losers || (r->gathers.n > 0 && !r->cancelling) ||
+              shorts_may_go(r)));
     return rv;
 }
 

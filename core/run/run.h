@@ -97,9 +97,9 @@ enum mortise_step_kind { /* step.c says what becomes of each */
                          MORTISE_STEP_QUESTION, /* body: {prompt, payload,
                                                    schema, assignees, for_ms},
                                                    each of them optional */
-                         MORTISE_STEP_TIMER, /* body: {for_ms} or {until_ms} */
-                         MORTISE_STEP_GET,   /* body: {key} */
-                         MORTISE_STEP_PUT,   /* body: {key, value?} */
+                         MORTISE_STEP_TIMER,  /* body: {for_ms} or {until_ms} */
+                         MORTISE_STEP_GET,    /* body: {key} */
+                         MORTISE_STEP_PUT,    /* body: {key, value?} */
                          MORTISE_STEP_REPEAT, /* an effect that twice is once */
                          MORTISE_STEP_TOOL    /* body: {tool, arguments} */
 };

@@ -207,17 +207,17 @@ json_t *mortise_run_show(const struct mortise_run *run)
         "pending", pending_json(r), "plugins", mortise_pins_show(r), "error",
         r->error, "created", time_text(created, r->created_ms), "updated",
         time_text(updated, r->time_ms));
-    if (out != NULL && ((r->n_inbox > 0 &&
-                         json_object_set_new(out, "told",
-                                             mortise_inbox_json(r)) != 0) ||
-                        (held != NULL &&
-                         json_object_set_new(
-                             out, "limit", mortise_limit_json(r, held)) != 0) ||
-                        mortise_usage_put_all(out, r) != 0 ||
-                        (mortise_pins_dev(r) &&
-                         json_object_set_new(out, "unsigned",
-                                             mortise_pins_dev_json(r)) != 0) ||
-                        put_budget(out, r, r->frames[0]->scope) != 0))
+    if (out != NULL &&
+        ((r->n_inbox > 0 &&
+          json_object_set_new(out, "told", mortise_inbox_json(r)) != 0) ||
+         (held != NULL &&
+          json_object_set_new(out, "limit", mortise_limit_json(r, held)) !=
+              0) ||
+         mortise_usage_put_all(out, r) != 0 ||
+         (mortise_pins_dev(r) &&
+          json_object_set_new(out, "unsigned", mortise_pins_dev_json(r)) !=
+              0) ||
+         put_budget(out, r, r->frames[0]->scope) != 0))
         mortise_json_drop(&out);
     return out;
 }

@@ -869,17 +869,19 @@ MORTISE_INLINE mortise_status mortise_model_embed_wait(
  * description?, parameters, tool?, effect?} ...]}, named as models are told,
  * with what each is called in graphs and its effect class beside it.  One
  * without `tool` hands over to another node. */
-MORTISE_INLINE mortise_status mortise_tool_list(
-    mortise_host *host, const mortise_host_api *api, mortise_call call,
-    mortise_answer_fn *on_answer, void *ud)
+MORTISE_INLINE mortise_status mortise_tool_list(mortise_host *host,
+                                                const mortise_host_api *api,
+                                                mortise_call call,
+                                                mortise_answer_fn *on_answer,
+                                                void *ud)
 {
     return mortise_ask_made(host, api, call, MORTISE_S_OK, MORTISE_TOOL_LIST_1,
                             mortise_strz("{}"), on_answer, ud);
 }
 
-MORTISE_INLINE mortise_status mortise_tool_list_wait(
-    mortise_host *host, const mortise_host_api *api, mortise_call call,
-    mortise_str *answer)
+MORTISE_INLINE mortise_status
+mortise_tool_list_wait(mortise_host *host, const mortise_host_api *api,
+                       mortise_call call, mortise_str *answer)
 {
     return mortise_wait_made(host, api, call, MORTISE_S_OK, MORTISE_TOOL_LIST_1,
                              mortise_strz("{}"), answer);

@@ -44,9 +44,10 @@ static int32_t check_begin(struct mortise_asked *a, char *words)
                                   "who performs an ask is part of that step, "
                                   "and has none of its own");
     if (a->call->own != NULL)
-        return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "a step of its own is under way: they neither "
-                                  "nest nor overlap");
+        return mortise_ask_refuse(
+            words, MORTISE_S_INVALID,
+            "a step of its own is under way: they neither "
+            "nest nor overlap");
     return MORTISE_S_OK;
 }
 
@@ -90,8 +91,7 @@ static int32_t check_end(struct mortise_asked *a, char *words)
     const json_t *result = json_object_get(a->body, "result");
 
     if (a->name == NULL || json_object_size(a->body) != 1 ||
-        (result == NULL &&
-         !json_is_true(json_object_get(a->body, "undone"))))
+        (result == NULL && !json_is_true(json_object_get(a->body, "undone"))))
         return mortise_ask_refuse(words, MORTISE_S_INVALID,
                                   "a request of %s is {step, result} or {step, "
                                   "undone: true}",

@@ -42,8 +42,8 @@ static int put_tool(json_t *to, const struct mortise_graph *tools, size_t i)
 static void start_list(struct mortise_asked *a)
 {
     const struct mortise_graph *tools = a->call->node->tools;
-    json_t *list = tools != NULL ? json_loads(tools->offered, 0, NULL)
-                                 : json_array();
+    json_t *list =
+        tools != NULL ? json_loads(tools->offered, 0, NULL) : json_array();
     json_t *out;
 
     MORTISE_JSON_EACH (one, i, list)

@@ -573,8 +573,7 @@ static void ask_run(struct mortise_asked *a, bool full)
                               : step_kinds[a->method->effect],
                   .method = a->method_name,
                   .key = a->name != NULL ? json_string_value(a->name) : "",
-                  .alias =
-                      a->alias != NULL ? json_string_value(a->alias) : "",
+                  .alias = a->alias != NULL ? json_string_value(a->alias) : "",
                   .body = masked,
                   .refused = full ? a->words : NULL,
                   .model = a->method->says != NULL ? &model : NULL}};

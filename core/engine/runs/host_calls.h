@@ -60,8 +60,8 @@ struct mortise_asked {
     const struct mortise_host_call_method *method;
     const char *method_name;                 /* static */
     const struct mortise_manifest *manifest; /* of the plugin that asks */
-    const char *as;       /* the instance of the plugin that asks; or "" */
-    const json_t *body;   /* JSON, an object */
+    const char *as;     /* the instance of the plugin that asks; or "" */
+    const json_t *body; /* JSON, an object */
     char *raw; /* the value of the method's member of that name, as text, where
                   it is not in the body; NULL: it is there, if it is said */
     size_t raw_room;
@@ -71,7 +71,7 @@ struct mortise_asked {
     void *data; /* the method's, from start() to its answer or cancel() */
     struct mortise_pin by; /* by check(): the plugin that performs it; plugin
                               NULL: none */
-    void *made; /* the method's, from check() on: what it found there */
+    void *made;    /* the method's, from check() on: what it found there */
     json_t *told;  /* the method's, a reference */
     json_t *alias; /* TOOL: what a model calls it by; NULL: nothing */
     /* The method's, of an effect, when it answers: whether it happened, nobody
@@ -166,7 +166,7 @@ extern const struct mortise_host_call_row {
 } mortise_host_call_methods[];
 
 /* Each in the file that performs it. */
-#define METHOD(id, name, changes, late)                                              \
+#define METHOD(id, name, changes, late)                                        \
     extern const struct mortise_host_call_method mortise_host_call_##id;
 #include "plugin/methods.def"
 #undef METHOD

@@ -18,10 +18,10 @@
 /* What is read of a node: mappings of the keys that its operation gets. */
 struct gmi {
     struct mortise_made node;
-    struct mortise_llm *llm; /* NULL: not said */
-    const struct mortise_yaml *choice; /* of a tool, by its name; or NULL */
+    struct mortise_llm *llm;            /* NULL: not said */
+    const struct mortise_yaml *choice;  /* of a tool, by its name; or NULL */
     const struct mortise_yaml *planner; /* an operation; or NULL */
-    bool unpriced; /* a model that is its planner */
+    bool unpriced;                      /* a model that is its planner */
 };
 
 static struct gmi *gmi_of(const void *reading)
@@ -107,11 +107,10 @@ static void read_planner(void *ctx, void *into, const struct mortise_slot *slot)
     else
         gmi->unpriced |=
             !mortise_llm_check(ld, slot->value->str, slot->value->span);
-    mortise_made_put(
-        ld, &made,
-        mortise_made_text(ld, is_operation ? "operation" : "alias",
-                          slot->value),
-        slot->value);
+    mortise_made_put(ld, &made,
+                     mortise_made_text(ld, is_operation ? "operation" : "alias",
+                                       slot->value),
+                     slot->value);
     mortise_made_put(ld, &gmi->node, slot->name,
                      mortise_made_map(ld, &made, slot->value->span));
 }
@@ -348,7 +347,8 @@ static void put_tools(struct mortise_loader *ld,
 static void check_planner(struct mortise_loader *ld,
                           const struct mortise_reading *r)
 {
-    const struct mortise_yaml *mode = mortise_yaml_get(r->map, "execution_mode");
+    const struct mortise_yaml *mode =
+        mortise_yaml_get(r->map, "execution_mode");
     const struct mortise_yaml *planner = mortise_yaml_get(r->map, "planner");
     bool plans = mode != NULL && mode->kind == MORTISE_YAML_STRING &&
                  strcmp(mode->str, "planner_controlled") == 0;
@@ -357,11 +357,10 @@ static void check_planner(struct mortise_loader *ld,
         mortise_diag_add(ld->diags, "E0206", mode->span,
                          "planner_controlled needs the key 'planner'");
     if (!plans && planner != NULL)
-        mortise_diag_help(
-            ld->diags,
-            mortise_diag_add(ld->diags, "E0212", planner->span,
-                             "'planner' says nothing here"),
-            "it belongs to execution_mode: planner_controlled");
+        mortise_diag_help(ld->diags,
+                          mortise_diag_add(ld->diags, "E0212", planner->span,
+                                           "'planner' says nothing here"),
+                          "it belongs to execution_mode: planner_controlled");
 }
 
 /* A part of a prompt, as it is written: what a template gives is seen when it is

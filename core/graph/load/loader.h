@@ -64,7 +64,7 @@ struct mortise_made {
 
 /* Which model is asked (llm.c). */
 struct mortise_llm {
-    struct mortise_made told; /* what the operation is told of it */
+    struct mortise_made told;            /* what the operation is told of it */
     const struct mortise_yaml *provider; /* the key; NULL: not said */
     const struct mortise_yaml *tiers[MORTISE_N_TIERS]; /* aliases, or NULL */
     const char *reason;                                /* NULL: none */
@@ -95,9 +95,9 @@ struct mortise_loader {
     struct mortise_graph_dir *dirs;   /* [root] */
     json_t *matches;                  /* [root] matches.c's; NULL: none */
     bool looked_for_matches, has_pinned_matches; /* [root] likewise */
-    uint32_t depth;                   /* graphs around this one */
-    struct mortise_graph *g;          /* being built */
-    struct mortise_arena *arena;      /* the outermost graph's */
+    uint32_t depth;                              /* graphs around this one */
+    struct mortise_graph *g;                     /* being built */
+    struct mortise_arena *arena;                 /* the outermost graph's */
     const struct mortise_mem *mem;
     const struct mortise_catalog *catalog;
     struct mortise_diags *diags;

@@ -311,8 +311,8 @@ struct mortise_node {
 
     double complexity; /* of what it asks a model, 0 to 1; NAN: not said */
     const char *model_reason; /* why that model; NULL: not said */
-    bool open_ended; /* it asks models, and says no max_tokens */
-    bool unpriced;   /* ... one of which nobody says what it costs */
+    bool open_ended;          /* it asks models, and says no max_tokens */
+    bool unpriced;            /* ... one of which nobody says what it costs */
 
     /* tool, extension */
     const char *plugin, *operation;
@@ -323,7 +323,7 @@ struct mortise_node {
     enum mortise_effect effect; /* effective; READ for guardrail, PURE for
                                    router and human */
     enum mortise_in_doubt on_in_doubt;
-    uint64_t timeout_ms; /* of one attempt; 0: none */
+    uint64_t timeout_ms;    /* of one attempt; 0: none */
     const char *timeout_of; /* whose word that is: "its operation's"; NULL: its
                                own */
     struct mortise_retry retry;

@@ -75,8 +75,8 @@ static bool read_limit(enum mortise_spend what, const json_t *value,
     }
     json_decref(number);
     return is && *out > 0 &&
-           *out <= (what == MORTISE_SPEND_WALL ? BUDGET_MOST
-                                               : MORTISE_USAGE_MAX);
+           *out <=
+               (what == MORTISE_SPEND_WALL ? BUDGET_MOST : MORTISE_USAGE_MAX);
 }
 
 /* One member of the command: what the limit is to be. */

@@ -138,8 +138,8 @@ static bool sets_artifact(const struct outcome *o, const char *name)
 static int add_conversation(struct outcome *o, struct mortise_err *err)
 {
     const struct mortise_path *to = mortise_exec_node(o->r, o->x)->conversation;
-    json_t *said = mortise_json_unconst(mortise_origin_said(
-        o->x, (enum done_how)o->entry.how, "conversation"));
+    json_t *said = mortise_json_unconst(
+        mortise_origin_said(o->x, (enum done_how)o->entry.how, "conversation"));
     struct mortise_entry_write *w = &o->entry.writes[o->entry.n_writes];
     int rv;
 

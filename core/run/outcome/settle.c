@@ -333,8 +333,7 @@ static int hold_end(struct mortise_run *r, struct exec *x,
 {
     size_t size = sizeof *x->ended + strlen(in->message) +
                   strlen(in->error_code) + strlen(in->error_class) + 3;
-    struct mortise_entry abandon =
-        mortise_exec_entry(r, x, MORTISE_E_ABANDON);
+    struct mortise_entry abandon = mortise_exec_entry(r, x, MORTISE_E_ABANDON);
     struct ended *e = mortise_zalloc(r->mem, size);
     char *to;
 
@@ -351,8 +350,8 @@ static int hold_end(struct mortise_run *r, struct exec *x,
     to = copy(to, &e->in.error_code, in->error_code);
     copy(to, &e->in.error_class, in->error_class);
     x->ended = e;
-    if (x->state == X_RUNNING) /* nobody had told it to stop, but somebody may */
-        mortise_exec_stop_for(x, STOP_NONE);
+    if (x->state == X_RUNNING)
+        mortise_exec_stop_for(x, STOP_NONE); /* somebody else may say why */
     mortise_exec_become(r, x, X_STOPPING);
     return mortise_run_record(r, &abandon, err);
 }

@@ -160,7 +160,7 @@ struct hold {
     bool open;     /* reserved, not settled */
     bool uncalled; /* live only: ... and on disk, but it was not called */
     bool goes_on;  /* it let go: to enter it again is the same call */
-    uint32_t asks; /* of models, which are out: all usage in `amount` is theirs */
+    uint32_t asks; /* of models, that are out: `amount` is what they use */
     /* Live only: what an ask of a model found no room for, which the next call
      * is to have; zeroes: nothing. */
     uint64_t wants[MORTISE_N_SPENDS];
@@ -226,12 +226,12 @@ struct exec {
     uint32_t *chosen, *taken; /* those, the first ones twice (leaving.c) */
     uint32_t n_chosen, n_taken;
     uint64_t intent_seq;
-    bool counted;       /* as a step */
-    bool handled;       /* a failure that on_error or a goto led elsewhere */
-    bool effect_open;   /* an effect between intent and answer (runtime.md 6) */
-    bool near;          /* live only: SUSPENDED, on a timer that is due soon */
-    bool lent;          /* ... its place is its tools', which are at work */
-    bool listed;        /* ... in r->askers, and which of them comes next */
+    bool counted;     /* as a step */
+    bool handled;     /* a failure that on_error or a goto led elsewhere */
+    bool effect_open; /* an effect between intent and answer (runtime.md 6) */
+    bool near;        /* live only: SUSPENDED, on a timer that is due soon */
+    bool lent;        /* ... its place is its tools', which are at work */
+    bool listed;      /* ... in r->askers, and which of them comes next */
     struct exec *next_asker;
     bool before_passed; /* interrupt_before was answered */
 
@@ -329,7 +329,7 @@ struct exec {
     json_t *said;
     uint8_t result_key[MORTISE_DIGEST];
     /* By outcome/settle.c: live only. */
-    struct ended *ended; /* how its call did, whose tools have yet to; or NULL */
+    struct ended *ended; /* how its call did, before its tools did; NULL */
     /* By outcome/cache.c: live only. */
     struct fresh *fresh; /* NULL: nothing was ever looked up for it */
     /* By outcome/arguments.c: live only. */

@@ -34,9 +34,9 @@ struct batch {
     struct bytes message; /* the reply's, JSON */
     struct result *results;
     uint64_t n, next, out; /* calls; the next to be run; those that run */
-    int waits; /* one of them is answered another time */
+    int waits;             /* one of them is answered another time */
     mortise_status status; /* what went wrong with asking */
-    struct bytes error; /* the first that a tool gave, JSON; or nothing */
+    struct bytes error;    /* the first that a tool gave, JSON; or nothing */
 };
 
 struct call {
@@ -61,9 +61,9 @@ struct call {
     int used_tools;      /* some were run */
     struct bytes called; /* the batch before, and how often it came */
     int n_called;
-    struct bytes last;   /* the text of the newest reply, */
-    struct bytes output; /* and, where it was to be JSON and is, that */
-    int64_t n_turns;     /* in which the model came to an end */
+    struct bytes last;       /* the text of the newest reply, */
+    struct bytes output;     /* and, where it was to be JSON and is, that */
+    int64_t n_turns;         /* in which the model came to an end */
     uint64_t seen[SEEN_MAX]; /* what turns came to */
     uint64_t n_seen;
     int stale;          /* so many of the last came to nothing new */

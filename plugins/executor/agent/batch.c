@@ -118,7 +118,8 @@ static mortise_status put_cut(struct result *r, mortise_jv answer)
     struct bytes words = {0};
     int64_t bytes = 0, of = 0;
     char mark[96];
-    mortise_status status = bytes_decode(&words, mortise_jv_get(answer, "text"));
+    mortise_status status =
+        bytes_decode(&words, mortise_jv_get(answer, "text"));
 
     mortise_jv_int(mortise_jv_get(cut, "bytes"), &bytes);
     mortise_jv_int(mortise_jv_get(cut, "of"), &of);
@@ -254,8 +255,7 @@ static mortise_status run(struct call *c, uint64_t i)
     mortise_str body;
     mortise_jw w;
 
-    if (mortise_jv_type(mortise_jv_get(part, "arguments")) !=
-        MORTISE_JV_OBJECT)
+    if (mortise_jv_type(mortise_jv_get(part, "arguments")) != MORTISE_JV_OBJECT)
         return put_unread(&b->results[i]);
     snprintf(step, sizeof step, "t%lld.%lld", (long long)c->after,
              (long long)i + 1);
@@ -346,8 +346,7 @@ static mortise_status count_same(struct call *c, mortise_jv message)
         bytes_free(&now);
         return status;
     }
-    c->n_called = now.n == c->called.n &&
-                          memcmp(now.p, c->called.p, now.n) == 0
+    c->n_called = now.n == c->called.n && memcmp(now.p, c->called.p, now.n) == 0
                       ? c->n_called + 1
                       : 1;
     bytes_free(&c->called);

@@ -44,8 +44,8 @@ static mortise_jv alias_of(const struct call *c)
 /* How many there are. */
 static uint64_t n_aliases(const struct call *c)
 {
-    return 1 + mortise_jv_count(mortise_jv_get(
-                   mortise_jv_get(c->node, "llm"), "fallback"));
+    return 1 + mortise_jv_count(
+                   mortise_jv_get(mortise_jv_get(c->node, "llm"), "fallback"));
 }
 
 static void write_member(mortise_jw *w, const char *name, mortise_jv v)
@@ -56,7 +56,8 @@ static void write_member(mortise_jw *w, const char *name, mortise_jv v)
     mortise_jw_value(w, v);
 }
 
-static void write_list(mortise_jw *w, const char *name, const struct bytes *list)
+static void write_list(mortise_jw *w, const char *name,
+                       const struct bytes *list)
 {
     mortise_jv v;
 

@@ -188,12 +188,12 @@ struct judge {
     struct regex_run run;
     struct step way[MORTISE_JV_DEPTH];
     size_t depth;
-    struct bytes text;      /* of the string at hand */
-    struct bytes masked[2]; /* before and after a rule */
+    struct bytes text;       /* of the string at hand */
+    struct bytes masked[2];  /* before and after a rule */
     char reason[MAX_REASON]; /* words for the first finding */
-    uint64_t found;         /* strings that a rule matches */
-    bool maskable;          /* all that was found can be masked */
-    enum regex_result stop; /* REGEX_NONE, or why no more is known */
+    uint64_t found;          /* strings that a rule matches */
+    bool maskable;           /* all that was found can be masked */
+    enum regex_result stop;  /* REGEX_NONE, or why no more is known */
 };
 
 /* Room for n bytes in all. */

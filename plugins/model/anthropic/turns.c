@@ -210,8 +210,7 @@ static mortise_jv_iter put_known(struct writing *x)
     mortise_jv messages = x->asked->messages;
     mortise_jv_iter it = behind_system(x->asked);
     mortise_str made;
-    uint64_t n =
-        x->cache ? 0 : prefix_find(x->inst->said, messages, &made);
+    uint64_t n = x->cache ? 0 : prefix_find(x->inst->said, messages, &made);
 
     if (n > 0) {
         mortise_jw_value(&x->w, mortise_jv_of(made));

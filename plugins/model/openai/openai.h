@@ -60,7 +60,7 @@ struct body {
      * over once. */
     mortise_jv names[MEMBERS], values[MEMBERS];
     size_t n_members;
-    mortise_jv extra;   /* its `extra` */
+    mortise_jv extra; /* its `extra` */
     bool stream;
     struct bytes room;   /* for what has to be decoded */
     struct problem why;  /* why it cannot be asked, if so */

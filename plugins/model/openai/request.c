@@ -28,9 +28,9 @@ void request_take(struct body *b, mortise_str text)
 {
     mortise_jv_iter it = mortise_jv_each(mortise_jv_of(text));
 
-    while (b->n_members < MEMBERS &&
-           mortise_jv_next(&it, &b->names[b->n_members],
-                           &b->values[b->n_members]))
+    while (
+        b->n_members < MEMBERS &&
+        mortise_jv_next(&it, &b->names[b->n_members], &b->values[b->n_members]))
         b->n_members++;
 }
 
@@ -59,8 +59,7 @@ void request_messages(struct body *b,
     }
     write(b, it);
     if (b->why.status == MORTISE_S_OK && b->w.status == MORTISE_S_OK)
-        prefix_keep(said, messages,
-                    mortise_strn(b->w.p + from, b->w.n - from));
+        prefix_keep(said, messages, mortise_strn(b->w.p + from, b->w.n - from));
     mortise_jw_end(&b->w);
 }
 

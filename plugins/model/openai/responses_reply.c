@@ -148,8 +148,8 @@ static void take_response(struct call *c, mortise_jv response)
 static void responses_whole(struct call *c, mortise_jv body)
 {
     mortise_jv output = mortise_jv_get(body, "output");
-    bool says = mortise_jv_type(mortise_jv_get(body, "status")) ==
-                MORTISE_JV_STRING;
+    bool says =
+        mortise_jv_type(mortise_jv_get(body, "status")) == MORTISE_JV_STRING;
 
     if (!request_is(body, "object", "response") &&
         mortise_jv_count(output) == 0 && !says) {
