@@ -301,8 +301,8 @@ ONLY ?=
 SKIP ?=
 SUITES := $(filter-out $(SKIP),$(or $(ONLY),$(TEST_NAMES)))
 # First what takes long, beside which the others run.
-LONG  := kill run_worlds store_crash
-TESTS := $(call programs_of,$(filter $(LONG),$(SUITES)) \
+LONG  := kill store_crash run_worlds hostile_socket hostile_plugins cli_words
+TESTS := $(call programs_of,$(filter $(SUITES),$(LONG)) \
                             $(filter-out $(LONG),$(SUITES)))
 # Those whose calls of plugins must survive the wire encoding, too.
 ACROSS := $(filter plugin% instance% api% engine% cli,$(TEST_NAMES))
