@@ -2,7 +2,8 @@
  * is at work.
  *
  * `state`, `node`, `index` and `diagnostics` are made for whoever asks: few
- * do.  The others are lent by the run.
+ * do.  The others are lent by the run; what has to be looked up in the state,
+ * to whoever asks.
  */
 #include <string.h>
 
@@ -51,14 +52,24 @@ static int env_diagnostics(struct env *env, struct mortise_run *r,
     return rv;
 }
 
+/* The root `name` of a state, if it, or the state, is asked for. */
+static const json_t *root_of(const json_t *state, const char *name,
+                             enum mortise_scope_name in, uint32_t uses)
+{
+    return uses & (1u << in | 1u << MORTISE_IN_STATE)
+               ? json_object_get(state, name)
+               : NULL;
+}
+
 /* In the scope of `at`'s graph. */
 static int env_of(struct env *env, struct mortise_run *r, struct exec *x,
                   const struct frame *at, const json_t *state, uint32_t uses,
                   struct mortise_err *err)
 {
     const json_t *input = at->top->scope->input;
-    const json_t *scratch = json_object_get(state, "scratch");
-    const json_t *artifacts = json_object_get(state, "artifacts");
+    const json_t *scratch = root_of(state, "scratch", MORTISE_IN_SCRATCH, uses);
+    const json_t *artifacts =
+        root_of(state, "artifacts", MORTISE_IN_ARTIFACTS, uses);
     int rv;
 
     memset(env, 0, sizeof *env);
@@ -101,7 +112,9 @@ int mortise_env_init_child(struct env *env, struct mortise_run *r,
                            struct exec *x, uint32_t uses,
                            struct mortise_err *err)
 {
-    int rv = env_of(env, r, x, x->child, x->child_state, uses, err);
+    /* What is called `output` are the artifacts. */
+    int rv = env_of(env, r, x, x->child, x->child_state,
+                    uses | 1u << MORTISE_IN_ARTIFACTS, err);
 
     env->values[MORTISE_IN_OUTPUT] = env->values[MORTISE_IN_ARTIFACTS];
     return rv;
