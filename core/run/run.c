@@ -96,6 +96,7 @@ void mortise_run_free(struct mortise_run *r)
     mortise_release(r->mem, r->frames, r->cap_frames * sizeof r->frames[0]);
     mortise_release(r->mem, r->work, r->cap_work * sizeof r->work[0]);
     mortise_indexes_finish(r->mem, &r->ended);
+    mortise_indexes_finish(r->mem, &r->preds);
     mortise_indexes_finish(r->mem, &r->overs);
     mortise_indexes_finish(r->mem, &r->gathers);
     mortise_indexes_finish(r->mem, &r->shorts);

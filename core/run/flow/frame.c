@@ -454,14 +454,14 @@ static int fire(struct mortise_run *r, struct frame *f, uint32_t node,
                 struct mortise_err *err)
 {
     const struct mortise_node *n = &f->graph->nodes[node];
-    struct indexes preds = {.n = 0};
     const struct mortise_region *child;
     struct item *it = mortise_item_to(f, node, &child);
-    int rv = mortise_join_sources(r, f, n, &preds, err);
+    int rv;
 
+    r->preds.n = 0; /* whoever starts has a copy */
+    rv = mortise_join_sources(r, f, n, &r->preds, err);
     if (rv == MORTISE_OK)
-        rv = start(r, f, node, &preds, err);
-    mortise_indexes_finish(r->mem, &preds);
+        rv = start(r, f, node, &r->preds, err);
     if (rv == MORTISE_OK && it->n_failed > 0 &&
         mortise_join_on_error(r, n) == MORTISE_BRANCH_COLLECT)
         rv = mortise_join_collect(r, f, n, r->execs[r->n_execs - 1], err);

@@ -578,6 +578,7 @@ struct mortise_run {
     struct frame **frames; /* frames[0] is the graph's */
     size_t n_frames, cap_frames;
     struct indexes ended; /* frames with nothing left to do: a stack */
+    struct indexes preds; /* of what starts just now */
     struct scope *graphs; /* all of them, to be freed */
     struct due *work;     /* decided edges whose targets do not know: a stack */
     size_t cap_work;
