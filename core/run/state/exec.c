@@ -301,7 +301,7 @@ void mortise_exec_become(struct mortise_run *r, struct exec *x,
     if (x->state != 0)
         count(r, x, (uint32_t)-1);
     r->n_fresh -= x->state == X_READY && !x->counted;
-    if (s != X_SUSPENDED)
+    if (x->near && s != X_SUSPENDED)
         mortise_exec_near(r, x, false);
     x->state = s;
     r->n_fresh += s == X_READY && !x->counted;
