@@ -317,9 +317,9 @@ int mortise_entry_read(struct mortise_entry *e, struct mortise_reader *r,
     uint8_t type;
     int rv;
 
-    *e = (struct mortise_entry){.actor = "", .id = "", .key = "", .method = ""};
     if (r->p == r->end)
         return MORTISE_ENOTFOUND;
+    *e = (struct mortise_entry){.actor = "", .id = "", .key = "", .method = ""};
     type = mortise_read_u8(r);
     if (type >= MORTISE_E_N || types[type].fields == NULL)
         return mortise_fail(err, MORTISE_ECORRUPT,
