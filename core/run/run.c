@@ -64,14 +64,25 @@ static int run_new(struct mortise_run **out, const struct mortise_mem *mem,
 
 static void exec_finish(struct mortise_run *r, struct exec *x)
 {
-    json_t *const held[] = {x->broke,    x->failure, x->told,       x->view,
-                            x->after,    x->output,  x->error,      x->result,
-                            x->said,     x->notes,   x->payload,    x->body,
-                            x->subject,  x->judged,  x->leaving,    x->verdicts,
-                            x->decision, x->caught,  x->child_state};
-
-    for (size_t i = 0; i < sizeof held / sizeof held[0]; i++)
-        json_decref(held[i]);
+    json_decref(x->broke);
+    json_decref(x->failure);
+    json_decref(x->told);
+    json_decref(x->view);
+    json_decref(x->after);
+    json_decref(x->output);
+    json_decref(x->error);
+    json_decref(x->result);
+    json_decref(x->said);
+    json_decref(x->notes);
+    json_decref(x->payload);
+    json_decref(x->body);
+    json_decref(x->subject);
+    json_decref(x->judged);
+    json_decref(x->leaving);
+    json_decref(x->verdicts);
+    json_decref(x->decision);
+    json_decref(x->caught);
+    json_decref(x->child_state);
     if (x->fresh != NULL)
         json_decref(x->fresh->output);
     mortise_settle_forget(r, x);
