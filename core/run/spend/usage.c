@@ -54,20 +54,22 @@ int mortise_usage_note(struct mortise_run *r, struct exec *x,
                        const struct mortise_usage *said, bool lost,
                        struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_USED);
+    enum used_how how = how_of(x);
     struct mortise_usage more = {0};
     uint64_t owed[MORTISE_USED_N];
+    struct mortise_entry e;
 
     if (said != NULL)
         more = *said; /* its names are lent */
-    e.how = (uint8_t)how_of(x);
-    if (e.how == USED_ON && x->cost != NULL)
+    if (how == USED_ON && x->cost != NULL)
         mortise_usage_less(&more, &x->cost->again);
     if (lost || (x->hold != NULL && x->hold->asks > 0))
         assume_all(r, x, &more);
     if (mortise_usage_is_none(&more) &&
-        (e.how == USED_BESIDES || !mortise_budget_owes(r, x, owed)))
+        (how == USED_BESIDES || !mortise_budget_owes(r, x, owed)))
         return MORTISE_OK;
+    e = mortise_exec_entry(r, x, MORTISE_E_USED);
+    e.how = (uint8_t)how;
     return mortise_run_record_value(r, &e, mortise_usage_json(&more), err);
 }
 
