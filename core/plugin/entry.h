@@ -51,7 +51,8 @@ struct mortise_plugins {
     uint64_t looked_ns;            /* when those were looked at last */
     struct entry *entries;
     size_t n, cap;
-    int notes; /* quarantine_dir, from the first start on; or -1 */
+    size_t n_distrusted; /* of those */
+    int notes;           /* quarantine_dir, from the first start on; or -1 */
 };
 
 /* ---- releases.c ---------------------------------------------------------- */

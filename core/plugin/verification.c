@@ -551,6 +551,7 @@ static void distrust(struct mortise_plugins *p, struct entry *e,
         why != NULL ? mortise_arena_strdup(&p->arena, why->msg) : NULL;
     if (why != NULL && e->distrusted == NULL)
         e->distrusted = "is not trusted any more";
+    p->n_distrusted += why != NULL;
     mortise_plugin_publish(e);
 }
 
@@ -559,6 +560,7 @@ static void judge_all(struct mortise_plugins *p, const struct mortise_err *why)
 {
     struct mortise_err own;
 
+    p->n_distrusted = 0;
     for (size_t i = 0; i < p->n; i++) {
         struct entry *e = &p->entries[i];
 
