@@ -291,7 +291,7 @@ static void judge_output(struct mortise_call_slot *s)
 /* What its kind answers with must be there, and be right. */
 static void judge_answer(struct mortise_call_slot *s)
 {
-    char said[MORTISE_WORDS_MAX] = "", words[400];
+    char said[MORTISE_WORDS_MAX], words[400];
     int rv;
 
     if (s->kind->answer == NULL || s->status != MORTISE_S_OK)
@@ -303,6 +303,7 @@ static void judge_answer(struct mortise_call_slot *s)
         return;
     }
     assert(s->kind->read != NULL); /* what has an answer reads it */
+    said[0] = '\0';
     rv = s->kind->read(s->own.p, s->own.n, &s->violation, said, sizeof said);
     if (rv == MORTISE_ENOMEM) {
         overrule(s, MORTISE_S_NOMEM, "transient",
