@@ -225,14 +225,15 @@ int mortise_judge_field_of(const struct mortise_graph *g, const json_t *after,
 {
     const char *root = path->steps[0].key, *field;
     const struct mortise_schema *s = schema_of_root(g, path);
-    const json_t *whole = json_object_get(after, root);
+    const json_t *whole;
 
+    if (s == NULL && path->n > 1)
+        return MORTISE_OK; /* a field may be anything there */
+    whole = json_object_get(after, root);
     if (path->n == 1)
         return check_fields(s, root, whole, why);
     field = path->steps[1].key; /* a root is an object: no index */
-    return s != NULL
-               ? check_field(s, root, field, json_object_get(whole, field), why)
-               : MORTISE_OK;
+    return check_field(s, root, field, json_object_get(whole, field), why);
 }
 
 /* Does anything look at the state after x now: a schema of what it wrote, the
