@@ -552,6 +552,8 @@ int mortise_view_after(struct mortise_run *r, struct exec *x,
     struct indexes way = {.n = 0};
     int rv = MORTISE_OK;
 
+    if (x->after == NULL && x->view != NULL)
+        return after_from_view(x, err); /* no way at all, which is common */
     for (struct exec *d = x; rv == MORTISE_OK && d->after == NULL;
          d = r->execs[d->idom]) {
         rv = mortise_indexes_add(r->mem, &way, d->index, err);
