@@ -109,6 +109,9 @@ int mortise_apply_entry(struct mortise_run *r, const struct mortise_entry *e,
 
 /* ---- recording ---------------------------------------------------------- */
 
+/* Most entries are no longer: a record grows once for each, at most. */
+enum { ENTRY_ROOM = 128 };
+
 static bool is_timed(const struct mortise_entry *e)
 {
     return !e->looked && !mortise_entry_rules(e)->untimed;
@@ -167,6 +170,7 @@ int mortise_run_record(struct mortise_run *r, struct mortise_entry *e,
     if (e->key == NULL)
         e->key = e->method = "";
     assert(e->frame < r->n_frames);
+    mortise_buf_reserve(&r->record, ENTRY_ROOM);
     place(r, e);
     mortise_entry_write(&r->record, e);
     if (r->record.failed)
