@@ -486,7 +486,7 @@ ROWS ?=
 $(B)/tests/bench/bench: $(patsubst %.c,$(B)/%.o,$(wildcard tests/bench/*.c)) \
     $(B)/libmortise.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEP_LIBS) -lcurl
+	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEP_LIBS)
 bench: all $(B)/tests/bench/bench $(BENCH_PLUGINS)
 	$(Q)MORTISE_BUILD=$(B) $(B)/tests/bench/bench $(ROWS)
 
