@@ -135,7 +135,7 @@ static void rows_plugin(void)
     print("  ... without the directory for its deaths", unmarked[SAW_START],
           bare, 0);
     print("  ... verify alone", saw[SAW_VERIFY], bare, 0);
-    print("  ... read the manifests of three", saw[SAW_OPEN], bare, 0);
+    print("  ... read the manifests of five", saw[SAW_OPEN], bare, 0);
 }
 
 /* ---- graphs
