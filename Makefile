@@ -174,6 +174,11 @@ $(B)/mortise: $(B)/core/cli/main.o $(B)/libcli.a $(B)/libmortise.a $(FAULT_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEP_LIBS)
 
+# The process that starts programs, on its own: the engine is none of its.
+$(B)/mortise-worker: $(patsubst %.c,$(B)/%.o,$(wildcard core/worker/*.c))
+	$(call say,LD,$@)
+	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lseccomp
+
 # tests/README.md says what lies where.  DIR/test_X.c is X wherever it is typed,
 # and becomes the program build/tests/test_X whatever DIR is.
 TEST_DIRS := unit/* sim system crash hostile promises
@@ -221,11 +226,14 @@ $(B)/tests/keys/list: $(B)/tests/keys/list.o $(B)/tests/lib.a $(B)/libcli.a \
     $(B)/libmortise.a
 	$(call say,LD,$@)
 	$(link_wrapped)
+# What is bundled lies around it, as it does around the other.
 $(B)/tests/keys/mortise: $(B)/core/cli/main.o $(B)/tests/lib.a $(B)/libcli.a \
     $(B)/libmortise.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(link_wrapped)
+	$(Q)for f in plugins trust.d mortise-worker; do \
+	    ln -sfn ../../$$f $(@D)/$$f || exit 1; done
 # Those that run the command line run that program.
 key_tests = $(sort $(shell sh tools/key-tests.sh | sed 's/.*\t//; s/:.*//'))
 key_programs = $(B)/tests/keys/mortise \
@@ -292,7 +300,7 @@ $(COMPLETIONS): $(B)/mortise
 	@mkdir -p $(@D)
 	$(Q)$< completion $(notdir $(@D)) >$@
 
-all: $(B)/mortise $(PLUGINS) $(B)/trust.d/bundled.yaml $(LIBS) $(PCS) \
+all: $(B)/mortise $(B)/mortise-worker $(PLUGINS) $(B)/trust.d/bundled.yaml $(LIBS) $(PCS) \
     $(B)/man/mortise.1 $(COMPLETIONS)
 
 # ---- checking -----------------------------------------------------------
@@ -518,13 +526,14 @@ lint: $(B)/man/mortise.1
 # ---- installing ---------------------------------------------------------
 
 # Each group: where it goes, with which mode, and its files.
-GROUPS = bin header sdk lib pc plugins trust schema man1 man3 man5 \
+GROUPS = bin header sdk lib pc worker plugins trust schema man1 man3 man5 \
           bash zsh fish docs $(DOC_DIRS)
 bin     = $(PREFIX)/bin                  755 $(B)/mortise
 header  = $(INCLUDEDIR)/mortise          644 core/mortise.h
 sdk     = $(INCLUDEDIR)/mortise          644 $(HEADERS)
 lib     = $(LIBDIR)                      644 $(LIBS)
 pc      = $(LIBDIR)/pkgconfig            644 $(PCS)
+worker  = $(LIBDIR)/mortise              755 $(B)/mortise-worker
 plugins = $(LIBDIR)/mortise/plugins      644 $(PLUGINS) $(PLUGINS:.minisig=) \
                                          $(PLUGIN_NAMES:%=$(B)/plugins/%.so)
 trust   = $(LIBDIR)/mortise/trust.d      644 $(B)/trust.d/bundled.yaml

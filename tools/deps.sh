@@ -32,6 +32,7 @@ want libjansson-dev have_pc jansson
 want libpcre2-dev  have_pc libpcre2-8
 want libleveldb-dev have_header leveldb/c.h
 want libcurl4-openssl-dev have_pc libcurl
+want libseccomp-dev have_pc libseccomp
 want check         have_pc check
 want locales       test -e /usr/share/i18n/locales/de_DE
 want minisign      sh -c 'command -v minisign'

@@ -69,6 +69,32 @@ const struct mortise_code mortise_error_codes[] = {
      "The model's server filters what it gives.  Another try seldom helps; "
      "another model may (llm.fallback does not hold for replies).",
      NULL},
+    {"exec.denied", "a program may not be run",
+     "The deployment's programs have no such name, do not say that it only "
+     "reads, or the plugin's permissions.exec does not come to it.",
+     "# mortise.yaml\n"
+     "programs: {jq: {path: /usr/bin/jq, reads: true}}\n"},
+    {"exec.exit", "a program ended with a code other than 0",
+     "The words have the code and the end of what it wrote to stderr.  "
+     "any_exit: true gives it as output instead.",
+     NULL},
+    {"exec.failed", "a program was lost", "How it ended nobody knows.", NULL},
+    {"exec.not_started", "a program was not started",
+     "The words say why: there is no such file, it cannot be run, "
+     "mortise-worker "
+     "is not installed, or this kernel cannot hold a program to files.",
+     NULL},
+    {"exec.signal", "a program was ended by a signal",
+     "Its own fault, or somebody killed it; memory of the deployment's program "
+     "may be too small.",
+     NULL},
+    {"exec.timeout", "a program took too long",
+     "Its timeout_ms or the node's timeout passed, and it was killed with all "
+     "that it had started.",
+     "retry_policy: {max_attempts: 3, retry_on: [timeout]}\n"},
+    {"exec.too_large", "a program said too much",
+     "It wrote more than max_output (1 MiB) to stdout, and was killed.",
+     "args: {program: git, args: [log], max_output: 8388608}\n"},
     {"guardrail", "a guardrail refused it",
      "What went in, came out or was decided is a violation, and on_violation "
      "is "

@@ -311,6 +311,14 @@ static void read_models(void *ctx, void *into, const struct mortise_slot *slot)
     mortise_models_read(&d->models, slot->value, ctx);
 }
 
+static void read_programs(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct mortise_deployment *d = into;
+
+    mortise_programs_read(&d->programs, slot->value, ctx);
+}
+
 static const struct mortise_key keys[] = {
     MORTISE_HEADER_KEYS(kinds),
     {.name = "metadata",
@@ -333,6 +341,12 @@ static const struct mortise_key keys[] = {
      .value = MORTISE_V_MAP,
      MORTISE_EACH(.value = MORTISE_V_MAP, .place = &mortise_model_place),
      .read = read_models},
+    {.name = "programs",
+     .about = "Names of programs that plugins may have run, and what each may "
+              "do.",
+     .value = MORTISE_V_MAP,
+     MORTISE_EACH(.value = MORTISE_V_MAP, .place = &mortise_program_place),
+     .read = read_programs},
     {.name = "secrets",
      .about = "Names of secrets to where each comes from.",
      .value = MORTISE_V_MAP,

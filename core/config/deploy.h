@@ -5,6 +5,7 @@
 #include "config/deploy_guards.h"
 #include "config/limits.h"
 #include "config/models.h"
+#include "config/programs.h"
 #include "config/policy.h"
 #include "config/provider.h"
 
@@ -43,6 +44,7 @@ struct mortise_deployment {
     struct mortise_providers secrets;
     struct mortise_guards guards;
     struct mortise_models models;
+    struct mortise_programs programs;
     struct mortise_executors executors;
     struct mortise_policy tools;
     struct mortise_bounds limits; /* defaults and ceilings of graphs */

@@ -97,10 +97,12 @@ static int find_dirs(struct mortise_settings *s, struct mortise_err *err)
     find_home(home);
     plugins = below(s, home, "plugins");
     trust = below(s, home, "trust.d");
+    s->worker = below(s, home, "mortise-worker");
     s->plugin_dirs =
         mortise_arena_alloc(&s->arena, (d->n_plugin_dirs + d->n_dev_dirs + 1) *
                                            sizeof *s->plugin_dirs);
-    if (plugins == NULL || trust == NULL || s->plugin_dirs == NULL)
+    if (plugins == NULL || trust == NULL || s->worker == NULL ||
+        s->plugin_dirs == NULL)
         return mortise_nomem(err);
     for (size_t i = 0; i < d->n_plugin_dirs; i++)
         s->plugin_dirs[s->n_plugin_dirs++] = d->plugin_dirs[i];

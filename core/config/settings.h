@@ -18,7 +18,8 @@ struct mortise_settings {
     size_t first_dev, n_dev; /* which of them are marked dev */
     const char *trust_dirs[2];
     size_t n_trust_dirs;
-    const char *store; /* where the store is */
+    const char *store;  /* where the store is */
+    const char *worker; /* the bundled mortise-worker */
 };
 
 enum {

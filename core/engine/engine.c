@@ -20,6 +20,7 @@
 
 #include "engine/common/configs.h"
 #include "engine/http/http.h"
+#include "engine/parts/process.h"
 #include "engine/host/conversation.h"
 #include "engine/host/secret.h"
 
@@ -229,6 +230,9 @@ static int open_parts(struct mortise *m, const struct mortise_options *o,
     if (rv == MORTISE_OK)
         rv = mortise_http_open(&m->http, m->mem, &m->loop, &m->timers, err);
     if (rv == MORTISE_OK)
+        rv = mortise_processes_open(&m->processes, m->mem, &m->loop, &m->timers,
+                                    err);
+    if (rv == MORTISE_OK)
         rv = mortise_writer_start(&m->writer, m->store, m->mem,
                                   mortise_commits_written, m, err);
     if (rv == MORTISE_OK)
@@ -362,6 +366,7 @@ void mortise_close(struct mortise *m)
     mortise_plugins_close(m->plugins);
     m->plugins = NULL;
     mortise_http_close(m->http);
+    mortise_processes_close(m->processes);
     if (m->loop.data != NULL) /* late words of plugins, closed handles */
         mortise_turn(m, 0);
     mortise_loop_close(m);

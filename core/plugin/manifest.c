@@ -339,6 +339,11 @@ static bool is_file(const char *s)
     return is_config(s) || s[0] == '/';
 }
 
+static bool is_program(const char *s)
+{
+    return is_config(s) || strcmp(s, "*") == 0 || mortise_header_is_name(s);
+}
+
 static bool is_variable(const char *s)
 {
     return s[0] != '\0' && strchr(s, '=') == NULL;
@@ -362,8 +367,8 @@ static const struct list {
      "absolute paths of files or config:PATH"},
     {"write", offsetof(struct mortise_manifest, fs_write), is_file,
      "absolute paths of files or config:PATH"},
-    {"exec", offsetof(struct mortise_manifest, exec), is_file,
-     "absolute paths of programs or config:PATH"},
+    {"exec", offsetof(struct mortise_manifest, exec), is_program,
+     "names of the deployment's programs, * or config:PATH"},
     {"env", offsetof(struct mortise_manifest, env), is_variable,
      "names of variables"},
     {"secrets", offsetof(struct mortise_manifest, secrets), is_secret,
@@ -443,7 +448,10 @@ static const struct mortise_key permissions_keys[] = {
     {.name = "fs",
      .about = "Directories that the plugin may use.",
      MORTISE_INTO_SAME(fs_place)},
-    {.name = "exec", .about = "Programs that the plugin may start.", NAMES},
+    {.name = "exec",
+     .about = "Which of the deployment's programs the plugin may have run; * "
+              "for all.",
+     NAMES},
     {.name = "env",
      .about = "Environment variables that the plugin may read.",
      NAMES},

@@ -422,6 +422,13 @@ const struct mortise_code mortise_codes[] = {
      "# plugins: {config: {file: {roots: [/does/not/exist]}}}\n"
      "# $ mortise check --plugins reads-a-file.yaml\n"},
 
+    {"E0609", "a program that changes nothing, and writes",
+     "`reads: true` of a deployment's program is somebody's word that it "
+     "changes "
+     "nothing, whatever its arguments are; then it has no `write`.",
+     "kind: Deployment\n"
+     "programs: {jq: {path: /usr/bin/jq, reads: true, write: [./out]}}\n"},
+
     {"E0701", "an operation's name that is none",
      "Operations are named like plugins, with 64 characters at most: graphs "
      "say PLUGIN/OPERATION.",

@@ -7,6 +7,7 @@
  *
  *     state.get/1      read a path of the run's state
  *     http.request/1   make an HTTP request
+ *     process.run/1    have a program run
  *     interrupt.request/1   ask a person
  *     timer.wait/1     sleep, durably
  *     kv.get/1, kv.put/1    keep values of the plugin's own
@@ -477,6 +478,123 @@ MORTISE_INLINE mortise_str mortise_http_detail(mortise_status status,
     mortise_jw_end(&w);
     return mortise_jw_finish(&w, &text) == MORTISE_S_OK ? text
                                                         : mortise_str_empty();
+}
+
+/* ---- process.run/1 ----------------------------------------------------- */
+
+#define MORTISE_PROCESS_RUN_1 "process.run/1"
+
+/* A program, run to its end: zero what you do not need (`= {0}`), program alone
+ * is enough.
+ *
+ * It is one of the deployment's `programs`, by its name there, which says what
+ * file that is, and what it may touch; permissions.exec of the manifest says
+ * which of them the plugin may have run ("*" for all, or "config:PATH" for the
+ * names that the deployment's config of the plugin has there).  No shell is
+ * between, and of the engine's environment it gets nothing.
+ *
+ * It changes something unless `reads` is said, which is refused where the
+ * deployment does not say so of the program, too (`reads: true`).  One that
+ * changes something is run once: mortise_http_request() says what follows for
+ * an operation that has an effect.  It finds the step's idempotency key in
+ * MORTISE_IDEMPOTENCY_KEY. */
+typedef struct mortise_process_ask {
+    mortise_str program;
+    const mortise_str *args;
+    uint64_t n_args;
+    /* At most one: UTF-8 text, or any JSON value as it is.  p NULL: none. */
+    mortise_str input, json;
+    const mortise_str *env; /* name, value, name, value ... */
+    uint64_t n_env;         /* pairs */
+    /* The same, where the values are references to secrets ("secret://NAME"),
+     * as in mortise_http_ask.  What the program says comes with them covered. */
+    const mortise_str *secret_env;
+    uint64_t n_secret_env; /* pairs */
+    uint64_t timeout_ms;   /* 0: the call's own alone */
+    uint64_t max_output;   /* bytes of stdout; 0: 1 MiB */
+    int32_t reads;
+} mortise_process_ask;
+
+/* Its JSON into room; MORTISE_S_NOMEM when it does not fit. */
+MORTISE_INLINE mortise_status mortise_process_body(const mortise_process_ask *p,
+                                                   char *room, uint64_t cap,
+                                                   mortise_str *body)
+{
+    mortise_jw w;
+    uint64_t i;
+
+    mortise_jw_fixed(&w, room, cap);
+    mortise_jw_object(&w);
+    mortise_jw_key(&w, "program");
+    mortise_jw_string(&w, p->program);
+    mortise_jw_key(&w, "args");
+    mortise_jw_array(&w);
+    for (i = 0; i < p->n_args; i++)
+        mortise_jw_string(&w, p->args[i]);
+    mortise_jw_end(&w);
+    mortise_http_headers(&w, "env", p->env, p->n_env);
+    mortise_http_headers(&w, "secret_env", p->secret_env, p->n_secret_env);
+    if (p->input.p != NULL) {
+        mortise_jw_key(&w, "stdin");
+        mortise_jw_string(&w, p->input);
+    }
+    if (p->json.p != NULL) {
+        mortise_jv v;
+
+        v.p = p->json.p;
+        v.n = p->json.n;
+        mortise_jw_key(&w, "json");
+        mortise_jw_value(&w, v);
+    }
+    if (p->timeout_ms != 0) {
+        mortise_jw_key(&w, "timeout_ms");
+        mortise_jw_int(&w, (int64_t)p->timeout_ms);
+    }
+    if (p->max_output != 0) {
+        mortise_jw_key(&w, "max_output");
+        mortise_jw_int(&w, (int64_t)p->max_output);
+    }
+    if (p->reads) {
+        mortise_jw_key(&w, "reads");
+        mortise_jw_bool(&w, 1);
+    }
+    mortise_jw_end(&w);
+    return mortise_jw_finish(&w, body);
+}
+
+/* Room: the texts, up to six times as long in JSON, and 256.
+ *
+ * Answer {"exit" | "signal", "stdout" | "stdout_base64",
+ * "stderr" | "stderr_base64", "stderr_cut"?}: however it ended by itself.  Of
+ * stderr the first 64 KiB are kept, and stderr_cut is true.
+ * MORTISE_S_NOTFOUND: it could not be started, and nothing happened;
+ * MORTISE_S_DENIED: nor may it; MORTISE_S_UNSUPPORTED: mortise-worker is not
+ * installed.  MORTISE_S_TIMEOUT and MORTISE_S_FAILED (more than max_output): it
+ * was killed, with all that it had started; MORTISE_S_IO: how it ended nobody
+ * knows.  After these three it may have happened in part: inside of an
+ * operation that has an effect they are never answered, but MORTISE_S_SUSPENDED
+ * is, and a person decides. */
+MORTISE_INLINE mortise_status
+mortise_process_run(mortise_host *host, const mortise_host_api *api,
+                    mortise_call call, const mortise_process_ask *p, char *room,
+                    uint64_t cap, mortise_answer_fn *on_answer, void *ud)
+{
+    mortise_str body;
+    mortise_status made = mortise_process_body(p, room, cap, &body);
+
+    return mortise_ask_made(host, api, call, made, MORTISE_PROCESS_RUN_1, body,
+                            on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_process_run_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    const mortise_process_ask *p, char *room, uint64_t cap, mortise_str *answer)
+{
+    mortise_str body;
+    mortise_status made = mortise_process_body(p, room, cap, &body);
+
+    return mortise_wait_made(host, api, call, made, MORTISE_PROCESS_RUN_1, body,
+                             answer);
 }
 
 /* ---- interrupt.request/1 ------------------------------------------------ */

@@ -98,12 +98,22 @@ void test_mem_fail_at(int n)
 
 bool test_mem_failed(void)
 {
-    return failed;
+    bool so;
+
+    pthread_mutex_lock(&lock);
+    so = failed;
+    pthread_mutex_unlock(&lock);
+    return so;
 }
 
 size_t test_mem_blocks(void)
 {
-    return blocks;
+    size_t n;
+
+    pthread_mutex_lock(&lock);
+    n = blocks;
+    pthread_mutex_unlock(&lock);
+    return n;
 }
 
 static int entries(const char *dir)

@@ -185,6 +185,7 @@ struct mortise {
     struct mortise_control *control;     /* NULL: nobody else is served */
     void (*unserve)(struct mortise *m);  /* ends `control` */
     struct mortise_http *http; /* request.c; NULL: nobody asked for it yet */
+    struct mortise_processes *processes; /* program.c */
 };
 
 /* Every function without a tag is for the thread that opened the engine. */

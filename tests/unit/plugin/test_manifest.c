@@ -169,7 +169,7 @@ START_TEST(the_rest_of_a_manifest)
         "             operations: {o: {effect: pure, description: Does it}}}\n"
         "  guardrail: {threading: inline, concurrency: 3, idle: 6s}\n"
         "  model: {threading: async, concurrency: 4, idle: 7s, embed: true}\n"
-        "permissions: {fs: {read: [/in]}, exec: [/bin/git], secrets: [token]}\n"
+        "permissions: {fs: {read: [/in]}, exec: [git], secrets: [token]}\n"
         "isolation: [process]\n"
         "artifacts: [{arch: aarch64-linux-gnu, file: p.so}]\n";
 
@@ -186,7 +186,7 @@ START_TEST(the_rest_of_a_manifest)
     ck_assert_uint_eq(m->provides[MORTISE_KIND_MODEL].idle_ms, 7000);
     ck_assert(m->provides[MORTISE_KIND_MODEL].embeds);
     ck_assert_str_eq(m->fs_read.items[0], "/in");
-    ck_assert_str_eq(m->exec.items[0], "/bin/git");
+    ck_assert_str_eq(m->exec.items[0], "git");
     ck_assert_str_eq(m->secrets.items[0], "token");
     ck_assert(m->process && !m->in_process);
     ck_assert_str_eq(m->artifacts[0].arch, "aarch64-linux-gnu");

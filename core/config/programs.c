@@ -1,0 +1,149 @@
+/* programs.c -- `programs` of a deployment: what plugins may have run.
+ *
+ *     programs:
+ *       jq: {path: /usr/bin/jq, reads: true}
+ *       git:
+ *         path: /usr/bin/git
+ *         args: [--no-pager]
+ *         dir: ./work
+ *         write: [./work]
+ *         online: true
+ *
+ * A graph, and a plugin that has one run for it (process.run/1), knows the name
+ * alone: which file that is, and what it may touch, is the deployer's word.
+ * Nothing else is ever run. */
+#include "config/programs.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/nearest.h"
+#include "yaml/header.h"
+
+static void read_path(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_config_reading *r = ctx;
+
+    (void)into;
+    *(const char **)slot->field = mortise_config_path(r, slot->value);
+}
+
+static void read_paths(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_config_reading *r = ctx;
+    const struct mortise_yaml *list = slot->value;
+    const char **paths = mortise_config_take(r, list->n * sizeof *paths);
+
+    (void)into;
+    for (size_t i = 0; paths != NULL && i < list->n; i++)
+        paths[i] = mortise_config_path(r, list->items[i]);
+    *(struct mortise_paths *)slot->field =
+        (struct mortise_paths){paths, paths != NULL ? list->n : 0};
+}
+
+static void read_args(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_config_reading *r = ctx;
+    struct mortise_program *p = into;
+    const struct mortise_yaml *list = slot->value;
+    const char **args = mortise_config_take(r, list->n * sizeof *args);
+
+    for (size_t i = 0; args != NULL && i < list->n; i++)
+        args[i] = list->items[i]->str;
+    p->args = args;
+    p->n_args = args != NULL ? list->n : 0;
+}
+
+static const struct mortise_key keys[] = {
+    {.name = "path",
+     .about = "The file that is run: no shell sees it, nor what it is given.",
+     .value = MORTISE_V_STRING,
+     .required = true,
+     .read = read_path,
+     MORTISE_AT(const char *, struct mortise_program, path)},
+    {.name = "args",
+     .about = "Its first arguments; those of a graph come behind them.",
+     .value = MORTISE_V_STRINGS,
+     .read = read_args},
+    {.name = "dir",
+     .about = "The directory that it works in (the first of write, else of "
+              "read, else /).",
+     .value = MORTISE_V_STRING,
+     .read = read_path,
+     MORTISE_AT(const char *, struct mortise_program, dir)},
+    {.name = "read",
+     .about = "Files and directories that it may read, besides the system's "
+              "programs and libraries.",
+     .value = MORTISE_V_STRINGS,
+     .read = read_paths,
+     MORTISE_AT(struct mortise_paths, struct mortise_program, read)},
+    {.name = "write",
+     .about = "Files and directories that it may read and write, and run "
+              "nothing from.",
+     .value = MORTISE_V_STRINGS,
+     .read = read_paths,
+     MORTISE_AT(struct mortise_paths, struct mortise_program, write)},
+    {.name = "online",
+     .about = "It may use the network (false).",
+     MORTISE_INTO_BOOL(struct mortise_program, online)},
+    {.name = "reads",
+     .about = "It changes nothing, whatever its arguments are: then it may be "
+              "run again after a crash, and by operations that only read "
+              "(false).",
+     MORTISE_INTO_BOOL(struct mortise_program, reads)},
+    {.name = "memory",
+     .about = "The most that its data may take.",
+     .min = 1,
+     MORTISE_INTO_SIZE(struct mortise_program, memory)},
+};
+
+const struct mortise_place mortise_program_place = {
+    MORTISE_PLACE_OF("a program", keys)};
+
+static void read_one(struct mortise_config_reading *r,
+                     struct mortise_program *p, const struct mortise_yaml *key,
+                     const struct mortise_yaml *value)
+{
+    p->name = key->str;
+    mortise_header_name(key, "the name of a program", r->diags);
+    mortise_keys_read(&mortise_program_place, value, key->span, r, p, r->diags);
+    if (p->reads && p->write.n > 0)
+        mortise_diag_add(r->diags, "E0609", key->span,
+                         "'%s' is said to change nothing, and has 'write'",
+                         key->str);
+}
+
+void mortise_programs_read(struct mortise_programs *out,
+                           const struct mortise_yaml *map,
+                           struct mortise_config_reading *r)
+{
+    struct mortise_program *list =
+        mortise_config_take(r, map->n * sizeof *list);
+
+    for (size_t i = 0; list != NULL && i < map->n; i++)
+        if (!mortise_yaml_is_x(map->keys[i]->str))
+            read_one(r, &list[out->n++], map->keys[i], map->items[i]);
+    out->list = list;
+}
+
+int mortise_program_find(const struct mortise_programs *programs,
+                         const char *name, const struct mortise_program **out,
+                         struct mortise_err *why)
+{
+    const char *names[64], *near;
+    size_t n = 0;
+
+    for (size_t i = 0; i < programs->n; i++) {
+        *out = &programs->list[i];
+        if (strcmp((*out)->name, name) == 0)
+            return MORTISE_OK;
+    }
+    *out = NULL;
+    for (; n < programs->n && n < sizeof names / sizeof names[0]; n++)
+        names[n] = programs->list[n].name;
+    near = mortise_nearest(name, names, n);
+    return mortise_fail(why, MORTISE_ENOTFOUND,
+                        "the deployment's programs have no '%.64s'%s%s%s", name,
+                        near != NULL ? "; did you mean '" : "",
+                        near != NULL ? near : "", near != NULL ? "'?" : "");
+}

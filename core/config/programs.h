@@ -1,0 +1,42 @@
+/* programs.h -- `programs` of a deployment: what plugins may have run, each by
+ * a name, and what it may do. */
+#ifndef MORTISE_CONFIG_PROGRAMS_H
+#define MORTISE_CONFIG_PROGRAMS_H
+
+#include "config/reading.h"
+#include "yaml/keys.h"
+
+struct mortise_paths { /* resolved against the file's directory */
+    const char *const *list;
+    size_t n;
+};
+
+struct mortise_program {
+    const char *name;
+    const char *path; /* resolved, like these; NULL: not said */
+    const char *dir;  /* where it works; NULL: not said */
+    struct mortise_paths read, write;
+    const char *const *args; /* ahead of what a graph says */
+    size_t n_args;
+    bool online;     /* it may use the network */
+    bool reads;      /* it changes nothing, whatever its arguments are */
+    uint64_t memory; /* bytes of its data; 0: not bounded */
+};
+
+struct mortise_programs { /* in an arena */
+    const struct mortise_program *list;
+    size_t n;
+};
+
+/* What may stand in one. */
+extern const struct mortise_place mortise_program_place;
+
+void mortise_programs_read(struct mortise_programs *out,
+                           const struct mortise_yaml *map,
+                           struct mortise_config_reading *r);
+/* MORTISE_OK, or MORTISE_ENOTFOUND with which one may be meant. */
+int mortise_program_find(const struct mortise_programs *programs,
+                         const char *name, const struct mortise_program **out,
+                         struct mortise_err *why);
+
+#endif

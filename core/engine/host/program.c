@@ -1,0 +1,637 @@
+/* program.c -- process.run/1: a program, run to its end, and what it said.
+ *
+ * Asked  {program, args?: [text], stdin? | json?, env?: {NAME: text},
+ *         secret_env?: {NAME: reference}, reads?, timeout_ms?, max_output?}
+ * Answer {exit | signal, stdout | stdout_base64, stderr | stderr_base64,
+ *         stderr_cut?}
+ *
+ * `program` is one of the deployment's programs, which says what file that is,
+ * and what it may touch; permissions.exec of the manifest says which of them its
+ * plugin may have run.  mortise-worker holds it to that (worker/launch.h).  It
+ * gets no variable of the engine's.
+ *
+ * However it ends by itself is an answer.  The ask fails with MORTISE_S_NOTFOUND
+ * where it was not started, with MORTISE_S_TIMEOUT where it was killed because
+ * its time was over, MORTISE_S_FAILED because it said more than max_output, and
+ * with MORTISE_S_IO where nobody knows how it ended.
+ *
+ * Did it happen?  What only `reads`, by the deployment's word, may be run again.
+ * Of others
+ *   no   what was not started
+ *   yes  what exited with 0; with another code it may be run again by a new
+ *        attempt, which is for whoever writes a retry_policy to know
+ *   who knows   what was killed once it had begun.  That is in doubt
+ *        (run/outcome/doubt.c), unless the operation that asks only reads, or
+ *        declares that it may be done twice.
+ *
+ * `secret_env` has references to secrets for values, as headers of
+ * http.request/1 do; what the program says comes with their values covered. */
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "engine/host/secret.h"
+#include "engine/parts/process.h"
+#include "engine/runs/host_calls.h"
+#include "plugin/grant.h"
+
+enum { VARIABLES_N = 256, SEEN_MAX = 1024, NS_PER_MS = 1000000 };
+
+/* Where libraries, interpreters and what they read stand. */
+static const char *const system_runs[] = {"/usr",   "/bin",   "/sbin", "/lib",
+                                          "/lib32", "/lib64", "/opt"};
+static const char *const system_reads[] = {
+    "/etc/alternatives",  "/etc/ca-certificates",
+    "/etc/group",         "/etc/host.conf",
+    "/etc/hosts",         "/etc/ld.so.cache",
+    "/etc/localtime",     "/etc/mime.types",
+    "/etc/nsswitch.conf", "/etc/passwd",
+    "/etc/protocols",     "/etc/resolv.conf",
+    "/etc/services",      "/etc/ssl",
+    "/etc/timezone"};
+
+/* ---- what is asked ------------------------------------------------------- */
+
+/* C's strings hold no NUL, JSON's may. */
+static bool is_text(const json_t *value)
+{
+    return json_is_string(value) &&
+           strlen(json_string_value(value)) == json_string_length(value);
+}
+
+static bool are_texts(const json_t *value)
+{
+    MORTISE_JSON_EACH (one, i, value)
+        if (!is_text(one))
+            return false;
+    return json_is_array(value);
+}
+
+static bool is_variable(const char *name)
+{
+    return name[0] != '\0' && strchr(name, '=') == NULL;
+}
+
+static bool are_variables(const json_t *value)
+{
+    const char *name;
+    json_t *one;
+
+    if (!json_is_object(value) || json_object_size(value) > VARIABLES_N)
+        return false;
+    json_object_foreach(mortise_json_unconst(value), name, one)
+    {
+        if (!is_variable(name) || !is_text(one))
+            return false;
+    }
+    return true;
+}
+
+static bool are_references(const json_t *value)
+{
+    const char *name;
+    json_t *one;
+
+    if (!are_variables(value))
+        return false;
+    json_object_foreach(mortise_json_unconst(value), name, one)
+    {
+        if (mortise_secret_name(json_string_value(one)) == NULL)
+            return false;
+    }
+    return true;
+}
+
+static bool is_count(const json_t *value)
+{
+    return json_is_integer(value) && json_integer_value(value) >= 0;
+}
+
+static bool is_flag(const json_t *value)
+{
+    return json_is_boolean(value);
+}
+
+static bool is_any_string(const json_t *value)
+{
+    return json_is_string(value);
+}
+
+static bool is_any(const json_t *value)
+{
+    return value != NULL;
+}
+
+static const struct member {
+    const char *name, *what;
+    bool (*fits)(const json_t *value);
+} members[] = {
+    {"program", "a string", is_text},
+    {"args", "a list of strings without NUL", are_texts},
+    {"stdin", "a string", is_any_string},
+    {"json", "a value", is_any},
+    {"env", "an object of at most 256 strings without NUL", are_variables},
+    {"secret_env", "an object of at most 256 references to secrets",
+     are_references},
+    {"reads", "true or false", is_flag},
+    {"timeout_ms", "a number of milliseconds", is_count},
+    {"max_output", "a number of bytes", is_count},
+};
+
+static const struct member *member_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+        if (strcmp(members[i].name, name) == 0)
+            return &members[i];
+    return NULL;
+}
+
+static int32_t check_members(const struct mortise_asked *a, char *words)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(mortise_json_unconst(a->body), name, value)
+    {
+        const struct member *m = member_of(name);
+
+        if (m == NULL)
+            return mortise_ask_refuse(words, MORTISE_S_INVALID,
+                                      "a program of process.run/1 has no '%s'",
+                                      name);
+        if (!m->fits(value))
+            return mortise_ask_refuse(words, MORTISE_S_INVALID,
+                                      "'%s' must be %s", name, m->what);
+    }
+    if (json_object_get(a->body, "program") != NULL &&
+        (json_object_get(a->body, "stdin") == NULL ||
+         json_object_get(a->body, "json") == NULL))
+        return MORTISE_S_OK;
+    return mortise_ask_refuse(words, MORTISE_S_INVALID,
+                              "a program is named, and has at most one of "
+                              "stdin and json");
+}
+
+static int32_t refused(int rv)
+{
+    switch (rv) {
+    case MORTISE_ENOMEM:
+        return MORTISE_S_NOMEM;
+    case MORTISE_ECONFIG:
+    case MORTISE_ENOTFOUND:
+        return MORTISE_S_DENIED;
+    case MORTISE_EUNAVAILABLE:
+        return MORTISE_S_UNSUPPORTED;
+    default:
+        return MORTISE_S_IO;
+    }
+}
+
+static int32_t check_secrets(const struct mortise_asked *a, char *words)
+{
+    struct mortise_err why;
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(
+        mortise_json_unconst(json_object_get(a->body, "secret_env")), name,
+        value)
+    {
+        int rv = mortise_secret_granted(
+            a->m->settings.deployment, a->manifest, a->as,
+            mortise_secret_name(json_string_value(value)), &why);
+
+        if (rv != MORTISE_OK)
+            return mortise_ask_refuse(words, refused(rv), "%.500s", why.msg);
+    }
+    return MORTISE_S_OK;
+}
+
+static bool reads(const json_t *body)
+{
+    return json_is_true(json_object_get(body, "reads"));
+}
+
+/* The program that is asked for, which the plugin may have run. */
+static int find_program(const struct mortise_asked *a,
+                        const struct mortise_program **out,
+                        struct mortise_err *err)
+{
+    const char *name = json_string_value(json_object_get(a->body, "program"));
+    json_t *config = mortise_deployment_config(a->m->settings.deployment,
+                                               a->manifest->name, a->as);
+    struct mortise_arena arena;
+    struct mortise_grant may;
+    bool granted = false;
+    int rv;
+
+    mortise_arena_init(&arena, a->m->mem);
+    rv = config != NULL
+             ? mortise_grant_make(&may, &arena, &a->manifest->exec, config, err)
+             : mortise_nomem(err);
+    for (size_t i = 0; rv == MORTISE_OK && i < may.n; i++)
+        granted |= strcmp(may.list[i].value, "*") == 0 ||
+                   strcmp(may.list[i].value, name) == 0;
+    mortise_arena_finish(&arena);
+    json_decref(config);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (!granted)
+        return mortise_fail(err, MORTISE_ENOTFOUND,
+                            "permissions.exec of plugin %s does not come to "
+                            "'%.64s'",
+                            a->manifest->name, name);
+    return mortise_program_find(&a->m->settings.deployment->programs, name, out,
+                                err);
+}
+
+static int32_t check_program(const struct mortise_asked *a, char *words)
+{
+    const struct mortise_program *program;
+    struct mortise_err err;
+    int rv = find_program(a, &program, &err);
+
+    if (rv != MORTISE_OK)
+        return mortise_ask_refuse(words, refused(rv), "%.500s", err.msg);
+    return program->reads || !reads(a->body)
+               ? MORTISE_S_OK
+               : mortise_ask_refuse(
+                     words, MORTISE_S_DENIED,
+                     "the deployment does not say that program '%.64s' only "
+                     "reads (programs.%.64s.reads)",
+                     program->name, program->name);
+}
+
+static int32_t check(struct mortise_asked *a, char *words)
+{
+    int32_t status = check_members(a, words);
+
+    if (status == MORTISE_S_OK)
+        status = check_secrets(a, words);
+    return status == MORTISE_S_OK ? check_program(a, words) : status;
+}
+
+/* ---- the words of its launch --------------------------------------------- */
+
+static void put(struct mortise_buf *b, const char *name, const char *value)
+{
+    mortise_buf_puts(b, name);
+    mortise_buf_puts(b, "=");
+    mortise_buf_put(b, value, strlen(value) + 1);
+}
+
+static void put_variable(struct mortise_buf *b, const char *name,
+                         const char *value)
+{
+    mortise_buf_puts(b, "env=");
+    mortise_buf_puts(b, name);
+    mortise_buf_puts(b, "=");
+    mortise_buf_put(b, value, strlen(value) + 1);
+}
+
+/* Paths of a deployment may be relative, to where the engine is. */
+static void put_path(struct mortise_buf *b, const char *name, const char *path)
+{
+    char here[4096];
+
+    mortise_buf_puts(b, name);
+    mortise_buf_puts(b, "=");
+    if (path[0] != '/' && getcwd(here, sizeof here) != NULL) {
+        mortise_buf_puts(b, here);
+        mortise_buf_puts(b, "/");
+    }
+    mortise_buf_put(b, path, strlen(path) + 1);
+}
+
+static void put_files(struct mortise_buf *b, const struct mortise_program *p)
+{
+    for (size_t i = 0; i < sizeof system_runs / sizeof system_runs[0]; i++)
+        put(b, "exec", system_runs[i]);
+    for (size_t i = 0; i < sizeof system_reads / sizeof system_reads[0]; i++)
+        put(b, "read", system_reads[i]);
+    for (size_t i = 0; i < p->read.n; i++)
+        put_path(b, "read", p->read.list[i]);
+    for (size_t i = 0; i < p->write.n; i++)
+        put_path(b, "write", p->write.list[i]);
+}
+
+/* Where it works. */
+static const char *dir_of(const struct mortise_program *p)
+{
+    if (p->dir != NULL)
+        return p->dir;
+    if (p->write.n > 0)
+        return p->write.list[0];
+    return p->read.n > 0 ? p->read.list[0] : "/";
+}
+
+static int put_secrets(struct mortise_buf *b, const struct mortise_asked *a,
+                       struct mortise_err *err)
+{
+    const char *name;
+    json_t *one;
+    int rv = MORTISE_OK;
+
+    json_object_foreach(
+        mortise_json_unconst(json_object_get(a->body, "secret_env")), name, one)
+    {
+        const char *reference = json_string_value(one);
+        const char *secret = mortise_secret_name(reference);
+        size_t lead = (size_t)(secret - reference) - strlen("secret://");
+        char *value;
+
+        rv = mortise_secret_store_get(a->m->secret_store, secret, &value, err);
+        if (rv != MORTISE_OK)
+            return rv;
+        mortise_buf_puts(b, "env=");
+        mortise_buf_puts(b, name);
+        mortise_buf_puts(b, "=");
+        mortise_buf_put(b, reference, lead);
+        mortise_buf_put(b, value, strlen(value) + 1);
+        mortise_secret_store_give_back(a->m->secret_store, value);
+    }
+    return rv;
+}
+
+static bool has_variable(const struct mortise_asked *a, const char *name)
+{
+    return json_object_get(json_object_get(a->body, "env"), name) != NULL ||
+           json_object_get(json_object_get(a->body, "secret_env"), name) !=
+               NULL;
+}
+
+/* Whatever it says itself; of the engine's own environment, nothing. */
+static void put_environment(struct mortise_buf *b,
+                            const struct mortise_asked *a)
+{
+    const char *name;
+    json_t *value;
+
+    if (!has_variable(a, "PATH"))
+        put_variable(b, "PATH", "/usr/local/bin:/usr/bin:/bin");
+    if (!has_variable(a, "LANG"))
+        put_variable(b, "LANG", "C.UTF-8");
+    if (a->key[0] != '\0')
+        put_variable(b, "MORTISE_IDEMPOTENCY_KEY", a->key);
+    json_object_foreach(mortise_json_unconst(json_object_get(a->body, "env")),
+                        name, value)
+        put_variable(b, name, json_string_value(value));
+}
+
+static int put_all(struct mortise_buf *b, const struct mortise_asked *a,
+                   const struct mortise_program *p, struct mortise_err *err)
+{
+    char memory[64];
+
+    put_path(b, "program", p->path);
+    for (size_t i = 0; i < p->n_args; i++)
+        put(b, "arg", p->args[i]);
+    MORTISE_JSON_EACH (one, i, json_object_get(a->body, "args"))
+        put(b, "arg", json_string_value(one));
+    put_path(b, "cwd", dir_of(p));
+    put_files(b, p);
+    if (!p->online)
+        put(b, "offline", "");
+    if (p->memory > 0) {
+        snprintf(memory, sizeof memory, "%llu", (unsigned long long)p->memory);
+        put(b, "memory", memory);
+    }
+    put_environment(b, a);
+    return put_secrets(b, a, err);
+}
+
+/* ---- the answer ---------------------------------------------------------- */
+
+static int put_bytes(json_t *to, const char *name, const char *p, size_t n,
+                     const struct mortise_mem *mem)
+{
+    char coded[32], *text;
+    size_t size = sodium_base64_encoded_len(n, sodium_base64_VARIANT_ORIGINAL);
+    int rv;
+
+    if (mortise_utf8_valid(p, n))
+        return json_object_set_new(to, name,
+                                   json_stringn_nocheck(p != NULL ? p : "", n));
+    text = mortise_alloc(mem, size);
+    if (text == NULL)
+        return -1;
+    sodium_bin2base64(text, size, (const unsigned char *)p, n,
+                      sodium_base64_VARIANT_ORIGINAL);
+    snprintf(coded, sizeof coded, "%s_base64", name);
+    rv = json_object_set_new(to, coded, json_string(text));
+    mortise_release(mem, text, size);
+    return rv;
+}
+
+static json_t *answer_json(const struct mortise_asked *a,
+                           const struct mortise_process_end *end)
+{
+    const struct mortise_mem *mem = a->m->mem;
+    json_t *out = json_object();
+    int failed = out == NULL;
+
+    if (!failed && end->outcome <= MORTISE_PROCESS_SIGNALLED)
+        failed |= json_object_set_new(
+            out, end->outcome == MORTISE_PROCESS_EXITED ? "exit" : "signal",
+            json_integer(end->code));
+    if (!failed)
+        failed |= put_bytes(out, "stdout", end->output, end->n_output, mem);
+    if (!failed)
+        failed |= put_bytes(out, "stderr", end->errors, end->n_errors, mem);
+    if (!failed && end->errors_cut)
+        failed |= json_object_set_new(out, "stderr_cut", json_true());
+    if (!failed)
+        return mortise_secret_store_masked(a->m->secret_store, out);
+    json_decref(out);
+    return NULL;
+}
+
+/* For who has to find out: {cause, answer}, of what it said the beginning. */
+static json_t *seen_of(const struct mortise_asked *a,
+                       const struct mortise_process_end *end)
+{
+    struct mortise_process_end first = *end;
+
+    first.n_output = mortise_utf8_cut(first.output, first.n_output, SEEN_MAX);
+    first.n_errors = mortise_utf8_cut(first.errors, first.n_errors, SEEN_MAX);
+    return json_pack("{s:s, s:o*}", "cause", a->words, "answer",
+                     answer_json(a, &first));
+}
+
+static const char *words_of(const struct mortise_process_end *end)
+{
+    switch (end->outcome) {
+    case MORTISE_PROCESS_TIMEOUT:
+        return "the program took too long, and was killed";
+    case MORTISE_PROCESS_TOO_LARGE:
+        return "the program said more than max_output, and was killed";
+    default:
+        return end->words;
+    }
+}
+
+static int32_t status_of(const struct mortise_process_end *end)
+{
+    static const int32_t statuses[] = {
+        [MORTISE_PROCESS_EXITED] = MORTISE_S_OK,
+        [MORTISE_PROCESS_SIGNALLED] = MORTISE_S_OK,
+        [MORTISE_PROCESS_TIMEOUT] = MORTISE_S_TIMEOUT,
+        [MORTISE_PROCESS_TOO_LARGE] = MORTISE_S_FAILED,
+        [MORTISE_PROCESS_REFUSED] = MORTISE_S_NOTFOUND,
+        [MORTISE_PROCESS_LOST] = MORTISE_S_IO,
+    };
+
+    return statuses[end->outcome];
+}
+
+static void on_done(void *ud, const struct mortise_process_end *end)
+{
+    struct mortise_asked *a = ud;
+    int32_t status = status_of(end);
+    json_t *value = NULL;
+
+    a->data = NULL;
+    snprintf(a->words, sizeof a->words, "%s", words_of(end));
+    mortise_secret_store_cover(a->m->secret_store, a->words, sizeof a->words);
+    if (status == MORTISE_S_OK) {
+        value = answer_json(a, end);
+        status = value != NULL ? MORTISE_S_OK : MORTISE_S_NOMEM;
+    }
+    a->doubtful =
+        status != MORTISE_S_OK && end->outcome != MORTISE_PROCESS_REFUSED;
+    if (a->doubtful)
+        a->seen = seen_of(a, end);
+    mortise_host_call_answer(a, status, value, a->words);
+}
+
+/* ---- start and cancel ---------------------------------------------------- */
+
+/* The shorter of what is asked and what is left of the call; 0: no bound. */
+static uint64_t timeout_of(const struct mortise_asked *a)
+{
+    uint64_t asked =
+        (uint64_t)json_integer_value(json_object_get(a->body, "timeout_ms"));
+    uint64_t now = mortise_mono_ns(), left;
+
+    if (a->deadline_ns == 0)
+        return asked;
+    left = a->deadline_ns > now ? (a->deadline_ns - now) / NS_PER_MS + 1 : 1;
+    return asked > 0 && asked < left ? asked : left;
+}
+
+static int launch(struct mortise_asked *a, const struct mortise_buf *words,
+                  struct mortise_err *err)
+{
+    const json_t *text = json_object_get(a->body, "stdin");
+    const json_t *json = json_object_get(a->body, "json");
+    char *made = json != NULL ? mortise_json_text(a->m->mem, json) : NULL;
+    struct mortise_process_request r = {
+        .worker = a->m->settings.worker,
+        .words = words->p,
+        .n_words = words->n,
+        .input = made != NULL ? made : json_string_value(text),
+        .n_input = made != NULL ? strlen(made) : json_string_length(text),
+        .timeout_ms = timeout_of(a),
+        .output_max =
+            (size_t)json_integer_value(json_object_get(a->body, "max_output")),
+        .done = on_done,
+        .ud = a};
+    struct mortise_process *p;
+    int rv = json == NULL || made != NULL ? MORTISE_OK : mortise_nomem(err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_process_start(a->m->processes, &r, &p, err);
+    if (rv == MORTISE_OK)
+        a->data = p;
+    mortise_release_str(a->m->mem, made);
+    return rv;
+}
+
+/* The secrets are there, or what is wrong with them is told now. */
+static void send_off(struct mortise_asked *a)
+{
+    const struct mortise_program *program;
+    struct mortise_buf words;
+    struct mortise_err err;
+    int rv = find_program(a, &program, &err);
+
+    mortise_buf_init(&words, a->m->mem);
+    if (rv == MORTISE_OK)
+        rv = put_all(&words, a, program, &err);
+    if (rv == MORTISE_OK && words.failed)
+        rv = mortise_nomem(&err);
+    if (rv == MORTISE_OK)
+        rv = launch(a, &words, &err);
+    if (words.p != NULL)
+        explicit_bzero(words.p, words.n); /* secrets */
+    mortise_buf_finish(&words);
+    if (rv != MORTISE_OK)
+        mortise_host_call_answer(a, refused(rv), NULL, err.msg);
+}
+
+static void start(struct mortise_asked *a)
+{
+    const char *names[VARIABLES_N], *name;
+    struct mortise_err err;
+    json_t *value;
+    size_t n = 0;
+    int rv;
+
+    json_object_foreach(
+        mortise_json_unconst(json_object_get(a->body, "secret_env")), name,
+        value) names[n++] = mortise_secret_name(json_string_value(value));
+    rv = mortise_secret_await(a, names, n, send_off, &err);
+    if (rv != MORTISE_OK)
+        mortise_host_call_answer(a, refused(rv), NULL, err.msg);
+}
+
+static bool has_left(const struct mortise_asked *a)
+{
+    return a->data != NULL && mortise_process_has_begun(a->data);
+}
+
+static void cancel(struct mortise_asked *a)
+{
+    if (a->data != NULL)
+        mortise_process_cancel(a->data);
+}
+
+static bool completed(const json_t *answer)
+{
+    const json_t *ended = json_object_get(answer, "exit");
+
+    return json_is_integer(ended) && json_integer_value(ended) == 0;
+}
+
+static const char *expects(const json_t *answer)
+{
+    const json_t *ended = json_object_get(answer, "exit");
+    const json_t *said = json_object_get(answer, "stdout");
+
+    return json_is_integer(ended) && json_integer_value(ended) >= 0 &&
+                   json_integer_value(ended) <= 255 &&
+                   (said == NULL || json_is_string(said))
+               ? NULL
+               : "an object: `exit` (0 to 255), and what it said, if "
+                 "anything, in `stdout` and `stderr`";
+}
+
+static bool changes(const json_t *body)
+{
+    return !reads(body);
+}
+
+const struct mortise_host_call_method mortise_host_call_process_run = {
+    .effect = MORTISE_HOST_CALL_CALLER,
+    .changes = changes,
+    .completed = completed,
+    .expects = expects,
+    .check = check,
+    .start = start,
+    .has_left = has_left,
+    .cancel = cancel,
+};

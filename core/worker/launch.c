@@ -1,0 +1,64 @@
+/* launch.c -- a process becomes a program that has no more than it was given. */
+#include "worker/launch.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static void refuse(char words[LAUNCH_WORDS], const char *what)
+{
+    snprintf(words, LAUNCH_WORDS, "%.400s: %s", what, strerror(errno));
+}
+
+/* What a program inherits and may have been changed by whoever started us. */
+static void reset_signals(void)
+{
+    sigset_t none;
+
+    for (int s = 1; s < NSIG; s++)
+        signal(s, SIG_DFL); /* fails for those that cannot be changed */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static bool set_limit(int which, uint64_t most, char words[LAUNCH_WORDS])
+{
+    struct rlimit now, wanted = {most, most};
+
+    /* never more than there was */
+    if (getrlimit((__rlimit_resource_t)which, &now) == 0 && now.rlim_max < most)
+        wanted = (struct rlimit){now.rlim_max, now.rlim_max};
+    if (setrlimit((__rlimit_resource_t)which, &wanted) == 0)
+        return true;
+    refuse(words, "a limit");
+    return false;
+}
+
+static bool set_limits(const struct launch *l, char words[LAUNCH_WORDS])
+{
+    return (!l->has_memory || set_limit(RLIMIT_DATA, l->memory, words)) &&
+           set_limit(RLIMIT_CORE, 0, words);
+}
+
+void mortise_launch_go(const struct launch *l, char words[LAUNCH_WORDS])
+{
+    reset_signals();
+    if (chdir(l->cwd) != 0) {
+        refuse(words, l->cwd);
+        return;
+    }
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+        refuse(words, "no_new_privs");
+        return;
+    }
+    /* the limits last: what is done here is not to be held to them */
+    if (!mortise_launch_landlock(l, words) ||
+        !mortise_launch_filter(l, words) || !set_limits(l, words))
+        return;
+    execve(l->program, l->args.items, l->env.items);
+    refuse(words, l->program);
+}

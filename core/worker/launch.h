@@ -1,0 +1,72 @@
+/* launch.h -- starting a program with no more than it was given.
+ *
+ * What it is given are words, each `NAME=VALUE` and a NUL behind it, in this
+ * order or any other:
+ *
+ *     program=PATH   the program, absolute           arg=TEXT    argv[1] and on
+ *     env=NAME=TEXT  all of its environment          cwd=PATH    absolute
+ *     read=PATH      may be read, all below it, too  write=PATH  and written
+ *     exec=PATH      may be read and run             offline=    no sockets
+ *     memory=BYTES   the most that its data may take
+ *
+ * Always, whatever is said: a new process group, which neither it nor what it
+ * starts can leave, so that a signal to the group ends all of it; no more
+ * privileges by what it runs; no core files; no descriptors but 0, 1 and 2; no
+ * tracing of other processes, no namespaces, mounts, keys, kernel modules and
+ * such; where the kernel can (Landlock 6), no signals to processes that it did
+ * not start.
+ *
+ * The process that was started stays, leads the group, and ends as the program
+ * does.  When whoever started it is gone, which it hears by the closing of a pipe,
+ * it ends all of the group: no program outlives the engine that had it run.
+ *
+ * What cannot be done is said, and then the program is not started. */
+#ifndef MORTISE_WORKER_LAUNCH_H
+#define MORTISE_WORKER_LAUNCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum {
+    LAUNCH_SPEC_FD = 3,  /* the words, to its end */
+    LAUNCH_WORDS_FD = 4, /* why it was not started; closed when it was */
+    LAUNCH_LIFE_FD = 5,  /* a pipe: open for as long as it may live */
+    LAUNCH_SPEC_MAX = 4 << 20
+};
+
+struct launch_list { /* NULL behind the last */
+    char **items;
+    size_t n;
+};
+
+struct launch { /* all text is the spec's */
+    char *program, *cwd;
+    struct launch_list args, env, read, write, exec; /* args[0]: the program */
+    bool offline, has_memory;
+    uint64_t memory;
+};
+
+enum { LAUNCH_WORDS = 512 };
+
+/* From n bytes, which are changed and lent for good; false with words. */
+bool mortise_launch_read(struct launch *l, char *spec, size_t n,
+                         char words[LAUNCH_WORDS]);
+/* This process becomes the program, in the group that it is in; returns where it
+ * cannot, with words. */
+void mortise_launch_go(const struct launch *l, char words[LAUNCH_WORDS]);
+
+/* ---- supervise.c ---- */
+/* Until it has ended, or the pipe is closed; then this process ends likewise. */
+_Noreturn void mortise_launch_supervise(pid_t program);
+
+/* ---- landlock.c ---- */
+/* Files, signals and abstract sockets, from now on; false with words. */
+bool mortise_launch_landlock(const struct launch *l, char words[LAUNCH_WORDS]);
+
+/* ---- filter.c ---- */
+/* System calls, from now on; false with words. */
+bool mortise_launch_filter(const struct launch *l, char words[LAUNCH_WORDS]);
+
+#endif

@@ -1,0 +1,107 @@
+/* words.c -- what a launch is told (launch.h). */
+#include "worker/launch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool refuse(char words[LAUNCH_WORDS], const char *why, const char *what)
+{
+    snprintf(words, LAUNCH_WORDS, "%s: %.400s", why, what);
+    return false;
+}
+
+static bool add(struct launch_list *list, char *item)
+{
+    char **grown = realloc(list->items, (list->n + 2) * sizeof *grown);
+
+    if (grown == NULL)
+        return false;
+    list->items = grown;
+    grown[list->n++] = item;
+    grown[list->n] = NULL;
+    return true;
+}
+
+static bool read_memory(struct launch *l, const char *value)
+{
+    char *end;
+
+    errno = 0;
+    l->memory = strtoull(value, &end, 10);
+    l->has_memory = true;
+    return errno == 0 && value[0] >= '0' && value[0] <= '9' && *end == '\0';
+}
+
+static bool is_absolute(const char *path)
+{
+    return path[0] == '/';
+}
+
+/* One word; its value is behind the equals sign. */
+static bool read_word(struct launch *l, char *word, char words[LAUNCH_WORDS])
+{
+    const struct {
+        const char *name;
+        struct launch_list *list; /* of which the value becomes one, */
+        char **text;              /* or which it becomes, */
+        bool *flag;               /* or which is set */
+        bool is_path;
+    } known[] = {
+        {"program", NULL, &l->program, NULL, true},
+        {"cwd", NULL, &l->cwd, NULL, true},
+        {"arg", &l->args, NULL, NULL, false},
+        {"env", &l->env, NULL, NULL, false},
+        {"read", &l->read, NULL, NULL, true},
+        {"write", &l->write, NULL, NULL, true},
+        {"exec", &l->exec, NULL, NULL, true},
+        {"offline", NULL, NULL, &l->offline, false},
+    };
+    char *value = strchr(word, '=');
+
+    if (value == NULL)
+        return refuse(words, "no NAME=VALUE", word);
+    *value++ = '\0';
+    if (strcmp(word, "memory") == 0)
+        return read_memory(l, value) ||
+               refuse(words, "no number of bytes", value);
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(known[i].name, word) != 0)
+            continue;
+        if (known[i].is_path && !is_absolute(value))
+            return refuse(words, "no absolute path", value);
+        if (known[i].flag != NULL)
+            *known[i].flag = true;
+        else if (known[i].text != NULL)
+            *known[i].text = value;
+        else if (!add(known[i].list, value))
+            return refuse(words, "out of memory", word);
+        return true;
+    }
+    return refuse(words, "no word of a launch", word);
+}
+
+bool mortise_launch_read(struct launch *l, char *spec, size_t n,
+                         char words[LAUNCH_WORDS])
+{
+    static char root[] = "/", itself[] = "";
+
+    *l = (struct launch){.cwd = root};
+    if (n == 0 || spec[n - 1] != '\0')
+        return refuse(words, "the words are cut", "no NUL behind the last");
+    /* argv[0] is set when the program is known, and an environment is one */
+    if (!add(&l->args, itself) || !add(&l->env, itself))
+        return refuse(words, "out of memory", "");
+    l->env.n = 0;
+    l->env.items[0] = NULL;
+    for (char *word = spec, *next; word < spec + n; word = next) {
+        next = word + strlen(word) + 1;
+        if (!read_word(l, word, words))
+            return false;
+    }
+    if (l->program == NULL)
+        return refuse(words, "no program", "program=PATH is missing");
+    l->args.items[0] = l->program;
+    return true;
+}

@@ -1,0 +1,88 @@
+/* worker.c -- mortise-worker: the process that the engine has things done in
+ * that it does not do in its own.
+ *
+ *     mortise-worker --launch    runs a program (launch.h): the words for it on
+ *                                descriptor 3, why it cannot on 4, and 5 is open
+ *                                for as long as it may
+ *
+ * It is no command for people: the engine starts it, with 0, 1 and 2 as the
+ * program is to have them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "worker/launch.h"
+
+/* All that stands on a descriptor, of at most LAUNCH_SPEC_MAX bytes; NULL with
+ * words. */
+static char *read_all(int fd, size_t *n, char words[LAUNCH_WORDS])
+{
+    char *all = malloc(LAUNCH_SPEC_MAX + 1);
+    ssize_t got = all != NULL ? 1 : -1;
+
+    *n = 0;
+    while (got > 0 && *n <= LAUNCH_SPEC_MAX) {
+        got = read(fd, all + *n, LAUNCH_SPEC_MAX + 1 - *n);
+        if (got < 0 && errno == EINTR)
+            got = 1;
+        else if (got > 0)
+            *n += (size_t)got;
+    }
+    if (got == 0 && *n <= LAUNCH_SPEC_MAX)
+        return all;
+    snprintf(words, LAUNCH_WORDS, "the words of the launch: %s",
+             got < 0 ? strerror(errno) : "there are too many");
+    free(all);
+    return NULL;
+}
+
+/* The child; it says why it is not the program. */
+static _Noreturn void become(const struct launch *l)
+{
+    char words[LAUNCH_WORDS] = "";
+
+    close(LAUNCH_LIFE_FD);
+    mortise_launch_go(l, words);
+    _exit(write(LAUNCH_WORDS_FD, words, strlen(words)) < 0 ? 125 : 126);
+}
+
+static _Noreturn void launch(void)
+{
+    char words[LAUNCH_WORDS] = "", *spec;
+    struct launch l;
+    pid_t program;
+    size_t n;
+
+    if (fcntl(LAUNCH_WORDS_FD, F_SETFD, FD_CLOEXEC) != 0)
+        _exit(125); /* nobody is there to be told */
+    spec = read_all(LAUNCH_SPEC_FD, &n, words);
+    /* the spec, too, and whatever else was left open by mistake */
+    close(LAUNCH_SPEC_FD);
+    if (close_range(LAUNCH_LIFE_FD + 1, ~0u, 0) != 0) {
+        snprintf(words, sizeof words, "descriptors: %s", strerror(errno));
+    } else if (getpgrp() != getpid() && setpgid(0, 0) != 0) {
+        snprintf(words, sizeof words, "a process group: %s", strerror(errno));
+    } else if (spec != NULL && mortise_launch_read(&l, spec, n, words)) {
+        program = fork();
+        if (program == 0)
+            become(&l);
+        if (program > 0)
+            mortise_launch_supervise(program);
+        snprintf(words, sizeof words, "a process: %s", strerror(errno));
+    }
+    _exit(write(LAUNCH_WORDS_FD, words, strlen(words)) < 0 ? 125 : 126);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--launch") == 0)
+        launch();
+    fputs("mortise-worker: the engine starts this program, with --launch; it "
+          "is no command for people\n",
+          stderr);
+    return 64;
+}

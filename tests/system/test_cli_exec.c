@@ -1,0 +1,336 @@
+/* test_cli_exec.c -- programs as nodes of a graph: exec/look and exec/run.
+ *
+ * What a program may touch is tried by unit/worker/test_launch.c; here is what
+ * the deployment says of it, what becomes of how it ends, and what is left of it
+ * when the engine dies. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "lib/desk.h"
+#include "lib/test.h"
+
+static void deploy(const char *programs)
+{
+    char text[4096];
+
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: t}\n"
+             "store: {path: ./store}\n%s",
+             programs);
+    desk_put("mortise.yaml", text);
+}
+
+static const char usual[] = "programs:\n"
+                            "  cat: {path: /bin/cat, reads: true}\n"
+                            "  sh: {path: /bin/sh, write: [./out]}\n"
+                            "  echo: {path: /bin/echo, args: [first]}\n";
+
+/* A graph of one node, which calls that with that. */
+static void graph(const char *op, const char *args)
+{
+    char body[4096];
+
+    snprintf(body, sizeof body,
+             "start: a\nnodes:\n  a: {type: tool, tool: exec/%s, args: %s, "
+             "next: END}\n",
+             op, args);
+    desk_graph("g", body);
+}
+
+/* Soon there is no process that sleeps so long. */
+static void nobody_sleeps(const char *seconds)
+{
+    child_run(
+        "for i in 1 2 3 4 5 6 7 8 9 10; do grep -la '[s]leep.%s' "
+        "/proc/[0-9]*/cmdline 2>/dev/null || exit 0; sleep 0.2; done; exit 1",
+        seconds);
+    ck_assert_msg(child.code == 0, "left behind: %s", child.out);
+}
+
+static void begin(void)
+{
+    desk_begin();
+    deploy(usual);
+    desk_ok("mkdir out");
+}
+
+/* What it says, as text and as JSON; its arguments are what they are. */
+START_TEST(programs_have_input_and_output)
+{
+    graph("look", "{program: cat, stdin: hello}");
+    desk_ok("$MORTISE run g.yaml --id a && $MORTISE show a --json");
+    desk_out("\"stdout\": \"hello\"");
+    desk_out("\"exit\": 0");
+    graph("look", "{program: cat, json: {n: [1, \"two\"]}, as: json}");
+    desk_ok("$MORTISE run g.yaml --id b && $MORTISE show b --json");
+    desk_out("\"two\"");
+    graph("look", "{program: cat, stdin: \"no json\", as: json}");
+    child_run("$MORTISE run g.yaml");
+    desk_code(1);
+    desk_out("bad_json: what the program said is not JSON");
+    graph("run", "{program: echo, args: [\"$HOME; ls\", \"`id`\"]}");
+    desk_ok("$MORTISE run g.yaml --id c && $MORTISE show c --json");
+    desk_out("\"stdout\": \"first $HOME; ls `id`\\n\"");
+    graph("run", "{program: sh, args: [-c, \"printf '\\\\377'\"]}");
+    desk_ok("$MORTISE run g.yaml --id d && $MORTISE show d --json");
+    desk_out("\"stdout\": \"/w==\"");
+}
+END_TEST
+
+/* It has the variables that the graph says and none of the engine's, and works
+ * in its directory. */
+START_TEST(nothing_of_the_engine_is_its)
+{
+    graph("run", "{program: sh, args: [-c, \"env | sort; pwd\"], env: {SAID: "
+                 "\"x y\"}}");
+    desk_ok("LEAKED=1 $MORTISE run g.yaml --id a && $MORTISE show a --json");
+    desk_out("SAID=x y\\n");
+    desk_out("MORTISE_IDEMPOTENCY_KEY=");
+    desk_out("/out\\n");
+    desk_not_out("LEAKED");
+    desk_not_out("HOME=");
+}
+END_TEST
+
+/* Secrets go in and are seen by nobody else. */
+START_TEST(secrets_are_covered)
+{
+    deploy("secrets: {token: {env: TOKEN}, other: {env: TOKEN}}\n"
+           "plugins: {config: {exec: {secrets: [token]}}}\n"
+           "programs: {sh: {path: /bin/sh}}\n");
+    graph("run",
+          "{program: sh, args: [-c, 'echo $T; echo $T | wc -c >&2'], env: {T: "
+          "\"secret://token\"}}");
+    desk_ok("TOKEN=hunter2hunter2 $MORTISE run g.yaml --id a --json");
+    desk_not_out("hunter2");
+    desk_ok("TOKEN=hunter2hunter2 $MORTISE show a --json");
+    desk_out("\"stderr\": \"15\\n\"");
+    desk_not_out("hunter2");
+    child_run("grep -rl hunter2hunter2 store; true");
+    ck_assert_str_eq(child.out, "");
+    graph("run", "{program: sh, env: {T: \"secret://other\"}}");
+    child_run("TOKEN=x $MORTISE check g.yaml");
+    desk_code(2);
+    desk_out("E0605");
+}
+END_TEST
+
+/* How it ends is the node's end. */
+START_TEST(ends_are_said)
+{
+    graph("run", "{program: sh, args: [-c, \"echo so >&2; exit 3\"]}");
+    child_run("$MORTISE run g.yaml");
+    desk_code(1);
+    desk_out("exec.exit: the program ended with 3: so");
+    graph("run", "{program: sh, args: [-c, \"exit 3\"], any_exit: true}");
+    desk_ok("$MORTISE run g.yaml --id a && $MORTISE show a --json");
+    desk_out("\"exit\": 3");
+    graph("run", "{program: sh, args: [-c, 'kill -TERM $$']}");
+    child_run("$MORTISE run g.yaml");
+    desk_code(1);
+    desk_out("exec.signal: the program was ended by signal 15");
+    graph("run", "{program: nobody}");
+    child_run("$MORTISE run g.yaml");
+    desk_code(1);
+    desk_out("exec.denied: the deployment's programs have no 'nobody'");
+    graph("look", "{program: sh, args: [-c, ls]}");
+    child_run("$MORTISE run g.yaml");
+    desk_code(1);
+    desk_out("does not say that program 'sh' only reads (programs.sh.reads)");
+    deploy("programs: {cat: {path: /nowhere/cat, reads: true}}\n");
+    graph("look", "{program: cat}");
+    child_run("$MORTISE run g.yaml");
+    desk_code(1);
+    desk_out("exec.not_started: /nowhere/cat: No such file or directory");
+}
+END_TEST
+
+/* Too long or too much, it is killed with all that it started.  One that only
+ * reads has failed; of another nobody knows what it did. */
+START_TEST(bounds_end_all_of_it)
+{
+    char id[33];
+
+    deploy("programs:\n  sh: {path: /bin/sh}\n"
+           "  rsh: {path: /bin/sh, reads: true}\n");
+    graph("look", "{program: rsh, args: [-c, \"sleep 4711 & sleep 4711\"], "
+                  "timeout_ms: 200}");
+    child_run("$MORTISE run g.yaml");
+    desk_code(1);
+    desk_out("exec.timeout: the program took too long, and was killed");
+    graph("look", "{program: rsh, args: [-c, \"sleep 4711 & yes\"], "
+                  "max_output: 1000}");
+    child_run("$MORTISE run g.yaml");
+    desk_code(1);
+    desk_out("exec.too_large: the program said more than max_output");
+    graph("look", "{program: rsh, args: [-c, \"sleep 4711 & echo done\"]}");
+    desk_ok("$MORTISE run g.yaml --id over && $MORTISE show over --json");
+    desk_out("\"stdout\": \"done\\n\"");
+    graph("run", "{program: sh, args: [-c, \"yes\"], max_output: 100000}");
+    child_run("$MORTISE run g.yaml --id d");
+    desk_code(5);
+    desk_out("the program said more than max_output, and was killed");
+    ck_assert_uint_lt(strlen(child.out), 8000); /* not all that it said */
+    snprintf(id, sizeof id, "%.32s", desk_line(child.out, "request  ") + 9);
+    child_run("$MORTISE resolve d %s --done '{\"exit\": 0, \"stdout\": "
+              "\"by hand\"}'",
+              id);
+    desk_code(0);
+    desk_ok("$MORTISE show d --json");
+    desk_out("by hand");
+    graph("run", "{program: sh, args: [-c, \"sleep 4711\"]}");
+    desk_graph("t",
+               "start: a\nnodes:\n  a: {type: tool, tool: exec/look, args: "
+               "{program: rsh, args: [-c, \"sleep 4711\"]}, timeout: "
+               "200ms, next: END}\n");
+    child_run("$MORTISE run t.yaml");
+    desk_code(1);
+    nobody_sleeps("4711");
+}
+END_TEST
+
+/* An engine that dies leaves an effect in doubt, and makes a look again. */
+START_TEST(a_kill_is_gone_on_from)
+{
+    pid_t pid;
+
+    graph("run", "{program: sh, args: [-c, \"echo x >>log; sleep 4713\"]}");
+    pid = child_start("run", "$MORTISE run g.yaml --id r");
+    child_await("out/log", "x");
+    child_kill(pid);
+    nobody_sleeps("4713"); /* what it had run died with it */
+    child_run("$MORTISE resume r");
+    desk_code(5);
+    desk_out("a has an effect that may or may not have happened");
+    deploy("programs: {sh: {path: /bin/sh, reads: true, read: [./out]}}\n");
+    graph("look", "{program: sh, args: [-c, \"cat log; sleep 1\"]}");
+    pid = child_start("look", "$MORTISE run g.yaml --id l");
+    usleep(500000);
+    child_kill(pid);
+    desk_ok("$MORTISE resume l && $MORTISE show l --json");
+    desk_out("\"stdout\": \"x\\n\"");
+}
+END_TEST
+
+/* A pause, or a cancelled run, ends what is under way. */
+START_TEST(cancelling_kills)
+{
+    graph("run", "{program: sh, args: [-c, \"echo x >>log; sleep 4712\"]}");
+    child_start("run", "$MORTISE run g.yaml --id r");
+    child_await("out/log", "x");
+    child_run("$MORTISE cancel r");
+    desk_code(5); /* how much of it happened? */
+    desk_out("its effect may have happened");
+    nobody_sleeps("4712");
+}
+END_TEST
+
+/* Which file a name is, is the word of somebody, not of a file that lay there. */
+START_TEST(found_programs_need_a_word)
+{
+    graph("look", "{program: cat}");
+    child_allows(false);
+    deploy("programs: {cat: {path: /bin/rm, reads: true}}\n");
+    child_run("$MORTISE run g.yaml");
+    child_allows(true);
+    desk_code(77);
+    desk_err("programs");
+    desk_err("config allow");
+}
+END_TEST
+
+/* What a deployment says of a program holds.
+ *
+ * key: deployment.programs, program.path, program.args, program.dir
+ * key: program.read, program.write, program.online, program.reads
+ * key: program.memory */
+START_TEST(what_is_said_of_them_holds)
+{
+    desk_ok("mkdir in && echo kept >in/file");
+    deploy("programs:\n"
+           "  sh: {path: /bin/sh, dir: ./out, read: [./in], write: [./out]}\n"
+           "  in: {path: /bin/sh, dir: /, args: [-c, \"echo $0\"], reads: "
+           "true}\n"
+           "  offline: {path: /usr/bin/perl}\n"
+           "  online: {path: /usr/bin/perl, online: true}\n"
+           "  small: {path: /usr/bin/perl, memory: 50MiB}\n");
+    graph("run", "{program: sh, args: [-c, \"pwd; cat ../in/file; echo x >new; "
+                 "cat new; echo y >../in/file\"], any_exit: true}");
+    desk_ok("$MORTISE run g.yaml --id a && $MORTISE show a --json");
+    desk_out("/out\\nkept\\nx\\n");
+    desk_ok("cat in/file");
+    ck_assert_str_eq(child.out, "kept\n");
+    graph("look", "{program: in, args: [word]}");
+    desk_ok("$MORTISE run g.yaml --id b && $MORTISE show b --json");
+    desk_out("\"stdout\": \"word\\n\"");
+    for (int i = 0; i < 2; i++) {
+        graph("run", i == 0
+                         ? "{program: offline, args: [-e, \"print socket(S, "
+                           "2, 1, 0) ? 'open' : 'closed'\"]}"
+                         : "{program: online, args: [-e, \"print socket(S, 2, "
+                           "1, 0) ? 'open' : 'closed'\"]}");
+        desk_ok("$MORTISE run g.yaml --id n%d && $MORTISE show n%d --json", i,
+                i);
+        desk_out(i == 0 ? "\"stdout\": \"closed\"" : "\"stdout\": \"open\"");
+    }
+    graph("run", "{program: small, args: [-e, \"print length('x' x "
+                 "200_000_000)\"], any_exit: true}");
+    child_run("$MORTISE run g.yaml --id m; $MORTISE show m --json");
+    desk_not_out("200000000");
+}
+END_TEST
+
+/* What a deployment says of a program is judged. */
+START_TEST(programs_are_checked)
+{
+    static const struct {
+        const char *text, *code;
+    } bad[] = {
+        {"programs: {x: {}}\n", "E0206"},
+        {"programs: {x: {path: /bin/cat, reads: true, write: [./out]}}\n",
+         "E0609"},
+        {"programs: {x: {path: /bin/cat, args: [\"a\\0b\"]}}\n", "E0208"},
+        {"programs: {\"x y\": {path: /bin/cat}}\n", "E02"},
+        {"programs: {x: {path: /bin/cat, onlin: true}}\n", "E0201"},
+        {"programs: {x: {path: /bin/cat, memory: 0}}\n", "E02"},
+    };
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        deploy(bad[i].text);
+        child_run("$MORTISE check mortise.yaml");
+        desk_code(2);
+        desk_out(bad[i].code);
+    }
+    deploy("programs: {sh: {path: /bin/sh, dir: ., memory: 20MiB, online: "
+           "true, read: [.]}}\n");
+    graph("run", "{program: sh, args: [-c, \"pwd; ls g.yaml\"]}");
+    desk_ok("$MORTISE run g.yaml --id a && $MORTISE show a --json");
+    desk_out("g.yaml\\n");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("cli_exec");
+    TCase *tc = tcase_create("cli_exec");
+
+    tcase_add_checked_fixture(tc, begin, desk_end);
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, programs_have_input_and_output);
+    tcase_add_test(tc, nothing_of_the_engine_is_its);
+    tcase_add_test(tc, secrets_are_covered);
+    tcase_add_test(tc, ends_are_said);
+    tcase_add_test(tc, bounds_end_all_of_it);
+    tcase_add_test(tc, a_kill_is_gone_on_from);
+    tcase_add_test(tc, cancelling_kills);
+    tcase_add_test(tc, found_programs_need_a_word);
+    tcase_add_test(tc, what_is_said_of_them_holds);
+    tcase_add_test(tc, programs_are_checked);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}

@@ -1,0 +1,562 @@
+/* test_launch.c -- what a program may that mortise-worker started.
+ *
+ * A raw client: it shares no code with the engine.  Each rule of
+ * core/worker/launch.h is tried from inside, by a program that would get out if
+ * it could, as the user who runs the tests and, where that is root, as an
+ * ordinary one, too. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/child.h"
+#include "lib/test.h"
+
+static char dir[64]; /* of the test, open to everybody */
+static char spec[16384];
+static size_t n_spec;
+static uid_t user; /* who it is tried as */
+
+static struct {
+    int code; /* or 128 + signal */
+    char out[8192], words[1024];
+} got;
+
+static void begin(void)
+{
+    strcpy(dir, "/tmp/launch-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    ck_assert_int_eq(chmod(dir, 0777), 0);
+    n_spec = 0;
+}
+
+static void end(void)
+{
+    char line[128];
+
+    snprintf(line, sizeof line, "rm -rf %s", dir);
+    ck_assert_int_eq(system(line), 0);
+}
+
+static void word(const char *fmt, ...)
+{
+    va_list ap;
+    int n;
+
+    va_start(ap, fmt);
+    n = vsnprintf(spec + n_spec, sizeof spec - n_spec, fmt, ap);
+    va_end(ap);
+    ck_assert_uint_lt((size_t)n, sizeof spec - n_spec);
+    n_spec += (size_t)n + 1;
+}
+
+/* The words of a program that only reads what the system has. */
+static void program(const char *path)
+{
+    n_spec = 0;
+    word("program=%s", path);
+    word("env=PATH=/usr/bin:/bin");
+    word("exec=/usr");
+    word("exec=/bin");
+    word("exec=/lib");
+    word("exec=/lib64");
+    word("read=/etc/ld.so.cache");
+    word("cwd=%s", dir);
+}
+
+static void shell(const char *line)
+{
+    program("/bin/sh");
+    word("arg=-c");
+    word("arg=%s", line);
+}
+
+static void perl(const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    program("/usr/bin/perl");
+    word("arg=-e");
+    word("arg=%s", text);
+}
+
+static void become(int worker, int out, int words, int life)
+{
+    char name[] = "mortise-worker", launch[] = "--launch";
+    char *argv[] = {name, launch, NULL}, *env[] = {NULL};
+    int in = memfd_create("in", 0), fd = memfd_create("spec", 0);
+
+    if (write(fd, spec, n_spec) != (ssize_t)n_spec || lseek(fd, 0, SEEK_SET))
+        _exit(99);
+    /* above those that it is to have */
+    worker = fcntl(worker, F_DUPFD_CLOEXEC, 20);
+    fd = fcntl(fd, F_DUPFD, 20);
+    in = fcntl(in, F_DUPFD, 20);
+    out = fcntl(out, F_DUPFD, 20);
+    words = fcntl(words, F_DUPFD, 20);
+    life = fcntl(life, F_DUPFD, 20);
+    dup2(in, 0);
+    dup2(out, 1);
+    dup2(out, 2);
+    dup2(fd, 3);
+    dup2(words, 4);
+    dup2(life, 5);
+    dup2(fd, 7); /* left open by mistake */
+    if (user != geteuid() && (setgid(user) != 0 || setuid(user) != 0))
+        _exit(98);
+    /* by its descriptor: where it lies, others may not get to */
+    fexecve(worker, argv, env);
+    _exit(97);
+}
+
+static void read_all(int fd, char *to, size_t cap)
+{
+    size_t n = 0;
+    ssize_t more;
+
+    while (n < cap - 1 && (more = read(fd, to + n, cap - 1 - n)) > 0)
+        n += (size_t)more;
+    to[n] = '\0';
+}
+
+static int life; /* of the last start(): it ends when this is closed */
+static int out_fd, words_fd;
+
+static pid_t start(void)
+{
+    int worker = open(child_build("mortise-worker"), O_RDONLY | O_CLOEXEC);
+    int out[2], words[2], lives[2];
+    pid_t pid;
+
+    ck_assert_int_ge(worker, 0);
+    ck_assert_int_eq(pipe2(out, O_CLOEXEC), 0);
+    ck_assert_int_eq(pipe2(words, O_CLOEXEC), 0);
+    ck_assert_int_eq(pipe2(lives, O_CLOEXEC), 0);
+    pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0)
+        become(worker, out[1], words[1], lives[0]);
+    close(worker);
+    close(out[1]);
+    close(words[1]);
+    close(lives[0]);
+    out_fd = out[0];
+    words_fd = words[0];
+    life = lives[1];
+    return pid;
+}
+
+static void launch(void)
+{
+    pid_t pid = start();
+    int status;
+
+    read_all(words_fd, got.words, sizeof got.words);
+    read_all(out_fd, got.out, sizeof got.out);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    got.code =
+        WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    close(out_fd);
+    close(words_fd);
+    close(life);
+}
+
+#define code(want)                                                             \
+    ck_assert_msg(got.code == (want), "%d, not %d, as %d: %s%s", got.code,     \
+                  (want), (int)user, got.words, got.out)
+#define says(text)                                                             \
+    ck_assert_msg(strstr(got.out, (text)) != NULL, "no '%s', as %d: %s%s",     \
+                  (text), (int)user, got.words, got.out)
+#define refuses(text)                                                          \
+    ck_assert_msg(got.code == 126 && strstr(got.words, (text)) != NULL,        \
+                  "%d, no '%s': %s%s", got.code, (text), got.words, got.out)
+
+/* Each user that the tests can be. */
+static size_t users(uid_t list[2])
+{
+    list[0] = geteuid();
+    list[1] = 65534;
+    return list[0] == 0 ? 2 : 1;
+}
+
+#define AS_EACH                                                                \
+    for (uid_t list_[2], *u_ = list_, *end_ = list_ + users(list_);            \
+         u_ < end_ && ((user = *u_), true); u_++)
+
+/* ---- what it is given ------------------------------------------------------ */
+
+/* Arguments, environment and directory are those of the words, and no others;
+ * descriptors are 0, 1 and 2. */
+START_TEST(it_has_what_it_was_given)
+{
+    AS_EACH
+    {
+        shell("echo \"$1|$#|$PWD\"; env | sort; ls /proc/self/fd 2>/dev/null; "
+              "for i in 3 4 5 6 7 8 9; do (true >&$i) 2>/dev/null && echo "
+              "open $i; done; true");
+        word("arg=name");
+        word("arg=a b  \"c\" $d");
+        word("env=SAID=x=y");
+        launch();
+        code(0);
+        says("a b  \"c\" $d|1|/tmp/launch-");
+        says("SAID=x=y\n");
+        ck_assert_ptr_null(strstr(got.out, "HOME="));
+        ck_assert_ptr_null(strstr(got.out, "open "));
+        ck_assert_str_eq(got.words, "");
+    }
+}
+END_TEST
+
+/* A spec that is none starts nothing. */
+START_TEST(words_are_checked)
+{
+    user = geteuid();
+    n_spec = 0;
+    launch();
+    refuses("the words are cut");
+    word("arg=x");
+    launch();
+    refuses("no program");
+    program("/bin/true");
+    word("nothing=x");
+    launch();
+    refuses("no word of a launch: nothing");
+    program("/bin/true");
+    word("plain");
+    launch();
+    refuses("no NAME=VALUE: plain");
+    program("bin/true");
+    launch();
+    refuses("no absolute path: bin/true");
+    program("/bin/true");
+    word("read=here");
+    launch();
+    refuses("no absolute path: here");
+    for (size_t i = 0; i < 4; i++) {
+        static const char *const bad[] = {"memory=x", "memory=", "memory=-1",
+                                          "memory=1k"};
+
+        program("/bin/true");
+        word("%s", bad[i]);
+        launch();
+        refuses("no number of bytes: ");
+    }
+    program("/bin/true");
+    n_spec--;
+    launch();
+    refuses("the words are cut");
+    program("/nowhere/at/all");
+    launch();
+    refuses("/nowhere/at/all: No such file");
+    program("/bin/true");
+    word("cwd=/nowhere");
+    launch();
+    refuses("/nowhere: No such file");
+}
+END_TEST
+
+/* ---- files ------------------------------------------------------------------ */
+
+static void clean(void)
+{
+    char line[128];
+
+    snprintf(line, sizeof line, "rm -rf %s/*", dir);
+    ck_assert_int_eq(system(line), 0);
+}
+
+/* A directory that everybody may write in; its path, until the next call. */
+static const char *directory(const char *name)
+{
+    static char path[128];
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    ck_assert_int_eq(mkdir(path, 0777), 0);
+    ck_assert_int_eq(chmod(path, 0777), 0);
+    return path;
+}
+
+/* It reads what it may read, and nothing else. */
+START_TEST(files_are_read_where_it_may)
+{
+    char secret[256];
+
+    AS_EACH
+    {
+        snprintf(secret, sizeof secret, "echo secret >%s/c",
+                 directory("other"));
+        ck_assert_int_eq(system(secret), 0);
+        shell("echo x >mine/a && cat mine/a; echo y >other/b; echo code $?; "
+              "cat other/c; ls other; cat /etc/passwd; cat mine/../other/c; "
+              "ln -s ../other/c mine/link; cat mine/link; ls /; ls /proc; "
+              "mv mine/a other/a; ln mine/a other/a; echo end");
+        word("write=%s", directory("mine"));
+        launch();
+        code(0);
+        says("x\n");
+        says("code 2\n");
+        says("end\n");
+        ck_assert_ptr_null(strstr(got.out, "secret"));
+        ck_assert_ptr_null(strstr(got.out, "root:"));
+        ck_assert_ptr_null(strstr(got.out, "usr\n"));
+        shell("cat other/c; echo z >other/c || echo no");
+        word("read=%s/other", dir);
+        launch();
+        says("secret");
+        says("no\n");
+        clean();
+    }
+}
+END_TEST
+
+/* What it wrote itself it does not run. */
+START_TEST(what_it_writes_is_not_run)
+{
+    AS_EACH
+    {
+        shell("cp /bin/true mine && chmod 755 mine && ./mine; echo code $?; "
+              "cp /bin/true /dev/null; /bin/true; echo and $?");
+        word("write=%s", dir);
+        launch();
+        says("code 126\n");
+        says("and 0\n");
+        clean();
+    }
+}
+END_TEST
+
+/* ---- the rest of the machine ---------------------------------------------------- */
+
+/* Offline there are no sockets, whichever; online there are. */
+START_TEST(sockets_are_for_who_is_online)
+{
+    AS_EACH
+    {
+        for (int family = 1; family <= 2; family++) {
+            perl("print socket(S, %d, 1, 0) ? 'open' : \"no: $!\"", family);
+            word("offline=");
+            launch();
+            says("no: Operation not permitted");
+            perl("print socket(S, %d, 1, 0) ? 'open' : \"no: $!\"", family);
+            launch();
+            says("open");
+        }
+        /* the other way to them */
+        perl("print syscall(%d, 1, 0) < 0 ? \"no: $!\" : 'open'",
+             (int)SYS_io_uring_setup);
+        word("offline=");
+        launch();
+        says("no: Operation not permitted");
+    }
+}
+END_TEST
+
+/* Nobody else is traced, read or signalled. */
+START_TEST(others_are_left_alone)
+{
+    pid_t other;
+
+    AS_EACH
+    {
+        other = fork();
+        if (other == 0) {
+            if (user != geteuid() && setuid(user) != 0)
+                _exit(1);
+            for (;;)
+                pause();
+        }
+        usleep(20000);
+        perl(
+            "print syscall(%d, 16, %d, 0, 0) < 0 ? \"no: $!\\n\" : "
+            "\"traced\\n\"; print kill(9, %d) ? \"killed\\n\" : \"no: $!\\n\"; "
+            "print open(F, '<', '/proc/%d/environ') ? \"read\\n\" : \"no: "
+            "$!\\n\"",
+            (int)SYS_ptrace, (int)other, (int)other, (int)other);
+        launch();
+        code(0);
+        says("no: Operation not permitted\nno: Operation not permitted\nno: ");
+        ck_assert_int_eq(waitpid(other, NULL, WNOHANG), 0);
+        /* and where files are open to it */
+        perl("print open(F, '+<', '/proc/%d/mem') ? 'open' : \"no: $!\"",
+             (int)other);
+        word("write=/proc");
+        launch();
+        says("no: ");
+        kill(other, SIGKILL);
+        waitpid(other, NULL, 0);
+    }
+}
+END_TEST
+
+/* No namespaces, mounts, keys: as root, too. */
+START_TEST(the_machine_is_left_alone)
+{
+    const int calls[] = {
+        SYS_unshare,     SYS_mount,  SYS_chroot,         SYS_setns,
+        SYS_bpf,         SYS_keyctl, SYS_reboot,         SYS_init_module,
+        SYS_userfaultfd, SYS_setsid, SYS_perf_event_open};
+
+    AS_EACH
+    {
+        for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+            perl("print syscall(%d, 0x10000000, 0, 0, 0, 0) < 0 ? \"no: $!\" : "
+                 "'yes'",
+                 calls[i]);
+            launch();
+            says("no: Operation not permitted");
+        }
+        /* a namespace by clone(), and by clone3(), which is said not to exist */
+        perl("print syscall(%d, 0x10000000 | 17, 0, 0, 0, 0) < 0 ? \"no: $!\" "
+             ": 'yes'",
+             (int)SYS_clone);
+        launch();
+        says("no: Operation not permitted");
+        perl("print syscall(%d, 0, 0) < 0 ? \"no: $!\" : 'yes'",
+             (int)SYS_clone3);
+        launch();
+        says("no: Function not implemented");
+    }
+}
+END_TEST
+
+/* A program that would be somebody else is nobody else. */
+START_TEST(privileges_are_not_gained)
+{
+    AS_EACH
+    {
+        program("/bin/sh");
+        word("arg=-c");
+        word("arg=grep NoNewPrivs /proc/self/status");
+        word("read=/proc");
+        launch();
+        says("NoNewPrivs:\t1");
+    }
+}
+END_TEST
+
+/* ---- bounds ----------------------------------------------------------------------- */
+
+START_TEST(limits_hold)
+{
+    AS_EACH
+    {
+        perl("my $x = 'x' x 200_000_000; print length $x");
+        word("memory=50000000");
+        launch();
+        ck_assert_int_ne(got.code, 0);
+        ck_assert_ptr_null(strstr(got.out, "200000000"));
+        shell("ulimit -c");
+        launch();
+        says("0\n");
+    }
+}
+END_TEST
+
+/* Whatever it starts is of its group, and stays so. */
+START_TEST(nobody_leaves_the_group)
+{
+    AS_EACH
+    {
+        perl("my $g = getpgrp(); print $g == getppid() ? \"led\\n\" : "
+             "\"leads\\n\"; if (fork() == 0) { print syscall(%d, 0, 0) < 0 ? "
+             "\"no\\n\" : \"left\\n\"; print getpgrp() == $g ? \"same\\n\" : "
+             "\"other\\n\"; exit 0 } wait",
+             (int)SYS_setpgid);
+        launch();
+        code(0);
+        says("no\nsame\n");
+        says("led\n");
+    }
+}
+END_TEST
+
+/* Whoever has it run is gone: then it is, too, and all that it started. */
+START_TEST(it_ends_with_who_runs_it)
+{
+    AS_EACH
+    {
+        pid_t pid;
+        int status;
+
+        shell("trap '' TERM HUP INT; sleep 4714 & echo begun; sleep 4714; echo "
+              "over");
+        pid = start();
+        ck_assert_int_eq((int)read(out_fd, got.out, 6), 6);
+        close(life);
+        read_all(out_fd, got.out, sizeof got.out); /* nobody has it any more */
+        ck_assert_str_eq(got.out, "");
+        ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+        ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+        close(out_fd);
+        close(words_fd);
+    }
+}
+END_TEST
+
+/* Its end is seen as it was. */
+START_TEST(its_end_is_its_own)
+{
+    AS_EACH
+    {
+        shell("exit 7");
+        launch();
+        code(7);
+        shell("kill -TERM $$");
+        launch();
+        code(128 + SIGTERM);
+        shell("kill -KILL $$");
+        launch();
+        code(128 + SIGKILL);
+    }
+}
+END_TEST
+
+/* It is no command: without the word, or with others, it says so. */
+START_TEST(it_is_no_command)
+{
+    child_run("%s", child_build("mortise-worker"));
+    ck_assert_int_eq(child.code, 64);
+    ck_assert_ptr_nonnull(strstr(child.err, "it is no command for people"));
+    child_run("%s --launch 3<&- 4<&-", child_build("mortise-worker"));
+    ck_assert_int_eq(child.code, 125);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("launch");
+    TCase *tc = tcase_create("launch");
+
+    tcase_add_checked_fixture(tc, begin, end);
+    tcase_add_test(tc, it_has_what_it_was_given);
+    tcase_add_test(tc, words_are_checked);
+    tcase_add_test(tc, files_are_read_where_it_may);
+    tcase_add_test(tc, what_it_writes_is_not_run);
+    tcase_add_test(tc, sockets_are_for_who_is_online);
+    tcase_add_test(tc, others_are_left_alone);
+    tcase_add_test(tc, the_machine_is_left_alone);
+    tcase_add_test(tc, privileges_are_not_gained);
+    tcase_add_test(tc, limits_hold);
+    tcase_add_test(tc, nobody_leaves_the_group);
+    tcase_add_test(tc, it_ends_with_who_runs_it);
+    tcase_add_test(tc, its_end_is_its_own);
+    tcase_add_test(tc, it_is_no_command);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
