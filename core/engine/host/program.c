@@ -26,7 +26,6 @@
  *
  * `secret_env` has references to secrets for values, as headers of
  * http.request/1 do; what the program says comes with their values covered. */
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,12 +33,13 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "engine/host/body.h"
 #include "engine/host/secret.h"
 #include "engine/parts/process.h"
 #include "engine/runs/host_calls.h"
 #include "plugin/grant.h"
 
-enum { VARIABLES_N = 256, SEEN_MAX = 1024, NS_PER_MS = 1000000 };
+enum { SEEN_MAX = 1024, NS_PER_MS = 1000000 };
 
 /* Where libraries, interpreters and what they read stand. */
 static const char *const system_runs[] = {"/usr",   "/bin",   "/sbin", "/lib",
@@ -56,121 +56,63 @@ static const char *const system_reads[] = {
 
 /* ---- what is asked ------------------------------------------------------- */
 
-/* C's strings hold no NUL, JSON's may. */
-static bool is_text(const json_t *value)
-{
-    return json_is_string(value) &&
-           strlen(json_string_value(value)) == json_string_length(value);
-}
-
-static bool are_texts(const json_t *value)
+static bool are_args(const json_t *value)
 {
     MORTISE_JSON_EACH (one, i, value)
-        if (!is_text(one))
+        if (!mortise_body_is_text(one))
             return false;
     return json_is_array(value);
 }
 
-static bool is_variable(const char *name)
+/* Texts, or references, each by the name of a variable. */
+static bool have_names(const json_t *value)
 {
-    return name[0] != '\0' && strchr(name, '=') == NULL;
+    const char *name;
+    json_t *one;
+
+    json_object_foreach(mortise_json_unconst(value), name, one)
+    {
+        if (name[0] == '\0' || strchr(name, '=') != NULL)
+            return false;
+    }
+    return true;
 }
 
 static bool are_variables(const json_t *value)
 {
-    const char *name;
-    json_t *one;
-
-    if (!json_is_object(value) || json_object_size(value) > VARIABLES_N)
-        return false;
-    json_object_foreach(mortise_json_unconst(value), name, one)
-    {
-        if (!is_variable(name) || !is_text(one))
-            return false;
-    }
-    return true;
+    return mortise_body_are_texts(value) && have_names(value);
 }
 
 static bool are_references(const json_t *value)
 {
-    const char *name;
-    json_t *one;
-
-    if (!are_variables(value))
-        return false;
-    json_object_foreach(mortise_json_unconst(value), name, one)
-    {
-        if (mortise_secret_name(json_string_value(one)) == NULL)
-            return false;
-    }
-    return true;
+    return mortise_body_are_references(value) && have_names(value);
 }
 
-static bool is_count(const json_t *value)
-{
-    return json_is_integer(value) && json_integer_value(value) >= 0;
-}
-
-static bool is_flag(const json_t *value)
-{
-    return json_is_boolean(value);
-}
-
-static bool is_any_string(const json_t *value)
-{
-    return json_is_string(value);
-}
-
-static bool is_any(const json_t *value)
-{
-    return value != NULL;
-}
-
-static const struct member {
-    const char *name, *what;
-    bool (*fits)(const json_t *value);
-} members[] = {
-    {"program", "a string", is_text},
-    {"args", "a list of strings without NUL", are_texts},
-    {"stdin", "a string", is_any_string},
-    {"json", "a value", is_any},
+static const struct mortise_body_member members[] = {
+    {"program", "a string", mortise_body_is_text},
+    {"args", "a list of strings without NUL", are_args},
+    {"stdin", "a string", mortise_body_is_string},
+    {"json", "a value", mortise_body_is_any},
     {"env", "an object of at most 256 strings without NUL", are_variables},
     {"secret_env", "an object of at most 256 references to secrets",
      are_references},
-    {"reads", "true or false", is_flag},
-    {"timeout_ms", "a number of milliseconds", is_count},
-    {"max_output", "a number of bytes", is_count},
+    {"reads", "true or false", mortise_body_is_flag},
+    {"timeout_ms", "a number of milliseconds", mortise_body_is_count},
+    {"max_output", "a number of bytes", mortise_body_is_count},
 };
-
-static const struct member *member_of(const char *name)
-{
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
-        if (strcmp(members[i].name, name) == 0)
-            return &members[i];
-    return NULL;
-}
 
 static int32_t check_members(const struct mortise_asked *a, char *words)
 {
-    const char *name;
-    json_t *value;
+    int32_t status =
+        mortise_body_check(a->body, members, sizeof members / sizeof members[0],
+                           "a program of process.run/1", words);
 
-    json_object_foreach(mortise_json_unconst(a->body), name, value)
-    {
-        const struct member *m = member_of(name);
-
-        if (m == NULL)
-            return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                      "a program of process.run/1 has no '%s'",
-                                      name);
-        if (!m->fits(value))
-            return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                      "'%s' must be %s", name, m->what);
-    }
+    if (status != MORTISE_S_OK)
+        return status;
     if (json_object_get(a->body, "program") != NULL &&
         (json_object_get(a->body, "stdin") == NULL ||
          json_object_get(a->body, "json") == NULL))
-        return MORTISE_S_OK;
+        return mortise_body_check_secrets(a, "secret_env", words);
     return mortise_ask_refuse(words, MORTISE_S_INVALID,
                               "a program is named, and has at most one of "
                               "stdin and json");
@@ -189,26 +131,6 @@ static int32_t refused(int rv)
     default:
         return MORTISE_S_IO;
     }
-}
-
-static int32_t check_secrets(const struct mortise_asked *a, char *words)
-{
-    struct mortise_err why;
-    const char *name;
-    json_t *value;
-
-    json_object_foreach(
-        mortise_json_unconst(json_object_get(a->body, "secret_env")), name,
-        value)
-    {
-        int rv = mortise_secret_granted(
-            a->m->settings.deployment, a->manifest, a->as,
-            mortise_secret_name(json_string_value(value)), &why);
-
-        if (rv != MORTISE_OK)
-            return mortise_ask_refuse(words, refused(rv), "%.500s", why.msg);
-    }
-    return MORTISE_S_OK;
 }
 
 static bool reads(const json_t *body)
@@ -270,8 +192,6 @@ static int32_t check(struct mortise_asked *a, char *words)
 {
     int32_t status = check_members(a, words);
 
-    if (status == MORTISE_S_OK)
-        status = check_secrets(a, words);
     return status == MORTISE_S_OK ? check_program(a, words) : status;
 }
 
@@ -406,25 +326,17 @@ static int put_all(struct mortise_buf *b, const struct mortise_asked *a,
 
 /* ---- the answer ---------------------------------------------------------- */
 
+/* As text, or, where it is none, in base64. */
 static int put_bytes(json_t *to, const char *name, const char *p, size_t n,
                      const struct mortise_mem *mem)
 {
-    char coded[32], *text;
-    size_t size = sodium_base64_encoded_len(n, sodium_base64_VARIANT_ORIGINAL);
-    int rv;
+    char coded[32];
 
     if (mortise_utf8_valid(p, n))
         return json_object_set_new(to, name,
                                    json_stringn_nocheck(p != NULL ? p : "", n));
-    text = mortise_alloc(mem, size);
-    if (text == NULL)
-        return -1;
-    sodium_bin2base64(text, size, (const unsigned char *)p, n,
-                      sodium_base64_VARIANT_ORIGINAL);
     snprintf(coded, sizeof coded, "%s_base64", name);
-    rv = json_object_set_new(to, coded, json_string(text));
-    mortise_release(mem, text, size);
-    return rv;
+    return json_object_set_new(to, coded, mortise_body_base64(p, n, mem));
 }
 
 static json_t *answer_json(const struct mortise_asked *a,
@@ -575,16 +487,9 @@ static void send_off(struct mortise_asked *a)
 
 static void start(struct mortise_asked *a)
 {
-    const char *names[VARIABLES_N], *name;
     struct mortise_err err;
-    json_t *value;
-    size_t n = 0;
-    int rv;
+    int rv = mortise_body_await_secrets(a, "secret_env", send_off, &err);
 
-    json_object_foreach(
-        mortise_json_unconst(json_object_get(a->body, "secret_env")), name,
-        value) names[n++] = mortise_secret_name(json_string_value(value));
-    rv = mortise_secret_await(a, names, n, send_off, &err);
     if (rv != MORTISE_OK)
         mortise_host_call_answer(a, refused(rv), NULL, err.msg);
 }

@@ -44,9 +44,10 @@
 #include "base/utf8.h"
 #include "engine/runs/host_calls.h"
 #include "engine/http/http.h"
+#include "engine/host/body.h"
 #include "engine/host/secret.h"
 
-enum { REDIRECTS_MAX = 20, HEADERS_N = 256 };
+enum { REDIRECTS_MAX = 20 };
 
 /* ---- what is asked ------------------------------------------------------ */
 
@@ -81,138 +82,37 @@ static bool repeats(const json_t *body)
     return strcmp(method, "PUT") == 0 || strcmp(method, "DELETE") == 0;
 }
 
-/* JSON strings may hold a NUL, C's may not. */
-static bool is_text(const json_t *value)
-{
-    return json_is_string(value) &&
-           strlen(json_string_value(value)) == json_string_length(value);
-}
-
-static bool are_headers(const json_t *value)
-{
-    const char *name;
-    json_t *one;
-
-    if (!json_is_object(value) || json_object_size(value) > HEADERS_N)
-        return false;
-    json_object_foreach(mortise_json_unconst(value), name, one)
-    {
-        if (!is_text(one))
-            return false;
-    }
-    return true;
-}
-
-static bool are_references(const json_t *value)
-{
-    const char *name;
-    json_t *one;
-
-    if (!are_headers(value))
-        return false;
-    json_object_foreach(mortise_json_unconst(value), name, one)
-    {
-        if (mortise_secret_name(json_string_value(one)) == NULL)
-            return false;
-    }
-    return true;
-}
-
-static bool is_count(const json_t *value)
-{
-    return json_is_integer(value) && json_integer_value(value) >= 0 &&
-           json_integer_value(value) <= INT32_MAX;
-}
-
-static bool is_any_string(const json_t *value)
-{
-    return json_is_string(value);
-}
-
-static bool is_any(const json_t *value)
-{
-    return value != NULL;
-}
-
-static bool is_flag(const json_t *value)
-{
-    return json_is_boolean(value);
-}
-
-static const struct member {
-    const char *name, *what;
-    bool (*fits)(const json_t *value);
-} members[] = {
-    {"url", "a string", is_text},
-    {"method", "a string", is_text},
-    {"headers", "an object of at most 256 strings", are_headers},
+static const struct mortise_body_member members[] = {
+    {"url", "a string", mortise_body_is_text},
+    {"method", "a string", mortise_body_is_text},
+    {"headers", "an object of at most 256 strings", mortise_body_are_texts},
     {"secret_headers", "an object of at most 256 references to secrets",
-     are_references},
-    {"body", "a string", is_any_string},
-    {"body_base64", "a string", is_text},
-    {"json", "a value", is_any},
-    {"timeout_ms", "a number of milliseconds", is_count},
-    {"connect_timeout_ms", "a number of milliseconds", is_count},
-    {"idle_timeout_ms", "a number of milliseconds", is_count},
-    {"max_body", "a number of bytes", is_count},
-    {"redirects", "a number", is_count},
-    {"stream", "true or false", is_flag},
+     mortise_body_are_references},
+    {"body", "a string", mortise_body_is_string},
+    {"body_base64", "a string", mortise_body_is_text},
+    {"json", "a value", mortise_body_is_any},
+    {"timeout_ms", "a number of milliseconds", mortise_body_is_count},
+    {"connect_timeout_ms", "a number of milliseconds", mortise_body_is_count},
+    {"idle_timeout_ms", "a number of milliseconds", mortise_body_is_count},
+    {"max_body", "a number of bytes", mortise_body_is_count},
+    {"redirects", "a number", mortise_body_is_count},
+    {"stream", "true or false", mortise_body_is_flag},
 };
-
-static const struct member *member_of(const char *name)
-{
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-        if (strcmp(members[i].name, name) == 0)
-            return &members[i];
-    }
-    return NULL;
-}
-
-static int32_t check_secrets(const struct mortise_asked *a, char *words)
-{
-    const json_t *headers = json_object_get(a->body, "secret_headers");
-    struct mortise_err why;
-    const char *name;
-    json_t *value;
-
-    json_object_foreach(mortise_json_unconst(headers), name, value)
-    {
-        int rv = mortise_secret_granted(
-            a->m->settings.deployment, a->manifest, a->as,
-            mortise_secret_name(json_string_value(value)), &why);
-
-        if (rv == MORTISE_OK)
-            continue;
-        return mortise_ask_refuse(
-            words, rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_DENIED,
-            "%.500s", why.msg);
-    }
-    return MORTISE_S_OK;
-}
 
 static int32_t check(struct mortise_asked *a, char *words)
 {
     static const char *const bodies[] = {"body", "body_base64", "json"};
-    const char *name;
-    json_t *value;
+    int32_t status =
+        mortise_body_check(a->body, members, sizeof members / sizeof members[0],
+                           "a request of http.request/1", words);
     int n = 0;
 
-    json_object_foreach(mortise_json_unconst(a->body), name, value)
-    {
-        const struct member *m = member_of(name);
-
-        if (m != NULL && m->fits(value))
-            continue;
-        return m == NULL ? mortise_ask_refuse(
-                               words, MORTISE_S_INVALID,
-                               "a request of http.request/1 has no '%s'", name)
-                         : mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                              "'%s' must be %s", name, m->what);
-    }
+    if (status != MORTISE_S_OK)
+        return status;
     for (size_t i = 0; i < 3; i++)
         n += json_object_get(a->body, bodies[i]) != NULL;
     if (json_object_get(a->body, "url") != NULL && n <= 1)
-        return check_secrets(a, words);
+        return mortise_body_check_secrets(a, "secret_headers", words);
     return mortise_ask_refuse(words, MORTISE_S_INVALID,
                               "a request has a url, and at most one of body, "
                               "body_base64 and json");
@@ -277,21 +177,6 @@ static json_t *headers_json(const struct mortise_http_answer *a,
     return out;
 }
 
-static json_t *base64(const char *p, size_t n, const struct mortise_mem *mem)
-{
-    size_t size = sodium_base64_encoded_len(n, sodium_base64_VARIANT_ORIGINAL);
-    char *text = mortise_alloc(mem, size);
-    json_t *out;
-
-    if (text == NULL)
-        return NULL;
-    sodium_bin2base64(text, size, (const unsigned char *)p, n,
-                      sodium_base64_VARIANT_ORIGINAL);
-    out = json_string(text);
-    mortise_release(mem, text, size);
-    return out;
-}
-
 static const char *class_of(int status)
 {
     if (status == 408 || status == 425 || status == 429 || status >= 500)
@@ -321,10 +206,10 @@ static json_t *answer_json(const struct mortise_http_answer *a, bool whole,
     int failed = out == NULL;
 
     if (!failed && whole)
-        failed |=
-            json_object_set_new(out, text ? "body" : "body_base64",
-                                text ? json_stringn_nocheck(a->body, a->n_body)
-                                     : base64(a->body, a->n_body, mem));
+        failed |= json_object_set_new(
+            out, text ? "body" : "body_base64",
+            text ? json_stringn_nocheck(a->body, a->n_body)
+                 : mortise_body_base64(a->body, a->n_body, mem));
     if (!failed && class != NULL)
         failed |= json_object_set_new(out, "class", json_string(class));
     if (!failed && a->retry_after)
@@ -680,16 +565,9 @@ static void send_off(struct mortise_asked *a)
 
 static void start(struct mortise_asked *a)
 {
-    const json_t *headers = json_object_get(a->body, "secret_headers");
-    const char *names[HEADERS_N], *name;
     struct mortise_err err;
-    json_t *value;
-    size_t n = 0;
-    int rv;
+    int rv = mortise_body_await_secrets(a, "secret_headers", send_off, &err);
 
-    json_object_foreach(mortise_json_unconst(headers), name, value) names[n++] =
-        mortise_secret_name(json_string_value(value));
-    rv = mortise_secret_await(a, names, n, send_off, &err);
     if (rv != MORTISE_OK)
         mortise_host_call_answer(a, refused(rv), NULL, err.msg);
 }
@@ -726,11 +604,14 @@ static bool is_class(const json_t *value)
 
 static bool fits_answer(const char *name, const json_t *value)
 {
-    static const struct member known[] = {
-        {"status", "", is_status},        {"url", "", is_text},
-        {"headers", "", are_headers},     {"body", "", is_any_string},
-        {"body_base64", "", is_text},     {"class", "", is_class},
-        {"retry_after_ms", "", is_count},
+    static const struct mortise_body_member known[] = {
+        {"status", "", is_status},
+        {"url", "", mortise_body_is_text},
+        {"headers", "", mortise_body_are_texts},
+        {"body", "", mortise_body_is_string},
+        {"body_base64", "", mortise_body_is_text},
+        {"class", "", is_class},
+        {"retry_after_ms", "", mortise_body_is_count},
     };
 
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)

@@ -128,11 +128,9 @@ static void forget(struct mortise_process *p)
     close_fd(&p->life_fd);
 }
 
-static void kill_group(struct mortise_process *p)
+static void kill_group(const struct mortise_process *p)
 {
-    kill(-p->pid, SIGKILL);
-    /* and itself, while it is on its way to a group of its own */
-    syscall(SYS_pidfd_send_signal, p->pidfd, SIGKILL, NULL, 0);
+    kill(-p->pid, SIGKILL); /* which it has led since before it was ours */
 }
 
 static void end_for(struct mortise_process *p, enum mortise_process_outcome why)
