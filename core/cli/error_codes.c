@@ -85,8 +85,8 @@ const struct mortise_code mortise_error_codes[] = {
      "is not installed, or this kernel cannot hold a program to files.",
      NULL},
     {"exec.signal", "a program was ended by a signal",
-     "Its own fault, or somebody killed it; memory of the deployment's program "
-     "may be too small.",
+     "Its own fault, or somebody killed it, or mortise-worker; memory of the "
+     "deployment's program may be too small.",
      NULL},
     {"exec.timeout", "a program took too long",
      "Its timeout_ms or the node's timeout passed, and it was killed with all "

@@ -92,7 +92,7 @@ static const struct mortise_key keys[] = {
               "(false).",
      MORTISE_INTO_BOOL(struct mortise_program, reads)},
     {.name = "memory",
-     .about = "The most that its data may take.",
+     .about = "The most that its private data may take.",
      .min = 1,
      MORTISE_INTO_SIZE(struct mortise_program, memory)},
 };

@@ -34,16 +34,19 @@ struct ruleset {
 #define READS (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 #define WRITES                                                                 \
     (LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |           \
-     LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |           \
-     LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |               \
-     LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |             \
-     LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM |             \
-     LANDLOCK_ACCESS_FS_REFER | ACCESS_TRUNCATE | ACCESS_IOCTL_DEV)
+     LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |            \
+     LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |              \
+     LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_SYM |              \
+     LANDLOCK_ACCESS_FS_REFER | ACCESS_TRUNCATE)
+/* What nobody gets: devices, made or asked. */
+#define NEVER                                                                  \
+    (LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK |            \
+     ACCESS_IOCTL_DEV)
 #define RUNS (LANDLOCK_ACCESS_FS_EXECUTE)
 /* What means something for a file that is no directory. */
 #define OF_FILES                                                               \
     (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |               \
-     LANDLOCK_ACCESS_FS_WRITE_FILE | ACCESS_TRUNCATE | ACCESS_IOCTL_DEV)
+     LANDLOCK_ACCESS_FS_WRITE_FILE | ACCESS_TRUNCATE)
 
 static bool refuse(char words[LAUNCH_WORDS], const char *what)
 {
@@ -51,7 +54,6 @@ static bool refuse(char words[LAUNCH_WORDS], const char *what)
     return false;
 }
 
-/* Of what there is none, there is nothing to allow. */
 static bool allow(int set, const char *path, uint64_t access,
                   char words[LAUNCH_WORDS])
 {
@@ -61,7 +63,7 @@ static bool allow(int set, const char *path, uint64_t access,
     bool ok;
 
     if (rule.parent_fd < 0)
-        return errno == ENOENT || refuse(words, path);
+        return refuse(words, path);
     if (fstat(rule.parent_fd, &st) == 0 && !S_ISDIR(st.st_mode))
         access &= OF_FILES;
     rule.allowed_access = access;
@@ -77,6 +79,17 @@ static bool allow_all(int set, const struct launch_list *paths, uint64_t access,
 {
     for (size_t i = 0; i < paths->n; i++)
         if (!allow(set, paths->items[i], access, words))
+            return false;
+    return true;
+}
+
+/* The same of what systems have or have not. */
+static bool allow_there(int set, const struct launch_list *paths, uint64_t what,
+                        char words[LAUNCH_WORDS])
+{
+    for (size_t i = 0; i < paths->n; i++)
+        if (access(paths->items[i], F_OK) == 0 &&
+            !allow(set, paths->items[i], what, words))
             return false;
     return true;
 }
@@ -100,14 +113,15 @@ static bool fill(int set, const struct launch *l, uint64_t known,
     return allow_always(set, known, words) &&
            allow(set, l->program, (READS | RUNS) & known, words) &&
            allow_all(set, &l->read, READS & known, words) &&
-           allow_all(set, &l->exec, (READS | RUNS) & known, words) &&
+           allow_there(set, &l->exec, (READS | RUNS) & known, words) &&
+           allow_there(set, &l->system, READS & known, words) &&
            allow_all(set, &l->write, (READS | WRITES) & known, words);
 }
 
 /* What this kernel can be held to. */
 static uint64_t files_of(long abi)
 {
-    uint64_t all = READS | WRITES | RUNS;
+    uint64_t all = READS | WRITES | RUNS | NEVER;
 
     if (abi < ABI_IOCTL)
         all &= ~ACCESS_IOCTL_DEV;

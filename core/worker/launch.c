@@ -25,23 +25,17 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static bool set_limit(int which, uint64_t most, char words[LAUNCH_WORDS])
+static bool set_memory(uint64_t most, char words[LAUNCH_WORDS])
 {
     struct rlimit now, wanted = {most, most};
 
     /* never more than there was */
-    if (getrlimit((__rlimit_resource_t)which, &now) == 0 && now.rlim_max < most)
+    if (getrlimit(RLIMIT_DATA, &now) == 0 && now.rlim_max < most)
         wanted = (struct rlimit){now.rlim_max, now.rlim_max};
-    if (setrlimit((__rlimit_resource_t)which, &wanted) == 0)
+    if (setrlimit(RLIMIT_DATA, &wanted) == 0)
         return true;
     refuse(words, "a limit");
     return false;
-}
-
-static bool set_limits(const struct launch *l, char words[LAUNCH_WORDS])
-{
-    return (!l->has_memory || set_limit(RLIMIT_DATA, l->memory, words)) &&
-           set_limit(RLIMIT_CORE, 0, words);
 }
 
 void mortise_launch_go(const struct launch *l, char words[LAUNCH_WORDS])
@@ -55,9 +49,11 @@ void mortise_launch_go(const struct launch *l, char words[LAUNCH_WORDS])
         refuse(words, "no_new_privs");
         return;
     }
-    /* the limits last: what is done here is not to be held to them */
-    if (!mortise_launch_landlock(l, words) ||
-        !mortise_launch_filter(l, words) || !set_limits(l, words))
+    /* the limit last: what is done here is not to be held to it */
+    if (!mortise_launch_capabilities(words) ||
+        !mortise_launch_landlock(l, words) ||
+        !mortise_launch_filter(l, words) ||
+        (l->has_memory && !set_memory(l->memory, words)))
         return;
     execve(l->program, l->args.items, l->env.items);
     refuse(words, l->program);

@@ -9,18 +9,21 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* As the program ended. */
-static _Noreturn void end_like(int status)
+static void tell(int status)
 {
-    if (WIFSIGNALED(status)) {
-        signal(WTERMSIG(status), SIG_DFL);
-        raise(WTERMSIG(status));
-    }
-    _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+    char words[32];
+    int n = snprintf(
+        words, sizeof words, "%s %d", WIFSIGNALED(status) ? "signal" : "exit",
+        WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+
+    /* who is not there any more need not know */
+    (void)!send(LAUNCH_LIFE_FD, words, (size_t)n, MSG_NOSIGNAL);
 }
 
 _Noreturn void mortise_launch_supervise(pid_t program)
@@ -35,9 +38,11 @@ _Noreturn void mortise_launch_supervise(pid_t program)
     close(LAUNCH_WORDS_FD);
     while (poll(fds, 2, -1) < 0 && errno == EINTR)
         ;
-    if (fds[1].fd < 0 || fds[1].revents == 0)
+    if (fds[1].fd >= 0 && fds[1].revents != 0) {
+        while (waitpid(program, &status, 0) < 0 && errno == EINTR)
+            ;
+        tell(status);
+    }
+    for (;;)
         kill(0, SIGKILL); /* this process, too */
-    while (waitpid(program, &status, 0) < 0 && errno == EINTR)
-        ;
-    end_like(status);
 }

@@ -56,6 +56,7 @@ static bool read_word(struct launch *l, char *word, char words[LAUNCH_WORDS])
         {"read", &l->read, NULL, NULL, true},
         {"write", &l->write, NULL, NULL, true},
         {"exec", &l->exec, NULL, NULL, true},
+        {"system", &l->system, NULL, NULL, true},
         {"offline", NULL, NULL, &l->offline, false},
     };
     char *value = strchr(word, '=');
@@ -82,6 +83,30 @@ static bool read_word(struct launch *l, char *word, char words[LAUNCH_WORDS])
     return refuse(words, "no word of a launch", word);
 }
 
+static bool is_below(const char *path, const char *dir)
+{
+    size_t n = strlen(dir);
+
+    while (n > 1 && dir[n - 1] == '/')
+        n--;
+    return strncmp(path, dir, n) == 0 &&
+           (n == 1 || path[n] == '/' || path[n] == '\0');
+}
+
+/* What may be written is nowhere run. */
+static bool check_writes(const struct launch *l, char words[LAUNCH_WORDS])
+{
+    for (size_t i = 0; i < l->write.n; i++) {
+        if (is_below(l->program, l->write.items[i]))
+            return refuse(words, "a program that may write itself", l->program);
+        for (size_t k = 0; k < l->exec.n; k++)
+            if (is_below(l->write.items[i], l->exec.items[k]))
+                return refuse(words, "what may be written is run from there",
+                              l->write.items[i]);
+    }
+    return true;
+}
+
 bool mortise_launch_read(struct launch *l, char *spec, size_t n,
                          char words[LAUNCH_WORDS])
 {
@@ -103,5 +128,5 @@ bool mortise_launch_read(struct launch *l, char *spec, size_t n,
     if (l->program == NULL)
         return refuse(words, "no program", "program=PATH is missing");
     l->args.items[0] = l->program;
-    return true;
+    return check_writes(l, words);
 }

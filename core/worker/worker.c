@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "worker/launch.h"
@@ -52,6 +53,7 @@ static _Noreturn void become(const struct launch *l)
 
 static _Noreturn void launch(void)
 {
+    const struct rlimit no_core = {0, 0};
     char words[LAUNCH_WORDS] = "", *spec;
     struct launch l;
     pid_t program;
@@ -59,6 +61,10 @@ static _Noreturn void launch(void)
 
     if (fcntl(LAUNCH_WORDS_FD, F_SETFD, FD_CLOEXEC) != 0)
         _exit(125); /* nobody is there to be told */
+    /* What is read next has secrets in it, and stands in no core file; nor is a
+     * limit of 0 enough where those go to a program. */
+    setrlimit(RLIMIT_CORE, &no_core);
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     spec = read_all(LAUNCH_SPEC_FD, &n, words);
     /* the spec, too, and whatever else was left open by mistake */
     close(LAUNCH_SPEC_FD);
@@ -70,6 +76,7 @@ static _Noreturn void launch(void)
         program = fork();
         if (program == 0)
             become(&l);
+        explicit_bzero(spec, n); /* secrets */
         if (program > 0)
             mortise_launch_supervise(program);
         snprintf(words, sizeof words, "a process: %s", strerror(errno));

@@ -564,14 +564,14 @@ MORTISE_INLINE mortise_status mortise_process_body(const mortise_process_ask *p,
 
 /* Room: the texts, up to six times as long in JSON, and 256.
  *
- * Answer {"exit" | "signal", "stdout" | "stdout_base64",
- * "stderr" | "stderr_base64", "stderr_cut"?}: however it ended by itself.  Of
- * stderr the first 64 KiB are kept, and stderr_cut is true.
+ * Answer {"exit", "stdout" | "stdout_base64", "stderr" | "stderr_base64",
+ * "stderr_cut"?}: whatever it exits with.  Of stderr the first 64 KiB are kept,
+ * and stderr_cut is true.
  * MORTISE_S_NOTFOUND: it could not be started, and nothing happened;
  * MORTISE_S_DENIED: nor may it; MORTISE_S_UNSUPPORTED: mortise-worker is not
  * installed.  MORTISE_S_TIMEOUT and MORTISE_S_FAILED (more than max_output): it
- * was killed, with all that it had started; MORTISE_S_IO: how it ended nobody
- * knows.  After these three it may have happened in part: inside of an
+ * was killed, with all that it had started; MORTISE_S_IO: a signal ended it, or
+ * nobody knows what did.  After these three it may have happened in part: inside of an
  * operation that has an effect they are never answered, but MORTISE_S_SUSPENDED
  * is, and a person decides. */
 MORTISE_INLINE mortise_status

@@ -2,25 +2,25 @@
  *
  * Asked  {program, args?: [text], stdin? | json?, env?: {NAME: text},
  *         secret_env?: {NAME: reference}, reads?, timeout_ms?, max_output?}
- * Answer {exit | signal, stdout | stdout_base64, stderr | stderr_base64,
- *         stderr_cut?}
+ * Answer {exit, stdout | stdout_base64, stderr | stderr_base64, stderr_cut?}
  *
  * `program` is one of the deployment's programs, which says what file that is,
  * and what it may touch; permissions.exec of the manifest says which of them its
  * plugin may have run.  mortise-worker holds it to that (worker/launch.h).  It
  * gets no variable of the engine's.
  *
- * However it ends by itself is an answer.  The ask fails with MORTISE_S_NOTFOUND
+ * Whatever it exits with is an answer.  The ask fails with MORTISE_S_NOTFOUND
  * where it was not started, with MORTISE_S_TIMEOUT where it was killed because
  * its time was over, MORTISE_S_FAILED because it said more than max_output, and
- * with MORTISE_S_IO where nobody knows how it ended.
+ * with MORTISE_S_IO where a signal ended it, its own or another's, or nobody knows
+ * what did.
  *
  * Did it happen?  What only `reads`, by the deployment's word, may be run again.
  * Of others
  *   no   what was not started
  *   yes  what exited with 0; with another code it may be run again by a new
  *        attempt, which is for whoever writes a retry_policy to know
- *   who knows   what was killed once it had begun.  That is in doubt
+ *   who knows   what did not exit once it had begun.  That is in doubt
  *        (run/outcome/doubt.c), unless the operation that asks only reads, or
  *        declares that it may be done twice.
  *
@@ -41,17 +41,17 @@
 
 enum { SEEN_MAX = 1024, NS_PER_MS = 1000000 };
 
+static const char key_name[] = "MORTISE_IDEMPOTENCY_KEY";
+
 /* Where libraries, interpreters and what they read stand. */
-static const char *const system_runs[] = {"/usr",   "/bin",   "/sbin", "/lib",
-                                          "/lib32", "/lib64", "/opt"};
+static const char *const system_runs[] = {"/usr", "/bin",   "/sbin",
+                                          "/lib", "/lib32", "/lib64"};
 static const char *const system_reads[] = {
-    "/etc/alternatives",  "/etc/ca-certificates",
-    "/etc/group",         "/etc/host.conf",
-    "/etc/hosts",         "/etc/ld.so.cache",
-    "/etc/localtime",     "/etc/mime.types",
-    "/etc/nsswitch.conf", "/etc/passwd",
-    "/etc/protocols",     "/etc/resolv.conf",
-    "/etc/services",      "/etc/ssl",
+    "/etc/alternatives", "/etc/ca-certificates", "/etc/group",
+    "/etc/host.conf",    "/etc/hosts",           "/etc/ld.so.cache",
+    "/etc/localtime",    "/etc/mime.types",      "/etc/nsswitch.conf",
+    "/etc/passwd",       "/etc/protocols",       "/etc/resolv.conf",
+    "/etc/services",     "/etc/ssl/certs",       "/etc/ssl/openssl.cnf",
     "/etc/timezone"};
 
 /* ---- what is asked ------------------------------------------------------- */
@@ -64,7 +64,7 @@ static bool are_args(const json_t *value)
     return json_is_array(value);
 }
 
-/* Texts, or references, each by the name of a variable. */
+/* Texts, or references, each by the name of a variable that is not ours. */
 static bool have_names(const json_t *value)
 {
     const char *name;
@@ -72,7 +72,8 @@ static bool have_names(const json_t *value)
 
     json_object_foreach(mortise_json_unconst(value), name, one)
     {
-        if (name[0] == '\0' || strchr(name, '=') != NULL)
+        if (name[0] == '\0' || strchr(name, '=') != NULL ||
+            strcmp(name, key_name) == 0)
             return false;
     }
     return true;
@@ -93,7 +94,10 @@ static const struct mortise_body_member members[] = {
     {"args", "a list of strings without NUL", are_args},
     {"stdin", "a string", mortise_body_is_string},
     {"json", "a value", mortise_body_is_any},
-    {"env", "an object of at most 256 strings without NUL", are_variables},
+    {"env",
+     "an object of at most 256 strings without NUL, by names of variables"
+     " (MORTISE_IDEMPOTENCY_KEY is the engine's)",
+     are_variables},
     {"secret_env", "an object of at most 256 references to secrets",
      are_references},
     {"reads", "true or false", mortise_body_is_flag},
@@ -128,8 +132,8 @@ static int32_t refused(int rv)
         return MORTISE_S_DENIED;
     case MORTISE_EUNAVAILABLE:
         return MORTISE_S_UNSUPPORTED;
-    default:
-        return MORTISE_S_IO;
+    default: /* descriptors or processes: another time there may be some */
+        return MORTISE_S_NOMEM;
     }
 }
 
@@ -232,7 +236,7 @@ static void put_files(struct mortise_buf *b, const struct mortise_program *p)
     for (size_t i = 0; i < sizeof system_runs / sizeof system_runs[0]; i++)
         put(b, "exec", system_runs[i]);
     for (size_t i = 0; i < sizeof system_reads / sizeof system_reads[0]; i++)
-        put(b, "read", system_reads[i]);
+        put(b, "system", system_reads[i]);
     for (size_t i = 0; i < p->read.n; i++)
         put_path(b, "read", p->read.list[i]);
     for (size_t i = 0; i < p->write.n; i++)
@@ -296,7 +300,7 @@ static void put_environment(struct mortise_buf *b,
     if (!has_variable(a, "LANG"))
         put_variable(b, "LANG", "C.UTF-8");
     if (a->key[0] != '\0')
-        put_variable(b, "MORTISE_IDEMPOTENCY_KEY", a->key);
+        put_variable(b, key_name, a->key);
     json_object_foreach(mortise_json_unconst(json_object_get(a->body, "env")),
                         name, value)
         put_variable(b, name, json_string_value(value));
@@ -346,10 +350,8 @@ static json_t *answer_json(const struct mortise_asked *a,
     json_t *out = json_object();
     int failed = out == NULL;
 
-    if (!failed && end->outcome <= MORTISE_PROCESS_SIGNALLED)
-        failed |= json_object_set_new(
-            out, end->outcome == MORTISE_PROCESS_EXITED ? "exit" : "signal",
-            json_integer(end->code));
+    if (!failed && end->outcome == MORTISE_PROCESS_EXITED)
+        failed |= json_object_set_new(out, "exit", json_integer(end->code));
     if (!failed)
         failed |= put_bytes(out, "stdout", end->output, end->n_output, mem);
     if (!failed)
@@ -357,7 +359,7 @@ static json_t *answer_json(const struct mortise_asked *a,
     if (!failed && end->errors_cut)
         failed |= json_object_set_new(out, "stderr_cut", json_true());
     if (!failed)
-        return mortise_secret_store_masked(a->m->secret_store, out);
+        return out;
     json_decref(out);
     return NULL;
 }
@@ -390,7 +392,7 @@ static int32_t status_of(const struct mortise_process_end *end)
 {
     static const int32_t statuses[] = {
         [MORTISE_PROCESS_EXITED] = MORTISE_S_OK,
-        [MORTISE_PROCESS_SIGNALLED] = MORTISE_S_OK,
+        [MORTISE_PROCESS_SIGNALLED] = MORTISE_S_IO,
         [MORTISE_PROCESS_TIMEOUT] = MORTISE_S_TIMEOUT,
         [MORTISE_PROCESS_TOO_LARGE] = MORTISE_S_FAILED,
         [MORTISE_PROCESS_REFUSED] = MORTISE_S_NOTFOUND,
@@ -447,6 +449,7 @@ static int launch(struct mortise_asked *a, const struct mortise_buf *words,
         .n_words = words->n,
         .input = made != NULL ? made : json_string_value(text),
         .n_input = made != NULL ? strlen(made) : json_string_length(text),
+        .mask = mortise_secret_store_mask(a->m->secret_store),
         .timeout_ms = timeout_of(a),
         .output_max =
             (size_t)json_integer_value(json_object_get(a->body, "max_output")),
@@ -459,6 +462,7 @@ static int launch(struct mortise_asked *a, const struct mortise_buf *words,
         rv = mortise_process_start(a->m->processes, &r, &p, err);
     if (rv == MORTISE_OK)
         a->data = p;
+    mortise_mask_unref(r.mask);
     mortise_release_str(a->m->mem, made);
     return rv;
 }

@@ -7,8 +7,10 @@
  *   (3) Its group is killed while its leader is a zombie still, so that the
  *       number is nobody else's.  Then what its pipes hold is all there is.
  *   (4) One that was cancelled is nobody's: it stays here until it is dead.
- *   (5) Each holds a pipe of ours for as long as it may live, so that it ends
- *       with us, however we do.
+ *   (5) Each holds a socket of ours for as long as it may live, so that it ends
+ *       with us, however we do; and by which it says how it ended.
+ *   (6) What it says is masked as it comes.  Of what is cut, or was when it was
+ *       killed, the end that may be the beginning of a secret is left out.
  */
 #include "engine/parts/process.h"
 
@@ -21,6 +23,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,9 +36,10 @@
 
 struct stream { /* a pipe that is read */
     uv_poll_t poll;
-    struct mortise_buf got;
-    size_t max;
-    int fd; /* -1: closed */
+    struct mortise_masking masking;
+    struct mortise_buf got; /* masked */
+    size_t n, max;          /* bytes as they came in */
+    int fd;                 /* -1: closed */
     bool cut;
 };
 
@@ -51,6 +55,7 @@ struct mortise_process {
     int pidfd, words_fd, life_fd;
     pid_t pid;
     struct mortise_timer timer;
+    struct mortise_mask *mask;
     unsigned handles; /* that are open, or being closed */
     bool killed;
     enum mortise_process_outcome why; /* it was killed */
@@ -90,8 +95,11 @@ static void close_fd(int *fd)
 
 static void release(struct mortise_process *p, const struct mortise_mem *mem)
 {
-    for (int i = 0; i < N_STREAMS; i++)
+    for (int i = 0; i < N_STREAMS; i++) {
+        mortise_masking_finish(&p->streams[i].masking);
         mortise_buf_finish(&p->streams[i].got);
+    }
+    mortise_mask_unref(p->mask);
     mortise_release(mem, p, sizeof *p);
 }
 
@@ -167,12 +175,14 @@ static ssize_t read_some(struct stream *s)
 {
     char room[16384];
     ssize_t n = read(s->fd, room, sizeof room);
-    size_t left = s->max - s->got.n;
+    size_t left = s->max - s->n, taken = n > 0 ? (size_t)n : 0;
 
-    if (n > 0 && (size_t)n > left)
+    if (taken > left) {
         s->cut = true;
-    if (n > 0)
-        mortise_buf_put(&s->got, room, (size_t)n < left ? (size_t)n : left);
+        taken = left;
+    }
+    mortise_masking_put(&s->masking, room, taken, &s->got);
+    s->n += taken;
     return n;
 }
 
@@ -201,24 +211,43 @@ static void drain(struct stream *s)
 
 /* ---- how it ended -------------------------------------------------------- */
 
+/* What the supervisor said of it. */
+static void hear(const struct mortise_process *p,
+                 struct mortise_process_end *end, char words[WORDS_MAX])
+{
+    char said[32];
+    ssize_t n = recv(p->life_fd, said, sizeof said - 1, MSG_DONTWAIT);
+
+    said[n > 0 ? n : 0] = '\0';
+    if (sscanf(said, "exit %d", &end->code) == 1) {
+        end->outcome = MORTISE_PROCESS_EXITED;
+    } else if (sscanf(said, "signal %d", &end->code) == 1) {
+        end->outcome = MORTISE_PROCESS_SIGNALLED;
+        snprintf(words, WORDS_MAX, "the program was ended by signal %d",
+                 end->code);
+    } else {
+        end->outcome = MORTISE_PROCESS_LOST;
+        snprintf(words, WORDS_MAX,
+                 "mortise-worker was killed: how the program ended nobody "
+                 "knows");
+    }
+}
+
 static void judge(struct mortise_process *p, struct mortise_process_end *end,
                   char words[WORDS_MAX])
 {
-    siginfo_t info = {0};
+    siginfo_t info;
 
-    if (waitid((idtype_t)P_PIDFD, (id_t)p->pidfd, &info, WEXITED) != 0) {
-        snprintf(words, WORDS_MAX, "how the program ended nobody knows: %s",
-                 strerror(errno));
-        end->outcome = MORTISE_PROCESS_LOST;
-        return;
-    }
-    end->code = info.si_status;
-    end->outcome = info.si_code == CLD_EXITED ? MORTISE_PROCESS_EXITED
-                                              : MORTISE_PROCESS_SIGNALLED;
+    /* where somebody else took its end there is nothing to wait for */
+    while (waitid((idtype_t)P_PIDFD, (id_t)p->pidfd, &info, WEXITED) != 0 &&
+           errno == EINTR)
+        ;
     if (said(p->words_fd, words) > 0)
         end->outcome = MORTISE_PROCESS_REFUSED;
     else if (p->killed)
         end->outcome = p->why;
+    else
+        hear(p, end, words);
 }
 
 static void on_end(uv_poll_t *h, int status, int events)
@@ -235,6 +264,9 @@ static void on_end(uv_poll_t *h, int status, int events)
         drain(&p->streams[i]);
     if (p->streams[OUTPUT].cut && end.outcome <= MORTISE_PROCESS_SIGNALLED)
         end.outcome = MORTISE_PROCESS_TOO_LARGE;
+    for (int i = 0; end.outcome == MORTISE_PROCESS_EXITED && i < N_STREAMS; i++)
+        if (!p->streams[i].cut) /* (6) */
+            mortise_masking_end(&p->streams[i].masking, &p->streams[i].got);
     if (p->streams[OUTPUT].got.failed || p->streams[ERRORS].got.failed) {
         end.outcome = MORTISE_PROCESS_LOST;
         snprintf(words, sizeof words, "out of memory for what it said");
@@ -327,15 +359,15 @@ static bool pipe_of(int *ours, int *theirs)
     return *theirs >= 0 && fcntl(*ours, F_SETFL, O_NONBLOCK) == 0;
 }
 
-/* A pipe that is ours to close: then what reads it ends (5). */
+/* A socket that is ours to close: then what has the other end ends (5). */
 static bool life_of(int *ours, int *theirs)
 {
     int fds[2];
 
-    if (pipe2(fds, O_CLOEXEC) != 0)
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0)
         return false;
-    *ours = fds[1];
-    *theirs = lift(fds[0]);
+    *ours = fds[0];
+    *theirs = lift(fds[1]);
     return *theirs >= 0;
 }
 
@@ -470,8 +502,11 @@ int mortise_process_start(struct mortise_processes *all,
     if (p == NULL)
         return mortise_nomem(err);
     p->all = all;
-    for (int i = 0; i < N_STREAMS; i++)
+    p->mask = request->mask != NULL ? mortise_mask_ref(request->mask) : NULL;
+    for (int i = 0; i < N_STREAMS; i++) {
+        mortise_masking_init(&p->streams[i].masking, p->mask, all->mem);
         mortise_buf_init(&p->streams[i].got, all->mem);
+    }
     rv = ends_open(&e, request, err);
     if (rv == MORTISE_OK)
         rv = launch(p, &e, request->worker, err);

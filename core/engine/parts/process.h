@@ -14,6 +14,7 @@
 #include <uv.h>
 
 #include "base/err.h"
+#include "base/mask.h"
 #include "base/mem.h"
 #include "engine/parts/timers.h"
 
@@ -37,7 +38,7 @@ enum mortise_process_outcome {
 struct mortise_process_end {
     enum mortise_process_outcome outcome;
     int code;
-    const char *words; /* REFUSED, LOST: why */
+    const char *words; /* SIGNALLED, REFUSED, LOST: in words */
     const char *output, *errors;
     size_t n_output, n_errors;
     bool errors_cut; /* it said more than is kept */
@@ -49,8 +50,9 @@ struct mortise_process_request {
     size_t n_words;
     const void *input; /* all of its stdin */
     size_t n_input;
-    uint64_t timeout_ms; /* 0: none */
-    size_t output_max;   /* 0: the default above */
+    struct mortise_mask *mask; /* over what it says; NULL: none */
+    uint64_t timeout_ms;       /* 0: none */
+    size_t output_max;         /* 0: the default above */
     /* Exactly once, unless cancelled; everything lent. */
     void (*done)(void *ud, const struct mortise_process_end *end);
     void *ud;

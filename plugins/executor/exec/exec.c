@@ -30,7 +30,7 @@
  *
  * Error codes
  *   exec.exit         an exit code other than 0; the message has stderr's end
- *   exec.signal       it was ended by a signal, its own or another's
+ *   exec.signal       it was ended by a signal, its own or another's, or lost
  *   exec.timeout  exec.too_large  exec.not_started  exec.denied  exec.failed
  *   bad_json  invalid  no_memory*  cancelled               (* transient)
  *
@@ -166,20 +166,13 @@ static void answered(const struct call *c, mortise_str text)
 {
     char words[WORDS], tail[TAIL + 1];
     mortise_jv answer;
-    int64_t code = 0, signal = 0;
+    int64_t code = 0;
 
     if (mortise_jv_parse(text, &answer) != MORTISE_S_OK) {
         finish(c, MORTISE_S_FAILED, "the host's answer is not JSON", "");
         return;
     }
     tail_of(answer, tail);
-    if (mortise_jv_int(mortise_jv_get(answer, "signal"), &signal) ==
-        MORTISE_S_OK) {
-        snprintf(words, sizeof words, "the program was ended by signal %d%s%s",
-                 (int)signal, tail[0] != '\0' ? ": " : "", tail);
-        finish(c, MORTISE_S_FAILED, words, "{\"code\":\"exec.signal\"}");
-        return;
-    }
     mortise_jv_int(mortise_jv_get(answer, "exit"), &code);
     if (code != 0 && !c->any_exit) {
         snprintf(words, sizeof words, "the program ended with %d%s%s",
@@ -201,6 +194,8 @@ static const char *detail_of(mortise_status status)
         return "{\"class\":\"cancelled\",\"code\":\"cancelled\"}";
     case MORTISE_S_FAILED:
         return "{\"code\":\"exec.too_large\"}";
+    case MORTISE_S_IO:
+        return "{\"code\":\"exec.signal\"}";
     case MORTISE_S_NOTFOUND:
     case MORTISE_S_UNSUPPORTED:
         return "{\"code\":\"exec.not_started\"}";

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -141,7 +142,8 @@ static pid_t start(void)
     ck_assert_int_ge(worker, 0);
     ck_assert_int_eq(pipe2(out, O_CLOEXEC), 0);
     ck_assert_int_eq(pipe2(words, O_CLOEXEC), 0);
-    ck_assert_int_eq(pipe2(lives, O_CLOEXEC), 0);
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, lives),
+                     0);
     pid = fork();
     ck_assert_int_ge(pid, 0);
     if (pid == 0)
@@ -159,13 +161,22 @@ static pid_t start(void)
 static void launch(void)
 {
     pid_t pid = start();
+    char report[64] = "";
     int status;
 
     read_all(words_fd, got.words, sizeof got.words);
     read_all(out_fd, got.out, sizeof got.out);
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    got.code =
-        WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    read_all(life, report, sizeof report);
+    if (sscanf(report, "exit %d", &got.code) != 1) {
+        if (sscanf(report, "signal %d", &got.code) == 1)
+            got.code += 128;
+        else
+            got.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    } else {
+        /* it took all of its group with it */
+        ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    }
     close(out_fd);
     close(words_fd);
     close(life);
@@ -260,6 +271,18 @@ START_TEST(words_are_checked)
     launch();
     refuses("/nowhere/at/all: No such file");
     program("/bin/true");
+    word("read=/nowhere");
+    launch();
+    refuses("/nowhere: No such file");
+    program("/bin/true");
+    word("write=/usr/share");
+    launch();
+    refuses("what may be written is run from there: /usr/share");
+    program("/bin/true");
+    word("write=/bin/");
+    launch();
+    refuses("a program that may write itself: /bin/true");
+    program("/bin/true");
     word("cwd=/nowhere");
     launch();
     refuses("/nowhere: No such file");
@@ -325,7 +348,7 @@ START_TEST(what_it_writes_is_not_run)
 {
     AS_EACH
     {
-        shell("cp /bin/true mine && chmod 755 mine && ./mine; echo code $?; "
+        shell("cp /bin/true mine; ./mine; echo code $?; "
               "cp /bin/true /dev/null; /bin/true; echo and $?");
         word("write=%s", dir);
         launch();
@@ -350,7 +373,8 @@ START_TEST(sockets_are_for_who_is_online)
             says("no: Operation not permitted");
             perl("print socket(S, %d, 1, 0) ? 'open' : \"no: $!\"", family);
             launch();
-            says("open");
+            /* whatever listens on this machine is nobody's to talk to */
+            says(family == AF_UNIX ? "no: Operation not permitted" : "open");
         }
         /* the other way to them */
         perl("print syscall(%d, 1, 0) < 0 ? \"no: $!\" : 'open'",
@@ -430,6 +454,111 @@ START_TEST(the_machine_is_left_alone)
 }
 END_TEST
 
+/* Other processes keep their limits and their turn; a program has its own. */
+START_TEST(limits_of_others_are_theirs)
+{
+    AS_EACH
+    {
+        int other = (int)getpid();
+
+        perl("for my $c (%d, %d) { print syscall($c, %d, 7, 0, 0) < 0 ? \"no: "
+             "$!\\n\" : \"yes\\n\" } print syscall(%d, 0, %d, 1) < 0 ? \"no: "
+             "$!\\n\" : \"yes\\n\"; print syscall(%d, 2, 0, 1) < 0 ? \"no: "
+             "$!\\n\" : \"yes\\n\"; print syscall(%d, 0, 0, 5) < 0 ? \"no: "
+             "$!\\n\" : \"own\\n\"",
+             (int)SYS_prlimit64, (int)SYS_sched_setaffinity, other,
+             (int)SYS_setpriority, other, (int)SYS_setpriority,
+             (int)SYS_setpriority);
+        launch();
+        code(0);
+        ck_assert_str_eq(got.out, "no: Operation not permitted\n"
+                                  "no: Operation not permitted\n"
+                                  "no: Operation not permitted\n"
+                                  "no: Operation not permitted\nown\n");
+    }
+}
+END_TEST
+
+/* Owners, modes and times stay as they are where it only has the path; nothing
+ * is set-user-id. */
+START_TEST(attributes_are_kept)
+{
+    AS_EACH
+    {
+        char line[256];
+        struct stat st;
+
+        snprintf(line, sizeof line,
+                 "umask 0; echo x >%s/other; chmod 666 "
+                 "%s/other",
+                 dir, dir);
+        ck_assert_int_eq(system(line), 0);
+        perl("print chmod(0777, 'other') ? 'yes' : \"no: $!\"; print "
+             "chown(1234, 1234, 'other') ? 'yes' : \"no: $!\"; print utime(1, "
+             "1, 'other') ? 'yes' : \"no: $!\"; open(F, '>', 'mine/a') or die; "
+             "print chmod(0700, \\*F) ? 'own' : \"$!\"; print chmod(04755, "
+             "\\*F) ? 'suid' : \"no: $!\"");
+        word("write=%s", directory("mine"));
+        launch();
+        code(0);
+        ck_assert_str_eq(got.out,
+                         "no: Operation not permittedno: Operation not "
+                         "permittedno: Operation not permittedownno: "
+                         "Operation not permitted");
+        snprintf(line, sizeof line, "%s/other", dir);
+        ck_assert_int_eq(stat(line, &st), 0);
+        ck_assert_uint_eq(st.st_mode & 07777, 0666);
+        clean();
+    }
+}
+END_TEST
+
+/* Root's powers are gone, but for files that the words give. */
+START_TEST(root_is_no_superuser)
+{
+    char line[256];
+
+    user = geteuid();
+    perl("open(F, '<', '/proc/self/status') or die; while (<F>) { print if "
+         "/^Cap/ }");
+    word("read=/proc");
+    launch();
+    says("CapInh:\t");
+    if (user != 0) {
+        says("CapEff:\t0000000000000000");
+        return;
+    }
+    says("CapEff:\t0000000000000002");
+    says("CapBnd:\t0000000000000002");
+    snprintf(line, sizeof line,
+             "echo kept >%s/theirs; chown 65534 %s/theirs; "
+             "chmod 600 %s/theirs",
+             dir, dir, dir);
+    ck_assert_int_eq(system(line), 0);
+    shell("cat theirs; mknod d c 1 3 || echo no device");
+    word("write=%s", dir);
+    launch();
+    says("kept\n");
+    says("no device\n");
+}
+END_TEST
+
+/* Nothing outlives it: no shared memory, no queue. */
+START_TEST(nothing_is_left_in_the_kernel)
+{
+    AS_EACH
+    {
+        perl(
+            "for my $c (%d, %d, %d, %d) { print syscall($c, 4711, 4096, 01777) "
+            "< 0 ? \"no\\n\" : \"yes\\n\" }",
+            (int)SYS_shmget, (int)SYS_msgget, (int)SYS_semget,
+            (int)SYS_mq_open);
+        launch();
+        ck_assert_str_eq(got.out, "no\nno\nno\nno\n");
+    }
+}
+END_TEST
+
 /* A program that would be somebody else is nobody else. */
 START_TEST(privileges_are_not_gained)
 {
@@ -504,6 +633,19 @@ START_TEST(it_ends_with_who_runs_it)
 }
 END_TEST
 
+/* What it started does not outlive it, whoever is there to see to it. */
+START_TEST(what_it_started_ends_with_it)
+{
+    AS_EACH
+    {
+        shell("(trap '' TERM HUP; sleep 4714; echo late) & echo over");
+        launch(); /* reads until nobody has the pipe any more */
+        code(0);
+        ck_assert_str_eq(got.out, "over\n");
+    }
+}
+END_TEST
+
 /* Its end is seen as it was. */
 START_TEST(its_end_is_its_own)
 {
@@ -546,10 +688,15 @@ static Suite *suite(void)
     tcase_add_test(tc, sockets_are_for_who_is_online);
     tcase_add_test(tc, others_are_left_alone);
     tcase_add_test(tc, the_machine_is_left_alone);
+    tcase_add_test(tc, limits_of_others_are_theirs);
+    tcase_add_test(tc, attributes_are_kept);
+    tcase_add_test(tc, root_is_no_superuser);
+    tcase_add_test(tc, nothing_is_left_in_the_kernel);
     tcase_add_test(tc, privileges_are_not_gained);
     tcase_add_test(tc, limits_hold);
     tcase_add_test(tc, nobody_leaves_the_group);
     tcase_add_test(tc, it_ends_with_who_runs_it);
+    tcase_add_test(tc, what_it_started_ends_with_it);
     tcase_add_test(tc, its_end_is_its_own);
     tcase_add_test(tc, it_is_no_command);
     suite_add_tcase(s, tc);
