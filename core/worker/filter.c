@@ -71,10 +71,22 @@ static const int refused[] = {
     (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |             \
      CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 
-/* Refused with that in an argument. */
-static int refuse(scmp_filter_ctx ctx, int call, struct scmp_arg_cmp with)
+/* Refused where an argument compares so with that. */
+static int refuse(scmp_filter_ctx ctx, int call, unsigned argument,
+                  enum scmp_compare how, uint64_t with)
 {
-    return seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), call, 1, with);
+    const struct scmp_arg_cmp rule = {argument, how, with, 0};
+
+    return seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO(EPERM), call, 1, &rule);
+}
+
+/* Where it has all of these bits; of an int the kernel looks at no others. */
+static int refuse_bits(scmp_filter_ctx ctx, int call, unsigned argument,
+                       uint64_t mask, uint64_t bits)
+{
+    const struct scmp_arg_cmp rule = {argument, SCMP_CMP_MASKED_EQ, mask, bits};
+
+    return seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO(EPERM), call, 1, &rule);
 }
 
 /* What concerns a process, for any but the one that asks. */
@@ -87,15 +99,15 @@ static int refuse_others(scmp_filter_ctx ctx)
     int rv = 0;
 
     for (size_t i = 0; rv == 0 && i < sizeof calls / sizeof calls[0]; i++)
-        rv = refuse(ctx, calls[i], SCMP_A0_32(SCMP_CMP_NE, 0));
+        rv = refuse(ctx, calls[i], 0, SCMP_CMP_NE, 0);
     if (rv == 0) /* of a process, and this one */
-        rv = refuse(ctx, SCMP_SYS(setpriority), SCMP_A0_32(SCMP_CMP_NE, 0));
+        rv = refuse(ctx, SCMP_SYS(setpriority), 0, SCMP_CMP_NE, 0);
     if (rv == 0)
-        rv = refuse(ctx, SCMP_SYS(setpriority), SCMP_A1_32(SCMP_CMP_NE, 0));
+        rv = refuse(ctx, SCMP_SYS(setpriority), 1, SCMP_CMP_NE, 0);
     if (rv == 0)
-        rv = refuse(ctx, SCMP_SYS(ioprio_set), SCMP_A0_32(SCMP_CMP_NE, 1));
+        rv = refuse(ctx, SCMP_SYS(ioprio_set), 0, SCMP_CMP_NE, 1);
     if (rv == 0)
-        rv = refuse(ctx, SCMP_SYS(ioprio_set), SCMP_A1_32(SCMP_CMP_NE, 0));
+        rv = refuse(ctx, SCMP_SYS(ioprio_set), 1, SCMP_CMP_NE, 0);
     return rv;
 }
 
@@ -105,8 +117,7 @@ static int refuse_namespaces(scmp_filter_ctx ctx)
 
     for (unsigned bit = 0; rv == 0 && bit < 32; bit++)
         if (NAMESPACES & 1u << bit)
-            rv = refuse(ctx, SCMP_SYS(clone),
-                        SCMP_A0(SCMP_CMP_MASKED_EQ, 1u << bit, 1u << bit));
+            rv = refuse_bits(ctx, SCMP_SYS(clone), 0, 1u << bit, 1u << bit);
     return rv == 0 ? seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS),
                                       SCMP_SYS(clone3), 0)
                    : rv;
@@ -115,11 +126,10 @@ static int refuse_namespaces(scmp_filter_ctx ctx)
 /* Times by a path; set-user-id and set-group-id of what is open. */
 static int refuse_attributes(scmp_filter_ctx ctx)
 {
-    int rv = refuse(ctx, SCMP_SYS(utimensat), SCMP_A1_64(SCMP_CMP_NE, 0));
+    int rv = refuse(ctx, SCMP_SYS(utimensat), 1, SCMP_CMP_NE, 0);
 
     for (unsigned bit = 02000; rv == 0 && bit <= 04000; bit <<= 1)
-        rv = refuse(ctx, SCMP_SYS(fchmod),
-                    SCMP_A1_32(SCMP_CMP_MASKED_EQ, bit, bit));
+        rv = refuse_bits(ctx, SCMP_SYS(fchmod), 1, bit, bit);
     return rv;
 }
 
@@ -133,9 +143,8 @@ static int refuse_sockets(scmp_filter_ctx ctx, bool offline)
                                 0);
     for (unsigned family = 0; rv == 0 && family <= AF_NETLINK; family++)
         if (family != AF_INET && family != AF_INET6 && family != AF_NETLINK)
-            rv = refuse(ctx, SCMP_SYS(socket), SCMP_A0_32(SCMP_CMP_EQ, family));
-    return rv == 0 ? refuse(ctx, SCMP_SYS(socket),
-                            SCMP_A0_32(SCMP_CMP_GT, AF_NETLINK))
+            rv = refuse(ctx, SCMP_SYS(socket), 0, SCMP_CMP_EQ, family);
+    return rv == 0 ? refuse(ctx, SCMP_SYS(socket), 0, SCMP_CMP_GT, AF_NETLINK)
                    : rv;
 }
 
@@ -153,7 +162,7 @@ static int fill(scmp_filter_ctx ctx, const struct launch *l)
         rv = refuse_attributes(ctx);
     /* what is typed into the terminal that the engine runs in */
     if (rv == 0)
-        rv = refuse(ctx, SCMP_SYS(ioctl), SCMP_A1_32(SCMP_CMP_EQ, TIOCSTI));
+        rv = refuse_bits(ctx, SCMP_SYS(ioctl), 1, 0xffffffffu, TIOCSTI);
     return rv == 0 ? refuse_sockets(ctx, l->offline) : rv;
 }
 
