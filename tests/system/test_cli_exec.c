@@ -4,7 +4,6 @@
  * the deployment says of it, what becomes of how it ends, and what is left of it
  * when the engine dies. */
 #include <stdio.h>
-#include <unistd.h>
 
 #include "lib/desk.h"
 #include "lib/test.h"
@@ -216,7 +215,7 @@ START_TEST(a_kill_is_gone_on_from)
     deploy("programs: {sh: {path: /bin/sh, reads: true, read: [./out]}}\n");
     graph("look", "{program: sh, args: [-c, \"cat log; sleep 1\"]}");
     pid = child_start("look", "$MORTISE run g.yaml --id l");
-    usleep(500000);
+    child_await("look.out", "node_start a");
     child_kill(pid);
     desk_ok("$MORTISE resume l && $MORTISE show l --json");
     desk_out("\"stdout\": \"x\\n\"");

@@ -464,7 +464,7 @@ START_TEST(limits_of_others_are_theirs)
         perl("for my $c (%d, %d) { print syscall($c, %d, 7, 0, 0) < 0 ? \"no: "
              "$!\\n\" : \"yes\\n\" } print syscall(%d, 0, %d, 1) < 0 ? \"no: "
              "$!\\n\" : \"yes\\n\"; print syscall(%d, 2, 0, 1) < 0 ? \"no: "
-             "$!\\n\" : \"yes\\n\"; print syscall(%d, 0, 0, 5) < 0 ? \"no: "
+             "$!\\n\" : \"yes\\n\"; print syscall(%d, 0, 0, 19) < 0 ? \"no: "
              "$!\\n\" : \"own\\n\"",
              (int)SYS_prlimit64, (int)SYS_sched_setaffinity, other,
              (int)SYS_setpriority, other, (int)SYS_setpriority,
