@@ -78,7 +78,7 @@ const struct mortise_code mortise_error_codes[] = {
      "The words have the code and the end of what it wrote to stderr.  "
      "any_exit: true gives it as output instead.",
      NULL},
-    {"exec.failed", "a program was lost", "How it ended nobody knows.", NULL},
+    {"exec.failed", "a program failed", "The words say how.", NULL},
     {"exec.not_started", "a program was not started",
      "The words say why: there is no such file, it cannot be run, "
      "mortise-worker "

@@ -571,9 +571,9 @@ MORTISE_INLINE mortise_status mortise_process_body(const mortise_process_ask *p,
  * MORTISE_S_DENIED: nor may it; MORTISE_S_UNSUPPORTED: mortise-worker is not
  * installed.  MORTISE_S_TIMEOUT and MORTISE_S_FAILED (more than max_output): it
  * was killed, with all that it had started; MORTISE_S_IO: a signal ended it, or
- * nobody knows what did.  After these three it may have happened in part: inside of an
- * operation that has an effect they are never answered, but MORTISE_S_SUSPENDED
- * is, and a person decides. */
+ * nobody knows what did.  After these three it may have happened in part: inside
+ * of an operation that has an effect they are never answered, but
+ * MORTISE_S_SUSPENDED is, and a person decides. */
 MORTISE_INLINE mortise_status
 mortise_process_run(mortise_host *host, const mortise_host_api *api,
                     mortise_call call, const mortise_process_ask *p, char *room,

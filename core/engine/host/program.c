@@ -125,14 +125,12 @@ static int32_t check_members(const struct mortise_asked *a, char *words)
 static int32_t refused(int rv)
 {
     switch (rv) {
-    case MORTISE_ENOMEM:
-        return MORTISE_S_NOMEM;
     case MORTISE_ECONFIG:
     case MORTISE_ENOTFOUND:
         return MORTISE_S_DENIED;
     case MORTISE_EUNAVAILABLE:
         return MORTISE_S_UNSUPPORTED;
-    default: /* descriptors or processes: another time there may be some */
+    default: /* memory, descriptors, processes: another time there may be some */
         return MORTISE_S_NOMEM;
     }
 }
@@ -485,8 +483,12 @@ static void send_off(struct mortise_asked *a)
     if (words.p != NULL)
         explicit_bzero(words.p, words.n); /* secrets */
     mortise_buf_finish(&words);
-    if (rv != MORTISE_OK)
-        mortise_host_call_answer(a, refused(rv), NULL, err.msg);
+    if (rv == MORTISE_OK)
+        return;
+    a->doubtful = rv == MORTISE_ESTATE;
+    if (a->doubtful)
+        a->seen = json_pack("{s:s}", "cause", err.msg);
+    mortise_host_call_answer(a, refused(rv), NULL, err.msg);
 }
 
 static void start(struct mortise_asked *a)

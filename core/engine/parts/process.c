@@ -14,7 +14,6 @@
  */
 #include "engine/parts/process.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -57,6 +56,7 @@ struct mortise_process {
     struct mortise_timer timer;
     struct mortise_mask *mask;
     unsigned handles; /* that are open, or being closed */
+    bool is_watched;  /* `end` is one of them */
     bool killed;
     enum mortise_process_outcome why; /* it was killed */
     void (*done)(void *ud, const struct mortise_process_end *end);
@@ -130,10 +130,13 @@ static void forget(struct mortise_process *p)
         p->next->at = p->at;
     for (int i = 0; i < N_STREAMS; i++)
         close_stream(&p->streams[i]);
-    uv_close((uv_handle_t *)&p->end, on_closed);
+    if (p->is_watched)
+        uv_close((uv_handle_t *)&p->end, on_closed);
     close_fd(&p->pidfd);
     close_fd(&p->words_fd);
     close_fd(&p->life_fd);
+    if (p->handles == 0)
+        release(p, p->all->mem);
 }
 
 static void kill_group(const struct mortise_process *p)
@@ -233,8 +236,7 @@ static void hear(const struct mortise_process *p,
     }
 }
 
-static void judge(struct mortise_process *p, struct mortise_process_end *end,
-                  char words[WORDS_MAX])
+static void reap(const struct mortise_process *p)
 {
     siginfo_t info;
 
@@ -242,6 +244,12 @@ static void judge(struct mortise_process *p, struct mortise_process_end *end,
     while (waitid((idtype_t)P_PIDFD, (id_t)p->pidfd, &info, WEXITED) != 0 &&
            errno == EINTR)
         ;
+}
+
+static void judge(struct mortise_process *p, struct mortise_process_end *end,
+                  char words[WORDS_MAX])
+{
+    reap(p);
     if (said(p->words_fd, words) > 0)
         end->outcome = MORTISE_PROCESS_REFUSED;
     else if (p->killed)
@@ -294,20 +302,19 @@ void mortise_process_cancel(struct mortise_process *p)
     end_for(p, MORTISE_PROCESS_SIGNALLED);
 }
 
+static void bury(struct mortise_process *p)
+{
+    kill_group(p);
+    reap(p);
+    forget(p);
+}
+
 void mortise_processes_close(struct mortise_processes *all)
 {
     if (all == NULL)
         return;
-    while (all->first != NULL) {
-        struct mortise_process *p = all->first;
-        siginfo_t info;
-
-        kill_group(p);
-        while (waitid((idtype_t)P_PIDFD, (id_t)p->pidfd, &info, WEXITED) != 0 &&
-               errno == EINTR)
-            ;
-        forget(p);
-    }
+    while (all->first != NULL)
+        bury(all->first);
     mortise_release(all->mem, all, sizeof *all);
 }
 
@@ -420,54 +427,69 @@ static int spawn(const char *worker, const struct ends *e, pid_t *pid)
     return rv;
 }
 
-static void watch(struct mortise_process *p, uv_poll_t *h, int fd, int events,
+/* False: the kernel has no room for it. */
+static bool watch(struct mortise_process *p, uv_poll_t *h, int fd, int events,
                   uv_poll_cb on)
 {
-    /* these fail for descriptors that cannot be polled, which ours can */
-    int rv = uv_poll_init(p->all->loop, h, fd);
-
+    if (uv_poll_init(p->all->loop, h, fd) != 0)
+        return false;
     h->data = p;
     p->handles++;
-    if (rv == 0)
-        rv = uv_poll_start(h, events, on);
-    assert(rv == 0);
-    (void)rv;
+    return uv_poll_start(h, events, on) == 0;
 }
 
-static void take_stream(struct mortise_process *p, int which, int *fd,
+static bool take_stream(struct mortise_process *p, int which, int *fd,
                         size_t max)
 {
     struct stream *s = &p->streams[which];
 
+    if (!watch(p, &s->poll, *fd, UV_READABLE | UV_DISCONNECT, on_readable))
+        return false;
     s->fd = *fd;
     s->max = max;
     *fd = -1;
-    watch(p, &s->poll, s->fd, UV_READABLE | UV_DISCONNECT, on_readable);
+    return true;
 }
 
-static void begin(struct mortise_process *p, struct ends *e,
-                  const struct mortise_process_request *r)
+static void enlist(struct mortise_process *p)
 {
     struct mortise_processes *all = p->all;
+
+    p->next = all->first;
+    p->at = &all->first;
+    if (p->next != NULL)
+        p->next->at = &p->next;
+    all->first = p;
+}
+
+/* It runs; from now on it is heard, or it ends. */
+static int begin(struct mortise_process *p, struct ends *e,
+                 const struct mortise_process_request *r,
+                 struct mortise_err *err)
+{
+    size_t most =
+        r->output_max > 0 ? r->output_max : MORTISE_PROCESS_OUTPUT_MAX;
 
     p->done = r->done;
     p->ud = r->ud;
     p->words_fd = e->words;
     p->life_fd = e->life;
     e->words = e->life = -1;
-    take_stream(p, OUTPUT, &e->output,
-                r->output_max > 0 ? r->output_max : MORTISE_PROCESS_OUTPUT_MAX);
-    take_stream(p, ERRORS, &e->errors, MORTISE_PROCESS_ERRORS_MAX);
-    watch(p, &p->end, p->pidfd, UV_READABLE, on_end);
-    p->next = all->first;
-    p->at = &all->first;
-    if (p->next != NULL)
-        p->next->at = &p->next;
-    all->first = p;
+    enlist(p);
     p->timer.fire = on_time;
+    if (!take_stream(p, OUTPUT, &e->output, most) ||
+        !take_stream(p, ERRORS, &e->errors, MORTISE_PROCESS_ERRORS_MAX) ||
+        !watch(p, &p->end, p->pidfd, UV_READABLE, on_end)) {
+        bury(p);
+        return mortise_fail(err, MORTISE_ESTATE,
+                            "the kernel has no room to watch a program, and it "
+                            "was killed");
+    }
+    p->is_watched = true;
     if (r->timeout_ms > 0)
-        mortise_timer_arm(all->timers, &p->timer,
+        mortise_timer_arm(p->all->timers, &p->timer,
                           mortise_mono_ns() + r->timeout_ms * NS_PER_MS);
+    return MORTISE_OK;
 }
 
 static int launch(struct mortise_process *p, const struct ends *e,
@@ -506,13 +528,14 @@ int mortise_process_start(struct mortise_processes *all,
     for (int i = 0; i < N_STREAMS; i++) {
         mortise_masking_init(&p->streams[i].masking, p->mask, all->mem);
         mortise_buf_init(&p->streams[i].got, all->mem);
+        p->streams[i].fd = -1;
     }
     rv = ends_open(&e, request, err);
     if (rv == MORTISE_OK)
         rv = launch(p, &e, request->worker, err);
     if (rv == MORTISE_OK) {
-        begin(p, &e, request);
-        *out = p;
+        rv = begin(p, &e, request, err);
+        *out = rv == MORTISE_OK ? p : NULL;
     } else {
         release(p, all->mem);
     }

@@ -67,7 +67,8 @@ int mortise_processes_open(struct mortise_processes **out,
 void mortise_processes_close(struct mortise_processes *all);
 
 /* Everything is copied.  MORTISE_ENOMEM, MORTISE_EIO, or MORTISE_EUNAVAILABLE
- * where there is no mortise-worker. */
+ * where there is no mortise-worker: nothing happened.  MORTISE_ESTATE: it may
+ * have begun, and was killed. */
 int mortise_process_start(struct mortise_processes *all,
                           const struct mortise_process_request *request,
                           struct mortise_process **out,
