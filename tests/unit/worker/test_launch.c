@@ -45,7 +45,7 @@ static void end(void)
     ck_assert_int_eq(system(line), 0);
 }
 
-static void word(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) static void word(const char *fmt, ...)
 {
     va_list ap;
     int n;
@@ -78,7 +78,7 @@ static void shell(const char *line)
     word("arg=%s", line);
 }
 
-static void perl(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) static void perl(const char *fmt, ...)
 {
     char text[1024];
     va_list ap;
