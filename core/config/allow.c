@@ -6,9 +6,10 @@
  * somewhere expects that nothing of it runs; so what a found file may not decide
  * by itself is decided once, by a person:
  *
- *   (1) Which code runs: `plugins.path`, `plugins.dev`, `trust`, the programs
- *       of `secrets`.  Who may get a secret: where there are any, `secrets` and
- *       all configurations, which name hosts.
+ *   (1) Which code runs: `plugins.path`, `plugins.dev`, `trust`, `programs`,
+ *       `tools.mcp` with a command, the programs of `secrets`.  Who may get a
+ *       secret: where there are any, `secrets` and all configurations, which
+ *       name hosts.
  *   (2) What is said holds for one file, by its path, and for those keys as
  *       they were: a digest of them is kept, and any change asks again.  What
  *       comes through ${file:...} is part of it; variables are not, as they are
@@ -69,7 +70,8 @@ size_t mortise_allow_needs(const struct mortise_deployment *d,
 {
     bool secrets = d->secrets.n > 0;
     bool configured = is_said(d, "plugins.config") ||
-                      is_said(d, "guardrails") || is_said(d, "models");
+                      is_said(d, "guardrails") || is_said(d, "models") ||
+                      is_said(d, "tools.mcp");
     const struct {
         const char *key;
         bool needs;
@@ -78,6 +80,7 @@ size_t mortise_allow_needs(const struct mortise_deployment *d,
         {"plugins.dev", true},
         {"trust", true},
         {"programs", true},
+        {"tools.mcp", secrets || mortise_mcp_runs_programs(&d->tools.mcp)},
         {"secrets", runs_programs(&d->secrets) || (secrets && configured)},
         {"plugins.config", secrets},
         {"guardrails", secrets},

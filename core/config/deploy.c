@@ -396,6 +396,7 @@ static int read(struct mortise_deployment *d, const char *path,
             return MORTISE_ENOMEM;
         mortise_keys_read(&mortise_deployment_place, root, root->span, &r, d,
                           diags);
+        mortise_mcp_check(&d->tools.mcp, &d->secrets, diags);
     }
     if (r.nomem || diags->failed)
         return MORTISE_ENOMEM;

@@ -21,6 +21,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "json/value.h"
@@ -114,6 +115,56 @@ static json_t *limits_of(const struct mortise_deployment *d)
     return list;
 }
 
+/* A program by where it is, or by the name that PATH is to find. */
+static json_t *found(const char *path)
+{
+    return strchr(path, '/') != NULL ? whole(path) : json_string(path);
+}
+
+/* What of a server is a path, or holds where nothing is said. */
+static json_t *server_of(const struct mortise_mcp_server *s,
+                         const json_t *servers)
+{
+    static const char *const but[] = {"command", "dir",  "sandbox", "protocol",
+                                      "timeout", "hold", NULL};
+    const struct mortise_program *p = &s->program;
+    json_t *words = json_array();
+
+    for (size_t i = 0; i < p->n_args; i++)
+        json_array_append_new(words, json_string(p->args[i]));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:b, s:I, s:s, s:I, s:I, s:o}", "program",
+        p->path != NULL ? found(p->path) : json_null(), "words", words, "dir",
+        p->path != NULL ? whole(p->dir) : json_null(), "read",
+        whole_list(p->read.list, p->read.n), "write",
+        whole_list(p->write.list, p->write.n), "online", p->online, "memory",
+        (json_int_t)p->memory, "protocol", s->protocol, "timeout",
+        (json_int_t)s->timeout_ms, "hold", (json_int_t)s->hold_ms, "rest",
+        rest_of(servers, s->name, but));
+}
+
+static json_t *tools_of(const struct mortise_deployment *d, const json_t *tree)
+{
+    static const char *const but[] = {"mcp", NULL};
+    const json_t *written =
+        json_object_get(json_object_get(tree, "tools"), "mcp");
+    json_t *out = rest_of(tree, "tools", but), *servers = json_object();
+    int failed = out == NULL || servers == NULL;
+
+    for (size_t i = 0; !failed && i < d->tools.mcp.n; i++) {
+        const struct mortise_mcp_server *s = &d->tools.mcp.list[i];
+
+        failed = json_object_set_new(servers, s->name, server_of(s, written));
+    }
+    if (!failed && json_object_size(servers) > 0)
+        failed = json_object_set(out, "mcp", servers);
+    json_decref(servers);
+    if (!failed)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
 /* Where each secret is to be had. */
 static json_t *secrets_of(const struct mortise_deployment *d,
                           const json_t *tree)
@@ -140,11 +191,11 @@ int mortise_deployment_digest(uint8_t out[MORTISE_DIGEST],
 {
     json_t *all =
         d->tree != NULL ? mortise_yaml_json(d->tree, true) : json_object();
-    json_t *held =
-        json_pack("{s:o, s:o, s:o, s:o, s:o}", "plugins", plugins_of(d, all),
-                  "trust", trust_of(d, all), "store", store_of(d, all),
-                  "secrets", secrets_of(d, all), "limits", limits_of(d));
-    json_t *silent = json_pack("{s:{}, s:{}}", "tools", "guardrails");
+    json_t *held = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o}", "plugins", plugins_of(d, all),
+        "trust", trust_of(d, all), "store", store_of(d, all), "secrets",
+        secrets_of(d, all), "limits", limits_of(d), "tools", tools_of(d, all));
+    json_t *silent = json_pack("{s:{}}", "guardrails");
     int rv = MORTISE_ENOMEM;
 
     if (json_object_update(all, held) == 0 &&

@@ -44,6 +44,13 @@ static void read_patterns(void *ctx, void *into,
         (struct mortise_patterns){slot->name, list->items, list->n};
 }
 
+/* Into the field of its row. */
+static void read_mcp(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    (void)into;
+    mortise_mcp_read(slot->field, slot->value, ctx);
+}
+
 #define PATTERNS(list)                                                         \
     .value = MORTISE_V_STRINGS, .read = read_patterns,                         \
     MORTISE_AT(struct mortise_patterns, struct mortise_policy, list)
@@ -58,7 +65,12 @@ static const struct mortise_key keys[] = {
     {.name = "deny",
      .about = "Patterns of PLUGIN/OPERATION that may not be called.",
      PATTERNS(deny)},
-    {.name = "mcp", .later = true},
+    {.name = "mcp",
+     .about = "Servers of the Model Context Protocol, by name.",
+     .value = MORTISE_V_MAP,
+     MORTISE_EACH(.value = MORTISE_V_MAP, .place = &mortise_mcp_server_place),
+     .read = read_mcp,
+     MORTISE_AT(struct mortise_mcp_servers, struct mortise_policy, mcp)},
 };
 
 const struct mortise_place mortise_policy_place = {

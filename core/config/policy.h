@@ -1,8 +1,9 @@
-/* policy.h -- `tools` of a deployment: what graphs may call, and whom to ask.
- */
+/* policy.h -- `tools` of a deployment: what graphs may call, whom to ask, and
+ * which servers have tools for them. */
 #ifndef MORTISE_CONFIG_POLICY_H
 #define MORTISE_CONFIG_POLICY_H
 
+#include "config/mcp.h"
 #include "yaml/keys.h"
 
 /* Patterns of PLUGIN/OPERATION; each is a scalar of the deployment's tree. */
@@ -15,6 +16,7 @@ struct mortise_patterns {
 struct mortise_policy {
     struct mortise_patterns allow; /* nothing is said: everything is allowed */
     struct mortise_patterns ask, deny;
+    struct mortise_mcp_servers mcp;
 };
 
 enum mortise_judgement { MORTISE_ALLOW = 1, MORTISE_ASK, MORTISE_DENY };

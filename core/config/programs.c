@@ -30,15 +30,9 @@ static void read_path(void *ctx, void *into, const struct mortise_slot *slot)
 
 static void read_paths(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
-    const struct mortise_yaml *list = slot->value;
-    const char **paths = mortise_config_take(r, list->n * sizeof *paths);
-
     (void)into;
-    for (size_t i = 0; paths != NULL && i < list->n; i++)
-        paths[i] = mortise_config_path(r, list->items[i]);
     *(struct mortise_paths *)slot->field =
-        (struct mortise_paths){paths, paths != NULL ? list->n : 0};
+        mortise_config_paths(ctx, slot->value);
 }
 
 static void read_args(void *ctx, void *into, const struct mortise_slot *slot)

@@ -6,11 +6,6 @@
 #include "config/reading.h"
 #include "yaml/keys.h"
 
-struct mortise_paths { /* resolved against the file's directory */
-    const char *const *list;
-    size_t n;
-};
-
 struct mortise_program {
     const char *name;
     const char *path; /* resolved, like these; NULL: not said */

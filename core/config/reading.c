@@ -19,3 +19,13 @@ const char *mortise_config_path(struct mortise_config_reading *r,
     r->nomem |= path == NULL;
     return path;
 }
+
+struct mortise_paths mortise_config_paths(struct mortise_config_reading *r,
+                                          const struct mortise_yaml *list)
+{
+    const char **paths = mortise_config_take(r, list->n * sizeof *paths);
+
+    for (size_t i = 0; paths != NULL && i < list->n; i++)
+        paths[i] = mortise_config_path(r, list->items[i]);
+    return (struct mortise_paths){paths, paths != NULL ? list->n : 0};
+}

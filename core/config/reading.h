@@ -11,10 +11,18 @@ struct mortise_config_reading {
     bool nomem; /* memory ran out */
 };
 
-/* Both are in the arena; NULL: memory ran out, which is noted. */
+struct mortise_paths { /* resolved against the file's directory */
+    const char *const *list;
+    size_t n;
+};
+
+/* These are in the arena; NULL: memory ran out, which is noted. */
 void *mortise_config_take(struct mortise_config_reading *r, size_t size);
 /* A path as written, from where the file is. */
 const char *mortise_config_path(struct mortise_config_reading *r,
                                 const struct mortise_yaml *at);
+/* A list of them; empty where memory ran out. */
+struct mortise_paths mortise_config_paths(struct mortise_config_reading *r,
+                                          const struct mortise_yaml *list);
 
 #endif

@@ -429,6 +429,13 @@ const struct mortise_code mortise_codes[] = {
      "kind: Deployment\n"
      "programs: {jq: {path: /usr/bin/jq, reads: true, write: [./out]}}\n"},
 
+    {"E0610", "an MCP server that is none",
+     "A server of `tools.mcp` has one of `command`, a program that is started "
+     "here, and `url`, where it is: of https, or of http on this machine.  A "
+     "program's network is all or nothing: `net: []` or `net: [\"*\"]`.",
+     "kind: Deployment\n"
+     "tools: {mcp: {files: {url: \"http://mcp.example.com\"}}}   # https\n"},
+
     {"E0701", "an operation's name that is none",
      "Operations are named like plugins, with 64 characters at most: graphs "
      "say PLUGIN/OPERATION.",
