@@ -337,6 +337,9 @@ static void quiet(struct mortise *m)
         mortise_turn(m, -1);
     while (m->n_batch > 0 || m->n_flying > 0)
         mortise_turn(m, -1);
+    mortise_calls_cancel_background(m);
+    while (m->n_background > 0 || mortise_processes_are_left(m->processes))
+        mortise_turn(m, -1);
     if (up && m->write_why.code == MORTISE_OK)
         mortise_retention_finish(m);
     mortise_commits_finish(m);

@@ -91,6 +91,7 @@ const char *mortise_kind_list(char *out, size_t size, uint32_t set,
 /* What the core calls. */
 extern const struct mortise_call_kind mortise_call_execute;
 extern const struct mortise_call_kind mortise_call_reconcile;
+extern const struct mortise_call_kind mortise_call_background;
 extern const struct mortise_call_kind mortise_call_check;
 extern const struct mortise_call_kind mortise_call_chat;
 extern const struct mortise_call_kind mortise_call_embed;

@@ -2,9 +2,11 @@
  *
  * The manifest says what each operation takes, gives and does to the world;
  * graphs name it as PLUGIN/OPERATION.  execute() does it, and may end later;
- * reconcile() says afterwards whether it happened.
+ * reconcile() says afterwards whether it happened.  background() is for what an
+ * instance keeps beside its calls.
  */
 #include <mortise/plugin.h>
+#include <assert.h>
 #include <string.h>
 
 #include "plugin/kind.h"
@@ -166,6 +168,16 @@ static void read_operations(void *ctx, void *into,
     }
 }
 
+static void read_background(void *ctx, void *into,
+                            const struct mortise_slot *slot)
+{
+    struct mortise_provides *p = into;
+
+    (void)ctx;
+    p->background = slot->value->u.b;
+    p->background_at = slot->value;
+}
+
 static const struct mortise_key executor_keys[] = {
     MORTISE_THREADS,
     {.name = "operations",
@@ -175,6 +187,11 @@ static const struct mortise_key executor_keys[] = {
      .min = 1,
      MORTISE_EACH(.value = MORTISE_V_MAP, .place = &op_place),
      .read = read_operations},
+    {.name = "background",
+     .about = "It keeps something, such as connections, beside its calls; for "
+              "async ones.",
+     .value = MORTISE_V_BOOL,
+     .read = read_background},
 };
 MORTISE_KIND_PLACE(executor);
 
@@ -243,6 +260,27 @@ static void check_intents(struct mortise_reading *r)
         check_intent(r, &r->m->ops[i]);
 }
 
+/* What is left pending for good needs no thread. */
+static void check_background(struct mortise_reading *r)
+{
+    const struct mortise_provides *p = &r->m->provides[MORTISE_KIND_EXECUTOR];
+    struct mortise_diag *d;
+
+    if (!p->background || p->threading == MORTISE_THREAD_ASYNC)
+        return;
+    d = mortise_diag_add(r->diags, "E0709", p->background_at->span,
+                         "what a plugin does in the background is pending for "
+                         "as long as it lives, and only async ones can leave "
+                         "something pending without a thread");
+    mortise_diag_help(r->diags, d, "threading: async");
+}
+
+static void check_kind(struct mortise_reading *r)
+{
+    check_intents(r);
+    check_background(r);
+}
+
 /* ---- calls --------------------------------------------------------------- */
 
 static const char *lacks(const void *interface,
@@ -250,8 +288,12 @@ static const char *lacks(const void *interface,
 {
     const mortise_executor *x = interface;
 
-    if (x == NULL || x->size < sizeof *x || x->execute == NULL)
+    if (x == NULL || x->size < offsetof(mortise_executor, background) ||
+        x->execute == NULL)
         return MORTISE_EXECUTOR_1;
+    if (m->provides[MORTISE_KIND_EXECUTOR].background &&
+        (x->size < sizeof *x || x->background == NULL))
+        return "background() of " MORTISE_EXECUTOR_1;
     for (size_t k = 0; k < m->n_ops; k++)
         if (m->ops[k].reconcile && x->reconcile == NULL)
             return "reconcile for an operation";
@@ -296,6 +338,25 @@ static int32_t reconcile(const void *interface, struct mortise_inst *inst,
     return x->reconcile(inst, request);
 }
 
+static int has_background(const struct mortise_manifest *m,
+                          const char *operation, struct mortise_err *err)
+{
+    assert(operation[0] == '\0'); /* it is of none */
+    if (m->provides[MORTISE_KIND_EXECUTOR].background)
+        return MORTISE_OK;
+    return mortise_fail(err, MORTISE_EINVAL,
+                        "plugin %s does nothing in the background", m->name);
+}
+
+static int32_t background(const void *interface, struct mortise_inst *inst,
+                          uint32_t stage, const struct mortise_request *request)
+{
+    const mortise_executor *x = interface;
+
+    (void)stage;
+    return x->background(inst, request);
+}
+
 const struct mortise_call_kind mortise_call_execute = {
     .kind = MORTISE_KIND_EXECUTOR,
     .number = 0,
@@ -317,13 +378,21 @@ const struct mortise_call_kind mortise_call_reconcile = {
     .admit = can_reconcile,
     .enter = reconcile};
 
+const struct mortise_call_kind mortise_call_background = {
+    .kind = MORTISE_KIND_EXECUTOR,
+    .number = 2,
+    .name = "background",
+    .may_pend = true,
+    .admit = has_background,
+    .enter = background};
+
 static const struct mortise_call_kind *const calls[] = {
-    &mortise_call_execute, &mortise_call_reconcile};
+    &mortise_call_execute, &mortise_call_reconcile, &mortise_call_background};
 
 const struct mortise_plugin_kind mortise_kind_executor = {
     .name = "executor",
     .interface = MORTISE_EXECUTOR_1,
-    .check = check_intents,
+    .check = check_kind,
     .lacks = lacks,
     .calls = calls,
     .n_calls = sizeof calls / sizeof calls[0]};

@@ -339,9 +339,13 @@ static bool is_file(const char *s)
     return is_config(s) || s[0] == '/';
 }
 
+/* A program's, or, behind "mcp:", a server's. */
 static bool is_program(const char *s)
 {
-    return is_config(s) || strcmp(s, "*") == 0 || mortise_header_is_name(s);
+    const char *name = strncmp(s, "mcp:", 4) == 0 ? s + 4 : s;
+
+    return is_config(s) || strcmp(name, "*") == 0 ||
+           mortise_header_is_name(name);
 }
 
 static bool is_variable(const char *s)
@@ -368,7 +372,8 @@ static const struct list {
     {"write", offsetof(struct mortise_manifest, fs_write), is_file,
      "absolute paths of files or config:PATH"},
     {"exec", offsetof(struct mortise_manifest, exec), is_program,
-     "names of the deployment's programs, * or config:PATH"},
+     "names of the deployment's programs, * or config:PATH; mcp:NAME or mcp:* "
+     "for servers"},
     {"env", offsetof(struct mortise_manifest, env), is_variable,
      "names of variables"},
     {"secrets", offsetof(struct mortise_manifest, secrets), is_secret,

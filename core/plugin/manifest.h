@@ -43,6 +43,9 @@ struct mortise_provides { /* one kind's interface */
     uint32_t concurrency; /* 0: unbounded */
     uint64_t idle_ms;     /* a call may be silent for so long; 0: for ever */
     bool embeds;          /* model: it makes vectors, too */
+    /* executor: it does something of its own, too; NULL: it does not say */
+    bool background;
+    const struct mortise_yaml *background_at;
 };
 
 struct mortise_names { /* a list of strings */

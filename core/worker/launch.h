@@ -20,7 +20,8 @@
  * The process that was started stays, and leads the group.  When the program has
  * ended it says how ("exit N" or "signal N"), and ends all of the group, itself
  * included.  So it does when whoever started it is gone, which it hears by the
- * closing of a socket: nothing outlives the engine that had it run.
+ * closing of a socket: nothing outlives the engine that had it run.  What is said
+ * over that socket has it tell the program to end (SIGTERM).
  *
  * What cannot be done is said, and then the program is not started. */
 #ifndef MORTISE_WORKER_LAUNCH_H

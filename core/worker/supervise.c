@@ -26,6 +26,25 @@ static void tell(int status)
     (void)!send(LAUNCH_LIFE_FD, words, (size_t)n, MSG_NOSIGNAL);
 }
 
+/* Has the program ended, or is whoever started it gone?  What is said by then is
+ * for the program, to end by itself. */
+static bool is_over(struct pollfd fds[2], pid_t program)
+{
+    char word[16];
+    ssize_t n;
+
+    if (poll(fds, 2, -1) < 0)
+        return errno != EINTR;
+    if (fds[1].fd >= 0 && fds[1].revents != 0)
+        return true;
+    if (fds[0].revents == 0)
+        return false;
+    n = recv(LAUNCH_LIFE_FD, word, sizeof word, MSG_DONTWAIT);
+    if (n > 0)
+        kill(program, SIGTERM);
+    return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 _Noreturn void mortise_launch_supervise(pid_t program)
 {
     struct pollfd fds[2] = {
@@ -36,7 +55,7 @@ _Noreturn void mortise_launch_supervise(pid_t program)
     for (int fd = 0; fd < 3; fd++)
         close(fd);
     close(LAUNCH_WORDS_FD);
-    while (poll(fds, 2, -1) < 0 && errno == EINTR)
+    while (!is_over(fds, program))
         ;
     if (fds[1].fd >= 0 && fds[1].revents != 0) {
         while (waitpid(program, &status, 0) < 0 && errno == EINTR)

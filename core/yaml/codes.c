@@ -493,6 +493,12 @@ const struct mortise_code mortise_codes[] = {
      "provides: {model: {threading: async}}\n"
      "requires: {methods: [http.request/1, kv.get/1]}   # http.request/1 "
      "alone\n"},
+    {"E0709", "a background that cannot be",
+     "`background: true` says that the plugin keeps something beside its calls, "
+     "such as connections: the host enters its background() once, which stays "
+     "pending.  Only async plugins can do that without a thread.",
+     "kind: Plugin\n"
+     "provides: {executor: {threading: blocking, background: true}}   # async\n"},
     {"E0711", "a key that is none",
      "Trust files take minisign public keys, as text (RW...) or as the name of "
      "a .pub file beside them; revocations take key ids too.",

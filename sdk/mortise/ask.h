@@ -8,6 +8,7 @@
  *     state.get/1      read a path of the run's state
  *     http.request/1   make an HTTP request
  *     process.run/1    have a program run
+ *     process.spawn/1, process.write/1, process.end/1   speak with one
  *     interrupt.request/1   ask a person
  *     timer.wait/1     sleep, durably
  *     kv.get/1, kv.put/1    keep values of the plugin's own
@@ -595,6 +596,124 @@ MORTISE_INLINE mortise_status mortise_process_run_wait(
 
     return mortise_wait_made(host, api, call, made, MORTISE_PROCESS_RUN_1, body,
                              answer);
+}
+
+/* ---- process.spawn/1, process.write/1, process.end/1 -------------------- */
+
+#define MORTISE_PROCESS_SPAWN_1 "process.spawn/1"
+#define MORTISE_PROCESS_WRITE_1 "process.write/1"
+#define MORTISE_PROCESS_END_1   "process.end/1"
+
+/* {"NAME": name} and, if it is not 0, {"max_line"}, into room, which suffices for
+ * names of up to 128 bytes. */
+#define MORTISE_PROCESS_SPAWN_ROOM (6 * 128 + 64)
+
+MORTISE_INLINE mortise_status mortise_process_spawn_body(char *room,
+                                                         const char *kind,
+                                                         mortise_str name,
+                                                         uint64_t max_line,
+                                                         mortise_str *body)
+{
+    mortise_jw w;
+
+    mortise_jw_fixed(&w, room, MORTISE_PROCESS_SPAWN_ROOM);
+    mortise_jw_object(&w);
+    mortise_jw_key(&w, kind);
+    mortise_jw_string(&w, name);
+    if (max_line != 0) {
+        mortise_jw_key(&w, "max_line");
+        mortise_jw_int(&w, (int64_t)max_line);
+    }
+    mortise_jw_end(&w);
+    return mortise_jw_finish(&w, body) == MORTISE_S_OK ? MORTISE_S_OK
+                                                       : MORTISE_S_INVALID;
+}
+
+/* Start a program that goes on beside the plugin, and hear what it says, line by
+ * line.  `kind` is "program", and `name` one of the deployment's `programs`, or
+ * "server", and `name` one of its `tools.mcp` that has a `command`;
+ * permissions.exec of the manifest lists it, as NAME or as "mcp:NAME" ("*" are
+ * all programs, "mcp:*" all servers).  The deployment says which file that is,
+ * its arguments and environment, and what it may touch.  max_line: bytes; 0 is
+ * 16 MiB.
+ *
+ * on_answer is called with MORTISE_S_PENDING once it was started, with
+ * {"process": N}, its number for the two functions below, which only the same
+ * call may use; then, with MORTISE_S_PENDING, for each line of its stdout, as it
+ * is but for secrets of the deployment, without its end, of any bytes; and at
+ * last with
+ *
+ *     MORTISE_S_OK         {"exit": code, "stderr": the end of what it said there}
+ *     MORTISE_S_IO         a signal ended it, or nobody knows what did
+ *     MORTISE_S_FAILED     a line was longer than max_line: it was killed
+ *     MORTISE_S_NOTFOUND   it was not started, nor with MORTISE_S_DENIED,
+ *                          MORTISE_S_UNSUPPORTED and MORTISE_S_NOMEM; words
+ *                          say why
+ *     MORTISE_S_CANCELLED  the call ends
+ *
+ * Nothing of it is recorded, so a call that asks for it, and lets go, starts it
+ * again when it is entered again; one that is to outlive calls is asked for in
+ * the background (plugin.h).  When its call ends it is ended: its stdin is
+ * closed, after 2 s it gets SIGTERM, after 2 s more SIGKILL.  */
+MORTISE_INLINE mortise_status
+mortise_process_spawn(mortise_host *host, const mortise_host_api *api,
+                      mortise_call call, const char *kind, mortise_str name,
+                      uint64_t max_line, mortise_answer_fn *on_answer, void *ud)
+{
+    char room[MORTISE_PROCESS_SPAWN_ROOM];
+    mortise_str body;
+    mortise_status made =
+        mortise_process_spawn_body(room, kind, name, max_line, &body);
+
+    return mortise_ask_made(host, api, call, made, MORTISE_PROCESS_SPAWN_1,
+                            body, on_answer, ud);
+}
+
+/* Write a line to its stdin: UTF-8, without a line's end, which the host puts
+ * behind it.  `room` is yours again when this returns; six times the text and 64
+ * bytes suffice, else MORTISE_S_NOMEM.  The answer is null once its stdin took all
+ * of it; MORTISE_S_IO: it did not, and never will; MORTISE_S_DENIED: 64 MiB wait
+ * already. */
+MORTISE_INLINE mortise_status mortise_process_write(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    int64_t process, mortise_str text, char *room, uint64_t cap,
+    mortise_answer_fn *on_answer, void *ud)
+{
+    mortise_str body;
+    mortise_status made;
+    mortise_jw w;
+
+    mortise_jw_fixed(&w, room, cap);
+    mortise_jw_object(&w);
+    mortise_jw_key(&w, "process");
+    mortise_jw_int(&w, process);
+    mortise_jw_key(&w, "text");
+    mortise_jw_string(&w, text);
+    mortise_jw_end(&w);
+    made = mortise_jw_finish(&w, &body);
+    return mortise_ask_made(host, api, call, made, MORTISE_PROCESS_WRITE_1,
+                            body, on_answer, ud);
+}
+
+/* No more will be written: its stdin is closed, after 2 s it gets SIGTERM, after
+ * 2 s more SIGKILL.  The answer is null; how it ended is the spawn's. */
+MORTISE_INLINE mortise_status mortise_process_end(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    int64_t process, mortise_answer_fn *on_answer, void *ud)
+{
+    char room[64];
+    mortise_str body;
+    mortise_status made;
+    mortise_jw w;
+
+    mortise_jw_fixed(&w, room, sizeof room);
+    mortise_jw_object(&w);
+    mortise_jw_key(&w, "process");
+    mortise_jw_int(&w, process);
+    mortise_jw_end(&w);
+    made = mortise_jw_finish(&w, &body);
+    return mortise_ask_made(host, api, call, made, MORTISE_PROCESS_END_1, body,
+                            on_answer, ud);
 }
 
 /* ---- interrupt.request/1 ------------------------------------------------ */

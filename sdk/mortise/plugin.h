@@ -222,6 +222,18 @@ typedef struct mortise_executor {
      * {"happened": true, "result": ...} or {"happened": false}.  NULL when no
      * operation of the manifest says `reconcile: true`.  [call & created] */
     mortise_status (*reconcile)(mortise_inst *, const mortise_request *);
+
+    /* What the instance keeps beside its calls, connections for one; for `async`
+     * plugins whose manifest says `background: true`.  Entered before the first
+     * call, with no operation and a body of {}: keep request->call and return
+     * MORTISE_S_PENDING.  What is asked with that handle is the instance's own:
+     * of no run, recorded nowhere, under way until it is answered or the
+     * instance ends.  It may ask http.request/1, secret.get/1, process.run/1
+     * and process.spawn/1 with what belongs to that.  When cancel() comes for
+     * it the instance is about to end: let go, and finish it.  One that ends
+     * sooner is entered again before the next call.
+     * [call & created] */
+    mortise_status (*background)(mortise_inst *, const mortise_request *);
 } mortise_executor;
 
 /* ---- plugin and module ------------------------------------------------- */
@@ -302,7 +314,7 @@ MORTISE_STATIC_ASSERT(offsetof(mortise_host_api, ask_wait) == 64, "ask_wait");
 MORTISE_STATIC_ASSERT(offsetof(mortise_request, call) == 8, "call");
 MORTISE_STATIC_ASSERT(offsetof(mortise_request, operation) == 32, "operation");
 MORTISE_STATIC_ASSERT(sizeof(mortise_request) == 128, "mortise_request");
-MORTISE_STATIC_ASSERT(sizeof(mortise_executor) == 24, "mortise_executor");
+MORTISE_STATIC_ASSERT(sizeof(mortise_executor) == 32, "mortise_executor");
 MORTISE_STATIC_ASSERT(sizeof(mortise_plugin) == 64, "mortise_plugin");
 MORTISE_STATIC_ASSERT(sizeof(mortise_module) == 40, "mortise_module");
 

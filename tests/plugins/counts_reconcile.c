@@ -32,7 +32,8 @@ static mortise_status reconcile(mortise_inst *i, const mortise_request *r)
                              : "{\"happened\": false}");
 }
 
-static const mortise_executor executor = {sizeof(mortise_executor), 0, execute,
-                                          reconcile};
+static const mortise_executor executor = {.size = sizeof(mortise_executor),
+                                          .execute = execute,
+                                          .reconcile = reconcile};
 SIMPLE_INTERFACE(MORTISE_EXECUTOR_1, executor)
 SIMPLE_MODULE("counts_reconcile", simple_create, simple_quiesce)

@@ -82,7 +82,8 @@ static void cancel(mortise_inst *i, mortise_call call)
 }
 
 static const mortise_guardrail guardrail = {sizeof guardrail, 0, check};
-static const mortise_executor executor = {sizeof executor, 0, execute, NULL};
+static const mortise_executor executor = {.size = sizeof executor,
+                                          .execute = execute};
 
 static const void *interface_of(mortise_inst *i, const char *id)
 {

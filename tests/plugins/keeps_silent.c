@@ -44,7 +44,8 @@ static mortise_status execute(mortise_inst *i, const mortise_request *r)
     return simple_emit(i, r, "{}");
 }
 
-static const mortise_executor executor = {sizeof executor, 0, execute, NULL};
+static const mortise_executor executor = {.size = sizeof executor,
+                                          .execute = execute};
 
 static const void *get_interface(mortise_inst *i, const char *id)
 {

@@ -16,7 +16,7 @@ struct newer_plugin {
     void *later[4];
 };
 static const struct newer_executor executor = {
-    {sizeof(struct newer_executor), 0, execute, NULL}, {NULL}};
+    {.size = sizeof(struct newer_executor), .execute = execute}, {NULL}};
 SIMPLE_INTERFACE(MORTISE_EXECUTOR_1, executor)
 
 static const struct newer_plugin plugin = {

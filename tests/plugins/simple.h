@@ -230,8 +230,8 @@ MORTISE_INLINE mortise_status simple_operation(mortise_inst *i,
     MORTISE_MODULE_OF(plugin);
 
 #define SIMPLE_EXECUTOR_WITH(NAME, CREATE, QUIESCE)                            \
-    static const mortise_executor executor = {sizeof(mortise_executor), 0,     \
-                                              execute, NULL};                  \
+    static const mortise_executor executor = {                                 \
+        .size = sizeof(mortise_executor), .execute = execute};                 \
     SIMPLE_INTERFACE(MORTISE_EXECUTOR_1, executor)                             \
     SIMPLE_MODULE(NAME, CREATE, QUIESCE)
 

@@ -137,7 +137,8 @@ static mortise_status execute(mortise_inst *in, const mortise_request *r)
     return fail(in, r);
 }
 
-static const mortise_executor executor = {sizeof executor, 0, execute, NULL};
+static const mortise_executor executor = {.size = sizeof executor,
+                                          .execute = execute};
 
 static mortise_status create(mortise_host *host, const mortise_host_api *api,
                              mortise_str config, mortise_inst **out)

@@ -6,8 +6,8 @@ static mortise_status execute(mortise_inst *i, const mortise_request *r)
     return simple_echo(i, r);
 }
 
-static const mortise_executor executor = {sizeof(mortise_executor), 0, execute,
-                                          NULL};
+static const mortise_executor executor = {.size = sizeof(mortise_executor),
+                                          .execute = execute};
 SIMPLE_INTERFACE(MORTISE_EXECUTOR_1, executor)
 
 static const mortise_plugin plugin = {sizeof(mortise_plugin), 0,

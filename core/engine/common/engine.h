@@ -162,7 +162,8 @@ struct mortise {
     struct mortise_table calls;     /* by our id; changed by [loop] only */
     struct mortise_table run_calls; /* by (run, its id for the call) */
     uint64_t last_call;
-    size_t n_calls; /* begun and not ended */
+    size_t n_calls; /* of runs, begun and not ended */
+    size_t n_background; /* instances' own, likewise */
 
     /* script.c */
     const struct mortise_script *script; /* lent; NULL: none */
@@ -577,6 +578,8 @@ int mortise_calls_begin(struct mortise_live *live,
                         struct mortise_run_call *call, struct mortise_err *err);
 void mortise_calls_cancel(struct mortise_live *live, uint64_t run_call);
 void mortise_calls_cancel_all(struct mortise_live *live);
+/* What instances do in the background is to stop; m->n_background tells. */
+void mortise_calls_cancel_background(struct mortise *m);
 
 /* ---- kv.c --------------------------------------------------------------- */
 

@@ -28,31 +28,19 @@
  * http.request/1 do; what the program says comes with their values covered. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/utf8.h"
+#include "engine/common/secret_store.h"
 #include "engine/host/body.h"
-#include "engine/host/secret.h"
+#include "engine/host/launching.h"
 #include "engine/parts/process.h"
 #include "engine/runs/host_calls.h"
-#include "plugin/grant.h"
 
 enum { SEEN_MAX = 1024, NS_PER_MS = 1000000 };
 
 static const char key_name[] = "MORTISE_IDEMPOTENCY_KEY";
-
-/* Where libraries, interpreters and what they read stand. */
-static const char *const system_runs[] = {"/usr", "/bin",   "/sbin",
-                                          "/lib", "/lib32", "/lib64"};
-static const char *const system_reads[] = {
-    "/etc/alternatives", "/etc/ca-certificates", "/etc/group",
-    "/etc/host.conf",    "/etc/hosts",           "/etc/ld.so.cache",
-    "/etc/localtime",    "/etc/mime.types",      "/etc/nsswitch.conf",
-    "/etc/passwd",       "/etc/protocols",       "/etc/resolv.conf",
-    "/etc/services",     "/etc/ssl/certs",       "/etc/ssl/openssl.cnf",
-    "/etc/timezone"};
 
 /* ---- what is asked ------------------------------------------------------- */
 
@@ -122,65 +110,31 @@ static int32_t check_members(const struct mortise_asked *a, char *words)
                               "stdin and json");
 }
 
-static int32_t refused(int rv)
-{
-    switch (rv) {
-    case MORTISE_ECONFIG:
-    case MORTISE_ENOTFOUND:
-        return MORTISE_S_DENIED;
-    case MORTISE_EUNAVAILABLE:
-        return MORTISE_S_UNSUPPORTED;
-    default: /* memory, descriptors, processes: another time there may be some */
-        return MORTISE_S_NOMEM;
-    }
-}
-
 static bool reads(const json_t *body)
 {
     return json_is_true(json_object_get(body, "reads"));
 }
 
-/* The program that is asked for, which the plugin may have run. */
-static int find_program(const struct mortise_asked *a,
-                        const struct mortise_program **out,
-                        struct mortise_err *err)
+static int find(const struct mortise_asked *a,
+                const struct mortise_program **out, struct mortise_err *err)
 {
-    const char *name = json_string_value(json_object_get(a->body, "program"));
-    json_t *config = mortise_deployment_config(a->m->settings.deployment,
-                                               a->manifest->name, a->as);
-    struct mortise_arena arena;
-    struct mortise_grant may;
-    bool granted = false;
-    int rv;
+    struct mortise_launched what;
+    int rv = mortise_launching_find(
+        a, json_string_value(json_object_get(a->body, "program")), &what, err);
 
-    mortise_arena_init(&arena, a->m->mem);
-    rv = config != NULL
-             ? mortise_grant_make(&may, &arena, &a->manifest->exec, config, err)
-             : mortise_nomem(err);
-    for (size_t i = 0; rv == MORTISE_OK && i < may.n; i++)
-        granted |= strcmp(may.list[i].value, "*") == 0 ||
-                   strcmp(may.list[i].value, name) == 0;
-    mortise_arena_finish(&arena);
-    json_decref(config);
-    if (rv != MORTISE_OK)
-        return rv;
-    if (!granted)
-        return mortise_fail(err, MORTISE_ENOTFOUND,
-                            "permissions.exec of plugin %s does not come to "
-                            "'%.64s'",
-                            a->manifest->name, name);
-    return mortise_program_find(&a->m->settings.deployment->programs, name, out,
-                                err);
+    *out = what.program;
+    return rv;
 }
 
 static int32_t check_program(const struct mortise_asked *a, char *words)
 {
     const struct mortise_program *program;
     struct mortise_err err;
-    int rv = find_program(a, &program, &err);
+    int rv = find(a, &program, &err);
 
     if (rv != MORTISE_OK)
-        return mortise_ask_refuse(words, refused(rv), "%.500s", err.msg);
+        return mortise_ask_refuse(words, mortise_launching_status(rv), "%.500s",
+                                  err.msg);
     return program->reads || !reads(a->body)
                ? MORTISE_S_OK
                : mortise_ask_refuse(
@@ -199,58 +153,6 @@ static int32_t check(struct mortise_asked *a, char *words)
 
 /* ---- the words of its launch --------------------------------------------- */
 
-static void put(struct mortise_buf *b, const char *name, const char *value)
-{
-    mortise_buf_puts(b, name);
-    mortise_buf_puts(b, "=");
-    mortise_buf_put(b, value, strlen(value) + 1);
-}
-
-static void put_variable(struct mortise_buf *b, const char *name,
-                         const char *value)
-{
-    mortise_buf_puts(b, "env=");
-    mortise_buf_puts(b, name);
-    mortise_buf_puts(b, "=");
-    mortise_buf_put(b, value, strlen(value) + 1);
-}
-
-/* Paths of a deployment may be relative, to where the engine is. */
-static void put_path(struct mortise_buf *b, const char *name, const char *path)
-{
-    char here[4096];
-
-    mortise_buf_puts(b, name);
-    mortise_buf_puts(b, "=");
-    if (path[0] != '/' && getcwd(here, sizeof here) != NULL) {
-        mortise_buf_puts(b, here);
-        mortise_buf_puts(b, "/");
-    }
-    mortise_buf_put(b, path, strlen(path) + 1);
-}
-
-static void put_files(struct mortise_buf *b, const struct mortise_program *p)
-{
-    for (size_t i = 0; i < sizeof system_runs / sizeof system_runs[0]; i++)
-        put(b, "exec", system_runs[i]);
-    for (size_t i = 0; i < sizeof system_reads / sizeof system_reads[0]; i++)
-        put(b, "system", system_reads[i]);
-    for (size_t i = 0; i < p->read.n; i++)
-        put_path(b, "read", p->read.list[i]);
-    for (size_t i = 0; i < p->write.n; i++)
-        put_path(b, "write", p->write.list[i]);
-}
-
-/* Where it works. */
-static const char *dir_of(const struct mortise_program *p)
-{
-    if (p->dir != NULL)
-        return p->dir;
-    if (p->write.n > 0)
-        return p->write.list[0];
-    return p->read.n > 0 ? p->read.list[0] : "/";
-}
-
 static int put_secrets(struct mortise_buf *b, const struct mortise_asked *a,
                        struct mortise_err *err)
 {
@@ -261,26 +163,17 @@ static int put_secrets(struct mortise_buf *b, const struct mortise_asked *a,
     json_object_foreach(
         mortise_json_unconst(json_object_get(a->body, "secret_env")), name, one)
     {
-        const char *reference = json_string_value(one);
-        const char *secret = mortise_secret_name(reference);
-        size_t lead = (size_t)(secret - reference) - strlen("secret://");
-        char *value;
-
-        rv = mortise_secret_store_get(a->m->secret_store, secret, &value, err);
+        rv = mortise_launching_secret(b, a, name, json_string_value(one), err);
         if (rv != MORTISE_OK)
             return rv;
-        mortise_buf_puts(b, "env=");
-        mortise_buf_puts(b, name);
-        mortise_buf_puts(b, "=");
-        mortise_buf_put(b, reference, lead);
-        mortise_buf_put(b, value, strlen(value) + 1);
-        mortise_secret_store_give_back(a->m->secret_store, value);
     }
     return rv;
 }
 
-static bool has_variable(const struct mortise_asked *a, const char *name)
+static bool has_variable(const void *ud, const char *name)
 {
+    const struct mortise_asked *a = ud;
+
     return json_object_get(json_object_get(a->body, "env"), name) != NULL ||
            json_object_get(json_object_get(a->body, "secret_env"), name) !=
                NULL;
@@ -293,37 +186,23 @@ static void put_environment(struct mortise_buf *b,
     const char *name;
     json_t *value;
 
-    if (!has_variable(a, "PATH"))
-        put_variable(b, "PATH", "/usr/local/bin:/usr/bin:/bin");
-    if (!has_variable(a, "LANG"))
-        put_variable(b, "LANG", "C.UTF-8");
+    mortise_launching_defaults(b, has_variable, a);
     if (a->key[0] != '\0')
-        put_variable(b, key_name, a->key);
+        mortise_launching_variable(b, key_name, a->key);
     json_object_foreach(mortise_json_unconst(json_object_get(a->body, "env")),
                         name, value)
-        put_variable(b, name, json_string_value(value));
+        mortise_launching_variable(b, name, json_string_value(value));
 }
 
 static int put_all(struct mortise_buf *b, const struct mortise_asked *a,
                    const struct mortise_program *p, struct mortise_err *err)
 {
-    char memory[64];
+    int rv = mortise_launching_program(b, p, err);
 
-    put_path(b, "program", p->path);
-    for (size_t i = 0; i < p->n_args; i++)
-        put(b, "arg", p->args[i]);
     MORTISE_JSON_EACH (one, i, json_object_get(a->body, "args"))
-        put(b, "arg", json_string_value(one));
-    put_path(b, "cwd", dir_of(p));
-    put_files(b, p);
-    if (!p->online)
-        put(b, "offline", "");
-    if (p->memory > 0) {
-        snprintf(memory, sizeof memory, "%llu", (unsigned long long)p->memory);
-        put(b, "memory", memory);
-    }
+        mortise_launching_arg(b, json_string_value(one));
     put_environment(b, a);
-    return put_secrets(b, a, err);
+    return rv == MORTISE_OK ? put_secrets(b, a, err) : rv;
 }
 
 /* ---- the answer ---------------------------------------------------------- */
@@ -471,7 +350,7 @@ static void send_off(struct mortise_asked *a)
     const struct mortise_program *program;
     struct mortise_buf words;
     struct mortise_err err;
-    int rv = find_program(a, &program, &err);
+    int rv = find(a, &program, &err);
 
     mortise_buf_init(&words, a->m->mem);
     if (rv == MORTISE_OK)
@@ -480,15 +359,14 @@ static void send_off(struct mortise_asked *a)
         rv = mortise_nomem(&err);
     if (rv == MORTISE_OK)
         rv = launch(a, &words, &err);
-    if (words.p != NULL)
-        explicit_bzero(words.p, words.n); /* secrets */
+    mortise_launching_wipe(&words);
     mortise_buf_finish(&words);
     if (rv == MORTISE_OK)
         return;
     a->doubtful = rv == MORTISE_ESTATE;
     if (a->doubtful)
         a->seen = json_pack("{s:s}", "cause", err.msg);
-    mortise_host_call_answer(a, refused(rv), NULL, err.msg);
+    mortise_host_call_answer(a, mortise_launching_status(rv), NULL, err.msg);
 }
 
 static void start(struct mortise_asked *a)
@@ -497,7 +375,8 @@ static void start(struct mortise_asked *a)
     int rv = mortise_body_await_secrets(a, "secret_env", send_off, &err);
 
     if (rv != MORTISE_OK)
-        mortise_host_call_answer(a, refused(rv), NULL, err.msg);
+        mortise_host_call_answer(a, mortise_launching_status(rv), NULL,
+                                 err.msg);
 }
 
 static bool has_left(const struct mortise_asked *a)

@@ -11,9 +11,14 @@
  *       with us, however we do; and by which it says how it ended.
  *   (6) What it says is masked as it comes.  Of what is cut, or was when it was
  *       killed, the end that may be the beginning of a secret is left out.
+ *   (7) Who speaks in lines waits for an answer to each: so of one that is kept a
+ *       line's end is told at once, and a secret is looked for within lines.
+ *   (8) Nothing that it does not read keeps the loop: what its stdin does not
+ *       take waits here, up to a bound.
  */
 #include "engine/parts/process.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -40,6 +45,18 @@ struct stream { /* a pipe that is read */
     size_t n, max;          /* bytes as they came in */
     int fd;                 /* -1: closed */
     bool cut;
+    bool is_lines; /* of one that is kept, without a bound */
+};
+
+/* The stdin of one that is kept. */
+struct input {
+    uv_poll_t poll;
+    struct mortise_buf waiting;         /* from `taken` on */
+    size_t taken;                       /* of those bytes */
+    uint64_t put, gone;                 /* bytes, ever */
+    struct mortise_process_text *first; /* in the order in which they came */
+    int fd;                             /* -1: closed, or it is not kept */
+    bool is_watched;
 };
 
 enum { OUTPUT, ERRORS, N_STREAMS };
@@ -55,10 +72,14 @@ struct mortise_process {
     pid_t pid;
     struct mortise_timer timer;
     struct mortise_mask *mask;
-    unsigned handles; /* that are open, or being closed */
-    bool is_watched;  /* `end` is one of them */
+    struct input in;
+    uint64_t grace_ms; /* it is to end; 0: it is not */
+    bool was_told;     /* so, by a signal */
+    unsigned handles;  /* that are open, or being closed */
+    bool is_watched;   /* `end` is one of them */
     bool killed;
     enum mortise_process_outcome why; /* it was killed */
+    void (*piece)(void *ud, bool is_error, const char *p, size_t n);
     void (*done)(void *ud, const struct mortise_process_end *end);
     void *ud; /* done NULL: cancelled (4) */
 };
@@ -99,6 +120,7 @@ static void release(struct mortise_process *p, const struct mortise_mem *mem)
         mortise_masking_finish(&p->streams[i].masking);
         mortise_buf_finish(&p->streams[i].got);
     }
+    mortise_buf_finish(&p->in.waiting);
     mortise_mask_unref(p->mask);
     mortise_release(mem, p, sizeof *p);
 }
@@ -121,9 +143,28 @@ static void close_stream(struct stream *s)
     close_fd(&s->fd);
 }
 
+static void tell_text(struct mortise_process_text *t, bool taken)
+{
+    mortise_process_text_forget(t);
+    t->done(t, taken);
+}
+
+/* What waits is not taken any more. */
+static void close_input(struct mortise_process *p)
+{
+    if (p->in.fd < 0)
+        return;
+    if (p->in.is_watched)
+        uv_close((uv_handle_t *)&p->in.poll, on_closed);
+    close_fd(&p->in.fd);
+    while (p->in.first != NULL)
+        tell_text(p->in.first, false);
+}
+
 /* It is dead and buried: nothing but its handles' closing is left. */
 static void forget(struct mortise_process *p)
 {
+    close_input(p);
     mortise_timer_disarm(p->all->timers, &p->timer);
     *p->at = p->next;
     if (p->next != NULL)
@@ -185,8 +226,20 @@ static ssize_t read_some(struct stream *s)
         taken = left;
     }
     mortise_masking_put(&s->masking, room, taken, &s->got);
-    s->n += taken;
+    if (s->is_lines && taken > 0 && room[taken - 1] == '\n') /* (7) */
+        mortise_masking_end(&s->masking, &s->got);
+    s->n += s->is_lines ? 0 : taken;
     return n;
+}
+
+/* What came of one that is kept, to whoever speaks with it. */
+static void tell_piece(struct mortise_process *p, struct stream *s)
+{
+    if (p->piece == NULL || s->got.n == 0)
+        return;
+    if (p->done != NULL)
+        p->piece(p->ud, s == &p->streams[ERRORS], s->got.p, s->got.n);
+    mortise_buf_clear(&s->got);
 }
 
 static void on_readable(uv_poll_t *h, int status, int events)
@@ -202,6 +255,7 @@ static void on_readable(uv_poll_t *h, int status, int events)
         close_stream(s);
     else if (s->cut && s == &p->streams[OUTPUT])
         end_for(p, MORTISE_PROCESS_TOO_LARGE);
+    tell_piece(p, s);
 }
 
 static void drain(struct stream *s)
@@ -279,6 +333,8 @@ static void on_end(uv_poll_t *h, int status, int events)
         end.outcome = MORTISE_PROCESS_LOST;
         snprintf(words, sizeof words, "out of memory for what it said");
     }
+    for (int i = 0; i < N_STREAMS; i++)
+        tell_piece(p, &p->streams[i]);
     end.words = words;
     end.output = p->streams[OUTPUT].got.p;
     end.n_output = p->streams[OUTPUT].got.n;
@@ -290,10 +346,24 @@ static void on_end(uv_poll_t *h, int status, int events)
         p->done(p->ud, &end);
 }
 
+static void tell_to_end(struct mortise_process *p)
+{
+    static const char word[] = "end";
+
+    p->was_told = true;
+    send(p->life_fd, word, sizeof word - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    mortise_timer_arm(p->all->timers, &p->timer,
+                      mortise_mono_ns() + p->grace_ms * NS_PER_MS);
+}
+
 static void on_time(struct mortise_timer *t)
 {
-    end_for(MORTISE_OF(t, struct mortise_process, timer),
-            MORTISE_PROCESS_TIMEOUT);
+    struct mortise_process *p = MORTISE_OF(t, struct mortise_process, timer);
+
+    if (p->grace_ms != 0 && !p->was_told)
+        tell_to_end(p);
+    else
+        end_for(p, MORTISE_PROCESS_TIMEOUT);
 }
 
 void mortise_process_cancel(struct mortise_process *p)
@@ -309,6 +379,11 @@ static void bury(struct mortise_process *p)
     forget(p);
 }
 
+bool mortise_processes_are_left(const struct mortise_processes *all)
+{
+    return all != NULL && all->first != NULL;
+}
+
 void mortise_processes_close(struct mortise_processes *all)
 {
     if (all == NULL)
@@ -318,12 +393,144 @@ void mortise_processes_close(struct mortise_processes *all)
     mortise_release(all->mem, all, sizeof *all);
 }
 
+/* ---- what it is told ----------------------------------------------------- */
+
+void mortise_process_text_forget(struct mortise_process_text *t)
+{
+    if (t->process == NULL)
+        return;
+    *t->at = t->next;
+    if (t->next != NULL)
+        t->next->at = t->at;
+    t->process = NULL;
+}
+
+static void link_text(struct mortise_process *p, struct mortise_process_text *t)
+{
+    struct mortise_process_text **at = &p->in.first;
+
+    while (*at != NULL)
+        at = &(*at)->next;
+    t->next = NULL;
+    t->at = at;
+    *at = t;
+    t->process = p;
+    t->until = p->in.put;
+}
+
+/* As much as the pipe takes; false: nobody reads it any more. */
+static bool push(struct input *in)
+{
+    while (in->taken < in->waiting.n) {
+        ssize_t n =
+            write(in->fd, in->waiting.p + in->taken, in->waiting.n - in->taken);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EAGAIN;
+        in->taken += (size_t)n;
+        in->gone += (size_t)n;
+    }
+    explicit_bzero(in->waiting.p, in->waiting.n);
+    mortise_buf_clear(&in->waiting);
+    in->taken = 0;
+    return true;
+}
+
+static void on_writable(uv_poll_t *h, int status, int events)
+{
+    struct mortise_process *p = h->data;
+    bool is_read = push(&p->in);
+
+    (void)status;
+    (void)events;
+    while (p->in.first != NULL && p->in.first->until <= p->in.gone)
+        tell_text(p->in.first, true);
+    if (!is_read || (p->in.waiting.n == 0 && p->grace_ms != 0))
+        close_input(p);
+    else if (p->in.waiting.n == 0 && p->in.fd >= 0)
+        uv_poll_stop(&p->in.poll);
+}
+
+/* The pipe is full: the loop says when it is not.  False: it cannot. */
+static bool await_room(struct mortise_process *p)
+{
+    struct input *in = &p->in;
+
+    if (!in->is_watched) {
+        if (uv_poll_init(p->all->loop, &in->poll, in->fd) != 0)
+            return false;
+        in->poll.data = p;
+        in->is_watched = true;
+        p->handles++;
+    }
+    return uv_poll_start(&in->poll, UV_WRITABLE | UV_DISCONNECT, on_writable) ==
+           0;
+}
+
+static int no_stdin(struct mortise_err *err)
+{
+    return mortise_fail(err, MORTISE_ESTATE,
+                        "the program reads nothing any more");
+}
+
+int mortise_process_write(struct mortise_process *p, const char *text, size_t n,
+                          struct mortise_process_text *t,
+                          struct mortise_err *err)
+{
+    struct input *in = &p->in;
+
+    t->process = NULL;
+    if (in->fd < 0 || p->grace_ms != 0)
+        return no_stdin(err);
+    if (n > MORTISE_PROCESS_WAITING_MAX - (in->waiting.n - in->taken))
+        return mortise_fail(err, MORTISE_ELIMIT,
+                            "%d MiB wait for the program to read them",
+                            MORTISE_PROCESS_WAITING_MAX >> 20);
+    mortise_buf_put(&in->waiting, text, n);
+    if (in->waiting.failed)
+        return mortise_nomem(err);
+    in->put += n;
+    if (!push(in)) {
+        close_input(p);
+        return no_stdin(err);
+    }
+    if (in->waiting.n == 0)
+        return MORTISE_OK;
+    link_text(p, t);
+    if (await_room(p))
+        return MORTISE_OK;
+    mortise_process_text_forget(t);
+    close_input(p);
+    return mortise_fail(err, MORTISE_ESTATE,
+                        "the kernel has no room to watch a program's stdin");
+}
+
+void mortise_process_finish(struct mortise_process *p, uint64_t grace_ms)
+{
+    assert(p->piece != NULL && grace_ms > 0);
+    if (p->grace_ms != 0)
+        return;
+    p->grace_ms = grace_ms;
+    if (p->in.waiting.n == 0)
+        close_input(p);
+    mortise_timer_arm(p->all->timers, &p->timer,
+                      mortise_mono_ns() + grace_ms * NS_PER_MS);
+}
+
+void mortise_process_leave(struct mortise_process *p, uint64_t grace_ms)
+{
+    p->done = NULL;
+    mortise_process_finish(p, grace_ms);
+}
+
 /* ---- the beginning ------------------------------------------------------- */
 
 /* The child's ends, as many as it has descriptors, and ours. */
 struct ends {
     int child[6];
-    int output, errors, words, life;
+    int input, output, errors, words, life;
 };
 
 /* Above those that the child is to have, lest one be lost under another. */
@@ -382,19 +589,35 @@ static void close_ends(struct ends *e)
 {
     for (size_t i = 0; i < sizeof e->child / sizeof e->child[0]; i++)
         close_fd(&e->child[i]);
+    close_fd(&e->input);
     close_fd(&e->output);
     close_fd(&e->errors);
     close_fd(&e->words);
     close_fd(&e->life);
 }
 
+/* What it reads: a pipe of ours, or a file with all there is (1). */
+static bool input_open(struct ends *e, const struct mortise_process_request *r)
+{
+    int fds[2];
+
+    if (r->piece == NULL) {
+        e->child[0] = file_of("stdin", r->input, r->n_input);
+        return e->child[0] >= 0;
+    }
+    if (pipe2(fds, O_CLOEXEC) != 0)
+        return false;
+    e->input = fds[1];
+    e->child[0] = lift(fds[0]);
+    return e->child[0] >= 0 && fcntl(e->input, F_SETFL, O_NONBLOCK) == 0;
+}
+
 /* What is open by then is e's, also when this fails. */
 static int ends_open(struct ends *e, const struct mortise_process_request *r,
                      struct mortise_err *err)
 {
-    *e = (struct ends){{-1, -1, -1, -1, -1, -1}, -1, -1, -1, -1};
-    e->child[0] = file_of("stdin", r->input, r->n_input);
-    if (e->child[0] >= 0)
+    *e = (struct ends){{-1, -1, -1, -1, -1, -1}, -1, -1, -1, -1, -1};
+    if (input_open(e, r))
         e->child[3] = file_of("launch", r->words, r->n_words);
     if (e->child[3] >= 0 && pipe_of(&e->output, &e->child[1]) &&
         pipe_of(&e->errors, &e->child[2]) && pipe_of(&e->words, &e->child[4]) &&
@@ -447,6 +670,7 @@ static bool take_stream(struct mortise_process *p, int which, int *fd,
         return false;
     s->fd = *fd;
     s->max = max;
+    s->is_lines = p->piece != NULL;
     *fd = -1;
     return true;
 }
@@ -470,11 +694,13 @@ static int begin(struct mortise_process *p, struct ends *e,
     size_t most =
         r->output_max > 0 ? r->output_max : MORTISE_PROCESS_OUTPUT_MAX;
 
+    p->piece = r->piece;
     p->done = r->done;
     p->ud = r->ud;
     p->words_fd = e->words;
     p->life_fd = e->life;
-    e->words = e->life = -1;
+    p->in.fd = e->input;
+    e->words = e->life = e->input = -1;
     enlist(p);
     p->timer.fire = on_time;
     if (!take_stream(p, OUTPUT, &e->output, most) ||
@@ -525,6 +751,8 @@ int mortise_process_start(struct mortise_processes *all,
         return mortise_nomem(err);
     p->all = all;
     p->mask = request->mask != NULL ? mortise_mask_ref(request->mask) : NULL;
+    mortise_buf_init(&p->in.waiting, all->mem);
+    p->in.fd = -1;
     for (int i = 0; i < N_STREAMS; i++) {
         mortise_masking_init(&p->streams[i].masking, p->mask, all->mem);
         mortise_buf_init(&p->streams[i].got, all->mem);

@@ -100,7 +100,7 @@ static bool find_key(uint8_t key[MORTISE_DIGEST],
 static void end(struct mortise_ongoing *c, int32_t status)
 {
     c->status = status;
-    mortise_ready(c->live->m, &c->ended);
+    mortise_ready(c->m, &c->ended);
 }
 
 /* What the store is asked for; the run keeps its call, and so its names, until
@@ -115,7 +115,7 @@ static void found(struct mortise_read *r, int rv, const struct mortise_err *err)
 {
     struct lookup *l = MORTISE_OF(r, struct lookup, read);
     struct mortise_ongoing *c = l->call;
-    struct mortise *m = c->live->m;
+    struct mortise *m = c->m;
     struct mortise_err why = *err;
 
     if (rv == MORTISE_OK)
@@ -132,7 +132,7 @@ static void found(struct mortise_read *r, int rv, const struct mortise_err *err)
 void mortise_cache_look_up(struct mortise_ongoing *c,
                            const struct mortise_run_call *rc)
 {
-    struct mortise *m = c->live->m;
+    struct mortise *m = c->m;
     struct lookup *l;
 
     c->has_cache_key = find_key(c->cache_key, c->live, rc);

@@ -23,7 +23,9 @@ struct mortise_lane {
     enum mortise_threading threading;
     uint32_t limit, running;      /* limit 0: none */
     struct mortise_tasks waiting; /* the `turn`s of calls, which never run */
+    struct mortise_ongoing *background; /* NULL: none is under way */
     bool given_up;                /* a call did not let go */
+    bool has_background;          /* by its manifest */
     uint64_t idle_ms;             /* 0: no such clock */
 };
 
@@ -41,7 +43,8 @@ struct mortise_kept {
 struct mortise_ongoing { /* a call */
     struct mortise_hashed by_id, by_run;
     uint64_t id, run_call;
-    struct mortise_live *live;
+    struct mortise *m;
+    struct mortise_live *live; /* NULL: the instance's own, and of no run */
     struct mortise_ongoing *next, **at; /* of the run's */
     struct mortise_lane *lane;          /* NULL: it never got to one */
     struct mortise_task turn;           /* in the lane */

@@ -9,7 +9,7 @@
 void mortise_call_error(struct mortise_ongoing *c, const char *code,
                         const char *error_class, const char *message)
 {
-    struct mortise_secret_store *secrets = c->live->m->secret_store;
+    struct mortise_secret_store *secrets = c->m->secret_store;
 
     mortise_release_str(c->mem, c->message);
     c->message =

@@ -71,16 +71,20 @@ static uint64_t run_hash(const struct mortise_live *live, uint64_t run_call)
 static void enlist(struct mortise_ongoing *c)
 {
     struct mortise_live *live = c->live;
-    struct mortise *m = live->m;
+    struct mortise *m = c->m;
 
+    pthread_mutex_lock(&m->calls_lock);
+    mortise_table_add(&m->calls, &c->by_id, mortise_hash_u64s(c->id, 0));
+    pthread_mutex_unlock(&m->calls_lock);
+    if (live == NULL) {
+        m->n_background++;
+        return;
+    }
     c->next = live->calls;
     c->at = &live->calls;
     if (c->next != NULL)
         c->next->at = &c->next;
     live->calls = c;
-    pthread_mutex_lock(&m->calls_lock);
-    mortise_table_add(&m->calls, &c->by_id, mortise_hash_u64s(c->id, 0));
-    pthread_mutex_unlock(&m->calls_lock);
     if (!c->is_serving)
         mortise_table_add(&m->run_calls, &c->by_run,
                           run_hash(live, c->run_call));
@@ -89,23 +93,26 @@ static void enlist(struct mortise_ongoing *c)
 
 static void delist(struct mortise_ongoing *c)
 {
-    struct mortise_live *live = c->live;
-    struct mortise *m = live->m;
+    struct mortise *m = c->m;
 
-    *c->at = c->next;
-    if (c->next != NULL)
-        c->next->at = c->at;
     pthread_mutex_lock(&m->calls_lock);
     mortise_table_remove(&m->calls, &c->by_id);
     pthread_mutex_unlock(&m->calls_lock);
-    if (!c->is_serving)
-        mortise_table_remove(&m->run_calls, &c->by_run);
     mortise_timer_disarm(&m->timers, &c->quiesce);
     mortise_timer_disarm(&m->timers, &c->idle);
     mortise_timer_disarm(&m->timers, &c->due);
+    if (c->live == NULL) {
+        m->n_background--;
+        return;
+    }
+    *c->at = c->next;
+    if (c->next != NULL)
+        c->next->at = c->at;
+    if (!c->is_serving)
+        mortise_table_remove(&m->run_calls, &c->by_run);
     m->n_calls--;
     m->n_scripted -= c->scripted;
-    mortise_live_touch(live);
+    mortise_live_touch(c->live);
 }
 
 /* [any], with calls_lock. */
@@ -173,7 +180,7 @@ static json_t *parse(struct mortise_ongoing *c, const char *what,
     json_t *value;
 
     if (mortise_json_parse(&value, text, n, &err) == MORTISE_OK) {
-        value = mortise_secret_store_masked(c->live->m->secret_store, value);
+        value = mortise_secret_store_masked(c->m->secret_store, value);
         if (value != NULL)
             return value;
         mortise_nomem(&err);
@@ -189,7 +196,7 @@ static json_t *parse(struct mortise_ongoing *c, const char *what,
 static bool set_target(const struct mortise_ongoing *c,
                        const struct mortise_call_done *done)
 {
-    json_t *target = mortise_secret_store_masked(c->live->m->secret_store,
+    json_t *target = mortise_secret_store_masked(c->m->secret_store,
                                                  json_string(done->target));
 
     return json_object_set_new(c->said, "goto", target) == 0;
@@ -230,8 +237,8 @@ static json_t *shown_models(const struct mortise_ongoing *c,
 
     json_array_foreach(mortise_json_unconst(models), i, one)
     {
-        json_t *name = mortise_secret_store_masked(c->live->m->secret_store,
-                                                   json_incref(one));
+        json_t *name =
+            mortise_secret_store_masked(c->m->secret_store, json_incref(one));
 
         if (json_string_length(name) > MORTISE_USAGE_NAME_MAX) {
             json_decref(name); /* of as many secrets */
@@ -379,14 +386,14 @@ static void parked(struct mortise_task *t)
     struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, parked);
 
     if (c->state == MORTISE_CALL_WAITING && !c->cancelled && !c->live->lost)
-        mortise_pause_one(c->live->m, c->live);
+        mortise_pause_one(c->m, c->live);
     unref(c);
 }
 
 /* A call of a plugin that is not trusted any more, which no lane has. */
 static void park(struct mortise_ongoing *c, const struct mortise_err *why)
 {
-    struct mortise *m = c->live->m;
+    struct mortise *m = c->m;
 
     mortise_log(m, MORTISE_LOG_ERROR, "run %s is blocked at %s: %s", c->run_id,
                 c->path, why->msg);
@@ -450,6 +457,7 @@ static int lane_new(struct mortise *m, struct mortise_instance *i,
     l->threading = p->threading;
     l->limit = p->concurrency;
     l->idle_ms = p->threading != MORTISE_THREAD_INLINE ? p->idle_ms : 0;
+    l->has_background = p->background;
     mortise_table_add(&m->lanes, &l->entry, mortise_hash_strs(man->name, as));
     *out = l;
     return MORTISE_OK;
@@ -549,7 +557,9 @@ static void forget(struct mortise_ongoing *c)
         c->kept->drop(c->kept);
     c->kept = NULL;
     delist(c);
-    if (l != NULL && c->state == MORTISE_CALL_CALLED) {
+    if (l != NULL && c == l->background) {
+        l->background = NULL;
+    } else if (l != NULL && c->state == MORTISE_CALL_CALLED) {
         l->running--;
         lane_pump(l);
     }
@@ -566,16 +576,29 @@ static void set_idle(struct mortise_ongoing *c)
     set_failed(c, MORTISE_S_TIMEOUT, "timeout.idle", "timeout", words);
 }
 
+/* What an instance did in the background is over before it is: its next call has
+ * it begin again. */
+static void note_background(const struct mortise_ongoing *c)
+{
+    if (!c->cancelled)
+        mortise_log(c->m, MORTISE_LOG_WARN,
+                    "plugin '%s' ended what it does in the background%s%s",
+                    c->lane->plugin, c->message != NULL ? ": " : "",
+                    c->message != NULL ? c->message : "");
+}
+
 static void ended(struct mortise_task *t)
 {
     struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, ended);
 
     forget(c);
-    if (c->unsaid > 0)
+    if (c->unsaid > 0 && c->live != NULL)
         mortise_watch_miss(c->live, c->unsaid);
     if (c->idle_over && c->status != MORTISE_S_OK)
         set_idle(c);
-    if (c->is_serving)
+    if (c->live == NULL)
+        note_background(c);
+    else if (c->is_serving)
         tell_served(c);
     else
         feed_result(c);
@@ -588,7 +611,7 @@ static void end_early(struct mortise_ongoing *c, int32_t status,
                       const char *message)
 {
     set_failed(c, status, code, error_class, message);
-    mortise_ready(c->live->m, &c->ended);
+    mortise_ready(c->m, &c->ended);
 }
 
 /* ---- calling ------------------------------------------------------------ */
@@ -598,7 +621,7 @@ static void wind_idle(struct mortise_ongoing *c)
     uint64_t ms = c->lane->idle_ms;
 
     if (ms != 0 && !c->lane->given_up)
-        mortise_timer_arm(&c->live->m->timers, &c->idle, mortise_mono_in(ms));
+        mortise_timer_arm(&c->m->timers, &c->idle, mortise_mono_in(ms));
 }
 
 /* [worker] */
@@ -681,11 +704,21 @@ static const char *operation_of(const struct mortise_run_call *rc)
     return rc->operation != NULL ? rc->operation : "";
 }
 
+static const char *run_of(const struct mortise_live *live)
+{
+    return live != NULL ? live->id : "";
+}
+
+static const char *tenant_of(const struct mortise_live *live)
+{
+    return live != NULL ? live->tenant : "";
+}
+
 static size_t text_size(const struct mortise_live *live,
                         const struct mortise_run_call *rc)
 {
     return strlen(operation_of(rc)) + strlen(rc->path) + strlen(rc->key) +
-           strlen(live->id) + strlen(live->tenant) + 5;
+           strlen(run_of(live)) + strlen(tenant_of(live)) + 5;
 }
 
 /* What the plugin gets, ours until the call is forgotten. */
@@ -701,8 +734,8 @@ static void fill_call(struct mortise_ongoing *c,
     to->operation = keep(&at, operation_of(rc));
     c->path = to->node_path = keep(&at, rc->path);
     to->idempotency_key = keep(&at, rc->key);
-    c->run_id = to->run_id = keep(&at, c->live->id);
-    to->tenant = keep(&at, c->live->tenant);
+    c->run_id = to->run_id = keep(&at, run_of(c->live));
+    to->tenant = keep(&at, tenant_of(c->live));
     c->whose = (struct mortise_whose){to->tenant, to->run_id, c->path};
     c->node = rc->node;
     to->id = c->id;
@@ -719,13 +752,14 @@ static void idle_over(struct mortise_timer *t);
 static void overdue(struct mortise_timer *t);
 static void starved(struct mortise_task *t);
 
-/* Takes the body (NULL: memory ran out), which has so much room. */
-static struct mortise_ongoing *call_new(struct mortise_live *live,
+/* Of a run, or (NULL) of none.  Takes the body (NULL: memory ran out), which has
+ * so much room. */
+static struct mortise_ongoing *call_new(struct mortise *m,
+                                        struct mortise_live *live,
                                         const struct mortise_run_call *rc,
                                         const struct mortise_call_kind *kind,
                                         char *body, size_t room)
 {
-    struct mortise *m = live->m;
     size_t n = text_size(live, rc);
     struct mortise_ongoing *c =
         body != NULL ? mortise_zalloc(m->mem, sizeof *c + n) : NULL;
@@ -739,6 +773,7 @@ static struct mortise_ongoing *call_new(struct mortise_live *live,
     c->text_size = n;
     c->id = ++m->last_call;
     c->run_call = rc->id;
+    c->m = m;
     c->live = live;
     c->call.kind = kind;
     c->state = MORTISE_CALL_WAITING;
@@ -767,10 +802,31 @@ static bool is_trusted(struct mortise *m, const char *name,
     return trusted;
 }
 
+/* What the instance does for itself, beside its calls and their number.  One that
+ * is not there is missed by whoever needs it, who says so. */
+static void begin_background(struct mortise_lane *l)
+{
+    struct mortise_run_call rc = {.attempt = 1, .visit = 1};
+    char *body = mortise_strdup(l->m->mem, "{}");
+    struct mortise_ongoing *c =
+        call_new(l->m, NULL, &rc, &mortise_call_background, body, sizeof "{}");
+    struct mortise_err err;
+
+    assert(l->background == NULL);
+    if (c == NULL)
+        return;
+    c->lane = l;
+    c->state = MORTISE_CALL_CALLED;
+    l->background = c;
+    enlist(c);
+    if (mortise_instance_call(l->instance, &c->call, &err) != MORTISE_OK)
+        end_early(c, MORTISE_S_FAILED, "plugin", "permanent", err.msg);
+}
+
 /* It waits for its turn with its plugin, which is started if it has to be. */
 static void queue(struct mortise_ongoing *c, const char *name)
 {
-    struct mortise *m = c->live->m;
+    struct mortise *m = c->m;
     enum mortise_kind kind = c->call.kind->kind;
     const struct mortise_whose *before = mortise_inside_for(&c->whose);
     struct mortise_err why;
@@ -794,6 +850,8 @@ static void queue(struct mortise_ongoing *c, const char *name)
         end_early(c, MORTISE_S_TIMEOUT, "timeout.start", "timeout", why.msg);
         return;
     }
+    if (c->lane->has_background && c->lane->background == NULL)
+        begin_background(c->lane);
     mortise_tasks_put(&c->lane->waiting, &c->turn);
     lane_pump(c->lane);
 }
@@ -802,8 +860,9 @@ int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,
                         struct mortise_err *err)
 {
     char *body = mortise_json_text(live->m->mem, rc->body);
-    struct mortise_ongoing *c = call_new(live, rc, kinds[rc->kind], body,
-                                         body != NULL ? strlen(body) + 1 : 0);
+    struct mortise_ongoing *c =
+        call_new(live->m, live, rc, kinds[rc->kind], body,
+                 body != NULL ? strlen(body) + 1 : 0);
 
     if (c == NULL)
         return mortise_nomem(err);
@@ -830,7 +889,7 @@ int mortise_calls_serve(struct mortise_asked *a,
 
     snprintf(rc.path, sizeof rc.path, "%s", by->path);
     text = mortise_buf_cstr(body);
-    c = call_new(by->live, &rc, kind, text, body->cap);
+    c = call_new(by->m, by->live, &rc, kind, text, body->cap);
     if (text != NULL)
         mortise_buf_init(body, by->mem); /* it is the call's */
     if (c == NULL)
@@ -842,7 +901,7 @@ int mortise_calls_serve(struct mortise_asked *a,
     enlist(c);
     c->may_take_ms = may_take_ms;
     if (may_take_ms > 0)
-        mortise_timer_arm(&by->live->m->timers, &c->due,
+        mortise_timer_arm(&by->m->timers, &c->due,
                           mortise_mono_in(may_take_ms + SAYS_SO_MS));
     queue(c, name);
     return MORTISE_OK;
@@ -854,7 +913,7 @@ int mortise_calls_serve(struct mortise_asked *a,
 static void give_up(struct mortise_ongoing *c)
 {
     struct mortise_live *live = c->live;
-    struct mortise *m = live->m;
+    struct mortise *m = c->m;
     struct mortise_lane *l = c->lane;
     struct mortise_input in = {.kind = MORTISE_IN_UNRESPONSIVE,
                                .u.result = {.call = c->run_call}};
@@ -873,7 +932,7 @@ static void give_up(struct mortise_ongoing *c)
         set_failed(c, MORTISE_S_TIMEOUT, "timeout.unresponsive", "timeout",
                    why);
         tell_served(c);
-    } else {
+    } else if (live != NULL) {
         in.u.result.usage = all_usage(c);
         mortise_live_feed(live, &in);
     }
@@ -882,7 +941,7 @@ static void give_up(struct mortise_ongoing *c)
 
 static void ask_to_stop(struct mortise_ongoing *c)
 {
-    struct mortise *m = c->live->m;
+    struct mortise *m = c->m;
     uint64_t again = mortise_mono_in(ASK_AGAIN_MS);
     bool heard;
 
@@ -982,6 +1041,19 @@ void mortise_calls_cancel(struct mortise_live *live, uint64_t run_call)
             cancel(c);
             return;
         }
+    }
+}
+
+void mortise_calls_cancel_background(struct mortise *m)
+{
+    struct mortise_hashed *e;
+
+    for (e = mortise_table_first(&m->lanes); e != NULL;
+         e = mortise_table_next(&m->lanes, e)) {
+        struct mortise_lane *l = MORTISE_OF(e, struct mortise_lane, entry);
+
+        if (l->background != NULL)
+            cancel(l->background);
     }
 }
 
@@ -1110,7 +1182,8 @@ static void message_task(struct mortise_task *t)
     const char *type = msg->type;
     json_t *data = NULL;
 
-    if (c != NULL && (c->live->topic == NULL || is_repeating(c)))
+    if (c != NULL &&
+        (c->live == NULL || c->live->topic == NULL || is_repeating(c)))
         c = NULL; /* nobody sees it, or it was seen before */
     if (c != NULL)
         data = read_message(c, msg);
@@ -1206,7 +1279,7 @@ void mortise_calls_close(struct mortise *m)
 {
     struct mortise_hashed *e;
 
-    assert(m->n_calls == 0); /* engine.c waited for them */
+    assert(m->n_calls == 0 && m->n_background == 0); /* engine.c waited */
     while ((e = mortise_table_first(&m->lanes)) != NULL) {
         mortise_table_remove(&m->lanes, e);
         mortise_release(m->mem, MORTISE_OF(e, struct mortise_lane, entry),

@@ -30,6 +30,8 @@
  *       what a plugin asks inside a step of its own (journal.c), of which it is
  *       told twice: that it is to do it, and, when it has said what came of it,
  *       that this is recorded.
+ *   (8) What an instance asks in the background is of no run: it is performed at
+ *       once, recorded nowhere, and ends with the instance.
  */
 #include "engine/runs/host_calls.h"
 
@@ -370,7 +372,7 @@ void mortise_host_call_cancel(struct mortise_ongoing *c)
                   a->state == MORTISE_ASKED_BEGUN))
             forget(a);
     }
-    serve_behind(c->live->m, c->id);
+    serve_behind(c->m, c->id);
 }
 
 static struct mortise_asked *first_done(const struct mortise_ongoing *c)
@@ -483,6 +485,13 @@ static bool may_be_part(const struct mortise_host_call_method *m)
                                  m->effect == MORTISE_HOST_CALL_UNRECORDED);
 }
 
+/* (8): what looks at no run, and records nothing. */
+static bool may_be_of_no_run(const struct mortise_host_call_method *m)
+{
+    return may_be_part(m) && m->effect != MORTISE_HOST_CALL_LOOK && !m->ends &&
+           m != &mortise_host_call_journal_begin;
+}
+
 /* It is recorded: all of it is parsed. */
 static int32_t parse_raw(struct mortise_asked *a)
 {
@@ -512,7 +521,8 @@ static int32_t judge(struct mortise_asked *a, char *words)
     if (a->status != MORTISE_S_OK)
         return mortise_ask_refuse(words, a->status,
                                   "the body is no JSON object");
-    if (c->live->lost || (c->cancelled && !a->method->ends))
+    if ((c->live != NULL && c->live->lost) ||
+        (c->cancelled && !a->method->ends))
         return mortise_ask_refuse(words, MORTISE_S_CANCELLED,
                                   "the call is over");
     if (c->told_to_wait && !a->method->ends)
@@ -523,6 +533,11 @@ static int32_t judge(struct mortise_asked *a, char *words)
                                   "a model may not ask %s: it may ask "
                                   "state.get/1, secret.get/1 and "
                                   "http.request/1",
+                                  a->method_name);
+    if (c->live == NULL && !may_be_of_no_run(a->method))
+        return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
+                                  "what a plugin does in the background is of "
+                                  "no run, and may not ask %s",
                                   a->method_name);
     if (c->own != NULL && !may_be_part(a->method))
         return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
@@ -610,7 +625,7 @@ static void serve(struct mortise_asked *a, struct mortise_ongoing *c)
         return;
     }
     link_asked(a, c);
-    a->is_part = c->is_serving || c->own != NULL;
+    a->is_part = c->is_serving || c->own != NULL || c->live == NULL;
     a->manifest = c->lane->manifest;
     a->as = c->lane->as;
     a->deadline_ns = c->call.deadline_ns;

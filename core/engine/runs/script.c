@@ -49,7 +49,7 @@ static void answer_due(struct mortise_timer *t)
 {
     struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, idle);
 
-    mortise_ready(c->live->m, &c->ended);
+    mortise_ready(c->m, &c->ended);
 }
 
 static void take(struct mortise_ongoing *c, const struct mortise_scripted *a)
@@ -66,7 +66,7 @@ static void take(struct mortise_ongoing *c, const struct mortise_scripted *a)
 bool mortise_script_call(struct mortise_ongoing *c,
                          const struct mortise_run_call *call)
 {
-    struct mortise *m = c->live->m;
+    struct mortise *m = c->m;
     struct mortise_scripted a = {.code = "", .error_class = "", .message = ""};
 
     if (m->script == NULL || !m->script->call(m->script->ud, call, &a))
@@ -84,7 +84,7 @@ bool mortise_script_call(struct mortise_ongoing *c,
 
 void mortise_script_cancel(struct mortise_ongoing *c)
 {
-    struct mortise *m = c->live->m;
+    struct mortise *m = c->m;
 
     if (!c->idle.armed)
         return; /* its answer is on its way */

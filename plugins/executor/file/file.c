@@ -1208,8 +1208,8 @@ static mortise_status create(mortise_host *host, const mortise_host_api *api,
     return MORTISE_S_OK;
 }
 
-static const mortise_executor executor = {sizeof executor, 0, execute,
-                                          reconcile};
+static const mortise_executor executor = {
+    .size = sizeof executor, .execute = execute, .reconcile = reconcile};
 
 static const void *get_interface(mortise_inst *i, const char *id)
 {

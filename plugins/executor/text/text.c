@@ -267,7 +267,8 @@ static void destroy(mortise_inst *i)
     free(i);
 }
 
-static const mortise_executor executor = {sizeof executor, 0, execute, NULL};
+static const mortise_executor executor = {.size = sizeof executor,
+                                          .execute = execute};
 
 static const void *get_interface(mortise_inst *i, const char *id)
 {

@@ -216,8 +216,8 @@ static mortise_status create(mortise_host *host, const mortise_host_api *api,
 
 static const void *get_interface(mortise_inst *i, const char *id)
 {
-    static const mortise_executor executor = {sizeof executor, 0, execute,
-                                              NULL};
+    static const mortise_executor executor = {.size = sizeof executor,
+                                              .execute = execute};
 
     (void)i;
     return strcmp(id, MORTISE_EXECUTOR_1) == 0 ? &executor : NULL;

@@ -64,8 +64,8 @@ static mortise_status p_check(mortise_inst *i, uint32_t stage,
     return status;
 }
 
-static const mortise_executor executor = {sizeof executor, 0, p_execute,
-                                          p_execute};
+static const mortise_executor executor = {
+    .size = sizeof executor, .execute = p_execute, .reconcile = p_execute};
 static const mortise_guardrail guardrail = {sizeof guardrail, 0, p_check};
 
 static const void *p_interface(mortise_inst *i, const char *id)

@@ -36,6 +36,7 @@ static const char whole[] =
     "  executor:\n"
     "    threading: async\n"
     "    concurrency: 8\n"
+    "    background: true\n"
     "    operations:\n"
     "      refund:\n"
     "        description: Refund one charge\n"
@@ -82,6 +83,7 @@ static int parse(const char *text, bool need_artifacts)
  * key: plugin/plugin manifest.provides, plugin/provides.executor
  * key: plugin/provides.executor.threading=async
  * key: plugin/provides.executor.concurrency
+ * key: plugin/provides.executor.background
  * key: plugin/provides.executor.operations, plugin/operation.input_schema
  * key: plugin/operation.output_schema, plugin/operation.effect
  * key: plugin/operation.idempotent, plugin/operation.reconcile
@@ -111,6 +113,7 @@ START_TEST(a_whole_manifest)
     ck_assert_int_eq(m->provides[MORTISE_KIND_EXECUTOR].threading,
                      MORTISE_THREAD_ASYNC);
     ck_assert_uint_eq(m->provides[MORTISE_KIND_EXECUTOR].concurrency, 8);
+    ck_assert(m->provides[MORTISE_KIND_EXECUTOR].background);
     ck_assert_uint_eq(m->provides[MORTISE_KIND_GUARDRAIL].concurrency, 1);
     ck_assert_uint_eq(m->n_ops, 2);
     op = mortise_manifest_op(m, "refund");
@@ -288,6 +291,8 @@ static const struct {
     {"idempotent: true", "intent: steps", "E0706", "by steps"},
     {"look: {effect: read", "look: {intent: call, effect: read", "E0706",
      "no effect to intend"},
+    {"threading: async", "threading: blocking", "E0709", "without a thread"},
+    {"exec: []", "exec: [\"mcp:-x\"]", "E0705", "mcp:NAME"},
     {"runtime: rust", "runtime: java", "E0207", "java"},
     {"[state.get/1]", "[state.got/1]", "E0207", "state.got/1"},
     {"[process, in-process]", "[processes]", "E0207", "processes"},

@@ -1,0 +1,301 @@
+/* launching.c -- how a program of the deployment is started.
+ *
+ * Which file a name stands for, and what it may touch, is the deployer's word
+ * (`programs`, `tools.mcp`); permissions.exec of the manifest says which of the
+ * names a plugin may use.  Nothing that is asked makes it more than that, and
+ * mortise-worker holds the program to it.
+ *
+ * What every program may read and run is what the system has of programs,
+ * libraries and the files that those look at. */
+#include "engine/host/launching.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/deploy.h"
+#include "engine/common/secret_store.h"
+#include "engine/host/secret.h"
+#include "mortise/plugin.h"
+#include "plugin/grant.h"
+
+/* Where libraries, interpreters and what they read stand. */
+static const char *const system_runs[] = {"/usr", "/bin",   "/sbin",
+                                          "/lib", "/lib32", "/lib64"};
+static const char *const system_reads[] = {
+    "/etc/alternatives", "/etc/ca-certificates", "/etc/group",
+    "/etc/host.conf",    "/etc/hosts",           "/etc/ld.so.cache",
+    "/etc/localtime",    "/etc/mime.types",      "/etc/nsswitch.conf",
+    "/etc/passwd",       "/etc/protocols",       "/etc/resolv.conf",
+    "/etc/services",     "/etc/ssl/certs",       "/etc/ssl/openssl.cnf",
+    "/etc/timezone"};
+
+/* ---- which it is --------------------------------------------------------- */
+
+/* Does permissions.exec come to `name`, or to `all` of its kind? */
+static int grant(const struct mortise_asked *a, const char *name,
+                 const char *all, struct mortise_err *err)
+{
+    json_t *config = mortise_deployment_config(a->m->settings.deployment,
+                                               a->manifest->name, a->as);
+    struct mortise_arena arena;
+    struct mortise_grant may;
+    bool granted = false;
+    int rv;
+
+    mortise_arena_init(&arena, a->m->mem);
+    rv = config != NULL
+             ? mortise_grant_make(&may, &arena, &a->manifest->exec, config, err)
+             : mortise_nomem(err);
+    for (size_t i = 0; rv == MORTISE_OK && i < may.n; i++)
+        granted |= strcmp(may.list[i].value, all) == 0 ||
+                   strcmp(may.list[i].value, name) == 0;
+    mortise_arena_finish(&arena);
+    json_decref(config);
+    if (rv != MORTISE_OK || granted)
+        return rv;
+    return mortise_fail(err, MORTISE_ENOTFOUND,
+                        "permissions.exec of plugin %s does not come to "
+                        "'%.64s'",
+                        a->manifest->name, name);
+}
+
+int mortise_launching_find(const struct mortise_asked *a, const char *name,
+                           struct mortise_launched *out,
+                           struct mortise_err *err)
+{
+    int rv = grant(a, name, "*", err);
+
+    *out = (struct mortise_launched){0};
+    return rv == MORTISE_OK
+               ? mortise_program_find(&a->m->settings.deployment->programs,
+                                      name, &out->program, err)
+               : rv;
+}
+
+int mortise_launching_find_server(const struct mortise_asked *a,
+                                  const char *name,
+                                  struct mortise_launched *out,
+                                  struct mortise_err *err)
+{
+    const struct mortise_mcp_servers *servers =
+        &a->m->settings.deployment->tools.mcp;
+    char granted[256];
+    int rv;
+
+    *out = (struct mortise_launched){0};
+    snprintf(granted, sizeof granted, "mcp:%s", name);
+    rv = grant(a, granted, "mcp:*", err);
+    if (rv == MORTISE_OK)
+        rv = mortise_mcp_program(servers, name, &out->program, err);
+    if (rv == MORTISE_OK)
+        out->env = mortise_mcp_find(servers, name)->env;
+    return rv;
+}
+
+/* ---- its secrets --------------------------------------------------------- */
+
+int mortise_launching_await(struct mortise_asked *a,
+                            const struct mortise_launched *what,
+                            void (*then)(struct mortise_asked *a),
+                            struct mortise_err *err)
+{
+    const char **names =
+        mortise_alloc(a->m->mem, (what->env.n + 1) * sizeof *names);
+    size_t n = 0;
+    int rv;
+
+    if (names == NULL)
+        return mortise_nomem(err);
+    for (size_t i = 0; i < what->env.n; i++) {
+        names[n] = mortise_secret_name(what->env.list[i].value);
+        n += names[n] != NULL;
+    }
+    rv = mortise_secret_await(a, names, n, then, err);
+    mortise_release(a->m->mem, names, (what->env.n + 1) * sizeof *names);
+    return rv;
+}
+
+/* ---- the words of its launch --------------------------------------------- */
+
+static void put(struct mortise_buf *b, const char *name, const char *value)
+{
+    mortise_buf_puts(b, name);
+    mortise_buf_puts(b, "=");
+    mortise_buf_put(b, value, strlen(value) + 1);
+}
+
+void mortise_launching_variable(struct mortise_buf *b, const char *name,
+                                const char *value)
+{
+    mortise_buf_puts(b, "env=");
+    mortise_buf_puts(b, name);
+    mortise_buf_puts(b, "=");
+    mortise_buf_put(b, value, strlen(value) + 1);
+}
+
+/* Paths of a deployment may be relative, to where the engine is. */
+static void put_path(struct mortise_buf *b, const char *name, const char *path)
+{
+    char here[4096];
+
+    mortise_buf_puts(b, name);
+    mortise_buf_puts(b, "=");
+    if (path[0] != '/' && getcwd(here, sizeof here) != NULL) {
+        mortise_buf_puts(b, here);
+        mortise_buf_puts(b, "/");
+    }
+    mortise_buf_put(b, path, strlen(path) + 1);
+}
+
+static void put_files(struct mortise_buf *b, const struct mortise_program *p)
+{
+    for (size_t i = 0; i < sizeof system_runs / sizeof system_runs[0]; i++)
+        put(b, "exec", system_runs[i]);
+    for (size_t i = 0; i < sizeof system_reads / sizeof system_reads[0]; i++)
+        put(b, "system", system_reads[i]);
+    for (size_t i = 0; i < p->read.n; i++)
+        put_path(b, "read", p->read.list[i]);
+    for (size_t i = 0; i < p->write.n; i++)
+        put_path(b, "write", p->write.list[i]);
+}
+
+/* Where it works. */
+static const char *dir_of(const struct mortise_program *p)
+{
+    if (p->dir != NULL)
+        return p->dir;
+    if (p->write.n > 0)
+        return p->write.list[0];
+    return p->read.n > 0 ? p->read.list[0] : "/";
+}
+
+/* A name without a slash is looked for where the engine's own PATH says. */
+static int put_found(struct mortise_buf *b, const char *name,
+                     struct mortise_err *err)
+{
+    const char *path = getenv("PATH"), *end;
+    char file[4096];
+
+    for (; path != NULL && *path != '\0'; path = *end != '\0' ? end + 1 : end) {
+        end = strchrnul(path, ':');
+        snprintf(file, sizeof file, "%.*s/%s", (int)(end - path), path, name);
+        if (path[0] == '/' && access(file, X_OK) == 0) {
+            put(b, "program", file);
+            return MORTISE_OK;
+        }
+    }
+    return mortise_fail(err, MORTISE_ENOTFOUND,
+                        "there is no program '%.128s' on the engine's PATH",
+                        name);
+}
+
+int mortise_launching_program(struct mortise_buf *b,
+                              const struct mortise_program *p,
+                              struct mortise_err *err)
+{
+    char memory[64];
+    int rv = MORTISE_OK;
+
+    if (strchr(p->path, '/') != NULL)
+        put_path(b, "program", p->path);
+    else
+        rv = put_found(b, p->path, err);
+    for (size_t i = 0; i < p->n_args; i++)
+        put(b, "arg", p->args[i]);
+    put_path(b, "cwd", dir_of(p));
+    put_files(b, p);
+    if (!p->online)
+        put(b, "offline", "");
+    if (p->memory > 0) {
+        snprintf(memory, sizeof memory, "%llu", (unsigned long long)p->memory);
+        put(b, "memory", memory);
+    }
+    return rv;
+}
+
+void mortise_launching_arg(struct mortise_buf *b, const char *arg)
+{
+    put(b, "arg", arg);
+}
+
+void mortise_launching_defaults(struct mortise_buf *b,
+                                bool (*has)(const void *ud, const char *name),
+                                const void *ud)
+{
+    static const char *const defaults[][2] = {
+        {"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"LANG", "C.UTF-8"}};
+
+    for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++)
+        if (!has(ud, defaults[i][0]))
+            mortise_launching_variable(b, defaults[i][0], defaults[i][1]);
+}
+
+int mortise_launching_secret(struct mortise_buf *b,
+                             const struct mortise_asked *a, const char *name,
+                             const char *reference, struct mortise_err *err)
+{
+    struct mortise_secret_store *secrets = a->m->secret_store;
+    const char *secret = mortise_secret_name(reference);
+    size_t lead = (size_t)(secret - reference) - strlen("secret://");
+    char *value;
+    int rv = mortise_secret_store_get(secrets, secret, &value, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_buf_puts(b, "env=");
+    mortise_buf_puts(b, name);
+    mortise_buf_puts(b, "=");
+    mortise_buf_put(b, reference, lead);
+    mortise_buf_put(b, value, strlen(value) + 1);
+    mortise_secret_store_give_back(secrets, value);
+    return MORTISE_OK;
+}
+
+static bool has_variable(const void *ud, const char *name)
+{
+    const struct mortise_mcp_texts *env = ud;
+
+    for (size_t i = 0; i < env->n; i++)
+        if (strcmp(env->list[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+int mortise_launching_all(struct mortise_buf *b, const struct mortise_asked *a,
+                          const struct mortise_launched *what,
+                          struct mortise_err *err)
+{
+    int rv = mortise_launching_program(b, what->program, err);
+
+    mortise_launching_defaults(b, has_variable, &what->env);
+    for (size_t i = 0; rv == MORTISE_OK && i < what->env.n; i++) {
+        const struct mortise_mcp_text *v = &what->env.list[i];
+
+        if (mortise_secret_name(v->value) != NULL)
+            rv = mortise_launching_secret(b, a, v->name, v->value, err);
+        else
+            mortise_launching_variable(b, v->name, v->value);
+    }
+    return rv;
+}
+
+void mortise_launching_wipe(struct mortise_buf *b)
+{
+    if (b->p != NULL)
+        explicit_bzero(b->p, b->n);
+}
+
+int32_t mortise_launching_status(int rv)
+{
+    switch (rv) {
+    case MORTISE_ECONFIG:
+    case MORTISE_ENOTFOUND:
+        return MORTISE_S_DENIED;
+    case MORTISE_EUNAVAILABLE:
+        return MORTISE_S_UNSUPPORTED;
+    default: /* memory, descriptors, processes: another time there may be some */
+        return MORTISE_S_NOMEM;
+    }
+}
