@@ -152,6 +152,9 @@ struct mortise_ask_in {
      * these words; NULL: it is made. */
     const char *refused;
     const struct mortise_model_ask *model; /* it asks one; NULL: it does not */
+    /* Of a QUESTION: its asker stays, and is told when it is answered; the engine
+     * tells it that it takes longer. */
+    bool holds;
 };
 
 struct mortise_answer_in {

@@ -726,7 +726,8 @@ typedef struct mortise_question {
     /* JSON, p NULL for none: what the person needs to see; a schema of the
      * answer, which the host judges it by. */
     mortise_str payload, schema;
-    uint64_t for_ms; /* so long it can be answered; 0: for ever */
+    uint64_t for_ms;  /* so long it can be answered; 0: for ever */
+    uint64_t hold_ms; /* stay for so long: see below; 0: not */
 } mortise_question;
 
 MORTISE_INLINE mortise_status mortise_interrupt_body(const mortise_question *q,
@@ -756,14 +757,26 @@ MORTISE_INLINE mortise_status mortise_interrupt_body(const mortise_question *q,
         mortise_jw_key(&w, "for_ms");
         mortise_jw_int(&w, (int64_t)q->for_ms);
     }
+    if (q->hold_ms != 0) {
+        mortise_jw_key(&w, "hold_ms");
+        mortise_jw_int(&w, (int64_t)q->hold_ms);
+    }
     mortise_jw_end(&w);
     return mortise_jw_finish(&w, body);
 }
 
 /* Ask.  The first answer is MORTISE_S_SUSPENDED: let go (plugin.h).  When you
  * are entered again and ask the same, it is the person's answer, as JSON, or
- * MORTISE_S_TIMEOUT when nobody answered in time.  The JSON of the question is
- * written into `room`, which is yours again when this returns; MORTISE_S_NOMEM
+ * MORTISE_S_TIMEOUT when nobody answered in time.
+ *
+ * Letting go loses what a server, say, keeps for as long as the connection stands:
+ * with hold_ms the question is there at once, and its first answer comes only when
+ * it is the person's, or after so long, MORTISE_S_SUSPENDED.  So it may be asked
+ * inside a step of the plugin's own (journal.begin/1), too, which stays open: say
+ * that it is undone before you let go where it may be made again, else whether it
+ * happened is in doubt.
+ *
+ * The JSON of the question is written into `room`, which is yours again when this returns; MORTISE_S_NOMEM
  * when it does not fit. */
 MORTISE_INLINE mortise_status mortise_interrupt_request(
     mortise_host *host, const mortise_host_api *api, mortise_call call,

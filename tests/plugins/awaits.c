@@ -1,4 +1,6 @@
-/* awaits.c -- ask {prompt, for_ms?}: what a person answers; sleep {ms}.  Each
+/* awaits.c -- ask {prompt, for_ms?, hold_ms?}: what a person answers; sleep {ms};
+ * within and look {prompt, hold_ms?, undo?}: the same as ask, in the middle of a
+ * step of its own, which is undone (`undo`) or left open when it lets go.  Each
  * time that it is entered it adds a line to the file `entered`, which the host
  * knows nothing of. */
 #include <stdio.h>
@@ -33,17 +35,61 @@ static mortise_status ask(mortise_inst *i, const mortise_request *r,
 {
     char prompt[256] = "", room[1024];
     mortise_str answer = {NULL, 0};
-    mortise_question q = {{NULL, 0}, {NULL, 0}, {NULL, 0}, 0};
-    int64_t ms = 0;
+    mortise_question q = {0};
+    int64_t ms = 0, hold_ms = 0;
 
     mortise_jv_cstr(mortise_jv_get(body, "prompt"), prompt, sizeof prompt);
     mortise_jv_int(mortise_jv_get(body, "for_ms"), &ms);
     q.prompt = mortise_strz(prompt);
     q.for_ms = (uint64_t)ms;
+    mortise_jv_int(mortise_jv_get(body, "hold_ms"), &hold_ms);
+    q.hold_ms = (uint64_t)hold_ms;
     return done(i, r,
                 mortise_interrupt_request_wait(i->host, i->api, r->call, &q,
                                                room, sizeof room, &answer),
                 answer);
+}
+
+/* The answer is the step's result, and is given when it is asked for again. */
+static mortise_status within(mortise_inst *i, const mortise_request *r,
+                             mortise_jv body)
+{
+    char prompt[256] = "", room[1024], end[256];
+    mortise_str answer = {NULL, 0}, told = {NULL, 0};
+    mortise_question q = {0};
+    mortise_jv known;
+    mortise_status status;
+    int64_t hold_ms = 0;
+    int32_t undo = 0;
+
+    mortise_jv_bool(mortise_jv_get(body, "undo"), &undo);
+    status = mortise_journal_begin_wait(i->host, i->api, r->call,
+                                        mortise_strz("{\"step\": \"work\"}"),
+                                        &answer);
+    if (status != MORTISE_S_OK)
+        return done(i, r, status, answer);
+    if (mortise_jv_parse(answer, &known) == MORTISE_S_OK &&
+        mortise_jv_type(mortise_jv_get(known, "result")) != MORTISE_JV_NONE)
+        return simple_emit(i, r, "{\"known\": true}");
+    note_entrance("work");
+    mortise_jv_cstr(mortise_jv_get(body, "prompt"), prompt, sizeof prompt);
+    mortise_jv_int(mortise_jv_get(body, "hold_ms"), &hold_ms);
+    q.prompt = mortise_strz(prompt);
+    q.hold_ms = (uint64_t)hold_ms;
+    status = mortise_interrupt_request_wait(i->host, i->api, r->call, &q, room,
+                                            sizeof room, &answer);
+    if (status == MORTISE_S_OK)
+        snprintf(end, sizeof end, "{\"step\": \"work\", \"result\": %.*s}",
+                 (int)answer.n, answer.p);
+    else
+        snprintf(end, sizeof end, "{\"step\": \"work\", \"undone\": true}");
+    snprintf(room, sizeof room, "{\"gave\": %d, \"said\": %.*s}", (int)status,
+             status == MORTISE_S_OK ? (int)answer.n : 4,
+             status == MORTISE_S_OK ? answer.p : "null");
+    if (status != MORTISE_S_SUSPENDED || undo)
+        mortise_journal_end_wait(i->host, i->api, r->call, mortise_strz(end),
+                                 &told);
+    return status == MORTISE_S_SUSPENDED ? status : simple_emit(i, r, room);
 }
 
 static mortise_status execute(mortise_inst *i, const mortise_request *r)
@@ -53,6 +99,9 @@ static mortise_status execute(mortise_inst *i, const mortise_request *r)
     int64_t ms = 0;
 
     mortise_jv_parse(r->body, &body);
+    if (mortise_str_is(r->operation, "within") ||
+        mortise_str_is(r->operation, "look"))
+        return within(i, r, body);
     if (!mortise_str_is(r->operation, "sleep")) {
         note_entrance("ask");
         return ask(i, r, body);

@@ -92,6 +92,112 @@ START_TEST(a_sleep_ends_at_its_time)
 }
 END_TEST
 
+/* The first question that waits is answered, once it is there. */
+static void answer_soon(const char *run, const char *value)
+{
+    child_run(
+        "for i in $(seq 100); do $MORTISE inbox --json | grep -q '\"id\"' "
+        "&& break; sleep 0.1; done; id=$($MORTISE inbox --json | grep custom | "
+        "sed "
+        "'s/.*\"id\":\"\\([0-9a-f]*\\)\".*/\\1/;q'); $MORTISE answer %s "
+        "$id --value '%s'",
+        run, value);
+}
+
+/* What is in doubt did not happen. */
+static void retry(const char *run)
+{
+    child_run("id=$($MORTISE inbox --json | grep in_doubt | sed "
+              "'s/.*\"id\":\"\\([0-9a-f]*\\)\".*/\\1/;q'); $MORTISE resolve %s "
+              "$id --retry",
+              run);
+    desk_code(0);
+}
+
+/* Who stays for the answer gets it where it stands: it is entered once, and what
+ * it was in the middle of is done once. */
+START_TEST(one_that_stays_is_answered_there)
+{
+    pid_t pid;
+
+    graph("within, args: {prompt: How many?, hold_ms: 60000}");
+    pid = child_start("run", "$MORTISE run g.yaml --id r");
+    answer_soon("r", "42");
+    desk_code(0);
+    ck_assert_int_eq(child_wait(pid), 0);
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"said\": 42");
+    ck_assert_uint_eq(desk_entrances(), 1);
+    graph("ask, args: {prompt: How many?, hold_ms: 60000}");
+    pid = child_start("run", "$MORTISE run g.yaml --id s");
+    answer_soon("s", "43");
+    ck_assert_int_eq(child_wait(pid), 0);
+    desk_ok("$MORTISE show s --json");
+    desk_out("\"a\": 43");
+    ck_assert_uint_eq(desk_entrances(), 2);
+}
+END_TEST
+
+/* It stays for so long, and then lets go: what was undone is done again, with the
+ * answer that was given in between. */
+START_TEST(one_that_stayed_lets_go)
+{
+    graph("within, args: {prompt: How many?, hold_ms: 200, undo: true}");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(4);
+    ck_assert_uint_eq(desk_entrances(), 1);
+    answer_soon("r", "42");
+    desk_code(0);
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"said\": 42");
+    ck_assert_uint_eq(desk_entrances(), 2);
+    /* what only looks needs no word for it */
+    graph("look, args: {prompt: How many?, hold_ms: 200}");
+    child_run("$MORTISE run g.yaml --id s");
+    desk_code(4);
+    answer_soon("s", "43");
+    desk_code(0);
+    desk_ok("$MORTISE show s --json");
+    desk_out("\"said\": 43");
+}
+END_TEST
+
+/* What was left open when it let go, or when all of it was killed, is in doubt;
+ * done again, it has its answer at once. */
+START_TEST(what_was_left_open_is_in_doubt)
+{
+    graph("within, args: {prompt: How many?, hold_ms: 200}");
+    child_run("$MORTISE run g.yaml --id r");
+    ck_assert_int_ne(child.code, 0);
+    answer_soon("r", "42");
+    desk_ok("$MORTISE show r --json");
+    desk_out("in_doubt");
+    ck_assert_uint_eq(desk_entrances(), 1);
+    retry("r");
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"said\": 42");
+    ck_assert_uint_eq(desk_entrances(), 2);
+    graph("within, args: {prompt: How many?, hold_ms: 60000}");
+    child_run("timeout -s KILL 1 $MORTISE run g.yaml --id s; true");
+    answer_soon("s", "43");
+    child_run("$MORTISE resume s");
+    desk_ok("$MORTISE show s --json");
+    desk_out("in_doubt");
+    retry("s");
+    desk_ok("$MORTISE show s --json");
+    desk_out("\"said\": 43");
+}
+END_TEST
+
+/* In the middle of a step one stays or does not ask. */
+START_TEST(inside_a_step_one_stays)
+{
+    graph("within, args: {prompt: How many?}");
+    desk_ok("$MORTISE run g.yaml --id r && $MORTISE show r --json");
+    desk_out("\"gave\": -8");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("await");
@@ -103,6 +209,10 @@ static Suite *suite(void)
     tcase_add_test(tc, a_person_answers_an_executor);
     tcase_add_test(tc, nobody_answers_an_executor);
     tcase_add_test(tc, a_sleep_ends_at_its_time);
+    tcase_add_test(tc, one_that_stays_is_answered_there);
+    tcase_add_test(tc, one_that_stayed_lets_go);
+    tcase_add_test(tc, what_was_left_open_is_in_doubt);
+    tcase_add_test(tc, inside_a_step_one_stays);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -1,12 +1,17 @@
 /* await.c -- what somebody answers later: a person, or time.
  *
- *   interrupt.request/1 {prompt?, payload?, schema?, assignees?, for_ms?}
+ *   interrupt.request/1 {prompt?, payload?, schema?, assignees?, for_ms?,
+ *                        hold_ms?}
  *   timer.wait/1        {for_ms} or {until_ms}
  *
  * The run keeps both, on disk, and the asker lets go (run/asks/step.c); here is
  * only said what is one.  `until_ms` is in the milliseconds since 1970 of UTC.
  * While a run is in memory for_ms of a timer is counted by a clock that nobody
- * sets; a question's deadline, like `until_ms`, is a time of day (clocks.c). */
+ * sets; a question's deadline, like `until_ms`, is a time of day (clocks.c).
+ *
+ * `hold_ms`: who asks is in the middle of something that would be lost, and stays
+ * for so long before it lets go.  That is no part of the question: asked again
+ * with another, it is the same question. */
 #include <stdio.h>
 #include <string.h>
 
@@ -84,9 +89,12 @@ static int32_t check_member(const struct mortise_asked *a, const char *name,
         why = are_strings(value) ? NULL : "assignees takes names";
     else if (strcmp(name, "for_ms") == 0)
         why = is_wait(value) ? NULL : wait_words;
+    else if (strcmp(name, "hold_ms") == 0)
+        why = is_wait(value) ? NULL
+                             : "hold_ms takes milliseconds, ten years at most";
     else if (strcmp(name, "payload") != 0)
         why = "a request of interrupt.request/1 is {prompt?, payload?, "
-              "schema?, assignees?, for_ms?}";
+              "schema?, assignees?, for_ms?, hold_ms?}";
     return judged(words, why);
 }
 
@@ -102,6 +110,9 @@ static int32_t check_interrupt(struct mortise_asked *a, char *words)
         if (status != MORTISE_S_OK)
             break;
     }
+    a->hold_ms =
+        (uint64_t)json_integer_value(json_object_get(a->body, "hold_ms"));
+    json_object_del(mortise_json_unconst(a->body), "hold_ms");
     return status;
 }
 

@@ -41,6 +41,7 @@
 
 #include <mortise/json.h>
 
+#include "base/clock.h"
 #include "engine/common/secret_store.h"
 #include "engine/runs/call.h"
 
@@ -92,6 +93,7 @@ static void unlink_asked(struct mortise_asked *a)
     if (a->next != NULL)
         a->next->at = a->at;
     a->call = NULL;
+    mortise_timer_disarm(&a->m->timers, &a->hold);
 }
 
 /* NULL when nobody waits for it any more. */
@@ -492,6 +494,12 @@ static bool may_be_of_no_run(const struct mortise_host_call_method *m)
            m != &mortise_host_call_journal_begin;
 }
 
+/* A question is the run's even so, as whoever asked it stays. */
+static bool may_be_held(const struct mortise_host_call_method *m)
+{
+    return m->effect == MORTISE_HOST_CALL_QUESTION;
+}
+
 /* It is recorded: all of it is parsed. */
 static int32_t parse_raw(struct mortise_asked *a)
 {
@@ -539,13 +547,20 @@ static int32_t judge(struct mortise_asked *a, char *words)
                                   "what a plugin does in the background is of "
                                   "no run, and may not ask %s",
                                   a->method_name);
-    if (c->own != NULL && !may_be_part(a->method))
+    if (c->own != NULL && !may_be_part(a->method) && !may_be_held(a->method))
         return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
                                   "inside a step of its own (journal.begin/1) "
                                   "a plugin may not ask %s",
                                   a->method_name);
     status = take_name(a, words);
-    return status == MORTISE_S_OK ? a->method->check(a, words) : status;
+    if (status == MORTISE_S_OK)
+        status = a->method->check(a, words);
+    if (status == MORTISE_S_OK && c->own != NULL && a->hold_ms == 0 &&
+        may_be_held(a->method))
+        return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
+                                  "inside a step of its own a plugin stays for "
+                                  "the answer to a question (hold_ms)");
+    return status;
 }
 
 static enum mortise_step_kind kind_of_caller(const struct mortise_asked *a)
@@ -572,6 +587,16 @@ _Static_assert(sizeof step_kinds / sizeof step_kinds[0] ==
                    MORTISE_HOST_CALL_GET + 1,
                "every effect is settled, here or by the caller");
 
+/* Nobody answered in time: who asked lets go, as if it had never stayed. */
+static void hold_over(struct mortise_timer *t)
+{
+    struct mortise_asked *a = MORTISE_OF(t, struct mortise_asked, hold);
+
+    if (a->state == MORTISE_ASKED_WAITS)
+        become(a, MORTISE_ASKED_REPLIED, MORTISE_S_SUSPENDED,
+               json_string("the answer comes later"));
+}
+
 /* `a` may be gone afterwards. */
 static void ask_run(struct mortise_asked *a, bool full)
 {
@@ -591,6 +616,7 @@ static void ask_run(struct mortise_asked *a, bool full)
                   .alias = a->alias != NULL ? json_string_value(a->alias) : "",
                   .body = masked,
                   .refused = full ? a->words : NULL,
+                  .holds = a->hold_ms > 0,
                   .model = a->method->says != NULL ? &model : NULL}};
 
     if (a->method->says != NULL)
@@ -600,6 +626,9 @@ static void ask_run(struct mortise_asked *a, bool full)
         become(a, MORTISE_ASKED_REPLIED, MORTISE_S_NOMEM, NULL);
     } else {
         a->state = MORTISE_ASKED_WAITS;
+        if (a->hold_ms > 0)
+            mortise_timer_arm(&a->m->timers, &a->hold,
+                              mortise_mono_in(a->hold_ms));
         mortise_live_feed(a->call->live, &in);
     }
     json_decref(masked);
@@ -625,7 +654,9 @@ static void serve(struct mortise_asked *a, struct mortise_ongoing *c)
         return;
     }
     link_asked(a, c);
-    a->is_part = c->is_serving || c->own != NULL || c->live == NULL;
+    a->is_part = c->is_serving || c->live == NULL ||
+                 (c->own != NULL && !may_be_held(a->method));
+    a->hold.fire = hold_over;
     a->manifest = c->lane->manifest;
     a->as = c->lane->as;
     a->deadline_ns = c->call.deadline_ns;

@@ -97,7 +97,9 @@ struct mortise_asked {
     bool is_part; /* of the step under way, so the run hears nothing of it */
     bool is_told; /* who asked heard, of its own step: with `ended` it ends */
     struct mortise_asked *ended;
-    bool undone;  /* it was let go of before anything of it had left */
+    bool undone;      /* it was let go of before anything of it had left */
+    uint64_t hold_ms; /* QUESTION: its asker stays for so long; 0: not */
+    struct mortise_timer hold;
     json_t *name; /* of the step; NULL: none */
     int32_t status;
     json_t *value;

@@ -21,6 +21,8 @@
  *       it sees that, and of other runs what is on disk by then.
  *   (4) A QUESTION and a TIMER are answered by somebody, later.  The asker is
  *       told so (MORTISE_S_SUSPENDED), lets go, and is entered again.
+ *       Or it stays for a while (`holds`), in the middle of something that would be
+ *       lost: then the answer comes to it, once it is on disk.
  *   (5) Recorded answers come back in the order in which they were recorded,
  *       each after as many asks as preceded it then; live answers behind them.
  *   (6) The same step with another method or other arguments, or a success
@@ -377,6 +379,17 @@ static void request_id(const struct mortise_run *r, const struct exec *x,
     mortise_hex(out, digest, (REQUEST_ID - 1) / 2);
 }
 
+/* Who asked for what somebody answers later lets go, or stays. */
+static int tell_pending(struct mortise_run *r, struct step *s,
+                        const struct mortise_ask_in *in,
+                        struct mortise_err *err)
+{
+    s->ask = in->holds ? in->ask : 0;
+    return in->holds ? MORTISE_OK
+                     : reply_words(r, in->ask, MORTISE_S_SUSPENDED,
+                                   "the answer comes later", err);
+}
+
 static int ask_somebody(struct mortise_run *r, struct exec *x, struct step *s,
                         const struct mortise_ask_in *in,
                         struct mortise_err *err)
@@ -399,12 +412,9 @@ static int ask_somebody(struct mortise_run *r, struct exec *x, struct step *s,
     e.value = request_payload(r, x, s, in->body, id);
     rv = e.value != NULL ? mortise_run_record(r, &e, err) : mortise_nomem(err);
     json_decref(e.value);
-    s->ask = 0;
     if (s->lasts_ms != 0)
         s->ends_ms = r->steady_ms + s->lasts_ms;
-    return rv != MORTISE_OK ? rv
-                            : reply_words(r, in->ask, MORTISE_S_SUSPENDED,
-                                          "the answer comes later", err);
+    return rv != MORTISE_OK ? rv : tell_pending(r, s, in, err);
 }
 
 /* (11) */
@@ -586,11 +596,8 @@ static int ask_again(struct mortise_run *r, struct exec *x, struct step *s,
     if (s->state == STEP_ANSWERED ||
         (s->state == STEP_OPEN && s->seq > r->synced))
         return MORTISE_OK;
-    if (s->state == STEP_PENDING) {
-        s->ask = 0;
-        return reply_words(r, in->ask, MORTISE_S_SUSPENDED,
-                           "the answer comes later", err);
-    }
+    if (s->state == STEP_PENDING)
+        return tell_pending(r, s, in, err);
     return s->cleared /* else doubt.c let it go on */
                ? record_step(r, x, s, in, err)
                : perform(r, in->ask, s->index, s->effect, err);
@@ -1041,7 +1048,12 @@ int mortise_step_answered(struct mortise_run *r, struct exec *x, struct step *s,
     e.id = s->request;
     e.value = value;
     e.actor = actor;
-    return rv != MORTISE_OK ? rv : mortise_run_record(r, &e, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_run_record(r, &e, err);
+    /* its asker stayed */
+    return rv == MORTISE_OK && s->ask != 0 && x->state == X_RUNNING
+               ? wait_for_sync(r, x, s, err)
+               : rv;
 }
 
 /* ---- looking ------------------------------------------------------------ */
