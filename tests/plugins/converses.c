@@ -5,6 +5,7 @@
  *                         one that the program says: {line}
  *     say {with, end: true}   has it end, and gives how it did: {ended, words}
  *     say {leave: true}   ends what is in the background
+ *     say {wait: ms}      gives the status of having waited there
  *     say {look: true}    gives the status of what may not be asked there
  */
 #include <mortise/ask.h>
@@ -79,7 +80,9 @@ static void wrote(void *ud, mortise_status status, mortise_str answer)
 {
     struct program *p = ud;
 
-    if (status != MORTISE_S_OK && status != MORTISE_S_CANCELLED)
+    /* of one that is gone its end is told */
+    if (status != MORTISE_S_OK && status != MORTISE_S_CANCELLED &&
+        status != MORTISE_S_IO)
         give(p, "ended", answer, status);
 }
 
@@ -143,6 +146,7 @@ static mortise_status say(mortise_inst *inst, const mortise_request *r,
 {
     char name[NAME] = "", text[256] = "";
     int32_t end = 0, leave = 0, look = 0;
+    int64_t wait = -1;
     struct program *p;
     mortise_status status;
 
@@ -151,6 +155,7 @@ static mortise_status say(mortise_inst *inst, const mortise_request *r,
     mortise_jv_bool(mortise_jv_get(args, "end"), &end);
     mortise_jv_bool(mortise_jv_get(args, "leave"), &leave);
     mortise_jv_bool(mortise_jv_get(args, "look"), &look);
+    mortise_jv_int(mortise_jv_get(args, "wait"), &wait);
     if (leave) {
         inst->api->finish(inst->host, inst->background, MORTISE_S_FAILED,
                           mortise_strz("it was told to"), mortise_str_empty());
@@ -163,7 +168,10 @@ static mortise_status say(mortise_inst *inst, const mortise_request *r,
         return MORTISE_S_FAILED;
     p->waits = r->call;
     p->wants_end = end;
-    if (look)
+    if (wait >= 0)
+        status = mortise_timer_wait(inst->host, inst->api, inst->background, 0,
+                                    (uint64_t)wait, looked, p);
+    else if (look)
         status = mortise_state_get(inst->host, inst->api, inst->background,
                                    mortise_strz("input"), looked, p);
     else if (end)
@@ -184,9 +192,8 @@ static mortise_status execute(mortise_inst *inst, const mortise_request *r)
 {
     mortise_jv args;
 
-    return mortise_jv_parse(r->body, &args) == MORTISE_S_OK
-               ? say(inst, r, args)
-               : MORTISE_S_INVALID;
+    return mortise_jv_parse(r->body, &args) == MORTISE_S_OK ? say(inst, r, args)
+                                                            : MORTISE_S_INVALID;
 }
 
 static mortise_status background(mortise_inst *inst, const mortise_request *r)
@@ -206,9 +213,8 @@ static void cancel(mortise_inst *inst, mortise_call call)
 
 static const void *get_interface(mortise_inst *inst, const char *id)
 {
-    static const mortise_executor executor = {.size = sizeof executor,
-                                              .execute = execute,
-                                              .background = background};
+    static const mortise_executor executor = {
+        .size = sizeof executor, .execute = execute, .background = background};
 
     (void)inst;
     return strcmp(id, MORTISE_EXECUTOR_1) == 0 ? &executor : NULL;

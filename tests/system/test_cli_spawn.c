@@ -181,11 +181,18 @@ END_TEST
 /* What is of no run may not look at one; what ended there begins again. */
 START_TEST(the_background_is_of_no_run)
 {
-    GRAPH("{look: true, with: x}", "{with: counts, text: one}", "{leave: true}",
+    GRAPH("{look: true, with: x}", "{wait: 300, with: y}",
+          "{with: counts, text: one}", "{leave: true}",
           "{with: counts, text: two}");
     desk_ok(RUN);
     desk_out("\"ended\": -8");
     desk_out("in the background is of no run");
+    desk_out("\"ended\": 0");
+    GRAPH("{wait: 600000, with: y}"); /* it is let go of with the rest */
+    child_run("timeout -s INT 2 $MORTISE run g.yaml --id w; test $? -ne 124");
+    GRAPH("{look: true, with: x}", "{with: counts, text: one}", "{leave: true}",
+          "{with: counts, text: two}");
+    desk_ok("$MORTISE run g.yaml --id s && $MORTISE show s --json");
     desk_out("\"line\": \"1 one\"");
     desk_out("\"line\": \"1 two\"");
 }

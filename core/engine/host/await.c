@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "engine/runs/host_calls.h"
 #include "engine/common/secret_store.h"
 #include "json/schema.h"
@@ -137,7 +138,35 @@ const struct mortise_host_call_method mortise_host_call_interrupt = {
     .check = check_interrupt,
 };
 
+/* What is of no run waits in memory. */
+static void timer_due(struct mortise_timer *t)
+{
+    struct mortise_asked *a = MORTISE_OF(t, struct mortise_asked, hold);
+
+    mortise_host_call_answer(a, MORTISE_S_OK, json_null(), "");
+}
+
+static void start_timer(struct mortise_asked *a)
+{
+    json_int_t ms = json_integer_value(json_object_get(a->body, "for_ms"));
+    json_int_t until = json_integer_value(json_object_get(a->body, "until_ms"));
+    json_int_t now = (json_int_t)mortise_now_ms();
+
+    assert(a->live == NULL); /* others are the run's */
+    if (until > 0)
+        ms = until > now ? until - now : 0;
+    a->hold.fire = timer_due;
+    mortise_timer_arm(&a->m->timers, &a->hold, mortise_mono_in((uint64_t)ms));
+}
+
+static void cancel_timer(struct mortise_asked *a)
+{
+    mortise_timer_disarm(&a->m->timers, &a->hold);
+}
+
 const struct mortise_host_call_method mortise_host_call_timer = {
     .effect = MORTISE_HOST_CALL_TIMER,
     .check = check_timer,
+    .start = start_timer,
+    .cancel = cancel_timer,
 };

@@ -490,8 +490,9 @@ static bool may_be_part(const struct mortise_host_call_method *m)
 /* (8): what looks at no run, and records nothing. */
 static bool may_be_of_no_run(const struct mortise_host_call_method *m)
 {
-    return may_be_part(m) && m->effect != MORTISE_HOST_CALL_LOOK && !m->ends &&
-           m != &mortise_host_call_journal_begin;
+    return m == &mortise_host_call_timer ||
+           (may_be_part(m) && m->effect != MORTISE_HOST_CALL_LOOK && !m->ends &&
+            m != &mortise_host_call_journal_begin);
 }
 
 /* A question is the run's even so, as whoever asked it stays. */

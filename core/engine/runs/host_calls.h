@@ -34,7 +34,7 @@ enum mortise_host_call_effect {
     /* Changes nothing and is no business of the run's: performed at once, each
      * time anew, and no record ever holds the answer. */
     MORTISE_HOST_CALL_UNRECORDED,
-    /* The run's own: checked here, never started. */
+    /* The run's own: checked here, never started; but for a TIMER of no run. */
     MORTISE_HOST_CALL_QUESTION,
     MORTISE_HOST_CALL_TIMER,
     MORTISE_HOST_CALL_TOOL,
@@ -99,8 +99,8 @@ struct mortise_asked {
     struct mortise_asked *ended;
     bool undone;      /* it was let go of before anything of it had left */
     uint64_t hold_ms; /* QUESTION: its asker stays for so long; 0: not */
-    struct mortise_timer hold;
-    json_t *name; /* of the step; NULL: none */
+    struct mortise_timer hold; /* of that; or of a TIMER of no run */
+    json_t *name;              /* of the step; NULL: none */
     int32_t status;
     json_t *value;
     char words[MORTISE_HOST_CALL_WORDS];
