@@ -319,9 +319,9 @@ ALONE := $(filter cli%,$(call names_of,$(call tests_in,system))) \
          $(call names_of,$(call tests_in,promises)) \
          await bundled_time docs embed kv kill model_author store_crash
 # What is preloaded into other programs does not go with the sanitizers'; the
-# last three do with AddressSanitizer's, when it does not mind to come second.
+# last four do with AddressSanitizer's, when it does not mind to come second.
 PRELOADS := kill cli_sick
-PRELOADS_TSAN := $(PRELOADS) hostile_clocks cli_lost cli_salvage
+PRELOADS_TSAN := $(PRELOADS) hostile_clocks cli_http cli_lost cli_salvage
 
 # Plugins that misbehave, and others for tests; NAME.libs holds linker flags.
 TEST_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/plugins/*.c))
@@ -348,7 +348,7 @@ $(B)/tests/preload/%.so: tests/preload/%.c $(B)/flags
 $(B)/tests/test_cli_sick: | $(B)/tests/preload/sickhost.so
 $(B)/tests/test_cli_lost: | $(B)/tests/preload/lastword.so $(B)/tests/powercut.so
 $(B)/tests/test_cli_salvage: | $(B)/tests/powercut.so
-$(B)/tests/test_hostile_clocks: | $(B)/tests/preload/otherclock.so
+$(B)/tests/test_hostile_clocks $(B)/tests/test_cli_http: | $(B)/tests/preload/otherclock.so
 # The plugin of an example, which has a Makefile of its own for everybody else.
 $(B)/configs/acme.pay.so: configs/refund/pay/pay.c $(HEADERS) $(B)/flags
 	$(call say,SO,$@)

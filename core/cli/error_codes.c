@@ -102,8 +102,10 @@ const struct mortise_code mortise_error_codes[] = {
      NULL},
     {"http.404", "the server answered with an error (http.400 to http.599)",
      "The number is the server's status.  408, 425, 429 and those from 500 on "
-     "are transient and may be tried again; any_status: true gives the answer "
-     "as output instead.",
+     "are transient: the tries of `retries` are used up, and a retry_policy "
+     "may "
+     "begin anew (docs/http.md); any_status: true gives the answer as output "
+     "instead.",
      "retry_policy: {max_attempts: 3, retry_on: [transient, http.404]}\n"},
     {"http.cancelled", "a request was stopped", "See `cancelled`.", NULL},
     {"http.denied", "a request may not go there",
@@ -115,10 +117,30 @@ const struct mortise_code mortise_error_codes[] = {
     {"http.failed", "a request failed", "The words say how.", NULL},
     {"http.invalid", "a request that is none",
      "The URL, the method or a header cannot be sent as it is.", NULL},
+    {"http.loop", "pages that lead to one another",
+     "http/pages came to a URL again that it had asked for.  The server's last "
+     "page should lead nowhere; see what `next` points to.",
+     NULL},
+    {"http.no_items", "an answer that is no page of a list",
+     "Where `items` of http/pages points to there is no list, or where `next` "
+     "does there is neither text nor a number.  http/get shows what the server "
+     "answers.",
+     "args: {url: \"${input.url}\", items: /data}\n"},
+    {"http.other_origin", "the next page is somewhere else",
+     "http/pages asks for no page of another scheme, host or port than that of "
+     "its `url`, since its headers may be credentials.  If the server "
+     "redirects, "
+     "say the URL that it leads to.",
+     NULL},
     {"http.timeout", "a request was not answered in time",
      "Its timeout_ms passed.  Give it more, or try again (its class is "
      "timeout).",
      "retry_policy: {max_attempts: 3, retry_on: [timeout]}\n"},
+    {"http.too_many", "a list that is too long",
+     "It has more than 100 pages, and max_pages of http/pages does not say "
+     "that "
+     "so many are meant; or its items are more than an output has room for.",
+     "args: {url: \"${input.url}\", max_pages: 1000}\n"},
     {"http.unreachable", "no connection",
      "The name is not known, nobody listens there, or the connection broke "
      "before anything was sent.  It may be tried again.",

@@ -272,8 +272,8 @@ mortise_state_get_wait(mortise_host *host, const mortise_host_api *api,
  * no part of what is asked here: cut it off.  Each redirect is judged like the
  * first.
  * What changes something there (any method but GET, HEAD and OPTIONS) is sent
- * once: mortise_http_request() says what follows for an operation that has an
- * effect. */
+ * once, unless `retries` says otherwise: mortise_http_request() says what follows
+ * for an operation that has an effect. */
 typedef struct mortise_http_ask {
     mortise_str method; /* empty: GET */
     mortise_str url;
@@ -292,6 +292,19 @@ typedef struct mortise_http_ask {
      * manifest comes to; no record has more than the reference. */
     const mortise_str *secret_headers;
     uint64_t n_secret_headers; /* pairs */
+    /* Authorization by name and password (RFC 7617), which the host puts
+     * together: texts, or whole references (again "secret://NAME"), and one of
+     * them is such a reference.  The user has no colon.  p NULL: none. */
+    mortise_str basic_user, basic_password;
+    /* How often it is made again, 10 at most, where another try may help: there
+     * was no connection, or it broke; or the status is 408, 425, 429, 500, 502,
+     * 503 or 504.  What may not be made twice is made once all the same: any
+     * method but GET, HEAD, OPTIONS, PUT and DELETE in an operation that is
+     * neither a read nor `idempotent`.  The waits are short, up to 0.5 s, 1 s,
+     * 2 s ... 10 s, and what Retry-After says if that is a minute at most; they
+     * count for timeout_ms.  It is one request to you, with one answer, the
+     * last.  Not with `stream`. */
+    uint64_t retries;
 } mortise_http_ask;
 
 MORTISE_INLINE void mortise_http_headers(mortise_jw *w, const char *name,
@@ -328,6 +341,15 @@ MORTISE_INLINE mortise_status mortise_http_body(const mortise_http_ask *h,
     mortise_http_headers(&w, "headers", h->headers, h->n_headers);
     mortise_http_headers(&w, "secret_headers", h->secret_headers,
                          h->n_secret_headers);
+    if (h->basic_user.p != NULL) {
+        mortise_jw_key(&w, "basic");
+        mortise_jw_object(&w);
+        mortise_jw_key(&w, "user");
+        mortise_jw_string(&w, h->basic_user);
+        mortise_jw_key(&w, "password");
+        mortise_jw_string(&w, h->basic_password);
+        mortise_jw_end(&w);
+    }
     if (h->body.p != NULL) {
         mortise_jw_key(&w, "body");
         mortise_jw_string(&w, h->body);
@@ -355,6 +377,10 @@ MORTISE_INLINE mortise_status mortise_http_body(const mortise_http_ask *h,
     if (h->no_redirects != 0) {
         mortise_jw_key(&w, "redirects");
         mortise_jw_int(&w, 0);
+    }
+    if (h->retries != 0) {
+        mortise_jw_key(&w, "retries");
+        mortise_jw_int(&w, (int64_t)h->retries);
     }
     if (h->stream != 0) {
         mortise_jw_key(&w, "stream");

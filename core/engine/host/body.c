@@ -96,9 +96,11 @@ int32_t mortise_body_check_secrets(const struct mortise_asked *a,
 
     json_object_foreach(mortise_json_unconst(references), name, value)
     {
-        int rv = mortise_secret_granted(
-            a->m->settings.deployment, a->manifest, a->as,
-            mortise_secret_name(json_string_value(value)), &why);
+        const char *secret = mortise_secret_name(json_string_value(value));
+        int rv = secret != NULL
+                     ? mortise_secret_granted(a->m->settings.deployment,
+                                              a->manifest, a->as, secret, &why)
+                     : MORTISE_OK;
 
         if (rv != MORTISE_OK)
             return mortise_ask_refuse(words,
@@ -120,7 +122,8 @@ int mortise_body_await_secrets(struct mortise_asked *a, const char *member,
 
     json_object_foreach(mortise_json_unconst(references), name, value)
     {
-        names[n++] = mortise_secret_name(json_string_value(value));
+        names[n] = mortise_secret_name(json_string_value(value));
+        n += names[n] != NULL;
     }
     return mortise_secret_await(a, names, n, then, err);
 }

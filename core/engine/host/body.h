@@ -29,7 +29,8 @@ int32_t mortise_body_check(const json_t *body,
                            const struct mortise_body_member *list, size_t n,
                            const char *whose, char *words);
 
-/* Of the references in that member: may the plugin use what they name? */
+/* Of the references among the texts of that member: may the plugin use what
+ * they name? */
 int32_t mortise_body_check_secrets(const struct mortise_asked *a,
                                    const char *member, char *words);
 /* mortise_secret_await() for all of them. */

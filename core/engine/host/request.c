@@ -1,10 +1,11 @@
 /* request.c -- http.request/1: a request of a plugin, and its answer, as JSON.
  *
- * Asked  {url, method?, headers?: {name: value}, secret_headers?: {name:
- *         reference}, body? | json? | body_base64?, timeout_ms?,
- * connect_timeout_ms?, idle_timeout_ms?, max_body?, redirects?, stream?} Answer
- * {status, url, headers: {name: value}, body | body_base64, class?,
- *         retry_after_ms?}
+ * Asked   {url, method?, headers?: {name: value}, secret_headers?: {name:
+ *          reference}, basic?: {user, password}, body? | json? | body_base64?,
+ *          timeout_ms?, connect_timeout_ms?, idle_timeout_ms?, max_body?,
+ *          redirects?, retries?, stream?}
+ * Answer  {status, url, headers: {name: value}, body | body_base64, class?,
+ *          retry_after_ms?}
  *
  * Whatever status a server answers with is an answer; `class` says what it
  * means for who wants to try again.  Without an answer the ask fails, with
@@ -24,6 +25,10 @@
  * The last is in doubt (run/outcome/doubt.c), unless the operation that asks
  * only reads, or declares that the server knows its idempotency key again.
  *
+ * For the same reason `retries` counts only of what may be made twice: of GET,
+ * HEAD, OPTIONS, PUT and DELETE, and of all that such an operation asks.  All
+ * tries are one step, with one key and one answer, the last (http_retry.c).
+ *
  * Where a plugin may go is said by permissions.net of its manifest, where
  * `config:PATH` is the deployment's word.  Streaming: the plugin gets the head
  * as a first piece (the answer without a body), then the body's bytes as they
@@ -32,8 +37,9 @@
  *
  * `secret_headers` have references to secrets (json/secret.h) for values; what
  * is journaled has no more.  The values are put in here, on the way out, and
- * neither the plugin nor any record sees them.  Like all headers they are lost
- * at a redirect to another origin.
+ * neither the plugin nor any record sees them.  `basic` (RFC 7617) is made into
+ * a header here for that reason: its user and password, or one of the two, are
+ * references.  Like all headers they are lost at a redirect to another origin.
  */
 #include <sodium.h>
 #include <stdio.h>
@@ -42,12 +48,15 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
-#include "engine/runs/host_calls.h"
+#include "engine/runs/call.h"
 #include "engine/http/http.h"
 #include "engine/host/body.h"
 #include "engine/host/secret.h"
 
-enum { REDIRECTS_MAX = 20 };
+enum {
+    REDIRECTS_MAX = 20,
+    OF_BASIC = 4 /* texts with secrets: user, password, both, and in base64 */
+};
 
 /* ---- what is asked ------------------------------------------------------ */
 
@@ -82,12 +91,60 @@ static bool repeats(const json_t *body)
     return strcmp(method, "PUT") == 0 || strcmp(method, "DELETE") == 0;
 }
 
+/* May it be made twice? */
+static bool may_repeat(const struct mortise_asked *a)
+{
+    const struct mortise_ongoing *c = a->call;
+
+    return !changes(a->body) || repeats(a->body) ||
+           (!c->is_serving && c->node != NULL &&
+            (c->node->effect < MORTISE_WRITE || c->node->op->idempotent));
+}
+
+/* "secret://NAME", and nothing else. */
+static bool is_whole_reference(const char *text)
+{
+    const char *name = mortise_secret_name(text);
+
+    return name != NULL && text + strlen("secret://") == name;
+}
+
+static bool is_credential(const json_t *value)
+{
+    const char *text = json_string_value(value);
+
+    return mortise_body_is_text(value) &&
+           (!mortise_secret_in(text) || is_whole_reference(text));
+}
+
+static bool is_basic(const json_t *value)
+{
+    const json_t *user = json_object_get(value, "user");
+    const json_t *password = json_object_get(value, "password");
+
+    return json_object_size(value) == 2 && is_credential(user) &&
+           is_credential(password) &&
+           (mortise_secret_in(json_string_value(user)) ||
+            (strchr(json_string_value(user), ':') == NULL &&
+             mortise_secret_in(json_string_value(password))));
+}
+
+static bool is_retries(const json_t *value)
+{
+    return mortise_body_is_count(value) &&
+           json_integer_value(value) <= MORTISE_HTTP_RETRIES_MAX;
+}
+
 static const struct mortise_body_member members[] = {
     {"url", "a string", mortise_body_is_text},
     {"method", "a string", mortise_body_is_text},
     {"headers", "an object of at most 256 strings", mortise_body_are_texts},
     {"secret_headers", "an object of at most 256 references to secrets",
      mortise_body_are_references},
+    {"basic",
+     "{user, password}, of which one at least is a reference to a secret, and "
+     "the user has no colon",
+     is_basic},
     {"body", "a string", mortise_body_is_string},
     {"body_base64", "a string", mortise_body_is_text},
     {"json", "a value", mortise_body_is_any},
@@ -96,8 +153,35 @@ static const struct mortise_body_member members[] = {
     {"idle_timeout_ms", "a number of milliseconds", mortise_body_is_count},
     {"max_body", "a number of bytes", mortise_body_is_count},
     {"redirects", "a number", mortise_body_is_count},
+    {"retries", "a number from 0 to 10", is_retries},
     {"stream", "true or false", mortise_body_is_flag},
 };
+
+static bool has_authorization(const json_t *headers)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach(mortise_json_unconst(headers), name, value)
+    {
+        if (strcasecmp(name, "authorization") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What does not go with one another, in words; or NULL. */
+static const char *contradiction(const json_t *body)
+{
+    if (json_object_get(body, "basic") != NULL &&
+        (has_authorization(json_object_get(body, "headers")) ||
+         has_authorization(json_object_get(body, "secret_headers"))))
+        return "`basic` and a header Authorization are two of one thing";
+    if (number_of(body, "retries") > 0 &&
+        json_is_true(json_object_get(body, "stream")))
+        return "what streams is made once: there are no `retries`";
+    return NULL;
+}
 
 static int32_t check(struct mortise_asked *a, char *words)
 {
@@ -111,11 +195,17 @@ static int32_t check(struct mortise_asked *a, char *words)
         return status;
     for (size_t i = 0; i < 3; i++)
         n += json_object_get(a->body, bodies[i]) != NULL;
-    if (json_object_get(a->body, "url") != NULL && n <= 1)
-        return mortise_body_check_secrets(a, "secret_headers", words);
-    return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                              "a request has a url, and at most one of body, "
-                              "body_base64 and json");
+    if (json_object_get(a->body, "url") == NULL || n > 1)
+        return mortise_ask_refuse(words, MORTISE_S_INVALID,
+                                  "a request has a url, and at most one of "
+                                  "body, body_base64 and json");
+    if (contradiction(a->body) != NULL)
+        return mortise_ask_refuse(words, MORTISE_S_INVALID, "%s",
+                                  contradiction(a->body));
+    status = mortise_body_check_secrets(a, "secret_headers", words);
+    return status == MORTISE_S_OK
+               ? mortise_body_check_secrets(a, "basic", words)
+               : status;
 }
 
 /* ---- the answer --------------------------------------------------------- */
@@ -353,16 +443,22 @@ struct wish { /* a request, with all that it is lent */
     size_t n_secrets;
 };
 
-/* The value of a header with its secret, in memory that is wiped. */
+/* A text with the value of its secret, if it refers to one, in memory that is
+ * wiped. */
 static int fill_secret(struct wish *w, const struct mortise_asked *a,
                        const char *reference, const char **out,
                        struct mortise_err *err)
 {
     const char *name = mortise_secret_name(reference);
-    size_t lead = (size_t)(name - reference) - strlen("secret://");
+    size_t lead;
     char *value, *text;
-    int rv = mortise_secret_store_get(a->m->secret_store, name, &value, err);
+    int rv;
 
+    *out = reference;
+    if (name == NULL)
+        return MORTISE_OK;
+    lead = (size_t)(name - reference) - strlen("secret://");
+    rv = mortise_secret_store_get(a->m->secret_store, name, &value, err);
     if (rv != MORTISE_OK)
         return rv;
     text = mortise_arena_alloc(&w->arena, lead + strlen(value) + 1);
@@ -376,6 +472,56 @@ static int fill_secret(struct wish *w, const struct mortise_asked *a,
     return text != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
+/* "Basic " and user:password in base64. */
+static const char *encode_basic(struct wish *w, const char *user,
+                                const char *password)
+{
+    static const char scheme[] = "Basic ";
+    size_t n = strlen(user) + 1 + strlen(password);
+    size_t lead = sizeof scheme - 1,
+           size = sodium_base64_encoded_len(n, sodium_base64_VARIANT_ORIGINAL);
+    char *both = mortise_arena_alloc(&w->arena, n + 1);
+    char *text = mortise_arena_alloc(&w->arena, lead + size);
+
+    if (both == NULL || text == NULL)
+        return NULL;
+    snprintf(both, n + 1, "%s:%s", user, password);
+    memcpy(text, scheme, lead);
+    sodium_bin2base64(text + lead, size, (const unsigned char *)both, n,
+                      sodium_base64_VARIANT_ORIGINAL);
+    w->secrets[w->n_secrets++] = both;
+    w->secrets[w->n_secrets++] = text;
+    return text;
+}
+
+static int take_basic(struct wish *w, const struct mortise_asked *a,
+                      struct mortise_http_header *list, size_t *n,
+                      struct mortise_err *err)
+{
+    const json_t *basic = json_object_get(a->body, "basic");
+    const char *user, *password, *value;
+    int rv;
+
+    if (basic == NULL)
+        return MORTISE_OK;
+    rv = fill_secret(w, a, json_string_value(json_object_get(basic, "user")),
+                     &user, err);
+    if (rv == MORTISE_OK)
+        rv = fill_secret(w, a,
+                         json_string_value(json_object_get(basic, "password")),
+                         &password, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (strchr(user, ':') != NULL)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "there is a colon in the user of `basic`");
+    value = encode_basic(w, user, password);
+    if (value == NULL)
+        return mortise_nomem(err);
+    list[(*n)++] = (struct mortise_http_header){"Authorization", value};
+    return MORTISE_OK;
+}
+
 static int take_secrets(struct wish *w, const struct mortise_asked *a,
                         struct mortise_http_header *list, size_t *n,
                         struct mortise_err *err)
@@ -386,7 +532,7 @@ static int take_secrets(struct wish *w, const struct mortise_asked *a,
     int rv = MORTISE_OK;
 
     w->secrets = mortise_arena_alloc(
-        &w->arena, (json_object_size(headers) + 1) * sizeof *w->secrets);
+        &w->arena, (json_object_size(headers) + OF_BASIC) * sizeof *w->secrets);
     if (w->secrets == NULL)
         return mortise_nomem(err);
     json_object_foreach(mortise_json_unconst(headers), name, value)
@@ -397,7 +543,7 @@ static int take_secrets(struct wish *w, const struct mortise_asked *a,
         if (rv == MORTISE_OK)
             rv = fill_secret(w, a, json_string_value(value), &h->value, err);
     }
-    return rv;
+    return rv == MORTISE_OK ? take_basic(w, a, list, n, err) : rv;
 }
 
 static void wipe_secrets(struct wish *w)
@@ -413,7 +559,7 @@ static int take_headers(struct wish *w, const struct mortise_asked *a,
     size_t n = json_object_size(headers) +
                json_object_size(json_object_get(a->body, "secret_headers"));
     struct mortise_http_header *list =
-        mortise_arena_alloc(&w->arena, (n + 1) * sizeof *list);
+        mortise_arena_alloc(&w->arena, (n + 2) * sizeof *list);
     bool typed = w->json == NULL;
     const char *name;
     json_t *value;
@@ -517,6 +663,7 @@ static int fill(struct wish *w, struct mortise_asked *a,
                                      : (unsigned)json_integer_value(redirects);
     if (r->redirects > REDIRECTS_MAX)
         r->redirects = REDIRECTS_MAX;
+    r->retries = may_repeat(a) ? (unsigned)number_of(a->body, "retries") : 0;
     if (json_is_true(json_object_get(a->body, "stream"))) {
         r->head = on_head;
         r->piece = on_piece;
@@ -563,13 +710,24 @@ static void send_off(struct mortise_asked *a)
     mortise_arena_finish(&w.arena);
 }
 
-static void start(struct mortise_asked *a)
+static void await_secrets(struct mortise_asked *a, const char *member,
+                          void (*then)(struct mortise_asked *a))
 {
     struct mortise_err err;
-    int rv = mortise_body_await_secrets(a, "secret_headers", send_off, &err);
+    int rv = mortise_body_await_secrets(a, member, then, &err);
 
     if (rv != MORTISE_OK)
         mortise_host_call_answer(a, refused(rv), NULL, err.msg);
+}
+
+static void await_basic(struct mortise_asked *a)
+{
+    await_secrets(a, "basic", send_off);
+}
+
+static void start(struct mortise_asked *a)
+{
+    await_secrets(a, "secret_headers", await_basic);
 }
 
 static bool has_left(const struct mortise_asked *a)

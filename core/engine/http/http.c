@@ -6,7 +6,8 @@
  *   (1) Callbacks of ours never come from inside of curl, nor from start() or
  *       cancel(): what there is to tell is kept, and delivered when they are
  *       off the stack (deliver()).
- *   (2) Time is bounded: connecting (by curl), silence, and all of it.
+ *   (2) Time is bounded: connecting (by curl), silence, and all of it, its tries
+ *       included (http_retry.c).
  */
 #include "engine/http/http.h"
 
@@ -109,7 +110,7 @@ static void fill_answer(const struct mortise_http_call *c,
         .outcome = c->ended ? c->outcome : MORTISE_HTTP_ANSWERED,
         .words = c->ended ? c->words : "",
         .url = url != NULL ? url : c->r.url};
-    a->left = mortise_http_hop_left(c);
+    a->left = c->had_left || mortise_http_hop_left(c);
     a->acted = c->acted;
     mortise_http_reply_fill(&c->reply, a, room);
     a->retry_after = mortise_http_reply_retry_after(&c->reply, c->h->curl.curl,
@@ -126,7 +127,8 @@ static void tell(struct mortise_http_call *c,
     struct mortise_http_answer a = {.outcome = MORTISE_HTTP_NOMEM,
                                     .words = "out of memory",
                                     .url = c->r.url,
-                                    .left = mortise_http_hop_left(c),
+                                    .left =
+                                        c->had_left || mortise_http_hop_left(c),
                                     .acted = c->acted,
                                     .body = ""};
     char *url = NULL;
@@ -141,10 +143,27 @@ static void tell(struct mortise_http_call *c,
     mortise_release(h->mem, room, size);
 }
 
+/* Until its next try; false: this was the last. */
+static bool rest(struct mortise_http_call *c)
+{
+    uint64_t wait_ms;
+
+    if (!mortise_http_retry_wait(c, &wait_ms))
+        return false;
+    mortise_http_hop_finish(c);
+    c->resting = true;
+    mortise_timer_disarm(c->h->curl.timers, &c->clock);
+    mortise_timer_arm(c->h->curl.timers, &c->clock,
+                      mortise_mono_ns() + wait_ms * NS_PER_MS);
+    return true;
+}
+
 static void deliver_one(struct mortise_http_call *c)
 {
     size_t told = c->told;
 
+    if (c->ended && rest(c))
+        return;
     c->in_callback = true;
     if (c->reply.head_there && !c->reply.redirects && !c->head_told &&
         c->r.head != NULL) {
@@ -190,6 +209,8 @@ static void wind_clock(struct mortise_http_call *c)
     mortise_timer_arm(c->h->curl.timers, &c->clock, at);
 }
 
+static void try_again(struct mortise_http_call *c);
+
 /* Until it is sent, connecting has its own bound, which is curl's. */
 static void on_clock(struct mortise_timer *t)
 {
@@ -197,6 +218,10 @@ static void on_clock(struct mortise_timer *t)
         MORTISE_OF(t, struct mortise_http_call, clock);
     uint64_t now = mortise_mono_ns();
 
+    if (c->resting) {
+        try_again(c);
+        return;
+    }
     if (c->ended)
         return;
     if (c->sent == 0)
@@ -370,6 +395,12 @@ static bool copy_request(struct mortise_http_call *c)
            copy_egress(c);
 }
 
+static void bound_reply(struct mortise_http_call *c)
+{
+    c->reply.body_max = c->r.body_max;
+    c->reply.follow = c->r.redirects > 0;
+}
+
 static void set_bounds(struct mortise_http_call *c)
 {
     struct mortise_http_request *r = &c->r;
@@ -380,8 +411,7 @@ static void set_bounds(struct mortise_http_call *c)
         r->idle_ms = MORTISE_HTTP_IDLE_MS;
     if (r->body_max == 0 || r->body_max > MORTISE_HTTP_BODY_MAX)
         r->body_max = MORTISE_HTTP_BODY_MAX;
-    c->reply.body_max = r->body_max;
-    c->reply.follow = r->redirects > 0;
+    bound_reply(c);
     c->moved_ns = mortise_mono_ns();
     c->idle_ns = r->idle_ms * NS_PER_MS;
     if (r->timeout_ms != 0)
@@ -412,6 +442,31 @@ static void begin(struct mortise_http_call *c)
         mortise_http_hop_begin(c);
 }
 
+/* From the beginning, as if nothing had been heard. */
+static void try_again(struct mortise_http_call *c)
+{
+    struct mortise_mask *mask = mortise_mask_ref(c->reply.mask);
+
+    assert(c->ended && c->easy == NULL && !c->is_changed);
+    c->had_left = mortise_http_has_left(c);
+    c->tries++;
+    c->resting = c->ended = c->strange = c->acted = false;
+    c->hops = c->sent = 0;
+    c->method = c->r.method;
+    c->with_body = c->r.body != NULL;
+    if (c->at != NULL)
+        c->h->curl.curl->url_cleanup(c->at);
+    c->at = NULL;
+    mortise_http_reply_finish(&c->reply);
+    mortise_http_reply_init(&c->reply, mask, c->h->mem);
+    mortise_mask_unref(mask);
+    bound_reply(c);
+    c->moved_ns = mortise_mono_ns();
+    begin(c);
+    if (!c->ended)
+        wind_clock(c);
+}
+
 struct mortise_http_call *
 mortise_http_start(struct mortise_http *h,
                    const struct mortise_http_request *request)
@@ -420,6 +475,8 @@ mortise_http_start(struct mortise_http *h,
 
     if (c == NULL)
         return NULL;
+    assert(request->retries == 0 ||
+           (request->head == NULL && request->piece == NULL));
     h->n_calls++;
     c->h = h;
     c->r = *request;
@@ -440,7 +497,7 @@ mortise_http_start(struct mortise_http *h,
 
 bool mortise_http_has_left(const struct mortise_http_call *c)
 {
-    return mortise_http_hop_left(c) || c->acted;
+    return c->had_left || mortise_http_hop_left(c) || c->acted;
 }
 
 void mortise_http_cancel(struct mortise_http_call *c)

@@ -20,7 +20,8 @@ enum {
     MORTISE_HTTP_HEADERS_MAX = 256 << 10, /* of an answer, all together */
     MORTISE_HTTP_REDIRECTS = 10,
     MORTISE_HTTP_CONNECT_MS = 10000,
-    MORTISE_HTTP_IDLE_MS = 60000
+    MORTISE_HTTP_IDLE_MS = 60000,
+    MORTISE_HTTP_RETRIES_MAX = 10
 };
 
 struct mortise_http;
@@ -75,7 +76,10 @@ struct mortise_http_request {
     uint64_t connect_ms, idle_ms; /* 0: the defaults above */
     size_t body_max;              /* 0: the default; never more than that */
     unsigned redirects;           /* 0: give the redirect back */
-    struct mortise_mask *mask;    /* over the answer's body; NULL: none */
+    /* How often it is made again where another try may help (http_retry.c): of
+     * one that may be made twice, and has neither head() nor piece(). */
+    unsigned retries;
+    struct mortise_mask *mask; /* over the answer's body; NULL: none */
 
     /* The status and headers of an answer are there, and pieces of its body as
      * they come; both NULL: only the whole.  Everything lent. */

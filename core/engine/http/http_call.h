@@ -1,4 +1,5 @@
-/* http_call.h -- a request under way, for http.c and http_hop.c alone. */
+/* http_call.h -- a request under way, for http.c, http_hop.c and
+ * http_retry.c alone. */
 #ifndef MORTISE_ENGINE_HTTP_HTTP_CALL_H
 #define MORTISE_ENGINE_HTTP_HTTP_CALL_H
 
@@ -40,6 +41,10 @@ struct mortise_http_call {
     bool refused;       /* an address was */
     bool acted;         /* an earlier hop had done what was asked */
 
+    unsigned tries; /* that failed before this one */
+    bool resting;   /* until the next one: `ended` is of the last */
+    bool had_left;  /* an earlier one */
+
     struct mortise_timer clock;
     uint64_t deadline_ns, idle_ns, moved_ns; /* deadline_ns 0: none */
     curl_off_t moved;                        /* bytes, both ways */
@@ -76,6 +81,11 @@ void mortise_http_hop_begin(struct mortise_http_call *c);
 void mortise_http_hop_done(struct mortise_http_call *c, CURLcode code);
 /* Off curl; not from inside of it. */
 void mortise_http_hop_finish(struct mortise_http_call *c);
+
+/* ---- http_retry.c ---- */
+/* It ended: is it worth another try, and after how long? */
+bool mortise_http_retry_wait(const struct mortise_http_call *c,
+                             uint64_t *wait_ms);
 
 /* Is it one of the headers of a list? */
 bool mortise_http_is_among(const char *name, const char *const *names,

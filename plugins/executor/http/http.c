@@ -1,19 +1,26 @@
 /* http.c -- HTTP requests.
  *
  * Operations
- *   get      {url, headers?, as?, any_status?, redirects?, max_body?,
- *             timeout_ms?}                -> {status, url, headers, body}
+ *   get      {url, headers?, auth?, as?, any_status?, redirects?, max_body?,
+ *             timeout_ms?, retries?}             -> {status, url, headers, body}
  *            Reads: made again after a crash.
- *   request  {url, method?, headers?, body? | json?, ...}      -> the same
+ *   pages    {url, headers?, auth?, items?, next?, max_pages?, max_items?,
+ *             max_body?, timeout_ms?, retries?}  -> {items, pages, more}
+ *            Reads a list that comes in pages, from the first to the last, each
+ *            a step of its own: see below.
+ *   request  {url, method?, headers?, auth?, body? | json?, ...}
+ *                                              -> {status, url, headers, body}
  *            May change something: method is POST unless it says otherwise.
  *            When a crash, a lost connection, a timeout or a status of 408, 500,
  *            502 or 504 leaves it open whether it happened, the run is in doubt,
  *            and a person decides; but a PUT or DELETE is made again.  Neither
- *            retry_policy nor resume is a way around.
- *   submit   {url, method?, headers?, body? | json?, ...}      -> the same
- *            With the header Idempotency-Key, the same on every attempt of the
- *            node: for servers that promise to do a thing once for each key.
- *            After a crash or a lost connection it is sent again.
+ *            retries, retry_policy nor resume is a way around.
+ *   submit   {url, method?, headers?, auth?, body? | json?, idempotency_header?,
+ *             ...}                             -> {status, url, headers, body}
+ *            With a key in a header, Idempotency-Key unless it is said, the same
+ *            on every try and attempt of the node: for servers that promise to
+ *            do a thing once for each key.  After a crash or a lost connection
+ *            it is sent again.
  *
  *   as          what body is: `json` (an answer that is none is the error
  *               `bad_json`), `text`, or `auto` (the default): JSON where the
@@ -21,27 +28,76 @@
  *               UTF-8 come as base64, whatever it says.
  *   any_status  true: a status from 400 on is a result like any other.
  *   redirects   false: a redirect is a result.  Else up to ten are followed.
- *   max_body    bytes, decompressed (16 MiB)
+ *   max_body    bytes, decompressed (16 MiB); of `pages`, of each page.
  *   headers     {name: value}.  In the output: names in lower case.  A value
  *               may refer to a secret: "Bearer secret://NAME".
+ *   auth        the header Authorization, as {bearer: "secret://NAME"} or
+ *               {basic: {user, password}}, of which one or both are whole
+ *               references to secrets.  An API key goes into a header of its own
+ *               (X-Api-Key: "secret://NAME"), never into a URL: that stands in
+ *               logs, of servers and of proxies.
+ *   retries     how often a request is made again where another try may help (2,
+ *               and 0 with any_status; 10 at most): see below.
+ *
+ * Being made again
+ *   By its method: GET, HEAD and OPTIONS change nothing; PUT and DELETE twice are
+ *   as if once; the others are made again by `submit`, which has a key, and never
+ *   by `request`.  Where no connection was made, or it broke, and with a status of
+ *   408, 425, 429, 500, 502, 503 or 504.  The wait is anything up to 0.5 s, 1 s,
+ *   2 s ... 10 s, on top of what Retry-After says, if that is no more than a
+ *   minute; all of it counts for timeout_ms, and for the node's timeout.
+ *   That is for hiccups.  An outage is for the node's retry_policy: its attempts
+ *   wait on disk, for as long as it says or Retry-After does, also of a POST that
+ *   was refused (429, 503) or never left; it begins the node anew, and each
+ *   attempt has its `retries`.
+ *
+ * Pages
+ *   items      the JSON pointer of the list in each answer ("", the answer is
+ *              the list).  null is an empty one.
+ *   next       how the next page is found, one of
+ *                {link: true}       the Link header with rel="next" (RFC 8288);
+ *                                   the default
+ *                {url: POINTER}     of the next page's URL, or what is relative
+ *                                   to the answer's
+ *                {cursor: POINTER, query: NAME}
+ *                                   of what the parameter NAME of the query is to
+ *                                   be, text or a number
+ *                {last: POINTER, query: NAME}
+ *                                   the same, of the pointer in the last item
+ *                {page: NAME, from?}    the parameter counts pages, from 1
+ *                {offset: NAME, from?}  the parameter counts items, from 0
+ *              It was the last page where nothing is there, or null, false or "";
+ *              with `last`, `page` and `offset`, where it has no items.
+ *   max_pages  no more than so many (1 to 10000).  Where it does not say, a list
+ *              with more than 100 pages is the error `http.too_many`.
+ *   max_items  no more than so many items.
+ *   more       in the output: max_pages or max_items left something out, or may
+ *              have.
+ *   A page of another origin (scheme, host or port) than that of `url` is not
+ *   asked for (http.other_origin), so that no header goes there; nor one that was
+ *   there before (http.loop).  `retries` holds for each page; a Retry-After of
+ *   more than a minute is waited for on disk.  After a crash a page is asked for
+ *   again that was under way, or whose answer was not on disk yet.
  *
  * Config
  *   allow    where requests may go: a list of HOST:PORT or URLs.  The engine
  *            holds the plugin to it, at each redirect, too; without it no
  *            request is made.  "HOST:PORT private" is for a name that leads
  *            to a private network or to this machine.
- *   secrets  names of the deployment's secrets that headers may refer to.  The
- *            engine puts the values in on the way out: none comes in here.
+ *   secrets  names of the deployment's secrets that headers and `auth` may refer
+ *            to.  The engine puts the values in on the way out: none comes in
+ *            here.
  *
  * Error codes
  *   http.404 and so on    a status from 400 on (408, 425, 429 and from 500 on
  *                         are transient; Retry-After is honoured)
  *   http.unreachable*  http.timeout  http.denied  http.invalid  http.failed
+ *   http.no_items  http.too_many  http.loop  http.other_origin  (of `pages`)
  *   bad_json  invalid  no_memory*  cancelled               (* transient)
  * A request that is in doubt is none of these, unless the node says on_in_doubt:
  * retry.
  *
- * A deployment and a node
+ * A deployment and nodes
  *   plugins:
  *     config: {http: {allow: ["https://api.example.com"], secrets: [shop]}}
  *   secrets: {shop: {env: SHOP_TOKEN}}
@@ -50,26 +106,34 @@
  *     type: tool
  *     tool: http/get
  *     args:
- *       url: "https://api.example.com/v1/orders"
- *       headers: {Authorization: "Bearer secret://shop"}
- *     retry_policy: {max_attempts: 4, backoff: exponential, delay: 500ms}
+ *       url: "https://api.example.com/v1/orders/17"
+ *       auth: {bearer: "secret://shop"}
+ *     retry_policy: {max_attempts: 4, backoff: exponential, delay: 1m}
+ *   fetch_all:
+ *     type: tool
+ *     tool: http/pages
+ *     args:
+ *       url: "https://api.example.com/v1/orders?limit=100"
+ *       auth: {bearer: "secret://shop"}
+ *       items: /data
+ *       next: {cursor: /next_cursor, query: cursor}
  *
  * What it promises: nothing waits here.  A call asks the host for the request
- * and ends when the answer comes; connections, TLS, limits and time are the
- * host's (engine/http.c); a cancelled call ends by the answer to its ask.  It
+ * and ends when the answer comes; connections, TLS, limits, tries and time are
+ * the host's (engine/http/); a cancelled call ends by the answer to its ask.  It
  * touches nothing else (`intent: steps`): a request in doubt is answered later,
  * as the host says (MORTISE_S_SUSPENDED), and the call is entered again. */
-#include <mortise/ask.h>
+#include "http.h"
 
-#include <stdlib.h>
 #include <strings.h>
 
-struct mortise_inst {
-    mortise_host *host;
-    const mortise_host_api *api;
-};
-
 enum form { AUTO, TEXT, JSON };
+
+enum {
+    RETRIES = 2,
+    KEY_HEADER_MAX = 64, /* bytes; the manifest's word */
+    TOKEN_MAX = 4096     /* bytes, of one that JSON has to escape */
+};
 
 struct call {
     mortise_inst *inst;
@@ -87,10 +151,37 @@ static void finish(const struct call *c, mortise_status status, const char *msg,
                          detail);
 }
 
-static void no_memory(const struct call *c)
+void http_no_memory(mortise_inst *inst, mortise_call call)
 {
-    finish(c, MORTISE_S_NOMEM, "out of memory",
-           mortise_strz("{\"class\":\"transient\",\"code\":\"no_memory\"}"));
+    inst->api->finish(
+        inst->host, call, MORTISE_S_NOMEM, mortise_strz("out of memory"),
+        mortise_strz("{\"class\":\"transient\",\"code\":\"no_memory\"}"));
+}
+
+int64_t http_status(mortise_jv answer)
+{
+    int64_t status = 0;
+
+    mortise_jv_int(mortise_jv_get(answer, "status"), &status);
+    return status;
+}
+
+void http_fail(mortise_inst *inst, mortise_call call, mortise_status status,
+               mortise_str answer)
+{
+    char detail[256], words[512];
+    mortise_jv v;
+
+    if (status == MORTISE_S_OK && mortise_jv_parse(answer, &v) == status)
+        snprintf(words, sizeof words, "the server answered with status %d",
+                 (int)http_status(v));
+    else
+        snprintf(words, sizeof words, "%.*s",
+                 (int)(answer.n < 500 ? answer.n : 500), answer.p);
+    inst->api->finish(
+        inst->host, call, status == MORTISE_S_OK ? MORTISE_S_FAILED : status,
+        mortise_strz(words),
+        mortise_http_detail(status, answer, detail, sizeof detail));
 }
 
 /* application/json, application/problem+json; charset=utf-8 ... */
@@ -158,7 +249,7 @@ static void give_json(const struct call *c, mortise_jv answer, mortise_jv text)
     mortise_jv body;
 
     if (room == NULL) {
-        no_memory(c);
+        http_no_memory(c->inst, c->id);
         return;
     }
     if (mortise_jv_text(text, room, text.n + 1, &plain) == MORTISE_S_OK &&
@@ -174,21 +265,15 @@ static void give_json(const struct call *c, mortise_jv answer, mortise_jv text)
 
 static void answered(const struct call *c, mortise_str text)
 {
-    char detail[256], words[64];
     mortise_jv answer, body;
-    int64_t status = 0;
 
     if (mortise_jv_parse(text, &answer) != MORTISE_S_OK) {
         finish(c, MORTISE_S_FAILED, "the host's answer is not JSON",
                mortise_str_empty());
         return;
     }
-    mortise_jv_int(mortise_jv_get(answer, "status"), &status);
-    if (status >= 400 && !c->any_status) {
-        snprintf(words, sizeof words, "the server answered with status %d",
-                 (int)status);
-        finish(c, MORTISE_S_FAILED, words,
-               mortise_http_detail(MORTISE_S_OK, text, detail, sizeof detail));
+    if (http_status(answer) >= 400 && !c->any_status) {
+        http_fail(c->inst, c->id, MORTISE_S_OK, text);
         return;
     }
     body = mortise_jv_get(answer, "body");
@@ -206,20 +291,15 @@ static void answered(const struct call *c, mortise_str text)
 static void on_answer(void *ud, mortise_status status, mortise_str answer)
 {
     struct call *c = ud;
-    char detail[256], words[512];
 
-    if (status == MORTISE_S_OK) {
+    if (status == MORTISE_S_OK)
         answered(c, answer);
-    } else {
-        snprintf(words, sizeof words, "%.*s",
-                 (int)(answer.n < 500 ? answer.n : 500), answer.p);
-        finish(c, status, words,
-               mortise_http_detail(status, answer, detail, sizeof detail));
-    }
+    else
+        http_fail(c->inst, c->id, status, answer);
     free(c);
 }
 
-/* ---- the request --------------------------------------------------------- */
+/* ---- what requests have in common ---------------------------------------- */
 
 /* The members that pass as they are. */
 static void copy(mortise_jw *w, mortise_jv args, const char *name)
@@ -241,9 +321,47 @@ static int is_secret(mortise_jv value)
     return memmem(value.p, value.n, scheme, sizeof scheme - 1) != NULL;
 }
 
-/* Those with secrets, or those without.  The node's key goes with `submit`; a
- * header of that name would be a second opinion. */
-static void copy_headers(mortise_jw *w, mortise_jv args, mortise_str key,
+static int is_header(mortise_str name, mortise_str other)
+{
+    return name.n == other.n && strncasecmp(name.p, other.p, name.n) == 0;
+}
+
+static int has_header(mortise_jv headers, const char *name)
+{
+    mortise_jv_iter it = mortise_jv_each(headers);
+    mortise_jv one, value;
+
+    while (mortise_jv_next(&it, &one, &value)) {
+        char room[256];
+        mortise_str text;
+
+        if (mortise_jv_text(one, room, sizeof room, &text) == MORTISE_S_OK &&
+            is_header(text, mortise_strz(name)))
+            return 1;
+    }
+    return 0;
+}
+
+/* What is wrong with the arguments that no schema finds, in words; or NULL. */
+static const char *mistake(mortise_jv args)
+{
+    mortise_jv auth = mortise_jv_get(args, "auth");
+    mortise_jv bearer = mortise_jv_get(auth, "bearer");
+    char room[TOKEN_MAX];
+    mortise_str token;
+
+    if (mortise_jv_type(auth) != MORTISE_JV_NONE &&
+        has_header(mortise_jv_get(args, "headers"), "authorization"))
+        return "`auth` and a header Authorization are two of one thing";
+    if (mortise_jv_type(bearer) != MORTISE_JV_NONE &&
+        mortise_jv_text(bearer, room, sizeof room, &token) != MORTISE_S_OK)
+        return "the bearer of `auth` is no token";
+    return NULL;
+}
+
+/* Those with secrets, or those without.  The node's key has a header of its own;
+ * another of that name would be a second opinion. */
+static void copy_headers(mortise_jw *w, mortise_jv args, mortise_str key_name,
                          int secret)
 {
     mortise_jv_iter it = mortise_jv_each(mortise_jv_get(args, "headers"));
@@ -255,60 +373,130 @@ static void copy_headers(mortise_jw *w, mortise_jv args, mortise_str key,
 
         if (is_secret(value) != secret ||
             mortise_jv_text(name, room, sizeof room, &text) != MORTISE_S_OK ||
-            (key.n > 0 && text.n == 15 &&
-             strncasecmp(text.p, "idempotency-key", 15) == 0))
+            is_header(text, key_name))
             continue;
         mortise_jw_keyn(w, text);
         mortise_jw_value(w, value);
     }
 }
 
-static void write_headers(mortise_jw *w, mortise_jv args, mortise_str key)
+/* A bearer's token, if it is one of these. */
+static void write_bearer(mortise_jw *w, mortise_jv bearer, int secret)
 {
+    char room[TOKEN_MAX];
+    mortise_str token;
+
+    if (is_secret(bearer) != secret ||
+        mortise_jv_text(bearer, room, sizeof room, &token) != MORTISE_S_OK)
+        return;
+    mortise_jw_key(w, "Authorization");
+    mortise_jw_string_begin(w);
+    mortise_jw_string_put(w, mortise_strz("Bearer "));
+    mortise_jw_string_put(w, token);
+    mortise_jw_string_end(w);
+}
+
+static void write_headers(mortise_jw *w, mortise_jv args, mortise_str key_name,
+                          mortise_str key)
+{
+    mortise_jv auth = mortise_jv_get(args, "auth");
+    mortise_jv bearer = mortise_jv_get(auth, "bearer");
+
     mortise_jw_key(w, "headers");
     mortise_jw_object(w);
-    copy_headers(w, args, key, 0);
-    if (key.n > 0) {
-        mortise_jw_key(w, "Idempotency-Key");
+    copy_headers(w, args, key_name, 0);
+    write_bearer(w, bearer, 0);
+    if (key_name.n > 0) {
+        mortise_jw_keyn(w, key_name);
         mortise_jw_string(w, key);
     }
     mortise_jw_end(w);
-    if (!is_secret(mortise_jv_get(args, "headers")))
+    if (!is_secret(mortise_jv_get(args, "headers")) && !is_secret(bearer))
         return;
     mortise_jw_key(w, "secret_headers");
     mortise_jw_object(w);
-    copy_headers(w, args, key, 1);
+    copy_headers(w, args, key_name, 1);
+    write_bearer(w, bearer, 1);
     mortise_jw_end(w);
 }
 
-static mortise_status write_request(const mortise_request *r, mortise_jv args,
-                                    char *room, uint64_t cap, mortise_str *out)
+void http_write_common(mortise_jw *w, mortise_jv args, mortise_str key_name,
+                       mortise_str key)
 {
-    static const char *const same[] = {"url", "body", "json", "max_body",
-                                       "timeout_ms"};
-    int get = mortise_str_is(r->operation, "get");
-    int submit = mortise_str_is(r->operation, "submit");
-    int32_t follow = 1;
-    mortise_jw w;
+    static const char *const same[] = {"max_body", "timeout_ms"};
+    mortise_jv auth = mortise_jv_get(args, "auth");
 
-    mortise_jw_fixed(&w, room, cap);
-    mortise_jw_object(&w);
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
-        copy(&w, args, same[i]);
+        copy(w, args, same[i]);
+    write_headers(w, args, key_name, key);
+    copy(w, auth, "basic");
+}
+
+int64_t http_retries(mortise_jv args)
+{
+    int64_t retries = RETRIES;
+    int32_t any = 0;
+
+    mortise_jv_bool(mortise_jv_get(args, "any_status"), &any);
+    if (any)
+        retries = 0; /* a status is no failure then */
+    mortise_jv_int(mortise_jv_get(args, "retries"), &retries);
+    return retries;
+}
+
+/* ---- one request --------------------------------------------------------- */
+
+static int is_get(const mortise_request *r)
+{
+    return mortise_str_is(r->operation, "get");
+}
+
+static void write_method(mortise_jw *w, const mortise_request *r,
+                         mortise_jv args)
+{
     if (mortise_jv_type(mortise_jv_get(args, "method")) != MORTISE_JV_NONE) {
-        copy(&w, args, "method");
-    } else if (!get) {
-        mortise_jw_key(&w, "method");
-        mortise_jw_cstr(&w, "POST");
+        copy(w, args, "method");
+    } else if (!is_get(r)) {
+        mortise_jw_key(w, "method");
+        mortise_jw_cstr(w, "POST");
     }
-    write_headers(&w, args, submit ? r->idempotency_key : mortise_str_empty());
+}
+
+/* The header that has the key; empty: none has. */
+static mortise_str key_header(const mortise_request *r, mortise_jv args,
+                              char *room, uint64_t cap)
+{
+    mortise_jv name = mortise_jv_get(args, "idempotency_header");
+
+    if (!mortise_str_is(r->operation, "submit"))
+        return mortise_str_empty();
+    return mortise_jv_cstr(name, room, cap) == MORTISE_S_OK
+               ? mortise_strz(room)
+               : mortise_strz("Idempotency-Key");
+}
+
+static mortise_status write_request(mortise_jw *w, const mortise_request *r,
+                                    mortise_jv args, mortise_str *out)
+{
+    static const char *const same[] = {"url", "body", "json"};
+    char name[KEY_HEADER_MAX + 1];
+    int32_t follow = 1;
+
+    mortise_jw_object(w);
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
+        copy(w, args, same[i]);
+    write_method(w, r, args);
+    http_write_common(w, args, key_header(r, args, name, sizeof name),
+                      r->idempotency_key);
     mortise_jv_bool(mortise_jv_get(args, "redirects"), &follow);
     if (!follow) {
-        mortise_jw_key(&w, "redirects");
-        mortise_jw_int(&w, 0);
+        mortise_jw_key(w, "redirects");
+        mortise_jw_int(w, 0);
     }
-    mortise_jw_end(&w);
-    return mortise_jw_finish(&w, out);
+    mortise_jw_key(w, "retries");
+    mortise_jw_int(w, http_retries(args));
+    mortise_jw_end(w);
+    return mortise_jw_finish(w, out);
 }
 
 static enum form form_of(mortise_jv args)
@@ -339,41 +527,54 @@ static struct call *call_new(mortise_inst *inst, const mortise_request *r,
 static mortise_status ask(struct call *c, const mortise_request *r,
                           mortise_jv args)
 {
-    uint64_t cap = r->body.n + r->idempotency_key.n + 256;
-    char *room = malloc(cap);
+    mortise_jw w;
     mortise_str body;
-    mortise_status status = MORTISE_S_NOMEM;
+    mortise_status status;
 
-    if (room != NULL)
-        status = write_request(r, args, room, cap, &body);
+    mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
+    status = write_request(&w, r, args, &body);
     if (status == MORTISE_S_OK)
         status = c->inst->api->ask(c->inst->host, r->call,
                                    mortise_strz(MORTISE_HTTP_REQUEST_1), body,
                                    on_answer, c);
-    free(room);
+    free(w.p);
     return status;
 }
 
+static mortise_status one(mortise_inst *inst, const mortise_request *r,
+                          mortise_jv args)
+{
+    struct call *c = call_new(inst, r, args);
+    mortise_status status = c != NULL ? ask(c, r, args) : MORTISE_S_NOMEM;
+
+    if (status != MORTISE_S_PENDING)
+        free(c);
+    return status;
+}
+
+/* ---- operations ----------------------------------------------------------- */
+
 static mortise_status execute(mortise_inst *inst, const mortise_request *r)
 {
+    const char *wrong = "the arguments are no JSON";
     mortise_jv args;
-    struct call *c;
-    mortise_status status;
+    mortise_status status = MORTISE_S_INVALID;
 
-    if (mortise_jv_parse(r->body, &args) != MORTISE_S_OK)
-        return mortise_refuse(inst->host, inst->api, r->call, MORTISE_S_INVALID,
-                              "permanent", "invalid",
-                              "the arguments are no JSON");
-    c = call_new(inst, r, args);
-    status = c != NULL ? ask(c, r, args) : MORTISE_S_NOMEM;
+    if (mortise_jv_parse(r->body, &args) == MORTISE_S_OK)
+        wrong = mistake(args);
+    if (wrong == NULL) {
+        wrong = "the host refused to ask";
+        status = mortise_str_is(r->operation, "pages")
+                     ? http_pages(inst, r, args)
+                     : one(inst, r, args);
+    }
     if (status == MORTISE_S_PENDING)
         return status;
-    free(c);
     if (status == MORTISE_S_NOMEM)
         return mortise_refuse(inst->host, inst->api, r->call, status,
                               "transient", "no_memory", "out of memory");
     return mortise_refuse(inst->host, inst->api, r->call, status, "permanent",
-                          "invalid", "the host refused to ask");
+                          "invalid", wrong);
 }
 
 /* ---- plugin and module --------------------------------------------------- */

@@ -983,6 +983,164 @@ START_TEST(retry_after)
 }
 END_TEST
 
+/* ---- being made again --------------------------------------------------- */
+
+static const struct {
+    const char *status;
+    bool again;
+} failures[] = {{"408 T", true},  {"425 E", true},  {"429 M", true},
+                {"500 E", true},  {"502 B", true},  {"503 U", true},
+                {"504 G", true},  {"404 N", false}, {"501 N", false},
+                {"505 V", false}, {"200 OK", false}};
+
+/* As often as it is worth it, and no more often than was said; the last answer
+ * counts. */
+START_TEST(what_may_pass_is_tried_again)
+{
+    struct mortise_http_request r = request("PUT", "/x");
+    uint64_t before = mortise_mono_ns();
+
+    r.body = "b";
+    r.n_body = 1;
+    r.retries = 1;
+    httpd_answer(d, "/x", failures[_i].status, "A: 1\r\n", "first");
+    httpd_times(d, 1);
+    httpd_answer(d, "/x", "201 OK", "A: 2\r\n", "second");
+    perform(&r);
+    assert_body(failures[_i].again ? "second" : "first");
+    ck_assert_ptr_nonnull(
+        strstr(got.headers, failures[_i].again ? "a=2\n" : "a=1\n"));
+    ck_assert_uint_eq(httpd_requests(d), failures[_i].again ? 2 : 1);
+    ck_assert(has_line(failures[_i].again ? 1 : 0, "\r\n\r\nb"));
+    ck_assert_uint_lt(mortise_mono_ns() - before, 2000000000u);
+}
+END_TEST
+
+/* It begins anew at its own URL, with all its headers and its body, however far
+ * the last try came. */
+START_TEST(a_try_begins_from_the_beginning)
+{
+    struct mortise_http_header secret = {"X-Key", "k"};
+    struct mortise_http_request r = request("POST", "/a");
+    char there[256];
+
+    snprintf(there, sizeof there, "Location: http://localhost:%d/b\r\n",
+             httpd_port(d));
+    httpd_answer(d, "/a", "303 There", there, "");
+    httpd_on(d, "/b");
+    httpd_say(d, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf");
+    httpd_close(d);
+    httpd_times(d, 1);
+    httpd_answer(d, "/b", "200 OK", "", "whole");
+    r.headers = &secret;
+    r.n_headers = 1;
+    r.body = "x";
+    r.n_body = 1;
+    r.retries = 2;
+    perform(&r);
+    assert_body("whole");
+    ck_assert_uint_eq(httpd_requests(d), 4);
+    ck_assert(has_line(2, "POST /a"));
+    ck_assert(has_line(2, "X-Key: k\r\n"));
+    ck_assert(has_line(2, "\r\n\r\nx"));
+    ck_assert(!has_line(3, "X-Key"));
+    ck_assert(got.left);
+}
+END_TEST
+
+/* Its tries end: the last failure is told, and how often it was made is what was
+ * said. */
+START_TEST(tries_come_to_an_end)
+{
+    struct mortise_http_request r = request("GET", "/x");
+
+    httpd_on(d, "/x");
+    httpd_reset(d);
+    r.retries = 2;
+    r.safe = false; /* curl sends a safe one again by itself */
+    perform(&r);
+    assert_outcome(MORTISE_HTTP_LOST, "");
+    ck_assert_uint_eq(httpd_requests(d), 3);
+}
+END_TEST
+
+/* Retry-After is the least that is waited; what takes longer than a minute, or
+ * than the request may, is not waited for. */
+START_TEST(tries_wait_as_they_are_told)
+{
+    struct mortise_http_request r = request("GET", "/soon");
+    uint64_t before = mortise_mono_ns();
+
+    httpd_answer(d, "/soon", "429 Slow", "Retry-After: 1\r\n", "");
+    httpd_times(d, 1);
+    httpd_answer(d, "/soon", "200 OK", "", "now");
+    httpd_answer(d, "/late", "429 Slow", "Retry-After: 61\r\n", "");
+    r.retries = 3;
+    perform(&r);
+    assert_body("now");
+    ck_assert_uint_ge(mortise_mono_ns() - before, 1000000000u);
+    r = request("GET", "/late");
+    r.retries = 3;
+    perform(&r);
+    ck_assert_int_eq(got.status, 429);
+    httpd_answer(d, "/never", "429 Slow", "Retry-After: 5\r\n", "");
+    r = request("GET", "/never");
+    r.retries = 3;
+    r.timeout_ms = 3000;
+    before = mortise_mono_ns();
+    perform(&r);
+    ck_assert_int_eq(got.status, 429);
+    ck_assert_uint_lt(mortise_mono_ns() - before, 1000000000u);
+    ck_assert_uint_eq(httpd_requests(d), 4);
+}
+END_TEST
+
+/* Time that is over, and what will not get better, is not tried again. */
+START_TEST(what_will_not_pass_is_not)
+{
+    struct mortise_http_request r = request("GET", "/mute");
+
+    httpd_on(d, "/mute");
+    httpd_wait(d, 5000);
+    httpd_on(d, "/odd");
+    httpd_say(d, "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n");
+    httpd_close(d);
+    r.retries = 5;
+    r.timeout_ms = 200;
+    perform(&r);
+    assert_outcome(MORTISE_HTTP_TIMEOUT, "200 ms");
+    r = request("GET", "/odd");
+    r.retries = 5;
+    perform(&r);
+    assert_outcome(MORTISE_HTTP_BROKEN, "Content-Length");
+    ck_assert_uint_eq(httpd_requests(d), 2);
+}
+END_TEST
+
+/* One that waits for its next try is let go of like any other, and has left. */
+START_TEST(waiting_tries_are_let_go)
+{
+    struct mortise_http_request r = request("PUT", "/x");
+    uint64_t until;
+
+    httpd_answer(d, "/x", "503 No", "Retry-After: 30\r\n", "");
+    r.retries = 1;
+    start(&r);
+    while (httpd_requests(d) == 0)
+        turn();
+    until = mortise_mono_ns() + 100000000u;
+    while (mortise_mono_ns() < until) {
+        uv_run(&loop, UV_RUN_NOWAIT);
+        mortise_timers_fire(&timers, mortise_mono_ns());
+        usleep(1000);
+    }
+    ck_assert_int_eq(got.dones, 0);
+    ck_assert(mortise_http_has_left(got.call));
+    mortise_http_cancel(got.call);
+    ck_assert_uint_eq(httpd_requests(d), 1);
+}
+END_TEST
+
 /* ---- streaming ---------------------------------------------------------- */
 
 /* The head and then the body in pieces as they come, and the whole at the end;
@@ -1072,6 +1230,31 @@ START_TEST(memory_runs_out)
 }
 END_TEST
 
+/* The same of a second try, which is made of what the first left. */
+START_TEST(memory_runs_out_again)
+{
+    struct mortise_http_request r = request("GET", "/no");
+    int n = 0;
+    bool failed;
+
+    httpd_answer(d, "/no", "503 No", "X: y\r\n", "busy");
+    get("/no");
+    r.retries = 1;
+    do {
+        test_mem_fail_at(n++);
+        got.dones = 0;
+        got.call = mortise_http_start(h, &r);
+        while (got.call != NULL)
+            turn();
+        failed = test_mem_failed();
+        test_mem_fail_at(-1);
+        if (!failed)
+            ck_assert_int_eq(got.status, 503);
+    } while (failed);
+    ck_assert_int_gt(n, 12);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("http");
@@ -1107,9 +1290,17 @@ static Suite *suite(void)
                         sizeof ends / sizeof ends[0]);
     tcase_add_test(tc, effects_are_sent_once);
     tcase_add_test(tc, retry_after);
+    tcase_add_loop_test(tc, what_may_pass_is_tried_again, 0,
+                        sizeof failures / sizeof failures[0]);
+    tcase_add_test(tc, a_try_begins_from_the_beginning);
+    tcase_add_test(tc, tries_come_to_an_end);
+    tcase_add_test(tc, tries_wait_as_they_are_told);
+    tcase_add_test(tc, what_will_not_pass_is_not);
+    tcase_add_test(tc, waiting_tries_are_let_go);
     tcase_add_test(tc, pieces_come_as_they_are_said);
     tcase_add_test(tc, cancelled_is_cancelled);
     tcase_add_test(tc, memory_runs_out);
+    tcase_add_test(tc, memory_runs_out_again);
     suite_add_tcase(suite, tc);
     return suite;
 }

@@ -69,7 +69,7 @@ static int open_with(const char *secrets, const char *confides)
              "plugins:\n"
              "  path: [\"%s\", \"%s\"]\n"
              "  config:\n"
-             "    http: {allow: [\"%s\"], secrets: [api, other]}\n"
+             "    http: {allow: [\"%s\"], secrets: [api, other, colon]}\n"
              "    confides: %s\n"
              "trust: {dir: \"%s\"}\n"
              "secrets: %s\n",
@@ -218,6 +218,73 @@ START_TEST(headers_carry_secrets)
     nowhere("value-of-file");
     child_run("grep -rlq 'secret://api' store");
     ck_assert_int_eq(child.code, 0);
+}
+END_TEST
+
+static const struct {
+    const char *auth, *line;
+} auths[] = {
+    {"{bearer: \"secret://api\"}", "Authorization: Bearer value-of-env\r\n"},
+    {"{bearer: \"text\"}", "Authorization: Bearer text\r\n"},
+    /* ann:value-of-env, value-of-env: and value-of-env:value-of-file */
+    {"{basic: {user: ann, password: \"secret://api\"}}",
+     "Authorization: Basic YW5uOnZhbHVlLW9mLWVudg==\r\n"},
+    {"{basic: {user: \"secret://api\", password: \"\"}}",
+     "Authorization: Basic dmFsdWUtb2YtZW52Og==\r\n"},
+    {"{basic: {user: \"secret://api\", password: \"secret://other\"}}",
+     "Authorization: Basic dmFsdWUtb2YtZW52OnZhbHVlLW9mLWZpbGU=\r\n"},
+};
+
+/* `auth` becomes the header Authorization on the way out, and nothing that is
+ * stored or said has it, also not as it was sent, and sent back. */
+START_TEST(auth_carries_secrets)
+{
+    json_t *show;
+    char back[256];
+
+    setenv("T_TOKEN", "value-of-env", 1);
+    put("token", "value-of-file\n", 0600);
+    open_engine("{api: {env: T_TOKEN}, other: {file: ./token}}", "{}");
+    snprintf(back, sizeof back, "X-Back: %s", auths[_i].line);
+    httpd_answer(d, "/x", "200 OK", back, auths[_i].line);
+    show = run("{}", "tool: http/request, args: {url: \"%s\", auth: %s}",
+               httpd_url(d, "/x"), auths[_i].auth);
+    completed(show);
+    ck_assert_msg(asked(0, auths[_i].line), "%s", httpd_request(d, 0));
+    nowhere("value-of-env");
+    nowhere("value-of-file");
+    nowhere("YW5uOnZhbHVlLW9mLWVudg");
+    nowhere("dmFsdWUtb2YtZW52O");
+}
+END_TEST
+
+static const struct {
+    const char *args, *code, *words;
+} bad_auths[] = {
+    {"headers: {authorization: x}, auth: {bearer: \"secret://api\"}", "invalid",
+     "two of one thing"},
+    {"auth: {basic: {user: \"secret://colon\", password: \"\"}}",
+     "http.invalid", "a colon in the user"},
+    {"auth: {basic: {user: ann, password: open}}", "http.invalid",
+     "one at least is a reference"},
+    {"auth: {basic: {user: \"a:b\", password: \"secret://api\"}}",
+     "http.invalid", "no colon"},
+    {"auth: {basic: {user: ann, password: \"x secret://api\"}}", "http.invalid",
+     "'basic' must be"},
+};
+
+/* What is no such thing says why, and is not sent. */
+START_TEST(auth_says_why)
+{
+    setenv("T_TOKEN", "value-of-env", 1);
+    setenv("T_COLON", "a:b", 1);
+    open_engine("{api: {env: T_TOKEN}, hidden: {env: T_TOKEN}, colon: {env: "
+                "T_COLON}}",
+                "{}");
+    failed(run("{}", "tool: http/get, args: {url: \"%s\", %s}",
+               httpd_url(d, "/x"), bad_auths[_i].args),
+           bad_auths[_i].code, bad_auths[_i].words);
+    ck_assert_uint_eq(httpd_requests(d), 0);
 }
 END_TEST
 
@@ -410,6 +477,11 @@ static const struct {
      "secret://api\"}}",
      "E0604"},
     {"tool: confides/ask, args: {name: \"secret://api\"}", "E0604"},
+    {"tool: http/get, args: {url: u, auth: {bearer: \"secret://hidden\"}}",
+     "E0605"},
+    {"tool: http/get, args: {url: u, auth: {bearer: \"secret://api\", basic: "
+     "{user: a, password: \"secret://api\"}}}",
+     "E0503"},
     {"tool: http/get, args: {url: u, headers: {X: \"secret://none\"}}",
      "E0605"},
     {"tool: http/get, args: {url: u, headers: {X: \"secret://hidden\"}}",
@@ -636,6 +708,10 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, headers_carry_secrets);
+    tcase_add_loop_test(tc, auth_carries_secrets, 0,
+                        sizeof auths / sizeof auths[0]);
+    tcase_add_loop_test(tc, auth_says_why, 0,
+                        sizeof bad_auths / sizeof bad_auths[0]);
     tcase_add_test(tc, redirects_lose_secrets);
     tcase_add_test(tc, inputs_choose_no_secrets);
     tcase_add_test(tc, programs_are_asked_once);
