@@ -13,6 +13,7 @@
  *     timer.wait/1     sleep, durably
  *     kv.get/1, kv.put/1    keep values of the plugin's own
  *     secret.get/1     a secret of the deployment
+ *     secret.keep/1, secret.kept/1   secrets of the plugin's own
  *     model.call/1, model.embed/1   ask a model of the deployment
  *     tool.list/1, tool.invoke/1    what the graph lets the node use
  *     conversation.keep/1           what was said stays, for other nodes
@@ -1059,6 +1060,62 @@ MORTISE_INLINE mortise_status mortise_secret_get_wait(
         return status;
     return api->ask_wait(host, call, mortise_strz(MORTISE_SECRET_GET_1), body,
                          answer);
+}
+
+/* ---- secret.keep/1, secret.kept/1 ---------------------------------------- */
+
+#define MORTISE_SECRET_KEEP_1 "secret.keep/1"
+#define MORTISE_SECRET_KEPT_1 "secret.kept/1"
+
+/* Keep a secret that the plugin was given by somebody, a token for one, for this
+ * user's later processes: text of up to 64 KiB, under a name of up to 512 bytes
+ * that no other plugin finds it by.  value.p NULL: forget it.  It is in no record
+ * and no store, and covered from now on wherever something is shown.  The JSON is
+ * written into `room`; six times name and value and 64 bytes suffice, else
+ * MORTISE_S_NOMEM.  The answer is null; MORTISE_S_NOTFOUND, _DENIED or _IO: this
+ * user has no place for it, in words. */
+MORTISE_INLINE mortise_status mortise_secret_keep(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str name, mortise_str value, char *room, uint64_t cap,
+    mortise_answer_fn *on_answer, void *ud)
+{
+    mortise_str body;
+    mortise_status made;
+    mortise_jw w;
+
+    mortise_jw_fixed(&w, room, cap);
+    mortise_jw_object(&w);
+    mortise_jw_key(&w, "name");
+    mortise_jw_string(&w, name);
+    mortise_jw_key(&w, "value");
+    if (value.p != NULL)
+        mortise_jw_string(&w, value);
+    else
+        mortise_jw_null(&w);
+    mortise_jw_end(&w);
+    made = mortise_jw_finish(&w, &body);
+    return mortise_ask_made(host, api, call, made, MORTISE_SECRET_KEEP_1, body,
+                            on_answer, ud);
+}
+
+/* What is kept under that name: {"value": text}.  MORTISE_S_NOTFOUND: nothing. */
+MORTISE_INLINE mortise_status mortise_secret_kept(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str name, mortise_answer_fn *on_answer, void *ud)
+{
+    char room[6 * 512 + 64];
+    mortise_str body;
+    mortise_status made;
+    mortise_jw w;
+
+    mortise_jw_fixed(&w, room, sizeof room);
+    mortise_jw_object(&w);
+    mortise_jw_key(&w, "name");
+    mortise_jw_string(&w, name);
+    mortise_jw_end(&w);
+    made = mortise_jw_finish(&w, &body);
+    return mortise_ask_made(host, api, call, made, MORTISE_SECRET_KEPT_1, body,
+                            on_answer, ud);
 }
 
 /* ---- model.call/1, model.embed/1 ------------------------------------------ */

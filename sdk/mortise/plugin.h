@@ -228,7 +228,7 @@ typedef struct mortise_executor {
      * call, with no operation and a body of {}: keep request->call and return
      * MORTISE_S_PENDING.  What is asked with that handle is the instance's own:
      * of no run, recorded nowhere, under way until it is answered or the
-     * instance ends.  It may ask http.request/1, secret.get/1, timer.wait/1
+     * instance ends.  It may ask http.request/1, secret.get/1 and the like, timer.wait/1
      * (in memory, and answered when it is due), process.run/1 and process.spawn/1
      * with what belongs to that.  When cancel() comes for
      * it the instance is about to end: let go, and finish it.  One that ends

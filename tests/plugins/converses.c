@@ -6,6 +6,8 @@
  *     say {with, end: true}   has it end, and gives how it did: {ended, words}
  *     say {leave: true}   ends what is in the background
  *     say {wait: ms}      gives the status of having waited there
+ *     say {keep, value}, say {kept}    the status of keeping a secret of that name,
+ *                         which is twice the value, and of looking for it, with what was said to that
  *     say {look: true}    gives the status of what may not be asked there
  */
 #include <mortise/ask.h>
@@ -141,6 +143,25 @@ static void looked(void *ud, mortise_status status, mortise_str answer)
     give(ud, "ended", answer, status);
 }
 
+/* PENDING, or it is no such request. */
+static mortise_status keep(struct program *p, mortise_jv args)
+{
+    char name[NAME] = "", half[100] = "", value[256], room[2048];
+
+    mortise_jv_cstr(mortise_jv_get(args, "keep"), name, sizeof name);
+    mortise_jv_cstr(mortise_jv_get(args, "value"), half, sizeof half);
+    snprintf(value, sizeof value, "%s%s", half, half);
+    if (name[0] != '\0')
+        return mortise_secret_keep(p->inst->host, p->inst->api,
+                                   p->inst->background, mortise_strz(name),
+                                   value[0] != '\0' ? mortise_strz(value)
+                                                    : mortise_str_empty(),
+                                   room, sizeof room, looked, p);
+    mortise_jv_cstr(mortise_jv_get(args, "kept"), name, sizeof name);
+    return mortise_secret_kept(p->inst->host, p->inst->api, p->inst->background,
+                               mortise_strz(name), looked, p);
+}
+
 static mortise_status say(mortise_inst *inst, const mortise_request *r,
                           mortise_jv args)
 {
@@ -168,7 +189,10 @@ static mortise_status say(mortise_inst *inst, const mortise_request *r,
         return MORTISE_S_FAILED;
     p->waits = r->call;
     p->wants_end = end;
-    if (wait >= 0)
+    if (mortise_jv_type(mortise_jv_get(args, "keep")) != MORTISE_JV_NONE ||
+        mortise_jv_type(mortise_jv_get(args, "kept")) != MORTISE_JV_NONE)
+        status = keep(p, args);
+    else if (wait >= 0)
         status = mortise_timer_wait(inst->host, inst->api, inst->background, 0,
                                     (uint64_t)wait, looked, p);
     else if (look)

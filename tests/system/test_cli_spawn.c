@@ -198,6 +198,29 @@ START_TEST(the_background_is_of_no_run)
 }
 END_TEST
 
+/* What a plugin was given it has in the next process, too; nobody else sees it. */
+START_TEST(secrets_are_kept)
+{
+    desk_own_home();
+    GRAPH("{kept: token, with: x}", "{keep: token, value: hunter2, with: y}",
+          "{kept: token, with: z}");
+    desk_ok(RUN);
+    desk_out("\"ended\": -5");
+    desk_out("[secret kept by converses]");
+    desk_not_out("hunter2hunter2");
+    GRAPH("{kept: token, with: x}", "{kept: other, with: y}");
+    desk_ok("$MORTISE run g.yaml --id s && $MORTISE show s --json");
+    desk_out("[secret kept by converses]");
+    desk_out("\"ended\": -5");
+    GRAPH("{keep: token, with: x}", "{kept: token, with: y}");
+    desk_ok("$MORTISE run g.yaml --id t && $MORTISE show t --json");
+    desk_out("\"ended\": -5");
+    desk_not_out("kept by");
+    child_run("grep -rl hunter2hunter2 store; true");
+    ck_assert_str_eq(child.out, "");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_spawn");
@@ -212,6 +235,7 @@ static Suite *suite(void)
     tcase_add_test(tc, one_that_is_not_there);
     tcase_add_test(tc, servers_are_programs);
     tcase_add_test(tc, the_background_is_of_no_run);
+    tcase_add_test(tc, secrets_are_kept);
     suite_add_tcase(s, tc);
     return s;
 }

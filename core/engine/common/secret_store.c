@@ -45,7 +45,8 @@ enum {
     NS_PER_MS = 1000000,
     CUT_FROM = 256,  /* bytes of words */
     FROM_ROOM = 512, /* of where a value comes from */
-    KNOWN_MAX = 16   /* values of a secret, of which all but one are old */
+    KNOWN_MAX = 16,  /* values of a secret, of which all but one are old */
+    NOTED_MAX = 64   /* of what a plugin keeps */
 };
 
 struct secret {
@@ -57,6 +58,13 @@ struct secret {
     char *known[KNOWN_MAX]; /* values that were given out, the newest first */
 };
 
+/* What a plugin keeps, which no provider gives. */
+struct noted {
+    struct noted *next;
+    char name[128];         /* "kept by PLUGIN" */
+    char *known[NOTED_MAX]; /* the newest first */
+};
+
 struct mortise_secret_store {
     struct mortise *m; /* lent: for its memory and its log */
     const struct mortise_mem *mem;
@@ -65,7 +73,9 @@ struct mortise_secret_store {
     size_t n_env; /* with the NULL */
     struct mortise_mask *mask; /* over all that is known; NULL: nothing is */
     atomic_bool has_mask;
-    pthread_mutex_t lock; /* guards last, until_ns, warned, known and mask */
+    struct noted *noted;
+    pthread_mutex_t
+        lock; /* guards last, until_ns, warned, known, noted, mask */
     size_t n;
     struct secret list[];
 };
@@ -143,6 +153,18 @@ static void wipe(const struct mortise_mem *mem, char *value)
     mortise_release_str(mem, value);
 }
 
+static void forget_noted(struct mortise_secret_store *v)
+{
+    struct noted *n;
+
+    while ((n = v->noted) != NULL) {
+        v->noted = n->next;
+        for (size_t i = 0; i < NOTED_MAX; i++)
+            wipe(v->mem, n->known[i]);
+        mortise_release(v->mem, n, sizeof *n);
+    }
+}
+
 void mortise_secret_store_close(struct mortise_secret_store *v)
 {
     if (v == NULL)
@@ -153,6 +175,7 @@ void mortise_secret_store_close(struct mortise_secret_store *v)
         for (size_t j = 0; j < KNOWN_MAX; j++)
             wipe(v->mem, v->list[i].known[j]);
     }
+    forget_noted(v);
     mortise_mask_unref(v->mask);
     for (size_t i = 0; v->env != NULL && i < v->n_env; i++)
         wipe(v->mem, v->env[i]);
@@ -472,27 +495,37 @@ static void warn_of_length(struct mortise_secret_store *v,
                     s->from->name, (int)MORTISE_MASK_MIN);
 }
 
-/* Is it one of those that were given out before? */
-static bool is_known(const struct secret *s, const char *value)
+/* Is it one of those n? */
+static bool is_known(char *const *known, size_t n, const char *value)
 {
-    for (size_t i = 0; i < KNOWN_MAX; i++)
-        if (s->known[i] != NULL && strcmp(s->known[i], value) == 0)
+    for (size_t i = 0; i < n; i++)
+        if (known[i] != NULL && strcmp(known[i], value) == 0)
             return true;
     return false;
 }
 
-/* A new one, with the lock; false: out of memory.  Of a secret that changes
+/* A new one of n, with the lock; false: out of memory.  Of a secret that changes
  * all the time, the oldest is forgotten. */
-static bool know(struct mortise_secret_store *v, struct secret *s,
+static bool know(struct mortise_secret_store *v, char **known, size_t n,
                  const char *value)
 {
     char *copy = mortise_strdup(v->mem, value);
 
     if (copy == NULL)
         return false;
-    wipe(v->mem, s->known[KNOWN_MAX - 1]);
-    memmove(s->known + 1, s->known, (KNOWN_MAX - 1) * sizeof s->known[0]);
-    s->known[0] = copy;
+    wipe(v->mem, known[n - 1]);
+    memmove(known + 1, known, (n - 1) * sizeof known[0]);
+    known[0] = copy;
+    return true;
+}
+
+static bool add_known(struct mortise_mask *mask, const char *name,
+                      char *const *known, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (known[i] != NULL &&
+            !mortise_mask_add(mask, name, known[i], strlen(known[i])))
+            return false;
     return true;
 }
 
@@ -500,13 +533,12 @@ static bool add_all(const struct mortise_secret_store *v,
                     struct mortise_mask *mask)
 {
     for (size_t i = 0; i < v->n; i++)
-        for (size_t j = 0; j < KNOWN_MAX; j++) {
-            const char *value = v->list[i].known[j];
-
-            if (value != NULL && !mortise_mask_add(mask, v->list[i].from->name,
-                                                   value, strlen(value)))
-                return false;
-        }
+        if (!add_known(mask, v->list[i].from->name, v->list[i].known,
+                       KNOWN_MAX))
+            return false;
+    for (const struct noted *n = v->noted; n != NULL; n = n->next)
+        if (!add_known(mask, n->name, n->known, NOTED_MAX))
+            return false;
     return mortise_mask_close(mask);
 }
 
@@ -533,8 +565,8 @@ static int keep(struct mortise_secret_store *v, struct secret *s,
     bool is_new;
 
     pthread_mutex_lock(&v->lock);
-    is_new = !is_known(s, value);
-    if (is_new && (!know(v, s, value) || !make_mask(v))) {
+    is_new = !is_known(s->known, KNOWN_MAX, value);
+    if (is_new && (!know(v, s->known, KNOWN_MAX, value) || !make_mask(v))) {
         pthread_mutex_unlock(&v->lock);
         return mortise_nomem(err);
     }
@@ -588,6 +620,42 @@ int mortise_secret_store_get(struct mortise_secret_store *v, const char *name,
     rv = get_new(v, s, value, err);
     return rv == MORTISE_OK ? rv
                             : mortise_doing(err, rv, "the secret '%s'", name);
+}
+
+/* With the lock: what that plugin keeps; NULL: out of memory. */
+static struct noted *noted_of(struct mortise_secret_store *v,
+                              const char *plugin)
+{
+    char name[sizeof v->noted->name];
+    struct noted *n = v->noted;
+
+    snprintf(name, sizeof name, "kept by %s", plugin);
+    while (n != NULL && strcmp(n->name, name) != 0)
+        n = n->next;
+    if (n != NULL)
+        return n;
+    n = mortise_zalloc(v->mem, sizeof *n);
+    if (n == NULL)
+        return NULL;
+    memcpy(n->name, name, sizeof n->name);
+    n->next = v->noted;
+    v->noted = n;
+    return n;
+}
+
+int mortise_secret_store_note(struct mortise_secret_store *v,
+                              const char *plugin, const char *value,
+                              struct mortise_err *err)
+{
+    struct noted *n;
+    bool done;
+
+    pthread_mutex_lock(&v->lock);
+    n = noted_of(v, plugin);
+    done = n != NULL && (is_known(n->known, NOTED_MAX, value) ||
+                         (know(v, n->known, NOTED_MAX, value) && make_mask(v)));
+    pthread_mutex_unlock(&v->lock);
+    return done ? MORTISE_OK : mortise_nomem(err);
 }
 
 void mortise_secret_store_give_back(struct mortise_secret_store *v, char *value)

@@ -38,6 +38,12 @@ int mortise_secret_store_get(struct mortise_secret_store *v, const char *name,
 void mortise_secret_store_give_back(struct mortise_secret_store *v,
                                     char *value);
 
+/* A value that a plugin was given elsewhere and keeps: it is covered, as its
+ * plugin's, from now on.  Of a plugin's, the last few.  [any] */
+int mortise_secret_store_note(struct mortise_secret_store *v,
+                              const char *plugin, const char *value,
+                              struct mortise_err *err);
+
 /* What covers every value that was ever given out, a reference of the caller's;
  * NULL: none was.  [any] */
 struct mortise_mask *mortise_secret_store_mask(struct mortise_secret_store *v);
