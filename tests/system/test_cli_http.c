@@ -151,7 +151,7 @@ START_TEST(a_waiting_try_is_made_again)
     httpd_answer(errand_httpd, "/pay", "503 Busy", "Retry-After: 30\r\n", "");
     httpd_times(errand_httpd, 1);
     page("/pay", "", "paid");
-    graph("submit", "/pay", ", json: {n: 1}");
+    graph("submit", "/pay", ", json: {n: 1}, retries: 1");
     run_and_kill(1);
     resume();
     ck_assert_uint_eq(times("POST /pay "), 2);

@@ -36,8 +36,11 @@
  *               references to secrets.  An API key goes into a header of its own
  *               (X-Api-Key: "secret://NAME"), never into a URL: that stands in
  *               logs, of servers and of proxies.
- *   retries     how often a request is made again where another try may help (2,
- *               and 0 with any_status; 10 at most): see below.
+ *   retries     how often a request is made again where another try may help (10
+ *               at most): see below.  Where nobody says, 2 by `get` and `pages`,
+ *               but 0 with any_status, where a status is no failure; and 0 by
+ *               `request` and `submit`: an effect is made again because its
+ *               author says so.
  *
  * Being made again
  *   By its method: GET, HEAD and OPTIONS change nothing; PUT and DELETE twice are
@@ -130,7 +133,6 @@
 enum form { AUTO, TEXT, JSON };
 
 enum {
-    RETRIES = 2,
     KEY_HEADER_MAX = 64, /* bytes; the manifest's word */
     TOKEN_MAX = 4096     /* bytes, of one that JSON has to escape */
 };
@@ -432,14 +434,10 @@ void http_write_common(mortise_jw *w, mortise_jv args, mortise_str key_name,
     copy(w, auth, "basic");
 }
 
-int64_t http_retries(mortise_jv args)
+int64_t http_retries(mortise_jv args, int64_t by_itself)
 {
-    int64_t retries = RETRIES;
-    int32_t any = 0;
+    int64_t retries = by_itself;
 
-    mortise_jv_bool(mortise_jv_get(args, "any_status"), &any);
-    if (any)
-        retries = 0; /* a status is no failure then */
     mortise_jv_int(mortise_jv_get(args, "retries"), &retries);
     return retries;
 }
@@ -480,7 +478,7 @@ static mortise_status write_request(mortise_jw *w, const mortise_request *r,
 {
     static const char *const same[] = {"url", "body", "json"};
     char name[KEY_HEADER_MAX + 1];
-    int32_t follow = 1;
+    int32_t follow = 1, any = 0;
 
     mortise_jw_object(w);
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
@@ -493,8 +491,9 @@ static mortise_status write_request(mortise_jw *w, const mortise_request *r,
         mortise_jw_key(w, "redirects");
         mortise_jw_int(w, 0);
     }
-    mortise_jw_key(w, "retries");
-    mortise_jw_int(w, http_retries(args));
+    mortise_jv_bool(mortise_jv_get(args, "any_status"), &any);
+    mortise_jw_key(w, "retries"); /* any status is no failure */
+    mortise_jw_int(w, http_retries(args, is_get(r) && !any ? HTTP_RETRIES : 0));
     mortise_jw_end(w);
     return mortise_jw_finish(w, out);
 }

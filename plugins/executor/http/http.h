@@ -16,8 +16,10 @@ struct mortise_inst {
  * the key under its name, if there is one, `auth`, bounds. */
 void http_write_common(mortise_jw *w, mortise_jv args, mortise_str key_name,
                        mortise_str key);
-/* How often it may be made again. */
-int64_t http_retries(mortise_jv args);
+/* How often it may be made again; `by_itself`, where nobody says. */
+int64_t http_retries(mortise_jv args, int64_t by_itself);
+
+enum { HTTP_RETRIES = 2 }; /* of a read, by itself */
 
 /* The end of a call that http.request/1 ended: by its words, or by a status that
  * is an error. */

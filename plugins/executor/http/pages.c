@@ -450,7 +450,7 @@ static int wait_for_it(struct walk *w, mortise_jv answer)
     mortise_jv_int(mortise_jv_get(answer, "retry_after_ms"), &ms);
     if (!mortise_jv_is(mortise_jv_get(answer, "class"),
                        mortise_strz("transient")) ||
-        ms <= PATIENCE_MS || w->waits >= http_retries(w->args))
+        ms <= PATIENCE_MS || w->waits >= http_retries(w->args, HTTP_RETRIES))
         return 0;
     w->waits++;
     return mortise_timer_wait(w->inst->host, w->inst->api, w->id, 0,
@@ -489,7 +489,7 @@ static mortise_status try_to_ask(struct walk *w)
     mortise_jw_string(&jw, bytes_str(&w->url));
     http_write_common(&jw, w->args, mortise_str_empty(), mortise_str_empty());
     mortise_jw_key(&jw, "retries");
-    mortise_jw_int(&jw, http_retries(w->args));
+    mortise_jw_int(&jw, http_retries(w->args, HTTP_RETRIES));
     mortise_jw_end(&jw);
     status = mortise_jw_finish(&jw, &body);
     if (status == MORTISE_S_OK)

@@ -134,15 +134,16 @@ static const struct {
     {"http/request, args: {", false},
     {"http/request, args: {retries: 3, ", false},
     {"http/request, args: {method: PATCH, retries: 3, ", false},
-    {"http/request, args: {method: PUT, ", true},
-    {"http/request, args: {method: DELETE, ", true},
-    {"http/request, args: {method: GET, ", true},
-    {"http/submit, args: {", true},
-    {"http/submit, args: {retries: 0, ", false},
+    {"http/request, args: {method: PUT, ", false},
+    {"http/request, args: {method: PUT, retries: 1, ", true},
+    {"http/request, args: {method: DELETE, retries: 1, ", true},
+    {"http/request, args: {method: GET, retries: 1, ", true},
+    {"http/submit, args: {", false},
+    {"http/submit, args: {retries: 1, ", true},
     {"http/pages, args: {items: /none, retries: 0, ", false},
 };
 
-/* By itself, by its method, and as often as it says. */
+/* A read by itself, an effect by its method and as often as it says. */
 START_TEST(by_node)
 {
     open_bundled();
@@ -179,7 +180,8 @@ START_TEST(keys_are_the_same_each_time)
 
     open_bundled();
     be_busy_once("503 Busy", "");
-    lone_start("tool: http/submit, args: {url: \"%s\", idempotency_header: "
+    lone_start("tool: http/submit, args: {url: \"%s\", retries: 1, "
+               "idempotency_header: "
                "X-Request-Id, headers: {x-request-id: mine}}",
                httpd_url(d, "/x"));
     expect(true, "");
