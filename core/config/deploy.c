@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config/expand.h"
+#include "config/mcp_config.h"
 #include "config/reading.h"
 #include "yaml/header.h"
 
@@ -378,6 +379,36 @@ const struct mortise_place mortise_deployment_place = {
 
 /* ---- the whole ------------------------------------------------------- */
 
+/* What tools.mcp says is all that plugin is told. */
+static void check_composed(const struct mortise_deployment *d,
+                           struct mortise_diags *diags)
+{
+    const struct mortise_yaml *key =
+        mortise_yaml_key(d->config, mortise_mcp_plugin);
+
+    if (key != NULL)
+        mortise_diag_help(
+            diags,
+            mortise_diag_add(diags, "E0611", key->span,
+                             "the config of plugin '%s' is not written here",
+                             mortise_mcp_plugin),
+            "tools.mcp says which servers there are");
+}
+
+static int read_lock(struct mortise_deployment *d, struct mortise_diags *diags)
+{
+    char path[PATH_MAX];
+    struct mortise_err err;
+    int rv = mortise_lock_path(path, d->path, &err);
+
+    if (rv != MORTISE_OK)
+        return MORTISE_OK; /* nothing can be there */
+    rv = mortise_lock_read(&d->lock, &d->arena, path, diags);
+    return rv == MORTISE_OK ? mortise_tool_pins_make(&d->tool_pins, &d->arena,
+                                                     &d->tools.mcp, &d->lock)
+                            : rv;
+}
+
 static int read(struct mortise_deployment *d, const char *path,
                 struct mortise_diags *diags)
 {
@@ -388,6 +419,7 @@ static int read(struct mortise_deployment *d, const char *path,
 
     if (root == NULL)
         return rv;
+    rv = MORTISE_OK;
     d->path = root->span.file->path;
     if (mortise_header_check(root, "Deployment", diags)) {
         d->written = root;
@@ -397,8 +429,10 @@ static int read(struct mortise_deployment *d, const char *path,
         mortise_keys_read(&mortise_deployment_place, root, root->span, &r, d,
                           diags);
         mortise_mcp_check(&d->tools.mcp, &d->secrets, diags);
+        check_composed(d, diags);
+        rv = read_lock(d, diags);
     }
-    if (r.nomem || diags->failed)
+    if (r.nomem || diags->failed || rv == MORTISE_ENOMEM)
         return MORTISE_ENOMEM;
     return diags->n_errors > errors ? MORTISE_ECHECK : MORTISE_OK;
 }
@@ -430,6 +464,7 @@ int mortise_deployment_default(struct mortise_deployment **out,
     d->max_ms = BATCH_MS;
     d->cache_bytes = CACHE_BYTES;
     d->finished_ms = finished_ms;
+    d->tool_pins.plugin = mortise_mcp_plugin;
     return MORTISE_OK;
 }
 
@@ -444,6 +479,14 @@ void mortise_deployment_free(struct mortise_deployment *d)
     mortise_arena_finish(&arena);
 }
 
+bool mortise_deployment_composes(const struct mortise_deployment *d,
+                                 const char *plugin, const char *as)
+{
+    return strcmp(plugin, mortise_mcp_plugin) == 0 &&
+           mortise_guard_find(&d->guards, as) == NULL &&
+           mortise_model_of_instance(&d->models, as) == NULL;
+}
+
 json_t *mortise_deployment_config(const struct mortise_deployment *d,
                                   const char *plugin, const char *as)
 {
@@ -455,5 +498,26 @@ json_t *mortise_deployment_config(const struct mortise_deployment *d,
         : m != NULL ? m->config
                     : mortise_yaml_get(d->config, plugin);
 
+    if (mortise_deployment_composes(d, plugin, as))
+        return mortise_mcp_config(&d->tools.mcp, &d->lock);
     return config != NULL ? mortise_yaml_json(config, false) : json_object();
+}
+
+size_t mortise_deployment_tool_pins(const struct mortise_deployment *d,
+                                    const char *plugin,
+                                    const struct mortise_tool_pin **list)
+{
+    bool its = strcmp(plugin, d->tool_pins.plugin) == 0;
+
+    *list = its ? d->tool_pins.list : NULL;
+    return its ? d->tool_pins.n : 0;
+}
+
+const struct mortise_tool_pin *
+mortise_deployment_tool_pin(const struct mortise_deployment *d,
+                            const char *plugin, const char *operation)
+{
+    return strcmp(plugin, d->tool_pins.plugin) == 0
+               ? mortise_tool_pin_find(&d->tool_pins, operation)
+               : NULL;
 }

@@ -5,6 +5,7 @@
 #include "config/deploy_guards.h"
 #include "config/limits.h"
 #include "config/models.h"
+#include "config/tool_pins.h"
 #include "config/programs.h"
 #include "config/policy.h"
 #include "config/provider.h"
@@ -47,11 +48,13 @@ struct mortise_deployment {
     struct mortise_programs programs;
     struct mortise_executors executors;
     struct mortise_policy tools;
-    struct mortise_bounds limits; /* defaults and ceilings of graphs */
+    struct mortise_bounds limits;       /* defaults and ceilings of graphs */
+    struct mortise_lock lock;           /* the file beside it */
+    struct mortise_tool_pins tool_pins; /* operations that it names */
 };
 
 /* ${env:NAME}, ${env:NAME:-default} and ${file:PATH} are expanded here, once.
- * Findings to diags; *out NULL on an error. */
+ * Its lock is read with it.  Findings to diags; *out NULL on an error. */
 int mortise_deployment_read(struct mortise_deployment **out,
                             const struct mortise_mem *mem, const char *path,
                             struct mortise_diags *diags);
@@ -61,9 +64,21 @@ int mortise_deployment_default(struct mortise_deployment **out,
 void mortise_deployment_free(struct mortise_deployment *d);
 /* The config of one plugin as JSON, a new reference; {} when there is none.
  * `as` is the guardrail's id, or the model's instance, that it has it for; ""
- * for the plugin as such. */
+ * for the plugin as such.  Where mortise_deployment_composes() it, no part of
+ * the file is that config, and its references to secrets are for the plugin to
+ * ask with: they are not to be filled in. */
 json_t *mortise_deployment_config(const struct mortise_deployment *d,
                                   const char *plugin, const char *as);
+bool mortise_deployment_composes(const struct mortise_deployment *d,
+                                 const char *plugin, const char *as);
+/* The operation that the lock has for the plugin, or NULL. */
+const struct mortise_tool_pin *
+mortise_deployment_tool_pin(const struct mortise_deployment *d,
+                            const char *plugin, const char *operation);
+/* All of them, sorted; how many. */
+size_t mortise_deployment_tool_pins(const struct mortise_deployment *d,
+                                    const char *plugin,
+                                    const struct mortise_tool_pin **list);
 
 /* What stands in one. */
 extern const struct mortise_place mortise_deployment_place;

@@ -13,6 +13,8 @@
  *       keys hold do not count.  Nor does store.path: whoever compares two
  *       deployments has one store already.
  *
+ *   (4) What the lock pins counts: it says which tools there are.
+ *
  * What is not named here is taken from the tree as it stands, so that a key
  * that is new to the language counts from its first day on.
  */
@@ -185,6 +187,17 @@ static json_t *secrets_of(const struct mortise_deployment *d,
     return out;
 }
 
+/* Which tools its servers have, of a lock that has any. */
+static int put_pins(json_t *all, const struct mortise_deployment *d)
+{
+    return d->lock.n == 0
+               ? 0
+               : json_object_set_new(
+                     all, "lock",
+                     mortise_yaml_json(mortise_yaml_get(d->lock.tree, "mcp"),
+                                       false));
+}
+
 int mortise_deployment_digest(uint8_t out[MORTISE_DIGEST],
                               const struct mortise_deployment *d,
                               const struct mortise_mem *mem)
@@ -198,7 +211,7 @@ int mortise_deployment_digest(uint8_t out[MORTISE_DIGEST],
     json_t *silent = json_pack("{s:{}}", "guardrails");
     int rv = MORTISE_ENOMEM;
 
-    if (json_object_update(all, held) == 0 &&
+    if (json_object_update(all, held) == 0 && put_pins(all, d) == 0 &&
         json_object_update_missing(all, silent) == 0) {
         json_object_del(all, "apiVersion");
         json_object_del(all, "kind");

@@ -1,6 +1,6 @@
 /* guarded.c -- may a deployment be obeyed, and what it names be used?
  *
- *   (1) The Deployment file, the directories of plugins and of trust with the
+ *   (1) The Deployment file and its lock, the directories of plugins and of trust with the
  *       files in them, and the store: none of them may be somebody else's, nor
  *       may others be able to write or replace it (base/owner.h).
  *   (2) A deployment that nobody named, but that lay beside a graph or in the
@@ -29,6 +29,8 @@ int mortise_guarded_faults(const struct mortise_settings *s,
     int rv = d->path != NULL ? mortise_owner_check(d->path, fault, ud, err)
                              : MORTISE_OK;
 
+    if (rv == MORTISE_OK && d->lock.path != NULL)
+        rv = mortise_owner_check(d->lock.path, fault, ud, err);
     for (size_t i = 0; rv == MORTISE_OK && i < d->n_plugin_dirs; i++)
         rv = mortise_owner_check_inside(d->plugin_dirs[i], fault, ud, err);
     for (size_t i = 0; rv == MORTISE_OK && i < d->n_dev_dirs; i++)

@@ -31,6 +31,8 @@
 #include "base/nearest.h"
 #include "json/secret.h"
 
+const char mortise_mcp_plugin[] = "mcp";
+
 enum { NAME_MAX_SERVER = 64, TIMEOUT_MS = 60000, HOLD_MS = 5 * 60000 };
 
 #define MOST_MS (24.0 * 86400000) /* a request takes no more */

@@ -52,6 +52,9 @@ struct mortise_mcp_servers { /* in an arena */
     size_t n;
 };
 
+/* The plugin that speaks to them. */
+extern const char mortise_mcp_plugin[];
+
 /* What may stand in one. */
 extern const struct mortise_place mortise_mcp_server_place;
 

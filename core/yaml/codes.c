@@ -436,6 +436,21 @@ const struct mortise_code mortise_codes[] = {
      "kind: Deployment\n"
      "tools: {mcp: {files: {url: \"http://mcp.example.com\"}}}   # https\n"},
 
+    {"E0611", "a config that is written elsewhere",
+     "What the plugin `mcp` is told is what `tools.mcp` says, and the lock; "
+     "`plugins.config` has nothing for it.",
+     "kind: Deployment\n"
+     "plugins: {config: {mcp: {}}}   # tools: {mcp: {...}}\n"},
+    {"E0612", "a broken lock",
+     "mortise.lock is written by `mortise mcp pin`, and lies beside the "
+     "deployment.  It was changed by hand, or by a merge: take one side whole, "
+     "and pin again.",
+     "# mortise.lock\n"
+     "# {\"apiVersion\": \"mortise/v1\", \"kind\": \"Lock\", \"mcp\": "
+     "{\"files\": "
+     "{\"tools\":\n"
+     "#   {\"read\": {\"digest\": \"abc\", \"input_schema\": {}}}}}}\n"},
+
     {"E0701", "an operation's name that is none",
      "Operations are named like plugins, with 64 characters at most: graphs "
      "say PLUGIN/OPERATION.",
@@ -676,6 +691,13 @@ const struct mortise_code mortise_codes[] = {
      "# mortise check mortise.yaml\n"
      "kind: Deployment\n"
      "plugins: {path: [./plugin]}   # ./plugins\n"},
+    {"W0824", "a pin that holds for nothing",
+     "mortise.lock pins the tools of a server that `tools.mcp` does not have, "
+     "or a tool whose schema is none: it cannot be called.  Look whether the "
+     "name is misspelt, or take the pin out: `mortise mcp pin NAME`.",
+     "# mortise.lock beside it pins the server 'files'\n"
+     "kind: Deployment\n"
+     "tools: {mcp: {file: {command: [node, files.js]}}}\n"},
     {"W1001", "something that an import leaves behind",
      "A field of the foreign graph has no like here, or its meaning cannot be "
      "carried over, as that of a condition that is a function.  Where what is "

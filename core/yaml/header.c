@@ -12,8 +12,8 @@ static const char api_version[] = "mortise/v1";
 const struct mortise_word mortise_api_versions[] = {{.word = api_version},
                                                     {.word = NULL}};
 
-static const char *const kinds[] = {"Graph", "Deployment", "Plugin", "Trust",
-                                    "Test"};
+static const char *const kinds[] = {"Graph", "Deployment", "Plugin",
+                                    "Trust", "Test",       "Lock"};
 
 /* What the kind was to be, where it is a misspelt one; NULL: it is not. */
 static const char *misspelt(const char *key, const struct mortise_yaml *v)

@@ -131,6 +131,30 @@ START_TEST(what_is_not_there_is_told)
 }
 END_TEST
 
+/* A pin of a server that is not there, or of a tool that cannot be called, is a
+ * warning where it stands; others may not write what is pinned. */
+START_TEST(pins_of_nothing_are_told)
+{
+    desk_put("d.yaml", "apiVersion: mortise/v1\nkind: Deployment\n"
+                       "metadata: {name: d}\n"
+                       "tools: {mcp: {near: {url: \"http://127.0.0.1:1\"}}}\n");
+    desk_put("d.lock",
+             "{\"apiVersion\": \"mortise/v1\", \"kind\": \"Lock\",\n"
+             "\"mcp\": {\"nera\": {\"tools\": {}},\n"
+             "\"near\": {\"tools\": {\"t\": {\"input_schema\": {\"type\": 1},\n"
+             "\"digest\": \"0123456789abcdef0123456789abcdef0123456789abcdef"
+             "0123456789abcdef\"}}}}}\n");
+    desk_ok("$MORTISE check d.yaml");
+    desk_out("d.lock:2:9: warning[W0824]: the deployment's tools.mcp has no "
+             "'nera'");
+    desk_out("d.lock:3:20: warning[W0824]: tool 'mcp/near/t' cannot be "
+             "called: its server's input_schema is none, at /type");
+    desk_ok("chmod 666 d.lock && $MORTISE check d.yaml");
+    desk_out("W0820");
+    desk_out("d.lock");
+}
+END_TEST
+
 /* A permission that no config can give is a warning for its author. */
 START_TEST(permissions_of_nothing_are_told)
 {
@@ -378,6 +402,7 @@ static Suite *suite(void)
     tcase_add_test(tc, configs_are_checked);
     tcase_add_test(tc, destinations_are_checked);
     tcase_add_test(tc, what_is_not_there_is_told);
+    tcase_add_test(tc, pins_of_nothing_are_told);
     tcase_add_test(tc, permissions_of_nothing_are_told);
     tcase_add_test(tc, names_of_no_plugin_are_odd);
     tcase_add_test(tc, a_run_keeps_what_is_behind_an_id);

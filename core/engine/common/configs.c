@@ -50,8 +50,8 @@ static int check_schema(const struct checking *c,
     int rv = MORTISE_OK;
 
     if (schema == NULL && json_object_size(json) > 0)
-        mortise_diag_add(c->diags, "E0607", config->span,
-                         "plugin '%s' takes no config", c->m->name);
+        mortise_diag_add(c->diags, "E0607", at, "plugin '%s' takes no config",
+                         c->m->name);
     else if (schema != NULL)
         rv = mortise_schema_check(schema, json, &err);
     if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
@@ -113,16 +113,17 @@ int mortise_configs_need(const struct mortise_deployment *d,
                          struct mortise_err *why)
 {
     struct mortise_err wants;
-    json_t *none;
+    json_t *without;
     int rv;
 
     if (m->config_schema == NULL ||
         mortise_yaml_get(d->config, m->name) != NULL)
         return MORTISE_OK;
-    none = json_object();
-    rv = none != NULL ? mortise_schema_check(m->config_schema, none, &wants)
-                      : MORTISE_ENOMEM;
-    json_decref(none);
+    without = mortise_deployment_config(d, m->name, "");
+    rv = without != NULL
+             ? mortise_schema_check(m->config_schema, without, &wants)
+             : MORTISE_ENOMEM;
+    json_decref(without);
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(why);
     return rv == MORTISE_OK
@@ -177,6 +178,27 @@ static int check_model(struct checking *c, struct mortise_plugins *plugins,
                        m->at, "no way to models");
 }
 
+/* What the deployment composes for a plugin, at the key that it is made of. */
+static int check_composed(struct checking *c, struct mortise_plugins *plugins)
+{
+    const struct mortise_yaml *at =
+        mortise_yaml_key(mortise_yaml_get(c->d->tree, "tools"), "mcp");
+    json_t *json;
+    int rv;
+
+    c->m = at != NULL ? mortise_plugins_find(plugins, mortise_mcp_plugin, NULL)
+                      : NULL;
+    if (c->m == NULL)
+        return MORTISE_OK;
+    c->errors = c->diags->n_errors;
+    json = mortise_deployment_config(c->d, mortise_mcp_plugin, "");
+    rv = json != NULL ? check_schema(c, NULL, json, at->span) : MORTISE_ENOMEM;
+    if (rv == MORTISE_OK)
+        rv = check_net(c, at, json);
+    json_decref(json);
+    return rv;
+}
+
 int mortise_configs_check(const struct mortise_deployment *d,
                           struct mortise_plugins *plugins, bool all,
                           struct mortise_diags *diags)
@@ -194,6 +216,8 @@ int mortise_configs_check(const struct mortise_deployment *d,
         if (c.m != NULL)
             rv = check_config(&c, d->config->items[i], key->span);
     }
+    if (rv == MORTISE_OK)
+        rv = check_composed(&c, plugins);
     for (size_t i = 0; i < d->guards.n && rv == MORTISE_OK; i++)
         rv = check_guard(&c, plugins, &d->guards.list[i]);
     for (size_t i = 0; i < d->models.n && rv == MORTISE_OK; i++)
@@ -281,6 +305,37 @@ static void advise_dirs(const struct mortise_deployment *d,
         advise_dir(d->trust_dir, dir->span, diags);
 }
 
+/* A lock outlives the servers that it was made of. */
+static void advise_lock(const struct mortise_deployment *d,
+                        struct mortise_diags *diags)
+{
+    for (size_t i = 0; i < d->lock.n; i++)
+        if (mortise_mcp_find(&d->tools.mcp, d->lock.list[i].name) == NULL)
+            mortise_diag_add(diags, "W0824", d->lock.list[i].at->span,
+                             "the deployment's tools.mcp has no '%s': what is "
+                             "pinned of it holds for nothing",
+                             d->lock.list[i].name);
+}
+
+static int advise_pin(const struct mortise_deployment *d,
+                      const struct mortise_tool_pin *pin,
+                      struct mortise_diags *diags)
+{
+    struct mortise_arena a;
+    struct mortise_pinned_schemas schemas;
+    struct mortise_err why;
+    int rv;
+
+    mortise_arena_init(&a, d->arena.mem);
+    rv = mortise_tool_pin_schemas(&schemas, &a, pin, &why);
+    if (rv == MORTISE_EINVAL)
+        mortise_diag_add(diags, "W0824", pin->tool->at->span, "%s", why.msg);
+    mortise_schema_finish(schemas.input);
+    mortise_schema_finish(schemas.output);
+    mortise_arena_finish(&a);
+    return rv == MORTISE_EINVAL ? MORTISE_OK : rv;
+}
+
 static void advise_secrets(const struct mortise_deployment *d,
                            struct mortise_diags *diags)
 {
@@ -312,5 +367,8 @@ int mortise_configs_advise(const struct mortise_deployment *d,
     if (d->tree != NULL)
         advise_dirs(d, diags);
     advise_secrets(d, diags);
+    advise_lock(d, diags);
+    for (size_t i = 0; i < d->tool_pins.n && rv == MORTISE_OK; i++)
+        rv = advise_pin(d, &d->tool_pins.list[i], diags);
     return rv == MORTISE_OK ? advise(isolation, plugins, diags) : rv;
 }

@@ -126,9 +126,11 @@ int mortise_secret_config(struct mortise *m, const char *plugin, const char *as,
     struct filling f = {m->secret_store, m->mem, err};
     json_t *config =
         mortise_deployment_config(m->settings.deployment, plugin, as);
-    int rv = config != NULL
-                 ? mortise_secret_each(config, m->mem, fill_mention, &f)
-                 : MORTISE_ENOMEM;
+    bool composed =
+        mortise_deployment_composes(m->settings.deployment, plugin, as);
+    int rv = config == NULL ? MORTISE_ENOMEM
+             : composed     ? MORTISE_OK
+                        : mortise_secret_each(config, m->mem, fill_mention, &f);
 
     *out = NULL;
     if (rv == MORTISE_OK)

@@ -24,8 +24,8 @@ int mortise_secret_check_config(const struct mortise_deployment *d,
                                 const struct mortise_manifest *m,
                                 const struct mortise_yaml *config, json_t *json,
                                 struct mortise_diags *diags, size_t *mentions);
-/* The config of a plugin with the values in the places of references, for
- * create() alone; a new reference.  May wait for programs. */
+/* The config of a plugin with the values in the places of references (one that
+ * the deployment composes keeps those), for create() alone; a new reference.  May wait for programs. */
 int mortise_secret_config(struct mortise *m, const char *plugin, const char *as,
                           json_t **out, struct mortise_err *err);
 

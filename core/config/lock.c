@@ -1,0 +1,450 @@
+/* lock.c -- mortise.lock: which tools the servers of a deployment had when
+ * somebody looked, word for word.
+ *
+ *     {
+ *       "apiVersion": "mortise/v1",
+ *       "kind": "Lock",
+ *       "mcp": {
+ *         "files": {
+ *           "protocol": "2025-11-25",
+ *           "server": {"name": "desk", "version": "1.0"},
+ *           "tools": {
+ *             "read_file": {
+ *               "description": "...",
+ *               "digest": "6a1f...",
+ *               "input_schema": {"type": "object"}
+ *             }
+ *           }
+ *         }
+ *       }
+ *     }
+ *
+ * A server may say something else of its tools tomorrow, and what it says goes
+ * to models and decides what is called.  So people look at it once, keep this
+ * file where they keep the deployment, and see each change of it as a change.
+ *
+ *   (1) It is JSON of one shape: the same servers give the same bytes, sorted, so
+ *       that a difference is one of meaning.
+ *   (2) It is read as any file of ours is, so what is wrong in it has a line and
+ *       a column.  What YAML takes for something else than JSON does (line ends
+ *       of other alphabets, control characters) is written escaped, and so is what
+ *       people would not see.
+ *   (3) Whoever looks sees the old file or the new one, whole, and a file that
+ *       could not be read again is never written.
+ */
+#include "config/lock.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/files.h"
+#include "base/utf8.h"
+#include "yaml/header.h"
+
+struct reading {
+    struct mortise_arena *arena;
+    struct mortise_diags *diags;
+    bool nomem;
+};
+
+static void *take(struct reading *r, size_t size)
+{
+    void *p = mortise_arena_alloc(r->arena, size);
+
+    r->nomem |= p == NULL;
+    return p;
+}
+
+/* ---- a tool -------------------------------------------------------------- */
+
+static void read_digest(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_lock_tool *t = into;
+
+    t->digest = slot->value->str;
+    if (strspn(t->digest, "0123456789abcdef") != MORTISE_DIGEST_HEX - 1 ||
+        slot->value->len != MORTISE_DIGEST_HEX - 1)
+        mortise_diag_add(r->diags, "E0612", slot->value->span,
+                         "'%.100s' is no digest: %d digits of hexadecimal",
+                         t->digest, MORTISE_DIGEST_HEX - 1);
+}
+
+static const struct mortise_key tool_keys[] = {
+    {.name = "digest",
+     .value = MORTISE_V_STRING,
+     .required = true,
+     .read = read_digest},
+    {.name = "title",
+     .value = MORTISE_V_TEXT,
+     MORTISE_INTO_TEXT(struct mortise_lock_tool, title)},
+    {.name = "description",
+     .value = MORTISE_V_TEXT,
+     MORTISE_INTO_TEXT(struct mortise_lock_tool, description)},
+    {.name = "input_schema",
+     .value = MORTISE_V_MAP,
+     .required = true,
+     MORTISE_INTO_YAML(struct mortise_lock_tool, input)},
+    {.name = "output_schema",
+     .value = MORTISE_V_MAP,
+     MORTISE_INTO_YAML(struct mortise_lock_tool, output)},
+    {.name = "annotations",
+     .value = MORTISE_V_MAP,
+     MORTISE_INTO_YAML(struct mortise_lock_tool, annotations)},
+};
+MORTISE_PLACE(tool, "a pinned tool");
+
+/* What every server may call one. */
+static bool is_tool_name(const struct mortise_yaml *name)
+{
+    return name->len > 0 && name->len <= MORTISE_LOCK_TOOL &&
+           strspn(name->str,
+                  "abcdefghijklmnopqrstuvwxyz"
+                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/") == name->len;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct mortise_lock_tool *x = a, *y = b;
+
+    return strcmp(x->name, y->name);
+}
+
+static void read_tools(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_lock_server *s = into;
+    const struct mortise_yaml *map = slot->value;
+    struct mortise_lock_tool *list = take(r, map->n * sizeof *list);
+
+    for (size_t i = 0; list != NULL && i < map->n; i++) {
+        const struct mortise_yaml *name = map->keys[i];
+
+        list[i] = (struct mortise_lock_tool){
+            .name = name->str, .at = name, .title = "", .description = ""};
+        if (!is_tool_name(name))
+            mortise_diag_add(r->diags, "E0612", name->span,
+                             "'%.200s' is no name of a tool: letters, digits, "
+                             "_, ., - and /, %d at most",
+                             name->str, (int)MORTISE_LOCK_TOOL);
+        mortise_keys_read(&tool_place, map->items[i], name->span, r, &list[i],
+                          r->diags);
+    }
+    if (list == NULL)
+        return;
+    qsort(list, map->n, sizeof *list, by_name);
+    s->tools = list;
+    s->n = map->n;
+}
+
+/* ---- a server ------------------------------------------------------------ */
+
+/* Which of them it was is for people to see. */
+static const struct mortise_key program_keys[] = {
+    {.name = "name", .value = MORTISE_V_TEXT},
+    {.name = "version", .value = MORTISE_V_TEXT},
+};
+MORTISE_PLACE(program, "the server of a lock");
+
+static void read_program(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+
+    mortise_keys_enter(slot, r, into, r->diags);
+}
+
+static const struct mortise_key server_keys[] = {
+    {.name = "protocol", .value = MORTISE_V_TEXT},
+    {.name = "server",
+     .value = MORTISE_V_MAP,
+     .place = &program_place,
+     .read = read_program},
+    {.name = "instructions", .value = MORTISE_V_TEXT},
+    {.name = "tools",
+     .value = MORTISE_V_MAP,
+     .required = true,
+     .read = read_tools},
+};
+MORTISE_PLACE(server, "a pinned server");
+
+static void read_servers(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_lock *lock = into;
+    const struct mortise_yaml *map = slot->value;
+    struct mortise_lock_server *list = take(r, map->n * sizeof *list);
+
+    for (size_t i = 0; list != NULL && i < map->n; i++) {
+        list[i] = (struct mortise_lock_server){.name = map->keys[i]->str,
+                                               .at = map->keys[i]};
+        mortise_keys_read(&server_place, map->items[i], map->keys[i]->span, r,
+                          &list[i], r->diags);
+    }
+    lock->list = list;
+    lock->n = list != NULL ? map->n : 0;
+}
+
+/* ---- the file ------------------------------------------------------------ */
+
+static const struct mortise_word kinds[] = {{.word = "Lock"}, {.word = NULL}};
+
+static const struct mortise_key keys[] = {
+    MORTISE_HEADER_KEYS(kinds),
+    {.name = "mcp", .value = MORTISE_V_MAP, .read = read_servers},
+};
+
+static const struct mortise_place lock_place = {
+    MORTISE_PLACE_OF("a lock", keys)};
+
+int mortise_lock_path(char out[PATH_MAX], const char *deployment,
+                      struct mortise_err *err)
+{
+    static const char *const suffixes[] = {".yaml", ".yml"};
+    size_t n = strlen(deployment);
+
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        size_t k = strlen(suffixes[i]);
+
+        if (n > k && strcmp(deployment + n - k, suffixes[i]) == 0)
+            return mortise_file_path(out, PATH_MAX, err, "%.*s.lock",
+                                     (int)(n - k), deployment);
+    }
+    return mortise_file_path(out, PATH_MAX, err, "%s.lock", deployment);
+}
+
+/* What is parsed, into `out`. */
+static int read_tree(struct mortise_lock *out, struct mortise_arena *a,
+                     const struct mortise_yaml *root,
+                     struct mortise_diags *diags)
+{
+    struct reading r = {.arena = a, .diags = diags};
+    size_t errors = diags->n_errors;
+
+    *out = (struct mortise_lock){.path = root->span.file->path, .tree = root};
+    if (mortise_header_check(root, "Lock", diags))
+        mortise_keys_read(&lock_place, root, root->span, &r, out, diags);
+    if (r.nomem || diags->failed)
+        return MORTISE_ENOMEM;
+    return diags->n_errors > errors ? MORTISE_ECHECK : MORTISE_OK;
+}
+
+int mortise_lock_read(struct mortise_lock *out, struct mortise_arena *a,
+                      const char *path, struct mortise_diags *diags)
+{
+    struct mortise_yaml *root;
+    struct stat st;
+    int rv;
+
+    *out = (struct mortise_lock){.path = NULL};
+    if (stat(path, &st) != 0 && errno == ENOENT)
+        return MORTISE_OK;
+    rv = mortise_yaml_read(&root, a, path, diags);
+    return root != NULL ? read_tree(out, a, root, diags) : rv;
+}
+
+const struct mortise_lock_server *
+mortise_lock_find(const struct mortise_lock *lock, const char *server)
+{
+    for (size_t i = 0; i < lock->n; i++)
+        if (strcmp(lock->list[i].name, server) == 0)
+            return &lock->list[i];
+    return NULL;
+}
+
+const struct mortise_lock_tool *
+mortise_lock_tool(const struct mortise_lock_server *server, const char *tool)
+{
+    for (size_t i = 0; i < server->n; i++)
+        if (strcmp(server->tools[i].name, tool) == 0)
+            return &server->tools[i];
+    return NULL;
+}
+
+/* ---- changing it --------------------------------------------------------- */
+
+json_t *mortise_lock_json(const struct mortise_lock *lock)
+{
+    return lock->tree != NULL ? mortise_yaml_json(lock->tree, false)
+                              : json_pack("{s:s, s:s, s:{}}", "apiVersion",
+                                          "mortise/v1", "kind", "Lock", "mcp");
+}
+
+/* A member of `from` where there is one, into `to`. */
+static int copy(json_t *to, const json_t *from, const char *name)
+{
+    json_t *value = json_object_get(from, name);
+
+    return value == NULL || json_is_null(value)
+               ? 0
+               : json_object_set(to, name, value);
+}
+
+static int add_tool(json_t *tools, const json_t *listed,
+                    struct mortise_err *err)
+{
+    static const char *const members[] = {"digest",        "title",
+                                          "description",   "input_schema",
+                                          "output_schema", "annotations"};
+    const char *name = json_string_value(json_object_get(listed, "name"));
+    json_t *one;
+    int failed = 0;
+
+    if (name == NULL)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "a tool of the list has no name");
+    if (json_object_get(tools, name) != NULL)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "the list has the tool '%.128s' twice", name);
+    one = json_object();
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+        failed |= copy(one, listed, members[i]);
+    if (failed || json_object_set(tools, name, one) != 0)
+        failed = -1;
+    json_decref(one);
+    return failed ? mortise_nomem(err) : MORTISE_OK;
+}
+
+int mortise_lock_section(json_t **out, const json_t *listed,
+                         struct mortise_err *err)
+{
+    static const char *const members[] = {"protocol", "server", "instructions"};
+    const json_t *list = json_object_get(listed, "tools");
+    json_t *section = json_object(), *tools = json_object();
+    int rv = MORTISE_OK, failed = 0;
+
+    *out = NULL;
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+        failed |= copy(section, listed, members[i]);
+    if (failed || json_object_set(section, "tools", tools) != 0)
+        rv = mortise_nomem(err);
+    else if (!json_is_array(list))
+        rv = mortise_fail(err, MORTISE_EINVAL, "the answer lists no tools");
+    MORTISE_JSON_EACH (one, i, list) {
+        if (rv == MORTISE_OK)
+            rv = add_tool(tools, one, err);
+    }
+    json_decref(tools);
+    if (rv == MORTISE_OK)
+        *out = section;
+    else
+        json_decref(section);
+    return rv;
+}
+
+int mortise_lock_set(json_t *lock, const char *server, json_t *section,
+                     struct mortise_err *err)
+{
+    json_t *mcp = json_object_get(lock, "mcp");
+    int failed = 0;
+
+    if (mcp == NULL) {
+        failed = json_object_set_new(lock, "mcp", json_object());
+        mcp = json_object_get(lock, "mcp");
+    }
+    if (failed == 0 && section != NULL)
+        failed = json_object_set(mcp, server, section);
+    else if (failed == 0)
+        json_object_del(mcp, server);
+    return failed == 0 ? MORTISE_OK : mortise_nomem(err);
+}
+
+/* ---- its bytes (1) ------------------------------------------------------- */
+
+/* What YAML would take for something else, and what people would not see (2).
+ * All that JSON itself writes is ASCII, so this is inside of strings. */
+static bool is_escaped(uint32_t c)
+{
+    return c >= 0x7f && c <= 0xffff &&
+           (mortise_utf8_hides(c) || c == 0xfffe || c == 0xffff);
+}
+
+static void put_text(struct mortise_buf *b, const char *p, size_t n)
+{
+    const char *end = p + n;
+
+    while (p < end) {
+        uint32_t c = 0;
+        size_t k = mortise_utf8_decode(p, end, &c);
+        char escape[8];
+
+        assert(k > 0); /* jansson has no other strings */
+        if (is_escaped(c)) {
+            snprintf(escape, sizeof escape, "\\u%04x", (unsigned)c & 0xffff);
+            mortise_buf_puts(b, escape);
+        } else {
+            mortise_buf_put(b, p, k);
+        }
+        p += k;
+    }
+}
+
+static int put(const char *p, size_t n, void *b)
+{
+    mortise_buf_put(b, p, n);
+    return ((struct mortise_buf *)b)->failed ? -1 : 0;
+}
+
+static int text_of(struct mortise_buf *out, const json_t *lock,
+                   const struct mortise_mem *mem)
+{
+    struct mortise_buf b;
+    int failed;
+
+    mortise_buf_init(&b, mem);
+    failed = json_dump_callback(lock, put, &b, JSON_INDENT(2) | JSON_SORT_KEYS);
+    if (failed == 0) {
+        put_text(out, b.p, b.n);
+        mortise_buf_puts(out, "\n");
+    }
+    mortise_buf_finish(&b);
+    return failed != 0 || out->failed ? MORTISE_ENOMEM : MORTISE_OK;
+}
+
+/* (3) */
+static int check_text(const char *path, const struct mortise_buf *text,
+                      const struct mortise_mem *mem, struct mortise_err *err)
+{
+    struct mortise_arena a;
+    struct mortise_diags diags;
+    struct mortise_lock lock;
+    struct mortise_yaml *root;
+    int rv;
+
+    mortise_arena_init(&a, mem);
+    mortise_diags_init(&diags, mem);
+    rv = mortise_yaml_parse(&root, &a, path, text->p, text->n, &diags);
+    if (root != NULL)
+        rv = read_tree(&lock, &a, root, &diags);
+    if (rv == MORTISE_ENOMEM)
+        mortise_nomem(err);
+    else if (rv != MORTISE_OK)
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "it cannot be pinned: %.400s (line %u)",
+                          diags.n > 0 ? diags.list[0].message : "",
+                          diags.n > 0 ? (unsigned)diags.list[0].span.line : 0);
+    mortise_diags_finish(&diags);
+    mortise_arena_finish(&a);
+    return rv;
+}
+
+int mortise_lock_write(const char *path, const json_t *lock,
+                       const struct mortise_mem *mem, struct mortise_err *err)
+{
+    struct mortise_buf text;
+    int rv;
+
+    mortise_buf_init(&text, mem);
+    rv = text_of(&text, lock, mem);
+    if (rv == MORTISE_ENOMEM)
+        mortise_nomem(err);
+    if (rv == MORTISE_OK)
+        rv = check_text(path, &text, mem, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_file_write(path, text.p, text.n, 0644, 0, err);
+    mortise_buf_finish(&text);
+    return rv;
+}
