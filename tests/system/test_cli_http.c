@@ -164,6 +164,44 @@ START_TEST(a_waiting_try_is_made_again)
 }
 END_TEST
 
+static const struct {
+    const char *tool, *more;
+} bad[] = {
+    {"pages", ", items: data"},
+    {"pages", ", items: /a~2"},
+    {"pages", ", next: {}"},
+    {"pages", ", next: {link: false}"},
+    {"pages", ", next: {url: \"\"}"},
+    {"pages", ", next: {url: /n, query: c}"},
+    {"pages", ", next: {cursor: /n}"},
+    {"pages", ", next: {cursor: /n, last: /i, query: c}"},
+    {"pages", ", next: {page: p, from: -1}"},
+    {"pages", ", next: {offset: \"\"}"},
+    {"pages", ", max_pages: 0"},
+    {"pages", ", max_pages: 10001"},
+    {"pages", ", max_items: 0"},
+    {"pages", ", as: text"},
+    {"pages", ", retries: 11"},
+    {"get", ", retries: -1"},
+    {"get", ", auth: {}"},
+    {"get", ", auth: {bearer: a, basic: {user: a, password: b}}"},
+    {"get", ", auth: {basic: {user: a}}"},
+    {"get", ", idempotency_header: X"},
+    {"request", ", idempotency_header: X"},
+    {"submit", ", idempotency_header: \"\""},
+};
+
+/* What no server could be asked is found before anybody runs it. */
+START_TEST(check_finds_it)
+{
+    graph(bad[_i].tool, "/x", bad[_i].more);
+    ck_assert_int_eq(errand_mortise("check g.yaml"), 2);
+    ck_assert_msg(strstr(child.err, "E0503") != NULL ||
+                      strstr(child.out, "E0503") != NULL,
+                  "%s%s", child.out, child.err);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_http");
@@ -175,6 +213,7 @@ static Suite *suite(void)
     tcase_add_test(tc, cursors_go_on_where_they_were);
     tcase_add_test(tc, a_long_wait_outlives_its_engine);
     tcase_add_test(tc, a_waiting_try_is_made_again);
+    tcase_add_loop_test(tc, check_finds_it, 0, sizeof bad / sizeof bad[0]);
     suite_add_tcase(s, tc);
     return s;
 }

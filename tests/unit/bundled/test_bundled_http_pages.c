@@ -319,6 +319,23 @@ START_TEST(errors_end_it)
 }
 END_TEST
 
+/* Each page has its bounds, and what the node says goes with each. */
+START_TEST(pages_are_asked_as_said)
+{
+    linked("/1", "</2>; rel=next", "[1]");
+    page("/2", "[1, 2, 3, 4]");
+    linked("/3", "</mute>; rel=next", "[1]");
+    httpd_on(d, "/mute");
+    httpd_wait(d, 5000);
+    start("/1", "max_body: 8, auth: {bearer: text}");
+    lone_failed("http.failed", "larger than 8 bytes");
+    ck_assert(asked(0, "Authorization: Bearer text\r\n"));
+    ck_assert(asked(1, "Authorization: Bearer text\r\n"));
+    start("/3", "timeout_ms: 300");
+    lone_failed("http.timeout", "within 300 ms");
+}
+END_TEST
+
 /* ---- trying again -------------------------------------------------------------- */
 
 /* A page that fails is asked for again, and none before it. */
@@ -393,6 +410,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, no_pages, 0, N(wrong));
     tcase_add_loop_test(tc, last_pages, 0, N(ends));
     tcase_add_test(tc, errors_end_it);
+    tcase_add_test(tc, pages_are_asked_as_said);
     tcase_add_test(tc, each_page_is_tried_again);
     tcase_add_test(tc, a_long_wait_is_durable);
     suite_add_tcase(suite, tc);
