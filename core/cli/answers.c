@@ -16,6 +16,7 @@
 #include "cli/cli.h"
 #include "cli/expect.h"
 #include "cli/rehearsing.h"
+#include "config/policy.h"
 #include "mortise/plugin.h"
 
 enum { ID = MORTISE_EXEC_PATH + 300 };
@@ -102,9 +103,10 @@ static void call_id(char out[ID], const struct mortise_run_call *call)
         snprintf(out, ID, "%s@%u", call->path, call->attempt);
 }
 
-static void tool_of(char out[256], const struct mortise_run_call *call)
+static void tool_of(char out[MORTISE_TOOL_MAX],
+                    const struct mortise_run_call *call)
 {
-    snprintf(out, 256, "%s%s%s", call->plugin,
+    snprintf(out, MORTISE_TOOL_MAX, "%s%s%s", call->plugin,
              call->kind == MORTISE_RUN_CHECK ? "" : "/",
              call->kind == MORTISE_RUN_CHECK ? "" : call->operation);
 }
@@ -138,7 +140,7 @@ static bool may_repeat(const struct mortise_rehearsing *r,
 static void watch(struct mortise_rehearsing *r,
                   const struct mortise_run_call *call, const json_t *entry)
 {
-    char tool[256], name[MORTISE_CLI_EXECUTION];
+    char tool[MORTISE_TOOL_MAX], name[MORTISE_CLI_EXECUTION];
 
     tool_of(tool, call);
     if (call->kind != MORTISE_RUN_EXECUTE)
@@ -288,7 +290,7 @@ bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
 {
     struct mortise_rehearsing *r = ud;
     const struct mortise_case *c = r->what->one;
-    char id[ID], tool[256], context[MORTISE_CONTEXT];
+    char id[ID], tool[MORTISE_TOOL_MAX], context[MORTISE_CONTEXT];
     const struct mortise_case_script *s;
     const struct mortise_case_answer *a;
     const json_t *entry;

@@ -13,7 +13,8 @@
  *   (3) With --redacted nothing is printed that came through ${env:...} or
  *       ${file:...} (it stays as it was written), except in paths, no
  *       credentials inside URLs, and nothing that stands in the file itself
- *       where a plugin's config_schema marks a secret.
+ *       where a plugin's config_schema marks a secret, or a server of tools.mcp
+ *       is given it.
  *   (4) A secret:// reference is printed as it stands: no provider is asked.
  */
 #include <errno.h>
@@ -23,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/wild.h"
 #include "cli/cli.h"
 #include "cli/plugin_set.h"
 #include "config/expand.h"
@@ -57,20 +59,39 @@ static void put(struct page *p, json_t *to, const char *key, json_t *v)
 
 /* ---- paths -------------------------------------------------------------- */
 
+static bool fits_any(const char *pointer, const char *const *patterns)
+{
+    while (*patterns != NULL && !mortise_wild_fits(*patterns, pointer))
+        patterns++;
+    return *patterns != NULL;
+}
+
 /* Is what stands there the name of a file or directory? */
 static bool is_path(const char *pointer)
 {
-    static const char *const whole[] = {"/store/path", "/trust/dir"};
-    static const char *const lists[] = {"/plugins/path/", "/plugins/dev/"};
+    static const char *const paths[] = {"/store/path",
+                                        "/trust/dir",
+                                        "/plugins/path/*",
+                                        "/plugins/dev/*",
+                                        "/secrets/*/file",
+                                        "/programs/*/path",
+                                        "/programs/*/dir",
+                                        "/programs/*/read/*",
+                                        "/programs/*/write/*",
+                                        "/tools/mcp/*/dir",
+                                        "/tools/mcp/*/sandbox/fs/*",
+                                        NULL};
 
-    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++)
-        if (strcmp(pointer, whole[i]) == 0)
-            return true;
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
-        if (strncmp(pointer, lists[i], strlen(lists[i])) == 0)
-            return true;
-    return strncmp(pointer, "/secrets/", 9) == 0 &&
-           strcmp(strrchr(pointer, '/'), "/file") == 0;
+    return fits_any(pointer, paths);
+}
+
+/* ... or of a program, which PATH does not find? */
+static bool is_program(const char *pointer, const char *text)
+{
+    static const char *const programs[] = {"/secrets/*/exec/0",
+                                           "/tools/mcp/*/command/0", NULL};
+
+    return fits_any(pointer, programs) && strchr(text, '/') != NULL;
 }
 
 /* From the root on, whatever directory this is. */
@@ -151,7 +172,7 @@ static json_t *string_of(struct page *p, const struct mortise_yaml *written,
         return mortise_yaml_json(written, false); /* has no ${, and a NUL */
     if (!p->args->resolved || withhold)
         return shown(p, written->str, false);
-    if (is_path(pointer_of(p)))
+    if (is_path(pointer_of(p)) || is_program(pointer_of(p), meant->str))
         return shown(p, file_path(p, meant), literal);
     return shown(p, meant->str, literal);
 }
@@ -248,13 +269,17 @@ static const char *in_config(struct page *p, char name[PLUGIN_MAX])
 }
 
 /* Does the plugin say that this is a secret?  One that is not installed cannot
- * say that it is none. */
+ * say that it is none.  What a server gets of the deployment may be one. */
 static bool is_marked(struct page *p)
 {
+    static const char *const given[] = {"/tools/mcp/*/headers/*",
+                                        "/tools/mcp/*/env/*", NULL};
     char name[PLUGIN_MAX];
     const char *rest = in_config(p, name);
     const struct mortise_manifest *m;
 
+    if (fits_any(pointer_of(p), given))
+        return true;
     if (rest == NULL)
         return false;
     m = mortise_plugins_find(p->plugins, name, NULL);
@@ -350,7 +375,7 @@ static json_t *part(struct page *p, json_t *of, const char *name)
 static void put_value(struct page *p, json_t *at, const char *in,
                       const char *key, const char *text, const char *from)
 {
-    char pointer[64];
+    char pointer[128]; /* names that are part of one are bounded */
 
     snprintf(pointer, sizeof pointer, "%s/%s", in, key);
     put(p, at, key, shown(p, text, !p->args->json));
@@ -372,6 +397,25 @@ static void put_store(struct page *p)
                   "finished", "30d", "default");
 }
 
+/* Where a server works: else it would be where what is printed here lies. */
+static void put_servers(struct page *p)
+{
+    const struct mortise_mcp_servers *servers =
+        &p->settings->deployment->tools.mcp;
+    json_t *all = json_object_get(json_object_get(p->value, "tools"), "mcp");
+
+    for (size_t i = 0; i < servers->n; i++) {
+        const struct mortise_mcp_server *s = &servers->list[i];
+        json_t *one = json_object_get(all, s->name);
+        char in[16 + MORTISE_MCP_NAME];
+
+        snprintf(in, sizeof in, "/tools/mcp/%s", s->name);
+        if (s->program.path != NULL && json_object_get(one, "dir") == NULL)
+            put_value(p, one, in, "dir", absolute(p, s->program.dir),
+                      "default");
+    }
+}
+
 static void put_rest(struct page *p)
 {
     if (p->settings->deployment->tree == NULL) {
@@ -381,6 +425,7 @@ static void put_rest(struct page *p)
                   "default", "default");
     }
     put_store(p);
+    put_servers(p);
 }
 
 /* ---- printing ------------------------------------------------------------ */

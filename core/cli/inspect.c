@@ -5,15 +5,19 @@
  * plugin's name both are shown: the words that were signed, and the grant that
  * they come to here.  Each guardrail and each model that the deployment makes of
  * the plugin has a config, and so a grant, of its own.  A file that is inspected
- * is in no deployment.
+ * is in no deployment.  Operations that the deployment's lock has are shown beside
+ * those of the manifest.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/utf8.h"
 #include "cli/plugin_set.h"
 #include "engine/http/egress.h"
 #include "plugin/grant.h"
+
+enum { ABOUT = 121 }; /* of a description: room for its first line */
 
 static void line(struct mortise_out *o, const char *name, const char *value)
 {
@@ -46,6 +50,49 @@ static void print_operation(struct mortise_out *o,
     if (strcmp(op->effect, "write") == 0 || strcmp(op->effect, "external") == 0)
         mortise_out_puts(o, op->steps ? " intent:steps" : " intent:call");
     mortise_out_say(o, " %s\n", op->description);
+}
+
+static void first_line(char out[ABOUT], const char *text)
+{
+    size_t n = mortise_utf8_cut(text, strcspn(text, "\n"), ABOUT - 1);
+
+    snprintf(out, ABOUT, "%.*s", (int)n, text);
+}
+
+/* Those that the deployment's lock has, by the deployment's word. */
+static void print_pins(struct mortise_out *o, const struct mortise_manifest *m,
+                       const struct mortise_deployment *d)
+{
+    const struct mortise_tool_pin *pins;
+    size_t n = mortise_deployment_tool_pins(d, m->name, &pins);
+    char about[ABOUT];
+
+    if (n > 0)
+        mortise_out_puts(o, "pinned operations\n");
+    for (size_t i = 0; i < n; i++) {
+        mortise_out_puts(o, "  ");
+        mortise_out_cell(o, pins[i].operation, 16);
+        mortise_out_puts(o, " ");
+        mortise_out_cell(o, pins[i].effect, 9);
+        mortise_out_puts(o, pins[i].idempotent ? " idempotent" : "");
+        first_line(about, pins[i].description);
+        mortise_out_say(o, " %s\n", about);
+    }
+}
+
+static json_t *pins_of(const struct mortise_manifest *m,
+                       const struct mortise_deployment *d)
+{
+    const struct mortise_tool_pin *pins;
+    size_t n = mortise_deployment_tool_pins(d, m->name, &pins);
+    json_t *out = n > 0 ? json_object() : NULL;
+
+    for (size_t i = 0; i < n; i++)
+        json_object_set_new(
+            out, pins[i].operation,
+            json_pack("{s:s, s:b, s:s}", "effect", pins[i].effect, "idempotent",
+                      pins[i].idempotent, "description", pins[i].description));
+    return out;
 }
 
 static void print_manifest(struct mortise_out *o,
@@ -244,20 +291,25 @@ static int put_grants(json_t *v, json_t *grants)
                : rv;
 }
 
-/* `grants` NULL: it is in no deployment. */
+/* `d` and `grants` NULL: it is in no deployment. */
 static int print(struct mortise_cli *cli, const struct mortise_manifest *m,
-                 json_t *grants, struct mortise_err *err)
+                 const struct mortise_deployment *d, json_t *grants,
+                 struct mortise_err *err)
 {
-    json_t *v;
+    json_t *v, *pins;
 
     if (!cli->args.json) {
         print_manifest(&cli->out, m);
+        if (d != NULL)
+            print_pins(&cli->out, m, d);
         if (grants != NULL)
             print_grants(&cli->out, m, grants);
         return MORTISE_OK;
     }
     v = mortise_yaml_json(m->tree, true);
-    if (grants != NULL && put_grants(v, grants) != 0) {
+    pins = d != NULL ? pins_of(m, d) : NULL;
+    if ((pins != NULL && json_object_set_new(v, "pinned", pins) != 0) ||
+        (grants != NULL && put_grants(v, grants) != 0)) {
         json_decref(v);
         v = NULL;
     }
@@ -271,7 +323,7 @@ static int inspect_file(struct mortise_cli *cli, const char *path,
     int rv = mortise_cli_manifest(cli, path, &m, err);
 
     if (rv == MORTISE_OK)
-        rv = print(cli, m, NULL, err);
+        rv = print(cli, m, NULL, NULL, err);
     mortise_manifest_free(m);
     return rv;
 }
@@ -288,7 +340,7 @@ static int inspect_in(struct mortise_cli *cli,
     mortise_arena_init(&a, cli->mem);
     rv = g.all != NULL ? add_grants(&g, err) : mortise_nomem(err);
     if (rv == MORTISE_OK)
-        rv = print(cli, m, g.all, err);
+        rv = print(cli, m, g.d, g.all, err);
     mortise_arena_finish(&a);
     json_decref(g.all);
     return rv;

@@ -33,7 +33,7 @@
 
 const char mortise_mcp_plugin[] = "mcp";
 
-enum { NAME_MAX_SERVER = 64, TIMEOUT_MS = 60000, HOLD_MS = 5 * 60000 };
+enum { TIMEOUT_MS = 60000, HOLD_MS = 5 * 60000 };
 
 #define MOST_MS (24.0 * 86400000) /* a request takes no more */
 
@@ -522,7 +522,7 @@ static bool is_name(const char *name)
 {
     return strspn(name, SMALL) > 0 &&
            strspn(name, SMALL DIGITS "_-") == strlen(name) &&
-           strlen(name) <= NAME_MAX_SERVER;
+           strlen(name) <= MORTISE_MCP_NAME;
 }
 
 /* (1) */
@@ -582,7 +582,7 @@ static void read_one(struct mortise_config_reading *r,
         mortise_diag_add(r->diags, "E0211", key->span,
                          "'%s' is no name of an MCP server: a small letter and "
                          "up to %d small letters, digits, _ and -",
-                         key->str, (int)NAME_MAX_SERVER - 1);
+                         key->str, (int)MORTISE_MCP_NAME - 1);
     mortise_keys_read(&mortise_mcp_server_place, value, key->span, r, s,
                       r->diags);
     if (r->diags->n_errors == errors)

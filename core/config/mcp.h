@@ -52,6 +52,8 @@ struct mortise_mcp_servers { /* in an arena */
     size_t n;
 };
 
+enum { MORTISE_MCP_NAME = 64 }; /* bytes of a server's name, at most */
+
 /* The plugin that speaks to them. */
 extern const char mortise_mcp_plugin[];
 

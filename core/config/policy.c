@@ -16,8 +16,6 @@
 #include "base/wild.h"
 #include "config/reading.h"
 
-enum { NAME_MAX_TOOL = 256 }; /* PLUGIN/OPERATION; manifests bound both */
-
 /* Into the list of its row. */
 static void read_patterns(void *ctx, void *into,
                           const struct mortise_slot *slot)
@@ -31,8 +29,7 @@ static void read_patterns(void *ctx, void *into,
         struct mortise_diag *d;
 
         if (strcmp(s, "*") == 0 ||
-            (slash != NULL && slash != s && slash[1] != '\0' &&
-             strchr(slash + 1, '/') == NULL))
+            (slash != NULL && slash != s && slash[1] != '\0'))
             continue;
         d = mortise_diag_add(r->diags, "E0505", list->items[i]->span,
                              "'%s' is no pattern of tools", s);
@@ -89,7 +86,7 @@ enum mortise_judgement mortise_policy_judge(const struct mortise_policy *p,
                                             const char *plugin, const char *op,
                                             const struct mortise_yaml **by)
 {
-    char tool[NAME_MAX_TOOL];
+    char tool[MORTISE_TOOL_MAX];
 
     snprintf(tool, sizeof tool, "%s/%s", plugin, op);
     *by = find(&p->deny, tool);

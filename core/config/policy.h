@@ -6,6 +6,9 @@
 #include "config/mcp.h"
 #include "yaml/keys.h"
 
+/* Room for PLUGIN/OPERATION, which manifests and the lock bound. */
+enum { MORTISE_TOOL_MAX = 384 };
+
 /* Patterns of PLUGIN/OPERATION; each is a scalar of the deployment's tree. */
 struct mortise_patterns {
     const struct mortise_yaml *key; /* NULL: nothing is said */

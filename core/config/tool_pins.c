@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/wild.h"
 
 /* ---- effects (1), (2) ---------------------------------------------------- */
@@ -127,6 +128,44 @@ mortise_tool_pin_find(const struct mortise_tool_pins *pins,
     return pins->n > 0
                ? bsearch(&key, pins->list, pins->n, sizeof key, by_operation)
                : NULL;
+}
+
+/* ---- what is not there --------------------------------------------------- */
+
+/* The pinned tool that may be meant; NULL: none is near. */
+static const char *nearest(const struct mortise_tool_pins *pins,
+                           const char *operation)
+{
+    const char *names[256];
+    size_t n = 0;
+
+    for (; n < pins->n && n < sizeof names / sizeof names[0]; n++)
+        names[n] = pins->list[n].operation;
+    return mortise_nearest(operation, names, n);
+}
+
+int mortise_tool_pin_missing(const struct mortise_tool_pins *pins,
+                             const struct mortise_mcp_servers *servers,
+                             const char *operation, struct mortise_err *err)
+{
+    char server[MORTISE_MCP_NAME + 1];
+    size_t n = strcspn(operation, "/");
+    const char *near = nearest(pins, operation);
+    const struct mortise_program *program;
+
+    snprintf(server, sizeof server, "%.*s", (int)(n < 256 ? n : 256),
+             operation);
+    if (near != NULL)
+        return mortise_fail(err, MORTISE_ENOTFOUND,
+                            "tool '%s/%.200s' is not pinned; did you mean "
+                            "'%s/%s'?",
+                            pins->plugin, operation, pins->plugin, near);
+    if (mortise_mcp_find(servers, server) == NULL)
+        return mortise_mcp_program(servers, server, &program, err);
+    return mortise_fail(err, MORTISE_ENOTFOUND,
+                        "tool '%s/%.200s' is not pinned; `mortise mcp pin %s` "
+                        "pins what the server has now",
+                        pins->plugin, operation, server);
 }
 
 /* ---- schemas (3) --------------------------------------------------------- */

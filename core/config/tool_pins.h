@@ -32,6 +32,12 @@ int mortise_tool_pins_make(struct mortise_tool_pins *out,
 const struct mortise_tool_pin *
 mortise_tool_pin_find(const struct mortise_tool_pins *pins,
                       const char *operation);
+/* Why there is none: MORTISE_ENOTFOUND with what to do, and which may be
+ * meant. */
+int mortise_tool_pin_missing(const struct mortise_tool_pins *pins,
+                             const struct mortise_mcp_servers *servers,
+                             const char *operation, struct mortise_err *err);
+
 /* What a call of it takes and gives. */
 struct mortise_pinned_schemas {
     struct mortise_schema *input, *output;

@@ -4,6 +4,10 @@
  * graphs name it as PLUGIN/OPERATION.  execute() does it, and may end later;
  * reconcile() says afterwards whether it happened.  background() is for what an
  * instance keeps beside its calls.
+ *
+ * One with `more` has operations besides, found out at run time and pinned by
+ * the deployment's lock.  Their names have a / in them, and those of manifests
+ * have none, so that no lock can stand for what a signature covers.
  */
 #include <mortise/plugin.h>
 #include <assert.h>
@@ -180,6 +184,10 @@ static void read_background(void *ctx, void *into,
 
 static const struct mortise_key executor_keys[] = {
     MORTISE_THREADS,
+    {.name = "more",
+     .about = "It has further operations, which the deployment's lock names: "
+              "each with a / in it.",
+     MORTISE_INTO_BOOL(struct mortise_provides, more)},
     {.name = "operations",
      .about = "Names of operations to what each takes, gives and does.",
      .value = MORTISE_V_MAP,
@@ -300,10 +308,18 @@ static const char *lacks(const void *interface,
     return NULL;
 }
 
+/* Which of the others there are, the catalogue knows, by which graphs were
+ * checked (engine/common/plugin_catalog.c). */
+static bool is_other(const struct mortise_manifest *m, const char *operation)
+{
+    return m->provides[MORTISE_KIND_EXECUTOR].more &&
+           strchr(operation, '/') != NULL;
+}
+
 static int has_operation(const struct mortise_manifest *m,
                          const char *operation, struct mortise_err *err)
 {
-    if (mortise_manifest_op(m, operation) != NULL)
+    if (mortise_manifest_op(m, operation) != NULL || is_other(m, operation))
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_ENOTFOUND, "plugin %s has no operation %s",
                         m->name, operation);
@@ -312,9 +328,10 @@ static int has_operation(const struct mortise_manifest *m,
 static int can_reconcile(const struct mortise_manifest *m,
                          const char *operation, struct mortise_err *err)
 {
+    const struct mortise_manifest_op *op = mortise_manifest_op(m, operation);
     int rv = has_operation(m, operation, err);
 
-    if (rv != MORTISE_OK || mortise_manifest_op(m, operation)->reconcile)
+    if (rv != MORTISE_OK || (op != NULL && op->reconcile))
         return rv;
     return mortise_fail(err, MORTISE_EINVAL, "plugin %s cannot reconcile %s",
                         m->name, operation);

@@ -46,6 +46,7 @@ struct mortise_provides { /* one kind's interface */
     /* executor: it does something of its own, too; NULL: it does not say */
     bool background;
     const struct mortise_yaml *background_at;
+    bool more; /* executor: the deployment's lock names further operations */
 };
 
 struct mortise_names { /* a list of strings */
@@ -97,6 +98,7 @@ int mortise_manifest_parse(struct mortise_manifest **out,
                            const char *text, size_t n, bool need_artifacts,
                            struct mortise_diags *diags);
 void mortise_manifest_free(struct mortise_manifest *m);
+/* That of its own; not one that a lock names. */
 const struct mortise_manifest_op *
 mortise_manifest_op(const struct mortise_manifest *m, const char *name);
 

@@ -192,6 +192,35 @@ START_TEST(redacted_asks_the_plugins)
 }
 END_TEST
 
+/* What servers are given may be secret, and is kept back; what they are is told
+ * as it is from here. */
+START_TEST(redacted_knows_servers)
+{
+    desk_ok("mkdir -p in");
+    desk_put("in/d.yaml",
+             HEAD "secrets: {k: {env: K}}\n"
+                  "programs: {p: {path: ./p, read: [./r]}}\n"
+                  "tools: {mcp: {near: {command: [./x, ./y], env: {A: hidden-a,"
+                  " B: secret://k}, sandbox: {fs: {read: [./z]}}},\n"
+                  "  far: {url: \"https://a.example\", headers: {C: hidden-b}},"
+                  "\n  plain: {command: [node], dir: /}}}\n");
+    desk_ok("$MORTISE config print --resolved --redacted --deployment "
+            "in/d.yaml");
+    desk_not_out("hidden");
+    desk_out("B: secret://k");
+    desk_out("- ./y");
+    desk_out("/in/./x");
+    desk_out("/in/./z");
+    desk_out("/in/./p");
+    desk_out("/in/./r");
+    desk_out("dir: /");
+    desk_ok("$MORTISE config print --resolved --deployment in/d.yaml >e.yaml "
+            "&& $MORTISE config print --resolved --deployment e.yaml --json");
+    desk_out("hidden-a");
+    desk_out("/in/.\"");
+}
+END_TEST
+
 /* What is printed as text loads again, and says the same. */
 START_TEST(text_loads_again)
 {
@@ -261,6 +290,7 @@ static Suite *suite(void)
     tcase_add_test(tc, resolved_is_what_holds);
     tcase_add_test(tc, redacted_keeps_secrets_back);
     tcase_add_test(tc, redacted_asks_the_plugins);
+    tcase_add_test(tc, redacted_knows_servers);
     tcase_add_test(tc, text_loads_again);
     tcase_add_test(tc, the_commented_file_runs);
     tcase_add_test(tc, broken_files_are_findings);

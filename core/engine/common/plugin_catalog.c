@@ -3,6 +3,10 @@
  * Reads manifests only: what a graph may use is known without running a line
  * of any plugin.  An operation is looked up once and then kept, so that graphs
  * may point at it.
+ *
+ * A plugin with `more` has those of the deployment's lock, too
+ * (config/tool_pins.h).  All that they do they ask the host for, so the steps
+ * of a call are recorded, and not the call.
  */
 #include "engine/common/plugin_catalog.h"
 
@@ -15,6 +19,8 @@
 struct offer {
     struct mortise_hashed entry;
     struct mortise_operation op;
+    struct offer *next_pinned;
+    struct mortise_pinned_schemas schemas; /* of one that is pinned */
     /* Its plugin has the config that it wants, if any: looked at once, and one
      * that lacks it for each node, which is told so. */
     bool comes_up;
@@ -101,12 +107,62 @@ static struct offer *keep(struct mortise_plugin_catalog *s,
     return o;
 }
 
-static void no_operation(const struct mortise_manifest *m, const char *op,
+static struct offer *keep_pinned(struct mortise_plugin_catalog *s,
+                                 const struct mortise_manifest *m,
+                                 const struct mortise_tool_pin *from, bool ask,
+                                 struct mortise_err *why)
+{
+    struct offer *o = offer_new(s, m->name, from->operation, why);
+    int rv;
+
+    if (o == NULL)
+        return NULL;
+    o->next_pinned = s->pinned;
+    s->pinned = o;
+    rv = mortise_tool_pin_schemas(&o->schemas, &s->arena, from, why);
+    if (rv != MORTISE_OK)
+        return NULL;
+    o->op.description = from->description;
+    o->op.effect = effect_of(from->effect);
+    o->op.idempotent = from->idempotent;
+    o->op.steps = true;
+    o->op.asks_models = asks_models(m);
+    o->op.input = o->schemas.input;
+    o->op.output = o->schemas.output;
+    o->op.ask = ask;
+    mortise_table_add(&s->ops, &o->entry,
+                      mortise_hash_strs(m->name, from->operation));
+    return o;
+}
+
+static bool has_more(const struct mortise_manifest *m)
+{
+    return m->provides[MORTISE_KIND_EXECUTOR].present &&
+           m->provides[MORTISE_KIND_EXECUTOR].more;
+}
+
+/* The operation that the lock has for a plugin that takes some from there. */
+static const struct mortise_tool_pin *
+pin_of(const struct mortise_plugin_catalog *s, const struct mortise_manifest *m,
+       const char *op)
+{
+    return has_more(m) ? mortise_deployment_tool_pin(s->deployment, m->name, op)
+                       : NULL;
+}
+
+static void no_operation(const struct mortise_plugin_catalog *s,
+                         const struct mortise_manifest *m, const char *op,
                          struct mortise_err *why)
 {
+    const struct mortise_deployment *d = s->deployment;
     const char *near = NULL, *names[64];
     size_t n = 0;
 
+    if (has_more(m) && strchr(op, '/') != NULL &&
+        strcmp(m->name, d->tool_pins.plugin) == 0) {
+        mortise_tool_pin_missing(&d->tool_pins, &d->tools.mcp, op, why);
+        return;
+    }
     for (; n < m->n_ops && n < sizeof names / sizeof names[0]; n++)
         names[n] = m->ops[n].name;
     near = mortise_nearest(op, names, n);
@@ -133,7 +189,7 @@ static void deny(const struct mortise_yaml *by, const char *plugin,
                  (unsigned)by->span.col);
 }
 
-/* The operation as the manifest *m of its plugin and the deployment's policy
+/* The operation as the manifest *m of its plugin, or the lock, and the deployment's policy
  * say, whatever its config. */
 static struct offer *operation_of(struct mortise_plugin_catalog *s,
                                   const char *plugin, const char *op,
@@ -141,6 +197,7 @@ static struct offer *operation_of(struct mortise_plugin_catalog *s,
                                   struct mortise_err *why)
 {
     const struct mortise_manifest_op *from;
+    const struct mortise_tool_pin *pin;
     const struct mortise_yaml *by;
     enum mortise_judgement judged;
     struct offer *found;
@@ -153,8 +210,9 @@ static struct offer *operation_of(struct mortise_plugin_catalog *s,
     if (found != NULL)
         return found;
     from = mortise_manifest_op(*m, op);
-    if (from == NULL) {
-        no_operation(*m, op, why);
+    pin = from == NULL ? pin_of(s, *m, op) : NULL;
+    if (from == NULL && pin == NULL) {
+        no_operation(s, *m, op, why);
         return NULL;
     }
     judged = mortise_policy_judge(&s->deployment->tools, plugin, op, &by);
@@ -162,7 +220,8 @@ static struct offer *operation_of(struct mortise_plugin_catalog *s,
         deny(by, plugin, op, why);
         return NULL;
     }
-    return keep(s, *m, from, judged == MORTISE_ASK, why);
+    return pin != NULL ? keep_pinned(s, *m, pin, judged == MORTISE_ASK, why)
+                       : keep(s, *m, from, judged == MORTISE_ASK, why);
 }
 
 /* Would the plugin come up with what the deployment says of it? */
@@ -189,20 +248,33 @@ operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
     return rv != MORTISE_ENOMEM ? &found->op : NULL;
 }
 
+/* Of two names the one that comes first behind `last`; NULL: there is none. */
+static const char *sooner(const char *next, const char *name, const char *last)
+{
+    return strcmp(name, last) > 0 && (next == NULL || strcmp(name, next) < 0)
+               ? name
+               : next;
+}
+
 /* The operations of one plugin, in the order of their names. */
-static int each_of(const struct mortise_manifest *m,
+static int each_of(const struct mortise_plugin_catalog *s,
+                   const struct mortise_manifest *m,
                    int (*fn)(void *into, const char *plugin, const char *op),
                    void *into)
 {
+    const struct mortise_tool_pin *pins;
+    size_t n = has_more(m)
+                   ? mortise_deployment_tool_pins(s->deployment, m->name, &pins)
+                   : 0;
     const char *last = "", *next;
     int rv = MORTISE_OK;
 
     do {
         next = NULL;
         for (size_t i = 0; i < m->n_ops; i++)
-            if (strcmp(m->ops[i].name, last) > 0 &&
-                (next == NULL || strcmp(m->ops[i].name, next) < 0))
-                next = m->ops[i].name;
+            next = sooner(next, m->ops[i].name, last);
+        for (size_t i = 0; i < n; i++)
+            next = sooner(next, pins[i].operation, last);
         if (next != NULL)
             rv = fn(into, m->name, next);
         last = next;
@@ -234,7 +306,7 @@ static int operations(void *ud,
         m = next != NULL ? mortise_plugins_find(s->plugins, next, &refused)
                          : NULL;
         if (m != NULL)
-            rv = each_of(m, fn, into);
+            rv = each_of(s, m, fn, into);
         last = next;
     } while (rv == MORTISE_OK && next != NULL);
     return rv == MORTISE_ENOMEM ? mortise_nomem(why) : rv;
@@ -376,6 +448,7 @@ void mortise_plugin_catalog_open(struct mortise_plugin_catalog *s,
     s->plugins = plugins;
     s->deployment = deployment;
     s->is_idle = false;
+    s->pinned = NULL;
     s->strict = (struct mortise_catalog){.ud = s,
                                          .operation = operation,
                                          .operations = operations,
@@ -392,6 +465,10 @@ void mortise_plugin_catalog_close(struct mortise_plugin_catalog *s)
 {
     if (s->plugins == NULL)
         return;
+    for (const struct offer *o = s->pinned; o != NULL; o = o->next_pinned) {
+        mortise_schema_finish(o->schemas.input);
+        mortise_schema_finish(o->schemas.output);
+    }
     mortise_table_finish(&s->ops);
     mortise_arena_finish(&s->arena);
     s->plugins = NULL;

@@ -13,6 +13,7 @@ struct mortise_plugin_catalog {
     struct mortise_plugins *plugins;             /* lent */
     const struct mortise_deployment *deployment; /* lent */
     struct mortise_table ops;                    /* those asked for so far */
+    struct offer *pinned; /* those of them that the lock has */
     /* Nothing is called, or a script answers: configs do not matter. */
     bool is_idle;
     /* Strict: knows what there is.  Lenient: takes every name, for graphs of

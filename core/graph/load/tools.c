@@ -24,13 +24,13 @@
 
 #include "base/hash.h"
 #include "base/wild.h"
+#include "config/policy.h"
 #include "graph/load/node.h"
 
 enum {
     NAME_MAX_MODEL = 64, /* what every server takes */
     NODE_ID_MAX = 64,
-    MAX_OUTPUT = 64 << 10,
-    TOOL_MAX = 256 /* PLUGIN/OPERATION; manifests bound both */
+    MAX_OUTPUT = 64 << 10
 };
 
 static const char handover[] = "transfer_to_";
@@ -343,7 +343,7 @@ static int match(void *into, const char *plugin, const char *op)
                 memchr(at->str, '*', (size_t)(slash - at->str)) != NULL;
     const struct mortise_operation *found;
     struct mortise_err why = {0};
-    char tool[TOOL_MAX];
+    char tool[MORTISE_TOOL_MAX];
 
     snprintf(tool, sizeof tool, "%s/%s", plugin, op);
     if (!mortise_wild_fits(at->str, tool))
@@ -388,13 +388,13 @@ static bool is_pattern(const char *tool)
     return strchr(tool, '*') != NULL;
 }
 
+/* An operation may have further slashes in its name: the lock says so. */
 static bool is_tool(const char *tool)
 {
     const char *slash = strchr(tool, '/');
 
     return strcmp(tool, "*") == 0 ||
-           (slash != NULL && slash != tool && slash[1] != '\0' &&
-            strchr(slash + 1, '/') == NULL);
+           (slash != NULL && slash != tool && slash[1] != '\0');
 }
 
 /* An entry that says no tool, or none that could be one: what is wrong with it.

@@ -81,6 +81,7 @@
  */
 #include <string.h>
 
+#include "config/policy.h"
 #include "mortise/plugin.h"
 #include "run/outcome/outcome.h"
 
@@ -426,7 +427,7 @@ int mortise_doubt_ask(struct mortise_run *r, struct exec *x,
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     const struct step *s = mortise_doubt_subject(r, x);
-    char tool[256], key[MORTISE_DIGEST_HEX];
+    char tool[MORTISE_TOOL_MAX], key[MORTISE_DIGEST_HEX];
     json_t *payload;
 
     assert(s != NULL || x->body != NULL); /* what is asked about is shown */

@@ -24,6 +24,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "config/policy.h"
 #include "run/outcome/outcome.h"
 
 /* ---- asking ------------------------------------------------------------- */
@@ -33,7 +34,7 @@ static int ask_approval(struct mortise_run *r, struct exec *x,
                         struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
-    char hex[MORTISE_DIGEST_HEX], tool[256];
+    char hex[MORTISE_DIGEST_HEX], tool[MORTISE_TOOL_MAX];
 
     mortise_hex(hex, digest, MORTISE_DIGEST);
     snprintf(tool, sizeof tool, "%s/%s", n->plugin, n->operation);
