@@ -167,6 +167,7 @@ static void cancel_timer(struct mortise_asked *a)
 const struct mortise_host_call_method mortise_host_call_timer = {
     .effect = MORTISE_HOST_CALL_TIMER,
     .check = check_timer,
+    .needs_no_run = true,
     .start = start_timer,
     .cancel = cancel_timer,
 };

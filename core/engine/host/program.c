@@ -421,6 +421,7 @@ const struct mortise_host_call_method mortise_host_call_process_run = {
     .completed = completed,
     .expects = expects,
     .check = check,
+    .needs_no_run = true,
     .start = start,
     .has_left = has_left,
     .cancel = cancel,

@@ -163,5 +163,6 @@ static void start(struct mortise_asked *a)
 const struct mortise_host_call_method mortise_host_call_secret_get = {
     .effect = MORTISE_HOST_CALL_UNRECORDED,
     .check = check,
+    .needs_no_run = true,
     .start = start,
 };

@@ -246,6 +246,7 @@ static int32_t check_kept(struct mortise_asked *a, char *words)
 const struct mortise_host_call_method mortise_host_call_secret_keep = {
     .effect = MORTISE_HOST_CALL_UNRECORDED,
     .check = check_keep,
+    .needs_no_run = true,
     .start = start_keep,
     .cancel = cancel,
 };
@@ -253,6 +254,7 @@ const struct mortise_host_call_method mortise_host_call_secret_keep = {
 const struct mortise_host_call_method mortise_host_call_secret_kept = {
     .effect = MORTISE_HOST_CALL_UNRECORDED,
     .check = check_kept,
+    .needs_no_run = true,
     .start = start_kept,
     .cancel = cancel,
 };

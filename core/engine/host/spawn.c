@@ -359,6 +359,7 @@ static void cancel_spawn(struct mortise_asked *a)
 const struct mortise_host_call_method mortise_host_call_process_spawn = {
     .effect = MORTISE_HOST_CALL_UNRECORDED,
     .check = check_spawn,
+    .needs_no_run = true,
     .start = start_spawn,
     .cancel = cancel_spawn,
 };
@@ -503,6 +504,7 @@ static void cancel_write(struct mortise_asked *a)
 const struct mortise_host_call_method mortise_host_call_process_write = {
     .effect = MORTISE_HOST_CALL_UNRECORDED,
     .check = check_write,
+    .needs_no_run = true,
     .start = start_write,
     .cancel = cancel_write,
 };
@@ -528,5 +530,6 @@ static void start_end(struct mortise_asked *a)
 const struct mortise_host_call_method mortise_host_call_process_end = {
     .effect = MORTISE_HOST_CALL_UNRECORDED,
     .check = check_end,
+    .needs_no_run = true,
     .start = start_end,
 };

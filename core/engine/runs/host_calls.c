@@ -487,14 +487,6 @@ static bool may_be_part(const struct mortise_host_call_method *m)
                                  m->effect == MORTISE_HOST_CALL_UNRECORDED);
 }
 
-/* (8): what looks at no run, and records nothing. */
-static bool may_be_of_no_run(const struct mortise_host_call_method *m)
-{
-    return m == &mortise_host_call_timer ||
-           (may_be_part(m) && m->effect != MORTISE_HOST_CALL_LOOK && !m->ends &&
-            m != &mortise_host_call_journal_begin);
-}
-
 /* A question is the run's even so, as whoever asked it stays. */
 static bool may_be_held(const struct mortise_host_call_method *m)
 {
@@ -543,7 +535,7 @@ static int32_t judge(struct mortise_asked *a, char *words)
                                   "state.get/1, secret.get/1 and "
                                   "http.request/1",
                                   a->method_name);
-    if (c->live == NULL && !may_be_of_no_run(a->method))
+    if (c->live == NULL && !a->method->needs_no_run)
         return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
                                   "what a plugin does in the background is of "
                                   "no run, and may not ask %s",

@@ -133,6 +133,7 @@ struct mortise_host_call_method {
      * nobody knows?  Then NULL, else what is expected.  NULL: anything can. */
     const char *(*expects)(const json_t *value);
     bool ends; /* a step of the plugin's own: also of a call that is to stop */
+    bool needs_no_run; /* it may be asked in the background, too */
     /* MORTISE_S_OK, or a status and words, which have room for
      * MORTISE_HOST_CALL_WORDS bytes. */
     int32_t (*check)(struct mortise_asked *a, char *words);
