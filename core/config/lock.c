@@ -283,6 +283,19 @@ static int copy(json_t *to, const json_t *from, const char *name)
                : json_object_set(to, name, value);
 }
 
+/* Which one it was; what else it says of itself is not looked at again. */
+static int copy_server(json_t *to, const json_t *said)
+{
+    json_t *server;
+    int failed;
+
+    if (!json_is_object(said))
+        return 0;
+    server = json_object();
+    failed = copy(server, said, "name") | copy(server, said, "version");
+    return failed | json_object_set_new(to, "server", server);
+}
+
 static int add_tool(json_t *tools, const json_t *listed,
                     struct mortise_err *err)
 {
@@ -311,14 +324,14 @@ static int add_tool(json_t *tools, const json_t *listed,
 int mortise_lock_section(json_t **out, const json_t *listed,
                          struct mortise_err *err)
 {
-    static const char *const members[] = {"protocol", "server", "instructions"};
     const json_t *list = json_object_get(listed, "tools");
     json_t *section = json_object(), *tools = json_object();
-    int rv = MORTISE_OK, failed = 0;
+    int rv = MORTISE_OK, failed;
 
     *out = NULL;
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
-        failed |= copy(section, listed, members[i]);
+    failed = copy(section, listed, "protocol") |
+             copy(section, listed, "instructions") |
+             copy_server(section, json_object_get(listed, "server"));
     if (failed || json_object_set(section, "tools", tools) != 0)
         rv = mortise_nomem(err);
     else if (!json_is_array(list))

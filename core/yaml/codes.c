@@ -659,7 +659,8 @@ const struct mortise_code mortise_codes[] = {
      "A mortise.yaml that was found beside a graph or in the working "
      "directory, "
      "and that nobody named, may not say which code runs (`plugins.path`, "
-     "`plugins.dev`, `trust`, programs of `secrets`) nor who gets a secret, "
+     "`plugins.dev`, `trust`, `programs`, `tools.mcp` with a command, programs "
+     "of `secrets`) nor who gets a secret, "
      "until its user has said so once: read it, then `mortise config allow "
      "FILE`.  No deployment is obeyed while somebody else than root or its "
      "user "
@@ -695,9 +696,8 @@ const struct mortise_code mortise_codes[] = {
      "mortise.lock pins the tools of a server that `tools.mcp` does not have, "
      "or a tool whose schema is none: it cannot be called.  Look whether the "
      "name is misspelt, or take the pin out: `mortise mcp pin NAME`.",
-     "# mortise.lock beside it pins the server 'files'\n"
-     "kind: Deployment\n"
-     "tools: {mcp: {file: {command: [node, files.js]}}}\n"},
+     "# tools: {mcp: {file: {command: [node, files.js]}}}\n"
+     "# and mortise.lock beside it pins the server 'files'\n"},
     {"W1001", "something that an import leaves behind",
      "A field of the foreign graph has no like here, or its meaning cannot be "
      "carried over, as that of a condition that is a function.  Where what is "

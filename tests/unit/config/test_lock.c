@@ -407,7 +407,8 @@ START_TEST(pins_are_written)
                       "\"caf\xc3\xa9\", \"output_schema\": null, \"icons\": "
                       "[]}, {\"input_schema\": {}, \"name\": \"x\", "
                       "\"digest\": \"" HEX "\"}], \"server\": {\"name\": "
-                      "\"n\"}, \"protocol\": \"2025-11-25\", \"prompts\": []}");
+                      "\"n\", \"icons\": []}, \"protocol\": \"2025-11-25\", "
+                      "\"prompts\": []}");
         ck_assert_int_eq(mortise_lock_set(all, "a", one, &err), MORTISE_OK);
         ck_assert_int_eq(mortise_lock_set(all, "b", one, &err), MORTISE_OK);
         ck_assert_int_eq(mortise_lock_set(all, "b", NULL, &err), MORTISE_OK);

@@ -251,6 +251,52 @@ START_TEST(other_threadings)
 }
 END_TEST
 
+/* With `more` names with a slash are let through, whose catalogue judged them;
+ * none of them can reconcile.  Without, there are those of the manifest. */
+START_TEST(more_operations)
+{
+    static const char *const more[] = {"", "    more: true\n"};
+    static const struct {
+        const char *operation;
+        int execute[2], reconcile[2]; /* without `more`, and with it */
+    } all[] = {
+        {"a", {MORTISE_OK, MORTISE_OK}, {MORTISE_OK, MORTISE_OK}},
+        {"b", {MORTISE_OK, MORTISE_OK}, {MORTISE_EINVAL, MORTISE_EINVAL}},
+        {"c",
+         {MORTISE_ENOTFOUND, MORTISE_ENOTFOUND},
+         {MORTISE_ENOTFOUND, MORTISE_ENOTFOUND}},
+        {"a/c",
+         {MORTISE_ENOTFOUND, MORTISE_OK},
+         {MORTISE_ENOTFOUND, MORTISE_EINVAL}},
+    };
+
+    for (int k = 0; k < 2; k++) {
+        char text[1024];
+
+        snprintf(text, sizeof text,
+                 "apiVersion: mortise/v1\nkind: Plugin\n"
+                 "metadata: {name: p, version: 1.0.0}\n"
+                 "seq: 1\nabi: {major: 1, minor: 0}\nprovides:\n"
+                 "  executor:\n    threading: async\n%s    operations:\n"
+                 "      a: {effect: external, reconcile: true}\n"
+                 "      b: {effect: read}\n",
+                 more[k]);
+        mortise_manifest_free(m);
+        ck_assert_int_eq(parse(text, false), MORTISE_OK);
+        for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+            struct mortise_err err;
+
+            ck_assert_int_eq(
+                mortise_call_execute.admit(m, all[i].operation, &err),
+                all[i].execute[k]);
+            ck_assert_int_eq(
+                mortise_call_reconcile.admit(m, all[i].operation, &err),
+                all[i].reconcile[k]);
+        }
+    }
+}
+END_TEST
+
 /* How effects happen is the operation's word, whatever its plugin may ask.
  * key: plugin/operation.intent=call, plugin/operation.intent=steps */
 START_TEST(intents)
@@ -520,6 +566,7 @@ static Suite *suite(void)
     tcase_add_test(tc, the_rest_of_a_manifest);
     tcase_add_test(tc, other_threadings);
     tcase_add_test(tc, intents);
+    tcase_add_test(tc, more_operations);
     tcase_add_loop_test(tc, methods_are_those_of_kinds, 0,
                         sizeof askers / sizeof askers[0]);
     tcase_add_loop_test(tc, wrong_manifests_are_refused, 0,
