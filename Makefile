@@ -354,10 +354,15 @@ $(B)/configs/acme.pay.so: configs/refund/pay/pay.c $(HEADERS) $(B)/flags
 	$(call say,SO,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_CFLAGS) -o $@ $<
+# A server of another.
+$(B)/configs/filesd: configs/files/server/filesd.c $(HEADERS) $(B)/flags
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -Isdk $(CFLAGS) $(LDFLAGS) -o $@ $<
 .PHONY: faults
 faults:
 	+$(Q)$(AGAIN) $(if $(V),,-s) B=$(B)/faults VARIANT=-DMORTISE_FAULTS $(B)/faults/mortise
-$(B)/tests/test_cli_configs: | $(B)/configs/acme.pay.so
+$(B)/tests/test_cli_configs: | $(B)/configs/acme.pay.so $(B)/configs/filesd
 $(B)/tests/test_kill: | $(B)/tests/powercut.so $(B)/configs/acme.pay.so faults
 
 programs: all $(TESTS) $(TEST_PLUGINS)
@@ -466,6 +471,7 @@ FUZZ_SECONDS ?= 30
 FUZZ ?= $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/*.c))
 FUZZ_SEEDS_graph := tests/graphs/good tests/graphs/bad
 FUZZ_SEEDS_import := tests/graphs/import
+FUZZ_SEEDS_servers := tests/servers
 FUZZ_SEEDS_control := tests/fuzz/requests
 FUZZ_SEEDS_http_reply := tests/fuzz/http_replies
 FUZZ_SEEDS_journal := tests/fuzz/journals

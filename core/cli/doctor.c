@@ -3,12 +3,14 @@
  * (1) Everything is looked at, whatever was wrong before it; what cannot be
  *     looked at because of something else is not guessed.
  * (2) Every line that is not ok says what to do.
- * (3) Nothing is changed: no store is made or opened but in a copy, no plugin
- *     started.  What is written to try the disk has no name and is gone at
- *     once.
+ * (3) Nothing is changed: no store is made or opened but in a copy.  What is
+ *     written to try the disk has no name and is gone at once.  Of plugins that
+ *     of MCP runs, where the deployment has servers, since only a server that is
+ *     asked says what it has.
  *
- * The host itself is in doctor_host.c, the store in doctor_store.c; here are
- * the deployment, the keys and the plugins.
+ * The host itself is in doctor_host.c, the store in doctor_store.c, programs in
+ * doctor_worker.c, MCP servers in doctor_mcp.c; here are the deployment, the keys
+ * and the plugins.
  */
 #include "cli/doctor.h"
 
@@ -263,10 +265,13 @@ static void check_settings(struct mortise_doctor *d)
                                    ? d->cli->deployment
                                    : "none, so defaults");
         mortise_doctor_store(d, settings->store);
+        mortise_doctor_worker(d, settings);
         check_memory(d);
         check_trust(d, settings);
         check_directories(d, settings);
         check_plugins(d, &set);
+        if (!d->cli->looks) /* else nothing of it may run */
+            mortise_doctor_mcp(d, settings->deployment);
     }
     mortise_plugin_set_close(&set);
 }
@@ -297,11 +302,19 @@ const struct mortise_cmd mortise_cmd_doctor = {
     .text = "A line each: ok, warn or fail, what was looked at, how it is; "
             "then\n"
             "what to do.  The host (kernel, descriptors, clock), the store's\n"
-            "directory and disk, keys, plugins, the deployment.  Of the store\n"
-            "everything is read, with checksums, as 'store salvage' would:\n"
-            "tables where they are, logs in a copy.  One that a process has\n"
-            "open is not read, which is a warning.  Nothing is changed and no\n"
-            "plugin's code runs.\n"
+            "directory and disk, whether programs can be started, keys, "
+            "plugins,\n"
+            "the deployment.  Of the store everything is read, with "
+            "checksums, as\n"
+            "'store salvage' would: tables where they are, logs in a copy.  "
+            "One\n"
+            "that a process has open is not read, which is a warning.  "
+            "Nothing is\n"
+            "changed.  Each MCP server of the deployment is started, or "
+            "reached,\n"
+            "once, and asked for its tools (15 s at most); no other plugin's "
+            "code\n"
+            "runs.\n"
             "\n"
             "Exit code 2 when something failed; warnings alone give 0.\n",
     .opts = opts,

@@ -21,5 +21,11 @@ void mortise_doctor_say(struct mortise_doctor *d, enum mortise_health health,
 void mortise_doctor_host(struct mortise_doctor *d);
 /* doctor_store.c */
 void mortise_doctor_store(struct mortise_doctor *d, const char *path);
+/* doctor_worker.c */
+void mortise_doctor_worker(struct mortise_doctor *d,
+                           const struct mortise_settings *settings);
+/* doctor_mcp.c */
+void mortise_doctor_mcp(struct mortise_doctor *d,
+                        const struct mortise_deployment *deployment);
 
 #endif

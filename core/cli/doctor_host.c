@@ -23,30 +23,50 @@ enum { PAGE = 4096, DESCRIPTORS = 1024 };
 /* 2026-01-01: no clock that is right says less. */
 #define BORN_MS 1767225600000ull
 
+/* What worker/landlock.c holds programs by, and how much of it is here. */
+enum { LANDLOCK_ENOUGH = 3, LANDLOCK_ALL = 6 };
+
+static void check_landlock(struct mortise_doctor *d)
+{
+    long abi = syscall(SYS_landlock_create_ruleset, NULL, (size_t)0, 1u);
+
+    if (abi >= LANDLOCK_ALL)
+        mortise_doctor_say(d, MORTISE_HEALTHY, "landlock", NULL, "ABI %ld",
+                           abi);
+    else if (abi >= LANDLOCK_ENOUGH)
+        mortise_doctor_say(d, MORTISE_HEALTHY, "landlock", NULL,
+                           "ABI %ld; from 6 on (Linux 6.12) programs cannot "
+                           "signal others of their user, either",
+                           abi);
+    else if (abi > 0)
+        mortise_doctor_say(d, MORTISE_AILING, "landlock",
+                           "use Linux 6.2 or newer",
+                           "ABI %ld: too old to hold programs to their files, "
+                           "so none is started",
+                           abi);
+    else
+        mortise_doctor_say(d, MORTISE_AILING, "landlock",
+                           "use Linux 6.2 or newer with landlock among the "
+                           "boot parameter lsm=...",
+                           "not there: nothing holds programs to their files, "
+                           "so none is started");
+}
+
 static void check_kernel(struct mortise_doctor *d)
 {
     struct utsname u;
-    long landlock = syscall(SYS_landlock_create_ruleset, NULL, (size_t)0, 1u);
 
     uname(&u);
     mortise_doctor_say(d, MORTISE_HEALTHY, "kernel", NULL, "%s %s on %s",
                        u.sysname, u.release, u.machine);
-    if (landlock > 0)
-        mortise_doctor_say(d, MORTISE_HEALTHY, "landlock", NULL, "ABI %ld",
-                           landlock);
-    else
-        mortise_doctor_say(d, MORTISE_AILING, "landlock",
-                           "use Linux 5.13 or newer with landlock among the "
-                           "boot parameter lsm=...",
-                           "not there: isolated plugins can be kept from files "
-                           "less well");
+    check_landlock(d);
     if (prctl(PR_GET_SECCOMP) >= 0)
         mortise_doctor_say(d, MORTISE_HEALTHY, "seccomp", NULL, "there");
     else
         mortise_doctor_say(d, MORTISE_AILING, "seccomp",
                            "use a kernel with CONFIG_SECCOMP_FILTER",
-                           "not there: isolated plugins can be kept from "
-                           "system calls less well");
+                           "not there: nothing keeps programs from system "
+                           "calls, so none is started");
 }
 
 /* Plugins are loaded from sealed memory: can it be had, and run? */

@@ -44,6 +44,9 @@ struct mortise_args {
     const char *filter;
     bool crash_everywhere;
 
+    /* MCP servers */
+    bool only_check;
+
     /* expressions */
     const char *vars;
 

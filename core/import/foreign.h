@@ -1,5 +1,5 @@
-/* foreign.h -- a graph of another system while it is carried over; shared by
- * import.c and the foreign_*.c, and by nobody else. */
+/* foreign.h -- a file of another system while it is carried over; shared by
+ * import.c and the foreign_*.c, and by server.h. */
 #ifndef MORTISE_IMPORT_FOREIGN_H
 #define MORTISE_IMPORT_FOREIGN_H
 

@@ -556,11 +556,11 @@ const struct mortise_code mortise_codes[] = {
      "that changes something), or it is a bug of Mortise's: please report "
      "it.",
      "# mortise test --crash-everywhere refund.test.yaml\n"},
-    {"E1001", "a foreign graph that cannot be imported",
-     "The file is of neither shape that `mortise graph import` knows, or it "
-     "contradicts itself: an edge to a node that is none, two nodes with one "
-     "id, an executorConfig of another type than its node.  Nothing is "
-     "written.",
+    {"E1001", "a foreign file that cannot be imported",
+     "The file is of no shape that `mortise graph import` or `mortise config "
+     "import` knows, or it contradicts itself: an edge to a node that is none, "
+     "two nodes with one id, an executorConfig of another type than its node, "
+     "a server with neither a command nor a URL.  Nothing is written.",
      "# {\"id\": \"g\", \"nodes\": [], \"edges\": [{\"source\": \"a\", "
      "\"target\": \"b\"}]}\n"},
     {"W0215", "a JSON Schema keyword that means nothing",
@@ -699,8 +699,9 @@ const struct mortise_code mortise_codes[] = {
      "# tools: {mcp: {file: {command: [node, files.js]}}}\n"
      "# and mortise.lock beside it pins the server 'files'\n"},
     {"W1001", "something that an import leaves behind",
-     "A field of the foreign graph has no like here, or its meaning cannot be "
-     "carried over, as that of a condition that is a function.  Where what is "
+     "A field of the foreign file has no like here, or its meaning cannot be "
+     "carried over, as that of a condition that is a function, or of a server "
+     "that is spoken with as this build does not.  Where what is "
      "missing decides what runs, the new file lacks it, and `mortise check` "
      "refuses the file there until it is written.",
      "# \"condition\": {\"type\": \"function\"}   write it as CEL: when: "
@@ -709,8 +710,23 @@ const struct mortise_code mortise_codes[] = {
      "An id is a letter or '_', then letters, digits, '_' and '-', 64 at most; "
      "START and END are no ids.  Whatever named the node by its old id in the "
      "file names it by the new one; look for it in prompts and in what reads "
-     "the artifacts.",
+     "the artifacts.  The name of an MCP server is a small letter, then small "
+     "letters, digits, '_' and '-'; graphs call its tools by that.",
      "# \"first step\" is called first_step\n"},
+    {"W1003", "a server that does not start as it was imported",
+     "Its command fetches what it runs (npx, uvx) or asks a daemon of the "
+     "machine (docker).  A program of a deployment runs what is installed, in "
+     "a sandbox that reaches neither.  Install it, and name what is installed.",
+     "# tools: {mcp: {files: {command: [npx, -y, \"@acme/files\", ./data]}}}\n"
+     "# command: [node, ./node_modules/@acme/files/index.js, ./data]\n"},
+    {"W1004", "a secret where others see it",
+     "An argument or a URL of an imported server seems to be one.  The value "
+     "was not taken over: a variable of the environment stands in its place, "
+     "which is put in when the deployment is read.  Others on the machine see "
+     "with what a program was started, and URLs are logged, so better give it "
+     "as one of `env` or `headers`, by a reference.",
+     "# tools: {mcp: {shop: {command: [./shop], env: {SHOP_KEY: "
+     "\"secret://shop\"}}}}\n"},
 };
 
 const size_t mortise_n_codes = sizeof mortise_codes / sizeof mortise_codes[0];

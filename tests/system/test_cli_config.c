@@ -277,6 +277,35 @@ START_TEST(broken_files_are_findings)
 }
 END_TEST
 
+/* ---- import ----------------------------------------------------------------
+ */
+
+/* A list of servers becomes a file, which never replaces one; what needs a hand
+ * is said by the exit code, without a word of what is secret. */
+START_TEST(servers_are_imported)
+{
+    desk_put("list.json", "{\"mcpServers\": {\"a\": {\"command\": \"x\", "
+                          "\"env\": {\"A_TOKEN\": \"hidden\"}}}}");
+    desk_ok("$MORTISE config import list.json");
+    desk_out("A_TOKEN: secret://a-token\n");
+    desk_not_out("hidden");
+    desk_ok("$MORTISE config import list.json -o new.yaml");
+    ck_assert_str_eq(child.out, "");
+    desk_ok("grep -q 'env: A_TOKEN  #' new.yaml");
+    child_run("$MORTISE config import list.json -o new.yaml");
+    desk_code(3);
+    desk_err("new.yaml is there already");
+    child_run("sed 's/\"x\"/\"npx\"/' list.json | $MORTISE config import - "
+              ">npx.yaml");
+    desk_code(2);
+    desk_err("-:1:34: warning[W1003]: server 'a'");
+    desk_ok("grep -q 'npx  # does not start' npx.yaml");
+    child_run("echo '{' | $MORTISE config import -");
+    desk_code(2);
+    desk_err("error[E0106]");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_config");
@@ -294,6 +323,7 @@ static Suite *suite(void)
     tcase_add_test(tc, text_loads_again);
     tcase_add_test(tc, the_commented_file_runs);
     tcase_add_test(tc, broken_files_are_findings);
+    tcase_add_test(tc, servers_are_imported);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -20,9 +20,10 @@ static void begin(void)
     desk_ok(
         "rm mortise.yaml && cp -r %s/configs . && cp %s configs/refund/pay/",
         tree, child_build("configs/acme.pay.so"));
+    desk_ok("cp %s configs/files/server/", child_build("configs/filesd"));
 }
 
-static const char *const names[] = {"triage", "refund", "research"};
+static const char *const names[] = {"triage", "refund", "research", "files"};
 
 START_TEST(their_tests_hold)
 {
@@ -77,6 +78,33 @@ START_TEST(triage_may_be_advised)
 }
 END_TEST
 
+/* A model calls the tools of an MCP server, and nothing is written before a person
+ * agreed; one whose tools are not what is pinned is not called. */
+START_TEST(files_are_written_once_allowed)
+{
+    desk_ok("$MORTISE config allow configs/files/mortise.yaml");
+    desk_ok("export MORTISE_DEPLOYMENT=configs/files/mortise.yaml; $MORTISE "
+            "mcp pin --check");
+    desk_out("files: 3 tools, as pinned\n");
+    child_run("$MORTISE run configs/files/files.graph.yaml --id f --input "
+              "'{\"task\": \"Which years are there?\"}'");
+    desk_code(4);
+    desk_out("write_file");
+    desk_ok("test ! -e configs/files/notes/summary.md");
+    desk_ok("export MORTISE_DEPLOYMENT=configs/files/mortise.yaml; $MORTISE "
+            "approve $($MORTISE inbox f --ids)");
+    desk_ok("grep 1904 configs/files/notes/summary.md");
+    desk_ok("$MORTISE show f --json --deployment configs/files/mortise.yaml");
+    desk_out("It is in summary.md");
+    desk_ok("sed -i 's/\"digest\": \"..../\"digest\": \"0000/' "
+            "configs/files/mortise.lock");
+    child_run("$MORTISE run configs/files/files.graph.yaml --id g --input "
+              "'{\"task\": \"Which years are there?\"}'");
+    desk_ok("$MORTISE show g --json --deployment configs/files/mortise.yaml");
+    desk_out("mcp.drift");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_configs");
@@ -89,6 +117,7 @@ static Suite *suite(void)
                         sizeof names / sizeof names[0]);
     tcase_add_test(tc, research_finds_something);
     tcase_add_test(tc, triage_may_be_advised);
+    tcase_add_test(tc, files_are_written_once_allowed);
     suite_add_tcase(s, tc);
     return s;
 }

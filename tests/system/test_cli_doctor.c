@@ -31,6 +31,7 @@ START_TEST(well)
     desk_ok("$MORTISE doctor");
     desk_out("ok   store       ./state: will be made by the first run\n");
     desk_out("ok   plugin      tried 1.0.0: verified\n");
+    desk_out("/mortise-worker starts them in a sandbox\n");
     desk_out("\nfit: 0 to mend, ");
     desk_not_out("fail");
     desk_ok("test ! -e state");
@@ -102,6 +103,26 @@ START_TEST(broken)
     desk_out("ok   kernel"); /* nothing hides the rest */
     desk_out(bad[_i].code == 0 ? "\nfit: 0 to mend, 1 to look at\n"
                                : "\nnot fit: ");
+}
+END_TEST
+
+/* Without a mortise-worker that does its work no program starts; where the
+ * deployment has some, that is a failure. */
+START_TEST(workers)
+{
+    own_site();
+    desk_ok("cp $MORTISE m && ./m doctor");
+    desk_out("warn programs    none is started without ");
+    desk_out("/mortise-worker: No such file or directory\n");
+    desk_out("install mortise-worker");
+    desk_put("mortise-worker",
+             "#!/bin/sh\nprintf 'no luck\\nat all' >&4\nexit 126\n");
+    desk_ok("chmod +x mortise-worker && ./m doctor");
+    desk_out("warn programs    none is started: no luck\n");
+    desk_deploy("programs: {jq: {path: /usr/bin/jq}}\n");
+    child_run("./m doctor");
+    desk_code(2);
+    desk_out("fail programs    none is started: no luck\n");
 }
 END_TEST
 
@@ -202,6 +223,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, desk_begin, desk_end);
     tcase_add_test(tc, well);
     tcase_add_loop_test(tc, broken, 0, N_BAD);
+    tcase_add_test(tc, workers);
     tcase_add_test(tc, limits);
     tcase_add_test(tc, engines);
     tcase_add_test(tc, a_tampered_object_is_listed);

@@ -1,0 +1,42 @@
+/* oneshot.h -- operations of plugins, for commands: run by an engine of this
+ * process, of which nothing stays. */
+#ifndef MORTISE_CLI_ONESHOT_H
+#define MORTISE_CLI_ONESHOT_H
+
+#include <limits.h>
+
+#include "cli/cli.h"
+
+struct mortise_oneshot {
+    struct mortise_cli *cli;
+    char dir[PATH_MAX]; /* holds its store; "": there is none */
+    const char *store;  /* what --store said */
+    bool asks;          /* who asks may have an answer of a person here */
+    char run[MORTISE_RUN_MAX];
+    uint64_t seq;     /* the newest event that was seen */
+    json_t *question; /* ours: what is to be answered now; NULL: nothing */
+    struct mortise_buf heard;   /* of stdin, and not taken */
+    char code[64], words[1024]; /* why the last one failed */
+};
+
+/* Closed in any case, also where this fails. */
+int mortise_oneshot_open(struct mortise_oneshot *o, struct mortise_cli *cli,
+                         struct mortise_err *err);
+/* Run an operation (PLUGIN/OPERATION) with these arguments, an object, which is
+ * taken; NULL is out of memory.  It ends within so many ms (0: no bound).  *out
+ * is what came out, a new reference; NULL with MORTISE_OK: it failed, and
+ * o->code and o->words say how. */
+int mortise_oneshot_call(struct mortise_oneshot *o, const char *operation,
+                         json_t *args, uint64_t timeout_ms, json_t **out,
+                         struct mortise_err *err);
+void mortise_oneshot_close(struct mortise_oneshot *o);
+
+/* ---- question.c ----------------------------------------------------------- */
+
+/* Ask a person at the terminal o->question; *answer: the command that answers
+ * it, a new reference; NULL with MORTISE_OK: there is none, and o->words say
+ * why. */
+int mortise_oneshot_ask(struct mortise_oneshot *o, json_t **answer,
+                        struct mortise_err *err);
+
+#endif

@@ -1,0 +1,59 @@
+/* fuzz_servers.c -- any bytes are a list of MCP servers, or have findings.
+ *
+ * What comes out is text that our own loader reads without a fault of its
+ * syntax; the same bytes give the same file twice. */
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "import/servers.h"
+#include "yaml/tree.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int import(struct mortise_buf *out, const char *text, size_t n)
+{
+    struct mortise_diags diags;
+    int rv;
+
+    mortise_buf_init(out, &mortise_heap);
+    mortise_diags_init(&diags, &mortise_heap);
+    rv = mortise_servers_import(out, "/nowhere/at/all.json", NULL, text, n,
+                                &diags, NULL);
+    assert(rv == MORTISE_OK || rv == MORTISE_ECHECK);
+    assert((rv == MORTISE_ECHECK) == (diags.n_errors > 0));
+    for (size_t i = 0; i < diags.n; i++)
+        assert(diags.list[i].source == NULL);
+    mortise_diags_finish(&diags);
+    return rv;
+}
+
+static void check(const struct mortise_buf *out)
+{
+    struct mortise_arena arena;
+    struct mortise_diags diags;
+    struct mortise_yaml *root;
+    int rv;
+
+    mortise_arena_init(&arena, &mortise_heap);
+    mortise_diags_init(&diags, &mortise_heap);
+    rv = mortise_yaml_parse(&root, &arena, "out", out->p, out->n, &diags);
+    assert(rv == MORTISE_OK && diags.n_errors == 0);
+    mortise_diags_finish(&diags);
+    mortise_arena_finish(&arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct mortise_buf first, second;
+    int rv = import(&first, (const char *)data, size);
+
+    assert(import(&second, (const char *)data, size) == rv);
+    assert(first.n == second.n &&
+           (first.n == 0 || memcmp(first.p, second.p, first.n) == 0));
+    if (rv == MORTISE_OK)
+        check(&first);
+    mortise_buf_finish(&first);
+    mortise_buf_finish(&second);
+    return 0;
+}

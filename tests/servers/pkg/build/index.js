@@ -1,0 +1,1 @@
+// started by its list
