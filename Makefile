@@ -191,6 +191,11 @@ TEST_NAMES := $(call names_of,$(TEST_SRC))
 $(call programs_of,$(call names_of,$(call tests_in,unit/cli unit/draw \
     unit/import system promises))): $(B)/libcli.a
 $(B)/tests/test_kill: $(patsubst %.c,$(B)/%.o,$(wildcard tests/kill/*.c))
+# Parts of a plugin, which need no host.
+$(B)/tests/test_mcp_oauth $(B)/tests/keys/test_mcp_oauth: \
+    $(patsubst %.c,$(B)/%.o,$(wildcard plugins/executor/mcp/oauth*.c))
+$(B)/tests/test_mcp_parts $(B)/tests/keys/test_mcp_parts: \
+    $(patsubst %.c,$(B)/%.o,$(wildcard plugins/executor/mcp/*.c))
 # What tests share; an archive, so that a test needs only the layers below it.
 $(B)/tests/lib.a: $(LIB_OBJ)
 	$(call say,AR,$@)
@@ -345,6 +350,17 @@ $(B)/tests/preload/%.so: tests/preload/%.c $(B)/flags
 	$(call say,SO,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_CFLAGS) -o $@ $<
+# Scripted MCP servers; as plugins never instrumented, for they run in sandboxes.
+MCPD := $(B)/tests/mcp/mcpd_stdio $(B)/tests/mcp/mcpd_http
+MCPD_MAINS := stdio http oauth
+$(B)/tests/mcp/mcpd_stdio: tests/mcp/stdio.c
+$(B)/tests/mcp/mcpd_http: tests/mcp/http.c tests/mcp/oauth.c
+$(MCPD): $(filter-out $(MCPD_MAINS:%=tests/mcp/%.c),$(wildcard tests/mcp/*.c)) \
+    $(wildcard tests/mcp/*.h) $(B)/flags
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) $(PLUGIN_CFLAGS) -o $@ \
+	    $(filter %.c,$^) -ljansson -lsodium
 $(B)/tests/test_cli_sick: | $(B)/tests/preload/sickhost.so
 $(B)/tests/test_cli_lost: | $(B)/tests/preload/lastword.so $(B)/tests/powercut.so
 $(B)/tests/test_cli_salvage: | $(B)/tests/powercut.so
@@ -365,7 +381,7 @@ faults:
 $(B)/tests/test_cli_configs: | $(B)/configs/acme.pay.so $(B)/configs/filesd
 $(B)/tests/test_kill: | $(B)/tests/powercut.so $(B)/configs/acme.pay.so faults
 
-programs: all $(TESTS) $(TEST_PLUGINS)
+programs: all $(TESTS) $(TEST_PLUGINS) $(MCPD)
 
 unit: programs
 	$(Q)MORTISE_BUILD=$(B) sh tools/test.sh $(TESTS)
@@ -501,7 +517,7 @@ $(B)/tests/bench/bench: $(patsubst %.c,$(B)/%.o,$(wildcard tests/bench/*.c)) \
     $(B)/libmortise.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEP_LIBS)
-bench: all $(B)/tests/bench/bench $(BENCH_PLUGINS)
+bench: all $(B)/tests/bench/bench $(BENCH_PLUGINS) $(MCPD)
 	$(Q)MORTISE_BUILD=$(B) $(B)/tests/bench/bench $(ROWS)
 
 demo: all

@@ -5,6 +5,7 @@
  *     sse_init(&s, SSE_EVENT_BYTES);
  *     status = sse_feed(&s, piece, on_event, ud);      as often as one comes
  *     status = sse_close(&s, on_event, ud);            at the end of the stream
+ *     sse_again(&s);                                   if another goes on
  *     sse_finish(&s);                                  whatever happened
  *
  * Format     "9.2.6 Interpreting an event stream" of the HTML standard: lines
@@ -12,9 +13,13 @@
  *            what is before the first colon is the field, what is behind it the
  *            value, less one blank; a line that starts with a colon is a
  *            comment; several `data` of one event are its lines; an event
- *            without `data` is none; one byte order mark may come first.  `id`
- *            and `retry` are for those who connect again, and left out here, as
- *            unknown fields are.
+ *            without `data` is none; one byte order mark may come first.
+ *            Unknown fields are left out.
+ * Again      `id` and `retry` are for those who connect again: s.id is that of
+ *            the last event that was whole, whether it had data or not, and
+ *            s.retry_ms what the stream said last; s.has_id and s.has_retry say
+ *            whether it did.  An id that is too long to be sent back, or has a
+ *            NUL, is none.
  * Cut        Pieces may be cut anywhere, in a line's end and in a character,
  *            too: what comes out does not depend on where.
  * Beyond it  Two things that servers do, and that the standard has no use for:
@@ -42,6 +47,7 @@
 #include <mortise/ask.h>
 
 #define SSE_NAME        63
+#define SSE_ID          255
 #define SSE_EVENT_BYTES (16u << 20) /* as much as a whole answer has */
 
 /* An event: its name ("" when it has none) and its data, both lent until the
@@ -58,6 +64,10 @@ struct sse {
     unsigned char has_data; /* the event has a `data`, of no bytes maybe */
     unsigned char after_cr; /* a newline would be the rest of a line's end */
     unsigned char begun;    /* the first line is over */
+    unsigned char has_id, has_retry, has_next, closing;
+    unsigned char n_id, n_next;
+    char id[SSE_ID], next[SSE_ID]; /* of the event that is being read */
+    uint64_t retry_ms;
 };
 
 MORTISE_INLINE void sse_init(struct sse *s, uint64_t max)
@@ -71,6 +81,15 @@ MORTISE_INLINE void sse_finish(struct sse *s)
     free(s->p);
     s->p = NULL;
     s->cap = s->n_data = s->n_line = 0;
+}
+
+/* Another stream goes on where this one ended: what was not whole comes again,
+ * and what is needed to connect again stays. */
+MORTISE_INLINE void sse_again(struct sse *s)
+{
+    s->n_data = s->n_line = 0;
+    s->n_name = 0;
+    s->has_data = s->after_cr = s->begun = s->has_next = s->closing = 0;
 }
 
 /* Room for n bytes more. */
@@ -113,6 +132,12 @@ MORTISE_INLINE mortise_status sse_dispatch(struct sse *s, sse_event_fn *fn,
     mortise_status status = MORTISE_S_OK;
 
     data.n -= data.n > 0; /* the newline behind its last line */
+    if (s->has_next && !s->closing) {
+        memcpy(s->id, s->next, s->n_next);
+        s->n_id = s->n_next;
+        s->has_id = s->n_next > 0;
+    }
+    s->has_next = 0;
     if (s->has_data)
         status = fn(ud, name, data);
     s->n_data = 0;
@@ -141,6 +166,34 @@ MORTISE_INLINE void sse_add_data(struct sse *s, mortise_str value)
     s->has_data = 1;
 }
 
+MORTISE_INLINE void sse_set_id(struct sse *s, mortise_str value)
+{
+    if (value.n > SSE_ID ||
+        (value.n > 0 && memchr(value.p, '\0', value.n) != NULL))
+        value.n = 0;
+    s->n_next = (unsigned char)value.n;
+    s->has_next = 1;
+    if (value.n > 0)
+        memcpy(s->next, value.p, value.n);
+}
+
+/* Digits and nothing else; more of them than a month has is a month. */
+MORTISE_INLINE void sse_set_retry(struct sse *s, mortise_str value)
+{
+    uint64_t ms = 0, most = 31ull * 24 * 3600 * 1000;
+
+    for (uint64_t i = 0; i < value.n; i++) {
+        if (value.p[i] < '0' || value.p[i] > '9')
+            return;
+        ms = ms * 10 + (uint64_t)(value.p[i] - '0');
+        ms = ms < most ? ms : most;
+    }
+    if (value.n == 0)
+        return;
+    s->retry_ms = ms;
+    s->has_retry = 1;
+}
+
 MORTISE_INLINE void sse_field(struct sse *s, mortise_str field,
                               mortise_str value)
 {
@@ -151,6 +204,10 @@ MORTISE_INLINE void sse_field(struct sse *s, mortise_str field,
         sse_add_data(s, value);
     } else if (mortise_str_is(field, "data")) {
         sse_add_data(s, value);
+    } else if (mortise_str_is(field, "id")) {
+        sse_set_id(s, value);
+    } else if (mortise_str_is(field, "retry")) {
+        sse_set_retry(s, value);
     }
 }
 
@@ -230,6 +287,7 @@ MORTISE_INLINE mortise_status sse_close(struct sse *s, sse_event_fn *fn,
 {
     mortise_status status = MORTISE_S_OK;
 
+    s->closing = 1; /* an event that is cut has not come: its id is not had */
     if (s->n_line > 0)
         status = sse_line(s, fn, ud);
     if (status == MORTISE_S_OK)

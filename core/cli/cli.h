@@ -221,6 +221,9 @@ bool mortise_cli_is_kind(const json_t *request, const char *kind);
 bool mortise_cli_has_kind(const json_t *pending, const char *kind);
 /* Time settles it, and nobody else. */
 bool mortise_cli_is_timer(const json_t *request);
+/* A question of a plugin's whose answer says `approved`: yes or no settles it,
+ * as of one that a `human` node asks. */
+bool mortise_cli_is_decision(const json_t *request);
 /* Nobody may answer it any more. */
 bool mortise_cli_has_expired(const json_t *request);
 /* "asks a person" and so on: what its node does.  Static, as is the subcommand

@@ -85,7 +85,7 @@ static int decide_human(struct mortise_cli *cli, const json_t *request,
         return mortise_fail(err, MORTISE_EDECISION,
                             "--args and --digest are for tool calls; this is a "
                             "question");
-    if (approve && a->answer == NULL &&
+    if (approve && a->answer == NULL && mortise_cli_is_kind(request, "human") &&
         json_object_get(request, "schema") != NULL)
         return mortise_fail(err, MORTISE_EINVAL,
                             "the question wants an answer: give it with "
@@ -109,7 +109,8 @@ static int make_decision(struct mortise_cli *cli, const json_t *request,
 
     if (mortise_cli_is_kind(request, "approval_pending"))
         return decide_tool(cli, request, approve, out, err);
-    if (mortise_cli_is_kind(request, "human"))
+    if (mortise_cli_is_kind(request, "human") ||
+        mortise_cli_is_decision(request))
         return decide_human(cli, request, approve, out, err);
     return mortise_fail(err, MORTISE_EMISMATCH,
                         "request %s is neither a question nor an approval; "

@@ -169,6 +169,51 @@ const struct mortise_code mortise_error_codes[] = {
      "tools, "
      "or is not what was asked for.  The words have the text so far.",
      "max_internal_iterations: 20\n"},
+    {"mcp.auth", "an MCP server wants an authorization",
+     "It got none: the deployment has no `auth` for it, or a person rejected "
+     "it.",
+     "# mortise.yaml\n"
+     "tools: {mcp: {remote: {url: https://mcp.example.com/mcp, auth: "
+     "{client_id: abc}}}}\n"},
+    {"mcp.drift", "a tool is not what was pinned",
+     "Its server says something else of it than mortise.lock has, or does not "
+     "have it any more.  Look at the difference (`mortise mcp pin SERVER "
+     "--check`); `mortise mcp pin SERVER` takes it.",
+     NULL},
+    {"mcp.failed", "an MCP call cannot be made", "The words say why.", NULL},
+    {"mcp.lost", "the connection to an MCP server broke",
+     "Its program ended, or the network.  What was under way did not happen, "
+     "or only read; it may be tried again.  Of anything else the run is in "
+     "doubt.",
+     "retry_policy: {max_attempts: 3, retry_on: [transient]}\n"},
+    {"mcp.not_pinned", "the deployment has not pinned that tool",
+     "mcp/call is for servers without pins.  `mortise mcp pin SERVER` pins "
+     "what "
+     "it offers, as mcp/SERVER/TOOL.",
+     NULL},
+    {"mcp.not_started", "an MCP server could not be started, or reached",
+     "The words have the end of what its program wrote to stderr.  `mortise "
+     "doctor` starts each of them once.",
+     NULL},
+    {"mcp.protocol", "an MCP server does not keep to the protocol",
+     "What it said is no answer, or none that can be kept; or it speaks no "
+     "version that we do.",
+     NULL},
+    {"mcp.refused", "an MCP server answered with an error",
+     "The words are its.  Where they leave it open whether something happened, "
+     "the run is in doubt instead.",
+     NULL},
+    {"mcp.task", "a task of an MCP server came to nothing",
+     "It failed, was cancelled there, or its server does not know it any more.",
+     NULL},
+    {"mcp.timeout", "an MCP server said nothing in time",
+     "Neither an answer nor progress came for tools.mcp.SERVER.timeout.",
+     "# mortise.yaml\n"
+     "tools: {mcp: {files: {command: [./server], timeout: 5m}}}\n"},
+    {"mcp.tool_error", "a tool of an MCP server failed",
+     "It says so itself (isError), in these words.", NULL},
+    {"mcp.unknown_tool", "an MCP server has no such tool",
+     "`mortise mcp inspect SERVER` lists those that it has.", NULL},
     {"memory", "memory ran out",
      "There was no memory for what a plugin emitted.  It may be tried again.",
      NULL},

@@ -93,9 +93,39 @@ static void settle_doubt(const struct mortise_cli_way *way,
     end(way, " --fail");
 }
 
+/* What a question wants of an answer in which `approved` is said. */
+static const json_t *member_of_answer(const json_t *request, const char *name)
+{
+    return json_object_get(
+        json_object_get(json_object_get(request, "schema"), "properties"),
+        name);
+}
+
+bool mortise_cli_is_decision(const json_t *request)
+{
+    return mortise_cli_is_kind(request, "custom") &&
+           member_of_answer(request, "approved") != NULL;
+}
+
+/* Yes, with an answer where one is wanted, or no. */
+static void settle_yes_or_no(const struct mortise_cli_way *way,
+                             const json_t *request, const json_t *answer)
+{
+    mortise_cli_begin(way, "approve", request);
+    if (answer != NULL)
+        put_sample(way->o, "answer", answer);
+    end(way, "");
+    mortise_cli_begin(way, "reject", request);
+    end(way, " --reason WHY");
+}
+
 static void settle_question(const struct mortise_cli_way *way,
                             const json_t *request)
 {
+    if (mortise_cli_is_decision(request)) {
+        settle_yes_or_no(way, request, member_of_answer(request, "answer"));
+        return;
+    }
     mortise_cli_begin(way, "answer", request);
     put_sample(way->o, "value", json_object_get(request, "schema"));
     end(way, "");
@@ -147,14 +177,7 @@ static void settle_budget(const struct mortise_cli_way *way,
 static void settle_decision(const struct mortise_cli_way *way,
                             const json_t *request)
 {
-    const json_t *schema = json_object_get(request, "schema");
-
-    mortise_cli_begin(way, "approve", request);
-    if (schema != NULL)
-        put_sample(way->o, "answer", schema);
-    end(way, "");
-    mortise_cli_begin(way, "reject", request);
-    end(way, " --reason WHY");
+    settle_yes_or_no(way, request, json_object_get(request, "schema"));
 }
 
 /* What a run may wait for. */

@@ -33,7 +33,7 @@ static const struct section {
     {"flat", bench_flat},       {"durable", bench_durable},
     {"waits", bench_waits},     {"parked", bench_parked},
     {"loading", bench_loading}, {"shapes", bench_shapes},
-    {"models", bench_models},
+    {"models", bench_models},   {"mcp", bench_mcp},
 };
 
 static bool is_wanted(const char *name, int argc, char **argv)

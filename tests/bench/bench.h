@@ -205,6 +205,7 @@ void bench_parked(void);   /* parked.c */
 void bench_loading(void);  /* loading.c */
 void bench_shapes(void);   /* shapes.c */
 void bench_models(void);   /* models.c */
+void bench_mcp(void);      /* mcp.c */
 
 /* What children do for them. */
 int bench_child_bare(const char *arg);        /* process.c */

@@ -94,14 +94,15 @@ void bench_write_file(const char *path, const char *text, size_t n)
  * ----------------------------------------------------------------- */
 
 static const char *const plugins[] = {"bench_now", "bench_wait", "bench_large",
-                                      "agent", "openai"};
+                                      "agent",     "openai",     "mcp"};
 /* Where each has its manifest and its object. */
 static const char *const sources[] = {
     "tests/bench/plugins/", "tests/bench/plugins/", "tests/bench/plugins/",
-    "plugins/executor/agent/", "plugins/model/openai/"};
+    "plugins/executor/agent/", "plugins/model/openai/",
+    "plugins/executor/mcp/"};
 static const char *const objects_in[] = {
     "tests/bench/plugins/", "tests/bench/plugins/", "tests/bench/plugins/",
-    "plugins/", "plugins/"};
+    "plugins/", "plugins/", "plugins/"};
 
 static void sign(const struct mortise_seckey *key, size_t i)
 {

@@ -1,479 +1,573 @@
-/* test_cli_mcp.c -- `mortise mcp`: servers and their tools, seen, called and
- * pinned; and what `mortise doctor` says of them.
+/* test_cli_mcp.c -- MCP servers over pipes, in graphs: the plugin `mcp` and
+ * whatever a server does to it (tests/mcp/).
  *
- * The plugin that speaks with servers is stood in for by tests/plugins/mcp_stub.c,
- * so a server is a file that says what it has; but for the last tests, which have
- * the real one speak with the scripted server (tests/mcp/). */
-#include <pty.h>
+ * The server `s` speaks both eras, `old` that of 2025-11-25 alone; each test says
+ * with which flags.  What they are sent they judge themselves: a line with `!` in
+ * their log is a word that a server may not be told. */
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "lib/child.h"
 #include "lib/desk.h"
+#include "lib/test.h"
 
-#define TOOL(name, about, schema, digit)                                       \
-    "{\"name\": \"" name "\", \"description\": \"" about                       \
-    "\", \"input_schema\": " schema ", \"digest\": \"" digit                   \
-    "111111111111111111111111111111111111111111111111111111111111111\"}"
-#define ANY "{\"type\": \"object\"}"
+/* ---- servers ---------------------------------------------------------------- */
 
-static void serve(const char *server, const char *tools)
-{
-    char name[32], text[4096];
-
-    snprintf(name, sizeof name, "%s.json", server);
-    snprintf(text, sizeof text,
-             "{\"server\": {\"name\": \"stub\", \"version\": \"1.2\"}, "
-             "\"protocol\": \"2025-11-25\", \"instructions\": \"Be\\nkind.\", "
-             "\"tools\": [%s], \"resources\": [{\"uri\": \"file:///x\", "
-             "\"name\": \"the x\"}], \"templates\": [], \"prompts\": "
-             "[{\"name\": \"greet\", \"description\": \"Say hello\"}]}",
-             tools);
-    desk_put(name, text);
-}
-
-static void deploy(const char *more)
+/* Both servers with these flags, and `more` in each of their mappings. */
+static void deploy(const char *flags, const char *more)
 {
     char text[4096];
 
-    snprintf(text, sizeof text,
-             "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: t}\n"
-             "plugins: {dev: [./dev]}\n"
-             "tools:\n"
-             "  mcp:\n"
-             "    files: {command: [cat]}\n"
-             "    far: {url: \"https://mcp.example.com/mcp\"}\n"
-             "%s",
-             more);
+    snprintf(
+        text, sizeof text,
+        "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: t}\n"
+        "store: {path: ./store}\ntools:\n  mcp:\n"
+        "    s: {command: [./mcpd_stdio, --effects, ./out/effects, --log, "
+        "./out/log, --starts, ./out/starts%s], dir: ., sandbox: {fs: {read: "
+        "[.], write: [./out]}}, timeout: 20s%s}\n"
+        "    old: {command: [./mcpd_stdio, --era, \"2025\", --effects, "
+        "./out/effects, --log, ./out/log, --starts, ./out/starts%s], dir: ., "
+        "sandbox: {fs: {read: [.], write: [./out]}}, timeout: 20s%s}\n",
+        flags, more, flags, more);
     desk_put("mortise.yaml", text);
 }
 
 static void begin(void)
 {
-    char source[4096];
-
-    ck_assert_ptr_nonnull(
-        realpath("tests/plugins/mcp_stub.plugin.yaml", source));
     desk_begin();
-    desk_ok("mkdir dev tmp && cp %s dev/mcp.plugin.yaml", source);
-    desk_ok("cp %s dev/mcp.so", child_build("tests/plugins/mcp_stub.so"));
-    setenv("TMPDIR", "tmp", 1);
-    deploy("");
-    serve("files", TOOL("echo", "Say it\\nagain", ANY, "1"));
+    desk_ok("mkdir out && cp %s .", child_build("tests/mcp/mcpd_stdio"));
+    deploy("", "");
+    desk_graph("c", "start: a\nnodes:\n  a: {type: tool, tool: mcp/call, args: "
+                    "{server: \"${input.s}\", tool: \"${input.t}\", arguments: "
+                    "\"${input.a}\"}, next: END}\n");
 }
 
-/* Of what was run nothing stays. */
+/* No server was told what it may not be, and none is left. */
 static void end(void)
 {
-    desk_ok("ls -A tmp");
-    ck_assert_str_eq(child.out, "");
-    unsetenv("TMPDIR");
+    child_run("! grep -n '^!' out/log >&2 2>/dev/null");
+    ck_assert_msg(child.code == 0, "%s", child.err);
+    child_run(
+        "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do n=0; for p in $(cat "
+        "out/starts 2>/dev/null); do kill -0 $p 2>/dev/null && n=1; done; "
+        "[ $n = 0 ] && exit 0; sleep 0.5; done; exit 1");
+    ck_assert_msg(child.code == 0, "a server is left behind");
     desk_end();
 }
 
-/* ---- looking ---------------------------------------------------------------- */
+#define RUN                                                                    \
+    "$MORTISE run c.yaml --id %s --input "                                     \
+    "'{\"s\": \"%s\", \"t\": \"%s\", \"a\": %s}'"
 
-/* Servers are listed without being asked anything; one that is named is asked,
- * and what it says is made safe to read. */
-START_TEST(listed)
+/* Call a tool, as run `id`. */
+static int call(const char *id, const char *server, const char *tool,
+                const char *args)
 {
-    desk_ok("$MORTISE mcp list");
-    ck_assert_str_eq(child.out, "files            not pinned  cat\n"
-                                "far              not pinned  "
-                                "https://mcp.example.com/mcp\n");
-    desk_ok("$MORTISE mcp list --json");
-    desk_out("{\"server\":\"files\",\"command\":\"cat\"}\n");
-    desk_ok("$MORTISE mcp list files");
-    ck_assert_str_eq(child.out,
-                     "echo                         unpinned Say it\n");
-    serve("files", TOOL("e\\u001b[0mvil", "a\\u001b[31mb", ANY, "1"));
-    desk_ok("$MORTISE mcp list files");
-    desk_not_out("\x1b");
-    desk_ok("$MORTISE mcp list files --json");
-    desk_out("\"state\":\"unpinned\"");
-    serve("files", "");
-    desk_ok("$MORTISE mcp list files");
-    ck_assert_str_eq(child.out, "no tools\n");
-    child_run("$MORTISE mcp list file");
-    desk_code(3);
-    desk_err("did you mean 'files'?");
-    child_run("$MORTISE mcp list far");
-    desk_code(1);
-    desk_err("mortise: far: mcp.not_started: it says ?[31mno\n");
+    child_run(RUN, id, server, tool, args);
+    return child.code;
+}
+
+/* The first node of a run, as `show` has it; and the run's status is that. */
+static json_t *node_of(const char *id, const char *status)
+{
+    json_t *run, *node;
+
+    desk_ok("$MORTISE show %s --json", id);
+    run = json_loads(child.out, 0, NULL);
+    ck_assert_ptr_nonnull(run);
+    ck_assert_msg(
+        strcmp(json_string_value(json_object_get(run, "status")), status) == 0,
+        "not %s: %.4000s", status, child.out);
+    node = json_incref(json_array_get(json_object_get(run, "nodes"), 0));
+    json_decref(run);
+    return node;
+}
+
+/* It gave that text. */
+static void gave(const char *id, const char *text)
+{
+    json_t *node = node_of(id, "completed");
+    const char *said = json_string_value(
+        json_object_get(json_object_get(node, "output"), "text"));
+
+    ck_assert_ptr_nonnull(said);
+    ck_assert_str_eq(said, text);
+    json_decref(node);
+}
+
+/* It failed with that code. */
+static void failed(const char *id, const char *code)
+{
+    json_t *node = node_of(id, "failed");
+    json_t *error = json_object_get(node, "error");
+
+    ck_assert_str_eq(json_string_value(json_object_get(error, "code")), code);
+    json_decref(node);
+}
+
+static void in_doubt(const char *id)
+{
+    json_decref(node_of(id, "in_doubt"));
+}
+
+/* The id of what it asks, and what of. */
+static char *asked(const char *id, const char *words)
+{
+    static char request[64];
+    json_t *run, *pending;
+
+    desk_ok("$MORTISE show %s --json", id);
+    run = json_loads(child.out, 0, NULL);
+    pending = json_array_get(json_object_get(run, "pending"), 0);
+    ck_assert_msg(pending != NULL, "nothing is asked: %.3000s", child.out);
+    desk_out(words);
+    snprintf(request, sizeof request, "%s",
+             json_string_value(json_object_get(pending, "id")));
+    json_decref(run);
+    return request;
+}
+
+static void effects(int n)
+{
+    desk_ok("cat out/effects 2>/dev/null | wc -l | tr -d '\\n '");
+    ck_assert_msg(atoi(child.out) == n, "%s effects, not %d", child.out, n);
+}
+
+/* Lines of the log that have that. */
+static int logged(const char *text)
+{
+    child_run("grep -c '%s' out/log", text);
+    return atoi(child.out);
+}
+
+/* ---- pins -------------------------------------------------------------------- */
+
+/* mortise.lock with all that `server` offers now. */
+static void pin(const char *server)
+{
+    json_t *node, *output, *tools = json_object(), *tool, *lock;
+    char *text;
+    size_t i;
+
+    desk_graph("l", "start: a\nnodes:\n  a: {type: tool, tool: mcp/list, args: "
+                    "{server: \"${input.s}\"}, next: END}\n");
+    desk_ok("rm -f mortise.lock; $MORTISE run l.yaml --id pin-%s --input "
+            "'{\"s\": \"%s\"}'",
+            server, server);
+    child_run("printf 'pin-%s'", server);
+    text = strdup(child.out);
+    node = node_of(text, "completed");
+    free(text);
+    output = json_object_get(node, "output");
+    json_array_foreach(json_object_get(output, "tools"), i, tool)
+    {
+        json_t *name = json_incref(json_object_get(tool, "name"));
+
+        json_object_del(tool, "name");
+        json_object_set(tools, json_string_value(name), tool);
+        json_decref(name);
+    }
+    lock = json_pack("{s:s, s:s, s:{s:{s:O, s:O, s:o}}}", "apiVersion",
+                     "mortise/v1", "kind", "Lock", "mcp", server, "protocol",
+                     json_object_get(output, "protocol"), "server",
+                     json_object_get(output, "server"), "tools", tools);
+    text = json_dumps(lock, JSON_INDENT(2) | JSON_SORT_KEYS);
+    desk_put("mortise.lock", text);
+    free(text);
+    json_decref(lock);
+    json_decref(node);
+    desk_graph("p",
+               "start: a\nnodes:\n  a: {type: tool, tool: mcp/s/echo, args: "
+               "{text: one}, next: b}\n  b: {type: tool, tool: mcp/s/echo, "
+               "args: {text: two}, next: END}\n");
+}
+
+/* ---- calls ------------------------------------------------------------------- */
+
+/* A tool is called in either era, and what it gives comes whole. */
+START_TEST(tools_are_called_in_both_eras)
+{
+    json_t *node;
+
+    ck_assert_int_eq(call("a", "s", "echo", "{\"text\": \"hällo\"}"), 0);
+    gave("a", "hällo");
+    ck_assert_int_eq(call("b", "old", "echo", "{\"text\": \"hällo\"}"), 0);
+    gave("b", "hällo");
+    ck_assert_int_eq(call("c", "s", "add", "{\"a\": 1, \"b\": 2}"), 0);
+    node = node_of("c", "completed");
+    ck_assert(
+        json_number_value(json_object_get(
+            json_object_get(json_object_get(node, "output"), "structured"),
+            "sum")) == 3.0);
+    json_decref(node);
+    ck_assert_int_gt(logged("server/discover"), 0);
+    ck_assert_int_eq(logged("\"method\":\"initialize\""), 1);
 }
 END_TEST
 
-/* All that a server says of itself, and of a tool. */
-START_TEST(inspected)
+/* What a tool says of its failure is the error's words; a tool that is not there,
+ * and a server that is not, are told apart. */
+START_TEST(errors_have_codes)
 {
-    desk_ok("$MORTISE mcp inspect files");
-    ck_assert_str_eq(child.out,
-                     "server      files\nname        stub\nversion     1.2\n"
-                     "protocol    2025-11-25\ninstructions\n  Be\n  kind.\n"
-                     "tools\n  echo                         unpinned Say it\n"
-                     "resources\n  file:///x                    the x\n"
-                     "prompts\n  greet                        Say hello\n");
-    desk_ok("$MORTISE mcp inspect files --json");
-    desk_out("\"protocol\": \"2025-11-25\"");
-    desk_ok("$MORTISE mcp inspect files/echo");
-    desk_out("state       unpinned\n");
-    desk_out("description\n  Say it\n  again\ninput\n{\n");
-    child_run("$MORTISE mcp inspect files/ecko");
-    desk_code(3);
-    desk_err("did you mean 'echo'?");
+    call("a", "s", "fail", "{\"text\": \"no good\"}");
+    failed("a", "mcp.tool_error");
+    desk_ok("$MORTISE show a");
+    desk_out("no good");
+    call("b", "old", "nope", "{}");
+    failed("b", "mcp.unknown_tool");
+    call("c", "none", "echo", "{}");
+    failed("c", "invalid");
+    deploy(", --exit-at-start, --exit-code, \"7\"", "");
+    call("d", "s", "echo", "{}");
+    failed("d", "mcp.not_started");
+    desk_ok("$MORTISE show d");
+    desk_out("ended with 7");
 }
 END_TEST
 
-/* What graphs may call is nothing to who looks; who calls is held to it. */
-START_TEST(policy)
+/* list, read and prompt. */
+START_TEST(servers_offer_more_than_tools)
 {
-    deploy("  deny: [\"*\"]\n");
-    desk_ok("$MORTISE mcp list files");
-    desk_out("echo");
-    child_run("$MORTISE mcp call files/echo");
-    desk_code(1);
-    desk_err("mortise: files/echo: E0");
-    desk_err("denies mcp/call");
+    desk_graph("l",
+               "start: a\nnodes:\n  a: {type: tool, tool: mcp/list, args: "
+               "{server: s}, next: b}\n  b: {type: tool, tool: mcp/read, args: "
+               "{server: s, uri: \"mcpd://text\"}, next: c}\n  c: {type: tool, "
+               "tool: mcp/prompt, args: {server: s, name: greet, arguments: "
+               "{who: Ann}}, next: END}\n");
+    deploy(", --pages, \"3\", --empty-cursor, --tools, \"40\", --instructions, "
+           "be kind",
+           "");
+    desk_ok("$MORTISE run l.yaml --id a && $MORTISE show a --json");
+    desk_out("\"digest\"");
+    desk_out("extra-40");
+    desk_out("be kind");
+    desk_out("mcpd://of/{name}");
+    desk_out("\"contents\"");
+    desk_out("\"messages\"");
+    deploy(", --endless-pages", "");
+    child_run("$MORTISE run l.yaml --id b");
+    failed("b", "mcp.protocol");
 }
 END_TEST
 
-/* ---- calling ---------------------------------------------------------------- */
+/* ---- eras -------------------------------------------------------------------- */
 
-/* What comes out is what the tool says; what is no text is named. */
-START_TEST(called)
+/* A server that does not survive the question what it speaks is started anew, and
+ * one that says nothing to it is an old one. */
+START_TEST(old_servers_are_found_out)
 {
-    desk_ok("$MORTISE mcp call files/echo '{\"a\": [1, \"${x}\"]}'");
-    ck_assert_str_eq(child.out, "{\"a\":[1,\"${x}\"]}\n");
-    desk_put("args.json", "{\"b\": true}");
-    desk_ok("$MORTISE mcp call files/echo @args.json --json");
-    desk_out("\"structured\":{\"b\":true}");
-    desk_ok("$MORTISE mcp call files/echo - <args.json");
-    ck_assert_str_eq(child.out, "{\"b\":true}\n");
-    desk_ok("$MORTISE mcp call files/bare");
-    ck_assert_str_eq(
-        child.out,
-        "[image image/png, 4 characters of base64]\n{\n  \"a\": 1\n}\n");
-    child_run("$MORTISE mcp call files/fail");
-    desk_code(1);
-    ck_assert_str_eq(
-        child.err, "mortise: files/fail: mcp.tool_error: it went ?[31mwrong\n");
-    child_run("$MORTISE mcp call files/echo '[1]'");
-    desk_code(3);
-    desk_err("an object");
-    child_run("$MORTISE mcp call files");
-    desk_code(3);
-    desk_err("a tool is SERVER/TOOL");
-    child_run("$MORTISE mcp call fiels/echo");
-    desk_code(3);
-    desk_err("did you mean 'files'?");
+    deploy(", --exit-on-discover", "");
+    ck_assert_int_eq(call("a", "old", "echo", "{\"text\": \"x\"}"), 0);
+    gave("a", "x");
+    desk_ok("wc -l <out/starts | tr -d '\\n '");
+    ck_assert_str_eq(child.out, "2");
+    deploy(", --silent-on-discover", "");
+    ck_assert_int_eq(call("b", "old", "echo", "{\"text\": \"y\"}"), 0);
+    gave("b", "y");
 }
 END_TEST
 
-/* One that is pinned is called as graphs call it: by its schema, and by what the
- * deployment says of it. */
-START_TEST(called_as_pinned)
+/* The deployment's word holds: no discovery, or nothing else. */
+START_TEST(protocol_can_be_said)
 {
-    serve("files", TOOL("echo", "",
-                        "{\"type\": \"object\", \"required\": [\"a\"]}", "1"));
-    desk_ok("$MORTISE mcp pin files && $MORTISE mcp call files/echo '{\"a\": "
-            "1}'");
-    desk_out("{\"a\":1}\n");
-    child_run("$MORTISE mcp call files/echo");
-    desk_code(1);
-    desk_err("mortise: files/echo: ");
-    child_run("$MORTISE mcp call files/ecko");
-    desk_code(1);
-    desk_err("mortise: files/ecko: E0501");
-    deploy("  deny: [mcp/files/*]\n");
-    child_run("$MORTISE mcp call files/echo '{\"a\": 1}'");
-    desk_code(1);
-    desk_err("denies mcp/files/echo");
+    deploy("", ", protocol: \"2025-11-25\"");
+    ck_assert_int_eq(call("a", "s", "echo", "{\"text\": \"x\"}"), 0);
+    ck_assert_int_eq(logged("server/discover"), 0);
+    deploy("", ", protocol: \"2026-07-28\"");
+    call("b", "old", "echo", "{}");
+    failed("b", "mcp.protocol");
 }
 END_TEST
 
-/* A question without anybody who could answer is a failure that says so, and a
- * signal ends what goes on. */
-START_TEST(nobody_answers)
+/* What it says before it is asked anything is answered, or ignored. */
+START_TEST(talkative_servers_are_borne)
 {
-    child_run("echo yes | $MORTISE mcp call files/ask");
-    desk_code(1);
-    desk_err("Which \\x1b[31mday?");
-    desk_err("mortise: files/ask: not_answered: it asks that, and nobody is at "
-             "the terminal");
-    ck_assert_ptr_null(strstr(child.err, "leaves memory"));
-    child_run("timeout -s INT 1 $MORTISE mcp call files/hang");
-    desk_err("mortise: files/hang: interrupted: a signal came\n");
+    deploy(", --babble-at-start, --ask-at-start", "");
+    ck_assert_int_eq(call("a", "old", "echo", "{\"text\": \"x\"}"), 0);
+    ck_assert_int_eq(call("b", "s", "echo", "{\"text\": \"x\"}"), 0);
 }
 END_TEST
 
-static struct {
+/* ---- questions ----------------------------------------------------------------- */
+
+/* In the new era a question waits on disk, and each process may be another: the
+ * one that asks, the one that answers, the server.  What is not said has the
+ * server's default. */
+START_TEST(questions_wait_on_disk)
+{
+    ck_assert_int_eq(call("a", "s", "ask", "{\"effect\": true}"), 4);
+    asked("a", "Who are you?");
+    desk_ok("$MORTISE approve a %s --answer '{\"name\": \"Bob\"}'",
+            asked("a", "\"tool\": \"ask\""));
+    gave("a", "{\"action\":\"accept\",\"content\":{\"age\":30,\"agreed\":true,"
+              "\"colour\":\"blue\",\"name\":\"Bob\",\"share\":0.5}}");
+    effects(1);
+    ck_assert_int_eq(call("b", "s", "ask", "{\"effect\": true}"), 4);
+    desk_ok("$MORTISE reject b %s", asked("b", "Who are you?"));
+    gave("b", "{\"action\":\"decline\"}");
+    effects(1);
+    ck_assert_int_eq(call("c", "s", "ask", "{\"url\": true}"), 4);
+    desk_ok("$MORTISE approve c %s",
+            asked("c", "https://sign.example/?a=1&b=2"));
+    gave("c", "{\"action\":\"accept\"}");
+}
+END_TEST
+
+/* A server that asks round after round is answered, and one that forgot what it
+ * had asked begins anew. */
+START_TEST(questions_have_rounds)
+{
+    ck_assert_int_eq(call("a", "s", "ask", "{\"rounds\": 2}"), 4);
+    child_run("$MORTISE approve a %s --answer '{}'", asked("a", "Who"));
+    ck_assert_int_eq(child.code, 4);
+    desk_ok("$MORTISE approve a %s --answer '{}'", asked("a", "Who"));
+    json_decref(node_of("a", "completed"));
+    /* each process of the server takes the first for none: twice is borne */
+    deploy(", --state-expires", "");
+    ck_assert_int_eq(call("b", "s", "ask", "{}"), 4);
+    for (int i = 0; i < 3; i++) {
+        child_run("$MORTISE approve b %s --answer '{}'", asked("b", "Who"));
+        ck_assert_int_eq(child.code, i < 2 ? 4 : 1);
+    }
+    failed("b", "mcp.refused");
+}
+END_TEST
+
+static void await_question(const char *id)
+{
+    for (int i = 0; i < 200; i++) {
+        child_run("$MORTISE show %s --json 2>/dev/null | grep -q '\"custom\"'",
+                  id);
+        if (child.code == 0)
+            return;
+        usleep(50000);
+    }
+    ck_abort_msg("nothing was asked");
+}
+
+/* In the old one the call is held, and answered from another process. */
+START_TEST(old_questions_are_held)
+{
     pid_t pid;
-    int fd;
-    char screen[1 << 16];
-    size_t n;
-} t;
 
-static void terminal(const char *line)
+    deploy("", ", hold: 30s");
+    pid = child_start("run", RUN, "a", "old", "ask", "{\"effect\": true}");
+    await_question("a");
+    desk_ok("$MORTISE approve a %s --answer '{\"name\": \"Bob\"}'",
+            asked("a", "Who are you?"));
+    ck_assert_int_eq(child_wait(pid), 0);
+    gave("a", "{\"action\":\"accept\",\"content\":{\"age\":30,\"agreed\":true,"
+              "\"colour\":\"blue\",\"name\":\"Bob\",\"share\":0.5}}");
+    effects(1);
+    /* -32042: the same, without holding anything */
+    ck_assert_int_eq(call("b", "old", "ask",
+                          "{\"url\": true, \"refuse\": "
+                          "true}"),
+                     4);
+    asked("b", "https://sign.example/?a=1&b=2");
+}
+END_TEST
+
+/* Held for too long, what may be repeated waits on disk after all, and is called
+ * again; of the rest nobody knows. */
+START_TEST(old_questions_are_not_held_for_ever)
 {
-    struct winsize w = {.ws_col = 80, .ws_row = 30};
+    deploy("", ", hold: 200ms, effects: {idempotent: [ask], write: [ask]}");
+    ck_assert_int_eq(call("a", "old", "ask", "{\"effect\": true}"), 5);
+    in_doubt("a");
+    pin("old");
+    desk_graph("q", "start: a\nnodes:\n  a: {type: tool, tool: mcp/old/ask, "
+                    "args: {effect: true}, next: END}\n");
+    child_run("$MORTISE run q.yaml --id b");
+    ck_assert_int_eq(child.code, 4);
+    desk_ok("$MORTISE approve b %s --answer '{\"name\": \"Bob\"}'",
+            asked("b", "Who are you?"));
+    json_decref(node_of("b", "completed"));
+    effects(1);
+}
+END_TEST
 
-    t.n = 0;
-    t.screen[0] = '\0';
-    t.pid = forkpty(&t.fd, NULL, NULL, &w);
-    ck_assert_int_ge(t.pid, 0);
-    if (t.pid == 0) {
-        setenv("NO_COLOR", "1", 1);
-        setenv("MORTISE", child_build("mortise"), 1);
-        if (chdir(desk_dir) == 0)
-            execl("/bin/sh", "sh", "-c", line, (char *)NULL);
-        _exit(127);
+/* ---- tasks -------------------------------------------------------------------- */
+
+START_TEST(tasks_are_waited_for)
+{
+    ck_assert_int_eq(call("a", "s", "task", "{\"ms\": 600, \"label\": \"x\"}"),
+                     0);
+    gave("a", "done");
+    effects(1);
+    call("b", "s", "task", "{\"ms\": 10, \"fail\": true}");
+    failed("b", "mcp.tool_error");
+    call("c", "s", "task", "{\"ms\": 10, \"error\": true}");
+    failed("c", "mcp.task");
+    deploy(", --refuse-tasks", "");
+    call("d", "s", "task", "{\"ms\": 10}");
+    failed("d", "mcp.task");
+}
+END_TEST
+
+/* A task that asks lives in its server: as long as that does, the answer comes
+ * through. */
+START_TEST(tasks_may_ask)
+{
+    pid_t engine = child_start("engine", "$MORTISE engine");
+
+    child_await("engine.out", "");
+    usleep(500000);
+    child_run(RUN, "a", "s", "task", "{\"ms\": 10, \"ask\": true}");
+    await_question("a");
+    child_run("$MORTISE approve a %s --answer '{}'", asked("a", "\"tool\""));
+    for (int i = 0; i < 100; i++) {
+        child_run("$MORTISE show a --json | grep -q '\"completed\"'");
+        if (child.code == 0)
+            break;
+        usleep(50000);
+    }
+    json_decref(node_of("a", "completed"));
+    child_kill(engine);
+}
+END_TEST
+
+/* ---- what goes wrong ------------------------------------------------------------ */
+
+/* Killed in the middle of a call that writes, nobody knows; one that reads is
+ * made again. */
+START_TEST(a_call_that_was_cut_off)
+{
+    pid_t pid = child_start("run", RUN, "a", "s", "count",
+                            "{\"ms\": 60000, \"label\": \"x\"}");
+
+    for (int i = 0; i < 400 && logged("tools/call") == 0; i++)
+        usleep(20000);
+    child_kill(pid);
+    child_run("$MORTISE resume a");
+    in_doubt("a");
+    effects(0);
+    desk_ok(
+        "$MORTISE resolve a %s --done '{\"result\": {\"content\": [{\"type\":"
+        " \"text\", \"text\": \"by hand\"}]}}'",
+        asked("a", "in_doubt"));
+    gave("a", "by hand");
+}
+END_TEST
+
+/* The server dies of a call: of what may have an effect nobody knows, and what
+ * reads is tried again with another. */
+START_TEST(a_server_dies_in_the_middle)
+{
+    ck_assert_int_eq(call("a", "s", "misbehave", "{\"how\": \"die\"}"), 5);
+    in_doubt("a");
+    deploy(", --die-after, \"1\"", ", effects: {read: [echo]}");
+    pin("s");
+    desk_graph("p",
+               "start: a\nnodes:\n  a: {type: tool, tool: mcp/s/echo, args: "
+               "{text: one}, next: b}\n  b: {type: tool, tool: mcp/s/echo, "
+               "args: {text: two}, retry_policy: {max_attempts: 3, delay: "
+               "10ms}, next: END}\n");
+    desk_ok("$MORTISE run p.yaml --id b");
+    json_decref(node_of("b", "completed"));
+}
+END_TEST
+
+/* What is no answer is ignored, and what answers nobody, too. */
+START_TEST(lies_are_ignored)
+{
+    static const char *const how[] = {
+        "twice", "unknown-id", "string-id", "null-id", "no-id",
+        "split", "bad-json",   "batch",     "crlf",    "answer-die"};
+
+    for (size_t i = 0; i < sizeof how / sizeof how[0]; i++) {
+        char args[64], id[8];
+
+        snprintf(args, sizeof args, "{\"how\": \"%s\"}", how[i]);
+        snprintf(id, sizeof id, "n%d", (int)i);
+        ck_assert_msg(call(id, i % 2 ? "s" : "old", "misbehave", args) == 0,
+                      "%s: %s%s", how[i], child.out, child.err);
+        gave(id, "misbehaved");
     }
 }
+END_TEST
 
-/* Until that is on the screen; NULL: until it is over. */
-static void see(const char *text)
+/* What cannot be kept has happened all the same. */
+START_TEST(results_that_are_none)
 {
-    ssize_t got = 1;
+    static const char *const how[] = {"duplicate-keys", "big-number",
+                                      "result-type"};
 
-    while (got > 0 && (text == NULL || strstr(t.screen, text) == NULL)) {
-        ck_assert_uint_lt(t.n, sizeof t.screen - 1);
-        got = read(t.fd, t.screen + t.n, sizeof t.screen - 1 - t.n);
-        t.n += got > 0 ? (size_t)got : 0;
-        t.screen[t.n] = '\0';
+    for (size_t i = 0; i < sizeof how / sizeof how[0]; i++) {
+        char args[64], id[8];
+
+        snprintf(args, sizeof args, "{\"how\": \"%s\"}", how[i]);
+        snprintf(id, sizeof id, "n%d", (int)i);
+        call(id, i % 2 ? "s" : "old", "misbehave", args);
+        failed(id, "mcp.protocol");
     }
-    ck_assert_msg(text == NULL || strstr(t.screen, text) != NULL,
-                  "no '%s' in:\n%s", text, t.screen);
-}
-
-static void type(const char *text)
-{
-    t.n = 0;
-    t.screen[0] = '\0';
-    ck_assert_int_eq((int)write(t.fd, text, strlen(text)), (int)strlen(text));
-}
-
-static int close_terminal(void)
-{
-    int status;
-
-    see(NULL);
-    status = child_wait(t.pid);
-    close(t.fd);
-    return status;
-}
-
-/* At a terminal a question is asked, again while what is said is no answer, and
- * what is answered is what the tool hears. */
-START_TEST(somebody_answers)
-{
-    desk_ok("$MORTISE config allow mortise.yaml");
-    terminal("$MORTISE mcp call files/ask");
-    see("Which \\x1b[31mday?");
-    see("    url      https://example.com/go\r\n");
-    see("answer it with {\"day\":\"\"}, or no: ");
-    type("maybe\n");
-    see("or no: ");
-    type("{\"day\": 5}\n");
-    see("(E_INVALID)");
-    see("or no: ");
-    type("{\"day\": \"Monday\"}\n");
-    see("{\"approved\":true,\"answer\":{\"day\":\"Monday\"}}");
-    ck_assert_int_eq(close_terminal(), 0);
-    terminal("$MORTISE mcp call files/ask");
-    see("or no: ");
-    type("no\n");
-    see("{\"approved\":false}");
-    ck_assert_int_eq(close_terminal(), 0);
-    terminal("$MORTISE mcp call files/ask");
-    see("or no: ");
-    type("\x04");
-    see("not_answered");
-    ck_assert_int_eq(close_terminal(), 1);
 }
 END_TEST
 
-/* A call that the deployment wants to be asked about is shown first. */
-START_TEST(somebody_approves)
+/* One that never answers is given up, and told so; one that floods is ended. */
+START_TEST(silence_and_floods_end)
 {
-    deploy("  ask: [mcp/call]\n");
-    desk_ok("$MORTISE config allow mortise.yaml");
-    terminal("$MORTISE mcp call files/echo '{\"a\": 1}'");
-    see("needs an approval");
-    see("run it? yes or no [WHY]: ");
-    type("yes\n");
-    see("{\"a\":1}");
-    ck_assert_int_eq(close_terminal(), 0);
-    terminal("$MORTISE mcp call files/echo '{\"a\": 1}'");
-    see("run it? yes or no [WHY]: ");
-    type("no, not today\n");
-    see("not today");
-    ck_assert_int_eq(close_terminal(), 1);
+    deploy("", "");
+    child_run("sed -i 's/timeout: 20s/timeout: 500ms/' mortise.yaml");
+    call("a", "s", "misbehave", "{\"how\": \"never\"}");
+    in_doubt("a");
+    desk_ok("$MORTISE show a --json");
+    desk_out("the server said nothing for 500 ms");
+    ck_assert_int_eq(logged("notifications/cancelled"), 1);
+    call("b", "old", "misbehave", "{\"how\": \"flood\", \"bytes\": 20000000}");
+    in_doubt("b");
+    call("c", "old", "misbehave", "{\"how\": \"endless-line\"}");
+    in_doubt("c");
 }
 END_TEST
 
-/* ---- pinning ---------------------------------------------------------------- */
-
-/* What is pinned is written once; what changes is shown, member by member, and
- * --check only tells. */
-START_TEST(pinned)
+/* A call whose time is up is cancelled there, too; an answer that comes all the
+ * same is nobody's. */
+START_TEST(answers_after_cancelling_are_nobodys)
 {
-    desk_ok("sed -i '/far:/d' mortise.yaml");
-    child_run("$MORTISE mcp pin --check");
-    desk_code(1);
-    ck_assert_str_eq(child.out,
-                     "files: 1 new, 0 changed, 0 gone (not pinned before)\n"
-                     "+ echo\n    Say it\n    again\n");
-    desk_ok("test ! -e mortise.lock && $MORTISE mcp pin");
-    desk_out("wrote mortise.lock\n");
-    desk_ok("$MORTISE mcp pin --check");
-    ck_assert_str_eq(child.out, "files: 1 tools, as pinned\n");
-    desk_ok("cp mortise.lock before && touch -d yesterday mortise.lock && "
-            "$MORTISE mcp pin && test ! mortise.lock -nt before");
-    desk_ok("$MORTISE mcp list files");
-    desk_out(" pinned   Say it\n");
-    serve("files", TOOL("echo", "Say it\\nonce\\nagain",
-                        "{\"type\": \"object\", \"properties\": {\"a\": {}}}",
-                        "2") "," TOOL("more", "", ANY, "3"));
-    desk_ok("$MORTISE mcp list files");
-    desk_out("echo                         drifted  ");
-    desk_out("more                         new      ");
-    child_run("$MORTISE mcp pin files --check");
-    desk_code(1);
-    desk_ok("cmp mortise.lock before");
-    desk_ok("$MORTISE mcp pin files");
-    ck_assert_str_eq(child.out, "files: 1 new, 1 changed, 0 gone\n"
-                                "~ echo\n"
-                                "    description\n    + once\n"
-                                "    input_schema/properties\n"
-                                "    + {\"a\":{}}\n"
-                                "+ more\n"
-                                "wrote mortise.lock\n");
-    serve("files", TOOL("more", "", ANY, "4"));
-    desk_ok("$MORTISE mcp pin");
-    desk_out("files: 0 new, 1 changed, 1 gone\n- echo\n~ more\n    its digest");
+    desk_graph(
+        "t",
+        "start: a\nnodes:\n  a: {type: tool, tool: mcp/call, args: "
+        "{server: s, tool: misbehave, arguments: {how: late}}, "
+        "timeout: 300ms, on_error: {goto: b}, on_in_doubt: fail, next: b}\n"
+        "  b: {type: tool, tool: mcp/call, args: {server: s, tool: "
+        "echo, arguments: {text: next}}, next: END}\n");
+    child_run("$MORTISE run t.yaml --id a");
+    ck_assert_int_eq(child.code, 5);
+    desk_ok("$MORTISE show a --json");
+    desk_out("\"next\"");
+    ck_assert_int_eq(logged("notifications/cancelled"), 1);
 }
 END_TEST
 
-/* One that does not come up keeps what is pinned of it, and the others are
- * pinned; one that the deployment does not have any more is not. */
-START_TEST(pinned_in_part)
+/* ---- pins ----------------------------------------------------------------------- */
+
+/* A tool that is not what was pinned is not called; its neighbours are. */
+START_TEST(drift_is_refused)
 {
-    serve("far", TOOL("ask", "Ask", ANY, "1"));
-    desk_ok("$MORTISE mcp pin");
-    desk_ok("rm far.json");
-    serve("files", TOOL("echo", "Other", ANY, "2"));
-    child_run("$MORTISE mcp pin");
-    desk_code(1);
-    desk_err("mortise: far: mcp.not_started");
-    desk_out("~ echo\n");
-    desk_ok("grep -c '\"digest\"' mortise.lock");
-    ck_assert_str_eq(child.out, "2\n");
-    desk_ok("sed -i '/far:/d' mortise.yaml");
-    child_run("$MORTISE mcp pin --check");
-    desk_code(1);
-    desk_out("far: not pinned any more\n");
-    desk_ok("$MORTISE mcp pin && ! grep far mortise.lock");
-    child_run("$MORTISE mcp pin far");
-    desk_code(3);
-    child_run("rm mortise.yaml; $MORTISE mcp pin");
-    desk_code(3);
-    desk_err("there is no deployment");
-}
-END_TEST
-
-/* ---- doctor ------------------------------------------------------------------- */
-
-/* Each server has its line, and what to do where it is not well. */
-START_TEST(doctor)
-{
-    child_run("$MORTISE doctor");
-    desk_code(2);
-    desk_out("warn mcp         files: stub 1.2, 2025-11-25, 1 tools; not "
-             "pinned");
-    desk_out("mortise mcp pin files\n");
-    desk_out("fail mcp         far: it says ?[31mno\n");
-    serve("far", TOOL("ask", "Ask", ANY, "1"));
-    desk_ok("$MORTISE mcp pin && $MORTISE doctor");
-    desk_out("ok   mcp         files: stub 1.2, 2025-11-25, 1 tools, as "
-             "pinned\n");
-    serve("far", TOOL("ask", "Ask", ANY, "1") "," TOOL("b", "", ANY, "1"));
-    serve("files", TOOL("echo", "Say it\\nagain", ANY, "2"));
-    child_run("$MORTISE doctor");
-    desk_code(2);
-    desk_out("warn mcp         far: stub 1.2, 2025-11-25, 2 tools; 1 of them "
-             "are not pinned");
-    desk_out("fail mcp         files: stub 1.2, 2025-11-25, 1 tools; 1 are not "
-             "what is pinned");
-}
-END_TEST
-
-/* ---- the real ones --------------------------------------------------------------- */
-
-static void deploy_real(void)
-{
-    char text[16384], server[4096];
-
-    snprintf(server, sizeof server, "%s", child_build("tests/mcp/mcpd_stdio"));
-    snprintf(text, sizeof text,
-             "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: t}\n"
-             "tools:\n"
-             "  mcp:\n"
-             "    old: {command: [%s, --era, \"2025\"]}\n"
-             "    new: {command: [%s, --era, \"2026\"]}\n"
-             "    dead: {command: [%s, --exit-at-start]}\n",
-             server, server, server);
-    desk_put("mortise.yaml", text);
-}
-
-static const char *const eras[] = {"old", "new"};
-
-/* Servers of both eras are seen, called, and ask at the terminal: the older one
- * while its call is kept open. */
-START_TEST(real)
-{
-    char line[256];
-
-    deploy_real();
-    desk_ok("$MORTISE mcp list %s", eras[_i]);
-    desk_out("echo                         unpinned Says what it was told.\n");
-    desk_ok("$MORTISE mcp call %s/echo '{\"text\": \"hello\"}'", eras[_i]);
-    ck_assert_str_eq(child.out, "hello\n");
-    child_run("$MORTISE mcp call %s/fail '{\"text\": \"x\"}'", eras[_i]);
-    desk_code(1);
-    desk_err("mcp.tool_error: x\n");
-    desk_ok("$MORTISE config allow mortise.yaml");
-    snprintf(line, sizeof line, "$MORTISE mcp call %s/ask", eras[_i]);
-    terminal(line);
-    see("Who are you?");
-    see("or no: ");
-    type("{\"name\": \"Zoe\"}\n");
-    see("\"action\":\"accept\"");
-    ck_assert_int_eq(close_terminal(), 0);
-    desk_ok("$MORTISE mcp pin %s && $MORTISE mcp pin %s --check", eras[_i],
-            eras[_i]);
-    desk_out(" tools, as pinned\n");
-    desk_ok("sed -i 's/\\(--era, \\)/--describe, Other, \\1/' mortise.yaml");
-    child_run("$MORTISE mcp pin %s --check", eras[_i]);
-    desk_code(1);
-    desk_out("~ echo\n    description\n    - Says what it was told.\n    + "
-             "Other\n");
-    child_run("$MORTISE mcp call %s/echo '{\"text\": \"hello\"}'", eras[_i]);
-    desk_code(1);
-    desk_err("mcp.drift");
-}
-END_TEST
-
-/* One that does not come up is said to, with what it did. */
-START_TEST(real_doctor)
-{
-    deploy_real();
-    child_run("$MORTISE mcp pin old new && $MORTISE doctor");
-    desk_code(2);
-    desk_out("ok   mcp         old: mcpd 1.0.0, 2025-11-25, ");
-    desk_out("ok   mcp         new: mcpd 1.0.0, 2026-07-28, ");
-    desk_out("fail mcp         dead: its program ended with 0\n");
+    pin("s");
+    desk_ok("$MORTISE run p.yaml --id a");
+    deploy(", --describe, another", "");
+    child_run("$MORTISE run p.yaml --id b");
+    failed("b", "mcp.drift");
+    desk_ok("$MORTISE show b");
+    desk_out("mortise mcp pin s");
+    ck_assert_int_eq(call("c", "s", "add", "{\"a\": 1, \"b\": 2}"), 0);
+    deploy(", --drop, echo", "");
+    child_run("$MORTISE run p.yaml --id d");
+    failed("d", "mcp.drift");
+    ck_assert_int_eq(call("e", "s", "echo2", "{}"), 1);
+    failed("e", "mcp.not_pinned");
+    /* it changes between two calls, and says so */
+    deploy(", --change-after, \"1\", --announce", "");
+    child_run("$MORTISE run p.yaml --id f");
+    json_decref(node_of("f", "failed"));
+    desk_ok("$MORTISE show f --json");
+    desk_out("mcp.drift");
+    desk_out("\"one\"");
 }
 END_TEST
 
@@ -482,22 +576,28 @@ static Suite *suite(void)
     Suite *s = suite_create("cli_mcp");
     TCase *tc = tcase_create("cli_mcp");
 
-    tcase_set_timeout(tc, 60);
+    tcase_set_timeout(tc, 120);
     tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
     tcase_add_checked_fixture(tc, begin, end);
-    tcase_add_test(tc, listed);
-    tcase_add_test(tc, inspected);
-    tcase_add_test(tc, policy);
-    tcase_add_test(tc, called);
-    tcase_add_test(tc, called_as_pinned);
-    tcase_add_test(tc, nobody_answers);
-    tcase_add_test(tc, somebody_answers);
-    tcase_add_test(tc, somebody_approves);
-    tcase_add_test(tc, pinned);
-    tcase_add_test(tc, pinned_in_part);
-    tcase_add_test(tc, doctor);
-    tcase_add_loop_test(tc, real, 0, sizeof eras / sizeof eras[0]);
-    tcase_add_test(tc, real_doctor);
+    tcase_add_test(tc, tools_are_called_in_both_eras);
+    tcase_add_test(tc, errors_have_codes);
+    tcase_add_test(tc, servers_offer_more_than_tools);
+    tcase_add_test(tc, old_servers_are_found_out);
+    tcase_add_test(tc, protocol_can_be_said);
+    tcase_add_test(tc, talkative_servers_are_borne);
+    tcase_add_test(tc, questions_wait_on_disk);
+    tcase_add_test(tc, questions_have_rounds);
+    tcase_add_test(tc, old_questions_are_held);
+    tcase_add_test(tc, old_questions_are_not_held_for_ever);
+    tcase_add_test(tc, tasks_are_waited_for);
+    tcase_add_test(tc, tasks_may_ask);
+    tcase_add_test(tc, a_call_that_was_cut_off);
+    tcase_add_test(tc, a_server_dies_in_the_middle);
+    tcase_add_test(tc, lies_are_ignored);
+    tcase_add_test(tc, results_that_are_none);
+    tcase_add_test(tc, silence_and_floods_end);
+    tcase_add_test(tc, answers_after_cancelling_are_nobodys);
+    tcase_add_test(tc, drift_is_refused);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -236,8 +236,12 @@ int mortise_doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
             x, in->error_code[0] != '\0' ? in->error_code : "in_doubt",
             in->error_class, in->message, err);
     else
-        rv = note_failure(x, "", "", "the call ended before its answer came",
-                          err);
+        rv =
+            note_failure(x, "", "",
+                         in->status == MORTISE_S_DOUBT && in->message[0] != '\0'
+                             ? in->message
+                             : "the call ended before its answer came",
+                         err);
     return rv == MORTISE_OK ? begin_doubt(r, x, what, err) : rv;
 }
 

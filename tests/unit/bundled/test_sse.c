@@ -161,6 +161,73 @@ START_TEST(bounds)
 }
 END_TEST
 
+static const struct {
+    const char *text, *id;
+    int64_t retry; /* -1: none */
+} resumed[] = {
+    {"data: a\n\n", "", -1},
+    {"id: 7\ndata: a\n\n", "7", -1},
+    {"id: 7\n\n", "7", -1}, /* of an event without data, too */
+    {"id: 7\ndata:\n\nid: 8\ndata: b", "7", -1}, /* not of one that is cut */
+    {"id: 7\ndata: a\n\ndata: b\n\n", "7", -1},
+    {"id: 7\n\nid\n\n", "", -1},
+    {"id: 7\n\nid:\ndata: a\n\n", "", -1},
+    {"id:  x y \ndata: a\n\n", " x y ", -1},
+    {"retry: 500\n\n", "", 500},
+    {"retry: 500\nretry: 20\n\n", "", 20},
+    {"retry:0\n", "", 0},
+    {"retry: 5x\nretry: -5\nretry: \nretry\nretry: 1.5\n\n", "", -1},
+    {"retry: 999999999999999999999999999999\n\n", "", 2678400000},
+};
+
+/* What is needed to connect again; cut anywhere, the same. */
+START_TEST(again)
+{
+    const char *text = resumed[_i].text;
+    size_t n = strlen(text);
+
+    for (size_t cut = 0; cut <= n; cut++) {
+        struct sse s;
+
+        start(&s, 4096);
+        ck_assert_int_eq(feed(&s, text, cut), MORTISE_S_OK);
+        ck_assert_int_eq(feed(&s, text + cut, n - cut), MORTISE_S_OK);
+        ck_assert_int_eq(sse_close(&s, on_event, seen), MORTISE_S_OK);
+        ck_assert_int_eq(s.has_id, resumed[_i].id[0] != '\0');
+        if (s.has_id) {
+            ck_assert_uint_eq(s.n_id, strlen(resumed[_i].id));
+            ck_assert_mem_eq(s.id, resumed[_i].id, s.n_id);
+        }
+        ck_assert_int_eq(s.has_retry, resumed[_i].retry >= 0);
+        if (s.has_retry)
+            ck_assert_int_eq((int64_t)s.retry_ms, resumed[_i].retry);
+        sse_finish(&s);
+    }
+}
+END_TEST
+
+/* An id that could not be sent back is none: the one before it is over, too. */
+START_TEST(ids)
+{
+    char text[512] = "id: 7\n\nid: ";
+    size_t n = strlen(text);
+    struct sse s;
+
+    memset(text + n, 'x', SSE_ID);
+    strcat(text, "\n\n");
+    start(&s, 4096);
+    ck_assert_int_eq(feed(&s, text, strlen(text)), MORTISE_S_OK);
+    ck_assert_uint_eq(s.n_id, SSE_ID);
+    text[n + SSE_ID] = 'x';
+    strcpy(text + n + SSE_ID + 1, "\n\n");
+    ck_assert_int_eq(feed(&s, text, strlen(text)), MORTISE_S_OK);
+    ck_assert_int_eq(s.has_id, 0);
+    ck_assert_int_eq(feed(&s, "id: a\0b\n\n", 10), MORTISE_S_OK);
+    ck_assert_int_eq(s.has_id, 0);
+    sse_finish(&s);
+}
+END_TEST
+
 /* A longer name is cut. */
 START_TEST(names)
 {
@@ -231,6 +298,8 @@ static Suite *suite(void)
     tcase_add_test(tc, nuls);
     tcase_add_test(tc, bounds);
     tcase_add_test(tc, names);
+    tcase_add_loop_test(tc, again, 0, sizeof resumed / sizeof resumed[0]);
+    tcase_add_test(tc, ids);
     tcase_add_test(tc, refusals);
     tcase_add_test(tc, no_memory);
     suite_add_tcase(suite, tc);

@@ -1,0 +1,123 @@
+/* held.c -- a question in the middle of a step (the legacy era).
+ *
+ * The server keeps the request that it asks for, and nothing else: so the call is
+ * held on to while a person is asked, for tools.mcp.NAME.hold at most.  Then the
+ * request is given up, the call lets go with its step open, and the host says what
+ * follows: what reads, or is idempotent, is called again once the answer is there,
+ * and finds it when the server asks the same again; of anything else nobody knows
+ * whether it happened. */
+#include "call.h"
+
+#include <sodium.h>
+
+/* An ask that may be answered when nobody wants to know any more. */
+struct held {
+    struct mcp_call *call;
+    uint64_t serial; /* of the question */
+};
+
+/* "ask-DIGEST-N": the same question has the same name whenever it is asked, so
+ * that a call that is made again gets the answer that it had. */
+static mortise_status name_of(struct mcp_call *c, mortise_jv params,
+                              char name[MCP_STEP_ROOM])
+{
+    struct bytes text = {0};
+    mortise_status status = mcp_canonical(&text, params);
+    unsigned char digest[16];
+    char hex[2 * sizeof digest + 1];
+    const char *at;
+    uint64_t n = 1;
+
+    if (status == MORTISE_S_OK) {
+        crypto_generichash(digest, sizeof digest, (const unsigned char *)text.p,
+                           text.n, NULL, 0);
+        sodium_bin2hex(hex, sizeof hex, digest, sizeof digest);
+        at = c->asked_names.p;
+        for (uint64_t left = c->asked_names.n; left >= 2 * sizeof digest;
+             left -= 2 * sizeof digest, at += 2 * sizeof digest)
+            n += memcmp(at, hex, 2 * sizeof digest) == 0;
+        status = bytes_put(&c->asked_names, mortise_strz(hex));
+        snprintf(name, MCP_STEP_ROOM, "ask-%s-%llu", hex,
+                 (unsigned long long)n);
+    }
+    bytes_free(&text);
+    return status;
+}
+
+/* Takes the call: nobody answered in time.  The request is given up, and what
+ * becomes of it is the host's to say. */
+static void let_go(struct mcp_call *c, mortise_status status)
+{
+    static const char cancel[] = "{\"action\":\"cancel\"}";
+    struct mcp_asked *a = c->asked;
+
+    mcp_request_cancel(&c->request);
+    if (c->asked == a && a != NULL)
+        mcp_asked_answer(a, mortise_strz(cancel));
+    mcp_call_end(c, status);
+}
+
+static void give_answer(struct mcp_call *c, mortise_str answer)
+{
+    struct mcp_asked *a = c->asked;
+    mortise_str text = mortise_str_empty();
+    mortise_jw w;
+
+    mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
+    mortise_jw_object(&w);
+    mcp_question_write_answer(&w, mcp_asked_params(a), mortise_jv_of(answer));
+    mortise_jw_end(&w);
+    mcp_asked_answer(a, mortise_jw_finish(&w, &text) == MORTISE_S_OK
+                            ? text
+                            : mortise_str_empty());
+    free(w.p);
+}
+
+static void on_held(void *ud, mortise_status status, mortise_str answer)
+{
+    struct held *h = (struct held *)ud;
+    struct mcp_call *c = h->call;
+    uint64_t serial = h->serial;
+
+    free(h);
+    if (!mcp_call_answered(c) || c->asked == NULL ||
+        mcp_asked_serial(c->asked) != serial)
+        return; /* it was taken back */
+    if (status == MORTISE_S_OK)
+        give_answer(c, answer);
+    else if (status == MORTISE_S_SUSPENDED || status == MORTISE_S_CANCELLED)
+        let_go(c, status);
+    else
+        mcp_asked_answer(c->asked, mortise_str_empty());
+}
+
+void mcp_question_hold(struct mcp_call *c, struct mcp_asked *a)
+{
+    struct held *h = (struct held *)calloc(1, sizeof *h);
+    char name[MCP_STEP_ROOM];
+    const char *why = NULL;
+    mortise_status status = h != NULL ? MORTISE_S_OK : MORTISE_S_NOMEM;
+    mortise_str body;
+    mortise_jw w;
+
+    mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
+    if (status == MORTISE_S_OK)
+        status = name_of(c, mcp_asked_params(a), name);
+    if (status == MORTISE_S_OK)
+        status = mcp_question_write(&w, c->server->name, bytes_str(&c->name),
+                                    mcp_asked_params(a), name,
+                                    c->server->hold_ms, &why);
+    if (status == MORTISE_S_OK)
+        status = mortise_jw_finish(&w, &body);
+    if (status == MORTISE_S_OK) {
+        *h = (struct held){c, mcp_asked_serial(a)};
+        status = mcp_call_ask(c, MORTISE_INTERRUPT_REQUEST_1, body, on_held, h);
+    }
+    free(w.p);
+    if (status == MORTISE_S_PENDING)
+        return;
+    free(h);
+    mcp_log(c->server, MORTISE_LEVEL_WARN, "%s",
+            why != NULL ? why : "a question could not be asked");
+    mcp_asked_answer(a, mortise_str_empty());
+}

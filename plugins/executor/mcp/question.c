@@ -1,0 +1,411 @@
+/* question.c -- what a server wants to know of a person (elicitation).
+ *
+ * Every question becomes a request of the run's (interrupt.request/1), which a
+ * person answers whenever that is, from wherever: `mortise approve RUN --answer
+ * '{...}'` accepts, `mortise reject RUN` declines.  So the answer is
+ *
+ *     {"approved": true, "answer": {...}}     accept, with that content
+ *     {"approved": false}                     decline
+ *
+ * and its schema has the server's requestedSchema as that of `answer`.  What a
+ * person leaves out and the server has a `default` for is filled in.  The payload
+ * says who asks: {server, tool, mode, url?}; a URL is shown whole, in the prompt,
+ * too, and nothing of it is fetched: that a person accepts says that they will visit it, no more.
+ *
+ * A server says itself what it asks: the words are a stranger's, and what is
+ * shown says so. */
+#include "call.h"
+#include "rpc.h"
+
+enum { PROMPT_MAX = 4096, URL_MAX = 8192 };
+
+static int is_form(mortise_jv params)
+{
+    mortise_jv mode = mortise_jv_get(params, "mode");
+
+    return mortise_jv_type(mode) == MORTISE_JV_NONE ||
+           mortise_jv_is(mode, mortise_strz("form"));
+}
+
+static const char *judge(mortise_jv params)
+{
+    mortise_jv url = mortise_jv_get(params, "url");
+
+    if (is_form(params))
+        return mortise_jv_type(mortise_jv_get(
+                   mortise_jv_get(params, "requestedSchema"), "properties")) ==
+                       MORTISE_JV_OBJECT
+                   ? NULL
+                   : "a question has no requestedSchema with properties";
+    if (!mortise_jv_is(mortise_jv_get(params, "mode"), mortise_strz("url")))
+        return "a question is of a mode that is neither form nor url";
+    return mortise_jv_type(url) == MORTISE_JV_STRING && url.n > 2 &&
+                   url.n <= URL_MAX
+               ? NULL
+               : "a question has no URL, or one of more than 8 KiB";
+}
+
+/* ---- as a request of the run's ----------------------------------------------- */
+
+static void write_prompt(mortise_jw *w, const char *server, mortise_str tool,
+                         mortise_jv params)
+{
+    struct bytes text = {0};
+
+    bytes_put(&text, mortise_strz("The MCP server '"));
+    bytes_put(&text, mortise_strz(server));
+    bytes_put(&text, mortise_strz("' asks"));
+    if (tool.n > 0) {
+        bytes_put(&text, mortise_strz(", for '"));
+        bytes_put(&text, tool);
+        bytes_put(&text, mortise_strz("'"));
+    }
+    bytes_put(&text, mortise_strz(": "));
+    mcp_rpc_words(&text, mortise_jv_get(params, "message"), PROMPT_MAX);
+    if (!is_form(params)) {
+        bytes_put(&text, mortise_strz(" -- to be done at "));
+        mcp_rpc_words(&text, mortise_jv_get(params, "url"), URL_MAX);
+    }
+    mortise_jw_key(w, "prompt");
+    mortise_jw_string(w, bytes_str(&text));
+    bytes_free(&text);
+}
+
+static void write_payload(mortise_jw *w, const char *server, mortise_str tool,
+                          mortise_jv params)
+{
+    mortise_jw_key(w, "payload");
+    mortise_jw_object(w);
+    mortise_jw_key(w, "server");
+    mortise_jw_cstr(w, server);
+    mortise_jw_key(w, "tool");
+    mortise_jw_string(w, tool);
+    mortise_jw_key(w, "mode");
+    mortise_jw_cstr(w, is_form(params) ? "form" : "url");
+    if (!is_form(params)) {
+        mortise_jw_key(w, "url");
+        mortise_jw_value(w, mortise_jv_get(params, "url"));
+    }
+    mortise_jw_end(w);
+}
+
+static mortise_jv default_of(mortise_jv properties, mortise_jv name)
+{
+    mortise_jv_iter it = mortise_jv_each(properties);
+    mortise_jv one, property;
+
+    while (mortise_jv_next(&it, &one, &property))
+        if (one.n == name.n && memcmp(one.p, name.p, name.n) == 0)
+            return mortise_jv_get(property, "default");
+    return mortise_jv_none();
+}
+
+/* What is required and has no default; writes the list where `w` is there. */
+static uint64_t required(mortise_jw *w, mortise_jv schema)
+{
+    mortise_jv properties = mortise_jv_get(schema, "properties");
+    mortise_jv_iter it = mortise_jv_each(mortise_jv_get(schema, "required"));
+    uint64_t n = 0;
+    mortise_jv one;
+
+    while (mortise_jv_next(&it, NULL, &one)) {
+        if (mortise_jv_type(default_of(properties, one)) != MORTISE_JV_NONE)
+            continue;
+        n++;
+        if (w != NULL)
+            mortise_jw_value(w, one);
+    }
+    return n;
+}
+
+static void write_type(mortise_jw *w, const char *type)
+{
+    mortise_jw_key(w, "type");
+    mortise_jw_cstr(w, type);
+}
+
+static void write_list(mortise_jw *w, const char *name, const char *one)
+{
+    mortise_jw_key(w, name);
+    mortise_jw_array(w);
+    mortise_jw_cstr(w, one);
+    mortise_jw_end(w);
+}
+
+/* The server's, without what is filled in. */
+static void write_content_schema(mortise_jw *w, mortise_jv schema)
+{
+    mortise_jw_object(w);
+    write_type(w, "object");
+    mortise_jw_key(w, "properties");
+    mortise_jw_value(w, mortise_jv_get(schema, "properties"));
+    if (required(NULL, schema) > 0) {
+        mortise_jw_key(w, "required");
+        mortise_jw_array(w);
+        required(w, schema);
+        mortise_jw_end(w);
+    }
+    mortise_jw_end(w);
+}
+
+/* Who says yes says what is wanted. */
+static void write_condition(mortise_jw *w)
+{
+    mortise_jw_key(w, "if");
+    mortise_jw_object(w);
+    mortise_jw_key(w, "properties");
+    mortise_jw_object(w);
+    mortise_jw_key(w, "approved");
+    mortise_jw_object(w);
+    mortise_jw_key(w, "const");
+    mortise_jw_bool(w, 1);
+    mortise_jw_end(w);
+    mortise_jw_end(w);
+    mortise_jw_end(w);
+    mortise_jw_key(w, "then");
+    mortise_jw_object(w);
+    write_list(w, "required", "answer");
+    mortise_jw_end(w);
+}
+
+static void write_property(mortise_jw *w, const char *name, const char *type)
+{
+    mortise_jw_key(w, name);
+    mortise_jw_object(w);
+    write_type(w, type);
+    mortise_jw_end(w);
+}
+
+static void write_schema(mortise_jw *w, mortise_jv params)
+{
+    mortise_jv schema = mortise_jv_get(params, "requestedSchema");
+
+    mortise_jw_key(w, "schema");
+    mortise_jw_object(w);
+    write_type(w, "object");
+    write_list(w, "required", "approved");
+    mortise_jw_key(w, "properties");
+    mortise_jw_object(w);
+    write_property(w, "approved", "boolean");
+    write_property(w, "reason", "string");
+    if (is_form(params)) {
+        mortise_jw_key(w, "answer");
+        write_content_schema(w, schema);
+    }
+    mortise_jw_end(w);
+    if (is_form(params) && required(NULL, schema) > 0)
+        write_condition(w);
+    mortise_jw_end(w);
+}
+
+mortise_status mcp_question_write(mortise_jw *w, const char *server,
+                                  mortise_str tool, mortise_jv params,
+                                  const char *step, uint64_t hold_ms,
+                                  const char **why)
+{
+    *why = judge(params);
+    if (*why != NULL)
+        return MORTISE_S_INVALID;
+    mortise_jw_object(w);
+    write_prompt(w, server, tool, params);
+    write_payload(w, server, tool, params);
+    write_schema(w, params);
+    mortise_jw_key(w, "step");
+    mortise_jw_cstr(w, step);
+    if (hold_ms != 0) {
+        mortise_jw_key(w, "hold_ms");
+        mortise_jw_int(w, (int64_t)hold_ms);
+    }
+    mortise_jw_end(w);
+    return w->status;
+}
+
+/* ---- the answer ---------------------------------------------------------------- */
+
+/* What a person said, and the defaults of what they did not. */
+static void write_content(mortise_jw *w, mortise_jv params, mortise_jv said)
+{
+    mortise_jv_iter it = mortise_jv_each(said);
+    mortise_jv name, value;
+
+    mortise_jw_key(w, "content");
+    mortise_jw_object(w);
+    while (mortise_jv_next(&it, &name, &value)) {
+        struct bytes text = {0};
+
+        if (bytes_decode(&text, name) == MORTISE_S_OK) {
+            mortise_jw_keyn(w, bytes_str(&text));
+            mortise_jw_value(w, value);
+        }
+        bytes_free(&text);
+    }
+    it = mortise_jv_each(mortise_jv_get(
+        mortise_jv_get(params, "requestedSchema"), "properties"));
+    while (mortise_jv_next(&it, &name, &value)) {
+        mortise_jv otherwise = mortise_jv_get(value, "default");
+        struct bytes text = {0};
+
+        if (mortise_jv_type(otherwise) != MORTISE_JV_NONE &&
+            bytes_decode(&text, name) == MORTISE_S_OK &&
+            mortise_jv_type(mortise_jv_getn(said, bytes_str(&text))) ==
+                MORTISE_JV_NONE) {
+            mortise_jw_keyn(w, bytes_str(&text));
+            mortise_jw_value(w, otherwise);
+        }
+        bytes_free(&text);
+    }
+    mortise_jw_end(w);
+}
+
+void mcp_question_write_answer(mortise_jw *w, mortise_jv params,
+                               mortise_jv answer)
+{
+    int32_t yes = 0;
+
+    mortise_jv_bool(mortise_jv_get(answer, "approved"), &yes);
+    mortise_jw_key(w, "action");
+    mortise_jw_cstr(w, yes ? "accept" : "decline");
+    if (yes && is_form(params))
+        write_content(w, params, mortise_jv_get(answer, "answer"));
+}
+
+/* ---- between two steps (the modern era) ------------------------------------------ */
+
+static void ask_next(struct mcp_call *c);
+
+static mortise_jv params_of(mortise_jv question)
+{
+    return mortise_jv_get(question, "params");
+}
+
+static void write_key(struct mcp_call *c)
+{
+    struct bytes key = {0};
+
+    if (bytes_decode(&key, c->key) == MORTISE_S_OK)
+        mortise_jw_keyn(&c->answering, bytes_str(&key));
+    else
+        c->answering.status = MORTISE_S_NOMEM;
+    bytes_free(&key);
+}
+
+static void on_answer(void *ud, mortise_status status, mortise_str answer)
+{
+    struct mcp_call *c = (struct mcp_call *)ud;
+
+    if (!mcp_call_answered(c))
+        return;
+    if (status == MORTISE_S_OK) {
+        write_key(c);
+        mortise_jw_object(&c->answering);
+        mcp_question_write_answer(&c->answering, params_of(c->question),
+                                  mortise_jv_of(answer));
+        mortise_jw_end(&c->answering);
+        ask_next(c);
+    } else if (status == MORTISE_S_INVALID) {
+        mcp_call_fail(c, "mcp.protocol", "permanent", answer);
+    } else if (status == MORTISE_S_SUSPENDED || status == MORTISE_S_CANCELLED ||
+               status == MORTISE_S_NOMEM) {
+        mcp_call_end(c, status);
+    } else {
+        mcp_call_fail(c, "mcp.failed", "permanent", answer);
+    }
+}
+
+/* Takes the call. */
+static void ask_person(struct mcp_call *c)
+{
+    char name[MCP_STEP_ROOM];
+    const char *why = NULL;
+    mortise_status status;
+    mortise_str body;
+    mortise_jw w;
+
+    snprintf(name, sizeof name, "question-%llu",
+             (unsigned long long)++c->n_questions);
+    mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
+    status = mcp_question_write(&w, c->server->name, bytes_str(&c->name),
+                                params_of(c->question), name, 0, &why);
+    if (status == MORTISE_S_OK)
+        status = mortise_jw_finish(&w, &body);
+    if (status == MORTISE_S_OK)
+        status =
+            mcp_call_ask(c, MORTISE_INTERRUPT_REQUEST_1, body, on_answer, c);
+    free(w.p);
+    if (status == MORTISE_S_PENDING)
+        return;
+    if (status == MORTISE_S_NOMEM)
+        mcp_call_end(c, status);
+    else
+        mcp_call_fail(
+            c, "mcp.protocol", "permanent",
+            mortise_strz(why != NULL ? why : "a question cannot be asked"));
+}
+
+/* Takes the call: `answers` is complete. */
+static void end(struct mcp_call *c)
+{
+    mortise_jw w = c->answering;
+    mortise_str text;
+    mortise_status status;
+
+    memset(&c->answering, 0, sizeof c->answering);
+    mortise_jw_end(&w);
+    status = mortise_jw_finish(&w, &text);
+    bytes_free(&c->answers);
+    if (status == MORTISE_S_OK && text.n > 2)
+        status = bytes_put(&c->answers, text);
+    free(w.p);
+    if (status == MORTISE_S_OK)
+        c->answered(c);
+    else
+        mcp_call_end(c, MORTISE_S_NOMEM);
+}
+
+/* {"roots": []}: there are none. */
+static void write_roots(struct mcp_call *c)
+{
+    write_key(c);
+    mortise_jw_object(&c->answering);
+    mortise_jw_key(&c->answering, "roots");
+    mortise_jw_array(&c->answering);
+    mortise_jw_end(&c->answering);
+    mortise_jw_end(&c->answering);
+}
+
+/* Takes the call: up to the next that a person is asked. */
+static void ask_next(struct mcp_call *c)
+{
+    mortise_jv method;
+
+    while (mortise_jv_next(&c->questions, &c->key, &c->question)) {
+        if (mcp_task_has_answered(c, c->key))
+            continue;
+        method = mortise_jv_get(c->question, "method");
+        if (mortise_jv_is(method, mortise_strz("elicitation/create"))) {
+            ask_person(c);
+            return;
+        }
+        if (!mortise_jv_is(method, mortise_strz("roots/list"))) {
+            mcp_call_fail(c, "mcp.protocol", "permanent",
+                          mortise_strz("the server asks for what it was not "
+                                       "offered (sampling, or something "
+                                       "newer)"));
+            return;
+        }
+        write_roots(c);
+    }
+    end(c);
+}
+
+void mcp_questions_ask(struct mcp_call *c, void (*answered)(struct mcp_call *))
+{
+    mortise_jv result = mortise_jv_of(bytes_str(&c->result));
+
+    c->answered = answered;
+    c->questions = mortise_jv_each(mortise_jv_get(result, "inputRequests"));
+    free(c->answering.p);
+    mortise_jw_growing(&c->answering, NULL, 0, bytes_more, NULL);
+    mortise_jw_object(&c->answering);
+    ask_next(c);
+}

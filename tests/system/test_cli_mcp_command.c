@@ -1,0 +1,508 @@
+/* test_cli_mcp_command.c -- `mortise mcp`: servers and their tools, seen, called and
+ * pinned; and what `mortise doctor` says of them.
+ *
+ * The plugin that speaks with servers is stood in for by tests/plugins/mcp_stub.c,
+ * so a server is a file that says what it has; but for the last tests, which have
+ * the real one speak with the scripted server (tests/mcp/). */
+#include <pty.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "lib/desk.h"
+
+#define TOOL(name, about, schema, digit)                                       \
+    "{\"name\": \"" name "\", \"description\": \"" about                       \
+    "\", \"input_schema\": " schema ", \"digest\": \"" digit                   \
+    "111111111111111111111111111111111111111111111111111111111111111\"}"
+#define ANY "{\"type\": \"object\"}"
+
+static void serve(const char *server, const char *tools)
+{
+    char name[32], text[4096];
+
+    snprintf(name, sizeof name, "%s.json", server);
+    snprintf(text, sizeof text,
+             "{\"server\": {\"name\": \"stub\", \"version\": \"1.2\"}, "
+             "\"protocol\": \"2025-11-25\", \"instructions\": \"Be\\nkind.\", "
+             "\"tools\": [%s], \"resources\": [{\"uri\": \"file:///x\", "
+             "\"name\": \"the x\"}], \"templates\": [], \"prompts\": "
+             "[{\"name\": \"greet\", \"description\": \"Say hello\"}]}",
+             tools);
+    desk_put(name, text);
+}
+
+static void deploy(const char *more)
+{
+    char text[4096];
+
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: t}\n"
+             "plugins: {dev: [./dev]}\n"
+             "tools:\n"
+             "  mcp:\n"
+             "    files: {command: [cat]}\n"
+             "    far: {url: \"https://mcp.example.com/mcp\"}\n"
+             "%s",
+             more);
+    desk_put("mortise.yaml", text);
+}
+
+static void begin(void)
+{
+    char source[4096];
+
+    ck_assert_ptr_nonnull(
+        realpath("tests/plugins/mcp_stub.plugin.yaml", source));
+    desk_begin();
+    desk_ok("mkdir dev tmp && cp %s dev/mcp.plugin.yaml", source);
+    desk_ok("cp %s dev/mcp.so", child_build("tests/plugins/mcp_stub.so"));
+    setenv("TMPDIR", "tmp", 1);
+    deploy("");
+    serve("files", TOOL("echo", "Say it\\nagain", ANY, "1"));
+}
+
+/* Of what was run nothing stays. */
+static void end(void)
+{
+    desk_ok("ls -A tmp");
+    ck_assert_str_eq(child.out, "");
+    unsetenv("TMPDIR");
+    desk_end();
+}
+
+/* ---- looking ---------------------------------------------------------------- */
+
+/* Servers are listed without being asked anything; one that is named is asked,
+ * and what it says is made safe to read. */
+START_TEST(listed)
+{
+    desk_ok("$MORTISE mcp list");
+    ck_assert_str_eq(child.out, "files            not pinned  cat\n"
+                                "far              not pinned  "
+                                "https://mcp.example.com/mcp\n");
+    desk_ok("$MORTISE mcp list --json");
+    desk_out("{\"server\":\"files\",\"command\":\"cat\"}\n");
+    desk_ok("$MORTISE mcp list files");
+    ck_assert_str_eq(child.out,
+                     "echo                         unpinned Say it\n");
+    serve("files", TOOL("e\\u001b[0mvil", "a\\u001b[31mb", ANY, "1"));
+    desk_ok("$MORTISE mcp list files");
+    desk_not_out("\x1b");
+    desk_ok("$MORTISE mcp list files --json");
+    desk_out("\"state\":\"unpinned\"");
+    serve("files", "");
+    desk_ok("$MORTISE mcp list files");
+    ck_assert_str_eq(child.out, "no tools\n");
+    child_run("$MORTISE mcp list file");
+    desk_code(3);
+    desk_err("did you mean 'files'?");
+    child_run("$MORTISE mcp list far");
+    desk_code(1);
+    desk_err("mortise: far: mcp.not_started: it says ?[31mno\n");
+}
+END_TEST
+
+/* All that a server says of itself, and of a tool. */
+START_TEST(inspected)
+{
+    desk_ok("$MORTISE mcp inspect files");
+    ck_assert_str_eq(child.out,
+                     "server      files\nname        stub\nversion     1.2\n"
+                     "protocol    2025-11-25\ninstructions\n  Be\n  kind.\n"
+                     "tools\n  echo                         unpinned Say it\n"
+                     "resources\n  file:///x                    the x\n"
+                     "prompts\n  greet                        Say hello\n");
+    desk_ok("$MORTISE mcp inspect files --json");
+    desk_out("\"protocol\": \"2025-11-25\"");
+    desk_ok("$MORTISE mcp inspect files/echo");
+    desk_out("state       unpinned\n");
+    desk_out("description\n  Say it\n  again\ninput\n{\n");
+    child_run("$MORTISE mcp inspect files/ecko");
+    desk_code(3);
+    desk_err("did you mean 'echo'?");
+}
+END_TEST
+
+/* What graphs may call is nothing to who looks; who calls is held to it. */
+START_TEST(policy)
+{
+    deploy("  deny: [\"*\"]\n");
+    desk_ok("$MORTISE mcp list files");
+    desk_out("echo");
+    child_run("$MORTISE mcp call files/echo");
+    desk_code(1);
+    desk_err("mortise: files/echo: E0");
+    desk_err("denies mcp/call");
+}
+END_TEST
+
+/* ---- calling ---------------------------------------------------------------- */
+
+/* What comes out is what the tool says; what is no text is named. */
+START_TEST(called)
+{
+    desk_ok("$MORTISE mcp call files/echo '{\"a\": [1, \"${x}\"]}'");
+    ck_assert_str_eq(child.out, "{\"a\":[1,\"${x}\"]}\n");
+    desk_put("args.json", "{\"b\": true}");
+    desk_ok("$MORTISE mcp call files/echo @args.json --json");
+    desk_out("\"structured\":{\"b\":true}");
+    desk_ok("$MORTISE mcp call files/echo - <args.json");
+    ck_assert_str_eq(child.out, "{\"b\":true}\n");
+    desk_ok("$MORTISE mcp call files/bare");
+    ck_assert_str_eq(
+        child.out,
+        "[image image/png, 4 characters of base64]\n{\n  \"a\": 1\n}\n");
+    child_run("$MORTISE mcp call files/fail");
+    desk_code(1);
+    ck_assert_str_eq(
+        child.err, "mortise: files/fail: mcp.tool_error: it went ?[31mwrong\n");
+    child_run("$MORTISE mcp call files/echo '[1]'");
+    desk_code(3);
+    desk_err("an object");
+    child_run("$MORTISE mcp call files");
+    desk_code(3);
+    desk_err("a tool is SERVER/TOOL");
+    child_run("$MORTISE mcp call fiels/echo");
+    desk_code(3);
+    desk_err("did you mean 'files'?");
+}
+END_TEST
+
+/* One that is pinned is called as graphs call it: by its schema, and by what the
+ * deployment says of it. */
+START_TEST(called_as_pinned)
+{
+    serve("files", TOOL("echo", "",
+                        "{\"type\": \"object\", \"required\": [\"a\"]}", "1"));
+    desk_ok("$MORTISE mcp pin files && $MORTISE mcp call files/echo '{\"a\": "
+            "1}'");
+    desk_out("{\"a\":1}\n");
+    child_run("$MORTISE mcp call files/echo");
+    desk_code(1);
+    desk_err("mortise: files/echo: ");
+    child_run("$MORTISE mcp call files/ecko");
+    desk_code(1);
+    desk_err("mortise: files/ecko: E0501");
+    deploy("  deny: [mcp/files/*]\n");
+    child_run("$MORTISE mcp call files/echo '{\"a\": 1}'");
+    desk_code(1);
+    desk_err("denies mcp/files/echo");
+}
+END_TEST
+
+/* A question without anybody who could answer is a failure that says so, and a
+ * signal ends what goes on. */
+START_TEST(nobody_answers)
+{
+    child_run("echo yes | $MORTISE mcp call files/ask");
+    desk_code(1);
+    desk_err("Which \\x1b[31mday?");
+    desk_err("mortise: files/ask: not_answered: it asks that, and nobody is at "
+             "the terminal");
+    ck_assert_ptr_null(strstr(child.err, "leaves memory"));
+    child_run("timeout -s INT 1 $MORTISE mcp call files/hang");
+    desk_err("mortise: files/hang: interrupted: a signal came\n");
+}
+END_TEST
+
+static struct {
+    pid_t pid;
+    int fd;
+    char screen[1 << 16];
+    size_t n;
+} t;
+
+static void terminal(const char *line)
+{
+    struct winsize w = {.ws_col = 80, .ws_row = 30};
+
+    t.n = 0;
+    t.screen[0] = '\0';
+    t.pid = forkpty(&t.fd, NULL, NULL, &w);
+    ck_assert_int_ge(t.pid, 0);
+    if (t.pid == 0) {
+        setenv("NO_COLOR", "1", 1);
+        setenv("MORTISE", child_build("mortise"), 1);
+        if (chdir(desk_dir) == 0)
+            execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+        _exit(127);
+    }
+}
+
+/* Until that is on the screen; NULL: until it is over. */
+static void see(const char *text)
+{
+    ssize_t got = 1;
+
+    while (got > 0 && (text == NULL || strstr(t.screen, text) == NULL)) {
+        ck_assert_uint_lt(t.n, sizeof t.screen - 1);
+        got = read(t.fd, t.screen + t.n, sizeof t.screen - 1 - t.n);
+        t.n += got > 0 ? (size_t)got : 0;
+        t.screen[t.n] = '\0';
+    }
+    ck_assert_msg(text == NULL || strstr(t.screen, text) != NULL,
+                  "no '%s' in:\n%s", text, t.screen);
+}
+
+static void type(const char *text)
+{
+    t.n = 0;
+    t.screen[0] = '\0';
+    ck_assert_int_eq((int)write(t.fd, text, strlen(text)), (int)strlen(text));
+}
+
+static int close_terminal(void)
+{
+    int status;
+
+    see(NULL);
+    status = child_wait(t.pid);
+    close(t.fd);
+    return status;
+}
+
+/* At a terminal a question is asked, again while what is said is no answer, and
+ * what is answered is what the tool hears. */
+START_TEST(somebody_answers)
+{
+    desk_ok("$MORTISE config allow mortise.yaml");
+    terminal("$MORTISE mcp call files/ask");
+    see("Which \\x1b[31mday?");
+    see("    url      https://example.com/go\r\n");
+    see("answer it with {\"day\":\"\"}, or no: ");
+    type("maybe\n");
+    see("or no: ");
+    type("{\"day\": 5}\n");
+    see("(E_INVALID)");
+    see("or no: ");
+    type("{\"day\": \"Monday\"}\n");
+    see("{\"approved\":true,\"answer\":{\"day\":\"Monday\"}}");
+    ck_assert_int_eq(close_terminal(), 0);
+    terminal("$MORTISE mcp call files/ask");
+    see("or no: ");
+    type("no\n");
+    see("{\"approved\":false}");
+    ck_assert_int_eq(close_terminal(), 0);
+    terminal("$MORTISE mcp call files/ask");
+    see("or no: ");
+    type("\x04");
+    see("not_answered");
+    ck_assert_int_eq(close_terminal(), 1);
+}
+END_TEST
+
+/* A call that the deployment wants to be asked about is shown first. */
+START_TEST(somebody_approves)
+{
+    deploy("  ask: [mcp/call]\n");
+    desk_ok("$MORTISE config allow mortise.yaml");
+    terminal("$MORTISE mcp call files/echo '{\"a\": 1}'");
+    see("needs an approval");
+    see("run it? yes or no [WHY]: ");
+    type("yes\n");
+    see("{\"a\":1}");
+    ck_assert_int_eq(close_terminal(), 0);
+    terminal("$MORTISE mcp call files/echo '{\"a\": 1}'");
+    see("run it? yes or no [WHY]: ");
+    type("no, not today\n");
+    see("not today");
+    ck_assert_int_eq(close_terminal(), 1);
+}
+END_TEST
+
+/* ---- pinning ---------------------------------------------------------------- */
+
+/* What is pinned is written once; what changes is shown, member by member, and
+ * --check only tells. */
+START_TEST(pinned)
+{
+    desk_ok("sed -i '/far:/d' mortise.yaml");
+    child_run("$MORTISE mcp pin --check");
+    desk_code(1);
+    ck_assert_str_eq(child.out,
+                     "files: 1 new, 0 changed, 0 gone (not pinned before)\n"
+                     "+ echo\n    Say it\n    again\n");
+    desk_ok("test ! -e mortise.lock && $MORTISE mcp pin");
+    desk_out("wrote mortise.lock\n");
+    desk_ok("$MORTISE mcp pin --check");
+    ck_assert_str_eq(child.out, "files: 1 tools, as pinned\n");
+    desk_ok("cp mortise.lock before && touch -d yesterday mortise.lock && "
+            "$MORTISE mcp pin && test ! mortise.lock -nt before");
+    desk_ok("$MORTISE mcp list files");
+    desk_out(" pinned   Say it\n");
+    serve("files", TOOL("echo", "Say it\\nonce\\nagain",
+                        "{\"type\": \"object\", \"properties\": {\"a\": {}}}",
+                        "2") "," TOOL("more", "", ANY, "3"));
+    desk_ok("$MORTISE mcp list files");
+    desk_out("echo                         drifted  ");
+    desk_out("more                         new      ");
+    child_run("$MORTISE mcp pin files --check");
+    desk_code(1);
+    desk_ok("cmp mortise.lock before");
+    desk_ok("$MORTISE mcp pin files");
+    ck_assert_str_eq(child.out, "files: 1 new, 1 changed, 0 gone\n"
+                                "~ echo\n"
+                                "    description\n    + once\n"
+                                "    input_schema/properties\n"
+                                "    + {\"a\":{}}\n"
+                                "+ more\n"
+                                "wrote mortise.lock\n");
+    serve("files", TOOL("more", "", ANY, "4"));
+    desk_ok("$MORTISE mcp pin");
+    desk_out("files: 0 new, 1 changed, 1 gone\n- echo\n~ more\n    its digest");
+}
+END_TEST
+
+/* One that does not come up keeps what is pinned of it, and the others are
+ * pinned; one that the deployment does not have any more is not. */
+START_TEST(pinned_in_part)
+{
+    serve("far", TOOL("ask", "Ask", ANY, "1"));
+    desk_ok("$MORTISE mcp pin");
+    desk_ok("rm far.json");
+    serve("files", TOOL("echo", "Other", ANY, "2"));
+    child_run("$MORTISE mcp pin");
+    desk_code(1);
+    desk_err("mortise: far: mcp.not_started");
+    desk_out("~ echo\n");
+    desk_ok("grep -c '\"digest\"' mortise.lock");
+    ck_assert_str_eq(child.out, "2\n");
+    desk_ok("sed -i '/far:/d' mortise.yaml");
+    child_run("$MORTISE mcp pin --check");
+    desk_code(1);
+    desk_out("far: not pinned any more\n");
+    desk_ok("$MORTISE mcp pin && ! grep far mortise.lock");
+    child_run("$MORTISE mcp pin far");
+    desk_code(3);
+    child_run("rm mortise.yaml; $MORTISE mcp pin");
+    desk_code(3);
+    desk_err("there is no deployment");
+}
+END_TEST
+
+/* ---- doctor ------------------------------------------------------------------- */
+
+/* Each server has its line, and what to do where it is not well. */
+START_TEST(doctor)
+{
+    child_run("$MORTISE doctor");
+    desk_code(2);
+    desk_out("warn mcp         files: stub 1.2, 2025-11-25, 1 tools; not "
+             "pinned");
+    desk_out("mortise mcp pin files\n");
+    desk_out("fail mcp         far: it says ?[31mno\n");
+    serve("far", TOOL("ask", "Ask", ANY, "1"));
+    desk_ok("$MORTISE mcp pin && $MORTISE doctor");
+    desk_out("ok   mcp         files: stub 1.2, 2025-11-25, 1 tools, as "
+             "pinned\n");
+    serve("far", TOOL("ask", "Ask", ANY, "1") "," TOOL("b", "", ANY, "1"));
+    serve("files", TOOL("echo", "Say it\\nagain", ANY, "2"));
+    child_run("$MORTISE doctor");
+    desk_code(2);
+    desk_out("warn mcp         far: stub 1.2, 2025-11-25, 2 tools; 1 of them "
+             "are not pinned");
+    desk_out("fail mcp         files: stub 1.2, 2025-11-25, 1 tools; 1 are not "
+             "what is pinned");
+}
+END_TEST
+
+/* ---- the real ones --------------------------------------------------------------- */
+
+static void deploy_real(void)
+{
+    char text[16384], server[4096];
+
+    snprintf(server, sizeof server, "%s", child_build("tests/mcp/mcpd_stdio"));
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: t}\n"
+             "tools:\n"
+             "  mcp:\n"
+             "    old: {command: [%s, --era, \"2025\"]}\n"
+             "    new: {command: [%s, --era, \"2026\"]}\n"
+             "    dead: {command: [%s, --exit-at-start]}\n",
+             server, server, server);
+    desk_put("mortise.yaml", text);
+}
+
+static const char *const eras[] = {"old", "new"};
+
+/* Servers of both eras are seen, called, and ask at the terminal: the older one
+ * while its call is kept open. */
+START_TEST(real)
+{
+    char line[256];
+
+    deploy_real();
+    desk_ok("$MORTISE mcp list %s", eras[_i]);
+    desk_out("echo                         unpinned Says what it was told.\n");
+    desk_ok("$MORTISE mcp call %s/echo '{\"text\": \"hello\"}'", eras[_i]);
+    ck_assert_str_eq(child.out, "hello\n");
+    child_run("$MORTISE mcp call %s/fail '{\"text\": \"x\"}'", eras[_i]);
+    desk_code(1);
+    desk_err("mcp.tool_error: x\n");
+    desk_ok("$MORTISE config allow mortise.yaml");
+    snprintf(line, sizeof line, "$MORTISE mcp call %s/ask", eras[_i]);
+    terminal(line);
+    see("Who are you?");
+    see("or no: ");
+    type("{\"name\": \"Zoe\"}\n");
+    see("\"action\":\"accept\"");
+    ck_assert_int_eq(close_terminal(), 0);
+    desk_ok("$MORTISE mcp pin %s && $MORTISE mcp pin %s --check", eras[_i],
+            eras[_i]);
+    desk_out(" tools, as pinned\n");
+    desk_ok("sed -i 's/\\(--era, \\)/--describe, Other, \\1/' mortise.yaml");
+    child_run("$MORTISE mcp pin %s --check", eras[_i]);
+    desk_code(1);
+    desk_out("~ echo\n    description\n    - Says what it was told.\n    + "
+             "Other\n");
+    child_run("$MORTISE mcp call %s/echo '{\"text\": \"hello\"}'", eras[_i]);
+    desk_code(1);
+    desk_err("mcp.drift");
+}
+END_TEST
+
+/* One that does not come up is said to, with what it did. */
+START_TEST(real_doctor)
+{
+    deploy_real();
+    child_run("$MORTISE mcp pin old new && $MORTISE doctor");
+    desk_code(2);
+    desk_out("ok   mcp         old: mcpd 1.0.0, 2025-11-25, ");
+    desk_out("ok   mcp         new: mcpd 1.0.0, 2026-07-28, ");
+    desk_out("fail mcp         dead: its program ended with 0\n");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("cli_mcp_command");
+    TCase *tc = tcase_create("cli_mcp_command");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
+    tcase_add_checked_fixture(tc, begin, end);
+    tcase_add_test(tc, listed);
+    tcase_add_test(tc, inspected);
+    tcase_add_test(tc, policy);
+    tcase_add_test(tc, called);
+    tcase_add_test(tc, called_as_pinned);
+    tcase_add_test(tc, nobody_answers);
+    tcase_add_test(tc, somebody_answers);
+    tcase_add_test(tc, somebody_approves);
+    tcase_add_test(tc, pinned);
+    tcase_add_test(tc, pinned_in_part);
+    tcase_add_test(tc, doctor);
+    tcase_add_loop_test(tc, real, 0, sizeof eras / sizeof eras[0]);
+    tcase_add_test(tc, real_doctor);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
