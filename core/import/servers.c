@@ -191,22 +191,33 @@ static const char *option_before(const struct mortise_yaml *args, size_t i)
                : "";
 }
 
+/* The file that is run, as a path from the new file where it is one; NULL: it is
+ * left behind. */
+static json_t *program_of(struct server *s)
+{
+    json_t *text =
+        mortise_server_path(s, mortise_foreign_get(s->map, "command"));
+    const char *path = json_string_value(text);
+    json_t *out;
+
+    if (path == NULL || strchr(path, '/') == NULL)
+        return text;
+    out = json_string(mortise_server_from_file(s, path));
+    s->all->f.nomem |= out == NULL;
+    json_decref(text);
+    return out;
+}
+
+/* NULL: its program is left behind. */
 static json_t *command_of(struct server *s)
 {
-    const struct mortise_yaml *program = mortise_foreign_get(s->map, "command"),
-                              *args = mortise_foreign_get(s->map, "args");
-    json_t *command = json_array(), *first = mortise_server_path(s, program);
+    const struct mortise_yaml *args = mortise_foreign_get(s->map, "args");
+    json_t *program = program_of(s), *command;
 
-    if (json_string_length(first) > 0 &&
-        strchr(json_string_value(first), '/') != NULL) {
-        json_t *path =
-            json_string(mortise_server_from_file(s, json_string_value(first)));
-
-        json_decref(first);
-        first = path;
-    }
-    if (json_array_append_new(command, first) != 0)
-        s->all->f.nomem = true;
+    if (program == NULL)
+        return NULL;
+    command = json_pack("[o]", program);
+    s->all->f.nomem |= command == NULL;
     if (args == NULL || !is_kind(s, "args", args, MORTISE_YAML_SEQ))
         return command;
     for (size_t i = 0; i < args->n; i++) {
@@ -243,6 +254,8 @@ static void take_program(struct server *s)
         return;
     s->cwd = cwd_of(s);
     command = command_of(s);
+    if (command == NULL)
+        return;
     mortise_foreign_put(&s->all->f, s->into, "command", json_incref(command));
     take_texts(s, "env", "env", SERVER_ENV);
     mortise_server_sandbox(s, command);
@@ -266,11 +279,14 @@ static const struct mortise_yaml *url_of(const struct mortise_yaml *map)
 static void take_place(struct server *s)
 {
     const struct mortise_yaml *url = url_of(s->map);
+    json_t *text;
 
     if (!is_kind(s, "url", url, MORTISE_YAML_STRING))
         return;
-    mortise_foreign_put(&s->all->f, s->into, "url",
-                        mortise_server_text(s, url, SERVER_URL, ""));
+    text = mortise_server_text(s, url, SERVER_URL, "");
+    if (text == NULL)
+        return;
+    mortise_foreign_put(&s->all->f, s->into, "url", text);
     take_texts(s, "headers", "headers", SERVER_HEADER);
 }
 

@@ -269,6 +269,10 @@ static const struct {
      "'url' of server 'a' is a string"},
     {"{\"mcpServers\": {\"a\": {\"type\": \"sse\", \"url\": \"x\"}}}", "E1001",
      "none of these"},
+    {"{\"mcpServers\": {\"a\": {\"command\": \"x\\u0000y\"}}}", "W1001",
+     "a NUL in it"},
+    {"{\"mcpServers\": {\"a\": {\"url\": \"https://x\\u0000y\"}}}", "E1001",
+     "none of these"},
     {"{\"mcpServers\": {\"a\": }", "E0106", ""},
     {"{\"mcpServers\": /* {}", "E0106", ""},
 };
