@@ -1,4 +1,4 @@
-/* test_cli_servers.c -- MCP servers over pipes, in graphs: the plugin `mcp` and
+/* test_cli_mcp.c -- MCP servers over pipes, in graphs: the plugin `mcp` and
  * whatever a server does to it (tests/mcp/).
  *
  * The server `s` speaks both eras, `old` that of 2025-11-25 alone; each test says
@@ -573,8 +573,8 @@ END_TEST
 
 static Suite *suite(void)
 {
-    Suite *s = suite_create("cli_servers");
-    TCase *tc = tcase_create("cli_servers");
+    Suite *s = suite_create("cli_mcp");
+    TCase *tc = tcase_create("cli_mcp");
 
     tcase_set_timeout(tc, 120);
     tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
