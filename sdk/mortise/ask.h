@@ -1293,8 +1293,9 @@ MORTISE_INLINE mortise_status mortise_conversation_keep_wait(
  *     {"result": any}  it was done before, and gave that: do it not
  *
  * and then mortise_journal_end() says what came of it.  What is asked in between
- * is part of it and recorded nowhere: state.get/1, http.request/1 and
- * secret.get/1; steps neither nest nor overlap.  A call that ends in between
+ * is part of it and recorded nowhere: state.get/1, http.request/1 (which says
+ * MORTISE_S_DOUBT there in the place of MORTISE_S_IO where some of it had left, and
+ * it may have happened) and secret.get/1; steps neither nest nor overlap.  A call that ends in between
  * leaves the step in doubt: the operation's effect class and on_in_doubt say
  * what follows, unless `repeat`.  MORTISE_S_INVALID, in words: that is no such
  * request.  Results as those of host->ask(). */

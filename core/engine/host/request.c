@@ -410,6 +410,8 @@ static void on_done(void *ud, const struct mortise_http_answer *answer)
     }
     if (a->doubtful)
         a->seen = seen_of(answer, a->m->secret_store, a->m->mem);
+    if (a->doubtful && status == MORTISE_S_IO && a->call->own != NULL)
+        status = MORTISE_S_DOUBT; /* which its plugin has to settle */
     snprintf(a->words, sizeof a->words, "%s", words);
     mortise_secret_store_cover(a->m->secret_store, a->words, sizeof a->words);
     mortise_host_call_answer(a, status, value, a->words);

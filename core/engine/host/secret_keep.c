@@ -115,6 +115,18 @@ static int32_t status_of(int rv)
     }
 }
 
+static void note(const struct mortise_asked *a, struct keeping *k)
+{
+    struct mortise_err err;
+    int rv = mortise_secret_store_note(a->m->secret_store, a->manifest->name,
+                                       k->value, &err);
+
+    if (rv == MORTISE_OK || k->rv != MORTISE_OK)
+        return;
+    k->rv = rv;
+    k->err = err;
+}
+
 static void go_on(struct mortise_task *t)
 {
     struct keeping *k = MORTISE_OF(t, struct keeping, task);
@@ -126,9 +138,8 @@ static void go_on(struct mortise_task *t)
         return;
     }
     a->data = NULL;
-    if (k->rv == MORTISE_OK && k->value != NULL)
-        k->rv = mortise_secret_store_note(a->m->secret_store, a->manifest->name,
-                                          k->value, &k->err);
+    if (k->value != NULL) /* also where there is no place for it (3) */
+        note(a, k);
     if (k->rv == MORTISE_OK)
         value = k->keeps ? json_null() : json_pack("{s:s}", "value", k->value);
     if (k->rv == MORTISE_OK && value == NULL)

@@ -12,7 +12,8 @@
  *       error that has no id, the wire is lost, and none of what was refused so
  *       has happened.
  *   (4) Whether a message that failed can have arrived: no, where an answer says
- *       that it was refused (every 4xx but 408, and 503); else it may have. */
+ *       that it was refused (every 4xx but 408, and 503), or the host that none of
+ *       it left; else it may have. */
 #include "http.h"
 
 /* ---- troubles ------------------------------------------------------------ */
@@ -25,6 +26,8 @@ struct mcp_trouble http_trouble_of(const struct http_end *end)
             "mcp.lost", "transient",
             mortise_strz("the stream ended ahead of the answer"), 1);
     case MORTISE_S_IO:
+        return mcp_trouble_of("mcp.lost", "transient", end->words, 0);
+    case MORTISE_S_DOUBT: /* inside of a call's step */
         return mcp_trouble_of("mcp.lost", "transient", end->words, 1);
     case MORTISE_S_TIMEOUT:
         return mcp_trouble_of("mcp.timeout", "timeout", end->words, 1);
