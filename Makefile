@@ -192,7 +192,7 @@ $(call programs_of,$(call names_of,$(call tests_in,unit/cli unit/draw \
     unit/import system promises))): $(B)/libcli.a
 $(B)/tests/test_kill: $(patsubst %.c,$(B)/%.o,$(wildcard tests/kill/*.c))
 # Parts of a plugin, which need no host.
-$(foreach t,oauth params parts,$(B)/tests/test_mcp_$t \
+$(foreach t,flow oauth params parts,$(B)/tests/test_mcp_$t \
     $(B)/tests/keys/test_mcp_$t): \
     $(patsubst %.c,$(B)/%.o,$(wildcard plugins/executor/mcp/*.c))
 # What tests share; an archive, so that a test needs only the layers below it.

@@ -89,7 +89,7 @@ mortise_status mcp_request_send(struct mcp_server *s, struct mcp_request *r,
     struct mcp_request **at = &s->requests;
     mortise_status status = mcp_rpc_end(w, &m->json);
 
-    r->held = 0;
+    r->held = r->unsent = 0;
     r->said_ns = 0;
     m->kind = MCP_REQUEST;
     m->id = r->id;
@@ -383,6 +383,10 @@ void mcp_request_fail_all(struct mcp_server *s, const struct mcp_trouble *why)
     s->requests = NULL;
     if (all != NULL)
         all->at = &all;
-    while (all != NULL)
-        settle_trouble(all, why);
+    while (all != NULL) {
+        struct mcp_trouble of = *why;
+
+        of.arrived = why->arrived && !all->unsent;
+        settle_trouble(all, &of);
+    }
 }

@@ -170,13 +170,17 @@ static void heard(void *ud, mortise_str json, int64_t on)
     mcp_request_heard((struct mcp_server *)ud, json, on);
 }
 
-/* Of a program that is not agreed with yet, its end says all (lost()). */
 static void failed(void *ud, int64_t id, const struct mcp_trouble *why)
 {
-    struct mcp_server *s = (struct mcp_server *)ud;
+    mcp_request_failed((struct mcp_server *)ud, id, why);
+}
 
-    if (s->state != MCP_AGREEING || !s->transport->silence_is_legacy)
-        mcp_request_failed(s, id, why);
+static void unsent(void *ud, int64_t id)
+{
+    struct mcp_request *r = mcp_request_find((struct mcp_server *)ud, id);
+
+    if (r != NULL)
+        r->unsent = 1;
 }
 
 /* Some programs do not survive a question that they do not know: that is an
@@ -220,7 +224,7 @@ static void not_opened(struct mcp_server *s, mortise_status status)
 
 static void connect_to(struct mcp_server *s)
 {
-    const struct mcp_ear ear = {s, opened, heard, failed, lost};
+    const struct mcp_ear ear = {s, opened, heard, failed, lost, unsent};
     mortise_status status;
 
     s->state = MCP_OPENING;

@@ -115,6 +115,7 @@ struct mcp_request {
     struct mcp_timer timer;
     uint64_t timeout_ms; /* 0: none; progress begins it anew */
     int held;            /* a person is asked: no time passes */
+    int unsent;          /* the transport said so, of a connection that is gone */
     int is_legacy_ask;   /* what may ask a person in the legacy era */
     mortise_call call; /* who asks, and hears of progress; 0: the connection */
     uint64_t said_ns;  /* when it heard of progress last */

@@ -69,21 +69,13 @@ static mortise_status count(struct mcp_wire *w, mortise_status asked)
 /* (2): what was never written, and then the rest. */
 static void tell_end(struct mcp_wire *w)
 {
-    struct mcp_trouble unsent = w->why;
     struct line *line;
 
-    unsent.arrived = 0;
-    if (!w->ended || w->writes > 0)
+    if (!w->ended || w->writes > 0 || w->closed)
         return;
-    while (!w->closed && (line = w->lost) != NULL) {
-        int64_t id = line->id;
-
-        w->lost = line->next;
-        free(line);
-        w->ear.failed(w->ear.ud, id, &unsent);
-    }
-    if (!w->closed)
-        w->ear.lost(w->ear.ud, &w->why);
+    for (line = w->lost; line != NULL; line = line->next)
+        w->ear.unsent(w->ear.ud, line->id);
+    w->ear.lost(w->ear.ud, &w->why);
 }
 
 static void put(struct mcp_wire *w, const char *text)

@@ -99,6 +99,9 @@ struct mcp_ear {
      * that has no answer.  `arrived` holds for those of them whose failure was
      * not told before. */
     void (*lost)(void *ud, const struct mcp_trouble *why);
+    /* That request was never sent, and the wire is about to be lost: it fails
+     * then, as one that did not arrive. */
+    void (*unsent)(void *ud, int64_t id);
 };
 
 struct mcp_transport {

@@ -217,9 +217,10 @@ START_TEST(discovery_tells_the_era)
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         const char *text = all[i].text + 1, *why = NULL;
         struct mcp_reply r = all[i].text[0] == '+' ? result(text) : error(text);
-        int first = mcp_era_of_discover(MCP_PROTOCOL_AUTO, &r, 0, 1, &why);
-        int again = mcp_era_of_discover(MCP_PROTOCOL_AUTO, &r, 1, 1, &why);
-        int only = mcp_era_of_discover(MCP_PROTOCOL_MODERN, &r, 0, 1, &why);
+        int first = (int)mcp_era_of_discover(MCP_PROTOCOL_AUTO, &r, 0, 1, &why);
+        int again = (int)mcp_era_of_discover(MCP_PROTOCOL_AUTO, &r, 1, 1, &why);
+        int only =
+            (int)mcp_era_of_discover(MCP_PROTOCOL_MODERN, &r, 0, 1, &why);
 
         ck_assert_msg(first == (int)all[i].first && again == (int)all[i].again,
                       "%s: %d, %d", text, first, again);
