@@ -510,12 +510,15 @@ mutants:
 	+$(Q)$(AGAIN) $(key_programs)
 	$(Q)sh tools/ignore-keys.sh $(B)
 
-# ROWS="dispatch durable": these sections of the table alone.
+# ROWS="dispatch durable": these sections of the table alone.  Around the program
+# lies what an installation has, as far as it is of use: plugins it signs itself.
 ROWS ?=
 $(B)/tests/bench/bench: $(patsubst %.c,$(B)/%.o,$(wildcard tests/bench/*.c)) \
     $(B)/libmortise.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEP_LIBS)
+	$(Q)mkdir -p $(@D)/mortise/plugins $(@D)/mortise/trust.d && \
+	    ln -sfn ../../../mortise-worker $(@D)/mortise/mortise-worker
 bench: all $(B)/tests/bench/bench $(BENCH_PLUGINS) $(MCPD)
 	$(Q)MORTISE_BUILD=$(B) $(B)/tests/bench/bench $(ROWS)
 
