@@ -198,6 +198,7 @@ static const char *http_refuses(mortise_jv tool)
 const struct mcp_transport mcp_http = {
     .silence_is_legacy = 0,
     .tells_cancel = 0,
+    .is_remembered = 1,
     .open = http_open,
     .agreed = http_agreed,
     .send = http_send,

@@ -16,6 +16,7 @@
  */
 #include "server.h"
 
+#include <sodium.h>
 #include <stdarg.h>
 
 enum { PAUSE_FIRST_MS = 100, PAUSE_MAX_MS = 10000, DAY_MS = 86400000 };
@@ -228,7 +229,9 @@ static void connect_to(struct mcp_server *s)
     mortise_status status;
 
     s->state = MCP_OPENING;
-    s->last_id = 0;
+    s->last_id = s->transport->is_remembered
+                     ? 1 + (int64_t)randombytes_uniform(1u << 30) * 1024
+                     : 0;
     s->junk = s->moaned = 0;
     status = s->transport->open(s, &ear, &s->wire);
     if (status != MORTISE_S_OK) {

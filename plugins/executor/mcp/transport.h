@@ -113,6 +113,10 @@ struct mcp_transport {
      * either era; else in the legacy one alone, and in the modern one cancel()
      * does it. */
     int tells_cancel;
+    /* The server outlives the wire, and may compare a request with one of an
+     * earlier wire (a call that goes on days later, from another process): so ids
+     * begin anywhere, for none to come twice. */
+    int is_remembered;
 
     /* Connect.  `server` is lent for as long as the wire lives, the ear's ud
      * until close(); *ear is copied.  An error: nothing was begun, and nothing
