@@ -123,6 +123,17 @@ int mortise_cli_graph(struct mortise_cli *cli,
  * mortise_release(cli->mem, *text, *n + 1).  "-" is stdin. */
 int mortise_cli_read(struct mortise_cli *cli, const char *path, char **text,
                      size_t *n, struct mortise_err *err);
+
+/* What makes a file of ours of another program's: appended, for `to` (NULL:
+ * stdout); what is left behind is a finding. */
+typedef int mortise_cli_import_fn(struct mortise_buf *out, const char *path,
+                                  const char *to, const char *text, size_t n,
+                                  struct mortise_diags *diags,
+                                  struct mortise_err *err);
+/* Of the command's operand, written where `output` says, with the `flags` of
+ * mortise_file_write(); findings are told. */
+int mortise_cli_import(struct mortise_cli *cli, unsigned flags,
+                       mortise_cli_import_fn *import, struct mortise_err *err);
 /* The JSON in a file, or of stdin; JSON, @FILE or -: a new reference.  `what`
  * names it in errors. */
 int mortise_cli_json(struct mortise_cli *cli, const char *what,
@@ -221,6 +232,9 @@ bool mortise_cli_is_kind(const json_t *request, const char *kind);
 bool mortise_cli_has_kind(const json_t *pending, const char *kind);
 /* Time settles it, and nobody else. */
 bool mortise_cli_is_timer(const json_t *request);
+/* What a question wants of a member of its answer; NULL: nothing. */
+const json_t *mortise_cli_answer_member(const json_t *request,
+                                        const char *name);
 /* A question of a plugin's whose answer says `approved`: yes or no settles it,
  * as of one that a `human` node asks. */
 bool mortise_cli_is_decision(const json_t *request);

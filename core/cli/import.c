@@ -11,22 +11,21 @@
 #include "import/import.h"
 #include "base/files.h"
 
-static int write_out(struct mortise_cli *cli, struct mortise_buf *b,
-                     struct mortise_err *err)
+static int write_out(struct mortise_cli *cli, const char *path, unsigned flags,
+                     struct mortise_buf *b, struct mortise_err *err)
 {
-    const char *path = cli->args.output;
-
-    if (path != NULL && strcmp(path, "-") != 0)
-        return mortise_file_write(path, b->p, b->n, 0666, 0, err);
+    if (path != NULL)
+        return mortise_file_write(path, b->p, b->n, 0666, flags, err);
     if (mortise_buf_cstr(b) == NULL)
         return mortise_nomem(err);
     mortise_out_text(&cli->out, b->p, 0);
     return MORTISE_OK;
 }
 
-static int graph_import(struct mortise_cli *cli, struct mortise_err *err)
+int mortise_cli_import(struct mortise_cli *cli, unsigned flags,
+                       mortise_cli_import_fn *import, struct mortise_err *err)
 {
-    const char *path = cli->args.operands[0];
+    const char *path = cli->args.operands[0], *to = cli->args.output;
     struct mortise_diags diags;
     struct mortise_buf b;
     char *text;
@@ -35,17 +34,33 @@ static int graph_import(struct mortise_cli *cli, struct mortise_err *err)
 
     if (rv != MORTISE_OK)
         return rv;
+    if (to != NULL && strcmp(to, "-") == 0)
+        to = NULL;
     mortise_buf_init(&b, cli->mem);
     mortise_diags_init(&diags, cli->mem);
-    rv = mortise_graph_import(&b, path, text, n, &diags, err);
+    rv = import(&b, path, to, text, n, &diags, err);
     if (rv == MORTISE_OK)
-        rv = write_out(cli, &b, err);
+        rv = write_out(cli, to, flags, &b, err);
     if (rv == MORTISE_OK && diags.n > 0)
         rv = MORTISE_EXIT_FINDINGS;
     mortise_cli_findings(cli, &diags);
     mortise_buf_finish(&b);
     mortise_release(cli->mem, text, n + 1);
     return rv;
+}
+
+/* It counts no paths, wherever it goes. */
+static int import_graph(struct mortise_buf *out, const char *path,
+                        const char *target, const char *text, size_t n,
+                        struct mortise_diags *diags, struct mortise_err *err)
+{
+    (void)target;
+    return mortise_graph_import(out, path, text, n, diags, err);
+}
+
+static int graph_import(struct mortise_cli *cli, struct mortise_err *err)
+{
+    return mortise_cli_import(cli, 0, import_graph, err);
 }
 
 static const struct mortise_opt opts[] = {

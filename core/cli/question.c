@@ -108,20 +108,6 @@ static bool is_word(const char *line, size_t n, const char *word)
     return (n == 1 || n == strlen(word)) && strncmp(line, word, n) == 0;
 }
 
-/* What it wants of a member of its answer; NULL: nothing. */
-static const json_t *member(const json_t *request, const char *name)
-{
-    return json_object_get(
-        json_object_get(json_object_get(request, "schema"), "properties"),
-        name);
-}
-
-/* Does it ask for {approved, answer}? */
-static bool is_decision(const json_t *request)
-{
-    return member(request, "approved") != NULL;
-}
-
 /* A new reference; NULL: the line is none of what may be said. */
 static json_t *value_of(const json_t *request, const char *line)
 {
@@ -130,7 +116,7 @@ static json_t *value_of(const json_t *request, const char *line)
     bool no = is_word(line, first, "no");
     json_t *v = yes || no ? NULL : json_loads(line, JSON_DECODE_ANY, NULL);
 
-    if (!is_decision(request))
+    if (!mortise_cli_is_decision(request))
         return yes || no ? json_boolean(yes) : v;
     if (yes || no)
         return json_pack("{s:b}", "approved", yes);
@@ -170,8 +156,8 @@ static json_t *command_of(const json_t *request, const char *line)
 /* An example of what may be said; NULL: yes will do. */
 static json_t *sample_of(const json_t *request)
 {
-    const json_t *schema = is_decision(request)
-                               ? member(request, "answer")
+    const json_t *schema = mortise_cli_is_decision(request)
+                               ? mortise_cli_answer_member(request, "answer")
                                : json_object_get(request, "schema");
 
     return schema != NULL ? mortise_json_sample(schema) : NULL;

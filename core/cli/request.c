@@ -93,8 +93,7 @@ static void settle_doubt(const struct mortise_cli_way *way,
     end(way, " --fail");
 }
 
-/* What a question wants of an answer in which `approved` is said. */
-static const json_t *member_of_answer(const json_t *request, const char *name)
+const json_t *mortise_cli_answer_member(const json_t *request, const char *name)
 {
     return json_object_get(
         json_object_get(json_object_get(request, "schema"), "properties"),
@@ -104,7 +103,7 @@ static const json_t *member_of_answer(const json_t *request, const char *name)
 bool mortise_cli_is_decision(const json_t *request)
 {
     return mortise_cli_is_kind(request, "custom") &&
-           member_of_answer(request, "approved") != NULL;
+           mortise_cli_answer_member(request, "approved") != NULL;
 }
 
 /* Yes, with an answer where one is wanted, or no. */
@@ -123,7 +122,8 @@ static void settle_question(const struct mortise_cli_way *way,
                             const json_t *request)
 {
     if (mortise_cli_is_decision(request)) {
-        settle_yes_or_no(way, request, member_of_answer(request, "answer"));
+        settle_yes_or_no(way, request,
+                         mortise_cli_answer_member(request, "answer"));
         return;
     }
     mortise_cli_begin(way, "answer", request);

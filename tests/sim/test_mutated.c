@@ -50,21 +50,32 @@ static bool is_short_word(const char *id)
            strspn(id, "abcdefghijklmnopqrstuvwxyz_.") == strlen(id);
 }
 
+/* Of a plugin, or SERVER/TOOL. */
+static bool is_short_op(const char *op)
+{
+    const char *tool = strchr(op, '/');
+    char server[16];
+
+    if (tool == NULL)
+        return is_short_word(op);
+    snprintf(server, sizeof server, "%.*s", (int)(tool - op), op);
+    return is_short_word(server) && is_short_word(tool + 1);
+}
+
 static const struct mortise_operation *
 operation(void *ud, const char *plugin, const char *op, struct mortise_err *why)
 {
-    static const struct mortise_operation any = {
-        .plugin = "any",
-        .name = "any",
-        .description = "",
-        .effect = MORTISE_WRITE};
+    static const struct mortise_operation any = {.plugin = "any",
+                                                 .name = "any",
+                                                 .description = "",
+                                                 .effect = MORTISE_WRITE};
     const struct source *from = ud;
 
     if (strcmp(plugin, "t") == 0)
         return sim_catalog.operation(NULL, plugin, op, why);
     if (!from->open)
         return test_catalog()->operation(NULL, plugin, op, why);
-    if (is_short_word(plugin) && is_short_word(op))
+    if (is_short_word(plugin) && is_short_op(op))
         return &any;
     mortise_fail(why, MORTISE_ENOTFOUND, "no operation %s/%s", plugin, op);
     return NULL;

@@ -208,7 +208,7 @@ START_TEST(calls_of_nothing)
     if (_i == 0)
         sent.kind = MORTISE_KINDS;
     else
-        sent.function = 2; /* execute() and reconcile() are all there is */
+        sent.function = 3; /* execute(), reconcile() and background() */
     ck_assert_int_eq(mortise_wire_encode(&p, &test_mem, &sent, NULL),
                      MORTISE_OK);
     ck_assert_int_eq(
