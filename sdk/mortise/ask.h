@@ -803,6 +803,10 @@ MORTISE_INLINE mortise_status mortise_interrupt_body(const mortise_question *q,
  * that it is undone before you let go where it may be made again, else whether it
  * happened is in doubt.
  *
+ * A question whose schema has the property `approved` may be settled by yes or no
+ * (mortise approve, reject); its answer is {"approved": bool, "answer"?,
+ * "reason"?} then.
+ *
  * The JSON of the question is written into `room`, which is yours again when this returns; MORTISE_S_NOMEM
  * when it does not fit. */
 MORTISE_INLINE mortise_status mortise_interrupt_request(
