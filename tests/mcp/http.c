@@ -71,7 +71,7 @@ int http_port(void)
     return port;
 }
 
-/* ---- bytes ---------------------------------------------------------------------- */
+/* ---- bytes --------------------------------------------------------------- */
 
 static void put(struct conn *c, const char *p, size_t n)
 {
@@ -143,7 +143,7 @@ const char *http_header(const struct http *q, const char *name)
     return NULL;
 }
 
-/* ---- streams --------------------------------------------------------------------- */
+/* ---- streams ------------------------------------------------------------- */
 
 static struct stream *stream_new(struct conn *conn, struct client *client,
                                  bool modern)
@@ -350,7 +350,7 @@ static const struct mcpd_transport wire = {
     .say = say, .raw = raw, .cut = cut, .status = status, .http = true};
 const struct mcpd_transport *mcpd_wire = &wire;
 
-/* ---- clients ----------------------------------------------------------------------- */
+/* ---- clients ------------------------------------------------------------- */
 
 static struct client *client_new(void)
 {
@@ -395,7 +395,7 @@ static void client_free(struct client *c)
     free(c);
 }
 
-/* ---- what a POST must have ------------------------------------------------------- */
+/* ---- what a POST must have ----------------------------------------------- */
 
 static void refuse(const struct http *q, int status_, int code, const char *why,
                    const json_t *id)
@@ -520,9 +520,9 @@ static bool accepts(const struct http *q)
     return true;
 }
 
-/* ---- POST ------------------------------------------------------------------------ */
+/* ---- POST ---------------------------------------------------------------- */
 
-/* The stream's own first word; with --drop-stream its last on this connection. */
+/* The first word of a stream; with --drop-stream the last on this connection. */
 static void prime(struct stream *s)
 {
     char text[128];
@@ -640,7 +640,7 @@ static void post(const struct http *q)
     json_decref(m);
 }
 
-/* ---- GET, DELETE --------------------------------------------------------------- */
+/* ---- GET, DELETE --------------------------------------------------------- */
 
 static void resume(const struct http *q, const char *last)
 {
@@ -709,7 +709,7 @@ static void delete (const struct http *q)
     http_answer(q->conn, c != NULL ? 200 : 404, "", NULL, "");
 }
 
-/* ---- requests --------------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------ */
 
 static void log_head(const struct http *q)
 {
@@ -726,6 +726,8 @@ static void log_head(const struct http *q)
         }
     mcpd_log(text, k);
     free(text);
+    if (strcmp(q->path, "/mcp") != 0 && q->n > 0)
+        mcpd_log(q->body, q->n);
 }
 
 static void serve(const struct http *q)
@@ -841,7 +843,7 @@ static void accept_one(int listener)
     conns[i]->fd = fd;
 }
 
-/* ---- the loop ------------------------------------------------------------------------ */
+/* ---- the loop ------------------------------------------------------------ */
 
 static int listen_at(void)
 {

@@ -24,7 +24,7 @@ void http_answer(struct conn *c, int status, const char *headers,
                  const char *type, const char *body);
 int http_port(void);
 
-/* ---- oauth.c ------------------------------------------------------------------ */
+/* ---- oauth.c ------------------------------------------------------------- */
 
 /* Was it a request of OAuth's, and is answered? */
 bool oauth_takes(const struct http *q);

@@ -50,7 +50,7 @@ extern struct mcpd_options mcpd;
 /* Ends the program when it does not understand. */
 void mcpd_options_read(int argc, char **argv);
 
-/* ---- what came (witness.c) ------------------------------------------------ */
+/* ---- what came (witness.c) ----------------------------------------------- */
 
 void mcpd_log(const char *text, size_t n);
 /* What came was not as it should be: a line "! ..." in the log. */
@@ -63,7 +63,7 @@ void mcpd_witness_finish(void);
 /* A line more in a file; how many it has then. */
 int mcpd_append(const char *path, const char *line);
 
-/* ---- time (timers.c) ------------------------------------------------------ */
+/* ---- time (timers.c) ----------------------------------------------------- */
 
 long long mcpd_now(void); /* ms */
 void mcpd_after(int ms, void (*then)(void *), void *arg);
@@ -71,7 +71,7 @@ void mcpd_forget(const void *arg); /* what was to come with it */
 int mcpd_timeout(void);            /* for poll(): until the next; -1: none */
 void mcpd_tick(void);
 
-/* ---- the transport -------------------------------------------------------- */
+/* ---- the transport ------------------------------------------------------- */
 
 /* What a client has opened: the process's, or a session's of HTTP. */
 struct mcpd_session {
@@ -95,7 +95,7 @@ struct mcpd_transport {
 };
 extern const struct mcpd_transport *mcpd_wire;
 
-/* ---- the server (server.c) ------------------------------------------------ */
+/* ---- the server (server.c) ----------------------------------------------- */
 
 struct mcpd_request {
     struct mcpd_request *next;
@@ -134,7 +134,7 @@ void mcpd_ask(struct mcpd_request *, const char *method, json_t *params,
               void (*told)(struct mcpd_request *, json_t *answer));
 bool mcpd_can(const struct mcpd_request *, const char *capability);
 
-/* ---- tools (tools.c, misbehave.c, tasks.c) -------------------------------- */
+/* ---- tools (tools.c, misbehave.c, tasks.c) ------------------------------- */
 
 json_t *mcpd_json(const char *text); /* with ' for " */
 json_t *mcpd_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- what is said --------------------------------------------------------------- */
+/* ---- what is said -------------------------------------------------------- */
 
 static void raw(struct mcpd_request *r, const char *text)
 {
@@ -107,7 +107,7 @@ static void effect(const struct mcpd_request *r)
     mcpd_effect(label != NULL ? label : "-");
 }
 
-/* ---- ends of the process ----------------------------------------------------------- */
+/* ---- ends of the process ------------------------------------------------- */
 
 static void die(struct mcpd_request *r)
 {
@@ -178,7 +178,7 @@ static void status(struct mcpd_request *r)
     mcpd_wire->status(to, code);
 }
 
-/* ---- no answers, and too many --------------------------------------------------- */
+/* ---- no answers, and too many -------------------------------------------- */
 
 static void never(struct mcpd_request *r)
 {
@@ -232,7 +232,7 @@ static void no_id(struct mcpd_request *r)
     mcpd_after(ms(r, 50), end, r);
 }
 
-/* ---- lines ------------------------------------------------------------------------ */
+/* ---- lines --------------------------------------------------------------- */
 
 static void split(struct mcpd_request *r)
 {
@@ -395,7 +395,7 @@ static void changes(struct mcpd_request *r)
     end(r);
 }
 
-/* ---- answers that are none ------------------------------------------------------- */
+/* ---- answers that are none ----------------------------------------------- */
 
 static void result_type(struct mcpd_request *r)
 {
@@ -459,7 +459,7 @@ static void odd_error(struct mcpd_request *r)
     free(own);
 }
 
-/* ---- asking ------------------------------------------------------------------------ */
+/* ---- asking -------------------------------------------------------------- */
 
 static void told(struct mcpd_request *r, json_t *answered)
 {

@@ -69,7 +69,7 @@ static const char *at(const char *path)
     return text;
 }
 
-/* ---- forms ---------------------------------------------------------------------- */
+/* ---- forms --------------------------------------------------------------- */
 
 static int hex(char c)
 {
@@ -132,7 +132,7 @@ static void bad(const struct http *q, const char *error, const char *why)
            json_pack("{s:s, s:s}", "error", error, "error_description", why));
 }
 
-/* ---- metadata --------------------------------------------------------------------- */
+/* ---- metadata ------------------------------------------------------------ */
 
 static void resource(const struct http *q)
 {
@@ -178,7 +178,16 @@ static void server(const struct http *q)
     answer(q, 200, m);
 }
 
-/* ---- clients ---------------------------------------------------------------------- */
+/* ---- clients ------------------------------------------------------------- */
+
+/* Who registered as a public client is one. */
+static bool is_public(const json_t *said)
+{
+    const char *how =
+        json_string_value(json_object_get(said, "token_endpoint_auth_method"));
+
+    return has("none") || (how != NULL && strcmp(how, "none") == 0);
+}
 
 static void enroll(const struct http *q)
 {
@@ -196,7 +205,7 @@ static void enroll(const struct http *q)
     json_object_set(registered, id, said);
     out = said;
     json_object_set_new(out, "client_id", json_string(id));
-    if (!has("none")) {
+    if (!is_public(said)) {
         json_object_set_new(out, "client_secret", json_string("s3cr3t s3cr3t"));
         json_object_set_new(out, "client_secret_expires_at", json_integer(0));
     }
@@ -207,8 +216,10 @@ static const char *secret_of(const char *client)
 {
     if (strcmp(client, "known") == 0)
         return "hunter2hunter2";
-    return has("none") || strncmp(client, "https://", 8) == 0 ? ""
-                                                              : "s3cr3t s3cr3t";
+    return strncmp(client, "https://", 8) == 0 ||
+                   is_public(json_object_get(registered, client))
+               ? ""
+               : "s3cr3t s3cr3t";
 }
 
 static bool is_client(const char *id)
@@ -233,7 +244,7 @@ static bool may_redirect(const char *client, const char *uri)
     return false;
 }
 
-/* ---- /authorize --------------------------------------------------------------------- */
+/* ---- /authorize ---------------------------------------------------------- */
 
 static void name(char out[32], const char *kind)
 {
@@ -306,7 +317,7 @@ static void authorize(const struct http *q)
     http_answer(q->conn, 302, location, NULL, "");
 }
 
-/* ---- /token -------------------------------------------------------------------------- */
+/* ---- /token -------------------------------------------------------------- */
 
 static void base64(char *out, size_t cap, const void *p, size_t n, int variant)
 {
@@ -446,7 +457,7 @@ static void token(const struct http *q)
     }
 }
 
-/* ---- the doors ------------------------------------------------------------------------ */
+/* ---- the doors ----------------------------------------------------------- */
 
 static bool is_path(const struct http *q, const char *method, const char *path)
 {

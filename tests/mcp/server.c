@@ -24,7 +24,7 @@ struct asked {
 static struct asked *asked;
 static struct mcpd_request *listeners; /* subscriptions/listen */
 
-/* ---- saying ----------------------------------------------------------------- */
+/* ---- saying -------------------------------------------------------------- */
 
 static void say(void *to, json_t *message, enum mcpd_saying what, int code)
 {
@@ -167,7 +167,7 @@ void mcpd_announce(void)
                                   MCPD_PREFIX "subscriptionId", r->id));
 }
 
-/* ---- methods ---------------------------------------------------------------- */
+/* ---- methods ------------------------------------------------------------- */
 
 static json_t *capabilities(const struct mcpd_request *r)
 {
@@ -315,7 +315,7 @@ static const struct method {
     {"tasks/cancel", MCPD_2026, mcpd_tasks_cancel},
 };
 
-/* ---- what comes --------------------------------------------------------------- */
+/* ---- what comes ---------------------------------------------------------- */
 
 static bool is_modern(const json_t *message, const char *method)
 {
@@ -524,7 +524,7 @@ enum mcpd_came mcpd_receive(struct mcpd_session *s, void *to, const char *text,
     return came;
 }
 
-/* ---- ends ------------------------------------------------------------------------ */
+/* ---- ends ---------------------------------------------------------------- */
 
 static void drop_those(struct mcpd_request **from, const void *to,
                        const struct mcpd_session *of)

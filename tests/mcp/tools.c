@@ -15,7 +15,7 @@ extern char **environ;
 
 static int calls; /* of tools, by this process */
 
-/* ---- JSON ------------------------------------------------------------------- */
+/* ---- JSON ---------------------------------------------------------------- */
 
 json_t *mcpd_json(const char *text)
 {
@@ -62,7 +62,7 @@ int mcpd_effect(const char *line)
     return mcpd.effects != NULL ? mcpd_append(mcpd.effects, line) : 0;
 }
 
-/* ---- plain ones --------------------------------------------------------------- */
+/* ---- plain ones ---------------------------------------------------------- */
 
 static void echo(struct mcpd_request *r, const json_t *args)
 {
@@ -180,7 +180,7 @@ static void reach(struct mcpd_request *r, const json_t *args)
     mcpd_result(r, mcpd_text("%s", ok ? "ok" : strerror(errno)));
 }
 
-/* ---- slow ones ------------------------------------------------------------------ */
+/* ---- slow ones ----------------------------------------------------------- */
 
 static void progress(struct mcpd_request *r, int done, int of)
 {
@@ -215,7 +215,7 @@ static void slow(struct mcpd_request *r, const json_t *args)
     slow_step(r);
 }
 
-/* ---- asking --------------------------------------------------------------------- */
+/* ---- asking -------------------------------------------------------------- */
 
 json_t *mcpd_form(const char *message)
 {
@@ -421,7 +421,7 @@ static void ask(struct mcpd_request *r, const json_t *args)
         ask_2025(r);
 }
 
-/* ---- the table -------------------------------------------------------------------- */
+/* ---- the table ----------------------------------------------------------- */
 
 static const struct tool {
     const char *name, *title, *description, *input, *output, *annotations;

@@ -73,7 +73,7 @@ void mcpd_object(const char *fmt, ...)
     mcpd_log(text, strlen(text));
 }
 
-/* ---- (1) ------------------------------------------------------------------ */
+/* ---- (1) ----------------------------------------------------------------- */
 
 /* Each client has ids of its own; a server without sessions cannot tell clients
  * apart, and does not judge. */
@@ -118,7 +118,7 @@ static void judge_answer(const json_t *m)
         mcpd_object("an error without code or message");
 }
 
-/* ---- (2), (3) --------------------------------------------------------------- */
+/* ---- (2), (3) ------------------------------------------------------------ */
 
 static bool has_person(const json_t *who)
 {
