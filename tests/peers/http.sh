@@ -44,9 +44,11 @@ get huge /huge
 says huge '"code":"http.failed"' 'islargerthan'
 get small /text ', max_body: 1000'
 says small '"code":"http.failed"' '1000bytes'
-get once /later/once
+get once /later/once ', retries: 0'
 says once '"code":"http.503"' '"attempts":1'
-get later /later/later '' ', retry_policy: {max_attempts: 2, delay: 1ms}'
+get itself /later/itself
+says itself '"body":{"visits":2}' '"attempts":1'
+get later /later/later ', retries: 0' ', retry_policy: {max_attempts: 2, delay: 1ms}'
 says later '"body":{"visits":2}' '"attempts":2'
 get silent /silent ', timeout_ms: 300'
 says silent '"code":"http.timeout"'
