@@ -48,9 +48,10 @@ void mortise_describe_settle(json_t *out, const struct mortise_entry *e)
 
 void mortise_describe_step(json_t *out, const struct mortise_entry *e)
 {
-    put_how(out, e->how == MORTISE_STEP_QUESTION ? "custom"
-                 : e->how == MORTISE_STEP_TIMER  ? "timer"
-                                                 : "effect");
+    put_how(out, e->how == MORTISE_STEP_QUESTION || e->how == MORTISE_STEP_INNER
+                     ? "custom"
+                 : e->how == MORTISE_STEP_TIMER ? "timer"
+                                                : "effect");
 }
 
 void mortise_describe_invoke(json_t *out, const struct mortise_entry *e)

@@ -101,7 +101,9 @@ enum mortise_step_kind { /* step.c says what becomes of each */
                          MORTISE_STEP_GET,    /* body: {key} */
                          MORTISE_STEP_PUT,    /* body: {key, value?} */
                          MORTISE_STEP_REPEAT, /* an effect that twice is once */
-                         MORTISE_STEP_TOOL    /* body: {tool, arguments} */
+                         MORTISE_STEP_TOOL,   /* body: {tool, arguments} */
+                         MORTISE_STEP_INNER   /* of an entry alone: a QUESTION
+                                                 inside an open step */
 };
 
 /* What people say to a run: a struct mortise_command (mortise.h), read. */
@@ -155,6 +157,7 @@ struct mortise_ask_in {
     /* Of a QUESTION: its asker stays, and is told when it is answered; the engine
      * tells it that it takes longer. */
     bool holds;
+    bool inside; /* ... in the middle of a step of its own; then it has a key */
 };
 
 struct mortise_answer_in {

@@ -755,6 +755,7 @@ typedef struct mortise_question {
     mortise_str payload, schema;
     uint64_t for_ms;  /* so long it can be answered; 0: for ever */
     uint64_t hold_ms; /* stay for so long: see below; 0: not */
+    mortise_str step; /* its name (plugin.h); empty: its place tells it */
 } mortise_question;
 
 MORTISE_INLINE mortise_status mortise_interrupt_body(const mortise_question *q,
@@ -787,6 +788,10 @@ MORTISE_INLINE mortise_status mortise_interrupt_body(const mortise_question *q,
     if (q->hold_ms != 0) {
         mortise_jw_key(&w, "hold_ms");
         mortise_jw_int(&w, (int64_t)q->hold_ms);
+    }
+    if (q->step.n != 0) {
+        mortise_jw_key(&w, "step");
+        mortise_jw_string(&w, q->step);
     }
     mortise_jw_end(&w);
     return mortise_jw_finish(&w, body);

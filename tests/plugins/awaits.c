@@ -76,6 +76,7 @@ static mortise_status within(mortise_inst *i, const mortise_request *r,
     mortise_jv_int(mortise_jv_get(body, "hold_ms"), &hold_ms);
     q.prompt = mortise_strz(prompt);
     q.hold_ms = (uint64_t)hold_ms;
+    q.step = mortise_strz("question");
     status = mortise_interrupt_request_wait(i->host, i->api, r->call, &q, room,
                                             sizeof room, &answer);
     if (status == MORTISE_S_OK)

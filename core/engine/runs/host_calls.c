@@ -548,11 +548,12 @@ static int32_t judge(struct mortise_asked *a, char *words)
     status = take_name(a, words);
     if (status == MORTISE_S_OK)
         status = a->method->check(a, words);
-    if (status == MORTISE_S_OK && c->own != NULL && a->hold_ms == 0 &&
-        may_be_held(a->method))
+    if (status == MORTISE_S_OK && c->own != NULL &&
+        (a->hold_ms == 0 || a->name == NULL) && may_be_held(a->method))
         return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
                                   "inside a step of its own a plugin stays for "
-                                  "the answer to a question (hold_ms)");
+                                  "the answer to a question (hold_ms), which "
+                                  "has a name (step)");
     return status;
 }
 
@@ -610,6 +611,7 @@ static void ask_run(struct mortise_asked *a, bool full)
                   .body = masked,
                   .refused = full ? a->words : NULL,
                   .holds = a->hold_ms > 0,
+                  .inside = a->call->own != NULL,
                   .model = a->method->says != NULL ? &model : NULL}};
 
     if (a->method->says != NULL)

@@ -22,7 +22,10 @@
  *   (4) A QUESTION and a TIMER are answered by somebody, later.  The asker is
  *       told so (MORTISE_S_SUSPENDED), lets go, and is entered again.
  *       Or it stays for a while (`holds`), in the middle of something that would be
- *       lost: then the answer comes to it, once it is on disk.
+ *       lost: then the answer comes to it, once it is on disk, and the time that
+ *       it takes is nobody's.  What is asked inside of a step that a plugin
+ *       performs itself is part of that: when the step is answered it is not
+ *       asked again, so it is in no order with others.
  *   (5) Recorded answers come back in the order in which they were recorded,
  *       each after as many asks as preceded it then; live answers behind them.
  *   (6) The same step with another method or other arguments, or a success
@@ -85,11 +88,17 @@ static bool is_own(const struct journal *j, const struct step *s)
     return strncmp(s->key, j->scope, strlen(j->scope)) == 0;
 }
 
+/* Is its answer handed back in its turn? */
+static bool has_turn(const struct journal *j, const struct step *s)
+{
+    return is_own(j, s) && !s->inside;
+}
+
 /* The next answer that is to be handed back; NULL: there is none yet. */
 static struct step *next_answer(struct journal *j)
 {
     while (j->told < j->answers.n &&
-           !is_own(j, j->steps[j->answers.list[j->told]]))
+           !has_turn(j, j->steps[j->answers.list[j->told]]))
         j->told++;
     return j->told < j->answers.n ? j->steps[j->answers.list[j->told]] : NULL;
 }
@@ -135,6 +144,24 @@ static int perform(struct mortise_run *r, uint64_t ask, uint32_t step,
     return MORTISE_OK;
 }
 
+/* The answers of questions inside of steps, which have no turn. */
+static int pump_inside(struct mortise_run *r, struct journal *j,
+                       struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < j->answers.n; i++) {
+        struct step *s = j->steps[j->answers.list[i]];
+
+        if (!s->inside || s->ask == 0 || s->entrance != j->entrance ||
+            s->seq > r->synced)
+            continue;
+        rv = reply(r, s->ask, s->status, s->answer, err);
+        s->ask = 0;
+    }
+    return rv;
+}
+
 /* Hand back what may be handed back (5). */
 static int pump(struct mortise_run *r, struct journal *j,
                 struct mortise_err *err)
@@ -152,7 +179,7 @@ static int pump(struct mortise_run *r, struct journal *j,
             rv = reply(r, s->ask, s->status, s->answer, err);
         s->ask = 0;
     }
-    return rv;
+    return rv == MORTISE_OK && j->n_inside > 0 ? pump_inside(r, j, err) : rv;
 }
 
 /* ---- recording ---------------------------------------------------------- */
@@ -380,12 +407,12 @@ static void request_id(const struct mortise_run *r, const struct exec *x,
 }
 
 /* Who asked for what somebody answers later lets go, or stays. */
-static int tell_pending(struct mortise_run *r, struct step *s,
+static int tell_pending(struct mortise_run *r, struct exec *x, struct step *s,
                         const struct mortise_ask_in *in,
                         struct mortise_err *err)
 {
     s->ask = in->holds ? in->ask : 0;
-    return in->holds ? MORTISE_OK
+    return in->holds ? mortise_exec_disarm(r, x, err) /* its timeout */
                      : reply_words(r, in->ask, MORTISE_S_SUSPENDED,
                                    "the answer comes later", err);
 }
@@ -403,7 +430,7 @@ static int ask_somebody(struct mortise_run *r, struct exec *x, struct step *s,
     request_id(r, x, s, id);
     assert(s->kind == MORTISE_STEP_QUESTION || s->kind == MORTISE_STEP_TIMER);
     e.id = id;
-    e.how = (uint8_t)s->kind;
+    e.how = (uint8_t)(in->inside ? MORTISE_STEP_INNER : s->kind);
     e.at_ms = 0;
     if (wait != NULL)
         e.at_ms = r->time_ms + (uint64_t)json_integer_value(wait);
@@ -414,7 +441,7 @@ static int ask_somebody(struct mortise_run *r, struct exec *x, struct step *s,
     json_decref(e.value);
     if (s->lasts_ms != 0)
         s->ends_ms = r->steady_ms + s->lasts_ms;
-    return rv != MORTISE_OK ? rv : tell_pending(r, s, in, err);
+    return rv != MORTISE_OK ? rv : tell_pending(r, x, s, in, err);
 }
 
 /* (11) */
@@ -597,7 +624,7 @@ static int ask_again(struct mortise_run *r, struct exec *x, struct step *s,
         (s->state == STEP_OPEN && s->seq > r->synced))
         return MORTISE_OK;
     if (s->state == STEP_PENDING)
-        return tell_pending(r, s, in, err);
+        return tell_pending(r, x, s, in, err);
     return s->cleared /* else doubt.c let it go on */
                ? record_step(r, x, s, in, err)
                : perform(r, in->ask, s->index, s->effect, err);
@@ -698,7 +725,8 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
     if (s == NULL && j->n >= STEPS_MAX)
         return reply_words(r, in->ask, MORTISE_S_FAILED,
                            "an execution may ask 65536 times", err);
-    j->issued++;
+    assert(!in->inside || in->key[0] != '\0'); /* host_calls.c asks for it */
+    j->issued += !in->inside;
     if (s == NULL || (s->state == STEP_OUT && !was_stopped(s))) {
         rv = mortise_step_put(r, j, id, in->method, digest, &s, err);
         if (rv != MORTISE_OK)
@@ -916,7 +944,7 @@ bool mortise_step_left_unasked(const struct exec *x)
         x->call == MORTISE_RUN_CHECK ? x->checks : x->journal;
 
     for (size_t i = 0; j != NULL && i < j->n; i++) {
-        if (j->steps[i]->state != STEP_OUT &&
+        if (j->steps[i]->state != STEP_OUT && !j->steps[i]->inside &&
             j->steps[i]->entrance != j->entrance && is_own(j, j->steps[i]))
             return true;
     }
@@ -1040,6 +1068,7 @@ int mortise_step_answered(struct mortise_run *r, struct exec *x, struct step *s,
                           struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_SETTLE);
+    const struct mortise_node *n = mortise_exec_node(r, x);
     int rv =
         x->state == X_SUSPENDED ? mortise_exec_disarm(r, x, err) : MORTISE_OK;
 
@@ -1050,10 +1079,12 @@ int mortise_step_answered(struct mortise_run *r, struct exec *x, struct step *s,
     e.actor = actor;
     if (rv == MORTISE_OK)
         rv = mortise_run_record(r, &e, err);
-    /* its asker stayed */
-    return rv == MORTISE_OK && s->ask != 0 && x->state == X_RUNNING
-               ? wait_for_sync(r, x, s, err)
-               : rv;
+    if (rv != MORTISE_OK || s->ask == 0 || x->state != X_RUNNING)
+        return rv;
+    /* its asker stayed, and has as long as at first for what it does now */
+    if (n->timeout_ms != 0 && !x->timer)
+        rv = mortise_exec_arm_in(r, x, n->timeout_ms, err);
+    return rv == MORTISE_OK ? wait_for_sync(r, x, s, err) : rv;
 }
 
 /* ---- looking ------------------------------------------------------------ */

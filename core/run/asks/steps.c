@@ -390,7 +390,8 @@ struct step *mortise_step_requested(const struct exec *x, const char *id)
 static bool is_kind(uint8_t how)
 {
     return how == MORTISE_STEP_EFFECT || how == MORTISE_STEP_QUESTION ||
-           how == MORTISE_STEP_TIMER || how == MORTISE_STEP_REPEAT;
+           how == MORTISE_STEP_TIMER || how == MORTISE_STEP_REPEAT ||
+           how == MORTISE_STEP_INNER;
 }
 
 /* The step of an entry; made when it was not known, or not recorded. */
@@ -460,7 +461,10 @@ int mortise_apply_step(struct mortise_run *r, struct exec *x,
 
     if (rv != MORTISE_OK)
         return rv;
-    s->kind = (enum mortise_step_kind)e->how;
+    s->inside = e->how == MORTISE_STEP_INNER;
+    x->journal->n_inside += s->inside;
+    s->kind =
+        s->inside ? MORTISE_STEP_QUESTION : (enum mortise_step_kind)e->how;
     if (s->kind == MORTISE_STEP_QUESTION || s->kind == MORTISE_STEP_TIMER)
         return apply_request(r, x, s, e, err);
     if (s->state != STEP_OUT && !(s->state == STEP_OPEN && s->cleared))
