@@ -1,6 +1,7 @@
 /* awaits.c -- ask {prompt, for_ms?, hold_ms?}: what a person answers; sleep {ms};
- * within and look {prompt, hold_ms?, undo?}: the same as ask, in the middle of a
- * step of its own, which is undone (`undo`) or left open when it lets go.  Each
+ * within and look {prompt, hold_ms?, undo?, then?}: the same as ask, in the middle
+ * of a step of its own, which is undone (`undo`) or left open when it lets go;
+ * `then`: and another one behind it.  Each
  * time that it is entered it adds a line to the file `entered`, which the host
  * knows nothing of. */
 #include <stdio.h>
@@ -50,6 +51,25 @@ static mortise_status ask(mortise_inst *i, const mortise_request *r,
                 answer);
 }
 
+/* Behind the step, with `then`, another question, which is let go for. */
+static mortise_status then(mortise_inst *i, const mortise_request *r,
+                           mortise_jv body, const char *gave)
+{
+    mortise_question q = {0};
+    mortise_str answer = {NULL, 0};
+    char room[512];
+    mortise_status status;
+    int32_t more = 0;
+
+    mortise_jv_bool(mortise_jv_get(body, "then"), &more);
+    if (!more)
+        return simple_emit(i, r, gave);
+    q.prompt = mortise_strz("And then?");
+    status = mortise_interrupt_request_wait(i->host, i->api, r->call, &q, room,
+                                            sizeof room, &answer);
+    return status == MORTISE_S_SUSPENDED ? status : simple_emit(i, r, gave);
+}
+
 /* The answer is the step's result, and is given when it is asked for again. */
 static mortise_status within(mortise_inst *i, const mortise_request *r,
                              mortise_jv body)
@@ -70,7 +90,7 @@ static mortise_status within(mortise_inst *i, const mortise_request *r,
         return done(i, r, status, answer);
     if (mortise_jv_parse(answer, &known) == MORTISE_S_OK &&
         mortise_jv_type(mortise_jv_get(known, "result")) != MORTISE_JV_NONE)
-        return simple_emit(i, r, "{\"known\": true}");
+        return then(i, r, body, "{\"known\": true}");
     note_entrance("work");
     mortise_jv_cstr(mortise_jv_get(body, "prompt"), prompt, sizeof prompt);
     mortise_jv_int(mortise_jv_get(body, "hold_ms"), &hold_ms);
@@ -90,7 +110,7 @@ static mortise_status within(mortise_inst *i, const mortise_request *r,
     if (status != MORTISE_S_SUSPENDED || undo)
         mortise_journal_end_wait(i->host, i->api, r->call, mortise_strz(end),
                                  &told);
-    return status == MORTISE_S_SUSPENDED ? status : simple_emit(i, r, room);
+    return status == MORTISE_S_SUSPENDED ? status : then(i, r, body, room);
 }
 
 static mortise_status execute(mortise_inst *i, const mortise_request *r)

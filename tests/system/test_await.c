@@ -189,6 +189,53 @@ START_TEST(what_was_left_open_is_in_doubt)
 }
 END_TEST
 
+/* A step that is over is over with all that was asked inside of it. */
+START_TEST(what_was_asked_inside_is_not_asked_again)
+{
+    pid_t pid;
+
+    graph("within, args: {prompt: How many?, hold_ms: 60000, then: true}");
+    pid = child_start("run", "$MORTISE run g.yaml --id r");
+    answer_soon("r", "42");
+    ck_assert_int_eq(child_wait(pid), 4);
+    desk_ok("$MORTISE inbox");
+    desk_out("And then?");
+    desk_not_out("How many");
+    answer_soon("r", "1");
+    desk_code(0);
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"known\": true");
+    ck_assert_uint_eq(desk_entrances(), 1);
+    /* a person says what came of it, and the question is nobody's any more */
+    graph("within, args: {prompt: How many?, hold_ms: 200}");
+    child_run("$MORTISE run g.yaml --id s");
+    ck_assert_int_ne(child.code, 0);
+    desk_ok("id=$($MORTISE inbox --json | grep in_doubt | sed "
+            "'s/.*\"id\":\"\\([0-9a-f]*\\)\".*/\\1/;q'); timeout 20 $MORTISE "
+            "resolve s $id --done '{\"result\": 7}'");
+    desk_ok("$MORTISE show s --json");
+    desk_out("\"known\": true");
+    desk_ok("$MORTISE inbox");
+    desk_not_out("How many");
+}
+END_TEST
+
+/* Waiting for a person does not count, also for who stays. */
+START_TEST(the_wait_is_nobodys)
+{
+    pid_t pid;
+
+    graph("within, timeout: 1s, args: {prompt: How many?, hold_ms: 60000}");
+    pid = child_start("run", "$MORTISE run g.yaml --id r");
+    child_run("sleep 2.5");
+    answer_soon("r", "42");
+    desk_code(0);
+    ck_assert_int_eq(child_wait(pid), 0);
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"said\": 42");
+}
+END_TEST
+
 /* In the middle of a step one stays or does not ask. */
 START_TEST(inside_a_step_one_stays)
 {
@@ -212,6 +259,8 @@ static Suite *suite(void)
     tcase_add_test(tc, one_that_stays_is_answered_there);
     tcase_add_test(tc, one_that_stayed_lets_go);
     tcase_add_test(tc, what_was_left_open_is_in_doubt);
+    tcase_add_test(tc, what_was_asked_inside_is_not_asked_again);
+    tcase_add_test(tc, the_wait_is_nobodys);
     tcase_add_test(tc, inside_a_step_one_stays);
     suite_add_tcase(s, tc);
     return s;

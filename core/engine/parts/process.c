@@ -158,7 +158,7 @@ static void close_input(struct mortise_process *p)
         uv_close((uv_handle_t *)&p->in.poll, on_closed);
     close_fd(&p->in.fd);
     while (p->in.first != NULL)
-        tell_text(p->in.first, false);
+        tell_text(p->in.first, p->in.first->until <= p->in.gone);
 }
 
 /* It is dead and buried: nothing but its handles' closing is left. */

@@ -64,6 +64,7 @@ struct mortise_ongoing { /* a call */
     struct mortise_task parked; /* nobody may be called: its run is paused */
     bool is_parked;
     bool is_starved; /* under calls_lock */
+    atomic_bool is_over; /* its plugin said so, and the loop is yet to hear */
     uint64_t unsaid; /* events that were missed, which is yet to be told */
     struct mortise_task job; /* of a worker */
     atomic_uint refs;        /* the loop's, and a worker's */

@@ -277,6 +277,7 @@ static void on_done(void *ud, const struct mortise_call_done *done)
     struct mortise_ongoing *c = mortise_call_find(m, done->id);
 
     assert(c != NULL); /* the instance knows open calls only */
+    atomic_store(&c->is_over, true);
     c->status = done->status;
     c->let_go = done->status == MORTISE_S_CANCELLED ||
                 done->status == MORTISE_S_TIMEOUT;
@@ -557,8 +558,9 @@ static void forget(struct mortise_ongoing *c)
         c->kept->drop(c->kept);
     c->kept = NULL;
     delist(c);
-    if (l != NULL && c == l->background) {
-        l->background = NULL;
+    if (c->live == NULL) {
+        if (c == l->background)
+            l->background = NULL;
     } else if (l != NULL && c->state == MORTISE_CALL_CALLED) {
         l->running--;
         lane_pump(l);
@@ -802,6 +804,12 @@ static bool is_trusted(struct mortise *m, const char *name,
     return trusted;
 }
 
+/* One that said that it is over is none, whenever the loop comes to it. */
+static bool is_in_background(const struct mortise_lane *l)
+{
+    return l->background != NULL && !atomic_load(&l->background->is_over);
+}
+
 /* What the instance does for itself, beside its calls and their number.  One that
  * is not there is missed by whoever needs it, who says so. */
 static void begin_background(struct mortise_lane *l)
@@ -812,7 +820,7 @@ static void begin_background(struct mortise_lane *l)
         call_new(l->m, NULL, &rc, &mortise_call_background, body, sizeof "{}");
     struct mortise_err err;
 
-    assert(l->background == NULL);
+    assert(!is_in_background(l));
     if (c == NULL)
         return;
     c->lane = l;
@@ -850,7 +858,7 @@ static void queue(struct mortise_ongoing *c, const char *name)
         end_early(c, MORTISE_S_TIMEOUT, "timeout.start", "timeout", why.msg);
         return;
     }
-    if (c->lane->has_background && c->lane->background == NULL)
+    if (c->lane->has_background && !is_in_background(c->lane))
         begin_background(c->lane);
     mortise_tasks_put(&c->lane->waiting, &c->turn);
     lane_pump(c->lane);

@@ -251,6 +251,30 @@ int mortise_step_clear(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
+/* A request is none any more, as if it had never been recorded. */
+static int take_back(struct mortise_run *r, struct exec *x, struct step *s,
+                     struct mortise_err *err)
+{
+    struct journal *j = x->journal;
+    int rv = withdraw(r, x, s, err);
+
+    assert(j->recorded > 0 && j->n_inside >= s->inside);
+    s->state = STEP_OUT;
+    s->request[0] = '\0';
+    mortise_json_drop(&s->payload);
+    j->recorded--;
+    j->n_inside -= s->inside;
+    s->inside = false;
+    return rv;
+}
+
+/* How many were recorded that have a turn. */
+static uint32_t recorded_in_turn(const struct journal *j)
+{
+    assert(j->recorded >= j->n_inside);
+    return (uint32_t)(j->recorded - j->n_inside);
+}
+
 int mortise_step_rest(struct mortise_run *r, struct exec *x,
                       struct mortise_err *err)
 {
@@ -261,14 +285,8 @@ int mortise_step_rest(struct mortise_run *r, struct exec *x,
     for (size_t i = 0; rv == MORTISE_OK && i < j->n; i++) {
         struct step *s = j->steps[i];
 
-        if (!mortise_step_is_request(s))
-            continue;
-        rv = withdraw(r, x, s, err);
-        assert(j->recorded > 0);
-        s->state = STEP_OUT;
-        s->request[0] = '\0';
-        mortise_json_drop(&s->payload);
-        j->recorded--;
+        if (mortise_step_is_request(s))
+            rv = take_back(r, x, s, err);
     }
     return rv;
 }
@@ -549,7 +567,7 @@ static int conclude_request(struct mortise_run *r, struct exec *x,
                                        : json_null();
     int rv = value != NULL
                  ? conclude(r, j, s, late ? MORTISE_S_TIMEOUT : MORTISE_S_OK,
-                            value, j->recorded, err)
+                            value, recorded_in_turn(j), err)
                  : mortise_nomem(err);
 
     json_decref(value);
@@ -670,11 +688,25 @@ static struct step *named(const struct exec *x, const json_t *name)
     return mortise_step_find(x->journal, id);
 }
 
+/* What was asked inside of a step that is settled is nobody's question. */
+static int withdraw_inside(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *err)
+{
+    struct journal *j = x->journal;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < j->n; i++)
+        if (j->steps[i]->inside && j->steps[i]->state == STEP_PENDING)
+            rv = take_back(r, x, j->steps[i], err);
+    return rv;
+}
+
 int mortise_step_resolved(struct mortise_run *r, struct exec *x,
                           const json_t *name, const struct mortise_entry *e,
                           struct mortise_err *err)
 {
     struct step *s = named(x, name);
+    int rv;
 
     if (s == NULL || s->state != STEP_OPEN)
         return mortise_entry_corrupt(err, e);
@@ -685,7 +717,8 @@ int mortise_step_resolved(struct mortise_run *r, struct exec *x,
     if (e->how != MORTISE_SETTLE_HAPPENED)
         return MORTISE_OK;
     s->completed = true;
-    return conclude(r, x->journal, s, MORTISE_S_OK,
-                    e->value != NULL ? e->value : json_null(),
-                    x->journal->recorded, err);
+    rv = conclude(r, x->journal, s, MORTISE_S_OK,
+                  e->value != NULL ? e->value : json_null(),
+                  recorded_in_turn(x->journal), err);
+    return rv == MORTISE_OK ? withdraw_inside(r, x, err) : rv;
 }
