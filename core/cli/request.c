@@ -65,6 +65,7 @@ static void put_done(struct mortise_out *o, const json_t *request)
     } examples[] = {
         {"http.request/1", " --done '{\"status\": 200, \"body\": \"\"}'"},
         {"journal.begin/1", " --done '{\"result\": null}'"},
+        {"process.run/1", " --done '{\"exit\": 0, \"stdout\": \"\"}'"},
         {"", " --done '{}'"},
     };
     const json_t *schema = json_object_get(request, "schema");

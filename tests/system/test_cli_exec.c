@@ -212,6 +212,11 @@ START_TEST(a_kill_is_gone_on_from)
     child_run("$MORTISE resume r");
     desk_code(5);
     desk_out("a has an effect that may or may not have happened");
+    /* what is printed works when it is pasted */
+    desk_ok("eval \"$($MORTISE why r | sed -n 's/^ *\\(.* resolve r .* --done "
+            ".*\\)/\\1/p')\"");
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"status\": \"completed\"");
     deploy("programs: {sh: {path: /bin/sh, reads: true, read: [./out]}}\n");
     graph("look", "{program: sh, args: [-c, \"cat log; sleep 1\"]}");
     pid = child_start("look", "$MORTISE run g.yaml --id l");
