@@ -30,6 +30,7 @@ static const struct {
     {"cut", "?", "?", 0},
     {"cut-after", "?", "?", 0},
     {"status", NULL, "?", 500},
+    {"status", NULL, "?", 503},
     {"status", NULL, "F", 400},
     {"status", NULL, "F", 429},
     {"status", NULL, "F", 302},

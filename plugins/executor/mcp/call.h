@@ -35,7 +35,8 @@ struct mcp_task {
     struct bytes name;     /* decoded */
     struct bytes answered; /* the keys of what was answered: JSON texts, each
                               with a newline behind */
-    uint64_t polls, updates;
+    uint64_t polls, updates, rounds; /* rounds: that wanted to know something */
+    uint64_t keys;                   /* in `answered` */
     uint64_t waits;
     uint64_t base_ms, wait_ms;        /* what the server wants; the next wait */
     uint64_t failures;                /* in succession: nothing came through */
@@ -167,6 +168,8 @@ void mcp_output_give(struct mcp_call *c, mortise_jv result);
 
 /* ---- question.c ------------------------------------------------------------ */
 
+/* NULL: a person can be asked that; else why not (a literal). */
+const char *mcp_question_judge(mortise_jv params);
 /* A question as interrupt.request/1 has it.  MORTISE_S_INVALID: it cannot be
  * asked (*why, a literal). */
 mortise_status mcp_question_write(mortise_jw *w, const char *server,

@@ -10,6 +10,8 @@
 
 #include <sodium.h>
 
+enum { NAMES_MAX = 256 }; /* questions of one call that a person is asked */
+
 /* An ask that may be answered when nobody wants to know any more. */
 struct held {
     struct mcp_call *call;
@@ -22,7 +24,9 @@ static mortise_status name_of(struct mcp_call *c, mortise_jv params,
                               char name[MCP_STEP_ROOM])
 {
     struct bytes text = {0};
-    mortise_status status = mcp_canonical(&text, params);
+    mortise_status status = c->asked_names.n < 32ull * NAMES_MAX
+                                ? mcp_canonical(&text, params)
+                                : MORTISE_S_DENIED;
     unsigned char digest[16];
     char hex[2 * sizeof digest + 1];
     const char *at;
@@ -95,8 +99,10 @@ void mcp_question_hold(struct mcp_call *c, struct mcp_asked *a)
 {
     struct held *h = (struct held *)calloc(1, sizeof *h);
     char name[MCP_STEP_ROOM];
-    const char *why = NULL;
-    mortise_status status = h != NULL ? MORTISE_S_OK : MORTISE_S_NOMEM;
+    const char *why = mcp_question_judge(mcp_asked_params(a));
+    mortise_status status = h == NULL     ? MORTISE_S_NOMEM
+                            : why != NULL ? MORTISE_S_INVALID
+                                          : MORTISE_S_OK;
     mortise_str body;
     mortise_jw w;
 

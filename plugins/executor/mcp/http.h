@@ -62,7 +62,7 @@ struct http_turn {
     struct mcp_timer timer;
 
     /* Of the answer. */
-    struct bytes challenge, body;
+    struct bytes challenge, moved, body; /* moved: Location */
     struct sse sse;
     int is_events; /* a stream of them */
     int has_head;

@@ -12,8 +12,9 @@
  *       error that has no id, the wire is lost, and none of what was refused so
  *       has happened.
  *   (4) Whether a message that failed can have arrived: no, where an answer says
- *       that it was refused (every 4xx but 408, and 503), or the host that none of
- *       it left; else it may have. */
+ *       that it was refused (every 3xx, every 4xx but 408), or the host that none of
+ *       it left; else it may have: of a 503 or 504, too, which a gateway says that lost
+ *       patience with what goes on behind it. */
 #include "http.h"
 
 /* ---- troubles ------------------------------------------------------------ */
@@ -177,6 +178,7 @@ void http_answer_head(struct http_ask *ask, int status, mortise_jv headers)
                                "text/event-stream");
     bytes_free(&type);
     http_header_of(headers, "www-authenticate", &t->challenge);
+    http_header_of(headers, "location", &t->moved);
     if (t->is_initialize && is_ok(status))
         take_session(t, headers);
     if (is_ok(status))
@@ -236,7 +238,7 @@ static void refused(struct http_turn *t, const struct http_end *end)
     int status = end->http, later = status == 408 || status == 425 ||
                                     status == 429 || status >= 500;
     int64_t wait = 0;
-    char words[256];
+    char words[512];
     struct mcp_trouble why;
     mortise_jv v;
 
@@ -256,10 +258,17 @@ static void refused(struct http_turn *t, const struct http_end *end)
         if (heard == MORTISE_S_OK || t->wire == NULL)
             return;
     }
-    snprintf(words, sizeof words, "the server answered with status %d", status);
+    if (t->moved.n > 0 && status >= 300 && status < 400)
+        snprintf(words, sizeof words,
+                 "the server answered with status %d and sends us to %.*s, "
+                 "which is not followed: tools.mcp.%s.url says where it is",
+                 status, (int)(t->moved.n < 300 ? t->moved.n : 300), t->moved.p,
+                 t->wire->server->name);
+    else
+        snprintf(words, sizeof words, "the server answered with status %d",
+                 status);
     why = mcp_trouble_of("mcp.refused", later ? "transient" : "permanent",
-                         mortise_strz(words),
-                         status == 408 || (status >= 500 && status != 503));
+                         mortise_strz(words), status == 408 || status >= 500);
     why.http_status = status;
     mortise_jv_int(mortise_jv_get(end->answer, "retry_after_ms"), &wait);
     why.retry_after_ms = wait > 0 ? (uint64_t)wait : 0;

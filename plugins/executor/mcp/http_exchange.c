@@ -1,7 +1,8 @@
 /* http_exchange.c -- what OAuth wants of the host, and of the deployment.
  *
- * A request of it has 30 s, and its answer is at most 1 MiB large; one that has a
- * body, a secret among it, follows no redirect. */
+ * A request of it has 30 s, and its answer is at most 1 MiB large.  None follows a
+ * redirect: to where the deployment permits requests is judged before they are
+ * sent, and a redirect would take them elsewhere behind that. */
 #include "http_exchange.h"
 
 enum { EXCHANGE_MS = 30000, ANSWER_MAX = 1 << 20 };
@@ -22,7 +23,7 @@ mortise_status http_exchange(mortise_inst *i, struct http_ask *ask,
                           .headers = &headers,
                           .timeout_ms = EXCHANGE_MS,
                           .max_body = ANSWER_MAX,
-                          .no_redirects = r->content != NULL};
+                          .no_redirects = 1};
     mortise_status status =
         put(&headers, "Accept", mortise_strz("application/json"));
 

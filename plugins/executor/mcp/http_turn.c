@@ -4,7 +4,9 @@
  *
  *   (1) A turn ends once: its request is answered, or failed() is told, or the
  *       wire is lost with it.  The memory of one that was let go of before that
- *       goes with the host's last word. */
+ *       goes with the host's last word.
+ *   (2) Where it goes is the deployment's word: no redirect is followed, which
+ *       could take tokens, arguments and answers to anybody. */
 #include "http.h"
 
 #include <assert.h>
@@ -34,6 +36,7 @@ void http_turn_free(struct http_turn *t)
     bytes_free(&t->name);
     http_headers_free(&t->params);
     bytes_free(&t->challenge);
+    bytes_free(&t->moved);
     bytes_free(&t->body);
     sse_finish(&t->sse);
     free(t);
@@ -167,7 +170,7 @@ static void forget_answer(struct http_turn *t)
 {
     t->has_head = t->is_events = 0;
     t->broken = MORTISE_S_OK;
-    t->challenge.n = t->body.n = 0;
+    t->challenge.n = t->moved.n = t->body.n = 0;
 }
 
 mortise_status http_turn_go(struct http_turn *t)
@@ -179,7 +182,8 @@ mortise_status http_turn_go(struct http_turn *t)
                              .url = bytes_str(&t->wire->url),
                              .headers = &headers,
                              .secret_headers = &secret,
-                             .idle_ms = idle_of(t)};
+                             .idle_ms = idle_of(t),
+                             .no_redirects = 1};
     mortise_status status = http_headers_of(t, &headers, &secret);
 
     if (!gets)

@@ -8,12 +8,16 @@
  *
  * It promises:
  *
- *   (1) Nothing is sent to an origin that the deployment has not named: the
- *       server's own, or one of `auth.issuers`.  What a server says of others is
- *       a suggestion, and an error says what to write for it to be followed.
+ *   (1) Who gives tokens, the issuer and each of its endpoints, has an origin
+ *       that the deployment has named: one of `auth.issuers`, or, where there
+ *       are none, the server's own.  A server whose tokens come from elsewhere
+ *       does not get to see the code, the secret or the verifier that are meant
+ *       for them.  What it says of others is a suggestion, and an error says
+ *       what to write for it to be followed.  Its own metadata are looked for
+ *       at its own origin, too.
  *   (2) Metadata of a resource that does not take in the server's URL ends it,
  *       and so does that of another issuer than was asked.  A document that is
- *       not there (4xx), or is no JSON, is looked for in the next place.
+ *       not there (4xx, or elsewhere, 3xx), or is no JSON, is looked for in the next place.
  *   (3) Without any metadata of the resource, the authorization server is at the
  *       server's origin, and without metadata there, at the paths that 2025-03-26
  *       says.  A server that names an authorization server has no such way back.
@@ -86,20 +90,28 @@ int oauth_is_client_credentials(const struct oauth *o)
                          mortise_strz("client_credentials"));
 }
 
+static int is_own(const struct oauth *o, mortise_str url)
+{
+    struct oauth_url u;
+
+    return oauth_url_read(url, &u) == MORTISE_S_OK &&
+           oauth_url_same_origin(&u, &o->server);
+}
+
 /* (1) */
 int oauth_permits(const struct oauth *o, mortise_str url)
 {
-    mortise_jv_iter it =
-        mortise_jv_each(mortise_jv_get(o->setup->auth, "issuers"));
+    mortise_jv issuers = mortise_jv_get(o->setup->auth, "issuers");
+    mortise_jv_iter it = mortise_jv_each(issuers);
     struct oauth_url u, listed;
     struct bytes text = {0};
     mortise_jv one;
     int permits = 0;
 
+    if (mortise_jv_type(issuers) != MORTISE_JV_ARRAY)
+        return is_own(o, url);
     if (oauth_url_read(url, &u) != MORTISE_S_OK)
         return 0;
-    if (oauth_url_same_origin(&u, &o->server))
-        return 1;
     while (!permits && mortise_jv_next(&it, NULL, &one)) {
         const char *blank;
 
@@ -139,9 +151,10 @@ static enum oauth_act get(struct oauth *o, const char *what)
 {
     o->request.method = "GET";
     o->request.content = NULL;
-    if (!oauth_permits(o, bytes_str(&o->request.url)))
-        return oauth_not_permitted(o, what, bytes_str(&o->request.url));
-    return OAUTH_SEND;
+    if (oauth_permits(o, bytes_str(&o->request.url)) ||
+        (o->stage == OAUTH_RESOURCE && is_own(o, bytes_str(&o->request.url))))
+        return OAUTH_SEND;
+    return oauth_not_permitted(o, what, bytes_str(&o->request.url));
 }
 
 static enum oauth_act next_issuer_place(struct oauth *o)
@@ -364,7 +377,7 @@ static enum oauth_act document(struct oauth *o, int status, mortise_jv doc)
 {
     char shown[256];
 
-    if (status >= 400 && status < 500 && status != 408 && status != 429)
+    if (status >= 300 && status < 500 && status != 408 && status != 429)
         return not_found(o);
     if (status < 200 || status >= 300) {
         o->transient = 1;

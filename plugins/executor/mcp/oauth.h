@@ -125,7 +125,8 @@ void oauth_keep_adopt(struct oauth_keep *keep, struct oauth_keep *from);
 enum oauth_act oauth_fail(struct oauth *o, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 enum oauth_act oauth_no_memory(struct oauth *o);
-/* May anything be sent there: to the server, or to one of `auth.issuers`? */
+/* May who gives tokens be there: at one of `auth.issuers`, or, where there are
+ * none, at the server's origin? */
 int oauth_permits(const struct oauth *o, mortise_str url);
 enum oauth_act oauth_not_permitted(struct oauth *o, const char *what,
                                    mortise_str url);

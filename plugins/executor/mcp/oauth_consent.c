@@ -63,16 +63,6 @@ static mortise_status write_consent(struct oauth *o, const struct oauth_wish *w,
     return status;
 }
 
-/* Over plain http only where the deployment says so by name. */
-static int may_be_opened(const struct oauth *o)
-{
-    mortise_str url = bytes_str(&o->metadata.authorization);
-    struct oauth_url u;
-
-    return oauth_url_read(url, &u) == MORTISE_S_OK &&
-           (u.scheme.n == 5 || oauth_permits(o, url));
-}
-
 mortise_status oauth_redirect_uri(const struct oauth *o, struct bytes *out)
 {
     mortise_status status = oauth_setting(o, "redirect_uri", out);
@@ -102,7 +92,7 @@ enum oauth_act oauth_ask_person(struct oauth *o)
                            .resource = bytes_str(&o->resource)};
     mortise_status status;
 
-    if (!may_be_opened(o))
+    if (!oauth_permits(o, w.endpoint))
         return oauth_not_permitted(o, "the authorization endpoint", w.endpoint);
     oauth_random(verifier);
     oauth_random(state);
@@ -263,7 +253,10 @@ enum oauth_act oauth_redeem(struct oauth *o, const struct oauth_setup *setup,
         status = bytes_decode(&address, a);
     if (status != MORTISE_S_OK)
         act = oauth_no_memory(o);
-    else if (!oauth_permits(o, bytes_str(&o->metadata.token))) /* (3) */
+    else if (!oauth_permits(o, bytes_str(&o->issuer))) /* (3) */
+        act = oauth_not_permitted(o, "the authorization server",
+                                  bytes_str(&o->issuer));
+    else if (!oauth_permits(o, bytes_str(&o->metadata.token)))
         act = oauth_not_permitted(o, "the token endpoint",
                                   bytes_str(&o->metadata.token));
     else

@@ -6,7 +6,9 @@
  *   (3) A refusal of the grant itself (`invalid_grant`: the code is over or was
  *       used, the refresh token does not hold) means that all has to begin anew,
  *       and of who we are (`invalid_client`), if it was by registration, that we
- *       are not that any more. */
+ *       are not that any more.
+ *   (4) Nothing is sent to a token endpoint that the deployment, as it is now,
+ *       does not permit (oauth.c, 1), whoever named it and whenever that was. */
 #include "oauth.h"
 
 static mortise_status put_grant(struct oauth *o)
@@ -49,8 +51,14 @@ static mortise_status find_secret(struct oauth *o)
 
 enum oauth_act oauth_ask_token(struct oauth *o)
 {
-    mortise_status status = find_secret(o);
+    mortise_status status;
 
+    if (!oauth_permits(o, bytes_str(&o->metadata.token))) { /* (4) */
+        o->again = o->renews;
+        return oauth_not_permitted(o, "the token endpoint",
+                                   bytes_str(&o->metadata.token));
+    }
+    status = find_secret(o);
     o->stage = OAUTH_TOKEN;
     o->request.method = "POST";
     o->request.content = "application/x-www-form-urlencoded";

@@ -126,11 +126,26 @@ int oauth_url_same_origin(const struct oauth_url *a, const struct oauth_url *b)
            oauth_str_same(port_of(a), port_of(b));
 }
 
+/* 127.0.0.0/8, all four numbers written out. */
+static int is_loopback_address(mortise_str host)
+{
+    uint64_t dots = 0, digits = 0;
+
+    if (host.n < 4 || memcmp(host.p, "127.", 4) != 0)
+        return 0;
+    for (uint64_t i = 0; i < host.n; i++) {
+        if (host.p[i] == '.' && digits > 0)
+            dots++, digits = 0;
+        else if (!is_digit(host.p[i]) || ++digits > 3)
+            return 0;
+    }
+    return dots == 3 && digits > 0;
+}
+
 int oauth_url_is_loopback(const struct oauth_url *u)
 {
     return oauth_str_alike(u->host, mortise_strz("localhost")) ||
-           mortise_str_is(u->host, "127.0.0.1") ||
-           mortise_str_is(u->host, "[::1]");
+           is_loopback_address(u->host) || mortise_str_is(u->host, "[::1]");
 }
 
 /* Does a path go up or stand still somewhere (2)? */

@@ -13,11 +13,20 @@
  * too, and nothing of it is fetched: that a person accepts says that they will visit it, no more.
  *
  * A server says itself what it asks: the words are a stranger's, and what is
- * shown says so. */
+ * shown says so.
+ *
+ *   (1) A form has a schema of at most 64 KiB, with at most 256 properties, of
+ *       which at most 256 are required: what is done about it is bounded.  So are
+ *       the questions of one result: 256, with keys of at most 1 KiB.
+ *   (2) A person is sent to an address with https, or to one with http on this
+ *       machine, and to no other: not to a program (javascript:, file:), nor to
+ *       where anybody on the way can read along. */
 #include "call.h"
+#include "oauth_url.h"
 #include "rpc.h"
 
-enum { PROMPT_MAX = 4096, URL_MAX = 8192 };
+enum { PROMPT_MAX = 4096, URL_MAX = 8192, KEY_MAX = 1024 };
+enum { SCHEMA_MAX = 64 << 10, MEMBERS_MAX = 256 };
 
 static int is_form(mortise_jv params)
 {
@@ -27,22 +36,63 @@ static int is_form(mortise_jv params)
            mortise_jv_is(mode, mortise_strz("form"));
 }
 
-static const char *judge(mortise_jv params)
+static int has_too_many(mortise_jv of)
 {
-    mortise_jv url = mortise_jv_get(params, "url");
+    mortise_jv_iter it = mortise_jv_each(of);
+    mortise_jv one;
+    uint64_t n = 0;
 
+    while (n <= MEMBERS_MAX && mortise_jv_next(&it, NULL, &one))
+        n++;
+    return n > MEMBERS_MAX;
+}
+
+/* (1) */
+static const char *judge_form(mortise_jv schema)
+{
+    mortise_jv properties;
+
+    if (schema.n > SCHEMA_MAX)
+        return "a question has a requestedSchema of more than 64 KiB";
+    properties = mortise_jv_get(schema, "properties");
+    if (mortise_jv_type(properties) != MORTISE_JV_OBJECT)
+        return "a question has no requestedSchema with properties";
+    return has_too_many(properties) ||
+                   has_too_many(mortise_jv_get(schema, "required"))
+               ? "a question has more than 256 properties"
+               : NULL;
+}
+
+/* (2) */
+static const char *judge_url(mortise_jv url)
+{
+    struct bytes text = {0};
+    struct oauth_url u;
+    const char *mark, *why = NULL;
+
+    if (mortise_jv_type(url) != MORTISE_JV_STRING || url.n <= 2 ||
+        url.n > URL_MAX)
+        return "a question has no URL, or one of more than 8 KiB";
+    if (bytes_decode(&text, url) != MORTISE_S_OK)
+        return "a question has a URL that is no text";
+    mark = text.n > 0 ? (const char *)memchr(text.p, '#', text.n) : NULL;
+    if (mark != NULL) /* a place in what is there: whatever it is */
+        text.n = (uint64_t)(mark - text.p);
+    if (oauth_url_read(bytes_str(&text), &u) != MORTISE_S_OK ||
+        (u.scheme.n != strlen("https") && !oauth_url_is_loopback(&u)))
+        why = "a question has a URL that is none of https, nor one of http "
+              "that leads to this machine";
+    bytes_free(&text);
+    return why;
+}
+
+const char *mcp_question_judge(mortise_jv params)
+{
     if (is_form(params))
-        return mortise_jv_type(mortise_jv_get(
-                   mortise_jv_get(params, "requestedSchema"), "properties")) ==
-                       MORTISE_JV_OBJECT
-                   ? NULL
-                   : "a question has no requestedSchema with properties";
+        return judge_form(mortise_jv_get(params, "requestedSchema"));
     if (!mortise_jv_is(mortise_jv_get(params, "mode"), mortise_strz("url")))
         return "a question is of a mode that is neither form nor url";
-    return mortise_jv_type(url) == MORTISE_JV_STRING && url.n > 2 &&
-                   url.n <= URL_MAX
-               ? NULL
-               : "a question has no URL, or one of more than 8 KiB";
+    return judge_url(mortise_jv_get(params, "url"));
 }
 
 /* ---- as a request of the run's ----------------------------------------------- */
@@ -203,7 +253,7 @@ mortise_status mcp_question_write(mortise_jw *w, const char *server,
                                   const char *step, uint64_t hold_ms,
                                   const char **why)
 {
-    *why = judge(params);
+    *why = mcp_question_judge(params);
     if (*why != NULL)
         return MORTISE_S_INVALID;
     mortise_jw_object(w);
@@ -373,6 +423,20 @@ static void write_roots(struct mcp_call *c)
     mortise_jw_end(&c->answering);
 }
 
+/* (1) */
+static const char *judge_all(mortise_jv questions)
+{
+    mortise_jv_iter it = mortise_jv_each(questions);
+    mortise_jv key, one;
+
+    if (has_too_many(questions))
+        return "the server asks more than 256 questions at once";
+    while (it.is_object && mortise_jv_next(&it, &key, &one))
+        if (key.n > KEY_MAX)
+            return "a question has a key of more than 1 KiB";
+    return NULL;
+}
+
 /* Takes the call: up to the next that a person is asked. */
 static void ask_next(struct mcp_call *c)
 {
@@ -381,6 +445,13 @@ static void ask_next(struct mcp_call *c)
     while (mortise_jv_next(&c->questions, &c->key, &c->question)) {
         if (mcp_task_has_answered(c, c->key))
             continue;
+        if (c->task.rounds >= MCP_ROUNDS_MAX || c->task.keys >= MEMBERS_MAX) {
+            mcp_call_fail(c, "mcp.task", "permanent",
+                          mortise_strz("the task asks for more, and more, "
+                                       "without an end: ten times are "
+                                       "allowed, and 256 questions"));
+            return;
+        }
         method = mortise_jv_get(c->question, "method");
         if (mortise_jv_is(method, mortise_strz("elicitation/create"))) {
             ask_person(c);
@@ -400,10 +471,16 @@ static void ask_next(struct mcp_call *c)
 
 void mcp_questions_ask(struct mcp_call *c, void (*answered)(struct mcp_call *))
 {
-    mortise_jv result = mortise_jv_of(bytes_str(&c->result));
+    mortise_jv all =
+        mortise_jv_get(mortise_jv_of(bytes_str(&c->result)), "inputRequests");
+    const char *why = judge_all(all);
 
+    if (why != NULL) {
+        mcp_call_fail(c, "mcp.protocol", "permanent", mortise_strz(why));
+        return;
+    }
     c->answered = answered;
-    c->questions = mortise_jv_each(mortise_jv_get(result, "inputRequests"));
+    c->questions = mortise_jv_each(all);
     free(c->answering.p);
     mortise_jw_growing(&c->answering, NULL, 0, bytes_more, NULL);
     mortise_jw_object(&c->answering);

@@ -43,6 +43,9 @@ static void settle(struct mcp_request *r, const struct mcp_reply *reply)
     int asked = r->is_legacy_ask;
 
     unlink_request(r);
+    if (r->call != 0 && r->server->state == MCP_READY &&
+        reply->kind != MCP_REPLY_TROUBLE)
+        mcp_server_is_useful(r->server);
     r->done(r, reply);
     if (asked)
         mcp_asked_settle(s);

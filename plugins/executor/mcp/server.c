@@ -7,7 +7,9 @@
  *   (1) Whoever waits is told once: that the server can be asked, or why not.
  *   (2) A connection that failed is not made again at once, again and again: each
  *       failure in succession doubles the pause before the next try (100 ms to
- *       10 s), in which those who come wait.
+ *       10 s), in which those who come wait.  One that was agreed on and ended
+ *       before anything came of it, a list or an answer, failed, too; it is made
+ *       once more before those who wait are told.
  *   (3) What is known of a server (its era, its tools) belongs to the connection,
  *       and is forgotten with it: the program may be another one now.
  *   (4) Nothing that was sent over a connection is sent again here.  What was
@@ -110,6 +112,7 @@ static void forget(struct mcp_server *s)
 
     s->wire = NULL;
     s->state = MCP_IDLE;
+    s->is_useful = 0;
     mcp_era_forget(s);
     mcp_tools_forget(s);
     if (wire != NULL)
@@ -141,17 +144,17 @@ static void pause_for(struct mcp_server *s, uint64_t least_ms)
 
 void mcp_server_drop(struct mcp_server *s, const struct mcp_trouble *why)
 {
-    int was_ready = s->state == MCP_READY;
+    int was_ready = s->state == MCP_READY, useful = s->is_useful;
 
     forget(s);
-    if (!was_ready && why->consent.n == 0) {
+    if (!useful && why->consent.n == 0) {
         s->failures++;
         pause_for(s, why->retry_after_ms);
         mcp_log(s, MORTISE_LEVEL_WARN, "%.*s", (int)why->words.n, why->words.p);
     }
     mcp_request_fail_all(s, why);
     mcp_asked_forget(s);
-    if (!was_ready)
+    if (!was_ready || (!useful && s->failures > 1))
         tell(s, -1, why);
     advance(s); /* who waits for its tools, or came meanwhile */
 }
@@ -250,13 +253,20 @@ void mcp_server_restart(struct mcp_server *s)
 void mcp_server_agreed(struct mcp_server *s)
 {
     s->state = MCP_READY;
-    s->failures = 0;
     mcp_tools_listen(s);
     advance(s);
 }
 
+void mcp_server_is_useful(struct mcp_server *s)
+{
+    s->is_useful = 1;
+    s->failures = 0;
+}
+
 void mcp_server_has_tools(struct mcp_server *s, const struct mcp_trouble *why)
 {
+    if (why == NULL)
+        mcp_server_is_useful(s);
     tell(s, 1, why);
     advance(s);
 }

@@ -53,6 +53,7 @@ struct mcp_server {
     struct mcp_timer pause;
     struct mcp_waiter *waiters;
     uint64_t failures; /* in succession */
+    int is_useful;     /* a list or an answer came over it */
 
     /* What was agreed on: era.c writes these. */
     struct mcp_agreement agreed;
@@ -89,6 +90,8 @@ void mcp_waiter_stop(struct mcp_waiter *w); /* also one that does not wait */
  * not, which ends what waits for that. */
 void mcp_server_agreed(struct mcp_server *s);
 void mcp_server_has_tools(struct mcp_server *s, const struct mcp_trouble *why);
+/* Something came over the connection that a call wanted. */
+void mcp_server_is_useful(struct mcp_server *s);
 /* The connection is of no use: close it, and fail what is on it. */
 void mcp_server_drop(struct mcp_server *s, const struct mcp_trouble *why);
 /* ... and open another for the same waiters, which begins with `initialize`. */
@@ -115,8 +118,8 @@ struct mcp_request {
     struct mcp_timer timer;
     uint64_t timeout_ms; /* 0: none; progress begins it anew */
     int held;            /* a person is asked: no time passes */
-    int unsent;          /* the transport said so, of a connection that is gone */
-    int is_legacy_ask;   /* what may ask a person in the legacy era */
+    int unsent;        /* the transport said so, of a connection that is gone */
+    int is_legacy_ask; /* what may ask a person in the legacy era */
     mortise_call call; /* who asks, and hears of progress; 0: the connection */
     uint64_t said_ns;  /* when it heard of progress last */
     void (*done)(struct mcp_request *r, const struct mcp_reply *reply);

@@ -9,7 +9,7 @@
  *                   to half a minute or what the server wants
  *     "poll-N"      tasks/get: it works, it wants to know something, it has ended
  *     "question-N"  a person is asked what the server wants to know; each key
- *                   once
+ *                   once, and at most ten times something new
  *     "answer-N"    tasks/update, with the answers
  *
  *   (1) Looking, and answering again what was answered, changes nothing: these
@@ -255,10 +255,12 @@ static void try_again(struct mcp_call *c, void (*next)(struct mcp_call *))
 
 static void answered(struct mcp_call *c)
 {
-    if (c->answers.n > 0)
+    if (c->answers.n > 0) {
+        c->task.rounds++;
         update(c);
-    else
+    } else {
         wait_then(c, poll); /* what it wants to know it was told */
+    }
 }
 
 static void take_poll(struct mcp_call *c)
@@ -322,6 +324,7 @@ static mortise_status remember(struct mcp_call *c)
         status = bytes_put(&c->task.answered, mortise_strn(key.p, key.n));
         if (status == MORTISE_S_OK)
             status = bytes_put(&c->task.answered, mortise_strz("\n"));
+        c->task.keys++;
     }
     bytes_free(&c->answers);
     return status;

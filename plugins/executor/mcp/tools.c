@@ -6,7 +6,9 @@
  *
  *   (1) no pinned tool is called before the list of this connection was compared
  *       with its pin, nor after it changed before it was compared again;
- *   (2) one that differs, or is gone, is not called; the others are.
+ *   (2) one that differs, or is gone, is not called; the others are;
+ *   (3) a list that changes while it is asked for is asked for again, three times
+ *       in a row at most: then the newest is compared, and holds a second.
  *
  * When a list has changed: when the server says so (list_changed), when the
  * connection is another one, and, of a server of the modern era that says
@@ -18,7 +20,7 @@
 #include "server.h"
 
 enum { TTL_MIN_MS = 1000, DEAF_MAX_MS = 60000, MS = 1000000, NAME_MAX_ = 256 };
-enum { HOUR_MS = 3600000 };
+enum { HOUR_MS = 3600000, FETCHES_MAX = 3 };
 
 /* ---- the list -------------------------------------------------------------- */
 
@@ -139,7 +141,7 @@ static void got(void *ud, const struct mcp_list *list,
     struct mcp_tools *t = &s->tools;
     const struct mcp_trouble nomem = mcp_trouble_of(
         "no_memory", "transient", mortise_strz("out of memory"), 0);
-    int changed = t->changed;
+    int again = t->changed && ++t->fetches < FETCHES_MAX, late = t->changed;
 
     t->walk = NULL;
     t->changed = 0;
@@ -148,13 +150,18 @@ static void got(void *ud, const struct mcp_list *list,
         tools_free(t);
         why = &nomem;
     }
-    if (why == NULL && !changed) {
+    if (why == NULL && !again) {
         t->known = t->fresh = 1;
         set_until(s, list->ttl_ms);
+        if (late) /* (3) */
+            t->until_ns =
+                s->inst->api->now_ns(s->inst->host) + (uint64_t)TTL_MIN_MS * MS;
     }
+    if (!again || why != NULL)
+        t->fetches = 0;
     /* One that changed meanwhile is no answer: it is asked for again, by who
      * still waits. */
-    if (s->state == MCP_READY && (why != NULL || !changed))
+    if (s->state == MCP_READY && (why != NULL || !again))
         mcp_server_has_tools(s, why);
     else if (s->state == MCP_READY)
         mcp_tools_get(s);

@@ -23,6 +23,7 @@ struct mcp_tools {
     uint64_t n;
     struct mcp_walk *walk;       /* under way */
     int changed;                 /* meanwhile */
+    int fetches;                 /* in succession that changed meanwhile */
     struct mcp_request *listens; /* subscriptions/listen; NULL: not */
     struct mcp_timer again;      /* to listen */
     uint64_t deaf;               /* times in succession that it ended */

@@ -374,6 +374,41 @@ START_TEST(discovery_is_survived_once)
 }
 END_TEST
 
+/* ... and one that ends of the question for its tools, twice. */
+START_TEST(no_list_is_no_use)
+{
+    call(1, "x");
+    for (int i = 0; i < 2; i++) {
+        ck_assert_ptr_null(end_of(1));
+        start_legacy();
+        hears("tools/list");
+        answer("process.spawn/1", "", MORTISE_S_OK,
+               "{\"exit\":1,\"stderr\":\"\"}");
+        ck_assert(!is_asked("process.spawn/1", "")); /* not at once */
+        if (i == 0)
+            while (!is_asked("process.spawn/1", ""))
+                answer("timer.wait/1", "", MORTISE_S_OK, "null");
+    }
+    answer("journal.end/1", "undone", MORTISE_S_OK, "null");
+    ended(1, MORTISE_S_FAILED, "mcp.lost");
+}
+END_TEST
+
+/* A list that changes whenever it is asked for is used in the end. */
+START_TEST(lists_that_never_hold)
+{
+    call(1, "x");
+    start_legacy();
+    for (int id = 3; id < 6; id++) {
+        say("{\"method\":\"notifications/tools/list_changed\"}");
+        list(id);
+    }
+    hears("tools/call");
+    say("{\"id\":6,\"result\":{\"content\":[]}}");
+    done(1, "content");
+}
+END_TEST
+
 #define QUESTION(id)                                                           \
     "{\"id\":\"" id "\",\"method\":\"elicitation/create\",\"params\":{"        \
     "\"message\":\"" id "?\",\"requestedSchema\":{\"properties\":{}}}}"
@@ -505,6 +540,58 @@ START_TEST(entered_again)
 }
 END_TEST
 
+/* A result that asks too much at once asks nothing of anybody. */
+START_TEST(asks_too_much)
+{
+    static char result[64 << 10];
+    mortise_request r = {.size = sizeof r, .call = 1};
+    size_t n;
+
+    snprintf(result, sizeof result,
+             "{\"result\":{\"resultType\":\"input_required\","
+             "\"requestState\":\"s\",\"inputRequests\":{\"k\":1");
+    for (int i = 0; i < 256; i++) {
+        n = strlen(result);
+        snprintf(result + n, sizeof result - n,
+                 ",\"k%d\":{\"method\":\"roots/list\"}", i);
+    }
+    n = strlen(result);
+    snprintf(result + n, sizeof result - n, "}}}");
+    r.operation = mortise_strz("call");
+    r.body = mortise_strz("{\"server\":\"s\",\"tool\":\"x\"}");
+    ck_assert_int_eq(executor->execute(inst, &r), MORTISE_S_PENDING);
+    answer("journal.begin/1", "\"step\":\"call\"", MORTISE_S_OK, result);
+    ended(1, MORTISE_S_FAILED, "mcp.protocol");
+}
+END_TEST
+
+/* A task that never stops asking is left, whatever it asks. */
+START_TEST(tasks_ask_no_end)
+{
+    mortise_request r = {.size = sizeof r, .call = 1};
+    char text[256];
+
+    r.operation = mortise_strz("call");
+    r.body = mortise_strz("{\"server\":\"s\",\"tool\":\"x\"}");
+    ck_assert_int_eq(executor->execute(inst, &r), MORTISE_S_PENDING);
+    answer("journal.begin/1", "\"step\":\"call\"", MORTISE_S_OK,
+           "{\"result\":{\"resultType\":\"task\",\"taskId\":\"t\"}}");
+    for (int i = 0; i <= MCP_ROUNDS_MAX; i++) {
+        ck_assert_ptr_null(end_of(1));
+        answer("timer.wait/1", "", MORTISE_S_OK, "null");
+        snprintf(text, sizeof text,
+                 "{\"result\":{\"status\":\"input_required\","
+                 "\"inputRequests\":{\"k%d\":{\"method\":\"roots/list\"}}}}",
+                 i);
+        answer("journal.begin/1", "\"step\":\"poll-", MORTISE_S_OK, text);
+        if (i < MCP_ROUNDS_MAX)
+            answer("journal.begin/1", "\"step\":\"answer-", MORTISE_S_OK,
+                   "{\"result\":{}}");
+    }
+    ended(1, MORTISE_S_FAILED, "mcp.task");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("mcp_flow");
@@ -519,7 +606,11 @@ static Suite *suite(void)
     tcase_add_test(tc, nobody_waits_for_the_person);
     tcase_add_test(tc, errors_say_what_happened);
     tcase_add_test(tc, results_that_are_not_taken);
+    tcase_add_test(tc, no_list_is_no_use);
+    tcase_add_test(tc, lists_that_never_hold);
     tcase_add_test(tc, entered_again);
+    tcase_add_test(tc, asks_too_much);
+    tcase_add_test(tc, tasks_ask_no_end);
     suite_add_tcase(s, tc);
     return s;
 }

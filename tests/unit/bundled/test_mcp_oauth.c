@@ -660,6 +660,30 @@ static const struct {
      "the authorization endpoint of remote is at http://j"},
     {AUTH, RESOURCE "}",
      "{\"issuer\":\"https://i\",\"token_endpoint\":\"https://i/token\","
+     "\"authorization_endpoint\":\"https://j/a\"," REGISTERS
+     "\"code_challenge_methods_supported\":[\"S256\"]}",
+     "the authorization endpoint of remote is at https://j"},
+    /* the server's own is none of those that are listed */
+    {AUTH, RESOURCE "}",
+     "{\"issuer\":\"https://i\",\"token_endpoint\":\"https://m/token\","
+     "\"authorization_endpoint\":\"https://i/a\"," REGISTERS
+     "\"code_challenge_methods_supported\":[\"S256\"]}",
+     "the token endpoint of remote is at https://m"},
+    {AUTH, RESOURCE "}",
+     "{\"issuer\":\"https://i\",\"token_endpoint\":\"https://i/token\","
+     "\"authorization_endpoint\":\"https://i/a\","
+     "\"registration_endpoint\":\"https://m/register\","
+     "\"code_challenge_methods_supported\":[\"S256\"]}",
+     "the registration endpoint of remote is at https://m"},
+    {AUTH,
+     "{\"resource\":\"https://m/mcp\",\"authorization_servers\":["
+     "\"https://m\"]}",
+     SERVER(REGISTERS), "the authorization server of remote is at https://m"},
+    {AUTH, "[]", SERVER(REGISTERS),
+     "the authorization server of remote is at https://m"},
+    {"{\"issuers\":[]}", RESOURCE "}", SERVER(REGISTERS), "add \"https://i\""},
+    {AUTH, RESOURCE "}",
+     "{\"issuer\":\"https://i\",\"token_endpoint\":\"https://i/token\","
      "\"authorization_endpoint\":\"javascript:alert(1)\","
      "\"code_challenge_methods_supported\":[\"S256\"]}",
      "no authorization_endpoint"},
@@ -712,6 +736,28 @@ START_TEST(fallback)
     ck_assert_str_eq(asked("resource"), "https://m/mcp");
     ck_assert_ptr_nonnull(
         strstr(consented("url"), "https://m/authorize?response_type=code"));
+    clear();
+    oauth_keep_free(&keep);
+    /* ... also where it is listed, among others */
+    s = setup_of("{\"issuers\":[\"https://i\",\"https://m\"]}");
+    ck_assert_int_eq(drive(oauth_begin(&flow, &s, &keep, z("")), world),
+                     OAUTH_ASK);
+    ck_assert_ptr_nonnull(
+        strstr(consented("url"), "https://m/authorize?response_type=code"));
+}
+END_TEST
+
+/* What was kept of an endpoint that is listed no more is not renewed there. */
+START_TEST(renewed_elsewhere)
+{
+    struct oauth_setup s = setup_of("{\"issuers\":[\"https://k\"]}");
+
+    s.secret = z("hush");
+    ck_assert_int_eq(bytes_put(&keep.issuer, z("https://i")), 0);
+    ck_assert_int_eq(bytes_put(&keep.endpoint, z("https://m/token")), 0);
+    ck_assert_int_eq(bytes_put(&keep.refresh, z("R1")), 0);
+    ck_assert_int_eq(oauth_renew(&flow, &s, &keep), OAUTH_FAILED);
+    ck_assert_int_eq(flow.again, 1);
 }
 END_TEST
 
@@ -958,6 +1004,7 @@ static Suite *suite(void)
     tcase_add_test(tc, strangers);
     tcase_add_loop_test(tc, discovery, 0, COUNT(discoveries));
     tcase_add_test(tc, fallback);
+    tcase_add_test(tc, renewed_elsewhere);
     tcase_add_test(tc, which_scopes);
     tcase_add_test(tc, clients);
     tcase_add_test(tc, client_credentials);

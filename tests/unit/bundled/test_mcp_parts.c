@@ -327,6 +327,33 @@ static void asks(const char *params, const char *const *want)
         asks(params, want_);                                                   \
     } while (0)
 
+/* A form with so many properties, so many of which are required, and so long a
+ * title. */
+static void asks_many(int properties, int required, int title, int ok)
+{
+    static const char *const none[] = {NULL};
+    struct bytes text = {0};
+    char one[64];
+
+    bytes_put(&text, mortise_strz("{\"requestedSchema\":{\"properties\":{"));
+    for (int i = 0; i < properties; i++) {
+        snprintf(one, sizeof one, "%s\"p%d\":{}", i > 0 ? "," : "", i);
+        bytes_put(&text, mortise_strz(one));
+    }
+    bytes_put(&text, mortise_strz("},\"required\":["));
+    for (int i = 0; i < required; i++) {
+        snprintf(one, sizeof one, "%s\"p%d\"", i > 0 ? "," : "", i);
+        bytes_put(&text, mortise_strz(one));
+    }
+    bytes_put(&text, mortise_strz("],\"title\":\""));
+    for (int i = 0; i < title; i++)
+        bytes_put(&text, mortise_strz("t"));
+    bytes_put(&text, mortise_strz("\"}}"));
+    bytes_put(&text, mortise_strn("", 1));
+    asks(text.p, ok ? none : NULL);
+    bytes_free(&text);
+}
+
 START_TEST(questions_become_requests)
 {
     ASKS("{\"message\":\"Which?\",\"requestedSchema\":{\"type\":\"object\","
@@ -346,6 +373,20 @@ START_TEST(questions_become_requests)
     asks("{\"message\":\"x\",\"requestedSchema\":{}}", NULL);
     asks("{\"mode\":\"url\"}", NULL);
     asks("{\"mode\":\"url\",\"url\":\"\"}", NULL);
+    ASKS("{\"mode\":\"url\",\"url\":\"http://localhost:8080/x\"}", "localhost");
+    ASKS("{\"mode\":\"url\",\"url\":\"http://127.8.0.1/x\"}", "127.8");
+    ASKS("{\"mode\":\"url\",\"url\":\"http://[::1]/\"}", "[::1]");
+    asks("{\"mode\":\"url\",\"url\":\"http://a.example/\"}", NULL);
+    asks("{\"mode\":\"url\",\"url\":\"http://127.0.0.1.example/\"}", NULL);
+    asks("{\"mode\":\"url\",\"url\":\"http://127.1.example/\"}", NULL);
+    asks("{\"mode\":\"url\",\"url\":\"https://a@b.example/\"}", NULL);
+    asks("{\"mode\":\"url\",\"url\":\"javascript:alert(1)\"}", NULL);
+    asks("{\"mode\":\"url\",\"url\":\"file:///etc/passwd\"}", NULL);
+    asks("{\"mode\":\"url\",\"url\":\"https://a.example/\\u001b[2J\"}", NULL);
+    asks_many(256, 256, 0, 1);
+    asks_many(257, 0, 0, 0);
+    asks_many(1, 257, 0, 0);
+    asks_many(1, 1, 65 << 10, 0);
     asks("{\"mode\":\"telepathy\",\"url\":\"https://a\"}", NULL);
 }
 END_TEST
