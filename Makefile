@@ -573,7 +573,7 @@ fish    = $(DATADIR)/fish/vendor_completions.d 644 $(filter %.fish,$(COMPLETIONS
 docs    = $(DOCDIR)/docs                 644 $(wildcard docs/*.md)
 DOC_DIRS := $(sort $(patsubst %/,%,$(dir $(shell find configs examples -type f))))
 DOC_LEAVES := $(shell find configs examples -type d -links 2)
-DOC_FILES := %.md %.yaml %.log %.c %.cpp %.map %/Makefile
+DOC_FILES := %.md %.yaml %.lock %.log %.c %.cpp %.map %/Makefile
 $(foreach d,$(DOC_DIRS),$(eval $d = $(value DOCDIR)/$d 644 \
     $(filter $(DOC_FILES),$(wildcard $d/*))))
 MAN     = $(call files,man1) $(call files,man3) $(call files,man5)

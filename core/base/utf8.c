@@ -5,6 +5,8 @@
  */
 #include "base/utf8.h"
 
+#include <stdio.h>
+
 size_t mortise_utf8_decode(const char *p, const char *end, uint32_t *cp)
 {
     static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
@@ -84,7 +86,31 @@ size_t mortise_utf8_cut(const char *s, size_t n, size_t most)
 
 bool mortise_utf8_hides(uint32_t cp)
 {
-    return cp < 0x20 || (cp >= 0x7F && cp < 0xA0) || cp == 0x061C ||
-           cp == 0x200E || cp == 0x200F || (cp >= 0x2028 && cp <= 0x202E) ||
-           (cp >= 0x2066 && cp <= 0x2069) || cp == 0xFEFF;
+    /* sorted */
+    static const struct {
+        uint32_t first, last;
+    } hidden[] = {{0x00, 0x1F},     {0x7F, 0x9F},       {0xAD, 0xAD},
+                  {0x34F, 0x34F},   {0x61C, 0x61C},     {0x115F, 0x1160},
+                  {0x17B4, 0x17B5}, {0x180B, 0x180F},   {0x200B, 0x200F},
+                  {0x2028, 0x202E}, {0x2060, 0x206F},   {0x3164, 0x3164},
+                  {0xFE00, 0xFE0F}, {0xFEFF, 0xFEFF},   {0xFFA0, 0xFFA0},
+                  {0xFFF9, 0xFFFB}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF}};
+    size_t i = 0;
+
+    while (i < sizeof hidden / sizeof hidden[0] && hidden[i].last < cp)
+        i++;
+    return i < sizeof hidden / sizeof hidden[0] && hidden[i].first <= cp;
+}
+
+const char *mortise_utf8_escape(char out[MORTISE_UTF8_ESCAPE], uint32_t cp)
+{
+    const unsigned v = (unsigned)cp & 0x1FFFFF;
+
+    if (v < 0x10000)
+        snprintf(out, MORTISE_UTF8_ESCAPE, "\\u%04x", v & 0xFFFF);
+    else
+        snprintf(out, MORTISE_UTF8_ESCAPE, "\\u%04x\\u%04x",
+                 (0xD800 + ((v - 0x10000) >> 10)) & 0xFFFF,
+                 0xDC00 + (v & 0x3FF));
+    return out;
 }

@@ -18,7 +18,12 @@ size_t mortise_utf8_count(const char *s, size_t n);
 size_t mortise_utf8_cut(const char *s, size_t n, size_t most);
 
 /* Is it seen as something else, or moves what is seen?  Controls (C0, DEL, C1),
- * marks of direction, line separators, the byte order mark. */
+ * marks of direction, line separators, the byte order mark, and all that has no
+ * shape of its own: joiners, fillers, selectors of variants, tags. */
 bool mortise_utf8_hides(uint32_t cp);
+
+/* A character as JSON escapes it, beyond U+FFFF as a pair; returns out. */
+enum { MORTISE_UTF8_ESCAPE = 13 };
+const char *mortise_utf8_escape(char out[MORTISE_UTF8_ESCAPE], uint32_t cp);
 
 #endif

@@ -194,6 +194,20 @@ static void print_line(struct mortise_out *o, const char *text)
     mortise_out_puts(o, "\n");
 }
 
+/* What a call of it counts as, by its pin; NULL where it is not pinned. */
+static const char *effect_of(const struct mortise_mcp *m, const char *server,
+                             const json_t *tool)
+{
+    char operation[2 * MORTISE_MCP_NAMED + MORTISE_LOCK_TOOL];
+    const struct mortise_tool_pin *pin;
+
+    snprintf(operation, sizeof operation, "%s/%s", server,
+             mortise_cli_text(tool, "name"));
+    pin = mortise_deployment_tool_pin(m->deployment, mortise_mcp_plugin,
+                                      operation);
+    return pin != NULL ? pin->effect : NULL;
+}
+
 static void print_tool(struct mortise_mcp *m, const char *server,
                        const json_t *tool)
 {
@@ -220,9 +234,10 @@ static int list_tools(struct mortise_mcp *m, const char *server,
             rv = mortise_cli_print(
                 m->cli,
                 json_pack(
-                    "{s:s, s:s, s:s, s:s*, s:s}", "server", server, "tool",
-                    mortise_cli_text(tool, "name"), "state",
-                    mortise_mcp_state(m, server, tool), "description",
+                    "{s:s, s:s, s:s, s:s*, s:s*, s:s}", "server", server,
+                    "tool", mortise_cli_text(tool, "name"), "state",
+                    mortise_mcp_state(m, server, tool), "effect",
+                    effect_of(m, server, tool), "description",
                     json_string_value(json_object_get(tool, "description")),
                     "digest", mortise_cli_text(tool, "digest")),
                 false, err);
@@ -393,6 +408,8 @@ static int inspect_tool(struct mortise_mcp *m, const char *server,
     line(o, "tool", mortise_cli_text(tool, "name"));
     line(o, "title", mortise_cli_text(tool, "title"));
     line(o, "state", mortise_mcp_state(m, server, tool));
+    if (effect_of(m, server, tool) != NULL)
+        line(o, "effect", effect_of(m, server, tool));
     line(o, "digest", mortise_cli_text(tool, "digest"));
     lines(o, "description", mortise_cli_text(tool, "description"));
     schema(o, "annotations", json_object_get(tool, "annotations"));

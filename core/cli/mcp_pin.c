@@ -6,11 +6,16 @@
  * member by member; asking whether it is meant would be asking whoever just
  * typed that it is.
  *
- *   (1) The lock is written once, at the end, all or nothing.
+ *   (1) The lock is written once, at the end, all or nothing.  Only servers that
+ *       were asked change in it: what another `mcp pin` wrote meanwhile stays.
  *   (2) A server that does not come up keeps its pins; the others are pinned.
  *   (3) Nothing is written that is as it was. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "cli/mcp.h"
@@ -19,7 +24,8 @@
 struct pinning {
     struct mortise_mcp m;
     json_t *lock; /* as it is going to be */
-    bool changed; /* that is not what the file has */
+    json_t
+        *news; /* servers -> what is not what the file has, or null: nothing */
     bool drifted, failed;
     char path[PATH_MAX];
 };
@@ -27,6 +33,19 @@ struct pinning {
 static const json_t *pins_of(const struct pinning *p, const char *server)
 {
     return json_object_get(json_object_get(p->lock, "mcp"), server);
+}
+
+/* Tools that no graph could call are told of, and the rest is pinned. */
+static void tell_odd(struct pinning *p, const char *server, const json_t *odd)
+{
+    struct mortise_out *o = &p->m.cli->err;
+
+    MORTISE_JSON_EACH (one, i, odd) {
+        mortise_out_flush(&p->m.cli->out);
+        mortise_out_say(o, "mortise: %s: tool '%s' is left out: %s\n", server,
+                        mortise_cli_text(one, "tool"),
+                        mortise_cli_text(one, "why"));
+    }
 }
 
 /* `now` (lent) in the place of what is pinned of a server; NULL: nothing. */
@@ -39,27 +58,32 @@ static int replace(struct pinning *p, const char *server, json_t *now,
     mortise_out_flush(&p->m.cli->out);
     if (json_equal(before, now))
         return MORTISE_OK;
-    p->changed = true;
+    if ((now != NULL ? json_object_set(p->news, server, now)
+                     : json_object_set_new(p->news, server, json_null())) != 0)
+        return mortise_nomem(err);
     return mortise_lock_set(p->lock, server, now, err);
 }
 
 static int pin_server(struct pinning *p, const char *server,
                       struct mortise_err *err)
 {
-    json_t *listed, *section = NULL;
+    json_t *listed, *section = NULL, *odd = json_array();
     int rv = mortise_mcp_listed(&p->m, server, 0, &listed, err);
 
     if (rv == MORTISE_OK && listed == NULL) {
         mortise_mcp_failed(&p->m, server);
         p->failed = true;
+        json_decref(odd);
         return MORTISE_OK;
     }
     if (rv == MORTISE_OK)
-        rv = mortise_lock_section(&section, listed, err);
+        rv = mortise_lock_section(&section, odd, listed, p->m.cli->mem, err);
+    tell_odd(p, server, odd);
     if (rv == MORTISE_OK)
         rv = replace(p, server, section, err);
     else if (rv == MORTISE_EINVAL)
         rv = mortise_doing(err, rv, "%s", server);
+    json_decref(odd);
     json_decref(section);
     json_decref(listed);
     return rv;
@@ -103,13 +127,76 @@ static int pin_named(struct pinning *p, struct mortise_err *err)
     return rv;
 }
 
-static int write_lock(struct pinning *p, struct mortise_err *err)
+/* The lock as it is by now, with what is new. */
+static int renew(struct pinning *p, struct mortise_err *err)
 {
+    struct mortise_arena a;
+    struct mortise_diags diags;
+    struct mortise_lock now;
+    json_t *lock = NULL;
+    const char *server;
+    json_t *section;
     int rv;
 
-    if (!p->changed || p->m.cli->args.only_check)
+    mortise_arena_init(&a, p->m.cli->mem);
+    mortise_diags_init(&diags, p->m.cli->mem);
+    rv = mortise_lock_read(&now, &a, p->path, &diags);
+    if (rv == MORTISE_OK && (lock = mortise_lock_json(&now)) == NULL)
+        rv = MORTISE_ENOMEM;
+    if (rv == MORTISE_ENOMEM)
+        mortise_nomem(err);
+    else if (rv != MORTISE_OK)
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "%.300s was changed meanwhile, and is none any more",
+                          p->path);
+    json_object_foreach(p->news, server, section) if (rv == MORTISE_OK) rv =
+        mortise_lock_set(lock, server, json_is_null(section) ? NULL : section,
+                         err);
+    if (rv == MORTISE_OK)
+        rv = mortise_lock_write(p->path, lock, p->m.cli->mem, err);
+    json_decref(lock);
+    mortise_diags_finish(&diags);
+    mortise_arena_finish(&a);
+    return rv;
+}
+
+/* The directory that the lock is in, which nobody else pins in until it is
+ * closed; -1 with the words. */
+static int hold(const struct pinning *p, struct mortise_err *err)
+{
+    char dir[PATH_MAX];
+    char *slash;
+    int fd, rv;
+
+    snprintf(dir, sizeof dir, "%s", p->path);
+    slash = strrchr(dir, '/');
+    if (slash == NULL)
+        strcpy(dir, ".");
+    else
+        slash[slash == dir] = '\0';
+    fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    do
+        rv = fd >= 0 ? flock(fd, LOCK_EX) : -1;
+    while (rv != 0 && errno == EINTR);
+    if (rv == 0)
+        return fd;
+    mortise_fail(err, MORTISE_EIO, "%.300s: %s", dir, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static int write_lock(struct pinning *p, struct mortise_err *err)
+{
+    int fd, rv;
+
+    if (json_object_size(p->news) == 0 || p->m.cli->args.only_check)
         return MORTISE_OK;
-    rv = mortise_lock_write(p->path, p->lock, p->m.cli->mem, err);
+    fd = hold(p, err);
+    if (fd < 0)
+        return err->code;
+    rv = renew(p, err);
+    close(fd);
     if (rv == MORTISE_OK)
         mortise_out_say(&p->m.cli->out, "wrote %s\n", p->path);
     return rv;
@@ -126,7 +213,9 @@ static int pin(struct pinning *p, struct mortise_err *err)
     rv = mortise_lock_path(p->path, deployment, err);
     if (rv == MORTISE_OK) {
         p->lock = mortise_lock_json(&p->m.deployment->lock);
-        rv = p->lock != NULL ? MORTISE_OK : mortise_nomem(err);
+        p->news = json_object();
+        rv = p->lock != NULL && p->news != NULL ? MORTISE_OK
+                                                : mortise_nomem(err);
     }
     if (rv == MORTISE_OK)
         rv =
@@ -142,6 +231,7 @@ static int mcp_pin(struct mortise_cli *cli, struct mortise_err *err)
     if (rv == MORTISE_OK)
         rv = pin(&p, err);
     json_decref(p.lock);
+    json_decref(p.news);
     mortise_mcp_close(&p.m);
     if (rv == MORTISE_OK && (p.failed || (cli->args.only_check && p.drifted)))
         return MORTISE_EXIT_FAILED;

@@ -384,11 +384,12 @@ static size_t put_string(struct mortise_out *o, const char *s, size_t n)
     size_t i = 0;
 
     do {
+        char escape[MORTISE_UTF8_ESCAPE];
         uint32_t cp = 0;
         size_t taken = mortise_utf8_decode(s + i, s + n, &cp);
 
         if (taken != 0 && mortise_utf8_hides(cp))
-            mortise_out_printf(o, "\\u%04x", (unsigned)cp);
+            mortise_out_puts(o, mortise_utf8_escape(escape, cp));
         else
             mortise_out_put(o, s + i, taken != 0 ? taken : 1);
         i += taken != 0 ? taken : 1;

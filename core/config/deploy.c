@@ -10,6 +10,7 @@
 
 #include "config/expand.h"
 #include "config/mcp_config.h"
+#include "config/own_files.h"
 #include "config/reading.h"
 #include "yaml/header.h"
 
@@ -430,6 +431,8 @@ static int read(struct mortise_deployment *d, const char *path,
                           diags);
         mortise_mcp_check(&d->tools.mcp, &d->secrets, diags);
         check_composed(d, diags);
+        if (!r.nomem)
+            mortise_own_files_check(d, diags);
         rv = read_lock(d, diags);
     }
     if (r.nomem || diags->failed || rv == MORTISE_ENOMEM)

@@ -296,58 +296,6 @@ static int copy_server(json_t *to, const json_t *said)
     return failed | json_object_set_new(to, "server", server);
 }
 
-static int add_tool(json_t *tools, const json_t *listed,
-                    struct mortise_err *err)
-{
-    static const char *const members[] = {"digest",        "title",
-                                          "description",   "input_schema",
-                                          "output_schema", "annotations"};
-    const char *name = json_string_value(json_object_get(listed, "name"));
-    json_t *one;
-    int failed = 0;
-
-    if (name == NULL)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "a tool of the list has no name");
-    if (json_object_get(tools, name) != NULL)
-        return mortise_fail(err, MORTISE_EINVAL,
-                            "the list has the tool '%.128s' twice", name);
-    one = json_object();
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
-        failed |= copy(one, listed, members[i]);
-    if (failed || json_object_set(tools, name, one) != 0)
-        failed = -1;
-    json_decref(one);
-    return failed ? mortise_nomem(err) : MORTISE_OK;
-}
-
-int mortise_lock_section(json_t **out, const json_t *listed,
-                         struct mortise_err *err)
-{
-    const json_t *list = json_object_get(listed, "tools");
-    json_t *section = json_object(), *tools = json_object();
-    int rv = MORTISE_OK, failed;
-
-    *out = NULL;
-    failed = copy(section, listed, "protocol") |
-             copy(section, listed, "instructions") |
-             copy_server(section, json_object_get(listed, "server"));
-    if (failed || json_object_set(section, "tools", tools) != 0)
-        rv = mortise_nomem(err);
-    else if (!json_is_array(list))
-        rv = mortise_fail(err, MORTISE_EINVAL, "the answer lists no tools");
-    MORTISE_JSON_EACH (one, i, list) {
-        if (rv == MORTISE_OK)
-            rv = add_tool(tools, one, err);
-    }
-    json_decref(tools);
-    if (rv == MORTISE_OK)
-        *out = section;
-    else
-        json_decref(section);
-    return rv;
-}
-
 int mortise_lock_set(json_t *lock, const char *server, json_t *section,
                      struct mortise_err *err)
 {
@@ -371,8 +319,7 @@ int mortise_lock_set(json_t *lock, const char *server, json_t *section,
  * All that JSON itself writes is ASCII, so this is inside of strings. */
 static bool is_escaped(uint32_t c)
 {
-    return c >= 0x7f && c <= 0xffff &&
-           (mortise_utf8_hides(c) || c == 0xfffe || c == 0xffff);
+    return c >= 0x7f && (mortise_utf8_hides(c) || c == 0xfffe || c == 0xffff);
 }
 
 static void put_text(struct mortise_buf *b, const char *p, size_t n)
@@ -382,15 +329,13 @@ static void put_text(struct mortise_buf *b, const char *p, size_t n)
     while (p < end) {
         uint32_t c = 0;
         size_t k = mortise_utf8_decode(p, end, &c);
-        char escape[8];
+        char escape[MORTISE_UTF8_ESCAPE];
 
         assert(k > 0); /* jansson has no other strings */
-        if (is_escaped(c)) {
-            snprintf(escape, sizeof escape, "\\u%04x", (unsigned)c & 0xffff);
-            mortise_buf_puts(b, escape);
-        } else {
+        if (is_escaped(c))
+            mortise_buf_puts(b, mortise_utf8_escape(escape, c));
+        else
             mortise_buf_put(b, p, k);
-        }
         p += k;
     }
 }
@@ -435,12 +380,131 @@ static int check_text(const char *path, const struct mortise_buf *text,
     if (rv == MORTISE_ENOMEM)
         mortise_nomem(err);
     else if (rv != MORTISE_OK)
-        rv = mortise_fail(err, MORTISE_EINVAL,
-                          "it cannot be pinned: %.400s (line %u)",
-                          diags.n > 0 ? diags.list[0].message : "",
-                          diags.n > 0 ? (unsigned)diags.list[0].span.line : 0);
+        rv = mortise_fail(err, MORTISE_EINVAL, "it cannot be pinned: %.400s",
+                          diags.n > 0 ? diags.list[0].message : "");
     mortise_diags_finish(&diags);
     mortise_arena_finish(&a);
+    return rv;
+}
+
+/* ---- what a server answered ---------------------------------------------- */
+
+/* Could a lock with this tool alone be read again (3)?  MORTISE_EINVAL: no. */
+static int check_tool(const char *name, json_t *tool,
+                      const struct mortise_mem *mem, struct mortise_err *err)
+{
+    json_t *lock =
+        json_pack("{s:s, s:s, s:{s:{s:{s:O}}}}", "apiVersion", "mortise/v1",
+                  "kind", "Lock", "mcp", "s", "tools", name, tool);
+    struct mortise_buf text;
+    int rv;
+
+    mortise_buf_init(&text, mem);
+    rv = lock != NULL ? text_of(&text, lock, mem) : MORTISE_ENOMEM;
+    if (rv == MORTISE_ENOMEM)
+        mortise_nomem(err);
+    else
+        rv = check_text("mortise.lock", &text, mem, err);
+    mortise_buf_finish(&text);
+    json_decref(lock);
+    return rv;
+}
+
+static json_t *tool_of(const json_t *listed)
+{
+    static const char *const members[] = {"digest",        "title",
+                                          "description",   "input_schema",
+                                          "output_schema", "annotations"};
+    json_t *one = json_object();
+
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+        if (copy(one, listed, members[i]) != 0) {
+            json_decref(one);
+            return NULL;
+        }
+    return one;
+}
+
+/* What is said of one that is left out. */
+static int leave(json_t *odd, const char *name, const char *why)
+{
+    return json_array_append_new(
+        odd, json_pack("{s:s, s:s}", "tool", name, "why", why));
+}
+
+static int add_tool(json_t *tools, json_t *odd, const json_t *listed,
+                    const struct mortise_mem *mem, struct mortise_err *err)
+{
+    const json_t *name = json_object_get(listed, "name");
+    const char *text = json_string_value(name);
+    json_t *one = tool_of(listed);
+    struct mortise_err why;
+    int rv, failed;
+
+    if (one == NULL)
+        return mortise_nomem(err);
+    if (strlen(text) != json_string_length(name))
+        rv = mortise_fail(&why, MORTISE_EINVAL,
+                          "it cannot be pinned: its name has a NUL");
+    else
+        rv = check_tool(text, one, mem, &why);
+    if (rv == MORTISE_EINVAL)
+        failed = leave(odd, text, why.msg);
+    else
+        failed = rv != MORTISE_OK || json_object_set(tools, text, one) != 0;
+    json_decref(one);
+    return failed ? mortise_nomem(err) : MORTISE_OK;
+}
+
+/* Each tool of the list has a name, and no other has it. */
+static int check_names(const json_t *list, struct mortise_err *err)
+{
+    json_t *seen = json_object();
+    int rv = seen != NULL ? MORTISE_OK : mortise_nomem(err);
+
+    if (rv == MORTISE_OK && !json_is_array(list))
+        rv = mortise_fail(err, MORTISE_EINVAL, "the answer lists no tools");
+    MORTISE_JSON_EACH (one, i, list) {
+        const char *name = json_string_value(json_object_get(one, "name"));
+
+        if (rv != MORTISE_OK)
+            break;
+        if (name == NULL)
+            rv = mortise_fail(err, MORTISE_EINVAL,
+                              "a tool of the list has no name");
+        else if (json_object_get(seen, name) != NULL)
+            rv = mortise_fail(err, MORTISE_EINVAL,
+                              "the list has the tool '%.128s' twice", name);
+        else if (json_object_set_new(seen, name, json_true()) != 0)
+            rv = mortise_nomem(err);
+    }
+    json_decref(seen);
+    return rv;
+}
+
+int mortise_lock_section(json_t **out, json_t *odd, const json_t *listed,
+                         const struct mortise_mem *mem, struct mortise_err *err)
+{
+    const json_t *list = json_object_get(listed, "tools");
+    json_t *section = json_object(), *tools = json_object();
+    int rv = check_names(list, err), failed;
+
+    *out = NULL;
+    failed = copy(section, listed, "protocol") |
+             copy(section, listed, "instructions") |
+             copy_server(section, json_object_get(listed, "server"));
+    if (rv == MORTISE_OK &&
+        (failed || json_object_set(section, "tools", tools) != 0))
+        rv = mortise_nomem(err);
+    MORTISE_JSON_EACH (one, i, list) {
+        if (rv == MORTISE_OK)
+            rv = add_tool(tools, odd, one, mem, err);
+    }
+    json_decref(tools);
+    if (rv == MORTISE_OK)
+        *out = section;
+    else
+        json_decref(section);
     return rv;
 }
 

@@ -54,8 +54,11 @@ mortise_lock_tool(const struct mortise_lock_server *server, const char *tool);
  * is no file.  NULL: memory ran out. */
 json_t *mortise_lock_json(const struct mortise_lock *lock);
 /* What is pinned of a server that answered mcp/list with this: a new reference.
- * MORTISE_EINVAL where that is no such answer, or a tool is there twice. */
-int mortise_lock_section(json_t **out, const json_t *listed,
+ * Tools that no lock could have (their name or a schema is none) are left out,
+ * and go to the array `odd`: {tool, why}.  MORTISE_EINVAL where that is no such
+ * answer, or a tool is there twice. */
+int mortise_lock_section(json_t **out, json_t *odd, const json_t *listed,
+                         const struct mortise_mem *mem,
                          struct mortise_err *err);
 /* Have `section` for the server, or nothing (NULL); lent.  MORTISE_ENOMEM. */
 int mortise_lock_set(json_t *lock, const char *server, json_t *section,

@@ -242,7 +242,7 @@ static bool is_this_machine(const char *host)
 
 /* "https://HOST...", or "http://" and this machine; nobody's name or password
  * is part of it. */
-static bool is_url(const char *url)
+bool mortise_mcp_is_url(const char *url)
 {
     const char *host = strstr(url, "://");
     bool tls = strncmp(url, "https://", 8) == 0;
@@ -262,7 +262,7 @@ static bool is_url(const char *url)
 static void check_url(struct mortise_config_reading *r, const char *key,
                       const struct mortise_yaml *at)
 {
-    if (!is_url(at->str))
+    if (!mortise_mcp_is_url(at->str))
         refuse(r, at, key,
                "takes a URL of https, without a name or password, or one of "
                "http that leads to this machine");

@@ -63,6 +63,9 @@ extern const struct mortise_place mortise_mcp_server_place;
 void mortise_mcp_read(struct mortise_mcp_servers *out,
                       const struct mortise_yaml *map,
                       struct mortise_config_reading *r);
+/* May a server be there: at a URL of https, without a name or password, or one
+ * of http that leads to this machine? */
+bool mortise_mcp_is_url(const char *url);
 /* Once all of the file is read: findings for references to secrets that it does
  * not have. */
 void mortise_mcp_check(const struct mortise_mcp_servers *servers,

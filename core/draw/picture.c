@@ -42,7 +42,8 @@ static void put_scalar(struct mortise_buf *b, const struct mortise_yaml *v)
         if (cp == '\n' || cp == '\t' || cp == '\r')
             mortise_buf_puts(b, " ");
         else if (mortise_utf8_hides(cp))
-            mortise_buf_printf(b, "\\u%04x", (unsigned)cp);
+            mortise_buf_printf(b, cp < 0x10000 ? "\\u%04x" : "\\U%08x",
+                               (unsigned)cp);
         else
             mortise_buf_put(b, p, step);
         p += step;

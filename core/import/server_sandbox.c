@@ -3,11 +3,15 @@
  * There it may do all that its user may.  Here it may read what its arguments
  * name, where that exists: a directory, or the one that the script is in which
  * an interpreter is told to run (with what belongs to it: the nearest directory
- * above that has a package in it).  It writes nothing, and has the network only
- * if it has a secret that it can hardly be for anything else.  All of it is
- * written out with a comment, for somebody to look at. */
+ * above that has a package in it, and for one that is installed below a
+ * node_modules all of that, since a package needs its neighbours).  What holds
+ * far more than a program is for, or keys, is not granted at all: a finding says
+ * so.  It writes nothing, and has the network only if it has a secret that it
+ * can hardly be for anything else.  All of it is written out with a comment, for
+ * somebody to look at. */
 #include "import/server.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,35 +117,151 @@ static const char *home_of(struct server *s, const char *script)
     return dir;
 }
 
-static bool is_vast(struct server *s, const char *path)
+/* Is the whole path `path` at `top`, or (`below`) inside of it? */
+static bool is_at(const char *path, const char *top, bool below)
 {
-    const char *home = getenv("HOME"), *meant = mortise_server_meant(s, path);
+    size_t n = strlen(top);
 
-    return strcmp(meant, "/") == 0 ||
-           (home != NULL && strcmp(meant, home) == 0);
+    while (n > 1 && top[n - 1] == '/')
+        n--;
+    if (strncmp(path, top, n) != 0)
+        return false;
+    return path[n] == '\0' || (below && (path[n] == '/' || n == 1));
 }
 
-static void add_read(struct server *s, json_t *read, const char *path,
-                     const char *why)
+/* Does it hold the home of whoever is here, or one of the places where keys
+ * are? */
+static bool is_of_home(const char *path)
+{
+    static const char *const keys[] = {".ssh", ".gnupg", ".aws"};
+    const char *home = getenv("HOME");
+    char whole[PATH_MAX], at[PATH_MAX + 16];
+
+    if (home == NULL || home[0] != '/')
+        return false;
+    if (realpath(home, whole) == NULL)
+        snprintf(whole, sizeof whole, "%s", home);
+    if (is_at(whole, path, true))
+        return true;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        snprintf(at, sizeof at, "%s/%s", whole, keys[i]);
+        if (is_at(path, at, true))
+            return true;
+    }
+    return false;
+}
+
+/* Is what is there, as it counts from `base`, far more than a program is for, or
+ * what keys are in? */
+static bool is_vast(struct server *s, const char *path)
+{
+    static const struct {
+        const char *top;
+        bool below;
+    } all[] = {{"/", false},     {"/boot", false}, {"/dev", true},
+               {"/etc", false},  {"/home", false}, {"/proc", true},
+               {"/root", false}, {"/sys", true},   {"/var", false}};
+    const char *at = join(s, s->all->base, mortise_server_meant(s, path));
+    char whole[PATH_MAX];
+
+    if (realpath(at, whole) == NULL)
+        snprintf(whole, sizeof whole, "%s", at);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (is_at(whole, all[i].top, all[i].below))
+            return true;
+    return is_of_home(whole);
+}
+
+/* `path` counts from the new file. */
+static void grant(struct server *s, json_t *read, const char *path,
+                  const char *why)
 {
     char where[64];
 
-    path = mortise_server_from_file(s, join(s, s->cwd, path));
     MORTISE_JSON_EACH (had, i, read)
         if (strcmp(json_string_value(had), path) == 0)
             return;
     snprintf(where, sizeof where, "sandbox/fs/read/%zu", json_array_size(read));
-    mortise_server_note(s, where, "%s",
-                        is_vast(s, path) ? "that is very much: name less"
-                                         : why);
+    mortise_server_note(s, where, "%s", why);
     if (json_array_append_new(read, json_string(path)) != 0)
         s->all->f.nomem = true;
 }
 
-/* One argument: true where it is a path that counts from a directory. */
-static bool read_argument(struct server *s, json_t *read, const char *text)
+/* Word `i` of the command names more than is granted. */
+static void refuse(struct server *s, size_t i, const char *path)
 {
-    const char *path = text, *sign = strchr(text, '=');
+    const struct mortise_yaml *args = mortise_foreign_get(s->map, "args");
+    char where[64];
+
+    snprintf(where, sizeof where, "command/%zu", i);
+    mortise_server_note(s, where, "not granted: that is very much, name less");
+    mortise_foreign_say(
+        &s->all->f, "W1005",
+        args != NULL ? args->span : mortise_yaml_get(s->map, "command")->span,
+        "name the directory in it that is meant, as an argument and in "
+        "sandbox.fs.read",
+        "server '%.64s' is to read %.200s, which is very much: it is not "
+        "granted",
+        s->key->str, path);
+}
+
+/* What word `i` of the command names, unless that is too much. */
+static void add_read(struct server *s, json_t *read, size_t i, const char *path,
+                     const char *why)
+{
+    path = join(s, s->cwd, path);
+    if (is_vast(s, path))
+        refuse(s, i, path);
+    else
+        grant(s, read, mortise_server_from_file(s, path), why);
+}
+
+/* The outermost node_modules that a path is in; NULL: in none. */
+static const char *modules_of(struct server *s, const char *path)
+{
+    static const char name[] = "node_modules";
+    const char *at = path;
+    char *out;
+
+    while ((at = strstr(at, name)) != NULL) {
+        const char *end = at + sizeof name - 1;
+
+        if ((at == path || at[-1] == '/') && *end == '/') {
+            out = mortise_arena_strndup(s->all->f.arena, path,
+                                        (size_t)(end - path));
+            s->all->f.nomem |= out == NULL;
+            return out;
+        }
+        at = end;
+    }
+    return NULL;
+}
+
+/* A program of a package reads the package, and what that needs. */
+static void read_program(struct server *s, json_t *read, const char *program)
+{
+    const char *modules = modules_of(s, program);
+
+    if (modules != NULL)
+        grant(s, read, modules, "its packages are there");
+}
+
+static void read_script(struct server *s, json_t *read, size_t i,
+                        const char *path)
+{
+    const char *home = home_of(s, path);
+
+    /* What lies in somebody's home itself is read, and not the home. */
+    if (is_vast(s, join(s, s->cwd, home)))
+        home = path;
+    add_read(s, read, i, home, "its program is there");
+}
+
+/* One argument: true where it is a path that counts from a directory. */
+static bool read_argument(struct server *s, json_t *read, size_t i,
+                          const char *text)
+{
+    const char *path = text, *sign = strchr(text, '='), *modules;
     struct stat st;
 
     if (text[0] == '-' && sign == NULL)
@@ -150,15 +270,31 @@ static bool read_argument(struct server *s, json_t *read, const char *text)
         path = sign + 1;
     if (path[0] == '\0' || !look(s, path, &st))
         return false;
-    if (S_ISDIR(st.st_mode))
-        add_read(s, read, path,
+    modules = modules_of(s, path);
+    if (modules != NULL)
+        add_read(s, read, i, modules, "its packages are there");
+    else if (S_ISDIR(st.st_mode))
+        add_read(s, read, i, path,
                  "an argument names it; what it is to change belongs in "
                  "`write`");
     else if (is_script(path))
-        add_read(s, read, home_of(s, path), "its program is there");
+        read_script(s, read, i, path);
     else
-        add_read(s, read, path, "an argument names it");
+        add_read(s, read, i, path, "an argument names it");
     return !is_whole(path);
+}
+
+/* `python -m NAME` finds the module where it works. */
+static void read_modules(struct server *s, json_t *read, const json_t *command)
+{
+    const char *program = json_string_value(json_array_get(command, 0)),
+               *first = json_string_value(json_array_get(command, 1)), *base;
+
+    if (program == NULL || first == NULL || s->cwd == NULL)
+        return;
+    base = strrchr(program, '/') != NULL ? strrchr(program, '/') + 1 : program;
+    if (strncmp(base, "python", 6) == 0 && strcmp(first, "-m") == 0)
+        add_read(s, read, 1, ".", "its modules are there");
 }
 
 /* ---- the sandbox ----------------------------------------------------------------- */
@@ -182,9 +318,13 @@ void mortise_server_sandbox(struct server *s, const json_t *command)
     json_t *read = json_array(), *fs = json_object(), *sandbox = json_object();
     bool counts = s->cwd != NULL;
 
-    MORTISE_JSON_EACH (arg, i, command)
-        if (i > 0 && read_argument(s, read, json_string_value(arg)))
+    MORTISE_JSON_EACH (arg, i, command) {
+        if (i == 0)
+            read_program(s, read, json_string_value(arg));
+        else if (read_argument(s, read, i, json_string_value(arg)))
             counts = true;
+    }
+    read_modules(s, read, command);
     if (json_array_size(read) == 0)
         mortise_server_note(s, "sandbox/fs/read",
                             "the system's programs and libraries alone");

@@ -276,6 +276,21 @@ static const struct mortise_yaml *url_of(const struct mortise_yaml *map)
     return v;
 }
 
+/* What a URL of http says, others on the way read and change. */
+static void tell_open(struct server *s, const struct mortise_yaml *at,
+                      const char *url)
+{
+    if (strncmp(url, "http://", 7) != 0 || strncmp(url + 7, "${", 2) == 0 ||
+        mortise_mcp_is_url(url))
+        return;
+    mortise_foreign_say(&s->all->f, "W1003", at->span,
+                        "write its URL of https, if it has one",
+                        "server '%.64s' is not called as it is: its URL is of "
+                        "http, and not of this machine",
+                        quoted(s));
+    mortise_server_note(s, "url", "refused as it is: write https");
+}
+
 static void take_place(struct server *s)
 {
     const struct mortise_yaml *url = url_of(s->map);
@@ -286,6 +301,7 @@ static void take_place(struct server *s)
     text = mortise_server_text(s, url, SERVER_URL, "");
     if (text == NULL)
         return;
+    tell_open(s, url, json_string_value(text));
     mortise_foreign_put(&s->all->f, s->into, "url", text);
     take_texts(s, "headers", "headers", SERVER_HEADER);
 }

@@ -422,17 +422,22 @@ const struct mortise_code mortise_codes[] = {
      "# plugins: {config: {file: {roots: [/does/not/exist]}}}\n"
      "# $ mortise check --plugins reads-a-file.yaml\n"},
 
-    {"E0609", "a program that changes nothing, and writes",
+    {"E0609", "a program that may write what it should not",
      "`reads: true` of a deployment's program is somebody's word that it "
      "changes "
-     "nothing, whatever its arguments are; then it has no `write`.",
+     "nothing, whatever its arguments are; then it has no `write`.  And no "
+     "`write` of any comes to the deployment, its lock, its store, its plugins "
+     "or whom it trusts: a program would say itself what it may do.",
      "kind: Deployment\n"
      "programs: {jq: {path: /usr/bin/jq, reads: true, write: [./out]}}\n"},
 
     {"E0610", "an MCP server that is none",
      "A server of `tools.mcp` has one of `command`, a program that is started "
      "here, and `url`, where it is: of https, or of http on this machine.  A "
-     "program's network is all or nothing: `net: []` or `net: [\"*\"]`.",
+     "program's network is all or nothing: `net: []` or `net: [\"*\"]`.  Its "
+     "`write` comes to nothing of the deployment's own: the file, its lock, "
+     "its "
+     "store, its plugins, whom it trusts.",
      "kind: Deployment\n"
      "tools: {mcp: {files: {url: \"http://mcp.example.com\"}}}   # https\n"},
 
@@ -509,11 +514,13 @@ const struct mortise_code mortise_codes[] = {
      "requires: {methods: [http.request/1, kv.get/1]}   # http.request/1 "
      "alone\n"},
     {"E0709", "a background that cannot be",
-     "`background: true` says that the plugin keeps something beside its calls, "
+     "`background: true` says that the plugin keeps something beside its "
+     "calls, "
      "such as connections: the host enters its background() once, which stays "
      "pending.  Only async plugins can do that without a thread.",
      "kind: Plugin\n"
-     "provides: {executor: {threading: blocking, background: true}}   # async\n"},
+     "provides: {executor: {threading: blocking, background: true}}   # "
+     "async\n"},
     {"E0711", "a key that is none",
      "Trust files take minisign public keys, as text (RW...) or as the name of "
      "a .pub file beside them; revocations take key ids too.",
@@ -716,7 +723,9 @@ const struct mortise_code mortise_codes[] = {
     {"W1003", "a server that does not start as it was imported",
      "Its command fetches what it runs (npx, uvx) or asks a daemon of the "
      "machine (docker).  A program of a deployment runs what is installed, in "
-     "a sandbox that reaches neither.  Install it, and name what is installed.",
+     "a sandbox that reaches neither.  Install it, and name what is installed. "
+     " Or it is on another machine, and its URL is of http: what is said there "
+     "others read and change, so that only https is spoken.",
      "# tools: {mcp: {files: {command: [npx, -y, \"@acme/files\", ./data]}}}\n"
      "# command: [node, ./node_modules/@acme/files/index.js, ./data]\n"},
     {"W1004", "a secret where others see it",
@@ -727,6 +736,13 @@ const struct mortise_code mortise_codes[] = {
      "as one of `env` or `headers`, by a reference.",
      "# tools: {mcp: {shop: {command: [./shop], env: {SHOP_KEY: "
      "\"secret://shop\"}}}}\n"},
+    {"W1005", "more than an imported server should read",
+     "An argument names all of the machine, a home, /etc or what keys are in.  "
+     "There a program may do all that its user may; here it reads what its "
+     "sandbox says, and that was not put into it.  Name the directory in it "
+     "that is meant.",
+     "# tools: {mcp: {files: {command: [./files, ./notes],\n"
+     "#                       sandbox: {fs: {read: [./notes]}}}}}\n"},
 };
 
 const size_t mortise_n_codes = sizeof mortise_codes / sizeof mortise_codes[0];

@@ -60,7 +60,10 @@ static void put_clean(struct mortise_buf *b, const char *p, size_t n)
         if (step != 0 && !mortise_utf8_hides(c))
             mortise_buf_put(b, p, step);
         else if (step != 0)
-            mortise_buf_printf(b, c < 0x100 ? "\\x%02x" : "\\u%04x",
+            mortise_buf_printf(b,
+                               c < 0x100     ? "\\x%02x"
+                               : c < 0x10000 ? "\\u%04x"
+                                             : "\\U%08x",
                                (unsigned)c);
         else
             mortise_buf_printf(b, "\\x%02x", (unsigned)(unsigned char)*p);

@@ -70,7 +70,11 @@ static void put_character(struct mortise_buf *b, const char *p, size_t n,
     else if (cp == '\t')
         mortise_buf_puts(b, "\\t");
     else if (n == 0 || mortise_utf8_hides(cp))
-        mortise_buf_printf(b, cp < 0x100 ? "\\x%02x" : "\\u%04x", (unsigned)cp);
+        mortise_buf_printf(b,
+                           cp < 0x100     ? "\\x%02x"
+                           : cp < 0x10000 ? "\\u%04x"
+                                          : "\\U%08x",
+                           (unsigned)cp);
     else
         mortise_buf_put(b, p, n);
 }

@@ -333,6 +333,10 @@ START_TEST(pinned)
             "$MORTISE mcp pin && test ! mortise.lock -nt before");
     desk_ok("$MORTISE mcp list files");
     desk_out(" pinned   Say it\n");
+    desk_ok("$MORTISE mcp list files --json");
+    desk_out("\"effect\":\"");
+    desk_ok("$MORTISE mcp inspect files/echo");
+    desk_out("effect      ");
     serve("files", TOOL("echo", "Say it\\nonce\\nagain",
                         "{\"type\": \"object\", \"properties\": {\"a\": {}}}",
                         "2") "," TOOL("more", "", ANY, "3"));
@@ -353,6 +357,22 @@ START_TEST(pinned)
     serve("files", TOOL("more", "", ANY, "4"));
     desk_ok("$MORTISE mcp pin");
     desk_out("files: 0 new, 1 changed, 1 gone\n- echo\n~ more\n    its digest");
+}
+END_TEST
+
+/* A program that others could put another in the place of is not started, though
+ * PATH finds it. */
+START_TEST(path_of_others)
+{
+    desk_ok("mkdir -p bin && printf '#!/bin/sh\\nexec cat\\n' >bin/odd-one && "
+            "chmod 755 bin/odd-one && chmod 777 bin");
+    desk_put("own.yaml", "apiVersion: mortise/v1\nkind: Deployment\n"
+                         "metadata: {name: t}\n"
+                         "tools: {mcp: {odd: {command: [odd-one]}}}\n");
+    child_run(
+        "PATH=$PWD/bin:$PATH $MORTISE mcp list odd --deployment own.yaml");
+    desk_code(1);
+    ck_assert_ptr_nonnull(strstr(child.err, "that others can change"));
 }
 END_TEST
 
@@ -494,6 +514,7 @@ static Suite *suite(void)
     tcase_add_test(tc, somebody_answers);
     tcase_add_test(tc, somebody_approves);
     tcase_add_test(tc, pinned);
+    tcase_add_test(tc, path_of_others);
     tcase_add_test(tc, pinned_in_part);
     tcase_add_test(tc, doctor);
     tcase_add_loop_test(tc, real, 0, sizeof eras / sizeof eras[0]);

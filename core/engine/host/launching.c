@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/owner.h"
 #include "config/deploy.h"
 #include "engine/common/secret_store.h"
 #include "engine/host/secret.h"
@@ -171,21 +172,32 @@ static const char *dir_of(const struct mortise_program *p)
     return p->read.n > 0 ? p->read.list[0] : "/";
 }
 
-/* A name without a slash is looked for where the engine's own PATH says. */
+/* A name without a slash is looked for where the engine's own PATH says.  What
+ * others could put another in the place of is passed over. */
 static int put_found(struct mortise_buf *b, const char *name,
                      struct mortise_err *err)
 {
     const char *path = getenv("PATH"), *end;
+    struct mortise_err why;
+    bool passed = false;
     char file[4096];
 
     for (; path != NULL && *path != '\0'; path = *end != '\0' ? end + 1 : end) {
         end = strchrnul(path, ':');
         snprintf(file, sizeof file, "%.*s/%s", (int)(end - path), path, name);
-        if (path[0] == '/' && access(file, X_OK) == 0) {
+        if (path[0] != '/' || access(file, X_OK) != 0)
+            continue;
+        if (mortise_owner_check(file, NULL, NULL, &why) == MORTISE_OK) {
             put(b, "program", file);
             return MORTISE_OK;
         }
+        passed = true;
     }
+    if (passed)
+        return mortise_fail(err, MORTISE_ENOTFOUND,
+                            "'%.128s' on the engine's PATH is one that others "
+                            "can change: %.300s",
+                            name, why.msg);
     return mortise_fail(err, MORTISE_ENOTFOUND,
                         "there is no program '%.128s' on the engine's PATH",
                         name);

@@ -40,6 +40,30 @@ START_TEST(cutting_keeps_characters)
 }
 END_TEST
 
+/* What nobody sees is known, to its last character, and can be written so that
+ * it is seen. */
+START_TEST(what_is_not_seen)
+{
+    static const uint32_t hidden[] = {
+        0x1F,    0x9F,    0xAD,    0x34F,   0x61C,   0x115F, 0x1160, 0x17B5,
+        0x180B,  0x180F,  0x200B,  0x200F,  0x2028,  0x202E, 0x2060, 0x206F,
+        0x3164,  0xFE00,  0xFE0F,  0xFEFF,  0xFFA0,  0xFFF9, 0xFFFB, 0x1D173,
+        0x1D17A, 0xE0000, 0xE0041, 0xE007F, 0xE0100, 0xE0FFF};
+    static const uint32_t seen[] = {0x20,    0x7E,    0xA0,    0xAE,   0x2010,
+                                    0x202F,  0x2070,  0xFDFF,  0xFFFD, 0x1D17B,
+                                    0x1F600, 0xE1000, 0x10FFFF};
+    char text[MORTISE_UTF8_ESCAPE];
+
+    for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++)
+        ck_assert_msg(mortise_utf8_hides(hidden[i]), "U+%04X", hidden[i]);
+    for (size_t i = 0; i < sizeof seen / sizeof seen[0]; i++)
+        ck_assert_msg(!mortise_utf8_hides(seen[i]), "U+%04X", seen[i]);
+    ck_assert_str_eq(mortise_utf8_escape(text, 0x200B), "\\u200b");
+    ck_assert_str_eq(mortise_utf8_escape(text, 0xE0041), "\\udb40\\udc41");
+    ck_assert_str_eq(mortise_utf8_escape(text, 0x10FFFF), "\\udbff\\udfff");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("utf8");
@@ -48,6 +72,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, test_begin, test_nothing_left);
     tcase_add_test(tc, utf8_is_strict);
     tcase_add_test(tc, cutting_keeps_characters);
+    tcase_add_test(tc, what_is_not_seen);
     suite_add_tcase(s, tc);
     return s;
 }

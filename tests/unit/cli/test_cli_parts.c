@@ -145,10 +145,12 @@ START_TEST(json_is_safe)
 {
     json_t *v, *back;
 
-    v = json_pack("{s:s}", "k\xC2\x9B", "\xE2\x80\xAE\x1b\x7f\xC3\xA4");
+    v = json_pack("{s:s}", "k\xC2\x9B",
+                  "\xE2\x80\xAE\x1b\x7f\xC3\xA4"
+                  "\xF3\xA0\x81\x81");
     mortise_out_json(&out, v, false);
     ck_assert_str_eq(printed(), "{\"k\\u009b\":\"\\u202e\\u001b\\u007f\xC3\xA4"
-                                "\"}\n");
+                                "\\udb40\\udc41\"}\n");
     back = json_loads(got, 0, NULL);
     ck_assert(json_equal(v, back));
     json_decref(v);

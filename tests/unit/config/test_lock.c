@@ -346,11 +346,15 @@ END_TEST
 
 static json_t *section(const char *text)
 {
+    json_t *odd = json_array();
     json_t *listed = json_loads(text, 0, NULL), *out;
     struct mortise_err err;
 
     ck_assert_ptr_nonnull(listed);
-    ck_assert_int_eq(mortise_lock_section(&out, listed, &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_lock_section(&out, odd, listed, &test_mem, &err),
+                     MORTISE_OK);
+    ck_assert_uint_eq(json_array_size(odd), 0);
+    json_decref(odd);
     json_decref(listed);
     return out;
 }
@@ -429,7 +433,8 @@ START_TEST(text_survives)
 {
     static const char nasty[] =
         "\x01\t\n\"\\/ \x7f \xc2\x85 \xe2\x80\xa8 \xe2\x80\xae \xef\xbb\xbf "
-        "\xef\xbf\xbe \xf0\x9f\x98\x80 # : {} %{} \xc2\xa0 'x'  ";
+        "\xef\xbf\xbe \xf0\x9f\x98\x80 # : {} %{} \xc2\xa0 'x'  "
+        "\xf3\xa0\x81\x81\xe2\x80\x8b";
     struct mortise_err err;
     json_t *all = json_pack(
         "{s:s, s:s, s:{s:{s:{s:{s:s, s:s, s:{s:s, s:f, s:I, s:b, s:n}}}}}}",
@@ -452,6 +457,8 @@ START_TEST(text_survives)
     mortise_buf_puts(&b, "");
     ck_assert_ptr_nonnull(memmem(b.p, b.n, "\\u202e", 6));
     ck_assert_ptr_null(memmem(b.p, b.n, "\xe2\x80\xae", 3));
+    ck_assert_ptr_nonnull(memmem(b.p, b.n, "\\udb40\\udc41\\u200b", 18));
+    ck_assert_ptr_null(memmem(b.p, b.n, "\xf3\xa0", 2));
     mortise_buf_finish(&b);
 }
 END_TEST
@@ -493,11 +500,47 @@ START_TEST(lists_are_judged)
     struct mortise_err err;
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        json_t *listed = json_loads(bad[i], 0, NULL), *out;
+        json_t *listed = json_loads(bad[i], 0, NULL), *out, *odd = json_array();
 
-        ck_assert_int_eq(mortise_lock_section(&out, listed, &err),
-                         MORTISE_EINVAL);
+        ck_assert_int_eq(
+            mortise_lock_section(&out, odd, listed, &test_mem, &err),
+            MORTISE_EINVAL);
         ck_assert_ptr_null(out);
+        json_decref(listed);
+        json_decref(odd);
+    }
+}
+END_TEST
+
+/* A tool that no lock could have is left out, by its name, and not the rest. */
+START_TEST(odd_tools_are_left_out)
+{
+    static const char *const names[] = {"", "a b", "n\\u0000ul",
+                                        "\xf3\xa0\x81\x81"};
+    struct mortise_err err;
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0] + 1; i++) {
+        bool named = i < sizeof names / sizeof names[0];
+        json_t *listed, *out, *odd = json_array();
+        char text[1024];
+
+        snprintf(text, sizeof text,
+                 "{\"tools\": [{\"name\": \"%s\", \"digest\": \"" HEX
+                 "\"%s}, {\"name\": \"good\", \"digest\": \"" HEX
+                 "\", \"input_schema\": {}}]}",
+                 named ? names[i] : "bare",
+                 named ? ", \"input_schema\": {}" : "");
+        listed = json_loads(text, JSON_ALLOW_NUL, NULL);
+        ck_assert_ptr_nonnull(listed);
+        ck_assert_int_eq(
+            mortise_lock_section(&out, odd, listed, &test_mem, &err),
+            MORTISE_OK);
+        ck_assert_uint_eq(json_array_size(odd), 1);
+        ck_assert_uint_eq(json_object_size(json_object_get(out, "tools")), 1);
+        ck_assert_ptr_nonnull(
+            json_object_get(json_object_get(out, "tools"), "good"));
+        json_decref(out);
+        json_decref(odd);
         json_decref(listed);
     }
 }
@@ -566,6 +609,7 @@ static Suite *suite(void)
     tcase_add_test(tc, text_survives);
     tcase_add_test(tc, nonsense_is_not_written);
     tcase_add_test(tc, lists_are_judged);
+    tcase_add_test(tc, odd_tools_are_left_out);
     tcase_add_test(tc, reading_survives_oom);
     tcase_add_test(tc, writing_survives_oom);
     suite_add_tcase(s, tc);

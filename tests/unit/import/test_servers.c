@@ -98,7 +98,7 @@ static void expect_never(const char *words)
 static const struct {
     const char *list, *file;
     size_t n; /* findings */
-} files[] = {{DIR "claude.json", DIR "claude.yaml", 12},
+} files[] = {{DIR "claude.json", DIR "claude.yaml", 13},
              {DIR ".vscode/mcp.json", DIR "vscode.yaml", 3}};
 enum { N_FILES = sizeof files / sizeof files[0] };
 
@@ -304,6 +304,43 @@ START_TEST(left_behind)
 }
 END_TEST
 
+/* A package is read with its neighbours, and what keys or everybody's files are
+ * in not at all. */
+START_TEST(little_is_granted)
+{
+    static const char *const vast[] = {"/",     "/etc/",  "/proc/self", "/dev",
+                                       "/home", "/var/.", "--root=/"};
+    char members[256];
+
+    ck_assert_int_eq(import_one("\"command\": \"node_modules/.bin/x\""),
+                     MORTISE_OK);
+    expect_out("- node_modules  # its packages");
+    for (size_t i = 0; i < sizeof vast / sizeof vast[0]; i++) {
+        snprintf(members, sizeof members,
+                 "\"command\": \"x\", \"args\": [\"%s\"]", vast[i]);
+        ck_assert_int_eq(import_one(members), MORTISE_OK);
+        expect("W1005", "'s' is to read /");
+        expect_out("# not granted");
+        expect_out("read: []");
+    }
+    setenv("HOME", "/usr", 1);
+    ck_assert_int_eq(import_one("\"command\": \"x\", \"args\": [\"${HOME}\"]"),
+                     MORTISE_OK);
+    expect("W1005", "${env:HOME}");
+    expect_out("read: []");
+    ck_assert_int_eq(import_one("\"command\": \"python3\", \"cwd\": \"pkg\", "
+                                "\"args\": [\"-m\", \"build\"]"),
+                     MORTISE_OK);
+    expect_out("- pkg  # its modules");
+    ck_assert_int_eq(import_one("\"url\": \"http://a.example/mcp\""),
+                     MORTISE_OK);
+    expect("W1003", "not of this machine");
+    ck_assert_int_eq(import_one("\"url\": \"http://localhost:1/mcp\""),
+                     MORTISE_OK);
+    ck_assert_uint_eq(diags.n, 0);
+}
+END_TEST
+
 /* ---- anything ------------------------------------------------------------------ */
 
 /* Cut anywhere it is refused, with a place; nothing is read beyond. */
@@ -363,6 +400,7 @@ static Suite *suite(void)
     tcase_add_test(tc, variables_are_listed);
     tcase_add_loop_test(tc, wrong, 0, sizeof wrongs / sizeof wrongs[0]);
     tcase_add_test(tc, left_behind);
+    tcase_add_test(tc, little_is_granted);
     tcase_add_loop_test(tc, cut, 0, N_FILES);
     tcase_add_loop_test(tc, oom, 0, N_FILES);
     suite_add_tcase(s, tc);
