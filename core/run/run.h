@@ -271,6 +271,7 @@ struct mortise_run_call {
     const struct mortise_node *node;
     const char *plugin, *operation; /* CHECK: plugin is the guardrail's id */
     enum mortise_guard_stage stage; /* CHECK */
+    bool serves;   /* it is of a tool, which somebody else's step runs */
     uint32_t turn; /* CHECK: which question of its stage it is, from 0; the same
                       after a crash */
     json_t *body;  /* owned by the action */

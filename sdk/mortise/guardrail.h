@@ -17,6 +17,8 @@
  *            MORTISE_S_PENDING, ask(), and finish() later, from any thread.
  *            `blocking`: the same with ask_wait(), on a thread of its own.  As
  *            many checks at once as `concurrency` says.
+ * Stage      Where it is judged: MORTISE_STAGE_...  Texts of tools are known by
+ *            MORTISE_STAGE_TOOL_RESULT, and may try to tell a model what to do.
  * Verdict    What is emitted as "verdict", one JSON object: {"violation": bool,
  *            "reason"?: text}.  A check that ends without one did not pass.
  * Errors     A negative status, and fail()'s or finish()'s words.  An error, a
@@ -49,6 +51,9 @@ extern "C" {
 #define MORTISE_STAGE_OUTPUT 2 /* what came out of one */
 #define MORTISE_STAGE_EDGE   3 /* what passes along an edge */
 #define MORTISE_STAGE_NODE   4 /* the target of a guardrail node */
+/* What a tool gave to a model that called it: words of whoever is behind the tool,
+ * which nobody here has seen. */
+#define MORTISE_STAGE_TOOL_RESULT 5
 
 typedef struct mortise_guardrail {
     uint32_t size;

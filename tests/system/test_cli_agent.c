@@ -23,6 +23,7 @@ static void sign_plugins(void)
     shelf_put(&shelf, "plans");
     shelf_put(&shelf, "tried");
     shelf_put(&shelf, "posts");
+    shelf_put(&shelf, "judges");
 }
 
 static void forget_plugins(void)
@@ -390,6 +391,21 @@ START_TEST(calls_are_guarded)
     run(node);
     desk_code(0);
     gave("a", cases[_i].output);
+}
+END_TEST
+
+/* Who judges knows what came from a tool. */
+START_TEST(results_of_tools_are_marked)
+{
+    deploy(CALL("0", ECHO("hi")) "      - {text: done}\n", "");
+    run("    tool_allowlist:\n"
+        "      - {tool: tried/echo, guardrail_policy: {input: [judges], "
+        "output: "
+        "[judges], on_violation: warn}}\n"
+        "    guardrail_policy: {output: [judges], on_violation: warn}\n");
+    desk_code(0);
+    desk_ok("cat stages");
+    ck_assert_str_eq(child.out, "1 5 2 ");
 }
 END_TEST
 
@@ -917,7 +933,7 @@ START_TEST(configs_with_secrets_are_checked)
     static const char *const configs[] = {
         "api_key: secret://k",
         ("base_url: 'http://h/v1', api_key: secret://k, "
-        "api_kee: x"),
+         "api_kee: x"),
         "base_url: 7, api_key: secret://k"};
     char more[512];
 
@@ -949,6 +965,7 @@ static Suite *suite(void)
     tcase_add_test(tc, long_results_are_cut);
     tcase_add_loop_test(tc, calls_are_approved, 0, 3);
     tcase_add_loop_test(tc, calls_are_guarded, 0, 6);
+    tcase_add_test(tc, results_of_tools_are_marked);
     tcase_add_loop_test(tc, planners_decide, 0, sizeof plans / sizeof plans[0]);
     tcase_add_test(tc, conversations_go_on);
     tcase_add_test(tc, nodes_hand_over);

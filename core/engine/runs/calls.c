@@ -678,7 +678,7 @@ static const struct mortise_call_kind *const kinds[] = {
     [MORTISE_RUN_LOOKUP] = &mortise_call_execute,
 };
 
-static uint32_t stage_of(enum mortise_guard_stage stage)
+static uint32_t stage_of(const struct mortise_run_call *rc)
 {
     static const uint32_t stages[] = {
         [MORTISE_GUARD_TARGET] = MORTISE_STAGE_NODE,
@@ -688,7 +688,10 @@ static uint32_t stage_of(enum mortise_guard_stage stage)
         [MORTISE_GUARD_EDGE] = MORTISE_STAGE_EDGE,
     };
 
-    return stages[stage];
+    assert(rc->kind == MORTISE_RUN_CHECK);
+    return rc->serves && rc->stage == MORTISE_GUARD_OUTPUT
+               ? MORTISE_STAGE_TOOL_RESULT
+               : stages[rc->stage];
 }
 
 /* A copy of s behind those that are there; c->text_size made room for it. */
@@ -743,7 +746,7 @@ static void fill_call(struct mortise_ongoing *c,
     to->id = c->id;
     to->attempt = rc->attempt;
     to->visit = rc->visit;
-    to->stage = rc->kind == MORTISE_RUN_CHECK ? stage_of(rc->stage) : 0;
+    to->stage = rc->kind == MORTISE_RUN_CHECK ? stage_of(rc) : 0;
     to->deadline_ns = rc->timeout_ms != 0 ? mortise_mono_in(rc->timeout_ms) : 0;
     to->body = c->body;
     to->body_size = strlen(c->body);

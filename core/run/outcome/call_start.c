@@ -16,6 +16,7 @@ static void fill_call(struct mortise_run *r, struct exec *x,
     c->operation = check ? "" : n->operation;
     c->body = json_incref(check ? x->subject : x->body);
     c->stage = x->stage;
+    c->serves = x->serves != 0;
     c->turn = check ? x->turn : 0;
     c->attempt = x->attempt;
     c->visit = x->visit;
