@@ -94,9 +94,10 @@ static void serve_stdio(const char *era)
 {
     char text[2048];
 
+    desk_ok("mkdir out && ln -s out/log log && ln -s out/effects effects");
     snprintf(text, sizeof text,
              "command: [\"%s\", --era, \"%s\", --log, log, --effects, "
-             "effects], dir: ., sandbox: {fs: {write: [.]}}",
+             "effects], dir: ./out, sandbox: {fs: {write: [./out]}}",
              child_build("tests/mcp/mcpd_stdio"), era);
     deploy(text);
 }
@@ -158,7 +159,7 @@ static void try(size_t word, bool over_http, const char *era)
 
     if (allowed == NULL)
         return;
-    desk_ok("rm -rf store log effects port stdin");
+    desk_ok("rm -rf store log effects out port stdin");
     http = 0;
     if (over_http)
         serve_http(era);
