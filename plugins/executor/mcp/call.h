@@ -116,6 +116,9 @@ void mcp_step_begin(struct mcp_call *c, const char *name, int repeat,
                     mortise_status made, mortise_str arguments);
 /* It gave that, JSON: c->take comes when that is recorded.  Takes the call. */
 void mcp_step_done(struct mcp_call *c, mortise_str result);
+/* It gave {kind: word, name: value}: takes the call. */
+void mcp_step_done_as(struct mcp_call *c, const char *kind, const char *word,
+                      const char *name, mortise_jv value);
 /* The call fails: a step that nothing was sent of is undone first, one of which
  * something was is left in doubt.  `words` is copied.  Takes the call. */
 void mcp_call_fail(struct mcp_call *c, const char *code, const char *klass,

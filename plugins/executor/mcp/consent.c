@@ -12,24 +12,9 @@
 void mcp_consent_record(struct mcp_call *c, mortise_str consent)
 {
     mortise_jv v = {consent.p, consent.n};
-    mortise_status status;
-    mortise_str text;
-    mortise_jw w;
 
     c->sent = 0;
-    mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
-    mortise_jw_object(&w);
-    mortise_jw_key(&w, "resultType");
-    mortise_jw_cstr(&w, "consent");
-    mortise_jw_key(&w, "consent");
-    mortise_jw_value(&w, v);
-    mortise_jw_end(&w);
-    status = mortise_jw_finish(&w, &text);
-    if (status == MORTISE_S_OK)
-        mcp_step_done(c, text);
-    else
-        mcp_call_end(c, status);
-    free(w.p);
+    mcp_step_done_as(c, "resultType", "consent", "consent", v);
 }
 
 /* ---- asking a person --------------------------------------------------------- */

@@ -343,3 +343,25 @@ void mcp_step_done(struct mcp_call *c, mortise_str result)
         say_invalid(c, status, mortise_str_empty());
     }
 }
+
+void mcp_step_done_as(struct mcp_call *c, const char *kind, const char *word,
+                      const char *name, mortise_jv value)
+{
+    mortise_status status;
+    mortise_str text;
+    mortise_jw w;
+
+    mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
+    mortise_jw_object(&w);
+    mortise_jw_key(&w, kind);
+    mortise_jw_cstr(&w, word);
+    mortise_jw_key(&w, name);
+    mortise_jw_value(&w, value);
+    mortise_jw_end(&w);
+    status = mortise_jw_finish(&w, &text);
+    if (status == MORTISE_S_OK)
+        mcp_step_done(c, text);
+    else
+        mcp_call_end(c, status);
+    free(w.p);
+}

@@ -170,23 +170,7 @@ static void send(struct mcp_call *c, struct mcp_request *r, const char *method,
 /* {"status": "unknown", "error"}: takes the call. */
 static void done_unknown(struct mcp_call *c, mortise_jv error)
 {
-    mortise_status status;
-    mortise_str text;
-    mortise_jw w;
-
-    mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
-    mortise_jw_object(&w);
-    mortise_jw_key(&w, "status");
-    mortise_jw_cstr(&w, "unknown");
-    mortise_jw_key(&w, "error");
-    mortise_jw_value(&w, error);
-    mortise_jw_end(&w);
-    status = mortise_jw_finish(&w, &text);
-    if (status == MORTISE_S_OK)
-        mcp_step_done(c, text);
-    else
-        mcp_call_end(c, status);
-    free(w.p);
+    mcp_step_done_as(c, "status", "unknown", "error", error);
 }
 
 /* Of one that works nothing is recorded that the next will not say: takes the
