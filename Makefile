@@ -369,11 +369,12 @@ $(B)/configs/acme.pay.so: configs/refund/pay/pay.c $(HEADERS) $(B)/flags
 	$(call say,SO,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(PLUGIN_FLAGS) $(PLUGIN_CFLAGS) -o $@ $<
-# A server of another.
+# A server of another.  It has 256 MiB of address space there, which a sanitizer's
+# shadow is more than.
 $(B)/configs/filesd: configs/files/server/filesd.c $(HEADERS) $(B)/flags
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -Isdk $(CFLAGS) $(LDFLAGS) -o $@ $<
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -Isdk $(PLUGIN_CFLAGS) -o $@ $<
 .PHONY: faults
 faults:
 	+$(Q)$(AGAIN) $(if $(V),,-s) B=$(B)/faults VARIANT=-DMORTISE_FAULTS $(B)/faults/mortise
