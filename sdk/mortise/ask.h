@@ -1304,7 +1304,11 @@ MORTISE_INLINE mortise_status mortise_conversation_keep_wait(
  * and then mortise_journal_end() says what came of it.  What is asked in between
  * is part of it and recorded nowhere: state.get/1, http.request/1 (which says
  * MORTISE_S_DOUBT there in the place of MORTISE_S_IO where some of it had left, and
- * it may have happened) and secret.get/1; steps neither nest nor overlap.  A call that ends in between
+ * it may have happened) and secret.get/1.  Three are recorded as they are anywhere,
+ * and found again by their `step`, which they must have, when this step is begun
+ * again: interrupt.request/1 with hold_ms, model.call/1 and model.embed/1 (a used
+ * up budget gives MORTISE_S_DENIED there, so that nothing is left in doubt for
+ * money); in the order of asks they are not.  Steps neither nest nor overlap.  A call that ends in between
  * leaves the step in doubt: the operation's effect class and on_in_doubt say
  * what follows, unless `repeat`.  MORTISE_S_INVALID, in words: that is no such
  * request.  Results as those of host->ask(). */

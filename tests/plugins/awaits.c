@@ -1,9 +1,9 @@
 /* awaits.c -- ask {prompt, for_ms?, hold_ms?}: what a person answers; sleep {ms};
- * within and look {prompt, hold_ms?, undo?, then?}: the same as ask, in the middle
- * of a step of its own, which is undone (`undo`) or left open when it lets go;
- * `then`: and another one behind it.  Each
- * time that it is entered it adds a line to the file `entered`, which the host
- * knows nothing of. */
+ * within and look {prompt, hold_ms?, undo?, then?, model?}: the same as ask, in the
+ * middle of a step of its own, which is undone (`undo`) or left open when it lets
+ * go; `then`: and another one behind it; `model`: a model is told that first, and
+ * what became of it is `heard`, or in `refused`.  Each time that it is entered it
+ * adds a line to the file `entered`, which the host knows nothing of. */
 #include <stdio.h>
 
 #include "simple.h"
@@ -70,11 +70,41 @@ static mortise_status then(mortise_inst *i, const mortise_request *r,
     return status == MORTISE_S_SUSPENDED ? status : simple_emit(i, r, gave);
 }
 
+/* What a model says to `model`, {"heard": ...} or {"refused": status}. */
+static void hear(mortise_inst *i, const mortise_request *r, mortise_jv body,
+                 char *out, size_t size)
+{
+    char words[64] = "", text[512];
+    mortise_str answer = {NULL, 0};
+    mortise_jv reply;
+    mortise_status status;
+
+    out[0] = '\0';
+    if (mortise_jv_cstr(mortise_jv_get(body, "model"), words, sizeof words) !=
+        MORTISE_S_OK)
+        return;
+    snprintf(text, sizeof text,
+             "{%s\"alias\": \"m\", \"max_tokens\": 9, \"messages\": "
+             "[{\"role\": \"user\", \"parts\": [{\"type\": \"text\", "
+             "\"text\": \"%s\"}]}]}",
+             strcmp(words, "nameless") == 0 ? "" : "\"step\": \"model\", ",
+             words);
+    status = mortise_model_call_wait(i->host, i->api, r->call,
+                                     mortise_strz(text), &answer);
+    reply = mortise_jv_get(mortise_jv_of(answer), "reply");
+    if (status == MORTISE_S_OK)
+        snprintf(out, size, "\"heard\": %.*s, ",
+                 (int)mortise_jv_get(reply, "message").n,
+                 mortise_jv_get(reply, "message").p);
+    else
+        snprintf(out, size, "\"refused\": %d, ", (int)status);
+}
+
 /* The answer is the step's result, and is given when it is asked for again. */
 static mortise_status within(mortise_inst *i, const mortise_request *r,
                              mortise_jv body)
 {
-    char prompt[256] = "", room[1024], end[256];
+    char prompt[256] = "", room[1024], end[256], heard[512];
     mortise_str answer = {NULL, 0}, told = {NULL, 0};
     mortise_question q = {0};
     mortise_jv known;
@@ -92,6 +122,7 @@ static mortise_status within(mortise_inst *i, const mortise_request *r,
         mortise_jv_type(mortise_jv_get(known, "result")) != MORTISE_JV_NONE)
         return then(i, r, body, "{\"known\": true}");
     note_entrance("work");
+    hear(i, r, body, heard, sizeof heard);
     mortise_jv_cstr(mortise_jv_get(body, "prompt"), prompt, sizeof prompt);
     mortise_jv_int(mortise_jv_get(body, "hold_ms"), &hold_ms);
     q.prompt = mortise_strz(prompt);
@@ -104,8 +135,8 @@ static mortise_status within(mortise_inst *i, const mortise_request *r,
                  (int)answer.n, answer.p);
     else
         snprintf(end, sizeof end, "{\"step\": \"work\", \"undone\": true}");
-    snprintf(room, sizeof room, "{\"gave\": %d, \"said\": %.*s}", (int)status,
-             status == MORTISE_S_OK ? (int)answer.n : 4,
+    snprintf(room, sizeof room, "{%s\"gave\": %d, \"said\": %.*s}", heard,
+             (int)status, status == MORTISE_S_OK ? (int)answer.n : 4,
              status == MORTISE_S_OK ? answer.p : "null");
     if (status != MORTISE_S_SUSPENDED || undo)
         mortise_journal_end_wait(i->host, i->api, r->call, mortise_strz(end),

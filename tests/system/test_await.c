@@ -245,6 +245,90 @@ START_TEST(inside_a_step_one_stays)
 }
 END_TEST
 
+/* ---- a model, inside a step ------------------------------------------------- */
+
+static void deploy_model(void)
+{
+    desk_deploy("models:\n  m: {provider: scripted, model: any, price: "
+                "{input_per_mtok: 1, output_per_mtok: 1}, replies: [{text: Six "
+                "of them.}]}\n");
+}
+
+static void model_calls(const char *run, const char *n)
+{
+    desk_ok("$MORTISE show %s --transcript --json | grep -o "
+            "'\"model_call\"' | wc -l | tr -d ' \\n'",
+            run);
+    ck_assert_str_eq(child.out, n);
+}
+
+/* It costs what it costs, and is recorded like any other; and where the step is
+ * begun again, it is not asked again. */
+START_TEST(a_model_may_be_asked_inside)
+{
+    deploy_model();
+    graph("within, args: {prompt: How many?, hold_ms: 200, model: Say.}");
+    child_run("$MORTISE run g.yaml --id r");
+    ck_assert_int_ne(child.code, 0);
+    answer_soon("r", "42");
+    retry("r");
+    ck_assert_uint_eq(desk_entrances(), 2);
+    desk_ok("$MORTISE show r --json");
+    desk_out("Six of them.");
+    desk_out("\"said\": 42");
+    desk_out("\"model_calls\": 1,");
+    model_calls("r", "1");
+}
+END_TEST
+
+/* The step ended: what was asked inside of it is not asked for. */
+START_TEST(a_model_that_was_asked_inside_is_in_no_order)
+{
+    pid_t pid;
+
+    deploy_model();
+    graph("within, args: {prompt: How many?, hold_ms: 60000, model: Say., "
+          "then: true}");
+    pid = child_start("run", "$MORTISE run g.yaml --id r");
+    answer_soon("r", "42");
+    ck_assert_int_eq(child_wait(pid), 4);
+    answer_soon("r", "1");
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"known\": true");
+    model_calls("r", "1");
+}
+END_TEST
+
+/* Without a name it could not be found again. */
+START_TEST(a_model_that_is_asked_inside_has_a_name)
+{
+    deploy_model();
+    graph("within, args: {prompt: How many?, model: nameless}");
+    desk_ok("$MORTISE run g.yaml --id r && $MORTISE show r --json");
+    desk_out("\"refused\": -8");
+    model_calls("r", "0");
+}
+END_TEST
+
+/* In the middle of an effect nothing is stopped for money. */
+START_TEST(a_budget_refuses_a_model_inside)
+{
+    pid_t pid;
+
+    deploy_model();
+    desk_graph("g", "budget: {tokens: 3}\nstart: a\nnodes:\n  a: {type: tool, "
+                    "tool: awaits/within, args: {prompt: How many?, hold_ms: "
+                    "60000, model: Say.}, next: END}\n");
+    pid = child_start("run", "$MORTISE run g.yaml --id r");
+    answer_soon("r", "42");
+    ck_assert_int_eq(child_wait(pid), 0);
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"refused\": -4");
+    desk_out("\"said\": 42");
+    model_calls("r", "0");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("await");
@@ -262,6 +346,10 @@ static Suite *suite(void)
     tcase_add_test(tc, what_was_asked_inside_is_not_asked_again);
     tcase_add_test(tc, the_wait_is_nobodys);
     tcase_add_test(tc, inside_a_step_one_stays);
+    tcase_add_test(tc, a_model_may_be_asked_inside);
+    tcase_add_test(tc, a_model_that_was_asked_inside_is_in_no_order);
+    tcase_add_test(tc, a_model_that_is_asked_inside_has_a_name);
+    tcase_add_test(tc, a_budget_refuses_a_model_inside);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -487,10 +487,28 @@ static bool may_be_part(const struct mortise_host_call_method *m)
                                  m->effect == MORTISE_HOST_CALL_UNRECORDED);
 }
 
-/* A question is the run's even so, as whoever asked it stays. */
-static bool may_be_held(const struct mortise_host_call_method *m)
+/* The run's even so: a question, as whoever asked it stays; and a model, as it
+ * costs money. */
+static bool is_recorded_inside(const struct mortise_host_call_method *m)
 {
-    return m->effect == MORTISE_HOST_CALL_QUESTION;
+    return m->effect == MORTISE_HOST_CALL_QUESTION || m->says != NULL;
+}
+
+/* One that is found again by its name alone. */
+static int32_t judge_inside(const struct mortise_asked *a, char *words)
+{
+    if (!is_recorded_inside(a->method))
+        return MORTISE_S_OK;
+    if (a->method->effect == MORTISE_HOST_CALL_QUESTION && a->hold_ms == 0)
+        return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
+                                  "inside a step of its own a plugin stays for "
+                                  "the answer to a question (hold_ms)");
+    return a->name != NULL
+               ? MORTISE_S_OK
+               : mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
+                                    "inside a step of its own what a plugin "
+                                    "asks of %s has a name (step)",
+                                    a->method_name);
 }
 
 /* It is recorded: all of it is parsed. */
@@ -540,7 +558,8 @@ static int32_t judge(struct mortise_asked *a, char *words)
                                   "what a plugin does in the background is of "
                                   "no run, and may not ask %s",
                                   a->method_name);
-    if (c->own != NULL && !may_be_part(a->method) && !may_be_held(a->method))
+    if (c->own != NULL && !may_be_part(a->method) &&
+        !is_recorded_inside(a->method))
         return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
                                   "inside a step of its own (journal.begin/1) "
                                   "a plugin may not ask %s",
@@ -548,13 +567,8 @@ static int32_t judge(struct mortise_asked *a, char *words)
     status = take_name(a, words);
     if (status == MORTISE_S_OK)
         status = a->method->check(a, words);
-    if (status == MORTISE_S_OK && c->own != NULL &&
-        (a->hold_ms == 0 || a->name == NULL) && may_be_held(a->method))
-        return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
-                                  "inside a step of its own a plugin stays for "
-                                  "the answer to a question (hold_ms), which "
-                                  "has a name (step)");
-    return status;
+    return status == MORTISE_S_OK && c->own != NULL ? judge_inside(a, words)
+                                                    : status;
 }
 
 static enum mortise_step_kind kind_of_caller(const struct mortise_asked *a)
@@ -650,7 +664,7 @@ static void serve(struct mortise_asked *a, struct mortise_ongoing *c)
     }
     link_asked(a, c);
     a->is_part = c->is_serving || c->live == NULL ||
-                 (c->own != NULL && !may_be_held(a->method));
+                 (c->own != NULL && !is_recorded_inside(a->method));
     a->hold.fire = hold_over;
     a->manifest = c->lane->manifest;
     a->as = c->lane->as;

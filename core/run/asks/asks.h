@@ -16,7 +16,8 @@ enum {
     ANSWER_MODEL = 16,    /* of a model (prompt.c) */
     ANSWER_UNDONE = 32,   /* no answer: it did not happen, and is to be made as
                              if for the first time */
-    ANSWER_ALL = 63
+    ANSWER_INSIDE = 64,   /* of what was asked inside an open step */
+    ANSWER_ALL = 127
 };
 
 /* ---- steps.c ---- */

@@ -24,8 +24,8 @@
  *       Or it stays for a while (`holds`), in the middle of something that would be
  *       lost: then the answer comes to it, once it is on disk, and the time that
  *       it takes is nobody's.  What is asked inside of a step that a plugin
- *       performs itself is part of that: when the step is answered it is not
- *       asked again, so it is in no order with others.
+ *       performs itself (a question, or a model) is part of that: when the step is
+ *       answered it is not asked again, so it is in no order with others.
  *   (5) Recorded answers come back in the order in which they were recorded,
  *       each after as many asks as preceded it then; live answers behind them.
  *   (6) The same step with another method or other arguments, or a success
@@ -242,7 +242,8 @@ static int record_answer(struct mortise_run *r, struct exec *x, struct step *s,
                       (s->spends ? ANSWER_SPENT : 0) |
                       (s->spends && has_heard(value) ? ANSWER_HEARD : 0) |
                       (s->kind == MORTISE_STEP_TOOL ? ANSWER_TOOL : 0) |
-                      (s->of_model ? ANSWER_MODEL : 0));
+                      (s->of_model ? ANSWER_MODEL : 0) |
+                      (s->inside ? ANSWER_INSIDE : 0));
     e.looked = s->kind == MORTISE_STEP_LOOK;
     return mortise_run_record_value(r, &e, value, err);
 }
@@ -686,15 +687,20 @@ static struct step_id name_of(struct journal *j,
     return id;
 }
 
-/* It is called again when there is something to be spent (budget.c (7)). */
+/* It is called again when there is something to be spent (budget.c (7)); but in
+ * the middle of an effect nothing is stopped for money, which would leave that
+ * in doubt. */
 static int stop_for_budget(struct mortise_run *r, struct exec *x,
                            const struct mortise_ask_in *in,
                            struct mortise_err *err)
 {
-    int rv = reply_words(r, in->ask, MORTISE_S_CANCELLED,
+    int rv = reply_words(r, in->ask,
+                         in->inside ? MORTISE_S_DENIED : MORTISE_S_CANCELLED,
                          "the budget is used up", err);
 
-    return rv == MORTISE_OK ? mortise_exec_cancel(r, x, STOP_BUDGET, err) : rv;
+    return rv == MORTISE_OK && !in->inside
+               ? mortise_exec_cancel(r, x, STOP_BUDGET, err)
+               : rv;
 }
 
 static int ask_journaled(struct mortise_run *r, struct exec *x,
@@ -733,6 +739,7 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
             return rv;
         s->kind = in->kind;
         s->of_model = in->model != NULL;
+        s->inside = in->inside;
         s->spends = s->of_model && x->call == MORTISE_RUN_EXECUTE;
         s->entrance = j->entrance;
         s->ask = in->ask;

@@ -533,6 +533,10 @@ int mortise_apply_answer(struct mortise_run *r, struct exec *x,
         s->cleared = true;
         return MORTISE_OK;
     }
+    if (e->how & ANSWER_INSIDE) { /* of no check, which has one flag at most */
+        s->inside = true;
+        x->journal->n_inside++;
+    }
     s->completed = (e->how & ANSWER_COMPLETED) != 0;
     if (s->completed) {
         s->kind =

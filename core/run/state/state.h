@@ -102,8 +102,7 @@ struct step { /* one ask; `key` and `method` lie behind it */
     bool cleared; /* OPEN, and a person said that it is to be done again */
 
     char request[REQUEST_ID];
-    bool
-        inside; /* a question that is part of a step: in no order with others */
+    bool inside; /* part of another step: in no order with others */
     uint64_t deadline_ms;
     uint64_t lasts_ms; /* a wait of so and so long; 0: until a time of day */
     uint64_t ends_ms;  /* of the former, by steady_ms; 0: not known yet */
@@ -128,7 +127,7 @@ struct step { /* one ask; `key` and `method` lie behind it */
 struct journal {
     struct step **steps; /* in the order in which they were first asked */
     size_t n, cap;
-    size_t n_inside; /* of them, questions inside of steps */
+    size_t n_inside; /* of those recorded, parts of others */
     struct mortise_table by_name;
     struct mortise_table effects; /* those that are like no earlier one */
     struct indexes answers;       /* of steps, in the order of the answers */
