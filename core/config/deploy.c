@@ -429,7 +429,7 @@ static int read(struct mortise_deployment *d, const char *path,
             return MORTISE_ENOMEM;
         mortise_keys_read(&mortise_deployment_place, root, root->span, &r, d,
                           diags);
-        mortise_mcp_check(&d->tools.mcp, &d->secrets, diags);
+        mortise_mcp_check(&d->tools.mcp, &d->secrets, &d->models, diags);
         check_composed(d, diags);
         if (!r.nomem)
             mortise_own_files_check(d, diags);

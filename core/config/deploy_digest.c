@@ -28,8 +28,7 @@
 
 #include "json/value.h"
 
-/* From the root on; what is not there (yet) by its name alone. */
-static json_t *whole(const char *path)
+json_t *mortise_whole_path(const char *path)
 {
     char found[PATH_MAX], here[PATH_MAX / 2], made[2 * PATH_MAX];
 
@@ -46,7 +45,7 @@ static json_t *whole_list(const char *const *paths, size_t n)
     json_t *list = json_array();
 
     for (size_t i = 0; list != NULL && i < n; i++) {
-        if (json_array_append_new(list, whole(paths[i])) == 0)
+        if (json_array_append_new(list, mortise_whole_path(paths[i])) == 0)
             continue;
         json_decref(list);
         list = NULL;
@@ -84,7 +83,8 @@ static json_t *trust_of(const struct mortise_deployment *d, const json_t *tree)
     static const char *const but[] = {"dir", NULL};
 
     return json_pack("{s:o, s:o}", "dir",
-                     d->trust_dir != NULL ? whole(d->trust_dir) : json_null(),
+                     d->trust_dir != NULL ? mortise_whole_path(d->trust_dir)
+                                          : json_null(),
                      "rest", rest_of(tree, "trust", but));
 }
 
@@ -120,7 +120,8 @@ static json_t *limits_of(const struct mortise_deployment *d)
 /* A program by where it is, or by the name that PATH is to find. */
 static json_t *found(const char *path)
 {
-    return strchr(path, '/') != NULL ? whole(path) : json_string(path);
+    return strchr(path, '/') != NULL ? mortise_whole_path(path)
+                                     : json_string(path);
 }
 
 /* What of a server is a path, or holds where nothing is said. */
@@ -128,20 +129,22 @@ static json_t *server_of(const struct mortise_mcp_server *s,
                          const json_t *servers)
 {
     static const char *const but[] = {"command", "dir",  "sandbox", "protocol",
-                                      "timeout", "hold", NULL};
+                                      "timeout", "hold", "roots",   NULL};
     const struct mortise_program *p = &s->program;
     json_t *words = json_array();
 
     for (size_t i = 0; i < p->n_args; i++)
         json_array_append_new(words, json_string(p->args[i]));
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:b, s:I, s:s, s:I, s:I, s:o}", "program",
-        p->path != NULL ? found(p->path) : json_null(), "words", words, "dir",
-        p->path != NULL ? whole(p->dir) : json_null(), "read",
+        "{s:o, s:o, s:o, s:o, s:o, s:b, s:I, s:s, s:I, s:I, s:o, s:o}",
+        "program", p->path != NULL ? found(p->path) : json_null(), "words",
+        words, "dir",
+        p->path != NULL ? mortise_whole_path(p->dir) : json_null(), "read",
         whole_list(p->read.list, p->read.n), "write",
         whole_list(p->write.list, p->write.n), "online", p->online, "memory",
         (json_int_t)p->memory, "protocol", s->protocol, "timeout",
-        (json_int_t)s->timeout_ms, "hold", (json_int_t)s->hold_ms, "rest",
+        (json_int_t)s->timeout_ms, "hold", (json_int_t)s->hold_ms, "roots",
+        whole_list(s->roots.list, s->roots.n), "rest",
         rest_of(servers, s->name, but));
 }
 
@@ -179,7 +182,8 @@ static json_t *secrets_of(const struct mortise_deployment *d,
 
         if (p->kind != MORTISE_PROVIDER_FILE ||
             json_object_set_new(
-                out, p->name, json_pack("{s:o}", "file", whole(p->text))) == 0)
+                out, p->name,
+                json_pack("{s:o}", "file", mortise_whole_path(p->text))) == 0)
             continue;
         json_decref(out);
         out = NULL;

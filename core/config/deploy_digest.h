@@ -11,4 +11,8 @@ int mortise_deployment_digest(uint8_t out[MORTISE_DIGEST],
                               const struct mortise_deployment *d,
                               const struct mortise_mem *mem);
 
+/* That path from the root on; what is not there (yet) by its name alone.  A new
+ * reference; NULL: memory ran out. */
+json_t *mortise_whole_path(const char *path);
+
 #endif

@@ -20,6 +20,8 @@
  *       the server says; what is not said is external.
  *   (4) Secrets are named, never written: what goes to the plugin, to records
  *       and to digests is the reference.
+ *   (5) A server has no model asked and is told of no directory unless that
+ *       stands here; then it is offered, and what a model costs is the node's.
  */
 #include "config/mcp.h"
 
@@ -449,6 +451,43 @@ static const struct mortise_key effects_keys[] = {
 };
 MORTISE_PLACE(effects, "effects");
 
+/* ---- what it is offered (5) ---------------------------------------------- */
+
+static const struct mortise_key sampling_keys[] = {
+    {.name = "model",
+     .about = "The alias, among `models`, that is asked.",
+     .value = MORTISE_V_STRING,
+     .required = true,
+     MORTISE_INTO_TEXT(struct mortise_mcp_sampling, alias)},
+    {.name = "max_tokens",
+     .about = "The most of one reply, whatever the server wants.",
+     .min = 1,
+     .max = 1e9,
+     MORTISE_INTO_U64(struct mortise_mcp_sampling, max_tokens)},
+};
+MORTISE_PLACE(sampling, "sampling");
+
+static void read_sampling(void *ctx, void *into,
+                          const struct mortise_slot *slot)
+{
+    struct mortise_config_reading *r = ctx;
+    struct mortise_mcp_server *s = into;
+
+    s->sampling.at = mortise_yaml_get(slot->value, "model");
+    mortise_keys_enter(slot, r, &s->sampling, r->diags);
+}
+
+static void check_model(const struct mortise_mcp_sampling *s,
+                        const struct mortise_models *models,
+                        struct mortise_diags *diags)
+{
+    struct mortise_err why;
+
+    if (s->alias != NULL &&
+        mortise_model_need(models, s->alias, &why) != MORTISE_OK)
+        mortise_diag_add(diags, "E0610", s->at->span, "%s", why.msg);
+}
+
 /* ---- a server ------------------------------------------------------------ */
 
 static const struct mortise_word protocols[] = {
@@ -513,6 +552,18 @@ static const struct mortise_key keys[] = {
      .about = "Patterns of tools, for what they do to the world; what fits "
               "none is external.",
      MORTISE_INTO_PLACE(effects_place, struct mortise_mcp_server, effects)},
+    {.name = "sampling",
+     .about = "The model that it may have asked; without, none.",
+     .value = MORTISE_V_MAP,
+     .place = &sampling_place,
+     .read = read_sampling},
+    {.name = "roots",
+     .about = "Directories that it is told of (roots/list); it may use what "
+              "its sandbox says, no more.",
+     .value = MORTISE_V_LIST,
+     MORTISE_EACH(.value = MORTISE_V_STRING),
+     .read = read_paths,
+     MORTISE_AT(struct mortise_paths, struct mortise_mcp_server, roots)},
 };
 
 const struct mortise_place mortise_mcp_server_place = {
@@ -602,7 +653,7 @@ void mortise_mcp_read(struct mortise_mcp_servers *out,
     out->list = list;
 }
 
-/* ---- secrets (4) --------------------------------------------------------- */
+/* ---- what it refers to (4) --------------------------------------------------------- */
 
 static void check_secret(const struct mortise_yaml *at,
                          const struct mortise_providers *secrets,
@@ -617,11 +668,13 @@ static void check_secret(const struct mortise_yaml *at,
 
 void mortise_mcp_check(const struct mortise_mcp_servers *servers,
                        const struct mortise_providers *secrets,
+                       const struct mortise_models *models,
                        struct mortise_diags *diags)
 {
     for (size_t i = 0; i < servers->n; i++) {
         const struct mortise_mcp_server *s = &servers->list[i];
 
+        check_model(&s->sampling, models, diags);
         for (size_t k = 0; k < s->env.n; k++)
             check_secret(s->env.list[k].at, secrets, diags);
         for (size_t k = 0; k < s->headers.n; k++)

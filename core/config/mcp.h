@@ -3,6 +3,7 @@
 #ifndef MORTISE_CONFIG_MCP_H
 #define MORTISE_CONFIG_MCP_H
 
+#include "config/models.h"
 #include "config/programs.h"
 #include "config/provider.h"
 
@@ -31,6 +32,13 @@ struct mortise_mcp_effects {
     const struct mortise_yaml *read, *write, *idempotent; /* lists, or NULL */
 };
 
+/* The model that a server may have asked (sampling); alias NULL: none. */
+struct mortise_mcp_sampling {
+    const struct mortise_yaml *at; /* the alias, where it stands */
+    const char *alias;
+    uint64_t max_tokens; /* of one reply; 0: as many as the server wants */
+};
+
 struct mortise_mcp_server {
     const char *name;
     const struct mortise_yaml *at; /* its key */
@@ -45,6 +53,8 @@ struct mortise_mcp_server {
     uint64_t timeout_ms;  /* of a request without progress */
     uint64_t hold_ms;     /* so long a call is kept that asks a person */
     struct mortise_mcp_effects effects;
+    struct mortise_mcp_sampling sampling;
+    struct mortise_paths roots; /* directories that it is told of */
 };
 
 struct mortise_mcp_servers { /* in an arena */
@@ -66,10 +76,11 @@ void mortise_mcp_read(struct mortise_mcp_servers *out,
 /* May a server be there: at a URL of https, without a name or password, or one
  * of http that leads to this machine? */
 bool mortise_mcp_is_url(const char *url);
-/* Once all of the file is read: findings for references to secrets that it does
- * not have. */
+/* Once all of the file is read: findings for references to secrets, and for
+ * models, that it does not have. */
 void mortise_mcp_check(const struct mortise_mcp_servers *servers,
                        const struct mortise_providers *secrets,
+                       const struct mortise_models *models,
                        struct mortise_diags *diags);
 
 /* By its name; NULL when there is none. */

@@ -2,14 +2,17 @@
  *
  *     {"servers": {NAME: {"command": true,
  *                         "protocol": "auto", "timeout_ms": N, "hold_ms": N,
- *                         "tools": {TOOL: DIGEST}},
+ *                         "tools": {TOOL: DIGEST},
+ *                         "sampling": {"alias": ALIAS, "max_tokens": N},
+ *                         "roots": [{"uri": "file:///...", "name": TEXT}]},
  *                  NAME: {"url": URL, "headers": {NAME: TEXT},
  *                         "secret_headers": {NAME: REFERENCE},
  *                         "auth": {...}, ...}},
  *      "places": [URL, ...],
  *      "secrets": [NAME, ...]}
  *
- * `tools` is there where the server is pinned, also when nothing is in it.  Which
+ * `tools` is there where the server is pinned, also when nothing is in it;
+ * `sampling` and `roots` where the deployment says them.  Which
  * program a server is, and what it gets, the plugin is not told: it asks for it
  * by the server's name.  `places` and `secrets` are what its permissions come
  * to: where it may go, and what it may use, is what stands in tools.mcp.
@@ -18,6 +21,8 @@
 
 #include <string.h>
 
+#include "base/buf.h"
+#include "config/deploy_digest.h"
 #include "json/secret.h"
 
 struct composing {
@@ -103,6 +108,60 @@ static void put_pins(struct composing *c, json_t *to,
     set(c, to, "tools", tools);
 }
 
+static void put_sampling(struct composing *c, json_t *to,
+                         const struct mortise_mcp_sampling *s)
+{
+    json_t *sampling = json_object();
+
+    set_text(c, sampling, "alias", s->alias);
+    if (s->max_tokens != 0)
+        set(c, sampling, "max_tokens", json_integer((json_int_t)s->max_tokens));
+    set(c, to, "sampling", sampling);
+}
+
+/* As RFC 8089 has it; NULL: memory ran out. */
+static json_t *file_uri(const char *path)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789-._~/!$&'()*+,;=:@";
+    struct mortise_buf b;
+    json_t *out;
+
+    mortise_buf_init(&b, &mortise_heap);
+    mortise_buf_puts(&b, "file://");
+    for (const char *p = path; *p != '\0'; p++)
+        if (strchr(plain, *p) != NULL)
+            mortise_buf_put(&b, p, 1);
+        else
+            mortise_buf_printf(&b, "%%%02X", (unsigned)(unsigned char)*p);
+    out = b.failed ? NULL : json_string(mortise_buf_cstr(&b));
+    mortise_buf_finish(&b);
+    return out;
+}
+
+static json_t *root_of(const char *path)
+{
+    json_t *whole = mortise_whole_path(path), *out;
+    const char *text = whole != NULL ? json_string_value(whole) : "";
+    const char *slash = strrchr(text, '/');
+
+    out = json_pack("{s:o, s:s}", "uri", file_uri(text), "name",
+                    slash != NULL && slash[1] != '\0' ? slash + 1 : text);
+    json_decref(whole);
+    return out;
+}
+
+static void put_roots(struct composing *c, json_t *to,
+                      const struct mortise_paths *roots)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < roots->n; i++)
+        c->failed |= json_array_append_new(list, root_of(roots->list[i]));
+    set(c, to, "roots", list);
+}
+
 static json_t *server_of(struct composing *c,
                          const struct mortise_mcp_server *s,
                          const struct mortise_lock *lock)
@@ -126,6 +185,10 @@ static json_t *server_of(struct composing *c,
     set(c, out, "hold_ms", json_integer((json_int_t)s->hold_ms));
     if (pinned != NULL)
         put_pins(c, out, pinned);
+    if (s->sampling.alias != NULL)
+        put_sampling(c, out, &s->sampling);
+    if (s->roots.list != NULL)
+        put_roots(c, out, &s->roots);
     return out;
 }
 

@@ -436,8 +436,8 @@ const struct mortise_code mortise_codes[] = {
      "here, and `url`, where it is: of https, or of http on this machine.  A "
      "program's network is all or nothing: `net: []` or `net: [\"*\"]`.  Its "
      "`write` comes to nothing of the deployment's own: the file, its lock, "
-     "its "
-     "store, its plugins, whom it trusts.",
+     "its store, its plugins, whom it trusts.  Its `sampling` names one of the "
+     "`models`.",
      "kind: Deployment\n"
      "tools: {mcp: {files: {url: \"http://mcp.example.com\"}}}   # https\n"},
 

@@ -412,9 +412,9 @@ static void ask(struct mcpd_request *r, const json_t *args)
         mcpd_error(r, -32021, "Missing client capability",
                    json_pack("{s:{s:{}}}", "requiredCapabilities", needs));
     else if (!mcpd_can(r, needs))
-        mcpd_result(r, json_pack("{s:[{s:s, s:s+++}], s:b}", "content", "type",
+        mcpd_result(r, json_pack("{s:[{s:s, s:s+}], s:b}", "content", "type",
                                  "text", "text", "the client has no ", needs,
-                                 "", "isError", true));
+                                 "isError", true));
     else if (r->modern)
         ask_2026(r);
     else

@@ -390,6 +390,107 @@ START_TEST(old_questions_are_not_held_for_ever)
 }
 END_TEST
 
+/* ---- what the deployment grants ------------------------------------------------ */
+
+#define MODELS                                                                 \
+    "models:\n  helper:\n    provider: scripted\n    model: rehearsal\n    "   \
+    "price: {input_per_mtok: 1, output_per_mtok: 1}\n    replies:\n      - "   \
+    "{when: {user: Say hello., system: Be short.}, text: Hello.}\n"
+
+/* A server may have the model asked that the deployment says, in either era, in
+ * the node's own budget; what it is told is what that said. */
+START_TEST(servers_may_have_a_model_asked)
+{
+    static const char *const servers[] = {"s", "old"};
+
+    deploy("", ", sampling: {model: helper}");
+    desk_ok("cat >>mortise.yaml <<'E'\n" MODELS "E");
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(
+            call(servers[i], servers[i], "ask", "{\"sampling\": true}"), 0);
+        gave(servers[i],
+             "{\"content\":{\"text\":\"Hello.\",\"type\":\"text\"},"
+             "\"model\":\"rehearsal\",\"role\":\"assistant\",\"stopReason\""
+             ":\"endTurn\"}");
+        desk_ok("$MORTISE show %s --json", servers[i]);
+        desk_out("\"model_calls\": 1");
+        desk_ok("$MORTISE show %s --transcript --json", servers[i]);
+        desk_out("Be short.");
+    }
+}
+END_TEST
+
+/* What is not said is not offered, and refused all the same. */
+START_TEST(models_and_directories_are_not_offered)
+{
+    ck_assert_int_ne(call("a", "s", "ask", "{\"sampling\": true}"), 0);
+    failed("a", "mcp.refused");
+    ck_assert_int_ne(call("b", "old", "ask", "{\"sampling\": true}"), 0);
+    failed("b", "mcp.tool_error");
+    ck_assert_int_ne(call("c", "s", "ask", "{\"roots\": true}"), 0);
+    failed("c", "mcp.refused");
+    deploy(", --ask-at-start", "");
+    ck_assert_int_eq(call("d", "old", "echo", "{\"text\": \"hi\"}"), 0);
+}
+END_TEST
+
+/* A model that fails is the server's to judge where it waits for it, and the
+ * call's end where it does not. */
+START_TEST(a_model_that_fails)
+{
+    deploy("", ", sampling: {model: helper}");
+    desk_ok(
+        "cat >>mortise.yaml <<'E'\nmodels:\n  helper: {provider: scripted, "
+        "model: any, replies: [{error: {code: model.refused, message: Never."
+        "}}]}\nE");
+    ck_assert_int_ne(call("a", "s", "ask", "{\"sampling\": true}"), 0);
+    failed("a", "model.refused");
+    ck_assert_int_eq(call("b", "old", "ask", "{\"sampling\": true}"), 0);
+    desk_ok("$MORTISE show b --json");
+    desk_out("-32603");
+    desk_out("Never.");
+}
+END_TEST
+
+/* Used up, the budget stops a node between two requests, and in the middle of one
+ * it refuses the model. */
+START_TEST(a_model_is_in_the_budget)
+{
+    deploy("", ", sampling: {model: helper, max_tokens: 5}");
+    desk_ok("cat >>mortise.yaml <<'E'\n" MODELS "E");
+    desk_graph("b", "budget: {tokens: 4}\nstart: a\nnodes:\n  a: {type: tool, "
+                    "tool: mcp/call, args: {server: \"${input.s}\", tool: ask, "
+                    "arguments: {sampling: true}}, next: END}\n");
+    child_run("$MORTISE run b.yaml --id a --input '{\"s\": \"s\"}'");
+    ck_assert_int_ne(child.code, 0);
+    desk_ok("$MORTISE show a --json");
+    desk_out("\"budget\"");
+    desk_ok("$MORTISE run b.yaml --id b --input '{\"s\": \"old\"}'");
+    desk_ok("$MORTISE show b --json");
+    desk_out("the budget is used up");
+}
+END_TEST
+
+/* It is told of the directories that the deployment says, from the root on. */
+START_TEST(servers_may_be_told_of_directories)
+{
+    static const char *const servers[] = {"s", "old"};
+    char want[2 * sizeof desk_dir + 128];
+
+    desk_ok("mkdir 'out/a b'");
+    deploy("", ", roots: [./out, \"./out/a b\"]");
+    snprintf(want, sizeof want,
+             "{\"roots\":[{\"name\":\"out\",\"uri\":\"file://%s/out\"},"
+             "{\"name\":\"a b\",\"uri\":\"file://%s/out/a%%20b\"}]}",
+             desk_dir, desk_dir);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(
+            call(servers[i], servers[i], "ask", "{\"roots\": true}"), 0);
+        gave(servers[i], want);
+    }
+}
+END_TEST
+
 /* ---- tasks -------------------------------------------------------------------- */
 
 START_TEST(tasks_are_waited_for)
@@ -589,6 +690,11 @@ static Suite *suite(void)
     tcase_add_test(tc, questions_have_rounds);
     tcase_add_test(tc, old_questions_are_held);
     tcase_add_test(tc, old_questions_are_not_held_for_ever);
+    tcase_add_test(tc, servers_may_have_a_model_asked);
+    tcase_add_test(tc, models_and_directories_are_not_offered);
+    tcase_add_test(tc, a_model_that_fails);
+    tcase_add_test(tc, a_model_is_in_the_budget);
+    tcase_add_test(tc, servers_may_be_told_of_directories);
     tcase_add_test(tc, tasks_are_waited_for);
     tcase_add_test(tc, tasks_may_ask);
     tcase_add_test(tc, a_call_that_was_cut_off);

@@ -2,8 +2,10 @@
  *
  *     ping                  answered
  *     elicitation/create    a person is asked (question.c), for a call
- *     roots/list, sampling/createMessage and all else     refused with -32601:
- *                           none of it is among our capabilities
+ *     sampling/createMessage  a model is (granted.c), where the deployment says so
+ *     roots/list            answered, where the deployment says so
+ *     all else              refused with -32601: it is not among our
+ *                           capabilities
  *
  * A question says not for which request it is asked.  Over streamable HTTP the
  * stream tells; over pipes
@@ -30,6 +32,7 @@ struct mcp_asked {
     int64_t before;          /* (1): our newest request then */
     int64_t on;              /* the one on whose stream it came, or 0 */
     uint64_t serial;
+    int is_sampling;
     struct mcp_call *call; /* whose it is; NULL: not known yet */
 };
 
@@ -41,6 +44,11 @@ mortise_jv mcp_asked_params(const struct mcp_asked *a)
 uint64_t mcp_asked_serial(const struct mcp_asked *a)
 {
     return a->serial;
+}
+
+int mcp_asked_is_sampling(const struct mcp_asked *a)
+{
+    return a->is_sampling;
 }
 
 static void asked_free(struct mcp_asked *a)
@@ -78,6 +86,18 @@ static void answer_ping(struct mcp_server *s, mortise_jv id)
     mcp_respond(s, &w, made, text, 0);
 }
 
+static void answer_roots(struct mcp_server *s, mortise_jv id)
+{
+    mortise_str text = mortise_str_empty();
+    mortise_status made;
+    mortise_jw w;
+
+    mcp_rpc_begin_result(&w, id);
+    mcp_roots_write(&w, s);
+    made = mcp_rpc_end(&w, &text);
+    mcp_respond(s, &w, made, text, 0);
+}
+
 /* {"jsonrpc", "id", "result": as it is} */
 static void respond(const struct mcp_asked *a, mortise_str result)
 {
@@ -100,29 +120,34 @@ static void respond(const struct mcp_asked *a, mortise_str result)
     mcp_respond(a->server, &w, made, text, 0);
 }
 
-/* Nobody can be asked. */
-static void cancel(struct mcp_asked *a)
-{
-    static const char result[] = "{\"action\":\"cancel\"}";
-
-    respond(a, mortise_strz(result));
-    asked_free(a);
-}
-
-void mcp_asked_answer(struct mcp_asked *a, mortise_str result)
+/* Answered: its call goes on. */
+static void is_over(struct mcp_asked *a)
 {
     struct mcp_server *s = a->server;
     struct mcp_call *c = a->call;
 
-    if (result.p != NULL)
-        respond(a, result);
-    else
-        refuse(s, mortise_jv_of(bytes_str(&a->id)), MCP_RPC_BAD_PARAMS,
-               "the question cannot be asked", 0);
     asked_free(a);
     if (c != NULL)
         mcp_request_hold(&c->request, 0);
     mcp_asked_settle(s);
+}
+
+void mcp_asked_answer(struct mcp_asked *a, mortise_str result)
+{
+    respond(a, result);
+    is_over(a);
+}
+
+void mcp_asked_refuse(struct mcp_asked *a, int64_t code, mortise_str words)
+{
+    char text[512];
+
+    snprintf(text, sizeof text, "%.*s",
+             (int)mortise_str_utf8(mortise_strn(
+                 words.p, words.n < sizeof text ? words.n : sizeof text - 1)),
+             words.p != NULL ? words.p : "");
+    refuse(a->server, mortise_jv_of(bytes_str(&a->id)), code, text, 0);
+    is_over(a);
 }
 
 /* ---- whose it is ----------------------------------------------------------------- */
@@ -169,6 +194,19 @@ static void give(struct mcp_asked *a, struct mcp_call *c)
     mcp_question_hold(c, a);
 }
 
+/* There is no call that it can be for. */
+static void refuse_stray(struct mcp_asked *a)
+{
+    static const char result[] = "{\"action\":\"cancel\"}";
+
+    if (a->is_sampling)
+        refuse(a->server, mortise_jv_of(bytes_str(&a->id)), MCP_RPC_REJECTED,
+               "there is no call that it can be for", 0);
+    else
+        respond(a, mortise_strz(result));
+    asked_free(a);
+}
+
 /* One of them is settled: true. */
 static int settle_one(struct mcp_server *s)
 {
@@ -181,7 +219,7 @@ static int settle_one(struct mcp_server *s)
             continue;
         choice = choose(a);
         if (choice.may == 0) {
-            cancel(a);
+            refuse_stray(a);
             return 1;
         }
         if (choice.free > 0 && (choice.may == 1 || n >= choice.free)) {
@@ -201,7 +239,7 @@ void mcp_asked_settle(struct mcp_server *s)
 /* ---- hearing ---------------------------------------------------------------------- */
 
 static void hear_question(struct mcp_server *s, const struct mcp_rpc *m,
-                          int64_t on)
+                          int64_t on, int is_sampling)
 {
     struct mcp_asked *a = (struct mcp_asked *)calloc(1, sizeof *a);
     struct mcp_asked **at = &s->asked;
@@ -226,6 +264,7 @@ static void hear_question(struct mcp_server *s, const struct mcp_rpc *m,
         return;
     }
     a->server = s;
+    a->is_sampling = is_sampling;
     a->before = s->last_id;
     a->on = on;
     a->serial = ++s->n_asked;
@@ -243,13 +282,15 @@ void mcp_asked_heard(struct mcp_server *s, const struct mcp_rpc *m, int64_t on)
     else if (strcmp(m->method, "ping") == 0)
         answer_ping(s, m->id);
     else if (strcmp(m->method, "elicitation/create") == 0)
-        hear_question(s, m, on);
+        hear_question(s, m, on, 0);
+    else if (strcmp(m->method, "sampling/createMessage") == 0 &&
+             mcp_sampling_is_offered(s))
+        hear_question(s, m, on, 1);
+    else if (strcmp(m->method, "roots/list") == 0 &&
+             mortise_jv_type(s->roots) != MORTISE_JV_NONE)
+        answer_roots(s, m->id);
     else
-        refuse(s, m->id, MCP_RPC_NO_METHOD,
-               strcmp(m->method, "sampling/createMessage") == 0
-                   ? "sampling is not offered"
-                   : "this client has no such method",
-               0);
+        refuse(s, m->id, MCP_RPC_NO_METHOD, "that is not offered", 0);
 }
 
 void mcp_asked_cancelled(struct mcp_server *s, mortise_jv params)

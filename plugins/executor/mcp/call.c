@@ -335,7 +335,7 @@ static void take_questions(struct mcp_call *c, mortise_jv result)
             mortise_strz("the server asks for more, and more, without "
                          "an end: ten times are allowed"));
     else
-        mcp_questions_ask(c, mcp_call_next);
+        mcp_inputs_ask(c, mcp_call_next);
 }
 
 /* Takes the call: from the start (4). */

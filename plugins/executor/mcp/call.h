@@ -5,7 +5,9 @@
  *     call.c      what is asked of the server, and what comes of it
  *     offers.c    ... of operation `list`
  *     output.c    a result as the call's output
- *     question.c  what the server wants to know of a person; held.c: at once
+ *     inputs.c    what the server wants to know before it goes on; held.c: at once
+ *     question.c  ... of a person
+ *     granted.c   ... of a model, or of us
  *     task.c      a result that comes later
  *     consent.c   an authorization that a person has to give
  *
@@ -91,7 +93,7 @@ struct mcp_call {
     struct mcp_waiter waiter;
     struct mcp_request request;
 
-    /* question.c: those of `result`. */
+    /* inputs.c: those of `result`. */
     uint64_t n_questions; /* asked so far, for their names */
     mortise_jv_iter questions;
     mortise_jv key, question;
@@ -183,9 +185,31 @@ mortise_status mcp_question_write(mortise_jw *w, const char *server,
  * object. */
 void mcp_question_write_answer(mortise_jw *w, mortise_jv params,
                                mortise_jv answer);
-/* Takes the call: ask the inputRequests of its result, one after the other;
+
+/* ---- granted.c: what the deployment lets a server have of us ----------------- */
+
+int mcp_sampling_is_offered(const struct mcp_server *s);
+/* NULL: a model can be asked that; else why not (a literal). */
+const char *mcp_sampling_judge(mortise_jv params);
+/* What was judged so, as model.call/1 has it: a whole object. */
+void mcp_sampling_write(mortise_jw *w, const struct mcp_server *s,
+                        mortise_jv params, const char *step);
+/* Has the answer of model.call/1 no reply?  Then why, for people; or takes the
+ * call, which fails by that. */
+int mcp_sampling_has_failed(mortise_jv answer);
+void mcp_sampling_put_error(struct bytes *to, mortise_jv answer);
+void mcp_sampling_fail(struct mcp_call *c, mortise_jv answer);
+/* A reply, as sampling/createMessage has it: the members of an open object. */
+void mcp_sampling_write_answer(mortise_jw *w, mortise_jv params,
+                               mortise_jv answer);
+/* The member of roots/list's result, into an open object. */
+void mcp_roots_write(mortise_jw *w, const struct mcp_server *s);
+
+/* ---- inputs.c -------------------------------------------------------------- */
+
+/* Takes the call: what the inputRequests of its result ask, one after the other;
  * then c->answered.  Of a task, not those that were answered before. */
-void mcp_questions_ask(struct mcp_call *c, void (*answered)(struct mcp_call *));
+void mcp_inputs_ask(struct mcp_call *c, void (*answered)(struct mcp_call *));
 
 /* ---- held.c ---------------------------------------------------------------- */
 
@@ -196,9 +220,12 @@ void mcp_question_hold(struct mcp_call *c, struct mcp_asked *a);
 
 mortise_jv mcp_asked_params(const struct mcp_asked *a);
 uint64_t mcp_asked_serial(const struct mcp_asked *a);
-/* The answer, JSON of elicitation/create's result; or a refusal (p NULL).  The
- * question is gone, and its call goes on. */
+/* Is it for a model (sampling), and not for a person? */
+int mcp_asked_is_sampling(const struct mcp_asked *a);
+/* The answer, JSON of its method's result; or a refusal, in words.  The question
+ * is gone, and its call goes on. */
 void mcp_asked_answer(struct mcp_asked *a, mortise_str result);
+void mcp_asked_refuse(struct mcp_asked *a, int64_t code, mortise_str words);
 /* Its call ends, or has its answer: it is forgotten. */
 void mcp_asked_drop(struct mcp_call *c);
 

@@ -183,8 +183,14 @@ static void write_empty(mortise_jw *w, const char *name)
     mortise_jw_end(w);
 }
 
-/* No roots, and no sampling: what is not declared is not asked for. */
-static void write_capabilities(mortise_jw *w, enum mcp_era era)
+static int is_granted(mortise_jv what)
+{
+    return mortise_jv_type(what) != MORTISE_JV_NONE;
+}
+
+/* What is not declared is not asked for. */
+static void write_capabilities(mortise_jw *w, const struct mcp_server *s,
+                               enum mcp_era era)
 {
     mortise_jw_object(w);
     mortise_jw_key(w, "elicitation");
@@ -192,6 +198,10 @@ static void write_capabilities(mortise_jw *w, enum mcp_era era)
     write_empty(w, "form");
     write_empty(w, "url");
     mortise_jw_end(w);
+    if (is_granted(s->sampling))
+        write_empty(w, "sampling");
+    if (is_granted(s->roots))
+        write_empty(w, "roots");
     if (era == MCP_ERA_MODERN) {
         mortise_jw_key(w, "extensions");
         mortise_jw_object(w);
@@ -201,7 +211,8 @@ static void write_capabilities(mortise_jw *w, enum mcp_era era)
     mortise_jw_end(w);
 }
 
-void mcp_era_write_meta(mortise_jw *w, enum mcp_era era, int64_t progress_token)
+void mcp_era_write_meta(mortise_jw *w, const struct mcp_server *s,
+                        enum mcp_era era, int64_t progress_token)
 {
     if (era != MCP_ERA_MODERN && progress_token == 0)
         return;
@@ -217,7 +228,7 @@ void mcp_era_write_meta(mortise_jw *w, enum mcp_era era, int64_t progress_token)
         mortise_jw_key(w, P_CLIENT);
         write_client(w);
         mortise_jw_key(w, P_CAN);
-        write_capabilities(w, era);
+        write_capabilities(w, s, era);
     }
     mortise_jw_end(w);
 }
@@ -302,7 +313,7 @@ static void initialize(struct mcp_server *s)
     mortise_jw_key(&w, "protocolVersion");
     mortise_jw_cstr(&w, MCP_LEGACY);
     mortise_jw_key(&w, "capabilities");
-    write_capabilities(&w, MCP_ERA_LEGACY);
+    write_capabilities(&w, s, MCP_ERA_LEGACY);
     mortise_jw_key(&w, "clientInfo");
     write_client(&w);
     send(s, &w, "initialize", s->timeout_ms, on_initialize);

@@ -56,7 +56,7 @@ void mcp_era_forget(struct mcp_server *s);
 
 /* The members of `_meta`, and the capabilities, of the era that is spoken or
  * (before it is known) asked for: into an open params object. */
-void mcp_era_write_meta(mortise_jw *w, enum mcp_era era,
-                        int64_t progress_token);
+void mcp_era_write_meta(mortise_jw *w, const struct mcp_server *s,
+                        enum mcp_era era, int64_t progress_token);
 
 #endif

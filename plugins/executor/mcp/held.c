@@ -1,4 +1,5 @@
-/* held.c -- a question in the middle of a step (the legacy era).
+/* held.c -- what a server asks in the middle of a step (the legacy era): a person,
+ * or a model.
  *
  * The server keeps the request that it asks for, and nothing else: so the call is
  * held on to while a person is asked, for tools.mcp.NAME.hold at most.  Then the
@@ -55,26 +56,45 @@ static void let_go(struct mcp_call *c, mortise_status status)
     static const char cancel[] = "{\"action\":\"cancel\"}";
     struct mcp_asked *a = c->asked;
 
-    mcp_request_cancel(&c->request);
-    if (c->asked == a && a != NULL)
+    mcp_request_cancel(&c->request); /* which may settle it */
+    if (c->asked == a && mcp_asked_is_sampling(a))
+        mcp_asked_refuse(a, MCP_RPC_REJECTED,
+                         mortise_strz("nobody waits for it any more"));
+    else if (c->asked == a)
         mcp_asked_answer(a, mortise_strz(cancel));
     mcp_call_end(c, status);
 }
 
-static void give_answer(struct mcp_call *c, mortise_str answer)
+static void give_answer(struct mcp_asked *a, mortise_jv answer)
 {
-    struct mcp_asked *a = c->asked;
     mortise_str text = mortise_str_empty();
     mortise_jw w;
 
     mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
     mortise_jw_object(&w);
-    mcp_question_write_answer(&w, mcp_asked_params(a), mortise_jv_of(answer));
+    if (mcp_asked_is_sampling(a))
+        mcp_sampling_write_answer(&w, mcp_asked_params(a), answer);
+    else
+        mcp_question_write_answer(&w, mcp_asked_params(a), answer);
     mortise_jw_end(&w);
-    mcp_asked_answer(a, mortise_jw_finish(&w, &text) == MORTISE_S_OK
-                            ? text
-                            : mortise_str_empty());
+    if (mortise_jw_finish(&w, &text) == MORTISE_S_OK)
+        mcp_asked_answer(a, text);
+    else
+        mcp_asked_refuse(a, MCP_RPC_INTERNAL, mortise_strz("out of memory"));
     free(w.p);
+}
+
+static void take_answer(struct mcp_asked *a, mortise_jv answer)
+{
+    struct bytes words = {0};
+
+    if (!mcp_asked_is_sampling(a) || !mcp_sampling_has_failed(answer)) {
+        give_answer(a, answer);
+        return;
+    }
+    mcp_sampling_put_error(&words, answer);
+    mcp_asked_refuse(a, MCP_RPC_INTERNAL, bytes_str(&words));
+    bytes_free(&words);
 }
 
 static void on_held(void *ud, mortise_status status, mortise_str answer)
@@ -88,42 +108,63 @@ static void on_held(void *ud, mortise_status status, mortise_str answer)
         mcp_asked_serial(c->asked) != serial)
         return; /* it was taken back */
     if (status == MORTISE_S_OK)
-        give_answer(c, answer);
+        take_answer(c->asked, mortise_jv_of(answer));
     else if (status == MORTISE_S_SUSPENDED || status == MORTISE_S_CANCELLED)
         let_go(c, status);
+    else if (status == MORTISE_S_DENIED) /* by a budget */
+        mcp_asked_refuse(c->asked, MCP_RPC_REJECTED, answer);
     else
-        mcp_asked_answer(c->asked, mortise_str_empty());
+        mcp_asked_refuse(c->asked, MCP_RPC_BAD_PARAMS, answer);
+}
+
+/* ---- asking ------------------------------------------------------------------- */
+
+/* The body of the ask, and by what method; *why (a literal): it is none. */
+static mortise_status write_ask(struct mcp_call *c, const struct mcp_asked *a,
+                                mortise_jw *w, const char **method,
+                                const char **why)
+{
+    mortise_jv params = mcp_asked_params(a);
+    char name[MCP_STEP_ROOM];
+    mortise_status status;
+
+    *why = mcp_asked_is_sampling(a) ? mcp_sampling_judge(params)
+                                    : mcp_question_judge(params);
+    status = *why == NULL ? name_of(c, params, name) : MORTISE_S_INVALID;
+    if (status != MORTISE_S_OK)
+        return status;
+    if (mcp_asked_is_sampling(a)) {
+        *method = MORTISE_MODEL_CALL_1;
+        mcp_sampling_write(w, c->server, params, name);
+        return w->status;
+    }
+    *method = MORTISE_INTERRUPT_REQUEST_1;
+    return mcp_question_write(w, c->server->name, bytes_str(&c->name), params,
+                              name, c->server->hold_ms, why);
 }
 
 void mcp_question_hold(struct mcp_call *c, struct mcp_asked *a)
 {
     struct held *h = (struct held *)calloc(1, sizeof *h);
-    char name[MCP_STEP_ROOM];
-    const char *why = mcp_question_judge(mcp_asked_params(a));
-    mortise_status status = h == NULL     ? MORTISE_S_NOMEM
-                            : why != NULL ? MORTISE_S_INVALID
-                                          : MORTISE_S_OK;
+    const char *method = NULL, *why = NULL;
+    mortise_status status;
     mortise_str body;
     mortise_jw w;
 
     mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
-    if (status == MORTISE_S_OK)
-        status = name_of(c, mcp_asked_params(a), name);
-    if (status == MORTISE_S_OK)
-        status = mcp_question_write(&w, c->server->name, bytes_str(&c->name),
-                                    mcp_asked_params(a), name,
-                                    c->server->hold_ms, &why);
+    status = h != NULL ? write_ask(c, a, &w, &method, &why) : MORTISE_S_NOMEM;
     if (status == MORTISE_S_OK)
         status = mortise_jw_finish(&w, &body);
     if (status == MORTISE_S_OK) {
         *h = (struct held){c, mcp_asked_serial(a)};
-        status = mcp_call_ask(c, MORTISE_INTERRUPT_REQUEST_1, body, on_held, h);
+        status = mcp_call_ask(c, method, body, on_held, h);
     }
     free(w.p);
     if (status == MORTISE_S_PENDING)
         return;
     free(h);
-    mcp_log(c->server, MORTISE_LEVEL_WARN, "%s",
-            why != NULL ? why : "a question could not be asked");
-    mcp_asked_answer(a, mortise_str_empty());
+    if (why == NULL)
+        why = "the question cannot be asked";
+    mcp_log(c->server, MORTISE_LEVEL_WARN, "%s", why);
+    mcp_asked_refuse(a, MCP_RPC_BAD_PARAMS, mortise_strz(why));
 }

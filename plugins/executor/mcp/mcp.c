@@ -21,7 +21,9 @@
  * for any question.  A server of 2026-07-28 does not notice how long that takes;
  * one of 2025-11-25 and before must be held on to, which is done for
  * tools.mcp.SERVER.hold; after that a tool that reads, or is idempotent, is called
- * again once the answer is there, and any other is in doubt.  A result may be a
+ * again once the answer is there, and any other is in doubt.  It may have a model
+ * asked (sampling) and be told of directories (roots) where the deployment says so
+ * (granted.c).  A result may be a
  * task, which is waited for as long as it takes.  What it says of its progress
  * are events.
  *

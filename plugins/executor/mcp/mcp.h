@@ -5,7 +5,7 @@
  *     era.c         which protocol it speaks
  *     rpc.{h,c}     JSON-RPC messages, read and written
  *     lists.c       tools, resources, prompts, page by page
- *     call.c        a call of a tool; question.c what it asks people; task.c
+ *     call.c        a call of a tool; inputs.c what it asks; task.c
  *     digest.{h,c}  the digest of a definition
  *     transport.h   how messages travel: stdio.c, http.c
  *     timer.c       time that passes

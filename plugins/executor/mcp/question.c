@@ -16,8 +16,7 @@
  * shown says so.
  *
  *   (1) A form has a schema of at most 64 KiB, with at most 256 properties, of
- *       which at most 256 are required: what is done about it is bounded.  So are
- *       the questions of one result: 256, with keys of at most 1 KiB.
+ *       which at most 256 are required: what is done about it is bounded.
  *   (2) A person is sent to an address with https, or to one with http on this
  *       machine, and to no other: not to a program (javascript:, file:), nor to
  *       where anybody on the way can read along. */
@@ -25,7 +24,7 @@
 #include "oauth_url.h"
 #include "rpc.h"
 
-enum { PROMPT_MAX = 4096, URL_MAX = 8192, KEY_MAX = 1024 };
+enum { PROMPT_MAX = 4096, URL_MAX = 8192 };
 enum { SCHEMA_MAX = 64 << 10, MEMBERS_MAX = 256 };
 
 static int is_form(mortise_jv params)
@@ -317,172 +316,4 @@ void mcp_question_write_answer(mortise_jw *w, mortise_jv params,
     mortise_jw_cstr(w, yes ? "accept" : "decline");
     if (yes && is_form(params))
         write_content(w, params, mortise_jv_get(answer, "answer"));
-}
-
-/* ---- between two steps (the modern era) ------------------------------------------ */
-
-static void ask_next(struct mcp_call *c);
-
-static mortise_jv params_of(mortise_jv question)
-{
-    return mortise_jv_get(question, "params");
-}
-
-static void write_key(struct mcp_call *c)
-{
-    struct bytes key = {0};
-
-    if (bytes_decode(&key, c->key) == MORTISE_S_OK)
-        mortise_jw_keyn(&c->answering, bytes_str(&key));
-    else
-        c->answering.status = MORTISE_S_NOMEM;
-    bytes_free(&key);
-}
-
-static void on_answer(void *ud, mortise_status status, mortise_str answer)
-{
-    struct mcp_call *c = (struct mcp_call *)ud;
-
-    if (!mcp_call_answered(c))
-        return;
-    if (status == MORTISE_S_OK) {
-        write_key(c);
-        mortise_jw_object(&c->answering);
-        mcp_question_write_answer(&c->answering, params_of(c->question),
-                                  mortise_jv_of(answer));
-        mortise_jw_end(&c->answering);
-        ask_next(c);
-    } else if (status == MORTISE_S_INVALID) {
-        mcp_call_fail(c, "mcp.protocol", "permanent", answer);
-    } else if (status == MORTISE_S_SUSPENDED || status == MORTISE_S_CANCELLED ||
-               status == MORTISE_S_NOMEM) {
-        mcp_call_end(c, status);
-    } else {
-        mcp_call_fail(c, "mcp.failed", "permanent", answer);
-    }
-}
-
-/* Takes the call. */
-static void ask_person(struct mcp_call *c)
-{
-    char name[MCP_STEP_ROOM];
-    const char *why = NULL;
-    mortise_status status;
-    mortise_str body;
-    mortise_jw w;
-
-    snprintf(name, sizeof name, "question-%llu",
-             (unsigned long long)++c->n_questions);
-    mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
-    status = mcp_question_write(&w, c->server->name, bytes_str(&c->name),
-                                params_of(c->question), name, 0, &why);
-    if (status == MORTISE_S_OK)
-        status = mortise_jw_finish(&w, &body);
-    if (status == MORTISE_S_OK)
-        status =
-            mcp_call_ask(c, MORTISE_INTERRUPT_REQUEST_1, body, on_answer, c);
-    free(w.p);
-    if (status == MORTISE_S_PENDING)
-        return;
-    if (status == MORTISE_S_NOMEM)
-        mcp_call_end(c, status);
-    else
-        mcp_call_fail(
-            c, "mcp.protocol", "permanent",
-            mortise_strz(why != NULL ? why : "a question cannot be asked"));
-}
-
-/* Takes the call: `answers` is complete. */
-static void end(struct mcp_call *c)
-{
-    mortise_jw w = c->answering;
-    mortise_str text;
-    mortise_status status;
-
-    memset(&c->answering, 0, sizeof c->answering);
-    mortise_jw_end(&w);
-    status = mortise_jw_finish(&w, &text);
-    bytes_free(&c->answers);
-    if (status == MORTISE_S_OK && text.n > 2)
-        status = bytes_put(&c->answers, text);
-    free(w.p);
-    if (status == MORTISE_S_OK)
-        c->answered(c);
-    else
-        mcp_call_end(c, MORTISE_S_NOMEM);
-}
-
-/* {"roots": []}: there are none. */
-static void write_roots(struct mcp_call *c)
-{
-    write_key(c);
-    mortise_jw_object(&c->answering);
-    mortise_jw_key(&c->answering, "roots");
-    mortise_jw_array(&c->answering);
-    mortise_jw_end(&c->answering);
-    mortise_jw_end(&c->answering);
-}
-
-/* (1) */
-static const char *judge_all(mortise_jv questions)
-{
-    mortise_jv_iter it = mortise_jv_each(questions);
-    mortise_jv key, one;
-
-    if (has_too_many(questions))
-        return "the server asks more than 256 questions at once";
-    while (it.is_object && mortise_jv_next(&it, &key, &one))
-        if (key.n > KEY_MAX)
-            return "a question has a key of more than 1 KiB";
-    return NULL;
-}
-
-/* Takes the call: up to the next that a person is asked. */
-static void ask_next(struct mcp_call *c)
-{
-    mortise_jv method;
-
-    while (mortise_jv_next(&c->questions, &c->key, &c->question)) {
-        if (mcp_task_has_answered(c, c->key))
-            continue;
-        if (c->task.rounds >= MCP_ROUNDS_MAX || c->task.keys >= MEMBERS_MAX) {
-            mcp_call_fail(c, "mcp.task", "permanent",
-                          mortise_strz("the task asks for more, and more, "
-                                       "without an end: ten times are "
-                                       "allowed, and 256 questions"));
-            return;
-        }
-        method = mortise_jv_get(c->question, "method");
-        if (mortise_jv_is(method, mortise_strz("elicitation/create"))) {
-            ask_person(c);
-            return;
-        }
-        if (!mortise_jv_is(method, mortise_strz("roots/list"))) {
-            mcp_call_fail(c, "mcp.protocol", "permanent",
-                          mortise_strz("the server asks for what it was not "
-                                       "offered (sampling, or something "
-                                       "newer)"));
-            return;
-        }
-        write_roots(c);
-    }
-    end(c);
-}
-
-void mcp_questions_ask(struct mcp_call *c, void (*answered)(struct mcp_call *))
-{
-    mortise_jv all =
-        mortise_jv_get(mortise_jv_of(bytes_str(&c->result)), "inputRequests");
-    const char *why = judge_all(all);
-
-    if (why != NULL) {
-        mcp_call_fail(c, "mcp.protocol", "permanent", mortise_strz(why));
-        return;
-    }
-    c->answered = answered;
-    c->questions = mortise_jv_each(all);
-    free(c->answering.p);
-    mortise_jw_growing(&c->answering, NULL, 0, bytes_more, NULL);
-    mortise_jw_object(&c->answering);
-    ask_next(c);
 }

@@ -73,7 +73,7 @@ void mcp_request_begin(struct mcp_server *s, struct mcp_request *r,
     r->id = ++s->last_id;
     mcp_rpc_begin(w, r->id, method);
     if (strcmp(method, "initialize") != 0)
-        mcp_era_write_meta(w, era_of(s), r->call != 0 ? r->id : 0);
+        mcp_era_write_meta(w, s, era_of(s), r->call != 0 ? r->id : 0);
 }
 
 static void timed_out(struct mcp_timer *t);
@@ -143,7 +143,7 @@ static void tell_cancelled(struct mcp_server *s, const struct mcp_request *r)
 
     mcp_rpc_begin(&w, 0, "notifications/cancelled");
     if (s->agreed.era == MCP_ERA_MODERN)
-        mcp_era_write_meta(&w, s->agreed.era, 0);
+        mcp_era_write_meta(&w, s, s->agreed.era, 0);
     mortise_jw_key(&w, "requestId");
     mortise_jw_int(&w, r->id);
     mortise_jw_key(&w, "reason");

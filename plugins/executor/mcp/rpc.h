@@ -20,6 +20,8 @@ enum {
     MCP_RPC_INVALID = -32600,
     MCP_RPC_NO_METHOD = -32601,
     MCP_RPC_BAD_PARAMS = -32602,
+    MCP_RPC_INTERNAL = -32603,
+    MCP_RPC_REJECTED = -1,         /* of sampling: nobody allows it */
     MCP_RPC_HEADERS = -32020,      /* HTTP: they differ from the body */
     MCP_RPC_CAPABILITY = -32021,   /* the client lacks one */
     MCP_RPC_VERSION = -32022,      /* not that version */

@@ -263,7 +263,7 @@ static void take_poll(struct mcp_call *c)
     else if (is_status(result, "completed"))
         mcp_output_give(c, mortise_jv_get(result, "result"));
     else if (is_status(result, "input_required"))
-        mcp_questions_ask(c, answered);
+        mcp_inputs_ask(c, answered);
     else if (is_status(result, "failed"))
         fail_task(c, "the task failed", error);
     else if (is_status(result, "cancelled"))

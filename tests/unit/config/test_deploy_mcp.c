@@ -7,6 +7,7 @@
 
 #include "config/allow.h"
 #include "config/deploy_digest.h"
+#include "config/mcp_config.h"
 #include "lib/json.h"
 #include "lib/test.h"
 
@@ -200,6 +201,53 @@ START_TEST(both_have_these)
 }
 END_TEST
 
+/* Has that server's config this member?  NULL: it has none. */
+static void told(const json_t *config, const char *name, const char *member,
+                 const char *want)
+{
+    const json_t *server =
+        json_object_get(json_object_get(config, "servers"), name);
+    const json_t *value = json_object_get(server, member);
+    char *text = value != NULL ? mortise_json_text(&test_mem, value) : NULL;
+
+    ck_assert_ptr_nonnull(server);
+    if (want == NULL)
+        ck_assert_ptr_null(value);
+    else
+        ck_assert_str_eq(text, want);
+    mortise_release_str(&test_mem, text);
+}
+
+/* What it may have of this side, as the plugin is told.
+ * key: MCP server.sampling, sampling.model, sampling.max_tokens
+ * key: MCP server.roots */
+START_TEST(what_is_granted_arrives)
+{
+    char want[2 * 4200];
+    json_t *config;
+
+    good(HEAD "models: {m: {provider: scripted, model: x}}\n"
+              "tools:\n"
+              "  mcp:\n"
+              "    bare: {command: [x]}\n"
+              "    some: {command: [x], sampling: {model: m}, roots: []}\n"
+              "    all: {command: [x], sampling: {model: m, max_tokens: 7},\n"
+              "      roots: [\"a b/%\", /]}\n");
+    config = mortise_mcp_config(&d->tools.mcp, &d->lock);
+    told(config, "bare", "sampling", NULL);
+    told(config, "bare", "roots", NULL);
+    told(config, "some", "sampling", "{\"alias\":\"m\"}");
+    told(config, "some", "roots", "[]");
+    told(config, "all", "sampling", "{\"alias\":\"m\",\"max_tokens\":7}");
+    snprintf(want, sizeof want,
+             "[{\"uri\":\"file://%s/a%%20b/%%25\",\"name\":\"%%\"},"
+             "{\"uri\":\"file:///\",\"name\":\"/\"}]",
+             dir);
+    told(config, "all", "roots", want);
+    json_decref(config);
+}
+END_TEST
+
 static bool needs(const char *key)
 {
     struct mortise_need list[MORTISE_NEEDS_MAX];
@@ -256,6 +304,9 @@ START_TEST(servers_count)
         "tools: {mcp: {a: {command: [./x, b], dir: /}}}\n",
         "tools: {mcp: {a: {command: [./x, b], timeout: 61s}}}\n",
         "tools: {mcp: {a: {command: [./x, b], hold: 61s}}}\n",
+        "tools: {mcp: {a: {command: [./x, b], roots: [r]}}}\n",
+        "models: {m: {provider: p, model: x}}\n"
+        "tools: {mcp: {a: {command: [./x, b], sampling: {model: m}}}}\n",
         "tools: {mcp: {a: {command: [./x, b], protocol: 2025-11-25}}}\n",
         "tools: {mcp: {a: {command: [./x, b], effects: {read: [x]}}}}\n",
         "tools: {mcp: {b: {command: [./x, b]}}}\n",
@@ -312,6 +363,7 @@ static Suite *suite(void)
     tcase_add_test(tc, programs_arrive);
     tcase_add_test(tc, urls_arrive);
     tcase_add_test(tc, both_have_these);
+    tcase_add_test(tc, what_is_granted_arrives);
     tcase_add_test(tc, a_word_is_needed);
     tcase_add_test(tc, servers_count);
     tcase_add_test(tc, reading_survives_oom);
