@@ -440,6 +440,11 @@ static int read(struct mortise_deployment *d, const char *path,
     return diags->n_errors > errors ? MORTISE_ECHECK : MORTISE_OK;
 }
 
+const char *mortise_deployment_store(const struct mortise_deployment *d)
+{
+    return d->store_path != NULL ? d->store_path : "./.mortise";
+}
+
 int mortise_deployment_read(struct mortise_deployment **out,
                             const struct mortise_mem *mem, const char *path,
                             struct mortise_diags *diags)

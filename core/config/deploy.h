@@ -35,7 +35,7 @@ struct mortise_deployment {
     const char *const *dev_dirs;
     size_t n_dev_dirs;
     const char *trust_dir;  /* NULL: the bundled one alone */
-    const char *store_path; /* NULL: ./.mortise */
+    const char *store_path; /* NULL: not said */
     enum mortise_durability durability;
     uint64_t cache_bytes; /* of results that are kept */
     uint64_t max_ms;      /* of BATCH */
@@ -62,6 +62,8 @@ int mortise_deployment_read(struct mortise_deployment **out,
 int mortise_deployment_default(struct mortise_deployment **out,
                                const struct mortise_mem *mem);
 void mortise_deployment_free(struct mortise_deployment *d);
+/* Where its runs are: what it says, or else ./.mortise. */
+const char *mortise_deployment_store(const struct mortise_deployment *d);
 /* The config of one plugin as JSON, a new reference; {} when there is none.
  * `as` is the guardrail's id, or the model's instance, that it has it for; ""
  * for the plugin as such.  Where mortise_deployment_composes() it, no part of

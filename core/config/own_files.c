@@ -129,7 +129,8 @@ static void check_write(const struct checking *c, const char *write)
         lock[0] = '\0';
     (void)(check_one(c, write, d->path, "the deployment itself", false) ||
            (lock[0] != '\0' && check_one(c, write, lock, "its lock", false)) ||
-           check_one(c, write, d->store_path, "its store", true) ||
+           check_one(c, write, mortise_deployment_store(d), "its store",
+                     true) ||
            check_one(c, write, d->trust_dir, "whom it trusts", true) ||
            check_all(c, write, d->plugin_dirs, d->n_plugin_dirs) ||
            check_all(c, write, d->dev_dirs, d->n_dev_dirs));

@@ -138,9 +138,8 @@ int mortise_settings_open(struct mortise_settings *s,
         rv = find_dirs(s, err);
     if (rv == MORTISE_OK) {
         if (store == NULL)
-            store = s->deployment->store_path;
-        s->store = mortise_arena_strdup(&s->arena,
-                                        store != NULL ? store : "./.mortise");
+            store = mortise_deployment_store(s->deployment);
+        s->store = mortise_arena_strdup(&s->arena, store);
         if (s->store == NULL)
             rv = mortise_nomem(err);
     }
