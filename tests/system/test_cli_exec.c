@@ -132,6 +132,13 @@ START_TEST(ends_are_said)
     child_run("$MORTISE run g.yaml");
     desk_code(1);
     desk_out("exec.exit: the program ended with 3: so");
+    /* the first that it says, or the last, says why */
+    graph("run", "{program: sh, args: [-c, \"echo first >&2; yes middle | head "
+                 "-n 500 >&2; echo last >&2; exit 3\"]}");
+    child_run("$MORTISE run g.yaml");
+    desk_out("ended with 3: first");
+    desk_out("[...]");
+    desk_out("last");
     graph("run", "{program: sh, args: [-c, \"exit 3\"], any_exit: true}");
     desk_ok("$MORTISE run g.yaml --id a && $MORTISE show a --json");
     desk_out("\"exit\": 3");
@@ -316,6 +323,14 @@ START_TEST(programs_are_checked)
         desk_code(2);
         desk_out(bad[i].code);
     }
+    /* the store, also where it is the usual one */
+    desk_put("plain.yaml",
+             "apiVersion: mortise/v1\nkind: Deployment\nmetadata: "
+             "{name: p}\nprograms: {x: {path: /bin/cat, write: "
+             "[./.mortise/out]}}\n");
+    child_run("$MORTISE check plain.yaml");
+    desk_code(2);
+    desk_out("comes to its store");
     deploy("programs: {sh: {path: /bin/sh, dir: ., memory: 20MiB, online: "
            "true, read: [.]}}\n");
     graph("run", "{program: sh, args: [-c, \"pwd; ls g.yaml\"]}");

@@ -29,7 +29,7 @@
  *   secrets  names of the deployment's secrets that `env` may refer to.
  *
  * Error codes
- *   exec.exit         an exit code other than 0; the message has stderr's end
+ *   exec.exit         an exit code other than 0; the message has what stderr says
  *   exec.signal       it was ended by a signal, its own or another's, or lost
  *   exec.timeout  exec.too_large  exec.not_started  exec.denied  exec.failed
  *   bad_json  invalid  no_memory*  cancelled               (* transient)
@@ -48,6 +48,8 @@
  * may touch is the deployment's word, and mortise-worker holds it to that. */
 #include <mortise/ask.h>
 
+#include "../../cause.h"
+
 #include <stdlib.h>
 
 struct mortise_inst {
@@ -61,7 +63,7 @@ struct call {
     int as_json, any_exit;
 };
 
-enum { WORDS = 512, TAIL = 300 };
+enum { WORDS = 640 };
 
 /* ---- the answer ---------------------------------------------------------- */
 
@@ -135,49 +137,24 @@ static void give_json(const struct call *c, mortise_jv answer, int64_t code)
     free(room);
 }
 
-/* The end of stderr, which is where programs say why. */
-static void tail_of(mortise_jv answer, char out[TAIL + 1])
-{
-    mortise_jv v = mortise_jv_get(answer, "stderr");
-    char *room = malloc(v.n + 1);
-    mortise_str plain;
-
-    out[0] = '\0';
-    if (room != NULL && mortise_jv_type(v) == MORTISE_JV_STRING &&
-        mortise_jv_text(v, room, v.n + 1, &plain) == MORTISE_S_OK) {
-        while (plain.n > 0 &&
-               (plain.p[plain.n - 1] == '\n' || plain.p[plain.n - 1] == ' '))
-            plain.n--;
-        if (plain.n > TAIL) {
-            plain.p += plain.n - TAIL;
-            plain.n = TAIL;
-            /* not in the middle of a character */
-            while (plain.n > 0 && ((unsigned char)plain.p[0] & 0xc0) == 0x80) {
-                plain.p++;
-                plain.n--;
-            }
-        }
-        snprintf(out, TAIL + 1, "%.*s", (int)plain.n, plain.p);
-    }
-    free(room);
-}
-
 static void answered(const struct call *c, mortise_str text)
 {
-    char words[WORDS], tail[TAIL + 1];
+    struct bytes why = {0};
     mortise_jv answer;
+    char words[WORDS];
     int64_t code = 0;
 
     if (mortise_jv_parse(text, &answer) != MORTISE_S_OK) {
         finish(c, MORTISE_S_FAILED, "the host's answer is not JSON", "");
         return;
     }
-    tail_of(answer, tail);
     mortise_jv_int(mortise_jv_get(answer, "exit"), &code);
     if (code != 0 && !c->any_exit) {
-        snprintf(words, sizeof words, "the program ended with %d%s%s",
-                 (int)code, tail[0] != '\0' ? ": " : "", tail);
+        cause_put(&why, mortise_jv_get(answer, "stderr"));
+        snprintf(words, sizeof words, "the program ended with %d%.*s",
+                 (int)code, (int)why.n, why.n > 0 ? why.p : "");
         finish(c, MORTISE_S_FAILED, words, "{\"code\":\"exec.exit\"}");
+        bytes_free(&why);
     } else if (c->as_json) {
         give_json(c, answer, code);
     } else {

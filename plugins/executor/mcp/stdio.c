@@ -15,11 +15,10 @@
  *       two more behind SIGTERM (process.end/1).  The memory is let go of with
  *       the host's last answer.
  */
+#include "../../cause.h"
 #include "server.h"
 
 #include <assert.h>
-
-enum { TAIL = 300 };
 
 struct line {
     struct line *next;
@@ -83,26 +82,6 @@ static void put(struct mcp_wire *w, const char *text)
     bytes_put(&w->words, mortise_strz(text));
 }
 
-/* The last of what it wrote to stderr, which is where programs say why. */
-static void put_tail(struct mcp_wire *w, mortise_jv stderr_)
-{
-    struct bytes text = {0};
-    uint64_t from;
-
-    if (bytes_decode(&text, stderr_) == MORTISE_S_OK) {
-        while (text.n > 0 && (unsigned char)text.p[text.n - 1] <= ' ')
-            text.n--;
-        from = text.n > TAIL ? text.n - TAIL : 0;
-        while (from < text.n && ((unsigned char)text.p[from] & 0xc0) == 0x80)
-            from++; /* not in the middle of a character */
-        if (text.n > 0) {
-            put(w, ": ");
-            bytes_put(&w->words, mortise_strn(text.p + from, text.n - from));
-        }
-    }
-    bytes_free(&text);
-}
-
 static void put_exit(struct mcp_wire *w, mortise_str answer)
 {
     mortise_jv v = mortise_jv_of(answer);
@@ -112,7 +91,7 @@ static void put_exit(struct mcp_wire *w, mortise_str answer)
     mortise_jv_int(mortise_jv_get(v, "exit"), &code);
     snprintf(words, sizeof words, "its program ended with %d", (int)code);
     put(w, words);
-    put_tail(w, mortise_jv_get(v, "stderr"));
+    cause_put(&w->words, mortise_jv_get(v, "stderr"));
 }
 
 /* How it ended, in w->why. */
