@@ -595,7 +595,8 @@ END_TEST
 START_TEST(results_that_are_none)
 {
     static const char *const how[] = {"duplicate-keys", "big-number",
-                                      "result-type"};
+                                      "result-type", "no-content",
+                                      "content-object"};
 
     for (size_t i = 0; i < sizeof how / sizeof how[0]; i++) {
         char args[64], id[8];

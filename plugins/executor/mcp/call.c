@@ -90,7 +90,7 @@ static int is_valid(const struct mcp_call *c, mortise_jv result)
     if (mortise_jv_type(mortise_jv_get(result, "resultType")) ==
             MORTISE_JV_NONE ||
         is_type(result, "complete"))
-        return 1;
+        return c->op != MCP_OP_TOOL || mcp_output_is_result(result);
     if (c->server->agreed.era != MCP_ERA_MODERN)
         return 0;
     return is_type(result, "input_required") ||

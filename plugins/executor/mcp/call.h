@@ -168,6 +168,8 @@ void mcp_offers_stop(struct mcp_call *c);
 
 /* ---- output.c -------------------------------------------------------------- */
 
+/* Is it what a tool may give: with content, or structuredContent; or an error? */
+int mcp_output_is_result(mortise_jv result);
 /* Takes the call: it ends with that, an object; or fails, where it says so. */
 void mcp_output_give(struct mcp_call *c, mortise_jv result);
 

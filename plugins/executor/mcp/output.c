@@ -17,6 +17,18 @@
 
 enum { OUTPUT_MAX = 16 << 20, WORDS_MAX_ = 1024 };
 
+int mcp_output_is_result(mortise_jv result)
+{
+    int32_t is_error = 0;
+
+    mortise_jv_bool(mortise_jv_get(result, "isError"), &is_error);
+    return is_error ||
+           mortise_jv_type(mortise_jv_get(result, "content")) ==
+               MORTISE_JV_ARRAY ||
+           mortise_jv_type(mortise_jv_get(result, "structuredContent")) !=
+               MORTISE_JV_NONE;
+}
+
 /* The texts among the parts, with newlines between. */
 static mortise_status put_texts(struct bytes *to, mortise_jv content)
 {

@@ -260,8 +260,12 @@ static void take_poll(struct mcp_call *c)
     take_interval(&c->task, result);
     if (is_status(result, "working"))
         wait_then(c, poll);
-    else if (is_status(result, "completed"))
+    else if (is_status(result, "completed") &&
+             mcp_output_is_result(mortise_jv_get(result, "result")))
         mcp_output_give(c, mortise_jv_get(result, "result"));
+    else if (is_status(result, "completed"))
+        fail_task(c, "the task gave what is no result of a tool",
+                  mortise_jv_none());
     else if (is_status(result, "input_required"))
         mcp_inputs_ask(c, answered);
     else if (is_status(result, "failed"))
