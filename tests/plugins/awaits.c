@@ -1,10 +1,12 @@
 /* awaits.c -- ask {prompt, for_ms?, hold_ms?}: what a person answers; sleep {ms};
- * within and look {prompt, hold_ms?, undo?, then?, model?}: the same as ask, in the
+ * within, look and put {prompt, hold_ms?, undo?, then?, model?}: the same as ask, in the
  * middle of a step of its own, which is undone (`undo`) or left open when it lets
  * go; `then`: and another one behind it; `model`: a model is told that first, and
- * what became of it is `heard`, or in `refused`.  Each time that it is entered it
+ * what became of it is `heard`, or in `refused`.  Where there is a file `changed` it
+ * asks something else.  Each time that it is entered it
  * adds a line to the file `entered`, which the host knows nothing of. */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "simple.h"
 
@@ -125,9 +127,11 @@ static mortise_status within(mortise_inst *i, const mortise_request *r,
     hear(i, r, body, heard, sizeof heard);
     mortise_jv_cstr(mortise_jv_get(body, "prompt"), prompt, sizeof prompt);
     mortise_jv_int(mortise_jv_get(body, "hold_ms"), &hold_ms);
+    if (access("changed", F_OK) == 0)
+        snprintf(prompt, sizeof prompt, "Something else?");
     q.prompt = mortise_strz(prompt);
     q.hold_ms = (uint64_t)hold_ms;
-    q.step = mortise_strz("question");
+    q.step = mortise_strz(prompt);
     status = mortise_interrupt_request_wait(i->host, i->api, r->call, &q, room,
                                             sizeof room, &answer);
     if (status == MORTISE_S_OK)
@@ -152,7 +156,8 @@ static mortise_status execute(mortise_inst *i, const mortise_request *r)
 
     mortise_jv_parse(r->body, &body);
     if (mortise_str_is(r->operation, "within") ||
-        mortise_str_is(r->operation, "look"))
+        mortise_str_is(r->operation, "look") ||
+        mortise_str_is(r->operation, "put"))
         return within(i, r, body);
     if (!mortise_str_is(r->operation, "sleep")) {
         note_entrance("ask");

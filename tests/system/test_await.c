@@ -220,6 +220,35 @@ START_TEST(what_was_asked_inside_is_not_asked_again)
 }
 END_TEST
 
+/* Done again, it may ask something else: what it asked before is nobody's. */
+START_TEST(what_is_asked_inside_may_be_another)
+{
+    static const char *const operations[] = {"look", "put"};
+    char node[96];
+
+    for (int i = 0; i < 2; i++) {
+        const char *run = operations[i];
+
+        snprintf(node, sizeof node,
+                 "%s, args: {prompt: How many?, hold_ms: 200}", run);
+        graph(node);
+        child_run("rm -f changed; $MORTISE run g.yaml --id %s", run);
+        desk_code(4);
+        desk_ok("touch changed");
+        answer_soon(run, "42");
+        desk_code(4);
+        desk_ok("$MORTISE inbox");
+        desk_out("Something else?");
+        answer_soon(run, "43");
+        desk_code(0);
+        desk_ok("$MORTISE show %s --json", run);
+        desk_out("\"said\": 43");
+        desk_ok("$MORTISE inbox");
+        desk_not_out("How many");
+    }
+}
+END_TEST
+
 /* Waiting for a person does not count, also for who stays. */
 START_TEST(the_wait_is_nobodys)
 {
@@ -344,6 +373,7 @@ static Suite *suite(void)
     tcase_add_test(tc, one_that_stayed_lets_go);
     tcase_add_test(tc, what_was_left_open_is_in_doubt);
     tcase_add_test(tc, what_was_asked_inside_is_not_asked_again);
+    tcase_add_test(tc, what_is_asked_inside_may_be_another);
     tcase_add_test(tc, the_wait_is_nobodys);
     tcase_add_test(tc, inside_a_step_one_stays);
     tcase_add_test(tc, a_model_may_be_asked_inside);
