@@ -14,7 +14,7 @@
 
 #include "cli/cli.h"
 #include "cli/expect.h"
-#include "json/value.h"
+#include "json/diff.h"
 
 struct comparing {
     const struct mortise_case *c;
@@ -23,23 +23,57 @@ struct comparing {
     bool same;
 };
 
-enum { SHOWN = 200 };
+enum { SHOWN = 200, PLACES = 8 }; /* bytes of a value; places that are shown */
+
+/* Where two values differ, for a finding's help. */
+struct places {
+    struct mortise_buf words;
+    const struct mortise_mem *mem;
+    size_t n;
+};
+
+static void put_value(struct places *p, const json_t *v)
+{
+    char *text = v != NULL ? mortise_json_text(p->mem, v) : NULL;
+
+    mortise_buf_printf(&p->words, "%.*s", SHOWN,
+                       text != NULL ? text : "nothing");
+    mortise_release_str(p->mem, text);
+}
+
+static void put_place(void *ud, const char *pointer, const json_t *plain,
+                      const json_t *crashed)
+{
+    struct places *p = ud;
+
+    if (++p->n > PLACES)
+        return;
+    if (p->n > 1)
+        mortise_buf_puts(&p->words, "; ");
+    if (pointer[0] != '\0')
+        mortise_buf_printf(&p->words, "%s: ", pointer + 1);
+    mortise_buf_puts(&p->words, "without the crash ");
+    put_value(p, plain);
+    mortise_buf_puts(&p->words, ", with it ");
+    put_value(p, crashed);
+}
 
 static void differ(struct comparing *x, const char *what, const json_t *plain,
                    const json_t *crashed)
 {
-    const struct mortise_mem *mem = x->diags->arena.mem;
-    char *a = plain != NULL ? mortise_json_text(mem, plain) : NULL;
-    char *b = crashed != NULL ? mortise_json_text(mem, crashed) : NULL;
+    struct places p = {.mem = x->diags->arena.mem};
     struct mortise_diag *d =
         mortise_diag_add(x->diags, "E0904", x->c->name->span,
                          "killed %s, %s is another", x->where, what);
 
-    mortise_diag_help(x->diags, d, "without the crash %.*s, with it %.*s",
-                      SHOWN, a != NULL ? a : "nothing", SHOWN,
-                      b != NULL ? b : "nothing");
-    mortise_release_str(mem, a);
-    mortise_release_str(mem, b);
+    mortise_buf_init(&p.words, p.mem);
+    x->diags->failed |=
+        mortise_json_diff(plain, crashed, p.mem, put_place, &p) != MORTISE_OK;
+    if (p.n > PLACES)
+        mortise_buf_printf(&p.words, "; and %zu more", p.n - PLACES);
+    if (mortise_buf_cstr(&p.words) != NULL)
+        mortise_diag_help(x->diags, d, "%s", p.words.p);
+    mortise_buf_finish(&p.words);
     x->same = false;
 }
 

@@ -109,14 +109,41 @@ static bool compare_map(struct judge *j, const struct mortise_yaml *want,
     return same;
 }
 
+/* Lists of other lengths: which is the first that is not as expected? */
+static bool differ_in_length(struct judge *j, const struct mortise_yaml *want,
+                             const json_t *got, const char *where)
+{
+    size_t n = json_array_size(got), i = 0;
+    char a[SHOWN], b[SHOWN];
+    json_t *v = NULL;
+
+    if (j->diags == NULL)
+        return false;
+    while (i < n && i < want->n &&
+           mortise_expect_fits(want->items[i], json_array_get(got, i)))
+        i++;
+    if (i < want->n)
+        v = mortise_yaml_json(want->items[i], false);
+    mortise_diag_add(
+        j->diags, "E0902", i < want->n ? want->items[i]->span : want->span,
+        "%s: expected %zu elements, and it has %zu; at [%zu] "
+        "expected %s, and there is %s",
+        where, want->n, n, i, i < want->n ? shown(j, v, a) : "nothing more",
+        i < n ? shown(j, json_array_get(got, i), b) : "none");
+    json_decref(v);
+    return false;
+}
+
 static bool compare_list(struct judge *j, const struct mortise_yaml *want,
                          const json_t *got, const char *where)
 {
     bool same = true;
     char inner[WHERE];
 
-    if (!json_is_array(got) || json_array_size(got) != want->n)
+    if (!json_is_array(got))
         return differ(j, want, got, where);
+    if (json_array_size(got) != want->n)
+        return differ_in_length(j, want, got, where);
     for (size_t i = 0; i < want->n; i++) {
         snprintf(inner, sizeof inner, "%s[%zu]", where, i);
         same &= compare(j, want->items[i], json_array_get(got, i), inner);

@@ -16,15 +16,15 @@
  * of texts the lines that both begin and end with are left out. */
 #include "cli/mcp.h"
 
+#include <errno.h>
 #include <string.h>
 
-#include "json/value.h"
+#include "json/diff.h"
 
 enum { LINES_MOST = 2000 };
 
 struct diff {
     struct mortise_out *out; /* NULL: it is only looked */
-    struct mortise_buf path;
     size_t n_new, n_changed, n_gone;
     size_t n_said;
     bool other; /* something else that a call could meet */
@@ -133,49 +133,27 @@ static void put_value(struct diff *d, const char *sign, const json_t *v)
     mortise_out_json(d->out, v, false);
 }
 
-static void diff_value(struct diff *d, const json_t *a, const json_t *b);
-
-/* The members of both, those of b that a has not behind them. */
-static void diff_members(struct diff *d, const json_t *a, const json_t *b)
+static void put_difference(void *ud, const char *pointer, const json_t *a,
+                           const json_t *b)
 {
-    size_t n = d->path.n;
+    struct diff *d = ud;
 
-    MORTISE_JSON_MEMBERS (key, one, a) {
-        if (n == 0 && strcmp(key, "digest") == 0)
-            continue; /* of what else is different */
-        mortise_json_pointer(&d->path, key);
-        diff_value(d, one, json_object_get(b, key));
-        d->path.n = n;
-    }
-    MORTISE_JSON_MEMBERS (name, another, b) {
-        if (json_object_get(a, name) == NULL) {
-            mortise_json_pointer(&d->path, name);
-            diff_value(d, NULL, another);
-        }
-        d->path.n = n;
-    }
-}
-
-static void diff_value(struct diff *d, const json_t *a, const json_t *b)
-{
-    const char *path;
-
-    if (json_equal(a, b))
-        return;
-    if (json_is_object(a) && json_is_object(b)) {
-        diff_members(d, a, b);
-        return;
-    }
-    path = mortise_buf_cstr(&d->path);
+    if (strcmp(pointer, "/digest") == 0)
+        return; /* of what else is different */
     d->n_said++;
-    mortise_out_say(d->out, "    %s\n",
-                    path != NULL && path[0] == '/' ? path + 1 : "");
+    mortise_out_say(d->out, "    %s\n", pointer[0] == '/' ? pointer + 1 : "");
     if (json_is_string(a) && json_is_string(b)) {
         diff_text(d, json_string_value(a), json_string_value(b));
     } else {
         put_value(d, "-", a);
         put_value(d, "+", b);
     }
+}
+
+static void diff_value(struct diff *d, const json_t *a, const json_t *b)
+{
+    if (mortise_json_diff(a, b, d->out->mem, put_difference, d) != MORTISE_OK)
+        d->out->errnum = ENOMEM;
 }
 
 /* ---- a server ------------------------------------------------------------------------ */
@@ -232,23 +210,18 @@ static void put_tools(struct diff *d, const json_t *before, const json_t *now)
     }
 }
 
-/* What is pinned besides its tools. */
+/* What is pinned besides its tools: its other members. */
 static void put_rest(struct diff *d, const json_t *before, const json_t *now)
 {
-    static const char *const members[] = {"protocol", "server", "instructions"};
+    json_t *a = json_copy(mortise_json_unconst(before));
+    json_t *b = json_copy(mortise_json_unconst(now));
 
-    for (size_t i = 0;
-         before != NULL && now != NULL && i < sizeof members / sizeof *members;
-         i++) {
-        const json_t *a = json_object_get(before, members[i]),
-                     *b = json_object_get(now, members[i]);
-
-        d->path.n = 0;
-        mortise_json_pointer(&d->path, members[i]);
-        if (a != NULL || b != NULL)
-            diff_value(d, a, b);
-    }
-    d->path.n = 0;
+    json_object_del(a, "tools");
+    json_object_del(b, "tools");
+    if (a != NULL && b != NULL)
+        diff_value(d, a, b);
+    json_decref(a);
+    json_decref(b);
 }
 
 static void put_head(struct diff *d, const char *server, const json_t *before,
@@ -278,12 +251,10 @@ bool mortise_mcp_diff(struct mortise_out *o, const char *server,
               strcmp(mortise_cli_text(before, "instructions"),
                      mortise_cli_text(now, "instructions")) != 0;
     if (o != NULL) {
-        mortise_buf_init(&d.path, o->mem);
         put_head(&d, server, before, now);
         put_rest(&d, before, now);
         if (now != NULL)
             put_tools(&d, before, now);
-        mortise_buf_finish(&d.path);
     }
     return d.other || d.n_new + d.n_changed + d.n_gone > 0;
 }
