@@ -123,6 +123,21 @@ static const struct mortise_key expect_keys[] = {
      .min = 1,
      .each = &event_row,
      .read = read_events},
+    {.name = "elapsed",
+     .about = "How much time must pass, exactly, from the start of the run to "
+              "its last event.",
+     .value = MORTISE_V_DURATION,
+     MORTISE_INTO_SLOT(struct mortise_case_expect, elapsed)},
+    {.name = "within",
+     .about = "How much time may pass at most.",
+     .value = MORTISE_V_DURATION,
+     MORTISE_INTO_SLOT(struct mortise_case_expect, within)},
+    {.name = "parallel",
+     .about = "Nodes, to the most executions of each that must have been at "
+              "work at once.",
+     .value = MORTISE_V_MAP,
+     MORTISE_EACH(.value = MORTISE_V_INT, .min = 1, .max = 1e6),
+     MORTISE_INTO_YAML(struct mortise_case_expect, parallel)},
 };
 MORTISE_PLACE(expect, "what is expected");
 

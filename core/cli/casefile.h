@@ -75,6 +75,8 @@ struct mortise_case_expect {
     const struct mortise_yaml *contains, *lacks; /* lists */
     const struct mortise_yaml *scratch, *artifacts;
     const struct mortise_yaml *events;
+    struct mortise_slot elapsed, within; /* ms; value NULL: not said */
+    const struct mortise_yaml *parallel; /* {NODE: N} */
 };
 
 struct mortise_case {

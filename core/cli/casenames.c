@@ -316,6 +316,9 @@ static int check_case(const struct mortise_graph *g,
     check_path(g, c->expect.path, diags);
     check_path(g, c->expect.contains, diags);
     check_path(g, c->expect.lacks, diags);
+    for (size_t i = 0; c->expect.parallel != NULL && i < c->expect.parallel->n;
+         i++)
+        node_of(g, c->expect.parallel->keys[i], diags);
     return check_input(g, c, diags);
 }
 

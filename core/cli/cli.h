@@ -116,6 +116,10 @@ int mortise_cli_graph(struct mortise_cli *cli,
                       const struct mortise_settings *settings, const char *path,
                       struct mortise_diags *diags, struct mortise_graph **out,
                       struct mortise_err *err);
+/* The same with the deployment that counts for it (mortise_cli_find()); findings
+ * are printed. */
+int mortise_cli_load_graph(struct mortise_cli *cli, const char *path,
+                           struct mortise_graph **out, struct mortise_err *err);
 
 /* ---- value.c: what is given as an argument ----------------------------- */
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/expect_time.h"
 #include "cli/rehearsing.h"
 #include "json/value.h"
 
@@ -436,4 +437,5 @@ void mortise_expect_judge(const struct mortise_case *c, const json_t *outcome,
                 "state.artifacts");
     if (e->events != NULL)
         judge_events(&j, e->events, json_object_get(outcome, "events"));
+    mortise_expect_times(e, outcome, diags);
 }

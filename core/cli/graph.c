@@ -54,9 +54,9 @@ int mortise_cli_graph(struct mortise_cli *cli,
     return rv;
 }
 
-/* What is drawn is in the graph's own arena; the plugins may go. */
-static int load(struct mortise_cli *cli, const char *path,
-                struct mortise_graph **out, struct mortise_err *err)
+/* What it says is in the graph's own arena; the plugins may go. */
+int mortise_cli_load_graph(struct mortise_cli *cli, const char *path,
+                           struct mortise_graph **out, struct mortise_err *err)
 {
     struct mortise_diags diags;
     struct mortise_settings settings = {0};
@@ -257,7 +257,7 @@ static int graph_show(struct mortise_cli *cli, struct mortise_err *err)
 
     if (a->dot + a->mermaid + a->json > 1)
         return mortise_cli_usage(cli, "say one of --dot, --mermaid and --json");
-    rv = load(cli, a->operands[0], &g, err);
+    rv = mortise_cli_load_graph(cli, a->operands[0], &g, err);
     if (rv == MORTISE_OK)
         rv = show(cli, g, err);
     mortise_graph_unref(g);

@@ -42,7 +42,8 @@ struct mortise_args {
 
     /* tests */
     const char *filter;
-    bool crash_everywhere;
+    bool crash_everywhere, coverage;
+    const char *junit;
 
     /* MCP servers */
     bool only_check;

@@ -14,10 +14,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/nearest.h"
 #include "cli/casefile.h"
 #include "cli/cli.h"
+#include "cli/coverage.h"
 #include "cli/expect.h"
-#include "base/nearest.h"
+#include "cli/junit.h"
 #include "cli/sandbox.h"
 #include "cli/stop.h"
 
@@ -25,9 +28,12 @@ struct testing {
     struct mortise_cli *cli;
     const char *path;
     struct mortise_casefile *file;
-    json_t *report; /* --json: {cases, passed, failed} */
+    json_t *report; /* --json, --junit: {cases, passed, failed} */
     size_t passed, failed;
     json_t *others; /* names that --filter passed over */
+    struct mortise_coverage coverage;
+    struct mortise_covered *covered; /* of the file; NULL: nobody asks */
+    FILE *junit;                     /* NULL: nobody asks */
 };
 
 /* ---- saying it ----------------------------------------------------------- */
@@ -69,15 +75,17 @@ static json_t *findings(struct testing *t, struct mortise_diags *d)
     return list;
 }
 
-static void say_json(struct testing *t, const struct mortise_case *c,
-                     struct mortise_diags *d, uint64_t crashes,
-                     const json_t *outcome)
+/* What the run was is for --json alone: it is large. */
+static void report(struct testing *t, const struct mortise_case *c,
+                   struct mortise_diags *d, uint64_t crashes, uint64_t ms,
+                   const json_t *outcome)
 {
+    const json_t *run = t->cli->args.json ? outcome : NULL;
     json_t *one = json_pack(
-        "{s:s, s:s, s:b, s:I, s:o*, s:O*, s:O*}", "file", t->path, "case",
+        "{s:s, s:s, s:b, s:I, s:I, s:o*, s:O*, s:O*}", "file", t->path, "case",
         c->name->str, "ok", d->n_errors == 0, "crashes", (json_int_t)crashes,
-        "findings", findings(t, d), "show", json_object_get(outcome, "show"),
-        "events", json_object_get(outcome, "events"));
+        "ms", (json_int_t)ms, "findings", findings(t, d), "show",
+        json_object_get(run, "show"), "events", json_object_get(run, "events"));
 
     if (one == NULL ||
         json_array_append_new(json_object_get(t->report, "cases"), one) != 0)
@@ -138,7 +146,7 @@ static int run_case(struct testing *t, const struct mortise_case *c,
                                   .deployment = t->cli->deployment,
                                   .found = t->cli->found};
     json_t *plain;
-    uint64_t crashes = 0;
+    uint64_t crashes = 0, began = mortise_mono_ms();
     bool died;
     int rv = mortise_sandbox(&r, &plain, &died, err);
 
@@ -149,9 +157,12 @@ static int run_case(struct testing *t, const struct mortise_case *c,
         rv = crash_everywhere(c, &r, plain, d, &crashes, err);
     if (rv == MORTISE_OK && d->failed)
         rv = mortise_nomem(err);
+    if (rv == MORTISE_OK && t->covered != NULL)
+        rv = mortise_coverage_note(t->covered, json_object_get(plain, "show"),
+                                   err);
     if (rv == MORTISE_OK && t->report != NULL)
-        say_json(t, c, d, crashes, plain);
-    else if (rv == MORTISE_OK)
+        report(t, c, d, crashes, mortise_mono_ms() - began, plain);
+    if (rv == MORTISE_OK && !t->cli->args.json)
         say_text(t, c, d, crashes);
     json_decref(plain);
     return rv;
@@ -186,13 +197,18 @@ static int run_cases(struct testing *t, struct mortise_err *err)
 
 /* ---- files --------------------------------------------------------------- */
 
-/* The deployment, as `mortise check` has chosen it. */
+/* The deployment, as `mortise check` has chosen it; and what is known of how much
+ * of the graph ran. */
 static int choose(struct testing *t, struct mortise_err *err)
 {
     int rv;
 
     t->cli->cases = t->file->deployment;
+    t->covered = NULL;
     rv = mortise_cli_find(t->cli, t->file->graph, err);
+    if (rv == MORTISE_OK && t->cli->args.coverage)
+        rv =
+            mortise_coverage_of(&t->coverage, t->file->graph, &t->covered, err);
     t->cli->cases = NULL;
     return rv;
 }
@@ -235,20 +251,30 @@ static int check_files(struct mortise_cli *cli)
     return code;
 }
 
+static void put(struct testing *t, const char *name, json_t *value)
+{
+    if (json_object_set_new(t->report, name, value) != 0)
+        t->cli->out.errnum = ENOMEM;
+}
+
+static void say_json(struct testing *t)
+{
+    put(t, "passed", json_integer((json_int_t)t->passed));
+    put(t, "failed", json_integer((json_int_t)t->failed));
+    if (t->cli->args.coverage)
+        put(t, "coverage", mortise_coverage_json(&t->coverage));
+    mortise_out_json(&t->cli->out, t->report, true);
+}
+
 static int sum_up(struct testing *t)
 {
-    struct mortise_out *o = &t->cli->out;
-
-    if (t->report != NULL &&
-        (json_object_set_new(t->report, "passed",
-                             json_integer((json_int_t)t->passed)) != 0 ||
-         json_object_set_new(t->report, "failed",
-                             json_integer((json_int_t)t->failed)) != 0))
-        o->errnum = ENOMEM;
-    if (t->report != NULL)
-        mortise_out_json(o, t->report, true);
-    else
-        mortise_out_printf(o, "%zu passed, %zu failed\n", t->passed, t->failed);
+    if (t->cli->args.json) {
+        say_json(t);
+    } else {
+        mortise_out_printf(&t->cli->out, "%zu passed, %zu failed\n", t->passed,
+                           t->failed);
+        mortise_coverage_say(&t->coverage);
+    }
     return t->failed > 0 ? MORTISE_EXIT_FAILED : MORTISE_EXIT_OK;
 }
 
@@ -275,27 +301,80 @@ static int check_filter(const struct testing *t, struct mortise_err *err)
                               filter, near, n - 1);
 }
 
+/* ---- --junit ------------------------------------------------------------- */
+
+/* It is opened first, so that nobody waits for what cannot be written. */
+static int open_junit(struct testing *t, struct mortise_err *err)
+{
+    const char *path = t->cli->args.junit;
+
+    if (path == NULL)
+        return MORTISE_OK;
+    t->junit = fopen(path, "we");
+    return t->junit != NULL ? MORTISE_OK
+                            : mortise_syserr(err, errno, "write %s", path);
+}
+
+static int write_junit(struct testing *t, struct mortise_err *err)
+{
+    struct mortise_buf b;
+    int rv = MORTISE_OK;
+
+    if (t->junit == NULL)
+        return rv;
+    mortise_buf_init(&b, t->cli->mem);
+    mortise_junit_write(&b, t->report);
+    if (b.failed)
+        rv = mortise_nomem(err);
+    else if (fwrite(b.p, 1, b.n, t->junit) != b.n || fflush(t->junit) != 0)
+        rv = mortise_syserr(err, errno, "write %s", t->cli->args.junit);
+    mortise_buf_finish(&b);
+    return rv;
+}
+
+/* ---- all of it ------------------------------------------------------------ */
+
+static int begin(struct testing *t, struct mortise_err *err)
+{
+    const struct mortise_args *args = &t->cli->args;
+    int rv = mortise_stop_begin(err);
+
+    mortise_coverage_init(&t->coverage, t->cli);
+    t->others = json_array();
+    if (args->json || args->junit != NULL)
+        t->report = json_pack("{s:[]}", "cases");
+    if (rv == MORTISE_OK &&
+        (t->others == NULL ||
+         (t->report == NULL && (args->json || args->junit != NULL))))
+        rv = mortise_nomem(err);
+    return rv == MORTISE_OK ? open_junit(t, err) : rv;
+}
+
+static void finish(struct testing *t)
+{
+    mortise_coverage_finish(&t->coverage);
+    json_decref(t->others);
+    json_decref(t->report);
+    if (t->junit != NULL)
+        fclose(t->junit);
+}
+
 static int run_files(struct mortise_cli *cli)
 {
-    struct testing t = {.cli = cli, .others = json_array()};
+    struct testing t = {.cli = cli};
     struct mortise_err err;
-    int rv = mortise_stop_begin(&err), code;
+    int rv = begin(&t, &err), code;
 
-    if (rv == MORTISE_OK && t.others == NULL)
-        rv = mortise_nomem(&err);
-    if (rv == MORTISE_OK && cli->args.json) {
-        t.report = json_pack("{s:[]}", "cases");
-        rv = t.report != NULL ? MORTISE_OK : mortise_nomem(&err);
-    }
     for (size_t i = 0; i < cli->args.n_operands && rv == MORTISE_OK; i++) {
         t.path = cli->args.operands[i];
         rv = run_file(&t, &err);
     }
     if (rv == MORTISE_OK)
         rv = check_filter(&t, &err);
+    if (rv == MORTISE_OK)
+        rv = write_junit(&t, &err);
     code = rv == MORTISE_OK ? sum_up(&t) : mortise_cli_fail(cli, &err);
-    json_decref(t.others);
-    json_decref(t.report);
+    finish(&t);
     return code;
 }
 
@@ -315,6 +394,10 @@ static const struct mortise_opt opts[] = {
     MORTISE_OPT_FLAG("crash-everywhere", crash_everywhere,
                      "Run each case again, killed at each of its commits,\n"
                      "and compare"),
+    MORTISE_OPT_FLAG("coverage", coverage,
+                     "Say how much of the graphs ran, and what never did"),
+    MORTISE_OPT_TEXT("junit", "FILE", junit,
+                     "Write a report there as JUnit XML, too"),
     MORTISE_OPT_TEXT("format", "FORMAT", format,
                      "text or json (default: text)"),
     MORTISE_OPT_JSON("The same as --format json"),
@@ -338,6 +421,9 @@ const struct mortise_cmd mortise_cmd_test = {
         "status, error, state, every execution and what was told of it.  An\n"
         "effect that was called again must be idempotent, or the case must\n"
         "say what to do (in_doubt).\n"
+        "\n"
+        "--coverage lists the nodes that no case ran, and the edges that none\n"
+        "took, with their places.\n"
         "\n"
         "Ends with 0 when all cases hold, with 1 when one does not, and with\n"
         "2, without running any, when `mortise check` refuses a file.\n",

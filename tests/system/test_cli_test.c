@@ -743,6 +743,125 @@ START_TEST(interrupts_leave_nothing)
 }
 END_TEST
 
+/* ---- time (15.11) ----------------------------------------------------------- */
+
+#define GET "{status: 200, url: a, headers: {}, body: 1}"
+
+#define TIMES                                                                  \
+    "state: {input: {type: object, properties: {n: {type: array}}}}\n"         \
+    "start: fan\nnodes:\n"                                                     \
+    "  fan: {type: tool, tool: text/lines, args: {text: a}, map: {over: "      \
+    "input.n, as: i, to: work, join: last, max_parallel: 2}}\n"                \
+    "  work: {type: tool, tool: http/get, args: {url: \"http://a.example\"}, " \
+    "next: last, retry_policy: {max_attempts: 2, backoff: fixed, delay: "      \
+    "10m, max_delay: 10m, jitter: 0}}\n"                                       \
+    "  last: {type: tool, tool: http/get, args: {url: "                        \
+    "\"http://b.example\"}, next: END}\n"
+
+static void times(const char *answers, const char *expect)
+{
+    char text[1024];
+
+    desk_graph("times", TIMES);
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: times}\n"
+             "graph: times.yaml\ncases:\n  c:\n    input: {n: [1, 2, 3, 4, "
+             "5]}\n    nodes: {work: %s, last: {output: " GET "}}\n"
+             "    expect: %s\n",
+             answers, expect);
+    desk_put("times.test.yaml", text);
+    child_run("$MORTISE test times.test.yaml");
+}
+
+/* How long it takes, in the time that passes there, and how many are at work at
+ * once.
+ * key: test/what is expected.elapsed, test/what is expected.within
+ * key: test/what is expected.parallel */
+START_TEST(times_are_expected)
+{
+    static const char five[] = "{after: 1s, output: " GET "}";
+
+    times(five, "{status: completed, elapsed: 3s, within: 3s, parallel: {work: "
+                "2}}");
+    desk_code(0);
+    times(five, "{elapsed: 2s}");
+    desk_code(1);
+    desk_out("elapsed: expected 2s, and 3s passed");
+    times(five, "{within: 2999ms}");
+    desk_code(1);
+    desk_out("within: expected 2s999ms at most, and 3s passed");
+    times(five, "{parallel: {work: 3}}");
+    desk_code(1);
+    desk_out("parallel: expected 3 of 'work' at work at once, and there were "
+             "2");
+    times("{output: " GET "}", "{elapsed: 0s, parallel: {last: 1}}");
+    desk_code(1);
+    desk_out("what takes no time is beside nothing");
+    /* a retry waits */
+    times("[{error: {code: x, class: transient}}, {output: " GET "}]",
+          "{elapsed: 30m}");
+    desk_code(0);
+    times(five, "{parallel: {wrok: 1}}");
+    desk_code(2);
+    desk_err("did you mean 'work'?");
+}
+END_TEST
+
+/* ---- reports (15.11) --------------------------------------------------------- */
+
+/* What no case ran is said, with its place; several files of a graph are one. */
+START_TEST(coverage_is_counted)
+{
+    desk_ok(IN_CASES "--coverage trip.test.yaml", root);
+    desk_out("trip.graph.yaml: 8 of 8 nodes, 12 of 12 edges\n");
+    desk_ok(IN_CASES "--coverage rivals.test.yaml", root);
+    desk_out("rivals.graph.yaml: 8 of 9 nodes, 12 of 15 edges\n"
+             "  rivals.graph.yaml:15:3: never ran: r3\n");
+    desk_out("never taken: j>r3\n");
+    desk_out("never taken: j>END\n");
+    child_run(IN_CASES "--coverage --filter 'somebody says no' trip.test.yaml",
+              root);
+    desk_code(0);
+    desk_out("trip.graph.yaml: 6 of 8 nodes, 8 of 12 edges\n");
+    desk_out("  trip.graph.yaml:46:3: never ran: book\n");
+    desk_ok(IN_CASES "--coverage --json rivals.test.yaml", root);
+    desk_out("\"taken\": 12,");
+    desk_out("\"name\": \"r3>w\"");
+    /* a budget that is used up leads where its edge does */
+    desk_ok("cd %s && $MORTISE test --coverage "
+            "configs/research/research.test.yaml",
+            root);
+    desk_out("4 of 4 nodes, 7 of 7 edges\n");
+}
+END_TEST
+
+/* ... as JUnit's XML, whatever is in the words. */
+START_TEST(junit_is_written)
+{
+    desk_graph("times", TIMES);
+    desk_put("odd.test.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: times}\n"
+             "graph: times.yaml\ncases:\n"
+             "  good: {input: {n: []}, nodes: {last: {output: " GET
+             "}}, expect: "
+             "{status: completed}}\n"
+             "  \"<a> & \\\"b\\\" \\u0001\": {input: {n: []}, nodes: {last: "
+             "{output: " GET "}}, expect: {error: \"<\\uFFFF>\"}}\n");
+    child_run("$MORTISE test --junit out.xml odd.test.yaml");
+    desk_code(1);
+    desk_out("1 passed, 1 failed");
+    desk_ok("cat out.xml");
+    desk_out("<testsuites tests=\"2\" failures=\"1\" errors=\"0\" time=\"");
+    desk_out("<testcase classname=\"odd.test.yaml\" name=\"good\" time=\"");
+    desk_out("name=\"&lt;a&gt; &amp; &quot;b&quot; ?\"");
+    desk_out("<failure type=\"E0902\" message=\"error: expected '&lt;?&gt;'");
+    child_run("$MORTISE test --junit /nowhere/out.xml odd.test.yaml");
+    desk_code(3);
+    desk_err("write /nowhere/out.xml: No such file or directory");
+    desk_not_out("passed");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_test");
@@ -776,6 +895,9 @@ static Suite *suite(void)
     tcase_add_test(tc, reconciling_in_earnest);
     tcase_add_test(tc, sleeps_are_no_time);
     tcase_add_test(tc, guardrails_by_their_ids);
+    tcase_add_test(tc, times_are_expected);
+    tcase_add_test(tc, coverage_is_counted);
+    tcase_add_test(tc, junit_is_written);
     tcase_add_test(tc, interrupts_leave_nothing);
     suite_add_tcase(s, tc);
     return s;
