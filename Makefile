@@ -105,12 +105,14 @@ $(B)/$(1): FORCE
 endef
 FORCE:
 
-PLACES := PREFIX=$(PREFIX) LIBDIR=$(LIBDIR) INCLUDEDIR=$(INCLUDEDIR)
+PLACES := PREFIX=$(PREFIX) LIBDIR=$(LIBDIR) INCLUDEDIR=$(INCLUDEDIR) \
+          DATADIR=$(DATADIR)
 FLAGS  := $(subst ','\'',$(CC) $(CFLAGS) $(LDFLAGS) $(VARIANT))
 $(eval $(call kept,places,PLACES))
 $(eval $(call kept,flags,FLAGS))
-$(B)/core/config/settings.o: $(B)/places
-$(B)/core/config/settings.o: OURS += -DMORTISE_LIBDIR='"$(LIBDIR)/mortise"'
+$(B)/core/config/home.o: $(B)/places
+$(B)/core/config/home.o: OURS += -DMORTISE_LIBDIR='"$(LIBDIR)/mortise"' \
+                                 -DMORTISE_DATADIR='"$(DATADIR)/mortise"'
 
 $(B)/%.o: %.c $(B)/flags
 	$(call say,CC,$<)
@@ -236,7 +238,7 @@ $(B)/tests/keys/mortise: $(B)/core/cli/main.o $(B)/tests/lib.a $(B)/libcli.a \
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(link_wrapped)
-	$(Q)for f in plugins trust.d mortise-worker; do \
+	$(Q)for f in plugins trust.d templates mortise-worker; do \
 	    ln -sfn ../../$$f $(@D)/$$f || exit 1; done
 # Those that run the command line run that program.
 key_tests = $(sort $(shell sh tools/key-tests.sh | sed 's/.*\t//; s/:.*//'))
@@ -304,8 +306,13 @@ $(COMPLETIONS): $(B)/mortise
 	@mkdir -p $(@D)
 	$(Q)$< completion $(notdir $(@D)) >$@
 
+# What `mortise init` and `mortise plugin new` begin with: those of the tree.
+$(B)/templates:
+	@mkdir -p $(@D)
+	$(Q)ln -sfnr templates $@
+
 all: $(B)/mortise $(B)/mortise-worker $(PLUGINS) $(B)/trust.d/bundled.yaml $(LIBS) $(PCS) \
-    $(B)/man/mortise.1 $(COMPLETIONS)
+    $(B)/man/mortise.1 $(COMPLETIONS) $(B)/templates
 
 # ---- checking -----------------------------------------------------------
 
@@ -552,7 +559,7 @@ lint: $(B)/man/mortise.1
 
 # Each group: where it goes, with which mode, and its files.
 GROUPS = bin header sdk lib pc worker plugins trust schema man1 man3 man5 \
-          bash zsh fish docs $(DOC_DIRS)
+          bash zsh fish docs $(DOC_DIRS) $(TEMPLATE_DIRS)
 bin     = $(PREFIX)/bin                  755 $(B)/mortise
 header  = $(INCLUDEDIR)/mortise          644 core/mortise.h
 sdk     = $(INCLUDEDIR)/mortise          644 $(HEADERS)
@@ -577,6 +584,9 @@ DOC_LEAVES := $(shell find configs examples -type d -links 2)
 DOC_FILES := %.md %.yaml %.lock %.log %.c %.cpp %.map %/Makefile
 $(foreach d,$(DOC_DIRS),$(eval $d = $(value DOCDIR)/$d 644 \
     $(filter $(DOC_FILES),$(wildcard $d/*))))
+TEMPLATE_DIRS := $(sort $(patsubst %/,%,$(dir $(wildcard templates/*/*))))
+$(foreach d,$(TEMPLATE_DIRS),$(eval $d = $(value DATADIR)/mortise/$d 644 \
+    $(wildcard $d/*)))
 MAN     = $(call files,man1) $(call files,man3) $(call files,man5)
 SO_LINKS := $(SONAME) libmortise.so
 
@@ -604,6 +614,8 @@ uninstall:
 	rm -f $(SO_LINKS:%=$(call to,lib)/%) $(DESTDIR)$(DOCDIR)/schema
 	-rmdir --ignore-fail-on-non-empty $(call to,plugins) $(call to,trust) \
 	    $(LIBDIR:%=$(DESTDIR)%/mortise) $(call to,sdk) $(call to,docs)
+	-cd $(DESTDIR)$(DATADIR)/mortise && \
+	    rmdir -p --ignore-fail-on-non-empty $(TEMPLATE_DIRS)
 	-cd $(DESTDIR)$(DOCDIR) && \
 	    rmdir -p --ignore-fail-on-non-empty $(DOC_LEAVES) && \
 	    rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DOCDIR)

@@ -3,8 +3,7 @@
  *
  * The deployment's directories come first, the bundled ones last; between them
  * those that are marked dev.  Bundled is
- * what lies around the program or library (settings.c says where), else what
- * was installed (MORTISE_LIBDIR). */
+ * what lies around the program or library, or was installed (home.h). */
 #ifndef MORTISE_CONFIG_SETTINGS_H
 #define MORTISE_CONFIG_SETTINGS_H
 

@@ -1,0 +1,95 @@
+/* init.c -- `mortise init`: a graph to begin with, its deployment and its tests.
+ *
+ * What it makes runs as it is, offline and with what is bundled: somebody who has
+ * just installed Mortise sees a graph checked, tested, stopped for a question and
+ * gone on with, and changes it from there.  Its files say in comments what each
+ * part is.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/template.h"
+
+/* What a directory is called, `.` and `..` included. */
+static int called(const char *dir, char name[PATH_MAX], struct mortise_err *err)
+{
+    size_t n = strlen(dir);
+    char *slash;
+
+    while (n > 1 && dir[n - 1] == '/')
+        n--;
+    snprintf(name, PATH_MAX, "%.*s", (int)n, dir);
+    slash = strrchr(name, '/');
+    if (slash != NULL)
+        memmove(name, slash + 1, strlen(slash));
+    if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && name[0] != '\0')
+        return MORTISE_OK;
+    if (realpath(dir, name) == NULL)
+        return mortise_syserr(err, errno, "%s", dir);
+    slash = strrchr(name, '/');
+    memmove(name, slash + 1, strlen(slash));
+    return MORTISE_OK;
+}
+
+static int name_of(struct mortise_cli *cli, char name[PATH_MAX],
+                   struct mortise_err *err)
+{
+    const char *given = cli->args.name;
+    int rv = given == NULL ? called(cli->args.operands[0], name, err)
+                           : mortise_template_name(given, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    if (given != NULL)
+        snprintf(name, PATH_MAX, "%s", given);
+    else if (mortise_template_name(name, err) != MORTISE_OK)
+        return mortise_doing(err, err->code,
+                             "--name says what the graph is "
+                             "called where the directory's name "
+                             "does not do");
+    return MORTISE_OK;
+}
+
+static int init(struct mortise_cli *cli, struct mortise_err *err)
+{
+    const char *dir = cli->args.operands[0];
+    char name[PATH_MAX];
+    int rv = name_of(cli, name, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_template_make(cli, "init", dir, name, err);
+    if (rv == MORTISE_OK)
+        mortise_template_next(
+            cli, dir, name,
+            "@M check mortise.yaml @NAME@.graph.yaml @NAME@.test.yaml\n"
+            "@M test @NAME@.test.yaml\n"
+            "@M run @NAME@.graph.yaml --id first\n"
+            "@M approve $(@M inbox first --ids)\n"
+            "@M show first\n");
+    return rv;
+}
+
+static const struct mortise_opt opts[] = {
+    MORTISE_OPT_TEXT("name", "NAME", name,
+                     "What the graph is called (default: as DIR is)"),
+    MORTISE_OPT_END,
+};
+
+const struct mortise_cmd mortise_cmd_init = {
+    .name = "init",
+    .operands = "DIR",
+    .summary = "Begin a graph: one that runs, its deployment and its tests",
+    .text =
+        "DIR is made, or there already; . is where you are.  What it gets is\n"
+        "a graph that looks at a note, asks a person and writes a file, with\n"
+        "the bundled plugins, offline; mortise.yaml, its deployment; and its\n"
+        "tests.  They are yours to change: each says in comments what its\n"
+        "parts are.  Nothing that is there is written over.  What is printed\n"
+        "works when it is pasted.\n",
+    .opts = opts,
+    .example = "mortise init hello",
+    .run = init,
+};
