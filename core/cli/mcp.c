@@ -96,14 +96,6 @@ int mortise_mcp_listed(struct mortise_mcp *m, const char *server,
                : rv;
 }
 
-int mortise_mcp_failed(struct mortise_mcp *m, const char *server)
-{
-    mortise_out_flush(&m->cli->out);
-    mortise_out_say(&m->cli->err, "mortise: %s: %s: %s\n", server, m->once.code,
-                    m->once.words);
-    return MORTISE_EXIT_FAILED;
-}
-
 const char *mortise_mcp_state(const struct mortise_mcp *m, const char *server,
                               const json_t *tool)
 {
@@ -263,7 +255,7 @@ static int with_listed(struct mortise_mcp *m, const char *server,
     rv = mortise_mcp_listed(m, server, 0, &listed, err);
     if (rv == MORTISE_OK)
         rv = listed != NULL ? fn(m, server, listed, err)
-                            : mortise_mcp_failed(m, server);
+                            : mortise_oneshot_failed(&m->once, server);
     json_decref(listed);
     return rv;
 }
@@ -520,39 +512,20 @@ static int call_tool(struct mortise_mcp *m, const char *server,
     return mortise_oneshot_call(&m->once, operation, args, 0, out, err);
 }
 
-static int read_args(struct mortise_cli *cli, json_t **out,
-                     struct mortise_err *err)
-{
-    int rv;
-
-    *out = NULL;
-    if (cli->args.n_operands < 2) {
-        *out = json_object();
-        return *out != NULL ? MORTISE_OK : mortise_nomem(err);
-    }
-    rv = mortise_cli_value(cli, "ARGS", cli->args.operands[1], out, err);
-    if (rv == MORTISE_OK && !json_is_object(*out)) {
-        json_decref(*out);
-        *out = NULL;
-        rv = mortise_fail(err, MORTISE_EINVAL,
-                          "ARGS: the arguments of a tool are an object");
-    }
-    return rv;
-}
-
 static int call(struct mortise_mcp *m, const char *server, const char *tool,
                 struct mortise_err *err)
 {
     json_t *args, *result = NULL;
     int rv = mortise_mcp_server_named(m, server, err) != NULL
-                 ? read_args(m->cli, &args, err)
+                 ? mortise_oneshot_args(m->cli, &args, err)
                  : err->code;
 
     if (rv == MORTISE_OK)
         rv = call_tool(m, server, tool, args, &result, err);
     if (rv == MORTISE_OK)
-        rv = result != NULL ? print_result(m, result, err)
-                            : mortise_mcp_failed(m, m->cli->args.operands[0]);
+        rv = result != NULL
+                 ? print_result(m, result, err)
+                 : mortise_oneshot_failed(&m->once, m->cli->args.operands[0]);
     json_decref(result);
     return rv;
 }

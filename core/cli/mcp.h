@@ -33,8 +33,6 @@ mortise_mcp_server_named(struct mortise_mcp *m, const char *name,
 int mortise_mcp_listed(struct mortise_mcp *m, const char *server,
                        uint64_t timeout_ms, json_t **out,
                        struct mortise_err *err);
-/* Print those words; the exit code. */
-int mortise_mcp_failed(struct mortise_mcp *m, const char *server);
 
 /* How a tool that a server has now stands to what is pinned of it: "pinned",
  * "drifted", "new" where others are, and "unpinned" where none is. */

@@ -71,7 +71,7 @@ static int pin_server(struct pinning *p, const char *server,
     int rv = mortise_mcp_listed(&p->m, server, 0, &listed, err);
 
     if (rv == MORTISE_OK && listed == NULL) {
-        mortise_mcp_failed(&p->m, server);
+        mortise_oneshot_failed(&p->m.once, server);
         p->failed = true;
         json_decref(odd);
         return MORTISE_OK;

@@ -296,3 +296,30 @@ int mortise_oneshot_call(struct mortise_oneshot *o, const char *operation,
         stop_run(o);
     return rv == MORTISE_ECHECK && o->code[0] != '\0' ? MORTISE_OK : rv;
 }
+
+int mortise_oneshot_failed(struct mortise_oneshot *o, const char *called)
+{
+    mortise_out_flush(&o->cli->out);
+    mortise_out_say(&o->cli->err, "mortise: %s: %s: %s\n", called, o->code,
+                    o->words);
+    return MORTISE_EXIT_FAILED;
+}
+
+int mortise_oneshot_args(struct mortise_cli *cli, json_t **out,
+                         struct mortise_err *err)
+{
+    int rv;
+
+    *out = NULL;
+    if (cli->args.n_operands < 2) {
+        *out = json_object();
+        return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+    }
+    rv = mortise_cli_value(cli, "ARGS", cli->args.operands[1], out, err);
+    if (rv == MORTISE_OK && !json_is_object(*out)) {
+        json_decref(*out);
+        *out = NULL;
+        rv = mortise_fail(err, MORTISE_EINVAL, "ARGS: arguments are an object");
+    }
+    return rv;
+}

@@ -30,6 +30,12 @@ int mortise_oneshot_call(struct mortise_oneshot *o, const char *operation,
                          json_t *args, uint64_t timeout_ms, json_t **out,
                          struct mortise_err *err);
 void mortise_oneshot_close(struct mortise_oneshot *o);
+/* Print why the last one failed, of what was `called` so; the exit code. */
+int mortise_oneshot_failed(struct mortise_oneshot *o, const char *called);
+/* The arguments that the second operand gives, an object; {} where there is none:
+ * a new reference. */
+int mortise_oneshot_args(struct mortise_cli *cli, json_t **out,
+                         struct mortise_err *err);
 
 /* ---- question.c ----------------------------------------------------------- */
 

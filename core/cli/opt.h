@@ -38,7 +38,7 @@ struct mortise_args {
     const char *graphs[16];
     /* plugins and keys */
     const char *key, *to, *name, *trust, *plugins, *kinds, *range;
-    bool unencrypted, in_process, with_plugins, bring_up;
+    bool unencrypted, in_process, with_plugins, bring_up, effects;
 
     /* tests */
     const char *filter;
