@@ -297,14 +297,15 @@ extern MORTISE_MODULE mortise_module_v1;
 #define MORTISE_MODULE_OF(my_plugin)                                           \
     static const mortise_plugin *const mortise_module_plugins_[] = {           \
         &(my_plugin)};                                                         \
-    MORTISE_MODULE mortise_module_v1 = {sizeof(mortise_module),                \
-                                        MORTISE_ABI_MAJOR,                     \
-                                        MORTISE_ABI_MINOR,                     \
-                                        0,                                     \
-                                        1,                                     \
-                                        mortise_module_plugins_,               \
-                                        NULL,                                  \
-                                        NULL}
+    /* exported as declared; to say so twice makes g++ warn */                 \
+    const mortise_module mortise_module_v1 = {sizeof(mortise_module),          \
+                                              MORTISE_ABI_MAJOR,               \
+                                              MORTISE_ABI_MINOR,               \
+                                              0,                               \
+                                              1,                               \
+                                              mortise_module_plugins_,         \
+                                              NULL,                            \
+                                              NULL}
 
 /* The layout is the contract. */
 MORTISE_STATIC_ASSERT(sizeof(void *) == 8, "LP64");
