@@ -55,15 +55,17 @@ static int name_of(struct mortise_cli *cli, char name[PATH_MAX],
 
 static int init(struct mortise_cli *cli, struct mortise_err *err)
 {
-    const char *dir = cli->args.operands[0];
     char name[PATH_MAX];
+    const struct mortise_template t = {.names = {"init"},
+                                       .dir = cli->args.operands[0],
+                                       .words = {{"@NAME@", name}}};
     int rv = name_of(cli, name, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_template_make(cli, "init", dir, name, err);
+        rv = mortise_template_make(cli, &t, err);
     if (rv == MORTISE_OK)
         mortise_template_next(
-            cli, dir, name,
+            cli, &t,
             "@M check mortise.yaml @NAME@.graph.yaml @NAME@.test.yaml\n"
             "@M test @NAME@.test.yaml\n"
             "@M run @NAME@.graph.yaml --id first\n"

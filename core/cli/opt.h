@@ -37,7 +37,7 @@ struct mortise_args {
     /* stores */
     const char *graphs[16];
     /* plugins and keys */
-    const char *key, *to, *name, *trust, *plugins, *kinds, *range;
+    const char *key, *to, *name, *trust, *plugins, *kinds, *range, *lang;
     bool unencrypted, in_process, with_plugins, bring_up, effects;
 
     /* tests */

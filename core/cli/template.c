@@ -4,8 +4,8 @@
  * A template is a directory of files beside the bundled plugins' home (home.h),
  * which are copied, never links to be followed.
  *
- *   (1) @NAME@ in them is replaced by the name, and so is NAME at the beginning of
- *       a file's own name; `dot.` there becomes a dot.
+ *   (1) Its words are replaced in them (@NAME@ by the name), and so is NAME at the
+ *       beginning of a file's own name; `dot.` there becomes a dot.
  *   (2) Nothing that is there is touched: the first file whose name is taken is
  *       the words of the error, and nothing is written then.  Where a write fails,
  *       what was written before goes away again.
@@ -29,17 +29,27 @@
 
 enum { MOST = 1 << 20 }; /* bytes of a template's file */
 
-static const char placeholder[] = "@NAME@";
+/* Each directory of a template. */
+enum { PARTS = 2 };
 
 /* One that is being made. */
 struct making {
     struct mortise_cli *cli;
-    const char *name, *dir;
-    char from[MORTISE_HOME_MAX];
-    struct mortise_listing files;
+    const struct mortise_template *t;
+    char from[PARTS][MORTISE_HOME_MAX];
+    struct mortise_listing files[PARTS];
     size_t n_written;
     bool made_dir;
 };
+
+/* A file of it. */
+struct file {
+    const char *from, *name; /* the directory, and what it is called there */
+    char path[PATH_MAX];     /* where it goes */
+};
+
+typedef int file_fn(struct making *m, const struct file *f,
+                    struct mortise_err *err);
 
 int mortise_template_name(const char *name, struct mortise_err *err)
 {
@@ -51,82 +61,93 @@ int mortise_template_name(const char *name, struct mortise_err *err)
                         name);
 }
 
-/* Where the i-th file goes. */
-static int target(const struct making *m, size_t i, char out[PATH_MAX],
-                  struct mortise_err *err)
+/* Where it goes. */
+static int place(const struct mortise_template *t, struct file *f,
+                 struct mortise_err *err)
 {
-    const char *file = m->files.names[i];
-
-    if (strncmp(file, "NAME", 4) == 0)
-        return mortise_file_path(out, PATH_MAX, err, "%s/%s%s", m->dir, m->name,
-                                 file + 4);
-    if (strncmp(file, "dot.", 4) == 0)
-        return mortise_file_path(out, PATH_MAX, err, "%s/%s", m->dir, file + 3);
-    return mortise_file_path(out, PATH_MAX, err, "%s/%s", m->dir, file);
+    if (strncmp(f->name, "NAME", 4) == 0)
+        return mortise_file_path(f->path, PATH_MAX, err, "%s/%s%s", t->dir,
+                                 t->words[0].by, f->name + 4);
+    return mortise_file_path(f->path, PATH_MAX, err, "%s/%s", t->dir,
+                             f->name +
+                                 (strncmp(f->name, "dot.", 4) == 0 ? 3 : 0));
 }
 
-static int each_target(struct making *m,
-                       int (*fn)(struct making *m, size_t i, const char *path,
-                                 struct mortise_err *err),
-                       struct mortise_err *err)
+static int each_file(struct making *m, file_fn *fn, struct mortise_err *err)
 {
-    char path[PATH_MAX];
     int rv = MORTISE_OK;
 
-    for (size_t i = 0; rv == MORTISE_OK && i < m->files.n; i++) {
-        rv = target(m, i, path, err);
-        if (rv == MORTISE_OK)
-            rv = fn(m, i, path, err);
-    }
+    for (size_t p = 0; p < PARTS; p++)
+        for (size_t i = 0; rv == MORTISE_OK && i < m->files[p].n; i++) {
+            struct file f = {.from = m->from[p], .name = m->files[p].names[i]};
+
+            rv = place(m->t, &f, err);
+            if (rv == MORTISE_OK)
+                rv = fn(m, &f, err);
+        }
     return rv;
 }
 
-static int must_be_free(struct making *m, size_t i, const char *path,
+static int must_be_free(struct making *m, const struct file *f,
                         struct mortise_err *err)
 {
     struct stat st;
 
     (void)m;
-    (void)i;
-    if (lstat(path, &st) == 0)
+    if (lstat(f->path, &st) == 0)
         return mortise_fail(err, MORTISE_EEXISTS,
-                            "%s exists; nothing was written", path);
+                            "%s exists; nothing was written", f->path);
     return errno == ENOENT ? MORTISE_OK
-                           : mortise_syserr(err, errno, "look at %s", path);
+                           : mortise_syserr(err, errno, "look at %s", f->path);
 }
 
-/* A text of the template with the name in it. */
-static void fill(struct mortise_buf *out, const char *p, const char *name)
+/* The word of the template that a text begins with; NULL: none. */
+static const struct mortise_template_word *
+word_at(const struct mortise_template *t, const char *p)
 {
-    const char *at;
-
-    for (; (at = strstr(p, placeholder)) != NULL;
-         p = at + strlen(placeholder)) {
-        mortise_buf_put(out, p, (size_t)(at - p));
-        mortise_buf_puts(out, name);
-    }
-    mortise_buf_puts(out, p);
+    for (size_t i = 0; t->words[i].word != NULL; i++)
+        if (strncmp(p, t->words[i].word, strlen(t->words[i].word)) == 0)
+            return &t->words[i];
+    return NULL;
 }
 
-static int write_one(struct making *m, size_t i, const char *path,
+/* A text of the template with its words replaced. */
+static void fill(struct mortise_buf *out, const char *p,
+                 const struct mortise_template *t)
+{
+    const struct mortise_template_word *w;
+
+    while (*p != '\0') {
+        size_t n = strcspn(p + 1, "@") + 1;
+
+        w = word_at(t, p);
+        if (w != NULL)
+            mortise_buf_puts(out, w->by);
+        else
+            mortise_buf_put(out, p, n);
+        p += w != NULL ? strlen(w->word) : n;
+    }
+}
+
+static int write_one(struct making *m, const struct file *f,
                      struct mortise_err *err)
 {
     char from[MORTISE_HOME_MAX + 256];
     struct mortise_buf text, out;
-    int rv = mortise_file_path(from, sizeof from, err, "%s/%s", m->from,
-                               m->files.names[i]);
+    int rv =
+        mortise_file_path(from, sizeof from, err, "%s/%s", f->from, f->name);
 
     mortise_buf_init(&text, m->cli->mem);
     mortise_buf_init(&out, m->cli->mem);
     if (rv == MORTISE_OK)
         rv = mortise_file_read(&text, from, MOST, err);
     if (rv == MORTISE_OK && mortise_buf_cstr(&text) != NULL)
-        fill(&out, text.p, m->name);
+        fill(&out, text.p, m->t);
     if (rv == MORTISE_OK && (text.failed || out.failed))
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK)
-        rv =
-            mortise_file_write(path, out.p, out.n, 0666, MORTISE_FILE_NEW, err);
+        rv = mortise_file_write(f->path, out.p, out.n, 0666, MORTISE_FILE_NEW,
+                                err);
     m->n_written += rv == MORTISE_OK;
     mortise_buf_finish(&text);
     mortise_buf_finish(&out);
@@ -134,12 +155,14 @@ static int write_one(struct making *m, size_t i, const char *path,
 }
 
 /* What was written before something went wrong. */
-static int take_back(struct making *m, size_t i, const char *path,
+static int take_back(struct making *m, const struct file *f,
                      struct mortise_err *err)
 {
     (void)err;
-    if (i < m->n_written)
-        unlink(path);
+    if (m->n_written > 0) {
+        m->n_written--;
+        unlink(f->path);
+    }
     return MORTISE_OK;
 }
 
@@ -147,17 +170,17 @@ static int make_dir(struct making *m, struct mortise_err *err)
 {
     struct stat st;
 
-    if (mkdir(m->dir, 0777) == 0) {
+    if (mkdir(m->t->dir, 0777) == 0) {
         m->made_dir = true;
         return MORTISE_OK;
     }
     if (errno != EEXIST)
-        return mortise_syserr(err, errno, "make the directory %s", m->dir);
-    if (stat(m->dir, &st) == 0 && S_ISDIR(st.st_mode))
+        return mortise_syserr(err, errno, "make the directory %s", m->t->dir);
+    if (stat(m->t->dir, &st) == 0 && S_ISDIR(st.st_mode))
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_EEXISTS,
                         "%s exists, and is no directory; nothing was written",
-                        m->dir);
+                        m->t->dir);
 }
 
 static int write_all(struct making *m, struct mortise_err *err)
@@ -166,44 +189,57 @@ static int write_all(struct making *m, struct mortise_err *err)
     int rv = make_dir(m, err);
 
     if (rv == MORTISE_OK)
-        rv = each_target(m, must_be_free, err);
+        rv = each_file(m, must_be_free, err);
     if (rv == MORTISE_OK)
-        rv = each_target(m, write_one, err);
+        rv = each_file(m, write_one, err);
     if (rv == MORTISE_OK)
         return rv;
-    each_target(m, take_back, &ignored);
+    each_file(m, take_back, &ignored);
     if (m->made_dir)
-        rmdir(m->dir);
+        rmdir(m->t->dir);
     return rv;
 }
 
-static int say_one(struct making *m, size_t i, const char *path,
+static int say_one(struct making *m, const struct file *f,
                    struct mortise_err *err)
 {
-    (void)i;
     (void)err;
-    mortise_out_say(&m->cli->out, "made %s\n", path);
+    mortise_out_say(&m->cli->out, "made %s\n", f->path);
     return MORTISE_OK;
 }
 
-int mortise_template_make(struct mortise_cli *cli, const char *template,
-                          const char *dir, const char *name,
-                          struct mortise_err *err)
+static int list(struct making *m, struct mortise_err *err)
 {
-    struct making m = {.cli = cli, .name = name, .dir = dir};
     char all[MORTISE_HOME_MAX];
-    int rv;
+    int rv = MORTISE_OK;
 
     mortise_home_data(all, "templates");
-    rv = mortise_file_path(m.from, sizeof m.from, err, "%s/%s", all, template);
+    for (size_t p = 0; rv == MORTISE_OK && p < PARTS; p++) {
+        if (m->t->names[p] == NULL)
+            break;
+        rv = mortise_file_path(m->from[p], sizeof m->from[p], err, "%s/%s", all,
+                               m->t->names[p]);
+        if (rv == MORTISE_OK)
+            rv = mortise_listing_read(&m->files[p], m->cli->mem, m->from[p], "",
+                                      err);
+    }
+    return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "the template");
+}
+
+int mortise_template_make(struct mortise_cli *cli,
+                          const struct mortise_template *t,
+                          struct mortise_err *err)
+{
+    struct making m = {.cli = cli, .t = t};
+    int rv = list(&m, err);
+
     if (rv == MORTISE_OK)
-        rv = mortise_listing_read(&m.files, cli->mem, m.from, "", err);
-    if (rv != MORTISE_OK)
-        return mortise_doing(err, rv, "the template");
-    rv = write_all(&m, err);
+        rv = write_all(&m, err);
     if (rv == MORTISE_OK)
-        rv = each_target(&m, say_one, err);
-    mortise_listing_finish(&m.files);
+        rv = each_file(&m, say_one, err);
+    for (size_t p = 0; p < PARTS; p++)
+        if (m.files[p].mem != NULL)
+            mortise_listing_finish(&m.files[p]);
     return rv;
 }
 
@@ -221,41 +257,53 @@ static const char *program(const struct mortise_cli *cli, const char *dir,
     return out;
 }
 
+/* Something that begins with @ and is to be replaced; what it is long. */
+static size_t print_word(struct mortise_out *o, const char *p,
+                         const char *called, const struct mortise_template *t)
+{
+    const struct mortise_template_word *w = word_at(t, p);
+
+    if (w != NULL) {
+        mortise_out_puts(o, w->by);
+        return strlen(w->word);
+    }
+    if (p[1] == 'V' && strchr(called, '/') != NULL)
+        mortise_out_puts(o, " MORTISE=");
+    if (p[1] == 'M' || strchr(called, '/') != NULL)
+        mortise_out_shell(o, called);
+    return 2;
+}
+
 static void print_line(struct mortise_out *o, const char *line, size_t n,
-                       const char *called, const char *name)
+                       const char *called, const struct mortise_template *t)
 {
     const char *end = line + n;
 
     mortise_out_puts(o, "  ");
     while (line < end) {
-        if (strncmp(line, "@M", 2) == 0) {
-            mortise_out_shell(o, called);
-            line += 2;
-        } else if (strncmp(line, placeholder, strlen(placeholder)) == 0) {
-            mortise_out_puts(o, name);
-            line += strlen(placeholder);
-        } else {
+        if (*line == '@')
+            line += print_word(o, line, called, t);
+        else
             mortise_out_put(o, line++, 1);
-        }
     }
     mortise_out_puts(o, "\n");
 }
 
-void mortise_template_next(struct mortise_cli *cli, const char *dir,
-                           const char *name, const char *lines)
+void mortise_template_next(struct mortise_cli *cli,
+                           const struct mortise_template *t, const char *lines)
 {
     char room[PATH_MAX];
-    const char *called = program(cli, dir, room);
+    const char *called = program(cli, t->dir, room);
     struct mortise_out *o = &cli->out;
 
     mortise_out_puts(o, "next:\n");
-    if (strcmp(dir, ".") != 0) {
-        mortise_out_puts(o, dir[0] == '-' ? "  cd -- " : "  cd ");
-        mortise_out_shell(o, dir);
+    if (strcmp(t->dir, ".") != 0) {
+        mortise_out_puts(o, t->dir[0] == '-' ? "  cd -- " : "  cd ");
+        mortise_out_shell(o, t->dir);
         mortise_out_puts(o, "\n");
     }
     if (getenv("MORTISE_DEPLOYMENT") != NULL)
         mortise_out_puts(o, "  unset MORTISE_DEPLOYMENT\n");
     for (; *lines != '\0'; lines += strcspn(lines, "\n") + 1)
-        print_line(o, lines, strcspn(lines, "\n"), called, name);
+        print_line(o, lines, strcspn(lines, "\n"), called, t);
 }

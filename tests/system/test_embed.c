@@ -310,7 +310,7 @@ static void install_elsewhere(void)
          "make -s -C $TREE install B=$PWD/built PREFIX=/first "
          "DESTDIR=$PWD/stage-1\n"
          "make -s -C $TREE install B=$PWD/built PREFIX=$PWD/second "
-         "LIBDIR=$PWD/second/lib64\n");
+         "LIBDIR=$PWD/second/lib64 DATADIR=$PWD/second/data\n");
 }
 
 /* From here on: what was installed last, found as a user would. */
@@ -338,6 +338,16 @@ START_TEST(elsewhere_is_named)
          "second/lib64/mortise/plugins\n"
          "-Isecond/include\n"
          "1\n");
+}
+END_TEST
+
+/* So does it what it makes directories of, which it would not guess either. */
+START_TEST(elsewhere_has_templates)
+{
+    says(SECOND "$bin/mortise init made >/dev/null\n"
+                "$bin/mortise plugin new acme.x --lang rust >/dev/null\n"
+                "ls made acme.x | grep -c yaml\n",
+         "8\n");
 }
 END_TEST
 
@@ -378,7 +388,7 @@ START_TEST(flags_count)
 {
     says("touch built/now && sleep 0.01\n"
          "make -s -C $TREE B=$PWD/built PREFIX=$PWD/second "
-         "LIBDIR=$PWD/second/lib64 all\n"
+         "LIBDIR=$PWD/second/lib64 DATADIR=$PWD/second/data all\n"
          "find built/core -name '*.o' -newer built/now\n"
          "make -s -C $TREE B=$PWD/built CFLAGS=\"${CFLAGS:--O2 -g} -DOTHER\" "
          "$PWD/built/core/base/err.o >/dev/null\n"
@@ -394,6 +404,7 @@ static TCase *elsewhere(void)
     tcase_set_timeout(tc, 120);
     tcase_add_unchecked_fixture(tc, install_elsewhere, package_remove);
     tcase_add_test(tc, elsewhere_is_named);
+    tcase_add_test(tc, elsewhere_has_templates);
     tcase_add_test(tc, elsewhere_embeds);
     tcase_add_test(tc, elsewhere_runs_plugins);
     tcase_add_test(tc, flags_count);

@@ -1,0 +1,409 @@
+//! mortise.rs -- executor plugins for Mortise in safe Rust, with std alone.
+//!
+//! It is what <mortise/plugin.h> says, version 1, as far as a `blocking` executor
+//! needs it: a plugin is a type with the trait `Plugin`, and `mortise_module!` makes
+//! the one symbol of it that is exported.  All that is unsafe stands here, and why it
+//! is sound:
+//!
+//!   - What the host hands out is lent until the function returns: a `Call` borrows
+//!     it and cannot be kept.
+//!   - The host calls an instance from several threads at once: `Plugin` is Sync.
+//!   - No panic leaves: in execute() it is an error that says that nobody knows what
+//!     was done, so that reconcile() is asked of what has an effect.
+//!
+//! It is yours to change: nothing else of Mortise is needed to build a plugin.
+#![allow(dead_code)]
+
+use crate::mortise_json::Json;
+use std::ffi::{c_void, CStr};
+use std::marker::PhantomData;
+use std::os::raw::c_char;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::{ptr, slice, str};
+
+// ---- plugins ------------------------------------------------------------------
+
+/// An executor.  Threads: `execute` and `reconcile` may be called as many at once as
+/// the manifest's `concurrency` says, each on a thread of its own.
+pub trait Plugin: Sized + Send + Sync + 'static {
+    /// Make an instance; the config is valid for the manifest's config_schema.
+    fn create(config: &Json) -> Result<Self, Error>;
+    /// Do the work.  An error says that nothing happened, unless it is a doubt.
+    fn execute(&self, call: &Call) -> Result<Json, Error>;
+    /// Did the call with these arguments and this key happen, and with which result?
+    /// For operations whose manifest says `reconcile: true`.
+    fn reconcile(&self, _call: &Call) -> Result<Option<Json>, Error> {
+        Err(Error::unsupported())
+    }
+}
+
+/// Why a call failed.  The class decides about retries; a graph may name the code.
+#[derive(Debug)]
+pub struct Error {
+    status: i32,
+    class: &'static str,
+    code: String,
+    words: String,
+    retry_after_ms: i64,
+}
+
+impl Error {
+    fn new(status: i32, class: &'static str, code: &str, words: &str) -> Error {
+        let (code, words) = (code.to_string(), words.to_string());
+        Error {
+            status,
+            class,
+            code,
+            words,
+            retry_after_ms: 0,
+        }
+    }
+    /// It will not help to try again.
+    pub fn failed(code: &str, words: &str) -> Error {
+        Error::new(-1, "permanent", code, words)
+    }
+    /// The request breaks its rules.
+    pub fn invalid(code: &str, words: &str) -> Error {
+        Error::new(-2, "permanent", code, words)
+    }
+    /// It may help to try again, not before so many ms (0: whenever).
+    pub fn transient(code: &str, words: &str, retry_after_ms: i64) -> Error {
+        Error {
+            retry_after_ms,
+            ..Error::new(-1, "transient", code, words)
+        }
+    }
+    /// Nobody knows whether it happened.
+    pub fn doubt(code: &str, words: &str) -> Error {
+        Error::new(-11, "permanent", code, words)
+    }
+    /// There is no such operation.
+    pub fn unsupported() -> Error {
+        Error::new(-8, "permanent", "unsupported", "no such operation")
+    }
+    /// The host asked to stop, and that was done.
+    pub fn cancelled() -> Error {
+        Error::new(-3, "cancelled", "cancelled", "told to stop")
+    }
+    fn detail(&self) -> String {
+        let mut members = vec![
+            ("class", self.class.into()),
+            ("code", self.code.as_str().into()),
+        ];
+        if self.retry_after_ms > 0 {
+            members.push(("retry_after_ms", Json::Int(self.retry_after_ms)));
+        }
+        Json::object(&members).to_string()
+    }
+}
+
+/// A call, while it lasts.
+pub struct Call<'a> {
+    host: Host,
+    request: &'a Request,
+    args: Json,
+}
+
+impl<'a> Call<'a> {
+    /// As the manifest names it.
+    pub fn operation(&self) -> &str {
+        unsafe { self.request.operation.lent() }
+    }
+    /// The arguments, valid for the manifest's input_schema.
+    pub fn args(&self) -> &Json {
+        &self.args
+    }
+    /// The same on every attempt of this call, and of no other; "": there is none.
+    pub fn key(&self) -> &str {
+        unsafe { self.request.idempotency_key.lent() }
+    }
+    /// Which attempt it is, from 1.
+    pub fn attempt(&self) -> u32 {
+        self.request.attempt
+    }
+    /// Should it stop?  Ask often, which is a sign of life, too.
+    pub fn cancelled(&self) -> bool {
+        unsafe { ((*self.host.api).cancelled)(self.host.host, self.request.call) != 0 }
+    }
+    /// Into the engine's log: 1 errors, 2 warnings, 3 what happens, 4 details.
+    pub fn log(&self, level: i32, words: &str) {
+        unsafe { ((*self.host.api).log)(self.host.host, level, Str::of(words)) }
+    }
+    /// Ask the host, and wait: "http.request/1" and so on, which the manifest's
+    /// requires.methods must have (<mortise/ask.h> says what each takes and gives).
+    /// What comes back by `?` lets go of a call that waits for somebody.
+    pub fn ask(&self, method: &str, body: &Json) -> Result<Json, Error> {
+        let (body, mut answer) = (
+            body.to_string(),
+            Str {
+                p: ptr::null(),
+                n: 0,
+            },
+        );
+        let status = unsafe {
+            let ask = (*self.host.api).ask_wait;
+            ask(
+                self.host.host,
+                self.request.call,
+                Str::of(method),
+                Str::of(&body),
+                &mut answer,
+            )
+        };
+        let text = unsafe { answer.lent() };
+        match status {
+            0 => Json::parse(text),
+            2 => Err(Error::new(2, "", "", "")),
+            _ => Err(Error::new(status, "permanent", "ask", text)),
+        }
+    }
+    fn emit(&self, output: &Json) -> i32 {
+        let text = output.to_string();
+        let (kind, text) = (Str::of("output"), Str::of(&text));
+        unsafe { ((*self.host.api).emit)(self.host.host, self.request.call, kind, text) }
+    }
+}
+
+// ---- the ABI: the layout is the contract -----------------------------------------
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Str {
+    p: *const u8,
+    n: u64,
+}
+
+impl Str {
+    fn of(s: &str) -> Str {
+        Str {
+            p: s.as_ptr(),
+            n: s.len() as u64,
+        }
+    }
+    /// Sound while the host lends it; what is no UTF-8 is "".
+    unsafe fn lent<'a>(self) -> &'a str {
+        if self.p.is_null() {
+            return "";
+        }
+        str::from_utf8(slice::from_raw_parts(self.p, self.n as usize)).unwrap_or("")
+    }
+}
+
+type Answer = extern "C" fn(*mut c_void, i32, Str);
+
+#[repr(C)]
+pub struct HostApi {
+    size: u32,
+    abi: [u16; 2],
+    log: extern "C" fn(*mut c_void, i32, Str),
+    emit: extern "C" fn(*mut c_void, u64, Str, Str) -> i32,
+    finish: extern "C" fn(*mut c_void, u64, i32, Str, Str) -> i32,
+    fail: extern "C" fn(*mut c_void, u64, Str, Str),
+    cancelled: extern "C" fn(*mut c_void, u64) -> i32,
+    now_ns: extern "C" fn(*mut c_void) -> u64,
+    ask: extern "C" fn(*mut c_void, u64, Str, Str, Answer, *mut c_void) -> i32,
+    ask_wait: extern "C" fn(*mut c_void, u64, Str, Str, *mut Str) -> i32,
+}
+
+/// The host, as one instance sees it: valid until destroy(), from any thread.
+#[derive(Clone, Copy)]
+struct Host {
+    host: *mut c_void,
+    api: *const HostApi,
+}
+
+impl Host {
+    fn fail(self, call: u64, e: &Error) -> i32 {
+        let detail = e.detail();
+        if e.status < 0 {
+            let (words, detail) = (Str::of(&e.words), Str::of(&detail));
+            unsafe { ((*self.api).fail)(self.host, call, words, detail) };
+        }
+        e.status
+    }
+}
+
+#[repr(C)]
+pub struct Request {
+    size: u32,
+    flags: u32,
+    call: u64,
+    deadline_ns: u64,
+    attempt: u32,
+    visit: u32,
+    operation: Str,
+    body: Str,
+    run_id: Str,
+    node_path: Str,
+    idempotency_key: Str,
+    trace_parent: Str,
+}
+
+struct Instance<P> {
+    host: Host,
+    plugin: P,
+}
+
+/// What is run for the host; a panic becomes an error.
+fn guarded(host: Host, call: u64, body: impl FnOnce() -> Result<i32, Error>) -> i32 {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(status)) => status,
+        Ok(Err(e)) => host.fail(call, &e),
+        Err(_) => host.fail(call, &Error::doubt("panic", "the plugin panicked")),
+    }
+}
+
+/// One call of an instance.
+unsafe fn enter<P: Plugin>(
+    instance: *mut c_void,
+    request: *const Request,
+    run: impl FnOnce(&P, &Call) -> Result<Json, Error>,
+) -> i32 {
+    let (i, request) = (&*(instance as *const Instance<P>), &*request);
+    guarded(i.host, request.call, || {
+        let args = Json::parse(request.body.lent())?;
+        let call = Call {
+            host: i.host,
+            request,
+            args,
+        };
+        let output = run(&i.plugin, &call)?;
+        match call.emit(&output) {
+            0 => Ok(0),
+            _ => Err(Error::doubt("output", "the host does not take the output")),
+        }
+    })
+}
+
+unsafe extern "C" fn execute<P: Plugin>(i: *mut c_void, r: *const Request) -> i32 {
+    enter(i, r, |plugin: &P, call| plugin.execute(call))
+}
+
+unsafe extern "C" fn reconcile<P: Plugin>(i: *mut c_void, r: *const Request) -> i32 {
+    enter(i, r, |plugin: &P, call| {
+        Ok(match plugin.reconcile(call)? {
+            Some(result) => Json::object(&[("happened", Json::Bool(true)), ("result", result)]),
+            None => Json::object(&[("happened", Json::Bool(false))]),
+        })
+    })
+}
+
+unsafe extern "C" fn create<P: Plugin>(
+    host: *mut c_void,
+    api: *const HostApi,
+    config: Str,
+    out: *mut *mut c_void,
+) -> i32 {
+    let host = Host { host, api };
+    guarded(host, 0, || {
+        let plugin = P::create(&Json::parse(config.lent())?)?;
+        *out = Box::into_raw(Box::new(Instance { host, plugin })) as *mut c_void;
+        Ok(0)
+    })
+}
+
+unsafe extern "C" fn destroy<P: Plugin>(i: *mut c_void) {
+    let dropped = || drop(Box::from_raw(i as *mut Instance<P>));
+    let _ = catch_unwind(AssertUnwindSafe(dropped));
+}
+
+unsafe extern "C" fn get_interface<P: Plugin>(_: *mut c_void, id: *const c_char) -> *const c_void {
+    match CStr::from_ptr(id).to_bytes() {
+        b"mortise.executor/1" => &Tables::<P>::EXECUTOR as *const Executor as *const c_void,
+        _ => ptr::null(),
+    }
+}
+
+type Enter = unsafe extern "C" fn(*mut c_void, *const Request) -> i32;
+
+#[repr(C)]
+struct Executor {
+    size: u32,
+    flags: u32,
+    execute: Enter,
+    reconcile: Enter,
+    background: Option<Enter>,
+}
+
+#[repr(C)]
+pub struct Table {
+    size: u32,
+    flags: u32,
+    id: *const u8,
+    version: *const u8,
+    create: unsafe extern "C" fn(*mut c_void, *const HostApi, Str, *mut *mut c_void) -> i32,
+    get_interface: unsafe extern "C" fn(*mut c_void, *const c_char) -> *const c_void,
+    cancel: Option<unsafe extern "C" fn(*mut c_void, u64)>,
+    quiesce: Option<unsafe extern "C" fn(*mut c_void, u64) -> i32>,
+    destroy: unsafe extern "C" fn(*mut c_void),
+}
+
+#[repr(C)]
+pub struct Module {
+    size: u32,
+    abi: [u16; 2],
+    flags: u32,
+    plugin_count: u32,
+    plugins: *const &'static Table,
+    init: Option<extern "C" fn() -> i32>,
+    fini: Option<extern "C" fn()>,
+}
+
+/// Constant data, which nobody writes.
+unsafe impl Sync for Table {}
+unsafe impl Sync for Module {}
+
+struct Tables<P>(PhantomData<P>);
+
+impl<P: Plugin> Tables<P> {
+    const EXECUTOR: Executor = Executor {
+        size: 32,
+        flags: 0,
+        execute: execute::<P>,
+        reconcile: reconcile::<P>,
+        background: None,
+    };
+}
+
+impl Table {
+    /// Both texts end with a NUL.
+    pub const fn of<P: Plugin>(id: &'static str, version: &'static str) -> Table {
+        Table {
+            size: 64,
+            flags: 0,
+            id: id.as_ptr(),
+            version: version.as_ptr(),
+            create: create::<P>,
+            get_interface: get_interface::<P>,
+            cancel: None,
+            quiesce: None,
+            destroy: destroy::<P>,
+        }
+    }
+}
+
+impl Module {
+    pub const fn of(plugins: &'static [&'static Table; 1]) -> Module {
+        Module {
+            size: 40,
+            abi: [1, 0],
+            flags: 0,
+            plugin_count: 1,
+            plugins: plugins.as_ptr(),
+            init: None,
+            fini: None,
+        }
+    }
+}
+
+/// mortise_module!(Type, "NAME", "VERSION"), as the manifest has them.
+macro_rules! mortise_module {
+    ($plugin:ty, $id:expr, $version:expr) => {
+        static MORTISE_TABLE: mortise::Table =
+            mortise::Table::of::<$plugin>(concat!($id, "\0"), concat!($version, "\0"));
+        static MORTISE_TABLES: [&mortise::Table; 1] = [&MORTISE_TABLE];
+        #[no_mangle]
+        #[allow(non_upper_case_globals)]
+        pub static mortise_module_v1: mortise::Module = mortise::Module::of(&MORTISE_TABLES);
+    };
+}

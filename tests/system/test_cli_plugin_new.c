@@ -1,0 +1,134 @@
+/* test_cli_plugin_new.c -- `mortise plugin new`: what it makes is sound, has its name
+ * everywhere, and touches nothing that is there.  That it builds, runs and survives
+ * is test_newcomer.c's, which has only what is installed. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/desk.h"
+
+static const struct {
+    const char *lang, *files;
+} languages[] = {
+    {"c", ".gitignore\nMakefile\nREADME.md\nacme.x.c\n"},
+    {"c++", ".gitignore\nMakefile\nREADME.md\nacme.x.cpp\n"},
+    {"rust", ".gitignore\nMakefile\nREADME.md\nacme.x.graph.yaml\n"
+             "acme.x.plugin.yaml\nacme.x.rs\n"},
+};
+enum { N_LANGUAGES = sizeof languages / sizeof languages[0] };
+
+/* issue 15, 12: source, manifest, Makefile, test and the line for CI, in each
+ * language; the name stands where it should, and nothing of the template is left. */
+START_TEST(each_language)
+{
+    const char *lang = languages[_i].lang;
+
+    desk_ok("$MORTISE plugin new acme.x --lang %s", lang);
+    desk_out("made acme.x/acme.x.plugin.yaml\n");
+    desk_out("next:\n  cd acme.x\n  make MORTISE=");
+    desk_ok("PATH=${MORTISE%%/*}:$PATH mortise plugin new acme.y --lang %s",
+            lang);
+    desk_out("next:\n  cd acme.y\n  make check\n  mortise plugin call ");
+    desk_ok("ls -A acme.x | LC_ALL=C sort");
+    ck_assert_msg(strncmp(child.out, languages[_i].files,
+                          strlen(languages[_i].files)) == 0,
+                  "%s", child.out);
+    desk_out("\nacme.x.test.yaml\ndev.yaml\nmortise.");
+    desk_ok("! grep -rE '@(NAME|LANG|M)@?' acme.x");
+    desk_ok("grep -x 'runtime: %s' acme.x/acme.x.plugin.yaml", lang);
+    desk_ok("grep -q '^check: acme.x.so$' acme.x/Makefile");
+    desk_ok("grep -qx 'make check' acme.x/README.md");
+    desk_ok("$MORTISE check acme.x/acme.x.plugin.yaml");
+    ck_assert_str_eq(child.err, "");
+}
+END_TEST
+
+/* Whatever a plugin may be called, its files are sound. */
+static const char *const names[] = {"1.0",     "null", "true", "0x1f",
+                                    "a-b_c.d", "Y",    "json", "plugin"};
+
+START_TEST(any_name)
+{
+    char in[64];
+
+    for (size_t i = 0; i < N_LANGUAGES; i++) {
+        snprintf(in, sizeof in, "in%zu", i);
+        desk_ok("$MORTISE plugin new %s --lang %s --out %s", names[_i],
+                languages[i].lang, in);
+        desk_ok("cd %s && $MORTISE check --deployment dev.yaml "
+                "%s.plugin.yaml 2>&1",
+                in, names[_i]);
+        ck_assert_str_eq(child.out, "");
+    }
+}
+END_TEST
+
+/* What cannot be is said, and nothing is made. */
+static const struct {
+    const char *call, *says;
+    int code;
+} refused[] = {
+    {"x", "--lang is missing: c, c++ or rust", 3},
+    {"x --lang cpp", "c, c++ or rust, not 'cpp'", 3},
+    {"x --lang rustt", "did you mean 'rust'?", 3},
+    {"'a b' --lang c", "'a b' cannot be a name", 3},
+    {"../x --lang c", "'../x' cannot be a name", 3},
+    {"-- -x --lang c", "", 3},
+    {"$(printf %0200d 1) --lang c", "cannot be a name", 3},
+    {"mortise --lang rust", "a file of Mortise's own", 3},
+    {"mortise_json --lang rust", "a file of Mortise's own", 3},
+    {"x --lang c --out no/such/place", "no/such/place", 3},
+};
+
+START_TEST(refused_in_words)
+{
+    desk_ok("mkdir empty");
+    child_run("cd empty && $MORTISE plugin new %s", refused[_i].call);
+    desk_code(refused[_i].code);
+    desk_err(refused[_i].says);
+    ck_assert_str_eq(child.out, "");
+    desk_ok("ls -A empty .. | grep -x x || ls -A empty");
+    ck_assert_str_eq(child.out, "");
+}
+END_TEST
+
+/* A file that is there keeps all others from being made. */
+static const char *const taken[] = {"Makefile", "x.c", "x.plugin.yaml",
+                                    "README.md", ".gitignore"};
+
+START_TEST(nothing_is_written_over)
+{
+    desk_ok("mkdir x && echo mine >x/%s", taken[_i]);
+    child_run("$MORTISE plugin new x --lang c");
+    desk_code(3);
+    desk_err("exists; nothing was written");
+    desk_err(taken[_i]);
+    desk_ok("ls -A x && cat x/%s", taken[_i]);
+    ck_assert_uint_eq(strlen(child.out),
+                      strlen(taken[_i]) + strlen("\nmine\n"));
+    desk_out("mine\n");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("cli_plugin_new");
+    TCase *tc = tcase_create("new");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
+    tcase_add_checked_fixture(tc, desk_begin, desk_end);
+    tcase_add_loop_test(tc, each_language, 0, N_LANGUAGES);
+    tcase_add_loop_test(tc, any_name, 0, sizeof names / sizeof names[0]);
+    tcase_add_loop_test(tc, refused_in_words, 0,
+                        sizeof refused / sizeof refused[0]);
+    tcase_add_loop_test(tc, nothing_is_written_over, 0,
+                        sizeof taken / sizeof taken[0]);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
