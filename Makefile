@@ -3,7 +3,7 @@
 #   make            build/mortise, the bundled plugins (signed) and their key
 #   make demo       the triage graph: run, kill -9, approve, resume
 #   make check      everything that must hold, as CI runs it
-#   make check-peers ... with programs of others, from npm; PEER="http" some
+#   make check-peers ... with programs of others: npm's, rustc; PEER="http" some
 #   make unit       the test programs alone; ONLY="yaml cli" some of them
 #   make programs   build them all and run none
 #   make asan       the test suite under AddressSanitizer and UBSan
@@ -328,7 +328,7 @@ ACROSS := $(filter plugin% instance% api% engine% cli,$(TEST_NAMES))
 # Those that are about other processes, or about time: not for valgrind.
 ALONE := $(filter cli%,$(call names_of,$(call tests_in,system))) \
          $(call names_of,$(call tests_in,promises)) \
-         await bundled_time docs embed kv kill model_author store_crash
+         await bundled_time docs embed kv kill model_author newcomer store_crash
 # What is preloaded into other programs does not go with the sanitizers'; the
 # last four do with AddressSanitizer's, when it does not mind to come second.
 PRELOADS := kill cli_sick
@@ -457,7 +457,8 @@ patches:
 	$(Q)for p in tests/mutants/*.patch; do git apply --check $$p || exit 1; done
 
 PEER ?=
-check-peers: all $(patsubst %.c,$(B)/%,$(wildcard tests/peers/*.c))
+check-peers: all $(patsubst %.c,$(B)/%,$(wildcard tests/peers/*.c)) \
+    $(B)/tests/test_newcomer
 	$(call say,AGAIN,"with programs of others")
 	$(Q)MORTISE_BUILD=$(B) sh tools/peers.sh $(PEER)
 

@@ -22,11 +22,11 @@ export HERE PEERS MORTISE TESTS WORK XDG_STATE_HOME
 unset MORTISE_DEPLOYMENT http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY
 
 missing=
-for c in node npm openssl; do
+for c in node npm openssl rustc; do
     command -v $c >/dev/null || missing="$missing $c"
 done
 [ -z "$missing" ] || {
-    echo "peers: missing:$missing; apt-get install nodejs npm openssl" >&2
+    echo "peers: missing:$missing; apt-get install nodejs npm openssl rustc" >&2
     exit 1
 }
 
