@@ -163,6 +163,34 @@ START_TEST(every_command)
 }
 END_TEST
 
+/* issue 15, 12: the page about plugins opens with what an author must know about
+ * effects, and names all that a manifest and a call can say of one. */
+START_TEST(effects_come_first)
+{
+    static const char *const names[] = {".B pure",
+                                        ".B read",
+                                        ".BR write \" (here) and \" external",
+                                        "idempotent: true",
+                                        "reconcile: true",
+                                        "intent: steps",
+                                        "MORTISE_S_DOUBT",
+                                        "MORTISE_S_CANCELLED",
+                                        "mortise\\-resolve (1)"};
+    char *page = test_read("docs/man/mortise-plugin.5", NULL);
+    char *first = strstr(page, ".SH NAME\n"), *end;
+
+    ck_assert_ptr_nonnull(first);
+    first = strstr(first + 1, ".SH ");
+    ck_assert_int_eq(
+        strncmp(first, ".SH WHAT AN AUTHOR MUST KNOW ABOUT EFFECTS\n", 43), 0);
+    end = strstr(first + 1, ".SH ");
+    *end = '\0';
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        ck_assert_msg(strstr(first, names[i]) != NULL, "no %s", names[i]);
+    free(page);
+}
+END_TEST
+
 /* What another page names is there: as a page, and as a command. */
 START_TEST(every_page_named)
 {
@@ -212,6 +240,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, examples_pass, 0,
                         (int)(sizeof examples / sizeof *examples));
     tcase_add_test(tc, every_command);
+    tcase_add_test(tc, effects_come_first);
     tcase_add_test(tc, every_page_named);
     tcase_add_test(tc, every_function);
     suite_add_tcase(s, tc);
