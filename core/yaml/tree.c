@@ -103,6 +103,42 @@ static void syntax_help(struct source *s, struct mortise_diag *d,
             mortise_diag_help(s->diags, d, "%s", known[i].help);
 }
 
+/* Did the parser stop at a tab with which the text of a block begins, deeper
+ * than what is around it?  YAML allows that; libyaml looks there for more of the
+ * indentation, unless it was told how deep that is. */
+static bool is_block_text(const struct source *s, size_t at)
+{
+    const yaml_parser_t *p = &s->parser;
+    const char *text = s->text.file->text, *end = text + at, *c;
+
+    if (p->context == NULL || strstr(p->context, "block scalar") == NULL ||
+        (long)p->problem_mark.column <= p->indent)
+        return false;
+    c = text + mortise_text_offset(&s->text, p->context_mark.index);
+    for (; c < end && *c != '\n' && *c != '\r' && *c != '#'; c++)
+        if (*c >= '1' && *c <= '9')
+            return false;
+    while (c < end && *c != '\n' && *c != '\r')
+        c++;
+    while (c < end && strchr(" \n\r", *c) != NULL)
+        c++;
+    return c == end;
+}
+
+static void report_block_tab(struct source *s, struct mortise_span span)
+{
+    const yaml_parser_t *p = &s->parser;
+    size_t around = p->indent > 0 ? (size_t)p->indent : 0;
+    struct mortise_diag *d =
+        mortise_diag_add(s->diags, "E0106", span,
+                         "the text of a block begins with a tab, so that it "
+                         "does not tell where its indentation ends");
+
+    mortise_diag_help(s->diags, d,
+                      "say how many spaces that is: %zu behind the | or >",
+                      p->problem_mark.column - around);
+}
+
 static void report_syntax(struct source *s)
 {
     const yaml_parser_t *p = &s->parser;
@@ -110,6 +146,10 @@ static void report_syntax(struct source *s)
     struct mortise_span span = mortise_text_span(&s->text, at, at), began;
     struct mortise_diag *d;
 
+    if (s->text.file->text[at] == '\t' && is_block_text(s, at)) {
+        report_block_tab(s, span);
+        return;
+    }
     if (s->text.file->text[at] == '\t') {
         d = mortise_diag_add(s->diags, "E0107", span,
                              "a tab cannot indent in YAML");

@@ -477,6 +477,37 @@ START_TEST(refusals_have_a_place)
 }
 END_TEST
 
+/* Issue 15, point 9: a tab with which the text of a block begins is no
+ * indentation, which is told where it ends; one that stands where indentation
+ * is wanted is called so. */
+START_TEST(point_9_a_tab_in_a_block_is_no_indentation)
+{
+    static const char *const text[] = {
+        "a:\n  b: |\n    \tx\n", "a:\n  b: >-\n    \tx\n    y\n",
+        "a:\n  b: | # 2\n\n    \tx\n", "a:\n- b: |\r\n   \r\n    \tx\r\n"};
+
+    for (size_t i = 0; i < sizeof text / sizeof text[0]; i++) {
+        read_n(text[i], strlen(text[i]));
+        ck_assert_uint_eq(diags.n, 1);
+        ck_assert_str_eq(diags.list[0].code, "E0106");
+        ck_assert_ptr_nonnull(strstr(diags.list[0].message, "begins with a "
+                                                            "tab"));
+        ck_assert_str_eq(diags.list[0].help,
+                         "say how many spaces that is: 2 behind the | or >");
+        mortise_diags_finish(&diags);
+    }
+    ck_assert_str_eq(
+        mortise_yaml_at(good("a:\n  b: |2\n    \tx\n"), "/a/b")->str, "\tx\n");
+    ck_assert_str_eq(
+        mortise_yaml_at(good("a:\n  b: |\n    x\n    \ty\n"), "/a/b")->str,
+        "x\n\ty\n");
+    bad("a:\n  b: |\n\tx\n", "E0107", 3, 1);
+    bad("a:\n  b: |\n  \tx\n", "E0107", 3, 3);
+    bad("a: |\n  x\n \ty\n", "E0107", 3, 2);
+    bad("a: |4\n  \tx\n", "E0107", 2, 3);
+}
+END_TEST
+
 /* Of a key that stands twice the first counts, for who reads on; where more is
  * wrong nobody does. */
 START_TEST(the_first_of_two_keys_counts)
@@ -665,6 +696,7 @@ static Suite *suite(void)
     tcase_add_test(tc, each_byte_has_its_place);
     tcase_add_test(tc, pointers_lead_in);
     tcase_add_test(tc, refusals_have_a_place);
+    tcase_add_test(tc, point_9_a_tab_in_a_block_is_no_indentation);
     tcase_add_test(tc, the_first_of_two_keys_counts);
     tcase_add_test(tc, findings_do_not_hide_each_other);
     tcase_add_test(tc, nesting_and_aliases_are_bounded);
