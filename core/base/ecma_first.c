@@ -1,9 +1,9 @@
-/* ecma.c -- ECMA-262 regular expressions in the words of PCRE2.
+/* ecma_first.c -- JSON Schema's patterns as they were read before ecma.c.
  *
- * JSON Schema's patterns are ECMA's, in Unicode mode, and PCRE2 runs them.
- * Where both write the same and mean something else, the pattern is written
- * anew; what only PCRE2 has is refused, so that a schema means the same to
- * every validator:
+ * PCRE2's language with some of ECMA-262's: runs that were admitted then keep
+ * it, and nothing in here changes any more.  Where both write the same and mean
+ * something else, the pattern is written anew, as far as that was seen; some of
+ * what only PCRE2 has is refused:
  *
  *   \s \S       know all Unicode spaces, in classes, too (\d \w \D \W are the
  *               same in both: digits and letters are ASCII's, and all else is
@@ -13,7 +13,7 @@
  *   \A \Z ...   letters without a meaning are mistakes, not PCRE2's
  *   (*VERB)     likewise
  */
-#include "base/ecma.h"
+#include "base/ecma_first.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -169,8 +169,8 @@ static int read_char(struct reading *r)
     return MORTISE_OK;
 }
 
-int mortise_ecma_translate(struct mortise_buf *out, const char *pattern,
-                           size_t n, struct mortise_err *err)
+int mortise_ecma_first_translate(struct mortise_buf *out, const char *pattern,
+                                 size_t n, struct mortise_err *err)
 {
     struct reading r = {out, pattern, pattern + n, false, err};
     int rv = MORTISE_OK;

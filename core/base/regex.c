@@ -6,9 +6,8 @@
  * byte of the text, so that who pays by the byte has paid for them), depth and
  * memory; what passes a bound is an error, never "no match" and never a hang.
  *
- * The dialect leans towards RE2, for which CEL is written: `$` is the end of
- * the text alone, `.` and classes see code points, `\d` and `\w` are ASCII,
- * \C does not exist.
+ * PCRE2's own language is nobody's but PCRE2's.  What is given to it was read by
+ * the standard that its user names, and written anew (ecma.c, re2.c).
  *
  * A compiled expression lies in an arena, where freeing does nothing, so that
  * it needs no destructor.  A search takes and returns its memory.
@@ -21,6 +20,8 @@
 #include <pcre2.h>
 
 #include "base/ecma.h"
+#include "base/ecma_first.h"
+#include "base/re2.h"
 
 enum {
     STEPS = 10000,
@@ -29,8 +30,6 @@ enum {
     DEPTH_LIMIT = 2000,
     HEAP_LIMIT_KIB = 4096
 };
-
-#define ECMA_OPTIONS (PCRE2_ALLOW_EMPTY_CLASS | PCRE2_MATCH_UNSET_BACKREF)
 
 struct mortise_regex {
     pcre2_code *code;
@@ -47,62 +46,88 @@ static void to_arena(void *p, void *arena)
     (void)arena;
 }
 
+/* How a dialect is given to PCRE2. */
+static const struct dialect {
+    const char *words; /* of a pattern that is none */
+    int (*translate)(struct mortise_buf *out, const char *pattern, size_t n,
+                     struct mortise_err *err); /* NULL: it is given as it is */
+    uint32_t options, extra;
+} dialects[] = {
+    [MORTISE_DIALECT_ECMA] = {"not a regular expression of ECMA-262",
+                              mortise_ecma_translate,
+                              PCRE2_ALLOW_EMPTY_CLASS |
+                                  PCRE2_MATCH_UNSET_BACKREF,
+                              0},
+    [MORTISE_DIALECT_RE2] = {"not a regular expression of RE2",
+                             mortise_re2_translate, PCRE2_ALLOW_EMPTY_CLASS, 0},
+    [MORTISE_DIALECT_ECMA_FIRST] = {"not a regular expression",
+                                    mortise_ecma_first_translate,
+                                    PCRE2_ALLOW_EMPTY_CLASS |
+                                        PCRE2_MATCH_UNSET_BACKREF,
+                                    PCRE2_EXTRA_ALT_BSUX},
+    [MORTISE_DIALECT_RE2_FIRST] = {"not a regular expression", NULL, 0, 0},
+};
+
+/* PCRE2's words for what it does not take.  Its place is one in what was written
+ * for it, which nobody has seen. */
+static int refuse(const struct dialect *d, int code, struct mortise_err *err)
+{
+    PCRE2_UCHAR words[160];
+
+    if (code == PCRE2_ERROR_HEAP_FAILED)
+        return mortise_nomem(err);
+    if (code == PCRE2_ERROR_LOOKBEHIND_NOT_FIXED_LENGTH)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "%s: this build looks behind for a fixed length "
+                            "only, without * + ? or {n,m}",
+                            d->words);
+    pcre2_get_error_message(code, words, sizeof words);
+    return mortise_fail(err, MORTISE_EINVAL, "%s: %s", d->words, (char *)words);
+}
+
 static int compile(struct mortise_regex **out, struct mortise_arena *a,
-                   const char *pattern, size_t n, bool ecma, size_t *offset,
+                   const struct dialect *d, const char *text, size_t n,
                    struct mortise_err *err)
 {
     pcre2_general_context *general =
         pcre2_general_context_create(from_arena, to_arena, a);
     struct mortise_regex *re = mortise_arena_alloc(a, sizeof *re);
     pcre2_compile_context *context;
-    PCRE2_UCHAR words[160];
     PCRE2_SIZE at = 0;
     int code = 0;
 
-    *out = NULL;
     if (general == NULL || re == NULL)
         return mortise_nomem(err);
     context = pcre2_compile_context_create(general);
     if (context == NULL)
         return mortise_nomem(err);
-    if (ecma)
-        pcre2_set_compile_extra_options(context, PCRE2_EXTRA_ALT_BSUX);
-    re->code = pcre2_compile((PCRE2_SPTR)pattern, n,
-                             (ecma ? ECMA_OPTIONS : 0) | PCRE2_UTF |
-                                 PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C,
+    if (d->extra != 0)
+        pcre2_set_compile_extra_options(context, d->extra);
+    re->code = pcre2_compile((PCRE2_SPTR)text, n,
+                             d->options | PCRE2_UTF | PCRE2_DOLLAR_ENDONLY |
+                                 PCRE2_NEVER_BACKSLASH_C,
                              &code, &at, context);
-    if (offset != NULL)
-        *offset = at < n ? at : n;
-    if (re->code != NULL) {
-        *out = re;
-        return MORTISE_OK;
-    }
-    if (code == PCRE2_ERROR_HEAP_FAILED)
-        return mortise_nomem(err);
-    pcre2_get_error_message(code, words, sizeof words);
-    return mortise_fail(err, MORTISE_EINVAL, "not a regular expression: %s",
-                        (char *)words);
+    if (re->code == NULL)
+        return refuse(d, code, err);
+    *out = re;
+    return MORTISE_OK;
 }
 
 int mortise_regex_compile(struct mortise_regex **out, struct mortise_arena *a,
-                          const char *pattern, size_t n, size_t *offset,
-                          struct mortise_err *err)
+                          enum mortise_dialect dialect, const char *pattern,
+                          size_t n, struct mortise_err *err)
 {
-    return compile(out, a, pattern, n, false, offset, err);
-}
-
-int mortise_regex_compile_ecma(struct mortise_regex **out,
-                               struct mortise_arena *a, const char *pattern,
-                               size_t n, struct mortise_err *err)
-{
+    const struct dialect *d = &dialects[dialect];
     struct mortise_buf text;
     int rv;
 
     *out = NULL;
+    if (d->translate == NULL)
+        return compile(out, a, d, pattern, n, err);
     mortise_buf_init(&text, a->mem);
-    rv = mortise_ecma_translate(&text, pattern, n, err);
+    rv = d->translate(&text, pattern, n, err);
     if (rv == MORTISE_OK)
-        rv = compile(out, a, text.n > 0 ? text.p : "", text.n, true, NULL, err);
+        rv = compile(out, a, d, text.n > 0 ? text.p : "", text.n, err);
     mortise_buf_finish(&text);
     return rv;
 }

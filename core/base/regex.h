@@ -10,17 +10,21 @@
 
 struct mortise_regex; /* lives in the arena that it was compiled into */
 
-/* MORTISE_EINVAL says what is wrong with the pattern, `*offset` (may be NULL)
- * where, in bytes. */
-int mortise_regex_compile(struct mortise_regex **out, struct mortise_arena *a,
-                          const char *pattern, size_t n, size_t *offset,
-                          struct mortise_err *err);
+/* By which standard a pattern is read. */
+enum mortise_dialect {
+    MORTISE_DIALECT_ECMA, /* JSON Schema's: ecma.h */
+    MORTISE_DIALECT_RE2,  /* of CEL's `matches`: re2.h */
+    /* What these two were before they were held to their standards: PCRE2's
+     * patterns, once with some of ECMA-262's words.  Runs that were admitted
+     * then keep them. */
+    MORTISE_DIALECT_ECMA_FIRST,
+    MORTISE_DIALECT_RE2_FIRST
+};
 
-/* The same for the dialect of JSON Schema, ECMA-262 in Unicode mode (ecma.h),
- * as far as PCRE2 goes. */
-int mortise_regex_compile_ecma(struct mortise_regex **out,
-                               struct mortise_arena *a, const char *pattern,
-                               size_t n, struct mortise_err *err);
+/* MORTISE_EINVAL says what is wrong with the pattern, and where. */
+int mortise_regex_compile(struct mortise_regex **out, struct mortise_arena *a,
+                          enum mortise_dialect dialect, const char *pattern,
+                          size_t n, struct mortise_err *err);
 
 /* Does it match anywhere in s?  Takes at most 10,000 + 100 n steps and needs
  * memory of `mem` meanwhile.  MORTISE_ELIMIT when the limits end the search,

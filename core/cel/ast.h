@@ -69,7 +69,8 @@ struct cel_node {
             struct cel_text name;
             const struct cel_function *function;
             const struct mortise_regex *regex; /* of a constant pattern */
-            const struct mortise_zone *zone;   /* of a constant name */
+            bool first; /* matches(): patterns are PCRE2's, as once */
+            const struct mortise_zone *zone; /* of a constant name */
         } call;
         struct {
             struct cel_text var[2]; /* [0].p NULL: one variable */
@@ -91,6 +92,7 @@ struct cel_source {
     struct mortise_arena *arena;
     struct mortise_cel_where *where; /* filled by a failure */
     struct mortise_escape *out;      /* how all failures leave */
+    bool first;                      /* as struct mortise_cel_scope has it */
 };
 
 /* Say what is wrong and where, and leave. */

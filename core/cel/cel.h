@@ -24,6 +24,9 @@ struct mortise_cel_name {
 struct mortise_cel_scope {
     const struct mortise_cel_name *names;
     size_t n;
+    /* As expressions were read once: `matches` takes PCRE2's patterns, rb'' is
+     * a literal, and format() is not looked at. */
+    bool first;
 };
 
 struct mortise_cel_where {

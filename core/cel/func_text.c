@@ -63,8 +63,14 @@ static bool call_ends_with(CEL_PARAMS)
     return true;
 }
 
+static enum mortise_dialect dialect(const struct cel_node *n)
+{
+    return n->u.call.first ? MORTISE_DIALECT_RE2_FIRST : MORTISE_DIALECT_RE2;
+}
+
 /* A pattern that does not stand in the text, for this search alone. */
-static int search_with(const struct cel_value *pattern,
+static int search_with(const struct cel_node *n,
+                       const struct cel_value *pattern,
                        const struct cel_value *s, const struct mortise_mem *mem,
                        bool *found)
 {
@@ -73,8 +79,8 @@ static int search_with(const struct cel_value *pattern,
     int rv;
 
     mortise_arena_init(&own, mem);
-    rv = mortise_regex_compile(&regex, &own, pattern->u.s.p, pattern->u.s.n,
-                               NULL, NULL);
+    rv = mortise_regex_compile(&regex, &own, dialect(n), pattern->u.s.p,
+                               pattern->u.s.n, NULL);
     if (rv == MORTISE_OK)
         rv = mortise_regex_search(regex, s->u.s.p, s->u.s.n, mem, found, NULL);
     mortise_arena_finish(&own);
@@ -93,7 +99,7 @@ static bool call_matches(CEL_PARAMS)
         return false;
     rv = regex != NULL ? mortise_regex_search(regex, args[0].u.s.p,
                                               args[0].u.s.n, mem, &found, NULL)
-                       : search_with(&args[1], &args[0], mem, &found);
+                       : search_with(n, &args[1], &args[0], mem, &found);
     *out = cel_bool(found);
     if (rv == MORTISE_OK)
         return true;
@@ -109,10 +115,12 @@ static void prepare_matches(const struct cel_source *src, struct cel_node *n)
     struct mortise_regex *regex;
     int rv;
 
+    n->u.call.first = src->first;
     if (p->op != CEL_CONST)
         return;
-    rv = mortise_regex_compile(&regex, src->arena, p->u.constant.u.s.p,
-                               p->u.constant.u.s.n, NULL, src->out->err);
+    rv = mortise_regex_compile(&regex, src->arena, dialect(n),
+                               p->u.constant.u.s.p, p->u.constant.u.s.n,
+                               src->out->err);
     if (rv == MORTISE_EINVAL && src->where != NULL)
         *src->where = (struct mortise_cel_where){p->offset, p->length};
     mortise_escape_unless_ok(src->out, rv);

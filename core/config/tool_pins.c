@@ -213,10 +213,12 @@ static int compile(struct mortise_schema **out, struct mortise_arena *a,
                    json_t *json, const struct mortise_tool_pin *pin,
                    const char *what, struct mortise_err *err)
 {
+    static const struct mortise_schema_world world = {
+        .patterns = MORTISE_PATTERNS_FOREIGN};
     struct mortise_err why;
     char where[256] = "";
-    int rv = json != NULL ? mortise_schema_compile(out, a, json, where,
-                                                   sizeof where, &why)
+    int rv = json != NULL ? mortise_schema_compile_in(out, a, json, &world,
+                                                      where, sizeof where, &why)
                           : MORTISE_ENOMEM;
 
     json_decref(json);

@@ -138,6 +138,9 @@ int mortise_graph_load(struct mortise_graph **out,
     if (ld.g == NULL)
         return mortise_nomem(err);
     ld.g->refs = 1;
+    ld.g->rules = catalog->files != NULL && catalog->files->pinned
+                      ? catalog->files->rules
+                      : MORTISE_RULES_NOW;
     mortise_arena_init(&ld.g->arena, mem);
     ld.arena = &ld.g->arena;
     rv = load(&ld, path, text, n);

@@ -45,8 +45,8 @@ static struct mortise_cel *compile(struct foreign *f, const char *text,
         {"input", NULL},  {"scratch", NULL},     {"artifacts", NULL},
         {"memory", NULL}, {"diagnostics", NULL}, {"state", state_schema(f)},
     };
-    const struct mortise_cel_scope scope = {names,
-                                            sizeof names / sizeof names[0]};
+    const struct mortise_cel_scope scope = {
+        .names = names, .n = sizeof names / sizeof names[0]};
     struct mortise_cel_where where;
     struct mortise_cel *prog = NULL;
 

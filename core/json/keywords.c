@@ -207,13 +207,44 @@ static void read_dependent_required(READER)
 
 /* ---- patterns -------------------------------------------------------- */
 
+/* What a pattern is that is no ECMA-262, if others wrote it: as it was taken
+ * once. */
+static int compile_foreign(struct schema_compiler *c, struct schema_pattern *p,
+                           const char *text, size_t n,
+                           const struct mortise_err *why)
+{
+    char where[256];
+    int rv = mortise_regex_compile(&p->regex, c->arena,
+                                   MORTISE_DIALECT_ECMA_FIRST, text, n, NULL);
+
+    if (rv == MORTISE_EINVAL)
+        return mortise_fail(c->escape.err, rv, "%s", why->msg);
+    if (rv == MORTISE_ENOMEM)
+        return mortise_nomem(c->escape.err);
+    if (c->world->foreign != NULL) {
+        mortise_schema_spell_place(where, sizeof where, c->at);
+        c->world->foreign(c->world->ctx, where, why->msg);
+    }
+    return rv;
+}
+
 static void compile_pattern(struct schema_compiler *c, struct schema_pattern *p,
                             const char *text, size_t n)
 {
+    enum mortise_schema_patterns how = c->world->patterns;
+    struct mortise_err why = {0};
+    int rv = mortise_regex_compile(&p->regex, c->arena,
+                                   how == MORTISE_PATTERNS_FIRST
+                                       ? MORTISE_DIALECT_ECMA_FIRST
+                                       : MORTISE_DIALECT_ECMA,
+                                   text, n, &why);
+
     p->text = text;
-    mortise_escape_unless_ok(
-        &c->escape, mortise_regex_compile_ecma(&p->regex, c->arena, text, n,
-                                               c->escape.err));
+    if (rv == MORTISE_EINVAL && how == MORTISE_PATTERNS_FOREIGN)
+        rv = compile_foreign(c, p, text, n, &why);
+    else if (rv != MORTISE_OK)
+        mortise_fail(c->escape.err, rv, "%s", why.msg);
+    mortise_escape_unless_ok(&c->escape, rv);
 }
 
 static void read_pattern(READER)

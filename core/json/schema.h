@@ -18,6 +18,15 @@ int mortise_schema_compile(struct mortise_schema **out, struct mortise_arena *a,
 /* Give up what the arena does not hold.  NULL is fine. */
 void mortise_schema_finish(struct mortise_schema *s);
 
+/* How patterns are read. */
+enum mortise_schema_patterns {
+    MORTISE_PATTERNS_ECMA, /* ECMA-262's, as JSON Schema says */
+    /* So where they are that, else as they were before: of a plugin or a
+     * server, whose author is not here, and which worked. */
+    MORTISE_PATTERNS_FOREIGN,
+    MORTISE_PATTERNS_FIRST /* as they were before */
+};
+
 /* What a schema is compiled in; all zero is a world of nothing. */
 struct mortise_schema_world {
     /* A document by its absolute URI without a fragment: a new reference, or
@@ -26,7 +35,10 @@ struct mortise_schema_world {
     /* A keyword that is none of the draft's stands at the pointer `where`, so
      * it means nothing; `words` say so.  Not called for x-...  May be NULL. */
     void (*unknown)(void *ctx, const char *where, const char *words);
+    /* Likewise of a pattern that is FOREIGN and no ECMA-262. */
+    void (*foreign)(void *ctx, const char *where, const char *words);
     void *ctx;
+    enum mortise_schema_patterns patterns;
     /* For the words of a finding: where people find what stands at the pointer
      * `rule` of the schema.  NULL: they get the pointer.  The origin lives as
      * long as the schema. */

@@ -44,7 +44,8 @@ mortise_reading_schema(struct mortise_reading *r,
 {
     struct mortise_schema *schema;
 
-    r->nomem |= mortise_yaml_schema(&schema, &r->m->arena, slot->value, false,
+    r->nomem |= mortise_yaml_schema(&schema, &r->m->arena, slot->value,
+                                    MORTISE_PATTERNS_FOREIGN, false,
                                     r->diags) == MORTISE_ENOMEM;
     if (secrets != NULL)
         find_secrets(r, slot, secrets);

@@ -575,6 +575,16 @@ const struct mortise_code mortise_codes[] = {
      "nothing is checked by it.  Names that begin with x- are yours.",
      "state: {input: {properties: {name: {maxLenght: 8}}}}\n" START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
+    {"W0216", "a pattern that is not JSON Schema's",
+     "A manifest's `pattern` is a regular expression of ECMA-262, as JSON "
+     "Schema "
+     "says.  This one is not: it is taken as PCRE2's, as it was before, so "
+     "that "
+     "a plugin that is signed goes on to work.  Other validators, and whoever "
+     "reads the schema to call the operation, take it for something else or "
+     "for nothing.",
+     "# in pay.plugin.yaml: input: {properties: {id: {type: string, pattern: "
+     "'(?i)^[a-f]++$'}}}\n"},
     {"W0801", "two nodes write the same path",
      "Neither of the two runs after the other, so which value stays would be "
      "chance; a run in which both write fails.  Give the path a reducer, last "

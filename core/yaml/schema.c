@@ -39,6 +39,14 @@ static void unknown_keyword(void *ctx, const char *where, const char *words)
     mortise_diag_add(t->diags, "W0215", key_span(t->root, where), "%s", words);
 }
 
+static void foreign_pattern(void *ctx, const char *where, const char *words)
+{
+    struct told *t = ctx;
+
+    mortise_diag_add(t->diags, "W0216", mortise_yaml_at(t->root, where)->span,
+                     "%s", words);
+}
+
 /* The line and column of a rule: values are checked in runs, so what is said is
  * recorded.  A name that is too long is left out. */
 static void rule_place(const void *origin, const char *rule, char *out,
@@ -53,11 +61,14 @@ static void rule_place(const void *origin, const char *rule, char *out,
 }
 
 int mortise_yaml_schema(struct mortise_schema **out, struct mortise_arena *a,
-                        const struct mortise_yaml *node, bool says_where,
+                        const struct mortise_yaml *node,
+                        enum mortise_schema_patterns patterns, bool says_where,
                         struct mortise_diags *diags)
 {
     struct told told = {node, diags};
     struct mortise_schema_world world = {.unknown = unknown_keyword,
+                                         .foreign = foreign_pattern,
+                                         .patterns = patterns,
                                          .ctx = &told,
                                          .place =
                                              says_where ? rule_place : NULL,

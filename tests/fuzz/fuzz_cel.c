@@ -62,7 +62,7 @@ static void evaluate(const struct mortise_cel *prog, size_t size)
 /* A typed result is a typed value: it reads back as itself. */
 static void evaluate_typed(const char *text, size_t size)
 {
-    struct mortise_cel_scope scope = {NULL, 0};
+    struct mortise_cel_scope scope = {.names = NULL, .n = 0};
     const json_t *values[1] = {NULL};
     struct mortise_cel_env env = {values, 20000};
     struct mortise_cel_name name = {"x", NULL};
@@ -76,7 +76,7 @@ static void evaluate_typed(const char *text, size_t size)
             MORTISE_OK &&
         test_cel_eval_typed(prog, &env, &one, NULL, &which, NULL) ==
             MORTISE_OK) {
-        scope = (struct mortise_cel_scope){&name, 1};
+        scope = (struct mortise_cel_scope){.names = &name, .n = 1};
         assert(mortise_cel_compile(&prog, &a, "x", 1, &scope, NULL, NULL) ==
                MORTISE_OK);
         values[0] = one;
@@ -95,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *text = (const char *)data;
     struct mortise_cel_name names[] = {
         {"input", NULL}, {"scratch", NULL}, {"state.output", NULL}};
-    struct mortise_cel_scope scope = {names, 3};
+    struct mortise_cel_scope scope = {.names = names, .n = 3};
     struct mortise_cel_where where;
     struct mortise_arena a;
     struct mortise_cel *prog;

@@ -12,7 +12,7 @@ static int answer(const char *expr, const char *x, json_t **out,
                   struct mortise_cel_where *where, struct mortise_err *err)
 {
     struct mortise_cel_name name = {"x", NULL};
-    struct mortise_cel_scope scope = {&name, x != NULL};
+    struct mortise_cel_scope scope = {.names = &name, .n = x != NULL};
     json_t *v = NULL;
     const json_t *values[1];
     struct mortise_cel_env env = {values, 0};

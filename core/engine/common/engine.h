@@ -162,7 +162,7 @@ struct mortise {
     struct mortise_table calls;     /* by our id; changed by [loop] only */
     struct mortise_table run_calls; /* by (run, its id for the call) */
     uint64_t last_call;
-    size_t n_calls; /* of runs, begun and not ended */
+    size_t n_calls;      /* of runs, begun and not ended */
     size_t n_background; /* instances' own, likewise */
 
     /* script.c */
@@ -228,17 +228,19 @@ int mortise_check_name(const char *what, const char *name,
 
 /* ---- graphs.c ----------------------------------------------------------- */
 
-/* A reference to the graph of a digest, if it is kept; it may be one that only
- * stands in, to be looked at. */
+/* A reference to the graph of a digest under those rules, if it is kept; it may
+ * be one that only stands in, to be looked at. */
 struct mortise_graph *mortise_graphs_find(struct mortise *m,
-                                          const uint8_t digest[MORTISE_DIGEST]);
+                                          const uint8_t digest[MORTISE_DIGEST],
+                                          enum mortise_rules rules);
 /* The same, compiled from the store's copy.  Where it does not compile here, as
  * plugins may be gone, it stands in. */
 int mortise_graphs_pinned(struct mortise *m,
                           const uint8_t digest[MORTISE_DIGEST],
+                          enum mortise_rules rules,
                           struct mortise_source *files, size_t n_files,
                           struct mortise_graph **out, struct mortise_err *err);
-/* A reference to the one that can run, for a graph of the same digest which
+/* A reference to the one that can run, for a graph of digest and rules which
  * `run` pinned and which may stand in.  MORTISE_EBLOCKED when it does not
  * compile (MORTISE_EDENIED: trust is why); words name the run. */
 int mortise_graphs_strict(struct mortise *m, const char *run,

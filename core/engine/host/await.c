@@ -47,6 +47,7 @@ static bool are_strings(const json_t *list)
 static int32_t check_schema(const struct mortise_asked *a, json_t *schema,
                             char *words)
 {
+    const struct mortise_schema_world world = {.patterns = a->patterns};
     struct mortise_schema *s = NULL;
     struct mortise_arena arena;
     struct mortise_err err;
@@ -54,7 +55,8 @@ static int32_t check_schema(const struct mortise_asked *a, json_t *schema,
     int rv;
 
     mortise_arena_init(&arena, a->m->mem);
-    rv = mortise_schema_compile(&s, &arena, schema, where, sizeof where, &err);
+    rv = mortise_schema_compile_in(&s, &arena, schema, &world, where,
+                                   sizeof where, &err);
     mortise_schema_finish(s);
     mortise_arena_finish(&arena);
     if (rv == MORTISE_OK)

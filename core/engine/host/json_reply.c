@@ -19,8 +19,11 @@ struct judge {
 };
 
 static int open_judge(struct judge *j, struct mortise *m,
-                      const json_t *response, struct mortise_err *err)
+                      const json_t *response,
+                      enum mortise_schema_patterns patterns,
+                      struct mortise_err *err)
 {
+    const struct mortise_schema_world world = {.patterns = patterns};
     json_t *schema = json_object_get(response, "schema");
     char where[128];
     struct mortise_err why;
@@ -30,8 +33,8 @@ static int open_judge(struct judge *j, struct mortise *m,
     j->schema = NULL;
     if (schema == NULL)
         return MORTISE_OK;
-    rv = mortise_schema_compile(&j->schema, &j->arena, schema, where,
-                                sizeof where, &why);
+    rv = mortise_schema_compile_in(&j->schema, &j->arena, schema, &world, where,
+                                   sizeof where, &why);
     if (rv == MORTISE_OK)
         return rv;
     mortise_arena_finish(&j->arena);
@@ -48,10 +51,11 @@ static void close_judge(struct judge *j)
 }
 
 int mortise_json_reply_check(struct mortise *m, const json_t *response,
+                             enum mortise_schema_patterns patterns,
                              struct mortise_err *err)
 {
     struct judge j;
-    int rv = open_judge(&j, m, response, err);
+    int rv = open_judge(&j, m, response, patterns, err);
 
     if (rv == MORTISE_OK)
         close_judge(&j);
@@ -106,11 +110,12 @@ static void take_from_fence(const char **p, size_t *n)
     trim(p, n);
 }
 
-static int judge(struct mortise *m, const json_t *response, json_t *value,
+static int judge(struct mortise *m, const json_t *response,
+                 enum mortise_schema_patterns patterns, json_t *value,
                  json_t **out, struct mortise_err *err)
 {
     struct judge j;
-    int rv = open_judge(&j, m, response, err);
+    int rv = open_judge(&j, m, response, patterns, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -124,6 +129,7 @@ static int judge(struct mortise *m, const json_t *response, json_t *value,
 }
 
 int mortise_json_reply_read(struct mortise *m, const json_t *response,
+                            enum mortise_schema_patterns patterns,
                             const json_t *reply, json_t **out,
                             struct mortise_err *err)
 {
@@ -144,7 +150,7 @@ int mortise_json_reply_read(struct mortise *m, const json_t *response,
     if (rv == MORTISE_EINVAL)
         mortise_doing(err, rv, "the reply is no JSON");
     if (rv == MORTISE_OK)
-        rv = judge(m, response, value, out, err);
+        rv = judge(m, response, patterns, value, out, err);
     json_decref(value);
     mortise_buf_finish(&text);
     return rv;

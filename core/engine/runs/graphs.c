@@ -1,4 +1,4 @@
-/* graphs.c -- compiled graphs, by digest.
+/* graphs.c -- compiled graphs, by digest and rules.
  *
  * A run pins its graph; a thousand runs of one graph share the compiled form.
  * What was compiled last is kept, a bounded number of them; a run holds a
@@ -50,13 +50,13 @@ static void keep(struct mortise *m, struct mortise_graph *g, bool lenient)
 
 /* The kept one, moved to the front; borrowed. */
 static struct mortise_graph *find(struct mortise *m, const uint8_t *digest,
-                                  bool lenient)
+                                  enum mortise_rules rules, bool lenient)
 {
     struct mortise_kept_graph **at, *k;
 
     for (at = &m->graphs; (k = *at) != NULL; at = &k->next) {
         if (memcmp(k->graph->digest, digest, MORTISE_DIGEST) != 0 ||
-            (k->lenient && !lenient))
+            k->graph->rules != rules || (k->lenient && !lenient))
             continue;
         *at = k->next;
         k->next = m->graphs;
@@ -100,7 +100,8 @@ int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
         mortise_disk_catalog(&m->plugin_catalog.strict, &files, cwd);
     int rv = compile(m, &catalog, file, out, report, err);
 
-    if (rv == MORTISE_OK && find(m, (*out)->digest, false) == NULL)
+    if (rv == MORTISE_OK &&
+        find(m, (*out)->digest, (*out)->rules, false) == NULL)
         keep(m, *out, false);
     return rv;
 }
@@ -161,11 +162,12 @@ static int refuse(const struct mortise_source *file, const uint8_t *digest,
 
 /* Compile the store's copy, which must be of that digest. */
 static int compile_stored(struct mortise *m, const uint8_t *digest,
-                          bool lenient, struct pinned *pinned,
-                          struct mortise_graph **out, struct mortise_err *err)
+                          enum mortise_rules rules, bool lenient,
+                          struct pinned *pinned, struct mortise_graph **out,
+                          struct mortise_err *err)
 {
     const struct mortise_graph_files files = {pinned, pinned_read, pinned_list,
-                                              true};
+                                              true, rules};
     struct mortise_catalog catalog =
         lenient ? m->plugin_catalog.lenient : m->plugin_catalog.strict;
     struct mortise_buf report;
@@ -192,25 +194,27 @@ static int compile_stored(struct mortise *m, const uint8_t *digest,
 }
 
 struct mortise_graph *mortise_graphs_find(struct mortise *m,
-                                          const uint8_t digest[MORTISE_DIGEST])
+                                          const uint8_t digest[MORTISE_DIGEST],
+                                          enum mortise_rules rules)
 {
-    struct mortise_graph *g = find(m, digest, true);
+    struct mortise_graph *g = find(m, digest, rules, true);
 
     return g != NULL ? mortise_graph_ref(g) : NULL;
 }
 
 int mortise_graphs_pinned(struct mortise *m,
                           const uint8_t digest[MORTISE_DIGEST],
+                          enum mortise_rules rules,
                           struct mortise_source *files, size_t n_files,
                           struct mortise_graph **out, struct mortise_err *err)
 {
     struct pinned pinned = {files, n_files};
     bool stands_in = false;
-    int rv = compile_stored(m, digest, false, &pinned, out, err);
+    int rv = compile_stored(m, digest, rules, false, &pinned, out, err);
 
     if (mortise_is_blocked(rv)) {
         stands_in = true;
-        rv = compile_stored(m, digest, true, &pinned, out, err);
+        rv = compile_stored(m, digest, rules, true, &pinned, out, err);
     }
     if (rv == MORTISE_OK)
         keep(m, *out, stands_in);
@@ -222,13 +226,13 @@ int mortise_graphs_strict(struct mortise *m, const char *run,
                           struct mortise_graph **out, struct mortise_err *err)
 {
     struct pinned pinned = {g->sources, g->n_sources};
-    struct mortise_graph *kept = find(m, g->digest, false);
+    struct mortise_graph *kept = find(m, g->digest, g->rules, false);
     int rv;
 
     *out = kept != NULL ? mortise_graph_ref(kept) : NULL;
     if (kept != NULL)
         return MORTISE_OK;
-    rv = compile_stored(m, g->digest, false, &pinned, out, err);
+    rv = compile_stored(m, g->digest, g->rules, false, &pinned, out, err);
     if (rv == MORTISE_OK)
         keep(m, *out, false);
     return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "run %s", run);

@@ -145,8 +145,9 @@ static void graph_read(struct mortise_read *r, int rv,
     struct mortise_err why = *err;
 
     if (rv == MORTISE_OK)
-        rv = mortise_graphs_pinned(s->m, s->head.graph, r->found.files,
-                                   r->found.n_files, &s->graph, &why);
+        rv =
+            mortise_graphs_pinned(s->m, s->head.graph, s->rules, r->found.files,
+                                  r->found.n_files, &s->graph, &why);
     else if (rv == MORTISE_ENOTFOUND) /* a run pins it */
         rv = mortise_fail(&why, MORTISE_ECORRUPT,
                           "the store has lost the text of its graph");
@@ -157,13 +158,12 @@ static void graph_read(struct mortise_read *r, int rv,
     s->done(s, rv, &why);
 }
 
-void mortise_stored_graph(struct mortise_stored *s, mortise_stored_fn *done)
+/* With the rules there. */
+static void find_graph(struct mortise_stored *s)
 {
     const struct mortise_err fine = {.code = MORTISE_OK};
 
-    assert(s->graph == NULL);
-    s->done = done;
-    s->graph = mortise_graphs_find(s->m, s->head.graph);
+    s->graph = mortise_graphs_find(s->m, s->head.graph, s->rules);
     if (s->graph != NULL) {
         prefer_strict(s);
         s->done(s, MORTISE_OK, &fine);
@@ -172,6 +172,52 @@ void mortise_stored_graph(struct mortise_stored *s, mortise_stored_fn *done)
     s->read = (struct mortise_read){
         .kind = MORTISE_READ_GRAPH, .arena = &s->arena, .done = graph_read};
     memcpy(s->read.digest, s->head.graph, sizeof s->read.digest);
+    mortise_store_read(s->m->store, &s->read);
+}
+
+/* The first checkpoint, which alone is looked at. */
+static int see_admission(void *ud, const struct mortise_checkpoint *cp)
+{
+    struct mortise_stored *s = ud;
+
+    s->admission = true;
+    s->applied = mortise_run_admitted_under(&s->rules, cp->entries, cp->size,
+                                            s->m->mem, &s->why);
+    return 1;
+}
+
+static void admission_read(struct mortise_read *r, int rv,
+                           const struct mortise_err *err)
+{
+    struct mortise_stored *s = MORTISE_OF(r, struct mortise_stored, read);
+    struct mortise_err why = *err;
+
+    if (rv == MORTISE_OK && s->applied != MORTISE_OK) {
+        rv = s->applied;
+        why = s->why;
+    }
+    if (rv != MORTISE_OK) {
+        mortise_doing(&why, rv, "load run %s", s->id);
+        s->done(s, rv, &why);
+    } else if (!s->admission) { /* it was removed meanwhile */
+        is_not_there(s);
+    } else {
+        find_graph(s);
+    }
+}
+
+void mortise_stored_graph(struct mortise_stored *s, mortise_stored_fn *done)
+{
+    assert(s->graph == NULL);
+    s->done = done;
+    s->applied = MORTISE_OK;
+    s->read = (struct mortise_read){.kind = MORTISE_READ_CHECKPOINTS,
+                                    .tenant = s->tenant,
+                                    .run = s->id,
+                                    .number = 1,
+                                    .checkpoint = see_admission,
+                                    .ud = s,
+                                    .done = admission_read};
     mortise_store_read(s->m->store, &s->read);
 }
 

@@ -1,5 +1,6 @@
 /* stored.h -- a run as the store has it, brought to who looks at it or loads
- * it: its head, then its graph, then the run itself, replayed up to that head.
+ * it: its head, then its graph, which is loaded under the rules of its admission,
+ * then the run itself, replayed up to that head.
  * Each is a step that is answered when the store has answered, which may be
  * before the function returns.
  *
@@ -22,7 +23,8 @@ struct mortise_stored {
     struct mortise *m;
     char tenant[MORTISE_NAME_MAX + 1], id[MORTISE_NAME_MAX + 1];
     struct mortise_head_copy head;
-    bool works;                  /* it is to run: what may stand in is not good
+    enum mortise_rules rules; /* of its admission, from before the graph on */
+    bool works;               /* it is to run: what may stand in is not good
                                     enough where there is better */
     struct mortise_graph *graph; /* a reference; NULL: not read */
     struct mortise_run *run;     /* NULL: not read */
@@ -36,7 +38,8 @@ struct mortise_stored {
     mortise_stored_fn *done, *rest;
     struct mortise_read read;
     struct mortise_arena arena; /* of the graph, while that is read */
-    int applied;                /* what became of the replay */
+    int applied;                /* what became of the replay, or a look ahead */
+    bool admission;             /* its first checkpoint was there */
     struct mortise_err why;
 };
 

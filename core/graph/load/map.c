@@ -24,7 +24,7 @@ static bool is_taken(const char *name)
 static bool is_sayable(struct mortise_loader *ld, const char *name)
 {
     struct mortise_cel_name names = {name, NULL};
-    struct mortise_cel_scope scope = {&names, 1};
+    struct mortise_cel_scope scope = {.names = &names, .n = 1};
     struct mortise_cel_where where;
     struct mortise_cel *cel;
     int rv;

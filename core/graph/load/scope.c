@@ -154,7 +154,7 @@ void mortise_load_expr(struct mortise_loader *ld, struct mortise_expr *out,
                        const struct mortise_yaml *v,
                        enum mortise_scope_name end)
 {
-    struct mortise_cel_scope scope = {ld->names, end};
+    struct mortise_cel_scope scope = mortise_load_scope_of(ld, ld->names, end);
 
     *out = (struct mortise_expr){.at = v};
     if (v->kind == MORTISE_YAML_SEQ || v->kind == MORTISE_YAML_MAP) {
@@ -201,7 +201,8 @@ void mortise_load_late_expr(struct mortise_loader *ld,
 void mortise_load_late_tmpl(struct mortise_loader *ld,
                             const struct mortise_late *late)
 {
-    struct mortise_cel_scope scope = {ld->names, late->end};
+    struct mortise_cel_scope scope =
+        mortise_load_scope_of(ld, ld->names, late->end);
     struct mortise_tmpl **into = late->into;
 
     if (mortise_tmpl_compile(into, ld->arena, late->at, &scope, ld->diags) ==

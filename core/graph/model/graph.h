@@ -205,16 +205,6 @@ enum mortise_branch_error {
     MORTISE_BRANCH_DROP /* join: best_effort is ALL with this */
 };
 
-/* What a graph means, where that has changed: a run keeps the rules under which
- * it was admitted, for its journal follows them (run/state/rules.c). */
-enum mortise_rules {
-    MORTISE_RULES_FIRST,  /* an admission that names none */
-    MORTISE_RULES_SECOND, /* `any` and `quorum` drop what failed; see rules.c */
-    MORTISE_RULES_THIRD,  /* as SECOND, and both count the elements of maps */
-    MORTISE_N_RULES,
-    MORTISE_RULES_NOW = MORTISE_N_RULES - 1
-};
-
 struct mortise_join {
     enum mortise_join_kind kind;
     uint32_t quorum; /* QUORUM: 1..n_in, or any where a map ends */
@@ -410,6 +400,7 @@ struct mortise_graph {
     uint8_t content[MORTISE_DIGEST]; /* of the canonical form */
     /* ... and of what its patterns of tools stand for here: what runs pin. */
     uint8_t digest[MORTISE_DIGEST];
+    enum mortise_rules rules;        /* under which it was loaded */
     const struct mortise_yaml *tree; /* source, spans */
     /* What a run pins: the file, and those of graphs inside it. */
     const struct mortise_source *sources;

@@ -1053,6 +1053,8 @@ int mortise_step_expired(struct mortise_run *r, struct exec *x,
 int mortise_step_check_answer(struct mortise_run *r, const struct step *s,
                               const json_t *value, struct mortise_err *err)
 {
+    const struct mortise_schema_world world = {.patterns =
+                                                   mortise_run_patterns(r)};
     json_t *json = json_object_get(s->payload, "schema");
     struct mortise_schema *schema = NULL;
     struct mortise_arena a;
@@ -1062,7 +1064,8 @@ int mortise_step_check_answer(struct mortise_run *r, const struct step *s,
     if (rv != MORTISE_OK || json == NULL)
         return rv;
     mortise_arena_init(&a, r->mem);
-    rv = mortise_schema_compile(&schema, &a, json, where, sizeof where, err);
+    rv = mortise_schema_compile_in(&schema, &a, json, &world, where,
+                                   sizeof where, err);
     if (rv == MORTISE_OK)
         rv = mortise_schema_check(schema, value, err);
     mortise_schema_finish(schema);

@@ -17,7 +17,14 @@
  *                taken once all elements are over.  An update has a subgraph
  *                that waits to be tried again begin anew.  A resume leaves a
  *                loop as it is whose exits do not say that it failed.
- *   RULES_THIRD  What docs/man/mortise-graph.5 says.
+ *   RULES_THIRD  A `pattern` is PCRE2's, with some of ECMA-262 (base/
+ *                ecma_first.c), and `matches` is PCRE2's.  CEL has rb'', and
+ *                looks at what format() shows only when it shows it.
+ *   RULES_FOURTH What docs/man/mortise-graph.5 says.
+ *
+ * What a text of the graph means is settled when the graph is loaded, which is
+ * before the journal is read: mortise_run_admitted_under() looks ahead, and the
+ * loader takes its answer for a graph that a run has pinned.
  *
  * The store's identity is in every name by which somebody outside may know a
  * thing of the run again: the keys of effects, and the ids of requests.  So a
@@ -37,19 +44,63 @@ int mortise_rules_record(struct mortise_run *r, struct mortise_uuid store,
     return mortise_run_record(r, &e, err);
 }
 
+static int check_known(unsigned rules, struct mortise_err *err)
+{
+    if (rules < MORTISE_N_RULES)
+        return MORTISE_OK;
+    return mortise_fail(err, MORTISE_ENEWER,
+                        "the run was admitted under rules %u, and this program "
+                        "knows those up to %u; use a newer one",
+                        rules, (unsigned)MORTISE_RULES_NOW);
+}
+
+int mortise_run_admitted_under(enum mortise_rules *out, const void *entries,
+                               size_t size, const struct mortise_mem *mem,
+                               struct mortise_err *err)
+{
+    struct mortise_reader reader;
+    struct mortise_arena a;
+    bool ahead = true; /* of the admission */
+    int rv = MORTISE_OK;
+
+    *out = MORTISE_RULES_FIRST;
+    mortise_arena_init(&a, mem);
+    mortise_reader_init(&reader, entries, size);
+    while (rv == MORTISE_OK && ahead) {
+        struct mortise_entry e;
+
+        rv = mortise_entry_read(&e, &reader, &a, err);
+        if (rv != MORTISE_OK)
+            break;
+        ahead = e.type != MORTISE_E_RULES && e.type != MORTISE_E_ADMIT;
+        if (e.type == MORTISE_E_RULES)
+            rv = check_known(e.how, err);
+        if (e.type == MORTISE_E_RULES && rv == MORTISE_OK)
+            *out = (enum mortise_rules)e.how;
+        mortise_entry_finish(&e);
+    }
+    mortise_arena_finish(&a);
+    return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv; /* the record's end */
+}
+
 int mortise_apply_rules(struct mortise_run *r, const struct mortise_entry *e,
                         struct mortise_err *err)
 {
-    if (e->how >= MORTISE_N_RULES)
-        return mortise_fail(err, MORTISE_ENEWER,
-                            "the run was admitted under rules %u, and this "
-                            "program knows those up to %u; use a newer one",
-                            e->how, (unsigned)MORTISE_RULES_NOW);
+    int rv = check_known(e->how, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
     if (e->how == MORTISE_RULES_FIRST || r->rules != MORTISE_RULES_FIRST)
         return mortise_entry_corrupt(err, e);
     r->rules = (enum mortise_rules)e->how;
     r->store = e->store;
     return MORTISE_OK;
+}
+
+enum mortise_schema_patterns mortise_run_patterns(const struct mortise_run *r)
+{
+    return r->rules < MORTISE_RULES_FOURTH ? MORTISE_PATTERNS_FIRST
+                                           : MORTISE_PATTERNS_FOREIGN;
 }
 
 void mortise_rules_hash(const struct mortise_run *r, struct mortise_hasher *h)

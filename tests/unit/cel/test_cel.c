@@ -32,7 +32,7 @@ static struct mortise_arena arena;
 static struct mortise_schema *schema;
 static json_t *input, *scratch;
 static struct mortise_cel_name names[4];
-static const struct mortise_cel_scope scope = {names, 4};
+static const struct mortise_cel_scope scope = {.names = names, .n = 4};
 static const json_t *values[4];
 static struct mortise_cel_where where;
 
@@ -422,7 +422,8 @@ START_TEST(clashes_of_types_are_refused)
             "a map's key needs bool or int or uint or string, this is "
             "double");
     refused("input.s.matches('(')", "'('",
-            "not a regular expression: missing closing parenthesis");
+            "not a regular expression of RE2: this group has no ) (at its "
+            "character 1)");
 }
 END_TEST
 
@@ -542,7 +543,7 @@ START_TEST(a_program_keeps_nothing_of_its_makers)
 {
     char *text = strdup("gone.s + 'x'"), *name = strdup("gone");
     struct mortise_cel_name own = {name, NULL};
-    struct mortise_cel_scope one = {&own, 1};
+    struct mortise_cel_scope one = {.names = &own, .n = 1};
     struct mortise_cel_env env = {values, 0};
     const json_t *none = NULL;
     struct mortise_cel *prog;

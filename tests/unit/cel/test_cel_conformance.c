@@ -185,7 +185,8 @@ static void parse(void *src)
 static void must_parse(const char *text, size_t n, const char *name)
 {
     struct mortise_escape out = {.err = &err};
-    struct cel_source src = {text, n, &arena, NULL, &out};
+    struct cel_source src = {
+        .text = text, .n = n, .arena = &arena, .out = &out};
 
     ck_assert_msg(mortise_escapable(&out, parse, &src) == MORTISE_OK, "%s: %s",
                   name, err.msg);
@@ -220,7 +221,8 @@ static void run_case(const json_t *c)
     size_t n = json_string_length(json_object_get(c, "expr"));
     struct mortise_cel_name names[MOST];
     struct cel_value values[MOST], got, expected;
-    struct mortise_cel_scope scope = {names, bindings(c, names, values)};
+    struct mortise_cel_scope scope = {.names = names,
+                                      .n = bindings(c, names, values)};
     struct cel_inputs in = {.typed = values};
     struct cel_ctx run = {.left = 1000000, .arena = &arena};
     struct mortise_cel *prog;

@@ -86,11 +86,14 @@ static void end(void)
     test_nothing_left();
 }
 
-/* The file of this path, by itself. */
-static int load(const char *path)
+/* The file of this path, by itself: from the disk, or as a run pinned it that
+ * was admitted under these rules. */
+static int load_under(const char *path, enum mortise_rules rules)
 {
-    static const struct mortise_graph_files from = {NULL, read_file,
-                                                    list_files, false};
+    const struct mortise_graph_files from = {.read = read_file,
+                                             .list = list_files,
+                                             .pinned = rules != MORTISE_N_RULES,
+                                             .rules = rules};
     struct mortise_catalog catalog = *test_catalog();
     struct mortise_diags diags;
     struct mortise_buf text;
@@ -110,6 +113,11 @@ static int load(const char *path)
     mortise_diags_finish(&diags);
     mortise_buf_finish(&text);
     return rv;
+}
+
+static int load(const char *path)
+{
+    return load_under(path, MORTISE_N_RULES);
 }
 
 static const char *said(void)
@@ -423,6 +431,35 @@ START_TEST(survives_oom)
 }
 END_TEST
 
+/* Issue 15, point 9: what a pattern or an expression says is what it said when
+ * the run was admitted, in graphs inside the graph, too. */
+START_TEST(point_9_a_pinned_graph_means_what_it_meant)
+{
+    put("in.graph.yaml", "in", "1.0.0",
+        "state: {input: {properties: {a: {pattern: '(?i)b++'}}}}\n"
+        "start: a\nnodes:\n"
+        "  a: {type: human, prompt: hm, outputs: {scratch.a: "
+        "\"'a'.matches('a(?!b)') && size(rb'') == 0\"}, next: END}\n");
+    put("a.graph.yaml", "a", "1.0.0",
+        "start: s\nnodes:\n"
+        "  s: {type: subgraph, graph: in.graph.yaml, next: END}\n");
+    for (int rules = 0; rules < MORTISE_N_RULES; rules++) {
+        bool old = rules < MORTISE_RULES_FOURTH;
+
+        ck_assert_msg(load_under("a.graph.yaml", (enum mortise_rules)rules) ==
+                          (old ? MORTISE_OK : MORTISE_ECHECK),
+                      "rules %d: %s", rules, said());
+        if (old)
+            ck_assert_int_eq(graph->rules, (enum mortise_rules)rules);
+    }
+    refused("a.graph.yaml", "there is no (?i: write both cases");
+    put("in.graph.yaml", "in", "1.0.0",
+        "start: a\nnodes:\n  a: {type: human, prompt: hm, next: END}\n");
+    ck_assert_int_eq(load("a.graph.yaml"), MORTISE_OK);
+    ck_assert_int_eq(graph->rules, MORTISE_RULES_NOW);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("graph_files");
@@ -441,6 +478,7 @@ static Suite *suite(void)
     tcase_add_test(tc, digests);
     tcase_add_test(tc, deep_digests);
     tcase_add_test(tc, survives_oom);
+    tcase_add_test(tc, point_9_a_pinned_graph_means_what_it_meant);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -185,10 +185,11 @@ START_TEST(broken_schemas_say_where)
          "'maxItems' is a whole number of at least 0"},
         {"{'uniqueItems':1}", "/uniqueItems", "'uniqueItems' is true or false"},
         {"{'pattern':'a('}", "/pattern",
-         "not a regular expression: missing closing parenthesis"},
+         "not a regular expression of ECMA-262: this group has no ) (at its "
+         "character 2)"},
         {"{'patternProperties':{'[':{}}}", "/patternProperties/[",
-         "not a regular expression: missing terminating ] for character "
-         "class"},
+         "not a regular expression of ECMA-262: this class has no ] (at its "
+         "character 1)"},
         {"{'dependentRequired':{'a':['b','b']}}", "/dependentRequired",
          "'dependentRequired' lists 'b' twice"},
         {"{'dependentSchemas':{'a':[]}}", "/dependentSchemas/a",
@@ -954,6 +955,62 @@ static json_t *lend(void *ctx, const char *uri)
                : NULL;
 }
 
+/* Issue 15, point 9: patterns are ECMA-262's; those of others, who cannot mend
+ * them here, are taken as before where they are not, and the world hears; those
+ * of runs that were admitted before are what they were. */
+START_TEST(point_9_patterns_by_whose_they_are)
+{
+    static const struct {
+        enum mortise_schema_patterns how;
+        int pcre;            /* of a pattern that ECMA-262 does not have */
+        bool told, old_line; /* . matches U+2028 */
+    } ways[] = {
+        {MORTISE_PATTERNS_ECMA, MORTISE_EINVAL, false, false},
+        {MORTISE_PATTERNS_FOREIGN, MORTISE_OK, true, false},
+        {MORTISE_PATTERNS_FIRST, MORTISE_OK, false, true},
+    };
+
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        struct told told = {""};
+        const struct mortise_schema_world world = {
+            .foreign = tell, .ctx = &told, .patterns = ways[i].how};
+        json_t *pcre = quoted("{'properties':{'a':{'pattern':'(?i)^b++$'}}}");
+        json_t *line = quoted("{'patternProperties':{'^a.b$':false}}");
+        json_t *wrong = quoted("{'pattern':'('}");
+        json_t *v = quoted("{'a\\u2028b':1}"), *b = quoted("{'a':'BB'}");
+        struct mortise_schema *s;
+        char where[64];
+
+        ck_assert_int_eq(mortise_schema_compile_in(&s, &arena, pcre, &world,
+                                                   where, sizeof where, &err),
+                         ways[i].pcre);
+        ck_assert_str_eq(
+            where, ways[i].pcre == MORTISE_OK ? "" : "/properties/a/pattern");
+        ck_assert_int_eq(strstr(told.text, "/properties/a/pattern: not a "
+                                           "regular expression of ECMA-262: "
+                                           "there is no (?i") != NULL,
+                         ways[i].told);
+        if (s != NULL)
+            ck_assert_int_eq(mortise_schema_check(s, b, &err), MORTISE_OK);
+        mortise_schema_finish(s);
+        ck_assert_int_eq(mortise_schema_compile_in(&s, &arena, line, &world,
+                                                   where, sizeof where, &err),
+                         MORTISE_OK);
+        ck_assert_int_eq(mortise_schema_check(s, v, &err) == MORTISE_EINVAL,
+                         ways[i].old_line);
+        mortise_schema_finish(s);
+        ck_assert_int_eq(mortise_schema_compile_in(&s, &arena, wrong, &world,
+                                                   where, sizeof where, &err),
+                         MORTISE_EINVAL);
+        json_decref(pcre);
+        json_decref(line);
+        json_decref(wrong);
+        json_decref(v);
+        json_decref(b);
+    }
+}
+END_TEST
+
 /* The caller's world: it hears of keywords without effect, and lends documents
  * that keep both of their names. */
 START_TEST(the_world_hears_and_lends)
@@ -1095,6 +1152,7 @@ static TCase *compiling(void)
     tcase_add_test(tc, schemas_are_not_nested_without_end);
     tcase_add_test(tc, what_compiles_is_valid_under_the_metaschema);
     tcase_add_test(tc, the_world_hears_and_lends);
+    tcase_add_test(tc, point_9_patterns_by_whose_they_are);
     tcase_add_test(tc, schema_compile_survives_oom);
     return tc;
 }

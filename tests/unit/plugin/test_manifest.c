@@ -390,6 +390,23 @@ static const struct {
     {"env: [LANG]", "env: [7]", "E0705", "env"},
 };
 
+/* Issue 15, point 9: a pattern that is no ECMA-262 is said, and taken as it was
+ * when the plugin was signed. */
+START_TEST(point_9_foreign_patterns_are_warned_of)
+{
+    const char *what = "{base: {type: string}}", *at = strstr(whole, what);
+    char text[4096];
+
+    ck_assert_ptr_nonnull(at);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - whole), whole,
+             "{base: {type: string, pattern: '(?i)^h++'}}", at + strlen(what));
+    ck_assert_int_eq(parse(text, true), MORTISE_OK);
+    ck_assert_uint_eq(diags.n, 1);
+    ck_assert_str_eq(diags.list[0].code, "W0216");
+    ck_assert_ptr_nonnull(strstr(diags.list[0].message, "write both cases"));
+}
+END_TEST
+
 /* What is wrong is said, once, with its code and where it stands. */
 START_TEST(wrong_manifests_are_refused)
 {
@@ -569,6 +586,7 @@ static Suite *suite(void)
     tcase_add_test(tc, more_operations);
     tcase_add_loop_test(tc, methods_are_those_of_kinds, 0,
                         sizeof askers / sizeof askers[0]);
+    tcase_add_test(tc, point_9_foreign_patterns_are_warned_of);
     tcase_add_loop_test(tc, wrong_manifests_are_refused, 0,
                         (int)(sizeof wrong / sizeof wrong[0]));
     tcase_add_test(tc, artifacts_when_needed);

@@ -742,6 +742,40 @@ START_TEST(an_older_run_counts_edges)
 }
 END_TEST
 
+/* Who loads the graph of a run asks first under which rules it was admitted. */
+START_TEST(the_rules_of_an_admission_are_read_ahead)
+{
+    const char now[] = {MORTISE_E_RULES, MORTISE_RULES_NOW};
+    enum mortise_rules rules;
+    const char *entries;
+    size_t size;
+    char *at;
+
+    racing("", "join: any", "[1, 2]");
+    entries = s.commits[0].entries;
+    size = s.commits[0].size;
+    at = memmem(entries, size, now, sizeof now);
+    ck_assert_ptr_nonnull(at);
+    for (int i = MORTISE_RULES_SECOND; i < MORTISE_N_RULES; i++) {
+        at[1] = (char)i;
+        ck_assert_int_eq(
+            mortise_run_admitted_under(&rules, entries, size, &test_mem, &err),
+            MORTISE_OK);
+        ck_assert_int_eq((int)rules, i);
+    }
+    ck_assert_int_eq(
+        mortise_run_admitted_under(&rules, entries, 0, &test_mem, &err),
+        MORTISE_OK);
+    ck_assert_int_eq(rules, MORTISE_RULES_FIRST);
+    at[1] = MORTISE_N_RULES;
+    ck_assert_int_eq(
+        mortise_run_admitted_under(&rules, entries, size, &test_mem, &err),
+        MORTISE_ENEWER);
+    at[1] = MORTISE_RULES_NOW;
+    end();
+}
+END_TEST
+
 /* A map in the body of a loop begins its race anew in each round. */
 START_TEST(a_race_of_elements_in_a_loop)
 {
@@ -818,6 +852,7 @@ static Suite *maps(void)
     tcase_add_test(tc, two_maps_fill_a_quorum);
     tcase_add_loop_test(tc, races_of_elements_survive_deaths, 0, 60);
     tcase_add_test(tc, an_older_run_counts_edges);
+    tcase_add_test(tc, the_rules_of_an_admission_are_read_ahead);
     tcase_add_test(tc, a_race_of_elements_in_a_loop);
     tcase_add_test(tc, a_race_in_an_element);
     suite_add_tcase(suite, tc);

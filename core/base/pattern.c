@@ -1,0 +1,229 @@
+/* pattern.c -- what the readers of regular expressions share.
+ *
+ * Nothing of a pattern reaches PCRE2 as it stands: characters are written so
+ * that they cannot be syntax, sets as the ranges that they are, repetitions as
+ * numbers.  So what PCRE2 knows besides, and what other versions of it may come
+ * to know, means nothing here.
+ */
+#include "base/pattern.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/digit.h"
+#include "base/err.h"
+#include "base/utf8.h"
+
+const struct mortise_ascii mortise_ascii_digits = {{0x03FF000000000000, 0}};
+const struct mortise_ascii mortise_ascii_word = {
+    {0x03FF000000000000, 0x07FFFFFE87FFFFFE}};
+
+void mortise_pattern_refuse(struct mortise_pattern *p, const char *at,
+                            const char *fmt, ...)
+{
+    char words[200];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(words, sizeof words, fmt, ap);
+    va_end(ap);
+    mortise_escape(
+        &p->escape,
+        mortise_fail(p->escape.err, MORTISE_EINVAL,
+                     "not a regular expression of %s: %s (at its "
+                     "character %zu)",
+                     p->standard, words,
+                     mortise_utf8_count(p->text, (size_t)(at - p->text)) + 1));
+}
+
+void mortise_pattern_check_text(struct mortise_pattern *p)
+{
+    uint32_t c;
+    size_t n;
+
+    if (p->end - p->text > MORTISE_PATTERN_BYTES)
+        mortise_pattern_refuse(p, p->text, "it has more than %d bytes",
+                               MORTISE_PATTERN_BYTES);
+    for (const char *at = p->text; at < p->end; at += n) {
+        n = mortise_utf8_decode(at, p->end, &c);
+        if (n == 0)
+            mortise_pattern_refuse(p, at, "this is not UTF-8");
+    }
+}
+
+bool mortise_pattern_at(const struct mortise_pattern *p, const char *text)
+{
+    size_t n = strlen(text);
+
+    return (size_t)(p->end - p->p) >= n && memcmp(p->p, text, n) == 0;
+}
+
+uint32_t mortise_pattern_take(struct mortise_pattern *p)
+{
+    uint32_t c = 0;
+
+    p->p += mortise_utf8_decode(p->p, p->end, &c);
+    return c;
+}
+
+bool mortise_pattern_digits(struct mortise_pattern *p, size_t n, unsigned base,
+                            uint32_t *value)
+{
+    *value = 0;
+    for (size_t i = 0; i < n; i++) {
+        unsigned d = mortise_digit(mortise_pattern_peek(p, i));
+
+        if (d >= base)
+            return false;
+        *value = *value * base + d;
+    }
+    p->p += n;
+    return true;
+}
+
+/* ---- repetitions ------------------------------------------------------- */
+
+/* A number at `at`, and behind it; NULL: there is none, or (not `zeroes`) it
+ * begins with a zero that says nothing. */
+static const char *number(const char *at, const char *end, bool zeroes,
+                          uint32_t *out)
+{
+    const char *from = at;
+    uint64_t v = 0;
+
+    for (; at < end && *at >= '0' && *at <= '9'; at++) {
+        v = v * 10 + (uint64_t)(*at - '0');
+        if (v >= MORTISE_PATTERN_MANY)
+            v = MORTISE_PATTERN_MANY - 1;
+    }
+    *out = (uint32_t)v;
+    if (at == from || (!zeroes && *from == '0' && at - from > 1))
+        return NULL;
+    return at;
+}
+
+bool mortise_pattern_counted(struct mortise_pattern *p, bool zeroes,
+                             struct mortise_repeat *out)
+{
+    const char *at;
+
+    if (mortise_pattern_peek(p, 0) != '{')
+        return false;
+    at = number(p->p + 1, p->end, zeroes, &out->min);
+    if (at == NULL || at == p->end)
+        return false;
+    out->max = out->min;
+    if (*at == ',') {
+        out->max = MORTISE_PATTERN_MANY;
+        if (++at < p->end && *at != '}')
+            at = number(at, p->end, zeroes, &out->max);
+    }
+    if (at == NULL || at == p->end || *at != '}')
+        return false;
+    p->p = at + 1;
+    return true;
+}
+
+void mortise_pattern_put_repeat(struct mortise_pattern *p,
+                                struct mortise_repeat r, bool lazy)
+{
+    mortise_buf_printf(p->out, "{%u,", (unsigned)r.min);
+    if (r.max != MORTISE_PATTERN_MANY)
+        mortise_buf_printf(p->out, "%u", (unsigned)r.max);
+    mortise_buf_puts(p->out, lazy ? "}?" : "}");
+}
+
+/* ---- characters -------------------------------------------------------- */
+
+static bool is_alnum(uint32_t c)
+{
+    return (c >= '0' && c <= '9') ||
+           (c < 128 && (c | 32) >= 'a' && (c | 32) <= 'z');
+}
+
+static void put_code(struct mortise_pattern *p, uint32_t c)
+{
+    char text = (char)c;
+
+    if (is_alnum(c))
+        mortise_buf_put(p->out, &text, 1);
+    else
+        mortise_buf_printf(p->out, "\\x{%x}", (unsigned)c);
+}
+
+static bool is_surrogate(uint32_t c)
+{
+    return c >= 0xD800 && c <= 0xDFFF;
+}
+
+void mortise_pattern_put(struct mortise_pattern *p, uint32_t c)
+{
+    if (is_surrogate(c))
+        mortise_buf_puts(p->out, "[]");
+    else
+        put_code(p, c);
+}
+
+void mortise_pattern_put_range(struct mortise_pattern *p, uint32_t a,
+                               uint32_t b)
+{
+    a = is_surrogate(a) ? 0xE000 : a;
+    b = is_surrogate(b) ? 0xD7FF : b;
+    if (a > b)
+        return;
+    put_code(p, a);
+    if (a == b)
+        return;
+    mortise_buf_puts(p->out, "-");
+    put_code(p, b);
+}
+
+/* ---- sets -------------------------------------------------------------- */
+
+static bool has(const struct mortise_ascii *set, uint32_t c)
+{
+    return set->bits[c / 64] >> c % 64 & 1;
+}
+
+static struct mortise_ascii folded(struct mortise_ascii set)
+{
+    const uint64_t letters = 0x07FFFFFE;
+    uint64_t either = (set.bits[1] | set.bits[1] >> 32) & letters;
+
+    set.bits[1] |= either | either << 32;
+    return set;
+}
+
+/* Those beyond ASCII: U+017F is an s and U+212A a k where case does not count,
+ * and they must not bring these in where those are to be left out. */
+static void put_rest(struct mortise_pattern *p, const struct mortise_ascii *set,
+                     bool inverse, bool folds)
+{
+    bool s = folds && has(set, 's'), k = folds && has(set, 'k');
+
+    if (!inverse)
+        return; /* PCRE2 folds what is there */
+    mortise_pattern_put_range(p, 0x80, s ? 0x17E : 0x17F);
+    mortise_pattern_put_range(p, 0x180, k ? 0x2129 : 0x212A);
+    mortise_pattern_put_range(p, 0x212B, 0x10FFFF);
+}
+
+void mortise_pattern_put_ascii(struct mortise_pattern *p,
+                               struct mortise_ascii set, bool inverse,
+                               bool folds)
+{
+    uint32_t a, b;
+
+    if (folds)
+        set = folded(set);
+    for (a = 0; a < 128; a = b + 1) {
+        b = a;
+        if (has(&set, a) == inverse)
+            continue;
+        while (b < 127 && has(&set, b + 1) != inverse)
+            b++;
+        mortise_pattern_put_range(p, a, b);
+    }
+    put_rest(p, &set, inverse, folds);
+}
