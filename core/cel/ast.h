@@ -58,6 +58,7 @@ struct cel_node {
     bool is_receiver; /* CALL: written [0].name(...) */
     bool is_absolute; /* IDENT: written .name */
     uint16_t height;  /* of the tree below: bounds the evaluator's recursion */
+    uint16_t kinds;   /* that it may give, a bit each, once it is checked */
     uint32_t n;       /* kids */
     uint32_t offset, length; /* where to point, in the text */
     struct cel_node **kids;

@@ -677,8 +677,12 @@ static struct type check(struct checker *c, struct cel_node *n)
         [CEL_EXISTS] = check_fold,     [CEL_EXISTS_ONE] = check_fold,
         [CEL_MAKE_LIST] = check_fold,  [CEL_MAKE_MAP] = check_fold};
 
+    struct type t;
+
     assert(n->op < sizeof by_op / sizeof by_op[0] && by_op[n->op] != NULL);
-    return by_op[n->op](c, n);
+    t = by_op[n->op](c, n);
+    n->kinds = (uint16_t)t.kinds;
+    return t;
 }
 
 unsigned mortise_cel_check(const struct cel_source *src, struct cel_node *root,

@@ -4,6 +4,10 @@
  * or %.Nf), %b binary, %o octal, %x and %X hexadecimal (of strings and bytes,
  * too), %% a percent sign.  Maps are shown in the order of their keys' texts,
  * so that equal maps look alike.
+ *
+ * Where the template stands in the text, its clauses are looked at when it is
+ * compiled, and where the list stands there, too, how many values it has and of
+ * which kinds: what could never be shown is refused then.
  */
 #include "cel/func.h"
 
@@ -177,6 +181,30 @@ struct clause {
     int precision; /* 6 where none is given */
 };
 
+/* The kinds that each clause shows. */
+static const struct {
+    char letter;
+    unsigned kinds;
+} clauses[] = {
+    {'s', ANY},
+    {'d', NUMBER},
+    {'f', NUMBER},
+    {'e', NUMBER},
+    {'b', WHOLE | BOOL},
+    {'o', WHOLE},
+    {'x', WHOLE | STRING | BYTES},
+    {'X', WHOLE | STRING | BYTES},
+};
+
+/* 0: there is no such clause. */
+static unsigned shown_by(char letter)
+{
+    for (size_t i = 0; i < sizeof clauses / sizeof clauses[0]; i++)
+        if (clauses[i].letter == letter)
+            return clauses[i].kinds;
+    return 0;
+}
+
 static bool cannot_show(struct writer *w, const struct clause *k,
                         const struct cel_value *v)
 {
@@ -211,8 +239,6 @@ static bool show_whole(struct writer *w, const struct clause *k,
 
     if (v->kind == CEL_BOOL && k->letter == 'b')
         return say(w, v->u.b ? "1" : "0");
-    if (v->kind != CEL_INT && v->kind != CEL_UINT)
-        return cannot_show(w, k, v);
     return show_in_base(w, negative ? 0 - v->u.u : v->u.u, negative, shift,
                         digits_of(k->letter));
 }
@@ -220,7 +246,6 @@ static bool show_whole(struct writer *w, const struct clause *k,
 static bool show_hex(struct writer *w, const struct clause *k,
                      const struct cel_value *v)
 {
-
     const char *digits = digits_of(k->letter);
 
     if (v->kind != CEL_STRING && v->kind != CEL_BYTES)
@@ -234,23 +259,12 @@ static bool show_hex(struct writer *w, const struct clause *k,
     return true;
 }
 
-static bool show_decimal(struct writer *w, const struct clause *k,
-                         const struct cel_value *v)
-{
-    return v->kind == CEL_DOUBLE || v->kind == CEL_INT || v->kind == CEL_UINT
-               ? show_number(w, v)
-               : cannot_show(w, k, v);
-}
-
 static bool show_real(struct writer *w, const struct clause *k,
                       const struct cel_value *v)
 {
     char text[LONGEST];
-    double d;
+    double d = cel_as_double(v);
 
-    if (!(NUMBER & BIT(v->kind)))
-        return cannot_show(w, k, v);
-    d = cel_as_double(v);
     if (special(d) != NULL)
         return say(w, special(d));
     return put(
@@ -261,11 +275,13 @@ static bool show_real(struct writer *w, const struct clause *k,
 static bool show_clause(struct writer *w, const struct clause *k,
                         const struct cel_value *v)
 {
+    if (!(shown_by(k->letter) & BIT(v->kind)))
+        return cannot_show(w, k, v);
     switch (k->letter) {
     case 's':
         return show(w, v, DEPTH);
     case 'd':
-        return show_decimal(w, k, v);
+        return show_number(w, v);
     case 'f':
     case 'e':
         return show_real(w, k, v);
@@ -287,8 +303,7 @@ static bool read_clause(const char **p, const char *end, struct clause *k)
             if (k->precision <= PRECISION_MAX)
                 k->precision = k->precision * 10 + (**p - '0');
     }
-    if (*p == end || k->precision > PRECISION_MAX ||
-        memchr("sdfexXbo", **p, 8) == NULL)
+    if (*p == end || k->precision > PRECISION_MAX || shown_by(**p) == 0)
         return false;
     k->letter = *(*p)++;
     return true;
@@ -344,8 +359,65 @@ static bool call_format(CEL_PARAMS)
     return ok;
 }
 
+/* ---- before it is called ----------------------------------------------- */
+
+/* The next clause that shows a value, behind plain text and %%; false: there is
+ * none. */
+static bool next_clause(const struct cel_source *src, const struct cel_node *at,
+                        const char **p, const char *end, struct clause *k)
+{
+    while ((*p = memchr(*p, '%', (size_t)(end - *p))) != NULL) {
+        if (++*p < end && **p == '%') {
+            ++*p;
+            continue;
+        }
+        if (!read_clause(p, end, k))
+            CEL_FAIL_AT(src, at,
+                        "a clause of format() is %%s, %%d, %%f, %%e, %%b, %%o, "
+                        "%%x, %%X or %%%%, and %%.2f or %%.2e of so many "
+                        "digits");
+        return true;
+    }
+    return false;
+}
+
+/* Can the clause show what stands there? */
+static void check_shown(const struct cel_source *src, const struct clause *k,
+                        const struct cel_node *value)
+{
+    char takes[MORTISE_CEL_WORDS], is[MORTISE_CEL_WORDS];
+
+    if (value->kinds & shown_by(k->letter))
+        return;
+    mortise_cel_kinds_text(shown_by(k->letter), takes);
+    mortise_cel_kinds_text(value->kinds, is);
+    CEL_FAIL_AT(src, value, "%%%c shows %s, this is %s", k->letter, takes, is);
+}
+
+static void prepare_format(const struct cel_source *src, struct cel_node *n)
+{
+    const struct cel_node *text = n->kids[0], *list = n->kids[1];
+    bool listed = list->op == CEL_NEWLIST;
+    const char *p, *end;
+    uint32_t count = 0;
+    struct clause k;
+
+    if (text->op != CEL_CONST || src->first)
+        return;
+    p = text->u.constant.u.s.p;
+    end = p + text->u.constant.u.s.n;
+    for (; next_clause(src, text, &p, end, &k); count++)
+        if (listed && count < list->n)
+            check_shown(src, &k, list->kids[count]);
+    if (listed && count != list->n)
+        CEL_FAIL_AT(src, list, "format() shows %u value%s, and here %s %u",
+                    (unsigned)count, count == 1 ? "" : "s",
+                    list->n == 1 ? "is" : "are", (unsigned)list->n);
+}
+
 static const struct cel_function rows[] = {
-    CEL_METHOD("format", 2, 0, STRING, call_format, STRING, LIST),
+    CEL_FUNCTION("format", 2, CEL_RECEIVER, 0, STRING, call_format,
+                 prepare_format, STRING, LIST),
 };
 
 const struct cel_functions mortise_cel_format_functions = {

@@ -266,13 +266,17 @@ static void lex_string(struct lexer *lx, struct string s, const char *from)
     lx->out->text = (struct cel_text){text, (size_t)(s.to - text)};
 }
 
-/* r, b, rb, br in either case, and a quote behind: then a string starts. */
+/* r, b, br in either case, and a quote behind: then a string starts.  The
+ * grammar has b before a whole string, so rb is none; it once was. */
 static bool string_prefix(const struct lexer *lx, struct string *s, size_t *n)
 {
+    bool swapped = false;
+
     *s = (struct string){.raw = false};
     for (*n = 0; *n < 2; ++*n) {
         char c = (char)(peek(lx, *n) | 0x20);
 
+        swapped |= c == 'b' && s->raw;
         if (c == 'r' && !s->raw)
             s->raw = true;
         else if (c == 'b' && !s->bytes)
@@ -280,7 +284,11 @@ static bool string_prefix(const struct lexer *lx, struct string *s, size_t *n)
         else
             break;
     }
-    return peek(lx, *n) == '"' || peek(lx, *n) == '\'';
+    if (peek(lx, *n) != '"' && peek(lx, *n) != '\'')
+        return false;
+    if (swapped && s->bytes && !lx->src->first)
+        fail_at(lx, lx->p, *n, "raw bytes are written br, in this order");
+    return true;
 }
 
 /* ---- names and the rest ---------------------------------------------- */

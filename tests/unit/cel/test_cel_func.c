@@ -150,6 +150,57 @@ START_TEST(clauses_refuse)
 }
 END_TEST
 
+/* Issue 15, point 9: what format() could never show is refused before it runs,
+ * as far as the text says what that is. */
+START_TEST(point_9_arguments_of_format_are_checked)
+{
+    static const char no_clause[] = "a clause of format() is %s, %d, %f, %e, "
+                                    "%b, %o, %x, %X or %%, and %.2f "
+                                    "or %.2e of so many digits";
+    static const char *const wrong[] = {"'%'", "'%.3'", "'%.1001f'", "'%5d'",
+                                        "'a%%%q'"};
+
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char expr[60];
+
+        snprintf(expr, sizeof expr, "%s.format([1])", wrong[i]);
+        test_cel_fails(expr, NULL, wrong[i], no_clause);
+        snprintf(expr, sizeof expr, "false && %s.format(x) == ''", wrong[i]);
+        test_cel_fails(expr, "[1]", wrong[i], no_clause);
+    }
+    test_cel_fails("false && '%d %d'.format([1]) == ''", NULL, "[",
+                   "format() shows 2 values, and here is 1");
+    test_cel_fails("'%d%%'.format([1, 2])", NULL, "[",
+                   "format() shows 1 value, and here are 2");
+    test_cel_fails("'none'.format([1])", NULL, "[",
+                   "format() shows 0 values, and here is 1");
+    test_cel_fails("'%s %d'.format([1, '1'])", NULL, "'1'",
+                   "%d shows int or uint or double, this is string");
+    test_cel_fails("'%f'.format([null])", NULL, "null",
+                   "%f shows int or uint or double, this is null");
+    test_cel_fails("'%o'.format([size(x) > 1.5])", "\"\"", ">",
+                   "%o shows int or uint, this is bool");
+    test_cel_fails("'%X'.format([[1]])", NULL, "[",
+                   "%X shows int or uint or string or bytes, this is list");
+    test_cel_gives("'%s%%%d'.format(x)", "[null, 1]", "\"null%1\"");
+    test_cel_gives("'%s %b %X'.format([x, true, 'k'])", "{}", "\"{} 1 6B\"");
+    test_cel_gives("''.format([])", NULL, "\"\"");
+}
+END_TEST
+
+/* Point 9: b stands before a whole string, raw or not, and not inside one. */
+START_TEST(point_9_raw_bytes_are_br)
+{
+    static const char words[] = "raw bytes are written br, in this order";
+
+    test_cel_gives("[size(br'\\n'), size(Br\"\\n\"), size(bR'''\\n''')]", NULL,
+                   "[2,2,2]");
+    test_cel_fails("size(rb'a')", NULL, "rb", words);
+    test_cel_fails("size(Rb\"a\")", NULL, "Rb", words);
+    test_cel_fails("size(rB'''a''')", NULL, "rB", words);
+}
+END_TEST
+
 /* Point 9: `matches` has RE2's patterns, and says of the others what to do. */
 START_TEST(point_9_matches_is_re2)
 {
@@ -488,6 +539,8 @@ static Suite *suite(void)
     tcase_add_test(tc, strings_change_shape);
     tcase_add_test(tc, clauses_show_values);
     tcase_add_test(tc, clauses_refuse);
+    tcase_add_test(tc, point_9_arguments_of_format_are_checked);
+    tcase_add_test(tc, point_9_raw_bytes_are_br);
     tcase_add_test(tc, point_9_matches_is_re2);
     tcase_add_test(tc, what_was_admitted_keeps_its_meaning);
     tcase_add_test(tc, numbers_at_their_ends);
