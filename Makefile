@@ -409,7 +409,10 @@ EXTENDED := $(patsubst %.c,$(B)/%,$(wildcard tests/extend/test_*.c))
 SLOW_MS := 5
 SLOWED  := $(call programs_of,api await cache control durability engine events \
                hostile_events hostile_followers kv)
-extended: $(B)/mortise $(EXTENDED) $(SLOWED) $(EXTEND_PLUGINS) $(TEST_PLUGINS)
+# Of the bundled plugins, those that they use.
+SLOWED_USE := $(B)/plugins/scripted.plugin.yaml.minisig
+extended: $(B)/mortise $(EXTENDED) $(SLOWED) $(EXTEND_PLUGINS) \
+    $(TEST_PLUGINS) $(SLOWED_USE)
 	$(Q)MORTISE_BUILD=$(B) sh tools/test.sh $(EXTENDED)
 	$(Q)MORTISE_BUILD=$(B) MORTISE_SLOW_STORE=$(SLOW_MS) \
 	    sh tools/test.sh $(SLOWED)
