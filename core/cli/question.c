@@ -186,16 +186,10 @@ static void put_prompt(struct mortise_oneshot *o)
     mortise_out_flush(out);
 }
 
-/* What it asks, and where it wants the person to go, in full. */
 static void describe(struct mortise_oneshot *o)
 {
-    const char *url =
-        mortise_cli_text(json_object_get(o->question, "payload"), "url");
-
     mortise_out_flush(&o->cli->out);
     mortise_cli_describe(&o->cli->err, o->question);
-    if (url[0] != '\0')
-        mortise_out_say(&o->cli->err, "    url      %s\n", url);
     mortise_out_flush(&o->cli->err);
 }
 

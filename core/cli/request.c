@@ -306,6 +306,23 @@ const json_t *mortise_cli_key(const json_t *request)
     return NULL;
 }
 
+/* What a plugin's question comes with.  Whom it is from and where it wants a
+ * person to go has a line each; what is none of that is shown whole. */
+static void put_payload(struct mortise_out *o, const json_t *payload)
+{
+    static const char *const members[] = {"server", "tool", "url"};
+    bool known = false;
+
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        const json_t *v = json_object_get(payload, members[i]);
+
+        field(o, members[i], v);
+        known |= v != NULL;
+    }
+    if (!known)
+        field(o, "payload", payload);
+}
+
 bool mortise_cli_is_offered(const json_t *pending, size_t i)
 {
     for (size_t k = 0; k < i; k++) {
@@ -342,6 +359,7 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
               fields[i].member != NULL
                   ? json_object_get(request, fields[i].member)
                   : mortise_cli_key(request));
+    put_payload(o, json_object_get(request, "payload"));
     field(o, mortise_cli_is_kind(request, "in_doubt") ? "result" : "answer",
           json_object_get(request, "schema"));
     field(o, "for", json_object_get(request, "assignees"));

@@ -310,6 +310,9 @@ START_TEST(questions_wait_on_disk)
     gave("b", "{\"action\":\"decline\"}");
     effects(1);
     ck_assert_int_eq(call("c", "s", "ask", "{\"url\": true}"), 4);
+    desk_ok("$MORTISE inbox c");
+    desk_out("\n    server   s\n    tool     ask\n    url      "
+             "https://sign.example/?a=1&b=2\n");
     desk_ok("$MORTISE approve c %s",
             asked("c", "https://sign.example/?a=1&b=2"));
     gave("c", "{\"action\":\"accept\"}");
