@@ -4,6 +4,8 @@
  * Registered from the beginning: client `known` with the secret
  * `hunter2hunter2`, for any redirect URI.  A person who is asked agrees at once:
  * /authorize answers with a redirect.  What a client gets wrong is in the log.
+ * `POST /revoke?what=access` takes back all access tokens that were given, and
+ * with `what=all` the refresh tokens, too.
  *
  * The words, with commas between; `plain` has no meaning:
  *
@@ -457,6 +459,19 @@ static void token(const struct http *q)
     }
 }
 
+static void take_back(const struct http *q)
+{
+    const char *query = strchr(q->path, '?'),
+               *what = query != NULL ? field(query + 1, "what") : NULL;
+
+    for (struct grant *g = grants; g != NULL; g = g->next) {
+        g->until = 0;
+        if (strcmp(or_empty(what), "all") == 0)
+            g->refresh[0] = '\0';
+    }
+    http_answer(q->conn, 200, "", NULL, "");
+}
+
 /* ---- the doors ----------------------------------------------------------- */
 
 static bool is_path(const struct http *q, const char *method, const char *path)
@@ -489,6 +504,8 @@ bool oauth_takes(const struct http *q)
         authorize(q);
     else if (is_path(q, "POST", "/token"))
         token(q);
+    else if (is_path(q, "POST", "/revoke"))
+        take_back(q);
     else
         return false;
     return true;
