@@ -29,7 +29,10 @@
  *     no-refresh       there are no refresh tokens
  *     bad-refresh      they are refused
  *     bad-code         codes are refused
- *     slow-token       /token answers with 503 the first time */
+ *     slow-token       /token answers with 503 the first time, and that it may be
+ *                      asked after a second
+ *     busy-token       ... the first six times
+ *     later-token      ... each time, and after a minute */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -436,8 +439,14 @@ static void token(const struct http *q)
                *client = client_at_token(q);
     static int times;
 
-    if (has("slow-token") && times++ == 0) {
-        http_answer(q->conn, 503, "Retry-After: 1\r\n", "text/plain", "busy");
+    times++;
+    if (has("later-token") || times <= (has("slow-token")   ? 1
+                                        : has("busy-token") ? 6
+                                                            : 0)) {
+        http_answer(q->conn, 503,
+                    has("later-token") ? "Retry-After: 60\r\n"
+                                       : "Retry-After: 1\r\n",
+                    "text/plain", "busy");
         return;
     }
     if (strncmp(type, "application/x-www-form-urlencoded", 33) != 0)

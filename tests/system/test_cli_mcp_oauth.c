@@ -509,6 +509,88 @@ START_TEST(scope_without_end)
 }
 END_TEST
 
+/* ---- servers that have no time --------------------------------------------------- */
+
+#define RETRIES                                                                \
+    "start: a\nnodes:\n  a: {type: tool, tool: mcp/call, args: {server: s, "   \
+    "tool: echo, arguments: {text: x}}, retry_policy: {max_attempts: 2, "      \
+    "delay: 10ms}, next: END}\n"
+
+static int ms_of(const char *text)
+{
+    int h = 0, m = 0, s = 0, ms = 0;
+
+    ck_assert_int_eq(sscanf(text, "%*d-%*d-%*dT%d:%d:%d.%d", &h, &m, &s, &ms),
+                     4);
+    return ((h * 60 + m) * 60 + s) * 1000 + ms;
+}
+
+/* After how many milliseconds a call is made again, by the lines of its run. */
+static int retries_in(const char *lines)
+{
+    const char *at = strstr(lines, " retry_scheduled "), *next, *line = at;
+
+    ck_assert_msg(at != NULL, "it is not made again: %.2000s", lines);
+    next = strstr(at, " next_at=");
+    ck_assert_ptr_nonnull(next);
+    while (line > lines && line[-1] != '\n')
+        line--;
+    return (ms_of(next + strlen(" next_at=")) - ms_of(line) + 86400000) %
+           86400000;
+}
+
+/* Where /token has no time it is asked again by itself, and then by the node's
+ * retry policy: in any case not before it said. */
+START_TEST(a_busy_token_endpoint)
+{
+    serve("both", "slow-token", "");
+    deploy(SECRET);
+    ck_assert_int_eq(echo("a"), 0);
+    desk_ok("rm -rf home/mortise/secrets");
+    serve("both", "busy-token", "");
+    desk_graph("r", RETRIES);
+    say("timeout 30 $MORTISE run r.yaml --id b");
+    desk_code(0);
+    ck_assert_int_ge(retries_in(child.out), 900);
+    completed("b");
+    desk_out("\"attempts\": 2");
+    ck_assert_int_eq(logged("> POST /token"), 2 + 7);
+}
+END_TEST
+
+/* One that says to come back much later is not waited for by the call, which
+ * fails, and is made again then. */
+START_TEST(a_token_endpoint_that_says_later)
+{
+    pid_t pid;
+
+    serve("both", "later-token", "");
+    deploy(SECRET);
+    desk_graph("r", RETRIES);
+    pid = child_start("run", "$MORTISE run r.yaml --id a");
+    child_await("run.out", "next_at=");
+    usleep(100000);
+    desk_ok("cat run.out");
+    ck_assert_int_gt(retries_in(child.out), 50000);
+    ck_assert_int_eq(logged("> POST /token"), 1);
+    child_kill(pid);
+    deploy("{grant: authorization_code, client_id: known, client_secret: "
+           "\"secret://desk\"}");
+    say("$MORTISE run r.yaml --id b");
+    desk_code(4);
+    asks("b");
+    pid = child_start("approve",
+                      "$MORTISE approve b %s --answer '{\"redirect\": \"%s\"}'",
+                      request, browser());
+    child_await("approve.out", "next_at=");
+    usleep(100000);
+    desk_ok("cat approve.out");
+    ck_assert_int_gt(retries_in(child.out), 50000);
+    ck_assert_int_eq(logged("> POST /token"), 2);
+    child_kill(pid);
+}
+END_TEST
+
 /* ---- who gives tokens ------------------------------------------------------------ */
 
 /* One that `auth.issuers` does not have is not asked for anything (3). */
@@ -546,6 +628,8 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, a_token_is_revoked_in_the_middle, 0, 2);
     tcase_add_loop_test(tc, more_scope_is_asked_for, 0, 2);
     tcase_add_test(tc, scope_without_end);
+    tcase_add_test(tc, a_busy_token_endpoint);
+    tcase_add_test(tc, a_token_endpoint_that_says_later);
     tcase_add_test(tc, an_issuer_that_is_not_listed);
     suite_add_tcase(s, tc);
     return s;

@@ -10,7 +10,9 @@
  *   (3) Who is told may do anything, forget the server, too.
  *   (4) What is not answered, or by a server that has no time, is asked three
  *       times more, the token, too: a code or a refresh token that was spent by
- *       the lost one is refused then, and all begins anew. */
+ *       the lost one is refused then, and all begins anew.  A server that says
+ *       when (Retry-After) is not asked before; if that is later than a call
+ *       should be kept for, the call fails, for a while, and says when. */
 #include "http_flow.h"
 
 #include <sodium.h>
@@ -40,6 +42,7 @@ static void end_flow(struct mcp_auth *a)
     if (a->has_flow)
         oauth_finish(&a->flow);
     a->has_flow = 0;
+    a->later_ms = 0;
     a->doing = HTTP_NOTHING;
     a->challenge.n = 0;
 }
@@ -115,9 +118,10 @@ static void tell(struct mcp_auth *a, const struct mcp_trouble *why)
 
 static void tell_failure(struct mcp_auth *a)
 {
-    struct mcp_trouble why = {.code = "mcp.auth",
-                              .klass = a->flow.transient ? "transient"
-                                                         : "permanent"};
+    struct mcp_trouble why = {
+        .code = "mcp.auth",
+        .klass = a->flow.transient ? "transient" : "permanent",
+        .retry_after_ms = a->flow.transient ? a->later_ms : 0};
     char words[OAUTH_WORDS];
     int again = a->flow.again && a->doing == HTTP_REDEEMS;
 
@@ -148,23 +152,28 @@ static void tell_consent(struct mcp_auth *a)
 
 /* ---- doing it ------------------------------------------------------------ */
 
+/* When it may be asked again, as far as it says that; 0: at any time. */
+static uint64_t later_ms(const struct http_end *end)
+{
+    int64_t wait = 0;
+
+    mortise_jv_int(mortise_jv_get(end->answer, "retry_after_ms"), &wait);
+    return wait > 0 ? (uint64_t)wait : 0;
+}
+
 /* Is it worth another try (4)?  Then it is made, later. */
 static int tries_again(struct mcp_auth *a, const struct http_end *end)
 {
-    int64_t wait = 0;
-    uint64_t ms;
+    uint64_t ms = (uint64_t)PAUSE_MS << a->repeats;
 
     if (end->status != MORTISE_S_IO && end->status != MORTISE_S_TIMEOUT &&
         (end->status != MORTISE_S_OK ||
          (end->http != 429 && end->http != 408 && end->http < 500)))
         return 0;
-    if (a->repeats == REPEATS)
+    if (a->repeats == REPEATS || a->later_ms > PAUSE_MOST_MS)
         return 0;
-    mortise_jv_int(mortise_jv_get(end->answer, "retry_after_ms"), &wait);
-    ms = (uint64_t)PAUSE_MS << a->repeats++;
-    if (wait > 0)
-        ms = wait < PAUSE_MOST_MS ? (uint64_t)wait : PAUSE_MOST_MS;
-    mcp_timer_set(a->inst, &a->again, ms);
+    a->repeats++;
+    mcp_timer_set(a->inst, &a->again, a->later_ms > 0 ? a->later_ms : ms);
     return 1;
 }
 
@@ -178,6 +187,7 @@ static void on_exchanged(struct http_ask *ask, const struct http_end *end)
         http_flow_free_if_over(a);
         return;
     }
+    a->later_ms = later_ms(end);
     if (tries_again(a, end))
         return;
     a->repeats = 0;

@@ -41,6 +41,8 @@ struct mcp_auth {
     struct mcp_timer
         again;        /* a request of `flow`, that was not answered well */
     unsigned repeats; /* ... so often */
+    uint64_t
+        later_ms; /* what the last one was answered with: not before that */
     /* http_auth.c: */
     struct http_waiter *waiters; /* those who are not told yet */
     struct answered *answers;

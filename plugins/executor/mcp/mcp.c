@@ -45,7 +45,8 @@
  *   mcp.lost*         the connection broke
  *   mcp.timeout       it said nothing for tools.mcp.SERVER.timeout
  *   mcp.protocol      it does not keep to the protocol
- *   mcp.auth          it wants an authorization that it did not get
+ *   mcp.auth          it wants an authorization that it did not get (transient:
+ *                     who gives tokens has no time, or cannot be reached)
  *   mcp.task          a task failed, was cancelled, or is not known any more
  *   mcp.failed  invalid  no_memory*  cancelled             (* transient)
  * Where it is open whether a tool that may change something was run (it was lost,
