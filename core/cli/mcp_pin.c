@@ -9,7 +9,9 @@
  *   (1) The lock is written once, at the end, all or nothing.  Only servers that
  *       were asked change in it: what another `mcp pin` wrote meanwhile stays.
  *   (2) A server that does not come up keeps its pins; the others are pinned.
- *   (3) Nothing is written that is as it was. */
+ *   (3) Nothing is written that is as it was.
+ *   (4) Killed at any time, the lock is as it was or as it was to be; what is left
+ *       beside it goes with the next one. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,7 +19,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/dirs.h"
 #include "base/err.h"
+#include "base/id.h"
 #include "cli/mcp.h"
 #include "json/value.h"
 
@@ -160,20 +164,26 @@ static int renew(struct pinning *p, struct mortise_err *err)
     return rv;
 }
 
-/* The directory that the lock is in, which nobody else pins in until it is
- * closed; -1 with the words. */
-static int hold(const struct pinning *p, struct mortise_err *err)
+static void directory_of(const struct pinning *p, char dir[PATH_MAX])
 {
-    char dir[PATH_MAX];
     char *slash;
-    int fd, rv;
 
-    snprintf(dir, sizeof dir, "%s", p->path);
+    snprintf(dir, PATH_MAX, "%s", p->path);
     slash = strrchr(dir, '/');
     if (slash == NULL)
         strcpy(dir, ".");
     else
         slash[slash == dir] = '\0';
+}
+
+/* The directory that the lock is in, which nobody else pins in until it is
+ * closed; -1 with the words. */
+static int hold(const struct pinning *p, struct mortise_err *err)
+{
+    char dir[PATH_MAX];
+    int fd, rv;
+
+    directory_of(p, dir);
     fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     do
         rv = fd >= 0 ? flock(fd, LOCK_EX) : -1;
@@ -186,6 +196,35 @@ static int hold(const struct pinning *p, struct mortise_err *err)
     return -1;
 }
 
+/* LOCK.UUID.tmp, as mortise_file_write() calls what is not whole yet. */
+static bool is_left(const char *name, const char *lock)
+{
+    size_t n = strlen(lock);
+
+    return strncmp(name, lock, n) == 0 && name[n] == '.' &&
+           strspn(name + n + 1, "0123456789abcdef-") == MORTISE_UUID_TEXT - 1 &&
+           strcmp(name + n + MORTISE_UUID_TEXT, ".tmp") == 0;
+}
+
+/* (4), of the directory that is held: whoever wrote that is gone.  What cannot be
+ * removed does no harm. */
+static void sweep(const struct pinning *p, int held)
+{
+    const char *slash = strrchr(p->path, '/');
+    const char *lock = slash != NULL ? slash + 1 : p->path;
+    struct mortise_listing l;
+    char dir[PATH_MAX];
+
+    directory_of(p, dir);
+    if (mortise_listing_read(&l, p->m.cli->mem, dir, ".tmp", NULL) !=
+        MORTISE_OK)
+        return;
+    for (size_t i = 0; i < l.n; i++)
+        if (is_left(l.names[i], lock))
+            unlinkat(held, l.names[i], 0);
+    mortise_listing_finish(&l);
+}
+
 static int write_lock(struct pinning *p, struct mortise_err *err)
 {
     int fd, rv;
@@ -195,6 +234,7 @@ static int write_lock(struct pinning *p, struct mortise_err *err)
     fd = hold(p, err);
     if (fd < 0)
         return err->code;
+    sweep(p, fd);
     rv = renew(p, err);
     close(fd);
     if (rv == MORTISE_OK)

@@ -403,6 +403,115 @@ START_TEST(pinned_in_part)
 }
 END_TEST
 
+/* ---- pinning at once ---------------------------------------------------------- */
+
+enum { MANY = 60 };
+
+/* In the directory DIR the server has many tools, each with that description; who
+ * pins from there (PIN) shares the lock in `pins` with all. */
+static void serve_many(const char *dir, const char *server, const char *about)
+{
+    char path[sizeof desk_dir + 64];
+    FILE *f;
+
+    desk_ok("mkdir -p %s pins trash", dir);
+    desk_put("pins/mortise.yaml",
+             "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: t}\n"
+             "plugins: {dev: [../dev]}\ntools: {mcp: {files: {command: [cat]}, "
+             "far: {command: [cat]}}}\n");
+    snprintf(path, sizeof path, "%s/%s/%s.json", desk_dir, dir, server);
+    f = fopen(path, "we");
+    ck_assert_ptr_nonnull(f);
+    fprintf(f, "{\"server\": {\"name\": \"stub\", \"version\": \"1.2\"}, "
+               "\"protocol\": \"2025-11-25\", \"tools\": [");
+    for (int i = 0; i < MANY; i++)
+        fprintf(f,
+                "%s{\"name\": \"t%d\", \"description\": \"%s %d\", "
+                "\"input_schema\": " ANY ", \"digest\": \"%s%056d\"}",
+                i > 0 ? ", " : "", i, about, i,
+                about[0] == 'o' ? "11111111" : "22222222", i);
+    fprintf(f, "]}");
+    fclose(f);
+}
+
+#define PIN(dir, server)                                                       \
+    "(cd " dir " && TMPDIR=../trash $MORTISE mcp pin " server                  \
+    " --deployment ../pins/mortise.yaml)"
+
+/* The lock is one of `lock.one` and `lock.two`, to the byte. */
+static void is_whole(const char *when)
+{
+    child_run("cmp pins/mortise.lock lock.one || cmp pins/mortise.lock "
+              "lock.two");
+    ck_assert_msg(child.code == 0, "%s: %s", when, child.out);
+}
+
+static void two_locks(void)
+{
+    serve_many("one", "files", "one");
+    serve_many("two", "files", "two");
+    desk_ok(PIN("one", "files") " && mv pins/mortise.lock lock.one");
+    desk_ok(PIN("two", "files") " && mv pins/mortise.lock lock.two");
+    desk_ok("! cmp -s lock.one lock.two && wc -c <lock.one");
+    ck_assert_int_gt(atoi(child.out), 10000);
+}
+
+/* Of two that pin the same server at once one has the last word, wholly. */
+START_TEST(pinned_at_once)
+{
+    two_locks();
+    for (int i = 0; i < 12; i++) {
+        desk_ok(PIN("one", "files") " >one.out & " PIN(
+            "two", "files") " >two.out || exit 1; wait $!");
+        is_whole("both ended");
+    }
+    desk_ok("ls pins");
+    ck_assert_str_eq(child.out, "mortise.lock\nmortise.yaml\n");
+}
+END_TEST
+
+/* Two servers that are pinned at once are both pinned. */
+START_TEST(servers_pinned_at_once)
+{
+    serve_many("one", "files", "one");
+    serve_many("two", "far", "two");
+    for (int i = 0; i < 12; i++) {
+        desk_ok(
+            "rm -f pins/mortise.lock; " PIN("one", "files") " >one.out & " PIN(
+                "two", "far") " >two.out || exit 1; "
+                              "wait $!");
+        desk_ok("grep -c '\"digest\"' pins/mortise.lock");
+        ck_assert_int_eq(atoi(child.out), 2 * MANY);
+    }
+}
+END_TEST
+
+/* Killed at each call that touches the lock's directory: the lock is as it was or
+ * as it was to be, and the next one pins. */
+START_TEST(killed_while_pinning)
+{
+    int n = 1;
+
+    two_locks();
+    for (bool killed = true; killed; n++) {
+        desk_ok("cp lock.one pins/mortise.lock; rm -rf books books.d");
+        child_run("export POWERCUT_STATE=$PWD/books POWERCUT_ROOTS=$PWD/pins "
+                  "POWERCUT_KILL=%d LD_PRELOAD=%s; " PIN("two", "files"),
+                  n, child_build("tests/powercut.so"));
+        killed = child.code != 0;
+        ck_assert_msg(!killed || child.code == 128 + 9, "%d: %d: %s", n,
+                      child.code, child.err);
+        is_whole(killed ? "killed" : "not killed");
+        ck_assert_int_lt(n, 200);
+    }
+    ck_assert_int_gt(n, 5);
+    desk_ok("cmp pins/mortise.lock lock.two");
+    desk_ok(PIN("one", "files") " && cmp pins/mortise.lock lock.one");
+    desk_ok("ls pins");
+    ck_assert_str_eq(child.out, "mortise.lock\nmortise.yaml\n");
+}
+END_TEST
+
 /* ---- doctor ------------------------------------------------------------------- */
 
 /* Each server has its line, and what to do where it is not well. */
@@ -516,6 +625,9 @@ static Suite *suite(void)
     tcase_add_test(tc, pinned);
     tcase_add_test(tc, path_of_others);
     tcase_add_test(tc, pinned_in_part);
+    tcase_add_test(tc, pinned_at_once);
+    tcase_add_test(tc, servers_pinned_at_once);
+    tcase_add_test(tc, killed_while_pinning);
     tcase_add_test(tc, doctor);
     tcase_add_loop_test(tc, real, 0, sizeof eras / sizeof eras[0]);
     tcase_add_test(tc, real_doctor);
