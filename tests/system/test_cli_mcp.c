@@ -5,9 +5,11 @@
  * with which flags.  What they are sent they judge themselves: a line with `!` in
  * their log is a word that a server may not be told. */
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/child.h"
@@ -648,6 +650,135 @@ START_TEST(answers_after_cancelling_are_nobodys)
 }
 END_TEST
 
+/* ---- many ----------------------------------------------------------------------- */
+
+enum { CALLS = 150 }; /* of each server */
+
+/* What the engine has open besides its store, and who runs under it. */
+static void holds(pid_t engine, int *descriptors, int *processes)
+{
+    desk_ok("ls -l /proc/%d/fd | grep -vc \"$PWD/store/\"", (int)engine);
+    *descriptors = atoi(child.out);
+    desk_ok("below() { for c in $(cat /proc/$1/task/*/children); do echo $c; "
+            "below $c; done; }; below %d 2>/dev/null | wc -l",
+            (int)engine);
+    *processes = atoi(child.out);
+}
+
+/* The servers that run now are no more. */
+static void kill_servers(void)
+{
+    child_run("kill -9 $(tail -n 2 out/starts) 2>/dev/null");
+}
+
+static void until(const char *id, const char *status)
+{
+    for (int i = 0; i < 400; i++) {
+        child_run("$MORTISE show %s --json | grep -q '\"status\": \"%s\"'", id,
+                  status);
+        if (child.code == 0)
+            return;
+        usleep(25000);
+    }
+    json_decref(node_of(id, status));
+}
+
+/* Calls of both servers, eight at a time, while they are killed every now and
+ * then; each is made in the end. */
+static void many_calls(const char *id, int n, int every_ms)
+{
+    pid_t pid = child_start(
+        "many",
+        "$MORTISE run m.yaml --id %s --input '{\"n\": ['$(seq -s, %d)']}'", id,
+        n);
+    int i = 0, status = -1;
+
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+        usleep(10000);
+        if (every_ms > 0 && ++i % (every_ms / 10) == 0)
+            kill_servers();
+        ck_assert_int_lt(i, 6000);
+    }
+    desk_ok("tail -n 40 many.out");
+    ck_assert_msg(status == 0, "%d: %.3000s", status, child.out);
+    until(id, "completed");
+}
+
+/* A question of each server, that nobody answers with a yes; and a call that
+ * nobody knows the end of. */
+static void odd_calls(const char *id)
+{
+    static const char *const servers[] = {"s", "old"};
+    char name[64];
+    pid_t pid;
+
+    for (int i = 0; i < 2; i++) {
+        snprintf(name, sizeof name, "%s-%s", id, servers[i]);
+        pid = child_start("ask", RUN, name, servers[i], "ask", "{}");
+        await_question(name);
+        desk_ok("$MORTISE reject %s %s", name, asked(name, "Who are you?"));
+        child_wait(pid);
+        until(name, "completed");
+    }
+    snprintf(name, sizeof name, "%s-doubt", id);
+    pid = child_start("cut", RUN, name, "s", "count", "{\"ms\": 60000}");
+    for (int i = 0; i < 400 && logged("60000") == 0; i++)
+        usleep(20000);
+    kill_servers();
+    child_wait(pid);
+    until(name, "in_doubt");
+    child_run("$MORTISE resolve %s %s --fail", name, asked(name, "in_doubt"));
+    until(name, "failed");
+    desk_ok("rm out/log");
+}
+
+/* After many calls of one engine, with servers that die, questions and doubt in
+ * between, nothing is pending, and no process and no descriptor is left that was
+ * not there after the first few. */
+START_TEST(nothing_is_left_of_many_calls)
+{
+    int before[2], after[2];
+    pid_t engine;
+
+    deploy("", ", effects: {read: [liar, echo]}");
+    desk_ok("$MORTISE mcp pin");
+    desk_graph(
+        "m", "limits: {steps: 1000}\nstart: a\nnodes:\n"
+             "  a: {type: tool, tool: mcp/s/echo, args: {text: x}, "
+             "retry_policy: {max_attempts: 30, delay: 10ms}, map: {over: "
+             "input.n, as: i, to: b, join: d, max_parallel: 8}}\n"
+             "  b: {type: tool, tool: mcp/s/liar, args: {label: b, ms: 10}, "
+             "retry_policy: {max_attempts: 30, delay: 10ms}, next: c}\n"
+             "  c: {type: tool, tool: mcp/old/liar, args: {label: c, ms: 10}, "
+             "retry_policy: {max_attempts: 30, delay: 10ms}, next: d}\n"
+             "  d: {type: tool, tool: mcp/old/echo, args: {text: x}, "
+             "retry_policy: {max_attempts: 30, delay: 10ms}, next: END}\n");
+    engine = child_start("engine", "$MORTISE engine");
+    child_await("engine.err", "holding the store");
+    odd_calls("first");
+    many_calls("few", 16, 0);
+    holds(engine, &before[0], &before[1]);
+    many_calls("many", CALLS, 150);
+    odd_calls("then");
+    many_calls("last", 16, 0);
+    for (int i = 0; i < 40; i++) {
+        holds(engine, &after[0], &after[1]);
+        if (after[0] <= before[0] && after[1] <= before[1])
+            break;
+        usleep(250000);
+    }
+    ck_assert_int_ge(before[1], 2);
+    ck_assert_int_le(after[0], before[0]);
+    ck_assert_int_le(after[1], before[1]);
+    desk_ok("$MORTISE inbox");
+    desk_out("nothing waits");
+    desk_ok("wc -l <out/starts | tr -d ' \\n'");
+    ck_assert_int_gt(atoi(child.out), 10); /* they were killed */
+    kill(engine, SIGTERM);
+    ck_assert_int_eq(child_wait(engine), 0);
+}
+END_TEST
+
 /* ---- pins ----------------------------------------------------------------------- */
 
 /* A tool that is not what was pinned is not called; its neighbours are. */
@@ -707,6 +838,7 @@ static Suite *suite(void)
     tcase_add_test(tc, results_that_are_none);
     tcase_add_test(tc, silence_and_floods_end);
     tcase_add_test(tc, answers_after_cancelling_are_nobodys);
+    tcase_add_test(tc, nothing_is_left_of_many_calls);
     tcase_add_test(tc, drift_is_refused);
     suite_add_tcase(s, tc);
     return s;
