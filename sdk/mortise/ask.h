@@ -1079,7 +1079,8 @@ MORTISE_INLINE mortise_status mortise_secret_get_wait(
 /* Keep a secret that the plugin was given by somebody, a token for one, for this
  * user's later processes: text of up to 64 KiB, under a name of up to 512 bytes
  * that no other plugin finds it by.  value.p NULL: forget it.  It is in no record
- * and no store, and covered from now on wherever something is shown.  The JSON is
+ * and no store, and covered from now on wherever something is shown, and in what
+ * the plugin hears, answers to its http.request/1 in the background apart.  The JSON is
  * written into `room`; six times name and value and 64 bytes suffice, else
  * MORTISE_S_NOMEM.  The answer is null; MORTISE_S_NOTFOUND, _DENIED or _IO: this
  * user has no place for it, in words. */

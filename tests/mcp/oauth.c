@@ -29,6 +29,7 @@
  *     no-refresh       there are no refresh tokens
  *     bad-refresh      they are refused
  *     bad-code         codes are refused
+ *     same-tokens      each token is the same as the one before
  *     slow-token       /token answers with 503 the first time, and that it may be
  *                      asked after a second
  *     busy-token       ... the first six times
@@ -381,18 +382,26 @@ static bool is_verified(const struct grant *g, const char *verifier)
     return strcmp(text, g->challenge) == 0 && strlen(verifier) >= 43;
 }
 
+static void give_name(char out[32], const char *kind)
+{
+    if (has("same-tokens"))
+        snprintf(out, 32, "%s-same", kind);
+    else
+        name(out, kind);
+}
+
 static void give(const struct http *q, struct grant *g, bool refresh)
 {
     json_t *out;
     int ms = mcpd.token_ms > 0 ? mcpd.token_ms : 3600000;
 
-    name(g->access, "access-token");
+    give_name(g->access, "access-token");
     g->until = mcpd_now() + ms;
     out = json_pack("{s:s, s:s, s:i, s:s}", "access_token", g->access,
                     "token_type", "Bearer", "expires_in",
                     ms >= 1000 ? ms / 1000 : 1, "scope", g->scope);
     if (refresh && !has("no-refresh")) {
-        name(g->refresh, "refresh-token");
+        give_name(g->refresh, "refresh-token");
         json_object_set_new(out, "refresh_token", json_string(g->refresh));
     }
     answer(q, 200, out);

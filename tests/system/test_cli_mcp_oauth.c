@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/child.h"
@@ -431,6 +432,26 @@ START_TEST(an_old_token_is_renewed)
 }
 END_TEST
 
+/* An authorization server may give the tokens that it gave before: they are heard
+ * as they are, though they are covered everywhere else. */
+START_TEST(tokens_that_stay_the_same)
+{
+    serve("both", "same-tokens", "--token-ms 1200");
+    deploy(CODE);
+    ck_assert_int_eq(echo("a"), 4);
+    ck_assert_int_eq(allow("a"), 0);
+    for (int i = 1; i <= 3; i++) {
+        char id[8];
+
+        snprintf(id, sizeof id, "n%d", i);
+        usleep(1300000);
+        ck_assert_int_eq(echo(id), 0);
+        ck_assert_int_eq(logged("refresh_token=refresh-token-same"), i);
+    }
+    ck_assert_int_eq(logged("> GET /authorize"), 1);
+}
+END_TEST
+
 /* Taken back between two calls of a run, in one process: while the refresh token
  * holds, it is renewed; after that the run asks again. */
 START_TEST(a_token_is_revoked_in_the_middle)
@@ -591,6 +612,76 @@ START_TEST(a_token_endpoint_that_says_later)
 }
 END_TEST
 
+/* ---- many ----------------------------------------------------------------------- */
+
+/* What the engine has open besides its store. */
+static int holds(pid_t engine)
+{
+    desk_ok("ls -l /proc/%d/fd | grep -vc \"$PWD/store/\"", (int)engine);
+    return atoi(child.out);
+}
+
+/* A run of n calls, eight at a time; the server is another every now and then,
+ * which knows no session and no token. */
+static void many_calls(const char *id, int n, const char *era)
+{
+    pid_t pid =
+        child_start("many",
+                    "$MORTISE run m.yaml --id %s --input '{\"n\": ['$(seq -s, "
+                    "%d)']}'",
+                    id, n);
+    int status = -1;
+
+    for (int i = 0; waitpid(pid, &status, WNOHANG) == 0; i++) {
+        usleep(era != NULL ? 150000 : 10000);
+        if (era != NULL)
+            serve(era, "basic", "");
+        ck_assert_int_lt(i, 2000);
+    }
+    desk_ok("tail -n 30 many.out");
+    ck_assert_msg(status == 0, "%d: %.3000s", status, child.out);
+    completed(id);
+}
+
+/* After many calls of one engine over HTTP, with tokens that are over, no
+ * connection, stream or file is left that was not there after the first few. */
+START_TEST(nothing_is_left_of_many_calls)
+{
+    int before, after = 0;
+    pid_t engine;
+
+    serve(eras[_i], "basic", "");
+    deploy(SECRET);
+    desk_ok("sed -i 's/timeout: 20s/effects: {read: [liar]}, &/' mortise.yaml");
+    desk_ok("$MORTISE mcp pin");
+    desk_graph("m", "limits: {steps: 1000}\nstart: a\nnodes:\n"
+                    "  a: {type: tool, tool: mcp/s/liar, args: {label: a}, "
+                    "retry_policy: {max_attempts: 50, delay: 50ms}, map: "
+                    "{over: input.n, as: i, to: b, join: d, max_parallel: 8}}\n"
+                    "  b: {type: tool, tool: mcp/s/liar, args: {label: b, ms: "
+                    "20}, retry_policy: {max_attempts: 50, delay: 50ms}, "
+                    "next: d}\n"
+                    "  d: {type: tool, tool: mcp/s/liar, args: {label: d}, "
+                    "retry_policy: {max_attempts: 50, delay: 50ms}, next: "
+                    "END}\n");
+    engine = child_start("engine", "$MORTISE engine");
+    child_await("engine.err", "holding the store");
+    many_calls("few", 16, NULL);
+    before = holds(engine);
+    many_calls("many", 300, eras[_i]);
+    many_calls("last", 16, NULL);
+    for (int i = 0; i < 40 && (after = holds(engine)) > before; i++)
+        usleep(250000);
+    ck_assert_int_le(after, before);
+    say("$MORTISE inbox");
+    desk_out("nothing waits");
+    ck_assert_int_gt(logged("> POST /token"), 4);
+    kill(engine, SIGTERM);
+    ck_assert_int_eq(child_wait(engine), 0);
+    desk_ok("cat engine.out engine.err >>said");
+}
+END_TEST
+
 /* ---- who gives tokens ------------------------------------------------------------ */
 
 /* One that `auth.issuers` does not have is not asked for anything (3). */
@@ -625,11 +716,13 @@ static Suite *suite(void)
     tcase_add_test(tc, a_person_refuses);
     tcase_add_test(tc, addresses_that_are_anothers);
     tcase_add_loop_test(tc, an_old_token_is_renewed, 0, 2);
+    tcase_add_test(tc, tokens_that_stay_the_same);
     tcase_add_loop_test(tc, a_token_is_revoked_in_the_middle, 0, 2);
     tcase_add_loop_test(tc, more_scope_is_asked_for, 0, 2);
     tcase_add_test(tc, scope_without_end);
     tcase_add_test(tc, a_busy_token_endpoint);
     tcase_add_test(tc, a_token_endpoint_that_says_later);
+    tcase_add_loop_test(tc, nothing_is_left_of_many_calls, 0, 2);
     tcase_add_test(tc, an_issuer_that_is_not_listed);
     suite_add_tcase(s, tc);
     return s;

@@ -61,8 +61,9 @@ struct secret {
 /* What a plugin keeps, which no provider gives. */
 struct noted {
     struct noted *next;
-    char name[128];         /* "kept by PLUGIN" */
-    char *known[NOTED_MAX]; /* the newest first */
+    char name[128];              /* "kept by PLUGIN" */
+    char *known[NOTED_MAX];      /* the newest first */
+    struct mortise_mask *others; /* over all but these; NULL: not made yet */
 };
 
 struct mortise_secret_store {
@@ -161,6 +162,7 @@ static void forget_noted(struct mortise_secret_store *v)
         v->noted = n->next;
         for (size_t i = 0; i < NOTED_MAX; i++)
             wipe(v->mem, n->known[i]);
+        mortise_mask_unref(n->others);
         mortise_release(v->mem, n, sizeof *n);
     }
 }
@@ -529,30 +531,45 @@ static bool add_known(struct mortise_mask *mask, const char *name,
     return true;
 }
 
+/* ... but what one plugin keeps; NULL: all. */
 static bool add_all(const struct mortise_secret_store *v,
-                    struct mortise_mask *mask)
+                    const struct noted *but, struct mortise_mask *mask)
 {
     for (size_t i = 0; i < v->n; i++)
         if (!add_known(mask, v->list[i].from->name, v->list[i].known,
                        KNOWN_MAX))
             return false;
     for (const struct noted *n = v->noted; n != NULL; n = n->next)
-        if (!add_known(mask, n->name, n->known, NOTED_MAX))
+        if (n != but && !add_known(mask, n->name, n->known, NOTED_MAX))
             return false;
     return mortise_mask_close(mask);
 }
 
-/* With the lock; who has the old one goes on with that. */
-static bool make_mask(struct mortise_secret_store *v)
+/* With the lock; NULL: out of memory. */
+static struct mortise_mask *mask_but(const struct mortise_secret_store *v,
+                                     const struct noted *but)
 {
     struct mortise_mask *mask = mortise_mask_new(v->mem);
 
-    if (mask == NULL || !add_all(v, mask)) {
-        mortise_mask_unref(mask);
+    if (mask != NULL && add_all(v, but, mask))
+        return mask;
+    mortise_mask_unref(mask);
+    return NULL;
+}
+
+/* With the lock; who has an old one goes on with that. */
+static bool make_mask(struct mortise_secret_store *v)
+{
+    struct mortise_mask *mask = mask_but(v, NULL);
+
+    if (mask == NULL)
         return false;
-    }
     mortise_mask_unref(v->mask);
     v->mask = mask;
+    for (struct noted *n = v->noted; n != NULL; n = n->next) {
+        mortise_mask_unref(n->others);
+        n->others = NULL;
+    }
     atomic_store(&v->has_mask, true);
     return true;
 }
@@ -622,9 +639,9 @@ int mortise_secret_store_get(struct mortise_secret_store *v, const char *name,
                             : mortise_doing(err, rv, "the secret '%s'", name);
 }
 
-/* With the lock: what that plugin keeps; NULL: out of memory. */
-static struct noted *noted_of(struct mortise_secret_store *v,
-                              const char *plugin)
+/* With the lock: what that plugin keeps; NULL: nothing. */
+static struct noted *find_noted(struct mortise_secret_store *v,
+                                const char *plugin)
 {
     char name[sizeof v->noted->name];
     struct noted *n = v->noted;
@@ -632,12 +649,21 @@ static struct noted *noted_of(struct mortise_secret_store *v,
     snprintf(name, sizeof name, "kept by %s", plugin);
     while (n != NULL && strcmp(n->name, name) != 0)
         n = n->next;
+    return n;
+}
+
+/* ... NULL: out of memory. */
+static struct noted *noted_of(struct mortise_secret_store *v,
+                              const char *plugin)
+{
+    struct noted *n = find_noted(v, plugin);
+
     if (n != NULL)
         return n;
     n = mortise_zalloc(v->mem, sizeof *n);
     if (n == NULL)
         return NULL;
-    memcpy(n->name, name, sizeof n->name);
+    snprintf(n->name, sizeof n->name, "kept by %s", plugin);
     n->next = v->noted;
     v->noted = n;
     return n;
@@ -676,6 +702,24 @@ struct mortise_mask *mortise_secret_store_mask(struct mortise_secret_store *v)
     mask = mortise_mask_ref(v->mask);
     pthread_mutex_unlock(&v->lock);
     return mask;
+}
+
+int mortise_secret_store_mask_for(struct mortise_secret_store *v,
+                                  const char *plugin, struct mortise_mask **out,
+                                  struct mortise_err *err)
+{
+    struct noted *n;
+
+    *out = NULL;
+    if (v == NULL || !atomic_load(&v->has_mask))
+        return MORTISE_OK;
+    pthread_mutex_lock(&v->lock);
+    n = find_noted(v, plugin);
+    if (n != NULL && n->others == NULL)
+        n->others = mask_but(v, n);
+    *out = mortise_mask_ref(n != NULL ? n->others : v->mask);
+    pthread_mutex_unlock(&v->lock);
+    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
 /* Words are cut to some hundred bytes and more, here and there, before they

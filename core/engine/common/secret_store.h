@@ -47,6 +47,11 @@ int mortise_secret_store_note(struct mortise_secret_store *v,
 /* What covers every value that was ever given out, a reference of the caller's;
  * NULL: none was.  [any] */
 struct mortise_mask *mortise_secret_store_mask(struct mortise_secret_store *v);
+/* The same without what that plugin keeps itself: for what is given to it alone,
+ * and kept nowhere.  *out NULL: there is nothing to cover.  [any] */
+int mortise_secret_store_mask_for(struct mortise_secret_store *v,
+                                  const char *plugin, struct mortise_mask **out,
+                                  struct mortise_err *err);
 /* Cover them in a text that has `room` bytes with its NUL; what does not fit is
  * cut.  [any] */
 void mortise_secret_store_cover(struct mortise_secret_store *v, char *text,

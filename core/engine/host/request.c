@@ -688,6 +688,20 @@ static int32_t refused(int rv)
     }
 }
 
+/* What is asked in the background is of no run, and its answer in no record: the
+ * plugin may hear there what it keeps itself, a token for one that it is given
+ * once more. */
+static int mask_of(const struct mortise_asked *a, struct mortise_mask **out,
+                   struct mortise_err *err)
+{
+    struct mortise_secret_store *v = a->m->secret_store;
+
+    if (a->call->live == NULL)
+        return mortise_secret_store_mask_for(v, a->manifest->name, out, err);
+    *out = mortise_secret_store_mask(v);
+    return MORTISE_OK;
+}
+
 /* The secrets are there, or what is wrong with them is told now. */
 static void send_off(struct mortise_asked *a)
 {
@@ -699,8 +713,10 @@ static void send_off(struct mortise_asked *a)
 
     mortise_arena_init(&w.arena, m->mem);
     rv = fill(&w, a, &err);
+    if (rv == MORTISE_OK)
+        rv = mask_of(a, &mask, &err);
     if (rv == MORTISE_OK) {
-        w.http.mask = mask = mortise_secret_store_mask(m->secret_store);
+        w.http.mask = mask;
         a->data = mortise_http_start(m->http, &w.http);
         rv = a->data != NULL ? MORTISE_OK : mortise_nomem(&err);
     }

@@ -9,7 +9,9 @@
  *       backup of one, and no record.
  *   (2) A plugin, and each of its instances by itself, finds its own names alone.
  *   (3) A value that was kept or found is covered from then on, as those of the
- *       deployment's secrets are.
+ *       deployment's secrets are; but not from its plugin, in an answer of
+ *       http.request/1 that it asked in the background: who gives tokens may give
+ *       the same one again.
  *   (4) The loop waits for no disk: a worker reads and writes.  One thing after
  *       another: what is asked for is answered in the order of asking. */
 #include <errno.h>
