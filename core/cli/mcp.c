@@ -205,11 +205,14 @@ static void print_tool(struct mortise_mcp *m, const char *server,
 {
     struct mortise_out *o = &m->cli->out;
     const char *state = mortise_mcp_state(m, server, tool);
+    const char *effect = effect_of(m, server, tool);
 
     mortise_out_cell(o, mortise_cli_text(tool, "name"), 28);
     mortise_out_puts(o, " ");
     mortise_out_styled(o, is_bad(state) ? MORTISE_ASKS : MORTISE_PLAIN, state,
                        8);
+    mortise_out_puts(o, " ");
+    mortise_out_cell(o, effect != NULL ? effect : "-", 8);
     mortise_out_puts(o, " ");
     print_line(o, mortise_cli_text(tool, "description"));
 }
@@ -287,7 +290,8 @@ const struct mortise_cmd mortise_cmd_mcp_list = {
         "Without SERVER none is started.  With it, that one is, and each of\n"
         "its tools is 'pinned' (as it was when somebody looked), 'drifted'\n"
         "(it is another one by now, and is not called), 'new' (others are\n"
-        "pinned, and this one is not), or 'unpinned'.\n",
+        "pinned, and this one is not), or 'unpinned'; then what a call of it\n"
+        "counts as, read, write or external, where it is pinned.\n",
     .opts = list_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise mcp list files",

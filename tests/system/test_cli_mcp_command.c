@@ -87,7 +87,7 @@ START_TEST(listed)
     desk_out("{\"server\":\"files\",\"command\":\"cat\"}\n");
     desk_ok("$MORTISE mcp list files");
     ck_assert_str_eq(child.out,
-                     "echo                         unpinned Say it\n");
+                     "echo                         unpinned -        Say it\n");
     serve("files", TOOL("e\\u001b[0mvil", "a\\u001b[31mb", ANY, "1"));
     desk_ok("$MORTISE mcp list files");
     desk_not_out("\x1b");
@@ -109,12 +109,13 @@ END_TEST
 START_TEST(inspected)
 {
     desk_ok("$MORTISE mcp inspect files");
-    ck_assert_str_eq(child.out,
-                     "server      files\nname        stub\nversion     1.2\n"
-                     "protocol    2025-11-25\ninstructions\n  Be\n  kind.\n"
-                     "tools\n  echo                         unpinned Say it\n"
-                     "resources\n  file:///x                    the x\n"
-                     "prompts\n  greet                        Say hello\n");
+    ck_assert_str_eq(
+        child.out,
+        "server      files\nname        stub\nversion     1.2\n"
+        "protocol    2025-11-25\ninstructions\n  Be\n  kind.\n"
+        "tools\n  echo                         unpinned -        Say it\n"
+        "resources\n  file:///x                    the x\n"
+        "prompts\n  greet                        Say hello\n");
     desk_ok("$MORTISE mcp inspect files --json");
     desk_out("\"protocol\": \"2025-11-25\"");
     desk_ok("$MORTISE mcp inspect files/echo");
@@ -332,7 +333,7 @@ START_TEST(pinned)
     desk_ok("cp mortise.lock before && touch -d yesterday mortise.lock && "
             "$MORTISE mcp pin && test ! mortise.lock -nt before");
     desk_ok("$MORTISE mcp list files");
-    desk_out(" pinned   Say it\n");
+    desk_out(" pinned   external Say it\n");
     desk_ok("$MORTISE mcp list files --json");
     desk_out("\"effect\":\"");
     desk_ok("$MORTISE mcp inspect files/echo");
@@ -566,7 +567,8 @@ START_TEST(real)
 
     deploy_real();
     desk_ok("$MORTISE mcp list %s", eras[_i]);
-    desk_out("echo                         unpinned Says what it was told.\n");
+    desk_out("echo                         unpinned -        Says what it was "
+             "told.\n");
     desk_ok("$MORTISE mcp call %s/echo '{\"text\": \"hello\"}'", eras[_i]);
     ck_assert_str_eq(child.out, "hello\n");
     child_run("$MORTISE mcp call %s/fail '{\"text\": \"x\"}'", eras[_i]);
