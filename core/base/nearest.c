@@ -76,3 +76,12 @@ const char *mortise_nearest(const char *word, const char *const *candidates,
     }
     return found;
 }
+
+bool mortise_is_slip(const char *a, const char *b)
+{
+    enum { SHORTEST = 3 };
+    size_t na = strlen(a), nb = strlen(b);
+
+    return na >= SHORTEST && nb >= SHORTEST && na <= LONGEST && nb <= LONGEST &&
+           distance(a, na, b, nb) == 1;
+}

@@ -83,4 +83,20 @@ const char *mortise_cel_gives(const struct mortise_cel *prog,
  * indexes from a name (scratch.a["b"][0]), its text; else NULL. */
 const char *mortise_cel_as_path(const struct mortise_cel *prog);
 
+/* Who looks at what an expression takes of its names.  A place is the caller's
+ * own, and NULL one of which nothing is known: it is asked no more. */
+struct mortise_cel_look {
+    void *ctx;
+    /* scope->names[index]. */
+    const void *(*name)(void *ctx, size_t index);
+    /* Its member of a name that the text has, at `where`. */
+    const void *(*member)(void *ctx, const void *of, const char *name,
+                          struct mortise_cel_where where);
+    /* Any of its elements. */
+    const void *(*item)(void *ctx, const void *of);
+};
+/* The place that the result is. */
+const void *mortise_cel_look(const struct mortise_cel *prog,
+                             const struct mortise_cel_look *by);
+
 #endif

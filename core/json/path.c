@@ -391,3 +391,27 @@ int mortise_path_set(json_t **root, const struct mortise_path *path,
     rv = put(w.at[i - 1], &path->steps[i - 1], value);
     return rv == MORTISE_OK ? rv : mortise_nomem(err);
 }
+
+/* ---- order ---------------------------------------------------------------- */
+
+static int compare_steps(const struct mortise_path_step *a,
+                         const struct mortise_path_step *b)
+{
+    if (a->key != NULL && b->key != NULL)
+        return strcmp(a->key, b->key);
+    if (a->key == NULL && b->key == NULL)
+        return (a->index > b->index) - (a->index < b->index);
+    return a->key == NULL ? -1 : 1;
+}
+
+int mortise_path_compare(const struct mortise_path *a,
+                         const struct mortise_path *b)
+{
+    for (size_t i = 0; i < a->n && i < b->n; i++) {
+        int c = compare_steps(&a->steps[i], &b->steps[i]);
+
+        if (c != 0)
+            return c;
+    }
+    return (a->n > b->n) - (a->n < b->n);
+}

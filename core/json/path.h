@@ -49,6 +49,9 @@ int mortise_path_set(json_t **root, const struct mortise_path *path,
 /* a is a prefix of b, or equal. */
 bool mortise_path_covers(const struct mortise_path *a,
                          const struct mortise_path *b);
+/* An order, step by step, in which what a path covers stands right behind it. */
+int mortise_path_compare(const struct mortise_path *a,
+                         const struct mortise_path *b);
 bool mortise_path_equal(const struct mortise_path *a,
                         const struct mortise_path *b);
 

@@ -90,6 +90,21 @@ mortise_schema_items(const struct mortise_schema *s);
 /* The listed member most like `name`, for "did you mean"; NULL if none is. */
 const char *mortise_schema_nearest(const struct mortise_schema *s,
                                    const char *name);
+/* What is said of a member of that name, in every branch that there is. */
+enum { MORTISE_SCHEMA_SEEN = 8 };
+struct mortise_schema_seen {
+    bool listed; /* somewhere it is, or a pattern is in it */
+    bool never;  /* no value that fits has it */
+    bool others; /* others are listed, and nobody says that there may be more */
+    bool open;   /* somebody says that there may be more */
+    const char *near; /* the listed one that it is most like, or NULL */
+    bool slip;        /* ... but for one slip of the finger */
+    /* Any of these may hold of it; none: nothing is known. */
+    const struct mortise_schema *schemas[MORTISE_SCHEMA_SEEN];
+    size_t n;
+};
+void mortise_schema_look(const struct mortise_schema *s, const char *name,
+                         struct mortise_schema_seen *out);
 /* Bits of the types that a value may have, once it is normal: a member that
  * is a `number` has MORTISE_T_NUMBER alone. */
 enum {

@@ -282,34 +282,11 @@ static bool reaches(struct race *r, uint32_t a, uint32_t b)
 
 /* ---- writes ---------------------------------------------------------- */
 
-static int compare_steps(const struct mortise_path_step *a,
-                         const struct mortise_path_step *b)
-{
-    if (a->key != NULL && b->key != NULL)
-        return strcmp(a->key, b->key);
-    if (a->key == NULL && b->key == NULL)
-        return (a->index > b->index) - (a->index < b->index);
-    return a->key == NULL ? -1 : 1;
-}
-
-/* Step by step, so that what a path covers stands right behind it. */
-static int compare_paths(const struct mortise_path *a,
-                         const struct mortise_path *b)
-{
-    for (size_t i = 0; i < a->n && i < b->n; i++) {
-        int c = compare_steps(&a->steps[i], &b->steps[i]);
-
-        if (c != 0)
-            return c;
-    }
-    return (a->n > b->n) - (a->n < b->n);
-}
-
 static int compare_writes(const void *pa, const void *pb, void *ranks)
 {
     const struct mortise_declared *a = pa, *b = pb;
     const uint32_t *rank = ranks;
-    int c = compare_paths(a->path, b->path);
+    int c = mortise_path_compare(a->path, b->path);
 
     return c != 0 ? c
                   : (rank[a->node] > rank[b->node]) -
@@ -408,7 +385,7 @@ static void check_group(struct race *r, const struct mortise_declared *w,
                 report(r, front[k], &w[i]);
                 return;
             }
-            if (compare_paths(front[k]->path, w[i].path) != 0 ||
+            if (mortise_path_compare(front[k]->path, w[i].path) != 0 ||
                 !reaches(r, front[k]->node, w[i].node))
                 front[kept++] = front[k];
         }
@@ -491,7 +468,7 @@ static int find_path(const void *path, const void *write)
 {
     const struct mortise_declared *w = write;
 
-    return compare_paths(path, w->path);
+    return mortise_path_compare(path, w->path);
 }
 
 /* Does any write have exactly this path?  They are sorted. */

@@ -47,6 +47,19 @@ START_TEST(another_word_finds_nothing)
 }
 END_TEST
 
+/* One slip, and not in words that are nothing but that. */
+START_TEST(slips_are_told)
+{
+    ck_assert(mortise_is_slip("aprove", "approve"));
+    ck_assert(mortise_is_slip("rpely", "reply"));
+    ck_assert(mortise_is_slip("reply", "repky"));
+    ck_assert(!mortise_is_slip("reply", "reply"));
+    ck_assert(!mortise_is_slip("amount", "count"));
+    ck_assert(!mortise_is_slip("a1", "a2"));
+    ck_assert(!mortise_is_slip("ab", "abc"));
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("nearest");
@@ -55,6 +68,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, test_begin, test_nothing_left);
     tcase_add_test(tc, a_slip_finds_its_word);
     tcase_add_test(tc, another_word_finds_nothing);
+    tcase_add_test(tc, slips_are_told);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -1109,6 +1109,52 @@ START_TEST(a_checker_can_ask)
 }
 END_TEST
 
+static struct mortise_schema_seen seen(const struct mortise_schema *s,
+                                       const char *name)
+{
+    struct mortise_schema_seen out;
+
+    mortise_schema_look(s, name, &out);
+    return out;
+}
+
+/* What any branch lists is listed; never is what no value has. */
+START_TEST(names_are_looked_for)
+{
+    struct mortise_schema *s = schema_of(
+        "{'properties':{'label':{'type':'string'}},'patternProperties':"
+        "{'^n_':{'type':'integer'}},'allOf':[{'$ref':'#/$defs/base'}],"
+        "'anyOf':[{'properties':{'left':{}}},{'properties':{'right':{}}}],"
+        "'if':{},'then':{'properties':{'then':{}}},"
+        "'$defs':{'base':{'properties':{'theirs':{'type':'number'}}}}}");
+    struct mortise_schema *closed =
+        schema_of("{'properties':{'label':{}},'additionalProperties':false}");
+    struct mortise_schema *open = schema_of(
+        "{'properties':{'label':{}},'additionalProperties':{'type':'null'}}");
+    struct mortise_schema *again = schema_of(
+        "{'properties':{'a':{}},'anyOf':[{'$ref':'#/$defs/x'},{'$ref':"
+        "'#/$defs/x'}],'$defs':{'x':{'oneOf':[{'$ref':'#/$defs/y'},{'$ref':"
+        "'#/$defs/y'}]},'y':{'properties':{'deep':{}}}}}");
+    static const char *const listed[] = {"label", "n_x",    "left",
+                                         "right", "theirs", "then"};
+
+    for (size_t i = 0; i < sizeof listed / sizeof listed[0]; i++)
+        ck_assert(seen(s, listed[i]).listed);
+    ck_assert_uint_eq(seen(s, "label").n, 1);
+    ck_assert(seen(s, "lable").slip && seen(s, "lable").others);
+    ck_assert_str_eq(seen(s, "theris").near, "theirs");
+    ck_assert(!seen(s, "zzz").slip && !seen(s, "zzz").never);
+    ck_assert(seen(closed, "lable").never && !seen(closed, "label").never);
+    ck_assert(seen(open, "other").open && !seen(open, "other").others);
+    ck_assert(seen(open, "lable").slip && seen(open, "lable").n == 1);
+    ck_assert(seen(again, "deep").listed && seen(again, "dep").slip);
+    mortise_schema_finish(s);
+    mortise_schema_finish(closed);
+    mortise_schema_finish(open);
+    mortise_schema_finish(again);
+}
+END_TEST
+
 /* Compiling copes with every allocation failing, and then keeps nothing. */
 START_TEST(schema_compile_survives_oom)
 {
@@ -1188,6 +1234,7 @@ static TCase *typing(void)
     tcase_add_test(tc, a_checker_sees_what_holds);
     tcase_add_test(tc, a_name_can_be_added);
     tcase_add_test(tc, a_checker_can_ask);
+    tcase_add_test(tc, names_are_looked_for);
     return tc;
 }
 
