@@ -119,6 +119,17 @@ int mortise_casefile_check(const struct mortise_casefile *f,
                            const struct mortise_models *models,
                            struct mortise_diags *diags);
 
+/* casefits.c: what is scripted and expected, against schemas and writes. */
+int mortise_case_fits_node(const struct mortise_node *n,
+                           const struct mortise_case_script *script,
+                           struct mortise_diags *diags);
+int mortise_case_fits_operation(const struct mortise_operation *op,
+                                const struct mortise_case_script *script,
+                                struct mortise_diags *diags);
+void mortise_case_fits_state(const struct mortise_graph *g,
+                             const struct mortise_case_expect *e,
+                             struct mortise_diags *diags);
+
 /* What may stand in one. */
 extern const struct mortise_place mortise_casefile_place;
 

@@ -301,10 +301,73 @@ static int check_input(const struct mortise_graph *g,
     return MORTISE_OK;
 }
 
+/* ---- what is said of them ------------------------------------------------ */
+
+/* The operation that some node calls by that name, or NULL. */
+static const struct mortise_operation *
+operation_of(const struct mortise_graph *g, const char *name)
+{
+    const struct mortise_operation *op = NULL;
+
+    for (uint32_t i = 0; g != NULL && i < g->n_nodes && op == NULL; i++) {
+        const struct mortise_node *n = &g->nodes[i];
+
+        op = calls(n, name) ? n->op : operation_of(n->sub, name);
+        if (op == NULL)
+            op = operation_of(n->tools, name);
+    }
+    return op;
+}
+
+static int check_answers(const struct mortise_graph *g,
+                         const struct mortise_case *c,
+                         struct mortise_diags *diags)
+{
+    char lost[MORTISE_NODE_ID_MAX + 1];
+    const struct mortise_graph *where;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < c->operations.n; i++) {
+        const struct mortise_operation *op =
+            operation_of(g, c->operations.list[i].name->str);
+
+        if (op != NULL)
+            rv = mortise_case_fits_operation(op, &c->operations.list[i], diags);
+    }
+    for (size_t i = 0; rv == MORTISE_OK && i < c->nodes.n; i++) {
+        const struct mortise_node *n =
+            find(g, c->nodes.list[i].name->str, &where, lost);
+
+        if (n != NULL)
+            rv = mortise_case_fits_node(n, &c->nodes.list[i], diags);
+    }
+    return rv;
+}
+
+/* Nodes that events are expected of. */
+static void check_events(const struct mortise_graph *g,
+                         const struct mortise_yaml *events,
+                         struct mortise_diags *diags)
+{
+    for (size_t i = 0; events != NULL && i < events->n; i++) {
+        const struct mortise_yaml *node =
+            mortise_yaml_get(events->items[i], "node");
+
+        if (node != NULL && node->kind == MORTISE_YAML_STRING)
+            node_of(g, node, diags);
+    }
+}
+
 static int check_case(const struct mortise_graph *g,
                       const struct mortise_models *models,
                       const struct mortise_case *c, struct mortise_diags *diags)
 {
+    int rv = check_answers(g, c, diags);
+
+    check_events(g, c->expect.events, diags);
+    mortise_case_fits_state(g, &c->expect, diags);
+    if (rv != MORTISE_OK)
+        return rv;
     check_scripts(g, &c->operations, calls, "E0501", "calls", diags);
     check_scripts(g, &c->guardrails, mortise_node_is_guarded, "E0502",
                   "has the guardrail", diags);

@@ -66,6 +66,8 @@ static void read_whole(struct mortise_loader *ld)
         mortise_load_bodies(ld);
     if (!ld->nomem)
         mortise_load_expressions(ld);
+    if (!ld->nomem && !ld->doubtful && mortise_check_doubts(ld) == 0)
+        mortise_check_names(ld);
     if (!ld->nomem)
         mortise_check_structure(ld);
 }

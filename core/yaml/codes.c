@@ -277,6 +277,32 @@ const struct mortise_code mortise_codes[] = {
      START_A
      "  a: {type: tool, tool: text/lines, args: {\"${input.key}\": 1}, next: "
      "END}\n"},
+    {"E0411", "an artifact that nothing ever sets",
+     "No node writes it with outputs, output_as or output_mapping, and no map "
+     "leaves it, so it is absent whatever happens.  What only people (an "
+     "update) or plugins set is named by the schema, state.artifacts.  The "
+     "same "
+     "of scratch, by which people mend runs, is a warning (W0417).",
+     START_A
+     "  a: {type: tool, tool: text/lines, args: {text: hi}, output_as: summary,"
+     " next: b}\n"
+     "  b: {type: tool, tool: text/lines, args: {text: "
+     "\"${artifacts.sumary.lines[0]}\"}, next: END}\n"},
+    {"E0412", "a member that is never there",
+     "The artifact is the output of a node, and its schema rules the member "
+     "out: that of its operation, of the node (output_schema), or of what the "
+     "language itself gives, such as a decision.",
+     START_A
+     "  a: {type: human, prompt: Go on?, next: b}\n"
+     "  b: {type: router, routes: [{when: artifacts.a.aproved, to: END}], "
+     "default: END}\n"},
+    {"E0413", "an artifact that is set too late",
+     "Nodes write it, but none of them ever runs before the one that reads it: "
+     "no way of edges leads from there to here, loops included.",
+     START_A
+     "  a: {type: tool, tool: text/lines, args: {text: "
+     "\"${artifacts.b.lines[0]}\"}, next: b}\n"
+     "  b: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
 
     {"E0501", "an operation that is not there",
      "No manifest on plugins.path offers this operation, or the plugin that "
@@ -585,6 +611,48 @@ const struct mortise_code mortise_codes[] = {
      "for nothing.",
      "# in pay.plugin.yaml: input: {properties: {id: {type: string, pattern: "
      "'(?i)^[a-f]++$'}}}\n"},
+    {"W0218", "a required member that the schema lists otherwise",
+     "`required` names a member that is none of `properties`, and one of those "
+     "is spelled much like it: no value with that one alone fits.",
+     "state: {input: {properties: {name: {type: string}}, required: "
+     "[nmae]}}\n" START_A
+     "  a: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
+    {"W0414", "a member that no schema lists",
+     "The schema lists members, and this one is none of them; it lets others "
+     "in, so it may be right.  Of an output any such member is a finding; of "
+     "the state one that is a listed one but for a slip of the finger, or "
+     "that no node writes where others are written.  If it is meant, list it: "
+     "in the schema of the state, or in an output_schema of the node.",
+     START_A "  a: {type: tool, tool: text/lines, args: {text: hi}, outputs: "
+             "{scratch.n: output.totl}, next: END}\n"},
+    {"W0415", "a name that is read before it is set",
+     "None of the nodes that write it ever runs before the one that reads it: "
+     "no way of edges leads from there to here, loops included.  People may "
+     "have set it by then, as it is in scratch or the schema names it; nobody "
+     "else has.",
+     "state: {artifacts: {properties: {b: {type: object}}}}\n" START_A
+     "  a: {type: tool, tool: text/lines, args: {text: "
+     "\"${artifacts.b.lines[0]}\"}, next: b}\n"
+     "  b: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
+    {"W0416", "a name that a template's values lack",
+     "The operation fills a text with values, as text/template does, and this "
+     "name in the text is none of them: it says so as x-template in its "
+     "input_schema.  A {{name}} without a value fails the node; a section of "
+     "one is left out, whatever happens.",
+     "start: a\nnodes:\n"
+     "  a:\n"
+     "    type: tool\n"
+     "    tool: text/template\n"
+     "    args: {template: \"{{naem}}\", values: {name: x}}\n"
+     "    next: END\n"},
+    {"W0417", "a name that no node sets",
+     "No node writes this path, so it is absent unless people (an update) or "
+     "plugins set it.  If that is meant, name it in the schema, state.scratch.",
+     START_A
+     "  a: {type: tool, tool: text/lines, args: {text: hi}, outputs: "
+     "{scratch.text: output.lines[0]}, next: b}\n"
+     "  b: {type: tool, tool: text/lines, args: {text: \"${scratch.txet}\"}, "
+     "next: END}\n"},
     {"W0801", "two nodes write the same path",
      "Neither of the two runs after the other, so which value stays would be "
      "chance; a run in which both write fails.  Give the path a reducer, last "
@@ -715,6 +783,17 @@ const struct mortise_code mortise_codes[] = {
      "name is misspelt, or take the pin out: `mortise mcp pin NAME`.",
      "# tools: {mcp: {file: {command: [node, files.js]}}}\n"
      "# and mortise.lock beside it pins the server 'files'\n"},
+    {"W0904", "an answer that no operation gives",
+     "A case scripts an output that the schema of the operation, or of the "
+     "node, refuses: the node fails of it.  A name is misspelt, a member is "
+     "missing, or it is a case about just that.",
+     "# cases:\n"
+     "#   one: {operations: {file/read: {output: {path: a, contnet: b}}}}\n"},
+    {"W0905", "an expectation that can never hold",
+     "No node of the graph writes this member of the state, and no schema of "
+     "it lists it; or the output that an artifact is has no such member.",
+     "# cases:\n"
+     "#   one: {expect: {state: {artifacts: {reprot: done}}}}   # report\n"},
     {"W1001", "something that an import leaves behind",
      "A field of the foreign file has no like here, or its meaning cannot be "
      "carried over, as that of a condition that is a function, or of a server "

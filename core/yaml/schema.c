@@ -47,6 +47,75 @@ static void foreign_pattern(void *ctx, const char *where, const char *words)
                      "%s", words);
 }
 
+/* ---- required members that are listed otherwise --------------------------- */
+
+static const char *nearest(const struct mortise_yaml *members, const char *name)
+{
+    const char *two[2] = {NULL, NULL};
+
+    for (size_t i = 0; i < members->n; i++) {
+        two[1] = members->keys[i]->str;
+        two[0] = mortise_nearest(name, two, 2);
+    }
+    return two[0];
+}
+
+static void check_required(const struct mortise_yaml *required,
+                           const struct mortise_yaml *members,
+                           struct mortise_diags *diags)
+{
+    for (size_t i = 0; i < required->n; i++) {
+        const struct mortise_yaml *name = required->items[i];
+        const char *near;
+
+        if (name->kind != MORTISE_YAML_STRING ||
+            mortise_yaml_get(members, name->str) != NULL)
+            continue;
+        near = nearest(members, name->str);
+        if (near != NULL && mortise_is_slip(name->str, near))
+            mortise_diag_help(
+                diags,
+                mortise_diag_add(diags, "W0218", name->span,
+                                 "'required' names '%s', which is none of "
+                                 "the 'properties'",
+                                 name->str),
+                "did you mean '%s'?", near);
+    }
+}
+
+/* Values that are data, and no schemas. */
+static bool is_data(const char *keyword)
+{
+    static const char *const data[] = {"const", "default", "enum", "examples"};
+
+    for (size_t i = 0; i < sizeof data / sizeof data[0]; i++)
+        if (strcmp(keyword, data[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Recursive, as deep as YAML nests. */
+static void find_required(const struct mortise_yaml *v,
+                          struct mortise_diags *diags)
+{
+    const struct mortise_yaml *required, *members;
+
+    if (v->kind == MORTISE_YAML_MAP) {
+        required = mortise_yaml_get(v, "required");
+        members = mortise_yaml_get(v, "properties");
+        if (required != NULL && required->kind == MORTISE_YAML_SEQ &&
+            members != NULL && members->kind == MORTISE_YAML_MAP)
+            check_required(required, members, diags);
+    } else if (v->kind != MORTISE_YAML_SEQ) {
+        return;
+    }
+    for (size_t i = 0; i < v->n; i++)
+        if (v->kind != MORTISE_YAML_MAP || !is_data(v->keys[i]->str))
+            find_required(v->items[i], diags);
+}
+
+/* ---- compiling ------------------------------------------------------------ */
+
 /* The line and column of a rule: values are checked in runs, so what is said is
  * recorded.  A name that is too long is left out. */
 static void rule_place(const void *origin, const char *rule, char *out,
@@ -83,6 +152,8 @@ int mortise_yaml_schema(struct mortise_schema **out, struct mortise_arena *a,
         rv = mortise_schema_compile_in(out, a, json, &world, where,
                                        sizeof where, &err);
     json_decref(json);
+    if (rv == MORTISE_OK)
+        find_required(node, diags);
     if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
         return rv;
     mortise_diag_add(diags, rv == MORTISE_EUNAVAILABLE ? "E0205" : "E0209",

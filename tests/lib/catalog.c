@@ -21,6 +21,12 @@ static struct entry {
               "\"required\":[\"text\"],\"additionalProperties\":false}",
      .output = "{\"type\":\"object\",\"properties\":{\"n\":"
                "{\"type\":\"integer\"}},\"additionalProperties\":false}"},
+    {.op = {.plugin = "text", .name = "template", .description = "", .effect = MORTISE_PURE},
+     .input = "{\"type\":\"object\",\"properties\":{\"template\":"
+              "{\"type\":\"string\",\"x-template\":\"values\"},\"values\":"
+              "{\"type\":\"object\"}}}",
+     .output = "{\"type\":\"object\",\"properties\":{\"text\":"
+               "{\"type\":\"string\"}}}"},
     {.op = {.plugin = "file", .name = "read", .description = "", .effect = MORTISE_READ},
      .input = "{\"type\":\"object\",\"properties\":{\"path\":"
               "{\"type\":\"string\"}},\"required\":[\"path\"]}",

@@ -11,7 +11,7 @@ static void add_write(struct mortise_loader *ld, struct mortise_node *node)
 {
     if (node->target_is_path &&
         node->on_violation == MORTISE_VIOLATION_SANITIZE)
-        mortise_node_add_write(ld, node, &node->target_path, node->span);
+        mortise_node_add_write(ld, node, &node->target_path, NULL, node->span);
 }
 
 /* A target that is a path below scratch or artifacts can be sanitised in

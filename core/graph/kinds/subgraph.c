@@ -113,7 +113,10 @@ static void load_inner_expr(struct mortise_loader *ld,
 
     memcpy(outer, ld->names, sizeof outer);
     memcpy(ld->names, r->inner, sizeof ld->names);
+    ld->inner_names = r->inner;
+    ld->stands_at = r->node->index;
     mortise_load_expr(ld, into, v, MORTISE_IN_ERROR);
+    ld->inner_names = NULL;
     memcpy(ld->names, outer, sizeof ld->names);
 }
 
@@ -130,7 +133,7 @@ static bool read_output(struct mortise_loader *ld, struct mortise_reading *r,
         mortise_graph_reduce(ld->g, &out->path) != MORTISE_REDUCE_EXPR)
         mortise_load_fits(ld, &out->expr, out->path.text,
                           mortise_load_schema_at(ld, &out->path));
-    mortise_node_add_write(ld, r->node, &out->path, key->span);
+    mortise_node_add_write(ld, r->node, &out->path, &out->expr, key->span);
     return true;
 }
 

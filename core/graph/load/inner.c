@@ -83,6 +83,11 @@ static struct mortise_loader loader_of(struct mortise_loader *ld,
     return inner;
 }
 
+static bool is_own(const struct mortise_graph *g, const struct mortise_node *n)
+{
+    return n->index < g->n_nodes && &g->nodes[n->index] == n;
+}
+
 /* Its keys were read. */
 static void end(struct mortise_loader *ld, struct mortise_loader *inner,
                 struct mortise_reading *r)
@@ -91,6 +96,8 @@ static void end(struct mortise_loader *ld, struct mortise_loader *inner,
         ld->root->whole(inner);
     if (!inner->nomem)
         keep_names(inner, r);
+    if (is_own(ld->g, r->node)) /* and none of its nodes' tools */
+        ld->known_of[r->node->index] = inner->known;
     ld->suggestions = inner->suggestions;
     ld->n_inner_doubts += mortise_check_doubts(inner);
     ld->nomem |= inner->nomem;

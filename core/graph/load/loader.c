@@ -136,6 +136,7 @@ void mortise_load_finish(struct mortise_loader *ld)
     mortise_release(ld->mem, ld->edges, ld->cap_edges * sizeof *ld->edges);
     mortise_release(ld->mem, ld->writes, ld->cap_writes * sizeof *ld->writes);
     mortise_release(ld->mem, ld->late, ld->cap_late * sizeof *ld->late);
+    mortise_release(ld->mem, ld->looked, ld->cap_looked * sizeof *ld->looked);
     if (ld->root == ld)
         json_decref(ld->matches);
 }

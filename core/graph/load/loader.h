@@ -50,8 +50,24 @@ struct mortise_declared {
     const struct mortise_path *path;
     uint32_t node;
     bool last; /* a map's results: the latest stay, unless a reducer is given */
+    bool in_place;  /* what is there is sanitised: nothing new is made */
+    bool is_output; /* what the node gives, */
+    bool implied;   /* ... under its own id, as nobody said otherwise */
+    const struct mortise_expr *expr; /* NULL: none gives it */
     struct mortise_span span;
 };
+
+/* An expression, and where it stands: names.c looks at it once all is read. */
+struct mortise_looked {
+    struct mortise_expr expr;
+    /* Of an output_mapping: the names are the inner graph's.  Else NULL. */
+    const struct mortise_cel_name *inner;
+    uint32_t node;
+    enum mortise_scope_name end;
+};
+
+/* What the nodes of a graph write (names.c). */
+struct mortise_known;
 
 /* What becomes of errors of tools (llm.c). */
 extern const struct mortise_word mortise_tool_error_words[];
@@ -122,6 +138,12 @@ struct mortise_loader {
     size_t n_writes, cap_writes;
     struct mortise_late *late;
     size_t n_late, cap_late;
+    struct mortise_looked *looked;
+    size_t n_looked, cap_looked;
+    uint32_t stands_at;                         /* whose names `names` are */
+    const struct mortise_cel_name *inner_names; /* ... or these: a mapping's */
+    const struct mortise_known *known;          /* NULL: not yet, or never */
+    const struct mortise_known **known_of; /* per node: its inner graph's */
 
     /* From the time that edges are linked. */
     uint32_t n_maps;
@@ -267,6 +289,12 @@ void mortise_load_args_fit(struct mortise_loader *ld,
 void mortise_load_reducer_fits(struct mortise_loader *ld,
                                const struct mortise_reducer *r);
 void mortise_load_expressions(struct mortise_loader *ld);
+
+/* ---- names.c --------------------------------------------------------- */
+
+/* What expressions say of the state and of outputs, against what is known of
+ * both: once all expressions were read. */
+void mortise_check_names(struct mortise_loader *ld);
 
 /* ---- retry.c --------------------------------------------------------- */
 

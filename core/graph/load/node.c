@@ -454,6 +454,7 @@ static void number_nodes(struct mortise_loader *ld,
     g->nodes = mortise_load_alloc(ld, map->n * sizeof *g->nodes);
     g->node_at = mortise_load_alloc(ld, map->n * sizeof *g->node_at);
     ld->output_of = mortise_load_alloc(ld, map->n * sizeof *ld->output_of);
+    ld->known_of = mortise_load_alloc(ld, map->n * sizeof *ld->known_of);
     if (ld->nomem)
         return;
     for (size_t i = 0; i < map->n; i++) {

@@ -164,10 +164,12 @@ mortise_key_fn mortise_node_read_output_as;
 mortise_key_fn mortise_node_read_on_error;
 void mortise_node_finish_output(struct mortise_loader *ld,
                                 struct mortise_reading *r);
-/* Remember that the node writes to a path. */
+/* Remember that the node writes to a path: what the expression gives, or (NULL)
+ * what stands there, sanitised. */
 void mortise_node_add_write(struct mortise_loader *ld,
                             const struct mortise_node *node,
                             const struct mortise_path *path,
+                            const struct mortise_expr *expr,
                             struct mortise_span span);
 /* Note that a map leaves its results as an artifact, under the id of its `to`,
  * before its join starts. */

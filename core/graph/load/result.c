@@ -24,10 +24,14 @@ static void add_write(struct mortise_loader *ld, struct mortise_declared write)
 void mortise_node_add_write(struct mortise_loader *ld,
                             const struct mortise_node *node,
                             const struct mortise_path *path,
+                            const struct mortise_expr *expr,
                             struct mortise_span span)
 {
-    add_write(ld, (struct mortise_declared){
-                      .path = path, .node = node->index, .span = span});
+    add_write(ld, (struct mortise_declared){.path = path,
+                                            .node = node->index,
+                                            .expr = expr,
+                                            .in_place = expr == NULL,
+                                            .span = span});
 }
 
 const struct mortise_word *
@@ -115,7 +119,7 @@ static bool read_output(struct mortise_loader *ld, struct mortise_reading *r,
                       MORTISE_IN_ERROR);
     if (!mortise_load_path(ld, &out->path, key))
         return false;
-    mortise_node_add_write(ld, r->node, &out->path, key->span);
+    mortise_node_add_write(ld, r->node, &out->path, &out->expr, key->span);
     return true;
 }
 
@@ -230,12 +234,16 @@ static struct mortise_path *artifact(struct mortise_loader *ld,
 /* output_as is a write, too. */
 static void add_artifact(struct mortise_loader *ld,
                          const struct mortise_node *node,
-                         struct mortise_span span)
+                         struct mortise_span span, bool implied)
 {
     const struct mortise_path *path = artifact(ld, node->output_as, span);
 
     if (path != NULL)
-        mortise_node_add_write(ld, node, path, span);
+        add_write(ld, (struct mortise_declared){.path = path,
+                                                .node = node->index,
+                                                .is_output = true,
+                                                .implied = implied,
+                                                .span = span});
 }
 
 void mortise_node_add_results(struct mortise_loader *ld, uint32_t join,
@@ -259,7 +267,7 @@ static void late_output_as(struct mortise_loader *ld,
     if (ld->body[node->index] != 0)
         node->output_as = NULL;
     else
-        add_artifact(ld, node, node->span);
+        add_artifact(ld, node, node->span, true);
 }
 
 void mortise_node_finish_output(struct mortise_loader *ld,
@@ -270,7 +278,7 @@ void mortise_node_finish_output(struct mortise_loader *ld,
     if (r->node->output_as == NULL)
         return;
     if (at != NULL)
-        add_artifact(ld, r->node, at->span);
+        add_artifact(ld, r->node, at->span, false);
     else
         mortise_load_late(ld, late_output_as, r->node, NULL, r->node->index,
                           MORTISE_IN_INPUT);

@@ -150,6 +150,22 @@ void mortise_load_scope(struct mortise_loader *ld,
 
 /* ---- compiling ------------------------------------------------------- */
 
+/* For names.c. */
+static void note(struct mortise_loader *ld, const struct mortise_expr *e,
+                 enum mortise_scope_name end)
+{
+    struct mortise_looked *list = mortise_grow(
+        ld->mem, ld->looked, ld->n_looked, &ld->cap_looked, sizeof *list);
+
+    if (list == NULL) {
+        ld->nomem = true;
+        return;
+    }
+    ld->looked = list;
+    list[ld->n_looked++] =
+        (struct mortise_looked){*e, ld->inner_names, ld->stands_at, end};
+}
+
 void mortise_load_expr(struct mortise_loader *ld, struct mortise_expr *out,
                        const struct mortise_yaml *v,
                        enum mortise_scope_name end)
@@ -166,6 +182,8 @@ void mortise_load_expr(struct mortise_loader *ld, struct mortise_expr *out,
     if (mortise_expr_compile(out, ld->arena, v, &scope, ld->diags) ==
         MORTISE_ENOMEM)
         ld->nomem = true;
+    if (out->cel != NULL)
+        note(ld, out, end);
 }
 
 /* A condition that mentions no name always gives the same: look now. */
@@ -198,16 +216,31 @@ void mortise_load_late_expr(struct mortise_loader *ld,
     mortise_load_expr(ld, late->into, late->at, late->end);
 }
 
+struct noting {
+    struct mortise_loader *ld;
+    enum mortise_scope_name end;
+};
+
+static void note_one(void *ud, const struct mortise_expr *e)
+{
+    const struct noting *n = ud;
+
+    note(n->ld, e, n->end);
+}
+
 void mortise_load_late_tmpl(struct mortise_loader *ld,
                             const struct mortise_late *late)
 {
     struct mortise_cel_scope scope =
         mortise_load_scope_of(ld, ld->names, late->end);
+    struct noting noting = {ld, late->end};
     struct mortise_tmpl **into = late->into;
 
     if (mortise_tmpl_compile(into, ld->arena, late->at, &scope, ld->diags) ==
         MORTISE_ENOMEM)
         ld->nomem = true;
+    if (*into != NULL)
+        mortise_tmpl_exprs(*into, note_one, &noting);
 }
 
 /* ---- later ----------------------------------------------------------- */
@@ -251,6 +284,7 @@ void mortise_load_stand_at(struct mortise_loader *ld, uint32_t node)
 {
     uint32_t map = node != MORTISE_START ? ld->body[node] : 0;
 
+    ld->stands_at = node;
     ld->names[MORTISE_IN_OUTPUT].schema =
         node != MORTISE_START ? ld->output_of[node] : NULL;
     ld->names[MORTISE_IN_INDEX].name = map != 0 ? "index" : "";

@@ -8,9 +8,10 @@
 
 #include <string.h>
 
-/* The first member of the path that the schema of its root rules out. */
+/* The first member of the path that the schema of its root rules out, and the
+ * one that was perhaps meant. */
 static const char *ruled_out(const struct mortise_schema *s,
-                             const struct mortise_path *path)
+                             const struct mortise_path *path, const char **near)
 {
     for (size_t i = 1; i < path->n && s != NULL; i++) {
         const char *key = path->steps[i].key;
@@ -20,8 +21,10 @@ static const char *ruled_out(const struct mortise_schema *s,
 
         if (key != NULL &&
             ((member != NULL && mortise_schema_types(member) == 0) ||
-             (mortise_schema_types(s) & MORTISE_T_OBJECT) == 0))
+             (mortise_schema_types(s) & MORTISE_T_OBJECT) == 0)) {
+            *near = mortise_schema_nearest(s, key);
             return key;
+        }
         s = member;
     }
     return NULL;
@@ -74,12 +77,16 @@ static bool is_let_in(struct mortise_loader *ld,
                       const struct mortise_yaml *key,
                       const struct mortise_schema *s, const char *what)
 {
-    const char *member = ruled_out(s, path);
+    const char *near = NULL, *member = ruled_out(s, path, &near);
+    struct mortise_diag *d;
 
-    if (member != NULL)
-        mortise_diag_add(ld->diags, "E0213", key->span,
+    if (member == NULL)
+        return true;
+    d = mortise_diag_add(ld->diags, "E0213", key->span,
                          "the schema of %s has no member '%s'", what, member);
-    return member == NULL;
+    if (near != NULL)
+        mortise_diag_help(ld->diags, d, "did you mean '%s'?", near);
+    return false;
 }
 
 bool mortise_load_input_path(struct mortise_loader *ld,

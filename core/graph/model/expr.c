@@ -10,8 +10,8 @@
 
 #include "graph/model/expr.h"
 
-static struct mortise_span place(const struct mortise_expr *e,
-                                 struct mortise_cel_where where)
+struct mortise_span mortise_expr_place(const struct mortise_expr *e,
+                                       struct mortise_cel_where where)
 {
     return mortise_yaml_scalar_position(e->at, e->offset + where.offset,
                                         where.length);
@@ -38,13 +38,13 @@ static void report(const struct mortise_expr *e, const char *text, int rv,
     struct mortise_diag *d;
 
     if (unknown && is_later(text, where)) {
-        mortise_diag_add(diags, "E0404", place(e, where),
+        mortise_diag_add(diags, "E0404", mortise_expr_place(e, where),
                          "the name '%.*s' is not available in this build",
                          (int)where.length, text + where.offset);
         return;
     }
     d = mortise_diag_add(diags, rv == MORTISE_EUNAVAILABLE ? "E0404" : "E0401",
-                         place(e, where), "%s", err->msg);
+                         mortise_expr_place(e, where), "%s", err->msg);
 
     if (strncmp(text, "${", 2) == 0)
         mortise_diag_help(diags, d,
@@ -93,7 +93,7 @@ static int at_place(const struct mortise_expr *e, int rv,
 
     if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
         return rv;
-    span = place(e, where);
+    span = mortise_expr_place(e, where);
     if (span.file == NULL)
         return rv;
     return mortise_doing(err, rv, "%s:%u:%u", mortise_yaml_called(span.file),

@@ -452,3 +452,17 @@ void mortise_tmpl_each(const struct mortise_tmpl *t,
                               : s,
                           fn, ud);
 }
+
+void mortise_tmpl_exprs(const struct mortise_tmpl *t,
+                        void (*fn)(void *ud, const struct mortise_expr *e),
+                        void *ud)
+{
+    bool leaf = t->kind == EXPR || t->kind == TEXT;
+
+    for (size_t i = 0; t->kind != LITERAL && i < t->n; i++) {
+        if (!leaf)
+            mortise_tmpl_exprs(t->items[i], fn, ud);
+        else if (t->parts[i].text == NULL)
+            fn(ud, &t->parts[i].expr);
+    }
+}

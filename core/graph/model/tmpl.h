@@ -43,6 +43,11 @@ void mortise_tmpl_each(const struct mortise_tmpl *t,
                        void (*fn)(void *ud, const struct mortise_tmpl_place *p),
                        void *ud);
 
+/* Each expression in it, in the order of the text. */
+void mortise_tmpl_exprs(const struct mortise_tmpl *t,
+                        void (*fn)(void *ud, const struct mortise_expr *e),
+                        void *ud);
+
 /* The value, with each ${ in its strings as $${: so it is compiled to itself.
  * NULL: memory ran out. */
 const struct mortise_yaml *
@@ -55,6 +60,9 @@ int mortise_expr_compile(struct mortise_expr *out, struct mortise_arena *a,
                          const struct mortise_yaml *scalar,
                          const struct mortise_cel_scope *scope,
                          struct mortise_diags *diags);
+/* Where a part of it stands. */
+struct mortise_span mortise_expr_place(const struct mortise_expr *e,
+                                       struct mortise_cel_where where);
 int mortise_expr_eval(const struct mortise_expr *e,
                       const struct mortise_cel_env *env, json_t **out,
                       struct mortise_err *err);
