@@ -385,7 +385,7 @@ $(B)/configs/filesd: configs/files/server/filesd.c $(HEADERS) $(B)/flags
 .PHONY: faults
 faults:
 	+$(Q)$(AGAIN) $(if $(V),,-s) B=$(B)/faults VARIANT=-DMORTISE_FAULTS $(B)/faults/mortise
-$(B)/tests/test_cli_configs: | $(B)/configs/acme.pay.so $(B)/configs/filesd
+$(B)/tests/test_cli_configs $(B)/tests/test_typos: | $(B)/configs/acme.pay.so $(B)/configs/filesd
 $(B)/tests/test_kill: | $(B)/tests/powercut.so $(B)/configs/acme.pay.so faults
 
 programs: all $(TESTS) $(TEST_PLUGINS) $(MCPD)
