@@ -410,7 +410,8 @@ SLOW_MS := 5
 SLOWED  := $(call programs_of,api await cache control durability engine events \
                hostile_events hostile_followers kv)
 # Of the bundled plugins, those that they use.
-SLOWED_USE := $(B)/plugins/scripted.plugin.yaml.minisig
+SLOWED_USE := $(B)/plugins/scripted.plugin.yaml.minisig \
+    $(B)/trust.d/bundled.yaml
 extended: $(B)/mortise $(EXTENDED) $(SLOWED) $(EXTEND_PLUGINS) \
     $(TEST_PLUGINS) $(SLOWED_USE)
 	$(Q)MORTISE_BUILD=$(B) sh tools/test.sh $(EXTENDED)

@@ -650,7 +650,7 @@ const struct mortise_code mortise_codes[] = {
      "plugins set it.  If that is meant, name it in the schema, state.scratch.",
      START_A
      "  a: {type: tool, tool: text/lines, args: {text: hi}, outputs: "
-     "{scratch.text: output.lines[0]}, next: b}\n"
+     "{scratch.text: \"output.lines[0]\"}, next: b}\n"
      "  b: {type: tool, tool: text/lines, args: {text: \"${scratch.txet}\"}, "
      "next: END}\n"},
     {"W0801", "two nodes write the same path",
