@@ -111,11 +111,10 @@ static int refuse_late(struct mortise_cli *cli, const char *run,
     return rv;
 }
 
-int mortise_cli_choose(struct mortise_cli *cli, struct mortise_cli_choice *out,
-                       struct mortise_err *err)
+int mortise_cli_choose(struct mortise_cli *cli, const char *given,
+                       struct mortise_cli_choice *out, struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
-    const char *given = a->n_operands > 1 ? a->operands[1] : NULL;
     json_t *show = NULL;
     int rv;
 

@@ -217,10 +217,10 @@ struct mortise_cli_choice {
     json_t *blocked; /* ours: of the run; NULL: nothing blocks it */
 };
 
-/* The pending request that the operands RUN [ID] mean.  An error: nothing
- * pending answers to that. */
-int mortise_cli_choose(struct mortise_cli *cli, struct mortise_cli_choice *out,
-                       struct mortise_err *err);
+/* The pending request of the first operand, RUN, that `given` means; NULL: it is
+ * not said which.  An error: nothing pending answers to that. */
+int mortise_cli_choose(struct mortise_cli *cli, const char *given,
+                       struct mortise_cli_choice *out, struct mortise_err *err);
 void mortise_cli_choice_finish(struct mortise_cli_choice *c);
 /* Is it meant, as it is now?  A named one is; else it is shown, and a person at
  * a terminal is asked.  Otherwise it is said how to name it.  MORTISE_OK: it is

@@ -7,7 +7,13 @@
  * so an approval can never settle something that changed since: the engine
  * compares.  Which command a decision becomes depends on the kind of the request;
  * a person need not know.
+ *
+ * Several requests of one run may be settled at once, each named by its id, as
+ * `inbox RUN --ids` prints them.  All are looked up, and the decision is made of
+ * each, before the first is recorded; what is recorded is one order of the run.
  */
+
+#include <string.h>
 
 #include "base/err.h"
 #include "cli/cli.h"
@@ -28,12 +34,14 @@ static int optional(struct mortise_cli *cli, const char *what,
 typedef int make_fn(struct mortise_cli *cli, const json_t *request,
                     json_t **out, struct mortise_err *err);
 
-static int decide(struct mortise_cli *cli, make_fn *make,
-                  struct mortise_err *err)
+/* The one request that is meant: maybe the only one that there is, or a person at
+ * the terminal says so. */
+static int decide_one(struct mortise_cli *cli, make_fn *make, const char *given,
+                      struct mortise_err *err)
 {
     struct mortise_cli_choice c;
     json_t *command = NULL;
-    int rv = mortise_cli_choose(cli, &c, err);
+    int rv = mortise_cli_choose(cli, given, &c, err);
 
     if (rv == MORTISE_OK && c.request != NULL)
         rv = make(cli, c.request, &command, err);
@@ -45,6 +53,67 @@ static int decide(struct mortise_cli *cli, make_fn *make,
     json_decref(command);
     mortise_cli_choice_finish(&c);
     return rv;
+}
+
+static bool has_id(const json_t *commands, const json_t *request)
+{
+    MORTISE_JSON_EACH (one, i, commands)
+        if (strcmp(mortise_cli_text(one, "id"),
+                   mortise_cli_text(request, "id")) == 0)
+            return true;
+    return false;
+}
+
+/* One of several, put into `commands`, once. */
+static int add_decision(struct mortise_cli *cli, make_fn *make,
+                        const char *given, json_t *commands,
+                        struct mortise_err *err)
+{
+    struct mortise_cli_choice c;
+    json_t *command = NULL;
+    int rv = mortise_cli_choose(cli, given, &c, err);
+
+    if (rv == MORTISE_OK && !c.named)
+        rv = mortise_fail(err, MORTISE_EINVAL,
+                          "'%.64s' is no id: of several requests each is named "
+                          "by its own; nothing was decided",
+                          given);
+    if (rv == MORTISE_OK && !has_id(commands, c.request)) {
+        rv = make(cli, c.request, &command, err);
+        if (rv == MORTISE_OK && json_array_append_new(commands, command) != 0)
+            rv = mortise_nomem(err);
+    }
+    mortise_cli_choice_finish(&c);
+    return rv;
+}
+
+/* RUN ID RUN ID, as `inbox RUN --ids` says it, or RUN ID ID. */
+static int decide_several(struct mortise_cli *cli, make_fn *make,
+                          struct mortise_err *err)
+{
+    const struct mortise_args *a = &cli->args;
+    json_t *commands = json_array();
+    int rv = commands != NULL ? MORTISE_OK : mortise_nomem(err);
+
+    for (size_t i = 1; rv == MORTISE_OK && i < a->n_operands; i++)
+        if (i == 1 || strcmp(a->operands[i], a->operands[0]) != 0)
+            rv = add_decision(cli, make, a->operands[i], commands, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_command(cli, a->operands[0], json_incref(commands),
+                                 false, err);
+    json_decref(commands);
+    return rv;
+}
+
+static int decide(struct mortise_cli *cli, make_fn *make,
+                  struct mortise_err *err)
+{
+    const struct mortise_args *a = &cli->args;
+
+    return a->n_operands > 2
+               ? decide_several(cli, make, err)
+               : decide_one(cli, make,
+                            a->n_operands > 1 ? a->operands[1] : NULL, err);
 }
 
 /* ---- approve, reject --------------------------------------------------------
@@ -159,7 +228,9 @@ static const struct mortise_opt reject_opts[] = {
     "where stdin is no terminal, nothing is decided, and the line that "       \
     "names\n"                                                                  \
     "it is printed.  In scripts:\n"                                            \
-    "mortise COMMAND $(mortise inbox RUN --ids)\n"
+    "mortise COMMAND $(mortise inbox RUN --ids)\n"                             \
+    "which names all that the run asks: several requests of it are settled\n"  \
+    "alike, all or, where one of them cannot be so, none.\n"
 #define ABOUT_WHERE                                                            \
     "\n"                                                                       \
     "When another process has the store, it is told and goes on with the\n"    \
@@ -174,7 +245,7 @@ static const struct mortise_opt reject_opts[] = {
 
 const struct mortise_cmd mortise_cmd_approve = {
     .name = "approve",
-    .operands = "RUN [ID]",
+    .operands = "RUN [ID]...",
     .summary = "Say yes to a question or to a tool call",
     .text = ABOUT_IDS ABOUT_WHERE ABOUT_BLOCKED,
     .opts = approve_opts,
@@ -185,7 +256,7 @@ const struct mortise_cmd mortise_cmd_approve = {
 
 const struct mortise_cmd mortise_cmd_reject = {
     .name = "reject",
-    .operands = "RUN [ID]",
+    .operands = "RUN [ID]...",
     .summary = "Say no to a question or to a tool call",
     .text = ABOUT_IDS ABOUT_WHERE ABOUT_BLOCKED,
     .opts = reject_opts,
@@ -225,7 +296,7 @@ static const struct mortise_opt answer_opts[] = {
 
 const struct mortise_cmd mortise_cmd_answer = {
     .name = "answer",
-    .operands = "RUN [ID]",
+    .operands = "RUN [ID]...",
     .summary = "Answer a question in full",
     .text = "The answer to a `human` node is {\"approved\": true or false,\n"
             "\"reason\"?, \"answer\"?}; 'approve' and 'reject' write that for "
@@ -287,7 +358,7 @@ static const struct mortise_opt resolve_opts[] = {
 
 const struct mortise_cmd mortise_cmd_resolve = {
     .name = "resolve",
-    .operands = "RUN [ID]",
+    .operands = "RUN [ID]...",
     .summary = "Say what became of an effect that is in doubt",
     .text =
         "An effect began, and nothing says whether it happened: the process\n"

@@ -2,6 +2,7 @@
  * (gone, another one, older, not trusted) is recorded, and said to be; nothing
  * runs until the plugin is back, and then the run goes on, whoever lets it. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/desk.h"
@@ -188,6 +189,63 @@ START_TEST(is_only_recorded)
 }
 END_TEST
 
+/* ---- several at once ------------------------------------------------------------ */
+
+/* Two nodes of the run ID ask a person, and a third one wants JSON. */
+static void ask_thrice(const char *id, bool third)
+{
+    desk_graph("s", "start: a\nnodes:\n"
+                    "  a: {type: tool, tool: tried/echo, args: {value: 1}}\n"
+                    "  b: {type: human, prompt: One?}\n"
+                    "  c: {type: human, prompt: Two?}\n"
+                    "  d: {type: human, prompt: Three?, schema: {type: "
+                    "integer}}\n"
+                    "edges:\n  - {from: a, to: b}\n  - {from: a, to: c}\n");
+    if (third)
+        desk_ok("echo '  - {from: a, to: d}' >>s.yaml");
+    else
+        desk_ok("sed -i '/^  d:/d' s.yaml");
+    child_run("$MORTISE run s.yaml --id %s", id);
+    desk_code(4);
+}
+
+/* What `inbox RUN --ids` prints of a run that asks twice is settled by one
+ * command; so are ids alone, and one that comes twice. */
+START_TEST(several_are_settled_at_once)
+{
+    ask_thrice("r", false);
+    desk_ok("test $($MORTISE inbox r --ids | wc -l) = 2 && $MORTISE approve "
+            "$($MORTISE inbox r --ids) --reason fine");
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"status\": \"completed\"");
+    ask_thrice("q", false);
+    desk_ok("ids=$($MORTISE inbox q --ids | cut -d' ' -f2); $MORTISE reject q "
+            "$ids $ids");
+    desk_ok("$MORTISE show q --json | grep -c '\"approved\": false'");
+    ck_assert_int_eq(atoi(child.out), 4); /* outputs, and in the state */
+}
+END_TEST
+
+/* Where one cannot be settled so, or is not named, none is. */
+START_TEST(several_or_none)
+{
+    ask_thrice("r", true);
+    child_run("$MORTISE approve $($MORTISE inbox r --ids)");
+    desk_code(3);
+    desk_err("wants an answer");
+    child_run("$MORTISE approve r $($MORTISE inbox r --ids | head -n 1 | cut "
+              "-d' ' -f2) c");
+    desk_code(3);
+    desk_err("'c' is no id");
+    child_run("$MORTISE approve r $($MORTISE inbox r --ids | head -n 1 | cut "
+              "-d' ' -f2) 0123456789abcdef");
+    desk_code(3);
+    desk_err("no request '0123456789abcdef' is pending");
+    desk_ok("$MORTISE inbox r --ids | wc -l");
+    ck_assert_int_eq(atoi(child.out), 3);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_decisions");
@@ -198,6 +256,8 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, desk_begin, desk_end);
     tcase_add_loop_test(tc, is_recorded, 0, DECISIONS * OBSTACLES);
     tcase_add_loop_test(tc, is_only_recorded, 0, DECISIONS * 2);
+    tcase_add_test(tc, several_are_settled_at_once);
+    tcase_add_test(tc, several_or_none);
     suite_add_tcase(s, tc);
     return s;
 }
