@@ -29,6 +29,9 @@
  *     no-refresh       there are no refresh tokens
  *     bad-refresh      they are refused
  *     bad-code         codes are refused
+ *     moved            both documents of metadata are said to be elsewhere here
+ *     moved-away       that of the server is, at another origin (localhost)
+ *     token-moved      /token is
  *     same-tokens      each token is the same as the one before
  *     slow-token       /token answers with 503 the first time, and that it may be
  *                      asked after a second
@@ -500,12 +503,50 @@ static bool is_path(const struct http *q, const char *method, const char *path)
            strncmp(q->path, path, n) == 0;
 }
 
-bool oauth_takes(const struct http *q)
+/* The request is sent elsewhere. */
+static bool has_moved(const struct http *q)
+{
+    static const struct {
+        const char *word, *method, *path, *host;
+    } all[] = {
+        {"moved", "GET", "/prm", ""},
+        {"moved", "GET", "/.well-known/oauth-authorization-server", ""},
+        {"moved-away", "GET", "/.well-known/oauth-authorization-server",
+         "localhost"},
+        {"token-moved", "POST", "/token", ""},
+    };
+    char location[256];
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (!has(all[i].word) || !is_path(q, all[i].method, all[i].path))
+            continue;
+        if (*all[i].host != '\0')
+            snprintf(location, sizeof location,
+                     "Location: http://%s:%d/new%s\r\n", all[i].host,
+                     http_port(), all[i].path);
+        else
+            snprintf(location, sizeof location, "Location: /new%s\r\n",
+                     all[i].path);
+        http_answer(q->conn, 307, location, NULL, "");
+        return true;
+    }
+    return false;
+}
+
+/* As if it had come without the beginning that has_moved() gave it. */
+static struct http settled(const struct http *q)
+{
+    struct http out = *q;
+
+    if (strncmp(q->path, "/new/", 5) == 0)
+        snprintf(out.path, sizeof out.path, "%s", q->path + 4);
+    return out;
+}
+
+static bool takes(const struct http *q)
 {
     static const char prm[] = "/.well-known/oauth-protected-resource";
 
-    if (mcpd.auth == NULL)
-        return false;
     if (!has("no-metadata") &&
         (is_path(q, "GET", has("bare") ? prm : "/prm") ||
          (!has("bare") &&
@@ -527,6 +568,13 @@ bool oauth_takes(const struct http *q)
     else
         return false;
     return true;
+}
+
+bool oauth_takes(const struct http *q)
+{
+    struct http at_last = settled(q);
+
+    return mcpd.auth != NULL && (has_moved(q) || takes(&at_last));
 }
 
 static const struct grant *shown(const struct http *q)

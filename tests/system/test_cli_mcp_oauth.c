@@ -702,6 +702,28 @@ START_TEST(an_issuer_that_is_not_listed)
 }
 END_TEST
 
+/* Its documents may be elsewhere, where requests are permitted; a token is asked
+ * for where the document says, and nowhere else. */
+START_TEST(documents_that_moved)
+{
+    serve("both", "moved", "");
+    deploy(SECRET);
+    ck_assert_int_eq(echo("a"), 0);
+    ck_assert_int_eq(logged("> GET /new/prm"), 1);
+    ck_assert_int_eq(
+        logged("> GET /new/.well-known/oauth-authorization-server"), 1);
+    desk_ok("rm -rf home/mortise/secrets");
+    serve("both", "moved-away", "");
+    ck_assert_int_eq(echo("b"), 1);
+    failed("b", "no metadata of an authorization server");
+    ck_assert_int_eq(logged("> GET /new/"), 2);
+    serve("both", "token-moved", "");
+    ck_assert_int_eq(echo("c"), 1);
+    failed("c", "gave no token: status 307");
+    ck_assert_int_eq(logged("> POST /new/"), 0);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_mcp_oauth");
@@ -724,6 +746,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_token_endpoint_that_says_later);
     tcase_add_loop_test(tc, nothing_is_left_of_many_calls, 0, 2);
     tcase_add_test(tc, an_issuer_that_is_not_listed);
+    tcase_add_test(tc, documents_that_moved);
     suite_add_tcase(s, tc);
     return s;
 }

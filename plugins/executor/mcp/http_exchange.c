@@ -1,8 +1,9 @@
 /* http_exchange.c -- what OAuth wants of the host, and of the deployment.
  *
- * A request of it has 30 s, and its answer is at most 1 MiB large.  None follows a
- * redirect: to where the deployment permits requests is judged before they are
- * sent, and a redirect would take them elsewhere behind that. */
+ * A request of it has 30 s, and its answer is at most 1 MiB large.  The host
+ * follows no redirect: to where the deployment permits requests is judged before
+ * they are sent, and a redirect would take them elsewhere behind that.  Of a
+ * document it is judged and followed in oauth.c. */
 #include "http_exchange.h"
 
 enum { EXCHANGE_MS = 30000, ANSWER_MAX = 1 << 20 };

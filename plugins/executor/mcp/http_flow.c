@@ -177,6 +177,18 @@ static int tries_again(struct mcp_auth *a, const struct http_end *end)
     return 1;
 }
 
+/* What was asked for is elsewhere, where it may be asked for. */
+static int follows(struct mcp_auth *a, const struct http_end *end)
+{
+    struct bytes location = {0};
+    mortise_jv headers = mortise_jv_get(end->answer, "headers");
+    int yes = oauth_follow(&a->flow, end->http,
+                           http_header_of(headers, "location", &location));
+
+    bytes_free(&location);
+    return yes;
+}
+
 static void on_exchanged(struct http_ask *ask, const struct http_end *end)
 {
     struct mcp_auth *a = MCP_OF(ask, struct mcp_auth, ask);
@@ -191,6 +203,10 @@ static void on_exchanged(struct http_ask *ask, const struct http_end *end)
     if (tries_again(a, end))
         return;
     a->repeats = 0;
+    if (end->status == MORTISE_S_OK && follows(a, end)) {
+        go_on(a, OAUTH_SEND);
+        return;
+    }
     if (end->status == MORTISE_S_OK) {
         mortise_jv text = mortise_jv_get(end->answer, "body");
 

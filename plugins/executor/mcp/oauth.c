@@ -17,7 +17,10 @@
  *       at its own origin, too.
  *   (2) Metadata of a resource that does not take in the server's URL ends it,
  *       and so does that of another issuer than was asked.  A document that is
- *       not there (4xx, or elsewhere, 3xx), or is no JSON, is looked for in the next place.
+ *       not there (4xx), or is no JSON, is looked for in the next place.  One that
+ *       is said to be elsewhere (3xx) is looked for there, a few times over, if
+ *       (1) has it that it may be asked for there; else it is not there.  Nothing
+ *       but a document is ever followed.
  *   (3) Without any metadata of the resource, the authorization server is at the
  *       server's origin, and without metadata there, at the paths that 2025-03-26
  *       says.  A server that names an authorization server has no such way back.
@@ -147,12 +150,18 @@ enum oauth_act oauth_not_permitted(struct oauth *o, const char *what,
 
 /* ---- metadata ------------------------------------------------------------ */
 
+static int may_get(const struct oauth *o, mortise_str url)
+{
+    return oauth_permits(o, url) ||
+           (o->stage == OAUTH_RESOURCE && is_own(o, url));
+}
+
 static enum oauth_act get(struct oauth *o, const char *what)
 {
     o->request.method = "GET";
     o->request.content = NULL;
-    if (oauth_permits(o, bytes_str(&o->request.url)) ||
-        (o->stage == OAUTH_RESOURCE && is_own(o, bytes_str(&o->request.url))))
+    o->moves = 0;
+    if (may_get(o, bytes_str(&o->request.url)))
         return OAUTH_SEND;
     return oauth_not_permitted(o, what, bytes_str(&o->request.url));
 }
@@ -388,6 +397,30 @@ static enum oauth_act document(struct oauth *o, int status, mortise_jv doc)
         return not_found(o);
     return o->stage == OAUTH_RESOURCE ? take_resource(o, doc)
                                       : take_issuer(o, doc);
+}
+
+/* (2) */
+int oauth_follow(struct oauth *o, int status, mortise_str location)
+{
+    int is_document = o->stage == OAUTH_RESOURCE || o->stage == OAUTH_ISSUER;
+    struct bytes to = {0};
+    int follows;
+
+    if (!is_document || (status != 301 && status != 302 && status != 303 &&
+                         status != 307 && status != 308))
+        return 0;
+    follows = o->moves < OAUTH_MOVES &&
+              oauth_url_move(bytes_str(&o->request.url), location, &to) ==
+                  MORTISE_S_OK &&
+              may_get(o, bytes_str(&to));
+    if (follows) {
+        o->moves++;
+        bytes_free(&o->request.url);
+        o->request.url = to;
+    } else {
+        bytes_free(&to);
+    }
+    return follows;
 }
 
 enum oauth_act oauth_answered(struct oauth *o, int status, mortise_str body)

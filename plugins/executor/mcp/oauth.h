@@ -31,7 +31,7 @@ enum oauth_act {
     OAUTH_FAILED /* o->words */
 };
 
-enum { OAUTH_ATTEMPTS = 3, OAUTH_WORDS = 640 };
+enum { OAUTH_ATTEMPTS = 3, OAUTH_MOVES = 3, OAUTH_WORDS = 640 };
 
 /* The deployment's word.  Lent. */
 struct oauth_setup {
@@ -70,6 +70,7 @@ struct oauth { /* oauth.c and oauth_token.c alone write it */
     struct oauth_url server;
     enum oauth_stage stage;
     unsigned place; /* the how-manieth address is asked */
+    unsigned moves; /* so often that one was said to be elsewhere */
     int guessed;    /* the issuer is the server's origin, for want of a word */
     struct oauth_challenge challenge;
     struct bytes resource, issuer, scope, client_id, secret;
@@ -94,6 +95,9 @@ enum oauth_act oauth_redeem(struct oauth *o, const struct oauth_setup *setup,
                             struct oauth_keep *keep, mortise_str consent,
                             mortise_str answer);
 enum oauth_act oauth_answered(struct oauth *o, int status, mortise_str body);
+/* Before that: is what was asked for at `location` (may be empty), and may it be
+ * asked for there?  Then o->request is that, to be made in place of the answer. */
+int oauth_follow(struct oauth *o, int status, mortise_str location);
 void oauth_finish(struct oauth *o);
 
 /* A request, by its name, was refused: may it be allowed anew?  What counts is to

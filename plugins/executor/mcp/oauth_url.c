@@ -172,6 +172,21 @@ static int is_winding(mortise_str path)
     return 0;
 }
 
+mortise_status oauth_url_move(mortise_str from, mortise_str location,
+                              struct bytes *out)
+{
+    int is_path = location.n > 0 && location.p[0] == '/' &&
+                  (location.n == 1 || location.p[1] != '/');
+    struct oauth_url u;
+    mortise_status status = oauth_url_read(from, &u);
+
+    if (status == MORTISE_S_OK && is_path)
+        status = bytes_put(out, u.origin);
+    if (status == MORTISE_S_OK)
+        status = bytes_put(out, location);
+    return status == MORTISE_S_OK ? oauth_url_read(bytes_str(out), &u) : status;
+}
+
 int oauth_url_covers(const struct oauth_url *resource,
                      const struct oauth_url *server)
 {

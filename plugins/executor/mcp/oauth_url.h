@@ -27,6 +27,12 @@ int oauth_url_is_loopback(const struct oauth_url *u);
 int oauth_url_covers(const struct oauth_url *resource,
                      const struct oauth_url *server);
 
+/* Where a redirect from an address leads: to another, or to a path of the same
+ * origin (a Location that begins with one '/').  MORTISE_S_INVALID: nowhere that
+ * is plainly an address. */
+mortise_status oauth_url_move(mortise_str from, mortise_str location,
+                              struct bytes *out);
+
 int oauth_str_same(mortise_str a, mortise_str b);
 /* ASCII letters in whatever case. */
 int oauth_str_alike(mortise_str a, mortise_str b);

@@ -716,6 +716,75 @@ START_TEST(discovery)
 }
 END_TEST
 
+static const struct {
+    const char *auth, *location, *to; /* NULL: it is not followed */
+    int status, at_issuer;
+} moves[] = {
+    {AUTH, "/x?y", "https://m/x?y", 302, 0},
+    {AUTH, "https://m/x", "https://m/x", 307, 0},
+    {AUTH, "https://i/x", "https://i/x", 301, 0},
+    {AUTH, "https://j/x", NULL, 302, 0},
+    {AUTH, "http://m/x", NULL, 302, 0},
+    {AUTH, "//j/x", NULL, 302, 0},
+    {AUTH, "x", NULL, 302, 0},
+    {AUTH, "", NULL, 302, 0},
+    {AUTH, "https://m@j/x", NULL, 302, 0},
+    {AUTH, "/x", NULL, 304, 0},
+    {AUTH, "/x", NULL, 200, 0},
+    {"{}", "https://i/x", NULL, 302, 0},
+    {AUTH, "/x", "https://i/x", 308, 1},
+    {AUTH, "https://i:443/x", "https://i:443/x", 303, 1},
+    {AUTH, "https://m/x", NULL, 302, 1},
+    {AUTH, "https://i.evil/x", NULL, 302, 1},
+};
+
+/* A document that is elsewhere is asked for there if that may be asked, and so
+ * often; what is not followed is not there. */
+START_TEST(documents_that_moved)
+{
+    struct oauth_setup s = setup_of(moves[_i].auth);
+    enum oauth_act act = oauth_begin(&flow, &s, &keep, z(""));
+    int follows = moves[_i].to != NULL, n = 0;
+
+    if (moves[_i].at_issuer)
+        act = oauth_answered(&flow, 200, z(RESOURCE "}"));
+    ck_assert_int_eq(act, OAUTH_SEND);
+    ck_assert_int_eq(
+        oauth_follow(&flow, moves[_i].status, z(moves[_i].location)), follows);
+    if (!follows)
+        return;
+    ck_assert_str_eq(c_of(&flow.request.url), moves[_i].to);
+    ck_assert_str_eq(flow.request.method, "GET");
+    while (oauth_follow(&flow, moves[_i].status, z(moves[_i].location)))
+        ck_assert_int_lt(++n, OAUTH_MOVES);
+    ck_assert_int_eq(n, OAUTH_MOVES - 1);
+    ck_assert_int_eq(oauth_answered(&flow, 302, z("")), OAUTH_SEND);
+    ck_assert_str_ne(c_of(&flow.request.url), moves[_i].to);
+}
+END_TEST
+
+/* Neither a registration nor a token is asked for anywhere else. */
+START_TEST(tokens_do_not_move)
+{
+    struct oauth_setup s = setup_of(AUTH);
+
+    ck_assert_int_eq(oauth_begin(&flow, &s, &keep, z("")), OAUTH_SEND);
+    oauth_answered(&flow, 200, z(RESOURCE "}"));
+    oauth_answered(&flow, 200, z(SERVER(REGISTERS)));
+    ck_assert_int_eq(flow.stage, OAUTH_REGISTER);
+    ck_assert_int_eq(oauth_follow(&flow, 307, z("/x")), 0);
+    ck_assert_int_eq(oauth_answered(&flow, 201, z("{\"client_id\":\"dyn\"}")),
+                     OAUTH_ASK);
+    answer_with(NULL, "");
+    clear();
+    ck_assert_int_eq(oauth_redeem(&flow, &s, &keep, z(kept), z(person)),
+                     OAUTH_SEND);
+    ck_assert_int_eq(oauth_follow(&flow, 307, z("/x")), 0);
+    ck_assert_int_eq(oauth_follow(&flow, 302, z("https://i/x")), 0);
+    ck_assert_int_eq(oauth_answered(&flow, 307, z("")), OAUTH_FAILED);
+}
+END_TEST
+
 /* Without any metadata it is as in 2025-03-26; a server that names its
  * authorization server has no such way. */
 START_TEST(fallback)
@@ -1003,6 +1072,8 @@ static Suite *suite(void)
     tcase_add_test(tc, consents);
     tcase_add_test(tc, strangers);
     tcase_add_loop_test(tc, discovery, 0, COUNT(discoveries));
+    tcase_add_loop_test(tc, documents_that_moved, 0, COUNT(moves));
+    tcase_add_test(tc, tokens_do_not_move);
     tcase_add_test(tc, fallback);
     tcase_add_test(tc, renewed_elsewhere);
     tcase_add_test(tc, which_scopes);
