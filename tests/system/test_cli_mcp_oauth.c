@@ -441,7 +441,7 @@ START_TEST(tokens_that_stay_the_same)
     ck_assert_int_eq(echo("a"), 4);
     ck_assert_int_eq(allow("a"), 0);
     for (int i = 1; i <= 3; i++) {
-        char id[8];
+        char id[16];
 
         snprintf(id, sizeof id, "n%d", i);
         usleep(1300000);

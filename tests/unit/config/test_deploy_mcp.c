@@ -305,8 +305,8 @@ START_TEST(servers_count)
         "tools: {mcp: {a: {command: [./x, b], timeout: 61s}}}\n",
         "tools: {mcp: {a: {command: [./x, b], hold: 61s}}}\n",
         "tools: {mcp: {a: {command: [./x, b], roots: [r]}}}\n",
-        "models: {m: {provider: p, model: x}}\n"
-        "tools: {mcp: {a: {command: [./x, b], sampling: {model: m}}}}\n",
+        ("models: {m: {provider: p, model: x}}\n"
+         "tools: {mcp: {a: {command: [./x, b], sampling: {model: m}}}}\n"),
         "tools: {mcp: {a: {command: [./x, b], protocol: 2025-11-25}}}\n",
         "tools: {mcp: {a: {command: [./x, b], effects: {read: [x]}}}}\n",
         "tools: {mcp: {b: {command: [./x, b]}}}\n",
