@@ -670,9 +670,10 @@ START_TEST(nothing_is_left_of_many_calls)
     before = holds(engine);
     many_calls("many", 300, eras[_i]);
     many_calls("last", 16, NULL);
-    for (int i = 0; i < 40 && (after = holds(engine)) > before; i++)
+    /* connections are kept for the next: as many as were used at once, at most */
+    for (int i = 0; i < 40 && (after = holds(engine)) > before + 8; i++)
         usleep(250000);
-    ck_assert_int_le(after, before);
+    ck_assert_int_le(after, before + 8);
     say("$MORTISE inbox");
     desk_out("nothing waits");
     ck_assert_int_gt(logged("> POST /token"), 4);
