@@ -18,53 +18,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* General categories, as Unicode's PropertyValueAliases.txt has them. */
-static const struct {
-    const char *name, *letters;
-} categories[] = {
-    {"Cased_Letter", "L&"},
-    {"Close_Punctuation", "Pe"},
-    {"Combining_Mark", "M"},
-    {"Connector_Punctuation", "Pc"},
-    {"Control", "Cc"},
-    {"Currency_Symbol", "Sc"},
-    {"Dash_Punctuation", "Pd"},
-    {"Decimal_Number", "Nd"},
-    {"Enclosing_Mark", "Me"},
-    {"Final_Punctuation", "Pf"},
-    {"Format", "Cf"},
-    {"Initial_Punctuation", "Pi"},
-    {"LC", "L&"},
-    {"Letter", "L"},
-    {"Letter_Number", "Nl"},
-    {"Line_Separator", "Zl"},
-    {"Lowercase_Letter", "Ll"},
-    {"Mark", "M"},
-    {"Math_Symbol", "Sm"},
-    {"Modifier_Letter", "Lm"},
-    {"Modifier_Symbol", "Sk"},
-    {"Nonspacing_Mark", "Mn"},
-    {"Number", "N"},
-    {"Open_Punctuation", "Ps"},
-    {"Other", "C"},
-    {"Other_Letter", "Lo"},
-    {"Other_Number", "No"},
-    {"Other_Punctuation", "Po"},
-    {"Other_Symbol", "So"},
-    {"Paragraph_Separator", "Zp"},
-    {"Private_Use", "Co"},
-    {"Punctuation", "P"},
-    {"Separator", "Z"},
-    {"Space_Separator", "Zs"},
-    {"Spacing_Mark", "Mc"},
-    {"Surrogate", "Cs"},
-    {"Symbol", "S"},
-    {"Titlecase_Letter", "Lt"},
-    {"Unassigned", "Cn"},
-    {"Uppercase_Letter", "Lu"},
-    {"digit", "Nd"},
-    {"punct", "P"},
-};
+#include "base/pattern.h"
 
 #define SPACES "\\s\\ufeff\\p{Z}"
 
@@ -96,14 +50,14 @@ static const char *without(const char *p, const char *end, const char *prefix)
 static void put_property(struct mortise_buf *out, const char *p,
                          const char *end)
 {
+    const char *category;
+
     p = without(without(p, end, "gc="), end, "General_Category=");
-    for (size_t i = 0; i < sizeof categories / sizeof categories[0]; i++)
-        if (strlen(categories[i].name) == (size_t)(end - p) &&
-            memcmp(categories[i].name, p, (size_t)(end - p)) == 0) {
-            mortise_buf_puts(out, categories[i].letters);
-            return;
-        }
-    mortise_buf_put(out, p, (size_t)(end - p));
+    category = mortise_property_category(p, (size_t)(end - p), true);
+    if (category != NULL)
+        mortise_buf_puts(out, category);
+    else
+        mortise_buf_put(out, p, (size_t)(end - p));
 }
 
 /* At the brace of \p{...}, or not: then PCRE2 finds the mistake. */
