@@ -13,6 +13,7 @@
  * waits for, the way past a guardrail) are none. */
 #include "cli/coverage.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -287,6 +288,8 @@ void mortise_coverage_say(const struct mortise_coverage *c)
                            all.n_seen[0], all.n[0], all.n_seen[1], all.n[1]);
         say_missed(o, "never ran:", all.missed[0]);
         say_missed(o, "never taken:", all.missed[1]);
+        if (all.failed)
+            o->errnum = ENOMEM;
         forget(&all);
     }
 }
