@@ -66,13 +66,13 @@ static void asked_free(struct mcp_asked *a)
 /* ---- answers ------------------------------------------------------------------- */
 
 static void refuse(struct mcp_server *s, mortise_jv id, int64_t code,
-                   const char *message, mortise_call call)
+                   const char *message)
 {
     mortise_str text = mortise_str_empty();
     mortise_jw w;
     mortise_status made = mcp_rpc_error(&w, id, code, message, &text);
 
-    mcp_respond(s, &w, made, text, call);
+    mcp_respond(s, &w, made, text);
 }
 
 static void answer_ping(struct mcp_server *s, mortise_jv id)
@@ -83,7 +83,7 @@ static void answer_ping(struct mcp_server *s, mortise_jv id)
 
     mcp_rpc_begin_result(&w, id);
     made = mcp_rpc_end(&w, &text);
-    mcp_respond(s, &w, made, text, 0);
+    mcp_respond(s, &w, made, text);
 }
 
 static void answer_roots(struct mcp_server *s, mortise_jv id)
@@ -95,7 +95,7 @@ static void answer_roots(struct mcp_server *s, mortise_jv id)
     mcp_rpc_begin_result(&w, id);
     mcp_roots_write(&w, s);
     made = mcp_rpc_end(&w, &text);
-    mcp_respond(s, &w, made, text, 0);
+    mcp_respond(s, &w, made, text);
 }
 
 /* {"jsonrpc", "id", "result": as it is} */
@@ -117,7 +117,7 @@ static void respond(const struct mcp_asked *a, mortise_str result)
     mortise_jw_value(&w, v);
     mortise_jw_end(&w);
     made = mortise_jw_finish(&w, &text);
-    mcp_respond(a->server, &w, made, text, 0);
+    mcp_respond(a->server, &w, made, text);
 }
 
 /* Answered: its call goes on. */
@@ -146,7 +146,7 @@ void mcp_asked_refuse(struct mcp_asked *a, int64_t code, mortise_str words)
              (int)mortise_str_utf8(mortise_strn(
                  words.p, words.n < sizeof text ? words.n : sizeof text - 1)),
              words.p != NULL ? words.p : "");
-    refuse(a->server, mortise_jv_of(bytes_str(&a->id)), code, text, 0);
+    refuse(a->server, mortise_jv_of(bytes_str(&a->id)), code, text);
     is_over(a);
 }
 
@@ -201,7 +201,7 @@ static void refuse_stray(struct mcp_asked *a)
 
     if (a->is_sampling)
         refuse(a->server, mortise_jv_of(bytes_str(&a->id)), MCP_RPC_REJECTED,
-               "there is no call that it can be for", 0);
+               "there is no call that it can be for");
     else
         respond(a, mortise_strz(result));
     asked_free(a);
@@ -260,7 +260,7 @@ static void hear_question(struct mcp_server *s, const struct mcp_rpc *m,
             bytes_free(&a->params);
         }
         free(a);
-        refuse(s, m->id, MCP_RPC_BAD_PARAMS, "the question cannot be asked", 0);
+        refuse(s, m->id, MCP_RPC_BAD_PARAMS, "the question cannot be asked");
         return;
     }
     a->server = s;
@@ -290,7 +290,7 @@ void mcp_asked_heard(struct mcp_server *s, const struct mcp_rpc *m, int64_t on)
              mortise_jv_type(s->roots) != MORTISE_JV_NONE)
         answer_roots(s, m->id);
     else
-        refuse(s, m->id, MCP_RPC_NO_METHOD, "that is not offered", 0);
+        refuse(s, m->id, MCP_RPC_NO_METHOD, "that is not offered");
 }
 
 void mcp_asked_cancelled(struct mcp_server *s, mortise_jv params)

@@ -400,7 +400,7 @@ static void agree(struct mcp_server *s, enum mcp_era era, const char *version,
     s->transport->agreed(s->wire, era, a->version);
     if (era == MCP_ERA_LEGACY) {
         mcp_rpc_begin(&w, 0, "notifications/initialized");
-        mcp_notify(s, &w, "notifications/initialized", 0);
+        mcp_notify(s, &w, "notifications/initialized");
     }
     if (s->state == MCP_AGREEING)
         mcp_server_agreed(s);

@@ -115,11 +115,9 @@ mortise_status mcp_request_send(struct mcp_server *s, struct mcp_request *r,
     return status;
 }
 
-void mcp_notify(struct mcp_server *s, mortise_jw *w, const char *method,
-                mortise_call call)
+void mcp_notify(struct mcp_server *s, mortise_jw *w, const char *method)
 {
-    struct mcp_message m = {
-        .kind = MCP_NOTIFICATION, .method = method, .call = call};
+    struct mcp_message m = {.kind = MCP_NOTIFICATION, .method = method};
 
     if (mcp_rpc_end(w, &m.json) == MORTISE_S_OK && s->wire != NULL)
         s->transport->send(s->wire, &m); /* nobody waits for more */
@@ -127,10 +125,9 @@ void mcp_notify(struct mcp_server *s, mortise_jw *w, const char *method,
 }
 
 void mcp_respond(struct mcp_server *s, mortise_jw *w, mortise_status made,
-                 mortise_str text, mortise_call call)
+                 mortise_str text)
 {
-    const struct mcp_message m = {
-        .kind = MCP_RESPONSE, .json = text, .call = call};
+    const struct mcp_message m = {.kind = MCP_RESPONSE, .json = text};
 
     if (made == MORTISE_S_OK && s->wire != NULL)
         s->transport->send(s->wire, &m);
@@ -148,7 +145,7 @@ static void tell_cancelled(struct mcp_server *s, const struct mcp_request *r)
     mortise_jw_int(&w, r->id);
     mortise_jw_key(&w, "reason");
     mortise_jw_cstr(&w, "nobody waits for it any more");
-    mcp_notify(s, &w, "notifications/cancelled", 0);
+    mcp_notify(s, &w, "notifications/cancelled");
 }
 
 /* Whoever is to hear of it does. */

@@ -143,11 +143,10 @@ void mcp_request_cancel(struct mcp_request *r);
 /* A person is asked: its time stands still, or goes on. */
 void mcp_request_hold(struct mcp_request *r, int hold);
 /* A notification, likewise begun with mcp_rpc_begin(w, 0, method). */
-void mcp_notify(struct mcp_server *s, mortise_jw *w, const char *method,
-                mortise_call call);
+void mcp_notify(struct mcp_server *s, mortise_jw *w, const char *method);
 /* An answer to what the server asked; begun with one of mcp_rpc's. */
 void mcp_respond(struct mcp_server *s, mortise_jw *w, mortise_status made,
-                 mortise_str text, mortise_call call);
+                 mortise_str text);
 
 /* For server.c, from the wire. */
 void mcp_request_heard(struct mcp_server *s, mortise_str json, int64_t on);
