@@ -428,6 +428,102 @@ START_TEST(answers_become_results)
 }
 END_TEST
 
+/* ---- models (granted.c) ------------------------------------------------------------- */
+
+/* What becomes of a request for a model, of which no more than 9 tokens are
+ * allowed; NULL: it is refused. */
+static void samples(const char *params, const char *want)
+{
+    struct mcp_server s = {.sampling =
+                               json("{\"alias\":\"m\",\"max_tokens\":9}")};
+    const char *why = mcp_sampling_judge(json(params));
+    mortise_str text;
+    mortise_jw w;
+
+    ck_assert_msg((why == NULL) == (want != NULL), "%s: %s", params, why);
+    if (want == NULL)
+        return;
+    mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
+    mcp_sampling_write(&w, &s, json(params), "n");
+    ck_assert_int_eq(mortise_jw_finish(&w, &text), MORTISE_S_OK);
+    ck_assert_msg(text.n == strlen(want) && memcmp(text.p, want, text.n) == 0,
+                  "%.*s, not %s", (int)text.n, text.p, want);
+    free(w.p);
+}
+
+#define HI "{\"role\":\"user\",\"content\":{\"type\":\"text\",\"text\":\"hi\"}}"
+
+/* What is no such request, or wants what was not offered, is refused; what is one
+ * goes through, with as many tokens as are allowed. */
+START_TEST(models_are_asked_what_is_allowed)
+{
+    samples("{\"messages\":[" HI "],\"maxTokens\":4,\"systemPrompt\":\"be\","
+            "\"temperature\":0.5,\"stopSequences\":[\"x\"],\"includeContext\":"
+            "\"allServers\"}",
+            "{\"step\":\"n\",\"alias\":\"m\",\"max_tokens\":4,\"temperature\":"
+            "0.5,\"stop\":[\"x\"],\"messages\":[{\"role\":\"system\",\"parts\":"
+            "[{\"type\":\"text\",\"text\":\"be\"}]},{\"role\":\"user\","
+            "\"parts\":[{\"type\":\"text\",\"text\":\"hi\"}]}]}");
+    samples(
+        "{\"messages\":[{\"role\":\"assistant\",\"content\":[{\"type\":"
+        "\"image\",\"data\":\"AA==\",\"mimeType\":\"image/png\"},{\"type\":"
+        "\"audio\",\"data\":\"AA==\",\"mimeType\":\"audio/wav\"}]}],"
+        "\"maxTokens\":500}",
+        "{\"step\":\"n\",\"alias\":\"m\",\"max_tokens\":9,\"messages\":[{"
+        "\"role\":\"assistant\",\"parts\":[{\"type\":\"image\","
+        "\"media_type\":\"image/png\",\"data\":\"AA==\"},{\"type\":\"file\","
+        "\"media_type\":\"audio/wav\",\"data\":\"AA==\"}]}]}");
+    samples("{\"messages\":[" HI "]}", NULL);
+    samples("{\"messages\":[" HI "],\"maxTokens\":0}", NULL);
+    samples("{\"messages\":[" HI "],\"maxTokens\":4,\"tools\":[]}", NULL);
+    samples("{\"messages\":[],\"maxTokens\":4}", NULL);
+    samples("{\"messages\":\"hi\",\"maxTokens\":4}", NULL);
+    samples("{\"messages\":[{\"role\":\"system\",\"content\":{\"type\":"
+            "\"text\",\"text\":\"hi\"}}],\"maxTokens\":4}",
+            NULL);
+    samples("{\"messages\":[{\"role\":\"user\",\"content\":{\"type\":"
+            "\"text\"}}],\"maxTokens\":4}",
+            NULL);
+    samples("{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":"
+            "\"tool_result\"}]}],\"maxTokens\":4}",
+            NULL);
+    samples("{\"messages\":[{\"role\":\"user\"}],\"maxTokens\":4}", NULL);
+}
+END_TEST
+
+static void said(const char *answer, const char *want)
+{
+    mortise_str text;
+    mortise_jw w;
+
+    mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
+    mortise_jw_object(&w);
+    mcp_sampling_write_answer(&w, mortise_jv_none(), json(answer));
+    mortise_jw_end(&w);
+    ck_assert_int_eq(mortise_jw_finish(&w, &text), MORTISE_S_OK);
+    ck_assert_msg(text.n == strlen(want) && memcmp(text.p, want, text.n) == 0,
+                  "%.*s, not %s", (int)text.n, text.p, want);
+    free(w.p);
+}
+
+/* One text, who said it, and why it stopped. */
+START_TEST(models_answers_become_results)
+{
+    said("{\"alias\":\"m\",\"reply\":{\"message\":{\"parts\":[{\"type\":"
+         "\"reasoning\",\"text\":\"hm\"},{\"type\":\"text\",\"text\":\"a\"},{"
+         "\"type\":\"text\",\"text\":\"b\"}]},\"stop\":\"length\",\"model\":"
+         "\"x-1\"}}",
+         "{\"role\":\"assistant\",\"content\":{\"type\":\"text\",\"text\":"
+         "\"ab\"},\"model\":\"x-1\",\"stopReason\":\"maxTokens\"}");
+    said("{\"alias\":\"m\",\"reply\":{\"message\":{\"parts\":[]},\"stop\":"
+         "\"refusal\"}}",
+         "{\"role\":\"assistant\",\"content\":{\"type\":\"text\",\"text\":\"\"}"
+         ",\"model\":\"m\",\"stopReason\":\"refusal\"}");
+    ck_assert(mcp_sampling_has_failed(json("{\"error\":{}}")));
+    ck_assert(!mcp_sampling_has_failed(json("{\"reply\":{}}")));
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("mcp_parts");
@@ -443,6 +539,8 @@ static Suite *suite(void)
     tcase_add_test(tc, initializing_tells_the_version);
     tcase_add_test(tc, questions_become_requests);
     tcase_add_test(tc, answers_become_results);
+    tcase_add_test(tc, models_are_asked_what_is_allowed);
+    tcase_add_test(tc, models_answers_become_results);
     suite_add_tcase(s, tc);
     return s;
 }
