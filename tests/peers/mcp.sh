@@ -191,13 +191,20 @@ descriptors() {
 }
 "$MORTISE" run many.yaml --id many --input @many.json >many.out 2>&1 </dev/null &
 engine=$!
-kills=0 most=0
+kills=0 most=0 before=
 while kill -0 "$engine" 2>/dev/null; do
-    sleep 1
+    sleep 0.2
     n=$(descriptors "$engine")
     [ "$n" -le "$most" ] || most=$n
+    # A server is killed when it was there a look before, and fewer are than a call
+    # may be tried: a machine on which they start slowly comes to an end, too.
+    [ "$kills" -lt 10 ] || continue
     victim=$(those | head -n 1)
-    [ -z "$victim" ] || { kill -9 "$victim" 2>/dev/null && kills=$((kills + 1)); } || :
+    if [ -n "$victim" ] && [ "$victim" = "$before" ]; then
+        kill -9 "$victim" 2>/dev/null && kills=$((kills + 1)) || :
+        victim=
+    fi
+    before=$victim
 done
 wait "$engine" || fail "many: $(tail -n 5 many.out)"
 [ "$kills" -ge 2 ] || fail "many: only $kills servers were killed"
