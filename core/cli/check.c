@@ -149,6 +149,21 @@ static int check_graph(struct checking *c, const char *path, const char *text,
     return rv;
 }
 
+int mortise_cli_check_graph(struct mortise_cli *cli, const char *path,
+                            const char *text, size_t n,
+                            struct mortise_diags *diags,
+                            struct mortise_err *err)
+{
+    struct checking c = {.cli = cli, .diags = diags};
+    int rv;
+
+    cli->looks = true;
+    rv = check_graph(&c, path, text, n, err);
+    forget_plugins(&c);
+    cli->looks = false;
+    return rv;
+}
+
 /* The graph that a Test file is about, in the deployment that it asks for. */
 static int check_names(struct checking *c, const struct mortise_casefile *f,
                        struct mortise_err *err)

@@ -104,6 +104,11 @@ int mortise_cli_print(struct mortise_cli *cli, json_t *v, bool pretty,
 /* Check the operands.  The exit code; errors that are no findings are printed.
  */
 int mortise_cli_check(struct mortise_cli *cli, struct mortise_diags *diags);
+/* A graph that is not in its file yet. */
+int mortise_cli_check_graph(struct mortise_cli *cli, const char *path,
+                            const char *text, size_t n,
+                            struct mortise_diags *diags,
+                            struct mortise_err *err);
 /* Take --format; MORTISE_EXIT_OK, or a usage error that was printed. */
 int mortise_cli_format(struct mortise_cli *cli);
 
@@ -134,10 +139,17 @@ typedef int mortise_cli_import_fn(struct mortise_buf *out, const char *path,
                                   const char *to, const char *text, size_t n,
                                   struct mortise_diags *diags,
                                   struct mortise_err *err);
+/* Findings of what was made, of the file `path`. */
+typedef int mortise_cli_made_fn(struct mortise_cli *cli, const char *path,
+                                const char *text, size_t n,
+                                struct mortise_diags *diags,
+                                struct mortise_err *err);
 /* Of the command's operand, written where `output` says, with the `flags` of
- * mortise_file_write(); findings are told. */
+ * mortise_file_write(); findings are told, and those of `check` (NULL: none)
+ * about what was written. */
 int mortise_cli_import(struct mortise_cli *cli, unsigned flags,
-                       mortise_cli_import_fn *import, struct mortise_err *err);
+                       mortise_cli_import_fn *import,
+                       mortise_cli_made_fn *check, struct mortise_err *err);
 /* The JSON in a file, or of stdin; JSON, @FILE or -: a new reference.  `what`
  * names it in errors. */
 int mortise_cli_json(struct mortise_cli *cli, const char *what,

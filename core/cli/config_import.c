@@ -11,8 +11,8 @@
 
 static int config_import(struct mortise_cli *cli, struct mortise_err *err)
 {
-    int rv =
-        mortise_cli_import(cli, MORTISE_FILE_NEW, mortise_servers_import, err);
+    int rv = mortise_cli_import(cli, MORTISE_FILE_NEW, mortise_servers_import,
+                                NULL, err);
 
     return rv == MORTISE_EEXISTS
                ? mortise_fail(err, rv,

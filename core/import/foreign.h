@@ -20,14 +20,15 @@ struct foreign {
 
 /* What becomes of a field. */
 enum foreign_how {
-    FOREIGN_SAME, /* its value is ours */
-    FOREIGN_TEXT, /* its value is, but ${ in strings means ${ */
-    FOREIGN_MS,   /* a duration; 0 and less: none */
-    FOREIGN_ID,   /* a node */
-    FOREIGN_IDS,  /* a list of them; empty: none */
-    FOREIGN_MAP,  /* a mapping, by `inside` */
-    FOREIGN_READ, /* whoever knows the mapping looks by itself */
-    FOREIGN_RUN   /* of a run, which is no part of a graph */
+    FOREIGN_SAME,   /* its value is ours */
+    FOREIGN_FILLED, /* a schema of what is filled step by step */
+    FOREIGN_TEXT,   /* its value is, but ${ in strings means ${ */
+    FOREIGN_MS,     /* a duration; 0 and less: none */
+    FOREIGN_ID,     /* a node */
+    FOREIGN_IDS,    /* a list of them; empty: none */
+    FOREIGN_MAP,    /* a mapping, by `inside` */
+    FOREIGN_READ,   /* whoever knows the mapping looks by itself */
+    FOREIGN_RUN     /* of a run, which is no part of a graph */
 };
 
 struct foreign_row {
@@ -68,6 +69,10 @@ void mortise_foreign_carry(struct foreign *f, const struct foreign_row *rows,
 /* The field of one row. */
 void mortise_foreign_carry_one(struct foreign *f, const struct foreign_row *row,
                                const struct mortise_yaml *map, json_t *into);
+/* A schema that nothing was held to while it was filled: without what asks for
+ * something to be there already, which is listed.  `what` it is of, in words. */
+json_t *mortise_foreign_filled(struct foreign *f, const char *what,
+                               const struct mortise_yaml *schema);
 /* `ms` as a duration. */
 json_t *mortise_foreign_duration(uint64_t ms);
 /* Does a node of this type take the key, in this build or a later one? */
@@ -85,6 +90,8 @@ const struct mortise_yaml *mortise_foreign_get(const struct mortise_yaml *map,
 /* `list` has the ids of a graph, each once. */
 void mortise_foreign_ids(struct foreign *f,
                          const struct mortise_yaml *const *list, size_t n);
+/* The same of nodes that have their `id` in them; false after a finding. */
+bool mortise_foreign_ids_of(struct foreign *f, const struct mortise_yaml *list);
 /* Ours for a node that theirs names; NULL after a finding. */
 const char *mortise_foreign_id(struct foreign *f,
                                const struct mortise_yaml *id);
@@ -93,23 +100,25 @@ json_t *mortise_foreign_name(const char *given, size_t n);
 
 /* ---- foreign_expr.c: conditions ------------------------------------------- */
 
-/* A condition of theirs, {type, expr}, as CEL, in the arena.  NULL when it is
- * none that can be carried over, after a finding about `what`. */
-const char *mortise_foreign_condition(struct foreign *f,
-                                      const struct mortise_yaml *condition,
-                                      const char *what);
-/* The condition of an edge that is taken when `expr` holds, or gives the id
- * `to`. */
-json_t *mortise_foreign_when(struct foreign *f, const char *expr,
+struct foreign_cond; /* import/foreign_cond.h */
+
+/* A condition of theirs, {type, expr}, in the arena.  NULL when it is none that
+ * can be carried over, after a finding about `what`. */
+const struct foreign_cond *mortise_foreign_condition(
+    struct foreign *f, const struct mortise_yaml *condition, const char *what);
+/* The condition of an edge that is taken when it holds, or gives the id `to`. */
+json_t *mortise_foreign_when(struct foreign *f, const struct foreign_cond *c,
                              const char *to);
 /* The condition of a router.  `targets`: their ids -> ours. */
-json_t *mortise_foreign_choice(struct foreign *f, const char *expr,
+json_t *mortise_foreign_choice(struct foreign *f, const struct foreign_cond *c,
                                json_t *targets);
 
 /* ---- foreign_task.c, foreign_exec.c and its parts: the shapes ------------ */
 
 json_t *mortise_foreign_task(struct foreign *f,
                              const struct mortise_yaml *root);
+json_t *mortise_foreign_task_node(struct foreign *f,
+                                  const struct mortise_yaml *root);
 json_t *mortise_foreign_exec(struct foreign *f,
                              const struct mortise_yaml *root);
 /* A node.  `targets`: a router's, their ids -> ours; NULL: it is none.

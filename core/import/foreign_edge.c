@@ -65,7 +65,7 @@ static void add_condition(struct foreign *f, const struct mortise_yaml *edge,
                           const char *to, json_t *into)
 {
     const struct mortise_yaml *v = mortise_foreign_get(edge, "condition");
-    const char *expr = NULL;
+    const struct foreign_cond *expr = NULL;
 
     if (v == NULL || v->kind != MORTISE_YAML_MAP)
         mortise_foreign_lost(f, v != NULL ? v->span : edge->span,

@@ -1,9 +1,10 @@
 /* foreign_expr.c -- conditions of other systems, in CEL.
  *
- * Theirs are a small part of JavaScript over `state`, which is a name of ours,
- * too.  Most of it is spelled as in CEL; `===` and `!==` are written `==` and
- * `!=`.  Whether the rest means anything is for the compiler to say: what it
- * does not take is left behind.
+ * What is a condition by their grammar (foreign_cond.c) keeps its meaning
+ * (foreign_truth.c).  What goes beyond it was JavaScript in former releases:
+ * most of that is spelled as in CEL, with `==` for `===`.  Whether it means
+ * anything is for the compiler to say, and what it does not take is left
+ * behind; what it takes is listed, as it fails where a value is absent.
  *
  * A condition of theirs on an edge may give a bool, or the id of the node to go
  * to; one of a router gives an id.  Those are their ids, so where a node is
@@ -14,6 +15,11 @@
 #include <string.h>
 
 #include "cel/cel.h"
+#include "import/foreign_cond.h"
+
+static const char by_hand[] =
+    "write it as CEL, or as a router with an operation, before `mortise "
+    "check` takes the file";
 
 /* ---- compiling ------------------------------------------------------------ */
 
@@ -119,9 +125,71 @@ static void put_literal(struct mortise_buf *b, const char *s)
 
 /* ---- conditions ------------------------------------------------------------ */
 
-const char *mortise_foreign_condition(struct foreign *f,
-                                      const struct mortise_yaml *condition,
-                                      const char *what)
+/* What is more than their grammar: respelled, it may be CEL. */
+static const struct foreign_cond *raw(struct foreign *f,
+                                      const struct mortise_yaml *expr)
+{
+    const char *text = respelled(f, expr);
+    struct foreign_cond *c = mortise_arena_alloc(f->arena, sizeof *c);
+
+    f->nomem |= c == NULL;
+    if (c != NULL && text != NULL)
+        *c = (struct foreign_cond){
+            .kind = FOREIGN_COND_RAW, .text = text, .n = strlen(text)};
+    return f->nomem ? NULL : c;
+}
+
+/* As what is written of it is to be read by the compiler. */
+static const char *value_of(struct foreign *f, const struct foreign_cond *c)
+{
+    struct mortise_buf b;
+
+    if (c->kind == FOREIGN_COND_RAW)
+        return c->text;
+    mortise_buf_init(&b, f->arena->mem);
+    mortise_foreign_cond_value(&b, f->arena, c);
+    return kept(f, &b);
+}
+
+static bool is_expression(const struct mortise_yaml *condition,
+                          const struct mortise_yaml *expr)
+{
+    return mortise_foreign_is(mortise_yaml_get(condition, "type"),
+                              "expression") &&
+           expr != NULL && expr->kind == MORTISE_YAML_STRING;
+}
+
+static const struct foreign_cond *
+read_expr(struct foreign *f, const struct mortise_yaml *expr, const char *what)
+{
+    const struct foreign_cond *c =
+        mortise_foreign_cond_read(f->arena, expr->str, expr->len, &f->nomem);
+    struct mortise_err err = {.msg = ""};
+    const char *text;
+
+    if (c == NULL && !f->nomem)
+        c = raw(f, expr);
+    text = c != NULL ? value_of(f, c) : NULL;
+    if (text == NULL || f->nomem)
+        return NULL;
+    if (compile(f, text, &err) == NULL) {
+        if (!f->nomem)
+            mortise_foreign_lost(f, expr->span, by_hand,
+                                 "the condition of %s is left behind: %s", what,
+                                 err.msg);
+        return NULL;
+    }
+    if (c->kind == FOREIGN_COND_RAW)
+        mortise_foreign_lost(
+            f, expr->span, "ask for it first: `has(scratch.x) && ...`",
+            "the condition of %s fails here where a value is absent, and did "
+            "not hold there",
+            what);
+    return c;
+}
+
+const struct foreign_cond *mortise_foreign_condition(
+    struct foreign *f, const struct mortise_yaml *condition, const char *what)
 {
     static const struct foreign_row rows[] = {
         {"type", "type", FOREIGN_READ, NULL},
@@ -129,32 +197,18 @@ const char *mortise_foreign_condition(struct foreign *f,
         {"description", "description", FOREIGN_READ, NULL},
         {NULL, NULL, FOREIGN_SAME, NULL},
     };
-    static const char by_hand[] =
-        "write it as CEL, or as a router with an operation, before `mortise "
-        "check` takes the file";
     const struct mortise_yaml *expr = mortise_foreign_get(condition, "expr");
-    struct mortise_err err = {.msg = ""};
-    const char *text;
 
     mortise_foreign_carry(f, rows, condition, "a condition", NULL);
-    if (!mortise_foreign_is(mortise_yaml_get(condition, "type"),
-                            "expression") ||
-        expr == NULL || expr->kind != MORTISE_YAML_STRING) {
-        mortise_foreign_lost(
-            f, condition->span, by_hand,
-            "the condition of %s is left behind: it is no expression", what);
-        return NULL;
-    }
-    text = respelled(f, expr);
-    if (text == NULL || compile(f, text, &err) != NULL || f->nomem)
-        return f->nomem ? NULL : text;
-    mortise_foreign_lost(f, expr->span, by_hand,
-                         "the condition of %s is left behind: %s", what,
-                         err.msg);
+    if (is_expression(condition, expr))
+        return read_expr(f, expr, what);
+    mortise_foreign_lost(
+        f, condition->span, by_hand,
+        "the condition of %s is left behind: it is no expression", what);
     return NULL;
 }
 
-/* `before(expr) behind "to" end`, or without the latter three. */
+/* `before(expr)behind to end`, or without the latter three. */
 static const char *around(struct foreign *f, const char *before,
                           const char *expr, const char *behind, const char *to,
                           const char *end)
@@ -162,30 +216,52 @@ static const char *around(struct foreign *f, const char *before,
     struct mortise_buf b;
 
     mortise_buf_init(&b, f->arena->mem);
-    mortise_buf_printf(&b, "%s(%s)", before, expr);
-    if (to != NULL) {
-        mortise_buf_puts(&b, behind);
-        put_literal(&b, to);
-        mortise_buf_puts(&b, end);
-    }
+    mortise_buf_printf(&b, "%s(%s)%s%s%s", before, expr, behind, to, end);
+    return kept(f, &b);
+}
+
+static const char *literal(struct foreign *f, const char *s)
+{
+    struct mortise_buf b;
+
+    mortise_buf_init(&b, f->arena->mem);
+    put_literal(&b, s);
     return kept(f, &b);
 }
 
 /* Whether it gives a bool or an id the compiler may know: what has a size is no
  * bool.  Where only the run will tell, either will do. */
-json_t *mortise_foreign_when(struct foreign *f, const char *expr,
+static const char *raw_holds(struct foreign *f, const char *expr,
                              const char *to)
 {
     struct mortise_cel *prog = compile(f, expr, NULL);
-    const char *sized = around(f, "size", expr, NULL, NULL, NULL);
+    const char *sized = around(f, "size", expr, "", "", "");
 
     if (prog == NULL || sized == NULL)
         return NULL;
     if (!(mortise_cel_types(prog) & MORTISE_T_BOOL))
-        return json_string(around(f, "", expr, " == ", to, ""));
+        return around(f, "", expr, " == ", to, "");
     if (compile(f, sized, NULL) == NULL)
-        return json_string(expr);
-    return json_string(around(f, "", expr, " in [true, ", to, "]"));
+        return expr;
+    return around(f, "", expr, " in [true, ", to, "]");
+}
+
+json_t *mortise_foreign_when(struct foreign *f, const struct foreign_cond *c,
+                             const char *to)
+{
+    const char *id = literal(f, to), *text;
+    struct mortise_buf b;
+
+    if (id == NULL)
+        return NULL;
+    if (c->kind == FOREIGN_COND_RAW) {
+        text = raw_holds(f, c->text, id);
+    } else {
+        mortise_buf_init(&b, f->arena->mem);
+        mortise_foreign_cond_holds(&b, f->arena, c, id);
+        text = kept(f, &b);
+    }
+    return text != NULL ? json_string(text) : NULL;
 }
 
 /* Is every id its own translation? */
@@ -197,12 +273,14 @@ static bool are_same(json_t *targets)
     return true;
 }
 
-json_t *mortise_foreign_choice(struct foreign *f, const char *expr,
+json_t *mortise_foreign_choice(struct foreign *f, const struct foreign_cond *c,
                                json_t *targets)
 {
-    const char *between = "";
+    const char *between = "", *expr = value_of(f, c);
     struct mortise_buf b;
 
+    if (expr == NULL)
+        return NULL;
     if (are_same(targets))
         return json_string(expr);
     mortise_buf_init(&b, f->arena->mem);
@@ -215,5 +293,6 @@ json_t *mortise_foreign_choice(struct foreign *f, const char *expr,
         between = ", ";
     }
     mortise_buf_printf(&b, "}[%s]", expr);
-    return json_string(kept(f, &b));
+    expr = kept(f, &b);
+    return expr != NULL ? json_string(expr) : NULL;
 }

@@ -99,6 +99,40 @@ void mortise_foreign_ids(struct foreign *f,
     json_decref(taken);
 }
 
+bool mortise_foreign_ids_of(struct foreign *f, const struct mortise_yaml *list)
+{
+    const struct mortise_yaml **ids = mortise_arena_alloc(
+        f->arena, (list->n > 0 ? list->n : 1) * sizeof(*ids));
+    json_t *seen = json_object();
+    const size_t errors = f->diags->n_errors;
+
+    for (size_t i = 0; ids != NULL && i < list->n; i++) {
+        const struct mortise_yaml *id =
+            mortise_foreign_get(list->items[i], "id");
+
+        ids[i] = id;
+        if (id == NULL || id->kind != MORTISE_YAML_STRING || id->len == 0 ||
+            strlen(id->str) != id->len)
+            mortise_foreign_wrong(f, list->items[i]->span, NULL,
+                                  "a node has an 'id', a string without NUL");
+        else if (strcmp(id->str, "__START__") == 0 ||
+                 strcmp(id->str, "__END__") == 0)
+            mortise_foreign_wrong(f, id->span, NULL, "'%s' is no node's id",
+                                  id->str);
+        else if (json_object_get(seen, id->str) != NULL)
+            mortise_foreign_wrong(f, id->span, NULL,
+                                  "two nodes are called '%.100s'", id->str);
+        else
+            mortise_foreign_put(f, seen, id->str, json_true());
+    }
+    json_decref(seen);
+    f->nomem |= ids == NULL;
+    if (f->nomem || f->diags->n_errors > errors)
+        return false;
+    mortise_foreign_ids(f, ids, list->n);
+    return !f->nomem;
+}
+
 const char *mortise_foreign_id(struct foreign *f, const struct mortise_yaml *id)
 {
     const json_t *ours = NULL;

@@ -296,7 +296,7 @@ static void add_choice(struct foreign *f, const struct mortise_yaml *config,
 {
     const struct mortise_yaml *v = mortise_foreign_get(config, "condition");
     json_t *ids = json_array();
-    const char *expr = NULL;
+    const struct foreign_cond *expr = NULL;
 
     MORTISE_JSON_MEMBERS (theirs, ours, targets)
         if (json_array_append(ids, ours) != 0)

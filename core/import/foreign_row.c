@@ -172,6 +172,9 @@ static void carry_value(struct foreign *f, const struct foreign_row *row,
         carry_map(f, row, v, into);
     } else if (row->how == FOREIGN_TEXT) {
         mortise_foreign_put(f, into, row->ours, literal(f, v));
+    } else if (row->how == FOREIGN_FILLED) {
+        mortise_foreign_put(f, into, row->ours,
+                            mortise_foreign_filled(f, row->theirs, v));
     } else {
         mortise_foreign_put(f, into, row->ours, mortise_yaml_json(v, false));
     }

@@ -1,5 +1,8 @@
 /* foreign_task.c -- task graphs: a goal, and nodes that depend on each other.
  *
+ * They are kept with their nodes by id, and planned as a list of them; a node
+ * may stand alone, too.
+ *
  * Every node is a leaf unless its `kind` says that it is a team, whose graph
  * stands inside it.  One that fails ends the run there: `failure: fail_fast`.
  * Debates have no like here: such a node keeps its `type: debate`, which
@@ -24,7 +27,7 @@ static const struct foreign_row node_rows[] = {
     {"status", "status", FOREIGN_READ, NULL},
     {"role", "role", FOREIGN_SAME, NULL},
     {"goal", "goal", FOREIGN_TEXT, NULL},
-    {"depends_on", "depends_on", FOREIGN_IDS, NULL},
+    {"depends_on", "depends_on", FOREIGN_READ, NULL},
     {"tool_allowlist", "tool_allowlist", FOREIGN_READ, NULL},
     {"output", NULL, FOREIGN_RUN, NULL},
     {"compacted_output", NULL, FOREIGN_RUN, NULL},
@@ -148,9 +151,23 @@ static void check_status(struct foreign *f, const struct mortise_yaml *node)
             "'status' is left behind: it belongs to a run");
 }
 
-static json_t *node(struct foreign *f, const struct mortise_yaml *key,
-                    const struct mortise_yaml *map)
+/* One that is alone: there is none that it could wait for. */
+static void check_alone(struct foreign *f, const struct mortise_yaml *node)
 {
+    const struct mortise_yaml *v = mortise_foreign_get(node, "depends_on");
+
+    if (v != NULL && v->n > 0)
+        mortise_foreign_lost(
+            f, mortise_yaml_key(node, "depends_on")->span,
+            "import the whole graph",
+            "'depends_on' is left behind: this is one node alone");
+}
+
+static json_t *node(struct foreign *f, const struct mortise_yaml *key,
+                    const struct mortise_yaml *map, bool alone)
+{
+    static const struct foreign_row depends = {"depends_on", "depends_on",
+                                               FOREIGN_IDS, NULL};
     json_t *into = json_object();
 
     if (map->kind != MORTISE_YAML_MAP) {
@@ -162,21 +179,33 @@ static json_t *node(struct foreign *f, const struct mortise_yaml *key,
     check_id(f, key, map);
     carry_kind(f, map, into);
     mortise_foreign_carry(f, node_rows, map, "a node", into);
+    if (alone)
+        check_alone(f, map);
+    else
+        mortise_foreign_carry_one(f, &depends, map, into);
     carry_tools(f, map, into);
     check_status(f, map);
     return into;
 }
 
-static json_t *nodes(struct foreign *f, const struct mortise_yaml *map,
+/* By id, or, as a plan is written, in a list whose nodes say theirs. */
+static json_t *nodes(struct foreign *f, const struct mortise_yaml *list,
                      json_t *start)
 {
     json_t *into = json_object();
 
-    mortise_foreign_ids(f, (const struct mortise_yaml *const *)map->keys,
-                        map->n);
-    for (size_t i = 0; i < map->n && !f->nomem; i++) {
-        const char *id = mortise_foreign_id(f, map->keys[i]);
-        json_t *v = node(f, map->keys[i], map->items[i]);
+    if (list->kind == MORTISE_YAML_MAP)
+        mortise_foreign_ids(f, (const struct mortise_yaml *const *)list->keys,
+                            list->n);
+    else if (!mortise_foreign_ids_of(f, list))
+        return into;
+    for (size_t i = 0; i < list->n && !f->nomem; i++) {
+        const struct mortise_yaml *key =
+            list->kind == MORTISE_YAML_MAP
+                ? list->keys[i]
+                : mortise_foreign_get(list->items[i], "id");
+        const char *id = mortise_foreign_id(f, key);
+        json_t *v = node(f, key, list->items[i], false);
 
         if (json_object_get(v, "depends_on") == NULL)
             json_array_append_new(start, json_string(id));
@@ -201,10 +230,11 @@ static json_t *graph(struct foreign *f, const struct mortise_yaml *map)
         mortise_foreign_put(f, into, "hitl_mode",
                             mortise_yaml_json(mode, false));
     mortise_foreign_put(f, into, "failure", json_string("fail_fast"));
-    if (list == NULL || list->kind != MORTISE_YAML_MAP) {
-        mortise_foreign_wrong(
-            f, list != NULL ? list->span : map->span, NULL,
-            "the nodes of a task graph are a mapping from their ids");
+    if (list == NULL ||
+        (list->kind != MORTISE_YAML_MAP && list->kind != MORTISE_YAML_SEQ)) {
+        mortise_foreign_wrong(f, list != NULL ? list->span : map->span, NULL,
+                              "the nodes of a task graph are a mapping from "
+                              "their ids, or a list");
         json_decref(start);
         return into;
     }
@@ -227,5 +257,32 @@ json_t *mortise_foreign_task(struct foreign *f, const struct mortise_yaml *root)
     if (json_object_update(into, made) != 0)
         f->nomem = true;
     json_decref(made);
+    return into;
+}
+
+/* A task node alone is a graph of one, which waits for no other. */
+json_t *mortise_foreign_task_node(struct foreign *f,
+                                  const struct mortise_yaml *map)
+{
+    const struct mortise_yaml *key = mortise_foreign_get(map, "id");
+    const char *id;
+    json_t *into = json_object(), *made, *all = json_object();
+
+    if (key == NULL || key->kind != MORTISE_YAML_STRING || key->len == 0 ||
+        strlen(key->str) != key->len) {
+        mortise_foreign_wrong(f, map->span, NULL, "a task node has an 'id'");
+        json_decref(all);
+        return into;
+    }
+    f->ids = json_object();
+    mortise_foreign_ids(f, &key, 1);
+    id = mortise_foreign_id(f, key);
+    made = node(f, key, map, true);
+    mortise_foreign_put(f, into, "failure", json_string("fail_fast"));
+    if (id != NULL)
+        mortise_foreign_put(f, into, "start", json_string(id));
+    mortise_foreign_put(f, all, id, made);
+    mortise_foreign_put(f, into, "nodes", all);
+    json_decref(f->ids);
     return into;
 }

@@ -27,14 +27,21 @@
 
 /* ---- which shape -------------------------------------------------------- */
 
-enum shape { NEITHER, TASK, EXEC };
+enum shape { NEITHER, TASK, NODE, EXEC };
 
-static const char *const shape_names[] = {
-    [TASK] = "a task graph", [EXEC] = "a compiled execution graph"};
+typedef json_t *carry_fn(struct foreign *f, const struct mortise_yaml *root);
+
+static const struct {
+    const char *name;
+    carry_fn *carry;
+} shapes[] = {[TASK] = {"a task graph", mortise_foreign_task},
+              [NODE] = {"a task node", mortise_foreign_task_node},
+              [EXEC] = {"a compiled execution graph", mortise_foreign_exec}};
 
 static enum shape shape_of(struct foreign *f, const struct mortise_yaml *root)
 {
     const struct mortise_yaml *nodes = mortise_yaml_get(root, "nodes");
+    const bool has_goal = mortise_yaml_get(root, "goal") != NULL;
 
     if (mortise_yaml_get(root, "apiVersion") != NULL) {
         mortise_foreign_wrong(
@@ -46,10 +53,13 @@ static enum shape shape_of(struct foreign *f, const struct mortise_yaml *root)
     if (nodes != NULL && nodes->kind == MORTISE_YAML_MAP)
         return TASK;
     if (nodes != NULL && nodes->kind == MORTISE_YAML_SEQ)
-        return EXEC;
+        return has_goal && mortise_yaml_get(root, "edges") == NULL ? TASK
+                                                                   : EXEC;
+    if (nodes == NULL && has_goal)
+        return NODE;
     mortise_foreign_wrong(
         f, nodes != NULL ? nodes->span : root->span,
-        "a task graph has 'goal' and 'nodes', a mapping from ids; a "
+        "a task graph has 'goal' and 'nodes', a mapping from ids or a list; a "
         "compiled execution graph has 'nodes' and 'edges', two lists",
         "this is no graph that can be imported");
     return NEITHER;
@@ -65,8 +75,7 @@ static json_t *file_of(struct foreign *f, const char *path, enum shape shape,
     json_t *graph, *file = json_pack("{s:s, s:s}", "apiVersion", "mortise/v1",
                                      "kind", "Graph");
 
-    graph = shape == TASK ? mortise_foreign_task(f, root)
-                          : mortise_foreign_exec(f, root);
+    graph = shapes[shape].carry(f, root);
     if (json_object_get(graph, "metadata") == NULL)
         mortise_foreign_put(
             f, file, "metadata",
@@ -82,7 +91,7 @@ static void put_head(struct mortise_buf *out, enum shape shape,
                      const struct mortise_diags *diags)
 {
     mortise_buf_printf(out, "# %s, by `mortise graph import`.\n",
-                       shape_names[shape]);
+                       shapes[shape].name);
     if (diags->n > 0)
         mortise_buf_puts(out, "# What is not here as it was there, with its "
                               "line and column there:\n#\n");

@@ -240,6 +240,43 @@ START_TEST(imports)
 }
 END_TEST
 
+/* It ends well only with what `mortise check` takes: what that refuses is
+ * listed, of the file that was written, and what only this build refuses is
+ * not. */
+START_TEST(imports_what_check_accepts)
+{
+#define TOOL(name)                                                             \
+    "{\"id\": \"g\", \"nodes\": [{\"id\": \"a\", \"type\": \"tool\", "         \
+    "\"executorConfig\": {\"type\": \"tool\", \"toolName\": \"" name           \
+    "\", \"args\": {\"text\": \"x\"}}, \"effectClass\": \"pure\"}], "          \
+    "\"edges\": "                                                              \
+    "[{\"source\": \"__START__\", \"target\": \"a\", \"type\": \"static\"}, "  \
+    "{\"source\": \"a\", \"target\": \"__END__\", \"type\": \"static\"}]}"
+    desk_put("good.json", TOOL("text/lines"));
+    desk_put("bad.json", TOOL("text/nothing"));
+    desk_put("later.json",
+             "{\"goal\": \"g\", \"nodes\": [{\"id\": \"a\", \"goal\": \"x\", "
+             "\"depends_on\": [], \"tool_allowlist\": []}]}");
+    desk_ok("$MORTISE graph import good.json -o good.graph.yaml");
+    ck_assert_str_eq(child.err, "");
+    desk_ok("$MORTISE check good.graph.yaml");
+    desk_ok("$MORTISE graph import later.json -o later.graph.yaml");
+    ck_assert_str_eq(child.err, "");
+    child_run("$MORTISE check later.graph.yaml");
+    desk_code(2);
+    desk_out("not available in this build");
+    child_run("$MORTISE graph import bad.json -o bad.graph.yaml");
+    desk_code(2);
+    desk_err("bad.graph.yaml:9:11:");
+    desk_err("'nothing'");
+    desk_ok("test -s bad.graph.yaml");
+    child_run("$MORTISE graph import bad.json");
+    desk_code(2);
+    desk_err("<stdout>:9:11:");
+#undef TOOL
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_graph");
@@ -255,6 +292,7 @@ static Suite *suite(void)
     tcase_add_test(tc, terminals);
     tcase_add_test(tc, errors);
     tcase_add_test(tc, imports);
+    tcase_add_test(tc, imports_what_check_accepts);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -8,6 +8,8 @@
 
 #include "graph/disk.h"
 #include "graph/model/graph.h"
+#include "cel/cel.h"
+#include "import/foreign_cond.h"
 #include "import/import.h"
 #include "lib/catalog.h"
 #include "lib/json.h"
@@ -468,6 +470,13 @@ static const struct {
           "{}}}}"),
      "E1001", "a mapping from their ids"},
     {TASK("\"a\\u0000b\": {\"goal\": \"x\"}"), "E0109", "NUL"},
+    {"{\"goal\": \"g\", \"nodes\": [{\"goal\": \"x\"}]}", "E1001",
+     "has an 'id'"},
+    {"{\"goal\": \"g\", \"nodes\": [{\"id\": \"a\"}, {\"id\": \"a\"}]}",
+     "E1001", "two nodes are called 'a'"},
+    {"{\"goal\": \"g\", \"nodes\": [3]}", "E1001", "has an 'id'"},
+    {"{\"goal\": \"g\", \"nodes\": 3}", "E1001", "no graph that can be"},
+    {"{\"goal\": \"g\"}", "E1001", "a task node has an 'id'"},
     {TASK("\"a\": {\"goal\": 18446744073709551616}"), "E0116", ""},
 };
 
@@ -526,26 +535,59 @@ END_TEST
 
 static const struct {
     const char *theirs, *ours;
+    bool fails; /* listed: where a value is absent */
 } conditions[] = {
-    {"state.scratch.n === 3", "state.scratch.n == 3"},
-    {"state.scratch.s !== 'a === b'", "state.scratch.s != 'a === b'"},
-    {"input.ok && !scratch.done", "input.ok && !scratch.done"},
+    {"state.scratch.n === 3", "has(state.scratch.n) && state.scratch.n == 3",
+     false},
+    {"state.scratch.s !== 'a === b'",
+     "!has(state.scratch.s) || state.scratch.s != 'a === b'", false},
+    {"input.ok && !scratch.done",
+     "has(input.ok) && !(input.ok in [false, null, 0, \\\"\\\"]) && "
+     "!(has(scratch.done) && !(scratch.done in [false, null, 0, \\\"\\\"]))",
+     false},
+    {"scratch.a || scratch.b > 1 && (scratch.c || true)",
+     "has(scratch.a) && !(scratch.a in [false, null, 0, \\\"\\\"]) || "
+     "has(scratch.b) && scratch.b > 1 && (has(scratch.c) && "
+     "!(scratch.c in [false, null, 0, \\\"\\\"]) || true)",
+     false},
+    {"artifacts.r.score >= 0.5",
+     "has(artifacts.r) && type(artifacts.r) == map && has(artifacts.r.score) "
+     "&& artifacts.r.score >= 0.5",
+     false},
+    {"scratch.list.length > 0",
+     "has(scratch.list) && type(scratch.list) == list && "
+     "size(scratch.list) > 0",
+     false},
+    {"scratch.a == null", "!has(scratch.a) || scratch.a == null", false},
+    {"scratch.a !== undefined", "has(scratch.a)", false},
     {"state.scratch.n > 2 ? 'a b' : 'c'",
-     "(state.scratch.n > 2 ? 'a b' : 'c') == \\\"a b\\\""},
-    {"scratch.next", "(scratch.next) in [true, \\\"a b\\\"]"},
-    {"state.visitedNodes", NULL},
-    {"x => x", NULL},
-    {"'open", NULL},
-    {"=", NULL},
-    {"==", NULL},
-    {"", NULL},
+     "(has(state.scratch.n) && state.scratch.n > 2 ? 'a b' : 'c') == "
+     "\\\"a b\\\"",
+     false},
+    {"scratch.ok ? stop : scratch.next",
+     "(has(scratch.ok) && !(scratch.ok in [false, null, 0, \\\"\\\"]) ? "
+     "\\\"stop\\\" : (has(scratch.next) ? scratch.next : false)) in [true, "
+     "\\\"a b\\\"]",
+     false},
+    {"scratch.next", "has(scratch.next) && scratch.next in [true, \\\"a b\\\"]",
+     false},
+    {"scratch.n + 1 > 3", "scratch.n + 1 > 3", true},
+    {"scratch.list[0] === 'x'", "scratch.list[0] == 'x'", true},
+    {"state.visitedNodes", NULL, false},
+    {"scratch.in === 1", NULL, false},
+    {"scratch.a > undefined", NULL, false},
+    {"x => x", NULL, false},
+    {"'open", NULL, false},
+    {"=", NULL, false},
+    {"==", NULL, false},
+    {"", NULL, false},
 };
 
 /* What their conditions become: a bool is one, an id is compared with the one
  * that they know the node by. */
 START_TEST(condition)
 {
-    char text[1024], line[256];
+    char text[1024], line[512];
 
     snprintf(text, sizeof text,
              EXEC("{\"id\": \"a b\", \"type\": \"human\", \"executorConfig\": "
@@ -557,12 +599,240 @@ START_TEST(condition)
     ck_assert_int_eq(import_str(text), MORTISE_OK);
     ck_assert_int_eq(has("W1001", "the condition of an edge is left behind"),
                      conditions[_i].ours == NULL);
+    ck_assert_int_eq(has("W1001", "fails here where a value is absent"),
+                     conditions[_i].fails);
     if (conditions[_i].ours == NULL) {
         expect_out("    type: conditional\n");
         return;
     }
     snprintf(line, sizeof line, "    when: \"%s\"\n", conditions[_i].ours);
     expect_out(line);
+}
+END_TEST
+
+/* What theirs came to, for an edge to the node `to`: nothing is ever an error.
+ */
+static const struct {
+    const char *expr, *scratch;
+    bool taken;
+} meanings[] = {
+    {"scratch.a > 1", "{}", false},
+    {"scratch.a < 1", "{}", false},
+    {"scratch.a === 'x'", "{}", false},
+    {"scratch.a !== 'x'", "{}", true},
+    {"scratch.a != 'x'", "{\"a\": \"x\"}", false},
+    {"scratch.a.b.c === 1", "{\"a\": {}}", false},
+    {"scratch.a.b.c === 1", "{\"a\": null}", false},
+    {"scratch.a.b.c !== 1", "{\"a\": {\"b\": 3}}", true},
+    {"scratch.a.length > 1", "{\"a\": [1, 2]}", true},
+    {"scratch.a.length > 1", "{\"a\": \"xyz\"}", false},
+    {"scratch.a.length > 1", "{}", false},
+    {"scratch.a.b.length === 0", "{\"a\": {\"b\": []}}", true},
+    {"scratch.a.length && true", "{\"a\": []}", false},
+    {"scratch.a.b.c === 1", "{\"a\": {\"b\": {\"c\": 1}}}", true},
+    {"1 < scratch.a", "{}", false},
+    {"1 < scratch.a", "{\"a\": 2}", true},
+    {"scratch.a == null", "{}", true},
+    {"scratch.a == null", "{\"a\": null}", true},
+    {"scratch.a == undefined", "{\"a\": null}", true},
+    {"scratch.a === null", "{}", false},
+    {"scratch.a !== null", "{}", true},
+    {"scratch.a != null", "{}", false},
+    {"scratch.a != null", "{\"a\": 0}", true},
+    {"scratch.a === undefined", "{}", true},
+    {"scratch.a === undefined", "{\"a\": null}", false},
+    {"scratch.a !== undefined", "{\"a\": null}", true},
+    {"null !== scratch.a", "{\"a\": null}", false},
+    {"scratch !== null", "{}", true},
+    {"scratch === undefined", "{}", false},
+    {"scratch.a === scratch.b", "{}", true},
+    {"scratch.a !== scratch.b", "{}", false},
+    {"scratch.a === scratch.b", "{\"a\": 1}", false},
+    {"scratch.a !== scratch.b", "{\"b\": 1}", true},
+    {"scratch.a >= scratch.b", "{\"a\": 1}", false},
+    {"scratch.a >= scratch.b", "{\"a\": 1, \"b\": 1}", true},
+    {"scratch.a && true", "{}", false},
+    {"scratch.a && true", "{\"a\": \"\"}", false},
+    {"scratch.a && true", "{\"a\": 0}", false},
+    {"scratch.a && true", "{\"a\": []}", true},
+    {"scratch.a && true", "{\"a\": \"0\"}", true},
+    {"!scratch.a && !scratch.b", "{\"b\": false}", true},
+    {"!(scratch.a === 1)", "{}", true},
+    {"scratch.a || scratch.b", "{\"b\": {}}", true},
+    {"scratch.a", "{}", false},
+    {"scratch.a", "{\"a\": true}", true},
+    {"scratch.a", "{\"a\": \"to\"}", true},
+    {"scratch.a", "{\"a\": \"from\"}", false},
+    {"scratch.a ? to : from", "{}", false},
+    {"scratch.a ? from : to", "{}", true},
+    {"scratch.a ? scratch.b : 'to'", "{\"a\": 1}", false},
+    {"scratch.a ? scratch.b : 'to'", "{\"a\": 1, \"b\": \"to\"}", true},
+    {"scratch.a ? true : false", "{\"a\": 1}", true},
+    {"'to'", "{}", true},
+    {"true", "{}", true},
+    {"false", "{}", false},
+    {"undefined", "{}", false},
+    {"scratch.a === true ? red-team : to", "{}", true},
+};
+
+START_TEST(absent_is_false)
+{
+    const struct mortise_cel_name names[] = {{"scratch", NULL}};
+    const struct mortise_cel_scope scope = {.names = names, .n = 1};
+    const char *expr = meanings[_i].expr;
+    json_t *scratch = json_loads(meanings[_i].scratch, 0, NULL);
+    const json_t *values[] = {scratch};
+    const struct mortise_cel_env env = {.values = values};
+    struct mortise_arena arena;
+    struct mortise_cel_where where;
+    struct mortise_cel *prog;
+    const struct foreign_cond *c;
+    bool nomem = false, taken = !meanings[_i].taken;
+
+    mortise_arena_init(&arena, &test_mem);
+    c = mortise_foreign_cond_read(&arena, expr, strlen(expr), &nomem);
+    ck_assert_msg(c != NULL, "%s is not read", expr);
+    mortise_foreign_cond_holds(&out, &arena, c, "\"to\"");
+    ck_assert_msg(mortise_cel_compile(&prog, &arena, out.p, out.n, &scope,
+                                      &where, &err) == MORTISE_OK,
+                  "%.*s: %s", (int)out.n, out.p, err.msg);
+    ck_assert_msg(mortise_cel_test(prog, &env, &taken, NULL, &err) ==
+                      MORTISE_OK,
+                  "%s: %.*s: %s", expr, (int)out.n, out.p, err.msg);
+    ck_assert_msg(taken == meanings[_i].taken, "%s of %s: %.*s is %d", expr,
+                  meanings[_i].scratch, (int)out.n, out.p, taken);
+    json_decref(scratch);
+    mortise_arena_finish(&arena);
+}
+END_TEST
+
+/* What is deep or long without end is no condition, and ends. */
+START_TEST(conditions_are_bounded)
+{
+    static const struct {
+        const char *head, *again, *tail;
+    } shapes[] = {{"", "(", "x"},
+                  {"", "!", "x"},
+                  {"x", " && x", ""},
+                  {"x", " || x", ""},
+                  {"", "x ? x : ", "x"}};
+    struct mortise_arena arena;
+    bool nomem = false;
+
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        mortise_arena_init(&arena, &test_mem);
+        mortise_buf_clear(&out);
+        mortise_buf_puts(&out, shapes[i].head);
+        for (int k = 0; k < 200000; k++)
+            mortise_buf_puts(&out, shapes[i].again);
+        mortise_buf_puts(&out, shapes[i].tail);
+        ck_assert_ptr_null(
+            mortise_foreign_cond_read(&arena, out.p, out.n, &nomem));
+        ck_assert(!nomem);
+        mortise_arena_finish(&arena);
+    }
+}
+END_TEST
+
+/* ---- schemas ------------------------------------------------------------------------
+ */
+
+/* What a state is to have is said of the whole of it, and theirs was never held
+ * to that: a step that writes one field of two passes. */
+START_TEST(required_of_state_is_dropped)
+{
+    static const char schema[] =
+        "{\"type\": \"object\", \"required\": [\"a\"], \"minProperties\": 1, "
+        "\"properties\": {\"required\": {\"type\": \"array\", \"items\": "
+        "{\"type\": \"object\", \"required\": [\"q\"]}}}, \"oneOf\": "
+        "[{\"required\": [\"x\"]}, {\"required\": [\"y\"]}]}";
+    char text[2048];
+
+    snprintf(text, sizeof text,
+             "{\"id\": \"g\", \"stateSchema\": {\"input\": {\"required\": "
+             "[\"i\"]}, \"scratch\": %s, \"artifacts\": {\"required\": "
+             "[\"z\"]}}, \"nodes\": [" NODE "], \"edges\": []}",
+             schema);
+    ck_assert_int_eq(import_str(text), MORTISE_OK);
+    ck_assert_uint_eq(diags.n, 4);
+    expect("W1001", "'required' is left behind: nothing held scratch to it");
+    expect("W1001", "'minProperties' is left behind");
+    expect("W1001", "'required' is left behind: nothing held artifacts to it");
+    expect_out("  input:\n    required:\n      - i\n  scratch:\n    type: "
+               "object\n    properties:\n      required:\n        type: "
+               "array\n        items:\n          type: object\n    oneOf:\n");
+    expect_out("      - required:\n          - x\n");
+}
+END_TEST
+
+/* ---- plans -------------------------------------------------------------------------- */
+
+#define LEAF(id, more)                                                         \
+    "{\"id\": \"" id "\", \"goal\": \"x\", \"tool_allowlist\": []" more "}"
+
+/* As a plan is written: the nodes in a list, also inside of a team. */
+START_TEST(plan_of_a_list)
+{
+    char *list, *map;
+
+    ck_assert_int_eq(
+        import_str("{\"goal\": \"g\", \"nodes\": [" LEAF(
+            "a",
+            ", "
+            "\"depends_on\": "
+            "[]") ", " LEAF("b",
+                            ", \"depends_on\": "
+                            "[\"a\"]") ", " LEAF("c",
+                                                 ", \"kind\": {\"team\": "
+                                                 "{\"subgraph\": "
+                                                 "{\"goal\": \"x\", \"nodes\": "
+                                                 "[" LEAF("d",
+                                                          "") "]}}}") "]}"),
+        MORTISE_OK);
+    ck_assert_uint_eq(diags.n, 0);
+    list = strdup(out.p);
+    ck_assert_int_eq(
+        import_str(TASK("\"a\": " LEAF(
+            "a",
+            ", \"depends_on\": []") ", "
+                                    "\"b\": " LEAF(
+                                        "b",
+                                        ", \"depends_on\": "
+                                        "[\"a\"]") ", "
+                                                   "\"c\": " LEAF(
+                                                       "c",
+                                                       ", "
+                                                       "\"kind\": "
+                                                       "{\"team\":"
+                                                       " "
+                                                       "{\"subgrap"
+                                                       "h\": "
+                                                       "{\"goal\":"
+                                                       " \"x\", "
+                                                       "\"nodes\":"
+                                                       " "
+                                                       "{\"d\":"
+                                                       " " LEAF("d", "") "}}"
+                                                                         "}"
+                                                                         "}"))),
+        MORTISE_OK);
+    map = strdup(out.p);
+    ck_assert_str_eq(list, map);
+    free(list);
+    free(map);
+}
+END_TEST
+
+START_TEST(a_task_node_alone)
+{
+    ck_assert_int_eq(import_str(LEAF("a", ", \"depends_on\": []")), MORTISE_OK);
+    ck_assert_uint_eq(diags.n, 0);
+    expect_out("start: a\nnodes:\n  a:\n    type: leaf\n    goal: x\n");
+    ck_assert_int_eq(import_str(LEAF("a b", ", \"depends_on\": [\"z\"]")),
+                     MORTISE_OK);
+    expect("W1001", "'depends_on' is left behind: this is one node alone");
+    expect("W1002", "'a b' is called 'a_b'");
+    expect_out("start: a_b\n");
 }
 END_TEST
 
@@ -679,6 +949,12 @@ static Suite *suite(void)
     tcase_add_test(tc, deep);
     tcase_add_loop_test(tc, condition, 0,
                         sizeof conditions / sizeof conditions[0]);
+    tcase_add_loop_test(tc, absent_is_false, 0,
+                        sizeof meanings / sizeof meanings[0]);
+    tcase_add_test(tc, conditions_are_bounded);
+    tcase_add_test(tc, required_of_state_is_dropped);
+    tcase_add_test(tc, plan_of_a_list);
+    tcase_add_test(tc, a_task_node_alone);
     tcase_add_loop_test(tc, mutated, 0, N_FILES);
     tcase_add_loop_test(tc, oom, 0, N_FILES);
     suite_add_tcase(s, tc);
