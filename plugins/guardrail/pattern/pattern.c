@@ -32,16 +32,14 @@
  *
  * What it promises:
  *
- *   (1) It fails closed.  A rule that could not be checked to the end (too
- *       many steps, out of time) is a violation without a replacement; out of
- *       memory is an error, which the engine takes for a violation.
+ *   (1) It fails closed, as payload.h says: a rule that could not be checked to
+ *       the end (too many steps, out of time) is a violation without a
+ *       replacement, and so is a match in the name of a member.
  *   (2) What it offers would pass: every string that was masked is checked
  *       again, and if a rule still matches nothing is offered.  So checking
  *       twice changes nothing.
- *   (3) A match in the name of a member is a violation without a replacement:
- *       two masked names could become one, and a value be lost.
- *   (4) It ends: regex.h bounds the patterns, REGEX_SECONDS the whole check,
- *       MAX_MASKED what is made.  It is `blocking` in the manifest because
+ *   (3) It ends: regex.h bounds the patterns, REGEX_SECONDS the whole check,
+ *       PAYLOAD_MASKED what is made.  It is `blocking` in the manifest because
  *       the payload may be megabytes, which is too long for the engine's own
  *       thread.
  *
@@ -49,18 +47,14 @@
  */
 #include <stdarg.h>
 
-#include <mortise/guardrail.h>
-
+#include "../../payload.h"
 #include "../../regex.h"
 
 enum {
     MAX_RULES = 64,
     MAX_NAME = 64,  /* with its NUL */
     MAX_ROUNDS = 4, /* of all rules over one string */
-    MAX_REPLACE = 256,
-    MAX_MASKED = 64 << 20, /* bytes of a replacement */
-    MAX_PATH = 256,        /* of a place in a reason */
-    MAX_REASON = 512
+    MAX_REPLACE = 256
 };
 
 struct rule {
@@ -171,221 +165,48 @@ no_config(const struct mortise_inst *i, const char *fmt, ...)
 
 /* ---- one check --------------------------------------------------------- */
 
-/* Bytes that grow and are reused. */
-struct bytes {
-    char *p;
-    uint64_t n, cap;
-};
-
-/* One step of the way from the payload to the value at hand. */
-struct step {
-    mortise_jv name; /* none: an element */
-    uint64_t index;
-};
-
 struct judge {
     const struct mortise_inst *inst;
     struct regex_run run;
-    struct step way[MORTISE_JV_DEPTH];
-    size_t depth;
-    struct bytes text;       /* of the string at hand */
-    struct bytes masked[2];  /* before and after a rule */
-    char reason[MAX_REASON]; /* words for the first finding */
-    uint64_t found;          /* strings that a rule matches */
-    bool maskable;           /* all that was found can be masked */
-    enum regex_result stop;  /* REGEX_NONE, or why no more is known */
+    struct bytes masked[2]; /* before and after a rule */
 };
 
-/* Room for n bytes in all. */
-static bool reserve(struct bytes *b, uint64_t n)
+static enum payload_result result_of(enum regex_result result)
 {
-    uint64_t cap = b->cap > 0 ? b->cap : 256;
-    char *p;
+    static const enum payload_result results[] = {
+        [REGEX_NONE] = PAYLOAD_CLEAN,          [REGEX_FOUND] = PAYLOAD_FOUND,
+        [REGEX_LIMIT] = PAYLOAD_LIMIT,         [REGEX_TIME] = PAYLOAD_TIME,
+        [REGEX_CANCELLED] = PAYLOAD_CANCELLED, [REGEX_NOMEM] = PAYLOAD_NOMEM,
+    };
 
-    if (n <= b->cap)
-        return true;
-    if (n > MAX_MASKED)
-        return false;
-    while (cap < n)
-        cap *= 2;
-    p = realloc(b->p, cap);
-    if (p == NULL)
-        return false;
-    b->p = p;
-    b->cap = cap;
-    return true;
+    return results[result];
 }
 
-static bool append(struct bytes *b, const char *p, uint64_t n)
+/* The first rule that matches the text, or cannot tell. */
+static enum payload_result look(void *ud, mortise_str text,
+                                char what[PAYLOAD_WHAT])
 {
-    if (n == 0)
-        return true;
-    if (n > MAX_MASKED || !reserve(b, b->n + n))
-        return false;
-    memcpy(b->p + b->n, p, n);
-    b->n += n;
-    return true;
-}
+    struct judge *j = ud;
 
-/* The content of a string value; lent until the next one. */
-static bool content(struct judge *j, mortise_jv v, mortise_str *out)
-{
-    if (mortise_jv_text(v, NULL, 0, out) == MORTISE_S_OK)
-        return true;
-    if (v.n <= j->text.cap || reserve(&j->text, v.n))
-        return mortise_jv_text(v, j->text.p, j->text.cap, out) == MORTISE_S_OK;
-    j->stop = REGEX_NOMEM;
-    return false;
-}
-
-/* The first rule that matches the text, or cannot tell; NULL: none. */
-static const struct rule *first_rule(struct judge *j, mortise_str text,
-                                     enum regex_result *result)
-{
-    *result = REGEX_NONE;
     for (size_t i = 0; i < j->inst->n_rules; i++) {
-        *result = regex_match(&j->run, j->inst->rules[i].code, text, 0,
-                              PCRE2_NOTEMPTY);
-        if (*result != REGEX_NONE)
-            return &j->inst->rules[i];
-    }
-    return NULL;
-}
+        const struct rule *r = &j->inst->rules[i];
+        enum regex_result result =
+            regex_match(&j->run, r->code, text, 0, PCRE2_NOTEMPTY);
 
-/* ---- reasons ----------------------------------------------------------- */
-
-/* Append to a text of MAX_PATH, cut at a character. */
-static void put_path(char *path, mortise_str s)
-{
-    size_t n = strlen(path), left = MAX_PATH - 1 - n;
-
-    if (s.n > left)
-        s.n = left;
-    s.n = mortise_str_utf8(s);
-    memcpy(path + n, s.p, s.n);
-    path[n + s.n] = '\0';
-}
-
-/* A member's name as a JSON Pointer has it; a star for one that a rule
- * matches, or that would not read well. */
-static void put_name(struct judge *j, char *path, mortise_jv name)
-{
-    enum regex_result result;
-    mortise_str s;
-
-    if (!content(j, name, &s))
-        return;
-    for (uint64_t i = 0; i < s.n; i++)
-        if ((unsigned char)s.p[i] < 0x20 || s.n > 64)
-            s = mortise_strz("*");
-    if (first_rule(j, s, &result) != NULL)
-        s = mortise_strz("*");
-    for (uint64_t i = 0, n; i < s.n; i += n) {
-        mortise_str rest = mortise_strn(s.p + i, s.n - i);
-
-        n = 1;
-        if (rest.p[0] == '~' || rest.p[0] == '/') {
-            put_path(path, mortise_strz(rest.p[0] == '~' ? "~0" : "~1"));
+        if (result == REGEX_NONE)
             continue;
-        }
-        while (n < rest.n && rest.p[n] != '~' && rest.p[n] != '/')
-            n++;
-        put_path(path, mortise_strn(rest.p, n));
+        snprintf(what, PAYLOAD_WHAT, "rule '%s'", r->name);
+        return result_of(result);
     }
-}
-
-/* Where we are. */
-static void put_way(struct judge *j, char path[MAX_PATH])
-{
-    char number[24];
-
-    strcpy(path, j->depth == 0 ? "the payload itself" : "");
-    for (size_t i = 0; i < j->depth; i++) {
-        put_path(path, mortise_strz("/"));
-        if (j->way[i].name.n > 0) {
-            put_name(j, path, j->way[i].name);
-            continue;
-        }
-        snprintf(number, sizeof number, "%llu",
-                 (unsigned long long)j->way[i].index);
-        put_path(path, mortise_strz(number));
-    }
-}
-
-static const char *verb(enum regex_result result, bool is_name)
-{
-    switch (result) {
-    case REGEX_FOUND:
-        return is_name ? "matches the name of a member:" : "matches at";
-    case REGEX_TIME:
-        return "could not be checked in time at";
-    default:
-        return "takes too many steps to be checked at";
-    }
-}
-
-/* Remember a finding; the first one gets words. */
-static void note(struct judge *j, const struct rule *rule,
-                 enum regex_result result, bool is_name)
-{
-    char path[MAX_PATH];
-
-    if (is_name)
-        j->maskable = false;
-    if (result != REGEX_FOUND)
-        j->stop = result;
-    if (result == REGEX_CANCELLED || result == REGEX_NOMEM)
-        return;
-    if (j->found++ > 0 && result == REGEX_FOUND)
-        return;
-    put_way(j, path);
-    snprintf(j->reason, MAX_REASON, "rule '%s' %s %s", rule->name,
-             verb(result, is_name), path);
-}
-
-/* ---- searching --------------------------------------------------------- */
-
-static void search_string(struct judge *j, mortise_jv v, bool is_name)
-{
-    enum regex_result result;
-    const struct rule *rule;
-    mortise_str s;
-
-    if (!content(j, v, &s))
-        return;
-    rule = first_rule(j, s, &result);
-    if (rule != NULL)
-        note(j, rule, result, is_name);
-}
-
-/* Every string of v, in order; the recursion is as deep as v, which json.h
- * bounds. */
-static void search(struct judge *j, mortise_jv v)
-{
-    mortise_jv_iter it = mortise_jv_each(v);
-    struct step *step = &j->way[j->depth];
-    mortise_jv name, one;
-
-    if (mortise_jv_type(v) == MORTISE_JV_STRING) {
-        search_string(j, v, false);
-        return;
-    }
-    if (j->depth == MORTISE_JV_DEPTH)
-        return; /* a scalar: no array stands that deep */
-    j->depth++;
-    step->index = 0;
-    while (j->stop == REGEX_NONE && mortise_jv_next(&it, &name, &one)) {
-        step->name = name;
-        if (name.n > 0)
-            search_string(j, name, true);
-        if (j->stop == REGEX_NONE)
-            search(j, one);
-        step->index++;
-    }
-    j->depth--;
+    return PAYLOAD_CLEAN;
 }
 
 /* ---- masking ----------------------------------------------------------- */
+
+static bool append(struct bytes *b, mortise_str s)
+{
+    return s.n <= PAYLOAD_MASKED - b->n && bytes_put(b, s) == MORTISE_S_OK;
+}
 
 /* What a rule makes of *s, in `to`; where it matches nothing, *s stays as it
  * is.  False when that cannot be told, or grows too large. */
@@ -401,14 +222,14 @@ static bool apply(struct judge *j, const struct rule *r, struct bytes *to,
         if (!regex_group(&j->run, 0, &start, &end) || start < at ||
             end <= start)
             return false;
-        if (!append(to, s->p + at, start - at) ||
-            !append(to, r->replace, r->n_replace))
+        if (!append(to, mortise_strn(s->p + at, start - at)) ||
+            !append(to, mortise_strn(r->replace, r->n_replace)))
             return false;
         at = end;
     }
     if (result != REGEX_NONE || at == 0)
         return result == REGEX_NONE;
-    if (!append(to, s->p + at, s->n - at))
+    if (!append(to, mortise_strn(s->p + at, s->n - at)))
         return false;
     *s = mortise_strn(to->p, to->n);
     *changed = true;
@@ -417,8 +238,9 @@ static bool apply(struct judge *j, const struct rule *r, struct bytes *to,
 
 /* All rules, one after the other, until none matches any more (2): the mask of
  * one may complete what another one looks for. */
-static bool mask(struct judge *j, mortise_str *s, bool *changed)
+static bool mask(void *ud, mortise_str *s, bool *changed)
 {
+    struct judge *j = ud;
     bool again = true;
     size_t turn = 0;
 
@@ -438,129 +260,24 @@ static bool mask(struct judge *j, mortise_str *s, bool *changed)
     return !again;
 }
 
-static bool write_string(struct judge *j, mortise_jw *w, mortise_jv v)
-{
-    bool changed;
-    mortise_str s;
-
-    if (!content(j, v, &s) || !mask(j, &s, &changed))
-        return false;
-    if (changed)
-        mortise_jw_string(w, s);
-    else
-        mortise_jw_value(w, v);
-    return true;
-}
-
-/* v, masked; names are as they were, for none was found in them (3). */
-static bool write_masked(struct judge *j, mortise_jw *w, mortise_jv v)
-{
-    int32_t type = mortise_jv_type(v);
-    mortise_jv_iter it = mortise_jv_each(v);
-    mortise_jv name, one;
-    mortise_str s;
-
-    if (type == MORTISE_JV_STRING)
-        return write_string(j, w, v);
-    if (type != MORTISE_JV_OBJECT && type != MORTISE_JV_ARRAY) {
-        mortise_jw_value(w, v);
-        return true;
-    }
-    if (type == MORTISE_JV_OBJECT)
-        mortise_jw_object(w);
-    else
-        mortise_jw_array(w);
-    while (mortise_jv_next(&it, &name, &one)) {
-        if (type == MORTISE_JV_OBJECT) {
-            if (!content(j, name, &s))
-                return false;
-            mortise_jw_keyn(w, s);
-        }
-        if (!write_masked(j, w, one))
-            return false;
-    }
-    mortise_jw_end(w);
-    return true;
-}
-
-/* A mortise_jw_more_fn over a struct bytes. */
-static mortise_status more(mortise_jw *w, void *ud)
-{
-    struct bytes *b = ud;
-
-    if (!reserve(b, b->cap + 1))
-        return MORTISE_S_NOMEM;
-    w->p = b->p;
-    w->cap = b->cap;
-    return MORTISE_S_OK;
-}
-
-/* Offer the masked payload: whole, or not at all. */
-static void offer(struct judge *j, mortise_jv payload)
-{
-    struct bytes room = {NULL, 0, 0};
-    mortise_str text;
-    mortise_jw w;
-
-    mortise_jw_growing(&w, NULL, 0, more, &room);
-    if (write_masked(j, &w, payload) &&
-        mortise_jw_finish(&w, &text) == MORTISE_S_OK)
-        mortise_emit_output(j->run.host, j->run.api, j->run.call, text);
-    free(room.p);
-}
-
 /* ---- the interface ----------------------------------------------------- */
-
-static mortise_status say(struct judge *j, const char *reason)
-{
-    return mortise_emit_verdict(j->run.host, j->run.api, j->run.call,
-                                reason != NULL, reason);
-}
-
-static mortise_status decide(struct judge *j, mortise_jv payload)
-{
-    size_t n;
-
-    search(j, payload);
-    if (j->stop == REGEX_CANCELLED)
-        return mortise_refuse(j->run.host, j->run.api, j->run.call,
-                              MORTISE_S_CANCELLED, "cancelled", "cancelled",
-                              "cancelled");
-    if (j->stop == REGEX_NOMEM)
-        return mortise_refuse(j->run.host, j->run.api, j->run.call,
-                              MORTISE_S_NOMEM, "transient", "no_memory",
-                              "out of memory");
-    if (j->found == 0)
-        return say(j, NULL);
-    n = strlen(j->reason);
-    if (j->found > 1)
-        snprintf(j->reason + n, MAX_REASON - n, ", and %llu more",
-                 (unsigned long long)j->found - 1);
-    if (j->stop == REGEX_NONE && j->maskable)
-        offer(j, payload);
-    return say(j, j->reason);
-}
 
 static mortise_status check(mortise_inst *i, uint32_t stage,
                             const mortise_request *r)
 {
-    struct judge j = {.inst = i, .maskable = true};
+    static const struct payload_rules rules = {look, mask, "matches at",
+                                               "matches the name of a member:"};
+    struct judge j = {.inst = i};
     mortise_status status;
-    mortise_jv payload;
 
     (void)stage; /* the same rules hold everywhere */
-    if (mortise_jv_parse(r->body, &payload) != MORTISE_S_OK)
-        return mortise_refuse(i->host, i->api, r->call, MORTISE_S_INVALID,
-                              "permanent", "invalid",
-                              "the payload is not JSON");
     if (!regex_init(&j.run, i->host, i->api, r))
         return mortise_refuse(i->host, i->api, r->call, MORTISE_S_NOMEM,
                               "transient", "no_memory", "out of memory");
-    status = decide(&j, payload);
+    status = payload_check(i->host, i->api, r, &rules, &j);
     regex_finish(&j.run);
-    free(j.text.p);
-    free(j.masked[0].p);
-    free(j.masked[1].p);
+    bytes_free(&j.masked[0]);
+    bytes_free(&j.masked[1]);
     return status;
 }
 
