@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { OTHER = -1 }; /* a mark: of another kind */
+
 /* Where the mark ends that begins at `at` with "<<word:"; NULL: none does. */
 static const char *mark_end(const char *at, const char *end,
                             const char **content)
@@ -31,11 +33,12 @@ static bool is_kind(const char *at, const char *kind)
                             at[2 + strlen(kind)] == ':');
 }
 
-char *corpus_line(const char *line, size_t n, const char *kind, char **marks)
+char *corpus_line(const char *line, size_t n, const char *kind,
+                  signed char **marks)
 {
     char *text = calloc(1, n + 1), *out = text;
     const char *p = line, *end = line + n;
-    char number = 0;
+    signed char number = 0;
 
     *marks = calloc(1, n + 1);
     while (p < end) {
@@ -45,10 +48,8 @@ char *corpus_line(const char *line, size_t n, const char *kind, char **marks)
             *out++ = *p++;
             continue;
         }
-        if (is_kind(p, kind)) {
-            number++;
-            memset(*marks + (out - text), number, (size_t)(close - content));
-        }
+        memset(*marks + (out - text), is_kind(p, kind) ? ++number : OTHER,
+               (size_t)(close - content));
         memcpy(out, content, (size_t)(close - content));
         out += close - content;
         p = close + 2;
@@ -63,7 +64,7 @@ static bool counts(char c)
 }
 
 /* Characters of one byte: the first of each, in place. */
-static void squash(char *text, char *marks)
+static void squash(char *text, signed char *marks)
 {
     size_t to = 0;
 
@@ -77,10 +78,11 @@ static void squash(char *text, char *marks)
     text[to] = '\0';
 }
 
-void corpus_judge(char *text, char *marks, char *masked, struct corpus_count *c)
+void corpus_judge(char *text, signed char *marks, char *masked,
+                  struct corpus_count *c)
 {
     size_t n;
-    char most = 0;
+    signed char most = 0;
 
     squash(text, marks);
     squash(masked, NULL);
@@ -91,7 +93,7 @@ void corpus_judge(char *text, char *marks, char *masked, struct corpus_count *c)
     }
     for (size_t i = 0; i < n; i++)
         most = marks[i] > most ? marks[i] : most;
-    for (char k = 1; k <= most; k++) {
+    for (signed char k = 1; k <= most; k++) {
         bool whole = true;
 
         for (size_t i = 0; i < n; i++)

@@ -16,12 +16,14 @@ struct corpus_count {
 };
 
 /* A line without its marks, malloc()ed; `marks` (as many bytes) gets 0 for what
- * is of no thing, or of another kind than `kind` (NULL: any), and 1, 2, ... for
- * what is of the first, the second ... */
-char *corpus_line(const char *line, size_t n, const char *kind, char **marks);
+ * is of no thing, 1, 2, ... for what is of the first, the second ... of `kind`
+ * (NULL: of any), and less than 0 for things of other kinds, which may be found
+ * or not. */
+char *corpus_line(const char *line, size_t n, const char *kind,
+                  signed char **marks);
 /* Add what a masked text of as many characters says.  All three are squashed to
  * a byte a character. */
-void corpus_judge(char *text, char *marks, char *masked,
+void corpus_judge(char *text, signed char *marks, char *masked,
                   struct corpus_count *c);
 double
 corpus_precision(const struct corpus_count *c);     /* 1: nothing was found */
