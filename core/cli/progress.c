@@ -150,6 +150,8 @@ static void gist(const struct mortise_mem *mem, const char *type,
     const json_t *error = json_object_get(event, "error");
     const json_t *request = json_object_get(event, "request");
     const char *prompt = mortise_cli_text(request, "prompt");
+    const char *why =
+        mortise_cli_text(json_object_get(event, "value"), "reason");
     char took[32];
 
     if (strcmp(type, "node_end") == 0)
@@ -172,8 +174,9 @@ static void gist(const struct mortise_mem *mem, const char *type,
                  prompt[0] != '\0' ? prompt
                                    : mortise_cli_text(request, "kind"));
     else if (strcmp(type, "decision") == 0)
-        snprintf(out, DETAIL, "%s by %s", mortise_cli_text(event, "decision"),
-                 mortise_cli_text(event, "actor"));
+        snprintf(
+            out, DETAIL, "%s by %s%s%s", mortise_cli_text(event, "decision"),
+            mortise_cli_text(event, "actor"), why[0] != '\0' ? ": " : "", why);
     else
         details(mem, event, out);
 }

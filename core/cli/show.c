@@ -55,6 +55,17 @@ static enum mortise_style style_of(const char *status)
                                                       : MORTISE_DIM;
 }
 
+/* Who approved its call, and in which words. */
+static void print_approval(struct mortise_out *o, const json_t *approval)
+{
+    const char *reason = mortise_cli_text(approval, "reason");
+
+    if (approval != NULL)
+        mortise_out_say(o, "  approved by %s%s%s",
+                        mortise_cli_text(approval, "actor"),
+                        reason[0] != '\0' ? ": " : "", reason);
+}
+
 static void print_nodes(struct mortise_out *o, const json_t *nodes)
 {
     mortise_out_puts(o, "\nnodes\n");
@@ -71,6 +82,7 @@ static void print_nodes(struct mortise_out *o, const json_t *nodes)
             mortise_out_puts(o, "  ");
             print_error(o, error);
         }
+        print_approval(o, json_object_get(node, "approval"));
         if (mortise_cli_is_unsettled(node))
             mortise_out_puts(o, "  its effect may have happened");
         mortise_out_puts(o, "\n");
@@ -191,21 +203,23 @@ const struct mortise_cmd mortise_cmd_show = {
 /* ---- history ---------------------------------------------------------------
  */
 
-/* "done write (approved by uid:0)" for an entry of a checkpoint. */
+/* "settle write (approved by anna: it is hers)" for an entry of a checkpoint. */
 static void print_entry(struct mortise_out *o, const json_t *entry)
 {
     char name[MORTISE_CLI_EXECUTION];
     const char *node = mortise_cli_execution(entry, name);
     const char *how = mortise_cli_text(entry, "how");
     const char *actor = mortise_cli_text(entry, "actor");
+    const char *reason = mortise_cli_text(entry, "reason");
     const json_t *error = json_object_get(entry, "error");
 
     mortise_out_say(o, "%s%s%s", mortise_cli_text(entry, "entry"),
                     node[0] != '\0' ? " " : "", node);
     if (how[0] != '\0' || actor[0] != '\0')
-        mortise_out_say(o, " (%s%s%s%s)", how,
+        mortise_out_say(o, " (%s%s%s%s%s%s)", how,
                         how[0] != '\0' && actor[0] != '\0' ? " " : "",
-                        actor[0] != '\0' ? "by " : "", actor);
+                        actor[0] != '\0' ? "by " : "", actor,
+                        reason[0] != '\0' ? ": " : "", reason);
     if (json_is_object(error)) {
         mortise_out_puts(o, " ");
         print_error(o, error);

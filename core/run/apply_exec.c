@@ -251,6 +251,8 @@ static int settle_request(struct mortise_run *r, struct exec *x,
         x->approved = true;
         memcpy(x->approved_digest, e->digest, MORTISE_DIGEST);
         mortise_generation_approved(x, json_object_get(e->value, "args"));
+        if (mortise_generation_approved_by(x, e, err) != MORTISE_OK)
+            return err->code;
     }
     if (x->ask == MORTISE_ASK_HUMAN &&
         mortise_exec_kind(r, x)->keep(r, x, e, err) != MORTISE_OK)

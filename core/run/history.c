@@ -39,11 +39,14 @@ void mortise_describe_ask(json_t *out, const struct mortise_entry *e)
 void mortise_describe_settle(json_t *out, const struct mortise_entry *e)
 {
     json_t *approved = json_object_get(e->value, "approved");
+    json_t *reason = json_object_get(e->value, "reason");
 
     if (e->how <= MORTISE_SETTLE_FAIL)
         put_how(out, mortise_settle_name((enum mortise_settle)e->how));
     if (json_is_boolean(approved))
         json_object_set(out, "approved", approved);
+    if (json_is_string(reason) && json_string_length(reason) > 0)
+        json_object_set(out, "reason", reason);
 }
 
 void mortise_describe_step(json_t *out, const struct mortise_entry *e)

@@ -74,6 +74,7 @@ static void exec_finish(struct mortise_run *r, struct exec *x)
     json_decref(x->result);
     json_decref(x->said);
     json_decref(x->notes);
+    json_decref(x->approval);
     json_decref(x->payload);
     json_decref(x->body);
     json_decref(x->subject);

@@ -64,17 +64,17 @@ static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
     json_t *out;
 
     mortise_exec_path(r, x, path);
-    out = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:s*, s:s*, s:O*,"
-                    " s:o*, s:O*, s:O*, s:O*}",
-                    "node", mortise_exec_node(r, x)->id, "path", path, "type",
-                    mortise_node_type_name(mortise_exec_node(r, x)->type),
-                    "status", state_name(x), "attempts", (int)x->attempt,
-                    "visit", (int)x->visit, "generation", (int)x->generation,
-                    "after", after_json(r, x), "started",
-                    time_text(started, x->started_ms), "ended",
-                    time_text(ended, x->ended_ms), "output", x->output,
-                    "cached", x->cached ? json_true() : NULL, "error", x->error,
-                    "guardrails", x->notes, "failed", x->caught);
+    out = json_pack(
+        "{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:s*, s:s*, s:O*,"
+        " s:o*, s:O*, s:O*, s:O*, s:O*}",
+        "node", mortise_exec_node(r, x)->id, "path", path, "type",
+        mortise_node_type_name(mortise_exec_node(r, x)->type), "status",
+        state_name(x), "attempts", (int)x->attempt, "visit", (int)x->visit,
+        "generation", (int)x->generation, "after", after_json(r, x), "started",
+        time_text(started, x->started_ms), "ended",
+        time_text(ended, x->ended_ms), "output", x->output, "cached",
+        x->cached ? json_true() : NULL, "error", x->error, "guardrails",
+        x->notes, "approval", x->approval, "failed", x->caught);
     if (out != NULL && mortise_exec_node(r, x)->model_reason != NULL &&
         json_object_set_new(out, "llm",
                             json_pack("{s:s}", "reason",

@@ -189,6 +189,32 @@ START_TEST(is_only_recorded)
 }
 END_TEST
 
+/* Issue 15, 2: the words that an approval of a tool was given with are kept: in
+ * the record, in the event, and where the run is shown. */
+START_TEST(approve_reason_is_kept_for_tools)
+{
+    desk_graph("ok", "hitl_mode: approve_tools\nstart: a\nnodes:\n"
+                     "  a: {type: tool, tool: tried/echo, args: {value: 1}, "
+                     "next: END}\n");
+    child_run("$MORTISE run ok.yaml --id r");
+    desk_code(4);
+    desk_ok("$MORTISE approve $($MORTISE inbox r --ids) --reason 'Anna agreed' "
+            "--args '{\"value\": 2}'");
+    desk_ok("$MORTISE events r --json | grep '\"decision\":\"approved\"'");
+    desk_out("\"value\":{\"args\":{\"value\":2},\"reason\":\"Anna agreed\"}");
+    desk_ok("$MORTISE history r --json | grep '\"entry\":\"settle\"'");
+    desk_out("\"reason\":\"Anna agreed\"");
+    desk_ok("$MORTISE history r");
+    desk_out(": Anna agreed)");
+    desk_ok("$MORTISE show r --json | tr -d '\\n '");
+    desk_out("\"reason\":\"Annaagreed\"");
+    desk_out("\"approval\":{\"actor\":");
+    desk_ok("$MORTISE show r");
+    desk_out("  approved by ");
+    desk_out(": Anna agreed\n");
+}
+END_TEST
+
 /* ---- several at once ------------------------------------------------------------ */
 
 /* Two nodes of the run ID ask a person, and a third one wants JSON. */
@@ -258,6 +284,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, is_only_recorded, 0, DECISIONS * 2);
     tcase_add_test(tc, several_are_settled_at_once);
     tcase_add_test(tc, several_or_none);
+    tcase_add_test(tc, approve_reason_is_kept_for_tools);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -183,6 +183,10 @@ void mortise_doubt_forget(struct exec *x);
 void mortise_generation_find(struct exec *x, json_t *body);
 void mortise_generation_checked(struct exec *x, json_t *body);
 void mortise_generation_approved(struct exec *x, json_t *body);
+/* Who approved its call, and in which words, as that entry has it. */
+int mortise_generation_approved_by(struct exec *x,
+                                   const struct mortise_entry *e,
+                                   struct mortise_err *err);
 /* ... or they are these, whatever the node says. */
 void mortise_generation_given(struct exec *x, json_t *body);
 /* Guardrails said this; and an acceptance is to pass them. */

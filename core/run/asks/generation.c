@@ -6,7 +6,9 @@
  * which is settled first, and is about the arguments that it was begun with.
  */
 #include <assert.h>
+#include <string.h>
 
+#include "base/utf8.h"
 #include "run/asks/asks.h"
 
 /* ---- arguments ------------------------------------------------------------ */
@@ -41,6 +43,23 @@ void mortise_generation_approved(struct exec *x, json_t *body)
     } else if (!x->body_is_given) {
         mortise_json_drop(&x->body);
     }
+}
+
+int mortise_generation_approved_by(struct exec *x,
+                                   const struct mortise_entry *e,
+                                   struct mortise_err *err)
+{
+    json_t *approval;
+
+    if (!mortise_utf8_valid(e->actor, strlen(e->actor)))
+        return mortise_entry_corrupt(err, e);
+    approval = json_pack("{s:s, s:O*}", "actor", e->actor, "reason",
+                         json_object_get(e->value, "reason"));
+    if (approval == NULL)
+        return mortise_nomem(err);
+    json_decref(x->approval);
+    x->approval = approval;
+    return MORTISE_OK;
 }
 
 /* They are to be found anew; unless an effect is in doubt, which is about those
@@ -118,6 +137,7 @@ int mortise_generation_next(struct mortise_run *r, struct exec *x,
     drop_body(x);
     mortise_json_drop(&x->decision);
     mortise_json_drop(&x->notes);
+    mortise_json_drop(&x->approval);
     mortise_budget_call_ended(r, x);
     if (!mortise_step_is_kept(x) && mortise_step_clear(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;

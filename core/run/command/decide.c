@@ -301,7 +301,9 @@ int mortise_command_obey_approve_tool(struct mortise_run *r,
     rv = mortise_exec_approval_digest(
         r, x, c->value != NULL ? c->value : json_object_get(x->payload, "args"),
         digest, err);
-    value = json_pack("{s:O*}", "args", c->value);
+    value =
+        json_pack("{s:O*, s:s*}", "args", c->value, "reason",
+                  c->reason != NULL && c->reason[0] != '\0' ? c->reason : NULL);
     if (rv == MORTISE_OK && value == NULL)
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK)

@@ -30,7 +30,7 @@ enum mortise_ask { /* kinds of requests (runtime.md 7) */
 };
 
 enum mortise_settle {
-    MORTISE_SETTLE_APPROVED = 1, /* value: {args?} */
+    MORTISE_SETTLE_APPROVED = 1, /* value: {args?, reason?} */
     MORTISE_SETTLE_REJECTED,     /* value: {reason?} */
     MORTISE_SETTLE_ANSWERED,     /* value: the answer */
     MORTISE_SETTLE_PASSED,       /* a scheduled pause is over */

@@ -296,6 +296,7 @@ struct exec {
     uint32_t checked; /* the generation whose arguments passed; 0: none */
     uint32_t ordinal; /* of the next request */
     json_t *notes;    /* guardrail verdicts */
+    json_t *approval; /* {actor, reason?} of its call; NULL: nobody's */
     json_t *decision; /* an acceptance that they have not passed yet */
     json_t *body;     /* live only: the arguments, once evaluated */
     /* By asks/steps.c: what it asked (step.c). */
