@@ -8,7 +8,8 @@
  *   (1) Each plugin has a process of its own, with an empty store that goes
  *       when it goes: one that crashes, exits or hangs is a finding, and the
  *       others are still tried.
- *   (2) The deployment's own store is not opened: an engine may be at work on
+ *   (2) A signal to stop ends it, and what it left goes, too.
+ *   (3) The deployment's own store is not opened: an engine may be at work on
  *       it, and nothing that is tried here is remembered there.
  */
 #include "cli/bring_up.h"
@@ -19,12 +20,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "cli/fatal.h"
+#include "cli/stop.h"
 #include "cli/tempdir.h"
 #include "engine/common/engine.h"
 
@@ -59,9 +62,14 @@ _Noreturn static void child(const struct mortise_cli *cli, int to,
                             const char *store, const char *plugin)
 {
     struct mortise_err err;
-    bool up = bring_up(cli, store, plugin, &err) == MORTISE_OK;
-    size_t n = up ? 0 : strlen(err.msg);
+    bool up;
+    size_t n;
 
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody wants to know any more */
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    up = bring_up(cli, store, plugin, &err) == MORTISE_OK;
+    n = up ? 0 : strlen(err.msg);
     if (!up && write(to, err.msg, n) != (ssize_t)n)
         _exit(2);
     _exit(up ? 0 : (int)mortise_exit_code_of_result(err.code));
@@ -69,7 +77,8 @@ _Noreturn static void child(const struct mortise_cli *cli, int to,
 
 /* ---- around it ---------------------------------------------------------- */
 
-/* Read until the other side closes; false: it takes too long. */
+/* Read until the other side closes; false: it takes too long, or a signal came.
+ */
 static bool hear(int from, char *words, size_t cap)
 {
     uint64_t end = mortise_mono_ns() / NS_PER_MS + MORTISE_BRING_UP_MS;
@@ -77,11 +86,15 @@ static bool hear(int from, char *words, size_t cap)
     ssize_t got = 1;
 
     while (got > 0 && n + 1 < cap) {
-        struct pollfd p = {.fd = from, .events = POLLIN};
+        struct pollfd p[] = {{.fd = from, .events = POLLIN},
+                             {.fd = mortise_stop_fd(), .events = POLLIN}};
         uint64_t now = mortise_mono_ns() / NS_PER_MS;
 
-        if (now >= end || poll(&p, 1, (int)(end - now)) == 0)
+        if (now >= end || poll(p, 2, (int)(end - now)) == 0 ||
+            mortise_stop_came())
             return false;
+        if (p[0].revents == 0)
+            continue;
         got = read(from, words + n, cap - 1 - n);
         if (got < 0 && errno == EINTR)
             got = 1;
@@ -120,9 +133,11 @@ static int try_one(const struct mortise_cli *cli, const char *plugin,
                    struct mortise_err *err)
 {
     char store[PATH_MAX];
-    int ends[2], rv = mortise_tempdir_make(store, "check", err);
+    int ends[2], rv = mortise_stop_begin(err);
     pid_t pid;
 
+    if (rv == MORTISE_OK)
+        rv = mortise_tempdir_make(store, "check", err);
     if (rv != MORTISE_OK)
         return rv;
     pid = pipe(ends) == 0 ? fork() : -1;
@@ -136,6 +151,8 @@ static int try_one(const struct mortise_cli *cli, const char *plugin,
         close(ends[0]);
     }
     mortise_tempdir_remove(store);
+    if (pid > 0 && mortise_stop_came())
+        return mortise_fail(err, MORTISE_ESTATE, "interrupted");
     return pid > 0 ? MORTISE_OK
                    : mortise_fail(err, MORTISE_EIO, "start a process: %s",
                                   strerror(errno));

@@ -91,9 +91,9 @@ static int run(struct mortise_cli *cli, struct mortise_err *err)
     int rv = start_body(cli, graph, &body, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_stop_begin(err);
-    if (rv == MORTISE_OK)
         rv = mortise_cli_open(cli, graph, err);
+    if (rv == MORTISE_OK) /* before, there is nothing to pause */
+        rv = mortise_stop_begin(err);
     if (rv != MORTISE_OK) {
         json_decref(body);
         return rv;
