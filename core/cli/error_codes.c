@@ -149,6 +149,11 @@ const struct mortise_code mortise_error_codes[] = {
      "An effect was cut off, and on_in_doubt is fail, or a person said so: see "
      "E_IN_DOUBT.  A retry_policy never repeats it.",
      NULL},
+    {"interrupted", "a signal came",
+     "What a command called (`plugin call`, `mcp`) was stopped by it; nothing "
+     "of "
+     "it goes on.",
+     NULL},
     {"invalid", "arguments or a config that a plugin refuses",
      "The words say what it expects.", NULL},
     {"io", "the system said no", "The words are the system's.", NULL},
@@ -268,6 +273,12 @@ const struct mortise_code mortise_error_codes[] = {
     {"no_space", "the disk is full", "Make room, and try again.", NULL},
     {"no_value", "a name of a template has no value",
      "`values` of text/template has nothing of that name.", NULL},
+    {"not_answered", "it asks, and nobody answered",
+     "What a command called asks a person, and nobody is at its terminal, or "
+     "said anything.  Call it at a terminal, or from a graph, where the "
+     "question "
+     "waits for an answer.",
+     NULL},
     {"not_dir", "not a directory", "The path leads to something else.", NULL},
     {"not_file", "not a file", "The path leads to something else.", NULL},
     {"not_found", "nothing is there", "The path names no file or directory.",
@@ -367,6 +378,10 @@ const struct mortise_code mortise_error_codes[] = {
      "A warning of an execution, not a failure: a call told of more than was "
      "reserved for it, of something that a budget counts.  It counts all the "
      "same.",
+     NULL},
+    {"withdrawn", "who asked did not wait any longer",
+     "What a command called asked a person, and gave up before there was an "
+     "answer.",
      NULL},
 };
 

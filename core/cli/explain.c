@@ -42,23 +42,30 @@ static const struct mortise_code *code_at(size_t i)
     return NULL;
 }
 
-/* Statuses of servers are explained as one. */
-static const char *spelt(const char *given)
+/* The status of a server, 100 to 599: all are explained as one. */
+static bool is_status(const char *given)
 {
-    return strncasecmp(given, "http.", 5) == 0 &&
-                   isdigit((unsigned char)given[5])
-               ? "http.404"
-               : given;
+    return strncasecmp(given, "http.", 5) == 0 && given[5] >= '1' &&
+           given[5] <= '5' && isdigit((unsigned char)given[6]) &&
+           isdigit((unsigned char)given[7]) && given[8] == '\0';
 }
 
-static const struct mortise_code *find(const char *given)
+/* The row of a code; its `code` is as it was given where that is one of a family.
+ */
+static bool find(struct mortise_code *out, const char *given)
 {
+    const char *spelt = is_status(given) ? "http.404" : given;
     const struct mortise_code *c;
 
-    for (size_t i = 0; (c = code_at(i)) != NULL; i++)
-        if (strcasecmp(c->code, spelt(given)) == 0)
-            return c;
-    return NULL;
+    for (size_t i = 0; (c = code_at(i)) != NULL; i++) {
+        if (strcasecmp(c->code, spelt) != 0)
+            continue;
+        *out = *c;
+        if (spelt != given)
+            out->code = given;
+        return true;
+    }
+    return false;
 }
 
 static int unknown(const char *given, struct mortise_err *err)
@@ -84,7 +91,7 @@ static int unknown(const char *given, struct mortise_err *err)
 static void print(struct mortise_out *o, const struct mortise_code *c)
 {
     mortise_out_style(o, MORTISE_BOLD);
-    mortise_out_printf(o, "%s: %s", c->code, c->title);
+    mortise_out_say(o, "%s: %s", c->code, c->title);
     mortise_out_style(o, MORTISE_PLAIN);
     mortise_out_puts(o, "\n\n");
     mortise_out_paragraph(o, c->explanation, WIDTH);
@@ -122,15 +129,15 @@ static int list(struct mortise_cli *cli, struct mortise_err *err)
 
 static int explain(struct mortise_cli *cli, struct mortise_err *err)
 {
-    const struct mortise_code *c;
+    struct mortise_code c;
+
     if (cli->args.n_operands == 0)
         return list(cli, err);
-    c = find(cli->args.operands[0]);
-    if (c == NULL)
+    if (!find(&c, cli->args.operands[0]))
         return unknown(cli->args.operands[0], err);
     if (cli->args.json)
-        return print_json(cli, c, err);
-    print(&cli->out, c);
+        return print_json(cli, &c, err);
+    print(&cli->out, &c);
     return MORTISE_EXIT_OK;
 }
 

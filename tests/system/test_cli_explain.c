@@ -66,7 +66,15 @@ START_TEST(explains)
     desk_ok("$MORTISE explain model.connect");
     desk_out("model.connect: no connection to the model's server\n");
     desk_ok("$MORTISE explain http.503 && $MORTISE explain Timeout.Call");
-    desk_out("http.404: ");
+    desk_out("http.503: the server answered with an error (http.400 to ");
+    desk_out("timeout.call: ");
+    desk_ok("$MORTISE explain expression && $MORTISE explain http.408 --json");
+    desk_out("expression: ");
+    desk_out("{\"code\":\"http.408\",");
+    child_run("$MORTISE explain http.4040");
+    desk_code(3);
+    child_run("$MORTISE explain http.604");
+    desk_code(3);
     desk_ok("$MORTISE explain reply --json");
     desk_not_out("example");
     child_run("$MORTISE explain acme.code_of_theirs");
@@ -93,6 +101,36 @@ START_TEST(error_codes_are_explained)
     ck_assert_str_eq(child.out, "");
     desk_ok("wc -l <codes");
     ck_assert_int_gt(atoi(child.out), 60);
+}
+END_TEST
+
+/* Issue 15, 4: a code that the sources would have and nobody explained would be
+ * found, wherever it stands. */
+START_TEST(explain_would_miss_a_code)
+{
+    static const char *const lines[] = {
+        "mortise_fail_attempt(r, x, \"brand_new\", \"permanent\", words, err);",
+        "http_fail(i, c, \"brand_new\");",
+        "o->code = \"brand_new\";",
+        "*code = pinned ? \"io\" : \"brand_new\";",
+        "return json_pack(\"{s:s}\", \"code\", \"brand_new\");",
+        "why(\"permanent\", \"brand_new\");",
+        "static const char f[] = \"http.brand_new\";",
+        "\"{\\\"code\\\":\\\"brand_new\\\"}\"",
+        "} ends[] = {{\"io\", \"a\"}, {\"brand_new\", \"b\"}};",
+        "fail(o, \"brand_new\", \"words\");",
+        "struct reason why = {\"brand_new\", 1};",
+    };
+    char root[4096];
+
+    ck_assert_ptr_nonnull(realpath(".", root));
+    desk_ok("mkdir src");
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        desk_put("src/a.c", lines[i]);
+        child_run("sh %s/tools/error-codes.sh src", root);
+        ck_assert_msg(strstr(child.out, "brand_new") != NULL, "%s:\n%s%s",
+                      lines[i], child.out, child.err);
+    }
 }
 END_TEST
 
@@ -236,6 +274,7 @@ static Suite *suite(void)
     tcase_add_test(tc, explains);
     tcase_add_test(tc, codes_are_unique);
     tcase_add_test(tc, error_codes_are_explained);
+    tcase_add_test(tc, explain_would_miss_a_code);
     tcase_add_test(tc, results_are_explained);
     tcase_add_test(tc, golden_codes_are_explained);
     tc2 = tcase_create("results");
