@@ -442,6 +442,27 @@ static void print_pending(struct chat *c, const json_t *show)
             mortise_cli_print_request(&way, one);
 }
 
+/* As JSON: what it failed of, or what it waits for. */
+static int stop_json(struct chat *c, const json_t *show)
+{
+    const json_t *error = json_object_get(show, "error");
+    json_t *more = json_pack("{s:s, s:O*}", "run", run_of(c), "pending",
+                             json_object_get(show, "pending"));
+
+    if (json_is_object(error))
+        mortise_cli_error(c->cli, mortise_cli_text(error, "code"),
+                          mortise_cli_text(error, "message"), more);
+    else if (!is_over(show))
+        mortise_cli_error(c->cli, mortise_result_name(MORTISE_ESTATE),
+                          "it waits for somebody, and hears nothing more until "
+                          "then",
+                          more);
+    else
+        json_decref(more);
+    return (int)mortise_exit_code_of_status(
+        mortise_status_of_name(mortise_cli_text(show, "status")));
+}
+
 /* The code that it ends with; it has ended, or stands still. */
 static int stop(struct chat *c, const json_t *show)
 {
@@ -450,8 +471,10 @@ static int stop(struct chat *c, const json_t *show)
 
     c->is_kept = !is_over(show);
     if (is_over(show))
-        mortise_out_say(&c->cli->err, "mortise: run %s is %s\n", run_of(c),
-                        mortise_cli_text(show, "status"));
+        mortise_cli_note(c->cli, MORTISE_LOG_INFO, "run %s is %s", run_of(c),
+                         mortise_cli_text(show, "status"));
+    if (c->cli->args.json)
+        return stop_json(c, show);
     if (json_is_object(error))
         mortise_out_say(&c->cli->err, "mortise: the chat failed: %s: %s\n",
                         mortise_cli_text(error, "code"),
@@ -521,6 +544,11 @@ static int converse(struct chat *c, int *code, struct mortise_err *err)
 static void say_how(struct chat *c)
 {
     mortise_out_flush(&c->cli->out);
+    if (c->cli->args.json) {
+        mortise_cli_note(c->cli, MORTISE_LOG_INFO,
+                         "it is kept: chat --continue --id %s", run_of(c));
+        return;
+    }
     mortise_out_puts(&c->cli->err, "it is kept; to go on:\n");
     mortise_cli_suggest_begin(c->cli, &c->cli->err, "chat");
     mortise_out_puts(&c->cli->err, " --continue --id ");

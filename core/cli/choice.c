@@ -208,6 +208,47 @@ static void put_one(const struct mortise_cli_way *way, const json_t *request)
     put_command(way, request);
 }
 
+/* How each is settled that may be meant. */
+static void put_commands(const struct mortise_cli_way *way,
+                         const struct mortise_cli_choice *c)
+{
+    if (way->stuck)
+        return;
+    MORTISE_JSON_EACH (one, i, c->pending) {
+        if (mortise_cli_is_asked_again(way, one))
+            mortise_cli_offer(way, "resume");
+        else if (c->request != NULL)
+            put_command(way, one);
+        else
+            mortise_cli_settle(way, one);
+    }
+}
+
+/* The same as JSON: {error: {code, message, pending, commands}}. */
+static int refuse_json(struct mortise_cli *cli,
+                       const struct mortise_cli_choice *c)
+{
+    struct mortise_buf b;
+    struct mortise_out o;
+    const struct mortise_cli_way way =
+        mortise_cli_way_on(cli, &o, c->run, c->blocked);
+    const char *lines;
+
+    mortise_buf_init(&b, cli->mem);
+    mortise_out_init_buf(&o, &b);
+    put_commands(&way, c);
+    mortise_out_flush(&o);
+    lines = mortise_buf_cstr(&b);
+    mortise_cli_error(
+        cli, mortise_result_name(MORTISE_EINVAL),
+        c->request != NULL ? "a decision names the request that it is for"
+                           : "several requests are pending: say which is meant",
+        json_pack("{s:O, s:o}", "pending", c->pending, "commands",
+                  mortise_cli_command_list(lines != NULL ? lines : "")));
+    mortise_buf_finish(&b);
+    return MORTISE_EXIT_USAGE;
+}
+
 /* Nothing is decided: say of each what it is and how it is settled. */
 static int refuse(struct mortise_cli *cli, const struct mortise_cli_choice *c)
 {
@@ -287,7 +328,7 @@ static int ask_without_store(struct mortise_cli *cli, int fd,
     mortise_cli_leave(cli);
     cli->hasty = false;
     if (!ask(cli, fd, c)) {
-        mortise_out_puts(&cli->err, "mortise: nothing was decided\n");
+        mortise_cli_note(cli, MORTISE_LOG_INFO, "nothing was decided");
         return MORTISE_EXIT_USAGE;
     }
     return mortise_cli_reopen(cli, err);
@@ -303,7 +344,7 @@ int mortise_cli_confirm(struct mortise_cli *cli,
         return MORTISE_OK;
     fd = c->request != NULL ? open_terminal() : -1;
     if (fd < 0)
-        return refuse(cli, c);
+        return cli->args.json ? refuse_json(cli, c) : refuse(cli, c);
     rv = ask_without_store(cli, fd, c, err);
     close(fd);
     return rv;

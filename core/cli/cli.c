@@ -79,18 +79,6 @@ int mortise_cli_find(struct mortise_cli *cli, const char *graph,
     return MORTISE_OK;
 }
 
-void mortise_cli_findings(struct mortise_cli *cli, struct mortise_diags *d)
-{
-    struct mortise_buf b;
-
-    mortise_buf_init(&b, cli->mem);
-    mortise_diags_text(d, &b);
-    if (b.n > 0 && mortise_buf_cstr(&b) != NULL)
-        mortise_out_text(&cli->err, b.p, 0);
-    mortise_buf_finish(&b);
-    mortise_diags_finish(d);
-}
-
 unsigned mortise_cli_how(const struct mortise_cli *cli)
 {
     return (cli->found ? MORTISE_SETTINGS_FOUND : 0) |
@@ -115,23 +103,6 @@ int mortise_cli_settings(struct mortise_cli *cli,
     return rv;
 }
 
-/* [any]: one line, one write. */
-static void log_line(void *ud, int level, const char *msg)
-{
-    static const char *const words[] = {"", "error", "warning", "info",
-                                        "debug"};
-    const struct mortise_cli *cli = ud;
-    struct mortise_out line;
-
-    if (level > MORTISE_LOG_WARN && !cli->args.verbose)
-        return;
-    if (level < MORTISE_LOG_ERROR || level > MORTISE_LOG_DEBUG)
-        level = MORTISE_LOG_ERROR;
-    mortise_out_init(&line, cli->err.fd, cli->mem);
-    mortise_out_say(&line, "mortise: %s: %s\n", words[level], msg);
-    mortise_out_flush(&line);
-}
-
 int mortise_cli_open(struct mortise_cli *cli, const char *graph,
                      struct mortise_err *err)
 {
@@ -140,7 +111,8 @@ int mortise_cli_open(struct mortise_cli *cli, const char *graph,
     return rv != MORTISE_OK ? rv : mortise_cli_reopen(cli, err);
 }
 
-static void option(struct mortise_out *o, const char *name, const char *value)
+void mortise_cli_option(struct mortise_out *o, const char *name,
+                        const char *value)
 {
     mortise_out_printf(o, " --%s ", name);
     mortise_out_shell(o, value);
@@ -154,59 +126,9 @@ static bool may_look(const struct mortise_cli *cli, int code)
             code == MORTISE_EIO || code == MORTISE_ECORRUPT);
 }
 
-/* The store is damaged: what to do, once. */
-static void say_salvage(struct mortise_cli *cli)
-{
-    if (cli->said_salvage || (cli->cmd != NULL && cli->cmd->salvages))
-        return;
-    cli->said_salvage = true;
-    mortise_out_puts(&cli->err, "To save what can be read:\n  ");
-    mortise_out_shell(&cli->err, cli->program);
-    mortise_out_puts(&cli->err, " store salvage");
-    if (cli->deployment != NULL && !cli->found_by_itself)
-        option(&cli->err, "deployment", cli->deployment);
-    if (cli->args.store != NULL)
-        option(&cli->err, "store", cli->args.store);
-    mortise_out_puts(&cli->err, " NEW-DIR\n");
-}
-
-static void say_look(struct mortise_cli *cli, const struct mortise_err *why)
-{
-    mortise_out_puts(&cli->err, "mortise: warning: ");
-    mortise_out_text(&cli->err, why->msg, 0);
-    cli->err.n -= cli->err.n > 0;
-    mortise_out_printf(
-        &cli->err,
-        " (%s)\nmortise: warning: what follows is read from a "
-        "copy of the store: nothing goes on, and nothing can be answered\n",
-        mortise_result_name(why->code));
-    if (why->code == MORTISE_ECORRUPT)
-        say_salvage(cli);
-    mortise_out_flush(&cli->err);
-}
-
 bool mortise_cli_lacks(struct mortise_cli *cli, struct mortise_err *why)
 {
     return cli->session != NULL && mortise_session_lacks(cli->session, why);
-}
-
-int mortise_cli_own_up(struct mortise_cli *cli, int code)
-{
-    struct mortise_err why;
-
-    if (!mortise_cli_lacks(cli, &why))
-        return code;
-    mortise_out_flush(&cli->out);
-    mortise_out_puts(&cli->err, "mortise: incomplete: ");
-    mortise_out_text(&cli->err, why.msg, 0);
-    cli->err.n -= cli->err.n > 0;
-    mortise_out_puts(&cli->err,
-                     ": there may have been more than what is shown, and newer "
-                     "(E_STORE_CORRUPT)\n");
-    say_salvage(cli);
-    return code == MORTISE_EXIT_OK
-               ? (int)mortise_exit_code_of_result(MORTISE_ECORRUPT)
-               : code;
 }
 
 int mortise_cli_mark_lack(struct mortise_cli *cli, json_t *reply,
@@ -246,7 +168,7 @@ static struct mortise_options options_of(struct mortise_cli *cli)
         (cli->args.allow_downgrade ? MORTISE_OPEN_ALLOW_DOWNGRADE : 0);
     options.store = cli->args.store;
     options.mem = cli->mem;
-    options.log = log_line;
+    options.log = mortise_cli_log;
     options.log_ud = cli;
     return options;
 }
@@ -263,7 +185,7 @@ static bool look(struct mortise_cli *cli, const struct mortise_err *why)
     cli->copied =
         mortise_session_look(&cli->session, &options, NULL) == MORTISE_OK;
     if (cli->copied)
-        say_look(cli, why);
+        mortise_cli_say_look(cli, why);
     return cli->copied;
 }
 
@@ -278,33 +200,6 @@ int mortise_cli_reopen(struct mortise_cli *cli, struct mortise_err *err)
     rv = mortise_session_open(&cli->session, &options, session_flags(cli),
                               &cli->no_store, err);
     return rv == MORTISE_OK || look(cli, err) ? MORTISE_OK : rv;
-}
-
-int mortise_cli_fail(struct mortise_cli *cli, const struct mortise_err *err)
-{
-    mortise_out_flush(&cli->out); /* what was said before comes before */
-    mortise_out_puts(&cli->err, "mortise: ");
-    mortise_out_text(&cli->err, err->msg, 0);
-    cli->err.n -= cli->err.n > 0; /* the code goes on the last line */
-    mortise_out_printf(&cli->err, " (%s)\n", mortise_result_name(err->code));
-    if (err->code == MORTISE_ECORRUPT)
-        say_salvage(cli);
-    mortise_out_flush(&cli->err);
-    return (int)mortise_exit_code_of_result(err->code);
-}
-
-int mortise_cli_usage(struct mortise_cli *cli, const char *fmt, ...)
-{
-    char text[1024];
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    mortise_out_say(&cli->err, "mortise: %s\nTry 'mortise %s%s--help'.\n", text,
-                    cli->cmd != NULL ? cli->cmd->name : "",
-                    cli->cmd != NULL ? " " : "");
-    return MORTISE_EXIT_USAGE;
 }
 
 /* Does the subcommand of this name know whose runs are meant? */
@@ -330,11 +225,11 @@ void mortise_cli_suggest_begin(struct mortise_cli *cli, struct mortise_out *o,
     mortise_out_shell(o, cli->program);
     mortise_out_printf(o, " %s", what);
     if (!cli->found_by_itself)
-        option(o, "deployment", cli->deployment);
+        mortise_cli_option(o, "deployment", cli->deployment);
     if (cli->args.store != NULL)
-        option(o, "store", cli->args.store);
+        mortise_cli_option(o, "store", cli->args.store);
     if (cli->args.tenant != NULL && has_tenants(what))
-        option(o, "tenant", cli->args.tenant);
+        mortise_cli_option(o, "tenant", cli->args.tenant);
 }
 
 void mortise_cli_suggest(struct mortise_cli *cli, struct mortise_out *o,

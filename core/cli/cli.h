@@ -33,6 +33,8 @@ struct mortise_cli {
     bool found;
     const char *cases;
     bool said_salvage; /* of a damaged store, what to do */
+    bool told;         /* an error was, as JSON */
+    json_t *findings;  /* ours: as JSON, told with the next error; NULL: none */
     bool looks;        /* it runs nothing of a deployment, and writes nothing */
     char path[PATH_MAX]; /* where `deployment` points when we made it up */
 };
@@ -70,11 +72,40 @@ int mortise_cli_own_up(struct mortise_cli *cli, int code);
 int mortise_cli_mark_lack(struct mortise_cli *cli, json_t *reply,
                           struct mortise_err *err);
 
-/* Print an error; returns the exit code that stands for it. */
+/* ` --NAME VALUE`, for a shell. */
+void mortise_cli_option(struct mortise_out *o, const char *name,
+                        const char *value);
+
+/* ---- complain.c: what goes wrong, in words or as JSON ------------------- */
+
+/* Print an error; returns the exit code that stands for it.  `more` (taken,
+ * NULL: nothing): members that it has as JSON. */
 int mortise_cli_fail(struct mortise_cli *cli, const struct mortise_err *err);
+int mortise_cli_fail_with(struct mortise_cli *cli,
+                          const struct mortise_err *err, json_t *more);
 /* Print a usage error; returns MORTISE_EXIT_USAGE. */
 int mortise_cli_usage(struct mortise_cli *cli, const char *fmt, ...)
     MORTISE_PRINTF(2, 3);
+/* An error as JSON, under any code that `mortise explain` knows; `more` as
+ * above. */
+void mortise_cli_error(struct mortise_cli *cli, const char *code,
+                       const char *message, json_t *more);
+/* Words by the way: MORTISE_LOG_INFO, MORTISE_LOG_WARN. */
+void mortise_cli_note(struct mortise_cli *cli, int level, const char *fmt, ...)
+    MORTISE_PRINTF(3, 4);
+/* The engine's log function; ud: the cli.  [any] */
+void mortise_cli_log(void *ud, int level, const char *msg);
+/* What stdout was to have did not get there. */
+void mortise_cli_lost_output(struct mortise_cli *cli, const char *why);
+/* A copy of the store is looked at, because of that. */
+void mortise_cli_say_look(struct mortise_cli *cli,
+                          const struct mortise_err *why);
+/* Print findings to stderr, and let go of them; as JSON they are kept for the
+ * error that comes of them, as are those of a list. */
+void mortise_cli_findings(struct mortise_cli *cli, struct mortise_diags *d);
+void mortise_cli_keep_findings(struct mortise_cli *cli, const json_t *list);
+/* The command ends with that code: findings that no error had are told. */
+void mortise_cli_tell_rest(struct mortise_cli *cli, int code);
 
 /* Start a line with a command that works from here, as we were called:
  * `  PROGRAM WHAT [what it needs to find the store] RUN`.  More operands and
@@ -191,8 +222,6 @@ const char *mortise_cli_short_path(const char *path,
 int mortise_cli_settings(struct mortise_cli *cli,
                          struct mortise_settings *settings,
                          struct mortise_err *err);
-/* Print findings to stderr, and let go of them. */
-void mortise_cli_findings(struct mortise_cli *cli, struct mortise_diags *d);
 
 /* ---- name.c: runs, as people name them ----------------------------------- */
 
@@ -281,6 +310,9 @@ void mortise_cli_print_request(const struct mortise_cli_way *way,
  * run go on. */
 void mortise_cli_unquarantine(const struct mortise_cli_way *way,
                               const char *plugin);
+/* Commands as they are printed, a line each: an array of them, a new reference.
+ */
+json_t *mortise_cli_command_list(const char *lines);
 /* What stands before the commands of a run: a line for each lift. */
 void mortise_cli_lift(const struct mortise_cli_way *way);
 /* A call of a plugin that changed: once that is accepted it is asked about

@@ -91,9 +91,9 @@ static void warn_if_other(struct mortise_cli *cli, const json_t *show,
     mortise_hex(digest, g->content, MORTISE_DIGEST);
     if (strcmp(mortise_cli_text(json_object_get(show, "graph"), "digest"),
                digest) != 0)
-        mortise_out_puts(&cli->err,
-                         "mortise: warning: the run has another version of "
-                         "this graph; nodes are matched by their ids\n");
+        mortise_cli_note(cli, MORTISE_LOG_WARN,
+                         "the run has another version of this graph; nodes are "
+                         "matched by their ids");
 }
 
 /* *show: a new reference. */

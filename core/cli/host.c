@@ -32,13 +32,11 @@ static void say(struct mortise_cli *cli, const struct mortise *m)
 {
     size_t n = m->lives.n;
 
-    mortise_out_flush(&cli->out); /* our own result comes first */
-    mortise_out_printf(&cli->err,
-                       "mortise: %zu other run%s at work here: this process "
-                       "stays as the engine until %s (Ctrl-C hands over)\n",
-                       n, n == 1 ? " is" : "s are",
-                       n == 1 ? "it rests" : "they rest");
-    mortise_out_flush(&cli->err);
+    mortise_cli_note(cli, MORTISE_LOG_INFO, /* our own result comes first */
+                     "%zu other run%s at work here: this process stays as the "
+                     "engine until %s (Ctrl-C hands over)",
+                     n, n == 1 ? " is" : "s are",
+                     n == 1 ? "it rests" : "they rest");
 }
 
 /* Turn until nothing is at work, or a signal comes. */
@@ -60,9 +58,8 @@ static void stay(struct mortise_cli *cli, struct mortise *m)
 
 static void hand_over(struct mortise_cli *cli, struct mortise *m)
 {
-    mortise_out_puts(&cli->err, "mortise: pausing them, and handing the store "
-                                "over\n");
-    mortise_out_flush(&cli->err);
+    mortise_cli_note(cli, MORTISE_LOG_INFO,
+                     "pausing them, and handing the store over");
     mortise_control_close(m);
     mortise_pause_all(m);
 }

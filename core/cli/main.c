@@ -212,6 +212,18 @@ static int unknown(struct mortise_cli *cli, char **argv, bool group)
                              near != NULL ? "'?" : "");
 }
 
+/* Is JSON asked for, by a line that does not read otherwise? */
+static bool wants_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--json") == 0 ||
+            strcmp(argv[i], "--format=json") == 0 ||
+            (strcmp(argv[i], "--format") == 0 && i + 1 < argc &&
+             strcmp(argv[i + 1], "json") == 0))
+            return true;
+    return false;
+}
+
 /* `mortise`, `mortise help`, `mortise --help`, `mortise plugin [--help]`. */
 static int no_command(struct mortise_cli *cli, int argc, char **argv,
                       bool group)
@@ -221,6 +233,7 @@ static int no_command(struct mortise_cli *cli, int argc, char **argv,
                 (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
                  (!group && strcmp(word, "help") == 0));
 
+    cli->args.json = wants_json(argc, argv);
     if (word != NULL && !help)
         return unknown(cli, argv, group);
     overview(help ? &cli->out : &cli->err, group ? argv[1] : NULL);
@@ -242,8 +255,10 @@ static int dispatch(struct mortise_cli *cli, int argc, char **argv)
     if (cli->cmd == NULL)
         return no_command(cli, argc, argv, group);
     if (mortise_opt_parse(&cli->args, cli->cmd, argc - 1 - words,
-                          argv + 1 + words, &err) != MORTISE_OK)
+                          argv + 1 + words, &err) != MORTISE_OK) {
+        cli->args.json = wants_json(argc, argv);
         return mortise_cli_usage(cli, "%s", err.msg);
+    }
     if (cli->args.help) {
         mortise_opt_help(&cli->out, cli->cmd);
         return MORTISE_EXIT_OK;
@@ -262,10 +277,10 @@ static int finish(struct mortise_cli *cli, int code)
     int errnum = mortise_out_flush(&cli->out);
 
     if (errnum != 0 && errnum != EPIPE) {
-        mortise_out_printf(&cli->err, "mortise: write the output: %s\n",
-                           strerror(errnum));
+        mortise_cli_lost_output(cli, strerror(errnum));
         code = MORTISE_EXIT_FAILED;
     }
+    mortise_cli_tell_rest(cli, code);
     mortise_out_flush(&cli->err);
     return code;
 }

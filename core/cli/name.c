@@ -120,9 +120,8 @@ static int take_like(struct mortise_cli *cli, const char *given,
         return MORTISE_ENOTFOUND;
     }
     strcpy(run, json_string_value(json_array_get(like, 0)));
-    mortise_out_say(&cli->err, "mortise: no run is called %s; this is %s\n",
-                    given, run);
-    mortise_out_flush(&cli->err);
+    mortise_cli_note(cli, MORTISE_LOG_INFO, "no run is called %s; this is %s",
+                     given, run);
     return MORTISE_OK;
 }
 

@@ -299,9 +299,18 @@ int mortise_oneshot_call(struct mortise_oneshot *o, const char *operation,
 
 int mortise_oneshot_failed(struct mortise_oneshot *o, const char *called)
 {
+    json_t *more;
+
     mortise_out_flush(&o->cli->out);
-    mortise_out_say(&o->cli->err, "mortise: %s: %s: %s\n", called, o->code,
-                    o->words);
+    if (o->cli->args.json) {
+        more = json_pack("{s:s}", "called", called);
+        if (o->question != NULL && more != NULL)
+            json_object_set_new(more, "pending", json_pack("[O]", o->question));
+        mortise_cli_error(o->cli, o->code, o->words, more);
+    } else {
+        mortise_out_say(&o->cli->err, "mortise: %s: %s: %s\n", called, o->code,
+                        o->words);
+    }
     return MORTISE_EXIT_FAILED;
 }
 

@@ -29,9 +29,8 @@ void mortise_plugin_set_forgets(void *ud, const char *why)
 {
     struct mortise_cli *cli = ud;
 
-    mortise_out_puts(&cli->err, "mortise: warning: " MORTISE_PLUGINS_FORGETS);
-    mortise_out_text(&cli->err, why, 0);
-    mortise_out_flush(&cli->err);
+    mortise_cli_note(cli, MORTISE_LOG_WARN, "%s%s", MORTISE_PLUGINS_FORGETS,
+                     why);
 }
 
 static bool is_same_dir(const char *a, const char *b)

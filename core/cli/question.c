@@ -201,7 +201,8 @@ int mortise_oneshot_ask(struct mortise_oneshot *o, json_t **answer,
     int rv = MORTISE_OK;
 
     *answer = NULL;
-    describe(o);
+    if (o->asks || !o->cli->args.json)
+        describe(o); /* else it stands in the error */
     if (!o->asks) {
         snprintf(o->code, sizeof o->code, "not_answered");
         snprintf(o->words, sizeof o->words,

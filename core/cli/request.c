@@ -420,6 +420,20 @@ void mortise_cli_print_request(const struct mortise_cli_way *way,
         mortise_cli_settle(way, request);
 }
 
+json_t *mortise_cli_command_list(const char *lines)
+{
+    json_t *list = json_array();
+
+    while (*lines != '\0') {
+        size_t n = strcspn(lines, "\n");
+
+        if (n > 2 && strncmp(lines, "  ", 2) == 0)
+            json_array_append_new(list, json_stringn(lines + 2, n - 2));
+        lines += n + (lines[n] == '\n');
+    }
+    return list;
+}
+
 /* ---- of all that is pending ---------------------------------------------- */
 
 static bool nobody_is_asked(const json_t *pending)

@@ -217,6 +217,15 @@ static int begun(struct mortise_watching *w)
     return w->err.code != MORTISE_OK;
 }
 
+/* What was found in the run's graph. */
+static void report(struct mortise_cli *cli, const json_t *item)
+{
+    if (cli->args.json)
+        mortise_cli_keep_findings(cli, json_object_get(item, "findings"));
+    else
+        mortise_out_text(&cli->err, mortise_cli_text(item, "text"), 0);
+}
+
 /* Items of a request that carries a watch: those of its own, then events. */
 static int item(void *ud, json_t *item)
 {
@@ -224,7 +233,7 @@ static int item(void *ud, json_t *item)
     const char *type = mortise_cli_text(item, "type");
 
     if (strcmp(type, "report") == 0) {
-        mortise_out_text(&w->cli->err, mortise_cli_text(item, "text"), 0);
+        report(w->cli, item);
         return 0;
     }
     if (strcmp(type, "started") == 0) {
@@ -360,17 +369,47 @@ static int ask_once(struct mortise_watching *w, const char *what, json_t *body,
     return rv;
 }
 
+/* The same as JSON: {error: {code, message, run, pending?, commands?}}. */
+static int refused_json(struct mortise_cli *cli, const char *run,
+                        const struct mortise_err *why)
+{
+    bool doubt = why->code == MORTISE_EINDOUBT;
+    json_t *more = NULL, *show = NULL;
+    struct mortise_cli_way way;
+    struct mortise_buf b;
+    struct mortise_out o;
+
+    if (run[0] == '\0' || (!doubt && why->code != MORTISE_EBLOCKED) ||
+        mortise_cli_show(cli, run, &show, NULL) != MORTISE_OK)
+        return mortise_cli_fail(cli, why);
+    mortise_buf_init(&b, cli->mem);
+    mortise_out_init_buf(&o, &b);
+    way = mortise_cli_way_on(cli, &o, run, json_object_get(show, "blocked"));
+    mortise_cli_unblock_refused(&way, show, doubt);
+    mortise_out_flush(&o);
+    more = json_pack(
+        "{s:s, s:O*, s:o}", "run", run, "pending",
+        json_object_get(show, "pending"), "commands",
+        mortise_cli_command_list(mortise_buf_cstr(&b) != NULL ? b.p : ""));
+    mortise_buf_finish(&b);
+    json_decref(show);
+    return mortise_cli_fail_with(cli, why, more);
+}
+
 /* A run does not take a command.  What is in doubt, or in the way, comes with
  * the commands that help. */
 static int refused(struct mortise_cli *cli, const char *run,
                    const struct mortise_err *why)
 {
-    int code = mortise_cli_fail(cli, why);
     struct mortise_cli_way way;
     struct mortise_err err;
     json_t *show = NULL;
+    int code;
 
-    if (run[0] == '\0' || cli->args.json ||
+    if (cli->args.json)
+        return refused_json(cli, run, why);
+    code = mortise_cli_fail(cli, why);
+    if (run[0] == '\0' ||
         (why->code != MORTISE_EINDOUBT && why->code != MORTISE_EBLOCKED) ||
         mortise_cli_show(cli, run, &show, &err) != MORTISE_OK)
         return code;

@@ -641,27 +641,14 @@ static void print(struct why *w)
     mortise_out_put(o, w->command_bytes.p, w->command_bytes.n);
 }
 
-/* The commands as an array of strings. */
-static json_t *command_list(const struct why *w)
-{
-    json_t *list = json_array();
-
-    for (const char *p = w->command_bytes.p; *p != '\0';) {
-        size_t n = strcspn(p, "\n");
-
-        json_array_append_new(list, json_stringn(p + 2, n - 2));
-        p += n + 1;
-    }
-    return list;
-}
-
 static int print_json(struct why *w, struct mortise_err *err)
 {
-    json_t *v = json_pack(
-        "{s:s, s:s, s:s, s:s, s:O, s:o}", "run", w->run, "status",
-        mortise_cli_text(w->show, "status"), "reason",
-        mortise_cli_text(w->show, "reason"), "why", w->text_bytes.p, "pending",
-        json_object_get(w->show, "pending"), "commands", command_list(w));
+    json_t *v =
+        json_pack("{s:s, s:s, s:s, s:s, s:O, s:o}", "run", w->run, "status",
+                  mortise_cli_text(w->show, "status"), "reason",
+                  mortise_cli_text(w->show, "reason"), "why", w->text_bytes.p,
+                  "pending", json_object_get(w->show, "pending"), "commands",
+                  mortise_cli_command_list(w->command_bytes.p));
     int rv =
         v != NULL ? mortise_cli_mark_lack(w->cli, v, err) : mortise_nomem(err);
 

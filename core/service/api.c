@@ -135,7 +135,7 @@ int mortise_load(struct mortise *m, const char *path,
     if (rv == MORTISE_OK)
         rv = mortise_graphs_compile(
             m, &(struct mortise_source){path, text.p, text.n}, NULL, out,
-            &findings, err);
+            &findings, NULL, err);
     if (report != NULL &&
         (rv == MORTISE_OK || rv == MORTISE_ECHECK || rv == MORTISE_EDENIED) &&
         findings.n > 0)

@@ -285,16 +285,22 @@ static void started(struct mortise_watch *w, int status, const char *reason,
 }
 
 /* Findings go to the asker as an item, since they may be many. */
-static int send_report(struct mortise_request *q, struct mortise_buf *report,
+static int send_report(struct mortise_request *q,
+                       const struct mortise_buf *report,
+                       const struct mortise_buf *findings,
                        struct mortise_err *err)
 {
-    json_t *item;
+    json_t *item, *all;
     int said = 0;
 
     if (report->n == 0)
         return MORTISE_OK;
-    item = json_pack("{s:s, s:o}", "type", "report", "text",
-                     mortise_json_strn(report->p, report->n));
+    all =
+        findings->failed ? NULL : json_loadb(findings->p, findings->n, 0, NULL);
+    item = json_pack("{s:s, s:o, s:O*}", "type", "report", "text",
+                     mortise_json_strn(report->p, report->n), "findings",
+                     json_object_get(all, "findings"));
+    json_decref(all);
     if (item == NULL)
         return mortise_nomem(err);
     if (q->asker != NULL)
@@ -321,7 +327,7 @@ static int compile(struct mortise_request *q, struct mortise_graph **out,
                    struct mortise_err *err)
 {
     struct graph_said said = {.cwd = NULL};
-    struct mortise_buf report;
+    struct mortise_buf report, findings;
     struct mortise_err ignored;
     int rv = mortise_members_read(&graph_members, q->asked.graph,
                                   "'graph' must be {path, source, cwd?}", &said,
@@ -331,10 +337,13 @@ static int compile(struct mortise_request *q, struct mortise_graph **out,
         return rv;
     said.file.size = strlen(said.file.text);
     mortise_buf_init(&report, q->m->mem);
-    rv = mortise_graphs_compile(q->m, &said.file, said.cwd, out, &report, err);
+    mortise_buf_init(&findings, q->m->mem);
+    rv = mortise_graphs_compile(q->m, &said.file, said.cwd, out, &report,
+                                &findings, err);
     if (rv == MORTISE_OK || rv == MORTISE_ECHECK || rv == MORTISE_EDENIED)
-        send_report(q, &report, &ignored);
+        send_report(q, &report, &findings, &ignored);
     mortise_buf_finish(&report);
+    mortise_buf_finish(&findings);
     return rv;
 }
 

@@ -769,9 +769,16 @@ START_TEST(who_meets_damage_says_what_to_do)
                         : "truncate -s -30 whole/db/[0-9]*.ldb");
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         child_run("rm -rf store; cp -a whole store; $MORTISE %s", lines[i]);
-        if (strstr(child.err, "(E_STORE_CORRUPT)") == NULL)
+        if (strstr(child.err, "E_STORE_CORRUPT") == NULL)
             continue;
         met++;
+        if (child.err[0] == '{') {
+            ck_assert_msg(lines_with(child.err, "{\"error\":{\"code\":"
+                                                "\"E_STORE_CORRUPT\"") >= 1,
+                          "%s: %s", lines[i], child.err);
+            says(child.err, " store salvage NEW-DIR\"}}\n");
+            continue;
+        }
         ck_assert_msg(lines_with(child.err, "To save what can be read:\n") == 1,
                       "%s: %s", lines[i], child.err);
         says(child.err, " store salvage NEW-DIR\n");

@@ -249,10 +249,13 @@ int mortise_graphs_strict(struct mortise *m, const char *run,
 void mortise_graphs_close(struct mortise *m);
 /* Compile a file that is seen from the directory `cwd` (NULL: ours), where
  * those that it names are, too, and keep the graph for runs of its digest to
- * share.  Findings are appended to `report` as text. */
+ * share.  Findings are appended to `report` as text, and (not NULL) to
+ * `findings` as mortise_diags_json() has them, where there are any. */
 int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
                            const char *cwd, struct mortise_graph **out,
-                           struct mortise_buf *report, struct mortise_err *err);
+                           struct mortise_buf *report,
+                           struct mortise_buf *findings,
+                           struct mortise_err *err);
 
 /* ---- live.c ------------------------------------------------------------- */
 

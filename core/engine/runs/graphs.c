@@ -69,7 +69,7 @@ static struct mortise_graph *find(struct mortise *m, const uint8_t *digest,
 static int compile(struct mortise *m, const struct mortise_catalog *catalog,
                    const struct mortise_source *file,
                    struct mortise_graph **out, struct mortise_buf *report,
-                   struct mortise_err *err)
+                   struct mortise_buf *findings, struct mortise_err *err)
 {
     struct mortise_diags diags;
     int rv;
@@ -79,6 +79,8 @@ static int compile(struct mortise *m, const struct mortise_catalog *catalog,
                             catalog, &diags, err);
     if (rv == MORTISE_OK || rv == MORTISE_ECHECK)
         mortise_diags_text(&diags, report);
+    if (findings != NULL && report->n > 0)
+        mortise_diags_json(&diags, findings);
     if (rv == MORTISE_ECHECK)
         rv = mortise_fail(err, mortise_diags_result(&diags),
                           "%s has %zu error%s", file->path, diags.n_errors,
@@ -93,12 +95,14 @@ static int compile(struct mortise *m, const struct mortise_catalog *catalog,
 
 int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
                            const char *cwd, struct mortise_graph **out,
-                           struct mortise_buf *report, struct mortise_err *err)
+                           struct mortise_buf *report,
+                           struct mortise_buf *findings,
+                           struct mortise_err *err)
 {
     struct mortise_graph_files files;
     struct mortise_catalog catalog =
         mortise_disk_catalog(&m->plugin_catalog.strict, &files, cwd);
-    int rv = compile(m, &catalog, file, out, report, err);
+    int rv = compile(m, &catalog, file, out, report, findings, err);
 
     if (rv == MORTISE_OK &&
         find(m, (*out)->digest, (*out)->rules, false) == NULL)
@@ -175,7 +179,7 @@ static int compile_stored(struct mortise *m, const uint8_t *digest,
 
     catalog.files = &files;
     mortise_buf_init(&report, m->mem);
-    rv = compile(m, &catalog, &pinned->files[0], out, &report, err);
+    rv = compile(m, &catalog, &pinned->files[0], out, &report, NULL, err);
     if (rv == MORTISE_ECHECK || rv == MORTISE_EDENIED)
         rv = refuse(&pinned->files[0], digest,
                     rv == MORTISE_ECHECK ? MORTISE_EBLOCKED : rv,
