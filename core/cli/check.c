@@ -300,6 +300,19 @@ static int check_file(struct checking *c, const char *path,
     return rv;
 }
 
+int mortise_cli_check_file(struct mortise_cli *cli, const char *path,
+                           struct mortise_diags *diags, struct mortise_err *err)
+{
+    struct checking c = {.cli = cli, .diags = diags};
+    int rv;
+
+    cli->looks = true;
+    rv = check_file(&c, path, err);
+    forget_plugins(&c);
+    cli->looks = false;
+    return rv;
+}
+
 /* ---- all of them ------------------------------------------------------------
  */
 

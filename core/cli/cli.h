@@ -140,6 +140,11 @@ int mortise_cli_check_graph(struct mortise_cli *cli, const char *path,
                             const char *text, size_t n,
                             struct mortise_diags *diags,
                             struct mortise_err *err);
+/* One file; MORTISE_OK, MORTISE_ECHECK, or what kept it from being checked.  It
+ * changes which deployment counts. */
+int mortise_cli_check_file(struct mortise_cli *cli, const char *path,
+                           struct mortise_diags *diags,
+                           struct mortise_err *err);
 /* Take --format; MORTISE_EXIT_OK, or a usage error that was printed. */
 int mortise_cli_format(struct mortise_cli *cli);
 

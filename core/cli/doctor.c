@@ -230,12 +230,85 @@ static void check_directories(struct mortise_doctor *d,
 /* ---- all of it -------------------------------------------------------------
  */
 
-/* What may not be used is looked at all the same. */
-static int open_settings(struct mortise_doctor *d,
+/* A finding of `mortise check` is a line: where, what, and its code. */
+static void say_finding(struct mortise_doctor *d, const struct mortise_diag *f)
+{
+    char explain[64];
+
+    snprintf(explain, sizeof explain, "mortise explain %s", f->code);
+    mortise_doctor_say(
+        d, f->severity == MORTISE_ERROR ? MORTISE_SICK : MORTISE_AILING,
+        "deployment", f->help != NULL ? f->help : explain, "%s:%u:%u: %s (%s)",
+        f->path != NULL ? f->path : "?", f->span.line, f->span.col, f->message,
+        f->code);
+}
+
+/* What `mortise check` says of the deployment, which has more to say than who
+ * opens it: secrets that are not set, configs that plugins refuse. */
+static void check_file(struct mortise_doctor *d, struct mortise_diags *diags)
+{
+    struct mortise_cli *cli = d->cli;
+    bool looks = cli->looks, found;
+    const char *file;
+    struct mortise_err err;
+
+    if (mortise_cli_find(cli, NULL, &err) != MORTISE_OK ||
+        cli->deployment == NULL)
+        return; /* who opens it says so */
+    file = cli->deployment;
+    found = cli->found;
+    (void)mortise_cli_check_file(cli, file, diags, &err);
+    mortise_diags_sort(diags);
+    for (size_t i = 0; i < diags->n; i++)
+        say_finding(d, &diags->list[i]);
+    cli->deployment = file;
+    cli->found = found;
+    cli->looks = looks;
+}
+
+static bool was_said(const struct mortise_diags *said,
+                     const struct mortise_diag *f)
+{
+    for (size_t i = 0; i < said->n; i++)
+        if (strcmp(said->list[i].code, f->code) == 0 &&
+            strcmp(said->list[i].message, f->message) == 0)
+            return true;
+    return false;
+}
+
+/* As mortise_cli_settings() has them.  What is found and was not said is a line,
+ * too (`said` NULL: nothing more is). */
+static int read_settings(struct mortise_doctor *d,
+                         const struct mortise_diags *said,
                          struct mortise_settings *settings,
                          struct mortise_err *err)
 {
-    int rv = mortise_cli_settings(d->cli, settings, err);
+    struct mortise_cli *cli = d->cli;
+    struct mortise_diags diags;
+    int rv = mortise_cli_find(cli, NULL, err);
+
+    memset(settings, 0, sizeof *settings);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_diags_init(&diags, cli->mem);
+    rv = mortise_settings_open(settings, cli->mem, cli->deployment,
+                               cli->args.store, mortise_cli_how(cli), &diags,
+                               err);
+    mortise_diags_sort(&diags);
+    for (size_t i = 0; said != NULL && i < diags.n; i++)
+        if (!was_said(said, &diags.list[i]))
+            say_finding(d, &diags.list[i]);
+    mortise_diags_finish(&diags);
+    return rv;
+}
+
+/* What may not be used is looked at all the same. */
+static int open_settings(struct mortise_doctor *d,
+                         const struct mortise_diags *said,
+                         struct mortise_settings *settings,
+                         struct mortise_err *err)
+{
+    int rv = read_settings(d, said, settings, err);
 
     if (rv != MORTISE_EDENIED)
         return rv;
@@ -243,15 +316,23 @@ static int open_settings(struct mortise_doctor *d,
                        "do what it says; nothing runs meanwhile", "%s",
                        err->msg);
     d->cli->looks = true;
-    return mortise_cli_settings(d->cli, settings, err);
+    return read_settings(d, NULL, settings, err);
 }
 
 static void check_settings(struct mortise_doctor *d)
 {
     struct mortise_plugin_set set = {.plugins = NULL};
     struct mortise_settings *settings = &set.settings;
+    struct mortise_diags said;
     struct mortise_err err;
-    int rv = open_settings(d, settings, &err);
+    bool good;
+    int rv;
+
+    mortise_diags_init(&said, d->cli->mem);
+    check_file(d, &said);
+    rv = open_settings(d, &said, settings, &err);
+    good = said.n_errors == 0;
+    mortise_diags_finish(&said);
 
     if (rv != MORTISE_OK) {
         mortise_doctor_say(d, MORTISE_SICK, "deployment",
@@ -259,7 +340,7 @@ static void check_settings(struct mortise_doctor *d)
                            "looked at without it",
                            "%s", err.msg);
     } else {
-        if (!d->cli->looks)
+        if (!d->cli->looks && good)
             mortise_doctor_say(d, MORTISE_HEALTHY, "deployment", NULL, "%s",
                                d->cli->deployment != NULL
                                    ? d->cli->deployment
@@ -299,24 +380,26 @@ const struct mortise_cmd mortise_cmd_doctor = {
     .name = "doctor",
     .operands = "",
     .summary = "Check that this machine has what Mortise needs",
-    .text = "A line each: ok, warn or fail, what was looked at, how it is; "
-            "then\n"
-            "what to do.  The host (kernel, descriptors, clock), the store's\n"
-            "directory and disk, whether programs can be started, keys, "
-            "plugins,\n"
-            "the deployment.  Of the store everything is read, with "
-            "checksums, as\n"
-            "'store salvage' would: tables where they are, logs in a copy.  "
-            "One\n"
-            "that a process has open is not read, which is a warning.  "
-            "Nothing is\n"
-            "changed.  Each MCP server of the deployment is started, or "
-            "reached,\n"
-            "once, and asked for its tools (15 s at most); no other plugin's "
-            "code\n"
-            "runs.\n"
-            "\n"
-            "Exit code 2 when something failed; warnings alone give 0.\n",
+    .text =
+        "A line each: ok, warn or fail, what was looked at, how it is; "
+        "then\n"
+        "what to do.  The host (kernel, descriptors, clock), the store's\n"
+        "directory and disk, whether programs can be started, keys, "
+        "plugins,\n"
+        "the deployment, of which it says what 'mortise check' says, secrets\n"
+        "that are not set included.  Of the store everything is read, with "
+        "checksums, as\n"
+        "'store salvage' would: tables where they are, logs in a copy.  "
+        "One\n"
+        "that a process has open is not read, which is a warning.  "
+        "Nothing is\n"
+        "changed.  Each MCP server of the deployment is started, or "
+        "reached,\n"
+        "once, and asked for its tools (15 s at most); no other plugin's "
+        "code\n"
+        "runs.\n"
+        "\n"
+        "Exit code 2 when something failed; warnings alone give 0.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_FINDINGS,
     .example = "mortise doctor --deployment /etc/mortise/mortise.yaml",

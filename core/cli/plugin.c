@@ -81,6 +81,12 @@ const struct mortise_cmd mortise_cmd_plugin_list = {
 /* ---- verify ----------------------------------------------------------------
  */
 
+/* Neither `verify` nor `sign` runs it. */
+static const char only_its_code[] =
+    "whether its code has all that the manifest says (reconcile, background, "
+    "its\ninterfaces), and its create() comes up, only 'mortise check "
+    "--plugins GRAPH' can know\n";
+
 static int plugin_verify(struct mortise_cli *cli, struct mortise_err *err)
 {
     const char *name = cli->args.operands[0], *dir = NULL;
@@ -103,6 +109,8 @@ static int plugin_verify(struct mortise_cli *cli, struct mortise_err *err)
                         mortise_plugins_find(s.plugins, name, NULL)->dev
                             ? "nobody signed it; in plugins.dev it would load"
                             : "signed by a trusted key, and would load");
+    if (rv == MORTISE_OK)
+        mortise_out_puts(&cli->out, only_its_code);
     mortise_plugin_set_close(&s);
     mortise_manifest_free(m);
     return rv;
@@ -123,9 +131,11 @@ const struct mortise_cmd mortise_cmd_plugin_verify = {
     .summary = "Do everything that loading a plugin does, up to its code",
     .text =
         "Signature, trust, revocation, abi, digest, the ELF file, and that\n"
-        "its module lists the plugin of the manifest.  What only its code\n"
-        "can say, its init() and create(), is left to a run or to\n"
-        "'mortise check --plugins'.  FILE is a NAME.plugin.yaml with its\n"
+        "its module lists the plugin of the manifest.  No code of it runs:\n"
+        "whether it has what the manifest says (`reconcile` of an operation,\n"
+        "`background`, each interface), and whether its init() and create()\n"
+        "come up, only 'mortise check --plugins' of a graph that uses it can\n"
+        "know, or a run.  FILE is a NAME.plugin.yaml with its\n"
         "signature and its .so beside it; the signature may be missing in\n"
         "a directory that plugins.dev names.\n",
     .opts = verify_opts,
@@ -157,6 +167,8 @@ static int sign_with(struct mortise_cli *cli, const struct mortise_seckey *key,
     mortise_cli_findings(cli, &diags);
     if (rv == MORTISE_OK)
         mortise_out_say(&cli->out, "signed %s\n", path);
+    if (rv == MORTISE_OK)
+        mortise_out_puts(&cli->out, only_its_code);
     return rv;
 }
 
@@ -192,8 +204,11 @@ const struct mortise_cmd mortise_cmd_plugin_sign = {
         "MANIFEST is the source without `artifacts`; each OBJECT is a .so,\n"
         "one an architecture.  Without OBJECT the one of the plugin's name\n"
         "that lies in DIR already counts.  What loading would refuse is\n"
-        "not signed: a manifest for another host, an object that breaks a\n"
-        "rule, or whose module lists another plugin or version.\n",
+        "not signed, as far as that can be told without running its code: a\n"
+        "manifest for another host, an object that breaks a rule, or whose\n"
+        "module lists another plugin or version.  A `reconcile` that the\n"
+        "code lacks, say, only 'mortise check --plugins' of a graph that\n"
+        "uses the plugin can know.\n",
     .opts = sign_opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise plugin sign pay.plugin.yaml pay.so --key acme.key "

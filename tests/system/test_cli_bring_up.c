@@ -10,7 +10,7 @@
 static void sign_all(void)
 {
     static const char *const names[] = {"create_crashes", "create_fails",
-                                        "create_hangs"};
+                                        "create_hangs", "no_reconcile"};
 
     desk_sign();
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -24,7 +24,7 @@ static void sign_all(void)
                 child_build(object));
     }
     desk_ok("$MORTISE key trust k.pub --trust trust.d --name broken "
-            "--plugins 'create_*' --in-process");
+            "--plugins 'create_*,no_reconcile' --in-process");
 }
 
 static const char graph[] =
@@ -190,6 +190,43 @@ START_TEST(a_deployment_that_does_not_load)
 }
 END_TEST
 
+/* Issue 15, 4: `plugin sign` and `plugin verify` promise what they can see: ids
+ * that differ are refused, and of what only code can say, as a reconcile() that
+ * is missing, they say who can know it, which does. */
+START_TEST(sign_and_verify_say_what_only_code_can)
+{
+    char manifest[4096];
+
+    ck_assert_ptr_nonnull(
+        realpath("tests/plugins/id_mismatch.plugin.yaml", manifest));
+    child_run("$MORTISE plugin sign %s %s --key %s/k.key --out dist", manifest,
+              child_build("tests/plugins/id_mismatch.so"), desk_plugins);
+    desk_code(3);
+    desk_err("its module somebody_else 1.0.0");
+    desk_ok("test ! -e dist/id_mismatch.plugin.yaml");
+    ck_assert_ptr_nonnull(
+        realpath("tests/plugins/no_reconcile.plugin.yaml", manifest));
+    desk_ok("$MORTISE plugin sign %s %s --key %s/k.key --out dist", manifest,
+            child_build("tests/plugins/no_reconcile.so"), desk_plugins);
+    desk_out("reconcile");
+    desk_out("only 'mortise check --plugins GRAPH' can know\n");
+    desk_ok("$MORTISE plugin verify no_reconcile");
+    desk_out("reconcile");
+    desk_out("only 'mortise check --plugins GRAPH' can know\n");
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a: {type: tool, tool: no_reconcile/run, args: {}, "
+                    "next: END}\n");
+    child_run("$MORTISE check --plugins g.yaml");
+    desk_code(2);
+    desk_out("E0608");
+    desk_out("reconcile for an operation");
+    desk_ok("$MORTISE plugin sign --help");
+    desk_out("reconcile");
+    desk_ok("$MORTISE plugin verify --help");
+    desk_out("reconcile");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_bring_up");
@@ -205,6 +242,7 @@ static Suite *suite(void)
     tcase_add_test(tc, needs_a_directory);
     tcase_add_test(tc, a_config_that_is_not_there);
     tcase_add_test(tc, a_deployment_that_does_not_load);
+    tcase_add_test(tc, sign_and_verify_say_what_only_code_can);
     suite_add_tcase(s, tc);
     return s;
 }
