@@ -18,6 +18,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -77,36 +78,74 @@ static const json_t *settled_by(const json_t *history, const char *given)
 
     MORTISE_JSON_EACH (cp, i, json_object_get(history, "checkpoints"))
         MORTISE_JSON_EACH (entry, k, json_object_get(cp, "entries"))
-            if (strcmp(mortise_cli_text(entry, "entry"), "settle") == 0 &&
-                names(entry, given))
+            if (names(entry, given) &&
+                (strcmp(mortise_cli_text(entry, "entry"), "settle") == 0 ||
+                 strcmp(mortise_cli_text(entry, "entry"), "correct") == 0))
                 found = entry;
     return found;
 }
 
+int mortise_cli_settled(struct mortise_cli *cli, const char *run,
+                        const char *given, json_t **out,
+                        struct mortise_err *err)
+{
+    json_t *history = NULL;
+    int rv = mortise_cli_call(cli, "history", json_pack("{s:s}", "run", run),
+                              NULL, NULL, &history, err);
+
+    *out = json_incref(mortise_json_unconst(settled_by(history, given)));
+    json_decref(history);
+    return rv;
+}
+
+/* How it was settled, in words. */
+static const char *how_of(const json_t *entry)
+{
+    static const char *const words[][2] = {
+        {"expired", "it ran out before anybody answered"},
+        {"withdrawn", "it was withdrawn, and nobody needs to know any more"},
+        {"happened", "resolved as done"},
+        {"retry", "resolved to be tried again"},
+        {"fail", "resolved as failed"}};
+    const json_t *approved = json_object_get(entry, "approved");
+    const char *how = mortise_cli_text(entry, "how");
+
+    if (json_is_boolean(approved))
+        return json_is_true(approved) ? "approved" : "rejected";
+    if (strcmp(mortise_cli_text(entry, "entry"), "correct") == 0)
+        how = "happened";
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(how, words[i][0]) == 0)
+            return words[i][1];
+    return how;
+}
+
 /* Nothing pending is meant: say what became of what may be. */
 static int refuse_late(struct mortise_cli *cli, const char *run,
-                       const char *given, struct mortise_err *err)
+                       const char *status, const char *given,
+                       struct mortise_err *err)
 {
     json_t *history = NULL;
     int rv = mortise_cli_call(cli, "history", json_pack("{s:s}", "run", run),
                               NULL, NULL, &history, err);
     const json_t *entry = settled_by(history, given);
-    const json_t *approved = json_object_get(entry, "approved");
     const char *actor = mortise_cli_text(entry, "actor");
-    const char *how = approved == NULL         ? mortise_cli_text(entry, "how")
-                      : json_is_true(approved) ? "approved"
-                                               : "rejected";
+    bool cancelled = strcmp(status, "cancelled") == 0;
 
     if (rv == MORTISE_OK && entry != NULL)
         rv = mortise_fail(err, MORTISE_EMISMATCH,
-                          "run %s: request %s is settled already: %s%s%s", run,
-                          mortise_cli_text(entry, "id"), how,
-                          actor[0] != '\0' ? " by " : "", actor);
+                          "run %s: request %s is settled already: %s%s%s%s",
+                          run, mortise_cli_text(entry, "id"), how_of(entry),
+                          actor[0] != '\0' ? " by " : "", actor,
+                          cancelled ? "; the run was cancelled" : "");
     else if (rv == MORTISE_OK)
         rv = mortise_fail(err, MORTISE_EMISMATCH,
                           "run %s: no request '%s' is pending, and none of "
-                          "that id is settled",
-                          run, given);
+                          "that id is settled%s",
+                          run, given,
+                          cancelled ? "; the run was cancelled, and what it "
+                                      "asked then is withdrawn"
+                                    : "");
     json_decref(history);
     return rv;
 }
@@ -116,6 +155,7 @@ int mortise_cli_choose(struct mortise_cli *cli, const char *given,
 {
     const struct mortise_args *a = &cli->args;
     json_t *show = NULL;
+    char status[32];
     int rv;
 
     memset(out, 0, sizeof *out);
@@ -126,15 +166,16 @@ int mortise_cli_choose(struct mortise_cli *cli, const char *given,
         return rv;
     out->pending = select_from(json_object_get(show, "pending"), given);
     out->blocked = json_incref(json_object_get(show, "blocked"));
+    snprintf(status, sizeof status, "%s", mortise_cli_status(show));
     json_decref(show);
     if (out->pending == NULL)
         return mortise_nomem(err);
     switch (json_array_size(out->pending)) {
     case 0:
-        return given == NULL
-                   ? mortise_fail(err, MORTISE_EMISMATCH,
-                                  "run %s: nothing is pending", out->run)
-                   : refuse_late(cli, out->run, given, err);
+        return given == NULL ? mortise_fail(err, MORTISE_EMISMATCH,
+                                            "run %s is %s: nothing is pending",
+                                            out->run, status)
+                             : refuse_late(cli, out->run, status, given, err);
     case 1:
         out->request = json_incref(json_array_get(out->pending, 0));
         out->named = names(out->request, given);

@@ -268,6 +268,11 @@ struct mortise_cli_choice {
 int mortise_cli_choose(struct mortise_cli *cli, const char *given,
                        struct mortise_cli_choice *out, struct mortise_err *err);
 void mortise_cli_choice_finish(struct mortise_cli_choice *c);
+/* The newest entry of the run's history that settled the request which `given`
+ * names, a new reference; NULL: none did. */
+int mortise_cli_settled(struct mortise_cli *cli, const char *run,
+                        const char *given, json_t **out,
+                        struct mortise_err *err);
 /* Is it meant, as it is now?  A named one is; else it is shown, and a person at
  * a terminal is asked.  Otherwise it is said how to name it.  MORTISE_OK: it is
  * meant; else what the command ends with, as its run() returns it. */
@@ -328,6 +333,10 @@ bool mortise_cli_is_asked_again(const struct mortise_cli_way *way,
  * mortise_cli_suggest() begins it. */
 void mortise_cli_settle(const struct mortise_cli_way *way,
                         const json_t *request);
+/* The commands that correct what people said that steps came to, behind which
+ * their calls failed. */
+void mortise_cli_corrections(const struct mortise_cli_way *way,
+                             const json_t *show);
 /* The command that doubles the limit which holds a run (`limit` of show). */
 void mortise_cli_raise(const struct mortise_cli_way *way, const json_t *limit);
 /* The beginning of one: `  PROGRAM WHAT ... RUN ID`, without a line end. */

@@ -336,14 +336,60 @@ static int make_resolution(struct mortise_cli *cli, const json_t *request,
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
+/* Is it what somebody said that a step came to, which can be said anew?  *id: of
+ * its request. */
+static int find_said(struct mortise_cli *cli, json_t **id,
+                     struct mortise_err *err)
+{
+    const struct mortise_args *a = &cli->args;
+    char run[MORTISE_RUN_MAX];
+    json_t *entry = NULL;
+    const char *how;
+    int rv = mortise_cli_run_to_change(cli, a->operands[0], run, err);
+
+    *id = NULL;
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_settled(cli, run, a->operands[1], &entry, err);
+    how = mortise_cli_text(entry, "how");
+    if (rv == MORTISE_OK && entry != NULL &&
+        (strcmp(how, "happened") == 0 ||
+         strcmp(mortise_cli_text(entry, "entry"), "correct") == 0))
+        *id = json_incref(json_object_get(entry, "id"));
+    json_decref(entry);
+    return rv;
+}
+
+/* --done of what is settled so already: it is said anew, and tried with that. */
+static int correct(struct mortise_cli *cli, const json_t *id,
+                   struct mortise_err *err)
+{
+    const struct mortise_args *a = &cli->args;
+    json_t *result, *commands;
+    int rv = mortise_cli_value(cli, "--done", a->done, &result, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    commands =
+        json_pack("[{s:s, s:O, s:s, s:o}, {s:s}]", "kind", "resolve", "id", id,
+                  "decision", "done", "value", result, "kind", "resume");
+    return mortise_cli_command(cli, a->operands[0], commands, false, err);
+}
+
 static int resolve(struct mortise_cli *cli, struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
+    json_t *id = NULL;
+    int rv = MORTISE_OK;
 
-    return (a->done != NULL) + a->retry + a->fail == 1
-               ? decide(cli, make_resolution, err)
-               : mortise_cli_usage(cli,
-                                   "say one of --done, --retry and --fail");
+    if ((a->done != NULL) + a->retry + a->fail != 1)
+        return mortise_cli_usage(cli, "say one of --done, --retry and --fail");
+    if (a->done != NULL && a->n_operands == 2)
+        rv = find_said(cli, &id, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = id != NULL ? correct(cli, id, err) : decide(cli, make_resolution, err);
+    json_decref(id);
+    return rv;
 }
 
 static const struct mortise_opt resolve_opts[] = {
@@ -375,6 +421,17 @@ const struct mortise_cmd mortise_cmd_resolve = {
         "key, a request the same to the byte, and what was asked before and\n"
         "answered is not.  --fail fails the node; who resumes it is asked\n"
         "again.\n"
+        "\n"
+        "What it is to be is shown with the request, and looked at before it "
+        "is\n"
+        "recorded.  Who was wrong about a step says it again, with the same ID "
+        "and\n"
+        "--done: as long as nothing went on with it, or where the call failed\n"
+        "behind it, which is then tried again with the new answer.  The result "
+        "of\n"
+        "a whole call has become its node's output: that is corrected like "
+        "any\n"
+        "(resume --update, --goto).\n"
         "\n"
         "Of what is over (the run was cancelled or has completed, the node\n"
         "lost a race, on_error led on) nothing is made again, whatever you\n"

@@ -254,8 +254,9 @@ static int inbox_of_run(struct mortise_cli *cli, struct list *l,
         print_entry(cli, l, one);
     }
     if (rv == MORTISE_OK && l->n == 0 && !cli->args.json)
-        mortise_out_puts(l->silent ? &cli->err : &cli->out,
-                         "nothing waits for anybody\n");
+        mortise_out_say(l->silent ? &cli->err : &cli->out,
+                        "nothing waits for anybody: run %s is %s\n", run,
+                        mortise_cli_status(l->run));
     return rv;
 }
 

@@ -260,6 +260,29 @@ void mortise_cli_settle(const struct mortise_cli_way *way,
         k->settle(way, request);
 }
 
+void mortise_cli_corrections(const struct mortise_cli_way *way,
+                             const json_t *show)
+{
+    const json_t *nodes = json_object_get(show, "nodes");
+    const char *id;
+    json_t *said;
+
+    MORTISE_JSON_EACH (node, i, nodes)
+        json_object_foreach(
+            mortise_json_unconst(json_object_get(node, "resolved")), id, said)
+        {
+            json_t *request = json_pack("{s:s, s:O*}", "id", id, "method",
+                                        json_object_get(said, "method"));
+
+            if (request != NULL) {
+                mortise_cli_begin(way, "resolve", request);
+                put_done(way->o, request);
+                end(way, "");
+            }
+            json_decref(request);
+        }
+}
+
 void mortise_cli_raise(const struct mortise_cli_way *way, const json_t *limit)
 {
     mortise_cli_suggest(way->cli, way->o, "resume", way->run);
@@ -364,6 +387,11 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
           json_object_get(request, "schema"));
     field(o, "for", json_object_get(request, "assignees"));
     field(o, "until", json_object_get(request, "deadline"));
+    if (!mortise_cli_is_timer(request) && mortise_cli_has_expired(request))
+        mortise_out_puts(o,
+                         "    note     it ran out: it cannot be answered any "
+                         "more, and whoever resumes the run sees what the "
+                         "graph says for that\n");
     if (json_is_true(json_object_get(request, "over")))
         mortise_out_puts(o, "    note     it is over: nothing is made again, "
                             "and --retry says that it did not happen\n");
@@ -468,7 +496,9 @@ void mortise_cli_unblock_refused(const struct mortise_cli_way *way,
     MORTISE_JSON_EACH (one, i, pending)
         if (!doubt || mortise_cli_is_kind(one, "in_doubt"))
             mortise_cli_print_request(way, one);
-    if (way->stuck || json_is_true(json_object_get(show, "live")) ||
+    if (way->stuck ||
+        (json_is_true(json_object_get(show, "live")) &&
+         mortise_session_engine(way->cli->session) == NULL) ||
         (doubt ? mortise_cli_has_kind(pending, "in_doubt")
                : !nobody_is_asked(pending)))
         return;

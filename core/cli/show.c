@@ -137,6 +137,8 @@ static void print_run(struct mortise_cli *cli, const json_t *run)
         mortise_out_puts(o, "\n");
     MORTISE_JSON_EACH (one, i, json_object_get(run, "pending"))
         mortise_cli_print_request(&way, one);
+    if (!way.stuck)
+        mortise_cli_corrections(&way, run);
 }
 
 /* Ask for something about the run that the command line names. */

@@ -108,6 +108,8 @@ static void stand(struct mortise_cli *cli, const char *run, int status,
         else
             mortise_cli_print_request(&way, one);
     }
+    if (status == MORTISE_RUN_FAILED && !way.stuck)
+        mortise_cli_corrections(&way, show);
     if (is_over(status) && mortise_cli_unsettled(show) == NULL)
         mortise_cli_offer(&way, "show");
     else

@@ -416,6 +416,23 @@ static void why_doubt(struct why *w)
     explain_pending(w);
 }
 
+/* Somebody said what a step came to, and the call failed behind that. */
+static void say_corrections(struct why *w)
+{
+    MORTISE_JSON_EACH (node, i, json_object_get(w->show, "nodes")) {
+        char name[MORTISE_CLI_EXECUTION];
+
+        if (json_object_get(node, "resolved") != NULL)
+            say(w,
+                "  What node '%s' was told that something of it had come to, "
+                "which nobody knew, can be corrected (resolve --done), and is "
+                "tried with that.",
+                mortise_cli_execution(node, name));
+    }
+    if (!w->way.stuck)
+        mortise_cli_corrections(&w->way, w->show);
+}
+
 static void why_failed(struct why *w)
 {
     const char *path =
@@ -434,6 +451,7 @@ static void why_failed(struct why *w)
               "failed; what is done is not done again, and what that gave "
               "counts.  Where it therefore fails again, have it go on from "
               "a node, and that is done anew (resume --goto NODE).");
+    say_corrections(w);
     offer(w, "resume");
 }
 

@@ -83,6 +83,8 @@ static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
     if (out != NULL &&
         (mortise_usage_put(out, x) != 0 ||
          (x->child != NULL && put_budget(out, r, x->child->scope) != 0) ||
+         (x->state == X_FAILED && !x->handled && x->resolved != NULL &&
+          json_object_set(out, "resolved", x->resolved) != 0) ||
          (is_unsettled(r, x) &&
           json_object_set_new(out, "effect", json_string("unsettled")) != 0)))
         mortise_json_drop(&out);

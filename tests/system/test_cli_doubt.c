@@ -134,6 +134,53 @@ START_TEST(a_step_again)
 }
 END_TEST
 
+/* Issue 15, 1: what is said of a step is looked at before it is recorded, and
+ * who was wrong says it again: where the call failed of it, or nothing went on
+ * with it yet.  Nothing is made again by that. */
+START_TEST(a_resolution_is_corrected)
+{
+    static const char *const none[] = {"{}", "{\"status\": \"200\"}", "17"};
+    bool told = _i == 0;
+    char line[512], id[128];
+
+    ask_in_vain();
+    ck_assert_int_eq(errand_mortise("run g.yaml --id r"), 5);
+    snprintf(id, sizeof id, "%s", request());
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(line, sizeof line, "resolve r %s --done '%s'", id, none[i]);
+        ck_assert_int_eq(errand_mortise(line), 3);
+        ck_assert_int_eq(errand_mortise("show r"), 0);
+        assert_said("status   in_doubt");
+    }
+    snprintf(line, sizeof line, "resolve r %s --done '{\"status\": 404}'%s", id,
+             told ? "" : " --no-continue");
+    ck_assert_int_eq(errand_mortise(line), told ? 1 : 0);
+    for (size_t i = 0; told && i < 3; i++) { /* it is said how */
+        snprintf(line, sizeof line, " resolve r %.8s --done '{\"status\": 200,",
+                 id);
+        assert_said(line);
+        ck_assert_int_eq(errand_mortise(i < 2 ? "why r" : "show r"), 0);
+        if (i < 2)
+            assert_said("resolve --done");
+    }
+    snprintf(line, sizeof line, "resolve r %.8s --done '{\"stat\": 200}'", id);
+    ck_assert_int_eq(errand_mortise(line), 3);
+    snprintf(line, sizeof line,
+             "resolve r %.8s --done '{\"status\": 200, \"body\": \"right\"}'",
+             id);
+    ck_assert_int_eq(errand_mortise(line), 0);
+    ck_assert_int_eq(errand_mortise("show r"), 0);
+    assert_said("status   completed");
+    assert_said("right");
+    ck_assert_uint_eq(httpd_requests(errand_httpd), 1);
+    ck_assert_int_eq(errand_mortise(line), 3); /* it went on with that */
+    ck_assert_int_eq(errand_mortise("history r"), 0);
+    assert_said("correct a (by ");
+    ck_assert_int_eq(errand_mortise("events r --json"), 0);
+    assert_said("\"body\":\"right\"");
+}
+END_TEST
+
 /* A run that was cancelled in the middle of an effect is not gone on with before
  * somebody said what came of it; `resume` asks, and `why` says so. */
 START_TEST(a_cancelled_one)
@@ -229,6 +276,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_step);
     tcase_add_test(tc, the_key_that_was_sent);
     tcase_add_test(tc, a_step_again);
+    tcase_add_loop_test(tc, a_resolution_is_corrected, 0, 2);
     tcase_add_test(tc, a_cancelled_one);
     tcase_add_test(tc, a_completed_one);
     suite_add_tcase(s, tc);

@@ -199,6 +199,12 @@ START_TEST(errors_have_what_helps)
     ck_assert_str_eq(text("run"), "s");
     ck_assert_msg(json_array_size(json_object_get(error, "commands")) > 0, "%s",
                   child.err);
+    child_run("$MORTISE cancel s");
+    fails("$MORTISE resume s --goto a --json", 5, "E_IN_DOUBT");
+    ck_assert_uint_eq(json_array_size(json_object_get(error, "commands")), 1);
+    child_run("%s", json_string_value(
+                        json_array_get(json_object_get(error, "commands"), 0)));
+    desk_code(5);
     desk_ok("rm state/db/CURRENT");
     child_run("$MORTISE show r --json");
     ck_assert_uint_ge(look("show r"), 1);

@@ -141,7 +141,80 @@ static const struct waits {
     {"a question of a plugin",
      "start: a\nnodes:\n  a: " TOOL("awaits/ask", "prompt: Well?") "}\n", NULL,
      4},
+    {"a late question of a plugin",
+     "start: a\nnodes:\n  a: " TOOL("awaits/ask",
+                                    "prompt: Well?, for_ms: 300") "}\n",
+     "sleep 0.5", 3},
+    {"a question inside of a step",
+     "start: a\nnodes:\n  a: " TOOL(
+         "awaits/within", "prompt: Well?, hold_ms: 50, undo: true") "}\n",
+     NULL, 4},
+    {"a question inside of a step, and that",
+     "start: a\nnodes:\n  a: " TOOL("awaits/within",
+                                    "prompt: Well?, hold_ms: 50") "}\n",
+     NULL, 16},
+    {"a bounded answer",
+     "start: a\nnodes:\n  a: {type: human, prompt: Well?, schema: {type: "
+     "object,"
+     " required: [n, x, s, l], properties: {n: {type: integer, minimum: 3}, "
+     "x: {type: number, exclusiveMaximum: -1}, s: {type: string, minLength: "
+     "2}, "
+     "l: {type: array, minItems: 2, items: {type: boolean}}}, allOf: "
+     "[{type: object, required: [more], properties: {more: {const: yes}}}]}, "
+     "next: END}\n",
+     NULL, 8},
+    {"a pause behind it",
+     "interrupt_after: [a]\nstart: a\nnodes:\n  a: " TOOL("tried/echo",
+                                                          "value: 1") "}\n",
+     NULL, 4},
+    {"a limit of visits",
+     "start: a\nnodes:\n  a:\n    type: tool\n    tool: tried/echo\n"
+     "    args: {value: \"${node.visit}\"}\n    max_visits: 2\n"
+     "    routes: [{when: node.visit < 3, to: a}]\n    default: END\n",
+     NULL, 2},
+    {"a person in a graph inside",
+     "start: s\nnodes:\n  s:\n    type: subgraph\n    graph:\n      start: a\n"
+     "      nodes: {a: {type: human, prompt: Well?, next: END}}\n    next: "
+     "END\n",
+     NULL, 8},
+    {"a budget of a graph inside",
+     "start: s\nnodes:\n  s:\n    type: subgraph\n    graph:\n"
+     "      budget: {tool_calls: 1}\n      start: a\n      nodes:\n"
+     "        a: {type: tool, tool: tried/echo, args: {value: 1}, next: b}\n"
+     "        b: {type: tool, tool: tried/echo, args: {value: 1}, next: END}\n"
+     "    next: END\n",
+     NULL, 4},
+    {"people of several elements",
+     "start: m\nnodes:\n"
+     "  m: {type: tool, tool: tried/echo, args: {value: 1}, map: {over: "
+     "\"[1, 2]\", to: w, join: j}}\n"
+     "  w: {type: human, prompt: \"${string(item)}\", next: j}\n"
+     "  j: " TOOL("tried/echo", "value: 1") "}\n",
+     NULL, 16},
+    {"a person, and somebody paused it",
+     "start: a\nnodes:\n  a: {type: human, prompt: Well?, next: END}\n",
+     "$MORTISE pause r", 10},
+    {"a person and time",
+     "start: [a, b]\nnodes:\n  a: {type: human, prompt: Well?, next: END}\n"
+     "  b: {type: human, prompt: So?, wait: 300ms, next: END}\n",
+     "sleep 0.5", 8},
+    {"a doubt that the plugin has",
+     "start: a\nnodes:\n  a: " TOOL("tried/unsure", "") "}\n", NULL, 12},
+    {"a doubt that was taken as failed",
+     "start: a\nnodes:\n  a: " TOOL("tried/unsure", "") "}\n",
+     "$MORTISE resolve $($MORTISE inbox r --ids) --fail", 2},
+    {"a tool that a model calls",
+     "hitl_mode: approve_tools\nstart: a\nnodes:\n  a:\n    type: gmi\n"
+     "    prompt: go\n    execution_mode: react_bounded\n"
+     "    tool_allowlist: [tried/echo]\n    next: END\n",
+     NULL, 8},
 };
+
+/* Of what asks a model. */
+static const char calls_a_tool[] =
+    "models: {default: {provider: scripted, model: s, replies: [{when: {user: "
+    "go, turn: 0}, tool_calls: [{name: tried__echo, arguments: {value: 1}}]}, "
+    "{text: done}]}}\n";
 
 static void add_awaits(void)
 {
@@ -151,9 +224,9 @@ static void add_awaits(void)
     desk_ok("$MORTISE plugin sign %s %s --key %s/k.key --out %s/plugins",
             source, child_build("tests/plugins/awaits.so"), desk_plugins,
             desk_plugins);
-    desk_ok("$MORTISE key trust %s/k.pub --trust %s/trust.d --name awaits "
-            "--plugins awaits --in-process",
-            desk_plugins, desk_plugins);
+    desk_ok("test -e %s/trust.d/awaits.yaml || $MORTISE key trust %s/k.pub "
+            "--trust %s/trust.d --name awaits --plugins awaits --in-process",
+            desk_plugins, desk_plugins, desk_plugins);
 }
 
 /* The run `r`, as it came to wait; its last command prints. */
@@ -175,7 +248,8 @@ static void come_to_wait(const struct waits *w)
         child_run("%s", w->then);
 }
 
-/* Every command that is suggested works, pasted as it stands. */
+/* Issue 15, 1: every command that is suggested works, pasted as it stands, for
+ * each kind of request, by run, inbox, show and why alike. */
 START_TEST(what_is_suggested_works)
 {
     const struct waits *w = &waits[_i];
@@ -184,6 +258,8 @@ START_TEST(what_is_suggested_works)
 
     if (strstr(w->graph, "awaits") != NULL)
         add_awaits();
+    if (strstr(w->graph, "type: gmi") != NULL)
+        desk_deploy(calls_a_tool);
     desk_graph("g", w->graph);
     come_to_wait(w);
     collect("r");
@@ -384,6 +460,105 @@ START_TEST(a_timer_is_time)
 }
 END_TEST
 
+/* Keep those of stderr, too. */
+static void keep_all(void)
+{
+    n_commands = 0;
+    keep_commands();
+    strcpy(child.out, child.err);
+    keep_commands();
+}
+
+/* So do the commands that are printed elsewhere than with a request: by who
+ * decides without saying about what, lists a page, talks, meets damage; in a
+ * place whose names need quotes. */
+START_TEST(what_is_suggested_elsewhere_works)
+{
+    char line[1024];
+
+    desk_ok("mv mortise.yaml \"it's a file.yaml\"");
+    desk_graph("g", "start: [a, b]\nnodes:\n"
+                    "  a: {type: human, prompt: Well?, next: END}\n"
+                    "  b: {type: human, prompt: Well?, next: END}\n");
+    child_run("$MORTISE run g.yaml --id r --deployment \"it's a file.yaml\" "
+              "--store 'a store'");
+    desk_code(4);
+    keep_all();
+    ck_assert_uint_eq(n_commands, 4);
+    check_pasted(commands[0]);
+    child_run("$MORTISE approve --deployment \"it's a file.yaml\" --store "
+              "'a store' r </dev/null");
+    desk_code(3);
+    keep_all();
+    ck_assert_uint_eq(n_commands, 1);
+    check_pasted(commands[0]);
+    child_run("$MORTISE run g.yaml --id s --deployment \"it's a file.yaml\" "
+              "--store 'a store'");
+    keep_all();
+    desk_ok("$MORTISE runs --limit 1 --deployment \"it's a file.yaml\" --store "
+            "'a store'");
+    snprintf(line, sizeof line, "%s", desk_line(child.out, "more: ") + 6);
+    desk_ok("$MORTISE runs --deployment \"it's a file.yaml\" --store 'a store' "
+            "%s",
+            line);
+    desk_out("s  ");
+    desk_ok("rm 'a store/db/CURRENT'");
+    child_run("$MORTISE runs --deployment \"it's a file.yaml\" --store "
+              "'a store'");
+    keep_all();
+    ck_assert_uint_eq(n_commands, 1);
+    child_run("%s", commands[0]); /* NEW-DIR is a name like any */
+    ck_assert(child.code == 0 || child.code == 1);
+    desk_ok("test -d NEW-DIR");
+}
+END_TEST
+
+/* What is printed for a request of that kind, wherever it is. */
+static void each_prints(const char *run, const char *has, const char *has_not)
+{
+    static const char *const ways[] = {"show", "inbox", "why"};
+
+    for (size_t i = 0; i < 3; i++) {
+        child_run("$MORTISE %s %s | tr '\n' ' '", ways[i], run);
+        desk_out(has);
+        desk_not_out(has_not);
+    }
+}
+
+/* Issue 15, 1: a question of a plugin gets `answer`, and one that ran out, or
+ * that a cancel took with it, says so wherever it is looked at, and to who
+ * answers it. */
+START_TEST(requests_say_what_they_take)
+{
+    add_awaits();
+    desk_graph("g", "start: a\nnodes:\n  a: " TOOL("awaits/ask",
+                                                   "prompt: Well?") "}\n");
+    desk_graph("late", "start: a\nnodes:\n  a: " TOOL(
+                           "awaits/ask", "prompt: Well?, for_ms: 200") "}\n");
+    child_run("$MORTISE run g.yaml --id q");
+    desk_out(" answer q ");
+    desk_not_out("approve");
+    each_prints("q", " answer q ", "approve");
+    child_run("$MORTISE run late.yaml --id l; sleep 0.4");
+    each_prints("l", " ran out", " answer l ");
+    each_prints("l", " resume l", "approve");
+    child_run("$MORTISE answer l $($MORTISE inbox l --ids | sed 's/^l //') "
+              "--value 1");
+    desk_code(3);
+    desk_err("expired");
+    desk_ok("$MORTISE inbox q --ids | sed 's/^q //' >id");
+    desk_ok("$MORTISE cancel q");
+    each_prints("q", "cancelled", " answer q ");
+    child_run("$MORTISE answer q $(cat id) --value 1");
+    desk_code(3);
+    desk_err("withdrawn");
+    desk_err("the run was cancelled");
+    child_run("$MORTISE approve q");
+    desk_code(3);
+    desk_err("run q is cancelled: nothing is pending");
+}
+END_TEST
+
 /* ---- refusals ------------------------------------------------------------- */
 
 /* A refused command leaves nothing at work, and says nothing of the kind. */
@@ -565,6 +740,8 @@ static Suite *suite(void)
     tcase_add_test(tc, a_cancelled_run);
     tcase_add_test(tc, the_plugin_is_named);
     tcase_add_test(tc, a_timer_is_time);
+    tcase_add_test(tc, requests_say_what_they_take);
+    tcase_add_test(tc, what_is_suggested_elsewhere_works);
     tcase_add_loop_test(tc, a_refusal_is_only_that, 0, 5);
     tcase_add_test(tc, a_doubt_at_a_pause);
     tcase_add_loop_test(tc, a_doubt_of_pause, 0, 2);

@@ -93,6 +93,12 @@ int mortise_step_resolved(struct mortise_run *r, struct exec *x,
                           const json_t *name, const struct mortise_entry *e,
                           struct mortise_err *err);
 
+/* The method of the step of x that the request of this id asked about, if a
+ * person said what it came to and may say that anew: its call failed behind it,
+ * or is not told of it yet; NULL: not so. */
+const char *mortise_step_corrigible(const struct mortise_run *r,
+                                    const struct exec *x, const char *id);
+
 /* An entry begins a tool for x: its step, which is open from now on; of a tool
  * that has an effect, if it does.  _runs(): this is what runs it. */
 int mortise_step_begin_tool(struct mortise_run *r, struct exec *x,

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "mortise/plugin.h"
 #include "run/asks/asks.h"
 
@@ -167,6 +168,7 @@ void mortise_step_finish(struct mortise_run *r, struct exec *x)
     journal_free(r, &x->journal);
     journal_free(r, &x->checks);
     mortise_json_drop(&x->effects);
+    mortise_json_drop(&x->resolved);
 }
 
 static int request_over(struct mortise_run *r, const struct step *s,
@@ -705,6 +707,25 @@ static int withdraw_inside(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
+/* A person says what it came to, and may say that anew. */
+static int note_resolved(struct exec *x, const struct step *s,
+                         const struct mortise_entry *e, struct mortise_err *err)
+{
+    char key[MORTISE_DIGEST_HEX];
+
+    assert(s->has_effect);
+    if (!mortise_utf8_valid(s->method, strlen(s->method)))
+        return mortise_entry_corrupt(err, e);
+    mortise_hex(key, s->effect, MORTISE_DIGEST);
+    if (x->resolved == NULL)
+        x->resolved = json_object();
+    return json_object_set_new(
+               x->resolved, e->id,
+               json_pack("{s:s, s:s}", "key", key, "method", s->method)) == 0
+               ? MORTISE_OK
+               : mortise_nomem(err);
+}
+
 int mortise_step_resolved(struct mortise_run *r, struct exec *x,
                           const json_t *name, const struct mortise_entry *e,
                           struct mortise_err *err)
@@ -724,5 +745,65 @@ int mortise_step_resolved(struct mortise_run *r, struct exec *x,
     rv = conclude(r, x->journal, s, MORTISE_S_OK,
                   e->value != NULL ? e->value : json_null(),
                   recorded_in_turn(x->journal), err);
+    if (rv == MORTISE_OK)
+        rv = note_resolved(x, s, e, err);
     return rv == MORTISE_OK ? withdraw_inside(r, x, err) : rv;
+}
+
+/* The effect of that key, if its answer is the newest thing that x has asked or
+ * heard: nothing that is recorded depends on it. */
+static struct step *newest_effect(const struct exec *x, const char *key)
+{
+    const struct journal *j = x->journal;
+    char its[MORTISE_DIGEST_HEX];
+    struct step *s;
+
+    if (j == NULL || j->answers.n == 0)
+        return NULL;
+    for (size_t i = 0; i < j->n; i++)
+        if (j->steps[i]->state == STEP_OPEN ||
+            j->steps[i]->state == STEP_PENDING)
+            return NULL;
+    s = j->steps[j->answers.list[j->answers.n - 1]];
+    mortise_hex(its, s->effect, MORTISE_DIGEST);
+    return s->has_effect && strcmp(its, key) == 0 ? s : NULL;
+}
+
+const char *mortise_step_corrigible(const struct mortise_run *r,
+                                    const struct exec *x, const char *id)
+{
+    const json_t *what = json_object_get(x->resolved, id);
+    const char *key = json_string_value(json_object_get(what, "key"));
+
+    if (key == NULL || r->live)
+        return NULL;
+    if (x->state == X_FAILED
+            ? x->handled || json_object_get(x->effects, key) == NULL
+            : x->state != X_READY || newest_effect(x, key) == NULL)
+        return NULL;
+    return json_string_value(json_object_get(what, "method"));
+}
+
+int mortise_apply_correct(struct mortise_run *r, struct exec *x,
+                          const struct mortise_entry *e,
+                          struct mortise_err *err)
+{
+    const char *key = json_string_value(
+        json_object_get(json_object_get(x->resolved, e->id), "key"));
+    struct mortise_entry settled = *e;
+    struct step *s = key != NULL ? newest_effect(x, key) : NULL;
+    int rv;
+
+    if (key == NULL || e->value == NULL ||
+        (s == NULL && json_object_get(x->effects, key) == NULL))
+        return mortise_entry_corrupt(err, e);
+    settled.how = MORTISE_SETTLE_HAPPENED;
+    rv = mortise_event_decision(r, x, &settled, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (s != NULL)
+        mortise_json_hold(&s->answer, e->value);
+    else if (json_object_set(x->effects, key, e->value) != 0)
+        return mortise_nomem(err);
+    return mortise_settled_add(r, &settled, err);
 }

@@ -73,15 +73,31 @@ static struct exec *doubt_of(const struct mortise_run *r, const char *id)
     return NULL;
 }
 
+/* The execution of which a step was settled by the request of this id, which may
+ * be said anew; NULL: there is none.  *method: what the step asked. */
+static struct exec *corrigible(const struct mortise_run *r, const char *id,
+                               const char **method)
+{
+    for (size_t i = 1; i < r->n_execs; i++) {
+        *method = mortise_step_corrigible(r, r->execs[i], id);
+        if (*method != NULL)
+            return r->execs[i];
+    }
+    return NULL;
+}
+
 const char *mortise_run_resolved(const struct mortise_run *r,
                                  const struct mortise_run_command *c)
 {
-    const struct exec *x = c->kind == MORTISE_CMD_RESOLVE && c->value != NULL &&
-                                   c->decision != NULL &&
-                                   strcmp(c->decision, "done") == 0
-                               ? mortise_decide_doubt(r, c)
-                               : NULL;
+    bool done = c->kind == MORTISE_CMD_RESOLVE && c->value != NULL &&
+                c->decision != NULL && strcmp(c->decision, "done") == 0;
+    const struct exec *x = done ? mortise_decide_doubt(r, c) : NULL;
+    const char *method = NULL;
 
+    if (done && x == NULL && c->id != NULL) {
+        (void)corrigible(r, c->id, &method);
+        return method;
+    }
     return x != NULL && json_object_get(x->payload, "step") != NULL
                ? json_string_value(json_object_get(x->payload, "method"))
                : NULL;
@@ -210,17 +226,35 @@ int mortise_command_check_answer(struct mortise_run *r,
     return rv;
 }
 
+/* What a step came to is said anew.  What failed of the answer before is tried
+ * again with this one, so the list says that it is. */
+static int check_correction(const struct mortise_run *r, const struct exec *x,
+                            const struct mortise_said *h,
+                            const struct mortise_run_command *c,
+                            struct mortise_err *err)
+{
+    if (c->value == NULL)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "done needs the result that the effect had");
+    if (x->state == X_FAILED && !mortise_command_has(h, MORTISE_CMD_RESUME))
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "node '%s' has failed: what it was told is "
+                            "corrected with a resume of the run, as one",
+                            mortise_exec_node(r, x)->id);
+    return mortise_fold_check_depth(c->value, err);
+}
+
 int mortise_command_check_resolve(struct mortise_run *r,
                                   const struct mortise_said *h,
                                   const struct mortise_run_command *c,
                                   struct mortise_err *err)
 {
     const char *d = c->decision != NULL ? c->decision : "";
+    const char *method;
     struct exec *x;
     struct step *s;
     int rv = check_named(c, err);
 
-    (void)h;
     if (rv != MORTISE_OK)
         return rv;
     x = doubt_of(r, c->id);
@@ -228,6 +262,11 @@ int mortise_command_check_resolve(struct mortise_run *r,
         return mortise_fail(err, MORTISE_EMISMATCH,
                             "request '%s' of run %s is not in doubt", c->id,
                             r->id);
+    if (x == NULL && strcmp(d, "done") == 0) {
+        x = corrigible(r, c->id, &method);
+        if (x != NULL)
+            return check_correction(r, x, h, c, err);
+    }
     if (x == NULL)
         return mortise_settled_refuse(r, c->id, err);
     if (strcmp(d, "retry") == 0 || strcmp(d, "fail") == 0)
@@ -361,6 +400,22 @@ static int resolve_failed(struct mortise_run *r, struct exec *x,
         r, x, c->reason != NULL ? c->reason : "resolved as failed", err);
 }
 
+static int do_correct(struct mortise_run *r,
+                      const struct mortise_run_command *c, const char *actor,
+                      struct mortise_err *err)
+{
+    const char *method;
+    struct exec *x = corrigible(r, c->id, &method);
+    struct mortise_entry e;
+
+    assert(x != NULL); /* checked */
+    e = mortise_exec_entry(r, x, MORTISE_E_CORRECT);
+    e.id = c->id;
+    e.value = c->value;
+    e.actor = actor;
+    return mortise_run_record(r, &e, err);
+}
+
 int mortise_command_obey_resolve(struct mortise_run *r,
                                  const struct mortise_said *h,
                                  const struct mortise_run_command *c,
@@ -370,8 +425,9 @@ int mortise_command_obey_resolve(struct mortise_run *r,
     bool of_step;
     int rv;
 
-    assert(x != NULL); /* checked: it is in doubt */
     assert(c->decision != NULL);
+    if (x == NULL)
+        return do_correct(r, c, h->actor, err);
     if (strcmp(c->decision, "retry") == 0) {
         rv = mortise_request_settle(r, x, MORTISE_SETTLE_RETRY, NULL, NULL,
                                     h->actor, err);

@@ -78,6 +78,11 @@
  *       stands why nobody knows (`doubt`).  Whoever is asked about it later, or
  *       again, is told the same, of the same: where only a step was in doubt,
  *       the call's journal is kept for it.
+ *
+ *  (14) What a person says that a step came to may be said anew, as people are
+ *       wrong: where its call failed behind it, which may be of just that answer,
+ *       together with the `resume` that tries it again; and as long as nothing
+ *       was told of it.  What went on with it is past that.
  */
 #include <string.h>
 
@@ -410,16 +415,45 @@ static int show_step(json_t *payload, const struct exec *x,
     return answer == NULL ? 0 : json_object_set(payload, "answer", answer);
 }
 
-/* What the result of the call has to be like, in its place. */
+/* Does it refer to a part of itself, and so mean nothing inside of another? */
+static bool refers(const json_t *v)
+{
+    const char *key;
+    json_t *member;
+    size_t i;
+
+    json_object_foreach(mortise_json_unconst(v), key, member)
+    {
+        if (strstr(key, "$ref") != NULL || strstr(key, "Ref") != NULL ||
+            refers(member))
+            return true;
+    }
+    json_array_foreach(mortise_json_unconst(v), i, member)
+    {
+        if (refers(member))
+            return true;
+    }
+    return false;
+}
+
+/* What the result of the call has to be like, in its place: as the operation has
+ * it, and as the node does. */
 static int show_schema(json_t *payload, const struct mortise_node *n)
 {
-    const struct mortise_schema *schema =
-        n->output_schema != NULL ? n->output_schema : n->op->output;
+    const json_t *its =
+        n->op->output != NULL ? mortise_schema_json(n->op->output) : NULL;
+    const json_t *of_node =
+        n->output_schema != NULL ? mortise_schema_json(n->output_schema) : NULL;
+    json_t *all;
 
-    return schema == NULL ? 0
-                          : json_object_set_new(
-                                payload, "schema",
-                                json_deep_copy(mortise_schema_json(schema)));
+    if (its == NULL && of_node == NULL)
+        return 0;
+    if (its != NULL && of_node != NULL && !refers(its) && !refers(of_node))
+        all = json_pack("{s:[o, o]}", "allOf", json_deep_copy(its),
+                        json_deep_copy(of_node));
+    else
+        all = json_deep_copy(of_node != NULL ? of_node : its);
+    return json_object_set_new(payload, "schema", all);
 }
 
 /* {tool, args, idempotency_key, effect, cause, over?}: of the call, with a list

@@ -78,7 +78,8 @@ static int apply_of_exec(struct mortise_run *r, const struct entry_rules *of,
 {
     struct exec *x = exec_of(r, e);
 
-    if (x == NULL || mortise_exec_is_over(x) ||
+    if (x == NULL ||
+        (mortise_exec_is_over(x) && !(of->of_failed && x->state == X_FAILED)) ||
         (x->state == X_HELD && !of->of_held))
         return mortise_entry_corrupt(err, e);
     if (!of->uncounted)

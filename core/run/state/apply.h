@@ -59,6 +59,7 @@ struct entry_rules {
                      const struct mortise_entry *e);
 
     bool of_held;   /* it may be about an execution that is done, and held */
+    bool of_failed; /* ... about one that has failed */
     bool uncounted; /* it does not make of its execution a step of the run */
     bool untimed;   /* it is so, whenever it is recorded */
     bool hidden;    /* people do not see it */

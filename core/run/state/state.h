@@ -305,6 +305,9 @@ struct exec {
     /* {key: answer} of effects that were completed in earlier attempts and
      * generations; NULL: none. */
     json_t *effects;
+    /* {request id: {key, method}}: those of which people said what they came to;
+     * NULL: none. */
+    json_t *resolved;
     /* By asks/step.c: live only. */
     json_t *broke; /* it asked for something else than before: the words */
     bool goes_on;  /* its newest call began with a journal */
