@@ -3,19 +3,28 @@
  * The store is asked page by page and each page is printed before the next is
  * fetched, so a list may be longer than memory.  With --json each entry is one
  * line, for the same reason.
+ *
+ * Runs come newest first, which costs a look at each run of the tenant for a page
+ * of a thousand (service/newest.c); --by-id costs what it lists.
  */
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
+#include "cel/time.h"
 #include "cli/cli.h"
 #include "json/value.h"
+#include "yaml/tree.h"
 
-enum { PAGE = 100 };
+enum { PAGE = 100, PAGE_NEWEST = 1000 };
 
 struct list {
     const char *what, *member; /* the request, and where its entries are */
     void (*print)(struct mortise_cli *cli, struct list *l, const json_t *entry);
+    /* The members that ask for some of them, and in which order: ours; NULL:
+     * all, by id. */
+    json_t *filter;
     bool silent;   /* nothing but entries goes to stdout */
     uint64_t left; /* entries still wanted */
     uint64_t n;    /* printed */
@@ -38,12 +47,19 @@ static void print_entry(struct mortise_cli *cli, struct list *l,
 static int page(struct mortise_cli *cli, struct list *l,
                 struct mortise_err *err)
 {
-    uint64_t limit = l->left < PAGE ? l->left : PAGE;
+    uint64_t most = l->filter != NULL ? PAGE_NEWEST : PAGE;
+    uint64_t limit = l->left < most ? l->left : most;
     json_t *reply = NULL, *next;
-    int rv = mortise_cli_call(
-        cli, l->what,
-        json_pack("{s:O*, s:I}", "after", l->after, "limit", (json_int_t)limit),
-        NULL, NULL, &reply, err);
+    json_t *ask =
+        json_pack("{s:O*, s:I}", "after", l->after, "limit", (json_int_t)limit);
+    int rv;
+
+    if (ask != NULL && l->filter != NULL &&
+        json_object_update(ask, l->filter) != 0) {
+        json_decref(ask);
+        ask = NULL;
+    }
+    rv = mortise_cli_call(cli, l->what, ask, NULL, NULL, &reply, err);
 
     json_decref(l->after);
     l->after = NULL;
@@ -165,16 +181,85 @@ static bool has_store(struct mortise_cli *cli)
     return is; /* or there are words to be said about it */
 }
 
+/* "2h": so long ago; "2026-11-26", "2026-11-26T08:30:00+01:00": then. */
+static int read_since(const char *given, uint64_t *ms, struct mortise_err *err)
+{
+    const struct mortise_yaml ago = {
+        .kind = MORTISE_YAML_STRING, .str = given, .len = strlen(given)};
+    uint64_t now = mortise_now_ms(), long_ago;
+    struct cel_time t;
+    char text[64];
+    int n = snprintf(text, sizeof text, "%s%s", given,
+                     strlen(given) == 10 ? "T00:00:00Z" : "");
+
+    if (mortise_yaml_duration(&ago, &long_ago) == 0) {
+        *ms = long_ago < now ? now - long_ago : 0;
+        return MORTISE_OK;
+    }
+    if ((size_t)n < sizeof text &&
+        mortise_cel_time_parse(&t, text, (size_t)n) && t.s >= 0) {
+        *ms = (uint64_t)t.s * 1000 + (uint64_t)t.ns / 1000000;
+        return MORTISE_OK;
+    }
+    return mortise_fail(err, MORTISE_EINVAL,
+                        "--since: '%.100s' is neither a time "
+                        "(2026-11-26, 2026-11-26T08:30:00Z) nor how long ago "
+                        "(30m, 2h, 7d)",
+                        given);
+}
+
+static int runs_by_id(struct mortise_cli *cli, struct list *l,
+                      struct mortise_err *err)
+{
+    const struct mortise_args *a = &cli->args;
+
+    if (a->status != NULL || a->graph != NULL || a->since != NULL)
+        return mortise_cli_usage(cli, "--status, --graph and --since are for "
+                                      "the list that --by-id does without");
+    return list(cli, l, "no runs", err);
+}
+
+/* Runs of the newest first; "no runs" are none that are meant. */
+static int runs_newest(struct mortise_cli *cli, struct list *l,
+                       struct mortise_err *err)
+{
+    const struct mortise_args *a = &cli->args;
+    bool some = a->status != NULL || a->graph != NULL || a->since != NULL;
+    uint64_t since = 0;
+    int rv = a->since != NULL ? read_since(a->since, &since, err) : MORTISE_OK;
+
+    if (rv != MORTISE_OK)
+        return rv;
+    l->filter =
+        json_pack("{s:b, s:s*, s:s*, s:I}", "newest", 1, "status", a->status,
+                  "graph", a->graph, "since", (json_int_t)since);
+    rv = l->filter != NULL
+             ? list(cli, l, some ? "no such runs" : "no runs", err)
+             : mortise_nomem(err);
+    json_decref(l->filter);
+    return rv;
+}
+
 static int runs(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct list l = {.what = "runs", .member = "runs", .print = print_run};
 
     if (cli->args.existing && !has_store(cli))
         return MORTISE_EXIT_OK;
-    return list(cli, &l, "no runs", err);
+    return cli->args.by_id ? runs_by_id(cli, &l, err)
+                           : runs_newest(cli, &l, err);
 }
 
 static const struct mortise_opt runs_opts[] = {
+    MORTISE_OPT_TEXT("status", "STATUS", status,
+                     "Only these: running, failed, or waiting,in_doubt"),
+    MORTISE_OPT_TEXT("graph", "NAME", graph,
+                     "Only runs of the graph of this name"),
+    MORTISE_OPT_TEXT("since", "WHEN", since,
+                     "Only those that began since then: 2h, 7d, 2026-11-26,\n"
+                     "2026-11-26T08:30:00Z"),
+    MORTISE_OPT_FLAG("by-id", by_id,
+                     "In the order of their ids, which costs what is listed"),
     MORTISE_OPT_FLAG("existing", existing,
                      "Say nothing where there is no store"),
     LIST_OPTS,
@@ -184,12 +269,23 @@ const struct mortise_cmd mortise_cmd_runs = {
     .name = "runs",
     .operands = "",
     .looks = true,
-    .summary = "List runs, in the order of their ids",
+    .summary = "List runs, the newest first",
     .text = "A line each: id, status, when it last changed, graph, reason.\n"
-            "Ids that we made sort by the time they were made.\n",
+            "The order is that of their beginnings.  STATUS is accepted, "
+            "running,\n"
+            "waiting, paused, in_doubt, blocked, completed, failed, cancelled "
+            "or\n"
+            "interrupted, or several with commas between them.\n"
+            "\n"
+            "Each thousand that is listed costs a look at every run of the "
+            "tenant;\n"
+            "--by-id costs only what it lists, and ids that Mortise made sort "
+            "by the\n"
+            "time they were made.\n",
     .opts = runs_opts,
     .exits = MORTISE_EXITS_STORE,
-    .example = "mortise runs --limit 20",
+    .example = "mortise runs --limit 20\n"
+               "mortise runs --status waiting,in_doubt --since 7d",
     .run = runs,
 };
 

@@ -29,8 +29,8 @@ struct mortise_args {
     const char *model, *instructions, *tools, *allow;
     bool go_on;
     /* lists */
-    const char *after, *limit;
-    bool follow, existing, ids, transcript;
+    const char *after, *limit, *status, *graph, *since;
+    bool follow, existing, ids, transcript, by_id;
     /* graphs */
     bool ascii, dot, mermaid;
     const char *run, *width, *output;

@@ -333,7 +333,7 @@ static void quiet(struct mortise *m)
     mortise_watch_fail_all(m, &why);
     mortise_commits_flush(m);
     while (m->lives.n > 0 || m->n_calls > 0 ||
-           mortise_store_is_reading(m->store))
+           m->n_listing > 0 || mortise_store_is_reading(m->store))
         mortise_turn(m, -1);
     while (m->n_batch > 0 || m->n_flying > 0)
         mortise_turn(m, -1);

@@ -1,7 +1,7 @@
 /* query.c -- what is asked about runs.
  *
  * Everything here reads the store: what is shown is on disk.  A page costs its
- * own size, whatever the number of runs.
+ * own size, whatever the number of runs; one of the newest (newest.c) does not.
  */
 #include "service/query.h"
 
@@ -30,8 +30,11 @@ static json_t *time_json(uint64_t ms)
 static void query_begin(struct mortise *m, struct mortise_query *q,
                         const char *tenant, const char *word)
 {
-    *q = (struct mortise_query){
-        .done = q->done, .m = m, .tenant = tenant, .word = word};
+    *q = (struct mortise_query){.done = q->done,
+                                .filter = q->filter,
+                                .m = m,
+                                .tenant = tenant,
+                                .word = word};
     mortise_arena_init(&q->stored.arena, m->mem); /* it may stay unread */
 }
 
@@ -110,8 +113,8 @@ static int add_entry(struct mortise_query *q, json_t *entry)
 
 /* Known without loading it: an execution of it took the process down too
  * often. */
-static bool is_deadly(struct mortise *m, const char *tenant, const char *run,
-                      const struct mortise_head *h)
+bool mortise_query_is_deadly(struct mortise *m, const char *tenant,
+                             const char *run, const struct mortise_head *h)
 {
     struct mortise_deaths d;
     const char *plugin;
@@ -121,10 +124,10 @@ static bool is_deadly(struct mortise *m, const char *tenant, const char *run,
            d.times >= MORTISE_DEATHS_BLOCK;
 }
 
-static json_t *head_json(struct mortise *m, const char *tenant, const char *run,
-                         const struct mortise_head *h)
+json_t *mortise_query_run_entry(struct mortise *m, const char *tenant,
+                                const char *run, const struct mortise_head *h)
 {
-    bool blocked = is_deadly(m, tenant, run, h);
+    bool blocked = mortise_query_is_deadly(m, tenant, run, h);
 
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:I, s:i, s:b, s:o, s:o, s:o*}", "run", run,
@@ -145,7 +148,7 @@ static int add_run(void *ud, const char *tenant, const char *run,
     if (is_full(q))
         return 1;
     snprintf(q->next, sizeof q->next, "%s", run);
-    return add_entry(q, head_json(q->m, tenant, run, head));
+    return add_entry(q, mortise_query_run_entry(q->m, tenant, run, head));
 }
 
 void mortise_query_runs(struct mortise *m, struct mortise_query *q,
@@ -153,6 +156,10 @@ void mortise_query_runs(struct mortise *m, struct mortise_query *q,
 {
     if (!mortise_query_begin_list(m, q, tenant, "runs", limit))
         return;
+    if (q->filter.newest) {
+        mortise_query_newest(q, after);
+        return;
+    }
     q->read = (struct mortise_read){.kind = MORTISE_READ_RUNS,
                                     .tenant = tenant,
                                     .run = after,

@@ -7,12 +7,23 @@
 
 #include "engine/runs/stored.h"
 
+/* Of a list of runs; strings are lent until the query is answered. */
+struct mortise_query_filter {
+    bool newest;        /* those that began last first; else by their ids */
+    const char *status; /* one of these words, commas in between; NULL: any */
+    const char *graph;  /* of a graph of this name; NULL: of any */
+    uint64_t since_ms;  /* that began no earlier */
+};
+
+struct mortise_newest;
+
 /* One query: the caller's until it is answered, as are the names it is given.
  */
 struct mortise_query {
     /* Exactly once: a value, which is the asker's, or err. */
     void (*done)(struct mortise_query *q, json_t *value, int rv,
                  const struct mortise_err *err);
+    struct mortise_query_filter filter; /* the caller's, of runs; else zero */
     /* Of the query alone. */
     struct mortise *m;
     /* The word is a run's id, or the name of the list that is made. */
@@ -27,6 +38,7 @@ struct mortise_query {
     char after_run[MORTISE_NAME_MAX + 1]; /* of the cursor that was given */
     int rv;                               /* of what was done with a record */
     struct mortise_err err;
+    struct mortise_newest *newest; /* newest.c */
 };
 
 /* Of a list: a page of `limit` entries (0: as many as is usual) behind the
@@ -46,7 +58,16 @@ mortise_query_fn mortise_query_history;
  * so. */
 mortise_query_fn mortise_query_find;
 
-/* For query.c and find.c: the answer, which takes the value; or an error. */
+/* newest.c: the page of a begun list of runs, by its filter. */
+void mortise_query_newest(struct mortise_query *q, const char *after);
+/* query.c, for it: an entry of that list, a new reference; and is that run
+ * blocked, as an execution of it took the process down too often? */
+json_t *mortise_query_run_entry(struct mortise *m, const char *tenant,
+                                const char *run, const struct mortise_head *h);
+bool mortise_query_is_deadly(struct mortise *m, const char *tenant,
+                             const char *run, const struct mortise_head *h);
+
+/* For query.c and those: the answer, which takes the value; or an error. */
 void mortise_query_answer(struct mortise_query *q, json_t *value);
 void mortise_query_fail(struct mortise_query *q, int rv,
                         const struct mortise_err *err);

@@ -31,11 +31,12 @@ struct asked {
     const char *op, *tenant, *run, *order, *until, *version;
     const char *word; /* of a query */
     const json_t *graph, *input, *commands, *deployment;
-    uint64_t after, limit, protocol;
-    uint32_t flags; /* of a command; of others AGAIN, GO_ON */
+    const char *status, *name;
+    uint64_t after, limit, protocol, since;
+    uint32_t flags; /* of a command; of others AGAIN, GO_ON, NEWEST */
 };
 
-enum { AGAIN = 1, GO_ON = 2 };
+enum { AGAIN = 1, GO_ON = 2, NEWEST = 4 };
 
 struct mortise_request {
     struct mortise *m;
@@ -829,6 +830,16 @@ static const struct mortise_member follow_members[] = {
 static const struct mortise_member list_members[] = {
     ALL, MAY(TEXT, "after", word), MAY(NUMBER, "limit", limit)};
 
+static const struct mortise_member runs_members[] = {
+    ALL,
+    MAY(TEXT, "after", word),
+    MAY(NUMBER, "limit", limit),
+    FLAG("newest", NEWEST),
+    MAY(TEXT, "status", status),
+    MAY(TEXT, "graph", name),
+    MAY(NUMBER, "since", since),
+};
+
 static const struct mortise_member look_members[] = {ALL,
                                                      MUST(TEXT, "run", word)};
 
@@ -850,7 +861,7 @@ static const struct op {
     {"command", MORTISE_MEMBERS(command_request_members),
      .serve = serve_command},
     {"follow", MORTISE_MEMBERS(follow_members), .serve = serve_follow},
-    {"runs", MORTISE_MEMBERS(list_members), .query = mortise_query_runs},
+    {"runs", MORTISE_MEMBERS(runs_members), .query = mortise_query_runs},
     {"inbox", MORTISE_MEMBERS(list_members), .query = mortise_query_inbox},
     {"show", MORTISE_MEMBERS(look_members), .query = mortise_query_show},
     {"history", MORTISE_MEMBERS(look_members), .query = mortise_query_history},
@@ -867,6 +878,20 @@ static const struct op *find_op(const char *name)
         if (strcmp(ops[i].name, name) == 0)
             return &ops[i];
     return NULL;
+}
+
+/* What of its runs a list is to have: said of the newest alone. */
+static int get_filter(struct mortise_request *q, struct mortise_err *err)
+{
+    const struct asked *a = &q->asked;
+    bool newest = (a->flags & NEWEST) != 0;
+
+    if (!newest && (a->status != NULL || a->name != NULL || a->since != 0))
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "'status', 'graph' and 'since' go with 'newest'");
+    q->query.filter =
+        (struct mortise_query_filter){newest, a->status, a->name, a->since};
+    return MORTISE_OK;
 }
 
 /* MORTISE_OK: it is answered, or will be.  Else the error is the answer. */
@@ -898,8 +923,12 @@ static int serve(struct mortise_request *q, struct mortise_err *err)
         rv = mortise_members_look(q->members, q->body, a, err);
     q->tenant = a->tenant != NULL ? a->tenant : "default";
     q->run = a->run;
-    if (rv != MORTISE_OK || op->query == NULL)
-        return rv == MORTISE_OK ? op->serve(q, err) : rv;
+    if (rv == MORTISE_OK && op->query == NULL)
+        return op->serve(q, err);
+    if (rv == MORTISE_OK)
+        rv = get_filter(q, err);
+    if (rv != MORTISE_OK)
+        return rv;
     q->reading = true;
     q->query.done = query_over;
     op->query(q->m, &q->query, q->tenant, a->word, (size_t)a->limit);

@@ -577,12 +577,12 @@ START_TEST(pages)
         ok(child_run("$MORTISE run ok.yaml --id r%d", i));
     ok(child_run("$MORTISE runs"));
     ck_assert_uint_eq(lines(child.out), 5);
-    ok(child_run("$MORTISE runs --limit 2"));
+    ok(child_run("$MORTISE runs --by-id --limit 2"));
     expect_out("r0 ");
     expect_out("r1 ");
     expect_not_out("r2 ");
     expect_out("more: --after ");
-    ok(child_run("$MORTISE runs --limit 2 --after r1"));
+    ok(child_run("$MORTISE runs --by-id --limit 2 --after r1"));
     expect_not_out("r1 ");
     expect_out("r2 ");
     expect_out("r3 ");

@@ -123,6 +123,7 @@ struct mortise {
     struct mortise_tasks ready;
     struct mortise_timers timers;
     bool turning;
+    size_t n_listing; /* lists of runs between two reads of them: go_on() */
 
     /* live.c */
     struct mortise_table lives; /* struct mortise_live */

@@ -207,6 +207,13 @@ START_TEST(malformed_requests)
         {"{\"do\":\"runs\",\"aftr\":\"x\"}", "did you mean 'after'"},
         {"{\"do\":\"runs\",\"limit\":-1}", "'limit'"},
         {"{\"do\":\"runs\",\"tenant\":\"a/b\"}", "E_INVALID"},
+        {"{\"do\":\"runs\",\"status\":\"failed\"}", "go with 'newest'"},
+        {"{\"do\":\"runs\",\"newest\":true,\"status\":\"failed,odd\"}",
+         "no run has the status 'odd': there are accepted"},
+        {"{\"do\":\"runs\",\"newest\":true,\"after\":\"r1\"}",
+         "'r1' is no cursor of a page of runs"},
+        {"{\"do\":\"runs\",\"newest\":true,\"after\":\"1/\"}", "no cursor"},
+        {"{\"do\":\"inbox\",\"newest\":true}", "'newest'"},
         {"{\"do\":\"show\"}", "'run' is missing"},
         {"{\"do\":\"show\",\"run\":\"nobody\"}", "E_NOT_FOUND"},
         {"{\"do\":\"show\",\"run\":\"a\\u0000b\"}", "E_INVALID"},
@@ -288,6 +295,80 @@ START_TEST(members_that_mean_nothing)
                           "[{\"kind\":\"pause\",\"reason\":\"w\","
                           "\"merge\":false,\"node\":null}]}"),
                   "\"reply\":{\"run\":\"r\""));
+    close(fd);
+}
+END_TEST
+
+enum { MANY_RUNS = 1100 }; /* more than are looked at in one go */
+
+/* The pages of so many entries that `more` asks for: how many runs they have in
+ * all, each one newer than the next. */
+static size_t newest(int fd, int limit, const char *more)
+{
+    char request[512], cursor[256] = "", last[256] = "~";
+    size_t n = 0;
+    json_t *reply, *page, *one, *next;
+    size_t i;
+
+    do {
+        snprintf(request, sizeof request,
+                 "{\"do\":\"runs\",\"newest\":true,\"limit\":%d%s%s}", limit,
+                 cursor, more);
+        reply = json_loads(ask(fd, request), 0, NULL);
+        page = json_object_get(reply, "reply");
+        json_array_foreach(json_object_get(page, "runs"), i, one)
+        {
+            char this[256];
+
+            snprintf(this, sizeof this, "%s %s",
+                     json_string_value(json_object_get(one, "created")),
+                     json_string_value(json_object_get(one, "run")));
+            ck_assert_msg(strcmp(this, last) < 0, "%s behind %s", this, last);
+            strcpy(last, this);
+            n++;
+        }
+        next = json_object_get(page, "next");
+        ck_assert(next != NULL);
+        if (json_is_string(next)) {
+            ck_assert_uint_eq(i, (size_t)limit);
+            snprintf(cursor, sizeof cursor, ",\"after\":\"%s\"",
+                     json_string_value(next));
+        } else {
+            cursor[0] = '\0';
+        }
+        json_decref(reply);
+    } while (cursor[0] != '\0');
+    return n;
+}
+
+/* issue 15, 5: runs come newest first, whatever their ids, in pages that meet,
+ * as many as are asked for; another tenant's are none of them. */
+START_TEST(runs_newest_first)
+{
+    char request[1024];
+    int fd = client();
+
+    for (int i = 0; i < MANY_RUNS; i++) {
+        snprintf(request, sizeof request,
+                 "{\"do\":\"start\",\"run\":\"r%04d\",\"tenant\":\"%s\"," HUMAN
+                 "}",
+                 i * 617 % MANY_RUNS, i % 100 == 7 ? "other" : "default");
+        ck_assert(has(ask(fd, request), "\"reply\""));
+    }
+    ck_assert_uint_eq(newest(fd, 300, ""), MANY_RUNS - 11);
+    ck_assert_uint_eq(newest(fd, 1, ",\"tenant\":\"other\""), 11);
+    ck_assert_uint_eq(newest(fd, 1000, ",\"status\":\"waiting,failed\""),
+                      MANY_RUNS - 11);
+    ck_assert_uint_eq(newest(fd, 10, ",\"status\":\"failed\""), 0);
+    ck_assert_uint_eq(newest(fd, 999, ",\"graph\":\"g\""), MANY_RUNS - 11);
+    ck_assert_uint_eq(newest(fd, 10, ",\"graph\":\"h\""), 0);
+    ck_assert_uint_eq(newest(fd, 10, ",\"since\":4000000000000"), 0);
+    say(fd, "{\"do\":\"runs\",\"newest\":true}\n"); /* never heard */
+    close(fd);
+    fd = client();
+    say(fd, "{\"do\":\"runs\",\"newest\":true}\n");
+    close_engine(); /* in the middle of it */
+    open_engine();
     close(fd);
 }
 END_TEST
@@ -1155,6 +1236,7 @@ static Suite *suite(void)
     tcase_add_test(tc, requests_in_order);
     tcase_add_test(tc, malformed_requests);
     tcase_add_test(tc, members_that_mean_nothing);
+    tcase_add_test(tc, runs_newest_first);
     tcase_add_test(tc, findings_come_as_an_item);
     tcase_add_test(tc, started_again);
     tcase_add_test(tc, orders_are_obeyed_once);
