@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "cli/executions.h"
 #include "cli/transcript.h"
 #include "json/value.h"
 
@@ -40,55 +41,6 @@ static void print_head(struct mortise_out *o, const json_t *run)
     field(o, "updated", mortise_cli_text(run, "updated"));
 }
 
-static void print_error(struct mortise_out *o, const json_t *error)
-{
-    mortise_out_say(o, "%s: %s", mortise_cli_text(error, "code"),
-                    mortise_cli_text(error, "message"));
-}
-
-static enum mortise_style style_of(const char *status)
-{
-    return strcmp(status, "done") == 0                ? MORTISE_GOOD
-           : strcmp(status, "failed") == 0            ? MORTISE_BAD
-           : strcmp(status, "awaiting_approval") == 0 ? MORTISE_ASKS
-           : strcmp(status, "in_doubt") == 0          ? MORTISE_BAD
-                                                      : MORTISE_DIM;
-}
-
-/* Who approved its call, and in which words. */
-static void print_approval(struct mortise_out *o, const json_t *approval)
-{
-    const char *reason = mortise_cli_text(approval, "reason");
-
-    if (approval != NULL)
-        mortise_out_say(o, "  approved by %s%s%s",
-                        mortise_cli_text(approval, "actor"),
-                        reason[0] != '\0' ? ": " : "", reason);
-}
-
-static void print_nodes(struct mortise_out *o, const json_t *nodes)
-{
-    mortise_out_puts(o, "\nnodes\n");
-    MORTISE_JSON_EACH (node, i, nodes) {
-        const char *status = mortise_cli_text(node, "status");
-        const json_t *error = json_object_get(node, "error");
-        char name[MORTISE_CLI_EXECUTION];
-
-        mortise_out_puts(o, "  ");
-        mortise_out_styled(o, style_of(status), status, 18);
-        mortise_out_cell(o, mortise_cli_execution(node, name), 20);
-        mortise_out_say(o, " %s", mortise_cli_text(node, "type"));
-        if (error != NULL) {
-            mortise_out_puts(o, "  ");
-            print_error(o, error);
-        }
-        print_approval(o, json_object_get(node, "approval"));
-        if (mortise_cli_is_unsettled(node))
-            mortise_out_puts(o, "  its effect may have happened");
-        mortise_out_puts(o, "\n");
-    }
-}
-
 static void print_part(struct mortise_out *o, const json_t *state,
                        const char *part)
 {
@@ -115,20 +67,24 @@ static void print_told(struct mortise_out *o, const json_t *told)
     }
 }
 
-static void print_run(struct mortise_cli *cli, const json_t *run)
+static int print_run(struct mortise_cli *cli, const json_t *run,
+                     struct mortise_err *err)
 {
     struct mortise_out *o = &cli->out;
     const struct mortise_cli_way way = mortise_cli_way_on(
         cli, o, mortise_cli_text(run, "run"), json_object_get(run, "blocked"));
     const json_t *error = json_object_get(run, "error");
+    int rv;
 
     print_head(o, run);
     if (json_is_object(error)) {
         mortise_out_styled(o, MORTISE_BAD, "error", NAME);
-        print_error(o, error);
+        mortise_cli_print_error(o, error);
         mortise_out_puts(o, "\n");
     }
-    print_nodes(o, json_object_get(run, "nodes"));
+    rv = mortise_cli_print_nodes(cli, json_object_get(run, "nodes"), err);
+    if (rv != MORTISE_OK)
+        return rv;
     print_part(o, json_object_get(run, "state"), "input");
     print_part(o, json_object_get(run, "state"), "scratch");
     print_part(o, json_object_get(run, "state"), "artifacts");
@@ -139,6 +95,7 @@ static void print_run(struct mortise_cli *cli, const json_t *run)
         mortise_cli_print_request(&way, one);
     if (!way.stuck)
         mortise_cli_corrections(&way, run);
+    return MORTISE_OK;
 }
 
 /* Ask for something about the run that the command line names. */
@@ -169,14 +126,13 @@ static int show(struct mortise_cli *cli, struct mortise_err *err)
 
     if (cli->args.transcript)
         return show_transcript(cli, err);
-    if (cli->args.node != NULL)
-        return mortise_cli_usage(cli, "--node goes with --transcript");
     rv = ask(cli, "show", &reply, err);
-
-    if (rv == MORTISE_OK && cli->args.json)
+    if (rv == MORTISE_OK && cli->args.node != NULL)
+        rv = mortise_cli_print_node(cli, reply, cli->args.node, err);
+    else if (rv == MORTISE_OK && cli->args.json)
         mortise_out_json(&cli->out, reply, true);
     else if (rv == MORTISE_OK)
-        print_run(cli, reply);
+        rv = print_run(cli, reply, err);
     json_decref(reply);
     return rv;
 }
@@ -185,7 +141,8 @@ static const struct mortise_opt show_opts[] = {
     MORTISE_OPT_FLAG("transcript", transcript,
                      "What was said to models instead, and what they said"),
     MORTISE_OPT_TEXT("node", "NODE", node,
-                     "Only by this node, or by one execution of it (work#2)"),
+                     "Only this node, each execution whole, or one of them\n"
+                     "(work#2, read[3])"),
     MORTISE_OPT_JSON("As one JSON object, with every node's output"),
     MORTISE_OPTS_OF_RUNS,
 };
@@ -195,10 +152,18 @@ const struct mortise_cmd mortise_cmd_show = {
     .operands = "RUN",
     .looks = true,
     .summary = "Show how a run stands: nodes, state, what it waits for",
-    .text = MORTISE_CLI_RUN_BEGINS,
+    .text = "A node's line has its status, its attempts if there were several, "
+            "and\n"
+            "how long it took.  Elements of a map that have the same status "
+            "share a\n"
+            "line, with the longest of their times and the first error; "
+            "--node has\n"
+            "each of them.\n"
+            "\n" MORTISE_CLI_RUN_BEGINS,
     .opts = show_opts,
     .exits = MORTISE_EXITS_STORE,
-    .example = "mortise show 0197c2 --json",
+    .example = "mortise show 0197c2 --json\n"
+               "mortise show 0197c2 --node 'read[3]'",
     .run = show,
 };
 
@@ -224,7 +189,7 @@ static void print_entry(struct mortise_out *o, const json_t *entry)
                         reason[0] != '\0' ? ": " : "", reason);
     if (json_is_object(error)) {
         mortise_out_puts(o, " ");
-        print_error(o, error);
+        mortise_cli_print_error(o, error);
     }
 }
 

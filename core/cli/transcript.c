@@ -3,9 +3,8 @@
  * durable events, so it is the same for whoever looks, whenever. */
 #include "cli/transcript.h"
 
-#include <string.h>
-
 #include "base/err.h"
+#include "cli/executions.h"
 #include "cli/talk.h"
 
 struct transcript {
@@ -13,22 +12,12 @@ struct transcript {
     json_t *events;
 };
 
-/* Is that what people call it: its node, "work#2", or the whole path? */
-static bool is_of(const json_t *event, const char *node)
-{
-    char name[MORTISE_CLI_EXECUTION];
-
-    return node == NULL || strcmp(mortise_cli_text(event, "node"), node) == 0 ||
-           strcmp(mortise_cli_text(event, "path"), node) == 0 ||
-           strcmp(mortise_cli_execution(event, name), node) == 0;
-}
-
 static int take(void *ud, json_t *event)
 {
     struct transcript *t = ud;
 
     return mortise_talk_is_about(mortise_cli_text(event, "type")) &&
-                   is_of(event, t->node)
+                   (t->node == NULL || mortise_cli_is_called(event, t->node))
                ? json_array_append(t->events, event)
                : 0;
 }

@@ -373,9 +373,8 @@ START_TEST(transcripts)
     child_run("$MORTISE show r --transcript --node nobody");
     desk_code(3);
     desk_err("nothing was said to a model by 'nobody'");
-    child_run("$MORTISE show r --node work");
-    desk_code(3);
-    desk_err("--node goes with --transcript");
+    desk_ok("$MORTISE show r --node work");
+    desk_out("work\npath       1.0/work#1\n");
 }
 END_TEST
 

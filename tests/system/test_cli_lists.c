@@ -88,6 +88,72 @@ START_TEST(runs_are_asked_for_in_words)
 }
 END_TEST
 
+/* ---- one run --------------------------------------------------------------------- */
+
+/* Ten elements of which one in three fails, behind a node that naps. */
+static const char many[] =
+    "start: first\n"
+    "nodes:\n"
+    "  first:\n"
+    "    type: tool\n"
+    "    tool: tried/nap\n"
+    "    args: {ms: 30}\n"
+    "    map: {over: '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]', as: n, to: pick,"
+    " join: all, max_parallel: 3}\n"
+    "  pick:\n"
+    "    type: router\n"
+    "    routes: [{when: n % 3 == 1, to: bad}]\n"
+    "    default: good\n"
+    "  good: {type: tool, tool: tried/echo, args: {value: 7}, next: all}\n"
+    "  bad:\n"
+    "    type: tool\n"
+    "    tool: tried/nap\n"
+    "    args: {ms: 200}\n"
+    "    timeout: 20ms\n"
+    "    retry_policy: {max_attempts: 2, delay: 1ms}\n"
+    "    next: all\n"
+    "  all: {type: tool, tool: tried/echo, on_branch_error: collect,"
+    " args: {value: 1}}\n";
+
+/* issue 15, 5: show --node, attempts and durations in text, a map's elements
+ * summed up. */
+START_TEST(show_sums_up)
+{
+    desk_graph("many", many);
+    desk_ok("$MORTISE run many.yaml --id m 2>err");
+
+    desk_ok("$MORTISE show m");
+    desk_ok("$MORTISE show m | sed -n '/^nodes/,/^$/p' | tr -s ' ' | "
+            "sed 's/[0-9.]* ms/T/; s/[0-9.]* s$/T/'");
+    ck_assert_str_eq(child.out,
+                     "nodes\n"
+                     " done first tool T\n"
+                     " done pick[*] router 10 elements at most T\n"
+                     " done good[*] tool 7 elements at most T\n"
+                     " failed bad[*] tool 3 elements 6 attempts at most T "
+                     "bad[1]: timeout.call: the attempt took longer than 20 "
+                     "ms, its `timeout`\n"
+                     " done all tool T\n\n");
+    desk_ok("$MORTISE show m --node bad | grep -c '^attempts   2$'");
+    ck_assert_str_eq(child.out, "3\n");
+    desk_ok("$MORTISE show m --node 'bad[4]'");
+    ck_assert_ptr_eq(strstr(child.out, "bad[4]\npath       1.0/bad#1[4]\n"),
+                     child.out);
+    desk_out("\nafter      1.0/pick#1[4]\n");
+    desk_out("\ntook       ");
+    desk_out("\nerror      timeout.call: the attempt");
+    desk_not_out("bad[1]");
+    desk_ok("$MORTISE show m --node 1.0/good#1[0] --json | tr -d ' \\n'");
+    desk_out("{\"run\":\"m\",\"nodes\":[{\"node\":\"good\",\"path\":"
+             "\"1.0/good#1[0]\",");
+    desk_out("\"output\":7}]}");
+    desk_ok("$MORTISE show m --node first --json | grep -c slept");
+    child_run("$MORTISE show m --node 'bad[0]'");
+    desk_code(3);
+    desk_err("the run m has no node, and no execution, 'bad[0]'");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_lists");
@@ -98,6 +164,7 @@ static Suite *suite(void)
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, runs_newest_first);
     tcase_add_test(tc, runs_are_asked_for_in_words);
+    tcase_add_test(tc, show_sums_up);
     suite_add_tcase(s, tc);
     return s;
 }
