@@ -32,6 +32,7 @@ struct mortise_cli {
      * no person named, either. */
     bool found;
     const char *cases;
+    bool dated;        /* its log has times: it stays for long */
     bool said_salvage; /* of a damaged store, what to do */
     bool told;         /* an error was, as JSON */
     json_t *findings;  /* ours: as JSON, told with the next error; NULL: none */
@@ -93,7 +94,7 @@ void mortise_cli_error(struct mortise_cli *cli, const char *code,
 /* Words by the way: MORTISE_LOG_INFO, MORTISE_LOG_WARN. */
 void mortise_cli_note(struct mortise_cli *cli, int level, const char *fmt, ...)
     MORTISE_PRINTF(3, 4);
-/* The engine's log function; ud: the cli.  [any] */
+/* The log of an engine, and of who waits for one, on stderr; ud: the cli.  [any] */
 void mortise_cli_log(void *ud, int level, const char *msg);
 /* What stdout was to have did not get there. */
 void mortise_cli_lost_output(struct mortise_cli *cli, const char *why);

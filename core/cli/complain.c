@@ -4,7 +4,7 @@
  * asked for --json gets JSON there, too: each line of stderr is an object then,
  *
  *     {"error": {"code", "message", "help"?, "findings"?, ...}}
- *     {"log": {"level", "message", "findings"?}}
+ *     {"log": {"at"?, "level", "message", "findings"?}}
  *
  * whatever the command is and wherever it failed, its command line included.
  * stdout has what was asked for and nothing else.  What a command says at a
@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "cli/cli.h"
 #include "json/value.h"
@@ -143,15 +144,21 @@ void mortise_cli_tell_rest(struct mortise_cli *cli, int code)
 static const char *const levels[] = {"", "error", "warning", "info", "debug"};
 
 /* One line, one write. */
-static void put_log(struct mortise_out *o, bool json, int level,
-                    const char *prefix, const char *msg)
+static void put_log(const struct mortise_cli *cli, struct mortise_out *o,
+                    int level, const char *prefix, const char *msg)
 {
-    if (json)
+    char now[MORTISE_TIME_TEXT] = "";
+
+    if (cli->dated)
+        mortise_time_text(now, mortise_now_ms());
+    if (cli->args.json)
         put_line(o, "log",
-                 json_pack("{s:s, s:o}", "level", levels[level], "message",
+                 json_pack("{s:s*, s:s, s:o}", "at", cli->dated ? now : NULL,
+                           "level", levels[level], "message",
                            words(o->mem, msg)));
     else
-        mortise_out_say(o, "mortise: %s%s%s\n", prefix,
+        mortise_out_say(o, "%s%smortise: %s%s%s\n", now,
+                        now[0] != '\0' ? " " : "", prefix,
                         prefix[0] != '\0' ? ": " : "", msg);
     mortise_out_flush(o);
 }
@@ -167,7 +174,7 @@ void mortise_cli_log(void *ud, int level, const char *msg)
     if (level < MORTISE_LOG_ERROR || level > MORTISE_LOG_DEBUG)
         level = MORTISE_LOG_ERROR;
     mortise_out_init(&line, cli->err.fd, cli->mem);
-    put_log(&line, cli->args.json, level, levels[level], msg);
+    put_log(cli, &line, level, levels[level], msg);
 }
 
 void mortise_cli_note(struct mortise_cli *cli, int level, const char *fmt, ...)
@@ -179,7 +186,7 @@ void mortise_cli_note(struct mortise_cli *cli, int level, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     mortise_out_flush(&cli->out);
-    put_log(&cli->err, cli->args.json, level,
+    put_log(cli, &cli->err, level,
             level < MORTISE_LOG_INFO ? levels[level] : "", text);
 }
 

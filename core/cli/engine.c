@@ -44,9 +44,9 @@ static int hold(struct mortise_cli *cli, struct mortise_err *err)
         if (mortise_session_stays(cli->session))
             return is_taken(cli, err);
         if (!told)
-            mortise_out_puts(&cli->err, "mortise: info: a command works on the "
-                                        "store: waiting until it has ended\n");
-        mortise_out_flush(&cli->err);
+            mortise_cli_log(cli, MORTISE_LOG_INFO,
+                            "a command works on the store: waiting until it "
+                            "has ended");
         told = true;
         rv = mortise_session_until(cli->session, mortise_stop_fd(), err);
         mortise_session_await_end(cli->session);
@@ -118,6 +118,7 @@ static int engine(struct mortise_cli *cli, struct mortise_err *err)
     int rv = mortise_stop_begin(err);
 
     cli->args.verbose = true;
+    cli->dated = true;
     if (rv == MORTISE_OK)
         rv = hold(cli, err);
     if (rv == MORTISE_OK && mortise_session_engine(cli->session) != NULL)
@@ -143,10 +144,11 @@ const struct mortise_cmd mortise_cmd_engine = {
         "Runs that a person paused stay so.  One of which a plugin took the\n"
         "process down goes on last, and from the third time on is blocked.\n"
         "\n"
-        "It stays in the foreground and says on stderr what happens.  SIGINT\n"
-        "or SIGTERM: what reads is let go, what has an effect is awaited (10\n"
-        "seconds at most), everything else is paused, durably, and the exit\n"
-        "code is 0.  A second one kills; nothing is lost by that either.\n",
+        "It stays in the foreground and says on stderr what happens, a line\n"
+        "each with its time (UTC).  SIGINT or SIGTERM: what reads is let go,\n"
+        "what has an effect is awaited (10 seconds at most), everything else\n"
+        "is paused, durably, and the exit code is 0.  A second one kills;\n"
+        "nothing is lost by that either.\n",
     .opts = engine_opts,
     .exits = MORTISE_EXITS_STORE,
     .session = MORTISE_SESSION_STAYS,

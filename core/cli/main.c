@@ -118,6 +118,21 @@ static void keep_standard_descriptors(void)
         close(fd);
 }
 
+/* What goes to our stdout is what the command says, as one reader expects it:
+ * JSON, say.  So ours is a descriptor that nobody knows, and what a plugin prints
+ * in this process goes to stderr. */
+static void keep_stdout(struct mortise_out *out)
+{
+    int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+
+    if (fd < 0)
+        return;
+    if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
+        out->fd = fd;
+    else
+        close(fd);
+}
+
 /* The soft limit is low for programs of old that cannot count further than
  * 1024; nothing here is one. */
 static void allow_descriptors(void)
@@ -296,5 +311,6 @@ int main(int argc, char **argv)
     cli.program = argc > 0 ? argv[0] : "mortise";
     mortise_out_init(&cli.out, STDOUT_FILENO, cli.mem);
     mortise_out_init(&cli.err, STDERR_FILENO, cli.mem);
+    keep_stdout(&cli.out);
     return finish(&cli, dispatch(&cli, argc, argv));
 }

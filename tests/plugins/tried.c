@@ -1,6 +1,7 @@
 /* tried.c -- the `tried` executor: what the command line's tests let nodes do.
  *
  *   echo {value}         pure: gives the value back
+ *   print {value}        pure: prints it to stdout, and gives it back
  *   fail {code}          pure: fails with that code
  *   nap {ms}             read: takes so long, says how far it is, can be
  *                        cancelled
@@ -116,10 +117,22 @@ static mortise_status fail(mortise_inst *in, const mortise_request *r)
     return MORTISE_S_FAILED;
 }
 
+/* By stdio, which keeps it for as long as the process lives, and at once. */
+static mortise_status print_it(mortise_inst *in, const mortise_request *r,
+                               mortise_str value)
+{
+    printf("printed %.*s\n", (int)value.n, value.p);
+    if (write(STDOUT_FILENO, "written\n", 8) != 8)
+        return MORTISE_S_FAILED;
+    return emit(in, r, "output", value.p, value.n);
+}
+
 static mortise_status execute(mortise_inst *in, const mortise_request *r)
 {
     mortise_str value = member(r->body, "value");
 
+    if (is(r->operation, "print"))
+        return print_it(in, r, value);
     if (is(r->operation, "echo"))
         return emit(in, r, "output", value.p, value.n);
     if (is(r->operation, "nap"))

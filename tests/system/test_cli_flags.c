@@ -1,4 +1,5 @@
 /* test_cli_flags.c -- options that the tests of their commands do not need. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,6 +21,59 @@ START_TEST(verbose_says_more)
     desk_err("run loud: started, graph 'g'");
     desk_ok("$MORTISE run g.yaml --id short -v");
     desk_err("run short: started, graph 'g'");
+}
+END_TEST
+
+static const char prints[] = "start: a\n"
+                             "nodes:\n"
+                             "  a: {type: tool, tool: tried/print,"
+                             " args: {value: 1}}\n";
+
+/* issue 15, 5: what a plugin prints does not reach the stdout of --json, nor any
+ * other; it is on stderr. */
+START_TEST(plugins_do_not_print_into_json)
+{
+    static const char *const commands[] = {
+        "run g.yaml --id r --json", "run g.yaml --id s",
+        "plugin call tried/print '{\"value\": 1}'",
+        "plugin call tried/print '{\"value\": 1}' --json"};
+
+    desk_graph("g", prints);
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        desk_ok("$MORTISE %s", commands[i]);
+        desk_not_out("printed");
+        desk_not_out("written");
+        desk_err("printed 1\n");
+        desk_err("written\n");
+    }
+    desk_ok("$MORTISE run g.yaml --json 2>both | grep -v '^{'; test $? = 1");
+    desk_ok("$MORTISE run g.yaml --json >both 2>&1; grep -c written both");
+    ck_assert_str_eq(child.out, "1\n");
+    child_run("$MORTISE runs >&-"); /* that nobody hears it is said as ever */
+    desk_code(1);
+    desk_err("write the output");
+}
+END_TEST
+
+/* issue 15, 5: each line of an engine's log says when; what one command says to
+ * who types it does not. */
+START_TEST(the_log_has_times)
+{
+    pid_t engine;
+
+    desk_graph("g", graph);
+    desk_ok("$MORTISE run g.yaml --id loud --verbose");
+    desk_err("mortise: info: run loud: started");
+    ck_assert_ptr_null(strstr(child.err, "Z mortise: "));
+    engine = child_start("engine", "$MORTISE engine");
+    child_await("engine.err", "holding the store");
+    desk_ok("$MORTISE run g.yaml --id there");
+    ck_assert_int_eq(kill(engine, SIGTERM), 0);
+    ck_assert_int_eq(child_wait(engine), 0);
+    desk_ok("grep -c 'run there: started' engine.err");
+    desk_ok("date=$(date -u +%%Y-%%m-%%d); "
+            "grep -vE \"^$date\"'T[0-9:]{8}[.][0-9]{3}Z mortise: info: ' "
+            "engine.err; test $? = 1");
 }
 END_TEST
 
@@ -63,6 +117,8 @@ static Suite *suite(void)
     tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
     tcase_add_checked_fixture(tc, desk_begin, desk_end);
     tcase_add_test(tc, verbose_says_more);
+    tcase_add_test(tc, plugins_do_not_print_into_json);
+    tcase_add_test(tc, the_log_has_times);
     tcase_add_test(tc, existing_says_nothing);
     tcase_add_test(tc, versions_are_revoked);
     suite_add_tcase(s, tc);
