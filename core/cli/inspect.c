@@ -10,9 +10,11 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/utf8.h"
+#include "cli/operation.h"
 #include "cli/plugin_set.h"
 #include "engine/http/egress.h"
 #include "plugin/grant.h"
@@ -361,31 +363,70 @@ static int inspect_named(struct mortise_cli *cli, const char *name,
     return rv;
 }
 
+static int inspect_operation(struct mortise_cli *cli, const char *what,
+                             struct mortise_err *err)
+{
+    const char *op = strchr(what, '/') + 1;
+    const struct mortise_manifest *m;
+    struct mortise_plugin_set s;
+    char name[128];
+    int rv = mortise_plugin_set_open(&s, cli, NULL, err);
+
+    snprintf(name, sizeof name, "%.*s", (int)(op - 1 - what), what);
+    if (rv == MORTISE_OK) {
+        m = mortise_plugins_find(s.plugins, name, err);
+        rv = m != NULL
+                 ? mortise_cli_operation(cli, m, s.settings.deployment, op, err)
+                 : err->code;
+    }
+    mortise_plugin_set_close(&s);
+    return rv;
+}
+
+/* PLUGIN/OPERATION, and no file: it is not there, or has the name of one. */
+static bool is_operation(const char *what)
+{
+    size_t n = strlen(what);
+
+    return strchr(what, '/') != NULL && what[0] != '/' && what[0] != '.' &&
+           what[n - 1] != '/' && strstr(what, ".yaml") == NULL &&
+           access(what, F_OK) != 0;
+}
+
 static int plugin_inspect(struct mortise_cli *cli, struct mortise_err *err)
 {
     const char *what = cli->args.operands[0];
 
+    if (is_operation(what))
+        return inspect_operation(cli, what, err);
     return mortise_cli_is_path(what) ? inspect_file(cli, what, err)
                                      : inspect_named(cli, what, err);
 }
 
 static const struct mortise_opt opts[] = {
-    MORTISE_OPT_JSON("The manifest as JSON"),
+    MORTISE_OPT_JSON("The manifest, or the operation, as JSON"),
     MORTISE_OPTS_OF_STORE,
 };
 
 const struct mortise_cmd mortise_cmd_plugin_inspect = {
     .name = "plugin inspect",
-    .operands = "NAME|FILE",
+    .operands = "NAME|NAME/OPERATION|FILE",
     .summary = "Show what a plugin says of itself: operations, permissions",
     .text = "Reads the manifest and runs no plugin's code.  What is shown was\n"
             "not verified: see 'mortise plugin verify'.  Of a NAME, also what "
             "its\n"
             "permissions come to with the deployment's config (`grant`), and "
             "with\n"
-            "that of each guardrail and model made of it (`grants`).\n",
+            "that of each guardrail and model made of it (`grants`).\n"
+            "\n"
+            "Of NAME/OPERATION what it takes and gives, and what it does to "
+            "the\n"
+            "world: a line for each member, with what it may be; with --json "
+            "the\n"
+            "schemas themselves.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
-    .example = "mortise plugin inspect file",
+    .example = "mortise plugin inspect file\n"
+               "mortise plugin inspect http/get",
     .run = plugin_inspect,
 };

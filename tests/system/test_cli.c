@@ -383,11 +383,10 @@ START_TEST(check_missing_file)
 {
     put("bad.yaml", "a: [\n");
     ok(child_run("ln -s loop.yaml loop.yaml"));
-    child_run("$MORTISE check none.yaml bad.yaml . loop.yaml");
+    child_run("$MORTISE check none.yaml bad.yaml loop.yaml");
     expect_code(2);
     expect_out("loop.yaml:1:1: error[E0101]: open loop.yaml: ");
     expect_out("none.yaml:1:1: error[E0101]: open none.yaml: No such file");
-    expect_out(".:1:1: error[E0101]: read .: Is a directory");
     expect_out("bad.yaml:");
     child_run("$MORTISE check --json none.yaml");
     expect_code(2);

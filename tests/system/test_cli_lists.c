@@ -1,5 +1,5 @@
 /* test_cli_lists.c -- what is shown of many: runs, the executions of one run, the
- * graphs of a directory; by the command line. */
+ * files of a directory, the members of a schema; by the command line. */
 #include <stdio.h>
 #include <string.h>
 
@@ -154,6 +154,72 @@ START_TEST(show_sums_up)
 }
 END_TEST
 
+/* ---- one operation --------------------------------------------------------------- */
+
+/* issue 15, 5: plugin inspect PLUGIN/OP shows arguments: who writes a graph reads
+ * there what they are called, what they may be and which there must be. */
+START_TEST(inspect_shows_arguments)
+{
+    desk_ok("$MORTISE plugin inspect tried/nap");
+    ck_assert_str_eq(child.out, "operation   tried/nap\n"
+                                "description Take a while\n"
+                                "effect      read\n"
+                                "arguments   object\n"
+                                "  ms                 required, integer\n"
+                                "output      anything\n");
+    desk_ok("$MORTISE plugin inspect tried/fail");
+    desk_out("  code               required, string\n");
+    desk_ok("$MORTISE plugin inspect tried/strike");
+    desk_out("effect      external, intent: call\n");
+    desk_ok("$MORTISE plugin inspect tried/nap --json | tr -d ' \\n'");
+    desk_out("\"operation\":\"nap\",");
+    desk_out("\"input_schema\":{\"type\":\"object\",\"required\":[\"ms\"],"
+             "\"properties\":{\"ms\":{\"type\":\"integer\"}}}");
+    child_run("$MORTISE plugin inspect tried/npa");
+    desk_code(3);
+    desk_err("plugin 'tried' has no operation 'npa'; did you mean 'nap'?");
+    child_run("$MORTISE plugin inspect trued/nap");
+    desk_code(3);
+    desk_err("no plugin 'trued'");
+    child_run("$MORTISE plugin inspect ./tried/nap");
+    desk_err("open ./tried/nap");
+}
+END_TEST
+
+/* ---- a directory ----------------------------------------------------------------- */
+
+/* issue 15, 5: check DIR checks each file of Mortise in it, and no other, hidden
+ * or linked to; what is broken is among the findings. */
+START_TEST(check_reads_directories)
+{
+    desk_graph("fine", fine);
+    desk_ok("mkdir -p d/sub/deep d/.git d/empty && cp fine.yaml d/sub && "
+            "cp fine.yaml d/sub/deep/fine.yml && cp mortise.yaml d && "
+            "printf 'services: {a: b}\\n' >d/compose.yaml && "
+            "printf 'a: [\\n' >d/other.yaml && printf 'text' >d/readme.md && "
+            "sed 's/tried.echo/tried\\/ehco/' fine.yaml >d/.git/bad.yaml && "
+            "ln -s .. d/sub/up && ln -s $PWD/d/.git/bad.yaml d/linked.yaml");
+    desk_ok("rm d/linked.yaml && $MORTISE check d");
+    ck_assert_str_eq(child.out, "");
+    desk_ok("sed 's/tried.echo/tried\\/ehco/' fine.yaml >d/sub/bad.yaml && "
+            "printf 'apiVersion: mortise/v1\\nkind: Graph\\na: [\\n' "
+            ">d/sub/deep/torn.yaml");
+    child_run("$MORTISE check d fine.yaml");
+    desk_code(2);
+    desk_out("d/sub/bad.yaml:");
+    desk_out("did you mean 'echo'");
+    desk_out("d/sub/deep/torn.yaml:");
+    desk_not_out(".git");
+    desk_not_out("/up/");
+    child_run("$MORTISE check d/ --json | grep -c '\"file\": *\"d//'");
+    ck_assert_str_eq(child.out, "0\n");
+    child_run("$MORTISE check d/empty");
+    desk_code(3);
+    desk_err("d/empty has no files of Mortise (*.yaml with apiVersion: "
+             "mortise/...)");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_lists");
@@ -165,6 +231,8 @@ static Suite *suite(void)
     tcase_add_test(tc, runs_newest_first);
     tcase_add_test(tc, runs_are_asked_for_in_words);
     tcase_add_test(tc, show_sums_up);
+    tcase_add_test(tc, inspect_shows_arguments);
+    tcase_add_test(tc, check_reads_directories);
     suite_add_tcase(s, tc);
     return s;
 }
