@@ -345,7 +345,7 @@ static void check_settings(struct mortise_doctor *d)
                                d->cli->deployment != NULL
                                    ? d->cli->deployment
                                    : "none, so defaults");
-        mortise_doctor_store(d, settings->store);
+        mortise_doctor_store(d, settings);
         mortise_doctor_worker(d, settings);
         check_memory(d);
         check_trust(d, settings);

@@ -20,7 +20,8 @@ void mortise_doctor_say(struct mortise_doctor *d, enum mortise_health health,
 /* doctor_host.c */
 void mortise_doctor_host(struct mortise_doctor *d);
 /* doctor_store.c */
-void mortise_doctor_store(struct mortise_doctor *d, const char *path);
+void mortise_doctor_store(struct mortise_doctor *d,
+                          const struct mortise_settings *settings);
 /* doctor_worker.c */
 void mortise_doctor_worker(struct mortise_doctor *d,
                            const struct mortise_settings *settings);

@@ -10,6 +10,8 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/group.h"
+#include "base/owner.h"
 #include "cli/doctor.h"
 #include "service/client.h"
 #include "store/leveldb/dir_lock.h"
@@ -28,12 +30,41 @@ enum {
 /* ---- the directory ---------------------------------------------------------
  */
 
-static void check_mode(struct mortise_doctor *d, const char *path, int dir)
+static void check_shared_mode(struct mortise_doctor *d,
+                              const struct mortise_settings *s, int dir)
 {
+    const char *group = s->deployment->access_group;
     struct stat st;
 
     if (fstat(dir, &st) != 0)
         return;
+    if (mortise_group_passes(s->deployment->access, dir))
+        mortise_doctor_say(d, MORTISE_HEALTHY, "store", NULL,
+                           "%s, mode %04o: members of the group %s use its "
+                           "socket, and reach no file of it",
+                           s->store, (unsigned)(st.st_mode & 07777), group);
+    else
+        mortise_doctor_say(d, MORTISE_AILING, "store",
+                           "the next command that writes to it, or 'mortise "
+                           "engine', gives it mode 0710 and that group",
+                           "%s has mode %04o and the group %lu, and "
+                           "store.access says that the group %s uses it",
+                           s->store, (unsigned)(st.st_mode & 07777),
+                           (unsigned long)st.st_gid, group);
+}
+
+static void check_mode(struct mortise_doctor *d,
+                       const struct mortise_settings *s, int dir)
+{
+    const char *path = s->store;
+    struct stat st;
+
+    if (fstat(dir, &st) != 0)
+        return;
+    if (st.st_uid == geteuid() && mortise_settings_shares(s)) {
+        check_shared_mode(d, s, dir);
+        return;
+    }
     if (st.st_uid != geteuid())
         mortise_doctor_say(d, MORTISE_SICK, "store",
                            "run as its owner, or chown -R it",
@@ -228,14 +259,20 @@ static void check_silence(struct mortise_doctor *d, int dir)
 }
 
 /* Does somebody answer at the control socket, as an engine of ours would? */
-static void check_engine(struct mortise_doctor *d, int dir, const char *path)
+static void check_engine(struct mortise_doctor *d,
+                         const struct mortise_settings *s, int dir)
 {
-    const struct mortise_must anything = {.path = NULL};
+    const struct mortise_must anything = {
+        .group = mortise_settings_shares(s) ? s->deployment->access : NULL};
     struct mortise_client c;
     struct mortise_err err = {0};
-    int rv = mortise_client_open(&c, d->cli->mem, path, &anything, &err);
+    int rv = mortise_client_open(&c, d->cli->mem, s->store, &anything, &err);
 
-    if (rv == MORTISE_ENOTFOUND)
+    if (rv == MORTISE_ENOTFOUND && dir < 0)
+        mortise_doctor_say(d, MORTISE_SICK, "engine",
+                           "have its owner start one: mortise engine",
+                           "none works on the store, and only its owner's can");
+    else if (rv == MORTISE_ENOTFOUND)
         check_silence(d, dir);
     else if (rv == MORTISE_OK)
         mortise_doctor_say(d, MORTISE_HEALTHY, "engine", NULL,
@@ -326,11 +363,35 @@ static void check_missing(struct mortise_doctor *d, const char *path)
         close(dir);
 }
 
-void mortise_doctor_store(struct mortise_doctor *d, const char *path)
+/* Another's store, of which a group has the socket: a member looks at that. */
+static bool check_as_member(struct mortise_doctor *d,
+                            const struct mortise_settings *s)
 {
-    int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct stat st;
+    char owner[64];
+
+    if (!mortise_settings_shares(s) || stat(s->store, &st) != 0 ||
+        st.st_uid == geteuid())
+        return false;
+    mortise_owner_name(st.st_uid, owner);
+    mortise_doctor_say(d, MORTISE_HEALTHY, "store", NULL,
+                       "%s is %s's: members of the group %s use its socket, "
+                       "and doctor looks no further for them",
+                       s->store, owner, s->deployment->access_group);
+    check_engine(d, s, -1);
+    return true;
+}
+
+void mortise_doctor_store(struct mortise_doctor *d,
+                          const struct mortise_settings *s)
+{
+    const char *path = s->store;
+    int dir;
     bool ours;
 
+    if (check_as_member(d, s))
+        return;
+    dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0 && errno == ENOENT) {
         check_missing(d, path);
         return;
@@ -342,12 +403,12 @@ void mortise_doctor_store(struct mortise_doctor *d, const char *path)
                            "%s: %s", path, strerror(errno));
         return;
     }
-    check_mode(d, path, dir);
+    check_mode(d, s, dir);
     ours = check_inside(d, path, dir);
     check_times(d, dir);
     check_disk(d, dir);
     check_sync(d, dir);
-    check_engine(d, dir, path);
+    check_engine(d, s, dir);
     if (ours)
         check_whole(d, path, dir);
     close(dir);

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/group.h"
 #include "config/expand.h"
 #include "config/mcp_config.h"
 #include "config/own_files.h"
@@ -227,6 +228,33 @@ static const struct mortise_key retention_keys[] = {
 };
 MORTISE_PLACE(retention, "retention");
 
+static void read_group(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_config_reading *r = ctx;
+    struct mortise_deployment *d = into;
+    struct mortise_err why;
+    int rv;
+
+    d->access_group = slot->value->str;
+    rv = mortise_group_to_share(r->arena->mem, d->access_group, &d->access_gid,
+                                &why);
+    r->nomem |= rv == MORTISE_ENOMEM;
+    if (rv == MORTISE_OK)
+        d->access = &d->access_gid;
+    else if (rv != MORTISE_ENOMEM)
+        mortise_diag_add(r->diags, "E0515", slot->value->span, "%s", why.msg);
+}
+
+static const struct mortise_key access_keys[] = {
+    {.name = "group",
+     .about = "Its members may use the store's socket, each as the user that "
+              "they are.",
+     .value = MORTISE_V_STRING,
+     .required = true,
+     .read = read_group},
+};
+MORTISE_PLACE(access, "access");
+
 static const struct mortise_key store_keys[] = {
     {.name = "path",
      .about = "The directory that holds the runs.",
@@ -245,6 +273,9 @@ static const struct mortise_key store_keys[] = {
     {.name = "retention",
      .about = "Which runs are removed.",
      MORTISE_INTO_SAME(retention_place)},
+    {.name = "access",
+     .about = "Who besides its owner may use the store, by its socket alone.",
+     MORTISE_INTO_SAME(access_place)},
 };
 MORTISE_PLACE(store, "store");
 

@@ -2,6 +2,8 @@
 #ifndef MORTISE_CONFIG_DEPLOY_H
 #define MORTISE_CONFIG_DEPLOY_H
 
+#include <sys/types.h>
+
 #include "config/deploy_guards.h"
 #include "config/limits.h"
 #include "config/models.h"
@@ -39,8 +41,13 @@ struct mortise_deployment {
     enum mortise_durability durability;
     uint64_t cache_bytes; /* of results that are kept */
     uint64_t max_ms;      /* of BATCH */
-    uint64_t finished_ms; /* store.retention.finished; 0: for ever */
-    bool finished_said;   /* else it is the default */
+    /* store.access.group, whose members may use the store's socket; NULL: nobody
+     * but its owner. */
+    const gid_t *access;
+    const char *access_group; /* its name */
+    gid_t access_gid;         /* of `access` */
+    uint64_t finished_ms;     /* store.retention.finished; 0: for ever */
+    bool finished_said;       /* else it is the default */
     const struct mortise_yaml *config; /* plugins.config, a map, or NULL */
     struct mortise_providers secrets;
     struct mortise_guards guards;

@@ -3,6 +3,9 @@
  *   (1) The Deployment file and its lock, the directories of plugins and of trust with the
  *       files in them, and the store: none of them may be somebody else's, nor
  *       may others be able to write or replace it (base/owner.h).
+ *       The store alone may be another user's, with the way to it, where a
+ *       deployment that passes gives its group a socket there (store.access):
+ *       whoever wrote that meant the store's owner.  Nobody but he may write.
  *   (2) A deployment that nobody named, but that lay beside a graph or in the
  *       working directory, decides nothing that it needs somebody's word for
  *       (allow.h).
@@ -18,8 +21,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { KEYS_TEXT = 400 };
+
+/* Where another's store is meant: he, and who else hears of faults. */
+struct shared {
+    uid_t owner;
+    mortise_fault_fn *fault;
+    void *ud;
+};
+
+static bool not_its_owner(void *ud, const struct mortise_fault *f)
+{
+    const struct shared *x = ud;
+
+    return (f->foreign && f->uid == x->owner &&
+            (f->mode & (S_IWGRP | S_IWOTH)) == 0) ||
+           (x->fault != NULL && x->fault(x->ud, f));
+}
+
+static int store_faults(const struct mortise_settings *s,
+                        mortise_fault_fn *fault, void *ud,
+                        struct mortise_err *err)
+{
+    struct shared x = {.fault = fault, .ud = ud};
+    struct stat st;
+
+    if (!mortise_settings_shares(s) || stat(s->store, &st) != 0)
+        return mortise_owner_check(s->store, fault, ud, err);
+    x.owner = st.st_uid;
+    return mortise_owner_check(s->store, not_its_owner, &x, err);
+}
 
 int mortise_guarded_faults(const struct mortise_settings *s,
                            mortise_fault_fn *fault, void *ud,
@@ -37,8 +70,7 @@ int mortise_guarded_faults(const struct mortise_settings *s,
         rv = mortise_owner_check_inside(d->dev_dirs[i], fault, ud, err);
     if (rv == MORTISE_OK && d->trust_dir != NULL)
         rv = mortise_owner_check_inside(d->trust_dir, fault, ud, err);
-    return rv == MORTISE_OK ? mortise_owner_check(s->store, fault, ud, err)
-                            : rv;
+    return rv == MORTISE_OK ? store_faults(s, fault, ud, err) : rv;
 }
 
 /* ---- what was said -------------------------------------------------------- */

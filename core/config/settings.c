@@ -70,6 +70,7 @@ int mortise_settings_open(struct mortise_settings *s,
     if (rv == MORTISE_OK)
         rv = find_dirs(s, err);
     if (rv == MORTISE_OK) {
+        s->store_said = store != NULL;
         if (store == NULL)
             store = mortise_deployment_store(s->deployment);
         s->store = mortise_arena_strdup(&s->arena, store);

@@ -18,6 +18,7 @@ struct mortise_settings {
     const char *trust_dirs[2];
     size_t n_trust_dirs;
     const char *store;  /* where the store is */
+    bool store_said;    /* not by the deployment */
     const char *worker; /* the bundled mortise-worker */
 };
 
@@ -36,6 +37,12 @@ int mortise_settings_open(struct mortise_settings *s,
                           const struct mortise_mem *mem, const char *path,
                           const char *store, unsigned how,
                           struct mortise_diags *diags, struct mortise_err *err);
+/* Is the store one that the deployment shares with a group (store.access)?  Not
+ * one that somebody else named. */
+static inline bool mortise_settings_shares(const struct mortise_settings *s)
+{
+    return s->deployment->access != NULL && !s->store_said;
+}
 /* The `how` of mortise_options.flags. */
 unsigned mortise_settings_how(uint32_t flags);
 void mortise_settings_close(struct mortise_settings *s); /* zeroed is fine */

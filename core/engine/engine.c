@@ -8,6 +8,7 @@
  * fork() closing does nothing at all.
  */
 #include "engine/common/engine.h"
+#include "base/group.h"
 #include "base/owner.h"
 
 #include <errno.h>
@@ -16,6 +17,7 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/common/configs.h"
@@ -192,6 +194,34 @@ static int check_descriptors(struct mortise_err *err)
                         n, DESCRIPTORS);
 }
 
+/* The group of store.access, and nobody else, is let through to the socket: as
+ * it was, or from now on, or no more. */
+static int open_access(struct mortise *m, struct mortise_err *err)
+{
+    const gid_t *group = mortise_settings_shares(&m->settings)
+                             ? m->settings.deployment->access
+                             : NULL;
+    struct stat st;
+    int rv;
+
+    if (m->looks || fstat(m->store->dir, &st) != 0 || st.st_uid != geteuid() ||
+        mortise_group_passes(group, m->store->dir))
+        return MORTISE_OK;
+    rv = mortise_group_let_through(group, m->store->dir, "control.sock", err);
+    if (rv != MORTISE_OK)
+        return mortise_doing(err, rv, "store.access of %s", m->settings.store);
+    if (group != NULL)
+        mortise_log(m, MORTISE_LOG_INFO,
+                    "members of the group %s may use the store %s by its "
+                    "socket now",
+                    m->settings.deployment->access_group, m->settings.store);
+    else
+        mortise_log(m, MORTISE_LOG_INFO,
+                    "no group (it was %lu) may use the store %s any more",
+                    (unsigned long)st.st_gid, m->settings.store);
+    return MORTISE_OK;
+}
+
 static int open_store(struct mortise *m, struct mortise_err *err)
 {
     const char *path = m->settings.store;
@@ -204,7 +234,7 @@ static int open_store(struct mortise *m, struct mortise_err *err)
                     "the store %s had mode %04o: others could read what runs "
                     "know; it has %04o now",
                     path, (unsigned)was, (unsigned)(was & ~(mode_t)077));
-    return rv;
+    return rv == MORTISE_OK ? open_access(m, err) : rv;
 }
 
 static int open_parts(struct mortise *m, const struct mortise_options *o,
@@ -332,8 +362,8 @@ static void quiet(struct mortise *m)
     mortise_live_lose_all(m, &why);
     mortise_watch_fail_all(m, &why);
     mortise_commits_flush(m);
-    while (m->lives.n > 0 || m->n_calls > 0 ||
-           m->n_listing > 0 || mortise_store_is_reading(m->store))
+    while (m->lives.n > 0 || m->n_calls > 0 || m->n_listing > 0 ||
+           mortise_store_is_reading(m->store))
         mortise_turn(m, -1);
     while (m->n_batch > 0 || m->n_flying > 0)
         mortise_turn(m, -1);

@@ -134,7 +134,7 @@ int mortise_load(struct mortise *m, const char *path,
     rv = read_file(path, &text, err);
     if (rv == MORTISE_OK)
         rv = mortise_graphs_compile(
-            m, &(struct mortise_source){path, text.p, text.n}, NULL, out,
+            m, &(struct mortise_source){path, text.p, text.n}, NULL, 0, out,
             &findings, NULL, err);
     if (report != NULL &&
         (rv == MORTISE_OK || rv == MORTISE_ECHECK || rv == MORTISE_EDENIED) &&

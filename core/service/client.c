@@ -319,7 +319,7 @@ int mortise_client_open(struct mortise_client *c, const struct mortise_mem *mem,
     c->store = mortise_strdup(mem, store);
     if (c->store == NULL)
         return mortise_nomem(err);
-    rv = mortise_control_connect(store, &c->fd, &c->pid, err);
+    rv = mortise_control_connect(store, must->group, &c->fd, &c->pid, err);
     return rv != MORTISE_OK ? rv : hello(c, must, err);
 }
 

@@ -42,6 +42,8 @@ struct mortise_client {
 struct mortise_must {
     const char *path;   /* of the file; NULL: any deployment will do */
     const char *digest; /* deploy_digest.h, in hex */
+    /* With which our deployment shares the store (peer.h); NULL: with none. */
+    const gid_t *group;
 };
 
 /* Connect and say hello.  MORTISE_ENOTFOUND: nobody listens.  MORTISE_EBUSY:

@@ -601,6 +601,7 @@ int mortise_conns_add(struct mortise_conns *s, int fd, uid_t uid,
     c->asker.full = on_full;
     mortise_buf_init(&c->in, s->m->mem);
     mortise_buf_init(&c->out, s->m->mem);
+    c->asker.member = uid != geteuid() && uid != 0;
     mortise_owner_name(uid, c->actor);
     link_last(s, c);
     s->n++;

@@ -3,8 +3,10 @@
  * STORE/control.sock is how other processes reach the engine that holds a
  * store: one JSON object a line, both ways.  The promises:
  *
- *   (1) Only our uid and root get an answer, and the kernel says who they are:
- *       the actor of what they do is never their own word.
+ *   (1) Only our uid, root and members of the deployment's group
+ *       (store.access) get an answer, and the kernel says who they are: the
+ *       actor of what they do is never their own word.  The socket is the
+ *       group's before its mode lets anybody but us connect.
  *   (2) Nothing that a client sends or fails to read can block or bloat the
  *       engine; conn.c says how.
  *   (3) When descriptors run out, whoever connects is told so, with one that is
@@ -33,6 +35,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/group.h"
 #include "service/conn.h"
 #include "service/peer.h"
 
@@ -115,6 +118,22 @@ static bool say_full(struct mortise_control *k)
     return fd >= 0;
 }
 
+/* Whose socket it is, too; NULL: ours alone. */
+static const gid_t *group_of(const struct mortise_control *k)
+{
+    return mortise_settings_shares(&k->m->settings)
+               ? k->m->settings.deployment->access
+               : NULL;
+}
+
+static bool is_welcome(const struct mortise_control *k, int fd, uid_t uid)
+{
+    const gid_t *group = group_of(k);
+
+    return uid == geteuid() || uid == 0 ||
+           (group != NULL && mortise_group_has_peer(k->m->mem, *group, fd));
+}
+
 static void welcome(struct mortise_control *k, int fd)
 {
     struct mortise_err why;
@@ -123,9 +142,12 @@ static void welcome(struct mortise_control *k, int fd)
     int rv;
 
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) != 0 ||
-        (who.uid != geteuid() && who.uid != 0))
+        !is_welcome(k, fd, who.uid))
         rv = mortise_fail(&why, MORTISE_EDENIED,
-                          "only the user who runs this engine may ask it");
+                          "only the user who runs this engine may ask it%s",
+                          group_of(k) != NULL
+                              ? ", and members of its store.access group"
+                              : "");
     else
         rv = mortise_conns_add(&k->conns, fd, who.uid, &why);
     if (rv != MORTISE_OK)
@@ -224,6 +246,20 @@ static int clear_stale(int dir, const char *store, struct mortise_err *err)
     return MORTISE_OK;
 }
 
+/* What is bound is ours alone, and then the group's, too. */
+static int share(const struct mortise_control *k)
+{
+    const gid_t *group = group_of(k);
+
+    if (group == NULL)
+        return 0;
+    return fchownat(k->dir, socket_name, (uid_t)-1, *group,
+                    AT_SYMLINK_NOFOLLOW) == 0 &&
+                   fchmodat(k->dir, socket_name, 0660, 0) == 0
+               ? 0
+               : errno;
+}
+
 static int bind_at(struct mortise_control *k)
 {
     struct sockaddr_un a;
@@ -235,7 +271,7 @@ static int bind_at(struct mortise_control *k)
         bind(k->fd, (struct sockaddr *)&a, sizeof a) != 0 ||
         fchmodat(k->dir, socket_name, 0600, 0) != 0 ||
         fstatat(k->dir, socket_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-        listen(k->fd, BACKLOG) != 0)
+        share(k) != 0 || listen(k->fd, BACKLOG) != 0)
         return errno;
     k->dev = st.st_dev;
     k->ino = st.st_ino;
@@ -354,10 +390,10 @@ static int no_connection(int errnum, const char *store, struct mortise_err *err)
 
 /* Connect and look who is there: nobody, where a child that an engine left
  * behind has its socket. */
-static int connect_at(int dir, const char *store, int *fd, pid_t *pid,
-                      struct mortise_err *err)
+static int connect_at(int dir, const char *store, const gid_t *group, int *fd,
+                      pid_t *pid, struct mortise_err *err)
 {
-    int rv = mortise_peer_check_store(dir, store, err), errnum;
+    int rv = mortise_peer_check_store(dir, store, group, err), errnum;
 
     if (rv != MORTISE_OK)
         return rv;
@@ -373,8 +409,8 @@ static int connect_at(int dir, const char *store, int *fd, pid_t *pid,
                : no_connection(ECONNREFUSED, store, err);
 }
 
-int mortise_control_connect(const char *store, int *fd, pid_t *pid,
-                            struct mortise_err *err)
+int mortise_control_connect(const char *store, const gid_t *group, int *fd,
+                            pid_t *pid, struct mortise_err *err)
 {
     int dir = open_dir(AT_FDCWD, store, err), rv;
 
@@ -382,7 +418,7 @@ int mortise_control_connect(const char *store, int *fd, pid_t *pid,
     *pid = 0;
     if (dir < 0)
         return dir;
-    rv = connect_at(dir, store, fd, pid, err);
+    rv = connect_at(dir, store, group, fd, pid, err);
     close(dir);
     if (rv != MORTISE_OK && *fd >= 0) {
         close(*fd);

@@ -30,12 +30,13 @@ int mortise_control_serve(struct mortise **out,
 /* Is somebody connected? */
 bool mortise_control_is_used(const struct mortise *m);
 
-/* A client's connection to the engine that holds `store`, and its pid; nothing
+/* A client's connection to the engine that holds `store`, which is shared with
+ * `group` (NULL: with nobody), and its pid; nothing
  * is said yet, and the descriptor does not block.  MORTISE_ENOTFOUND when
  * nobody listens there, MORTISE_EDENIED when it is not to be trusted (peer.h),
  * MORTISE_EBUSY when it takes no connections now. */
-int mortise_control_connect(const char *store, int *fd, pid_t *pid,
-                            struct mortise_err *err);
+int mortise_control_connect(const char *store, const gid_t *group, int *fd,
+                            pid_t *pid, struct mortise_err *err);
 
 /* Is there still a process of this pid?  A socket that was inherited answers to
  * connect() beyond the end of its engine. */

@@ -7,6 +7,9 @@
  *   (1) The directory is ours, or root's.  Root has no business in a user's
  *       store, either: what it says there, the user reads, and what it makes
  *       there, the user cannot remove.  (sudo -u USER does what is meant.)
+ *       It may be somebody else's where a deployment of root's or of our own
+ *       (config/guarded.c) names the store and the group that shares it, and
+ *       the directory is that group's: then its owner is meant.
  *   (2) Nobody but its owner may write there.
  *   (3) Who answers is the owner: the kernel's word (SO_PEERCRED), not the
  *       file's.
@@ -25,12 +28,14 @@
 
 enum { PERMISSIONS = 07777 };
 
-int mortise_peer_judge_store(uid_t we, const struct stat *store,
-                             const char *path, struct mortise_err *err)
+int mortise_peer_judge_store(uid_t we, const gid_t *group,
+                             const struct stat *store, const char *path,
+                             struct mortise_err *err)
 {
+    bool shared = group != NULL && store->st_gid == *group;
     char owner[64], us[64];
 
-    if (store->st_uid != we && store->st_uid != 0) {
+    if (store->st_uid != we && store->st_uid != 0 && !shared) {
         mortise_owner_name(store->st_uid, owner);
         mortise_owner_name(we, us);
         return mortise_fail(
@@ -68,13 +73,14 @@ int mortise_peer_judge(uid_t we, const struct stat *store, const char *path,
                         (long)pid);
 }
 
-int mortise_peer_check_store(int dir, const char *path, struct mortise_err *err)
+int mortise_peer_check_store(int dir, const char *path, const gid_t *group,
+                             struct mortise_err *err)
 {
     struct stat st;
 
     if (fstat(dir, &st) != 0)
         return mortise_syserr(err, errno, "look at %s", path);
-    return mortise_peer_judge_store(geteuid(), &st, path, err);
+    return mortise_peer_judge_store(geteuid(), group, &st, path, err);
 }
 
 int mortise_peer_check(int fd, int dir, const char *path, pid_t *pid,

@@ -339,8 +339,9 @@ static int compile(struct mortise_request *q, struct mortise_graph **out,
     said.file.size = strlen(said.file.text);
     mortise_buf_init(&report, q->m->mem);
     mortise_buf_init(&findings, q->m->mem);
-    rv = mortise_graphs_compile(q->m, &said.file, said.cwd, out, &report,
-                                &findings, err);
+    rv = mortise_graphs_compile(q->m, &said.file, said.cwd,
+                                q->asker->member ? MORTISE_GRAPH_ALONE : 0, out,
+                                &report, &findings, err);
     if (rv == MORTISE_OK || rv == MORTISE_ECHECK || rv == MORTISE_EDENIED)
         send_report(q, &report, &findings, &ignored);
     mortise_buf_finish(&report);

@@ -16,6 +16,9 @@ struct mortise_asker {
     bool (*full)(struct mortise_asker *a);
     struct mortise_request *request; /* under way; NULL: none */
     bool greeted; /* it said hello: it understands {"alive": true} */
+    /* Neither the engine's user nor root: a member of store.access, for whom
+     * the engine opens no file by name. */
+    bool member;
 };
 
 /* Serve one; the answer may come before this returns, or later. */

@@ -15,8 +15,8 @@
  *       begins something has an id of its own (run/state/order.c).  An engine
  *       that knows nothing of these gets it without, and then only who asks can
  *       see what became of it.
- *   (3) Somebody else's store is not opened, and nothing is said there
- *       (peer.c).
+ *   (3) Somebody else's store is not opened, and nothing is said there, except
+ *       to the engine of one that our deployment shares with a group (peer.c).
  */
 #include "service/session.h"
 
@@ -24,10 +24,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/owner.h"
 #include "service/client.h"
 #include "service/control.h"
 #include "service/peer.h"
@@ -48,6 +50,8 @@ struct mortise_session {
     unsigned flags;
     struct mortise_settings settings; /* as found, till an engine takes them */
     char *store;                      /* where it is */
+    gid_t gid;                        /* of `group` */
+    const gid_t *group;               /* that shares the store; NULL: nobody */
     bool must;                        /* the engine's deployment must be ours */
     char digest[MORTISE_DIGEST_HEX];
     struct mortise *engine;       /* NULL: over the socket */
@@ -77,6 +81,10 @@ static int look_around(struct mortise_session *l, struct mortise_err *err)
     mortise_diags_finish(&diags);
     if (rv != MORTISE_OK)
         return rv;
+    if (mortise_settings_shares(&l->settings)) {
+        l->gid = *l->settings.deployment->access;
+        l->group = &l->gid;
+    }
     l->store = mortise_strdup(l->mem, l->settings.store);
     rv = mortise_deployment_digest(digest, l->settings.deployment, l->mem);
     mortise_hex(l->digest, digest, sizeof digest);
@@ -90,18 +98,31 @@ static int look_around(struct mortise_session *l, struct mortise_err *err)
 static int check_owner(const struct mortise_session *l, struct mortise_err *err)
 {
     int dir = open(l->store, O_PATH | O_DIRECTORY | O_CLOEXEC), rv;
+    struct stat st;
+    char owner[64];
 
     if (dir < 0)
         return MORTISE_OK;
-    rv = mortise_peer_check_store(dir, l->store, err);
+    rv = mortise_peer_check_store(dir, l->store, l->group, err);
+    if (rv == MORTISE_OK && l->group != NULL && fstat(dir, &st) == 0 &&
+        st.st_uid != geteuid()) {
+        mortise_owner_name(st.st_uid, owner);
+        rv = mortise_fail(err, MORTISE_EUNAVAILABLE,
+                          "no engine works on the store %s, which is %s's: "
+                          "only %s can start one (mortise engine), and "
+                          "members of its group use it then",
+                          l->store, owner, owner);
+    }
     close(dir);
     return rv;
 }
 
 static int reach(struct mortise_session *l, struct mortise_err *err)
 {
-    const struct mortise_must must = {
-        .path = l->must ? l->options.deployment : NULL, .digest = l->digest};
+    const struct mortise_must must = {.path = l->must ? l->options.deployment
+                                                      : NULL,
+                                      .digest = l->digest,
+                                      .group = l->group};
     int rv;
 
     rv = mortise_client_open(&l->client, l->mem, l->store, &must, err);

@@ -394,6 +394,16 @@ const struct mortise_code mortise_codes[] = {
      START_A
      "  a: {type: gmi, prompt: hi, tool_allowlist: [txt/*], next: END}\n"},
 
+    {"E0515", "a group that cannot share the store",
+     "store.access.group names a group of this machine, whose members may use "
+     "the store's socket. It must be there, and whoever reads the deployment "
+     "must be in it, or be root: the engine, which gives its socket to the "
+     "group, and those who use it.",
+     "kind: Deployment\n"
+     "metadata: {name: d}\n"
+     "store:\n"
+     "  access: {group: no-such-group}\n"},
+
     {"E0601", "an unset environment variable",
      "${env:NAME} fails when NAME is not set; ${env:NAME:-default} has a "
      "default.",

@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int fd;
 
     engine();
-    if (mortise_control_connect(store, &fd, &pid, NULL) != MORTISE_OK)
+    if (mortise_control_connect(store, NULL, &fd, &pid, NULL) != MORTISE_OK)
         abort();
     for (size_t i = 1; i < size; i += piece)
         say(fd, data + i, size - i < piece ? size - i : piece);

@@ -530,6 +530,45 @@ END_TEST
 
 /* ---- whose it is ----------------------------------------------------------- */
 
+/* A store of others is one to speak with where the group that our deployment says
+ * has it, and nowhere else; its owner answers there. */
+START_TEST(whom_a_member_trusts)
+{
+    static const gid_t group = 100;
+    static const struct {
+        uid_t we, owner;
+        gid_t of;
+        mode_t mode;
+        uid_t peer;
+        bool store, answers;
+    } cases[] = {
+        {1000, 1001, 100, 0710, 1001, true, true},
+        {1000, 1001, 100, 0710, 1002, true, false},
+        {1000, 1001, 100, 0710, 0, true, false},
+        {1000, 1001, 101, 0710, 1001, false, true},
+        {1000, 1001, 100, 0730, 1001, false, true},
+        {1000, 1001, 100, 0711 | S_IWOTH, 1001, false, true},
+        {0, 1001, 100, 0710, 1001, true, true},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct stat st = {.st_uid = cases[i].owner,
+                          .st_gid = cases[i].of,
+                          .st_mode = S_IFDIR | cases[i].mode};
+        struct mortise_err err;
+        int rv = mortise_peer_judge_store(cases[i].we, &group, &st, "the/store",
+                                          &err);
+
+        ck_assert_msg((rv == MORTISE_OK) == cases[i].store, "case %zu", i);
+        if (!cases[i].store)
+            continue;
+        rv = mortise_peer_judge(cases[i].we, &st, "the/store", cases[i].peer,
+                                4711, &err);
+        ck_assert_msg((rv == MORTISE_OK) == cases[i].answers, "case %zu", i);
+    }
+}
+END_TEST
+
 /* Who may be told anything, for each of us, owner, mode and peer. */
 START_TEST(whom_to_trust)
 {
@@ -558,7 +597,8 @@ START_TEST(whom_to_trust)
         struct stat st = {.st_uid = cases[i].owner,
                           .st_mode = S_IFDIR | cases[i].mode};
         struct mortise_err err;
-        int rv = mortise_peer_judge_store(cases[i].we, &st, "the/store", &err);
+        int rv =
+            mortise_peer_judge_store(cases[i].we, NULL, &st, "the/store", &err);
 
         ck_assert_msg((rv == MORTISE_OK) == cases[i].store, "case %zu", i);
         ck_assert_msg(rv == MORTISE_OK || has(err.msg, "the/store"), "%s",
@@ -732,6 +772,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_client_of_another_version);
     tcase_add_loop_test(tc, an_engine_of_another_version, 0, 3);
     tcase_add_test(tc, whom_to_trust);
+    tcase_add_test(tc, whom_a_member_trusts);
     if (geteuid() == 0) /* else whom_to_trust alone says it */
         tcase_add_test(tc, a_trap);
     tcase_add_test(tc, writable_by_others);

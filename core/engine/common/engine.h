@@ -252,8 +252,10 @@ void mortise_graphs_close(struct mortise *m);
  * those that it names are, too, and keep the graph for runs of its digest to
  * share.  Findings are appended to `report` as text, and (not NULL) to
  * `findings` as mortise_diags_json() has them, where there are any. */
+enum { MORTISE_GRAPH_ALONE = 1 }; /* none that it names is opened */
 int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
-                           const char *cwd, struct mortise_graph **out,
+                           const char *cwd, unsigned flags,
+                           struct mortise_graph **out,
                            struct mortise_buf *report,
                            struct mortise_buf *findings,
                            struct mortise_err *err);

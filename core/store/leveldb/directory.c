@@ -17,7 +17,9 @@
  *   (4) While a store is being made of another one, it says that this is none
  *       yet (unfinished.c).
  *   (5) Nobody but its owner reaches anything in it: who opens a directory of
- *       his that others may read, to write to it, closes it to them.
+ *       his that others may read, to write to it, closes it to them.  One that
+ *       lets its group through and no further (0710) is left to the engine,
+ *       which knows whether that is meant (engine.c).
  */
 #include "store/leveldb/directory.h"
 
@@ -33,7 +35,7 @@
 #include "base/infile.h"
 #include "store/leveldb/record.h"
 
-enum { PERMISSIONS = 07777 };
+enum { PERMISSIONS = 07777, OTHERS = 077, THROUGH = 010 };
 
 static const char stamp_name[] = "format";
 static const char stamp_new[] = "format.new";
@@ -92,8 +94,8 @@ mode_t mortise_directory_close_off(int dir)
     struct stat st;
 
     if (fstat(dir, &st) != 0 || st.st_uid != geteuid() ||
-        (st.st_mode & 077) == 0 ||
-        fchmod(dir, st.st_mode & PERMISSIONS & ~(mode_t)077) != 0)
+        (st.st_mode & OTHERS) == 0 || (st.st_mode & OTHERS) == THROUGH ||
+        fchmod(dir, st.st_mode & PERMISSIONS & ~(mode_t)OTHERS) != 0)
         return 0;
     return st.st_mode & PERMISSIONS;
 }

@@ -18,7 +18,8 @@ int mortise_directory_find(int *dir, const char *path, struct mortise_err *err);
 bool mortise_directory_is_made(int dir);
 
 /* Only its owner may reach what is in it: if he asks, and others could, the
- * mode that it had; 0: that was so, or cannot be had. */
+ * mode that it had; 0: that was so, or cannot be had.  That a group is let
+ * through (0710) stays. */
 mode_t mortise_directory_close_off(int dir);
 
 /* Read STORE/format; *format is 0 when there is none.  MORTISE_ENEWER when this

@@ -1149,7 +1149,7 @@ START_TEST(no_socket_unless_asked)
     ck_assert_msg(mortise_open(&m, &o, &err) == MORTISE_OK, "%s", err.msg);
     snprintf(path, sizeof path, "%s/control.sock", store);
     ck_assert_int_ne(access(path, F_OK), 0);
-    ck_assert_int_eq(mortise_control_connect(store, &fd, &pid, &err),
+    ck_assert_int_eq(mortise_control_connect(store, NULL, &fd, &pid, &err),
                      MORTISE_ENOTFOUND);
     o.flags = MORTISE_OPEN_LISTEN;
     ck_assert_int_eq(mortise_open(&other, &o, &err), MORTISE_EBUSY);
@@ -1174,7 +1174,7 @@ START_TEST(the_socket_file)
     ck_assert_int_eq(st.st_mode & 07777, 0600);
     close_engine();
     ck_assert_int_ne(stat(path, &st), 0);
-    ck_assert_int_eq(mortise_control_connect(store, &fd, &pid, &err),
+    ck_assert_int_eq(mortise_control_connect(store, NULL, &fd, &pid, &err),
                      MORTISE_ENOTFOUND);
     test_write(path, "stale", 5);
     open_engine();
