@@ -4,7 +4,10 @@
  * What a value or an operand is follows from what --help calls it: FILE and
  * GRAPH are files, DIR is a directory, RUN is the id of a run, CODE a code,
  * a|b|c one of these words.  Ids come from `mortise runs` with the words that
- * say which store; --existing keeps a key press from making one.
+ * say which store; --existing keeps a key press from making one.  RUN [ID] is what
+ * waits: a run that asks something, by `mortise inbox`, and behind it the ids of
+ * what it asks.  Which word before the cursor is the run is seen by that: it has
+ * requests.
  */
 #include <string.h>
 
@@ -13,7 +16,16 @@
 
 /* What one may write somewhere.  (bash_options() counts on NO_VALUE being the
  * first, and A_WORD the last.) */
-enum what { NO_VALUE, NOTHING, A_FILE, A_DIR, A_RUN, A_CODE, A_WORD };
+enum what {
+    NO_VALUE,
+    NOTHING,
+    A_FILE,
+    A_DIR,
+    A_RUN,
+    A_REQUEST,
+    A_CODE,
+    A_WORD
+};
 
 /* What follows an option (NULL: no value), or a subcommand. */
 static enum what what_is(const char *called)
@@ -25,6 +37,7 @@ static enum what what_is(const char *called)
         strstr(called, "MANIFEST") != NULL)
         return A_FILE;
     return strncmp(called, "DIR", 3) == 0    ? A_DIR
+           : strstr(called, "[ID]") != NULL  ? A_REQUEST
            : strncmp(called, "RUN", 3) == 0  ? A_RUN
            : strncmp(called, "CODE", 4) == 0 ? A_CODE
            : strchr(called, '|') != NULL     ? A_WORD
@@ -125,6 +138,19 @@ static const char bash_head[] =
     "        sed -n 's/.*\"run\":\"\\([^\"]*\\)\".*/\\1/p'\n"
     "}\n"
     "\n"
+    "# The runs that ask something; behind one of them, what it asks\n"
+    "_mortise_requests()\n"
+    "{\n"
+    "    local all run id word\n"
+    "    all=$(\"$1\" inbox --ids \"${@:2}\" 2>/dev/null)\n"
+    "    for word in \"${COMP_WORDS[@]:2:COMP_CWORD-2}\"; do\n"
+    "        while read -r run id; do\n"
+    "            [[ $run == \"$word\" ]] && echo \"$id\"\n"
+    "        done <<<\"$all\" | grep . && return\n"
+    "    done\n"
+    "    cut -d' ' -f1 <<<\"$all\" | sort -u\n"
+    "}\n"
+    "\n"
     "_mortise()\n"
     "{\n"
     "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
@@ -170,6 +196,10 @@ static const char bash_tail[] =
     "        mapfile -t COMPREPLY < <(compgen -W \\\n"
     "            \"$(_mortise_runs \"${COMP_WORDS[0]}\" \"${where[@]}\")\" -- "
     "\"$cur\") ;;\n"
+    "    request)\n"
+    "        mapfile -t COMPREPLY < <(compgen -W \\\n"
+    "            \"$(_mortise_requests \"${COMP_WORDS[0]}\" "
+    "\"${where[@]}\")\" -- \"$cur\") ;;\n"
     "    code)\n"
     "        mapfile -t COMPREPLY < <(compgen -W \\\n"
     "            \"$(\"${COMP_WORDS[0]}\" explain | cut -d' ' -f1)\" -- "
@@ -202,6 +232,7 @@ static void bash_command(struct mortise_out *o, const struct mortise_cmd *c)
                                         [A_FILE] = "file",
                                         [A_DIR] = "dir",
                                         [A_RUN] = "run",
+                                        [A_REQUEST] = "request",
                                         [A_CODE] = "code",
                                         [A_WORD] = ""},
                                        ""};
@@ -266,6 +297,24 @@ static const char zsh_head[] =
     "    compadd -a ids\n"
     "}\n"
     "\n"
+    "_mortise_requests()\n"
+    "{\n"
+    "    local i where=() all ids\n"
+    "    for ((i = 2; i < CURRENT; i++)); do\n"
+    "        case $words[i] in\n"
+    "        --store | --deployment | --tenant)\n"
+    "            where+=($words[i] $words[i+1]) ;;\n"
+    "        esac\n"
+    "    done\n"
+    "    all=(${(f)\"$(mortise inbox --ids $where 2>/dev/null)\"})\n"
+    "    for ((i = 3; i < CURRENT; i++)); do\n"
+    "        ids=(${${(M)all:#$words[i] *}#* })\n"
+    "        (($#ids > 0)) && break\n"
+    "    done\n"
+    "    (($#ids > 0)) || ids=(${(u)all%% *})\n"
+    "    compadd -a ids\n"
+    "}\n"
+    "\n"
     "_mortise_codes()\n"
     "{\n"
     "    compadd $(mortise explain | cut -d' ' -f1)\n"
@@ -309,6 +358,7 @@ static void zsh_command(struct mortise_out *o, const struct mortise_cmd *c)
                                         [A_FILE] = "_files",
                                         [A_DIR] = "_files -/",
                                         [A_RUN] = "_mortise_runs",
+                                        [A_REQUEST] = "_mortise_requests",
                                         [A_CODE] = "_mortise_codes",
                                         [A_WORD] = "("},
                                        ")"};
@@ -364,6 +414,27 @@ static const char fish_head[] =
     "        string match -r -g '\"run\":\"([^\"]*)\"'\n"
     "end\n"
     "\n"
+    "function __mortise_requests\n"
+    "    set -l words (commandline -opc)\n"
+    "    set -l where\n"
+    "    for i in (seq 2 (math (count $words) - 1))\n"
+    "        switch $words[$i]\n"
+    "            case --store --deployment --tenant\n"
+    "                set -a where $words[$i] $words[(math $i + 1)]\n"
+    "        end\n"
+    "    end\n"
+    "    set -l all (mortise inbox --ids $where 2>/dev/null)\n"
+    "    for word in $words[3..-1]\n"
+    "        set -l ids (string match -- \"$word *\" $all | "
+    "string replace -r '.* ' '')\n"
+    "        if test (count $ids) -gt 0\n"
+    "            printf '%s\\n' $ids\n"
+    "            return\n"
+    "        end\n"
+    "    end\n"
+    "    string replace -r ' .*' '' -- $all | sort -u\n"
+    "end\n"
+    "\n"
     "# Do the words so far begin with these?\n"
     "function __mortise_is\n"
     "    set -l words (commandline -opc)[2..-1]\n"
@@ -408,6 +479,7 @@ static void fish_command(struct mortise_out *o, const struct mortise_cmd *c)
          [A_FILE] = " -F",
          [A_DIR] = " -a '(__fish_complete_directories)'",
          [A_RUN] = " -a '(__mortise_runs)'",
+         [A_REQUEST] = " -a '(__mortise_requests)'",
          [A_CODE] = " -a '(mortise explain | string replace -r \" .*\" \"\")'",
          [A_WORD] = " -a '"},
         "'"};
@@ -471,9 +543,9 @@ const struct mortise_cmd mortise_cmd_completion = {
     .name = "completion",
     .operands = "bash|zsh|fish",
     .summary = "Print a script that lets a shell complete commands",
-    .text = "Subcommands, options, files and the ids of runs, from the table "
-            "that\n"
-            "--help shows.\n"
+    .text = "Subcommands, options, files, the ids of runs and of what they "
+            "ask, from\n"
+            "the table that --help shows.\n"
             "\n"
             "bash: put `eval \"$(mortise completion bash)\"` into ~/.bashrc.\n"
             "zsh:  the same in ~/.zshrc, behind compinit.\n"

@@ -66,6 +66,43 @@ START_TEST(in_bash)
 }
 END_TEST
 
+/* issue 15, 5: completion offers requests: the runs that ask something, and behind
+ * one of them the ids of what it asks, wherever options stand. */
+START_TEST(requests_are_offered)
+{
+    char ids[2][64];
+
+    desk_graph("asks", "start: a\nnodes:\n"
+                       "  a: {type: human, prompt: Well?}\n");
+    desk_graph("ok", "start: a\nnodes:\n  a: {type: tool, tool: tried/echo, "
+                     "args: {value: 1}, next: END}\n");
+    child_run("$MORTISE run asks.yaml --id one; $MORTISE run asks.yaml --id "
+              "two; $MORTISE run ok.yaml --id done; "
+              "$MORTISE run asks.yaml --id three --tenant blue");
+    for (int i = 0; i < 2; i++) {
+        desk_ok("$MORTISE inbox %s --ids | cut -d' ' -f2",
+                i == 0 ? "one" : "two");
+        snprintf(ids[i], sizeof ids[i], "%.60s", child.out);
+    }
+    complete("approve ''");
+    ck_assert_str_eq(child.out, "one\ntwo\n");
+    complete("approve --tenant blue ''");
+    ck_assert_str_eq(child.out, "three\n");
+    complete("reject t");
+    ck_assert_str_eq(child.out, "two\n");
+    complete("approve two ''");
+    ck_assert_str_eq(child.out, ids[1]);
+    complete("answer --value 1 one ''");
+    ck_assert_str_eq(child.out, ids[0]);
+    complete("resolve done ''"); /* it asks nothing: those that do */
+    ck_assert_str_eq(child.out, "one\ntwo\n");
+    complete("show ''");
+    ck_assert_str_eq(child.out, "done\none\ntwo\n");
+    desk_ok("for shell in bash zsh fish; do $MORTISE completion $shell | "
+            "grep -c 'mortise_requests' | grep -qv '^1$' || exit 1; done");
+}
+END_TEST
+
 /* Every subcommand and every option of the table. */
 START_TEST(all_of_the_table)
 {
@@ -113,6 +150,7 @@ static Suite *suite(void)
     tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
     tcase_add_checked_fixture(tc, desk_begin, desk_end);
     tcase_add_loop_test(tc, in_bash, 0, N_CASES);
+    tcase_add_test(tc, requests_are_offered);
     tcase_add_loop_test(tc, all_of_the_table, 0, 3);
     tcase_add_test(tc, another_shell);
     suite_add_tcase(s, tc);
