@@ -564,7 +564,7 @@ lint: $(B)/man/mortise.1
 
 # Each group: where it goes, with which mode, and its files.
 GROUPS = bin header sdk lib pc worker plugins trust schema man1 man3 man5 \
-          bash zsh fish docs $(DOC_DIRS) $(TEMPLATE_DIRS)
+          bash zsh fish pages docs $(DOC_DIRS) $(TEMPLATE_DIRS)
 bin     = $(PREFIX)/bin                  755 $(B)/mortise
 header  = $(INCLUDEDIR)/mortise          644 core/mortise.h
 sdk     = $(INCLUDEDIR)/mortise          644 $(HEADERS)
@@ -583,9 +583,10 @@ zsh     = $(DATADIR)/zsh/site-functions  644 $(filter %/_mortise,$(COMPLETIONS))
 fish    = $(DATADIR)/fish/vendor_completions.d 644 $(filter %.fish,$(COMPLETIONS))
 # What pages and headers call docs/, configs/ and examples/ is below one
 # directory, as it is in the tree.
+pages   = $(DOCDIR)                      644 README.md CHANGELOG.md LICENSE
 docs    = $(DOCDIR)/docs                 644 $(wildcard docs/*.md)
-DOC_DIRS := $(sort $(patsubst %/,%,$(dir $(shell find configs examples -type f))))
-DOC_LEAVES := $(shell find configs examples -type d -links 2)
+DOC_DIRS := $(sort $(patsubst %/,%,$(dir $(shell find configs/ examples/ -type f))))
+DOC_LEAVES := $(shell find configs/ examples/ -type d -links 2)
 DOC_FILES := %.md %.yaml %.lock %.log %.c %.cpp %.map %/Makefile
 $(foreach d,$(DOC_DIRS),$(eval $d = $(value DOCDIR)/$d 644 \
     $(filter $(DOC_FILES),$(wildcard $d/*))))
