@@ -224,7 +224,8 @@ enum mortise_command_kind {
                                      json: edited args, digest */
     MORTISE_CMD_ANSWER = 5,       /* id, json: the answer */
     MORTISE_CMD_RESOLVE = 6,      /* id; decision done | retry | fail, json: the
-                                     result for done */
+                                     result for done; done again, with a RESUME,
+                                     corrects that of a step */
     MORTISE_CMD_CANCEL = 7,       /* reason */
     MORTISE_CMD_PAUSE = 8,        /* reason: calls that only read are cancelled,
                                      effects are awaited (10 s at most, then

@@ -129,7 +129,10 @@ void mortise_cli_tell_rest(struct mortise_cli *cli, int code)
     if (cli->findings == NULL)
         return;
     if (code != MORTISE_EXIT_OK && !cli->told) {
-        mortise_cli_error(cli, mortise_result_name(MORTISE_ECHECK),
+        mortise_cli_error(cli,
+                          mortise_result_name(code == MORTISE_EXIT_DENIED
+                                                  ? MORTISE_EDENIED
+                                                  : MORTISE_ECHECK),
                           "a file has findings", NULL);
         return;
     }
