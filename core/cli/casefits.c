@@ -94,12 +94,51 @@ static void meet(struct seeker *k, const char *name)
     k->near = mortise_nearest(k->name, two, 2);
 }
 
-static void meet_lines(struct seeker *k, const char *root,
-                       const struct mortise_output *lines, size_t n)
+/* Is the path, which the node writes, an element's own?  The run never shows
+ * it. */
+static bool is_own(const struct mortise_graph *g, const struct mortise_node *n,
+                   const struct mortise_path *path)
 {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(lines[i].path.steps[0].key, root) == 0)
-            meet(k, lines[i].path.steps[1].key);
+    return mortise_graph_map_of(g, n->index) != 0 &&
+           mortise_graph_is_own(g, path);
+}
+
+static void meet_lines(struct seeker *k, const struct mortise_graph *g,
+                       const struct mortise_node *node, const char *root)
+{
+    for (size_t i = 0; i < node->n_outputs; i++) {
+        const struct mortise_path *path = &node->outputs[i].path;
+
+        if (strcmp(path->steps[0].key, root) == 0 && !is_own(g, node, path))
+            meet(k, path->steps[1].key);
+    }
+    for (size_t i = 0; i < node->n_output_mapping; i++) {
+        const struct mortise_path *path = &node->output_mapping[i].path;
+
+        if (strcmp(path->steps[0].key, root) == 0 && !is_own(g, node, path))
+            meet(k, path->steps[1].key);
+    }
+}
+
+/* The artifact that the node's output is, for all to see, or NULL. */
+static const char *artifact_of(const struct mortise_graph *g,
+                               const struct mortise_node *n)
+{
+    struct mortise_path_step steps[] = {{"artifacts", 0}, {n->output_as, 0}};
+    const struct mortise_path path = {steps, 2, ""};
+
+    return n->output_as != NULL && !is_own(g, n, &path) ? n->output_as : NULL;
+}
+
+/* The artifact that a map's results are, for all to see, or NULL. */
+static const char *results_of(const struct mortise_graph *g,
+                              const struct mortise_region *map)
+{
+    const char *name = g->nodes[map->entry].id;
+    struct mortise_path_step steps[] = {{"artifacts", 0}, {name, 0}};
+    const struct mortise_path path = {steps, 2, ""};
+
+    return is_own(g, &g->nodes[map->join], &path) ? NULL : name;
 }
 
 /* All that the graph writes below the root, directly. */
@@ -112,13 +151,12 @@ static void meet_writes(struct seeker *k, const struct mortise_graph *g,
         const struct mortise_node *n = &g->nodes[i];
 
         if (artifacts)
-            meet(k, n->output_as);
-        meet_lines(k, root, n->outputs, n->n_outputs);
-        meet_lines(k, root, n->output_mapping, n->n_output_mapping);
+            meet(k, artifact_of(g, n));
+        meet_lines(k, g, n, root);
     }
     for (uint32_t i = 0; artifacts && i < g->n_regions; i++)
         if (g->regions[i].kind == MORTISE_REGION_MAP)
-            meet(k, g->nodes[g->edges[g->regions[i].map_edge].to].id);
+            meet(k, results_of(g, &g->regions[i]));
 }
 
 static void check_member(const struct mortise_graph *g, const char *root,
@@ -173,11 +211,10 @@ static const struct mortise_node *maker_of(const struct mortise_graph *g,
         const struct mortise_node *n = &g->nodes[i];
         struct seeker k = {.name = artifact};
 
-        meet_lines(&k, "artifacts", n->outputs, n->n_outputs);
-        meet_lines(&k, "artifacts", n->output_mapping, n->n_output_mapping);
+        meet_lines(&k, g, n, "artifacts");
         if (k.found)
             return NULL;
-        if (n->output_as == NULL || strcmp(n->output_as, artifact) != 0)
+        if (artifact_of(g, n) == NULL || strcmp(n->output_as, artifact) != 0)
             continue;
         if (maker != NULL || n->on_error_value)
             return NULL;

@@ -114,27 +114,45 @@ static struct mortise_schema *anything(struct mortise_arena *a)
     return s;
 }
 
-const struct mortise_schema *
-mortise_schema_with(struct mortise_arena *a, const struct mortise_schema *base,
-                    const char *name, struct mortise_schema *part)
+/* With that member, instead of one of that name. */
+static struct mortise_schema *put_member(struct mortise_arena *a,
+                                         const struct mortise_schema *base,
+                                         const char *name,
+                                         struct mortise_schema *part)
 {
     struct mortise_schema *s = mortise_arena_alloc(a, sizeof *s);
-    size_t i = 0, n = base != NULL ? base->n_members : 0;
+    size_t i = 0, n = base->n_members, k = 0;
     struct schema_member *list = mortise_arena_alloc(a, (n + 1) * sizeof *list);
 
     if (part == NULL)
         part = anything(a);
-    if (base == NULL || s == NULL || list == NULL || part == NULL)
+    if (s == NULL || list == NULL || part == NULL)
         return NULL;
     for (; i < n && strcmp(base->members[i].name, name) < 0; i++)
-        list[i] = base->members[i];
-    list[i] = (struct schema_member){name, part};
+        list[k++] = base->members[i];
+    list[k++] = (struct schema_member){name, part};
+    i += i < n && strcmp(base->members[i].name, name) == 0;
     for (; i < n; i++)
-        list[i + 1] = base->members[i];
+        list[k++] = base->members[i];
     *s = *base;
     s->members = list;
-    s->n_members = n + 1;
+    s->n_members = k;
     return s;
+}
+
+const struct mortise_schema *
+mortise_schema_with(struct mortise_arena *a, const struct mortise_schema *base,
+                    const char *name, struct mortise_schema *part)
+{
+    return base != NULL ? put_member(a, base, name, part) : NULL;
+}
+
+/* Where more than the list says what members are, nothing is said of them. */
+struct mortise_schema *mortise_schema_but(struct mortise_arena *a,
+                                          const struct mortise_schema *base,
+                                          const char *name)
+{
+    return base->rest == NULL ? put_member(a, base, name, NULL) : anything(a);
 }
 
 struct mortise_schema *mortise_schema_or_null(struct mortise_arena *a,

@@ -75,6 +75,12 @@ const struct mortise_schema *
 mortise_schema_with(struct mortise_arena *a, const struct mortise_schema *base,
                     const char *name, struct mortise_schema *part);
 
+/* `base`, but that the member of this name may be anything.  In the arena; lives
+ * as long as `base`, and is not finished.  NULL when memory ran out. */
+struct mortise_schema *mortise_schema_but(struct mortise_arena *a,
+                                          const struct mortise_schema *base,
+                                          const char *name);
+
 /* The same for a checker (NULL: anything goes), but null fits, too.  In the
  * arena, and lives as long as `part`. */
 struct mortise_schema *

@@ -304,6 +304,21 @@ const struct mortise_code mortise_codes[] = {
      "\"${artifacts.b.lines[0]}\"}, next: b}\n"
      "  b: {type: tool, tool: text/lines, args: {text: hi}, next: END}\n"},
 
+    {"E0414", "an artifact of a map's element that is read outside of it",
+     "What nodes in the body of a map write to the artifacts is each element's "
+     "own: later nodes of the element see it, and it is gone at the join.  "
+     "Behind "
+     "the join, artifacts.TO.results has what each element came to, and a path "
+     "with a declared reducer is the run's.",
+     START_A
+     "  a: {type: tool, tool: text/lines, args: {text: hi}, map: {over: "
+     "output.lines, to: b, join: c}}\n"
+     "  b: {type: tool, tool: text/lines, args: {text: hi}, next: d}\n"
+     "  d: {type: tool, tool: text/lines, args: {text: "
+     "\"${artifacts.b.lines[0]}\"}, next: c}\n"
+     "  c: {type: tool, tool: text/lines, args: {text: "
+     "\"${artifacts.d.lines[0]}\"}, next: END}\n"},
+
     {"E0501", "an operation that is not there",
      "No manifest on plugins.path offers this operation, or the plugin that "
      "does cannot be used: nobody who is trusted signed it, it is revoked, "

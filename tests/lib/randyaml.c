@@ -203,6 +203,7 @@ static void put_tool(struct page *p, const struct ref_graph *g, int i)
         put(p, "cache: true");
     put(p, "args:");
     put(p, "  saw: \"${scratch}\"");
+    put(p, "  n: \"${size(artifacts)}\"");
     if (may_fail)
         put(p, "  times: \"${%s ? 9 : 0}\"", cond_of(g, &n->fails, i));
     put_goto(p, g, i);
@@ -210,7 +211,7 @@ static void put_tool(struct page *p, const struct ref_graph *g, int i)
         put(p, "  failed: \"${size(node.failed)}\"");
     put_outputs(p, g, i);
     if (n->rescued)
-        put(p, "on_error: {value: \"{'saw': scratch, 'times': 0}\"}");
+        put(p, "on_error: {value: \"{'saw': scratch, 'n': size(artifacts), 'times': 0}\"}");
 }
 
 static void put_graph(struct page *p, const struct ref_graph *g);

@@ -98,7 +98,7 @@ static void start_node(struct ref_run *r, int frame, int node,
     char prefix[REF_PATH + 1];
 
     x->n_failed = n_failed;
-    if (ref_conflicts(r, past)) {
+    if (ref_conflicts(r, past, frame)) {
         x->conflict = true;
         exec_end(r, r->n_execs - 1, REF_FAILED);
     } else if (sub != NULL) {
@@ -140,7 +140,7 @@ static int n_elements(const struct ref_run *r, const struct ref_edge *map,
     bool holds;
 
     ref_add(&past, source);
-    state = ref_state_of(r, &past);
+    state = ref_state_of(r, &past, r->execs[source].frame);
     holds = ref_holds(&map->when, r->execs[source].turn, state);
     json_decref(state);
     return holds ? map->some : map->others;
@@ -470,7 +470,7 @@ static void end_gather(struct ref_run *r, int at)
     struct ref_exec *x = &r->execs[at];
     int frame = x->frame, region = x->gather;
 
-    x->status = ref_conflicts(r, &x->past) ? REF_FAILED : REF_DONE;
+    x->status = ref_conflicts(r, &x->past, frame) ? REF_FAILED : REF_DONE;
     if (x->status == REF_DONE) {
         struct ref_write *w = &x->writes[x->n_writes++];
 
@@ -780,8 +780,9 @@ static json_t *output_of(const struct ref_run *r, const struct ref_exec *x,
         json_decref(state);
         return out;
     }
-    out = json_pack("{s:o}", "saw",
-                    json_deep_copy(json_object_get(view, "scratch")));
+    out = json_pack(
+        "{s:o, s:I}", "saw", json_deep_copy(json_object_get(view, "scratch")),
+        "n", (json_int_t)json_object_size(json_object_get(view, "artifacts")));
     if (n->fails.ask != REF_NEVER)
         json_object_set_new(out, "times", json_integer(0));
     set_target(r->graph, x, out);
@@ -801,8 +802,7 @@ static void commit(const struct ref_run *r, struct ref_exec *x,
 
     x->output = output_of(r, x, view);
     snprintf(key, sizeof key, "n%d", x->node);
-    if (ref_body(g, n->region) == 0)
-        put(x, "artifacts", key, REF_ARTIFACT, json_incref(x->output));
+    put(x, "artifacts", key, REF_ARTIFACT, json_incref(x->output));
     put(x, "scratch", "log", REF_LOG, log_of(r, x));
     for (int c = 0; c < REF_CELLS; c++) {
         if (n->writes[c])
@@ -924,7 +924,7 @@ static bool ends_all(const struct ref_run *r, const struct ref_exec *x)
 static void exec_end(struct ref_run *r, int at, enum ref_status status)
 {
     struct ref_exec *x = &r->execs[at];
-    json_t *state = ref_state_of(r, &x->past);
+    json_t *state = ref_state_of(r, &x->past, x->frame);
 
     x->status = status;
     if (status == REF_DONE) {

@@ -118,12 +118,15 @@ void ref_add(struct ref_set *s, int exec);
 /* x and all that it came after. */
 void ref_add_past(struct ref_set *s, const struct ref_run *r, int exec);
 
-/* The fold of the commits in `set`: {scratch, artifacts}, a new reference. */
-json_t *ref_state_of(const struct ref_run *r, const struct ref_set *set);
+/* The fold of the commits in `set`, as it is seen from `frame`: {scratch,
+ * artifacts}, a new reference. */
+json_t *ref_state_of(const struct ref_run *r, const struct ref_set *set,
+                     int frame);
 /* ... of everything that counts. */
 json_t *ref_state_at_end(const struct ref_run *r);
-/* Do two commits in it write one path, neither after the other? */
-bool ref_conflicts(const struct ref_run *r, const struct ref_set *set);
+/* Do two commits in it write one path there, neither after the other? */
+bool ref_conflicts(const struct ref_run *r, const struct ref_set *set,
+                   int frame);
 bool ref_conflicts_at_end(const struct ref_run *r);
 
 bool ref_holds(const struct ref_cond *c, int turn, const json_t *state);

@@ -3,7 +3,8 @@
  * Every commit of the past counts once, in the least topological order by
  * (declared position, visit, map index): of those all of whose predecessors
  * have been listed, always the least.  What failed, or lost, commits nothing
- * and is no part of the order. */
+ * and is no part of the order.  Artifacts that are written in an element are
+ * seen in that element. */
 #include "lib/refrun.h"
 
 #include <stdlib.h>
@@ -82,7 +83,25 @@ static int order(const struct ref_run *r, const struct ref_set *all, int list[])
     }
 }
 
-json_t *ref_state_of(const struct ref_run *r, const struct ref_set *set)
+/* The frame of the innermost element that a frame is in; 0: of none. */
+static int element_of(const struct ref_run *r, int frame)
+{
+    while (frame > 0 && r->frames[frame].n_index ==
+                            r->frames[r->frames[frame].parent].n_index)
+        frame = r->frames[frame].parent;
+    return frame;
+}
+
+/* Is what x wrote there seen from `frame`? */
+static bool is_seen(const struct ref_run *r, const struct ref_exec *x,
+                    const struct ref_write *w, int frame)
+{
+    return strcmp(w->root, "artifacts") != 0 ||
+           ref_is_within(r, frame, element_of(r, x->frame));
+}
+
+json_t *ref_state_of(const struct ref_run *r, const struct ref_set *set,
+                     int frame)
 {
     json_t *state = json_pack("{s:{}, s:{}}", "scratch", "artifacts");
     int list[REF_EXECS], n = order(r, set, list);
@@ -91,7 +110,8 @@ json_t *ref_state_of(const struct ref_run *r, const struct ref_set *set)
         const struct ref_exec *x = &r->execs[list[i]];
 
         for (int k = 0; k < x->n_writes; k++)
-            ref_fold(state, &x->writes[k]);
+            if (is_seen(r, x, &x->writes[k], frame))
+                ref_fold(state, &x->writes[k]);
     }
     return state;
 }
@@ -111,14 +131,17 @@ json_t *ref_state_at_end(const struct ref_run *r)
 {
     struct ref_set all = all_that_counts(r);
 
-    return ref_state_of(r, &all);
+    return ref_state_of(r, &all, 0);
 }
 
-static bool both_write(const struct ref_exec *a, const struct ref_exec *b)
+static bool both_write(const struct ref_run *r, const struct ref_exec *a,
+                       const struct ref_exec *b, int frame)
 {
     for (int i = 0; i < a->n_writes; i++) {
         for (int k = 0; k < b->n_writes; k++) {
             if (ref_cell_conflicts(a->writes[i].cell) &&
+                is_seen(r, a, &a->writes[i], frame) &&
+                is_seen(r, b, &b->writes[k], frame) &&
                 strcmp(a->writes[i].root, b->writes[k].root) == 0 &&
                 strcmp(a->writes[i].key, b->writes[k].key) == 0)
                 return true;
@@ -127,7 +150,8 @@ static bool both_write(const struct ref_exec *a, const struct ref_exec *b)
     return false;
 }
 
-bool ref_conflicts(const struct ref_run *r, const struct ref_set *set)
+bool ref_conflicts(const struct ref_run *r, const struct ref_set *set,
+                   int frame)
 {
     for (int a = 0; a < r->n_execs; a++) {
         for (int b = 0; b < a; b++) {
@@ -135,7 +159,7 @@ bool ref_conflicts(const struct ref_run *r, const struct ref_set *set)
 
             if (ref_has(set, a) && ref_has(set, b) && x->status == REF_DONE &&
                 y->status == REF_DONE && !ref_has(&x->past, b) &&
-                !ref_has(&y->past, a) && both_write(x, y))
+                !ref_has(&y->past, a) && both_write(r, x, y, frame))
                 return true;
         }
     }
@@ -146,7 +170,7 @@ bool ref_conflicts_at_end(const struct ref_run *r)
 {
     struct ref_set all = all_that_counts(r);
 
-    return ref_conflicts(r, &all);
+    return ref_conflicts(r, &all, 0);
 }
 
 bool ref_holds(const struct ref_cond *c, int turn, const json_t *state)

@@ -12,6 +12,17 @@ static int by_path(const void *pa, const void *pb)
     return c != 0 ? c : (a->node > b->node) - (a->node < b->node);
 }
 
+/* What a map comes to is written where its join is. */
+static uint32_t own_of(const struct mortise_loader *ld,
+                       const struct mortise_declared *w)
+{
+    uint32_t map = ld->body[w->node];
+
+    return map != 0 && mortise_graph_is_own(ld->g, w->path)
+               ? 1 + ld->g->regions[map].entry
+               : 0;
+}
+
 const struct mortise_known *mortise_known_new(struct mortise_loader *ld)
 {
     struct mortise_known *k = mortise_load_alloc(ld, sizeof *k);
@@ -21,8 +32,10 @@ const struct mortise_known *mortise_known_new(struct mortise_loader *ld)
     if (ld->nomem)
         return NULL;
     for (size_t i = 0; i < ld->n_writes; i++)
-        if (!ld->writes[i].in_place)
-            writes[k->n++] = ld->writes[i];
+        if (!ld->writes[i].in_place) {
+            writes[k->n] = ld->writes[i];
+            writes[k->n++].own_of = own_of(ld, &ld->writes[i]);
+        }
     qsort(writes, k->n, sizeof *writes, by_path);
     k->writes = writes;
     k->g = ld->g;
@@ -63,6 +76,21 @@ struct mortise_writes mortise_known_below(const struct mortise_known *k,
 {
     return (struct mortise_writes){first(k, of, depth, key, 0),
                                    first(k, of, depth, key, 1)};
+}
+
+bool mortise_known_sees(const struct mortise_loader *ld,
+                        const struct mortise_known *k,
+                        const struct mortise_declared *w, uint32_t node)
+{
+    uint32_t at = node < ld->g->n_nodes ? ld->body[node] : 0;
+
+    if (w->own_of == 0 || node == MORTISE_NOWHERE)
+        return true;
+    if (k != ld->known) /* the end of a graph inside is in no element of its */
+        return false;
+    while (at != 0 && 1 + ld->g->regions[at].entry != w->own_of)
+        at = ld->g->regions[at].parent;
+    return at != 0;
 }
 
 const char *mortise_known_nearest(const struct mortise_known *k,

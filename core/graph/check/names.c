@@ -19,6 +19,9 @@
  *       which people may have more in mind than they declare, one that is a slip
  *       away from a listed one.  W0414.
  *
+ *  (5) What is an element's own of a map is not there outside of its body.  E0414;
+ *       where the schema names it, people may have set it: W0415.
+ *
  * What is written on some ways only is absent on the others, which is what has()
  * is for, and no finding.
  *
@@ -199,6 +202,31 @@ static void add_value(struct names *c, struct place *p,
         say(p, line_schema(c, k, w));
 }
 
+/* Does what is looked at see what was written there? */
+static bool sees(const struct names *c, const struct place *p,
+                 const struct mortise_declared *w)
+{
+    return mortise_known_sees(c->ld, p->known, w, c->at->node);
+}
+
+/* What of it is written, as far as that is seen from here: an element's own, or
+ * the run's. */
+struct seen {
+    bool any, own;
+};
+
+static struct seen look_at_writes(const struct names *c, const struct place *p)
+{
+    struct seen s = {false, false};
+
+    for (size_t i = p->writes.lo; i < p->writes.hi; i++)
+        if (sees(c, p, &p->known->writes[i])) {
+            s.any = true;
+            s.own |= p->known->writes[i].own_of != 0;
+        }
+    return s;
+}
+
 /* The writes that end right here make all of it. */
 static void add_values(struct names *c, struct place *p)
 {
@@ -207,7 +235,8 @@ static void add_values(struct names *c, struct place *p)
 
         if (w->path->n > p->depth || p->vague)
             break;
-        add_value(c, p, w);
+        if (sees(c, p, w))
+            add_value(c, p, w);
     }
 }
 
@@ -328,6 +357,31 @@ static void report_later(struct names *c, const struct place *p,
          NULL, NULL);
 }
 
+/* (5) */
+static void report_gone(struct names *c, const struct place *p,
+                        struct mortise_cel_where where)
+{
+    const struct mortise_declared *w = &p->known->writes[p->writes.lo];
+    const char *to;
+    char who[400], words[700];
+
+    for (size_t i = p->writes.lo; i < p->writes.hi; i++)
+        if (p->known->writes[i].last) /* of a map in there: the outer one's */
+            w = &p->known->writes[i];
+    to = p->known->g->nodes[w->own_of - 1].id;
+    makers(p, who, sizeof who);
+    snprintf(words, sizeof words,
+             "'%.120s' is written by %s alone, where it is each element's own "
+             "of the map over '%.64s', and it is not seen here",
+             p->path, who, to);
+    snprintf(who, sizeof who,
+             "'artifacts.%.64s' has the results of all elements behind the "
+             "join; a path with a reducer (state.reducers) leaves the map, too",
+             to);
+    help(c, report(c, p->is_declared ? "W0415" : "E0414", where, words), NULL,
+         who);
+}
+
 /* Does one of those who write there run before what is looked at? */
 static bool may_be_there(struct names *c, const struct place *p)
 {
@@ -336,6 +390,8 @@ static bool may_be_there(struct names *c, const struct place *p)
     for (size_t i = p->writes.lo; i < p->writes.hi; i++) {
         const struct mortise_declared *w = &p->known->writes[i];
 
+        if (!sees(c, p, w))
+            continue;
         if (w->node == node && (w->last || c->at->end > MORTISE_IN_OUTPUT))
             return true;
         if (mortise_before_may(&c->before, w->node, node))
@@ -429,7 +485,7 @@ static const void *member(void *ctx, const void *place, const char *name,
     const struct place *of = place;
     struct mortise_schema_seen said, declared;
     struct place *p;
-    bool is_written;
+    struct seen seen = {false, false};
 
     if (of->is_state)
         return part_of_state(c, name);
@@ -437,24 +493,30 @@ static const void *member(void *ctx, const void *place, const char *name,
     if (p == NULL)
         return NULL;
     said = look_at_said(of, name, p);
-    declared = look_at_declared(of, name, p);
     if (of->known != NULL) {
         p->known = of->known;
         p->writes = mortise_known_below(of->known, of->writes, of->depth, name);
         p->depth = of->depth + 1;
         p->is_artifacts = of->is_artifacts;
+        seen = look_at_writes(c, p);
     }
-    is_written = p->writes.hi > p->writes.lo;
-    if (!is_written && !declared.listed && !said.listed) {
+    /* The schema of the state is not about what is an element's own. */
+    declared = seen.own ? (struct mortise_schema_seen){.listed = false}
+                        : look_at_declared(of, name, p);
+    if (!seen.any && p->writes.hi > p->writes.lo && !declared.listed) {
+        report_gone(c, p, where);
+        return NULL;
+    }
+    if (!seen.any && !declared.listed && !said.listed) {
         judge_unlisted(c, of, p, name, &said, &declared, where);
         return p->n_said > 0 || p->declared != NULL ? p : NULL;
     }
-    if (is_written && of->depth == 1 && of->known == c->ld->known &&
-        !c->quiet && c->at->inner == NULL && !may_be_there(c, p))
+    if (seen.any && of->depth == 1 && of->known == c->ld->known && !c->quiet &&
+        c->at->inner == NULL && !may_be_there(c, p))
         report_later(c, p, where);
-    if (is_written && inner_of(p) != NULL)
+    if (seen.any && inner_of(p) != NULL)
         return state_root(c, inner_of(p), "artifacts", p->path);
-    if (is_written)
+    if (seen.any)
         add_values(c, p);
     return p;
 }

@@ -29,6 +29,11 @@ const struct mortise_known *mortise_known_new(struct mortise_loader *ld);
 struct mortise_writes mortise_known_below(const struct mortise_known *k,
                                           struct mortise_writes of,
                                           size_t depth, const char *key);
+/* Does `node` of that graph see what was written there?  What is an element's own
+ * is seen in the body of its map; MORTISE_NOWHERE sees all. */
+bool mortise_known_sees(const struct mortise_loader *ld,
+                        const struct mortise_known *k,
+                        const struct mortise_declared *w, uint32_t node);
 /* The step there that is most like `name` (NULL: none), or `best`. */
 const char *mortise_known_nearest(const struct mortise_known *k,
                                   struct mortise_writes of, size_t depth,

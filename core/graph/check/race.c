@@ -12,7 +12,9 @@
  *       second has lost once the first is done.
  *
  * or a node of a map's body: its executions for two elements are never in each
- * other's past, nor are those of any two nodes of the body.
+ * other's past, nor are those of any two nodes of the body.  But what is an
+ * element's own (graph.h) is seen by nobody outside of it: it collides with what
+ * others in the same body write, as (1) to (4) have it, and with nothing else.
  *
  * Back edges do not count for any of it: a visit of a loop comes after the
  * whole visit before it, so what matters is whether two executions of one
@@ -320,15 +322,29 @@ static bool share_a_map(const struct race *r, uint32_t a, uint32_t b)
     return map != 0 && map == map_around(r, b);
 }
 
+/* The map in whose body the write is an element's own, 0: it is in none.  What a
+ * map comes to is written around it, where its join is. */
+static uint32_t own_of(const struct race *r, const struct mortise_declared *w)
+{
+    return mortise_graph_is_own(r->g, w->path) &&
+                   !mortise_load_before(r->ld, MORTISE_RULES_FIFTH)
+               ? mortise_graph_map_of(r->g, w->node)
+               : 0;
+}
+
 static bool race(struct race *r, const struct mortise_declared *a,
                  const struct mortise_declared *b)
 {
+    uint32_t own = own_of(r, a);
+
     if (!has_no_reducer(r, a) && !has_no_reducer(r, b))
         return false;
     if (!mortise_path_covers(a->path, b->path) &&
         !mortise_path_covers(b->path, a->path))
         return false;
-    if (share_a_map(r, a->node, b->node))
+    if (own != own_of(r, b))
+        return false;
+    if (own == 0 && share_a_map(r, a->node, b->node))
         return true;
     if (a->node == b->node)
         return false;
@@ -346,7 +362,7 @@ static void report(struct race *r, const struct mortise_declared *a,
     const struct mortise_node *nodes = r->g->nodes;
     struct mortise_diag *d;
 
-    if (share_a_map(r, a->node, b->node))
+    if (own_of(r, a) == 0 && share_a_map(r, a->node, b->node))
         d = mortise_diag_add(
             r->ld->diags, "W0801", b->span,
             "each element of the map over '%s' may write %s, and none runs "

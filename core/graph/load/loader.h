@@ -50,9 +50,11 @@ struct mortise_declared {
     const struct mortise_path *path;
     uint32_t node;
     bool last; /* a map's results: the latest stay, unless a reducer is given */
-    bool in_place;  /* what is there is sanitised: nothing new is made */
-    bool is_output; /* what the node gives, */
-    bool implied;   /* ... under its own id, as nobody said otherwise */
+    bool in_place;   /* what is there is sanitised: nothing new is made */
+    bool is_output;  /* what the node gives, */
+    bool implied;    /* ... under its own id, as nobody said otherwise */
+    uint32_t own_of; /* by known.c: 1 + the first node of the map's body where
+                        it is an element's own; 0: it is none */
     const struct mortise_expr *expr; /* NULL: none gives it */
     struct mortise_span span;
 };
@@ -148,6 +150,10 @@ struct mortise_loader {
     /* From the time that edges are linked. */
     uint32_t n_maps;
     uint32_t *body; /* node -> innermost map, as a region; 0: none */
+    /* Map -> schemas of `artifacts` and `state` in its body; [0]: anywhere else.
+     */
+    struct mortise_schema **artifacts_in;
+    const struct mortise_schema **states_in;
     /* Map -> schema of one element; NULL: any. */
     const struct mortise_schema **item_of;
     bool doubtful; /* keys or ids have findings: what follows from edges that
@@ -213,6 +219,9 @@ extern const struct mortise_place mortise_state_place;
 /* A path below scratch or artifacts, from a key; false after a finding. */
 bool mortise_load_path(struct mortise_loader *ld, struct mortise_path *out,
                        const struct mortise_yaml *key);
+/* The same, whatever the schemas of the state let in. */
+bool mortise_load_own_path(struct mortise_loader *ld, struct mortise_path *out,
+                           const struct mortise_yaml *key);
 /* What the state's schemas say of a path below scratch or artifacts; NULL:
  * nothing. */
 const struct mortise_schema *

@@ -216,9 +216,11 @@ void mortise_node_read_on_error(void *ctx, void *into,
                              "{goto: ID} or {value: EXPRESSION}");
 }
 
-/* artifacts.NAME, or NULL after a finding. */
+/* artifacts.NAME, or NULL after a finding.  Of an element's own the schema of the
+ * state says nothing. */
 static struct mortise_path *artifact(struct mortise_loader *ld,
-                                     const char *name, struct mortise_span span)
+                                     const char *name, struct mortise_span span,
+                                     bool own)
 {
     struct mortise_path *path = mortise_load_alloc(ld, sizeof *path);
     char text[80];
@@ -228,6 +230,9 @@ static struct mortise_path *artifact(struct mortise_loader *ld,
         return NULL;
     snprintf(text, sizeof text, "artifacts.%s", name);
     key.len = strlen(text);
+    if (own && mortise_load_own_path(ld, path, &key) &&
+        mortise_graph_is_own(ld->g, path))
+        return path;
     return mortise_load_path(ld, path, &key) ? path : NULL;
 }
 
@@ -236,7 +241,8 @@ static void add_artifact(struct mortise_loader *ld,
                          const struct mortise_node *node,
                          struct mortise_span span, bool implied)
 {
-    const struct mortise_path *path = artifact(ld, node->output_as, span);
+    bool own = implied && ld->body[node->index] != 0; /* else it is not known */
+    const struct mortise_path *path = artifact(ld, node->output_as, span, own);
 
     if (path != NULL)
         add_write(ld, (struct mortise_declared){.path = path,
@@ -249,7 +255,7 @@ static void add_artifact(struct mortise_loader *ld,
 void mortise_node_add_results(struct mortise_loader *ld, uint32_t join,
                               const struct mortise_yaml *to)
 {
-    const struct mortise_path *path = artifact(ld, to->str, to->span);
+    const struct mortise_path *path = artifact(ld, to->str, to->span, false);
 
     if (path != NULL)
         add_write(ld, (struct mortise_declared){.path = path,
@@ -258,13 +264,15 @@ void mortise_node_add_results(struct mortise_loader *ld, uint32_t join,
                                                 .span = to->span});
 }
 
-/* Nothing was said of output_as: the node's id, and nothing in a map's body. */
+/* Nothing was said of output_as: the node's id; by earlier rules, nothing in a
+ * map's body. */
 static void late_output_as(struct mortise_loader *ld,
                            const struct mortise_late *late)
 {
     struct mortise_node *node = late->into;
 
-    if (ld->body[node->index] != 0)
+    if (ld->body[node->index] != 0 &&
+        mortise_load_before(ld, MORTISE_RULES_FIFTH))
         node->output_as = NULL;
     else
         add_artifact(ld, node, node->span, true);

@@ -12,6 +12,9 @@
  * fills one array of values for all of them.  A name behind the end is unknown
  * to the compiler: `output` in args is an error at check time, not a null in a
  * run.
+ *
+ * In the body of a map `artifacts` has what is an element's own, too, whatever
+ * the schema of the run's says: what the nodes there write may be anything.
  */
 #include "graph/load/loader.h"
 
@@ -113,14 +116,15 @@ static const struct mortise_schema *with(struct mortise_loader *ld,
     return s;
 }
 
-static const struct mortise_schema *state_schema(struct mortise_loader *ld)
+static const struct mortise_schema *
+state_schema(struct mortise_loader *ld, struct mortise_schema *artifacts)
 {
     const struct mortise_schema *s =
         mortise_load_our_schema(ld, closed(json_object()));
 
     s = with(ld, s, "input", ld->g->input);
     s = with(ld, s, "scratch", ld->g->scratch);
-    return with(ld, s, "artifacts", ld->g->artifacts);
+    return with(ld, s, "artifacts", artifacts);
 }
 
 void mortise_load_scope(struct mortise_loader *ld,
@@ -134,7 +138,7 @@ void mortise_load_scope(struct mortise_loader *ld,
     names[MORTISE_IN_ARTIFACTS] =
         (struct mortise_cel_name){"artifacts", ld->g->artifacts};
     names[MORTISE_IN_STATE] =
-        (struct mortise_cel_name){"state", state_schema(ld)};
+        (struct mortise_cel_name){"state", state_schema(ld, ld->g->artifacts)};
     names[MORTISE_IN_RUN] = (struct mortise_cel_name){"run", run_schema(ld)};
     names[MORTISE_IN_NODE] = (struct mortise_cel_name){"node", node_schema(ld)};
     names[MORTISE_IN_DIAGNOSTICS] =
@@ -260,6 +264,81 @@ void mortise_load_late(struct mortise_loader *ld, mortise_late_fn *fn,
     list[ld->n_late++] = (struct mortise_late){fn, into, at, node, end};
 }
 
+/* ---- what is an element's own ------------------------------------------------ */
+
+/* `artifacts` in the body of a map has this, which may be anything there. */
+static void add_own(struct mortise_loader *ld, uint32_t map, const char *name)
+{
+    struct mortise_schema *s =
+        mortise_schema_but(ld->arena, ld->artifacts_in[map], name);
+
+    ld->nomem |= s == NULL;
+    if (s != NULL)
+        ld->artifacts_in[map] = s;
+}
+
+/* What one in the body of the map writes is seen in maps inside that, too. */
+static void add_own_inside(struct mortise_loader *ld, uint32_t map,
+                           const char *name)
+{
+    for (uint32_t i = 1; i <= ld->n_maps && map != 0; i++) {
+        uint32_t at = i;
+
+        while (at != 0 && at != map)
+            at = ld->g->regions[at].parent;
+        if (at == map)
+            add_own(ld, i, name);
+    }
+}
+
+static bool has_own(const struct mortise_loader *ld, const char *name)
+{
+    struct mortise_path_step steps[] = {{"artifacts", 0}, {name, 0}};
+    const struct mortise_path path = {steps, 2, ""};
+
+    return mortise_graph_is_own(ld->g, &path);
+}
+
+/* outputs and results are among the writes; output_as is not yet. */
+static void find_own(struct mortise_loader *ld)
+{
+    const struct mortise_graph *g = ld->g;
+
+    for (size_t i = 0; i < ld->n_writes && !ld->nomem; i++) {
+        const struct mortise_path *path = ld->writes[i].path;
+
+        if (path->n > 1 && mortise_graph_is_own(g, path))
+            add_own_inside(ld, ld->body[ld->writes[i].node],
+                           path->steps[1].key);
+    }
+    for (uint32_t i = 0; i < g->n_nodes && !ld->nomem; i++) {
+        const char *as = g->nodes[i].output_as;
+
+        if (as != NULL && has_own(ld, as))
+            add_own_inside(ld, ld->body[i], as);
+    }
+}
+
+static void load_own(struct mortise_loader *ld)
+{
+    ld->artifacts_in =
+        mortise_load_alloc(ld, (ld->n_maps + 1) * sizeof *ld->artifacts_in);
+    ld->states_in =
+        mortise_load_alloc(ld, (ld->n_maps + 1) * sizeof *ld->states_in);
+    if (ld->nomem)
+        return;
+    for (uint32_t i = 0; i <= ld->n_maps; i++) {
+        ld->artifacts_in[i] = ld->g->artifacts;
+        ld->states_in[i] = ld->names[MORTISE_IN_STATE].schema;
+    }
+    if (ld->g->artifacts == NULL ||
+        mortise_load_before(ld, MORTISE_RULES_FIFTH))
+        return;
+    find_own(ld);
+    for (uint32_t i = 1; i <= ld->n_maps && !ld->nomem; i++)
+        ld->states_in[i] = state_schema(ld, ld->artifacts_in[i]);
+}
+
 /* The element of a map, at its level. */
 static void name_item(struct mortise_loader *ld, uint32_t map)
 {
@@ -287,6 +366,8 @@ void mortise_load_stand_at(struct mortise_loader *ld, uint32_t node)
     ld->stands_at = node;
     ld->names[MORTISE_IN_OUTPUT].schema =
         node != MORTISE_START ? ld->output_of[node] : NULL;
+    ld->names[MORTISE_IN_ARTIFACTS].schema = ld->artifacts_in[map];
+    ld->names[MORTISE_IN_STATE].schema = ld->states_in[map];
     ld->names[MORTISE_IN_INDEX].name = map != 0 ? "index" : "";
     for (int i = MORTISE_IN_ITEM; i < MORTISE_IN_ITEM_END; i++)
         ld->names[i] = (struct mortise_cel_name){"", NULL};
@@ -355,7 +436,9 @@ void mortise_load_expressions(struct mortise_loader *ld)
 {
     struct mortise_graph *g = ld->g;
 
-    load_overs(ld);
+    load_own(ld);
+    if (!ld->nomem)
+        load_overs(ld);
     for (size_t i = 0; i < ld->n_late && !ld->nomem; i++) {
         mortise_load_stand_at(ld, ld->late[i].node);
         ld->late[i].fn(ld, &ld->late[i]);

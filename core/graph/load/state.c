@@ -104,6 +104,12 @@ bool mortise_load_input_path(struct mortise_loader *ld,
     return false;
 }
 
+bool mortise_load_own_path(struct mortise_loader *ld, struct mortise_path *out,
+                           const struct mortise_yaml *key)
+{
+    return parse_path(ld, out, key);
+}
+
 bool mortise_load_path(struct mortise_loader *ld, struct mortise_path *out,
                        const struct mortise_yaml *key)
 {

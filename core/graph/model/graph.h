@@ -485,6 +485,13 @@ mortise_graph_reducer(const struct mortise_graph *g,
 /* The kind of a path's reducer; DEFAULT: none is declared for it. */
 enum mortise_reduce mortise_graph_reduce(const struct mortise_graph *g,
                                          const struct mortise_path *path);
+/* The innermost map that the node is in the body of, as a region; 0: none. */
+uint32_t mortise_graph_map_of(const struct mortise_graph *g, uint32_t node);
+/* Is the path, written in a map's body, of the element alone?  An artifact is
+ * that no reducer is declared for, nor for what it is part of, nor for a part of
+ * it. */
+bool mortise_graph_is_own(const struct mortise_graph *g,
+                          const struct mortise_path *path);
 /* Does it lead to a visit that is still to come?  An edge back does, and so do
  * those that end the elements of a map whose join is the entry of a loop. */
 bool mortise_graph_returns(const struct mortise_graph *g,

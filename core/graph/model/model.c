@@ -90,6 +90,28 @@ bool mortise_graph_returns(const struct mortise_graph *g,
     return e->back || (e->yields && g->edges[g->regions[e->home].gather].back);
 }
 
+uint32_t mortise_graph_map_of(const struct mortise_graph *g, uint32_t node)
+{
+    uint32_t at = g->nodes[node].region;
+
+    while (at != 0 && g->regions[at].kind != MORTISE_REGION_MAP)
+        at = g->regions[at].parent;
+    return at;
+}
+
+bool mortise_graph_is_own(const struct mortise_graph *g,
+                          const struct mortise_path *path)
+{
+    if (strcmp(path->steps[0].key, "artifacts") != 0)
+        return false;
+    for (size_t i = 0; i < g->n_reducers; i++) {
+        if (mortise_path_covers(path, &g->reducers[i].path) ||
+            mortise_path_covers(&g->reducers[i].path, path))
+            return false;
+    }
+    return true;
+}
+
 enum mortise_reduce mortise_graph_reduce(const struct mortise_graph *g,
                                          const struct mortise_path *path)
 {

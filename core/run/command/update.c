@@ -31,7 +31,7 @@ static int update_try(struct mortise_run *r, struct patch *u,
     for (size_t i = 0; rv == MORTISE_OK && i < u->n; i++) {
         struct mortise_path path;
         struct mortise_write w = {&path, u->writes[i].reduce,
-                                  u->writes[i].value, NULL};
+                                  u->writes[i].value, NULL, false};
 
         rv = mortise_path_parse(&path, &u->arena, u->writes[i].text,
                                 strlen(u->writes[i].text), err);

@@ -244,8 +244,8 @@ static bool is_looked_at(const struct exec *x, const struct mortise_node *n)
     uint32_t uses;
 
     for (size_t i = 0; i < x->n_writes; i++) {
-        if (x->writes[i].path->n == 1 ||
-            schema_of_root(g, x->writes[i].path) != NULL)
+        if (!x->writes[i].own && (x->writes[i].path->n == 1 ||
+                                  schema_of_root(g, x->writes[i].path) != NULL))
             return true;
     }
     for (uint32_t i = 0; i < n->n_out; i++) {
@@ -270,7 +270,9 @@ int mortise_stage_fold(struct outcome *o, struct mortise_err *err)
     rv = mortise_view_after(o->r, x, &o->why);
     for (size_t i = 0; rv == MORTISE_OK && i < x->n_writes; i++) {
         o->code = "schema";
-        rv = mortise_judge_field_of(g, x->after, x->writes[i].path, &o->why);
+        if (!x->writes[i].own) /* those of the state are about the run's */
+            rv =
+                mortise_judge_field_of(g, x->after, x->writes[i].path, &o->why);
     }
     if (rv == MORTISE_OK) {
         o->code = "limit";

@@ -11,6 +11,8 @@ struct mortise_write {
     json_t *value;                     /* owned by who holds the write */
     const struct mortise_reducer *how; /* as declared for the path; NULL: by the
                                           kind alone.  EXPR has one. */
+    /* It is the own of the map's element that it was written in (writes.c). */
+    bool own;
 };
 
 /* Fold one write into *state.  What nobody else holds of *state is changed in

@@ -20,7 +20,10 @@
  *   RULES_THIRD  A `pattern` is PCRE2's, with some of ECMA-262 (base/
  *                ecma_first.c), and `matches` is PCRE2's.  CEL has rb'', and
  *                looks at what format() shows only when it shows it.
- *   RULES_FOURTH What docs/man/mortise-graph.5 says.
+ *   RULES_FOURTH A node in a map's body keeps no output unless output_as says
+ *                so, and then it is an artifact of the run, as is what a map in a
+ *                map came to: the last element's is the one that stays.
+ *   RULES_FIFTH  What docs/man/mortise-graph.5 says.
  *
  * What a text of the graph means is settled when the graph is loaded, which is
  * before the journal is read: mortise_run_admitted_under() looks ahead, and the

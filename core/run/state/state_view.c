@@ -12,7 +12,7 @@
  *   (2) Every commit in x's past is in D's past, is D, or comes after D.  So
  *       any topological order that takes the least available first takes D's
  *       past and D before the rest: view(x) = fold(rest, after(D)).
- *   (3) With one predecessor the rest is empty: view(x) = after(pred).  In a
+ *   (3) With one predecessor, D, the rest is empty: view(x) = after(D).  In a
  *       chain nobody else needs after(pred), so it is handed on and changed in
  *       place, and a step costs its own writes.
  *
@@ -31,6 +31,17 @@
  *
  * Two writes to overlapping paths conflict when neither execution is in the
  * other's past and one of them has no declared reducer.
+ *
+ * What is a map's element's own (writes.c) is seen in the element alone, so x's
+ * state may be made from D's only where both see the same of what was before D:
+ *
+ *   (4) D is in no element that x is not in; and for each element that x is in
+ *       and D is not, D was there before the map began.  A dominator that is not
+ *       so is passed over, for its own: START always is.  (An update is not: it
+ *       comes after all that elements wrote, and sees nothing of theirs.)
+ *   (5) An element's own are folded behind the others.  That is no other order:
+ *       what they touch nobody else writes but an update, which is about the run,
+ *       and what an element has of its own it keeps.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -68,6 +79,29 @@ static uint32_t common_dominator(const struct mortise_run *r,
     return dom;
 }
 
+/* (4): may the state of one who is in `from` be made from that of d? */
+static bool sees_alike(const struct exec *d, const struct scope *from)
+{
+    const struct fan *inside = NULL; /* the outermost map that d is not in */
+
+    for (; from != NULL && from != d->frame->scope; from = from->outer)
+        inside = from->fan;
+    return from != NULL && (inside == NULL || d->index < inside->made);
+}
+
+static uint32_t dominator_for(const struct mortise_run *r,
+                              const struct scope *from, const uint32_t *list,
+                              size_t n)
+{
+    uint32_t dom = common_dominator(r, list, n);
+
+    if (r->rules < MORTISE_RULES_FIFTH)
+        return dom; /* nothing is an element's own */
+    while (r->execs[dom]->n_preds > 0 && !sees_alike(r->execs[dom], from))
+        dom = r->execs[dom]->idom;
+    return dom;
+}
+
 int mortise_view_link(struct mortise_run *r, struct exec *x,
                       const uint32_t *preds, size_t n, struct mortise_err *err)
 {
@@ -82,7 +116,7 @@ int mortise_view_link(struct mortise_run *r, struct exec *x,
         return mortise_nomem(err);
     memcpy(x->preds, preds, n * sizeof preds[0]);
     x->n_preds = (uint32_t)n;
-    x->idom = common_dominator(r, preds, n);
+    x->idom = dominator_for(r, x->frame->scope, preds, n);
     assert(x->idom != x->index);
     x->depth = r->execs[x->idom]->depth + 1;
     mortise_size_link(r, x);
@@ -420,8 +454,28 @@ static int check_claims(struct mortise_run *r, struct claim *claims, size_t n,
     return rv;
 }
 
+/* Does one who is in `from` see what `by` wrote there? */
+static bool is_seen(const struct mortise_write *w, const struct exec *by,
+                    const struct scope *from)
+{
+    while (w->own && from != NULL && from != by->frame->scope)
+        from = from->outer;
+    return from != NULL;
+}
+
+static size_t put_claims(struct exec *x, const struct scope *from,
+                         struct claim *claims, size_t k)
+{
+    for (size_t w = 0; has_committed(x) && w < x->n_writes; w++)
+        if (is_seen(&x->writes[w], x, from)) {
+            claims[k] = (struct claim){&x->writes[w], x, k};
+            k++;
+        }
+    return k;
+}
+
 static int region_check(struct mortise_run *r, const struct indexes *g,
-                        struct mortise_err *err)
+                        const struct scope *from, struct mortise_err *err)
 {
     struct claim *claims;
     size_t n = 0, k = 0;
@@ -437,27 +491,26 @@ static int region_check(struct mortise_run *r, const struct indexes *g,
     claims = mortise_alloc(r->mem, n * sizeof *claims);
     if (claims == NULL)
         return mortise_nomem(err);
-    for (size_t i = 0; i < g->n; i++) {
-        struct exec *x = r->execs[g->list[i]];
-
-        for (size_t w = 0; has_committed(x) && w < x->n_writes; w++, k++)
-            claims[k] = (struct claim){&x->writes[w], x, k};
-    }
-    assert(k == n);
-    rv = check_claims(r, claims, n, err);
+    for (size_t i = 0; i < g->n; i++)
+        k = put_claims(r->execs[g->list[i]], from, claims, k);
+    assert(k <= n);
+    rv = check_claims(r, claims, k, err);
     mortise_release(r->mem, claims, n * sizeof *claims);
     return rv;
 }
 
 /* ---- views -------------------------------------------------------------- */
 
-/* Not `strict`: a write that its reducer cannot take is passed over. */
-static int fold_writes(json_t **state, const struct exec *x, bool strict,
-                       struct mortise_err *err)
+/* What x writes: the run's, or its element's own.  Not `strict`: a write that
+ * its reducer cannot take is passed over. */
+static int fold_writes(json_t **state, const struct exec *x, bool own,
+                       bool strict, struct mortise_err *err)
 {
     for (size_t i = 0; i < x->n_writes; i++) {
-        int rv = mortise_fold_write(state, &x->writes[i],
-                                    x->frame->graph->expr_cost, err);
+        int rv = x->writes[i].own == own
+                     ? mortise_fold_write(state, &x->writes[i],
+                                          x->frame->graph->expr_cost, err)
+                     : MORTISE_OK;
 
         if (rv == MORTISE_ENOMEM || (rv != MORTISE_OK && strict))
             return rv;
@@ -465,10 +518,38 @@ static int fold_writes(json_t **state, const struct exec *x, bool strict,
     return MORTISE_OK;
 }
 
-/* The fold of the commits between `dom` and a join of `preds`, on `*state`. */
-static int fold_region(struct mortise_run *r, const uint32_t *preds, uint32_t n,
-                       uint32_t dom, bool strict, json_t **state,
-                       struct mortise_err *err)
+/* Is x in an element that one who is in `from` is in, too? */
+static bool is_around(const struct exec *x, const struct scope *from)
+{
+    while (from != NULL && from != x->frame->scope)
+        from = from->outer;
+    return from != NULL && from->fan != NULL;
+}
+
+/* In the order of g; (5). */
+static int fold_all(struct mortise_run *r, const struct indexes *g,
+                    const struct scope *from, bool strict, json_t **state,
+                    struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < g->n; i++)
+        if (has_committed(r->execs[g->list[i]]))
+            rv = fold_writes(state, r->execs[g->list[i]], false, strict, err);
+    for (size_t i = 0; rv == MORTISE_OK && i < g->n && from->fan != NULL; i++) {
+        const struct exec *x = r->execs[g->list[i]];
+
+        if (has_committed(x) && is_around(x, from))
+            rv = fold_writes(state, x, true, strict, err);
+    }
+    return rv;
+}
+
+/* The fold of the commits between `dom` and a join of `preds`, on `*state`, as
+ * one who is in `from` sees it. */
+static int fold_region(struct mortise_run *r, const struct scope *from,
+                       const uint32_t *preds, uint32_t n, uint32_t dom,
+                       bool strict, json_t **state, struct mortise_err *err)
 {
     struct indexes g = {.n = 0};
     int rv;
@@ -477,13 +558,9 @@ static int fold_region(struct mortise_run *r, const uint32_t *preds, uint32_t n,
     if (rv == MORTISE_OK)
         rv = region_order(r, &g, err);
     if (rv == MORTISE_OK && strict)
-        rv = region_check(r, &g, err);
-    for (size_t i = 0; rv == MORTISE_OK && i < g.n; i++) {
-        const struct exec *x = r->execs[g.list[i]];
-
-        if (has_committed(x))
-            rv = fold_writes(state, x, strict, err);
-    }
+        rv = region_check(r, &g, from, err);
+    if (rv == MORTISE_OK)
+        rv = fold_all(r, &g, from, strict, state, err);
     mortise_indexes_finish(r->mem, &g);
     return rv;
 }
@@ -506,18 +583,20 @@ static int view_from_dominator(struct mortise_run *r, struct exec *x,
                                bool strict, struct mortise_err *err)
 {
     struct exec *d = r->execs[x->idom];
+    bool alone = x->n_preds == 1 && x->preds[0] == d->index;
     json_t *state;
     int rv = MORTISE_OK;
 
     assert(d->after != NULL && x->view == NULL);
-    if (x->n_preds == 1 && d->n_taken <= 1 && !d->shared) {
+    if (alone && d->n_taken <= 1 && !d->shared) {
         state = d->after; /* (3): handed on */
         d->after = NULL;
     } else {
         state = json_incref(d->after);
     }
-    if (x->n_preds > 1)
-        rv = fold_region(r, x->preds, x->n_preds, x->idom, strict, &state, err);
+    if (!alone)
+        rv = fold_region(r, x->frame->scope, x->preds, x->n_preds, x->idom,
+                         strict, &state, err);
     if (rv != MORTISE_OK) {
         json_decref(state);
         return rv;
@@ -535,7 +614,9 @@ static int after_from_view(struct exec *x, struct mortise_err *err)
 
     assert(state != NULL && x->after == NULL);
     x->view = NULL;
-    rv = fold_writes(&state, x, true, err);
+    rv = fold_writes(&state, x, false, true, err);
+    if (rv == MORTISE_OK)
+        rv = fold_writes(&state, x, true, true, err);
     if (rv != MORTISE_OK) {
         json_decref(state);
         return rv;
@@ -715,14 +796,14 @@ int mortise_view_total(struct mortise_run *r, const struct frame *f,
 
     assert(rv != MORTISE_OK || preds.n > 0); /* START committed */
     if (rv == MORTISE_OK) {
-        dom = common_dominator(r, preds.list, preds.n);
+        dom = dominator_for(r, f->scope, preds.list, preds.n);
         rv = mortise_view_after(r, r->execs[dom], err);
     }
     if (rv == MORTISE_OK)
         state = json_incref(r->execs[dom]->after);
     if (rv == MORTISE_OK && (preds.n > 1 || preds.list[0] != dom))
-        rv = fold_region(r, preds.list, (uint32_t)preds.n, dom, strict, &state,
-                         err);
+        rv = fold_region(r, f->scope, preds.list, (uint32_t)preds.n, dom,
+                         strict, &state, err);
     mortise_indexes_finish(r->mem, &preds);
     if (rv != MORTISE_OK)
         mortise_json_drop(&state);

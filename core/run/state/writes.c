@@ -1,4 +1,12 @@
 /* writes.c -- what an execution writes: of an entry, put on it; and taken back.
+ *
+ * What a node in the body of a map writes to the artifacts is its element's own:
+ * who comes after it in the element sees it, or in an element of a map in there,
+ * and nobody else does; the same path of the run is hidden there, and stays as it
+ * was.  A path that a declared reducer is about is the run's, in a body as
+ * anywhere: so no write that is an element's own ever touches one that is not.
+ * (An update alone may write both; that is about the run, and hides nothing of
+ * an element's: state_view.c.)
  */
 #include <assert.h>
 #include <string.h>
@@ -66,6 +74,14 @@ static int write_of(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
+/* Is what x writes there its element's own? */
+static bool is_own(const struct mortise_run *r, const struct exec *x,
+                   const struct mortise_path *path)
+{
+    return x->frame->scope->fan != NULL && r->rules >= MORTISE_RULES_FIFTH &&
+           mortise_graph_is_own(x->frame->graph, path);
+}
+
 /* The writes of an entry become the execution's; unless the decision left
  * them there already. */
 int mortise_writes_put(struct mortise_run *r, struct exec *x,
@@ -84,6 +100,7 @@ int mortise_writes_put(struct mortise_run *r, struct exec *x,
         if (rv != MORTISE_OK)
             return rv;
         x->writes[i].value = json_incref(e->writes[i].value);
+        x->writes[i].own = is_own(r, x, x->writes[i].path);
         x->n_writes++;
         mortise_size_add(r, x, &x->writes[i]);
     }
