@@ -150,6 +150,7 @@ struct mortise_loader {
     /* From the time that edges are linked. */
     uint32_t n_maps;
     uint32_t *body; /* node -> innermost map, as a region; 0: none */
+    bool *handles;  /* node -> an on_error.goto leads there */
     /* Map -> schemas of `artifacts` and `state` in its body; [0]: anywhere else.
      */
     struct mortise_schema **artifacts_in;

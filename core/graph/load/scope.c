@@ -8,7 +8,9 @@
  *     outputs, when and routes                             .. output
  *     on_error.value                                       .. error
  *
- * (where an index and items are names in a map's body alone), so that a run
+ * (where an index and items are names in a map's body alone, and `error` is one
+ * besides in all that stands in a node that an on_error.goto leads to: what it
+ * was led to for), so that a run
  * fills one array of values for all of them.  A name behind the end is unknown
  * to the compiler: `output` in args is an error at check time, not a null in a
  * run.
@@ -41,6 +43,16 @@ static json_t *error_json(void)
 {
     return closed(json_pack("{s:{s:s},s:{s:s}}", "code", "type", "string",
                             "message", "type", "string"));
+}
+
+/* ... and is handled. */
+static struct mortise_schema *handled_schema(struct mortise_loader *ld)
+{
+    return mortise_load_our_schema(
+        ld,
+        closed(json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s}}", "node", "type",
+                         "string", "code", "type", "string", "class", "type",
+                         "string", "message", "type", "string")));
 }
 
 /* The branches of which on_branch_error: collect keeps the errors. */
@@ -148,8 +160,11 @@ void mortise_load_scope(struct mortise_loader *ld,
     names[MORTISE_IN_INDEX].schema =
         mortise_load_our_schema(ld, json_pack("{s:s}", "type", "integer"));
     names[MORTISE_IN_OUTPUT] = (struct mortise_cel_name){"output", NULL};
-    names[MORTISE_IN_ERROR] = (struct mortise_cel_name){
-        "error", mortise_load_our_schema(ld, error_json())};
+    names[MORTISE_IN_ERROR] =
+        (struct mortise_cel_name){"error", handled_schema(ld)};
+    names[MORTISE_IN_HANDLED] = (struct mortise_cel_name){
+        "", mortise_schema_or_null(ld->arena, names[MORTISE_IN_ERROR].schema)};
+    ld->nomem |= names[MORTISE_IN_HANDLED].schema == NULL;
 }
 
 /* ---- compiling ------------------------------------------------------- */
@@ -176,6 +191,8 @@ void mortise_load_expr(struct mortise_loader *ld, struct mortise_expr *out,
 {
     struct mortise_cel_scope scope = mortise_load_scope_of(ld, ld->names, end);
 
+    if (end > MORTISE_IN_ERROR) /* on_error.value has an error of its own */
+        ld->names[MORTISE_IN_HANDLED].name = "";
     *out = (struct mortise_expr){.at = v};
     if (v->kind == MORTISE_YAML_SEQ || v->kind == MORTISE_YAML_MAP) {
         mortise_diag_add(ld->diags, "E0203", v->span,
@@ -262,6 +279,21 @@ void mortise_load_late(struct mortise_loader *ld, mortise_late_fn *fn,
     }
     ld->late = list;
     list[ld->n_late++] = (struct mortise_late){fn, into, at, node, end};
+}
+
+/* ---- handlers --------------------------------------------------------------- */
+
+/* An edge to a map's join ends an element: what starts there is led to by the
+ * map. */
+static void find_handlers(struct mortise_loader *ld)
+{
+    const struct mortise_graph *g = ld->g;
+
+    ld->handles = mortise_load_alloc(ld, g->n_nodes * sizeof *ld->handles);
+    for (uint32_t i = 0; i < g->n_edges && !ld->nomem; i++)
+        if (g->edges[i].kind == MORTISE_EDGE_ERROR && !g->edges[i].yields &&
+            g->edges[i].to < g->n_nodes)
+            ld->handles[g->edges[i].to] = true;
 }
 
 /* ---- what is an element's own ------------------------------------------------ */
@@ -366,6 +398,10 @@ void mortise_load_stand_at(struct mortise_loader *ld, uint32_t node)
     ld->stands_at = node;
     ld->names[MORTISE_IN_OUTPUT].schema =
         node != MORTISE_START ? ld->output_of[node] : NULL;
+    /* Where an edge is missing, it may be the one that leads there. */
+    ld->names[MORTISE_IN_HANDLED].name =
+        node != MORTISE_START && (ld->handles[node] || ld->doubtful) ? "error"
+                                                                     : "";
     ld->names[MORTISE_IN_ARTIFACTS].schema = ld->artifacts_in[map];
     ld->names[MORTISE_IN_STATE].schema = ld->states_in[map];
     ld->names[MORTISE_IN_INDEX].name = map != 0 ? "index" : "";
@@ -436,6 +472,7 @@ void mortise_load_expressions(struct mortise_loader *ld)
 {
     struct mortise_graph *g = ld->g;
 
+    find_handlers(ld);
     load_own(ld);
     if (!ld->nomem)
         load_overs(ld);

@@ -46,7 +46,12 @@ static void report(const struct mortise_expr *e, const char *text, int rv,
     d = mortise_diag_add(diags, rv == MORTISE_EUNAVAILABLE ? "E0404" : "E0401",
                          mortise_expr_place(e, where), "%s", err->msg);
 
-    if (strncmp(text, "${", 2) == 0)
+    if (unknown && where.length == 5 &&
+        memcmp(text + where.offset, "error", 5) == 0)
+        mortise_diag_help(diags, d,
+                          "'error' is in scope where on_error: {goto: NODE} "
+                          "leads to this node, and in on_error.value");
+    else if (strncmp(text, "${", 2) == 0)
         mortise_diag_help(diags, d,
                           "this is an expression already: write it without "
                           "${ and }");

@@ -36,12 +36,14 @@ enum mortise_scope_name {
     MORTISE_IN_NODE,        /* {id, type, visit, attempt, failed} */
     MORTISE_IN_DIAGNOSTICS, /* {NODE: {runs, attempts, usage}}: what came
                                before */
-    MORTISE_IN_INDEX,       /* in a map's body: the innermost's */
-    MORTISE_IN_ITEM, /* the outermost map's `as`; its inner ones follow */
+    MORTISE_IN_HANDLED, /* `error`, of a node that on_error.goto leads to: {node,
+                           code, class, message}, or null */
+    MORTISE_IN_INDEX,   /* in a map's body: the innermost's */
+    MORTISE_IN_ITEM,    /* the outermost map's `as`; its inner ones follow */
     MORTISE_IN_ITEM_END = MORTISE_IN_ITEM + MORTISE_MAX_MAPS,
     MORTISE_IN_OUTPUT = MORTISE_IN_ITEM_END, /* in outputs, conditions and
                                                 on_error.value */
-    MORTISE_IN_ERROR, /* {code, message}, in on_error.value */
+    MORTISE_IN_ERROR, /* {node, code, class, message}, in on_error.value */
     MORTISE_IN_N
 };
 

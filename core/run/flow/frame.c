@@ -341,15 +341,46 @@ int mortise_frame_enter(struct mortise_run *r, struct frame *f, uint32_t node,
     return rv;
 }
 
+/* The execution behind an edge of f, which was taken.  Behind an update that one
+ * is named no more: then it is the newest of its node. */
+static const struct exec *source_of(const struct mortise_run *r,
+                                    const struct frame *f, uint32_t edge)
+{
+    const struct mortise_edge *e = mortise_frame_edge(f, edge);
+    const struct exec *x = r->execs[f->edge_src[e->slot]];
+    const struct mortise_region *child;
+
+    if (x->node == NODE_UPDATE)
+        x = r->execs[mortise_frame_innermost(f, e->from, &child)->exec];
+    return x;
+}
+
+/* x is of node `n`, and began by edges of f, of which these are some: the first
+ * that leads there by on_error says what x handles. */
+static void note_handled(const struct mortise_run *r, const struct frame *f,
+                         const uint32_t *in, uint32_t n_in, struct exec *x)
+{
+    for (uint32_t i = 0; i < n_in && x->handles == 0; i++) {
+        const struct mortise_edge *e = mortise_frame_edge(f, in[i]);
+
+        if (e->kind == MORTISE_EDGE_ERROR && f->edges[e->slot] == EDGE_TAKEN)
+            x->handles = source_of(r, f, in[i])->index;
+    }
+}
+
 static int visit_again(struct mortise_run *r, struct frame *f, struct item *it,
                        struct frame *before, struct mortise_err *err)
 {
+    const struct mortise_node *entry = &f->graph->nodes[before->region->entry];
     struct indexes preds = {.n = 0};
     size_t since = mortise_item_of(before, before->region->entry)->exec;
     int rv = mortise_view_frontier_of(r, &before, 1, since, &preds, err);
 
     if (rv == MORTISE_OK)
         rv = visit(r, f, it, before->region, &preds, err);
+    if (rv == MORTISE_OK)
+        note_handled(r, before, entry->in + entry->n_in, entry->n_back_in,
+                     r->execs[r->n_execs - 1]);
     mortise_indexes_finish(r->mem, &preds);
     return rv;
 }
@@ -462,6 +493,8 @@ static int fire(struct mortise_run *r, struct frame *f, uint32_t node,
     rv = mortise_join_sources(r, f, n, &r->preds, err);
     if (rv == MORTISE_OK)
         rv = start(r, f, node, &r->preds, err);
+    if (rv == MORTISE_OK)
+        note_handled(r, f, n->in, n->n_in, r->execs[r->n_execs - 1]);
     if (rv == MORTISE_OK && it->n_failed > 0 &&
         mortise_join_on_error(r, n) == MORTISE_BRANCH_COLLECT)
         rv = mortise_join_collect(r, f, n, r->execs[r->n_execs - 1], err);

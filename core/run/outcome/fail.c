@@ -159,12 +159,31 @@ int mortise_fail_for_good(struct mortise_run *r, struct exec *x,
     return record_failed(r, x, code, "permanent", message, open, err);
 }
 
+/* What on_error.value sees of it; by earlier rules, not its class, nor where. */
+static json_t *seen_error(const struct mortise_run *r, const struct exec *x,
+                          const char *code, const char *class,
+                          const char *message)
+{
+    json_t *error = failure(
+               r, x, code, message,
+               r->rules < MORTISE_RULES_FIFTH || is_permanent(class) ? NULL
+                                                                     : class),
+           *seen = error;
+
+    if (error == NULL || r->rules < MORTISE_RULES_FIFTH)
+        return error;
+    seen = mortise_env_error(r, x, error);
+    json_decref(error);
+    return seen;
+}
+
 /* on_error: {value}: that is the output, then. */
 static int settle_value(struct mortise_run *r, struct exec *x, const char *code,
-                        const char *message, struct mortise_err *err)
+                        const char *class, const char *message,
+                        struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
-    json_t *error = mortise_fail_json(r, x, code, message), *value = NULL;
+    json_t *error = seen_error(r, x, code, class, message), *value = NULL;
     struct mortise_err why, both;
     struct env env;
     int rv;
@@ -211,7 +230,8 @@ int mortise_fail_attempt(struct mortise_run *r, struct exec *x,
     if (n->on_error_value) {
         if (x->failing || mortise_step_in_doubt(r, x) != NULL)
             rv = mortise_doubt_left(r, x, err);
-        return rv == MORTISE_OK ? settle_value(r, x, code, message, err) : rv;
+        return rv == MORTISE_OK ? settle_value(r, x, code, class, message, err)
+                                : rv;
     }
     return record_failed(r, x, code, class, message,
                          mortise_step_in_doubt(r, x) != NULL, err);

@@ -1,13 +1,33 @@
 /* env.c -- the names that an expression of a graph may use, while an execution
  * is at work.
  *
- * `state`, `node`, `index` and `diagnostics` are made for whoever asks: few
- * do.  The others are lent by the run; what has to be looked up in the state,
+ * `state`, `node`, `index`, `diagnostics` and the `error` that is handled are made
+ * for whoever asks: few do.  The others are lent by the run; what has to be looked up in the state,
  * to whoever asks.
  */
 #include <string.h>
 
 #include "run/state/state.h"
+
+json_t *mortise_env_error(const struct mortise_run *r, const struct exec *x,
+                          const json_t *error)
+{
+    const json_t *class = json_object_get(error, "class");
+
+    return json_pack("{s:s, s:O, s:s, s:O}", "node",
+                     mortise_exec_node(r, x)->id, "code",
+                     json_object_get(error, "code"), "class",
+                     class != NULL ? json_string_value(class) : "permanent",
+                     "message", json_object_get(error, "message"));
+}
+
+/* Null where nothing that failed led to x. */
+static json_t *handled_by(const struct mortise_run *r, const struct exec *x)
+{
+    const struct exec *of = r->execs[x->handles];
+
+    return x->handles != 0 ? mortise_env_error(r, of, of->error) : json_null();
+}
 
 static int env_make(struct env *env, const struct mortise_run *r,
                     const struct exec *x, const json_t *input,
@@ -19,6 +39,7 @@ static int env_make(struct env *env, const struct mortise_run *r,
     bool state = uses & 1u << MORTISE_IN_STATE;
     bool node = uses & 1u << MORTISE_IN_NODE;
     bool index = uses & 1u << MORTISE_IN_INDEX && at->n_at > 0;
+    bool handled = uses & 1u << MORTISE_IN_HANDLED;
 
     if (state)
         env->state = json_pack("{s:O, s:O, s:O}", "input", input, "scratch",
@@ -31,8 +52,11 @@ static int env_make(struct env *env, const struct mortise_run *r,
             x->caught != NULL ? json_incref(x->caught) : json_array());
     if (index)
         env->index = json_integer(at->at[at->n_at - 1]);
+    if (handled)
+        env->handled = handled_by(r, x);
     return (state && env->state == NULL) || (node && env->node == NULL) ||
-                   (index && env->index == NULL)
+                   (index && env->index == NULL) ||
+                   (handled && env->handled == NULL)
                ? MORTISE_ENOMEM
                : MORTISE_OK;
 }
@@ -83,6 +107,7 @@ static int env_of(struct env *env, struct mortise_run *r, struct exec *x,
     env->values[MORTISE_IN_STATE] = env->state;
     env->values[MORTISE_IN_RUN] = r->self;
     env->values[MORTISE_IN_NODE] = env->node;
+    env->values[MORTISE_IN_HANDLED] = env->handled;
     env->cel.values = env->values;
     env->cel.cost_limit = at->graph->expr_cost;
     rv = env_diagnostics(env, r, x, at, state, uses, err);
@@ -126,4 +151,5 @@ void mortise_env_finish(struct env *env)
     mortise_json_drop(&env->node);
     mortise_json_drop(&env->diagnostics);
     mortise_json_drop(&env->index);
+    mortise_json_drop(&env->handled);
 }

@@ -23,6 +23,7 @@
  *   RULES_FOURTH A node in a map's body keeps no output unless output_as says
  *                so, and then it is an artifact of the run, as is what a map in a
  *                map came to: the last element's is the one that stays.
+ *                `error` in on_error.value is {code, message, span}.
  *   RULES_FIFTH  What docs/man/mortise-graph.5 says.
  *
  * What a text of the graph means is settled when the graph is loaded, which is

@@ -274,7 +274,9 @@ struct exec {
     struct fan *fan; /* the map that it gathers; NULL: it is a node's */
     /* By flow/frame.c: */
     struct exec *next_yield; /* the one before it to yield in its element */
-    bool surfaced;           /* its failure reached the end of its graph */
+    /* What failed, of which on_error leads here; 0: none. */
+    uint32_t handles;
+    bool surfaced; /* its failure reached the end of its graph */
     /* By flow/join.c: */
     json_t *caught; /* failures that its join collected: [{node, error}] */
     /* By flow/sub.c: the graph in it. */
@@ -970,12 +972,16 @@ int mortise_request_withdraw(struct mortise_run *r, struct exec *x,
 struct env {
     struct mortise_cel_env cel;
     const json_t *values[MORTISE_IN_N];
-    json_t *state, *node, *diagnostics, *index;
+    json_t *state, *node, *diagnostics, *index, *handled;
 };
 int mortise_env_init(struct env *env, struct mortise_run *r, struct exec *x,
                      const json_t *state, const json_t *output,
                      const json_t *error, uint32_t uses,
                      struct mortise_err *err);
+/* {node, code, class, message}: what went wrong with x, by its error; a new
+ * reference, NULL when memory ran out. */
+json_t *mortise_env_error(const struct mortise_run *r, const struct exec *x,
+                          const json_t *error);
 /* The environment of output_mapping: the child's state, x->child_state. */
 int mortise_env_init_child(struct env *env, struct mortise_run *r,
                            struct exec *x, uint32_t uses,
