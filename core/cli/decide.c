@@ -512,6 +512,11 @@ const struct mortise_cmd mortise_cmd_cancel = {
         "it happened: 'resume RUN' asks that, and 'resume RUN --goto NODE'\n"
         "is refused until it is settled.\n"
         "\n"
+        "Then nodes with 'join: settled' run to which a branch ran, for\n"
+        "at most 60 s each, and nothing behind them.  A second cancel\n"
+        "stops them; where their plugin is missing or another, the run\n"
+        "ends without them.\n"
+        "\n"
         "The exit code is 0 when the run is cancelled, and 5 when it is,\n"
         "but an effect of it may have happened: of which node is "
         "printed.\n" ABOUT_WHERE,

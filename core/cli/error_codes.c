@@ -328,6 +328,13 @@ const struct mortise_code mortise_error_codes[] = {
      "Three turns in succession came to what others had come to before.  Say "
      "in the instructions when it is done, or give it other tools.",
      NULL},
+    {"stopped", "a finaliser would have waited",
+     "The graph was stopped, and a node with join: settled ran as its last "
+     "act. "
+     "Nobody waits for such a node: what would ask a person, or wait for a "
+     "time, "
+     "fails.",
+     NULL},
     {"suspended", "a plugin waits for nothing",
      "It let go as if an answer were to come, and has asked for none.  That is "
      "the plugin's mistake.",

@@ -329,9 +329,11 @@ int mortise_apply_stopped(struct mortise_run *r, struct exec *x,
     mortise_exec_become(r, x, X_CANCELLED);
     if (!lost && x->child != NULL)
         mortise_frame_leave_behind(x->child);
-    if (x->serves != 0)
-        return mortise_tool_over(r, x, err);
+    if (x->serves != 0 && mortise_tool_over(r, x, err) != MORTISE_OK)
+        return MORTISE_ENOMEM;
     if (!lost)
+        return mortise_race_cancelled(r, err);
+    if (x->serves != 0)
         return MORTISE_OK;
     if (mortise_race_quiet(r, x->frame->top, err) != MORTISE_OK)
         return MORTISE_ENOMEM;

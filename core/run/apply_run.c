@@ -167,6 +167,7 @@ int mortise_apply_goto(struct mortise_run *r, const struct mortise_entry *e,
         mortise_exec_pass_before(x);
     mortise_json_drop(&r->error);
     r->cancelling = false;
+    mortise_final_forget(r);
     rv = mortise_exec_ready(r, x, err);
     return rv != MORTISE_OK
                ? rv
@@ -214,6 +215,8 @@ int mortise_apply_resume(struct mortise_run *r, const struct mortise_entry *e,
 int mortise_apply_cancel(struct mortise_run *r, const struct mortise_entry *e,
                          struct mortise_err *err)
 {
+    if (r->cancelling)
+        mortise_final_give_up(r);
     r->cancelling = true;
     r->paused = MORTISE_PAUSE_OVER;
     mortise_doubt_leave(r);
@@ -230,6 +233,7 @@ int mortise_apply_end(struct mortise_run *r, const struct mortise_entry *e,
         return mortise_entry_corrupt(err, e);
     mortise_doubt_all_over(r);
     r->after = 0;
+    mortise_final_forget(r);
     r->cancelling = e->how == MORTISE_RUN_CANCELLED;
     r->status = e->how;
     r->reason = "";

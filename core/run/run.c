@@ -242,7 +242,8 @@ static int start_ready(struct mortise_run *r, struct mortise_err *err)
         struct exec *x = r->execs[*at];
         bool starts = x->state == X_READY && x->loss == LOSS_NONE; /* still */
 
-        if (starts && mortise_limit_of(r, x) != LIMIT_NONE)
+        if (starts && !mortise_exec_is_final(x) &&
+            mortise_limit_of(r, x) != LIMIT_NONE)
             return start_again(r, err);
         passed++;
         if (starts && mortise_exec_must_wait(r, x))
@@ -268,6 +269,13 @@ static bool shorts_may_go(const struct mortise_run *r)
            r->held == NULL;
 }
 
+/* Of a run that is cancelled only finalisers are left to start; and it may have
+ * been cancelled while it did not go. */
+static bool may_start(const struct mortise_run *r)
+{
+    return !r->cancelling || (r->live && r->finals);
+}
+
 /* Stop who has lost, end whose children are over, gather, start what may start:
  * each may make something of another kind happen.  A command that waits for
  * calls to end lets nothing start, but what they end is over when they are: who
@@ -282,13 +290,15 @@ static int advance_all(struct mortise_run *r, struct mortise_err *err)
         losers = r->losers.n;
         if (rv == MORTISE_OK)
             rv = mortise_gather_inside(r, err);
-        if (rv == MORTISE_OK && !r->cancelling)
+        if (rv == MORTISE_OK)
             rv = mortise_gather_all(r, err);
         if (rv == MORTISE_OK && r->held == NULL)
             rv = mortise_budget_try_again(r, err);
+        if (rv == MORTISE_OK && r->finals)
+            rv = mortise_finals_wait_for_nobody(r, err);
         if (rv == MORTISE_OK && r->cancelling)
             rv = mortise_command_stop_idle(r, err);
-        else if (rv == MORTISE_OK && r->held == NULL)
+        if (rv == MORTISE_OK && r->held == NULL && may_start(r))
             rv = start_ready(r, err);
         ready = r->ready.n;
         if (rv == MORTISE_OK)
@@ -298,14 +308,6 @@ static int advance_all(struct mortise_run *r, struct mortise_err *err)
               r->losers.n > losers || (r->gathers.n > 0 && !r->cancelling) ||
               shorts_may_go(r)));
     return rv;
-}
-
-/* Nothing is left to do. */
-static bool is_quiet(const struct mortise_run *r)
-{
-    return r->n_running + r->n_waiting + r->n_asked + r->n_suspended +
-               r->n_inside ==
-           0;
 }
 
 /* Everything that may happen now, until nothing more may. */
@@ -321,12 +323,13 @@ static int advance(struct mortise_run *r, struct mortise_err *err)
     rv = advance_all(r, err);
     if (rv != MORTISE_OK || r->held != NULL)
         return rv;
-    if (is_quiet(r) && !r->cancelling && mortise_budget_leads(in)) {
+    if (mortise_run_is_quiet(r) && !r->cancelling && mortise_budget_leads(in)) {
         rv = mortise_budget_lead(r, in, err);
         if (rv == MORTISE_OK)
             rv = advance_all(r, err);
     }
-    return rv == MORTISE_OK && is_quiet(r) ? record_end(r, err) : rv;
+    return rv == MORTISE_OK && mortise_run_is_quiet(r) ? record_end(r, err)
+                                                       : rv;
 }
 
 /* A command comes first.  What was only reserved goes on being so. */

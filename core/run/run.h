@@ -118,7 +118,8 @@ struct mortise_said {
     const struct mortise_run_command *list;
     size_t n;
     uint32_t flags; /* MORTISE_NO_CONTINUE */
-    /* With it: a plugin is what is in the way, and not who gave the command. */
+    /* With it: a plugin is what is in the way, and not who gave the command.
+     * Without: the run is cancelled, and a plugin in the way of finalisers. */
     bool blocked;
     const char *actor;
     uint64_t patience_ms; /* of a pause, for what writes */

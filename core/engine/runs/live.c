@@ -725,8 +725,9 @@ static int check_pins(struct mortise *m, const char *id,
 
 /* ---- commands ----------------------------------------------------------- */
 
-/* Will obeying it run plugins?  Looking, cancelling, pausing and finished runs
- * do not, unless there is something to `ask` what it came to. */
+/* Will obeying it run plugins?  Looking, pausing and finished runs do not, unless
+ * there is something to `ask` what it came to.  What is cancelled has
+ * finalisers, maybe. */
 static bool needs_plugins(const struct mortise_order *o, int status, bool ask)
 {
     bool over = !ask && (status == MORTISE_RUN_COMPLETED ||
@@ -739,8 +740,7 @@ static bool needs_plugins(const struct mortise_order *o, int status, bool ask)
         const struct mortise_command_row *row =
             mortise_command_row(o->list[i].kind);
 
-        works |= row->restarts || (!over && row->way != MORTISE_COMMAND_ENDS &&
-                                   row->way != MORTISE_COMMAND_PAUSES);
+        works |= row->restarts || (!over && row->way != MORTISE_COMMAND_PAUSES);
     }
     return works;
 }
@@ -760,6 +760,13 @@ static bool is_word(const struct mortise_order *o)
             row->subject != NULL && !(row->plugin_judges && c->value != NULL);
     }
     return word;
+}
+
+/* Does it end the run, and no more? */
+static bool is_end(const struct mortise_order *o)
+{
+    return o->n == 1 &&
+           mortise_command_row(o->list[0].kind)->way == MORTISE_COMMAND_ENDS;
 }
 
 static void record_only(struct mortise_order *o)
@@ -893,8 +900,8 @@ static int step_checked(struct mortise_live *live,
     return rv;
 }
 
-/* Where it cannot go on, a word is recorded all the same, and what was recorded
- * before is answered. */
+/* Where it cannot go on, a word is recorded all the same, a run ends without its
+ * finalisers, and what was recorded before is answered. */
 static bool goes_without(const struct mortise_run *r, struct mortise_order *o,
                          int rv)
 {
@@ -902,6 +909,8 @@ static bool goes_without(const struct mortise_run *r, struct mortise_order *o,
         return false;
     if (is_word(o))
         record_only(o);
+    else if (is_end(o))
+        o->blocked = true;
     else if (mortise_run_knows_order(r, o->id))
         o->flags |= MORTISE_NO_CONTINUE;
     else

@@ -247,7 +247,7 @@ static void load_region(struct mortise_loader *ld,
 
 static bool is_race(const struct mortise_graph *g, uint32_t node)
 {
-    return g->nodes[node].join.kind != MORTISE_JOIN_ALL;
+    return mortise_join_is_race(&g->nodes[node].join);
 }
 
 /* Is there a join that fires before all its edges are decided?  That of a

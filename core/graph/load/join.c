@@ -3,6 +3,10 @@
  * `join: best_effort` is another word for waiting for all and dropping what
  * failed, so a run knows three kinds of joins and not four.
  *
+ * `settled` waits for all, too, and then starts whatever became of them, unless
+ * none of them ran.  What failed is listed, and is not mended by that: it fails
+ * the run in the end, unless the graph says `collect`.  (`drop` would be neither.)
+ *
  * `any` and `quorum` ask for some of their branches, so a failed one is nothing
  * to them while enough others may come: they drop it unless the graph says
  * something else.  (It failed the run where no rules were recorded yet.)  At
@@ -14,6 +18,7 @@ static const struct mortise_word joins[] = {
     {"all", MORTISE_JOIN_ALL, false},
     {"any", MORTISE_JOIN_ANY, false},
     {"best_effort", 0, false},
+    {"settled", MORTISE_JOIN_SETTLED, false},
     {NULL, 0, false},
 };
 
@@ -62,6 +67,7 @@ const struct mortise_key mortise_join_forms[2] = {
 void mortise_node_read_join(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
+    struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
     struct mortise_join *join = &r->node->join;
     const struct mortise_word *w =
@@ -75,6 +81,7 @@ void mortise_node_read_join(void *ctx, void *into,
         join->kind = (enum mortise_join_kind)w->value;
     if (join->kind == MORTISE_JOIN_ANY)
         drop_by_default(join);
+    ld->g->settles |= join->kind == MORTISE_JOIN_SETTLED;
 }
 
 void mortise_node_read_losers(void *ctx, void *into,
@@ -84,7 +91,7 @@ void mortise_node_read_losers(void *ctx, void *into,
     struct mortise_reading *r = into;
 
     r->node->join.finish = slot->word == 1;
-    if (r->node->join.kind == MORTISE_JOIN_ALL)
+    if (!mortise_join_is_race(&r->node->join))
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
                          "'losers' needs join: any or {quorum: N}: with the "
                          "others nobody loses");
@@ -101,6 +108,13 @@ void mortise_node_read_on_branch_error(void *ctx, void *into,
         how != MORTISE_BRANCH_DROP)
         mortise_diag_add(ld->diags, "E0212", slot->value->span,
                          "join: best_effort drops the errors of branches");
+    if (r->node->join.kind == MORTISE_JOIN_SETTLED &&
+        how == MORTISE_BRANCH_DROP)
+        mortise_diag_help(
+            ld->diags,
+            mortise_diag_add(ld->diags, "E0212", slot->value->span,
+                             "join: settled lists the errors of branches"),
+            "with collect they do not fail the run, else they do, in the end");
     on_branch_error(&r->node->join, how);
 }
 
@@ -131,8 +145,30 @@ static void check_quorum(struct mortise_loader *ld,
             node->n_in == 1 ? " leads" : "s lead", node->id);
 }
 
+/* An element begins by its map alone: where that came to nothing there is none.
+ */
+static void check_settled(struct mortise_loader *ld,
+                          const struct mortise_node *node)
+{
+    if (node->join.kind == MORTISE_JOIN_SETTLED && node->n_in > 0 &&
+        ld->g->edges[node->in[0]].kind == MORTISE_EDGE_MAP)
+        mortise_diag_help(
+            ld->diags,
+            mortise_diag_add(
+                ld->diags, "E0212",
+                mortise_yaml_get(mortise_yaml_get(ld->g->nodes_map, node->id),
+                                 "join")
+                    ->span,
+                "'%s' begins the elements of a map, and only the map leads "
+                "there",
+                node->id),
+            "settle a later node of the element, or the join of the map");
+}
+
 void mortise_check_joins(struct mortise_loader *ld)
 {
-    for (uint32_t i = 0; i < ld->g->n_nodes; i++)
+    for (uint32_t i = 0; i < ld->g->n_nodes; i++) {
         check_quorum(ld, &ld->g->nodes[i]);
+        check_settled(ld, &ld->g->nodes[i]);
+    }
 }

@@ -180,8 +180,9 @@ const struct mortise_key mortise_join_rows[5] = {
      .read = mortise_node_read_depends_on},
     {.name = "join",
      .about = "How a node with several edges into it starts: all (the "
-              "default), any, {quorum: N} or best_effort (all, and a branch "
-              "that failed is dropped).",
+              "default), any, {quorum: N}, best_effort (all, and a branch "
+              "that failed is dropped) or settled (all, and it starts "
+              "whatever became of them).",
      MORTISE_FORMS(mortise_join_forms),
      .read = mortise_node_read_join},
     {.name = "losers",

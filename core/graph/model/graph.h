@@ -198,7 +198,8 @@ struct mortise_region {
 enum mortise_join_kind {
     MORTISE_JOIN_ALL = 1, /* every edge decided, at least one taken */
     MORTISE_JOIN_ANY,     /* the first that is taken */
-    MORTISE_JOIN_QUORUM   /* the quorum-th that is taken */
+    MORTISE_JOIN_QUORUM,  /* the quorum-th that is taken */
+    MORTISE_JOIN_SETTLED  /* every edge decided, and a branch to it ran */
 };
 
 enum mortise_branch_error {
@@ -420,6 +421,7 @@ struct mortise_graph {
     bool approve_tools; /* hitl_mode, or that of a graph around this one */
     bool fail_fast;     /* failure */
     bool coarse;        /* checkpoint_policy, of nodes that say nothing */
+    bool settles;       /* a node of it has join: settled */
     bool end_first;     /* end */
     struct mortise_limits limits;       /* the outermost graph's */
     struct mortise_budget budget;       /* this one's own */
@@ -487,6 +489,11 @@ mortise_graph_reducer(const struct mortise_graph *g,
 /* The kind of a path's reducer; DEFAULT: none is declared for it. */
 enum mortise_reduce mortise_graph_reduce(const struct mortise_graph *g,
                                          const struct mortise_path *path);
+/* Does the join start before all its edges are decided? */
+static inline bool mortise_join_is_race(const struct mortise_join *join)
+{
+    return join->kind == MORTISE_JOIN_ANY || join->kind == MORTISE_JOIN_QUORUM;
+}
 /* The innermost map that the node is in the body of, as a region; 0: none. */
 uint32_t mortise_graph_map_of(const struct mortise_graph *g, uint32_t node);
 /* Is the path, written in a map's body, of the element alone?  An artifact is

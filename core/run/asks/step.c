@@ -1078,7 +1078,6 @@ int mortise_step_answered(struct mortise_run *r, struct exec *x, struct step *s,
                           struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_SETTLE);
-    const struct mortise_node *n = mortise_exec_node(r, x);
     int rv =
         x->state == X_SUSPENDED ? mortise_exec_disarm(r, x, err) : MORTISE_OK;
 
@@ -1092,8 +1091,8 @@ int mortise_step_answered(struct mortise_run *r, struct exec *x, struct step *s,
     if (rv != MORTISE_OK || s->ask == 0 || x->state != X_RUNNING)
         return rv;
     /* its asker stayed, and has as long as at first for what it does now */
-    if (n->timeout_ms != 0 && !x->timer)
-        rv = mortise_exec_arm_in(r, x, n->timeout_ms, err);
+    if (mortise_exec_timeout_ms(x) != 0 && !x->timer)
+        rv = mortise_exec_arm_in(r, x, mortise_exec_timeout_ms(x), err);
     return rv == MORTISE_OK ? wait_for_sync(r, x, s, err) : rv;
 }
 

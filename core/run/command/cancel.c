@@ -1,4 +1,8 @@
-/* cancel.c -- the command that stops a run for good. */
+/* cancel.c -- the command that stops a run for good.
+ *
+ * What is at work is stopped; then finalisers run (flow/final.c), and the run
+ * ends when they are over.  To cancel it once more is not to wait for them; which
+ * is said at once where a plugin is in their way. */
 #include <assert.h>
 #include <string.h>
 
@@ -28,8 +32,9 @@ int mortise_command_stop_idle(struct mortise_run *r, struct mortise_err *err)
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
-        if (x->loss == LOSS_CANCEL)
-            continue; /* it ends when its doubt is settled */
+        if (x->loss == LOSS_CANCEL ||
+            (r->cancelling && !mortise_exec_is_to_stop(r, x)))
+            continue; /* it ends when its doubt is settled; or by itself */
         if (x->state == X_INTENT && x->effect_open && r->live)
             rv = mortise_fail_not_done(r, x, err); /* it was not called yet */
         if (rv != MORTISE_OK)
@@ -51,17 +56,21 @@ int mortise_command_obey_cancel(struct mortise_run *r,
 
     assert(h->actor != NULL);
     if (r->status >= MORTISE_RUN_COMPLETED ||
-        (r->cancelling && !mortise_doubt_has_returned(r)))
+        (r->cancelling && !mortise_doubt_has_returned(r) &&
+         (r->given_up || !mortise_final_is_at_work(r))))
         return MORTISE_OK;
     e.value = c->reason != NULL
                   ? mortise_json_strn(c->reason, strlen(c->reason))
                   : NULL;
     rv = mortise_run_record(r, &e, err);
+    if (rv == MORTISE_OK && h->blocked && !r->given_up)
+        rv = mortise_run_record(r, &e, err);
     json_decref(e.value);
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
-        if (x->state == X_RUNNING || x->state == X_STOPPING)
+        if (mortise_exec_is_to_stop(r, x) &&
+            (x->state == X_RUNNING || x->state == X_STOPPING))
             rv = mortise_exec_cancel(r, x, STOP_RUN, err);
     }
     return rv != MORTISE_OK ? rv : mortise_command_stop_idle(r, err);

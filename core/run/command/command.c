@@ -340,7 +340,7 @@ static int stop_call(struct mortise_run *r, struct exec *x,
                      struct mortise_err *err)
 {
     uint64_t until = r->steady_ms + r->held->said.patience_ms;
-    uint64_t end = mortise_call_end_ms(r, x);
+    uint64_t end = mortise_call_end_ms(x);
     int rv;
 
     assert(x->state == X_RUNNING);

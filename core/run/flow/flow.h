@@ -79,6 +79,10 @@ int mortise_frame_spread(struct mortise_run *r, struct mortise_err *err);
 /* Has the join of `node`, which waits, something to say by now? */
 int mortise_frame_weigh(struct mortise_run *r, struct frame *f, uint32_t node,
                         const struct item *it, struct mortise_err *err);
+/* Start `node`, whose join says so, in f: after `preds`, with what its join lists.
+ */
+int mortise_frame_start(struct mortise_run *r, struct frame *f, uint32_t node,
+                        const struct indexes *preds, struct mortise_err *err);
 /* Was `node`, or a region that it is in, skipped in f? */
 bool mortise_frame_skipped(const struct frame *f, uint32_t node);
 
@@ -101,6 +105,45 @@ int mortise_frame_map_decided(struct mortise_run *r, struct fan *fan,
                               struct mortise_err *err);
 int mortise_frame_map_over(struct mortise_run *r, struct fan *fan, bool failed,
                            struct mortise_err *err);
+
+/* ---- final.c ---- */
+/* Adds what the settled join of n comes after, in f; nothing: no branch that
+ * leads to it ran.  *busy: something that leads to it is still at work (NULL: all
+ * is over). */
+int mortise_final_sources(struct mortise_run *r, struct frame *f,
+                          const struct mortise_node *n, bool *busy,
+                          struct indexes *preds, struct mortise_err *err);
+/* A finaliser of a graph that is stopped, which is due: after these, or behind
+ * another one. */
+struct final_due {
+    struct frame *f;
+    uint32_t node;
+    struct indexes preds;
+    bool behind;
+};
+struct final_dues {
+    struct final_due *list;
+    size_t n, cap;
+};
+/* Those of the graph of `top`, all of which is over; they are given up by _found(),
+ * whatever became of it. */
+int mortise_final_find(struct mortise_run *r, const struct frame *top,
+                       struct final_dues *out, struct mortise_err *err);
+void mortise_final_found(const struct mortise_run *r, struct final_dues *dues);
+/* Is f the newest of what it is, and so on outwards?  What a cancel stopped is left
+ * behind, and counts all the same. */
+bool mortise_final_is_current(const struct frame *f);
+/* Is the graph of `top`, which is halted, so for something that lets them run? */
+bool mortise_final_may(const struct frame *top);
+/* x is one. */
+void mortise_final_begin(struct mortise_run *r, struct exec *x);
+/* Is one at work?  The run is cancelled once more: they are given up; that is
+ * over. */
+bool mortise_final_is_at_work(const struct mortise_run *r);
+void mortise_final_give_up(struct mortise_run *r);
+void mortise_final_forget(struct mortise_run *r);
+/* x is tried again, or waits again, as in a run that nobody stopped. */
+void mortise_final_release(struct exec *x);
 
 /* ---- reopen.c ---- */
 /* Edges that were taken and led nowhere yet lead from u, an update. */
@@ -144,6 +187,12 @@ bool mortise_race_may_return(const struct exec *x);
 bool mortise_race_may_come_back(const struct exec *x);
 /* Why, in words. */
 const char *mortise_race_words(enum loss why);
+/* An execution is over in a run that is cancelled: if it is the last, finalisers
+ * start. */
+int mortise_race_cancelled(struct mortise_run *r, struct mortise_err *err);
+/* x, a finaliser, is over. */
+int mortise_race_finished(struct mortise_run *r, const struct exec *x,
+                          struct mortise_err *err);
 
 /* ---- sub.c ---- */
 /* The graph inside x begins, with this input. */

@@ -481,24 +481,69 @@ static int win(struct mortise_run *r, struct frame *f,
                : rv;
 }
 
+/* What failed on the way to a settled join fails what that is in, all the same.
+ */
+static int fail_settled(struct mortise_run *r, struct frame *f,
+                        const struct mortise_node *n, const struct item *it,
+                        struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (n->join.kind != MORTISE_JOIN_SETTLED || it->n_failed == 0 ||
+        mortise_join_on_error(r, n) != MORTISE_BRANCH_FAIL)
+        return MORTISE_OK;
+    for (uint32_t i = 0; rv == MORTISE_OK && i < n->n_in; i++) {
+        uint32_t slot = mortise_frame_edge(f, n->in[i])->slot;
+
+        if (f->edges[slot] == EDGE_FAILED)
+            rv = fail_all(r, f, f->edge_src[slot], err);
+    }
+    return rv;
+}
+
+int mortise_frame_start(struct mortise_run *r, struct frame *f, uint32_t node,
+                        const struct indexes *preds, struct mortise_err *err)
+{
+    const struct mortise_node *n = &f->graph->nodes[node];
+    const struct mortise_region *child;
+    const struct item *it = mortise_item_to(f, node, &child);
+    bool lists = n->join.kind == MORTISE_JOIN_SETTLED ||
+                 mortise_join_on_error(r, n) == MORTISE_BRANCH_COLLECT;
+    int rv = start(r, f, node, preds, err);
+
+    if (rv == MORTISE_OK)
+        note_handled(r, f, n->in, n->n_in, r->execs[r->n_execs - 1]);
+    return rv == MORTISE_OK && it->n_failed > 0 && lists
+               ? mortise_join_collect(r, f, n, r->execs[r->n_execs - 1], err)
+               : rv;
+}
+
+static int skip(struct mortise_run *r, struct frame *f, uint32_t node,
+                bool failed, struct mortise_err *err);
+
 static int fire(struct mortise_run *r, struct frame *f, uint32_t node,
                 struct mortise_err *err)
 {
     const struct mortise_node *n = &f->graph->nodes[node];
     const struct mortise_region *child;
     struct item *it = mortise_item_to(f, node, &child);
+    bool busy = false;
     int rv;
 
     r->preds.n = 0; /* whoever starts has a copy */
-    rv = mortise_join_sources(r, f, n, &r->preds, err);
+    rv = n->join.kind == MORTISE_JOIN_SETTLED
+             ? mortise_final_sources(r, f, n, &busy, &r->preds, err)
+             : mortise_join_sources(r, f, n, &r->preds, err);
+    if (rv != MORTISE_OK || busy)
+        return rv;
+    rv = fail_settled(r, f, n, it, err);
+    if (rv != MORTISE_OK || f->halted) /* then final.c starts it */
+        return rv;
+    if (rv == MORTISE_OK && r->preds.n == 0) /* no branch to it ran */
+        return skip(r, f, node, false, err);
     if (rv == MORTISE_OK)
-        rv = start(r, f, node, &r->preds, err);
-    if (rv == MORTISE_OK)
-        note_handled(r, f, n->in, n->n_in, r->execs[r->n_execs - 1]);
-    if (rv == MORTISE_OK && it->n_failed > 0 &&
-        mortise_join_on_error(r, n) == MORTISE_BRANCH_COLLECT)
-        rv = mortise_join_collect(r, f, n, r->execs[r->n_execs - 1], err);
-    return rv == MORTISE_OK && n->join.kind != MORTISE_JOIN_ALL
+        rv = mortise_frame_start(r, f, node, &r->preds, err);
+    return rv == MORTISE_OK && mortise_join_is_race(&n->join)
                ? win(r, f, n, it, err)
                : rv;
 }
@@ -607,6 +652,28 @@ static uint32_t weight(const struct mortise_run *r, const struct frame *f,
                : 1;
 }
 
+/* Something is over that was at work on the way to a settled join, maybe. */
+static int weigh_settled(struct mortise_run *r, struct frame *f,
+                         struct mortise_err *err)
+{
+    const struct mortise_region *in = f->region;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0;
+         rv == MORTISE_OK && f->graph->settles && i < mortise_frame_n_items(in);
+         i++) {
+        uint32_t node =
+            i < in->n_nodes
+                ? in->nodes[i]
+                : f->graph->regions[in->regions[i - in->n_nodes]].entry;
+
+        if (f->graph->nodes[node].join.kind == MORTISE_JOIN_SETTLED &&
+            f->items[i].phase == ITEM_WAITS)
+            rv = mortise_frame_weigh(r, f, node, &f->items[i], err);
+    }
+    return rv;
+}
+
 static int tell(struct mortise_run *r, struct frame *f,
                 const struct mortise_edge *e, struct mortise_err *err)
 {
@@ -614,6 +681,7 @@ static int tell(struct mortise_run *r, struct frame *f,
     struct item *it = mortise_item_to(f, e->to, &child);
     bool failed = f->edges[e->slot] == EDGE_FAILED;
     uint32_t src = f->edge_src[e->slot];
+    int rv;
 
     it->n_decided++;
     if (f->edges[e->slot] == EDGE_TAKEN)
@@ -625,8 +693,9 @@ static int tell(struct mortise_run *r, struct frame *f,
         return MORTISE_OK;
     if (it->phase == ITEM_WAITS) /* (1) */
         return mortise_frame_weigh(r, f, e->to, it, err);
-    return failed ? come_late(r, f, &f->graph->nodes[e->to], it, src, err)
-                  : MORTISE_OK;
+    rv = failed ? come_late(r, f, &f->graph->nodes[e->to], it, src, err)
+                : MORTISE_OK;
+    return rv == MORTISE_OK ? weigh_settled(r, f, err) : rv;
 }
 
 /* The edges on the stack are decided: tell their targets.  Then frames may be
@@ -702,8 +771,8 @@ static int follow_gather(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_OK ? mortise_frame_spread(r, err) : rv;
 }
 
-int mortise_frame_follow(struct mortise_run *r, struct exec *x,
-                         enum edge_state rest, struct mortise_err *err)
+static int follow(struct mortise_run *r, struct exec *x, enum edge_state rest,
+                  struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     bool failed = rest == EDGE_FAILED;
@@ -723,6 +792,14 @@ int mortise_frame_follow(struct mortise_run *r, struct exec *x,
         rv = close_item(r, x->frame, mortise_item_of(x->frame, x->node),
                         failed ? ITEM_FAILED : ITEM_OVER, err);
     return rv == MORTISE_OK ? mortise_frame_spread(r, err) : rv;
+}
+
+int mortise_frame_follow(struct mortise_run *r, struct exec *x,
+                         enum edge_state rest, struct mortise_err *err)
+{
+    int rv = follow(r, x, rest, err);
+
+    return rv == MORTISE_OK && x->final ? mortise_race_finished(r, x, err) : rv;
 }
 
 /* ---- what people do ----------------------------------------------------- */

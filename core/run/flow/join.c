@@ -9,6 +9,10 @@
  * collected.  So a race fails only once it cannot be won any more, and
  * best_effort where there is nothing but failures.
  *
+ * A settled join starts once every edge is decided, if a branch to it ran, which
+ * final.c finds out.  Failures that come to it are listed, and go on as failures
+ * unless they are collected.
+ *
  * A race counts edges, and of a map (whose one edge to its join is decided when
  * it has gathered) the elements that came.  It is map.c that ends a map early.
  */
@@ -56,12 +60,12 @@ static enum join_verdict judge_all(const struct mortise_run *r,
 bool mortise_join_counts_elements(const struct mortise_run *r,
                                   const struct mortise_node *n)
 {
-    return n->join.kind != MORTISE_JOIN_ALL && r->rules >= MORTISE_RULES_THIRD;
+    return mortise_join_is_race(&n->join) && r->rules >= MORTISE_RULES_THIRD;
 }
 
 uint32_t mortise_join_need(const struct mortise_node *n)
 {
-    assert(n->join.kind != MORTISE_JOIN_ALL); /* no number is enough for it */
+    assert(mortise_join_is_race(&n->join)); /* a number is enough for it */
     return n->join.kind == MORTISE_JOIN_ANY ? 1 : n->join.quorum;
 }
 
@@ -155,9 +159,14 @@ enum join_verdict mortise_join_judge(const struct mortise_run *r,
                                      const struct mortise_node *n,
                                      const struct item *it)
 {
-    enum join_verdict v = n->join.kind == MORTISE_JOIN_ALL
-                              ? judge_all(r, n, it)
-                              : judge_race(r, f, n, it);
+    enum join_verdict v;
+
+    if (n->join.kind == MORTISE_JOIN_SETTLED)
+        v = it->n_decided < n->n_in ? JOIN_WAIT : JOIN_FIRE;
+    else if (n->join.kind == MORTISE_JOIN_ALL)
+        v = judge_all(r, n, it);
+    else
+        v = judge_race(r, f, n, it);
 
     return v == JOIN_FIRE && (f->lost || it->lost) ? JOIN_SKIP : v;
 }

@@ -8,7 +8,8 @@
  *
  * A map whose join is such a race is decided within itself: map.c.
  *
- * `fail_fast` and `end: first` put a stop to a whole graph.
+ * `fail_fast` and `end: first` put a stop to a whole graph.  When it is quiet
+ * finalisers run, if there are any that may (final.c), and then it is over.
  *
  *   (1) Who has lost follows from the entries, in the order in which they
  *       stand: that order is the recorded decision of the race.
@@ -257,9 +258,64 @@ int mortise_race_halt(struct mortise_run *r, struct frame *f, enum loss why,
     return rv == MORTISE_OK ? mortise_race_quiet(r, f, err) : rv;
 }
 
+/* ---- finalisers (final.c) ------------------------------------------------ */
+
+/* Those of the graph of `top` that are due. */
+static int start_finals(struct mortise_run *r, const struct frame *top,
+                        bool *started, struct mortise_err *err)
+{
+    struct final_dues dues;
+    int rv = mortise_final_find(r, top, &dues, err);
+
+    for (size_t i = 0; rv == MORTISE_OK && i < dues.n; i++) {
+        const struct final_due *d = &dues.list[i];
+
+        if (d->behind)
+            continue;
+        rv = mortise_frame_start(r, d->f, d->node, &d->preds, err);
+        if (rv == MORTISE_OK)
+            mortise_final_begin(r, r->execs[r->n_execs - 1]);
+        *started = true;
+    }
+    mortise_final_found(r, &dues);
+    return rv;
+}
+
 int mortise_race_quiet(struct mortise_run *r, struct frame *f,
                        struct mortise_err *err)
 {
-    return f->halted && f->scope->n_live == 0 ? mortise_sub_over(r, f, err)
-                                              : MORTISE_OK;
+    bool started = false;
+    int rv = MORTISE_OK;
+
+    if (!f->halted || f->scope->n_live > 0)
+        return MORTISE_OK;
+    if (mortise_final_may(f) && !f->behind && !r->cancelling)
+        rv = start_finals(r, f, &started, err);
+    return rv != MORTISE_OK || started ? rv : mortise_sub_over(r, f, err);
+}
+
+int mortise_race_cancelled(struct mortise_run *r, struct mortise_err *err)
+{
+    bool started = false;
+    int rv = MORTISE_OK;
+
+    if (!r->cancelling || r->after != 0 || r->given_up ||
+        !mortise_run_is_quiet(r) || r->frames[0]->scope->halt == LOSS_END)
+        return MORTISE_OK;
+    for (size_t i = r->n_frames; rv == MORTISE_OK && !started && i-- > 0;) {
+        struct frame *f = r->frames[i]; /* the innermost were made last */
+
+        if (f->parent == NULL && mortise_final_is_current(f))
+            rv = start_finals(r, f, &started, err);
+    }
+    for (size_t i = 0; started && i < r->n_frames; i++)
+        r->frames[i]->halted = true; /* nothing follows them */
+    return rv;
+}
+
+int mortise_race_finished(struct mortise_run *r, const struct exec *x,
+                          struct mortise_err *err)
+{
+    return r->cancelling ? mortise_race_cancelled(r, err)
+                         : mortise_race_quiet(r, x->frame->top, err);
 }

@@ -249,12 +249,35 @@ static bool is_mended(const struct mortise_run *r, struct frame *f, size_t i)
            !is_lost_inside(r, f, child, &f->items[i]);
 }
 
-static void reopen_item(const struct mortise_run *r, struct frame *f, size_t i)
+/* Is it a settled join that failed or was stopped, and to which something leads
+ * that is tried again?  It waits for that, and starts anew: what it was is led
+ * elsewhere.  (One that was done stays done.) */
+static bool waits_again(struct mortise_run *r, struct frame *f, size_t i)
+{
+    const struct item *it = &f->items[i];
+    const struct mortise_node *n =
+        i < f->region->n_nodes ? &f->graph->nodes[f->region->nodes[i]] : NULL;
+    struct exec *x = n != NULL ? r->execs[it->exec] : NULL;
+
+    if (n == NULL || n->join.kind != MORTISE_JOIN_SETTLED || it->exec == 0 ||
+        it->n_decided == n->n_in ||
+        !(x->state == X_CANCELLED || (x->state == X_FAILED && !x->handled)))
+        return false;
+    mortise_exec_lead_elsewhere(r, x, true);
+    return true;
+}
+
+static void reopen_item(struct mortise_run *r, struct frame *f, size_t i)
 {
     struct item *it = &f->items[i];
 
     if (it->phase == ITEM_FAILED && is_mended(r, f, i))
         return;
+    if ((it->phase == ITEM_FAILED || it->phase == ITEM_ACTIVE) &&
+        waits_again(r, f, i)) {
+        f->n_open += it->phase == ITEM_FAILED;
+        it->phase = ITEM_WAITS;
+    }
     if (it->phase == ITEM_SKIPPED_FAILED || it->phase == ITEM_FAILED) {
         it->phase = it->phase == ITEM_FAILED ? ITEM_ACTIVE : ITEM_WAITS;
         f->n_open++;
@@ -311,7 +334,7 @@ static bool is_waiting(const struct frame *f)
     return f != NULL;
 }
 
-static void reopen_frame(const struct mortise_run *r, struct frame *f)
+static void reopen_frame(struct mortise_run *r, struct frame *f)
 {
     if (f->parent == NULL) {
         f->scope->over = false;
@@ -376,6 +399,8 @@ static int exec_again(struct mortise_run *r, struct exec *x,
                       struct mortise_err *err)
 {
     bool returns = x->state == X_CANCELLED && mortise_race_may_return(x);
+
+    mortise_final_release(x);
 
     if ((x->state == X_FAILED && x->child_failed) ||
         (returns && x->child != NULL && !x->child_over)) {

@@ -190,9 +190,8 @@ static int end_one(struct mortise_run *r, struct exec *x,
     if (mortise_budget_leads(x->child->scope))
         return mortise_budget_lead(r, x->child->scope, err);
     if (x->child->scope->halt == LOSS_TIME)
-        return mortise_fail_attempt(
-            r, x, "timeout", "timeout",
-            mortise_node_timed_out(mortise_exec_node(r, x), words), err);
+        return mortise_fail_attempt(r, x, "timeout", "timeout",
+                                    mortise_exec_timed_out(x, words), err);
     rv = mortise_total_outcome(r, x->child, &error, &state, err);
     mortise_sub_hold(x, state);
     if (rv == MORTISE_OK && error != NULL)

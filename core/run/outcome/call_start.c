@@ -20,7 +20,7 @@ static void fill_call(struct mortise_run *r, struct exec *x,
     c->turn = check ? x->turn : 0;
     c->attempt = x->attempt;
     c->visit = x->visit;
-    c->timeout_ms = n->timeout_ms;
+    c->timeout_ms = mortise_exec_timeout_ms(x);
     c->resumed = mortise_step_was_awaited(x);
     mortise_exec_path(r, x, c->path);
     if (!check && n->effect >= MORTISE_WRITE) {
@@ -66,7 +66,7 @@ int mortise_call_start(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK)
         return rv;
     mortise_exec_become(r, x, X_RUNNING);
-    return n->timeout_ms != 0 && kind != MORTISE_RUN_LOOKUP
-               ? mortise_exec_arm_in(r, x, n->timeout_ms, err)
+    return mortise_exec_timeout_ms(x) != 0 && kind != MORTISE_RUN_LOOKUP
+               ? mortise_exec_arm_in(r, x, mortise_exec_timeout_ms(x), err)
                : MORTISE_OK;
 }

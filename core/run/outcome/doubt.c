@@ -171,9 +171,8 @@ static int note_stop(const struct mortise_run *r, struct exec *x,
         return note_failure(x, "timeout.unresponsive", "permanent",
                             mortise_doubt_stuck, err);
     if (x->stop == STOP_TIMEOUT)
-        return note_failure(
-            x, "timeout.call", "timeout",
-            mortise_node_timed_out(mortise_exec_node(r, x), words), err);
+        return note_failure(x, "timeout.call", "timeout",
+                            mortise_exec_timed_out(x, words), err);
     snprintf(words, sizeof words,
              "%s: the call was told to stop, and did not say what it had done",
              who_stopped(r, x));

@@ -44,7 +44,8 @@ static bool is_permanent(const char *class)
 static bool may_retry(const struct mortise_node *n, const struct exec *x,
                       const char *code, const char *class)
 {
-    if (x->attempt >= n->retry.max_attempts || is_permanent(class))
+    if (x->attempt >= n->retry.max_attempts || is_permanent(class) ||
+        mortise_exec_is_final(x)) /* nobody waits for it */
         return false;
     for (size_t i = 0; i < n->retry.n_retry_on; i++) {
         const char *on = n->retry.retry_on[i];

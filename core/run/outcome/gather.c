@@ -145,7 +145,8 @@ int mortise_gather_all(struct mortise_run *r, struct mortise_err *err)
     for (size_t i = 0; rv == MORTISE_OK && i < r->gathers.n; i++) {
         struct exec *x = r->execs[r->gathers.list[i]];
 
-        if (x->state == X_READY && x->loss == LOSS_NONE) /* still */
+        if (x->state == X_READY && x->loss == LOSS_NONE && /* still */
+            (!r->cancelling || mortise_exec_is_final(x)))
             rv = gather(r, x, err);
     }
     r->gathers.n = 0;

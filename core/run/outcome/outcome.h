@@ -331,6 +331,9 @@ int mortise_stop_forget(struct mortise_run *r, struct exec *x,
 /* End x, which has no call out, by this kind of entry. */
 int mortise_stop_exec(struct mortise_run *r, struct exec *x,
                       enum mortise_entry_type type, struct mortise_err *err);
+/* Finalisers, and what is in them, that wait for a person or a time fail. */
+int mortise_finals_wait_for_nobody(struct mortise_run *r,
+                                   struct mortise_err *err);
 /* Stop who has lost: calls are cancelled, everything else ends. */
 int mortise_stop_losers(struct mortise_run *r, struct mortise_err *err);
 /* End x, which has lost, and of which it need not be known what came of it: one

@@ -214,9 +214,8 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
                                       err);
     if (x->call == MORTISE_RUN_RECONCILE)
         return mortise_doubt_ask(r, x, err);
-    return mortise_fail_attempt(
-        r, x, "timeout.call", "timeout",
-        mortise_node_timed_out(mortise_exec_node(r, x), words), err);
+    return mortise_fail_attempt(r, x, "timeout.call", "timeout",
+                                mortise_exec_timed_out(x, words), err);
 }
 
 /* What was found in the cache, or nothing. */

@@ -120,3 +120,46 @@ int mortise_stop_losers(struct mortise_run *r, struct mortise_err *err)
         rv = reap_some(r, &ended, err);
     return rv;
 }
+
+/* ---- finalisers ------------------------------------------------------------
+ */
+
+/* Does it wait, and not only for what is run for it? */
+static bool is_waiting(const struct exec *x)
+{
+    return x->state == X_ASKED || x->state == X_HELD || x->state == X_BACKOFF ||
+           (x->state == X_SUSPENDED && !x->near && !x->lent);
+}
+
+/* What holds its edges back is passed: it is done. */
+static int wait_no_more(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err)
+{
+    bool held = x->state == X_HELD, open = mortise_doubt_is_open(r, x);
+    int rv = x->state == X_ASKED || held ? mortise_request_withdraw(r, x, err)
+                                         : MORTISE_OK;
+
+    if (rv == MORTISE_OK)
+        rv = mortise_exec_disarm(r, x, err);
+    return rv != MORTISE_OK || held
+               ? rv
+               : mortise_fail_for_good(r, x, "stopped",
+                                       "the graph was stopped, and a finaliser "
+                                       "waits for nobody",
+                                       open, err);
+}
+
+int mortise_finals_wait_for_nobody(struct mortise_run *r,
+                                   struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        if (is_waiting(x) && x->loss == LOSS_NONE && mortise_exec_is_final(x) &&
+            !mortise_exec_is_to_stop(r, x))
+            rv = wait_no_more(r, x, err);
+    }
+    return rv;
+}

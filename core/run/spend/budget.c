@@ -743,7 +743,7 @@ int mortise_budget_claim(struct mortise_run *r, struct exec *x,
     assert(!reserved || x->hold->open);
     mortise_budget_need(r, x, need);
     *out = CLAIM_FREE;
-    if (rv != MORTISE_OK || reserved)
+    if (rv != MORTISE_OK || reserved || mortise_exec_is_final(x))
         return rv;
     mortise_budget_cut_off(r, x);
     switch (fit(x, need, &by, &what)) {

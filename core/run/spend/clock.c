@@ -27,17 +27,17 @@ static struct exec *timer_of(const struct mortise_run *r,
 }
 
 /* 0: it may take as long as it likes.  What tools take is told by who asked. */
-static uint64_t most_ms(const struct mortise_run *r, const struct scope *in)
+static uint64_t most_ms(const struct scope *in)
 {
     if (in->root->graph->offers != NULL)
         return 0;
-    return in->owner != NULL ? mortise_exec_node(r, in->owner)->timeout_ms
+    return in->owner != NULL ? mortise_exec_timeout_ms(in->owner)
                              : in->root->graph->limits.timeout_ms;
 }
 
-static bool is_timed(const struct mortise_run *r, const struct scope *in)
+static bool is_timed(const struct scope *in)
 {
-    return most_ms(r, in) != 0 || mortise_budget_is_walled(in);
+    return most_ms(in) != 0 || mortise_budget_is_walled(in);
 }
 
 /* Since it began to tick. */
@@ -67,7 +67,7 @@ static uint64_t left(uint64_t used, uint64_t most)
 /* UINT64_MAX: never. */
 static uint64_t due_ms(const struct mortise_run *r, const struct scope *in)
 {
-    uint64_t in_ms = UINT64_MAX, most = most_ms(r, in), wall;
+    uint64_t in_ms = UINT64_MAX, most = most_ms(in), wall;
 
     if (most != 0)
         in_ms = left(active_ms(r, in), most);
@@ -153,7 +153,7 @@ int mortise_clock_tell(struct mortise_run *r, struct mortise_err *err)
         assert(in->changed); /* that is why it is in the list */
         r->clocks = in->next_changed;
         in->changed = false;
-        if (!is_timed(r, in))
+        if (!is_timed(in))
             continue;
         rv = in->n_running > 0 ? start_clock(r, in, err)
                                : stop_clock(r, in, err);
@@ -208,7 +208,7 @@ int mortise_clock_store(struct mortise_run *r, struct mortise_err *err)
     int rv = r->record.n != 0 ? store_walls(r, err) : MORTISE_OK;
 
     assert(in->owner == NULL); /* the run's own graph */
-    if (rv != MORTISE_OK || r->record.n == 0 || most_ms(r, in) == 0)
+    if (rv != MORTISE_OK || r->record.n == 0 || most_ms(in) == 0)
         return rv;
     e.at_ms = active_ms(r, in);
     return mortise_run_record(r, &e, err);
@@ -238,7 +238,7 @@ int mortise_clock_is_due(struct mortise_run *r, struct exec *x,
     assert(timer_of(r, in) == x);
     if (!in->ticks || in->halt != LOSS_NONE)
         return MORTISE_OK;
-    if (most_ms(r, in) != 0 && active_ms(r, in) >= most_ms(r, in))
+    if (most_ms(in) != 0 && active_ms(r, in) >= most_ms(in))
         return mortise_run_record(r, &e, err);
     if (due_ms(r, in) > r->steady_ms) /* there is more to spend since */
         return arm_clock(r, in, err);

@@ -202,16 +202,16 @@ int mortise_exec_cancel(struct mortise_run *r, struct exec *x,
 }
 
 /* When the node's own timeout ends the call, by steady_ms; 0: never. */
-uint64_t mortise_call_end_ms(const struct mortise_run *r, const struct exec *x)
+uint64_t mortise_call_end_ms(const struct exec *x)
 {
-    uint64_t timeout = mortise_exec_node(r, x)->timeout_ms;
+    uint64_t timeout = mortise_exec_timeout_ms(x);
 
     return timeout != 0 ? x->called_ms + timeout : 0;
 }
 
 bool mortise_call_is_given_up(const struct mortise_run *r, const struct exec *x)
 {
-    uint64_t end = mortise_call_end_ms(r, x);
+    uint64_t end = mortise_call_end_ms(x);
 
     return r->held != NULL && (end == 0 || r->steady_ms < end);
 }

@@ -4,6 +4,7 @@
  * run, of its graphs' clocks and of who is at work in them.
  */
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "run/state/state.h"
@@ -76,6 +77,20 @@ struct artifact *mortise_exec_artifact(struct mortise_run *r,
     n->how = mortise_graph_reducer(x->frame->graph, path);
     n->path = path;
     return n;
+}
+
+const char *mortise_exec_timed_out(const struct exec *x,
+                                   char out[MORTISE_TIMEOUT_WORDS])
+{
+    const struct mortise_node *n = &x->frame->graph->nodes[x->node];
+
+    if (mortise_exec_timeout_ms(x) == n->timeout_ms)
+        return mortise_node_timed_out(n, out);
+    snprintf(out, MORTISE_TIMEOUT_WORDS,
+             "the attempt took longer than %d ms, which is what a finaliser of "
+             "a graph that was stopped has",
+             MORTISE_FINAL_MS);
+    return out;
 }
 
 struct item *mortise_exec_item(const struct exec *x)

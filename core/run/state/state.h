@@ -279,6 +279,8 @@ struct exec {
     bool surfaced; /* its failure reached the end of its graph */
     /* By flow/join.c: */
     json_t *caught; /* failures that its join collected: [{node, error}] */
+    /* By flow/final.c: */
+    bool final; /* it began in a graph that was stopped */
     /* By flow/sub.c: the graph in it. */
     struct frame *child; /* a subgraph's: of its newest attempt */
     json_t *child_state; /* the state that `child` ended with */
@@ -592,6 +594,9 @@ struct mortise_run {
     size_t cap_work;
     /* By flow/frame.c and flow/reopen.c: */
     size_t n_work;
+    /* By flow/final.c: */
+    bool finals;   /* some were started */
+    bool given_up; /* it is cancelled, and waits for none */
     /* By flow/map.c: */
     struct fan *fans; /* all of them, to be freed */
     /* By flow/race.c and outcome/stop.c: */
@@ -728,6 +733,11 @@ bool mortise_view_may_wait(const struct exec *x);
  * its preds. */
 int mortise_view_frontier(struct mortise_run *r, const struct frame *f,
                           struct indexes *preds, struct mortise_err *err);
+/* The same of a commit after everything in these frames, as far as it counts in
+ * f. */
+int mortise_view_frontier_in(struct mortise_run *r, const struct frame *f,
+                             struct frame *const *frames, size_t n_frames,
+                             struct indexes *preds, struct mortise_err *err);
 /* Adds the executions that whatever comes after all of these frames comes
  * after.  An update made since there were `since` executions is among them. */
 int mortise_view_frontier_of(struct mortise_run *r, struct frame *const *frames,
@@ -815,6 +825,26 @@ int mortise_exec_keep_leaving(struct mortise_run *r, struct exec *x,
                               const struct mortise_entry *e,
                               struct mortise_err *err);
 void mortise_exec_forget_leaving(struct exec *x);
+/* Is x a finaliser of what was stopped, or in one? */
+static inline bool mortise_exec_is_final(const struct exec *x)
+{
+    while (x != NULL && !x->final)
+        x = x->frame->top->scope->owner;
+    return x != NULL;
+}
+/* That it took longer, in words. */
+const char *mortise_exec_timed_out(const struct exec *x,
+                                   char out[MORTISE_TIMEOUT_WORDS]);
+/* How long its attempt, or what is in it, may be active; 0: as long as it likes. */
+enum { MORTISE_FINAL_MS = 60000 };
+static inline uint64_t mortise_exec_timeout_ms(const struct exec *x)
+{
+    uint64_t own = x->frame->graph->nodes[x->node].timeout_ms;
+
+    return mortise_exec_is_final(x) && (own == 0 || own > MORTISE_FINAL_MS)
+               ? MORTISE_FINAL_MS
+               : own;
+}
 /* The edges that it takes, when detours have taken the place of some. */
 static inline uint32_t *mortise_exec_going(const struct exec *x)
 {
@@ -822,6 +852,19 @@ static inline uint32_t *mortise_exec_going(const struct exec *x)
 }
 /* Completed and cancelled runs are over; a failed one can be resumed. */
 bool mortise_run_is_over(const struct mortise_run *r);
+/* Nothing is left to do. */
+static inline bool mortise_run_is_quiet(const struct mortise_run *r)
+{
+    return r->n_running + r->n_waiting + r->n_asked + r->n_suspended +
+               r->n_inside ==
+           0;
+}
+/* The run is cancelled, and x is to stop. */
+static inline bool mortise_exec_is_to_stop(const struct mortise_run *r,
+                                           const struct exec *x)
+{
+    return r->cancelling && (r->given_up || !mortise_exec_is_final(x));
+}
 /* The next execution whose tools may have come to something; NULL: there is
  * none. */
 struct exec *mortise_exec_take_asker(struct mortise_run *r);
@@ -863,7 +906,7 @@ bool mortise_exec_fires(struct exec *x);
 void mortise_exec_stop_for(struct exec *x, enum stop_why why);
 
 /* When the call of x is to end by its timeout; 0: it has none. */
-uint64_t mortise_call_end_ms(const struct mortise_run *r, const struct exec *x);
+uint64_t mortise_call_end_ms(const struct exec *x);
 /* A call's timer is due: is it because a pause waits for it no longer? */
 bool mortise_call_is_given_up(const struct mortise_run *r,
                               const struct exec *x);

@@ -760,12 +760,15 @@ static int gather_execs(const struct mortise_run *r, const struct frame *f,
     return rv;
 }
 
-int mortise_view_frontier(struct mortise_run *r, const struct frame *f,
-                          struct indexes *preds, struct mortise_err *err)
+int mortise_view_frontier_in(struct mortise_run *r, const struct frame *f,
+                             struct frame *const *frames, size_t n_frames,
+                             struct indexes *preds, struct mortise_err *err)
 {
     struct indexes all = {.n = 0};
-    int rv = gather_execs(r, f, &all, err);
+    int rv = MORTISE_OK;
 
+    for (size_t i = 0; rv == MORTISE_OK && i < n_frames; i++)
+        rv = gather_execs(r, frames[i], &all, err);
     mortise_view_walk(r);
     sort_by_index(&all);
     /* What somebody came after is marked before its own turn: executions are
@@ -784,6 +787,14 @@ int mortise_view_frontier(struct mortise_run *r, const struct frame *f,
     }
     mortise_indexes_finish(r->mem, &all);
     return rv;
+}
+
+int mortise_view_frontier(struct mortise_run *r, const struct frame *f,
+                          struct indexes *preds, struct mortise_err *err)
+{
+    struct frame *all = r->frames[f->index];
+
+    return mortise_view_frontier_in(r, f, &all, 1, preds, err);
 }
 
 int mortise_view_total(struct mortise_run *r, const struct frame *f,

@@ -1,0 +1,354 @@
+/* final.c -- settled joins: what runs whatever became of the branches to it.
+ *
+ * A node with `join: settled` starts once every edge to it is decided and nothing
+ * that leads to it is at work (a join that was skipped for a failure decides its
+ * edges before its other branches are over), if a branch that leads to it ran.  Looking back from it over its edges we come to
+ * what was taken, to what failed or was stopped, and to what is inside a loop or
+ * a map; where we come to nothing of these no branch ran, and it is skipped.
+ *
+ *   (1) It comes after all commits that are found so: behind what failed, after
+ *       what that came after.  What failed may be tried again, and is in nobody's
+ *       past until it commits.
+ *   (2) Failures go on, as if it were not there, unless its join collects them:
+ *       frame.c fails what they are in before it starts.
+ *
+ * A graph that is stopped (fail_fast, a budget, a timeout, with what it is in;
+ * or by `cancel`, with the whole run) decides no more edges.  Then
+ *
+ *   (3) what is at work ends first; then each settled node that waits, and to
+ *       which a branch ran, starts, but behind those that lead to it and are due
+ *       themselves: these are finalisers (exec.final).  When they are over, the
+ *       next ones do.  Graphs inside come before those around them.
+ *   (4) Nothing follows them: their edges are decided, and lead nowhere.
+ *   (5) Nobody waits for them for long: an attempt has MORTISE_FINAL_MS, or less
+ *       where its timeout says so, it is the only one, and what would wait for a
+ *       person or a time to come fails (outcome/stop.c).  Limits and budgets do
+ *       not hold them back.  A second `cancel` gives them up.
+ *   (6) One is not run where its branch lost a race, where the graph reached END
+ *       and that was enough, or where a budget's goto leads on.  Nor is one that
+ *       is the entry of a loop.
+ *
+ * All of it follows by rule from how the frames stand when the last execution is
+ * over: nothing is recorded for it, and a replay starts the same ones. */
+#include "run/flow/flow.h"
+
+#include "run/spend/spend.h"
+
+/* ---- who came before (1) ------------------------------------------------- */
+
+struct walk {
+    struct mortise_run *r;
+    struct frame *f;
+    struct indexes *preds; /* what was found; */
+    struct frame **inside; /* ... of loops and maps that lead there */
+    size_t n_inside, cap_inside;
+    struct indexes todo; /* nodes from which we look back */
+    bool stopped;        /* what seems to be at work is over */
+    bool busy;           /* something is */
+};
+
+static int add_inside(struct walk *w, struct frame *f, struct mortise_err *err)
+{
+    struct frame **grown = mortise_grow(w->r->mem, w->inside, w->n_inside,
+                                        &w->cap_inside, sizeof grown[0]);
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    w->inside = grown;
+    w->inside[w->n_inside++] = f;
+    return MORTISE_OK;
+}
+
+static int add_all(struct walk *w, const uint32_t *list, size_t n,
+                   struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
+        rv = mortise_indexes_add(w->r->mem, w->preds, list[i], err);
+    return rv;
+}
+
+/* A map or a loop that is at work, was stopped or failed. */
+static int meet_region(struct walk *w, const struct item *it,
+                       const struct mortise_region *child,
+                       struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (child->kind == MORTISE_REGION_LOOP)
+        return add_inside(w, it->visit, err);
+    for (size_t i = 0; rv == MORTISE_OK && i < it->fan->n_begun; i++)
+        rv = add_inside(w, it->fan->elements[i], err);
+    return rv == MORTISE_OK
+               ? add_all(w, it->fan->preds.list, it->fan->preds.n, err)
+               : rv;
+}
+
+/* A node that started: what it did not come to say, what it came after does. */
+static int meet_exec(struct walk *w, const struct exec *x,
+                     struct mortise_err *err)
+{
+    return x->state == X_DONE || x->state == X_HELD
+               ? MORTISE_OK /* it took another way */
+               : add_all(w, x->preds, x->n_preds, err);
+}
+
+static int meet_item(struct walk *w, const struct item *it, uint32_t node,
+                     const struct mortise_region *child,
+                     struct mortise_err *err)
+{
+    switch (it->phase) {
+    case ITEM_WAITS:
+    case ITEM_SKIPPED:
+    case ITEM_SKIPPED_FAILED:
+        return mortise_indexes_add(w->r->mem, &w->todo, node, err);
+    case ITEM_OVER:
+        if (child != NULL)
+            return MORTISE_OK;
+        break;
+    case ITEM_ACTIVE:
+        w->busy |= !w->stopped;
+        if (w->busy)
+            return MORTISE_OK;
+        /* fall through */
+    case ITEM_FAILED:
+        if (child != NULL)
+            return meet_region(w, it, child, err);
+        break;
+    }
+    return meet_exec(w, w->r->execs[it->exec], err);
+}
+
+static int meet_edge(struct walk *w, uint32_t edge, struct mortise_err *err)
+{
+    const struct mortise_edge *e = mortise_frame_edge(w->f, edge);
+    const struct mortise_region *child;
+    struct item *it;
+
+    if (w->f->edges[e->slot] == EDGE_TAKEN)
+        return add_all(w, &w->f->edge_src[e->slot], 1, err);
+    if (e->from == MORTISE_START)
+        return MORTISE_OK;
+    it = mortise_item_from(w->f, edge, &child);
+    if (it->mark == w->r->stamp)
+        return MORTISE_OK;
+    it->mark = w->r->stamp;
+    return meet_item(w, it, child == NULL ? e->from : child->entry, child, err);
+}
+
+/* Looks back from the join of `node`: marks what it meets. */
+static int look_back(struct walk *w, uint32_t node, struct mortise_err *err)
+{
+    int rv;
+
+    mortise_view_walk(w->r);
+    rv = mortise_indexes_add(w->r->mem, &w->todo, node, err);
+    while (rv == MORTISE_OK && w->todo.n > 0) {
+        const struct mortise_node *at =
+            &w->f->graph->nodes[w->todo.list[--w->todo.n]];
+
+        for (uint32_t i = 0; rv == MORTISE_OK && i < at->n_in; i++)
+            rv = meet_edge(w, at->in[i], err);
+    }
+    return rv;
+}
+
+static void walk_finish(struct walk *w)
+{
+    mortise_indexes_finish(w->r->mem, &w->todo);
+    mortise_release(w->r->mem, w->inside, w->cap_inside * sizeof w->inside[0]);
+}
+
+/* Each is named once. */
+static void drop_doubles(struct indexes *preds)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < preds->n; i++) {
+        size_t k = 0;
+
+        while (k < kept && preds->list[k] != preds->list[i])
+            k++;
+        if (k == kept)
+            preds->list[kept++] = preds->list[i];
+    }
+    preds->n = kept;
+}
+
+static int add_frontier(struct walk *w, struct mortise_err *err)
+{
+    int rv = w->n_inside > 0
+                 ? mortise_view_frontier_in(w->r, w->f, w->inside, w->n_inside,
+                                            w->preds, err)
+                 : MORTISE_OK;
+
+    drop_doubles(w->preds);
+    return rv;
+}
+
+int mortise_final_sources(struct mortise_run *r, struct frame *f,
+                          const struct mortise_node *n, bool *busy,
+                          struct indexes *preds, struct mortise_err *err)
+{
+    struct walk w = {.r = r, .f = f, .preds = preds, .stopped = busy == NULL};
+    int rv = look_back(&w, n->index, err);
+
+    if (busy != NULL)
+        *busy = w.busy;
+    if (rv == MORTISE_OK && !w.busy)
+        rv = add_frontier(&w, err);
+    walk_finish(&w);
+    return rv;
+}
+
+/* ---- who is due (3) ---------------------------------------------------------- */
+
+bool mortise_final_is_current(const struct frame *f)
+{
+    const struct exec *owner = f->scope->owner;
+    const struct item *it;
+
+    if (f->parent == NULL)
+        return owner == NULL ||
+               (owner->child == f && owner->state != X_DONE &&
+                mortise_exec_item(owner)->phase == ITEM_ACTIVE &&
+                mortise_exec_item(owner)->exec == owner->index &&
+                mortise_final_is_current(owner->frame));
+    it = mortise_item_of_region(f->parent, f->region->index);
+    return it->phase == ITEM_ACTIVE &&
+           (f->region->kind == MORTISE_REGION_LOOP
+                ? it->visit == f
+                : it->fan == f->scope->fan && !f->over) &&
+           mortise_final_is_current(f->parent);
+}
+
+static bool waits(const struct frame *f, uint32_t node)
+{
+    const struct item *it = mortise_item_of(f, node);
+
+    return f->graph->nodes[node].join.kind == MORTISE_JOIN_SETTLED &&
+           it->phase == ITEM_WAITS && !it->lost &&
+           f->region->entry != node; /* (6) */
+}
+
+static int add_due(struct mortise_run *r, struct frame *f, uint32_t node,
+                   struct final_dues *to, struct mortise_err *err)
+{
+    struct final_due *grown =
+        mortise_grow(r->mem, to->list, to->n, &to->cap, sizeof *grown);
+    struct indexes preds = {.n = 0};
+    int rv;
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    to->list = grown;
+    rv = mortise_final_sources(r, f, &f->graph->nodes[node], NULL, &preds, err);
+    if (rv == MORTISE_OK && preds.n > 0) /* a branch to it ran */
+        to->list[to->n++] = (struct final_due){f, node, preds, false};
+    else
+        mortise_indexes_finish(r->mem, &preds);
+    return rv;
+}
+
+/* Was `other` met on the way back that was just gone from f? */
+static bool was_met(const struct mortise_run *r, const struct frame *f,
+                    const struct final_due *other)
+{
+    struct frame *at = other->f;
+
+    if (at == f)
+        return mortise_item_of(f, other->node)->mark == r->stamp;
+    while (at != NULL && at->parent != f)
+        at = at->parent;
+    return at != NULL &&
+           mortise_item_of_region(f, at->region->index)->mark == r->stamp;
+}
+
+/* Does another one lead to it? */
+static int look_behind(struct mortise_run *r, struct final_dues *dues, size_t i,
+                       struct mortise_err *err)
+{
+    struct final_due *d = &dues->list[i];
+    struct indexes preds = {.n = 0};
+    struct walk w = {.r = r, .f = d->f, .preds = &preds, .stopped = true};
+    int rv = look_back(&w, d->node, err);
+
+    for (size_t k = 0; rv == MORTISE_OK && k < dues->n; k++)
+        d->behind |= k != i && was_met(r, d->f, &dues->list[k]);
+    walk_finish(&w);
+    mortise_indexes_finish(r->mem, &preds);
+    return rv;
+}
+
+int mortise_final_find(struct mortise_run *r, const struct frame *top,
+                       struct final_dues *out, struct mortise_err *err)
+{
+    size_t n_frames = r->n_frames;
+    int rv = MORTISE_OK;
+
+    *out = (struct final_dues){.n = 0};
+    for (size_t i = top->index; rv == MORTISE_OK && i < n_frames; i++) {
+        struct frame *f = r->frames[i];
+        uint32_t n = f->top == top ? f->region->n_nodes : 0;
+
+        for (uint32_t k = 0; rv == MORTISE_OK && k < n; k++)
+            if (waits(f, f->region->nodes[k]) && mortise_final_is_current(f))
+                rv = add_due(r, f, f->region->nodes[k], out, err);
+    }
+    for (size_t i = 0; rv == MORTISE_OK && i < out->n; i++)
+        rv = look_behind(r, out, i, err);
+    return rv;
+}
+
+void mortise_final_found(const struct mortise_run *r, struct final_dues *dues)
+{
+    for (size_t i = 0; i < dues->n; i++)
+        mortise_indexes_finish(r->mem, &dues->list[i].preds);
+    mortise_release(r->mem, dues->list, dues->cap * sizeof dues->list[0]);
+}
+
+static bool is_for_that(enum loss why)
+{
+    return why == LOSS_FAIL || why == LOSS_TIME || why == LOSS_BUDGET;
+}
+
+bool mortise_final_may(const struct frame *top)
+{
+    while (top->scope->halt == LOSS_OUTER &&
+           top->scope->owner->loss == LOSS_OUTER)
+        top = top->scope->owner->frame->top;
+    if (top->scope->halt == LOSS_OUTER)
+        return is_for_that(top->scope->owner->loss);
+    return is_for_that(top->scope->halt) && !mortise_budget_leads(top->scope);
+}
+
+/* ---- at work ------------------------------------------------------------------- */
+
+void mortise_final_begin(struct mortise_run *r, struct exec *x)
+{
+    x->final = r->finals = true;
+}
+
+bool mortise_final_is_at_work(const struct mortise_run *r)
+{
+    for (size_t i = 1; i < r->n_execs; i++)
+        if (r->execs[i]->final && !mortise_exec_is_over(r->execs[i]))
+            return true;
+    return false;
+}
+
+void mortise_final_give_up(struct mortise_run *r)
+{
+    r->given_up = true;
+}
+
+void mortise_final_forget(struct mortise_run *r)
+{
+    r->given_up = false;
+}
+
+void mortise_final_release(struct exec *x)
+{
+    x->final = false;
+}
