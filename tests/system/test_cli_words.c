@@ -501,7 +501,7 @@ START_TEST(what_is_suggested_elsewhere_works)
     desk_ok("$MORTISE runs --deployment \"it's a file.yaml\" --store 'a store' "
             "%s",
             line);
-    desk_out("s  ");
+    desk_out("r  ");
     desk_ok("rm 'a store/db/CURRENT'");
     child_run("$MORTISE runs --deployment \"it's a file.yaml\" --store "
               "'a store'");
