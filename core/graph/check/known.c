@@ -41,6 +41,7 @@ const struct mortise_known *mortise_known_new(struct mortise_loader *ld)
     k->g = ld->g;
     k->output_of = ld->output_of;
     k->known_of = ld->known_of;
+    k->body = ld->body;
     return k;
 }
 

@@ -58,6 +58,8 @@ struct place {
     bool vague; /* ... or anything */
     bool soft;  /* ... or what a guardrail made of it */
     bool whole; /* its schema is to list everything */
+    /* Of what a map leaves: what each of its results fits; NULL: anything. */
+    const struct mortise_schema *result;
 };
 
 struct names {
@@ -164,6 +166,40 @@ static const struct mortise_schema *results_schema(struct names *c)
     return c->results;
 }
 
+/* A result is what its element's last node gives: where that is always the same
+ * one. */
+static const struct mortise_schema *
+result_schema(const struct mortise_known *k, const struct mortise_declared *w)
+{
+    const struct mortise_graph *g = k->g;
+    uint32_t last = MORTISE_NOWHERE;
+
+    for (uint32_t i = 0; i < g->n_edges; i++) {
+        const struct mortise_edge *e = &g->edges[i];
+        const struct mortise_region *map =
+            e->yields ? &g->regions[k->body[e->from]] : NULL;
+
+        if (map == NULL || map->join != w->node ||
+            strcmp(g->nodes[map->entry].id,
+                   w->path->steps[w->path->n - 1].key) != 0)
+            continue;
+        if (last != MORTISE_NOWHERE && last != e->from)
+            return NULL;
+        last = e->from;
+    }
+    if (last == MORTISE_NOWHERE || is_vague(&g->nodes[last]) ||
+        is_soft(&g->nodes[last]) || g->nodes[last].sub != NULL)
+        return NULL;
+    return k->output_of[last];
+}
+
+static void add_results(struct names *c, struct place *p,
+                        const struct mortise_declared *w)
+{
+    p->result = p->n_said == 0 && !p->vague ? result_schema(p->known, w) : NULL;
+    say(p, results_schema(c));
+}
+
 /* What it gives is `output`, or a path below that. */
 static const struct mortise_schema *
 line_schema(struct names *c, const struct mortise_known *k,
@@ -193,7 +229,7 @@ static void add_value(struct names *c, struct place *p,
         (is_vague(node) && !w->last))
         p->vague = true;
     else if (w->last)
-        say(p, results_schema(c));
+        add_results(c, p, w);
     else if (node->sub != NULL)
         p->vague = true;
     else if (w->is_output)
@@ -493,6 +529,8 @@ static const void *member(void *ctx, const void *place, const char *name,
     if (p == NULL)
         return NULL;
     said = look_at_said(of, name, p);
+    if (strcmp(name, "results") == 0)
+        p->result = of->result;
     if (of->known != NULL) {
         p->known = of->known;
         p->writes = mortise_known_below(of->known, of->writes, of->depth, name);
@@ -535,9 +573,9 @@ static const void *item(void *ctx, const void *place)
     p->soft = of->soft;
     p->whole = of->whole;
     for (size_t i = 0; i < of->n_said; i++)
-        say(p, mortise_schema_types(of->said[i]) & MORTISE_T_OBJECT
-                   ? NULL
-                   : mortise_schema_items(of->said[i]));
+        say(p, mortise_schema_types(of->said[i]) & MORTISE_T_OBJECT ? NULL
+               : of->result != NULL                                 ? of->result
+                                    : mortise_schema_items(of->said[i]));
     if (of->known != NULL && of->n_said > 0 && !of->vague)
         p->vague = false;
     if (of->declared != NULL &&

@@ -15,6 +15,7 @@ struct mortise_known {
     const struct mortise_graph *g;
     const struct mortise_schema *const *output_of; /* per node */
     const struct mortise_known *const *known_of;   /* likewise */
+    const uint32_t *body; /* likewise: the map in whose body it is, or 0 */
 };
 
 /* Some of the writes, which stand beside each other. */
