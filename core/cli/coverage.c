@@ -215,6 +215,21 @@ static bool was_taken_for_budget(const struct counting *c, const char *prefix,
     return false;
 }
 
+/* Out of a map's body nothing follows what ended there: the join follows the
+ * map. */
+static bool was_yielded(const struct counting *c, const char *prefix,
+                        const struct mortise_graph *g,
+                        const struct mortise_edge *e)
+{
+    char name[NAME];
+
+    if (!e->yields)
+        return false;
+    snprintf(name, sizeof name, "%s%s>END", prefix,
+             mortise_picture_name(g, e->from));
+    return json_object_get(c->of->seen, name) != NULL;
+}
+
 static void count_edge(struct counting *c, const char *prefix,
                        const struct mortise_graph *g,
                        const struct mortise_edge *e)
@@ -228,7 +243,8 @@ static void count_edge(struct counting *c, const char *prefix,
     if (json_object_get(c->counted, name) != NULL)
         return;
     c->failed |= json_object_set_new(c->counted, name, json_true());
-    if (e->kind == MORTISE_EDGE_BUDGET && was_taken_for_budget(c, prefix, g, e))
+    if (was_yielded(c, prefix, g, e) || (e->kind == MORTISE_EDGE_BUDGET &&
+                                         was_taken_for_budget(c, prefix, g, e)))
         c->failed |= json_object_set_new(c->of->seen, name, json_true());
     count(c, 1, name, e->span);
 }

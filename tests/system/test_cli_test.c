@@ -835,6 +835,29 @@ START_TEST(coverage_is_counted)
 }
 END_TEST
 
+/* The last edge of a map's body is taken when nothing follows inside: the join
+ * follows the map. */
+START_TEST(ways_out_of_a_map_are_counted)
+{
+    desk_graph(
+        "m", "start: b\nnodes:\n"
+             "  b: {type: tool, tool: text/split, args: {text: a b, separator: "
+             "\" \"}, map: {over: output.parts, as: w, to: x, join: j}}\n"
+             "  x: {type: tool, tool: text/hash, args: {text: \"${w}\"}, next: "
+             "y}\n"
+             "  y: {type: tool, tool: text/hash, args: {text: \"${w}\"}, "
+             "routes: [{when: w == \"a\", to: z}], default: j}\n"
+             "  z: {type: tool, tool: text/hash, args: {text: z}, next: j}\n"
+             "  j: {type: tool, tool: text/hash, args: {text: j}, next: "
+             "END}\n");
+    desk_put("m.test.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: m}\ngraph: "
+             "m.yaml\ncases: {c: {expect: {status: completed}}}\n");
+    desk_ok("$MORTISE test --coverage m.test.yaml");
+    desk_out("5 of 5 nodes, 7 of 7 edges\n");
+}
+END_TEST
+
 /* ... as JUnit's XML, whatever is in the words. */
 START_TEST(junit_is_written)
 {
@@ -897,6 +920,7 @@ static Suite *suite(void)
     tcase_add_test(tc, guardrails_by_their_ids);
     tcase_add_test(tc, times_are_expected);
     tcase_add_test(tc, coverage_is_counted);
+    tcase_add_test(tc, ways_out_of_a_map_are_counted);
     tcase_add_test(tc, junit_is_written);
     tcase_add_test(tc, interrupts_leave_nothing);
     suite_add_tcase(s, tc);
