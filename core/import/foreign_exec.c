@@ -93,7 +93,20 @@ static void add_metadata(struct foreign *f, const struct mortise_yaml *root,
     json_decref(metadata);
 }
 
-/* What is no name of one is a function, and JSON has none. */
+/* The names that both know. */
+static bool is_reducer(const struct mortise_yaml *v)
+{
+    static const char *const names[] = {"last",  "first", "concat",
+                                        "merge", "sum",   "min",
+                                        "max",   "avg",   "longest"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (mortise_foreign_is(v, names[i]))
+            return true;
+    return false;
+}
+
+/* What is no name of one is a function. */
 static void add_reducers(struct foreign *f, const struct mortise_yaml *root,
                          json_t *into)
 {
@@ -105,7 +118,7 @@ static void add_reducers(struct foreign *f, const struct mortise_yaml *root,
         const char *path = map->keys[i]->str;
         const size_t n = strcspn(path, ".");
 
-        if (map->items[i]->kind != MORTISE_YAML_STRING ||
+        if (!is_reducer(map->items[i]) ||
             !((n == 7 && memcmp(path, "scratch", n) == 0) ||
               (n == 9 && memcmp(path, "artifacts", n) == 0)))
             mortise_foreign_lost(

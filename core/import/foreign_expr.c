@@ -204,7 +204,8 @@ const struct foreign_cond *mortise_foreign_condition(
         return read_expr(f, expr, what);
     mortise_foreign_lost(
         f, condition->span, by_hand,
-        "the condition of %s is left behind: it is no expression", what);
+        "the condition of %s is left behind: it is no expression%s", what,
+        expr != NULL ? ", whose type were 'expression'" : "");
     return NULL;
 }
 

@@ -25,7 +25,7 @@ static const struct foreign_row node_rows[] = {
     {"id", "id", FOREIGN_READ, NULL},
     {"kind", "type", FOREIGN_READ, NULL},
     {"status", "status", FOREIGN_READ, NULL},
-    {"role", "role", FOREIGN_SAME, NULL},
+    {"role", "role", FOREIGN_READ, NULL},
     {"goal", "goal", FOREIGN_TEXT, NULL},
     {"depends_on", "depends_on", FOREIGN_READ, NULL},
     {"tool_allowlist", "tool_allowlist", FOREIGN_READ, NULL},
@@ -163,6 +163,24 @@ static void check_alone(struct foreign *f, const struct mortise_yaml *node)
             "'depends_on' is left behind: this is one node alone");
 }
 
+/* The catalogue of roles is no part of their file. */
+static void carry_role(struct foreign *f, const struct mortise_yaml *node,
+                       json_t *into)
+{
+    const struct mortise_yaml *v = mortise_foreign_get(node, "role");
+
+    if (v == NULL)
+        return;
+    if (v->kind == MORTISE_YAML_STRING)
+        mortise_foreign_put(f, into, "role", mortise_yaml_json(v, false));
+    else
+        mortise_foreign_lost(f, v->span,
+                             "name it, and write what it is under 'roles'",
+                             "'role' is left behind: a role is an id, and this "
+                             "is %s",
+                             mortise_yaml_kind_name(v->kind));
+}
+
 static json_t *node(struct foreign *f, const struct mortise_yaml *key,
                     const struct mortise_yaml *map, bool alone)
 {
@@ -178,6 +196,7 @@ static json_t *node(struct foreign *f, const struct mortise_yaml *key,
     }
     check_id(f, key, map);
     carry_kind(f, map, into);
+    carry_role(f, map, into);
     mortise_foreign_carry(f, node_rows, map, "a node", into);
     if (alone)
         check_alone(f, map);
@@ -217,6 +236,75 @@ static json_t *nodes(struct foreign *f, const struct mortise_yaml *list,
     return into;
 }
 
+/* ---- circles ------------------------------------------------------------------ */
+
+/* Who waits for whom: `waits`, an id -> how many it waits for yet, `behind`, an
+ * id -> those that wait for it, and `ready`, those that wait for none. */
+struct order {
+    json_t *waits, *behind, *ready;
+};
+
+static void put_behind(struct foreign *f, struct order *o, const char *id,
+                       const char *follower)
+{
+    json_t *list = json_object_get(o->behind, id);
+
+    if (list == NULL) {
+        list = json_array();
+        mortise_foreign_put(f, o->behind, id, list);
+    }
+    f->nomem |= json_array_append_new(list, json_string(follower)) != 0;
+}
+
+static void put_order(struct foreign *f, struct order *o, const char *id,
+                      const json_t *node)
+{
+    const json_t *others = json_object_get(node, "depends_on");
+
+    mortise_foreign_put(f, o->waits, id,
+                        json_integer((json_int_t)json_array_size(others)));
+    if (json_array_size(others) == 0)
+        f->nomem |= json_array_append_new(o->ready, json_string(id)) != 0;
+    MORTISE_JSON_EACH (other, i, others)
+        put_behind(f, o, json_string_value(other), id);
+}
+
+/* One that waits for itself, by others or not, contradicts itself: those that
+ * are ready are taken away, and with them what they held back. */
+static void check_circle(struct foreign *f, const struct mortise_yaml *list,
+                         const json_t *made)
+{
+    struct order o = {json_object(), json_object(), json_array()};
+
+    MORTISE_JSON_MEMBERS (id, one, made)
+        put_order(f, &o, id, one);
+    for (size_t i = 0; i < json_array_size(o.ready) && !f->nomem; i++) {
+        const char *id = json_string_value(json_array_get(o.ready, i));
+
+        MORTISE_JSON_EACH (follower, k, json_object_get(o.behind, id)) {
+            const char *next = json_string_value(follower);
+            json_t *left = json_object_get(o.waits, next);
+
+            json_integer_set(left, json_integer_value(left) - 1);
+            if (json_integer_value(left) == 0)
+                f->nomem |=
+                    json_array_append_new(o.ready, json_string(next)) != 0;
+        }
+    }
+    MORTISE_JSON_MEMBERS (id, left, o.waits)
+        if (json_integer_value(left) > 0 && !f->nomem) {
+            mortise_foreign_wrong(f, list->span,
+                                  "a node waits for others that do not wait "
+                                  "for it",
+                                  "'depends_on' of '%.100s' goes in a circle",
+                                  id);
+            break;
+        }
+    json_decref(o.waits);
+    json_decref(o.behind);
+    json_decref(o.ready);
+}
+
 /* ---- graphs ------------------------------------------------------------------ */
 
 static json_t *graph(struct foreign *f, const struct mortise_yaml *map)
@@ -239,6 +327,8 @@ static json_t *graph(struct foreign *f, const struct mortise_yaml *map)
         return into;
     }
     made = nodes(f, list, start);
+    if (f->diags->n_errors == 0)
+        check_circle(f, list, made);
     mortise_foreign_put_some(f, into, "start", start);
     mortise_foreign_put(f, into, "nodes", made);
     return into;

@@ -462,6 +462,13 @@ static const struct {
      "'b' is no node"},
     {TASK("\"a\": {\"goal\": \"x\", \"depends_on\": [3]}"), "E1001",
      "an integer is no node"},
+    {TASK(
+         "\"a\": {\"goal\": \"x\", \"depends_on\": [\"b\"]}, \"b\": {\"goal\": "
+         "\"x\", \"depends_on\": [\"c\"]}, \"c\": {\"goal\": \"x\", "
+         "\"depends_on\": [\"b\"]}, \"d\": {\"goal\": \"x\"}"),
+     "E1001", "goes in a circle"},
+    {TASK("\"a\": {\"goal\": \"x\", \"depends_on\": [\"a\"]}"), "E1001",
+     "'depends_on' of 'a' goes in a circle"},
     {TASK("\"a\": {\"goal\": \"x\", \"kind\": \"sprint\"}"), "E1001",
      "a node is a leaf, or"},
     {TASK("\"a\": {\"goal\": \"x\", \"kind\": {\"team\": {}}}"), "E1001",
@@ -823,6 +830,24 @@ START_TEST(plan_of_a_list)
 }
 END_TEST
 
+/* What only looks like what is carried over is listed. */
+START_TEST(functions_and_catalogues_are_listed)
+{
+    ck_assert_int_eq(
+        import_str("{\"id\": \"g\", \"reducers\": {\"scratch.q\": "
+                   "\"(a,b)=>a\", \"scratch.p\": \"sum\"}, \"nodes\": [" NODE
+                   "], \"edges\": []}"),
+        MORTISE_OK);
+    expect("W1001", "the reducer of 'scratch.q' is left behind");
+    expect_out("    scratch.p: sum\n");
+    ck_assert_int_eq(import_str(TASK("\"a\": {\"goal\": \"x\", \"role\": "
+                                     "{\"display_name\": \"W\"}}")),
+                     MORTISE_OK);
+    expect("W1001", "'role' is left behind: a role is an id");
+    ck_assert_ptr_null(strstr(out.p, "role:"));
+}
+END_TEST
+
 START_TEST(a_task_node_alone)
 {
     ck_assert_int_eq(import_str(LEAF("a", ", \"depends_on\": []")), MORTISE_OK);
@@ -954,6 +979,7 @@ static Suite *suite(void)
     tcase_add_test(tc, conditions_are_bounded);
     tcase_add_test(tc, required_of_state_is_dropped);
     tcase_add_test(tc, plan_of_a_list);
+    tcase_add_test(tc, functions_and_catalogues_are_listed);
     tcase_add_test(tc, a_task_node_alone);
     tcase_add_loop_test(tc, mutated, 0, N_FILES);
     tcase_add_loop_test(tc, oom, 0, N_FILES);
