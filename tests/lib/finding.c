@@ -133,6 +133,9 @@ void finding_is_right(const char *kind, const char *file, double least)
             judge_line(kind, p, (size_t)(next - p), &c);
     }
     free(text);
+    if (getenv("MORTISE_CORPUS") != NULL)
+        fprintf(stderr, "%s: %u right, %u missed, %u wrong\n", kind, c.right,
+                c.missed, c.wrong);
     ck_assert_uint_ge(c.right, 4);
     ck_assert_msg(corpus_precision(&c) >= least && corpus_recall(&c) >= least,
                   "%s: %u right, %u missed, %u wrong", kind, c.right, c.missed,

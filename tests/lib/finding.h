@@ -26,8 +26,8 @@ void finding_masks(const char *json, const char *want);
 void finding_refuses(const char *config, const char *words);
 
 /* Of one kind, on its own: precision and recall over the texts of a file
- * (lib/corpus.h) are at least so.  MORTISE_CORPUS=1 prints what it is wrong
- * about. */
+ * (lib/corpus.h) are at least so.  MORTISE_CORPUS=1 prints them, and what it
+ * is wrong about. */
 void finding_is_right(const char *kind, const char *file, double least);
 /* Of pieces in any order, a NULL behind them, in each style: what it offers
  * passes. */

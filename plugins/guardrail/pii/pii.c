@@ -11,8 +11,7 @@
  *   phone  telephone numbers that are written as such (phone.c)
  *
  * Names of people are none of it: what is one only a model can say, and a rule
- * that guesses is no protection.  docs/security.md has how often it is right, on
- * texts that are shipped with the tests.
+ * that guesses is no protection.  docs/security.md has the kinds.
  *
  * The config is finder.h's: `kinds`, `mask`, `allow`.  By `partial` are shown the
  * last four of an IBAN or a card, the last two of a phone number, the domain of

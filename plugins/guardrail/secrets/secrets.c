@@ -12,8 +12,7 @@
  *   entropy   strings of 32 to 128 characters that nobody made up
  *
  * References (secret://name, ${NAME}) and what people write in the place of a
- * secret are none.  docs/security.md has how often it is right, on texts that
- * are shipped with the tests.
+ * secret are none.  docs/security.md has the kinds.
  *
  * The config is finder.h's: `kinds`, `mask`, `allow`.  By `partial` are shown the
  * first four characters of a token. */
