@@ -258,7 +258,10 @@ static void check_intent(struct mortise_reading *r,
                              op->name);
         mortise_diag_help(r->diags, d,
                           "intent: call, for what it does itself; or "
-                          "requires: {methods: [http.request/1]}");
+                          "requires: {methods: [http.request/1]}, for what "
+                          "the host does for it; or requires: {methods: "
+                          "[journal.begin/1, journal.end/1]}, for steps "
+                          "that it performs itself");
     }
 }
 

@@ -535,9 +535,10 @@ const struct mortise_code mortise_codes[] = {
      "permissions: {net: [api.acme.com]}   # api.acme.com:443\n"},
     {"E0706", "an intent that cannot be",
      "intent: steps says of an operation that what it does to the world it "
-     "does "
-     "by asking the host, and nothing besides: then the plugin requires a "
-     "method that can.  What is pure, or only reads, has no intent.",
+     "does by asking the host (http.request/1 and so on), or in steps of its "
+     "own between journal.begin/1 and journal.end/1, and nothing besides: "
+     "then the plugin requires a method for it.  What is pure, or only reads, "
+     "has no intent.",
      "kind: Plugin\n"
      "provides: {executor: {operations: {refund: {effect: external, intent: "
      "steps}}}}\n"},

@@ -407,6 +407,22 @@ START_TEST(point_9_foreign_patterns_are_warned_of)
 }
 END_TEST
 
+/* Steps come of either kind of method, and the help names both. */
+START_TEST(steps_without_a_method_are_told_of_both_kinds)
+{
+    const char *what = "idempotent: true", *at = strstr(whole, what);
+    char text[4096];
+
+    ck_assert_ptr_nonnull(at);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - whole), whole,
+             "intent: steps", at + strlen(what));
+    ck_assert_int_eq(parse(text, true), MORTISE_ECHECK);
+    ck_assert_str_eq(diags.list[0].code, "E0706");
+    ck_assert_ptr_nonnull(strstr(diags.list[0].help, "http.request/1"));
+    ck_assert_ptr_nonnull(strstr(diags.list[0].help, "journal.begin/1"));
+}
+END_TEST
+
 /* What is wrong is said, once, with its code and where it stands. */
 START_TEST(wrong_manifests_are_refused)
 {
@@ -587,6 +603,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, methods_are_those_of_kinds, 0,
                         sizeof askers / sizeof askers[0]);
     tcase_add_test(tc, point_9_foreign_patterns_are_warned_of);
+    tcase_add_test(tc, steps_without_a_method_are_told_of_both_kinds);
     tcase_add_loop_test(tc, wrong_manifests_are_refused, 0,
                         (int)(sizeof wrong / sizeof wrong[0]));
     tcase_add_test(tc, artifacts_when_needed);
