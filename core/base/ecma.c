@@ -81,6 +81,7 @@ struct reader {
 };
 
 #define REFUSE(r, at, ...) mortise_pattern_refuse(&(r)->p, at, __VA_ARGS__)
+#define EXCEED(r, at, ...) mortise_pattern_exceed(&(r)->p, at, __VA_ARGS__)
 
 static struct group *top(struct reader *r)
 {
@@ -203,17 +204,16 @@ static void put_reference(struct reader *r, const char *at, uint32_t number)
     const struct capture *c = &r->captures[number];
 
     if (r->behind > 0)
-        REFUSE(r, at,
-               "a lookbehind with a backreference is more than this "
-               "build matches");
+        EXCEED(r, at,
+               "a lookbehind with a backreference is more than it matches");
     if (!c->closed || c->away) {
         put(r, "(?:)");
         return;
     }
     if (c->stale)
-        REFUSE(r, at,
+        EXCEED(r, at,
                "each round of a repetition forgets that group, which is "
-               "more than this build matches");
+               "more than it matches");
     for (uint32_t i = 0; i < r->n_open && c->skippable; i++)
         if (r->open[i].before < number && r->open[i].suspect == NULL)
             r->open[i].suspect = at;
@@ -595,7 +595,7 @@ static _Noreturn void refuse_group(struct reader *r, const char *at)
 static void push(struct reader *r, struct group g)
 {
     if (r->n_open == MORTISE_PATTERN_DEPTH)
-        REFUSE(r, g.at, "groups stand more than %d deep",
+        EXCEED(r, g.at, "groups stand more than %d deep",
                MORTISE_PATTERN_DEPTH);
     g.before = g.branch = r->n_begun;
     r->n_open++;
@@ -670,9 +670,9 @@ static void repeat_captures(struct reader *r, const struct group *g,
     bool may_be_empty = g->may_be_empty || !g->takes;
 
     if (n.max > 1 && g->suspect != NULL)
-        REFUSE(r, g->suspect,
+        EXCEED(r, g->suspect,
                "each round of the repetition around it forgets that group, "
-               "which is more than this build matches");
+               "which is more than it matches");
     for (uint32_t i = g->before + 1; i <= r->n_begun; i++) {
         struct capture *c = &r->captures[i];
 
@@ -708,7 +708,7 @@ static bool read_repeat(struct reader *r, struct mortise_repeat *n, bool *lazy)
         REFUSE(r, at, "this repetition ends before it begins");
     if (n->min > MOST_REPEATS ||
         (n->max > MOST_REPEATS && n->max != MORTISE_PATTERN_MANY))
-        REFUSE(r, at, "this build repeats up to %d times", MOST_REPEATS);
+        EXCEED(r, at, "it repeats up to %d times", MOST_REPEATS);
     *lazy = peek(r, 0) == '?';
     r->p.p += *lazy;
     if (peek(r, 0) == '+')
@@ -792,8 +792,49 @@ static void read_end(struct reader *r, const char *end)
     put(r, end);
 }
 
+/* What POSIX names inside of a class, and what to write. */
+static const struct {
+    const char *name, *instead;
+} posix[] = {
+    {"alpha", "[a-zA-Z] or \\p{L}"},
+    {"digit", "[0-9] or \\p{Nd}"},
+    {"alnum", "[a-zA-Z0-9] or [\\p{L}\\p{N}]"},
+    {"upper", "[A-Z] or \\p{Lu}"},
+    {"lower", "[a-z] or \\p{Ll}"},
+    {"space", "\\s"},
+    {"blank", "[ \\t]"},
+    {"punct", "\\p{P}"},
+    {"cntrl", "\\p{Cc}"},
+    {"graph", "[!-~]"},
+    {"print", "[ -~]"},
+    {"word", "\\w"},
+    {"xdigit", "[0-9a-fA-F]"},
+};
+
+/* The ] that is too many behind a class that holds [:alpha:], which ECMA-262
+ * closes at the first. */
+static void refuse_posix(struct reader *r)
+{
+    const char *at = r->p.p;
+
+    while (at > r->p.text && !(at[0] == '[' && at[1] == ':'))
+        at--;
+    for (size_t i = 0; i < sizeof posix / sizeof posix[0]; i++) {
+        size_t n = strlen(posix[i].name);
+
+        if (r->p.p - at < (ptrdiff_t)n + 4 ||
+            memcmp(at + 2, posix[i].name, n) != 0 ||
+            memcmp(at + 2 + n, ":]", 2) != 0)
+            continue;
+        REFUSE(r, at, "there is no [:%s:]: write %s", posix[i].name,
+               posix[i].instead);
+    }
+}
+
 static _Noreturn void refuse_sign(struct reader *r, char c)
 {
+    if (c == ']')
+        refuse_posix(r);
     if (c == ']' || c == '{' || c == '}')
         REFUSE(r, r->p.p, "%c alone is no character: write \\%c", c, c);
     REFUSE(r, r->p.p,

@@ -19,22 +19,38 @@ const struct mortise_ascii mortise_ascii_digits = {{0x03FF000000000000, 0}};
 const struct mortise_ascii mortise_ascii_word = {
     {0x03FF000000000000, 0x07FFFFFE87FFFFFE}};
 
-void mortise_pattern_refuse(struct mortise_pattern *p, const char *at,
-                            const char *fmt, ...)
+/* "VERDICT: words (at its character n)"; the verdict has the standard's name. */
+static _Noreturn void leave(struct mortise_pattern *p, const char *at,
+                            const char *before, const char *behind,
+                            const char *fmt, va_list ap)
 {
     char words[200];
-    va_list ap;
 
-    va_start(ap, fmt);
     vsnprintf(words, sizeof words, fmt, ap);
-    va_end(ap);
     mortise_escape(
         &p->escape,
         mortise_fail(p->escape.err, MORTISE_EINVAL,
-                     "not a regular expression of %s: %s (at its "
-                     "character %zu)",
-                     p->standard, words,
+                     "%s%s%s: %s (at its character %zu)", before, p->standard,
+                     behind, words,
                      mortise_utf8_count(p->text, (size_t)(at - p->text)) + 1));
+}
+
+void mortise_pattern_refuse(struct mortise_pattern *p, const char *at,
+                            const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    leave(p, at, "not a regular expression of ", "", fmt, ap);
+}
+
+void mortise_pattern_exceed(struct mortise_pattern *p, const char *at,
+                            const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    leave(p, at, "this is ", ", and this build does not take it", fmt, ap);
 }
 
 void mortise_pattern_check_text(struct mortise_pattern *p)
@@ -43,7 +59,7 @@ void mortise_pattern_check_text(struct mortise_pattern *p)
     size_t n;
 
     if (p->end - p->text > MORTISE_PATTERN_BYTES)
-        mortise_pattern_refuse(p, p->text, "it has more than %d bytes",
+        mortise_pattern_exceed(p, p->text, "it has more than %d bytes",
                                MORTISE_PATTERN_BYTES);
     for (const char *at = p->text; at < p->end; at += n) {
         n = mortise_utf8_decode(at, p->end, &c);

@@ -29,6 +29,10 @@ struct mortise_pattern {
 _Noreturn void mortise_pattern_refuse(struct mortise_pattern *p, const char *at,
                                       const char *fmt, ...)
     MORTISE_PRINTF(3, 4);
+/* It has a meaning there, and this build does not match by it: leave. */
+_Noreturn void mortise_pattern_exceed(struct mortise_pattern *p, const char *at,
+                                      const char *fmt, ...)
+    MORTISE_PRINTF(3, 4);
 /* UTF-8 it must be, and not too long, before all else. */
 void mortise_pattern_check_text(struct mortise_pattern *p);
 

@@ -52,6 +52,7 @@ struct reader {
 };
 
 #define REFUSE(r, at, ...) mortise_pattern_refuse(&(r)->p, at, __VA_ARGS__)
+#define EXCEED(r, at, ...) mortise_pattern_exceed(&(r)->p, at, __VA_ARGS__)
 
 static struct group *top(struct reader *r)
 {
@@ -289,8 +290,8 @@ static void put_property(struct reader *r, const char *at, bool inverse)
     const char *name = r->p.p + braces, *end = name + 1, *kind = "", *found;
 
     if (r->flags.fold)
-        REFUSE(r, at,
-               "\\p under (?i) is more than this build matches: write "
+        EXCEED(r, at,
+               "\\p under (?i) is more than it matches: write "
                "(?-i:...) around it");
     if (braces)
         end = memchr(name, '}', (size_t)(r->p.end - name));
@@ -428,7 +429,7 @@ static _Noreturn void refuse_group(struct reader *r, const char *at)
 static void push(struct reader *r, const char *at, struct flags outside)
 {
     if (r->n_open == MORTISE_PATTERN_DEPTH)
-        REFUSE(r, at, "groups stand more than %d deep", MORTISE_PATTERN_DEPTH);
+        EXCEED(r, at, "groups stand more than %d deep", MORTISE_PATTERN_DEPTH);
     r->open[r->n_open++] =
         (struct group){.at = at, .flags = outside, .repeats = 1};
     put(r, r->flags.fold ? "(?i:" : "(?-i:");

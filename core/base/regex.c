@@ -48,17 +48,16 @@ static void to_arena(void *p, void *arena)
 
 /* How a dialect is given to PCRE2. */
 static const struct dialect {
-    const char *words; /* of a pattern that is none */
+    const char *words; /* of what PCRE2 does not take */
     int (*translate)(struct mortise_buf *out, const char *pattern, size_t n,
                      struct mortise_err *err); /* NULL: it is given as it is */
     uint32_t options, extra;
 } dialects[] = {
-    [MORTISE_DIALECT_ECMA] = {"not a regular expression of ECMA-262",
-                              mortise_ecma_translate,
-                              PCRE2_ALLOW_EMPTY_CLASS |
-                                  PCRE2_MATCH_UNSET_BACKREF,
-                              0},
-    [MORTISE_DIALECT_RE2] = {"not a regular expression of RE2",
+    [MORTISE_DIALECT_ECMA] =
+        {"this is ECMA-262, and this build does not take it",
+         mortise_ecma_translate,
+         PCRE2_ALLOW_EMPTY_CLASS | PCRE2_MATCH_UNSET_BACKREF, 0},
+    [MORTISE_DIALECT_RE2] = {"this is RE2, and this build does not take it",
                              mortise_re2_translate, PCRE2_ALLOW_EMPTY_CLASS, 0},
     [MORTISE_DIALECT_ECMA_FIRST] = {"not a regular expression",
                                     mortise_ecma_first_translate,
@@ -68,8 +67,9 @@ static const struct dialect {
     [MORTISE_DIALECT_RE2_FIRST] = {"not a regular expression", NULL, 0, 0},
 };
 
-/* PCRE2's words for what it does not take.  Its place is one in what was written
- * for it, which nobody has seen. */
+/* PCRE2's words for what it does not take.  What was translated is in its
+ * standard's language: it passes a limit of PCRE2's.  Its place is one in what
+ * was written for it, which nobody has seen. */
 static int refuse(const struct dialect *d, int code, struct mortise_err *err)
 {
     PCRE2_UCHAR words[160];
@@ -78,8 +78,8 @@ static int refuse(const struct dialect *d, int code, struct mortise_err *err)
         return mortise_nomem(err);
     if (code == PCRE2_ERROR_LOOKBEHIND_NOT_FIXED_LENGTH)
         return mortise_fail(err, MORTISE_EINVAL,
-                            "%s: this build looks behind for a fixed length "
-                            "only, without * + ? or {n,m}",
+                            "%s: it looks behind for a fixed length only, "
+                            "without * + ? or {n,m}",
                             d->words);
     pcre2_get_error_message(code, words, sizeof words);
     return mortise_fail(err, MORTISE_EINVAL, "%s: %s", d->words, (char *)words);

@@ -198,11 +198,68 @@ START_TEST(point_9_references_never_see_an_earlier_round)
                                             patterns[i], strlen(patterns[i]),
                                             &err) == MORTISE_EINVAL,
                       "%s", patterns[i]);
-        ck_assert_ptr_nonnull(strstr(err.msg, "more than this build matches"));
+        ck_assert_ptr_nonnull(strstr(err.msg, "more than it matches"));
     }
     holds(&(struct row){"^(?:(a)b)*\\1$", "aba", true});
     holds(&(struct row){"^(a)*\\1$", "aa", true});
     holds(&(struct row){"^(?:(a)|b)?\\1$", "b", true});
+}
+END_TEST
+
+/* What is ECMA-262, and more than this build takes, is called neither wrong nor
+ * another language's. */
+START_TEST(limits_of_this_build_are_said_to_be_its_own)
+{
+    static const struct {
+        const char *pattern, *words;
+    } rows[] = {
+        {"(?<=a+)b", "it looks behind for a fixed length only"},
+        {"(?:(a)|b)*\\1", "forgets that group"},
+        {"(?<=(a)\\1)b", "a lookbehind with a backreference"},
+        {"(?:a{0,70000})", "it repeats up to 65535 times"},
+        {"a{65536}", "it repeats up to 65535 times"},
+        {"(?:a{60000}){60000}", "too large"},
+    };
+    static const char verdict[] =
+        "this is ECMA-262, and this build does not take it: ";
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct mortise_regex *re;
+        int rv = mortise_regex_compile(&re, &arena, MORTISE_DIALECT_ECMA,
+                                       rows[i].pattern, strlen(rows[i].pattern),
+                                       &err);
+
+        ck_assert_int_eq(rv, MORTISE_EINVAL);
+        ck_assert_msg(strncmp(err.msg, verdict, sizeof verdict - 1) == 0,
+                      "%s: %s", rows[i].pattern, err.msg);
+        ck_assert_msg(strstr(err.msg, rows[i].words) != NULL, "%s: %s",
+                      rows[i].pattern, err.msg);
+    }
+}
+END_TEST
+
+/* Where a class of POSIX's was meant, the words name what does it. */
+START_TEST(classes_of_posix_have_others_to_write)
+{
+    static const char *const rows[][2] = {
+        {"[[:alpha:]]", "[:alpha:]: write [a-zA-Z] or \\p{L} (at its "
+                        "character 2)"},
+        {"^[^_[:digit:]x]+$", "[:digit:]: write [0-9] or \\p{Nd}"},
+        {"[[:alpha:]_[:xdigit:]]", "[:xdigit:]"},
+        {"[[:none:]]", "] alone is no character"},
+        {"[:alpha:]]", "[:alpha:]: write"},
+        {"]", "] alone is no character"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct mortise_regex *re;
+        int rv = mortise_regex_compile(&re, &arena, MORTISE_DIALECT_ECMA,
+                                       rows[i][0], strlen(rows[i][0]), &err);
+
+        ck_assert_int_eq(rv, MORTISE_EINVAL);
+        ck_assert_msg(strstr(err.msg, rows[i][1]) != NULL, "%s: %s", rows[i][0],
+                      err.msg);
+    }
 }
 END_TEST
 
@@ -463,6 +520,8 @@ static Suite *suite(void)
     tcase_add_test(tc, point_9_sets_are_those_of_ecma);
     tcase_add_test(tc, point_9_groups_are_those_of_ecma);
     tcase_add_test(tc, point_9_references_never_see_an_earlier_round);
+    tcase_add_test(tc, limits_of_this_build_are_said_to_be_its_own);
+    tcase_add_test(tc, classes_of_posix_have_others_to_write);
     tcase_add_test(tc, point_9_what_ecma_lacks_is_refused);
     tcase_add_test(tc, the_suite_of_json_schema);
     tcase_add_test(tc, any_bytes_end);
