@@ -114,6 +114,9 @@ static inline void *cel_room(const struct cel_source *src, size_t n,
 /* The tree of a whole text, macros expanded, names not yet looked up. */
 struct cel_node *mortise_cel_parse(const struct cel_source *src);
 
+/* The names of macros, some of them several times; NULL: there are no more. */
+const char *mortise_cel_macro_at(size_t i);
+
 /* How a binary operator is written. */
 const char *mortise_cel_symbol(unsigned op);
 

@@ -487,6 +487,11 @@ static _Noreturn void no_such_function(const struct checker *c,
 
         near = mortise_nearest(name, two, 2);
     }
+    for (size_t i = 0; mortise_cel_macro_at(i) != NULL; i++) {
+        const char *two[2] = {near, mortise_cel_macro_at(i)};
+
+        near = mortise_nearest(name, two, 2);
+    }
     fail_unknown(c, n, "function", name, near);
 }
 

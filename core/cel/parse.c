@@ -183,6 +183,13 @@ static const struct macro macros[] = {
     {"transformMap", 4, 2, CEL_MAKE_MAP, 2, 3},
 };
 
+const char *mortise_cel_macro_at(size_t i)
+{
+    size_t n = sizeof macros / sizeof macros[0];
+
+    return i < n ? macros[i].name : i == n ? "has" : NULL;
+}
+
 /* The macro of that name and number of arguments; *known if there is one of
  * the name. */
 static const struct macro *find_macro(const char *name, uint32_t n, bool *known)

@@ -65,15 +65,18 @@ static const char *nearest(const struct mortise_graph *g, const char *name)
     return two[0];
 }
 
-/* What the tools of a node are called, some of them. */
-static void list_tools(const struct mortise_graph *tools, char *out, size_t cap)
+/* The names of the nodes of a graph, or of the tools of a node, some of them. */
+static void list_nodes(const struct mortise_graph *g, char *out, size_t cap)
 {
     size_t n = 0;
+    uint32_t i;
 
     out[0] = '\0';
-    for (uint32_t i = 0; i < tools->n_nodes && n + 80 < cap; i++)
+    for (i = 0; i < g->n_nodes && n + 80 < cap; i++)
         n += (size_t)snprintf(out + n, cap - n, "%s%.64s", i > 0 ? ", " : "",
-                              tools->nodes[i].id);
+                              g->nodes[i].id);
+    if (i < g->n_nodes)
+        snprintf(out + n, cap - n, " and others");
 }
 
 /* The node of that path, or NULL after a finding. */
@@ -86,7 +89,7 @@ static const struct mortise_node *node_of(const struct mortise_graph *g,
     const struct mortise_node *n = find(g, at->str, &where, lost);
     struct mortise_diag *d;
     const char *near;
-    char tools[400];
+    char names[400];
 
     if (n != NULL)
         return n;
@@ -95,10 +98,13 @@ static const struct mortise_node *node_of(const struct mortise_graph *g,
                          at->str);
     if (near != NULL) {
         mortise_diag_help(diags, d, "did you mean '%s'?", near);
-    } else if (where != NULL && where->offers != NULL) {
-        list_tools(where, tools, sizeof tools);
-        mortise_diag_help(diags, d, "a tool is named as models know it: %s",
-                          tools);
+    } else if (where != NULL) {
+        list_nodes(where, names, sizeof names);
+        mortise_diag_help(diags, d,
+                          where->offers != NULL
+                              ? "a tool is named as models know it: %s"
+                              : "there are: %s",
+                          names);
     }
     return NULL;
 }

@@ -330,6 +330,12 @@ START_TEST(unknown_names_are_refused)
             "'size'?");
     refused("'a'.startswith('a')", "startswith",
             "unknown function 'startswith', did you mean 'startsWith'?");
+    refused("[1, 2].mapp(x, x)", "mapp",
+            "unknown function 'mapp', did you mean 'map'?");
+    refused("[1, 2].exist_one(x, x > 1)", "exist_one",
+            "unknown function 'exist_one', did you mean 'exists_one'?");
+    refused("hass(input.s)", "hass",
+            "unknown function 'hass', did you mean 'has'?");
     refused("frob(1)", "frob", "unknown function 'frob'");
     refused("contains('a', 'b')", "contains",
             "contains is called on a value: x.contains(y)");
