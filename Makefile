@@ -490,7 +490,8 @@ headers: $(B)/deps.mk
 	$(Q)for h in $(HEADERS) core/mortise.h; do \
 	    $(CC) -std=c11 $(WARN) -Werror -Isdk -fsyntax-only -x c $$h && \
 	    $(CXX) -std=c++11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
-	        -Werror -Isdk -fsyntax-only -x c++ $$h || exit 1; \
+	        -Wold-style-cast -Wzero-as-null-pointer-constant -Werror \
+	        -Isdk -fsyntax-only -x c++ $$h || exit 1; \
 	done
 
 # Each entry point for FUZZ_SECONDS (or those that are named: FUZZ="import json");

@@ -31,6 +31,7 @@
 
 #include <mortise/json.h>
 
+MORTISE_C_BEGIN
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -1353,4 +1354,5 @@ MORTISE_INLINE mortise_status mortise_journal_end_wait(
 #ifdef __cplusplus
 }
 #endif
+MORTISE_C_END
 #endif

@@ -41,6 +41,7 @@
 
 #include <mortise/json.h>
 
+MORTISE_C_BEGIN
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -118,4 +119,5 @@ MORTISE_STATIC_ASSERT(sizeof(mortise_guardrail) == 16, "mortise_guardrail");
 #ifdef __cplusplus
 }
 #endif
+MORTISE_C_END
 #endif

@@ -49,6 +49,20 @@
 #define MORTISE_INLINE static inline
 #endif
 
+/* What stands between the two is C: in C++ its casts and its NULL are C's, too,
+ * whatever warns of those in code that is yours. */
+#if defined(__cplusplus) && defined(__GNUC__)
+#define MORTISE_C_BEGIN                                                        \
+    _Pragma("GCC diagnostic push")                                             \
+        _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"") _Pragma(        \
+            "GCC diagnostic ignored \"-Wzero-as-null-pointer-constant\"")
+#define MORTISE_C_END _Pragma("GCC diagnostic pop")
+#else
+#define MORTISE_C_BEGIN
+#define MORTISE_C_END
+#endif
+
+MORTISE_C_BEGIN
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -1131,4 +1145,5 @@ MORTISE_INLINE mortise_status mortise_jw_finish(mortise_jw *w,
 #ifdef __cplusplus
 }
 #endif
+MORTISE_C_END
 #endif

@@ -172,6 +172,7 @@
 
 #include <mortise/ask.h>
 
+MORTISE_C_BEGIN
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -266,4 +267,5 @@ MORTISE_STATIC_ASSERT(sizeof(mortise_model) == 24, "mortise_model");
 #ifdef __cplusplus
 }
 #endif
+MORTISE_C_END
 #endif
