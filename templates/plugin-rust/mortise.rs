@@ -37,6 +37,34 @@ pub trait Plugin: Sized + Send + Sync + 'static {
     }
 }
 
+/// The statuses of <mortise/plugin.h> that an error may have.
+pub mod status {
+    pub const SUSPENDED: i32 = 2; // the answer comes later: return it, by `?`
+    pub const FAILED: i32 = -1;
+    pub const INVALID: i32 = -2;
+    pub const CANCELLED: i32 = -3;
+    pub const DENIED: i32 = -4;
+    pub const NOTFOUND: i32 = -5;
+    pub const NOMEM: i32 = -6;
+    pub const IO: i32 = -7; // another try may help
+    pub const UNSUPPORTED: i32 = -8;
+    pub const TIMEOUT: i32 = -10;
+    pub const DOUBT: i32 = -11; // whether it happened is not known
+}
+
+/// What a status that an ask came to means for the call that made it, as
+/// mortise_http_detail() of <mortise/ask.h> has it: the class, and the end of the code,
+/// behind the method's area.  All else is ("permanent", "failed").
+const MEANINGS: [(i32, &str, &str); 7] = [
+    (status::IO, "transient", "unreachable"),
+    (status::TIMEOUT, "timeout", "timeout"),
+    (status::CANCELLED, "cancelled", "cancelled"),
+    (status::DENIED, "permanent", "denied"),
+    (status::INVALID, "permanent", "invalid"),
+    (status::NOMEM, "transient", "failed"),
+    (status::NOTFOUND, "permanent", "not_found"),
+];
+
 /// Why a call failed.  The class decides about retries; a graph may name the code.
 #[derive(Debug)]
 pub struct Error {
@@ -58,32 +86,58 @@ impl Error {
             retry_after_ms: 0,
         }
     }
+    /// What an ask of `method` came to: "http.unreachable" and so on.
+    fn asked(method: &str, status: i32, words: &str) -> Error {
+        let area = method.split('.').next().unwrap_or("ask");
+        let row = MEANINGS.iter().find(|m| m.0 == status);
+        let (class, end) = row.map_or(("permanent", "failed"), |m| (m.1, m.2));
+        Error::new(status, class, &format!("{}.{}", area, end), words)
+    }
+    /// One of `status`: what the host, or you, said.
+    pub fn status(&self) -> i32 {
+        self.status
+    }
+    /// "transient", "permanent", "timeout" or "cancelled"; "": none, it waits.
+    pub fn class(&self) -> &str {
+        self.class
+    }
+    pub fn code(&self) -> &str {
+        &self.code
+    }
+    pub fn words(&self) -> &str {
+        &self.words
+    }
     /// It will not help to try again.
     pub fn failed(code: &str, words: &str) -> Error {
-        Error::new(-1, "permanent", code, words)
+        Error::new(status::FAILED, "permanent", code, words)
     }
     /// The request breaks its rules.
     pub fn invalid(code: &str, words: &str) -> Error {
-        Error::new(-2, "permanent", code, words)
+        Error::new(status::INVALID, "permanent", code, words)
     }
     /// It may help to try again, not before so many ms (0: whenever).
     pub fn transient(code: &str, words: &str, retry_after_ms: i64) -> Error {
         Error {
             retry_after_ms,
-            ..Error::new(-1, "transient", code, words)
+            ..Error::new(status::FAILED, "transient", code, words)
         }
     }
     /// Nobody knows whether it happened.
     pub fn doubt(code: &str, words: &str) -> Error {
-        Error::new(-11, "permanent", code, words)
+        Error::new(status::DOUBT, "permanent", code, words)
     }
     /// There is no such operation.
     pub fn unsupported() -> Error {
-        Error::new(-8, "permanent", "unsupported", "no such operation")
+        Error::new(
+            status::UNSUPPORTED,
+            "permanent",
+            "unsupported",
+            "no such operation",
+        )
     }
     /// The host asked to stop, and that was done.
     pub fn cancelled() -> Error {
-        Error::new(-3, "cancelled", "cancelled", "told to stop")
+        Error::new(status::CANCELLED, "cancelled", "cancelled", "told to stop")
     }
     fn detail(&self) -> String {
         let mut members = vec![
@@ -131,30 +185,18 @@ impl<'a> Call<'a> {
     }
     /// Ask the host, and wait: "http.request/1" and so on, which the manifest's
     /// requires.methods must have (<mortise/ask.h> says what each takes and gives).
-    /// What comes back by `?` lets go of a call that waits for somebody.
+    /// What comes back by `?` lets go of a call that waits for somebody, and has the
+    /// class by which what may help another time is tried again.
     pub fn ask(&self, method: &str, body: &Json) -> Result<Json, Error> {
-        let (body, mut answer) = (
-            body.to_string(),
-            Str {
-                p: ptr::null(),
-                n: 0,
-            },
-        );
-        let status = unsafe {
-            let ask = (*self.host.api).ask_wait;
-            ask(
-                self.host.host,
-                self.request.call,
-                Str::of(method),
-                Str::of(&body),
-                &mut answer,
-            )
-        };
+        let (body, mut answer) = (body.to_string(), Str::of(""));
+        let (host, call, body) = (self.host, self.request.call, Str::of(&body));
+        let ask = unsafe { (*host.api).ask_wait };
+        let status = ask(host.host, call, Str::of(method), body, &mut answer);
         let text = unsafe { answer.lent() };
         match status {
             0 => Json::parse(text),
-            2 => Err(Error::new(2, "", "", "")),
-            _ => Err(Error::new(status, "permanent", "ask", text)),
+            status::SUSPENDED => Err(Error::new(status, "", "", "")),
+            _ => Err(Error::asked(method, status, text)),
         }
     }
     fn emit(&self, output: &Json) -> i32 {
