@@ -503,9 +503,12 @@ const struct mortise_cmd mortise_cmd_pause = {
 const struct mortise_cmd mortise_cmd_cancel = {
     .name = "cancel",
     .operands = "RUN",
-    .summary = "Stop a run for good",
+    .summary = "End a run; only resume --goto has it go on",
     .text =
         "RUN is the whole id of a run.\n"
+        "\n"
+        "It has ended, then: 'resume RUN' shows it and runs nothing, and only\n"
+        "'resume RUN --goto NODE' has it go on, from that node.\n"
         "\n"
         "What is at work is asked to stop and awaited; its effects are\n"
         "recorded.  Where one of them says nothing, nobody knows whether\n"

@@ -88,6 +88,65 @@ static bool is_over(int status)
     return status == MORTISE_RUN_COMPLETED || status == MORTISE_RUN_CANCELLED;
 }
 
+/* The node that a run would be led to again: the newest of the graph's own that
+ * did not complete, or else the newest; NULL: it had none. */
+static const char *last_node(const json_t *show)
+{
+    const json_t *nodes = json_object_get(show, "nodes");
+    const char *newest = NULL, *undone = NULL;
+
+    MORTISE_JSON_EACH (one, i, nodes) {
+        const char *path = mortise_cli_text(one, "path");
+
+        if (strncmp(path, "1.0/", 4) != 0 || strpbrk(path + 4, "/[") != NULL)
+            continue;
+        newest = mortise_cli_text(one, "node");
+        if (strcmp(mortise_cli_text(one, "status"), "completed") != 0)
+            undone = newest;
+    }
+    return undone != NULL ? undone : newest;
+}
+
+static int note_cancel(void *ud, json_t *event)
+{
+    json_t **newest = ud;
+
+    if (strcmp(mortise_cli_text(event, "command"), "cancel") == 0) {
+        json_decref(*newest);
+        *newest = json_incref(event);
+    }
+    return 0;
+}
+
+/* Nothing was done with a run because it had ended: that, by whom it was cancelled
+ * and why, and what would have it go on. */
+static void say_over(struct mortise_cli *cli, const char *run, int status,
+                     const json_t *show)
+{
+    const char *node = last_node(show), *reason;
+    struct mortise_out *o = &cli->out;
+    json_t *by = NULL;
+
+    if (status == MORTISE_RUN_CANCELLED)
+        mortise_cli_recall(cli, run, 0, note_cancel, &by, NULL);
+    reason = mortise_cli_text(by, "reason");
+    mortise_out_puts(o, "  it had ended before, and nothing was done");
+    if (by != NULL)
+        mortise_out_say(o, ": %s cancelled it at %s%s%s",
+                        mortise_cli_text(by, "actor"),
+                        mortise_cli_text(by, "at"),
+                        reason[0] != '\0' ? ", who said: " : "", reason);
+    mortise_out_puts(o, "\n");
+    if (node != NULL) {
+        mortise_out_puts(o, "  to go on from a node of it:\n");
+        mortise_cli_suggest(cli, o, "resume", run);
+        mortise_out_puts(o, " --goto ");
+        mortise_out_shell(o, node);
+        mortise_out_puts(o, "\n");
+    }
+    json_decref(by);
+}
+
 /* What a run that stopped says of itself, from `show`. */
 static void stand(struct mortise_cli *cli, const char *run, int status,
                   const json_t *show)
@@ -141,8 +200,9 @@ static int conclude_blocked(struct mortise_cli *cli, const char *run,
         mortise_requests_code(mortise_cli_text(blocked, "code")));
 }
 
-/* The end of it all: words and the code. */
-static int conclude(struct mortise_cli *cli, const char *run, json_t *reply)
+/* The end of it all: words and the code.  `idle`: nothing happened to it. */
+static int conclude(struct mortise_cli *cli, const char *run, json_t *reply,
+                    bool idle)
 {
     const char *name = mortise_cli_text(reply, "status");
     int status = mortise_status_of_name(name);
@@ -171,6 +231,8 @@ static int conclude(struct mortise_cli *cli, const char *run, json_t *reply)
         headline(&cli->out, run, name, mortise_cli_text(reply, "reason"));
     }
     doubt = is_over(status) && say_unsettled(cli, show);
+    if (!cli->args.json && idle && is_over(status) && !doubt)
+        say_over(cli, run, status, show);
     if (!cli->args.json)
         stand(cli, run, status, show);
     code = mortise_exit_code_of_status(status);
@@ -455,7 +517,7 @@ int mortise_cli_go(struct mortise_cli *cli, const char *what, json_t *body,
     w.seq = after;
     snprintf(w.run, sizeof w.run, "%s", run);
     rv = mortise_watch(&w, what, body, &reply, &err);
-    code = rv == MORTISE_OK ? conclude(cli, w.run, reply)
+    code = rv == MORTISE_OK ? conclude(cli, w.run, reply, w.seq == after)
                             : refused(cli, w.run, &err);
     json_decref(reply);
     return code;
@@ -482,7 +544,7 @@ static void say_who(struct mortise_cli *cli)
 static int recorded(struct mortise_cli *cli, json_t *reply)
 {
     if (json_is_true(json_object_get(reply, "blocked")))
-        return conclude(cli, mortise_cli_text(reply, "run"), reply);
+        return conclude(cli, mortise_cli_text(reply, "run"), reply, false);
     if (cli->args.json) {
         mortise_out_json(&cli->out, reply, false);
         return MORTISE_EXIT_OK;

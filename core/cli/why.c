@@ -466,11 +466,8 @@ static void why_over(struct why *w)
         say_who(w, w->command);
     say_since(w, " at ", mortise_cli_text(w->end, "at"));
     if (node == NULL) {
-        say(w, cancelled ? ".  It waits for nothing, and goes on only where "
-                           "somebody has it go on from a node of it (resume "
-                           "--goto NODE)."
-                         : ".  It waits for nothing, and nothing can unblock "
-                           "it.");
+        say(w, ".  It waits for nothing, and goes on only where somebody has "
+               "it go on from a node of it (resume --goto NODE).");
         return;
     }
     say(w,

@@ -1004,7 +1004,8 @@ START_TEST(scheduled_pause)
 }
 END_TEST
 
-/* A waiting run is cancelled for good. */
+/* A waiting run is cancelled, and only a goto has it go on: who resumes it is
+ * told so, and by whom it was cancelled; what is printed works. */
 START_TEST(cancelling)
 {
     child_run("$MORTISE run human.yaml --id h");
@@ -1015,6 +1016,18 @@ START_TEST(cancelling)
     child_run("$MORTISE resume h");
     expect_code(1);
     expect_out("run h cancelled");
+    expect_out("it had ended before, and nothing was done: ");
+    expect_out(" cancelled it at 20");
+    expect_out(", who said: enough\n");
+    expect_out(" resume h --goto ");
+    child_run("$($MORTISE resume h | grep -e --goto)");
+    expect_code(4);
+    expect_out("run h waiting");
+    ok(child_run("$MORTISE approve $($MORTISE inbox h --ids)"));
+    ck_assert_ptr_null(strstr(child.out, "had ended before"));
+    ok(child_run("$MORTISE resume h"));
+    expect_out("it had ended before, and nothing was done\n");
+    expect_out(" resume h --goto ");
     child_run("$MORTISE cancel nobody");
     expect_code(3);
 }
@@ -1449,9 +1462,9 @@ END_TEST
 START_TEST(reading_makes_no_store)
 {
     static const char *const lists[] = {"runs", "inbox"};
-    static const char *const others[] = {"show x",   "history x", "events x",
-                                         "why x",    "inbox x",   "why",
-                                         "events x --follow"};
+    static const char *const others[] = {
+        "show x",  "history x", "events x",         "why x",
+        "inbox x", "why",       "events x --follow"};
 
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         child_run("mkdir -p empty; cd empty; $MORTISE %s; echo $?; ls -A",

@@ -259,7 +259,7 @@ START_TEST(a_completed_one)
     snprintf(line, sizeof line, "resolve r %s --retry", request());
     ck_assert_int_eq(errand_mortise(line), 0);
     ck_assert_int_eq(errand_mortise("why r"), 0);
-    assert_said("nothing can unblock it");
+    assert_said("goes on only where somebody has it go on from a node");
     ck_assert_uint_eq(httpd_requests(errand_httpd), 1);
     ck_assert_int_eq(errand_mortise("resume r --goto a"), 5); /* another */
     ck_assert_uint_eq(httpd_requests(errand_httpd), 2);

@@ -1,4 +1,4 @@
-/* cancel.c -- the command that stops a run for good.
+/* cancel.c -- the command that ends a run: it goes on only by a goto.
  *
  * What is at work is stopped; then finalisers run (flow/final.c), and the run
  * ends when they are over.  To cancel it once more is not to wait for them; which
