@@ -645,6 +645,28 @@ START_TEST(long_names_are_told_apart)
 }
 END_TEST
 
+/* Why a plugin is refused is said once, and elsewhere where that stands. */
+START_TEST(a_refusal_is_said_once)
+{
+    const char *at;
+
+    sign_release();
+    desk_ok("$MORTISE run g.yaml");
+    release("1", "k", "another");
+    desk_graph("two", "start: a\nnodes:\n"
+                      "  a: {type: tool, tool: tried/echo, next: b}\n"
+                      "  b: {type: tool, tool: tried/echo, next: c}\n"
+                      "  c: {type: tool, tool: tried/nap, next: END}\n");
+    child_run("$MORTISE run two.yaml");
+    at = strstr(child.err, "another manifest of that version and seq");
+    ck_assert_msg(at != NULL, "%s%s", child.out, child.err);
+    ck_assert_ptr_null(strstr(at + 1, "another manifest"));
+    at = strstr(at, "'tried' is refused, too: why stands at two.yaml:");
+    ck_assert_msg(at != NULL, "%s%s", child.out, child.err);
+    ck_assert_ptr_nonnull(strstr(at + 1, "'tried' is refused, too"));
+}
+END_TEST
+
 /* A version and seq stand for one manifest, except where nobody signs. */
 START_TEST(a_seq_stands_for_one_manifest)
 {
@@ -763,6 +785,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, a_store_knows_what_its_user_knew, 0, 2);
     tcase_add_test(tc, long_names_are_told_apart);
     tcase_add_test(tc, a_seq_stands_for_one_manifest);
+    tcase_add_test(tc, a_refusal_is_said_once);
     tcase_add_loop_test(tc, refused_by_trust, 0,
                         (int)(sizeof refusals / sizeof *refusals));
     suite_add_tcase(s, tc);

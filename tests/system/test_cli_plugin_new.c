@@ -43,6 +43,42 @@ START_TEST(each_language)
 }
 END_TEST
 
+/* Stands in for what signs: what it makes differs as the object does. */
+static const char signer[] = "#!/bin/sh\n"
+                             "case \"$1 $2\" in\n"
+                             "'key new') touch acme.x.key ;;\n"
+                             "'plugin sign') mkdir -p dist\n"
+                             "    { cat acme.x.plugin.yaml; cksum <acme.x.so; "
+                             "} >dist/acme.x.plugin.yaml\n"
+                             "esac\n";
+
+/* `make sign` says where a signed plugin is replaced by another of the same version
+ * and seq, which is refused wherever the first has run. */
+START_TEST(sign_says_that_seq_is_still_the_same)
+{
+    desk_ok("$MORTISE plugin new acme.x --lang %s", languages[_i].lang);
+    desk_put("acme.x/signer", signer);
+    desk_ok("cd acme.x && chmod +x signer && echo 1 >acme.x.so && "
+            "make sign MORTISE=./signer");
+    desk_not_out("seq is");
+    desk_ok("cd acme.x && touch acme.x.so && make sign MORTISE=./signer");
+    desk_not_out("seq is");
+    desk_ok("cd acme.x && echo 2 >acme.x.so && make sign MORTISE=./signer");
+    desk_out(
+        "seq is still 1: where the plugin ran before, this one is refused; "
+        "raise it in acme.x.plugin.yaml\n");
+    desk_ok("cd acme.x && echo 3 >acme.x.so && "
+            "sed -i 's/^seq: 1/seq: 2/' acme.x.plugin.yaml && "
+            "make sign MORTISE=./signer");
+    desk_not_out("seq is");
+    desk_ok("cd acme.x && echo 4 >acme.x.so && "
+            "sed -i 's/version: 0.1.0/version: 0.1.1/' acme.x.plugin.yaml && "
+            "make sign MORTISE=./signer && LC_ALL=C ls dist");
+    desk_not_out("seq is");
+    desk_not_out("was\n");
+}
+END_TEST
+
 /* Whatever a plugin may be called, its files are sound. */
 static const char *const names[] = {"1.0",     "null", "true", "0x1f",
                                     "a-b_c.d", "Y",    "json", "plugin"};
@@ -119,6 +155,8 @@ static Suite *suite(void)
     tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
     tcase_add_checked_fixture(tc, desk_begin, desk_end);
     tcase_add_loop_test(tc, each_language, 0, N_LANGUAGES);
+    tcase_add_loop_test(tc, sign_says_that_seq_is_still_the_same, 0,
+                        N_LANGUAGES);
     tcase_add_loop_test(tc, any_name, 0, sizeof names / sizeof names[0]);
     tcase_add_loop_test(tc, refused_in_words, 0,
                         sizeof refused / sizeof refused[0]);

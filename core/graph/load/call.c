@@ -20,10 +20,8 @@ void mortise_node_find_operation(struct mortise_loader *ld,
                                          r->node->operation, &why);
     if (r->node->op == NULL) {
         ld->nomem |= why.code == MORTISE_ENOMEM;
-        mortise_diag_add(ld->diags,
-                         why.code == MORTISE_ECONFIG ? "E0507" : "E0501", at,
-                         "%s", why.msg);
-        mortise_diags_because(ld->diags, &why);
+        mortise_load_refuse(ld, why.code == MORTISE_ECONFIG ? "E0507" : "E0501",
+                            at, r->node->plugin, &why);
         return;
     }
     if (why.code == MORTISE_EINVAL)

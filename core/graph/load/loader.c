@@ -120,6 +120,53 @@ void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,
     root->g->n_plugins++;
 }
 
+/* Does trust or quarantine refuse the plugin, whatever is asked of it? */
+static bool is_of_plugin(const struct mortise_err *why)
+{
+    return why->code == MORTISE_EDENIED || why->code == MORTISE_EBLOCKED;
+}
+
+static const struct mortise_refusal *
+same_refusal(const struct mortise_refusal *list, const char *words)
+{
+    while (list != NULL && strcmp(list->words, words) != 0)
+        list = list->next;
+    return list;
+}
+
+static void keep_refusal(struct mortise_loader *ld, struct mortise_span at,
+                         const char *words)
+{
+    struct mortise_refusal *one = mortise_load_alloc(ld, sizeof *one);
+    char *copy = mortise_arena_strdup(ld->arena, words);
+
+    ld->nomem |= copy == NULL;
+    if (ld->nomem)
+        return;
+    *one = (struct mortise_refusal){
+        .next = ld->root->refusals, .words = copy, .at = at};
+    ld->root->refusals = one;
+}
+
+void mortise_load_refuse(struct mortise_loader *ld, const char *code,
+                         struct mortise_span at, const char *what,
+                         const struct mortise_err *why)
+{
+    const struct mortise_refusal *said =
+        is_of_plugin(why) ? same_refusal(ld->root->refusals, why->msg) : NULL;
+
+    if (said != NULL)
+        mortise_diag_add(ld->diags, code, at,
+                         "'%s' is refused, too: why stands at %s:%u:%u", what,
+                         said->at.file->path, (unsigned)said->at.line,
+                         (unsigned)said->at.col);
+    else
+        mortise_diag_add(ld->diags, code, at, "%s", why->msg);
+    mortise_diags_because(ld->diags, why);
+    if (said == NULL && is_of_plugin(why))
+        keep_refusal(ld, at, why->msg);
+}
+
 void mortise_load_model(struct mortise_loader *ld, const char *alias)
 {
     struct mortise_named *one = mortise_load_alloc(ld, sizeof *one);

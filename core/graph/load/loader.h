@@ -104,10 +104,18 @@ struct mortise_named {
     uint32_t number; /* of a resource: from 1 */
 };
 
+/* Why a plugin is refused, and where that was said first. */
+struct mortise_refusal {
+    const struct mortise_refusal *next;
+    const char *words;
+    struct mortise_span at;
+};
+
 struct mortise_loader {
     struct mortise_loader *root; /* of the outermost graph: itself, there */
     /* Of the outermost: the newest first. */
     const struct mortise_named *resources, *plugins, *models;
+    const struct mortise_refusal *refusals; /* [root] */
     struct mortise_loader *outer;     /* of the graph around this; NULL: none */
     struct mortise_graph_file *files; /* [root] */
     struct mortise_graph_dir *dirs;   /* [root] */
@@ -204,6 +212,11 @@ struct mortise_schema *mortise_load_our_schema(struct mortise_loader *ld,
 void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,
                          const char *name);
 void mortise_load_model(struct mortise_loader *ld, const char *alias);
+/* A finding: the catalogue refuses `what`, a plugin or a guardrail.  Why a plugin as
+ * a whole is refused is said once in all graphs, and elsewhere where that was. */
+void mortise_load_refuse(struct mortise_loader *ld, const char *code,
+                         struct mortise_span at, const char *what,
+                         const struct mortise_err *why);
 
 /* ---- graph_keys.c, state.c, reducer.c, limits.c, budget.c
  * ---------------------------------------- */

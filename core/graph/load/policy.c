@@ -25,11 +25,9 @@ static void read_id(struct mortise_loader *ld, const struct mortise_yaml *id)
     ld->nomem |= rv == MORTISE_ENOMEM;
     if (rv == MORTISE_OK)
         mortise_load_plugin(ld, MORTISE_GUARD_PREFIX, id->str);
-    else if (rv != MORTISE_ENOMEM) {
-        mortise_diag_add(ld->diags, rv == MORTISE_EINVAL ? "E0607" : "E0502",
-                         id->span, "%s", why.msg);
-        mortise_diags_because(ld->diags, &why);
-    }
+    else if (rv != MORTISE_ENOMEM)
+        mortise_load_refuse(ld, rv == MORTISE_EINVAL ? "E0607" : "E0502",
+                            id->span, id->str, &why);
 }
 
 void mortise_node_read_guards(void *ctx, void *into,
