@@ -17,11 +17,15 @@
  *       what remains to be bounded when values are checked is how deep the
  *       value is.
  *   (4) A failure says where: a pointer into the JSON.
+ *   (5) What is wrong with one keyword hides nothing of those beside it, nor of
+ *       the schemas in them: a caller who wants them all is told of each.
  *
  * The arena holds all but the JSON values, which mortise_schema_finish() gives
  * back.  What fails leaves by one door (base/escape.h), which knows what was
  * being read then: compiler.at.  Each who reads a part says so there, and sets
- * it back when that is read.
+ * it back when that is read.  For (5) every keyword has a door of its own, and
+ * the pieces that its reader leaves half made are looked at by nobody: such a
+ * schema is never settled.
  */
 #include "json/compile.h"
 
@@ -80,14 +84,53 @@ void mortise_schema_refuse(struct schema_compiler *c, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    mortise_vfail(c->escape.err, MORTISE_EINVAL, fmt, ap);
+    mortise_vfail(c->escape->err, MORTISE_EINVAL, fmt, ap);
     va_end(ap);
-    mortise_escape(&c->escape, MORTISE_EINVAL);
+    mortise_escape(c->escape, MORTISE_EINVAL);
+}
+
+static void tell_wrong(struct schema_compiler *c, int rv)
+{
+    char where[512];
+
+    if (c->n_wrong++ == 0)
+        c->first_wrong = rv;
+    mortise_schema_spell_place(where, sizeof where, c->at);
+    c->world->wrong(c->world->ctx, where, rv, c->escape->err->msg);
+}
+
+void mortise_schema_fault(struct schema_compiler *c, int rv)
+{
+    if (c->world->wrong == NULL || rv == MORTISE_ENOMEM ||
+        c->n_wrong == MORTISE_SCHEMA_WRONG)
+        mortise_escape(c->escape, rv);
+    tell_wrong(c, rv);
+}
+
+bool mortise_schema_try(struct schema_compiler *c, void (*body)(void *),
+                        void *arg)
+{
+    struct mortise_escape *outer = c->escape, inner = {.err = outer->err};
+    size_t depth = c->depth;
+    int rv;
+
+    if (c->world->wrong == NULL) {
+        body(arg);
+        return true;
+    }
+    c->escape = &inner;
+    rv = mortise_escapable(&inner, body, arg);
+    c->escape = outer;
+    if (rv == MORTISE_OK)
+        return true;
+    c->depth = depth;
+    mortise_schema_fault(c, rv);
+    return false;
 }
 
 void *mortise_schema_room(struct schema_compiler *c, size_t n, size_t size)
 {
-    return mortise_escape_alloc(&c->escape, c->arena, n, size);
+    return mortise_escape_alloc(c->escape, c->arena, n, size);
 }
 
 /* ---- which JSON object became which schema --------------------------- */
@@ -108,7 +151,7 @@ static void grow_map(struct schema_compiler *c)
     void *map = mortise_zalloc(c->mem, cap * sizeof *c->map);
 
     if (map == NULL)
-        mortise_escape(&c->escape, mortise_nomem(c->escape.err));
+        mortise_escape(c->escape, mortise_nomem(c->escape->err));
     c->map = map;
     c->cap_map = cap;
     for (size_t i = 0; i < old.cap_map; i++)
@@ -164,7 +207,7 @@ static void open_resource(struct schema_compiler *c, struct mortise_schema *s,
     const struct schema_resource *r = c->resources;
 
     if (uri == NULL)
-        mortise_escape(&c->escape, mortise_nomem(c->escape.err));
+        mortise_escape(c->escape, mortise_nomem(c->escape->err));
     uri[strcspn(uri, "#")] = '\0'; /* only an empty one came this far */
     while (r != NULL && strcmp(r->uri, uri) != 0)
         r = r->next;
@@ -216,9 +259,9 @@ static unsigned vocabulary_bit(const char *uri)
 static _Noreturn void unavailable(struct schema_compiler *c, const char *what,
                                   const char *uri, const char *why)
 {
-    mortise_escape(&c->escape, mortise_fail(c->escape.err, MORTISE_EUNAVAILABLE,
-                                            "the %s %s is not available%s",
-                                            what, uri, why));
+    mortise_escape(c->escape, mortise_fail(c->escape->err, MORTISE_EUNAVAILABLE,
+                                           "the %s %s is not available%s", what,
+                                           uri, why));
 }
 
 /* What a metaschema's $vocabulary asks for. */
@@ -298,16 +341,52 @@ static void narrow_by_values(struct mortise_schema *s)
     narrow(s, types);
 }
 
+struct part {
+    struct schema_compiler *c;
+    struct mortise_schema *s;
+    const char *keyword;
+    json_t *value;
+};
+
+static void read_head_of(void *arg)
+{
+    const struct part *p = arg;
+
+    read_head(p->c, p->s);
+}
+
+static void read_keyword_of(void *arg)
+{
+    const struct part *p = arg;
+
+    mortise_schema_read_keyword(p->c, p->s, p->keyword, p->value);
+}
+
+/* One whose head is wrong may be in any dialect: no more of it is read. */
 static void read_object(struct schema_compiler *c, struct mortise_schema *s,
                         json_t *json)
 {
+    struct part part = {c, s, NULL, NULL};
+
     remember(c, s);
-    read_head(c, s);
+    if (!mortise_schema_try(c, read_head_of, &part))
+        return;
     MORTISE_JSON_MEMBERS (keyword, value, json) {
         c->at = (struct schema_place){.up = s, .keyword = keyword};
-        mortise_schema_read_keyword(c, s, keyword, value);
+        part.keyword = keyword;
+        part.value = value;
+        mortise_schema_try(c, read_keyword_of, &part);
     }
     narrow_by_values(s);
+}
+
+/* A reference that leads to it is not told once more. */
+static void refuse_value(struct schema_compiler *c, struct mortise_schema *s)
+{
+    remember(c, s);
+    mortise_fail(c->escape->err, MORTISE_EINVAL,
+                 "a schema is an object, true or false");
+    mortise_schema_fault(c, MORTISE_EINVAL);
 }
 
 struct mortise_schema *
@@ -330,7 +409,7 @@ mortise_schema_compile_at(struct schema_compiler *c, json_t *json,
         read_object(c, s, json);
         c->depth--;
     } else if (!json_is_boolean(json)) {
-        mortise_schema_refuse(c, "a schema is an object, true or false");
+        refuse_value(c, s);
     } else if (resource->root == NULL) {
         resource->root = s;
     }
@@ -498,6 +577,8 @@ static void compile(void *arg)
     c->root = mortise_schema_compile_at(c, c->json, (struct schema_place){0},
                                         new_resource(c, "", SCHEMA_ALL));
     mortise_schema_resolve(c);
+    if (c->n_wrong > 0)
+        mortise_escape(c->escape, c->first_wrong);
     for (struct mortise_schema *s = c->all; s != NULL; s = s->next)
         if (s->mark == NEW)
             settle(c, s);
@@ -516,7 +597,8 @@ int mortise_schema_compile_in(struct mortise_schema **out,
                               char *where, size_t where_size,
                               struct mortise_err *err)
 {
-    struct schema_compiler c = {.escape.err = err,
+    struct mortise_escape escape = {.err = err};
+    struct schema_compiler c = {.escape = &escape,
                                 .arena = a,
                                 .mem = a->mem,
                                 .world = world,
@@ -525,7 +607,10 @@ int mortise_schema_compile_in(struct mortise_schema **out,
 
     c.last = &c.all;
     c.last_fixup = &c.fixups;
-    rv = mortise_escapable(&c.escape, compile, &c);
+    rv = mortise_escapable(&escape, compile, &c);
+    if (rv != MORTISE_OK && rv != MORTISE_ENOMEM && world->wrong != NULL &&
+        c.n_wrong == 0)
+        tell_wrong(&c, rv);
     mortise_schema_spell_place(
         where, where_size, rv == MORTISE_OK ? (struct schema_place){0} : c.at);
     mortise_release(c.mem, c.map, c.cap_map * sizeof *c.map);

@@ -26,7 +26,7 @@ struct schema_fixup {
 };
 
 struct schema_compiler {
-    struct mortise_escape escape;
+    struct mortise_escape *escape; /* of the innermost part that is tried */
     struct mortise_arena *arena;
     const struct mortise_mem *mem;
     const struct mortise_schema_world *world;
@@ -43,6 +43,8 @@ struct schema_compiler {
     size_t n_map, cap_map;
     size_t depth, n_names;
     struct schema_place at; /* what is being read: a failure stands there */
+    size_t n_wrong;         /* told to the world */
+    int first_wrong;        /* the code of the first of them */
 };
 
 /* ---- compile.c ------------------------------------------------------- */
@@ -63,6 +65,13 @@ struct mortise_schema *mortise_schema_of_json(const struct schema_compiler *c,
 _Noreturn void mortise_schema_refuse(struct schema_compiler *c, const char *fmt,
                                      ...) MORTISE_PRINTF(2, 3);
 /* One name more is given, if that is not one too many. */
+/* What stands at c->at failed, and its words are in the error: told to a world
+ * that hears of each; else, and after many of them, the end. */
+void mortise_schema_fault(struct schema_compiler *c, int rv);
+/* Read a part, whose failure hides nothing of what stands beside it from a world
+ * that hears of each.  Was it read? */
+bool mortise_schema_try(struct schema_compiler *c, void (*body)(void *),
+                        void *arg);
 void mortise_schema_count_name(struct schema_compiler *c);
 /* Room for n elements in the arena. */
 void *mortise_schema_room(struct schema_compiler *c, size_t n, size_t size);

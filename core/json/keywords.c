@@ -73,6 +73,7 @@ const char *mortise_schema_type_name(unsigned bit)
     return "nothing";
 }
 
+/* 0: a world that hears of each was told. */
 static unsigned type_bit(struct schema_compiler *c, const json_t *name)
 {
     const char *known[N_TYPES], *near, *text = json_string_value(name);
@@ -85,9 +86,12 @@ static unsigned type_bit(struct schema_compiler *c, const json_t *name)
             return types[i].bit;
     }
     near = mortise_nearest(text, known, N_TYPES);
-    mortise_schema_refuse(
-        c, near != NULL ? "no type '%s', did you mean '%s'?" : "no type '%s'",
-        text, near);
+    mortise_fail(c->escape->err, MORTISE_EINVAL,
+                 near != NULL ? "no type '%s', did you mean '%s'?"
+                              : "no type '%s'",
+                 text, near);
+    mortise_schema_fault(c, MORTISE_EINVAL);
+    return 0;
 }
 
 static void read_type(READER)
@@ -100,7 +104,9 @@ static void read_type(READER)
     }
     if (json_array_size(v) == 0)
         mortise_schema_refuse(c, "'type' lists no type");
+    c->at.is_index = true;
     for (size_t i = 0; i < json_array_size(v); i++) {
+        c->at.index = i;
         bit = type_bit(c, json_array_get(v, i));
         if (all & bit)
             mortise_schema_refuse(c, "'type' lists a type twice");
@@ -179,7 +185,7 @@ static void check_names(struct schema_compiler *c, const char *keyword,
     if (!good)
         mortise_schema_refuse(c, "'%s' is a list of names", keyword);
     if (mortise_json_repeated(v, c->mem, &twice, &first, &second) != MORTISE_OK)
-        mortise_escape(&c->escape, mortise_nomem(c->escape.err));
+        mortise_escape(c->escape, mortise_nomem(c->escape->err));
     if (twice)
         mortise_schema_refuse(c, "'%s' lists '%s' twice", keyword,
                               json_string_value(json_array_get(v, first)));
@@ -218,9 +224,9 @@ static int compile_foreign(struct schema_compiler *c, struct schema_pattern *p,
                                    MORTISE_DIALECT_ECMA_FIRST, text, n, NULL);
 
     if (rv == MORTISE_EINVAL)
-        return mortise_fail(c->escape.err, rv, "%s", why->msg);
+        return mortise_fail(c->escape->err, rv, "%s", why->msg);
     if (rv == MORTISE_ENOMEM)
-        return mortise_nomem(c->escape.err);
+        return mortise_nomem(c->escape->err);
     if (c->world->foreign != NULL) {
         mortise_schema_spell_place(where, sizeof where, c->at);
         c->world->foreign(c->world->ctx, where, why->msg);
@@ -243,8 +249,9 @@ static void compile_pattern(struct schema_compiler *c, struct schema_pattern *p,
     if (rv == MORTISE_EINVAL && how == MORTISE_PATTERNS_FOREIGN)
         rv = compile_foreign(c, p, text, n, &why);
     else if (rv != MORTISE_OK)
-        mortise_fail(c->escape.err, rv, "%s", why.msg);
-    mortise_escape_unless_ok(&c->escape, rv);
+        mortise_fail(c->escape->err, rv, "%s", why.msg);
+    if (rv != MORTISE_OK)
+        mortise_schema_fault(c, rv);
 }
 
 static void read_pattern(READER)

@@ -31,7 +31,7 @@ struct schema_document *mortise_schema_find_document(struct schema_compiler *c,
     if (text != NULL) { /* is JSON, so all that can fail is memory */
         if (mortise_json_parse(&d->json, text, strlen(text), NULL) !=
             MORTISE_OK)
-            mortise_escape(&c->escape, mortise_nomem(c->escape.err));
+            mortise_escape(c->escape, mortise_nomem(c->escape->err));
     } else if (c->world->find != NULL) {
         d->json = c->world->find(c->world->ctx, uri);
     }
@@ -185,7 +185,7 @@ static void resolve(struct schema_compiler *c, const struct schema_fixup *f)
     char *fragment;
 
     if (uri == NULL)
-        mortise_escape(&c->escape, mortise_nomem(c->escape.err));
+        mortise_escape(c->escape, mortise_nomem(c->escape->err));
     fragment = uri + strcspn(uri, "#");
     if (*fragment != '\0')
         *fragment++ = '\0';
@@ -196,11 +196,26 @@ static void resolve(struct schema_compiler *c, const struct schema_fixup *f)
                                            : root;
 }
 
+struct one {
+    struct schema_compiler *c;
+    const struct schema_fixup *f;
+};
+
+static void resolve_one(void *arg)
+{
+    const struct one *o = arg;
+
+    resolve(o->c, o->f);
+}
+
 void mortise_schema_resolve(struct schema_compiler *c)
 {
+    struct one one = {.c = c};
+
     /* What is read on the way adds to the end of the list. */
     for (const struct schema_fixup *f = c->fixups; f != NULL; f = f->next) {
         c->at = (struct schema_place){.up = f->schema, .keyword = f->keyword};
-        resolve(c, f);
+        one.f = f;
+        mortise_schema_try(c, resolve_one, &one);
     }
 }

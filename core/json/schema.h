@@ -27,6 +27,8 @@ enum mortise_schema_patterns {
     MORTISE_PATTERNS_FIRST /* as they were before */
 };
 
+enum { MORTISE_SCHEMA_WRONG = 32 };
+
 /* What a schema is compiled in; all zero is a world of nothing. */
 struct mortise_schema_world {
     /* A document by its absolute URI without a fragment: a new reference, or
@@ -37,6 +39,12 @@ struct mortise_schema_world {
     void (*unknown)(void *ctx, const char *where, const char *words);
     /* Likewise of a pattern that is FOREIGN and no ECMA-262. */
     void (*foreign)(void *ctx, const char *where, const char *words);
+    /* What is wrong at the pointer `where`, with the code that the whole fails
+     * with: called for each part, MORTISE_SCHEMA_WRONG of them at most, and the
+     * error must not be NULL then.  NULL: the first one ends the compiling.
+     * What can be judged only when all else is right (references in a circle)
+     * is told of such a schema alone. */
+    void (*wrong)(void *ctx, const char *where, int code, const char *words);
     void *ctx;
     enum mortise_schema_patterns patterns;
     /* For the words of a finding: where people find what stands at the pointer

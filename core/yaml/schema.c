@@ -47,6 +47,15 @@ static void foreign_pattern(void *ctx, const char *where, const char *words)
                      "%s", words);
 }
 
+static void wrong_part(void *ctx, const char *where, int code,
+                       const char *words)
+{
+    struct told *t = ctx;
+
+    mortise_diag_add(t->diags, code == MORTISE_EUNAVAILABLE ? "E0205" : "E0209",
+                     mortise_yaml_at(t->root, where)->span, "%s", words);
+}
+
 /* ---- required members that are listed otherwise --------------------------- */
 
 static const char *nearest(const struct mortise_yaml *members, const char *name)
@@ -137,6 +146,7 @@ int mortise_yaml_schema(struct mortise_schema **out, struct mortise_arena *a,
     struct told told = {node, diags};
     struct mortise_schema_world world = {.unknown = unknown_keyword,
                                          .foreign = foreign_pattern,
+                                         .wrong = wrong_part,
                                          .patterns = patterns,
                                          .ctx = &told,
                                          .place =
@@ -152,11 +162,8 @@ int mortise_yaml_schema(struct mortise_schema **out, struct mortise_arena *a,
         rv = mortise_schema_compile_in(out, a, json, &world, where,
                                        sizeof where, &err);
     json_decref(json);
-    if (rv == MORTISE_OK)
-        find_required(node, diags);
-    if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
+    if (rv == MORTISE_ENOMEM)
         return rv;
-    mortise_diag_add(diags, rv == MORTISE_EUNAVAILABLE ? "E0205" : "E0209",
-                     mortise_yaml_at(node, where)->span, "%s", err.msg);
-    return MORTISE_ECHECK;
+    find_required(node, diags);
+    return rv == MORTISE_OK ? rv : MORTISE_ECHECK;
 }

@@ -6,8 +6,8 @@
 #include "yaml/tree.h"
 
 /* Compile what stands at the node into the arena; the owner of the arena calls
- * mortise_schema_finish().  What is wrong is a finding at its place (E0209,
- * E0205), and so is a keyword without effect (W0215), and a foreign pattern
+ * mortise_schema_finish().  Each part that is wrong is a finding at its place
+ * (E0209, E0205), and so is a keyword without effect (W0215), and a foreign pattern
  * (W0216).  MORTISE_ECHECK after an error, MORTISE_ENOMEM; then *out is NULL.  If it `says_where`, what later
  * fails a value names the line of the rule; the node lives as long, then. */
 int mortise_yaml_schema(struct mortise_schema **out, struct mortise_arena *a,

@@ -152,7 +152,7 @@ START_TEST(broken_schemas_say_where)
         {"{'type':'strng'}", "/type",
          "no type 'strng', did you mean 'string'?"},
         {"{'type':[]}", "/type", "'type' lists no type"},
-        {"{'type':['null','null']}", "/type", "'type' lists a type twice"},
+        {"{'type':['null','null']}", "/type/1", "'type' lists a type twice"},
         {"{'type':1}", "/type", "'type' names a type, or lists several"},
         {"{'enum':[]}", "/enum", "'enum' is a list of values"},
         {"{'required':[1]}", "/required", "'required' is a list of names"},
@@ -942,7 +942,7 @@ START_TEST(a_name_can_be_added)
 END_TEST
 
 struct told {
-    char text[512];
+    char text[4096];
 };
 
 static void tell(void *ctx, const char *where, const char *words)
@@ -1046,6 +1046,73 @@ START_TEST(the_world_hears_and_lends)
     json_decref(v);
     json_decref(json);
     mortise_schema_finish(s);
+}
+END_TEST
+
+static void tell_wrong(void *ctx, const char *where, int code,
+                       const char *words)
+{
+    ck_assert_int_eq(code, MORTISE_EINVAL);
+    tell(ctx, where, words);
+}
+
+static void all_wrong(const char *text, char *at, size_t size)
+{
+    struct told told = {""};
+    const struct mortise_schema_world world = {.wrong = tell_wrong,
+                                               .ctx = &told};
+    json_t *json = quoted(text);
+    struct mortise_schema *s;
+
+    ck_assert_int_eq(
+        mortise_schema_compile_in(&s, &arena, json, &world, at, size, &err),
+        MORTISE_EINVAL);
+    ck_assert_ptr_null(s);
+    json_decref(json);
+    snprintf(at, size, "%s", told.text);
+}
+
+/* "All findings come at once" (a): whoever asks hears of every mistake, in its
+ * place and once, also below one that is broken itself and behind it. */
+START_TEST(every_mistake_is_told)
+{
+    char at[2048];
+
+    all_wrong("{'required':'a','properties':{'a':{'pattern':'(?i)x','type':"
+              "['strng','string'],'minimum':'3'},'b':3,'c':{'$id':1,'minimum':"
+              "'x'},'d':{'$ref':'#/properties/b'},'e':{'$ref':'#/$defs/x'}}}",
+              at, sizeof at);
+    ck_assert_str_eq(
+        at,
+        "/required: 'required' is a list of names\n"
+        "/properties/a/pattern: not a regular expression of ECMA-262: there is "
+        "no (?i: write both cases: [aA] (at its character 1)\n"
+        "/properties/a/type/0: no type 'strng', did you mean 'string'?\n"
+        "/properties/a/minimum: 'minimum' is a number\n"
+        "/properties/b: a schema is an object, true or false\n"
+        "/properties/c/$id: expected a string\n"
+        "/properties/e/$ref: there is no '$defs' where this leads\n");
+    all_wrong("3", at, sizeof at);
+    ck_assert_str_eq(at, ": a schema is an object, true or false\n");
+    all_wrong("{'$ref':'#'}", at, sizeof at);
+    ck_assert_str_eq(
+        at, "/$ref: this leads back to itself without going into the value\n");
+}
+END_TEST
+
+/* ... and of so many that nobody reads on. */
+START_TEST(mistakes_are_told_up_to_a_bound)
+{
+    char text[2048] = "{'anyOf':[", at[4096];
+    size_t n = 0;
+
+    for (int i = 0; i < 2 * MORTISE_SCHEMA_WRONG; i++)
+        strcat(text, "{'type':3},");
+    strcat(text, "true]}");
+    all_wrong(text, at, sizeof at);
+    for (const char *line = at; (line = strchr(line, '\n')) != NULL; line++)
+        n++;
+    ck_assert_uint_eq(n, MORTISE_SCHEMA_WRONG);
 }
 END_TEST
 
@@ -1204,6 +1271,8 @@ static TCase *compiling(void)
     tcase_add_test(tc, schemas_are_not_nested_without_end);
     tcase_add_test(tc, what_compiles_is_valid_under_the_metaschema);
     tcase_add_test(tc, the_world_hears_and_lends);
+    tcase_add_test(tc, every_mistake_is_told);
+    tcase_add_test(tc, mistakes_are_told_up_to_a_bound);
     tcase_add_test(tc, point_9_patterns_by_whose_they_are);
     tcase_add_test(tc, schema_compile_survives_oom);
     return tc;
