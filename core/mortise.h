@@ -230,17 +230,17 @@ enum mortise_command_kind {
     MORTISE_CMD_RESOLVE = 6,      /* id; decision done | retry | fail, json: the
                                      result for done; done again, with a RESUME,
                                      corrects that of a step */
-    MORTISE_CMD_CANCEL = 7,  /* reason; the run has ended, then, and goes on
-                                     by a GOTO alone */
-    MORTISE_CMD_PAUSE = 8,   /* reason: calls that only read are cancelled,
+    MORTISE_CMD_CANCEL = 7,       /* reason; the run has ended, then, and goes
+                                     on by a GOTO alone */
+    MORTISE_CMD_PAUSE = 8,        /* reason: calls that only read are cancelled,
                                      effects are awaited (10 s at most, then
                                      cancelled), and the run stands still until
                                      RESUME, or an UPDATE or GOTO that goes on;
                                      what is decided meanwhile is recorded */
-    MORTISE_CMD_LIMIT = 9,   /* json: {steps?: N, visits?: N}, each beyond
+    MORTISE_CMD_LIMIT = 9,        /* json: {steps?: N, visits?: N}, each beyond
                                      what holds now: a run that a limit paused
                                      goes on */
-    MORTISE_CMD_BUDGET = 10, /* json: {tool_calls?, wall?, model_calls?,
+    MORTISE_CMD_BUDGET = 10,      /* json: {tool_calls?, wall?, model_calls?,
                                      input_tokens?, output_tokens?, tokens?,
                                      usd?: N or "+N"}, each beyond what holds
                                      now, wall in ms, usd a decimal of dollars
@@ -248,7 +248,7 @@ enum mortise_command_kind {
                                      waits for it goes on; node: the path of
                                      the subgraph whose budget it is, NULL: the
                                      run's */
-    MORTISE_CMD_TELL = 11    /* json: a text of at most 1 MiB, that a model
+    MORTISE_CMD_TELL = 11         /* json: a text of at most 1 MiB, that a model
                                      hears with its next turn, as a message of
                                      the user's; node: whose, NULL: whichever
                                      asks one next */

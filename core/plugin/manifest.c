@@ -178,7 +178,7 @@ static void check_vouched(struct mortise_reading *r,
 
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         if (r->need_artifacts && at->kind == MORTISE_YAML_MAP &&
-            mortise_yaml_get(at, keys[i]) == NULL)
+            !mortise_keys_meant(&artifact_place, at, keys[i]))
             mortise_diag_add(r->diags, "E0206", at->span,
                              "an artifact needs the key '%s'", keys[i]);
 }

@@ -184,7 +184,8 @@ static void admit(struct walk *w, const struct mortise_yaml *map, size_t i,
         w->slots[at] = (struct mortise_slot){.key = w->rows[at],
                                              .name = name,
                                              .value = map->items[i],
-                                             .map = map};
+                                             .map = map,
+                                             .place = w->place};
 }
 
 /* ---- values (2) ------------------------------------------------------ */
@@ -542,6 +543,75 @@ static size_t known_to_types(const struct mortise_place *place,
         }
     }
     return n;
+}
+
+static size_t known_to(const struct mortise_place *place,
+                       const char *known[MORTISE_MAX_KEYS])
+{
+    const struct mortise_key *rows[MORTISE_MAX_KEYS];
+    size_t n;
+
+    if (place->types != NULL)
+        return known_to_types(place, known);
+    n = mortise_place_rows(place, rows);
+    for (size_t i = 0; i < n; i++)
+        known[i] = rows[i]->name;
+    return n;
+}
+
+static bool is_among(const char *const *known, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(known[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* A key that nobody knows, and that is most like `name`. */
+static bool is_misspelt(const struct mortise_place *place,
+                        const struct mortise_yaml *map, const char *name)
+{
+    const char *known[MORTISE_MAX_KEYS], *near;
+    size_t n = known_to(place, known);
+
+    for (size_t i = 0; map->kind == MORTISE_YAML_MAP && i < map->n; i++) {
+        const char *key = map->keys[i]->str;
+
+        if (mortise_yaml_is_x(key) || is_among(known, n, key))
+            continue;
+        near = mortise_nearest(key, known, n);
+        if (near != NULL && strcmp(near, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool mortise_keys_meant(const struct mortise_place *place,
+                        const struct mortise_yaml *map, const char *name)
+{
+    return mortise_yaml_get(map, name) != NULL || is_misspelt(place, map, name);
+}
+
+/* The words of the key, which may be one of its forms. */
+static const struct mortise_word *words_of(const struct mortise_key *key)
+{
+    for (size_t i = 0; key->words == NULL && i < key->n_forms; i++)
+        if (key->forms[i].words != NULL)
+            return key->forms[i].words;
+    return key->words;
+}
+
+bool mortise_keys_may_say(const struct mortise_place *place,
+                          const struct mortise_yaml *map, const char *name)
+{
+    const struct mortise_yaml *v = mortise_yaml_get(map, name);
+    const struct mortise_word *w = words_of(mortise_place_row(place, name));
+
+    if (v == NULL)
+        return is_misspelt(place, map, name);
+    while (w->word != NULL && v->str != NULL && strcmp(w->word, v->str) != 0)
+        w++;
+    return v->kind != MORTISE_YAML_MAP && w->word == NULL;
 }
 
 void mortise_keys_unknown(const struct mortise_place *place,

@@ -50,7 +50,8 @@ struct mortise_word {
 struct mortise_slot {
     const struct mortise_key *key;
     const struct mortise_yaml *name, *value;
-    const struct mortise_yaml *map; /* that it stands in */
+    const struct mortise_yaml *map;    /* that it stands in */
+    const struct mortise_place *place; /* ... and what may */
     void *field; /* that its row says; NULL: whoever reads has no struct */
     int word;
     uint64_t amount; /* INT, DURATION: ms, SIZE: bytes */
@@ -205,6 +206,21 @@ const struct mortise_key *mortise_place_row(const struct mortise_place *place,
 /* The key of this name in any of its types, or NULL. */
 const struct mortise_key *
 mortise_place_row_of_types(const struct mortise_place *place, const char *name);
+
+/* Is the key there, or one that nobody knows and that was probably meant to be
+ * it?  What is then missing without it is no finding of its own. */
+bool mortise_keys_meant(const struct mortise_place *place,
+                        const struct mortise_yaml *map, const char *name);
+/* The same, beside the key of a slot. */
+static inline bool mortise_slot_beside(const struct mortise_slot *slot,
+                                       const char *name)
+{
+    return mortise_keys_meant(slot->place, slot->map, name);
+}
+/* May the key be that word?  It is misspelt, or stands there as a word that is
+ * none of its own: a finding that others do not follow from. */
+bool mortise_keys_may_say(const struct mortise_place *place,
+                          const struct mortise_yaml *map, const char *name);
 
 /* Read `map` by its table: findings about it, and a reader for each key that is
  * right.  Missing keys are reported at `at`. */

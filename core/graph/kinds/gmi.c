@@ -353,10 +353,12 @@ static void check_planner(struct mortise_loader *ld,
     bool plans = mode != NULL && mode->kind == MORTISE_YAML_STRING &&
                  strcmp(mode->str, "planner_controlled") == 0;
 
-    if (plans && planner == NULL)
+    if (plans && !mortise_node_says(r, "planner"))
         mortise_diag_add(ld->diags, "E0206", mode->span,
                          "planner_controlled needs the key 'planner'");
-    if (!plans && planner != NULL)
+    if (!plans && planner != NULL &&
+        !mortise_keys_may_say(&mortise_node_kind_of(r->node->type)->place,
+                              r->map, "execution_mode"))
         mortise_diag_help(ld->diags,
                           mortise_diag_add(ld->diags, "E0212", planner->span,
                                            "'planner' says nothing here"),

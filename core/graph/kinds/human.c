@@ -73,7 +73,7 @@ static void read_on_timeout(void *ctx, void *into,
     struct mortise_human *human = r->node->own;
     const struct mortise_word *w;
 
-    if (mortise_yaml_get(slot->map, "wait") == NULL)
+    if (!mortise_slot_beside(slot, "wait"))
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
                          "'on_timeout' needs 'wait': without it nothing times "
                          "out");

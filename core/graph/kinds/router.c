@@ -117,33 +117,34 @@ static void check_results(struct mortise_loader *ld,
                          "'%s' has a cache, and no operation whose results "
                          "could be kept",
                          r->node->id);
-    if (targets != NULL && mortise_yaml_get(r->map, "condition") == NULL &&
-        mortise_yaml_get(r->map, "operation") == NULL)
+    if (targets != NULL && !mortise_node_says(r, "condition") &&
+        !mortise_node_says(r, "operation"))
         mortise_diag_add(ld->diags, "E0212", targets->span,
                          "'targets' needs 'condition' or 'operation'");
 }
 
 static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 {
-    bool routes = mortise_yaml_get(r->map, "routes") != NULL;
-    bool calls = mortise_yaml_get(r->map, "operation") != NULL;
+    bool routes = mortise_node_says(r, "routes");
+    bool calls = mortise_node_says(r, "operation");
+    bool decides = mortise_node_says(r, "condition");
 
     if (!calls)
         check_call_keys(ld, r);
     check_results(ld, r);
-    if (routes + calls + r->node->by_condition > 1)
+    if (routes + calls + decides > 1)
         mortise_diag_add(ld->diags, "E0212", r->key->span,
                          "a router takes one of 'routes', 'condition' and "
                          "'operation'");
-    else if (routes && mortise_yaml_get(r->map, "default") == NULL)
+    else if (routes && !mortise_node_says(r, "default"))
         mortise_diag_add(ld->diags, "E0308", r->key->span,
                          "router '%s' has no 'default'", r->node->id);
-    else if (routes + calls + r->node->by_condition == 0)
+    else if (routes + calls + decides == 0)
         mortise_diag_add(ld->diags, "E0206", r->key->span,
                          "router '%s' needs 'routes' and 'default', or "
                          "'condition' or 'operation' and 'targets'",
                          r->node->id);
-    else if (!routes && mortise_yaml_get(r->map, "targets") == NULL)
+    else if (!routes && !mortise_node_says(r, "targets"))
         mortise_diag_add(ld->diags, "E0206", r->key->span,
                          "router '%s' needs 'targets': the ids that its "
                          "%s may give",

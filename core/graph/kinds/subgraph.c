@@ -56,7 +56,8 @@ static void check_required(struct mortise_loader *ld, struct mortise_reading *r)
     const json_t *required, *member;
     size_t i;
 
-    if (r->node->sub->input == NULL)
+    if (r->node->sub->input == NULL ||
+        (at == NULL && mortise_node_says(r, "input_mapping")))
         return;
     required =
         json_object_get(mortise_schema_json(r->node->sub->input), "required");

@@ -367,7 +367,7 @@ static void check_to(struct mortise_loader *ld, const struct mortise_yaml *v,
                      const struct entry *e)
 {
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
-        if (mortise_yaml_get(v, forms[i].key) != NULL)
+        if (mortise_keys_meant(&edge_place, v, forms[i].key))
             return;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
         if (e->type == forms[i].kind) {
@@ -376,7 +376,7 @@ static void check_to(struct mortise_loader *ld, const struct mortise_yaml *v,
                 "an edge of type %s needs '%s'", forms[i].key, forms[i].key);
             return;
         }
-    if (mortise_yaml_get(v, "to") == NULL)
+    if (!mortise_keys_meant(&edge_place, v, "to"))
         mortise_diag_add(ld->diags, "E0206", v->span,
                          "an edge needs the key 'to'");
 }
@@ -384,7 +384,8 @@ static void check_to(struct mortise_loader *ld, const struct mortise_yaml *v,
 static void check_parts(struct mortise_loader *ld, const struct mortise_yaml *v,
                         const struct entry *e)
 {
-    if (e->type == MORTISE_EDGE_WHEN && e->when == NULL)
+    if (e->type == MORTISE_EDGE_WHEN && e->when == NULL &&
+        !mortise_keys_meant(&edge_place, v, "when"))
         mortise_diag_add(ld->diags, "E0307", mortise_yaml_get(v, "type")->span,
                          "a conditional edge needs 'when'");
     if (v->kind == MORTISE_YAML_MAP)

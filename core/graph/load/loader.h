@@ -155,6 +155,9 @@ struct mortise_loader {
     const struct mortise_known *known;          /* NULL: not yet, or never */
     const struct mortise_known **known_of; /* per node: its inner graph's */
 
+    /* Names of elements of maps that have findings, and are not made: the
+     * expressions of their bodies may be right.  The newest first. */
+    const struct mortise_named *lost_items;
     /* From the time that edges are linked. */
     uint32_t n_maps;
     uint32_t *body; /* node -> innermost map, as a region; 0: none */

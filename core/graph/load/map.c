@@ -105,10 +105,34 @@ static const struct mortise_key keys[] = {
 const struct mortise_place mortise_map_place = {
     MORTISE_PLACE_OF("a map", keys)};
 
+/* The map is not made, and its body has its names all the same: that which it
+ * gives, and what a key that is misspelt may be for. */
+static void lose(struct mortise_loader *ld, const char *name)
+{
+    struct mortise_named *one = mortise_load_alloc(ld, sizeof *one);
+
+    if (one == NULL)
+        return;
+    *one = (struct mortise_named){.next = ld->lost_items, .name = name};
+    ld->lost_items = one;
+}
+
+static void lose_names(struct mortise_loader *ld, const struct mortise_map *map,
+                       const struct mortise_yaml *written)
+{
+    lose(ld, map->as);
+    for (size_t i = 0; written->kind == MORTISE_YAML_MAP && i < written->n; i++)
+        if (written->items[i]->kind == MORTISE_YAML_STRING &&
+            mortise_place_row(&mortise_map_place, written->keys[i]->str) ==
+                NULL)
+            lose(ld, written->items[i]->str);
+}
+
 void mortise_load_map(struct mortise_loader *ld, uint32_t from,
                       const struct mortise_slot *slot)
 {
     struct mortise_map *map = mortise_load_alloc(ld, sizeof *map);
+    size_t errors = ld->diags->n_errors;
     struct mortise_draft *draft;
 
     if (map == NULL)
@@ -119,6 +143,8 @@ void mortise_load_map(struct mortise_loader *ld, uint32_t from,
                                 .as_at = slot->name,
                                 .max_parallel = 16};
     mortise_keys_enter(slot, ld, map, ld->diags);
+    if (ld->diags->n_errors > errors)
+        lose_names(ld, map, slot->value);
     if (from == MORTISE_NOWHERE || map->over == NULL ||
         map->to == MORTISE_NOWHERE || map->join == MORTISE_NOWHERE)
         return;

@@ -321,6 +321,13 @@ const struct mortise_place mortise_node_place = {.what = "a node",
 const struct mortise_key mortise_node_row = {.value = MORTISE_V_MAP,
                                              .place = &mortise_node_place};
 
+bool mortise_node_says(const struct mortise_reading *r, const char *key)
+{
+    const struct mortise_node_kind *kind = mortise_node_kind_of(r->node->type);
+
+    return mortise_keys_meant(&kind->place, r->map, key);
+}
+
 /* ---- one node -------------------------------------------------------- */
 
 /* `type`; UNREAD after a finding. */
@@ -344,8 +351,9 @@ static enum mortise_node_type read_type(struct mortise_loader *ld,
         return MORTISE_NODE_UNREAD;
     }
     if (v == NULL) {
-        mortise_diag_add(ld->diags, "E0206", key->span,
-                         "node '%s' needs the key 'type'", key->str);
+        if (!mortise_keys_meant(&mortise_node_place, map, "type"))
+            mortise_diag_add(ld->diags, "E0206", key->span,
+                             "node '%s' needs the key 'type'", key->str);
         return MORTISE_NODE_UNREAD;
     }
     w = mortise_word_find(mortise_node_words, "node type", v, ld->diags);

@@ -23,6 +23,9 @@ static inline void *mortise_reading_node(void *reading)
     return r->node;
 }
 
+/* Is the key of the node there, or was another probably meant to be it? */
+bool mortise_node_says(const struct mortise_reading *r, const char *key);
+
 /* ---- kinds.c ------------------------------------------------------------- */
 
 /* How the nodes of a kind are read. */

@@ -55,7 +55,7 @@ void mortise_node_read_on_violation(void *ctx, void *into,
     (void)into;
     *out = (enum mortise_on_violation)slot->word;
     if (slot->word == MORTISE_VIOLATION_REROUTE &&
-        mortise_yaml_get(slot->map, "reroute_target") == NULL)
+        !mortise_slot_beside(slot, "reroute_target"))
         mortise_diag_add(ld->diags, "E0310", slot->value->span,
                          "'reroute' needs 'reroute_target'");
 }
@@ -64,7 +64,8 @@ static void check_reroute(struct mortise_loader *ld,
                           enum mortise_on_violation on,
                           const struct mortise_slot *target)
 {
-    if (on != MORTISE_VIOLATION_REROUTE)
+    if (on != MORTISE_VIOLATION_REROUTE &&
+        !mortise_keys_may_say(target->place, target->map, "on_violation"))
         mortise_diag_add(ld->diags, "E0310", target->name->span,
                          "'reroute_target' needs 'on_violation: reroute'");
 }
@@ -117,8 +118,8 @@ void mortise_node_read_guard_policy(void *ctx, void *into,
     struct mortise_loader *ld = ctx;
 
     mortise_keys_enter(slot, ld, into, ld->diags);
-    if (mortise_yaml_get(slot->value, "input") == NULL &&
-        mortise_yaml_get(slot->value, "output") == NULL)
+    if (!mortise_keys_meant(slot->key->place, slot->value, "input") &&
+        !mortise_keys_meant(slot->key->place, slot->value, "output"))
         mortise_diag_add(ld->diags, "E0206", slot->name->span,
                          "guardrail_policy needs 'input' or 'output': the ids "
                          "of guardrails");

@@ -87,10 +87,11 @@ static void check_caps(struct mortise_loader *ld,
     const struct mortise_yaml *max = mortise_yaml_key(v, "max_items"),
                               *overflow = mortise_yaml_key(v, "overflow");
 
-    if (max != NULL && r->reduce != MORTISE_REDUCE_CONCAT)
+    if (max != NULL && r->reduce != MORTISE_REDUCE_CONCAT &&
+        !mortise_keys_may_say(&place, v, "reduce"))
         mortise_diag_add(ld->diags, "E0212", max->span,
                          "'max_items' needs reduce: concat");
-    if (overflow != NULL && max == NULL)
+    if (overflow != NULL && !mortise_keys_meant(&place, v, "max_items"))
         mortise_diag_add(ld->diags, "E0212", overflow->span,
                          "'overflow' needs 'max_items'");
 }
@@ -100,8 +101,8 @@ static void read_mapping(struct mortise_loader *ld, struct mortise_reducer *r,
 {
     mortise_keys_read(&place, v, v->span, ld, r, ld->diags);
     check_caps(ld, r, v);
-    if (mortise_yaml_get(v, "reduce") == NULL &&
-        mortise_yaml_get(v, "expr") == NULL)
+    if (!mortise_keys_meant(&place, v, "reduce") &&
+        !mortise_keys_meant(&place, v, "expr"))
         mortise_diag_add(ld->diags, "E0206", v->span,
                          "a reducer needs the key 'reduce' or 'expr'");
 }

@@ -208,8 +208,9 @@ void mortise_node_read_on_error(void *ctx, void *into,
     struct mortise_loader *ld = ctx;
     const struct mortise_yaml *v = slot->value;
 
-    if (v->kind == MORTISE_YAML_MAP && mortise_yaml_get(v, "goto") == NULL &&
-        mortise_yaml_get(v, "value") == NULL)
+    if (v->kind == MORTISE_YAML_MAP &&
+        !mortise_keys_meant(&on_error_place, v, "goto") &&
+        !mortise_keys_meant(&on_error_place, v, "value"))
         mortise_diag_add(ld->diags, "E0206", v->span,
                          "on_error needs the key 'goto' or 'value'");
     mortise_node_word_or_map(ld, into, slot,

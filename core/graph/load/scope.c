@@ -391,6 +391,21 @@ static void name_any_items(struct mortise_loader *ld)
     ld->names[MORTISE_IN_INDEX].name = "index";
 }
 
+/* So may be those of maps that could not be made. */
+static void name_lost_items(struct mortise_loader *ld)
+{
+    const struct mortise_named *lost = ld->lost_items;
+
+    for (int i = MORTISE_IN_ITEM; lost != NULL && i < MORTISE_IN_ITEM_END;
+         i++) {
+        if (ld->names[i].name[0] != '\0')
+            continue;
+        ld->names[i] = (struct mortise_cel_name){lost->name, NULL};
+        ld->names[MORTISE_IN_INDEX].name = "index";
+        lost = lost->next;
+    }
+}
+
 void mortise_load_stand_at(struct mortise_loader *ld, uint32_t node)
 {
     uint32_t map = node != MORTISE_START ? ld->body[node] : 0;
@@ -411,6 +426,7 @@ void mortise_load_stand_at(struct mortise_loader *ld, uint32_t node)
         name_any_items(ld);
     for (; map != 0; map = ld->g->regions[map].parent)
         name_item(ld, map);
+    name_lost_items(ld);
 }
 
 /* What one element of a list is, where the list is a path into what has a

@@ -51,7 +51,7 @@ void mortise_node_read_default(void *ctx, void *into,
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
 
-    if (mortise_yaml_get(slot->map, "routes") == NULL)
+    if (!mortise_slot_beside(slot, "routes"))
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
                          "'default' needs 'routes'");
     mortise_load_edge(ld, r->node->index, slot->value, MORTISE_EDGE_DEFAULT);
