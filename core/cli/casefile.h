@@ -126,6 +126,10 @@ int mortise_case_fits_node(const struct mortise_node *n,
 int mortise_case_fits_operation(const struct mortise_operation *op,
                                 const struct mortise_case_script *script,
                                 struct mortise_diags *diags);
+/* What a person answers a human node with, or approves a call with. */
+int mortise_case_fits_person(const struct mortise_node *n,
+                             const struct mortise_case_script *script,
+                             struct mortise_diags *diags);
 void mortise_case_fits_state(const struct mortise_graph *g,
                              const struct mortise_case_expect *e,
                              struct mortise_diags *diags);

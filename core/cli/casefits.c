@@ -5,12 +5,14 @@
  * node.  An expected member of the state that no node writes and no schema lists
  * is never there.  Both may be meant (a plugin that is broken, an update of a
  * script), so they are warnings; mostly a name is misspelt, or was changed in the
- * graph.
+ * graph.  So is what a person says that the question's schema refuses, or the
+ * call's.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/casefile.h"
+#include "graph/kinds/human.h"
 
 /* ---- outputs that are scripted --------------------------------------------- */
 
@@ -74,6 +76,52 @@ int mortise_case_fits_operation(const struct mortise_operation *op,
     bool refused;
 
     return check_answers(op->output, script, diags, &refused);
+}
+
+/* ---- what people say ------------------------------------------------------- */
+
+static int check_said(const struct mortise_schema *s, const char *whose,
+                      const struct mortise_yaml *said,
+                      struct mortise_diags *diags)
+{
+    json_t *v = said != NULL ? mortise_yaml_json(said, false) : NULL;
+    struct mortise_err err;
+    int rv;
+
+    if (said == NULL || s == NULL) {
+        json_decref(v);
+        return MORTISE_OK;
+    }
+    if (v == NULL)
+        return MORTISE_ENOMEM;
+    rv = mortise_schema_check(s, v, &err);
+    json_decref(v);
+    if (rv == MORTISE_EINVAL)
+        mortise_diag_add(
+            diags, "W0904", mortise_yaml_meant(said, err.msg)->span,
+            "what '%s' is answered with is refused: %s", whose, err.msg);
+    return rv == MORTISE_ENOMEM ? rv : MORTISE_OK;
+}
+
+int mortise_case_fits_person(const struct mortise_node *n,
+                             const struct mortise_case_script *script,
+                             struct mortise_diags *diags)
+{
+    const struct mortise_human *human =
+        n->type == MORTISE_NODE_HUMAN ? n->own : NULL;
+    bool calls = n->type == MORTISE_NODE_TOOL && n->op != NULL;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < script->n; i++) {
+        const struct mortise_case_deeds *d = &script->list[i].deeds;
+
+        if (human != NULL && d->deed != MORTISE_CASE_REJECT)
+            rv = check_said(human->answer_schema, script->name->str, d->answer,
+                            diags);
+        if (rv == MORTISE_OK && calls)
+            rv = check_said(n->op->input, script->name->str, d->args, diags);
+    }
+    return rv;
 }
 
 /* ---- the state that is expected ---------------------------------------------- */

@@ -325,6 +325,21 @@ operation_of(const struct mortise_graph *g, const char *name)
     return op;
 }
 
+static int check_people(const struct mortise_graph *g,
+                        const struct mortise_case_scripts *people,
+                        struct mortise_diags *diags)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < people->n; i++) {
+        const struct mortise_node *n = node_of(g, people->list[i].name, diags);
+
+        if (n != NULL)
+            rv = mortise_case_fits_person(n, &people->list[i], diags);
+    }
+    return rv;
+}
+
 static int check_answers(const struct mortise_graph *g,
                          const struct mortise_case *c,
                          struct mortise_diags *diags)
@@ -370,6 +385,8 @@ static int check_case(const struct mortise_graph *g,
 {
     int rv = check_answers(g, c, diags);
 
+    if (rv == MORTISE_OK)
+        rv = check_people(g, &c->people, diags);
     check_events(g, c->expect.events, diags);
     mortise_case_fits_state(g, &c->expect, diags);
     if (rv != MORTISE_OK)
@@ -378,8 +395,6 @@ static int check_case(const struct mortise_graph *g,
     check_scripts(g, &c->guardrails, mortise_node_is_guarded, "E0502",
                   "has the guardrail", diags);
     check_nodes(g, &c->nodes, diags);
-    for (size_t i = 0; i < c->people.n; i++)
-        node_of(g, c->people.list[i].name, diags);
     check_real(g, models, c->real, diags);
     check_models(g, models, c->real, diags);
     check_path(g, c->expect.path, diags);

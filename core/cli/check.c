@@ -16,6 +16,7 @@
 #include "cli/bring_up.h"
 #include "cli/casefile.h"
 #include "cli/check_dir.h"
+#include "cli/error_codes.h"
 #include "cli/plugin_set.h"
 #include "engine/common/configs.h"
 #include "engine/common/plugin_catalog.h"
@@ -117,6 +118,8 @@ static int load_graph(struct checking *c, const char *path, bool idle,
         return rv;
     c->plugin_catalog.is_idle = idle;
     catalog = mortise_disk_catalog(&c->plugin_catalog.strict, &files, NULL);
+    catalog.error_codes = mortise_error_codes;
+    catalog.n_error_codes = mortise_n_error_codes;
     catalog.advise = true;
     return mortise_graph_load(out, c->cli->mem, path, text, n, &catalog,
                               c->diags, err);
@@ -220,10 +223,33 @@ static int check_plugin(struct checking *c, const char *path, const char *text,
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }
 
+/* What nodes of some type run must be there, and may not be denied. */
+static void check_executor(struct checking *c)
+{
+    const struct mortise_deployment *d = c->settings.deployment;
+    const struct mortise_catalog *catalog = &c->plugin_catalog.strict;
+    const char *name = d->executors.gmi, *slash;
+    struct mortise_err why = {0};
+    char plugin[256];
+
+    if (name == NULL)
+        return;
+    slash = strchr(name, '/');
+    snprintf(plugin, sizeof plugin, "%.*s", (int)(slash - name), name);
+    if (catalog->operation(catalog->ud, plugin, slash + 1, &why) != NULL)
+        return;
+    mortise_diag_add(
+        c->diags, why.code == MORTISE_ECONFIG ? "E0507" : "E0501",
+        mortise_yaml_get(mortise_yaml_get(d->tree, "executors"), "gmi")->span,
+        "%s", why.msg);
+    mortise_diags_because(c->diags, &why);
+}
+
 /* By itself, and then what it says of the plugins that it names. */
 static int check_deployment(struct checking *c, const char *path,
                             struct mortise_err *err)
 {
+    size_t errors = c->diags->n_errors;
     int rv;
 
     c->cli->deployment = path;
@@ -235,6 +261,10 @@ static int check_deployment(struct checking *c, const char *path,
     if (rv == MORTISE_OK)
         rv = mortise_configs_check(c->settings.deployment, c->plugins, true,
                                    c->diags);
+    if (c->plugins != NULL)
+        check_executor(c);
+    if (rv == MORTISE_OK && c->diags->n_errors > errors)
+        rv = MORTISE_ECHECK;
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }
 

@@ -766,6 +766,16 @@ const struct mortise_code mortise_codes[] = {
      "  a: {type: tool, tool: http/request, args: {url: \"${input.url}\"},\n"
      "      retry_policy: {max_attempts: 3, retry_on: [in_doubt]}, next: "
      "END}\n"},
+    {"W0814", "a class or code of errors that is probably misspelt",
+     "retry_on lists classes of errors (transient, timeout), and codes; "
+     "`mortise explain CODE` knows those of Mortise and its plugins.  A plugin "
+     "may have more of its own, so this is a warning; but a word that is one "
+     "of "
+     "them but for a letter has nothing tried again.",
+     START_A
+     "  a: {type: tool, tool: http/request, args: {url: \"${input.url}\"},\n"
+     "      retry_policy: {max_attempts: 3, retry_on: [transiant]}, next: "
+     "END}\n"},
     {"W0820", "a deployment that is not obeyed yet",
      "A mortise.yaml that was found beside a graph or in the working "
      "directory, "
@@ -809,9 +819,20 @@ const struct mortise_code mortise_codes[] = {
      "name is misspelt, or take the pin out: `mortise mcp pin NAME`.",
      "# tools: {mcp: {file: {command: [node, files.js]}}}\n"
      "# and mortise.lock beside it pins the server 'files'\n"},
-    {"W0904", "an answer that no operation gives",
+    {"W0825", "a pattern of tools that fits nothing",
+     "tools.allow, ask and deny of a deployment hold patterns of operations, "
+     "and "
+     "this one fits none of any plugin that is found: a `deny` that is "
+     "misspelt denies nothing.  Tools of MCP servers are judged by "
+     "tools.mcp and the lock, where those say which there are.",
+     "kind: Deployment\n"
+     "metadata: {name: d}\n"
+     "tools: {deny: [file/wirte]}   # file/write\n"},
+    {"W0904", "an answer that is refused",
      "A case scripts an output that the schema of the operation, or of the "
-     "node, refuses: the node fails of it.  A name is misspelt, a member is "
+     "node, refuses: the node fails of it; or it has a person answer what the "
+     "schema of the question refuses, or approve a call with arguments that it "
+     "does not take: the case fails there.  A name is misspelt, a member is "
      "missing, or it is a case about just that.",
      "# cases:\n"
      "#   one: {operations: {file/read: {output: {path: a, contnet: b}}}}\n"},

@@ -45,6 +45,78 @@ START_TEST(denied_is_an_error)
 }
 END_TEST
 
+/* A pattern that fits nothing is a warning where it stands, with what was meant;
+ * those of plugins and servers that are there, and what only a run knows of, are
+ * none. */
+START_TEST(patterns_that_fit_nothing_are_odd)
+{
+    desk_deploy("tools:\n"
+                "  allow: ['*', 'tried/*', 'file/rea*', 'mcp/*', 'mcp/s*/x']\n"
+                "  ask: [mcp/srv/anything, 'mcp/srv/*', mcp/srw/x]\n"
+                "  deny: [text/hsah, 'fiel/*', text/hash, '*/none', mcp/srv]\n"
+                "  mcp: {srv: {url: 'https://a.example/mcp'}}");
+    desk_ok("$MORTISE check mortise.yaml");
+    desk_out("mortise.yaml:9:40: warning[W0825]: 'mcp/srw/x' fits no "
+             "operation: tools.mcp has no server 'srw'");
+    desk_out("help: did you mean 'mcp/srv/x'?");
+    desk_out("mortise.yaml:10:10: warning[W0825]: 'text/hsah' fits no "
+             "operation: plugin 'text' has none of that name");
+    desk_out("help: did you mean 'text/hash'?");
+    desk_out("mortise.yaml:10:21: warning[W0825]: 'fiel/*' fits no operation: "
+             "there is no plugin 'fiel'");
+    desk_out("help: did you mean 'file/*'?");
+    desk_out("mortise.yaml:10:52: warning[W0825]: 'mcp/srv' fits no operation: "
+             "its tools are mcp/srv/TOOL");
+    desk_not_out("mortise.yaml:8:");
+    desk_not_out("anything' fits");
+    desk_not_out("'text/hash' fits");
+    desk_not_out("'*/none' fits");
+}
+END_TEST
+
+/* What the lock has of a server is all that there is. */
+START_TEST(patterns_of_pinned_tools_are_known)
+{
+    desk_deploy("tools:\n"
+                "  ask: [mcp/srv/wrte, mcp/srv/write, 'mcp/srv/w*', "
+                "'mcp/srv/x*', mcp/new/any]\n"
+                "  mcp: {srv: {url: 'https://a.example/mcp'}, new: {url: "
+                "'https://b.example/mcp'}}");
+    desk_put("mortise.lock",
+             "{\"apiVersion\": \"mortise/v1\", \"kind\": \"Lock\", \"mcp\": "
+             "{\"srv\": {\"tools\": {\"write\": {\"digest\": "
+             "\"0123456789abcdef0123456789abcdef0123456789abcdef"
+             "0123456789abcdef\", \"input_schema\": {\"type\": "
+             "\"object\"}}}}}}\n");
+    desk_ok("$MORTISE check mortise.yaml");
+    desk_out("mortise.yaml:8:9: warning[W0825]: 'mcp/srv/wrte' fits no "
+             "operation: the lock has no such tool of 'srv'");
+    desk_out("help: did you mean 'mcp/srv/write'?");
+    desk_out("'mcp/srv/x*' fits no operation");
+    desk_not_out("'mcp/srv/write' fits");
+    desk_not_out("'mcp/srv/w*' fits");
+    desk_not_out("'mcp/new/any' fits");
+}
+END_TEST
+
+/* What nodes of a type are to run is looked for where it is said.
+ * key: deployment.executors, executors.gmi */
+START_TEST(executors_are_looked_for)
+{
+    desk_deploy("executors: {gmi: agent/gmj}");
+    child_run("$MORTISE check mortise.yaml");
+    desk_code(2);
+    desk_out("mortise.yaml:7:18: error[E0501]: plugin 'agent' has no operation "
+             "'gmj'; did you mean 'gmi'?");
+    desk_deploy("executors: {gmi: agent/gmi}\ntools: {deny: ['agent/*']}");
+    child_run("$MORTISE check mortise.yaml");
+    desk_code(2);
+    desk_out("mortise.yaml:7:18: error[E0507]");
+    desk_deploy("executors: {gmi: agent/gmi}");
+    desk_ok("$MORTISE check mortise.yaml");
+}
+END_TEST
+
 /* What is asked for pauses like every call under approve_tools; the strictest
  * word counts, and what is approved runs.
  * key: tools.ask */
@@ -273,6 +345,9 @@ static Suite *suite(void)
     tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
     tcase_add_checked_fixture(tc, desk_begin, desk_end);
     tcase_add_test(tc, denied_is_an_error);
+    tcase_add_test(tc, patterns_that_fit_nothing_are_odd);
+    tcase_add_test(tc, patterns_of_pinned_tools_are_known);
+    tcase_add_test(tc, executors_are_looked_for);
     tcase_add_test(tc, asked_for_is_approved);
     tcase_add_test(tc, allowed_is_still_asked_for);
     tcase_add_test(tc, runs_are_held_to_it);

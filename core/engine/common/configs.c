@@ -23,6 +23,7 @@
 #include "base/mask.h"
 #include "engine/http/egress.h"
 #include "engine/common/grants.h"
+#include "engine/common/tool_patterns.h"
 #include "plugin/registry.h"
 
 struct checking {
@@ -368,6 +369,7 @@ int mortise_configs_advise(const struct mortise_deployment *d,
         advise_dirs(d, diags);
     advise_secrets(d, diags);
     advise_lock(d, diags);
+    mortise_tool_patterns_advise(d, plugins, diags);
     for (size_t i = 0; i < d->tool_pins.n && rv == MORTISE_OK; i++)
         rv = advise_pin(d, &d->tool_pins.list[i], diags);
     return rv == MORTISE_OK ? advise(isolation, plugins, diags) : rv;

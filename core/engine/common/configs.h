@@ -22,8 +22,8 @@ int mortise_configs_need(const struct mortise_deployment *d,
                          struct mortise_err *why);
 
 /* Warnings about names of plugins in `plugins` that no plugin has, as what is
- * said there holds for nobody, and about secrets of variables and files that
- * are too short to be masked.  MORTISE_OK or MORTISE_ENOMEM.  [any] */
+ * said there holds for nobody, about patterns of tools that fit none, and about
+ * secrets of variables and files that are too short to be masked.  MORTISE_OK or MORTISE_ENOMEM.  [any] */
 int mortise_configs_advise(const struct mortise_deployment *d,
                            struct mortise_plugins *plugins,
                            struct mortise_diags *diags);

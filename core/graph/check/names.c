@@ -850,17 +850,11 @@ static void check_paths(struct names *c)
 
 /* ---- entry ------------------------------------------------------------------------- */
 
-/* Its files are those of a run. */
-static bool is_pinned(const struct mortise_loader *ld)
-{
-    return ld->catalog->files != NULL && ld->catalog->files->pinned;
-}
-
 void mortise_check_names(struct mortise_loader *ld)
 {
     struct names c = {.ld = ld};
 
-    if (is_pinned(ld))
+    if (mortise_load_is_pinned(ld))
         return;
     mortise_arena_init(&c.arena, ld->mem);
     ld->known = mortise_known_new(ld);

@@ -52,6 +52,47 @@ void mortise_load_fits(struct mortise_loader *ld, const struct mortise_expr *e,
     mortise_load_takes(ld, e, types, what);
 }
 
+/* Of an expression that mentions no name, and can be evaluated.  NULL: of none
+ * other. */
+static json_t *constant(struct mortise_loader *ld, const struct mortise_expr *e)
+{
+    const json_t *nothing[MORTISE_IN_N] = {NULL};
+    struct mortise_cel_env env = {nothing, ld->g->expr_cost};
+    json_t *v = NULL;
+
+    if (mortise_cel_uses(e->cel) == 0 &&
+        mortise_expr_eval(e, &env, &v, NULL) == MORTISE_ENOMEM)
+        ld->nomem = true;
+    return v;
+}
+
+bool mortise_load_output_fits(struct mortise_loader *ld,
+                              const struct mortise_expr *e,
+                              const struct mortise_node *node,
+                              const struct mortise_schema *s)
+{
+    unsigned types = s != NULL ? mortise_schema_types(s) : MORTISE_T_ANY;
+    char what[160], takes[WORDS];
+    struct mortise_err why;
+    bool fits;
+    json_t *v;
+
+    if (e->cel == NULL || types == 0)
+        return true;
+    snprintf(what, sizeof what, "the output of '%s' is to be %s", node->id,
+             words(types, takes));
+    if (!mortise_load_takes(ld, e, types, what))
+        return false;
+    v = constant(ld, e);
+    fits = v == NULL || mortise_schema_check(s, v, &why) != MORTISE_EINVAL;
+    if (!fits)
+        mortise_diag_add(ld->diags, "E0403", e->at->span,
+                         "the schema of the output of '%s' refuses this: %s",
+                         node->id, why.msg);
+    json_decref(v);
+    return fits;
+}
+
 static void fill(void *ud, const struct mortise_tmpl_place *p)
 {
     struct mortise_loader *ld = ud;

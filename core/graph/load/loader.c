@@ -38,6 +38,11 @@ const char **mortise_load_strings(struct mortise_loader *ld,
     return out;
 }
 
+bool mortise_load_is_pinned(const struct mortise_loader *ld)
+{
+    return ld->catalog->files != NULL && ld->catalog->files->pinned;
+}
+
 bool mortise_load_before(const struct mortise_loader *ld,
                          enum mortise_rules rules)
 {

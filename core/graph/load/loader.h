@@ -270,6 +270,9 @@ mortise_key_fn mortise_load_budget;
 extern const struct mortise_place mortise_defaults_place, mortise_llm_place;
 mortise_key_fn mortise_load_defaults;
 
+/* Is the graph that of a run, which was judged when it began?  (loader.c) */
+bool mortise_load_is_pinned(const struct mortise_loader *ld);
+
 /* ---- by the run's rules (loader.c) ----------------------------------- */
 
 /* Is the graph that of a run which was admitted before these were made? */
@@ -308,6 +311,13 @@ bool mortise_load_takes(struct mortise_loader *ld, const struct mortise_expr *e,
 /* The same for a place of this schema, such as a path of the state. */
 void mortise_load_fits(struct mortise_loader *ld, const struct mortise_expr *e,
                        const char *place, const struct mortise_schema *s);
+/* The same of what stands in for the output of a node, which the run judges by
+ * this schema; one that always gives the same is judged whole.  False: a
+ * finding. */
+bool mortise_load_output_fits(struct mortise_loader *ld,
+                              const struct mortise_expr *e,
+                              const struct mortise_node *node,
+                              const struct mortise_schema *s);
 /* The same check for what templates put into arguments. */
 void mortise_load_args_fit(struct mortise_loader *ld,
                            const struct mortise_tmpl *args,

@@ -165,6 +165,21 @@ static void read_error_goto(void *ctx, void *into,
     mortise_load_edge(ctx, r->node->index, slot->value, MORTISE_EDGE_ERROR);
 }
 
+/* It goes through the schemas that a call's output goes through. */
+static void late_error_value(struct mortise_loader *ld,
+                             const struct mortise_late *late)
+{
+    struct mortise_node *node = late->into;
+    const struct mortise_schema *given =
+        node->op != NULL ? node->op->output : NULL;
+
+    mortise_load_expr(ld, &node->error_value, late->at, late->end);
+    if (!mortise_load_is_pinned(ld) &&
+        mortise_load_output_fits(ld, &node->error_value, node, given))
+        mortise_load_output_fits(ld, &node->error_value, node,
+                                 node->output_schema);
+}
+
 static void read_error_value(void *ctx, void *into,
                              const struct mortise_slot *slot)
 {
@@ -174,8 +189,8 @@ static void read_error_value(void *ctx, void *into,
     if (mortise_yaml_get(slot->map, "goto") != NULL)
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
                          "'on_error' takes goto or value, not both");
-    mortise_load_late(ld, mortise_load_late_expr, &r->node->error_value,
-                      slot->value, r->node->index, MORTISE_IN_N);
+    mortise_load_late(ld, late_error_value, r->node, slot->value,
+                      r->node->index, MORTISE_IN_N);
     r->node->on_error_value = true;
 }
 

@@ -4,6 +4,8 @@
  * the other would be a policy that nobody wrote.
  *
  * Permanent errors never retry, by code or by class; who asks for it is told.
+ * Plugins have codes of their own, so a word that nobody knows is none's
+ * mistake, unless it is a class or a known code but for one slip of the finger.
  */
 #include "graph/load/loader.h"
 
@@ -21,6 +23,48 @@ const struct mortise_retry mortise_retry_default = {
     .n_retry_on = 2,
 };
 
+static const char *const classes[] = {"transient", "timeout", "permanent",
+                                      "cancelled"};
+enum { N_CLASSES = sizeof classes / sizeof classes[0] };
+
+/* http.503 and http.404 are two codes, and neither is a slip. */
+static bool is_numbered(const char *code)
+{
+    return code[strcspn(code, "0123456789")] != '\0';
+}
+
+/* Sets *near to `known` if that was probably meant.  True: it is `known`. */
+static bool is_code(const char *code, const char *known, const char **near)
+{
+    if (strcmp(code, known) == 0)
+        return true;
+    if (*near == NULL && !is_numbered(known) && mortise_is_slip(code, known))
+        *near = known;
+    return false;
+}
+
+static void check_code(struct mortise_loader *ld,
+                       const struct mortise_yaml *code)
+{
+    const struct mortise_catalog *c = ld->catalog;
+    const char *near = NULL;
+
+    for (size_t i = 0; i < N_CLASSES; i++)
+        if (is_code(code->str, classes[i], &near))
+            return;
+    for (size_t i = 0; i < c->n_error_codes; i++)
+        if (is_code(code->str, c->error_codes[i].code, &near))
+            return;
+    if (near != NULL && c->error_codes != NULL)
+        mortise_diag_help(
+            ld->diags,
+            mortise_diag_add(ld->diags, "W0814", code->span,
+                             "no error that is known has the class or code "
+                             "'%s'",
+                             code->str),
+            "did you mean '%s'?", near);
+}
+
 static void read_retry_on(void *ctx, void *into,
                           const struct mortise_slot *slot)
 {
@@ -32,6 +76,7 @@ static void read_retry_on(void *ctx, void *into,
     if (codes == NULL)
         return;
     for (size_t i = 0; i < slot->value->n; i++) {
+        check_code(ld, slot->value->items[i]);
         if (strcmp(codes[i], "in_doubt") == 0) {
             d = mortise_diag_add(ld->diags, "W0813",
                                  slot->value->items[i]->span,

@@ -10,6 +10,7 @@
 #include "json/schema.h"
 #include "json/secret.h"
 #include "json/usage.h"
+#include "yaml/codes.h"
 
 enum mortise_effect { /* in order of strictness */
                       MORTISE_PURE = 1,
@@ -82,6 +83,10 @@ struct mortise_catalog {
     const char *(*executor)(void *ud, const char *type);
     const struct mortise_bounds *limits;     /* the deployment's; NULL: none */
     const struct mortise_graph_files *files; /* NULL: nothing is found */
+    /* The codes that errors of runs have, as far as they are known: a retry_on
+     * that is one of them but for a slip is warned of.  NULL: nobody is. */
+    const struct mortise_code *error_codes;
+    size_t n_error_codes;
     bool advise; /* warn also of what is right and wants to be known */
 };
 

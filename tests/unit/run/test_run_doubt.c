@@ -1330,7 +1330,7 @@ START_TEST(a_doubt_outlives_its_value)
     static const char *const values[] = {
         ", on_error: {value: \"{'x': 1 / size(error.code.substring(0, 0))}\"}",
         ", output_schema: {required: [x], type: object}, on_error: {value: "
-        "\"{'y': 1}\"}",
+        "\"{'y': error.code}\"}",
     };
     char more[256];
 

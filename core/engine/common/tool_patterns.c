@@ -1,0 +1,211 @@
+/* tool_patterns.c -- patterns of tools in a deployment that fit nothing.
+ *
+ * A `deny` with a slip of the finger denies nothing, and nobody hears of it
+ * until the tool is called that it was to keep away.  The promises:
+ *
+ *   (1) A pattern that fits an operation of any plugin that is found, by its
+ *       manifest, is right; so are `*` and PLUGIN/`*` of one that is found.
+ *   (2) What is only known at run time is not judged: a plugin whose manifest
+ *       cannot be read, or that may have more operations than it lists.  Of MCP
+ *       servers the deployment says which there are, and its lock, once it has
+ *       one of a server, which tools that has.
+ *   (3) It is a warning: a plugin that is not there may come, and what is said
+ *       of it beforehand be meant. */
+#include "engine/common/tool_patterns.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/wild.h"
+#include "plugin/registry.h"
+
+struct looking {
+    const struct mortise_deployment *d;
+    const struct mortise_plugins *plugins;
+    struct mortise_diags *diags;
+    const struct mortise_yaml *at;  /* the pattern */
+    char plugin[MORTISE_TOOL_MAX];  /* before its first '/' */
+    const char *op;                 /* behind it */
+    bool there;                     /* a plugin of that name */
+    bool unknown;                   /* one may have any operation */
+    bool servers;                   /* MCP servers have some */
+    const char *near, *near_plugin; /* that it is most like */
+};
+
+static bool has_star(const char *text)
+{
+    return strchr(text, '*') != NULL;
+}
+
+static void nearer(const char **near, const char *word, const char *name)
+{
+    const char *two[2] = {*near, name};
+
+    *near = mortise_nearest(word, two, 2);
+}
+
+/* ---- what fits ------------------------------------------------------------ */
+
+static bool fits_op(struct looking *l, const char *op)
+{
+    nearer(&l->near, l->op, op);
+    return mortise_wild_fits(l->op, op);
+}
+
+static bool fits_pins(struct looking *l, const char *plugin)
+{
+    const struct mortise_tool_pin *pins;
+    size_t n = mortise_deployment_tool_pins(l->d, plugin, &pins);
+
+    for (size_t i = 0; i < n; i++)
+        if (fits_op(l, pins[i].operation))
+            return true;
+    return false;
+}
+
+/* Does it fit an operation of the plugin? */
+static bool fits_plugin(struct looking *l, const struct mortise_found *f)
+{
+    const struct mortise_manifest *m = f->manifest;
+
+    if (m == NULL) {
+        l->unknown = true;
+        return false;
+    }
+    for (size_t i = 0; i < m->n_ops; i++)
+        if (fits_op(l, m->ops[i].name))
+            return true;
+    if (!m->provides[MORTISE_KIND_EXECUTOR].present ||
+        !m->provides[MORTISE_KIND_EXECUTOR].more)
+        return false;
+    if (strcmp(f->name, mortise_mcp_plugin) == 0)
+        l->servers = true;
+    else
+        l->unknown = true;
+    return fits_pins(l, f->name);
+}
+
+static bool fits_any(struct looking *l)
+{
+    for (size_t i = 0; i < mortise_plugins_count(l->plugins); i++) {
+        const struct mortise_found *f = mortise_plugins_at(l->plugins, i);
+
+        nearer(&l->near_plugin, l->plugin, f->name);
+        if (!mortise_wild_fits(l->plugin, f->name))
+            continue;
+        l->there = true;
+        if (strcmp(l->op, "*") == 0 || fits_plugin(l, f))
+            return true;
+    }
+    return false;
+}
+
+/* ---- what does not -------------------------------------------------------- */
+
+/* `near` NULL: nothing is like it. */
+static void warn(struct looking *l, const char *plugin, const char *near,
+                 const char *why)
+{
+    struct mortise_diag *d =
+        mortise_diag_add(l->diags, "W0825", l->at->span,
+                         "'%s' fits no operation: %s", l->at->str, why);
+
+    if (near != NULL)
+        mortise_diag_help(l->diags, d, "did you mean '%s/%s'?", plugin, near);
+}
+
+static void warn_plugin(struct looking *l)
+{
+    char why[2 * MORTISE_TOOL_MAX];
+
+    snprintf(why, sizeof why, "there is no plugin '%s'", l->plugin);
+    warn(l, l->near_plugin, l->near_plugin != NULL ? l->op : NULL, why);
+}
+
+static void warn_server(struct looking *l, const char *server, const char *rest)
+{
+    const struct mortise_mcp_servers *servers = &l->d->tools.mcp;
+    char why[2 * MORTISE_TOOL_MAX], meant[2 * MORTISE_TOOL_MAX];
+    const char *near = NULL;
+
+    for (size_t i = 0; i < servers->n; i++)
+        nearer(&near, server, servers->list[i].name);
+    snprintf(meant, sizeof meant, "%s%s", near != NULL ? near : "", rest);
+    snprintf(why, sizeof why, "tools.mcp has no server '%s'", server);
+    warn(l, l->plugin, near != NULL ? meant : NULL, why);
+}
+
+/* SERVER/TOOL, or a part of it. */
+static void judge_server(struct looking *l)
+{
+    char server[MORTISE_TOOL_MAX], why[3 * MORTISE_TOOL_MAX];
+    size_t n = strcspn(l->op, "/");
+    bool pinned;
+
+    snprintf(server, sizeof server, "%.*s", (int)n, l->op);
+    if (has_star(server))
+        return;
+    if (mortise_mcp_find(&l->d->tools.mcp, server) == NULL) {
+        warn_server(l, server, l->op + n);
+        return;
+    }
+    pinned = mortise_lock_find(&l->d->lock, server) != NULL;
+    if (l->op[n] == '\0') {
+        snprintf(why, sizeof why, "its tools are %s/%s/TOOL", l->plugin,
+                 server);
+        warn(l, l->plugin, NULL, why);
+    } else if (pinned && strcmp(l->op + n, "/*") != 0) {
+        snprintf(why, sizeof why, "the lock has no such tool of '%s'", server);
+        warn(l, l->plugin, has_star(l->op) ? NULL : l->near, why);
+    }
+}
+
+static void warn_op(struct looking *l)
+{
+    char why[2 * MORTISE_TOOL_MAX];
+
+    if (has_star(l->plugin)) {
+        warn(l, l->plugin, NULL, "no plugin has one of that name");
+        return;
+    }
+    snprintf(why, sizeof why, "plugin '%s' has none of that name", l->plugin);
+    warn(l, l->plugin, has_star(l->op) ? NULL : l->near, why);
+}
+
+static void judge(struct looking *l)
+{
+    const char *slash = strchr(l->at->str, '/');
+
+    if (slash == NULL) /* it is `*` */
+        return;
+    snprintf(l->plugin, sizeof l->plugin, "%.*s", (int)(slash - l->at->str),
+             l->at->str);
+    l->op = slash + 1;
+    if (fits_any(l) || l->unknown || (l->servers && has_star(l->plugin)))
+        return;
+    if (!l->there)
+        warn_plugin(l);
+    else if (l->servers)
+        judge_server(l);
+    else
+        warn_op(l);
+}
+
+void mortise_tool_patterns_advise(const struct mortise_deployment *d,
+                                  const struct mortise_plugins *plugins,
+                                  struct mortise_diags *diags)
+{
+    const struct mortise_policy *p = &d->tools;
+    const struct mortise_patterns *const lists[] = {&p->allow, &p->ask,
+                                                    &p->deny};
+
+    for (size_t k = 0; k < sizeof lists / sizeof lists[0]; k++)
+        for (size_t i = 0; i < lists[k]->n; i++) {
+            struct looking l = {.d = d,
+                                .plugins = plugins,
+                                .diags = diags,
+                                .at = lists[k]->list[i]};
+
+            judge(&l);
+        }
+}
