@@ -52,16 +52,12 @@ static void forget_plugins(struct checking *c)
     c->open = false;
 }
 
-static int open_catalog(struct checking *c, struct mortise_err *err)
+static int find_plugins(struct checking *c, struct mortise_err *err)
 {
-    struct mortise_plugins_config config;
-    int rv =
-        mortise_settings_open(&c->settings, c->cli->mem, c->cli->deployment,
-                              NULL, mortise_cli_how(c->cli), c->diags, err);
+    struct mortise_plugins_config config =
+        mortise_plugin_set_config(c->cli->mem, &c->settings);
+    int rv;
 
-    if (rv != MORTISE_OK)
-        return rv;
-    config = mortise_plugin_set_config(c->cli->mem, &c->settings);
     config.user_remembers = false; /* it only looks */
     rv = mortise_plugins_open(&c->plugins, &config, err);
     if (rv == MORTISE_OK)
@@ -70,8 +66,27 @@ static int open_catalog(struct checking *c, struct mortise_err *err)
     return rv;
 }
 
+/* MORTISE_ECHECK and plugins: the deployment has findings, and `how` says that
+ * it is looked at all the same. */
+static int open_catalog(struct checking *c, unsigned how,
+                        struct mortise_err *err)
+{
+    struct mortise_err why;
+    int rv = mortise_settings_open(
+        &c->settings, c->cli->mem, c->cli->deployment, NULL,
+        mortise_cli_how(c->cli) | how, c->diags, err);
+
+    if (rv == MORTISE_OK)
+        return find_plugins(c, err);
+    if (c->settings.deployment != NULL &&
+        find_plugins(c, &why) == MORTISE_ENOMEM)
+        return mortise_nomem(err);
+    return rv;
+}
+
 /* Those of the deployment that counts now. */
-static int open_plugins(struct checking *c, struct mortise_err *err)
+static int open_plugins(struct checking *c, unsigned how,
+                        struct mortise_err *err)
 {
     const char *deployment = c->cli->deployment;
 
@@ -80,7 +95,7 @@ static int open_plugins(struct checking *c, struct mortise_err *err)
              deployment != NULL ? deployment : "");
     c->why.code = MORTISE_OK;
     c->configs_read = false;
-    c->opened = open_catalog(c, &c->why);
+    c->opened = open_catalog(c, how, &c->why);
     c->open = true;
     *err = c->why;
     return c->opened;
@@ -97,7 +112,7 @@ static int catalog_for(struct checking *c, const char *path,
         return rv;
     deployment = c->cli->deployment != NULL ? c->cli->deployment : "";
     if (!c->open || strcmp(c->deployment, deployment) != 0)
-        return open_plugins(c, err);
+        return open_plugins(c, 0, err);
     *err = c->why;
     return c->opened;
 }
@@ -232,7 +247,7 @@ static void check_executor(struct checking *c)
     struct mortise_err why = {0};
     char plugin[256];
 
-    if (name == NULL)
+    if (name == NULL || d->dirs_in_doubt)
         return;
     slash = strchr(name, '/');
     snprintf(plugin, sizeof plugin, "%.*s", (int)(slash - name), name);
@@ -245,7 +260,8 @@ static void check_executor(struct checking *c)
     mortise_diags_because(c->diags, &why);
 }
 
-/* By itself, and then what it says of the plugins that it names. */
+/* By itself, and then what it says of the plugins that it names, as far as it
+ * can be read. */
 static int check_deployment(struct checking *c, const char *path,
                             struct mortise_err *err)
 {
@@ -254,15 +270,14 @@ static int check_deployment(struct checking *c, const char *path,
 
     c->cli->deployment = path;
     c->cli->found = false; /* it is an operand */
-    rv = open_plugins(c, err);
-    if (rv == MORTISE_OK)
-        rv = mortise_configs_advise(c->settings.deployment, c->plugins,
-                                    c->diags);
+    rv = open_plugins(c, MORTISE_SETTINGS_BROKEN, err);
+    if (c->plugins == NULL)
+        return rv;
+    rv = mortise_configs_advise(c->settings.deployment, c->plugins, c->diags);
     if (rv == MORTISE_OK)
         rv = mortise_configs_check(c->settings.deployment, c->plugins, true,
                                    c->diags);
-    if (c->plugins != NULL)
-        check_executor(c);
+    check_executor(c);
     if (rv == MORTISE_OK && c->diags->n_errors > errors)
         rv = MORTISE_ECHECK;
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;

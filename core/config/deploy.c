@@ -441,6 +441,30 @@ static int read_lock(struct mortise_deployment *d, struct mortise_diags *diags)
                             : rv;
 }
 
+bool mortise_deployment_lost_secrets(const struct mortise_deployment *d)
+{
+    return d->broken && d->secrets.n == 0 &&
+           mortise_keys_meant(&mortise_deployment_place, d->tree, "secrets");
+}
+
+/* Is a key there, or meant, that says where plugins or their keys are, and of
+ * which nothing was read? */
+static bool has_lost_dirs(const struct mortise_deployment *d)
+{
+    const struct mortise_yaml *plugins = mortise_yaml_get(d->tree, "plugins");
+
+    if (d->trust_dir == NULL &&
+        mortise_keys_meant(&mortise_deployment_place, d->tree, "trust"))
+        return true;
+    if (plugins == NULL || plugins->kind != MORTISE_YAML_MAP)
+        return mortise_keys_meant(&mortise_deployment_place, d->tree,
+                                  "plugins");
+    return (d->n_plugin_dirs == 0 &&
+            mortise_keys_meant(&plugins_place, plugins, "path")) ||
+           (d->n_dev_dirs == 0 &&
+            mortise_keys_meant(&plugins_place, plugins, "dev"));
+}
+
 static int read(struct mortise_deployment *d, const char *path,
                 struct mortise_diags *diags)
 {
@@ -465,6 +489,8 @@ static int read(struct mortise_deployment *d, const char *path,
         if (!r.nomem)
             mortise_own_files_check(d, diags);
         rv = read_lock(d, diags);
+        d->broken = diags->n_errors > errors;
+        d->dirs_in_doubt = d->broken && has_lost_dirs(d);
     }
     if (r.nomem || diags->failed || rv == MORTISE_ENOMEM)
         return MORTISE_ENOMEM;
@@ -476,7 +502,7 @@ const char *mortise_deployment_store(const struct mortise_deployment *d)
     return d->store_path != NULL ? d->store_path : "./.mortise";
 }
 
-int mortise_deployment_read(struct mortise_deployment **out,
+int mortise_deployment_look(struct mortise_deployment **out,
                             const struct mortise_mem *mem, const char *path,
                             struct mortise_diags *diags)
 {
@@ -484,6 +510,19 @@ int mortise_deployment_read(struct mortise_deployment **out,
 
     if (rv == MORTISE_OK)
         rv = read(*out, path, diags);
+    if (rv == MORTISE_OK || (rv == MORTISE_ECHECK && (*out)->tree != NULL))
+        return rv;
+    mortise_deployment_free(*out);
+    *out = NULL;
+    return rv;
+}
+
+int mortise_deployment_read(struct mortise_deployment **out,
+                            const struct mortise_mem *mem, const char *path,
+                            struct mortise_diags *diags)
+{
+    int rv = mortise_deployment_look(out, mem, path, diags);
+
     if (rv == MORTISE_OK)
         return rv;
     mortise_deployment_free(*out);

@@ -58,6 +58,10 @@ struct mortise_deployment {
     struct mortise_bounds limits;       /* defaults and ceilings of graphs */
     struct mortise_lock lock;           /* the file beside it */
     struct mortise_tool_pins tool_pins; /* operations that it names */
+    /* It has findings, and was read as far as that goes: what is made of several
+     * of its parts may be wrong. */
+    bool broken;
+    bool dirs_in_doubt; /* ... so plugins may be missing that are there */
 };
 
 /* ${env:NAME}, ${env:NAME:-default} and ${file:PATH} are expanded here, once.
@@ -65,6 +69,13 @@ struct mortise_deployment {
 int mortise_deployment_read(struct mortise_deployment **out,
                             const struct mortise_mem *mem, const char *path,
                             struct mortise_diags *diags);
+/* The same for who tells of findings and goes on: *out is as far as it can be
+ * read on MORTISE_ECHECK, too, or NULL where it is no Deployment. */
+int mortise_deployment_look(struct mortise_deployment **out,
+                            const struct mortise_mem *mem, const char *path,
+                            struct mortise_diags *diags);
+/* Was `secrets` meant, and could not be read? */
+bool mortise_deployment_lost_secrets(const struct mortise_deployment *d);
 /* What holds without a file. */
 int mortise_deployment_default(struct mortise_deployment **out,
                                const struct mortise_mem *mem);

@@ -50,33 +50,53 @@ static int find_dirs(struct mortise_settings *s, struct mortise_err *err)
     return MORTISE_OK;
 }
 
+static int read_deployment(struct mortise_settings *s,
+                           const struct mortise_mem *mem, const char *path,
+                           unsigned how, struct mortise_diags *diags)
+{
+    if (path == NULL)
+        return mortise_deployment_default(&s->deployment, mem);
+    return (how & MORTISE_SETTINGS_BROKEN) != 0
+               ? mortise_deployment_look(&s->deployment, mem, path, diags)
+               : mortise_deployment_read(&s->deployment, mem, path, diags);
+}
+
+/* What follows from the deployment. */
+static int find_all(struct mortise_settings *s, const char *store,
+                    struct mortise_err *err)
+{
+    int rv = find_dirs(s, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    s->store_said = store != NULL;
+    if (store == NULL)
+        store = mortise_deployment_store(s->deployment);
+    s->store = mortise_arena_strdup(&s->arena, store);
+    return s->store != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
 int mortise_settings_open(struct mortise_settings *s,
                           const struct mortise_mem *mem, const char *path,
                           const char *store, unsigned how,
                           struct mortise_diags *diags, struct mortise_err *err)
 {
-    int rv;
+    int rv, found = MORTISE_ECHECK;
 
     *s = (struct mortise_settings){.n_trust_dirs = 0};
     mortise_arena_init(&s->arena, mem);
-    rv = path != NULL
-             ? mortise_deployment_read(&s->deployment, mem, path, diags)
-             : mortise_deployment_default(&s->deployment, mem);
+    rv = read_deployment(s, mem, path, how, diags);
     if (rv == MORTISE_ENOMEM)
         mortise_nomem(err);
     else if (rv != MORTISE_OK)
         rv = mortise_fail(err, MORTISE_ECHECK, "%s has errors",
                           path != NULL ? path : "the deployment");
-    if (rv == MORTISE_OK)
-        rv = find_dirs(s, err);
-    if (rv == MORTISE_OK) {
-        s->store_said = store != NULL;
-        if (store == NULL)
-            store = mortise_deployment_store(s->deployment);
-        s->store = mortise_arena_strdup(&s->arena, store);
-        if (s->store == NULL)
-            rv = mortise_nomem(err);
-    }
+    if (s->deployment != NULL)
+        found = find_all(s, store, err);
+    if (rv == MORTISE_ECHECK && found == MORTISE_OK)
+        return rv; /* open all the same */
+    if (found == MORTISE_ENOMEM)
+        rv = found;
     if (rv == MORTISE_OK)
         rv = mortise_guarded_check(s, how, diags, err);
     if (rv != MORTISE_OK)

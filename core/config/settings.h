@@ -27,7 +27,10 @@ enum {
      * word for must have been said (allow.h). */
     MORTISE_SETTINGS_FOUND = 1 << 0,
     /* Nothing is run, nor written: what else would be refused is a finding. */
-    MORTISE_SETTINGS_LOOK = 1 << 1
+    MORTISE_SETTINGS_LOOK = 1 << 1,
+    /* MORTISE_ECHECK may leave them open, with what could be read of the
+     * deployment, for who looks for more findings and uses nothing. */
+    MORTISE_SETTINGS_BROKEN = 1 << 2
 };
 
 /* `path` NULL: no Deployment file; `store` NULL: as deployed.  Findings go to

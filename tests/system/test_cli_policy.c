@@ -99,6 +99,52 @@ START_TEST(patterns_of_pinned_tools_are_known)
 }
 END_TEST
 
+/* "All findings come at once" (b): what is wrong with the deployment itself hides
+ * nothing of what it says of plugins, and what follows from it is not said. */
+START_TEST(findings_of_a_deployment_come_at_once)
+{
+    desk_put("d.yaml",
+             "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: d}\n"
+             "store: {durability: snyc}\n"
+             "plugins: {config: {file: {root: [/tmp]}, patern: {}, http: 3}}\n"
+             "guardrails: {x: {plugin: patern}, y: {plugn: pii}, z: 4}\n"
+             "models: {m: {provider: openia, model: x}, n: 5}\n"
+             "executors: {gmi: agent/gmj}\n"
+             "tools: {deny: [text/hsah, lines], mcp: {a: {comand: [x]}}}\n");
+    child_run("$MORTISE check d.yaml");
+    desk_code(2);
+    desk_out("d.yaml:4:21: error[E0207]");
+    desk_out("d.yaml:5:27: error[E0607]: plugin 'file' refuses this config: "
+             "unknown member 'root'");
+    desk_out("d.yaml:5:42: warning[W0808]: no plugin 'patern'");
+    desk_out("d.yaml:5:60: error[E0203]");
+    desk_out("d.yaml:6:26: error[E0502]: no plugin 'patern'");
+    desk_out("d.yaml:6:39: error[E0201]: unknown key 'plugn'");
+    desk_out("d.yaml:6:55: error[E0203]");
+    desk_out("d.yaml:7:24: error[E0511]: no plugin 'openia'");
+    desk_out("d.yaml:8:18: error[E0501]: plugin 'agent' has no operation "
+             "'gmj'");
+    desk_out("d.yaml:9:16: warning[W0825]: 'text/hsah'");
+    desk_out("d.yaml:9:27: error[E0505]");
+    desk_out("error[E0201]: unknown key 'comand'");
+    desk_not_out("W0825]: 'lines'");
+
+    /* Which plugins there are is not known. */
+    desk_ok("sed 's/^plugins: {/plugins: {pth: [x], /' d.yaml >e.yaml");
+    child_run("$MORTISE check e.yaml");
+    desk_code(2);
+    desk_out("e.yaml:5:11: error[E0201]: unknown key 'pth'");
+    desk_out("e.yaml:5:37: error[E0607]");
+    desk_not_out("no plugin");
+
+    /* One that is no Deployment has nothing more to say. */
+    desk_ok("sed 's/^metadata.*/metadata: [/' d.yaml >f.yaml");
+    child_run("$MORTISE check f.yaml");
+    desk_code(2);
+    desk_not_out("E0607");
+}
+END_TEST
+
 /* What nodes of a type are to run is looked for where it is said.
  * key: deployment.executors, executors.gmi */
 START_TEST(executors_are_looked_for)
@@ -348,6 +394,7 @@ static Suite *suite(void)
     tcase_add_test(tc, patterns_that_fit_nothing_are_odd);
     tcase_add_test(tc, patterns_of_pinned_tools_are_known);
     tcase_add_test(tc, executors_are_looked_for);
+    tcase_add_test(tc, findings_of_a_deployment_come_at_once);
     tcase_add_test(tc, asked_for_is_approved);
     tcase_add_test(tc, allowed_is_still_asked_for);
     tcase_add_test(tc, runs_are_held_to_it);

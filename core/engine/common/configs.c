@@ -7,6 +7,9 @@
  * and who checks the file is warned, since it may be misspelt.  One behind a
  * guardrail's id must be, for a graph is checked against the ids.
  *
+ * A deployment with findings of its own is judged as far as it could be read,
+ * for who checks it: what follows from those is not said.
+ *
  * A config with references to secrets is judged whole by create() alone, which
  * knows the values (instantiate.c). */
 #include "engine/common/configs.h"
@@ -41,6 +44,13 @@ static bool is_secret(const struct mortise_yaml *v)
            mortise_secret_name(v->str) != NULL;
 }
 
+/* What ${...} could not give stands there as it was written. */
+static bool is_lost(const struct checking *c, const struct mortise_yaml *v)
+{
+    return c->d->broken && v->kind == MORTISE_YAML_STRING &&
+           strstr(v->str, "${") != NULL;
+}
+
 static int check_schema(const struct checking *c,
                         const struct mortise_yaml *config, const json_t *json,
                         struct mortise_span at)
@@ -58,7 +68,7 @@ static int check_schema(const struct checking *c,
     if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
         return rv;
     meant = config != NULL ? mortise_yaml_meant(config, err.msg) : NULL;
-    if (meant == NULL || !is_secret(meant))
+    if (meant == NULL || !(is_secret(meant) || is_lost(c, meant)))
         mortise_diag_add(c->diags, "E0607", meant != NULL ? meant->span : at,
                          "plugin '%s' refuses this config: %s", c->m->name,
                          err.msg);
@@ -92,13 +102,17 @@ static int check_net(const struct checking *c,
 static int check_config(struct checking *c, const struct mortise_yaml *config,
                         struct mortise_span at)
 {
-    json_t *json =
-        config != NULL ? mortise_yaml_json(config, false) : json_object();
+    json_t *json;
     size_t mentions = 0;
-    int rv = json != NULL ? MORTISE_OK : MORTISE_ENOMEM;
+    int rv;
 
+    if (config != NULL && config->kind != MORTISE_YAML_MAP)
+        return MORTISE_OK; /* the deployment's own finding */
+    json = config != NULL ? mortise_yaml_json(config, false) : json_object();
+    rv = json != NULL ? MORTISE_OK : MORTISE_ENOMEM;
     c->errors = c->diags->n_errors;
-    if (rv == MORTISE_OK && config != NULL)
+    if (rv == MORTISE_OK && config != NULL &&
+        !mortise_deployment_lost_secrets(c->d))
         rv = mortise_secret_check_config(c->d, c->m, config, json, c->diags,
                                          &mentions);
     if (rv == MORTISE_OK)
@@ -145,12 +159,16 @@ static int check_named(struct checking *c, struct mortise_plugins *plugins,
     const char *code = kind == MORTISE_KIND_GUARDRAIL ? "E0502" : "E0511";
     struct mortise_err why = {0};
 
+    if (at == NULL || plugin[0] == '\0')
+        return MORTISE_OK; /* the deployment's own finding */
     c->m = mortise_plugins_find(plugins, plugin, &why);
     if (c->m == NULL && why.code == MORTISE_ENOMEM)
         return MORTISE_ENOMEM;
     if (c->m != NULL && c->m->provides[kind].present)
-        return check_config(c, config, at->span);
-    if (c->m == NULL && !c->all)
+        return config == NULL && c->d->broken
+                   ? MORTISE_OK
+                   : check_config(c, config, at->span);
+    if (c->m == NULL && (!c->all || c->d->dirs_in_doubt))
         return MORTISE_OK;
     if (c->m == NULL) {
         mortise_diag_add(c->diags, code, at->span, "%s", why.msg);
@@ -187,8 +205,9 @@ static int check_composed(struct checking *c, struct mortise_plugins *plugins)
     json_t *json;
     int rv;
 
-    c->m = at != NULL ? mortise_plugins_find(plugins, mortise_mcp_plugin, NULL)
-                      : NULL;
+    c->m = at != NULL && !c->d->broken
+               ? mortise_plugins_find(plugins, mortise_mcp_plugin, NULL)
+               : NULL;
     if (c->m == NULL)
         return MORTISE_OK;
     c->errors = c->diags->n_errors;
@@ -229,7 +248,8 @@ int mortise_configs_check(const struct mortise_deployment *d,
 static int advise(const struct mortise_yaml *map,
                   struct mortise_plugins *plugins, struct mortise_diags *diags)
 {
-    for (size_t i = 0; map != NULL && i < map->n; i++) {
+    for (size_t i = 0;
+         map != NULL && map->kind == MORTISE_YAML_MAP && i < map->n; i++) {
         const struct mortise_yaml *key = map->keys[i];
         struct mortise_err why = {0};
 
@@ -363,13 +383,17 @@ int mortise_configs_advise(const struct mortise_deployment *d,
 {
     const struct mortise_yaml *isolation =
         mortise_yaml_get(mortise_yaml_get(d->tree, "plugins"), "isolation");
-    int rv = advise(d->config, plugins, diags);
+    int rv = d->dirs_in_doubt ? MORTISE_OK : advise(d->config, plugins, diags);
 
     if (d->tree != NULL)
         advise_dirs(d, diags);
+    mortise_tool_patterns_advise(d, plugins, diags);
+    if (d->broken)
+        return rv == MORTISE_OK && !d->dirs_in_doubt
+                   ? advise(isolation, plugins, diags)
+                   : rv;
     advise_secrets(d, diags);
     advise_lock(d, diags);
-    mortise_tool_patterns_advise(d, plugins, diags);
     for (size_t i = 0; i < d->tool_pins.n && rv == MORTISE_OK; i++)
         rv = advise_pin(d, &d->tool_pins.list[i], diags);
     return rv == MORTISE_OK ? advise(isolation, plugins, diags) : rv;

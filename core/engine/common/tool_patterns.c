@@ -181,12 +181,18 @@ static void judge(struct looking *l)
     snprintf(l->plugin, sizeof l->plugin, "%.*s", (int)(slash - l->at->str),
              l->at->str);
     l->op = slash + 1;
+    if (l->plugin[0] == '\0' || l->op[0] == '\0') /* the file's own finding */
+        return;
     if (fits_any(l) || l->unknown || (l->servers && has_star(l->plugin)))
+        return;
+    if (!l->there && l->d->dirs_in_doubt)
         return;
     if (!l->there)
         warn_plugin(l);
-    else if (l->servers)
+    else if (l->servers && !l->d->broken)
         judge_server(l);
+    else if (l->servers)
+        return;
     else
         warn_op(l);
 }
