@@ -402,7 +402,7 @@ START_TEST(a_cancelled_run)
         child_run("$MORTISE %s r", i == 0 ? "cancel" : "resume");
         desk_code(i);
         desk_out(" show r");
-        desk_not_out(" resume r");
+        desk_not_out(" resume r\n");
     }
     desk_ok("$MORTISE why r | tr -s '\n ' ' '");
     desk_out("--goto NODE");
