@@ -22,6 +22,10 @@ const struct mortise_ascii mortise_ascii_word = {
 /* "VERDICT: words (at its character n)"; the verdict has the standard's name. */
 static _Noreturn void leave(struct mortise_pattern *p, const char *at,
                             const char *before, const char *behind,
+                            const char *fmt, va_list ap) MORTISE_PRINTF(5, 0);
+
+static _Noreturn void leave(struct mortise_pattern *p, const char *at,
+                            const char *before, const char *behind,
                             const char *fmt, va_list ap)
 {
     char words[200];
