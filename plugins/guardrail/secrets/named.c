@@ -8,7 +8,7 @@
 
 enum {
     NAME_LONGEST = 64,
-    VALUE_MAX = 4096,
+    LOOK = 256, /* bytes of a value by which it is judged */
     LEAST = 4,
     RANDOM_LEAST = 32,
     RANDOM_MOST = 128
@@ -112,10 +112,10 @@ static uint64_t value_from(mortise_str s, uint64_t at, bool *equals)
     return skip(s, at, " \t", 8);
 }
 
-/* In quotes up to those, else up to a blank; what surely stands behind is none
- * of it. */
-static void read_value(mortise_str s, uint64_t at, struct span *out,
-                       bool *quoted)
+/* In quotes up to those, else up to a blank, `most` bytes of it; what surely
+ * stands behind is none of it. */
+static void read_value(mortise_str s, uint64_t at, uint64_t most,
+                       struct span *out, bool *quoted)
 {
     const uint64_t inside = skip(s, at, "\\", 2);
     const char quote = at_of(s, inside);
@@ -123,7 +123,7 @@ static void read_value(mortise_str s, uint64_t at, struct span *out,
     *quoted = quote == '"' || quote == '\'';
     out->from = *quoted ? inside + 1 : at;
     out->to = out->from;
-    while (out->to < s.n && out->to - out->from < VALUE_MAX &&
+    while (out->to < s.n && out->to - out->from < most &&
            (*quoted ? s.p[out->to] != quote && s.p[out->to] != '\n'
                     : strchr(" \t\r\n\"'&,;", s.p[out->to]) == NULL))
         out->to++;
@@ -168,19 +168,20 @@ static bool is_value(mortise_str s, const struct span *v, int name, bool equals,
 }
 
 /* The scheme of an Authorization is none of the value. */
-static void skip_scheme(mortise_str s, struct span *v)
+static uint64_t skip_scheme(mortise_str s, uint64_t from)
 {
-    uint64_t at = v->from;
+    uint64_t at = skip(s, from, "\\\"'", 3);
+    const uint64_t scheme = at;
 
-    while (at < s.n && at - v->from < 16 && is_letter(s.p[at]))
+    while (at < s.n && at - scheme < 16 && is_letter(s.p[at]))
         at++;
-    if (at > v->from && at_of(s, at) == ' ' && is_word(at_of(s, at + 1))) {
-        bool quoted;
-
-        read_value(s, at + 1, v, &quoted);
-    }
+    return at > scheme && at_of(s, at) == ' ' && is_word(at_of(s, at + 1))
+               ? at + 1
+               : from;
 }
 
+/* It is judged by how it begins, and then read to its end: what is none takes no
+ * longer for being long. */
 static bool assigned_at(mortise_str s, uint64_t from, uint64_t end,
                         struct span *out)
 {
@@ -193,10 +194,13 @@ static bool assigned_at(mortise_str s, uint64_t from, uint64_t end,
     at = value_from(s, end, &equals);
     if (at == 0)
         return false;
-    read_value(s, at, out, &quoted);
-    if (begins(names[name].name, 13, "authorization"))
-        skip_scheme(s, out);
-    return is_value(s, out, name, equals, quoted);
+    if (strcmp(names[name].name, "authorization") == 0)
+        at = skip_scheme(s, at);
+    read_value(s, at, LOOK, out, &quoted);
+    if (!is_value(s, out, name, equals, quoted))
+        return false;
+    read_value(s, at, s.n, out, &quoted);
+    return true;
 }
 
 bool find_assigned(mortise_str s, uint64_t at, struct span *out)
