@@ -27,25 +27,9 @@ static bool is_of_version(mortise_str s, uint64_t from)
 {
     static const char *const words[] = {"version", "ver",   "v",
                                         "release", "build", "firmware"};
-    uint64_t end = from, begin;
 
-    while (end > 0 && (s.p[end - 1] == ' ' || s.p[end - 1] == '.' ||
-                       s.p[end - 1] == ':' || s.p[end - 1] == '='))
-        end--;
-    begin = end;
-    while (begin > 0 && end - begin < 10 && is_word(s.p[begin - 1]))
-        begin--;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        const size_t n = strlen(words[i]);
-        size_t k = 0;
-
-        while (k < n && n == end - begin &&
-               to_upper(s.p[begin + k]) == to_upper(words[i][k]))
-            k++;
-        if (k == n)
-            return true;
-    }
-    return false;
+    return is_behind_word(s, from, " .:=", UINT64_MAX, words,
+                          sizeof words / sizeof *words);
 }
 
 static bool is_nobodys(const unsigned octets[4])

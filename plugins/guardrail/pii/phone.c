@@ -166,25 +166,9 @@ static bool is_announced(mortise_str s, uint64_t from)
         "tel",   "tel.",  "telephone", "phone",    "mobile",  "cell",
         "fax",   "call",  "dial",      "whatsapp", "sms",     "telefon",
         "handy", "mobil", "telefono",  "movil",    "telefax", "ring"};
-    uint64_t end = from, begin;
 
-    while (end > 0 && from - end < 6 && s.p[end - 1] != '\0' &&
-           strchr(" :=.(\t\"'", s.p[end - 1]) != NULL)
-        end--;
-    begin = end;
-    while (begin > 0 && end - begin < 12 && is_word(s.p[begin - 1]))
-        begin--;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        const size_t n = strlen(words[i]);
-        size_t k = 0;
-
-        while (k < n && n == end - begin &&
-               to_upper(s.p[begin + k]) == to_upper(words[i][k]))
-            k++;
-        if (k == n)
-            return end < from;
-    }
-    return false;
+    return is_behind_word(s, from, " :=.(\t\"'", 6, words,
+                          sizeof words / sizeof *words);
 }
 
 /* The end of a row of digits in groups, whatever that is. */
