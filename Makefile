@@ -202,6 +202,11 @@ $(B)/tests/lib.a: $(LIB_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
+# A reader of its own of what that plugin wrote.
+$(B)/tests/test_bundled_local $(B)/tests/keys/test_bundled_local \
+$(B)/tests/test_cli_configs $(B)/tests/keys/test_cli_configs: \
+    CHECK_LIBS += -lsqlite3
+
 define link_test
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
@@ -263,13 +268,23 @@ PLUGIN_FLAGS  := -std=c11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread \
                  -Wl,-z,defs
 KEY := $(B)/keys/bundled
 
+# What one has in C++ is compiled apart; g++ has other warnings than gcc.
+PLUGIN_CXXFLAGS := -std=c++11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread \
+                   -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(WERROR) -Isdk
+PLUGIN_CXX_OBJ := $(patsubst %.cpp,$(B)/%.o,$(wildcard plugins/*/*/*.cpp))
+$(PLUGIN_CXX_OBJ): $(B)/%.o: %.cpp $(B)/flags
+	$(call say,CXX,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) $(PLUGIN_CXXFLAGS) $(PLUGIN_CFLAGS) -MMD -MP -c -o $@ $<
+
 define plugin_rules
 $(B)/plugins/$(notdir $(1)).so: $(wildcard $(1)/*.c $(1)/*.h $(1)/libs \
-                                           plugins/*.h) $(HEADERS) $(B)/flags
+                                           $(1)/*.map plugins/*.h) \
+    $(filter $(B)/$(1)/%,$(PLUGIN_CXX_OBJ)) $(HEADERS) $(B)/flags
 	$$(call say,SO,$$@)
 	@mkdir -p $$(@D)
-	$$(Q)$$(CC) $$(PLUGIN_FLAGS) $$(PLUGIN_CFLAGS) -o $$@ $$(filter %.c,$$^) \
-	    $$(shell cat $(1)/libs 2>/dev/null)
+	$$(Q)$$(CC) $$(PLUGIN_FLAGS) $$(PLUGIN_CFLAGS) -o $$@ \
+	    $$(filter %.c %.o,$$^) $$(shell cat $(1)/libs 2>/dev/null)
 
 $(B)/plugins/$(notdir $(1)).plugin.yaml.minisig: \
     $(1)/$(notdir $(1)).plugin.yaml $(B)/plugins/$(notdir $(1)).so $(KEY).key \
@@ -476,6 +491,8 @@ asan:
 
 # Programs that fork with threads and go on, as plugins do that misbehave, live.
 tsan: export TSAN_OPTIONS = suppressions=$(CURDIR)/tests/tsan.supp:atexit_sleep_ms=0:die_after_fork=0
+# It is ten times slower.
+tsan: export CK_TIMEOUT_MULTIPLIER = 5
 tsan:
 	+$(Q)$(AGAIN) B=$(B)/tsan $(call SANITIZE,thread) SKIP="$(PRELOADS_TSAN)" unit
 
@@ -528,7 +545,7 @@ mutants:
 # lies what an installation has, as far as it is of use: plugins it signs itself.
 ROWS ?=
 $(B)/tests/bench/bench: $(patsubst %.c,$(B)/%.o,$(wildcard tests/bench/*.c)) \
-    $(B)/libmortise.a
+    $(B)/tests/lib/corpus.o $(B)/libmortise.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(DEP_LIBS)
 	$(Q)mkdir -p $(@D)/mortise/plugins $(@D)/mortise/trust.d && \

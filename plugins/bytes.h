@@ -5,6 +5,7 @@
  *
  *     status = bytes_put(&b, text);         as it is
  *     status = bytes_decode(&b, value);     the content of a JSON string
+ *     status = bytes_quote(&b, text);       the JSON string of a text
  *     bytes_free(&b);                       whatever happened
  *
  * A buffer at least doubles when it is full, so that many small pieces cost as
@@ -97,6 +98,21 @@ MORTISE_INLINE mortise_status bytes_more(mortise_jw *w, void *ud)
     w->p = p;
     w->cap = cap;
     return MORTISE_S_OK;
+}
+
+MORTISE_INLINE mortise_status bytes_quote(struct bytes *b, mortise_str text)
+{
+    mortise_status status;
+    mortise_str json;
+    mortise_jw w;
+
+    mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
+    mortise_jw_string(&w, text);
+    status = mortise_jw_finish(&w, &json);
+    if (status == MORTISE_S_OK)
+        status = bytes_put(b, json);
+    free(w.p);
+    return status;
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* finder.h -- guardrails that find things in text and mask them.
  *
  *     static const struct finder_kind kinds[] = {
- *         {"card", "a card number", find_card}, ...};
+ *         {"card", "a card number", find_card, NULL}, ...};
  *     static const struct finder finder = {kinds, N_KINDS, shown};
  *
  * Such a plugin is a table of kinds, the surer ones first, and a scanner for
@@ -28,6 +28,8 @@
 #ifndef PLUGINS_FINDER_H
 #define PLUGINS_FINDER_H
 
+#include "ascii.h"
+#include "create.h"
 #include "payload.h"
 
 enum { FINDER_KINDS = 16, FINDER_ALLOWED = 256, FINDER_ROUNDS = 8 };
@@ -42,6 +44,9 @@ typedef bool find_fn(mortise_str s, uint64_t at, struct span *out);
 struct finder_kind {
     const char *name, *words;
     find_fn *find;
+    /* Is the text one because the member of that name has it?  *out is which of it;
+     * NULL: names say nothing. */
+    bool (*had)(mortise_str member, mortise_str text, struct span *out);
 };
 
 struct finder {
@@ -69,25 +74,54 @@ struct mortise_inst {
 
 /* ---- characters -------------------------------------------------------- */
 
+/* What at_of() and before() give for a character that is part of no word with what
+ * stands beside it: signs and blanks beyond ASCII (U+0080 to U+00BF, U+2000 to
+ * U+2FFF), and scripts without blanks between words (all behind that). */
+enum { FINDER_SIGN = 0x1f };
+
+static inline bool is_apart(char lead)
+{
+    return (unsigned char)lead == 0xC2 || (unsigned char)lead >= 0xE2;
+}
+
 /* '\0' before and behind the text. */
 static inline char at_of(mortise_str s, uint64_t i)
 {
-    return i < s.n ? s.p[i] : '\0';
+    if (i >= s.n)
+        return '\0';
+    return is_apart(s.p[i]) ? FINDER_SIGN : s.p[i];
+}
+
+/* Bytes of a blank as it is printed between groups: a space, or one at which no line
+ * ends (U+00A0, U+202F); 0: there is none. */
+static inline uint64_t blank_at(mortise_str s, uint64_t i)
+{
+    static const char *const blanks[] = {" ", "\xC2\xA0", "\xE2\x80\xAF"};
+
+    for (size_t k = 0; k < sizeof blanks / sizeof blanks[0]; k++) {
+        const size_t n = strlen(blanks[k]);
+
+        if (i < s.n && s.n - i >= n && memcmp(s.p + i, blanks[k], n) == 0)
+            return n;
+    }
+    return 0;
 }
 
 static inline char before(mortise_str s, uint64_t i)
 {
-    return i > 0 ? s.p[i - 1] : '\0';
-}
+    uint64_t lead = i;
 
-static inline bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
+    if (i == 0)
+        return '\0';
+    while (lead > 0 && i - lead < 4 &&
+           ((unsigned char)s.p[--lead] & 0xC0) == 0x80)
+        ;
+    return is_apart(s.p[lead]) ? FINDER_SIGN : s.p[i - 1];
 }
 
 static inline bool is_hex(char c)
 {
-    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+    return ascii_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
 static inline bool is_letter(char c)
@@ -99,12 +133,7 @@ static inline bool is_letter(char c)
 /* Of a word: what stands in one is part of it. */
 static inline bool is_word(char c)
 {
-    return is_letter(c) || is_digit(c) || c == '_';
-}
-
-static inline char to_upper(char c)
-{
-    return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+    return is_letter(c) || ascii_digit(c) || c == '_';
 }
 
 /* ---- finding ----------------------------------------------------------- */
@@ -148,13 +177,26 @@ static inline void finder_seek(struct finder_scan *c, size_t kind, uint64_t at)
                                                      next->to - next->from)));
 }
 
+/* Of what a member has the first may be by its name, ahead of what stands in it. */
+static inline bool finder_had(struct finder_scan *c, size_t kind,
+                              mortise_str member)
+{
+    struct span *next = &c->next[kind];
+
+    return member.n > 0 && c->finder->kinds[kind].had != NULL &&
+           c->finder->kinds[kind].had(member, c->s, next) &&
+           !finder_is_allowed(c->inst, mortise_strn(c->s.p + next->from,
+                                                    next->to - next->from));
+}
+
 static inline void finder_begin(struct finder_scan *c,
-                                const struct mortise_inst *i, mortise_str s)
+                                const struct mortise_inst *i,
+                                mortise_str member, mortise_str s)
 {
     *c = (struct finder_scan){.inst = i, .finder = i->finder, .s = s};
     for (size_t k = 0; k < i->finder->n; k++) {
         c->none[k] = !i->kinds[k];
-        if (i->kinds[k])
+        if (i->kinds[k] && !finder_had(c, k, member))
             finder_seek(c, k, 0);
     }
 }
@@ -254,8 +296,8 @@ static inline bool finder_put_mask(struct bytes *b,
 
 /* Once over the text, into `to`; *s is that then, if anything was found. */
 static inline bool finder_mask_once(const struct mortise_inst *i,
-                                    struct bytes *to, mortise_str *s,
-                                    bool *found_some)
+                                    mortise_str member, struct bytes *to,
+                                    mortise_str *s, bool *found_some)
 {
     struct span found;
     struct finder_scan c;
@@ -263,7 +305,7 @@ static inline bool finder_mask_once(const struct mortise_inst *i,
     size_t kind;
 
     to->n = 0;
-    finder_begin(&c, i, *s);
+    finder_begin(&c, i, member, *s);
     while ((kind = finder_next(&c, &found)) != FINDER_KINDS) {
         if (!finder_put(to, mortise_strn(s->p + at, found.from - at)) ||
             !finder_put_mask(
@@ -282,14 +324,16 @@ static inline bool finder_mask_once(const struct mortise_inst *i,
 
 /* Until nothing is found any more (2): a mask may be what something beside it
  * stands alone by. */
-static inline bool finder_mask(void *ud, mortise_str *s, bool *changed)
+static inline bool finder_mask(void *ud, mortise_str member, mortise_str *s,
+                               bool *changed)
 {
     struct finder_judge *j = ud;
     bool again = true;
 
     *changed = false;
     for (int round = 0; again && round < FINDER_ROUNDS; round++) {
-        if (!finder_mask_once(j->inst, &j->masked[round % 2], s, &again))
+        if (!finder_mask_once(j->inst, member, &j->masked[round % 2], s,
+                              &again))
             return false;
         *changed |= again;
     }
@@ -298,14 +342,15 @@ static inline bool finder_mask(void *ud, mortise_str *s, bool *changed)
 
 /* ---- the interface ----------------------------------------------------- */
 
-static inline enum payload_result finder_look(void *ud, mortise_str s,
+static inline enum payload_result finder_look(void *ud, mortise_str member,
+                                              mortise_str s,
                                               char what[PAYLOAD_WHAT])
 {
     const struct finder_judge *j = ud;
     struct finder_scan c;
     size_t kind;
 
-    finder_begin(&c, j->inst, s);
+    finder_begin(&c, j->inst, member, s);
     kind = finder_first(&c);
     if (kind == FINDER_KINDS)
         return PAYLOAD_CLEAN;
@@ -340,8 +385,7 @@ static inline void finder_destroy(mortise_inst *i)
 static inline mortise_status finder_no_config(const struct mortise_inst *i,
                                               const char *why)
 {
-    return mortise_refuse(i->host, i->api, 0, MORTISE_S_INVALID, "permanent",
-                          "invalid", why);
+    return create_refuse(i->host, i->api, why);
 }
 
 static inline mortise_status finder_read_kinds(struct mortise_inst *i,
@@ -418,7 +462,7 @@ static inline mortise_status finder_read_mask(struct mortise_inst *i,
     return MORTISE_S_OK;
 }
 
-static inline mortise_status finder_configure(struct mortise_inst *i,
+static inline mortise_status finder_configure(mortise_inst *i,
                                               mortise_str config)
 {
     mortise_status status;
@@ -442,22 +486,14 @@ static inline mortise_status finder_create(const struct finder *finder,
                                            mortise_inst **out)
 {
     struct mortise_inst *i = (struct mortise_inst *)calloc(1, sizeof *i);
-    mortise_status status;
 
-    *out = NULL;
-    if (i == NULL)
-        return mortise_refuse(host, api, 0, MORTISE_S_NOMEM, "transient",
-                              "no_memory", "out of memory");
-    i->host = host;
-    i->api = api;
-    i->finder = finder;
-    status = finder_configure(i, config);
-    if (status != MORTISE_S_OK) {
-        finder_destroy(i);
-        return status;
+    if (i != NULL) {
+        i->host = host;
+        i->api = api;
+        i->finder = finder;
     }
-    *out = i;
-    return MORTISE_S_OK;
+    return create_configured(i, host, api, config, finder_configure,
+                             finder_destroy, out);
 }
 
 static inline const void *finder_interface(mortise_inst *i, const char *id)

@@ -4,7 +4,8 @@
  *
  *     status = payload_check(host, api, request, &rules, ud);
  *
- * Every string is looked at, the names of members included, numbers are not.
+ * Every string is looked at, the names of members included, numbers are not; of a
+ * value, or an element of one, the rules are told which member it is of.
  * The verdict names the first finding and its place, never the text.  What it
  * promises whoever brings the rules:
  *
@@ -26,6 +27,7 @@
 
 #include <mortise/guardrail.h>
 
+#include "nomem.h"
 #include "bytes.h"
 
 enum {
@@ -45,13 +47,15 @@ enum payload_result {
 };
 
 struct payload_rules {
-    /* Is there something in the text?  `what` gets the words for the first
-     * thing, or for what could not be told: "a card number". */
-    enum payload_result (*look)(void *ud, mortise_str text,
+    /* Is there something in the text, which the member of that name has ("": none
+     * has it)?  `what` gets the words for the first thing, or for what could not
+     * be told: "a card number". */
+    enum payload_result (*look)(void *ud, mortise_str member, mortise_str text,
                                 char what[PAYLOAD_WHAT]);
     /* Point *text to what it is without that, lent until the next call, and say
      * whether it is another one; false when there is no such text. */
-    bool (*mask)(void *ud, mortise_str *text, bool *changed);
+    bool (*mask)(void *ud, mortise_str member, mortise_str *text,
+                 bool *changed);
     const char *at;      /* behind what was found: "stands at" */
     const char *in_name; /* "stands in the name of a member:" */
 };
@@ -67,24 +71,38 @@ struct payload {
     void *ud;
     struct payload_step way[MORTISE_JV_DEPTH];
     size_t depth;
-    struct bytes text; /* of the string at hand */
+    struct bytes text, member; /* of the string at hand, and whose it is */
     char reason[PAYLOAD_REASON];
     uint64_t found;           /* strings in which there is something */
     bool maskable;            /* all that was found can be masked */
     enum payload_result stop; /* PAYLOAD_CLEAN, or why no more is known */
 };
 
-/* The content of a string value; lent until the next one. */
-static inline bool payload_content(struct payload *p, mortise_jv v,
-                                   mortise_str *out)
+/* The content of a string value; lent until the next one in that room. */
+static inline bool payload_content_in(struct payload *p, struct bytes *room,
+                                      mortise_jv v, mortise_str *out)
 {
     if (mortise_jv_text(v, NULL, 0, out) == MORTISE_S_OK)
         return true;
-    p->text.n = 0;
-    if (bytes_room(&p->text, v.n) == MORTISE_S_OK)
-        return mortise_jv_text(v, p->text.p, p->text.cap, out) == MORTISE_S_OK;
+    room->n = 0;
+    if (bytes_room(room, v.n) == MORTISE_S_OK)
+        return mortise_jv_text(v, room->p, room->cap, out) == MORTISE_S_OK;
     p->stop = PAYLOAD_NOMEM;
     return false;
+}
+
+static inline bool payload_content(struct payload *p, mortise_jv v,
+                                   mortise_str *out)
+{
+    return payload_content_in(p, &p->text, v, out);
+}
+
+/* The name of the member that has it; none: "". */
+static inline bool payload_member(struct payload *p, mortise_jv name,
+                                  mortise_str *out)
+{
+    *out = mortise_strz("");
+    return name.n == 0 || payload_content_in(p, &p->member, name, out);
 }
 
 /* ---- reasons ----------------------------------------------------------- */
@@ -114,7 +132,7 @@ static inline void payload_put_name(struct payload *p, char *path,
     for (uint64_t i = 0; i < s.n; i++)
         if ((unsigned char)s.p[i] < 0x20 || s.n > 64)
             s = mortise_strz("*");
-    if (p->rules->look(p->ud, s, what) != PAYLOAD_CLEAN)
+    if (p->rules->look(p->ud, mortise_strz(""), s, what) != PAYLOAD_CLEAN)
         s = mortise_strz("*");
     for (uint64_t i = 0, n; i < s.n; i += n) {
         mortise_str rest = mortise_strn(s.p + i, s.n - i);
@@ -183,30 +201,31 @@ static inline void payload_note(struct payload *p, const char *what,
 
 /* ---- searching --------------------------------------------------------- */
 
-static inline void payload_search_string(struct payload *p, mortise_jv v,
-                                         bool is_name)
+static inline void payload_search_string(struct payload *p, mortise_jv member,
+                                         mortise_jv v, bool is_name)
 {
     char what[PAYLOAD_WHAT] = "";
     enum payload_result result;
-    mortise_str s;
+    mortise_str s, of;
 
-    if (!payload_content(p, v, &s))
+    if (!payload_member(p, member, &of) || !payload_content(p, v, &s))
         return;
-    result = p->rules->look(p->ud, s, what);
+    result = p->rules->look(p->ud, of, s, what);
     if (result != PAYLOAD_CLEAN)
         payload_note(p, what, result, is_name);
 }
 
-/* Every string of v, in order; the recursion is as deep as v, which json.h
- * bounds. */
-static inline void payload_search(struct payload *p, mortise_jv v)
+/* Every string of v, which that member has, in order; the recursion is as deep as
+ * v, which json.h bounds. */
+static inline void payload_search(struct payload *p, mortise_jv member,
+                                  mortise_jv v)
 {
     mortise_jv_iter it = mortise_jv_each(v);
     struct payload_step *step = &p->way[p->depth];
     mortise_jv name, one;
 
     if (mortise_jv_type(v) == MORTISE_JV_STRING) {
-        payload_search_string(p, v, false);
+        payload_search_string(p, member, v, false);
         return;
     }
     if (p->depth == MORTISE_JV_DEPTH)
@@ -216,9 +235,9 @@ static inline void payload_search(struct payload *p, mortise_jv v)
     while (p->stop == PAYLOAD_CLEAN && mortise_jv_next(&it, &name, &one)) {
         step->name = name;
         if (name.n > 0)
-            payload_search_string(p, name, true);
+            payload_search_string(p, mortise_jv_none(), name, true);
         if (p->stop == PAYLOAD_CLEAN)
-            payload_search(p, one);
+            payload_search(p, name.n > 0 ? name : member, one);
         step->index++;
     }
     p->depth--;
@@ -227,12 +246,13 @@ static inline void payload_search(struct payload *p, mortise_jv v)
 /* ---- masking ----------------------------------------------------------- */
 
 static inline bool payload_write_string(struct payload *p, mortise_jw *w,
-                                        mortise_jv v)
+                                        mortise_jv member, mortise_jv v)
 {
     bool changed = false;
-    mortise_str s;
+    mortise_str s, of;
 
-    if (!payload_content(p, v, &s) || !p->rules->mask(p->ud, &s, &changed))
+    if (!payload_member(p, member, &of) || !payload_content(p, v, &s) ||
+        !p->rules->mask(p->ud, of, &s, &changed))
         return false;
     if (changed)
         mortise_jw_string(w, s);
@@ -242,7 +262,8 @@ static inline bool payload_write_string(struct payload *p, mortise_jw *w,
 }
 
 /* v, masked; names are as they were, for none was found in them (2). */
-static inline bool payload_write(struct payload *p, mortise_jw *w, mortise_jv v)
+static inline bool payload_write(struct payload *p, mortise_jw *w,
+                                 mortise_jv member, mortise_jv v)
 {
     int32_t type = mortise_jv_type(v);
     mortise_jv_iter it = mortise_jv_each(v);
@@ -250,7 +271,7 @@ static inline bool payload_write(struct payload *p, mortise_jw *w, mortise_jv v)
     mortise_str s;
 
     if (type == MORTISE_JV_STRING)
-        return payload_write_string(p, w, v);
+        return payload_write_string(p, w, member, v);
     if (type != MORTISE_JV_OBJECT && type != MORTISE_JV_ARRAY) {
         mortise_jw_value(w, v);
         return true;
@@ -265,7 +286,7 @@ static inline bool payload_write(struct payload *p, mortise_jw *w, mortise_jv v)
                 return false;
             mortise_jw_keyn(w, s);
         }
-        if (!payload_write(p, w, one))
+        if (!payload_write(p, w, name.n > 0 ? name : member, one))
             return false;
     }
     mortise_jw_end(w);
@@ -281,7 +302,7 @@ static inline void payload_offer(struct payload *p, mortise_host *host,
     mortise_jw w;
 
     mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
-    if (payload_write(p, &w, payload) &&
+    if (payload_write(p, &w, mortise_jv_none(), payload) &&
         mortise_jw_finish(&w, &text) == MORTISE_S_OK)
         mortise_emit_output(host, api, call, text);
     free(w.p);
@@ -297,13 +318,12 @@ static inline mortise_status payload_decide(struct payload *p,
 {
     size_t n;
 
-    payload_search(p, payload);
+    payload_search(p, mortise_jv_none(), payload);
     if (p->stop == PAYLOAD_CANCELLED)
         return mortise_refuse(host, api, call, MORTISE_S_CANCELLED, "cancelled",
                               "cancelled", "cancelled");
     if (p->stop == PAYLOAD_NOMEM)
-        return mortise_refuse(host, api, call, MORTISE_S_NOMEM, "transient",
-                              "no_memory", "out of memory");
+        return nomem(host, api, call);
     if (p->found == 0)
         return mortise_emit_verdict(host, api, call, 0, NULL);
     n = strlen(p->reason);
@@ -333,6 +353,7 @@ static inline mortise_status payload_check(mortise_host *host,
                               "the payload is not JSON");
     status = payload_decide(&p, host, api, r->call, payload);
     bytes_free(&p.text);
+    bytes_free(&p.member);
     return status;
 }
 

@@ -31,8 +31,10 @@ want libuv1-dev    have_pc libuv
 want libjansson-dev have_pc jansson
 want libpcre2-dev  have_pc libpcre2-8
 want libleveldb-dev have_header leveldb/c.h
+want libsqlite3-dev have_pc sqlite3
 want libcurl4-openssl-dev have_pc libcurl
 want libseccomp-dev have_pc libseccomp
+want libhnswlib-dev test -e /usr/include/hnswlib/hnswlib.h
 want check         have_pc check
 want locales       test -e /usr/share/i18n/locales/de_DE
 want minisign      sh -c 'command -v minisign'

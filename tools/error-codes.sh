@@ -14,7 +14,7 @@ class='"(permanent|transient|timeout|cancelled)", *'
 reason='struct reason [a-z_]+ *= *\{ *'
 assigned='\.?code (=[^;"]*|= [a-z =A-Z_]*\? "[a-z]*" : )'
 member='"code\\?(",|":) *\\?'
-defined='#define MORTISE_MODEL_[A-Z_]+ +'
+defined='#define MORTISE_(MODEL|MEMORY)_[A-Z_]+ +'
 called='(\<fail\(o, *|sizeof o->code, *"%s",[^;"]*)'
 code='"[a-z_]+(\.[a-z_]+)?\\?"'
 
@@ -33,6 +33,6 @@ cat $(find "$@" -name '*.[ch]' -o -name '*.def') |
     # Tables of ends: the first text of each row.
     grep -oE '\<ends\[\] = \{[^;]*;' "$text" | grep -oE "\{ *$code" |
         grep -oE "$code" || :
-    grep -oE '"(http|mcp|model|exec|timeout)\.[a-z_]+"' "$text" || :
+    grep -oE '"(http|mcp|model|memory|discovery|registry|exec|timeout)\.[a-z_]+"' "$text" || :
 } | tr -d '"\\' | sort -u |
-    grep -vxE 'arguments|class|code|message|permanent|transient'
+    grep -vxE 'arguments|class|code|message|permanent|search|transient'

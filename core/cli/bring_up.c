@@ -1,4 +1,4 @@
-/* bring_up.c -- do the plugins of a graph come up?
+/* bring_up.c -- do the plugins of a graph, or those of a deployment, come up?
  *
  * Their create() is the one thing before a run's first step that reading cannot
  * judge: it opens files, parses its config, refuses.  Here it runs as it does
@@ -158,7 +158,134 @@ static int try_one(const struct mortise_cli *cli, const char *plugin,
                                   strerror(errno));
 }
 
-/* ---- where it is needed ------------------------------------------------- */
+/* `what`: how its finding begins. */
+static int try_named(struct mortise_cli *cli, const char *name,
+                     const char *what, struct mortise_span at,
+                     struct mortise_diags *diags, int *worst,
+                     struct mortise_err *err)
+{
+    char words[sizeof err->msg];
+    int rv = try_one(cli, name, words, sizeof words, &diags->denied, err);
+
+    if (rv != MORTISE_OK || words[0] == '\0')
+        return rv;
+    words[strcspn(words, "\n")] = '\0'; /* a finding is a line */
+    mortise_diag_add(diags, "E0608", at, "%s does not come up: %s", what,
+                     words);
+    *worst = MORTISE_ECHECK;
+    return MORTISE_OK;
+}
+
+/* ---- what the deployment configures -------------------------------------- */
+
+/* An instance of its own: what it is called, in findings, and where that stands.
+ */
+struct configured {
+    char name[512], what[320];
+    struct mortise_span at;
+};
+
+static struct configured configured(const char *prefix, const char *name,
+                                    const char *kind, const char *called,
+                                    const struct mortise_yaml *config,
+                                    const struct mortise_yaml *at)
+{
+    struct configured c = {.at = config != NULL ? config->span : at->span};
+
+    snprintf(c.name, sizeof c.name, "%s%s", prefix, name);
+    snprintf(c.what, sizeof c.what, "%s '%.256s'", kind, called);
+    return c;
+}
+
+static struct configured configured_guard(const struct mortise_guard *g)
+{
+    return configured(MORTISE_GUARD_PREFIX, g->id, "guardrail", g->id,
+                      g->config, g->at);
+}
+
+static struct configured
+configured_memory(const struct mortise_memory_choice *m)
+{
+    return configured(MORTISE_MEMORY_INSTANCE, "", "memory", m->plugin,
+                      m->config, m->at);
+}
+
+/* One by its name alone has what plugins.config gives it. */
+static struct configured
+configured_discoverer(const struct mortise_deployment *d,
+                      const struct mortise_discoverer *one)
+{
+    static const char kind[] = "discovery plugin";
+
+    return one->instance[0] != '\0'
+               ? configured("", one->instance, kind, one->plugin, one->config,
+                            one->at)
+               : configured(MORTISE_DISCOVERY_PREFIX, one->plugin, kind,
+                            one->plugin,
+                            mortise_yaml_get(d->config, one->plugin), one->at);
+}
+
+static struct configured configured_model(const struct mortise_model_alias *m)
+{
+    return configured("model:", m->alias, "model", m->alias, m->config, m->at);
+}
+
+/* The instance that a graph calls so; false: it is the plugin itself. */
+static bool is_configured(const struct mortise_deployment *d, const char *name,
+                          struct configured *out)
+{
+    const char *id = mortise_guard_of_plugin(name);
+    const struct mortise_guard *g =
+        id != NULL ? mortise_guard_find(&d->guards, id) : NULL;
+
+    if (g != NULL) {
+        *out = configured_guard(g);
+        return true;
+    }
+    if (strcmp(name, MORTISE_MEMORY_INSTANCE) == 0) {
+        *out = configured_memory(&d->memory);
+        return true;
+    }
+    for (size_t i = 0; i < d->discovery.n; i++) {
+        *out = configured_discoverer(d, &d->discovery.list[i]);
+        if (strcmp(out->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int try_configured(struct mortise_cli *cli, struct configured c,
+                          struct mortise_diags *diags, int *worst,
+                          struct mortise_err *err)
+{
+    return try_named(cli, c.name, c.what, c.at, diags, worst, err);
+}
+
+int mortise_bring_up_deployment(struct mortise_cli *cli,
+                                const struct mortise_deployment *d,
+                                struct mortise_diags *diags,
+                                struct mortise_err *err)
+{
+    int worst = MORTISE_OK, rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < d->guards.n; i++)
+        rv = try_configured(cli, configured_guard(&d->guards.list[i]), diags,
+                            &worst, err);
+    if (rv == MORTISE_OK && d->memory.plugin != NULL)
+        rv = try_configured(cli, configured_memory(&d->memory), diags, &worst,
+                            err);
+    for (size_t i = 0; rv == MORTISE_OK && i < d->discovery.n; i++)
+        rv =
+            try_configured(cli, configured_discoverer(d, &d->discovery.list[i]),
+                           diags, &worst, err);
+    for (size_t i = 0; rv == MORTISE_OK && i < d->models.n; i++)
+        if (d->models.list[i].provider[0] != '\0') /* or others, by tiers */
+            rv = try_configured(cli, configured_model(&d->models.list[i]),
+                                diags, &worst, err);
+    return rv == MORTISE_OK ? worst : rv;
+}
+
+/* ---- what a graph needs --------------------------------------------------- */
 
 static bool needs(const struct mortise_node *n, const char *plugin)
 {
@@ -188,41 +315,34 @@ static const struct mortise_node *needed_by(const struct mortise_graph *g,
     return found;
 }
 
-/* `what`: how its finding begins. */
-static int try_named(struct mortise_cli *cli, const char *name,
-                     const char *what, struct mortise_span at,
-                     struct mortise_diags *diags, int *worst,
-                     struct mortise_err *err)
+/* A plugin itself, at the first node that needs it. */
+static int try_needed(struct mortise_cli *cli, const struct mortise_graph *g,
+                      const char *plugin, struct mortise_diags *diags,
+                      int *worst, struct mortise_err *err)
 {
-    char words[sizeof err->msg];
-    int rv = try_one(cli, name, words, sizeof words, &diags->denied, err);
+    const struct mortise_node *n = needed_by(g, plugin);
+    char what[272];
 
-    if (rv != MORTISE_OK || words[0] == '\0')
-        return rv;
-    words[strcspn(words, "\n")] = '\0'; /* a finding is a line */
-    mortise_diag_add(diags, "E0608", at, "%s does not come up: %s", what,
-                     words);
-    *worst = MORTISE_ECHECK;
-    return MORTISE_OK;
+    snprintf(what, sizeof what, "'%.256s'", plugin);
+    return try_named(cli, plugin, what, n != NULL ? n->span : g->tree->span,
+                     diags, worst, err);
 }
 
-int mortise_bring_up(struct mortise_cli *cli, const struct mortise_graph *g,
-                     struct mortise_diags *diags, struct mortise_err *err)
+int mortise_bring_up(struct mortise_cli *cli,
+                     const struct mortise_deployment *d,
+                     const struct mortise_graph *g, struct mortise_diags *diags,
+                     struct mortise_err *err)
 {
     int worst = MORTISE_OK, rv = MORTISE_OK;
-    char name[256], what[272];
+    struct configured c;
 
-    for (size_t i = 0; rv == MORTISE_OK && i < g->n_plugins; i++) {
-        const struct mortise_node *n = needed_by(g, g->plugins[i]);
-
-        snprintf(what, sizeof what, "'%.256s'", g->plugins[i]);
-        rv = try_named(cli, g->plugins[i], what,
-                       n != NULL ? n->span : g->tree->span, diags, &worst, err);
-    }
-    for (size_t i = 0; rv == MORTISE_OK && i < g->n_models; i++) {
-        snprintf(name, sizeof name, "model:%s", g->models[i]);
-        snprintf(what, sizeof what, "model '%.200s'", g->models[i]);
-        rv = try_named(cli, name, what, g->tree->span, diags, &worst, err);
-    }
+    for (size_t i = 0; rv == MORTISE_OK && i < g->n_plugins; i++)
+        rv = is_configured(d, g->plugins[i], &c)
+                 ? try_configured(cli, c, diags, &worst, err)
+                 : try_needed(cli, g, g->plugins[i], diags, &worst, err);
+    for (size_t i = 0; rv == MORTISE_OK && i < g->n_models; i++)
+        rv = try_configured(
+            cli, configured_model(mortise_model_find(&d->models, g->models[i])),
+            diags, &worst, err);
     return rv == MORTISE_OK ? worst : rv;
 }

@@ -3,14 +3,24 @@
 #define MORTISE_CLI_BRING_UP_H
 
 #include "cli/cli.h"
+#include "config/deploy.h"
 #include "graph/model/graph.h"
 
 enum { MORTISE_BRING_UP_MS = 10000 }; /* a plugin has that long */
 
-/* Bring up what a graph uses, with the cli's deployment.  Those that do not
- * come up are findings at the first node that needs them, and MORTISE_ECHECK.
- * No engine may be open in this process. */
-int mortise_bring_up(struct mortise_cli *cli, const struct mortise_graph *g,
-                     struct mortise_diags *diags, struct mortise_err *err);
+/* Bring up what a graph uses, with the cli's deployment, which is `d`.  Those that
+ * do not come up are findings, where the deployment configures them or else at the
+ * first node that needs them, and MORTISE_ECHECK.  No engine may be open in this
+ * process. */
+int mortise_bring_up(struct mortise_cli *cli,
+                     const struct mortise_deployment *d,
+                     const struct mortise_graph *g, struct mortise_diags *diags,
+                     struct mortise_err *err);
+/* The same for each guardrail, memory, discovery plugin and model that the
+ * deployment configures. */
+int mortise_bring_up_deployment(struct mortise_cli *cli,
+                                const struct mortise_deployment *d,
+                                struct mortise_diags *diags,
+                                struct mortise_err *err);
 
 #endif

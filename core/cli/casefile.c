@@ -87,6 +87,9 @@ static void read_events(void *ctx, void *into, const struct mortise_slot *slot)
 
     check_items(r, slot->value, MORTISE_YAML_MAP,
                 "an expected event is a mapping of its members");
+    for (size_t i = 0; i < slot->value->n; i++)
+        if (slot->value->items[i]->kind == MORTISE_YAML_MAP)
+            mortise_case_check_event(slot->value->items[i], r->diags);
     e->events = slot->value;
 }
 
@@ -165,6 +168,17 @@ static const struct mortise_key case_keys[] = {
          "A node, or a tool of one (NODE/TOOL), to what a person does when it "
          "asks, or to a list of such.",
      MORTISE_CASE_SCRIPTS(mortise_case_people_row, people)},
+    {.name = "memory",
+     .about = "Texts that whoever reads from the memory finds, the best first "
+              "(default: none).",
+     .value = MORTISE_V_STRINGS,
+     MORTISE_INTO_YAML(struct mortise_case, memory)},
+    {.name = "discovery",
+     .about =
+         "Tools, extensions and nodes that are found wherever they may be, "
+         "the best first (default: none).",
+     .value = MORTISE_V_STRINGS,
+     MORTISE_INTO_YAML(struct mortise_case, discovery)},
     {.name = "real",
      .about = "Plugins whose operations run in earnest, ids of guardrails that "
               "do, and providers of models.",

@@ -83,7 +83,8 @@ struct mortise_case {
     const struct mortise_yaml *name;
     const struct mortise_yaml *input; /* NULL: {} */
     struct mortise_case_scripts operations, nodes, guardrails, people;
-    const struct mortise_yaml *real; /* a list of plugins, or NULL */
+    const struct mortise_yaml *memory, *discovery; /* lists of texts, or NULL */
+    const struct mortise_yaml *real;               /* of plugins, or NULL */
     struct mortise_case_expect expect;
 };
 

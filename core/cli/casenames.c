@@ -169,6 +169,28 @@ static void check_scripts(const struct mortise_graph *g,
     }
 }
 
+static bool is_node(const struct mortise_node *n, const char *name)
+{
+    return strcmp(n->id, name) == 0;
+}
+
+/* What is found is a tool that some node offers, or a node. */
+static void check_discovery(const struct mortise_graph *g,
+                            const struct mortise_yaml *list,
+                            struct mortise_diags *diags)
+{
+    for (size_t i = 0; list != NULL && i < list->n; i++) {
+        const struct mortise_yaml *name = list->items[i];
+
+        if (!any(g, calls, name->str) && !any(g, is_node, name->str))
+            mortise_diag_add(
+                diags, "E0301", name->span,
+                "the graph has neither a tool nor a node '%s' that "
+                "could be found",
+                name->str);
+    }
+}
+
 /* A person, a router or a nested graph has no answer of a plugin's. */
 static void check_nodes(const struct mortise_graph *g,
                         const struct mortise_case_scripts *s,
@@ -395,6 +417,7 @@ static int check_case(const struct mortise_graph *g,
     check_scripts(g, &c->guardrails, mortise_node_is_guarded, "E0502",
                   "has the guardrail", diags);
     check_nodes(g, &c->nodes, diags);
+    check_discovery(g, c->discovery, diags);
     check_real(g, models, c->real, diags);
     check_models(g, models, c->real, diags);
     check_path(g, c->expect.path, diags);

@@ -1,5 +1,5 @@
 /* casereader.h -- a Test file while it is being read: casefile.c, the file and
- * what is expected, and casescript.c, who answers. */
+ * what is expected, casescript.c, who answers, and caseevents.c. */
 #ifndef MORTISE_CLI_CASEREADER_H
 #define MORTISE_CLI_CASEREADER_H
 
@@ -13,6 +13,10 @@ struct mortise_case_reader {
 
 /* From the file's arena, zeroed; NULL sets nomem. */
 void *mortise_case_take(struct mortise_case_reader *r, size_t size);
+
+/* Of one event that is expected, a map.  (caseevents.c) */
+void mortise_case_check_event(const struct mortise_yaml *event,
+                              struct mortise_diags *diags);
 
 /* ---- casescript.c: rows of a case, and who reads them -------------------- */
 

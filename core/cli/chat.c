@@ -354,10 +354,8 @@ static json_t *read_line(struct chat *c, const char *prompt,
     } while (json_is_string(line) && json_string_length(line) == 0);
     if (c->asks && json_is_null(line))
         mortise_out_puts(o, "\n");
-    if (line != NULL && mortise_cli_reopen(c->cli, err) != MORTISE_OK) {
-        json_decref(line);
-        line = NULL;
-    }
+    if (line != NULL && mortise_cli_reopen(c->cli, err) != MORTISE_OK)
+        mortise_json_drop(&line);
     return line;
 }
 
@@ -565,21 +563,11 @@ static int run_chat(struct chat *c, int *code, struct mortise_err *err)
         rv = mortise_cli_open(cli, NULL, err);
     if (rv == MORTISE_OK && cli->args.n_operands > 0) {
         c->first = json_string(cli->args.operands[0]);
-        rv = c->first != NULL ? MORTISE_OK
-                              : mortise_fail(err, MORTISE_EINVAL,
-                                             "MESSAGE is no UTF-8 text");
+        rv = c->first != NULL ? MORTISE_OK : mortise_nomem(err);
     }
     if (rv == MORTISE_OK)
         rv = cli->args.go_on ? take_up(c, err) : begin(c, err);
     return rv == MORTISE_OK ? converse(c, code, err) : rv;
-}
-
-static bool is_text(const char *given)
-{
-    json_t *text = given != NULL ? json_string(given) : json_null();
-
-    json_decref(text);
-    return text != NULL;
 }
 
 static int chat(struct mortise_cli *cli, struct mortise_err *err)
@@ -593,9 +581,6 @@ static int chat(struct mortise_cli *cli, struct mortise_err *err)
         return mortise_cli_usage(cli, "--continue goes on with the model, the "
                                       "tools and the instructions that the "
                                       "chat began with");
-    if (!is_text(a->model) || !is_text(a->tools) || !is_text(a->allow) ||
-        !is_text(a->instructions))
-        return mortise_cli_usage(cli, "an option is no UTF-8 text");
     mortise_watching_init(&c.watch, cli);
     c.watch.progress.chat = c.watch.progress.talk.bare = true;
     mortise_buf_init(&c.heard, cli->mem);

@@ -2,7 +2,8 @@
  *
  * Each file is read by the very function that the runtime reads it with: there
  * is no second, more forgiving checker, so what passes here loads.  A broken
- * file never hides another.  No plugin code runs and no store is opened.
+ * file never hides another.  No plugin code runs and no store is opened: whether
+ * plugins come up with what is said of them, bring_up.c knows, when it is asked.
  *
  * A graph is checked against the plugins of the deployment that `mortise run`
  * would choose for it, so graphs of several directories may be checked at
@@ -162,7 +163,7 @@ static int check_graph(struct checking *c, const char *path, const char *text,
         return rv;
     rv = check_configs(c);
     if (c->cli->args.bring_up && rv == MORTISE_OK)
-        rv = mortise_bring_up(c->cli, g, c->diags, err);
+        rv = mortise_bring_up(c->cli, c->settings.deployment, g, c->diags, err);
     if (rv == MORTISE_ENOMEM)
         mortise_nomem(err);
     mortise_graph_unref(g);
@@ -280,6 +281,9 @@ static int check_deployment(struct checking *c, const char *path,
     check_executor(c);
     if (rv == MORTISE_OK && c->diags->n_errors > errors)
         rv = MORTISE_ECHECK;
+    if (c->cli->args.bring_up && rv == MORTISE_OK)
+        rv = mortise_bring_up_deployment(c->cli, c->settings.deployment,
+                                         c->diags, err);
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }
 
@@ -449,7 +453,7 @@ static const struct mortise_opt opts[] = {
     MORTISE_OPT_JSON("The same as --format json"),
     MORTISE_OPT_FLAG(
         "plugins", bring_up,
-        "Bring up the plugins of graphs, too: runs their create()"),
+        "Bring up plugins of graphs and deployments: runs their create()"),
     MORTISE_OPT_DEPLOYMENT,
     MORTISE_OPT_END,
 };
@@ -460,10 +464,18 @@ const struct mortise_cmd mortise_cmd_check = {
     .summary = "Check graphs, their tests, deployments, plugin manifests and "
                "trust files",
     .text =
-        "All findings of all files, sorted; what passes here loads.  Each\n"
-        "file is read by its `kind`.  Nothing is run and no store opened;\n"
-        "with --plugins the code of plugins is, each in a process of its own\n"
-        "that ends with it.\n"
+        "All findings of all files, sorted.  Each file is read by its `kind`.\n"
+        "What passes here loads: an engine opens with the deployment, and "
+        "takes\n"
+        "the graph.  Nothing is run and no store opened, so of a config it is\n"
+        "known that it fits the plugin's schema, and that the models and\n"
+        "secrets that it names are the deployment's; not that the plugin "
+        "comes\n"
+        "up with it.  With --plugins they do: of a graph those that it uses, "
+        "of\n"
+        "a deployment each guardrail, memory, discovery plugin and model, "
+        "each\n"
+        "in a process of its own that ends with it.\n"
         "\n"
         "Of a DIR, each *.yaml or *.yml file below it that says\n"
         "apiVersion: mortise/...; what is hidden or a link is passed over.\n"

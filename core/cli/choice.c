@@ -8,9 +8,10 @@
  *     no other pending one of its run begins like it.  The id is a digest of
  *     what asks and of how often it has asked; whatever was asked before or
  *     will be asked later has another one.
- * (2) Without that (nothing given, fewer digits, the name of a node), what would
- *     be settled is shown with the command that names it, and a person at the
- *     terminal is asked.  The command that goes out then names what was shown.
+ * (2) Without that (nothing given, the name of a node, fewer digits where no
+ *     node has them for its name), what would be settled is shown with the
+ *     command that names it, and a person at the terminal is asked.  The command
+ *     that goes out then names what was shown.
  * (3) Where nobody can be asked, that is stdin is no terminal, nothing is
  *     decided: the exit code is that of a usage error.
  *
@@ -34,14 +35,16 @@ static bool begins(const char *id, const char *prefix)
     return strncmp(id, prefix, strlen(prefix)) == 0;
 }
 
-/* May `given` mean this one?  Nobody is asked by a timer. */
-static bool answers_to(const json_t *request, const char *given)
+static bool is_asked_by(const json_t *request, const char *node)
 {
-    if (mortise_cli_is_timer(request))
-        return false;
-    return given == NULL || begins(mortise_cli_text(request, "id"), given) ||
-           strcmp(mortise_cli_text(request, "node"), given) == 0 ||
-           strcmp(mortise_cli_text(request, "path"), given) == 0;
+    return strcmp(mortise_cli_text(request, "node"), node) == 0 ||
+           strcmp(mortise_cli_text(request, "path"), node) == 0;
+}
+
+/* May `given`, as much of it as there is, mean this one? */
+static bool begins_with(const json_t *request, const char *given)
+{
+    return given == NULL || begins(mortise_cli_text(request, "id"), given);
 }
 
 /* Does `given` name it, rather than describe it? */
@@ -51,18 +54,38 @@ static bool names(const json_t *request, const char *given)
            begins(mortise_cli_text(request, "id"), given);
 }
 
-/* Those of all that is pending which may be meant: a new reference. */
-static json_t *select_from(const json_t *pending, const char *given)
+typedef bool match_fn(const json_t *request, const char *given);
+
+/* Those of them that match: a new reference.  Nobody is asked by a timer. */
+static json_t *select_by(match_fn *match, const json_t *pending,
+                         const char *given)
 {
     json_t *out = json_array(), *one;
     size_t i;
 
     json_array_foreach(mortise_json_unconst(pending), i, one)
     {
-        if (answers_to(one, given) && json_array_append(out, one) != 0) {
+        if (!mortise_cli_is_timer(one) && match(one, given) &&
+            json_array_append(out, one) != 0) {
             json_decref(out);
             return NULL;
         }
+    }
+    return out;
+}
+
+/* Those of all that is pending which may be meant: what it names, or the nodes
+ * of that name, or whatever begins like it. */
+static json_t *select_from(const json_t *pending, const char *given)
+{
+    match_fn *const ways[] = {names, is_asked_by, begins_with};
+    json_t *out = NULL;
+
+    for (size_t i = given != NULL ? 0 : 2; i < 3; i++) {
+        json_decref(out);
+        out = select_by(ways[i], pending, given);
+        if (out == NULL || json_array_size(out) > 0)
+            break;
     }
     return out;
 }
@@ -196,31 +219,6 @@ void mortise_cli_choice_finish(struct mortise_cli_choice *c)
 
 /* ---- saying how to name it ----------------------------------------------- */
 
-/* Options that mortise_cli_suggest() has said already. */
-static bool is_place(const struct mortise_opt *o)
-{
-    return o->at == offsetof(struct mortise_args, store) ||
-           o->at == offsetof(struct mortise_args, deployment) ||
-           o->at == offsetof(struct mortise_args, tenant);
-}
-
-static void put_option(struct mortise_out *o, const struct mortise_opt *opt,
-                       const struct mortise_args *args)
-{
-    const char *at = (const char *)args + opt->at;
-    const char *text = NULL;
-
-    if (opt->arg != NULL)
-        memcpy(&text, at, sizeof text);
-    if (opt->arg == NULL ? !*(const bool *)at : text == NULL)
-        return;
-    mortise_out_printf(o, " --%s", opt->name);
-    if (text != NULL) {
-        mortise_out_puts(o, " ");
-        mortise_out_shell(o, text);
-    }
-}
-
 /* The command line as it was given, with this request in it, and with what a
  * run that is blocked needs. */
 static void put_command(const struct mortise_cli_way *way,
@@ -232,8 +230,7 @@ static void put_command(const struct mortise_cli_way *way,
     mortise_cli_lift(way);
     mortise_cli_begin(way, cli->cmd->name, request);
     for (size_t i = 0; (opt = mortise_opt_at(cli->cmd, i)) != NULL; i++)
-        if (!is_place(opt))
-            put_option(way->o, opt, &cli->args);
+        mortise_cli_repeat(way->o, opt, &cli->args);
     mortise_out_printf(way->o, "%s\n",
                        cli->args.accept_plugins ? "" : way->more);
 }

@@ -118,6 +118,30 @@ void mortise_cli_option(struct mortise_out *o, const char *name,
     mortise_out_shell(o, value);
 }
 
+/* mortise_cli_suggest_begin() has said it already. */
+static bool is_place(const struct mortise_opt *o)
+{
+    return o->at == offsetof(struct mortise_args, store) ||
+           o->at == offsetof(struct mortise_args, deployment) ||
+           o->at == offsetof(struct mortise_args, tenant);
+}
+
+void mortise_cli_repeat(struct mortise_out *o, const struct mortise_opt *opt,
+                        const struct mortise_args *args)
+{
+    const char *at = (const char *)args + opt->at;
+    const char *text = NULL;
+
+    if (is_place(opt))
+        return;
+    if (opt->arg != NULL)
+        memcpy(&text, at, sizeof text);
+    if (text != NULL)
+        mortise_cli_option(o, opt->name, text);
+    else if (opt->arg == NULL && *(const bool *)at)
+        mortise_out_printf(o, " --%s", opt->name);
+}
+
 /* Is a copy of the store good enough, after this error? */
 static bool may_look(const struct mortise_cli *cli, int code)
 {

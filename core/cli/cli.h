@@ -76,6 +76,10 @@ int mortise_cli_mark_lack(struct mortise_cli *cli, json_t *reply,
 /* ` --NAME VALUE`, for a shell. */
 void mortise_cli_option(struct mortise_out *o, const char *name,
                         const char *value);
+/* The same of an option as it was given, but for where the store is; nothing of one
+ * that was not. */
+void mortise_cli_repeat(struct mortise_out *o, const struct mortise_opt *opt,
+                        const struct mortise_args *args);
 
 /* ---- complain.c: what goes wrong, in words or as JSON ------------------- */
 
@@ -96,6 +100,8 @@ void mortise_cli_note(struct mortise_cli *cli, int level, const char *fmt, ...)
     MORTISE_PRINTF(3, 4);
 /* The log of an engine, and of who waits for one, on stderr; ud: the cli.  [any] */
 void mortise_cli_log(void *ud, int level, const char *msg);
+/* The same as JSON, with members of its own.  Takes it; NULL is out of memory. */
+void mortise_cli_log_json(struct mortise_cli *cli, json_t *log);
 /* What stdout was to have did not get there. */
 void mortise_cli_lost_output(struct mortise_cli *cli, const char *why);
 /* A copy of the store is looked at, because of that. */
@@ -122,6 +128,11 @@ void mortise_cli_suggest_begin(struct mortise_cli *cli, struct mortise_out *o,
 int mortise_cli_call(struct mortise_cli *cli, const char *what, json_t *body,
                      mortise_item_fn *fn, void *ud, json_t **reply,
                      struct mortise_err *err);
+
+/* memory.c: the deployment's memory, by the request of that name: `what` is read,
+ * write or forget.  Takes the body (NULL: memory ran out). */
+int mortise_cli_memory(struct mortise_cli *cli, const char *what, json_t *body,
+                       json_t **reply, struct mortise_err *err);
 
 /* `show` of a run: a new reference. */
 int mortise_cli_show(struct mortise_cli *cli, const char *run, json_t **show,
@@ -203,6 +214,12 @@ int mortise_cli_words(struct mortise_arena *a, const char *list,
 
 /* Members of replies; borrowed.  "" when it is not there or no string. */
 const char *mortise_cli_text(const json_t *object, const char *key);
+/* list.c: a list ended before all of it was listed: the command that lists what
+ * follows `after`, on stderr. */
+void mortise_cli_more(struct mortise_cli *cli, const char *after);
+/* A time, or how long ago, that an option was given; list.c. */
+int mortise_cli_moment(const char *option, const char *given, uint64_t *ms,
+                       struct mortise_err *err);
 uint64_t mortise_cli_integer(const json_t *object, const char *key);
 /* Milliseconds since 1970 of a time as events have it; 0: none. */
 uint64_t mortise_cli_time(const char *text);

@@ -4,10 +4,10 @@
  * each execution, by its path: its status, attempts, output and error; and the
  * durable events, those of each execution in their order, and those of the run.
  *
- * What is not: when something was (`at`, `ms`, `next_at`, deadlines); which
- * number an event has, and the order of executions beside each other, which no
- * state depends on; and the questions about doubt with their answers, which
- * only a crash raises.
+ * What is not: when something was (`at`, `ms`, `next_at`, deadlines, when a
+ * trace was made); which number an event has, and the order of executions
+ * beside each other, which no state depends on; and the questions about doubt
+ * with their answers, which only a crash raises.
  */
 #include <stdio.h>
 #include <string.h>
@@ -169,6 +169,7 @@ static json_t *bare(const json_t *event)
     for (size_t i = 0; i < sizeof passing / sizeof passing[0]; i++)
         json_object_del(v, passing[i]);
     json_object_del(json_object_get(v, "request"), "deadline");
+    json_object_del(json_object_get(v, "trace"), "created_at");
     return v;
 }
 
@@ -208,10 +209,8 @@ static json_t *grouped(const json_t *events)
             json_object_set_new(groups, path, json_array());
             list = json_object_get(groups, path);
         }
-        if (add_event(list, bare(e)) != 0) {
-            json_decref(groups);
-            groups = NULL;
-        }
+        if (add_event(list, bare(e)) != 0)
+            mortise_json_drop(&groups);
     }
     return groups;
 }

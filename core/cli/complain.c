@@ -4,7 +4,7 @@
  * asked for --json gets JSON there, too: each line of stderr is an object then,
  *
  *     {"error": {"code", "message", "help"?, "findings"?, ...}}
- *     {"log": {"at"?, "level", "message", "findings"?}}
+ *     {"log": {"at"?, "level", "message", "findings"?, "after"?, "commands"?}}
  *
  * whatever the command is and wherever it failed, its command line included.
  * stdout has what was asked for and nothing else.  What a command says at a
@@ -74,10 +74,8 @@ void mortise_cli_error(struct mortise_cli *cli, const char *code,
         json_pack("{s:s, s:o, s:o*}", "code", code, "message",
                   words(cli->mem, message), "findings", take_findings(cli));
 
-    if (error != NULL && more != NULL && json_object_update(error, more) != 0) {
-        json_decref(error);
-        error = NULL;
-    }
+    if (error != NULL && more != NULL && json_object_update(error, more) != 0)
+        mortise_json_drop(&error);
     json_decref(more);
     mortise_out_flush(&cli->out); /* what was said before comes before */
     put_line(&cli->err, "error", error);
@@ -191,6 +189,12 @@ void mortise_cli_note(struct mortise_cli *cli, int level, const char *fmt, ...)
     mortise_out_flush(&cli->out);
     put_log(cli, &cli->err, level,
             level < MORTISE_LOG_INFO ? levels[level] : "", text);
+}
+
+void mortise_cli_log_json(struct mortise_cli *cli, json_t *log)
+{
+    mortise_out_flush(&cli->out);
+    put_line(&cli->err, "log", log);
 }
 
 /* ---- a damaged store ----------------------------------------------------- */

@@ -242,11 +242,27 @@ static bool is_own(const char *rest)
            mortise_place_row(&mortise_model_place, key) != NULL;
 }
 
-/* Where we are in the config of a plugin, which is in plugins.config, in
- * guardrails or in models, and the plugin's name; NULL: in none. */
-static const char *in_config(struct page *p, char name[PLUGIN_MAX])
+/* Behind the config of one of a list of {plugin, config}. */
+static const char *in_discovery(const struct page *p, char name[PLUGIN_MAX],
+                                const char *rest)
 {
     static const char config[] = "/config";
+    const struct mortise_discoverers *all = &p->settings->deployment->discovery;
+    size_t place = (size_t)strtoul(name, NULL, 10);
+
+    if (strncmp(rest, config, sizeof config - 1) != 0)
+        return NULL;
+    snprintf(name, PLUGIN_MAX, "%s",
+             place < all->n ? all->list[place].plugin : "");
+    return rest + sizeof config - 1;
+}
+
+/* Where we are in the config of a plugin, which is in plugins.config, in
+ * guardrails, in memory, in models or in discovery, and the plugin's name; NULL:
+ * in none. */
+static const char *in_config(struct page *p, char name[PLUGIN_MAX])
+{
+    static const char config[] = "/config", memory[] = "/memory/config";
     const char *at = pointer_of(p),
                *rest = behind(at, "/plugins/config/", name);
     const struct mortise_guard *g;
@@ -259,6 +275,15 @@ static const char *in_config(struct page *p, char name[PLUGIN_MAX])
         m = mortise_model_find(&p->settings->deployment->models, name);
         snprintf(name, PLUGIN_MAX, "%s", m != NULL ? m->provider : "");
         return is_own(rest) ? NULL : rest;
+    }
+    rest = behind(at, "/discovery/plugins/", name);
+    if (rest != NULL)
+        return in_discovery(p, name, rest);
+    if (strncmp(at, memory, sizeof memory - 1) == 0) {
+        const char *plugin = p->settings->deployment->memory.plugin;
+
+        snprintf(name, PLUGIN_MAX, "%s", plugin != NULL ? plugin : "");
+        return at + sizeof memory - 1;
     }
     rest = behind(at, "/guardrails/", name);
     if (rest == NULL || strncmp(rest, config, sizeof config - 1) != 0)

@@ -324,10 +324,8 @@ json_t *mortise_coverage_json(const struct mortise_coverage *c)
                         "of", (json_int_t)all.n[0], "missed", all.missed[0],
                         "edges", "taken", (json_int_t)all.n_seen[1], "of",
                         (json_int_t)all.n[1], "missed", all.missed[1]);
-        if (all.failed || json_array_append_new(list, one) != 0) {
-            json_decref(list);
-            list = NULL;
-        }
+        if (all.failed || json_array_append_new(list, one) != 0)
+            mortise_json_drop(&list);
         forget(&all);
     }
     return list;

@@ -516,16 +516,16 @@ const struct mortise_cmd mortise_cmd_cancel = {
         "is refused until it is settled.\n"
         "\n"
         "Then nodes with 'join: settled' run to which a branch ran, for\n"
-        "at most 60 s each, and nothing behind them.  A second cancel\n"
-        "stops them; where their plugin is missing or another, the run\n"
-        "ends without them.\n"
+        "at most 60 s each, and nothing behind them; one that was at work\n"
+        "comes to its end.  A second cancel stops them; where their plugin\n"
+        "is missing or another, the run ends without them.  A signal leaves\n"
+        "them to 'mortise resume' and 'mortise engine'.\n"
         "\n"
         "The exit code is 0 when the run is cancelled, and 5 when it is,\n"
         "but an effect of it may have happened: of which node is "
         "printed.\n" ABOUT_WHERE,
     .opts = stop_opts,
     .exits = MORTISE_EXITS_RUN,
-    .session = MORTISE_SESSION_BRIEF,
     .example = "mortise cancel night --reason 'wrong file'",
     .run = cancel,
 };

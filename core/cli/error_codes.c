@@ -33,6 +33,10 @@ const struct mortise_code mortise_error_codes[] = {
      "to "
      "move the run.  Nothing is wrong with it.",
      NULL},
+    {"config", "a plugin refuses its config",
+     "What the deployment gives the plugin is nothing that it can work with; "
+     "the words say what.",
+     NULL},
     {"conflict", "two writes to one path, neither after the other",
      "Branches beside each other wrote the same path, and it has no reducer. "
      "Declare one (`last`, if any will do), or write other paths.",
@@ -55,6 +59,28 @@ const struct mortise_code mortise_error_codes[] = {
      "E_DETERMINISM: between its asks a plugin is to be a function of its "
      "request and the answers.",
      NULL},
+    {"discovery.bad_answer", "what was discovered is none of the candidates",
+     "The answer of the deployment's discovery named what the node's allowlist "
+     "has not, or was not one.  It is refused as a whole.",
+     NULL},
+    {"discovery.failed", "nobody discovered anything",
+     "None of the deployment's discovery plugins answered, and the words have "
+     "the first one's; or it has none, and they say so.  Unless "
+     "discovery_policy says fallback: error, the whole "
+     "allowlist is offered then.",
+     "discovery_policy: {query: \"${input.text}\", fallback: all}\n"},
+    {"discovery.nothing", "nothing was discovered, and fallback is error",
+     "Nothing that the node may use fits the query.  fallback: all offers the "
+     "whole allowlist.",
+     "discovery_policy: {query: \"${input.text}\", fallback: all}\n"},
+    {"discovery.query", "what to look for cannot be told",
+     "The query of a discovery edge gives no text, or fails: the edge leads to "
+     "its fallback.",
+     "edges: [{from: a, discovery: {query: \"${output.text}\", fallback: "
+     "b}}]\n"},
+    {"discovery.timeout", "discovery took longer than the node may",
+     "The node's timeout was over before the deployment's discovery answered.",
+     "timeout: 30s\n"},
     {"exists", "a file is there already",
      "file/write with mode: create makes new files only.", NULL},
     {"expression", "an expression cannot be evaluated",
@@ -220,8 +246,40 @@ const struct mortise_code mortise_error_codes[] = {
     {"mcp.unknown_tool", "an MCP server has no such tool",
      "`mortise mcp inspect SERVER` lists those that it has.", NULL},
     {"memory", "memory ran out",
-     "There was no memory for what a plugin emitted.  It may be tried again.",
+     "There was no memory for what a plugin emitted.  It may be tried again.  Of "
+     "a run that is paused so, it is the deployment's memory that does not take "
+     "what is to be written: `mortise why RUN` has its words.",
      NULL},
+    {"memory.bad_answer", "what is no memory's answer",
+     "The deployment's memory gave something that is no list of traces, or "
+     "more of them than it was asked for.  Tell its author.",
+     NULL},
+    {"memory.busy", "others are at the memory",
+     "Another process writes to it.  It may be tried again.", NULL},
+    {"memory.corrupt", "the memory's file is not what it wrote",
+     "It is damaged, or somebody else's, and nothing was written to it.  Put "
+     "it "
+     "aside, and import what was exported.",
+     "mortise memory import traces.jsonl\n"},
+    {"memory.failed", "the memory did not do it",
+     "The deployment's memory failed to read, or to write, and gave no code of "
+     "its own.  retry_policy tries it again, where its class says that this "
+     "may "
+     "help.",
+     "retry_policy: {max_attempts: 3}\n"},
+    {"memory.full", "there is no room for the memory",
+     "The disk is full, or its quota is.", NULL},
+    {"memory.io", "the memory cannot be reached",
+     "Its file cannot be opened, read or written; the words say why.  It may "
+     "be tried again.",
+     NULL},
+    {"memory.request", "what the memory cannot do",
+     "The words say what it takes.", NULL},
+    {"memory.sql", "the memory's database refuses",
+     "The words are SQLite's.  Tell the author of the memory.", NULL},
+    {"memory.timeout", "the memory took longer than the node may",
+     "The node's timeout was over before the deployment's memory answered.",
+     "timeout: 30s\n"},
     {"model.auth", "the server does not know the key",
      "It answered 401 or 403.  Look at api_key of the alias, and whether its "
      "secret is what the server expects.",
@@ -306,6 +364,10 @@ const struct mortise_code mortise_error_codes[] = {
      NULL},
     {"refusal", "the model would not",
      "It refused what it was asked.  The words, if it said any, are its.",
+     NULL},
+    {"registry.protocol", "what is no index of tools",
+     "The server's answer is neither that of an MCP registry nor a list of "
+     "{name, description}.",
      NULL},
     {"rejected", "a person said no",
      "An approval was rejected; the words say by whom, and why.", NULL},

@@ -136,6 +136,13 @@ static void print_approval(struct mortise_out *o, const json_t *approval)
                         reason[0] != '\0' ? ": " : "", reason);
 }
 
+/* Why it asks the model that it asks. */
+static void print_llm(struct mortise_out *o, const json_t *llm)
+{
+    if (llm != NULL)
+        mortise_out_say(o, "  its model: %s", mortise_cli_text(llm, "reason"));
+}
+
 static void print_row(struct mortise_out *o, const struct row *r)
 {
     const char *status = mortise_cli_text(r->first, "status");
@@ -158,6 +165,8 @@ static void print_row(struct mortise_out *o, const struct row *r)
     }
     if (r->n == 1)
         print_approval(o, json_object_get(r->first, "approval"));
+    if (r->n == 1)
+        print_llm(o, json_object_get(r->first, "llm"));
     if (r->unsettled > 0 && r->n == 1)
         mortise_out_puts(o, "  its effect may have happened");
     else if (r->unsettled > 0)

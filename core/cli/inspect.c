@@ -244,9 +244,11 @@ static int add_grants(struct grants *g, struct mortise_err *err)
 {
     const struct mortise_guards *guards = &g->d->guards;
     const struct mortise_models *models = &g->d->models;
-    /* Models have nothing of plugins.config. */
-    bool plain =
-        mortise_manifest_kinds(g->m) != MORTISE_KIND_BIT(MORTISE_KIND_MODEL);
+    const struct mortise_discoverers *finders = &g->d->discovery;
+    /* Models and memories have nothing of plugins.config. */
+    bool plain = (mortise_manifest_kinds(g->m) &
+                  ~(MORTISE_KIND_BIT(MORTISE_KIND_MODEL) |
+                    MORTISE_KIND_BIT(MORTISE_KIND_MEMORY))) != 0;
     int rv = plain ? add_grant(g, "", "", "", err) : MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < guards->n; i++)
@@ -257,6 +259,14 @@ static int add_grants(struct grants *g, struct mortise_err *err)
         if (strcmp(models->list[i].provider, g->m->name) == 0)
             rv = add_grant(g, "models.", models->list[i].alias,
                            models->list[i].instance, err);
+    for (size_t i = 0; rv == MORTISE_OK && i < finders->n; i++)
+        if (finders->list[i].instance[0] != '\0' &&
+            strcmp(finders->list[i].plugin, g->m->name) == 0)
+            rv = add_grant(g, "", finders->list[i].instance,
+                           finders->list[i].instance, err);
+    if (rv == MORTISE_OK && g->d->memory.plugin != NULL &&
+        strcmp(g->d->memory.plugin, g->m->name) == 0)
+        rv = add_grant(g, "memory", "", MORTISE_MEMORY_INSTANCE, err);
     return rv;
 }
 
@@ -276,8 +286,10 @@ static void print_grants(struct mortise_out *o,
     }
     if (json_object_size(grants) == 0)
         line(o, "as",
-             "nothing: no alias of the deployment's models has it as "
-             "its provider");
+             m->provides[MORTISE_KIND_MEMORY].present
+                 ? "nothing: it is not the deployment's memory"
+                 : "nothing: no alias of the deployment's models has it as "
+                   "its provider");
 }
 
 /* `grant`, and `grants` of what has a config of its own. */
@@ -311,10 +323,8 @@ static int print(struct mortise_cli *cli, const struct mortise_manifest *m,
     v = mortise_yaml_json(m->tree, true);
     pins = d != NULL ? pins_of(m, d) : NULL;
     if ((pins != NULL && json_object_set_new(v, "pinned", pins) != 0) ||
-        (grants != NULL && put_grants(v, grants) != 0)) {
-        json_decref(v);
-        v = NULL;
-    }
+        (grants != NULL && put_grants(v, grants) != 0))
+        mortise_json_drop(&v);
     return mortise_cli_print(cli, v, true, err);
 }
 

@@ -447,11 +447,11 @@ static int key_trust(struct mortise_cli *cli, struct mortise_err *err)
     return rv;
 }
 
-static const char kinds_help[] = "Kinds of plugins (default: all):"
-#define KIND(ID, name, about) " " #name
+static const char kinds_help[] = "Kinds of plugins:\n"
+#define KIND(ID, name, about) #name ", "
 #include "plugin/kinds.def"
 #undef KIND
-    ;
+                                 "or\nall of them (the default)";
 
 static const struct mortise_opt trust_opts[] = {
     MORTISE_OPT_TEXT("plugins", "NAMES", plugins,

@@ -7,6 +7,8 @@
  * Runs come newest first, which costs a look at each run of the tenant for a page
  * of a thousand (service/newest.c); --by-id costs what it lists.
  */
+#include <assert.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,6 +20,43 @@
 #include "yaml/tree.h"
 
 enum { PAGE = 100, PAGE_NEWEST = 1000 };
+
+/* ---- lists that go on ---------------------------------------------------- */
+
+static void put_again(struct mortise_cli *cli, struct mortise_out *o,
+                      const char *after)
+{
+    assert(cli->args.n_operands == 0); /* no list of pages takes one */
+    mortise_cli_suggest_begin(cli, o, cli->cmd->name);
+    for (const struct mortise_opt *opt = cli->cmd->opts; opt->name != NULL;
+         opt++)
+        if (opt->at != offsetof(struct mortise_args, after))
+            mortise_cli_repeat(o, opt, &cli->args);
+    mortise_cli_option(o, "after", after);
+    mortise_out_puts(o, "\n");
+}
+
+void mortise_cli_more(struct mortise_cli *cli, const char *after)
+{
+    struct mortise_buf b;
+    struct mortise_out o;
+
+    mortise_buf_init(&b, cli->mem);
+    mortise_out_init_buf(&o, &b);
+    put_again(cli, &o, after);
+    mortise_out_flush(&o);
+    mortise_out_flush(&cli->out);
+    if (mortise_buf_cstr(&b) != NULL && cli->args.json) {
+        mortise_cli_log_json(cli, json_pack("{s:s, s:s, s:s, s:o}", "level",
+                                            "info", "message", "there is more",
+                                            "after", after, "commands",
+                                            mortise_cli_command_list(b.p)));
+    } else if (b.n > 0) {
+        mortise_out_puts(&cli->err, "more:\n");
+        mortise_out_puts(&cli->err, b.p);
+    }
+    mortise_buf_finish(&b);
+}
 
 struct list {
     const char *what, *member; /* the request, and where its entries are */
@@ -55,14 +94,11 @@ static int page(struct mortise_cli *cli, struct list *l,
     int rv;
 
     if (ask != NULL && l->filter != NULL &&
-        json_object_update(ask, l->filter) != 0) {
-        json_decref(ask);
-        ask = NULL;
-    }
+        json_object_update(ask, l->filter) != 0)
+        mortise_json_drop(&ask);
     rv = mortise_cli_call(cli, l->what, ask, NULL, NULL, &reply, err);
 
-    json_decref(l->after);
-    l->after = NULL;
+    mortise_json_drop(&l->after);
     if (rv != MORTISE_OK)
         return rv;
     MORTISE_JSON_EACH (entry, i, json_object_get(reply, l->member))
@@ -114,11 +150,8 @@ static int list(struct mortise_cli *cli, struct list *l, const char *none,
     if (rv == MORTISE_OK && l->n == 0 && !cli->args.json &&
         !mortise_cli_lacks(cli, &lack))
         mortise_out_printf(o, "%s\n", none);
-    if (rv == MORTISE_OK && l->after != NULL && !cli->args.json) {
-        mortise_out_puts(o, "more: --after ");
-        mortise_out_shell(o, json_string_value(l->after));
-        mortise_out_puts(o, "\n");
-    }
+    if (rv == MORTISE_OK && l->after != NULL)
+        mortise_cli_more(cli, json_string_value(l->after));
     json_decref(l->after);
     return rv;
 }
@@ -182,7 +215,8 @@ static bool has_store(struct mortise_cli *cli)
 }
 
 /* "2h": so long ago; "2026-11-26", "2026-11-26T08:30:00+01:00": then. */
-static int read_since(const char *given, uint64_t *ms, struct mortise_err *err)
+int mortise_cli_moment(const char *option, const char *given, uint64_t *ms,
+                       struct mortise_err *err)
 {
     const struct mortise_yaml ago = {
         .kind = MORTISE_YAML_STRING, .str = given, .len = strlen(given)};
@@ -202,10 +236,10 @@ static int read_since(const char *given, uint64_t *ms, struct mortise_err *err)
         return MORTISE_OK;
     }
     return mortise_fail(err, MORTISE_EINVAL,
-                        "--since: '%.100s' is neither a time "
+                        "%s: '%.100s' is neither a time "
                         "(2026-11-26, 2026-11-26T08:30:00Z) nor how long ago "
                         "(30m, 2h, 7d)",
-                        given);
+                        option, given);
 }
 
 static int runs_by_id(struct mortise_cli *cli, struct list *l,
@@ -226,7 +260,9 @@ static int runs_newest(struct mortise_cli *cli, struct list *l,
     const struct mortise_args *a = &cli->args;
     bool some = a->status != NULL || a->graph != NULL || a->since != NULL;
     uint64_t since = 0;
-    int rv = a->since != NULL ? read_since(a->since, &since, err) : MORTISE_OK;
+    int rv = a->since != NULL
+                 ? mortise_cli_moment("--since", a->since, &since, err)
+                 : MORTISE_OK;
 
     if (rv != MORTISE_OK)
         return rv;
@@ -297,8 +333,7 @@ static const json_t *blocked(struct mortise_cli *cli, struct list *l,
                              const char *run)
 {
     if (strcmp(mortise_cli_text(l->run, "run"), run) != 0) {
-        json_decref(l->run);
-        l->run = NULL;
+        mortise_json_drop(&l->run);
         mortise_cli_show(cli, run, &l->run, NULL);
     }
     return json_object_get(l->run, "blocked");

@@ -69,10 +69,8 @@ static json_t *graph_of(const char *operation, uint64_t timeout_ms)
     if (timeout_ms > 0 && node != NULL &&
         json_object_set_new(
             node, "timeout",
-            json_sprintf("%llums", (unsigned long long)timeout_ms)) != 0) {
-        json_decref(node);
-        node = NULL;
-    }
+            json_sprintf("%llums", (unsigned long long)timeout_ms)) != 0)
+        mortise_json_drop(&node);
     graph = json_pack("{s:s, s:s, s:{s:s, s:s}, s:s, s:{s:o}}", "apiVersion",
                       "mortise/v1", "kind", "Graph", "metadata", "name",
                       "mortise-once", "version", "1.0.0", "start", "call",
@@ -152,8 +150,7 @@ static int see(struct mortise_oneshot *o, const char *what, json_t *body,
     int rv = mortise_session_until(o->cli->session, mortise_stop_fd(), err);
 
     *reply = NULL;
-    json_decref(o->question);
-    o->question = NULL;
+    mortise_json_drop(&o->question);
     if (rv == MORTISE_OK)
         return mortise_cli_call(o->cli, what, body, item, o, reply, err);
     json_decref(body);
@@ -326,8 +323,7 @@ int mortise_oneshot_args(struct mortise_cli *cli, json_t **out,
     }
     rv = mortise_cli_value(cli, "ARGS", cli->args.operands[1], out, err);
     if (rv == MORTISE_OK && !json_is_object(*out)) {
-        json_decref(*out);
-        *out = NULL;
+        mortise_json_drop(out);
         rv = mortise_fail(err, MORTISE_EINVAL, "ARGS: arguments are an object");
     }
     return rv;

@@ -7,7 +7,8 @@
  * (2) `--name VALUE` and `--name=VALUE` mean the same, options and operands
  *     may be mixed, and behind `--` everything is an operand.  A lone `-` is an
  *     operand or a value (stdin).
- * (3) --help shows the same table that the parser reads.
+ * (3) Every word is UTF-8.
+ * (4) --help shows the same table that the parser reads.
  *
  * getopt_long() would give (2), but abbreviates, prints by itself and keeps its
  * state in globals.
@@ -19,6 +20,7 @@
 
 #include "base/err.h"
 #include "base/nearest.h"
+#include "base/utf8.h"
 #include "cli/exit_code.h"
 
 enum { MOST_OPTIONS = 24, TEXT_AT = 28 };
@@ -183,6 +185,17 @@ static int take(struct mortise_args *args, const struct mortise_cmd *cmd,
     return set_text(args, o, value, err);
 }
 
+/* All that is said here may come to stand in JSON, names of files included. */
+static int check_text(int argc, char **argv, struct mortise_err *err)
+{
+    for (int i = 0; i < argc; i++)
+        if (!mortise_utf8_valid(argv[i], strlen(argv[i])))
+            return mortise_fail(err, MORTISE_EINVAL,
+                                "word %d behind the command is no UTF-8 text",
+                                i + 1);
+    return MORTISE_OK;
+}
+
 int mortise_opt_parse(struct mortise_args *args, const struct mortise_cmd *cmd,
                       int argc, char **argv, struct mortise_err *err)
 {
@@ -190,6 +203,9 @@ int mortise_opt_parse(struct mortise_args *args, const struct mortise_cmd *cmd,
     int rv;
 
     memset(args, 0, sizeof *args);
+    rv = check_text(argc, argv, err);
+    if (rv != MORTISE_OK)
+        return rv;
     args->operands = argv;
     for (int i = 0; i < argc && !args->help; i++) {
         if (!only_operands && strcmp(argv[i], "--") == 0) {

@@ -48,6 +48,12 @@ struct mortise_args {
     /* MCP servers */
     bool only_check;
 
+    /* memories */
+    const char *type, *scope, *before;
+    bool all, restore;
+    /* plugins that are begun */
+    const char *kind;
+
     /* expressions */
     const char *vars;
 

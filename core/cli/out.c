@@ -294,14 +294,16 @@ void mortise_out_margin(struct mortise_out *o, enum mortise_style style,
                         const char *word, const char *name, const char *text)
 {
     enum { WORD = 9, NAME = 20, LEAST = 40 };
-    size_t columns, rows, used = 2 + WORD + (name != NULL ? NAME : 0) + 1;
+    size_t columns, rows, used = 2 + WORD + (name != NULL ? NAME : 0) + 1, gap;
     char cut[1024];
 
     mortise_out_puts(o, "  ");
     mortise_out_cut(cut, sizeof cut, word, WORD);
     mortise_out_styled(o, style, cut, WORD);
-    mortise_out_cut(cut, sizeof cut, name != NULL ? name : "", NAME);
-    mortise_out_cell(o, cut, name != NULL && text[0] != '\0' ? NAME : 0);
+    gap = name != NULL && put_safe(NULL, cut, strlen(cut)) == WORD;
+    mortise_out_puts(o, gap > 0 ? " " : ""); /* nothing runs into the name */
+    mortise_out_cut(cut, sizeof cut, name != NULL ? name : "", NAME - gap);
+    mortise_out_cell(o, cut, name != NULL && text[0] != '\0' ? NAME - gap : 0);
     mortise_out_puts(o, text[0] != '\0' ? " " : "");
     if (!o->tty) {
         mortise_out_word(o, text);

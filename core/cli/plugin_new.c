@@ -4,7 +4,9 @@
  * function of its arguments, and one that changes the world and can tell afterwards
  * whether it did, which is what an author has to get right.  It needs what `make
  * install` leaves behind; in Rust not even that, as its binding is one of the
- * files.
+ * files.  `--kind guardrail` makes one that judges values, `--kind discovery` one
+ * that says which node a text is about, `--kind memory` one that keeps traces in a
+ * file.
  */
 #include <string.h>
 
@@ -26,6 +28,71 @@ static const char *template_of(const char *lang)
     return NULL;
 }
 
+/* What a plugin of a kind is made of, and what to type next. */
+struct begun {
+    const char *kind, *lang; /* the only one that it is there in; NULL: any */
+    const char *template;    /* NULL: those of executors, by their language */
+    const char *next;
+};
+
+static const struct begun begun[] = {
+    {"executor", NULL, NULL,
+     "make@V check\n"
+     "@M plugin call @NAME@/shout '{\"text\": \"hello\"}' --deployment "
+     "dev.yaml\n"
+     "@M plugin call @NAME@/note '{\"text\": \"hello\"}' --deployment "
+     "dev.yaml --effects\n"
+     "@M run @NAME@.graph.yaml --deployment dev.yaml --id first\n"
+     "make@V sign\n"},
+    {"guardrail", "c", "plugin-guardrail-c",
+     "make@V check\n"
+     "@M run @NAME@.graph.yaml --deployment dev.yaml --id first --input "
+     "'{\"text\": \"a dowel, please\"}'\n"
+     "@M show first --deployment dev.yaml\n"
+     "make@V sign\n"},
+    {"discovery", "c", "plugin-discovery-c",
+     "make@V check\n"
+     "@M run @NAME@.graph.yaml --deployment dev.yaml --id first --input "
+     "'{\"text\": \"pay me back\"}'\n"
+     "@M events first --deployment dev.yaml\n"
+     "make@V sign\n"},
+    {"memory", "c", "plugin-memory-c",
+     "make@V check\n"
+     "@M memory import traces.jsonl --deployment dev.yaml\n"
+     "@M memory search tea --deployment dev.yaml\n"
+     "make@V sign\n"},
+};
+enum { N_BEGUN = sizeof begun / sizeof begun[0] };
+
+/* NULL: there is none of that kind. */
+static const struct begun *begun_of(const char *kind)
+{
+    for (size_t i = 0; i < N_BEGUN; i++)
+        if (kind == NULL || strcmp(begun[i].kind, kind) == 0)
+            return &begun[i];
+    return NULL;
+}
+
+/* The only language of a kind where nobody said one. */
+static const char *lang_of(const struct begun *b, const char *said)
+{
+    return said == NULL && b != NULL ? b->lang : said;
+}
+
+static int unknown_kind(struct mortise_cli *cli, const char *kind)
+{
+    const char *kinds[N_BEGUN], *near;
+
+    for (size_t i = 0; i < N_BEGUN; i++)
+        kinds[i] = begun[i].kind;
+    near = mortise_nearest(kind, kinds, N_BEGUN);
+    return mortise_cli_usage(
+        cli,
+        "--kind: executor, guardrail, discovery or memory, not '%.32s'%s%s%s",
+        kind, near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+        near != NULL ? "'?" : "");
+}
+
 static int unknown_lang(struct mortise_cli *cli, const char *lang)
 {
     const char *near = mortise_nearest(lang, langs, N_LANGS);
@@ -45,38 +112,48 @@ static int check_name(const char *name, struct mortise_err *err)
                         "'%s' is what a file of Mortise's own is called", name);
 }
 
+/* Which directories it is made of. */
+static int set_templates(struct mortise_cli *cli, const struct begun *b,
+                         const char *lang, struct mortise_template *t)
+{
+    if (lang == NULL)
+        return mortise_cli_usage(cli, "--lang is missing: c, c++ or rust");
+    if (b->lang != NULL && strcmp(b->lang, lang) != 0)
+        return mortise_cli_usage(cli, "--kind %s is there in %s alone", b->kind,
+                                 b->lang);
+    if (template_of(lang) == NULL)
+        return unknown_lang(cli, lang);
+    t->names[0] = b->template != NULL ? b->template : "plugin";
+    t->names[1] = b->template != NULL ? NULL : template_of(lang);
+    return MORTISE_OK;
+}
+
 static int plugin_new(struct mortise_cli *cli, struct mortise_err *err)
 {
-    const char *name = cli->args.operands[0], *lang = cli->args.lang,
-               *out = cli->args.to;
+    const struct begun *b = begun_of(cli->args.kind);
+    const char *name = cli->args.operands[0], *out = cli->args.to,
+               *lang = lang_of(b, cli->args.lang);
     struct mortise_template t = {.dir = out != NULL ? out : name,
                                  .words = {{"@NAME@", name}, {"@LANG@", lang}}};
     int rv;
 
-    if (lang == NULL)
-        return mortise_cli_usage(cli, "--lang is missing: c, c++ or rust");
-    t.names[0] = "plugin";
-    t.names[1] = template_of(lang);
-    if (t.names[1] == NULL)
-        return unknown_lang(cli, lang);
-    rv = check_name(name, err);
+    if (b == NULL)
+        return unknown_kind(cli, cli->args.kind);
+    rv = set_templates(cli, b, lang, &t);
+    if (rv == MORTISE_OK)
+        rv = check_name(name, err);
     if (rv == MORTISE_OK)
         rv = mortise_template_make(cli, &t, err);
     if (rv == MORTISE_OK)
-        mortise_template_next(cli, &t,
-                              "make@V check\n"
-                              "@M plugin call @NAME@/shout '{\"text\": "
-                              "\"hello\"}' --deployment dev.yaml\n"
-                              "@M plugin call @NAME@/note '{\"text\": "
-                              "\"hello\"}' --deployment dev.yaml --effects\n"
-                              "@M run @NAME@.graph.yaml --deployment dev.yaml "
-                              "--id first\n"
-                              "make@V sign\n");
+        mortise_template_next(cli, &t, b->next);
     return rv;
 }
 
 static const struct mortise_opt opts[] = {
     MORTISE_OPT_TEXT("lang", "c|c++|rust", lang, "The language of its code"),
+    MORTISE_OPT_TEXT("kind", "executor|guardrail|discovery|memory", kind,
+                     "What it is (default: executor); the others are in C,\n"
+                     "and need no --lang"),
     MORTISE_OPT_TEXT("out", "DIR", to, "Where (default: a directory NAME)"),
     MORTISE_OPT_END,
 };
@@ -92,9 +169,17 @@ const struct mortise_cmd mortise_cmd_plugin_new = {
         "is what CI runs; a graph, its tests, and deployments to try it\n"
         "unsigned (dev.yaml) and signed (mortise.yaml); and a README.  C and\n"
         "C++ need pkg-config mortise-plugin, Rust needs nothing but rustc:\n"
-        "its binding, mortise.rs, is yours.  Nothing that is there is written\n"
+        "its binding, mortise.rs, is yours.  With --kind guardrail it judges\n"
+        "values and offers others in their place, and the graph has it look "
+        "at\n"
+        "an output and at a value; with --kind discovery it says which node a\n"
+        "text is about, and the graph has an edge that asks it; with --kind\n"
+        "memory it keeps traces in a file, and `make check` has them "
+        "imported,\n"
+        "found, exported and forgotten.  Nothing that is there is written\n"
         "over.  What is printed works when it is pasted.\n",
     .opts = opts,
-    .example = "mortise plugin new acme.pay --lang c",
+    .example = "mortise plugin new acme.pay --lang c\n"
+               "mortise plugin new acme.polite --kind guardrail",
     .run = plugin_new,
 };

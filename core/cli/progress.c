@@ -114,25 +114,133 @@ static void plain(struct mortise_progress *p, const json_t *event)
     mortise_buf_finish(&b);
 }
 
+/* ---- gists: the part of an event that a person wants to read ------------- */
+
+/* What was done comes first, and why: the rest may be cut. */
+static void gist_of_verdict(const json_t *event, char out[DETAIL])
+{
+    const char *reason = mortise_cli_text(event, "reason");
+
+    snprintf(out, DETAIL, "%s%s%s (%s, %s)", mortise_cli_text(event, "action"),
+             reason[0] != '\0' ? ": " : "", reason,
+             mortise_cli_text(event, "guardrail"),
+             mortise_cli_text(event, "stage"));
+}
+
+static void gist_of_read(const json_t *event, char out[DETAIL])
+{
+    size_t n = json_array_size(json_object_get(event, "traces"));
+    const char *note = mortise_cli_text(event, "note");
+
+    if (n == 0)
+        snprintf(out, DETAIL, "nothing");
+    else
+        snprintf(out, DETAIL, "%zu trace%s", n, n > 1 ? "s" : "");
+    snprintf(out + strlen(out), DETAIL - strlen(out), "%s%s",
+             note[0] != '\0' ? "; " : "", note);
+}
+
+static void gist_of_write(const json_t *event, char out[DETAIL])
+{
+    const json_t *trace = json_object_get(event, "trace");
+    const char *key = mortise_cli_text(trace, "key");
+
+    snprintf(out, DETAIL, "%s, %s%s%s: %s", mortise_cli_text(trace, "type"),
+             mortise_cli_text(trace, "scope"), key[0] != '\0' ? "=" : "", key,
+             mortise_cli_text(trace, "content"));
+}
+
+/* Where an edge leads, or what a node is offered, the best first. */
+static void gist_of_found(const json_t *event, char out[DETAIL])
+{
+    const json_t *results = json_object_get(event, "results");
+    const char *chosen = mortise_cli_text(event, "chosen");
+    size_t n;
+
+    snprintf(out, DETAIL, "%s",
+             chosen[0] != '\0'               ? chosen
+             : json_array_size(results) == 0 ? "nothing"
+                                             : "");
+    if (chosen[0] != '\0')
+        return;
+    MORTISE_JSON_EACH (one, i, results) {
+        n = strlen(out);
+        snprintf(out + n, DETAIL - n, "%s%s", i > 0 ? ", " : "",
+                 mortise_cli_text(one, "id"));
+    }
+}
+
+static void gist_of_end(const json_t *event, char out[DETAIL])
+{
+    char took[32];
+
+    snprintf(out, DETAIL, "%s",
+             mortise_out_took(mortise_cli_integer(event, "ms"), took));
+}
+
+static void gist_of_missed(const json_t *event, char out[DETAIL])
+{
+    snprintf(out, DETAIL, "%llu passing events, not read in time",
+             (unsigned long long)mortise_cli_integer(event, "count"));
+}
+
+static void gist_of_warning(const json_t *event, char out[DETAIL])
+{
+    snprintf(out, DETAIL, "plugin %s: %s", mortise_cli_text(event, "plugin"),
+             mortise_cli_text(event, "message"));
+}
+
+static void gist_of_skipped(const json_t *event, char out[DETAIL])
+{
+    snprintf(out, DETAIL, "%s", mortise_cli_text(event, "why"));
+}
+
+static void gist_of_interrupt(const json_t *event, char out[DETAIL])
+{
+    const json_t *request = json_object_get(event, "request");
+    const char *prompt = mortise_cli_text(request, "prompt");
+
+    snprintf(out, DETAIL, "%s",
+             prompt[0] != '\0' ? prompt : mortise_cli_text(request, "kind"));
+}
+
+static void gist_of_decision(const json_t *event, char out[DETAIL])
+{
+    const char *why =
+        mortise_cli_text(json_object_get(event, "value"), "reason");
+
+    snprintf(out, DETAIL, "%s by %s%s%s", mortise_cli_text(event, "decision"),
+             mortise_cli_text(event, "actor"), why[0] != '\0' ? ": " : "", why);
+}
+
 /* ---- terminals ---------------------------------------------------------- */
 
-/* What an event is called in the margin; NULL: it is not worth a line. */
+/* What an event is called in the margin; NULL: it is not worth a line.  And its
+ * gist; NULL: KEY=VALUE. */
 static const struct look {
     const char *type, *word;
     enum mortise_style style;
+    void (*gist)(const json_t *event, char out[DETAIL]);
 } looks[] = {
-    {"run_start", "started", MORTISE_DIM},
-    {"node_end", "done", MORTISE_GOOD},
-    {"node_failed", "failed", MORTISE_BAD},
-    {"node_skipped", "skipped", MORTISE_DIM},
-    {"retry_scheduled", "retry", MORTISE_ASKS},
-    {"guardrail_result", "guard", MORTISE_PLAIN},
-    {"warning", "warning", MORTISE_ASKS},
-    {"interrupt", "asks", MORTISE_ASKS},
-    {"decision", "decided", MORTISE_GOOD},
-    {"command", "command", MORTISE_PLAIN},
-    {"missed", "missed", MORTISE_ASKS},
-    {"run_end", NULL, MORTISE_PLAIN}, /* whoever waits says more of it */
+    {"run_start", "started", MORTISE_DIM, NULL},
+    {"node_end", "done", MORTISE_GOOD, gist_of_end},
+    {"node_failed", "failed", MORTISE_BAD, NULL},
+    {"node_skipped", "skipped", MORTISE_DIM, gist_of_skipped},
+    {"retry_scheduled", "retry", MORTISE_ASKS, NULL},
+    {"guardrail_result", "guard", MORTISE_PLAIN, gist_of_verdict},
+    {"guardrail_override", "override", MORTISE_ASKS, gist_of_verdict},
+    {"memory_read", "recalls", MORTISE_PLAIN, gist_of_read},
+    {"memory_write", "keeps", MORTISE_PLAIN, gist_of_write},
+    {"discovery_result", "finds", MORTISE_PLAIN, gist_of_found},
+    {"memory_error", "memory", MORTISE_BAD, NULL},
+    {"budget_warning", "budget", MORTISE_ASKS, NULL},
+    {"budget_exceeded", "budget", MORTISE_ASKS, NULL},
+    {"warning", "warning", MORTISE_ASKS, gist_of_warning},
+    {"interrupt", "asks", MORTISE_ASKS, gist_of_interrupt},
+    {"decision", "decided", MORTISE_GOOD, gist_of_decision},
+    {"command", "command", MORTISE_PLAIN, NULL},
+    {"missed", "missed", MORTISE_ASKS, gist_of_missed},
+    {"run_end", NULL, MORTISE_PLAIN, NULL}, /* whoever waits says more of it */
 };
 
 static const struct look *look_of(const char *type)
@@ -143,40 +251,17 @@ static const struct look *look_of(const char *type)
     return NULL;
 }
 
-/* The part of an event that a person wants to read; else KEY=VALUE. */
-static void gist(const struct mortise_mem *mem, const char *type,
+/* An error says more than what it came with. */
+static void gist(const struct mortise_mem *mem, const struct look *look,
                  const json_t *event, char out[DETAIL])
 {
     const json_t *error = json_object_get(event, "error");
-    const json_t *request = json_object_get(event, "request");
-    const char *prompt = mortise_cli_text(request, "prompt");
-    const char *why =
-        mortise_cli_text(json_object_get(event, "value"), "reason");
-    char took[32];
 
-    if (strcmp(type, "node_end") == 0)
-        snprintf(out, DETAIL, "%s",
-                 mortise_out_took(mortise_cli_integer(event, "ms"), took));
-    else if (error != NULL)
+    if (error != NULL)
         snprintf(out, DETAIL, "%s: %s", mortise_cli_text(error, "code"),
                  mortise_cli_text(error, "message"));
-    else if (strcmp(type, "missed") == 0)
-        snprintf(out, DETAIL, "%llu passing events, not read in time",
-                 (unsigned long long)mortise_cli_integer(event, "count"));
-    else if (strcmp(type, "warning") == 0)
-        snprintf(out, DETAIL, "plugin %s: %s",
-                 mortise_cli_text(event, "plugin"),
-                 mortise_cli_text(event, "message"));
-    else if (strcmp(type, "node_skipped") == 0)
-        snprintf(out, DETAIL, "%s", mortise_cli_text(event, "why"));
-    else if (strcmp(type, "interrupt") == 0)
-        snprintf(out, DETAIL, "%s",
-                 prompt[0] != '\0' ? prompt
-                                   : mortise_cli_text(request, "kind"));
-    else if (strcmp(type, "decision") == 0)
-        snprintf(
-            out, DETAIL, "%s by %s%s%s", mortise_cli_text(event, "decision"),
-            mortise_cli_text(event, "actor"), why[0] != '\0' ? ": " : "", why);
+    else if (look != NULL && look->gist != NULL)
+        look->gist(event, out);
     else
         details(mem, event, out);
 }
@@ -279,7 +364,7 @@ static void terminal(struct mortise_progress *p, const char *type,
     } else {
         stop_working(p, mortise_cli_text(event, "path"));
         if (look == NULL || look->word != NULL) {
-            gist(p->out->mem, type, event, text);
+            gist(p->out->mem, look, event, text);
             mortise_talk_break(&p->talk);
             mortise_out_margin(p->out,
                                look != NULL ? look->style : MORTISE_PLAIN,
@@ -302,10 +387,9 @@ static void aside(struct mortise_progress *p, const char *type,
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         if (strcmp(type, types[i]) != 0)
             continue;
-        gist(p->out->mem, type, event, text);
+        gist(p->out->mem, look, event, text);
         mortise_talk_break(&p->talk);
-        mortise_out_margin(p->out, look != NULL ? look->style : MORTISE_ASKS,
-                           look != NULL ? look->word : "budget", NULL, text);
+        mortise_out_margin(p->out, look->style, look->word, NULL, text);
     }
 }
 

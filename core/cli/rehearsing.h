@@ -1,5 +1,5 @@
 /* rehearsing.h -- what the files of a rehearsal share: rehearse.c, which runs
- * it, answers.c (calls) and human_answers.c (people). */
+ * it, answers.c and lookups.c (calls) and human_answers.c (people). */
 #ifndef MORTISE_CLI_REHEARSING_H
 #define MORTISE_CLI_REHEARSING_H
 
@@ -42,6 +42,10 @@ void mortise_remember(struct mortise_rehearsing *r, json_t *entry);
 
 bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
                          struct mortise_scripted *out);
+/* lookups.c: the same of one that looks something up; false: it is none. */
+bool mortise_answer_lookup(struct mortise_rehearsing *r,
+                           const struct mortise_run_call *call,
+                           struct mortise_scripted *out);
 /* What the script says of a call in doubt: its answer, which is used up unless
  * the call is to be made again, and what to do; NULL: nothing. */
 const struct mortise_case_answer *

@@ -125,8 +125,7 @@ static int collect(const struct mortise_rehearsal *r, const char *path,
     rv = mortise_fail(
         err, (int)json_integer_value(json_object_get(error, "code")), "%s",
         json_string_value(json_object_get(error, "message")));
-    json_decref(*out);
-    *out = NULL;
+    mortise_json_drop(out);
     return rv;
 }
 

@@ -296,6 +296,9 @@ static void show_reply(struct mortise_talk *t, const json_t *event)
     if (!seen && has_text(t, message)) {
         begin_reply(t, event);
         put_parts(t, message);
+    } else if (t->whole && json_is_true(json_object_get(reply, "held"))) {
+        begin_reply(t, event);
+        mortise_out_text(t->out, "(held back: guardrails judge it)", INDENT);
     }
     show_tool_calls(t, event, message);
     if (cut != NULL)

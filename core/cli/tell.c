@@ -4,11 +4,7 @@
 static int tell(struct mortise_cli *cli, struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
-    json_t *text = json_string(a->operands[1]);
 
-    json_decref(text);
-    if (text == NULL)
-        return mortise_cli_usage(cli, "TEXT is no UTF-8 text");
     return mortise_cli_order(cli,
                              json_pack("[{s:s, s:s, s:s*}]", "kind", "tell",
                                        "value", a->operands[1], "node",

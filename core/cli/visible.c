@@ -64,15 +64,11 @@ static json_t *copy(const json_t *v)
         return json_incref(mortise_json_unconst(v));
     }
     MORTISE_JSON_EACH (one, i, v)
-        if (out != NULL && json_array_append_new(out, copy(one)) != 0) {
-            json_decref(out);
-            out = NULL;
-        }
+        if (out != NULL && json_array_append_new(out, copy(one)) != 0)
+            mortise_json_drop(&out);
     MORTISE_JSON_MEMBERS (key, one, v)
-        if (out != NULL && json_object_set_new(out, key, copy(one)) != 0) {
-            json_decref(out);
-            out = NULL;
-        }
+        if (out != NULL && json_object_set_new(out, key, copy(one)) != 0)
+            mortise_json_drop(&out);
     return out;
 }
 

@@ -330,8 +330,20 @@ static bool is_at_work(const json_t *show)
             mortise_cli_has_kind(json_object_get(show, "pending"), "timer"));
 }
 
-/* Pause it, if it is at work. */
-static int pause_run(struct mortise_cli *cli, const char *run,
+/* It does not take a pause: it has ended meanwhile, or it is being cancelled.
+ * Of the latter its engine is not waited for: *reply is how it stands. */
+static int take_no_pause(struct mortise_cli *cli, const char *run,
+                         json_t **reply, struct mortise_err *err)
+{
+    int rv = mortise_cli_show(cli, run, reply, err);
+
+    if (rv == MORTISE_OK && !is_at_work(*reply))
+        mortise_json_drop(reply);
+    return rv;
+}
+
+/* Pause it, if it is at work.  *reply NULL: it comes to rest. */
+static int pause_run(struct mortise_cli *cli, const char *run, json_t **reply,
                      struct mortise_err *err)
 {
     char order[MORTISE_UUID_TEXT];
@@ -353,7 +365,7 @@ static int pause_run(struct mortise_cli *cli, const char *run,
                                     "no_continue", 1, "commands", "kind",
                                     "pause", "order", order),
                           NULL, NULL, NULL, err);
-    return rv == MORTISE_ESTATE ? MORTISE_OK : rv; /* it ended meanwhile */
+    return rv == MORTISE_ESTATE ? take_no_pause(cli, run, reply, err) : rv;
 }
 
 /* A signal came: pause our run, and see how it comes to rest.  While the runs
@@ -368,8 +380,10 @@ static int pause_and_see(struct mortise_cli *cli, const char *run,
 
     if (hosts)
         mortise_stop_again();
-    rv = pause_run(cli, run, err);
-    cli->hasty = sig == SIGTERM;
+    rv = pause_run(cli, run, reply, err);
+    cli->hasty = sig == SIGTERM || *reply != NULL;
+    if (rv != MORTISE_OK || *reply != NULL)
+        return rv;
     if (rv == MORTISE_OK && hosts)
         rv = mortise_session_until(cli->session, mortise_stop_fd(), err);
     if (rv == MORTISE_OK)

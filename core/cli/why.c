@@ -372,6 +372,8 @@ static void why_recorded(struct why *w, const char *reason)
 static void why_paused(struct why *w)
 {
     const char *reason = mortise_cli_text(as_left(w), "reason");
+    const json_t *unwritten =
+        json_object_get(json_object_get(w->show, "unwritten"), "error");
     bool spent = strcmp(reason, "budget") == 0;
 
     if (json_is_object(json_object_get(w->show, "limit"))) {
@@ -386,6 +388,15 @@ static void why_paused(struct why *w)
     }
     if (strcmp(reason, "plugin") == 0 || strcmp(reason, "no_continue") == 0) {
         why_recorded(w, reason);
+        return;
+    }
+    if (strcmp(reason, "memory") == 0) {
+        say(w,
+            " is paused: what is to be written to the deployment's memory "
+            "could not be (%s: %s).  Mend that, then",
+            mortise_cli_text(unwritten, "code"),
+            mortise_cli_text(unwritten, "message"));
+        offer(w, "resume");
         return;
     }
     say(w, " is paused");
@@ -485,6 +496,22 @@ static void why_over(struct why *w)
 /* ---- plugins that changed --------------------------------------------------
  */
 
+/* The run's plugin is not there. */
+static void say_gone(struct why *w, struct mortise_plugin_set *s,
+                     const char *name, const struct mortise_err *found)
+{
+    struct mortise_err lack;
+
+    if (mortise_deployment_lacks(s->settings.deployment, name, &lack))
+        say(w, " It is blocked: %s.", lack.msg);
+    else
+        say(w,
+            " It is blocked: it goes on with plugin '%s', which is not there "
+            "now (%s).  Whoever keeps the plugins must put it back.",
+            name, found->msg);
+    w->way.stuck = true;
+}
+
 /* What stands in the way of the run's plugin, if anything does. */
 static void plugin_problem(struct why *w, struct mortise_plugin_set *s,
                            const char *name, const char *was)
@@ -492,7 +519,7 @@ static void plugin_problem(struct why *w, struct mortise_plugin_set *s,
     struct mortise_err err;
     char is[MORTISE_DIGEST_HEX];
     const char *plugin =
-        mortise_guard_plugin(&s->settings.deployment->guards, name, NULL);
+        mortise_deployment_plugin(s->settings.deployment, name, NULL);
     const struct mortise_manifest *m =
         mortise_plugins_find(s->plugins, plugin, &err);
 
@@ -501,25 +528,23 @@ static void plugin_problem(struct why *w, struct mortise_plugin_set *s,
         if (strcmp(is, was) == 0)
             return;
     }
-    say(w, " It is blocked: it goes on with plugin '%s', which ", name);
     if (m == NULL && mortise_plugins_is_quarantined(s->plugins, plugin)) {
-        say(w, "is left alone (%s).  To let it try at once, and the run go on",
-            err.msg);
+        say(w,
+            " It is blocked: it goes on with plugin '%s', which is left alone "
+            "(%s).  To let it try at once, and the run go on.",
+            name, err.msg);
         mortise_cli_unquarantine(&w->way, plugin);
     } else if (m == NULL) {
-        say(w,
-            "is not there now (%s).  Whoever keeps the plugins must put it "
-            "back",
-            err.msg);
-        w->way.stuck = true;
+        say_gone(w, s, name, &err);
     } else {
         say(w,
-            "has changed since (%s %s%s is here now).  Put the old one back, "
-            "or accept the new one",
-            m->name, m->version, m->dev ? ", a build that nobody signed," : "");
+            " It is blocked: it goes on with plugin '%s', which has changed "
+            "since (%s %s%s is here now).  Put the old one back, or accept the "
+            "new one.",
+            name, m->name, m->version,
+            m->dev ? ", a build that nobody signed," : "");
         w->way.more = " --accept-plugins";
     }
-    say(w, ".");
 }
 
 /* An execution of it took the process down too often; false: none did. */

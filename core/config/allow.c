@@ -71,6 +71,7 @@ size_t mortise_allow_needs(const struct mortise_deployment *d,
     bool secrets = d->secrets.n > 0;
     bool configured = is_said(d, "plugins.config") ||
                       is_said(d, "guardrails") || is_said(d, "models") ||
+                      is_said(d, "memory") || is_said(d, "discovery") ||
                       is_said(d, "tools.mcp");
     const struct {
         const char *key;
@@ -85,6 +86,8 @@ size_t mortise_allow_needs(const struct mortise_deployment *d,
         {"plugins.config", secrets},
         {"guardrails", secrets},
         {"models", secrets},
+        {"memory", secrets},
+        {"discovery", secrets},
     };
     size_t n = 0;
 
@@ -116,10 +119,8 @@ static json_t *said(const struct mortise_yaml *written,
         int rv = map ? json_object_set_new(out, written->keys[i]->str, one)
                      : json_array_append_new(out, one);
 
-        if (rv != 0) {
-            json_decref(out);
-            out = NULL;
-        }
+        if (rv != 0)
+            mortise_json_drop(&out);
     }
     return out;
 }
@@ -165,13 +166,6 @@ static int read_record(json_t **out, const struct mortise_mem *mem,
     return rv == MORTISE_ENOTFOUND || rv == MORTISE_EINVAL ? MORTISE_OK : rv;
 }
 
-static const char *text_of(const json_t *record, const char *member)
-{
-    const char *text = json_string_value(json_object_get(record, member));
-
-    return text != NULL ? text : "";
-}
-
 /* Where what was said of it is kept, if that can be relied on. */
 static int its_record(const struct mortise_allowance *a, char path[PATH_MAX],
                       struct mortise_err *err)
@@ -202,23 +196,21 @@ int mortise_allow_read(struct mortise_allowance *a,
     if (its_record(a, path, &a->why) != MORTISE_OK)
         return MORTISE_OK;
     rv = read_record(&a->record, a->mem, path, err);
-    if (rv == MORTISE_OK && strcmp(text_of(a->record, "file"), a->file) != 0) {
-        json_decref(a->record);
-        a->record = NULL;
-    }
+    if (rv == MORTISE_OK &&
+        strcmp(mortise_json_text_of(a->record, "file"), a->file) != 0)
+        mortise_json_drop(&a->record);
     return rv;
 }
 
 void mortise_allow_finish(struct mortise_allowance *a)
 {
-    json_decref(a->record);
-    a->record = NULL;
+    mortise_json_drop(&a->record);
 }
 
 bool mortise_allow_holds(const struct mortise_allowance *a)
 {
     return a->record != NULL &&
-           strcmp(text_of(a->record, "digest"), a->digest) == 0;
+           strcmp(mortise_json_text_of(a->record, "digest"), a->digest) == 0;
 }
 
 bool mortise_allow_has(const struct mortise_allowance *a,
@@ -229,7 +221,7 @@ bool mortise_allow_has(const struct mortise_allowance *a,
     if (!mortise_allow_holds(a))
         return false;
     MORTISE_JSON_EACH (p, i, places) {
-        if (strcmp(text_of(p, "path"), f->path) == 0 &&
+        if (strcmp(mortise_json_text_of(p, "path"), f->path) == 0 &&
             json_integer_value(json_object_get(p, "uid")) ==
                 (json_int_t)f->uid &&
             json_integer_value(json_object_get(p, "mode")) ==

@@ -15,7 +15,7 @@ struct mortise_need {
     const struct mortise_yaml *value;
 };
 
-enum { MORTISE_NEEDS_MAX = 9 };
+enum { MORTISE_NEEDS_MAX = 11 };
 
 /* Those that it has; how many. */
 size_t mortise_allow_needs(const struct mortise_deployment *d,

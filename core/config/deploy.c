@@ -394,8 +394,14 @@ static const struct mortise_key keys[] = {
      .value = MORTISE_V_MAP,
      MORTISE_EACH(.value = MORTISE_V_MAP, .place = &mortise_guard_place),
      .read = read_guardrails},
-    {.name = "memory", .later = true},
-    {.name = "discovery", .later = true},
+    {.name = "memory",
+     .about = "The plugin that keeps traces, for all runs.",
+     MORTISE_INTO_PLACE(mortise_memory_place, struct mortise_deployment,
+                        memory)},
+    {.name = "discovery",
+     .about = "Who is asked what a text is about.",
+     MORTISE_INTO_PLACE(mortise_discoverers_place, struct mortise_deployment,
+                        discovery)},
     {.name = "executors",
      .about = "Types of nodes to the operations that they run.",
      MORTISE_INTO_PLACE(executors_place, struct mortise_deployment, executors)},
@@ -557,28 +563,121 @@ void mortise_deployment_free(struct mortise_deployment *d)
     mortise_arena_finish(&arena);
 }
 
+/* What the deployment configures under that name: *config, a map or NULL.  False:
+ * nothing, and it is the plugin as such. */
+static bool find_instance(const struct mortise_deployment *d, const char *as,
+                          const struct mortise_yaml **config)
+{
+    const struct mortise_guard *g = mortise_guard_find(&d->guards, as);
+    const struct mortise_model_alias *m =
+        mortise_model_of_instance(&d->models, as);
+    const struct mortise_discoverer *f =
+        mortise_discoverer_of_instance(&d->discovery, as);
+    bool memory = strcmp(as, MORTISE_MEMORY_INSTANCE) == 0;
+
+    *config = memory      ? d->memory.config
+              : g != NULL ? g->config
+              : m != NULL ? m->config
+              : f != NULL ? f->config
+                          : NULL;
+    return memory || g != NULL || m != NULL || f != NULL;
+}
+
 bool mortise_deployment_composes(const struct mortise_deployment *d,
                                  const char *plugin, const char *as)
 {
+    const struct mortise_yaml *config;
+
     return strcmp(plugin, mortise_mcp_plugin) == 0 &&
-           mortise_guard_find(&d->guards, as) == NULL &&
-           mortise_model_of_instance(&d->models, as) == NULL;
+           !find_instance(d, as, &config);
+}
+
+/* Takes the config; what the lock pins for the plugin is in it from now on. */
+static json_t *with_pins(const struct mortise_deployment *d, const char *plugin,
+                         json_t *config)
+{
+    const struct mortise_yaml *pins = mortise_lock_discovery(&d->lock, plugin);
+
+    if (pins == NULL || config == NULL ||
+        json_object_set_new(config, "pins", mortise_yaml_json(pins, false)) ==
+            0)
+        return config;
+    json_decref(config);
+    return NULL;
 }
 
 json_t *mortise_deployment_config(const struct mortise_deployment *d,
                                   const char *plugin, const char *as)
 {
-    const struct mortise_guard *g = mortise_guard_find(&d->guards, as);
-    const struct mortise_model_alias *m =
-        mortise_model_of_instance(&d->models, as);
-    const struct mortise_yaml *config =
-        g != NULL   ? g->config
-        : m != NULL ? m->config
-                    : mortise_yaml_get(d->config, plugin);
+    const struct mortise_yaml *config;
 
     if (mortise_deployment_composes(d, plugin, as))
         return mortise_mcp_config(&d->tools.mcp, &d->lock);
-    return config != NULL ? mortise_yaml_json(config, false) : json_object();
+    if (!find_instance(d, as, &config))
+        config = mortise_yaml_get(d->config, plugin);
+    return with_pins(d, plugin,
+                     config != NULL ? mortise_yaml_json(config, false)
+                                    : json_object());
+}
+
+const char *mortise_deployment_plugin(const struct mortise_deployment *d,
+                                      const char *name, const char **pin)
+{
+    static const char discovery[] = MORTISE_DISCOVERY_PREFIX;
+    const struct mortise_discoverer *f =
+        mortise_discoverer_of_instance(&d->discovery, name);
+
+    if (pin != NULL)
+        *pin = name;
+    if (strcmp(name, MORTISE_MEMORY_INSTANCE) == 0)
+        return d->memory.plugin != NULL ? d->memory.plugin : name;
+    if (f != NULL)
+        return f->plugin;
+    return strncmp(name, discovery, sizeof discovery - 1) == 0
+               ? name + sizeof discovery - 1
+               : mortise_guard_plugin(&d->guards, name, pin);
+}
+
+/* What stands behind a prefix; NULL: the name has another one. */
+static const char *behind(const char *name, const char *prefix)
+{
+    size_t n = strlen(prefix);
+
+    return strncmp(name, prefix, n) == 0 ? name + n : NULL;
+}
+
+static int say_lack(const struct mortise_deployment *d, struct mortise_err *why,
+                    const char *what, const char *which, const char *how)
+{
+    return mortise_fail(why, MORTISE_ENOTFOUND,
+                        "the deployment%s%s has no %s%s%s any more; it has to "
+                        "say that again: `%s`",
+                        d->path != NULL ? " " : "",
+                        d->path != NULL ? d->path : "", what,
+                        which[0] != '\0' ? " " : "", which, how);
+}
+
+bool mortise_deployment_lacks(const struct mortise_deployment *d,
+                              const char *name, struct mortise_err *why)
+{
+    const char *place = behind(name, MORTISE_DISCOVERY_PREFIX),
+               *id = behind(name, "guardrail:");
+    const struct mortise_yaml *config;
+
+    if (find_instance(d, id != NULL ? id : name, &config) &&
+        (strcmp(name, MORTISE_MEMORY_INSTANCE) != 0 ||
+         d->memory.plugin != NULL))
+        return false;
+    if (strcmp(name, MORTISE_MEMORY_INSTANCE) == 0)
+        say_lack(d, why, "`memory`", "", "memory: {plugin: NAME}");
+    else if (id != NULL)
+        say_lack(d, why, "guardrail", id, "guardrails: {ID: {plugin: NAME}}");
+    else if (place != NULL && place[strspn(place, "0123456789")] == '\0')
+        say_lack(d, why, "plugin with a config at place", place,
+                 "discovery: {plugins: [{plugin: NAME, config: ...}]}");
+    else
+        return false;
+    return true;
 }
 
 size_t mortise_deployment_tool_pins(const struct mortise_deployment *d,

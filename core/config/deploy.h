@@ -4,7 +4,9 @@
 
 #include <sys/types.h>
 
+#include "config/deploy_discovery.h"
 #include "config/deploy_guards.h"
+#include "config/deploy_memory.h"
 #include "config/limits.h"
 #include "config/models.h"
 #include "config/tool_pins.h"
@@ -51,6 +53,8 @@ struct mortise_deployment {
     const struct mortise_yaml *config; /* plugins.config, a map, or NULL */
     struct mortise_providers secrets;
     struct mortise_guards guards;
+    struct mortise_memory_choice memory;
+    struct mortise_discoverers discovery;
     struct mortise_models models;
     struct mortise_programs programs;
     struct mortise_executors executors;
@@ -83,14 +87,29 @@ void mortise_deployment_free(struct mortise_deployment *d);
 /* Where its runs are: what it says, or else ./.mortise. */
 const char *mortise_deployment_store(const struct mortise_deployment *d);
 /* The config of one plugin as JSON, a new reference; {} when there is none.
- * `as` is the guardrail's id, or the model's instance, that it has it for; ""
- * for the plugin as such.  Where mortise_deployment_composes() it, no part of
- * the file is that config, and its references to secrets are for the plugin to
- * ask with: they are not to be filled in. */
+ * `as` is the guardrail's id, or the model's or the discovery's instance, that
+ * it has it for; "" for the plugin as such.  Where mortise_deployment_composes()
+ * it, no part of the file is that config, and its references to secrets are for
+ * the plugin to ask with: they are not to be filled in. */
 json_t *mortise_deployment_config(const struct mortise_deployment *d,
                                   const char *plugin, const char *as);
 bool mortise_deployment_composes(const struct mortise_deployment *d,
                                  const char *plugin, const char *as);
+/* The plugin behind a name among a graph's `plugins`: its own, or of what the
+ * deployment calls so: a guardrail, the memory, a discovery plugin.  *pin (or
+ * NULL): what a run pins it under. */
+const char *mortise_deployment_plugin(const struct mortise_deployment *d,
+                                      const char *name, const char **pin);
+/* Of such a name (or a pin) whose plugin is not there: is it because the deployment
+ * does not say any more what it stands for?  *why has the words then, and what to
+ * do. */
+bool mortise_deployment_lacks(const struct mortise_deployment *d,
+                              const char *name, struct mortise_err *why);
+/* Of such a name, or a pin, whose plugin is not there: is that because the
+ * deployment does not have any more what it stands for?  *why says so, and what to
+ * do. */
+bool mortise_deployment_lacks(const struct mortise_deployment *d,
+                              const char *name, struct mortise_err *why);
 /* The operation that the lock has for the plugin, or NULL. */
 const struct mortise_tool_pin *
 mortise_deployment_tool_pin(const struct mortise_deployment *d,

@@ -47,8 +47,7 @@ static json_t *whole_list(const char *const *paths, size_t n)
     for (size_t i = 0; list != NULL && i < n; i++) {
         if (json_array_append_new(list, mortise_whole_path(paths[i])) == 0)
             continue;
-        json_decref(list);
-        list = NULL;
+        mortise_json_drop(&list);
     }
     return list;
 }
@@ -111,8 +110,7 @@ static json_t *limits_of(const struct mortise_deployment *d)
                 list, b->said[i] != NULL ? json_integer((json_int_t)b->value[i])
                                          : json_null()) == 0)
             continue;
-        json_decref(list);
-        list = NULL;
+        mortise_json_drop(&list);
     }
     return list;
 }
@@ -185,8 +183,7 @@ static json_t *secrets_of(const struct mortise_deployment *d,
                 out, p->name,
                 json_pack("{s:o}", "file", mortise_whole_path(p->text))) == 0)
             continue;
-        json_decref(out);
-        out = NULL;
+        mortise_json_drop(&out);
     }
     return out;
 }
@@ -194,6 +191,12 @@ static json_t *secrets_of(const struct mortise_deployment *d,
 /* Which tools its servers have, of a lock that has any. */
 static int put_pins(json_t *all, const struct mortise_deployment *d)
 {
+    const struct mortise_yaml *found =
+        mortise_yaml_get(d->lock.tree, "discovery");
+
+    if (d->lock.n_discovery > 0 &&
+        json_object_set_new(all, "found", mortise_yaml_json(found, false)) != 0)
+        return -1;
     return d->lock.n == 0
                ? 0
                : json_object_set_new(

@@ -188,6 +188,45 @@ static void read_servers(void *ctx, void *into, const struct mortise_slot *slot)
     lock->n = list != NULL ? map->n : 0;
 }
 
+/* ---- what a discovery plugin may find ------------------------------------- */
+
+static void check_pins(struct reading *r, const struct mortise_yaml *map)
+{
+    for (size_t i = 0; map->kind == MORTISE_YAML_MAP && i < map->n; i++) {
+        const struct mortise_yaml *v = map->items[i];
+
+        if (v->kind != MORTISE_YAML_STRING ||
+            v->len != MORTISE_DIGEST_HEX - 1 ||
+            strspn(v->str, "0123456789abcdef") != v->len)
+            mortise_diag_add(r->diags, "E0612", v->span,
+                             "what is pinned of '%.200s' is no digest: %d "
+                             "digits of hexadecimal",
+                             map->keys[i]->str, MORTISE_DIGEST_HEX - 1);
+    }
+}
+
+static void read_discovery(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct reading *r = ctx;
+    struct mortise_lock *lock = into;
+    const struct mortise_yaml *map = slot->value;
+    struct mortise_lock_discovery *list = take(r, map->n * sizeof *list);
+
+    for (size_t i = 0; list != NULL && i < map->n; i++) {
+        list[i] =
+            (struct mortise_lock_discovery){map->keys[i]->str, map->items[i]};
+        if (map->items[i]->kind != MORTISE_YAML_MAP)
+            mortise_diag_add(r->diags, "E0612", map->items[i]->span,
+                             "what is pinned for '%.200s' is a mapping of "
+                             "entries to digests",
+                             map->keys[i]->str);
+        check_pins(r, map->items[i]);
+    }
+    lock->discovery = list;
+    lock->n_discovery = list != NULL ? map->n : 0;
+}
+
 /* ---- the file ------------------------------------------------------------ */
 
 static const struct mortise_word kinds[] = {{.word = "Lock"}, {.word = NULL}};
@@ -195,6 +234,7 @@ static const struct mortise_word kinds[] = {{.word = "Lock"}, {.word = NULL}};
 static const struct mortise_key keys[] = {
     MORTISE_HEADER_KEYS(kinds),
     {.name = "mcp", .value = MORTISE_V_MAP, .read = read_servers},
+    {.name = "discovery", .value = MORTISE_V_MAP, .read = read_discovery},
 };
 
 static const struct mortise_place lock_place = {
@@ -252,6 +292,15 @@ mortise_lock_find(const struct mortise_lock *lock, const char *server)
     for (size_t i = 0; i < lock->n; i++)
         if (strcmp(lock->list[i].name, server) == 0)
             return &lock->list[i];
+    return NULL;
+}
+
+const struct mortise_yaml *
+mortise_lock_discovery(const struct mortise_lock *lock, const char *plugin)
+{
+    for (size_t i = 0; i < lock->n_discovery; i++)
+        if (strcmp(lock->discovery[i].plugin, plugin) == 0)
+            return lock->discovery[i].pins;
     return NULL;
 }
 

@@ -28,11 +28,19 @@ struct mortise_lock_server {
     size_t n;
 };
 
+/* What is pinned for a discovery plugin. */
+struct mortise_lock_discovery {
+    const char *plugin;
+    const struct mortise_yaml *pins; /* a mapping of entries to digests */
+};
+
 struct mortise_lock { /* in an arena */
     const char *path; /* NULL: there is no file, and nothing is pinned */
     const struct mortise_yaml *tree;
     const struct mortise_lock_server *list;
     size_t n;
+    const struct mortise_lock_discovery *discovery;
+    size_t n_discovery;
 };
 
 /* Where that of a deployment is, or would be.  MORTISE_ELIMIT: the path is too
@@ -45,6 +53,9 @@ int mortise_lock_read(struct mortise_lock *out, struct mortise_arena *a,
 /* NULL: it has none of that name. */
 const struct mortise_lock_server *
 mortise_lock_find(const struct mortise_lock *lock, const char *server);
+/* What is pinned for the plugin, a mapping; NULL: nothing. */
+const struct mortise_yaml *
+mortise_lock_discovery(const struct mortise_lock *lock, const char *plugin);
 const struct mortise_lock_tool *
 mortise_lock_tool(const struct mortise_lock_server *server, const char *tool);
 

@@ -172,6 +172,20 @@ static bool has_tiers(const struct mortise_model_alias *m)
     return mortise_tier_pick(m->tiers, MORTISE_TIER_LOW) != NULL;
 }
 
+/* A key that has to be there is not; one that is, and that may be the provider's
+ * own, is a slip away from it. */
+static void say_needed(struct mortise_config_reading *r, const char *needed,
+                       const struct mortise_yaml *map)
+{
+    struct mortise_diag *d = mortise_diag_add(
+        r->diags, "E0206", map->span, "a model needs the key '%s'", needed);
+
+    for (size_t i = 0; i < map->n; i++)
+        if (mortise_is_slip(map->keys[i]->str, needed))
+            mortise_diag_help(r->diags, d, "did you mean it by '%s'?",
+                              map->keys[i]->str);
+}
+
 /* Either a model, or tiers. */
 static void check_one(struct mortise_config_reading *r,
                       const struct mortise_model_alias *m,
@@ -189,8 +203,7 @@ static void check_one(struct mortise_config_reading *r,
     }
     for (size_t i = 0; i < 2; i++)
         if (mortise_yaml_get(map, needed[i]) == NULL)
-            mortise_diag_add(r->diags, "E0206", map->span,
-                             "a model needs the key '%s'", needed[i]);
+            say_needed(r, needed[i], map);
 }
 
 static void read_one(struct mortise_config_reading *r,

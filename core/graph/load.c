@@ -61,6 +61,7 @@ static void read_whole(struct mortise_loader *ld)
     if (!ld->nomem && !ld->doubtful) {
         mortise_check_personas(ld);
         mortise_check_capabilities(ld);
+        mortise_check_consistency(ld);
     }
     if (!ld->nomem)
         mortise_load_bodies(ld);

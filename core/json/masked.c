@@ -67,10 +67,8 @@ static json_t *masked_array(const struct mortise_mask *mask, const json_t *v,
 
     MORTISE_JSON_EACH (one, i, v)
         if (out != NULL && json_array_append_new(
-                               out, mortise_json_masked(mask, one, mem)) != 0) {
-            json_decref(out);
-            out = NULL;
-        }
+                               out, mortise_json_masked(mask, one, mem)) != 0)
+            mortise_json_drop(&out);
     return out;
 }
 
@@ -85,10 +83,8 @@ static json_t *masked_object(const struct mortise_mask *mask, const json_t *v,
         if (out != NULL &&
             (as == NULL ||
              json_object_set_new(out, json_string_value(as),
-                                 mortise_json_masked(mask, one, mem)) != 0)) {
-            json_decref(out);
-            out = NULL;
-        }
+                                 mortise_json_masked(mask, one, mem)) != 0))
+            mortise_json_drop(&out);
         json_decref(as);
     }
     return out;

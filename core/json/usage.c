@@ -201,11 +201,9 @@ json_t *mortise_usage_json(const struct mortise_usage *u)
                   mortise_usd_json(n[MORTISE_USED_USD]), "models", u->models);
 
     for (size_t i = MORTISE_USED_CACHED; out != NULL && i < MORTISE_USED_N; i++)
-        if (n[i] > 0 && json_object_set_new(out, names[i],
-                                            json_integer((json_int_t)n[i]))) {
-            json_decref(out);
-            out = NULL;
-        }
+        if (n[i] > 0 &&
+            json_object_set_new(out, names[i], json_integer((json_int_t)n[i])))
+            mortise_json_drop(&out);
     return out;
 }
 
@@ -221,10 +219,8 @@ static json_t *one_shown(const json_t *amounts)
                 out, names[i],
                 i == MORTISE_USED_USD
                     ? mortise_usd_json((uint64_t)json_integer_value(n))
-                    : json_incref(n)) != 0) {
-            json_decref(out);
-            out = NULL;
-        }
+                    : json_incref(n)) != 0)
+            mortise_json_drop(&out);
     }
     return out;
 }
@@ -237,10 +233,8 @@ json_t *mortise_usage_shown(const struct mortise_usage *u)
         return out;
     all = json_object();
     MORTISE_JSON_MEMBERS (name, amounts, u->by_model)
-        if (json_object_set_new(all, name, one_shown(amounts)) != 0) {
-            json_decref(all);
-            all = NULL;
-        }
+        if (json_object_set_new(all, name, one_shown(amounts)) != 0)
+            mortise_json_drop(&all);
     if (json_object_set_new(out, "by_model", all) == 0)
         return out;
     json_decref(out);

@@ -60,18 +60,21 @@ static const char *too_deep(const char *text, size_t n, size_t depth)
     return NULL;
 }
 
-/* Refuse the text for what stands at `at`. */
-static int fail_at(const char *text, const char *at, struct mortise_err *err,
-                   const char *why)
-{
-    size_t line = 1, col = 1;
+/* Where a text is wrong. */
+struct place {
+    size_t line, column;
+};
 
+/* Refuse the text for what stands at `at`. */
+static int fail_at(const char *text, const char *at, struct place *place,
+                   struct mortise_err *err, const char *why)
+{
+    *place = (struct place){1, 1};
     for (const char *p = text; p < at; p++) {
-        col = *p == '\n' ? 1 : col + 1;
-        line += *p == '\n';
+        place->column = *p == '\n' ? 1 : place->column + 1;
+        place->line += *p == '\n';
     }
-    return mortise_fail(err, MORTISE_EINVAL, "line %zu column %zu: %s", line,
-                        col, why);
+    return mortise_fail(err, MORTISE_EINVAL, "%s", why);
 }
 
 /* Is it one string in which every byte stands for itself?  Plugins mostly give
@@ -95,8 +98,9 @@ static int parse_plain(json_t **out, const char *text, size_t n,
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
+/* The words of a MORTISE_EINVAL are without its place. */
 static int parse(json_t **out, const char *text, size_t n, size_t depth,
-                 struct mortise_err *err)
+                 struct place *place, struct mortise_err *err)
 {
     const char *deep = too_deep(text, n, depth);
     const char *nul = n > 0 ? memchr(text, '\0', n) : NULL;
@@ -106,10 +110,11 @@ static int parse(json_t **out, const char *text, size_t n, size_t depth,
     *out = NULL;
     /* jansson takes one behind a lone number or word for the end of text. */
     if (nul != NULL)
-        return fail_at(text, nul, err, "a NUL byte (in a string: \\u0000)");
+        return fail_at(text, nul, place, err,
+                       "a NUL byte (in a string: \\u0000)");
     if (deep != NULL) {
         snprintf(words, sizeof words, "nested deeper than %zu", depth);
-        return fail_at(text, deep, err, words);
+        return fail_at(text, deep, place, err, words);
     }
     why.text[0] = '\0';
     *out = json_loadb(text, n,
@@ -120,24 +125,50 @@ static int parse(json_t **out, const char *text, size_t n, size_t depth,
     if (why.text[0] == '\0' ||
         json_error_code(&why) == json_error_out_of_memory)
         return mortise_nomem(err);
-    return mortise_fail(err, MORTISE_EINVAL, "line %d column %d: %s", why.line,
-                        why.column, why.text);
+    *place = (struct place){(size_t)why.line, (size_t)why.column};
+    return mortise_fail(err, MORTISE_EINVAL, "%s", why.text);
+}
+
+static int parse_whole(json_t **out, const char *text, size_t n, size_t depth,
+                       struct mortise_err *err)
+{
+    struct place place;
+    int rv;
+
+    if (is_plain_string(text, n))
+        return parse_plain(out, text, n, err);
+    rv = parse(out, text, n, depth, &place, err);
+    return rv == MORTISE_EINVAL ? mortise_doing(err, rv, "line %zu column %zu",
+                                                place.line, place.column)
+                                : rv;
 }
 
 int mortise_json_parse(json_t **out, const char *text, size_t n,
                        struct mortise_err *err)
 {
-    if (is_plain_string(text, n))
-        return parse_plain(out, text, n, err);
-    return parse(out, text, n, MORTISE_JSON_DEPTH, err);
+    return parse_whole(out, text, n, MORTISE_JSON_DEPTH, err);
+}
+
+int mortise_json_parse_line(json_t **out, const char *text, size_t n,
+                            size_t *column, struct mortise_err *err)
+{
+    struct place place = {1, 1};
+    int rv = parse(out, text, n, MORTISE_JSON_DEPTH, &place, err);
+
+    *column = place.column;
+    return rv;
 }
 
 int mortise_json_read(json_t **out, const char *text, size_t n,
                       struct mortise_err *err)
 {
-    if (is_plain_string(text, n))
-        return parse_plain(out, text, n, err);
-    return parse(out, text, n, MORTISE_JSON_DEPTH_OURS, err);
+    return parse_whole(out, text, n, MORTISE_JSON_DEPTH_OURS, err);
+}
+
+bool mortise_json_is_blank(const json_t *v)
+{
+    return json_is_string(v) &&
+           strspn(json_string_value(v), " \t\r\n") == json_string_length(v);
 }
 
 /* ---- writing --------------------------------------------------------- */

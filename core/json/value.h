@@ -24,6 +24,11 @@ enum {
 int mortise_json_parse(json_t **out, const char *text, size_t n,
                        struct mortise_err *err);
 
+/* The same of one line: the words of an error are without its place, which is
+ * *column. */
+int mortise_json_parse_line(json_t **out, const char *text, size_t n,
+                            size_t *column, struct mortise_err *err);
+
 /* The same for what mortise_json_write() wrote: MORTISE_JSON_DEPTH_OURS. */
 int mortise_json_read(json_t **out, const char *text, size_t n,
                       struct mortise_err *err);
@@ -55,6 +60,34 @@ static inline json_t *mortise_json_unconst(const json_t *v)
 {
     return (json_t *)(uintptr_t)v;
 }
+
+/* A reference is given up, and forgotten; replaced by one to a borrowed value.
+ * Either may be NULL. */
+static inline void mortise_json_drop(json_t **ref)
+{
+    json_decref(*ref);
+    *ref = NULL;
+}
+
+static inline void mortise_json_hold(json_t **ref, json_t *value)
+{
+    json_incref(value);
+    json_decref(*ref);
+    *ref = value;
+}
+
+/* The text of an object's member, lent; "" where that is not there, or no
+ * text. */
+static inline const char *mortise_json_text_of(const json_t *object,
+                                               const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+
+    return text != NULL ? text : "";
+}
+
+/* Is it a text of nothing but blanks and line ends, or of nothing? */
+bool mortise_json_is_blank(const json_t *v);
 
 /* `for` each element `one` of an array that is only read, the i-th; `break` and
  * `continue` are those of one loop. */

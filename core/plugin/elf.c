@@ -55,6 +55,8 @@ static const char *const allowed[] = {
     "libstdc++.so.6",
     "libpcre2-8.so.0",
     "libsodium.so.23",
+    "libsqlite3.so.0",
+    "libyaml-0.so.2",
 };
 
 enum {

@@ -31,10 +31,11 @@ struct mortise_instance {
     atomic_int outside;
     pthread_mutex_t lock;       /* guards what follows */
     struct mortise_words words; /* for create() */
-    pthread_cond_t over;        /* `quiesced` became true */
-    bool quiesced;              /* quiesce() has returned */
-    mortise_status quiesce_status;
-    uint64_t quiesce_by_ns; /* written before its thread is made */
+    pthread_cond_t over;        /* `returned` became true */
+    bool returned;              /* what `last` is has */
+    mortise_status last_status; /* ... with that */
+    uint64_t last_by_ns; /* these are written before its thread is made */
+    enum mortise_wire_type last; /* QUIESCE or DESTROY */
 };
 
 /* What create() gets. */

@@ -94,6 +94,7 @@ static struct mortise_wire message(const struct mortise_call *call,
         .attempt = call->attempt,
         .visit = call->visit,
         .stage = call->stage,
+        .flags = call->flags,
         .name = zstr(call->operation),
         .run_id = zstr(call->run_id),
         .node_path = zstr(call->node_path),
@@ -191,6 +192,7 @@ static void fill_request(mortise_request *r, const struct mortise_wire *m)
 {
     *r = (mortise_request){
         .size = sizeof *r,
+        .flags = m->flags,
         .call = m->call,
         .deadline_ns = m->deadline_ns,
         .attempt = m->attempt,
@@ -590,10 +592,12 @@ int mortise_instance_open(struct mortise_instance **out,
 /* ---- quiesce and destroy --------------------------------------------------
  */
 
-static mortise_status quiesce(struct mortise_instance *i)
+/* The plugin is told that. */
+static mortise_status tell_last(struct mortise_instance *i)
 {
-    struct mortise_wire msg = {.type = MORTISE_WIRE_QUIESCE,
-                               .deadline_ns = i->quiesce_by_ns};
+    struct mortise_wire msg = {
+        .type = i->last,
+        .deadline_ns = i->last == MORTISE_WIRE_QUIESCE ? i->last_by_ns : 0};
     struct mortise_wire_held held;
     struct mortise_visit v;
     mortise_status status;
@@ -612,11 +616,11 @@ static void *say_farewell(void *ud)
     mortise_status status;
 
     mortise_thread_name("mortise-bye");
-    status = quiesce(i);
+    status = tell_last(i);
     pthread_mutex_lock(&i->lock);
-    assert(!i->quiesced);
-    i->quiesced = true;
-    i->quiesce_status = status;
+    assert(!i->returned);
+    i->returned = true;
+    i->last_status = status;
     pthread_cond_signal(&i->over);
     pthread_mutex_unlock(&i->lock);
     return NULL;
@@ -626,28 +630,31 @@ static void *say_farewell(void *ud)
 static bool await_farewell(struct mortise_instance *i)
 {
     struct timespec until = {
-        .tv_sec = (time_t)(i->quiesce_by_ns / 1000000000),
-        .tv_nsec = (long)(i->quiesce_by_ns % 1000000000),
+        .tv_sec = (time_t)(i->last_by_ns / 1000000000),
+        .tv_nsec = (long)(i->last_by_ns % 1000000000),
     };
     bool returned;
     int rv = 0;
 
     pthread_mutex_lock(&i->lock);
-    while (!i->quiesced && rv != ETIMEDOUT)
+    while (!i->returned && rv != ETIMEDOUT)
         rv = pthread_cond_timedwait(&i->over, &i->lock, &until);
-    returned = i->quiesced;
+    returned = i->returned;
     pthread_mutex_unlock(&i->lock);
     return returned;
 }
 
-/* Is it quiet, by its own word, in time?  quiesce() is on a thread of its own:
- * one that never returns must not take the engine along.  Then the instance is
+/* Does it return from that in time, and well?  It is on a thread of its own: one
+ * that never returns must not take the engine along.  Then the instance is
  * leaked, and what the thread still looks at with it. */
-static bool quiesces(struct mortise_instance *i, uint64_t timeout_ms)
+static bool takes(struct mortise_instance *i, enum mortise_wire_type last,
+                  uint64_t timeout_ms)
 {
     pthread_t thread;
 
-    i->quiesce_by_ns = mortise_mono_ns() + timeout_ms * 1000000;
+    i->last = last;
+    i->returned = false;
+    i->last_by_ns = mortise_mono_ns() + timeout_ms * 1000000;
     if (mortise_thread_start(&thread, say_farewell, i) != 0)
         return false;
     if (!await_farewell(i)) {
@@ -655,7 +662,7 @@ static bool quiesces(struct mortise_instance *i, uint64_t timeout_ms)
         return false;
     }
     pthread_join(thread, NULL);
-    return i->quiesce_status == MORTISE_S_OK;
+    return i->last_status == MORTISE_S_OK;
 }
 
 static void stop_call(struct mortise_call_slot *s, void *ud)
@@ -706,7 +713,7 @@ bool mortise_instance_close(struct mortise_instance *i, uint64_t timeout_ms)
     assert(!i->closing);
     i->closing = true;
     mortise_call_table_each(&i->calls, stop_call, i);
-    if (!quiesces(i, timeout_ms)) {
+    if (!takes(i, MORTISE_WIRE_QUIESCE, timeout_ms)) {
         mortise_host_log(i, MORTISE_LOG_ERROR,
                          "did not quiesce within %llu ms: its memory and "
                          "threads are left as they are",
@@ -720,7 +727,13 @@ bool mortise_instance_close(struct mortise_instance *i, uint64_t timeout_ms)
                          "it: its memory is left as it is");
         return leak(i);
     }
-    sent(i, &(struct mortise_wire){.type = MORTISE_WIRE_DESTROY}, NULL);
+    if (!takes(i, MORTISE_WIRE_DESTROY, timeout_ms)) {
+        mortise_host_log(i, MORTISE_LOG_ERROR,
+                         "was not destroyed within %llu ms: its memory is left "
+                         "as it is",
+                         (unsigned long long)timeout_ms);
+        return leak(i);
+    }
     release(i);
     return true;
 }

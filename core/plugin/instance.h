@@ -29,6 +29,7 @@ struct mortise_call {
     uint64_t id;                          /* not 0 */
     uint32_t attempt, visit;
     uint32_t stage;        /* check(): MORTISE_STAGE_... of plugin.h */
+    uint32_t flags;        /* MORTISE_REQUEST_... of plugin.h */
     uint64_t deadline_ns;  /* CLOCK_MONOTONIC; 0: none */
     const char *operation; /* check(): "" */
     const char *body;      /* JSON text */

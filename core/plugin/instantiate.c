@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/deploy_memory.h"
 #include "plugin/death.h"
 #include "plugin/elf.h"
 #include "plugin/endpoint.h"
@@ -108,7 +109,8 @@ static void stop(struct mortise_plugins *p, struct entry *e, struct created *c)
 
 /* ---- starting -------------------------------------------------------------- */
 
-/* Which of the plugin's instances it is: of a model, or of a guardrail. */
+/* Which of the plugin's instances it is: of a model, of a guardrail, or the
+ * memory. */
 static const char *model_of(const struct created *c)
 {
     static const char prefix[] = "model:";
@@ -121,9 +123,10 @@ static const char *model_of(const struct created *c)
 /* Where the deployment says it. */
 static const char *place_of(const struct created *c)
 {
-    return c->as[0] == '\0'      ? "plugins.config"
-           : model_of(c) != NULL ? "models"
-                                 : "guardrails";
+    return c->as[0] == '\0'                              ? "plugins.config"
+           : model_of(c) != NULL                         ? "models"
+           : strcmp(c->as, MORTISE_MEMORY_INSTANCE) == 0 ? "memory"
+                                                         : "guardrails";
 }
 
 static void config_of(const struct entry *e, const struct created *c, char *out,
@@ -131,7 +134,10 @@ static void config_of(const struct entry *e, const struct created *c, char *out,
 {
     const char *model = model_of(c);
 
-    if (c->as[0] != '\0')
+    if (strcmp(c->as, MORTISE_MEMORY_INSTANCE) == 0)
+        snprintf(out, size, "the config of the memory (plugin %s)",
+                 e->pub.name);
+    else if (c->as[0] != '\0')
         snprintf(out, size, "the config of %s %s (plugin %s)",
                  model != NULL ? "model" : "guardrail",
                  model != NULL ? model : c->as, e->pub.name);

@@ -73,13 +73,9 @@ const struct mortise_call_kind mortise_call_check = {.kind =
 static const struct mortise_call_kind *const calls[] = {&mortise_call_check};
 
 /* What only reads; run/asks/step.c (9) holds it to it. */
-static const char *const asks[] = {"state.get/1",
-                                   "kv.get/1",
-                                   "secret.get/1",
-                                   "http.request/1",
-                                   "model.call/1",
-                                   "model.embed/1",
-                                   NULL};
+static const char *const asks[] = {
+    "state.get/1",    "schema.check/1", "kv.get/1",      "secret.get/1",
+    "http.request/1", "model.call/1",   "model.embed/1", NULL};
 
 const struct mortise_plugin_kind mortise_kind_guardrail = {
     .name = "guardrail",

@@ -228,8 +228,6 @@ static const struct mortise_key provides_keys[] = {
                            .read = read_kind},
 #include "plugin/kinds.def"
 #undef KIND
-    {.name = "memory", .later = true},
-    {.name = "discovery", .later = true},
     {.name = "state", .later = true},
     {.name = "store", .later = true},
 };
@@ -258,15 +256,9 @@ static const struct mortise_word methods[] = {
 #define METHOD(id, name, changes, late) {.word = name},
 #include "plugin/methods.def"
 #undef METHOD
-    {.word = "journal.begin/1", .later = true},
-    {.word = "journal.end/1", .later = true},
     {.word = "spawn.claim/1", .later = true},
     {.word = "spawn.register/1", .later = true},
     {.word = "spawn.settle/1", .later = true},
-    {.word = "memory.read/1", .later = true},
-    {.word = "memory.write/1", .later = true},
-    {.word = "discovery.query/1", .later = true},
-    {.word = "process.spawn/1", .later = true},
     {.word = NULL},
 };
 

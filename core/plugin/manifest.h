@@ -40,9 +40,12 @@ struct mortise_artifact {
 struct mortise_provides { /* one kind's interface */
     bool present;
     enum mortise_threading threading;
-    uint32_t concurrency; /* 0: unbounded */
-    uint64_t idle_ms;     /* a call may be silent for so long; 0: for ever */
-    bool embeds;          /* model: it makes vectors, too */
+    uint32_t concurrency;  /* 0: unbounded */
+    uint64_t idle_ms;      /* a call may be silent for so long; 0: for ever */
+    bool embeds;           /* model: it makes vectors, too */
+    bool as_of;            /* memory: it reads as of a number, too */
+    const char *directory; /* memory: the key of its config that says where it
+                              keeps what it keeps; NULL: it needs no place */
     /* executor: it does something of its own, too; NULL: it does not say */
     bool background;
     const struct mortise_yaml *background_at;

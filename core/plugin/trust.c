@@ -181,8 +181,6 @@ static const struct mortise_word kinds[] = {
 #define KIND(ID, name, about) {.word = #name, .value = MORTISE_KIND_##ID},
 #include "plugin/kinds.def"
 #undef KIND
-    {.word = "memory", .later = true},
-    {.word = "discovery", .later = true},
     {.word = NULL},
 };
 

@@ -81,6 +81,7 @@ static const struct part {
     FIELD(F_DEADLINE, deadline_ns),
     FIELD(F_REQUEST, attempt),
     FIELD(F_REQUEST, visit),
+    FIELD(F_REQUEST, flags),
     FIELD(F_REQUEST, run_id),
     FIELD(F_REQUEST, node_path),
     FIELD(F_REQUEST, idempotency_key),

@@ -46,6 +46,7 @@ struct mortise_wire {
     uint64_t deadline_ns; /* calls, QUIESCE; CLOCK_MONOTONIC is one per host */
     uint32_t kind, function; /* CALL: of kind.h, both in range once decoded */
     uint32_t attempt, visit, stage;
+    uint32_t flags;   /* CALL: MORTISE_REQUEST_... of plugin.h */
     int32_t status;   /* RETURN, FINISH, ANSWER */
     int32_t level;    /* LOG */
     mortise_str name; /* the operation, emit's kind, ask's method */

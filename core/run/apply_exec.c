@@ -75,6 +75,8 @@ int mortise_apply_done(struct mortise_run *r, struct exec *x,
         rv = mortise_exec_keep_taken(r, x, e, err);
     if (rv == MORTISE_OK)
         rv = mortise_verdict_keep(r, x, e, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_outbox_use(r, x, e->at_ms, err);
     if (rv == MORTISE_OK && x->serves == 0) /* else a `tool_result` says so */
         rv = announce_end(r, x, e, err);
     if (rv != MORTISE_OK)

@@ -217,6 +217,8 @@ int mortise_apply_cancel(struct mortise_run *r, const struct mortise_entry *e,
 {
     if (r->cancelling)
         mortise_final_give_up(r);
+    else
+        mortise_final_cancelled(r);
     r->cancelling = true;
     r->paused = MORTISE_PAUSE_OVER;
     mortise_doubt_leave(r);

@@ -90,6 +90,7 @@ static uint64_t awaited(const struct mortise_run *r)
         later(&seq, r->execs[r->intents.list[i]]->intent_seq);
     if (r->n_step_waits > 0)
         later(&seq, r->step_waits[r->n_step_waits - 1].seq);
+    later(&seq, mortise_outbox_awaits(r));
     if (r->seq == 1 || r->asked || !mortise_commit_is_going(r))
         later(&seq, r->seq);
     return seq;

@@ -143,6 +143,8 @@ static json_t *entry_json(const struct mortise_run *r,
         json_object_set_new(out, "actor", json_string(e->actor));
     if (e->id[0] != '\0')
         json_object_set_new(out, "id", json_string(e->id));
+    if (mortise_entry_has_node(e)) /* of a run: its plugins */
+        json_object_set(out, "guardrails", e->note);
     of->describe(out, e);
     if (of->shows != NULL && e->value != NULL)
         json_object_set(out, of->shows, e->value);

@@ -80,10 +80,20 @@ static void exec_finish(struct mortise_run *r, struct exec *x)
     json_decref(x->subject);
     json_decref(x->judged);
     json_decref(x->leaving);
+    json_decref(x->sought);
+    json_decref(x->seeking);
+    json_decref(x->seeking_for);
     json_decref(x->verdicts);
     json_decref(x->decision);
     json_decref(x->caught);
     json_decref(x->child_state);
+    json_decref(x->overlay);
+    json_decref(x->trace);
+    json_decref(x->encoded);
+    json_decref(x->memorable);
+    json_decref(x->recalled);
+    for (int i = 0; i < MORTISE_LOOKUPS; i++)
+        json_decref(x->found[i]);
     if (x->fresh != NULL)
         json_decref(x->fresh->output);
     mortise_settle_forget(r, x);
@@ -124,6 +134,7 @@ void mortise_run_free(struct mortise_run *r)
     json_decref(r->error);
     mortise_usage_finish(&r->usage);
     mortise_inbox_finish(r);
+    mortise_outbox_finish(r);
     mortise_map_finish(r);
     for (struct scope *in = r->graphs; in != NULL; in = in->next) {
         json_decref(in->input);
@@ -196,6 +207,8 @@ static void find_status(struct mortise_run *r)
         set_status(r, MORTISE_RUN_PAUSED, "interrupt");
     else if (r->n_suspended > 0)
         set_status(r, MORTISE_RUN_WAITING, "timer");
+    else if (mortise_outbox_is_stuck(r))
+        set_status(r, MORTISE_RUN_PAUSED, "memory");
     else
         set_going(r);
 }
@@ -270,10 +283,12 @@ static bool shorts_may_go(const struct mortise_run *r)
 }
 
 /* Of a run that is cancelled only finalisers are left to start; and it may have
- * been cancelled while it did not go. */
+ * been cancelled while it did not go.  Nothing starts before the run knows as of
+ * what it reads its memory. */
 static bool may_start(const struct mortise_run *r)
 {
-    return !r->cancelling || (r->live && r->finals);
+    return (!r->cancelling || (r->live && r->finals)) &&
+           !mortise_outbox_is_pinning(r);
 }
 
 /* Stop who has lost, end whose children are over, gather, start what may start:
@@ -296,6 +311,8 @@ static int advance_all(struct mortise_run *r, struct mortise_err *err)
             rv = mortise_budget_try_again(r, err);
         if (rv == MORTISE_OK && r->finals)
             rv = mortise_finals_wait_for_nobody(r, err);
+        if (rv == MORTISE_OK && r->finals && r->live)
+            rv = mortise_final_bind(r, err);
         if (rv == MORTISE_OK && r->cancelling)
             rv = mortise_command_stop_idle(r, err);
         if (rv == MORTISE_OK && r->held == NULL && may_start(r))
@@ -314,13 +331,16 @@ static int advance_all(struct mortise_run *r, struct mortise_err *err)
 static int advance(struct mortise_run *r, struct mortise_err *err)
 {
     struct scope *in = r->frames[0]->scope;
+    bool waits = false;
     int rv = mortise_command_apply_held(r, err);
 
     if (rv != MORTISE_OK || mortise_run_is_finished(r))
         return rv;
     if (!r->live && !r->cancelling) /* to end needs no going */
         return rv;
-    rv = advance_all(r, err);
+    rv = mortise_outbox_go(r, err);
+    if (rv == MORTISE_OK)
+        rv = advance_all(r, err);
     if (rv != MORTISE_OK || r->held != NULL)
         return rv;
     if (mortise_run_is_quiet(r) && !r->cancelling && mortise_budget_leads(in)) {
@@ -328,8 +348,11 @@ static int advance(struct mortise_run *r, struct mortise_err *err)
         if (rv == MORTISE_OK)
             rv = advance_all(r, err);
     }
-    return rv == MORTISE_OK && mortise_run_is_quiet(r) ? record_end(r, err)
-                                                       : rv;
+    if (rv == MORTISE_OK && mortise_run_is_quiet(r))
+        rv = mortise_outbox_before_end(r, &waits, err);
+    return rv == MORTISE_OK && !waits && mortise_run_is_quiet(r)
+               ? record_end(r, err)
+               : rv;
 }
 
 /* A command comes first.  What was only reserved goes on being so. */
@@ -623,11 +646,17 @@ static int take_in(struct mortise_run *r, const struct mortise_input *in,
     case MORTISE_IN_RECOVER:
         return mortise_command_recover(r, err);
     case MORTISE_IN_RESULT:
-        return mortise_settle_result(r, &in->u.result, err);
+        return mortise_outbox_made(in->u.result.call)
+                   ? mortise_outbox_settle(r, &in->u.result, err)
+                   : mortise_settle_result(r, &in->u.result, err);
     case MORTISE_IN_UNRESPONSIVE:
-        return mortise_settle_unresponsive(r, &in->u.result, err);
+        return mortise_outbox_made(in->u.result.call)
+                   ? mortise_outbox_give_up(r, in->u.result.call, err)
+                   : mortise_settle_unresponsive(r, &in->u.result, err);
     case MORTISE_IN_TIMER:
-        return mortise_settle_timer(r, in->u.timer, err);
+        return mortise_outbox_made(in->u.timer)
+                   ? mortise_outbox_timer(r, in->u.timer, err)
+                   : mortise_settle_timer(r, in->u.timer, err);
     case MORTISE_IN_SYNCED:
         return on_synced(r, in->u.seq, err);
     case MORTISE_IN_WRITTEN:
@@ -702,6 +731,21 @@ bool mortise_run_has_news(const struct mortise_run *r, uint64_t call)
            mortise_inbox_waits(r, x);
 }
 
+bool mortise_run_offers(const struct mortise_run *r, uint64_t call,
+                        const char *tool)
+{
+    const struct exec *x = mortise_exec_at(r, call);
+
+    return x == NULL || mortise_exec_is_offered(x, tool);
+}
+
+bool mortise_run_narrows(const struct mortise_run *r, uint64_t call)
+{
+    const struct exec *x = mortise_exec_at(r, call);
+
+    return x != NULL && mortise_exec_is_narrowed(x);
+}
+
 json_t *mortise_run_view(struct mortise_run *r, uint64_t call)
 {
     struct exec *x = mortise_exec_at(r, call);
@@ -748,9 +792,9 @@ bool mortise_run_is_finished(const struct mortise_run *r)
 
 void mortise_run_left(struct mortise_run *r, int status, const char *reason)
 {
-    static const char *const reasons[] = {"plugin", "no_continue"};
+    static const char *const reasons[] = {"plugin", "no_continue", "memory"};
 
-    for (size_t i = 0; status == MORTISE_RUN_PAUSED && i < 2; i++)
+    for (size_t i = 0; status == MORTISE_RUN_PAUSED && i < 3; i++)
         if (strcmp(reason, reasons[i]) == 0)
             r->stays = reasons[i];
     find_status(r);

@@ -261,7 +261,13 @@ enum mortise_run_call_kind {
     MORTISE_RUN_CHECK,
     /* No call of a plugin, but of what such calls gave before.  Its RESULT is
      * what was found, with status 0; else EXECUTE follows, or nothing. */
-    MORTISE_RUN_LOOKUP
+    MORTISE_RUN_LOOKUP,
+    /* Of the deployment's discovery and memory, and not of the node's plugin:
+     * its RESULT has what discovery.h and memory.h say.  Such a call may be the
+     * run's own, and of no execution. */
+    MORTISE_RUN_DISCOVER,
+    MORTISE_RUN_RECALL,
+    MORTISE_RUN_REMEMBER
 };
 
 enum { MORTISE_EXEC_PATH = 640 }; /* room for an execution's path */
@@ -269,10 +275,15 @@ enum { MORTISE_EXEC_PATH = 640 }; /* room for an execution's path */
 struct mortise_run_call {
     uint64_t id; /* unique in this struct's life; not durable */
     enum mortise_run_call_kind kind;
-    const struct mortise_node *node;
-    const char *plugin, *operation; /* CHECK: plugin is the guardrail's id */
-    enum mortise_guard_stage stage; /* CHECK */
-    bool serves;   /* it is of a tool, which somebody else's step runs */
+    const struct mortise_node *node; /* of the run's own: none of the graph's */
+    const char *plugin, *operation;  /* CHECK: plugin is the guardrail's id; "":
+                                        the deployment says which */
+    enum mortise_guard_stage stage;  /* CHECK */
+    bool serves;  /* it is of a tool, which somebody else's step runs */
+    bool is_held; /* what it gives passes guardrails that may keep it back,
+                            its node's or those of a node around it ... */
+    bool is_within_held; /* ... of which there are some */
+    bool is_last;        /* CHECK: none of its stage comes behind it */
     uint32_t turn; /* CHECK: which question of its stage it is, from 0; the same
                       after a crash */
     json_t *body;  /* owned by the action */
@@ -398,6 +409,13 @@ size_t mortise_run_news_size(const struct mortise_run *r, uint64_t call);
 /* Is the execution behind a call still hearing what it heard before?  Then what
  * it tells was told before, too. */
 bool mortise_run_is_replaying(const struct mortise_run *r, uint64_t call);
+
+/* Is the tool, PLUGIN/OPERATION or graph/NAME, offered to the execution behind a
+ * call, by what was discovered for it?  Of a call that is open. */
+bool mortise_run_offers(const struct mortise_run *r, uint64_t call,
+                        const char *tool);
+/* Is any of its node's tools not? */
+bool mortise_run_narrows(const struct mortise_run *r, uint64_t call);
 
 /* Does the command say what the answer was to a step in doubt?  What that had
  * asked then ("http.request/1"), else NULL.  Lent. */

@@ -56,6 +56,21 @@ static bool is_unsettled(const struct mortise_run *r, const struct exec *x)
                                    : x->effect_open || mortise_step_is_open(x);
 }
 
+/* What was looked up for it. */
+static int put_found(json_t *to, const struct exec *x)
+{
+    static const char *const names[] = {
+#define LOOKUP(ID, name, family) family,
+#include "run/record/lookups.def"
+    };
+    int rv = 0;
+
+    for (int i = 0; rv == 0 && i < MORTISE_LOOKUPS; i++)
+        if (x->found[i] != NULL)
+            rv = json_object_set(to, names[i], x->found[i]);
+    return rv;
+}
+
 /* One execution's record (graph.md 4). */
 static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
 {
@@ -79,6 +94,8 @@ static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
         json_object_set_new(out, "llm",
                             json_pack("{s:s}", "reason",
                                       mortise_exec_node(r, x)->model_reason)))
+        mortise_json_drop(&out);
+    if (out != NULL && put_found(out, x) != 0)
         mortise_json_drop(&out);
     if (out != NULL &&
         (mortise_usage_put(out, x) != 0 ||
@@ -215,6 +232,8 @@ json_t *mortise_run_show(const struct mortise_run *run)
          (held != NULL &&
           json_object_set_new(out, "limit", mortise_limit_json(r, held)) !=
               0) ||
+         (mortise_outbox_is_stuck(r) &&
+          json_object_set_new(out, "unwritten", mortise_outbox_json(r)) != 0) ||
          mortise_usage_put_all(out, r) != 0 ||
          (mortise_pins_dev(r) &&
           json_object_set_new(out, "unsigned", mortise_pins_dev_json(r)) !=
@@ -232,7 +251,7 @@ json_t *mortise_run_running(const struct mortise_run *r)
         const struct exec *x = r->execs[i];
 
         if ((x->state == X_RUNNING || x->state == X_STOPPING) &&
-            x->call != MORTISE_RUN_LOOKUP &&
+            x->call < MORTISE_RUN_LOOKUP &&
             json_array_append_new(list,
                                   mortise_event_live(r, x, "node_start")) != 0)
             mortise_json_drop(&list);

@@ -15,7 +15,9 @@
  *   (3) Runs do not wait for a follower: one with QUEUE_MAX unread gets stored
  *       events later, as it reads, and is told how many live ones it missed.
  *   (4) When all places are taken, the connection that has been idle for
- *       longest makes room; those at work are never dropped for others.
+ *       longest makes room; those at work are never dropped for others.  One
+ *       member of the store's group (store.access) has MEMBER_PLACES at most, and
+ *       all of them MEMBERS_PLACES: there is room for the owner and for root.
  *   (5) A client that said hello and waits for an answer hears every BEAT_MS
  *       that we are alive.
  *   (6) When a connection closes, what it started goes on.
@@ -38,6 +40,8 @@
 
 enum {
     CONNECTIONS = 256,
+    MEMBER_PLACES = 64,   /* of one user who is neither the owner nor root */
+    MEMBERS_PLACES = 192, /* of all of them */
     LINE_MAX_BYTES = 16 << 20, /* of a request */
     READ_AHEAD = 64 << 10,     /* behind the request that is served */
     HELD_MAX = 64 << 20,       /* of all connections: the sum of `in` */
@@ -56,6 +60,7 @@ struct mortise_conn {
     struct mortise_conns *all; /* gone once `closed` */
     unsigned holds;            /* libuv's, and one while queued */
     int fd;
+    uid_t uid;
     uv_poll_t poll;
     int polled; /* events that we wait for */
     struct mortise_asker asker;
@@ -556,13 +561,37 @@ static bool is_idle(const struct mortise_conn *c, uint64_t now)
     return (unread(c) == 0 && c->line_end == 0) || is_silent(c, now);
 }
 
-bool mortise_conns_drop_idle(struct mortise_conns *s)
+/* Whose places are taken: everybody's, one user's, or all members'. */
+enum whose { ANYBODYS, A_USERS, MEMBERS };
+
+static bool is_member(uid_t uid)
+{
+    return uid != geteuid() && uid != 0;
+}
+
+static bool is_of(const struct mortise_conn *c, enum whose whose, uid_t uid)
+{
+    return whose == ANYBODYS ||
+           (whose == A_USERS ? c->uid == uid : is_member(c->uid));
+}
+
+static unsigned count(const struct mortise_conns *s, enum whose whose,
+                      uid_t uid)
+{
+    unsigned n = 0;
+
+    for (const struct mortise_conn *c = s->first; c != NULL; c = c->next)
+        n += is_of(c, whose, uid);
+    return n;
+}
+
+static bool drop_idle(struct mortise_conns *s, enum whose whose, uid_t uid)
 {
     uint64_t now = mortise_mono_ns();
     struct mortise_conn *c = s->first;
     struct mortise_err why;
 
-    while (c != NULL && !is_idle(c, now))
+    while (c != NULL && !(is_of(c, whose, uid) && is_idle(c, now)))
         c = c->next;
     if (c == NULL)
         return false;
@@ -575,15 +604,43 @@ bool mortise_conns_drop_idle(struct mortise_conns *s)
     return true;
 }
 
+bool mortise_conns_drop_idle(struct mortise_conns *s)
+{
+    return drop_idle(s, ANYBODYS, 0);
+}
+
+/* Is there a place for one more? (4) */
+static int make_room(struct mortise_conns *s, enum whose whose, uid_t uid,
+                     unsigned most, const char *words, struct mortise_err *err)
+{
+    if (count(s, whose, uid) < most || drop_idle(s, whose, uid))
+        return MORTISE_OK;
+    return mortise_fail(err, MORTISE_ELIMIT,
+                        "%u connections%s are at work here; try again", most,
+                        words);
+}
+
+static int make_rooms(struct mortise_conns *s, uid_t uid,
+                      struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (is_member(uid))
+        rv = make_room(s, A_USERS, uid, MEMBER_PLACES, " of yours", err);
+    if (rv == MORTISE_OK && is_member(uid))
+        rv = make_room(s, MEMBERS, uid, MEMBERS_PLACES, " of members", err);
+    return rv == MORTISE_OK ? make_room(s, ANYBODYS, uid, CONNECTIONS, "", err)
+                            : rv;
+}
+
 int mortise_conns_add(struct mortise_conns *s, int fd, uid_t uid,
                       struct mortise_err *err)
 {
     struct mortise_conn *c;
+    int rv = make_rooms(s, uid, err);
 
-    if (s->n >= CONNECTIONS && !mortise_conns_drop_idle(s))
-        return mortise_fail(err, MORTISE_ELIMIT,
-                            "%d connections are at work here; try again",
-                            CONNECTIONS);
+    if (rv != MORTISE_OK)
+        return rv;
     c = mortise_zalloc(s->m->mem, sizeof *c);
     if (c == NULL || uv_poll_init(&s->m->loop, &c->poll, fd) != 0) {
         mortise_release(s->m->mem, c, sizeof *c);
@@ -601,7 +658,8 @@ int mortise_conns_add(struct mortise_conns *s, int fd, uid_t uid,
     c->asker.full = on_full;
     mortise_buf_init(&c->in, s->m->mem);
     mortise_buf_init(&c->out, s->m->mem);
-    c->asker.member = uid != geteuid() && uid != 0;
+    c->uid = uid;
+    c->asker.member = is_member(uid);
     mortise_owner_name(uid, c->actor);
     link_last(s, c);
     s->n++;

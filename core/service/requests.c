@@ -18,6 +18,7 @@
 
 #include "service/control.h"
 #include "service/query.h"
+#include "engine/runs/remember.h"
 #include "engine/runs/start.h"
 #include "engine/recover.h"
 #include "config/deploy_digest.h"
@@ -508,10 +509,8 @@ static void say_recorded(struct mortise_request *q)
     json_t *with = standing_now(q);
 
     if (with != NULL &&
-        json_object_set_new(with, "type", json_string("recorded")) != 0) {
-        json_decref(with);
-        with = NULL;
-    }
+        json_object_set_new(with, "type", json_string("recorded")) != 0)
+        mortise_json_drop(&with);
     if (say_begun(q, with) != 0)
         mortise_requests_detach(q->asker);
 }
@@ -718,6 +717,38 @@ static int serve_engine(struct mortise_request *q, struct mortise_err *err)
     return MORTISE_OK;
 }
 
+/* ---- memory ------------------------------------------------------------- */
+
+static void remembered(void *ud, const json_t *answer,
+                       const struct mortise_err *err)
+{
+    struct mortise_request *q = ud;
+
+    if (comes_back(q, answer != NULL ? MORTISE_OK : err->code, err))
+        reply(q, json_incref(mortise_json_unconst(answer)));
+}
+
+static int serve_memory(struct mortise_request *q, struct mortise_err *err)
+{
+    static const struct {
+        const char *what;
+        const struct mortise_call_kind *kind;
+    } all[] = {{"read", &mortise_call_recall},
+               {"write", &mortise_call_remember},
+               {"forget", &mortise_call_forget}};
+    size_t i = 0;
+
+    while (i < 3 && strcmp(all[i].what, q->asked.word) != 0)
+        i++;
+    if (i == 3)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "'what' must be read, write or forget");
+    q->reading = true;
+    mortise_memory_ask(q->m, q->tenant, all[i].kind, q->asked.input, remembered,
+                       q);
+    return MORTISE_OK;
+}
+
 /* ---- hello -------------------------------------------------------------- */
 
 struct deployment_said {
@@ -844,6 +875,9 @@ static const struct mortise_member runs_members[] = {
 static const struct mortise_member look_members[] = {ALL,
                                                      MUST(TEXT, "run", word)};
 
+static const struct mortise_member memory_members[] = {
+    ALL, MUST(TEXT, "what", word), MUST(VALUE, "body", input)};
+
 static const struct mortise_member engine_members[] = {ALL};
 
 static const struct mortise_member hello_members[] = {
@@ -867,6 +901,7 @@ static const struct op {
     {"show", MORTISE_MEMBERS(look_members), .query = mortise_query_show},
     {"history", MORTISE_MEMBERS(look_members), .query = mortise_query_history},
     {"find", MORTISE_MEMBERS(look_members), .query = mortise_query_find},
+    {"memory", MORTISE_MEMBERS(memory_members), .serve = serve_memory},
     {"engine", MORTISE_MEMBERS(engine_members), .serve = serve_engine,
      .reads = true},
     {"hello", MORTISE_MEMBERS(hello_members), .serve = serve_hello,

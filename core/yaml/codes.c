@@ -85,7 +85,7 @@ const struct mortise_code mortise_codes[] = {
     {"E0202", "a key that is not in this build",
      "The key belongs to the language, but this build cannot do what it "
      "says, and ignoring it would be worse.",
-     "memory_consistency: live\n"},
+     "limits: {spawn: {}}\n"},
     {"E0203", "a value of the wrong kind",
      "The key takes another kind of value.  Durations and sizes carry a unit "
      "(30s, 64KiB), and what looks like a number but is meant as a string "
@@ -185,7 +185,8 @@ const struct mortise_code mortise_codes[] = {
      "  b: {type: tool, tool: text/lines, depends_on: a}   # a's routes say "
      "who follows\n"},
     {"E0310", "a reroute without target, or a target without reroute",
-     "on_violation: reroute and reroute_target belong together.",
+     "on_violation: reroute and reroute_target belong together.  Guardrails of "
+     "tools alone reroute nothing: there is no way around a call.",
      START_A
      "  a: {type: guardrail, guardrails: [pattern], on_violation: reroute, "
      "next: END}\n"},
@@ -234,7 +235,8 @@ const struct mortise_code mortise_codes[] = {
     {"E0318", "guardrails where nothing passes",
      "Guardrails of an edge judge the output of the node that it leaves.  "
      "START "
-     "has none, nor has a router.",
+     "has none, nor has a router.  Those of tools judge what a gmi's model "
+     "calls the tools of its tool_allowlist with, and what these give.",
      START_A "  a: {type: router, routes: [{when: input.ok, to: END, "
              "guardrail_policy: {input: [pattern]}}], default: END}\n"},
     {"E0319", "a budget that a node may break",
@@ -269,9 +271,9 @@ const struct mortise_code mortise_codes[] = {
      "END}\n"},
     {"E0404", "a part of CEL that is not in this build",
      "The expression is right, but this build cannot evaluate it.",
-     START_A
-     "  a: {type: router, routes: [{when: memory.x, to: END}], default: "
-     "END}\n"},
+     START_A "  a: {type: router, routes: [{when: \"input.?x > 1\", to: END}], "
+             "default: "
+             "END}\n"},
     {"E0405", "a template in a key",
      "Keys are taken as they stand; only values may hold ${...}.",
      START_A
@@ -318,6 +320,35 @@ const struct mortise_code mortise_codes[] = {
      "\"${artifacts.b.lines[0]}\"}, next: c}\n"
      "  c: {type: tool, tool: text/lines, args: {text: "
      "\"${artifacts.d.lines[0]}\"}, next: END}\n"},
+
+    {"E0450", "a memory that is not there",
+     "A memory_policy reads and writes what the deployment's `memory` names: a "
+     "plugin that is installed and trusted, not quarantined, and provides "
+     "memory.  The words say what is missing.",
+     "# mortise.yaml beside the graph has no\n"
+     "#     memory: {plugin: NAME}\n"
+     "# and the graph\n"
+     "#     a: {..., memory_policy: {write: {auto_encode: true}}}\n"},
+    {"E0451", "a snapshot of a memory that keeps none",
+     "A node with the consistency `snapshot`, which is the default, reads what "
+     "there was when its run started.  The manifest of the memory says whether "
+     "it can do that (as_of).",
+     "# the deployment's memory has no `as_of: true`, and the graph\n"
+     "#     a: {..., memory_policy: {read: {}}}   # consistency: live\n"},
+    {"E0452", "a conversation that the node has not",
+     "Traces of the scope `conversation` belong to the conversation that the "
+     "node goes on with, by its key `conversation`.",
+     "# a: {type: gmi, prompt: hi, conversation: chat,\n"
+     "#     memory_policy: {read: {scope: conversation}}, ...}\n"},
+    {"E0453", "nobody to discover with",
+     "A discovery_policy asks the plugins of the deployment's `discovery`, "
+     "which must be installed and trusted, not quarantined, and provide "
+     "discovery.  The words say what is missing.",
+     "# mortise.yaml beside the graph has no\n"
+     "#     discovery: {plugins: [NAME]}\n"
+     "# and the graph\n"
+     "#     a: {type: gmi, discovery_policy: {query: \"${input.text}\"}, "
+     "...}\n"},
 
     {"E0501", "an operation that is not there",
      "No manifest on plugins.path offers this operation, or the plugin that "
@@ -396,7 +427,8 @@ const struct mortise_code mortise_codes[] = {
      "llm.provider_id and llm.fallback name aliases of the deployment's "
      "models; "
      "`default` is meant where none is said.  The provider of an alias must be "
-     "one that can be used (E0511).",
+     "one that can be used (E0511).  In a deployment, what a plugin's config "
+     "names is one, too, where its config_schema says x-model: true.",
      START_A
      "  a: {type: gmi, prompt: hi, llm: {provider_id: smal}, next: END}\n"},
 
@@ -418,6 +450,22 @@ const struct mortise_code mortise_codes[] = {
      "metadata: {name: d}\n"
      "store:\n"
      "  access: {group: no-such-group}\n"},
+
+    {"E0517", "a memory that cannot be used",
+     "memory.plugin of a deployment names the plugin that keeps traces.  That "
+     "must be installed and trusted, not quarantined, and provide memory; the "
+     "words say what it lacks.",
+     "# mortise.yaml says\n"
+     "#     memory: {plugin: pattern}\n"
+     "# and pattern is a guardrail\n"},
+
+    {"E0518", "a discovery plugin that cannot be used",
+     "What discovery.plugins names is a plugin of the kind discovery that is "
+     "installed, trusted and configured, here ({plugin, config}) or by "
+     "plugins.config.",
+     "kind: Deployment\n"
+     "metadata: {name: d}\n"
+     "discovery: {plugins: [catalgo]}   # did you mean catalog?\n"},
 
     {"E0601", "an unset environment variable",
      "${env:NAME} fails when NAME is not set; ${env:NAME:-default} has a "
@@ -467,9 +515,9 @@ const struct mortise_code mortise_codes[] = {
 
     {"E0608", "a plugin that does not come up",
      "`mortise check --plugins` runs create() of each plugin that a graph "
-     "uses, "
-     "with the deployment's config and secrets.  This one refused, crashed or "
-     "did not return; a run would fail at this node.",
+     "uses, or that a deployment configures as a guardrail, memory, discovery "
+     "plugin or model, with the deployment's config and secrets.  This one "
+     "refused, crashed or did not return; a run would fail where it needs it.",
      "# plugins: {config: {file: {roots: [/does/not/exist]}}}\n"
      "# $ mortise check --plugins reads-a-file.yaml\n"},
 
@@ -573,6 +621,19 @@ const struct mortise_code mortise_codes[] = {
      "kind: Plugin\n"
      "provides: {executor: {threading: blocking, background: true}}   # "
      "async\n"},
+    {"E0710", "a directory that no config has",
+     "`directory` of a memory names the member of its config into which the "
+     "host "
+     "puts where the memory keeps its files, and config_schema lets no such "
+     "member in: the plugin would never come up.",
+     "kind: Plugin\n"
+     "metadata: {name: acme.notes, version: 1.4.2}\n"
+     "seq: 1\n"
+     "abi: {major: 1, minor: 0}\n"
+     "provides: {memory: {threading: blocking, directory: dir}}   # "
+     "directory\n"
+     "config_schema: {type: object, properties: {directory: {type: string}},\n"
+     "                additionalProperties: false}\n"},
     {"E0711", "a key that is none",
      "Trust files take minisign public keys, as text (RW...) or as the name of "
      "a .pub file beside them; revocations take key ids too.",
@@ -679,6 +740,14 @@ const struct mortise_code mortise_codes[] = {
      "{scratch.text: \"output.lines[0]\"}, next: b}\n"
      "  b: {type: tool, tool: text/lines, args: {text: \"${scratch.txet}\"}, "
      "next: END}\n"},
+    {"W0453", "a discovery edge for which nobody is asked",
+     "A discovery edge asks the plugins of the deployment's `discovery`.  "
+     "Where there is none, or one of them cannot be used, nothing is found, "
+     "and each run takes the fallback.  The words say what is missing.",
+     "# mortise.yaml beside the graph has no\n"
+     "#     discovery: {plugins: [NAME]}\n"
+     "# edges:\n"
+     "#   - {from: a, discovery: {query: \"${output.text}\", fallback: b}}\n"},
     {"W0801", "two nodes write the same path",
      "Neither of the two runs after the other, so which value stays would be "
      "chance; a run in which both write fails.  Give the path a reducer, last "
@@ -828,6 +897,15 @@ const struct mortise_code mortise_codes[] = {
      "kind: Deployment\n"
      "metadata: {name: d}\n"
      "tools: {deny: [file/wirte]}   # file/write\n"},
+    {"W0826", "something that changes nothing",
+     "It stands there without an effect: a guardrail that its list has "
+     "already, "
+     "a trait that no personality edge asks for where no gmi node is told of "
+     "it, a persona without a word, memory_consistency in a graph without a "
+     "memory_policy, discovery among the tools of a node that has none.  Take "
+     "it away, or look what was meant.",
+     START_A
+     "  a: {type: guardrail, guardrails: [pattern, pattern], next: END}\n"},
     {"W0904", "an answer that is refused",
      "A case scripts an output that the schema of the operation, or of the "
      "node, refuses: the node fails of it; or it has a person answer what the "
@@ -838,7 +916,8 @@ const struct mortise_code mortise_codes[] = {
      "#   one: {operations: {file/read: {output: {path: a, contnet: b}}}}\n"},
     {"W0905", "an expectation that can never hold",
      "No node of the graph writes this member of the state, and no schema of "
-     "it lists it; or the output that an artifact is has no such member.",
+     "it lists it; or the output that an artifact is has no such member, or an "
+     "event of that type.",
      "# cases:\n"
      "#   one: {expect: {state: {artifacts: {reprot: done}}}}   # report\n"},
     {"W1001", "something that an import leaves behind",

@@ -313,13 +313,22 @@ static bool check_duration(struct mortise_slot *slot,
 
 static bool check_size(struct mortise_slot *slot, struct mortise_diags *diags)
 {
+    double most = slot->key->max;
+    bool is_small;
+
     if (mortise_yaml_size(slot->value, &slot->amount) != 0)
         return wrong_kind(slot, slot->value, diags);
-    if ((double)slot->amount >= slot->key->min)
+    is_small = (double)slot->amount < slot->key->min;
+    if (!is_small && (most == 0 || (double)slot->amount <= most))
         return true;
-    mortise_diag_add(diags, "E0208", slot->value->span,
-                     "'%s' must be at least %.15g bytes", slot->key->name,
-                     slot->key->min);
+    if (is_small)
+        mortise_diag_add(diags, "E0208", slot->value->span,
+                         "'%s' must be at least %.15g bytes", slot->key->name,
+                         slot->key->min);
+    else
+        mortise_diag_add(diags, "E0208", slot->value->span,
+                         "'%s' must be at most %.15gKiB, and is %s",
+                         slot->key->name, most / 1024, slot->value->str);
     return false;
 }
 

@@ -35,16 +35,14 @@ static void put(json_t **object, const char *key, json_t *v)
 {
     if (json_object_set_new(*object, key, v) == 0)
         return;
-    json_decref(*object);
-    *object = NULL;
+    mortise_json_drop(object);
 }
 
 static void add(json_t **list, json_t *v)
 {
     if (json_array_append_new(*list, v) == 0)
         return;
-    json_decref(*list);
-    *list = NULL;
+    mortise_json_drop(list);
 }
 
 /* {key: v} */
@@ -299,15 +297,11 @@ json_t *mortise_outline(const struct mortise_place *place, const char *title)
                   "http://json-schema.org/draft-07/schema#", "title", title);
     json_t *body = keys_of(&o, place);
 
-    if (v != NULL && body != NULL && json_object_update_missing(v, body) != 0) {
-        json_decref(v);
-        v = NULL;
-    }
+    if (v != NULL && body != NULL && json_object_update_missing(v, body) != 0)
+        mortise_json_drop(&v);
     put(&v, "definitions", o.definitions);
-    if (body == NULL) {
-        json_decref(v);
-        v = NULL;
-    }
+    if (body == NULL)
+        mortise_json_drop(&v);
     json_decref(body);
     return v;
 }

@@ -12,10 +12,13 @@
  *     interrupt.request/1   ask a person
  *     timer.wait/1     sleep, durably
  *     kv.get/1, kv.put/1    keep values of the plugin's own
+ *     schema.check/1   whether a value fits a JSON Schema
  *     secret.get/1     a secret of the deployment
  *     secret.keep/1, secret.kept/1   secrets of the plugin's own
  *     model.call/1, model.embed/1   ask a model of the deployment
+ *     memory.read/1, memory.write/1 what the deployment's memory keeps
  *     tool.list/1, tool.invoke/1    what the graph lets the node use
+ *     discovery.query/1             what of it all is a text about
  *     conversation.keep/1           what was said stays, for other nodes
  *     journal.begin/1, journal.end/1   a step that the plugin performs itself
  *
@@ -1129,6 +1132,47 @@ MORTISE_INLINE mortise_status mortise_secret_kept(
                             on_answer, ud);
 }
 
+/* ---- schema.check/1 -------------------------------------------------------- */
+
+#define MORTISE_SCHEMA_CHECK_1 "schema.check/1"
+
+/* Does a value fit a JSON Schema (draft 2020-12)?  The body is {"schema",
+ * "value"}, made by _body() in a writer of yours.
+ *
+ * The answer is {"valid": true}, or {"valid": false, "reason"} with where and
+ * why, in the host's words.  It is recorded nowhere: the same ask has the same
+ * answer.  MORTISE_S_INVALID: the schema is none, or takes too many steps on
+ * this value, in words; then nobody has said that it fits. */
+MORTISE_INLINE mortise_status mortise_schema_fits_body(mortise_jw *w,
+                                                       mortise_jv schema,
+                                                       mortise_jv value,
+                                                       mortise_str *body)
+{
+    mortise_jw_object(w);
+    mortise_jw_key(w, "schema");
+    mortise_jw_value(w, schema);
+    mortise_jw_key(w, "value");
+    mortise_jw_value(w, value);
+    mortise_jw_end(w);
+    return mortise_jw_finish(w, body);
+}
+
+MORTISE_INLINE mortise_status mortise_schema_fits(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_answer_fn *on_answer, void *ud)
+{
+    return mortise_ask_made(host, api, call, MORTISE_S_OK,
+                            MORTISE_SCHEMA_CHECK_1, body, on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_schema_fits_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_str *answer)
+{
+    return mortise_wait_made(host, api, call, MORTISE_S_OK,
+                             MORTISE_SCHEMA_CHECK_1, body, answer);
+}
+
 /* ---- model.call/1, model.embed/1 ------------------------------------------ */
 
 #define MORTISE_MODEL_CALL_1  "model.call/1"
@@ -1202,6 +1246,100 @@ MORTISE_INLINE mortise_status mortise_model_embed_wait(
 {
     return mortise_wait_made(host, api, call, MORTISE_S_OK,
                              MORTISE_MODEL_EMBED_1, body, answer);
+}
+
+/* ---- discovery.query/1 ----------------------------------------------------- */
+
+#define MORTISE_DISCOVERY_QUERY_1 "discovery.query/1"
+
+/* Which of what the node may use is a text about, by the deployment's discovery
+ * plugins (mortise/discovery.h)?  The body is {"query": text, "kind"?: "tool",
+ * "extension", "skill", "node" or "any" (the default), "max"?: 1 to 100 (8),
+ * "tokens"?: of all texts of the answer (4000), "step"?}.
+ *
+ * Tools are those that the graph lets the node use (tool.list/1: an id is the
+ * `tool` there), extensions those of them that are operations of plugins, nodes
+ * those that it may hand over to; nothing else is found, but for skills, which
+ * are the plugins'.
+ *
+ * The answer is {"results": [{"id", "kind", "score", "text"?, "tier"?} ...],
+ * "failed"?: [{"plugin", "code", "message"} ...]}, the best first; `failed` are
+ * plugins that gave no answer, beside others that did.  It is recorded, and
+ * comes back as it was when the call is entered again.  MORTISE_S_NOTFOUND: the
+ * deployment has no discovery; MORTISE_S_FAILED: none of its plugins answered.
+ * For executors alone.  Results as those of host->ask(). */
+MORTISE_INLINE mortise_status mortise_discovery_query(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_answer_fn *on_answer, void *ud)
+{
+    return mortise_ask_made(host, api, call, MORTISE_S_OK,
+                            MORTISE_DISCOVERY_QUERY_1, body, on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_discovery_query_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_str *answer)
+{
+    return mortise_wait_made(host, api, call, MORTISE_S_OK,
+                             MORTISE_DISCOVERY_QUERY_1, body, answer);
+}
+
+/* ---- memory.read/1, memory.write/1 ----------------------------------------- */
+
+#define MORTISE_MEMORY_READ_1  "memory.read/1"
+#define MORTISE_MEMORY_WRITE_1 "memory.write/1"
+
+/* The deployment's memory, within the tenant of the run.  The bodies are those
+ * that mortise/memory.h has for read and write, without what the host says
+ * itself: `tenant`, `now`, and a trace's `id` and `created_at`.
+ *
+ *     read   {query?, types?, scope?, keys?, ids?, max_traces?, min_strength?,
+ *            order?, after?}: 8 traces unless max_traces says otherwise; of the
+ *            scopes that have keys those alone that are named in `keys`
+ *     write  {traces?: [{type, scope, key?, content, strength?, metadata?} ...],
+ *            uses?}: strength 0.5 unless it is said
+ *
+ * and the answers are those of the memory, of a write with `ids` besides, what
+ * the host called the traces, in their order; `usage`, where it cost something,
+ * counts for this call.
+ *
+ * A read is journaled: an execution that is entered again is told the same.  A
+ * write is an effect of your operation (one without an effect is denied:
+ * MORTISE_S_DENIED), and may be made again: the ids are of its idempotency key, so
+ * the traces are there once.  MORTISE_S_NOTFOUND: the deployment has no memory;
+ * MORTISE_S_INVALID: that is no such body, in words; MORTISE_S_IO: the memory
+ * failed, and another try may help; MORTISE_S_FAILED: it failed, in words that
+ * begin with its code.  Results as those of host->ask(). */
+MORTISE_INLINE mortise_status mortise_memory_read(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_answer_fn *on_answer, void *ud)
+{
+    return mortise_ask_made(host, api, call, MORTISE_S_OK,
+                            MORTISE_MEMORY_READ_1, body, on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_memory_read_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_str *answer)
+{
+    return mortise_wait_made(host, api, call, MORTISE_S_OK,
+                             MORTISE_MEMORY_READ_1, body, answer);
+}
+
+MORTISE_INLINE mortise_status mortise_memory_write(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_answer_fn *on_answer, void *ud)
+{
+    return mortise_ask_made(host, api, call, MORTISE_S_OK,
+                            MORTISE_MEMORY_WRITE_1, body, on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_memory_write_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_str *answer)
+{
+    return mortise_wait_made(host, api, call, MORTISE_S_OK,
+                             MORTISE_MEMORY_WRITE_1, body, answer);
 }
 
 /* ---- tool.list/1, tool.invoke/1 -------------------------------------------- */

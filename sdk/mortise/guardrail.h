@@ -24,11 +24,11 @@
  * Errors     A negative status, and fail()'s or finish()'s words.  An error, a
  *            crash and a timeout are violations, without a replacement.
  * Asking     It may look, and no more: state.get/1, kv.get/1, secret.get/1,
- *            http.request/1 with GET or HEAD, and, which costs what it costs,
- *            model.call/1 and model.embed/1.  What changes the world or keeps
- *            a value is denied (MORTISE_S_DENIED), and so is what waits for
- *            somebody or for a time (MORTISE_S_UNSUPPORTED): a check is `read`,
- *            and is never suspended.
+ *            schema.check/1, http.request/1 with GET or HEAD, and, which costs
+ *            what it costs, model.call/1 and model.embed/1.  What changes the
+ *            world or keeps a value is denied (MORTISE_S_DENIED), and so is what
+ *            waits for somebody or for a time (MORTISE_S_UNSUPPORTED): a check is
+ *            `read`, and is never suspended.
  * Again      A check that was under way when the process died is made again.
  *            What it was answered is kept with the run, as an executor's is: the
  *            same asks of the same value get the same answers without being
@@ -55,6 +55,14 @@ extern "C" {
 /* What a tool gave to a model that called it: words of whoever is behind the tool,
  * which nobody here has seen. */
 #define MORTISE_STAGE_TOOL_RESULT 5
+/* What a model calls a tool with, before anybody approves it and before it runs:
+ * an object, the tool's arguments. */
+#define MORTISE_STAGE_TOOL_CALL 6
+/* What a node's memory gave, before the node knows of it: a list of traces.  They
+ * may have been written by anybody, also by a model that was told to. */
+#define MORTISE_STAGE_MEMORY_READ 7
+/* An output that is about to become a trace. */
+#define MORTISE_STAGE_MEMORY_WRITE 8
 
 typedef struct mortise_guardrail {
     uint32_t size;

@@ -185,9 +185,15 @@ typedef struct mortise_host_api {
 } mortise_host_api;
 
 /* Host to plugin. */
+/* Guardrails judge what comes of the node, or of one around it, and may keep it
+ * back: nothing of what was found, heard or made for it may be in the words of
+ * fail() and finish(), which none of them looks at. */
+#define MORTISE_REQUEST_HELD 1u
+
 typedef struct mortise_request {
     uint32_t size;
-    uint32_t flags; /* 0 */
+    uint32_t flags; /* MORTISE_REQUEST_...; bits that are not named here mean
+                       nothing to you */
     mortise_call call;
     uint64_t deadline_ns;  /* CLOCK_MONOTONIC; 0: none */
     uint32_t attempt;      /* from 1 */

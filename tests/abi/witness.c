@@ -8,7 +8,9 @@
  *
  * tools/abi.sh refuses a struct or an enum of the headers that is missing
  * here. */
+#include <mortise/discovery.h>
 #include <mortise/guardrail.h>
+#include <mortise/memory.h>
 #include <mortise/model.h>
 #include <mortise/plugin.h>
 
@@ -27,6 +29,8 @@ WITNESS(mortise_host_api, w_host_api);
 WITNESS(mortise_executor, w_executor);
 WITNESS(mortise_guardrail, w_guardrail);
 WITNESS(mortise_model, w_model);
+WITNESS(mortise_discovery, w_discovery);
+WITNESS(mortise_memory, w_memory);
 WITNESS(mortise_request, w_request);
 WITNESS(mortise_str, w_str);
 
@@ -34,6 +38,8 @@ WITNESS(mortise_str, w_str);
 WITNESS(char, w_executor_1[sizeof MORTISE_EXECUTOR_1]);
 WITNESS(char, w_guardrail_2[sizeof MORTISE_GUARDRAIL_2]);
 WITNESS(char, w_model_1[sizeof MORTISE_MODEL_1]);
+WITNESS(char, w_discovery_1[sizeof MORTISE_DISCOVERY_1]);
+WITNESS(char, w_memory_1[sizeof MORTISE_MEMORY_1]);
 
 /* ---- embedders: what no function's type names ---------------------------- */
 

@@ -34,6 +34,8 @@ static const struct section {
     {"waits", bench_waits},     {"parked", bench_parked},
     {"loading", bench_loading}, {"shapes", bench_shapes},
     {"models", bench_models},   {"mcp", bench_mcp},
+    {"memory", bench_traces},   {"remembers", bench_remembers},
+    {"guards", bench_guards},
 };
 
 static bool is_wanted(const char *name, int argc, char **argv)

@@ -196,16 +196,19 @@ int bench_be_child(const char *name, const char *arg);
 
 /* ---- the rows ------------------------------------------------------------ */
 
-void bench_dispatch(void); /* dispatch.c */
-void bench_flat(void);     /* flat.c */
-void bench_durable(void);  /* durable.c */
-void bench_waits(void);    /* waits.c */
-void bench_process(void);  /* process.c */
-void bench_parked(void);   /* parked.c */
-void bench_loading(void);  /* loading.c */
-void bench_shapes(void);   /* shapes.c */
-void bench_models(void);   /* models.c */
-void bench_mcp(void);      /* mcp.c */
+void bench_dispatch(void);  /* dispatch.c */
+void bench_flat(void);      /* flat.c */
+void bench_durable(void);   /* durable.c */
+void bench_waits(void);     /* waits.c */
+void bench_process(void);   /* process.c */
+void bench_parked(void);    /* parked.c */
+void bench_loading(void);   /* loading.c */
+void bench_shapes(void);    /* shapes.c */
+void bench_models(void);    /* models.c */
+void bench_traces(void);    /* traces.c */
+void bench_remembers(void); /* remembers.c */
+void bench_mcp(void);       /* mcp.c */
+void bench_guards(void);    /* guards.c */
 
 /* What children do for them. */
 int bench_child_bare(const char *arg);        /* process.c */

@@ -19,8 +19,7 @@
 
 static char root[PATH_MAX / 2];
 
-/* ---- places ----------------------------------------------------------------
- */
+/* ---- places -------------------------------------------------------------- */
 
 const char *bench_path(const char *fmt, ...)
 {
@@ -90,23 +89,24 @@ void bench_write_file(const char *path, const char *text, size_t n)
         bench_die("cannot write %s: %s", path, strerror(errno));
 }
 
-/* ---- plugins
- * ----------------------------------------------------------------- */
+/* ---- plugins ------------------------------------------------------------- */
 
-static const char *const plugins[] = {"bench_now", "bench_wait", "bench_large",
-                                      "agent",     "openai",     "mcp"};
-/* Where each has its manifest and its object. */
-static const char *const sources[] = {
-    "tests/bench/plugins/", "tests/bench/plugins/", "tests/bench/plugins/",
-    "plugins/executor/agent/", "plugins/model/openai/",
-    "plugins/executor/mcp/"};
-static const char *const objects_in[] = {
-    "tests/bench/plugins/", "tests/bench/plugins/", "tests/bench/plugins/",
-    "plugins/", "plugins/", "plugins/"};
+static const struct {
+    const char *name, *source, *object_in;
+} plugins[] = {
+    {"bench_now", "tests/bench/plugins/", "tests/bench/plugins/"},
+    {"bench_wait", "tests/bench/plugins/", "tests/bench/plugins/"},
+    {"bench_large", "tests/bench/plugins/", "tests/bench/plugins/"},
+    {"agent", "plugins/executor/agent/", "plugins/"},
+    {"openai", "plugins/model/openai/", "plugins/"},
+    {"mcp", "plugins/executor/mcp/", "plugins/"},
+    {"local", "plugins/memory/local/", "plugins/"},
+};
+enum { N_PLUGINS = sizeof plugins / sizeof plugins[0] };
 
 static void sign(const struct mortise_seckey *key, size_t i)
 {
-    const char *name = plugins[i];
+    const char *name = plugins[i].name;
     char source[256], object[256];
     const char *objects[1];
     struct mortise_signing signing = {.manifest = source,
@@ -118,8 +118,9 @@ static void sign(const struct mortise_seckey *key, size_t i)
     struct mortise_err err = {0};
     int rv;
 
-    snprintf(source, sizeof source, "%s%s.plugin.yaml", sources[i], name);
-    snprintf(object, sizeof object, "%s%s.so", objects_in[i], name);
+    snprintf(source, sizeof source, "%s%s.plugin.yaml", plugins[i].source,
+             name);
+    snprintf(object, sizeof object, "%s%s.so", plugins[i].object_in, name);
     objects[0] = bench_build(object);
     mortise_diags_init(&diags, &mortise_heap);
     rv = mortise_plugin_sign(&signing, NULL, &mortise_heap, &diags, &err);
@@ -131,13 +132,15 @@ static void sign(const struct mortise_seckey *key, size_t i)
 
 static void trust(const struct mortise_seckey *key)
 {
-    struct mortise_trusted by = {
-        .plugins = plugins,
-        .n_plugins = sizeof plugins / sizeof plugins[0],
-        .kinds = MORTISE_KIND_ALL,
-        .in_process = true};
+    const char *names[N_PLUGINS];
+    struct mortise_trusted by = {.plugins = names,
+                                 .n_plugins = N_PLUGINS,
+                                 .kinds = MORTISE_KIND_ALL,
+                                 .in_process = true};
     struct mortise_err err = {0};
 
+    for (size_t i = 0; i < N_PLUGINS; i++)
+        names[i] = plugins[i].name;
     mortise_seckey_public(key, &by.key);
     bench_must(mortise_trust_add(bench_path("trust.d"), "bench", &by,
                                  &mortise_heap, &err),
@@ -177,7 +180,7 @@ void bench_world_init(void)
     atexit(remove_root);
     setenv("XDG_STATE_HOME", bench_path("state"), 1); /* nobody else's */
     bench_must(mortise_seckey_new(&key, &err), &err, "make a key");
-    for (size_t i = 0; i < sizeof plugins / sizeof plugins[0]; i++)
+    for (size_t i = 0; i < N_PLUGINS; i++)
         sign(&key, i);
     trust(&key);
     mortise_seckey_wipe(&key);
@@ -190,8 +193,7 @@ void bench_world_use(const char *dir)
     snprintf(root, sizeof root, "%s", dir);
 }
 
-/* ---- engines and runs
- * ----------------------------------------------------------- */
+/* ---- engines and runs ---------------------------------------------------- */
 
 static void complain(void *ud, int level, const char *msg)
 {
@@ -306,8 +308,7 @@ const char *bench_id(void)
     return id;
 }
 
-/* ---- graphs
- * ------------------------------------------------------------------------ */
+/* ---- graphs -------------------------------------------------------------- */
 
 /* 13 bytes around it, 20 of scratch.v, and this: 200. */
 #define CARRIED                                                                \

@@ -125,12 +125,21 @@ static int by_path(const void *a, const void *b)
                   json_string_value(json_object_get(*y, "node")));
 }
 
+/* What guardrails said, without how long they took. */
+static json_t *verdicts_of(const json_t *node)
+{
+    json_t *out = json_deep_copy(json_object_get(node, "guardrails"));
+
+    for (size_t i = 0; i < json_array_size(out); i++)
+        json_object_del(json_array_get(out, i), "ms");
+    return out;
+}
+
 /* The nodes in the order of their names, without times and attempts. */
 static json_t *looks_of_nodes(const json_t *nodes)
 {
-    static const char *const members[] = {"node",  "path",      "type",
-                                          "visit", "status",    "output",
-                                          "error", "guardrails"};
+    static const char *const members[] = {"node",   "path",   "type", "visit",
+                                          "status", "output", "error"};
     size_t n = json_array_size(nodes);
     json_t **list = calloc(n + 1, sizeof *list), *out = json_array();
 
@@ -138,6 +147,8 @@ static json_t *looks_of_nodes(const json_t *nodes)
         list[i] = json_object();
         for (size_t k = 0; k < sizeof members / sizeof members[0]; k++)
             copy(list[i], json_array_get(nodes, i), members[k]);
+        json_object_set_new(list[i], "guardrails",
+                            verdicts_of(json_array_get(nodes, i)));
     }
     qsort(list, n, sizeof(json_t *), by_path);
     for (size_t i = 0; i < n; i++)

@@ -407,6 +407,8 @@ mortise_status bare_check(struct mortise_host *h, const mortise_plugin *p,
     around(h, true);
     status = g->check(i, MORTISE_STAGE_NODE, &r);
     around(h, false);
+    if (status == MORTISE_S_PENDING)
+        status = answered(h);
     if (status == MORTISE_S_OK)
         bare_verdict(violation, words, sizeof words);
     if (reason != NULL)

@@ -158,6 +158,25 @@ static int model(void *ud, const char *alias, bool *priced,
                         "the deployment's models have no '%s'", alias);
 }
 
+/* There is one, which reads nothing as of an earlier time. */
+static int memory(void *ud, bool *as_of, struct mortise_err *why)
+{
+    (void)ud;
+    (void)why;
+    *as_of = false;
+    return MORTISE_OK;
+}
+
+static int discovery(void *ud, void (*fn)(void *into, const char *name),
+                     void *into, struct mortise_err *why)
+{
+    (void)ud;
+    (void)fn;
+    (void)into;
+    return mortise_fail(why, MORTISE_ENOTFOUND,
+                        "the deployment has no `discovery`");
+}
+
 /* In the order of the table, which is not that of their names: nothing depends
  * on it. */
 static int operations(void *ud,
@@ -186,6 +205,8 @@ const struct mortise_catalog *test_catalog(void)
                                                    .guardrail = guardrail,
                                                    .secret = secret,
                                                    .model = model,
+                                                   .memory = memory,
+                                                   .discovery = discovery,
                                                    .limits = &limits};
 
     if (!compiled)

@@ -6,6 +6,7 @@
  *     file/write   write     {path, text}; reconcile; 5 s
  *     pay/refund   external  anything
  *     guardrails   pii, pattern
+ *     a memory that reads nothing as of an earlier time; no discovery
  */
 #ifndef TEST_CATALOG_H
 #define TEST_CATALOG_H

@@ -99,6 +99,20 @@ MAY_BE_UNUSED static size_t records_of(json_t *show, const char *node,
     return n;
 }
 
+/* How long a guardrail took depends on how the hours of a test go: that it is
+ * said is all. */
+MAY_BE_UNUSED static void forget_times(json_t *verdicts)
+{
+    json_t *one;
+    size_t i;
+
+    json_array_foreach(verdicts, i, one)
+    {
+        ck_assert(json_is_integer(json_object_get(one, "ms")));
+        json_object_del(one, "ms");
+    }
+}
+
 /* What the newest execution of a node says under this name; "" if nothing. */
 MAY_BE_UNUSED static void assert_record(const char *node, const char *name,
                                         const char *want)
@@ -108,6 +122,8 @@ MAY_BE_UNUSED static void assert_record(const char *node, const char *name,
     records_of(show, node, &last);
     ck_assert_msg(last != NULL, "no record of %s", node);
     at = json_object_get(last, name);
+    if (strcmp(name, "guardrails") == 0)
+        forget_times(at);
     if (json_is_string(at)) {
         ck_assert_str_eq(json_string_value(at), want);
     } else {
@@ -164,7 +180,8 @@ MAY_BE_UNUSED static void assert_runs(const char *node, size_t want)
 MAY_BE_UNUSED static size_t call_of(const char *node)
 {
     for (size_t i = s.n_calls; i-- > 0;) {
-        if (strcmp(s.calls[i].call.node->id, node) == 0)
+        if (s.calls[i].call.node != NULL &&
+            strcmp(s.calls[i].call.node->id, node) == 0)
             return i;
     }
     ck_abort_msg("no call of %s is out", node);
@@ -174,7 +191,8 @@ MAY_BE_UNUSED static size_t call_of(const char *node)
 MAY_BE_UNUSED static bool is_out(const char *node)
 {
     for (size_t i = 0; i < s.n_calls; i++) {
-        if (strcmp(s.calls[i].call.node->id, node) == 0)
+        if (s.calls[i].call.node != NULL &&
+            strcmp(s.calls[i].call.node->id, node) == 0)
             return true;
     }
     return false;

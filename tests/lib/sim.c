@@ -20,52 +20,77 @@ uint32_t sim_random(uint32_t *seed)
 
 static const struct mortise_operation ops[] = {
     {.plugin = "t", .description = "", .name = "echo", .effect = MORTISE_PURE},
-    {.plugin = "t", .description = "",
+    {.plugin = "t",
+     .description = "",
      .name = "read",
      .effect = MORTISE_READ,
      .usage = {true, {true, true, true, true}, {1, 5, 5, 0}}},
-    {.plugin = "t", .description = "", .name = "write", .effect = MORTISE_WRITE},
-    {.plugin = "t", .description = "",
+    {.plugin = "t",
+     .description = "",
+     .name = "write",
+     .effect = MORTISE_WRITE},
+    {.plugin = "t",
+     .description = "",
      .name = "idem",
      .effect = MORTISE_EXTERNAL,
      .idempotent = true},
-    {.plugin = "t", .description = "", .name = "rec", .effect = MORTISE_WRITE, .reconcile = true},
+    {.plugin = "t",
+     .description = "",
+     .name = "rec",
+     .effect = MORTISE_WRITE,
+     .reconcile = true},
     {.plugin = "t", .description = "", .name = "fail", .effect = MORTISE_PURE},
-    {.plugin = "t", .description = "",
+    {.plugin = "t",
+     .description = "",
      .name = "spend",
      .effect = MORTISE_READ,
      .usage = {true,
                {true, true, true, true},
                {4, 100, 100, MORTISE_NANO / 2}}},
-    {.plugin = "t", .description = "",
+    {.plugin = "t",
+     .description = "",
      .name = "spend_write",
      .effect = MORTISE_WRITE,
      .reconcile = true,
      .usage = {true,
                {true, true, true, true},
                {4, 100, 100, MORTISE_NANO / 2}}},
-    {.plugin = "t", .description = "",
+    {.plugin = "t",
+     .description = "",
      .name = "unpriced",
      .effect = MORTISE_READ,
      .usage = {true, {true, true, true, false}, {4, 100, 100, 0}}},
     {.plugin = "t", .description = "", .name = "ask", .effect = MORTISE_READ},
-    {.plugin = "t", .description = "", .name = "does", .effect = MORTISE_EXTERNAL, .steps = true},
-    {.plugin = "t", .description = "",
+    {.plugin = "t",
+     .description = "",
+     .name = "does",
+     .effect = MORTISE_EXTERNAL,
+     .steps = true},
+    {.plugin = "t",
+     .description = "",
      .name = "does_idem",
      .effect = MORTISE_EXTERNAL,
      .idempotent = true,
      .steps = true},
-    {.plugin = "t", .description = "",
+    {.plugin = "t",
+     .description = "",
      .name = "does_rec",
      .effect = MORTISE_WRITE,
      .reconcile = true,
      .steps = true},
-    {.plugin = "t", .description = "", .name = "acts", .effect = MORTISE_EXTERNAL},
-    {.plugin = "t", .description = "",
+    {.plugin = "t",
+     .description = "",
+     .name = "acts",
+     .effect = MORTISE_EXTERNAL},
+    {.plugin = "t",
+     .description = "",
      .name = "acts_rec",
      .effect = MORTISE_WRITE,
      .reconcile = true},
-    {.plugin = "agent", .description = "", .name = "gmi", .effect = MORTISE_READ},
+    {.plugin = "agent",
+     .description = "",
+     .name = "gmi",
+     .effect = MORTISE_READ},
 };
 
 static const struct mortise_operation *
@@ -103,9 +128,18 @@ static int each_op(void *ud,
     return rv;
 }
 
+static int find_memory(void *ud, bool *as_of, struct mortise_err *why)
+{
+    (void)ud;
+    (void)why;
+    *as_of = true;
+    return MORTISE_OK;
+}
+
 const struct mortise_catalog sim_catalog = {.operation = find_op,
                                             .operations = each_op,
-                                            .guardrail = find_guardrail};
+                                            .guardrail = find_guardrail,
+                                            .memory = find_memory};
 
 struct mortise_graph *sim_graph(const char *yaml)
 {
@@ -136,6 +170,8 @@ void sim_init(struct sim *s, struct mortise_graph *g)
     s->now_ms = 1700000000000;
     s->published = json_array();
     s->pending = json_object();
+    s->traces = json_array();
+    s->uses = json_object();
     mortise_actions_init(&s->actions, &test_mem);
 }
 
@@ -211,6 +247,9 @@ void sim_finish(struct sim *s)
         drop_commit(s);
     json_decref(s->published);
     json_decref(s->pending);
+    json_decref(s->traces);
+    json_decref(s->uses);
+    json_decref(s->lie);
     mortise_graph_unref(s->graph);
 }
 
@@ -488,9 +527,156 @@ static struct sim_effect *effect_of(struct sim *s,
     return &s->effects[s->n_effects++];
 }
 
+/* ---- memory and discovery ------------------------------------------------- */
+
+static const char *said(const json_t *of, const char *name)
+{
+    const char *text = json_string_value(json_object_get(of, name));
+
+    return text != NULL ? text : "";
+}
+
+static bool is_there(const struct sim *s, const char *id)
+{
+    MORTISE_JSON_EACH (one, i, s->traces)
+        if (strcmp(said(json_object_get(one, "trace"), "id"), id) == 0)
+            return true;
+    return false;
+}
+
+/* Each once, and what one call wrote at once. */
+static void memorize(struct sim *s, const json_t *traces)
+{
+    s->seq++;
+    MORTISE_JSON_EACH (one, i, traces) {
+        s->written++;
+        if (!is_there(s, said(one, "id")))
+            json_array_append_new(s->traces, json_pack("{s:I, s:O}", "seq",
+                                                       s->seq, "trace", one));
+    }
+}
+
+/* {ID BY: true} of what was told. */
+static void note_uses(struct sim *s, const json_t *uses)
+{
+    MORTISE_JSON_EACH (one, i, uses) {
+        char name[256];
+
+        snprintf(name, sizeof name, "%s %s", said(one, "id"), said(one, "by"));
+        json_object_set_new(s->uses, name, json_true());
+    }
+}
+
+void sim_memorize(struct sim *s, const char *id, const char *content)
+{
+    json_t *list = json_pack("[{s:s, s:s, s:s, s:s, s:f, s:i}]", "id", id,
+                             "type", "semantic", "scope", "global", "content",
+                             content, "strength", 0.5, "created_at", 1);
+
+    memorize(s, list);
+    json_decref(list);
+}
+
+size_t sim_memories(const struct sim *s, const char *text)
+{
+    size_t n = 0;
+
+    MORTISE_JSON_EACH (one, i, s->traces)
+        n += strstr(said(json_object_get(one, "trace"), "content"), text) !=
+             NULL;
+    return n;
+}
+
+static bool is_type(const json_t *types, const char *type)
+{
+    MORTISE_JSON_EACH (one, i, types)
+        if (strcmp(json_string_value(one), type) == 0)
+            return true;
+    return types == NULL;
+}
+
+static bool is_read(const json_t *body, const json_t *one)
+{
+    const json_t *t = json_object_get(one, "trace");
+    const json_t *as_of = json_object_get(body, "as_of");
+    const char *scope = said(t, "scope"), *wants = said(body, "scope");
+
+    return (as_of == NULL || json_integer_value(json_object_get(one, "seq")) <=
+                                 json_integer_value(as_of)) &&
+           (wants[0] == '\0' || strcmp(wants, scope) == 0) &&
+           (strcmp(scope, "global") == 0 ||
+            strcmp(said(json_object_get(body, "keys"), scope),
+                   said(t, "key")) == 0) &&
+           is_type(json_object_get(body, "types"), said(t, "type")) &&
+           json_number_value(json_object_get(t, "strength")) >=
+               json_number_value(json_object_get(body, "min_strength")) &&
+           strstr(said(t, "content"), said(body, "query")) != NULL;
+}
+
+static json_t *recall(struct sim *s, const json_t *body)
+{
+    json_int_t max = json_integer_value(json_object_get(body, "max_traces"));
+    json_t *list = json_array();
+
+    ck_assert_str_eq(said(body, "tenant"), "default");
+    s->recalls++;
+    for (size_t i = json_array_size(s->traces); i-- > 0;) {
+        json_t *one = json_array_get(s->traces, i);
+
+        if ((json_int_t)json_array_size(list) < max && is_read(body, one))
+            json_array_append(list, json_object_get(one, "trace"));
+    }
+    return json_pack("{s:o, s:I}", "traces", list, "seq", s->seq);
+}
+
+static json_t *discover(const json_t *body)
+{
+    const char *query = said(body, "query");
+    json_t *list = json_array();
+
+    MORTISE_JSON_EACH (one, i, json_object_get(body, "candidates"))
+        if (strstr(said(one, "id"), query) != NULL)
+            json_array_append_new(
+                list, json_pack("{s:s, s:s, s:f}", "id", said(one, "id"),
+                                "kind", said(one, "kind"), "score", 1.0));
+    if (strstr(query, "knack") != NULL)
+        json_array_append_new(list, json_pack("{s:s, s:s, s:f, s:s, s:s}", "id",
+                                              "knack", "kind", "skill", "score",
+                                              0.5, "text", "Have a knack.",
+                                              "tier", "full"));
+    return json_pack("{s:o}", "results", list);
+}
+
+static void consult(struct sim *s, struct sim_call *c,
+                    struct mortise_result_in *r)
+{
+    if (s->mutes > 0) {
+        s->mutes--;
+        r->status = -1;
+        r->message = "it is mute";
+        r->error_class = s->mute != NULL ? s->mute : "transient";
+    } else if (s->lie != NULL) {
+        r->output = s->lie;
+        s->lie = NULL;
+    } else if (c->call.kind == MORTISE_RUN_RECALL) {
+        r->output = recall(s, c->call.body);
+    } else if (c->call.kind == MORTISE_RUN_REMEMBER) {
+        memorize(s, json_object_get(c->call.body, "traces"));
+        note_uses(s, json_object_get(c->call.body, "uses"));
+        r->output = json_pack("{s:i, s:I}", "written", 1, "seq", s->seq);
+    } else {
+        r->output = discover(c->call.body);
+    }
+}
+
+/* ---- what happens ----------------------------------------------------------- */
+
 static void happen(struct sim *s, const struct mortise_run_call *c)
 {
     struct sim_effect *e;
+
+    if (c->kind == MORTISE_RUN_REMEMBER)
+        memorize(s, json_object_get(c->body, "traces"));
 
     if (c->kind != MORTISE_RUN_EXECUTE || c->node->effect < MORTISE_WRITE ||
         c->node->op->steps)
@@ -520,9 +706,20 @@ static void fail_as_told(const struct sim_call *c, struct mortise_result_in *r)
         r->error_class = "permanent";
 }
 
-/* {"bad": ...} there, or in the scratch of what writes it. */
+/* A trace of something bad. */
+static bool is_bad_trace(const json_t *trace)
+{
+    const char *content = json_string_value(json_object_get(trace, "content"));
+
+    return content != NULL && strstr(content, "bad") != NULL;
+}
+
+/* {"bad": ...} there, or in the scratch of what writes it; or among traces. */
 static bool is_bad(const json_t *body)
 {
+    MORTISE_JSON_EACH (one, i, body)
+        if (is_bad_trace(one))
+            return true;
     return json_object_get(body, "bad") != NULL ||
            json_object_get(json_object_get(body, "scratch"), "bad") != NULL;
 }
@@ -531,6 +728,9 @@ static json_t *without_bad(const json_t *body)
 {
     json_t *clean = json_deep_copy(body);
 
+    for (size_t i = json_array_size(clean); i-- > 0;)
+        if (is_bad_trace(json_array_get(clean, i)))
+            json_array_remove(clean, i);
     json_object_del(clean, "bad");
     json_object_del(json_object_get(clean, "scratch"), "bad");
     return clean;
@@ -595,6 +795,8 @@ static void answer(struct sim *s, struct sim_call *c,
         r->silent = json_object_get(c->call.body, "sure") == NULL;
     } else if (c->call.kind == MORTISE_RUN_CHECK) {
         guard(c, r);
+    } else if (c->call.kind > MORTISE_RUN_LOOKUP) {
+        consult(s, c, r);
     } else if (c->call.kind == MORTISE_RUN_RECONCILE) {
         bool did = c->call.node->op->steps
                        ? sim_effect_count(s, c->call.node->id) > 0
@@ -677,8 +879,7 @@ bool sim_end_call(struct sim *s, size_t i)
         .call = c.call.id, .message = "", .error_code = "", .error_class = ""};
     answer(s, &c, &in.u.result);
     in.u.result.plain = true;
-    if (in.u.result.status == 0 && c.call.kind != MORTISE_RUN_CHECK &&
-        c.call.kind != MORTISE_RUN_LOOKUP)
+    if (in.u.result.status == 0 && c.call.kind <= MORTISE_RUN_RECONCILE)
         in.u.result.said = said_by(&c);
     spend(s, &c, &usage);
     in.u.result.usage = &usage;

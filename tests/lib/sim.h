@@ -36,7 +36,10 @@
  * `scratch` there, a violation and offers the payload without it; `stern` is a
  * violation without
  * replacement; `down` fails, and offers something all the same; `wary` finds
- * {"times": 1} or more a violation. */
+ * {"times": 1} or more a violation.
+ * The memory keeps traces for good, whatever becomes of runs; a query finds those
+ * whose content has it, the newest first.  Discovery finds the candidates whose
+ * ids have the query, and then the skill `knack`, if the query has that. */
 #ifndef TEST_SIM_H
 #define TEST_SIM_H
 
@@ -95,6 +98,14 @@ struct sim {
     size_t n_asks;
     unsigned crashes;
     unsigned hits; /* lookups that found something */
+    json_t *traces;     /* [{seq, trace}], as the memory has them */
+    json_t *uses;       /* {"ID BY": true}, as it was told */
+    json_int_t seq;     /* of its newest */
+    unsigned written;   /* traces that it was told to write */
+    unsigned recalls;   /* reads of it */
+    unsigned mutes;     /* so many more calls of it, or of discovery, fail */
+    const char *mute;   /* ... with this class; NULL: transient */
+    json_t *lie;        /* what the next such call gives instead; or NULL */
     uint64_t last_ask;
     bool scripting;
     struct sim_timer timers[256];
@@ -150,6 +161,10 @@ json_t *sim_show(struct sim *s);
 /* What is on disk of what a plugin keeps: borrowed, or NULL. */
 json_t *sim_kept(const struct sim *s, const char *plugin, const char *key);
 int sim_effect_count(const struct sim *s, const char *node);
+/* A trace of that id is written, by somebody else: in `global`. */
+void sim_memorize(struct sim *s, const char *id, const char *content);
+/* How many traces has it whose content has that text? */
+size_t sim_memories(const struct sim *s, const char *text);
 /* How often the effect of that idempotency key happened. */
 int sim_effect_times(const struct sim *s, const char *key);
 /* The id of the one pending request of a node, or NULL. */

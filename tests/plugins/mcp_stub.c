@@ -6,7 +6,7 @@
  *     ask    what a person answers to a form
  *     fail   a failure
  *     bare   an image, and no text
- *     hang   nothing, until it is stopped */
+ *     hang   nothing, until it is stopped; says "at work" to stderr first */
 #include <stdio.h>
 
 #include "simple.h"
@@ -99,11 +99,12 @@ static mortise_status call(mortise_inst *i, const mortise_request *r,
                            "{\"content\": [{\"type\": \"image\", \"mimeType\": "
                            "\"image/png\", \"data\": \"AAAA\"}], \"text\": "
                            "\"\", \"structured\": {\"a\": 1}}");
-    while (strcmp(tool, "hang") == 0)
-        if (i->api->cancelled(i->host, r->call))
-            return MORTISE_S_CANCELLED;
-        else
+    if (strcmp(tool, "hang") == 0) {
+        fputs("at work\n", stderr);
+        while (!i->api->cancelled(i->host, r->call))
             simple_sleep_ms(1);
+        return MORTISE_S_CANCELLED;
+    }
     return refuse(i, r, "mcp.tool_error", "it went \x1b[31mwrong");
 }
 

@@ -4,11 +4,12 @@
  *   print {value}        pure: prints it to stdout, and gives it back
  *   fail {code}          pure: fails with that code
  *   nap {ms}             read: takes so long, says how far it is, can be
- *                        cancelled
+ *                        cancelled; says "at work" to stderr as it begins
  *   strike {marker}      external, neither idempotent nor reconcilable: makes
  *                        the file `marker` and dies with the whole process;
  *                        succeeds when the file is there already
- *   linger {}            external: takes until it is told to stop, and lets go
+ *   linger {}            external: takes until it is told to stop, and lets go;
+ *                        says "at work" likewise
  *   unsure {}            external: does not know whether it happened
  *   say {text}           pure: an event with that text on the way
  */
@@ -72,6 +73,7 @@ static mortise_status nap(mortise_inst *in, const mortise_request *r)
     struct timespec tick = {0, 10 * 1000 * 1000};
     char text[64];
 
+    fputs("at work\n", stderr);
     for (long slept = 0; slept < ms; slept += 10) {
         if (in->api->cancelled(in->host, r->call))
             return MORTISE_S_CANCELLED;
@@ -102,6 +104,7 @@ static mortise_status linger(mortise_inst *in, const mortise_request *r)
 {
     struct timespec tick = {0, 10 * 1000 * 1000};
 
+    fputs("at work\n", stderr);
     while (!in->api->cancelled(in->host, r->call))
         nanosleep(&tick, NULL);
     return MORTISE_S_CANCELLED;

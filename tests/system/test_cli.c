@@ -580,7 +580,7 @@ START_TEST(pages)
     expect_out("r0 ");
     expect_out("r1 ");
     expect_not_out("r2 ");
-    expect_out("more: --after ");
+    expect_err("more:\n  ");
     ok(child_run("$MORTISE runs --by-id --limit 2 --after r1"));
     expect_not_out("r1 ");
     expect_out("r2 ");

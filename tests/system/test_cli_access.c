@@ -4,13 +4,15 @@
  *
  * They are real users of the machine (games, daemon and bin, which every Debian
  * has, and the group `users`), so all but the last test want root. */
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <grp.h>
 #include <unistd.h>
 
 #include "lib/desk.h"
@@ -241,6 +243,62 @@ START_TEST(a_stranger_who_gets_through)
 }
 END_TEST
 
+/* In a child: all that a member may take of the engine, each at work. */
+static void follow_without_end(int to)
+{
+    static const char follow[] =
+        "{\"do\":\"follow\",\"run\":\"r\",\"until\":\"end\"}\n";
+    struct sockaddr_un a = {.sun_family = AF_UNIX, .sun_path = "control.sock"};
+    struct group *users = getgrnam("users");
+    struct passwd *daemon_ = getpwnam("daemon");
+
+    if (chdir(desk_dir) != 0 || setgroups(1, &users->gr_gid) != 0 ||
+        setresgid(daemon_->pw_gid, daemon_->pw_gid, daemon_->pw_gid) != 0 ||
+        setresuid(daemon_->pw_uid, daemon_->pw_uid, daemon_->pw_uid) != 0 ||
+        chdir("games.d/store") != 0)
+        _exit(1);
+    for (int i = 0; i < 300; i++) {
+        int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+        if (fd < 0 || connect(fd, (struct sockaddr *)&a, sizeof a) != 0 ||
+            send(fd, follow, sizeof follow - 1, MSG_NOSIGNAL) < 0)
+            close(fd);
+    }
+    close(to);
+    pause();
+    _exit(0);
+}
+
+/* One who takes all the places that there are for them leaves some to the owner,
+ * to root and to other members. */
+START_TEST(a_member_leaves_places)
+{
+    pid_t engine = start_engine(), hog;
+    int ends[2];
+    char none;
+
+    child_run(ANN "run two.yaml --id r");
+    desk_code(4);
+    ck_assert_int_eq(pipe(ends), 0);
+    hog = fork();
+    if (hog == 0)
+        follow_without_end(ends[1]);
+    close(ends[1]);
+    ck_assert_int_eq(read(ends[0], &none, 1), 0); /* it has asked them all */
+    close(ends[0]);
+    desk_ok(OWNER "runs");
+    desk_ok("./mortise runs");
+    desk_ok(BOB "runs");
+    child_run(ANN "runs");
+    ck_assert_int_ne(child.code, 0);
+    desk_err("64 connections of yours are at work here");
+    kill(hog, SIGKILL);
+    waitpid(hog, NULL, 0);
+    desk_ok(ANN "runs");
+    stop_engine(engine);
+}
+END_TEST
+
 /* Where no engine works nobody else's files are opened; it is said who can start
  * one. */
 START_TEST(no_engine_no_use)
@@ -335,6 +393,7 @@ static Suite *suite(void)
         tcase_add_test(tc, never_the_files);
         tcase_add_test(tc, nobody_else);
         tcase_add_test(tc, a_stranger_who_gets_through);
+        tcase_add_test(tc, a_member_leaves_places);
         tcase_add_test(tc, no_engine_no_use);
         tcase_add_test(tc, access_comes_and_goes);
         tcase_add_test(tc, doctor_knows_it);

@@ -304,7 +304,7 @@ END_TEST
 
 /* What is too long is cut, and says so; a person approves what asks, may edit it,
  * or reject it; guardrails see what goes in and comes out.
- * key: tool.max_output, tool.ask */
+ * key: tool.max_output */
 START_TEST(long_results_are_cut)
 {
     char replies[4096], text[2001];
@@ -323,6 +323,7 @@ START_TEST(long_results_are_cut)
 }
 END_TEST
 
+/* key: tool.ask */
 START_TEST(calls_are_approved)
 {
     static const struct {
@@ -405,7 +406,7 @@ START_TEST(results_of_tools_are_marked)
         "    guardrail_policy: {output: [judges], on_violation: warn}\n");
     desk_code(0);
     desk_ok("cat stages");
-    ck_assert_str_eq(child.out, "1 5 2 ");
+    ck_assert_str_eq(child.out, "6 5 2 ");
 }
 END_TEST
 
@@ -712,6 +713,7 @@ static const struct {
     /* of the deployment, */
     {"", "    llm: {provider_id: tiered}\n", "mid"},
     {"", "    complexity: 1\n    llm: {provider_id: tiered}\n", "top"},
+    {"", "    complexity: 0.1\n    llm: {provider_id: tiered}\n", "low"},
     /* and of the graph, unless the node says something. */
     {"defaults: {llm: {tiers: {low: low, high: top}}}\n",
      "    complexity: 0.2\n", "low"},

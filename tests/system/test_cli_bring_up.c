@@ -104,8 +104,50 @@ START_TEST(a_model_that_does_not_come_up)
                     "  a: {type: gmi, prompt: x, next: END}\n");
     child_run("$MORTISE check --plugins --deployment mortise.yaml g.yaml");
     desk_code(2);
-    desk_out("g.yaml:1:1: error[E0608]: model 'default' does not come up: ");
+    desk_out("mortise.yaml:7:19: error[E0608]: model 'default' does not come "
+             "up: ");
     desk_not_out("'agent'");
+    desk_not_out("g.yaml:");
+}
+END_TEST
+
+/* What a deployment configures comes up with it, whether or not a graph is there;
+ * what does not is a finding at its config, and once with a graph that uses it. */
+START_TEST(what_a_deployment_configures)
+{
+    static const char *const bad[] = {
+        ":8:34: error[E0608]: guardrail 'pat' does not come up: ",
+        ":9:34: error[E0608]: guardrail 'lim' does not come up: ",
+        ":11:49: error[E0608]: discovery plugin 'catalog' does not come up: ",
+        ":12:33: error[E0608]: memory 'local' does not come up: ",
+        ":13:16: error[E0608]: model 'away' does not come up: "};
+
+    desk_deploy(
+        "guardrails:\n"
+        "  pat: {plugin: pattern, config: {rules: [{name: x, pattern: '('}]}}\n"
+        "  lim: {plugin: limits, config:  {hosts: ['http://x/']}}\n"
+        "  ok: {plugin: limits, config: {hosts: [example.com]}}\n"
+        "discovery: {plugins: [{plugin: catalog, config: {skills: [no]}}]}\n"
+        "memory: {plugin: local, config: {directory: /proc/none}}\n"
+        "models: {away: {provider: openai, model: m, base_url: 'http://h/v1', "
+        "api_key: secret://k}}\n"
+        "secrets: {k: {file: nowhere}}\n");
+    desk_ok("$MORTISE check mortise.yaml");
+    child_run("$MORTISE check --plugins mortise.yaml");
+    desk_code(2);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        desk_out(bad[i]);
+    desk_not_out("'ok'");
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a: {type: guardrail, guardrails: [lim, ok], target: "
+                    "\"'x'\", next: END}\n");
+    child_run("$MORTISE check --plugins g.yaml");
+    desk_code(2);
+    desk_out(bad[1]);
+    desk_not_out("g.yaml:");
+    desk_not_out("'pat'");
+    desk_ok("test $($MORTISE check --plugins mortise.yaml g.yaml | grep -c "
+            "\"'lim'\") = 1");
 }
 END_TEST
 
@@ -239,6 +281,7 @@ static Suite *suite(void)
     tcase_add_test(tc, hangs_are_findings);
     tcase_add_test(tc, a_config_that_is_refused);
     tcase_add_test(tc, a_model_that_does_not_come_up);
+    tcase_add_test(tc, what_a_deployment_configures);
     tcase_add_test(tc, needs_a_directory);
     tcase_add_test(tc, a_config_that_is_not_there);
     tcase_add_test(tc, a_deployment_that_does_not_load);

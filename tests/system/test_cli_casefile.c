@@ -73,6 +73,41 @@ START_TEST(graph_and_deployment_are_looked_at)
 }
 END_TEST
 
+/* Expected events are of a type that there is, with members that it has. */
+START_TEST(events_are_known)
+{
+    desk_graph(
+        "g.graph",
+        "start: a\n"
+        "nodes:\n"
+        "  a: {type: tool, tool: tried/echo, args: {value: 1}, next: END}\n");
+    desk_put("t.test.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.graph.yaml\ncases:\n"
+             "  a: {expect: {events: [{type: guardrail_reslt}]}}\n"
+             "  b: {expect: {events: [{type: node_end, nod: a, cached: true}]}}"
+             "\n"
+             "  c: {expect: {events: [{type: text_delta, text: x}]}}\n"
+             "  d: {expect: {events: [{type: decision, decison: approved}]}}\n"
+             "  e: {expect: {events: [{type: node_end, node: a, ms: 0}, {node: "
+             "a}]}}\n");
+    child_run("$MORTISE check t.test.yaml");
+    desk_code(2);
+    desk_out("t.test.yaml:6:32: error[E0207]: no durable event is of type "
+             "'guardrail_reslt'\n");
+    desk_out("help: did you mean 'guardrail_result'?");
+    desk_out("t.test.yaml:7:42: warning[W0905]: a node_end has no member "
+             "'nod'\n");
+    desk_out("help: did you mean 'node'?");
+    desk_out("t.test.yaml:8:32: error[E0207]: no durable event is of type "
+             "'text_delta'\n");
+    desk_out("t.test.yaml:9:42: warning[W0905]: a decision has no member "
+             "'decison'\n");
+    desk_out("help: did you mean 'decision'?");
+    desk_not_out("t.test.yaml:10:");
+}
+END_TEST
+
 /* ---- what arrives ---------------------------------------------------------
  */
 
@@ -295,6 +330,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, desk_begin, desk_end);
     tcase_add_test(tc, bad_files_say_what_is_wrong);
     tcase_add_test(tc, graph_and_deployment_are_looked_at);
+    tcase_add_test(tc, events_are_known);
     suite_add_tcase(s, tc);
     tc = tcase_create("reading");
     tcase_add_checked_fixture(tc, begin, end);

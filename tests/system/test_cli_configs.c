@@ -1,6 +1,8 @@
 /* test_cli_configs.c -- the graphs of configs/ do what their own tests say, also
  * where they are killed, and run offline as their READMEs tell. */
+#include <jansson.h>
 #include <limits.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +25,42 @@ static void begin(void)
     desk_ok("cp %s configs/files/server/", child_build("configs/filesd"));
 }
 
-static const char *const names[] = {"triage", "refund", "research", "files"};
+static const char *const names[] = {"triage", "refund", "research", "files",
+                                    "desk"};
+
+/* Whatever was told may be expected, by its name and by those of its members. */
+static void expect_what_was_told(const char *name)
+{
+    json_t *told, *cases = json_object(), *file, *one;
+    char path[PATH_MAX], graph[64], *text;
+    size_t i;
+
+    desk_ok("$MORTISE test --json --deployment configs/%s/mortise.yaml "
+            "configs/%s/%s.test.yaml",
+            name, name, name);
+    told = json_loads(child.out, 0, NULL);
+    ck_assert_ptr_nonnull(told);
+    json_array_foreach(json_object_get(told, "cases"), i, one)
+        json_object_set_new(cases,
+                            json_string_value(json_object_get(one, "case")),
+                            json_pack("{s:{s:O}}", "expect", "events",
+                                      json_object_get(one, "events")));
+    snprintf(graph, sizeof graph, "%s.graph.yaml", name);
+    file = json_pack("{s:s, s:s, s:{s:s}, s:s, s:o}", "apiVersion",
+                     "mortise/v1", "kind", "Test", "metadata", "name", "told",
+                     "graph", graph, "cases", cases);
+    snprintf(path, sizeof path, "configs/%s/told.test.yaml", name);
+    text = json_dumps(file, 0);
+    ck_assert_ptr_nonnull(text);
+    desk_put(path, text);
+    free(text);
+    child_run("$MORTISE check --deployment configs/%s/mortise.yaml %s", name,
+              path);
+    desk_not_out("E0207");
+    desk_not_out("W0905");
+    json_decref(file);
+    json_decref(told);
+}
 
 START_TEST(their_tests_hold)
 {
@@ -36,6 +73,117 @@ START_TEST(their_tests_hold)
                 ways[i], names[_i], names[_i], names[_i]);
         desk_out(" passed, 0 failed");
     }
+    expect_what_was_told(names[_i]);
+}
+END_TEST
+
+/* What the desk came to, of a run that asked for a refund. */
+static void desk_refunded(const char *run)
+{
+    desk_ok("$MORTISE show %s --json", run);
+    desk_out("to the cashier: We refund it; the reference is with us.");
+    desk_ok("$MORTISE events %s --json", run);
+    desk_out("\"chosen\":\"refunds\"");
+    desk_out("\"id\":\"pay-back\"");
+    desk_out("\"tool\":\"text/hash\"");
+}
+
+#define REFUND_OF(customer)                                                    \
+    "--input '{\"customer\": \"" customer "\", \"message\": \"My kettle came " \
+    "broken, I want a refund\"}'"
+#define REFUND REFUND_OF("4711")
+
+/* What a customer was told, by the memory's file alone, is so many times that. */
+static void told(const char *customer, int times)
+{
+    static const char sql[] =
+        "SELECT t.content FROM trace t JOIN place p ON p.n = t.place WHERE "
+        "p.scope = 2 AND p.key = ?1";
+    char path[PATH_MAX + 64];
+    sqlite3_stmt *s;
+    sqlite3 *db;
+    int n = 0;
+
+    snprintf(path, sizeof path, "%s/.mortise/memory/local/traces.db", desk_dir);
+    ck_assert_int_eq(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL),
+                     SQLITE_OK);
+    ck_assert_int_eq(sqlite3_prepare_v2(db, sql, -1, &s, NULL), SQLITE_OK);
+    sqlite3_bind_text(s, 1, customer, -1, SQLITE_STATIC);
+    for (; sqlite3_step(s) == SQLITE_ROW; n++)
+        ck_assert_str_eq((const char *)sqlite3_column_text(s, 0),
+                         "We refund it; the reference is with us.");
+    sqlite3_finalize(s);
+    sqlite3_close(db);
+    ck_assert_msg(n == times, "%s was told %d times, not %d", customer, n,
+                  times);
+}
+
+/* Offline: the tools, the skill and the department are found. */
+START_TEST(the_desk_finds_what_it_needs)
+{
+    desk_ok("cp configs/desk/mortise.yaml . && $MORTISE config allow "
+            "mortise.yaml; $MORTISE run configs/desk/desk.graph.yaml --id a "
+            "--deployment mortise.yaml " REFUND);
+    desk_refunded("a");
+    desk_ok("$MORTISE run configs/desk/desk.graph.yaml --id b --deployment "
+            "mortise.yaml --input '{\"customer\": \"4712\", \"message\": "
+            "\"Where is my parcel?\"}'");
+    desk_ok("$MORTISE show b --json");
+    desk_out("to the warehouse: The carrier has it.");
+    desk_ok(
+        "$MORTISE run configs/desk/desk.graph.yaml --id c --deployment "
+        "mortise.yaml --input '{\"customer\": \"4713\", \"message\": \"Good "
+        "morning\"}'");
+    desk_ok("$MORTISE show c --json");
+    desk_out("to somebody: Somebody of us will look into it.");
+}
+END_TEST
+
+/* What a customer was told is known in the next run, and to nobody else's. */
+START_TEST(the_desk_knows_its_customers)
+{
+    static const char asks[] =
+        "$MORTISE run configs/desk/desk.graph.yaml --id %s --deployment "
+        "mortise.yaml --input '{\"customer\": \"%s\", \"message\": \"Is there "
+        "any news?\"}'";
+
+    desk_ok("cp configs/desk/mortise.yaml . && $MORTISE config allow "
+            "mortise.yaml; $MORTISE run configs/desk/desk.graph.yaml --id a "
+            "--deployment mortise.yaml " REFUND);
+    desk_ok(asks, "b", "4711");
+    desk_ok("$MORTISE show b --json");
+    desk_out("Your money is on its way, as we told you.");
+    desk_ok(asks, "c", "4712");
+    desk_ok("$MORTISE show c --json");
+    desk_out("Somebody of us will look into it.");
+}
+END_TEST
+
+/* Killed after a while that is another one each time, it goes on with what was
+ * found, comes to the same, and remembers it once. */
+START_TEST(the_desk_is_killed)
+{
+    char run[16];
+    int admitted = 0;
+
+    desk_ok("cp configs/desk/mortise.yaml . && $MORTISE config allow "
+            "mortise.yaml; true");
+    for (int ms = 10; ms <= 200; ms += 10) {
+        snprintf(run, sizeof run, "k%d", ms);
+        child_run("$MORTISE run configs/desk/desk.graph.yaml --id %s "
+                  "--deployment mortise.yaml " REFUND_OF(
+                      "%s") " & sleep "
+                            "0.%03d; kill -9 $!; wait $!",
+                  run, run, ms);
+        child_run("$MORTISE show %s --json", run);
+        if (child.code != 0)
+            continue; /* nothing was admitted yet */
+        child_run("$MORTISE resume %s", run);
+        desk_refunded(run);
+        told(run, 1);
+        admitted++;
+    }
+    ck_assert_int_gt(admitted, 0);
 }
 END_TEST
 
@@ -115,6 +263,9 @@ static Suite *suite(void)
     tcase_set_timeout(tc, 120);
     tcase_add_loop_test(tc, their_tests_hold, 0,
                         sizeof names / sizeof names[0]);
+    tcase_add_test(tc, the_desk_finds_what_it_needs);
+    tcase_add_test(tc, the_desk_knows_its_customers);
+    tcase_add_test(tc, the_desk_is_killed);
     tcase_add_test(tc, research_finds_something);
     tcase_add_test(tc, triage_may_be_advised);
     tcase_add_test(tc, files_are_written_once_allowed);

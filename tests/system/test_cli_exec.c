@@ -268,14 +268,15 @@ END_TEST
  * key: program.memory */
 START_TEST(what_is_said_of_them_holds)
 {
-    desk_ok("mkdir in && echo kept >in/file");
-    deploy("programs:\n"
-           "  sh: {path: /bin/sh, dir: ./out, read: [./in], write: [./out]}\n"
-           "  in: {path: /bin/sh, dir: /, args: [-c, \"echo $0\"], reads: "
-           "true}\n"
-           "  offline: {path: /usr/bin/perl}\n"
-           "  online: {path: /usr/bin/perl, online: true}\n"
-           "  small: {path: /usr/bin/perl, memory: 50MiB}\n");
+    desk_ok("mkdir in here && echo kept >in/file");
+    deploy(
+        "programs:\n"
+        "  sh: {path: /bin/sh, dir: ./out, read: [./in], write: [./out]}\n"
+        "  in: {path: /bin/sh, dir: ./here, read: [./in, ./here], args: [-c, "
+        "\"pwd; echo $0\"], reads: true}\n"
+        "  offline: {path: /usr/bin/perl}\n"
+        "  online: {path: /usr/bin/perl, online: true}\n"
+        "  small: {path: /usr/bin/perl, memory: 50MiB}\n");
     graph("run", "{program: sh, args: [-c, \"pwd; cat ../in/file; echo x >new; "
                  "cat new; echo y >../in/file\"], any_exit: true}");
     desk_ok("$MORTISE run g.yaml --id a && $MORTISE show a --json");
@@ -284,7 +285,7 @@ START_TEST(what_is_said_of_them_holds)
     ck_assert_str_eq(child.out, "kept\n");
     graph("look", "{program: in, args: [word]}");
     desk_ok("$MORTISE run g.yaml --id b && $MORTISE show b --json");
-    desk_out("\"stdout\": \"word\\n\"");
+    desk_out("/here\\nword\\n\"");
     for (int i = 0; i < 2; i++) {
         graph("run", i == 0
                          ? "{program: offline, args: [-e, \"print socket(S, "

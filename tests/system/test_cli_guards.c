@@ -86,6 +86,121 @@ START_TEST(configs_are_checked)
 }
 END_TEST
 
+/* A schema in a config is held to what a schema of a graph is, where it
+ * stands. */
+START_TEST(a_schema_of_a_config_is_checked)
+{
+    desk_deploy("guardrails:\n"
+                "  a: {plugin: schema, config: {schema: {type: strin}}}\n"
+                "  b: {plugin: schema, config: {schema: {pattern: '('}}}\n"
+                "  c: {plugin: schema, config: {schema: {type: string}}}\n"
+                "  d: {plugin: schema, config: {at: /x}}\n");
+    child_run("$MORTISE check mortise.yaml");
+    desk_code(2);
+    desk_out("mortise.yaml:8:47: error[E0209]");
+    desk_out("mortise.yaml:9:50: error[E0209]");
+    desk_not_out("mortise.yaml:10:");
+    desk_out("mortise.yaml:11:31: error[E0607]");
+}
+END_TEST
+
+/* An alias of a model in a config is one of the deployment's, where it stands. */
+START_TEST(an_alias_of_a_config_is_checked)
+{
+    desk_deploy("guardrails:\n"
+                "  a: {plugin: judge, config: {criteria: x, model: smal}}\n"
+                "  b: {plugin: judge, config: {criteria: x, model: small}}\n"
+                "memory: {plugin: local, config: {embed: nope}}\n"
+                "models: {small: {provider: scripted, model: m, replies: "
+                "[{text: a}]}}\n");
+    child_run("$MORTISE check mortise.yaml");
+    desk_code(2);
+    desk_out("mortise.yaml:8:51: error[E0513]: the deployment's models have no "
+             "'smal'; did you mean 'small'?\n");
+    desk_not_out("mortise.yaml:9:");
+    desk_out("mortise.yaml:10:41: error[E0513]: the deployment's models have "
+             "no 'nope'\n");
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a: {type: guardrail, guardrails: [b], target: \"'x'\", "
+                    "next: END}\n");
+    child_run("$MORTISE run g.yaml");
+    desk_code(78);
+    desk_err("mortise.yaml:8:51");
+}
+END_TEST
+
+/* The schema guardrail lets the host judge, and what the host cannot judge does
+ * not pass. */
+START_TEST(a_schema_decides)
+{
+    desk_deploy("guardrails:\n"
+                "  small: {plugin: schema, config: {at: /order, schema:\n"
+                "    {type: object, properties: {amount: {maximum: 100}}}}}\n"
+                "  slow: {plugin: schema, config: {schema:\n"
+                "    {pattern: '^(a+)+$'}}}\n");
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a: {type: guardrail, guardrails: [small], target: input,"
+                    " next: END}\n");
+    desk_ok("$MORTISE run g.yaml --id r1 --input "
+            "'{\"order\": {\"amount\": 99}}'");
+    child_run("$MORTISE run g.yaml --id r2 --input "
+              "'{\"order\": {\"amount\": 101}}'");
+    ck_assert_int_ne(child.code, 0);
+    desk_out("guardrail 'small': at /amount: ");
+    child_run("$MORTISE run g.yaml --id r3 --input '{}'");
+    desk_out("guardrail 'small': there is nothing at /order");
+    desk_graph("h", "start: a\nnodes:\n"
+                    "  a: {type: guardrail, guardrails: [slow], "
+                    "target: input.s, next: END}\n");
+    child_run("$MORTISE run h.yaml --id r4 --input '{\"s\": \"%sb\"}'",
+              "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+    ck_assert_int_ne(child.code, 0);
+    desk_out("guardrail 'slow': ");
+}
+END_TEST
+
+/* A model judges, and one that fails, refuses or says something else has not let
+ * it pass. */
+START_TEST(a_model_judges)
+{
+    static const char *const cases[][2] = {
+        {"kind words", NULL},
+        {"rude words", "guardrail 'polite': it is rude (score 0.90)"},
+        {"broken", "the judge gave no verdict: the model's reply is none"},
+        {"off", "the judge gave no verdict: the model failed: no server"},
+        {"refuse", "the judge gave no verdict: the model did not say all: "
+                   "refusal"},
+        {"unheard of", "the judge gave no verdict: the model failed"},
+    };
+
+    desk_deploy("guardrails:\n"
+                "  polite: {plugin: judge, config: {model: small, criteria: "
+                "It is rude.}}\n"
+                "models:\n"
+                "  small:\n"
+                "    provider: scripted\n"
+                "    model: m\n"
+                "    replies:\n"
+                "      - {when: {user: kind}, json: {score: 0.1, reason: ok}}\n"
+                "      - {when: {user: rude}, json: {score: 0.9, reason: it is "
+                "rude}}\n"
+                "      - {when: {user: broken}, text: it is fine}\n"
+                "      - {when: {user: 'off'}, error: {code: model.server, "
+                "message: no server}}\n"
+                "      - {when: {user: refuse}, refusal: no}\n");
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a: {type: guardrail, guardrails: [polite], target: "
+                    "input.text, next: END}\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        child_run("$MORTISE run g.yaml --input '{\"text\": \"%s\"}'",
+                  cases[i][0]);
+        desk_code(cases[i][1] == NULL ? 0 : 1);
+        if (cases[i][1] != NULL)
+            desk_out(cases[i][1]);
+    }
+}
+END_TEST
+
 /* Where a config says where its plugin may go, that must be places. */
 START_TEST(destinations_are_checked)
 {
@@ -258,6 +373,237 @@ START_TEST(a_policy_guards_a_node)
     desk_out("\"stage\": \"input\"");
     desk_out("\"stage\": \"output\"");
     desk_not_out("a@b.example [ipv4]");
+    desk_ok("$MORTISE history r --json | grep -o "
+            "'\"entry\":\"[a-z]*\"[^]]*\"guardrails\":[^]]*'");
+    desk_out("\"entry\":\"checked\"");
+    desk_out("\"entry\":\"done\"");
+    desk_out("\"guardrails\":[{\"guardrail\":\"hosts\",\"stage\":\"output\","
+             "\"violation\":true,\"action\":\"sanitize\"");
+    desk_ok("$MORTISE history r --json");
+    desk_not_out("\"guardrails\":{");
+}
+END_TEST
+
+/* What guardrails took out of an output is in no words of its failure, and not in
+ * the conversation, from which the next node's model would hear it. */
+START_TEST(nothing_comes_by_another_way)
+{
+    add("speaks");
+    desk_deploy(
+        TWO "models:\n"
+            "  shows: {provider: speaks, model: m}\n"
+            "  default:\n"
+            "    provider: scripted\n"
+            "    model: m\n"
+            "    replies:\n"
+            "      - when: {user: a way, turn: 0}\n"
+            "        text: I ask a@b.example.\n"
+            "        tool_calls: [{name: tried__echo, arguments: {value: "
+            "1}}]\n"
+            "      - {when: {user: a way}, text: It is done.}\n"
+            "      - when: {user: number, turn: 0}\n"
+            "        text: Ask a@b.example.\n"
+            "        tool_calls: [{name: tried__echo, arguments: {value: "
+            "1}}]\n"
+            "      - {when: {user: json}, json: {'a@b.example': 5550100}}\n"
+            "      - {when: {user: broken}, error: {code: model.server, class: "
+            "permanent, message: a@b.example is not here}}\n"
+            "      - {when: {user: first}, text: Ask a@b.example.}\n");
+    desk_graph("many", "start: a\nnodes:\n"
+                       "  a:\n    type: gmi\n    prompt: a number\n"
+                       "    max_internal_iterations: 1\n    max_tokens: 9\n"
+                       "    tool_allowlist: [tried/echo]\n"
+                       "    guardrail_policy: {output: [mails]}\n"
+                       "    next: END\n");
+    desk_graph("json", "start: a\nnodes:\n"
+                       "  a:\n    type: gmi\n    prompt: json\n"
+                       "    max_tokens: 9\n"
+                       "    output_schema: {type: object, "
+                       "additionalProperties: {type: string}}\n"
+                       "    guardrail_policy: {output: [mails]}\n"
+                       "    next: END\n");
+    child_run("$MORTISE run many.yaml --id m");
+    desk_code(1);
+    desk_out("max_internal_iterations is reached, and the model is not done");
+    desk_ok("$MORTISE show m --json");
+    desk_not_out("a@b.example");
+    child_run("$MORTISE run json.yaml --id j");
+    desk_code(1);
+    desk_out("the reply is not the JSON that was asked for");
+    desk_ok("$MORTISE show j --json");
+    desk_not_out("a@b.example");
+    desk_not_out("5550100");
+    desk_graph("broken", "start: a\nnodes:\n"
+                         "  a:\n    type: gmi\n    prompt: broken\n"
+                         "    max_tokens: 9\n"
+                         "    guardrail_policy: {output: [mails]}\n"
+                         "    on_error: {value: error.message}\n"
+                         "    next: END\n");
+    child_run("$MORTISE run broken.yaml --id b");
+    desk_not_out("a@b.example");
+    desk_ok("$MORTISE show b --json | grep -v '\"content\"'");
+    desk_out("in words that no guardrail has seen");
+    desk_graph(
+        "talk",
+        "start: a\nnodes:\n"
+        "  a:\n    type: gmi\n    prompt: first\n"
+        "    max_tokens: 9\n    conversation: talk\n"
+        "    guardrail_policy: {output: [mails], on_violation: "
+        "sanitize}\n"
+        "    next: b\n"
+        "  b:\n    type: gmi\n    prompt: show\n    llm: {provider_id: shows}\n"
+        "    max_tokens: 9\n    conversation: talk\n"
+        "    next: END\n");
+    desk_ok("$MORTISE run talk.yaml --id t");
+    desk_ok("$MORTISE show t --json");
+    desk_out("Ask [email].\\\"}]}");
+    desk_not_out("a@b.example");
+    desk_ok("$MORTISE show t --transcript");
+    desk_not_out("a@b.example");
+    desk_out("  says     a                    default\n    Ask [email].\n");
+    desk_graph(
+        "way",
+        "start: a\nnodes:\n"
+        "  a:\n    type: gmi\n    prompt: a way\n    max_tokens: 9\n"
+        "    conversation: talk\n    tool_allowlist: [tried/echo]\n"
+        "    guardrail_policy: {output: [mails]}\n    next: b\n"
+        "  b:\n    type: gmi\n    prompt: show\n    llm: {provider_id: shows}\n"
+        "    max_tokens: 9\n    conversation: talk\n    next: END\n");
+    desk_ok("$MORTISE run way.yaml --id w");
+    desk_ok("$MORTISE show w --json");
+    desk_out("tried__echo");
+    desk_out("It is done.");
+    desk_not_out("a@b.example");
+}
+END_TEST
+
+/* A transcript says where a reply was held back: of one that was blocked, and whose
+ * node has another value, and of one with more behind it. */
+START_TEST(what_is_held_is_marked)
+{
+    desk_deploy(TWO "models:\n"
+                    "  default:\n"
+                    "    provider: scripted\n"
+                    "    model: m\n"
+                    "    replies:\n"
+                    "      - when: {user: first, turn: 0}\n"
+                    "        text: I shall ask a@b.example.\n"
+                    "        tool_calls: [{name: tried__echo, arguments: "
+                    "{value: 1}}]\n"
+                    "      - {text: Ask a@b.example.}\n");
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a:\n    type: gmi\n    prompt: first\n"
+                    "    execution_mode: react_bounded\n"
+                    "    tool_allowlist: [tried/echo]\n"
+                    "    guardrail_policy: {output: [mails], on_violation: "
+                    "sanitize}\n"
+                    "    next: b\n"
+                    "  b:\n    type: gmi\n    prompt: second\n"
+                    "    guardrail_policy: {output: [mails]}\n"
+                    "    on_error: {value: \"'none'\"}\n"
+                    "    next: END\n");
+    desk_ok("$MORTISE run g.yaml --id r");
+    desk_ok("$MORTISE show r --transcript");
+    desk_out("  says     a                    default\n"
+             "    (held back: guardrails judge it)\n"
+             "  calls    a ");
+    desk_out("  says     a                    default\n    Ask [email].\n");
+    desk_out("  says     b                    default\n"
+             "    (held back: guardrails judge it)\n");
+    desk_not_out("a@b.example");
+    desk_not_out("    none\n");
+}
+END_TEST
+
+#define ONE(rest) "start: a\nnodes:\n  a:\n" rest "    next: END\n"
+
+/* Nor from within a graph of a node that is guarded: not in the words of those
+ * who are told (agent, exec), nor in those of others, nor in the core's own. */
+START_TEST(nothing_comes_out_of_a_graph)
+{
+    static const struct {
+        const char *inner, *why, *word;
+    } ways[] = {
+        {ONE("    type: gmi\n    prompt: a number\n"
+             "    max_internal_iterations: 1\n    max_tokens: 9\n"
+             "    tool_allowlist: [tried/echo]\n"),
+         "max_internal_iterations is reached, and the model is not done",
+         "a@b.example"},
+        {ONE("    type: gmi\n    prompt: json\n    max_tokens: 9\n"
+             "    output_schema: {type: object, additionalProperties: {type: "
+             "string}}\n"),
+         "the reply is not the JSON that was asked for", "a@b.example"},
+        {ONE("    type: tool\n    tool: exec/look\n"
+             "    args: {program: sh, args: [-c, \"echo a@b.example >&2; exit "
+             "3\"]}\n"),
+         "the program ended with 3", "with 3: a@b"},
+        {ONE("    type: tool\n    tool: tried/echo\n"
+             "    args: {value: {'a@b.example': 1}}\n"
+             "    output_schema: {additionalProperties: false}\n"),
+         "it does not fit its schema", "a@b.example"},
+        {ONE("    type: tool\n    tool: tried/fail\n    args: {code: told}\n"),
+         "told to fail", "s: told"},
+    };
+
+    desk_deploy(TWO
+                "programs:\n  sh: {path: /bin/sh, reads: true}\n"
+                "models:\n  default:\n    provider: scripted\n    model: m\n"
+                "    replies:\n"
+                "      - when: {user: number, turn: 0}\n"
+                "        text: Ask a@b.example.\n"
+                "        tool_calls: [{name: tried__echo, arguments: {value: "
+                "1}}]\n"
+                "      - {when: {user: json}, json: {'a@b.example': 1}}\n");
+    desk_graph("inner", ways[_i].inner);
+    desk_graph("g", "start: s\nnodes:\n  s: {type: subgraph, graph: "
+                    "inner.yaml, guardrail_policy: {output: [mails]}, next: "
+                    "END}\n");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(1);
+    desk_out("it failed, in words that no guardrail has seen");
+    desk_not_out(ways[_i].word);
+    desk_ok("$MORTISE events r --json");
+    desk_out(ways[_i].why);
+    desk_not_out(ways[_i].word);
+}
+END_TEST
+
+/* Events of a node whose output is judged have nothing of a reply but that it
+ * came: not the arguments of calls, which may be the output, nor the names that it
+ * made up, nor what is said to it of its mistakes. */
+START_TEST(events_have_nothing_of_a_reply)
+{
+    static const char *const more[] = {
+        "execution_mode: single_turn\n    prompt: call",
+        "prompt: wrong\n    execution_mode: react_bounded\n"
+        "    output_schema: {type: object, additionalProperties: {type: "
+        "string}}",
+        "prompt: name"};
+    char graph[1024];
+
+    desk_deploy(TWO
+                "models:\n  default:\n    provider: scripted\n    model: m\n"
+                "    replies:\n"
+                "      - when: {user: call}\n"
+                "        tool_calls: [{name: tried__echo, arguments: {value: "
+                "a@b.example}}]\n"
+                "      - {when: {user: wrong, turn: 0}, json: {'a@b.example': "
+                "1}}\n"
+                "      - {when: {user: wrong}, json: {a: b}}\n"
+                "      - when: {user: name, turn: 0}\n"
+                "        tool_calls: [{name: 'a@b.example', arguments: {}}]\n"
+                "      - {text: done}\n");
+    snprintf(graph, sizeof graph,
+             "start: a\nnodes:\n  a:\n    type: gmi\n    %s\n"
+             "    max_tokens: 9\n    tool_allowlist: [tried/echo, tried/nap]\n"
+             "    guardrail_policy: {output: [mails], on_violation: sanitize}\n"
+             "    next: END\n",
+             more[_i]);
+    desk_graph("g", graph);
+    child_run("$MORTISE run g.yaml --id r");
+    desk_out("model_reply a");
+    desk_out("\"held\":true");
+    desk_not_out("a@b.example");
 }
 END_TEST
 
@@ -400,6 +746,10 @@ static Suite *suite(void)
     tcase_add_test(tc, an_id_has_rules_of_its_own);
     tcase_add_test(tc, ids_lead_to_guardrails);
     tcase_add_test(tc, configs_are_checked);
+    tcase_add_test(tc, a_schema_of_a_config_is_checked);
+    tcase_add_test(tc, an_alias_of_a_config_is_checked);
+    tcase_add_test(tc, a_schema_decides);
+    tcase_add_test(tc, a_model_judges);
     tcase_add_test(tc, destinations_are_checked);
     tcase_add_test(tc, what_is_not_there_is_told);
     tcase_add_test(tc, pins_of_nothing_are_told);
@@ -407,6 +757,10 @@ static Suite *suite(void)
     tcase_add_test(tc, names_of_no_plugin_are_odd);
     tcase_add_test(tc, a_run_keeps_what_is_behind_an_id);
     tcase_add_test(tc, a_policy_guards_a_node);
+    tcase_add_test(tc, what_is_held_is_marked);
+    tcase_add_test(tc, nothing_comes_by_another_way);
+    tcase_add_loop_test(tc, nothing_comes_out_of_a_graph, 0, 5);
+    tcase_add_loop_test(tc, events_have_nothing_of_a_reply, 0, 3);
     tcase_add_test(tc, a_policy_guards_an_edge);
     tcase_add_test(tc, a_guardrail_may_ask);
     tcase_add_loop_test(tc, a_guardrail_may_not_act, 0, 4);

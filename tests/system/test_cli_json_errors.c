@@ -139,6 +139,10 @@ START_TEST(errors_are_json_of_each_command)
         snprintf(what, sizeof what, "$MORTISE %s --nope --json", cmd->name);
         fails(what, 3, "E_INVALID");
         ck_assert_ptr_nonnull(strstr(text("help"), cmd->name));
+        snprintf(what, sizeof what, "$MORTISE %s --json \"$(printf '\\377')\"",
+                 cmd->name);
+        fails(what, 3, "E_INVALID");
+        ck_assert_ptr_nonnull(strstr(text("message"), "no UTF-8"));
         if (!takes_deployment(cmd) || strcmp(cmd->name, "doctor") == 0)
             continue;
         snprintf(what, sizeof what,
@@ -176,7 +180,7 @@ START_TEST(errors_are_json_whatever_they_are)
     fails("$MORTISE --json", 3, "E_INVALID");
     fails("$MORTISE nope --json", 3, "E_INVALID");
     fails("$MORTISE show r --json", 3, "E_NOT_FOUND");
-    fails("$MORTISE show \"$(printf '\\377')\" --json", 3, "E_NOT_FOUND");
+    fails("$MORTISE show \"$(printf '\\377')\" --json", 3, "E_INVALID");
     fails("$MORTISE explain nope.nope --json", 3, "E_NOT_FOUND");
     fails("$MORTISE version --json >/dev/full", 1, "E_IO");
     desk_put("broken.yaml", "start: a\n");
@@ -214,6 +218,24 @@ START_TEST(errors_have_what_helps)
     child_run("%s", json_string_value(
                         json_array_get(json_object_get(error, "commands"), 0)));
     desk_code(4);
+    /* The id of one is no name of another, however it begins. */
+    desk_graph("hex", "start: [a, b, c, d, e, f]\nnodes:\n"
+                      "  a: {type: human, prompt: Well?, next: END}\n"
+                      "  b: {type: human, prompt: Well?, next: END}\n"
+                      "  c: {type: human, prompt: Well?, next: END}\n"
+                      "  d: {type: human, prompt: Well?, next: END}\n"
+                      "  e: {type: human, prompt: Well?, next: END}\n"
+                      "  f: {type: human, prompt: Well?, next: END}\n");
+    child_run("$MORTISE run hex.yaml --id h");
+    for (char node = 'a'; node <= 'f'; node++) {
+        char line[64];
+
+        snprintf(line, sizeof line, "$MORTISE approve h %c --json </dev/null",
+                 node);
+        fails(line, 3, "E_INVALID");
+        ck_assert_uint_eq(json_array_size(json_object_get(error, "commands")),
+                          1);
+    }
     desk_graph("strike", strike);
     child_run("$MORTISE run strike.yaml --id s");
     child_run("$MORTISE resume s");

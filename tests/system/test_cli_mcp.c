@@ -439,6 +439,20 @@ START_TEST(models_and_directories_are_not_offered)
 }
 END_TEST
 
+/* One that asks without end is refused in the end, and ends the call. */
+START_TEST(asking_without_end_ends)
+{
+    deploy("", ", sampling: {model: helper}");
+    desk_ok("cat >>mortise.yaml <<'E'\n" MODELS "E");
+    ck_assert_int_ne(
+        call("a", "old", "ask", "{\"sampling\": true, \"rounds\": 100000}"),
+        0);
+    desk_ok("$MORTISE show a --json");
+    desk_out("10,000 things in succession");
+    desk_out("\"model_calls\": ");
+}
+END_TEST
+
 /* A model that fails is the server's to judge where it waits for it, and the
  * call's end where it does not. */
 START_TEST(a_model_that_fails)
@@ -827,6 +841,7 @@ static Suite *suite(void)
     tcase_add_test(tc, old_questions_are_not_held_for_ever);
     tcase_add_test(tc, servers_may_have_a_model_asked);
     tcase_add_test(tc, models_and_directories_are_not_offered);
+    tcase_add_test(tc, asking_without_end_ends);
     tcase_add_test(tc, a_model_that_fails);
     tcase_add_test(tc, a_model_is_in_the_budget);
     tcase_add_test(tc, servers_may_be_told_of_directories);

@@ -5,6 +5,7 @@
  * so a server is a file that says what it has; but for the last tests, which have
  * the real one speak with the scripted server (tests/mcp/). */
 #include <pty.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,14 +199,19 @@ END_TEST
  * signal ends what goes on. */
 START_TEST(nobody_answers)
 {
+    pid_t call;
+
     child_run("echo yes | $MORTISE mcp call files/ask");
     desk_code(1);
     desk_err("Which \\x1b[31mday?");
     desk_err("mortise: files/ask: not_answered: it asks that, and nobody is at "
              "the terminal");
     ck_assert_ptr_null(strstr(child.err, "leaves memory"));
-    child_run("timeout -s INT 1 $MORTISE mcp call files/hang");
-    desk_err("mortise: files/hang: interrupted: a signal came\n");
+    call = child_start("call", "$MORTISE mcp call files/hang");
+    child_await("call.err", "at work");
+    kill(call, SIGINT);
+    child_wait(call);
+    child_await("call.err", "mortise: files/hang: interrupted: a signal came\n");
 }
 END_TEST
 

@@ -1,5 +1,6 @@
 /* test_cli_plugin_call.c -- `mortise plugin call`: one operation, outside of any
  * graph, with all that a deployment says of it and nothing that is kept. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,14 +82,26 @@ START_TEST(effects)
     desk_code(5);
     desk_err("mortise: tried/unsure: in_doubt: nobody knows");
     desk_ok("$MORTISE plugin call tried/nap '{\"ms\": 1}'");
-    child_run("timeout --preserve-status -s INT 1 $MORTISE plugin call "
-              "tried/linger --effects");
-    desk_code(5);
-    desk_err("mortise: tried/linger: interrupted: a signal came");
-    child_run("timeout --preserve-status -s INT 1 $MORTISE plugin call "
-              "tried/nap '{\"ms\": 20000}'");
-    desk_code(1);
-    desk_err("mortise: tried/nap: interrupted: a signal came");
+}
+END_TEST
+
+static void interrupt(const char *what, int code, const char *words)
+{
+    pid_t call = child_start("call", "$MORTISE plugin call %s", what);
+
+    child_await("call.err", "at work");
+    kill(call, SIGINT);
+    ck_assert_int_eq(child_wait(call), code);
+    child_await("call.err", words);
+}
+
+/* A signal ends what is at work: in doubt if it may have happened. */
+START_TEST(signals)
+{
+    interrupt("tried/linger --effects", 5,
+              "mortise: tried/linger: interrupted: a signal came");
+    interrupt("tried/nap '{\"ms\": 60000}'", 1,
+              "mortise: tried/nap: interrupted: a signal came");
 }
 END_TEST
 
@@ -163,6 +176,7 @@ static Suite *suite(void)
     tcase_add_test(tc, output);
     tcase_add_loop_test(tc, failure, 0, sizeof failures / sizeof failures[0]);
     tcase_add_test(tc, effects);
+    tcase_add_test(tc, signals);
     tcase_add_test(tc, policy);
     tcase_add_test(tc, trust);
     tcase_add_test(tc, beside_an_engine);

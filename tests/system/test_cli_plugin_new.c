@@ -43,6 +43,42 @@ START_TEST(each_language)
 }
 END_TEST
 
+/* The other kinds, in C alone, which goes without saying; another kind, or another
+ * language of it, is said to be none. */
+static const struct {
+    const char *kind, *says;
+} kinds[] = {
+    {"guardrail", "run acme.f.graph.yaml"},
+    {"discovery", "run acme.f.graph.yaml"},
+    {"memory", "memory import traces.jsonl"},
+};
+enum { N_KINDS = sizeof kinds / sizeof kinds[0] };
+
+START_TEST(each_kind)
+{
+    const char *kind = kinds[_i].kind;
+
+    desk_ok("$MORTISE plugin new acme.f --kind %s", kind);
+    desk_out("made acme.f/acme.f.c\n");
+    desk_out(kinds[_i].says);
+    desk_ok("! grep -rE '@(NAME|LANG|M)@?' acme.f");
+    desk_ok("grep -x 'runtime: c' acme.f/acme.f.plugin.yaml && "
+            "grep -x '  %s:' acme.f/acme.f.plugin.yaml",
+            kind);
+    desk_ok("cd acme.f && $MORTISE check --deployment dev.yaml "
+            "acme.f.plugin.yaml 2>&1");
+    ck_assert_str_eq(child.out, "");
+    desk_ok("$MORTISE plugin new acme.g --lang c --kind %s", kind);
+    desk_ok("ls acme.f | sed s/acme.f/acme.g/ >f; ls acme.g | diff f -");
+    child_run("$MORTISE plugin new acme.h --lang rust --kind %s", kind);
+    desk_code(3);
+    desk_err("is there in c alone");
+    child_run("$MORTISE plugin new acme.h --lang cobol --kind %s", kind);
+    desk_code(3);
+    desk_err("is there in c alone");
+}
+END_TEST
+
 /* Stands in for what signs: what it makes differs as the object does. */
 static const char signer[] = "#!/bin/sh\n"
                              "case \"$1 $2\" in\n"
@@ -52,11 +88,15 @@ static const char signer[] = "#!/bin/sh\n"
                              "} >dist/acme.x.plugin.yaml\n"
                              "esac\n";
 
+static const char *const signed_ones[] = {
+    "--lang c",         "--lang c++",       "--lang rust",
+    "--kind guardrail", "--kind discovery", "--kind memory"};
+
 /* `make sign` says where a signed plugin is replaced by another of the same version
  * and seq, which is refused wherever the first has run. */
 START_TEST(sign_says_that_seq_is_still_the_same)
 {
-    desk_ok("$MORTISE plugin new acme.x --lang %s", languages[_i].lang);
+    desk_ok("$MORTISE plugin new acme.x %s", signed_ones[_i]);
     desk_put("acme.x/signer", signer);
     desk_ok("cd acme.x && chmod +x signer && echo 1 >acme.x.so && "
             "make sign MORTISE=./signer");
@@ -105,8 +145,11 @@ static const struct {
     int code;
 } refused[] = {
     {"x", "--lang is missing: c, c++ or rust", 3},
+    {"x --kind executor", "--lang is missing: c, c++ or rust", 3},
     {"x --lang cpp", "c, c++ or rust, not 'cpp'", 3},
     {"x --lang rustt", "did you mean 'rust'?", 3},
+    {"x --kind guardail", "discovery or memory, not 'guardail'", 3},
+    {"x --kind guardail", "did you mean 'guardrail'?", 3},
     {"'a b' --lang c", "'a b' cannot be a name", 3},
     {"../x --lang c", "'../x' cannot be a name", 3},
     {"-- -x --lang c", "", 3},
@@ -154,9 +197,10 @@ static Suite *suite(void)
     tcase_set_timeout(tc, 60);
     tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
     tcase_add_checked_fixture(tc, desk_begin, desk_end);
+    tcase_add_loop_test(tc, each_kind, 0, N_KINDS);
     tcase_add_loop_test(tc, each_language, 0, N_LANGUAGES);
     tcase_add_loop_test(tc, sign_says_that_seq_is_still_the_same, 0,
-                        N_LANGUAGES);
+                        sizeof signed_ones / sizeof signed_ones[0]);
     tcase_add_loop_test(tc, any_name, 0, sizeof names / sizeof names[0]);
     tcase_add_loop_test(tc, refused_in_words, 0,
                         sizeof refused / sizeof refused[0]);

@@ -109,6 +109,7 @@ START_TEST(findings_of_a_deployment_come_at_once)
              "plugins: {config: {file: {root: [/tmp]}, patern: {}, http: 3}}\n"
              "guardrails: {x: {plugin: patern}, y: {plugn: pii}, z: 4}\n"
              "models: {m: {provider: openia, model: x}, n: 5}\n"
+             "memory: {plugin: pii}\n"
              "executors: {gmi: agent/gmj}\n"
              "tools: {deny: [text/hsah, lines], mcp: {a: {comand: [x]}}}\n");
     child_run("$MORTISE check d.yaml");
@@ -122,10 +123,11 @@ START_TEST(findings_of_a_deployment_come_at_once)
     desk_out("d.yaml:6:39: error[E0201]: unknown key 'plugn'");
     desk_out("d.yaml:6:55: error[E0203]");
     desk_out("d.yaml:7:24: error[E0511]: no plugin 'openia'");
-    desk_out("d.yaml:8:18: error[E0501]: plugin 'agent' has no operation "
+    desk_out("d.yaml:8:18: error[E0517]: plugin 'pii' is no memory");
+    desk_out("d.yaml:9:18: error[E0501]: plugin 'agent' has no operation "
              "'gmj'");
-    desk_out("d.yaml:9:16: warning[W0825]: 'text/hsah'");
-    desk_out("d.yaml:9:27: error[E0505]");
+    desk_out("d.yaml:10:16: warning[W0825]: 'text/hsah'");
+    desk_out("d.yaml:10:27: error[E0505]");
     desk_out("error[E0201]: unknown key 'comand'");
     desk_not_out("W0825]: 'lines'");
 

@@ -1,6 +1,11 @@
 /* test_cli_settled.c -- finalisers and handlers from the outside (issue 15,
- * point 8): the example of docs/graph.md, and `mortise cancel`. */
+ * point 8): the example of docs/graph.md, and `mortise cancel`.
+ *
+ * tests/stores/e05e9f7 is a store that a program of that revision made, under the
+ * fifth rules, when a settled node at work was stopped with its graph: of its
+ * runs of one graph `ended` came to that, and `waits` is about to. */
 #include <check.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +124,68 @@ START_TEST(cancel_runs_the_plugin)
 }
 END_TEST
 
+/* A finaliser that takes its time, under way by `mortise cancel`. */
+static pid_t cancel_slowly(int ms)
+{
+    pid_t pid;
+
+    put_plugin();
+    desk_ok("sed -i 's|tried/echo|tried/nap|; s|value: released|ms: %d|' "
+            "asks.yaml",
+            ms);
+    child_run("$MORTISE run asks.yaml --id r");
+    desk_code(4);
+    pid = child_start("w", "$MORTISE cancel r");
+    child_await("w.out", "node_start release");
+    return pid;
+}
+
+/* Meanwhile the store is there for others, and a second cancel is heard. */
+START_TEST(a_second_cancel_stops_it)
+{
+    pid_t pid = cancel_slowly(50000);
+
+    desk_ok("$MORTISE show r");
+    desk_out("running           release");
+    desk_ok("$MORTISE cancel r");
+    desk_out("run r cancelled");
+    ck_assert_int_eq(child_wait(pid), 0);
+    desk_ok("$MORTISE show r");
+    desk_out("skipped           release");
+}
+END_TEST
+
+/* A signal leaves it to whoever goes on with the run. */
+START_TEST(a_signal_leaves_it)
+{
+    pid_t pid = cancel_slowly(2000);
+
+    kill(pid, _i == 0 ? SIGINT : SIGTERM);
+    child_wait(pid);
+    desk_ok("$MORTISE show r");
+    desk_out("status   interrupted");
+    child_run("$MORTISE resume r");
+    desk_out("run r cancelled");
+    desk_ok("$MORTISE show r");
+    desk_out("done              release");
+}
+END_TEST
+
+/* A run of before ends as it would have, and what ended reads as it did. */
+START_TEST(a_run_admitted_before_stops_it)
+{
+    desk_ok("cp -r %s/tests/stores/e05e9f7 store && chmod -R go-rwx store",
+            root);
+    desk_ok("$MORTISE show ended");
+    desk_out("skipped           release");
+    child_run("$MORTISE resume waits");
+    desk_out("node_skipped release why=something else failed");
+    desk_out("run waits failed");
+    child_run("$MORTISE resume ended");
+    desk_out("run ended waiting");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_settled");
@@ -130,6 +197,9 @@ static Suite *suite(void)
     tcase_add_test(tc, cancel_runs_the_finaliser);
     tcase_add_loop_test(tc, cancel_goes_without_the_plugin, 0, 2);
     tcase_add_test(tc, cancel_runs_the_plugin);
+    tcase_add_test(tc, a_second_cancel_stops_it);
+    tcase_add_loop_test(tc, a_signal_leaves_it, 0, 2);
+    tcase_add_test(tc, a_run_admitted_before_stops_it);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -61,11 +61,12 @@ static const struct waits {
     {"run both.yaml --id r", NULL, "w.out", "interrupt a", 4},
     {"run both.yaml --id r --wait --json", NULL, "w.out", "\"interrupt\"", 4},
     {"resume r",
-     "p=$($MORTISE run time.yaml --id r --json >p & echo $!); sleep "
-     "0.5; kill $p; sleep 0.5; test -s p",
+     "$MORTISE run time.yaml --id r >p & p=$!; until grep -q node_start p; "
+     "do sleep 0.1; done; kill $p; wait $p; test $? = 4",
      "w.out", "command=resume", 4},
     {"approve r $($MORTISE inbox r --ids | sed -n 's/^r //;1p')",
-     "$MORTISE run talk.yaml --id r >/dev/null; test $? = 4", "w.out", "", 4},
+     "$MORTISE run talk.yaml --id r >/dev/null; test $? = 4", "w.out",
+     "node_start c", 4},
     {"events r --follow", "$MORTISE run person.yaml --id r >p; test $? = 4",
      "w.out", "interrupt a", 0},
     {"events r --follow --json",

@@ -444,6 +444,62 @@ START_TEST(blocked)
 }
 END_TEST
 
+static const struct {
+    const char *part, *policy, *words, *how;
+} parts[] = {
+    {"memory: {plugin: local}", "memory_policy: {consistency: live, read: {}}",
+     "has no `memory` any more", "`memory: {plugin: NAME}`"},
+    {"guardrails: {people: {plugin: pii}}",
+     "guardrail_policy: {output: [people]}", "has no guardrail people any more",
+     "`guardrails: {ID: {plugin: NAME}}`"},
+    {"discovery: {plugins: [{plugin: catalog, config: {}}]}",
+     "discovery_policy: {query: x}",
+     "has no plugin with a config at place 1 any more",
+     "`discovery: {plugins: [{plugin: NAME, config: ...}]}`"},
+};
+
+static void deploy_with(const char *part)
+{
+    char text[512];
+
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: d}\n"
+             "store: {path: ./store}\n%s\n"
+             "models: {default: {provider: scripted, model: m, replies: "
+             "[{text: x}]}}\n",
+             part);
+    desk_put("mortise.yaml", text);
+}
+
+/* Blocked: the deployment does not have any more what the run goes on with; what
+ * is to be said there again is said, and then it goes on. */
+START_TEST(lost_from_the_deployment)
+{
+    char graph[512];
+
+    snprintf(graph, sizeof graph,
+             "start: a\nnodes:\n  a: {type: human, prompt: Go?, next: b}\n"
+             "  b: {type: gmi, prompt: hi, %s, next: END}\n",
+             parts[_i].policy);
+    desk_graph("g", graph);
+    deploy_with(parts[_i].part);
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(4);
+    deploy_with("");
+    desk_ok("$MORTISE show r");
+    desk_out(parts[_i].words);
+    why("r");
+    desk_out(parts[_i].words);
+    desk_out(parts[_i].how);
+    desk_not_out("plugins must put it back");
+    ck_assert_uint_eq(n_commands, 0);
+    child_run("$MORTISE approve $($MORTISE inbox r --ids)");
+    desk_out(parts[_i].words);
+    deploy_with(parts[_i].part);
+    desk_ok("$MORTISE resume r");
+}
+END_TEST
+
 /* Where an engine holds the store, its plugins count, and not those that the
  * command would find. */
 START_TEST(an_engine_has_its_plugins)
@@ -539,6 +595,8 @@ static Suite *suite(void)
     tcase_add_test(tc, retrying);
     tcase_add_test(tc, over);
     tcase_add_test(tc, blocked);
+    tcase_add_loop_test(tc, lost_from_the_deployment, 0,
+                        sizeof parts / sizeof parts[0]);
     tcase_add_test(tc, an_engine_has_its_plugins);
     tcase_add_test(tc, approval_of_a_changed_plugin);
     tcase_add_test(tc, json);

@@ -113,6 +113,7 @@ START_TEST(installs_everything)
     says("for f in bin/mortise include/mortise/mortise.h "
          "include/mortise/plugin.h include/mortise/ask.h "
          "include/mortise/guardrail.h include/mortise/model.h "
+         "include/mortise/discovery.h "
          "include/mortise/json.h share/man/man1/mortise.1 "
          "share/man/man1/mortise-run.1 share/man/man3/mortise.h.3 "
          "share/man/man5/mortise-graph.5 "

@@ -278,6 +278,68 @@ START_TEST(a_language)
 }
 END_TEST
 
+/* A discovery plugin of a third party: begun, built and signed outside of the tree,
+ * it leads a graph; what it cannot find goes to the fallback. */
+static const char make_discovery[] =
+    "cd\n"
+    "mortise plugin new acme.find --lang c --kind discovery >said\n"
+    "cd acme.find\n"
+    "make check CFLAGS='-O2 -Werror'\n"
+    "make sign\n"
+    "mortise key trust acme.find.pub --plugins acme.find --kinds discovery "
+    "--in-process --trust trust.d\n"
+    "mortise config allow mortise.yaml\n"
+    "mortise plugin verify acme.find --deployment mortise.yaml\n"
+    "mortise check acme.find.graph.yaml mortise.yaml\n"
+    "mortise run acme.find.graph.yaml --deployment mortise.yaml --id first "
+    "--input '{\"text\": \"Money back, please\"}'\n"
+    "mortise events first --deployment mortise.yaml --json | grep "
+    "'\"chosen\":\"refunds\"'\n"
+    "mortise run acme.find.graph.yaml --deployment mortise.yaml --id second "
+    "--input '{\"text\": \"hm\"}'\n"
+    "mortise events second --deployment mortise.yaml --json | grep "
+    "'\"chosen\":\"people\"'\n";
+
+START_TEST(a_discovery_plugin)
+{
+    type(make_discovery, sizeof make_discovery - 1, 0);
+}
+END_TEST
+
+/* A guardrail of a third party, the same way: what it covers nobody sees, what it
+ * finds goes another way, and where it crashes nothing passes. */
+static const char make_guardrail[] =
+    "cd\n"
+    "mortise plugin new acme.polite --kind guardrail >said\n"
+    "cd acme.polite\n"
+    "make check CFLAGS='-O2 -Werror'\n"
+    "make sign\n"
+    "mortise key trust acme.polite.pub --plugins acme.polite --kinds guardrail "
+    "--in-process --trust trust.d\n"
+    "mortise config allow mortise.yaml\n"
+    "mortise plugin verify acme.polite --deployment mortise.yaml\n"
+    "mortise check acme.polite.graph.yaml mortise.yaml\n"
+    "mortise run acme.polite.graph.yaml --deployment mortise.yaml --id first "
+    "--input '{\"text\": \"a dowel\", \"subject\": \"TENONS\"}' >first.out\n"
+    "! grep dowel first.out\n"
+    "mortise show first --deployment mortise.yaml --json >first\n"
+    "grep -F 'a *****' first\n"
+    "grep 'somebody will read it' first\n"
+    "mortise events first --deployment mortise.yaml --json >seen\n"
+    "grep 'in what came out of the node' seen\n"
+    "sed -i 's/^    status = mortise_jv_parse(r->body, &body);/abort();/' "
+    "acme.polite.c\n"
+    "make >/dev/null\n"
+    "! mortise run acme.polite.graph.yaml --deployment dev.yaml --id bad\n"
+    "! mortise resume bad --deployment dev.yaml\n"
+    "! mortise show bad --deployment dev.yaml | grep completed\n";
+
+START_TEST(a_guardrail)
+{
+    type(make_guardrail, sizeof make_guardrail - 1, 0);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("newcomer");
@@ -291,6 +353,8 @@ static Suite *suite(void)
     } else {
         tcase_add_test(tc, first_graph);
         tcase_add_test(tc, first_plugin);
+        tcase_add_test(tc, a_discovery_plugin);
+        tcase_add_test(tc, a_guardrail);
         tcase_add_loop_test(tc, a_language, C, RUST);
     }
     suite_add_tcase(s, tc);

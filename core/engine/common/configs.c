@@ -28,6 +28,7 @@
 #include "engine/common/grants.h"
 #include "engine/common/tool_patterns.h"
 #include "plugin/registry.h"
+#include "yaml/schema.h"
 
 struct checking {
     const struct mortise_deployment *d;
@@ -75,6 +76,60 @@ static int check_schema(const struct checking *c,
     return MORTISE_OK;
 }
 
+/* x-schema: it is a JSON Schema itself, and as good as one of a graph. */
+static int check_own_schema(const struct checking *c, struct mortise_arena *a,
+                            const struct mortise_yaml *v)
+{
+    struct mortise_schema *schema = NULL;
+    int rv = mortise_yaml_schema(&schema, a, v, MORTISE_PATTERNS_ECMA, false,
+                                 c->diags);
+
+    mortise_schema_finish(schema);
+    return rv;
+}
+
+/* x-model: it is an alias of the deployment's models, of which a broken one may
+ * have lost some. */
+static void check_alias(const struct checking *c, const struct mortise_yaml *v)
+{
+    struct mortise_err why;
+
+    if (v->kind == MORTISE_YAML_STRING && !is_secret(v) && !c->d->broken &&
+        mortise_model_need(&c->d->models, v->str, &why) != MORTISE_OK)
+        mortise_diag_add(c->diags, "E0513", v->span, "%s", why.msg);
+}
+
+static bool is_marked(const json_t *member, const char *mark)
+{
+    return json_is_true(json_object_get(member, mark));
+}
+
+/* What the plugin's own schema marks, of members of the config. */
+static int check_marked(const struct checking *c,
+                        const struct mortise_yaml *config)
+{
+    const struct mortise_schema *own = c->m->config_schema;
+    struct mortise_arena a;
+    int rv = MORTISE_OK;
+
+    if (own == NULL || config == NULL)
+        return MORTISE_OK;
+    mortise_arena_init(&a, c->diags->arena.mem);
+    MORTISE_JSON_MEMBERS (
+        name, one, json_object_get(mortise_schema_json(own), "properties")) {
+        const struct mortise_yaml *v = mortise_yaml_get(config, name);
+
+        if (v == NULL || rv == MORTISE_ENOMEM)
+            continue;
+        if (is_marked(one, "x-schema"))
+            rv = check_own_schema(c, &a, v);
+        if (is_marked(one, "x-model"))
+            check_alias(c, v);
+    }
+    mortise_arena_finish(&a);
+    return rv == MORTISE_ENOMEM ? rv : MORTISE_OK;
+}
+
 /* Where its permissions leave to the config where it may go, that must be
  * places. */
 static int check_net(const struct checking *c,
@@ -117,6 +172,8 @@ static int check_config(struct checking *c, const struct mortise_yaml *config,
                                          &mentions);
     if (rv == MORTISE_OK)
         rv = check_schema(c, config, json, at);
+    if (rv == MORTISE_OK)
+        rv = check_marked(c, config);
     if (rv == MORTISE_OK && mentions == 0)
         rv = check_net(c, config, json);
     json_decref(json);
@@ -156,7 +213,12 @@ static int check_named(struct checking *c, struct mortise_plugins *plugins,
                        const struct mortise_yaml *config,
                        const struct mortise_yaml *at, const char *none)
 {
-    const char *code = kind == MORTISE_KIND_GUARDRAIL ? "E0502" : "E0511";
+    static const char *const codes[MORTISE_KINDS] = {
+        [MORTISE_KIND_GUARDRAIL] = "E0502",
+        [MORTISE_KIND_MODEL] = "E0511",
+        [MORTISE_KIND_MEMORY] = "E0517",
+        [MORTISE_KIND_DISCOVERY] = "E0518"};
+    const char *code = codes[kind];
     struct mortise_err why = {0};
 
     if (at == NULL || plugin[0] == '\0')
@@ -195,6 +257,43 @@ static int check_model(struct checking *c, struct mortise_plugins *plugins,
         return MORTISE_OK;
     return check_named(c, plugins, MORTISE_KIND_MODEL, m->provider, m->config,
                        m->at, "no way to models");
+}
+
+/* One by its name alone has what plugins.config gives it, which was looked at. */
+static int check_discoverer(struct checking *c, struct mortise_plugins *plugins,
+                            const struct mortise_discoverer *d)
+{
+    static const char none[] = "no discovery plugin";
+    struct mortise_err why;
+
+    if (d->instance != NULL && d->instance[0] != '\0')
+        return check_named(c, plugins, MORTISE_KIND_DISCOVERY, d->plugin,
+                           d->config, d->at, none);
+    c->m =
+        d->at != NULL ? mortise_plugins_find(plugins, d->plugin, NULL) : NULL;
+    if (c->m == NULL || !c->m->provides[MORTISE_KIND_DISCOVERY].present)
+        return check_named(c, plugins, MORTISE_KIND_DISCOVERY, d->plugin, NULL,
+                           d->at, none);
+    switch (mortise_configs_need(c->d, c->m, &why)) {
+    case MORTISE_OK:
+        return MORTISE_OK;
+    case MORTISE_ENOMEM:
+        return MORTISE_ENOMEM;
+    default:
+        if (!c->d->broken)
+            mortise_diag_add(c->diags, "E0518", d->at->span, "%s", why.msg);
+        return MORTISE_OK;
+    }
+}
+
+static int check_memory(struct checking *c, struct mortise_plugins *plugins)
+{
+    const struct mortise_memory_choice *m = &c->d->memory;
+
+    return m->plugin == NULL
+               ? MORTISE_OK
+               : check_named(c, plugins, MORTISE_KIND_MEMORY, m->plugin,
+                             m->config, m->at, "no memory");
 }
 
 /* What the deployment composes for a plugin, at the key that it is made of. */
@@ -242,6 +341,10 @@ int mortise_configs_check(const struct mortise_deployment *d,
         rv = check_guard(&c, plugins, &d->guards.list[i]);
     for (size_t i = 0; i < d->models.n && rv == MORTISE_OK; i++)
         rv = check_model(&c, plugins, &d->models.list[i]);
+    for (size_t i = 0; i < d->discovery.n && rv == MORTISE_OK; i++)
+        rv = check_discoverer(&c, plugins, &d->discovery.list[i]);
+    if (rv == MORTISE_OK)
+        rv = check_memory(&c, plugins);
     return rv == MORTISE_OK && diags->n_errors > errors ? MORTISE_ECHECK : rv;
 }
 
@@ -338,6 +441,26 @@ static void advise_lock(const struct mortise_deployment *d,
                              d->lock.list[i].name);
 }
 
+static bool discovers(const struct mortise_deployment *d, const char *plugin)
+{
+    for (size_t i = 0; i < d->discovery.n; i++)
+        if (strcmp(d->discovery.list[i].plugin, plugin) == 0)
+            return true;
+    return false;
+}
+
+/* ... and a plugin that found something is not asked any more. */
+static void advise_found(const struct mortise_deployment *d,
+                         struct mortise_diags *diags)
+{
+    for (size_t i = 0; i < d->lock.n_discovery; i++)
+        if (!discovers(d, d->lock.discovery[i].plugin))
+            mortise_diag_add(diags, "W0824", d->lock.discovery[i].pins->span,
+                             "the deployment's discovery.plugins has no '%s': "
+                             "what is pinned for it holds for nothing",
+                             d->lock.discovery[i].plugin);
+}
+
 static int advise_pin(const struct mortise_deployment *d,
                       const struct mortise_tool_pin *pin,
                       struct mortise_diags *diags)
@@ -394,6 +517,7 @@ int mortise_configs_advise(const struct mortise_deployment *d,
                    : rv;
     advise_secrets(d, diags);
     advise_lock(d, diags);
+    advise_found(d, diags);
     for (size_t i = 0; i < d->tool_pins.n && rv == MORTISE_OK; i++)
         rv = advise_pin(d, &d->tool_pins.list[i], diags);
     return rv == MORTISE_OK ? advise(isolation, plugins, diags) : rv;

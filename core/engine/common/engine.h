@@ -163,8 +163,9 @@ struct mortise {
     struct mortise_table calls;     /* by our id; changed by [loop] only */
     struct mortise_table run_calls; /* by (run, its id for the call) */
     uint64_t last_call;
-    size_t n_calls;      /* of runs, begun and not ended */
-    size_t n_background; /* instances' own, likewise */
+    size_t n_calls;                  /* of runs, begun and not ended */
+    size_t n_background;             /* instances' own and nobody's, likewise */
+    struct mortise_ongoing *runless; /* nobody's: those that serve no run's */
 
     /* script.c */
     const struct mortise_script *script; /* lent; NULL: none */
@@ -336,6 +337,7 @@ struct mortise_live { /* a run in memory */
     size_t flying;  /* commits taken and not answered */
     size_t pending; /* tasks in the ready queue that are about it */
     struct mortise_ongoing *calls;
+    struct mortise_stream *streams; /* streams.c's: texts that are held back */
     struct mortise_run_timer *timers;
     struct mortise_task landed_task; /* queued when landed_queued */
     bool landed_queued;

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "config/deploy_digest.h"
 #include "plugin/grant.h"
 #include "plugin/registry.h"
 
@@ -120,6 +121,29 @@ static int fill_mention(void *ud, const char *pointer, json_t **string)
     return *string != NULL ? MORTISE_OK : MORTISE_ENOMEM;
 }
 
+/* Where a memory keeps what it keeps, unless the deployment says it: a directory
+ * of its own in that of the store, which it makes itself. */
+static int put_directory(const struct mortise *m, const char *plugin,
+                         json_t *config)
+{
+    const struct mortise_manifest *man =
+        mortise_plugins_find(m->plugins, plugin, NULL);
+    const char *key =
+        man != NULL ? man->provides[MORTISE_KIND_MEMORY].directory : NULL;
+    json_t *store, *path;
+    int rv;
+
+    if (key == NULL || json_object_get(config, key) != NULL)
+        return MORTISE_OK;
+    store = mortise_whole_path(m->settings.store);
+    path = store != NULL
+               ? json_sprintf("%s/memory/%s", json_string_value(store), plugin)
+               : NULL;
+    json_decref(store);
+    rv = json_object_set_new(config, key, path);
+    return rv == 0 ? MORTISE_OK : MORTISE_ENOMEM;
+}
+
 int mortise_secret_config(struct mortise *m, const char *plugin, const char *as,
                           json_t **out, struct mortise_err *err)
 {
@@ -133,6 +157,8 @@ int mortise_secret_config(struct mortise *m, const char *plugin, const char *as,
                         : mortise_secret_each(config, m->mem, fill_mention, &f);
 
     *out = NULL;
+    if (rv == MORTISE_OK && strcmp(as, MORTISE_MEMORY_INSTANCE) == 0)
+        rv = put_directory(m, plugin, config);
     if (rv == MORTISE_OK)
         *out = config;
     else

@@ -10,6 +10,7 @@
  */
 #include "engine/common/plugin_catalog.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/nearest.h"
@@ -396,6 +397,64 @@ static int model(void *ud, const char *alias, bool *priced,
     return rv;
 }
 
+/* A plugin of that kind, which the deployment names. */
+static int check_kind(const struct mortise_plugin_catalog *s,
+                      const char *plugin, enum mortise_kind kind,
+                      const struct mortise_manifest **out,
+                      struct mortise_err *why)
+{
+    const struct mortise_manifest *m =
+        mortise_plugins_find(s->plugins, plugin, why);
+
+    *out = m;
+    if (m == NULL)
+        return why->code;
+    return m->provides[kind].present
+               ? MORTISE_OK
+               : mortise_fail(why, MORTISE_ENOTFOUND,
+                              "plugin '%s' provides no %s", plugin,
+                              mortise_kinds[kind]->name);
+}
+
+static int memory(void *ud, bool *as_of, struct mortise_err *why)
+{
+    const struct mortise_plugin_catalog *s = ud;
+    const char *plugin = s->deployment->memory.plugin;
+    const struct mortise_manifest *m = NULL;
+    int rv = plugin != NULL
+                 ? check_kind(s, plugin, MORTISE_KIND_MEMORY, &m, why)
+                 : mortise_fail(why, MORTISE_ENOTFOUND,
+                                "the deployment has no `memory`");
+
+    if (rv == MORTISE_OK)
+        *as_of = m->provides[MORTISE_KIND_MEMORY].as_of;
+    return rv;
+}
+
+static int discovery(void *ud, void (*fn)(void *into, const char *name),
+                     void *into, struct mortise_err *why)
+{
+    const struct mortise_plugin_catalog *s = ud;
+    const struct mortise_discoverers *all = &s->deployment->discovery;
+    const struct mortise_manifest *m;
+    char name[512]; /* no manifest has a longer one */
+    int rv = all->n > 0 ? MORTISE_OK
+                        : mortise_fail(why, MORTISE_ENOTFOUND,
+                                       "the deployment has no `discovery`");
+
+    for (size_t i = 0; rv == MORTISE_OK && i < all->n; i++) {
+        const struct mortise_discoverer *d = &all->list[i];
+
+        rv = check_kind(s, d->plugin, MORTISE_KIND_DISCOVERY, &m, why);
+        snprintf(name, sizeof name, "%s%s",
+                 d->instance[0] != '\0' ? "" : MORTISE_DISCOVERY_PREFIX,
+                 d->instance[0] != '\0' ? d->instance : d->plugin);
+        if (rv == MORTISE_OK)
+            fn(into, name);
+    }
+    return rv;
+}
+
 static const char *executor(void *ud, const char *type)
 {
     const struct mortise_plugin_catalog *s = ud;
@@ -455,6 +514,8 @@ void mortise_plugin_catalog_open(struct mortise_plugin_catalog *s,
                                          .guardrail = guardrail,
                                          .secret = secret,
                                          .model = model,
+                                         .memory = memory,
+                                         .discovery = discovery,
                                          .executor = executor,
                                          .limits = &deployment->limits};
     s->lenient = (struct mortise_catalog){

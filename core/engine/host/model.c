@@ -29,6 +29,7 @@
  * What it used is what the provider told; the dollars are counted here, by the
  * alias's price, unless the provider told those, too.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,8 +60,10 @@ static const char *alias_of(const struct mortise_asked *a)
  * alias that there is. */
 static const struct mortise_model_alias *model_of(const struct mortise_asked *a)
 {
+    const struct mortise_node *node = a->call->node; /* NULL: of no run */
+
     return mortise_model_for(models_of(a), alias_of(a),
-                             a->call->node->complexity);
+                             node != NULL ? node->complexity : NAN);
 }
 
 static const struct mortise_graph *tools_of(const struct mortise_asked *a)
@@ -239,16 +242,17 @@ static json_t *body_for(const struct mortise_asked *a,
 /* The rest of an object whose beginning is there. */
 static int write_chat(const struct mortise_asked *a, struct mortise_buf *text)
 {
-    int rv;
+    int rv = MORTISE_OK;
 
     assert(text->n > 1 && text->p[text->n - 1] == '}');
     text->n--;
     if (json_is_true(json_object_get(a->body, "tools"))) {
         mortise_buf_puts(text, ",\"tools\":");
-        mortise_buf_puts(text, tools_of(a)->offered);
+        rv = mortise_tools_write(a, text);
     }
     mortise_buf_puts(text, ",\"messages\":[");
-    rv = mortise_turn_write(a->made, a->told, text);
+    if (rv == MORTISE_OK)
+        rv = mortise_turn_write(a->made, a->told, text);
     mortise_buf_puts(text, "]}");
     return rv;
 }
@@ -392,10 +396,8 @@ static void answer_reply(struct mortise_asked *a, json_t *reply, json_t *usage)
                             "reply", reply, "usage", usage);
 
     if (out != NULL && (put_json(a, out, reply) != MORTISE_OK ||
-                        put_turn(a, out) != 0 || put_told(a, out) != 0)) {
-        json_decref(out);
-        out = NULL;
-    }
+                        put_turn(a, out) != 0 || put_told(a, out) != 0))
+        mortise_json_drop(&out);
     answer(a, out);
 }
 
@@ -407,10 +409,8 @@ static void fail(struct mortise_asked *a, const char *code,
                               error_class, "message", message);
     json_t *out;
 
-    if (error != NULL && put_ms(error, "retry_after_ms", retry_after_ms) != 0) {
-        json_decref(error);
-        error = NULL;
-    }
+    if (error != NULL && put_ms(error, "retry_after_ms", retry_after_ms) != 0)
+        mortise_json_drop(&error);
     if (error != NULL)
         error = mortise_secret_store_masked(a->m->secret_store, error);
     out = error != NULL
@@ -418,10 +418,8 @@ static void fail(struct mortise_asked *a, const char *code,
                           "error", error, "usage", usage)
               : NULL;
     json_decref(usage);
-    if (out != NULL && put_turn(a, out) != 0) {
-        json_decref(out);
-        out = NULL;
-    }
+    if (out != NULL && put_turn(a, out) != 0)
+        mortise_json_drop(&out);
     answer(a, out);
 }
 

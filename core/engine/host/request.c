@@ -259,10 +259,8 @@ static json_t *headers_json(const struct mortise_http_answer *a,
         if (json_object_get(out, name) != NULL ||
             !mortise_utf8_valid(name, strlen(name)))
             continue;
-        if (json_object_set_new(out, name, values_of(a, i, mem)) != 0) {
-            json_decref(out);
-            out = NULL;
-        }
+        if (json_object_set_new(out, name, values_of(a, i, mem)) != 0)
+            mortise_json_drop(&out);
     }
     return out;
 }

@@ -3,7 +3,8 @@
  *   tool.list/1    {}
  *   tool.invoke/1  {tool, arguments, tool_use_id?}, {planner: true, arguments}
  *
- * The list is what the graph allows (graph/load/tools.c), as models are told,
+ * The list is what the graph allows (graph/load/tools.c), and was discovered
+ * where the node discovers (run/outcome/discover.c), as models are told,
  * with what each is really called beside it: {tools: [{name, tool?, effect?,
  * description?, parameters}]}; one without a tool hands over to a node.  A tool
  * is run by the run, as an execution of its own (run/flow/tools.c); the answer
@@ -39,19 +40,61 @@ static int put_tool(json_t *to, const struct mortise_graph *tools, size_t i)
                      json_string(mortise_effect_name(tools->nodes[i].effect)));
 }
 
-static void start_list(struct mortise_asked *a)
+/* Is the i-th offered, by what was discovered for who asks? */
+static bool is_offered(const struct mortise_asked *a,
+                       const struct mortise_graph *tools, size_t i)
+{
+    const struct mortise_ongoing *c = a->call;
+
+    return i >= tools->n_offered || c->live == NULL || c->live->run == NULL ||
+           mortise_run_offers(c->live->run, a->run_call, tools->offers[i].tool);
+}
+
+/* As models are told; with what each really is, if `whole`.  NULL: memory ran
+ * out. */
+static json_t *list_of(const struct mortise_asked *a, bool whole)
 {
     const struct mortise_graph *tools = a->call->node->tools;
-    json_t *list =
-        tools != NULL ? json_loads(tools->offered, 0, NULL) : json_array();
-    json_t *out;
+    json_t *all = tools != NULL
+                      ? json_loads(tools->offered, JSON_ALLOW_NUL, NULL)
+                      : json_array();
+    json_t *list = json_array();
+    int rv = all != NULL && list != NULL ? 0 : -1;
 
-    MORTISE_JSON_EACH (one, i, list)
-        if (put_tool(mortise_json_unconst(one), tools, i) != 0) {
-            json_decref(list);
-            list = NULL;
-        }
-    out = json_pack("{s:o}", "tools", list);
+    MORTISE_JSON_EACH (one, i, all) {
+        if (rv == 0 && whole)
+            rv = put_tool(mortise_json_unconst(one), tools, i);
+        if (rv == 0 && is_offered(a, tools, i))
+            rv = json_array_append(list, mortise_json_unconst(one));
+    }
+    json_decref(all);
+    if (rv == 0)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+int mortise_tools_write(const struct mortise_asked *a, struct mortise_buf *text)
+{
+    const struct mortise_live *live = a->call->live;
+    json_t *list;
+    int rv;
+
+    if (live == NULL || live->run == NULL ||
+        !mortise_run_narrows(live->run, a->run_call)) {
+        mortise_buf_puts(text, a->call->node->tools->offered);
+        return MORTISE_OK;
+    }
+    list = list_of(a, false);
+    rv = list != NULL ? mortise_json_write(text, list) : MORTISE_ENOMEM;
+    json_decref(list);
+    return rv;
+}
+
+static void start_list(struct mortise_asked *a)
+{
+    json_t *out = json_pack("{s:o}", "tools", list_of(a, true));
+
     mortise_host_call_answer(a, out != NULL ? MORTISE_S_OK : MORTISE_S_NOMEM,
                              out, out != NULL ? "" : "out of memory");
 }

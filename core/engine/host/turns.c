@@ -250,10 +250,8 @@ static json_t *plain(const json_t *message)
             continue;
         copy = json_copy(mortise_json_unconst(part));
         json_object_del(copy, "provider");
-        if (json_array_append_new(list, copy) != 0) {
-            json_decref(out);
-            out = NULL;
-        }
+        if (json_array_append_new(list, copy) != 0)
+            mortise_json_drop(&out);
     }
     return out;
 }

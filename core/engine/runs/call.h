@@ -24,15 +24,29 @@ struct mortise_lane {
     uint32_t limit, running;      /* limit 0: none */
     struct mortise_tasks waiting; /* the `turn`s of calls, which never run */
     struct mortise_ongoing *background; /* NULL: none is under way */
-    bool given_up;                /* a call did not let go */
-    bool has_background;          /* by its manifest */
-    uint64_t idle_ms;             /* 0: no such clock */
+    bool given_up;                      /* a call did not let go */
+    bool has_background;                /* by its manifest */
+    uint64_t idle_ms;                   /* 0: no such clock */
 };
 
 enum mortise_ongoing_state {
     MORTISE_CALL_WAITING = 1,
     MORTISE_CALL_CALLED,
     MORTISE_CALL_ENDED
+};
+
+/* Who hears how a call ended that is a part of what somebody does, and answers no
+ * ask (discover.c, remember.c, streams.c). */
+struct mortise_hearer {
+    void (*hear)(struct mortise_hearer *h,
+                 const struct mortise_host_call_served *how);
+    struct mortise_ongoing *call; /* NULL: none is out */
+};
+
+/* What a call of the run's own waits for, instead of a plugin of its own:
+ * cancelling it stops that, and nothing is heard of it. */
+struct mortise_waiting {
+    void (*stop)(struct mortise_waiting *w);
 };
 
 /* What a method keeps for a call, as long as that is out. */
@@ -57,15 +71,14 @@ struct mortise_ongoing { /* a call */
     bool idle_over;           /* it was silent for too long */
     struct mortise_timer due; /* of one that serves, and may take so long */
     uint64_t may_take_ms;
-    bool is_overdue;
     bool let_go; /* its plugin's end says no more than that it stopped */
     bool mute;   /* its plugin's end says nothing at all of what it did */
     struct mortise_task ended, starved;
     struct mortise_task parked; /* nobody may be called: its run is paused */
     bool is_parked;
-    bool is_starved; /* under calls_lock */
+    bool is_starved;     /* under calls_lock */
     atomic_bool is_over; /* its plugin said so, and the loop is yet to hear */
-    uint64_t unsaid; /* events that were missed, which is yet to be told */
+    uint64_t unsaid;     /* events that were missed, which is yet to be told */
     struct mortise_task job; /* of a worker */
     atomic_uint refs;        /* the loop's, and a worker's */
     const struct mortise_mem *mem;
@@ -73,7 +86,11 @@ struct mortise_ongoing { /* a call */
     /* It is no call of the run's, but serves what a call of the run's asked;
      * NULL: nobody waits for it any more. */
     bool is_serving;
+    bool is_held, is_within_held, is_last; /* as struct mortise_run_call has
+                                              them */
     struct mortise_asked *serves;
+    struct mortise_hearer *hearer; /* in the place of that; or NULL */
+    struct mortise_waiting *waits; /* for the plugins of others; or NULL */
     struct mortise_asked *own;   /* a step that its plugin performs; or NULL */
     struct mortise_usage served; /* what its asks used; [loop] */
     struct mortise_kept *kept;   /* NULL: nothing; [loop] */
@@ -130,6 +147,32 @@ int mortise_calls_serve(struct mortise_asked *a,
                         struct mortise_buf *body, uint64_t may_take_ms,
                         struct mortise_err *err);
 void mortise_calls_let_go(struct mortise_asked *a);
+/* The same for a part of what a call does; _stop_part(): nobody hears of it. */
+int mortise_calls_serve_part(struct mortise_ongoing *by,
+                             struct mortise_hearer *h,
+                             const struct mortise_call_kind *kind,
+                             const char *name, struct mortise_buf *body,
+                             uint64_t may_take_ms, struct mortise_err *err);
+void mortise_calls_stop_part(struct mortise_hearer *h);
+/* The same for nobody's: of no run, and under way until it ends or the engine
+ * does, which it hears. */
+int mortise_calls_serve_nobody(struct mortise *m, struct mortise_hearer *h,
+                               const struct mortise_call_kind *kind,
+                               const char *name, struct mortise_buf *body,
+                               struct mortise_err *err);
+
+/* ---- begins.c ------------------------------------------------------------ */
+
+/* Who begins a call of this kind of a run's, and has it end; NULL: it is the
+ * plugin's. */
+typedef void mortise_begin_fn(struct mortise_ongoing *c,
+                              const struct mortise_run_call *rc);
+mortise_begin_fn *mortise_begin_of(enum mortise_run_call_kind kind);
+
+/* ---- consult.c ----------------------------------------------------------- */
+
+mortise_begin_fn mortise_consult_discovery;
+
 /* ---- cache.c ------------------------------------------------------------- */
 
 /* A LOOKUP, which ends with its outcome. */

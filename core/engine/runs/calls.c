@@ -27,7 +27,9 @@
  */
 #include "engine/runs/call.h"
 #include "engine/runs/script.h"
+#include "engine/runs/streams.h"
 #include "engine/common/grants.h"
+#include "engine/common/traces.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -68,6 +70,16 @@ static uint64_t run_hash(const struct mortise_live *live, uint64_t run_call)
     return mortise_hash_u64s((uint64_t)(uintptr_t)live, run_call);
 }
 
+/* The first of its run's calls, or of those that serve nobody's. */
+static void chain(struct mortise_ongoing *c, struct mortise_ongoing **first)
+{
+    c->next = *first;
+    c->at = first;
+    if (c->next != NULL)
+        c->next->at = &c->next;
+    *first = c;
+}
+
 static void enlist(struct mortise_ongoing *c)
 {
     struct mortise_live *live = c->live;
@@ -76,15 +88,14 @@ static void enlist(struct mortise_ongoing *c)
     pthread_mutex_lock(&m->calls_lock);
     mortise_table_add(&m->calls, &c->by_id, mortise_hash_u64s(c->id, 0));
     pthread_mutex_unlock(&m->calls_lock);
+    if (live != NULL)
+        chain(c, &live->calls);
+    else if (c->is_serving)
+        chain(c, &m->runless);
     if (live == NULL) {
         m->n_background++;
         return;
     }
-    c->next = live->calls;
-    c->at = &live->calls;
-    if (c->next != NULL)
-        c->next->at = &c->next;
-    live->calls = c;
     if (!c->is_serving)
         mortise_table_add(&m->run_calls, &c->by_run,
                           run_hash(live, c->run_call));
@@ -101,13 +112,14 @@ static void delist(struct mortise_ongoing *c)
     mortise_timer_disarm(&m->timers, &c->quiesce);
     mortise_timer_disarm(&m->timers, &c->idle);
     mortise_timer_disarm(&m->timers, &c->due);
+    if (c->at != NULL)
+        *c->at = c->next;
+    if (c->next != NULL)
+        c->next->at = c->at;
     if (c->live == NULL) {
         m->n_background--;
         return;
     }
-    *c->at = c->next;
-    if (c->next != NULL)
-        c->next->at = c->at;
     if (!c->is_serving)
         mortise_table_remove(&m->run_calls, &c->by_run);
     m->n_calls--;
@@ -305,7 +317,6 @@ static const struct mortise_usage *all_usage(struct mortise_ongoing *c)
     return &c->usage;
 }
 
-/* Who asked for what it performs hears of it. */
 /* It was stopped because it took too long: that is why it failed. */
 static void set_overdue(struct mortise_ongoing *c)
 {
@@ -316,26 +327,41 @@ static void set_overdue(struct mortise_ongoing *c)
     set_failed(c, MORTISE_S_TIMEOUT, "timeout.call", "timeout", words);
 }
 
+/* It took longer than it may, noticed by its timer or not: a plugin can keep the
+ * loop from that. */
+static bool is_overdue(const struct mortise_ongoing *c)
+{
+    return c->may_take_ms > 0 && mortise_mono_ns() >= c->due.at_ns;
+}
+
+/* Who asked for what it performs hears of it.  What it gave in spite of having
+ * taken too long is no answer but to an ask, which may have cost something. */
 static void tell_served(struct mortise_ongoing *c)
 {
     struct mortise_asked *a = c->serves;
+    struct mortise_hearer *h = c->hearer;
     struct mortise_host_call_served how;
 
-    if (c->is_overdue && c->status != MORTISE_S_OK)
+    if (is_overdue(c) && (c->status != MORTISE_S_OK || h != NULL))
         set_overdue(c);
     how = (struct mortise_host_call_served){
         .status = c->status,
         .output = c->output,
-        .usage = &c->usage,
+        .usage = all_usage(c),
+        .violation = c->violation,
         .code = c->code,
         .error_class = c->error_class != NULL ? c->error_class : "",
         .message = c->message != NULL ? c->message : "",
         .retry_after_ms = c->retry_after_ms};
     c->serves = NULL;
-    if (a == NULL)
-        return;
-    a->data = NULL;
-    a->method->served(a, &how);
+    c->hearer = NULL;
+    if (a != NULL) {
+        a->data = NULL;
+        a->method->served(a, &how);
+    } else if (h != NULL) {
+        h->call = NULL;
+        h->hear(h, &how);
+    }
 }
 
 /* What it adds to its node's conversation goes with what it says besides its
@@ -391,11 +417,21 @@ static void parked(struct mortise_task *t)
     unref(c);
 }
 
-/* A call of a plugin that is not trusted any more, which no lane has. */
+static void end_early(struct mortise_ongoing *c, int32_t status,
+                      const char *code, const char *error_class,
+                      const char *message);
+
+/* A call of a plugin that is not trusted any more, which no lane has.  One of no
+ * run ends with that. */
 static void park(struct mortise_ongoing *c, const struct mortise_err *why)
 {
     struct mortise *m = c->m;
 
+    if (c->live == NULL) {
+        c->lane = NULL;
+        end_early(c, MORTISE_S_DENIED, "plugin", "permanent", why->msg);
+        return;
+    }
     mortise_log(m, MORTISE_LOG_ERROR, "run %s is blocked at %s: %s", c->run_id,
                 c->path, why->msg);
     c->lane = NULL;
@@ -470,15 +506,30 @@ static const char *plugin_behind(const struct mortise *m, const char *name,
                                  enum mortise_kind kind, const char **as)
 {
     const struct mortise_deployment *d = m->settings.deployment;
-    const struct mortise_guard *g = kind == MORTISE_KIND_GUARDRAIL
-                                        ? mortise_guard_find(&d->guards, name)
-                                        : NULL;
-    const struct mortise_model_alias *model =
-        kind == MORTISE_KIND_MODEL ? mortise_model_find(&d->models, name)
-                                   : NULL;
+    const struct mortise_guard *g;
+    const struct mortise_model_alias *model;
+    const struct mortise_discoverer *finder;
 
-    *as = g != NULL ? g->id : model != NULL ? model->instance : "";
-    return g != NULL ? g->plugin : model != NULL ? model->provider : name;
+    *as = "";
+    switch (kind) {
+    case MORTISE_KIND_GUARDRAIL:
+        g = mortise_guard_find(&d->guards, name);
+        *as = g != NULL ? g->id : "";
+        return g != NULL ? g->plugin : name;
+    case MORTISE_KIND_MODEL:
+        model = mortise_model_find(&d->models, name);
+        *as = model != NULL ? model->instance : "";
+        return model != NULL ? model->provider : name;
+    case MORTISE_KIND_DISCOVERY:
+        finder = mortise_discoverer_of_instance(&d->discovery, name);
+        *as = finder != NULL ? finder->instance : "";
+        return finder != NULL ? finder->plugin : name;
+    case MORTISE_KIND_MEMORY:
+        *as = MORTISE_MEMORY_INSTANCE;
+        return d->memory.plugin != NULL ? d->memory.plugin : name;
+    default: /* an executor has no other instance */
+        return name;
+    }
 }
 
 /* Start the plugin if it is not started, and find its lane; `name` as for
@@ -530,10 +581,25 @@ static int bring_up_model(struct mortise *m, const char *alias,
     return rv;
 }
 
+/* An instance, or the name of a plugin behind the prefix. */
+static int bring_up_discovery(struct mortise *m, const char *name,
+                              struct mortise_err *err)
+{
+    const struct mortise_deployment *d = m->settings.deployment;
+    bool instance = mortise_discoverer_of_instance(&d->discovery, name) != NULL;
+    struct mortise_lane *l;
+    uint64_t took_ms;
+
+    return lane_get(m,
+                    instance ? name : mortise_deployment_plugin(d, name, NULL),
+                    MORTISE_KIND_DISCOVERY, &l, &took_ms, err);
+}
+
 int mortise_calls_bring_up(struct mortise *m, const char *name,
                            struct mortise_err *err)
 {
-    static const char model[] = "model:";
+    static const char model[] = "model:",
+                      discovery[] = MORTISE_DISCOVERY_PREFIX;
 
     const char *id = mortise_guard_of_plugin(name);
     struct mortise_lane *l;
@@ -541,6 +607,10 @@ int mortise_calls_bring_up(struct mortise *m, const char *name,
 
     if (strncmp(name, model, sizeof model - 1) == 0)
         return bring_up_model(m, name + sizeof model - 1, err);
+    if (strcmp(name, MORTISE_MEMORY_INSTANCE) == 0)
+        return lane_get(m, name, MORTISE_KIND_MEMORY, &l, &took_ms, err);
+    if (strncmp(name, discovery, sizeof discovery - 1) == 0)
+        return bring_up_discovery(m, name, err);
     return lane_get(m, id != NULL ? id : name,
                     id != NULL ? MORTISE_KIND_GUARDRAIL : MORTISE_KIND_EXECUTOR,
                     &l, &took_ms, err);
@@ -558,10 +628,10 @@ static void forget(struct mortise_ongoing *c)
         c->kept->drop(c->kept);
     c->kept = NULL;
     delist(c);
-    if (c->live == NULL) {
-        if (c == l->background)
-            l->background = NULL;
-    } else if (l != NULL && c->state == MORTISE_CALL_CALLED) {
+    if (l != NULL && c == l->background) {
+        l->background = NULL;
+    } else if (l != NULL && c->state == MORTISE_CALL_CALLED &&
+               (c->live != NULL || c->is_serving)) {
         l->running--;
         lane_pump(l);
     }
@@ -589,6 +659,51 @@ static void note_background(const struct mortise_ongoing *c)
                     c->message != NULL ? c->message : "");
 }
 
+/* What a memory gave a run is what it was asked for, or an error of it. */
+static void judge_memory(struct mortise_ongoing *c)
+{
+    struct mortise_err why;
+    json_t *body = NULL;
+    int rv;
+
+    if (c->status != MORTISE_S_OK || (c->call.kind != &mortise_call_recall &&
+                                      c->call.kind != &mortise_call_remember))
+        return;
+    rv = mortise_json_read(&body, c->body, c->call.body_size, &why);
+    if (rv == MORTISE_OK)
+        rv = mortise_traces_judge(c->call.kind, body, c->output, &why);
+    json_decref(body);
+    if (rv == MORTISE_ENOMEM)
+        set_failed(c, MORTISE_S_NOMEM, "memory", "transient", why.msg);
+    else if (rv != MORTISE_OK)
+        set_failed(c, MORTISE_S_FAILED, "memory.bad_answer", "permanent",
+                   why.msg);
+}
+
+/* A verdict that comes behind its node's time is none, also where what gave it
+ * kept the loop from noticing. */
+static void judge_verdict(struct mortise_ongoing *c)
+{
+    if (c->call.kind == &mortise_call_check && c->status == MORTISE_S_OK &&
+        c->call.deadline_ns != 0 && mortise_mono_ns() > c->call.deadline_ns)
+        set_failed(c, MORTISE_S_TIMEOUT, "timeout.call", "timeout",
+                   "it took longer than its node may");
+}
+
+static bool is_last_of_output(const struct mortise_ongoing *c)
+{
+    return c->live != NULL && !c->is_serving && c->is_last &&
+           c->call.kind == &mortise_call_check &&
+           c->call.stage == MORTISE_STAGE_OUTPUT;
+}
+
+/* A guardrail lets what it was shown pass, as it is. */
+static bool passes(const struct mortise_ongoing *c)
+{
+    return c->status == MORTISE_S_OK &&
+           (!c->violation || c->node->on_violation == MORTISE_VIOLATION_WARN);
+}
+
 static void ended(struct mortise_task *t)
 {
     struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, ended);
@@ -596,14 +711,21 @@ static void ended(struct mortise_task *t)
     forget(c);
     if (c->unsaid > 0 && c->live != NULL)
         mortise_watch_miss(c->live, c->unsaid);
+    if (c->live != NULL)
+        mortise_stream_end(c);
+    if (is_last_of_output(c))
+        mortise_stream_judged(c, passes(c));
     if (c->idle_over && c->status != MORTISE_S_OK)
         set_idle(c);
-    if (c->live == NULL)
-        note_background(c);
-    else if (c->is_serving)
+    if (c->is_serving)
         tell_served(c);
-    else
+    else if (c->live == NULL)
+        note_background(c);
+    else {
+        judge_memory(c);
+        judge_verdict(c);
         feed_result(c);
+    }
     unref(c);
 }
 
@@ -676,6 +798,9 @@ static const struct mortise_call_kind *const kinds[] = {
     [MORTISE_RUN_RECONCILE] = &mortise_call_reconcile,
     [MORTISE_RUN_CHECK] = &mortise_call_check,
     [MORTISE_RUN_LOOKUP] = &mortise_call_execute,
+    [MORTISE_RUN_DISCOVER] = &mortise_call_discover,
+    [MORTISE_RUN_RECALL] = &mortise_call_recall,
+    [MORTISE_RUN_REMEMBER] = &mortise_call_remember,
 };
 
 static uint32_t stage_of(const struct mortise_run_call *rc)
@@ -686,9 +811,13 @@ static uint32_t stage_of(const struct mortise_run_call *rc)
         [MORTISE_GUARD_OUTPUT] = MORTISE_STAGE_OUTPUT,
         [MORTISE_GUARD_DECISION] = MORTISE_STAGE_NODE,
         [MORTISE_GUARD_EDGE] = MORTISE_STAGE_EDGE,
+        [MORTISE_GUARD_RECALLED] = MORTISE_STAGE_MEMORY_READ,
+        [MORTISE_GUARD_REMEMBERED] = MORTISE_STAGE_MEMORY_WRITE,
     };
 
     assert(rc->kind == MORTISE_RUN_CHECK);
+    if (rc->serves && rc->stage == MORTISE_GUARD_INPUT)
+        return MORTISE_STAGE_TOOL_CALL;
     return rc->serves && rc->stage == MORTISE_GUARD_OUTPUT
                ? MORTISE_STAGE_TOOL_RESULT
                : stages[rc->stage];
@@ -743,10 +872,14 @@ static void fill_call(struct mortise_ongoing *c,
     to->tenant = keep(&at, tenant_of(c->live));
     c->whose = (struct mortise_whose){to->tenant, to->run_id, c->path};
     c->node = rc->node;
+    c->is_within_held = rc->is_within_held;
+    c->is_held = rc->is_held;
+    c->is_last = rc->is_last;
     to->id = c->id;
     to->attempt = rc->attempt;
     to->visit = rc->visit;
     to->stage = rc->kind == MORTISE_RUN_CHECK ? stage_of(rc) : 0;
+    to->flags = rc->is_held ? MORTISE_REQUEST_HELD : 0;
     to->deadline_ns = rc->timeout_ms != 0 ? mortise_mono_in(rc->timeout_ms) : 0;
     to->body = c->body;
     to->body_size = strlen(c->body);
@@ -790,6 +923,20 @@ static struct mortise_ongoing *call_new(struct mortise *m,
     c->job.run = on_worker;
     atomic_init(&c->refs, 1);
     fill_call(c, rc, body, room);
+    return c;
+}
+
+/* The same of a body that was written, which is empty afterwards. */
+static struct mortise_ongoing *
+call_written(struct mortise *m, struct mortise_live *live,
+             const struct mortise_run_call *rc,
+             const struct mortise_call_kind *kind, struct mortise_buf *body)
+{
+    char *text = mortise_buf_cstr(body);
+    struct mortise_ongoing *c = call_new(m, live, rc, kind, text, body->cap);
+
+    if (text != NULL)
+        mortise_buf_init(body, m->mem);
     return c;
 }
 
@@ -878,11 +1025,63 @@ int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,
     if (c == NULL)
         return mortise_nomem(err);
     enlist(c);
-    if (rc->kind == MORTISE_RUN_LOOKUP)
-        mortise_cache_look_up(c, rc);
+    if (mortise_begin_of(rc->kind) != NULL)
+        mortise_begin_of(rc->kind)(c, rc);
     else if (!mortise_script_call(c, rc))
         queue(c, rc->plugin);
     return MORTISE_OK;
+}
+
+/* It serves whoever hears of it. */
+static void serve_hearer(struct mortise_ongoing *c, struct mortise_hearer *h)
+{
+    c->is_serving = true;
+    c->hearer = h;
+    h->call = c;
+}
+
+int mortise_calls_serve_nobody(struct mortise *m, struct mortise_hearer *h,
+                               const struct mortise_call_kind *kind,
+                               const char *name, struct mortise_buf *body,
+                               struct mortise_err *err)
+{
+    struct mortise_run_call rc = {.attempt = 1, .visit = 1};
+    struct mortise_ongoing *c = call_written(m, NULL, &rc, kind, body);
+
+    if (c == NULL)
+        return mortise_nomem(err);
+    serve_hearer(c, h);
+    enlist(c);
+    queue(c, name);
+    return MORTISE_OK;
+}
+
+/* A call that serves another; takes the body.  NULL: memory ran out. */
+static struct mortise_ongoing *serve(const struct mortise_ongoing *by,
+                                     const struct mortise_call_kind *kind,
+                                     struct mortise_buf *body,
+                                     uint64_t may_take_ms)
+{
+    struct mortise_run_call rc = {.id = by->run_call,
+                                  .node = by->node,
+                                  .is_within_held = by->is_within_held,
+                                  .is_held = by->is_held,
+                                  .attempt = by->call.attempt,
+                                  .visit = by->call.visit};
+    struct mortise_ongoing *c;
+
+    snprintf(rc.path, sizeof rc.path, "%s", by->path);
+    c = call_written(by->m, by->live, &rc, kind, body);
+    if (c == NULL)
+        return NULL;
+    c->call.deadline_ns = by->call.deadline_ns;
+    c->is_serving = true;
+    enlist(c);
+    c->may_take_ms = may_take_ms;
+    if (may_take_ms > 0)
+        mortise_timer_arm(&by->m->timers, &c->due,
+                          mortise_mono_in(may_take_ms + SAYS_SO_MS));
+    return c;
 }
 
 int mortise_calls_serve(struct mortise_asked *a,
@@ -890,30 +1089,27 @@ int mortise_calls_serve(struct mortise_asked *a,
                         struct mortise_buf *body, uint64_t may_take_ms,
                         struct mortise_err *err)
 {
-    const struct mortise_ongoing *by = a->call;
-    struct mortise_run_call rc = {.id = by->run_call,
-                                  .node = by->node,
-                                  .attempt = by->call.attempt,
-                                  .visit = by->call.visit};
-    struct mortise_ongoing *c;
-    char *text;
+    struct mortise_ongoing *c = serve(a->call, kind, body, may_take_ms);
 
-    snprintf(rc.path, sizeof rc.path, "%s", by->path);
-    text = mortise_buf_cstr(body);
-    c = call_new(by->m, by->live, &rc, kind, text, body->cap);
-    if (text != NULL)
-        mortise_buf_init(body, by->mem); /* it is the call's */
     if (c == NULL)
         return mortise_nomem(err);
-    c->call.deadline_ns = by->call.deadline_ns;
-    c->is_serving = true;
     c->serves = a;
     a->data = c;
-    enlist(c);
-    c->may_take_ms = may_take_ms;
-    if (may_take_ms > 0)
-        mortise_timer_arm(&by->m->timers, &c->due,
-                          mortise_mono_in(may_take_ms + SAYS_SO_MS));
+    queue(c, name);
+    return MORTISE_OK;
+}
+
+int mortise_calls_serve_part(struct mortise_ongoing *by,
+                             struct mortise_hearer *h,
+                             const struct mortise_call_kind *kind,
+                             const char *name, struct mortise_buf *body,
+                             uint64_t may_take_ms, struct mortise_err *err)
+{
+    struct mortise_ongoing *c = serve(by, kind, body, may_take_ms);
+
+    if (c == NULL)
+        return mortise_nomem(err);
+    serve_hearer(c, h);
     queue(c, name);
     return MORTISE_OK;
 }
@@ -985,6 +1181,14 @@ static void cancel(struct mortise_ongoing *c)
 
     if (c->scripted)
         mortise_script_cancel(c);
+    if (c->waits != NULL) {
+        c->waits->stop(c->waits);
+        c->waits = NULL;
+        c->cancelled = true;
+        end_early(c, MORTISE_S_CANCELLED, "cancelled", "cancelled",
+                  "cancelled while it waited for others");
+        return;
+    }
     if (c->cancelled || (l == NULL && !c->is_parked))
         return;
     c->cancelled = true;
@@ -1019,6 +1223,17 @@ void mortise_calls_let_go(struct mortise_asked *a)
     cancel(c);
 }
 
+void mortise_calls_stop_part(struct mortise_hearer *h)
+{
+    struct mortise_ongoing *c = h->call;
+
+    if (c == NULL)
+        return;
+    h->call = NULL;
+    c->hearer = NULL;
+    cancel(c);
+}
+
 static void idle_over(struct mortise_timer *t)
 {
     struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, idle);
@@ -1033,10 +1248,7 @@ static void idle_over(struct mortise_timer *t)
 
 static void overdue(struct mortise_timer *t)
 {
-    struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, due);
-
-    c->is_overdue = true;
-    cancel(c);
+    cancel(MORTISE_OF(t, struct mortise_ongoing, due));
 }
 
 void mortise_calls_cancel(struct mortise_live *live, uint64_t run_call)
@@ -1066,6 +1278,8 @@ void mortise_calls_cancel_background(struct mortise *m)
         if (l->background != NULL)
             cancel(l->background);
     }
+    for (struct mortise_ongoing *c = m->runless; c != NULL; c = c->next)
+        cancel(c);
 }
 
 void mortise_calls_cancel_all(struct mortise_live *live)
@@ -1185,6 +1399,46 @@ static json_t *read_message(const struct mortise_ongoing *c,
     return NULL;
 }
 
+/* Streams of text are looked at by guardrails (streams.c). */
+static const struct mortise_manifest *stream_guard(struct mortise *m,
+                                                   const char *id)
+{
+    const char *as;
+
+    return mortise_plugins_find(
+        m->plugins, plugin_behind(m, id, MORTISE_KIND_GUARDRAIL, &as), NULL);
+}
+
+static int stream_look(struct mortise_hearer *h, struct mortise_live *live,
+                       const struct mortise_run_call *rc, uint64_t may_take_ms,
+                       struct mortise_err *err)
+{
+    struct mortise *m = live->m;
+    char *body = mortise_json_text(m->mem, rc->body);
+    struct mortise_ongoing *c = call_new(m, live, rc, &mortise_call_check, body,
+                                         body != NULL ? strlen(body) + 1 : 0);
+
+    if (c == NULL)
+        return mortise_nomem(err);
+    serve_hearer(c, h);
+    enlist(c);
+    c->may_take_ms = may_take_ms;
+    mortise_timer_arm(&m->timers, &c->due, mortise_mono_in(may_take_ms));
+    queue(c, rc->plugin);
+    return MORTISE_OK;
+}
+
+static void stream_tell(struct mortise_live *live, json_t *event)
+{
+    if (event != NULL)
+        mortise_watch_publish(live, event);
+    else
+        mortise_watch_miss(live, 1);
+}
+
+static const struct mortise_stream_ops stream_ops = {stream_guard, stream_look,
+                                                     stream_tell};
+
 static void message_task(struct mortise_task *t)
 {
     struct message *msg = MORTISE_OF(t, struct message, task);
@@ -1192,16 +1446,19 @@ static void message_task(struct mortise_task *t)
     uint64_t missed = msg->missed;
     const char *type = msg->type;
     json_t *data = NULL;
+    bool held = c != NULL && type != progress && mortise_stream_holds(c);
 
-    if (c != NULL &&
-        (c->live == NULL || c->live->topic == NULL || is_repeating(c)))
+    if (c != NULL && (c->live == NULL || is_repeating(c) ||
+                      (c->live->topic == NULL && !held)))
         c = NULL; /* nobody sees it, or it was seen before */
     if (c != NULL)
         data = read_message(c, msg);
     message_free(msg); /* its room is for the event */
     if (c != NULL && missed > 0)
         mortise_watch_miss(c->live, missed);
-    if (data != NULL)
+    if (c != NULL && held)
+        mortise_stream_put(c, type, missed > 0 ? NULL : data, &stream_ops);
+    else if (data != NULL)
         tell(c, type, type == progress ? "data" : "text", data);
     json_decref(data);
 }

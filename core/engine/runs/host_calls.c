@@ -44,6 +44,7 @@
 #include "base/clock.h"
 #include "engine/common/secret_store.h"
 #include "engine/runs/call.h"
+#include "plugin/kind.h"
 
 enum { STEP_NAME_MAX = 128 }; /* of a step */
 
@@ -487,6 +488,26 @@ static bool may_be_part(const struct mortise_host_call_method *m)
                                  m->effect == MORTISE_HOST_CALL_UNRECORDED);
 }
 
+/* (7): is it one of those that plugins of its kind may ask?  Else `may` has
+ * them. */
+static bool may_serve(const struct mortise_asked *a, char *may, size_t size)
+{
+    const char *const *asks = mortise_kinds[a->call->call.kind->kind]->asks;
+    size_t n = 0;
+
+    assert(asks != NULL); /* an executor serves nobody */
+    for (size_t k = 0; asks[k] != NULL; k++) {
+        if (strcmp(asks[k], a->method_name) == 0)
+            return true;
+        n += (size_t)snprintf(may + n, size - n, "%s%s",
+                              k == 0                ? ""
+                              : asks[k + 1] == NULL ? " and "
+                                                    : ", ",
+                              asks[k]);
+    }
+    return false;
+}
+
 /* The run's even so: a question, as whoever asked it stays; and a model, as it
  * costs money. */
 static bool is_recorded_inside(const struct mortise_host_call_method *m)
@@ -532,6 +553,7 @@ static int32_t judge(struct mortise_asked *a, char *words)
 {
     const struct mortise_ongoing *c = a->call;
     int32_t status;
+    char may[256];
 
     if (a->raw != NULL && a->status == MORTISE_S_OK && !a->is_part)
         a->status = parse_raw(a);
@@ -547,13 +569,12 @@ static int32_t judge(struct mortise_asked *a, char *words)
     if (c->told_to_wait && !a->method->ends)
         return mortise_ask_refuse(words, MORTISE_S_SUSPENDED,
                                   "the call is to let go");
-    if (c->is_serving && !may_be_part(a->method))
+    if (c->is_serving && !may_serve(a, may, sizeof may))
         return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
-                                  "a model may not ask %s: it may ask "
-                                  "state.get/1, secret.get/1 and "
-                                  "http.request/1",
-                                  a->method_name);
-    if (c->live == NULL && !a->method->needs_no_run)
+                                  "what serves another call may not ask %s: "
+                                  "it may ask %s",
+                                  a->method_name, may);
+    if (c->live == NULL && !c->is_serving && !a->method->needs_no_run)
         return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
                                   "what a plugin does in the background is of "
                                   "no run, and may not ask %s",

@@ -113,6 +113,7 @@ struct mortise_host_call_served {
     int32_t status;
     const json_t *output; /* NULL: nothing was emitted */
     const struct mortise_usage *usage;
+    bool violation;                           /* of a check */
     const char *code, *error_class, *message; /* "" where it succeeded */
     uint64_t retry_after_ms;                  /* 0: not said */
 };
@@ -219,5 +220,12 @@ void mortise_host_call_perform(struct mortise_live *live, uint64_t ask,
                                uint32_t step, const char *key);
 void mortise_host_call_reply(struct mortise *m, uint64_t ask, int32_t status,
                              json_t *value);
+
+/* ---- host/tools.c -------------------------------------------------------- */
+
+/* The tools that are offered to who asks, as models are told: JSON, behind what
+ * is there.  Of a node that has some. */
+int mortise_tools_write(const struct mortise_asked *a,
+                        struct mortise_buf *text);
 
 #endif

@@ -19,6 +19,7 @@
 #include "engine/runs/host_calls.h"
 #include "engine/runs/script.h"
 #include "engine/runs/start.h"
+#include "engine/runs/streams.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -189,6 +190,7 @@ static void live_free(struct mortise_live *live)
     struct mortise *m = live->m;
 
     assert(live->flying == 0 && live->pending == 0 && live->calls == NULL);
+    mortise_streams_drop(live);
     disarm_all(live);
     mortise_commits_leave(live);
     mortise_watch_detach(live);
@@ -473,7 +475,7 @@ void mortise_live_landed(struct mortise_live *live, uint64_t written,
 static const char *plugin_of(const struct mortise *m, const char *name,
                              const char **pin)
 {
-    return mortise_guard_plugin(&m->settings.deployment->guards, name, pin);
+    return mortise_deployment_plugin(m->settings.deployment, name, pin);
 }
 
 /* A plugin that a run needs cannot be used: trust says so, or something else.
@@ -693,6 +695,18 @@ static int check_deaths(struct mortise *m, const char *tenant, const char *run,
         run, plugin, d.times, d.path, when, d.how, plugin);
 }
 
+/* Nobody is behind a pin. */
+static int is_gone(struct mortise *m, const char *run, const char *pin,
+                   struct mortise_err *err)
+{
+    struct mortise_err why;
+
+    if (mortise_deployment_lacks(m->settings.deployment, pin, &why))
+        return mortise_fail(err, MORTISE_EBLOCKED, "run %s: %s", run, why.msg);
+    return mortise_doing(err, unusable(err), "run %s needs plugin '%s'", run,
+                         pin);
+}
+
 /* The plugins that a run goes on with are the ones that are here (R4), or
  * (changed not NULL) those that are not are listed there, as they are here: it
  * has room for all. */
@@ -710,8 +724,7 @@ static int check_pins(struct mortise *m, const char *id,
             mortise_plugins_find(m->plugins, name, err);
 
         if (man == NULL)
-            return mortise_doing(err, unusable(err), "run %s needs plugin '%s'",
-                                 id, pins[i].plugin);
+            return is_gone(m, id, pins[i].plugin, err);
         if (memcmp(man->digest, pins[i].digest, MORTISE_DIGEST) == 0)
             continue;
         if (changed == NULL)

@@ -15,6 +15,8 @@
  *       to be in: what backoff's jitter comes to, the ids of requests.
  *   (6) What is really called and may block takes turns, so that the order in
  *       which such calls end does not depend on the threads that ran them.
+ *   (7) The deployment's memory and discovery are never asked: it answers for
+ *       them, too.
  */
 #include "engine/runs/script.h"
 
@@ -69,7 +71,9 @@ bool mortise_script_call(struct mortise_ongoing *c,
     struct mortise *m = c->m;
     struct mortise_scripted a = {.code = "", .error_class = "", .message = ""};
 
-    if (m->script == NULL || !m->script->call(m->script->ud, call, &a))
+    if (m->script == NULL)
+        return false;
+    if (!m->script->call(m->script->ud, call, &a))
         return false;
     c->scripted = true;
     m->n_scripted++;

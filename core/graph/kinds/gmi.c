@@ -241,14 +241,15 @@ static const struct mortise_key own_keys[] = {
 };
 
 static const struct mortise_key keys[] = {
-    MORTISE_ROW(mortise_type_row),    MORTISE_ROWS(mortise_call_rows),
-    MORTISE_ROW(mortise_args_row),    MORTISE_ROWS(own_keys),
-    MORTISE_ROW(mortise_policy_row),  MORTISE_ROWS(mortise_output_rows),
-    MORTISE_ROWS(mortise_join_rows),  MORTISE_ROW(mortise_next_row),
-    MORTISE_ROWS(mortise_route_rows), MORTISE_ROW(mortise_targets_row),
-    MORTISE_ROW(mortise_map_row),     MORTISE_ROWS(mortise_visit_rows),
-    MORTISE_ROW(mortise_persona_row), MORTISE_ROW(mortise_resource_row),
-    MORTISE_ROWS(mortise_end_rows),   MORTISE_ROWS(mortise_policy_rows),
+    MORTISE_ROW(mortise_type_row),      MORTISE_ROWS(mortise_call_rows),
+    MORTISE_ROW(mortise_args_row),      MORTISE_ROWS(own_keys),
+    MORTISE_ROW(mortise_policy_row),    MORTISE_ROWS(mortise_output_rows),
+    MORTISE_ROWS(mortise_join_rows),    MORTISE_ROW(mortise_next_row),
+    MORTISE_ROWS(mortise_route_rows),   MORTISE_ROW(mortise_targets_row),
+    MORTISE_ROW(mortise_map_row),       MORTISE_ROWS(mortise_visit_rows),
+    MORTISE_ROW(mortise_persona_row),   MORTISE_ROW(mortise_resource_row),
+    MORTISE_ROWS(mortise_end_rows),     MORTISE_ROW(mortise_memory_row),
+    MORTISE_ROW(mortise_discovery_row),
 };
 
 /* ---- what the operation gets ---------------------------------------------- */
@@ -290,6 +291,17 @@ static void put_llm(struct mortise_loader *ld, struct mortise_reading *r,
     r->node->model_reason = llm->reason;
     mortise_made_put(ld, to, mortise_made_text(ld, "llm", r->key),
                      mortise_llm_map(ld, llm, r->node->complexity, r->key));
+}
+
+static void put_persona(struct mortise_loader *ld,
+                        const struct mortise_reading *r,
+                        struct mortise_made *to)
+{
+    const struct mortise_yaml *persona = mortise_node_persona(ld, r);
+
+    if (persona != NULL)
+        mortise_made_put(ld, to, mortise_made_text(ld, "persona", r->key),
+                         persona);
 }
 
 static void put_tool_errors(struct mortise_loader *ld,
@@ -416,6 +428,19 @@ static void check_prompt(struct mortise_loader *ld,
         check_part(ld, prompt->items[i]);
 }
 
+/* What is looked up for it before: templates that nobody wrote. */
+static void put_looked_up(struct mortise_loader *ld,
+                          const struct mortise_reading *r,
+                          struct mortise_made *to)
+{
+    if (r->node->memory != NULL && r->node->memory->reads)
+        mortise_made_put(ld, to, mortise_made_text(ld, "memory", r->key),
+                         mortise_made_text(ld, "${memory}", r->key));
+    if (r->node->discovers != NULL)
+        mortise_made_put(ld, to, mortise_made_text(ld, "skills", r->key),
+                         mortise_made_text(ld, "${discovery.skills}", r->key));
+}
+
 static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 {
     struct mortise_made *own = &gmi_of(r)->node, all = {.n = 0};
@@ -424,12 +449,14 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 
     r->node->open_ended = mortise_yaml_get(r->map, "max_tokens") == NULL;
     put_llm(ld, r, own);
+    put_persona(ld, r, own);
     put_tool_errors(ld, r, own);
     check_planner(ld, r);
     check_prompt(ld, mortise_yaml_get(r->map, "prompt"));
     if (gmi_of(r)->planner != NULL)
         mortise_node_add_planner(ld, r, gmi_of(r)->planner);
     mortise_node_finish_tools(ld, r);
+    mortise_node_finish_discovery_policy(ld, r);
     put_choice(ld, r, own);
     put_tools(ld, r, own);
     put_schema(ld, r, own);
@@ -439,6 +466,7 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
     node = mortise_made_map(ld, own, r->map->span);
     if (at != SIZE_MAX)
         mortise_made_put(ld, &all, r->map->keys[at], r->map->items[at]);
+    put_looked_up(ld, r, &all);
     mortise_made_put(ld, &all, mortise_made_text(ld, "node", r->key), node);
     args = ld->nomem ? NULL : mortise_made_map(ld, &all, r->map->span);
     if (args != NULL)

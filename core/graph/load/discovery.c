@@ -8,15 +8,17 @@
  * middle of a loop, is refused as for any other edge.  So that a file of some
  * size cannot be a graph of its square, all of them have a bound.
  *
- * Who ranks is a plugin of a kind that this build does not have.  So nothing is
- * found, a run says so (discovery_result), and the fallback must be there.
+ * Who ranks are the deployment's discovery plugins, when a run comes there
+ * (run/outcome/sought.c).  Where it has none, nothing is found, a run says so
+ * (discovery_result), and the fallback is taken: it must be there.  `check`
+ * warns of it.
  */
 #include "graph/load/node.h"
 
 enum { MAX_FOUND = 100000 }; /* edges to what may be found, in a graph */
 
 struct reading {
-    struct mortise_discovery *d;
+    struct mortise_edge_discovery *d;
     const struct mortise_yaml *query, *fallback;
     enum mortise_node_type type; /* 0: any */
 };
@@ -173,11 +175,45 @@ static void check_found(struct mortise_loader *ld, const struct reading *r,
     }
 }
 
+static void use_plugin(void *into, const char *name)
+{
+    mortise_load_plugin(into, "", name);
+}
+
+int mortise_load_answerers(struct mortise_loader *ld, struct mortise_err *why)
+{
+    const struct mortise_catalog *catalog = ld->catalog;
+    int rv = catalog->discovery != NULL
+                 ? catalog->discovery(catalog->ud, use_plugin, ld, why)
+                 : MORTISE_OK;
+
+    ld->nomem |= rv == MORTISE_ENOMEM;
+    return rv;
+}
+
+/* Nobody is no error: the graph says where to go then.  Who checks it may have
+ * meant something else. */
+static void find_answerers(struct mortise_loader *ld, const struct reading *r,
+                           struct mortise_span span)
+{
+    struct mortise_err why = {0};
+
+    if (ld->catalog->discovery == NULL)
+        mortise_fail(&why, MORTISE_ENOTFOUND, "nobody is there to be asked");
+    else if (mortise_load_answerers(ld, &why) == MORTISE_OK || ld->nomem)
+        return;
+    else if (ld->catalog->advise)
+        mortise_load_refuse(ld, "W0453", span, "discovery", &why);
+    r->d->nobody = mortise_arena_strdup(ld->arena, why.msg);
+    ld->nomem |= r->d->nobody == NULL;
+}
+
 static void add_edges(struct mortise_loader *ld, uint32_t from,
                       const struct reading *r, struct mortise_span span)
 {
     struct mortise_draft *draft;
 
+    find_answerers(ld, r, span);
     check_found(ld, r, add_found(ld, from, r, span), span);
     draft = mortise_load_edge(ld, from, r->fallback, MORTISE_EDGE_FALLBACK);
     if (draft != NULL)

@@ -109,13 +109,19 @@ static const struct mortise_key mode_keys[] = {
 };
 
 static const struct mortise_key default_keys[] = {
+    {.name = "memory_consistency",
+     .about = "How nodes read and write memory that say nothing: snapshot (the "
+              "default), live or journaled.",
+     .words = mortise_consistency_words,
+     MORTISE_INTO_WORD(struct mortise_graph, consistency)},
     {.name = "defaults",
      .about = "What holds for nodes that say nothing.",
      .value = MORTISE_V_MAP,
      .place = &mortise_defaults_place,
      .read = mortise_load_defaults},
     {.name = "persona",
-     .about = "Whose traits decide where personality edges lead.",
+     .about = "Whose traits decide where personality edges lead, and who gmi "
+              "nodes are.",
      .value = MORTISE_V_MAP,
      .place = &mortise_persona_place,
      .read = mortise_load_persona},
@@ -178,7 +184,6 @@ static const struct mortise_key file_keys[] = {
      .each = &mortise_role_row,
      .read = mortise_load_roles},
     MORTISE_ROWS(node_keys),
-    {.name = "memory_consistency", .later = true},
 };
 
 static const struct mortise_key inner_keys[] = {

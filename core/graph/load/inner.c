@@ -39,6 +39,7 @@ struct mortise_graph *mortise_inner_new(struct mortise_loader *ld,
     g->tree = tree;
     g->approve_tools = outer->approve_tools;
     g->coarse = outer->coarse; /* unless it says otherwise */
+    g->consistency = outer->consistency; /* likewise */
     g->concurrency = outer->concurrency;
     g->expr_cost = outer->expr_cost;
     g->limits = outer->limits;

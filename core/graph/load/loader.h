@@ -71,6 +71,8 @@ struct mortise_looked {
 /* What the nodes of a graph write (names.c). */
 struct mortise_known;
 
+/* How memory stands to the time (memory.c). */
+extern const struct mortise_word mortise_consistency_words[];
 /* What becomes of errors of tools (llm.c). */
 extern const struct mortise_word mortise_tool_error_words[];
 
@@ -109,6 +111,13 @@ struct mortise_refusal {
     const struct mortise_refusal *next;
     const char *words;
     struct mortise_span at;
+};
+
+/* Whose voice it is: traits, and what gmi nodes are told besides (persona.c). */
+struct mortise_persona {
+    double traits[MORTISE_TRAITS];
+    const struct mortise_yaml *mood;   /* NULL: not said */
+    const struct mortise_yaml *adapts; /* a bool; likewise */
 };
 
 struct mortise_loader {
@@ -174,8 +183,8 @@ struct mortise_loader {
     /* What expressions see; a scope is its first so many. */
     struct mortise_cel_name names[MORTISE_IN_N];
 
-    double traits[MORTISE_TRAITS];      /* of the graph's persona */
-    const struct mortise_yaml *persona; /* the key; NULL: none */
+    struct mortise_persona its;         /* the graph's, */
+    const struct mortise_yaml *persona; /* and its key; NULL: none */
     const struct mortise_yaml *roles;   /* the file's catalogue; NULL: none */
     bool diagnoses;                     /* the file mentions diagnostics */
 
@@ -393,8 +402,13 @@ mortise_key_fn mortise_load_persona;
 /* The edges of a `personality`; `from` MORTISE_NOWHERE: none are made. */
 void mortise_load_personality(struct mortise_loader *ld, uint32_t from,
                               const struct mortise_slot *slot);
-/* Traits that no edge looks at. */
+/* What is said of personas, and looked at by nobody. */
 void mortise_check_personas(struct mortise_loader *ld);
+
+/* ---- memory.c -------------------------------------------------------- */
+
+/* A word of the graph's about memory that no node of it has. */
+void mortise_check_consistency(struct mortise_loader *ld);
 
 /* ---- role.c ---------------------------------------------------------- */
 
@@ -407,6 +421,9 @@ void mortise_check_role(struct mortise_loader *ld,
 /* ---- discovery.c ----------------------------------------------------- */
 
 extern const struct mortise_place mortise_discovery_place;
+/* Does the deployment have who answers, or is there no deployment?  Runs keep to
+ * those: they are among the graph's plugins.  Else `why`. */
+int mortise_load_answerers(struct mortise_loader *ld, struct mortise_err *why);
 /* The edges of a `discovery`, likewise; all nodes were read. */
 void mortise_load_discovery(struct mortise_loader *ld, uint32_t from,
                             const struct mortise_slot *slot);

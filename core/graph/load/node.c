@@ -40,6 +40,7 @@ static const struct mortise_word node_effect_words[] = {
 
 /* ---- rows ------------------------------------------------------------ */
 
+enum { HOLD_BACK = 512 }; /* bytes, of guardrail_policy */
 enum { BEFORE = 1, AFTER = 2 };
 
 static const struct mortise_word checkpoints[] = {
@@ -247,7 +248,7 @@ const struct mortise_key mortise_visit_rows[2] = {
 
 const struct mortise_key mortise_persona_row = {
     .name = "persona_policy",
-    .about = "Traits that differ from the graph's, for this node.",
+    .about = "What of the persona differs from the graph's, for this node.",
     .value = MORTISE_V_MAP,
     .place = &mortise_persona_place,
     .read = mortise_node_read_persona_policy};
@@ -277,22 +278,31 @@ const struct mortise_key mortise_end_rows[2] = {
      .value = MORTISE_V_ANY},
 };
 
-const struct mortise_key mortise_policy_rows[2] = {
-    {.name = "memory_policy", .later = true},
-    {.name = "discovery_policy", .later = true},
-};
+const struct mortise_key mortise_memory_row = {
+    .name = "memory_policy",
+    .about = "What the node remembers: what is read before it runs, and what "
+             "becomes of its output.",
+    .value = MORTISE_V_MAP,
+    .place = &mortise_memory_policy_place,
+    .read = mortise_node_read_memory_policy};
+
+const struct mortise_key mortise_discovery_row = {
+    .name = "discovery_policy",
+    .about = "Which of its tools the node is offered, and which skills join "
+             "its prompt, is looked for before it runs.",
+    .value = MORTISE_V_MAP,
+    .place = &mortise_discovery_policy_place,
+    .read = mortise_node_read_discovery_policy};
 
 const struct mortise_key mortise_later_rows[3] = {
     {.name = "complexity", .later = true},
-    {.name = "memory_policy", .later = true},
-    {.name = "discovery_policy", .later = true},
-};
-
-const struct mortise_key mortise_last_rows[4] = {
-    MORTISE_ROWS(mortise_end_rows),
-    MORTISE_ROWS(mortise_later_rows),
     {.name = "execution_mode", .later = true},
     {.name = "llm", .later = true},
+};
+
+const struct mortise_key mortise_last_rows[2] = {
+    MORTISE_ROWS(mortise_end_rows),
+    MORTISE_ROWS(mortise_later_rows),
 };
 
 const struct mortise_key mortise_work_rows[8] = {
@@ -302,14 +312,15 @@ const struct mortise_key mortise_work_rows[8] = {
     MORTISE_ROW(mortise_persona_row),  MORTISE_ROWS(mortise_last_rows),
 };
 
-const struct mortise_key mortise_operation_rows[14] = {
+const struct mortise_key mortise_operation_rows[16] = {
     MORTISE_ROWS(mortise_call_rows),  MORTISE_ROW(mortise_args_row),
     MORTISE_ROW(mortise_policy_row),  MORTISE_ROWS(mortise_output_rows),
     MORTISE_ROWS(mortise_join_rows),  MORTISE_ROW(mortise_next_row),
     MORTISE_ROWS(mortise_route_rows), MORTISE_ROW(mortise_targets_row),
     MORTISE_ROW(mortise_map_row),     MORTISE_ROWS(mortise_visit_rows),
     MORTISE_ROW(mortise_persona_row), MORTISE_ROW(mortise_resource_row),
-    MORTISE_ROW(mortise_cache_row),   MORTISE_ROWS(mortise_last_rows),
+    MORTISE_ROW(mortise_cache_row),   MORTISE_ROWS(mortise_end_rows),
+    MORTISE_ROW(mortise_memory_row),  MORTISE_ROWS(mortise_later_rows),
 };
 
 const struct mortise_place mortise_node_place = {.what = "a node",
@@ -374,6 +385,7 @@ void mortise_node_begin(struct mortise_loader *ld, struct mortise_reading *r,
     node->max_visits = ld->g->limits.visits;
     node->retry = mortise_retry_default;
     node->on_violation = MORTISE_VIOLATION_BLOCK;
+    node->hold_back = HOLD_BACK;
     node->effect = MORTISE_PURE;
     node->complexity = NAN;
     if (mortise_node_gives(node) != MORTISE_GIVES_ROUTE)
@@ -407,6 +419,7 @@ static void finish_node(struct mortise_loader *ld, struct mortise_reading *r,
 
     ld->output_of[r->node->index] = ld->names[MORTISE_IN_OUTPUT].schema;
     mortise_node_apply_defaults(ld, r);
+    mortise_node_finish_memory(ld, r);
     mortise_node_check_resource(ld, r);
     mortise_node_check_cache(ld, r);
     if (kind->finish != NULL)

@@ -13,6 +13,10 @@ struct mortise_reading {
     bool has_effect;
     const struct mortise_yaml *args; /* what its operation gets; NULL: {} */
     struct mortise_cel_name *inner;  /* a subgraph's, at its end; NULL: none */
+    /* What its persona_policy says, on top of its graph's; NULL: the graph's. */
+    const struct mortise_persona *persona;
+    /* Where its memory_policy names a conversation; NULL: nowhere. */
+    const struct mortise_yaml *conversation;
 };
 
 /* For `.in` of rows whose field is the node's. */
@@ -78,11 +82,12 @@ extern const struct mortise_key mortise_next_row, mortise_route_rows[2],
 /* The rest. */
 extern const struct mortise_key mortise_visit_rows[2], mortise_persona_row,
     mortise_resource_row, mortise_cache_row, mortise_end_rows[2],
-    mortise_policy_rows[2], mortise_later_rows[3], mortise_last_rows[4];
+    mortise_memory_row, mortise_discovery_row, mortise_later_rows[3],
+    mortise_last_rows[2];
 /* From its output on, of a node that has one and calls no operation. */
 extern const struct mortise_key mortise_work_rows[8];
 /* All but what it calls, of a node that is a call. */
-extern const struct mortise_key mortise_operation_rows[14];
+extern const struct mortise_key mortise_operation_rows[16];
 
 /* Readers of keys: `ctx` is the loader, `into` the reading. */
 
@@ -192,6 +197,23 @@ mortise_node_word_or_map(struct mortise_loader *ld, void *into,
 /* ---- persona.c ----------------------------------------------------------- */
 
 mortise_key_fn mortise_node_read_persona_policy;
+/* {traits, mood?, adapt_style?} of the node, as who asks models is told it; NULL:
+ * there is none, or memory ran out. */
+const struct mortise_yaml *
+mortise_node_persona(struct mortise_loader *ld,
+                     const struct mortise_reading *r);
+
+/* ---- memory.c, seek.c ---------------------------------------------------- */
+
+extern const struct mortise_place mortise_memory_policy_place,
+    mortise_discovery_policy_place;
+mortise_key_fn mortise_node_read_memory_policy,
+    mortise_node_read_discovery_policy;
+/* Once all keys of the node are read. */
+void mortise_node_finish_memory(struct mortise_loader *ld,
+                                struct mortise_reading *r);
+void mortise_node_finish_discovery_policy(struct mortise_loader *ld,
+                                          const struct mortise_reading *r);
 
 /* ---- join.c -------------------------------------------------------------- */
 

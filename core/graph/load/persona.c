@@ -1,4 +1,4 @@
-/* persona.c -- traits, and the edges that they decide.
+/* persona.c -- traits, the edges that they decide, and what models are told.
  *
  * `persona.traits` of a graph and `persona_policy.traits` of a node give
  * numbers from 0 to 1 to the six HEXACO traits.  A node's own word comes first,
@@ -11,11 +11,19 @@
  * respect all the same, as people try another persona on a graph that they
  * have checked.
  *
- * Nothing else looks at traits in this build: where no such edge does, they
- * are refused and not ignored.
+ * Nodes that ask models are told the persona that is theirs, with its mood and
+ * whether they are to adapt their style: {traits, mood?, adapt_style?}, where the
+ * graph or the node says one.  (Runs that were admitted before that was so keep
+ * prompts without it: RULES_SIXTH.)
+ *
+ * Where nothing looks at what is said of a persona, neither such an edge nor such
+ * a node, it is refused and not ignored; of a trait that no edge asks for, where
+ * nobody else looks, and of a persona that says nothing, there is a warning.
  */
 #include "graph/load/node.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <string.h>
 
 static const struct mortise_word words[] = {
@@ -61,9 +69,16 @@ MORTISE_PLACE(traits, "traits");
 static const struct mortise_key persona_keys[] = {
     {.name = "traits",
      .about = "HEXACO traits, each from 0 to 1.",
-     MORTISE_INTO_SAME(traits_place)},
-    {.name = "mood", .later = true},
-    {.name = "adapt_style", .later = true},
+     MORTISE_INTO_PLACE(traits_place, struct mortise_persona, traits)},
+    {.name = "mood",
+     .about = "What mood whoever asks a model is in, in words: part of its "
+              "prompt.",
+     .value = MORTISE_V_STRING,
+     MORTISE_INTO_YAML(struct mortise_persona, mood)},
+    {.name = "adapt_style",
+     .about = "true: it adapts its style to whom it talks with (false).",
+     .value = MORTISE_V_BOOL,
+     MORTISE_INTO_YAML(struct mortise_persona, adapts)},
 };
 
 const struct mortise_place mortise_persona_place = {
@@ -72,7 +87,7 @@ const struct mortise_place mortise_persona_place = {
 void mortise_load_persona_defaults(struct mortise_loader *ld)
 {
     for (int i = 0; i < MORTISE_TRAITS; i++)
-        ld->traits[i] = 0.5;
+        ld->its.traits[i] = 0.5;
 }
 
 void mortise_load_persona(void *ctx, void *into,
@@ -82,7 +97,7 @@ void mortise_load_persona(void *ctx, void *into,
 
     (void)into;
     ld->persona = slot->name;
-    mortise_keys_enter(slot, ld, ld->traits, ld->diags);
+    mortise_keys_enter(slot, ld, &ld->its, ld->diags);
 }
 
 void mortise_node_read_persona_policy(void *ctx, void *into,
@@ -90,13 +105,58 @@ void mortise_node_read_persona_policy(void *ctx, void *into,
 {
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
-    double *traits = mortise_load_alloc(ld, sizeof ld->traits);
+    struct mortise_persona *its = mortise_load_alloc(ld, sizeof *its);
 
-    if (traits == NULL)
+    if (its == NULL)
         return;
-    memcpy(traits, ld->traits, sizeof ld->traits);
-    r->node->traits = traits;
-    mortise_keys_enter(slot, ld, traits, ld->diags);
+    *its = ld->its;
+    r->node->traits = its->traits;
+    r->persona = its;
+    mortise_keys_enter(slot, ld, its, ld->diags);
+}
+
+/* ---- what models are told ------------------------------------------------- */
+
+static struct mortise_yaml *number(struct mortise_loader *ld, double value,
+                                   const struct mortise_yaml *like)
+{
+    struct mortise_yaml *made = mortise_made_text(ld, "", like);
+    char text[32];
+
+    if (made == NULL)
+        return NULL;
+    snprintf(text, sizeof text, "%g", value);
+    made->kind = MORTISE_YAML_REAL;
+    made->str = mortise_arena_strdup(ld->arena, text);
+    made->u.d = value;
+    ld->nomem |= made->str == NULL;
+    made->len = made->str != NULL ? strlen(made->str) : 0;
+    return made;
+}
+
+const struct mortise_yaml *mortise_node_persona(struct mortise_loader *ld,
+                                                const struct mortise_reading *r)
+{
+    const struct mortise_persona *its =
+        r->persona != NULL ? r->persona : &ld->its;
+    struct mortise_made all = {.n = 0}, traits = {.n = 0};
+
+    if ((r->persona == NULL && ld->persona == NULL) ||
+        mortise_load_before(ld, MORTISE_RULES_SIXTH))
+        return NULL;
+    for (int i = 0; i < MORTISE_TRAITS; i++)
+        mortise_made_put(ld, &traits,
+                         mortise_made_text(ld, words[i].word, r->key),
+                         number(ld, its->traits[i], r->key));
+    mortise_made_put(ld, &all, mortise_made_text(ld, "traits", r->key),
+                     mortise_made_map(ld, &traits, r->key->span));
+    if (its->mood != NULL)
+        mortise_made_put(ld, &all, mortise_made_text(ld, "mood", r->key),
+                         its->mood);
+    if (its->adapts != NULL)
+        mortise_made_put(ld, &all, mortise_made_text(ld, "adapt_style", r->key),
+                         its->adapts);
+    return mortise_made_map(ld, &all, r->key->span);
 }
 
 /* ---- personality edges -------------------------------------------------- */
@@ -143,7 +203,7 @@ static void add_arm(struct mortise_loader *ld, uint32_t from,
     const double *traits =
         from != MORTISE_START && ld->g->nodes[from].traits != NULL
             ? ld->g->nodes[from].traits
-            : ld->traits;
+            : ld->its.traits;
     struct mortise_draft *draft = mortise_load_edge(ld, from, to, kind);
     bool above = traits[r->trait] >= r->threshold;
 
@@ -166,7 +226,7 @@ void mortise_load_personality(struct mortise_loader *ld, uint32_t from,
     add_arm(ld, from, r.below, MORTISE_EDGE_BELOW, &r);
 }
 
-/* ---- traits that nobody looks at ---------------------------------------- */
+/* ---- what nobody looks at ------------------------------------------------- */
 
 static bool looks(const struct mortise_graph *g, const uint32_t *out,
                   uint32_t n, bool own)
@@ -182,30 +242,157 @@ static bool looks(const struct mortise_graph *g, const uint32_t *out,
 }
 
 static void report(struct mortise_loader *ld, const struct mortise_yaml *key,
-                   const char *where)
+                   const char *what, const char *where)
 {
     mortise_diag_help(ld->diags,
                       mortise_diag_add(ld->diags, "E0212", key->span,
-                                       "'%s' needs a personality edge %s",
-                                       key->str, where),
-                      "nothing else looks at traits in this build");
+                                       "'%s' needs %s %s", key->str, what,
+                                       where),
+                      "nothing else looks at it");
+}
+
+static bool asks_models(const struct mortise_node *n)
+{
+    return n->type == MORTISE_NODE_GMI;
+}
+
+static const char edge_or_gmi[] = "a personality edge or a gmi node",
+                  edge[] = "a personality edge", gmi[] = "a gmi node";
+
+/* Mood and style are for models alone. */
+static void check_words(struct mortise_loader *ld,
+                        const struct mortise_yaml *map, const char *where)
+{
+    static const char *const names[] = {"mood", "adapt_style"};
+
+    for (size_t i = 0; map != NULL && i < 2; i++)
+        if (mortise_yaml_get(map, names[i]) != NULL)
+            report(ld, mortise_yaml_key(map, names[i]), gmi, where);
+}
+
+/* Does one of these edges ask for that trait? */
+static bool asks_trait(const struct mortise_graph *g, const uint32_t *out,
+                       uint32_t n, const char *trait)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const struct mortise_edge *e = &g->edges[out[i]];
+
+        if (e->kind == MORTISE_EDGE_ABOVE &&
+            strcmp(words[e->trait].word, trait) == 0)
+            return true;
+    }
+    return false;
+}
+
+static const struct mortise_yaml *traits_of(const struct mortise_graph *g,
+                                            const struct mortise_node *n)
+{
+    return mortise_yaml_get(
+        mortise_yaml_get(mortise_yaml_get(g->nodes_map, n->id),
+                         "persona_policy"),
+        "traits");
+}
+
+/* Does one that goes by the graph's word, since its node says none? */
+static bool asks_trait_of_graph(const struct mortise_graph *g,
+                                const char *trait)
+{
+    if (asks_trait(g, g->start, g->n_start, trait))
+        return true;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const struct mortise_node *n = &g->nodes[i];
+
+        if (asks_trait(g, n->out, n->n_out, trait) &&
+            mortise_yaml_get(traits_of(g, n), trait) == NULL)
+            return true;
+    }
+    return false;
+}
+
+static void warn_unasked(struct mortise_loader *ld,
+                         const struct mortise_yaml *trait, const char *where)
+{
+    mortise_diag_add(ld->diags, "W0826", trait->span,
+                     "'%s' changes nothing: no personality edge %s goes by it",
+                     trait->str, where);
+}
+
+/* Where nobody but edges looks at traits. */
+static void check_traits(struct mortise_loader *ld,
+                         const struct mortise_yaml *traits,
+                         const struct mortise_node *n)
+{
+    for (size_t i = 0; traits != NULL && i < traits->n; i++) {
+        const struct mortise_yaml *key = traits->keys[i];
+
+        if (mortise_yaml_is_x(key->str))
+            continue;
+        if (n != NULL && !asks_trait(ld->g, n->out, n->n_out, key->str))
+            warn_unasked(ld, key, "out of the node");
+        if (n == NULL && !asks_trait_of_graph(ld->g, key->str))
+            warn_unasked(ld, key, "in the graph");
+    }
+}
+
+/* A persona, or its traits, without a word. */
+static void check_said(struct mortise_loader *ld,
+                       const struct mortise_yaml *map, const char *name)
+{
+    const struct mortise_yaml *said = mortise_yaml_get(map, name);
+
+    if (said == NULL)
+        return;
+    if (said->n == 0)
+        mortise_diag_add(ld->diags, "W0826", mortise_yaml_key(map, name)->span,
+                         "'%s' changes nothing: it says nothing", name);
+    check_said(ld, said, "traits");
+}
+
+static void check_policy(struct mortise_loader *ld,
+                         const struct mortise_node *n,
+                         const struct mortise_yaml *map)
+{
+    const struct mortise_graph *g = ld->g;
+
+    if (!asks_models(n) && !looks(g, n->out, n->n_out, true)) {
+        report(ld, mortise_yaml_key(map, "persona_policy"), edge,
+               "out of the node");
+        return;
+    }
+    check_said(ld, map, "persona_policy");
+    if (asks_models(n))
+        return;
+    check_words(ld, mortise_yaml_get(map, "persona_policy"), "to say it of");
+    check_traits(ld, traits_of(g, n), n);
+}
+
+/* `asks`: a node asks models. */
+static void check_graph(struct mortise_loader *ld, bool asks)
+{
+    const struct mortise_yaml *map = mortise_yaml_get(ld->g->tree, "persona");
+
+    check_said(ld, ld->g->tree, "persona");
+    if (asks)
+        return;
+    check_words(ld, map, "in the graph");
+    check_traits(ld, mortise_yaml_get(map, "traits"), NULL);
 }
 
 void mortise_check_personas(struct mortise_loader *ld)
 {
     const struct mortise_graph *g = ld->g;
-    bool used = looks(g, g->start, g->n_start, false);
+    bool used = looks(g, g->start, g->n_start, false), asks = false;
 
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         const struct mortise_node *n = &g->nodes[i];
 
-        if (n->traits != NULL && !looks(g, n->out, n->n_out, true))
-            report(ld,
-                   mortise_yaml_key(mortise_yaml_get(g->nodes_map, n->id),
-                                    "persona_policy"),
-                   "out of the node");
+        asks = asks || asks_models(n);
+        if (n->traits != NULL)
+            check_policy(ld, n, mortise_yaml_get(g->nodes_map, n->id));
         used = used || n->traits != NULL || looks(g, n->out, n->n_out, false);
     }
-    if (ld->persona != NULL && !used)
-        report(ld, ld->persona, "in the graph");
+    if (ld->persona != NULL && !used && !asks)
+        report(ld, ld->persona, edge_or_gmi, "in the graph");
+    else if (ld->persona != NULL)
+        check_graph(ld, asks);
 }

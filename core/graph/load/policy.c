@@ -7,6 +7,8 @@
  */
 #include "graph/load/node.h"
 
+#include <string.h>
+
 const struct mortise_word mortise_violation_words[] = {
     {"block", MORTISE_VIOLATION_BLOCK, false},
     {"reroute", MORTISE_VIOLATION_REROUTE, false},
@@ -30,6 +32,19 @@ static void read_id(struct mortise_loader *ld, const struct mortise_yaml *id)
                             id->span, id->str, &why);
 }
 
+static void warn_twice(struct mortise_loader *ld,
+                       const struct mortise_yaml *list, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(list->items[k]->str, list->items[i]->str) == 0) {
+            mortise_diag_add(ld->diags, "W0826", list->items[i]->span,
+                             "'%s' stands in this list already: it is asked "
+                             "once more, and says the same",
+                             list->items[i]->str);
+            return;
+        }
+}
+
 void mortise_node_read_guards(void *ctx, void *into,
                               const struct mortise_slot *slot)
 {
@@ -40,8 +55,10 @@ void mortise_node_read_guards(void *ctx, void *into,
     (void)into;
     out->ids = mortise_load_strings(ld, list);
     out->n = list->n;
-    for (size_t i = 0; i < list->n && !ld->nomem; i++)
+    for (size_t i = 0; i < list->n && !ld->nomem; i++) {
         read_id(ld, list->items[i]);
+        warn_twice(ld, list, i);
+    }
 }
 
 /* ---- violations ---------------------------------------------------------- */
@@ -79,6 +96,23 @@ void mortise_node_read_reroute_target(void *ctx, void *into,
     mortise_load_edge(ctx, r->node->index, slot->value, MORTISE_EDGE_REROUTE);
 }
 
+/* Of all tools of a node; which there are is known later (tools.c). */
+static void read_tool_guards(void *ctx, void *into,
+                             const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    const struct mortise_reading *r = into;
+
+    mortise_node_read_guards(ctx, into, slot);
+    if (r->node->type != MORTISE_NODE_GMI)
+        mortise_diag_help(
+            ld->diags,
+            mortise_diag_add(ld->diags, "E0318", slot->name->span,
+                             "a %s calls no tools",
+                             mortise_node_type_name(r->node->type)),
+            "'input' judges what it is called with");
+}
+
 /* ---- guardrail_policy ---------------------------------------------------- */
 
 static const struct mortise_key policy_keys[] = {
@@ -96,6 +130,39 @@ static const struct mortise_key policy_keys[] = {
      .in = mortise_reading_node,
      MORTISE_AT(struct mortise_guard_list, struct mortise_node,
                 guards[MORTISE_GUARD_OUTPUT])},
+    {.name = "tools",
+     .about = "Of a gmi: ids of guardrails that judge what its model calls a "
+              "tool with, before anybody approves it and before it runs.",
+     .value = MORTISE_V_STRINGS,
+     .read = read_tool_guards,
+     .in = mortise_reading_node,
+     MORTISE_AT(struct mortise_guard_list, struct mortise_node,
+                guards[MORTISE_GUARD_TOOLS])},
+    {.name = "tool_results",
+     .about =
+         "Of a gmi: ids of guardrails that judge what a tool gives, before "
+         "its model sees it.",
+     .value = MORTISE_V_STRINGS,
+     .read = read_tool_guards,
+     .in = mortise_reading_node,
+     MORTISE_AT(struct mortise_guard_list, struct mortise_node,
+                guards[MORTISE_GUARD_TOOL_RESULTS])},
+    {.name = "memory_read",
+     .about = "Ids of guardrails that judge what memory_policy reads, before "
+              "the node knows of it.",
+     .value = MORTISE_V_STRINGS,
+     .read = mortise_node_read_guards,
+     .in = mortise_reading_node,
+     MORTISE_AT(struct mortise_guard_list, struct mortise_node,
+                guards[MORTISE_GUARD_RECALLED])},
+    {.name = "memory_write",
+     .about = "Ids of guardrails that judge what memory_policy remembers, "
+              "before it is written.",
+     .value = MORTISE_V_STRINGS,
+     .read = mortise_node_read_guards,
+     .in = mortise_reading_node,
+     MORTISE_AT(struct mortise_guard_list, struct mortise_node,
+                guards[MORTISE_GUARD_REMEMBERED])},
     {.name = "on_violation",
      .about = "block (the default), reroute, warn or sanitize.",
      .value = MORTISE_V_WORD,
@@ -103,6 +170,13 @@ static const struct mortise_key policy_keys[] = {
      .read = mortise_node_read_on_violation,
      .in = mortise_reading_node,
      MORTISE_AT(enum mortise_on_violation, struct mortise_node, on_violation)},
+    {.name = "hold_back",
+     .about = "How much of a text that is told as it comes is kept back, since "
+              "its guardrails may see more in it with what follows (512B).",
+     .min = 1,
+     .max = MORTISE_HOLD_BACK_MAX,
+     .in = mortise_reading_node,
+     MORTISE_INTO_SIZE(struct mortise_node, hold_back)},
     {.name = "reroute_target",
      .about = "The node to go to instead when something is violated.",
      .value = MORTISE_V_ID,
@@ -112,17 +186,62 @@ static const struct mortise_key policy_keys[] = {
 const struct mortise_place mortise_guard_policy_place = {
     MORTISE_PLACE_OF("guardrail_policy", policy_keys)};
 
+/* A tool of a gmi tells nothing as it comes, and its policy has no such key. */
+static void check_hold_back(struct mortise_loader *ld,
+                            const struct mortise_slot *slot)
+{
+    const struct mortise_yaml *said =
+        mortise_yaml_key(slot->value, "hold_back");
+
+    if (said != NULL &&
+        !mortise_keys_meant(slot->key->place, slot->value, "output"))
+        mortise_diag_add(ld->diags, "E0212", said->span,
+                         "'hold_back' needs 'output': nothing else is kept "
+                         "back");
+}
+
+/* Those of tools alone: there is no way around a call, so it would be refused.
+ * (Runs that began before this was said go on.) */
+static void check_way_around(struct mortise_loader *ld,
+                             const struct mortise_slot *slot,
+                             enum mortise_on_violation on)
+{
+    if (on != MORTISE_VIOLATION_REROUTE || mortise_load_is_pinned(ld))
+        return;
+    mortise_diag_help(
+        ld->diags,
+        mortise_diag_add(ld->diags, "E0310",
+                         mortise_yaml_get(slot->value, "on_violation")->span,
+                         "nothing is rerouted by guardrails of tools: a call "
+                         "that violates one is refused"),
+        "block, or guardrails of 'input', 'output', 'memory_read' or "
+        "'memory_write'");
+}
+
 void mortise_node_read_guard_policy(void *ctx, void *into,
                                     const struct mortise_slot *slot)
 {
+    static const char *const lists[] = {"input", "output", "memory_read",
+                                        "memory_write"};
+    static const char *const of_tools[] = {"tools", "tool_results"};
+    const struct mortise_place *place = slot->key->place;
+    const struct mortise_reading *r = into;
     struct mortise_loader *ld = ctx;
+    bool any = false, tools = false;
 
     mortise_keys_enter(slot, ld, into, ld->diags);
-    if (!mortise_keys_meant(slot->key->place, slot->value, "input") &&
-        !mortise_keys_meant(slot->key->place, slot->value, "output"))
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        any |= mortise_keys_meant(place, slot->value, lists[i]);
+    for (size_t i = 0; i < sizeof of_tools / sizeof of_tools[0]; i++)
+        tools |= mortise_keys_meant(place, slot->value, of_tools[i]);
+    check_hold_back(ld, slot);
+    if (!any && tools)
+        check_way_around(ld, slot, r->node->on_violation);
+    else if (!any)
         mortise_diag_add(ld->diags, "E0206", slot->name->span,
-                         "guardrail_policy needs 'input' or 'output': the ids "
-                         "of guardrails");
+                         "guardrail_policy needs 'input', 'output', 'tools', "
+                         "'tool_results', 'memory_read' or 'memory_write': "
+                         "the ids of guardrails");
 }
 
 /* ---- ... of edges -------------------------------------------------------- */

@@ -10,7 +10,8 @@
  *
  * (where an index and items are names in a map's body alone, and `error` is one
  * besides in all that stands in a node that an on_error.goto leads to: what it
- * was led to for), so that a run
+ * was led to for; and `memory` and `discovery` in one that looks things up
+ * before it runs: what was found), so that a run
  * fills one array of values for all of them.  A name behind the end is unknown
  * to the compiler: `output` in args is an error at check time, not a null in a
  * run.
@@ -55,6 +56,31 @@ static struct mortise_schema *handled_schema(struct mortise_loader *ld)
                          "string", "message", "type", "string")));
 }
 
+/* Traces (mortise/memory.h). */
+static struct mortise_schema *memory_schema(struct mortise_loader *ld)
+{
+    return mortise_load_our_schema(
+        ld,
+        json_pack("{s:s, s:{s:s, s:{s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}, "
+                  "s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}}, s:b}}",
+                  "type", "array", "items", "type", "object", "properties",
+                  "id", "type", "string", "type", "type", "string", "scope",
+                  "type", "string", "key", "type", "string", "content", "type",
+                  "string", "strength", "type", "number", "created_at", "type",
+                  "integer", "metadata", "type", "object", "score", "type",
+                  "number", "additionalProperties", 0));
+}
+
+/* What was discovered for a node. */
+static struct mortise_schema *discovery_schema(struct mortise_loader *ld)
+{
+    return mortise_load_our_schema(
+        ld, json_pack("{s:s, s:{s:{s:s}, s:{s:s, s:{s:s}}}, s:b}", "type",
+                      "object", "properties", "results", "type", "array",
+                      "skills", "type", "array", "items", "type", "string",
+                      "additionalProperties", 0));
+}
+
 /* The branches of which on_branch_error: collect keeps the errors. */
 static json_t *failed_json(void)
 {
@@ -80,8 +106,34 @@ static json_t *amounts_json(void)
                      "number");
 }
 
+/* How often a guardrail said what. */
+static json_t *actions_json(void)
+{
+    return json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s},s:{s:s}}", "pass",
+                     "type", "integer", "warn", "type", "integer", "sanitize",
+                     "type", "integer", "reroute", "type", "integer", "block",
+                     "type", "integer");
+}
+
+/* {ID: {ACTION: how often}} of the guardrails that this node has; NULL: of any. */
+static json_t *guardrails_json(const struct mortise_node *node)
+{
+    json_t *ids;
+
+    if (node == NULL)
+        return json_pack("{s:s,s:o}", "type", "object", "additionalProperties",
+                         closed(actions_json()));
+    ids = json_object();
+    for (size_t s = 0; s < MORTISE_GUARD_STAGES; s++)
+        for (size_t i = 0; i < node->guards[s].n && ids != NULL; i++)
+            if (json_object_set_new(ids, node->guards[s].ids[i],
+                                    closed(actions_json())) != 0)
+                mortise_json_drop(&ids);
+    return closed(ids);
+}
+
 /* What the executions of one node came to. */
-static json_t *tally_json(void)
+static json_t *tally_json(const struct mortise_node *node)
 {
     json_t *usage = amounts_json();
 
@@ -89,29 +141,44 @@ static json_t *tally_json(void)
         json_object_set_new(usage, "by_model",
                             json_pack("{s:s, s:o}", "type", "object",
                                       "additionalProperties",
-                                      closed(amounts_json()))) != 0) {
-        json_decref(usage);
-        usage = NULL;
-    }
-    return closed(json_pack("{s:{s:s},s:{s:s},s:o}", "runs", "type", "integer",
-                            "attempts", "type", "integer", "usage",
-                            closed(usage)));
+                                      closed(amounts_json()))) != 0)
+        mortise_json_drop(&usage);
+    return closed(json_pack("{s:{s:s},s:{s:s},s:o,s:o}", "runs", "type",
+                            "integer", "attempts", "type", "integer", "usage",
+                            closed(usage), "guardrails",
+                            guardrails_json(node)));
 }
 
-/* That of each node: a large thing, for files that ask for it. */
+/* That of each node. */
 static struct mortise_schema *diagnostics_schema(struct mortise_loader *ld,
                                                  const struct mortise_yaml *ids)
 {
-    json_t *one = tally_json(), *all = json_object();
+    json_t *one = tally_json(NULL), *all = json_object();
 
     for (size_t i = 0; i < ids->n && all != NULL; i++) {
         if (json_object_set(all, ids->keys[i]->str, one) == 0)
             continue;
-        json_decref(all);
-        all = NULL;
+        mortise_json_drop(&all);
     }
     json_decref(one);
     return mortise_load_our_schema(ld, closed(all));
+}
+
+/* The same once it is known which guardrails each has: a large thing, for files
+ * that ask for it.  The graph of a run was judged without. */
+static void name_guardrails(struct mortise_loader *ld)
+{
+    json_t *all;
+
+    if (!ld->diagnoses || ld->doubtful || mortise_load_is_pinned(ld))
+        return;
+    all = json_object();
+    for (uint32_t i = 0; i < ld->g->n_nodes && all != NULL; i++)
+        if (json_object_set_new(all, ld->g->nodes[i].id,
+                                tally_json(&ld->g->nodes[i])) != 0)
+            mortise_json_drop(&all);
+    ld->names[MORTISE_IN_DIAGNOSTICS].schema =
+        mortise_load_our_schema(ld, closed(all));
 }
 
 /* One name more, whose schema is the author's: a reference in it leads to other
@@ -165,6 +232,9 @@ void mortise_load_scope(struct mortise_loader *ld,
     names[MORTISE_IN_HANDLED] = (struct mortise_cel_name){
         "", mortise_schema_or_null(ld->arena, names[MORTISE_IN_ERROR].schema)};
     ld->nomem |= names[MORTISE_IN_HANDLED].schema == NULL;
+    names[MORTISE_IN_MEMORY] = (struct mortise_cel_name){"", memory_schema(ld)};
+    names[MORTISE_IN_DISCOVERY] =
+        (struct mortise_cel_name){"", discovery_schema(ld)};
 }
 
 /* ---- compiling ------------------------------------------------------- */
@@ -406,6 +476,26 @@ static void name_lost_items(struct mortise_loader *ld)
     }
 }
 
+/* What was looked up for the node before it runs. */
+static void name_lookups(struct mortise_loader *ld, uint32_t node)
+{
+    const struct mortise_node *n =
+        node != MORTISE_START ? &ld->g->nodes[node] : NULL;
+
+    ld->names[MORTISE_IN_MEMORY].name =
+        n != NULL && n->memory != NULL && n->memory->reads ? "memory" : "";
+    ld->names[MORTISE_IN_DISCOVERY].name =
+        n != NULL && n->discovers != NULL ? "discovery" : "";
+}
+
+/* An element that is called so comes before what was found. */
+static void hide_lookups(struct mortise_loader *ld)
+{
+    for (int i = MORTISE_IN_ITEM; i < MORTISE_IN_ITEM_END; i++)
+        if (strcmp(ld->names[i].name, "discovery") == 0)
+            ld->names[MORTISE_IN_DISCOVERY].name = "";
+}
+
 void mortise_load_stand_at(struct mortise_loader *ld, uint32_t node)
 {
     uint32_t map = node != MORTISE_START ? ld->body[node] : 0;
@@ -417,6 +507,7 @@ void mortise_load_stand_at(struct mortise_loader *ld, uint32_t node)
     ld->names[MORTISE_IN_HANDLED].name =
         node != MORTISE_START && (ld->handles[node] || ld->doubtful) ? "error"
                                                                      : "";
+    name_lookups(ld, node);
     ld->names[MORTISE_IN_ARTIFACTS].schema = ld->artifacts_in[map];
     ld->names[MORTISE_IN_STATE].schema = ld->states_in[map];
     ld->names[MORTISE_IN_INDEX].name = map != 0 ? "index" : "";
@@ -427,6 +518,7 @@ void mortise_load_stand_at(struct mortise_loader *ld, uint32_t node)
     for (; map != 0; map = ld->g->regions[map].parent)
         name_item(ld, map);
     name_lost_items(ld);
+    hide_lookups(ld);
 }
 
 /* What one element of a list is, where the list is a path into what has a
@@ -488,6 +580,7 @@ void mortise_load_expressions(struct mortise_loader *ld)
 {
     struct mortise_graph *g = ld->g;
 
+    name_guardrails(ld);
     find_handlers(ld);
     load_own(ld);
     if (!ld->nomem)

@@ -226,6 +226,7 @@ static void add_tool(struct tools *t, const char *tool,
     node->type = type_of(tool);
     kind = mortise_node_kind_of(node->type);
     e.as_tool = kind->as_tool;
+    e.tool = t->entry->kind == MORTISE_YAML_MAP ? NULL : tool;
     ld->nomem |= offer->name == NULL || offer->tool == NULL;
     e.reading =
         (struct mortise_reading){.node = node, .key = at, .map = t->entry};
@@ -240,7 +241,7 @@ static void add_tool(struct tools *t, const char *tool,
     node->approve = e.ask;
     describe(ld, offer, node, &e);
     ld->names[MORTISE_IN_OUTPUT].schema = output;
-    t->n++;
+    t->n += e.tool != NULL;
 }
 
 /* ---- entries -------------------------------------------------------------- */
@@ -604,7 +605,7 @@ const struct mortise_key mortise_tool_rows[2] = {
 static int put_offer(json_t *list, const char *name, const char *description,
                      const char *parameters)
 {
-    json_t *schema = json_loads(parameters, 0, NULL);
+    json_t *schema = json_loads(parameters, JSON_ALLOW_NUL, NULL);
     json_t *one =
         schema != NULL
             ? json_pack("{s:s, s:s*, s:o}", "name", name, "description",
@@ -631,6 +632,79 @@ static int put_handover(json_t *list, const struct mortise_handover *h,
     return put_offer(list, h->name, words, parameters);
 }
 
+/* ---- guardrails of all of them --------------------------------------------- */
+
+/* `ahead` and behind them `behind`, each once for each time that it is listed. */
+static void join_guards(struct mortise_loader *ld,
+                        struct mortise_guard_list *out,
+                        const struct mortise_guard_list *ahead,
+                        const struct mortise_guard_list *behind)
+{
+    const size_t n = ahead->n + behind->n;
+    const char **ids = n > 0 ? mortise_load_alloc(ld, n * sizeof *ids) : NULL;
+
+    if (ids == NULL)
+        return;
+    for (size_t i = 0; i < n; i++)
+        ids[i] = i < ahead->n ? ahead->ids[i] : behind->ids[i - ahead->n];
+    *out = (struct mortise_guard_list){.ids = ids, .n = n};
+}
+
+/* There is no way around a tool call: who would be led elsewhere is refused. */
+static enum mortise_on_violation stricter(enum mortise_on_violation a,
+                                          enum mortise_on_violation b)
+{
+    static const int rank[] = {[MORTISE_VIOLATION_WARN] = 1,
+                               [MORTISE_VIOLATION_SANITIZE] = 2,
+                               [MORTISE_VIOLATION_BLOCK] = 3,
+                               [MORTISE_VIOLATION_REROUTE] = 3};
+    const enum mortise_on_violation word = rank[a] > rank[b] ? a : b;
+
+    return rank[word] == 1 || rank[word] == 2 ? word : MORTISE_VIOLATION_BLOCK;
+}
+
+static void guard_nothing(struct mortise_loader *ld,
+                          const struct mortise_reading *r, const char *list)
+{
+    const struct mortise_yaml *policy =
+        mortise_yaml_get(r->map, "guardrail_policy");
+
+    mortise_diag_add(ld->diags, "E0318", mortise_yaml_key(policy, list)->span,
+                     "the guardrails of the tools of '%s' guard nothing: it "
+                     "has no tool_allowlist",
+                     r->node->id);
+}
+
+/* The node's guardrails see what its model calls a tool with first, and what it
+ * gives last.  The tool's own word holds beside the node's, the stricter of
+ * both, for either would be broken by the other. */
+static void guard_tools(struct mortise_loader *ld,
+                        const struct mortise_reading *r)
+{
+    const struct mortise_guard_list *in = &r->node->guards[MORTISE_GUARD_TOOLS];
+    const struct mortise_guard_list *out =
+        &r->node->guards[MORTISE_GUARD_TOOL_RESULTS];
+    struct mortise_graph *g = r->node->tools;
+
+    if (in->n + out->n > 0 && (g == NULL || g->n_offered == 0) &&
+        !mortise_node_says(r, "tool_allowlist"))
+        guard_nothing(ld, r, in->n > 0 ? "tools" : "tool_results");
+    for (size_t i = 0; g != NULL && in->n + out->n > 0 && i < g->n_offered;
+         i++) {
+        struct mortise_node *tool = &g->nodes[i];
+        bool own = tool->guards[MORTISE_GUARD_INPUT].n > 0 ||
+                   tool->guards[MORTISE_GUARD_OUTPUT].n > 0;
+
+        join_guards(ld, &tool->guards[MORTISE_GUARD_INPUT], in,
+                    &tool->guards[MORTISE_GUARD_INPUT]);
+        join_guards(ld, &tool->guards[MORTISE_GUARD_OUTPUT],
+                    &tool->guards[MORTISE_GUARD_OUTPUT], out);
+        tool->on_violation =
+            stricter(own ? tool->on_violation : r->node->on_violation,
+                     r->node->on_violation);
+    }
+}
+
 void mortise_node_finish_tools(struct mortise_loader *ld,
                                struct mortise_reading *r)
 {
@@ -639,6 +713,7 @@ void mortise_node_finish_tools(struct mortise_loader *ld,
     char *text = NULL;
     int rv = list != NULL ? 0 : -1;
 
+    guard_tools(ld, r);
     for (size_t i = 0; rv == 0 && g != NULL && i < g->n_offered; i++)
         rv = put_offer(list, g->offers[i].name, g->offers[i].description,
                        g->offers[i].parameters);

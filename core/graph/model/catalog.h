@@ -78,6 +78,13 @@ struct mortise_catalog {
      * says what it costs.  NULL: nobody asks. */
     int (*model)(void *ud, const char *alias, bool *priced,
                  struct mortise_err *why);
+    /* MORTISE_OK when the deployment has a memory; *as_of: it can be read as of
+     * an earlier time.  NULL: nobody asks. */
+    int (*memory)(void *ud, bool *as_of, struct mortise_err *why);
+    /* MORTISE_OK when the deployment has plugins that discover; fn is called
+     * with the name of each in the graph's `plugins`.  NULL: nobody asks. */
+    int (*discovery)(void *ud, void (*fn)(void *into, const char *name),
+                     void *into, struct mortise_err *why);
     /* PLUGIN/OPERATION that nodes of this type run; NULL, or no such function:
      * the language's own. */
     const char *(*executor)(void *ud, const char *type);

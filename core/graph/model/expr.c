@@ -17,16 +17,25 @@ struct mortise_span mortise_expr_place(const struct mortise_expr *e,
                                         where.length);
 }
 
-/* Names that the language has in scope and this build has not. */
-static bool is_later(const char *text, struct mortise_cel_where where)
+/* Names that are in scope in some places alone. */
+static const char *help_for(const char *text, struct mortise_cel_where where)
 {
-    static const char *const later[] = {"memory"};
+    static const struct {
+        const char *name, *help;
+    } names[] = {
+        {"error", "'error' is in scope where on_error: {goto: NODE} leads to "
+                  "this node, and in on_error.value"},
+        {"memory", "'memory' is in scope in a node whose memory_policy has a "
+                   "'read'"},
+        {"discovery", "'discovery' is in scope in a node that has a "
+                      "discovery_policy which is not 'enabled: false'"},
+    };
 
-    for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
-        if (strlen(later[i]) == where.length &&
-            memcmp(text + where.offset, later[i], where.length) == 0)
-            return true;
-    return false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strlen(names[i].name) == where.length &&
+            memcmp(text + where.offset, names[i].name, where.length) == 0)
+            return names[i].help;
+    return NULL;
 }
 
 /* People write when: ${x}; CEL would complain about a dollar sign. */
@@ -35,22 +44,13 @@ static void report(const struct mortise_expr *e, const char *text, int rv,
                    const struct mortise_err *err, struct mortise_diags *diags)
 {
     bool unknown = strncmp(err->msg, "unknown name", 12) == 0;
-    struct mortise_diag *d;
-
-    if (unknown && is_later(text, where)) {
-        mortise_diag_add(diags, "E0404", mortise_expr_place(e, where),
-                         "the name '%.*s' is not available in this build",
-                         (int)where.length, text + where.offset);
-        return;
-    }
-    d = mortise_diag_add(diags, rv == MORTISE_EUNAVAILABLE ? "E0404" : "E0401",
+    const char *help = unknown ? help_for(text, where) : NULL;
+    struct mortise_diag *d =
+        mortise_diag_add(diags, rv == MORTISE_EUNAVAILABLE ? "E0404" : "E0401",
                          mortise_expr_place(e, where), "%s", err->msg);
 
-    if (unknown && where.length == 5 &&
-        memcmp(text + where.offset, "error", 5) == 0)
-        mortise_diag_help(diags, d,
-                          "'error' is in scope where on_error: {goto: NODE} "
-                          "leads to this node, and in on_error.value");
+    if (help != NULL)
+        mortise_diag_help(diags, d, "%s", help);
     else if (strncmp(text, "${", 2) == 0)
         mortise_diag_help(diags, d,
                           "this is an expression already: write it without "

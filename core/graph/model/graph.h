@@ -38,8 +38,10 @@ enum mortise_scope_name {
                                before */
     MORTISE_IN_HANDLED, /* `error`, of a node that on_error.goto leads to: {node,
                            code, class, message}, or null */
-    MORTISE_IN_INDEX,   /* in a map's body: the innermost's */
-    MORTISE_IN_ITEM,    /* the outermost map's `as`; its inner ones follow */
+    MORTISE_IN_MEMORY,  /* of a node that reads: the traces, a list */
+    MORTISE_IN_DISCOVERY, /* of a node that discovers: {results, skills} */
+    MORTISE_IN_INDEX,     /* in a map's body: the innermost's */
+    MORTISE_IN_ITEM,      /* the outermost map's `as`; its inner ones follow */
     MORTISE_IN_ITEM_END = MORTISE_IN_ITEM + MORTISE_MAX_MAPS,
     MORTISE_IN_OUTPUT = MORTISE_IN_ITEM_END, /* in outputs, conditions and
                                                 on_error.value */
@@ -101,10 +103,53 @@ enum mortise_trait {
     MORTISE_TRAITS
 };
 
+/* How a node's memory stands to the time (memory.c). */
+enum mortise_consistency {
+    MORTISE_MEMORY_SNAPSHOT, /* as of the run's start; written at its end */
+    MORTISE_MEMORY_LIVE,     /* the newest; written before the node is done */
+    MORTISE_MEMORY_JOURNALED /* the newest and the run's own; delivered behind
+                                the node's commit */
+};
+
+/* What a trace belongs to. */
+enum mortise_memory_scope {
+    MORTISE_SCOPE_ALL, /* of a read: whichever applies */
+    MORTISE_SCOPE_GLOBAL,
+    MORTISE_SCOPE_PERSONA,
+    MORTISE_SCOPE_SESSION,
+    MORTISE_SCOPE_CONVERSATION
+};
+
+/* memory_policy of a node. */
+struct mortise_memory_policy {
+    enum mortise_consistency consistency;
+    struct mortise_tmpl *session; /* whose it is; NULL: the run's */
+    bool reads;                   /* before it runs: */
+    const char *const *types;     /* of these types; n 0: of all */
+    size_t n_types;
+    enum mortise_memory_scope scope;
+    uint32_t max_traces;
+    double min_strength;
+    struct mortise_tmpl *query; /* NULL: whatever is best */
+    bool encodes;               /* its output becomes a trace: */
+    const char *type;
+    enum mortise_memory_scope write_scope; /* not ALL */
+};
+
+/* discovery_policy of a node. */
+struct mortise_discovery_policy {
+    const char *kind;           /* tool, skill, extension, any */
+    struct mortise_tmpl *query; /* never NULL in a graph that is loaded */
+    uint32_t max_results;
+    bool fails; /* fallback: error */
+};
+
 /* What a discovery edge looks for; its FOUND edges and its FALLBACK share it.
  */
-struct mortise_discovery {
-    const char *kind; /* tool, extension, any */
+struct mortise_edge_discovery {
+    const char *kind;   /* tool, extension, any */
+    const char *nobody; /* why nobody is asked; NULL: the deployment has who
+                           answers */
     struct mortise_tmpl *query;
 };
 
@@ -149,7 +194,7 @@ struct mortise_edge {
     enum mortise_trait trait; /* ABOVE, BELOW */
     double threshold;
     bool holds;
-    const struct mortise_discovery *discovery; /* FOUND, FALLBACK */
+    const struct mortise_edge_discovery *discovery; /* FOUND, FALLBACK */
 
     const struct mortise_edge_policy *policy; /* NULL: nobody looks at what
                                                  passes; a DETOUR's: of those
@@ -268,6 +313,9 @@ struct mortise_reducer {
     struct mortise_span span;
 };
 
+/* Of a text that is told as it comes so much is looked at, in bytes. */
+enum { MORTISE_HOLD_BACK_MAX = 256 << 10 };
+
 /* What guardrails look at, and when. */
 enum mortise_guard_stage {
     MORTISE_GUARD_TARGET,   /* a guardrail node's target */
@@ -276,6 +324,12 @@ enum mortise_guard_stage {
     MORTISE_GUARD_DECISION, /* a human node's acceptance, with its prompt */
     MORTISE_GUARD_EDGE,     /* the output, on an edge that is about to be taken:
                                a node's list is that of all its edges out */
+    /* Of a node whose model calls tools; part of each tool's own lists, as whose
+     * INPUT and OUTPUT they are asked: no execution is ever at these. */
+    MORTISE_GUARD_TOOLS,
+    MORTISE_GUARD_TOOL_RESULTS,
+    MORTISE_GUARD_RECALLED,   /* traces, before the node knows of them */
+    MORTISE_GUARD_REMEMBERED, /* an output, before it becomes a trace */
     MORTISE_GUARD_STAGES
 };
 
@@ -335,6 +389,8 @@ struct mortise_node {
     bool checkpoint_said;                     /* if it says any */
     const char *capability; /* NULL: no discovery edge finds it */
     const double *traits;   /* of its persona_policy; NULL: the graph's */
+    const struct mortise_memory_policy *memory;       /* NULL: none */
+    const struct mortise_discovery_policy *discovers; /* NULL: it does not */
 
     /* What nobody but its kind knows of it; in the graph's arena. */
     void *own;
@@ -342,6 +398,8 @@ struct mortise_node {
     /* guardrail, and guardrail_policy of tool, extension and subgraph */
     struct mortise_guard_list guards[MORTISE_GUARD_STAGES];
     enum mortise_on_violation on_violation;
+    uint64_t hold_back; /* bytes at the end of a text that is told as it comes,
+                           which its guardrails have to see with what follows */
 
     /* guardrail */
     bool has_target;
@@ -423,9 +481,11 @@ struct mortise_graph {
     bool coarse;        /* checkpoint_policy, of nodes that say nothing */
     bool settles;       /* a node of it has join: settled */
     bool end_first;     /* end */
-    struct mortise_limits limits;       /* the outermost graph's */
-    struct mortise_budget budget;       /* this one's own */
-    uint32_t unbounded[MORTISE_USED_N]; /* a node that may use any amount of
+    bool snapshots;     /* the outermost's: a node reads memory as of a start */
+    enum mortise_consistency consistency; /* of nodes that say none */
+    struct mortise_limits limits;         /* the outermost graph's */
+    struct mortise_budget budget;         /* this one's own */
+    uint32_t unbounded[MORTISE_USED_N];   /* a node that may use any amount of
                                            it; MORTISE_NOWHERE: none */
     uint32_t concurrency;
     uint64_t expr_cost;
@@ -479,6 +539,14 @@ const struct mortise_node *
 mortise_graph_planner(const struct mortise_graph *tools);
 const struct mortise_handover *
 mortise_graph_handover(const struct mortise_graph *tools, const char *name);
+/* What a node may use, for whoever discovers (mortise/discovery.h), by the kind
+ * that is looked for: `tool` or `any` mean all that is offered, `extension` the
+ * operations of plugins among that, and others nothing.  A list of {id, kind,
+ * name, description?, input_schema}, a new reference; is the i-th in it? */
+json_t *mortise_graph_candidates(const struct mortise_graph *tools,
+                                 const char *kind);
+bool mortise_graph_is_candidate(const struct mortise_graph *tools, uint32_t i,
+                                const char *kind);
 /* The node of that id, or NULL. */
 const struct mortise_node *mortise_graph_node(const struct mortise_graph *g,
                                               const char *id);
@@ -489,6 +557,14 @@ mortise_graph_reducer(const struct mortise_graph *g,
 /* The kind of a path's reducer; DEFAULT: none is declared for it. */
 enum mortise_reduce mortise_graph_reduce(const struct mortise_graph *g,
                                          const struct mortise_path *path);
+/* Does what it gives pass guardrails that may keep it back?  Then nothing of it
+ * stands anywhere before they have seen it. */
+static inline bool mortise_node_is_held_back(const struct mortise_node *n)
+{
+    return n->guards[MORTISE_GUARD_OUTPUT].n > 0 &&
+           n->on_violation != MORTISE_VIOLATION_WARN;
+}
+
 /* Does the join start before all its edges are decided? */
 static inline bool mortise_join_is_race(const struct mortise_join *join)
 {
@@ -518,6 +594,8 @@ enum mortise_node_gives mortise_node_gives(const struct mortise_node *node);
 const char *mortise_effect_name(enum mortise_effect effect);
 const char *mortise_trait_name(enum mortise_trait trait);
 const char *mortise_guard_stage_name(enum mortise_guard_stage stage);
+const char *mortise_consistency_name(enum mortise_consistency consistency);
+const char *mortise_memory_scope_name(enum mortise_memory_scope scope);
 /* The id of a guardrail, of a name among a graph's `plugins`; NULL: that is the
  * name of a plugin. */
 const char *mortise_guard_of_plugin(const char *name);

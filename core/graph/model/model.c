@@ -153,10 +153,32 @@ const char *mortise_node_timed_out(const struct mortise_node *node,
 
 const char *mortise_guard_stage_name(enum mortise_guard_stage stage)
 {
-    static const char *const names[] = {"target", "input", "output", "decision",
-                                        "edge"};
+    static const char *const names[] = {
+        [MORTISE_GUARD_TARGET] = "target",
+        [MORTISE_GUARD_INPUT] = "input",
+        [MORTISE_GUARD_OUTPUT] = "output",
+        [MORTISE_GUARD_DECISION] = "decision",
+        [MORTISE_GUARD_EDGE] = "edge",
+        [MORTISE_GUARD_RECALLED] = "memory_read",
+        [MORTISE_GUARD_REMEMBERED] = "memory_write"};
 
+    assert(names[stage] != NULL); /* no round is of any other */
     return names[stage];
+}
+
+const char *mortise_consistency_name(enum mortise_consistency consistency)
+{
+    static const char *const names[] = {"snapshot", "live", "journaled"};
+
+    return names[consistency];
+}
+
+const char *mortise_memory_scope_name(enum mortise_memory_scope scope)
+{
+    static const char *const names[] = {NULL, "global", "persona", "session",
+                                        "conversation"};
+
+    return names[scope];
 }
 
 const char *mortise_guard_of_plugin(const char *name)

@@ -11,6 +11,7 @@ enum mortise_rules {
     MORTISE_RULES_THIRD,  /* as SECOND, and both count the elements of maps */
     MORTISE_RULES_FOURTH, /* texts are read by their standards */
     MORTISE_RULES_FIFTH,  /* an element's artifacts are its own */
+    MORTISE_RULES_SIXTH,  /* gmi nodes are told their persona; see rules.c */
     MORTISE_N_RULES,
     MORTISE_RULES_NOW = MORTISE_N_RULES - 1
 };

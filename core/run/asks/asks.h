@@ -183,6 +183,9 @@ int mortise_doubt_tell(struct exec *x, const json_t *what, bool apart);
 void mortise_doubt_forget(struct exec *x);
 
 /* ---- generation.c ---- */
+/* What was looked up for x. */
+void mortise_generation_found_out(struct exec *x, enum mortise_lookup which,
+                                  json_t *value);
 /* The arguments of x were found (taken); guardrails passed them, or (not NULL)
  * left these; somebody approved them, or (not NULL) made these of them, which
  * guardrails judge like any. */

@@ -2,8 +2,9 @@
  * two of them: its arguments, what guardrails said, a decision.
  *
  * A generation is a new start of the same visit.  It begins with no journal and
- * finds its arguments anew; unless an effect of the one before is in doubt,
- * which is settled first, and is about the arguments that it was begun with.
+ * finds its arguments, and what is looked up for them, anew; unless an effect of
+ * the one before is in doubt, which is settled first, and is about the arguments
+ * that it was begun with.
  */
 #include <assert.h>
 #include <string.h>
@@ -72,6 +73,23 @@ static void drop_body(struct exec *x)
     x->body_is_given = false;
 }
 
+/* ---- what was looked up --------------------------------------------------- */
+
+void mortise_generation_found_out(struct exec *x, enum mortise_lookup which,
+                                  json_t *value)
+{
+    mortise_json_hold(&x->found[which], value);
+}
+
+/* It stays where an effect is in doubt, which is about what it was begun with. */
+static void drop_found(struct exec *x)
+{
+    if (x->effect_open || mortise_step_is_kept(x))
+        return;
+    for (int i = 0; i < MORTISE_LOOKUPS; i++)
+        mortise_json_drop(&x->found[i]);
+}
+
 /* ---- what was said of it -------------------------------------------------- */
 
 int mortise_generation_note(struct exec *x, json_t *verdicts,
@@ -135,6 +153,7 @@ int mortise_generation_next(struct mortise_run *r, struct exec *x,
     x->ordinal = 0;
     x->unknown = false;
     drop_body(x);
+    drop_found(x);
     mortise_json_drop(&x->decision);
     mortise_json_drop(&x->notes);
     mortise_json_drop(&x->approval);

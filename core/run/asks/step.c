@@ -59,8 +59,9 @@
  *       that was out is paid for twice; and where a budget has room for it, what
  *       it may cost reserved (prompt.c).
  *
- * What a reconciliation asks is part of that one call: it may read, and nothing
- * is kept of it; so it puts nothing, either.
+ * What a reconciliation asks, or the deployment's memory while it is asked, is part
+ * of that one call: it may read, and nothing is kept of it; so it puts nothing,
+ * either.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -484,16 +485,21 @@ static int answer_tool(struct mortise_run *r, struct exec *x, struct step *s,
 }
 
 /* {error} for a name that no tool has, with those that there are. */
-static json_t *unknown_tool(const struct mortise_graph *tools, const char *name)
+static json_t *unknown_tool(const struct exec *x,
+                            const struct mortise_graph *tools, const char *name)
 {
+    const char *between = "; there are: ";
     struct mortise_buf b;
     json_t *out;
 
     mortise_buf_init(&b, &mortise_heap);
     mortise_buf_printf(&b, "there is no tool '%.128s'", name);
-    for (uint32_t i = 0; tools != NULL && i < tools->n_offered; i++)
-        mortise_buf_printf(&b, "%s%s", i == 0 ? "; there are: " : ", ",
-                           tools->offers[i].name);
+    for (uint32_t i = 0; tools != NULL && i < tools->n_offered; i++) {
+        if (!mortise_exec_is_offered(x, tools->offers[i].tool))
+            continue;
+        mortise_buf_printf(&b, "%s%s", between, tools->offers[i].name);
+        between = ", ";
+    }
     out = b.failed ? NULL
                    : json_pack("{s:{s:s, s:s, s:s}}", "error", "code",
                                "unknown_tool", "class", "permanent", "message",
@@ -525,10 +531,13 @@ static int ask_tool(struct mortise_run *r, struct exec *x, struct step *s,
     const struct mortise_handover *to = mortise_graph_handover(tools, name);
     json_t *known = NULL;
 
+    if (n != NULL && tool != NULL &&
+        !mortise_exec_is_offered(x, tools->offers[n - tools->nodes].tool))
+        n = NULL;
     if (n == NULL && to != NULL)
         return answer_tool(r, x, s, json_pack("{s:s}", "goto", to->node), err);
     if (n == NULL)
-        return answer_tool(r, x, s, unknown_tool(tools, name), err);
+        return answer_tool(r, x, s, unknown_tool(x, tools, name), err);
     if (n->effect >= MORTISE_WRITE) {
         mortise_step_become_effect(r, x, s);
         known = mortise_step_effect_answer(x, s->effect);
@@ -775,7 +784,7 @@ static int ask_of_check(struct mortise_run *r, struct exec *x,
     return ask_journaled(r, x, in, err);
 }
 
-/* Of a reconciliation. */
+/* Of a reconciliation, a lookup, or what remembers. */
 static int ask_plain(struct mortise_run *r, const struct mortise_ask_in *in,
                      struct mortise_err *err)
 {
@@ -792,6 +801,8 @@ int mortise_step_ask(struct mortise_run *r, const struct mortise_ask_in *in,
 {
     struct exec *x = mortise_exec_at(r, in->call);
 
+    if (mortise_run_is_own(r, in->call))
+        return ask_plain(r, in, err);
     if (x == NULL || x->state != X_RUNNING)
         return reply_words(r, in->ask, MORTISE_S_CANCELLED, "cancelled", err);
     assert(in->kind >= MORTISE_STEP_READ && in->kind <= MORTISE_STEP_TOOL);

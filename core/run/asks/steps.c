@@ -550,8 +550,11 @@ int mortise_apply_answer(struct mortise_run *r, struct exec *x,
     if (e->how & ANSWER_HEARD)
         mortise_inbox_heard(r, x,
                             json_array_size(json_object_get(e->value, "told")));
-    if (rv == MORTISE_OK && e->how & ANSWER_MODEL)
+    if (rv == MORTISE_OK && e->how & ANSWER_MODEL) {
+        if (!mortise_step_is_of_check(id))
+            x->journal->has_reply = true;
         rv = mortise_prompt_answered(r, x, e, err);
+    }
     if (rv == MORTISE_OK && e->how & ANSWER_TOOL)
         rv = mortise_prompt_untooled(r, x, e, err);
     if (rv != MORTISE_OK)

@@ -123,6 +123,7 @@ static int go_live(struct mortise_run *r, struct mortise_err *err)
     r->live = true;
     r->stays = NULL;
     r->intents.n = 0; /* what is replayed is on disk */
+    rv = mortise_outbox_again(r, err);
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
@@ -160,8 +161,10 @@ static int do_continue(struct mortise_run *r, const struct mortise_said *h,
 {
     int rv = MORTISE_OK;
 
-    if (r->live || has_way(h, MORTISE_COMMAND_PAUSES))
+    if (has_way(h, MORTISE_COMMAND_PAUSES))
         return MORTISE_OK;
+    if (r->live) /* what it gave up is tried once more */
+        return mortise_outbox_again(r, err);
     if ((h->flags & MORTISE_NO_CONTINUE) != 0) {
         r->stays = h->blocked ? "plugin" : "no_continue";
         return MORTISE_OK;
@@ -344,7 +347,7 @@ static int stop_call(struct mortise_run *r, struct exec *x,
     int rv;
 
     assert(x->state == X_RUNNING);
-    if (!is_patient(&r->held->said) || x->call == MORTISE_RUN_CHECK ||
+    if (!is_patient(&r->held->said) || x->call > MORTISE_RUN_RECONCILE ||
         mortise_exec_node(r, x)->effect < MORTISE_WRITE)
         return mortise_exec_cancel(r, x, STOP_COMMAND, err);
     if (end != 0 && end <= until)
@@ -370,7 +373,7 @@ static int hold_until_quiet(struct mortise_run *r, const struct mortise_said *h,
         if (rv != MORTISE_OK)
             return rv;
     }
-    return MORTISE_OK;
+    return mortise_outbox_stop(r, err);
 }
 
 int mortise_command_apply_held(struct mortise_run *r, struct mortise_err *err)

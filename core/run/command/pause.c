@@ -35,11 +35,31 @@ int mortise_command_check_pause(struct mortise_run *r,
                                 const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {
-    return mortise_command_has(h, MORTISE_CMD_RESUME)
-               ? mortise_fail(err, MORTISE_EINVAL,
-                              "pause and resume in one call contradict each "
-                              "other")
-               : mortise_command_check_cancel(r, h, c, err);
+    if (mortise_command_has(h, MORTISE_CMD_RESUME))
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "pause and resume in one call contradict each "
+                            "other");
+    if (r->cancelling && r->status < MORTISE_RUN_COMPLETED &&
+        (c->flags & MORTISE_CMD_SHUTDOWN) == 0)
+        return mortise_fail(err, MORTISE_ESTATE,
+                            "run %s is being cancelled: its last acts are not "
+                            "paused, and a second cancel stops them",
+                            r->id);
+    return mortise_command_check_cancel(r, h, c, err);
+}
+
+/* Of a cancelled run finalisers may be at work: where the engine stops they are
+ * left as a crash would leave them, and whoever has the run next goes on. */
+static int leave(struct mortise_run *r, bool shutdown, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (!shutdown)
+        return MORTISE_OK;
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
+        rv = mortise_exec_disarm(r, r->execs[i], err);
+    r->live = false;
+    return rv;
 }
 
 /* Stand still.  That an engine stops does not undo what a person said. */
@@ -53,14 +73,18 @@ int mortise_command_obey_pause(struct mortise_run *r,
                                  : MORTISE_PAUSE_OPERATOR;
     int rv = MORTISE_OK;
 
-    if (r->status >= MORTISE_RUN_COMPLETED || r->cancelling ||
-        r->paused == how || r->paused == MORTISE_PAUSE_OPERATOR)
+    if (r->cancelling && r->status < MORTISE_RUN_COMPLETED)
+        return leave(r, how == MORTISE_PAUSE_SHUTDOWN, err);
+    if (r->status >= MORTISE_RUN_COMPLETED || r->paused == how ||
+        r->paused == MORTISE_PAUSE_OPERATOR)
         return MORTISE_OK;
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
         rv = mortise_exec_disarm(r, r->execs[i], err);
     assert(r->n_running == 0); /* held until the calls have let go */
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
         rv = mortise_doubt_hold(r, r->execs[i], err);
+    if (rv == MORTISE_OK)
+        rv = mortise_outbox_stop(r, err);
     r->live = false;
     return rv != MORTISE_OK
                ? rv

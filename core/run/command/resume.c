@@ -75,8 +75,9 @@ static bool is_decided(const struct mortise_run *r)
 }
 
 /* Try again what failed, pass scheduled pauses.  What died while it was being
- * stopped is stopped first, and what was decided while nothing ran comes about
- * first: to take an effect as failed is not to be asked again at once.  What
+ * stopped is stopped first, finalisers that were at work then come to their end,
+ * and what was decided while nothing ran comes about first: to take an effect as
+ * failed is not to be asked again at once.  What
  * its end left in doubt is asked about (doubt.c (11)), also where nothing else
  * goes on. */
 int mortise_command_obey_resume(struct mortise_run *r,
@@ -94,7 +95,8 @@ int mortise_command_obey_resume(struct mortise_run *r,
     if (mortise_run_keeps_doubt(r))
         return mortise_run_record(r, &back, err);
     if (mortise_run_is_over(r) || r->cancelling ||
-        (r->paused == MORTISE_PAUSE_OVER && is_stopping(r, false)) ||
+        (r->paused == MORTISE_PAUSE_OVER &&
+         (is_stopping(r, false) || mortise_final_is_at_work(r))) ||
         is_decided(r))
         return MORTISE_OK;
     rv = mortise_run_record(r, &e, err);

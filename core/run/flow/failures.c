@@ -116,13 +116,6 @@ static void mark_named(struct mortise_run *r, const struct frame *top)
 
 /* ---- saying it ---------------------------------------------------------- */
 
-static const char *text_of(const json_t *error, const char *name)
-{
-    const char *text = json_string_value(json_object_get(error, name));
-
-    return text != NULL ? text : "";
-}
-
 /* The first one's words, and the others', as far as they go. */
 static json_t *words_of(const struct mortise_run *r, const json_t *failed)
 {
@@ -132,13 +125,15 @@ static json_t *words_of(const struct mortise_run *r, const json_t *failed)
 
     mortise_buf_init(&b, r->mem);
     mortise_buf_puts(
-        &b, text_of(json_object_get(json_array_get(failed, 0), "error"),
-                    "message"));
+        &b,
+        mortise_json_text_of(
+            json_object_get(json_array_get(failed, 0), "error"), "message"));
     for (size_t i = 1; i < n && i < IN_WORDS; i++) {
         const json_t *one = json_array_get(failed, i);
 
-        mortise_buf_printf(&b, "; %s: %s", text_of(one, "path"),
-                           text_of(json_object_get(one, "error"), "message"));
+        mortise_buf_printf(
+            &b, "; %s: %s", mortise_json_text_of(one, "path"),
+            mortise_json_text_of(json_object_get(one, "error"), "message"));
     }
     if (n > IN_WORDS)
         mortise_buf_printf(&b, "; and %zu more failed", n - IN_WORDS);

@@ -2,9 +2,10 @@
  *
  * A node with `join: settled` starts once every edge to it is decided and nothing
  * that leads to it is at work (a join that was skipped for a failure decides its
- * edges before its other branches are over), if a branch that leads to it ran.  Looking back from it over its edges we come to
- * what was taken, to what failed or was stopped, and to what is inside a loop or
- * a map; where we come to nothing of these no branch ran, and it is skipped.
+ * edges before its other branches are over), if a branch that leads to it ran.
+ * Looking back from it over its edges we come to what was taken, to what failed
+ * or was stopped, and to what is inside a loop or a map; where we come to nothing
+ * of these no branch ran, and it is skipped.
  *
  *   (1) It comes after all commits that are found so: behind what failed, after
  *       what that came after.  What failed may be tried again, and is in nobody's
@@ -18,12 +19,16 @@
  *   (3) what is at work ends first; then each settled node that waits, and to
  *       which a branch ran, starts, but behind those that lead to it and are due
  *       themselves: these are finalisers (exec.final).  When they are over, the
- *       next ones do.  Graphs inside come before those around them.
+ *       next ones do.  Graphs inside come before those around them.  A settled
+ *       node that is at work already is not stopped, but is a finaliser from
+ *       then on.
  *   (4) Nothing follows them: their edges are decided, and lead nowhere.
- *   (5) Nobody waits for them for long: an attempt has MORTISE_FINAL_MS, or less
- *       where its timeout says so, it is the only one, and what would wait for a
- *       person or a time to come fails (outcome/stop.c).  Limits and budgets do
- *       not hold them back.  A second `cancel` gives them up.
+ *   (5) Nobody waits for them for long: an attempt has MORTISE_FINAL_MS, from
+ *       when it became one, or less where its timeout says so, it is the only
+ *       one, and what would wait for a person or a time to come, be it ever so
+ *       near, fails (outcome/stop.c).  Limits and budgets do not hold them back.
+ *       A second `cancel` gives them up; an engine that stops leaves them as a
+ *       crash would.
  *   (6) One is not run where its branch lost a race, where the graph reached END
  *       and that was enough, or where a budget's goto leads on.  Nor is one that
  *       is the entry of a loop.
@@ -328,6 +333,67 @@ bool mortise_final_may(const struct frame *top)
 void mortise_final_begin(struct mortise_run *r, struct exec *x)
 {
     x->final = r->finals = true;
+    x->unbound = x->state == X_RUNNING || x->state == X_INSIDE;
+}
+
+bool mortise_final_goes_on(const struct mortise_run *r, const struct exec *x)
+{
+    const struct frame *f = x->frame;
+
+    return r->rules >= MORTISE_RULES_SIXTH && x->fan == NULL &&
+           x->node < f->graph->n_nodes && x->loss == LOSS_NONE &&
+           !mortise_exec_is_over(x) && f->region->entry != x->node &&
+           f->graph->nodes[x->node].join.kind == MORTISE_JOIN_SETTLED;
+}
+
+/* As much as a finaliser has, from now on. */
+static int bind(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    int rv;
+
+    x->unbound = false;
+    if (x->state == X_INSIDE) {
+        x->spent_ms = mortise_clock_active_ms(r, x->child->scope);
+        return mortise_clock_again(r, x->child->scope, err);
+    }
+    if (x->state != X_RUNNING)
+        return MORTISE_OK;
+    x->spent_ms = r->steady_ms - x->called_ms;
+    rv = mortise_exec_disarm(r, x, err);
+    return rv == MORTISE_OK
+               ? mortise_exec_arm_in(r, x,
+                                     mortise_call_end_ms(x) - r->steady_ms, err)
+               : rv;
+}
+
+int mortise_final_bind(struct mortise_run *r, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
+        if (r->execs[i]->unbound)
+            rv = bind(r, r->execs[i], err);
+    return rv;
+}
+
+void mortise_final_cancelled(struct mortise_run *r)
+{
+    bool any = false;
+
+    for (size_t i = 1; i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        if (!mortise_final_goes_on(r, x) || mortise_exec_is_final(x))
+            continue;
+        mortise_final_begin(r, x);
+        any = true;
+    }
+    for (size_t i = 0; any && i < r->n_frames; i++) {
+        const struct exec *in = r->frames[i]->scope->owner;
+
+        if (in == NULL || !mortise_exec_is_final(in))
+            r->frames[i]->halted = true; /* nothing follows them */
+    }
 }
 
 bool mortise_final_is_at_work(const struct mortise_run *r)
@@ -350,5 +416,6 @@ void mortise_final_forget(struct mortise_run *r)
 
 void mortise_final_release(struct exec *x)
 {
-    x->final = false;
+    x->final = x->unbound = false;
+    x->spent_ms = 0;
 }

@@ -137,6 +137,12 @@ bool mortise_final_is_current(const struct frame *f);
 bool mortise_final_may(const struct frame *top);
 /* x is one. */
 void mortise_final_begin(struct mortise_run *r, struct exec *x);
+/* Is x at work, and one if its graph is stopped now, for what lets them run? */
+bool mortise_final_goes_on(const struct mortise_run *r, const struct exec *x);
+/* The run was cancelled: those at work are finalisers. */
+void mortise_final_cancelled(struct mortise_run *r);
+/* Those that were at work when they became finalisers have so long from then. */
+int mortise_final_bind(struct mortise_run *r, struct mortise_err *err);
 /* Is one at work?  The run is cancelled once more: they are given up; that is
  * over. */
 bool mortise_final_is_at_work(const struct mortise_run *r);

@@ -118,6 +118,8 @@ void mortise_frame_leave_behind(struct frame *f)
 {
     f->behind = true;
     for (struct exec *x = f->execs; x != NULL; x = x->sibling) {
+        if (x->final && !mortise_exec_is_over(x))
+            continue; /* it goes on, and so does what is in it */
         if (x->child != NULL)
             mortise_frame_leave_behind(x->child);
         if (x->tools != NULL)

@@ -23,10 +23,15 @@
  *       them; so does who ends while some are at work (`abandon`).  Should its
  *       asker be entered again before it could end, what was stopped is begun
  *       anew once it has.
+ *   (7) Whoever is behind a tool chooses whether what they say is a result or a
+ *       failure.  Where guardrails look at results (tool_results, or the tool's
+ *       own), who asked is not told the words of a failure: its code and class
+ *       stand there, and its record has the words.
  */
 #include <assert.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "run/flow/flow.h"
 
 enum { NEAR_MS = 60000 }; /* a pause that is worth staying in memory for */
@@ -147,10 +152,8 @@ int mortise_apply_invoke(struct mortise_run *r, struct exec *x,
 /* The beginning of a text, and that it is one. */
 static json_t *cut(const char *text, size_t n, size_t most)
 {
-    size_t k = most;
+    size_t k = mortise_utf8_cut(text, n, most);
 
-    while (k > 0 && ((unsigned char)text[k] & 0xC0) == 0x80)
-        k--;
     return json_pack("{s:o, s:{s:I, s:I}}", "text", mortise_json_strn(text, k),
                      "cut", "bytes", (json_int_t)k, "of", (json_int_t)n);
 }
@@ -178,20 +181,22 @@ static json_t *output_json(const struct mortise_run *r,
 }
 
 /* {error: {code, class, message}}. */
-static json_t *error_json(const json_t *error)
+static json_t *error_json(const struct mortise_run *r, const struct exec *y)
 {
-    const json_t *class = json_object_get(error, "class");
+    const json_t *class = json_object_get(y->error, "class");
+    const char *code = json_string_value(json_object_get(y->error, "code"));
+    const char *words = json_string_value(json_object_get(y->error, "message"));
 
-    return json_pack("{s:{s:O, s:s, s:O}}", "error", "code",
-                     json_object_get(error, "code"), "class",
+    return json_pack("{s:{s:s, s:s, s:s}}", "error", "code", code, "class",
                      class != NULL ? json_string_value(class) : "permanent",
-                     "message", json_object_get(error, "message"));
+                     "message",
+                     mortise_exec_failure_words(r, y, code, words)); /* (7) */
 }
 
 static json_t *answer_of(const struct mortise_run *r, const struct exec *y)
 {
     if (y->state == X_FAILED)
-        return error_json(y->error);
+        return error_json(r, y);
     return output_json(r, offer_of(y),
                        y->state == X_DONE ? y->output : y->result);
 }

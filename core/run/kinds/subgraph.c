@@ -173,10 +173,14 @@ static int end_failed(struct mortise_run *r, struct exec *x, json_t *error,
     const char *message = json_string_value(json_object_get(error, "message"));
 
     assert(json_is_object(error));
-    mortise_fail(&words, MORTISE_EINVAL, "%s%s%s", path != NULL ? path : "",
-                 path != NULL ? ": " : "", message != NULL ? message : "");
-    return mortise_fail_attempt(r, x, code != NULL ? code : "failed",
-                                class_of_all(r, error), words.msg, err);
+    if (code == NULL)
+        code = "failed";
+    mortise_fail(
+        &words, MORTISE_EINVAL, "%s%s%s", path != NULL ? path : "",
+        path != NULL ? ": " : "",
+        mortise_exec_failure_words(r, x, code, message != NULL ? message : ""));
+    return mortise_fail_attempt(r, x, code, class_of_all(r, error), words.msg,
+                                err);
 }
 
 static int end_one(struct mortise_run *r, struct exec *x,

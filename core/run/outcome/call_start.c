@@ -1,29 +1,38 @@
 /* call_start.c -- an execution calls: its operation, a guardrail, its plugin
- * about a doubt, the cache.
+ * about a doubt, the cache, what the deployment has for memory and discovery.
  */
 #include "run/outcome/outcome.h"
 
-static void fill_call(struct mortise_run *r, struct exec *x,
+/* Is it a call of the node's plugin, or about one? */
+static bool is_of_plugin(enum mortise_run_call_kind kind)
+{
+    return kind <= MORTISE_RUN_RECONCILE || kind == MORTISE_RUN_LOOKUP;
+}
+
+static void fill_call(struct mortise_run *r, struct exec *x, json_t *body,
                       struct mortise_run_call *c)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
-    bool check = x->call == MORTISE_RUN_CHECK;
+    bool check = x->call == MORTISE_RUN_CHECK, own = is_of_plugin(x->call);
 
     c->id = mortise_exec_handle(x);
     c->kind = x->call;
     c->node = n;
-    c->plugin = check ? mortise_guard_id(r, x) : n->plugin;
-    c->operation = check ? "" : n->operation;
-    c->body = json_incref(check ? x->subject : x->body);
+    c->is_last = check && mortise_guard_is_last(r, x);
+    c->plugin = check ? mortise_guard_id(r, x) : own ? n->plugin : "";
+    c->operation = own ? n->operation : "";
+    c->body = body;
     c->stage = x->stage;
     c->serves = x->serves != 0;
+    c->is_within_held = mortise_exec_is_within_held(r, x);
+    c->is_held = mortise_exec_is_held(r, x);
     c->turn = check ? x->turn : 0;
     c->attempt = x->attempt;
     c->visit = x->visit;
     c->timeout_ms = mortise_exec_timeout_ms(x);
     c->resumed = mortise_step_was_awaited(x);
     mortise_exec_path(r, x, c->path);
-    if (!check && n->effect >= MORTISE_WRITE) {
+    if (own && n->effect >= MORTISE_WRITE) {
         if (!x->effect_open || n->op->steps) /* else its intent made it */
             mortise_exec_find_key(r, x);
         mortise_hex(c->key, x->key, MORTISE_DIGEST);
@@ -33,12 +42,13 @@ static void fill_call(struct mortise_run *r, struct exec *x,
 /* Is that a call beside the one that the node is about, or of nobody? */
 static bool is_step_in(const struct exec *x, enum mortise_run_call_kind kind)
 {
-    return kind == MORTISE_RUN_LOOKUP ||
+    return kind >= MORTISE_RUN_LOOKUP ||
            (kind == MORTISE_RUN_CHECK && x->stage != MORTISE_GUARD_TARGET);
 }
 
-int mortise_call_start(struct mortise_run *r, struct exec *x,
-                       enum mortise_run_call_kind kind, struct mortise_err *err)
+int mortise_call_start_with(struct mortise_run *r, struct exec *x,
+                            enum mortise_run_call_kind kind, json_t *body,
+                            struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     struct mortise_action *a;
@@ -51,14 +61,16 @@ int mortise_call_start(struct mortise_run *r, struct exec *x,
              ? MORTISE_OK
              : mortise_event_announce_live(r, x, "node_start", err);
     a = rv == MORTISE_OK ? mortise_action_new(r, MORTISE_ACT_CALL, err) : NULL;
-    if (a == NULL)
+    if (a == NULL) {
+        json_decref(body);
         return MORTISE_ENOMEM;
+    }
     mortise_exec_renew(x);
     x->call = kind;
     if (x->started_ms == 0 || (x->attempt > 1 && !is_step_in(x, kind)))
         mortise_exec_begun(x, x->attempt, r->time_ms);
     x->called_ms = r->steady_ms;
-    fill_call(r, x, &a->u.call);
+    fill_call(r, x, body, &a->u.call);
     if (kind == MORTISE_RUN_EXECUTE)
         mortise_doubt_note_failure(x, NULL);
     if (kind == MORTISE_RUN_EXECUTE || kind == MORTISE_RUN_CHECK)
@@ -69,4 +81,12 @@ int mortise_call_start(struct mortise_run *r, struct exec *x,
     return mortise_exec_timeout_ms(x) != 0 && kind != MORTISE_RUN_LOOKUP
                ? mortise_exec_arm_in(r, x, mortise_exec_timeout_ms(x), err)
                : MORTISE_OK;
+}
+
+int mortise_call_start(struct mortise_run *r, struct exec *x,
+                       enum mortise_run_call_kind kind, struct mortise_err *err)
+{
+    return mortise_call_start_with(
+        r, x, kind,
+        json_incref(kind == MORTISE_RUN_CHECK ? x->subject : x->body), err);
 }

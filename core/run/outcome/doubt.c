@@ -152,7 +152,7 @@ static const char *who_stopped(const struct mortise_run *r,
         x = x->frame->top->scope->owner;
     if (x->loss != LOSS_NONE)
         return mortise_race_words(x->loss);
-    if (r->cancelling)
+    if (mortise_exec_is_to_stop(r, x))
         return mortise_race_words(LOSS_CANCEL);
     if (x->stop == STOP_BUDGET)
         return mortise_race_words(LOSS_BUDGET);

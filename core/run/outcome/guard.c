@@ -41,15 +41,23 @@ const struct mortise_edge *mortise_guard_edge(const struct exec *x)
     return &x->frame->graph->edges[mortise_exec_going(x)[x->at]];
 }
 
+static const struct mortise_guard_list *list_of(const struct mortise_run *r,
+                                                const struct exec *x)
+{
+    return x->stage == MORTISE_GUARD_EDGE
+               ? &mortise_guard_edge(x)->policy->guards
+               : &mortise_exec_node(r, x)->guards[x->stage];
+}
+
 const char *mortise_guard_id(const struct mortise_run *r, const struct exec *x)
 {
-    const struct mortise_guard_list *list =
-        x->stage == MORTISE_GUARD_EDGE
-            ? &mortise_guard_edge(x)->policy->guards
-            : &mortise_exec_node(r, x)->guards[x->stage];
+    assert(x->guard < list_of(r, x)->n);
+    return list_of(r, x)->ids[x->guard];
+}
 
-    assert(x->guard < list->n);
-    return list->ids[x->guard];
+bool mortise_guard_is_last(const struct mortise_run *r, const struct exec *x)
+{
+    return x->guard + 1 == list_of(r, x)->n;
 }
 
 /* Is there one from here on? */
@@ -173,23 +181,15 @@ bool mortise_stage_output_is_due(const struct outcome *o)
            mortise_judge_output(n, o->output, NULL) == MORTISE_OK;
 }
 
-/* Where x is to stop they look at it when it goes on: then the effect is known
- * to have happened, and is not done again. */
 int mortise_stage_output(struct outcome *o, struct mortise_err *err)
 {
-    struct exec *x = o->x;
-    bool stopping = x->state == X_STOPPING;
+    bool stands;
+    int rv = mortise_pipeline_stands(o, &stands, err);
 
-    if (o->from->waits)
-        return MORTISE_OK;
-    if (stopping && x->stop == STOP_RUN)
-        return mortise_doubt_cancelled(o->r, x, err);
-    if ((stopping && (x->stop == STOP_COMMAND || x->stop == STOP_BUDGET)) ||
-        o->r->held != NULL) {
-        mortise_exec_stop_for(x, STOP_NONE);
-        return mortise_exec_ready(o->r, x, err);
-    }
-    return mortise_guard_begin(o->r, x, MORTISE_GUARD_OUTPUT, o->output, err);
+    return rv != MORTISE_OK || stands
+               ? rv
+               : mortise_guard_begin(o->r, o->x, MORTISE_GUARD_OUTPUT,
+                                     o->output, err);
 }
 
 bool mortise_stage_along_is_due(const struct outcome *o)

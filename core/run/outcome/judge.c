@@ -138,15 +138,21 @@ static bool sets_artifact(const struct outcome *o, const char *name)
 static int add_conversation(struct outcome *o, struct mortise_err *err)
 {
     const struct mortise_path *to = mortise_exec_node(o->r, o->x)->conversation;
-    json_t *said = mortise_json_unconst(
-        mortise_origin_said(o->x, (enum done_how)o->entry.how, "conversation"));
+    json_t *said =
+        mortise_origin_said(o->x, (enum done_how)o->entry.how, "conversation");
     struct mortise_entry_write *w = &o->entry.writes[o->entry.n_writes];
     int rv;
 
     if (to == NULL || said == NULL)
         return MORTISE_OK;
-    rv = mortise_judge_add_write(o->x->frame->graph, &o->entry,
-                                 MORTISE_WRITE_SPELLED, to, said, err);
+    said = mortise_talk_of(o, said);
+    rv = said == NULL
+             ? mortise_nomem(err)
+             : mortise_judge_add_write(o->x->frame->graph, &o->entry,
+                                       MORTISE_WRITE_SPELLED, to, said, err);
+    json_decref(said);
+    if (rv != MORTISE_OK)
+        return rv;
     w->text = to->text;
     w->reduce = MORTISE_REDUCE_CONCAT;
     return rv;
@@ -316,7 +322,13 @@ int mortise_stage_fits(struct outcome *o, struct mortise_err *err)
     if (!o->from->fits || given == NULL || is_left_for_another(o, given) ||
         (schemas[0] == NULL && schemas[1] == NULL))
         return MORTISE_OK;
-    rv = mortise_judge_verdict(mortise_judge_output(n, given, &o->why), err);
+    rv = mortise_judge_output(n, given, &o->why);
+    if (rv == MORTISE_EINVAL && mortise_exec_is_held(o->r, o->x))
+        mortise_fail(&o->why, rv,
+                     "output of '%s': it does not fit its schema; what there "
+                     "is of it no guardrail has seen",
+                     n->id);
+    rv = mortise_judge_verdict(rv, err);
     for (size_t i = 0; rv == MORTISE_OK && i < 2; i++) {
         given = o->entry.value;
         o->entry.value = mortise_schema_normal(schemas[i], given);

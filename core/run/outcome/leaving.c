@@ -67,19 +67,18 @@ int mortise_stage_leaving(struct outcome *o, struct mortise_err *err)
                             : rv;
 }
 
-int mortise_apply_leaving(struct mortise_run *r, struct exec *x,
-                          const struct mortise_entry *e,
-                          struct mortise_err *err)
+int mortise_leaving_hold(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *e, json_t *sought,
+                         struct mortise_err *err)
 {
-    const struct mortise_node *n = mortise_exec_node(r, x);
     int rv;
 
-    if (!mortise_exec_edges_fit(n->out, n->n_out, e) || e->value == NULL ||
-        e->generation != x->generation || e->how > DONE_CACHED)
-        return mortise_entry_corrupt(err, e);
+    json_incref(sought); /* it may be x's */
     rv = mortise_stop_forget(r, x, err);
     if (rv == MORTISE_OK)
         rv = mortise_exec_keep_leaving(r, x, e, err);
+    mortise_exec_keep_sought(x, sought);
+    json_decref(sought);
     if (rv != MORTISE_OK)
         return rv;
     mortise_exec_begun(x, e->attempt, e->started_ms);
@@ -90,4 +89,16 @@ int mortise_apply_leaving(struct mortise_run *r, struct exec *x,
         mortise_sub_done(x);
     rv = mortise_verdict_keep(r, x, e, err);
     return rv == MORTISE_OK ? mortise_exec_ready(r, x, err) : rv;
+}
+
+int mortise_apply_leaving(struct mortise_run *r, struct exec *x,
+                          const struct mortise_entry *e,
+                          struct mortise_err *err)
+{
+    const struct mortise_node *n = mortise_exec_node(r, x);
+
+    if (!mortise_exec_edges_fit(n->out, n->n_out, e) || e->value == NULL ||
+        e->generation != x->generation || e->how > DONE_CACHED)
+        return mortise_entry_corrupt(err, e);
+    return mortise_leaving_hold(r, x, e, x->sought, err);
 }

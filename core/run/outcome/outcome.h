@@ -61,6 +61,11 @@ int mortise_total_outcome(struct mortise_run *r, struct frame *f,
                           json_t **error, json_t **state,
                           struct mortise_err *err);
 
+/* ---- talk.c ---- */
+/* What stays of `said` in the node's conversation: a new reference; NULL: memory ran
+ * out. */
+json_t *mortise_talk_of(const struct outcome *o, json_t *said);
+
 /* ---- judge.c ---- */
 /* Append one write to an entry, its value typed as declared. */
 int mortise_judge_add_write(const struct mortise_graph *g,
@@ -90,6 +95,25 @@ void mortise_route_of_kind(const struct exec *x, struct mortise_entry *e,
 /* Does taking it stand on a value: the list of a map edge, what a discovery
  * edge came to? */
 bool mortise_route_stands_on(const struct mortise_edge *e);
+/* What a discovery edge looks for, over the state after x's writes: a new
+ * reference.  MORTISE_EINVAL: in o->why, with o->code. */
+int mortise_route_query(struct outcome *o,
+                        const struct mortise_edge_discovery *d, json_t **query,
+                        struct mortise_err *err);
+
+/* ---- leaving.c ---- */
+/* Its entry: x is READY with that output, to go on with it when its turn comes,
+ * and with what its discovery edges found. */
+int mortise_leaving_hold(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *e, json_t *sought,
+                         struct mortise_err *err);
+
+/* ---- sought.c ---- */
+/* Is the call of x that of an edge?  It has ended, or (late) its time is over. */
+bool mortise_sought_is_out(const struct exec *x);
+int mortise_sought_settle(struct mortise_run *r, struct exec *x,
+                          const struct mortise_result_in *in, bool late,
+                          struct mortise_err *err);
 
 /* ---- arguments.c ---- */
 /* x->body is there: what its call was, or would be, made with; `why` for
@@ -112,10 +136,99 @@ bool mortise_arguments_are_approved(const struct exec *x,
 int mortise_call_start(struct mortise_run *r, struct exec *x,
                        enum mortise_run_call_kind kind,
                        struct mortise_err *err);
+/* The same with a body of its own, which is taken. */
+int mortise_call_start_with(struct mortise_run *r, struct exec *x,
+                            enum mortise_run_call_kind kind, json_t *body,
+                            struct mortise_err *err);
+
+/* ---- lookups.c ---- */
+/* What is still to be looked up for x is asked; or *asked is false, and there
+ * is nothing.  x->view is there. */
+int mortise_lookups_begin(struct mortise_run *r, struct exec *x, bool *asked,
+                          struct mortise_err *err);
+/* The code that somebody gave, if that is one of the family, "memory" or
+ * "discovery"; else that it failed, in `room`. */
+enum { MORTISE_LOOKUP_CODE = 32 };
+const char *mortise_lookup_code(const char *said, const char *family,
+                                char room[MORTISE_LOOKUP_CODE]);
+/* Is it a call of that kind? */
+bool mortise_lookup_is_call(enum mortise_run_call_kind kind);
+/* Guardrails let pass what was recalled, as they left it: *found as below. */
+int mortise_lookup_passed(struct mortise_run *r, struct exec *x, bool *found,
+                          struct mortise_err *err);
+/* One was answered, or (`late`) was not in time.  *found: it is recorded, and x
+ * may go on; else it failed. */
+int mortise_lookup_settle(struct mortise_run *r, struct exec *x,
+                          const struct mortise_result_in *in, bool late,
+                          bool *found, struct mortise_err *err);
+bool mortise_lookup_may_wait(const struct mortise_run *r, const struct exec *x,
+                             const struct mortise_entry *e);
+
+/* ---- recall.c ---- */
+/* {persona, session, conversation?}: whose memory x's is.  As for `ask` of a
+ * lookup (lookups.h). */
+int mortise_memory_keys(struct mortise_run *r, struct exec *x, json_t **out,
+                        const char **code, struct mortise_err *why,
+                        struct mortise_err *err);
+
+/* ---- remember.c ---- */
+/* Guardrails judged what is to be remembered: it may be, or (refused) not. */
+int mortise_remember_judged(struct mortise_run *r, struct exec *x,
+                            const struct mortise_err *refused,
+                            struct mortise_err *err);
+/* What x's output became was written, or (`late`) not in time. */
+int mortise_remember_settle(struct mortise_run *r, struct exec *x,
+                            const struct mortise_result_in *in, bool late,
+                            struct mortise_err *err);
+
+/* ---- outbox.c ---- */
+/* The traces of the run that its memory need not have yet, and that a read of
+ * this policy with these keys would give: a new list. */
+int mortise_outbox_overlay(struct mortise_run *r,
+                           const struct mortise_memory_policy *p,
+                           const json_t *keys, json_t **out,
+                           struct mortise_err *err);
+/* The run reads as of this, unless it does so already as of something. */
+int mortise_outbox_pin(struct mortise_run *r, uint64_t seq,
+                       struct mortise_err *err);
+/* Nothing starts now: what the run reads as of is being asked. */
+bool mortise_outbox_is_pinning(const struct mortise_run *r);
+/* What may be asked or written now is. */
+int mortise_outbox_go(struct mortise_run *r, struct mortise_err *err);
+/* The run is quiet: *waits, since it has something to write first. */
+int mortise_outbox_before_end(struct mortise_run *r, bool *waits,
+                              struct mortise_err *err);
+/* The commit that something waits for that is to be written; 0: none. */
+uint64_t mortise_outbox_awaits(const struct mortise_run *r);
+/* What could not be written keeps the run from its end. */
+bool mortise_outbox_is_stuck(const struct mortise_run *r);
+/* x is done, and has used what it read. */
+int mortise_outbox_use(struct mortise_run *r, const struct exec *x,
+                       uint64_t at_ms, struct mortise_err *err);
+/* {traces, error} of one that is: a new reference. */
+json_t *mortise_outbox_json(const struct mortise_run *r);
+/* The run goes on, or is told to try again; calls are to stop. */
+int mortise_outbox_again(struct mortise_run *r, struct mortise_err *err);
+int mortise_outbox_stop(struct mortise_run *r, struct mortise_err *err);
+/* Is that the name of a call or a timer of the run's own? */
+bool mortise_outbox_made(uint64_t handle);
+int mortise_outbox_settle(struct mortise_run *r,
+                          const struct mortise_result_in *in,
+                          struct mortise_err *err);
+int mortise_outbox_give_up(struct mortise_run *r, uint64_t handle,
+                           struct mortise_err *err);
+int mortise_outbox_timer(struct mortise_run *r, uint64_t handle,
+                         struct mortise_err *err);
+void mortise_outbox_finish(struct mortise_run *r);
+/* Kept until it is written, from that commit on. */
+int mortise_outbox_put(struct mortise_run *r, json_t *trace,
+                       enum mortise_consistency how, struct mortise_err *err);
 
 /* ---- guard.c ---- */
 /* The guardrail that is being asked; of an edge, the edge. */
 const char *mortise_guard_id(const struct mortise_run *r, const struct exec *x);
+/* Does none of its stage come behind that? */
+bool mortise_guard_is_last(const struct mortise_run *r, const struct exec *x);
 const struct mortise_edge *mortise_guard_edge(const struct exec *x);
 /* A round about this subject begins: there is a guardrail to ask. */
 int mortise_guard_begin(struct mortise_run *r, struct exec *x,
@@ -348,10 +461,16 @@ int mortise_verdict_keep(struct mortise_run *r, struct exec *x,
                          const struct mortise_entry *e,
                          struct mortise_err *err);
 void mortise_verdict_forget(struct exec *x);
-/* A guardrail answered, or failed to with these words. */
+/* A guardrail answered, or failed to with these words.  *end, all zero before: a
+ * round about memory is over, and who asked is to go on. */
+struct round_end {
+    bool over, refused; /* and why */
+    struct mortise_err why;
+};
 int mortise_verdict_settle(struct mortise_run *r, struct exec *x,
                            const struct mortise_result_in *in,
-                           const char *failure, struct mortise_err *err);
+                           const char *failure, struct round_end *end,
+                           struct mortise_err *err);
 
 /* ---- settle.c ---- */
 /* A call ended; or never lets go. */

@@ -36,11 +36,9 @@
  *       more, and what it waited for up to there is not asked for again: the
  *       judges ahead of that decide as they did, unless the output is another.
  *
- * A stage more is a row more (docs/extending.md).  A discovery that takes time
- * is a wait behind `fold`, ahead of `edges`: it sees the state after the node's
- * writes, and decides where it leads.  What rewords an output stands ahead of
- * `fits`, whose schemas then hold of what it made; what remembers an output is a
- * record ahead of `done`. */
+ * A stage more is a row more (docs/extending.md).  What rewords an output stands
+ * ahead of `fits`, whose schemas then hold of what it made; what remembers an
+ * output is a record ahead of `done`. */
 #include "run/outcome/outcome.h"
 
 /* ---- an outcome ---------------------------------------------------------- */
@@ -128,6 +126,28 @@ static int wait_at(struct outcome *o, size_t at, struct mortise_err *err)
     return rv == MORTISE_OK ? mortise_stages[at].does(o, err) : rv;
 }
 
+/* Where x is to stop, nobody is asked about its output until it goes on: then
+ * the effect is known to have happened, and is not done again. */
+int mortise_pipeline_stands(struct outcome *o, bool *stands,
+                            struct mortise_err *err)
+{
+    struct exec *x = o->x;
+    bool stopping = x->state == X_STOPPING;
+
+    *stands = true;
+    if (o->from->waits)
+        return MORTISE_OK;
+    if (stopping && x->stop == STOP_RUN)
+        return mortise_doubt_cancelled(o->r, x, err);
+    if ((stopping && (x->stop == STOP_COMMAND || x->stop == STOP_BUDGET)) ||
+        o->r->held != NULL) {
+        mortise_exec_stop_for(x, STOP_NONE);
+        return mortise_exec_ready(o->r, x, err);
+    }
+    *stands = false;
+    return MORTISE_OK;
+}
+
 /* ---- the way through ------------------------------------------------------ */
 
 int mortise_pipeline_judge(struct outcome *o, enum stage_id judge,
@@ -192,7 +212,10 @@ int mortise_pipeline_go_on(struct mortise_run *r, struct exec *x,
 {
     assert(x->leaving != NULL && x->state == X_READY);
     return pass(r, x, x->leaving, x->how,
-                x->n_chosen == 0 ? STAGE_output : STAGE_along, NULL, err);
+                x->sought != NULL && x->n_chosen == 0 ? STAGE_sought
+                : x->n_chosen == 0                    ? STAGE_output
+                                                      : STAGE_along,
+                NULL, err);
 }
 
 int mortise_pipeline_resume(struct mortise_run *r, struct exec *x,

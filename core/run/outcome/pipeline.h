@@ -76,6 +76,10 @@ void mortise_pipeline_finish(struct outcome *o);
 /* One judge; o->code, when it says no. */
 int mortise_pipeline_judge(struct outcome *o, enum stage_id judge,
                            struct mortise_err *err);
+/* At a stage that asks somebody about the output: *stands, it is not asked about
+ * now. */
+int mortise_pipeline_stands(struct outcome *o, bool *stands,
+                            struct mortise_err *err);
 /* The output that x waits with came about so. */
 void mortise_pipeline_hold(struct exec *x, enum done_how how);
 

@@ -6,10 +6,6 @@
  * graph.h's business; here each kind is taken or not, and what some of them
  * stand on is found, since it belongs to what is recorded: the list of a map
  * edge, what a discovery edge looked for.
- *
- * Discovery is decided before anything is recorded, so an answer that takes
- * time will have to be there when an execution ends.  In this build there is
- * nobody to ask: nothing is found.
  */
 #include <string.h>
 
@@ -87,11 +83,24 @@ struct choice { /* which of a node's edges a success takes */
     bool routed; /* a ROUTE or ROUTE_ALL held */
 };
 
-static int takes_edge(const struct mortise_graph *g, uint32_t edge,
-                      const struct env *env, struct choice *c, bool *out,
-                      struct mortise_err *why)
+/* Of a discovery: is that the node which was found, or the fallback where none
+ * was? */
+static bool leads_there(const struct outcome *o, const struct mortise_edge *e)
 {
-    const struct mortise_edge *e = &g->edges[edge];
+    const struct mortise_graph *g = o->x->frame->graph;
+    const char *first = mortise_exec_sought_first(o->x, e->discovery);
+
+    if (first == NULL)
+        return e->kind == MORTISE_EDGE_FALLBACK;
+    return e->kind == MORTISE_EDGE_FOUND &&
+           strcmp(g->nodes[e->to].id, first) == 0;
+}
+
+static int takes_edge(struct outcome *o, uint32_t edge, const struct env *env,
+                      struct choice *c, bool *out)
+{
+    const struct mortise_edge *e = &o->x->frame->graph->edges[edge];
+    struct mortise_err *why = &o->why;
     int rv = MORTISE_OK;
 
     *out = c->target == edge;
@@ -100,8 +109,11 @@ static int takes_edge(const struct mortise_graph *g, uint32_t edge,
     switch (e->kind) {
     case MORTISE_EDGE_STATIC:
     case MORTISE_EDGE_MAP:
-    case MORTISE_EDGE_FALLBACK: /* nothing is found */
         *out = true;
+        break;
+    case MORTISE_EDGE_FALLBACK:
+    case MORTISE_EDGE_FOUND:
+        *out = leads_there(o, e);
         break;
     case MORTISE_EDGE_ABOVE:
     case MORTISE_EDGE_BELOW:
@@ -126,7 +138,6 @@ static int takes_edge(const struct mortise_graph *g, uint32_t edge,
     case MORTISE_EDGE_REROUTE:
     case MORTISE_EDGE_BUDGET:
     case MORTISE_EDGE_GATHER:
-    case MORTISE_EDGE_FOUND:
     case MORTISE_EDGE_DETOUR:
         break;
     }
@@ -161,8 +172,8 @@ int mortise_stage_edges(struct outcome *o, struct mortise_err *err)
     for (uint32_t i = 0; rv == MORTISE_OK && i < n->n_out; i++) {
         bool take;
 
-        rv = mortise_judge_verdict(
-            takes_edge(g, n->out[i], &env, &c, &take, &o->why), err);
+        rv = mortise_judge_verdict(takes_edge(o, n->out[i], &env, &c, &take),
+                                   err);
         if (rv == MORTISE_OK && take)
             e->edges[e->n_edges++] = n->out[i];
     }
@@ -193,25 +204,59 @@ static int list_of(struct outcome *o, const struct mortise_region *map,
     return rv;
 }
 
-/* What a discovery edge came to: {query, results}. */
-static int found_of(struct outcome *o, const struct mortise_discovery *d,
-                    const struct env *env, json_t **out,
-                    struct mortise_err *err)
+int mortise_route_query(struct outcome *o,
+                        const struct mortise_edge_discovery *d, json_t **query,
+                        struct mortise_err *err)
 {
-    json_t *query = NULL;
-    int rv = mortise_judge_verdict(
-        mortise_tmpl_eval(d->query, &env->cel, &query, &o->why), err);
+    struct env env;
+    int rv = mortise_env_init(&env, o->r, o->x, o->x->after, o->entry.value,
+                              NULL, mortise_tmpl_uses(d->query), err);
 
+    *query = NULL;
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_judge_verdict(
+        mortise_tmpl_eval(d->query, &env.cel, query, &o->why), err);
+    mortise_env_finish(&env);
     o->code = "expression";
-    if (rv == MORTISE_OK && !json_is_string(query)) {
+    if (rv == MORTISE_OK && !json_is_string(*query)) {
+        mortise_json_drop(query);
         o->code = "type";
-        rv = mortise_fail(&o->why, MORTISE_EINVAL,
-                          "discovery.query of '%s' gives no string",
-                          mortise_exec_node(o->r, o->x)->id);
+        return mortise_fail(&o->why, MORTISE_EINVAL,
+                            "discovery.query of '%s' gives no string",
+                            mortise_exec_node(o->r, o->x)->id);
     }
-    if (rv == MORTISE_OK &&
-        (*out = json_pack("{s:O, s:s, s:i}", "query", query, "kind", d->kind,
-                          "results", 0)) == NULL)
+    return rv;
+}
+
+/* Of an edge for which nobody was asked: there is nobody, or the output said
+ * itself where it leads. */
+static json_t *unasked(const struct mortise_edge_discovery *d, json_t *query)
+{
+    json_t *error = NULL;
+
+    if (d->nobody != NULL &&
+        (error = json_pack("{s:s, s:s}", "code", "discovery.failed", "message",
+                           d->nobody)) == NULL)
+        return NULL;
+    return json_pack("{s:O, s:s, s:[], s:o*}", "query", query, "kind", d->kind,
+                     "results", "error", error);
+}
+
+/* What a discovery edge came to: {query, kind, results, error?}. */
+static int found_of(struct outcome *o, const struct mortise_edge_discovery *d,
+                    json_t **out, struct mortise_err *err)
+{
+    const json_t *sought = mortise_exec_sought(o->x, d);
+    json_t *query;
+    int rv;
+
+    if (sought != NULL) {
+        *out = json_incref(mortise_json_unconst(sought));
+        return MORTISE_OK;
+    }
+    rv = mortise_route_query(o, d, &query, err);
+    if (rv == MORTISE_OK && (*out = unasked(d, query)) == NULL)
         rv = mortise_nomem(err);
     json_decref(query);
     return rv;
@@ -219,32 +264,35 @@ static int found_of(struct outcome *o, const struct mortise_discovery *d,
 
 bool mortise_route_stands_on(const struct mortise_edge *e)
 {
-    return e->kind == MORTISE_EDGE_MAP || e->kind == MORTISE_EDGE_FALLBACK;
+    return e->kind == MORTISE_EDGE_MAP || e->discovery != NULL;
+}
+
+static int list_on(struct outcome *o, const struct mortise_region *map,
+                   json_t **out, struct mortise_err *err)
+{
+    struct env env;
+    int rv = mortise_env_init(&env, o->r, o->x, o->x->after, o->entry.value,
+                              NULL, mortise_cel_uses(map->over.cel), err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = list_of(o, map, &env, out, err);
+    mortise_env_finish(&env);
+    return rv;
 }
 
 /* What such an edge stands on, behind what others do. */
 static int add_ground(struct outcome *o, const struct mortise_edge *edge,
                       struct mortise_err *err)
 {
-    const struct mortise_region *map =
-        edge->kind == MORTISE_EDGE_MAP ? &o->x->frame->graph->regions[edge->map]
-                                       : NULL;
     json_t *one = NULL;
-    struct env env;
     int rv;
 
     if (o->grounds == NULL && (o->grounds = json_array()) == NULL)
         return mortise_nomem(err);
-    rv = mortise_env_init(&env, o->r, o->x, o->x->after, o->entry.value, NULL,
-                          map != NULL
-                              ? mortise_cel_uses(map->over.cel)
-                              : mortise_tmpl_uses(edge->discovery->query),
-                          err);
-    if (rv != MORTISE_OK)
-        return rv;
-    rv = map != NULL ? list_of(o, map, &env, &one, err)
-                     : found_of(o, edge->discovery, &env, &one, err);
-    mortise_env_finish(&env);
+    rv = edge->kind == MORTISE_EDGE_MAP
+             ? list_on(o, &o->x->frame->graph->regions[edge->map], &one, err)
+             : found_of(o, edge->discovery, &one, err);
     if (rv == MORTISE_OK && json_array_append(o->grounds, one) != 0)
         rv = mortise_nomem(err);
     json_decref(one);

@@ -34,6 +34,42 @@ static int settle_happened(struct mortise_run *r, struct exec *x,
                                   how, err);
 }
 
+/* What was looked up for x is there: it goes on, and has its slot. */
+static int go_on_found(struct mortise_run *r, struct exec *x,
+                       struct mortise_err *err)
+{
+    mortise_exec_become(r, x, X_READY);
+    return mortise_start_exec(r, x, err);
+}
+
+static int settle_looked_up(struct mortise_run *r, struct exec *x,
+                            const struct mortise_result_in *in, bool late,
+                            struct mortise_err *err)
+{
+    bool found;
+    int rv = mortise_lookup_settle(r, x, in, late, &found, err);
+
+    return rv == MORTISE_OK && found ? go_on_found(r, x, err) : rv;
+}
+
+/* A guardrail said this; what it judged of memory goes on from here. */
+static int settle_verdict(struct mortise_run *r, struct exec *x,
+                          const struct mortise_result_in *in,
+                          const char *failure, struct mortise_err *err)
+{
+    struct round_end end = {.over = false};
+    bool found;
+    int rv = mortise_verdict_settle(r, x, in, failure, &end, err);
+
+    if (rv != MORTISE_OK || !end.over)
+        return rv;
+    if (x->stage == MORTISE_GUARD_REMEMBERED)
+        return mortise_remember_judged(r, x, end.refused ? &end.why : NULL,
+                                       err);
+    rv = mortise_lookup_passed(r, x, &found, err);
+    return rv == MORTISE_OK && found ? go_on_found(r, x, err) : rv;
+}
+
 /* A guardrail answered, or did not: then in these words. */
 static int settle_checked(struct mortise_run *r, struct exec *x,
                           const struct mortise_result_in *in,
@@ -50,7 +86,7 @@ static int settle_checked(struct mortise_run *r, struct exec *x,
         failure = in->message;
     else if (mortise_step_left_unasked(x))
         failure = left_unasked;
-    rv = mortise_verdict_settle(r, x, in, failure, err);
+    rv = settle_verdict(r, x, in, failure, err);
     json_decref(broke);
     return rv;
 }
@@ -210,10 +246,15 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
                    : mortise_exec_ready(r, x, err);
     }
     if (x->call == MORTISE_RUN_CHECK)
-        return mortise_verdict_settle(r, x, in, "it did not answer in time",
-                                      err);
+        return settle_verdict(r, x, in, "it did not answer in time", err);
     if (x->call == MORTISE_RUN_RECONCILE)
         return mortise_doubt_ask(r, x, err);
+    if (mortise_sought_is_out(x))
+        return mortise_sought_settle(r, x, in, true, err);
+    if (mortise_lookup_is_call(x->call))
+        return settle_looked_up(r, x, in, true, err);
+    if (x->call == MORTISE_RUN_REMEMBER)
+        return mortise_remember_settle(r, x, in, true, err);
     return mortise_fail_attempt(r, x, "timeout.call", "timeout",
                                 mortise_exec_timed_out(x, words), err);
 }
@@ -256,6 +297,8 @@ static int settle_end(struct mortise_run *r, struct exec *x,
         return settle_lost(r, x, in, err);
     if (x->state == X_STOPPING && x->stop != STOP_NONE)
         return settle_stopped(r, x, in, err);
+    if (mortise_sought_is_out(x))
+        return mortise_sought_settle(r, x, in, false, err);
     switch (x->call) {
     case MORTISE_RUN_CHECK:
         return settle_checked(r, x, in, err);
@@ -263,6 +306,11 @@ static int settle_end(struct mortise_run *r, struct exec *x,
         return settle_reconciled(r, x, in, err);
     case MORTISE_RUN_LOOKUP:
         return settle_lookup(r, x, in, err);
+    case MORTISE_RUN_DISCOVER:
+    case MORTISE_RUN_RECALL:
+        return settle_looked_up(r, x, in, false, err);
+    case MORTISE_RUN_REMEMBER:
+        return mortise_remember_settle(r, x, in, false, err);
     case MORTISE_RUN_EXECUTE:
         break;
     }
@@ -276,7 +324,7 @@ static int settle_stuck(struct mortise_run *r, struct exec *x,
     const struct mortise_result_in mute = {.status = MORTISE_S_TIMEOUT,
                                            .silent = true};
     enum doubt doubt = mortise_doubt_at_end(r, x, &mute, false);
-    bool open = x->call != MORTISE_RUN_CHECK &&
+    bool open = x->call <= MORTISE_RUN_RECONCILE &&
                 (x->effect_open || mortise_step_in_doubt(r, x) != NULL);
     bool cut = x->stop == STOP_RUN;
     bool over = cut || !mortise_race_may_come_back(x);

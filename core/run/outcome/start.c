@@ -16,6 +16,8 @@
  *       (step.c).
  *   (2b) What is to be on disk before it starts (`checkpoint: before`) is noted,
  *       and starts likewise.
+ *   (2c) What is looked up for it is there before its arguments are evaluated
+ *       (lookups.c).
  *   (3) A request to a person is published by its commit, not by us.
  *
  * An execution whose intent was recorded and whose answer was not is in doubt;
@@ -146,6 +148,7 @@ int mortise_start_exec(struct mortise_run *r, struct exec *x,
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     struct mortise_err why;
+    bool asked;
     int rv;
 
     assert(x->state == X_READY);
@@ -163,5 +166,8 @@ int mortise_start_exec(struct mortise_run *r, struct exec *x,
                                    err);
     if (is_to_be_noted(x, n))
         return record_start(r, x, MORTISE_E_BEFORE, err);
+    rv = mortise_lookups_begin(r, x, &asked, err);
+    if (rv != MORTISE_OK || asked)
+        return rv;
     return mortise_exec_kind(r, x)->start(r, x, err);
 }

@@ -128,7 +128,7 @@ int mortise_stop_losers(struct mortise_run *r, struct mortise_err *err)
 static bool is_waiting(const struct exec *x)
 {
     return x->state == X_ASKED || x->state == X_HELD || x->state == X_BACKOFF ||
-           (x->state == X_SUSPENDED && !x->near && !x->lent);
+           (x->state == X_SUSPENDED && !x->lent);
 }
 
 /* What holds its edges back is passed: it is done. */

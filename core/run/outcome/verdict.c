@@ -36,16 +36,26 @@ static const char *leads_to(const struct exec *x)
     return to == MORTISE_END ? "END" : x->frame->graph->nodes[to].id;
 }
 
+/* How long the one that was asked took, its wait for its turn included. */
+static json_int_t took_ms(const struct mortise_run *r, const struct exec *x)
+{
+    return r->steady_ms > x->called_ms
+               ? (json_int_t)(r->steady_ms - x->called_ms)
+               : 0;
+}
+
 /* The one that was asked said this: among x->verdicts. */
-static int note(struct exec *x, const char *id, bool violation,
-                const char *reason, const char *action, struct mortise_err *err)
+static int note(const struct mortise_run *r, struct exec *x, const char *id,
+                bool violation, const char *reason, const char *action,
+                struct mortise_err *err)
 {
     json_t *one = json_pack(
-        "{s:s, s:s, s:b, s:s, s:O*, s:s*, s:o*}", "guardrail", id, "stage",
+        "{s:s, s:s, s:b, s:s, s:O*, s:s*, s:o*, s:I}", "guardrail", id, "stage",
         mortise_guard_stage_name(x->stage), "violation", (int)violation,
         "action", action, "decided_by",
         json_object_get(x->decision, "decided_by"), "to", leads_to(x), "reason",
-        violation ? mortise_json_strn(reason, strlen(reason)) : NULL);
+        violation ? mortise_json_strn(reason, strlen(reason)) : NULL, "ms",
+        took_ms(r, x));
 
     if (x->verdicts == NULL)
         x->verdicts = json_array();
@@ -112,7 +122,13 @@ static bool is_of_output(const struct exec *x)
     return x->stage == MORTISE_GUARD_OUTPUT || x->stage == MORTISE_GUARD_EDGE;
 }
 
-static int passed(struct mortise_run *r, struct exec *x,
+static bool is_of_memory(const struct exec *x)
+{
+    return x->stage == MORTISE_GUARD_RECALLED ||
+           x->stage == MORTISE_GUARD_REMEMBERED;
+}
+
+static int passed(struct mortise_run *r, struct exec *x, struct round_end *end,
                   struct mortise_err *err)
 {
     json_t *output;
@@ -120,6 +136,10 @@ static int passed(struct mortise_run *r, struct exec *x,
 
     if (x->stage == MORTISE_GUARD_INPUT)
         return input_passed(r, x, err);
+    if (is_of_memory(x)) { /* settle.c has it go on */
+        end->over = true;
+        return MORTISE_OK;
+    }
     if (!is_of_output(x))
         return mortise_exec_kind(r, x)->passed(r, x, err);
     rv = mortise_guard_left(x, &output, err);
@@ -128,7 +148,8 @@ static int passed(struct mortise_run *r, struct exec *x,
 }
 
 static int block(struct mortise_run *r, struct exec *x, const char *id,
-                 const char *reason, struct mortise_err *err)
+                 const char *reason, struct round_end *end,
+                 struct mortise_err *err)
 {
     bool of_target = x->stage == MORTISE_GUARD_TARGET;
     struct mortise_err words;
@@ -136,6 +157,10 @@ static int block(struct mortise_run *r, struct exec *x, const char *id,
     mortise_fail(&words, MORTISE_EINVAL, "guardrail '%s'%s%s: %s", id,
                  of_target ? "" : " of the ",
                  of_target ? "" : mortise_guard_stage_name(x->stage), reason);
+    if (x->stage == MORTISE_GUARD_REMEMBERED) {
+        *end = (struct round_end){true, true, words};
+        return MORTISE_OK;
+    }
     return is_of_output(x)
                ? mortise_pipeline_resume(r, x, x->subject, &words, err)
                : mortise_fail_attempt(r, x, "guardrail", "permanent", words.msg,
@@ -146,7 +171,8 @@ static int block(struct mortise_run *r, struct exec *x, const char *id,
 
 int mortise_verdict_settle(struct mortise_run *r, struct exec *x,
                            const struct mortise_result_in *in,
-                           const char *failure, struct mortise_err *err)
+                           const char *failure, struct round_end *end,
+                           struct mortise_err *err)
 {
     const char *id = mortise_guard_id(r, x), *action = "pass";
     const char *reason = failure != NULL ? failure : in->message;
@@ -159,11 +185,11 @@ int mortise_verdict_settle(struct mortise_run *r, struct exec *x,
         replacement = NULL;
     if (violation)
         action = action_on(r, x, replacement);
-    rv = note(x, id, violation, reason, action, err);
+    rv = note(r, x, id, violation, reason, action, err);
     if (rv != MORTISE_OK)
         return rv;
     if (strcmp(action, "block") == 0)
-        return block(r, x, id, reason, err);
+        return block(r, x, id, reason, end, err);
     if (strcmp(action, "reroute") == 0) {
         if (x->stage != MORTISE_GUARD_EDGE) /* nothing is written */
             return mortise_pipeline_divert(r, x, MORTISE_EDGE_REROUTE, err);
@@ -173,5 +199,5 @@ int mortise_verdict_settle(struct mortise_run *r, struct exec *x,
                                                                   : NULL);
     }
     rv = mortise_guard_ask(r, x, &asked, err);
-    return rv != MORTISE_OK || asked ? rv : passed(r, x, err);
+    return rv != MORTISE_OK || asked ? rv : passed(r, x, end, err);
 }

@@ -393,11 +393,11 @@ static int reserve(struct mortise_run *r, struct exec *x, const uint64_t *need,
 static bool is_more(const struct mortise_run *r, const struct exec *x,
                     const uint64_t *amount)
 {
+    const struct mortise_operation *op = mortise_exec_node(r, x)->op;
     uint64_t beyond[MORTISE_N_SPENDS] = {0};
 
-    if (mortise_exec_node(r, x)->op->asks_models)
+    if (op == NULL || op->asks_models) /* without one, its guardrails asked */
         return false;
-
     for (int k = MORTISE_SPEND_FIRST_USED; k < MORTISE_N_SPENDS; k++)
         beyond[k] = amount[k] > (x->hold != NULL ? x->hold->amount[k] : 0);
     return is_bounded(x, beyond);

@@ -48,7 +48,8 @@ static uint64_t lately_ms(const struct mortise_run *r, const struct scope *in)
                : 0;
 }
 
-static uint64_t active_ms(const struct mortise_run *r, const struct scope *in)
+uint64_t mortise_clock_active_ms(const struct mortise_run *r,
+                                 const struct scope *in)
 {
     return in->active_ms + lately_ms(r, in);
 }
@@ -70,7 +71,7 @@ static uint64_t due_ms(const struct mortise_run *r, const struct scope *in)
     uint64_t in_ms = UINT64_MAX, most = most_ms(in), wall;
 
     if (most != 0)
-        in_ms = left(active_ms(r, in), most);
+        in_ms = left(mortise_clock_active_ms(r, in), most);
     if (mortise_budget_is_walled(in) && !in->wall_over) {
         wall = left(mortise_clock_wall_ms(r, in),
                     in->purse->most[MORTISE_SPEND_WALL]);
@@ -137,7 +138,7 @@ static int stop_clock(struct mortise_run *r, struct scope *in,
 
     if (!in->ticks)
         return MORTISE_OK;
-    in->active_ms = active_ms(r, in);
+    in->active_ms = mortise_clock_active_ms(r, in);
     in->wall_ms = mortise_clock_wall_ms(r, in);
     in->ticks = false;
     return ours ? mortise_exec_disarm(r, x, err) : MORTISE_OK;
@@ -210,7 +211,7 @@ int mortise_clock_store(struct mortise_run *r, struct mortise_err *err)
     assert(in->owner == NULL); /* the run's own graph */
     if (rv != MORTISE_OK || r->record.n == 0 || most_ms(in) == 0)
         return rv;
-    e.at_ms = active_ms(r, in);
+    e.at_ms = mortise_clock_active_ms(r, in);
     return mortise_run_record(r, &e, err);
 }
 
@@ -238,7 +239,7 @@ int mortise_clock_is_due(struct mortise_run *r, struct exec *x,
     assert(timer_of(r, in) == x);
     if (!in->ticks || in->halt != LOSS_NONE)
         return MORTISE_OK;
-    if (most_ms(in) != 0 && active_ms(r, in) >= most_ms(in))
+    if (most_ms(in) != 0 && mortise_clock_active_ms(r, in) >= most_ms(in))
         return mortise_run_record(r, &e, err);
     if (due_ms(r, in) > r->steady_ms) /* there is more to spend since */
         return arm_clock(r, in, err);

@@ -115,6 +115,9 @@ json_t *mortise_budget_json(const struct mortise_run *r,
  * began or ended; and record how long the run was active. */
 int mortise_clock_tell(struct mortise_run *r, struct mortise_err *err);
 int mortise_clock_store(struct mortise_run *r, struct mortise_err *err);
+/* How long `in` was active; of its owner's newest attempt. */
+uint64_t mortise_clock_active_ms(const struct mortise_run *r,
+                                 const struct scope *in);
 /* What `in` has used of its budget.wall, by now; record that. */
 uint64_t mortise_clock_wall_ms(const struct mortise_run *r,
                                const struct scope *in);

@@ -152,11 +152,22 @@ void mortise_usage_assume(struct mortise_run *r, struct exec *x,
     mortise_usage_add(&r->usage, &more);
 }
 
+/* Is there anybody who could use something for it: its operation, or a guardrail
+ * that asks models? */
+static bool may_use(const struct mortise_node *n)
+{
+    bool may = n->op != NULL;
+
+    for (size_t s = 0; s < MORTISE_GUARD_STAGES; s++)
+        may |= n->guards[s].n > 0;
+    return may;
+}
+
 int mortise_apply_used(struct mortise_run *r, struct exec *x,
                        const struct mortise_entry *e, struct mortise_err *err)
 {
     struct mortise_usage more;
-    int rv = e->how <= USED_BESIDES && mortise_exec_node(r, x)->op != NULL
+    int rv = e->how <= USED_BESIDES && may_use(mortise_exec_node(r, x))
                  ? mortise_usage_read(&more, e->value, err)
                  : MORTISE_EINVAL;
 

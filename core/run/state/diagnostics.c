@@ -2,13 +2,17 @@
  * `diagnostics` of expressions.
  *
  *     {NODE: {runs, attempts, usage: {model_calls, input_tokens, output_tokens,
- *                                     usd, by_model: {MODEL: the same four}}}}
+ *                                     usd, by_model: {MODEL: the same four}},
+ *            guardrails: {ID: {ACTION: n}}}}
  *
  *   (1) Of each node of the graph, over its executions in the causal past of
  *       the one that asks (all visits and elements), and over that one itself
  *       where its edges are chosen, when it has ended.  So timing does not
  *       show: what runs beside it is not counted, and all are sums.
  *   (2) What runs inside a subgraph node counts as the node's own usage.
+ *   (2b) Of guardrails it is counted how often each said what: pass, warn,
+ *       sanitize, reroute or block.  Their reasons, which are for people, and
+ *       how long they took are in the record of the execution and in events.
  *   (3) There is no time in it: a graph that branched on how long a thing took
  *       would end otherwise on another day.
  *
@@ -21,11 +25,48 @@
 struct tally {
     uint32_t runs, attempts;
     struct mortise_usage usage; /* amounts, and by model */
+    json_t *guardrails;         /* NULL: none said anything */
 };
 
-/* MORTISE_ENOMEM. */
+/* One more of that verdict; MORTISE_ENOMEM. */
+static int count_verdict(struct tally *t, const json_t *note)
+{
+    const char *id = json_string_value(json_object_get(note, "guardrail"));
+    const char *action = json_string_value(json_object_get(note, "action"));
+    json_t *one;
+
+    if (id == NULL || action == NULL)
+        return MORTISE_OK;
+    if (t->guardrails == NULL)
+        t->guardrails = json_object();
+    one = json_object_get(t->guardrails, id);
+    if (one == NULL) {
+        one = json_object();
+        if (json_object_set_new(t->guardrails, id, one) != 0)
+            return MORTISE_ENOMEM;
+    }
+    return json_object_set_new(
+               one, action,
+               json_integer(json_integer_value(json_object_get(one, action)) +
+                            1)) == 0
+               ? MORTISE_OK
+               : MORTISE_ENOMEM;
+}
+
+static int count_verdicts(struct tally *t, const json_t *notes)
+{
+    int rv = MORTISE_OK;
+
+    MORTISE_JSON_EACH (note, i, notes)
+        if (rv == MORTISE_OK)
+            rv = count_verdict(t, note);
+    return rv;
+}
+
+/* y is z, or in the graph of it; `asks`: it is y that asks, and what was said
+ * of its output is not among its notes yet.  MORTISE_ENOMEM. */
 static int count(struct tally *tallies, const struct frame *top,
-                 const struct exec *y, const struct exec *z)
+                 const struct exec *y, const struct exec *z, bool asks)
 {
     struct mortise_usage used = {.models = NULL};
     struct tally *t;
@@ -35,6 +76,10 @@ static int count(struct tally *tallies, const struct frame *top,
     t = &tallies[z->node];
     t->runs += y == z;
     t->attempts += y == z ? y->attempt : 0;
+    if (y == z && count_verdicts(t, y->notes) != MORTISE_OK)
+        return MORTISE_ENOMEM;
+    if (asks && count_verdicts(t, y->verdicts) != MORTISE_OK)
+        return MORTISE_ENOMEM;
     if (y->cost == NULL)
         return MORTISE_OK;
     memcpy(used.amount, y->cost->all.amount, sizeof used.amount);
@@ -54,7 +99,19 @@ static json_t *usage_json(const struct mortise_usage *u)
     return NULL;
 }
 
-static json_t *tally_json(const struct mortise_graph *g,
+/* What runs that began before the sixth rules see has no such member. */
+static int put_guardrails(const struct mortise_run *r, json_t *to,
+                          const struct tally *t)
+{
+    if (r->rules < MORTISE_RULES_SIXTH)
+        return 0;
+    return t->guardrails != NULL
+               ? json_object_set(to, "guardrails", t->guardrails)
+               : json_object_set_new(to, "guardrails", json_object());
+}
+
+static json_t *tally_json(const struct mortise_run *r,
+                          const struct mortise_graph *g,
                           const struct tally *tallies)
 {
     json_t *out = json_object();
@@ -65,10 +122,10 @@ static json_t *tally_json(const struct mortise_graph *g,
             json_pack("{s:i, s:i, s:o}", "runs", (int)t->runs, "attempts",
                       (int)t->attempts, "usage", usage_json(&t->usage));
 
-        if (one == NULL || json_object_set_new(out, g->nodes[i].id, one) != 0) {
-            json_decref(out);
-            out = NULL;
-        }
+        if (one == NULL || put_guardrails(r, one, t) != 0 ||
+            json_object_set(out, g->nodes[i].id, one) != 0)
+            mortise_json_drop(&out);
+        json_decref(one);
     }
     return out;
 }
@@ -88,15 +145,18 @@ int mortise_diagnostics_of(struct mortise_run *r, const struct exec *x,
         const struct exec *z = mortise_exec_within(r->execs[i], top);
 
         if (z != NULL && (inside || z->mark == mark || (itself && z == x)))
-            rv = count(tallies, top, r->execs[i], z) == MORTISE_OK
+            rv = count(tallies, top, r->execs[i], z,
+                       itself && r->execs[i] == x) == MORTISE_OK
                      ? MORTISE_OK
                      : mortise_nomem(err);
     }
-    *out = rv == MORTISE_OK ? tally_json(top->graph, tallies) : NULL;
+    *out = rv == MORTISE_OK ? tally_json(r, top->graph, tallies) : NULL;
     if (rv == MORTISE_OK && *out == NULL)
         rv = mortise_nomem(err);
-    for (uint32_t i = 0; tallies != NULL && i < n; i++)
+    for (uint32_t i = 0; tallies != NULL && i < n; i++) {
         mortise_usage_finish(&tallies[i].usage);
+        json_decref(tallies[i].guardrails);
+    }
     mortise_release(r->mem, tallies, n * sizeof *tallies);
     return rv;
 }

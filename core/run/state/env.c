@@ -108,6 +108,9 @@ static int env_of(struct env *env, struct mortise_run *r, struct exec *x,
     env->values[MORTISE_IN_RUN] = r->self;
     env->values[MORTISE_IN_NODE] = env->node;
     env->values[MORTISE_IN_HANDLED] = env->handled;
+    env->values[MORTISE_IN_MEMORY] =
+        json_object_get(x->found[MORTISE_LOOKUP_RECALL], "traces");
+    env->values[MORTISE_IN_DISCOVERY] = x->found[MORTISE_LOOKUP_DISCOVER];
     env->cel.values = env->values;
     env->cel.cost_limit = at->graph->expr_cost;
     rv = env_diagnostics(env, r, x, at, state, uses, err);

@@ -9,13 +9,6 @@
 
 #include "run/state/state.h"
 
-void mortise_json_hold(json_t **ref, json_t *value)
-{
-    json_incref(value);
-    json_decref(*ref);
-    *ref = value;
-}
-
 /* Behind the `at` letters that are there; the texts are short. */
 static size_t append(char out[MORTISE_EXEC_PATH], size_t at, const char *text)
 {
@@ -43,6 +36,33 @@ void mortise_exec_path(const struct mortise_run *r, const struct exec *x,
     at = append(out, at, digits + k);
     at = append(out, at, x->frame->scope->suffix);
     append(out, at, x->fan != NULL ? "[*]" : "");
+}
+
+bool mortise_exec_is_within_held(const struct mortise_run *r,
+                                 const struct exec *x)
+{
+    while ((x = x->frame->top->scope->owner) != NULL)
+        if (mortise_node_is_held_back(mortise_exec_node(r, x)))
+            return true;
+    return false;
+}
+
+bool mortise_exec_is_held(const struct mortise_run *r, const struct exec *x)
+{
+    return mortise_node_is_held_back(mortise_exec_node(r, x)) ||
+           mortise_exec_is_within_held(r, x);
+}
+
+const char *mortise_exec_failure_words(const struct mortise_run *r,
+                                       const struct exec *x, const char *code,
+                                       const char *words)
+{
+    bool unseen = r->rules >= MORTISE_RULES_SIXTH &&
+                  mortise_node_is_held_back(mortise_exec_node(r, x)) &&
+                  strcmp(code, "guardrail") != 0 &&
+                  strcmp(code, "rejected") != 0;
+
+    return unseen ? "it failed, in words that no guardrail has seen" : words;
 }
 
 struct artifact *mortise_exec_artifact(struct mortise_run *r,
@@ -327,6 +347,18 @@ void mortise_exec_become(struct mortise_run *r, struct exec *x,
         tell_owners(r, x);
 }
 
+void mortise_run_own_call(struct mortise_run *r, bool out)
+{
+    assert(out || r->n_running > 0);
+    r->n_own += out ? 1 : (uint32_t)-1;
+    add(&r->n_running, out ? 1 : (uint32_t)-1);
+}
+
+void mortise_run_own_wait(struct mortise_run *r, bool waits)
+{
+    add(&r->n_waiting, waits ? 1 : (uint32_t)-1);
+}
+
 int mortise_exec_ready(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
 {
@@ -451,9 +483,15 @@ int mortise_exec_keep_leaving(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
+void mortise_exec_keep_sought(struct exec *x, json_t *found)
+{
+    mortise_json_hold(&x->sought, found);
+}
+
 void mortise_exec_forget_leaving(struct exec *x)
 {
     mortise_json_drop(&x->leaving);
+    mortise_json_drop(&x->sought);
     x->n_chosen = 0;
 }
 
@@ -517,6 +555,7 @@ bool mortise_run_is_over(const struct mortise_run *r)
 bool mortise_run_has_room(const struct mortise_run *r)
 {
     assert(r->n_running <= r->n_execs && r->intents.n <= r->n_execs);
-    assert(r->n_lent <= r->n_running);
-    return r->n_running - r->n_lent + r->intents.n < r->graph->concurrency;
+    assert(r->n_lent + r->n_own <= r->n_running);
+    return r->n_running - r->n_own - r->n_lent + r->intents.n <
+           r->graph->concurrency;
 }

@@ -36,8 +36,7 @@ static int concat_arrays(json_t **out, json_t *old, json_t *add,
     *out = json_copy(old);
     if (*out != NULL && json_array_extend(*out, add) == 0)
         return MORTISE_OK;
-    json_decref(*out);
-    *out = NULL;
+    mortise_json_drop(out);
     return mortise_nomem(err);
 }
 
@@ -294,10 +293,8 @@ static int bound(json_t **now, const struct mortise_write *w,
                             n);
     kept = json_array();
     for (size_t i = n - how->max_items; kept != NULL && i < n; i++) {
-        if (json_array_append(kept, json_array_get(*now, i)) != 0) {
-            json_decref(kept);
-            kept = NULL;
-        }
+        if (json_array_append(kept, json_array_get(*now, i)) != 0)
+            mortise_json_drop(&kept);
     }
     json_decref(*now);
     *now = kept;

@@ -22,6 +22,18 @@ void mortise_exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
     mortise_hasher_str(h, path);
 }
 
+void mortise_exec_name(const struct mortise_run *r, const struct exec *x,
+                       const char *what, char out[MORTISE_DIGEST_HEX])
+{
+    uint8_t digest[MORTISE_DIGEST];
+    struct mortise_hasher h;
+
+    mortise_exec_hasher(&h, r, x);
+    mortise_hasher_str(&h, what);
+    mortise_hasher_final(&h, digest);
+    mortise_hex(out, digest, MORTISE_DIGEST);
+}
+
 /* A tool's execution is another one in each generation of who asks for it; what
  * it does is known by the step that it is run for, which is not. */
 void mortise_exec_effect_hasher(struct mortise_hasher *h,

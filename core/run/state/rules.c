@@ -24,7 +24,11 @@
  *                so, and then it is an artifact of the run, as is what a map in a
  *                map came to: the last element's is the one that stays.
  *                `error` in on_error.value is {code, message, span}.
- *   RULES_FIFTH  What docs/man/mortise-graph.5 says.
+ *   RULES_FIFTH  A settled join that is at work when its graph is stopped is
+ *                stopped with it.  Traits decide personality edges, and are no
+ *                part of what gmi nodes ask.  `diagnostics` knows nothing of
+ *                guardrails.
+ *   RULES_SIXTH  What docs/man/mortise-graph.5 says.
  *
  * What a text of the graph means is settled when the graph is loaded, which is
  * before the journal is read: mortise_run_admitted_under() looks ahead, and the

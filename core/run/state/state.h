@@ -132,6 +132,7 @@ struct journal {
     struct mortise_table effects; /* those that are like no earlier one */
     struct indexes answers;       /* of steps, in the order of the answers */
     uint32_t recorded;            /* steps of which anything is */
+    bool has_reply;               /* of a model */
 
     /* Of the entrance under way. */
     uint32_t entrance;
@@ -210,6 +211,12 @@ struct end {
     uint64_t ended_ms;
 };
 
+enum mortise_lookup { /* journaled */
+#define LOOKUP(ID, name, family) MORTISE_LOOKUP_##ID,
+#include "run/record/lookups.def"
+                      MORTISE_LOOKUPS
+};
+
 /* One execution: node#visit.  Lives in the run's arena; its JSON references
  * are given up by mortise_run_free().
  *
@@ -224,6 +231,7 @@ struct exec {
     struct exec *sibling; /* made before it in its frame */
     uint64_t started_ms, ended_ms;
     json_t *error;            /* {code, message} */
+    json_t *sought;           /* what its discovery edges found, a list */
     json_t *leaving;          /* its output, judged on the edges it takes: */
     uint32_t *chosen, *taken; /* those, the first ones twice (leaving.c) */
     uint32_t n_chosen, n_taken;
@@ -280,7 +288,9 @@ struct exec {
     /* By flow/join.c: */
     json_t *caught; /* failures that its join collected: [{node, error}] */
     /* By flow/final.c: */
-    bool final; /* it began in a graph that was stopped */
+    bool final;   /* it runs, or ran, as the last act of what was stopped */
+    bool unbound; /* live only: it was at work before that */
+    uint64_t spent_ms; /* of its attempt, by then; live only */
     /* By flow/sub.c: the graph in it. */
     struct frame *child; /* a subgraph's: of its newest attempt */
     json_t *child_state; /* the state that `child` ended with */
@@ -303,6 +313,7 @@ struct exec {
     json_t *approval; /* {actor, reason?} of its call; NULL: nobody's */
     json_t *decision; /* an acceptance that they have not passed yet */
     json_t *body;     /* live only: the arguments, once evaluated */
+    json_t *found[MORTISE_LOOKUPS]; /* NULL: nothing was looked up yet */
     /* By asks/steps.c: what it asked (step.c). */
     struct journal *journal; /* NULL: nothing */
     struct journal *checks;  /* what its guardrails asked; likewise */
@@ -342,6 +353,16 @@ struct exec {
     struct ended *ended; /* how its call did, before its tools did; NULL */
     /* By outcome/cache.c: live only. */
     struct fresh *fresh; /* NULL: nothing was ever looked up for it */
+    /* By outcome/sought.c: live only.  Its output and the query, while that is
+     * looked for. */
+    json_t *seeking, *seeking_for;
+    /* By outcome/recall.c: live only. */
+    json_t *overlay; /* what the run itself remembers, of what it asks */
+    /* By outcome/lookups.c: live only. */
+    json_t *recalled; /* what was read, while guardrails look at it */
+    /* By outcome/remember.c: live only.  What its output becomes, and that, while
+     * it is judged or written; what guardrails put in its place. */
+    json_t *trace, *encoded, *memorable;
     /* By outcome/arguments.c: live only. */
     uint8_t body_digest[MORTISE_DIGEST];
     /* By outcome/fail.c: live only. */
@@ -515,6 +536,36 @@ struct order {
     uint8_t digest[MORTISE_DIGEST];
 };
 
+/* What the run wrote and its memory need not have yet. */
+struct unwritten {
+    json_t *trace;
+    enum mortise_consistency how; /* SNAPSHOT or JOURNALED */
+    uint64_t seq;                 /* the commit that has it */
+};
+
+/* The memory of a run (outbox.c). */
+struct outbox {
+    bool pinned;
+    uint64_t as_of;   /* of snapshots */
+    uint64_t pin_seq; /* the commit that has it */
+    struct unwritten *list;
+    size_t n, cap;
+    json_t *
+        uses; /* {id, by, at}, which the memory is yet to be told; NULL: none */
+    /* Live only. */
+    enum { OUTBOX_RESTS, OUTBOX_PINS, OUTBOX_DELIVERS, OUTBOX_WAITS } state;
+    uint32_t serial; /* of its newest call or timer */
+    size_t n_out;    /* DELIVERS: so many of the list, from its front ... */
+    size_t uses_out; /* ... and of the uses */
+    bool timer;      /* armed */
+    bool asked;      /* as of what, once */
+    bool opened;     /* the run is to complete: snapshots are written, too */
+    unsigned fails;  /* deliveries, one after the other */
+    json_t
+        *error; /* {code, class, message} of the last, where no more is tried by
+                        itself; NULL: it goes on */
+};
+
 /* A request that nobody need decide any more (settled.c). */
 struct settled {
     char id[REQUEST_ID];
@@ -557,10 +608,12 @@ struct mortise_run {
     /* By state/settled.c: */
     struct settled *settled; /* in the order of it */
     size_t n_settled, cap_settled;
-    /* By state/exec.c: executions, and how many are how. */
+    /* By state/exec.c: executions, and how many are how; n_running and n_waiting
+     * count what is the run's own, too. */
     struct exec **execs; /* execs[0] is START */
     size_t n_execs, cap_execs;
     uint32_t n_running; /* calls out: RUNNING and STOPPING */
+    uint32_t n_own;     /* of those, the run's own */
     uint32_t n_waiting; /* READY, INTENT, BACKOFF */
     uint32_t n_asked;   /* ASKED, HELD */
     uint32_t n_asked_so[MORTISE_ASK_BUDGET + 1]; /* ASKED, of each kind */
@@ -604,6 +657,8 @@ struct mortise_run {
     /* By flow/sub.c and outcome/gather.c: */
     struct indexes overs; /* executions whose child is over */
 
+    /* By outcome/outbox.c: */
+    struct outbox outbox;
     /* By state/inbox.c: what it was told, until somebody heard it. */
     struct told *inbox;
     size_t n_inbox, cap_inbox;
@@ -702,6 +757,12 @@ bool mortise_size_is_small(const struct exec *x);
 int mortise_size_check(struct mortise_run *r, struct exec *x,
                        struct mortise_err *why);
 
+/* ---- found.c ---- */
+/* Was something discovered that narrows what x is offered?  Is the tool,
+ * PLUGIN/OPERATION or graph/NAME, offered to it? */
+bool mortise_exec_is_narrowed(const struct exec *x);
+bool mortise_exec_is_offered(const struct exec *x, const char *tool);
+
 /* ---- state_view.c ---- */
 /* x comes after these, whatever it came after; none: it is START. */
 int mortise_view_link(struct mortise_run *r, struct exec *x,
@@ -770,6 +831,16 @@ int mortise_exec_ready(struct mortise_run *r, struct exec *x,
 int mortise_exec_intend(struct mortise_run *r, struct exec *x,
                         const struct mortise_entry *e, struct mortise_err *err);
 void mortise_exec_near(struct mortise_run *r, struct exec *x, bool near);
+/* A call that is the run's own is out, or what it waits for; or no more. */
+void mortise_run_own_call(struct mortise_run *r, bool out);
+void mortise_run_own_wait(struct mortise_run *r, bool waits);
+/* The newest call or timer of the run's own; is that what it is called? */
+#define RUN_OWN ((uint64_t)UINT32_MAX << 32) /* of no execution */
+static inline bool mortise_run_is_own(const struct mortise_run *r,
+                                      uint64_t handle)
+{
+    return handle == (RUN_OWN | r->outbox.serial);
+}
 /* Nothing more happens to it, unless somebody has a failure tried again. */
 static inline bool mortise_exec_is_over(const struct exec *x)
 {
@@ -797,6 +868,18 @@ struct item *mortise_exec_item(const struct exec *x);
 /* artifacts.OUTPUT_AS of its node, NULL when memory ran out. */
 struct artifact *mortise_exec_artifact(struct mortise_run *r,
                                        const struct exec *x);
+/* Does its output pass guardrails that may keep it back, or does x stand in the
+ * graph of a node of which that is so? */
+bool mortise_exec_is_held(const struct mortise_run *r, const struct exec *x);
+/* ... the latter */
+bool mortise_exec_is_within_held(const struct mortise_run *r,
+                                 const struct exec *x);
+/* The words in which what is behind x failed, for those who are before it: where
+ * guardrails look at what it gives, who is behind it may have chosen them, and
+ * none has looked at these.  Lent like `words`, or for good. */
+const char *mortise_exec_failure_words(const struct mortise_run *r,
+                                       const struct exec *x, const char *code,
+                                       const char *words);
 void mortise_exec_path(const struct mortise_run *r, const struct exec *x,
                        char out[MORTISE_EXEC_PATH]);
 /* Does what x does, in f or in frames in it, count for f? */
@@ -825,6 +908,17 @@ int mortise_exec_keep_leaving(struct mortise_run *r, struct exec *x,
                               const struct mortise_entry *e,
                               struct mortise_err *err);
 void mortise_exec_forget_leaving(struct exec *x);
+/* That is what its discovery edges found. */
+void mortise_exec_keep_sought(struct exec *x, json_t *found);
+/* The one that is looked for next; NULL: all were. */
+const struct mortise_edge_discovery *
+mortise_exec_sought_next(const struct exec *x);
+/* What one of them found, {query, kind, results, error?}; NULL: nobody was asked.
+ * And the id of the node that it leads to; NULL: to the fallback. */
+const json_t *mortise_exec_sought(const struct exec *x,
+                                  const struct mortise_edge_discovery *d);
+const char *mortise_exec_sought_first(const struct exec *x,
+                                      const struct mortise_edge_discovery *d);
 /* Is x a finaliser of what was stopped, or in one? */
 static inline bool mortise_exec_is_final(const struct exec *x)
 {
@@ -841,9 +935,9 @@ static inline uint64_t mortise_exec_timeout_ms(const struct exec *x)
 {
     uint64_t own = x->frame->graph->nodes[x->node].timeout_ms;
 
-    return mortise_exec_is_final(x) && (own == 0 || own > MORTISE_FINAL_MS)
-               ? MORTISE_FINAL_MS
-               : own;
+    uint64_t most = x->spent_ms + MORTISE_FINAL_MS;
+
+    return mortise_exec_is_final(x) && (own == 0 || own > most) ? most : own;
 }
 /* The edges that it takes, when detours have taken the place of some. */
 static inline uint32_t *mortise_exec_going(const struct exec *x)
@@ -872,14 +966,6 @@ struct exec *mortise_exec_take_asker(struct mortise_run *r);
 void mortise_exec_list_asker(struct mortise_run *r, struct exec *x);
 /* Is there room for one more call? */
 bool mortise_run_has_room(const struct mortise_run *r);
-static inline void mortise_json_drop(json_t **ref) /* decref and forget */
-{
-    if (*ref != NULL)
-        json_decref(*ref);
-    *ref = NULL;
-}
-void mortise_json_hold(json_t **ref,
-                       json_t *value); /* replace by a borrowed value */
 
 /* ---- actions.c ---- */
 /* What x's newest call or timer is called; _renew(): the next one is called
@@ -959,6 +1045,10 @@ uint32_t mortise_frame_visits(const struct frame *f, uint32_t node);
 /* Hashes what names an execution, for identities within it. */
 void mortise_exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
                          const struct exec *x);
+/* The name of what x leaves elsewhere (`what`): the same whoever tells it, and however
+ * often. */
+void mortise_exec_name(const struct mortise_run *r, const struct exec *x,
+                       const char *what, char out[MORTISE_DIGEST_HEX]);
 /* ... for identities of its effects. */
 void mortise_exec_effect_hasher(struct mortise_hasher *h,
                                 const struct mortise_run *r,

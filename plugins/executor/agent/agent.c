@@ -2,14 +2,18 @@
  * asked again, until there is an output.
  *
  * Operations
- *   gmi  {args?, node}   -> a text, or the JSON that was asked for
+ *   gmi  {args?, node, memory?, skills?}
+ *                        -> a text, or the JSON that was asked for
  *
  *     node  the node's own keys (mortise-graph(5)): instructions, prompt, llm,
  *           execution_mode, max_internal_iterations, temperature, max_tokens,
  *           reasoning_effort, response, stream, cache, extra, parallel_tools,
  *           tool_choice, tool_errors, planner, conversation, output_schema; and
- *           tools: true, where it has some.  What is not there was not written.
+ *           tools: true, where it has some; and persona {traits, mood,
+ *           adapt_style}, where it or its graph says one.  What is not there was
+ *           not written.
  *     args  is not read
+ *     memory, skills  traces and texts, which join the system message (ahead.c)
  *
  * `instructions` are the system message and `prompt` the user's; either may be
  * any value, whose JSON is its text then, and `prompt` a list of parts
@@ -118,9 +122,15 @@ void agent_fail_as(struct call *c, mortise_jv error)
     static const char *const members[] = {"code", "class", "retry_after_ms"};
     mortise_jv one, message = mortise_jv_get(error, "message");
     struct bytes words = {0};
+    mortise_status status;
     mortise_str detail;
     mortise_jw w;
 
+    status = c->held
+                 ? bytes_put(&words, mortise_strz("it failed, in words that "
+                                                  "no guardrail has seen; the "
+                                                  "run's history has them"))
+                 : bytes_decode(&words, message);
     mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
     mortise_jw_object(&w);
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
@@ -132,7 +142,7 @@ void agent_fail_as(struct call *c, mortise_jv error)
     }
     mortise_jw_end(&w);
     if (mortise_jw_finish(&w, &detail) == MORTISE_S_OK &&
-        bytes_decode(&words, message) == MORTISE_S_OK)
+        status == MORTISE_S_OK)
         end(c, MORTISE_S_FAILED, bytes_str(&words), detail);
     else
         agent_end_as(c, MORTISE_S_NOMEM);
@@ -146,13 +156,14 @@ enum { PARTIAL_MAX = 4000 }; /* bytes, of what there was when time was up */
 
 static void fail_at_bound(struct call *c)
 {
-    uint64_t n = c->last.n < PARTIAL_MAX ? c->last.n : PARTIAL_MAX;
+    uint64_t n = c->held ? 0 : c->last.n;
     struct bytes words = {0};
     mortise_status status = bytes_put(
         &words, mortise_strz("max_internal_iterations is reached, and "
                              "the model is not done"));
 
-    n = mortise_str_utf8(mortise_strn(c->last.p, n));
+    n = mortise_str_utf8(
+        mortise_strn(c->last.p, n < PARTIAL_MAX ? n : PARTIAL_MAX));
     if (status == MORTISE_S_OK && n > 0)
         status = bytes_put(&words, mortise_strz("; so far: "));
     if (status == MORTISE_S_OK && n > 0)
@@ -353,7 +364,10 @@ static void take_invalid(struct call *c, mortise_jv why)
             agent_go_on(c, complain(c, why));
         return;
     }
-    status = bytes_decode(&words, why);
+    status = c->held
+                 ? bytes_put(&words, mortise_strz("the reply is not the JSON "
+                                                  "that was asked for"))
+                 : bytes_decode(&words, why);
     if (status == MORTISE_S_OK)
         agent_fail(c, "schema", bytes_str(&words));
     else
@@ -444,7 +458,7 @@ static void take_calls(struct call *c, mortise_jv message)
     if (!c->has_tools) {
         snprintf(words, sizeof words,
                  "the model called the tool '%s', and none is offered to it",
-                 called(message, name));
+                 c->held ? "*" : called(message, name));
         agent_fail(c, "reply", mortise_strz(words));
     } else if (c->mode == MODE_ONCE)
         succeed_with_calls(c, message);
@@ -537,10 +551,10 @@ static int has(const struct call *c, const char *key)
     return mortise_jv_type(mortise_jv_get(c->node, key)) != MORTISE_JV_NONE;
 }
 
-static mortise_status begin(struct call *c)
+static mortise_status begin(struct call *c, mortise_jv body)
 {
     mortise_jv response = mortise_jv_get(c->node, "response");
-    mortise_status status = MORTISE_S_OK;
+    mortise_status status;
 
     c->left = 10;
     mortise_jv_int(mortise_jv_get(c->node, "max_internal_iterations"),
@@ -551,9 +565,7 @@ static mortise_status begin(struct call *c)
     c->is_json = mortise_jv_type(response) == MORTISE_JV_NONE
                      ? has(c, "output_schema")
                      : is_said(response, "json");
-    if (has(c, "instructions"))
-        status = agent_add_of(&c->ahead, "system",
-                              mortise_jv_get(c->node, "instructions"));
+    status = agent_add_ahead(&c->ahead, c->node, body);
     return status == MORTISE_S_OK
                ? agent_add_of(&c->append, "user",
                               mortise_jv_get(c->node, "prompt"))
@@ -569,11 +581,12 @@ static mortise_status execute(mortise_inst *i, const mortise_request *r)
     if (status == MORTISE_S_OK) {
         c->inst = i;
         c->id = r->call;
+        c->held = (r->flags & MORTISE_REQUEST_HELD) != 0;
         status = mortise_jv_parse(r->body, &body);
     }
     if (status == MORTISE_S_OK) {
         c->node = mortise_jv_get(body, "node");
-        status = begin(c);
+        status = begin(c, body);
     }
     if (status == MORTISE_S_OK) {
         agent_go_on(c, MORTISE_S_OK);

@@ -5,6 +5,7 @@
  *     batch.c    runs the tools that one reply calls
  *     plan.c     asks a planner whether it is done
  *     said.c     messages, in the host's format
+ *     ahead.c    what is said ahead of everything
  *
  * A function that `takes the call` may end it: nothing of it is touched behind
  * that. */
@@ -45,6 +46,7 @@ struct call {
     mortise_jv node; /* of the request, lent until the end */
     enum mode mode;
     int is_json, has_tools, keeps; /* keeps: in its conversation */
+    int held; /* what the model said is in no words of a failure */
 
     struct bytes ahead;  /* the system's message: a list, or nothing */
     struct bytes append; /* what is said next: a list, or nothing */
@@ -109,6 +111,13 @@ void agent_batch_free(struct batch *b);
 
 /* Takes the call: is it done? */
 void agent_plan(struct call *c);
+
+/* ---- ahead.c --------------------------------------------------------------- */
+
+/* The system's message, of a request's body and the node in it, unless there is
+ * nothing to be said. */
+mortise_status agent_add_ahead(struct bytes *list, mortise_jv node,
+                               mortise_jv body);
 
 /* ---- said.c ---------------------------------------------------------------- */
 

@@ -74,20 +74,16 @@ mortise_status agent_add_of(struct bytes *list, const char *role, mortise_jv v)
 mortise_status agent_add_text(struct bytes *list, const char *role,
                               mortise_str text)
 {
-    mortise_status status;
-    mortise_str json;
-    mortise_jw w;
+    struct bytes json = {0};
+    mortise_status status = bytes_quote(&json, text);
     mortise_jv v;
 
-    mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
-    mortise_jw_string(&w, text);
-    status = mortise_jw_finish(&w, &json);
     if (status == MORTISE_S_OK) {
         v.p = json.p;
         v.n = json.n;
         status = agent_add_of(list, role, v);
     }
-    free(w.p);
+    bytes_free(&json);
     return status;
 }
 

@@ -49,6 +49,7 @@
 #include <mortise/ask.h>
 
 #include "../../cause.h"
+#include "../../nomem.h"
 
 #include <stdlib.h>
 
@@ -60,7 +61,7 @@ struct mortise_inst {
 struct call {
     mortise_inst *inst;
     mortise_call id;
-    int as_json, any_exit;
+    int as_json, any_exit, held;
 };
 
 enum { WORDS = 640 };
@@ -150,7 +151,8 @@ static void answered(const struct call *c, mortise_str text)
     }
     mortise_jv_int(mortise_jv_get(answer, "exit"), &code);
     if (code != 0 && !c->any_exit) {
-        cause_put(&why, mortise_jv_get(answer, "stderr"));
+        if (!c->held)
+            cause_put(&why, mortise_jv_get(answer, "stderr"));
         snprintf(words, sizeof words, "the program ended with %d%.*s",
                  (int)code, (int)why.n, why.n > 0 ? why.p : "");
         finish(c, MORTISE_S_FAILED, words, "{\"code\":\"exec.exit\"}");
@@ -294,6 +296,7 @@ static struct call *call_new(mortise_inst *inst, const mortise_request *r,
     mortise_jv_bool(mortise_jv_get(args, "any_exit"), &any);
     c->inst = inst;
     c->id = r->call;
+    c->held = (r->flags & MORTISE_REQUEST_HELD) != 0;
     c->as_json =
         mortise_jv_is(mortise_jv_get(args, "as"), mortise_strz("json"));
     c->any_exit = any;
@@ -316,8 +319,7 @@ static mortise_status execute(mortise_inst *inst, const mortise_request *r)
         return status;
     free(c);
     if (status == MORTISE_S_NOMEM)
-        return mortise_refuse(inst->host, inst->api, r->call, status,
-                              "transient", "no_memory", "out of memory");
+        return nomem(inst->host, inst->api, r->call);
     return mortise_refuse(inst->host, inst->api, r->call, status, "permanent",
                           "invalid", "the host refused to ask");
 }

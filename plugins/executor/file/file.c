@@ -72,6 +72,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../../create.h"
+
 enum {
     MAX_ROOTS = 64,
     MAX_ENTRIES = 10000,
@@ -1191,21 +1193,12 @@ static mortise_status create(mortise_host *host, const mortise_host_api *api,
                              mortise_str config, mortise_inst **out)
 {
     struct mortise_inst *i = calloc(1, sizeof *i);
-    mortise_status status;
 
-    *out = NULL;
-    if (i == NULL)
-        return mortise_refuse(host, api, 0, MORTISE_S_NOMEM, "transient",
-                              "no_memory", "out of memory");
-    i->host = host;
-    i->api = api;
-    status = configure(i, config);
-    if (status != MORTISE_S_OK) {
-        destroy(i);
-        return status;
+    if (i != NULL) {
+        i->host = host;
+        i->api = api;
     }
-    *out = i;
-    return MORTISE_S_OK;
+    return create_configured(i, host, api, config, configure, destroy, out);
 }
 
 static const mortise_executor executor = {

@@ -130,6 +130,8 @@
 
 #include <strings.h>
 
+#include "../../nomem.h"
+
 enum form { AUTO, TEXT, JSON };
 
 enum {
@@ -570,8 +572,7 @@ static mortise_status execute(mortise_inst *inst, const mortise_request *r)
     if (status == MORTISE_S_PENDING)
         return status;
     if (status == MORTISE_S_NOMEM)
-        return mortise_refuse(inst->host, inst->api, r->call, status,
-                              "transient", "no_memory", "out of memory");
+        return nomem(inst->host, inst->api, r->call);
     return mortise_refuse(inst->host, inst->api, r->call, status, "permanent",
                           "invalid", wrong);
 }

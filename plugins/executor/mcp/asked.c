@@ -14,11 +14,14 @@
  *   (2) where that is one, it is for that one;
  *   (3) where there are several it waits until all but one of them have ended.  If
  *       there are as many questions as requests that wait for none, each is taken
- *       to have asked one, the oldest the oldest: that way none waits for ever.
+ *       to have asked one, the oldest the oldest: that way none waits for ever;
+ *   (4) but a model is asked at the cost of whoever it is for, and what it was told
+ *       stands in its run: one that (3) would have to guess is refused.
  *
  * A request that a question is asked for has all the time that the person has
- * (tools.mcp.NAME.hold).  In the modern era servers ask nothing: what comes is
- * ignored. */
+ * (tools.mcp.NAME.hold); one that cannot be asked gives it none, and is one of the
+ * things that nobody has a use for (request.c (4)).  In the modern era servers ask
+ * nothing: what comes is ignored. */
 #include "call.h"
 
 #include "rpc.h"
@@ -127,7 +130,7 @@ static void is_over(struct mcp_asked *a)
     struct mcp_call *c = a->call;
 
     asked_free(a);
-    if (c != NULL)
+    if (c != NULL && c->request.held)
         mcp_request_hold(&c->request, 0);
     mcp_asked_settle(s);
 }
@@ -190,18 +193,17 @@ static void give(struct mcp_asked *a, struct mcp_call *c)
 {
     a->call = c;
     c->asked = a;
-    mcp_request_hold(&c->request, 1);
     mcp_question_hold(c, a);
 }
 
-/* There is no call that it can be for. */
-static void refuse_stray(struct mcp_asked *a)
+/* There is no call that it can be for, or (4) several. */
+static void refuse_stray(struct mcp_asked *a, const char *why)
 {
     static const char result[] = "{\"action\":\"cancel\"}";
 
     if (a->is_sampling)
         refuse(a->server, mortise_jv_of(bytes_str(&a->id)), MCP_RPC_REJECTED,
-               "there is no call that it can be for");
+               why);
     else
         respond(a, mortise_strz(result));
     asked_free(a);
@@ -219,13 +221,16 @@ static int settle_one(struct mcp_server *s)
             continue;
         choice = choose(a);
         if (choice.may == 0) {
-            refuse_stray(a);
+            refuse_stray(a, "there is no call that it can be for");
             return 1;
         }
-        if (choice.free > 0 && (choice.may == 1 || n >= choice.free)) {
+        if (choice.free == 0 || (choice.may > 1 && n < choice.free))
+            continue;
+        if (choice.may > 1 && a->is_sampling)
+            refuse_stray(a, "it may be for any of several calls");
+        else
             give(a, choice.oldest);
-            return 1;
-        }
+        return 1;
     }
     return 0;
 }

@@ -34,17 +34,19 @@ static const char *method_of(const struct mcp_call *c)
                                   : "prompts/get";
 }
 
-void mcp_call_put_error(struct bytes *to, mortise_jv error)
+void mcp_call_put_error(const struct mcp_call *c, struct bytes *to,
+                        mortise_jv error)
 {
     char code[32];
     int64_t n = 0;
 
     if (mortise_jv_int(mortise_jv_get(error, "code"), &n) == MORTISE_S_OK) {
-        snprintf(code, sizeof code, " (%lld): ", (long long)n);
+        snprintf(code, sizeof code, " (%lld)", (long long)n);
         bytes_put(to, mortise_strz(code));
-    } else {
-        bytes_put(to, mortise_strz(": "));
     }
+    if (c->held)
+        return;
+    bytes_put(to, mortise_strz(": "));
     mcp_rpc_words(to, mortise_jv_get(error, "message"), 800);
 }
 
@@ -164,7 +166,7 @@ static void take_error(struct mcp_call *c, const struct mcp_reply *reply)
         mcp_step_done(c, mortise_strz(MCP_RESULT_EXPIRED)); /* (4) */
     } else {
         bytes_put(&words, mortise_strz("the server refused"));
-        mcp_call_put_error(&words, reply->error);
+        mcp_call_put_error(c, &words, reply->error);
         mcp_call_fail(c, "mcp.refused", "permanent", bytes_str(&words));
         bytes_free(&words);
     }

@@ -65,6 +65,7 @@ struct mcp_call {
     mortise_inst *inst;
     struct mcp_server *server;
     mortise_call id;
+    int held; /* what a server said is in no words of a failure */
     enum mcp_op op;
     struct bytes subject; /* the tool, uri or prompt: JSON text; or nothing */
     struct bytes name;    /* ... as it is */
@@ -148,7 +149,8 @@ void mcp_call_take(struct mcp_call *c);
  * the call. */
 int mcp_call_wait(struct mcp_call *c, int wants_tools);
 /* What an error of the server's says, for people. */
-void mcp_call_put_error(struct bytes *to, mortise_jv error);
+void mcp_call_put_error(const struct mcp_call *c, struct bytes *to,
+                        mortise_jv error);
 
 /* ---- consent.c ------------------------------------------------------------- */
 

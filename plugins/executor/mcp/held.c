@@ -26,7 +26,7 @@ static mortise_status name_of(struct mcp_call *c, mortise_jv params,
 {
     struct bytes text = {0};
     mortise_status status = c->asked_names.n < 32ull * NAMES_MAX
-                                ? mcp_canonical(&text, params)
+                                ? canonical_put(&text, params, 0)
                                 : MORTISE_S_DENIED;
     unsigned char digest[16];
     char hex[2 * sizeof digest + 1];
@@ -147,6 +147,7 @@ void mcp_question_hold(struct mcp_call *c, struct mcp_asked *a)
 {
     struct held *h = (struct held *)calloc(1, sizeof *h);
     const char *method = NULL, *why = NULL;
+    struct mcp_server *server;
     mortise_status status;
     mortise_str body;
     mortise_jw w;
@@ -160,11 +161,14 @@ void mcp_question_hold(struct mcp_call *c, struct mcp_asked *a)
         status = mcp_call_ask(c, method, body, on_held, h);
     }
     free(w.p);
-    if (status == MORTISE_S_PENDING)
+    if (status == MORTISE_S_PENDING) {
+        mcp_request_hold(&c->request, 1);
         return;
+    }
     free(h);
     if (why == NULL)
         why = "the question cannot be asked";
-    mcp_log(c->server, MORTISE_LEVEL_WARN, "%s", why);
+    server = c->server;
     mcp_asked_refuse(a, MCP_RPC_BAD_PARAMS, mortise_strz(why));
+    mcp_request_useless(server, why, mortise_strz(""));
 }

@@ -205,6 +205,7 @@ static mortise_status execute(mortise_inst *i, const mortise_request *r)
         return refuse(i, r, MORTISE_S_NOMEM, "no_memory", "out of memory");
     c->inst = i;
     c->id = r->call;
+    c->held = (r->flags & MORTISE_REQUEST_HELD) != 0;
     status = read_request(c, r, mortise_jv_of(r->body));
     if (status == MORTISE_S_OK)
         status = set_subject(c);

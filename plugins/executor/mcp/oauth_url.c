@@ -12,6 +12,8 @@
  *       who reads the last would see different things. */
 #include "oauth_url.h"
 
+#include "../../ascii.h"
+
 static mortise_str from_to(const char *p, const char *end)
 {
     return mortise_strn(p, (uint64_t)(end - p));
@@ -22,16 +24,11 @@ int oauth_str_same(mortise_str a, mortise_str b)
     return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
 int oauth_str_alike(mortise_str a, mortise_str b)
 {
     uint64_t i = 0;
 
-    while (a.n == b.n && i < a.n && lower(a.p[i]) == lower(b.p[i]))
+    while (a.n == b.n && i < a.n && ascii_lower(a.p[i]) == ascii_lower(b.p[i]))
         i++;
     return a.n == b.n && i == a.n;
 }
@@ -43,11 +40,6 @@ int oauth_str_alike(mortise_str a, mortise_str b)
 static int is_of_address(char c)
 {
     return c > ' ' && c < 0x7f && strchr("\"<>\\^`{|}", c) == NULL;
-}
-
-static int is_digit(char c)
-{
-    return c >= '0' && c <= '9';
 }
 
 static const char *scheme_end(mortise_str text)
@@ -82,7 +74,7 @@ static mortise_status read_authority(const char *p, const char *end,
     out->host = from_to(p, colon != NULL ? colon : end);
     out->port = colon != NULL ? from_to(colon + 1, end) : from_to(end, end);
     for (uint64_t i = 0; i < out->port.n; i++)
-        if (!is_digit(out->port.p[i]))
+        if (!ascii_digit(out->port.p[i]))
             return MORTISE_S_INVALID;
     return out->host.n > 0 && out->port.n <= 5 ? MORTISE_S_OK
                                                : MORTISE_S_INVALID;
@@ -136,7 +128,7 @@ static int is_loopback_address(mortise_str host)
     for (uint64_t i = 0; i < host.n; i++) {
         if (host.p[i] == '.' && digits > 0)
             dots++, digits = 0;
-        else if (!is_digit(host.p[i]) || ++digits > 3)
+        else if (!ascii_digit(host.p[i]) || ++digits > 3)
             return 0;
     }
     return dots == 3 && digits > 0;
@@ -209,8 +201,8 @@ int oauth_url_covers(const struct oauth_url *resource,
 
 static int stays(char c)
 {
-    return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z') || c == '-' ||
-           c == '.' || c == '_' || c == '~';
+    return ascii_digit(c) || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z') ||
+           c == '-' || c == '.' || c == '_' || c == '~';
 }
 
 mortise_status oauth_encode(struct bytes *out, mortise_str text)
@@ -248,8 +240,8 @@ mortise_status oauth_form_put(struct bytes *out, const char *name,
 
 static int hex_of(char c)
 {
-    c = lower(c);
-    return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    c = ascii_lower(c);
+    return ascii_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 static mortise_status decode(struct bytes *out, mortise_str text)

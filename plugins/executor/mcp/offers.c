@@ -58,7 +58,7 @@ static void write_object(mortise_jw *w, const char *name, mortise_jv v)
 
 static void write_tool(mortise_jw *w, mortise_jv tool)
 {
-    char digest[MCP_DIGEST_HEX + 1];
+    char digest[CANONICAL_HEX + 1];
 
     if (mortise_jv_type(mortise_jv_get(tool, "name")) != MORTISE_JV_STRING ||
         mcp_tool_digest(tool, digest) != MORTISE_S_OK)

@@ -117,8 +117,10 @@ static void fail_as_told(struct mcp_call *c, const struct bytes *text)
 
     n = mortise_str_utf8(mortise_strn(text->p, n));
     mcp_call_fail(c, "mcp.tool_error", "permanent",
-                  n > 0 ? mortise_strn(text->p, n)
-                        : mortise_strz("the tool failed, and did not say why"));
+                  n == 0 ? mortise_strz("the tool failed, and did not say why")
+                  : c->held ? mortise_strz("the tool failed, in words that no "
+                                           "guardrail has seen")
+                            : mortise_strn(text->p, n));
 }
 
 /* Takes the call. */

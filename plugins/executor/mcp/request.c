@@ -215,13 +215,15 @@ static void count_junk(struct mcp_server *s)
 }
 
 /* (1) */
-static void moan(struct mcp_server *s, const char *what, mortise_str about)
+void mcp_request_useless(struct mcp_server *s, const char *what,
+                         mortise_str about)
 {
     uint64_t n = about.n < 200 ? about.n : 200;
 
     if (s->moaned < MOANS_MAX) {
         s->moaned++;
-        mcp_log(s, MORTISE_LEVEL_WARN, "ignored: %s: %.*s%s", what,
+        mcp_log(s, MORTISE_LEVEL_WARN, "ignored: %s%s%.*s%s", what,
+                n > 0 ? ": " : "",
                 (int)mortise_str_utf8(mortise_strn(about.p, n)), about.p,
                 s->moaned == MOANS_MAX ? " (there will be no more such lines)"
                                        : "");
@@ -254,7 +256,8 @@ static void hear_answer(struct mcp_server *s, const struct mcp_rpc *m,
                 (long long)id);
         count_junk(s);
     } else {
-        moan(s, "an answer to a request that was never made", json);
+        mcp_request_useless(s, "an answer to a request that was never made",
+                            json);
     }
 }
 
@@ -361,7 +364,7 @@ void mcp_request_heard(struct mcp_server *s, mortise_str json, int64_t on)
         mcp_asked_heard(s, &m, on);
         break;
     case MCP_RPC_NONE:
-        moan(s, m.why, json);
+        mcp_request_useless(s, m.why, json);
         break;
     }
 }

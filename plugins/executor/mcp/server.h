@@ -154,7 +154,11 @@ void mcp_request_failed(struct mcp_server *s, int64_t id,
                         const struct mcp_trouble *why);
 /* All of them: the connection is gone. */
 void mcp_request_fail_all(struct mcp_server *s, const struct mcp_trouble *why);
-/* The oldest that is under way, of those that `asks` may be of (asked.c). */
+/* The server said something of no use: it is told of, unless that happened often,
+ * and counted.  The connection may be gone behind it. */
+void mcp_request_useless(struct mcp_server *s, const char *what,
+                         mortise_str about);
+/* The one of that id; NULL: there is none, by now. */
 struct mcp_request *mcp_request_find(const struct mcp_server *s, int64_t id);
 
 #endif

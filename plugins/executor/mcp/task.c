@@ -221,7 +221,7 @@ static void fail_task(struct mcp_call *c, const char *what, mortise_jv error)
 
     bytes_put(&words, mortise_strz(what));
     if (mortise_jv_type(error) == MORTISE_JV_OBJECT)
-        mcp_call_put_error(&words, error);
+        mcp_call_put_error(c, &words, error);
     mcp_call_fail(c, "mcp.task", "permanent", bytes_str(&words));
     bytes_free(&words);
 }

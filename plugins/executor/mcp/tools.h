@@ -9,7 +9,7 @@ struct mcp_tool {
     mortise_jv json;     /* of the list */
     mortise_str name;    /* decoded */
     const char *refused; /* words: it cannot be called by this transport */
-    char digest[MCP_DIGEST_HEX + 1];
+    char digest[CANONICAL_HEX + 1];
 };
 
 /* tools.c writes these. */

@@ -71,10 +71,10 @@
  * log are too much work for the engine's own thread.
  */
 #include <stdarg.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../../nomem.h"
 #include "text.h"
 
 /* ---- saying no --------------------------------------------------------- */
@@ -255,8 +255,7 @@ static mortise_status create(mortise_host *host, const mortise_host_api *api,
     (void)config; /* the schema lets nothing in */
     *out = malloc(sizeof **out);
     if (*out == NULL)
-        return mortise_refuse(host, api, 0, MORTISE_S_NOMEM, "transient",
-                              "no_memory", "out of memory");
+        return nomem(host, api, 0);
     (*out)->host = host;
     (*out)->api = api;
     return MORTISE_S_OK;

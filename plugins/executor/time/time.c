@@ -35,6 +35,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "../../ascii.h"
+#include "../../nomem.h"
+
 struct mortise_inst {
     mortise_host *host;
     const mortise_host_api *api;
@@ -51,11 +54,6 @@ enum { TEXT_MAX = 128 }; /* of a duration or a time */
 
 /* ---- durations ----------------------------------------------------------- */
 
-static int is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* What graphs take for durations: digits and a unit.  0: it is none, or longer
  * than any that the host takes. */
 static int read_duration(const char *s, uint64_t *ms)
@@ -67,9 +65,9 @@ static int read_duration(const char *s, uint64_t *ms)
         {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
     uint64_t v = 0;
 
-    if (!is_digit(*s))
+    if (!ascii_digit(*s))
         return 0;
-    for (; is_digit(*s); s++) {
+    for (; ascii_digit(*s); s++) {
         v = 10 * v + (uint64_t)(*s - '0');
         if (v > LONGEST_MS)
             return 0;
@@ -91,7 +89,7 @@ static int64_t take_digits(const char **s, int n)
     int64_t v = 0;
 
     for (; n > 0; n--, ++*s) {
-        if (!is_digit(**s))
+        if (!ascii_digit(**s))
             return -1;
         v = 10 * v + (**s - '0');
     }
@@ -154,9 +152,9 @@ static int take_fraction(const char **s, int64_t *ms)
     *ms = 0;
     if (!take(s, '.'))
         return 1;
-    if (!is_digit(**s))
+    if (!ascii_digit(**s))
         return 0;
-    for (; is_digit(**s); ++*s, unit /= 10) {
+    for (; ascii_digit(**s); ++*s, unit /= 10) {
         *ms += unit * (**s - '0');
         rest |= unit == 0 && **s != '0';
     }
@@ -287,8 +285,7 @@ static mortise_status wait_until(mortise_inst *inst, const mortise_request *r,
         return status;
     free(c);
     if (status == MORTISE_S_NOMEM)
-        return mortise_refuse(inst->host, inst->api, r->call, status,
-                              "transient", "no_memory", "out of memory");
+        return nomem(inst->host, inst->api, r->call);
     return mortise_refuse(inst->host, inst->api, r->call, status, "permanent",
                           "failed", "the host keeps no timers");
 }
@@ -337,8 +334,7 @@ static mortise_status create(mortise_host *host, const mortise_host_api *api,
 
     (void)config;
     if (inst == NULL)
-        return mortise_refuse(host, api, 0, MORTISE_S_NOMEM, "transient",
-                              "no_memory", "out of memory");
+        return nomem(host, api, 0);
     *inst = (mortise_inst){host, api};
     *out = inst;
     return MORTISE_S_OK;

@@ -47,6 +47,8 @@
  */
 #include <stdarg.h>
 
+#include "../../create.h"
+#include "../../nomem.h"
 #include "../../payload.h"
 #include "../../regex.h"
 
@@ -159,8 +161,7 @@ no_config(const struct mortise_inst *i, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(msg, sizeof msg, fmt, ap);
     va_end(ap);
-    return mortise_refuse(i->host, i->api, 0, MORTISE_S_INVALID, "permanent",
-                          "invalid", msg);
+    return create_refuse(i->host, i->api, msg);
 }
 
 /* ---- one check --------------------------------------------------------- */
@@ -183,11 +184,12 @@ static enum payload_result result_of(enum regex_result result)
 }
 
 /* The first rule that matches the text, or cannot tell. */
-static enum payload_result look(void *ud, mortise_str text,
+static enum payload_result look(void *ud, mortise_str member, mortise_str text,
                                 char what[PAYLOAD_WHAT])
 {
     struct judge *j = ud;
 
+    (void)member; /* rules are of texts */
     for (size_t i = 0; i < j->inst->n_rules; i++) {
         const struct rule *r = &j->inst->rules[i];
         enum regex_result result =
@@ -238,12 +240,13 @@ static bool apply(struct judge *j, const struct rule *r, struct bytes *to,
 
 /* All rules, one after the other, until none matches any more (2): the mask of
  * one may complete what another one looks for. */
-static bool mask(void *ud, mortise_str *s, bool *changed)
+static bool mask(void *ud, mortise_str member, mortise_str *s, bool *changed)
 {
     struct judge *j = ud;
     bool again = true;
     size_t turn = 0;
 
+    (void)member;
     *changed = false;
     for (int round = 0; again && round < MAX_ROUNDS; round++) {
         again = false;
@@ -272,8 +275,7 @@ static mortise_status check(mortise_inst *i, uint32_t stage,
 
     (void)stage; /* the same rules hold everywhere */
     if (!regex_init(&j.run, i->host, i->api, r))
-        return mortise_refuse(i->host, i->api, r->call, MORTISE_S_NOMEM,
-                              "transient", "no_memory", "out of memory");
+        return nomem(i->host, i->api, r->call);
     status = payload_check(i->host, i->api, r, &rules, &j);
     regex_finish(&j.run);
     bytes_free(&j.masked[0]);
@@ -414,7 +416,7 @@ static mortise_status read_rule(struct mortise_inst *i, mortise_jv v)
     return status == MORTISE_S_OK ? add_rule(i, pattern, yes != 0) : status;
 }
 
-static mortise_status configure(struct mortise_inst *i, mortise_str config)
+static mortise_status configure(mortise_inst *i, mortise_str config)
 {
     mortise_jv body, rules, builtin, v;
     mortise_jv_iter it;
@@ -442,21 +444,12 @@ static mortise_status create(mortise_host *host, const mortise_host_api *api,
                              mortise_str config, mortise_inst **out)
 {
     struct mortise_inst *i = calloc(1, sizeof *i);
-    mortise_status status;
 
-    *out = NULL;
-    if (i == NULL)
-        return mortise_refuse(host, api, 0, MORTISE_S_NOMEM, "transient",
-                              "no_memory", "out of memory");
-    i->host = host;
-    i->api = api;
-    status = configure(i, config);
-    if (status != MORTISE_S_OK) {
-        destroy(i);
-        return status;
+    if (i != NULL) {
+        i->host = host;
+        i->api = api;
     }
-    *out = i;
-    return MORTISE_S_OK;
+    return create_configured(i, host, api, config, configure, destroy, out);
 }
 
 static const mortise_guardrail guardrail = {sizeof guardrail, 0, check};

@@ -15,9 +15,9 @@ static uint64_t octet_end(mortise_str s, uint64_t at, unsigned *value)
     uint64_t end = at;
 
     *value = 0;
-    while (end < s.n && end - at < 3 && is_digit(s.p[end]))
+    while (end < s.n && end - at < 3 && ascii_digit(s.p[end]))
         *value = *value * 10 + (unsigned)(s.p[end++] - '0');
-    if (is_digit(at_of(s, end)) || *value > 255 ||
+    if (ascii_digit(at_of(s, end)) || *value > 255 ||
         (end - at > 1 && s.p[at] == '0'))
         return at;
     return end;
@@ -55,7 +55,7 @@ static bool ipv4_at(mortise_str s, uint64_t from, struct span *out)
         at = i < 3 ? end + 1 : end;
     }
     if (is_word(at_of(s, at)) ||
-        (at_of(s, at) == '.' && is_digit(at_of(s, at + 1))) ||
+        (at_of(s, at) == '.' && ascii_digit(at_of(s, at + 1))) ||
         (at_of(s, at) == '-' && is_letter(at_of(s, at + 1))) ||
         is_nobodys(octets) || is_of_version(s, from))
         return false;
@@ -82,7 +82,7 @@ static bool is_long_enough(const char *p, size_t n)
         longest = digits > longest ? digits : longest;
     }
     for (size_t i = 0; i < n; i++)
-        if (is_digit(p[i]))
+        if (ascii_digit(p[i]))
             return groups >= 3 || longest >= 3;
     return false;
 }
@@ -121,7 +121,7 @@ bool find_ip(mortise_str s, uint64_t at, struct span *out)
     for (uint64_t i = at; i < s.n; i++) {
         if (!is_v6(s.p[i]) || s.p[i] == '.')
             continue;
-        if ((is_digit(s.p[i]) && ipv4_at(s, i, out)) || ipv6_at(s, i, out))
+        if ((ascii_digit(s.p[i]) && ipv4_at(s, i, out)) || ipv6_at(s, i, out))
             return true;
         while (i + 1 < s.n && is_word(s.p[i + 1]))
             i++;
@@ -150,7 +150,7 @@ static uint64_t mac_end(mortise_str s, uint64_t from, unsigned groups,
 static bool is_one(mortise_str s, uint64_t from, uint64_t to)
 {
     for (uint64_t i = from; i < to; i++)
-        if (is_hex(s.p[i]) && s.p[i] != '0' && to_upper(s.p[i]) != 'F')
+        if (is_hex(s.p[i]) && s.p[i] != '0' && ascii_upper(s.p[i]) != 'F')
             return true;
     return false; /* none, or all of them */
 }

@@ -83,9 +83,10 @@ struct number {
     } groups[GROUPS_MAX];
 };
 
-static bool is_separator(char c)
+/* Bytes of a separator, a blank or a hyphen; 0: there is none. */
+static uint64_t separator_at(mortise_str s, uint64_t at)
 {
-    return c == ' ' || c == '-';
+    return at_of(s, at) == '-' ? 1 : blank_at(s, at);
 }
 
 /* Of a group that begins at `at`: its digits, of which there is room for `room`;
@@ -94,7 +95,7 @@ static unsigned group_size(mortise_str s, uint64_t at, unsigned room)
 {
     unsigned n = 0;
 
-    while (is_digit(at_of(s, at + n)))
+    while (ascii_digit(at_of(s, at + n)))
         if (n++ == room)
             return 0;
     return n;
@@ -103,12 +104,13 @@ static unsigned group_size(mortise_str s, uint64_t at, unsigned room)
 /* As many groups as are no more than a card has. */
 static void read_number(mortise_str s, uint64_t at, struct number *out)
 {
-    const uint64_t from = at;
+    bool hyphens = false;
     unsigned n = 0;
 
     out->n_groups = 0;
     while (out->n_groups < GROUPS_MAX) {
         const unsigned size = group_size(s, at, DIGITS_MAX - n);
+        uint64_t between;
 
         if (size == 0)
             return;
@@ -118,10 +120,12 @@ static void read_number(mortise_str s, uint64_t at, struct number *out)
         out->groups[out->n_groups].size = (unsigned char)size;
         out->groups[out->n_groups].n = n;
         out->groups[out->n_groups++].end = at;
-        if (!is_separator(at_of(s, at)) || !is_digit(at_of(s, at + 1)) ||
-            (out->n_groups > 1 && s.p[at] != s.p[from + out->groups[0].size]))
+        between = separator_at(s, at);
+        if (between == 0 || !ascii_digit(at_of(s, at + between)) ||
+            (out->n_groups > 1 && (s.p[at] == '-') != hyphens))
             return;
-        at++;
+        hyphens = s.p[at] == '-';
+        at += between;
     }
 }
 
@@ -148,9 +152,9 @@ static bool stands_alone(mortise_str s, uint64_t from, uint64_t to)
 
     if (is_word(ahead) || is_word(behind))
         return false;
-    if (ahead == '.' && from > 1 && is_digit(s.p[from - 2]))
+    if (ahead == '.' && from > 1 && ascii_digit(s.p[from - 2]))
         return false; /* the rest of a fraction */
-    return behind != '.' || !is_digit(at_of(s, to + 1));
+    return behind != '.' || !ascii_digit(at_of(s, to + 1));
 }
 
 /* The longest that begins at `from`; 0: none does. */
@@ -173,13 +177,13 @@ static uint64_t card_end(mortise_str s, uint64_t from)
 bool find_card(mortise_str s, uint64_t at, struct span *out)
 {
     for (uint64_t i = at; i < s.n; i++) {
-        if (!is_digit(s.p[i]))
+        if (!ascii_digit(s.p[i]))
             continue;
         out->from = i;
-        out->to = is_digit(before(s, i)) ? 0 : card_end(s, i);
+        out->to = ascii_digit(before(s, i)) ? 0 : card_end(s, i);
         if (out->to > 0)
             return true;
-        while (i + 1 < s.n && is_digit(s.p[i + 1]))
+        while (i + 1 < s.n && ascii_digit(s.p[i + 1]))
             i++;
     }
     return false;

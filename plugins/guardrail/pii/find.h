@@ -30,7 +30,7 @@ static inline bool is_behind_word(mortise_str s, uint64_t from,
         size_t k = 0;
 
         while (k < n && n == end - begin &&
-               to_upper(s.p[begin + k]) == to_upper(words[i][k]))
+               ascii_upper(s.p[begin + k]) == ascii_upper(words[i][k]))
             k++;
         if (k == n)
             return true;

@@ -36,16 +36,11 @@ static unsigned length_of(char a, char b)
     return 0;
 }
 
-static bool is_alnum(char c)
-{
-    return is_digit(c) || (to_upper(c) >= 'A' && to_upper(c) <= 'Z');
-}
-
 static unsigned fold(unsigned sum, char c)
 {
-    if (is_digit(c))
+    if (ascii_digit(c))
         return (sum * 10 + (unsigned)(c - '0')) % 97;
-    return (sum * 100 + (unsigned)(to_upper(c) - 'A') + 10) % 97;
+    return (sum * 100 + (unsigned)(ascii_upper(c) - 'A') + 10) % 97;
 }
 
 /* The check is over the account first, and the first four characters then. */
@@ -63,14 +58,19 @@ static bool is_right(const char *text, unsigned n)
 /* Where it ends, of `n` characters, that begins at `from`; 0: it is none. */
 static uint64_t end_of(mortise_str s, uint64_t from, unsigned n)
 {
-    const bool grouped = at_of(s, from + 4) == ' ';
+    const bool grouped = blank_at(s, from + 4) > 0;
     uint64_t at = from;
     char text[34];
 
     for (unsigned i = 0; i < n; i++) {
-        if (grouped && i > 0 && i % 4 == 0 && at_of(s, at++) != ' ')
-            return 0;
-        if (!is_alnum(at_of(s, at)))
+        if (grouped && i > 0 && i % 4 == 0) {
+            const uint64_t blank = blank_at(s, at);
+
+            if (blank == 0)
+                return 0;
+            at += blank;
+        }
+        if (!ascii_alnum(at_of(s, at)))
             return 0;
         text[i] = s.p[at++];
     }
@@ -82,13 +82,13 @@ bool find_iban(mortise_str s, uint64_t at, struct span *out)
     for (uint64_t i = at; i + 4 < s.n; i++) {
         unsigned n;
 
-        if (!is_digit(s.p[i + 2])) {
-            i += is_digit(s.p[i + 3]) ? 0 : 1; /* none begins at the next */
+        if (!ascii_digit(s.p[i + 2])) {
+            i += ascii_digit(s.p[i + 3]) ? 0 : 1; /* none begins at the next */
             continue;
         }
-        if (!is_digit(s.p[i + 3]) || is_word(before(s, i)))
+        if (!ascii_digit(s.p[i + 3]) || is_word(before(s, i)))
             continue;
-        n = length_of(to_upper(s.p[i]), to_upper(s.p[i + 1]));
+        n = length_of(ascii_upper(s.p[i]), ascii_upper(s.p[i + 1]));
         out->from = i;
         out->to = n > 0 ? end_of(s, i, n) : 0;
         if (out->to > 0)

@@ -38,7 +38,7 @@ static uint64_t label_end(mortise_str s, uint64_t at)
     uint64_t end = at;
 
     while (end < s.n && end - at <= LABEL_MAX &&
-           (is_letter(s.p[end]) || is_digit(s.p[end]) || s.p[end] == '-'))
+           (is_letter(s.p[end]) || ascii_digit(s.p[end]) || s.p[end] == '-'))
         end++;
     while (end > at && s.p[end - 1] == '-')
         end--;

@@ -34,17 +34,23 @@ static unsigned gap(mortise_str s, uint64_t at, char *sign)
 {
     static const char *const gaps[] = {") ", ")-", " (", "-(", " - ", " / "};
     const char c = at_of(s, at);
+    const uint64_t blank = blank_at(s, at);
 
+    if (blank > 0 && ascii_digit(at_of(s, at + blank))) {
+        *sign = ' ';
+        return (unsigned)blank;
+    }
     for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++) {
         const size_t n = strlen(gaps[i]);
 
         if (s.n - at > n && memcmp(s.p + at, gaps[i], n) == 0 &&
-            is_digit(s.p[at + n])) {
+            ascii_digit(s.p[at + n])) {
             *sign = ' ';
             return (unsigned)n;
         }
     }
-    if (c == '\0' || strchr(" -./()", c) == NULL || !is_digit(at_of(s, at + 1)))
+    if (c == '\0' || strchr(" -./()", c) == NULL ||
+        !ascii_digit(at_of(s, at + 1)))
         return 0;
     *sign = c == '(' || c == ')' ? ' ' : c;
     return 1;
@@ -61,7 +67,7 @@ static bool read_number(mortise_str s, uint64_t from, struct number *out)
         char sign = '\0';
         unsigned between;
 
-        for (; is_digit(at_of(s, at)); at++, n++) {
+        for (; ascii_digit(at_of(s, at)); at++, n++) {
             if (out->n == DIGITS_MAX)
                 return false;
             out->digits[out->n++] = s.p[at];
@@ -89,7 +95,7 @@ static bool stands_alone(mortise_str s, uint64_t from, uint64_t to)
     if (is_word(ahead) || is_word(behind) || ahead == '#' || ahead == '/')
         return false;
     if ((ahead == '.' || ahead == '-' || ahead == ',' || ahead == ':') &&
-        from > 1 && is_digit(s.p[from - 2]))
+        from > 1 && ascii_digit(s.p[from - 2]))
         return false;
     return (behind != '.' && behind != '-' && behind != ':' && behind != ',' &&
             behind != '/') ||
@@ -175,7 +181,7 @@ static bool is_announced(mortise_str s, uint64_t from)
 static bool goes_on(mortise_str s, uint64_t from)
 {
     return from > 1 && (s.p[from - 1] == ' ' || s.p[from - 1] == '-') &&
-           is_digit(s.p[from - 2]);
+           ascii_digit(s.p[from - 2]);
 }
 
 /* ---- finding ------------------------------------------------------------- */
@@ -187,7 +193,7 @@ static bool phone_at(mortise_str s, uint64_t from, struct span *out)
     const uint64_t digits = from + (plus || bracket);
     struct number n;
 
-    if (!is_digit(at_of(s, digits)) || is_word(before(s, from)) ||
+    if (!ascii_digit(at_of(s, digits)) || is_word(before(s, from)) ||
         !read_number(s, digits, &n) || !stands_alone(s, from, n.end))
         return false;
     *out = (struct span){from, n.end};
@@ -204,13 +210,13 @@ bool find_phone(mortise_str s, uint64_t at, struct span *out)
     for (uint64_t i = at; i < s.n; i++) {
         const char c = s.p[i];
 
-        if (!is_digit(c) && c != '+' && c != '(')
+        if (!ascii_digit(c) && c != '+' && c != '(')
             continue;
         if (phone_at(s, i, out))
             return true;
-        if (!is_digit(c))
+        if (!ascii_digit(c))
             continue;
-        while (i + 1 < s.n && is_digit(s.p[i + 1]))
+        while (i + 1 < s.n && ascii_digit(s.p[i + 1]))
             i++;
     }
     return false;

@@ -19,12 +19,12 @@
 #include "find.h"
 
 static const struct finder_kind kinds[KINDS] = {
-    [IBAN] = {"iban", "an IBAN", find_iban},
-    [CARD] = {"card", "a card number", find_card},
-    [MAC] = {"mac", "a MAC address", find_mac},
-    [IP] = {"ip", "an IP address", find_ip},
-    [MAIL] = {"mail", "a mail address", find_mail},
-    [PHONE] = {"phone", "a phone number", find_phone},
+    [IBAN] = {"iban", "an IBAN", find_iban, NULL},
+    [CARD] = {"card", "a card number", find_card, NULL},
+    [MAC] = {"mac", "a MAC address", find_mac, NULL},
+    [IP] = {"ip", "an IP address", find_ip, NULL},
+    [MAIL] = {"mail", "a mail address", find_mail, NULL},
+    [PHONE] = {"phone", "a phone number", find_phone, NULL},
 };
 
 static struct span shown(size_t kind, mortise_str found)

@@ -11,15 +11,13 @@ enum kind { KEY, TOKEN, JWT, URL, ASSIGNED, ENTROPY, KINDS };
 
 find_fn find_key, find_token, find_jwt, find_url, find_assigned, find_entropy;
 
-static inline bool is_alnum(char c)
-{
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
+/* Of a member whose name says that it has a secret. */
+bool is_assigned(mortise_str member, mortise_str text, struct span *out);
 
 /* Of base64url. */
 static inline bool is_base64url(char c)
 {
-    return is_alnum(c) || c == '-' || c == '_';
+    return ascii_alnum(c) || c == '-' || c == '_';
 }
 
 /* Is it what people write where a secret is to stand: ${NAME}, <token>, xxxx,

@@ -23,7 +23,7 @@ static bool begins(const char *p, uint64_t n, const char *with)
     if (n < k)
         return false;
     for (size_t i = 0; i < k; i++)
-        if (to_upper(p[i]) != to_upper(with[i]))
+        if (ascii_upper(p[i]) != ascii_upper(with[i]))
             return false;
     return true;
 }
@@ -76,9 +76,27 @@ static const struct {
     {"authorization", false},
 };
 
+/* Where a list goes on. */
+static bool is_of_pages(const char *p, uint64_t n)
+{
+    static const char *const cursors[] = {
+        "page_token", "pagetoken",          "page-token", "next_token",
+        "nexttoken",  "continuation_token", "sync_token", "continuationtoken"};
+
+    for (size_t i = 0; i < sizeof cursors / sizeof *cursors; i++) {
+        const size_t k = strlen(cursors[i]);
+
+        if (n >= k && begins(p + n - k, k, cursors[i]))
+            return true;
+    }
+    return false;
+}
+
 /* Does the name that ends at `end` end in one of these?  -1: no. */
 static int name_before(mortise_str s, uint64_t at, uint64_t end)
 {
+    if (is_of_pages(s.p + at, end - at))
+        return -1;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const size_t n = strlen(names[i].name);
 
@@ -147,7 +165,7 @@ static bool is_no_letter(char c)
 
 static bool is_no_digit(char c)
 {
-    return !is_digit(c);
+    return !ascii_digit(c);
 }
 
 /* Of these, `password: required` and `token: string` are none: behind a colon,
@@ -175,7 +193,8 @@ static uint64_t skip_scheme(mortise_str s, uint64_t from)
 
     while (at < s.n && at - scheme < 16 && is_letter(s.p[at]))
         at++;
-    return at > scheme && at_of(s, at) == ' ' && is_word(at_of(s, at + 1))
+    return at > scheme && at_of(s, at) == ' ' &&
+                   (unsigned char)at_of(s, at + 1) > ' '
                ? at + 1
                : from;
 }
@@ -209,7 +228,7 @@ bool find_assigned(mortise_str s, uint64_t at, struct span *out)
         uint64_t end = i;
 
         while (end < s.n &&
-               (is_alnum(s.p[end]) || s.p[end] == '_' || s.p[end] == '-'))
+               (ascii_alnum(s.p[end]) || s.p[end] == '_' || s.p[end] == '-'))
             end++;
         if (end > i &&
             assigned_at(s, end - i > NAME_LONGEST ? end - NAME_LONGEST : i, end,
@@ -218,6 +237,19 @@ bool find_assigned(mortise_str s, uint64_t at, struct span *out)
         i = end;
     }
     return false;
+}
+
+/* As `"member": "text"` would be. */
+bool is_assigned(mortise_str member, mortise_str text, struct span *out)
+{
+    const int name = name_before(member, 0, member.n);
+
+    if (name < 0)
+        return false;
+    *out = (struct span){0, text.n};
+    if (strcmp(names[name].name, "authorization") == 0)
+        out->from = skip_scheme(text, 0);
+    return is_value(text, out, name, false, true);
 }
 
 /* ---- randomness -------------------------------------------------------------- */
@@ -247,8 +279,8 @@ static bool is_random(mortise_str s, uint64_t from, uint64_t to)
     for (uint64_t i = from; i < to; i++) {
         small += s.p[i] >= 'a' && s.p[i] <= 'z';
         capital += s.p[i] >= 'A' && s.p[i] <= 'Z';
-        digits += is_digit(s.p[i]);
-        signs += !is_alnum(s.p[i]);
+        digits += ascii_digit(s.p[i]);
+        signs += !ascii_alnum(s.p[i]);
     }
     if (small < 4 || capital < 4 || digits < 3 || signs > 4)
         return false;
@@ -264,7 +296,7 @@ static bool is_random(mortise_str s, uint64_t from, uint64_t to)
 
 static bool is_of_random(char c)
 {
-    return is_alnum(c) || c == '+' || c == '/' || c == '_' || c == '-';
+    return ascii_alnum(c) || c == '+' || c == '/' || c == '_' || c == '-';
 }
 
 bool find_entropy(mortise_str s, uint64_t at, struct span *out)
@@ -272,7 +304,7 @@ bool find_entropy(mortise_str s, uint64_t at, struct span *out)
     for (uint64_t i = at; i < s.n; i++) {
         uint64_t end = i;
 
-        if (!is_alnum(s.p[i]))
+        if (!ascii_alnum(s.p[i]))
             continue;
         while (end < s.n && is_of_random(s.p[end]))
             end++;

@@ -8,7 +8,8 @@
  *             the right check where there is one in them
  *   jwt       JSON web tokens
  *   url       passwords in URLs
- *   assigned  what is said to be a secret: password=..., "api_key": "..."
+ *   assigned  what is said to be a secret: password=..., "api_key": "...", in a
+ *             text or as a member of the payload
  *   entropy   strings of 32 to 128 characters that nobody made up
  *
  * References (secret://name, ${NAME}) and what people write in the place of a
@@ -19,12 +20,13 @@
 #include "find.h"
 
 static const struct finder_kind kinds[KINDS] = {
-    [KEY] = {"key", "a private key", find_key},
-    [TOKEN] = {"token", "a token", find_token},
-    [JWT] = {"jwt", "a JSON web token", find_jwt},
-    [URL] = {"url", "the password of a URL", find_url},
-    [ASSIGNED] = {"assigned", "the value of a secret", find_assigned},
-    [ENTROPY] = {"entropy", "a random string", find_entropy},
+    [KEY] = {"key", "a private key", find_key, NULL},
+    [TOKEN] = {"token", "a token", find_token, NULL},
+    [JWT] = {"jwt", "a JSON web token", find_jwt, NULL},
+    [URL] = {"url", "the password of a URL", find_url, NULL},
+    [ASSIGNED] = {"assigned", "the value of a secret", find_assigned,
+                  is_assigned},
+    [ENTROPY] = {"entropy", "a random string", find_entropy, NULL},
 };
 
 static struct span shown(size_t kind, mortise_str found)

@@ -23,7 +23,7 @@ static uint64_t begin_end(mortise_str s, uint64_t at)
     uint64_t end = at;
 
     while (end < s.n && end - at < LABEL_MAX &&
-           (is_alnum(s.p[end]) || s.p[end] == ' '))
+           (ascii_alnum(s.p[end]) || s.p[end] == ' '))
         end++;
     if (s.n - end < 5 || memcmp(s.p + end, "-----", 5) != 0 ||
         end - at < sizeof private - 1)
@@ -140,7 +140,7 @@ bool find_url(mortise_str s, uint64_t at, struct span *out)
 {
     for (uint64_t i = find_text(s, at, "://"); i < s.n;
          i = find_text(s, i + 3, "://"))
-        if (is_alnum(before(s, i)) && password_at(s, i + 3, out))
+        if (ascii_alnum(before(s, i)) && password_at(s, i + 3, out))
             return true;
     return false;
 }

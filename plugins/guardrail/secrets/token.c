@@ -89,9 +89,9 @@ static bool is_in(enum set set, char c)
 {
     switch (set) {
     case ALNUM:
-        return is_alnum(c);
+        return ascii_alnum(c);
     case WORD:
-        return is_alnum(c) || c == '_';
+        return ascii_alnum(c) || c == '_';
     case URLSAFE:
         return is_base64url(c);
     case DOTTED:
@@ -101,9 +101,9 @@ static bool is_in(enum set set, char c)
     case BASE32:
         return (c >= 'A' && c <= 'Z') || (c >= '2' && c <= '7');
     case BASE64:
-        return is_alnum(c) || c == '+' || c == '/' || c == '=';
+        return ascii_alnum(c) || c == '+' || c == '/' || c == '=';
     case BECH32:
-        return is_digit(c) || (c >= 'A' && c <= 'Z');
+        return ascii_digit(c) || (c >= 'A' && c <= 'Z');
     }
     return false;
 }
@@ -155,7 +155,7 @@ static uint64_t form_end(mortise_str s, uint64_t from, const struct form *f)
     while (end > start && (s.p[end - 1] == '.' || s.p[end - 1] == '/'))
         end--;
     if (end - start < f->least || end - start > f->most ||
-        is_alnum(at_of(s, end)))
+        ascii_alnum(at_of(s, end)))
         return 0;
     return f->right == NULL || f->right(s.p + start, end - start) ? end : 0;
 }
@@ -165,7 +165,7 @@ static uint64_t bot_end(mortise_str s, uint64_t from)
 {
     uint64_t at = from, start;
 
-    while (at - from < 11 && is_digit(at_of(s, at)))
+    while (at - from < 11 && ascii_digit(at_of(s, at)))
         at++;
     if (at - from < 8 || at_of(s, at) != ':')
         return 0;
@@ -177,7 +177,7 @@ static uint64_t bot_end(mortise_str s, uint64_t from)
 
 static uint64_t token_end(mortise_str s, uint64_t from)
 {
-    if (is_digit(s.p[from]))
+    if (ascii_digit(s.p[from]))
         return bot_end(s, from);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         const size_t n = strlen(forms[i].prefix);
@@ -196,7 +196,7 @@ static uint64_t token_end(mortise_str s, uint64_t from)
 bool find_token(mortise_str s, uint64_t at, struct span *out)
 {
     for (uint64_t i = at; i < s.n; i++) {
-        if (!is_alnum(s.p[i]))
+        if (!ascii_alnum(s.p[i]))
             continue;
         if (!is_word(before(s, i))) {
             out->from = i;

@@ -58,6 +58,8 @@
 
 #include <strings.h>
 
+#include "../../nomem.h"
+
 /* ---- the answer ---------------------------------------------------------- */
 
 static void call_free(struct call *c)
@@ -260,8 +262,7 @@ static mortise_status refuse(const mortise_inst *inst, const mortise_request *r,
                              mortise_status status)
 {
     if (status == MORTISE_S_NOMEM)
-        return mortise_refuse(inst->host, inst->api, r->call, status,
-                              "transient", "no_memory", "out of memory");
+        return nomem(inst->host, inst->api, r->call);
     if (status == MORTISE_S_INVALID)
         return mortise_refuse(inst->host, inst->api, r->call, status,
                               "permanent", MORTISE_MODEL_REQUEST,
@@ -437,8 +438,7 @@ static mortise_status create(mortise_host *host, const mortise_host_api *api,
     if (inst != NULL)
         destroy(inst);
     return status == MORTISE_S_NOMEM
-               ? mortise_refuse(host, api, 0, status, "transient", "no_memory",
-                                "out of memory")
+               ? nomem(host, api, 0)
                : mortise_refuse(host, api, 0, status, "permanent", "invalid",
                                 "the config is no JSON, or not of its schema");
 }

@@ -70,6 +70,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "../../nomem.h"
+
 /* ---- calls --------------------------------------------------------------- */
 
 static bool put(struct bytes *b, mortise_str s)
@@ -250,8 +252,7 @@ static mortise_status create(mortise_host *host, const mortise_host_api *api,
     if (inst == NULL || !take_config(inst, v)) {
         if (inst != NULL)
             destroy(inst);
-        return mortise_refuse(host, api, 0, MORTISE_S_NOMEM, "transient",
-                              "no_memory", "out of memory");
+        return nomem(host, api, 0);
     }
     if (!known || inst->base.n == 0) {
         destroy(inst);

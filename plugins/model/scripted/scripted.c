@@ -56,6 +56,7 @@
 #include <mortise/model.h>
 
 #include "../../bytes.h"
+#include "../../nomem.h"
 
 enum {
     SHOWN = 160,      /* bytes of a message, in an error's words */
@@ -259,8 +260,7 @@ static mortise_status no(const mortise_inst *inst, const mortise_request *r,
 static mortise_status no_memory(const mortise_inst *inst,
                                 const mortise_request *r)
 {
-    return mortise_refuse(inst->host, inst->api, r->call, MORTISE_S_NOMEM,
-                          "transient", "no_memory", "out of memory");
+    return nomem(inst->host, inst->api, r->call);
 }
 
 /* What could not be written or was not taken. */
@@ -773,8 +773,7 @@ static mortise_status create(mortise_host *host, const mortise_host_api *api,
         inst->config = malloc(config.n + 1);
     if (inst == NULL || inst->config == NULL) {
         free(inst);
-        return mortise_refuse(host, api, 0, MORTISE_S_NOMEM, "transient",
-                              "no_memory", "out of memory");
+        return nomem(host, api, 0);
     }
     inst->host = host;
     inst->api = api;

@@ -72,11 +72,11 @@ static void setup(void)
              "base_url: \"%s\", price: {input_per_mtok: 2, output_per_mtok: "
              "10, cached_per_mtok: 1}}\n"
              "  responses: {provider: openai, api: responses, model: m, "
-             "base_url: \"%s\", idle_timeout: 300ms}\n"
+             "base_url: \"%s\", idle_timeout: 1500ms}\n"
              "  messages: {provider: anthropic, model: m, base_url: \"%s\", "
-             "idle_timeout: 300ms}\n"
+             "idle_timeout: 1500ms}\n"
              "  chat: {provider: openai, model: m, base_url: \"%s\", "
-             "idle_timeout: 300ms}\n",
+             "idle_timeout: 1500ms}\n",
              shelf.plugins, shelf.trust, httpd_url(d, "/v1"),
              httpd_url(d, "/v1"), httpd_url(d, ""), httpd_url(d, "/v1"));
     snprintf(store, sizeof store, "%s/store", dir);

@@ -97,7 +97,7 @@ static void canonical(const char *of, const char *want)
 {
     struct bytes b = {0};
 
-    ck_assert_int_eq(mcp_canonical(&b, json(of)), MORTISE_S_OK);
+    ck_assert_int_eq(canonical_put(&b, json(of), 0), MORTISE_S_OK);
     ck_assert_msg(b.n == strlen(want) && memcmp(b.p, want, b.n) == 0,
                   "%.*s, not %s", (int)b.n, b.p, want);
     bytes_free(&b);
@@ -123,7 +123,7 @@ END_TEST
 
 static void digest(const char *tool, const char *want)
 {
-    char hex[MCP_DIGEST_HEX + 1];
+    char hex[CANONICAL_HEX + 1];
 
     ck_assert_int_eq(mcp_tool_digest(json(tool), hex), MORTISE_S_OK);
     ck_assert_str_eq(hex, want);
@@ -137,7 +137,7 @@ START_TEST(digests_are_of_the_definition)
         "c09da522dac261c3d2566230bed10d2f3ef13f8e7654576c12e857e07f786098";
     static const char echo[] =
         "9331329b68f8704295616629be13c43c3e8529eaf1ce9f8ea79437921f2f5b58";
-    char hex[MCP_DIGEST_HEX + 1], other[MCP_DIGEST_HEX + 1];
+    char hex[CANONICAL_HEX + 1], other[CANONICAL_HEX + 1];
 
     digest("{}", empty);
     digest("{\"name\":\"x\",\"icons\":[],\"_meta\":{}}", empty);
@@ -153,7 +153,7 @@ END_TEST
 /* However deep it is, as far as it is JSON at all. */
 START_TEST(deep_definitions_are_borne)
 {
-    char text[8 * MORTISE_JV_DEPTH] = "", hex[MCP_DIGEST_HEX + 1];
+    char text[8 * MORTISE_JV_DEPTH] = "", hex[CANONICAL_HEX + 1];
     int depth = MORTISE_JV_DEPTH - 1;
 
     strcat(text, "{\"inputSchema\":");

@@ -588,6 +588,54 @@ START_TEST(live_events)
 }
 END_TEST
 
+/* What was done and why stands in front, where 80 columns have room for it; a word
+ * that fills its place does not run into the node's name. */
+static const char *const gists[][2] = {
+    {"\"guardrail_result\",\"guardrail\":\"people\",\"stage\":\"output\","
+     "\"violation\":true,\"action\":\"sanitize\",\"reason\":\"a mail address\","
+     "\"ms\":0",
+     "  guard    reply                sanitize: a mail address (people, "
+     "output)"},
+    {"\"guardrail_result\",\"guardrail\":\"people\",\"stage\":\"memory_write\","
+     "\"violation\":false,\"action\":\"pass\",\"ms\":0",
+     "  guard    reply                pass (people, memory_write)"},
+    {"\"memory_read\",\"consistency\":\"live\",\"as_of\":0,\"traces\":[]",
+     "  recalls  reply                nothing"},
+    {"\"memory_read\",\"consistency\":\"live\",\"traces\":[{},{}],\"note\":"
+     "\"no vectors\"",
+     "  recalls  reply                2 traces; no vectors"},
+    {"\"memory_write\",\"consistency\":\"live\",\"trace\":{\"id\":\"f3\","
+     "\"type\":"
+     "\"episodic\",\"scope\":\"session\",\"key\":\"a\",\"content\":\"Hi "
+     "Anna\"}",
+     "  keeps    reply                episodic, session=a: Hi Anna"},
+    {"\"discovery_result\",\"query\":\"q\",\"results\":[{\"id\":\"a\"},{\"id\":"
+     "\"b\"}],\"chosen\":\"a\"",
+     "  finds    reply                a"},
+    {"\"discovery_result\",\"results\":[{\"id\":\"a\"},{\"id\":\"b\"}]",
+     "  finds    reply                a, b"},
+    {"\"discovery_result\",\"results\":[],\"error\":{\"code\":\"x\","
+     "\"message\":"
+     "\"m\"}",
+     "  finds    reply                x: m"},
+    {"\"something_new\",\"x\":1",
+     "  somethin\xe2\x80\xa6 reply               x=1"},
+};
+
+START_TEST(live_gists)
+{
+    struct screen s;
+    char event[1024];
+
+    snprintf(event, sizeof event, "{\"node\":\"reply\",\"type\":%s}",
+             gists[_i][0]);
+    open_terminal(80, 24);
+    show(event);
+    close_terminal(&s);
+    ck_assert_str_eq(s.line[0], gists[_i][1]);
+}
+END_TEST
+
 /* However narrow or low the window, no line wraps and none scrolls away. */
 START_TEST(live_events_fit)
 {
@@ -776,6 +824,7 @@ static Suite *suite(void)
     tcase_add_test(tc, json_events);
     tcase_add_test(tc, nobody_reads);
     tcase_add_test(tc, live_events);
+    tcase_add_loop_test(tc, live_gists, 0, sizeof gists / sizeof gists[0]);
     tcase_add_loop_test(tc, live_events_fit, 0, 5);
     tcase_add_test(tc, erasing);
     tcase_add_test(tc, live_events_are_safe);

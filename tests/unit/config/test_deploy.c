@@ -448,6 +448,26 @@ START_TEST(deployments_that_differ)
 }
 END_TEST
 
+/* The memory has a plugin and a config of its own; the plugin as such keeps that
+ * of plugins.config.
+ * key: deployment.memory, memory.plugin, memory.config */
+START_TEST(a_memory)
+{
+    json_t *config;
+
+    good(HEAD "plugins: {config: {p: {v: plain}}}\n"
+              "memory: {plugin: p, config: {v: its}}\n");
+    ck_assert_str_eq(d->memory.plugin, "p");
+    ck_assert_str_eq(value(), "plain");
+    config = mortise_deployment_config(d, "p", MORTISE_MEMORY_INSTANCE);
+    ck_assert_str_eq(json_string_value(json_object_get(config, "v")), "its");
+    json_decref(config);
+    good(HEAD);
+    ck_assert_ptr_null(d->memory.plugin);
+    bad(HEAD "memory: {config: {}}\n", "E0206");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("deploy");
@@ -455,6 +475,7 @@ static Suite *suite(void)
 
     tcase_add_checked_fixture(tc, begin, end);
     tcase_add_test(tc, every_key_arrives);
+    tcase_add_test(tc, a_memory);
     tcase_add_test(tc, durabilities);
     tcase_add_test(tc, a_cache_has_a_size);
     tcase_add_test(tc, configs_are_json);

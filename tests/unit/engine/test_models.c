@@ -431,8 +431,8 @@ START_TEST(a_provider_keeps_nothing)
 
         say(asks[i].does);
         snprintf(status, sizeof status,
-                 "%d a model may not ask %s: it may ask state.get/1, "
-                 "secret.get/1 and http.request/1",
+                 "%d what serves another call may not ask %s: it may ask "
+                 "state.get/1, secret.get/1 and http.request/1",
                  (int)MORTISE_S_UNSUPPORTED, asks[i].method);
         snprintf(want, sizeof want, "{" REPLY("%s") "%s}", status, ONE_CALL);
         gave(want);

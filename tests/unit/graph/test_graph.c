@@ -55,8 +55,9 @@ static int load_n(const char *name, const char *text, size_t n)
 
     catalog.error_codes = some_codes;
     catalog.n_error_codes = sizeof some_codes / sizeof some_codes[0];
-    catalog.advise =
-        strncmp(name, "W0806", 5) == 0 || strncmp(name, "W0809", 5) == 0;
+    catalog.advise = strncmp(name, "W0453", 5) == 0 ||
+                     strncmp(name, "W0806", 5) == 0 ||
+                     strncmp(name, "W0809", 5) == 0;
     return mortise_graph_load(&graph, &test_mem, name, text, n, &catalog,
                               &diags, &err);
 }
@@ -233,7 +234,8 @@ static void add_golden(const char *name)
  * plugin or none (test_cli_guards), plugins that run (test_cli_bring_up) and files of
  * other systems (test_import), and files that others put there
  * (test_hostile_trust), secrets (test_secrets), and providers of models
- * (test_models). */
+ * (test_models), discovery plugins (test_cli_discovery), and deployments without a
+ * memory (test_cli_remember). */
 START_TEST(every_code_has_a_fixture)
 {
     for_each("bad", add_golden);
@@ -242,14 +244,15 @@ START_TEST(every_code_has_a_fixture)
         char mark[16];
 
         if (strcmp(code, "E0101") == 0 || strcmp(code, "E0102") == 0 ||
-            strcmp(code, "E0511") == 0 || strcmp(code, "E0607") == 0 ||
-            strcmp(code, "E0608") == 0 || strcmp(code, "W0216") == 0 ||
-            strcmp(code, "W0808") == 0 || strcmp(code, "W0820") == 0 ||
-            strcmp(code, "W0821") == 0 || strcmp(code, "W0822") == 0 ||
-            strcmp(code, "W0823") == 0 || strcmp(code, "W0824") == 0 ||
-            strcmp(code, "W0825") == 0 || strncmp(code, "E07", 3) == 0 ||
-            strncmp(code, "E09", 3) == 0 || strncmp(code, "W09", 3) == 0 ||
-            strncmp(code + 1, "10", 2) == 0)
+            strcmp(code, "E0450") == 0 || strcmp(code, "E0511") == 0 ||
+            strcmp(code, "E0517") == 0 || strcmp(code, "E0518") == 0 ||
+            strcmp(code, "E0607") == 0 || strcmp(code, "E0608") == 0 ||
+            strcmp(code, "W0216") == 0 || strcmp(code, "W0808") == 0 ||
+            strcmp(code, "W0820") == 0 || strcmp(code, "W0821") == 0 ||
+            strcmp(code, "W0822") == 0 || strcmp(code, "W0823") == 0 ||
+            strcmp(code, "W0824") == 0 || strcmp(code, "W0825") == 0 ||
+            strncmp(code, "E07", 3) == 0 || strncmp(code, "E09", 3) == 0 ||
+            strncmp(code, "W09", 3) == 0 || strncmp(code + 1, "10", 2) == 0)
             continue;
         snprintf(mark, sizeof mark, "[%s]: ", code);
         ck_assert_msg(strstr(all_golden, mark) != NULL, "no fixture for %s",

@@ -460,6 +460,35 @@ START_TEST(point_9_a_pinned_graph_means_what_it_meant)
 }
 END_TEST
 
+/* A gmi node of a run that was admitted before personas were part of prompts is
+ * asked what it was. */
+START_TEST(a_pinned_graph_asks_what_it_asked)
+{
+    const json_t *none[MORTISE_IN_N] = {NULL};
+    struct mortise_cel_env env = {none, 1000};
+    json_t *args;
+
+    put("a.graph.yaml", "a", "1.0.0",
+        "persona: {traits: {openness: 1}}\n"
+        "start: a\nnodes:\n  a: {type: gmi, prompt: hi}\n"
+        "  b: {type: human, prompt: hm, next: END}\n"
+        "edges:\n  - {from: a, personality: {trait: openness, threshold: 0.5, "
+        "above: END, below: b}}\n");
+    for (int rules = 0; rules < MORTISE_N_RULES; rules++) {
+        ck_assert_msg(load_under("a.graph.yaml", (enum mortise_rules)rules) ==
+                          MORTISE_OK,
+                      "rules %d: %s", rules, said());
+        ck_assert_int_eq(
+            mortise_tmpl_eval(graph->nodes[0].args, &env, &args, NULL),
+            MORTISE_OK);
+        ck_assert_int_eq(
+            json_object_get(json_object_get(args, "node"), "persona") != NULL,
+            rules >= MORTISE_RULES_SIXTH);
+        json_decref(args);
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("graph_files");
@@ -479,6 +508,7 @@ static Suite *suite(void)
     tcase_add_test(tc, deep_digests);
     tcase_add_test(tc, survives_oom);
     tcase_add_test(tc, point_9_a_pinned_graph_means_what_it_meant);
+    tcase_add_test(tc, a_pinned_graph_asks_what_it_asked);
     suite_add_tcase(s, tc);
     return s;
 }

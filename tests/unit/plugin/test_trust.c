@@ -328,7 +328,6 @@ START_TEST(wrong_entries_are_refused)
         {"    plugins: []\n", "E0208"},
         {"    plugins: ['a b']\n", "E0712"},
         {"    plugins: ['*']\n    kinds: [executer]\n", "E0207"},
-        {"    plugins: ['*']\n    kinds: [memory]\n", "E0205"},
         {"    plugins: ['*']\n    not_before: yesterday\n", "E0713"},
         {"    plugins: ['*']\n    not_after: 2026-02-30T00:00:00Z\n", "E0713"},
         {"    plugins: ['*']\n    not_after: 2026-02-03\n", "E0713"},

@@ -22,6 +22,7 @@ static struct mortise_wire full(enum mortise_wire_type type)
         .deadline_ns = UINT64_MAX,
         .attempt = 3,
         .visit = 4,
+        .flags = MORTISE_REQUEST_HELD,
         .kind = MORTISE_KIND_EXECUTOR,
         .function = 1,
         .stage = MORTISE_STAGE_EDGE,
@@ -57,6 +58,7 @@ static void compare(const struct mortise_wire *got,
     OR_NOTHING(deadline_ns);
     OR_NOTHING(attempt);
     OR_NOTHING(visit);
+    OR_NOTHING(flags);
     OR_NOTHING(kind);
     OR_NOTHING(function);
     OR_NOTHING(stage);
@@ -120,6 +122,7 @@ START_TEST(a_call_has_all_of_its_request)
     ck_assert(same(got.trace_parent, sent.trace_parent));
     ck_assert_uint_eq(got.attempt, 3);
     ck_assert_uint_eq(got.visit, 4);
+    ck_assert_uint_eq(got.flags, MORTISE_REQUEST_HELD);
     ck_assert_uint_eq(got.stage, MORTISE_STAGE_EDGE);
     ck_assert_uint_eq(got.deadline_ns, UINT64_MAX);
     mortise_packet_finish(&p);

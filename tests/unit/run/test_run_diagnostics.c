@@ -5,7 +5,7 @@
 
 /* Its fields in the order of a sorted object. */
 #define SEEN(runs, attempts, calls, in, out, usd)                              \
-    "{\"attempts\":" #attempts ",\"runs\":" #runs                              \
+    "{\"attempts\":" #attempts ",\"guardrails\":{},\"runs\":" #runs            \
     ",\"usage\":{\"by_model\":{},\"input_tokens\":" #in                        \
     ",\"model_calls\":" #calls ",\"output_tokens\":" #out ",\"usd\":" #usd     \
     "}}"
@@ -29,6 +29,65 @@ START_TEST(what_came_before_is_counted)
     assert_value("artifacts", "b",
                  "{\"a\":" SEEN(1, 3, 3, 0, 0, 0.75) ",\"b\":" SEEN(
                      0, 0, 0, 0, 0, 0.0) ",\"c\":0}");
+    end();
+}
+END_TEST
+
+/* How often each guardrail said what, of nodes before; their time and their
+ * reason are in the record. */
+START_TEST(verdicts_are_counted)
+{
+    json_t *show, *note;
+
+    run_plain(HEAD
+              "start: a\n"
+              "nodes:\n"
+              "  a: {type: tool, tool: t/echo, args: {bad: 1, n: 2}, next: b,\n"
+              "      guardrail_policy: {input: [ok, bad], output: [bad, ok],\n"
+              "                         on_violation: sanitize}}\n"
+              "  b: {type: tool, tool: t/read,\n"
+              "      args: {a: \"${diagnostics.a.guardrails}\",\n"
+              "             b: \"${diagnostics.b.guardrails}\"}}\n",
+              "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_value("artifacts", "b",
+                 "{\"a\":{\"bad\":{\"pass\":1,\"sanitize\":1},\"ok\":{"
+                 "\"pass\":2}},\"b\":{}}");
+    show = sim_show(&s);
+    note = json_array_get(
+        json_object_get(json_array_get(json_object_get(show, "nodes"), 0),
+                        "guardrails"),
+        1);
+    ck_assert_str_eq(json_string_value(json_object_get(note, "action")),
+                     "sanitize");
+    ck_assert(json_is_string(json_object_get(note, "reason")));
+    ck_assert(json_is_integer(json_object_get(note, "ms")));
+    json_decref(show);
+    end();
+}
+END_TEST
+
+/* On the edges of a node what was said of its own output is among them; and once
+ * only behind it. */
+START_TEST(edges_see_verdicts_of_their_source)
+{
+    run_plain(HEAD
+              "start: a\n"
+              "nodes:\n"
+              "  a:\n    type: tool\n    tool: t/echo\n"
+              "    args: {bad: 1, n: 2}\n"
+              "    guardrail_policy: {input: [ok], output: [bad, ok],\n"
+              "                       on_violation: sanitize}\n"
+              "    default: c\n    routes:\n"
+              "      - {to: b, when: \"diagnostics.a.guardrails == {'bad': "
+              "{'sanitize': 1}, 'ok': {'pass': 2}}\"}\n"
+              "  b: {type: tool, tool: t/read,\n"
+              "      args: {a: \"${diagnostics.a.guardrails}\"}}\n"
+              "  c: {type: tool, tool: t/read}\n",
+              "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_value("artifacts", "b",
+                 "{\"a\":{\"bad\":{\"sanitize\":1},\"ok\":{\"pass\":2}}}");
     end();
 }
 END_TEST
@@ -202,6 +261,8 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, test_begin, test_nothing_left);
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, what_came_before_is_counted);
+    tcase_add_test(tc, verdicts_are_counted);
+    tcase_add_test(tc, edges_see_verdicts_of_their_source);
     tcase_add_test(tc, edges_see_their_source);
     tcase_add_loop_test(tc, timing_does_not_show, 0, 40);
     tcase_add_test(tc, visits_add_up);

@@ -167,8 +167,16 @@ static void assert_found(const char *want)
     json_decref(have);
 }
 
-/* Nobody ranks capabilities in this build: nothing is found, the fallback is
- * taken, and the run says what it looked for.
+static void assert_error(const char *code)
+{
+    const char *has = json_string_value(json_object_get(
+        json_object_get(event_of("discovery_result"), "error"), "code"));
+
+    ck_assert_str_eq(has != NULL ? has : "", code);
+}
+
+/* Nobody is there to rank capabilities: nothing is found, the fallback is taken,
+ * and the run says what it looked for, and why that was not found.
  * key: node.capability, edge.type=discovery, edge.discovery
  * key: discovery.query, discovery.fallback */
 START_TEST(nothing_is_found)
@@ -181,8 +189,155 @@ START_TEST(nothing_is_found)
     assert_node("pay", "skipped");
     assert_runs("else", 1);
     assert_found("{\"chosen\":\"else\",\"kind\":\"any\",\"path\":"
-                 "\"1.0/a#1\",\"query\":\"who does laundry?\",\"results\":0}");
+                 "\"1.0/a#1\",\"query\":\"who does laundry?\",\"results\":[]}");
+    assert_error("discovery.failed");
     end();
+}
+END_TEST
+
+/* As with a deployment that has discovery plugins. */
+static void begin_asking(const char *yaml)
+{
+    begin(yaml);
+    for (uint32_t i = 0; i < s.graph->n_edges; i++) {
+        const struct mortise_edge_discovery *d = s.graph->edges[i].discovery;
+
+        if (d != NULL)
+            ((struct mortise_edge_discovery *)(uintptr_t)d)->nobody = NULL;
+    }
+}
+
+/* It leads to the node that is ranked first, and to no other; the query sees the
+ * output and what its node wrote.
+ * key: edge.discovery, discovery.query, node.capability */
+START_TEST(what_is_found_is_led_to)
+{
+    begin_asking(HEAD
+                 "start: a\n"
+                 "nodes:\n"
+                 "  a: {type: tool, tool: t/read, args: {v: \"${input.v}\"},\n"
+                 "      outputs: {scratch.w: output.v}}\n"
+                 "  pay: {type: tool, tool: t/read, capability: pays}\n"
+                 "  else: {type: tool, tool: t/read}\n"
+                 "edges:\n"
+                 "  - {from: a, discovery: {query: \"${scratch.w}\", fallback: "
+                 "else}}\n");
+    admit("{\"v\": \"pay\"}");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("pay", 1);
+    assert_node("else", "skipped");
+    assert_found("{\"chosen\":\"pay\",\"kind\":\"any\",\"path\":"
+                 "\"1.0/a#1\",\"query\":\"pay\",\"results\":[{\"id\":"
+                 "\"pay\",\"score\":1.0}]}");
+    end();
+}
+END_TEST
+
+/* Nothing found, nobody who answers, an answer that is none, and a query that is
+ * empty lead to the fallback; which of these it was is said. */
+START_TEST(else_it_is_the_fallback)
+{
+    static const struct {
+        const char *input, *lie, *code;
+        unsigned mutes;
+    } cases[] = {
+        {"{\"v\": \"laundry\"}", NULL, "", 0},
+        {"{\"v\": \"pay\"}", NULL, "discovery.failed", 1},
+        {"{\"v\": \"pay\"}", "{\"results\": [{\"id\": \"a\"}]}",
+         "discovery.bad_answer", 0},
+        {"{\"v\": \"pay\"}", "{}", "discovery.bad_answer", 0},
+        {"{\"v\": \"\"}", NULL, "discovery.query", 0},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        begin_asking(FIND("{query: \"${output.v}\", fallback: else}"));
+        s.mutes = cases[i].mutes;
+        if (cases[i].lie != NULL)
+            s.lie = json_loads(cases[i].lie, 0, NULL);
+        admit(cases[i].input);
+        sim_run_plain(&s);
+        assert_status(MORTISE_RUN_COMPLETED);
+        assert_node("pay", "skipped");
+        assert_runs("else", 1);
+        assert_error(cases[i].code);
+        end();
+    }
+}
+END_TEST
+
+/* A node with two of them looks for one after the other; guardrails of its output
+ * and of its edges are asked once each. */
+START_TEST(one_after_the_other)
+{
+    begin_asking(HEAD
+                 "start: a\n"
+                 "nodes:\n"
+                 "  a: {type: tool, tool: t/read, args: {v: pay, w: wash},\n"
+                 "      guardrail_policy: {output: [ok]}}\n"
+                 "  pay: {type: tool, tool: t/read, capability: pays}\n"
+                 "  wash: {type: tool, tool: t/read, capability: washes}\n"
+                 "  x: {type: tool, tool: t/read}\n"
+                 "  y: {type: tool, tool: t/read}\n"
+                 "edges:\n"
+                 "  - {from: a, discovery: {query: \"${output.v}\", fallback: "
+                 "x}, guardrail_policy: {input: [ok]}}\n"
+                 "  - {from: a, discovery: {query: \"${output.w}\", fallback: "
+                 "y}}\n");
+    admit("{}");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("pay", 1);
+    assert_runs("wash", 1);
+    assert_node("x", "skipped");
+    assert_node("y", "skipped");
+    end();
+}
+END_TEST
+
+/* Killed behind the record of what was found, it leads there, though nobody would
+ * find it any more; and its node does not run again. */
+START_TEST(killed_it_leads_to_the_same)
+{
+    for (int k = 0; k < 4; k++) {
+        uint32_t seed = (uint32_t)k + 1;
+        bool recorded;
+
+        begin_asking(FIND("{query: \"${output.v}\", fallback: else}"));
+        admit("{\"v\": \"pay\"}");
+        finish("a");
+        sim_end_call(&s, call_of("a")); /* it is found */
+        for (int i = 0; i < k; i++)
+            sim_sync_one(&s);
+        recorded = k > 0;
+        sim_crash(&s, &seed);
+        sim_recover(&s);
+        s.mutes = 100;
+        sim_run_plain(&s);
+        assert_status(MORTISE_RUN_COMPLETED);
+        if (recorded) {
+            assert_runs("pay", 1);
+            assert_record("a", "attempts", "1");
+        }
+        end();
+    }
+}
+END_TEST
+
+/* Killed anywhere, any number of times, it leads to what is found. */
+START_TEST(killed_anywhere)
+{
+    for (uint32_t i = 0; i < 200; i++) {
+        uint32_t seed = i + 1;
+
+        begin_asking(FIND("{query: \"${output.v}\", fallback: else}"));
+        admit("{\"v\": \"pay\"}");
+        run_dying(&seed, 3);
+        assert_status(MORTISE_RUN_COMPLETED);
+        assert_node("pay", "done");
+        assert_node("translate", "skipped");
+        end();
+    }
 }
 END_TEST
 
@@ -749,6 +904,11 @@ static Suite *edges(void)
     suite_add_tcase(suite, tc);
     tc = tcase_create("discovery");
     tcase_add_test(tc, nothing_is_found);
+    tcase_add_test(tc, what_is_found_is_led_to);
+    tcase_add_test(tc, else_it_is_the_fallback);
+    tcase_add_test(tc, one_after_the_other);
+    tcase_add_test(tc, killed_it_leads_to_the_same);
+    tcase_add_test(tc, killed_anywhere);
     tcase_add_test(tc, kinds_narrow);
     tcase_add_test(tc, models_are_found);
     tcase_add_test(tc, a_query_is_text);

@@ -57,8 +57,7 @@ static void two_ways(const char *fin, const char *input)
     admit(input);
 }
 
-/* Nothing failed: as join: all.
- * key: node.join=settled */
+/* Nothing failed: as join: all. */
 START_TEST(nothing_failed)
 {
     uint32_t seed = (uint32_t)_i;
@@ -89,7 +88,8 @@ START_TEST(one_failed)
 }
 END_TEST
 
-/* All failed: it runs. */
+/* All failed: it runs.
+ * key: node.join=settled */
 START_TEST(all_failed)
 {
     uint32_t seed = (uint32_t)_i;
@@ -664,6 +664,170 @@ START_TEST(stops_survive_deaths)
 }
 END_TEST
 
+/* ---- at work when its graph is stopped ------------------------------------------ */
+
+/* `fin` is at work beside `slow`. */
+static void at_work(const char *keys, const char *fin)
+{
+    char yaml[2048];
+
+    snprintf(yaml, sizeof yaml,
+             HEAD "%s"
+                  "start: [a, bad, slow]\n"
+                  "nodes:\n"
+                  "  a: {type: tool, tool: t/read, next: fin}\n"
+                  "  bad: {" FAILS ", next: END}\n"
+                  "  slow: {type: tool, tool: t/read, next: last}\n"
+                  "  fin: {%s, join: settled, next: z}\n"
+                  "  last: {" FIN ", next: END}\n"
+                  "  z: {type: tool, tool: t/read, next: END}\n",
+             keys, fin);
+    begin(yaml);
+    admit("{}");
+    sync_all();
+    finish("a");
+}
+
+static void stop_it(bool by_cancel)
+{
+    if (by_cancel)
+        ck_assert_int_eq(cancel(), MORTISE_OK);
+    else
+        finish("bad");
+}
+
+/* It comes to its end, however its graph is stopped, and nothing follows; one
+ * that waits runs, too. */
+START_TEST(one_at_work_goes_on)
+{
+    at_work(_i == 0 ? "" : "failure: fail_fast\n",
+            "type: tool, tool: t/write");
+    ck_assert(is_out("fin"));
+    stop_it(_i == 0);
+    ck_assert(!s.calls[call_of("fin")].cancelled);
+    ck_assert(s.calls[call_of("slow")].cancelled);
+    let_go();
+    ck_assert(is_out("fin"));
+    sim_run_plain(&s);
+    assert_status(_i == 0 ? MORTISE_RUN_CANCELLED : MORTISE_RUN_FAILED);
+    assert_node("fin", "done");
+    assert_node("last", "done");
+    assert_runs("z", 0);
+    ck_assert_int_eq(sim_effect_count(&s, "fin"), 1);
+    end();
+}
+END_TEST
+
+/* So does a graph in it. */
+START_TEST(a_graph_at_work_goes_on)
+{
+    at_work(_i == 0 ? "" : "failure: fail_fast\n",
+            "type: subgraph, graph: {start: p, nodes: {p: {type: tool, tool: "
+            "t/read, next: q}, q: {type: tool, tool: t/read, next: END}}}");
+    ck_assert(is_out("p"));
+    stop_it(_i == 0);
+    let_go();
+    ck_assert(is_out("p"));
+    sim_run_plain(&s);
+    assert_status(_i == 0 ? MORTISE_RUN_CANCELLED : MORTISE_RUN_FAILED);
+    assert_node("fin", "done");
+    assert_record("1.0/fin#1/q#1", "status", "done");
+    assert_runs("z", 0);
+    end();
+}
+END_TEST
+
+/* It has as long as any finaliser from then on, or what is left of its own. */
+START_TEST(one_at_work_is_bounded)
+{
+    at_work("", "type: tool, tool: t/read");
+    s.now_ms += 300000;
+    ck_assert_int_eq(cancel(), MORTISE_OK);
+    ck_assert_uint_eq(s.timers[0].at_ms, s.now_ms + 60000);
+    sim_run_plain(&s);
+    end();
+    at_work("", "type: tool, tool: t/read, timeout: 5s");
+    s.now_ms += 2000;
+    ck_assert_int_eq(cancel(), MORTISE_OK);
+    ck_assert_uint_eq(s.timers[0].at_ms, s.now_ms + 3000);
+    sim_run_plain(&s);
+    end();
+}
+END_TEST
+
+/* A second cancel stops it. */
+START_TEST(one_at_work_is_given_up)
+{
+    at_work("", "type: tool, tool: t/read");
+    ck_assert_int_eq(cancel(), MORTISE_OK);
+    let_go();
+    ck_assert(!s.calls[call_of("fin")].cancelled);
+    ck_assert_int_eq(cancel(), MORTISE_OK);
+    ck_assert(s.calls[call_of("fin")].cancelled);
+    let_go();
+    assert_status(MORTISE_RUN_CANCELLED);
+    assert_node("fin", "skipped");
+    end();
+}
+END_TEST
+
+/* Dead in its last act and resumed, a run ends first: what failed is not tried
+ * again before that, and the finaliser's effect keeps its key. */
+START_TEST(a_resume_in_the_last_act)
+{
+    uint32_t seed = (uint32_t)_i;
+
+    at_work("failure: fail_fast\n", "type: tool, tool: t/idem");
+    finish("bad");
+    sim_crash(&s, &seed);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_runs("bad", 1);
+    assert_runs("fin", 1);
+    assert_node("fin", "done");
+    ck_assert_uint_eq(s.n_effects, 1);
+    end();
+}
+END_TEST
+
+/* An engine that stops leaves it as a crash would, and starts nothing. */
+START_TEST(an_engine_that_stops_leaves_it)
+{
+    const struct mortise_command shutdown = {.kind = MORTISE_CMD_PAUSE,
+                                             .flags = MORTISE_CMD_SHUTDOWN};
+
+    at_work("", "type: tool, tool: t/read");
+    ck_assert_int_eq(cancel(), MORTISE_OK);
+    let_go();
+    command(shutdown, 0);
+    ck_assert(s.calls[call_of("fin")].cancelled);
+    let_go();
+    ck_assert_uint_eq(s.n_calls, 0);
+    assert_status(MORTISE_RUN_RUNNING);
+    sim_recover(&s);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_CANCELLED);
+    assert_node("fin", "done");
+    assert_node("last", "done");
+    end();
+}
+END_TEST
+
+/* However short its waits are, it waits for no time to come. */
+START_TEST(no_wait_is_short_enough)
+{
+    at_work("", "type: tool, tool: t/ask, args: {asks: [{kind: timer, method: "
+                "'timer.wait/1', body: {for_ms: 500}}]}");
+    ck_assert_int_eq(cancel(), MORTISE_OK);
+    let_go();
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_CANCELLED);
+    assert_node_error("fin", "stopped");
+    end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s_ = suite_create("settled");
@@ -697,6 +861,13 @@ static Suite *suite(void)
     tcase_add_test(tc, a_timeout_lets_it_run);
     tcase_add_loop_test(tc, inside_what_is_stopped, 0, 2);
     tcase_add_loop_test(tc, stops_survive_deaths, 0, 40);
+    tcase_add_loop_test(tc, one_at_work_goes_on, 0, 2);
+    tcase_add_loop_test(tc, a_graph_at_work_goes_on, 0, 2);
+    tcase_add_test(tc, one_at_work_is_bounded);
+    tcase_add_test(tc, one_at_work_is_given_up);
+    tcase_add_loop_test(tc, a_resume_in_the_last_act, 0, 6);
+    tcase_add_test(tc, an_engine_that_stops_leaves_it);
+    tcase_add_test(tc, no_wait_is_short_enough);
     suite_add_tcase(s_, tc);
     return s_;
 }

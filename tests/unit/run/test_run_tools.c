@@ -92,13 +92,12 @@ static int command(struct mortise_command c)
 
 static int approve(const char *node, const char *decision, const char *args)
 {
-    return command((struct mortise_command){.kind = MORTISE_CMD_APPROVE_TOOL,
-                                            .id = sim_request(&s, node),
-                                            .decision = decision,
-                                            .reason = decision[0] == 'r'
-                                                          ? "no"
-                                                          : NULL,
-                                            .json = args});
+    return command(
+        (struct mortise_command){.kind = MORTISE_CMD_APPROVE_TOOL,
+                                 .id = sim_request(&s, node),
+                                 .decision = decision,
+                                 .reason = decision[0] == 'r' ? "no" : NULL,
+                                 .json = args});
 }
 
 #define TOOL(name, args)                                                       \
@@ -111,7 +110,8 @@ static int approve(const char *node, const char *decision, const char *args)
 /* What a tool gives is the answer, under either of its names. */
 START_TEST(a_tool_answers)
 {
-    begin("t/echo", "", TOOL("t/echo", "{x: 1}") ", " TOOL("t__echo", "{y: 2}"));
+    begin("t/echo", "",
+          TOOL("t/echo", "{x: 1}") ", " TOOL("t__echo", "{y: 2}"));
     sim_run_plain(&s);
     assert_status(MORTISE_RUN_COMPLETED);
     assert_output("[{\"output\":{\"x\":1}},{\"output\":{\"y\":2}}]");
@@ -254,8 +254,9 @@ START_TEST(a_tool_is_approved)
         sim_run_plain(&s);
         assert_status(MORTISE_RUN_WAITING);
     }
-    ck_assert_int_eq(approve("t__write", "approve", _i > 1 ? "{\"n\": 9}" : NULL),
-                     MORTISE_OK);
+    ck_assert_int_eq(
+        approve("t__write", "approve", _i > 1 ? "{\"n\": 9}" : NULL),
+        MORTISE_OK);
     assert_status(MORTISE_RUN_COMPLETED);
     assert_output(_i > 1 ? "[{\"did\":{\"n\":1}},{\"output\":{\"n\":9}},"
                            "{\"did\":{\"n\":2}}]"
@@ -304,16 +305,86 @@ END_TEST
  * a violation is told to who asked. */
 START_TEST(a_tool_is_guarded)
 {
-    begin("{tool: t/echo, guardrail_policy: {input: [bad], on_violation: "
-          "sanitize}}, {tool: t/read, guardrail_policy: {output: [bad]}}",
-          "",
-          TOOL("t/echo", "{n: 1, bad: 2}") ", " TOOL("t/read",
-                                                     "{n: 1, bad: 2}"));
+    begin(
+        "{tool: t/echo, guardrail_policy: {input: [bad], on_violation: "
+        "sanitize}}, {tool: t/read, guardrail_policy: {output: [bad]}}",
+        "",
+        TOOL("t/echo", "{n: 1, bad: 2}") ", " TOOL("t/read", "{n: 1, bad: 2}"));
     sim_run_plain(&s);
     assert_status(MORTISE_RUN_COMPLETED);
-    assert_output("[{\"output\":{\"n\":1}},{\"error\":{\"class\":\"permanent\","
-                  "\"code\":\"guardrail\",\"message\":\"guardrail 'bad' of the output: "
-                  "found something\"}}]");
+    assert_output(
+        "[{\"output\":{\"n\":1}},{\"error\":{\"class\":\"permanent\","
+        "\"code\":\"guardrail\",\"message\":\"guardrail 'bad' of the output: "
+        "found something\"}}]");
+    end();
+}
+END_TEST
+
+/* Guardrails of a node's policy judge each tool call of its model, ahead of the
+ * tool's own, and each result, behind them; of two words the stricter holds.
+ * key: guardrail_policy.tools, guardrail_policy.tool_results */
+START_TEST(a_node_guards_its_tools)
+{
+    static const struct {
+        const char *tool, *policy, *output;
+    } cases[] = {
+        {"t/echo", "tools: [bad]",
+         "[{\"error\":{\"class\":\"permanent\",\"code\":\"guardrail\","
+         "\"message\":\"guardrail 'bad' of the input: found something\"}}]"},
+        {"t/echo", "tools: [bad], on_violation: sanitize",
+         "[{\"output\":{\"n\":1}}]"},
+        {"t/echo", "tools: [bad], on_violation: warn",
+         "[{\"output\":{\"bad\":2,\"n\":1}}]"},
+        {"t/echo", "tool_results: [bad]",
+         "[{\"error\":{\"class\":\"permanent\",\"code\":\"guardrail\","
+         "\"message\":\"guardrail 'bad' of the output: found something\"}}]"},
+        {"t/echo", "tool_results: [bad], on_violation: sanitize",
+         "[{\"output\":{\"n\":1}}]"},
+        {"{tool: t/echo, guardrail_policy: {input: [ok], on_violation: warn}}",
+         "tools: [bad], on_violation: sanitize", "[{\"output\":{\"n\":1}}]"},
+        {"{tool: t/echo, guardrail_policy: {input: [ok]}}",
+         "tools: [bad], on_violation: warn",
+         "[{\"error\":{\"class\":\"permanent\",\"code\":\"guardrail\","
+         "\"message\":\"guardrail 'bad' of the input: found something\"}}]"},
+    };
+    char more[256];
+
+    snprintf(more, sizeof more, "}\n    guardrail_policy: {%s",
+             cases[_i].policy);
+    begin(cases[_i].tool, more, TOOL("t/echo", "{n: 1, bad: 2}"));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output(cases[_i].output);
+    end();
+}
+END_TEST
+
+/* Whoever is behind a tool is no way around them by failing: of that its code and
+ * class are told. */
+START_TEST(a_failure_is_no_way_around)
+{
+    static const struct {
+        const char *policy, *words;
+    } cases[] = {
+        {"tool_results: [ok]",
+         "it failed, in words that no guardrail has seen"},
+        {"tool_results: [ok], on_violation: sanitize",
+         "it failed, in words that no guardrail has seen"},
+        {"tool_results: [ok], on_violation: warn", "told to fail"},
+        {"tools: [ok]", "told to fail"},
+    };
+    char more[256], want[256];
+
+    snprintf(more, sizeof more, "}\n    guardrail_policy: {%s",
+             cases[_i].policy);
+    begin("t/fail", more, TOOL("t/fail", "{code: broke, class: permanent}"));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    snprintf(want, sizeof want,
+             "[{\"error\":{\"class\":\"permanent\",\"code\":\"broke\","
+             "\"message\":\"%s\"}}]",
+             cases[_i].words);
+    assert_output(want);
     end();
 }
 END_TEST
@@ -332,8 +403,12 @@ START_TEST(killed_anywhere_it_goes_on)
               "delay: 1s}}",
               _i % 2 == 0 ? "" : ", at_once: true",
               TOOL("t/idem", "{n: 1}") ", " READ(2) ", " TOOL(
-                  "t/echo", "{n: 3}") ", " TOOL("t/idem", "{n: 1}") ", "
-              TOOL("t/fail", "{code: c, class: transient, times: 1}"));
+                  "t/echo",
+                  "{n: 3}") ", " TOOL("t/idem",
+                                      "{n: 1}") ", " TOOL("t/fail",
+                                                          "{code: c, class: "
+                                                          "transient, times: "
+                                                          "1}"));
         for (int i = 0; i < until && more; i++)
             more = (i % 3 == 0 && sim_sync_one(&s)) || sim_end_ask(&s, 0) ||
                    sim_end_call(&s, 0) || sim_sync_one(&s);
@@ -384,8 +459,10 @@ END_TEST
 START_TEST(a_new_attempt_repeats_no_effect)
 {
     begin("t/write", "",
-          TOOL("t/write", "{n: 1}") ", " TOOL("t/write", "{n: 1}") ", "
-          "{method: r, kind: read, body: {n: 1}, fail: broken}");
+          TOOL("t/write", "{n: 1}") ", " TOOL(
+              "t/write",
+              "{n: 1}") ", "
+                        "{method: r, kind: read, body: {n: 1}, fail: broken}");
     sim_run_plain(&s);
     assert_status(MORTISE_RUN_FAILED);
     ck_assert_int_eq(sim_effect_count(&s, "t__write"), 2);
@@ -433,7 +510,7 @@ START_TEST(an_attempt_ends_behind_its_tools)
         "    retry_policy: {max_attempts: 2, delay: 1s, retry_on: [timeout]}\n"
         "    tool_allowlist: [t/idem]\n"
         "    args: {asks: [" TOOL("t/idem", "{n: 1}") "]}\n"
-        "    next: END\n";
+                                                      "    next: END\n";
 
     sim_init(&s, sim_graph(yaml));
     ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
@@ -525,9 +602,11 @@ START_TEST(a_hand_over_is_a_tool)
         "    type: gmi\n"
         "    prompt: p\n"
         "    handoffs: [b]\n"
-        "    args: {asks: [" TOOL("transfer_to_b", "{}") "], goto: b}\n"
-        "    next: END\n"
-        "  b: {type: tool, tool: t/echo, args: {}, next: END}\n";
+        "    args: {asks: [" TOOL(
+            "transfer_to_b",
+            "{}") "], goto: b}\n"
+                  "    next: END\n"
+                  "  b: {type: tool, tool: t/echo, args: {}, next: END}\n";
 
     sim_init(&s, sim_graph(yaml));
     ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
@@ -550,8 +629,9 @@ START_TEST(tools_survive_oom)
         struct mortise_input in = {.kind = MORTISE_IN_ASK};
 
         begin("t/write, {tool: t/echo, max_output: 64B}", "",
-              _i == 0 ? "" : TOOL("t/echo", "{x: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-                                         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}"));
+              _i == 0 ? ""
+                      : TOOL("t/echo", "{x: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                                       "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa}"));
         in.now_ms = s.now_ms;
         in.u.ask = (struct mortise_ask_in){
             .call = s.calls[0].call.id,
@@ -629,9 +709,9 @@ START_TEST(odd_tools_are_corrupt)
     e.value = json_loads(said[_i].value, 0, NULL);
     mortise_entry_write(&b, &e);
     json_decref(e.value);
-    ck_assert_int_eq(mortise_run_apply(r, s.n_commits + 1, s.now_ms, id, b.p,
-                                       b.n, &err),
-                     said[_i].rv);
+    ck_assert_int_eq(
+        mortise_run_apply(r, s.n_commits + 1, s.now_ms, id, b.p, b.n, &err),
+        said[_i].rv);
     mortise_buf_finish(&b);
     mortise_run_free(r);
     end();
@@ -655,6 +735,8 @@ static Suite *suite(void)
     tcase_add_test(tc, one_tool_is_approved);
     tcase_add_test(tc, several_are_approved_one_by_one);
     tcase_add_test(tc, a_tool_is_guarded);
+    tcase_add_loop_test(tc, a_node_guards_its_tools, 0, 7);
+    tcase_add_loop_test(tc, a_failure_is_no_way_around, 0, 4);
     tcase_add_loop_test(tc, killed_anywhere_it_goes_on, 0, 20);
     tcase_add_test(tc, an_effect_under_way_is_in_doubt);
     tcase_add_test(tc, a_new_attempt_repeats_no_effect);

@@ -1,0 +1,305 @@
+/* found.c -- what discovery plugins found.
+ *
+ *   (1) What a plugin says is taken whole or not at all: one that names what was
+ *       not among the candidates, or more than it was asked for, or the same
+ *       twice, may lie about the rest as well.  So nothing is ever offered that
+ *       whoever asked did not allow.
+ *   (2) What several found is fused by reciprocal rank: place p of a list is
+ *       worth 1 / (60 + p), and what was found by more of them stands ahead of
+ *       what one alone put first.  Equals stand in the order of the plugins, and
+ *       of their lists: the same answers give the same list.
+ *   (3) Texts are kept in that order as long as the tokens last, a token for
+ *       each four bytes or part of that; one that does not fit is left out, and
+ *       so is each behind it.
+ */
+#include "engine/common/found.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <mortise/discovery.h>
+
+enum { RANK_DAMP = 60 }; /* the k of reciprocal rank fusion, as is usual */
+
+static const char *const kinds[] = {"tool", "skill", "extension", "node"};
+static const char *const tiers[] = {"name", "summary", "full"};
+
+static bool is_one_of(const char *word, const char *const *list, size_t n)
+{
+    for (size_t i = 0; word != NULL && i < n; i++)
+        if (strcmp(word, list[i]) == 0)
+            return true;
+    return false;
+}
+
+bool mortise_found_is_kind(const char *word, bool or_any)
+{
+    return is_one_of(word, kinds, sizeof kinds / sizeof kinds[0]) ||
+           (or_any && word != NULL && strcmp(word, "any") == 0);
+}
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    return json_string_value(json_object_get(object, name));
+}
+
+/* ---- one answer ---------------------------------------------------------- */
+
+/* {kind: {id: true}} of the candidates, or of what was found so far. */
+static bool knows(const json_t *set, const char *kind, const char *id)
+{
+    return json_object_get(json_object_get(set, kind), id) != NULL;
+}
+
+static int know(json_t *set, const char *kind, const char *id)
+{
+    json_t *of = json_object_get(set, kind);
+
+    if (of == NULL && (json_object_set_new(set, kind, json_object()) != 0 ||
+                       (of = json_object_get(set, kind)) == NULL))
+        return MORTISE_ENOMEM;
+    return json_object_set_new(of, id, json_true()) == 0 ? MORTISE_OK
+                                                         : MORTISE_ENOMEM;
+}
+
+static json_t *known_of(const json_t *request)
+{
+    json_t *set = json_object();
+
+    MORTISE_JSON_EACH (one, i, json_object_get(request, "candidates")) {
+        if (know(set, text_of(one, "kind"), text_of(one, "id")) != MORTISE_OK) {
+            json_decref(set);
+            return NULL;
+        }
+    }
+    return set;
+}
+
+/* Whole texts: one with a NUL in it is no id. */
+static bool is_text(const json_t *v, size_t most)
+{
+    return json_is_string(v) && json_string_length(v) <= most &&
+           strlen(json_string_value(v)) == json_string_length(v);
+}
+
+static int judge_text(const json_t *one, const char *id,
+                      struct mortise_err *why)
+{
+    const json_t *text = json_object_get(one, "text");
+    const char *tier = text_of(one, "tier");
+
+    if ((text != NULL && !json_is_string(text)) ||
+        (text != NULL) != (json_object_get(one, "tier") != NULL) ||
+        (text != NULL &&
+         !is_one_of(tier, tiers, sizeof tiers / sizeof tiers[0])))
+        return mortise_fail(why, MORTISE_EINVAL,
+                            "'%.200s' has no text with a tier (name, summary "
+                            "or full), and not neither",
+                            id);
+    return MORTISE_OK;
+}
+
+static int judge_one(const json_t *request, const json_t *known, json_t *seen,
+                     const json_t *one, struct mortise_err *why)
+{
+    const json_t *id = json_object_get(one, "id");
+    const json_t *score = json_object_get(one, "score");
+    const char *kind = text_of(one, "kind"), *wanted = text_of(request, "kind");
+    const char *name = json_string_value(id);
+
+    if (!is_text(id, MORTISE_DISCOVERY_ID_MAX) || json_string_length(id) == 0)
+        return mortise_fail(why, MORTISE_EINVAL,
+                            "a result has an id of 1 to %d bytes",
+                            MORTISE_DISCOVERY_ID_MAX);
+    if (!mortise_found_is_kind(kind, false) ||
+        (strcmp(wanted, "any") != 0 && strcmp(wanted, kind) != 0))
+        return mortise_fail(why, MORTISE_EINVAL,
+                            "'%.200s' is of no kind that was asked for (%s)",
+                            name, wanted);
+    if (!json_is_number(score) || !isfinite(json_number_value(score)))
+        return mortise_fail(why, MORTISE_EINVAL, "'%.200s' has no score", name);
+    if (strcmp(kind, "skill") != 0 && !knows(known, kind, name))
+        return mortise_fail(why, MORTISE_EINVAL,
+                            "'%.200s' is no %s among the candidates", name,
+                            kind);
+    if (knows(seen, kind, name))
+        return mortise_fail(why, MORTISE_EINVAL, "'%.200s' is there twice",
+                            name);
+    return judge_text(one, name, why);
+}
+
+static json_t *taken(const json_t *one)
+{
+    return json_pack(
+        "{s:O, s:O, s:O, s:O*, s:O*}", "id", json_object_get(one, "id"), "kind",
+        json_object_get(one, "kind"), "score", json_object_get(one, "score"),
+        "text", json_object_get(one, "text"), "tier",
+        json_object_get(one, "tier"));
+}
+
+static int judge_all(json_t *out, const json_t *request, const json_t *results,
+                     json_t *seen, struct mortise_err *why)
+{
+    json_t *known = known_of(request);
+    int rv = known != NULL ? MORTISE_OK : MORTISE_ENOMEM;
+
+    MORTISE_JSON_EACH (one, i, results) {
+        if (rv == MORTISE_OK)
+            rv = judge_one(request, known, seen, one, why);
+        if (rv == MORTISE_OK)
+            rv = know(seen, text_of(one, "kind"), text_of(one, "id"));
+        if (rv == MORTISE_OK && json_array_append_new(out, taken(one)) != 0)
+            rv = MORTISE_ENOMEM;
+    }
+    json_decref(known);
+    return rv;
+}
+
+int mortise_found_judge(json_t **out, const json_t *request,
+                        const json_t *output, struct mortise_err *why)
+{
+    const json_t *results = json_object_get(output, "results");
+    json_int_t max = json_integer_value(json_object_get(request, "max"));
+    json_t *seen, *list;
+    int rv;
+
+    *out = NULL;
+    if (!json_is_array(results))
+        return mortise_fail(why, MORTISE_EINVAL,
+                            "an answer is {\"results\": [...]}");
+    if ((json_int_t)json_array_size(results) > max)
+        return mortise_fail(why, MORTISE_EINVAL,
+                            "there are %zu results, and it was asked for %lld",
+                            json_array_size(results), (long long)max);
+    seen = json_object();
+    list = json_array();
+    rv = seen != NULL && list != NULL
+             ? judge_all(list, request, results, seen, why)
+             : MORTISE_ENOMEM;
+    json_decref(seen);
+    if (rv == MORTISE_OK)
+        *out = list;
+    else
+        json_decref(list);
+    return rv == MORTISE_ENOMEM ? mortise_nomem(why) : rv;
+}
+
+/* ---- several answers ----------------------------------------------------- */
+
+/* The one of the list that is the same thing; NULL: there is none. */
+static json_t *same_in(const json_t *list, const json_t *one)
+{
+    MORTISE_JSON_EACH (other, i, list)
+        if (json_equal(json_object_get(one, "id"),
+                       json_object_get(other, "id")) &&
+            json_equal(json_object_get(one, "kind"),
+                       json_object_get(other, "kind")))
+            return mortise_json_unconst(other);
+    return NULL;
+}
+
+static int put_text(json_t *to, const json_t *from)
+{
+    json_t *text = json_object_get(from, "text");
+
+    if (text == NULL || json_object_get(to, "text") != NULL)
+        return 0;
+    return json_object_set(to, "text", text) |
+           json_object_set(to, "tier", json_object_get(from, "tier"));
+}
+
+/* Place p, from 1, of one of the lists. */
+static int add_rank(json_t *all, const json_t *one, size_t place)
+{
+    double worth = 1.0 / (double)(RANK_DAMP + place);
+    json_t *there = same_in(all, one);
+
+    if (there == NULL)
+        return json_array_append_new(all,
+                                     json_copy(mortise_json_unconst(one))) != 0
+                   ? -1
+                   : json_object_set_new(
+                         json_array_get(all, json_array_size(all) - 1), "score",
+                         json_real(worth));
+    worth += json_number_value(json_object_get(there, "score"));
+    return json_object_set_new(there, "score", json_real(worth)) |
+           put_text(there, one);
+}
+
+static double score_of(const json_t *all, size_t i)
+{
+    return json_number_value(json_object_get(json_array_get(all, i), "score"));
+}
+
+/* The best first; equals stay in their order. */
+static json_t *ranked(json_t *all)
+{
+    json_t *out = json_array();
+
+    while (out != NULL && json_array_size(all) > 0) {
+        size_t best = 0;
+
+        for (size_t i = 1; i < json_array_size(all); i++)
+            if (score_of(all, i) > score_of(all, best))
+                best = i;
+        if (json_array_append(out, json_array_get(all, best)) != 0 ||
+            json_array_remove(all, best) != 0) {
+            json_decref(out);
+            return NULL;
+        }
+    }
+    return out;
+}
+
+/* (3), and no more of them than were asked for. */
+static void bound(json_t *list, const json_t *request)
+{
+    size_t max = (size_t)json_integer_value(json_object_get(request, "max"));
+    size_t left =
+        (size_t)json_integer_value(json_object_get(request, "tokens"));
+    bool over = false;
+
+    while (json_array_size(list) > max)
+        json_array_remove(list, json_array_size(list) - 1);
+    MORTISE_JSON_EACH (one, i, list) {
+        const json_t *text = json_object_get(one, "text");
+        size_t takes = (json_string_length(text) + 3) / 4;
+
+        if (text == NULL)
+            continue;
+        over |= takes > left;
+        if (over) {
+            json_object_del(mortise_json_unconst(one), "text");
+            json_object_del(mortise_json_unconst(one), "tier");
+        } else {
+            left -= takes;
+        }
+    }
+}
+
+static json_t *merged(json_t *const *lists, size_t n)
+{
+    json_t *all = json_array(), *out = NULL;
+    int failed = all == NULL;
+
+    for (size_t i = 0; i < n; i++)
+        MORTISE_JSON_EACH (one, p, lists[i])
+            if (!failed)
+                failed = add_rank(all, one, p + 1);
+    if (!failed)
+        out = ranked(all);
+    json_decref(all);
+    return out;
+}
+
+json_t *mortise_found_fuse(const json_t *request, json_t *const *lists,
+                           size_t n)
+{
+    json_t *out = n == 1 ? json_deep_copy(lists[0]) : merged(lists, n);
+
+    if (n == 1 && lists[0] == NULL)
+        out = json_array();
+    if (out != NULL)
+        bound(out, request);
+    return out;
+}

@@ -1,0 +1,13 @@
+/* begins.c -- which calls of a run are no plugin's of their node: one row each. */
+#include "engine/runs/call.h"
+#include "engine/runs/discover.h"
+
+static mortise_begin_fn *const rows[] = {
+    [MORTISE_RUN_LOOKUP] = mortise_cache_look_up,
+    [MORTISE_RUN_DISCOVER] = mortise_consult_discovery,
+};
+
+mortise_begin_fn *mortise_begin_of(enum mortise_run_call_kind kind)
+{
+    return (size_t)kind < sizeof rows / sizeof rows[0] ? rows[kind] : NULL;
+}

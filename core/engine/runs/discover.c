@@ -1,0 +1,226 @@
+/* discover.c -- the deployment's discovery plugins are asked.
+ *
+ *   (1) All of them are asked at once, each as a call of its own that serves the
+ *       one that looks: with its run and its node, and with the grants of its
+ *       own instance.  What they ask meanwhile is part of it (host_calls.c (7)).
+ *   (2) One that fails, dies, takes longer than LOOK_MS or breaks the rules
+ *       (found.c) has no say, and is named; the others' answers count.
+ *   (3) It is over when each has answered or failed; what came of it is then a
+ *       function of the answers, whatever their order in time was.
+ */
+#include "engine/runs/discover.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/common/found.h"
+#include "engine/common/secret_store.h"
+#include "mortise/plugin.h"
+
+enum { LOOK_MS = 20000, NOBODY = 512 /* bytes of words */ };
+
+struct one { /* who is asked */
+    struct mortise_hearer hearer;
+    struct mortise_looking *of;
+    const struct mortise_discoverer *who;
+    json_t *list; /* what it found; NULL: nothing yet, or it failed */
+    json_t *failed;
+};
+
+struct mortise_looking {
+    struct mortise_waiting waiting;
+    struct mortise *m;
+    json_t *request;
+    mortise_looked_fn *done;
+    void *ud;
+    bool nomem;
+    size_t n, out; /* of n so many have not answered, */
+    bool asking;   /* or are yet to be asked */
+    struct one of[];
+};
+
+static void drop(struct mortise_looking *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        json_decref(l->of[i].list);
+        json_decref(l->of[i].failed);
+    }
+    json_decref(l->request);
+    mortise_release(l->m->mem, l, sizeof *l + l->n * sizeof l->of[0]);
+}
+
+/* Nobody answered: the first that failed speaks for all. */
+static void say_nobody(const struct mortise_looking *l, char words[NOBODY])
+{
+    const json_t *first = l->of[0].failed;
+
+    snprintf(words, NOBODY, "no discovery plugin answered: %s: %.400s",
+             mortise_json_text_of(first, "plugin"),
+             mortise_json_text_of(first, "message"));
+}
+
+/* {results, failed?}; NULL: memory ran out. */
+static json_t *found_of(const struct mortise_looking *l, bool *nobody)
+{
+    json_t *lists[MORTISE_DISCOVERERS_MAX], *failed = json_array(), *results;
+    int rv = failed != NULL ? 0 : -1;
+
+    *nobody = l->n > 0;
+    for (size_t i = 0; i < l->n; i++) {
+        lists[i] = l->of[i].list;
+        *nobody &= lists[i] == NULL;
+        if (rv == 0 && l->of[i].failed != NULL)
+            rv = json_array_append(failed, l->of[i].failed);
+    }
+    results = rv == 0 ? mortise_found_fuse(l->request, lists, l->n) : NULL;
+    if (json_array_size(failed) == 0)
+        mortise_json_drop(&failed);
+    return json_pack("{s:o, s:o*}", "results", results, "failed", failed);
+}
+
+static void end_if_over(struct mortise_looking *l)
+{
+    mortise_looked_fn *done = l->done;
+    void *ud = l->ud;
+    char words[NOBODY];
+    bool nobody = false;
+    json_t *found;
+
+    if (l->out > 0 || l->asking)
+        return;
+    found = l->nomem ? NULL : found_of(l, &nobody);
+    if (nobody)
+        say_nobody(l, words);
+    drop(l);
+    done(ud, found, nobody ? words : NULL);
+}
+
+static void fail(struct one *o, const char *code, const char *words)
+{
+    char told[512];
+
+    snprintf(told, sizeof told, "%s", words);
+    mortise_secret_store_cover(o->of->m->secret_store, told, sizeof told);
+    mortise_log(o->of->m, MORTISE_LOG_WARN, "discovery by plugin '%s': %s",
+                o->who->plugin, told);
+    o->failed = json_pack("{s:s, s:s, s:o}", "plugin", o->who->plugin, "code",
+                          code[0] != '\0' ? code : "failed", "message",
+                          mortise_json_strn(told, strlen(told)));
+    o->of->nomem |= o->failed == NULL;
+}
+
+static void hear(struct mortise_hearer *h,
+                 const struct mortise_host_call_served *how)
+{
+    struct one *o = MORTISE_OF(h, struct one, hearer);
+    struct mortise_looking *l = o->of;
+    struct mortise_err why;
+    int rv;
+
+    if (how->status == MORTISE_S_OK) {
+        rv = mortise_found_judge(&o->list, l->request, how->output, &why);
+        if (rv == MORTISE_EINVAL)
+            fail(o, "bad_output", why.msg);
+        l->nomem |= rv == MORTISE_ENOMEM;
+    } else {
+        fail(o, how->code, how->message);
+    }
+    l->out--;
+    end_if_over(l);
+}
+
+static void ask(struct mortise_looking *l, struct one *o,
+                struct mortise_ongoing *by)
+{
+    const struct mortise_discoverer *d = o->who;
+    struct mortise_buf text;
+    struct mortise_err err;
+    int rv;
+
+    mortise_buf_init(&text, l->m->mem);
+    rv = mortise_json_write(&text, l->request);
+    if (rv == MORTISE_OK)
+        rv = mortise_calls_serve_part(by, &o->hearer, &mortise_call_discover,
+                                      d->instance[0] != '\0' ? d->instance
+                                                             : d->plugin,
+                                      &text, LOOK_MS, &err);
+    mortise_buf_finish(&text);
+    if (rv == MORTISE_OK)
+        return;
+    l->nomem = true;
+    l->out--;
+}
+
+struct mortise_looking *mortise_look(struct mortise_ongoing *by,
+                                     json_t *request, mortise_looked_fn *done,
+                                     void *ud)
+{
+    const struct mortise_discoverers *all =
+        &by->m->settings.deployment->discovery;
+    struct mortise_looking *l =
+        mortise_zalloc(by->m->mem, sizeof *l + all->n * sizeof l->of[0]);
+    bool over;
+
+    if (l == NULL) {
+        done(ud, NULL, NULL);
+        return NULL;
+    }
+    l->m = by->m;
+    l->request = json_incref(request);
+    l->done = done;
+    l->ud = ud;
+    l->n = l->out = all->n;
+    l->asking = true;
+    for (size_t i = 0; i < all->n; i++) {
+        l->of[i] = (struct one){
+            .hearer = {.hear = hear}, .of = l, .who = &all->list[i]};
+        ask(l, &l->of[i], by);
+    }
+    l->asking = false;
+    over = l->out == 0;
+    end_if_over(l);
+    return over ? NULL : l;
+}
+
+void mortise_look_stop(struct mortise_looking *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        mortise_calls_stop_part(&l->of[i].hearer);
+    drop(l);
+}
+
+/* ---- a call of the run's own --------------------------------------------- */
+
+static void looked(void *ud, json_t *found, const char *nobody)
+{
+    struct mortise_ongoing *c = ud;
+
+    c->waits = NULL;
+    if (found == NULL) {
+        c->status = MORTISE_S_NOMEM;
+        mortise_call_error(c, "memory", "transient", "out of memory");
+    } else if (nobody != NULL) {
+        c->status = MORTISE_S_FAILED;
+        mortise_call_error(c, "discovery.failed", "transient", nobody);
+        json_decref(found);
+    } else {
+        c->output = found;
+    }
+    mortise_ready(c->m, &c->ended);
+}
+
+static void stop(struct mortise_waiting *w)
+{
+    mortise_look_stop(MORTISE_OF(w, struct mortise_looking, waiting));
+}
+
+void mortise_look_for_run(struct mortise_ongoing *c,
+                          const struct mortise_run_call *rc)
+{
+    struct mortise_looking *l = mortise_look(c, rc->body, looked, c);
+
+    if (l == NULL)
+        return;
+    l->waiting.stop = stop;
+    c->waits = &l->waiting;
+}

@@ -1,0 +1,117 @@
+/* remember.c -- the deployment's memory is asked for somebody who is no run:
+ * people, by `mortise memory`, and the engine itself.
+ *
+ * It is called through its lane, as for runs, and what it answers is judged the
+ * same.  Its call is of no run: it is recorded nowhere, and ends with the
+ * engine. */
+#include "engine/runs/remember.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "engine/common/traces.h"
+#include "engine/runs/call.h"
+
+struct asking {
+    struct mortise_hearer hearer;
+    const struct mortise_mem *mem;
+    const struct mortise_call_kind *kind;
+    json_t *body; /* a reference */
+    mortise_memory_fn *done;
+    void *ud;
+};
+
+/* What a plugin's error is for who asked. */
+static int failed(struct mortise_err *err,
+                  const struct mortise_host_call_served *how)
+{
+    bool again = strcmp(how->error_class, "transient") == 0 ||
+                 strcmp(how->error_class, "timeout") == 0;
+    /* Its file is not the store, which another command salvages. */
+    int code = strcmp(how->code, "memory.full") == 0 ? MORTISE_ENOSPC
+               : strcmp(how->code, "plugin") == 0    ? MORTISE_ECONFIG
+               : again || strcmp(how->code, "memory.corrupt") == 0
+                   ? MORTISE_EIO
+                   : MORTISE_EINVAL;
+
+    return mortise_fail(err, code, "the memory: %s: %.800s",
+                        how->code[0] != '\0' ? how->code : "memory.failed",
+                        how->message);
+}
+
+static void heard(struct mortise_hearer *h,
+                  const struct mortise_host_call_served *how)
+{
+    struct asking *a = MORTISE_OF(h, struct asking, hearer);
+    struct asking all = *a;
+    struct mortise_err err = {.code = MORTISE_OK};
+    int rv = how->status == MORTISE_S_OK
+                 ? mortise_traces_judge(a->kind, a->body, how->output, &err)
+                 : failed(&err, how);
+
+    if (how->status == MORTISE_S_OK && rv != MORTISE_OK)
+        mortise_doing(&err, MORTISE_EINVAL, "the memory's answer is none");
+    mortise_release(a->mem, a, sizeof *a);
+    all.done(all.ud, rv == MORTISE_OK ? how->output : NULL, &err);
+    json_decref(all.body);
+}
+
+/* The memory's manifest, and that the request is one. */
+static int check(struct mortise *m, const struct mortise_call_kind *kind,
+                 const json_t *body, struct mortise_err *err)
+{
+    const char *plugin = m->settings.deployment->memory.plugin;
+    const struct mortise_manifest *its;
+
+    if (plugin == NULL)
+        return mortise_fail(err, MORTISE_ENOTFOUND,
+                            "the deployment has no memory (memory.plugin)");
+    its = mortise_plugins_find(m->plugins, plugin, err);
+    return its != NULL ? mortise_traces_check(its, kind, body, err) : err->code;
+}
+
+static int begin(struct mortise *m, struct asking *a, const char *tenant,
+                 struct mortise_err *err)
+{
+    json_t *whole = mortise_traces_body(a->body, tenant, mortise_now_ms());
+    struct mortise_buf text;
+    int rv;
+
+    mortise_buf_init(&text, m->mem);
+    rv = whole != NULL ? mortise_json_write(&text, whole) : MORTISE_ENOMEM;
+    json_decref(whole);
+    if (rv == MORTISE_OK)
+        rv = mortise_calls_serve_nobody(m, &a->hearer, a->kind,
+                                        MORTISE_MEMORY_INSTANCE, &text, err);
+    mortise_buf_finish(&text);
+    return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
+}
+
+void mortise_memory_ask(struct mortise *m, const char *tenant,
+                        const struct mortise_call_kind *kind,
+                        const json_t *body, mortise_memory_fn *done, void *ud)
+{
+    struct mortise_err err;
+    struct asking *a;
+    int rv = check(m, kind, body, &err);
+
+    a = rv == MORTISE_OK ? mortise_zalloc(m->mem, sizeof *a) : NULL;
+    if (rv == MORTISE_OK && a == NULL)
+        rv = mortise_nomem(&err);
+    if (rv == MORTISE_OK) {
+        *a = (struct asking){.hearer = {.hear = heard},
+                             .mem = m->mem,
+                             .kind = kind,
+                             .body = json_incref(mortise_json_unconst(body)),
+                             .done = done,
+                             .ud = ud};
+        rv = begin(m, a, tenant, &err);
+    }
+    if (rv == MORTISE_OK)
+        return;
+    if (a != NULL) {
+        json_decref(a->body);
+        mortise_release(m->mem, a, sizeof *a);
+    }
+    done(ud, NULL, &err);
+}

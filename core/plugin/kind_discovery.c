@@ -1,0 +1,54 @@
+/* kind_discovery.c -- plugins that find what a text is about:
+ * mortise.discovery/1.
+ *
+ * discover() ranks the candidates that it is given, and skills of its own.  It
+ * only looks: what it asks is part of the step that it serves, and what it found
+ * is judged by who called it (discovery.h), since that knows the candidates.
+ */
+#include <mortise/discovery.h>
+
+#include "plugin/kind.h"
+#include "plugin/reading.h"
+
+static const struct mortise_key discovery_keys[] = {MORTISE_THREADS};
+MORTISE_KIND_PLACE(discovery);
+
+static const char *lacks(const void *interface,
+                         const struct mortise_manifest *m)
+{
+    const mortise_discovery *d = interface;
+
+    (void)m;
+    return d == NULL || d->size < sizeof *d || d->discover == NULL
+               ? MORTISE_DISCOVERY_1
+               : NULL;
+}
+
+static int32_t discover(const void *interface, struct mortise_inst *inst,
+                        uint32_t stage, const struct mortise_request *request)
+{
+    const mortise_discovery *d = interface;
+
+    (void)stage;
+    return d->discover(inst, request);
+}
+
+const struct mortise_call_kind mortise_call_discover = {
+    .kind = MORTISE_KIND_DISCOVERY,
+    .number = 0,
+    .name = "discover",
+    .may_pend = true,
+    .enter = discover};
+
+static const struct mortise_call_kind *const calls[] = {&mortise_call_discover};
+
+/* As discovery.h says; host_calls.c (7) holds it to it. */
+static const char *const asks[] = {"secret.get/1", "http.request/1", NULL};
+
+const struct mortise_plugin_kind mortise_kind_discovery = {
+    .name = "discovery",
+    .interface = MORTISE_DISCOVERY_1,
+    .asks = asks,
+    .lacks = lacks,
+    .calls = calls,
+    .n_calls = sizeof calls / sizeof calls[0]};

@@ -1,0 +1,183 @@
+/* discover.c -- what a node with tools is offered of them, and which skills join
+ * its prompt: the lookup `discover`.
+ *
+ *   (1) What is found only narrows: a tool that the node's allowlist has not is
+ *       no candidate, and an answer that names one is refused as a whole.
+ *   (2) `tool` and `extension` narrow the tools, to those that were found;
+ *       `skill` leaves them as they are; `any` does both.  Where an answer has no
+ *       tool, of those that were looked for, that is `fallback`: all of the
+ *       allowlist, or a failure.
+ *   (3) Nobody who answers is `fallback`, too: discovery is there to help, and
+ *       `fallback: error` is for who cannot do without.
+ */
+#include <string.h>
+
+#include <mortise/discovery.h>
+
+#include "run/outcome/lookups.h"
+#include "run/outcome/outcome.h"
+
+enum { TOKENS = 4000 }; /* of the texts of all results */
+
+static bool is_due(const struct mortise_node *n)
+{
+    return n->discovers != NULL;
+}
+
+static bool is_kind(const struct mortise_node *n, const char *kind)
+{
+    return strcmp(n->discovers->kind, kind) == 0;
+}
+
+/* ---- asking -------------------------------------------------------------- */
+
+static int ask(struct mortise_run *r, struct exec *x, json_t **body,
+               const char **code, struct mortise_err *why,
+               struct mortise_err *err)
+{
+    const struct mortise_node *n = mortise_exec_node(r, x);
+    json_t *query = NULL;
+    int rv =
+        mortise_lookup_text(r, x, n->discovers->query, "discovery_policy.query",
+                            &query, code, why, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    if (json_string_length(query) == 0 ||
+        json_string_length(query) > MORTISE_DISCOVERY_QUERY_MAX) {
+        json_decref(query);
+        *code = "type";
+        return mortise_fail(why, MORTISE_EINVAL,
+                            "discovery_policy.query of '%s' gives no text of "
+                            "1 to %d bytes",
+                            n->id, MORTISE_DISCOVERY_QUERY_MAX);
+    }
+    *body = json_pack(
+        "{s:o, s:s, s:I, s:i, s:o}", "query", query, "kind", n->discovers->kind,
+        "max", (json_int_t)n->discovers->max_results, "tokens", TOKENS,
+        "candidates", mortise_graph_candidates(n->tools, n->discovers->kind));
+    return *body != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+/* ---- what comes back ----------------------------------------------------- */
+
+/* (1) */
+static bool is_offered(const struct mortise_node *n, const json_t *result)
+{
+    const char *id = mortise_json_text_of(result, "id");
+
+    for (uint32_t i = 0; n->tools != NULL && i < n->tools->n_offered; i++)
+        if (mortise_graph_is_candidate(n->tools, i, n->discovers->kind) &&
+            strcmp(n->tools->offers[i].tool, id) == 0)
+            return true;
+    return false;
+}
+
+static bool is_skill(const json_t *result)
+{
+    return strcmp(mortise_json_text_of(result, "kind"), "skill") == 0;
+}
+
+static int check(const struct mortise_node *n, const json_t *results,
+                 struct mortise_err *why)
+{
+    if (!json_is_array(results) ||
+        json_array_size(results) > n->discovers->max_results)
+        return mortise_fail(why, MORTISE_EINVAL,
+                            "what was discovered is not {results}, of at most "
+                            "%u",
+                            (unsigned)n->discovers->max_results);
+    MORTISE_JSON_EACH (one, i, results) {
+        bool fits = is_skill(one) ? is_kind(n, "skill") || is_kind(n, "any")
+                                  : !is_kind(n, "skill") && is_offered(n, one);
+
+        if (!fits)
+            return mortise_fail(why, MORTISE_EINVAL,
+                                "'%s' was discovered, which is none of the "
+                                "candidates of '%s'",
+                                mortise_json_text_of(one, "id"), n->id);
+    }
+    return MORTISE_OK;
+}
+
+/* The texts of skills, and whether a tool is among the results. */
+static json_t *skills_of(const json_t *results, bool *any_tool)
+{
+    json_t *skills = json_array();
+
+    *any_tool = false;
+    MORTISE_JSON_EACH (one, i, results) {
+        json_t *text = json_object_get(one, "text");
+
+        *any_tool |= !is_skill(one);
+        if (is_skill(one) && json_is_string(text))
+            json_array_append(skills, text);
+    }
+    return skills;
+}
+
+static json_t *value_of(const struct mortise_node *n, json_t *results,
+                        const char *fallback, json_t *error)
+{
+    bool any_tool;
+    json_t *skills = skills_of(results, &any_tool);
+
+    return json_pack("{s:s, s:O, s:o, s:b, s:s*, s:o*}", "kind",
+                     n->discovers->kind, "results", results, "skills", skills,
+                     "narrows", (int)any_tool, "fallback", fallback, "error",
+                     error);
+}
+
+static int take(struct mortise_run *r, struct exec *x, const json_t *answer,
+                json_t **value, struct mortise_err *why,
+                struct mortise_err *err)
+{
+    const struct mortise_node *n = mortise_exec_node(r, x);
+    json_t *results = json_object_get(answer, "results");
+    int rv = check(n, results, why);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    *value = value_of(n, results, json_array_size(results) == 0 ? "all" : NULL,
+                      NULL);
+    return *value != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+static const char *lacks(const struct exec *x, const json_t *value,
+                         struct mortise_err *why)
+{
+    const struct mortise_node *n = &x->frame->graph->nodes[x->node];
+
+    if (!n->discovers->fails ||
+        json_array_size(json_object_get(value, "results")) > 0)
+        return NULL;
+    mortise_fail(why, MORTISE_ENOTFOUND,
+                 "nothing was discovered for '%s', and fallback is error",
+                 n->id);
+    return "discovery.nothing";
+}
+
+/* (3) */
+static json_t *instead(const struct exec *x, const char *code,
+                       const char *words)
+{
+    const struct mortise_node *n = &x->frame->graph->nodes[x->node];
+    json_t *none, *value;
+
+    if (n->discovers->fails)
+        return NULL;
+    none = json_array();
+    value = value_of(n, none, "all",
+                     json_pack("{s:s, s:o}", "code", code, "message",
+                               mortise_json_strn(words, strlen(words))));
+    json_decref(none);
+    return value;
+}
+
+const struct lookup mortise_lookup_discover = {.event = "discovery_result",
+                                               .call = MORTISE_RUN_DISCOVER,
+                                               .is_due = is_due,
+                                               .ask = ask,
+                                               .take = take,
+                                               .instead = instead,
+                                               .lacks = lacks};

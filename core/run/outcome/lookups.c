@@ -1,0 +1,305 @@
+/* lookups.c -- what is looked up for a node before its arguments are evaluated:
+ * what discovery finds, what is remembered.
+ *
+ * A row of lookups.def is asked in its turn, by a call that is of x and not of
+ * its operation, and its answer is recorded (LOOKED) before anything uses it.
+ *
+ *   (1) Each is asked once a generation.  Another attempt of it, another process
+ *       after a crash, an approval in between: all go on with what was recorded.
+ *       What is in doubt keeps what it was begun with.
+ *   (2) What is asked is decided from the view of x, its node and the run, so
+ *       that one that was lost with a process is asked again as it was.
+ *   (3) The record may wait for the commit of what is done with it: until then
+ *       looking again does as well.
+ *   (4) A lookup that fails, dies, takes longer than the node may, or answers
+ *       what is none, is a failure of the attempt: its code is of the row's
+ *       family, its class as it was said, and retry_policy and on_error follow;
+ *       unless the row has something that stands in for an answer, which is
+ *       recorded as that.
+ *   (5) No plugin of the node's sees anything of it but through `memory` and
+ *       `discovery` in the node's expressions, and what the host makes of it.
+ *   (6) Guardrails of what is read (guardrail_policy.memory_read) are shown the
+ *       traces before they are recorded, and so before anybody is told of them:
+ *       what was recorded is what they left.
+ */
+#include <string.h>
+
+#include "run/outcome/lookups.h"
+#include "run/outcome/outcome.h"
+
+static const struct {
+    const struct lookup *row;
+    const char *family;
+} rows[MORTISE_LOOKUPS] = {
+#define LOOKUP(ID, name, family) {&mortise_lookup_##name, family},
+#include "run/record/lookups.def"
+};
+
+/* The row whose call x has out. */
+static enum mortise_lookup row_of(const struct exec *x)
+{
+    enum mortise_lookup i = 0;
+
+    while (rows[i].row->call != x->call)
+        i++;
+    assert(i < MORTISE_LOOKUPS); /* who asks has looked at the call */
+    return i;
+}
+
+bool mortise_lookup_is_call(enum mortise_run_call_kind kind)
+{
+    for (int i = 0; i < MORTISE_LOOKUPS; i++)
+        if (rows[i].row->call == kind)
+            return true;
+    return false;
+}
+
+/* ---- asking -------------------------------------------------------------- */
+
+int mortise_lookup_text(struct mortise_run *r, struct exec *x,
+                        const struct mortise_tmpl *tmpl, const char *what,
+                        json_t **out, const char **code,
+                        struct mortise_err *why, struct mortise_err *err)
+{
+    struct env env;
+    int rv;
+
+    *out = NULL;
+    if (tmpl == NULL)
+        return MORTISE_OK;
+    rv = mortise_env_init(&env, r, x, x->view, NULL, NULL,
+                          mortise_tmpl_uses(tmpl), err);
+    if (rv != MORTISE_OK)
+        return rv;
+    rv =
+        mortise_judge_verdict(mortise_tmpl_eval(tmpl, &env.cel, out, why), err);
+    mortise_env_finish(&env);
+    *code = "expression";
+    if (rv == MORTISE_OK && !json_is_string(*out)) {
+        *code = "type";
+        rv = mortise_fail(why, MORTISE_EINVAL, "%s of '%s' gives no string",
+                          what, mortise_exec_node(r, x)->id);
+    }
+    if (rv != MORTISE_OK)
+        mortise_json_drop(out);
+    return rv;
+}
+
+static int ask_one(struct mortise_run *r, struct exec *x,
+                   const struct lookup *row, struct mortise_err *err)
+{
+    const char *code = "expression";
+    struct mortise_err why;
+    json_t *body = NULL;
+    int rv = row->ask(r, x, &body, &code, &why, err);
+
+    return rv == MORTISE_OK
+               ? mortise_call_start_with(r, x, row->call, body, err)
+               : mortise_fail_refused(r, x, rv, code, &why, err);
+}
+
+int mortise_lookups_begin(struct mortise_run *r, struct exec *x, bool *asked,
+                          struct mortise_err *err)
+{
+    const struct mortise_node *n = mortise_exec_node(r, x);
+
+    *asked = false;
+    if (x->effect_open || mortise_step_is_open(x)) /* (1) */
+        return MORTISE_OK;
+    for (int i = 0; i < MORTISE_LOOKUPS; i++) {
+        if (!rows[i].row->is_due(n) || x->found[i] != NULL)
+            continue;
+        *asked = true;
+        return ask_one(r, x, rows[i].row, err);
+    }
+    return MORTISE_OK;
+}
+
+/* ---- answers ------------------------------------------------------------- */
+
+static int record(struct mortise_run *r, struct exec *x, enum mortise_lookup i,
+                  json_t *value, bool *found, struct mortise_err *err)
+{
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_LOOKED);
+
+    *found = true;
+    e.how = (uint8_t)i;
+    e.note = json_incref(x->verdicts);
+    return mortise_run_record_value(r, &e, value, err);
+}
+
+static int fail(struct mortise_run *r, struct exec *x, enum mortise_lookup i,
+                const char *code, const char *class, const char *words,
+                bool *found, struct mortise_err *err)
+{
+    const struct lookup *row = rows[i].row;
+    json_t *value = row->instead != NULL ? row->instead(x, code, words) : NULL;
+
+    return value != NULL ? record(r, x, i, value, found, err)
+                         : mortise_fail_attempt(r, x, code, class, words, err);
+}
+
+/* (4) */
+const char *mortise_lookup_code(const char *said, const char *family,
+                                char room[MORTISE_LOOKUP_CODE])
+{
+    size_t n = strlen(family);
+
+    if (strncmp(said, family, n) == 0 && said[n] == '.')
+        return said;
+    snprintf(room, MORTISE_LOOKUP_CODE, "%s.failed", family);
+    return room;
+}
+
+/* It took longer than its node may. */
+static int overdue(struct mortise_run *r, struct exec *x, enum mortise_lookup i,
+                   bool *found, struct mortise_err *err)
+{
+    char words[MORTISE_TIMEOUT_WORDS], code[MORTISE_LOOKUP_CODE];
+
+    snprintf(code, sizeof code, "%s.timeout", rows[i].family);
+    return fail(r, x, i, code, "timeout", mortise_exec_timed_out(x, words),
+                found, err);
+}
+
+/* ---- guardrails of what is remembered (6) -------------------------------- */
+
+static bool is_guarded(const struct mortise_run *r, const struct exec *x,
+                       enum mortise_lookup i, const json_t *value)
+{
+    return i == MORTISE_LOOKUP_RECALL &&
+           mortise_exec_node(r, x)->guards[MORTISE_GUARD_RECALLED].n > 0 &&
+           json_array_size(json_object_get(value, "traces")) > 0;
+}
+
+/* Takes what was found. */
+static int guard(struct mortise_run *r, struct exec *x, json_t *value,
+                 struct mortise_err *err)
+{
+    json_decref(x->recalled);
+    x->recalled = value;
+    return mortise_guard_begin(r, x, MORTISE_GUARD_RECALLED,
+                               json_object_get(value, "traces"), err);
+}
+
+/* Is what a guardrail put in their place traces? */
+static bool are_traces(const json_t *list, size_t most)
+{
+    bool are = json_is_array(list) && json_array_size(list) <= most;
+
+    MORTISE_JSON_EACH (one, i, list)
+        are &= json_is_string(json_object_get(one, "id")) &&
+               json_is_string(json_object_get(one, "content"));
+    return are;
+}
+
+int mortise_lookup_passed(struct mortise_run *r, struct exec *x, bool *found,
+                          struct mortise_err *err)
+{
+    json_t *value = x->recalled;
+
+    assert(x->stage == MORTISE_GUARD_RECALLED && value != NULL);
+    *found = false;
+    x->recalled = NULL;
+    if (!are_traces(x->subject,
+                    json_array_size(json_object_get(value, "traces")))) {
+        json_decref(value);
+        return mortise_fail_attempt(r, x, "guardrail", "permanent",
+                                    "what a guardrail put in the place of "
+                                    "traces is none",
+                                    err);
+    }
+    if (json_object_set(value, "traces", x->subject) != 0) {
+        json_decref(value);
+        return mortise_nomem(err);
+    }
+    return record(r, x, MORTISE_LOOKUP_RECALL, value, found, err);
+}
+
+/* ---- what came of one ---------------------------------------------------- */
+
+static int take(struct mortise_run *r, struct exec *x, enum mortise_lookup i,
+                const json_t *answer, bool *found, struct mortise_err *err)
+{
+    const struct lookup *row = rows[i].row;
+    struct mortise_err why;
+    json_t *value = NULL;
+    const char *lacks;
+    char code[MORTISE_LOOKUP_CODE];
+    int rv = row->take(r, x, answer, &value, &why, err);
+
+    if (rv == MORTISE_OK && mortise_fold_check_depth(value, &why) != MORTISE_OK)
+        rv = MORTISE_EINVAL;
+    if (rv == MORTISE_EINVAL) {
+        json_decref(value);
+        snprintf(code, sizeof code, "%s.bad_answer", rows[i].family);
+        return fail(r, x, i, code, "permanent", why.msg, found, err);
+    }
+    if (rv != MORTISE_OK) {
+        json_decref(value);
+        return rv;
+    }
+    lacks = row->lacks != NULL ? row->lacks(x, value, &why) : NULL;
+    if (lacks == NULL && is_guarded(r, x, i, value))
+        return guard(r, x, value, err);
+    if (lacks == NULL)
+        return record(r, x, i, value, found, err);
+    json_decref(value);
+    return fail(r, x, i, lacks, "permanent", why.msg, found, err);
+}
+
+int mortise_lookup_settle(struct mortise_run *r, struct exec *x,
+                          const struct mortise_result_in *in, bool late,
+                          bool *found, struct mortise_err *err)
+{
+    enum mortise_lookup i = row_of(x);
+    char room[MORTISE_LOOKUP_CODE];
+
+    *found = false;
+    if (late)
+        return overdue(r, x, i, found, err);
+    mortise_fail_no_sooner(x, in->retry_after_ms);
+    if (in->status == 0)
+        return take(r, x, i, in->output, found, err);
+    return fail(r, x, i,
+                mortise_lookup_code(in->error_code, rows[i].family, room),
+                in->error_class, in->message, found, err);
+}
+
+/* ---- its entry ----------------------------------------------------------- */
+
+int mortise_apply_looked(struct mortise_run *r, struct exec *x,
+                         const struct mortise_entry *e, struct mortise_err *err)
+{
+    json_t *extra = NULL;
+
+    if (e->how >= MORTISE_LOOKUPS || !json_is_object(e->value) ||
+        e->generation != x->generation ||
+        !rows[e->how].row->is_due(mortise_exec_node(r, x)))
+        return mortise_entry_corrupt(err, e);
+    if (x->started_ms == 0)
+        mortise_exec_begun(x, e->attempt, e->started_ms);
+    mortise_generation_found_out(x, (enum mortise_lookup)e->how, e->value);
+    mortise_verdict_forget(x);
+    mortise_guard_forget(x);
+    if (mortise_verdict_keep(r, x, e, err) != MORTISE_OK)
+        return err->code;
+    if (mortise_run_is_seen(r) && (extra = json_copy(e->value)) == NULL)
+        return mortise_nomem(err);
+    return mortise_event_announce(r, x, rows[e->how].row->event, extra, err);
+}
+
+void mortise_describe_looked(json_t *out, const struct mortise_entry *e)
+{
+    if (e->how < MORTISE_LOOKUPS)
+        json_object_set_new(out, "how", json_string(rows[e->how].family));
+}
+
+bool mortise_lookup_may_wait(const struct mortise_run *r, const struct exec *x,
+                             const struct mortise_entry *e)
+{
+    (void)r;
+    (void)x;
+    (void)e;
+    return true; /* (3) */
+}

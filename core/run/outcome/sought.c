@@ -1,0 +1,254 @@
+/* sought.c -- where discovery edges lead: a stage of outputs (pipeline.c).
+ *
+ * A discovery edge leads to the node whose `capability` the deployment's plugins
+ * rank first for its query, which sees the state after its node's writes.  It is
+ * asked for with a call of the run's own, and then decided like any edge.
+ *
+ *   (1) What was found is recorded, with the output that it is about, before
+ *       anything follows from it (`discovered`).  x is READY then, and goes on
+ *       with that output: after a crash in between it leads to the same node,
+ *       and neither the node nor the plugins are asked again.
+ *   (2) A node with several such edges looks for one after the other, in their
+ *       order.
+ *   (3) Nothing is found: the fallback.  So it is where nobody answers, or what
+ *       answers breaks its word, or takes longer than the node may: the node has
+ *       done its work, and where to go then is what the graph says by
+ *       `fallback`.  Why is in the record, and in the event.
+ *   (4) An output that says itself where it leads (goto) looks for nothing; nor
+ *       does what failed, or lost.
+ *   (5) Where the deployment has no discovery nobody is asked, and the fallback
+ *       is taken.  Why is in the record of the edge (route.c).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <mortise/discovery.h>
+
+#include "run/outcome/outcome.h"
+
+enum { SHOWN = 8 }; /* results that are asked for; the first is taken */
+
+/* ---- asking -------------------------------------------------------------- */
+
+/* (4) */
+bool mortise_stage_sought_is_due(const struct outcome *o)
+{
+    return o->x->n_chosen == 0 && o->x->discard == 0 &&
+           o->x->loss == LOSS_NONE &&
+           mortise_origin_said(o->x, (enum done_how)o->entry.how, "goto") ==
+               NULL &&
+           mortise_exec_sought_next(o->x) != NULL;
+}
+
+static json_t *candidates_of(const struct mortise_run *r, const struct exec *x,
+                             const struct mortise_edge_discovery *d)
+{
+    const struct mortise_graph *g = x->frame->graph;
+    const struct mortise_node *n = mortise_exec_node(r, x);
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; list != NULL && i < n->n_out; i++) {
+        const struct mortise_edge *e = &g->edges[n->out[i]];
+        const struct mortise_node *to;
+
+        if (e->kind != MORTISE_EDGE_FOUND || e->discovery != d)
+            continue;
+        to = &g->nodes[e->to];
+        if (json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s}", "id",
+                                                  to->id, "kind", "node",
+                                                  "name", to->id, "description",
+                                                  to->capability)) != 0)
+            mortise_json_drop(&list);
+    }
+    return list;
+}
+
+/* One that is none finds nothing. */
+static bool is_query(const json_t *query)
+{
+    return json_string_length(query) > 0 &&
+           json_string_length(query) <= MORTISE_DISCOVERY_QUERY_MAX;
+}
+
+/* The next one's query, while the state after x's writes is there; one that
+ * cannot be had fails the node. */
+int mortise_stage_query(struct outcome *o, struct mortise_err *err)
+{
+    json_t *query = NULL;
+    int rv = MORTISE_OK;
+
+    if (mortise_stage_sought_is_due(o))
+        rv =
+            mortise_route_query(o, mortise_exec_sought_next(o->x), &query, err);
+    mortise_json_hold(&o->x->seeking_for, query);
+    json_decref(query);
+    return rv;
+}
+
+static int ask(struct outcome *o, struct mortise_err *err)
+{
+    json_t *body =
+        json_pack("{s:O, s:s, s:i, s:i, s:o}", "query", o->x->seeking_for,
+                  "kind", "node", "max", SHOWN, "tokens", 1, "candidates",
+                  candidates_of(o->r, o->x, mortise_exec_sought_next(o->x)));
+
+    if (body == NULL)
+        return mortise_nomem(err);
+    mortise_json_hold(&o->x->seeking, o->output);
+    return mortise_call_start_with(o->r, o->x, MORTISE_RUN_DISCOVER, body, err);
+}
+
+/* ---- what came of it (1) ------------------------------------------------- */
+
+static void forget(struct exec *x)
+{
+    mortise_json_drop(&x->seeking);
+    mortise_json_drop(&x->seeking_for);
+}
+
+/* The output, and what was found so far, `found` (taken) behind it. */
+static int record(struct mortise_run *r, struct exec *x, json_t *output,
+                  json_t *found, struct mortise_err *err)
+{
+    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_DISCOVERED);
+    json_t *list = x->sought != NULL ? json_copy(x->sought) : json_array();
+    bool says = mortise_origin_of(x->how)->says &&
+                mortise_exec_node(r, x)->effect < MORTISE_WRITE;
+    json_t *said = says ? json_incref(x->said) : NULL;
+    int rv = MORTISE_ENOMEM;
+
+    e.how = (uint8_t)x->how;
+    e.note = json_incref(x->verdicts);
+    if (json_array_append_new(list, found) == 0)
+        e.value = json_pack("{s:O, s:O}", "output", output, "found", list);
+    if (e.value != NULL)
+        rv = mortise_run_record(r, &e, err);
+    else
+        mortise_nomem(err);
+    mortise_entry_finish(&e);
+    if (rv == MORTISE_OK)
+        rv = mortise_result_record_said(r, x, said, err);
+    json_decref(said);
+    json_decref(list);
+    return rv;
+}
+
+static json_t *nothing(const struct exec *x, json_t *query, const char *code,
+                       const char *words)
+{
+    return json_pack("{s:O, s:s, s:[], s:{s:s, s:o}}", "query", query, "kind",
+                     mortise_exec_sought_next(x)->kind, "results", "error",
+                     "code", code, "message",
+                     mortise_json_strn(words, strlen(words)));
+}
+
+/* Is that the id of a node that this edge may lead to? */
+static bool may_lead(const struct mortise_run *r, const struct exec *x,
+                     const char *id)
+{
+    const struct mortise_edge_discovery *d = mortise_exec_sought_next(x);
+    const struct mortise_graph *g = x->frame->graph;
+    const struct mortise_node *n = mortise_exec_node(r, x);
+
+    for (uint32_t i = 0; id != NULL && i < n->n_out; i++) {
+        const struct mortise_edge *e = &g->edges[n->out[i]];
+
+        if (e->kind == MORTISE_EDGE_FOUND && e->discovery == d &&
+            strcmp(g->nodes[e->to].id, id) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* {query, kind, results: [{id, score}]}: of each what shows. */
+static json_t *found_of(const struct mortise_run *r, const struct exec *x,
+                        const json_t *answer)
+{
+    const json_t *results = json_object_get(answer, "results");
+    json_t *list, *failed = json_object_get(answer, "failed");
+
+    if (!json_is_array(results))
+        return nothing(x, x->seeking_for, "discovery.bad_answer",
+                       "it is not {results}");
+    list = json_array();
+    MORTISE_JSON_EACH (one, i, results) {
+        const char *id = json_string_value(json_object_get(one, "id"));
+
+        if (!may_lead(r, x, id)) {
+            json_decref(list);
+            return nothing(x, x->seeking_for, "discovery.bad_answer",
+                           "what was found is none of the candidates");
+        }
+        if (json_array_append_new(
+                list, json_pack("{s:s, s:O*}", "id", id, "score",
+                                json_object_get(one, "score"))) != 0)
+            mortise_json_drop(&list);
+    }
+    return json_pack("{s:O, s:s, s:o, s:O*}", "query", x->seeking_for, "kind",
+                     mortise_exec_sought_next(x)->kind, "results", list,
+                     "failed", failed);
+}
+
+int mortise_stage_sought(struct outcome *o, struct mortise_err *err)
+{
+    struct exec *x = o->x;
+    bool stands;
+    int rv = mortise_pipeline_stands(o, &stands, err);
+
+    if (rv != MORTISE_OK || stands)
+        return rv;
+    return is_query(x->seeking_for)
+               ? ask(o, err)
+               : record(o->r, x, o->output,
+                        nothing(x, x->seeking_for, "discovery.query",
+                                "the query is no text of 1 to 65536 bytes"),
+                        err);
+}
+
+bool mortise_sought_is_out(const struct exec *x)
+{
+    return x->call == MORTISE_RUN_DISCOVER && x->seeking != NULL;
+}
+
+int mortise_sought_settle(struct mortise_run *r, struct exec *x,
+                          const struct mortise_result_in *in, bool late,
+                          struct mortise_err *err)
+{
+    char words[MORTISE_TIMEOUT_WORDS];
+    json_t *found, *output;
+    int rv;
+
+    assert(mortise_sought_is_out(x));
+    if (late)
+        found = nothing(x, x->seeking_for, "discovery.timeout",
+                        mortise_exec_timed_out(x, words));
+    else if (in->status != 0)
+        found = nothing(x, x->seeking_for,
+                        in->error_code[0] != '\0' ? in->error_code
+                                                  : "discovery.failed",
+                        in->message);
+    else
+        found = found_of(r, x, in->output);
+    output = json_incref(x->seeking);
+    forget(x);
+    rv = record(r, x, output, found, err);
+    json_decref(output);
+    return rv;
+}
+
+/* ---- its entry ----------------------------------------------------------- */
+
+int mortise_apply_discovered(struct mortise_run *r, struct exec *x,
+                             const struct mortise_entry *e,
+                             struct mortise_err *err)
+{
+    json_t *output = json_object_get(e->value, "output");
+    json_t *found = json_object_get(e->value, "found");
+    struct mortise_entry left = *e;
+
+    if (output == NULL || !json_is_array(found) ||
+        e->generation != x->generation || e->how > DONE_CACHED)
+        return mortise_entry_corrupt(err, e);
+    left.value = output;
+    return mortise_leaving_hold(r, x, &left, found, err);
+}

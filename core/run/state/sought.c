@@ -1,0 +1,46 @@
+/* sought.c -- what the discovery edges of an execution found (run/outcome/sought.c),
+ * as those see it who follow them. */
+#include "run/state/state.h"
+
+/* What the node looks for at that place, from 0; NULL: nothing. */
+static const struct mortise_edge_discovery *asked_at(const struct exec *x,
+                                                     size_t place)
+{
+    const struct mortise_graph *g = x->frame->graph;
+    const struct mortise_node *n = &g->nodes[x->node];
+
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        const struct mortise_edge *e = &g->edges[n->out[i]];
+
+        if (e->kind == MORTISE_EDGE_FALLBACK && e->discovery->nobody == NULL &&
+            place-- == 0)
+            return e->discovery;
+    }
+    return NULL;
+}
+
+const struct mortise_edge_discovery *
+mortise_exec_sought_next(const struct exec *x)
+{
+    return asked_at(x, json_array_size(x->sought));
+}
+
+const json_t *mortise_exec_sought(const struct exec *x,
+                                  const struct mortise_edge_discovery *d)
+{
+    const struct mortise_edge_discovery *one;
+
+    for (size_t i = 0; (one = asked_at(x, i)) != NULL; i++)
+        if (one == d)
+            return json_array_get(x->sought, i);
+    return NULL;
+}
+
+const char *mortise_exec_sought_first(const struct exec *x,
+                                      const struct mortise_edge_discovery *d)
+{
+    const json_t *found = mortise_exec_sought(x, d);
+    const json_t *first = json_array_get(json_object_get(found, "results"), 0);
+
+    return json_string_value(json_object_get(first, "id"));
+}

@@ -1,0 +1,490 @@
+/* file.c -- the file of traces: opened, made, and never taken for another's.
+ *
+ *   (1) A file that is not ours is left as it is: one that is no database of
+ *       SQLite, one of another program, and one of a later version of this.
+ *   (2) What was acknowledged is on disk: each commit syncs the log
+ *       (synchronous=FULL).  With NORMAL the last commits would be lost with
+ *       the power, and a trace that the host has struck from its outbox by then
+ *       would be nowhere.  It costs a sync a call, not a trace: batches.
+ *   (3) Readers see one moment, and wait for no writer: a log ahead of the file
+ *       (WAL), and a transaction for each call.
+ *   (4) Nobody but the owner can read it: made with mode 0600, in a directory
+ *       of mode 0700 where we make that.
+ *   (5) What is deleted is overwritten (secure_delete), and the log is put into
+ *       the file and emptied after a forget().
+ */
+#include "base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    APPLICATION = 0x4d6d656d, /* "Mmem": in the header of files of ours */
+    VERSION = 2,
+    WITHOUT_PAIRS = 1, /* its words are not those of text.c: made anew */
+    BUSY_MS = 5000,    /* for another process to end its write */
+    STEPS = 20000,     /* of SQLite's machine between two signs of life */
+    CACHE_KIB = 65536, /* of each connection */
+    LOG_PAGES = 8000 /* of 4 KiB, that wait in the log for their place: ids lie
+                          anywhere in their index, and one page has many */
+};
+
+const struct reason bad_request = {MORTISE_MEMORY_REQUEST, "permanent",
+                                   MORTISE_S_INVALID};
+const struct reason out_of_memory = {"no_memory", "transient", MORTISE_S_NOMEM};
+static const struct reason busy = {MORTISE_MEMORY_BUSY, "transient",
+                                   MORTISE_S_IO};
+static const struct reason full = {MORTISE_MEMORY_FULL, "permanent",
+                                   MORTISE_S_IO};
+static const struct reason io = {MORTISE_MEMORY_IO, "transient", MORTISE_S_IO};
+const struct reason corrupt_file = {MORTISE_MEMORY_CORRUPT, "permanent",
+                                    MORTISE_S_FAILED};
+static const struct reason cancelled = {"cancelled", "cancelled",
+                                        MORTISE_S_CANCELLED};
+static const struct reason other = {"memory.sql", "permanent",
+                                    MORTISE_S_FAILED};
+
+mortise_status no(const struct mortise_inst *i, mortise_call call,
+                  const struct reason *why, const char *fmt, ...)
+{
+    char words[1024];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(words, sizeof words, fmt, ap);
+    va_end(ap);
+    return mortise_refuse(i->host, i->api, call, why->status, why->klass,
+                          why->code, words);
+}
+
+static const struct reason *reason_of(int code)
+{
+    switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return &busy;
+    case SQLITE_FULL:
+        return &full;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+    case SQLITE_ERROR: /* our SQL is right, so a table is not there */
+        return &corrupt_file;
+    case SQLITE_NOMEM:
+        return &out_of_memory;
+    case SQLITE_INTERRUPT:
+        return &cancelled;
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+        return &io;
+    default:
+        return &other;
+    }
+}
+
+mortise_status no_database(const struct job *j, const char *doing)
+{
+    int code = sqlite3_extended_errcode(j->c->db);
+
+    return no(j->inst, j->call, reason_of(code), "%s: %s: %s (%d)",
+              j->inst->path, doing, sqlite3_errmsg(j->c->db), code);
+}
+
+/* ---- statements ---------------------------------------------------------- */
+
+static const char *const texts[N_STATEMENTS] = {
+    [S_BEGIN] = "BEGIN",
+    [S_BEGIN_WRITE] = "BEGIN IMMEDIATE",
+    [S_COMMIT] = "COMMIT",
+    [S_ROLLBACK] = "ROLLBACK",
+    [S_TENANT] = "SELECT n, seq, traces, bytes FROM tenant WHERE name = ?1",
+    [S_TENANT_ADD] =
+        "INSERT INTO tenant (name, seq, traces, bytes) VALUES (?1, 0, 0, 0)",
+    [S_TENANT_SET] =
+        "UPDATE tenant SET seq = ?2, traces = ?3, bytes = ?4 WHERE n = ?1",
+    [S_PLACE] =
+        "SELECT n FROM place WHERE tenant = ?1 AND scope = ?2 AND key = ?3",
+    [S_PLACE_ADD] =
+        "INSERT INTO place (tenant, scope, key) VALUES (?1, ?2, ?3)",
+    [S_ANY_GONE] = "SELECT 1 FROM gone WHERE tenant = ?1 LIMIT 1",
+    [S_GONE] = "SELECT 1 FROM gone WHERE tenant = ?1 AND id = ?2",
+    [S_GONE_ADD] = "INSERT OR IGNORE INTO gone (tenant, id) VALUES (?1, ?2)",
+    [S_GONE_DROP] = "DELETE FROM gone WHERE tenant = ?1 AND id = ?2",
+    [S_TRACE_ADD] =
+        "INSERT OR IGNORE INTO trace (tenant, id, seq, place, scope, type, "
+        "created, strength, by_now, at, uses, metadata, content) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?7, 0, ?9, ?10)",
+    [S_TRACE_OF] = "SELECT n FROM trace WHERE tenant = ?1 AND id = ?2",
+    [S_TRACE] =
+        "SELECT t.id, t.seq, t.place, t.scope, t.type, t.created, t.strength, "
+        "t.by_now, t.at, t.uses, length(CAST(t.content AS BLOB)), t.metadata, "
+        "t.content, p.key FROM trace t JOIN place p ON p.n = t.place "
+        "WHERE t.n = ?1 AND t.tenant = ?2",
+    [S_TRACE_DROP] = "DELETE FROM trace WHERE n = ?1",
+    [S_STRENGTH_SET] =
+        "UPDATE trace SET by_now = ?2, at = ?3, uses = uses + 1 WHERE n = ?1",
+    [S_USE_ADD] = "INSERT OR IGNORE INTO use (trace, name, at, seq) "
+                  "VALUES (?1, ?2, ?3, ?4)",
+    [S_USES] = "SELECT at FROM use WHERE trace = ?1 AND seq <= ?2 "
+               "ORDER BY at, name",
+    [S_USES_DROP] = "DELETE FROM use WHERE trace = ?1",
+    [S_HORIZON] = "SELECT n FROM trace WHERE tenant = ?1 AND seq <= ?2 "
+                  "ORDER BY seq DESC, n DESC LIMIT 1",
+    [S_DUE_ADD] = "INSERT OR IGNORE INTO due (tenant, trace) VALUES (?1, ?2)",
+    [S_DUE_DROP] = "DELETE FROM due WHERE tenant = ?1 AND trace = ?2",
+    [S_DUE] = "SELECT d.trace, t.content FROM due d JOIN trace t "
+              "ON t.n = d.trace WHERE d.tenant = ?1 LIMIT ?2",
+    [S_VECTOR_ADD] = "INSERT OR IGNORE INTO vector (tenant, trace, v) "
+                     "VALUES (?1, ?2, ?3)",
+    [S_VECTOR_DROP] = "DELETE FROM vector WHERE trace = ?1",
+    [S_VECTORS] = "SELECT v.n, v.trace, t.place, t.scope, t.type, v.v "
+                  "FROM vector v JOIN trace t ON t.n = v.trace "
+                  "WHERE v.tenant = ?1 AND v.n > ?2 ORDER BY v.n",
+    [S_WHERE] = "SELECT place, scope, type FROM trace WHERE n = ?1",
+    [S_FIRST] = "SELECT n FROM trace WHERE tenant = ?1 ORDER BY seq, n LIMIT 1",
+    [S_OF_PLACE] = "SELECT n FROM trace WHERE place = ?1 AND n < ?2 "
+                   "ORDER BY n DESC LIMIT ?3",
+    [S_OF_TENANT] = "SELECT n FROM trace WHERE tenant = ?1 AND (seq, n) < "
+                    "(?4, ?2) ORDER BY seq DESC, n DESC LIMIT ?3",
+    [S_PLACES_DROP] = "DELETE FROM place WHERE tenant = ?1 AND NOT EXISTS "
+                      "(SELECT 1 FROM trace WHERE trace.place = place.n)",
+};
+
+sqlite3_stmt *statement(const struct job *j, enum statement which)
+{
+    sqlite3_stmt **s = &j->c->s[which];
+
+    if (*s == NULL &&
+        sqlite3_prepare_v3(j->c->db, texts[which], -1,
+                           SQLITE_PREPARE_PERSISTENT, s, NULL) != SQLITE_OK)
+        return NULL;
+    sqlite3_reset(*s);
+    sqlite3_clear_bindings(*s);
+    return *s;
+}
+
+bool run(sqlite3_stmt *s)
+{
+    int code = s != NULL ? sqlite3_step(s) : SQLITE_ERROR;
+
+    sqlite3_reset(s);
+    return code == SQLITE_DONE || code == SQLITE_ROW;
+}
+
+bool run_number(sqlite3_stmt *s, int64_t *out)
+{
+    int code = s != NULL ? sqlite3_step(s) : SQLITE_ERROR;
+
+    *out = code == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
+    sqlite3_reset(s);
+    return code == SQLITE_DONE || code == SQLITE_ROW;
+}
+
+/* The end of a transaction: what was read lets go of the moment that it saw. */
+static void reset_all(const struct job *j)
+{
+    for (size_t k = 0; k < N_STATEMENTS; k++)
+        sqlite3_reset(j->c->s[k]);
+}
+
+bool run_plain(const struct job *j, enum statement which)
+{
+    if (which == S_COMMIT || which == S_ROLLBACK)
+        reset_all(j);
+    return run(statement(j, which));
+}
+
+bool run_text(const struct job *j, const char *sql)
+{
+    return sqlite3_exec(j->c->db, sql, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+/* ---- opening ------------------------------------------------------------- */
+
+static const char schema[] =
+    "CREATE TABLE tenant (n INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, "
+    "seq INTEGER NOT NULL, traces INTEGER NOT NULL, bytes INTEGER NOT NULL);"
+    "CREATE TABLE place (n INTEGER PRIMARY KEY, tenant INTEGER NOT NULL, "
+    "scope INTEGER NOT NULL, key TEXT NOT NULL, UNIQUE (tenant, scope, key));"
+    /* AUTOINCREMENT: a number is never given again, so older is less. */
+    "CREATE TABLE trace (n INTEGER PRIMARY KEY AUTOINCREMENT, "
+    "tenant INTEGER NOT NULL, id TEXT NOT NULL, seq INTEGER NOT NULL, "
+    "place INTEGER NOT NULL, scope INTEGER NOT NULL, type INTEGER NOT NULL, "
+    "created INTEGER NOT NULL, strength REAL NOT NULL, by_now REAL NOT NULL, "
+    "at INTEGER NOT NULL, uses INTEGER NOT NULL, metadata TEXT, "
+    "content TEXT NOT NULL, UNIQUE (tenant, id));"
+    "CREATE INDEX trace_seq ON trace (tenant, seq);"
+    "CREATE INDEX trace_place ON trace (place);"
+    "CREATE TABLE use (trace INTEGER NOT NULL, name TEXT NOT NULL, "
+    "at INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (trace, name)) "
+    "WITHOUT ROWID;"
+    "CREATE TABLE gone (tenant INTEGER NOT NULL, id BLOB NOT NULL, "
+    "PRIMARY KEY (tenant, id)) WITHOUT ROWID;"
+    "CREATE TABLE due (tenant INTEGER NOT NULL, trace INTEGER NOT NULL, "
+    "PRIMARY KEY (tenant, trace)) WITHOUT ROWID;"
+    /* In the order in which they were made, which is not that of traces. */
+    "CREATE TABLE vector (n INTEGER PRIMARY KEY AUTOINCREMENT, "
+    "tenant INTEGER NOT NULL, trace INTEGER NOT NULL UNIQUE, "
+    "v BLOB NOT NULL);"
+    "CREATE INDEX vector_tenant ON vector (tenant);";
+
+/* A sign of life, and whether to go on. */
+static int on_progress(void *ud)
+{
+    const struct connection *c = ud;
+
+    return c->call != 0 && c->inst->api->cancelled(c->inst->host, c->call) != 0;
+}
+
+static int64_t pragma(sqlite3 *db, const char *text)
+{
+    sqlite3_stmt *s = NULL;
+    int64_t value = -1;
+
+    if (sqlite3_prepare_v2(db, text, -1, &s, NULL) == SQLITE_OK &&
+        sqlite3_step(s) == SQLITE_ROW)
+        value = sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    return value;
+}
+
+static mortise_status connect(struct job *j)
+{
+    struct connection *c = j->c;
+    char text[320];
+    bool made;
+
+    if (sqlite3_open_v2(j->inst->path, &c->db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
+                            SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+                        NULL) != SQLITE_OK)
+        return no_database(j, "open");
+    sqlite3_busy_timeout(c->db, BUSY_MS);
+    sqlite3_progress_handler(c->db, STEPS, on_progress, c);
+    snprintf(text, sizeof text,
+             "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
+             "PRAGMA secure_delete=ON; PRAGMA trusted_schema=OFF;"
+             "PRAGMA cache_size=-%d; PRAGMA temp_store=MEMORY;"
+             "PRAGMA mmap_size=0; PRAGMA wal_autocheckpoint=%d;"
+             "PRAGMA journal_size_limit=67108864;",
+             CACHE_KIB, LOG_PAGES);
+    made = run_text(j, text) && text_prepare(c->db);
+    return made ? MORTISE_S_OK : no_database(j, "open");
+}
+
+static void disconnect(struct connection *c)
+{
+    for (size_t k = 0; k < N_STATEMENTS; k++) {
+        sqlite3_finalize(c->s[k]);
+        c->s[k] = NULL;
+    }
+    sqlite3_finalize(c->text_add);
+    sqlite3_finalize(c->text_drop);
+    c->text_add = c->text_drop = NULL;
+    c->text_tenant = 0;
+    sqlite3_close(c->db);
+    c->db = NULL;
+}
+
+/* (4), what is missing of the way to the file, the last part 0700. */
+static mortise_status make_directory(struct mortise_inst *i)
+{
+    char *at = i->path;
+    mortise_status status = MORTISE_S_OK;
+
+    while (status == MORTISE_S_OK && (at = strchr(at + 1, '/')) != NULL) {
+        *at = '\0';
+        if (mkdir(i->path, 0700) != 0 && errno != EEXIST && errno != EROFS &&
+            errno != EACCES)
+            status = no(i, 0, &io, "%s: %s", i->path, strerror(errno));
+        *at = '/';
+    }
+    return status;
+}
+
+/* (1): *empty where nothing was written to it yet, *old where it is of a version
+ * that is brought up to this one. */
+static mortise_status judge(const struct mortise_inst *i, sqlite3 *db,
+                            bool *empty, bool *old)
+{
+    int64_t application = pragma(db, "PRAGMA application_id"),
+            version = pragma(db, "PRAGMA user_version"),
+            tables = pragma(db, "SELECT count(*) FROM sqlite_schema");
+
+    *empty = application == 0 && tables == 0;
+    *old = application == APPLICATION && version == WITHOUT_PAIRS;
+    if (*empty || *old || (application == APPLICATION && version == VERSION))
+        return MORTISE_S_OK;
+    if (tables < 0)
+        return no(i, 0, reason_of(sqlite3_extended_errcode(db)),
+                  "%s cannot be read, and is left as it is: %s", i->path,
+                  sqlite3_errmsg(db));
+    if (application != APPLICATION)
+        return no(i, 0, &corrupt_file,
+                  "%s is the database of another program, and is left as it "
+                  "is: name another directory",
+                  i->path);
+    if (version < VERSION)
+        return no(i, 0, &corrupt_file,
+                  "%s is damaged, and is left as it is: its version is %lld, "
+                  "which none is",
+                  i->path, (long long)version);
+    return no(i, 0, &corrupt_file,
+              "%s was written by a later version (%lld; this one knows %d), "
+              "and is left as it is",
+              i->path, (long long)version, VERSION);
+}
+
+/* The same before anything of it is opened for writing. */
+static mortise_status judge_unopened(const struct mortise_inst *i)
+{
+    sqlite3 *db = NULL;
+    mortise_status status;
+    bool empty, old;
+
+    if (sqlite3_open_v2(i->path, &db,
+                        SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
+                        NULL) == SQLITE_OK) {
+        sqlite3_busy_timeout(db, BUSY_MS);
+        status = judge(i, db, &empty, &old);
+    } else {
+        status = no(i, 0, &io, "%s: %s", i->path, sqlite3_errmsg(db));
+    }
+    sqlite3_close(db);
+    return status;
+}
+
+/* Made where it is not there; one that has anything in it is looked at. */
+static mortise_status look(struct mortise_inst *i)
+{
+    static const char magic[16] = "SQLite format 3";
+    char head[sizeof magic] = "";
+    int fd = open(i->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+    struct stat st;
+    ssize_t n;
+
+    if (fd < 0)
+        return no(i, 0, &io, "%s: %s", i->path, strerror(errno));
+    n = pread(fd, head, sizeof head, 0);
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        n = -1;
+    close(fd);
+    if (n == 0)
+        return MORTISE_S_OK;
+    return n == sizeof head && memcmp(head, magic, sizeof magic) == 0
+               ? judge_unopened(i)
+               : no(i, 0, &corrupt_file,
+                    "%s is no file of traces, and is left as it is: name "
+                    "another directory, or put it aside",
+                    i->path);
+}
+
+/* Within a transaction of writing: it is ours already, or it is empty and
+ * becomes ours. */
+static mortise_status claim(struct job *j)
+{
+    mortise_status status;
+    char text[128];
+    bool empty, old;
+
+    status = judge(j->inst, j->c->db, &empty, &old);
+    if (status != MORTISE_S_OK || (!empty && !old))
+        return status;
+    snprintf(text, sizeof text,
+             "PRAGMA application_id=%d; PRAGMA user_version=%d;", APPLICATION,
+             VERSION);
+    return (empty ? run_text(j, schema) : text_remake(j)) && run_text(j, text)
+               ? MORTISE_S_OK
+               : no_database(j, empty ? "make" : "bring up to date");
+}
+
+static mortise_status claim_whole(struct job *j)
+{
+    mortise_status status;
+
+    if (!run_plain(j, S_BEGIN_WRITE))
+        return no_database(j, "open");
+    status = claim(j);
+    if (status == MORTISE_S_OK && !run_plain(j, S_COMMIT))
+        status = no_database(j, "make");
+    if (status != MORTISE_S_OK)
+        run_plain(j, S_ROLLBACK);
+    return status;
+}
+
+mortise_status file_open(struct mortise_inst *i)
+{
+    struct job j = {.inst = i};
+    mortise_status status = make_directory(i);
+
+    if (status == MORTISE_S_OK)
+        status = look(i);
+    if (status == MORTISE_S_OK)
+        status = file_take(&j);
+    if (status != MORTISE_S_OK)
+        return status;
+    status = claim_whole(&j);
+    file_give_back(&j);
+    return status;
+}
+
+void file_close(struct mortise_inst *i)
+{
+    for (size_t k = 0; k < CONNECTIONS; k++)
+        disconnect(&i->connections[k]);
+}
+
+/* ---- one for a call ------------------------------------------------------ */
+
+static struct connection *free_one(struct mortise_inst *i)
+{
+    struct connection *found = NULL;
+
+    for (size_t k = 0; k < CONNECTIONS; k++) {
+        struct connection *c = &i->connections[k];
+
+        if (!c->taken && (found == NULL || (found->db == NULL && c->db)))
+            found = c;
+    }
+    return found;
+}
+
+mortise_status file_take(struct job *j)
+{
+    struct mortise_inst *i = j->inst;
+    mortise_status status = MORTISE_S_OK;
+
+    pthread_mutex_lock(&i->lock);
+    while ((j->c = free_one(i)) == NULL)
+        pthread_cond_wait(&i->given_back, &i->lock);
+    j->c->taken = true;
+    pthread_mutex_unlock(&i->lock);
+    j->c->inst = i;
+    j->c->call = j->call;
+    if (j->c->db == NULL)
+        status = connect(j);
+    if (status == MORTISE_S_OK)
+        return status;
+    disconnect(j->c);
+    file_give_back(j);
+    return status;
+}
+
+void file_give_back(struct job *j)
+{
+    struct mortise_inst *i = j->inst;
+
+    j->c->call = 0;
+    pthread_mutex_lock(&i->lock);
+    j->c->taken = false;
+    pthread_cond_signal(&i->given_back);
+    pthread_mutex_unlock(&i->lock);
+    j->c = NULL;
+}
