@@ -179,6 +179,7 @@ static int make_decision(struct mortise_cli *cli, const json_t *request,
     if (mortise_cli_is_kind(request, "approval_pending"))
         return decide_tool(cli, request, approve, out, err);
     if (mortise_cli_is_kind(request, "human") ||
+        mortise_cli_is_kind(request, "node") ||
         mortise_cli_is_decision(request))
         return decide_human(cli, request, approve, out, err);
     return mortise_fail(err, MORTISE_EMISMATCH,
@@ -299,8 +300,10 @@ const struct mortise_cmd mortise_cmd_answer = {
     .operands = "RUN [ID]...",
     .summary = "Answer a question in full",
     .text = "The answer to a `human` node is {\"approved\": true or false,\n"
-            "\"reason\"?, \"answer\"?}; 'approve' and 'reject' write that for "
-            "you.\n"
+            "\"reason\"?, \"answer\"?}, and that to a node that is to be "
+            "approved\n"
+            "{\"approved\", \"reason\"?}; 'approve' and 'reject' write that "
+            "for you.\n"
             "What an executor asks takes the bare value that it asks for.\n"
             "\n" ABOUT_IDS ABOUT_WHERE ABOUT_BLOCKED,
     .opts = answer_opts,

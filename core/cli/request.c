@@ -192,6 +192,8 @@ static const struct kind {
     {"human", "asks a person", "approve", settle_decision},
     {"approval_pending", "wants to run a tool and needs an approval", "approve",
      settle_decision},
+    {"node", "is about to run and needs an approval", "approve",
+     settle_decision},
     {"scheduled_pause", "is paused here by the graph", "resume", settle_pause},
     {"budget", "would spend more than its graph may", "raise-budget",
      settle_budget},

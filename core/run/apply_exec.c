@@ -184,6 +184,8 @@ static bool may_ask(const struct mortise_node *n, uint8_t how)
     case MORTISE_ASK_DOUBT:
     case MORTISE_ASK_BUDGET:
         return n->op != NULL;
+    case MORTISE_ASK_NODE:
+        return n->op != NULL || n->sub != NULL;
     case MORTISE_ASK_HUMAN:
         return mortise_node_gives(n) == MORTISE_GIVES_DECISION;
     default:
@@ -261,6 +263,12 @@ static int settle_request(struct mortise_run *r, struct exec *x,
         return err->code;
     if (x->ask == MORTISE_ASK_BEFORE)
         mortise_exec_pass_before(x);
+    if (x->ask == MORTISE_ASK_NODE &&
+        json_is_true(json_object_get(e->value, "approved"))) {
+        mortise_exec_approve_whole(x);
+        if (mortise_generation_approved_by(x, e, err) != MORTISE_OK)
+            return err->code;
+    }
     if (e->how == MORTISE_SETTLE_RETRY || e->how == MORTISE_SETTLE_HAPPENED)
         mortise_doubt_forget(x);
     /* Of what was stopped, a doubt that failed stays (doubt.c (9)). */

@@ -32,7 +32,7 @@ void mortise_describe_done(json_t *out, const struct mortise_entry *e)
 
 void mortise_describe_ask(json_t *out, const struct mortise_entry *e)
 {
-    if (e->how <= MORTISE_ASK_BUDGET)
+    if (e->how < MORTISE_ASKS)
         put_how(out, mortise_ask_name((enum mortise_ask)e->how));
 }
 

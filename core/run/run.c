@@ -199,7 +199,9 @@ static void find_status(struct mortise_run *r)
         set_status(r, MORTISE_RUN_IN_DOUBT, "in_doubt");
     else if (r->n_asked_so[MORTISE_ASK_BUDGET] > 0)
         set_status(r, MORTISE_RUN_PAUSED, "budget");
-    else if (r->n_asked_so[MORTISE_ASK_APPROVAL] > 0)
+    else if (r->n_asked_so[MORTISE_ASK_APPROVAL] +
+                 r->n_asked_so[MORTISE_ASK_NODE] >
+             0)
         set_status(r, MORTISE_RUN_WAITING, "approval");
     else if (r->n_asked_so[MORTISE_ASK_HUMAN] + r->n_questions > 0)
         set_status(r, MORTISE_RUN_WAITING, "human");

@@ -248,6 +248,29 @@ START_TEST(real_calls_do)
 }
 END_TEST
 
+/* Nodes that wait for somebody before they begin are let go, or not; and are
+ * answered with nothing else. */
+START_TEST(nodes_are_approved_and_rejected)
+{
+    put_test("  one:\n"
+             "    operations: {tried/strike: {output: ~}, tried/nap: {output: "
+             "~}}\n"
+             "    people: {strike: {approve: true}, nap: {reject: not now}, "
+             "echo: {approve: true}}\n"
+             "    expect: {status: failed, error: rejected, path: "
+             "{contains: [strike, echo]}}\n");
+    desk_ok("sed -i s/approve_tools/approve_each_node/ g.graph.yaml && "
+            "$MORTISE test t.test.yaml");
+    put_test("  one: {people: {strike: {answer: 1}}, expect: {status: "
+             "failed}}\n");
+    desk_ok("sed -i s/approve_tools/approve_each_node/ g.graph.yaml");
+    child_run("$MORTISE test t.test.yaml");
+    desk_code(1);
+    desk_out(
+        "error[E0903]: 'strike' asks (node), and that takes approve or reject");
+}
+END_TEST
+
 /* A call may be approved with other arguments, or rejected. */
 START_TEST(calls_are_approved_and_rejected)
 {
@@ -905,6 +928,7 @@ static Suite *suite(void)
     tcase_add_test(tc, scripted_calls_reach_no_plugin);
     tcase_add_test(tc, real_calls_do);
     tcase_add_test(tc, calls_are_approved_and_rejected);
+    tcase_add_test(tc, nodes_are_approved_and_rejected);
     tcase_add_test(tc, deeds_fit_what_is_asked);
     tcase_add_test(tc, tools_are_scripted_and_approved);
     tcase_add_test(tc, a_call_that_asks_is_no_less_of_a_doubt);

@@ -208,6 +208,10 @@ static const struct waits {
      "    prompt: go\n    execution_mode: react_bounded\n"
      "    tool_allowlist: [tried/echo]\n    next: END\n",
      NULL, 8},
+    {"a node that is to be approved",
+     "hitl_mode: approve_each_node\nstart: a\nnodes:\n  a: " TOOL(
+         "tried/echo", "value: 1") "}\n",
+     NULL, 8},
 };
 
 /* Of what asks a model. */

@@ -26,13 +26,16 @@ static void read_metadata(void *ctx, void *into,
     g->version = m.version;
 }
 
+enum { APPROVE_TOOLS = 1, APPROVE_NODES };
+
 static void read_hitl_mode(void *ctx, void *into,
                            const struct mortise_slot *slot)
 {
     struct mortise_graph *g = into;
 
-    (void)ctx;
-    g->approve_tools |= slot->word == 1; /* or that of a graph around it */
+    (void)ctx; /* what a graph around it says holds as well */
+    g->approve_tools |= slot->word == APPROVE_TOOLS;
+    g->approve_nodes |= slot->word == APPROVE_NODES;
 }
 
 /* In each of the nodes, the field of the row, which is no field of `into`. */
@@ -52,8 +55,10 @@ static void read_interrupt(void *ctx, void *into,
 }
 
 static const struct mortise_word hitl_modes[] = {
-    {"none", 0, false},        {"approve_tools", 1, false},
-    {"approve_plan", 0, true}, {"approve_each_node", 0, true},
+    {"none", 0, false},
+    {"approve_tools", APPROVE_TOOLS, false},
+    {"approve_each_node", APPROVE_NODES, false},
+    {"approve_plan", 0, true},
     {NULL, 0, false},
 };
 
@@ -84,7 +89,8 @@ static const struct mortise_word kinds[] = {{.word = "Graph"}, {.word = NULL}};
 static const struct mortise_key mode_keys[] = {
     {.name = "hitl_mode",
      .about =
-         "What waits for an approval: none (the default) or approve_tools.",
+         "What waits for an approval: none (the default), approve_tools (each "
+         "call of a plugin) or approve_each_node.",
      .value = MORTISE_V_WORD,
      .words = hitl_modes,
      .read = read_hitl_mode},

@@ -38,6 +38,7 @@ struct mortise_graph *mortise_inner_new(struct mortise_loader *ld,
     g->path = tree->span.file->path;
     g->tree = tree;
     g->approve_tools = outer->approve_tools;
+    g->approve_nodes = outer->approve_nodes;
     g->coarse = outer->coarse; /* unless it says otherwise */
     g->consistency = outer->consistency; /* likewise */
     g->concurrency = outer->concurrency;

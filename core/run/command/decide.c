@@ -193,6 +193,21 @@ static int check_answer_step(struct mortise_run *r, const struct step *s,
                : mortise_fail(err, MORTISE_EINVAL, "an answer is a value");
 }
 
+/* Of a node that is to be approved: {approved, reason?}. */
+static int check_node(const json_t *value, struct mortise_err *err)
+{
+    const json_t *approved = json_object_get(value, "approved");
+    const json_t *reason = json_object_get(value, "reason");
+
+    if (!json_is_boolean(approved) ||
+        (reason != NULL && !json_is_string(reason)) ||
+        json_object_size(value) != 1 + (size_t)(reason != NULL))
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "whether a node runs is answered with {approved, "
+                            "reason?}");
+    return MORTISE_OK;
+}
+
 int mortise_command_check_answer(struct mortise_run *r,
                                  const struct mortise_said *h,
                                  const struct mortise_run_command *c,
@@ -219,6 +234,8 @@ int mortise_command_check_answer(struct mortise_run *r,
             x->ask == MORTISE_ASK_DOUBT ? "resolve" : "approve or reject");
     if (x->ask == MORTISE_ASK_HUMAN)
         rv = mortise_exec_kind(r, x)->check(r, x, c->value, h->actor, err);
+    else if (x->ask == MORTISE_ASK_NODE)
+        rv = check_node(c->value, err);
     else if (!json_is_true(json_object_get(c->value, "approved")))
         rv = mortise_fail(err, MORTISE_EDECISION,
                           "a scheduled pause can only be passed; cancel the "
@@ -300,13 +317,24 @@ const void *mortise_decide_doubt(const struct mortise_run *r,
     return c->id != NULL ? doubt_of(r, c->id) : NULL;
 }
 
+/* What somebody said no to fails. */
+static int fail_rejected(struct mortise_run *r, struct exec *x,
+                         const char *actor, const char *reason,
+                         struct mortise_err *err)
+{
+    struct mortise_err why;
+
+    mortise_fail(&why, MORTISE_EDENIED, "rejected by %s%s%s", actor,
+                 reason[0] != '\0' ? ": " : "", reason);
+    return mortise_fail_attempt(r, x, "rejected", "permanent", why.msg, err);
+}
+
 static int do_reject(struct mortise_run *r, struct exec *x,
                      const struct mortise_run_command *c, const char *actor,
                      struct mortise_err *err)
 {
     const char *reason = c->reason != NULL ? c->reason : "";
     json_t *value = json_pack("{s:s}", "reason", reason);
-    struct mortise_err why;
     int rv;
 
     assert(x->ask == MORTISE_ASK_APPROVAL && x->state == X_ASKED);
@@ -315,11 +343,7 @@ static int do_reject(struct mortise_run *r, struct exec *x,
     rv = mortise_request_settle(r, x, MORTISE_SETTLE_REJECTED, value, NULL,
                                 actor, err);
     json_decref(value);
-    mortise_fail(&why, MORTISE_EDENIED, "rejected by %s%s%s", actor,
-                 reason[0] != '\0' ? ": " : "", reason);
-    return rv != MORTISE_OK ? rv
-                            : mortise_fail_attempt(r, x, "rejected",
-                                                   "permanent", why.msg, err);
+    return rv == MORTISE_OK ? fail_rejected(r, x, actor, reason, err) : rv;
 }
 
 int mortise_command_obey_approve_tool(struct mortise_run *r,
@@ -352,6 +376,13 @@ int mortise_command_obey_approve_tool(struct mortise_run *r,
     return rv;
 }
 
+static const char *reason_in(const json_t *value)
+{
+    const json_t *reason = json_object_get(value, "reason");
+
+    return reason != NULL ? json_string_value(reason) : "";
+}
+
 int mortise_command_obey_answer(struct mortise_run *r,
                                 const struct mortise_said *h,
                                 const struct mortise_run_command *c,
@@ -359,19 +390,24 @@ int mortise_command_obey_answer(struct mortise_run *r,
 {
     struct step *s;
     struct exec *x = request_of(r, c->id, &s);
-    bool human;
+    bool passes, of_node;
     int rv;
 
     assert(x != NULL); /* checked: it asks */
     if (s != NULL)
         return mortise_step_answered(r, x, s, c->value, h->actor, err);
-    human = x->ask == MORTISE_ASK_HUMAN;
+    passes = x->ask == MORTISE_ASK_BEFORE || x->ask == MORTISE_ASK_AFTER;
+    of_node = x->ask == MORTISE_ASK_NODE;
     rv = mortise_request_settle(
-        r, x, human ? MORTISE_SETTLE_ANSWERED : MORTISE_SETTLE_PASSED,
-        human ? c->value : NULL, NULL, h->actor, err);
-    if (rv == MORTISE_OK && human)
-        rv = mortise_exec_kind(r, x)->decided(r, x, c->value, h->actor, err);
-    return rv;
+        r, x, passes ? MORTISE_SETTLE_PASSED : MORTISE_SETTLE_ANSWERED,
+        passes ? NULL : c->value, NULL, h->actor, err);
+    if (rv != MORTISE_OK || passes)
+        return rv;
+    if (of_node)
+        return json_is_true(json_object_get(c->value, "approved"))
+                   ? MORTISE_OK
+                   : fail_rejected(r, x, h->actor, reason_in(c->value), err);
+    return mortise_exec_kind(r, x)->decided(r, x, c->value, h->actor, err);
 }
 
 /* Of what was stopped (doubt.c (9)): it ends, unless more of it is in doubt. */

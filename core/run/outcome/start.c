@@ -47,6 +47,30 @@ static int ask_approval(struct mortise_run *r, struct exec *x,
         0, err);
 }
 
+/* Is somebody to approve that it runs at all?  What a model has run for it is
+ * no node of the graph's; what asks people, judges or leads on does nothing. */
+static bool is_to_be_approved(const struct exec *x,
+                              const struct mortise_node *n)
+{
+    return x->frame->graph->approve_nodes && x->serves == 0 &&
+           !x->approved_whole && (n->op != NULL || n->sub != NULL);
+}
+
+static int ask_node(struct mortise_run *r, struct exec *x,
+                    struct mortise_err *err)
+{
+    const struct mortise_node *n = mortise_exec_node(r, x);
+    char tool[MORTISE_TOOL_MAX] = "";
+
+    if (n->op != NULL)
+        snprintf(tool, sizeof tool, "%s/%s", n->plugin, n->operation);
+    return mortise_request_ask(r, x, MORTISE_ASK_NODE,
+                               json_pack("{s:s, s:s*}", "type",
+                                         mortise_node_type_name(n->type),
+                                         "tool", n->op != NULL ? tool : NULL),
+                               0, err);
+}
+
 /* ---- calls -------------------------------------------------------------- */
 
 /* By an `intent`, or a `before`. */
@@ -164,6 +188,8 @@ int mortise_start_exec(struct mortise_run *r, struct exec *x,
         return mortise_request_ask(r, x, MORTISE_ASK_BEFORE,
                                    json_pack("{s:s}", "when", "before"), 0,
                                    err);
+    if (is_to_be_approved(x, n))
+        return ask_node(r, x, err);
     if (is_to_be_noted(x, n))
         return record_start(r, x, MORTISE_E_BEFORE, err);
     rv = mortise_lookups_begin(r, x, &asked, err);

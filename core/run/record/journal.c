@@ -356,7 +356,7 @@ const char *mortise_ask_name(enum mortise_ask ask)
 {
     static const char *const names[] = {
         "",      "approval_pending", "scheduled_pause", "scheduled_pause",
-        "human", "in_doubt",         "budget"};
+        "human", "in_doubt",         "budget",          "node"};
 
     return names[ask];
 }

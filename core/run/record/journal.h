@@ -26,7 +26,9 @@ enum mortise_ask { /* kinds of requests (runtime.md 7) */
                    MORTISE_ASK_AFTER,  /* scheduled_pause after */
                    MORTISE_ASK_HUMAN,
                    MORTISE_ASK_DOUBT, /* in_doubt */
-                   MORTISE_ASK_BUDGET
+                   MORTISE_ASK_BUDGET,
+                   MORTISE_ASK_NODE,
+                   MORTISE_ASKS
 };
 
 enum mortise_settle {

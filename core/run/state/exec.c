@@ -458,6 +458,11 @@ void mortise_exec_pass_before(struct exec *x)
     x->before_passed = true;
 }
 
+void mortise_exec_approve_whole(struct exec *x)
+{
+    x->approved_whole = true;
+}
+
 void mortise_exec_start_over(struct exec *x)
 {
     x->generation++;

@@ -244,6 +244,7 @@ struct exec {
     bool listed;      /* ... in r->askers, and which of them comes next */
     struct exec *next_asker;
     bool before_passed; /* interrupt_before was answered */
+    bool approved_whole; /* somebody approved that its node runs */
 
     /* By state/state_view.c: the causal past. */
     bool shared;          /* several come after it, whatever edges it took */
@@ -616,7 +617,7 @@ struct mortise_run {
     uint32_t n_own;     /* of those, the run's own */
     uint32_t n_waiting; /* READY, INTENT, BACKOFF */
     uint32_t n_asked;   /* ASKED, HELD */
-    uint32_t n_asked_so[MORTISE_ASK_BUDGET + 1]; /* ASKED, of each kind */
+    uint32_t n_asked_so[MORTISE_ASKS]; /* ASKED, of each kind */
     uint32_t n_suspended, n_near, n_lent;
     uint32_t n_fresh;    /* READY, and not counted as a step */
     uint64_t n_started;  /* steps that were */
@@ -901,6 +902,8 @@ void mortise_exec_lead_elsewhere(struct mortise_run *r, struct exec *x,
 void mortise_exec_open_effect(struct exec *x, bool open);
 /* Its interrupt_before asks nobody any more. */
 void mortise_exec_pass_before(struct exec *x);
+/* Somebody approved that its node runs (MORTISE_ASK_NODE). */
+void mortise_exec_approve_whole(struct exec *x);
 /* A new generation: no attempt of it has begun, failed or ended. */
 void mortise_exec_start_over(struct exec *x);
 /* The entry's value leaves x, along the entry's edges; nothing does any more. */
