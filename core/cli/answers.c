@@ -51,6 +51,8 @@ static bool is_real(const struct mortise_rehearsing *r,
 
     if (is_listed(r->what->one->real, call->plugin))
         return true;
+    if (call->kind == MORTISE_RUN_COMPACT) /* it asks a model, or may */
+        return false;
     if (call->kind != MORTISE_RUN_CHECK)
         return call->node->op->effect == MORTISE_PURE;
     g = mortise_guard_find(guards, call->plugin);
@@ -100,7 +102,8 @@ static void call_id(char out[ID], const struct mortise_run_call *call)
                  mortise_guard_stage_name(call->stage), call->turn,
                  call->plugin);
     else
-        snprintf(out, ID, "%s@%u", call->path, call->attempt);
+        snprintf(out, ID, "%s@%u%s", call->path, call->attempt,
+                 call->kind == MORTISE_RUN_COMPACT ? " compact" : "");
 }
 
 static void tool_of(char out[MORTISE_TOOL_MAX],

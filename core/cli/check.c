@@ -239,12 +239,13 @@ static int check_plugin(struct checking *c, const char *path, const char *text,
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }
 
-/* What nodes of some type run must be there, and may not be denied. */
-static void check_executor(struct checking *c)
+/* What nodes of that type run must be there, and may not be denied. */
+static void check_executor(struct checking *c, const char *type,
+                           const char *name)
 {
     const struct mortise_deployment *d = c->settings.deployment;
     const struct mortise_catalog *catalog = &c->plugin_catalog.strict;
-    const char *name = d->executors.gmi, *slash;
+    const char *slash;
     struct mortise_err why = {0};
     char plugin[256];
 
@@ -256,7 +257,7 @@ static void check_executor(struct checking *c)
         return;
     mortise_diag_add(
         c->diags, why.code == MORTISE_ECONFIG ? "E0507" : "E0501",
-        mortise_yaml_get(mortise_yaml_get(d->tree, "executors"), "gmi")->span,
+        mortise_yaml_get(mortise_yaml_get(d->tree, "executors"), type)->span,
         "%s", why.msg);
     mortise_diags_because(c->diags, &why);
 }
@@ -278,7 +279,8 @@ static int check_deployment(struct checking *c, const char *path,
     if (rv == MORTISE_OK)
         rv = mortise_configs_check(c->settings.deployment, c->plugins, true,
                                    c->diags);
-    check_executor(c);
+    check_executor(c, "gmi", c->settings.deployment->executors.gmi);
+    check_executor(c, "leaf", c->settings.deployment->executors.leaf);
     if (rv == MORTISE_OK && c->diags->n_errors > errors)
         rv = MORTISE_ECHECK;
     if (c->cli->args.bring_up && rv == MORTISE_OK)

@@ -33,6 +33,11 @@ const struct mortise_code mortise_error_codes[] = {
      "to "
      "move the run.  Nothing is wrong with it.",
      NULL},
+    {"compaction", "what others are told of an output was cut",
+     "A leaf is told of a long output what makes it shorter; that failed, for "
+     "the reason that stands behind it, so its beginning was told.  Nothing "
+     "else is wrong with the run.",
+     NULL},
     {"config", "a plugin refuses its config",
      "What the deployment gives the plugin is nothing that it can work with; "
      "the words say what.",

@@ -333,7 +333,11 @@ static const struct mortise_key executors_keys[] = {
      .read = read_executor,
      MORTISE_AT(const char *, struct mortise_executors, gmi)},
     {.name = "voice", .later = true},
-    {.name = "leaf", .later = true},
+    {.name = "leaf",
+     .about = "What leaves run (agent/leaf).",
+     .value = MORTISE_V_STRING,
+     .read = read_executor,
+     MORTISE_AT(const char *, struct mortise_executors, leaf)},
 };
 MORTISE_PLACE(executors, "executors");
 

@@ -267,7 +267,10 @@ enum mortise_run_call_kind {
      * run's own, and of no execution. */
     MORTISE_RUN_DISCOVER,
     MORTISE_RUN_RECALL,
-    MORTISE_RUN_REMEMBER
+    MORTISE_RUN_REMEMBER,
+    /* An operation that only reads, which is not its node's: what it gives is told
+     * in the place of the node's output. */
+    MORTISE_RUN_COMPACT
 };
 
 enum { MORTISE_EXEC_PATH = 640 }; /* room for an execution's path */

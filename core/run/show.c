@@ -15,6 +15,8 @@ static const char *state_name(const struct exec *x)
 
     if (x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT)
         return "in_doubt";
+    if (x->state == X_RUNNING && x->call == MORTISE_RUN_COMPACT)
+        return "compacting";
     return names[x->state];
 }
 
@@ -71,6 +73,36 @@ static int put_found(json_t *to, const struct exec *x)
     return rv;
 }
 
+/* What is told of its output to who depends on it. */
+static int put_compacted(json_t *to, const struct mortise_node *n,
+                         const struct exec *x)
+{
+    const json_t *told = x->compacted;
+    json_t *output = told != NULL ? json_object_get(told, "output") : x->output;
+
+    if (n->compaction == NULL || output == NULL)
+        return 0;
+    return json_object_set(to, "compacted_output", output) != 0 ||
+                   json_object_set_new(
+                       to, "compaction",
+                       json_pack("{s:s, s:O*}", "how",
+                                 told != NULL
+                                     ? mortise_json_text_of(told, "how")
+                                     : "whole",
+                                 "error", json_object_get(told, "error"))) != 0
+               ? -1
+               : 0;
+}
+
+static int put_role(json_t *to, const struct mortise_node *n)
+{
+    return n->role != NULL
+               ? json_object_set_new(to, "role",
+                                     json_pack("{s:s, s:s*}", "id", n->role,
+                                               "display_name", n->role_name))
+               : 0;
+}
+
 /* One execution's record (graph.md 4). */
 static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
 {
@@ -95,7 +127,9 @@ static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
                             json_pack("{s:s}", "reason",
                                       mortise_exec_node(r, x)->model_reason)))
         mortise_json_drop(&out);
-    if (out != NULL && put_found(out, x) != 0)
+    if (out != NULL && (put_found(out, x) != 0 ||
+                        put_compacted(out, mortise_exec_node(r, x), x) != 0 ||
+                        put_role(out, mortise_exec_node(r, x)) != 0))
         mortise_json_drop(&out);
     if (out != NULL &&
         (mortise_usage_put(out, x) != 0 ||

@@ -467,6 +467,13 @@ const struct mortise_code mortise_codes[] = {
      "metadata: {name: d}\n"
      "discovery: {plugins: [catalgo]}   # did you mean catalog?\n"},
 
+    {"E0520", "a compaction that changes the world",
+     "What is told of an output (`compaction`) is made of it by an operation "
+     "that is pure or read: it is made again after a crash, and nobody is "
+     "asked about it.",
+     START_A
+     "  a: {type: leaf, goal: sum it up, compaction: file/write, next: END}\n"},
+
     {"E0601", "an unset environment variable",
      "${env:NAME} fails when NAME is not set; ${env:NAME:-default} has a "
      "default.",

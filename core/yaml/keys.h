@@ -183,6 +183,9 @@ struct mortise_place {
     /* One of those types: its name, and of what. */
     const char *type;
     const struct mortise_place *of;
+    /* The key that says that it is one of this type where `select` is not said;
+     * NULL: none does. */
+    const char *implied_by;
     bool later; /* the language has it, and this build does not */
     bool open;  /* keys that are not its own are somebody else's to judge */
 };

@@ -196,19 +196,55 @@ static json_t *when(const struct mortise_place *place, const char *word,
     return v;
 }
 
+/* {if: {required: [KEY], not: {required: [type]}}, then: ...} */
+static json_t *when_implied(const struct mortise_place *place, const char *key,
+                            json_t *then)
+{
+    json_t *v = json_object();
+
+    put(&v, "if",
+        json_pack("{s:[s], s:{s:[s]}}", "required", key, "not", "required",
+                  place->select));
+    put(&v, "then", then);
+    return v;
+}
+
+/* The key that says which, or one that implies it. */
+static void put_required(json_t **v, const struct mortise_place *place)
+{
+    json_t *any = json_array();
+
+    add(&any, json_pack("{s:[s]}", "required", place->select));
+    for (size_t i = 0; place->types[i] != NULL; i++)
+        if (place->types[i]->implied_by != NULL)
+            add(&any,
+                json_pack("{s:[s]}", "required", place->types[i]->implied_by));
+    if (json_array_size(any) > 1) {
+        put(v, "anyOf", any);
+        return;
+    }
+    json_decref(any);
+    put(v, "required", json_pack("[s]", place->select));
+}
+
 /* What all types have in common, and each of them. */
 static json_t *types_of(struct outline *o, const struct mortise_place *place)
 {
     const struct mortise_key *select = mortise_place_row(place, place->select);
     json_t *all = json_array(), *v = typed("object"), *keys = json_object();
 
-    for (size_t i = 0; place->types[i] != NULL; i++)
-        if (!place->types[i]->later)
-            add(&all,
-                when(place, place->types[i]->type, define(o, place->types[i])));
+    for (size_t i = 0; place->types[i] != NULL; i++) {
+        const struct mortise_place *type = place->types[i];
+
+        if (type->later)
+            continue;
+        add(&all, when(place, type->type, define(o, type)));
+        if (type->implied_by != NULL)
+            add(&all, when_implied(place, type->implied_by, define(o, type)));
+    }
     put(&keys, place->select, described(o, select));
     put(&v, "properties", keys);
-    put(&v, "required", json_pack("[s]", place->select));
+    put_required(&v, place);
     put(&v, "allOf", all);
     return v;
 }

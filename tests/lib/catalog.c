@@ -69,6 +69,16 @@ static struct entry {
             .description = "",
             .effect = MORTISE_READ,
             .asks_models = true}},
+    {.op = {.plugin = "agent",
+            .name = "leaf",
+            .description = "",
+            .effect = MORTISE_READ,
+            .asks_models = true}},
+    {.op = {.plugin = "agent",
+            .name = "compact",
+            .description = "",
+            .effect = MORTISE_READ,
+            .asks_models = true}},
 };
 
 enum { N = sizeof entries / sizeof entries[0] };

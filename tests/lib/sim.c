@@ -91,6 +91,15 @@ static const struct mortise_operation ops[] = {
      .description = "",
      .name = "gmi",
      .effect = MORTISE_READ},
+    {.plugin = "agent",
+     .description = "",
+     .name = "leaf",
+     .effect = MORTISE_READ},
+    {.plugin = "agent",
+     .description = "",
+     .name = "compact",
+     .effect = MORTISE_READ},
+    {.plugin = "t", .description = "", .name = "brief", .effect = MORTISE_PURE},
 };
 
 static const struct mortise_operation *
@@ -669,6 +678,27 @@ static void consult(struct sim *s, struct sim_call *c,
     }
 }
 
+/* What makes an output short says of which node it is, and by what. */
+static void compact(struct sim *s, const struct sim_call *c,
+                    struct mortise_result_in *r)
+{
+    s->compactions++;
+    if (s->mutes > 0) {
+        s->mutes--;
+        r->status = -1;
+        r->message = "it is mute";
+        r->error_code = "mute";
+        r->error_class = s->mute != NULL ? s->mute : "transient";
+    } else if (s->lie != NULL) {
+        r->output = s->lie;
+        s->lie = NULL;
+    } else {
+        r->output =
+            json_sprintf("%s of %s", c->call.operation,
+                         said(json_object_get(c->call.body, "node"), "id"));
+    }
+}
+
 /* ---- what happens ----------------------------------------------------------- */
 
 static void happen(struct sim *s, const struct mortise_run_call *c)
@@ -795,6 +825,8 @@ static void answer(struct sim *s, struct sim_call *c,
         r->silent = json_object_get(c->call.body, "sure") == NULL;
     } else if (c->call.kind == MORTISE_RUN_CHECK) {
         guard(c, r);
+    } else if (c->call.kind == MORTISE_RUN_COMPACT) {
+        compact(s, c, r);
     } else if (c->call.kind > MORTISE_RUN_LOOKUP) {
         consult(s, c, r);
     } else if (c->call.kind == MORTISE_RUN_RECONCILE) {

@@ -27,6 +27,7 @@
  *                            most 4 calls, 100 tokens in and out, half a dollar
  *   spend_write write        the same; reconcile knows by key
  *   unpriced read            like spend, at any price
+ *   brief pure               makes an output short, as agent/compact does
  *   fail  pure               fails as its body says: {code, class, times}: the
  *                            first `times` attempts; then gives its body
  * Whatever succeeds says besides what its body has as "goto" (if that is not
@@ -97,15 +98,16 @@ struct sim {
     struct sim_ask asks[SIM_MOST];
     size_t n_asks;
     unsigned crashes;
-    unsigned hits; /* lookups that found something */
-    json_t *traces;     /* [{seq, trace}], as the memory has them */
-    json_t *uses;       /* {"ID BY": true}, as it was told */
-    json_int_t seq;     /* of its newest */
-    unsigned written;   /* traces that it was told to write */
-    unsigned recalls;   /* reads of it */
-    unsigned mutes;     /* so many more calls of it, or of discovery, fail */
-    const char *mute;   /* ... with this class; NULL: transient */
-    json_t *lie;        /* what the next such call gives instead; or NULL */
+    unsigned hits;        /* lookups that found something */
+    json_t *traces;       /* [{seq, trace}], as the memory has them */
+    json_t *uses;         /* {"ID BY": true}, as it was told */
+    json_int_t seq;       /* of its newest */
+    unsigned written;     /* traces that it was told to write */
+    unsigned recalls;     /* reads of it */
+    unsigned compactions; /* so many outputs were to be made short */
+    unsigned mutes;   /* so many more calls of those, or of discovery, fail */
+    const char *mute; /* ... with this class; NULL: transient */
+    json_t *lie;      /* what the next such call gives instead; or NULL */
     uint64_t last_ask;
     bool scripting;
     struct sim_timer timers[256];

@@ -148,7 +148,7 @@ START_TEST(findings_of_a_deployment_come_at_once)
 END_TEST
 
 /* What nodes of a type are to run is looked for where it is said.
- * key: deployment.executors, executors.gmi */
+ * key: deployment.executors, executors.gmi, executors.leaf */
 START_TEST(executors_are_looked_for)
 {
     desk_deploy("executors: {gmi: agent/gmj}");
@@ -156,6 +156,11 @@ START_TEST(executors_are_looked_for)
     desk_code(2);
     desk_out("mortise.yaml:7:18: error[E0501]: plugin 'agent' has no operation "
              "'gmj'; did you mean 'gmi'?");
+    desk_deploy("executors: {leaf: agent/leav}");
+    child_run("$MORTISE check mortise.yaml");
+    desk_code(2);
+    desk_out("mortise.yaml:7:19: error[E0501]: plugin 'agent' has no operation "
+             "'leav'; did you mean 'leaf'?");
     desk_deploy("executors: {gmi: agent/gmi}\ntools: {deny: ['agent/*']}");
     child_run("$MORTISE check mortise.yaml");
     desk_code(2);

@@ -458,8 +458,11 @@ static int discovery(void *ud, void (*fn)(void *into, const char *name),
 static const char *executor(void *ud, const char *type)
 {
     const struct mortise_plugin_catalog *s = ud;
+    const struct mortise_executors *e = &s->deployment->executors;
 
-    return strcmp(type, "gmi") == 0 ? s->deployment->executors.gmi : NULL;
+    return strcmp(type, "gmi") == 0    ? e->gmi
+           : strcmp(type, "leaf") == 0 ? e->leaf
+                                       : NULL;
 }
 
 static int secret(void *ud, const char *plugin, const char *name,

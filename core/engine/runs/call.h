@@ -86,6 +86,7 @@ struct mortise_ongoing { /* a call */
     /* It is no call of the run's, but serves what a call of the run's asked;
      * NULL: nobody waits for it any more. */
     bool is_serving;
+    bool is_aside; /* a guardrail's, or what makes an output short */
     bool is_held, is_within_held, is_last; /* as struct mortise_run_call has
                                               them */
     struct mortise_asked *serves;

@@ -137,7 +137,8 @@ static void count_usage(struct mortise_ongoing *c, const json_t *answer)
     const json_t *said = json_object_get(answer, "usage");
     struct mortise_usage used;
 
-    if (said == NULL || c->call.kind == &mortise_call_execute ||
+    if (said == NULL ||
+        (c->call.kind == &mortise_call_execute && !c->is_aside) ||
         mortise_usage_read(&used, said, NULL) != MORTISE_OK)
         return;
     mortise_usage_add(&c->served, &used);

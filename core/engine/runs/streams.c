@@ -64,18 +64,18 @@ static const struct mortise_guard_list *guards_of(const struct mortise_node *n)
     return &n->guards[MORTISE_GUARD_OUTPUT];
 }
 
-/* What a model says to a guardrail is nobody's output at all. */
-static bool is_of_check(const struct mortise_ongoing *c)
+/* What a model says to a guardrail, or to what makes an output short, is nobody's
+ * output at all. */
+static bool is_aside(const struct mortise_ongoing *c)
 {
-    return c->call.kind == &mortise_call_check ||
-           (c->serves != NULL && c->serves->call != NULL &&
-            c->serves->call->call.kind == &mortise_call_check);
+    return c->is_aside || (c->serves != NULL && c->serves->call != NULL &&
+                           c->serves->call->is_aside);
 }
 
 bool mortise_stream_holds(const struct mortise_ongoing *c)
 {
     return c->live != NULL && c->node != NULL &&
-           (guards_of(c->node)->n > 0 || c->is_within_held || is_of_check(c));
+           (guards_of(c->node)->n > 0 || c->is_within_held || is_aside(c));
 }
 
 static bool is_to_be_json(const struct mortise_ongoing *c)
@@ -90,7 +90,7 @@ static bool can_look(const struct mortise_ongoing *c,
 {
     const struct mortise_guard_list *guards = guards_of(c->node);
 
-    if (is_of_check(c) || c->is_within_held || is_to_be_json(c) ||
+    if (is_aside(c) || c->is_within_held || is_to_be_json(c) ||
         c->m->script != NULL)
         return false;
     for (size_t i = 0; i < guards->n; i++) {

@@ -12,16 +12,6 @@ static const struct mortise_key call_keys[] = {
     MORTISE_ROW(mortise_map_row),      MORTISE_ROW(mortise_cache_row),
 };
 
-/* Of those that loop over a model's calls. */
-static const struct mortise_key agent_keys[] = {
-    MORTISE_ROW(mortise_resource_row),
-    {.name = "tool_allowlist", .later = true},
-    {.name = "max_internal_iterations", .later = true},
-    {.name = "temperature", .later = true},
-    {.name = "max_tokens", .later = true},
-    {.name = "planner", .later = true},
-};
-
 /* Of those of a task graph. */
 static const struct mortise_key task_keys[] = {
     {.name = "goal", .later = true},
@@ -35,12 +25,6 @@ static const struct mortise_key voice_keys[] = {
     {.name = "voice", .later = true},
 };
 
-static const struct mortise_key leaf_keys[] = {
-    MORTISE_ROWS(call_keys),          MORTISE_ROW(mortise_args_row),
-    MORTISE_ROW(mortise_targets_row), MORTISE_ROWS(agent_keys),
-    MORTISE_ROWS(task_keys),
-};
-
 static const struct mortise_key team_keys[] = {
     MORTISE_ROWS(call_keys),
     MORTISE_ROWS(task_keys),
@@ -49,5 +33,4 @@ static const struct mortise_key team_keys[] = {
 };
 
 ABSENT(voice, voice_keys);
-ABSENT(leaf, leaf_keys);
 ABSENT(team, team_keys);

@@ -13,16 +13,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "graph/load/node.h"
+#include "graph/kinds/agent.h"
 
-/* What is read of a node: mappings of the keys that its operation gets. */
+/* What is read of a node. */
 struct gmi {
-    struct mortise_made node;
-    struct mortise_llm *llm;            /* NULL: not said */
+    struct mortise_agent agent;         /* first: agent.h's rows read into it */
     const struct mortise_yaml *choice;  /* of a tool, by its name; or NULL */
     const struct mortise_yaml *planner; /* an operation; or NULL */
-    bool unpriced;                      /* a model that is its planner */
 };
+
+_Static_assert(offsetof(struct gmi, agent) == 0, "a gmi node is an agent");
 
 static struct gmi *gmi_of(const void *reading)
 {
@@ -40,12 +40,6 @@ static struct mortise_node *gmi_node(void *reading)
 
 /* ---- keys ------------------------------------------------------------------ */
 
-/* As it is written. */
-static void read_own(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    mortise_made_put(ctx, &gmi_of(into)->node, slot->name, slot->value);
-}
-
 static const struct mortise_word modes[] = {
     {.word = "single_turn"},
     {.word = "react_bounded"},
@@ -55,16 +49,6 @@ static const struct mortise_word modes[] = {
 
 static const struct mortise_word responses[] = {
     {.word = "text"}, {.word = "json"}, {.word = NULL}};
-
-static void read_llm(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_loader *ld = ctx;
-    struct gmi *gmi = gmi_of(into);
-
-    gmi->llm = mortise_load_alloc(ld, sizeof *gmi->llm);
-    if (gmi->llm != NULL)
-        mortise_keys_enter(slot, ld, gmi->llm, ld->diags);
-}
 
 static const struct mortise_word choice_words[] = {
     {.word = "auto"}, {.word = "none"}, {.word = "required"}, {.word = NULL}};
@@ -91,7 +75,7 @@ static void read_choice(void *ctx, void *into, const struct mortise_slot *slot)
     if (slot->value->kind == MORTISE_YAML_MAP)
         gmi_of(into)->choice = mortise_yaml_get(slot->value, "tool");
     else if (w != NULL)
-        read_own(ctx, into, slot);
+        mortise_agent_read_own(ctx, into, slot);
 }
 
 /* {alias}, of a model; an operation is told of, and added, once tools are read. */
@@ -105,13 +89,13 @@ static void read_planner(void *ctx, void *into, const struct mortise_slot *slot)
     if (is_operation)
         gmi->planner = slot->value;
     else
-        gmi->unpriced |=
+        gmi->agent.unpriced |=
             !mortise_llm_check(ld, slot->value->str, slot->value->span);
     mortise_made_put(ld, &made,
                      mortise_made_text(ld, is_operation ? "operation" : "alias",
                                        slot->value),
                      slot->value);
-    mortise_made_put(ld, &gmi->node, slot->name,
+    mortise_made_put(ld, &gmi->agent.node, slot->name,
                      mortise_made_map(ld, &made, slot->value->span));
 }
 
@@ -135,87 +119,54 @@ static void read_conversation(void *ctx, void *into,
     ld->nomem |= mortise_path_parse(path, ld->arena, text, strlen(text),
                                     NULL) != MORTISE_OK;
     gmi_node(into)->conversation = path;
-    read_own(ctx, into, slot);
-}
-
-static void read_complexity(void *ctx, void *into,
-                            const struct mortise_slot *slot)
-{
-    (void)ctx;
-    gmi_node(into)->complexity = mortise_yaml_number(slot->value);
+    mortise_agent_read_own(ctx, into, slot);
 }
 
 static const struct mortise_key own_keys[] = {
     {.name = "instructions",
      .about = "What the model is told ahead of everything: the system message.",
      .value = MORTISE_V_TEMPLATE,
-     .read = read_own},
+     .read = mortise_agent_read_own},
     {.name = "prompt",
      .about = "What it is asked: text, or a list of parts (text, image, file); "
               "the graph's input unless it is said.",
      .value = MORTISE_V_TEMPLATE,
-     .read = read_own},
-    {.name = "llm",
-     .about = "Which model.",
-     .value = MORTISE_V_MAP,
-     .place = &mortise_llm_place,
-     .read = read_llm},
-    {.name = "complexity",
-     .about = "How hard it is, from 0 to 1: which tier of models it takes.",
-     .value = MORTISE_V_NUMBER,
-     .max = 1,
-     .read = read_complexity},
+     .read = mortise_agent_read_own},
+    MORTISE_ROWS(mortise_agent_rows),
     {.name = "execution_mode",
      .about = "single_turn: one call of the model (the default without "
               "tools); react_bounded: more, until it is done (the default with "
               "tools); planner_controlled: until a planner says so.",
      .value = MORTISE_V_WORD,
      .words = modes,
-     .read = read_own},
-    {.name = "max_internal_iterations",
-     .about = "How many calls of the model, at most (10).",
-     .value = MORTISE_V_INT,
-     .min = 1,
-     .max = 1000,
-     .read = read_own},
-    {.name = "temperature",
-     .about = "How freely it chooses; the server's own unless it is said.",
-     .value = MORTISE_V_NUMBER,
-     .max = 10,
-     .read = read_own},
-    {.name = "max_tokens",
-     .about = "How long the reply may be, what it reasons included.",
-     .value = MORTISE_V_INT,
-     .min = 1,
-     .max = 1e9,
-     .read = read_own},
+     .read = mortise_agent_read_own},
     {.name = "reasoning_effort",
      .about = "How much it reasons, as its server has it.",
      .value = MORTISE_V_STRING,
-     .read = read_own},
+     .read = mortise_agent_read_own},
     {.name = "response",
      .about = "What the output is: text (the default), or json, of "
               "output_schema if there is one.",
      .value = MORTISE_V_WORD,
      .words = responses,
-     .read = read_own},
+     .read = mortise_agent_read_own},
     {.name = "stream",
      .about = "Whoever watches is told its text as it comes (true).",
      .value = MORTISE_V_BOOL,
-     .read = read_own},
+     .read = mortise_agent_read_own},
     {.name = "cache",
      .about = "true: its server is asked to keep what does not change.",
      .value = MORTISE_V_BOOL,
-     .read = read_own},
+     .read = mortise_agent_read_own},
     {.name = "extra",
      .about = "Members of the server's own request, as they are.",
      .value = MORTISE_V_MAP,
      .each = &(const struct mortise_key){.value = MORTISE_V_ANY},
-     .read = read_own},
+     .read = mortise_agent_read_own},
     {.name = "parallel_tools",
      .about = "true: one reply may call several tools at once (false).",
      .value = MORTISE_V_BOOL,
-     .read = read_own},
+     .read = mortise_agent_read_own},
     {.name = "tool_choice",
      .about = "auto (the default), none, required, or {tool: NAME}: which it "
               "has to use.",
@@ -226,7 +177,7 @@ static const struct mortise_key own_keys[] = {
               "fails of the first.",
      .value = MORTISE_V_WORD,
      .words = mortise_tool_error_words,
-     .read = read_own},
+     .read = mortise_agent_read_own},
     MORTISE_ROWS(mortise_tool_rows),
     {.name = "conversation",
      .about = "It goes on with what was said in nodes of that conversation "
@@ -254,69 +205,29 @@ static const struct mortise_key keys[] = {
 
 /* ---- what the operation gets ---------------------------------------------- */
 
-/* output_schema, in which nothing is a template. */
-static void put_schema(struct mortise_loader *ld,
-                       const struct mortise_reading *r, struct mortise_made *to)
-{
-    size_t at = mortise_yaml_find(r->map, "output_schema");
-    const struct mortise_yaml *schema;
-
-    if (at == SIZE_MAX)
-        return;
-    schema = mortise_tmpl_literal(ld->arena, r->map->items[at]);
-    ld->nomem |= schema == NULL;
-    if (schema != NULL)
-        mortise_made_put(ld, to, r->map->keys[at], schema);
-}
-
 static void begin(struct mortise_loader *ld, struct mortise_reading *r)
 {
     mortise_node_read_executor(ld, r, "gmi", "agent/gmi");
 }
 
-/* What the node says of its model, or else its graph; `default` is an alias like
- * any other. */
-static void put_llm(struct mortise_loader *ld, struct mortise_reading *r,
-                    struct mortise_made *to)
-{
-    const struct mortise_llm *llm = gmi_of(r)->llm;
-
-    if (llm == NULL)
-        llm = ld->defaults.llm;
-    r->node->unpriced = gmi_of(r)->unpriced || (llm != NULL && llm->unpriced);
-    if (llm == NULL || !mortise_llm_says_which(llm))
-        r->node->unpriced |= !mortise_llm_check(ld, "default", r->key->span);
-    if (llm == NULL)
-        return;
-    r->node->model_reason = llm->reason;
-    mortise_made_put(ld, to, mortise_made_text(ld, "llm", r->key),
-                     mortise_llm_map(ld, llm, r->node->complexity, r->key));
-}
-
-static void put_persona(struct mortise_loader *ld,
-                        const struct mortise_reading *r,
-                        struct mortise_made *to)
+static void put_persona(struct mortise_loader *ld, struct mortise_reading *r)
 {
     const struct mortise_yaml *persona = mortise_node_persona(ld, r);
 
     if (persona != NULL)
-        mortise_made_put(ld, to, mortise_made_text(ld, "persona", r->key),
-                         persona);
+        mortise_agent_put(ld, r, "persona", persona);
 }
 
 static void put_tool_errors(struct mortise_loader *ld,
-                            const struct mortise_reading *r,
-                            struct mortise_made *to)
+                            struct mortise_reading *r)
 {
     if (ld->defaults.tool_errors != NULL &&
         mortise_yaml_get(r->map, "tool_errors") == NULL)
-        mortise_made_put(ld, to, mortise_made_text(ld, "tool_errors", r->key),
-                         ld->defaults.tool_errors);
+        mortise_agent_put(ld, r, "tool_errors", ld->defaults.tool_errors);
 }
 
 /* {tool: NAME} as models are told: {name}. */
-static void put_choice(struct mortise_loader *ld,
-                       const struct mortise_reading *r, struct mortise_made *to)
+static void put_choice(struct mortise_loader *ld, struct mortise_reading *r)
 {
     const struct mortise_yaml *at = gmi_of(r)->choice;
     const struct mortise_node *tool;
@@ -335,24 +246,8 @@ static void put_choice(struct mortise_loader *ld,
     mortise_made_put(ld, &made, mortise_made_text(ld, "name", at),
                      mortise_made_text(ld, tool->id, at));
     map = mortise_made_map(ld, &made, at->span);
-    mortise_made_put(ld, to, mortise_yaml_key(r->map, "tool_choice"), map);
-}
-
-/* The operation is told that there are some; which, it asks for (tool.list/1). */
-static void put_tools(struct mortise_loader *ld,
-                      const struct mortise_reading *r, struct mortise_made *to)
-{
-    struct mortise_yaml *yes;
-
-    if (r->node->tools == NULL ||
-        r->node->tools->n_offered + r->node->tools->n_handovers == 0)
-        return;
-    yes = mortise_made_text(ld, "true", r->key);
-    if (yes == NULL)
-        return;
-    yes->kind = MORTISE_YAML_BOOL;
-    yes->u.b = true;
-    mortise_made_put(ld, to, mortise_made_text(ld, "tools", r->key), yes);
+    mortise_made_put(ld, &gmi_of(r)->agent.node,
+                     mortise_yaml_key(r->map, "tool_choice"), map);
 }
 
 /* There is a planner where one plans, and nowhere else. */
@@ -443,34 +338,28 @@ static void put_looked_up(struct mortise_loader *ld,
 
 static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 {
-    struct mortise_made *own = &gmi_of(r)->node, all = {.n = 0};
-    const struct mortise_yaml *node, *args;
+    struct mortise_made all = {.n = 0};
     size_t at = mortise_yaml_find(r->map, "args");
 
-    r->node->open_ended = mortise_yaml_get(r->map, "max_tokens") == NULL;
-    put_llm(ld, r, own);
-    put_persona(ld, r, own);
-    put_tool_errors(ld, r, own);
+    mortise_agent_put_llm(ld, r);
+    put_persona(ld, r);
+    put_tool_errors(ld, r);
     check_planner(ld, r);
     check_prompt(ld, mortise_yaml_get(r->map, "prompt"));
     if (gmi_of(r)->planner != NULL)
         mortise_node_add_planner(ld, r, gmi_of(r)->planner);
     mortise_node_finish_tools(ld, r);
     mortise_node_finish_discovery_policy(ld, r);
-    put_choice(ld, r, own);
-    put_tools(ld, r, own);
-    put_schema(ld, r, own);
+    put_choice(ld, r);
+    mortise_agent_put_tools(ld, r);
+    mortise_agent_put_schema(ld, r);
     if (mortise_yaml_get(r->map, "prompt") == NULL)
-        mortise_made_put(ld, own, mortise_made_text(ld, "prompt", r->key),
-                         mortise_made_text(ld, "${input}", r->key));
-    node = mortise_made_map(ld, own, r->map->span);
+        mortise_agent_put(ld, r, "prompt",
+                          mortise_made_text(ld, "${input}", r->key));
     if (at != SIZE_MAX)
         mortise_made_put(ld, &all, r->map->keys[at], r->map->items[at]);
     put_looked_up(ld, r, &all);
-    mortise_made_put(ld, &all, mortise_made_text(ld, "node", r->key), node);
-    args = ld->nomem ? NULL : mortise_made_map(ld, &all, r->map->span);
-    if (args != NULL)
-        mortise_node_take_args(ld, r, args);
+    mortise_agent_take_args(ld, r, &all);
 }
 
 const struct mortise_node_kind mortise_graph_kind_gmi = {

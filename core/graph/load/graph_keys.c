@@ -185,8 +185,9 @@ static const struct mortise_key file_keys[] = {
      .read = mortise_load_limits},
     MORTISE_ROWS(default_keys),
     {.name = "roles",
+     .about = "Ids of roles to what nodes are that play them; beside those that "
+              "are built in.",
      .value = MORTISE_V_MAP,
-     .later = true,
      .each = &mortise_role_row,
      .read = mortise_load_roles},
     MORTISE_ROWS(node_keys),

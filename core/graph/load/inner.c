@@ -77,6 +77,7 @@ static struct mortise_loader loader_of(struct mortise_loader *ld,
         .suggestions = ld->suggestions,
         .first_diag = ld->diags->n,
         .roles = apart ? NULL : ld->roles,
+        .n_roles = apart ? 0 : ld->n_roles,
         .diagnoses = ld->diagnoses,
     };
 

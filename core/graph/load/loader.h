@@ -91,6 +91,14 @@ struct mortise_llm {
     bool unpriced; /* of one of them, nobody says what it costs */
 };
 
+/* A role, as a file or this build describes it (role.c). */
+struct mortise_role {
+    const char *id, *display_name, *fragment; /* NULL: not said */
+    const struct mortise_yaml *tools;         /* a list; NULL: not said */
+    double temperature;                       /* NAN: not said */
+    bool requires_approval;
+};
+
 struct mortise_defaults {
     uint64_t timeout_ms;        /* 0: none */
     enum mortise_effect effect; /* 0: none */
@@ -185,7 +193,8 @@ struct mortise_loader {
 
     struct mortise_persona its;         /* the graph's, */
     const struct mortise_yaml *persona; /* and its key; NULL: none */
-    const struct mortise_yaml *roles;   /* the file's catalogue; NULL: none */
+    const struct mortise_role *roles;   /* the file's catalogue */
+    size_t n_roles;
     bool diagnoses;                     /* the file mentions diagnostics */
 
     size_t first_diag;     /* of this graph, in diags->list */
@@ -414,9 +423,9 @@ void mortise_check_consistency(struct mortise_loader *ld);
 
 extern const struct mortise_key mortise_role_row; /* of `roles` */
 mortise_key_fn mortise_load_roles;
-/* The role of a node that plays one, and those in its graph. */
-void mortise_check_role(struct mortise_loader *ld,
-                        const struct mortise_yaml *node);
+/* The role of that id; NULL: none, after a finding. */
+const struct mortise_role *mortise_role_of(struct mortise_loader *ld,
+                                           const struct mortise_yaml *id);
 
 /* ---- discovery.c ----------------------------------------------------- */
 

@@ -48,6 +48,24 @@ struct mortise_yaml *mortise_made_text(struct mortise_loader *ld,
     return made;
 }
 
+struct mortise_yaml *mortise_made_number(struct mortise_loader *ld,
+                                         double value,
+                                         const struct mortise_yaml *like)
+{
+    struct mortise_yaml *made = mortise_made_text(ld, "", like);
+    char text[32];
+
+    if (made == NULL)
+        return NULL;
+    snprintf(text, sizeof text, "%g", value);
+    made->kind = MORTISE_YAML_REAL;
+    made->str = mortise_arena_strdup(ld->arena, text);
+    made->u.d = value;
+    ld->nomem |= made->str == NULL;
+    made->len = made->str != NULL ? strlen(made->str) : 0;
+    return made;
+}
+
 struct mortise_yaml *mortise_made_map(struct mortise_loader *ld,
                                       const struct mortise_made *m,
                                       struct mortise_span at)

@@ -341,12 +341,28 @@ bool mortise_node_says(const struct mortise_reading *r, const char *key)
 
 /* ---- one node -------------------------------------------------------- */
 
+/* The kind that a key implies where nothing says which; UNREAD: none does. */
+static enum mortise_node_type implied_type(const struct mortise_yaml *map)
+{
+    for (int type = MORTISE_NODE_UNREAD + 1; type < MORTISE_NODE_TYPES;
+         type++) {
+        const struct mortise_node_kind *kind =
+            mortise_node_kind_of((enum mortise_node_type)type);
+
+        if (kind->place.implied_by != NULL &&
+            mortise_yaml_get(map, kind->place.implied_by) != NULL)
+            return (enum mortise_node_type)type;
+    }
+    return MORTISE_NODE_UNREAD;
+}
+
 /* `type`; UNREAD after a finding. */
 static enum mortise_node_type read_type(struct mortise_loader *ld,
                                         const struct mortise_yaml *key,
                                         const struct mortise_yaml *map)
 {
     const struct mortise_yaml *v = mortise_yaml_get(map, "type");
+    enum mortise_node_type implied;
     const struct mortise_word *w;
 
     if (map->kind != MORTISE_YAML_MAP) {
@@ -355,13 +371,10 @@ static enum mortise_node_type read_type(struct mortise_loader *ld,
                          mortise_yaml_kind_name(map->kind));
         return MORTISE_NODE_UNREAD;
     }
-    if (v == NULL && mortise_yaml_get(map, "goal") != NULL) {
-        mortise_diag_add(ld->diags, "E0205", key->span,
-                         "node type 'leaf' (a node with a goal) is not "
-                         "available in this build");
-        return MORTISE_NODE_UNREAD;
-    }
     if (v == NULL) {
+        implied = implied_type(map);
+        if (implied != MORTISE_NODE_UNREAD)
+            return implied;
         if (!mortise_keys_meant(&mortise_node_place, map, "type"))
             mortise_diag_add(ld->diags, "E0206", key->span,
                              "node '%s' needs the key 'type'", key->str);
@@ -442,7 +455,6 @@ static void read_node(struct mortise_loader *ld, struct mortise_node *node,
     kind = mortise_node_kind_of(node->type);
     if (kind == NULL) {
         mortise_keys_unknown(&mortise_node_place, map, ld->diags);
-        mortise_check_role(ld, map);
         return;
     }
     mortise_node_begin(ld, &r, kind);

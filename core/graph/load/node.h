@@ -215,6 +215,15 @@ void mortise_node_finish_memory(struct mortise_loader *ld,
 void mortise_node_finish_discovery_policy(struct mortise_loader *ld,
                                           const struct mortise_reading *r);
 
+/* ---- compaction.c --------------------------------------------------------- */
+
+mortise_key_fn mortise_node_read_compaction;
+/* Once all keys are read of a node that is told of others: of which, and what is
+ * told of them; `llm`: of its model (NULL: nothing). */
+void mortise_node_finish_hearing(struct mortise_loader *ld,
+                                 struct mortise_reading *r,
+                                 const struct mortise_yaml *llm);
+
 /* ---- join.c -------------------------------------------------------------- */
 
 mortise_key_fn mortise_node_read_join;
@@ -243,6 +252,10 @@ void mortise_inner_load_named(struct mortise_loader *ld,
 /* What a node may have run for it, and whom it may hand over to: both keys read
  * into its `tools`. */
 extern const struct mortise_key mortise_tool_rows[2];
+/* What stands in a list, as if tool_allowlist had it. */
+void mortise_node_read_tools(struct mortise_loader *ld,
+                             struct mortise_reading *r,
+                             const struct mortise_yaml *list);
 /* The operation that is the node's planner, once both were read. */
 void mortise_node_add_planner(struct mortise_loader *ld,
                               struct mortise_reading *r,
@@ -274,6 +287,10 @@ void mortise_made_put(struct mortise_loader *ld, struct mortise_made *m,
 struct mortise_yaml *mortise_made_text(struct mortise_loader *ld,
                                        const char *text,
                                        const struct mortise_yaml *like);
+/* Likewise a number. */
+struct mortise_yaml *mortise_made_number(struct mortise_loader *ld,
+                                         double value,
+                                         const struct mortise_yaml *like);
 /* NULL: memory ran out. */
 struct mortise_yaml *mortise_made_map(struct mortise_loader *ld,
                                       const struct mortise_made *m,

@@ -22,8 +22,6 @@
  */
 #include "graph/load/node.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <string.h>
 
 static const struct mortise_word words[] = {
@@ -117,23 +115,6 @@ void mortise_node_read_persona_policy(void *ctx, void *into,
 
 /* ---- what models are told ------------------------------------------------- */
 
-static struct mortise_yaml *number(struct mortise_loader *ld, double value,
-                                   const struct mortise_yaml *like)
-{
-    struct mortise_yaml *made = mortise_made_text(ld, "", like);
-    char text[32];
-
-    if (made == NULL)
-        return NULL;
-    snprintf(text, sizeof text, "%g", value);
-    made->kind = MORTISE_YAML_REAL;
-    made->str = mortise_arena_strdup(ld->arena, text);
-    made->u.d = value;
-    ld->nomem |= made->str == NULL;
-    made->len = made->str != NULL ? strlen(made->str) : 0;
-    return made;
-}
-
 const struct mortise_yaml *mortise_node_persona(struct mortise_loader *ld,
                                                 const struct mortise_reading *r)
 {
@@ -147,7 +128,7 @@ const struct mortise_yaml *mortise_node_persona(struct mortise_loader *ld,
     for (int i = 0; i < MORTISE_TRAITS; i++)
         mortise_made_put(ld, &traits,
                          mortise_made_text(ld, words[i].word, r->key),
-                         number(ld, its->traits[i], r->key));
+                         mortise_made_number(ld, its->traits[i], r->key));
     mortise_made_put(ld, &all, mortise_made_text(ld, "traits", r->key),
                      mortise_made_map(ld, &traits, r->key->span));
     if (its->mood != NULL)

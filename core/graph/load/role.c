@@ -1,34 +1,86 @@
-/* role.c -- roles: the catalogue of a file, and the roles that nodes play.
+/* role.c -- roles: the catalogue of a file, those that are built in, and who plays
+ * which.
  *
- * Leaves and teams are not in this build, and so neither are roles: `roles`
- * and those nodes are refused by name.  What can be said of a file all the
- * same is said beside the refusal, since people write graphs for the day after:
- *
- *   (1) The catalogue has the shape that the language gives it.
- *   (2) A node's `role` is in the catalogue or built in, also where the node
- *       stands in the graph of a team.
+ *   (1) A role of the file comes before a built-in one of its id.
+ *   (2) It says what a node that plays it is told ahead of its goal
+ *       (`system_prompt_fragment`, in which nothing is a template), which tools it
+ *       may use where it names none itself (`default_tool_allowlist`; absent:
+ *       none), how freely its model chooses where it says nothing itself
+ *       (`suggested_temperature`), whether somebody is to approve that it runs
+ *       (`requires_approval`), and what people see it called (`display_name`).
+ *   (3) The catalogue is the file's: of the graphs that are written in it, too, and
+ *       not of a file that a node names.
  */
 #include "graph/load/node.h"
 
+#include <math.h>
 #include <string.h>
 
-static const char *const built_in[] = {"researcher", "red-team", "fact-checker",
-                                       "writer",     "editor",   "critic",
-                                       "synthesizer"};
+static const struct mortise_role built_in[] = {
+    {.id = "researcher",
+     .display_name = "Researcher",
+     .fragment =
+         "You are a researcher. Find out what is asked, from the sources that "
+         "you are given and with the tools that you have. Say where each "
+         "statement comes from, and what you could not find out.",
+     .temperature = 0.3},
+    {.id = "red-team",
+     .display_name = "Red team",
+     .fragment =
+         "You are the red team. Look for what is wrong with the work in front "
+         "of you: errors, risks, cases that nobody thought of, ways to abuse "
+         "it. For each finding say how it comes about and how much it matters.",
+     .temperature = 0.7},
+    {.id = "fact-checker",
+     .display_name = "Fact checker",
+     .fragment =
+         "You check facts. Go through the statements one by one, and say of "
+         "each whether it is supported, contradicted or open, and by what. "
+         "Take nothing as true because it sounds so.",
+     .temperature = 0},
+    {.id = "writer",
+     .display_name = "Writer",
+     .fragment =
+         "You are a writer. Write clearly, for readers who know nothing of how "
+         "the work came about. Keep to the material that you are given, and "
+         "invent nothing.",
+     .temperature = 0.7},
+    {.id = "editor",
+     .display_name = "Editor",
+     .fragment =
+         "You are an editor. Make the text shorter, clearer and right, and "
+         "keep what it says. Give back the whole text as it is to be.",
+     .temperature = 0.3},
+    {.id = "critic",
+     .display_name = "Critic",
+     .fragment =
+         "You are a critic. Judge the work by what it was to be: say what is "
+         "good about it, what is not, and what would make it better, the most "
+         "important first.",
+     .temperature = 0.4},
+    {.id = "synthesizer",
+     .display_name = "Synthesizer",
+     .fragment =
+         "You bring results together. Make one whole of what you are given: "
+         "say once what several found, keep what only one did, and where they "
+         "contradict each other say so.",
+     .temperature = 0.3},
+};
 
 enum { N_BUILT_IN = sizeof built_in / sizeof built_in[0] };
 
-/* ---- the catalogue (1) ------------------------------------------------ */
+/* ---- the catalogue ---------------------------------------------------- */
 
 /* An empty list means something: no tools. */
 static void read_tools(void *ctx, void *into, const struct mortise_slot *slot)
 {
     const struct mortise_loader *ld = ctx;
-    const struct mortise_yaml *v;
+    struct mortise_role *role = into;
 
-    (void)into;
+    role->tools = slot->value;
     for (size_t i = 0; i < slot->value->n; i++) {
-        v = slot->value->items[i];
+        const struct mortise_yaml *v = slot->value->items[i];
+
         if (v->kind != MORTISE_YAML_STRING)
             mortise_diag_add(ld->diags, "E0203", v->span,
                              "'%s' takes names of tools, and this is %s",
@@ -37,16 +89,28 @@ static void read_tools(void *ctx, void *into, const struct mortise_slot *slot)
 }
 
 static const struct mortise_key role_keys[] = {
-    {.name = "display_name", .value = MORTISE_V_STRING},
-    {.name = "system_prompt_fragment", .value = MORTISE_V_STRING},
+    {.name = "display_name",
+     .about = "What people see it called.",
+     .value = MORTISE_V_STRING,
+     MORTISE_INTO_TEXT(struct mortise_role, display_name)},
+    {.name = "system_prompt_fragment",
+     .about = "What its model is told ahead of the goal.",
+     .value = MORTISE_V_STRING,
+     MORTISE_INTO_TEXT(struct mortise_role, fragment)},
     {.name = "default_tool_allowlist",
+     .about = "The tools of a node that plays it and names none itself.",
      .value = MORTISE_V_LIST,
+     .each = &(const struct mortise_key){.value = MORTISE_V_STRING},
      .read = read_tools},
     {.name = "suggested_temperature",
+     .about = "How freely its model chooses, where the node does not say.",
      .value = MORTISE_V_NUMBER,
      .min = 0,
-     .max = 2},
-    {.name = "requires_approval", .value = MORTISE_V_BOOL},
+     .max = 2,
+     MORTISE_INTO_DOUBLE(struct mortise_role, temperature)},
+    {.name = "requires_approval",
+     .about = "true: a person approves that a node runs which plays it.",
+     MORTISE_INTO_BOOL(struct mortise_role, requires_approval)},
 };
 
 MORTISE_PLACE(role, "a role");
@@ -58,50 +122,64 @@ void mortise_load_roles(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     const struct mortise_yaml *map = slot->value;
+    struct mortise_role *all = mortise_load_alloc(ld, map->n * sizeof *all);
 
     (void)into;
-    for (size_t i = 0; i < map->n; i++)
-        if (!mortise_yaml_is_x(map->keys[i]->str))
-            mortise_keys_read(&role_place, map->items[i], map->keys[i]->span,
-                              ld, NULL, ld->diags);
-    ld->roles = map;
+    for (size_t i = 0; all != NULL && i < map->n; i++) {
+        struct mortise_role *role = &all[ld->n_roles];
+
+        if (mortise_yaml_is_x(map->keys[i]->str))
+            continue;
+        *role =
+            (struct mortise_role){.id = map->keys[i]->str, .temperature = NAN};
+        mortise_keys_read(&role_place, map->items[i], map->keys[i]->span, ld,
+                          role, ld->diags);
+        ld->n_roles++;
+    }
+    ld->roles = all;
 }
 
-/* ---- who plays which (2) ---------------------------------------------- */
+/* ---- who plays which -------------------------------------------------- */
 
-static bool is_built_in(const char *role)
+static const struct mortise_role *find(const struct mortise_loader *ld,
+                                       const char *id)
 {
+    for (size_t i = 0; i < ld->n_roles; i++)
+        if (strcmp(ld->roles[i].id, id) == 0)
+            return &ld->roles[i];
     for (size_t i = 0; i < N_BUILT_IN; i++)
-        if (strcmp(built_in[i], role) == 0)
-            return true;
-    return false;
+        if (strcmp(built_in[i].id, id) == 0)
+            return &built_in[i];
+    return NULL;
 }
 
 /* The role that was probably meant, or NULL. */
 static const char *nearest(struct mortise_loader *ld, const char *role)
 {
-    size_t mine = ld->roles != NULL ? ld->roles->n : 0;
-    const char **known =
-        mortise_load_alloc(ld, (N_BUILT_IN + mine) * sizeof *known);
+    const size_t n = ld->n_roles + N_BUILT_IN;
+    const char **known = mortise_load_alloc(ld, n * sizeof *known);
 
     if (known == NULL || ld->suggestions == 0)
         return NULL;
     ld->suggestions--;
-    for (size_t i = 0; i < mine; i++)
-        known[i] = mortise_yaml_is_x(ld->roles->keys[i]->str)
-                       ? NULL
-                       : ld->roles->keys[i]->str;
-    memcpy(known + mine, built_in, sizeof built_in);
-    return mortise_nearest(role, known, N_BUILT_IN + mine);
+    for (size_t i = 0; i < n; i++)
+        known[i] =
+            i < ld->n_roles ? ld->roles[i].id : built_in[i - ld->n_roles].id;
+    return mortise_nearest(role, known, n);
 }
 
-static void unknown_role(struct mortise_loader *ld,
-                         const struct mortise_yaml *role)
+const struct mortise_role *mortise_role_of(struct mortise_loader *ld,
+                                           const struct mortise_yaml *id)
 {
-    struct mortise_diag *d = mortise_diag_add(
-        ld->diags, "E0510", role->span, "there is no role '%s'", role->str);
-    const char *near = nearest(ld, role->str);
+    const struct mortise_role *role = find(ld, id->str);
+    struct mortise_diag *d;
+    const char *near;
 
+    if (role != NULL)
+        return role;
+    d = mortise_diag_add(ld->diags, "E0510", id->span, "there is no role '%s'",
+                         id->str);
+    near = nearest(ld, id->str);
     if (near != NULL)
         mortise_diag_help(ld->diags, d, "did you mean '%s'?", near);
     else
@@ -109,50 +187,5 @@ static void unknown_role(struct mortise_loader *ld,
                           "describe it under 'roles'; built in are researcher, "
                           "red-team, fact-checker, writer, editor, critic and "
                           "synthesizer");
-}
-
-static void check_role(struct mortise_loader *ld,
-                       const struct mortise_yaml *role)
-{
-    if (role->kind != MORTISE_YAML_STRING)
-        mortise_diag_add(ld->diags, "E0203", role->span,
-                         "'role' takes the id of a role, and this is %s",
-                         mortise_yaml_kind_name(role->kind));
-    else if (!is_built_in(role->str) &&
-             (ld->roles == NULL ||
-              mortise_yaml_get(ld->roles, role->str) == NULL ||
-              mortise_yaml_is_x(role->str)))
-        unknown_role(ld, role);
-}
-
-/* Have nodes of that type this key? */
-static bool type_has(const struct mortise_yaml *type, const char *key)
-{
-    for (size_t i = 0; mortise_node_types[i] != NULL; i++)
-        if (type->kind == MORTISE_YAML_STRING &&
-            strcmp(type->str, mortise_node_types[i]->type) == 0)
-            return mortise_place_row(mortise_node_types[i], key) != NULL;
-    return false;
-}
-
-/* A node that says no type is one that plays a role by its goal.  As deep as
- * YAML nests. */
-void mortise_check_role(struct mortise_loader *ld,
-                        const struct mortise_yaml *node)
-{
-    const struct mortise_yaml *type = mortise_yaml_get(node, "type");
-    const struct mortise_yaml *role = mortise_yaml_get(node, "role"), *nodes;
-
-    if (type != NULL ? !type_has(type, "role")
-                     : mortise_yaml_get(node, "goal") == NULL)
-        return;
-    if (role != NULL)
-        check_role(ld, role);
-    if (type == NULL || !type_has(type, "graph"))
-        return;
-    nodes = mortise_yaml_get(mortise_yaml_get(node, "graph"), "nodes");
-    for (size_t i = 0; nodes != NULL && nodes->kind == MORTISE_YAML_MAP &&
-                       i < nodes->n && !ld->nomem;
-         i++)
-        mortise_check_role(ld, nodes->items[i]);
+    return NULL;
 }

@@ -512,16 +512,22 @@ static struct mortise_graph *tools_of(struct mortise_loader *ld,
     return r->node->tools;
 }
 
+void mortise_node_read_tools(struct mortise_loader *ld,
+                             struct mortise_reading *r,
+                             const struct mortise_yaml *list)
+{
+    struct tools t = {.ld = ld, .n = 0};
+
+    read_list(&t, list, false);
+    read_list(&t, list, true);
+    if (!ld->nomem && t.n > 0)
+        r->node->tools = graph_of(&t, list);
+}
+
 static void read_allowlist(void *ctx, void *into,
                            const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
-    struct tools t = {.ld = ctx, .n = 0};
-
-    read_list(&t, slot->value, false);
-    read_list(&t, slot->value, true);
-    if (!t.ld->nomem && t.n > 0)
-        r->node->tools = graph_of(&t, slot->value);
+    mortise_node_read_tools(ctx, into, slot->value);
 }
 
 void mortise_node_add_planner(struct mortise_loader *ld,

@@ -333,6 +333,14 @@ enum mortise_guard_stage {
     MORTISE_GUARD_STAGES
 };
 
+/* What makes an output short, for who is told of it (load/compaction.c). */
+struct mortise_compaction {
+    const char *plugin, *operation;
+    const struct mortise_operation *op; /* NULL: it is not there */
+    bool is_said;                       /* by the node: also of what is short */
+    const char *llm; /* what it is told of the model, JSON; NULL: nothing */
+};
+
 struct mortise_node {
     const char *id;
     uint32_t index; /* declared position */
@@ -355,6 +363,13 @@ struct mortise_node {
     /* Where the state has what models and others said in its conversation, a
      * list: conversations.NAME; NULL: it has none. */
     const struct mortise_path *conversation;
+
+    /* Whose outputs it is told (`depends_on` of a leaf), and what makes that of
+     * its own output which others are told; NULL: nobody is told of it. */
+    const uint32_t *hears;
+    uint32_t n_hears;
+    struct mortise_compaction *compaction;
+    const char *role, *role_name; /* that it plays, for people; NULL: none */
 
     double complexity; /* of what it asks a model, 0 to 1; NAN: not said */
     const char *model_reason; /* why that model; NULL: not said */
@@ -381,6 +396,7 @@ struct mortise_node {
     bool on_error_value;   /* on_error: {value}; {goto} is an EDGE_ERROR */
     struct mortise_expr error_value;
     bool interrupt_before, interrupt_after;
+    bool approve_whole; /* that it runs is approved, whatever hitl_mode says */
     bool approve;      /* a call of it is approved, whatever hitl_mode says; */
     bool of_type;      /* ... none is for that: its type has that operation */
     bool cache;        /* `pure`: what it gave before need not be called for */

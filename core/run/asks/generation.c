@@ -90,6 +90,13 @@ static void drop_found(struct exec *x)
         mortise_json_drop(&x->found[i]);
 }
 
+/* ---- what is told of it --------------------------------------------------- */
+
+void mortise_generation_compacted(struct exec *x, json_t *told)
+{
+    mortise_json_hold(&x->compacted, told);
+}
+
 /* ---- what was said of it -------------------------------------------------- */
 
 int mortise_generation_note(struct exec *x, json_t *verdicts,
@@ -157,6 +164,7 @@ int mortise_generation_next(struct mortise_run *r, struct exec *x,
     mortise_json_drop(&x->decision);
     mortise_json_drop(&x->notes);
     mortise_json_drop(&x->approval);
+    mortise_json_drop(&x->compacted);
     mortise_budget_call_ended(r, x);
     if (!mortise_step_is_kept(x) && mortise_step_clear(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;

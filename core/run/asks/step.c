@@ -80,7 +80,7 @@ enum {
 /* What the call of x asks is in this one. */
 static struct journal *journal_of(const struct exec *x)
 {
-    return x->call == MORTISE_RUN_CHECK ? x->checks : x->journal;
+    return mortise_call_is_aside(x->call) ? x->checks : x->journal;
 }
 
 /* Was s asked by the call under way, or by an earlier one like it? */
@@ -214,7 +214,7 @@ static int wait_for(struct mortise_run *r, const struct exec *x, struct step *s,
     assert(r->n_step_waits == 0 || grown[r->n_step_waits - 1].seq <= seq);
     s->seq = seq;
     r->step_waits[r->n_step_waits++] = (struct step_wait){
-        seq, x->index, s->index, x->call == MORTISE_RUN_CHECK};
+        seq, x->index, s->index, mortise_call_is_aside(x->call)};
     return MORTISE_OK;
 }
 
@@ -258,14 +258,18 @@ static int set_scope(struct mortise_run *r, struct exec *x,
     uint8_t digest[MORTISE_DIGEST];
     struct mortise_hasher h;
 
-    if (mortise_json_digest(digest, x->subject, r->mem) != MORTISE_OK)
+    const bool compacts = x->call == MORTISE_RUN_COMPACT;
+
+    if (mortise_json_digest(digest, compacts ? x->lengthy : x->subject,
+                            r->mem) != MORTISE_OK)
         return mortise_nomem(err);
-    assert(x->call == MORTISE_RUN_CHECK && x->checks != NULL);
+    assert(mortise_call_is_aside(x->call) && x->checks != NULL);
     mortise_hasher_init(&h);
-    mortise_hasher_u64(&h, x->stage);
-    mortise_hasher_u64(&h, x->turn);
-    mortise_hasher_u64(&h, x->guard);
-    mortise_hasher_u64(&h, x->stage == MORTISE_GUARD_EDGE ? x->at : 0);
+    mortise_hasher_u64(&h, compacts ? MORTISE_GUARD_STAGES : x->stage);
+    mortise_hasher_u64(&h, compacts ? 0 : x->turn);
+    mortise_hasher_u64(&h, compacts ? 0 : x->guard);
+    mortise_hasher_u64(&h,
+                       !compacts && x->stage == MORTISE_GUARD_EDGE ? x->at : 0);
     mortise_hasher_field(&h, digest, sizeof digest);
     mortise_hasher_final(&h, digest);
     mortise_hex(x->checks->scope, digest, sizeof digest);
@@ -276,7 +280,7 @@ static int set_scope(struct mortise_run *r, struct exec *x,
 static int journal_for(struct mortise_run *r, struct exec *x,
                        struct journal **out, struct mortise_err *err)
 {
-    bool of_check = x->call == MORTISE_RUN_CHECK;
+    bool of_check = mortise_call_is_aside(x->call);
     bool is_new = journal_of(x) == NULL;
     int rv = mortise_step_journal(r, x, of_check, out, err);
 
@@ -767,19 +771,18 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
 }
 
 /* (9) */
-static int ask_of_check(struct mortise_run *r, struct exec *x,
-                        const struct mortise_ask_in *in,
-                        struct mortise_err *err)
+static int ask_aside(struct mortise_run *r, struct exec *x,
+                     const struct mortise_ask_in *in, struct mortise_err *err)
 {
     if (kinds[in->kind].changes)
         return reply_words(r, in->ask, MORTISE_S_DENIED,
-                           "a guardrail may not change the world: it reads, "
-                           "and no more",
+                           "what judges an output, or makes it short, may not "
+                           "change the world: it reads, and no more",
                            err);
     if (kinds[in->kind].waits)
         return reply_words(r, in->ask, MORTISE_S_UNSUPPORTED,
-                           "a guardrail may not wait for somebody, or for a "
-                           "time: only what executes an operation may",
+                           "what judges an output, or makes it short, may not "
+                           "wait for somebody, or for a time",
                            err);
     return ask_journaled(r, x, in, err);
 }
@@ -806,8 +809,8 @@ int mortise_step_ask(struct mortise_run *r, const struct mortise_ask_in *in,
     if (x == NULL || x->state != X_RUNNING)
         return reply_words(r, in->ask, MORTISE_S_CANCELLED, "cancelled", err);
     assert(in->kind >= MORTISE_STEP_READ && in->kind <= MORTISE_STEP_TOOL);
-    if (x->call == MORTISE_RUN_CHECK)
-        return ask_of_check(r, x, in, err);
+    if (mortise_call_is_aside(x->call))
+        return ask_aside(r, x, in, err);
     return x->call == MORTISE_RUN_EXECUTE ? ask_journaled(r, x, in, err)
                                           : ask_plain(r, in, err);
 }
@@ -903,7 +906,8 @@ static int went_to_disk(struct mortise_run *r, const struct step_wait *w,
     struct step *s = j != NULL && w->step < j->n ? j->steps[w->step] : NULL;
 
     if (s == NULL || s->seq != w->seq || x->state != X_RUNNING ||
-        x->call != (w->of_check ? MORTISE_RUN_CHECK : MORTISE_RUN_EXECUTE) ||
+        (w->of_check ? !mortise_call_is_aside(x->call)
+                     : x->call != MORTISE_RUN_EXECUTE) ||
         s->entrance != j->entrance)
         return MORTISE_OK;
     if (s->state == STEP_OPEN && s->ask != 0)
@@ -953,13 +957,12 @@ int mortise_step_enter(struct mortise_run *r, struct exec *x,
     if (j == NULL)
         return MORTISE_OK;
     begin_again(j);
-    return x->call == MORTISE_RUN_CHECK ? set_scope(r, x, err) : MORTISE_OK;
+    return mortise_call_is_aside(x->call) ? set_scope(r, x, err) : MORTISE_OK;
 }
 
 bool mortise_step_left_unasked(const struct exec *x)
 {
-    const struct journal *j =
-        x->call == MORTISE_RUN_CHECK ? x->checks : x->journal;
+    const struct journal *j = journal_of(x);
 
     for (size_t i = 0; j != NULL && i < j->n; i++) {
         if (j->steps[i]->state != STEP_OUT && !j->steps[i]->inside &&

@@ -1,4 +1,4 @@
-/* call.c -- tools, extensions and gmi: nodes that are a call of a plugin's
+/* call.c -- tools, extensions, gmi and leaves: nodes that are a call of a plugin's
  * operation, and nothing besides (start.c). */
 #include "run/outcome/outcome.h"
 
@@ -6,3 +6,4 @@ const struct node_kind mortise_run_kind_tool = {.start = mortise_start_call};
 const struct node_kind mortise_run_kind_extension = {.start =
                                                          mortise_start_call};
 const struct node_kind mortise_run_kind_gmi = {.start = mortise_start_call};
+const struct node_kind mortise_run_kind_leaf = {.start = mortise_start_call};

@@ -18,6 +18,22 @@ static bool needs_digest(const struct exec *x, const struct mortise_node *n)
     return n->effect >= MORTISE_WRITE || mortise_arguments_are_approved(x, n);
 }
 
+/* {node, predecessors} of a node that is told of others. */
+static int put_predecessors(struct mortise_run *r, const struct exec *x,
+                            json_t *body, struct mortise_err *err)
+{
+    json_t *list;
+    int rv;
+
+    if (mortise_exec_node(r, x)->n_hears == 0)
+        return MORTISE_OK;
+    rv = mortise_predecessors(r, x, &list, err);
+    if (rv == MORTISE_OK &&
+        json_object_set_new(body, "predecessors", list) != 0)
+        rv = mortise_nomem(err);
+    return rv;
+}
+
 /* The arguments are those of the generation's first attempt: the same after a
  * crash between two attempts. */
 static int eval_args(struct mortise_run *r, struct exec *x,
@@ -37,6 +53,10 @@ static int eval_args(struct mortise_run *r, struct exec *x,
         return rv;
     rv = mortise_tmpl_eval(args, &env.cel, &body, why);
     mortise_env_finish(&env);
+    if (rv == MORTISE_OK && put_predecessors(r, x, body, err) != MORTISE_OK) {
+        json_decref(body);
+        return err->code;
+    }
     if (rv == MORTISE_OK)
         rv = mortise_fold_check_depth(body, why);
     if (rv == MORTISE_OK)

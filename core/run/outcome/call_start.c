@@ -21,6 +21,10 @@ static void fill_call(struct mortise_run *r, struct exec *x, json_t *body,
     c->is_last = check && mortise_guard_is_last(r, x);
     c->plugin = check ? mortise_guard_id(r, x) : own ? n->plugin : "";
     c->operation = own ? n->operation : "";
+    if (x->call == MORTISE_RUN_COMPACT) {
+        c->plugin = n->compaction->plugin;
+        c->operation = n->compaction->operation;
+    }
     c->body = body;
     c->stage = x->stage;
     c->serves = x->serves != 0;
@@ -54,7 +58,7 @@ int mortise_call_start_with(struct mortise_run *r, struct exec *x,
     struct mortise_action *a;
     int rv;
 
-    assert(kind == MORTISE_RUN_CHECK || n->op != NULL);
+    assert(mortise_call_is_aside(kind) || n->op != NULL);
     assert(kind != MORTISE_RUN_RECONCILE || n->op->reconcile);
     assert(kind != MORTISE_RUN_LOOKUP || n->cache);
     rv = is_step_in(x, kind) || x->serves != 0
@@ -73,7 +77,7 @@ int mortise_call_start_with(struct mortise_run *r, struct exec *x,
     fill_call(r, x, body, &a->u.call);
     if (kind == MORTISE_RUN_EXECUTE)
         mortise_doubt_note_failure(x, NULL);
-    if (kind == MORTISE_RUN_EXECUTE || kind == MORTISE_RUN_CHECK)
+    if (kind == MORTISE_RUN_EXECUTE || mortise_call_is_aside(kind))
         rv = mortise_step_enter(r, x, err);
     if (rv != MORTISE_OK)
         return rv;

@@ -61,6 +61,18 @@ int mortise_total_outcome(struct mortise_run *r, struct frame *f,
                           json_t **error, json_t **state,
                           struct mortise_err *err);
 
+/* ---- compact.c ---- */
+/* The call that makes an output short has ended; `late` (else NULL): it did not, in
+ * these words, and `in` is of no account. */
+int mortise_compact_settle(struct mortise_run *r, struct exec *x,
+                           const struct mortise_result_in *in, const char *late,
+                           struct mortise_err *err);
+
+/* ---- predecessors.c ---- */
+/* What x is told of the nodes that it depends on: *out, a new reference. */
+int mortise_predecessors(struct mortise_run *r, const struct exec *x,
+                         json_t **out, struct mortise_err *err);
+
 /* ---- talk.c ---- */
 /* What stays of `said` in the node's conversation: a new reference; NULL: memory ran
  * out. */

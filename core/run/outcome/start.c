@@ -52,23 +52,33 @@ static int ask_approval(struct mortise_run *r, struct exec *x,
 static bool is_to_be_approved(const struct exec *x,
                               const struct mortise_node *n)
 {
-    return x->frame->graph->approve_nodes && x->serves == 0 &&
-           !x->approved_whole && (n->op != NULL || n->sub != NULL);
+    return (x->frame->graph->approve_nodes || n->approve_whole) &&
+           x->serves == 0 && !x->approved_whole &&
+           (n->op != NULL || n->sub != NULL);
 }
 
+/* With what it is called with, where nothing is looked up for that. */
 static int ask_node(struct mortise_run *r, struct exec *x,
                     struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
+    bool is_known = n->op != NULL && n->memory == NULL && n->discovers == NULL;
     char tool[MORTISE_TOOL_MAX] = "";
+    struct mortise_err why;
+    int rv = is_known ? mortise_arguments_eval(r, x, &why, err) : MORTISE_OK;
 
+    if (rv != MORTISE_OK)
+        return mortise_fail_refused(r, x, rv, "expression", &why, err);
     if (n->op != NULL)
         snprintf(tool, sizeof tool, "%s/%s", n->plugin, n->operation);
-    return mortise_request_ask(r, x, MORTISE_ASK_NODE,
-                               json_pack("{s:s, s:s*}", "type",
-                                         mortise_node_type_name(n->type),
-                                         "tool", n->op != NULL ? tool : NULL),
-                               0, err);
+    return mortise_request_ask(
+        r, x, MORTISE_ASK_NODE,
+        json_pack("{s:s, s:s*, s:s*, s:O*}", "type",
+                  mortise_node_type_name(n->type), "tool",
+                  n->op != NULL ? tool : NULL, "role",
+                  n->role_name != NULL ? n->role_name : n->role, "args",
+                  is_known ? x->body : NULL),
+        0, err);
 }
 
 /* ---- calls -------------------------------------------------------------- */

@@ -67,6 +67,13 @@ struct indexes {
 /* The node of the execution that an `update` is. */
 #define NODE_UPDATE 0xFFFFFFFDu
 
+/* Is what such a call asks part of it, and no step of its node's?  (Like the
+ * `checks`, among which it is kept.) */
+static inline bool mortise_call_is_aside(enum mortise_run_call_kind kind)
+{
+    return kind == MORTISE_RUN_CHECK || kind == MORTISE_RUN_COMPACT;
+}
+
 /* ---- the journal inside an execution (step.c) ---- */
 
 enum step_state {
@@ -315,6 +322,8 @@ struct exec {
     json_t *decision; /* an acceptance that they have not passed yet */
     json_t *body;     /* live only: the arguments, once evaluated */
     json_t *found[MORTISE_LOOKUPS]; /* NULL: nothing was looked up yet */
+    json_t *compacted; /* {output, how, error?}: what of its output is told to who
+                          depends on it; NULL: nobody does, or it has none */
     /* By asks/steps.c: what it asked (step.c). */
     struct journal *journal; /* NULL: nothing */
     struct journal *checks;  /* what its guardrails asked; likewise */
@@ -364,6 +373,9 @@ struct exec {
     /* By outcome/remember.c: live only.  What its output becomes, and that, while
      * it is judged or written; what guardrails put in its place. */
     json_t *trace, *encoded, *memorable;
+    /* By outcome/compact.c: live only.  The output that an operation makes shorter,
+     * and what that made of it, until it is recorded. */
+    json_t *lengthy, *brief;
     /* By outcome/arguments.c: live only. */
     uint8_t body_digest[MORTISE_DIGEST];
     /* By outcome/fail.c: live only. */

@@ -1,8 +1,10 @@
-/* agent.c -- gmi nodes: a model is asked, does what it has tools for, and is
- * asked again, until there is an output.
+/* agent.c -- gmi nodes and leaves: a model is asked, does what it has tools for, and
+ * is asked again, until there is an output.
  *
  * Operations
- *   gmi  {args?, node, memory?, skills?}
+ *   leaf     {node, predecessors?}    -> likewise (leaf.c)
+ *   compact  {node, output, words}    -> a text (compact.c)
+ *   gmi      {args?, node, memory?, skills?}
  *                        -> a text, or the JSON that was asked for
  *
  *     node  the node's own keys (mortise-graph(5)): instructions, prompt, llm,
@@ -72,8 +74,9 @@ static int is_said(mortise_jv v, const char *word)
 
 static void call_free(struct call *c)
 {
-    struct bytes *const held[] = {&c->ahead, &c->append, &c->called,
-                                  &c->last,  &c->output, &c->heads};
+    struct bytes *const held[] = {&c->ahead,   &c->append,  &c->called,
+                                  &c->last,    &c->output,  &c->heads,
+                                  &c->offered, &c->reported};
 
     for (size_t i = 0; i < sizeof held / sizeof held[0]; i++)
         bytes_free(held[i]);
@@ -526,6 +529,8 @@ void agent_take_results(struct call *c)
         agent_end_as(c, status);
     else if (c->heads.n > 0)
         hand_over(c);
+    else if (c->reported.n > 0)
+        succeed(c, emit(c, bytes_str(&c->reported)));
     else if (is_stale(c))
         fail_stale(c);
     else
@@ -551,20 +556,15 @@ static int has(const struct call *c, const char *key)
     return mortise_jv_type(mortise_jv_get(c->node, key)) != MORTISE_JV_NONE;
 }
 
-static mortise_status begin(struct call *c, mortise_jv body)
+static mortise_status begin_gmi(struct call *c, mortise_jv body)
 {
     mortise_jv response = mortise_jv_get(c->node, "response");
     mortise_status status;
 
-    c->left = 10;
-    mortise_jv_int(mortise_jv_get(c->node, "max_internal_iterations"),
-                   &c->left);
-    c->has_tools = has(c, "tools");
     c->keeps = has(c, "conversation");
     c->mode = mode_of(c);
-    c->is_json = mortise_jv_type(response) == MORTISE_JV_NONE
-                     ? has(c, "output_schema")
-                     : is_said(response, "json");
+    if (mortise_jv_type(response) != MORTISE_JV_NONE)
+        c->is_json = is_said(response, "json");
     status = agent_add_ahead(&c->ahead, c->node, body);
     return status == MORTISE_S_OK
                ? agent_add_of(&c->append, "user",
@@ -572,10 +572,46 @@ static mortise_status begin(struct call *c, mortise_jv body)
                : status;
 }
 
+static void start(struct call *c)
+{
+    agent_go_on(c, MORTISE_S_OK);
+}
+
+static const struct operation {
+    const char *name;
+    mortise_status (*begin)(struct call *c, mortise_jv body);
+    void (*start)(struct call *c); /* takes the call */
+} operations[] = {{"gmi", begin_gmi, start},
+                  {"leaf", agent_begin_leaf, agent_start_leaf},
+                  {"compact", agent_begin_compact, start}};
+
+static const struct operation *operation_of(mortise_str name)
+{
+    for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++)
+        if (mortise_str_is(name, operations[i].name))
+            return &operations[i];
+    return NULL;
+}
+
+static mortise_status begin(struct call *c, const struct operation *op,
+                            mortise_jv body)
+{
+    c->left = 10;
+    c->mode = MODE_ONCE;
+    mortise_jv_int(mortise_jv_get(c->node, "max_internal_iterations"),
+                   &c->left);
+    c->has_tools = has(c, "tools");
+    c->is_json = has(c, "output_schema");
+    return op->begin(c, body);
+}
+
 static mortise_status execute(mortise_inst *i, const mortise_request *r)
 {
+    const struct operation *op = operation_of(r->operation);
     struct call *c = (struct call *)calloc(1, sizeof *c);
-    mortise_status status = c != NULL ? MORTISE_S_OK : MORTISE_S_NOMEM;
+    mortise_status status = c == NULL    ? MORTISE_S_NOMEM
+                            : op == NULL ? MORTISE_S_NOTFOUND
+                                         : MORTISE_S_OK;
     mortise_jv body;
 
     if (status == MORTISE_S_OK) {
@@ -586,10 +622,10 @@ static mortise_status execute(mortise_inst *i, const mortise_request *r)
     }
     if (status == MORTISE_S_OK) {
         c->node = mortise_jv_get(body, "node");
-        status = begin(c, body);
+        status = begin(c, op, body);
     }
     if (status == MORTISE_S_OK) {
-        agent_go_on(c, MORTISE_S_OK);
+        op->start(c);
         return MORTISE_S_PENDING;
     }
     if (c != NULL)

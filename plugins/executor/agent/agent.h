@@ -6,6 +6,8 @@
  *     plan.c     asks a planner whether it is done
  *     said.c     messages, in the host's format
  *     ahead.c    what is said ahead of everything
+ *     leaf.c     what a leaf is told, and how it reports
+ *     compact.c  an output is made short
  *
  * A function that `takes the call` may end it: nothing of it is touched behind
  * that. */
@@ -46,13 +48,17 @@ struct call {
     mortise_jv node; /* of the request, lent until the end */
     enum mode mode;
     int is_json, has_tools, keeps; /* keeps: in its conversation */
-    int held; /* what the model said is in no words of a failure */
+    int held;    /* what the model said is in no words of a failure */
+    int reports; /* a leaf: it may call report_result */
+    int quiet;   /* nobody watches what the model says */
 
-    struct bytes ahead;  /* the system's message: a list, or nothing */
-    struct bytes append; /* what is said next: a list, or nothing */
-    int64_t asked;       /* calls of models so far: the newest is its name */
-    int64_t after;       /* whose reply it goes on from; 0: none yet */
-    int64_t left;        /* replies that it may yet have */
+    struct bytes ahead;    /* the system's message: a list, or nothing */
+    struct bytes append;   /* what is said next: a list, or nothing */
+    struct bytes offered;  /* a leaf's: all that its model is offered, a list */
+    struct bytes reported; /* ... and what it reported, JSON; or nothing */
+    int64_t asked;         /* calls of models so far: the newest is its name */
+    int64_t after;         /* whose reply it goes on from; 0: none yet */
+    int64_t left;          /* replies that it may yet have */
 
     uint64_t alias, tried; /* whose turn it is, and how many failed before */
     uint64_t waited;       /* how often, for this reply */
@@ -106,6 +112,25 @@ mortise_str agent_step(char *room, const char *kind, int64_t n);
 /* Takes the call: the tool calls of that message are run. */
 void agent_run_batch(struct call *c, mortise_jv message);
 void agent_batch_free(struct batch *b);
+
+/* A result that is one text. */
+mortise_status agent_put_words(struct result *r, mortise_str words);
+/* Takes the call: one that was pending is there, or could not be made. */
+void agent_result_is_there(struct result *r, mortise_status status);
+
+/* ---- leaf.c ---------------------------------------------------------------- */
+
+/* What a leaf is told; and, which takes the call, its first turn. */
+mortise_status agent_begin_leaf(struct call *c, mortise_jv body);
+void agent_start_leaf(struct call *c);
+/* Is it report_result that is called?  Then this makes its result; PENDING: it is
+ * made another time. */
+int agent_is_report(const struct call *c, mortise_jv part);
+mortise_status agent_report(struct result *r);
+
+/* ---- compact.c ------------------------------------------------------------- */
+
+mortise_status agent_begin_compact(struct call *c, mortise_jv body);
 
 /* ---- plan.c ---------------------------------------------------------------- */
 

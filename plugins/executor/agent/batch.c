@@ -68,8 +68,7 @@ static int is_message(mortise_jv output)
     return 1;
 }
 
-/* A result that is one text. */
-static mortise_status put_words(struct result *r, mortise_str words)
+mortise_status agent_put_words(struct result *r, mortise_str words)
 {
     mortise_status status;
     mortise_str json;
@@ -128,7 +127,7 @@ static mortise_status put_cut(struct result *r, mortise_jv answer)
     if (status == MORTISE_S_OK)
         status = bytes_put(&words, mortise_strz(mark));
     if (status == MORTISE_S_OK)
-        status = put_words(r, bytes_str(&words));
+        status = agent_put_words(r, bytes_str(&words));
     bytes_free(&words);
     return status;
 }
@@ -153,7 +152,7 @@ static mortise_status put_error(struct result *r, mortise_jv error)
     if (status == MORTISE_S_OK)
         status = bytes_decode(&words, mortise_jv_get(error, "message"));
     if (status == MORTISE_S_OK)
-        status = put_words(r, bytes_str(&words));
+        status = agent_put_words(r, bytes_str(&words));
     if (status == MORTISE_S_OK)
         status = keep_error(&r->of->batch, error);
     r->is_error = 1;
@@ -169,7 +168,7 @@ static mortise_status put_goto(struct result *r, mortise_jv to)
 
     if (r->of->heads.n > 0) {
         r->is_error = 1;
-        return put_words(r, mortise_strz("it was handed over already"));
+        return agent_put_words(r, mortise_strz("it was handed over already"));
     }
     status = bytes_decode(&r->of->heads, to);
     if (status == MORTISE_S_OK)
@@ -177,7 +176,7 @@ static mortise_status put_goto(struct result *r, mortise_jv to)
     if (status == MORTISE_S_OK)
         status = bytes_put(&words, bytes_str(&r->of->heads));
     if (status == MORTISE_S_OK)
-        status = put_words(r, bytes_str(&words));
+        status = agent_put_words(r, bytes_str(&words));
     bytes_free(&words);
     return status;
 }
@@ -200,24 +199,28 @@ static mortise_status put_answer(struct result *r, mortise_jv answer)
 
 static void go_on(struct call *c);
 
+void agent_result_is_there(struct result *r, mortise_status status)
+{
+    struct batch *b = &r->of->batch;
+
+    b->out--;
+    if (status == MORTISE_S_SUSPENDED)
+        b->waits = 1;
+    else if (b->status == MORTISE_S_OK)
+        b->status = status;
+    go_on(r->of);
+}
+
 static void done(void *ud, mortise_status status, mortise_str text)
 {
     struct result *r = (struct result *)ud;
-    struct batch *b = &r->of->batch;
     mortise_jv answer;
 
-    b->out--;
-    if (status == MORTISE_S_SUSPENDED) {
-        b->waits = 1;
-    } else {
-        if (status == MORTISE_S_OK)
-            status = mortise_jv_parse(text, &answer);
-        if (status == MORTISE_S_OK)
-            status = put_answer(r, answer);
-        if (b->status == MORTISE_S_OK)
-            b->status = status;
-    }
-    go_on(r->of);
+    if (status == MORTISE_S_OK)
+        status = mortise_jv_parse(text, &answer);
+    if (status == MORTISE_S_OK)
+        status = put_answer(r, answer);
+    agent_result_is_there(r, status);
 }
 
 static void write_invoke(mortise_jw *w, const char *step, mortise_jv part)
@@ -246,29 +249,38 @@ static mortise_status put_unread(struct result *r)
     return status == MORTISE_S_OK ? put_error(r, v) : status;
 }
 
-static mortise_status run(struct call *c, uint64_t i)
+static mortise_status invoke(struct call *c, uint64_t i)
 {
     struct batch *b = &c->batch;
-    mortise_jv part = b->results[i].call;
     char step[2 * AGENT_STEP_ROOM];
     mortise_status status;
     mortise_str body;
     mortise_jw w;
 
-    if (mortise_jv_type(mortise_jv_get(part, "arguments")) != MORTISE_JV_OBJECT)
-        return put_unread(&b->results[i]);
     snprintf(step, sizeof step, "t%lld.%lld", (long long)c->after,
              (long long)i + 1);
     mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
-    write_invoke(&w, step, part);
+    write_invoke(&w, step, b->results[i].call);
     status = mortise_jw_finish(&w, &body);
     if (status == MORTISE_S_OK)
         status = mortise_tool_invoke(c->inst->host, c->inst->api, c->id, body,
                                      done, &b->results[i]);
     free(w.p);
+    return status;
+}
+
+static mortise_status run(struct call *c, uint64_t i)
+{
+    struct result *r = &c->batch.results[i];
+    mortise_status status;
+
+    if (mortise_jv_type(mortise_jv_get(r->call, "arguments")) !=
+        MORTISE_JV_OBJECT)
+        return put_unread(r);
+    status = agent_is_report(c, r->call) ? agent_report(r) : invoke(c, i);
     if (status != MORTISE_S_PENDING)
         return status;
-    b->out++;
+    c->batch.out++;
     return MORTISE_S_OK;
 }
 

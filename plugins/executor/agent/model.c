@@ -108,7 +108,10 @@ static void write_tools(const struct call *c, mortise_jw *w)
     if (!c->has_tools)
         return;
     mortise_jv_bool(mortise_jv_get(c->node, "parallel_tools"), &parallel);
-    write_true(w, "tools");
+    if (c->offered.n > 0)
+        write_list(w, "tools", &c->offered);
+    else
+        write_true(w, "tools");
     if (!c->used_tools || mortise_jv_is(choice, mortise_strz("none")))
         write_member(w, "tool_choice", choice);
     mortise_jw_key(w, "parallel_tools");
@@ -131,7 +134,7 @@ static void write_request(const struct call *c, mortise_jw *w)
                                           "reasoning_effort", "cache", "extra"};
     mortise_jv llm = mortise_jv_get(c->node, "llm");
     char room[AGENT_STEP_ROOM];
-    int32_t stream = 1;
+    int32_t stream = !c->quiet;
 
     mortise_jv_bool(mortise_jv_get(c->node, "stream"), &stream);
     mortise_jw_object(w);

@@ -375,27 +375,36 @@ START_TEST(kinds_narrow)
 }
 END_TEST
 
-/* key: discovery.kind=gmi */
+/* key: discovery.kind=gmi, discovery.kind=leaf */
 START_TEST(models_are_found)
 {
-    struct mortise_graph *g =
-        sim_graph(HEAD "start: a\n"
-                       "nodes:\n"
-                       "  a: {type: tool, tool: t/read, args: {v: 1}}\n"
-                       "  pay: {type: tool, tool: t/read, capability: pays,\n"
-                       "        depends_on: a}\n"
-                       "  think: {type: gmi, prompt: x, capability: thinks}\n"
-                       "  else: {type: tool, tool: t/read, depends_on: think}\n"
-                       "edges:\n"
-                       "  - {from: a, type: discovery, discovery: {query: q, "
-                       "kind: gmi, fallback: else}}\n");
-    char found[64] = "";
+    static const char *const nodes[] = {"type: gmi, prompt: x",
+                                        "type: leaf, goal: x"};
+    char yaml[1024];
 
-    for (uint32_t e = 0; e < g->n_edges; e++)
-        if (g->edges[e].kind == MORTISE_EDGE_FOUND)
-            strcat(strcat(found, g->nodes[g->edges[e].to].id), " ");
-    ck_assert_str_eq(found, "think ");
-    mortise_graph_unref(g);
+    for (size_t i = 0; i < 2; i++) {
+        struct mortise_graph *g;
+        char found[64] = "";
+
+        snprintf(yaml, sizeof yaml,
+                 HEAD "start: a\n"
+                      "nodes:\n"
+                      "  a: {type: tool, tool: t/read, args: {v: 1}}\n"
+                      "  pay: {type: tool, tool: t/read, capability: pays,\n"
+                      "        depends_on: a}\n"
+                      "  think: {%s, capability: thinks}\n"
+                      "  else: {type: tool, tool: t/read, depends_on: think}\n"
+                      "edges:\n"
+                      "  - {from: a, type: discovery, discovery: {query: q, "
+                      "kind: %.4s, fallback: else}}\n",
+                 nodes[i], i == 0 ? "gmi" : "leaf");
+        g = sim_graph(yaml);
+        for (uint32_t e = 0; e < g->n_edges; e++)
+            if (g->edges[e].kind == MORTISE_EDGE_FOUND)
+                strcat(strcat(found, g->nodes[g->edges[e].to].id), " ");
+        ck_assert_str_eq(found, "think ");
+        mortise_graph_unref(g);
+    }
 }
 END_TEST
 

@@ -1,0 +1,258 @@
+/* compact.c -- what others are told of an output: stages of it (pipeline.c), for
+ * nodes that a leaf depends on, and leaves that say how (graph/load/compaction.c).
+ *
+ *   (1) It is made of the output as its guardrails left it and its schemas have it,
+ *       once, when nothing more is waited for; and stands in the node's own commit.
+ *   (2) What is short is told as it is, of which nothing is recorded, unless the
+ *       node itself says what makes it shorter.  Short are 250 words, and 2,000 bytes.
+ *   (3) Nothing fails of it.  Where the operation is not there, fails, takes too
+ *       long, does not let go or gives nothing, the beginning of the output is told,
+ *       and that it was cut; the record says why.
+ *   (4) What the operation asks, a model say, is part of its one call, like what
+ *       guardrails ask: it is recorded, and not asked again after a crash.
+ *   (5) What on_error gave, and what a race has no use for, is not worth a call. */
+#include <string.h>
+
+#include "base/utf8.h"
+#include "run/outcome/outcome.h"
+
+enum { WORDS = 250, BYTES = 2000 };
+
+static const struct mortise_compaction *how_of(const struct outcome *o)
+{
+    return mortise_exec_node(o->r, o->x)->compaction;
+}
+
+/* ---- what is short (2) --------------------------------------------------- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* How much of a text is short. */
+static size_t short_part(const char *text, size_t n)
+{
+    size_t at = 0, words = 0, most = n < BYTES ? n : BYTES;
+
+    while (at < most) {
+        bool begins =
+            !is_blank(text[at]) && (at == 0 || is_blank(text[at - 1]));
+
+        if (begins && ++words > WORDS)
+            break;
+        at++;
+    }
+    return at < n ? mortise_utf8_cut(text, n, at) : n;
+}
+
+/* The text of an output: itself, or (*made) its JSON, to be given up. */
+static const char *text_of(const struct mortise_run *r, const json_t *output,
+                           char **made)
+{
+    *made = NULL;
+    if (json_is_string(output))
+        return json_string_value(output);
+    return *made = mortise_json_text(r->mem, output);
+}
+
+static size_t size_of(const json_t *output, const char *text)
+{
+    return json_is_string(output) ? json_string_length(output) : strlen(text);
+}
+
+/* MORTISE_ENOMEM, or *is_short. */
+static int look(const struct mortise_run *r, const json_t *output,
+                bool *is_short, struct mortise_err *err)
+{
+    char *made;
+    const char *text = text_of(r, output, &made);
+    size_t n = text != NULL ? size_of(output, text) : 0;
+
+    *is_short = text != NULL && short_part(text, n) == n;
+    mortise_release_str(r->mem, made);
+    return text != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+/* (3): {output, how: cut, error: {code, message}}. */
+static json_t *cut(const struct mortise_run *r, const json_t *output,
+                   const char *code, const char *message)
+{
+    char *made, mark[64];
+    const char *text = text_of(r, output, &made);
+    size_t n = text != NULL ? size_of(output, text) : 0;
+    size_t k = text != NULL ? short_part(text, n) : 0;
+    struct mortise_buf told;
+    json_t *out = NULL;
+
+    mortise_buf_init(&told, r->mem);
+    mortise_buf_put(&told, text, k);
+    snprintf(mark, sizeof mark, "\n[cut here: the first %zu of %zu bytes]", k,
+             n);
+    if (k < n)
+        mortise_buf_puts(&told, mark);
+    if (text != NULL && !told.failed)
+        out = json_pack("{s:o, s:s, s:{s:s, s:o}}", "output",
+                        mortise_json_strn(told.p, told.n), "how", "cut",
+                        "error", "code", code, "message",
+                        mortise_json_strn(message, strlen(message)));
+    mortise_buf_finish(&told);
+    mortise_release_str(r->mem, made);
+    return out;
+}
+
+/* ---- what makes it short ------------------------------------------------- */
+
+/* (5), and (2) where that can be said without looking. */
+static bool is_worth_it(const struct outcome *o)
+{
+    return o->entry.how != DONE_ON_ERROR && o->x->discard == 0 &&
+           o->x->loss == LOSS_NONE && o->entry.value != NULL &&
+           !json_is_null(o->entry.value);
+}
+
+bool mortise_stage_compact_is_due(const struct outcome *o)
+{
+    const struct mortise_compaction *how = how_of(o);
+    struct mortise_err err;
+    bool is_short;
+
+    if (how == NULL || how->op == NULL || !is_worth_it(o))
+        return false;
+    return how->is_said ||
+           (look(o->r, o->entry.value, &is_short, &err) == MORTISE_OK &&
+            !is_short);
+}
+
+/* {node: {id, type, goal?, llm?}, output, words}. */
+static json_t *body_for(const struct outcome *o)
+{
+    const struct mortise_node *n = mortise_exec_node(o->r, o->x);
+    const json_t *told = json_object_get(o->x->body, "node");
+    json_t *llm = NULL;
+
+    if (n->compaction->llm != NULL &&
+        (llm = json_loads(n->compaction->llm, JSON_ALLOW_NUL, NULL)) == NULL)
+        return NULL;
+    return json_pack("{s:{s:s, s:s, s:O*, s:o*}, s:O, s:i}", "node", "id",
+                     n->id, "type", mortise_node_type_name(n->type), "goal",
+                     json_object_get(told, "goal"), "llm", llm, "output",
+                     o->entry.value, "words", WORDS);
+}
+
+int mortise_stage_compact(struct outcome *o, struct mortise_err *err)
+{
+    json_t *body;
+    bool stands;
+    int rv = mortise_pipeline_stands(o, &stands, err);
+
+    if (rv != MORTISE_OK || stands)
+        return rv;
+    rv = mortise_event_announce_live(o->r, o->x, "node_compacting", err);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_json_hold(&o->x->lengthy, o->output);
+    body = body_for(o);
+    return body != NULL ? mortise_call_start_with(
+                              o->r, o->x, MORTISE_RUN_COMPACT, body, err)
+                        : mortise_nomem(err);
+}
+
+/* {output, how: made}, or why not; `late`: in these words. */
+static json_t *take(const struct mortise_run *r, const struct exec *x,
+                    const struct mortise_result_in *in, const char *late)
+{
+    if (x->broke != NULL)
+        return cut(r, x->lengthy, "determinism", json_string_value(x->broke));
+    if (late != NULL)
+        return cut(r, x->lengthy, "timeout", late);
+    if (in->status != MORTISE_OK)
+        return cut(r, x->lengthy,
+                   in->error_code[0] != '\0' ? in->error_code : "failed",
+                   in->message);
+    if (in->output == NULL || json_is_null(in->output) ||
+        mortise_fold_check_depth(in->output, NULL) != MORTISE_OK)
+        return cut(r, x->lengthy, "failed", "it gave nothing");
+    return json_pack("{s:O, s:s}", "output", in->output, "how", "made");
+}
+
+int mortise_compact_settle(struct mortise_run *r, struct exec *x,
+                           const struct mortise_result_in *in, const char *late,
+                           struct mortise_err *err)
+{
+    json_t *output = x->lengthy;
+    int rv;
+
+    assert(x->call == MORTISE_RUN_COMPACT && output != NULL);
+    x->brief = take(r, x, in, late);
+    json_decref(mortise_step_take_broke(x));
+    if (x->brief == NULL)
+        return mortise_nomem(err);
+    x->lengthy = NULL;
+    rv = mortise_pipeline_resume(r, x, output, NULL, err);
+    json_decref(output);
+    mortise_json_drop(&x->brief); /* unless it was recorded */
+    return rv;
+}
+
+/* ---- with the node's commit (1) ------------------------------------------- */
+
+/* Of what is long, and of which no operation was asked. */
+static json_t *without(const struct outcome *o)
+{
+    const bool missing = how_of(o)->op == NULL;
+
+    return cut(o->r, o->entry.value, missing ? "plugin" : "cancelled",
+               missing ? "agent/compact is not there"
+                       : "nobody was asked to make it short");
+}
+
+int mortise_stage_compacted(struct outcome *o, struct mortise_err *err)
+{
+    struct mortise_entry e =
+        mortise_exec_entry(o->r, o->x, MORTISE_E_COMPACTED);
+    json_t *brief = o->x->brief;
+    bool is_short = true;
+    int rv = MORTISE_OK;
+
+    if (how_of(o) == NULL)
+        return MORTISE_OK;
+    o->x->brief = NULL;
+    if (brief == NULL && o->entry.value != NULL)
+        rv = look(o->r, o->entry.value, &is_short, err);
+    if (rv != MORTISE_OK || (brief == NULL && is_short))
+        return rv;
+    return mortise_run_record_value(o->r, &e,
+                                    brief != NULL ? brief : without(o), err);
+}
+
+int mortise_apply_compacted(struct mortise_run *r, struct exec *x,
+                            const struct mortise_entry *e,
+                            struct mortise_err *err)
+{
+    const json_t *error = json_object_get(e->value, "error");
+    json_t *extra = NULL;
+
+    if (json_object_get(e->value, "output") == NULL ||
+        !json_is_string(json_object_get(e->value, "how")))
+        return mortise_entry_corrupt(err, e);
+    mortise_generation_compacted(x, e->value);
+    if (error == NULL)
+        return MORTISE_OK;
+    if (mortise_run_is_seen(r)) {
+        extra =
+            json_pack("{s:s, s:o}", "code", "compaction", "message",
+                      json_sprintf("what others are told of it was cut: %s: %s",
+                                   mortise_json_text_of(error, "code"),
+                                   mortise_json_text_of(error, "message")));
+        if (extra == NULL)
+            return mortise_nomem(err);
+    }
+    return mortise_event_announce(r, x, "warning", extra, err);
+}
+
+void mortise_describe_compacted(json_t *out, const struct mortise_entry *e)
+{
+    json_object_set(out, "how", json_object_get(e->value, "how"));
+    json_object_set(out, "error", json_object_get(e->value, "error"));
+}

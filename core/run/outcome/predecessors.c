@@ -1,0 +1,93 @@
+/* predecessors.c -- what a leaf is told of those that it depends on.
+ *
+ * A list, in the order of depends_on: {id, output} of a node that came to one, short
+ * where it was long (compact.c); {id, status} of one that did not: `failed`, where
+ * the join collected that, else `skipped`.  It is made of the causal past alone, so
+ * that a replay tells the same: of each node the execution that is nearest there. */
+#include <string.h>
+
+#include "run/outcome/outcome.h"
+
+static bool is_over_with(const struct exec *y)
+{
+    return (y->state == X_DONE || y->state == X_HELD) && y->output != NULL;
+}
+
+/* Of that node, in the graph that x is in; what gathers a map is none. */
+static bool is_of(const struct exec *y, const struct exec *x, uint32_t node)
+{
+    return y->node == node && y->frame->top == x->frame->top && y->fan == NULL;
+}
+
+/* Breadth first; NULL in *out: there is none. */
+static int nearest(struct mortise_run *r, const struct exec *x, uint32_t node,
+                   struct exec **out, struct mortise_err *err)
+{
+    const uint32_t *preds = x->preds;
+    struct indexes past = {.n = 0};
+    uint32_t n = x->n_preds;
+    int rv = MORTISE_OK;
+
+    *out = NULL;
+    mortise_view_walk(r);
+    for (size_t at = 0;; at++) {
+        for (uint32_t i = 0; rv == MORTISE_OK && *out == NULL && i < n; i++) {
+            struct exec *y = r->execs[preds[i]];
+
+            if (mortise_view_was_met(r, y))
+                continue;
+            mortise_view_meet(r, y);
+            if (is_of(y, x, node))
+                *out = y;
+            else
+                rv = mortise_indexes_add(r->mem, &past, y->index, err);
+        }
+        if (rv != MORTISE_OK || *out != NULL || at == past.n)
+            break;
+        preds = r->execs[past.list[at]]->preds;
+        n = r->execs[past.list[at]]->n_preds;
+    }
+    mortise_indexes_finish(r->mem, &past);
+    return rv;
+}
+
+static bool is_caught(const struct exec *x, const char *id)
+{
+    MORTISE_JSON_EACH (one, i, x->caught)
+        if (strcmp(mortise_json_text_of(one, "node"), id) == 0)
+            return true;
+    return false;
+}
+
+static json_t *told_of(const struct exec *x, const char *id,
+                       const struct exec *y)
+{
+    if (y == NULL || !is_over_with(y))
+        return json_pack("{s:s, s:s}", "id", id, "status",
+                         is_caught(x, id) ? "failed" : "skipped");
+    return json_pack("{s:s, s:O}", "id", id, "output",
+                     y->compacted != NULL
+                         ? json_object_get(y->compacted, "output")
+                         : y->output);
+}
+
+int mortise_predecessors(struct mortise_run *r, const struct exec *x,
+                         json_t **out, struct mortise_err *err)
+{
+    const struct mortise_node *n = mortise_exec_node(r, x);
+    int rv = MORTISE_OK;
+
+    *out = json_array();
+    for (uint32_t i = 0; rv == MORTISE_OK && i < n->n_hears; i++) {
+        const char *id = x->frame->graph->nodes[n->hears[i]].id;
+        struct exec *y;
+
+        rv = nearest(r, x, n->hears[i], &y, err);
+        if (rv == MORTISE_OK &&
+            json_array_append_new(*out, told_of(x, id, y)) != 0)
+            rv = mortise_nomem(err);
+    }
+    if (rv != MORTISE_OK)
+        mortise_json_drop(out);
+    return rv;
+}
