@@ -14,10 +14,7 @@
 #include "plugin/instance.h"
 #include "plugin/wire.h"
 
-enum {
-    MORTISE_WORDS_MAX = 1024, /* of a message, with its NUL */
-    MORTISE_CODE_MAX = 65     /* of an error code, with its NUL */
-};
+enum { MORTISE_WORDS_MAX = 1024 }; /* of a message, with its NUL */
 
 /* Why something failed. */
 struct mortise_words {

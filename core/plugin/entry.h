@@ -19,6 +19,7 @@ struct created { /* an instance; in the arena */
     struct created *next;
     const char *as;                    /* a guardrail's id; "": the plugin's */
     struct mortise_instance *instance; /* NULL: it is not there (any more) */
+    struct mortise_create_failure failure; /* of the last time it was tried */
 };
 
 struct entry {

@@ -511,7 +511,19 @@ void mortise_instance_answer(struct mortise_instance *i, uint64_t call,
 /* ---- create ---------------------------------------------------------------
  */
 
+/* What create() said besides its message, where that matters to who calls. */
+static void take_failure(const struct mortise_words *words,
+                         struct mortise_create_failure *out)
+{
+    if (words->class == NULL || strcmp(words->class, "transient") != 0)
+        return;
+    out->transient = true;
+    memcpy(out->code, words->code, sizeof out->code);
+    out->retry_after_ms = words->retry_after_ms;
+}
+
 static int create(struct mortise_instance *i, const char *config, size_t n,
+                  struct mortise_create_failure *failure,
                   struct mortise_err *err)
 {
     struct mortise_wire msg = {.type = MORTISE_WIRE_CREATE,
@@ -526,6 +538,7 @@ static int create(struct mortise_instance *i, const char *config, size_t n,
     mortise_wire_release(&held);
     if (ret.status == MORTISE_S_OK)
         return MORTISE_OK;
+    take_failure(&i->words, failure);
     return mortise_fail(
         err, ret.status == MORTISE_S_NOMEM ? MORTISE_ENOMEM : MORTISE_ECONFIG,
         "plugin %s could not be created: %s", i->manifest->name,
@@ -541,20 +554,18 @@ static void release(struct mortise_instance *i)
     mortise_release(i->mem, i, sizeof *i);
 }
 
-int mortise_instance_open(struct mortise_instance **out,
-                          const struct mortise_mem *mem,
-                          struct mortise_endpoint *to,
-                          const struct mortise_manifest *manifest,
-                          const struct mortise_culprit *culprit,
-                          const struct mortise_instance_ops *ops,
-                          const char *config, size_t n, bool *leaked,
-                          struct mortise_err *err)
+int mortise_instance_open(
+    struct mortise_instance **out, const struct mortise_mem *mem,
+    struct mortise_endpoint *to, const struct mortise_manifest *manifest,
+    const struct mortise_culprit *culprit,
+    const struct mortise_instance_ops *ops, const char *config, size_t n,
+    struct mortise_create_failure *failure, struct mortise_err *err)
 {
     struct mortise_instance *i = mortise_zalloc(mem, sizeof *i);
     int rv;
 
     *out = NULL;
-    *leaked = false;
+    *failure = (struct mortise_create_failure){.leaked = false};
     if (i == NULL) {
         to->ops->free(to);
         return mortise_nomem(err);
@@ -575,14 +586,14 @@ int mortise_instance_open(struct mortise_instance **out,
     }
     pthread_mutex_init(&i->lock, NULL);
     mortise_cond_init(&i->over);
-    rv = create(i, config, n, err);
+    rv = create(i, config, n, failure, err);
     if (rv != MORTISE_OK) {
         release(i);
         return rv;
     }
     rv = to->ops->check(to, err);
     if (rv != MORTISE_OK) {
-        *leaked = !mortise_instance_close(i, 1000);
+        failure->leaked = !mortise_instance_close(i, 1000);
         return rv;
     }
     *out = i;

@@ -117,6 +117,7 @@ enum {
     MORTISE_OUTPUT_MAX = 16 << 20, /* bytes that one call may emit as "output",
                                     and as "update" */
     MORTISE_ANSWER_MAX = 64 << 10, /* bytes of a "verdict" */
+    MORTISE_CODE_MAX = 65,         /* of an error's code, with its NUL */
     MORTISE_TARGET_MAX = 80,       /* of "goto": more than any id has */
     MORTISE_EVENT_MAX = 64 << 10,  /* bytes of one "event", "delta",
                                     "reasoning" */
@@ -127,18 +128,24 @@ enum {
 
 /* ---- for instantiate.c, which alone makes instances ---------------------- */
 
+/* How one did not come to be. */
+struct mortise_create_failure {
+    bool leaked; /* it does not let go, and keeps what it was lent for good */
+    bool transient;              /* create() says that another try may help, */
+    char code[MORTISE_CODE_MAX]; /* by which word of its own ("": none), */
+    uint64_t retry_after_ms;     /* and not before so long; 0: not said */
+};
+
 /* create() and the interfaces that the manifest promises.  The endpoint is the
  * instance's from now on, also where this fails.  Manifest and culprit (NULL:
- * deaths are nobody's) are lent for the instance's life; *leaked: for good, as
- * a failed one does not let go.  [loop] */
-int mortise_instance_open(struct mortise_instance **out,
-                          const struct mortise_mem *mem,
-                          struct mortise_endpoint *to,
-                          const struct mortise_manifest *manifest,
-                          const struct mortise_culprit *culprit,
-                          const struct mortise_instance_ops *ops,
-                          const char *config, size_t n, bool *leaked,
-                          struct mortise_err *err);
+ * deaths are nobody's) are lent for the instance's life.  *failure is what it is
+ * where this fails, else zeroed.  [loop] */
+int mortise_instance_open(
+    struct mortise_instance **out, const struct mortise_mem *mem,
+    struct mortise_endpoint *to, const struct mortise_manifest *manifest,
+    const struct mortise_culprit *culprit,
+    const struct mortise_instance_ops *ops, const char *config, size_t n,
+    struct mortise_create_failure *failure, struct mortise_err *err);
 /* Cancel what is open, quiesce, destroy.  False: something of the plugin still
  * runs after timeout_ms, so the instance, and all that it was lent, must stay
  * as it is for good.  [loop] */

@@ -202,7 +202,6 @@ static int create(struct mortise_plugins *p, struct entry *e, struct created *c,
                   const struct mortise_buf *config, struct mortise_err *err)
 {
     struct mortise_endpoint *to;
-    bool leaked = false;
     int rv = load(p, e, err);
 
     if (rv != MORTISE_OK)
@@ -214,9 +213,9 @@ static int create(struct mortise_plugins *p, struct entry *e, struct created *c,
     if (rv == MORTISE_OK)
         rv = mortise_instance_open(&c->instance, p->mem, to, e->manifest,
                                    e->culprit, &p->config.ops, config->p,
-                                   config->n, &leaked, err);
+                                   config->n, &c->failure, err);
     if (rv != MORTISE_OK)
-        let_go(e, leaked);
+        let_go(e, c->failure.leaked);
     return rv;
 }
 
@@ -266,6 +265,7 @@ int mortise_plugin_start(struct mortise_plugins *p, struct entry *e,
     int rv;
 
     assert(e->pub.problem == NULL && c->instance == NULL); /* usable() */
+    c->failure = (struct mortise_create_failure){.leaked = false};
     mortise_buf_init(&text, p->mem);
     rv = check_config(e, c, config, &text, err);
     if (rv == MORTISE_OK)

@@ -291,6 +291,19 @@ int mortise_plugins_start(struct mortise_plugins *p, const char *name,
     return rv;
 }
 
+const struct mortise_create_failure *
+mortise_plugins_create_failure(struct mortise_plugins *p, const char *name,
+                               const char *as)
+{
+    const struct entry *e = best(p, name);
+    const struct created *c =
+        e != NULL && e->pub.problem == NULL ? e->created : NULL;
+
+    while (c != NULL && strcmp(c->as, as) != 0)
+        c = c->next;
+    return c != NULL ? &c->failure : NULL;
+}
+
 /* ---- quarantine ------------------------------------------------------------ */
 
 void mortise_plugins_quarantine(struct mortise_plugins *p, const char *name,

@@ -99,6 +99,11 @@ int mortise_plugins_start(struct mortise_plugins *p, const char *name,
                           const char *as, json_t *config,
                           struct mortise_instance **out,
                           struct mortise_err *err);
+/* How that instance, which could not be started now, did not come to be; NULL: it
+ * was not tried. */
+const struct mortise_create_failure *
+mortise_plugins_create_failure(struct mortise_plugins *p, const char *name,
+                               const char *as);
 /* Everything that start does up to the dlopen, for `plugin verify`. */
 int mortise_plugins_verify(struct mortise_plugins *p, const char *name,
                            struct mortise_err *err);

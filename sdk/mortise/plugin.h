@@ -254,8 +254,9 @@ typedef struct mortise_plugin {
     /* Make an instance.  `config` is JSON, valid for the manifest's
      * config_schema, as the deployment has it: a `default` of the schema is for
      * who writes it, and none is filled in.  `api` and `host` stay valid until
-     * destroy() returns.  On an error api->fail(host, 0, ...) says why.
-     * [ctl] */
+     * destroy() returns.  On an error api->fail(host, 0, ...) says why: of the
+     * class "transient" it is that of the call that needed it, which may be
+     * made again, and then create() is, too; any other is for good.  [ctl] */
     mortise_status (*create)(mortise_host *, const mortise_host_api *,
                              mortise_str config, mortise_inst **out);
 

@@ -532,11 +532,17 @@ static const char *plugin_behind(const struct mortise *m, const char *name,
     }
 }
 
+struct start {
+    struct mortise_lane *lane;
+    uint64_t took_ms; /* 0: it was started already */
+    /* How it did not come to be; NULL: it was not even tried. */
+    const struct mortise_create_failure *failure;
+};
+
 /* Start the plugin if it is not started, and find its lane; `name` as for
- * plugin_behind().  *took_ms: it had to be started. */
+ * plugin_behind(). */
 static int lane_get(struct mortise *m, const char *name, enum mortise_kind kind,
-                    struct mortise_lane **out, uint64_t *took_ms,
-                    struct mortise_err *err)
+                    struct start *s, struct mortise_err *err)
 {
     const char *as, *plugin = plugin_behind(m, name, kind, &as);
     struct mortise_instance *i;
@@ -544,21 +550,23 @@ static int lane_get(struct mortise *m, const char *name, enum mortise_kind kind,
     json_t *config;
     int rv;
 
-    *took_ms = 0;
-    *out = lane_find(m, plugin, as, kind);
-    if (*out != NULL && !(*out)->given_up)
+    *s = (struct start){.lane = lane_find(m, plugin, as, kind)};
+    if (s->lane != NULL && !s->lane->given_up)
         return MORTISE_OK;
     before = mortise_mono_ns();
     rv = mortise_secret_config(m, plugin, as, &config, err);
-    if (rv == MORTISE_OK)
+    if (rv == MORTISE_OK) {
         rv = mortise_plugins_start(m->plugins, plugin, as, config, &i, err);
+        if (rv != MORTISE_OK)
+            s->failure = mortise_plugins_create_failure(m->plugins, plugin, as);
+    }
     if (rv != MORTISE_OK)
         mortise_secret_store_cover(m->secret_store, err->msg, sizeof err->msg);
     json_decref(config);
-    *took_ms = (mortise_mono_ns() - before) / NS_PER_MS;
-    if (rv != MORTISE_OK || *out != NULL)
+    s->took_ms = (mortise_mono_ns() - before) / NS_PER_MS;
+    if (rv != MORTISE_OK || s->lane != NULL)
         return rv;
-    return lane_new(m, i, as, kind, out, err);
+    return lane_new(m, i, as, kind, &s->lane, err);
 }
 
 static int bring_up_model(struct mortise *m, const char *alias,
@@ -567,8 +575,7 @@ static int bring_up_model(struct mortise *m, const char *alias,
     const struct mortise_models *models = &m->settings.deployment->models;
     const struct mortise_model_alias *model = mortise_model_find(models, alias);
     const struct mortise_model_alias *behind[MORTISE_N_TIERS];
-    struct mortise_lane *l;
-    uint64_t took_ms;
+    struct start s;
     int rv = MORTISE_OK;
     size_t n;
 
@@ -576,8 +583,7 @@ static int bring_up_model(struct mortise *m, const char *alias,
         return mortise_model_need(models, alias, err);
     n = mortise_models_behind(models, model, behind);
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
-        rv = lane_get(m, behind[i]->alias, MORTISE_KIND_MODEL, &l, &took_ms,
-                      err);
+        rv = lane_get(m, behind[i]->alias, MORTISE_KIND_MODEL, &s, err);
     return rv;
 }
 
@@ -587,12 +593,11 @@ static int bring_up_discovery(struct mortise *m, const char *name,
 {
     const struct mortise_deployment *d = m->settings.deployment;
     bool instance = mortise_discoverer_of_instance(&d->discovery, name) != NULL;
-    struct mortise_lane *l;
-    uint64_t took_ms;
+    struct start s;
 
     return lane_get(m,
                     instance ? name : mortise_deployment_plugin(d, name, NULL),
-                    MORTISE_KIND_DISCOVERY, &l, &took_ms, err);
+                    MORTISE_KIND_DISCOVERY, &s, err);
 }
 
 int mortise_calls_bring_up(struct mortise *m, const char *name,
@@ -602,18 +607,17 @@ int mortise_calls_bring_up(struct mortise *m, const char *name,
                       discovery[] = MORTISE_DISCOVERY_PREFIX;
 
     const char *id = mortise_guard_of_plugin(name);
-    struct mortise_lane *l;
-    uint64_t took_ms;
+    struct start s;
 
     if (strncmp(name, model, sizeof model - 1) == 0)
         return bring_up_model(m, name + sizeof model - 1, err);
     if (strcmp(name, MORTISE_MEMORY_INSTANCE) == 0)
-        return lane_get(m, name, MORTISE_KIND_MEMORY, &l, &took_ms, err);
+        return lane_get(m, name, MORTISE_KIND_MEMORY, &s, err);
     if (strncmp(name, discovery, sizeof discovery - 1) == 0)
         return bring_up_discovery(m, name, err);
     return lane_get(m, id != NULL ? id : name,
                     id != NULL ? MORTISE_KIND_GUARDRAIL : MORTISE_KIND_EXECUTOR,
-                    &l, &took_ms, err);
+                    &s, err);
 }
 
 /* ---- the end of a call -------------------------------------------------- */
@@ -984,6 +988,20 @@ static void begin_background(struct mortise_lane *l)
         end_early(c, MORTISE_S_FAILED, "plugin", "permanent", err.msg);
 }
 
+/* Its plugin did not come up.  Where create() says that another try may help, the
+ * call failed as create() did: whoever made it may try again. */
+static void end_unstarted(struct mortise_ongoing *c,
+                          const struct mortise_create_failure *f,
+                          const char *words)
+{
+    bool again = f != NULL && f->transient;
+
+    c->retry_after_ms = again ? f->retry_after_ms : 0;
+    end_early(c, MORTISE_S_FAILED,
+              again && f->code[0] != '\0' ? f->code : "plugin",
+              again ? "transient" : "permanent", words);
+}
+
 /* It waits for its turn with its plugin, which is started if it has to be. */
 static void queue(struct mortise_ongoing *c, const char *name)
 {
@@ -991,30 +1009,30 @@ static void queue(struct mortise_ongoing *c, const char *name)
     enum mortise_kind kind = c->call.kind->kind;
     const struct mortise_whose *before = mortise_inside_for(&c->whose);
     struct mortise_err why;
-    uint64_t took_ms;
-    int rv = lane_get(m, name, kind, &c->lane, &took_ms, &why);
+    struct start s;
+    int rv = lane_get(m, name, kind, &s, &why);
 
     mortise_inside_for(before);
     if (rv != MORTISE_OK) {
-        c->lane = NULL;
         if (!is_trusted(m, name, kind, &why))
             park(c, &why);
         else
-            end_early(c, MORTISE_S_FAILED, "plugin", "permanent", why.msg);
+            end_unstarted(c, s.failure, why.msg);
         return;
     }
-    if (took_ms > m->start_ms) {
-        c->lane = NULL;
-        mortise_fail(
-            &why, MORTISE_ELIMIT, "plugin '%s' took %llu ms to start, of %llu",
-            name, (unsigned long long)took_ms, (unsigned long long)m->start_ms);
+    if (s.took_ms > m->start_ms) {
+        mortise_fail(&why, MORTISE_ELIMIT,
+                     "plugin '%s' took %llu ms to start, of %llu", name,
+                     (unsigned long long)s.took_ms,
+                     (unsigned long long)m->start_ms);
         end_early(c, MORTISE_S_TIMEOUT, "timeout.start", "timeout", why.msg);
         return;
     }
-    if (c->lane->has_background && !is_in_background(c->lane))
-        begin_background(c->lane);
-    mortise_tasks_put(&c->lane->waiting, &c->turn);
-    lane_pump(c->lane);
+    c->lane = s.lane;
+    if (s.lane->has_background && !is_in_background(s.lane))
+        begin_background(s.lane);
+    mortise_tasks_put(&s.lane->waiting, &c->turn);
+    lane_pump(s.lane);
 }
 
 int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,

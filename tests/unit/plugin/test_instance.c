@@ -149,14 +149,14 @@ static void setup(void)
 static int open_with(const struct mortise_instance_ops *o)
 {
     struct mortise_endpoint *to;
-    bool leaked;
+    struct mortise_create_failure failure;
     int rv =
         mortise_endpoint_in_process(&to, &test_mem, &plugin, &manifest, &err);
 
     inst = NULL;
     return rv == MORTISE_OK
                ? mortise_instance_open(&inst, &test_mem, to, &manifest, NULL, o,
-                                       "{}", 2, &leaked, &err)
+                                       "{}", 2, &failure, &err)
                : rv;
 }
 

@@ -405,6 +405,33 @@ START_TEST(bad_modules_are_refused)
 }
 END_TEST
 
+/* One that says that another try may help says so to who asks for it, with its
+ * word, until it comes up; any other is for good. */
+START_TEST(create_may_be_tried_again)
+{
+    const struct mortise_create_failure *f;
+    struct mortise_instance *i;
+
+    put_and_open("create_waits");
+    ck_assert_ptr_null(
+        mortise_plugins_create_failure(plugins, "create_waits", ""));
+    for (int k = 2; k >= 0; k--) {
+        ck_assert_int_eq(
+            try_start("create_waits", k > 0 ? "{\"fails\": true}" : "{}", &i),
+            k > 0 ? MORTISE_ECONFIG : MORTISE_OK);
+        f = mortise_plugins_create_failure(plugins, "create_waits", "");
+        ck_assert_ptr_nonnull(f);
+        ck_assert_int_eq(f->transient, k > 0);
+        ck_assert_str_eq(f->code, k > 0 ? "moon.new" : "");
+        ck_assert_uint_eq(f->retry_after_ms, k > 0 ? 20 : 0);
+    }
+    put_and_open("create_fails");
+    refused("create_fails", "the moon is not full");
+    f = mortise_plugins_create_failure(plugins, "create_fails", "");
+    ck_assert(f != NULL && !f->transient);
+}
+END_TEST
+
 /* ---- trust
  * ------------------------------------------------------------------------ */
 
@@ -1596,6 +1623,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_wrong_config_loads_nothing);
     tcase_add_loop_test(tc, bad_objects_are_not_loaded, 0, N(unloadable));
     tcase_add_loop_test(tc, bad_modules_are_refused, 0, N(broken));
+    tcase_add_test(tc, create_may_be_tried_again);
     tcase_add_test(tc, a_tampered_manifest_is_refused);
     tcase_add_test(tc, a_tampered_object_is_refused);
     tcase_add_test(tc, unsigned_is_refused);
