@@ -202,10 +202,9 @@ $(B)/tests/lib.a: $(LIB_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-# A reader of its own of what that plugin wrote.
-$(B)/tests/test_bundled_local $(B)/tests/keys/test_bundled_local \
-$(B)/tests/test_cli_configs $(B)/tests/keys/test_cli_configs: \
-    CHECK_LIBS += -lsqlite3
+# Who opens the file of that plugin besides it.
+$(foreach t,bundled_local cli_configs cli_memory,$(B)/tests/test_$t \
+    $(B)/tests/keys/test_$t): CHECK_LIBS += -lsqlite3
 
 define link_test
 	$(call say,LD,$@)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <jansson.h>
+#include <sqlite3.h>
 
 #include "lib/desk.h"
 #include "lib/shelf.h"
@@ -382,6 +383,51 @@ START_TEST(an_engine_at_work_serves_it)
 }
 END_TEST
 
+/* Somebody else, who has the file of traces and lets nobody read it. */
+static sqlite3 *lock_file(void)
+{
+    char path[sizeof desk_dir + 64];
+    sqlite3 *db;
+
+    snprintf(path, sizeof path, "%s/store/memory/local/traces.db", desk_dir);
+    ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db,
+                                  "PRAGMA locking_mode=EXCLUSIVE;"
+                                  "BEGIN EXCLUSIVE",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    return db;
+}
+
+/* A file that is locked where the memory comes up is no fault of the deployment:
+ * it is said, and a node whose policy says so tries again. */
+START_TEST(a_locked_one_is_tried_again)
+{
+    sqlite3 *db;
+    pid_t run;
+
+    deploy("{plugin: local}");
+    desk_put("t.jsonl", three);
+    desk_ok("$MORTISE memory import t.jsonl");
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a: {type: tool, tool: text/join, next: END,\n"
+                    "    args: {parts: \"${memory.map(m, m.content)}\"},\n"
+                    "    memory_policy: {read: {}},\n"
+                    "    retry_policy: {max_attempts: 9, delay: 100ms}}\n");
+    db = lock_file();
+    child_run("$MORTISE memory list");
+    desk_code(1);
+    desk_err("memory.busy");
+    desk_err("is locked by another process");
+    run = child_start("run", "$MORTISE run g.yaml --id r");
+    child_await("run.out", "memory.busy");
+    sqlite3_close(db);
+    ck_assert_int_eq(child_wait(run), 0);
+    came_to("r");
+    desk_out("Anna");
+}
+END_TEST
+
 /* What nodes read becomes stronger, once for each that is done; where `boost` is 0
  * nothing does. */
 START_TEST(what_is_read_becomes_stronger)
@@ -675,6 +721,7 @@ static Suite *suite(void)
     tcase_add_test(tc, what_is_not_there_is_named);
     tcase_add_test(tc, there_may_be_none);
     tcase_add_test(tc, an_engine_at_work_serves_it);
+    tcase_add_test(tc, a_locked_one_is_tried_again);
     tcase_add_loop_test(tc, what_is_read_becomes_stronger, 0, 2);
     tcase_add_test(tc, plugins_remember);
     tcase_add_test(tc, a_replay_reads_the_same);

@@ -12,6 +12,9 @@
  *       of mode 0700 where we make that.
  *   (5) What is deleted is overwritten (secure_delete), and the log is put into
  *       the file and emptied after a forget().
+ *   (6) Who has the file locked is busy, and no fault of the config, at the
+ *       opening as later; and that does not wait for who writes, unless there is
+ *       something to be made.
  */
 #include "base.h"
 
@@ -27,10 +30,11 @@
 enum {
     APPLICATION = 0x4d6d656d, /* "Mmem": in the header of files of ours */
     VERSION = 2,
-    WITHOUT_PAIRS = 1, /* its words are not those of text.c: made anew */
-    BUSY_MS = 5000,    /* for another process to end its write */
-    STEPS = 20000,     /* of SQLite's machine between two signs of life */
-    CACHE_KIB = 65536, /* of each connection */
+    WITHOUT_PAIRS = 1,   /* its words are not those of text.c: made anew */
+    BUSY_MS = 5000,      /* for another process to end its write */
+    BUSY_OPEN_MS = 2000, /* the same while the engine waits for create() */
+    STEPS = 20000,       /* of SQLite's machine between two signs of life */
+    CACHE_KIB = 65536,   /* of each connection */
     LOG_PAGES = 8000 /* of 4 KiB, that wait in the log for their place: ids lie
                           anywhere in their index, and one page has many */
 };
@@ -243,16 +247,10 @@ static int on_progress(void *ud)
     return c->call != 0 && c->inst->api->cancelled(c->inst->host, c->call) != 0;
 }
 
-static int64_t pragma(sqlite3 *db, const char *text)
+/* How long it waits for others. */
+static void set_patience(const struct job *j)
 {
-    sqlite3_stmt *s = NULL;
-    int64_t value = -1;
-
-    if (sqlite3_prepare_v2(db, text, -1, &s, NULL) == SQLITE_OK &&
-        sqlite3_step(s) == SQLITE_ROW)
-        value = sqlite3_column_int64(s, 0);
-    sqlite3_finalize(s);
-    return value;
+    sqlite3_busy_timeout(j->c->db, j->call != 0 ? BUSY_MS : BUSY_OPEN_MS);
 }
 
 static mortise_status connect(struct job *j)
@@ -266,7 +264,7 @@ static mortise_status connect(struct job *j)
                             SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
                         NULL) != SQLITE_OK)
         return no_database(j, "open");
-    sqlite3_busy_timeout(c->db, BUSY_MS);
+    set_patience(j);
     sqlite3_progress_handler(c->db, STEPS, on_progress, c);
     snprintf(text, sizeof text,
              "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
@@ -309,37 +307,69 @@ static mortise_status make_directory(struct mortise_inst *i)
     return status;
 }
 
+/* What a file says of itself. */
+struct said {
+    int64_t tables, application, version;
+};
+
+/* As of one moment. */
+static bool ask_file(sqlite3 *db, struct said *out)
+{
+    static const char text[] =
+        "SELECT (SELECT count(*) FROM sqlite_schema), "
+        "(SELECT application_id FROM pragma_application_id), "
+        "(SELECT user_version FROM pragma_user_version)";
+    sqlite3_stmt *s = NULL;
+    bool right = sqlite3_prepare_v2(db, text, -1, &s, NULL) == SQLITE_OK &&
+                 sqlite3_step(s) == SQLITE_ROW;
+
+    *out = (struct said){.tables = -1};
+    if (right)
+        *out = (struct said){sqlite3_column_int64(s, 0),
+                             sqlite3_column_int64(s, 1),
+                             sqlite3_column_int64(s, 2)};
+    sqlite3_finalize(s);
+    return right;
+}
+
+static mortise_status unreadable(const struct mortise_inst *i, sqlite3 *db)
+{
+    const struct reason *why = reason_of(sqlite3_extended_errcode(db));
+
+    return no(i, 0, why,
+              why == &busy ? "%s is locked by another process: %s"
+                           : "%s cannot be read, and is left as it is: %s",
+              i->path, sqlite3_errmsg(db));
+}
+
 /* (1): *empty where nothing was written to it yet, *old where it is of a version
  * that is brought up to this one. */
 static mortise_status judge(const struct mortise_inst *i, sqlite3 *db,
                             bool *empty, bool *old)
 {
-    int64_t application = pragma(db, "PRAGMA application_id"),
-            version = pragma(db, "PRAGMA user_version"),
-            tables = pragma(db, "SELECT count(*) FROM sqlite_schema");
+    struct said is;
 
-    *empty = application == 0 && tables == 0;
-    *old = application == APPLICATION && version == WITHOUT_PAIRS;
-    if (*empty || *old || (application == APPLICATION && version == VERSION))
+    if (!ask_file(db, &is))
+        return unreadable(i, db);
+    *empty = is.application == 0 && is.tables == 0;
+    *old = is.application == APPLICATION && is.version == WITHOUT_PAIRS;
+    if (*empty || *old ||
+        (is.application == APPLICATION && is.version == VERSION))
         return MORTISE_S_OK;
-    if (tables < 0)
-        return no(i, 0, reason_of(sqlite3_extended_errcode(db)),
-                  "%s cannot be read, and is left as it is: %s", i->path,
-                  sqlite3_errmsg(db));
-    if (application != APPLICATION)
+    if (is.application != APPLICATION)
         return no(i, 0, &corrupt_file,
                   "%s is the database of another program, and is left as it "
                   "is: name another directory",
                   i->path);
-    if (version < VERSION)
+    if (is.version < VERSION)
         return no(i, 0, &corrupt_file,
                   "%s is damaged, and is left as it is: its version is %lld, "
                   "which none is",
-                  i->path, (long long)version);
+                  i->path, (long long)is.version);
     return no(i, 0, &corrupt_file,
               "%s was written by a later version (%lld; this one knows %d), "
               "and is left as it is",
-              i->path, (long long)version, VERSION);
+              i->path, (long long)is.version, VERSION);
 }
 
 /* The same before anything of it is opened for writing. */
@@ -352,7 +382,7 @@ static mortise_status judge_unopened(const struct mortise_inst *i)
     if (sqlite3_open_v2(i->path, &db,
                         SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
                         NULL) == SQLITE_OK) {
-        sqlite3_busy_timeout(db, BUSY_MS);
+        sqlite3_busy_timeout(db, BUSY_OPEN_MS);
         status = judge(i, db, &empty, &old);
     } else {
         status = no(i, 0, &io, "%s: %s", i->path, sqlite3_errmsg(db));
@@ -386,6 +416,18 @@ static mortise_status look(struct mortise_inst *i)
                     i->path);
 }
 
+/* Times of the version before may be none, and become the first or the last that
+ * there is. */
+static const char right_times[] =
+    "UPDATE trace SET created = min(max(created, 0), 253402300799999), "
+    "at = min(max(at, 0), 253402300799999) "
+    "WHERE created NOT BETWEEN 0 AND 253402300799999 "
+    "OR at NOT BETWEEN 0 AND 253402300799999;"
+    "UPDATE use SET at = min(max(at, 0), 253402300799999) "
+    "WHERE at NOT BETWEEN 0 AND 253402300799999;";
+_Static_assert(MORTISE_MEMORY_TIME == INT64_C(253402300799999),
+               "in right_times");
+
 /* Within a transaction of writing: it is ours already, or it is empty and
  * becomes ours. */
 static mortise_status claim(struct job *j)
@@ -400,15 +442,21 @@ static mortise_status claim(struct job *j)
     snprintf(text, sizeof text,
              "PRAGMA application_id=%d; PRAGMA user_version=%d;", APPLICATION,
              VERSION);
-    return (empty ? run_text(j, schema) : text_remake(j)) && run_text(j, text)
+    return (empty ? run_text(j, schema)
+                  : run_text(j, right_times) && text_remake(j)) &&
+                   run_text(j, text)
                ? MORTISE_S_OK
                : no_database(j, empty ? "make" : "bring up to date");
 }
 
+/* Nobody is waited for where it is ours already (6). */
 static mortise_status claim_whole(struct job *j)
 {
-    mortise_status status;
+    bool empty, old;
+    mortise_status status = judge(j->inst, j->c->db, &empty, &old);
 
+    if (status != MORTISE_S_OK || (!empty && !old))
+        return status;
     if (!run_plain(j, S_BEGIN_WRITE))
         return no_database(j, "open");
     status = claim(j);
@@ -470,8 +518,10 @@ mortise_status file_take(struct job *j)
     j->c->call = j->call;
     if (j->c->db == NULL)
         status = connect(j);
-    if (status == MORTISE_S_OK)
+    if (status == MORTISE_S_OK) {
+        set_patience(j);
         return status;
+    }
     disconnect(j->c);
     file_give_back(j);
     return status;

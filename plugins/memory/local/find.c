@@ -537,8 +537,16 @@ static void write_trace(mortise_jw *w, const struct finding *r,
     mortise_jw_end(w);
 }
 
+/* What nobody could have written makes no trace of an answer. */
+static bool is_whole(const struct trace *t, double strength)
+{
+    return t->created >= 0 && t->created <= MORTISE_MEMORY_TIME &&
+           t->strength >= 0 && t->strength <= 1 && strength >= 0 &&
+           strength <= 1;
+}
+
 /* As many as fit into one answer. */
-static bool write_traces(mortise_jw *w, struct finding *r)
+static mortise_status write_traces(mortise_jw *w, struct finding *r)
 {
     int64_t bytes = 0, seq = 0, at = 0;
     struct trace t;
@@ -550,7 +558,11 @@ static bool write_traces(mortise_jw *w, struct finding *r)
     for (size_t k = 0; k < r->n; k++) {
         if (!trace_get(r->j, r->hits[k].n, &t, &failed) ||
             !strength_of(r->j, &r->f, &t, &strength))
-            return false;
+            return no_database(r->j, "read");
+        if (!is_whole(&t, strength))
+            return no(r->j->inst, r->j->call, &corrupt_file,
+                      "%s: the time or the strength of trace '%.*s' is none",
+                      r->j->inst->path, (int)t.id.n, t.id.p);
         bytes += t.bytes + (int64_t)t.metadata.n;
         if (k > 0 && bytes > MORTISE_MEMORY_ANSWER) {
             snprintf(r->next, sizeof r->next, "%lld.%lld", (long long)seq,
@@ -562,20 +574,22 @@ static bool write_traces(mortise_jw *w, struct finding *r)
         at = t.n;
     }
     mortise_jw_end(w);
-    return true;
+    return MORTISE_S_OK;
 }
 
 static mortise_status answer(struct finding *r, bool by_time)
 {
     struct job *j = r->j;
+    mortise_status status;
     mortise_emitter e;
     char room[16384];
 
     mortise_emitter_init(&e, j->inst->host, j->inst->api, j->call, room,
                          sizeof room);
     mortise_jw_object(&e.w);
-    if (!write_traces(&e.w, r))
-        return no_database(j, "read");
+    status = write_traces(&e.w, r);
+    if (status != MORTISE_S_OK)
+        return status;
     mortise_jw_key(&e.w, "seq");
     mortise_jw_int(&e.w, r->f.as_of >= 0 && r->f.as_of < j->seq ? r->f.as_of
                                                                 : j->seq);

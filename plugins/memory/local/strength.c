@@ -16,7 +16,7 @@ double faded(const struct mortise_inst *i, double strength, int64_t from,
              int64_t now)
 {
     return i->half_life > 0 && now > from
-               ? strength * exp2(-(double)(now - from) / i->half_life)
+               ? strength * exp2(((double)from - (double)now) / i->half_life)
                : strength;
 }
 

@@ -190,6 +190,12 @@ static double strength_of(size_t k)
         json_array_get(json_object_get(said, "traces"), k), "strength"));
 }
 
+static json_int_t created_of(size_t k)
+{
+    return json_integer_value(json_object_get(
+        json_array_get(json_object_get(said, "traces"), k), "created_at"));
+}
+
 /* What a reader of its own counts. */
 static int64_t count(const char *sql)
 {
@@ -712,13 +718,14 @@ START_TEST(a_table_that_is_gone)
 END_TEST
 
 /* One of the version before is brought up to this one, once, with all that is in
- * it. */
+ * it; times that it should not have taken become some. */
 START_TEST(an_old_file_is_brought_up_to_date)
 {
     sqlite3 *db;
 
     put("zh", "", "她喜欢北京的天气。");
     put("en", "", "an old word");
+    WRITE("\"uses\":[{\"id\":\"en\",\"by\":\"r\",\"at\":1000000}]");
     close_it();
     ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
     ck_assert_int_eq(
@@ -727,7 +734,11 @@ START_TEST(an_old_file_is_brought_up_to_date)
                      "fts5(content, place, content='', columnsize=0, "
                      "tokenize='porter unicode61 remove_diacritics 2');"
                      "INSERT INTO text_1 (rowid, content, place) SELECT n, "
-                     "content, 's0 p1 t1' FROM trace; PRAGMA user_version=1",
+                     "content, 's0 p1 t1' FROM trace; PRAGMA user_version=1;"
+                     "UPDATE trace SET created = 9223372036854775807, at = "
+                     "9223372036854775807 WHERE id = 'zh';"
+                     "UPDATE trace SET created = -1, at = -9223372036854775807 "
+                     "WHERE id = 'en'; UPDATE use SET at = -1",
                      NULL, NULL, NULL),
         SQLITE_OK);
     sqlite3_close(db);
@@ -735,8 +746,11 @@ START_TEST(an_old_file_is_brought_up_to_date)
         ck_assert_msg(open_with(""), "%s", host.msg);
         READ("\"max_traces\":9,\"query\":\"北京\"");
         ck_assert_str_eq(found(), "zh");
+        ck_assert_int_eq(created_of(0), MORTISE_MEMORY_TIME);
         READ("\"max_traces\":9,\"query\":\"old words\"");
         ck_assert_str_eq(found(), "en");
+        ck_assert_int_eq(created_of(0), 0);
+        ck_assert_int_eq(count("SELECT at FROM use"), 0);
         ck_assert_int_eq(count("PRAGMA user_version"), 2);
         close_it();
     }
@@ -744,6 +758,89 @@ START_TEST(an_old_file_is_brought_up_to_date)
     FORGET("\"ids\":[\"zh\",\"en\"]");
     READ("\"max_traces\":9,\"query\":\"北京 old\"");
     ck_assert_str_eq(found(), "");
+}
+END_TEST
+
+/* Runs it on the file, as somebody else. */
+static sqlite3 *by_hand(const char *sql)
+{
+    sqlite3 *db;
+
+    ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    return db;
+}
+
+/* A value that nobody could have written is damage, and named, not handed on. */
+START_TEST(a_value_that_is_none)
+{
+    static const char *const wrong[] = {
+        "created = -1", "created = 253402300800000",
+        "created = -9223372036854775807, at = -9223372036854775807",
+        "strength = 2", "by_now = 1.5"};
+
+    put("a", "", "word");
+    put("b", "", "another");
+    for (size_t k = 0; k < sizeof wrong / sizeof wrong[0]; k++) {
+        char sql[160];
+
+        snprintf(sql, sizeof sql,
+                 "UPDATE trace SET created = 1, at = 1, strength = 0.5, "
+                 "by_now = 0.5; UPDATE trace SET %s WHERE id = 'a'",
+                 wrong[k]);
+        sqlite3_close(by_hand(sql));
+        ck_assert_int_ne(ask(memory->read, "{" NOW ",\"max_traces\":9,"
+                                           "\"query\":\"word\"}"),
+                         MORTISE_S_OK);
+        ck_assert_str_eq(host.code, MORTISE_MEMORY_CORRUPT);
+        ck_assert_msg(strstr(host.msg, "of trace 'a' is none") != NULL, "%s",
+                      host.msg);
+        READ("\"max_traces\":9,\"query\":\"another\"");
+        ck_assert_str_eq(found(), "b");
+    }
+}
+END_TEST
+
+/* Whoever has the file locked is busy, also while it is opened; to open it waits
+ * for nobody who writes. */
+START_TEST(a_locked_file_is_busy)
+{
+    sqlite3 *db;
+
+    put("a", "", "word");
+    close_it();
+    db = by_hand("PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE");
+    ck_assert(!open_with(""));
+    ck_assert_str_eq(host.code, MORTISE_MEMORY_BUSY);
+    ck_assert_str_eq(host.klass, "transient");
+    ck_assert_msg(strstr(host.msg, "is locked by another process") != NULL,
+                  "%s", host.msg);
+    sqlite3_close(db);
+    db = by_hand("BEGIN IMMEDIATE");
+    ck_assert_msg(open_with(""), "%s", host.msg);
+    READ("\"max_traces\":9");
+    ck_assert_str_eq(found(), "a");
+    ck_assert_int_ne(ask(memory->forget, "{" NOW ",\"all\":true}"),
+                     MORTISE_S_OK);
+    ck_assert_str_eq(host.code, MORTISE_MEMORY_BUSY);
+    sqlite3_close(db);
+    FORGET("\"all\":true");
+}
+END_TEST
+
+/* One that is empty, and which somebody else is about to make, is busy, too. */
+START_TEST(one_that_is_made_meanwhile)
+{
+    sqlite3 *db;
+
+    close_it();
+    unlink(path);
+    db = by_hand("PRAGMA journal_mode=WAL; BEGIN IMMEDIATE");
+    ck_assert(!open_with(""));
+    ck_assert_str_eq(host.code, MORTISE_MEMORY_BUSY);
+    ck_assert_str_eq(host.klass, "transient");
+    sqlite3_close(db);
+    ck_assert(open_with(""));
 }
 END_TEST
 
@@ -1128,6 +1225,9 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, a_foreign_file_is_left_alone, 0, 5);
     tcase_add_test(tc, a_table_that_is_gone);
     tcase_add_test(tc, an_old_file_is_brought_up_to_date);
+    tcase_add_test(tc, a_value_that_is_none);
+    tcase_add_test(tc, a_locked_file_is_busy);
+    tcase_add_test(tc, one_that_is_made_meanwhile);
     tcase_add_test(tc, wrong_bytes_are_told);
     tcase_add_test(tc, killed_it_keeps_what_was_acknowledged);
     tcase_add_test(tc, two_processes_at_once);
