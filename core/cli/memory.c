@@ -250,6 +250,24 @@ static int read_page(struct mortise_cli *cli, uint64_t most, json_t *after,
     return rv;
 }
 
+static int no_position(const struct mortise_cli *cli, struct mortise_err *err)
+{
+    return mortise_fail(err, MORTISE_EINVAL,
+                        "--after: '%.64s' is no position in this memory: it "
+                        "takes what an earlier page of `memory list` says at "
+                        "its end (more: ... --after POSITION)",
+                        cli->args.after);
+}
+
+/* The rest of the request has been judged before the memory sees it: what it
+ * refuses is the position. */
+static bool is_refused(const struct listing *l, int rv,
+                       const struct mortise_err *err)
+{
+    return rv == MORTISE_EINVAL && l->n == 0 && l->after != NULL &&
+           strstr(err->msg, MORTISE_MEMORY_REQUEST) != NULL;
+}
+
 static int page(struct mortise_cli *cli, struct listing *l,
                 struct mortise_err *err)
 {
@@ -257,6 +275,8 @@ static int page(struct mortise_cli *cli, struct listing *l,
     json_t *reply;
     int rv = read_page(cli, most, l->after, &reply, err);
 
+    if (is_refused(l, rv, err))
+        rv = no_position(cli, err);
     mortise_json_drop(&l->after);
     if (rv != MORTISE_OK)
         return rv;
@@ -291,7 +311,10 @@ static int memory_list(struct mortise_cli *cli, struct mortise_err *err)
 
     if (rv == MORTISE_OK && cli->args.after != NULL) {
         l.after = json_string(cli->args.after);
-        rv = l.after != NULL ? MORTISE_OK : mortise_nomem(err);
+        rv = l.after == NULL ? mortise_nomem(err)
+             : strlen(cli->args.after) - 1 < MORTISE_MEMORY_NEXT
+                 ? MORTISE_OK
+                 : no_position(cli, err);
     }
     if (rv == MORTISE_OK)
         rv = print_all(cli, &l, err);
@@ -572,8 +595,8 @@ static int memory_forget(struct mortise_cli *cli, struct mortise_err *err)
 
 static const struct mortise_opt list_opts[] = {
     MEANT_OPTS,
-    MORTISE_OPT_TEXT("after", "CURSOR", after,
-                     "Begin behind this entry, as the last page said"),
+    MORTISE_OPT_TEXT("after", "POSITION", after,
+                     "Begin behind it: what the last page said at its end"),
     MORTISE_OPT_TEXT("limit", "N", limit, "At most so many (default: all)"),
     MORTISE_OPT_JSON("One trace a line"),
     MORTISE_OPTS_OF_RUNS,

@@ -93,7 +93,8 @@
  *                   plugin judges by query, strength and age; "time": what was
  *                   written last first
  *     after         text: the `next` of the answer to the same read with
- *                   `order: time`: go on behind it
+ *                   `order: time`: go on behind it.  People may give one that is
+ *                   none, which is MORTISE_MEMORY_REQUEST
  *
  * ---- read: the answer ----------------------------------------------------------
  *
@@ -104,7 +105,8 @@
  *              which is; and, where it was ranked by a query, `score`, a number:
  *              more is better, and it compares within one answer only
  *     seq      integer
- *     next     text: there are more behind these (order "time"); absent: none
+ *     next     text, 1 to MORTISE_MEMORY_NEXT bytes: there are more behind these
+ *              (order "time"); absent: none
  *     note     text for people: what this answer lacks, and why (vectors that
  *              could not be asked for ...); absent: nothing
  *
@@ -160,6 +162,7 @@ extern "C" {
 #define MORTISE_MEMORY_KEY      256
 #define MORTISE_MEMORY_CONTENT  65536
 #define MORTISE_MEMORY_METADATA 16384
+#define MORTISE_MEMORY_NEXT     1024
 #define MORTISE_MEMORY_TIME     INT64_C(253402300799999)
 #define MORTISE_MEMORY_ANSWER   4194304 /* of contents, in one answer */
 /* Traces of one read, traces and uses of one write, at most. */

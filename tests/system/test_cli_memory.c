@@ -313,9 +313,15 @@ START_TEST(options_are_refused_in_words)
         {"forget a ''", "'' is no id: those have 1 to 128 bytes"},
         {"show $(printf %0129d 1)", "is no id: those have 1 to 128 bytes"},
         {"forget $(seq 1001)", "1001 ids: up to 1000 at once"},
+        {"list --after zz", "--after: 'zz' is no position in this memory: it "
+                            "takes what an earlier page of `memory list`"},
+        {"list --after $(printf %01025d 1)",
+         "0' is no position in this memory"},
     };
 
     deploy("{plugin: local}");
+    desk_put("t.jsonl", three);
+    desk_ok("$MORTISE memory import t.jsonl");
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         child_run("$MORTISE memory %s", refused[i].call);
         desk_code(3);

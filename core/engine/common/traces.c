@@ -64,7 +64,7 @@ static bool is_query(const json_t *v)
 
 static bool is_cursor(const json_t *v)
 {
-    return is_text(v, 1, 1024);
+    return is_text(v, 1, MORTISE_MEMORY_NEXT);
 }
 
 static bool is_scope(const json_t *v)
