@@ -277,18 +277,50 @@ static bool take_front(struct front *f, struct skill *s)
            (s->about != NULL || no(f->why, f->dir, "out of memory"));
 }
 
-/* libyaml takes time by the square of how deep its collections are.  Those that
- * are told by indentation are as deep as their lines are long. */
-static bool is_deep(const char *yaml, size_t n)
+static bool begins(const yaml_event_t *e)
 {
-    size_t depth = 0;
+    return e->type == YAML_SEQUENCE_START_EVENT ||
+           e->type == YAML_MAPPING_START_EVENT;
+}
 
-    for (size_t i = 0; i < n && depth <= CATALOG_DEPTH; i++)
-        if (yaml[i] == '[' || yaml[i] == '{')
-            depth++;
-        else if (depth > 0 && (yaml[i] == ']' || yaml[i] == '}'))
-            depth--;
-    return depth > CATALOG_DEPTH;
+static bool ends(const yaml_event_t *e)
+{
+    return e->type == YAML_SEQUENCE_END_EVENT ||
+           e->type == YAML_MAPPING_END_EVENT;
+}
+
+/* Where its collections are too deep; 0: nowhere, or what stands there is no
+ * YAML, which who loads it says.  libyaml takes time by the square of how deep
+ * they are, and is stopped before it does. */
+static size_t deep_line(yaml_parser_t *parser)
+{
+    size_t depth = 0, line = 0;
+    yaml_event_t e;
+    bool more = true;
+
+    while (more && line == 0 && yaml_parser_parse(parser, &e)) {
+        depth = depth + begins(&e) - ends(&e);
+        line = depth > CATALOG_DEPTH ? e.start_mark.line + 2 : 0;
+        more = e.type != YAML_STREAM_END_EVENT;
+        yaml_event_delete(&e);
+    }
+    return line;
+}
+
+static bool check_depth(const char *yaml, size_t n, const char *dir,
+                        char why[CATALOG_SAYS])
+{
+    yaml_parser_t parser;
+    size_t line;
+
+    if (!yaml_parser_initialize(&parser))
+        return no(why, dir, "out of memory");
+    yaml_parser_set_input_string(&parser, (const unsigned char *)yaml, n);
+    line = deep_line(&parser);
+    yaml_parser_delete(&parser);
+    return line == 0 ||
+           no(why, dir, "line %zu of its front matter is more than %d deep",
+              line, CATALOG_DEPTH);
 }
 
 static bool read_front(const char *yaml, size_t n, const char *dir,
@@ -301,9 +333,8 @@ static bool read_front(const char *yaml, size_t n, const char *dir,
     if (n > CATALOG_FRONT)
         return no(why, dir, "its front matter has more than %d bytes",
                   CATALOG_FRONT);
-    if (is_deep(yaml, n))
-        return no(why, dir, "its front matter is more than %d deep",
-                  CATALOG_DEPTH);
+    if (!check_depth(yaml, n, dir, why))
+        return false;
     if (!yaml_parser_initialize(&parser))
         return no(why, dir, "out of memory");
     yaml_parser_set_input_string(&parser, (const unsigned char *)yaml, n);

@@ -291,19 +291,67 @@ START_TEST(broken_skills_are_refused)
 }
 END_TEST
 
-/* Front matter is small and flat: its reader takes time by the square of its
- * depth, and the engine waits for it. */
+/* So deep, in one of the styles that there are: in brackets, by indentation, by
+ * "- - -" in one line, and as keys of keys. */
+static void put_deep(int style, int depth)
+{
+    static char text[40000];
+    char *p = stpcpy(text, GOOD);
+
+    depth--; /* the front matter's own mapping */
+    if (style == 0) {
+        p = stpcpy(p, "x: ");
+        memset(p, '[', (size_t)depth);
+        memset(p + depth, ']', (size_t)depth);
+        strcpy(p + 2 * depth, "\n---\n");
+    } else {
+        for (int k = 0; k < depth && style == 1; k++)
+            p += sprintf(p, "%*sx:\n", k, "");
+        if (style == 1)
+            sprintf(p, "%*sx: y\n---\n", depth, "");
+        p = style == 1 ? p : stpcpy(p, "x:\n  ");
+        for (int k = 0; k < depth && style > 1; k++)
+            p = stpcpy(p, style == 2 ? "- " : "? ");
+        if (style > 1)
+            strcpy(p, "y\n---\n");
+    }
+    put("s", text);
+}
+
+/* Front matter is small and flat, whatever its style: its reader takes time by
+ * the square of its depth, and the engine waits for it.  What stands in a text
+ * is no collection. */
 START_TEST(front_matter_has_bounds)
 {
     static char text[40000];
-    char *p = stpcpy(text, GOOD "x: ");
+    char want[128];
+    mortise_inst *i;
+    char *p;
 
-    memset(p, '[', 40);
-    strcpy(p + 40, "\n---\n");
+    for (int style = 0; style < 4; style++) {
+        put_deep(style, 32);
+        i = with_skills("", "");
+        ck_assert_msg(i != NULL, "%d: %s", style, host.msg);
+        bare_destroy(plugin, i);
+        for (int depth = 33; depth < 7000; depth = depth * 14 + 1) {
+            put_deep(style, style == 1 && depth > 150 ? 150 : depth);
+            ck_assert_ptr_null(with_skills("", ""));
+            snprintf(want, sizeof want,
+                     "line %d of its front matter is more than 32 deep",
+                     style == 0   ? 4
+                     : style == 1 ? 36
+                                  : 5);
+            ck_assert_msg(strstr(host.msg, want) != NULL, "%d: %s", style,
+                          host.msg);
+        }
+    }
+    p = stpcpy(text, GOOD "x: \"");
+    memset(p, '[', 100);
+    strcpy(p + 100, "\"\n---\n");
     put("s", text);
-    ck_assert_ptr_null(with_skills("", ""));
-    ck_assert_msg(strstr(host.msg, "is more than 32 deep") != NULL, "%s",
-                  host.msg);
+    i = with_skills("", "");
+    ck_assert_msg(i != NULL, "%s", host.msg);
+    bare_destroy(plugin, i);
     memset(p, 'x', 20000);
     strcpy(p + 20000, "\n---\n");
     put("s", text);
