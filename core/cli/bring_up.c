@@ -230,7 +230,19 @@ static struct configured configured_model(const struct mortise_model_alias *m)
     return configured("model:", m->alias, "model", m->alias, m->config, m->at);
 }
 
-/* The instance that a graph calls so; false: it is the plugin itself. */
+/* A plugin by its name alone, with what plugins.config has for it; false: that has
+ * nothing. */
+static bool has_config(const struct mortise_deployment *d, const char *prefix,
+                       const char *name, struct configured *out)
+{
+    const struct mortise_yaml *config = mortise_yaml_get(d->config, name);
+
+    if (config != NULL)
+        *out = configured(prefix, name, "plugin", name, config, config);
+    return config != NULL;
+}
+
+/* What a graph calls so, where the deployment says something of it. */
 static bool is_configured(const struct mortise_deployment *d, const char *name,
                           struct configured *out)
 {
@@ -251,7 +263,8 @@ static bool is_configured(const struct mortise_deployment *d, const char *name,
         if (strcmp(out->name, name) == 0)
             return true;
     }
-    return false;
+    return id != NULL ? has_config(d, MORTISE_GUARD_PREFIX, id, out)
+                      : has_config(d, "", name, out);
 }
 
 static int try_configured(struct mortise_cli *cli, struct configured c,
@@ -261,27 +274,103 @@ static int try_configured(struct mortise_cli *cli, struct configured c,
     return try_named(cli, c.name, c.what, c.at, diags, worst, err);
 }
 
-int mortise_bring_up_deployment(struct mortise_cli *cli,
-                                const struct mortise_deployment *d,
-                                struct mortise_diags *diags,
-                                struct mortise_err *err)
+/* Instances of its own. */
+static int try_instances(struct mortise_cli *cli,
+                         const struct mortise_deployment *d,
+                         struct mortise_diags *diags, int *worst,
+                         struct mortise_err *err)
 {
-    int worst = MORTISE_OK, rv = MORTISE_OK;
+    int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < d->guards.n; i++)
         rv = try_configured(cli, configured_guard(&d->guards.list[i]), diags,
-                            &worst, err);
+                            worst, err);
     if (rv == MORTISE_OK && d->memory.plugin != NULL)
-        rv = try_configured(cli, configured_memory(&d->memory), diags, &worst,
+        rv = try_configured(cli, configured_memory(&d->memory), diags, worst,
                             err);
     for (size_t i = 0; rv == MORTISE_OK && i < d->discovery.n; i++)
         rv =
             try_configured(cli, configured_discoverer(d, &d->discovery.list[i]),
-                           diags, &worst, err);
+                           diags, worst, err);
     for (size_t i = 0; rv == MORTISE_OK && i < d->models.n; i++)
         if (d->models.list[i].provider[0] != '\0') /* or others, by tiers */
             rv = try_configured(cli, configured_model(&d->models.list[i]),
-                                diags, &worst, err);
+                                diags, worst, err);
+    return rv;
+}
+
+/* As what would an engine call a plugin that plugins.config speaks of?  False: as
+ * nothing, or as what is an instance and tried anyway. */
+static bool is_called(const struct mortise_deployment *d,
+                      struct mortise_plugins *plugins, const char *name,
+                      struct configured *out)
+{
+    const struct mortise_manifest *m =
+        mortise_yaml_is_x(name) ? NULL
+                                : mortise_plugins_find(plugins, name, NULL);
+
+    if (m == NULL)
+        return false; /* `check` has warned of it */
+    if (m->provides[MORTISE_KIND_EXECUTOR].present)
+        return has_config(d, "", name, out);
+    return m->provides[MORTISE_KIND_GUARDRAIL].present &&
+           mortise_guard_find(&d->guards, name) == NULL &&
+           has_config(d, MORTISE_GUARD_PREFIX, name, out);
+}
+
+/* The executor of `executors`, unless plugins.config speaks of it. */
+static bool is_named(const struct mortise_deployment *d, struct configured *out)
+{
+    const struct mortise_yaml *at =
+        mortise_yaml_get(mortise_yaml_get(d->tree, "executors"), "gmi");
+    char name[MORTISE_NAME_MAX + 1];
+
+    if (at == NULL)
+        return false;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(d->executors.gmi, "/"),
+             d->executors.gmi);
+    *out = configured("", name, "plugin", name, NULL, at);
+    return mortise_yaml_get(d->config, name) == NULL;
+}
+
+/* Plugins by their names alone: what plugins.config, `tools.mcp`, which is the
+ * config of one, and `executors` speak of. */
+static int try_plugins(struct mortise_cli *cli,
+                       const struct mortise_deployment *d,
+                       struct mortise_plugins *plugins,
+                       struct mortise_diags *diags, int *worst,
+                       struct mortise_err *err)
+{
+    const struct mortise_yaml *mcp =
+        mortise_yaml_key(mortise_yaml_get(d->tree, "tools"), "mcp");
+    size_t n = d->config != NULL ? d->config->n : 0;
+    struct configured c;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
+        if (is_called(d, plugins, d->config->keys[i]->str, &c))
+            rv = try_configured(cli, c, diags, worst, err);
+    if (rv == MORTISE_OK && mcp != NULL)
+        rv = try_configured(cli,
+                            configured("", mortise_mcp_plugin, "plugin",
+                                       mortise_mcp_plugin, NULL, mcp),
+                            diags, worst, err);
+    return rv == MORTISE_OK && is_named(d, &c)
+               ? try_configured(cli, c, diags, worst, err)
+               : rv;
+}
+
+int mortise_bring_up_deployment(struct mortise_cli *cli,
+                                const struct mortise_deployment *d,
+                                struct mortise_plugins *plugins,
+                                struct mortise_diags *diags,
+                                struct mortise_err *err)
+{
+    int worst = MORTISE_OK;
+    int rv = try_instances(cli, d, diags, &worst, err);
+
+    if (rv == MORTISE_OK)
+        rv = try_plugins(cli, d, plugins, diags, &worst, err);
     return rv == MORTISE_OK ? worst : rv;
 }
 

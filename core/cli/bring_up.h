@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "config/deploy.h"
 #include "graph/model/graph.h"
+#include "plugin/registry.h"
 
 enum { MORTISE_BRING_UP_MS = 10000 }; /* a plugin has that long */
 
@@ -16,10 +17,12 @@ int mortise_bring_up(struct mortise_cli *cli,
                      const struct mortise_deployment *d,
                      const struct mortise_graph *g, struct mortise_diags *diags,
                      struct mortise_err *err);
-/* The same for each guardrail, memory, discovery plugin and model that the
- * deployment configures. */
+/* The same for all that the deployment configures: each guardrail, memory,
+ * discovery plugin and model, and the executors and guardrails of plugins.config,
+ * tools.mcp and `executors`. */
 int mortise_bring_up_deployment(struct mortise_cli *cli,
                                 const struct mortise_deployment *d,
+                                struct mortise_plugins *plugins,
                                 struct mortise_diags *diags,
                                 struct mortise_err *err);
 

@@ -285,7 +285,7 @@ static int check_deployment(struct checking *c, const char *path,
         rv = MORTISE_ECHECK;
     if (c->cli->args.bring_up && rv == MORTISE_OK)
         rv = mortise_bring_up_deployment(c->cli, c->settings.deployment,
-                                         c->diags, err);
+                                         c->plugins, c->diags, err);
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }
 
@@ -473,11 +473,14 @@ const struct mortise_cmd mortise_cmd_check = {
         "known that it fits the plugin's schema, and that the models and\n"
         "secrets that it names are the deployment's; not that the plugin "
         "comes\n"
-        "up with it.  With --plugins they do: of a graph those that it uses, "
-        "of\n"
-        "a deployment each guardrail, memory, discovery plugin and model, "
-        "each\n"
-        "in a process of its own that ends with it.\n"
+        "up with it.  With --plugins they do, each in a process of its own "
+        "that\n"
+        "ends with it: of a graph those that it uses; of a deployment each\n"
+        "guardrail, memory, discovery plugin and model, and the executors "
+        "and\n"
+        "guardrails that plugins.config, tools.mcp and executors speak of.  "
+        "No\n"
+        "MCP server is started: `mcp list SERVER` does.\n"
         "\n"
         "Of a DIR, each *.yaml or *.yml file below it that says\n"
         "apiVersion: mortise/...; what is hidden or a link is passed over.\n"

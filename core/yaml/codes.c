@@ -522,11 +522,12 @@ const struct mortise_code mortise_codes[] = {
 
     {"E0608", "a plugin that does not come up",
      "`mortise check --plugins` runs create() of each plugin that a graph "
-     "uses, or that a deployment configures as a guardrail, memory, discovery "
-     "plugin or model, with the deployment's config and secrets.  This one "
-     "refused, crashed or did not return; a run would fail where it needs it.",
+     "uses, or that a deployment configures: as a guardrail, memory, discovery "
+     "plugin or model, in plugins.config, tools.mcp or executors.  It gets the "
+     "deployment's config and secrets.  This one refused, crashed or did not "
+     "return; a run would fail where it needs it.",
      "# plugins: {config: {file: {roots: [/does/not/exist]}}}\n"
-     "# $ mortise check --plugins reads-a-file.yaml\n"},
+     "# $ mortise check --plugins mortise.yaml\n"},
 
     {"E0609", "a program that may write what it should not",
      "`reads: true` of a deployment's program is somebody's word that it "

@@ -151,6 +151,42 @@ START_TEST(what_a_deployment_configures)
 }
 END_TEST
 
+/* Plugins that the deployment configures by their names alone come up with it, too,
+ * whatever no graph names; what nobody calls so does not, nor does one twice. */
+START_TEST(what_plugins_config_speaks_of)
+{
+    static const char *const bad[] = {
+        "error[E0608]: plugin 'file' does not come up: ",
+        "error[E0608]: plugin 'pattern' does not come up: ",
+        "error[E0608]: plugin 'create_fails' does not come up: "};
+
+    desk_deploy("guardrails: {limits: {plugin: limits, config: {depth: 9}}}\n"
+                "executors: {gmi: create_fails/run}\n");
+    desk_ok("sed -i 's/^plugins: {/&config: {file: {roots: [.\\/no]}, pattern: "
+            "{rules: [{name: x, pattern: \"(\"}]}, catalog: {skills: [no]}, "
+            "limits: {hosts: [\"http:\\/\\/x\\/\"]}, tried: {}}, /' "
+            "mortise.yaml && $MORTISE config allow mortise.yaml");
+    desk_ok("$MORTISE check mortise.yaml");
+    child_run("$MORTISE check --plugins mortise.yaml");
+    desk_code(2);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        desk_out(bad[i]);
+    desk_out("mortise.yaml:4:26: ");
+    desk_not_out("'limits'");
+    desk_not_out("'catalog'");
+    desk_not_out("'tried'");
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a: {type: tool, tool: file/read, args: {path: x}, "
+                    "next: END}\n");
+    child_run("$MORTISE check --plugins g.yaml");
+    desk_code(2);
+    desk_out(bad[0]);
+    desk_not_out("g.yaml:");
+    desk_ok("test $($MORTISE check --plugins mortise.yaml g.yaml | grep -c "
+            "\"'file'\") = 1");
+}
+END_TEST
+
 /* A store that cannot be made is an error of its own. */
 START_TEST(needs_a_directory)
 {
@@ -282,6 +318,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_config_that_is_refused);
     tcase_add_test(tc, a_model_that_does_not_come_up);
     tcase_add_test(tc, what_a_deployment_configures);
+    tcase_add_test(tc, what_plugins_config_speaks_of);
     tcase_add_test(tc, needs_a_directory);
     tcase_add_test(tc, a_config_that_is_not_there);
     tcase_add_test(tc, a_deployment_that_does_not_load);
