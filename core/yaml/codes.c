@@ -428,7 +428,8 @@ const struct mortise_code mortise_codes[] = {
      "models; "
      "`default` is meant where none is said.  The provider of an alias must be "
      "one that can be used (E0511).  In a deployment, what a plugin's config "
-     "names is one, too, where its config_schema says x-model: true.",
+     "names is one, too, where its config_schema says x-model: true, and so is "
+     "the `default` there of a config that names none.",
      START_A
      "  a: {type: gmi, prompt: hi, llm: {provider_id: smal}, next: END}\n"},
 

@@ -129,6 +129,38 @@ START_TEST(an_alias_of_a_config_is_checked)
 }
 END_TEST
 
+/* One that a config does not name is the schema's default, which a deployment may
+ * lack: that is found where the config stands.  A memory asks none unless its
+ * config says so. */
+START_TEST(an_alias_that_no_config_names)
+{
+    static const char words[] =
+        "mortise.yaml:7:41: error[E0513]: plugin 'judge' asks the model "
+        "'default' where its config has no 'model': the deployment's models "
+        "have no 'default'\n";
+
+    desk_deploy("guardrails: {a: {plugin: judge, config: {criteria: x}}}\n"
+                "memory: {plugin: local}\n");
+    child_run("$MORTISE check mortise.yaml");
+    desk_code(2);
+    desk_out(words);
+    desk_out("help: say which: model: ALIAS\n");
+    desk_not_out("'local'");
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a: {type: guardrail, guardrails: [a], target: \"'x'\", "
+                    "next: END}\n");
+    child_run("$MORTISE check g.yaml");
+    desk_code(2);
+    desk_out("error[E0513]");
+    child_run("$MORTISE run g.yaml");
+    desk_code(78);
+    desk_deploy("guardrails: {a: {plugin: judge, config: {criteria: x}}}\n"
+                "models: {default: {provider: scripted, model: m, replies: "
+                "[{text: a}]}}\n");
+    desk_ok("$MORTISE check mortise.yaml");
+}
+END_TEST
+
 /* The schema guardrail lets the host judge, and what the host cannot judge does
  * not pass. */
 START_TEST(a_schema_decides)
@@ -748,6 +780,7 @@ static Suite *suite(void)
     tcase_add_test(tc, configs_are_checked);
     tcase_add_test(tc, a_schema_of_a_config_is_checked);
     tcase_add_test(tc, an_alias_of_a_config_is_checked);
+    tcase_add_test(tc, an_alias_that_no_config_names);
     tcase_add_test(tc, a_schema_decides);
     tcase_add_test(tc, a_model_judges);
     tcase_add_test(tc, destinations_are_checked);

@@ -104,27 +104,49 @@ static bool is_marked(const json_t *member, const char *mark)
     return json_is_true(json_object_get(member, mark));
 }
 
+/* A config that does not say which alias means the schema's default, if that has
+ * one, and a deployment may be without models. */
+static void check_default_alias(const struct checking *c, const char *name,
+                                const json_t *member, struct mortise_span at)
+{
+    const char *alias = json_string_value(json_object_get(member, "default"));
+    struct mortise_err why;
+    struct mortise_diag *d;
+
+    if (alias == NULL || c->d->broken ||
+        mortise_model_need(&c->d->models, alias, &why) == MORTISE_OK)
+        return;
+    d = mortise_diag_add(c->diags, "E0513", at,
+                         "plugin '%s' asks the model '%s' where its config has "
+                         "no '%s': %s",
+                         c->m->name, alias, name, why.msg);
+    mortise_diag_help(c->diags, d, "say which: %s: ALIAS", name);
+}
+
 /* What the plugin's own schema marks, of members of the config. */
 static int check_marked(const struct checking *c,
-                        const struct mortise_yaml *config)
+                        const struct mortise_yaml *config,
+                        struct mortise_span at)
 {
     const struct mortise_schema *own = c->m->config_schema;
     struct mortise_arena a;
     int rv = MORTISE_OK;
 
-    if (own == NULL || config == NULL)
+    if (own == NULL)
         return MORTISE_OK;
     mortise_arena_init(&a, c->diags->arena.mem);
     MORTISE_JSON_MEMBERS (
         name, one, json_object_get(mortise_schema_json(own), "properties")) {
-        const struct mortise_yaml *v = mortise_yaml_get(config, name);
+        const struct mortise_yaml *v =
+            config != NULL ? mortise_yaml_get(config, name) : NULL;
 
-        if (v == NULL || rv == MORTISE_ENOMEM)
-            continue;
-        if (is_marked(one, "x-schema"))
+        if (v != NULL && rv != MORTISE_ENOMEM && is_marked(one, "x-schema"))
             rv = check_own_schema(c, &a, v);
-        if (is_marked(one, "x-model"))
+        if (is_marked(one, "x-model") && v != NULL)
             check_alias(c, v);
+        else if (is_marked(one, "x-model"))
+            check_default_alias(c, name, one,
+                                config != NULL ? config->span : at);
     }
     mortise_arena_finish(&a);
     return rv == MORTISE_ENOMEM ? rv : MORTISE_OK;
@@ -173,7 +195,7 @@ static int check_config(struct checking *c, const struct mortise_yaml *config,
     if (rv == MORTISE_OK)
         rv = check_schema(c, config, json, at);
     if (rv == MORTISE_OK)
-        rv = check_marked(c, config);
+        rv = check_marked(c, config, at);
     if (rv == MORTISE_OK && mentions == 0)
         rv = check_net(c, config, json);
     json_decref(json);
