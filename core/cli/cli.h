@@ -325,6 +325,10 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request);
 const json_t *mortise_cli_key(const json_t *request);
 /* Does a command help it that was printed for one before it in the list? */
 bool mortise_cli_is_offered(const json_t *pending, size_t i);
+enum { MORTISE_CLI_BLOCKED = 1100 };
+/* Why, by `blocked` of show, on one line: of findings what they say and where,
+ * without the lines of the file; "" where it is NULL. */
+void mortise_cli_blocked(const json_t *blocked, char out[MORTISE_CLI_BLOCKED]);
 /* The way on of a run, from `blocked` of show (NULL: it is not); borrows from
  * all of them. */
 struct mortise_cli_way mortise_cli_way_on(struct mortise_cli *cli,

@@ -399,6 +399,24 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
                             "and --retry says that it did not happen\n");
 }
 
+void mortise_cli_blocked(const json_t *blocked, char out[MORTISE_CLI_BLOCKED])
+{
+    static const char mark[] = ": error[";
+    const char *line = mortise_cli_text(blocked, "message");
+    size_t n = strcspn(line, "\n");
+
+    snprintf(out, MORTISE_CLI_BLOCKED, "%.*s", (int)n, line);
+    for (line += n; *line != '\0'; line += n) {
+        size_t at = strlen(out);
+
+        line++;
+        n = strcspn(line, "\n");
+        if (memmem(line, n, mark, sizeof mark - 1) != NULL)
+            snprintf(out + at, MORTISE_CLI_BLOCKED - at, "  %.*s", (int)n,
+                     line);
+    }
+}
+
 struct mortise_cli_way mortise_cli_way_on(struct mortise_cli *cli,
                                           struct mortise_out *o,
                                           const char *run,

@@ -26,6 +26,7 @@ static void print_head(struct mortise_out *o, const json_t *run)
     const json_t *graph = json_object_get(run, "graph");
     const char *reason = mortise_cli_text(run, "reason");
     const char *version = mortise_cli_text(graph, "version");
+    char blocked[MORTISE_CLI_BLOCKED];
 
     field(o, "run", mortise_cli_text(run, "run"));
     mortise_out_styled(o, MORTISE_DIM, "graph", NAME);
@@ -33,8 +34,8 @@ static void print_head(struct mortise_out *o, const json_t *run)
                     version[0] != '\0' ? " " : "", version);
     field(o, "status", mortise_cli_status(run));
     field(o, "reason", reason);
-    field(o, "blocked",
-          mortise_cli_text(json_object_get(run, "blocked"), "message"));
+    mortise_cli_blocked(json_object_get(run, "blocked"), blocked);
+    field(o, "blocked", blocked);
     MORTISE_JSON_EACH (plugin, i, json_object_get(run, "unsigned"))
         field(o, "unsigned", json_string_value(plugin));
     field(o, "created", mortise_cli_text(run, "created"));

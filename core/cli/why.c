@@ -568,6 +568,29 @@ static bool say_deaths(struct why *w)
     return true;
 }
 
+/* In the words of who could not let it go on. */
+static void say_blocked(struct why *w)
+{
+    char words[MORTISE_CLI_BLOCKED];
+
+    mortise_cli_blocked(json_object_get(w->show, "blocked"), words);
+    if (words[0] != '\0')
+        say(w, " It is blocked: %s.", words);
+}
+
+/* All its plugins are as they were, and something else of the deployment that its
+ * graph goes by is not: a model, say. */
+static void check_rest(struct why *w)
+{
+    const json_t *blocked = json_object_get(w->show, "blocked");
+
+    mortise_out_flush(&w->text);
+    if (w->text_bytes.n > 0 || !json_is_object(blocked))
+        return;
+    say_blocked(w);
+    w->way.stuck = true;
+}
+
 /* What the engine that holds the store says, whose plugins are the ones that
  * count; false: this process holds it. */
 static bool say_of_engine(struct why *w)
@@ -577,8 +600,7 @@ static bool say_of_engine(struct why *w)
     if (mortise_session_engine(w->cli->session) != NULL)
         return false;
     w->way = mortise_cli_way_on(w->cli, &w->commands, w->run, blocked);
-    if (json_is_object(blocked))
-        say(w, " It is blocked: %s.", mortise_cli_text(blocked, "message"));
+    say_blocked(w);
     return true;
 }
 
@@ -601,6 +623,7 @@ static int check_plugins(struct why *w, struct mortise_err *err)
         {
             plugin_problem(w, &s, name, json_string_value(digest));
         }
+        check_rest(w);
     }
     mortise_plugin_set_close(&s);
     return rv;

@@ -500,6 +500,47 @@ START_TEST(lost_from_the_deployment)
 }
 END_TEST
 
+/* The same of a model, which is no plugin of the run's before it is asked: what
+ * the graph lacks is said, whoever waits for what, and nothing is offered that
+ * would not go on. */
+START_TEST(lost_models)
+{
+    static const char lacks[] =
+        "g.yaml:7:3: error[E0513]: the deployment's models have no 'default'.";
+    pid_t engine;
+
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a: {type: human, prompt: Go?, next: b}\n"
+                    "  b: {type: gmi, prompt: hi, next: END}\n");
+    deploy_with("");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(4);
+    child_run("$MORTISE run g.yaml --id q");
+    desk_ok("$MORTISE approve $($MORTISE inbox q --ids) --no-continue");
+    desk_ok("sed -i s/default:/other:/ mortise.yaml");
+    desk_ok("$MORTISE show r");
+    desk_out("have no 'default'\n");
+    for (int i = 0; i < 2; i++) {
+        why(i == 0 ? "r" : "q");
+        desk_out("It is blocked: ");
+        desk_out(lacks);
+        ck_assert_uint_eq(n_commands, 0);
+    }
+    engine = child_start("engine", "$MORTISE engine");
+    child_await("engine.err", "holding the store");
+    why("q");
+    desk_out(lacks);
+    ck_assert_uint_eq(n_commands, 0);
+    kill(engine, SIGTERM);
+    ck_assert_int_eq(child_wait(engine), 0);
+    desk_ok("sed -i s/other:/default:/ mortise.yaml");
+    why("q");
+    desk_not_out("blocked");
+    ck_assert_uint_eq(n_commands, 1);
+    obey(0, "q", "completed");
+}
+END_TEST
+
 /* Where an engine holds the store, its plugins count, and not those that the
  * command would find. */
 START_TEST(an_engine_has_its_plugins)
@@ -595,6 +636,7 @@ static Suite *suite(void)
     tcase_add_test(tc, retrying);
     tcase_add_test(tc, over);
     tcase_add_test(tc, blocked);
+    tcase_add_test(tc, lost_models);
     tcase_add_loop_test(tc, lost_from_the_deployment, 0,
                         sizeof parts / sizeof parts[0]);
     tcase_add_test(tc, an_engine_has_its_plugins);
