@@ -6,22 +6,14 @@
  * member by member; asking whether it is meant would be asking whoever just
  * typed that it is.
  *
- *   (1) The lock is written once, at the end, all or nothing.  Only servers that
- *       were asked change in it: what another `mcp pin` wrote meanwhile stays.
+ *   (1) The lock is written once, at the end, all or nothing (lock_file.c).  Only
+ *       servers that were asked change in it.
  *   (2) A server that does not come up keeps its pins; the others are pinned.
- *   (3) Nothing is written that is as it was.
- *   (4) Killed at any time, the lock is as it was or as it was to be; what is left
- *       beside it goes with the next one. */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
+ *   (3) Nothing is written that is as it was. */
 #include <string.h>
-#include <sys/file.h>
-#include <unistd.h>
 
-#include "base/dirs.h"
 #include "base/err.h"
-#include "base/id.h"
+#include "cli/lock_file.h"
 #include "cli/mcp.h"
 #include "json/value.h"
 
@@ -131,115 +123,25 @@ static int pin_named(struct pinning *p, struct mortise_err *err)
     return rv;
 }
 
-/* The lock as it is by now, with what is new. */
-static int renew(struct pinning *p, struct mortise_err *err)
+/* What is new, in the lock as it is by now. */
+static int change(void *ud, json_t *lock, struct mortise_err *err)
 {
-    struct mortise_arena a;
-    struct mortise_diags diags;
-    struct mortise_lock now;
-    json_t *lock = NULL;
+    struct pinning *p = ud;
     const char *server;
     json_t *section;
-    int rv;
+    int rv = MORTISE_OK;
 
-    mortise_arena_init(&a, p->m.cli->mem);
-    mortise_diags_init(&diags, p->m.cli->mem);
-    rv = mortise_lock_read(&now, &a, p->path, &diags);
-    if (rv == MORTISE_OK && (lock = mortise_lock_json(&now)) == NULL)
-        rv = MORTISE_ENOMEM;
-    if (rv == MORTISE_ENOMEM)
-        mortise_nomem(err);
-    else if (rv != MORTISE_OK)
-        rv = mortise_fail(err, MORTISE_EINVAL,
-                          "%.300s was changed meanwhile, and is none any more",
-                          p->path);
     json_object_foreach(p->news, server, section) if (rv == MORTISE_OK) rv =
         mortise_lock_set(lock, server, json_is_null(section) ? NULL : section,
                          err);
-    if (rv == MORTISE_OK)
-        rv = mortise_lock_write(p->path, lock, p->m.cli->mem, err);
-    json_decref(lock);
-    mortise_diags_finish(&diags);
-    mortise_arena_finish(&a);
     return rv;
-}
-
-static void directory_of(const struct pinning *p, char dir[PATH_MAX])
-{
-    char *slash;
-
-    snprintf(dir, PATH_MAX, "%s", p->path);
-    slash = strrchr(dir, '/');
-    if (slash == NULL)
-        strcpy(dir, ".");
-    else
-        slash[slash == dir] = '\0';
-}
-
-/* The directory that the lock is in, which nobody else pins in until it is
- * closed; -1 with the words. */
-static int hold(const struct pinning *p, struct mortise_err *err)
-{
-    char dir[PATH_MAX];
-    int fd, rv;
-
-    directory_of(p, dir);
-    fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    do
-        rv = fd >= 0 ? flock(fd, LOCK_EX) : -1;
-    while (rv != 0 && errno == EINTR);
-    if (rv == 0)
-        return fd;
-    mortise_fail(err, MORTISE_EIO, "%.300s: %s", dir, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    return -1;
-}
-
-/* LOCK.UUID.tmp, as mortise_file_write() calls what is not whole yet. */
-static bool is_left(const char *name, const char *lock)
-{
-    size_t n = strlen(lock);
-
-    return strncmp(name, lock, n) == 0 && name[n] == '.' &&
-           strspn(name + n + 1, "0123456789abcdef-") == MORTISE_UUID_TEXT - 1 &&
-           strcmp(name + n + MORTISE_UUID_TEXT, ".tmp") == 0;
-}
-
-/* (4), of the directory that is held: whoever wrote that is gone.  What cannot be
- * removed does no harm. */
-static void sweep(const struct pinning *p, int held)
-{
-    const char *slash = strrchr(p->path, '/');
-    const char *lock = slash != NULL ? slash + 1 : p->path;
-    struct mortise_listing l;
-    char dir[PATH_MAX];
-
-    directory_of(p, dir);
-    if (mortise_listing_read(&l, p->m.cli->mem, dir, ".tmp", NULL) !=
-        MORTISE_OK)
-        return;
-    for (size_t i = 0; i < l.n; i++)
-        if (is_left(l.names[i], lock))
-            unlinkat(held, l.names[i], 0);
-    mortise_listing_finish(&l);
 }
 
 static int write_lock(struct pinning *p, struct mortise_err *err)
 {
-    int fd, rv;
-
-    if (json_object_size(p->news) == 0 || p->m.cli->args.only_check)
-        return MORTISE_OK;
-    fd = hold(p, err);
-    if (fd < 0)
-        return err->code;
-    sweep(p, fd);
-    rv = renew(p, err);
-    close(fd);
-    if (rv == MORTISE_OK)
-        mortise_out_say(&p->m.cli->out, "wrote %s\n", p->path);
-    return rv;
+    return json_object_size(p->news) == 0 || p->m.cli->args.only_check
+               ? MORTISE_OK
+               : mortise_lock_file_change(p->m.cli, p->path, change, p, err);
 }
 
 static int pin(struct pinning *p, struct mortise_err *err)

@@ -345,21 +345,44 @@ static int copy_server(json_t *to, const json_t *said)
     return failed | json_object_set_new(to, "server", server);
 }
 
+/* The object of that name, made where there is none; NULL: memory ran out. */
+static json_t *below(json_t *in, const char *name)
+{
+    if (json_object_get(in, name) == NULL)
+        json_object_set_new(in, name, json_object());
+    return json_object_get(in, name);
+}
+
+/* `value` NULL: it has none. */
+static int set(json_t *in, const char *name, json_t *value,
+               struct mortise_err *err)
+{
+    int failed = in == NULL;
+
+    if (!failed && value != NULL)
+        failed = json_object_set(in, name, value);
+    else if (!failed)
+        json_object_del(in, name);
+    return failed ? mortise_nomem(err) : MORTISE_OK;
+}
+
 int mortise_lock_set(json_t *lock, const char *server, json_t *section,
                      struct mortise_err *err)
 {
-    json_t *mcp = json_object_get(lock, "mcp");
-    int failed = 0;
+    return set(below(lock, "mcp"), server, section, err);
+}
 
-    if (mcp == NULL) {
-        failed = json_object_set_new(lock, "mcp", json_object());
-        mcp = json_object_get(lock, "mcp");
-    }
-    if (failed == 0 && section != NULL)
-        failed = json_object_set(mcp, server, section);
-    else if (failed == 0)
-        json_object_del(mcp, server);
-    return failed == 0 ? MORTISE_OK : mortise_nomem(err);
+int mortise_lock_set_found(json_t *lock, const char *plugin, const char *key,
+                           json_t *digest, struct mortise_err *err)
+{
+    json_t *all = below(lock, "discovery");
+    int rv = set(all != NULL ? below(all, plugin) : NULL, key, digest, err);
+
+    if (rv == MORTISE_OK && json_object_size(below(all, plugin)) == 0)
+        json_object_del(all, plugin);
+    if (rv == MORTISE_OK && json_object_size(all) == 0)
+        json_object_del(lock, "discovery");
+    return rv;
 }
 
 /* ---- its bytes (1) ------------------------------------------------------- */

@@ -74,6 +74,9 @@ int mortise_lock_section(json_t **out, json_t *odd, const json_t *listed,
 /* Have `section` for the server, or nothing (NULL); lent.  MORTISE_ENOMEM. */
 int mortise_lock_set(json_t *lock, const char *server, json_t *section,
                      struct mortise_err *err);
+/* The same of an entry that a discovery plugin finds. */
+int mortise_lock_set_found(json_t *lock, const char *plugin, const char *key,
+                           json_t *digest, struct mortise_err *err);
 /* Keys sorted, all or nothing.  What mortise_lock_read() would refuse is not
  * written: MORTISE_EINVAL with its first finding. */
 int mortise_lock_write(const char *path, const json_t *lock,

@@ -96,6 +96,7 @@ extern const struct mortise_call_kind mortise_call_check;
 extern const struct mortise_call_kind mortise_call_chat;
 extern const struct mortise_call_kind mortise_call_embed;
 extern const struct mortise_call_kind mortise_call_discover;
+extern const struct mortise_call_kind mortise_call_list;
 extern const struct mortise_call_kind mortise_call_recall;
 extern const struct mortise_call_kind mortise_call_remember;
 extern const struct mortise_call_kind mortise_call_forget;

@@ -4,7 +4,11 @@
  * discover() ranks the candidates that it is given, and skills of its own.  It
  * only looks: what it asks is part of the step that it serves, and what it found
  * is judged by who called it (discovery.h), since that knows the candidates.
+ * list() says what it has that is pinned, if anything is: a plugin need not have
+ * it, and one that was built before there was one has no room for it.
  */
+#include <stddef.h>
+
 #include <mortise/discovery.h>
 
 #include "plugin/kind.h"
@@ -19,7 +23,8 @@ static const char *lacks(const void *interface,
     const mortise_discovery *d = interface;
 
     (void)m;
-    return d == NULL || d->size < sizeof *d || d->discover == NULL
+    return d == NULL || d->size < offsetof(mortise_discovery, list) ||
+                   d->discover == NULL
                ? MORTISE_DISCOVERY_1
                : NULL;
 }
@@ -33,6 +38,16 @@ static int32_t discover(const void *interface, struct mortise_inst *inst,
     return d->discover(inst, request);
 }
 
+static int32_t list(const void *interface, struct mortise_inst *inst,
+                    uint32_t stage, const struct mortise_request *request)
+{
+    const mortise_discovery *d = interface;
+
+    (void)stage;
+    return d->size < sizeof *d || d->list == NULL ? MORTISE_S_UNSUPPORTED
+                                                  : d->list(inst, request);
+}
+
 const struct mortise_call_kind mortise_call_discover = {
     .kind = MORTISE_KIND_DISCOVERY,
     .number = 0,
@@ -40,7 +55,15 @@ const struct mortise_call_kind mortise_call_discover = {
     .may_pend = true,
     .enter = discover};
 
-static const struct mortise_call_kind *const calls[] = {&mortise_call_discover};
+const struct mortise_call_kind mortise_call_list = {.kind =
+                                                        MORTISE_KIND_DISCOVERY,
+                                                    .number = 1,
+                                                    .name = "list",
+                                                    .may_pend = true,
+                                                    .enter = list};
+
+static const struct mortise_call_kind *const calls[] = {&mortise_call_discover,
+                                                        &mortise_call_list};
 
 /* As discovery.h says; host_calls.c (7) holds it to it. */
 static const char *const asks[] = {"secret.get/1", "http.request/1", NULL};

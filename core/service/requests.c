@@ -18,6 +18,7 @@
 
 #include "service/control.h"
 #include "service/query.h"
+#include "engine/runs/pinnable.h"
 #include "engine/runs/remember.h"
 #include "engine/runs/start.h"
 #include "engine/recover.h"
@@ -749,6 +750,25 @@ static int serve_memory(struct mortise_request *q, struct mortise_err *err)
     return MORTISE_OK;
 }
 
+/* ---- discovery ---------------------------------------------------------- */
+
+static void listed(void *ud, const json_t *entries,
+                   const struct mortise_err *err)
+{
+    struct mortise_request *q = ud;
+
+    if (comes_back(q, entries != NULL ? MORTISE_OK : err->code, err))
+        reply(q, json_pack("{s:O}", "entries", mortise_json_unconst(entries)));
+}
+
+static int serve_discovery(struct mortise_request *q, struct mortise_err *err)
+{
+    (void)err;
+    q->reading = true;
+    mortise_pinnable_ask(q->m, q->asked.name, listed, q);
+    return MORTISE_OK;
+}
+
 /* ---- hello -------------------------------------------------------------- */
 
 struct deployment_said {
@@ -878,6 +898,9 @@ static const struct mortise_member look_members[] = {ALL,
 static const struct mortise_member memory_members[] = {
     ALL, MUST(TEXT, "what", word), MUST(VALUE, "body", input)};
 
+static const struct mortise_member discovery_members[] = {
+    ALL, MUST(TEXT, "plugin", name)};
+
 static const struct mortise_member engine_members[] = {ALL};
 
 static const struct mortise_member hello_members[] = {
@@ -902,6 +925,7 @@ static const struct op {
     {"history", MORTISE_MEMBERS(look_members), .query = mortise_query_history},
     {"find", MORTISE_MEMBERS(look_members), .query = mortise_query_find},
     {"memory", MORTISE_MEMBERS(memory_members), .serve = serve_memory},
+    {"discovery", MORTISE_MEMBERS(discovery_members), .serve = serve_discovery},
     {"engine", MORTISE_MEMBERS(engine_members), .serve = serve_engine,
      .reads = true},
     {"hello", MORTISE_MEMBERS(hello_members), .serve = serve_hello,

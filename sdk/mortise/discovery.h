@@ -7,7 +7,8 @@
  *         {"results": [{"id": "file/read", "kind": "tool", "score": 3.2}]}
  *     }
  *
- *     static const mortise_discovery discovery = {sizeof discovery, 0, discover};
+ *     static const mortise_discovery discovery = {sizeof discovery, 0, discover,
+ *                                                 NULL};
  *
  * which get_interface() gives for MORTISE_DISCOVERY_1.  Its manifest says
  * `provides: {discovery: {threading: async, concurrency: 4}}`.
@@ -78,6 +79,25 @@
  * the deployment's plugins.  Texts are the first plugin's that gave one.  In the
  * order of the fused list texts are kept as long as `tokens` lasts; what comes
  * behind that is there without its text.
+ *
+ * ---- what is pinned ------------------------------------------------------------
+ *
+ * What others say of things may be something else tomorrow, and models read it.
+ * So a plugin may use what it was told only as somebody saw it once.  It gets
+ * `pins` in its config, a mapping of its keys to digests, which the host takes from
+ * the deployment's lock; and list() says what there is now, for people to look at:
+ * `mortise discovery pin` shows it and writes it down.
+ *
+ * Its request->operation is empty, its body {}.  Emitted as "output", one object:
+ *
+ *     entries      a list, in any order:
+ *       key        text, 1 to MORTISE_DISCOVERY_KEY_MAX bytes, without a NUL; no
+ *                  two have the same
+ *       digest     64 digits of hexadecimal, lower case: of all that you would use
+ *                  of it, so that an entry with this digest is this entry
+ *       entry      any JSON: all that the digest is of, as people should see it
+ *
+ * An entry that breaks these rules: the answer is refused as a whole.
  */
 #ifndef MORTISE_SDK_DISCOVERY_H
 #define MORTISE_SDK_DISCOVERY_H
@@ -94,6 +114,7 @@ extern "C" {
 /* Bytes, at most: of a query, and of an id. */
 #define MORTISE_DISCOVERY_QUERY_MAX 65536
 #define MORTISE_DISCOVERY_ID_MAX    256
+#define MORTISE_DISCOVERY_KEY_MAX   512 /* of what is pinned */
 
 typedef struct mortise_discovery {
     uint32_t size;
@@ -101,6 +122,10 @@ typedef struct mortise_discovery {
 
     /* Look for request->body's `query`; emit "output".  [call & created] */
     mortise_status (*discover)(mortise_inst *, const mortise_request *);
+
+    /* What there is that is pinned (above); emit "output".  NULL, or beyond
+     * `size`: nothing of it is.  [call & created] */
+    mortise_status (*list)(mortise_inst *, const mortise_request *);
 } mortise_discovery;
 
 /* One result more of the list that is open in w; text NULL or tier NULL: it has
@@ -125,7 +150,7 @@ MORTISE_INLINE void mortise_jw_found(mortise_jw *w, const char *id,
     mortise_jw_end(w);
 }
 
-MORTISE_STATIC_ASSERT(sizeof(mortise_discovery) == 16, "mortise_discovery");
+MORTISE_STATIC_ASSERT(sizeof(mortise_discovery) == 24, "mortise_discovery");
 
 #ifdef __cplusplus
 }

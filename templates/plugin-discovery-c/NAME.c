@@ -175,7 +175,8 @@ static void destroy(mortise_inst *i)
 
 static const void *interface_of(mortise_inst *i, const char *id)
 {
-    static const mortise_discovery discovery = {sizeof discovery, 0, discover};
+    static const mortise_discovery discovery = {sizeof discovery, 0, discover,
+                                                NULL};
 
     (void)i;
     return strcmp(id, MORTISE_DISCOVERY_1) == 0 ? &discovery : NULL;

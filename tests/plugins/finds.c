@@ -114,8 +114,9 @@ static mortise_status quiesce(mortise_inst *i, uint64_t deadline)
     return MORTISE_S_OK;
 }
 
-static const mortise_discovery discovery = {sizeof(mortise_discovery), 0,
-                                            discover};
+/* As one that was built before there was a list(). */
+static const mortise_discovery discovery = {offsetof(mortise_discovery, list),
+                                            0, discover, NULL};
 SIMPLE_INTERFACE(MORTISE_DISCOVERY_1, discovery)
 
 static const mortise_plugin plugin = {

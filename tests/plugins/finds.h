@@ -20,7 +20,7 @@ MORTISE_INLINE void finds_note(const char *what)
 
 #define FINDS_MODULE(NAME)                                                     \
     static const mortise_discovery discovery = {sizeof(mortise_discovery), 0,  \
-                                                discover};                     \
+                                                discover, NULL};               \
     SIMPLE_INTERFACE(MORTISE_DISCOVERY_1, discovery)                           \
     SIMPLE_MODULE(NAME, simple_create, simple_quiesce)
 
@@ -35,7 +35,7 @@ MORTISE_INLINE void finds_note(const char *what)
         return MORTISE_S_PENDING;                                              \
     }                                                                          \
     static const mortise_discovery discovery = {sizeof(mortise_discovery), 0,  \
-                                                discover};                     \
+                                                discover, NULL};               \
     SIMPLE_INTERFACE(MORTISE_DISCOVERY_1, discovery)                           \
     static const mortise_plugin plugin = {.size = sizeof plugin,               \
                                           .id = NAME,                          \

@@ -22,7 +22,8 @@ static void sign_plugins(void)
                                         "discovery_lies",
                                         "discovery_hangs",
                                         "discovery_floods",
-                                        "discovery_late"};
+                                        "discovery_late",
+                                        "discovery_lists"};
 
     desk_sign();
     shelf_init(&shelf);
@@ -486,6 +487,265 @@ START_TEST(a_registry_is_read)
 }
 END_TEST
 
+/* A registry that gives this, in the deployment. */
+static void serve(const char *body)
+{
+    char plugins[512];
+
+    if (httpd != NULL)
+        httpd_stop(httpd);
+    httpd = httpd_start();
+    httpd_answer(httpd, "/index.json", "200 OK",
+                 "Content-Type: application/json\r\n", body);
+    snprintf(plugins, sizeof plugins,
+             "[catalog, finds, {plugin: registry, config: {format: index, "
+             "base_url: "
+             "\"%s\"}}]",
+             httpd_url(httpd, "/index.json"));
+    deploy(plugins, "");
+}
+
+static void served(void)
+{
+    httpd_stop(httpd);
+    httpd = NULL;
+}
+
+#define NAP(about)                                                             \
+    "{\"id\":\"tried/nap\",\"kind\":\"tool\",\"description\":\"" about "\"}"
+#define MANNERS                                                                \
+    "{\"id\":\"manners\",\"kind\":\"skill\",\"description\":\"how refunds "    \
+    "are "                                                                     \
+    "told\",\"text\":\"Be kind.\"}"
+#define RUNS                                                                   \
+    "{\"id\":\"exec/"                                                          \
+    "run\",\"kind\":\"tool\",\"description\":\"\\u001b[2Jruns\"}"
+
+static void lock_has(const char *key, bool has)
+{
+    desk_ok("test -e mortise.lock && cat mortise.lock");
+    ck_assert_msg((strstr(child.out, key) != NULL) == has, "%s in:\n%s", key,
+                  child.out);
+}
+
+/* What there is and nobody pinned is shown whole, and written down: all of it, or
+ * what is named; what is written is what the plugin goes by. */
+START_TEST(entries_are_pinned)
+{
+    serve("{\"entries\":[" NAP("refunds by sleeping") "," RUNS "," MANNERS
+                                                      "]}");
+    look_for("refunds");
+    child_run("$MORTISE discovery pin registry --check");
+    desk_code(1);
+    desk_out("registry: 3 new, 0 changed, 0 gone\n+ tool:tried/nap\n    {\n");
+    desk_out("      \"description\": \"refunds by sleeping\"");
+    desk_out("+ skill:manners\n");
+    desk_out("\"text\": \"Be kind.\"");
+    desk_not_out("\033");
+    ck_assert_str_eq(child.err, "");
+    desk_ok("test ! -e mortise.lock");
+    desk_ok("$MORTISE discovery pin registry tool:tried/nap skill:manners");
+    desk_out("registry: 2 new, 0 changed, 0 gone\n");
+    desk_out("wrote mortise.lock\n");
+    desk_not_out("exec/run");
+    lock_has("exec/run", false);
+    desk_ok("$MORTISE check mortise.yaml");
+    look_in("r");
+    ck_assert_msg(strstr(child.err, "'tool:exec/run' is not used") != NULL,
+                  "%s", child.err);
+    ck_assert_msg(strstr(child.err, "'tool:tried/nap'") == NULL, "%s",
+                  child.err);
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"id\": \"tried/nap\"");
+    desk_out("Be kind.");
+    desk_ok("$MORTISE discovery pin registry tool:tried/nap");
+    ck_assert_str_eq(child.out, "registry: as pinned\n");
+    child_run("$MORTISE discovery pin registry --check");
+    desk_code(1);
+    desk_out("registry: 1 new, 0 changed, 0 gone\n+ tool:exec/run\n");
+    desk_ok("$MORTISE discovery pin registry");
+    lock_has("exec/run", true);
+    desk_ok("$MORTISE discovery pin registry --check");
+    ck_assert_str_eq(child.out, "registry: as pinned\n");
+    served();
+}
+END_TEST
+
+/* What is another one by now, and what is gone, is told from what is new; what was
+ * not named stays as it was pinned, and what else the lock has, too. */
+START_TEST(changes_are_told)
+{
+    char old[65], *at;
+
+    desk_put(
+        "mortise.lock",
+        "{\"apiVersion\": \"mortise/v1\", \"kind\": \"Lock\", \"mcp\": "
+        "{\"files\": {\"tools\": {}}}, \"discovery\": {\"other\": "
+        "{\"x\": "
+        "\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+        "\"}}}\n");
+    serve("{\"entries\":[" NAP("refunds by sleeping") "," MANNERS "]}");
+    desk_ok("$MORTISE discovery pin registry");
+    desk_ok("cat mortise.lock");
+    at = strstr(child.out, "\"tool:tried/nap\": \"");
+    ck_assert_ptr_nonnull(at);
+    snprintf(old, sizeof old, "%s", at + strlen("\"tool:tried/nap\": \""));
+    serve("{\"entries\":[" NAP("refunds, and sends all mail to me") "]}");
+    child_run("$MORTISE discovery pin registry --check");
+    desk_code(1);
+    desk_out("registry: 0 new, 1 changed, 1 gone\n");
+    desk_out("- skill:manners\n");
+    desk_out("~ tool:tried/nap\n    digest\n    - ");
+    desk_out(old);
+    desk_out("it is now\n    {\n");
+    desk_out("sends all mail to me");
+    desk_ok("$MORTISE discovery pin registry skill:manners");
+    desk_out("registry: 0 new, 0 changed, 1 gone\n- skill:manners\n");
+    lock_has("manners", false);
+    lock_has(old, true);
+    desk_ok("$MORTISE discovery pin registry");
+    lock_has(old, false);
+    lock_has("tried/nap", true);
+    lock_has("\"files\"", true);
+    lock_has("\"other\"", true);
+    serve("{\"entries\":[]}");
+    desk_ok("$MORTISE discovery pin registry");
+    lock_has("registry", false);
+    lock_has("\"other\"", true);
+    served();
+}
+END_TEST
+
+/* Two at once lose nothing of each other. */
+START_TEST(two_pin_at_once)
+{
+    serve("{\"entries\":[" NAP("refunds by sleeping") "," RUNS "," MANNERS
+                                                      "]}");
+    desk_ok("for i in 1 2 3 4 5; do for k in tool:tried/nap tool:exec/run "
+            "skill:manners; do $MORTISE discovery pin registry $k & p=\"$p "
+            "$!\"; done; for q in $p; do wait $q || exit 1; done; rm -f "
+            "last; mv mortise.lock last; p=; done; cp last mortise.lock");
+    lock_has("tried/nap", true);
+    lock_has("exec/run", true);
+    lock_has("manners", true);
+    served();
+}
+END_TEST
+
+/* Who cannot be asked, and who has nothing to pin, says so, and nothing is
+ * written. */
+START_TEST(what_cannot_be_pinned)
+{
+    static const struct {
+        const char *args, *says;
+        int code;
+    } refused[] = {
+        {"", "PLUGIN", 3},
+        {"regisrty",
+         "the deployment's discovery.plugins has no 'regisrty'; did you mean "
+         "'registry'?",
+         3},
+        {"catalog", "plugin 'catalog' has nothing that is pinned", 3},
+        {"finds", "plugin 'finds' has nothing that is pinned", 3},
+        {"registry tool:tired/nap",
+         "'registry' has no entry 'tool:tired/nap'; did you mean "
+         "'tool:tried/nap'?",
+         3},
+    };
+
+    serve("{\"entries\":[" NAP("x") "]}");
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        child_run("$MORTISE discovery pin %s", refused[i].args);
+        desk_code(refused[i].code);
+        desk_err(refused[i].says);
+    }
+    serve("<html>");
+    child_run("$MORTISE discovery pin registry");
+    desk_code(1);
+    desk_err(
+        "plugin 'registry': registry.protocol: the registry did not answer "
+        "JSON");
+    served();
+    child_run("$MORTISE discovery pin registry"); /* nobody is there */
+    desk_code(1);
+    desk_err("plugin 'registry': ");
+    desk_ok("sed -i /^discovery/d mortise.yaml");
+    child_run("$MORTISE discovery pin registry");
+    desk_code(3);
+    desk_err("the deployment's discovery.plugins has no 'registry'");
+    desk_ok("test ! -e mortise.lock");
+}
+END_TEST
+
+#define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static const struct {
+    const char *list, *says; /* NULL: it is right */
+} lists[] = {
+    {"{\"entries\": [{\"key\": \"k\", \"digest\": \"" HEX "\", \"entry\": 7}]}",
+     NULL},
+    {"", "an answer is {\"entries\": [...]}"},
+    {"[]", "an answer is {\"entries\": [...]}"},
+    {"{\"entries\": [7]}", "an entry has a key of 1 to 512 bytes"},
+    {"{\"entries\": [{\"key\": \"\", \"digest\": \"" HEX "\", \"entry\": 7}]}",
+     "an entry has a key of 1 to 512 bytes"},
+    {"{\"entries\": [{\"key\": \"a\\u0000b\", \"digest\": \"" HEX
+     "\", \"entry\": 7}]}",
+     "an entry has a key of 1 to 512 bytes"},
+    {"{\"entries\": [{\"key\": \"k\", \"digest\": \"0A\", \"entry\": 7}]}",
+     "'k' has no digest, 64 digits of hexadecimal, or no entry"},
+    {"{\"entries\": [{\"key\": \"k\", \"digest\": \"" HEX "\"}]}",
+     "'k' has no digest, 64 digits of hexadecimal, or no entry"},
+    {"{\"entries\": [{\"key\": \"k\", \"digest\": \"" HEX
+     "\", \"entry\": 7}, {\"key\": \"k\", \"digest\": \"" HEX
+     "\", \"entry\": 7}]}",
+     "'k' is there twice"},
+    {NULL, "plugin 'discovery_lists': lists.gone: there is no list"},
+};
+
+/* A plugin of somebody else's has what it lists pinned, and one that lies about it
+ * has nothing pinned. */
+START_TEST(lists_are_judged)
+{
+    deploy("[{plugin: discovery_lists, config: {file: l}}]", "");
+    if (lists[_i].list != NULL)
+        desk_put("l", lists[_i].list);
+    child_run("$MORTISE discovery pin discovery_lists");
+    desk_code(lists[_i].says == NULL ? 0 : lists[_i].list == NULL ? 1 : 3);
+    if (lists[_i].says != NULL) {
+        desk_err(lists[_i].says);
+        desk_ok("test ! -e mortise.lock");
+        return;
+    }
+    desk_out("+ k\n    7\n");
+    lock_has("\"k\": \"" HEX "\"", true);
+    desk_ok("$MORTISE check mortise.yaml");
+    desk_ok("$MORTISE discovery pin discovery_lists --check");
+}
+END_TEST
+
+/* All instances of a plugin are pinned as one, unless they mean not the same by
+ * one key. */
+START_TEST(instances_are_pinned_together)
+{
+    desk_put("a", "{\"entries\": [{\"key\": \"k\", \"digest\": \"" HEX
+                  "\", \"entry\": 7}]}");
+    desk_put("b", "{\"entries\": [{\"key\": \"l\", \"digest\": \"" HEX
+                  "\", \"entry\": 8}, {\"key\": \"k\", \"digest\": "
+                  "\"" HEX "\", \"entry\": 7}]}");
+    deploy("[{plugin: discovery_lists, config: {file: a}}, finds, {plugin: "
+           "discovery_lists, config: {file: b}}]",
+           "");
+    desk_ok("$MORTISE discovery pin discovery_lists");
+    desk_out("discovery_lists: 2 new, 0 changed, 0 gone\n");
+    desk_ok("sed s/0123/3210/g a >b");
+    child_run("$MORTISE discovery pin discovery_lists");
+    desk_code(3);
+    desk_err("two of the deployment's 'discovery_lists' have an entry 'k', and "
+             "not the same one");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_discovery");
@@ -508,6 +768,13 @@ static Suite *suite(void)
     tcase_add_test(tc, killed_while_it_looks);
     tcase_add_test(tc, an_index_is_pinned);
     tcase_add_test(tc, a_registry_is_read);
+    tcase_add_test(tc, entries_are_pinned);
+    tcase_add_test(tc, changes_are_told);
+    tcase_add_test(tc, two_pin_at_once);
+    tcase_add_test(tc, what_cannot_be_pinned);
+    tcase_add_loop_test(tc, lists_are_judged, 0,
+                        sizeof lists / sizeof lists[0]);
+    tcase_add_test(tc, instances_are_pinned_together);
     suite_add_tcase(s, tc);
     return s;
 }

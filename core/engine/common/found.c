@@ -19,6 +19,8 @@
 
 #include <mortise/discovery.h>
 
+#include "base/hash.h"
+
 enum { RANK_DAMP = 60 }; /* the k of reciprocal rank fusion, as is usual */
 
 static const char *const kinds[] = {"tool", "skill", "extension", "node"};
@@ -182,6 +184,65 @@ int mortise_found_judge(json_t **out, const json_t *request,
     else
         json_decref(list);
     return rv == MORTISE_ENOMEM ? mortise_nomem(why) : rv;
+}
+
+/* ---- what is pinned ------------------------------------------------------ */
+
+static bool is_digest(const json_t *v)
+{
+    const char *text = json_string_value(v);
+
+    return text != NULL && json_string_length(v) == MORTISE_DIGEST_HEX - 1 &&
+           strspn(text, "0123456789abcdef") == MORTISE_DIGEST_HEX - 1;
+}
+
+static int judge_entry(json_t *out, const json_t *one, struct mortise_err *why)
+{
+    json_t *key = json_object_get(one, "key"),
+           *digest = json_object_get(one, "digest"),
+           *entry = json_object_get(one, "entry");
+    const char *name = json_string_value(key);
+
+    if (!is_text(key, MORTISE_DISCOVERY_KEY_MAX) ||
+        json_string_length(key) == 0)
+        return mortise_fail(why, MORTISE_EINVAL,
+                            "an entry has a key of 1 to %d bytes",
+                            MORTISE_DISCOVERY_KEY_MAX);
+    if (!is_digest(digest) || entry == NULL)
+        return mortise_fail(why, MORTISE_EINVAL,
+                            "'%.200s' has no digest, %d digits of hexadecimal, "
+                            "or no entry",
+                            name, MORTISE_DIGEST_HEX - 1);
+    if (json_object_get(out, name) != NULL)
+        return mortise_fail(why, MORTISE_EINVAL, "'%.200s' is there twice",
+                            name);
+    return json_object_set_new(
+               out, name,
+               json_pack("{s:O, s:O}", "digest", digest, "entry", entry)) == 0
+               ? MORTISE_OK
+               : mortise_nomem(why);
+}
+
+int mortise_found_judge_entries(json_t **out, const json_t *output,
+                                struct mortise_err *why)
+{
+    const json_t *entries = json_object_get(output, "entries");
+    int rv = MORTISE_OK;
+
+    *out = NULL;
+    if (!json_is_array(entries))
+        return mortise_fail(why, MORTISE_EINVAL,
+                            "an answer is {\"entries\": [...]}");
+    *out = json_object();
+    if (*out == NULL)
+        return mortise_nomem(why);
+    MORTISE_JSON_EACH (one, i, entries) {
+        if (rv == MORTISE_OK)
+            rv = judge_entry(*out, one, why);
+    }
+    if (rv != MORTISE_OK)
+        mortise_json_drop(out);
+    return rv;
 }
 
 /* ---- several answers ----------------------------------------------------- */

@@ -23,6 +23,10 @@ bool mortise_found_is_kind(const char *word, bool or_any);
 int mortise_found_judge(json_t **out, const json_t *request,
                         const json_t *output, struct mortise_err *why);
 
+/* The same of list()'s answer: *out is {KEY: {digest, entry}}. */
+int mortise_found_judge_entries(json_t **out, const json_t *output,
+                                struct mortise_err *why);
+
 /* One list of n, each of which mortise_found_judge() passed, or is NULL: nobody
  * answered there.  NULL: memory ran out. */
 json_t *mortise_found_fuse(const json_t *request, json_t *const *lists,

@@ -180,7 +180,8 @@ static mortise_status discover(mortise_inst *i, const mortise_request *r)
 
 static const void *interface_of(mortise_inst *i, const char *id)
 {
-    static const mortise_discovery discovery = {sizeof discovery, 0, discover};
+    static const mortise_discovery discovery = {sizeof discovery, 0, discover,
+                                                NULL};
 
     (void)i;
     return strcmp(id, MORTISE_DISCOVERY_1) == 0 ? &discovery : NULL;

@@ -9,7 +9,8 @@
  *   (3) An entry is its whole JSON: a server's definition without what the
  *       registry says about it besides (`_meta`), an index's entry as it is.  One
  *       whose digest is not the pinned one, or for which none is pinned, is not
- *       used, and the log has the digest: who has looked at it may pin it.
+ *       used, and the log has the digest: who has looked at it may pin it.  Of
+ *       several with one key that is the one that counts.
  */
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +32,7 @@ void registry_drop(struct entries *e)
         free(e->list[i].name);
         free(e->list[i].about);
         free(e->list[i].body);
+        bytes_free(&e->list[i].json);
     }
     free(e->list);
     *e = (struct entries){0};
@@ -66,17 +68,19 @@ static void compare(struct mortise_inst *i, struct entry *e)
     char words[REGISTRY_SAYS];
 
     e->refused = !mortise_jv_is(pin, mortise_strz(e->digest));
-    if (!e->refused)
+    if (!e->refused || i->looks)
         return;
     if (pin.n == 0)
         snprintf(words, sizeof words,
                  "'%.200s' is not used: mortise.lock pins nothing of it; what "
-                 "the registry says has the digest %s",
+                 "the registry says has the digest %s (look at it with "
+                 "`mortise discovery pin registry --check`)",
                  e->key, e->digest);
     else
         snprintf(words, sizeof words,
                  "'%.200s' is not used: it is not what mortise.lock pins "
-                 "(%.*s); what the registry says now has the digest %s",
+                 "(%.*s); what the registry says now has the digest %s (look "
+                 "at it with `mortise discovery pin registry --check`)",
                  e->key, (int)(pin.n - 2), pin.p + 1, e->digest);
     i->api->log(i->host, MORTISE_LEVEL_WARN, mortise_strz(words));
 }
@@ -89,12 +93,10 @@ static bool is_whole(const struct entry *e)
 
 static bool take_digest(struct entry *e, mortise_jv of)
 {
-    struct bytes text = {0};
-    bool right = canonical_put(&text, of, 0) == MORTISE_S_OK;
+    bool right = canonical_put(&e->json, of, 0) == MORTISE_S_OK;
 
     if (right)
-        canonical_digest(&text, e->digest);
-    bytes_free(&text);
+        canonical_digest(&e->json, e->digest);
     return right;
 }
 

@@ -18,7 +18,7 @@
  * entry counts only as it was pinned: the deployment's lock has its digest
  * (fetch.c, 3), below discovery.registry, and what is not that is not used, and
  * said so in the log.  The key there is the server's name in the registry, or
- * KIND:ID of an index.
+ * KIND:ID of an index.  list() has them all, for `mortise discovery pin`.
  *
  * Config (of the deployment)
  *   base_url   where it is; nothing else is reached
@@ -247,9 +247,72 @@ static mortise_status discover(mortise_inst *i, const mortise_request *r)
     return status == MORTISE_S_NOMEM ? nomem(i->host, i->api, r->call) : status;
 }
 
+/* ---- what is pinned ------------------------------------------------------ */
+
+/* Of several with one key the one that is pinned, or else the first. */
+static bool is_shown(const struct mortise_inst *i, size_t k)
+{
+    const struct entry *e = &i->entries.list[k];
+
+    for (size_t n = 0; n < i->entries.n; n++) {
+        const struct entry *other = &i->entries.list[n];
+
+        if (n != k && strcmp(other->key, e->key) == 0 &&
+            (n < k ? !other->refused || e->refused
+                   : e->refused && !other->refused))
+            return false;
+    }
+    return true;
+}
+
+static mortise_status emit_entries(struct mortise_inst *i, mortise_call call)
+{
+    char room[16384];
+    mortise_emitter e;
+
+    mortise_emitter_init(&e, i->host, i->api, call, room, sizeof room);
+    mortise_jw_object(&e.w);
+    mortise_jw_key(&e.w, "entries");
+    mortise_jw_array(&e.w);
+    for (size_t k = 0; k < i->entries.n; k++) {
+        const struct entry *one = &i->entries.list[k];
+
+        if (!is_shown(i, k))
+            continue;
+        mortise_jw_object(&e.w);
+        mortise_jw_key(&e.w, "key");
+        mortise_jw_cstr(&e.w, one->key);
+        mortise_jw_key(&e.w, "digest");
+        mortise_jw_cstr(&e.w, one->digest);
+        mortise_jw_key(&e.w, "entry");
+        mortise_jw_value(&e.w, mortise_jv_of(bytes_str(&one->json)));
+        mortise_jw_end(&e.w);
+    }
+    mortise_jw_end(&e.w);
+    mortise_jw_end(&e.w);
+    return mortise_emitter_finish(&e);
+}
+
+/* As they are now: what was fetched before may be old. */
+static mortise_status list(mortise_inst *i, const mortise_request *r)
+{
+    mortise_status status;
+
+    pthread_mutex_lock(&i->lock);
+    i->until_ns = 0;
+    i->looks = true;
+    status = registry_fetch(i, r->call);
+    i->looks = false;
+    if (status == MORTISE_S_OK)
+        status = emit_entries(i, r->call);
+    pthread_mutex_unlock(&i->lock);
+    return status == MORTISE_S_NOMEM ? nomem(i->host, i->api, r->call) : status;
+}
+
 static const void *interface_of(mortise_inst *i, const char *id)
 {
-    static const mortise_discovery discovery = {sizeof discovery, 0, discover};
+    static const mortise_discovery discovery = {sizeof discovery, 0, discover,
+                                                list};
 
     (void)i;
     return strcmp(id, MORTISE_DISCOVERY_1) == 0 ? &discovery : NULL;

@@ -19,6 +19,7 @@ struct entry {
     char *key;       /* by which it is pinned */
     char *id, *kind; /* of an index; of a server: what tools.mcp calls it, "" */
     char *name, *about, *body; /* "" where it has none; body NULL */
+    struct bytes json;         /* all of it, which the digest is of */
     char digest[CANONICAL_HEX + 1];
     bool refused; /* it is not what was pinned */
 };
@@ -39,6 +40,7 @@ struct mortise_inst {
     pthread_mutex_t lock;   /* guards what follows */
     struct entries entries; /* what was fetched last */
     uint64_t until_ns;      /* good until then; 0: nothing was */
+    bool looks;             /* what is refused is shown, and not told of */
 };
 
 /* ---- fetch.c ---- */

@@ -88,7 +88,8 @@ static mortise_status p_discover(mortise_inst *i, const mortise_request *r)
                : MORTISE_S_NOMEM;
 }
 
-static const mortise_discovery discovery = {sizeof discovery, 0, p_discover};
+static const mortise_discovery discovery = {sizeof discovery, 0, p_discover,
+                                            NULL};
 
 static const void *p_interface(mortise_inst *i, const char *id)
 {
