@@ -12,25 +12,10 @@ static const struct mortise_key call_keys[] = {
     MORTISE_ROW(mortise_map_row),      MORTISE_ROW(mortise_cache_row),
 };
 
-/* Of those of a task graph. */
-static const struct mortise_key task_keys[] = {
-    {.name = "goal", .later = true},
-    {.name = "role", .later = true},
-    {.name = "compaction", .later = true},
-};
-
 static const struct mortise_key voice_keys[] = {
     MORTISE_ROWS(call_keys),          MORTISE_ROW(mortise_args_row),
     MORTISE_ROW(mortise_targets_row), MORTISE_ROW(mortise_persona_row),
     {.name = "voice", .later = true},
 };
 
-static const struct mortise_key team_keys[] = {
-    MORTISE_ROWS(call_keys),
-    MORTISE_ROWS(task_keys),
-    {.name = "graph", .later = true},
-    {.name = "synthesis", .later = true},
-};
-
 ABSENT(voice, voice_keys);
-ABSENT(team, team_keys);

@@ -54,11 +54,7 @@ static const struct mortise_key own_keys[] = {
      .read = read_role},
     MORTISE_ROWS(mortise_agent_rows),
     MORTISE_ROW(mortise_tool_rows[0]),
-    {.name = "compaction",
-     .about = "PLUGIN/OPERATION that makes of its output what others are told "
-              "(agent/compact, of what is long).",
-     .value = MORTISE_V_STRING,
-     .read = mortise_node_read_compaction},
+    MORTISE_ROW(mortise_compaction_row),
 };
 
 static const struct mortise_key keys[] = {
@@ -127,6 +123,7 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
     mortise_agent_put_tools(ld, r);
     mortise_agent_put_schema(ld, r);
     mortise_node_finish_hearing(ld, r, leaf_of(r)->agent.told);
+    r->node->is_told = true;
     mortise_agent_take_args(ld, r, &all);
 }
 

@@ -49,8 +49,8 @@ static void check_effect(struct mortise_loader *ld,
         "an operation that is pure or read; agent/compact asks a model");
 }
 
-void mortise_node_read_compaction(void *ctx, void *into,
-                                  const struct mortise_slot *slot)
+static void read_compaction(void *ctx, void *into,
+                            const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
@@ -88,6 +88,13 @@ void mortise_node_read_compaction(void *ctx, void *into,
     mortise_load_plugin(ld, "", c->plugin);
     r->node->compaction = c;
 }
+
+const struct mortise_key mortise_compaction_row = {
+    .name = "compaction",
+    .about = "PLUGIN/OPERATION that makes of its output what others are told "
+             "(agent/compact, of what is long).",
+    .value = MORTISE_V_STRING,
+    .read = read_compaction};
 
 /* ---- of any that is told of (2) --------------------------------------------- */
 

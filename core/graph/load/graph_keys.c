@@ -185,8 +185,9 @@ static const struct mortise_key file_keys[] = {
      .read = mortise_load_limits},
     MORTISE_ROWS(default_keys),
     {.name = "roles",
-     .about = "Ids of roles to what nodes are that play them; beside those that "
-              "are built in.",
+     .about =
+         "Ids of roles to what nodes are that play them; beside those that "
+         "are built in.",
      .value = MORTISE_V_MAP,
      .each = &mortise_role_row,
      .read = mortise_load_roles},
@@ -207,15 +208,15 @@ static const struct mortise_place any_graph;
 static const struct mortise_place file_place = {
     MORTISE_PLACE_OF("a graph", file_keys), .type = "the graph of a file",
     .of = &any_graph};
-static const struct mortise_place inner_place = {
+const struct mortise_place mortise_inner_place = {
     MORTISE_PLACE_OF("a graph", inner_keys), .type = "an inner graph",
     .of = &any_graph};
-static const struct mortise_place *const graph_types[] = {&file_place,
-                                                          &inner_place, NULL};
+static const struct mortise_place *const graph_types[] = {
+    &file_place, &mortise_inner_place, NULL};
 static const struct mortise_place any_graph = {.types = graph_types};
 
 const struct mortise_key mortise_inner_forms[3] = {
-    {.value = MORTISE_V_MAP, .place = &inner_place},
+    {.value = MORTISE_V_MAP, .place = &mortise_inner_place},
     {.value = MORTISE_V_MAP, .place = &mortise_graph_ref_place},
     {.value = MORTISE_V_STRING},
 };
@@ -233,5 +234,5 @@ void mortise_load_file_keys(struct mortise_loader *ld)
 void mortise_load_inner(struct mortise_loader *ld,
                         const struct mortise_yaml *map, struct mortise_span at)
 {
-    mortise_keys_read(&inner_place, map, at, ld, ld->g, ld->diags);
+    mortise_keys_read(&mortise_inner_place, map, at, ld, ld->g, ld->diags);
 }

@@ -248,6 +248,7 @@ void mortise_load_file_keys(struct mortise_loader *ld);
 void mortise_load_inner(struct mortise_loader *ld,
                         const struct mortise_yaml *map, struct mortise_span at);
 extern const struct mortise_key mortise_inner_forms[3];
+extern const struct mortise_place mortise_inner_place; /* one that is written */
 /* Readers of the keys of a graph are of the type mortise_key_fn: `ctx` is the
  * loader, `into` its graph. */
 extern const struct mortise_place mortise_state_place;

@@ -217,7 +217,7 @@ void mortise_node_finish_discovery_policy(struct mortise_loader *ld,
 
 /* ---- compaction.c --------------------------------------------------------- */
 
-mortise_key_fn mortise_node_read_compaction;
+extern const struct mortise_key mortise_compaction_row;
 /* Once all keys are read of a node that is told of others: of which, and what is
  * told of them; `llm`: of its model (NULL: nothing). */
 void mortise_node_finish_hearing(struct mortise_loader *ld,

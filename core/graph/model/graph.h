@@ -364,10 +364,11 @@ struct mortise_node {
      * list: conversations.NAME; NULL: it has none. */
     const struct mortise_path *conversation;
 
-    /* Whose outputs it is told (`depends_on` of a leaf), and what makes that of
-     * its own output which others are told; NULL: nobody is told of it. */
+    /* Whose outputs it is told (`depends_on` of a leaf, or a team), and what makes
+     * that of its own output which others are told; NULL: nobody is told of it. */
     const uint32_t *hears;
     uint32_t n_hears;
+    bool is_told; /* it is called with those: a leaf */
     struct mortise_compaction *compaction;
     const char *role, *role_name; /* that it plays, for people; NULL: none */
 
@@ -432,6 +433,9 @@ struct mortise_node {
                                   not count */
     struct mortise_output *input_mapping;
     size_t n_input_mapping;
+    struct mortise_tmpl *input_goal; /* a team's: the input is {goal}; else NULL */
+    const char *yields; /* the artifact of the inner graph that is the output;
+                           NULL: all of them */
     struct mortise_output *output_mapping; /* paths of the parent, expressions
                                               over the child's end state */
     size_t n_output_mapping;

@@ -1,4 +1,4 @@
-/* subgraph.c -- subgraphs: an execution that is a run of another graph.
+/* subgraph.c -- subgraphs, and teams: an execution that is a run of another graph.
  *
  * Starting one records a `child` entry: the child's input, and its edges out of
  * START.  The child has a frame of its own, with a state, names and a START of
@@ -30,6 +30,26 @@ static int end_one(struct mortise_run *r, struct exec *x,
 
 /* ---- starting -------------------------------------------------------------
  */
+
+/* {goal} of a team. */
+static int make_goal(struct mortise_run *r, struct exec *x, json_t **out,
+                     struct mortise_err *why, struct mortise_err *err)
+{
+    const struct mortise_tmpl *goal = mortise_exec_node(r, x)->input_goal;
+    json_t *text = NULL;
+    struct env env;
+    int rv = mortise_env_init(&env, r, x, x->view, NULL, NULL,
+                              mortise_tmpl_uses(goal), err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_tmpl_eval(goal, &env.cel, &text, why);
+    mortise_env_finish(&env);
+    if (rv == MORTISE_OK && (*out = json_pack("{s:O}", "goal", text)) == NULL)
+        rv = MORTISE_ENOMEM;
+    json_decref(text);
+    return mortise_judge_verdict(rv, err);
+}
 
 /* {} with each line of input_mapping, evaluated in the parent's view. */
 static int make_input(struct mortise_run *r, struct exec *x, json_t **out,
@@ -105,7 +125,7 @@ static int record_again(struct mortise_run *r, struct exec *x,
 static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
 {
     struct mortise_err why;
-    json_t *raw, *input = NULL;
+    json_t *raw = NULL, *input = NULL;
     const char *code = "expression";
     int rv = MORTISE_OK;
 
@@ -113,6 +133,8 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
         return record_again(r, x, err);
     if (x->body_is_given)
         raw = json_incref(x->body);
+    else if (mortise_exec_node(r, x)->input_goal != NULL)
+        rv = make_goal(r, x, &raw, &why, err);
     else
         rv = make_input(r, x, &raw, &why, err);
     if (rv == MORTISE_OK) {
@@ -183,6 +205,19 @@ static int end_failed(struct mortise_run *r, struct exec *x, json_t *error,
                                 err);
 }
 
+/* Its artifacts, or the one of them that it is about. */
+static json_t *output_of(const struct mortise_run *r, const struct exec *x,
+                         const json_t *state)
+{
+    json_t *all = json_object_get(state, "artifacts"), *one;
+    const char *yields = mortise_exec_node(r, x)->yields;
+
+    if (yields == NULL)
+        return all;
+    one = json_object_get(all, yields);
+    return one != NULL ? one : json_null();
+}
+
 static int end_one(struct mortise_run *r, struct exec *x,
                    struct mortise_err *err)
 {
@@ -201,8 +236,8 @@ static int end_one(struct mortise_run *r, struct exec *x,
     if (rv == MORTISE_OK && error != NULL)
         rv = end_failed(r, x, error, err);
     else if (rv == MORTISE_OK)
-        rv = mortise_pipeline_enter(r, x, json_object_get(state, "artifacts"),
-                                    DONE_EXECUTED, err);
+        rv = mortise_pipeline_enter(r, x, output_of(r, x, state), DONE_EXECUTED,
+                                    err);
     json_decref(error);
     mortise_sub_hold(x, NULL);
     return rv;
@@ -210,3 +245,5 @@ static int end_one(struct mortise_run *r, struct exec *x,
 
 const struct node_kind mortise_run_kind_subgraph = {.start = start,
                                                     .inside_over = end_one};
+const struct node_kind mortise_run_kind_team = {.start = start,
+                                                .inside_over = end_one};

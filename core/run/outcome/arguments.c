@@ -25,13 +25,16 @@ static int put_predecessors(struct mortise_run *r, const struct exec *x,
     json_t *list;
     int rv;
 
-    if (mortise_exec_node(r, x)->n_hears == 0)
+    if (!mortise_exec_node(r, x)->is_told)
         return MORTISE_OK;
     rv = mortise_predecessors(r, x, &list, err);
-    if (rv == MORTISE_OK &&
-        json_object_set_new(body, "predecessors", list) != 0)
-        rv = mortise_nomem(err);
-    return rv;
+    if (rv != MORTISE_OK || json_array_size(list) == 0) {
+        json_decref(list);
+        return rv;
+    }
+    return json_object_set_new(body, "predecessors", list) == 0
+               ? MORTISE_OK
+               : mortise_nomem(err);
 }
 
 /* The arguments are those of the generation's first attempt: the same after a

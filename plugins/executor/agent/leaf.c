@@ -6,6 +6,7 @@
  *   system   the role, if there is one, an empty line, and the goal
  *   user     of each predecessor  `Result of ID:`, an empty line, and its output; of
  *            one that gave none    `Result of ID: none, it was STATUS.`
+ *            of a team             `Goal of ID:`, an empty line, and its goal
  *   user     the goal
  *
  * Beside its tools a leaf is offered report_result {result}: to call it is to be
@@ -50,27 +51,43 @@ static mortise_status add_system(struct call *c)
     return status;
 }
 
-static mortise_status add_predecessor(struct call *c, mortise_jv one)
+/* HEAD ID TAIL */
+static mortise_status put_head(struct bytes *to, const char *head,
+                               mortise_jv id, const char *tail)
 {
-    mortise_jv output = mortise_jv_get(one, "output");
-    struct bytes text = {0};
-    mortise_status status = put(&text, "Result of ");
+    mortise_status status = put(to, head);
 
     if (status == MORTISE_S_OK)
-        status = bytes_decode(&text, mortise_jv_get(one, "id"));
-    if (mortise_jv_type(output) == MORTISE_JV_NONE) {
-        if (status == MORTISE_S_OK)
-            status = put(&text, ": none, it was ");
-        if (status == MORTISE_S_OK)
-            status = bytes_decode(&text, mortise_jv_get(one, "status"));
-        if (status == MORTISE_S_OK)
-            status = put(&text, ".");
-    } else {
-        if (status == MORTISE_S_OK)
-            status = put(&text, ":\n\n");
-        if (status == MORTISE_S_OK)
-            status = put_value(&text, output);
+        status = bytes_decode(to, id);
+    return status == MORTISE_S_OK ? put(to, tail) : status;
+}
+
+static mortise_status put_predecessor(struct bytes *to, mortise_jv one)
+{
+    mortise_jv id = mortise_jv_get(one, "id");
+    mortise_jv goal = mortise_jv_get(one, "goal");
+    mortise_jv output = mortise_jv_get(one, "output");
+    mortise_status status;
+
+    if (mortise_jv_type(goal) != MORTISE_JV_NONE) {
+        status = put_head(to, "Goal of ", id, ":\n\n");
+        return status == MORTISE_S_OK ? put_value(to, goal) : status;
     }
+    if (mortise_jv_type(output) != MORTISE_JV_NONE) {
+        status = put_head(to, "Result of ", id, ":\n\n");
+        return status == MORTISE_S_OK ? put_value(to, output) : status;
+    }
+    status = put_head(to, "Result of ", id, ": none, it was ");
+    if (status == MORTISE_S_OK)
+        status = bytes_decode(to, mortise_jv_get(one, "status"));
+    return status == MORTISE_S_OK ? put(to, ".") : status;
+}
+
+static mortise_status add_predecessor(struct call *c, mortise_jv one)
+{
+    struct bytes text = {0};
+    mortise_status status = put_predecessor(&text, one);
+
     if (status == MORTISE_S_OK)
         status = agent_add_text(&c->append, "user", bytes_str(&text));
     bytes_free(&text);

@@ -71,7 +71,7 @@ static void assert_compaction(const char *node, const char *how,
 
 /* Of each of depends_on, in that order, and of nobody else: neither who leads to it
  * by another edge, nor what is further back.
- * key: node.type=leaf, node.goal */
+ * key: node.type=leaf, leaf.goal */
 START_TEST(it_is_told_of_those_it_depends_on)
 {
     run_plain(HEAD "start: [a, b, c]\n"
@@ -354,7 +354,7 @@ END_TEST
 
 /* All that a role says, where the leaf says nothing itself; each word of the leaf's
  * comes first.
- * key: node.role, graph.roles, role.display_name, role.system_prompt_fragment
+ * key: leaf.role, graph.roles, role.display_name, role.system_prompt_fragment
  * key: role.default_tool_allowlist, role.suggested_temperature */
 START_TEST(roles_are_played)
 {

@@ -31,7 +31,7 @@ static const char nested[] =
          "      args: {got: \"${scratch.got}\", log: \"${scratch.log}\"}}\n";
 
 /* Input in, artifacts out; the child's state is its own.
- * key: node.type=subgraph, node.graph, node.input_mapping
+ * key: node.type=subgraph, subgraph.graph, node.input_mapping
  * key: node.output_mapping */
 START_TEST(in_and_out)
 {
