@@ -51,7 +51,7 @@ static bool is_real(const struct mortise_rehearsing *r,
 
     if (is_listed(r->what->one->real, call->plugin))
         return true;
-    if (call->kind == MORTISE_RUN_COMPACT) /* it asks a model, or may */
+    if (call->kind >= MORTISE_RUN_COMPACT) /* it asks a model, or may */
         return false;
     if (call->kind != MORTISE_RUN_CHECK)
         return call->node->op->effect == MORTISE_PURE;
@@ -103,7 +103,9 @@ static void call_id(char out[ID], const struct mortise_run_call *call)
                  call->plugin);
     else
         snprintf(out, ID, "%s@%u%s", call->path, call->attempt,
-                 call->kind == MORTISE_RUN_COMPACT ? " compact" : "");
+                 call->kind == MORTISE_RUN_COMPACT ? " compact"
+                 : call->kind == MORTISE_RUN_JUDGE ? " judge"
+                                                   : "");
 }
 
 static void tool_of(char out[MORTISE_TOOL_MAX],

@@ -369,6 +369,7 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
         {"step", "method"},   {"heard", "answer"}, {"inside", "open"},
         {"budget", "budget"}, {"limit", "limit"},  {"used", "used"},
         {"needs", "needs"},   {"graph", "graph"},  {"digest", "digest"},
+        {"role", "role"},     {"judge", "judge"},
     };
     char name[MORTISE_CLI_EXECUTION];
 

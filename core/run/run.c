@@ -90,6 +90,7 @@ static void exec_finish(struct mortise_run *r, struct exec *x)
     json_decref(x->overlay);
     json_decref(x->trace);
     json_decref(x->encoded);
+    json_decref(x->advice);
     json_decref(x->lengthy);
     json_decref(x->brief);
     json_decref(x->compacted);

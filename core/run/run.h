@@ -270,7 +270,9 @@ enum mortise_run_call_kind {
     MORTISE_RUN_REMEMBER,
     /* An operation that only reads, which is not its node's: what it gives is told
      * in the place of the node's output. */
-    MORTISE_RUN_COMPACT
+    MORTISE_RUN_COMPACT,
+    /* Likewise; what it gives decides in a person's place. */
+    MORTISE_RUN_JUDGE
 };
 
 enum { MORTISE_EXEC_PATH = 640 }; /* room for an execution's path */

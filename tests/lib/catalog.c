@@ -79,6 +79,11 @@ static struct entry {
             .description = "",
             .effect = MORTISE_READ,
             .asks_models = true}},
+    {.op = {.plugin = "agent",
+            .name = "judge",
+            .description = "",
+            .effect = MORTISE_READ,
+            .asks_models = true}},
 };
 
 enum { N = sizeof entries / sizeof entries[0] };

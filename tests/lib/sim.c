@@ -99,6 +99,10 @@ static const struct mortise_operation ops[] = {
      .description = "",
      .name = "compact",
      .effect = MORTISE_READ},
+    {.plugin = "agent",
+     .description = "",
+     .name = "judge",
+     .effect = MORTISE_READ},
     {.plugin = "t", .description = "", .name = "brief", .effect = MORTISE_PURE},
 };
 
@@ -678,6 +682,22 @@ static void consult(struct sim *s, struct sim_call *c,
     }
 }
 
+/* Who judges says what the criteria are, JSON; or fails, with words that are none. */
+static void judge(struct sim *s, const struct sim_call *c,
+                  struct mortise_result_in *r)
+{
+    const char *criteria = said(c->call.body, "criteria");
+
+    s->judgements++;
+    r->output = json_loads(criteria, JSON_DECODE_ANY, NULL);
+    if (r->output != NULL)
+        return;
+    r->status = -1;
+    r->message = criteria;
+    r->error_code = "model.failed";
+    r->error_class = "permanent";
+}
+
 /* What makes an output short says of which node it is, and by what. */
 static void compact(struct sim *s, const struct sim_call *c,
                     struct mortise_result_in *r)
@@ -825,6 +845,8 @@ static void answer(struct sim *s, struct sim_call *c,
         r->silent = json_object_get(c->call.body, "sure") == NULL;
     } else if (c->call.kind == MORTISE_RUN_CHECK) {
         guard(c, r);
+    } else if (c->call.kind == MORTISE_RUN_JUDGE) {
+        judge(s, c, r);
     } else if (c->call.kind == MORTISE_RUN_COMPACT) {
         compact(s, c, r);
     } else if (c->call.kind > MORTISE_RUN_LOOKUP) {

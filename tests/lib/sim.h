@@ -105,6 +105,7 @@ struct sim {
     unsigned written;     /* traces that it was told to write */
     unsigned recalls;     /* reads of it */
     unsigned compactions; /* so many outputs were to be made short */
+    unsigned judgements;  /* so many questions were to be judged */
     unsigned mutes;   /* so many more calls of those, or of discovery, fail */
     const char *mute; /* ... with this class; NULL: transient */
     json_t *lie;      /* what the next such call gives instead; or NULL */

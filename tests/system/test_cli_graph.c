@@ -211,10 +211,15 @@ START_TEST(errors)
 }
 END_TEST
 
+static const char a_model[] =
+    "models: {default: {provider: scripted, model: s, "
+    "replies: [{text: x}]}}";
+
 /* `mortise graph import`: to stdout or a file, what is left behind on stderr
  * and in the exit code, and nothing where nothing can be made of it. */
 START_TEST(imports)
 {
+    desk_deploy(a_model);
     desk_put("whole.json",
              "{\"goal\": \"g\", \"nodes\": {\"a\": {\"goal\": \"x\"}}}");
     desk_put("part.json", "{\"goal\": \"g\", \"nodes\": {\"a b\": {\"goal\": "
@@ -255,8 +260,10 @@ START_TEST(imports_what_check_accepts)
     desk_put("good.json", TOOL("text/lines"));
     desk_put("bad.json", TOOL("text/nothing"));
     desk_put("later.json",
-             "{\"goal\": \"g\", \"nodes\": [{\"id\": \"a\", \"goal\": \"x\", "
+             "{\"goal\": \"g\", \"hitl_mode\": \"approve_plan\", \"nodes\": "
+             "[{\"id\": \"a\", \"goal\": \"x\", "
              "\"depends_on\": [], \"tool_allowlist\": []}]}");
+    desk_deploy(a_model);
     desk_ok("$MORTISE graph import good.json -o good.graph.yaml");
     ck_assert_str_eq(child.err, "");
     desk_ok("$MORTISE check good.graph.yaml");

@@ -134,65 +134,73 @@ START_TEST(a_prompt_is_what_it_says)
     got = asked("c");
     assert_json(
         got,
-        "{\"model\": \"large\", \"messages\": [" SAYS("system", "Look "
-                                                                "around."
-                                                                "\\n\\nshow") ", " SAYS(
-            "user", "Result of "
-                    "b:\\n\\n{\\\"text\\"
-                    "\":\\\"xy\\\"}") ", "
-                                      "" SAYS("user", "Result of a:\\n\\nfound "
-                                                      "it") ", " SAYS(
-                                          "user", "show") "], \"tools\": "
-                                                          "[" REPORT("{\"type\""
-                                                                     ": "
-                                                                     "\"string"
-                                                                     "\"}") "],"
-                                                                            " "
-                                                                            "\""
-                                                                            "pa"
-                                                                            "ra"
-                                                                            "ll"
-                                                                            "el"
-                                                                            "_t"
-                                                                            "oo"
-                                                                            "ls"
-                                                                            "\""
-                                                                            ": "
-                                                                            "fa"
-                                                                            "ls"
-                                                                            "e,"
-                                                                            " "
-                                                                            "\""
-                                                                            "te"
-                                                                            "mp"
-                                                                            "er"
-                                                                            "at"
-                                                                            "ur"
-                                                                            "e"
-                                                                            "\""
-                                                                            ": "
-                                                                            "0."
-                                                                            "5,"
-                                                                            " "
-                                                                            "\""
-                                                                            "ma"
-                                                                            "x_"
-                                                                            "to"
-                                                                            "ke"
-                                                                            "ns"
-                                                                            "\""
-                                                                            ": "
-                                                                            "99"
-                                                                            ", "
-                                                                            "\""
-                                                                            "st"
-                                                                            "re"
-                                                                            "am"
-                                                                            "\""
-                                                                            ": "
-                                                                            "tr"
-                                                                            "ue"
-                                                                            "}");
+        "{\"model\": \"large\", \"messages\": [" SAYS(
+            "system",
+            "Look "
+            "around."
+            "\\n\\nshow") ", " SAYS("user",
+                                    "Result of "
+                                    "b:\\n\\n{\\\"text\\"
+                                    "\":\\\"xy\\\"}") ", "
+                                                      "" SAYS(
+                                                          "user",
+                                                          "Result of "
+                                                          "a:\\n\\nfound "
+                                                          "it") ", " SAYS("use"
+                                                                          "r",
+                                                                          "sho"
+                                                                          "w") "], \"tools\": "
+                                                                               "[" REPORT(
+                                                                                   "{\"type\""
+                                                                                   ": "
+                                                                                   "\"string"
+                                                                                   "\"}") "],"
+                                                                                          " "
+                                                                                          "\""
+                                                                                          "pa"
+                                                                                          "ra"
+                                                                                          "ll"
+                                                                                          "el"
+                                                                                          "_t"
+                                                                                          "oo"
+                                                                                          "ls"
+                                                                                          "\""
+                                                                                          ": "
+                                                                                          "fa"
+                                                                                          "ls"
+                                                                                          "e,"
+                                                                                          " "
+                                                                                          "\""
+                                                                                          "te"
+                                                                                          "mp"
+                                                                                          "er"
+                                                                                          "at"
+                                                                                          "ur"
+                                                                                          "e"
+                                                                                          "\""
+                                                                                          ": "
+                                                                                          "0."
+                                                                                          "5,"
+                                                                                          " "
+                                                                                          "\""
+                                                                                          "ma"
+                                                                                          "x_"
+                                                                                          "to"
+                                                                                          "ke"
+                                                                                          "ns"
+                                                                                          "\""
+                                                                                          ": "
+                                                                                          "99"
+                                                                                          ", "
+                                                                                          "\""
+                                                                                          "st"
+                                                                                          "re"
+                                                                                          "am"
+                                                                                          "\""
+                                                                                          ": "
+                                                                                          "tr"
+                                                                                          "ue"
+                                                                                          "}");
     json_decref(got);
     got = asked("d");
     ck_assert_uint_eq(json_array_size(json_object_get(got, "tools")), 2);
@@ -361,6 +369,52 @@ START_TEST(a_server_that_fails_is_no_dead_run)
 }
 END_TEST
 
+/* ---- who judges ----------------------------------------------------------------- */
+
+/* A model judges what people would be asked, by criteria; what it is not sure of, they
+ * are asked, and see what it said.
+ * key: judge.provider, judge.model */
+START_TEST(a_model_judges)
+{
+    struct httpd *d = httpd_start();
+    char models[512];
+
+    snprintf(models, sizeof models,
+             "  default: {provider: speaks, model: small}\n"
+             "  sure: {provider: openai, model: m, base_url: \"%s\"}\n",
+             httpd_url(d, "/v1"));
+    deploy(models);
+    httpd_answer(d, "/v1/chat/completions", "200 OK",
+                 "Content-Type: application/json\r\n",
+                 REPLY("{\\\"approved\\\": true, \\\"confidence\\\": 0.8, "
+                       "\\\"reason\\\": \\\"small\\\", \\\"answer\\\": 3}"));
+    httpd_on(d, "/v1/chat/completions");
+    desk_graph("g",
+               "start: [a, b]\n"
+               "nodes:\n"
+               "  a: {type: human, prompt: \"pay ${input.n}?\", schema: "
+               "{type: integer}, judge: {provider: sure, model: tiny, "
+               "criteria: \"less than ${input.n}0\"}}\n"
+               "  b: {type: human, prompt: really?, schema: {type: integer}, "
+               "judge: {provider: sure, "
+               "criteria: none, confidence_threshold: 0.81}}\n");
+    child_run("$MORTISE run g.yaml --id r --input '{\"n\": 5}'");
+    desk_code(4);
+    assert_record("a", "output",
+                  "{\"approved\": true, \"reason\": \"small\", \"decided_by\": "
+                  "\"judge\", \"answer\": 3}");
+    ck_assert_ptr_nonnull(strstr(httpd_request(d, 0), "pay 5?"));
+    ck_assert_ptr_nonnull(strstr(httpd_request(d, 0), "less than 50"));
+    ck_assert_ptr_nonnull(strstr(httpd_request(d, 0), "\"model\":\"tiny\""));
+    desk_ok("$MORTISE inbox");
+    desk_out("it is not sure enough");
+    desk_ok("$MORTISE approve r $($MORTISE inbox r --ids | cut -d' ' -f2) "
+            "--answer 4");
+    ck_assert_uint_eq(httpd_requests(d), 2);
+    httpd_stop(d);
+}
+END_TEST
+
 /* ---- findings ------------------------------------------------------------------- */
 
 static const struct {
@@ -410,6 +464,7 @@ static Suite *suite(void)
     tcase_add_test(tc, its_tools_are_approved);
     tcase_add_loop_test(tc, a_kill_asks_nothing_twice, 0, 2);
     tcase_add_test(tc, a_server_that_fails_is_no_dead_run);
+    tcase_add_test(tc, a_model_judges);
     tcase_add_loop_test(tc, findings_are_made, 0,
                         sizeof findings / sizeof findings[0]);
     suite_add_tcase(s, tc);

@@ -806,6 +806,7 @@ static const struct mortise_call_kind *const kinds[] = {
     [MORTISE_RUN_RECALL] = &mortise_call_recall,
     [MORTISE_RUN_REMEMBER] = &mortise_call_remember,
     [MORTISE_RUN_COMPACT] = &mortise_call_execute,
+    [MORTISE_RUN_JUDGE] = &mortise_call_execute,
 };
 
 static uint32_t stage_of(const struct mortise_run_call *rc)
@@ -878,7 +879,7 @@ static void fill_call(struct mortise_ongoing *c,
     c->whose = (struct mortise_whose){to->tenant, to->run_id, c->path};
     c->node = rc->node;
     c->is_aside =
-        rc->kind == MORTISE_RUN_CHECK || rc->kind == MORTISE_RUN_COMPACT;
+        rc->kind == MORTISE_RUN_CHECK || rc->kind >= MORTISE_RUN_COMPACT;
     c->is_within_held = rc->is_within_held;
     c->is_held = rc->is_held;
     c->is_last = rc->is_last;

@@ -126,6 +126,100 @@ static void read_guardrail_override(void *ctx, void *into,
                          "see what is accepted so");
 }
 
+/* ---- who judges in a person's place ---------------------------------------- */
+
+static const char judge_plugin[] = "agent", judge_operation[] = "judge";
+
+struct judge { /* what is read of it */
+    const struct mortise_yaml *provider, *model, *criteria;
+    double threshold;
+};
+
+static const struct mortise_key judge_keys[] = {
+    {.name = "provider",
+     .about = "An alias of the deployment's models (default).",
+     .value = MORTISE_V_STRING,
+     MORTISE_INTO_YAML(struct judge, provider)},
+    {.name = "model",
+     .about = "What the server calls it, where that is not the alias's.",
+     .value = MORTISE_V_STRING,
+     MORTISE_INTO_YAML(struct judge, model)},
+    {.name = "criteria",
+     .about = "What it is to judge by: a template.",
+     .value = MORTISE_V_STRING,
+     .required = true,
+     MORTISE_INTO_YAML(struct judge, criteria)},
+    {.name = "confidence_threshold",
+     .about =
+         "How sure it has to be, from 0 to 1 (0.7): else a person is asked.",
+     .value = MORTISE_V_NUMBER,
+     .max = 1,
+     MORTISE_INTO_DOUBLE(struct judge, threshold)},
+};
+MORTISE_PLACE(judge, "judge");
+
+/* {provider_id, model?}, as JSON. */
+static const char *llm_of(struct mortise_loader *ld, const struct judge *judge,
+                          const char *alias)
+{
+    json_t *json = json_pack("{s:s, s:s*}", "provider_id", alias, "model",
+                             judge->model != NULL ? judge->model->str : NULL);
+    char *text = json != NULL ? mortise_json_text(ld->mem, json) : NULL;
+    const char *copy =
+        text != NULL ? mortise_arena_strdup(ld->arena, text) : NULL;
+
+    ld->nomem |= copy == NULL;
+    mortise_release_str(ld->mem, text);
+    json_decref(json);
+    return copy;
+}
+
+static void find_judge(struct mortise_loader *ld, struct mortise_aside *a,
+                       struct mortise_span at)
+{
+    struct mortise_err why = {0};
+
+    a->plugin = judge_plugin;
+    a->operation = judge_operation;
+    a->op =
+        ld->catalog->operation(ld->catalog->ud, a->plugin, a->operation, &why);
+    ld->nomem |= why.code == MORTISE_ENOMEM;
+    if (a->op == NULL)
+        mortise_load_refuse(ld, why.code == MORTISE_ECONFIG ? "E0507" : "E0501",
+                            at, a->plugin, &why);
+    else
+        mortise_load_plugin(ld, "", a->plugin);
+}
+
+static void read_judge(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+    struct mortise_reading *r = into;
+    struct mortise_human *human = r->node->own;
+    struct judge judge = {.threshold = 0.7};
+    struct mortise_aside *a = mortise_load_alloc(ld, sizeof *a);
+    const char *alias;
+
+    mortise_keys_enter(slot, ld, &judge, ld->diags);
+    if (a == NULL || judge.criteria == NULL)
+        return;
+    if (human->auto_accept || human->auto_reject)
+        mortise_diag_add(ld->diags, "E0212", slot->name->span,
+                         "'%s' decides, and leaves nothing to judge",
+                         human->auto_accept ? "auto_accept" : "auto_reject");
+    alias = judge.provider != NULL ? judge.provider->str : "default";
+    mortise_llm_check(ld, alias,
+                      judge.provider != NULL ? judge.provider->span
+                                             : slot->name->span);
+    find_judge(ld, a, slot->name->span);
+    a->llm = llm_of(ld, &judge, alias);
+    human->threshold = judge.threshold;
+    mortise_load_late(ld, mortise_load_late_tmpl, &human->criteria,
+                      judge.criteria, r->node->index, MORTISE_IN_OUTPUT);
+    if (a->op != NULL && !ld->nomem)
+        r->node->judge = a;
+}
+
 static const struct mortise_key keys[] = {
     MORTISE_ROW(mortise_type_row),
     MORTISE_ROW(mortise_effect_row),
@@ -174,8 +268,12 @@ static const struct mortise_key keys[] = {
               "post_approval_guardrails, too.",
      .value = MORTISE_V_BOOL,
      .read = read_guardrail_override},
+    {.name = "judge",
+     .about = "A model that decides in the person's place, where it is sure.",
+     .value = MORTISE_V_MAP,
+     .place = &judge_place,
+     .read = read_judge},
     MORTISE_ROWS(mortise_work_rows),
-    {.name = "judge", .later = true},
 };
 
 /* ---- the whole ----------------------------------------------------------- */

@@ -22,6 +22,8 @@ struct mortise_human { /* `own` of its node */
     const char *auto_reason;       /* why rejected; "" */
     bool trusts_auto_accept;       /* guardrail_override: false */
     enum mortise_on_timeout on_timeout;
+    struct mortise_tmpl *criteria; /* of who judges in a person's place, */
+    double threshold;              /* and how sure it has to be, from 0 to 1 */
 };
 
 #endif

@@ -34,7 +34,7 @@ static const char *text_of(struct mortise_loader *ld,
 
 /* (3) */
 static void check_effect(struct mortise_loader *ld,
-                         const struct mortise_compaction *c,
+                         const struct mortise_aside *c,
                          struct mortise_span at)
 {
     if (c->op->effect <= MORTISE_READ)
@@ -55,7 +55,7 @@ static void read_compaction(void *ctx, void *into,
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
     const char *name = slot->value->str, *slash = strchr(name, '/');
-    struct mortise_compaction *c = mortise_load_alloc(ld, sizeof *c);
+    struct mortise_aside *c = mortise_load_alloc(ld, sizeof *c);
     struct mortise_err why = {0};
 
     if (slash == NULL || slash == name || slash[1] == '\0') {
@@ -98,10 +98,10 @@ const struct mortise_key mortise_compaction_row = {
 
 /* ---- of any that is told of (2) --------------------------------------------- */
 
-static struct mortise_compaction *usual(struct mortise_loader *ld,
+static struct mortise_aside *usual(struct mortise_loader *ld,
                                         const struct mortise_yaml *llm)
 {
-    struct mortise_compaction *c = mortise_load_alloc(ld, sizeof *c);
+    struct mortise_aside *c = mortise_load_alloc(ld, sizeof *c);
     struct mortise_err why = {0};
 
     if (c == NULL)

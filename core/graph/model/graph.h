@@ -333,8 +333,9 @@ enum mortise_guard_stage {
     MORTISE_GUARD_STAGES
 };
 
-/* What makes an output short, for who is told of it (load/compaction.c). */
-struct mortise_compaction {
+/* An operation that only reads, and is asked beside what the node is about: what makes
+ * its output short (load/compaction.c), what decides in a person's place. */
+struct mortise_aside {
     const char *plugin, *operation;
     const struct mortise_operation *op; /* NULL: it is not there */
     bool is_said;                       /* by the node: also of what is short */
@@ -369,7 +370,8 @@ struct mortise_node {
     const uint32_t *hears;
     uint32_t n_hears;
     bool is_told; /* it is called with those: a leaf */
-    struct mortise_compaction *compaction;
+    struct mortise_aside *compaction;
+    struct mortise_aside *judge;  /* of a human node; NULL: nobody but people */
     const char *role, *role_name; /* that it plays, for people; NULL: none */
 
     double complexity; /* of what it asks a model, 0 to 1; NAN: not said */
@@ -398,10 +400,10 @@ struct mortise_node {
     struct mortise_expr error_value;
     bool interrupt_before, interrupt_after;
     bool approve_whole; /* that it runs is approved, whatever hitl_mode says */
-    bool approve;      /* a call of it is approved, whatever hitl_mode says; */
-    bool of_type;      /* ... none is for that: its type has that operation */
-    bool cache;        /* `pure`: what it gave before need not be called for */
-    uint32_t resource; /* number of the name, of all graphs in this; 0: none */
+    bool approve;       /* a call of it is approved, whatever hitl_mode says; */
+    bool of_type;       /* ... none is for that: its type has that operation */
+    bool cache;         /* `pure`: what it gave before need not be called for */
+    uint32_t resource;  /* number of the name, of all graphs in this; 0: none */
     bool checkpoint_before, checkpoint_after; /* what its `checkpoint` says, */
     bool checkpoint_said;                     /* if it says any */
     const char *capability; /* NULL: no discovery edge finds it */
@@ -433,7 +435,8 @@ struct mortise_node {
                                   not count */
     struct mortise_output *input_mapping;
     size_t n_input_mapping;
-    struct mortise_tmpl *input_goal; /* a team's: the input is {goal}; else NULL */
+    struct mortise_tmpl
+        *input_goal;    /* a team's: the input is {goal}; else NULL */
     const char *yields; /* the artifact of the inner graph that is the output;
                            NULL: all of them */
     struct mortise_output *output_mapping; /* paths of the parent, expressions

@@ -192,6 +192,8 @@ void mortise_generation_found_out(struct exec *x, enum mortise_lookup which,
 void mortise_generation_find(struct exec *x, json_t *body);
 void mortise_generation_checked(struct exec *x, json_t *body);
 void mortise_generation_approved(struct exec *x, json_t *body);
+/* What a judge said that did not decide. */
+void mortise_generation_advised(struct exec *x, json_t *advice);
 /* What of its output is told to who depends on it. */
 void mortise_generation_compacted(struct exec *x, json_t *told);
 /* Who approved its call, and in which words, as that entry has it. */

@@ -109,6 +109,11 @@ int mortise_generation_note(struct exec *x, json_t *verdicts,
                : mortise_nomem(err);
 }
 
+void mortise_generation_advised(struct exec *x, json_t *advice)
+{
+    mortise_json_hold(&x->advice, advice);
+}
+
 void mortise_generation_decide(struct exec *x, json_t *decision)
 {
     mortise_json_hold(&x->decision, decision);
@@ -162,6 +167,7 @@ int mortise_generation_next(struct mortise_run *r, struct exec *x,
     drop_body(x);
     drop_found(x);
     mortise_json_drop(&x->decision);
+    mortise_json_drop(&x->advice);
     mortise_json_drop(&x->notes);
     mortise_json_drop(&x->approval);
     mortise_json_drop(&x->compacted);

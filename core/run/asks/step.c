@@ -251,25 +251,23 @@ static int record_answer(struct mortise_run *r, struct exec *x, struct step *s,
 
 /* ---- checks (9) --------------------------------------------------------- */
 
-/* Which check it is, and of what. */
+/* Which check it is, and of what; of another call aside, which. */
 static int set_scope(struct mortise_run *r, struct exec *x,
                      struct mortise_err *err)
 {
-    uint8_t digest[MORTISE_DIGEST];
+    const bool check = x->call == MORTISE_RUN_CHECK;
+    uint8_t digest[MORTISE_DIGEST] = {0};
     struct mortise_hasher h;
 
-    const bool compacts = x->call == MORTISE_RUN_COMPACT;
-
-    if (mortise_json_digest(digest, compacts ? x->lengthy : x->subject,
-                            r->mem) != MORTISE_OK)
+    if (check && mortise_json_digest(digest, x->subject, r->mem) != MORTISE_OK)
         return mortise_nomem(err);
     assert(mortise_call_is_aside(x->call) && x->checks != NULL);
     mortise_hasher_init(&h);
-    mortise_hasher_u64(&h, compacts ? MORTISE_GUARD_STAGES : x->stage);
-    mortise_hasher_u64(&h, compacts ? 0 : x->turn);
-    mortise_hasher_u64(&h, compacts ? 0 : x->guard);
-    mortise_hasher_u64(&h,
-                       !compacts && x->stage == MORTISE_GUARD_EDGE ? x->at : 0);
+    mortise_hasher_u64(&h, check ? (uint64_t)x->stage
+                                 : MORTISE_GUARD_STAGES + (uint64_t)x->call);
+    mortise_hasher_u64(&h, check ? x->turn : 0);
+    mortise_hasher_u64(&h, check ? x->guard : 0);
+    mortise_hasher_u64(&h, check && x->stage == MORTISE_GUARD_EDGE ? x->at : 0);
     mortise_hasher_field(&h, digest, sizeof digest);
     mortise_hasher_final(&h, digest);
     mortise_hex(x->checks->scope, digest, sizeof digest);
@@ -774,16 +772,23 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
 static int ask_aside(struct mortise_run *r, struct exec *x,
                      const struct mortise_ask_in *in, struct mortise_err *err)
 {
-    if (kinds[in->kind].changes)
-        return reply_words(r, in->ask, MORTISE_S_DENIED,
-                           "what judges an output, or makes it short, may not "
-                           "change the world: it reads, and no more",
-                           err);
-    if (kinds[in->kind].waits)
-        return reply_words(r, in->ask, MORTISE_S_UNSUPPORTED,
-                           "what judges an output, or makes it short, may not "
-                           "wait for somebody, or for a time",
-                           err);
+    const char *who = x->call == MORTISE_RUN_CHECK
+                          ? "a guardrail"
+                          : "what is asked beside a node";
+    char words[128];
+
+    if (kinds[in->kind].changes) {
+        snprintf(words, sizeof words,
+                 "%s may not change the world: it reads, and no more", who);
+        return reply_words(r, in->ask, MORTISE_S_DENIED, words, err);
+    }
+    if (kinds[in->kind].waits) {
+        snprintf(words, sizeof words,
+                 "%s may not wait for somebody, or for a time: only what "
+                 "executes an operation may",
+                 who);
+        return reply_words(r, in->ask, MORTISE_S_UNSUPPORTED, words, err);
+    }
     return ask_journaled(r, x, in, err);
 }
 

@@ -232,7 +232,8 @@ static int ask_people(struct mortise_run *r, struct exec *x, json_t *prompt,
 {
     const struct mortise_human *human = human_of(r, x);
     json_t *payload = json_pack(
-        "{s:O, s:o*, s:o*}", "prompt", prompt, "schema",
+        "{s:O, s:O*, s:o*, s:o*}", "prompt", prompt, "judge", x->advice,
+        "schema",
         human->answer_schema != NULL
             ? json_deep_copy(mortise_schema_json(human->answer_schema))
             : NULL,
@@ -274,19 +275,127 @@ static int go_on(struct mortise_run *r, struct exec *x, json_t *prompt,
     return rv;
 }
 
-static int find_prompt(struct mortise_run *r, struct exec *x, json_t **out,
-                       struct mortise_err *why, struct mortise_err *err)
+static int find_text(struct mortise_run *r, struct exec *x,
+                     const struct mortise_tmpl *tmpl, json_t **out,
+                     struct mortise_err *why, struct mortise_err *err)
 {
-    const struct mortise_tmpl *prompt = human_of(r, x)->prompt;
     struct env env;
     int rv = mortise_env_init(&env, r, x, x->view, NULL, NULL,
-                              mortise_tmpl_uses(prompt), err);
+                              mortise_tmpl_uses(tmpl), err);
 
     if (rv != MORTISE_OK)
         return rv;
-    rv = mortise_tmpl_eval(prompt, &env.cel, out, why);
+    rv = mortise_tmpl_eval(tmpl, &env.cel, out, why);
     mortise_env_finish(&env);
     return mortise_judge_verdict(rv, err);
+}
+
+/* ---- who judges in people's place ------------------------------------------ */
+
+/* {node: {id, llm}, prompt, criteria, schema?}. */
+static int ask_judge(struct mortise_run *r, struct exec *x, json_t *prompt,
+                     json_t *criteria, struct mortise_err *err)
+{
+    const struct mortise_node *n = mortise_exec_node(r, x);
+    const struct mortise_schema *schema = human_of(r, x)->answer_schema;
+    json_t *llm = json_loads(n->judge->llm, JSON_ALLOW_NUL, NULL);
+    json_t *body =
+        llm != NULL
+            ? json_pack(
+                  "{s:{s:s, s:o}, s:O, s:O, s:o*}", "node", "id", n->id, "llm",
+                  llm, "prompt", prompt, "criteria", criteria, "schema",
+                  schema != NULL ? json_deep_copy(mortise_schema_json(schema))
+                                 : NULL)
+            : NULL;
+
+    return body != NULL
+               ? mortise_call_start_with(r, x, MORTISE_RUN_JUDGE, body, err)
+               : mortise_nomem(err);
+}
+
+/* Why what a judge said decides nothing; NULL: it does. */
+static const char *lacks(const struct mortise_human *human,
+                         const struct aside *said, struct mortise_err *why)
+{
+    const json_t *approved = json_object_get(said->output, "approved");
+    const json_t *sure = json_object_get(said->output, "confidence");
+    json_t *answer = json_object_get(said->output, "answer");
+
+    if (said->output == NULL)
+        return said->words;
+    if (!json_is_boolean(approved) || !json_is_number(sure))
+        return "it did not say {approved, confidence, reason?, answer?}";
+    if (!(json_number_value(sure) >= human->threshold))
+        return "it is not sure enough";
+    if (human->answer_schema == NULL || json_is_false(approved))
+        return NULL;
+    if (answer == NULL)
+        return "the question wants an answer, and it gave none";
+    return mortise_schema_check(human->answer_schema, answer, why) == MORTISE_OK
+               ? NULL
+               : why->msg;
+}
+
+/* What it said, and why it does not decide. */
+static json_t *advice(const struct aside *said, const char *words)
+{
+    json_t *out =
+        json_pack("{s:O*, s:O*, s:O*, s:s*, s:s}", "approved",
+                  json_object_get(said->output, "approved"), "confidence",
+                  json_object_get(said->output, "confidence"), "reason",
+                  json_object_get(said->output, "reason"), "code",
+                  said->output == NULL ? said->code : NULL, "message", words);
+
+    return out;
+}
+
+static json_t *judgement(const struct mortise_run *r, const struct exec *x,
+                         const json_t *said)
+{
+    const struct mortise_human *human = human_of(r, x);
+    bool approved = json_is_true(json_object_get(said, "approved"));
+    json_t *answer = json_object_get(said, "answer");
+    json_t *out = decision(approved, mortise_json_text_of(said, "reason"),
+                           "judge", has_null(r, human, true));
+
+    if (out != NULL && approved && answer != NULL &&
+        json_object_set_new(out, "answer", typed(human, answer)) != 0)
+        mortise_json_drop(&out);
+    return out;
+}
+
+/* It goes on as from its start, with a decision, or with what people are to know. */
+static int judged(struct mortise_run *r, struct exec *x,
+                  const struct aside *said, struct mortise_err *err)
+{
+    struct mortise_err why;
+    const char *words = lacks(human_of(r, x), said, &why);
+    json_t *made =
+        words == NULL ? judgement(r, x, said->output) : advice(said, words);
+
+    if (made == NULL)
+        return mortise_nomem(err);
+    if (words == NULL)
+        mortise_generation_decide(x, made);
+    else
+        mortise_generation_advised(x, made);
+    json_decref(made);
+    mortise_exec_become(r, x, X_READY);
+    return mortise_start_exec(r, x, err);
+}
+
+static int start_judge(struct mortise_run *r, struct exec *x, json_t *prompt,
+                       struct mortise_err *err)
+{
+    json_t *criteria = NULL;
+    struct mortise_err why;
+    int rv = find_text(r, x, human_of(r, x)->criteria, &criteria, &why, err);
+
+    rv = rv == MORTISE_OK
+             ? ask_judge(r, x, prompt, criteria, err)
+             : mortise_fail_refused(r, x, rv, "expression", &why, err);
+    json_decref(criteria);
+    return rv;
 }
 
 static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
@@ -294,7 +403,7 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     const struct mortise_human *human = human_of(r, x);
     json_t *prompt = NULL;
     struct mortise_err why;
-    int rv = find_prompt(r, x, &prompt, &why, err);
+    int rv = find_text(r, x, human->prompt, &prompt, &why, err);
 
     if (rv != MORTISE_OK)
         return mortise_fail_refused(r, x, rv, "expression", &why, err);
@@ -302,9 +411,13 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
         mortise_exec_begun(x, x->attempt, r->time_ms);
     if (x->decision == NULL && (human->auto_accept || human->auto_reject))
         rv = decide_at_once(r, x, err);
-    if (rv == MORTISE_OK)
-        rv = x->decision != NULL ? go_on(r, x, prompt, err)
-                                 : ask_people(r, x, prompt, err);
+    if (rv == MORTISE_OK && x->decision != NULL)
+        rv = go_on(r, x, prompt, err);
+    else if (rv == MORTISE_OK && mortise_exec_node(r, x)->judge != NULL &&
+             x->advice == NULL)
+        rv = start_judge(r, x, prompt, err);
+    else if (rv == MORTISE_OK)
+        rv = ask_people(r, x, prompt, err);
     json_decref(prompt);
     return rv;
 }
@@ -313,4 +426,5 @@ const struct node_kind mortise_run_kind_human = {.start = start,
                                                  .check = check,
                                                  .keep = keep,
                                                  .decided = decided,
+                                                 .judged = judged,
                                                  .passed = passed};

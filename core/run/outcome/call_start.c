@@ -13,6 +13,10 @@ static void fill_call(struct mortise_run *r, struct exec *x, json_t *body,
                       struct mortise_run_call *c)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
+    const struct mortise_aside *aside =
+        x->call == MORTISE_RUN_COMPACT ? n->compaction
+        : x->call == MORTISE_RUN_JUDGE ? n->judge
+                                       : NULL;
     bool check = x->call == MORTISE_RUN_CHECK, own = is_of_plugin(x->call);
 
     c->id = mortise_exec_handle(x);
@@ -21,9 +25,9 @@ static void fill_call(struct mortise_run *r, struct exec *x, json_t *body,
     c->is_last = check && mortise_guard_is_last(r, x);
     c->plugin = check ? mortise_guard_id(r, x) : own ? n->plugin : "";
     c->operation = own ? n->operation : "";
-    if (x->call == MORTISE_RUN_COMPACT) {
-        c->plugin = n->compaction->plugin;
-        c->operation = n->compaction->operation;
+    if (aside != NULL) {
+        c->plugin = aside->plugin;
+        c->operation = aside->operation;
     }
     c->body = body;
     c->stage = x->stage;

@@ -18,7 +18,7 @@
 
 enum { WORDS = 250, BYTES = 2000 };
 
-static const struct mortise_compaction *how_of(const struct outcome *o)
+static const struct mortise_aside *how_of(const struct outcome *o)
 {
     return mortise_exec_node(o->r, o->x)->compaction;
 }
@@ -113,7 +113,7 @@ static bool is_worth_it(const struct outcome *o)
 
 bool mortise_stage_compact_is_due(const struct outcome *o)
 {
-    const struct mortise_compaction *how = how_of(o);
+    const struct mortise_aside *how = how_of(o);
     struct mortise_err err;
     bool is_short;
 
@@ -158,34 +158,16 @@ int mortise_stage_compact(struct outcome *o, struct mortise_err *err)
                         : mortise_nomem(err);
 }
 
-/* {output, how: made}, or why not; `late`: in these words. */
-static json_t *take(const struct mortise_run *r, const struct exec *x,
-                    const struct mortise_result_in *in, const char *late)
-{
-    if (x->broke != NULL)
-        return cut(r, x->lengthy, "determinism", json_string_value(x->broke));
-    if (late != NULL)
-        return cut(r, x->lengthy, "timeout", late);
-    if (in->status != MORTISE_OK)
-        return cut(r, x->lengthy,
-                   in->error_code[0] != '\0' ? in->error_code : "failed",
-                   in->message);
-    if (in->output == NULL || json_is_null(in->output) ||
-        mortise_fold_check_depth(in->output, NULL) != MORTISE_OK)
-        return cut(r, x->lengthy, "failed", "it gave nothing");
-    return json_pack("{s:O, s:s}", "output", in->output, "how", "made");
-}
-
 int mortise_compact_settle(struct mortise_run *r, struct exec *x,
-                           const struct mortise_result_in *in, const char *late,
-                           struct mortise_err *err)
+                           const struct aside *said, struct mortise_err *err)
 {
     json_t *output = x->lengthy;
     int rv;
 
     assert(x->call == MORTISE_RUN_COMPACT && output != NULL);
-    x->brief = take(r, x, in, late);
-    json_decref(mortise_step_take_broke(x));
+    x->brief = said->output != NULL ? json_pack("{s:O, s:s}", "output",
+                                                said->output, "how", "made")
+                                    : cut(r, output, said->code, said->words);
     if (x->brief == NULL)
         return mortise_nomem(err);
     x->lengthy = NULL;

@@ -61,12 +61,16 @@ int mortise_total_outcome(struct mortise_run *r, struct frame *f,
                           json_t **error, json_t **state,
                           struct mortise_err *err);
 
+/* What an operation gave that is asked aside: an output, or why there is none. */
+struct aside {
+    json_t *output; /* borrowed; NULL: none */
+    const char *code, *words;
+};
+
 /* ---- compact.c ---- */
-/* The call that makes an output short has ended; `late` (else NULL): it did not, in
- * these words, and `in` is of no account. */
+/* The call that makes an output short has ended. */
 int mortise_compact_settle(struct mortise_run *r, struct exec *x,
-                           const struct mortise_result_in *in, const char *late,
-                           struct mortise_err *err);
+                           const struct aside *said, struct mortise_err *err);
 
 /* ---- predecessors.c ---- */
 /* What x is told of the nodes that it depends on: *out, a new reference. */
@@ -407,6 +411,9 @@ struct node_kind {
      * time. */
     int (*decided)(struct mortise_run *r, struct exec *x, const json_t *said,
                    const char *actor, struct mortise_err *err);
+    /* Who judges in people's place said this. */
+    int (*judged)(struct mortise_run *r, struct exec *x,
+                  const struct aside *said, struct mortise_err *err);
     /* The guardrails passed the decision, or the target. */
     int (*passed)(struct mortise_run *r, struct exec *x,
                   struct mortise_err *err);

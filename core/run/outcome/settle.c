@@ -91,6 +91,37 @@ static int settle_checked(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
+/* Of an operation that is asked aside; `late` (else NULL): not in time, and `in` is of
+ * no account. */
+static int settle_aside(struct mortise_run *r, struct exec *x,
+                        const struct mortise_result_in *in, const char *late,
+                        struct mortise_err *err)
+{
+    json_t *broke = mortise_step_take_broke(x), *output = NULL;
+    struct aside said = {.code = "failed", .words = "it gave nothing"};
+    int rv;
+
+    if (broke != NULL) {
+        said.code = "determinism";
+        said.words = json_string_value(broke);
+    } else if (late != NULL) {
+        said.code = "timeout";
+        said.words = late;
+    } else if (in->status != MORTISE_S_OK) {
+        said.code = in->error_code[0] != '\0' ? in->error_code : "failed";
+        said.words = in->message;
+    } else if (!json_is_null(in->output) && in->output != NULL &&
+               mortise_fold_check_depth(in->output, NULL) == MORTISE_OK) {
+        said.output = output = json_incref(in->output);
+    }
+    rv = x->call == MORTISE_RUN_JUDGE
+             ? mortise_exec_kind(r, x)->judged(r, x, &said, err)
+             : mortise_compact_settle(r, x, &said, err);
+    json_decref(output);
+    json_decref(broke);
+    return rv;
+}
+
 /* "did it happen?" -> {happened, result}. */
 static int settle_reconciled(struct mortise_run *r, struct exec *x,
                              const struct mortise_result_in *in,
@@ -229,8 +260,8 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
 
     if (x->call == MORTISE_RUN_CHECK && x->stop == STOP_BROKE)
         return settle_checked(r, x, in, err);
-    if (x->call == MORTISE_RUN_COMPACT && x->stop == STOP_BROKE)
-        return mortise_compact_settle(r, x, in, NULL, err);
+    if (x->call >= MORTISE_RUN_COMPACT && x->stop == STOP_BROKE)
+        return settle_aside(r, x, in, NULL, err);
     if (happened || let_go || x->stop == STOP_BROKE)
         return settle_executed(r, x, in, err);
     if (doubt != DOUBT_NONE && x->stop != STOP_RUN)
@@ -257,9 +288,8 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
         return settle_looked_up(r, x, in, true, err);
     if (x->call == MORTISE_RUN_REMEMBER)
         return mortise_remember_settle(r, x, in, true, err);
-    if (x->call == MORTISE_RUN_COMPACT)
-        return mortise_compact_settle(r, x, in,
-                                      mortise_exec_timed_out(x, words), err);
+    if (x->call >= MORTISE_RUN_COMPACT)
+        return settle_aside(r, x, in, mortise_exec_timed_out(x, words), err);
     return mortise_fail_attempt(r, x, "timeout.call", "timeout",
                                 mortise_exec_timed_out(x, words), err);
 }
@@ -317,7 +347,8 @@ static int settle_end(struct mortise_run *r, struct exec *x,
     case MORTISE_RUN_REMEMBER:
         return mortise_remember_settle(r, x, in, false, err);
     case MORTISE_RUN_COMPACT:
-        return mortise_compact_settle(r, x, in, NULL, err);
+    case MORTISE_RUN_JUDGE:
+        return settle_aside(r, x, in, NULL, err);
     case MORTISE_RUN_EXECUTE:
         break;
     }
@@ -344,8 +375,8 @@ static int settle_stuck(struct mortise_run *r, struct exec *x,
         return mortise_doubt_ask(r, x, err); /* nor did whoever was to tell */
     if (x->loss != LOSS_NONE)
         return mortise_stop_lost(r, x, err);
-    if (x->call == MORTISE_RUN_COMPACT && !cut)
-        return mortise_compact_settle(r, x, NULL, "it did not let go", err);
+    if (x->call >= MORTISE_RUN_COMPACT && !cut)
+        return settle_aside(r, x, NULL, "it did not let go", err);
     if (cut && open) /* nobody follows its on_error now */
         return mortise_doubt_cancelled(r, x, err);
     return mortise_fail_for_good(r, x, "timeout.unresponsive",

@@ -152,11 +152,11 @@ void mortise_usage_assume(struct mortise_run *r, struct exec *x,
     mortise_usage_add(&r->usage, &more);
 }
 
-/* Is there anybody who could use something for it: its operation, or a guardrail
- * that asks models? */
+/* Is there anybody who could use something for it: its operation, one that is asked
+ * beside it, or a guardrail that asks models? */
 static bool may_use(const struct mortise_node *n)
 {
-    bool may = n->op != NULL;
+    bool may = n->op != NULL || n->compaction != NULL || n->judge != NULL;
 
     for (size_t s = 0; s < MORTISE_GUARD_STAGES; s++)
         may |= n->guards[s].n > 0;

@@ -71,7 +71,7 @@ struct indexes {
  * `checks`, among which it is kept.) */
 static inline bool mortise_call_is_aside(enum mortise_run_call_kind kind)
 {
-    return kind == MORTISE_RUN_CHECK || kind == MORTISE_RUN_COMPACT;
+    return kind == MORTISE_RUN_CHECK || kind >= MORTISE_RUN_COMPACT;
 }
 
 /* ---- the journal inside an execution (step.c) ---- */
@@ -250,7 +250,7 @@ struct exec {
     bool lent;        /* ... its place is its tools', which are at work */
     bool listed;      /* ... in r->askers, and which of them comes next */
     struct exec *next_asker;
-    bool before_passed; /* interrupt_before was answered */
+    bool before_passed;  /* interrupt_before was answered */
     bool approved_whole; /* somebody approved that its node runs */
 
     /* By state/state_view.c: the causal past. */
@@ -319,11 +319,13 @@ struct exec {
     uint32_t ordinal; /* of the next request */
     json_t *notes;    /* guardrail verdicts */
     json_t *approval; /* {actor, reason?} of its call; NULL: nobody's */
+    json_t *advice;   /* live only: what a judge said that did not decide */
     json_t *decision; /* an acceptance that they have not passed yet */
     json_t *body;     /* live only: the arguments, once evaluated */
     json_t *found[MORTISE_LOOKUPS]; /* NULL: nothing was looked up yet */
-    json_t *compacted; /* {output, how, error?}: what of its output is told to who
-                          depends on it; NULL: nobody does, or it has none */
+    /* {output, how, error?}: what of its output is told to who depends on it; NULL:
+     * nobody is, or it is told as it is. */
+    json_t *compacted;
     /* By asks/steps.c: what it asked (step.c). */
     struct journal *journal; /* NULL: nothing */
     struct journal *checks;  /* what its guardrails asked; likewise */
@@ -625,10 +627,10 @@ struct mortise_run {
      * count what is the run's own, too. */
     struct exec **execs; /* execs[0] is START */
     size_t n_execs, cap_execs;
-    uint32_t n_running; /* calls out: RUNNING and STOPPING */
-    uint32_t n_own;     /* of those, the run's own */
-    uint32_t n_waiting; /* READY, INTENT, BACKOFF */
-    uint32_t n_asked;   /* ASKED, HELD */
+    uint32_t n_running;                /* calls out: RUNNING and STOPPING */
+    uint32_t n_own;                    /* of those, the run's own */
+    uint32_t n_waiting;                /* READY, INTENT, BACKOFF */
+    uint32_t n_asked;                  /* ASKED, HELD */
     uint32_t n_asked_so[MORTISE_ASKS]; /* ASKED, of each kind */
     uint32_t n_suspended, n_near, n_lent;
     uint32_t n_fresh;    /* READY, and not counted as a step */

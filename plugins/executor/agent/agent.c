@@ -4,6 +4,8 @@
  * Operations
  *   leaf     {node, predecessors?}    -> likewise (leaf.c)
  *   compact  {node, output, words}    -> a text (compact.c)
+ *   judge    {node, prompt, criteria, schema?}
+ *                        -> {approved, confidence, reason, answer?} (judge.c)
  *   gmi      {args?, node, memory?, skills?}
  *                        -> a text, or the JSON that was asked for
  *
@@ -74,9 +76,9 @@ static int is_said(mortise_jv v, const char *word)
 
 static void call_free(struct call *c)
 {
-    struct bytes *const held[] = {&c->ahead,   &c->append,  &c->called,
-                                  &c->last,    &c->output,  &c->heads,
-                                  &c->offered, &c->reported};
+    struct bytes *const held[] = {&c->ahead,   &c->append,   &c->called,
+                                  &c->last,    &c->output,   &c->heads,
+                                  &c->offered, &c->reported, &c->schema};
 
     for (size_t i = 0; i < sizeof held / sizeof held[0]; i++)
         bytes_free(held[i]);
@@ -583,7 +585,8 @@ static const struct operation {
     void (*start)(struct call *c); /* takes the call */
 } operations[] = {{"gmi", begin_gmi, start},
                   {"leaf", agent_begin_leaf, agent_start_leaf},
-                  {"compact", agent_begin_compact, start}};
+                  {"compact", agent_begin_compact, start},
+                  {"judge", agent_begin_judge, start}};
 
 static const struct operation *operation_of(mortise_str name)
 {

@@ -8,6 +8,7 @@
  *     ahead.c    what is said ahead of everything
  *     leaf.c     what a leaf is told, and how it reports
  *     compact.c  an output is made short
+ *     judge.c    a question is judged in a person's place
  *
  * A function that `takes the call` may end it: nothing of it is touched behind
  * that. */
@@ -56,9 +57,11 @@ struct call {
     struct bytes append;   /* what is said next: a list, or nothing */
     struct bytes offered;  /* a leaf's: all that its model is offered, a list */
     struct bytes reported; /* ... and what it reported, JSON; or nothing */
-    int64_t asked;         /* calls of models so far: the newest is its name */
-    int64_t after;         /* whose reply it goes on from; 0: none yet */
-    int64_t left;          /* replies that it may yet have */
+    struct bytes
+        schema;    /* what a reply is to be, JSON; nothing: output_schema */
+    int64_t asked; /* calls of models so far: the newest is its name */
+    int64_t after; /* whose reply it goes on from; 0: none yet */
+    int64_t left;  /* replies that it may yet have */
 
     uint64_t alias, tried; /* whose turn it is, and how many failed before */
     uint64_t waited;       /* how often, for this reply */
@@ -131,6 +134,10 @@ mortise_status agent_report(struct result *r);
 /* ---- compact.c ------------------------------------------------------------- */
 
 mortise_status agent_begin_compact(struct call *c, mortise_jv body);
+
+/* ---- judge.c --------------------------------------------------------------- */
+
+mortise_status agent_begin_judge(struct call *c, mortise_jv body);
 
 /* ---- plan.c ---------------------------------------------------------------- */
 

@@ -124,7 +124,10 @@ static void write_response(const struct call *c, mortise_jw *w)
         return;
     mortise_jw_key(w, "response");
     mortise_jw_object(w);
-    write_member(w, "schema", mortise_jv_get(c->node, "output_schema"));
+    if (c->schema.n > 0)
+        write_list(w, "schema", &c->schema);
+    else
+        write_member(w, "schema", mortise_jv_get(c->node, "output_schema"));
     mortise_jw_end(w);
 }
 

@@ -254,6 +254,147 @@ START_TEST(prompts_are_made_all_the_same)
 }
 END_TEST
 
+/* ---- who judges in a person's place ---------------------------------------- */
+
+/* In this world a judge says what its criteria are. */
+#define JUDGED(said) "judge: {criteria: '" said "'}"
+
+/* A model decides where it is sure, and the decision says that it did.
+ * key: node.judge, judge.criteria */
+START_TEST(a_judge_decides)
+{
+    asking(JUDGED("{\"approved\": true, \"confidence\": 0.7, \"reason\": "
+                  "\"as agreed\"}"));
+    assert_arm("yes",
+               "{\"answer\":null,\"approved\":true,\"decided_by\":\"judge\","
+               "\"reason\":\"as agreed\"}");
+    ck_assert(!sim_saw(&s, "interrupt", "h"));
+    ck_assert_uint_eq(s.judgements, 1);
+    end();
+    asking(JUDGED("{\"approved\": false, \"confidence\": 1}"));
+    assert_arm("no",
+               "{\"answer\":null,\"approved\":false,\"decided_by\":\"judge\","
+               "\"reason\":\"\"}");
+    end();
+    asking("schema: {type: integer}, " JUDGED(
+        "{\"approved\": true, \"confidence\": 1, \"answer\": 3}"));
+    assert_arm("yes",
+               "{\"answer\":3,\"approved\":true,\"decided_by\":\"judge\","
+               "\"reason\":\"\"}");
+    end();
+}
+END_TEST
+
+/* Else people are asked, and told what it said, or why it said nothing; what they
+ * say holds.
+ * key: judge.confidence_threshold */
+START_TEST(else_people_do)
+{
+    static const struct {
+        const char *keys, *judge;
+    } cases[] = {
+        {JUDGED("{\"approved\": true, \"confidence\": 0.69, \"reason\": "
+                "\"so so\"}"),
+         "{\"approved\":true,\"confidence\":0.69,\"message\":\"it is not sure "
+         "enough\",\"reason\":\"so so\"}"},
+        {"judge: {confidence_threshold: 1, criteria: '{\"approved\": true, "
+         "\"confidence\": 0.99}'}",
+         "{\"approved\":true,\"confidence\":0.99,\"message\":\"it is not sure "
+         "enough\"}"},
+        {JUDGED("it broke"),
+         "{\"code\":\"model.failed\",\"message\":\"it broke\"}"},
+        {JUDGED("{\"approved\": 1, \"confidence\": 1}"),
+         "{\"approved\":1,\"confidence\":1,\"message\":\"it did not say "
+         "{approved, confidence, reason?, answer?}\"}"},
+        {JUDGED("{\"approved\": true, \"confidence\": \"high\"}"),
+         "{\"approved\":true,\"confidence\":\"high\",\"message\":\"it did not "
+         "say {approved, confidence, reason?, answer?}\"}"},
+        {"schema: {type: [integer, 'null']}, " JUDGED(
+             "{\"approved\": true, \"confidence\": 1}"),
+         "{\"approved\":true,\"confidence\":1,\"message\":\"the question wants "
+         "an answer, and it gave none\"}"},
+        {"schema: {type: [integer, 'null']}, " JUDGED(
+             "{\"approved\": true, \"confidence\": 1, \"answer\": \"x\"}"),
+         NULL},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        json_t *judge;
+        char *have;
+
+        asking(cases[i].keys);
+        assert_status(MORTISE_RUN_WAITING);
+        judge = json_object_get(
+            json_object_get(s.pending, sim_request(&s, "h")), "judge");
+        have = json_dumps(judge, JSON_COMPACT | JSON_SORT_KEYS |
+                                     JSON_REAL_PRECISION(3));
+        if (cases[i].judge != NULL)
+            ck_assert_str_eq(have, cases[i].judge);
+        else
+            ck_assert_ptr_nonnull(strstr(have, "integer"));
+        free(have);
+        ck_assert_int_eq(answer("{\"approved\": true, \"answer\": null}"),
+                         MORTISE_OK);
+        assert_status(MORTISE_RUN_COMPLETED);
+        assert_node("yes", "done");
+        ck_assert_uint_eq(s.judgements, 1);
+        end();
+    }
+}
+END_TEST
+
+/* Its acceptance is shown to the guardrails like a person's. */
+START_TEST(judgements_are_guarded)
+{
+    asking("post_approval_guardrails: [stern], " JUDGED(
+        "{\"approved\": true, \"confidence\": 1}"));
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node_error("h", "guardrail");
+    end();
+}
+END_TEST
+
+/* Whenever the process dies, it comes to the same. */
+START_TEST(judgements_outlive_deaths)
+{
+    uint32_t seed = 1 + (uint32_t)_i;
+
+    begin(HEAD "start: h\nnodes:\n"
+               "  h: {type: human, prompt: well?, judge: {criteria: "
+               "'{\"approved\": false, \"confidence\": 1}'}, next: END}\n");
+    admit("{}");
+    run_dying(&seed, 3);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_value("artifacts", "h",
+                 "{\"answer\":null,\"approved\":false,\"decided_by\":\"judge\","
+                 "\"reason\":\"\"}");
+    end();
+}
+END_TEST
+
+/* Who is cancelled while it is judged is cancelled; who is paused is judged anew. */
+START_TEST(judging_can_be_stopped)
+{
+    for (int i = 0; i < 2; i++) {
+        begin(HEAD "start: h\nnodes:\n"
+                   "  h: {type: human, prompt: well?, judge: {criteria: "
+                   "'{\"approved\": true, \"confidence\": 1}'}, next: END}\n");
+        admit("{}");
+        sync_all();
+        ck_assert(is_out("h"));
+        ck_assert_int_eq(
+            do_command((struct mortise_command){
+                .kind = i == 0 ? MORTISE_CMD_CANCEL : MORTISE_CMD_PAUSE}),
+            MORTISE_OK);
+        if (i == 1)
+            ck_assert_int_eq(resume(), MORTISE_OK);
+        assert_status(i == 0 ? MORTISE_RUN_CANCELLED : MORTISE_RUN_COMPLETED);
+        end();
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("run_humans");
@@ -267,6 +408,14 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, answers_survive_deaths, 0, 20);
     tcase_add_test(tc, answers_survive_pauses);
     tcase_add_test(tc, prompts_are_made_all_the_same);
+    suite_add_tcase(suite, tc);
+    tc = tcase_create("judges");
+    tcase_add_checked_fixture(tc, test_begin, test_nothing_left);
+    tcase_add_test(tc, a_judge_decides);
+    tcase_add_test(tc, else_people_do);
+    tcase_add_test(tc, judgements_are_guarded);
+    tcase_add_loop_test(tc, judgements_outlive_deaths, 0, 20);
+    tcase_add_test(tc, judging_can_be_stopped);
     suite_add_tcase(suite, tc);
     return suite;
 }
