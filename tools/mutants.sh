@@ -1,8 +1,8 @@
 #!/bin/sh
-# mutants.sh -- prove the tests that prove durability: builds that break one
-# promise each must turn them red, and for the right reason.
+# mutants.sh -- prove the tests of promises: builds that break one each must turn
+# them red, and for the right reason.
 #
-#     tools/mutants.sh BUILD
+#     tools/mutants.sh BUILD [NAME...]
 #
 # Each tests/mutants/NAME.patch begins with words on what it breaks, and a line
 # "red SUITE: WORDS" for each suite that must notice and say so.  It is applied
@@ -11,6 +11,8 @@
 set -eu
 
 build=$1
+shift
+wanted=$*
 status=0
 mkdir -p "$build/mutants"
 all=$(cd "$build/mutants" && pwd)
@@ -54,6 +56,10 @@ judge() {
 
 for patch in tests/mutants/*.patch; do
     name=$(basename "$patch" .patch)
+    case " $wanted " in
+    "  " | *" $name "*) ;;
+    *) continue ;;
+    esac
     rm -rf "${all:?}/$name"
     if ! breed "$name" "$patch" >"$all/$name.log" 2>&1; then
         echo "$name: does not apply or build, see $all/$name.log" >&2
