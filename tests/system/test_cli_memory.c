@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <jansson.h>
+#include <signal.h>
 #include <sqlite3.h>
 
 #include "lib/desk.h"
@@ -15,7 +16,8 @@ static struct shelf shelf;
 
 static void sign_plugins(void)
 {
-    static const char *const names[] = {"recalls", "memory_dies", "memory_lies",
+    static const char *const names[] = {"recalls",      "remembers_in_a_file",
+                                        "memory_dies",  "memory_lies",
                                         "memory_hangs", "memory_floods"};
 
     desk_sign();
@@ -434,6 +436,37 @@ START_TEST(a_locked_one_is_tried_again)
 }
 END_TEST
 
+/* What an engine that is stopped has not begun is nobody's error: who asked asks the
+ * next one, and each trace is there once. */
+START_TEST(an_engine_that_closes_is_no_error)
+{
+    pid_t engine, clients[6];
+
+    deploy("{plugin: remembers_in_a_file}");
+    engine = child_start("engine", "$MORTISE engine");
+    child_await("engine.err", "holding the store");
+    desk_put("hold_write", "");
+    for (int i = 0; i < 6; i++) {
+        char name[16], trace[256];
+
+        snprintf(trace, sizeof trace,
+                 TRACE("id%d", "semantic", GLOBAL, "a trace"), i);
+        snprintf(name, sizeof name, "t%d", i);
+        desk_put(name, trace);
+        clients[i] = child_start(name, "$MORTISE memory import %s", name);
+    }
+    /* Four of them are in the plugin by then, as many as it takes at once. */
+    desk_ok("sleep 1.5");
+    kill(engine, SIGTERM);
+    desk_ok("sleep 0.3; rm hold_write");
+    ck_assert_int_eq(child_wait(engine), 0);
+    for (int i = 0; i < 6; i++)
+        ck_assert_int_eq(child_wait(clients[i]), 0);
+    desk_ok("$MORTISE memory list --json | wc -l");
+    ck_assert_str_eq(child.out, "6\n");
+}
+END_TEST
+
 /* What nodes read becomes stronger, once for each that is done; where `boost` is 0
  * nothing does. */
 START_TEST(what_is_read_becomes_stronger)
@@ -728,6 +761,7 @@ static Suite *suite(void)
     tcase_add_test(tc, there_may_be_none);
     tcase_add_test(tc, an_engine_at_work_serves_it);
     tcase_add_test(tc, a_locked_one_is_tried_again);
+    tcase_add_test(tc, an_engine_that_closes_is_no_error);
     tcase_add_loop_test(tc, what_is_read_becomes_stronger, 0, 2);
     tcase_add_test(tc, plugins_remember);
     tcase_add_test(tc, a_replay_reads_the_same);

@@ -41,6 +41,8 @@ static int failed(const struct asking *a,
                   const struct mortise_host_call_served *how,
                   struct mortise_err *err)
 {
+    if (a->m->state == MORTISE_ENGINE_CLOSING) /* the next one is asked again */
+        return mortise_engine_ready(a->m, err);
     if (how->status == MORTISE_S_UNSUPPORTED)
         return mortise_fail(err, MORTISE_EINVAL,
                             "plugin '%s' has nothing that is pinned",
@@ -133,9 +135,11 @@ static void ask_next(struct asking *a)
     }
     mortise_buf_init(&body, a->m->mem);
     mortise_buf_puts(&body, "{}");
-    rv = mortise_calls_serve_nobody(
-        a->m, &a->hearer, &mortise_call_list,
-        d->instance[0] != '\0' ? d->instance : d->plugin, &body, &err);
+    rv = mortise_engine_ready(a->m, &err);
+    if (rv == MORTISE_OK)
+        rv = mortise_calls_serve_nobody(
+            a->m, &a->hearer, &mortise_call_list,
+            d->instance[0] != '\0' ? d->instance : d->plugin, &body, &err);
     mortise_buf_finish(&body);
     if (rv != MORTISE_OK)
         end(a, rv, &err);

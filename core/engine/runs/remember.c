@@ -14,15 +14,16 @@
 
 struct asking {
     struct mortise_hearer hearer;
-    const struct mortise_mem *mem;
+    struct mortise *m;
     const struct mortise_call_kind *kind;
     json_t *body; /* a reference */
     mortise_memory_fn *done;
     void *ud;
 };
 
-/* What a plugin's error is for who asked. */
-static int failed(struct mortise_err *err,
+/* What a plugin's error is for who asked.  One that an engine stopped because it
+ * closes is no plugin's: the next engine is asked again. */
+static int failed(struct mortise *m, struct mortise_err *err,
                   const struct mortise_host_call_served *how)
 {
     bool again = strcmp(how->error_class, "transient") == 0 ||
@@ -34,6 +35,8 @@ static int failed(struct mortise_err *err,
                    ? MORTISE_EIO
                    : MORTISE_EINVAL;
 
+    if (m->state == MORTISE_ENGINE_CLOSING)
+        return mortise_engine_ready(m, err);
     return mortise_fail(err, code, "the memory: %s: %.800s",
                         how->code[0] != '\0' ? how->code : "memory.failed",
                         how->message);
@@ -47,11 +50,11 @@ static void heard(struct mortise_hearer *h,
     struct mortise_err err = {.code = MORTISE_OK};
     int rv = how->status == MORTISE_S_OK
                  ? mortise_traces_judge(a->kind, a->body, how->output, &err)
-                 : failed(&err, how);
+                 : failed(a->m, &err, how);
 
     if (how->status == MORTISE_S_OK && rv != MORTISE_OK)
         mortise_doing(&err, MORTISE_EINVAL, "the memory's answer is none");
-    mortise_release(a->mem, a, sizeof *a);
+    mortise_release(a->m->mem, a, sizeof *a);
     all.done(all.ud, rv == MORTISE_OK ? how->output : NULL, &err);
     json_decref(all.body);
 }
@@ -100,7 +103,7 @@ void mortise_memory_ask(struct mortise *m, const char *tenant,
         rv = mortise_nomem(&err);
     if (rv == MORTISE_OK) {
         *a = (struct asking){.hearer = {.hear = heard},
-                             .mem = m->mem,
+                             .m = m,
                              .kind = kind,
                              .body = json_incref(mortise_json_unconst(body)),
                              .done = done,
