@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <mortise/memory.h>
+
 #include "cli/casefile.h"
 #include "engine/runs/call.h" /* MORTISE_NODE_ID_MAX */
 
@@ -174,7 +176,31 @@ static bool is_node(const struct mortise_node *n, const char *name)
     return strcmp(n->id, name) == 0;
 }
 
-/* What is found is a tool that some node offers, or a node. */
+/* A trace has no longer text than a memory would have taken. */
+static void check_memory(const struct mortise_yaml *list,
+                         struct mortise_diags *diags)
+{
+    for (size_t i = 0; list != NULL && i < list->n; i++)
+        if (list->items[i]->len > MORTISE_MEMORY_CONTENT)
+            mortise_diag_add(diags, "E0208", list->items[i]->span,
+                             "a text of 'memory' has %d bytes at most, and "
+                             "this has %zu",
+                             MORTISE_MEMORY_CONTENT, list->items[i]->len);
+}
+
+static void check_once(const struct mortise_yaml *list, size_t i,
+                       struct mortise_diags *diags)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(list->items[k]->str, list->items[i]->str) == 0) {
+            mortise_diag_add(diags, "E0214", list->items[i]->span,
+                             "'%s' is in 'discovery' already",
+                             list->items[i]->str);
+            return;
+        }
+}
+
+/* What is found is a tool that some node offers, or a node, each once. */
 static void check_discovery(const struct mortise_graph *g,
                             const struct mortise_yaml *list,
                             struct mortise_diags *diags)
@@ -188,6 +214,8 @@ static void check_discovery(const struct mortise_graph *g,
                 "the graph has neither a tool nor a node '%s' that "
                 "could be found",
                 name->str);
+        else
+            check_once(list, i, diags);
     }
 }
 
@@ -417,6 +445,7 @@ static int check_case(const struct mortise_graph *g,
     check_scripts(g, &c->guardrails, mortise_node_is_guarded, "E0502",
                   "has the guardrail", diags);
     check_nodes(g, &c->nodes, diags);
+    check_memory(c->memory, diags);
     check_discovery(g, c->discovery, diags);
     check_real(g, models, c->real, diags);
     check_models(g, models, c->real, diags);

@@ -234,6 +234,18 @@ START_TEST(cases_say_what_is_found)
     child_run("$MORTISE test g.test.yaml");
     desk_code(2);
     desk_err("neither a tool nor a node 'refundz' that could be found");
+    snprintf(text, sizeof text, file, "c, b, c");
+    desk_put("g.test.yaml", text);
+    child_run("$MORTISE check g.test.yaml");
+    desk_code(2);
+    desk_out("error[E0214]: 'c' is in 'discovery' already");
+    snprintf(text, sizeof text, file, "c");
+    desk_put("g.test.yaml", text);
+    desk_ok("sed -i \"s/likes tea,/x$(printf %%065536d 0),/\" g.test.yaml");
+    child_run("$MORTISE check g.test.yaml");
+    desk_code(2);
+    desk_out("error[E0208]: a text of 'memory' has 65536 bytes at most, and "
+             "this has 65537");
 }
 END_TEST
 
