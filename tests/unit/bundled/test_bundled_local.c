@@ -959,14 +959,17 @@ START_TEST(killed_it_keeps_what_was_acknowledged)
     close_it();
     for (int round = 0; round < 12; round++) {
         char sql[200];
-        int from, told;
+        int from, told = 0;
         pid_t pid = start_writer(round, 100000, &from);
         int64_t there;
+        char one;
 
+        if (round % 2 != 0) /* however slow it is, some writes are answered */
+            told = read(from, &one, 1) == 1;
         usleep((useconds_t)(4000 * (round + 1)));
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
-        told = acknowledged(from);
+        told += acknowledged(from);
         if (access(path, F_OK) != 0)
             continue;
         snprintf(sql, sizeof sql,
