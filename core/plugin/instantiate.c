@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/deploy_discovery.h"
 #include "config/deploy_memory.h"
 #include "plugin/death.h"
 #include "plugin/elf.h"
@@ -109,15 +110,23 @@ static void stop(struct mortise_plugins *p, struct entry *e, struct created *c)
 
 /* ---- starting -------------------------------------------------------------- */
 
-/* Which of the plugin's instances it is: of a model, of a guardrail, or the
- * memory. */
+/* Which of the plugin's instances it is: of a model, of a guardrail, of discovery,
+ * or the memory. */
+static const char *behind(const struct created *c, const char *prefix)
+{
+    size_t n = strlen(prefix);
+
+    return strncmp(c->as, prefix, n) == 0 ? c->as + n : NULL;
+}
+
 static const char *model_of(const struct created *c)
 {
-    static const char prefix[] = "model:";
+    return behind(c, "model:");
+}
 
-    return strncmp(c->as, prefix, sizeof prefix - 1) == 0
-               ? c->as + sizeof prefix - 1
-               : NULL;
+static const char *discoverer_of(const struct created *c)
+{
+    return behind(c, MORTISE_DISCOVERY_PREFIX);
 }
 
 /* Where the deployment says it. */
@@ -125,6 +134,7 @@ static const char *place_of(const struct created *c)
 {
     return c->as[0] == '\0'                              ? "plugins.config"
            : model_of(c) != NULL                         ? "models"
+           : discoverer_of(c) != NULL                    ? "discovery"
            : strcmp(c->as, MORTISE_MEMORY_INSTANCE) == 0 ? "memory"
                                                          : "guardrails";
 }
@@ -132,11 +142,15 @@ static const char *place_of(const struct created *c)
 static void config_of(const struct entry *e, const struct created *c, char *out,
                       size_t size)
 {
-    const char *model = model_of(c);
+    const char *model = model_of(c), *place = discoverer_of(c);
 
     if (strcmp(c->as, MORTISE_MEMORY_INSTANCE) == 0)
         snprintf(out, size, "the config of the memory (plugin %s)",
                  e->pub.name);
+    else if (place != NULL)
+        snprintf(out, size,
+                 "the config at place %s of discovery.plugins (plugin %s)",
+                 place, e->pub.name);
     else if (c->as[0] != '\0')
         snprintf(out, size, "the config of %s %s (plugin %s)",
                  model != NULL ? "model" : "guardrail",

@@ -555,8 +555,10 @@ const struct mortise_code mortise_codes[] = {
      "kind: Deployment\n"
      "plugins: {config: {mcp: {}}}   # tools: {mcp: {...}}\n"},
     {"E0612", "a broken lock",
-     "mortise.lock is written by `mortise mcp pin`, and lies beside the "
-     "deployment.  It was changed by hand, or by a merge: take one side whole, "
+     "mortise.lock is written by `mortise mcp pin` and `mortise discovery "
+     "pin`, "
+     "and lies beside the deployment.  It was changed by hand, or by a merge: "
+     "take one side whole, "
      "and pin again.",
      "# mortise.lock\n"
      "# {\"apiVersion\": \"mortise/v1\", \"kind\": \"Lock\", \"mcp\": "

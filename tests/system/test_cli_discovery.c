@@ -724,6 +724,27 @@ START_TEST(lists_are_judged)
 }
 END_TEST
 
+/* What a lock pins for a plugin that takes no pins is found where it stands: with
+ * it the plugin would not come up. */
+START_TEST(pins_for_nothing)
+{
+    deploy("[{plugin: catalog, config: {}}, catalog]", "");
+    desk_put("mortise.lock",
+             "{\"apiVersion\": \"mortise/v1\", \"kind\": \"Lock\",\n"
+             "\"discovery\": {\"catalog\": {\"x\": \"" HEX "\"}}}\n");
+    child_run("$MORTISE check mortise.yaml");
+    desk_code(2);
+    desk_out("mortise.lock:2:26: error[E0607]: plugin 'catalog' has nothing "
+             "that is pinned: its config takes no 'pins'");
+    desk_out("help: take this out of the lock");
+    desk_ok("test $($MORTISE check mortise.yaml | grep -c E0607) = 1");
+    look_for("values");
+    child_run("$MORTISE run g.yaml");
+    desk_code(78);
+    desk_err("E0607");
+}
+END_TEST
+
 /* All instances of a plugin are pinned as one, unless they mean not the same by
  * one key. */
 START_TEST(instances_are_pinned_together)
@@ -775,6 +796,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, lists_are_judged, 0,
                         sizeof lists / sizeof lists[0]);
     tcase_add_test(tc, instances_are_pinned_together);
+    tcase_add_test(tc, pins_for_nothing);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -281,6 +281,40 @@ static int check_model(struct checking *c, struct mortise_plugins *plugins,
                        m->at, "no way to models");
 }
 
+/* Said of one before it in the list. */
+static bool is_another(const struct checking *c,
+                       const struct mortise_discoverer *d)
+{
+    const struct mortise_discoverer *other = c->d->discovery.list;
+
+    while (other < d && strcmp(other->plugin, d->plugin) != 0)
+        other++;
+    return other < d;
+}
+
+/* The lock's pins become a part of its config: one that takes none would not come
+ * up. */
+static void check_pins(const struct checking *c,
+                       const struct mortise_discoverer *d)
+{
+    const struct mortise_yaml *pins =
+        mortise_lock_discovery(&c->d->lock, d->plugin);
+    struct mortise_schema_seen seen = {.never = true};
+    struct mortise_diag *diag;
+
+    if (pins == NULL || c->d->broken || is_another(c, d))
+        return;
+    if (c->m->config_schema != NULL)
+        mortise_schema_look(c->m->config_schema, "pins", &seen);
+    if (!seen.never)
+        return;
+    diag = mortise_diag_add(c->diags, "E0607", pins->span,
+                            "plugin '%s' has nothing that is pinned: its "
+                            "config takes no 'pins'",
+                            d->plugin);
+    mortise_diag_help(c->diags, diag, "take this out of the lock");
+}
+
 /* One by its name alone has what plugins.config gives it, which was looked at. */
 static int check_discoverer(struct checking *c, struct mortise_plugins *plugins,
                             const struct mortise_discoverer *d)
@@ -288,11 +322,13 @@ static int check_discoverer(struct checking *c, struct mortise_plugins *plugins,
     static const char none[] = "no discovery plugin";
     struct mortise_err why;
 
+    c->m =
+        d->at != NULL ? mortise_plugins_find(plugins, d->plugin, NULL) : NULL;
+    if (c->m != NULL)
+        check_pins(c, d);
     if (d->instance != NULL && d->instance[0] != '\0')
         return check_named(c, plugins, MORTISE_KIND_DISCOVERY, d->plugin,
                            d->config, d->at, none);
-    c->m =
-        d->at != NULL ? mortise_plugins_find(plugins, d->plugin, NULL) : NULL;
     if (c->m == NULL || !c->m->provides[MORTISE_KIND_DISCOVERY].present)
         return check_named(c, plugins, MORTISE_KIND_DISCOVERY, d->plugin, NULL,
                            d->at, none);
