@@ -18,7 +18,7 @@ static const struct mortise_operation *any_operation(void *ud,
                                                      struct mortise_err *why)
 {
     static const struct mortise_operation op = {
-        .plugin = "p", .name = "o", .effect = MORTISE_WRITE};
+        .plugin = "p", .name = "o", .description = "", .effect = MORTISE_WRITE};
 
     (void)ud;
     if (strlen(plugin) < 8 && strlen(name) < 8)

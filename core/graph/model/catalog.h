@@ -20,7 +20,7 @@ enum mortise_effect { /* in order of strictness */
 };
 
 struct mortise_operation { /* lives as long as the catalogue */
-    const char *plugin, *name, *description;
+    const char *plugin, *name, *description; /* each is there; "": nothing */
     enum mortise_effect effect;
     bool idempotent, reconcile;
     uint64_t timeout_ms; /* 0: none given */
