@@ -1299,11 +1299,23 @@ START_TEST(plugins)
 }
 END_TEST
 
+/* How many of that kind are listed, each signed and without a problem. */
+static int listed(const char *kind)
+{
+    ok(child_run("$MORTISE plugin list --json | grep '\"kind\":\"%s\"' | "
+                 "grep '\"unsigned\":false,\"problem\":null' | wc -l",
+                 kind));
+    return atoi(child.out);
+}
+
 /* The bundled plugins are found and trusted without any configuration. */
 START_TEST(bundled_plugins)
 {
     ok(child_run("rm mortise.yaml; $MORTISE plugin list"));
     expect_out("file");
+    ck_assert_int_ge(listed("guardrail"), 7);
+    ck_assert_int_ge(listed("memory"), 1);
+    ck_assert_int_ge(listed("discovery"), 2);
     ok(child_run("$MORTISE plugin verify file"));
     ok(child_run("$MORTISE key list"));
     expect_out("in-process");
