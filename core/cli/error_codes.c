@@ -251,8 +251,10 @@ const struct mortise_code mortise_error_codes[] = {
     {"mcp.unknown_tool", "an MCP server has no such tool",
      "`mortise mcp inspect SERVER` lists those that it has.", NULL},
     {"memory", "memory ran out",
-     "There was no memory for what a plugin emitted.  It may be tried again.  Of "
-     "a run that is paused so, it is the deployment's memory that does not take "
+     "There was no memory for what a plugin emitted.  It may be tried again.  "
+     "Of "
+     "a run that is paused so, it is the deployment's memory that does not "
+     "take "
      "what is to be written: `mortise why RUN` has its words.",
      NULL},
     {"memory.bad_answer", "what is no memory's answer",
@@ -260,7 +262,9 @@ const struct mortise_code mortise_error_codes[] = {
      "more of them than it was asked for.  Tell its author.",
      NULL},
     {"memory.busy", "others are at the memory",
-     "Another process writes to it.  It may be tried again.", NULL},
+     "Another process writes to it, or has its file locked.  It may be tried "
+     "again.",
+     NULL},
     {"memory.corrupt", "the memory's file is not what it wrote",
      "It is damaged, or somebody else's, and nothing was written to it.  Put "
      "it "
@@ -361,7 +365,8 @@ const struct mortise_code mortise_error_codes[] = {
     {"plugin", "a plugin cannot be called",
      "It is not there, does not come up, is quarantined, or does not let go of "
      "an earlier call; the words say which.  `mortise doctor` looks at all of "
-     "them.",
+     "them.  One that may come up when it is tried again has said so by a code "
+     "of its own.",
      NULL},
     {"reducer", "a reducer cannot reduce what was written",
      "The value does not fit (a text to `sum`, say), or the reducer's "
