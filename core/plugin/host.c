@@ -544,13 +544,26 @@ static mortise_status take_usage(struct mortise_instance *i,
     return status;
 }
 
+/* The type of the event that a kind of emit() becomes; NULL: it is none. */
+static const char *event_type(mortise_str kind)
+{
+    static const char *const types[] = {"voice_session", "voice_transcript",
+                                        "voice_turn_complete",
+                                        "voice_barge_in"};
+
+    for (size_t k = 0; k < sizeof types / sizeof types[0]; k++)
+        if (is_word(kind, types[k]))
+            return types[k];
+    return is_word(kind, "event") ? "progress" : NULL;
+}
+
 static mortise_status take_event(struct mortise_instance *i, uint64_t id,
-                                 mortise_str chunk)
+                                 const char *type, mortise_str chunk)
 {
     if (chunk.n > MORTISE_EVENT_MAX)
         return MORTISE_S_INVALID;
     if (i->ops.event != NULL && go_out(i)) {
-        i->ops.event(i->ops.ud, id, chunk.p != NULL ? chunk.p : "",
+        i->ops.event(i->ops.ud, id, type, chunk.p != NULL ? chunk.p : "",
                      (size_t)chunk.n);
         come_back(i);
     }
@@ -576,6 +589,7 @@ static mortise_status take_emit(struct mortise_instance *i,
                                 const struct mortise_wire *msg)
 {
     struct mortise_call_slot *s;
+    const char *event = event_type(msg->name);
     mortise_status status;
     bool streams;
     uint64_t id;
@@ -589,14 +603,14 @@ static mortise_status take_emit(struct mortise_instance *i,
     s->said_more |= !is_word(msg->name, "output");
     streams = s->kind->may_stream &&
               (is_word(msg->name, "delta") || is_word(msg->name, "reasoning"));
-    if (!streams && !is_word(msg->name, "event")) {
+    if (!streams && event == NULL) {
         status = add_result(s, msg->name, msg->body);
         pthread_mutex_unlock(&s->lock);
         return status;
     }
     pthread_mutex_unlock(&s->lock);
     return streams ? take_delta(i, id, msg->name, msg->body)
-                   : take_event(i, id, msg->body);
+                   : take_event(i, id, event, msg->body);
 }
 
 /* A finish() that has no effect.  Takes the slot locked, or NULL. */

@@ -67,8 +67,10 @@ struct mortise_instance_ops {
     /* A call ended.  [any]; on the calling thread, before
      * mortise_instance_call() returns, when it ended at once. */
     void (*done)(void *ud, const struct mortise_call_done *done);
-    /* emit() of kind "event": progress for whoever watches.  [any] */
-    void (*event)(void *ud, uint64_t call, const char *json, size_t n);
+    /* emit() of kind "event", which is `progress`, or of a kind that is an event
+     * of that type (static): something for whoever watches.  [any] */
+    void (*event)(void *ud, uint64_t call, const char *type, const char *json,
+                  size_t n);
     /* emit() of kind "delta", or (`reasoning`) of that: a piece of UTF-8 text
      * of a reply, as it comes.  [any] */
     void (*delta)(void *ud, uint64_t call, bool reasoning, const char *text,

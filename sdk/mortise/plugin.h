@@ -109,6 +109,10 @@ typedef struct mortise_host_api {
      *   "delta", "reasoning"   a piece of UTF-8 text of a model's reply, for
      *             whoever watches; never stored: chat (mortise/model.h)
      *   "event"   one JSON object: progress for whoever watches; never stored
+     *   "voice_session", "voice_transcript", "voice_turn_complete",
+     *             "voice_barge_in"   likewise, an event of that type: who hears
+     *             and speaks begins or ends, was heard or says something, has
+     *             done with a turn, was spoken into
      *   "usage"   one JSON object, {"model_calls"?, "input_tokens"?,
      *             "output_tokens"?, "usd"?, "model"?}: what was used since the
      *             last such one: whole numbers, a decimal of dollars, both from

@@ -24,10 +24,12 @@ static void ignore_done(void *ud, const struct mortise_call_done *done)
     (void)done;
 }
 
-static void ignore_event(void *ud, uint64_t call, const char *json, size_t n)
+static void ignore_event(void *ud, uint64_t call, const char *type,
+                         const char *json, size_t n)
 {
     (void)ud;
     (void)call;
+    (void)type;
     (void)json;
     (void)n;
 }

@@ -73,16 +73,19 @@ WITNESS_FN void witness_done(void *ud, const struct mortise_call_done *d)
     pthread_mutex_unlock(&w->lock);
 }
 
-WITNESS_FN void witness_event(void *ud, uint64_t call, const char *json,
-                              size_t n)
+/* Of progress its object alone; of other types behind their name. */
+WITNESS_FN void witness_event(void *ud, uint64_t call, const char *type,
+                              const char *json, size_t n)
 {
+    const bool named = strcmp(type, "progress") != 0;
     struct witness *w = ud;
     size_t at;
 
     (void)call;
     pthread_mutex_lock(&w->lock);
     at = strlen(w->events);
-    snprintf(w->events + at, sizeof w->events - at, "%.*s\n", (int)n, json);
+    snprintf(w->events + at, sizeof w->events - at, "%s%s%.*s\n",
+             named ? type : "", named ? " " : "", (int)n, json);
     w->n_events++;
     pthread_mutex_unlock(&w->lock);
 }

@@ -1398,8 +1398,14 @@ static bool is_repeating(const struct mortise_ongoing *c)
            mortise_run_is_replaying(c->live->run, c->run_call);
 }
 
-static const char progress[] = "progress", text_delta[] = "text_delta",
+static const char text_delta[] = "text_delta",
                   reasoning_delta[] = "reasoning_delta";
+
+/* Is it a piece of a text, and not an object? */
+static bool is_text(const char *type)
+{
+    return type == text_delta || type == reasoning_delta;
+}
 
 /* What was emitted, a text or an object; NULL: it is none. */
 static json_t *read_message(const struct mortise_ongoing *c,
@@ -1408,7 +1414,7 @@ static json_t *read_message(const struct mortise_ongoing *c,
     struct mortise_err err;
     json_t *data = NULL;
 
-    if (msg->type != progress)
+    if (is_text(msg->type))
         return mortise_secret_store_masked(msg->m->secret_store,
                                            json_stringn(msg->text, msg->n));
     if (mortise_json_parse(&data, msg->text, msg->n, &err) == MORTISE_OK &&
@@ -1468,7 +1474,7 @@ static void message_task(struct mortise_task *t)
     uint64_t missed = msg->missed;
     const char *type = msg->type;
     json_t *data = NULL;
-    bool held = c != NULL && type != progress && mortise_stream_holds(c);
+    bool held = c != NULL && is_text(type) && mortise_stream_holds(c);
 
     if (c != NULL && (c->live == NULL || is_repeating(c) ||
                       (c->live->topic == NULL && !held)))
@@ -1481,7 +1487,7 @@ static void message_task(struct mortise_task *t)
     if (c != NULL && held)
         mortise_stream_put(c, type, missed > 0 ? NULL : data, &stream_ops);
     else if (data != NULL)
-        tell(c, type, type == progress ? "data" : "text", data);
+        tell(c, type, is_text(type) ? "text" : "data", data);
     json_decref(data);
 }
 
@@ -1500,9 +1506,10 @@ static void pass_on(struct mortise *m, uint64_t call, const char *type,
     mortise_call_post(m, &msg->task);
 }
 
-static void on_event(void *ud, uint64_t call, const char *json, size_t n)
+static void on_event(void *ud, uint64_t call, const char *type,
+                     const char *json, size_t n)
 {
-    pass_on(ud, call, progress, json, n);
+    pass_on(ud, call, type, json, n);
 }
 
 static void on_delta(void *ud, uint64_t call, bool reasoning, const char *text,

@@ -340,6 +340,28 @@ START_TEST(odd_handles_do_nothing)
 }
 END_TEST
 
+/* A kind that is an event is told by its type; one that begins like it is none. */
+START_TEST(kinds_are_types_of_events)
+{
+    static const char *const types[] = {"voice_session", "voice_transcript",
+                                        "voice_turn_complete",
+                                        "voice_barge_in"};
+    char want[128];
+
+    open_as(MORTISE_THREAD_ASYNC);
+    on_execute = pend;
+    call(1, &mortise_call_execute, "1");
+    ck_assert_int_eq(
+        api->emit(host, last_call, str(types[_i]), str("{\"a\":1}")), 0);
+    snprintf(want, sizeof want, "%s {\"a\":1}\n", types[_i]);
+    ck_assert_str_eq(seen->events, want);
+    ck_assert_int_eq(api->emit(host, last_call, str("voice_ses"), str("{}")),
+                     MORTISE_S_UNSUPPORTED);
+    ck_assert_int_eq(seen->n_events, 1);
+    api->finish(host, last_call, 0, str(""), str(""));
+}
+END_TEST
+
 /* Nor do strings that point nowhere, or kinds and methods of any length. */
 START_TEST(odd_strings_do_nothing)
 {
@@ -1117,6 +1139,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, a_pending_request_stays, 0, 2);
     tcase_add_test(tc, odd_handles_do_nothing);
     tcase_add_test(tc, odd_strings_do_nothing);
+    tcase_add_loop_test(tc, kinds_are_types_of_events, 0, 4);
     tcase_add_test(tc, results_have_parts);
     tcase_add_test(tc, targets_are_bounded);
     tcase_add_test(tc, costs_add_up);
