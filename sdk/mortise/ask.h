@@ -310,6 +310,9 @@ typedef struct mortise_http_ask {
      * count for timeout_ms.  It is one request to you, with one answer, the
      * last.  Not with `stream`. */
     uint64_t retries;
+    /* In place of body and json: bytes that are no text, in base64 (RFC 4648).
+     * p NULL: none. */
+    mortise_str body_base64;
 } mortise_http_ask;
 
 MORTISE_INLINE void mortise_http_headers(mortise_jw *w, const char *name,
@@ -358,6 +361,10 @@ MORTISE_INLINE mortise_status mortise_http_body(const mortise_http_ask *h,
     if (h->body.p != NULL) {
         mortise_jw_key(&w, "body");
         mortise_jw_string(&w, h->body);
+    }
+    if (h->body_base64.p != NULL) {
+        mortise_jw_key(&w, "body_base64");
+        mortise_jw_string(&w, h->body_base64);
     }
     if (h->json.p != NULL) {
         mortise_jv v;
