@@ -197,6 +197,8 @@ $(B)/tests/test_kill: $(patsubst %.c,$(B)/%.o,$(wildcard tests/kill/*.c))
 $(foreach t,flow oauth params parts,$(B)/tests/test_mcp_$t \
     $(B)/tests/keys/test_mcp_$t): \
     $(patsubst %.c,$(B)/%.o,$(wildcard plugins/executor/mcp/*.c))
+$(B)/tests/test_voice_parts $(B)/tests/keys/test_voice_parts: \
+    $(foreach f,endpoint wav words,$(B)/plugins/executor/voice/$f.o)
 # What tests share; an archive, so that a test needs only the layers below it.
 $(B)/tests/lib.a: $(LIB_OBJ)
 	$(call say,AR,$@)
@@ -252,11 +254,14 @@ key_programs = $(B)/tests/keys/mortise \
 # ---- bundled plugins ---------------------------------------------------
 #
 # plugins/KIND/NAME/ holds NAME.c, NAME.plugin.yaml and, if it needs libraries,
-# a file `libs` with their linker flags.  A plugin sees sdk/ and nothing else.
+# a file `libs` with their linker flags, and one `pkgs` with what pkg-config
+# calls those whose headers lie apart.  A plugin sees sdk/ and nothing else.
+# WITHOUT="voice": those that are not built; deps.mk adds what cannot be.
 # The finished binary signs them, with a key made once for this tree: what it
 # will trust is decided by build/trust.d alone, as anywhere else.
 
-PLUGIN_MANIFESTS := $(wildcard plugins/*/*/*.plugin.yaml)
+PLUGIN_MANIFESTS := $(filter-out $(foreach p,$(WITHOUT),%/$(p).plugin.yaml),\
+                        $(wildcard plugins/*/*/*.plugin.yaml))
 PLUGIN_DIRS  := $(patsubst %/,%,$(dir $(PLUGIN_MANIFESTS)))
 PLUGIN_NAMES := $(notdir $(PLUGIN_DIRS))
 PLUGINS      := $(PLUGIN_NAMES:%=$(B)/plugins/%.plugin.yaml.minisig)
@@ -265,6 +270,9 @@ PLUGIN_CFLAGS ?= $(filter-out -fsanitize% -fno-sanitize%,$(CFLAGS))
 PLUGIN_FLAGS  := -std=c11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread \
                  $(WARN) -Isdk -shared -Wl,-z,relro,-z,now,-z,noexecstack \
                  -Wl,-z,defs
+# Of others: their warnings are not ours.
+headers_of = $(patsubst -I%,-isystem %,\
+    $(if $(wildcard $(1)/pkgs),$(shell pkg-config --cflags $$(cat $(1)/pkgs))))
 KEY := $(B)/keys/bundled
 
 # What one has in C++ is compiled apart; g++ has other warnings than gcc.
@@ -283,7 +291,8 @@ $(B)/plugins/$(notdir $(1)).so: $(wildcard $(1)/*.c $(1)/*.h $(1)/libs \
 	$$(call say,SO,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(PLUGIN_FLAGS) $$(PLUGIN_CFLAGS) -o $$@ \
-	    $$(filter %.c %.o,$$^) $$(shell cat $(1)/libs 2>/dev/null)
+	    $$(call headers_of,$(1)) $$(filter %.c %.o,$$^) \
+	    $$(shell cat $(1)/libs 2>/dev/null)
 
 $(B)/plugins/$(notdir $(1)).plugin.yaml.minisig: \
     $(1)/$(notdir $(1)).plugin.yaml $(B)/plugins/$(notdir $(1)).so $(KEY).key \
@@ -332,6 +341,8 @@ all: $(B)/mortise $(B)/mortise-worker $(PLUGINS) $(B)/trust.d/bundled.yaml $(LIB
 
 ONLY ?=
 SKIP ?=
+# Without a plugin those are left out that use it, or a file that names it.
+SKIP += $(if $(filter voice,$(WITHOUT)),$(filter cli_voice%,$(TEST_NAMES)) typos)
 SUITES := $(filter-out $(SKIP),$(or $(ONLY),$(TEST_NAMES)))
 # First what takes long, beside which the others run.
 LONG  := kill store_crash run_worlds hostile_socket hostile_plugins cli_words

@@ -40,27 +40,49 @@ want locales       test -e /usr/share/i18n/locales/de_DE
 want minisign      sh -c 'command -v minisign'
 want tzdata        test -e /usr/share/zoneinfo/Europe/Berlin
 
-if [ -n "$missing" ]; then
-    echo "mortise: missing Debian packages:$missing" >&2
-    if [ -n "${NO_DEPS:-}" ]; then
-        echo "mortise: NO_DEPS is set, so install them yourself:" \
-             "apt-get install$missing" >&2
-        exit 1
-    fi
+# What one plugin needs and nothing else: without it that plugin is not built.
+required=$missing
+missing=
+want libpocketsphinx-dev have_pc pocketsphinx
+want libsphinxbase-dev   have_pc sphinxbase
+want pocketsphinx-en-us  test -e /usr/share/pocketsphinx/model/en-us/en-us.lm.bin
+want flite1-dev          have_header flite/flite.h
+optional=$missing
+
+# install PACKAGE...
+install() {
     sudo=
     if [ "$(id -u)" != 0 ]; then
         sudo=sudo
         command -v sudo >/dev/null || {
             echo "mortise: not root and no sudo; as root:" \
-                 "apt-get install$missing" >&2
-            exit 1
+                 "apt-get install $*" >&2
+            return 1
         }
     fi
-    echo "mortise: installing them with apt-get" >&2
+    echo "mortise: installing with apt-get: $*" >&2
     $sudo apt-get update -qq >&2
-    # shellcheck disable=SC2086
     $sudo env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -y -qq --no-install-recommends $missing >&2
+        apt-get install -y -qq --no-install-recommends "$@" >&2
+}
+
+if [ -n "$required" ]; then
+    echo "mortise: missing Debian packages:$required" >&2
+    if [ -n "${NO_DEPS:-}" ]; then
+        echo "mortise: NO_DEPS is set, so install them yourself:" \
+             "apt-get install$required" >&2
+        exit 1
+    fi
+    # shellcheck disable=SC2086
+    install $required || exit 1
+fi
+without=
+if [ -n "$optional" ]; then
+    # shellcheck disable=SC2086
+    if [ -n "${NO_DEPS:-}" ] || ! install $optional; then
+        echo "mortise: without$optional the plugin voice is not built" >&2
+        without=voice
+    fi
 fi
 
 # shellcheck disable=SC2086
@@ -68,3 +90,4 @@ echo "DEP_CFLAGS := $(pkg-config --cflags $1)"
 # shellcheck disable=SC2086
 echo "DEP_LIBS := $(pkg-config --libs $1) -lleveldb -ldl -lm -pthread"
 echo "CHECK_LIBS := $(pkg-config --libs check)"
+echo "WITHOUT += $without"

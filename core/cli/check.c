@@ -281,6 +281,7 @@ static int check_deployment(struct checking *c, const char *path,
                                    c->diags);
     check_executor(c, "gmi", c->settings.deployment->executors.gmi);
     check_executor(c, "leaf", c->settings.deployment->executors.leaf);
+    check_executor(c, "voice", c->settings.deployment->executors.voice);
     if (rv == MORTISE_OK && c->diags->n_errors > errors)
         rv = MORTISE_ECHECK;
     if (c->cli->args.bring_up && rv == MORTISE_OK)

@@ -332,12 +332,16 @@ static const struct mortise_key executors_keys[] = {
      .value = MORTISE_V_STRING,
      .read = read_executor,
      MORTISE_AT(const char *, struct mortise_executors, gmi)},
-    {.name = "voice", .later = true},
     {.name = "leaf",
      .about = "What leaves run (agent/leaf).",
      .value = MORTISE_V_STRING,
      .read = read_executor,
      MORTISE_AT(const char *, struct mortise_executors, leaf)},
+    {.name = "voice",
+     .about = "What voice nodes run (voice/run).",
+     .value = MORTISE_V_STRING,
+     .read = read_executor,
+     MORTISE_AT(const char *, struct mortise_executors, voice)},
 };
 MORTISE_PLACE(executors, "executors");
 

@@ -23,7 +23,7 @@ enum mortise_durability {
 
 /* PLUGIN/OPERATION that nodes of a type run; NULL: the language's own. */
 struct mortise_executors {
-    const char *gmi, *leaf;
+    const char *gmi, *leaf, *voice;
 };
 
 struct mortise_deployment {

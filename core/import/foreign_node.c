@@ -331,6 +331,54 @@ static void check_override(struct foreign *f, const struct mortise_yaml *config)
             "which guardrails");
 }
 
+/* Sound is the session's there, and no part of the file: here it is named by
+ * whoever starts the run. */
+static void add_sound(struct foreign *f, const struct mortise_yaml *mode,
+                      json_t *voice)
+{
+    if (!mortise_foreign_is(mode, "speak-only"))
+        mortise_foreign_put(f, voice, "audio_in",
+                            json_string("${input.audio_in}"));
+    if (!mortise_foreign_is(mode, "listen-only"))
+        mortise_foreign_put(f, voice, "audio_out",
+                            json_string("${input.audio_out}"));
+}
+
+/* One reason there, beside which bounds and keywords hold all the same; here all
+ * that may end it are listed. */
+static void list_exits(struct foreign *f, json_t *voice)
+{
+    const json_t *said = json_object_get(voice, "exit_on");
+    const char *word = json_string_value(said);
+    const bool bounded =
+        json_integer_value(json_object_get(voice, "max_turns")) > 0;
+    const bool keyed = json_object_get(voice, "exit_keywords") != NULL;
+    json_t *list;
+
+    if (word == NULL)
+        return;
+    list = json_pack("[s]", word);
+    if (list != NULL && bounded && strcmp(word, "turns-exhausted") != 0)
+        f->nomem |=
+            json_array_append_new(list, json_string("turns-exhausted")) != 0;
+    if (list != NULL && keyed && strcmp(word, "keyword") != 0)
+        f->nomem |= json_array_append_new(list, json_string("keyword")) != 0;
+    mortise_foreign_put(f, voice, "exit_on", list);
+}
+
+static void complete_voice(struct foreign *f, const struct mortise_yaml *config,
+                           json_t *into)
+{
+    const struct mortise_yaml *theirs =
+        mortise_foreign_get(config, "voiceConfig");
+    json_t *voice = json_object_get(into, "voice");
+
+    if (!json_is_object(voice))
+        return;
+    add_sound(f, mortise_foreign_get(theirs, "mode"), voice);
+    list_exits(f, voice);
+}
+
 static void carry_executor(struct foreign *f, const struct foreign_row *rows,
                            const struct mortise_yaml *config, json_t *targets,
                            json_t *into)
@@ -340,6 +388,8 @@ static void carry_executor(struct foreign *f, const struct foreign_row *rows,
         add_choice(f, config, targets, into);
     if (rows == human_rows)
         check_override(f, config);
+    if (rows == voice_rows)
+        complete_voice(f, config, into);
     if (rows != subgraph_rows)
         return;
     turn(f, config, "inputMapping", "input_mapping", "scratch", "input", into);
@@ -392,6 +442,15 @@ static void carry_mode(struct foreign *f, const struct mortise_yaml *node,
 }
 
 /* What is about models is of those that ask one. */
+static bool asks_model(const struct foreign *f, const json_t *into)
+{
+    const char *mode = json_string_value(
+        json_object_get(json_object_get(into, "voice"), "mode"));
+
+    return strcmp(f->type, "gmi") == 0 ||
+           (mode != NULL && strcmp(mode, "conversation") == 0);
+}
+
 static void carry_model(struct foreign *f, const struct mortise_yaml *node,
                         json_t *into)
 {
@@ -404,7 +463,7 @@ static void carry_model(struct foreign *f, const struct mortise_yaml *node,
         const struct mortise_yaml *v =
             mortise_foreign_get(node, rows[i].theirs);
 
-        if (strcmp(f->type, "gmi") == 0)
+        if (asks_model(f, into))
             mortise_foreign_carry_one(f, &rows[i], node, into);
         else if (v != NULL)
             mortise_foreign_lost(

@@ -57,6 +57,12 @@ static const char *const allowed[] = {
     "libsodium.so.23",
     "libsqlite3.so.0",
     "libyaml-0.so.2",
+    "libflite.so.1",
+    "libflite_cmu_us_awb.so.1",
+    "libflite_cmu_us_rms.so.1",
+    "libflite_cmu_us_slt.so.1",
+    "libpocketsphinx.so.3",
+    "libsphinxbase.so.3",
 };
 
 enum {

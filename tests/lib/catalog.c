@@ -10,24 +10,36 @@ static struct entry {
     const char *input, *output;
     struct mortise_schema *schemas[2];
 } entries[] = {
-    {.op = {.plugin = "text", .name = "lines", .description = "", .effect = MORTISE_PURE},
+    {.op = {.plugin = "text",
+            .name = "lines",
+            .description = "",
+            .effect = MORTISE_PURE},
      .input = "{\"type\":\"object\",\"properties\":{\"text\":"
               "{\"type\":\"string\"}},\"required\":[\"text\"],"
               "\"additionalProperties\":false}",
      .output = "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"},
-    {.op = {.plugin = "text", .name = "count", .description = "", .effect = MORTISE_PURE},
+    {.op = {.plugin = "text",
+            .name = "count",
+            .description = "",
+            .effect = MORTISE_PURE},
      .input = "{\"type\":\"object\",\"properties\":{\"text\":"
               "{\"type\":\"string\"},\"limit\":{\"type\":\"integer\"}},"
               "\"required\":[\"text\"],\"additionalProperties\":false}",
      .output = "{\"type\":\"object\",\"properties\":{\"n\":"
                "{\"type\":\"integer\"}},\"additionalProperties\":false}"},
-    {.op = {.plugin = "text", .name = "template", .description = "", .effect = MORTISE_PURE},
+    {.op = {.plugin = "text",
+            .name = "template",
+            .description = "",
+            .effect = MORTISE_PURE},
      .input = "{\"type\":\"object\",\"properties\":{\"template\":"
               "{\"type\":\"string\",\"x-template\":\"values\"},\"values\":"
               "{\"type\":\"object\"}}}",
      .output = "{\"type\":\"object\",\"properties\":{\"text\":"
                "{\"type\":\"string\"}}}"},
-    {.op = {.plugin = "file", .name = "read", .description = "", .effect = MORTISE_READ},
+    {.op = {.plugin = "file",
+            .name = "read",
+            .description = "",
+            .effect = MORTISE_READ},
      .input = "{\"type\":\"object\",\"properties\":{\"path\":"
               "{\"type\":\"string\"}},\"required\":[\"path\"]}",
      .output = "{\"type\":\"object\",\"properties\":{\"text\":"
@@ -48,7 +60,10 @@ static struct entry {
             .usage = {.present = true,
                       .said = {true, false, true, false},
                       .most = {1, 0, 500, 0}}}},
-    {.op = {.plugin = "pay", .name = "refund", .description = "", .effect = MORTISE_EXTERNAL}},
+    {.op = {.plugin = "pay",
+            .name = "refund",
+            .description = "",
+            .effect = MORTISE_EXTERNAL}},
     {.op = {.plugin = "pay",
             .name = "charge",
             .description = "",
@@ -83,6 +98,13 @@ static struct entry {
             .name = "judge",
             .description = "",
             .effect = MORTISE_READ,
+            .asks_models = true}},
+    {.op = {.plugin = "voice",
+            .name = "run",
+            .description = "",
+            .effect = MORTISE_EXTERNAL,
+            .idempotent = true,
+            .steps = true,
             .asks_models = true}},
 };
 

@@ -104,6 +104,10 @@ static const struct mortise_operation ops[] = {
      .name = "judge",
      .effect = MORTISE_READ},
     {.plugin = "t", .description = "", .name = "brief", .effect = MORTISE_PURE},
+    {.plugin = "voice",
+     .description = "",
+     .name = "run",
+     .effect = MORTISE_EXTERNAL},
 };
 
 static const struct mortise_operation *

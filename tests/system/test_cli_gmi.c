@@ -119,7 +119,7 @@ static void failed(const char *code, const char *words)
 /* ---- what is asked ------------------------------------------------------- */
 
 /* Each key arrives where the provider has it.
- * key: node.type=gmi, gmi.prompt, node.instructions, node.temperature
+ * key: node.type=gmi, gmi.prompt, gmi.instructions, node.temperature
  * key: node.max_tokens, node.reasoning_effort, node.extra, node.stream
  * key: gmi.cache, llm.model, node.llm */
 START_TEST(every_key_is_asked)

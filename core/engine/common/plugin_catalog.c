@@ -460,9 +460,10 @@ static const char *executor(void *ud, const char *type)
     const struct mortise_plugin_catalog *s = ud;
     const struct mortise_executors *e = &s->deployment->executors;
 
-    return strcmp(type, "gmi") == 0    ? e->gmi
-           : strcmp(type, "leaf") == 0 ? e->leaf
-                                       : NULL;
+    return strcmp(type, "gmi") == 0     ? e->gmi
+           : strcmp(type, "leaf") == 0  ? e->leaf
+           : strcmp(type, "voice") == 0 ? e->voice
+                                        : NULL;
 }
 
 static int secret(void *ud, const char *plugin, const char *name,

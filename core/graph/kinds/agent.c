@@ -29,34 +29,38 @@ static void read_complexity(void *ctx, void *into,
     r->node->complexity = mortise_yaml_number(slot->value);
 }
 
-const struct mortise_key mortise_agent_rows[5] = {
-    {.name = "llm",
-     .about = "Which model.",
-     .value = MORTISE_V_MAP,
-     .place = &mortise_llm_place,
-     .read = read_llm},
-    {.name = "complexity",
-     .about = "How hard it is, from 0 to 1: which tier of models it takes.",
-     .value = MORTISE_V_NUMBER,
-     .max = 1,
-     .read = read_complexity},
-    {.name = "max_internal_iterations",
-     .about = "How many calls of the model, at most (10).",
-     .value = MORTISE_V_INT,
-     .min = 1,
-     .max = 1000,
-     .read = mortise_agent_read_own},
-    {.name = "temperature",
-     .about = "How freely it chooses; the server's own unless it is said.",
-     .value = MORTISE_V_NUMBER,
-     .max = 10,
-     .read = mortise_agent_read_own},
-    {.name = "max_tokens",
-     .about = "How long the reply may be, what it reasons included.",
-     .value = MORTISE_V_INT,
-     .min = 1,
-     .max = 1e9,
-     .read = mortise_agent_read_own},
+const struct mortise_key mortise_agent_rows[MORTISE_AGENT_ROWS] = {
+    [MORTISE_AGENT_LLM] = {.name = "llm",
+                           .about = "Which model.",
+                           .value = MORTISE_V_MAP,
+                           .place = &mortise_llm_place,
+                           .read = read_llm},
+    [MORTISE_AGENT_COMPLEXITY] =
+        {.name = "complexity",
+         .about = "How hard it is, from 0 to 1: which tier of models it takes.",
+         .value = MORTISE_V_NUMBER,
+         .max = 1,
+         .read = read_complexity},
+    [MORTISE_AGENT_ITERATIONS] =
+        {.name = "max_internal_iterations",
+         .about = "How many calls of the model, at most (10).",
+         .value = MORTISE_V_INT,
+         .min = 1,
+         .max = 1000,
+         .read = mortise_agent_read_own},
+    [MORTISE_AGENT_TEMPERATURE] =
+        {.name = "temperature",
+         .about = "How freely it chooses; the server's own unless it is said.",
+         .value = MORTISE_V_NUMBER,
+         .max = 10,
+         .read = mortise_agent_read_own},
+    [MORTISE_AGENT_MAX_TOKENS] =
+        {.name = "max_tokens",
+         .about = "How long the reply may be, what it reasons included.",
+         .value = MORTISE_V_INT,
+         .min = 1,
+         .max = 1e9,
+         .read = mortise_agent_read_own},
 };
 
 /* ---- what the operation gets ------------------------------------------------ */
@@ -84,6 +88,16 @@ void mortise_agent_put_llm(struct mortise_loader *ld, struct mortise_reading *r)
     r->node->model_reason = llm->reason;
     agent->told = mortise_llm_map(ld, llm, r->node->complexity, r->key);
     mortise_agent_put(ld, r, "llm", agent->told);
+}
+
+void mortise_agent_put_persona(struct mortise_loader *ld,
+                               struct mortise_reading *r)
+{
+    const struct mortise_yaml *persona = mortise_node_persona(ld, r);
+
+    r->node->asks_models = true;
+    if (persona != NULL)
+        mortise_agent_put(ld, r, "persona", persona);
 }
 
 void mortise_agent_put_schema(struct mortise_loader *ld,

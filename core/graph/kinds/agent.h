@@ -25,7 +25,15 @@ static inline struct mortise_agent *mortise_agent_of(const void *reading)
 mortise_key_fn mortise_agent_read_own;
 
 /* Which model, how long and how freely it answers, and how often it is asked. */
-extern const struct mortise_key mortise_agent_rows[5];
+enum {
+    MORTISE_AGENT_LLM,
+    MORTISE_AGENT_COMPLEXITY,
+    MORTISE_AGENT_ITERATIONS,
+    MORTISE_AGENT_TEMPERATURE,
+    MORTISE_AGENT_MAX_TOKENS,
+    MORTISE_AGENT_ROWS
+};
+extern const struct mortise_key mortise_agent_rows[MORTISE_AGENT_ROWS];
 
 /* A key that nobody wrote, behind those that stand there. */
 void mortise_agent_put(struct mortise_loader *ld, struct mortise_reading *r,
@@ -34,6 +42,9 @@ void mortise_agent_put(struct mortise_loader *ld, struct mortise_reading *r,
  * its output_schema, in which nothing is a template; that it has tools. */
 void mortise_agent_put_llm(struct mortise_loader *ld,
                            struct mortise_reading *r);
+/* ... as whom it asks; of a node that is told of personas. */
+void mortise_agent_put_persona(struct mortise_loader *ld,
+                               struct mortise_reading *r);
 void mortise_agent_put_schema(struct mortise_loader *ld,
                               struct mortise_reading *r);
 void mortise_agent_put_tools(struct mortise_loader *ld,

@@ -210,14 +210,6 @@ static void begin(struct mortise_loader *ld, struct mortise_reading *r)
     mortise_node_read_executor(ld, r, "gmi", "agent/gmi");
 }
 
-static void put_persona(struct mortise_loader *ld, struct mortise_reading *r)
-{
-    const struct mortise_yaml *persona = mortise_node_persona(ld, r);
-
-    if (persona != NULL)
-        mortise_agent_put(ld, r, "persona", persona);
-}
-
 static void put_tool_errors(struct mortise_loader *ld,
                             struct mortise_reading *r)
 {
@@ -342,7 +334,7 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
     size_t at = mortise_yaml_find(r->map, "args");
 
     mortise_agent_put_llm(ld, r);
-    put_persona(ld, r);
+    mortise_agent_put_persona(ld, r);
     put_tool_errors(ld, r);
     check_planner(ld, r);
     check_prompt(ld, mortise_yaml_get(r->map, "prompt"));

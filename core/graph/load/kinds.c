@@ -4,20 +4,16 @@
 
 #define NODE_KIND(KIND, word, gives)                                           \
     extern const struct mortise_node_kind mortise_graph_kind_##word;
-#define NODE_KIND_ABSENT(word, why)                                            \
-    extern const struct mortise_place mortise_graph_absent_##word;
 #include "graph/model/node_kinds.def"
 
 const struct mortise_word mortise_node_words[] = {
 #define NODE_KIND(KIND, word, gives) {#word, MORTISE_NODE_##KIND, false},
-#define NODE_KIND_ABSENT(name, why)  {.word = #name, .why = true},
 #include "graph/model/node_kinds.def"
     {NULL, 0, false},
 };
 
 const struct mortise_place *const mortise_node_types[] = {
 #define NODE_KIND(KIND, word, gives) &mortise_graph_kind_##word.place,
-#define NODE_KIND_ABSENT(word, why)  &mortise_graph_absent_##word,
 #include "graph/model/node_kinds.def"
     NULL,
 };

@@ -234,11 +234,13 @@ static void report(struct mortise_loader *ld, const struct mortise_yaml *key,
 
 static bool asks_models(const struct mortise_node *n)
 {
-    return n->type == MORTISE_NODE_GMI;
+    return n->asks_models;
 }
 
-static const char edge_or_gmi[] = "a personality edge or a gmi node",
-                  edge[] = "a personality edge", gmi[] = "a gmi node";
+static const char edge_or_asking[] =
+    "a personality edge or a node that asks a model",
+                  edge[] = "a personality edge",
+                  asking[] = "a node that asks a model";
 
 /* Mood and style are for models alone. */
 static void check_words(struct mortise_loader *ld,
@@ -248,7 +250,7 @@ static void check_words(struct mortise_loader *ld,
 
     for (size_t i = 0; map != NULL && i < 2; i++)
         if (mortise_yaml_get(map, names[i]) != NULL)
-            report(ld, mortise_yaml_key(map, names[i]), gmi, where);
+            report(ld, mortise_yaml_key(map, names[i]), asking, where);
 }
 
 /* Does one of these edges ask for that trait? */
@@ -373,7 +375,7 @@ void mortise_check_personas(struct mortise_loader *ld)
         used = used || n->traits != NULL || looks(g, n->out, n->n_out, false);
     }
     if (ld->persona != NULL && !used && !asks)
-        report(ld, ld->persona, edge_or_gmi, "in the graph");
+        report(ld, ld->persona, edge_or_asking, "in the graph");
     else if (ld->persona != NULL)
         check_graph(ld, asks);
 }

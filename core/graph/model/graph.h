@@ -376,6 +376,7 @@ struct mortise_node {
 
     double complexity; /* of what it asks a model, 0 to 1; NAN: not said */
     const char *model_reason; /* why that model; NULL: not said */
+    bool asks_models;         /* its type does, with what it says of them */
     bool open_ended;          /* it asks models, and says no max_tokens */
     bool unpriced;            /* ... one of which nobody says what it costs */
 

@@ -1,5 +1,5 @@
-/* call.c -- tools, extensions, gmi and leaves: nodes that are a call of a plugin's
- * operation, and nothing besides (start.c). */
+/* call.c -- tools, extensions, gmi, leaves and voice: nodes that are a call of a
+ * plugin's operation, and nothing besides (start.c). */
 #include "run/outcome/outcome.h"
 
 const struct node_kind mortise_run_kind_tool = {.start = mortise_start_call};
@@ -7,3 +7,4 @@ const struct node_kind mortise_run_kind_extension = {.start =
                                                          mortise_start_call};
 const struct node_kind mortise_run_kind_gmi = {.start = mortise_start_call};
 const struct node_kind mortise_run_kind_leaf = {.start = mortise_start_call};
+const struct node_kind mortise_run_kind_voice = {.start = mortise_start_call};

@@ -375,36 +375,34 @@ START_TEST(kinds_narrow)
 }
 END_TEST
 
-/* key: discovery.kind=gmi, discovery.kind=leaf */
+/* key: discovery.kind=gmi, discovery.kind=leaf, discovery.kind=voice */
 START_TEST(models_are_found)
 {
-    static const char *const nodes[] = {"type: gmi, prompt: x",
-                                        "type: leaf, goal: x"};
-    char yaml[1024];
+    static const char *const kinds[][2] = {
+        {"gmi", "type: gmi, prompt: x"},
+        {"leaf", "type: leaf, goal: x"},
+        {"voice", "type: voice, voice: {mode: listen-only, audio_in: a.wav}"}};
+    char yaml[1024], found[64] = "";
+    struct mortise_graph *g;
 
-    for (size_t i = 0; i < 2; i++) {
-        struct mortise_graph *g;
-        char found[64] = "";
-
-        snprintf(yaml, sizeof yaml,
-                 HEAD "start: a\n"
-                      "nodes:\n"
-                      "  a: {type: tool, tool: t/read, args: {v: 1}}\n"
-                      "  pay: {type: tool, tool: t/read, capability: pays,\n"
-                      "        depends_on: a}\n"
-                      "  think: {%s, capability: thinks}\n"
-                      "  else: {type: tool, tool: t/read, depends_on: think}\n"
-                      "edges:\n"
-                      "  - {from: a, type: discovery, discovery: {query: q, "
-                      "kind: %.4s, fallback: else}}\n",
-                 nodes[i], i == 0 ? "gmi" : "leaf");
-        g = sim_graph(yaml);
-        for (uint32_t e = 0; e < g->n_edges; e++)
-            if (g->edges[e].kind == MORTISE_EDGE_FOUND)
-                strcat(strcat(found, g->nodes[g->edges[e].to].id), " ");
-        ck_assert_str_eq(found, "think ");
-        mortise_graph_unref(g);
-    }
+    snprintf(yaml, sizeof yaml,
+             HEAD "start: a\n"
+                  "nodes:\n"
+                  "  a: {type: tool, tool: t/read, args: {v: 1}}\n"
+                  "  pay: {type: tool, tool: t/read, capability: pays,\n"
+                  "        depends_on: a}\n"
+                  "  think: {%s, capability: thinks}\n"
+                  "  else: {type: tool, tool: t/read, depends_on: think}\n"
+                  "edges:\n"
+                  "  - {from: a, type: discovery, discovery: {query: q, "
+                  "kind: %s, fallback: else}}\n",
+             kinds[_i][1], kinds[_i][0]);
+    g = sim_graph(yaml);
+    for (uint32_t e = 0; e < g->n_edges; e++)
+        if (g->edges[e].kind == MORTISE_EDGE_FOUND)
+            strcat(strcat(found, g->nodes[g->edges[e].to].id), " ");
+    ck_assert_str_eq(found, "think ");
+    mortise_graph_unref(g);
 }
 END_TEST
 
@@ -919,7 +917,7 @@ static Suite *edges(void)
     tcase_add_test(tc, killed_it_leads_to_the_same);
     tcase_add_test(tc, killed_anywhere);
     tcase_add_test(tc, kinds_narrow);
-    tcase_add_test(tc, models_are_found);
+    tcase_add_loop_test(tc, models_are_found, 0, 3);
     tcase_add_test(tc, a_query_is_text);
     suite_add_tcase(suite, tc);
     tc = tcase_create("goto");

@@ -1,0 +1,362 @@
+/* sphinx.c -- speech to text by PocketSphinx, in this process: American English.
+ *
+ * Two ways, of one recogniser: the open model, which knows 130,000 words and how
+ * they follow each other; and a grammar, of `phrases` or in JSGF, which knows
+ * nothing else than what may be said.
+ *
+ *   (1) A grammar takes anything for one of its phrases: "delete all the files"
+ *       becomes "close the garage", and it has no confidence of its own.  So
+ *       what it heard is compared with what the open model makes of the same
+ *       sound.  Scores are logarithms; by frame, a phrase that was said is
+ *       better than the open model by 20 and more, which has words to choose
+ *       from, and one that was not by 10 at most.  Below MARGIN it is rejected.
+ *   (2) What the open model finds no word in was no speech.
+ *   (3) The same sound gives the same text: each utterance is normalised by
+ *       itself (full_utt), and not by what was heard before.
+ *   (4) Recognisers cost 100 MB and a third of a second; those that are idle are
+ *       kept, as many as there ever were at once.
+ *   (5) PocketSphinx ends the process where a file of its is missing or memory
+ *       runs out.  The files are looked at before.
+ */
+#include "voice.h"
+
+#include <pocketsphinx.h>
+#include <sphinxbase/err.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#ifndef VOICE_MODELS
+#define VOICE_MODELS "/usr/share/pocketsphinx/model/en-us"
+#endif
+
+enum { MARGIN = 14 };
+
+static const char open_model[] = "open", grammar[] = "grammar";
+
+struct recogniser {
+    struct recogniser *next;
+    ps_decoder_t *decoder;
+};
+
+struct sphinx {
+    pthread_mutex_t lock; /* of: */
+    struct recogniser *idle;
+};
+
+/* What it writes to stderr is for who works on it. */
+static void say_nothing(void *ud, err_lvl_t level, const char *fmt, ...)
+{
+    (void)ud;
+    (void)level;
+    (void)fmt;
+}
+
+mortise_status sphinx_new(struct sphinx **out)
+{
+    struct sphinx *x = calloc(1, sizeof *x);
+
+    if (x == NULL)
+        return MORTISE_S_NOMEM;
+    pthread_mutex_init(&x->lock, NULL);
+    err_set_callback(say_nothing, NULL);
+    err_set_logfp(NULL); /* its settings, which it writes otherwise */
+    *out = x;
+    return MORTISE_S_OK;
+}
+
+static void recogniser_free(struct recogniser *r)
+{
+    ps_free(r->decoder);
+    free(r);
+}
+
+void sphinx_free(struct sphinx *x)
+{
+    if (x == NULL)
+        return;
+    while (x->idle != NULL) {
+        struct recogniser *next = x->idle->next;
+
+        recogniser_free(x->idle);
+        x->idle = next;
+    }
+    pthread_mutex_destroy(&x->lock);
+    free(x);
+}
+
+/* ---- recognisers ----------------------------------------------------------- */
+
+/* (5) */
+static mortise_status look(struct session *s)
+{
+    static const char *const files[] = {VOICE_MODELS "/en-us/mdef",
+                                        VOICE_MODELS "/en-us/means",
+                                        VOICE_MODELS "/en-us/variances",
+                                        VOICE_MODELS "/en-us/sendump",
+                                        VOICE_MODELS
+                                        "/en-us/transition_matrices",
+                                        VOICE_MODELS "/cmudict-en-us.dict",
+                                        VOICE_MODELS "/en-us.lm.bin"};
+
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        if (access(files[i], R_OK) != 0)
+            return no(s, &voice_config,
+                      "pocketsphinx has no model: %s is not there (Debian: "
+                      "pocketsphinx-en-us)",
+                      files[i]);
+    return MORTISE_S_OK;
+}
+
+static ps_decoder_t *decoder_new(void)
+{
+    cmd_ln_t *config =
+        cmd_ln_init(NULL, ps_args(), TRUE, "-hmm", VOICE_MODELS "/en-us",
+                    "-dict", VOICE_MODELS "/cmudict-en-us.dict", NULL);
+    ps_decoder_t *d = config != NULL ? ps_init(config) : NULL;
+
+    if (config != NULL)
+        cmd_ln_free_r(config);
+    if (d != NULL &&
+        ps_set_lm_file(d, open_model, VOICE_MODELS "/en-us.lm.bin") != 0) {
+        ps_free(d);
+        d = NULL;
+    }
+    return d;
+}
+
+/* (4) */
+static mortise_status take(struct session *s, struct recogniser **out)
+{
+    struct sphinx *x = s->inst->sphinx;
+    struct recogniser *r;
+    mortise_status status;
+
+    pthread_mutex_lock(&x->lock);
+    r = x->idle;
+    if (r != NULL)
+        x->idle = r->next;
+    pthread_mutex_unlock(&x->lock);
+    *out = r;
+    if (r != NULL)
+        return MORTISE_S_OK;
+    status = look(s);
+    if (status != MORTISE_S_OK)
+        return status;
+    r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return no_mem(s);
+    r->decoder = decoder_new();
+    if (r->decoder == NULL) {
+        free(r);
+        return no(s, &voice_config,
+                  "pocketsphinx does not take the model in %s", VOICE_MODELS);
+    }
+    *out = r;
+    return MORTISE_S_OK;
+}
+
+static void give_back(struct session *s, struct recogniser *r)
+{
+    struct sphinx *x = s->inst->sphinx;
+
+    pthread_mutex_lock(&x->lock);
+    r->next = x->idle;
+    x->idle = r;
+    pthread_mutex_unlock(&x->lock);
+}
+
+/* ---- grammars -------------------------------------------------------------- */
+
+static int is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || c == '\'';
+}
+
+/* Words that the dictionary has, in small letters, with a blank ahead of each. */
+static mortise_status put_word(struct session *s, ps_decoder_t *d,
+                               mortise_str word, struct bytes *to)
+{
+    char room[64], *sounds;
+
+    if (word.n >= sizeof room)
+        return no(s, &voice_invalid, "phrases: '%.*s' is longer than a word",
+                  (int)sizeof room, word.p);
+    for (uint64_t i = 0; i < word.n; i++) {
+        const char c = word.p[i];
+
+        room[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+        if (!is_letter(room[i]))
+            return no(s, &voice_invalid,
+                      "phrases: '%.*s' is no word: letters and ' alone, and "
+                      "numbers as they are spoken",
+                      (int)word.n, word.p);
+    }
+    room[word.n] = '\0';
+    sounds = ps_lookup_word(d, room);
+    if (sounds == NULL)
+        return no(s, &voice_invalid,
+                  "phrases: pocketsphinx's dictionary has no '%s'", room);
+    ckd_free(sounds);
+    return bytes_put(to, mortise_strz(" ")) == MORTISE_S_OK &&
+                   bytes_put(to, mortise_strz(room)) == MORTISE_S_OK
+               ? MORTISE_S_OK
+               : no_mem(s);
+}
+
+static mortise_status put_phrase(struct session *s, ps_decoder_t *d,
+                                 mortise_str phrase, struct bytes *to)
+{
+    mortise_status status = MORTISE_S_OK;
+    uint64_t at = 0, n = 0, words = 0;
+
+    while (status == MORTISE_S_OK && at < phrase.n) {
+        n = at;
+        while (n < phrase.n && phrase.p[n] != ' ')
+            n++;
+        if (n > at) {
+            status = put_word(s, d, mortise_strn(phrase.p + at, n - at), to);
+            words++;
+        }
+        at = n + 1;
+    }
+    return status == MORTISE_S_OK && words == 0
+               ? no(s, &voice_invalid, "phrases: an empty one is never said")
+               : status;
+}
+
+static mortise_status put_phrases(struct session *s, ps_decoder_t *d,
+                                  struct bytes *to)
+{
+    mortise_jv_iter it = mortise_jv_each(s->wish.phrases);
+    mortise_jv name, one;
+    mortise_status status =
+        bytes_put(to, mortise_strz("#JSGF V1.0;\ngrammar g;\npublic <g> ="));
+    const char *between = "";
+
+    if (status != MORTISE_S_OK)
+        return no_mem(s);
+    while (status == MORTISE_S_OK && mortise_jv_next(&it, &name, &one)) {
+        struct bytes phrase = {0};
+
+        if (bytes_put(to, mortise_strz(between)) != MORTISE_S_OK ||
+            bytes_decode(&phrase, one) != MORTISE_S_OK)
+            status = no_mem(s);
+        else
+            status = put_phrase(s, d, bytes_str(&phrase), to);
+        between = " |";
+        bytes_free(&phrase);
+    }
+    if (status == MORTISE_S_OK &&
+        bytes_put(to, mortise_strn(";\n", 3)) != MORTISE_S_OK)
+        status = no_mem(s);
+    return status;
+}
+
+/* A grammar that another file is imported by would read files. */
+static mortise_status put_grammar(struct session *s, struct bytes *to)
+{
+    const struct bytes *g = &s->wish.grammar;
+
+    if (memmem(g->p, g->n, "import", 6) != NULL)
+        return no(s, &voice_invalid,
+                  "grammar: a grammar that imports is not taken");
+    return bytes_put(to, mortise_strn(g->p, g->n + 1)) == MORTISE_S_OK
+               ? MORTISE_S_OK
+               : no_mem(s);
+}
+
+static mortise_status set_grammar(struct session *s, ps_decoder_t *d)
+{
+    struct bytes text = {0};
+    mortise_status status = s->wish.grammar.n > 0 ? put_grammar(s, &text)
+                                                  : put_phrases(s, d, &text);
+
+    if (status == MORTISE_S_OK && ps_set_jsgf_string(d, grammar, text.p) != 0)
+        status = no(s, &voice_invalid,
+                    "args: that is no grammar (JSGF), or it has words that "
+                    "pocketsphinx's dictionary has not");
+    bytes_free(&text);
+    return status;
+}
+
+/* ---- hearing --------------------------------------------------------------- */
+
+/* The text, lent by the decoder, and its score a frame; "": none. */
+static const char *decode(ps_decoder_t *d, const char *search,
+                          const struct pcm *pcm, double *score)
+{
+    const char *text = NULL;
+    int32 sum = 0;
+    int frames;
+
+    *score = 0;
+    if (ps_set_search(d, search) != 0 || ps_start_utt(d) < 0)
+        return "";
+    if (ps_process_raw(d, pcm->p, pcm->n, FALSE, TRUE) >= 0 && /* (3) */
+        ps_end_utt(d) >= 0)
+        text = ps_get_hyp(d, &sum);
+    frames = ps_get_n_frames(d);
+    if (text == NULL || *text == '\0' || frames <= 0)
+        return "";
+    *score = (double)sum / frames;
+    return text;
+}
+
+static mortise_status hear(struct session *s, ps_decoder_t *d,
+                           const struct pcm *pcm, struct bytes *text)
+{
+    const int bound = mortise_jv_type(s->wish.phrases) != MORTISE_JV_NONE ||
+                      s->wish.grammar.n > 0;
+    double open_score, score;
+    const char *heard = decode(d, open_model, pcm, &open_score);
+    mortise_status status = MORTISE_S_OK;
+
+    if (*heard == '\0') /* (2) */
+        return status;
+    if (bound) {
+        status = set_grammar(s, d);
+        if (status == MORTISE_S_OK) {
+            heard = decode(d, grammar, pcm, &score);
+            if (*heard == '\0' || score < open_score + MARGIN) /* (1) */
+                heard = "";
+        }
+    }
+    if (status == MORTISE_S_OK &&
+        bytes_put(text, mortise_strz(heard)) != MORTISE_S_OK)
+        status = no_mem(s);
+    if (bound) {
+        ps_set_search(d, open_model);
+        ps_unset_search(d, grammar);
+    }
+    return status;
+}
+
+mortise_status sphinx_hear(struct session *s, const struct pcm *pcm,
+                           struct bytes *text)
+{
+    struct recogniser *r;
+    mortise_status status = take(s, &r);
+
+    if (status != MORTISE_S_OK)
+        return status;
+    status = hear(s, r->decoder, pcm, text);
+    give_back(s, r);
+    return status;
+}
+
+mortise_status sphinx_check(struct session *s)
+{
+    struct recogniser *r;
+    mortise_status status = take(s, &r);
+
+    if (status != MORTISE_S_OK)
+        return status;
+    if (mortise_jv_type(s->wish.phrases) != MORTISE_JV_NONE ||
+        s->wish.grammar.n > 0) {
+        status = set_grammar(s, r->decoder);
+        ps_set_search(r->decoder, open_model);
+        ps_unset_search(r->decoder, grammar);
+    }
+    give_back(s, r);
+    return status;
+}
