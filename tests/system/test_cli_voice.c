@@ -1063,6 +1063,31 @@ START_TEST(an_executor_gets_all_keys)
 }
 END_TEST
 
+/* ---- the kiosk ------------------------------------------------------------- */
+
+/* The kiosk of configs/ leads where its own tests say, also where it is killed;
+ * test_docs.c does what its README says. */
+START_TEST(the_kiosk_holds)
+{
+    static const char *const ways[] = {"", "--crash-everywhere"};
+    char tree[PATH_MAX];
+
+    ck_assert_ptr_nonnull(getcwd(tree, sizeof tree));
+    desk_ok("rm mortise.yaml && cp -r %s/configs . && $MORTISE config allow "
+            "configs/kiosk/mortise.yaml",
+            tree);
+    desk_ok("$MORTISE check --deployment configs/kiosk/mortise.yaml "
+            "configs/kiosk/*.yaml");
+    ck_assert_str_eq(child.out, "");
+    for (size_t i = 0; i < 2; i++) {
+        desk_ok("$MORTISE test %s --deployment configs/kiosk/mortise.yaml "
+                "configs/kiosk/kiosk.test.yaml",
+                ways[i]);
+        desk_out("4 passed, 0 failed");
+    }
+}
+END_TEST
+
 #define N(of) (int)(sizeof of / sizeof of[0])
 
 static Suite *suite(void)
@@ -1100,6 +1125,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_directory_is_needed);
     tcase_add_loop_test(tc, values_are_checked, 0, N(misfits));
     tcase_add_test(tc, an_executor_gets_all_keys);
+    tcase_add_test(tc, the_kiosk_holds);
     suite_add_tcase(s, tc);
     return s;
 }
