@@ -458,6 +458,34 @@ const struct mortise_code mortise_error_codes[] = {
      "reserved for it, of something that a budget counts.  It counts all the "
      "same.",
      NULL},
+    {"voice.answer", "a server's answer about speech is none",
+     "What a server of speech answered is not what its interface says: no text "
+     "of a transcription, or no sound that is taken.",
+     NULL},
+    {"voice.audio", "that is no sound that a voice node takes",
+     "A file is damaged, or of a form, a rate or a number of channels that is "
+     "not taken; the words say what it has.",
+     NULL},
+    {"voice.busy", "a server of speech is busy",
+     "It asks for another try later, or does not answer for now; retry_policy "
+     "says how often that is made.",
+     NULL},
+    {"voice.config", "the deployment lacks what a voice node asks for",
+     "plugins.config of voice says which files, sockets and servers its nodes "
+     "may use, and with which engines; the words say what is missing.",
+     NULL},
+    {"voice.line", "the line of a voice node does not work",
+     "The terminal behind its socket is not there, breaks the rules of the "
+     "line, or stands still.  It may be tried again.",
+     NULL},
+    {"voice.model", "a voice node's model failed",
+     "The model that answers in a conversation, or says whether somebody has "
+     "finished, gave an error; the words have it.",
+     NULL},
+    {"voice.server", "a server of speech refuses",
+     "What it was asked for it will not do: a key, a model or a voice that it "
+     "does not take; the words have its status.",
+     NULL},
     {"withdrawn", "who asked did not wait any longer",
      "What a command called asked a person, and gave up before there was an "
      "answer.",

@@ -204,8 +204,8 @@ static void read_judge(void *ctx, void *into, const struct mortise_slot *slot)
     if (a == NULL || judge.criteria == NULL)
         return;
     if (human->auto_accept || human->auto_reject)
-        mortise_diag_add(ld->diags, "E0212", slot->name->span,
-                         "'%s' decides, and leaves nothing to judge",
+        mortise_diag_add(ld->diags, "W0826", slot->name->span,
+                         "'judge' changes nothing: '%s' decides",
                          human->auto_accept ? "auto_accept" : "auto_reject");
     alias = judge.provider != NULL ? judge.provider->str : "default";
     mortise_llm_check(ld, alias,
