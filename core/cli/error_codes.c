@@ -458,34 +458,31 @@ const struct mortise_code mortise_error_codes[] = {
      "reserved for it, of something that a budget counts.  It counts all the "
      "same.",
      NULL},
-    {"voice.answer", "a server's answer about speech is none",
-     "What a server of speech answered is not what its interface says: no text "
-     "of a transcription, or no sound that is taken.",
+    {"voice.answer", "what is no answer to speech",
+     "A server's answer is no transcription, or no sound (WAV); or the host "
+     "refused to be asked.  The words say which.",
      NULL},
-    {"voice.audio", "that is no sound that a voice node takes",
-     "A file is damaged, or of a form, a rate or a number of channels that is "
-     "not taken; the words say what it has.",
+    {"voice.audio", "what is no sound, or none that is taken",
+     "WAV files are PCM of 8, 16, 24 or 32 bits and of 8 to 48 kHz; .pcm and "
+     ".raw are samples of 16 bits, 16 kHz, one channel.",
      NULL},
-    {"voice.busy", "a server of speech is busy",
-     "It asks for another try later, or does not answer for now; retry_policy "
-     "says how often that is made.",
+    {"voice.busy", "a server for speech is not there, or busy",
+     "It may be tried again.", NULL},
+    {"voice.config", "a deployment does not have what a voice node asks for",
+     "The words say what is missing: a directory of audio files, a server, a "
+     "model, a language.",
+     "# mortise.yaml\n"
+     "plugins: {config: {voice: {directory: audio}}}\n"},
+    {"voice.line", "a terminal is not there, or breaks its rules",
+     "It listens on the socket that audio_in or audio_out names, and sends and "
+     "takes frames as docs/voice.md has them.  It may be tried again.",
      NULL},
-    {"voice.config", "the deployment lacks what a voice node asks for",
-     "plugins.config of voice says which files, sockets and servers its nodes "
-     "may use, and with which engines; the words say what is missing.",
+    {"voice.model", "the model of a conversation does not answer",
+     "Its provider failed, and those of llm.fallback; the words are the last "
+     "one's.",
      NULL},
-    {"voice.line", "the line of a voice node does not work",
-     "The terminal behind its socket is not there, breaks the rules of the "
-     "line, or stands still.  It may be tried again.",
-     NULL},
-    {"voice.model", "a voice node's model failed",
-     "The model that answers in a conversation, or says whether somebody has "
-     "finished, gave an error; the words have it.",
-     NULL},
-    {"voice.server", "a server of speech refuses",
-     "What it was asked for it will not do: a key, a model or a voice that it "
-     "does not take; the words have its status.",
-     NULL},
+    {"voice.server", "a server for speech refuses",
+     "The words have its status, and what it says of why.", NULL},
     {"withdrawn", "who asked did not wait any longer",
      "What a command called asked a person, and gave up before there was an "
      "answer.",

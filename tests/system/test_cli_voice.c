@@ -318,9 +318,10 @@ END_TEST
 START_TEST(other_phrases_are_rejected)
 {
     static const char *const args[] = {
-        "    args: {phrases: [Close the garage, turn on the light]}\n",
+        "    args: {phrases: [Close the garage, turn on the light, my name is "
+        "Henry]}\n",
         "    args: {grammar: \"#JSGF V1.0; grammar g; public <g> = (close the "
-        "garage) | (turn on the light);\"}\n"};
+        "garage) | (turn on the light) | (my name is henry);\"}\n"};
 
     deploy("", NO_REPLIES, "");
     say("a.wav", "turn on the light");
@@ -335,11 +336,14 @@ START_TEST(other_phrases_are_rejected)
     say("a.wav", "close the garage");
     append("a.wav");
     silence(1000);
+    say("a.wav", "my name is henry");
+    append("a.wav");
+    silence(1000);
     noise(1000);
     silence(1000);
     write_sound("c.wav");
     run("mode: listen-only, audio_in: c.wav", args[_i]);
-    heard("completed", "turn on the light close the garage");
+    heard("completed", "turn on the light close the garage my name is henry");
 }
 END_TEST
 

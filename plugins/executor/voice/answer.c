@@ -110,8 +110,7 @@ static mortise_status ask(struct session *s, mortise_jw *w, mortise_str *answer)
 
     *answer = mortise_str_empty();
     if (status == MORTISE_S_OK)
-        status = mortise_model_call_wait(s->inst->host, s->inst->api, s->id,
-                                         body, answer);
+        status = call_ask(s, MORTISE_MODEL_CALL_1, body, answer);
     free(w->p);
     return status;
 }

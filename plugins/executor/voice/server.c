@@ -57,6 +57,7 @@ static mortise_status ask(struct session *s, const struct server *at,
     char *url = url_of(at, path), *room = malloc(cap);
     char *bearer = at->secret != NULL ? bearer_of(at) : NULL;
     mortise_status status = MORTISE_S_NOMEM;
+    mortise_str body;
 
     *answer = mortise_str_empty();
     if (url != NULL && room != NULL && (bearer != NULL || at->secret == NULL)) {
@@ -69,8 +70,9 @@ static mortise_status ask(struct session *s, const struct server *at,
         h->n_secret_headers = bearer != NULL;
         h->timeout_ms = TIMEOUT_MS;
         h->retries = RETRIES; /* (2) */
-        status = mortise_http_request_wait(s->inst->host, s->inst->api, s->id,
-                                           h, room, cap, answer);
+        status = mortise_http_body(h, room, cap, &body);
+        if (status == MORTISE_S_OK)
+            status = call_ask(s, MORTISE_HTTP_REQUEST_1, body, answer);
     }
     free(bearer);
     free(url);
@@ -87,8 +89,8 @@ static void cite(struct session *s, mortise_jv answer, char words[WORDS])
     struct bytes text = {0};
 
     *words = '\0';
-    if (is_held(s) || bytes_decode(&text, body) != MORTISE_S_OK)
-        return;
+    if (!is_held(s))
+        bytes_decode(&text, body); /* what is none stays nothing */
     if (mortise_jv_parse(bytes_str(&text), &inner) == MORTISE_S_OK) {
         message = mortise_jv_get(mortise_jv_get(inner, "error"), "message");
         mortise_jv_cstr(message, words, WORDS);

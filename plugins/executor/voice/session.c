@@ -418,3 +418,15 @@ mortise_status session_run(struct session *s)
     tell_session(s, "end", exit_names[end]);
     return emit(s, end);
 }
+
+void session_free(struct session *s)
+{
+    struct bytes *const held[] = {&s->script, &s->text, &s->keyword,
+                                  &s->answer};
+
+    sound_close(s);
+    wish_free(&s->wish);
+    for (size_t i = 0; i < sizeof held / sizeof held[0]; i++)
+        bytes_free(held[i]);
+    free(s);
+}

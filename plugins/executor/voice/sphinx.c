@@ -6,15 +6,17 @@
  *
  *   (1) A grammar takes anything for one of its phrases: "delete all the files"
  *       becomes "close the garage", and it has no confidence of its own.  So
- *       what it heard is compared with what the open model makes of the same
- *       sound.  Scores are logarithms; by frame, a phrase that was said is
- *       better than the open model by 20 and more, which has words to choose
- *       from, and one that was not by 10 at most.  Below MARGIN it is rejected.
+ *       what it heard counts where the open model hears the same words; or where
+ *       its score, a logarithm by frame, is better by MARGIN than that of the
+ *       open model, which has all words to choose from.  Of ten phrases, said by
+ *       three voices with noise and without, 92 % are taken so; of 14 others that
+ *       were chosen to be like them ("turn off the light" for "turn on the
+ *       light"), 19 % are taken for one of them, and of others few.
  *   (2) What the open model finds no word in was no speech.
  *   (3) The same sound gives the same text: each utterance is normalised by
  *       itself (full_utt), and not by what was heard before.
- *   (4) Recognisers cost 100 MB and a third of a second; those that are idle are
- *       kept, as many as there ever were at once.
+ *   (4) Recognisers cost 100 MB and a third of a second: there are MOST of them,
+ *       made when they are needed, and kept.  An utterance waits for its turn.
  *   (5) PocketSphinx ends the process where a file of its is missing or memory
  *       runs out.  The files are looked at before.
  */
@@ -22,25 +24,32 @@
 
 #include <pocketsphinx.h>
 #include <sphinxbase/err.h>
+#include <sphinxbase/jsgf.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "words.h"
 
 #ifndef VOICE_MODELS
 #define VOICE_MODELS "/usr/share/pocketsphinx/model/en-us"
 #endif
 
-enum { MARGIN = 14 };
+enum { MARGIN = 18, MOST = 4, LOOK_MS = 100 };
 
 static const char open_model[] = "open", grammar[] = "grammar";
 
 struct recogniser {
     struct recogniser *next;
     ps_decoder_t *decoder;
+    struct bytes grammar; /* that it has now, JSGF; n 0: none */
 };
 
 struct sphinx {
     pthread_mutex_t lock; /* of: */
+    pthread_cond_t given_back;
     struct recogniser *idle;
+    int made;
 };
 
 /* What it writes to stderr is for who works on it. */
@@ -58,6 +67,7 @@ mortise_status sphinx_new(struct sphinx **out)
     if (x == NULL)
         return MORTISE_S_NOMEM;
     pthread_mutex_init(&x->lock, NULL);
+    pthread_cond_init(&x->given_back, NULL);
     err_set_callback(say_nothing, NULL);
     err_set_logfp(NULL); /* its settings, which it writes otherwise */
     *out = x;
@@ -67,6 +77,7 @@ mortise_status sphinx_new(struct sphinx **out)
 static void recogniser_free(struct recogniser *r)
 {
     ps_free(r->decoder);
+    bytes_free(&r->grammar);
     free(r);
 }
 
@@ -80,6 +91,7 @@ void sphinx_free(struct sphinx *x)
         recogniser_free(x->idle);
         x->idle = next;
     }
+    pthread_cond_destroy(&x->given_back);
     pthread_mutex_destroy(&x->lock);
     free(x);
 }
@@ -124,22 +136,11 @@ static ps_decoder_t *decoder_new(void)
     return d;
 }
 
-/* (4) */
-static mortise_status take(struct session *s, struct recogniser **out)
+static mortise_status recogniser_new(struct session *s, struct recogniser **out)
 {
-    struct sphinx *x = s->inst->sphinx;
     struct recogniser *r;
-    mortise_status status;
+    mortise_status status = look(s);
 
-    pthread_mutex_lock(&x->lock);
-    r = x->idle;
-    if (r != NULL)
-        x->idle = r->next;
-    pthread_mutex_unlock(&x->lock);
-    *out = r;
-    if (r != NULL)
-        return MORTISE_S_OK;
-    status = look(s);
     if (status != MORTISE_S_OK)
         return status;
     r = calloc(1, sizeof *r);
@@ -155,6 +156,52 @@ static mortise_status take(struct session *s, struct recogniser **out)
     return MORTISE_S_OK;
 }
 
+/* The next that is idle; *out NULL: one more may be made.  With the lock. */
+static mortise_status wait_for_turn(struct session *s, struct sphinx *x,
+                                    struct recogniser **out)
+{
+    mortise_status status = MORTISE_S_OK;
+
+    while (status == MORTISE_S_OK && x->idle == NULL && x->made == MOST) {
+        struct timespec until;
+
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += LOOK_MS * 1000000;
+        if (until.tv_nsec >= 1000000000) {
+            until.tv_sec++;
+            until.tv_nsec -= 1000000000;
+        }
+        pthread_cond_timedwait(&x->given_back, &x->lock, &until);
+        status = go_on(s);
+    }
+    *out = x->idle;
+    if (status == MORTISE_S_OK && x->idle != NULL)
+        x->idle = x->idle->next;
+    else if (status == MORTISE_S_OK)
+        x->made++;
+    return status;
+}
+
+/* (4) */
+static mortise_status take(struct session *s, struct recogniser **out)
+{
+    struct sphinx *x = s->inst->sphinx;
+    mortise_status status;
+
+    pthread_mutex_lock(&x->lock);
+    status = wait_for_turn(s, x, out);
+    pthread_mutex_unlock(&x->lock);
+    if (status != MORTISE_S_OK || *out != NULL)
+        return status;
+    status = recogniser_new(s, out);
+    if (status != MORTISE_S_OK) {
+        pthread_mutex_lock(&x->lock);
+        x->made--;
+        pthread_mutex_unlock(&x->lock);
+    }
+    return status;
+}
+
 static void give_back(struct session *s, struct recogniser *r)
 {
     struct sphinx *x = s->inst->sphinx;
@@ -162,6 +209,7 @@ static void give_back(struct session *s, struct recogniser *r)
     pthread_mutex_lock(&x->lock);
     r->next = x->idle;
     x->idle = r;
+    pthread_cond_signal(&x->given_back);
     pthread_mutex_unlock(&x->lock);
 }
 
@@ -265,16 +313,61 @@ static mortise_status put_grammar(struct session *s, struct bytes *to)
                : no_mem(s);
 }
 
-static mortise_status set_grammar(struct session *s, ps_decoder_t *d)
+/* As ps_set_jsgf_string() does, which forgets to give up what it parsed. */
+static int set_jsgf(ps_decoder_t *d, const char *text)
+{
+    jsgf_t *jsgf = jsgf_parse_string(text, NULL);
+    jsgf_rule_t *rule = jsgf != NULL ? jsgf_get_public_rule(jsgf) : NULL;
+    fsg_model_t *fsg =
+        rule != NULL
+            ? jsgf_build_fsg(jsgf, rule, ps_get_logmath(d),
+                             (float32)cmd_ln_float_r(ps_get_config(d), "-lw"))
+            : NULL;
+    int failed = fsg == NULL || ps_set_fsg(d, grammar, fsg) != 0;
+
+    if (fsg != NULL)
+        fsg_model_free(fsg);
+    if (jsgf != NULL)
+        jsgf_grammar_free(jsgf);
+    return failed;
+}
+
+/* Another one than it has. */
+static mortise_status change_grammar(struct session *s, struct recogniser *r,
+                                     struct bytes *text)
+{
+    if (r->grammar.n > 0) {
+        ps_set_search(r->decoder, open_model);
+        ps_unset_search(r->decoder, grammar);
+    }
+    bytes_free(&r->grammar);
+    if (set_jsgf(r->decoder, text->p))
+        return no(s, &voice_invalid,
+                  "args: that is no grammar (JSGF), or it has words that "
+                  "pocketsphinx's dictionary has not");
+    r->grammar = *text;
+    *text = (struct bytes){NULL, 0, 0};
+    return MORTISE_S_OK;
+}
+
+static int is_bound(const struct session *s)
+{
+    return mortise_jv_type(s->wish.phrases) != MORTISE_JV_NONE ||
+           s->wish.grammar.n > 0;
+}
+
+static mortise_status set_grammar(struct session *s, struct recogniser *r)
 {
     struct bytes text = {0};
-    mortise_status status = s->wish.grammar.n > 0 ? put_grammar(s, &text)
-                                                  : put_phrases(s, d, &text);
+    mortise_status status;
 
-    if (status == MORTISE_S_OK && ps_set_jsgf_string(d, grammar, text.p) != 0)
-        status = no(s, &voice_invalid,
-                    "args: that is no grammar (JSGF), or it has words that "
-                    "pocketsphinx's dictionary has not");
+    if (!is_bound(s))
+        return MORTISE_S_OK;
+    status = s->wish.grammar.n > 0 ? put_grammar(s, &text)
+                                   : put_phrases(s, r->decoder, &text);
+    if (status == MORTISE_S_OK &&
+        (text.n != r->grammar.n || memcmp(text.p, r->grammar.p, text.n) != 0))
+        status = change_grammar(s, r, &text);
     bytes_free(&text);
     return status;
 }
@@ -302,33 +395,38 @@ static const char *decode(ps_decoder_t *d, const char *search,
     return text;
 }
 
-static mortise_status hear(struct session *s, ps_decoder_t *d,
+/* (1), of what the open model heard, which is in `text` and has that score: in its
+ * place the phrase, or nothing. */
+static mortise_status hear_bound(struct session *s, struct recogniser *r,
+                                 const struct pcm *pcm, double open_score,
+                                 struct bytes *text)
+{
+    mortise_status status = set_grammar(s, r);
+    const char *phrase;
+    double score;
+
+    if (status != MORTISE_S_OK)
+        return status;
+    phrase = decode(r->decoder, grammar, pcm, &score);
+    if (*phrase != '\0' && score < open_score + MARGIN &&
+        !words_have(bytes_str(text), mortise_strz(phrase)))
+        phrase = "";
+    bytes_free(text);
+    return bytes_put(text, mortise_strz(phrase)) == MORTISE_S_OK ? MORTISE_S_OK
+                                                                 : no_mem(s);
+}
+
+static mortise_status hear(struct session *s, struct recogniser *r,
                            const struct pcm *pcm, struct bytes *text)
 {
-    const int bound = mortise_jv_type(s->wish.phrases) != MORTISE_JV_NONE ||
-                      s->wish.grammar.n > 0;
-    double open_score, score;
-    const char *heard = decode(d, open_model, pcm, &open_score);
-    mortise_status status = MORTISE_S_OK;
+    double score;
+    const char *heard = decode(r->decoder, open_model, pcm, &score);
 
     if (*heard == '\0') /* (2) */
-        return status;
-    if (bound) {
-        status = set_grammar(s, d);
-        if (status == MORTISE_S_OK) {
-            heard = decode(d, grammar, pcm, &score);
-            if (*heard == '\0' || score < open_score + MARGIN) /* (1) */
-                heard = "";
-        }
-    }
-    if (status == MORTISE_S_OK &&
-        bytes_put(text, mortise_strz(heard)) != MORTISE_S_OK)
-        status = no_mem(s);
-    if (bound) {
-        ps_set_search(d, open_model);
-        ps_unset_search(d, grammar);
-    }
-    return status;
+        return MORTISE_S_OK;
+    if (bytes_put(text, mortise_strz(heard)) != MORTISE_S_OK)
+        return no_mem(s);
+    return is_bound(s) ? hear_bound(s, r, pcm, score, text) : MORTISE_S_OK;
 }
 
 mortise_status sphinx_hear(struct session *s, const struct pcm *pcm,
@@ -339,7 +437,7 @@ mortise_status sphinx_hear(struct session *s, const struct pcm *pcm,
 
     if (status != MORTISE_S_OK)
         return status;
-    status = hear(s, r->decoder, pcm, text);
+    status = hear(s, r, pcm, text);
     give_back(s, r);
     return status;
 }
@@ -351,12 +449,7 @@ mortise_status sphinx_check(struct session *s)
 
     if (status != MORTISE_S_OK)
         return status;
-    if (mortise_jv_type(s->wish.phrases) != MORTISE_JV_NONE ||
-        s->wish.grammar.n > 0) {
-        status = set_grammar(s, r->decoder);
-        ps_set_search(r->decoder, open_model);
-        ps_unset_search(r->decoder, grammar);
-    }
+    status = set_grammar(s, r);
     give_back(s, r);
     return status;
 }

@@ -22,8 +22,7 @@ static mortise_status ask(struct session *s, const char *method, mortise_jw *w,
     mortise_status status = mortise_jw_finish(w, &body);
 
     if (status == MORTISE_S_OK)
-        status = s->inst->api->ask_wait(s->inst->host, s->id,
-                                        mortise_strz(method), body, answer);
+        status = call_ask(s, method, body, answer);
     free(w->p);
     return status == MORTISE_S_OK || status == MORTISE_S_SUSPENDED
                ? status

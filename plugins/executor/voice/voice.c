@@ -65,37 +65,17 @@
 
 /* ---- the operation --------------------------------------------------------- */
 
-static void session_free(struct session *s)
-{
-    struct bytes *const held[] = {&s->script, &s->text, &s->keyword};
-
-    sound_close(s);
-    wish_free(&s->wish);
-    for (size_t i = 0; i < sizeof held / sizeof held[0]; i++)
-        bytes_free(held[i]);
-    free(s);
-}
-
 static mortise_status execute(mortise_inst *inst, const mortise_request *r)
 {
-    struct session *s = calloc(1, sizeof *s);
-    mortise_jv body = mortise_jv_of(r->body);
-    mortise_status status;
+    mortise_status status = call_start(inst, r);
 
-    if (s == NULL)
-        return nomem(inst->host, inst->api, r->call);
-    s->inst = inst;
-    s->id = r->call;
-    s->request = r;
-    s->mouth.fd = -1;
-    s->node = mortise_jv_get(body, "node");
-    s->args = mortise_jv_get(body, "args");
-    status = session_run(s);
-    if (status < 0 && s->failed != NULL)
-        mortise_refuse(inst->host, inst->api, r->call, status, s->failed->klass,
-                       s->failed->code, s->words);
-    session_free(s);
-    return status;
+    return status == MORTISE_S_PENDING ? status
+                                       : nomem(inst->host, inst->api, r->call);
+}
+
+static mortise_status quiesce(mortise_inst *inst, uint64_t deadline_ns)
+{
+    return calls_wait(inst->calls, deadline_ns);
 }
 
 /* ---- the configuration ----------------------------------------------------- */
@@ -181,6 +161,8 @@ static mortise_status configure(mortise_inst *inst, mortise_str config)
                   : open_directory(inst, mortise_jv_get(v, "directory"));
     if (status == MORTISE_S_OK)
         status = sphinx_new(&inst->sphinx);
+    if (status == MORTISE_S_OK)
+        status = calls_new(&inst->calls);
     return status == MORTISE_S_NOMEM ? nomem(inst->host, inst->api, 0) : status;
 }
 
@@ -204,6 +186,7 @@ static void destroy(mortise_inst *inst)
     if (inst->directory >= 0)
         close(inst->directory);
     sphinx_free(inst->sphinx);
+    calls_free(inst->calls);
     free(inst);
 }
 
@@ -232,6 +215,7 @@ static const mortise_plugin plugin = {
     .version = "0.1.0",
     .create = create,
     .get_interface = get_interface,
+    .quiesce = quiesce,
     .destroy = destroy,
 };
 

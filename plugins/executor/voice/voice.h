@@ -1,6 +1,7 @@
 /* voice.h -- a call of the plugin, as its files share it.
  *
  *     voice.c     the plugin, its page and its configuration
+ *     call.c      a thread for each call, and what it asks the host
  *     wish.c      what the node says
  *     session.c   turns, until something ends them; the output
  *     step.c      what is done once and recorded
@@ -15,8 +16,8 @@
  *
  * and pcm.h, wav.c, endpoint.c and words.c, which know nothing of these.
  *
- * A call is one thread's, from its beginning to its end; what calls share is the
- * instance, and that has locks of its own.  A function that fails has said why
+ * A call is one thread's of its own, from its beginning to its end; what calls
+ * share is the instance, and that has locks of its own.  A function that fails has said why
  * with no(), which the session keeps. */
 #ifndef VOICE_H
 #define VOICE_H
@@ -66,7 +67,8 @@ struct mortise_inst {
     char **sockets;
     size_t n_sockets;
     struct server stt, tts;
-    struct sphinx *sphinx; /* recognisers that are idle */
+    struct sphinx *sphinx; /* recognisers */
+    struct calls *calls;   /* that are under way */
 };
 
 /* What the node says. */
@@ -135,7 +137,21 @@ struct session {
 
     const struct reason *failed; /* what the first failure was, and */
     char words[1024];
+    struct bytes answer; /* the host's, to what was asked last */
 };
+
+/* ---- call.c ---------------------------------------------------------------- */
+
+mortise_status calls_new(struct calls **out);
+void calls_free(struct calls *c); /* none is under way */
+/* MORTISE_S_TIMEOUT: some are, still. */
+mortise_status calls_wait(struct calls *c, uint64_t deadline_ns);
+/* A call with all that it has; it ends by itself.  MORTISE_S_PENDING, or there is
+ * no thread for it. */
+mortise_status call_start(mortise_inst *inst, const mortise_request *r);
+/* Ask, and wait; *answer stays valid until the next one. */
+mortise_status call_ask(struct session *s, const char *method, mortise_str body,
+                        mortise_str *answer);
 
 /* It fails, in words; gives the reason's status. */
 mortise_status no(struct session *s, const struct reason *why, const char *fmt,
@@ -157,6 +173,7 @@ void wish_free(struct wish *w);
 
 /* All of a call. */
 mortise_status session_run(struct session *s);
+void session_free(struct session *s);
 
 /* ---- step.c ---------------------------------------------------------------- */
 

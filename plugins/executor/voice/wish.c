@@ -76,13 +76,13 @@ static void read_words(struct wish *w, mortise_jv voice)
 {
     static const char *const modes[] = {"conversation", "listen-only",
                                         "speak-only"};
-    static const char *const words[] = {"acoustic", "heuristic", "semantic"};
+    static const char *const kinds[] = {"acoustic", "heuristic", "semantic"};
     static const char *const barges[] = {"hard-cut", "soft-fade", "disabled"};
     mortise_jv barge_in = mortise_jv_get(voice, "barge_in");
 
     w->mode = (enum mode)word_of(mortise_jv_get(voice, "mode"), modes, 3, 0);
     w->endpointing = (enum endpointing)word_of(
-        mortise_jv_get(voice, "endpointing"), words, 3, ENDS_ACOUSTIC);
+        mortise_jv_get(voice, "endpointing"), kinds, 3, ENDS_ACOUSTIC);
     w->barge_in = (enum barge_in)word_of(barge_in, barges, 3, BARGE_HARD_CUT);
     w->barge_in_said = mortise_jv_type(barge_in) != MORTISE_JV_NONE;
     w->stt_serves = is(mortise_jv_get(voice, "stt"), "openai");
