@@ -38,15 +38,14 @@ static void ignore_delta(void *ud, uint64_t call, bool reasoning,
                          const char *text, size_t n)
 {
     (void)reasoning;
-    ignore_event(ud, call, text, n);
+    ignore_event(ud, call, "delta", text, n);
 }
 
 static void ignore_ask(void *ud, uint64_t call, uint64_t ask,
                        const char *method, const char *body, size_t n)
 {
     (void)ask;
-    (void)method;
-    ignore_event(ud, call, body, n);
+    ignore_event(ud, call, method, body, n);
 }
 
 static void ignore_log(void *ud, int level, const char *plugin, const char *msg)
@@ -65,18 +64,18 @@ int bench_child_loading(const char *arg)
     static const char name[] = "bench_large";
     const char *const dirs[] = {bench_path("plugins")};
     const char *const trust[] = {bench_path("trust.d")};
-    struct mortise_plugins_config config = {
-        .mem = &mortise_heap,
-        .dirs = dirs,
-        .n_dirs = 1,
-        .trust_dirs = trust,
-        .n_trust_dirs = 1,
-        .quarantine_dir = arg[0] != '-' ? arg : NULL,
-        .ops = {.done = ignore_done,
-                .event = ignore_event,
-                .delta = ignore_delta,
-                .ask = ignore_ask,
-                .log = ignore_log}};
+    struct mortise_plugins_config config = {.mem = &mortise_heap,
+                                            .dirs = dirs,
+                                            .n_dirs = 1,
+                                            .trust_dirs = trust,
+                                            .n_trust_dirs = 1,
+                                            .quarantine_dir =
+                                                arg[0] != '-' ? arg : NULL,
+                                            .ops = {.done = ignore_done,
+                                                    .event = ignore_event,
+                                                    .delta = ignore_delta,
+                                                    .ask = ignore_ask,
+                                                    .log = ignore_log}};
     struct mortise_instance *instance;
     struct mortise_plugins *p;
     struct mortise_err err = {0};
