@@ -128,7 +128,7 @@ static mortise_status decode(struct session *s, const char *name,
         return no(s, &voice_bad_audio, "%s: %s", name, why);
     if (wav_decode(&wav, to) != MORTISE_S_OK)
         return no_mem(s);
-    status = flite_resample(s, to, wav.rate);
+    status = sound_resample(s, to, wav.rate);
     return status != MORTISE_S_INVALID
                ? status
                : no(s, &voice_bad_audio, "%s: %.600s", name, s->words);

@@ -65,7 +65,7 @@ mortise_status flite_speak(struct session *s, mortise_str text, struct pcm *to)
         return no_mem(s);
     status = pcm_put(&pcm, w->samples, (size_t)w->num_samples);
     if (status == MORTISE_S_OK)
-        status = flite_resample(s, &pcm, (uint32_t)w->sample_rate);
+        status = sound_resample(s, &pcm, (uint32_t)w->sample_rate);
     if (status == MORTISE_S_OK)
         status = pcm_put(to, pcm.p, pcm.n);
     delete_wave(w);
@@ -74,36 +74,3 @@ mortise_status flite_speak(struct session *s, mortise_str text, struct pcm *to)
 }
 
 /* ---- rates ----------------------------------------------------------------- */
-
-mortise_status flite_resample(struct session *s, struct pcm *pcm, uint32_t rate)
-{
-    static const uint32_t taken[] = {8000,  11025, 12000, 16000, 22050,
-                                     24000, 32000, 44100, 48000};
-    cst_wave *w;
-    struct pcm out = {NULL, 0, 0};
-    mortise_status status;
-    size_t i = 0, n;
-
-    while (i < sizeof taken / sizeof taken[0] && taken[i] != rate)
-        i++;
-    if (i == sizeof taken / sizeof taken[0])
-        return no(s, &voice_bad_audio,
-                  "it has %u samples a second; 8000, 11025, 12000, 16000, "
-                  "22050, 24000, 32000, 44100 and 48000 are taken",
-                  (unsigned)rate);
-    if (rate == RATE || pcm->n == 0)
-        return MORTISE_S_OK;
-    w = new_wave();
-    cst_wave_resize(w, (int)pcm->n, 1);
-    cst_wave_set_sample_rate(w, (int)rate);
-    memcpy(w->samples, pcm->p, pcm->n * sizeof *pcm->p);
-    cst_wave_resample(w, RATE); /* and what its filter had room for behind it */
-    n = (size_t)((uint64_t)pcm->n * RATE / rate);
-    if (n > (size_t)w->num_samples)
-        n = (size_t)w->num_samples;
-    status = pcm_put(&out, w->samples, n);
-    delete_wave(w);
-    pcm_free(pcm);
-    *pcm = out;
-    return status == MORTISE_S_OK ? status : no_mem(s);
-}

@@ -423,7 +423,7 @@ static mortise_status take_sound(struct session *s, mortise_jv answer,
     } else {
         status = wav_decode(&wav, &pcm);
         if (status == MORTISE_S_OK)
-            status = flite_resample(s, &pcm, wav.rate);
+            status = sound_resample(s, &pcm, wav.rate);
         if (status == MORTISE_S_OK)
             status = pcm_put(to, pcm.p, pcm.n);
         if (status == MORTISE_S_NOMEM)

@@ -11,6 +11,7 @@
  *     audio.c     files and sockets, as ears and mouths
  *     terminal.c  the frames of a socket
  *     sphinx.c    speech to text by PocketSphinx
+ *     resample.c  sound of another rate
  *     flite.c     text to speech by Flite
  *     server.c    both by a server with OpenAI's API
  *
@@ -254,7 +255,7 @@ mortise_status sphinx_check(struct session *s);
 mortise_status flite_speak(struct session *s, mortise_str text, struct pcm *to);
 int flite_has(const char *voice);
 /* Any rate into ours: in place. */
-mortise_status flite_resample(struct session *s, struct pcm *pcm,
+mortise_status sound_resample(struct session *s, struct pcm *pcm,
                               uint32_t rate);
 
 mortise_status server_hear(struct session *s, const struct pcm *pcm,
