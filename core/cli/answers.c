@@ -51,7 +51,7 @@ static bool is_real(const struct mortise_rehearsing *r,
 
     if (is_listed(r->what->one->real, call->plugin))
         return true;
-    if (call->kind >= MORTISE_RUN_COMPACT) /* it asks a model, or may */
+    if (mortise_call_is_beside(call->kind)) /* it asks a model, or may */
         return false;
     if (call->kind != MORTISE_RUN_CHECK)
         return call->node->op->effect == MORTISE_PURE;

@@ -318,18 +318,26 @@ static bool is_called(const struct mortise_deployment *d,
            has_config(d, MORTISE_GUARD_PREFIX, name, out);
 }
 
-/* The executor of `executors`, unless plugins.config speaks of it. */
-static bool is_named(const struct mortise_deployment *d, struct configured *out)
+/* The plugin of the i-th of `executors`, unless plugins.config or one before
+ * speaks of it. */
+static bool is_named(const struct mortise_deployment *d,
+                     const struct mortise_yaml *list, size_t i,
+                     struct configured *out)
 {
-    const struct mortise_yaml *at =
-        mortise_yaml_get(mortise_yaml_get(d->tree, "executors"), "gmi");
+    const char *op = mortise_deployment_executor(d, list->keys[i]->str);
+    size_t n = op != NULL ? strcspn(op, "/") + 1 : 0;
     char name[MORTISE_NAME_MAX + 1];
 
-    if (at == NULL)
+    for (size_t k = 0; n > 0 && k < i; k++) {
+        const char *before = mortise_deployment_executor(d, list->keys[k]->str);
+
+        if (before != NULL && strncmp(before, op, n) == 0)
+            n = 0;
+    }
+    if (n == 0)
         return false;
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(d->executors.gmi, "/"),
-             d->executors.gmi);
-    *out = configured("", name, "plugin", name, NULL, at);
+    snprintf(name, sizeof name, "%.*s", (int)(n - 1), op);
+    *out = configured("", name, "plugin", name, NULL, list->items[i]);
     return mortise_yaml_get(d->config, name) == NULL;
 }
 
@@ -343,7 +351,10 @@ static int try_plugins(struct mortise_cli *cli,
 {
     const struct mortise_yaml *mcp =
         mortise_yaml_key(mortise_yaml_get(d->tree, "tools"), "mcp");
+    const struct mortise_yaml *executors =
+        mortise_yaml_get(d->tree, "executors");
     size_t n = d->config != NULL ? d->config->n : 0;
+    size_t n_executors = executors != NULL ? executors->n : 0;
     struct configured c;
     int rv = MORTISE_OK;
 
@@ -355,9 +366,10 @@ static int try_plugins(struct mortise_cli *cli,
                             configured("", mortise_mcp_plugin, "plugin",
                                        mortise_mcp_plugin, NULL, mcp),
                             diags, worst, err);
-    return rv == MORTISE_OK && is_named(d, &c)
-               ? try_configured(cli, c, diags, worst, err)
-               : rv;
+    for (size_t i = 0; rv == MORTISE_OK && i < n_executors; i++)
+        if (is_named(d, executors, i, &c))
+            rv = try_configured(cli, c, diags, worst, err);
+    return rv;
 }
 
 int mortise_bring_up_deployment(struct mortise_cli *cli,

@@ -239,27 +239,34 @@ static int check_plugin(struct checking *c, const char *path, const char *text,
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }
 
-/* What nodes of that type run must be there, and may not be denied. */
-static void check_executor(struct checking *c, const char *type,
-                           const char *name)
+/* What nodes of a type run must be there, and may not be denied. */
+static void check_executor(struct checking *c, const char *name,
+                           const struct mortise_yaml *at)
 {
-    const struct mortise_deployment *d = c->settings.deployment;
     const struct mortise_catalog *catalog = &c->plugin_catalog.strict;
-    const char *slash;
+    const char *slash = strchr(name, '/');
     struct mortise_err why = {0};
     char plugin[256];
 
-    if (name == NULL || d->dirs_in_doubt)
-        return;
-    slash = strchr(name, '/');
     snprintf(plugin, sizeof plugin, "%.*s", (int)(slash - name), name);
     if (catalog->operation(catalog->ud, plugin, slash + 1, &why) != NULL)
         return;
-    mortise_diag_add(
-        c->diags, why.code == MORTISE_ECONFIG ? "E0507" : "E0501",
-        mortise_yaml_get(mortise_yaml_get(d->tree, "executors"), type)->span,
-        "%s", why.msg);
+    mortise_diag_add(c->diags, why.code == MORTISE_ECONFIG ? "E0507" : "E0501",
+                     at->span, "%s", why.msg);
     mortise_diags_because(c->diags, &why);
+}
+
+static void check_executors(struct checking *c)
+{
+    const struct mortise_deployment *d = c->settings.deployment;
+    const struct mortise_yaml *list = mortise_yaml_get(d->tree, "executors");
+    const char *name;
+
+    if (list == NULL || list->kind != MORTISE_YAML_MAP || d->dirs_in_doubt)
+        return;
+    for (size_t i = 0; i < list->n; i++)
+        if ((name = mortise_deployment_executor(d, list->keys[i]->str)) != NULL)
+            check_executor(c, name, list->items[i]);
 }
 
 /* By itself, and then what it says of the plugins that it names, as far as it
@@ -279,9 +286,7 @@ static int check_deployment(struct checking *c, const char *path,
     if (rv == MORTISE_OK)
         rv = mortise_configs_check(c->settings.deployment, c->plugins, true,
                                    c->diags);
-    check_executor(c, "gmi", c->settings.deployment->executors.gmi);
-    check_executor(c, "leaf", c->settings.deployment->executors.leaf);
-    check_executor(c, "voice", c->settings.deployment->executors.voice);
+    check_executors(c);
     if (rv == MORTISE_OK && c->diags->n_errors > errors)
         rv = MORTISE_ECHECK;
     if (c->cli->args.bring_up && rv == MORTISE_OK)

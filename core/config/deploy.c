@@ -345,6 +345,19 @@ static const struct mortise_key executors_keys[] = {
 };
 MORTISE_PLACE(executors, "executors");
 
+const char *mortise_deployment_executor(const struct mortise_deployment *d,
+                                        const char *type)
+{
+    const struct mortise_key *k = executors_keys;
+    const struct mortise_key *end =
+        k + sizeof executors_keys / sizeof *executors_keys;
+
+    while (k < end && strcmp(k->name, type) != 0)
+        k++;
+    return k < end ? *(const char *const *)((const char *)&d->executors + k->at)
+                   : NULL;
+}
+
 static void read_models(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_deployment *d = into;

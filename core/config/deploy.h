@@ -100,16 +100,15 @@ bool mortise_deployment_composes(const struct mortise_deployment *d,
  * NULL): what a run pins it under. */
 const char *mortise_deployment_plugin(const struct mortise_deployment *d,
                                       const char *name, const char **pin);
-/* Of such a name (or a pin) whose plugin is not there: is it because the deployment
- * does not say any more what it stands for?  *why has the words then, and what to
- * do. */
-bool mortise_deployment_lacks(const struct mortise_deployment *d,
-                              const char *name, struct mortise_err *why);
 /* Of such a name, or a pin, whose plugin is not there: is that because the
  * deployment does not have any more what it stands for?  *why says so, and what to
  * do. */
 bool mortise_deployment_lacks(const struct mortise_deployment *d,
                               const char *name, struct mortise_err *why);
+/* PLUGIN/OPERATION that nodes of the type run by its `executors`; NULL: the
+ * language's own, or they run none. */
+const char *mortise_deployment_executor(const struct mortise_deployment *d,
+                                        const char *type);
 /* The operation that the lock has for the plugin, or NULL. */
 const struct mortise_tool_pin *
 mortise_deployment_tool_pin(const struct mortise_deployment *d,

@@ -275,6 +275,19 @@ enum mortise_run_call_kind {
     MORTISE_RUN_JUDGE
 };
 
+/* Is it of an operation that stands beside its node's? */
+static inline bool mortise_call_is_beside(enum mortise_run_call_kind kind)
+{
+    return kind == MORTISE_RUN_COMPACT || kind == MORTISE_RUN_JUDGE;
+}
+
+/* Is what such a call asks part of it, and no step of its node's?  (Like the
+ * `checks`, among which it is kept.) */
+static inline bool mortise_call_is_aside(enum mortise_run_call_kind kind)
+{
+    return kind == MORTISE_RUN_CHECK || mortise_call_is_beside(kind);
+}
+
 enum { MORTISE_EXEC_PATH = 640 }; /* room for an execution's path */
 
 struct mortise_run_call {

@@ -161,7 +161,8 @@ START_TEST(what_plugins_config_speaks_of)
         "error[E0608]: plugin 'create_fails' does not come up: "};
 
     desk_deploy("guardrails: {limits: {plugin: limits, config: {depth: 9}}}\n"
-                "executors: {gmi: create_fails/run}\n");
+                "executors: {gmi: text/join, leaf: create_fails/run, "
+                "voice: create_fails/run}\n");
     desk_ok("sed -i 's/^plugins: {/&config: {file: {roots: [.\\/no]}, pattern: "
             "{rules: [{name: x, pattern: \"(\"}]}, catalog: {skills: [no]}, "
             "limits: {hosts: [\"http:\\/\\/x\\/\"]}, tried: {}}, /' "
@@ -172,6 +173,8 @@ START_TEST(what_plugins_config_speaks_of)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         desk_out(bad[i]);
     desk_out("mortise.yaml:4:26: ");
+    desk_ok("test $($MORTISE check --plugins mortise.yaml | grep -c "
+            "\"'create_fails'\") = 1");
     desk_not_out("'limits'");
     desk_not_out("'catalog'");
     desk_not_out("'tried'");

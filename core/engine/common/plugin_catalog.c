@@ -458,12 +458,8 @@ static int discovery(void *ud, void (*fn)(void *into, const char *name),
 static const char *executor(void *ud, const char *type)
 {
     const struct mortise_plugin_catalog *s = ud;
-    const struct mortise_executors *e = &s->deployment->executors;
 
-    return strcmp(type, "gmi") == 0     ? e->gmi
-           : strcmp(type, "leaf") == 0  ? e->leaf
-           : strcmp(type, "voice") == 0 ? e->voice
-                                        : NULL;
+    return mortise_deployment_executor(s->deployment, type);
 }
 
 static int secret(void *ud, const char *plugin, const char *name,

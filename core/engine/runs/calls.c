@@ -878,8 +878,7 @@ static void fill_call(struct mortise_ongoing *c,
     to->tenant = keep(&at, tenant_of(c->live));
     c->whose = (struct mortise_whose){to->tenant, to->run_id, c->path};
     c->node = rc->node;
-    c->is_aside =
-        rc->kind == MORTISE_RUN_CHECK || rc->kind >= MORTISE_RUN_COMPACT;
+    c->is_aside = mortise_call_is_aside(rc->kind);
     c->is_within_held = rc->is_within_held;
     c->is_held = rc->is_held;
     c->is_last = rc->is_last;

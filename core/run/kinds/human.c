@@ -275,21 +275,6 @@ static int go_on(struct mortise_run *r, struct exec *x, json_t *prompt,
     return rv;
 }
 
-static int find_text(struct mortise_run *r, struct exec *x,
-                     const struct mortise_tmpl *tmpl, json_t **out,
-                     struct mortise_err *why, struct mortise_err *err)
-{
-    struct env env;
-    int rv = mortise_env_init(&env, r, x, x->view, NULL, NULL,
-                              mortise_tmpl_uses(tmpl), err);
-
-    if (rv != MORTISE_OK)
-        return rv;
-    rv = mortise_tmpl_eval(tmpl, &env.cel, out, why);
-    mortise_env_finish(&env);
-    return mortise_judge_verdict(rv, err);
-}
-
 /* ---- who judges in people's place ------------------------------------------ */
 
 /* {node: {id, llm}, prompt, criteria, schema?}. */
@@ -389,7 +374,8 @@ static int start_judge(struct mortise_run *r, struct exec *x, json_t *prompt,
 {
     json_t *criteria = NULL;
     struct mortise_err why;
-    int rv = find_text(r, x, human_of(r, x)->criteria, &criteria, &why, err);
+    int rv = mortise_judge_text(r, x, human_of(r, x)->criteria, &criteria, &why,
+                                err);
 
     rv = rv == MORTISE_OK
              ? ask_judge(r, x, prompt, criteria, err)
@@ -403,7 +389,7 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     const struct mortise_human *human = human_of(r, x);
     json_t *prompt = NULL;
     struct mortise_err why;
-    int rv = find_text(r, x, human->prompt, &prompt, &why, err);
+    int rv = mortise_judge_text(r, x, human->prompt, &prompt, &why, err);
 
     if (rv != MORTISE_OK)
         return mortise_fail_refused(r, x, rv, "expression", &why, err);

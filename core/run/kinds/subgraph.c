@@ -35,20 +35,14 @@ static int end_one(struct mortise_run *r, struct exec *x,
 static int make_goal(struct mortise_run *r, struct exec *x, json_t **out,
                      struct mortise_err *why, struct mortise_err *err)
 {
-    const struct mortise_tmpl *goal = mortise_exec_node(r, x)->input_goal;
     json_t *text = NULL;
-    struct env env;
-    int rv = mortise_env_init(&env, r, x, x->view, NULL, NULL,
-                              mortise_tmpl_uses(goal), err);
+    int rv = mortise_judge_text(r, x, mortise_exec_node(r, x)->input_goal,
+                                &text, why, err);
 
-    if (rv != MORTISE_OK)
-        return rv;
-    rv = mortise_tmpl_eval(goal, &env.cel, &text, why);
-    mortise_env_finish(&env);
     if (rv == MORTISE_OK && (*out = json_pack("{s:O}", "goal", text)) == NULL)
-        rv = MORTISE_ENOMEM;
+        rv = mortise_nomem(err);
     json_decref(text);
-    return mortise_judge_verdict(rv, err);
+    return rv;
 }
 
 /* {} with each line of input_mapping, evaluated in the parent's view. */

@@ -17,6 +17,21 @@ int mortise_judge_verdict(int rv, struct mortise_err *err)
     return rv == MORTISE_OK ? rv : MORTISE_EINVAL;
 }
 
+int mortise_judge_text(struct mortise_run *r, struct exec *x,
+                       const struct mortise_tmpl *tmpl, json_t **out,
+                       struct mortise_err *why, struct mortise_err *err)
+{
+    struct env env;
+    int rv = mortise_env_init(&env, r, x, x->view, NULL, NULL,
+                              mortise_tmpl_uses(tmpl), err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = mortise_tmpl_eval(tmpl, &env.cel, out, why);
+    mortise_env_finish(&env);
+    return mortise_judge_verdict(rv, err);
+}
+
 static const struct mortise_schema *
 schema_of_root(const struct mortise_graph *g, const struct mortise_path *path)
 {

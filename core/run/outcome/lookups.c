@@ -61,20 +61,13 @@ int mortise_lookup_text(struct mortise_run *r, struct exec *x,
                         json_t **out, const char **code,
                         struct mortise_err *why, struct mortise_err *err)
 {
-    struct env env;
     int rv;
 
     *out = NULL;
     if (tmpl == NULL)
         return MORTISE_OK;
-    rv = mortise_env_init(&env, r, x, x->view, NULL, NULL,
-                          mortise_tmpl_uses(tmpl), err);
-    if (rv != MORTISE_OK)
-        return rv;
-    rv =
-        mortise_judge_verdict(mortise_tmpl_eval(tmpl, &env.cel, out, why), err);
-    mortise_env_finish(&env);
     *code = "expression";
+    rv = mortise_judge_text(r, x, tmpl, out, why, err);
     if (rv == MORTISE_OK && !json_is_string(*out)) {
         *code = "type";
         rv = mortise_fail(why, MORTISE_EINVAL, "%s of '%s' gives no string",

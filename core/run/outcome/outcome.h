@@ -99,6 +99,11 @@ int mortise_judge_field_of(const struct mortise_graph *g, const json_t *after,
 /* What became of judging something: MORTISE_OK, MORTISE_EINVAL, or
  * MORTISE_ENOMEM (then in `err`), which is no failure of a node's. */
 int mortise_judge_verdict(int rv, struct mortise_err *err);
+/* A template in the view of x: *out is a new reference, or *why and
+ * MORTISE_EINVAL. */
+int mortise_judge_text(struct mortise_run *r, struct exec *x,
+                       const struct mortise_tmpl *tmpl, json_t **out,
+                       struct mortise_err *why, struct mortise_err *err);
 
 /* ---- route.c ---- */
 /* Do the edges of a node depend on anything but its success?  Then which names

@@ -260,7 +260,7 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
 
     if (x->call == MORTISE_RUN_CHECK && x->stop == STOP_BROKE)
         return settle_checked(r, x, in, err);
-    if (x->call >= MORTISE_RUN_COMPACT && x->stop == STOP_BROKE)
+    if (mortise_call_is_beside(x->call) && x->stop == STOP_BROKE)
         return settle_aside(r, x, in, NULL, err);
     if (happened || let_go || x->stop == STOP_BROKE)
         return settle_executed(r, x, in, err);
@@ -288,7 +288,7 @@ static int settle_stopped(struct mortise_run *r, struct exec *x,
         return settle_looked_up(r, x, in, true, err);
     if (x->call == MORTISE_RUN_REMEMBER)
         return mortise_remember_settle(r, x, in, true, err);
-    if (x->call >= MORTISE_RUN_COMPACT)
+    if (mortise_call_is_beside(x->call))
         return settle_aside(r, x, in, mortise_exec_timed_out(x, words), err);
     return mortise_fail_attempt(r, x, "timeout.call", "timeout",
                                 mortise_exec_timed_out(x, words), err);
@@ -375,7 +375,7 @@ static int settle_stuck(struct mortise_run *r, struct exec *x,
         return mortise_doubt_ask(r, x, err); /* nor did whoever was to tell */
     if (x->loss != LOSS_NONE)
         return mortise_stop_lost(r, x, err);
-    if (x->call >= MORTISE_RUN_COMPACT && !cut)
+    if (mortise_call_is_beside(x->call) && !cut)
         return settle_aside(r, x, NULL, "it did not let go", err);
     if (cut && open) /* nobody follows its on_error now */
         return mortise_doubt_cancelled(r, x, err);

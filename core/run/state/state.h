@@ -67,13 +67,6 @@ struct indexes {
 /* The node of the execution that an `update` is. */
 #define NODE_UPDATE 0xFFFFFFFDu
 
-/* Is what such a call asks part of it, and no step of its node's?  (Like the
- * `checks`, among which it is kept.) */
-static inline bool mortise_call_is_aside(enum mortise_run_call_kind kind)
-{
-    return kind == MORTISE_RUN_CHECK || kind >= MORTISE_RUN_COMPACT;
-}
-
 /* ---- the journal inside an execution (step.c) ---- */
 
 enum step_state {
