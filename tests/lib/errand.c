@@ -67,13 +67,6 @@ void errand_says(const char *name, const char *words)
                   name, text);
 }
 
-void errand_await(unsigned n)
-{
-    for (int i = 0; i < 600 && httpd_requests(errand_httpd) < n; i++)
-        usleep(20000);
-    ck_assert_uint_ge(httpd_requests(errand_httpd), n);
-}
-
 int errand_mortise(const char *what)
 {
     return child_run("%s %s", child_build("mortise"), what);

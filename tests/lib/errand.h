@@ -27,9 +27,6 @@ void errand_deploy(const char *name, const char *more);
 const char *errand_file(const char *name);
 void errand_says(const char *name, const char *words);
 
-/* Wait until the server had so many requests (12 s at most). */
-void errand_await(unsigned n);
-
 /* `mortise WHAT`: its exit code. */
 int errand_mortise(const char *what);
 /* An engine, once it holds the store; its log is NAME.err. */

@@ -17,7 +17,7 @@
 
 enum { SCRIPTS = 256, STEPS = 32, REQUESTS = 16384, PEERS = 2048 };
 
-enum step_kind { SAY, REPEAT, SPLIT, PREFIX, WAIT, CLOSE, RESET };
+enum step_kind { SAY, REPEAT, SPLIT, PREFIX, WAIT, HOLD, CLOSE, RESET };
 
 struct step {
     enum step_kind kind;
@@ -41,7 +41,7 @@ struct peer {
 };
 
 struct httpd {
-    int fd, port, stop[2];
+    int fd, port, stop[2], held[2];
     pthread_t thread;
     pthread_mutex_t lock;
     struct script scripts[SCRIPTS];
@@ -112,6 +112,16 @@ void httpd_wait(struct httpd *d, int ms)
     add(d, (struct step){.kind = WAIT}, NULL, (size_t)ms);
 }
 
+void httpd_hold(struct httpd *d)
+{
+    add(d, (struct step){.kind = HOLD}, NULL, 0);
+}
+
+void httpd_release(struct httpd *d)
+{
+    ck_assert_int_eq(write(d->held[1], "", 1), 1);
+}
+
 void httpd_close(struct httpd *d)
 {
     add(d, (struct step){.kind = CLOSE}, NULL, 0);
@@ -140,8 +150,7 @@ void httpd_answer(struct httpd *d, const char *path, const char *status,
 }
 
 /* The first of a path that is not used up, and how often it was played. */
-static struct script *script_of(struct httpd *d, const char *path,
-                                size_t *used)
+static struct script *script_of(struct httpd *d, const char *path, size_t *used)
 {
     struct script *found = NULL;
 
@@ -211,6 +220,13 @@ static bool split(int fd, const char *p, size_t n)
     return true;
 }
 
+static bool hold(struct httpd *d)
+{
+    char byte;
+
+    return wait_for(d, d->held[0], -1) && read(d->held[0], &byte, 1) == 1;
+}
+
 /* False: the connection is over. */
 static bool play(struct httpd *d, int fd, const struct script *s, size_t used)
 {
@@ -235,6 +251,9 @@ static bool play(struct httpd *d, int fd, const struct script *s, size_t used)
             break;
         case WAIT:
             ok = wait_for(d, -1, (int)x->n);
+            break;
+        case HOLD:
+            ok = hold(d);
             break;
         case RESET:
             setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
@@ -362,6 +381,7 @@ struct httpd *httpd_start(void)
 
     pthread_mutex_init(&d->lock, NULL);
     ck_assert_int_eq(pipe(d->stop), 0);
+    ck_assert_int_eq(pipe(d->held), 0);
     d->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     ck_assert_int_eq(bind(d->fd, (struct sockaddr *)&a, sizeof a), 0);
     ck_assert_int_eq(listen(d->fd, 1024), 0);
@@ -388,6 +408,8 @@ void httpd_stop(struct httpd *d)
         free(d->requests[i]);
     close(d->fd);
     close(d->stop[0]);
+    close(d->held[0]);
+    close(d->held[1]);
     pthread_mutex_destroy(&d->lock);
     free(d);
 }
@@ -426,6 +448,13 @@ size_t httpd_requests(struct httpd *d)
     n = d->n_requests;
     pthread_mutex_unlock(&d->lock);
     return n;
+}
+
+void httpd_await(struct httpd *d, size_t n)
+{
+    for (int i = 0; i < 6000 && httpd_requests(d) < n; i++)
+        usleep(10000);
+    ck_assert_uint_ge(httpd_requests(d), n);
 }
 
 size_t httpd_connections(struct httpd *d)

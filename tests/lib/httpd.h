@@ -25,6 +25,7 @@ void httpd_split(struct httpd *d, const char *text);  /* a byte a packet */
 /* Its first 0, 1, 2 ... bytes, one more each time that the script is played. */
 void httpd_prefixes(struct httpd *d, const void *p, size_t n);
 void httpd_wait(struct httpd *d, int ms);
+void httpd_hold(struct httpd *d);  /* until the next httpd_release() */
 void httpd_close(struct httpd *d); /* after what was said */
 void httpd_reset(struct httpd *d); /* with an RST */
 /* Only this often (from the beginning of scripts of the same path): a later
@@ -41,5 +42,9 @@ void httpd_answer(struct httpd *d, const char *path, const char *status,
 const char *httpd_request(struct httpd *d, size_t i);
 size_t httpd_requests(struct httpd *d);
 size_t httpd_connections(struct httpd *d);
+/* Until n requests came; it fails after a minute. */
+void httpd_await(struct httpd *d, size_t n);
+/* One script that holds goes on, or the next one that comes to it. */
+void httpd_release(struct httpd *d);
 
 #endif

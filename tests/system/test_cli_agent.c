@@ -640,7 +640,7 @@ START_TEST(told_in_the_last_turn)
     graph("    llm: {provider_id: http}\n    execution_mode: react_bounded\n",
           "    next: END\n");
     httpd_on(d, "/v1/chat/completions");
-    httpd_wait(d, 1500);
+    httpd_hold(d);
     httpd_close(d);
     httpd_times(d, 1);
     answers(d, CHAT("first"));
@@ -648,8 +648,7 @@ START_TEST(told_in_the_last_turn)
     answers(d, CHAT("second"));
     pid = child_start("run", "$MORTISE run g.yaml --id r");
     child_await("run.out", "node_start a");
-    for (int i = 0; i < 600 && httpd_requests(d) < 1; i++)
-        usleep(10000);
+    httpd_await(d, 1);
     child_run("$MORTISE tell r 'and hurry'");
     desk_code(0);
     child_kill(pid);
@@ -676,17 +675,17 @@ START_TEST(one_more_turn)
     graph("    llm: {provider_id: http}\n    execution_mode: react_bounded\n",
           "    next: END\n");
     httpd_on(d, "/v1/chat/completions");
-    httpd_wait(d, 1500);
+    httpd_hold(d);
     httpd_say(d, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
                  "Connection: close\r\n\r\n" CHAT("first"));
     httpd_close(d);
     httpd_times(d, 1);
     answers(d, CHAT("second"));
     pid = child_start("run", "$MORTISE run g.yaml --id r");
-    for (int i = 0; i < 600 && httpd_requests(d) < 1; i++)
-        usleep(10000);
+    httpd_await(d, 1);
     child_run("$MORTISE tell r 'and hurry'");
     desk_code(0);
+    httpd_release(d);
     ck_assert_int_eq(child_wait(pid), 0);
     gave("a", "\"second\"");
     ck_assert_ptr_nonnull(strstr(httpd_request(d, 1), "and hurry"));

@@ -189,8 +189,7 @@ START_TEST(a_kill_is_gone_on_from)
                  "Content-Type: application/json\r\n", REPLY("red"));
     desk_put("said", "one\ntwo\n");
     pid = child_start("chat", "$MORTISE chat --id c <said");
-    for (int i = 0; i < 600 && httpd_requests(d) < 2; i++)
-        usleep(10000);
+    httpd_await(d, 2);
     ck_assert_uint_eq(httpd_requests(d), 2);
     child_kill(pid);
     child_run("$MORTISE chat --continue </dev/null");

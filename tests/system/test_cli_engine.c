@@ -41,7 +41,7 @@ static pid_t start_run(const char *id)
         child_start("run", "%s run g.yaml --id %s", child_build("mortise"), id);
 
     child_await("run.out", "run ");
-    errand_await(1);
+    httpd_await(errand_httpd, 1);
     return pid;
 }
 
@@ -180,7 +180,7 @@ START_TEST(engines_go_on_after_a_crash)
     ck_assert_int_eq(child_wait(run), 4);
     run =
         child_start("other", "%s run g.yaml --id day", child_build("mortise"));
-    errand_await(2);
+    httpd_await(errand_httpd, 2);
     child_kill(run); /* or it would take the store over, and go on itself */
     child_kill(engine);
     engine = errand_engine("two");

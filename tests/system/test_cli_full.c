@@ -113,7 +113,7 @@ static pid_t fill_under_a_run(void)
     errand_put("disk.sh", script);
     shell = child_start("shell", "unshare -m sh ./disk.sh");
     begin("run g.yaml --id r");
-    errand_await(1);
+    httpd_await(errand_httpd, 1);
     errand_put("fill", "");
     await_file("full");
     return shell;

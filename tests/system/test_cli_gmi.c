@@ -539,8 +539,7 @@ START_TEST(a_kill_costs_one_call)
     httpd_answer(d, "/v1/chat/completions", "200 OK",
                  "Content-Type: application/json\r\n", REPLY("7"));
     pid = child_start("run", "$MORTISE run g.yaml --id r");
-    for (int i = 0; i < 600 && httpd_requests(d) < 2; i++)
-        usleep(10000);
+    httpd_await(d, 2);
     ck_assert_uint_eq(httpd_requests(d), 2);
     ck_assert_int_eq(kill(pid, SIGKILL), 0);
     child_wait(pid);
@@ -579,8 +578,7 @@ START_TEST(a_kill_is_paid_for)
     httpd_answer(d, "/v1/chat/completions", "200 OK",
                  "Content-Type: application/json\r\n", REPLY("7"));
     pid = child_start("run", "$MORTISE run g.yaml --id r");
-    for (int i = 0; i < 600 && httpd_requests(d) < 1; i++)
-        usleep(10000);
+    httpd_await(d, 1);
     ck_assert_int_eq(kill(pid, SIGKILL), 0);
     child_wait(pid);
     desk_ok("$MORTISE show r --json"); /* what is reserved counts as used */
@@ -600,10 +598,11 @@ START_TEST(sizes_have_bounds)
     struct httpd *d = httpd_start();
     char models[512];
 
-    snprintf(models, sizeof models,
-             "  default: {provider: openai, model: m, base_url: \"%s\"}\n"
-             "  second: {provider: scripted, model: s, replies: [{text: ok}]}\n",
-             httpd_url(d, "/v1"));
+    snprintf(
+        models, sizeof models,
+        "  default: {provider: openai, model: m, base_url: \"%s\"}\n"
+        "  second: {provider: scripted, model: s, replies: [{text: ok}]}\n",
+        httpd_url(d, "/v1"));
     deploy(models, "");
     httpd_on(d, "/v1/chat/completions");
     httpd_say(d, "HTTP/1.1 200 OK\r\nX: ");

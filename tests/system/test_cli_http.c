@@ -50,7 +50,7 @@ static void run_and_kill(unsigned n)
     pid_t pid =
         child_start("run", "%s run g.yaml --id r", child_build("mortise"));
 
-    errand_await(n);
+    httpd_await(errand_httpd, n);
     usleep(500000);
     child_kill(pid);
 }

@@ -319,8 +319,7 @@ START_TEST(a_kill_asks_nothing_twice)
                       "$MORTISE run g.yaml --id r --input \"{\\\"long\\\": "
                       "\\\"$(cat long)\\\"}\"");
     if (_i == 0) {
-        for (int i = 0; i < 600 && httpd_requests(d) < 1; i++)
-            usleep(10000);
+        httpd_await(d, 1);
         ck_assert_uint_eq(httpd_requests(d), 1);
         ck_assert_int_eq(kill(pid, SIGKILL), 0);
         child_wait(pid);

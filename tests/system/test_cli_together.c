@@ -126,7 +126,7 @@ START_TEST(a_host_stays_for_others)
     takes("short", 700);
     takes("long", 2500);
     host = start_run("short", "mine");
-    errand_await(1);
+    httpd_await(errand_httpd, 1);
     guest = start_run("long", "theirs");
     ck_assert_int_eq(child_wait(host), 0);
     ck_assert_int_eq(child_wait(guest), 0);
@@ -162,9 +162,9 @@ START_TEST(a_signal_pauses_ones_own)
     takes("short", 1500);
     takes("long", 3000);
     host = start_run("short", "mine");
-    errand_await(1);
+    httpd_await(errand_httpd, 1);
     guest = start_run("long", "theirs");
-    errand_await(2);
+    httpd_await(errand_httpd, 2);
     kill(host, SIGINT);
     ck_assert_int_eq(child_wait(guest), 0);
     ck_assert_int_eq(child_wait(host), 4);
@@ -189,9 +189,9 @@ START_TEST(a_second_signal_hands_over)
     takes("short", 1);
     takes("long", 2000);
     host = start_run("long", "mine");
-    errand_await(1);
+    httpd_await(errand_httpd, 1);
     guest = start_run("long", "theirs");
-    errand_await(2);
+    httpd_await(errand_httpd, 2);
     kill(host, _i == 0 ? SIGINT : SIGTERM);
     if (_i == 0) {
         child_await("mine.err", "at work here");
@@ -219,12 +219,12 @@ START_TEST(a_killed_host_is_replaced)
     httpd_times(errand_httpd, 4);
     httpd_answer(errand_httpd, "/get", "200 OK", "", "there");
     host = start_run("get", "mine");
-    errand_await(1);
+    httpd_await(errand_httpd, 1);
     for (int i = 0; i < 3; i++) {
         snprintf(id, sizeof id, "g%d", i);
         guests[i] = start_run("get", id);
     }
-    errand_await(4);
+    httpd_await(errand_httpd, 4);
     child_kill(host);
     for (int i = 0; i < 3; i++) {
         ck_assert_int_eq(child_wait(guests[i]), 0);
@@ -251,7 +251,7 @@ START_TEST(a_follower_is_a_host)
         child_start("host", "%s events --follow waits", child_build("mortise"));
     child_await("host.out", "interrupt");
     guest = start_run("long", "theirs");
-    errand_await(1);
+    httpd_await(errand_httpd, 1);
     kill(host, SIGINT);
     ck_assert_int_eq(child_wait(guest), 0);
     ck_assert_int_eq(child_wait(host), 0);
@@ -303,7 +303,7 @@ START_TEST(an_engine_waits_for_a_command)
     put_graph("x");
     takes("x", 1500);
     run = start_run("x", "mine");
-    errand_await(1);
+    httpd_await(errand_httpd, 1);
     engine = child_start("one", "%s engine", child_build("mortise"));
     child_await("one.err", "waiting until it has ended");
     ck_assert_int_eq(child_wait(run), 0);

@@ -678,13 +678,6 @@ static void answer(struct httpd *d, const char *reply)
     httpd_times(d, 1);
 }
 
-static void await_requests(struct httpd *d, size_t n)
-{
-    for (int i = 0; i < 1500 && httpd_requests(d) < n; i++)
-        usleep(10000);
-    ck_assert_uint_eq(httpd_requests(d), n);
-}
-
 /* So long, and the same words: Flite's noise differs from process to process. */
 static void sounds_like(const char *file, const char *other)
 {
@@ -715,7 +708,7 @@ START_TEST(a_killed_conversation_goes_on)
     answer(d, REPLY("Good to see you."));
     graph("g", voice, "    llm: {provider_id: far}\n");
     pid = child_start("run", "$MORTISE run g.yaml --id r");
-    await_requests(d, 2);
+    httpd_await(d, 2);
     ck_assert_int_eq(kill(pid, SIGKILL), 0);
     child_wait(pid);
     desk_ok("$MORTISE history r --json >before");
