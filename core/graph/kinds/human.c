@@ -164,14 +164,10 @@ static const char *llm_of(struct mortise_loader *ld, const struct judge *judge,
 {
     json_t *json = json_pack("{s:s, s:s*}", "provider_id", alias, "model",
                              judge->model != NULL ? judge->model->str : NULL);
-    char *text = json != NULL ? mortise_json_text(ld->mem, json) : NULL;
-    const char *copy =
-        text != NULL ? mortise_arena_strdup(ld->arena, text) : NULL;
+    const char *text = mortise_load_json(ld, json);
 
-    ld->nomem |= copy == NULL;
-    mortise_release_str(ld->mem, text);
     json_decref(json);
-    return copy;
+    return text;
 }
 
 static void find_judge(struct mortise_loader *ld, struct mortise_aside *a,

@@ -20,22 +20,17 @@ static const char *text_of(struct mortise_loader *ld,
                            const struct mortise_yaml *llm)
 {
     json_t *json = llm != NULL ? mortise_yaml_json(llm, false) : NULL;
-    char *text = json != NULL ? mortise_json_text(ld->mem, json) : NULL;
-    const char *copy =
-        text != NULL ? mortise_arena_strdup(ld->arena, text) : NULL;
+    const char *text = llm != NULL ? mortise_load_json(ld, json) : NULL;
 
-    ld->nomem |= llm != NULL && copy == NULL;
-    mortise_release_str(ld->mem, text);
     json_decref(json);
-    return copy;
+    return text;
 }
 
 /* ---- of a leaf that says which -------------------------------------------- */
 
 /* (3) */
 static void check_effect(struct mortise_loader *ld,
-                         const struct mortise_aside *c,
-                         struct mortise_span at)
+                         const struct mortise_aside *c, struct mortise_span at)
 {
     if (c->op->effect <= MORTISE_READ)
         return;
@@ -99,7 +94,7 @@ const struct mortise_key mortise_compaction_row = {
 /* ---- of any that is told of (2) --------------------------------------------- */
 
 static struct mortise_aside *usual(struct mortise_loader *ld,
-                                        const struct mortise_yaml *llm)
+                                   const struct mortise_yaml *llm)
 {
     struct mortise_aside *c = mortise_load_alloc(ld, sizeof *c);
     struct mortise_err why = {0};

@@ -28,6 +28,17 @@ void *mortise_load_alloc(struct mortise_loader *ld, size_t size)
     return mortise_load_scratch(ld, ld->arena, size);
 }
 
+const char *mortise_load_json(struct mortise_loader *ld, const json_t *json)
+{
+    char *text = json != NULL ? mortise_json_text(ld->mem, json) : NULL;
+    const char *copy =
+        text != NULL ? mortise_arena_strdup(ld->arena, text) : NULL;
+
+    ld->nomem |= copy == NULL;
+    mortise_release_str(ld->mem, text);
+    return copy;
+}
+
 const char **mortise_load_strings(struct mortise_loader *ld,
                                   const struct mortise_yaml *list)
 {

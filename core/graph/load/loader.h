@@ -220,6 +220,8 @@ void *mortise_load_alloc(struct mortise_loader *ld, size_t size);
 /* Likewise from another one, which dies earlier. */
 void *mortise_load_scratch(struct mortise_loader *ld, struct mortise_arena *a,
                            size_t size);
+/* The text of JSON, from the graph's arena; NULL, and of NULL, sets nomem. */
+const char *mortise_load_json(struct mortise_loader *ld, const json_t *json);
 /* A list of strings as an array; NULL sets nomem. */
 const char **mortise_load_strings(struct mortise_loader *ld,
                                   const struct mortise_yaml *list);

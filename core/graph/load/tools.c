@@ -129,18 +129,13 @@ static bool grow(struct tools *t)
     return true;
 }
 
-static char *text_of_schema(struct mortise_loader *ld,
-                            const struct mortise_schema *s)
+static const char *text_of_schema(struct mortise_loader *ld,
+                                  const struct mortise_schema *s)
 {
     const json_t *json = s != NULL ? mortise_schema_json(s) : NULL;
-    char *text = NULL, *out;
 
-    if (!json_is_object(json))
-        return mortise_arena_strdup(ld->arena, "{\"type\":\"object\"}");
-    text = mortise_json_text(ld->mem, json);
-    out = text != NULL ? mortise_arena_strdup(ld->arena, text) : NULL;
-    mortise_release_str(ld->mem, text);
-    return out;
+    return json_is_object(json) ? mortise_load_json(ld, json)
+                                : "{\"type\":\"object\"}";
 }
 
 /* What it is to be told, and how much of what it gives. */
@@ -166,7 +161,6 @@ static void describe(struct mortise_loader *ld, struct mortise_offer *offer,
                            : node->sub != NULL ? node->sub->input
                                                : NULL);
     offer->max_output = e->max_output;
-    ld->nomem |= offer->parameters == NULL;
 }
 
 /* The kind of node that a tool of that name is: the one whose prefix says most. */
