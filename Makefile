@@ -46,7 +46,7 @@ CFLAGS  ?= -O2 -g
 LDFLAGS ?=
 OBJCOPY ?= objcopy
 B       ?= build
-LAYERS  ?= base json yaml cel config graph run store plugin engine service
+LAYERS  ?= base json yaml cel spawn config graph run store plugin engine service
 WERROR  ?= $(if $(CI),-Werror,)
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
@@ -353,7 +353,8 @@ ACROSS := $(filter plugin% instance% api% engine% cli,$(TEST_NAMES))
 # Those that are about other processes, or about time: not for valgrind.
 ALONE := $(filter cli%,$(call names_of,$(call tests_in,system))) \
          $(call names_of,$(call tests_in,promises)) \
-         await bundled_time docs embed kv kill model_author newcomer store_crash
+         await bundled_time docs embed kv kill model_author newcomer store_crash \
+         spawn_host
 # What is preloaded into other programs does not go with the sanitizers'; the
 # last four do with AddressSanitizer's, when it does not mind to come second.
 PRELOADS := kill cli_sick

@@ -80,7 +80,12 @@ enum mortise_result {
     MORTISE_EDETERMINISM = -19,  /* a replay asked for something else */
     MORTISE_ELIMIT = -20,        /* a declared bound was passed */
     MORTISE_ESTATE = -21,        /* not in this state of the object */
-    MORTISE_ENOSPC = -22         /* the disk is full */
+    MORTISE_ENOSPC = -22,        /* the disk is full */
+    /* Of spawn handles. */
+    MORTISE_ESTALE_TOKEN = -23,       /* it was claimed again since */
+    MORTISE_EALREADY_SETTLED = -24,   /* ... with another value */
+    MORTISE_ENOT_RUNNING = -25,       /* no child is registered */
+    MORTISE_EALREADY_REGISTERED = -26 /* ... another child */
 };
 
 /* "E_NOT_FOUND" for MORTISE_ENOTFOUND and so on; "E_UNKNOWN" for others.
@@ -317,6 +322,134 @@ MORTISE_API const char *mortise_run_status_name(int status);
 MORTISE_API int mortise_wait(struct mortise *m, const char *tenant,
                              const char *run, int *status,
                              struct mortise_err *err);
+
+/* ---- spawn handles --------------------------------------------------- */
+
+/* For who brings children of their own to a run: a session, a process, a job
+ * somewhere else.  A handle is a durable record of one call of the run that makes
+ * a child.  Claim it, make the child, register it, tell it what to do, settle
+ * the handle with what came of it.  Who is interrupted anywhere in between claims
+ * again, under the same names, and is told how far it was; so no child is lost,
+ * and none is made twice.
+ *
+ * Threads    [loop], as all functions of an engine; other processes get
+ *            MORTISE_EBUSY from mortise_open().  Plugins have the same of their
+ *            host, `spawn.claim/1` and so on (<mortise/ask.h>).
+ * Durable    Each returns after what it did is on disk, with the counters of
+ *            `limits.spawn`, in one batch: after a crash it was done, or not.
+ * Tokens     A claim of a handle that is open makes its token another one.  Who
+ *            comes with an older one gets MORTISE_ESTALE_TOKEN, whatever it wants:
+ *            somebody else has taken over.
+ * Ends       When the run ends, handles of it that are open are abandoned, unless
+ *            they are detached. */
+
+enum mortise_spawn_outcome {
+    MORTISE_SPAWN_CLAIMED = 1, /* there was none: it is made */
+    /* It was claimed, and no child registered: make it, or find it. */
+    MORTISE_SPAWN_CLAIMED_PENDING_CHILD = 2,
+    /* A child is registered, and the handle open: go on with it.  It needs its
+     * instructions only where `state` says that it has not got them. */
+    MORTISE_SPAWN_ALREADY_RUNNING = 3,
+    /* It is over; nothing is left to do but to read how it ended. */
+    MORTISE_SPAWN_ALREADY_SETTLED = 4
+};
+
+enum mortise_spawn_state {     /* it only ever grows */
+    MORTISE_SPAWN_PENDING = 1, /* claimed; no child is known */
+    MORTISE_SPAWN_CREATED = 2, /* a child is registered */
+    MORTISE_SPAWN_DISPATCHED = 3, /* the child has its instructions */
+    MORTISE_SPAWN_RUNNING = 4,    /* it works */
+    MORTISE_SPAWN_SETTLED = 5,
+    MORTISE_SPAWN_ABANDONED = 6 /* nobody will settle it any more */
+};
+
+enum mortise_spawn_status { /* how it ended */
+    MORTISE_SPAWN_UNENDED = 0,
+    MORTISE_SPAWN_COMPLETED = 1,
+    MORTISE_SPAWN_FAILED = 2,
+    MORTISE_SPAWN_CANCELLED = 3,
+    MORTISE_SPAWN_TIMED_OUT = 4,
+    MORTISE_SPAWN_MAX_ITERATIONS = 5,
+    MORTISE_SPAWN_BUDGET = 6,
+    MORTISE_SPAWN_GIVEN_UP = 7 /* "abandoned", the status of that state */
+};
+
+/* "claimed", "pending", "completed" and so on; static.  NULL: there is none of
+ * that number.  [any] */
+MORTISE_API const char *mortise_spawn_outcome_name(int outcome);
+MORTISE_API const char *mortise_spawn_state_name(int state);
+MORTISE_API const char *mortise_spawn_status_name(int status);
+
+#define MORTISE_SPAWN_HANDLE_MAX 162 /* with its NUL */
+#define MORTISE_SPAWN_TEXT_MAX   129 /* of a token, of a child's id */
+
+/* The handle outlives its run, and counts as detached. */
+#define MORTISE_SPAWN_DETACHED 1u
+
+/* What is claimed: which call of which execution of which run, and what for.  The
+ * first four say which handle it is; the same with another name, task or
+ * lifetime is MORTISE_EDETERMINISM.  Texts are UTF-8 of 128 bytes at most and
+ * without control characters, `execution` of 639. */
+struct mortise_spawn_claim {
+    uint32_t size;
+    uint32_t flags;        /* MORTISE_SPAWN_DETACHED, or 0 */
+    const char *tenant;    /* NULL: "default" */
+    const char *run;       /* that is here and has not ended */
+    const char *execution; /* "1.0/node#1" of its events; NULL: none */
+    const char *call;      /* unique in the execution, the same in a replay */
+    const char *name;      /* for people */
+    const char *task;      /* JSON; NULL: null.  A digest of it is kept */
+    const char *token;     /* to be the handle's; NULL: one is made */
+};
+
+/* Filled in; the `char *` is yours. */
+struct mortise_spawn_claimed {
+    uint32_t size;
+    uint32_t outcome;         /* enum mortise_spawn_outcome */
+    uint32_t state;           /* enum mortise_spawn_state */
+    uint32_t terminal_status; /* enum mortise_spawn_status */
+    char handle[MORTISE_SPAWN_HANDLE_MAX];
+    char token[MORTISE_SPAWN_TEXT_MAX]; /* ALREADY_SETTLED: "" */
+    char child[MORTISE_SPAWN_TEXT_MAX]; /* "": none is registered */
+    char *terminal_result; /* JSON; NULL: none.  mortise_free() */
+};
+
+/* MORTISE_ENOTFOUND: there is no such run.  MORTISE_ESTATE: it has ended.
+ * MORTISE_ELIMIT: one more would pass a cap of `limits.spawn`, which the words
+ * name; nothing is made.  MORTISE_EDETERMINISM.  On any error `out` has zeros
+ * behind its size. */
+MORTISE_API int
+mortise_try_claim_spawn(struct mortise *m,
+                        const struct mortise_spawn_claim *claim,
+                        struct mortise_spawn_claimed *out,
+                        struct mortise_err *err);
+
+/* The child is there: its id, as of MORTISE_SPAWN_TEXT_MAX.  Again with the same
+ * one is fine.  MORTISE_ENOTFOUND: no such handle.  MORTISE_ESTALE_TOKEN.
+ * MORTISE_EALREADY_REGISTERED: the handle has another child, or the child
+ * another handle.  MORTISE_EALREADY_SETTLED: it was abandoned. */
+MORTISE_API int mortise_register_child_session(struct mortise *m,
+                                               const char *tenant,
+                                               const char *handle,
+                                               const char *token,
+                                               const char *child,
+                                               struct mortise_err *err);
+
+/* The child came to `state`, DISPATCHED or RUNNING; one that is further stays as
+ * it is.  MORTISE_ENOTFOUND, MORTISE_ESTALE_TOKEN, MORTISE_EALREADY_SETTLED;
+ * MORTISE_ENOT_RUNNING: no child is registered. */
+MORTISE_API int mortise_advance_spawn(struct mortise *m, const char *tenant,
+                                      const char *handle, const char *token,
+                                      int state, struct mortise_err *err);
+
+/* It ended: `status`, and what came of it, JSON of 1 MiB at most (NULL: none).
+ * Again with the same two is fine; with others it is MORTISE_EALREADY_SETTLED.
+ * MORTISE_ENOTFOUND, MORTISE_ESTALE_TOKEN; MORTISE_ENOT_RUNNING: no child is
+ * registered. */
+MORTISE_API int mortise_settle_spawn(struct mortise *m, const char *tenant,
+                                     const char *handle, const char *token,
+                                     int status, const char *result,
+                                     struct mortise_err *err);
 
 /* ---- reading --------------------------------------------------------- */
 

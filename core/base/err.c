@@ -38,6 +38,10 @@ static const char *const names[] = {
     "E_LIMIT",
     "E_STATE",
     "E_NO_SPACE",
+    "E_STALE_TOKEN",
+    "E_ALREADY_SETTLED",
+    "E_NOT_RUNNING",
+    "E_ALREADY_REGISTERED",
 };
 
 const char *mortise_result_name(int result)

@@ -6,6 +6,9 @@
 
 #include "mortise.h"
 
+/* The last of enum mortise_result. */
+enum { MORTISE_RESULTS_END = MORTISE_EALREADY_REGISTERED };
+
 /* Fill `err` (NULL is fine) and return `code`. */
 int mortise_fail(struct mortise_err *err, int code, const char *fmt, ...)
     MORTISE_PRINTF(3, 4);

@@ -3,6 +3,10 @@
 #ifndef MORTISE_BASE_PHASE_H
 #define MORTISE_BASE_PHASE_H
 
+#include <stdbool.h>
+
+#include "mortise.h"
+
 enum mortise_phase {
     MORTISE_PHASE_ADMIT = 1,
     MORTISE_PHASE_BEFORE = 2, /* an intent: an effect is about to happen */
@@ -12,5 +16,12 @@ enum mortise_phase {
     MORTISE_PHASE_COMMAND = 6, /* a person's decision, update, goto ... */
     MORTISE_PHASE_END = 7
 };
+
+/* Has a run of that status ended?  A failed one has, until it is resumed; one of
+ * a status that is none, from a later program, has not. */
+static inline bool mortise_status_has_ended(int status)
+{
+    return status >= MORTISE_RUN_COMPLETED && status <= MORTISE_RUN_CANCELLED;
+}
 
 #endif

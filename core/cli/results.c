@@ -119,6 +119,22 @@ const struct mortise_code mortise_result_codes[] = {
     {"E_NO_SPACE", "the disk is full",
      "Nothing that was acknowledged is lost.  Make room, then resume.",
      "$ mortise run a.yaml\n"},
+    {"E_STALE_TOKEN", "a spawn handle was claimed again",
+     "Whoever holds this token was thought dead, and somebody else claimed the "
+     "handle since.  What it did for the child is not undone; it has nothing "
+     "more to say of it.  Claim again to go on.",
+     NULL},
+    {"E_ALREADY_SETTLED", "a spawn handle is settled already",
+     "It ended with another status or result, or was abandoned when its run "
+     "ended.  The first word holds; claim it to read that.",
+     NULL},
+    {"E_NOT_RUNNING", "a spawn handle has no child yet",
+     "A child is registered before it is dispatched or settled.", NULL},
+    {"E_ALREADY_REGISTERED", "the handle has a child, or the child a handle",
+     "A handle has one child and a child one handle.  A run that has spawned "
+     "something, or from which the handle's own run descends, cannot become "
+     "one.",
+     NULL},
 };
 
 const size_t mortise_n_result_codes =

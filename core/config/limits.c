@@ -1,22 +1,57 @@
 /* limits.c -- the key `limits`, of a graph and of a deployment. */
 #include "config/limits.h"
 
-static const struct mortise_key limit_keys[MORTISE_N_LIMITS + 1];
+static const struct mortise_key limit_keys[MORTISE_LIMIT_SPAWN + 1];
+static const struct mortise_key spawn_keys[MORTISE_SPAWN_CAPS];
+
+static void note(struct mortise_bounds *b, size_t i,
+                 const struct mortise_slot *slot)
+{
+    b->said[i] = slot->value;
+    b->value[i] = slot->amount;
+}
 
 static void read_limit(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct mortise_bounds *b = into;
-    size_t i = (size_t)(slot->key - limit_keys);
-
     (void)ctx;
-    b->said[i] = slot->value;
-    b->value[i] = slot->amount;
+    note(into, (size_t)(slot->key - limit_keys), slot);
+}
+
+static void read_cap(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    (void)ctx;
+    note(into, MORTISE_LIMIT_SPAWN + (size_t)(slot->key - spawn_keys), slot);
 }
 
 #define LIMIT(kind, least, most)                                               \
     .value = MORTISE_V_##kind, .min = (least), .max = (most), .read = read_limit
 
-static const struct mortise_key limit_keys[MORTISE_N_LIMITS + 1] = {
+#define CAP(most_of_it)                                                        \
+    .value = MORTISE_V_INT, .min = 0, .max = (most_of_it), .read = read_cap
+
+static const struct mortise_key spawn_keys[MORTISE_SPAWN_CAPS] = {
+    [MORTISE_SPAWN_CAP_DEPTH] =
+        {.name = "depth",
+         .about = "How deep children may have children (2; 0: none at all).",
+         CAP(64)},
+    [MORTISE_SPAWN_CAP_ACTIVE] =
+        {.name = "active",
+         .about = "How many children a tree has at work at once (16).",
+         CAP(100000)},
+    [MORTISE_SPAWN_CAP_TOTAL] = {.name = "total",
+                                 .about = "How many children a tree may have, "
+                                          "ended ones included (200).",
+                                 CAP(100000)},
+    [MORTISE_SPAWN_CAP_DETACHED_ACTIVE] =
+        {.name = "detached_active",
+         .about = "How many of those at work are detached (8).", CAP(100000)},
+    [MORTISE_SPAWN_CAP_DETACHED_TOTAL] =
+        {.name = "detached_total",
+         .about = "How many of all are detached (50).", CAP(100000)},
+};
+MORTISE_PLACE(spawn, "limits.spawn");
+
+static const struct mortise_key limit_keys[MORTISE_LIMIT_SPAWN + 1] = {
     [MORTISE_LIMIT_CONCURRENCY] =
         {.name = "concurrency",
          .about = "How many nodes run beside each other (8).",
@@ -48,8 +83,24 @@ static const struct mortise_key limit_keys[MORTISE_N_LIMITS + 1] = {
         {.name = "timeout",
          .about = "How long a run may be active (default: any time).",
          LIMIT(DURATION, 1, 0)},
-    [MORTISE_N_LIMITS] = {.name = "spawn", .later = true},
+    [MORTISE_LIMIT_SPAWN] =
+        {.name = "spawn",
+         .about = "What a run and all that descends from it may spawn.",
+         MORTISE_INTO_SAME(spawn_place)},
 };
 
 const struct mortise_place mortise_limits_place = {
     MORTISE_PLACE_OF("limits", limit_keys)};
+
+const char *mortise_limit_name(enum mortise_limit which)
+{
+    static const char *const caps[MORTISE_SPAWN_CAPS] = {
+        [MORTISE_SPAWN_CAP_DEPTH] = "spawn.depth",
+        [MORTISE_SPAWN_CAP_ACTIVE] = "spawn.active",
+        [MORTISE_SPAWN_CAP_TOTAL] = "spawn.total",
+        [MORTISE_SPAWN_CAP_DETACHED_ACTIVE] = "spawn.detached_active",
+        [MORTISE_SPAWN_CAP_DETACHED_TOTAL] = "spawn.detached_total"};
+
+    return which >= MORTISE_LIMIT_SPAWN ? caps[which - MORTISE_LIMIT_SPAWN]
+                                        : limit_keys[which].name;
+}

@@ -2,6 +2,7 @@
 #ifndef MORTISE_CONFIG_LIMITS_H
 #define MORTISE_CONFIG_LIMITS_H
 
+#include "spawn/spawn.h"
 #include "yaml/keys.h"
 
 enum mortise_limit { /* in the order of the table */
@@ -13,7 +14,9 @@ enum mortise_limit { /* in the order of the table */
                      MORTISE_LIMIT_DEPTH,
                      MORTISE_LIMIT_STATE,   /* bytes */
                      MORTISE_LIMIT_TIMEOUT, /* ms; 0: none */
-                     MORTISE_N_LIMITS
+                     /* The first of those of `spawn` (enum mortise_spawn_cap). */
+                     MORTISE_LIMIT_SPAWN,
+                     MORTISE_N_LIMITS = MORTISE_LIMIT_SPAWN + MORTISE_SPAWN_CAPS
 };
 
 /* What one file says.  For graphs what a deployment says is the default, and
@@ -22,6 +25,9 @@ struct mortise_bounds {
     uint64_t value[MORTISE_N_LIMITS];
     const struct mortise_yaml *said[MORTISE_N_LIMITS]; /* NULL: nothing */
 };
+
+/* "steps", "spawn.depth". */
+const char *mortise_limit_name(enum mortise_limit which);
 
 /* `into` of its readers is a struct mortise_bounds; ctx is not looked at. */
 extern const struct mortise_place mortise_limits_place;

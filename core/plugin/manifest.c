@@ -256,9 +256,6 @@ static const struct mortise_word methods[] = {
 #define METHOD(id, name, changes, late) {.word = name},
 #include "plugin/methods.def"
 #undef METHOD
-    {.word = "spawn.claim/1", .later = true},
-    {.word = "spawn.register/1", .later = true},
-    {.word = "spawn.settle/1", .later = true},
     {.word = NULL},
 };
 

@@ -154,6 +154,11 @@ struct mortise_ask_in {
     /* A PUT that is asked for the first time is not made, but answered with
      * these words; NULL: it is made. */
     const char *refused;
+    /* A PUT of a spawn handle, which was decided already: what changes of it,
+     * lent until the commit that this step makes has it, and what is answered
+     * (borrowed).  NULL, or with an answer NULL: there is nothing to change. */
+    const struct mortise_spawn_change *spawn;
+    json_t *decided;
     const struct mortise_model_ask *model; /* it asks one; NULL: it does not */
     /* Of a QUESTION: its asker stays, and is told when it is answered; the engine
      * tells it that it takes longer. */
@@ -253,6 +258,9 @@ struct mortise_run_commit {
     size_t n_kvs, cap_kvs;
     struct mortise_run_cached *cached;
     size_t n_cached, cap_cached;
+    /* As asked: lent by who asked, who has them until this is handed over. */
+    const struct mortise_spawn_change **spawns;
+    size_t n_spawns, cap_spawns;
 };
 
 enum mortise_run_call_kind {
@@ -460,11 +468,10 @@ uint64_t mortise_run_seq(const struct mortise_run *r);
 /* The commit that has what happened last: one more, if that is yet to come. */
 uint64_t mortise_run_newest(const struct mortise_run *r);
 uint64_t mortise_run_events(const struct mortise_run *r); /* durable, so far */
-/* Has a run of that status ended?  A failed one has, until it is resumed; one
- * of a status that is none, from a later program, has not. */
+/* Has a run of that status ended? */
 static inline bool mortise_run_has_ended(int status)
 {
-    return status >= MORTISE_RUN_COMPLETED && status <= MORTISE_RUN_CANCELLED;
+    return mortise_status_has_ended(status);
 }
 bool mortise_run_is_finished(const struct mortise_run *r);
 /* A run that was replayed, and is not going, was left so: why it stands still

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "service/api.h"
 #include "service/control.h"
 #include "service/query.h"
 #include "engine/runs/start.h"
@@ -16,21 +17,7 @@
 #include "run/command/run_commands.h"
 #include "yaml/text.h"
 
-/* ---- helpers ------------------------------------------------------------ */
-
-/* Inner functions may count on an err, and may write to it on the way to a
- * success; a caller's may be NULL, and is written by failures alone. */
-#define WITH_ERR(err)                                                          \
-    struct mortise_err own_err, *const their_err = (err);                      \
-    err = &own_err
-
-static int told(int rv, const struct mortise_err *err,
-                struct mortise_err *theirs)
-{
-    if (rv < 0 && theirs != NULL)
-        *theirs = *err;
-    return rv;
-}
+/* ---- opening ------------------------------------------------------------ */
 
 int mortise_open(struct mortise **out, const struct mortise_options *options,
                  struct mortise_err *err)
@@ -42,24 +29,6 @@ int mortise_open(struct mortise **out, const struct mortise_options *options,
     if (rv == MORTISE_OK && (options->flags & MORTISE_OPEN_LISTEN) != 0)
         rv = mortise_control_listen(out, err);
     return told(rv, err, their_err);
-}
-
-/* May the caller come in now?  A write error that is being dealt with is waited
- * for, so that the next call finds the engine going or broken. */
-static int begin(struct mortise *m, struct mortise_err *err)
-{
-    assert_on_loop(m);
-    if (m->turning)
-        return mortise_fail(err, MORTISE_ESTATE,
-                            "called from inside a callback of this engine");
-    while (m->state == MORTISE_ENGINE_FAILING)
-        mortise_turn(m, -1);
-    return mortise_engine_ready(m, err);
-}
-
-static const char *tenant_or_default(const char *tenant)
-{
-    return tenant != NULL ? tenant : "default";
 }
 
 void mortise_free(struct mortise *m, char *text)

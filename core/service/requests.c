@@ -150,7 +150,7 @@ void mortise_requests_go_on(struct mortise_asker *a)
 
 int mortise_requests_code(const char *name)
 {
-    for (int code = -1; code >= MORTISE_ENOSPC; code--) {
+    for (int code = -1; code >= MORTISE_RESULTS_END; code--) {
         if (strcmp(mortise_result_name(code), name) == 0)
             return code;
     }

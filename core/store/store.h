@@ -29,6 +29,7 @@
 #include "base/id.h"
 #include "base/phase.h"
 #include "base/source.h"
+#include "spawn/spawn.h"
 
 enum {
     MORTISE_STORE_ID = 16,     /* bytes */
@@ -90,7 +91,8 @@ struct mortise_cached {
     size_t value_size;
 };
 
-/* Without a run it is no commit, but wants those before it synced. */
+/* Without a run it is no commit, but wants those before it synced; or it has
+ * spawn handles change that no run's commit does. */
 struct mortise_commit {
     const char *tenant, *run; /* NULL */
     uint64_t expected_seq;    /* the head's seq before; 0: the run is new */
@@ -104,6 +106,19 @@ struct mortise_commit {
     size_t n_kvs;
     const struct mortise_cached *cached;
     size_t n_cached;
+    /* Spawn handles that change with it, each once, and the counters of their
+     * trees.  A change that does not fit the record any more (spawn.h), or makes
+     * one for a parent that is not there or has ended, has the whole commit
+     * conflict; so has a child that another handle has. */
+    const struct mortise_spawn_change *const *spawns;
+    size_t n_spawns;
+    /* Of a commit with which its run ends (by its head's status): how that is
+     * said of the handle whose child the run is, if any.  That is settled with
+     * it, unless it is over; and the handles are abandoned that the run made and
+     * nobody else will settle: linked ones, whose child is no run. */
+    enum mortise_spawn_status end_status;
+    const char *end_result; /* JSON; NULL: none */
+    size_t end_result_size;
     /* With a new run: its graph, stored once per digest.  NULL otherwise. */
     const struct mortise_source *graph; /* its file, then those it names */
     size_t n_graph;
@@ -126,6 +141,8 @@ typedef int mortise_checkpoint_fn(void *ud,
                                   const struct mortise_checkpoint *cp);
 typedef int mortise_pending_fn(void *ud, const char *tenant, const char *run,
                                const struct mortise_pending *p);
+typedef int mortise_spawn_fn(void *ud, const char *parent, const char *id,
+                             const struct mortise_spawn *s);
 
 /* What is left of a run that was removed; its id is never used again. */
 struct mortise_tombstone {
@@ -173,6 +190,16 @@ enum mortise_read_kind {
     /* found.noted_ms: when it was last noted which runs are overdue, 0: never.
      */
     MORTISE_READ_NOTED,
+    /* tenant, run, id: spawn() once, for the handle of that parent.
+     * MORTISE_ENOTFOUND, without words, when there is none. */
+    MORTISE_READ_SPAWN,
+    /* tenant, run: the same for the handle whose child that is. */
+    MORTISE_READ_SPAWN_OF,
+    /* tenant, run: spawn() for each handle of that parent, in order of id. */
+    MORTISE_READ_SPAWNS,
+    /* tenant, run: found.tree, the counters of the tree of that origin; zeros
+     * where it has spawned nothing. */
+    MORTISE_READ_SPAWN_TREE,
     MORTISE_READ_KINDS /* how many there are */
 };
 
@@ -190,7 +217,8 @@ struct mortise_read {
     mortise_head_fn *head;
     mortise_checkpoint_fn *checkpoint;
     mortise_pending_fn *pending;
-    void *ud; /* of these three */
+    mortise_spawn_fn *spawn;
+    void *ud; /* of these four */
     union {
         struct {
             struct mortise_source *files;
@@ -199,6 +227,7 @@ struct mortise_read {
         size_t n;
         uint64_t noted_ms;
         struct mortise_tombstone tombstone;
+        struct mortise_spawn_tree tree;
     } found;
     /* The answer, exactly once: the read is the caller's again, who may begin
      * another one from inside, with it or without.  err, lent, has words where

@@ -69,6 +69,9 @@ static size_t bytes_of(const struct mortise_commit *c)
         n += c->kvs[i].key_size + c->kvs[i].value_size;
     for (size_t i = 0; i < c->n_cached; i++)
         n += c->cached[i].value_size;
+    for (size_t i = 0; i < c->n_spawns; i++)
+        n += COMMIT_OVERHEAD + c->spawns[i]->now.result_size;
+    n += c->end_result_size;
     return n;
 }
 

@@ -85,7 +85,7 @@ const struct mortise_code mortise_codes[] = {
     {"E0202", "a key that is not in this build",
      "The key belongs to the language, but this build cannot do what it "
      "says, and ignoring it would be worse.",
-     "limits: {spawn: {}}\n"},
+     "kind: Deployment\nstore: {retention: {keep_last: 3}}\n"},
     {"E0203", "a value of the wrong kind",
      "The key takes another kind of value.  Durations and sizes carry a unit "
      "(30s, 64KiB), and what looks like a number but is meant as a string "

@@ -21,6 +21,8 @@
  *     discovery.query/1             what of it all is a text about
  *     conversation.keep/1           what was said stays, for other nodes
  *     journal.begin/1, journal.end/1   a step that the plugin performs itself
+ *     spawn.claim/1, spawn.register/1, spawn.advance/1, spawn.settle/1
+ *                      children of the plugin's own, none lost, none made twice
  *
  * and refuses every other method with MORTISE_S_UNSUPPORTED.  A method must be
  * named in the manifest (`requires.methods`).  The order of the arguments is
@@ -1494,6 +1496,111 @@ MORTISE_INLINE mortise_status mortise_journal_end_wait(
 {
     return mortise_wait_made(host, api, call, MORTISE_S_OK,
                              MORTISE_JOURNAL_END_1, body, answer);
+}
+
+/* ---- spawn.claim/1, spawn.register/1, spawn.advance/1, spawn.settle/1 ----- */
+
+#define MORTISE_SPAWN_CLAIM_1    "spawn.claim/1"
+#define MORTISE_SPAWN_REGISTER_1 "spawn.register/1"
+#define MORTISE_SPAWN_ADVANCE_1  "spawn.advance/1"
+#define MORTISE_SPAWN_SETTLE_1   "spawn.settle/1"
+
+/* For an operation that has work done by children of its own: sessions, jobs,
+ * processes elsewhere.  A handle is a durable record of one of them.  Claim it
+ * before the child is made, register the child, say that it has its instructions
+ * and that it works, settle the handle with what came of it.  Who is interrupted
+ * in between claims again under the same `call`, and is told how far it was.
+ *
+ * Each is answered once it is on disk, in the same commit as the journal says that
+ * it was done.  A refusal is MORTISE_S_DENIED, journaled, and its words begin with
+ * a code: "E_LIMIT: limits.spawn.active is 16: ..." (a cap, which they name),
+ * "E_DETERMINISM: ...", "E_STALE_TOKEN: ..." (somebody claimed it since),
+ * "E_ALREADY_SETTLED: ...", "E_NOT_RUNNING: ..." (no child is registered),
+ * "E_ALREADY_REGISTERED: ...", "E_NOT_FOUND: ..." (this run has no such handle).
+ * Handles that are open when the run ends are abandoned, unless they are detached.
+ *
+ * Bodies are JSON; texts in them have 128 bytes at most and no control
+ * characters. */
+
+/* {"call", "name", "task"?: any, "detached"?: bool, "token"?}: `call` is unique
+ * in the execution, the same in a replay and in a later attempt, which finds what
+ * an earlier one began.  The answer is {"outcome", "handle", "state", "token"?,
+ * "child"?, "terminal_status"?, "terminal_result"?}; `outcome` is
+ *
+ *     claimed                it is made now
+ *     claimed_pending_child  it was; no child is registered: make or find it
+ *     already_running        go on with `child`; it needs its instructions only
+ *                            where `state` is created
+ *     already_settled        read how it ended; there is no token
+ */
+MORTISE_INLINE mortise_status mortise_spawn_claim(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_answer_fn *on_answer, void *ud)
+{
+    return mortise_ask_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_CLAIM_1, body,
+                            on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_spawn_claim_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_str *answer)
+{
+    return mortise_wait_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_CLAIM_1, body,
+                             answer);
+}
+
+/* {"handle", "token", "child"}: the child is there.  The answer is {"state"}, as
+ * those of the next two. */
+MORTISE_INLINE mortise_status mortise_spawn_register(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_answer_fn *on_answer, void *ud)
+{
+    return mortise_ask_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_REGISTER_1, body,
+                            on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_spawn_register_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_str *answer)
+{
+    return mortise_wait_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_REGISTER_1, body,
+                             answer);
+}
+
+/* {"handle", "token", "state": "dispatched" | "running"}; never back. */
+MORTISE_INLINE mortise_status mortise_spawn_advance(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_answer_fn *on_answer, void *ud)
+{
+    return mortise_ask_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_ADVANCE_1, body,
+                            on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_spawn_advance_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_str *answer)
+{
+    return mortise_wait_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_ADVANCE_1, body,
+                             answer);
+}
+
+/* {"handle", "token", "status", "result"?: any}: it ended; `status` is completed,
+ * failed, cancelled, timed_out, max_iterations, budget or abandoned, the result
+ * 1 MiB at most.  Again with the same two is fine. */
+MORTISE_INLINE mortise_status mortise_spawn_settle(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_answer_fn *on_answer, void *ud)
+{
+    return mortise_ask_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_SETTLE_1, body,
+                            on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_spawn_settle_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_str *answer)
+{
+    return mortise_wait_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_SETTLE_1, body,
+                             answer);
 }
 
 #ifdef __cplusplus

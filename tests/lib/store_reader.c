@@ -391,6 +391,56 @@ static int read_request(struct reader_store *s, struct bytes *k,
     return 0;
 }
 
+static int read_spawn(struct reader_store *s, struct bytes *k, struct bytes *v)
+{
+    struct reader_spawn *w = ADD(s->spawns, s->n_spawns);
+
+    w->tenant = name(k);
+    w->parent = name(k);
+    w->id = last_name(k);
+    w->epoch = little(v, 8);
+    w->claimed_ms = little(v, 8);
+    w->updated_ms = little(v, 8);
+    w->state = little32(v);
+    w->status = little32(v);
+    w->depth = little32(v);
+    w->detached = (unsigned)little(v, 1);
+    w->native = (unsigned)little(v, 1);
+    array(v, w->task, 32);
+    w->origin = text(v);
+    w->execution = text(v);
+    w->call = text(v);
+    w->name = text(v);
+    w->child = text(v);
+    w->token = text(v);
+    w->result = blob(v, &w->result_size);
+    return 0;
+}
+
+static int read_child(struct reader_store *s, struct bytes *k, struct bytes *v)
+{
+    struct reader_child *c = ADD(s->children, s->n_children);
+
+    c->tenant = name(k);
+    c->child = last_name(k);
+    c->parent = text(v);
+    c->id = text(v);
+    return 0;
+}
+
+static int read_tree(struct reader_store *s, struct bytes *k, struct bytes *v)
+{
+    struct reader_tree *t = ADD(s->trees, s->n_trees);
+
+    t->tenant = name(k);
+    t->origin = last_name(k);
+    t->active = little(v, 8);
+    t->total = little(v, 8);
+    t->detached_active = little(v, 8);
+    t->detached_total = little(v, 8);
+    return 0;
+}
+
 static int read_noted(struct bytes *v)
 {
     little(v, 8); /* any time: clocks are set */
@@ -418,6 +468,9 @@ static int read_record(struct reader_store *s, struct bytes *k, struct bytes *v)
         break;
     case 'd':
         rv = read_deadline(s, k, v);
+        break;
+    case 'e':
+        rv = read_tree(s, k, v);
         break;
     case 'g':
         rv = read_graph(s, k, v);
@@ -448,6 +501,9 @@ static int read_record(struct reader_store *s, struct bytes *k, struct bytes *v)
     case 'p':
         rv = read_request(s, k, v);
         break;
+    case 's':
+        rv = read_spawn(s, k, v);
+        break;
     case 't':
         rv = read_tombstone(s, k, v);
         break;
@@ -456,6 +512,9 @@ static int read_record(struct reader_store *s, struct bytes *k, struct bytes *v)
         break;
     case 'w':
         rv = read_noted(v);
+        break;
+    case 'y':
+        rv = read_child(s, k, v);
         break;
     default:
         return wrong(s, "a key of an unknown kind, %d", tag);
@@ -586,6 +645,118 @@ static int check_removed(struct reader_store *s)
     return 0;
 }
 
+static bool has_ended(const struct reader_spawn *w)
+{
+    return w->state >= 5;
+}
+
+/* A handle says what it is, and who has it is there. */
+static int check_spawn(struct reader_store *s, const struct reader_spawn *w)
+{
+    const struct reader_run *r = store_reader_run(s, w->tenant, w->parent);
+    bool over = has_ended(w);
+
+    if (w->state < 1 || w->state > 6 || w->status > 7 || w->epoch == 0 ||
+        w->depth == 0 || over != (w->status != 0) ||
+        (w->state == 6) != (w->status == 7))
+        return wrong(s, "spawn %s/%s: state %u with status %u", w->parent,
+                     w->id, w->state, w->status);
+    if (w->state != 6 && (w->state >= 2) != (w->child[0] != '\0'))
+        return wrong(s, "spawn %s/%s: state %u with child '%s'", w->parent,
+                     w->id, w->state, w->child);
+    if (r == NULL && store_reader_tombstone(s, w->tenant, w->parent) == NULL)
+        return wrong(s, "spawn %s/%s: its parent is not there", w->parent,
+                     w->id);
+    if (r != NULL && !over && w->detached == 0 && w->native == 0 &&
+        r->status >= 7)
+        return wrong(s, "spawn %s/%s is open, and its parent has ended",
+                     w->parent, w->id);
+    if (store_reader_tree(s, w->tenant, w->origin) == NULL)
+        return wrong(s, "spawn %s/%s: nobody counts it", w->parent, w->id);
+    return w->ways == (w->child[0] != '\0')
+               ? 0
+               : wrong(s, "spawn %s/%s: %u ways lead to it", w->parent, w->id,
+                       w->ways);
+}
+
+/* The counters are those of the records; of runs that were removed, ended ones
+ * are still among the totals. */
+static int check_tree(struct reader_store *s, const struct reader_tree *t)
+{
+    struct reader_tree found = {.total = 0};
+
+    for (size_t i = 0; i < s->n_spawns; i++) {
+        const struct reader_spawn *w = &s->spawns[i];
+
+        if (strcmp(w->tenant, t->tenant) != 0 ||
+            strcmp(w->origin, t->origin) != 0)
+            continue;
+        found.total++;
+        found.active += !has_ended(w);
+        found.detached_total += w->detached;
+        found.detached_active += w->detached && !has_ended(w);
+    }
+    if (t->active != found.active ||
+        t->detached_active != found.detached_active || t->total < found.total ||
+        t->detached_total < found.detached_total ||
+        (s->n_tombstones == 0 && (t->total != found.total ||
+                                  t->detached_total != found.detached_total)))
+        return wrong(s,
+                     "tree %s counts %llu of %llu, detached %llu of %llu; "
+                     "there are %llu of %llu, detached %llu of %llu",
+                     t->origin, (unsigned long long)t->active,
+                     (unsigned long long)t->total,
+                     (unsigned long long)t->detached_active,
+                     (unsigned long long)t->detached_total,
+                     (unsigned long long)found.active,
+                     (unsigned long long)found.total,
+                     (unsigned long long)found.detached_active,
+                     (unsigned long long)found.detached_total);
+    return 0;
+}
+
+static int by_handle(const void *one, const void *other)
+{
+    const struct reader_spawn *a = one, *b = other;
+    int order = strcmp(a->tenant, b->tenant);
+
+    if (order == 0)
+        order = strcmp(a->parent, b->parent);
+    return order != 0 ? order : strcmp(a->id, b->id);
+}
+
+/* A child leads to its handle, and that says the same. */
+static int check_child(struct reader_store *s, const struct reader_child *c)
+{
+    struct reader_spawn key = {
+        .tenant = c->tenant, .parent = c->parent, .id = c->id};
+    struct reader_spawn *w =
+        s->n_spawns > 0
+            ? bsearch(&key, s->spawns, s->n_spawns, sizeof key, by_handle)
+            : NULL;
+
+    if (w == NULL || strcmp(w->child, c->child) != 0)
+        return wrong(s, "child %s leads to no spawn handle of it", c->child);
+    w->ways++;
+    return 0;
+}
+
+static int check_spawns(struct reader_store *s)
+{
+    if (s->n_spawns > 0)
+        qsort(s->spawns, s->n_spawns, sizeof s->spawns[0], by_handle);
+    for (size_t i = 0; i < s->n_children; i++)
+        if (check_child(s, &s->children[i]) != 0)
+            return -1;
+    for (size_t i = 0; i < s->n_spawns; i++)
+        if (check_spawn(s, &s->spawns[i]) != 0)
+            return -1;
+    for (size_t i = 0; i < s->n_trees; i++)
+        if (check_tree(s, &s->trees[i]) != 0)
+            return -1;
+    return 0;
+}
+
 static int check_store(struct reader_store *s)
 {
     uint64_t kept = s->last_commit - s->first_commit + 1;
@@ -603,7 +774,7 @@ static int check_store(struct reader_store *s)
     for (size_t i = 0; i < s->n_runs; i++)
         if (check_run(s, &s->runs[i]) != 0)
             return -1;
-    if (check_cached(s) != 0 || check_removed(s) != 0)
+    if (check_cached(s) != 0 || check_removed(s) != 0 || check_spawns(s) != 0)
         return -1;
     return check_deadlines(s);
 }
@@ -672,6 +843,8 @@ static int read_all_leaving(struct reader_store *s, leveldb_iterator_t *it)
 
         k.p = (const unsigned char *)leveldb_iter_key(it, &k.n);
         v.p = (const unsigned char *)leveldb_iter_value(it, &v.n);
+        if (k.n > 0 && k.p[0] != 'x')
+            break;
         if (big(&k, 1) != 'x' || little(&v, 1) != 1 ||
             read_leaving(s, &k, &v) != 0 || k.bad || v.bad || v.n != 0)
             return wrong(s, "a record 'x' does not read");
@@ -782,6 +955,43 @@ const struct reader_kv *store_reader_kv(const struct reader_store *s,
     return NULL;
 }
 
+const struct reader_tree *store_reader_tree(const struct reader_store *s,
+                                            const char *tenant,
+                                            const char *origin)
+{
+    for (size_t i = 0; i < s->n_trees; i++)
+        if (strcmp(s->trees[i].tenant, tenant) == 0 &&
+            strcmp(s->trees[i].origin, origin) == 0)
+            return &s->trees[i];
+    return NULL;
+}
+
+static void free_spawns(struct reader_store *s)
+{
+    for (size_t i = 0; i < s->n_spawns; i++) {
+        struct reader_spawn *w = &s->spawns[i];
+        char *const texts[] = {w->tenant,    w->parent, w->id,   w->origin,
+                               w->execution, w->call,   w->name, w->child,
+                               w->token,     w->result};
+
+        for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
+            free(texts[k]);
+    }
+    for (size_t i = 0; i < s->n_children; i++) {
+        free(s->children[i].tenant);
+        free(s->children[i].child);
+        free(s->children[i].parent);
+        free(s->children[i].id);
+    }
+    for (size_t i = 0; i < s->n_trees; i++) {
+        free(s->trees[i].tenant);
+        free(s->trees[i].origin);
+    }
+    free(s->spawns);
+    free(s->children);
+    free(s->trees);
+}
+
 static void free_run(struct reader_run *r)
 {
     for (size_t i = 0; i < r->n_checkpoints; i++)
@@ -812,6 +1022,7 @@ void store_reader_free(struct reader_store *s)
     }
     free(s->tombstones);
     free(s->leaving);
+    free_spawns(s);
     for (size_t i = 0; i < s->n_graphs; i++)
         free(s->graphs[i].path);
     for (size_t i = 0; i < s->n_marks; i++)
@@ -890,6 +1101,22 @@ static void print_store(const struct reader_store *s)
     for (size_t i = 0; i < s->n_kvs; i++)
         printf("kept %s %s %s %s\n", s->kvs[i].tenant, s->kvs[i].plugin,
                s->kvs[i].key, s->kvs[i].value);
+    for (size_t i = 0; i < s->n_spawns; i++)
+        printf("spawn %s %s/%s epoch=%llu state=%u status=%u depth=%u "
+               "detached=%u native=%u origin=%s call=%s name=%s child=%s "
+               "result=%s\n",
+               s->spawns[i].tenant, s->spawns[i].parent, s->spawns[i].id,
+               (unsigned long long)s->spawns[i].epoch, s->spawns[i].state,
+               s->spawns[i].status, s->spawns[i].depth, s->spawns[i].detached,
+               s->spawns[i].native, s->spawns[i].origin, s->spawns[i].call,
+               s->spawns[i].name, s->spawns[i].child, s->spawns[i].result);
+    for (size_t i = 0; i < s->n_trees; i++)
+        printf("tree %s %s active=%llu total=%llu detached=%llu of %llu\n",
+               s->trees[i].tenant, s->trees[i].origin,
+               (unsigned long long)s->trees[i].active,
+               (unsigned long long)s->trees[i].total,
+               (unsigned long long)s->trees[i].detached_active,
+               (unsigned long long)s->trees[i].detached_total);
     for (size_t i = 0; i < s->n_cached; i++) {
         printf("result %s ", s->cached[i].tenant);
         print_hex(s->cached[i].digest, 32);

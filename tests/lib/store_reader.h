@@ -72,6 +72,27 @@ struct reader_tombstone {
     uint32_t status;
 };
 
+struct reader_spawn { /* a spawn handle */
+    char *tenant, *parent, *id;
+    uint64_t epoch, claimed_ms, updated_ms;
+    uint32_t state, status, depth;
+    unsigned detached, native;
+    uint8_t task[32];
+    char *origin, *execution, *call, *name, *child, *token;
+    char *result; /* a NUL behind it */
+    size_t result_size;
+    unsigned ways; /* children that lead to it */
+};
+
+struct reader_child { /* its way to its handle */
+    char *tenant, *child, *parent, *id;
+};
+
+struct reader_tree { /* counters */
+    char *tenant, *origin;
+    uint64_t active, total, detached_active, detached_total;
+};
+
 struct reader_leaving { /* checkpoints of a removed run */
     char *tenant, *run;
     uint64_t first, last;
@@ -103,6 +124,12 @@ struct reader_store {
     size_t n_tombstones;
     struct reader_leaving *leaving;
     size_t n_leaving;
+    struct reader_spawn *spawns;
+    size_t n_spawns;
+    struct reader_child *children;
+    size_t n_children;
+    struct reader_tree *trees;
+    size_t n_trees;
     char why[512]; /* what is wrong with it, or "" */
 };
 
@@ -119,6 +146,9 @@ store_reader_tombstone(const struct reader_store *s, const char *tenant,
 const struct reader_kv *store_reader_kv(const struct reader_store *s,
                                         const char *tenant, const char *plugin,
                                         const void *key, size_t size);
+const struct reader_tree *store_reader_tree(const struct reader_store *s,
+                                            const char *tenant,
+                                            const char *origin);
 /* The oldest of that key; NULL: there is none. */
 const struct reader_cached *store_reader_cached(const struct reader_store *s,
                                                 const char *tenant,

@@ -66,6 +66,7 @@ struct mortise_looking; /* watch.c: what a watch asks of the store */
 struct mortise_adding;
 struct mortise_flight;  /* commits.c: a commit on its way */
 struct mortise_ongoing; /* calls.c: a call that has not ended */
+struct mortise_spawn_op; /* spawns.h */
 
 enum mortise_engine_state {
     MORTISE_ENGINE_UP = 1,
@@ -177,6 +178,12 @@ struct mortise {
 
     /* kv.c */
     struct mortise_table kv_rooms; /* by (tenant, plugin) */
+
+    /* spawns.c: what is being decided of handles, in the order in which it was
+     * asked. */
+    struct mortise_spawn_op *spawns;
+    struct mortise_task spawns_task; /* queued when spawns_queued */
+    bool spawns_queued;
 
     /* deadlines.c */
     struct mortise_timer deadline_timer;
@@ -561,6 +568,27 @@ void mortise_commits_leave(struct mortise_live *live);
 int mortise_commits_take(struct mortise_live *live,
                          struct mortise_run_commit *c, struct mortise_err *err);
 void mortise_commits_flush(struct mortise *m);
+
+/* A change of a spawn handle, from its decision to its answer.  A commit has it
+ * from when `flying` is set until landed() is told how that came out: MORTISE_OK,
+ * it is stored, and on disk when what follows is answered; MORTISE_ECONFLICT, the
+ * record was not what was decided upon; else it is not known, or was not tried. */
+struct mortise_spawn_put {
+    struct mortise_spawn_change change;
+    bool flying;
+    void (*landed)(struct mortise_spawn_put *p, int result);
+};
+
+static inline struct mortise_spawn_put *
+mortise_spawn_put_of(const struct mortise_spawn_change *c)
+{
+    return (struct mortise_spawn_put *)(uintptr_t)c; /* its first member */
+}
+
+/* Put it without a run's commit, synced; `tenant` is lent until it landed. */
+int mortise_commits_take_spawn(struct mortise *m, const char *tenant,
+                               struct mortise_spawn_put *p,
+                               struct mortise_err *err);
 /* Something waits for what was taken: it is synced soon. */
 void mortise_commits_sync(struct mortise *m);
 /* Forget what was taken of a run and not handed over. */

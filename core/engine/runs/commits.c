@@ -34,11 +34,15 @@ enum {
 struct mortise_flight {
     struct mortise_commit commit;
     struct mortise *m;
-    struct mortise_live *live; /* NULL: the barrier */
+    struct mortise_live *live; /* NULL: the barrier, or of no run */
     struct mortise_task landed;
     struct mortise_arena arena; /* of what the commit opens, closes and keeps */
     void *entries;              /* ours, of so much room */
     size_t room;
+    const struct mortise_spawn_change **spawns; /* ours, of so much room */
+    size_t cap_spawns;
+    const struct mortise_spawn_change *alone; /* the one of a commit without a
+                                                 run */
     int failed; /* the whole batch's result; m->write_why has the words */
 };
 
@@ -47,8 +51,17 @@ static struct mortise_flight *flight_of(struct mortise_commit *c)
     return MORTISE_OF(c, struct mortise_flight, commit);
 }
 
-static void flight_free(struct mortise *m, struct mortise_flight *f)
+/* Who decided what it changes of spawn handles hears what became of that. */
+static void flight_free(struct mortise *m, struct mortise_flight *f, int result)
 {
+    for (size_t i = 0; i < f->commit.n_spawns; i++) {
+        struct mortise_spawn_put *p =
+            mortise_spawn_put_of(f->commit.spawns[i]);
+
+        p->flying = false;
+        p->landed(p, result);
+    }
+    mortise_release(m->mem, f->spawns, f->cap_spawns * sizeof *f->spawns);
     mortise_arena_finish(&f->arena);
     mortise_release(m->mem, f->entries, f->room);
     mortise_release(m->mem, f, sizeof *f);
@@ -132,6 +145,34 @@ static bool copy_cached(struct mortise_flight *f,
     return list != NULL;
 }
 
+/* Handles change with this commit: who decided that waits for it. */
+static void take_spawns(struct mortise_flight *f, struct mortise_run_commit *c)
+{
+    f->spawns = c->spawns;
+    f->cap_spawns = c->cap_spawns;
+    f->commit.spawns = f->spawns;
+    f->commit.n_spawns = c->n_spawns;
+    c->spawns = NULL; /* taken */
+    c->n_spawns = c->cap_spawns = 0;
+    for (size_t i = 0; i < f->commit.n_spawns; i++)
+        mortise_spawn_put_of(f->spawns[i])->flying = true;
+}
+
+/* What is said of a run that ends, for the handle whose child it is. */
+static enum mortise_spawn_status ends_as(int status)
+{
+    switch (status) {
+    case MORTISE_RUN_COMPLETED:
+        return MORTISE_SPAWN_COMPLETED;
+    case MORTISE_RUN_FAILED:
+        return MORTISE_SPAWN_FAILED;
+    case MORTISE_RUN_CANCELLED:
+        return MORTISE_SPAWN_CANCELLED;
+    default:
+        return MORTISE_SPAWN_UNENDED;
+    }
+}
+
 static bool is_lazy(const struct mortise *m, const struct mortise_run_commit *c)
 {
     return m->settings.deployment->durability != MORTISE_SYNC && !c->sync;
@@ -175,9 +216,11 @@ static bool convert(struct mortise_flight *f, struct mortise_run_commit *c)
                                   .n_opens = c->n_opens,
                                   .n_closes = c->n_closes,
                                   .n_kvs = c->n_kvs,
+                                  .end_status = ends_as(c->status),
                                   .lazy = is_lazy(m, c)};
     memcpy(to->checkpoint.graph, g->digest, MORTISE_DIGEST);
     memcpy(to->head.graph, g->digest, MORTISE_DIGEST);
+    take_spawns(f, c);
     if (c->seq == 1) {
         to->graph = g->sources;
         to->n_graph = g->n_sources;
@@ -229,13 +272,33 @@ int mortise_commits_take(struct mortise_live *live,
     f->landed.run = landed;
     mortise_arena_init(&f->arena, m->mem);
     if (!convert(f, c)) {
-        flight_free(m, f);
+        flight_free(m, f, MORTISE_ENOMEM);
         return mortise_nomem(err);
     }
     m->batch[m->n_batch++] = &f->commit;
     live->flying++;
     if (f->commit.lazy)
         wind_sync(m);
+    return MORTISE_OK;
+}
+
+int mortise_commits_take_spawn(struct mortise *m, const char *tenant,
+                               struct mortise_spawn_put *p,
+                               struct mortise_err *err)
+{
+    struct mortise_flight *f =
+        has_room(m) ? mortise_zalloc(m->mem, sizeof *f) : NULL;
+
+    if (f == NULL)
+        return mortise_nomem(err);
+    f->m = m;
+    f->landed.run = landed;
+    mortise_arena_init(&f->arena, m->mem);
+    f->alone = &p->change;
+    f->commit = (struct mortise_commit){
+        .tenant = tenant, .spawns = &f->alone, .n_spawns = 1};
+    p->flying = true;
+    m->batch[m->n_batch++] = &f->commit;
     return MORTISE_OK;
 }
 
@@ -247,12 +310,12 @@ void mortise_commits_forget(struct mortise_live *live)
     for (size_t i = 0; i < m->n_batch; i++) {
         struct mortise_flight *f = flight_of(m->batch[i]);
 
-        if (f->live != live) { /* the barrier's is NULL */
+        if (f->live != live) { /* the barrier's is NULL, and of no run */
             m->batch[kept++] = m->batch[i];
             continue;
         }
         live->flying--;
-        flight_free(m, f);
+        flight_free(m, f, MORTISE_ESTATE);
     }
     m->n_batch = kept;
 }
@@ -456,7 +519,7 @@ static void answer(struct mortise *m, struct mortise_flight *f, int result)
         refused(f, result);
     }
     mortise_live_touch(live);
-    flight_free(m, f);
+    flight_free(m, f, result);
 }
 
 /* A whole batch failed. */
@@ -467,8 +530,9 @@ static void fail_flight(struct mortise *m, struct mortise_flight *f)
     if (f->live != NULL) {
         f->live->flying--;
         mortise_live_touch(f->live);
-        flight_free(m, f);
     }
+    if (f != m->barrier)
+        flight_free(m, f, result);
     mortise_commits_failed(m, result, &m->write_why);
 }
 
@@ -486,6 +550,8 @@ static void landed(struct mortise_task *t)
         fail_flight(m, f);
     else if (f->live != NULL)
         answer(m, f, f->commit.result);
+    else if (f != m->barrier)
+        flight_free(m, f, f->commit.result);
 }
 
 void mortise_commits_landed(struct mortise *m)
@@ -558,9 +624,11 @@ static void give_up(struct mortise *m, size_t n, const struct mortise_err *why)
             try_sync_again(m);
             continue;
         }
-        f->live->flying--;
-        mortise_live_lose(f->live, why);
-        flight_free(m, f);
+        if (f->live != NULL) {
+            f->live->flying--;
+            mortise_live_lose(f->live, why);
+        }
+        flight_free(m, f, why->code);
     }
 }
 

@@ -66,6 +66,7 @@ static void asked_free(struct mortise_asked *a)
     json_decref(a->value);
     json_decref(a->seen);
     json_decref(a->told);
+    json_decref(a->decided);
     json_decref(a->alias);
     json_decref(a->name);
     if (a->raw != NULL)
@@ -389,14 +390,18 @@ static struct mortise_asked *first_done(const struct mortise_ongoing *c)
 }
 
 /* (5): one that ends is not waited for by the store; nothing is refused that
- * was not weighed. */
+ * was not weighed, and nothing comes to anything that was not decided. */
 static void weigh_no_more(struct mortise_ongoing *c)
 {
     struct mortise_asked *a;
 
     while ((a = c->weighed) != NULL) {
         stop(a);
-        mortise_host_call_weighed(a, false);
+        if (a->method->decides)
+            mortise_host_call_undecided(a, MORTISE_S_CANCELLED,
+                                        "the call is over");
+        else
+            mortise_host_call_weighed(a, false);
     }
 }
 
@@ -646,6 +651,8 @@ static void ask_run(struct mortise_asked *a, bool full)
                   .alias = a->alias != NULL ? json_string_value(a->alias) : "",
                   .body = masked,
                   .refused = full ? a->words : NULL,
+                  .spawn = full ? NULL : a->spawn,
+                  .decided = full ? NULL : a->decided,
                   .holds = a->hold_ms > 0,
                   .inside = a->call->own != NULL,
                   .model = a->method->says != NULL ? &model : NULL}};
@@ -749,6 +756,20 @@ void mortise_host_call_weighed(struct mortise_asked *a, bool full)
     a->call->weighed = NULL;
     a->live = NULL;
     ask_run(a, full);
+    serve_behind(m, call);
+}
+
+void mortise_host_call_undecided(struct mortise_asked *a, int32_t status,
+                                 const char *words)
+{
+    struct mortise *m = a->m;
+    uint64_t call = a->call->id;
+
+    assert(a->call->weighed == a && status != MORTISE_S_OK);
+    a->call->weighed = NULL;
+    a->live = NULL;
+    snprintf(a->words, sizeof a->words, "%s", words);
+    become(a, MORTISE_ASKED_REPLIED, status, NULL);
     serve_behind(m, call);
 }
 

@@ -38,7 +38,7 @@ enum mortise_host_call_effect {
     MORTISE_HOST_CALL_QUESTION,
     MORTISE_HOST_CALL_TIMER,
     MORTISE_HOST_CALL_TOOL,
-    MORTISE_HOST_CALL_PUT,
+    MORTISE_HOST_CALL_PUT, /* a value of the plugin's, or a spawn handle */
     /* Reads what was put: behind the run's own puts. */
     MORTISE_HOST_CALL_GET
 };
@@ -73,6 +73,10 @@ struct mortise_asked {
                               NULL: none */
     void *made;    /* the method's, from check() on: what it found there */
     json_t *told;  /* the method's, a reference */
+    /* PUT, by weigh(): a spawn handle's.  What it comes to, lent until
+     * mortise_host_call_weighed() has returned; a reference to the answer. */
+    const struct mortise_spawn_change *spawn;
+    json_t *decided;
     json_t *alias; /* TOOL: what a model calls it by; NULL: nothing */
     /* The method's, of an effect, when it answers: whether it happened, nobody
      * knows; and what there is to see of it, {cause, answer?}, for people. */
@@ -145,6 +149,7 @@ struct mortise_host_call_method {
      * The run records the answer, which holds when the call is entered again.
      */
     void (*weigh)(struct mortise_asked *a);
+    bool decides; /* PUT: weigh() sets `decided`, and not asked, it is no put */
     void (*start)(struct mortise_asked *a);
     /* Of one that asks a model, checked: what is recorded of it for people, a
      * new reference (NULL: memory ran out), and the most that it uses. */
@@ -196,6 +201,10 @@ int32_t mortise_ask_refuse(char *words, int32_t status, const char *fmt, ...)
 
 /* The answer of weigh(); `full`: there is no room, a->words say why. */
 void mortise_host_call_weighed(struct mortise_asked *a, bool full);
+/* The other one, of a method that decides: it could not, this time.  The run
+ * hears nothing of it. */
+void mortise_host_call_undecided(struct mortise_asked *a, int32_t status,
+                                 const char *words);
 
 /* Before the answer: a piece of it, for an asker that does not wait.  The ask
  * may be cancelled from inside it. */

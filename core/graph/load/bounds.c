@@ -7,8 +7,10 @@
  */
 #include "graph/load/loader.h"
 
-/* What a graph has when nobody says anything. */
-static const uint64_t ours[MORTISE_N_LIMITS] = {
+#include <string.h>
+
+/* What a graph has when nobody says anything; of `spawn`, spawn.h has it. */
+static const uint64_t ours[MORTISE_LIMIT_SPAWN] = {
     [MORTISE_LIMIT_CONCURRENCY] = 8,   [MORTISE_LIMIT_EXPR_COST] = 1000000,
     [MORTISE_LIMIT_NODES] = 100000,    [MORTISE_LIMIT_STEPS] = 256,
     [MORTISE_LIMIT_VISITS] = 32,       [MORTISE_LIMIT_DEPTH] = 8,
@@ -32,7 +34,11 @@ static void set(struct mortise_loader *ld, const struct mortise_bounds *graph)
     uint64_t v[MORTISE_N_LIMITS];
 
     for (int i = 0; i < MORTISE_N_LIMITS; i++) {
-        v[i] = b != NULL && b->said[i] != NULL ? b->value[i] : ours[i];
+        v[i] = i < MORTISE_LIMIT_SPAWN
+                   ? ours[i]
+                   : mortise_spawn_default_caps.most[i - MORTISE_LIMIT_SPAWN];
+        if (b != NULL && b->said[i] != NULL)
+            v[i] = b->value[i];
         if (graph->said[i] != NULL)
             v[i] = graph->value[i];
     }
@@ -47,6 +53,8 @@ static void set(struct mortise_loader *ld, const struct mortise_bounds *graph)
         .timeout_ms = v[MORTISE_LIMIT_TIMEOUT],
         .most_steps = ceiling(ld, MORTISE_LIMIT_STEPS),
         .most_visits = ceiling(ld, MORTISE_LIMIT_VISITS)};
+    memcpy(g->limits.spawn.most, v + MORTISE_LIMIT_SPAWN,
+           sizeof g->limits.spawn.most);
 }
 
 void mortise_load_limit_defaults(struct mortise_loader *ld)
@@ -66,7 +74,7 @@ void mortise_load_check_limit(struct mortise_loader *ld,
     mortise_diag_add(ld->diags, "E0508", at->span,
                      "the deployment's limits.%s allows no more than %s "
                      "(%s:%u:%u)",
-                     mortise_limits_place.keys[which].name, by->str,
+                     mortise_limit_name(which), by->str,
                      by->span.file->path, (unsigned)by->span.line,
                      (unsigned)by->span.col);
 }

@@ -18,6 +18,7 @@
 #include "graph/model/catalog.h"
 #include "graph/model/tmpl.h"
 #include "json/path.h"
+#include "spawn/spawn.h"
 #include "yaml/keys.h"
 #include "yaml/tree.h"
 
@@ -454,6 +455,7 @@ struct mortise_limits {
     uint64_t timeout_ms; /* active time of the run; 0: none */
     /* What people may raise them to: the deployment's word; 0: anything. */
     uint64_t most_steps, most_visits;
+    struct mortise_spawn_caps spawn;
 };
 
 /* Its JSON is not in the graph's arena, and is given up when that dies. */

@@ -16,7 +16,9 @@
  *       commits are in order.  Between intent and answer it is in doubt
  *       (doubt.c).
  *   (3) A PUT is its own answer, and both are one commit with what is put:
- *       it is never in doubt.  The asker hears of it once that is on disk.  A
+ *       it is never in doubt.  The asker hears of it once that is on disk.  What
+ *       a spawn handle comes to is put so, too: decided before it is asked here,
+ *       and changed by this commit or not at all.  A
  *       GET is a READ that waits until all that its run has put is there; so
  *       it sees that, and of other runs what is on disk by then.
  *   (4) A QUESTION and a TIMER are answered by somebody, later.  The asker is
@@ -343,21 +345,43 @@ static int keep_kv(struct mortise_run *r, const char *plugin,
     return MORTISE_OK;
 }
 
+static int keep_spawn(struct mortise_run *r,
+                      const struct mortise_spawn_change *change,
+                      struct mortise_err *err)
+{
+    const struct mortise_spawn_change **grown =
+        mortise_grow(r->mem, r->kept.spawns, r->kept.n_spawns,
+                     &r->kept.cap_spawns, sizeof *grown);
+
+    if (grown == NULL)
+        return mortise_nomem(err);
+    r->kept.spawns = grown;
+    r->kept.spawns[r->kept.n_spawns++] = change;
+    return MORTISE_OK;
+}
+
 static int ask_put(struct mortise_run *r, struct exec *x, struct step *s,
                    const struct mortise_ask_in *in, struct mortise_err *err)
 {
-    int rv;
+    json_t *answer = in->decided != NULL ? json_incref(in->decided)
+                                         : json_null();
+    int rv = MORTISE_OK;
 
-    if (in->refused != NULL) /* that is recorded, so that it stays so */
+    if (in->refused != NULL) { /* that is recorded, so that it stays so */
+        json_decref(answer);
         return record_answer(r, x, s, MORTISE_S_DENIED,
                              json_string(in->refused), false, err);
-    rv = keep_kv(r, mortise_exec_node(r, x)->plugin, in->body, err);
-
+    }
+    if (in->decided == NULL)
+        rv = keep_kv(r, mortise_exec_node(r, x)->plugin, in->body, err);
+    else if (in->spawn != NULL)
+        rv = keep_spawn(r, in->spawn, err);
     if (rv == MORTISE_OK)
         rv = wait_for_sync(r, x, s, err);
-    return rv == MORTISE_OK
-               ? record_answer(r, x, s, MORTISE_S_OK, json_null(), false, err)
-               : rv;
+    if (rv == MORTISE_OK)
+        return record_answer(r, x, s, MORTISE_S_OK, answer, false, err);
+    json_decref(answer);
+    return rv;
 }
 
 const char *mortise_step_kind_name(const struct step *s)

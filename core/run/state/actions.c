@@ -33,6 +33,7 @@ void mortise_run_commit_finish(const struct mortise_run_commit *c,
     mortise_release(mem, c->opens, c->cap_opens * sizeof c->opens[0]);
     mortise_release(mem, c->closes, c->cap_closes * sizeof c->closes[0]);
     mortise_release(mem, c->kvs, c->cap_kvs * sizeof c->kvs[0]);
+    mortise_release(mem, c->spawns, c->cap_spawns * sizeof c->spawns[0]);
     mortise_release(mem, c->cached, c->cap_cached * sizeof c->cached[0]);
     mortise_release(mem, c->entries, c->room);
 }

@@ -161,6 +161,27 @@ void mortise_key_leaving(struct mortise_buf *k, const char *tenant,
     mortise_buf_puts(k, run);
 }
 
+void mortise_key_spawn(struct mortise_buf *k, const char *tenant,
+                       const char *run, const char *id)
+{
+    mortise_key_of_run(k, MORTISE_KEY_SPAWN, tenant, run);
+    mortise_buf_puts(k, id);
+}
+
+void mortise_key_child(struct mortise_buf *k, const char *tenant,
+                       const char *child)
+{
+    mortise_key_of_tenant(k, MORTISE_KEY_CHILD, tenant);
+    mortise_buf_puts(k, child);
+}
+
+void mortise_key_tree(struct mortise_buf *k, const char *tenant,
+                      const char *origin)
+{
+    mortise_key_of_tenant(k, MORTISE_KEY_TREE, tenant);
+    mortise_buf_puts(k, origin);
+}
+
 uint64_t mortise_key_read_number(struct mortise_reader *r)
 {
     const unsigned char *be = mortise_read_raw(r, 8);

@@ -10,6 +10,7 @@
 enum mortise_key_tag {
     MORTISE_KEY_COMMIT = 'c',     /* number */
     MORTISE_KEY_DEADLINE = 'd',   /* number, tenant, run, id */
+    MORTISE_KEY_TREE = 'e',       /* tenant, run */
     MORTISE_KEY_GRAPH = 'g',      /* digest */
     MORTISE_KEY_HEAD = 'h',       /* tenant, run */
     MORTISE_KEY_IDENTITY = 'i',   /* nothing */
@@ -19,10 +20,12 @@ enum mortise_key_tag {
     MORTISE_KEY_AGE = 'o',        /* number, tenant, digest */
     MORTISE_KEY_PENDING = 'p',    /* tenant, run, id */
     MORTISE_KEY_CACHED = 'r',     /* tenant, digest, number */
+    MORTISE_KEY_SPAWN = 's',      /* tenant, run, id */
     MORTISE_KEY_TOMBSTONE = 't',  /* tenant, run */
     MORTISE_KEY_STAMP = 'v',      /* nothing */
     MORTISE_KEY_NOTED = 'w',      /* nothing */
-    MORTISE_KEY_LEAVING = 'x'     /* tenant, run */
+    MORTISE_KEY_LEAVING = 'x',    /* tenant, run */
+    MORTISE_KEY_CHILD = 'y'       /* tenant, child */
 };
 
 /* May it stand in a key?  (At most 65,535 bytes.) */
@@ -51,6 +54,12 @@ void mortise_key_tombstone(struct mortise_buf *k, const char *tenant,
                            const char *run);
 void mortise_key_leaving(struct mortise_buf *k, const char *tenant,
                          const char *run);
+void mortise_key_spawn(struct mortise_buf *k, const char *tenant,
+                       const char *run, const char *id);
+void mortise_key_child(struct mortise_buf *k, const char *tenant,
+                       const char *child);
+void mortise_key_tree(struct mortise_buf *k, const char *tenant,
+                      const char *origin);
 
 /* What all such keys begin with: of one tag, one tenant, one run. */
 void mortise_key_of_tag(struct mortise_buf *k, enum mortise_key_tag tag);

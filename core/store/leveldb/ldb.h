@@ -1,6 +1,6 @@
 /* ldb.h -- what the parts of the store on LevelDB share: leveldb.c opens and
- * writes, leveldb_read.c reads, leveldb_cache.c keeps results, leveldb_remove.c
- * removes runs.  Included by these alone. */
+ * writes, leveldb_read.c reads, leveldb_cache.c keeps results, leveldb_spawn.c
+ * spawn handles, leveldb_remove.c removes runs.  Included by these alone. */
 #ifndef MORTISE_LEVELDB_LDB_H
 #define MORTISE_LEVELDB_LDB_H
 
@@ -26,6 +26,13 @@ struct mortise_ldb_cache {
     bool known;          /* what follows was read */
     uint64_t first, end; /* the oldest one's number; the next one's */
     uint64_t fresh;      /* the first of the batch under way */
+};
+
+/* What the batch under way has come to so far (leveldb_spawn.c). */
+struct mortise_ldb_spawns {
+    struct mortise_arena arena; /* of the batch */
+    struct mortise_ldb_staged *list;
+    size_t n, cap;
 };
 
 enum { MORTISE_SPOTS = 1024 }; /* a power of two */
@@ -81,6 +88,7 @@ struct mortise_ldb {
     uint8_t graph[MORTISE_DIGEST]; /* one that is surely stored */
     bool knows_graph;
     struct mortise_ldb_cache cache;
+    struct mortise_ldb_spawns spawns;
     struct mortise_kept kept;
 };
 
@@ -230,6 +238,9 @@ int mortise_ldb_batch(struct mortise_ldb *s, mortise_fill_fn *fill, void *ud,
 /* Put what s->key and s->value, or s->key and a record, say into the batch, or
  * have the key deleted; s->value is empty after it.  MORTISE_ENOMEM. */
 int mortise_ldb_put(struct mortise_ldb *s, leveldb_writebatch_t *batch);
+void mortise_ldb_put_bytes(struct mortise_ldb *s, leveldb_writebatch_t *batch,
+                           const char *key, size_t key_size, const char *value,
+                           size_t value_size);
 int mortise_ldb_put_record(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                            const struct mortise_record *of, const void *record);
 int mortise_ldb_drop(struct mortise_ldb *s, leveldb_writebatch_t *batch);
@@ -253,6 +264,29 @@ int mortise_ldb_cache_put(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                           struct mortise_err *err);
 int mortise_ldb_cache_trim(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                            struct mortise_err *err);
+
+/* ---- leveldb_spawn.c: while s->writing is held --------------------------- */
+
+/* A batch begins, and ends, whatever became of it. */
+void mortise_ldb_spawns_begin(struct mortise_ldb *s);
+void mortise_ldb_spawns_end(struct mortise_ldb *s);
+/* What the i-th commit changes of handles; *fits: it may stand.  An error leaves
+ * the batch undone. */
+int mortise_ldb_spawns_stage(struct mortise_ldb *s,
+                             struct mortise_commit *const *commits, size_t i,
+                             bool *fits, struct mortise_err *err);
+/* All of it goes into the batch. */
+void mortise_ldb_spawns_put(struct mortise_ldb *s, leveldb_writebatch_t *batch);
+/* Does a run stay for its handles? */
+int mortise_ldb_spawns_are_open(struct mortise_ldb *s, const char *tenant,
+                                const char *run, bool *open,
+                                struct mortise_err *err);
+/* It does not, and goes: they do, too; *n_dropped grows by the keys. */
+int mortise_ldb_spawns_remove(struct mortise_ldb *s,
+                              leveldb_writebatch_t *batch, const char *tenant,
+                              const char *run, size_t *n_dropped,
+                              struct mortise_err *err);
+void mortise_ldb_spawns_close(struct mortise_ldb *s);
 
 /* Words for a record that does not read. */
 int mortise_ldb_bad(struct mortise_err *err, int code, const char *what);

@@ -817,6 +817,7 @@ void mortise_ldb_close(struct mortise_ldb *s)
     mortise_buf_finish(&s->key);
     mortise_buf_finish(&s->value);
     mortise_ldb_keep_none(s);
+    mortise_ldb_spawns_close(s);
     mortise_release(s->mem, s->marks, s->n_marks * sizeof *s->marks);
     mortise_release_str(s->mem, s->db_path);
     mortise_release_str(s->mem, s->path);
@@ -864,13 +865,20 @@ static void buffer(struct mortise_ldb *s, size_t n)
     s->buffered += (n + PUT_OVERHEAD) / 2 * 3;
 }
 
+void mortise_ldb_put_bytes(struct mortise_ldb *s, leveldb_writebatch_t *batch,
+                           const char *key, size_t key_size, const char *value,
+                           size_t value_size)
+{
+    assert(key_size > 0 && value_size > 0); /* a tag, and a version */
+    leveldb_writebatch_put(batch, key, key_size, value, value_size);
+    buffer(s, key_size + value_size);
+}
+
 int mortise_ldb_put(struct mortise_ldb *s, leveldb_writebatch_t *batch)
 {
     if (s->key.failed || s->value.failed)
         return MORTISE_ENOMEM;
-    assert(s->key.n > 0 && s->value.n > 0); /* a tag, and a version */
-    leveldb_writebatch_put(batch, s->key.p, s->key.n, s->value.p, s->value.n);
-    buffer(s, s->key.n + s->value.n);
+    mortise_ldb_put_bytes(s, batch, s->key.p, s->key.n, s->value.p, s->value.n);
     mortise_buf_clear(&s->value);
     return MORTISE_OK;
 }
@@ -1107,7 +1115,8 @@ static int put_commit(struct mortise_ldb *s, leveldb_writebatch_t *batch,
 /* Do all names of a commit fit into keys? */
 static bool has_names(const struct mortise_commit *c)
 {
-    bool ok = mortise_key_is_name(c->tenant) && mortise_key_is_name(c->run);
+    bool ok = mortise_key_is_name(c->tenant) &&
+              (c->run == NULL || mortise_key_is_name(c->run));
 
     for (size_t i = 0; i < c->n_opens && ok; i++)
         ok = mortise_key_is_name(c->opens[i].id);
@@ -1115,6 +1124,11 @@ static bool has_names(const struct mortise_commit *c)
         ok = mortise_key_is_name(c->closes[i].id);
     for (size_t i = 0; i < c->n_kvs && ok; i++)
         ok = mortise_key_is_name(c->kvs[i].plugin);
+    for (size_t i = 0; i < c->n_spawns && ok; i++)
+        ok = mortise_key_is_name(c->spawns[i]->parent) &&
+             mortise_key_is_name(c->spawns[i]->id) &&
+             mortise_key_is_name(c->spawns[i]->now.origin) &&
+             mortise_key_is_name(c->spawns[i]->now.child);
     return ok;
 }
 
@@ -1138,6 +1152,36 @@ static void check_shape(const struct mortise_commit *c)
     (void)c;
 }
 
+/* May the handles change so that the i-th commit has? */
+static int judge_spawns(struct mortise_ldb *s,
+                        struct mortise_commit *const *commits, size_t i,
+                        struct mortise_err *err)
+{
+    bool fits = true;
+    int rv = mortise_ldb_spawns_stage(s, commits, i, &fits, err);
+
+    commits[i]->result = fits ? MORTISE_OK : MORTISE_ECONFLICT;
+    return rv;
+}
+
+/* One that has no run. */
+static int put_runless(struct mortise_ldb *s,
+                       struct mortise_commit *const *commits, size_t i,
+                       struct mortise_err *err)
+{
+    struct mortise_commit *c = commits[i];
+
+    s->marks[i] = 0;
+    c->result = MORTISE_OK;
+    if (c->n_spawns == 0)
+        return MORTISE_OK;
+    assert(c->tenant != NULL);
+    if (has_names(c))
+        return judge_spawns(s, commits, i, err);
+    c->result = MORTISE_EINVAL;
+    return MORTISE_OK;
+}
+
 /* Judge the i-th commit and put it if it may stand. */
 static int put_next(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                     struct mortise_commit *const *commits, size_t i,
@@ -1147,11 +1191,8 @@ static int put_next(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     struct mortise_spot at;
     int rv;
 
-    if (c->run == NULL) {
-        s->marks[i] = 0;
-        c->result = MORTISE_OK;
-        return MORTISE_OK;
-    }
+    if (c->run == NULL)
+        return put_runless(s, commits, i, err);
     check_shape(c);
     c->result = MORTISE_EINVAL;
     s->marks[i] = mortise_hash_strs(c->tenant, c->run);
@@ -1164,6 +1205,11 @@ static int put_next(struct mortise_ldb *s, leveldb_writebatch_t *batch,
         if (rv != MORTISE_OK)
             return rv;
         c->result = judge(s, c, &at);
+    }
+    if (c->result == MORTISE_OK) {
+        rv = judge_spawns(s, commits, i, err);
+        if (rv != MORTISE_OK)
+            return rv;
     }
     if (c->result != MORTISE_OK)
         return MORTISE_OK;
@@ -1296,15 +1342,20 @@ static int write_commits(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     int rv = reserve_marks(s, n) ? MORTISE_OK : mortise_nomem(err);
 
     mortise_ldb_cache_begin(s);
+    mortise_ldb_spawns_begin(s);
     for (size_t i = 0; i < n && rv == MORTISE_OK; i++) {
         rv = put_next(s, batch, commits, i, err);
         if (rv == MORTISE_ENOMEM)
             mortise_nomem(err);
         if (commits[i]->result != MORTISE_OK)
             continue;
-        any = any || commits[i]->run != NULL || s->unsynced;
+        any = any || commits[i]->run != NULL || commits[i]->n_spawns > 0 ||
+              s->unsynced;
         lazy = lazy && commits[i]->run != NULL && commits[i]->lazy;
     }
+    if (rv == MORTISE_OK)
+        mortise_ldb_spawns_put(s, batch);
+    mortise_ldb_spawns_end(s);
     if (rv == MORTISE_OK && any)
         rv = mortise_ldb_cache_trim(s, batch, err);
     if (rv == MORTISE_OK && any)

@@ -418,6 +418,99 @@ static int walk_kvs(struct walk *w, struct mortise_err *err)
     return walk_all(w, count_kv, err);
 }
 
+/* ---- spawn handles -------------------------------------------------------- */
+
+static void give_spawn(const struct mortise_read *r, const char *parent,
+                       const char *id, struct mortise_spawn *spawn, bool *stop)
+{
+    assert(r->spawn != NULL);
+    if (spawn->result_size == 0)
+        spawn->result = NULL;
+    *stop = r->spawn(r->ud, parent, id, spawn) != 0;
+}
+
+static int get_spawn(struct mortise_ldb *s, struct mortise_read *r,
+                     struct mortise_buf *key, struct mortise_err *err)
+{
+    struct mortise_spawn spawn;
+    char *value;
+    bool stop;
+    int rv;
+
+    mortise_key_spawn(key, r->tenant, r->run, r->id);
+    rv = mortise_ldb_get_record(s, s->checked, key, &mortise_record_spawn,
+                                &spawn, &value, err);
+    if (rv == MORTISE_OK)
+        give_spawn(r, r->run, r->id, &spawn, &stop);
+    leveldb_free(value);
+    return rv;
+}
+
+/* The way to it is never another one's, and goes with it. */
+static int walk_spawn_of(struct walk *w, struct mortise_err *err)
+{
+    struct mortise_spawn spawn;
+    struct mortise_child way;
+    int rv;
+
+    mortise_key_child(&w->key, w->r->tenant, w->r->run);
+    rv = walk_get(w, &mortise_record_child, &way, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_buf_puts(&w->names, way.parent);
+    mortise_buf_put(&w->names, "", 1);
+    mortise_buf_puts(&w->names, way.id);
+    mortise_buf_put(&w->names, "", 1);
+    if (w->names.failed)
+        return MORTISE_ENOMEM;
+    mortise_key_spawn(&w->key, w->r->tenant, w->names.p,
+                      next_name(w->names.p));
+    rv = walk_get(w, &mortise_record_spawn, &spawn, err);
+    if (rv == MORTISE_ENOTFOUND)
+        return mortise_fail(err, MORTISE_ECORRUPT,
+                            "%s is the child of a spawn handle that is not "
+                            "there",
+                            w->r->run);
+    if (rv == MORTISE_OK)
+        give_spawn(w->r, w->names.p, next_name(w->names.p), &spawn, &w->stop);
+    return rv;
+}
+
+static int each_spawn(struct walk *w, struct mortise_reader *key,
+                      struct mortise_err *err)
+{
+    struct mortise_spawn spawn;
+    struct mortise_err why;
+    int rv;
+
+    mortise_key_read_last(key, &w->names);
+    rv = key_read(w, key, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (walk_value(w, &mortise_record_spawn, &spawn, &why) != MORTISE_OK)
+        return bad_in_list(w, &why, err);
+    give_spawn(w->r, w->r->run, w->names.p, &spawn, &w->stop);
+    return MORTISE_OK;
+}
+
+static int walk_spawns(struct walk *w, struct mortise_err *err)
+{
+    mortise_key_of_run(&w->prefix, MORTISE_KEY_SPAWN, w->r->tenant, w->r->run);
+    return walk_all(w, each_spawn, err);
+}
+
+static int get_spawn_tree(struct mortise_ldb *s, struct mortise_read *r,
+                          struct mortise_buf *key, struct mortise_err *err)
+{
+    int rv;
+
+    r->found.tree = (struct mortise_spawn_tree){.total = 0};
+    mortise_key_tree(key, r->tenant, r->run);
+    rv = mortise_ldb_get_record(s, s->checked, key, &mortise_record_tree,
+                                &r->found.tree, NULL, err);
+    return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
+}
+
 /* ---- all of them --------------------------------------------------------- */
 
 /* Each has one of them: it looks something up, or walks. */
@@ -437,6 +530,10 @@ static const struct {
     [MORTISE_READ_CACHED] = {.get = mortise_ldb_read_cached},
     [MORTISE_READ_REMOVED] = {.get = mortise_ldb_read_removed},
     [MORTISE_READ_NOTED] = {.get = mortise_ldb_read_noted},
+    [MORTISE_READ_SPAWN] = {.get = get_spawn},
+    [MORTISE_READ_SPAWN_OF] = {.walk = walk_spawn_of},
+    [MORTISE_READ_SPAWNS] = {.walk = walk_spawns},
+    [MORTISE_READ_SPAWN_TREE] = {.get = get_spawn_tree},
 };
 
 static int get(struct mortise_ldb *s, struct mortise_read *r,

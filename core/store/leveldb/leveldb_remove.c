@@ -8,8 +8,8 @@
  *   (2) A run's checkpoints are deleted with its head, or, when they are many,
  *       in later batches; `x` says which are left, and goes with the last.  A
  *       death in between leaves it, and whoever opens the store goes on.
- *   (3) A run goes only if its head is the one that was looked at, and nobody
- *       is asked anything by it.
+ *   (3) A run goes only if its head is the one that was looked at, nobody is
+ *       asked anything by it, and nothing of what it spawned is open.
  *   (4) A graph goes only if no head has it.  Heads are marked while others
  *       write, so what is admitted since the beginning counts as marked, and
  *       the sweep holds the lock under which runs are admitted.
@@ -73,6 +73,7 @@ static int look_at(struct mortise_ldb *s, const struct mortise_removal *r,
 {
     struct mortise_head head;
     char *value;
+    bool open;
     int rv;
 
     mortise_key_head(&s->key, r->tenant, r->run);
@@ -83,8 +84,10 @@ static int look_at(struct mortise_ldb *s, const struct mortise_removal *r,
         return rv;
     t->ended_ms = head.updated_ms;
     t->status = head.status;
-    return head.seq == r->seq && head.n_pending == 0 ? MORTISE_OK
-                                                     : MORTISE_ENOTFOUND;
+    if (head.seq != r->seq || head.n_pending != 0)
+        return MORTISE_ENOTFOUND;
+    rv = mortise_ldb_spawns_are_open(s, r->tenant, r->run, &open, err);
+    return rv == MORTISE_OK && open ? MORTISE_ENOTFOUND : rv;
 }
 
 struct removing {
@@ -104,6 +107,7 @@ static int remove_all(struct mortise_ldb *s, leveldb_writebatch_t *batch,
         struct mortise_removal *r = &all->list[i];
         struct mortise_leaving l = {1, r->seq};
         struct mortise_tombstone t = {.removed_ms = all->now_ms};
+        size_t spawned = 0;
         int rv = look_at(s, r, &t, err);
 
         if (rv == MORTISE_ENOTFOUND)
@@ -112,6 +116,10 @@ static int remove_all(struct mortise_ldb *s, leveldb_writebatch_t *batch,
             rv = bury(s, batch, r, &t);
         if (rv == MORTISE_OK)
             rv = delete_some(s, batch, r->tenant, r->run, &l, &room);
+        if (rv == MORTISE_OK)
+            rv = mortise_ldb_spawns_remove(s, batch, r->tenant, r->run,
+                                           &spawned, err);
+        room -= spawned < room ? spawned : room;
         if (rv != MORTISE_OK)
             return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
         r->gone = any = true;

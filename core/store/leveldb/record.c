@@ -105,6 +105,35 @@ static const struct mortise_field leaving[] = {
     RAW_OF(leaving, last),
 };
 
+static const struct mortise_field spawn[] = {
+    RAW_OF(spawn, epoch),
+    RAW_OF(spawn, claimed_ms),
+    RAW_OF(spawn, updated_ms),
+    RAW_OF(spawn, state),
+    RAW_OF(spawn, status),
+    RAW_OF(spawn, depth),
+    {FLAG, AT(spawn, detached), 0},
+    {FLAG, AT(spawn, native), 0},
+    RAW_OF(spawn, task),
+    {TEXT, AT(spawn, origin), 0},
+    {TEXT, AT(spawn, execution), 0},
+    {TEXT, AT(spawn, call), 0},
+    {TEXT, AT(spawn, name), 0},
+    {TEXT, AT(spawn, child), 0},
+    {TEXT, AT(spawn, token), 0},
+    BLOB_OF(spawn, result, result_size),
+};
+static const struct mortise_field child[] = {
+    {TEXT, AT(child, parent), 0},
+    {TEXT, AT(child, id), 0},
+};
+static const struct mortise_field tree[] = {
+    RAW_OF(spawn_tree, active),
+    RAW_OF(spawn_tree, total),
+    RAW_OF(spawn_tree, detached_active),
+    RAW_OF(spawn_tree, detached_total),
+};
+
 /* A run begins with its first checkpoint. */
 static bool is_head(const void *record)
 {
@@ -119,6 +148,31 @@ static bool is_leaving(const void *record)
     const struct mortise_leaving *l = record;
 
     return l->first <= l->last;
+}
+
+/* It was claimed; it has a child where it says so, and an end where it is over.
+ */
+static bool is_spawn(const void *record)
+{
+    const struct mortise_spawn *s = record;
+    bool begun = s->state >= MORTISE_SPAWN_CREATED &&
+                 s->state <= MORTISE_SPAWN_SETTLED;
+
+    return s->epoch > 0 && s->depth > 0 &&
+           mortise_spawn_state_name((int)s->state) != NULL &&
+           mortise_spawn_is_over(s) ==
+               (mortise_spawn_status_name((int)s->status) != NULL) &&
+           (!begun || s->child[0] != '\0') &&
+           (s->state != MORTISE_SPAWN_PENDING || s->child[0] == '\0');
+}
+
+static bool is_tree(const void *record)
+{
+    const struct mortise_spawn_tree *t = record;
+
+    return t->active <= t->total && t->detached_total <= t->total &&
+           t->detached_active <= t->detached_total &&
+           t->detached_active <= t->active;
 }
 
 static bool is_there(const void *record)
@@ -146,7 +200,10 @@ const struct mortise_record
     mortise_record_cached = {"a result that was kept", RECORD(value), is_there},
     mortise_record_tombstone = {"a tombstone", RECORD(tombstone), NULL},
     mortise_record_leaving = {"what is left of a removed run", RECORD(leaving),
-                              is_leaving};
+                              is_leaving},
+    mortise_record_spawn = {"a spawn handle", RECORD(spawn), is_spawn},
+    mortise_record_child = {"whose child a run is", RECORD(child), NULL},
+    mortise_record_tree = {"the counters of a tree", RECORD(tree), is_tree};
 
 /* ---- writing ------------------------------------------------------------- */
 

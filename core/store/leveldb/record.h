@@ -40,6 +40,11 @@ struct mortise_value {
     size_t size;
 };
 
+/* The handle that a child has; lent. */
+struct mortise_child {
+    const char *parent, *id;
+};
+
 /* How a struct is stored. */
 struct mortise_record {
     const char *what; /* in words */
@@ -61,7 +66,10 @@ extern const struct mortise_record
     mortise_record_kv,         /* struct mortise_value */
     mortise_record_cached,     /* struct mortise_value */
     mortise_record_tombstone,  /* struct mortise_tombstone */
-    mortise_record_leaving;    /* struct mortise_leaving */
+    mortise_record_leaving,    /* struct mortise_leaving */
+    mortise_record_spawn,      /* struct mortise_spawn */
+    mortise_record_child,      /* struct mortise_child */
+    mortise_record_tree;       /* struct mortise_spawn_tree */
 
 /* Append what `record` says to `b`. */
 void mortise_record_put(struct mortise_buf *b, const struct mortise_record *of,

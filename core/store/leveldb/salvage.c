@@ -52,7 +52,7 @@ enum { AT_ONCE = 1000, BYTES_AT_ONCE = 1 << 20, MAX_LOGS = 64 };
 /* Is it one of those that are taken along as they are? */
 static bool is_taken(uint8_t tag)
 {
-    return tag != 0 && strchr("dghkmnptx", tag) != NULL;
+    return tag != 0 && strchr("deghkmnpstxy", tag) != NULL;
 }
 
 /* ---- writing ------------------------------------------------------------ */

@@ -62,10 +62,13 @@ END_TEST
 
 START_TEST(every_result_has_a_name)
 {
-    for (int r = MORTISE_ENOSPC; r < 0; r++)
+    for (int r = MORTISE_RESULTS_END; r < 0; r++)
         ck_assert_ptr_ne(strstr(mortise_result_name(r), "E_"), NULL);
     ck_assert_str_eq(mortise_result_name(MORTISE_OK), "OK");
     ck_assert_str_eq(mortise_result_name(MORTISE_ENOSPC), "E_NO_SPACE");
+    ck_assert_str_eq(mortise_result_name(MORTISE_RESULTS_END),
+                     "E_ALREADY_REGISTERED");
+    ck_assert_str_eq(mortise_result_name(MORTISE_RESULTS_END - 1), "E_UNKNOWN");
     ck_assert_str_eq(mortise_result_name(MORTISE_EEXISTS), "E_EXISTS");
     ck_assert_str_eq(mortise_result_name(1), "E_UNKNOWN");
     ck_assert_str_eq(mortise_result_name(-1000), "E_UNKNOWN");

@@ -399,9 +399,10 @@ END_TEST
 START_TEST(results_have_codes)
 {
     ck_assert_int_eq(mortise_exit_code_of_result(MORTISE_OK), 0);
-    for (int rv = MORTISE_ENOMEM; rv >= MORTISE_ENOSPC; rv--)
+    for (int rv = MORTISE_ENOMEM; rv >= MORTISE_RESULTS_END; rv--)
         ck_assert_int_ne(mortise_exit_code_of_result(rv), 0);
-    ck_assert_int_eq(mortise_exit_code_of_result(MORTISE_ENOSPC - 1), 1);
+    ck_assert_int_eq(mortise_exit_code_of_result(MORTISE_RESULTS_END - 1),
+                     1);
     ck_assert_int_eq(mortise_exit_code_of_result(1), 1);
     ck_assert_int_eq(mortise_exit_code_of_result(MORTISE_ECHECK), 2);
     ck_assert_int_eq(mortise_exit_code_of_result(MORTISE_ENOTFOUND), 3);

@@ -433,7 +433,6 @@ static const struct {
     {"size: 41872, ", "", "E0206", "size"},
     /* not in this build */
     {"runtime: rust", "runtime: go", "E0205", "go"},
-    {"[state.get/1]", "[spawn.claim/1]", "E0205", "spawn.claim/1"},
     {"  guardrail:", "  state:", "E0202", "state"},
     {"  exec: []", "  limits: {memory: 1MiB}", "E0202", "limits"},
     {"x-mine: whatever", "on_failure: {}", "E0202", "on_failure"},

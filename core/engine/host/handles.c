@@ -1,0 +1,412 @@
+/* handles.c -- spawn handles, for plugins that bring children of their own:
+ *
+ *   spawn.claim/1    {call, name, task?, detached?, token?}
+ *                    {outcome, handle, state, token?, child?, terminal_status?,
+ *                    terminal_result?}
+ *   spawn.register/1 {handle, token, child}             {state}
+ *   spawn.advance/1  {handle, token, state}             {state}
+ *   spawn.settle/1   {handle, token, status, result?}   {state}
+ *
+ * `call` names the spawn in the execution that asks: the same in a replay, and in
+ * a later attempt, which finds the child of the earlier one.  Handles are those of
+ * the run that asks; others are not found.
+ *
+ * Each is a put of the run's: what it comes to is decided here, from what is on
+ * disk, and its answer and the change are one commit (run/asks/step.c).  A
+ * refusal is recorded, too; its words begin with the code: "E_LIMIT: ...".
+ *
+ * A result or a name with a secret in it is refused: what is stored has
+ * references. */
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/common/secret_store.h"
+#include "engine/runs/host_calls.h"
+#include "engine/runs/spawns.h"
+#include "run/run.h"
+
+/* ---- bodies --------------------------------------------------------------- */
+
+static int32_t refuse(char *words, const char *member, const char *takes)
+{
+    return mortise_ask_refuse(words, MORTISE_S_INVALID, "%s takes %s", member,
+                              takes);
+}
+
+/* No members but those. */
+static int32_t check_members(const struct mortise_asked *a,
+                             const char *const *members, const char *form,
+                             char *words)
+{
+    json_t *body = mortise_json_unconst(a->body);
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(body, key, value)
+    {
+        size_t i = 0;
+
+        while (members[i] != NULL && strcmp(members[i], key) != 0)
+            i++;
+        if (members[i] == NULL)
+            return mortise_ask_refuse(words, MORTISE_S_INVALID,
+                                      "a request of %s is %s", a->method_name,
+                                      form);
+    }
+    return MORTISE_S_OK;
+}
+
+/* A member that is text; NULL where it may be missing, and is. */
+static int32_t check_text(const struct mortise_asked *a, const char *member,
+                          size_t most, bool optional, char *words)
+{
+    const json_t *value = json_object_get(a->body, member);
+    const char *text = json_string_value(value);
+    struct mortise_err why;
+
+    if (value == NULL && optional)
+        return MORTISE_S_OK;
+    if (text == NULL || strlen(text) != json_string_length(value))
+        return refuse(words, member, "text");
+    if (mortise_spawns_check_text(member, text, most, &why) == MORTISE_OK)
+        return MORTISE_S_OK;
+    return mortise_ask_refuse(words, MORTISE_S_INVALID, "%s", why.msg);
+}
+
+static const char *text_of(const struct mortise_asked *a, const char *member)
+{
+    return json_string_value(json_object_get(a->body, member));
+}
+
+static int32_t check_claim(struct mortise_asked *a, char *words)
+{
+    static const char *const members[] = {"call",     "name",  "task",
+                                          "detached", "token", NULL};
+    const json_t *detached = json_object_get(a->body, "detached");
+    int32_t status = check_members(
+        a, members, "{call, name, task?, detached?, token?}", words);
+
+    if (status == MORTISE_S_OK)
+        status = check_text(a, "call", MORTISE_SPAWN_TEXT, false, words);
+    if (status == MORTISE_S_OK)
+        status = check_text(a, "name", MORTISE_SPAWN_TEXT, false, words);
+    if (status == MORTISE_S_OK)
+        status = check_text(a, "token", MORTISE_SPAWN_TEXT, true, words);
+    if (status == MORTISE_S_OK && detached != NULL &&
+        !json_is_boolean(detached))
+        status = refuse(words, "detached", "true or false");
+    return status;
+}
+
+static int32_t check_holder(const struct mortise_asked *a, char *words)
+{
+    int32_t status =
+        check_text(a, "handle", MORTISE_SPAWN_HANDLE_MAX - 1, false, words);
+
+    return status == MORTISE_S_OK
+               ? check_text(a, "token", MORTISE_SPAWN_TEXT, false, words)
+               : status;
+}
+
+static int32_t check_register(struct mortise_asked *a, char *words)
+{
+    static const char *const members[] = {"handle", "token", "child", NULL};
+    int32_t status = check_members(a, members, "{handle, token, child}", words);
+
+    if (status == MORTISE_S_OK)
+        status = check_holder(a, words);
+    return status == MORTISE_S_OK
+               ? check_text(a, "child", MORTISE_SPAWN_TEXT, false, words)
+               : status;
+}
+
+/* DISPATCHED or RUNNING; 0: it is neither. */
+static enum mortise_spawn_state state_of(const struct mortise_asked *a)
+{
+    const char *word = text_of(a, "state");
+
+    for (int s = MORTISE_SPAWN_DISPATCHED; s <= MORTISE_SPAWN_RUNNING; s++)
+        if (word != NULL && strcmp(word, mortise_spawn_state_name(s)) == 0)
+            return (enum mortise_spawn_state)s;
+    return (enum mortise_spawn_state)0;
+}
+
+static int32_t check_advance(struct mortise_asked *a, char *words)
+{
+    static const char *const members[] = {"handle", "token", "state", NULL};
+    int32_t status = check_members(a, members, "{handle, token, state}", words);
+
+    if (status == MORTISE_S_OK)
+        status = check_holder(a, words);
+    if (status == MORTISE_S_OK && state_of(a) == 0)
+        status = refuse(words, "state", "dispatched or running");
+    return status;
+}
+
+static int32_t check_settle(struct mortise_asked *a, char *words)
+{
+    static const char *const members[] = {"handle", "token", "status", "result",
+                                          NULL};
+    const char *word = text_of(a, "status");
+    int32_t status =
+        check_members(a, members, "{handle, token, status, result?}", words);
+
+    if (status == MORTISE_S_OK)
+        status = check_holder(a, words);
+    if (status == MORTISE_S_OK &&
+        (word == NULL ||
+         mortise_spawn_status_of(word) == MORTISE_SPAWN_UNENDED))
+        status = refuse(words, "status",
+                        "completed, failed, cancelled, timed_out, "
+                        "max_iterations, budget or abandoned: it is how the "
+                        "child ended");
+    return status;
+}
+
+/* ---- an operation for an ask ------------------------------------------------ */
+
+struct handle_op {
+    struct mortise_spawn_op op;
+    struct mortise *m;
+    struct mortise_asked *asked; /* NULL: it was let go of */
+    json_t *body;                /* a reference: texts stand in it */
+    char tenant[MORTISE_NAME_MAX + 1], parent[MORTISE_NAME_MAX + 1];
+    char path[MORTISE_EXEC_PATH];
+    char *result; /* JSON; NULL: none */
+};
+
+static void op_free(struct handle_op *h)
+{
+    json_decref(h->body);
+    mortise_release_str(h->m->mem, h->result);
+    mortise_release(h->m->mem, h, sizeof *h);
+}
+
+static void let_go(struct mortise_asked *a)
+{
+    struct handle_op *h = a->data;
+
+    if (h != NULL)
+        h->asked = NULL;
+    a->data = NULL;
+}
+
+/* {outcome?, handle?, state, ...}; NULL: no memory. */
+static json_t *answer_of(const struct handle_op *h)
+{
+    const struct mortise_spawn_op *op = &h->op;
+    const struct mortise_spawn *now = &op->put.change.now;
+    bool claims = op->kind == MORTISE_SPAWN_CLAIMS;
+    const char *status = mortise_spawn_status_name((int)now->status);
+    char handle[MORTISE_SPAWN_HANDLE_MAX];
+    json_t *result = NULL, *answer;
+
+    if (!claims)
+        return json_pack("{s:s}", "state",
+                         mortise_spawn_state_name((int)now->state));
+    mortise_spawns_handle(handle, op->parent, op->id);
+    if (now->result != NULL &&
+        mortise_json_read(&result, now->result, now->result_size, NULL) !=
+            MORTISE_OK)
+        return NULL;
+    answer =
+        json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:s*, s:o*}", "outcome",
+                  mortise_spawn_outcome_name((int)op->outcome), "handle",
+                  handle, "state", mortise_spawn_state_name((int)now->state),
+                  "token", mortise_spawn_is_over(now) ? NULL : now->token,
+                  "child", now->child[0] != '\0' ? now->child : NULL,
+                  "terminal_status", status, "terminal_result", result);
+    return answer;
+}
+
+/* Is it the record's to say, and so the run's to keep? */
+static bool is_word(int rv)
+{
+    return rv == MORTISE_ENOTFOUND || rv == MORTISE_EDETERMINISM ||
+           rv == MORTISE_ELIMIT || rv == MORTISE_ESTALE_TOKEN ||
+           rv == MORTISE_EALREADY_SETTLED || rv == MORTISE_ENOT_RUNNING ||
+           rv == MORTISE_EALREADY_REGISTERED;
+}
+
+static void undecided(struct mortise_asked *a, int rv, const char *words)
+{
+    mortise_host_call_undecided(
+        a, rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_IO, words);
+}
+
+/* The run takes it, or it is nobody's: it knows the answer already, or its call
+ * is over. */
+static void tell_run(struct handle_op *h, struct mortise_asked *a, int rv,
+                     const struct mortise_err *err)
+{
+    if (rv != MORTISE_OK)
+        snprintf(a->words, sizeof a->words, "%.32s: %.440s",
+                 mortise_result_name(rv), err->msg);
+    else
+        a->decided = answer_of(h);
+    if (rv == MORTISE_OK && a->decided == NULL) {
+        undecided(a, MORTISE_ENOMEM, "out of memory");
+        return;
+    }
+    a->spawn = h->op.changes ? &h->op.put.change : NULL;
+    mortise_host_call_weighed(a, rv != MORTISE_OK);
+}
+
+static void decided(struct mortise_spawn_op *op, int rv,
+                    const struct mortise_err *err)
+{
+    struct handle_op *h = MORTISE_OF(op, struct handle_op, op);
+    struct mortise_asked *a = h->asked;
+
+    if (a != NULL) {
+        a->data = NULL;
+        if (rv == MORTISE_OK || is_word(rv))
+            tell_run(h, a, rv, err);
+        else
+            undecided(a, rv, err->msg);
+    }
+    if (op->put.flying)
+        return;
+    mortise_spawns_drop(op);
+    op_free(h);
+}
+
+static void landed(struct mortise_spawn_op *op, int result)
+{
+    (void)result; /* the run hears it from its commit */
+    op_free(MORTISE_OF(op, struct handle_op, op));
+}
+
+/* NULL: no memory, or a secret in it; it is said. */
+static struct handle_op *op_new(struct mortise_asked *a,
+                                enum mortise_spawn_kind kind)
+{
+    struct handle_op *h;
+
+    if (mortise_secret_store_tells(a->m->secret_store, a->body)) {
+        mortise_host_call_undecided(a, MORTISE_S_DENIED,
+                                    "there is a secret in what is to be kept");
+        return NULL;
+    }
+    h = mortise_zalloc(a->m->mem, sizeof *h);
+    if (h == NULL) {
+        undecided(a, MORTISE_ENOMEM, "out of memory");
+        return NULL;
+    }
+    h->m = a->m;
+    h->asked = a;
+    h->body = json_incref(mortise_json_unconst(a->body));
+    strcpy(h->tenant, a->live->tenant); /* live.c lets no longer name in */
+    strcpy(h->parent, a->live->id);
+    snprintf(h->path, sizeof h->path, "%s", a->node_path);
+    h->op = (struct mortise_spawn_op){.kind = kind,
+                                      .tenant = h->tenant,
+                                      .parent = h->parent,
+                                      .token = text_of(a, "token"),
+                                      .decided = decided,
+                                      .landed = landed};
+    a->data = h;
+    return h;
+}
+
+static void weigh_claim(struct mortise_asked *a)
+{
+    const json_t *task = json_object_get(a->body, "task");
+    struct handle_op *h = op_new(a, MORTISE_SPAWN_CLAIMS);
+    json_t *none = json_null();
+
+    if (h == NULL)
+        return;
+    h->op.execution = h->path;
+    h->op.call = text_of(a, "call");
+    h->op.name = text_of(a, "name");
+    h->op.detached = json_is_true(json_object_get(a->body, "detached"));
+    h->op.graph = a->live->graph;
+    if (mortise_json_digest(h->op.task, task != NULL ? task : none,
+                            a->m->mem) != MORTISE_OK) {
+        a->data = NULL;
+        op_free(h);
+        undecided(a, MORTISE_ENOMEM, "out of memory");
+        return;
+    }
+    mortise_spawns_begin(a->m, &h->op);
+}
+
+/* A handle of another run is not found, as one that never was. */
+static void begin_held(struct mortise_asked *a, struct handle_op *h)
+{
+    char parent[MORTISE_NAME_MAX + 1];
+
+    if (mortise_spawns_parse(text_of(a, "handle"), parent, h->op.id) &&
+        strcmp(parent, h->parent) == 0) {
+        mortise_spawns_begin(a->m, &h->op);
+        return;
+    }
+    a->data = NULL;
+    op_free(h);
+    snprintf(a->words, sizeof a->words, "%s: this run has no such spawn handle",
+             mortise_result_name(MORTISE_ENOTFOUND));
+    mortise_host_call_weighed(a, true);
+}
+
+static void weigh_register(struct mortise_asked *a)
+{
+    struct handle_op *h = op_new(a, MORTISE_SPAWN_REGISTERS);
+
+    if (h == NULL)
+        return;
+    h->op.child = text_of(a, "child");
+    begin_held(a, h);
+}
+
+static void weigh_advance(struct mortise_asked *a)
+{
+    struct handle_op *h = op_new(a, MORTISE_SPAWN_ADVANCES);
+
+    if (h == NULL)
+        return;
+    h->op.state = state_of(a);
+    begin_held(a, h);
+}
+
+static void weigh_settle(struct mortise_asked *a)
+{
+    const json_t *result = json_object_get(a->body, "result");
+    struct handle_op *h = op_new(a, MORTISE_SPAWN_SETTLES);
+    struct mortise_err why;
+    int rv = MORTISE_OK;
+
+    if (h == NULL)
+        return;
+    h->op.status = mortise_spawn_status_of(text_of(a, "status"));
+    if (result != NULL)
+        rv = mortise_spawns_result(a->m, result, &h->result, &why);
+    h->op.result = h->result;
+    h->op.result_size = h->result != NULL ? strlen(h->result) : 0;
+    if (rv == MORTISE_OK) {
+        begin_held(a, h);
+        return;
+    }
+    a->data = NULL;
+    op_free(h);
+    if (rv == MORTISE_EINVAL)
+        mortise_host_call_undecided(a, MORTISE_S_INVALID, why.msg);
+    else
+        undecided(a, rv, why.msg);
+}
+
+/* ---- the methods -------------------------------------------------------------- */
+
+#define HANDLE_METHOD(verb)                                                    \
+    const struct mortise_host_call_method mortise_host_call_spawn_##verb = {   \
+        .effect = MORTISE_HOST_CALL_PUT,                                       \
+        .check = check_##verb,                                                 \
+        .weigh = weigh_##verb,                                                 \
+        .decides = true,                                                       \
+        .cancel = let_go,                                                      \
+    }
+
+HANDLE_METHOD(claim);
+HANDLE_METHOD(register);
+HANDLE_METHOD(advance);
+HANDLE_METHOD(settle);

@@ -1,0 +1,385 @@
+/* spawn.c -- durable spawn handles: the rules.
+ *
+ * An agent that starts a child and is then killed must find that child again,
+ * and not start a second one.  So before a child is made its parent's call
+ * claims a record, under an identity that a replay of the parent makes again:
+ *
+ *   (1) One record for each call of an execution.  Who claims it first gets it;
+ *       who claims it again, be it the same parent after a crash or another
+ *       process, is told how far it is, and goes on from there.
+ *   (2) The same call with another name, task or lifetime is no replay:
+ *       MORTISE_EDETERMINISM, and nothing changes.
+ *   (3) Each claim of a record that is not over makes its token another one and
+ *       raises its epoch.  What comes with an older token, from a claimer that
+ *       was thought dead, is MORTISE_ESTALE_TOKEN, whatever it wants, and never
+ *       a success, also where it would have changed nothing.
+ *   (4) A record moves pending, created, dispatched, running, settled or
+ *       abandoned, and only forward.  To say again what was said is fine; to
+ *       settle with another value, or register another child, is not.
+ *   (5) A tree is an origin and all that descends from it.  Its counters are
+ *       those of its records, and change with them; a claim that would pass a
+ *       cap makes no record.  A claim that finds one passes none.
+ *   (6) A detached child belongs to its origin's tree, but to nobody's lineage:
+ *       it stands at depth 1 whoever made it, and does not end with its parent.
+ *
+ * A record has all that a later claimer needs, and no more: of the task there
+ * is a digest, since who claims again brings the task along. */
+#include "spawn/spawn.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* ---- names ----------------------------------------------------------------- */
+
+static const char *const caps[MORTISE_SPAWN_CAPS] = {
+    "depth", "active", "total", "detached_active", "detached_total"};
+
+const struct mortise_spawn_caps mortise_spawn_default_caps = {
+    .most = {[MORTISE_SPAWN_CAP_DEPTH] = 2,
+             [MORTISE_SPAWN_CAP_ACTIVE] = 16,
+             [MORTISE_SPAWN_CAP_TOTAL] = 200,
+             [MORTISE_SPAWN_CAP_DETACHED_ACTIVE] = 8,
+             [MORTISE_SPAWN_CAP_DETACHED_TOTAL] = 50}};
+
+static const char *const outcomes[] = {
+    [MORTISE_SPAWN_CLAIMED] = "claimed",
+    [MORTISE_SPAWN_CLAIMED_PENDING_CHILD] = "claimed_pending_child",
+    [MORTISE_SPAWN_ALREADY_RUNNING] = "already_running",
+    [MORTISE_SPAWN_ALREADY_SETTLED] = "already_settled"};
+
+static const char *const states[] = {[MORTISE_SPAWN_PENDING] = "pending",
+                                     [MORTISE_SPAWN_CREATED] = "created",
+                                     [MORTISE_SPAWN_DISPATCHED] = "dispatched",
+                                     [MORTISE_SPAWN_RUNNING] = "running",
+                                     [MORTISE_SPAWN_SETTLED] = "settled",
+                                     [MORTISE_SPAWN_ABANDONED] = "abandoned"};
+
+static const char *const statuses[] = {[MORTISE_SPAWN_COMPLETED] = "completed",
+                                       [MORTISE_SPAWN_FAILED] = "failed",
+                                       [MORTISE_SPAWN_CANCELLED] = "cancelled",
+                                       [MORTISE_SPAWN_TIMED_OUT] = "timed_out",
+                                       [MORTISE_SPAWN_MAX_ITERATIONS] =
+                                           "max_iterations",
+                                       [MORTISE_SPAWN_BUDGET] = "budget",
+                                       [MORTISE_SPAWN_GIVEN_UP] = "abandoned"};
+
+#define NAME_OF(table, i)                                                      \
+    ((size_t)(i) < sizeof(table) / sizeof(table)[0] ? (table)[i] : NULL)
+
+const char *mortise_spawn_outcome_name(int outcome)
+{
+    return outcome > 0 ? NAME_OF(outcomes, outcome) : NULL;
+}
+
+const char *mortise_spawn_state_name(int state)
+{
+    return state > 0 ? NAME_OF(states, state) : NULL;
+}
+
+const char *mortise_spawn_status_name(int status)
+{
+    return status > 0 ? NAME_OF(statuses, status) : NULL;
+}
+
+enum mortise_spawn_status mortise_spawn_status_of(const char *word)
+{
+    for (size_t i = 1; i < sizeof statuses / sizeof statuses[0]; i++)
+        if (strcmp(statuses[i], word) == 0)
+            return (enum mortise_spawn_status)i;
+    return MORTISE_SPAWN_UNENDED;
+}
+
+/* ---- which it is ------------------------------------------------------------ */
+
+static void id_of(char id[MORTISE_SPAWN_ID], struct mortise_hasher *h)
+{
+    uint8_t digest[MORTISE_DIGEST];
+
+    mortise_hasher_final(h, digest);
+    mortise_hex(id, digest, (MORTISE_SPAWN_ID - 1) / 2);
+}
+
+void mortise_spawn_id(char id[MORTISE_SPAWN_ID], const uint8_t *store,
+                      size_t store_size, const char *tenant, const char *parent,
+                      const char *execution, const char *call)
+{
+    struct mortise_hasher h;
+
+    mortise_hasher_init(&h);
+    mortise_hasher_str(&h, "spawn");
+    mortise_hasher_field(&h, store, store_size);
+    mortise_hasher_str(&h, tenant);
+    mortise_hasher_str(&h, parent);
+    mortise_hasher_str(&h, execution);
+    mortise_hasher_str(&h, call);
+    id_of(id, &h);
+}
+
+void mortise_spawn_child(char child[MORTISE_SPAWN_ID],
+                         const char id[MORTISE_SPAWN_ID])
+{
+    struct mortise_hasher h;
+
+    mortise_hasher_init(&h);
+    mortise_hasher_str(&h, "spawned run");
+    mortise_hasher_str(&h, id);
+    id_of(child, &h);
+}
+
+/* ---- claims ------------------------------------------------------------------ */
+
+/* (5) */
+static int check_caps(const struct mortise_spawn_tree *tree,
+                      const struct mortise_spawn_caps *most,
+                      const struct mortise_spawn_request *c,
+                      struct mortise_err *err)
+{
+    const uint64_t would[MORTISE_SPAWN_CAPS] = {
+        [MORTISE_SPAWN_CAP_DEPTH] = c->depth,
+        [MORTISE_SPAWN_CAP_ACTIVE] = tree->active + 1,
+        [MORTISE_SPAWN_CAP_TOTAL] = tree->total + 1,
+        [MORTISE_SPAWN_CAP_DETACHED_ACTIVE] =
+            c->detached ? tree->detached_active + 1 : 0,
+        [MORTISE_SPAWN_CAP_DETACHED_TOTAL] =
+            c->detached ? tree->detached_total + 1 : 0};
+
+    assert(c->depth > 0); /* the origin alone is at 0 */
+    for (int i = 0; i < MORTISE_SPAWN_CAPS; i++)
+        if (would[i] > most->most[i])
+            return mortise_fail(err, MORTISE_ELIMIT,
+                                "limits.spawn.%s is %llu: '%s' would be %llu",
+                                caps[i], (unsigned long long)most->most[i],
+                                c->name, (unsigned long long)would[i]);
+    return MORTISE_OK;
+}
+
+static void make(struct mortise_spawn *now,
+                 const struct mortise_spawn_request *c)
+{
+    *now = (struct mortise_spawn){.epoch = 1,
+                                  .claimed_ms = c->now_ms,
+                                  .updated_ms = c->now_ms,
+                                  .state = MORTISE_SPAWN_PENDING,
+                                  .depth = c->depth,
+                                  .detached = c->detached,
+                                  .native = c->native,
+                                  .origin = c->origin,
+                                  .execution = c->execution,
+                                  .call = c->call,
+                                  .name = c->name,
+                                  .child = "",
+                                  .token = c->token};
+    memcpy(now->task, c->task, sizeof now->task);
+}
+
+/* (2) */
+static int check_same(const struct mortise_spawn *was,
+                      const struct mortise_spawn_request *c,
+                      struct mortise_err *err)
+{
+    const char *what = strcmp(was->name, c->name) != 0 ? "name"
+                       : memcmp(was->task, c->task, sizeof c->task) != 0
+                           ? "task"
+                       : was->detached != c->detached ? "lifetime"
+                                                      : NULL;
+
+    if (what == NULL)
+        return MORTISE_OK;
+    return mortise_fail(err, MORTISE_EDETERMINISM,
+                        "call '%s' spawned '%s' before, and has another %s "
+                        "now that it is made again",
+                        was->call, was->name, what);
+}
+
+int mortise_spawn_after_claim(const struct mortise_spawn *was,
+                              const struct mortise_spawn_tree *tree,
+                              const struct mortise_spawn_caps *most,
+                              const struct mortise_spawn_request *c,
+                              struct mortise_spawn *now,
+                              enum mortise_spawn_outcome *outcome,
+                              struct mortise_err *err)
+{
+    int rv =
+        was == NULL ? check_caps(tree, most, c, err) : check_same(was, c, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    if (was == NULL) {
+        make(now, c);
+        *outcome = MORTISE_SPAWN_CLAIMED;
+        return MORTISE_OK;
+    }
+    *now = *was;
+    if (mortise_spawn_is_over(was)) {
+        *outcome = MORTISE_SPAWN_ALREADY_SETTLED;
+        return MORTISE_OK;
+    }
+    now->token = c->token; /* (3) */
+    now->epoch++;
+    now->updated_ms = c->now_ms;
+    *outcome = was->state == MORTISE_SPAWN_PENDING
+                   ? MORTISE_SPAWN_CLAIMED_PENDING_CHILD
+                   : MORTISE_SPAWN_ALREADY_RUNNING;
+    return MORTISE_OK;
+}
+
+/* ---- what a claimer says -------------------------------------------------------
+ */
+
+/* (3): is it there, and does the token hold? */
+static int check_token(const struct mortise_spawn *was, const char *token,
+                       struct mortise_err *err)
+{
+    if (was == NULL)
+        return mortise_fail(err, MORTISE_ENOTFOUND, "no such spawn handle");
+    if (strcmp(was->token, token) == 0)
+        return MORTISE_OK;
+    return mortise_fail(err, MORTISE_ESTALE_TOKEN,
+                        "call '%s', '%s', was claimed again since (epoch "
+                        "%llu): this token holds no more",
+                        was->call, was->name, (unsigned long long)was->epoch);
+}
+
+static int is_over(const struct mortise_spawn *was, struct mortise_err *err)
+{
+    return mortise_fail(err, MORTISE_EALREADY_SETTLED,
+                        "call '%s', '%s', is settled already: %s", was->call,
+                        was->name, mortise_spawn_status_name((int)was->status));
+}
+
+/* (4) */
+static void move(struct mortise_spawn *now, enum mortise_spawn_state to,
+                 uint64_t now_ms)
+{
+    assert(to > now->state && !mortise_spawn_is_over(now));
+    now->state = to;
+    now->updated_ms = now_ms;
+}
+
+int mortise_spawn_after_register(const struct mortise_spawn *was,
+                                 const char *token, const char *child,
+                                 uint64_t now_ms, struct mortise_spawn *now,
+                                 struct mortise_err *err)
+{
+    int rv = check_token(was, token, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    *now = *was;
+    if (was->child[0] != '\0' && strcmp(was->child, child) == 0)
+        return MORTISE_OK;
+    if (was->child[0] != '\0')
+        return mortise_fail(err, MORTISE_EALREADY_REGISTERED,
+                            "call '%s', '%s', has child %s already", was->call,
+                            was->name, was->child);
+    if (mortise_spawn_is_over(was))
+        return is_over(was, err);
+    now->child = child;
+    move(now, MORTISE_SPAWN_CREATED, now_ms);
+    return MORTISE_OK;
+}
+
+static int has_no_child(const struct mortise_spawn *was,
+                        struct mortise_err *err)
+{
+    return mortise_fail(err, MORTISE_ENOT_RUNNING,
+                        "call '%s', '%s', has no child yet: register it first",
+                        was->call, was->name);
+}
+
+int mortise_spawn_after_advance(const struct mortise_spawn *was,
+                                const char *token,
+                                enum mortise_spawn_state state, uint64_t now_ms,
+                                struct mortise_spawn *now,
+                                struct mortise_err *err)
+{
+    int rv = check_token(was, token, err);
+
+    assert(state == MORTISE_SPAWN_DISPATCHED || state == MORTISE_SPAWN_RUNNING);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (mortise_spawn_is_over(was))
+        return is_over(was, err);
+    if (was->state == MORTISE_SPAWN_PENDING)
+        return has_no_child(was, err);
+    *now = *was;
+    if (state > was->state)
+        move(now, state, now_ms);
+    return MORTISE_OK;
+}
+
+static bool is_same_end(const struct mortise_spawn *was,
+                        enum mortise_spawn_status status, const char *result,
+                        size_t size)
+{
+    return was->status == status && was->result_size == size &&
+           (size == 0 || memcmp(was->result, result, size) == 0);
+}
+
+int mortise_spawn_after_settle(const struct mortise_spawn *was,
+                               const char *token,
+                               enum mortise_spawn_status status,
+                               const char *result, size_t result_size,
+                               uint64_t now_ms, struct mortise_spawn *now,
+                               struct mortise_err *err)
+{
+    int rv = check_token(was, token, err);
+
+    assert(status != MORTISE_SPAWN_UNENDED);
+    if (rv != MORTISE_OK)
+        return rv;
+    *now = *was;
+    if (mortise_spawn_is_over(was))
+        return is_same_end(was, status, result, result_size)
+                   ? MORTISE_OK
+                   : is_over(was, err);
+    if (was->state == MORTISE_SPAWN_PENDING)
+        return has_no_child(was, err);
+    now->status = status;
+    now->result = result;
+    now->result_size = result_size;
+    move(now,
+         status == MORTISE_SPAWN_GIVEN_UP ? MORTISE_SPAWN_ABANDONED
+                                          : MORTISE_SPAWN_SETTLED,
+         now_ms);
+    return MORTISE_OK;
+}
+
+void mortise_spawn_after_abandon(const struct mortise_spawn *was,
+                                 uint64_t now_ms, struct mortise_spawn *now)
+{
+    *now = *was;
+    if (mortise_spawn_is_over(was))
+        return;
+    now->status = MORTISE_SPAWN_GIVEN_UP;
+    move(now, MORTISE_SPAWN_ABANDONED, now_ms);
+}
+
+/* ---- counters and changes ------------------------------------------------------
+ */
+
+bool mortise_spawn_count(struct mortise_spawn_tree *tree,
+                         const struct mortise_spawn *was,
+                         const struct mortise_spawn *now)
+{
+    uint64_t made = was == NULL;
+    uint64_t ended = was != NULL && !mortise_spawn_is_over(was) &&
+                     mortise_spawn_is_over(now);
+    uint64_t of_detached = now->detached;
+
+    assert(was != NULL || !mortise_spawn_is_over(now)); /* (4) */
+    if (tree->active < ended || tree->detached_active < ended * of_detached)
+        return false;
+    tree->total += made;
+    tree->active += made - ended;
+    tree->detached_total += made * of_detached;
+    tree->detached_active += (made - ended) * of_detached;
+    return true;
+}
+
+bool mortise_spawn_fits(const struct mortise_spawn *is,
+                        const struct mortise_spawn_change *c)
+{
+    return (is != NULL ? is->epoch : 0) == c->from_epoch &&
+           (is != NULL ? is->state : 0) == c->from_state;
+}

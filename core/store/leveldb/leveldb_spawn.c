@@ -1,0 +1,453 @@
+/* leveldb_spawn.c -- the store on LevelDB: spawn handles.
+ *
+ * A handle is a record under its parent, its child's name leads to it, and each
+ * tree has its counters.  They change with a commit, in its batch:
+ *
+ *   (1) A change is made only of the record that it was decided upon, by epoch
+ *       and state; else its commit conflicts, as a whole, and nothing of it is
+ *       written.  So of two who decided upon the same record one changes it.
+ *   (2) The counters of a tree are those of its records, in every batch.  They
+ *       change by what became of a record, never to what somebody says.
+ *   (3) What a batch has come to so far is what its later commits find: `staged`
+ *       has the records that it puts, the newest last.
+ *   (4) With a commit that ends its run, the handle whose child it was is settled,
+ *       and what nobody will settle any more is abandoned: whoever looks finds
+ *       the run going and the handles open, or neither.
+ *   (5) A run stays as long as one of its handles is open, or one of the tree of
+ *       which it is the origin.  When it goes its handles do, and their children's
+ *       way to them.
+ *
+ * All of it runs with `writing` locked. */
+#include <assert.h>
+#include <string.h>
+
+#include "store/leveldb/ldb.h"
+
+struct mortise_ldb_staged {
+    const char *key, *value; /* in the arena */
+    size_t key_size, value_size;
+};
+
+void mortise_ldb_spawns_begin(struct mortise_ldb *s)
+{
+    assert(s->spawns.n == 0); /* of the batch before */
+    mortise_arena_init(&s->spawns.arena, s->mem);
+}
+
+void mortise_ldb_spawns_end(struct mortise_ldb *s)
+{
+    s->spawns.n = 0;
+    mortise_arena_finish(&s->spawns.arena);
+}
+
+void mortise_ldb_spawns_close(struct mortise_ldb *s)
+{
+    mortise_release(s->mem, s->spawns.list,
+                    s->spawns.cap * sizeof *s->spawns.list);
+}
+
+/* ---- what is staged (3) -------------------------------------------------- */
+
+/* What s->key and `record` say is in the batch from now on; a failure is
+ * MORTISE_ENOMEM. */
+static int stage(struct mortise_ldb *s, const struct mortise_record *of,
+                 const void *record)
+{
+    struct mortise_ldb_spawns *sp = &s->spawns;
+    struct mortise_ldb_staged *grown, *e;
+
+    assert(s->value.n == 0);
+    grown = mortise_grow(s->mem, sp->list, sp->n, &sp->cap, sizeof *grown);
+    if (grown == NULL)
+        return MORTISE_ENOMEM;
+    sp->list = grown;
+    mortise_record_put(&s->value, of, record);
+    if (s->key.failed || s->value.failed)
+        return MORTISE_ENOMEM;
+    e = &sp->list[sp->n];
+    *e = (struct mortise_ldb_staged){
+        .key = mortise_arena_strndup(&sp->arena, s->key.p, s->key.n),
+        .key_size = s->key.n,
+        .value = mortise_arena_strndup(&sp->arena, s->value.p, s->value.n),
+        .value_size = s->value.n};
+    mortise_buf_clear(&s->value);
+    if (e->key == NULL || e->value == NULL)
+        return MORTISE_ENOMEM;
+    sp->n++;
+    return MORTISE_OK;
+}
+
+static const struct mortise_ldb_staged *staged(const struct mortise_ldb *s,
+                                               const void *key, size_t n)
+{
+    for (size_t i = s->spawns.n; i-- > 0;) {
+        const struct mortise_ldb_staged *e = &s->spawns.list[i];
+
+        if (e->key_size == n && memcmp(e->key, key, n) == 0)
+            return e;
+    }
+    return NULL;
+}
+
+/* What stands under s->key, or will with this batch, as long as that lasts.
+ * MORTISE_ENOTFOUND: nothing. */
+static int look_up(struct mortise_ldb *s, const struct mortise_record *of,
+                   void *out, struct mortise_err *err)
+{
+    const struct mortise_ldb_staged *e = staged(s, s->key.p, s->key.n);
+    const char *bytes = e != NULL ? e->value : NULL;
+    size_t n = e != NULL ? e->value_size : 0;
+    char *stored = NULL;
+    int rv = MORTISE_OK;
+
+    if (e == NULL) {
+        rv = mortise_ldb_get(s, s->checked, &s->key, &stored, &n, err);
+        if (rv == MORTISE_OK)
+            bytes = mortise_arena_strndup(&s->spawns.arena, stored, n);
+        leveldb_free(stored);
+    }
+    if (rv != MORTISE_OK)
+        return rv;
+    if (bytes == NULL)
+        return MORTISE_ENOMEM;
+    rv = mortise_record_read(of, out, bytes, n);
+    return rv == MORTISE_OK ? rv : mortise_ldb_bad(err, rv, of->what);
+}
+
+/* ---- changes ------------------------------------------------------------- */
+
+/* The record is that from now on, and its tree counts it (2). */
+static int change(struct mortise_ldb *s, const char *tenant, const char *parent,
+                  const char *id, const struct mortise_spawn *was,
+                  const struct mortise_spawn *now, struct mortise_err *err)
+{
+    struct mortise_spawn_tree tree = {.total = 0};
+    int rv;
+
+    mortise_key_tree(&s->key, tenant, now->origin);
+    rv = look_up(s, &mortise_record_tree, &tree, err);
+    if (rv != MORTISE_OK && rv != MORTISE_ENOTFOUND)
+        return rv;
+    if (!mortise_spawn_count(&tree, was, now))
+        return mortise_fail(err, MORTISE_ECORRUPT,
+                            "the counters of what run %s spawned do not fit "
+                            "their records",
+                            now->origin);
+    if (was == NULL || mortise_spawn_is_over(now)) {
+        rv = stage(s, &mortise_record_tree, &tree);
+        if (rv != MORTISE_OK)
+            return rv;
+    }
+    mortise_key_spawn(&s->key, tenant, parent, id);
+    return stage(s, &mortise_record_spawn, now);
+}
+
+/* May the run have handles?  As of the commits before the i-th, too. */
+static int is_going(struct mortise_ldb *s,
+                    struct mortise_commit *const *commits, size_t i,
+                    const char *run, bool *going, struct mortise_err *err)
+{
+    struct mortise_head head;
+    char *value;
+    int rv;
+
+    *going = commits[i]->run != NULL && strcmp(commits[i]->run, run) == 0;
+    if (*going)
+        return MORTISE_OK;
+    for (size_t k = i; k-- > 0;) {
+        const struct mortise_commit *c = commits[k];
+
+        if (c->result != MORTISE_OK || c->run == NULL ||
+            strcmp(c->run, run) != 0 ||
+            strcmp(c->tenant, commits[i]->tenant) != 0)
+            continue;
+        *going = !mortise_status_has_ended((int)c->head.status);
+        return MORTISE_OK;
+    }
+    mortise_key_head(&s->key, commits[i]->tenant, run);
+    rv = mortise_ldb_get_record(s, s->checked, &s->key, &mortise_record_head,
+                                &head, &value, err);
+    leveldb_free(value);
+    *going = rv == MORTISE_OK && !mortise_status_has_ended((int)head.status);
+    return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
+}
+
+/* A child's way to its handle.  *fits: no other handle has it. */
+static int lead_to(struct mortise_ldb *s, const char *tenant,
+                   const struct mortise_spawn_change *c, bool *fits,
+                   struct mortise_err *err)
+{
+    const struct mortise_child ours = {c->parent, c->id};
+    struct mortise_child other;
+    int rv;
+
+    mortise_key_child(&s->key, tenant, c->now.child);
+    rv = look_up(s, &mortise_record_child, &other, err);
+    *fits = rv == MORTISE_ENOTFOUND;
+    return *fits ? stage(s, &mortise_record_child, &ours) : rv;
+}
+
+/* (1) */
+static int stage_change(struct mortise_ldb *s,
+                        struct mortise_commit *const *commits, size_t i,
+                        const struct mortise_spawn_change *c, bool *fits,
+                        struct mortise_err *err)
+{
+    const char *tenant = commits[i]->tenant;
+    struct mortise_spawn is, *was = &is;
+    int rv;
+
+    mortise_key_spawn(&s->key, tenant, c->parent, c->id);
+    rv = look_up(s, &mortise_record_spawn, &is, err);
+    if (rv == MORTISE_ENOTFOUND) {
+        was = NULL;
+        rv = MORTISE_OK;
+    }
+    *fits = rv == MORTISE_OK && mortise_spawn_fits(was, c);
+    if (*fits && was == NULL)
+        rv = is_going(s, commits, i, c->parent, fits, err);
+    if (rv == MORTISE_OK && *fits && c->now.child[0] != '\0' &&
+        (was == NULL || was->child[0] == '\0'))
+        rv = lead_to(s, tenant, c, fits, err);
+    return rv == MORTISE_OK && *fits
+               ? change(s, tenant, c->parent, c->id, was, &c->now, err)
+               : rv;
+}
+
+/* ---- ends (4) ------------------------------------------------------------- */
+
+static int settle_own(struct mortise_ldb *s, const struct mortise_commit *c,
+                      struct mortise_err *err)
+{
+    struct mortise_child way;
+    struct mortise_spawn was, now;
+    int rv;
+
+    mortise_key_child(&s->key, c->tenant, c->run);
+    rv = look_up(s, &mortise_record_child, &way, err);
+    if (rv != MORTISE_OK)
+        return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
+    mortise_key_spawn(&s->key, c->tenant, way.parent, way.id);
+    rv = look_up(s, &mortise_record_spawn, &was, err);
+    if (rv == MORTISE_ENOTFOUND)
+        return mortise_fail(err, MORTISE_ECORRUPT,
+                            "run %s: the child of a spawn handle that is not "
+                            "there",
+                            c->run);
+    if (rv != MORTISE_OK || mortise_spawn_is_over(&was))
+        return rv;
+    rv = mortise_spawn_after_settle(&was, was.token, c->end_status,
+                                    c->end_result, c->end_result_size,
+                                    c->head.updated_ms, &now, err);
+    assert(rv == MORTISE_OK); /* it has a child, and this is it */
+    return change(s, c->tenant, way.parent, way.id, &was, &now, err);
+}
+
+/* s->key is that of a handle of the run, as it is there or staged. */
+static int abandon(struct mortise_ldb *s, const struct mortise_commit *c,
+                   const char *id, struct mortise_err *err)
+{
+    struct mortise_spawn was, now;
+    int rv = look_up(s, &mortise_record_spawn, &was, err);
+
+    if (rv != MORTISE_OK || mortise_spawn_is_over(&was) || was.detached ||
+        (was.native && was.state != MORTISE_SPAWN_PENDING))
+        return rv;
+    mortise_spawn_after_abandon(&was, c->head.updated_ms, &now);
+    return change(s, c->tenant, c->run, id, &was, &now, err);
+}
+
+/* A key with that prefix, into s->key; and the id at its end, in the arena.
+ * NULL: no memory. */
+static const char *id_at(struct mortise_ldb *s, const char *key, size_t n,
+                         size_t prefix)
+{
+    mortise_buf_clear(&s->key);
+    mortise_buf_put(&s->key, key, n);
+    return s->key.failed ? NULL
+                         : mortise_arena_strndup(&s->spawns.arena, key + prefix,
+                                                 n - prefix);
+}
+
+/* Those in the store, then those that this batch put first: what of the former
+ * is staged is found as it is there. */
+static int abandon_all(struct mortise_ldb *s, const struct mortise_commit *c,
+                       leveldb_iterator_t *it, const struct mortise_buf *prefix,
+                       struct mortise_err *err)
+{
+    size_t n_staged = s->spawns.n, n;
+    int rv = MORTISE_OK;
+
+    leveldb_iter_seek(it, prefix->p, prefix->n);
+    for (; rv == MORTISE_OK && leveldb_iter_valid(it); leveldb_iter_next(it)) {
+        const char *key = leveldb_iter_key(it, &n), *id;
+
+        if (n < prefix->n || memcmp(key, prefix->p, prefix->n) != 0)
+            break;
+        id = id_at(s, key, n, prefix->n);
+        rv = id != NULL ? abandon(s, c, id, err) : MORTISE_ENOMEM;
+    }
+    for (size_t i = 0; rv == MORTISE_OK && i < n_staged; i++) {
+        const struct mortise_ldb_staged *e = &s->spawns.list[i];
+        const char *id;
+
+        if (e->key_size < prefix->n ||
+            memcmp(e->key, prefix->p, prefix->n) != 0)
+            continue;
+        id = id_at(s, e->key, e->key_size, prefix->n);
+        rv = id != NULL ? abandon(s, c, id, err) : MORTISE_ENOMEM;
+    }
+    return rv;
+}
+
+static int abandon_made(struct mortise_ldb *s, const struct mortise_commit *c,
+                        struct mortise_err *err)
+{
+    leveldb_iterator_t *it;
+    struct mortise_buf prefix;
+    int rv;
+
+    mortise_buf_init(&prefix, s->mem);
+    mortise_key_of_run(&prefix, MORTISE_KEY_SPAWN, c->tenant, c->run);
+    if (prefix.failed) {
+        mortise_buf_finish(&prefix);
+        return MORTISE_ENOMEM;
+    }
+    it = leveldb_create_iterator(s->db, s->checked);
+    rv = abandon_all(s, c, it, &prefix, err);
+    rv = mortise_ldb_iter_end(it, rv, "read the store", err);
+    mortise_buf_finish(&prefix);
+    return rv;
+}
+
+/* ---- a commit ------------------------------------------------------------ */
+
+static bool is_end(const struct mortise_commit *c)
+{
+    return c->run != NULL && mortise_status_has_ended((int)c->head.status);
+}
+
+int mortise_ldb_spawns_stage(struct mortise_ldb *s,
+                             struct mortise_commit *const *commits, size_t i,
+                             bool *fits, struct mortise_err *err)
+{
+    const struct mortise_commit *c = commits[i];
+    size_t before = s->spawns.n;
+    int rv = MORTISE_OK;
+
+    *fits = true;
+    for (size_t k = 0; rv == MORTISE_OK && *fits && k < c->n_spawns; k++)
+        rv = stage_change(s, commits, i, c->spawns[k], fits, err);
+    if (!*fits)
+        s->spawns.n = before;
+    if (rv == MORTISE_OK && *fits && is_end(c))
+        rv = settle_own(s, c, err);
+    if (rv == MORTISE_OK && *fits && is_end(c))
+        rv = abandon_made(s, c, err);
+    return rv;
+}
+
+void mortise_ldb_spawns_put(struct mortise_ldb *s, leveldb_writebatch_t *batch)
+{
+    for (size_t i = 0; i < s->spawns.n; i++) {
+        const struct mortise_ldb_staged *e = &s->spawns.list[i];
+
+        mortise_ldb_put_bytes(s, batch, e->key, e->key_size, e->value,
+                              e->value_size);
+    }
+}
+
+/* ---- removal (5) ---------------------------------------------------------- */
+
+/* Of the handles of a run, by their keys: is one open?  Else they are deleted,
+ * if there is a batch. */
+static int each_made(struct mortise_ldb *s, leveldb_writebatch_t *batch,
+                     leveldb_iterator_t *it, const char *tenant,
+                     const struct mortise_buf *prefix, bool *open,
+                     size_t *n_dropped, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    leveldb_iter_seek(it, prefix->p, prefix->n);
+    for (; rv == MORTISE_OK && leveldb_iter_valid(it); leveldb_iter_next(it)) {
+        struct mortise_spawn spawn;
+        size_t n, size;
+        const char *key = leveldb_iter_key(it, &n), *value;
+
+        if (n < prefix->n || memcmp(key, prefix->p, prefix->n) != 0)
+            break;
+        value = leveldb_iter_value(it, &size);
+        rv = mortise_record_read(&mortise_record_spawn, &spawn, value, size);
+        if (rv != MORTISE_OK)
+            return mortise_ldb_bad(err, rv, mortise_record_spawn.what);
+        *open |= !mortise_spawn_is_over(&spawn);
+        if (batch == NULL)
+            continue;
+        mortise_buf_clear(&s->key);
+        mortise_buf_put(&s->key, key, n);
+        rv = mortise_ldb_drop(s, batch);
+        ++*n_dropped;
+        if (rv != MORTISE_OK || spawn.child[0] == '\0')
+            continue;
+        mortise_key_child(&s->key, tenant, spawn.child);
+        rv = mortise_ldb_drop(s, batch);
+        ++*n_dropped;
+    }
+    return rv;
+}
+
+static int walk_made(struct mortise_ldb *s, leveldb_writebatch_t *batch,
+                     const char *tenant, const char *run, bool *open,
+                     size_t *n_dropped, struct mortise_err *err)
+{
+    leveldb_iterator_t *it;
+    struct mortise_buf prefix;
+    int rv;
+
+    mortise_buf_init(&prefix, s->mem);
+    mortise_key_of_run(&prefix, MORTISE_KEY_SPAWN, tenant, run);
+    if (prefix.failed) {
+        mortise_buf_finish(&prefix);
+        return MORTISE_ENOMEM;
+    }
+    it = leveldb_create_iterator(s->db, s->checked);
+    rv = each_made(s, batch, it, tenant, &prefix, open, n_dropped, err);
+    rv = mortise_ldb_iter_end(it, rv, "read the store", err);
+    mortise_buf_finish(&prefix);
+    return rv;
+}
+
+int mortise_ldb_spawns_are_open(struct mortise_ldb *s, const char *tenant,
+                                const char *run, bool *open,
+                                struct mortise_err *err)
+{
+    struct mortise_spawn_tree tree = {.active = 0};
+    size_t none = 0;
+    int rv;
+
+    *open = false;
+    mortise_key_tree(&s->key, tenant, run);
+    rv = mortise_ldb_get_record(s, s->checked, &s->key, &mortise_record_tree,
+                                &tree, NULL, err);
+    if (rv != MORTISE_OK && rv != MORTISE_ENOTFOUND)
+        return rv;
+    *open = tree.active > 0;
+    return *open ? MORTISE_OK
+                 : walk_made(s, NULL, tenant, run, open, &none, err);
+}
+
+int mortise_ldb_spawns_remove(struct mortise_ldb *s,
+                              leveldb_writebatch_t *batch, const char *tenant,
+                              const char *run, size_t *n_dropped,
+                              struct mortise_err *err)
+{
+    bool open = false;
+    int rv = walk_made(s, batch, tenant, run, &open, n_dropped, err);
+
+    assert(rv != MORTISE_OK || !open); /* it was asked */
+    if (rv != MORTISE_OK || *n_dropped == 0)
+        return rv;
+    mortise_key_tree(&s->key, tenant, run);
+    ++*n_dropped;
+    return mortise_ldb_drop(s, batch);
+}

@@ -1,0 +1,258 @@
+/* test_spawn_host.c -- spawn handles as plugins ask for them, through the whole
+ * of mortise: processes come and go, and a child is found again. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/desk.h"
+#include "lib/store_reader.h"
+
+static void sign(void)
+{
+    char source[4096], object[4096];
+
+    desk_sign();
+    ck_assert_ptr_nonnull(realpath("tests/plugins/spawns.plugin.yaml", source));
+    snprintf(object, sizeof object, "%s",
+             child_build("tests/plugins/spawns.so"));
+    desk_ok("$MORTISE plugin sign %s %s --key k.key --out plugins", source,
+            object);
+    desk_ok("$MORTISE key trust k.pub --trust trust.d --name spawns "
+            "--plugins spawns --in-process");
+}
+
+/* Run these nodes, `a` first, as run ID; what they came to is in child.out. */
+static void run(const char *id, const char *limits, const char *nodes)
+{
+    char body[8192];
+
+    snprintf(body, sizeof body, "limits: {%s}\nstart: a\nnodes:\n%s", limits,
+             nodes);
+    desk_graph("g", body);
+    desk_ok("$MORTISE run g.yaml --id %s", id);
+    desk_ok("$MORTISE show %s --json | tr -d ' \\n'", id);
+}
+
+/* What an independent reader finds; free it. */
+static struct reader_store *read_store(void)
+{
+    static struct reader_store r;
+    char path[8192];
+
+    snprintf(path, sizeof path, "%s/state", desk_dir);
+    ck_assert_msg(store_reader_read(&r, path) == 0, "%s", r.why);
+    return &r;
+}
+
+#define CLAIM "tool: spawns/claim, args: {call: c1, name: helper, task: {n: 1}}"
+#define HELD                                                                   \
+    "handle: \"${artifacts.a.handle}\", token: \"${artifacts.a.token}\""
+
+/* From claim to end, with each state said. */
+START_TEST(a_whole_life)
+{
+    struct reader_store *r;
+
+    run("r", "",
+        "  a: {type: tool, " CLAIM ", next: b}\n"
+        "  b: {type: tool, tool: spawns/register, args: {" HELD
+        ", child: s1}, next: c}\n"
+        "  c: {type: tool, tool: spawns/advance, args: {" HELD
+        ", state: dispatched}, next: d}\n"
+        "  d: {type: tool, tool: spawns/settle, args: {" HELD
+        ", status: completed, result: {ok: true}}, next: END}\n");
+    desk_out("\"outcome\":\"claimed\"");
+    desk_out("\"b\":{\"state\":\"created\"}");
+    desk_out("\"c\":{\"state\":\"dispatched\"}");
+    desk_out("\"d\":{\"state\":\"settled\"}");
+    r = read_store();
+    ck_assert_uint_eq(r->n_spawns, 1);
+    ck_assert_str_eq(r->spawns[0].parent, "r");
+    ck_assert_str_eq(r->spawns[0].execution, "1.0/a#1");
+    ck_assert_str_eq(r->spawns[0].call, "c1");
+    ck_assert_str_eq(r->spawns[0].child, "s1");
+    ck_assert_str_eq(r->spawns[0].result, "{\"ok\":true}");
+    ck_assert_uint_eq(r->spawns[0].state, 5);
+    store_reader_free(r);
+}
+END_TEST
+
+/* Each refusal has its code, is told to who asked, and is no failure of the
+ * run. */
+START_TEST(refusals_have_codes)
+{
+    run("r", "",
+        "  a: {type: tool, " CLAIM ", next: b}\n"
+        "  b: {type: tool, tool: spawns/settle, args: {" HELD
+        ", status: failed}, next: c}\n"
+        "  c: {type: tool, tool: spawns/register, args: {handle: "
+        "\"${artifacts.a.handle}\", token: wrong, child: s1}, next: d}\n"
+        "  d: {type: tool, tool: spawns/register, args: {handle: "
+        "\"r/00000000000000000000000000000000\", token: t, child: s1}, "
+        "next: e}\n"
+        "  e: {type: tool, tool: spawns/register, args: {" HELD
+        ", child: s1}, next: f}\n"
+        "  f: {type: tool, tool: spawns/register, args: {" HELD
+        ", child: s2}, next: g}\n"
+        "  g: {type: tool, tool: spawns/settle, args: {" HELD
+        ", status: failed}, next: h}\n"
+        "  h: {type: tool, tool: spawns/settle, args: {" HELD
+        ", status: completed}, next: i}\n"
+        "  i: {type: tool, tool: spawns/settle, args: {" HELD
+        ", status: idle}, next: END}\n");
+    desk_out("\"b\":{\"status\":-4,\"words\":\"E_NOT_RUNNING:");
+    desk_out("\"c\":{\"status\":-4,\"words\":\"E_STALE_TOKEN:");
+    desk_out("\"d\":{\"status\":-4,\"words\":\"E_NOT_FOUND:");
+    desk_out("\"e\":{\"state\":\"created\"}");
+    desk_out("\"f\":{\"status\":-4,\"words\":\"E_ALREADY_REGISTERED:");
+    desk_out("\"g\":{\"state\":\"settled\"}");
+    desk_out("\"h\":{\"status\":-4,\"words\":\"E_ALREADY_SETTLED:");
+    desk_out("statustakescompleted,failed");
+}
+END_TEST
+
+/* What is no body of such a request. */
+START_TEST(bodies_are_checked)
+{
+    static const struct {
+        const char *op, *args, *words;
+    } bad[] = {
+        {"claim", "{call: c, name: n, more: 1}",
+         "arequestofspawn.claim/1is{call,name,task?"},
+        {"claim", "{name: n}", "calltakestext"},
+        {"claim", "{call: c, name: \"\"}", "nametakes1to128bytes"},
+        {"claim", "{call: \"a\\0b\", name: n}", "calltakestext"},
+        {"claim", "{call: c, name: n, detached: 1}",
+         "detachedtakestrueorfalse"},
+        {"claim", "{call: c, name: n, token: [1]}", "tokentakestext"},
+        {"register", "{handle: h, token: t}", "childtakestext"},
+        {"register", "{handle: h, token: t, child: c, x: 1}",
+         "is{handle,token,child}"},
+        {"advance", "{handle: h, token: t, state: settled}",
+         "statetakesdispatchedorrunning"},
+        {"advance", "{handle: h, state: running}", "tokentakestext"},
+        {"settle", "{handle: h, token: t}", "statustakescompleted"},
+        {"settle", "{token: t, status: failed}", "handletakestext"},
+    };
+    char nodes[512], id[16];
+
+    snprintf(nodes, sizeof nodes,
+             "  a: {type: tool, tool: spawns/%s, args: %s, next: END}\n",
+             bad[_i].op, bad[_i].args);
+    snprintf(id, sizeof id, "r%d", _i);
+    run(id, "", nodes);
+    desk_out(bad[_i].words);
+    desk_out("\"status\":-");
+}
+END_TEST
+
+/* Two calls of plugins on threads of their own, at one less than a cap: one is
+ * admitted, and the other told why not; whichever it was. */
+START_TEST(two_at_one_less_than_a_cap)
+{
+    struct reader_store *r;
+
+    for (int i = 0; i < 10; i++) {
+        char id[16];
+
+        snprintf(id, sizeof id, "r%d", i);
+        run(id, "spawn: {active: 2}",
+            "  a: {type: tool, " CLAIM ", next: [b, c]}\n"
+            "  b: {type: tool, tool: spawns/claim, args: {call: c2, name: x}, "
+            "next: END}\n"
+            "  c: {type: tool, tool: spawns/claim, args: {call: c2, name: x}, "
+            "next: END}\n");
+        desk_out("E_LIMIT:limits.spawn.activeis2");
+        r = read_store();
+        ck_assert_uint_eq(r->n_spawns, 2 * (size_t)(i + 1));
+        store_reader_free(r);
+    }
+}
+END_TEST
+
+/* Many at once: as many as the cap says, and none is told twice. */
+START_TEST(many_at_a_cap)
+{
+    struct reader_store *r;
+
+    run("r", "spawn: {active: 7}",
+        "  a: {type: tool, tool: spawns/claim, args: {call: c, name: x}, "
+        "map: {over: \"[1,2,3,4,5,6,7,8,9,10,11,12]\", as: n, to: b, "
+        "join: z}}\n"
+        "  b: {type: tool, tool: spawns/claim, args: {call: c, name: x}, "
+        "next: z}\n"
+        "  z: {type: tool, tool: spawns/claim, args: {call: z, name: x}, "
+        "next: END}\n");
+    r = read_store();
+    ck_assert_uint_eq(r->n_spawns, 7);
+    ck_assert_uint_eq(store_reader_tree(r, "default", "r")->total, 7);
+    for (size_t i = 0; i < 7; i++)
+        ck_assert_uint_eq(r->spawns[i].epoch, 1);
+    store_reader_free(r);
+    desk_out("\"z\":{\"status\":-4,\"words\":\"E_LIMIT:");
+}
+END_TEST
+
+/* Killed behind the registration, an execution that is entered again is told what
+ * it was told before: one record, one epoch, one child. */
+START_TEST(a_killed_execution_finds_its_child)
+{
+    struct reader_store *r;
+
+    desk_put("entered", "");
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a: {type: tool, tool: spawns/begin,"
+                    " args: {call: c1, ms: 700}, next: END}\n");
+    child_run("timeout -s KILL 0.4 $MORTISE run g.yaml --id r");
+    ck_assert_int_ne(child.code, 0);
+    ck_assert_uint_eq(desk_entrances(), 1);
+    desk_ok("$MORTISE resume r");
+    ck_assert_uint_eq(desk_entrances(), 2);
+    r = read_store();
+    ck_assert_uint_eq(r->n_spawns, 1);
+    ck_assert_uint_eq(r->spawns[0].epoch, 1);
+    ck_assert_str_eq(r->spawns[0].child, "child of c1");
+    ck_assert_uint_eq(r->spawns[0].state, 6); /* the run ended, it did not */
+    store_reader_free(r);
+}
+END_TEST
+
+/* A later attempt of a node finds the handle of the earlier one. */
+START_TEST(an_attempt_finds_the_earlier_ones)
+{
+    struct reader_store *r;
+
+    run("r", "",
+        "  a: {type: tool, tool: spawns/falter, args: {call: c1},"
+        " retry_policy: {max_attempts: 2, delay: 1ms}, next: END}\n");
+    desk_out("\"outcome\":\"claimed_pending_child\"");
+    r = read_store();
+    ck_assert_uint_eq(r->n_spawns, 1);
+    ck_assert_uint_eq(r->spawns[0].epoch, 2);
+    store_reader_free(r);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("spawn_host");
+    TCase *tc = tcase_create("handles");
+
+    tcase_add_unchecked_fixture(tc, sign, desk_unsign);
+    tcase_add_checked_fixture(tc, desk_begin, desk_end);
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, a_whole_life);
+    tcase_add_test(tc, refusals_have_codes);
+    tcase_add_loop_test(tc, bodies_are_checked, 0, 12);
+    tcase_add_test(tc, two_at_one_less_than_a_cap);
+    tcase_add_test(tc, many_at_a_cap);
+    tcase_add_test(tc, a_killed_execution_finds_its_child);
+    tcase_add_test(tc, an_attempt_finds_the_earlier_ones);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
