@@ -9,6 +9,7 @@
 #   make asan       the test suite under AddressSanitizer and UBSan
 #   make tsan       ... under ThreadSanitizer
 #   make valgrind   ... under valgrind's memcheck
+#   make spawns     10,000 spawns under random kills; `make check` has 300
 #   make hostile    the hostile suites whole; `make check` runs a part of each
 #   make mutants    prove the tests: each broken build of tests/mutants must turn
 #                   red what guards it, and so must each ignored key
@@ -86,7 +87,7 @@ AGAIN := $(MAKE) --no-print-directory
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
-.PHONY: all check check-peers keys rooms writers entries commands patches extend extended unit programs demo bench asan tsan valgrind hostile mutants fuzz headers \
+.PHONY: all check check-peers keys rooms writers entries commands patches extend extended unit programs demo bench asan tsan valgrind spawns hostile mutants fuzz headers \
         format lint docs install uninstall abi abi-accept clean deps FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -354,7 +355,7 @@ ACROSS := $(filter plugin% instance% api% engine% cli,$(TEST_NAMES))
 ALONE := $(filter cli%,$(call names_of,$(call tests_in,system))) \
          $(call names_of,$(call tests_in,promises)) \
          await bundled_time docs embed kv kill model_author newcomer store_crash \
-         spawn_host
+         spawn_host spawn_kill
 # What is preloaded into other programs does not go with the sanitizers'; the
 # last four do with AddressSanitizer's, when it does not mind to come second.
 PRELOADS := kill cli_sick
@@ -443,6 +444,9 @@ extended: $(B)/mortise $(EXTENDED) $(SLOWED) $(EXTEND_PLUGINS) \
 	$(Q)MORTISE_BUILD=$(B) sh tools/test.sh $(EXTENDED)
 	$(Q)MORTISE_BUILD=$(B) MORTISE_SLOW_STORE=$(SLOW_MS) \
 	    sh tools/test.sh $(SLOWED)
+
+spawns:
+	+$(Q)MORTISE_SPAWNS=10000 $(AGAIN) ONLY=spawn_kill unit
 
 # Each matrix of tests/hostile/ whole (tests/lib/hostile.h).
 HOSTILE := $(call names_of,$(call tests_in,hostile))
