@@ -355,7 +355,7 @@ ACROSS := $(filter plugin% instance% api% engine% cli,$(TEST_NAMES))
 ALONE := $(filter cli%,$(call names_of,$(call tests_in,system))) \
          $(call names_of,$(call tests_in,promises)) \
          await bundled_time docs embed kv kill model_author newcomer store_crash \
-         spawn_host spawn_kill
+         spawn_host spawn_kill spawn_native
 # What is preloaded into other programs does not go with the sanitizers'; the
 # last four do with AddressSanitizer's, when it does not mind to come second.
 PRELOADS := kill cli_sick
@@ -414,6 +414,7 @@ faults:
 	+$(Q)$(AGAIN) $(if $(V),,-s) B=$(B)/faults VARIANT=-DMORTISE_FAULTS $(B)/faults/mortise
 $(B)/tests/test_cli_configs $(B)/tests/test_typos: | $(B)/configs/acme.pay.so $(B)/configs/filesd
 $(B)/tests/test_kill: | $(B)/tests/powercut.so $(B)/configs/acme.pay.so faults
+$(B)/tests/test_spawn_native: | faults
 
 programs: all $(TESTS) $(TEST_PLUGINS) $(MCPD)
 

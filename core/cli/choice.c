@@ -65,7 +65,7 @@ static json_t *select_by(match_fn *match, const json_t *pending,
 
     json_array_foreach(mortise_json_unconst(pending), i, one)
     {
-        if (!mortise_cli_is_timer(one) && match(one, given) &&
+        if (!mortise_cli_asks_nobody(one) && match(one, given) &&
             json_array_append(out, one) != 0) {
             json_decref(out);
             return NULL;

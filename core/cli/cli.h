@@ -303,8 +303,8 @@ enum { MORTISE_CLI_SHORT_ID = 8 }; /* so much of a request's id names it */
 
 bool mortise_cli_is_kind(const json_t *request, const char *kind);
 bool mortise_cli_has_kind(const json_t *pending, const char *kind);
-/* Time settles it, and nobody else. */
-bool mortise_cli_is_timer(const json_t *request);
+/* Time settles it, or the end of a child, and nobody else. */
+bool mortise_cli_asks_nobody(const json_t *request);
 /* What a question wants of a member of its answer; NULL: nothing. */
 const json_t *mortise_cli_answer_member(const json_t *request,
                                         const char *name);

@@ -231,7 +231,7 @@ static bool attend_one(struct mortise_rehearsing *r, const json_t *request)
 {
     const struct mortise_case_deeds *d;
 
-    if (mortise_cli_is_timer(request))
+    if (mortise_cli_asks_nobody(request))
         return false;
     if (strcmp(mortise_cli_text(request, "kind"), "in_doubt") == 0)
         return resolve(r, request);
@@ -250,7 +250,7 @@ static const json_t *first_unanswered(const struct mortise_rehearsing *r,
     MORTISE_JSON_EACH (request, i, list) {
         const char *deadline = mortise_cli_text(request, "deadline");
 
-        if (deadline[0] == '\0' || mortise_cli_is_timer(request) ||
+        if (deadline[0] == '\0' || mortise_cli_asks_nobody(request) ||
             is_late(r, mortise_cli_text(request, "id")))
             continue;
         if (first == NULL ||

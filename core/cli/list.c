@@ -379,7 +379,7 @@ static int inbox_of_run(struct mortise_cli *cli, struct list *l,
         rv = mortise_cli_show(cli, run, &l->run, err);
     json_array_foreach(json_object_get(l->run, "pending"), i, one)
     {
-        if (mortise_cli_is_timer(one))
+        if (mortise_cli_asks_nobody(one))
             continue; /* it asks nobody */
         json_object_set_new(one, "run", json_string(run));
         print_entry(cli, l, one);

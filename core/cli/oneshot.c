@@ -121,7 +121,7 @@ static void take_report(struct mortise_oneshot *o, const char *text)
 
 static bool is_for_somebody(const json_t *request)
 {
-    return !mortise_cli_is_timer(request);
+    return !mortise_cli_asks_nobody(request);
 }
 
 static int item(void *ud, json_t *one)

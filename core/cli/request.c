@@ -175,6 +175,18 @@ static void settle_budget(const struct mortise_cli_way *way,
     end(way, "");
 }
 
+/* Its end does, for which the child may wait for somebody. */
+static void settle_child(const struct mortise_cli_way *way,
+                         const json_t *request)
+{
+    const char *child = mortise_cli_text(request, "child");
+
+    if (child[0] == '\0')
+        return;
+    mortise_cli_suggest(way->cli, way->o, "why", child);
+    mortise_out_puts(way->o, "\n");
+}
+
 static void settle_decision(const struct mortise_cli_way *way,
                             const json_t *request)
 {
@@ -199,6 +211,7 @@ static const struct kind {
      settle_budget},
     {"custom", "asks a question", "answer --value", settle_question},
     {"timer", "waits for a timer", "resume", NULL}, /* time does */
+    {"spawn", "waits for its child", "why", settle_child},
     {"in_doubt", "has an effect that may or may not have happened", "resolve",
      settle_doubt},
     {NULL, "waits", "resume", settle_decision},
@@ -229,9 +242,10 @@ bool mortise_cli_is_kind(const json_t *request, const char *kind)
     return strcmp(mortise_cli_text(request, "kind"), kind) == 0;
 }
 
-bool mortise_cli_is_timer(const json_t *request)
+bool mortise_cli_asks_nobody(const json_t *request)
 {
-    return mortise_cli_is_kind(request, "timer");
+    return mortise_cli_is_kind(request, "timer") ||
+           mortise_cli_is_kind(request, "spawn");
 }
 
 bool mortise_cli_has_kind(const json_t *pending, const char *kind)
@@ -369,7 +383,7 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
         {"step", "method"},   {"heard", "answer"}, {"inside", "open"},
         {"budget", "budget"}, {"limit", "limit"},  {"used", "used"},
         {"needs", "needs"},   {"graph", "graph"},  {"digest", "digest"},
-        {"role", "role"},     {"judge", "judge"},
+        {"role", "role"},     {"judge", "judge"},  {"child", "child"},
     };
     char name[MORTISE_CLI_EXECUTION];
 
@@ -390,7 +404,7 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
           json_object_get(request, "schema"));
     field(o, "for", json_object_get(request, "assignees"));
     field(o, "until", json_object_get(request, "deadline"));
-    if (!mortise_cli_is_timer(request) && mortise_cli_has_expired(request))
+    if (!mortise_cli_asks_nobody(request) && mortise_cli_has_expired(request))
         mortise_out_puts(o,
                          "    note     it ran out: it cannot be answered any "
                          "more, and whoever resumes the run sees what the "
@@ -460,8 +474,11 @@ void mortise_cli_print_request(const struct mortise_cli_way *way,
                                const json_t *request)
 {
     mortise_cli_describe(way->o, request);
-    if (way->stuck || mortise_cli_is_timer(request))
+    if (way->stuck || mortise_cli_asks_nobody(request)) {
+        if (mortise_cli_is_kind(request, "spawn"))
+            settle_child(way, request);
         return;
+    }
     mortise_cli_lift(way);
     if (mortise_cli_is_asked_again(way, request))
         mortise_cli_offer(way, "resume");
@@ -488,7 +505,7 @@ json_t *mortise_cli_command_list(const char *lines)
 static bool nobody_is_asked(const json_t *pending)
 {
     MORTISE_JSON_EACH (request, i, pending)
-        if (!mortise_cli_is_timer(request))
+        if (!mortise_cli_asks_nobody(request))
             return false;
     return true;
 }

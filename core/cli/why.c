@@ -155,7 +155,7 @@ static void say_assignees(struct why *w, const json_t *request)
     const json_t *list = json_object_get(request, "assignees");
     size_t n = json_array_size(list);
 
-    if (mortise_cli_is_timer(request))
+    if (mortise_cli_asks_nobody(request))
         return;
     if (mortise_cli_is_kind(request, "scheduled_pause")) {
         say(w, " Whoever may use this store can let it pass.");
@@ -182,7 +182,7 @@ static void say_deadline(struct why *w, const json_t *request)
 
     if (deadline[0] == '\0')
         return;
-    if (mortise_cli_is_timer(request) || !mortise_cli_has_expired(request))
+    if (mortise_cli_asks_nobody(request) || !mortise_cli_has_expired(request))
         say(w, ", until %s", deadline);
     else
         say(w,
@@ -330,7 +330,10 @@ static void why_waiting(struct why *w)
         return;
     }
     say(w, " waits for %s.",
-        strcmp(reason, "approval") == 0 ? "an approval" : "a person");
+        strcmp(reason, "approval") == 0 ? "an approval"
+        : strcmp(reason, "child") == 0  ? "the end of a child, which is a run "
+                                          "of its own"
+                                        : "a person");
     if (json_array_size(pending) > 1)
         say(w, " Several requests are pending, and each lets something go on.");
     explain_pending(w);

@@ -342,6 +342,7 @@ int mortise_engine_open(struct mortise **out,
         return rv;
     }
     mortise_deadlines_open(m);
+    mortise_children_open(m);
     *out = m;
     return MORTISE_OK;
 }

@@ -4,7 +4,9 @@
  * A run goes on by itself only where nobody said that it should not: one that
  * a crash interrupted (its head says `running`), one that was paused as an
  * engine stopped (`shutdown`), and one of which something was decided while a
- * plugin was in the way (`plugin`).  Finding them looks at every head once;
+ * plugin was in the way (`plugin`).  Besides, who belongs to another run looks
+ * after that as it is loaded (runs/children.c): a run that waits for a child, and
+ * children that are linked to a parent.  Finding them looks at every head once;
  * they are then loaded a few at a time, so that memory does not grow with their
  * number.
  *
@@ -37,23 +39,12 @@ struct finding {
     bool failed;
 };
 
-static bool goes_on(int status, const char *reason)
+static int add(struct finding *f, const char *tenant, const char *run)
 {
-    return status == MORTISE_RUN_ACCEPTED || status == MORTISE_RUN_RUNNING ||
-           (status == MORTISE_RUN_PAUSED &&
-            (strcmp(reason, "shutdown") == 0 || strcmp(reason, "plugin") == 0));
-}
-
-static int note(void *ud, const char *tenant, const char *run,
-                const struct mortise_head *head)
-{
-    struct finding *f = ud;
     struct mortise_deaths deaths;
     const char *plugin;
     struct name *one;
 
-    if (!goes_on((int)head->status, head->reason))
-        return 0;
     one = mortise_arena_alloc(&f->arena, sizeof *one);
     if (one != NULL) {
         one->next = NULL;
@@ -72,6 +63,30 @@ static int note(void *ud, const char *tenant, const char *run,
         f->last = &one->next;
     }
     return 0;
+}
+
+/* What waits for a child alone may have missed its end. */
+static int note(void *ud, const char *tenant, const char *run,
+                const struct mortise_head *head)
+{
+    bool awaits = head->status == MORTISE_RUN_WAITING &&
+                  strcmp(head->reason, "child") == 0;
+
+    return awaits || mortise_live_goes_on((int)head->status, head->reason)
+               ? add(ud, tenant, run)
+               : 0;
+}
+
+/* A child whose parent may have ended without it. */
+static int note_child(void *ud, const char *tenant, const char *parent,
+                      const char *id, const struct mortise_spawn *s)
+{
+    (void)parent;
+    (void)id;
+    return s->native && !s->detached && s->state != MORTISE_SPAWN_PENDING &&
+                   !mortise_spawn_is_over(s)
+               ? add(ud, tenant, s->child)
+               : 0;
 }
 
 /* One that is loaded to go on. */
@@ -147,12 +162,16 @@ int mortise_recover_all(struct mortise *m, bool (*stop)(void *ud), void *ud,
     struct finding f = {.m = m};
     struct mortise_read heads = {
         .kind = MORTISE_READ_HEADS, .head = note, .ud = &f};
+    struct mortise_read children = {
+        .kind = MORTISE_READ_SPAWNS, .spawn = note_child, .ud = &f};
     int rv;
 
     mortise_arena_init(&f.arena, m->mem);
     f.last = &f.first;
     f.last_deadly = &f.deadly;
     rv = mortise_turn_for(m, &heads, err);
+    if (rv == MORTISE_OK && !f.failed)
+        rv = mortise_turn_for(m, &children, err);
     if (rv == MORTISE_OK && f.failed)
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK)
@@ -165,7 +184,7 @@ int mortise_recover_all(struct mortise *m, bool (*stop)(void *ud), void *ud,
 
 static bool wants(const struct mortise_head_copy *head)
 {
-    return goes_on(head->status, head->reason);
+    return mortise_live_goes_on(head->status, head->reason);
 }
 
 void mortise_recover_one(struct mortise *m, const char *tenant, const char *run,

@@ -54,6 +54,7 @@ void mortise_describe_step(json_t *out, const struct mortise_entry *e)
     put_how(out, e->how == MORTISE_STEP_QUESTION || e->how == MORTISE_STEP_INNER
                      ? "custom"
                  : e->how == MORTISE_STEP_TIMER ? "timer"
+                 : e->how == MORTISE_STEP_CHILD ? "spawn"
                                                 : "effect");
 }
 

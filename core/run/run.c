@@ -212,7 +212,8 @@ static void find_status(struct mortise_run *r)
     else if (r->n_asked > 0)
         set_status(r, MORTISE_RUN_PAUSED, "interrupt");
     else if (r->n_suspended > 0)
-        set_status(r, MORTISE_RUN_WAITING, "timer");
+        set_status(r, MORTISE_RUN_WAITING,
+                   r->n_awaited > 0 ? "child" : "timer");
     else if (mortise_outbox_is_stuck(r))
         set_status(r, MORTISE_RUN_PAUSED, "memory");
     else
@@ -517,6 +518,17 @@ static int refuse(struct mortise_run *r, size_t slot, int rv)
 
 /* ---- admission ---------------------------------------------------------- */
 
+/* Its handle becomes running in the commit of its admission. */
+static int admit_child(struct mortise_run *r,
+                       const struct mortise_admission *adm,
+                       struct mortise_err *err)
+{
+    struct mortise_entry e = {.type = MORTISE_E_SPAWNED};
+    int rv = mortise_run_record_value(r, &e, json_string(adm->spawned_by), err);
+
+    return rv == MORTISE_OK ? mortise_run_keep_spawn(r, adm->spawn, err) : rv;
+}
+
 static int admit(struct mortise_run *r, const struct mortise_admission *adm,
                  struct mortise_err *err)
 {
@@ -539,7 +551,9 @@ static int admit(struct mortise_run *r, const struct mortise_admission *adm,
     if (rv == MORTISE_OK)
         rv = mortise_run_record(r, &e, err);
     mortise_entry_finish(&e);
-    return rv;
+    return rv == MORTISE_OK && adm->spawned_by != NULL
+               ? admit_child(r, adm, err)
+               : rv;
 }
 
 int mortise_run_admit(struct mortise_run **out, const struct mortise_mem *mem,
@@ -674,6 +688,9 @@ static int take_in(struct mortise_run *r, const struct mortise_input *in,
         return mortise_step_ask(r, &in->u.ask, err);
     case MORTISE_IN_ANSWER:
         return mortise_step_answer(r, &in->u.answer, err);
+    case MORTISE_IN_CHILD:
+        return mortise_step_child_ended(r, in->u.child.handle, in->u.child.end,
+                                        err);
     case MORTISE_IN_COMMAND:
         break;
     }

@@ -43,6 +43,10 @@ struct mortise_admission {
     const struct mortise_pin *pins;
     size_t n_pins;
     const char *order; /* the id under which it was asked for; NULL: none */
+    /* Whose child it is, and the change of that handle which its first commit
+     * takes along (lent, as of mortise_ask_in); NULL: nobody's. */
+    const char *spawned_by;
+    const struct mortise_spawn_change *spawn;
 };
 
 /* ---- events ---------------------------------------------------------- */
@@ -67,7 +71,8 @@ enum mortise_input_kind {
     MORTISE_IN_WRITTEN,
     /* Somebody is to be told of what was recorded and waits for a later step's
      * commit: commit it now. */
-    MORTISE_IN_COMMIT
+    MORTISE_IN_COMMIT,
+    MORTISE_IN_CHILD /* a child that a step waits for has ended */
 };
 
 struct mortise_result_in {
@@ -102,8 +107,10 @@ enum mortise_step_kind { /* step.c says what becomes of each */
                          MORTISE_STEP_PUT,    /* body: {key, value?} */
                          MORTISE_STEP_REPEAT, /* an effect that twice is once */
                          MORTISE_STEP_TOOL,   /* body: {tool, arguments} */
-                         MORTISE_STEP_INNER   /* of an entry alone: a QUESTION
+                         MORTISE_STEP_INNER,  /* of an entry alone: a QUESTION
                                                  inside an open step */
+                         MORTISE_STEP_CHILD   /* body: {handle, child?}, of a
+                                                 spawn: its end answers */
 };
 
 /* What people say to a run: a struct mortise_command (mortise.h), read. */
@@ -151,8 +158,8 @@ struct mortise_ask_in {
     const char *key;    /* of the step, where order does not tell; "" */
     const char *alias;  /* TOOL: what a model calls it by; "" */
     json_t *body;       /* borrowed; an object, checked */
-    /* A PUT that is asked for the first time is not made, but answered with
-     * these words; NULL: it is made. */
+    /* A PUT, or a CHILD, that is asked for the first time is not made, but answered
+     * with these words; NULL: it is made. */
     const char *refused;
     /* A PUT of a spawn handle, which was decided already: what changes of it,
      * lent until the commit that this step makes has it, and what is answered
@@ -160,8 +167,8 @@ struct mortise_ask_in {
     const struct mortise_spawn_change *spawn;
     json_t *decided;
     const struct mortise_model_ask *model; /* it asks one; NULL: it does not */
-    /* Of a QUESTION: its asker stays, and is told when it is answered; the engine
-     * tells it that it takes longer. */
+    /* Of a QUESTION, or a CHILD: its asker stays, and is told when it is answered;
+     * the engine tells it that it takes longer. */
     bool holds;
     bool inside; /* ... in the middle of a step of its own; then it has a key */
 };
@@ -191,6 +198,10 @@ struct mortise_input {
         uint64_t timer; /* TIMER */
         uint64_t seq;   /* SYNCED, WRITTEN */
         struct mortise_said command;
+        struct {
+            const char *handle;
+            json_t *end; /* borrowed: what its asker is told */
+        } child;
     } u;
 };
 
@@ -442,6 +453,19 @@ bool mortise_run_offers(const struct mortise_run *r, uint64_t call,
                         const char *tool);
 /* Is any of its node's tools not? */
 bool mortise_run_narrows(const struct mortise_run *r, uint64_t call);
+
+/* The handle of the spawn whose child it is, RUN/ID; NULL: it is none. */
+const char *mortise_run_spawned_by(const struct mortise_run *r);
+/* Is it a child, or does it wait for one? */
+bool mortise_run_has_family(const struct mortise_run *r);
+/* What came of a run that has ended, for that: {output: artifacts} of a completed
+ * one, {error} of a failed one; a new reference, or NULL: nothing. */
+int mortise_run_end_result(struct mortise_run *r, json_t **out,
+                           struct mortise_err *err);
+/* Each handle of a spawn for whose child a step waits; lent until fn() returns,
+ * which changes nothing of the run. */
+void mortise_run_awaited(const struct mortise_run *r,
+                         void (*fn)(void *ud, const char *handle), void *ud);
 
 /* Does the command say what the answer was to a step in doubt?  What that had
  * asked then ("http.request/1"), else NULL.  Lent. */

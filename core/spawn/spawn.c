@@ -22,6 +22,12 @@
  *   (6) A detached child belongs to its origin's tree, but to nobody's lineage:
  *       it stands at depth 1 whoever made it, and does not end with its parent.
  *
+ *   (7) A native child is a run of the same store.  Its id is a hash of the
+ *       handle's, known from the claim on; it is admitted in the batch in which
+ *       its record becomes running, and its end settles the record.  So there is
+ *       no moment at which one of the two is there without the other, and what a
+ *       claimer says of it is refused.
+ *
  * A record has all that a later claimer needs, and no more: of the task there
  * is a digest, since who claims again brings the task along. */
 #include "spawn/spawn.h"
@@ -162,12 +168,12 @@ static void make(struct mortise_spawn *now,
                                   .state = MORTISE_SPAWN_PENDING,
                                   .depth = c->depth,
                                   .detached = c->detached,
-                                  .native = c->native,
+                                  .native = c->child != NULL,
                                   .origin = c->origin,
                                   .execution = c->execution,
                                   .call = c->call,
                                   .name = c->name,
-                                  .child = "",
+                                  .child = c->child != NULL ? c->child : "",
                                   .token = c->token};
     memcpy(now->task, c->task, sizeof now->task);
 }
@@ -180,8 +186,9 @@ static int check_same(const struct mortise_spawn *was,
     const char *what = strcmp(was->name, c->name) != 0 ? "name"
                        : memcmp(was->task, c->task, sizeof c->task) != 0
                            ? "task"
-                       : was->detached != c->detached ? "lifetime"
-                                                      : NULL;
+                       : was->detached != c->detached      ? "lifetime"
+                       : was->native != (c->child != NULL) ? "kind of child"
+                                                           : NULL;
 
     if (what == NULL)
         return MORTISE_OK;
@@ -240,6 +247,20 @@ static int check_token(const struct mortise_spawn *was, const char *token,
                         was->call, was->name, (unsigned long long)was->epoch);
 }
 
+/* (7): does the claimer speak for the child? */
+static int check_holder(const struct mortise_spawn *was, const char *token,
+                        struct mortise_err *err)
+{
+    int rv = check_token(was, token, err);
+
+    if (rv != MORTISE_OK || !was->native)
+        return rv;
+    return mortise_fail(err, MORTISE_EDENIED,
+                        "the child of call '%s', '%s', is run %s: what becomes "
+                        "of it the run itself says",
+                        was->call, was->name, was->child);
+}
+
 static int is_over(const struct mortise_spawn *was, struct mortise_err *err)
 {
     return mortise_fail(err, MORTISE_EALREADY_SETTLED,
@@ -256,12 +277,37 @@ static void move(struct mortise_spawn *now, enum mortise_spawn_state to,
     now->updated_ms = now_ms;
 }
 
+int mortise_spawn_after_start(const struct mortise_spawn *was,
+                              const char *token,
+                              const uint8_t task[MORTISE_DIGEST],
+                              uint64_t now_ms, struct mortise_spawn *now,
+                              struct mortise_err *err)
+{
+    int rv = check_token(was, token, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    if (!was->native)
+        return mortise_fail(err, MORTISE_EDENIED,
+                            "the child of call '%s', '%s', is no run: it is "
+                            "made by who claimed it, and registered",
+                            was->call, was->name);
+    if (memcmp(was->task, task, sizeof was->task) != 0)
+        return mortise_fail(err, MORTISE_EDETERMINISM,
+                            "call '%s', '%s', was claimed for another task",
+                            was->call, was->name);
+    *now = *was;
+    if (was->state < MORTISE_SPAWN_RUNNING)
+        move(now, MORTISE_SPAWN_RUNNING, now_ms);
+    return MORTISE_OK;
+}
+
 int mortise_spawn_after_register(const struct mortise_spawn *was,
                                  const char *token, const char *child,
                                  uint64_t now_ms, struct mortise_spawn *now,
                                  struct mortise_err *err)
 {
-    int rv = check_token(was, token, err);
+    int rv = check_holder(was, token, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -293,7 +339,7 @@ int mortise_spawn_after_advance(const struct mortise_spawn *was,
                                 struct mortise_spawn *now,
                                 struct mortise_err *err)
 {
-    int rv = check_token(was, token, err);
+    int rv = check_holder(was, token, err);
 
     assert(state == MORTISE_SPAWN_DISPATCHED || state == MORTISE_SPAWN_RUNNING);
     if (rv != MORTISE_OK)
@@ -323,7 +369,7 @@ int mortise_spawn_after_settle(const struct mortise_spawn *was,
                                uint64_t now_ms, struct mortise_spawn *now,
                                struct mortise_err *err)
 {
-    int rv = check_token(was, token, err);
+    int rv = check_holder(was, token, err);
 
     assert(status != MORTISE_SPAWN_UNENDED);
     if (rv != MORTISE_OK)
@@ -335,6 +381,17 @@ int mortise_spawn_after_settle(const struct mortise_spawn *was,
                    : is_over(was, err);
     if (was->state == MORTISE_SPAWN_PENDING)
         return has_no_child(was, err);
+    mortise_spawn_after_end(was, status, result, result_size, now_ms, now);
+    return MORTISE_OK;
+}
+
+void mortise_spawn_after_end(const struct mortise_spawn *was,
+                             enum mortise_spawn_status status,
+                             const char *result, size_t result_size,
+                             uint64_t now_ms, struct mortise_spawn *now)
+{
+    assert(status != MORTISE_SPAWN_UNENDED && was->child[0] != '\0');
+    *now = *was;
     now->status = status;
     now->result = result;
     now->result_size = result_size;
@@ -342,7 +399,6 @@ int mortise_spawn_after_settle(const struct mortise_spawn *was,
          status == MORTISE_SPAWN_GIVEN_UP ? MORTISE_SPAWN_ABANDONED
                                           : MORTISE_SPAWN_SETTLED,
          now_ms);
-    return MORTISE_OK;
 }
 
 void mortise_spawn_after_abandon(const struct mortise_spawn *was,

@@ -39,7 +39,8 @@ struct mortise_spawn {
     const char *execution;        /* of the parent's, "1.0/node#1"; "" */
     const char *call;             /* in that execution */
     const char *name;
-    const char *child;  /* ""; known from CREATED on */
+    const char *child;  /* ""; known from CREATED on, a native one's from the
+                           claim on */
     const char *token;  /* of its newest claim */
     const char *result; /* JSON, of result_size bytes; NULL: none */
     size_t result_size;
@@ -96,9 +97,11 @@ void mortise_spawn_child(char child[MORTISE_SPAWN_ID],
 struct mortise_spawn_request {
     const char *origin, *execution, *call, *name;
     const char *token; /* of this claim, from now on */
+    const char *child; /* of a native one: the run that it is to be; NULL: it is
+                          not */
     uint8_t task[MORTISE_DIGEST];
     uint32_t depth; /* that a child would have */
-    bool detached, native;
+    bool detached;
     uint64_t now_ms;
 };
 
@@ -113,7 +116,20 @@ int mortise_spawn_after_claim(const struct mortise_spawn *was,
                               enum mortise_spawn_outcome *outcome,
                               struct mortise_err *err);
 
-/* The claimer knows its child.  MORTISE_ENOTFOUND, MORTISE_ESTALE_TOKEN,
+/* A native child's run is admitted, in the same batch, and has its instructions:
+ * it works.  Of one that was started before nothing changes, be it over or not.
+ * MORTISE_ENOTFOUND, MORTISE_ESTALE_TOKEN; MORTISE_EDETERMINISM: that is not the
+ * task that was claimed; MORTISE_EDENIED: its child is no run. */
+int mortise_spawn_after_start(const struct mortise_spawn *was,
+                              const char *token,
+                              const uint8_t task[MORTISE_DIGEST],
+                              uint64_t now_ms, struct mortise_spawn *now,
+                              struct mortise_err *err);
+
+/* What a claimer says of a native child is MORTISE_EDENIED, in each of the
+ * following: the child says it itself.
+ *
+ * The claimer knows its child.  MORTISE_ENOTFOUND, MORTISE_ESTALE_TOKEN,
  * MORTISE_EALREADY_SETTLED, MORTISE_EALREADY_REGISTERED. */
 int mortise_spawn_after_register(const struct mortise_spawn *was,
                                  const char *token, const char *child,
@@ -137,6 +153,12 @@ int mortise_spawn_after_settle(const struct mortise_spawn *was,
                                const char *result, size_t result_size,
                                uint64_t now_ms, struct mortise_spawn *now,
                                struct mortise_err *err);
+
+/* The run that is its child ended.  Of one that is open, and has that child. */
+void mortise_spawn_after_end(const struct mortise_spawn *was,
+                             enum mortise_spawn_status status,
+                             const char *result, size_t result_size,
+                             uint64_t now_ms, struct mortise_spawn *now);
 
 /* Its parent has ended, and it is linked to that: nobody will settle it.  One
  * that is over stays as it is. */

@@ -141,8 +141,8 @@ typedef int mortise_checkpoint_fn(void *ud,
                                   const struct mortise_checkpoint *cp);
 typedef int mortise_pending_fn(void *ud, const char *tenant, const char *run,
                                const struct mortise_pending *p);
-typedef int mortise_spawn_fn(void *ud, const char *parent, const char *id,
-                             const struct mortise_spawn *s);
+typedef int mortise_spawn_fn(void *ud, const char *tenant, const char *parent,
+                             const char *id, const struct mortise_spawn *s);
 
 /* What is left of a run that was removed; its id is never used again. */
 struct mortise_tombstone {
@@ -195,7 +195,8 @@ enum mortise_read_kind {
     MORTISE_READ_SPAWN,
     /* tenant, run: the same for the handle whose child that is. */
     MORTISE_READ_SPAWN_OF,
-    /* tenant, run: spawn() for each handle of that parent, in order of id. */
+    /* tenant, run: spawn() for each handle of that parent, in order of id; with
+     * tenant NULL of all parents. */
     MORTISE_READ_SPAWNS,
     /* tenant, run: found.tree, the counters of the tree of that origin; zeros
      * where it has spawned nothing. */

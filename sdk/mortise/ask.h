@@ -23,6 +23,7 @@
  *     journal.begin/1, journal.end/1   a step that the plugin performs itself
  *     spawn.claim/1, spawn.register/1, spawn.advance/1, spawn.settle/1
  *                      children of the plugin's own, none lost, none made twice
+ *     spawn.start/1, spawn.await/1     children that are runs
  *
  * and refuses every other method with MORTISE_S_UNSUPPORTED.  A method must be
  * named in the manifest (`requires.methods`).  The order of the arguments is
@@ -1498,12 +1499,15 @@ MORTISE_INLINE mortise_status mortise_journal_end_wait(
                              MORTISE_JOURNAL_END_1, body, answer);
 }
 
-/* ---- spawn.claim/1, spawn.register/1, spawn.advance/1, spawn.settle/1 ----- */
+/* ---- spawn.claim/1, spawn.register/1, spawn.advance/1, spawn.settle/1,
+ *      spawn.start/1, spawn.await/1 ---------------------------------------- */
 
 #define MORTISE_SPAWN_CLAIM_1    "spawn.claim/1"
 #define MORTISE_SPAWN_REGISTER_1 "spawn.register/1"
 #define MORTISE_SPAWN_ADVANCE_1  "spawn.advance/1"
 #define MORTISE_SPAWN_SETTLE_1   "spawn.settle/1"
+#define MORTISE_SPAWN_START_1    "spawn.start/1"
+#define MORTISE_SPAWN_AWAIT_1    "spawn.await/1"
 
 /* For an operation that has work done by children of its own: sessions, jobs,
  * processes elsewhere.  A handle is a durable record of one of them.  Claim it
@@ -1522,7 +1526,7 @@ MORTISE_INLINE mortise_status mortise_journal_end_wait(
  * Bodies are JSON; texts in them have 128 bytes at most and no control
  * characters. */
 
-/* {"call", "name", "task"?: any, "detached"?: bool, "token"?}: `call` is unique
+/* {"call", "name", "task"?: any, "detached"?: bool, "native"?: bool, "token"?}: `call` is unique
  * in the execution, the same in a replay and in a later attempt, which finds what
  * an earlier one began.  The answer is {"outcome", "handle", "state", "token"?,
  * "child"?, "terminal_status"?, "terminal_result"?}; `outcome` is
@@ -1532,7 +1536,12 @@ MORTISE_INLINE mortise_status mortise_journal_end_wait(
  *     already_running        go on with `child`; it needs its instructions only
  *                            where `state` is created
  *     already_settled        read how it ended; there is no token
- */
+ *
+ * `native` (of nodes of type gmi or leaf alone): the child is a run of the same
+ * store, whose id the answer has as `child` from the claim on.  Its task is
+ * {"instructions": text, "result_schema"?: a schema}.  It is started by
+ * spawn.start/1, and its end settles the handle: register, advance and settle
+ * are E_NOT_ALLOWED. */
 MORTISE_INLINE mortise_status mortise_spawn_claim(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1600,6 +1609,50 @@ MORTISE_INLINE mortise_status mortise_spawn_settle_wait(
     mortise_str body, mortise_str *answer)
 {
     return mortise_wait_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_SETTLE_1, body,
+                             answer);
+}
+
+/* {"handle", "token", "task"}: a native child begins, or, where it was started
+ * before, goes on; `task` is what it was claimed for.  It is an agent like the node
+ * that asks, with its model, tools, guardrails and bounds.  The answer is {"state",
+ * "child", "terminal_status"?, "terminal_result"?}: one that cannot begin is settled
+ * as failed.  When the asking run ends, children that are not detached are
+ * cancelled, and theirs. */
+MORTISE_INLINE mortise_status mortise_spawn_start(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_answer_fn *on_answer, void *ud)
+{
+    return mortise_ask_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_START_1, body,
+                            on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_spawn_start_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_str *answer)
+{
+    return mortise_wait_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_START_1, body,
+                             answer);
+}
+
+/* {"handle"}: wait for the end of the child, whoever's it is.  The answer is
+ * {"status", "child"?, "result"?}: the terminal status, and what came of it; of a
+ * native child {"output": artifacts}, in which `result` is what its agent gave, or
+ * {"error"}.  While a native child is at work the call stays; when that comes to
+ * rest without an end, or where the child is no run, the status is
+ * MORTISE_S_SUSPENDED: return it, and the call is entered again at the end. */
+MORTISE_INLINE mortise_status mortise_spawn_await(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_answer_fn *on_answer, void *ud)
+{
+    return mortise_ask_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_AWAIT_1, body,
+                            on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_spawn_await_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_str *answer)
+{
+    return mortise_wait_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_AWAIT_1, body,
                              answer);
 }
 

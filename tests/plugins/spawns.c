@@ -6,6 +6,23 @@
  *                       says so: {outcome, handle, token?, state}
  *   falter {call}       claims, and fails, for now, unless it had before
  *
+ *   agent {node}        for gmi nodes, in the place of a model: what the prompt
+ *                       says, the rest of which is W
+ *
+ *       say W        gives W
+ *       fail W       fails, with these words
+ *       ask W        asks a person, and gives the answer
+ *       until W      gives W once there is a file of that name
+ *       spawn W      has a child do W, and gives what came of it
+ *       leave W      ... and gives how that began, without waiting
+ *       detach W     ... of a child that outlives it
+ *       again W      does W twice, as two children, and gives both
+ *       retry W      like spawn; but it fails, for now, when it made the child
+ *       meddle W     like spawn, but registers the child itself
+ *       stale W      ... but claims again, and starts with the first token
+ *       other W      ... but starts another task
+ *       nobody W     waits for a child that there never was
+ *
  * Each time that it is entered it adds a line to the file `entered`, if there
  * is one, which the host knows nothing of. */
 #include <stdio.h>
@@ -20,7 +37,7 @@ static mortise_status said(mortise_inst *i, const mortise_request *r,
     mortise_jw w;
     mortise_str json;
 
-    if (status == MORTISE_S_CANCELLED)
+    if (status == MORTISE_S_CANCELLED || status == MORTISE_S_SUSPENDED)
         return status;
     if (status == MORTISE_S_OK)
         return mortise_emit_output(i->host, i->api, r->call, answer);
@@ -123,6 +140,271 @@ static mortise_status falter(mortise_inst *i, const mortise_request *r)
     return MORTISE_S_FAILED;
 }
 
+/* ---- in the place of a model ------------------------------------------------ */
+
+/* {call, name, task: {instructions}, native, detached?}, or behind a claim
+ * {handle, token, task}. */
+static mortise_str native_body(char *room, size_t n, const char *call,
+                               const char *what, mortise_str claimed,
+                               int detached)
+{
+    char handle[256], token[256];
+    mortise_jw w;
+    mortise_str body = {0};
+
+    mortise_jw_fixed(&w, room, n);
+    mortise_jw_object(&w);
+    if (claimed.n > 0) {
+        text_of(claimed, "handle", handle, sizeof handle);
+        text_of(claimed, "token", token, sizeof token);
+        mortise_jw_key(&w, "handle");
+        mortise_jw_cstr(&w, handle);
+        mortise_jw_key(&w, "token");
+        mortise_jw_cstr(&w, token);
+    } else {
+        mortise_jw_key(&w, "call");
+        mortise_jw_cstr(&w, call);
+        mortise_jw_key(&w, "name");
+        mortise_jw_cstr(&w, "helper");
+        mortise_jw_key(&w, "native");
+        mortise_jw_bool(&w, 1);
+        mortise_jw_key(&w, "detached");
+        mortise_jw_bool(&w, detached);
+    }
+    mortise_jw_key(&w, "task");
+    mortise_jw_object(&w);
+    mortise_jw_key(&w, "instructions");
+    mortise_jw_cstr(&w, what);
+    mortise_jw_end(&w);
+    mortise_jw_end(&w);
+    mortise_jw_finish(&w, &body);
+    return body;
+}
+
+static mortise_str handle_body(char *room, size_t n, mortise_str claimed)
+{
+    char handle[256];
+    mortise_jw w;
+    mortise_str body = {0};
+
+    text_of(claimed, "handle", handle, sizeof handle);
+    mortise_jw_fixed(&w, room, n);
+    mortise_jw_object(&w);
+    mortise_jw_key(&w, "handle");
+    mortise_jw_cstr(&w, handle);
+    mortise_jw_end(&w);
+    mortise_jw_finish(&w, &body);
+    return body;
+}
+
+/* The child of that call works; `claimed` gets the answer to its claim, in
+ * `kept`.  *answer: how it began. */
+static mortise_status have_child(mortise_inst *i, const mortise_request *r,
+                                 const char *call, const char *what,
+                                 int detached, char *kept, size_t n,
+                                 mortise_str *claimed, mortise_str *answer)
+{
+    char room[4096];
+    mortise_str none = {0};
+    mortise_status status = mortise_spawn_claim_wait(
+        i->host, i->api, r->call,
+        native_body(room, sizeof room, call, what, none, detached), answer);
+
+    if (status != MORTISE_S_OK || answer->n >= n)
+        return status;
+    memcpy(kept, answer->p, answer->n);
+    *claimed = mortise_strn(kept, answer->n);
+    if (memmem(kept, answer->n, "already_settled", 15) != NULL)
+        return MORTISE_S_OK;
+    return mortise_spawn_start_wait(
+        i->host, i->api, r->call,
+        native_body(room, sizeof room, call, what, *claimed, detached), answer);
+}
+
+static mortise_status await_child(mortise_inst *i, const mortise_request *r,
+                                  mortise_str claimed, mortise_str *answer)
+{
+    char room[512];
+
+    return mortise_spawn_await_wait(i->host, i->api, r->call,
+                                    handle_body(room, sizeof room, claimed),
+                                    answer);
+}
+
+static mortise_status spawn(mortise_inst *i, const mortise_request *r,
+                            const char *what, int detached, int waits)
+{
+    char kept[2048];
+    mortise_str claimed = {0}, answer = {0};
+    mortise_status status = have_child(i, r, "c1", what, detached, kept,
+                                       sizeof kept, &claimed, &answer);
+
+    if (status == MORTISE_S_OK && waits)
+        status = await_child(i, r, claimed, &answer);
+    return said(i, r, status, answer);
+}
+
+/* The child is there, and its maker fails as if it did not know. */
+static mortise_status retry(mortise_inst *i, const mortise_request *r,
+                            const char *what)
+{
+    char kept[2048], outcome[64];
+    mortise_str claimed = {0}, answer = {0};
+    mortise_status status =
+        have_child(i, r, "c1", what, 0, kept, sizeof kept, &claimed, &answer);
+
+    if (status != MORTISE_S_OK)
+        return said(i, r, status, answer);
+    text_of(claimed, "outcome", outcome, sizeof outcome);
+    if (strcmp(outcome, "claimed") == 0)
+        return mortise_refuse(i->host, i->api, r->call, MORTISE_S_FAILED,
+                              "transient", NULL, "not now");
+    return said(i, r, await_child(i, r, claimed, &answer), answer);
+}
+
+/* What is no way to treat a native child. */
+static mortise_status misuse(mortise_inst *i, const mortise_request *r,
+                             const char *word, const char *what)
+{
+    char room[4096], kept[2048], task[2048];
+    mortise_str none = {0}, first = {0}, answer = {0};
+    mortise_status status = mortise_spawn_claim_wait(
+        i->host, i->api, r->call,
+        native_body(room, sizeof room, "c1", what, none, 0), &answer);
+
+    if (status != MORTISE_S_OK || answer.n >= sizeof kept)
+        return said(i, r, status, answer);
+    memcpy(kept, answer.p, answer.n);
+    first = mortise_strn(kept, answer.n);
+    if (strcmp(word, "meddle") == 0)
+        status = mortise_spawn_register_wait(
+            i->host, i->api, r->call,
+            register_body(room, sizeof room, what, first), &answer);
+    if (strcmp(word, "meddle") == 0)
+        return said(i, r, status, answer);
+    if (strcmp(word, "stale") == 0)
+        mortise_spawn_claim_wait(
+            i->host, i->api, r->call,
+            native_body(room, sizeof room, "c1", what, none, 0), &answer);
+    snprintf(task, sizeof task, "%s%s", what,
+             strcmp(word, "other") == 0 ? ", or not" : "");
+    status = mortise_spawn_start_wait(
+        i->host, i->api, r->call,
+        native_body(room, sizeof room, "c1", task, first, 0), &answer);
+    return said(i, r, status, answer);
+}
+
+static mortise_status nobody(mortise_inst *i, const mortise_request *r)
+{
+    mortise_str answer = {0};
+    mortise_status status = mortise_spawn_await_wait(
+        i->host, i->api, r->call,
+        mortise_strz("{\"handle\":\"p/00000000000000000000000000000000\"}"),
+        &answer);
+
+    return said(i, r, status, answer);
+}
+
+/* Two children at once, then the end of each. */
+static mortise_status again(mortise_inst *i, const mortise_request *r,
+                            const char *what)
+{
+    char kept[2][2048], text[4096];
+    mortise_str claimed[2] = {{0}, {0}}, answer = {0};
+    mortise_status status = MORTISE_S_OK;
+    int n = 0;
+
+    for (int k = 0; status == MORTISE_S_OK && k < 2; k++)
+        status = have_child(i, r, k == 0 ? "c1" : "c2", what, 0, kept[k],
+                            sizeof kept[k], &claimed[k], &answer);
+    for (int k = 0; status == MORTISE_S_OK && k < 2; k++) {
+        status = await_child(i, r, claimed[k], &answer);
+        if (status == MORTISE_S_OK)
+            n += snprintf(text + n, sizeof text - (size_t)n, "%s%.*s",
+                          k == 0 ? "[" : ",", (int)answer.n, answer.p);
+    }
+    if (status != MORTISE_S_OK)
+        return said(i, r, status, answer);
+    snprintf(text + n, sizeof text - (size_t)n, "]");
+    return simple_emit(i, r, text);
+}
+
+static mortise_status say(mortise_inst *i, const mortise_request *r,
+                          const char *what)
+{
+    char room[1024];
+    mortise_jw w;
+    mortise_str json = {0};
+
+    mortise_jw_fixed(&w, room, sizeof room);
+    mortise_jw_cstr(&w, what);
+    mortise_jw_finish(&w, &json);
+    return mortise_emit_output(i->host, i->api, r->call, json);
+}
+
+static mortise_status until(mortise_inst *i, const mortise_request *r,
+                            const char *file)
+{
+    FILE *f;
+
+    while ((f = fopen(file, "r")) == NULL) {
+        if (i->api->cancelled(i->host, r->call))
+            return MORTISE_S_CANCELLED;
+        simple_sleep_ms(2);
+    }
+    fclose(f);
+    return say(i, r, file);
+}
+
+static mortise_status ask_person(mortise_inst *i, const mortise_request *r,
+                                 const char *prompt)
+{
+    char room[1024];
+    const mortise_question q = {.prompt = mortise_strz(prompt)};
+    mortise_str answer = {0};
+    mortise_status status = mortise_interrupt_request_wait(
+        i->host, i->api, r->call, &q, room, sizeof room, &answer);
+
+    return said(i, r, status, answer);
+}
+
+static mortise_status agent(mortise_inst *i, const mortise_request *r)
+{
+    char prompt[2048] = "", word[16];
+    const char *rest;
+    mortise_jv v;
+
+    if (mortise_jv_parse(r->body, &v) == MORTISE_S_OK)
+        mortise_jv_cstr(mortise_jv_get(mortise_jv_get(v, "node"), "prompt"),
+                        prompt, sizeof prompt);
+    rest = strchr(prompt, ' ');
+    if (rest == NULL || (size_t)(rest - prompt) >= sizeof word)
+        return MORTISE_S_INVALID;
+    memcpy(word, prompt, (size_t)(rest - prompt));
+    word[rest - prompt] = '\0';
+    rest++;
+    if (strcmp(word, "say") == 0)
+        return say(i, r, rest);
+    if (strcmp(word, "fail") == 0)
+        return mortise_refuse(i->host, i->api, r->call, MORTISE_S_FAILED, NULL,
+                              NULL, rest);
+    if (strcmp(word, "ask") == 0)
+        return ask_person(i, r, rest);
+    if (strcmp(word, "until") == 0)
+        return until(i, r, rest);
+    if (strcmp(word, "again") == 0)
+        return again(i, r, rest);
+    if (strcmp(word, "retry") == 0)
+        return retry(i, r, rest);
+    if (strcmp(word, "nobody") == 0)
+        return nobody(i, r);
+    if (strcmp(word, "meddle") == 0 || strcmp(word, "stale") == 0 ||
+        strcmp(word, "other") == 0)
+        return misuse(i, r, word, rest);
+    return spawn(i, r, rest, strcmp(word, "detach") == 0,
+                 strcmp(word, "spawn") == 0);
+}
+
 static mortise_status execute(mortise_inst *i, const mortise_request *r)
 {
     mortise_str answer = {0};
@@ -136,6 +418,8 @@ static mortise_status execute(mortise_inst *i, const mortise_request *r)
     }
     if (mortise_str_is(r->operation, "begin"))
         return begin(i, r);
+    if (mortise_str_is(r->operation, "agent"))
+        return agent(i, r);
     if (mortise_str_is(r->operation, "falter"))
         return falter(i, r);
     if (mortise_str_is(r->operation, "claim"))

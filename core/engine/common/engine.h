@@ -67,6 +67,7 @@ struct mortise_adding;
 struct mortise_flight;  /* commits.c: a commit on its way */
 struct mortise_ongoing; /* calls.c: a call that has not ended */
 struct mortise_spawn_op; /* spawns.h */
+struct mortise_news;
 
 enum mortise_engine_state {
     MORTISE_ENGINE_UP = 1,
@@ -185,6 +186,11 @@ struct mortise {
     struct mortise_task spawns_task; /* queued when spawns_queued */
     bool spawns_queued;
 
+    /* news.c; the task is runs/children.c's */
+    struct mortise_news *news; /* the oldest first */
+    struct mortise_task news_task;
+    bool news_queued;
+
     /* deadlines.c */
     struct mortise_timer deadline_timer;
     bool deadlines_looking;  /* the store is asked, or runs are being told */
@@ -255,6 +261,12 @@ int mortise_graphs_pinned(struct mortise *m,
 int mortise_graphs_strict(struct mortise *m, const char *run,
                           const struct mortise_graph *g,
                           struct mortise_graph **out, struct mortise_err *err);
+/* Compile a file that nobody wrote, as part of a graph that is here: what it names
+ * are files of that one, as they were pinned. */
+int mortise_graphs_derive(struct mortise *m, const struct mortise_graph *from,
+                          const struct mortise_source *file,
+                          struct mortise_graph **out,
+                          struct mortise_buf *report, struct mortise_err *err);
 void mortise_graphs_close(struct mortise *m);
 /* Compile a file that is seen from the directory `cwd` (NULL: ours), where
  * those that it names are, too, and keep the graph for runs of its digest to
@@ -376,6 +388,10 @@ void mortise_pause_one(struct mortise *m, const struct mortise_live *live);
  * from its head; of the order, `wants` and `done` are set. */
 void mortise_live_recover(struct mortise *m, const char *tenant,
                           const char *run, struct mortise_order *o);
+/* Parents and children hear of each other from now on (children.c). */
+void mortise_children_open(struct mortise *m);
+/* Does a run that was left so go on by itself? */
+bool mortise_live_goes_on(int status, const char *reason);
 /* Is it in memory, or on its way there? */
 bool mortise_live_is_here(struct mortise *m, const char *tenant,
                           const char *run);

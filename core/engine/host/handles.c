@@ -1,6 +1,7 @@
-/* handles.c -- spawn handles, for plugins that bring children of their own:
+/* handles.c -- spawn handles, for plugins that have children: of their own, or
+ * (`native`) runs of the same store (children.c).
  *
- *   spawn.claim/1    {call, name, task?, detached?, token?}
+ *   spawn.claim/1    {call, name, task?, detached?, native?, token?}
  *                    {outcome, handle, state, token?, child?, terminal_status?,
  *                    terminal_result?}
  *   spawn.register/1 {handle, token, child}             {state}
@@ -21,7 +22,8 @@
 #include <string.h>
 
 #include "engine/common/secret_store.h"
-#include "engine/runs/host_calls.h"
+#include "engine/host/handles.h"
+#include "engine/runs/call.h"
 #include "engine/runs/spawns.h"
 #include "run/run.h"
 
@@ -34,9 +36,9 @@ static int32_t refuse(char *words, const char *member, const char *takes)
 }
 
 /* No members but those. */
-static int32_t check_members(const struct mortise_asked *a,
-                             const char *const *members, const char *form,
-                             char *words)
+int32_t mortise_handles_check_members(const struct mortise_asked *a,
+                                      const char *const *members,
+                                      const char *form, char *words)
 {
     json_t *body = mortise_json_unconst(a->body);
     const char *key;
@@ -57,8 +59,9 @@ static int32_t check_members(const struct mortise_asked *a,
 }
 
 /* A member that is text; NULL where it may be missing, and is. */
-static int32_t check_text(const struct mortise_asked *a, const char *member,
-                          size_t most, bool optional, char *words)
+int32_t mortise_handles_check_text(const struct mortise_asked *a,
+                                   const char *member, size_t most,
+                                   bool optional, char *words)
 {
     const json_t *value = json_object_get(a->body, member);
     const char *text = json_string_value(value);
@@ -73,57 +76,90 @@ static int32_t check_text(const struct mortise_asked *a, const char *member,
     return mortise_ask_refuse(words, MORTISE_S_INVALID, "%s", why.msg);
 }
 
-static const char *text_of(const struct mortise_asked *a, const char *member)
+const char *mortise_handles_text(const struct mortise_asked *a,
+                                 const char *member)
 {
     return json_string_value(json_object_get(a->body, member));
 }
 
-static int32_t check_claim(struct mortise_asked *a, char *words)
+int32_t mortise_handles_check_node(const struct mortise_asked *a, char *words)
 {
-    static const char *const members[] = {"call",     "name",  "task",
-                                          "detached", "token", NULL};
-    const json_t *detached = json_object_get(a->body, "detached");
-    int32_t status = check_members(
-        a, members, "{call, name, task?, detached?, token?}", words);
+    const struct mortise_node *n = a->call->node;
 
-    if (status == MORTISE_S_OK)
-        status = check_text(a, "call", MORTISE_SPAWN_TEXT, false, words);
-    if (status == MORTISE_S_OK)
-        status = check_text(a, "name", MORTISE_SPAWN_TEXT, false, words);
-    if (status == MORTISE_S_OK)
-        status = check_text(a, "token", MORTISE_SPAWN_TEXT, true, words);
-    if (status == MORTISE_S_OK && detached != NULL &&
-        !json_is_boolean(detached))
-        status = refuse(words, "detached", "true or false");
-    return status;
+    if (n->type == MORTISE_NODE_GMI || n->type == MORTISE_NODE_LEAF)
+        return MORTISE_S_OK;
+    return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
+                              "a native child is an agent like the node that "
+                              "makes it: only nodes of type gmi or leaf have "
+                              "some");
 }
 
-static int32_t check_holder(const struct mortise_asked *a, char *words)
+/* true or false, or nothing. */
+static int32_t check_flag(const struct mortise_asked *a, const char *member,
+                          char *words)
 {
-    int32_t status =
-        check_text(a, "handle", MORTISE_SPAWN_HANDLE_MAX - 1, false, words);
+    const json_t *value = json_object_get(a->body, member);
+
+    return value == NULL || json_is_boolean(value)
+               ? MORTISE_S_OK
+               : refuse(words, member, "true or false");
+}
+
+static int32_t check_claim(struct mortise_asked *a, char *words)
+{
+    static const char *const members[] = {"call",   "name",  "task", "detached",
+                                          "native", "token", NULL};
+    int32_t status = mortise_handles_check_members(
+        a, members, "{call, name, task?, detached?, native?, token?}", words);
+
+    if (status == MORTISE_S_OK)
+        status = mortise_handles_check_text(a, "call", MORTISE_SPAWN_TEXT,
+                                            false, words);
+    if (status == MORTISE_S_OK)
+        status = mortise_handles_check_text(a, "name", MORTISE_SPAWN_TEXT,
+                                            false, words);
+    if (status == MORTISE_S_OK)
+        status = mortise_handles_check_text(a, "token", MORTISE_SPAWN_TEXT,
+                                            true, words);
+    if (status == MORTISE_S_OK)
+        status = check_flag(a, "detached", words);
+    if (status == MORTISE_S_OK)
+        status = check_flag(a, "native", words);
+    return status == MORTISE_S_OK &&
+                   json_is_true(json_object_get(a->body, "native"))
+               ? mortise_handles_check_node(a, words)
+               : status;
+}
+
+int32_t mortise_handles_check_holder(const struct mortise_asked *a, char *words)
+{
+    int32_t status = mortise_handles_check_text(
+        a, "handle", MORTISE_SPAWN_HANDLE_MAX - 1, false, words);
 
     return status == MORTISE_S_OK
-               ? check_text(a, "token", MORTISE_SPAWN_TEXT, false, words)
+               ? mortise_handles_check_text(a, "token", MORTISE_SPAWN_TEXT,
+                                            false, words)
                : status;
 }
 
 static int32_t check_register(struct mortise_asked *a, char *words)
 {
     static const char *const members[] = {"handle", "token", "child", NULL};
-    int32_t status = check_members(a, members, "{handle, token, child}", words);
+    int32_t status = mortise_handles_check_members(
+        a, members, "{handle, token, child}", words);
 
     if (status == MORTISE_S_OK)
-        status = check_holder(a, words);
+        status = mortise_handles_check_holder(a, words);
     return status == MORTISE_S_OK
-               ? check_text(a, "child", MORTISE_SPAWN_TEXT, false, words)
+               ? mortise_handles_check_text(a, "child", MORTISE_SPAWN_TEXT,
+                                            false, words)
                : status;
 }
 
 /* DISPATCHED or RUNNING; 0: it is neither. */
 static enum mortise_spawn_state state_of(const struct mortise_asked *a)
 {
-    const char *word = text_of(a, "state");
+    const char *word = mortise_handles_text(a, "state");
 
     for (int s = MORTISE_SPAWN_DISPATCHED; s <= MORTISE_SPAWN_RUNNING; s++)
         if (word != NULL && strcmp(word, mortise_spawn_state_name(s)) == 0)
@@ -134,10 +170,11 @@ static enum mortise_spawn_state state_of(const struct mortise_asked *a)
 static int32_t check_advance(struct mortise_asked *a, char *words)
 {
     static const char *const members[] = {"handle", "token", "state", NULL};
-    int32_t status = check_members(a, members, "{handle, token, state}", words);
+    int32_t status = mortise_handles_check_members(
+        a, members, "{handle, token, state}", words);
 
     if (status == MORTISE_S_OK)
-        status = check_holder(a, words);
+        status = mortise_handles_check_holder(a, words);
     if (status == MORTISE_S_OK && state_of(a) == 0)
         status = refuse(words, "state", "dispatched or running");
     return status;
@@ -147,12 +184,12 @@ static int32_t check_settle(struct mortise_asked *a, char *words)
 {
     static const char *const members[] = {"handle", "token", "status", "result",
                                           NULL};
-    const char *word = text_of(a, "status");
-    int32_t status =
-        check_members(a, members, "{handle, token, status, result?}", words);
+    const char *word = mortise_handles_text(a, "status");
+    int32_t status = mortise_handles_check_members(
+        a, members, "{handle, token, status, result?}", words);
 
     if (status == MORTISE_S_OK)
-        status = check_holder(a, words);
+        status = mortise_handles_check_holder(a, words);
     if (status == MORTISE_S_OK &&
         (word == NULL ||
          mortise_spawn_status_of(word) == MORTISE_SPAWN_UNENDED))
@@ -220,12 +257,12 @@ static json_t *answer_of(const struct handle_op *h)
 }
 
 /* Is it the record's to say, and so the run's to keep? */
-static bool is_word(int rv)
+bool mortise_handles_is_word(int rv)
 {
     return rv == MORTISE_ENOTFOUND || rv == MORTISE_EDETERMINISM ||
            rv == MORTISE_ELIMIT || rv == MORTISE_ESTALE_TOKEN ||
            rv == MORTISE_EALREADY_SETTLED || rv == MORTISE_ENOT_RUNNING ||
-           rv == MORTISE_EALREADY_REGISTERED;
+           rv == MORTISE_EDENIED || rv == MORTISE_EALREADY_REGISTERED;
 }
 
 static void undecided(struct mortise_asked *a, int rv, const char *words)
@@ -260,7 +297,7 @@ static void decided(struct mortise_spawn_op *op, int rv,
 
     if (a != NULL) {
         a->data = NULL;
-        if (rv == MORTISE_OK || is_word(rv))
+        if (rv == MORTISE_OK || mortise_handles_is_word(rv))
             tell_run(h, a, rv, err);
         else
             undecided(a, rv, err->msg);
@@ -302,7 +339,7 @@ static struct handle_op *op_new(struct mortise_asked *a,
     h->op = (struct mortise_spawn_op){.kind = kind,
                                       .tenant = h->tenant,
                                       .parent = h->parent,
-                                      .token = text_of(a, "token"),
+                                      .token = mortise_handles_text(a, "token"),
                                       .decided = decided,
                                       .landed = landed};
     a->data = h;
@@ -318,9 +355,10 @@ static void weigh_claim(struct mortise_asked *a)
     if (h == NULL)
         return;
     h->op.execution = h->path;
-    h->op.call = text_of(a, "call");
-    h->op.name = text_of(a, "name");
+    h->op.call = mortise_handles_text(a, "call");
+    h->op.name = mortise_handles_text(a, "name");
     h->op.detached = json_is_true(json_object_get(a->body, "detached"));
+    h->op.native = json_is_true(json_object_get(a->body, "native"));
     h->op.graph = a->live->graph;
     if (mortise_json_digest(h->op.task, task != NULL ? task : none,
                             a->m->mem) != MORTISE_OK) {
@@ -337,7 +375,8 @@ static void begin_held(struct mortise_asked *a, struct handle_op *h)
 {
     char parent[MORTISE_NAME_MAX + 1];
 
-    if (mortise_spawns_parse(text_of(a, "handle"), parent, h->op.id) &&
+    if (mortise_spawns_parse(mortise_handles_text(a, "handle"), parent,
+                             h->op.id) &&
         strcmp(parent, h->parent) == 0) {
         mortise_spawns_begin(a->m, &h->op);
         return;
@@ -355,7 +394,7 @@ static void weigh_register(struct mortise_asked *a)
 
     if (h == NULL)
         return;
-    h->op.child = text_of(a, "child");
+    h->op.child = mortise_handles_text(a, "child");
     begin_held(a, h);
 }
 
@@ -378,7 +417,7 @@ static void weigh_settle(struct mortise_asked *a)
 
     if (h == NULL)
         return;
-    h->op.status = mortise_spawn_status_of(text_of(a, "status"));
+    h->op.status = mortise_spawn_status_of(mortise_handles_text(a, "status"));
     if (result != NULL)
         rv = mortise_spawns_result(a->m, result, &h->result, &why);
     h->op.result = h->result;

@@ -19,7 +19,9 @@
  *   (4) then the store is opened again.  If that works the engine goes on, and
  *       runs can be resumed; else everything that is asked of it says why not.
  */
+#include "engine/common/news.h"
 #include "engine/runs/script.h"
+#include "engine/runs/spawns.h"
 
 #include <string.h>
 
@@ -55,9 +57,11 @@ static struct mortise_flight *flight_of(struct mortise_commit *c)
 static void flight_free(struct mortise *m, struct mortise_flight *f, int result)
 {
     for (size_t i = 0; i < f->commit.n_spawns; i++) {
-        struct mortise_spawn_put *p =
-            mortise_spawn_put_of(f->commit.spawns[i]);
+        struct mortise_spawn_put *p = mortise_spawn_put_of(f->commit.spawns[i]);
 
+        if (result == MORTISE_OK && mortise_spawn_is_over(&p->change.now))
+            mortise_news_put(m, MORTISE_NEWS_SETTLED, f->commit.tenant,
+                             p->change.parent);
         p->flying = false;
         p->landed(p, result);
     }
@@ -173,9 +177,43 @@ static enum mortise_spawn_status ends_as(int status)
     }
 }
 
+/* What came of a run that ends, for the handle whose child it is.  What is too
+ * long for that is said to be so: the run itself has it. */
+static bool put_end(struct mortise_flight *f)
+{
+    struct mortise_live *live = f->live;
+    struct mortise_err err;
+    json_t *result = NULL;
+    char *text = NULL;
+    bool ok;
+
+    if (!mortise_run_has_ended((int)f->commit.head.status) ||
+        mortise_run_spawned_by(live->run) == NULL)
+        return true;
+    ok = mortise_run_end_result(live->run, &result, &err) == MORTISE_OK;
+    if (ok && result != NULL &&
+        mortise_spawns_result(f->m, result, &text, &err) == MORTISE_EINVAL) {
+        json_decref(result);
+        result = json_pack("{s:{s:s, s:s}}", "error", "code", "too_large",
+                           "message", err.msg);
+        ok = result != NULL;
+    }
+    if (ok && result != NULL && text == NULL)
+        ok = mortise_spawns_result(f->m, result, &text, &err) == MORTISE_OK;
+    if (ok && text != NULL) {
+        f->commit.end_result = mortise_arena_strdup(&f->arena, text);
+        f->commit.end_result_size = strlen(text);
+        ok = f->commit.end_result != NULL;
+    }
+    mortise_release_str(f->m->mem, text);
+    json_decref(result);
+    return ok;
+}
+
 static bool is_lazy(const struct mortise *m, const struct mortise_run_commit *c)
 {
-    return m->settings.deployment->durability != MORTISE_SYNC && !c->sync;
+    return m->settings.deployment->durability != MORTISE_SYNC && !c->sync &&
+           c->n_spawns == 0;
 }
 
 /* The one place where a run's commit becomes the store's.  False: memory ran
@@ -225,7 +263,8 @@ static bool convert(struct mortise_flight *f, struct mortise_run_commit *c)
         to->graph = g->sources;
         to->n_graph = g->n_sources;
     }
-    return (c->n_opens == 0 ||
+    return put_end(f) &&
+           (c->n_opens == 0 ||
             copy_pending(f, &to->opens, c->opens, c->n_opens)) &&
            (c->n_closes == 0 ||
             copy_pending(f, &to->closes, c->closes, c->n_closes)) &&
@@ -515,6 +554,8 @@ static void answer(struct mortise *m, struct mortise_flight *f, int result)
             if (f->commit.opens[i].deadline_ms != 0)
                 mortise_deadlines_note(m, f->commit.opens[i].deadline_ms);
         note_landed(live, &f->commit);
+        if (mortise_run_has_ended((int)f->commit.head.status))
+            mortise_news_put(m, MORTISE_NEWS_ENDED, live->tenant, live->id);
     } else if (!live->lost) {
         refused(f, result);
     }

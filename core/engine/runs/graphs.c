@@ -270,6 +270,26 @@ int mortise_graphs_strict(struct mortise *m, const char *run,
     return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "run %s", run);
 }
 
+int mortise_graphs_derive(struct mortise *m, const struct mortise_graph *from,
+                          const struct mortise_source *file,
+                          struct mortise_graph **out,
+                          struct mortise_buf *report, struct mortise_err *err)
+{
+    struct pinned pinned = {from->sources, from->n_sources};
+    const struct mortise_graph_files files = {.ud = &pinned,
+                                              .read = pinned_read,
+                                              .list = pinned_list};
+    struct mortise_catalog catalog = m->plugin_catalog.strict;
+    int rv;
+
+    catalog.files = &files;
+    rv = compile(m, &catalog, file, out, report, NULL, err);
+    if (rv == MORTISE_OK &&
+        find(m, (*out)->digest, (*out)->rules, false) == NULL)
+        keep(m, *out, false);
+    return rv;
+}
+
 void mortise_graphs_close(struct mortise *m)
 {
     struct mortise_kept_graph *k;

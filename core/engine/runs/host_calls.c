@@ -43,6 +43,7 @@
 
 #include "base/clock.h"
 #include "engine/common/secret_store.h"
+#include "engine/common/news.h"
 #include "engine/runs/call.h"
 #include "plugin/kind.h"
 
@@ -616,6 +617,7 @@ static const enum mortise_step_kind step_kinds[] = {
     [MORTISE_HOST_CALL_TIMER] = MORTISE_STEP_TIMER,
     [MORTISE_HOST_CALL_TOOL] = MORTISE_STEP_TOOL,
     [MORTISE_HOST_CALL_PUT] = MORTISE_STEP_PUT,
+    [MORTISE_HOST_CALL_CHILD] = MORTISE_STEP_CHILD,
     [MORTISE_HOST_CALL_GET] = MORTISE_STEP_GET,
 };
 _Static_assert(sizeof step_kinds / sizeof step_kinds[0] ==
@@ -632,6 +634,24 @@ static void hold_over(struct mortise_timer *t)
                json_string("the answer comes later"));
 }
 
+void mortise_host_call_release(struct mortise_live *live, const char *handle)
+{
+    for (struct mortise_ongoing *c = live->calls; c != NULL; c = c->next) {
+        struct mortise_asked *a, *next;
+
+        for (a = c->asked; a != NULL; a = next) {
+            const char *waits =
+                json_string_value(json_object_get(a->body, "handle"));
+
+            next = a->next;
+            if (a->method->effect == MORTISE_HOST_CALL_CHILD &&
+                a->state == MORTISE_ASKED_WAITS && waits != NULL &&
+                strcmp(waits, handle) == 0)
+                hold_over(&a->hold);
+        }
+    }
+}
+
 /* `a` may be gone afterwards. */
 static void ask_run(struct mortise_asked *a, bool full)
 {
@@ -639,6 +659,8 @@ static void ask_run(struct mortise_asked *a, bool full)
         a->m->secret_store, json_incref(mortise_json_unconst(a->body)));
     struct mortise_pin by = a->by;
     struct mortise_model_ask model = {.by = &by};
+    struct mortise_live *live = a->call->live;
+    bool awaits = a->method->effect == MORTISE_HOST_CALL_CHILD;
     struct mortise_input in = {
         .kind = MORTISE_IN_ASK,
         .u.ask = {.call = a->run_call,
@@ -653,7 +675,7 @@ static void ask_run(struct mortise_asked *a, bool full)
                   .refused = full ? a->words : NULL,
                   .spawn = full ? NULL : a->spawn,
                   .decided = full ? NULL : a->decided,
-                  .holds = a->hold_ms > 0,
+                  .holds = a->hold_ms > 0 || awaits,
                   .inside = a->call->own != NULL,
                   .model = a->method->says != NULL ? &model : NULL}};
 
@@ -667,7 +689,9 @@ static void ask_run(struct mortise_asked *a, bool full)
         if (a->hold_ms > 0)
             mortise_timer_arm(&a->m->timers, &a->hold,
                               mortise_mono_in(a->hold_ms));
-        mortise_live_feed(a->call->live, &in);
+        mortise_live_feed(live, &in);
+        if (awaits)
+            mortise_news_of(live, MORTISE_NEWS_AWAITS); /* it may be over */
     }
     json_decref(masked);
     json_decref(model.said);

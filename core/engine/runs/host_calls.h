@@ -38,6 +38,7 @@ enum mortise_host_call_effect {
     MORTISE_HOST_CALL_QUESTION,
     MORTISE_HOST_CALL_TIMER,
     MORTISE_HOST_CALL_TOOL,
+    MORTISE_HOST_CALL_CHILD, /* ...; its asker stays until it is released */
     MORTISE_HOST_CALL_PUT, /* a value of the plugin's, or a spawn handle */
     /* Reads what was put: behind the run's own puts. */
     MORTISE_HOST_CALL_GET
@@ -229,6 +230,9 @@ void mortise_host_call_perform(struct mortise_live *live, uint64_t ask,
                                uint32_t step, const char *key);
 void mortise_host_call_reply(struct mortise *m, uint64_t ask, int32_t status,
                              json_t *value);
+/* The child of that handle does not go on: whoever waits for it in a call of that
+ * run lets go. */
+void mortise_host_call_release(struct mortise_live *live, const char *handle);
 
 /* ---- host/tools.c -------------------------------------------------------- */
 

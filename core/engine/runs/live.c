@@ -16,6 +16,7 @@
  * husk stays until its commits and calls that are under way have come back, so
  * that nobody loads the run while they may still land.
  */
+#include "engine/common/news.h"
 #include "engine/runs/host_calls.h"
 #include "engine/runs/script.h"
 #include "engine/runs/start.h"
@@ -239,6 +240,16 @@ static bool is_at_rest(struct mortise_live *live)
             !mortise_watch_holds(live));
 }
 
+/* A child that leaves without an end. */
+static void say_child_rests(const struct mortise_live *live)
+{
+    const char *by =
+        live->run != NULL ? mortise_run_spawned_by(live->run) : NULL;
+
+    if (by != NULL && !mortise_run_has_ended(mortise_run_status(live->run)))
+        mortise_news_put(live->m, MORTISE_NEWS_RESTS, live->tenant, by);
+}
+
 static void say_rest(const struct mortise_live *live)
 {
     const char *reason = mortise_run_reason(live->run);
@@ -258,6 +269,7 @@ void mortise_live_settle(struct mortise *m)
         if (!is_at_rest(live))
             continue;
         if (!live->lost) {
+            say_child_rests(live);
             say_rest(live);
             mortise_watch_idle(live);
         }
@@ -285,6 +297,7 @@ void mortise_live_lose(struct mortise_live *live, const struct mortise_err *why)
     mortise_log(live->m, MORTISE_LOG_WARN, "run %s leaves memory: %s", live->id,
                 why->msg);
     mortise_commits_forget(live);
+    say_child_rests(live);
     mortise_calls_cancel_all(live);
     disarm_all(live);
     mortise_run_free(live->run);
@@ -519,8 +532,8 @@ static void identify(const struct mortise *m, struct mortise_admission *adm)
     mortise_script_identify(m, adm);
 }
 
-static int admit(struct mortise_live *live, json_t *input, const char *actor,
-                 const char *order, struct mortise_err *err)
+static int admit(struct mortise_live *live, const struct mortise_new_run *n,
+                 struct mortise_err *err)
 {
     struct mortise *m = live->m;
     const struct mortise_graph *g = live->graph;
@@ -528,9 +541,11 @@ static int admit(struct mortise_live *live, json_t *input, const char *actor,
     struct mortise_pin *pins = mortise_alloc(m->mem, size);
     struct mortise_admission adm = {.tenant = live->tenant,
                                     .run = live->id,
-                                    .input = input,
-                                    .actor = actor,
-                                    .order = order,
+                                    .input = n->input,
+                                    .actor = n->actor,
+                                    .order = n->order,
+                                    .spawned_by = n->spawned_by,
+                                    .spawn = n->spawn,
                                     .pins = pins};
     int rv = pins != NULL ? find_pins(m, g, pins, &adm.n_pins, err)
                           : mortise_nomem(err);
@@ -558,8 +573,7 @@ static void start_now(struct mortise_new_run *n)
     struct mortise *m = n->m;
     struct mortise_err err = {.code = MORTISE_OK};
     struct mortise_live *live = live_new(m, n->graph, n->tenant, n->run, &err);
-    int rv = live != NULL ? admit(live, n->input, n->actor, n->order, &err)
-                          : MORTISE_ENOMEM;
+    int rv = live != NULL ? admit(live, n, &err) : MORTISE_ENOMEM;
 
     if (rv != MORTISE_OK) {
         mortise_actions_clear(&m->actions);
@@ -973,6 +987,13 @@ static void order_task(struct mortise_task *t)
 
 /* ---- loading ------------------------------------------------------------ */
 
+bool mortise_live_goes_on(int status, const char *reason)
+{
+    return status == MORTISE_RUN_ACCEPTED || status == MORTISE_RUN_RUNNING ||
+           (status == MORTISE_RUN_PAUSED &&
+            (strcmp(reason, "shutdown") == 0 || strcmp(reason, "plugin") == 0));
+}
+
 /* A run on its way into memory, for the orders that came meanwhile: the first
  * of them that may have it loaded does, and those before it are answered. */
 struct load {
@@ -1153,6 +1174,8 @@ static void loaded(struct mortise_stored *s, int rv,
             o->done(o, &why);
     }
     load_free(l);
+    if (live != NULL && !live->lost && mortise_run_has_family(live->run))
+        mortise_news_of(live, MORTISE_NEWS_LOADED);
 }
 
 static void head_read(struct mortise_stored *s, int rv,

@@ -224,6 +224,10 @@ static int claim(struct mortise_spawn_op *op, struct mortise_err *err)
     uint8_t chance[(MORTISE_SPAWN_ID - 1) / 2];
 
     memcpy(c.task, op->task, sizeof c.task);
+    if (op->native) {
+        mortise_spawn_child(op->child_id, op->id);
+        c.child = op->child_id;
+    }
     if (op->token == NULL) {
         randombytes_buf(chance, sizeof chance);
         mortise_hex(op->made, chance, sizeof chance);
@@ -256,6 +260,9 @@ static int decide(struct mortise_spawn_op *op, struct mortise_err *err)
                               "child of this handle",
                               op->child);
         return rv;
+    case MORTISE_SPAWN_STARTS:
+        return mortise_spawn_after_start(was, op->token, op->task, now_ms, now,
+                                         err);
     case MORTISE_SPAWN_ADVANCES:
         return mortise_spawn_after_advance(was, op->token, op->state, now_ms,
                                            now, err);
@@ -278,11 +285,12 @@ static const char *keep(struct mortise_spawn_op *op, const char *s)
     return copy;
 }
 
-static int keep_was(void *ud, const char *parent, const char *id,
-                    const struct mortise_spawn *s)
+static int keep_was(void *ud, const char *tenant, const char *parent,
+                    const char *id, const struct mortise_spawn *s)
 {
     struct mortise_spawn_op *op = ud;
 
+    (void)tenant;
     (void)parent;
     (void)id;
     op->was = *s;
@@ -301,11 +309,12 @@ static int keep_was(void *ud, const char *parent, const char *id,
 }
 
 /* The parent is a child itself: of the same tree. */
-static int keep_place(void *ud, const char *parent, const char *id,
-                      const struct mortise_spawn *s)
+static int keep_place(void *ud, const char *tenant, const char *parent,
+                      const char *id, const struct mortise_spawn *s)
 {
     struct mortise_spawn_op *op = ud;
 
+    (void)tenant;
     (void)parent;
     (void)id;
     op->origin = keep(op, s->origin);
@@ -313,11 +322,12 @@ static int keep_place(void *ud, const char *parent, const char *id,
     return 0;
 }
 
-static int note_taken(void *ud, const char *parent, const char *id,
-                      const struct mortise_spawn *s)
+static int note_taken(void *ud, const char *tenant, const char *parent,
+                      const char *id, const struct mortise_spawn *s)
 {
     struct mortise_spawn_op *op = ud;
 
+    (void)tenant;
     (void)parent;
     (void)id;
     (void)s;

@@ -12,7 +12,8 @@ enum mortise_spawn_kind {
     MORTISE_SPAWN_CLAIMS = 1,
     MORTISE_SPAWN_REGISTERS,
     MORTISE_SPAWN_ADVANCES,
-    MORTISE_SPAWN_SETTLES
+    MORTISE_SPAWN_SETTLES,
+    MORTISE_SPAWN_STARTS /* a native one: what changes goes with its admission */
 };
 
 struct mortise_spawn_op {
@@ -23,8 +24,8 @@ struct mortise_spawn_op {
     const char *token;         /* of a claim NULL: one is made */
     /* CLAIMS */
     const char *execution, *call, *name;
-    uint8_t task[MORTISE_DIGEST];
-    bool detached;
+    uint8_t task[MORTISE_DIGEST]; /* STARTS, too */
+    bool detached, native;
     const struct mortise_graph *graph; /* the parent's, which is running; NULL:
                                           look for it, and whether it is there */
     const char *child;                 /* REGISTERS */
@@ -57,7 +58,8 @@ struct mortise_spawn_op {
     bool has_was, is_taken; /* by another handle: the child */
     struct mortise_spawn was;
     struct mortise_spawn_tree tree;
-    char made[MORTISE_SPAWN_ID]; /* a token */
+    char made[MORTISE_SPAWN_ID];     /* a token */
+    char child_id[MORTISE_SPAWN_ID]; /* of a native one */
     struct mortise_arena arena;
     struct mortise_read read;
     struct mortise_stored stored;

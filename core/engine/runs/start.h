@@ -9,6 +9,10 @@ struct mortise_new_run {
     json_t *input;     /* lent until `done` */
     const char *actor; /* lent, too */
     const char *order; /* the id that who asks made for that; NULL: none */
+    /* Of a child: its handle, and the change of that which goes with its admission
+     * (a mortise_spawn_put's); lent, too.  NULL: it is none. */
+    const char *spawned_by;
+    const struct mortise_spawn_change *spawn;
     /* Exactly once; err->code MORTISE_OK: it is in memory, and nothing was told
      * of it yet.  It is on disk once `synced` is 1. */
     void (*done)(struct mortise_new_run *n, struct mortise_live *live,

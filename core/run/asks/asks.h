@@ -49,7 +49,7 @@ int mortise_step_journal(struct mortise_run *r, struct exec *x, bool of_check,
 /* Is that what s asks, with these arguments? */
 bool mortise_step_is_like(const struct step *s, const char *method,
                           const uint8_t digest[MORTISE_DIGEST]);
-/* Is s a question or a timer, which somebody answers later? */
+/* Is s a question, a timer or a child's end, which is answered later? */
 bool mortise_step_is_request(const struct step *s);
 /* What an effect of that key gave in an earlier attempt or generation; NULL:
  * there was none. */
@@ -117,6 +117,10 @@ void mortise_step_take_back_tool(struct exec *x, struct step *s);
 /* ---- step.c ---- */
 /* What a checkpoint with this `step` was written for. */
 enum mortise_phase mortise_step_phase(const struct mortise_entry *e);
+/* A spawn handle changes with the next commit; lent until that is handed over. */
+int mortise_run_keep_spawn(struct mortise_run *r,
+                           const struct mortise_spawn_change *change,
+                           struct mortise_err *err);
 /* A call asks; what it asked is answered. */
 int mortise_step_ask(struct mortise_run *r, const struct mortise_ask_in *in,
                      struct mortise_err *err);
@@ -143,8 +147,11 @@ int mortise_step_arm(struct mortise_run *r, struct exec *x,
                      struct mortise_err *err);
 int mortise_step_expired(struct mortise_run *r, struct exec *x,
                          struct mortise_err *err);
-/* "question", "timer" or "effect". */
+/* "custom", "timer" or "spawn". */
 const char *mortise_step_kind_name(const struct step *s);
+/* The child of that handle has ended: who waits for it is answered. */
+int mortise_step_child_ended(struct mortise_run *r, const char *handle,
+                             json_t *end, struct mortise_err *err);
 /* MORTISE_EINVAL: the value is not what the question's schema wants. */
 int mortise_step_check_answer(struct mortise_run *r, const struct step *s,
                               const json_t *value, struct mortise_err *err);

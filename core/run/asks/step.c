@@ -21,8 +21,9 @@
  *       and changed by this commit or not at all.  A
  *       GET is a READ that waits until all that its run has put is there; so
  *       it sees that, and of other runs what is on disk by then.
- *   (4) A QUESTION and a TIMER are answered by somebody, later.  The asker is
- *       told so (MORTISE_S_SUSPENDED), lets go, and is entered again.
+ *   (4) A QUESTION and a TIMER are answered by somebody, later; a CHILD by its
+ *       end, of which the engine tells.  The asker is told so
+ *       (MORTISE_S_SUSPENDED), lets go, and is entered again.
  *       Or it stays for a while (`holds`), in the middle of something that would be
  *       lost: then the answer comes to it, once it is on disk, and the time that
  *       it takes is nobody's.  What is asked inside of a step that a plugin
@@ -345,9 +346,9 @@ static int keep_kv(struct mortise_run *r, const char *plugin,
     return MORTISE_OK;
 }
 
-static int keep_spawn(struct mortise_run *r,
-                      const struct mortise_spawn_change *change,
-                      struct mortise_err *err)
+int mortise_run_keep_spawn(struct mortise_run *r,
+                           const struct mortise_spawn_change *change,
+                           struct mortise_err *err)
 {
     const struct mortise_spawn_change **grown =
         mortise_grow(r->mem, r->kept.spawns, r->kept.n_spawns,
@@ -363,8 +364,8 @@ static int keep_spawn(struct mortise_run *r,
 static int ask_put(struct mortise_run *r, struct exec *x, struct step *s,
                    const struct mortise_ask_in *in, struct mortise_err *err)
 {
-    json_t *answer = in->decided != NULL ? json_incref(in->decided)
-                                         : json_null();
+    json_t *answer =
+        in->decided != NULL ? json_incref(in->decided) : json_null();
     int rv = MORTISE_OK;
 
     if (in->refused != NULL) { /* that is recorded, so that it stays so */
@@ -375,7 +376,7 @@ static int ask_put(struct mortise_run *r, struct exec *x, struct step *s,
     if (in->decided == NULL)
         rv = keep_kv(r, mortise_exec_node(r, x)->plugin, in->body, err);
     else if (in->spawn != NULL)
-        rv = keep_spawn(r, in->spawn, err);
+        rv = mortise_run_keep_spawn(r, in->spawn, err);
     if (rv == MORTISE_OK)
         rv = wait_for_sync(r, x, s, err);
     if (rv == MORTISE_OK)
@@ -386,7 +387,9 @@ static int ask_put(struct mortise_run *r, struct exec *x, struct step *s,
 
 const char *mortise_step_kind_name(const struct step *s)
 {
-    return s->kind == MORTISE_STEP_TIMER ? "timer" : "custom";
+    return s->kind == MORTISE_STEP_TIMER   ? "timer"
+           : s->kind == MORTISE_STEP_CHILD ? "spawn"
+                                           : "custom";
 }
 
 /* {id, kind, node, path, ...}: what people see of a question; a timer has
@@ -398,7 +401,10 @@ static json_t *request_payload(const struct mortise_run *r,
     static const char *const asked[] = {"prompt", "payload", "schema",
                                         "assignees", NULL};
     static const char *const waits[] = {"for_ms", NULL};
-    const char *const *members = s->kind == MORTISE_STEP_TIMER ? waits : asked;
+    static const char *const awaits[] = {"handle", "child", NULL};
+    const char *const *members = s->kind == MORTISE_STEP_TIMER   ? waits
+                                 : s->kind == MORTISE_STEP_CHILD ? awaits
+                                                                 : asked;
     char path[MORTISE_EXEC_PATH];
     json_t *out;
 
@@ -455,8 +461,12 @@ static int ask_somebody(struct mortise_run *r, struct exec *x, struct step *s,
     char id[REQUEST_ID];
     int rv;
 
+    if (in->refused != NULL)
+        return record_answer(r, x, s, MORTISE_S_DENIED,
+                             json_string(in->refused), false, err);
     request_id(r, x, s, id);
-    assert(s->kind == MORTISE_STEP_QUESTION || s->kind == MORTISE_STEP_TIMER);
+    assert(s->kind == MORTISE_STEP_QUESTION || s->kind == MORTISE_STEP_TIMER ||
+           s->kind == MORTISE_STEP_CHILD);
     e.id = id;
     e.how = (uint8_t)(in->inside ? MORTISE_STEP_INNER : s->kind);
     e.at_ms = 0;
@@ -640,7 +650,8 @@ static const struct {
              [MORTISE_STEP_GET] = {.ask = ask_get},
              [MORTISE_STEP_PUT] = {.ask = ask_put, .changes = true},
              [MORTISE_STEP_REPEAT] = {.ask = ask_effect, .changes = true},
-             [MORTISE_STEP_TOOL] = {.ask = ask_tool, .changes = true}};
+             [MORTISE_STEP_TOOL] = {.ask = ask_tool, .changes = true},
+             [MORTISE_STEP_CHILD] = {.ask = ask_somebody, .waits = true}};
 
 /* ---- asking again ------------------------------------------------------- */
 
@@ -837,7 +848,8 @@ int mortise_step_ask(struct mortise_run *r, const struct mortise_ask_in *in,
         return ask_plain(r, in, err);
     if (x == NULL || x->state != X_RUNNING)
         return reply_words(r, in->ask, MORTISE_S_CANCELLED, "cancelled", err);
-    assert(in->kind >= MORTISE_STEP_READ && in->kind <= MORTISE_STEP_TOOL);
+    assert(in->kind >= MORTISE_STEP_READ && in->kind <= MORTISE_STEP_CHILD &&
+           in->kind != MORTISE_STEP_INNER);
     if (mortise_call_is_aside(x->call))
         return ask_aside(r, x, in, err);
     return x->call == MORTISE_RUN_EXECUTE ? ask_journaled(r, x, in, err)
@@ -1124,7 +1136,7 @@ int mortise_step_answered(struct mortise_run *r, struct exec *x, struct step *s,
     int rv =
         x->state == X_SUSPENDED ? mortise_exec_disarm(r, x, err) : MORTISE_OK;
 
-    assert(mortise_step_is_request(s) && s->kind == MORTISE_STEP_QUESTION);
+    assert(mortise_step_is_request(s) && s->kind != MORTISE_STEP_TIMER);
     e.how = MORTISE_SETTLE_ANSWERED;
     e.id = s->request;
     e.value = value;
@@ -1137,6 +1149,48 @@ int mortise_step_answered(struct mortise_run *r, struct exec *x, struct step *s,
     if (mortise_exec_timeout_ms(x) != 0 && !x->timer)
         rv = mortise_exec_arm_in(r, x, mortise_exec_timeout_ms(x), err);
     return rv == MORTISE_OK ? wait_for_sync(r, x, s, err) : rv;
+}
+
+/* ---- children ------------------------------------------------------------ */
+
+/* The handle of the child for whose end s waits; NULL: it does not. */
+static const char *awaited(const struct step *s)
+{
+    return s->kind == MORTISE_STEP_CHILD && mortise_step_is_request(s)
+               ? json_string_value(json_object_get(s->payload, "handle"))
+               : NULL;
+}
+
+void mortise_run_awaited(const struct mortise_run *r,
+                         void (*fn)(void *ud, const char *handle), void *ud)
+{
+    for (size_t i = 1; r->n_awaited > 0 && i < r->n_execs; i++) {
+        const struct journal *j = r->execs[i]->journal;
+
+        for (size_t k = 0; j != NULL && k < j->n; k++)
+            if (awaited(j->steps[k]) != NULL)
+                fn(ud, awaited(j->steps[k]));
+    }
+}
+
+int mortise_step_child_ended(struct mortise_run *r, const char *handle,
+                             json_t *end, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 1; r->n_awaited > 0 && rv == MORTISE_OK && i < r->n_execs;
+         i++) {
+        struct exec *x = r->execs[i];
+        struct journal *j = x->journal;
+
+        for (size_t k = 0; j != NULL && rv == MORTISE_OK && k < j->n; k++) {
+            const char *waits = awaited(j->steps[k]);
+
+            if (waits != NULL && strcmp(waits, handle) == 0)
+                rv = mortise_step_answered(r, x, j->steps[k], end, "", err);
+        }
+    }
+    return rv;
 }
 
 /* ---- looking ------------------------------------------------------------ */

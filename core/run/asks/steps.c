@@ -175,6 +175,11 @@ static int request_over(struct mortise_run *r, const struct step *s,
                         struct mortise_err *err)
 {
     assert(s->request[0] != '\0');
+    if (s->kind == MORTISE_STEP_CHILD) { /* the store has its handle for that */
+        assert(r->n_awaited > 0);
+        r->n_awaited--;
+        return MORTISE_OK;
+    }
     return mortise_pending_close(r, s->request, s->deadline_ms,
                                  s->kind == MORTISE_STEP_TIMER, err);
 }
@@ -411,7 +416,7 @@ static bool is_kind(uint8_t how)
 {
     return how == MORTISE_STEP_EFFECT || how == MORTISE_STEP_QUESTION ||
            how == MORTISE_STEP_TIMER || how == MORTISE_STEP_REPEAT ||
-           how == MORTISE_STEP_INNER;
+           how == MORTISE_STEP_INNER || how == MORTISE_STEP_CHILD;
 }
 
 /* The step of an entry; made when it was not known, or not recorded. */
@@ -460,6 +465,10 @@ static int apply_request(struct mortise_run *r, struct exec *x, struct step *s,
     }
     if (rv != MORTISE_OK)
         return rv;
+    if (s->kind == MORTISE_STEP_CHILD) {
+        r->n_awaited++;
+        return MORTISE_OK;
+    }
     return mortise_pending_open(
         r, s->request, s->deadline_ms,
         s->kind == MORTISE_STEP_TIMER ? NULL : s->payload, err);
@@ -485,7 +494,8 @@ int mortise_apply_step(struct mortise_run *r, struct exec *x,
     x->journal->n_inside += s->inside;
     s->kind =
         s->inside ? MORTISE_STEP_QUESTION : (enum mortise_step_kind)e->how;
-    if (s->kind == MORTISE_STEP_QUESTION || s->kind == MORTISE_STEP_TIMER)
+    if (s->kind == MORTISE_STEP_QUESTION || s->kind == MORTISE_STEP_TIMER ||
+        s->kind == MORTISE_STEP_CHILD)
         return apply_request(r, x, s, e, err);
     if (s->state != STEP_OUT && !(s->state == STEP_OPEN && s->cleared))
         return mortise_entry_corrupt(err, e);

@@ -184,6 +184,11 @@ static int check_answer_step(struct mortise_run *r, const struct step *s,
     if (s->kind == MORTISE_STEP_TIMER)
         return mortise_fail(err, MORTISE_EDECISION,
                             "request '%s' is a timer; time answers it", c->id);
+    if (s->kind == MORTISE_STEP_CHILD)
+        return mortise_fail(err, MORTISE_EDECISION,
+                            "request '%s' waits for a child; its end answers "
+                            "it",
+                            c->id);
     if (!may_answer_step(s, actor))
         return mortise_fail(err, MORTISE_EDENIED,
                             "'%s' is not among those who may answer '%s'",

@@ -682,11 +682,14 @@ struct mortise_run {
     struct mortise_usage usage; /* of all executions; given up with the run */
     /* By asks/steps.c: */
     uint32_t n_questions; /* pending, of steps */
+    uint32_t n_awaited;   /* ends of children that steps wait for */
     /* By asks/step.c: */
     struct step_wait *step_waits;
     size_t n_step_waits, cap_step_waits;
     uint64_t put_seq; /* the last commit with a put; 0: none since loading */
 
+    /* By state/spawned.c: */
+    const char *spawned_by; /* a handle; NULL: it is no child */
     /* By apply_run.c: what was said of the run. */
     uint8_t seed[MORTISE_DIGEST];
     uint64_t created_ms;

@@ -420,13 +420,14 @@ static int walk_kvs(struct walk *w, struct mortise_err *err)
 
 /* ---- spawn handles -------------------------------------------------------- */
 
-static void give_spawn(const struct mortise_read *r, const char *parent,
-                       const char *id, struct mortise_spawn *spawn, bool *stop)
+static void give_spawn(const struct mortise_read *r, const char *tenant,
+                       const char *parent, const char *id,
+                       struct mortise_spawn *spawn, bool *stop)
 {
     assert(r->spawn != NULL);
     if (spawn->result_size == 0)
         spawn->result = NULL;
-    *stop = r->spawn(r->ud, parent, id, spawn) != 0;
+    *stop = r->spawn(r->ud, tenant, parent, id, spawn) != 0;
 }
 
 static int get_spawn(struct mortise_ldb *s, struct mortise_read *r,
@@ -441,7 +442,7 @@ static int get_spawn(struct mortise_ldb *s, struct mortise_read *r,
     rv = mortise_ldb_get_record(s, s->checked, key, &mortise_record_spawn,
                                 &spawn, &value, err);
     if (rv == MORTISE_OK)
-        give_spawn(r, r->run, r->id, &spawn, &stop);
+        give_spawn(r, r->tenant, r->run, r->id, &spawn, &stop);
     leveldb_free(value);
     return rv;
 }
@@ -463,8 +464,7 @@ static int walk_spawn_of(struct walk *w, struct mortise_err *err)
     mortise_buf_put(&w->names, "", 1);
     if (w->names.failed)
         return MORTISE_ENOMEM;
-    mortise_key_spawn(&w->key, w->r->tenant, w->names.p,
-                      next_name(w->names.p));
+    mortise_key_spawn(&w->key, w->r->tenant, w->names.p, next_name(w->names.p));
     rv = walk_get(w, &mortise_record_spawn, &spawn, err);
     if (rv == MORTISE_ENOTFOUND)
         return mortise_fail(err, MORTISE_ECORRUPT,
@@ -472,30 +472,48 @@ static int walk_spawn_of(struct walk *w, struct mortise_err *err)
                             "there",
                             w->r->run);
     if (rv == MORTISE_OK)
-        give_spawn(w->r, w->names.p, next_name(w->names.p), &spawn, &w->stop);
+        give_spawn(w->r, w->r->tenant, w->names.p, next_name(w->names.p),
+                   &spawn, &w->stop);
     return rv;
 }
 
 static int each_spawn(struct walk *w, struct mortise_reader *key,
                       struct mortise_err *err)
 {
+    const struct mortise_read *r = w->r;
     struct mortise_spawn spawn;
     struct mortise_err why;
+    const char *tenant = r->tenant, *parent = r->run, *id;
     int rv;
 
+    if (tenant == NULL) {
+        mortise_key_read_name(key, &w->names);
+        mortise_key_read_name(key, &w->names);
+    }
     mortise_key_read_last(key, &w->names);
     rv = key_read(w, key, err);
     if (rv != MORTISE_OK)
         return rv;
     if (walk_value(w, &mortise_record_spawn, &spawn, &why) != MORTISE_OK)
         return bad_in_list(w, &why, err);
-    give_spawn(w->r, w->r->run, w->names.p, &spawn, &w->stop);
+    id = w->names.p;
+    if (tenant == NULL) {
+        tenant = id;
+        parent = next_name(tenant);
+        id = next_name(parent);
+    }
+    give_spawn(r, tenant, parent, id, &spawn, &w->stop);
     return MORTISE_OK;
 }
 
 static int walk_spawns(struct walk *w, struct mortise_err *err)
 {
-    mortise_key_of_run(&w->prefix, MORTISE_KEY_SPAWN, w->r->tenant, w->r->run);
+    const struct mortise_read *r = w->r;
+
+    if (r->tenant == NULL)
+        mortise_key_of_tag(&w->prefix, MORTISE_KEY_SPAWN);
+    else
+        mortise_key_of_run(&w->prefix, MORTISE_KEY_SPAWN, r->tenant, r->run);
     return walk_all(w, each_spawn, err);
 }
 

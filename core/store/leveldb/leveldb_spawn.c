@@ -236,10 +236,8 @@ static int settle_own(struct mortise_ldb *s, const struct mortise_commit *c,
                             c->run);
     if (rv != MORTISE_OK || mortise_spawn_is_over(&was))
         return rv;
-    rv = mortise_spawn_after_settle(&was, was.token, c->end_status,
-                                    c->end_result, c->end_result_size,
-                                    c->head.updated_ms, &now, err);
-    assert(rv == MORTISE_OK); /* it has a child, and this is it */
+    mortise_spawn_after_end(&was, c->end_status, c->end_result,
+                            c->end_result_size, c->head.updated_ms, &now);
     return change(s, c->tenant, way.parent, way.id, &was, &now, err);
 }
 

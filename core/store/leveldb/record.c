@@ -150,8 +150,8 @@ static bool is_leaving(const void *record)
     return l->first <= l->last;
 }
 
-/* It was claimed; it has a child where it says so, and an end where it is over.
- */
+/* It was claimed; it has a child where it says so, a native one from the
+ * beginning, and an end where it is over. */
 static bool is_spawn(const void *record)
 {
     const struct mortise_spawn *s = record;
@@ -163,7 +163,9 @@ static bool is_spawn(const void *record)
            mortise_spawn_is_over(s) ==
                (mortise_spawn_status_name((int)s->status) != NULL) &&
            (!begun || s->child[0] != '\0') &&
-           (s->state != MORTISE_SPAWN_PENDING || s->child[0] == '\0');
+           (s->native ? s->child[0] != '\0'
+                      : s->state != MORTISE_SPAWN_PENDING ||
+                            s->child[0] == '\0');
 }
 
 static bool is_tree(const void *record)

@@ -1,0 +1,56 @@
+/* news.c -- what happens to runs, for those who hear of it. */
+#include "engine/common/news.h"
+
+#include <string.h>
+
+static void add(struct mortise *m, enum mortise_news_kind kind,
+                struct mortise_live *live, const char *tenant, const char *name)
+{
+    struct mortise_news *n = mortise_zalloc(m->mem, sizeof *n), **at = &m->news;
+
+    assert_on_loop(m);
+    if (n == NULL) {
+        mortise_log(m, MORTISE_LOG_WARN,
+                    "%s: out of memory to tell its parent or its children",
+                    name);
+        return;
+    }
+    n->kind = kind;
+    n->live = live;
+    if (live != NULL)
+        live->pending++;
+    strcpy(n->tenant, tenant); /* names are checked by who brings them */
+    strcpy(n->name, name);
+    while (*at != NULL)
+        at = &(*at)->next;
+    *at = n;
+    if (m->news_queued || m->news_task.run == NULL)
+        return;
+    m->news_queued = true;
+    mortise_ready(m, &m->news_task);
+}
+
+void mortise_news_of(struct mortise_live *live, enum mortise_news_kind kind)
+{
+    add(live->m, kind, live, live->tenant, live->id);
+}
+
+void mortise_news_put(struct mortise *m, enum mortise_news_kind kind,
+                      const char *tenant, const char *name)
+{
+    add(m, kind, NULL, tenant, name);
+}
+
+struct mortise_news *mortise_news_take(struct mortise *m)
+{
+    struct mortise_news *n = m->news;
+
+    if (n != NULL)
+        m->news = n->next;
+    return n;
+}
+
+void mortise_news_free(struct mortise *m, struct mortise_news *n)
+{
+    mortise_release(m->mem, n, sizeof *n);
+}

@@ -1,0 +1,49 @@
+/* spawned.c -- a run that is a child: of which spawn handle, which its end
+ * settles. */
+#include "run/state/state.h"
+
+int mortise_apply_spawned(struct mortise_run *r, const struct mortise_entry *e,
+                          struct mortise_err *err)
+{
+    if (r->spawned_by != NULL || !json_is_string(e->value))
+        return mortise_entry_corrupt(err, e);
+    r->spawned_by =
+        mortise_arena_strdup(&r->arena, json_string_value(e->value));
+    return r->spawned_by != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+void mortise_describe_spawned(json_t *out, const struct mortise_entry *e)
+{
+    json_object_set(out, "handle", e->value);
+}
+
+const char *mortise_run_spawned_by(const struct mortise_run *r)
+{
+    return r->spawned_by;
+}
+
+bool mortise_run_has_family(const struct mortise_run *r)
+{
+    return r->spawned_by != NULL || r->n_awaited > 0;
+}
+
+int mortise_run_end_result(struct mortise_run *r, json_t **out,
+                           struct mortise_err *err)
+{
+    json_t *state = NULL;
+    int rv = MORTISE_OK;
+
+    *out = NULL;
+    if (r->status == MORTISE_RUN_COMPLETED) {
+        rv = mortise_view_total(r, r->frames[0], false, &state, err);
+        if (rv == MORTISE_OK)
+            *out = json_pack("{s:O}", "output",
+                             json_object_get(state, "artifacts"));
+        json_decref(state);
+    } else if (r->status == MORTISE_RUN_FAILED) {
+        *out = json_pack("{s:O}", "error", r->error);
+    } else {
+        return MORTISE_OK;
+    }
+    return rv != MORTISE_OK || *out != NULL ? rv : mortise_nomem(err);
+}

@@ -1,0 +1,433 @@
+/* test_spawn_native.c -- children that are runs, through the whole of mortise:
+ * made once, found again, heard of, and ended with who made them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/desk.h"
+#include "lib/store_reader.h"
+
+static void sign_one(const char *manifest, const char *module)
+{
+    char source[4096];
+
+    ck_assert_ptr_nonnull(realpath(manifest, source));
+    desk_ok("$MORTISE plugin sign %s %s --key k.key --out plugins", source,
+            child_build(module));
+}
+
+/* What the build that can be killed finds, too. */
+static void sign(void)
+{
+    desk_sign();
+    sign_one("tests/plugins/spawns.plugin.yaml", "tests/plugins/spawns.so");
+    sign_one("plugins/model/scripted/scripted.plugin.yaml",
+             "plugins/scripted.so");
+    desk_ok("$MORTISE key trust k.pub --trust trust.d --name spawns "
+            "--plugins '*' --in-process");
+}
+
+static void begin(void)
+{
+    desk_begin();
+    desk_deploy("executors: {gmi: spawns/agent}\n"
+                "models: {default: {provider: scripted, model: m, replies: "
+                "[]}}");
+}
+
+/* A graph whose one agent does that. */
+static void graph(const char *limits, const char *prompt)
+{
+    char body[2048];
+
+    snprintf(body, sizeof body,
+             "limits: {%s}\nstart: a\nnodes:\n"
+             "  a: {type: gmi, prompt: \"%s\", next: END}\n",
+             limits, prompt);
+    desk_graph("g", body);
+}
+
+/* What an independent reader finds; free it. */
+static struct reader_store *read_store(void)
+{
+    static struct reader_store r;
+    char path[8192];
+
+    snprintf(path, sizeof path, "%s/state", desk_dir);
+    ck_assert_msg(store_reader_read(&r, path) == 0, "%s", r.why);
+    return &r;
+}
+
+static void show(const char *run)
+{
+    desk_ok("$MORTISE show %s --json | tr -d ' \\n'", run);
+}
+
+/* A child is a run: it ends, and what it gave is what its parent is told. */
+START_TEST(a_child_is_a_run)
+{
+    struct reader_store *r;
+
+    graph("", "spawn say hello");
+    desk_ok("$MORTISE run g.yaml --id p");
+    show("p");
+    desk_out("\"status\":\"completed\",\"child\":");
+    desk_out("\"result\":{\"output\":{\"result\":\"hello\"}}");
+    r = read_store();
+    ck_assert_uint_eq(r->n_spawns, 1);
+    ck_assert_uint_eq(r->spawns[0].state, 5);
+    ck_assert_uint_eq(r->spawns[0].status, 1);
+    ck_assert_uint_eq(r->spawns[0].native, 1);
+    ck_assert_uint_eq(r->n_runs, 2);
+    show(r->spawns[0].child);
+    desk_out("\"status\":\"completed\"");
+    store_reader_free(r);
+}
+END_TEST
+
+/* The run of the k-th child, in order of id. */
+static const char *child_at(const struct reader_store *r, size_t k)
+{
+    ck_assert_uint_lt(k, r->n_spawns);
+    return r->spawns[k].child;
+}
+
+static const struct reader_run *run_of(const struct reader_store *r,
+                                       const char *run)
+{
+    return store_reader_run(r, "default", run);
+}
+
+/* Children of children count for the origin's tree, and its caps hold there. */
+START_TEST(children_of_children)
+{
+    struct reader_store *r;
+    const struct reader_tree *t;
+
+    graph("", "spawn spawn spawn say deep");
+    desk_ok("$MORTISE run g.yaml --id p");
+    show("p");
+    desk_out("E_LIMIT:limits.spawn.depthis2:'helper'wouldbe3");
+    r = read_store();
+    t = store_reader_tree(r, "default", "p");
+    ck_assert_uint_eq(t->total, 2);
+    ck_assert_uint_eq(t->active, 0);
+    ck_assert_uint_eq(r->n_trees, 1);
+    store_reader_free(r);
+}
+END_TEST
+
+/* Two at once, each of its own. */
+START_TEST(two_children_at_once)
+{
+    struct reader_store *r;
+
+    graph("", "again say hi");
+    desk_ok("$MORTISE run g.yaml --id p");
+    show("p");
+    desk_out("\"a\":[{\"status\":\"completed\"");
+    r = read_store();
+    ck_assert_uint_eq(r->n_spawns, 2);
+    ck_assert_str_ne(child_at(r, 0), child_at(r, 1));
+    store_reader_free(r);
+}
+END_TEST
+
+/* How a child failed is what its parent is told, and no failure of the parent. */
+START_TEST(a_child_fails)
+{
+    graph("", "spawn fail badly");
+    desk_ok("$MORTISE run g.yaml --id p");
+    show("p");
+    desk_out("\"status\":\"failed\",\"child\":");
+    desk_out("\"message\":\"badly\"");
+}
+END_TEST
+
+/* While a child waits for somebody its parent waits for it, names it, and cannot be
+ * answered in its place; what the child is told, in another process, ends both. */
+START_TEST(a_parent_waits_for_a_child_that_waits)
+{
+    char child_run_id[64], request[64] = "";
+    struct reader_store *r;
+
+    graph("", "spawn ask name");
+    child_run("$MORTISE run g.yaml --id p");
+    desk_code(4);
+    desk_out("waits for its child");
+    r = read_store();
+    snprintf(child_run_id, sizeof child_run_id, "%s", child_at(r, 0));
+    store_reader_free(r);
+    desk_out(child_run_id);
+    desk_ok("$MORTISE why p");
+    desk_out("waits for the end of a child");
+    show("p");
+    desk_out("\"reason\":\"child\"");
+    sscanf(strstr(child.out, "\"pending\":[{\"id\":\"") + 18, "%32[0-9a-f]",
+           request);
+    child_run("$MORTISE answer p %s --value 1", request);
+    desk_code(3);
+    desk_err("E_DECISION_MISMATCH");
+    desk_ok("$MORTISE inbox");
+    desk_not_out("run p");
+    desk_ok("id=$($MORTISE inbox %s --json | grep -o '\"id\": *\"[0-9a-f]*' |"
+            " head -1 | grep -o '[0-9a-f]*$'); $MORTISE answer %s $id"
+            " --value '\"Ada\"'",
+            child_run_id, child_run_id);
+    show("p");
+    desk_out("\"result\":{\"output\":{\"result\":\"Ada\"}}");
+    desk_out("\"status\":\"completed\"");
+}
+END_TEST
+
+/* Linked children end with their parent, and theirs with them; a detached one goes
+ * on, and stands at depth 1. */
+static const struct {
+    const char *prompt;
+    size_t children, cancelled;
+} ends[] = {{"leave spawn ask name", 2, 2},
+            {"leave ask name", 1, 1},
+            {"detach ask name", 1, 0},
+            {"detach leave ask name", 2, 1}};
+
+START_TEST(linked_children_end_with_their_parent)
+{
+    struct reader_store *r;
+    size_t cancelled = 0;
+
+    graph("", ends[_i].prompt);
+    child_run("$MORTISE run g.yaml --id p");
+    show("p");
+    desk_out("\"status\":\"completed\"");
+    r = read_store();
+    ck_assert_uint_le(r->n_spawns, ends[_i].children);
+    for (size_t i = 0; i < r->n_spawns; i++) {
+        const struct reader_run *run = run_of(r, child_at(r, i));
+        bool over = r->spawns[i].state >= 5;
+        bool begun = r->spawns[i].state != 6; /* else its parent was faster */
+
+        ck_assert_int_eq(begun, run != NULL);
+        cancelled += !begun || r->spawns[i].status == 3;
+        ck_assert_int_eq(over, !begun || run->status >= 7);
+        ck_assert(over || r->spawns[i].detached);
+        ck_assert(r->spawns[i].status != 3 || !r->spawns[i].detached);
+    }
+    if (r->n_spawns == ends[_i].children)
+        ck_assert_uint_eq(cancelled, ends[_i].cancelled);
+    store_reader_free(r);
+}
+END_TEST
+
+/* Who is cancelled while it waits takes its children along, deep. */
+START_TEST(a_cancel_goes_deep)
+{
+    struct reader_store *r;
+
+    graph("", "spawn spawn ask name");
+    child_run("$MORTISE run g.yaml --id p");
+    desk_code(4);
+    child_run("$MORTISE cancel p");
+    r = read_store();
+    ck_assert_uint_eq(r->n_spawns, 2);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_uint_eq(r->spawns[i].state, 5);
+        ck_assert_uint_eq(r->spawns[i].status, 3);
+        ck_assert_uint_eq(run_of(r, child_at(r, i))->status, 9);
+    }
+    store_reader_free(r);
+}
+END_TEST
+
+/* What is refused, and in which words. */
+static const struct {
+    const char *prompt, *words;
+} misuses[] = {
+    {"meddle say x", "E_NOT_ALLOWED:thechildofcall'c1','helper',isrun"},
+    {"stale say x", "E_STALE_TOKEN:"},
+    {"other say x", "E_DETERMINISM:call'c1','helper',wasclaimedforanother"},
+    {"nobody x", "E_NOT_FOUND:thisrunhasnosuchspawnhandle"},
+};
+
+START_TEST(a_misuse_is_refused)
+{
+    graph("", misuses[_i].prompt);
+    desk_ok("$MORTISE run g.yaml --id p");
+    show("p");
+    desk_out(misuses[_i].words);
+    desk_out("\"status\":-4");
+}
+END_TEST
+
+/* What is no agent has no children that are. */
+START_TEST(only_agents_have_native_children)
+{
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a: {type: tool, tool: spawns/claim, args: {call: c1, "
+                    "name: n, native: true}, next: END}\n");
+    desk_ok("$MORTISE run g.yaml --id p");
+    show("p");
+    desk_out("onlynodesoftypegmiorleafhavesome");
+}
+END_TEST
+
+/* A later attempt of who made it finds the child, by another token, and makes none. */
+START_TEST(a_later_attempt_finds_the_child)
+{
+    struct reader_store *r;
+
+    desk_put("entered", "");
+    desk_graph("g", "start: a\nnodes:\n"
+                    "  a: {type: gmi, prompt: \"retry until go\", "
+                    "retry_policy: {max_attempts: 2, delay: 1ms}, next: END}"
+                    "\n");
+    desk_ok("(until [ $(wc -l <entered) -ge 3 ]; do sleep 0.02; done; "
+            "touch go) & $MORTISE run g.yaml --id p; code=$?; wait; "
+            "exit $code");
+    show("p");
+    desk_out("\"result\":{\"output\":{\"result\":\"go\"}}");
+    r = read_store();
+    ck_assert_uint_eq(r->n_spawns, 1);
+    ck_assert_uint_eq(r->n_runs, 2);
+    ck_assert_uint_eq(r->spawns[0].epoch, 2);
+    store_reader_free(r);
+}
+END_TEST
+
+/* A child decides no more than its maker: what people approve there they approve
+ * here. */
+START_TEST(a_child_is_approved_like_its_maker)
+{
+    struct reader_store *r;
+
+    desk_graph("g", "hitl_mode: approve_each_node\nstart: a\nnodes:\n"
+                    "  a: {type: gmi, prompt: \"spawn say x\", next: END}\n");
+    child_run("$MORTISE run g.yaml --id p");
+    desk_code(4);
+    desk_ok("id=$($MORTISE inbox p --json | grep -o '\"id\": *\"[0-9a-f]*' | "
+            "head -1 | grep -o '[0-9a-f]*$'); $MORTISE approve p $id || "
+            "test $? -eq 4");
+    r = read_store();
+    ck_assert_uint_eq(r->n_spawns, 1);
+    ck_assert_uint_lt(r->spawns[0].state, 5);
+    ck_assert_str_eq(run_of(r, child_at(r, 0))->reason, "approval");
+    store_reader_free(r);
+}
+END_TEST
+
+/* ---- deaths ------------------------------------------------------------------ */
+
+/* What is true of a run `p` of `again say hi` once it has ended, whatever happened on
+ * the way: two children, each made once, ended, and heard. */
+static void judge(unsigned long n)
+{
+    struct reader_store *r = read_store();
+    const struct reader_tree *t = store_reader_tree(r, "default", "p");
+
+    ck_assert_msg(r->n_spawns == 2 && r->n_runs == 3,
+                  "death %lu: %zu handles, %zu runs", n, r->n_spawns,
+                  r->n_runs);
+    ck_assert_uint_eq(t->total, 2);
+    ck_assert_uint_eq(t->active, 0);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_uint_eq(r->spawns[i].status, 1);
+        ck_assert_uint_eq(run_of(r, child_at(r, i))->status, 7);
+    }
+    store_reader_free(r);
+}
+
+/* Once more, until it has ended: at most so often, as nobody dies any more. */
+static void go_on(unsigned long n)
+{
+    for (int k = 0; k < 5; k++) {
+        child_run("$MORTISE show p --json");
+        if (child.code != 0) /* it died before it was admitted */
+            child_run("$MORTISE run g.yaml --id p");
+        else
+            child_run("$MORTISE resume p");
+        if (child.code == 0)
+            return;
+    }
+    ck_abort_msg("death %lu: %s%s", n, child.out, child.err);
+}
+
+/* Killed at each place of the store, one after the other, until it comes through: in
+ * between stand a claim, an admission, a child's end, and the parent's hearing of
+ * it. */
+START_TEST(killed_at_every_commit)
+{
+    char faulty[4096];
+    unsigned long n = 0;
+
+    snprintf(faulty, sizeof faulty, "%s", child_build("faults/mortise"));
+    graph("", "again say hi");
+    do {
+        desk_ok("rm -rf state");
+        child_run("MORTISE_FAULT_CRASH=%lu %s run g.yaml --id p", ++n, faulty);
+        if (child.code == 0)
+            break;
+        go_on(n);
+        judge(n);
+    } while (n < 200);
+    judge(n);
+    ck_assert_uint_gt(n, 15); /* it did die */
+    ck_assert_uint_lt(n, 200);
+}
+END_TEST
+
+/* The same, and an engine is what goes on: it finds all of them by itself. */
+START_TEST(an_engine_finds_them)
+{
+    char faulty[4096];
+
+    snprintf(faulty, sizeof faulty, "%s", child_build("faults/mortise"));
+    graph("", "again say hi");
+    for (unsigned long n = 1; n < 60; n += 4) {
+        desk_ok("rm -rf state");
+        child_run("MORTISE_FAULT_CRASH=%lu %s run g.yaml --id p", n, faulty);
+        if (child.code == 0)
+            break;
+        child_run("$MORTISE show p");
+        if (child.code != 0)
+            continue; /* it died before it was admitted */
+        desk_ok("$MORTISE engine >engine.log 2>&1 & pid=$!; "
+                "until $MORTISE show p | grep -q 'completed'; do sleep 0.05; "
+                "done; kill $pid; wait $pid || true");
+        judge(n);
+    }
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("spawn_native");
+    TCase *tc = tcase_create("children");
+
+    tcase_add_unchecked_fixture(tc, sign, desk_unsign);
+    tcase_add_checked_fixture(tc, begin, desk_end);
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, a_child_is_a_run);
+    tcase_add_test(tc, children_of_children);
+    tcase_add_test(tc, two_children_at_once);
+    tcase_add_test(tc, a_child_fails);
+    tcase_add_test(tc, a_parent_waits_for_a_child_that_waits);
+    tcase_add_loop_test(tc, linked_children_end_with_their_parent, 0, 4);
+    tcase_add_test(tc, a_cancel_goes_deep);
+    tcase_add_loop_test(tc, a_misuse_is_refused, 0, 4);
+    tcase_add_test(tc, only_agents_have_native_children);
+    tcase_add_test(tc, a_later_attempt_finds_the_child);
+    tcase_add_test(tc, a_child_is_approved_like_its_maker);
+    suite_add_tcase(s, tc);
+    tc = tcase_create("deaths");
+    tcase_add_unchecked_fixture(tc, sign, desk_unsign);
+    tcase_add_checked_fixture(tc, begin, desk_end);
+    tcase_set_timeout(tc, 600);
+    tcase_add_test(tc, killed_at_every_commit);
+    tcase_add_test(tc, an_engine_finds_them);
+    suite_add_tcase(s, tc);
+    return s;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
