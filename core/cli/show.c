@@ -68,6 +68,20 @@ static void print_told(struct mortise_out *o, const json_t *told)
     }
 }
 
+static void print_children(struct mortise_out *o, const json_t *children)
+{
+    if (json_array_size(children) > 0)
+        mortise_out_puts(o, "\nchildren\n");
+    MORTISE_JSON_EACH (one, i, children) {
+        const char *status = mortise_cli_text(one, "status");
+
+        mortise_out_printf(
+            o, "  %-14s  %s  %s\n",
+            status[0] != '\0' ? status : mortise_cli_text(one, "state"),
+            mortise_cli_text(one, "child"), mortise_cli_text(one, "name"));
+    }
+}
+
 static int print_run(struct mortise_cli *cli, const json_t *run,
                      struct mortise_err *err)
 {
@@ -90,6 +104,7 @@ static int print_run(struct mortise_cli *cli, const json_t *run,
     print_part(o, json_object_get(run, "state"), "scratch");
     print_part(o, json_object_get(run, "state"), "artifacts");
     print_told(o, json_object_get(run, "told"));
+    print_children(o, json_object_get(run, "children"));
     if (json_array_size(json_object_get(run, "pending")) > 0)
         mortise_out_puts(o, "\n");
     MORTISE_JSON_EACH (one, i, json_object_get(run, "pending"))

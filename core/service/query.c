@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "engine/runs/spawns.h"
 
 enum { PAGE = 50, PAGE_MAX = 1000 };
 
@@ -325,6 +326,65 @@ static void show_as_left(json_t *out, const struct mortise_head_copy *head)
     json_object_set_new(out, "reason", json_string(head->reason));
 }
 
+/* {handle, name, state, child?, status?, detached?}, of a handle of the run. */
+static int show_child(void *ud, const char *tenant, const char *parent,
+                      const char *id, const struct mortise_spawn *s)
+{
+    struct mortise_query *q = ud;
+    char handle[MORTISE_SPAWN_HANDLE_MAX];
+    json_t *one;
+
+    (void)tenant;
+    mortise_spawns_handle(handle, parent, id);
+    one =
+        json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:o*}", "handle", handle, "name",
+                  s->name, "state", mortise_spawn_state_name((int)s->state),
+                  "child", s->child[0] != '\0' ? s->child : NULL, "status",
+                  mortise_spawn_status_name((int)s->status), "detached",
+                  s->detached ? json_true() : NULL);
+    q->failed |=
+        json_array_append_new(json_object_get(q->list, "children"), one) != 0;
+    return 0;
+}
+
+static void children_read(struct mortise_read *r, int rv,
+                          const struct mortise_err *err)
+{
+    struct mortise_query *q = MORTISE_OF(r, struct mortise_query, read);
+    struct mortise_err why = *err;
+    json_t *out = q->list;
+
+    if (rv == MORTISE_OK && q->failed)
+        rv = mortise_nomem(&why);
+    if (rv != MORTISE_OK) {
+        mortise_query_fail(q, rv, &why);
+        return;
+    }
+    q->list = NULL;
+    if (json_array_size(json_object_get(out, "children")) == 0)
+        json_object_del(out, "children");
+    mortise_query_answer(q, out);
+}
+
+/* The answer, but for the spawn handles of the run: takes it. */
+static void show_children(struct mortise_query *q, json_t *out)
+{
+    struct mortise_err err;
+
+    q->list = out;
+    if (json_object_set_new(out, "children", json_array()) != 0) {
+        mortise_query_fail(q, mortise_nomem(&err), &err);
+        return;
+    }
+    q->read = (struct mortise_read){.kind = MORTISE_READ_SPAWNS,
+                                    .tenant = q->stored.tenant,
+                                    .run = q->stored.id,
+                                    .spawn = show_child,
+                                    .ud = q,
+                                    .done = children_read};
+    mortise_store_read(q->m->store, &q->read);
+}
+
 /* The answer: the run, with what is known of its head. */
 static void show(struct mortise_query *q, const struct mortise_graph *g,
                  const struct mortise_run *r, bool going, bool checked)
@@ -346,7 +406,7 @@ static void show(struct mortise_query *q, const struct mortise_graph *g,
     json_object_set_new(
         out, "live",
         json_boolean(mortise_live_find(s->m, s->tenant, s->id) != NULL));
-    mortise_query_answer(q, out);
+    show_children(q, out);
 }
 
 static void show_stored(struct mortise_stored *s, int rv,

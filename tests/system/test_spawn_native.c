@@ -79,8 +79,14 @@ START_TEST(a_child_is_a_run)
     ck_assert_uint_eq(r->spawns[0].status, 1);
     ck_assert_uint_eq(r->spawns[0].native, 1);
     ck_assert_uint_eq(r->n_runs, 2);
+    desk_out("\"children\":[{\"handle\":\"p/");
+    desk_out("\"name\":\"helper\",\"state\":\"settled\",\"child\":\"");
     show(r->spawns[0].child);
     desk_out("\"status\":\"completed\"");
+    desk_not_out("\"children\"");
+    desk_ok("$MORTISE show p");
+    desk_out(r->spawns[0].child);
+    desk_out("\nchildren\n  completed");
     store_reader_free(r);
 }
 END_TEST
@@ -397,6 +403,40 @@ START_TEST(an_engine_finds_them)
 }
 END_TEST
 
+/* Killed between its own end and that of its child, a parent leaves nobody behind:
+ * an engine that starts ends the child, which waits for somebody. */
+START_TEST(an_engine_ends_orphans)
+{
+    char faulty[4096];
+    unsigned long n = 0;
+    bool came_through;
+
+    snprintf(faulty, sizeof faulty, "%s", child_build("faults/mortise"));
+    graph("", "leave ask name");
+    do {
+        struct reader_store *r;
+
+        desk_ok("rm -rf state");
+        child_run("MORTISE_FAULT_CRASH=%lu %s run g.yaml --id p", ++n, faulty);
+        came_through = child.code == 0;
+        child_run("$MORTISE show p");
+        if (child.code != 0)
+            continue; /* it died before it was admitted */
+        desk_ok("$MORTISE engine >engine.log 2>&1 & pid=$!; "
+                "while $MORTISE runs | grep -q -e running -e waiting -e "
+                "interrupted; do sleep 0.05; done; kill $pid; wait $pid || "
+                "true");
+        r = read_store();
+        for (size_t i = 0; i < r->n_spawns; i++)
+            ck_assert_msg(r->spawns[i].state >= 5, "death %lu: %u", n,
+                          r->spawns[i].state);
+        store_reader_free(r);
+    } while (!came_through && n < 100);
+    ck_assert_uint_gt(n, 8); /* it did die */
+    ck_assert_uint_lt(n, 100);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("spawn_native");
@@ -423,6 +463,7 @@ static Suite *suite(void)
     tcase_set_timeout(tc, 600);
     tcase_add_test(tc, killed_at_every_commit);
     tcase_add_test(tc, an_engine_finds_them);
+    tcase_add_test(tc, an_engine_ends_orphans);
     suite_add_tcase(s, tc);
     return s;
 }
