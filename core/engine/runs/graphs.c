@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "graph/disk.h"
+#include "graph/former.h"
 
 enum { KEPT = 32 };
 
@@ -192,13 +193,13 @@ static int refuse(const struct mortise_source *file, const uint8_t *digest,
         file->path, hex, MORTISE_VERSION, findings);
 }
 
-/* Compile the store's copy, which must be of that digest. */
-static int compile_stored(struct mortise *m, const uint8_t *digest,
+/* One of the graphs that a run went by: what these files come to. */
+static int compile_pinned(struct mortise *m, const uint8_t *digest,
                           enum mortise_rules rules, bool lenient,
-                          struct pinned *pinned, struct mortise_graph **out,
+                          struct pinned pinned, struct mortise_graph **out,
                           struct mortise_err *err)
 {
-    const struct mortise_graph_files files = {pinned, pinned_read, pinned_list,
+    const struct mortise_graph_files files = {&pinned, pinned_read, pinned_list,
                                               true, rules};
     struct mortise_catalog catalog =
         lenient ? m->plugin_catalog.lenient : m->plugin_catalog.strict;
@@ -207,12 +208,58 @@ static int compile_stored(struct mortise *m, const uint8_t *digest,
 
     catalog.files = &files;
     mortise_buf_init(&report, m->mem);
-    rv = compile(m, &catalog, &pinned->files[0], out, &report, NULL, err);
+    rv = compile(m, &catalog, &pinned.files[0], out, &report, NULL, err);
     if (rv == MORTISE_ECHECK || rv == MORTISE_EDENIED)
-        rv = refuse(&pinned->files[0], digest,
+        rv = refuse(&pinned.files[0], digest,
                     rv == MORTISE_ECHECK ? MORTISE_EBLOCKED : rv,
                     mortise_buf_cstr(&report) != NULL ? report.p : "", err);
     mortise_buf_finish(&report);
+    return rv;
+}
+
+/* `all`, behind whose own files those of what it was steered from stand. */
+static int compile_all(struct mortise *m, const uint8_t *digest,
+                       enum mortise_rules rules, bool lenient,
+                       const struct pinned *all, struct mortise_graph **out,
+                       struct mortise_err *err)
+{
+    struct pinned parts[MORTISE_MAX_FORMERS + 1];
+    const size_t most = sizeof parts / sizeof parts[0];
+    struct mortise_graph *former = NULL;
+    size_t n = 0, at = 0, own = 1;
+    int rv = MORTISE_OK;
+
+    for (; at < all->n && n < most && own > 0; at += own + 1) {
+        own = mortise_graph_own_sources(all->files + at, all->n - at);
+        parts[n++] = (struct pinned){all->files + at, own};
+    }
+    if (at < all->n || own == 0)
+        return mortise_fail(err, MORTISE_ECORRUPT,
+                            "the store's copy of graph %s is not sound",
+                            all->files[0].path);
+    *out = NULL;
+    while (rv == MORTISE_OK && n > 0) {
+        rv = compile_pinned(m, digest, rules, lenient, parts[--n], out, err);
+        if (rv == MORTISE_OK && former != NULL)
+            rv = mortise_graph_follow(*out, former, err);
+        mortise_graph_unref(former); /* the one behind it has its own */
+        former = *out;
+    }
+    if (rv != MORTISE_OK) {
+        mortise_graph_unref(*out);
+        *out = NULL;
+    }
+    return rv;
+}
+
+/* Compile the store's copy, which must be of that digest. */
+static int compile_stored(struct mortise *m, const uint8_t *digest,
+                          enum mortise_rules rules, bool lenient,
+                          const struct pinned *pinned,
+                          struct mortise_graph **out, struct mortise_err *err)
+{
+    int rv = compile_all(m, digest, rules, lenient, pinned, out, err);
+
     if (rv == MORTISE_OK &&
         memcmp((*out)->digest, digest, MORTISE_DIGEST) != 0) {
         mortise_graph_unref(*out);

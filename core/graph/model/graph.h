@@ -492,6 +492,9 @@ struct mortise_graph {
     /* What a run pins: the file, and those of graphs inside it. */
     const struct mortise_source *sources;
     size_t n_sources;
+    /* What a run of it went by before somebody steered it there, a reference
+     * (graph/former.c); NULL: a run begins with it. */
+    struct mortise_graph *former;
 
     struct mortise_node *nodes;
     uint32_t n_nodes;

@@ -16,20 +16,27 @@ struct mortise_graph *mortise_graph_ref(struct mortise_graph *g)
     return g;
 }
 
-void mortise_graph_unref(struct mortise_graph *g)
+static void graph_free(struct mortise_graph *g)
 {
-    struct mortise_arena arena;
+    struct mortise_arena arena = g->arena;
 
-    if (g == NULL)
-        return;
-    assert(g->refs > 0);
-    if (--g->refs > 0)
-        return;
     for (struct mortise_kept_schema *s = g->schemas; s != NULL; s = s->next)
         mortise_schema_finish(s->schema);
-    arena = g->arena;
     mortise_release(arena.mem, g, sizeof *g);
     mortise_arena_finish(&arena);
+}
+
+void mortise_graph_unref(struct mortise_graph *g)
+{
+    while (g != NULL) {
+        struct mortise_graph *former = g->former;
+
+        assert(g->refs > 0);
+        if (--g->refs > 0)
+            return;
+        graph_free(g);
+        g = former;
+    }
 }
 
 const struct mortise_node *mortise_graph_node(const struct mortise_graph *g,
