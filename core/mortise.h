@@ -253,10 +253,16 @@ enum mortise_command_kind {
                                      waits for it goes on; node: the path of
                                      the subgraph whose budget it is, NULL: the
                                      run's */
-    MORTISE_CMD_TELL = 11         /* json: a text of at most 1 MiB, that a model
+    MORTISE_CMD_TELL = 11,        /* json: a text of at most 1 MiB, that a model
                                      hears with its next turn, as a message of
                                      the user's; node: whose, NULL: whichever
                                      asks one next */
+    MORTISE_CMD_STEER = 12        /* json: a diff of the run's graph, a list of
+                                     operations, or {source, path?}: the text of
+                                     one.  What has not
+                                     begun is from then on as it says; all of it
+                                     holds, or MORTISE_ECHECK, with the findings
+                                     as words */
 };
 
 #define MORTISE_CMD_MERGE    1u /* UPDATE through the reducers, not replacing */

@@ -103,16 +103,26 @@ void mortise_describe_doubt(json_t *out, const struct mortise_entry *e)
     json_object_set(out, "cause", json_object_get(e->value, "cause"));
 }
 
+void mortise_describe_steer(json_t *out, const struct mortise_entry *e)
+{
+    char digest[2 * MORTISE_DIGEST + 1];
+
+    mortise_hex(digest, e->digest, MORTISE_DIGEST);
+    json_object_set_new(out, "digest", json_string(digest));
+}
+
 /* ---- all of them --------------------------------------------------------- */
 
 /* Its node, and where that was: as mortise_exec_path() spells it.  What gathers
- * a map is named after a node that is not of its frame's region. */
+ * a map is named after a node that is not of its frame's region.  `was`: it stands
+ * before what steered the run in its record. */
 static void put_place(json_t *out, const struct mortise_run *r,
-                      const struct mortise_entry *e)
+                      const struct mortise_entry *e, bool was)
 {
     const struct frame *f = r->frames[e->frame < r->n_frames ? e->frame : 0];
+    const struct mortise_graph *g = was && f->was != NULL ? f->was : f->graph;
     const struct mortise_node *n =
-        e->node < f->graph->n_nodes ? &f->graph->nodes[e->node] : NULL;
+        e->node < g->n_nodes ? &g->nodes[e->node] : NULL;
     const char *id = n != NULL ? n->id : "?";
     bool gathers = n != NULL && n->region != f->region->index;
 
@@ -125,7 +135,7 @@ static void put_place(json_t *out, const struct mortise_run *r,
 }
 
 static json_t *entry_json(const struct mortise_run *r,
-                          const struct mortise_entry *e)
+                          const struct mortise_entry *e, bool was)
 {
     const struct entry_rules *of = mortise_entry_rules(e);
     json_t *out = json_pack("{s:s}", "entry", mortise_entry_type_name(e->type));
@@ -133,7 +143,7 @@ static json_t *entry_json(const struct mortise_run *r,
     if (out == NULL)
         return NULL;
     if (mortise_entry_has_node(e))
-        put_place(out, r, e);
+        put_place(out, r, e, was);
     if (e->method[0] != '\0') {
         json_object_set_new(out, "method", json_string(e->method));
         mortise_step_put_name(out, (struct step_id){e->ordinal, e->key});
@@ -152,9 +162,28 @@ static json_t *entry_json(const struct mortise_run *r,
     return out;
 }
 
+/* Is there one that steered the run? */
+static bool has_steer(const void *entries, size_t size)
+{
+    struct mortise_reader reader;
+    struct mortise_arena a;
+    struct mortise_entry e;
+    bool has = false;
+
+    mortise_arena_init(&a, &mortise_heap);
+    mortise_reader_init(&reader, entries, size);
+    while (!has && mortise_entry_read(&e, &reader, &a, NULL) == MORTISE_OK) {
+        has = e.type == MORTISE_E_STEER;
+        mortise_entry_finish(&e);
+    }
+    mortise_arena_finish(&a);
+    return has;
+}
+
 json_t *mortise_run_describe(const struct mortise_run *r, const void *entries,
                              size_t size)
 {
+    bool was = has_steer(entries, size);
     json_t *list = json_array();
     uint32_t frame = 0;
     struct mortise_reader reader;
@@ -168,8 +197,9 @@ json_t *mortise_run_describe(const struct mortise_run *r, const void *entries,
         if (e.type == MORTISE_E_FRAME)
             frame = e.frame;
         e.frame = frame;
+        was &= e.type != MORTISE_E_STEER;
         if (!mortise_entry_rules(&e)->hidden &&
-            json_array_append_new(list, entry_json(r, &e)) != 0)
+            json_array_append_new(list, entry_json(r, &e, was)) != 0)
             mortise_json_drop(&list);
         mortise_entry_finish(&e);
     }

@@ -14,6 +14,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "graph/former.h"
 #include "run/commit.h"
 
 /* ---- making and freeing ------------------------------------------------- */
@@ -45,7 +46,8 @@ static int run_new(struct mortise_run **out, const struct mortise_mem *mem,
     if (r == NULL)
         return mortise_nomem(err);
     r->mem = mem;
-    r->graph = mortise_graph_ref(g);
+    r->newest = mortise_graph_ref(g);
+    r->graph = mortise_graph_ref(mortise_graph_origin(g));
     r->status = MORTISE_RUN_ACCEPTED;
     r->reason = "";
     mortise_arena_init(&r->arena, mem);
@@ -144,8 +146,11 @@ void mortise_run_free(struct mortise_run *r)
         json_decref(in->input);
         json_decref(in->loop_error);
     }
+    for (struct former *f = r->formers; f != NULL; f = f->next)
+        mortise_graph_unref(f->graph);
     mortise_arena_finish(&r->arena);
     mortise_graph_unref(r->graph);
+    mortise_graph_unref(r->newest);
     mortise_release(r->mem, r, sizeof *r);
 }
 
@@ -781,6 +786,11 @@ json_t *mortise_run_view(struct mortise_run *r, uint64_t call)
     return json_pack("{s:O, s:O, s:O}", "input", x->frame->top->scope->input,
                      "scratch", json_object_get(x->view, "scratch"),
                      "artifacts", json_object_get(x->view, "artifacts"));
+}
+
+struct mortise_graph *mortise_run_graph(const struct mortise_run *r)
+{
+    return r->graph;
 }
 
 int mortise_run_status(const struct mortise_run *r)

@@ -120,6 +120,14 @@ struct mortise_run_command {
     json_t *value; /* borrowed; NULL: none */
 };
 
+/* What a diff makes of a run's graph. */
+struct mortise_steering {
+    struct mortise_graph *graph;    /* it follows the run's (graph/former.h) */
+    json_t *operations;             /* the diff: a list, recorded */
+    const struct mortise_pin *pins; /* of its plugins */
+    size_t n_pins;
+};
+
 /* What somebody says in one call: a list of commands. */
 struct mortise_said {
     const struct mortise_run_command *list;
@@ -138,6 +146,9 @@ struct mortise_said {
     /* The id that who gave it made for it; NULL: none.  A list that was
      * recorded under it is answered, and not applied again. */
     const char *order;
+    /* Of its steer, made by who gives the command; NULL: there is none, or it
+     * cannot be made. */
+    const struct mortise_steering *steering;
 };
 
 /* What a model is asked.  It is not asked where no budget has room for that; what
@@ -397,7 +408,7 @@ int mortise_run_admitted_under(enum mortise_rules *out, const void *entries,
 enum mortise_schema_patterns mortise_run_patterns(const struct mortise_run *r);
 
 /* A run to be replayed: then one mortise_run_apply() for each checkpoint, in
- * order; then steps.  `sink` (may be NULL) sees each durable event that the
+ * order; then steps.  `g` is what it is steered to in the end.  `sink` (may be NULL) sees each durable event that the
  * replay expands; it gets a borrowed value and may end the replay by nonzero.
  */
 typedef int mortise_run_sink(void *ud, json_t *event);
@@ -405,6 +416,8 @@ int mortise_run_replay(struct mortise_run **out, const struct mortise_mem *mem,
                        struct mortise_graph *g, const char *tenant,
                        const char *run, mortise_run_sink *sink, void *ud,
                        struct mortise_err *err);
+/* The run may be steered to this one further on: it follows what was known. */
+void mortise_run_know(struct mortise_run *r, struct mortise_graph *g);
 int mortise_run_apply(struct mortise_run *r, uint64_t seq, uint64_t time_ms,
                       struct mortise_uuid id, const void *entries, size_t size,
                       struct mortise_err *err);
@@ -486,6 +499,12 @@ bool mortise_run_knows_order(const struct mortise_run *r, const char *id);
  * at first, becomes that with which it ended, or 0 when it goes on. */
 void mortise_run_follow_end(const void *entries, size_t size, uint32_t *status);
 
+/* The graph that it goes by now; lent. */
+struct mortise_graph *mortise_run_graph(const struct mortise_run *r);
+/* Has the node begun, or ended, that is there (NODE, or TEAM/.../NODE, by their
+ * ids)?  In words, static, that follow its name; NULL: not yet, or there is none.
+ */
+const char *mortise_run_begun(const struct mortise_run *r, const char *path);
 int mortise_run_status(const struct mortise_run *r);
 const char *mortise_run_reason(const struct mortise_run *r); /* static */
 uint64_t mortise_run_seq(const struct mortise_run *r);

@@ -119,7 +119,8 @@ struct mortise_commit {
     enum mortise_spawn_status end_status;
     const char *end_result; /* JSON; NULL: none */
     size_t end_result_size;
-    /* With a new run: its graph, stored once per digest.  NULL otherwise. */
+    /* With a new run, and one that is steered: its graph, stored once per digest.
+     * NULL otherwise. */
     const struct mortise_source *graph; /* its file, then those it names */
     size_t n_graph;
     bool lazy;   /* it may be answered before it is synced */
@@ -391,8 +392,8 @@ int mortise_store_note(struct mortise_store *s, uint64_t ms,
                        struct mortise_err *err);
 
 /* Graphs that no run needs: begin, keep the graph of each head that there is,
- * and sweep, a batch a call.  Graphs of runs that are admitted in the meantime
- * are kept by the store.  Without a beginning, and after an error or
+ * and sweep, a batch a call.  Graphs of runs that are admitted, or steered, in the
+ * meantime are kept by the store.  Without a beginning, and after an error or
  * a reopening since then, sweeping does nothing. */
 void mortise_store_sweep_begin(struct mortise_store *s);
 void mortise_store_sweep_keep(struct mortise_store *s,

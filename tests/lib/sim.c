@@ -485,6 +485,7 @@ int sim_command(struct sim *s, const struct mortise_command *list, size_t n,
     in.u.command.patience_ms = SIM_PATIENCE_MS;
     in.u.command.pins = s->pins;
     in.u.command.n_pins = s->n_pins;
+    in.u.command.steering = s->steering;
     s->applied = 1;
     if (rv == MORTISE_OK)
         rv = mortise_run_step(s->run, &in, &s->actions, err);

@@ -120,6 +120,7 @@ struct sim {
                           by the test's care) */
     const struct mortise_pin *pins; /* that the next commands accept */
     size_t n_pins;
+    const struct mortise_steering *steering; /* of their steer */
     int applied; /* 1: no answer yet; else the result of the command */
     struct mortise_err applied_err;
 };

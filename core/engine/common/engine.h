@@ -397,6 +397,8 @@ bool mortise_live_is_here(struct mortise *m, const char *tenant,
                           const char *run);
 /* Feed one event (not a command) and carry out what follows. */
 void mortise_live_feed(struct mortise_live *live, struct mortise_input *in);
+/* It goes by the graph of its run: was that steered since? */
+bool mortise_live_regraph(struct mortise_live *live);
 /* The wall clock was set: timers that it tells are armed anew. */
 void mortise_live_clock_set(struct mortise *m);
 /* Look at it at the end of the turn: is it idle, lost and done with? */
@@ -451,6 +453,9 @@ int mortise_event_replay_open(struct mortise_event_replay **out,
 /* The next ones, of checkpoints up to `last` and as far as they are stored;
  * over() may be called before this returns. */
 void mortise_event_replay_go(struct mortise_event_replay *r, uint64_t last);
+/* The run was steered to this graph, or may be further on. */
+void mortise_event_replay_know(struct mortise_event_replay *r,
+                               struct mortise_graph *g);
 /* Go on with another `ud`. */
 void mortise_event_replay_lend(struct mortise_event_replay *r, void *ud);
 /* How many were read so far; more than that are had by going on. */
@@ -553,6 +558,7 @@ void mortise_watch_go_on(struct mortise *m, struct mortise_watch *w);
 void mortise_watch_open(struct mortise_live *live);   /* it was made */
 void mortise_watch_attach(struct mortise_live *live); /* it came to memory */
 void mortise_watch_detach(struct mortise_live *live); /* it leaves */
+void mortise_watch_steered(struct mortise_live *live); /* live->graph is new */
 void mortise_watch_publish(struct mortise_live *live, json_t *event);
 /* So many live events were not even made. */
 void mortise_watch_miss(struct mortise_live *live, uint64_t n);

@@ -222,6 +222,7 @@ static bool convert(struct mortise_flight *f, struct mortise_run_commit *c)
 {
     struct mortise_live *live = f->live;
     struct mortise *m = live->m;
+    bool brings_graph = mortise_live_regraph(live) || c->seq == 1;
     const struct mortise_graph *g = live->graph;
     struct mortise_commit *to = &f->commit;
 
@@ -259,7 +260,7 @@ static bool convert(struct mortise_flight *f, struct mortise_run_commit *c)
     memcpy(to->checkpoint.graph, g->digest, MORTISE_DIGEST);
     memcpy(to->head.graph, g->digest, MORTISE_DIGEST);
     take_spawns(f, c);
-    if (c->seq == 1) {
+    if (brings_graph) {
         to->graph = g->sources;
         to->n_graph = g->n_sources;
     }

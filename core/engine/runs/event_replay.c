@@ -71,6 +71,12 @@ void mortise_event_replay_close(struct mortise_event_replay *r)
     mortise_release(r->m->mem, r, sizeof *r);
 }
 
+void mortise_event_replay_know(struct mortise_event_replay *r,
+                               struct mortise_graph *g)
+{
+    mortise_run_know(r->run, g);
+}
+
 void mortise_event_replay_lend(struct mortise_event_replay *r, void *ud)
 {
     r->ud = ud;

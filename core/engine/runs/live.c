@@ -335,6 +335,19 @@ static void applied(struct mortise_live *live, const struct mortise_err *said,
     o->done(o, &err);
 }
 
+bool mortise_live_regraph(struct mortise_live *live)
+{
+    struct mortise_graph *g = mortise_run_graph(live->run);
+
+    if (g == live->graph)
+        return false;
+    mortise_graph_ref(g);
+    mortise_graph_unref(live->graph);
+    live->graph = g;
+    mortise_watch_steered(live);
+    return true;
+}
+
 static int carry_out(struct mortise_live *live, struct mortise_action *a,
                      struct mortise_err *err)
 {

@@ -609,8 +609,9 @@ static void graph_came(struct mortise *m, struct mortise_watch *w,
                        struct mortise_stored *s, int rv,
                        const struct mortise_err *err)
 {
-    if (rv == MORTISE_OK)
-        read_of(m, w, s->graph);
+    if (rv == MORTISE_OK) /* it may have been loaded, and steered, meanwhile */
+        read_of(m, w,
+                w->topic->live != NULL ? w->topic->live->graph : s->graph);
     else if (!has_failed(m))
         fail(m, w, err);
 }
@@ -880,6 +881,19 @@ void mortise_watch_attach(struct mortise_live *live)
         w->goal = stays(w) ? 0 : live->told;
         mortise_watch_go_on(live->m, w);
     }
+}
+
+void mortise_watch_steered(struct mortise_live *live)
+{
+    struct mortise_topic *t = live->topic;
+
+    if (t == NULL)
+        return;
+    if (t->replay != NULL)
+        mortise_event_replay_know(t->replay, live->graph);
+    for (struct mortise_watch *w = t->watches; w != NULL; w = w->next)
+        if (w->replay != NULL)
+            mortise_event_replay_know(w->replay, live->graph);
 }
 
 void mortise_watch_detach(struct mortise_live *live)

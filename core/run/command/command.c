@@ -286,8 +286,31 @@ static void held_free(struct mortise_run *r, struct held_command *held)
 {
     for (size_t i = 0; i < held->said.n; i++)
         json_decref(held->said.list[i].value);
+    if (held->said.steering != NULL) {
+        json_decref(held->said.steering->operations);
+        mortise_graph_unref(held->said.steering->graph);
+    }
     mortise_arena_finish(&held->arena);
     mortise_release(r->mem, held, sizeof *held);
+}
+
+/* What its steer makes: the graph is there while the pins are (their names are
+ * lent by it), and is given up with the copy. */
+static const struct mortise_steering *
+steering_copied(struct mortise_arena *a, const struct mortise_steering *s)
+{
+    struct mortise_steering *copy = mortise_arena_alloc(a, sizeof *copy);
+    struct mortise_pin *pins = mortise_arena_alloc(a, s->n_pins * sizeof *pins);
+
+    if (copy == NULL || pins == NULL)
+        return NULL;
+    *copy = *s;
+    if (s->n_pins > 0)
+        memcpy(pins, s->pins, s->n_pins * sizeof *pins);
+    copy->pins = pins;
+    mortise_graph_ref(copy->graph);
+    json_incref(copy->operations);
+    return copy;
 }
 
 static struct held_command *held_new(struct mortise_run *r,
@@ -316,6 +339,10 @@ static struct held_command *held_new(struct mortise_run *r,
     out->said.actor = copied(&out->arena, h->actor, &failed);
     out->said.order = copied(&out->arena, h->order, &failed);
     out->cause = cause_of(h);
+    if (h->steering != NULL) {
+        out->said.steering = steering_copied(&out->arena, h->steering);
+        failed |= out->said.steering == NULL;
+    }
     if (list == NULL || failed) {
         held_free(r, out);
         return NULL;

@@ -46,6 +46,7 @@ struct mortise_command_row {
     const void *(*subject)(const struct mortise_run *r,
                            const struct mortise_run_command *c);
     bool plugin_judges; /* a decision's `value` is for a plugin to check */
+    bool steers; /* the engine makes a graph of its `value` (mortise_said) */
     /* Why its calls were stopped, for who has to find out what came of them;
      * NULL: no reason of its own.  Static. */
     const char *(*cause)(const struct mortise_run_command *c);

@@ -76,6 +76,10 @@ int mortise_frame_follow(struct mortise_run *r, struct exec *x,
 int mortise_frame_push(struct mortise_run *r, struct frame *home, uint32_t edge,
                        struct mortise_err *err);
 int mortise_frame_spread(struct mortise_run *r, struct mortise_err *err);
+/* It has other items than before: if none is left open, it is over, which
+ * _spread() sees to. */
+int mortise_frame_look(struct mortise_run *r, const struct frame *f,
+                       struct mortise_err *err);
 /* Has the join of `node`, which waits, something to say by now? */
 int mortise_frame_weigh(struct mortise_run *r, struct frame *f, uint32_t node,
                         const struct item *it, struct mortise_err *err);
@@ -163,6 +167,18 @@ int mortise_frame_goto(struct mortise_run *r, struct frame *f, uint32_t node,
  * element of a map that waited for it, or (NULL) everywhere. */
 int mortise_frame_reopen(struct mortise_run *r, const struct frame *element,
                          struct mortise_err *err);
+
+/* ---- regraph.c ---- */
+/* Has it neither loops and maps nor edges that are judged or looked for?  Then a
+ * run of it may be steered. */
+bool mortise_graph_is_plain(const struct mortise_graph *g);
+/* May the run go by this graph?  MORTISE_ESTATE, MORTISE_EINVAL: says why not. */
+int mortise_regraph_check(const struct mortise_run *r,
+                          const struct mortise_graph *to,
+                          struct mortise_err *err);
+/* It does, from now on; that was checked. */
+int mortise_regraph(struct mortise_run *r, struct mortise_graph *to,
+                    struct mortise_err *err);
 
 /* ---- race.c ---- */
 /* The join of `node` in f fired: what leads nowhere but to it has lost. */

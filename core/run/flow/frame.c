@@ -277,6 +277,14 @@ static int close_item(struct mortise_run *r, struct frame *f, struct item *it,
                : mortise_indexes_add(r->mem, &r->ended, f->index, err);
 }
 
+int mortise_frame_look(struct mortise_run *r, const struct frame *f,
+                       struct mortise_err *err)
+{
+    return f->n_open == 0
+               ? mortise_indexes_add(r->mem, &r->ended, f->index, err)
+               : MORTISE_OK;
+}
+
 static int activate(struct mortise_run *r, struct frame *f, uint32_t node,
                     const struct indexes *preds, struct mortise_err *err)
 {

@@ -278,6 +278,40 @@ bool mortise_exec_must_wait(const struct mortise_run *r, const struct exec *x)
     return user != NULL && *user != 0;
 }
 
+void mortise_exec_renumber(struct exec *x, uint32_t node)
+{
+    assert(x->node < x->frame->graph->n_nodes);
+    x->node = node;
+}
+
+void mortise_exec_withdraw(struct mortise_run *r, struct exec *x)
+{
+    struct exec **at = &x->frame->execs;
+
+    assert(x->state == X_READY && !x->counted && x->fan == NULL);
+    mortise_exec_become(r, x, X_CANCELLED);
+    while (*at != x)
+        at = &(*at)->sibling;
+    *at = x->sibling;
+    x->node = NODE_UPDATE; /* nobody looks for it by its node */
+}
+
+int mortise_exec_share_out(struct mortise_run *r, struct mortise_err *err)
+{
+    r->users = mortise_arena_alloc(&r->arena,
+                                   r->graph->n_resources * sizeof *r->users);
+    if (r->users == NULL)
+        return mortise_nomem(err);
+    for (size_t i = 1; i < r->n_execs; i++) {
+        struct exec *x = r->execs[i];
+
+        if (x->state == X_INTENT || x->state == X_RUNNING ||
+            x->state == X_STOPPING)
+            use_resource(r, x, x->state);
+    }
+    return MORTISE_OK;
+}
+
 /* While its tools are at work it waits for them, and they have its place among
  * the calls that may be out at once: else those that all have a place would
  * wait for ever for one more. */

@@ -64,7 +64,7 @@ struct indexes {
     size_t n, cap;
 };
 
-/* The node of the execution that an `update` is. */
+/* The node of the execution that an `update` is, and of one that was withdrawn. */
 #define NODE_UPDATE 0xFFFFFFFDu
 
 /* ---- the journal inside an execution (step.c) ---- */
@@ -440,6 +440,7 @@ struct item {
 struct frame {
     uint32_t index; /* in creation order, which follows from the entries */
     const struct mortise_graph *graph;
+    const struct mortise_graph *was; /* before the run was steered; or NULL */
     const struct mortise_region *region;
     struct frame *parent; /* of the region around it; the graph's: NULL */
     struct frame *top;    /* of the graph that it is in */
@@ -530,6 +531,12 @@ struct artifact {
     const struct mortise_reducer *how; /* NULL: none is declared */
 };
 
+/* A graph that the run went by before it was steered: what is over is of it. */
+struct former {
+    struct former *next;
+    struct mortise_graph *graph; /* a reference */
+};
+
 /* A list of commands that waits for what is in flight to stop. */
 struct held_command {
     struct mortise_said said;   /* a copy, with references of the values */
@@ -586,7 +593,6 @@ struct settled {
 struct mortise_run {
     /* By run.c: what it is of, who watches, the event under way. */
     const struct mortise_mem *mem;
-    struct mortise_graph *graph; /* a reference */
     const char *tenant, *id;
     json_t *self; /* {id, tenant, graph, version}: `run` in expressions */
     bool watched;
@@ -600,6 +606,10 @@ struct mortise_run {
     struct mortise_actions *actions;
     size_t recorded; /* so much of the record is of earlier steps */
     size_t unsent_head;
+    /* By run.c and flow/regraph.c: */
+    struct mortise_graph *graph; /* a reference */
+    struct former *formers;
+    struct mortise_graph *newest; /* likewise: it, or what follows it */
     /* By all: what is made in it dies with the run. */
     struct mortise_arena arena;
 
@@ -835,6 +845,12 @@ void mortise_exec_become(struct mortise_run *r, struct exec *x,
                          enum exec_state s);
 /* Is somebody else at work with its node's resource? */
 bool mortise_exec_must_wait(const struct mortise_run *r, const struct exec *x);
+/* Its graph is another now, in which its node has that index. */
+void mortise_exec_renumber(struct exec *x, uint32_t node);
+/* It was READY, and never was: its node waits again, or is gone. */
+void mortise_exec_withdraw(struct mortise_run *r, struct exec *x);
+/* Who has which resource, as the run's graph counts them now. */
+int mortise_exec_share_out(struct mortise_run *r, struct mortise_err *err);
 /* READY, at the end of the queue. */
 int mortise_exec_ready(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err);

@@ -1,0 +1,51 @@
+/* steer.c -- the command that steers a run: it goes by another graph, which a diff
+ * made of its own.  Who gives the command made that graph, and checked it as any
+ * other (engine/runs/steer.c); here it is held against what the run has done. */
+#include <string.h>
+
+#include "run/command/command.h"
+
+int mortise_command_check_steer(struct mortise_run *r,
+                                const struct mortise_said *h,
+                                const struct mortise_run_command *c,
+                                struct mortise_err *err)
+{
+    const struct mortise_steering *s = h->steering;
+
+    (void)c;
+    if (mortise_run_has_ended(r->status) || r->cancelling)
+        return mortise_fail(err, MORTISE_ESTATE,
+                            "run %s %s: there is nothing left to steer", r->id,
+                            r->cancelling ? "is being cancelled" : "has ended");
+    if (mortise_command_has(h, MORTISE_CMD_GOTO))
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "a run is not steered and moved at once");
+    if (s == NULL)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "a run is steered by an engine, which makes a "
+                            "graph of the diff");
+    if (s->graph->former != r->graph)
+        return mortise_fail(err, MORTISE_ECONFLICT,
+                            "run %s was steered by somebody else meanwhile; "
+                            "look at it again",
+                            r->id);
+    return mortise_regraph_check(r, s->graph, err);
+}
+
+int mortise_command_obey_steer(struct mortise_run *r,
+                               const struct mortise_said *h,
+                               const struct mortise_run_command *c,
+                               struct mortise_err *err)
+{
+    const struct mortise_steering *s = h->steering;
+    struct mortise_entry e = {
+        .type = MORTISE_E_STEER, .actor = h->actor, .value = s->operations};
+    int rv = MORTISE_OK;
+
+    (void)c;
+    memcpy(e.digest, s->graph->digest, sizeof e.digest);
+    for (size_t i = 0; rv == MORTISE_OK && i < s->n_pins; i++)
+        rv = mortise_pins_use(r, &s->pins[i], err);
+    mortise_run_know(r, s->graph);
+    return rv == MORTISE_OK ? mortise_run_record(r, &e, err) : rv;
+}

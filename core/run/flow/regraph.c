@@ -1,0 +1,636 @@
+/* regraph.c -- a run goes by another graph from now on: it was steered.
+ *
+ * Frames are instances of regions of a graph, and count nodes and edges as it does.
+ * When the graph is another, each frame that is still at work comes to be of the
+ * new one, in place:
+ *
+ *   (1) What has begun stands.  Its node is the same in both, comes after the same
+ *       nodes, and keeps its executions, their journals, requests and calls; that is
+ *       checked, whoever made the graph, and again in a replay.  A team that is at
+ *       work is another only inside, where the same holds.
+ *   (2) What waits is as the new graph has it: its edges are decided by what those
+ *       came to that they leave.  So who depends on what ended long ago sees it, and
+ *       who depends on what failed is skipped.
+ *   (3) What was ready, and for which nobody had done anything yet, waits: where it
+ *       comes after others now, or is gone, its execution was never made.
+ *   (4) Frames that are over, or were left behind, stay what they were, and keep
+ *       their graph.
+ *
+ * Nodes are the same that have the same id in the same graph.  What changes inside
+ * has to be plain: no loops and maps, which are frames of their own, and no edges
+ * that somebody judges or looks for.  A graph of another kind inside such a one is
+ * carried along as it is.
+ *
+ * It follows from both graphs, and from what entries say of the run, alone.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "run/flow/flow.h"
+
+#define NOWHERE 0xFFFFFFFCu /* no node, no edge */
+
+/* ---- what two graphs have in common -------------------------------------- */
+
+static const struct mortise_yaml *written(const struct mortise_graph *g,
+                                          const struct mortise_node *n)
+{
+    return mortise_yaml_get(g->nodes_map, n->id);
+}
+
+/* Does the same stand in both nodes?  `shell`: but for the graph in them. */
+static int is_same(const struct mortise_graph *a, const struct mortise_node *n,
+                   const struct mortise_graph *b, const struct mortise_node *m,
+                   bool shell, bool *same, struct mortise_err *err)
+{
+    json_t *one = mortise_yaml_json(written(a, n), true);
+    json_t *two = mortise_yaml_json(written(b, m), true);
+    int rv = one != NULL && two != NULL ? MORTISE_OK : mortise_nomem(err);
+
+    if (rv == MORTISE_OK && shell) {
+        json_object_del(one, "graph");
+        json_object_del(two, "graph");
+    }
+    *same = rv == MORTISE_OK && json_equal(one, two) != 0;
+    json_decref(one);
+    json_decref(two);
+    return rv;
+}
+
+/* The id of what an edge leaves, which is a node or START. */
+static const char *source_id(const struct mortise_graph *g, uint32_t from)
+{
+    return from == MORTISE_START ? "START" : g->nodes[from].id;
+}
+
+/* Does n come after the same nodes as m does, in the same order? */
+static bool has_same_sources(const struct mortise_graph *a,
+                             const struct mortise_node *n,
+                             const struct mortise_graph *b,
+                             const struct mortise_node *m)
+{
+    if (n->n_in != m->n_in)
+        return false;
+    for (uint32_t i = 0; i < n->n_in; i++)
+        if (strcmp(source_id(a, a->edges[n->in[i]].from),
+                   source_id(b, b->edges[m->in[i]].from)) != 0)
+            return false;
+    return true;
+}
+
+bool mortise_graph_is_plain(const struct mortise_graph *g)
+{
+    if (g->n_regions != 1 || g->offers != NULL)
+        return false;
+    for (uint32_t i = 0; i < g->n_edges; i++)
+        if (g->edges[i].policy != NULL || g->edges[i].discovery != NULL)
+            return false;
+    return true;
+}
+
+/* ---- what has begun (1) -------------------------------------------------- */
+
+/* It is ready, and nobody has done anything for it (3). */
+static bool is_untouched(const struct exec *x)
+{
+    return x->state == X_READY && !x->counted && x->generation == 1 &&
+           x->attempt == 1 && !x->before_passed && !x->approved_whole;
+}
+
+/* In words, of a node that stands in f's region; NULL: it has not. */
+static const char *begun(const struct mortise_run *r, const struct frame *f,
+                         uint32_t node)
+{
+    const struct item *it = mortise_item_of(f, node);
+    const struct exec *x = r->execs[it->exec]; /* START: none */
+
+    switch (it->phase) {
+    case ITEM_WAITS:
+        break;
+    case ITEM_ACTIVE:
+        return is_untouched(x)       ? NULL
+               : x->state == X_ASKED ? "waits for somebody's word"
+                                     : "has begun";
+    case ITEM_OVER:
+        return "has ended";
+    case ITEM_FAILED:
+        return "has failed";
+    case ITEM_SKIPPED:
+    case ITEM_SKIPPED_FAILED:
+        return "was skipped";
+    }
+    return NULL;
+}
+
+/* The graph in a node of f, where it is at work; NULL: it is not. */
+static struct frame *inside(const struct mortise_run *r, const struct frame *f,
+                            uint32_t node)
+{
+    const struct item *it = mortise_item_of(f, node);
+    const struct exec *x = r->execs[it->exec];
+
+    return it->phase == ITEM_ACTIVE && x->state == X_INSIDE &&
+                   mortise_frame_is_alive(x->child)
+               ? x->child
+               : NULL;
+}
+
+const char *mortise_run_begun(const struct mortise_run *r, const char *path)
+{
+    const struct frame *f = r->frames[0];
+    const struct mortise_node *n;
+    char id[80];
+
+    for (;;) {
+        size_t k = strcspn(path, "/");
+
+        if (k >= sizeof id || !mortise_graph_is_plain(f->graph))
+            return NULL;
+        memcpy(id, path, k);
+        id[k] = '\0';
+        n = mortise_graph_node(f->graph, id);
+        if (n == NULL || path[k] == '\0')
+            return n != NULL ? begun(r, f, n->index) : NULL;
+        path += k + 1;
+        if (mortise_item_of(f, n->index)->phase > ITEM_ACTIVE)
+            return "stands in what is over";
+        f = inside(r, f, n->index);
+        if (f == NULL) /* it is to begin with all of it */
+            return NULL;
+    }
+}
+
+/* ---- does the graph fit? ------------------------------------------------- */
+
+static int refuse(const struct frame *f, const struct mortise_node *n,
+                  const char *why, const char *what, struct mortise_err *err)
+{
+    return mortise_fail(err, MORTISE_ESTATE, "node '%s%s' %s: %s",
+                        f->scope->prefix, n->id, why, what);
+}
+
+static int check_frame(const struct mortise_run *r, const struct frame *f,
+                       const struct mortise_graph *to, struct mortise_err *err);
+
+/* n has begun, and why; m is what the new graph has, or NULL. */
+static int check_begun(const struct mortise_run *r, const struct frame *f,
+                       const struct mortise_node *n,
+                       const struct mortise_graph *to,
+                       const struct mortise_node *m, const char *why,
+                       struct mortise_err *err)
+{
+    const struct frame *child = inside(r, f, n->index);
+    bool over = mortise_item_of(f, n->index)->phase > ITEM_ACTIVE, same;
+    int rv;
+
+    if (m == NULL)
+        return refuse(f, n, why, "it cannot be taken out", err);
+    rv = is_same(f->graph, n, to, m, !over, &same, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (!same)
+        return refuse(f, n, why, "it stays as it is", err);
+    if (!has_same_sources(f->graph, n, to, m))
+        return refuse(f, n, why, "it comes after what it came after", err);
+    if (child == NULL)
+        return MORTISE_OK;
+    rv = is_same(f->graph, n, to, m, false, &same, err);
+    return rv != MORTISE_OK || same ? rv : check_frame(r, child, m->sub, err);
+}
+
+/* Recursive as teams nest, which limits.depth bounds. */
+static int check_frame(const struct mortise_run *r, const struct frame *f,
+                       const struct mortise_graph *to, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (!mortise_graph_is_plain(f->graph) || !mortise_graph_is_plain(to))
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "only task graphs are steered: this one has loops, "
+                            "maps, or edges that are guarded or discovered");
+    if (f->halted || f->lost)
+        return mortise_fail(err, MORTISE_ESTATE,
+                            "nothing more starts in the graph of run %s: it is "
+                            "being stopped",
+                            r->id);
+    for (uint32_t i = 0; rv == MORTISE_OK && i < f->graph->n_nodes; i++) {
+        const struct mortise_node *n = &f->graph->nodes[i];
+        const char *why = begun(r, f, i);
+
+        if (why != NULL)
+            rv = check_begun(r, f, n, to, mortise_graph_node(to, n->id), why,
+                             err);
+    }
+    return rv;
+}
+
+int mortise_regraph_check(const struct mortise_run *r,
+                          const struct mortise_graph *to,
+                          struct mortise_err *err)
+{
+    return check_frame(r, r->frames[0], to, err);
+}
+
+/* ---- which graph each frame comes to be of ------------------------------- */
+
+struct move {
+    const struct mortise_graph *to; /* NULL: it stays what it was (4) */
+    bool is_other; /* ... which is not just the same once more */
+};
+
+struct moving {
+    struct mortise_run *r;
+    struct mortise_arena a; /* of what is needed meanwhile */
+    struct move *frames;    /* by index */
+};
+
+/* Of the graph in a node of f, or of the tools of one. */
+static int find_inner(struct moving *m, const struct frame *f,
+                      const struct exec *owner, struct move *out,
+                      struct mortise_err *err)
+{
+    const struct move *outer = &m->frames[owner->frame->index];
+    const struct mortise_node *n = mortise_exec_node(m->r, owner), *other;
+    bool same = true;
+    int rv = MORTISE_OK;
+
+    if (outer->to == NULL)
+        return MORTISE_OK;
+    other = outer->is_other ? mortise_graph_node(outer->to, n->id)
+                            : &outer->to->nodes[owner->node];
+    assert(other != NULL); /* it is at work: (1) */
+    if (outer->is_other)
+        rv = is_same(owner->frame->graph, n, outer->to, other, false, &same,
+                     err);
+    out->to = owner->tools == f ? other->tools : other->sub;
+    out->is_other = !same && owner->tools != f;
+    return rv;
+}
+
+static int find_graphs(struct moving *m, const struct mortise_graph *to,
+                       struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    m->frames = mortise_arena_alloc(&m->a, m->r->n_frames * sizeof *m->frames);
+    if (m->frames == NULL)
+        return mortise_nomem(err);
+    /* What is around a frame was made before it. */
+    for (size_t i = 0; rv == MORTISE_OK && i < m->r->n_frames; i++) {
+        const struct frame *f = m->r->frames[i];
+        struct move *out = &m->frames[i];
+
+        if (!mortise_frame_is_alive(f))
+            continue;
+        if (f->parent != NULL)
+            *out = m->frames[f->parent->index];
+        else if (f->scope->owner != NULL)
+            rv = find_inner(m, f, f->scope->owner, out, err);
+        else
+            *out = (struct move){to, true};
+    }
+    return rv;
+}
+
+/* ---- a frame of the same graph once more --------------------------------- */
+
+static void carry(struct frame *f, const struct mortise_graph *to)
+{
+    assert(to->n_nodes == f->graph->n_nodes &&
+           to->n_edges == f->graph->n_edges &&
+           to->n_regions == f->graph->n_regions);
+    f->region = &to->regions[f->region->index];
+    f->graph = to;
+}
+
+/* ---- a frame of another one ---------------------------------------------- */
+
+struct rebuilt {
+    struct frame *f;
+    const struct mortise_graph *to;
+    uint32_t *node_of; /* node of `to` -> of the old graph, or NOWHERE */
+    struct item *items;
+    uint8_t *edges;
+    uint32_t *edge_src;
+};
+
+static int rebuilt_init(struct moving *m, struct rebuilt *b, struct frame *f,
+                        const struct mortise_graph *to, struct mortise_err *err)
+{
+    struct mortise_arena *a = &m->r->arena;
+    uint32_t n = to->regions[0].n_edges;
+
+    *b = (struct rebuilt){.f = f, .to = to};
+    b->node_of = mortise_arena_alloc(&m->a, to->n_nodes * sizeof *b->node_of);
+    b->items = mortise_arena_alloc(a, to->n_nodes * sizeof *b->items);
+    b->edges = mortise_arena_alloc(a, n);
+    b->edge_src = mortise_arena_alloc(a, n * sizeof *b->edge_src);
+    if (b->node_of == NULL || b->items == NULL || b->edges == NULL ||
+        b->edge_src == NULL)
+        return mortise_nomem(err);
+    for (uint32_t i = 0; i < to->n_nodes; i++) {
+        const struct mortise_node *n_old =
+            mortise_graph_node(f->graph, to->nodes[i].id);
+
+        b->node_of[i] = n_old != NULL ? n_old->index : NOWHERE;
+    }
+    return MORTISE_OK;
+}
+
+/* What was ready in the old node waits again (3). */
+static void take_back(struct mortise_run *r, struct item *it)
+{
+    assert(it->phase == ITEM_ACTIVE && it->visits > 0);
+    mortise_exec_withdraw(r, r->execs[it->exec]);
+    it->phase = ITEM_WAITS;
+    it->exec = 0;
+    it->visits--;
+}
+
+/* Ready, and the new graph has it nowhere or after others: `m` or NULL. */
+static bool is_to_wait(const struct mortise_run *r, const struct frame *f,
+                       uint32_t node, const struct mortise_graph *to,
+                       const struct mortise_node *m)
+{
+    return mortise_item_of(f, node)->phase == ITEM_ACTIVE &&
+           begun(r, f, node) == NULL &&
+           (m == NULL ||
+            !has_same_sources(f->graph, &f->graph->nodes[node], to, m));
+}
+
+static void place_items(struct mortise_run *r, struct rebuilt *b)
+{
+    const struct mortise_graph *from = b->f->graph;
+
+    for (uint32_t i = 0; i < from->n_nodes; i++)
+        if (is_to_wait(r, b->f, i, b->to,
+                       mortise_graph_node(b->to, from->nodes[i].id)))
+            take_back(r, mortise_item_of(b->f, i));
+    for (uint32_t i = 0; i < b->to->n_nodes; i++)
+        if (b->node_of[i] != NOWHERE)
+            b->items[b->to->nodes[i].slot] =
+                *mortise_item_of(b->f, b->node_of[i]);
+    for (struct exec *x = b->f->execs; x != NULL; x = x->sibling) {
+        const struct mortise_node *n =
+            x->node < from->n_nodes
+                ? mortise_graph_node(b->to, from->nodes[x->node].id)
+                : NULL;
+
+        if (n != NULL)
+            mortise_exec_renumber(x, n->index);
+        else
+            assert(x->node >= from->n_nodes); /* START, an update */
+    }
+}
+
+/* The old edge that has the same ends; NOWHERE: there was none. */
+static uint32_t old_edge(const struct rebuilt *b, const struct mortise_edge *e)
+{
+    const struct mortise_graph *from = b->f->graph;
+    uint32_t source = e->from == MORTISE_START ? e->from : b->node_of[e->from];
+    uint32_t target = e->to == MORTISE_END ? e->to : b->node_of[e->to];
+
+    for (uint32_t i = 0; i < from->n_edges; i++)
+        if (from->edges[i].from == source && from->edges[i].to == target &&
+            from->edges[i].kind == e->kind)
+            return i;
+    return NOWHERE;
+}
+
+/* An edge that was not there: what of it, by what its source came to (2). */
+static void decide_new(struct mortise_run *r, struct rebuilt *b,
+                       const struct mortise_edge *e)
+{
+    const struct item *it = &b->items[b->to->nodes[e->from].slot];
+    const struct exec *x = r->execs[it->exec];
+    bool done = it->exec != 0 && x->state == X_DONE;
+    enum edge_state state = EDGE_OPEN;
+    uint32_t src = it->exec;
+
+    if (it->phase == ITEM_WAITS || it->phase == ITEM_ACTIVE)
+        return;
+    if (done && e->kind == MORTISE_EDGE_STATIC)
+        state = EDGE_TAKEN;
+    else if (it->phase == ITEM_FAILED || it->phase == ITEM_SKIPPED_FAILED)
+        state = EDGE_FAILED;
+    else
+        state = EDGE_DEAD;
+    if (it->phase == ITEM_SKIPPED_FAILED)
+        src = it->cause;
+    else if (state == EDGE_TAKEN && b->f->top == r->frames[0] &&
+             r->update > x->index)
+        src = r->update; /* it comes after that, too */
+    b->edges[e->slot] = (uint8_t)state;
+    b->edge_src[e->slot] = src;
+}
+
+/* The execution of START in f. */
+static const struct exec *start_of(const struct frame *f)
+{
+    const struct exec *x = f->execs;
+
+    while (x->node != MORTISE_START)
+        x = x->sibling; /* a graph's frame has one */
+    return x;
+}
+
+static void decide_edges(struct mortise_run *r, struct rebuilt *b)
+{
+    for (uint32_t i = 0; i < b->to->n_edges; i++) {
+        const struct mortise_edge *e = &b->to->edges[i];
+        uint32_t old = old_edge(b, e);
+
+        if (old != NOWHERE) {
+            uint32_t slot = b->f->graph->edges[old].slot;
+
+            b->edges[e->slot] = b->f->edges[slot];
+            b->edge_src[e->slot] = b->f->edge_src[slot];
+        } else if (e->from != MORTISE_START) {
+            decide_new(r, b, e);
+        } else if (e->kind == MORTISE_EDGE_STATIC) {
+            b->edges[e->slot] = EDGE_TAKEN;
+            b->edge_src[e->slot] = start_of(b->f)->index;
+        }
+    }
+}
+
+/* What the joins of those that wait know, as tell() of frame.c would have told
+ * them. */
+static void count_edges(struct mortise_run *r, struct rebuilt *b)
+{
+    for (uint32_t i = 0; i < b->to->n_nodes; i++) {
+        struct item *it = &b->items[i];
+
+        if (it->phase == ITEM_WAITS)
+            it->n_decided = it->n_taken = it->n_failed = it->cause = 0;
+    }
+    for (uint32_t i = 0; i < b->to->n_edges; i++) {
+        const struct mortise_edge *e = &b->to->edges[i];
+        enum edge_state state = (enum edge_state)b->edges[e->slot];
+        uint32_t src = b->edge_src[e->slot];
+        struct item *it;
+
+        if (state == EDGE_OPEN || e->to == MORTISE_END)
+            continue;
+        if (state == EDGE_TAKEN)
+            mortise_view_share(r->execs[src]);
+        it = &b->items[b->to->nodes[e->to].slot];
+        if (it->phase != ITEM_WAITS)
+            continue;
+        it->n_decided++;
+        it->n_taken += state == EDGE_TAKEN;
+        it->n_failed += state == EDGE_FAILED;
+        if (state == EDGE_FAILED && (it->cause == 0 || src < it->cause))
+            it->cause = src;
+    }
+}
+
+/* What was done, and whose edges somebody holds back, takes them as the new graph
+ * counts them, and those that it did not have. */
+static int retake(struct mortise_run *r, const struct rebuilt *b,
+                  struct exec *x, struct mortise_err *err)
+{
+    const struct mortise_node *n = &b->to->nodes[x->node];
+    struct mortise_entry e = {.n_edges = 0};
+
+    e.edges = mortise_arena_alloc(&r->arena, n->n_out * sizeof e.edges[0]);
+    if (e.edges == NULL)
+        return mortise_nomem(err);
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        uint32_t old = old_edge(b, &b->to->edges[n->out[i]]);
+        bool takes = old == NOWHERE &&
+                     b->to->edges[n->out[i]].kind == MORTISE_EDGE_STATIC;
+
+        for (uint32_t k = 0; k < x->n_taken && old != NOWHERE; k++)
+            takes |= x->taken[k] == old;
+        if (takes)
+            e.edges[e.n_edges++] = n->out[i];
+    }
+    return mortise_exec_keep_taken(r, x, &e, err);
+}
+
+static int install(struct mortise_run *r, struct rebuilt *b,
+                   struct mortise_err *err)
+{
+    struct frame *f = b->f;
+    int rv = MORTISE_OK;
+
+    for (struct exec *x = f->execs; rv == MORTISE_OK && x != NULL;
+         x = x->sibling)
+        if (x->state == X_HELD)
+            rv = retake(r, b, x, err);
+    f->scope->artifacts = mortise_arena_alloc(
+        &r->arena, b->to->n_nodes * sizeof f->scope->artifacts[0]);
+    if (rv == MORTISE_OK && f->scope->artifacts == NULL)
+        rv = mortise_nomem(err);
+    f->was = f->graph;
+    f->graph = b->to;
+    f->region = &b->to->regions[0];
+    f->items = b->items;
+    f->edges = b->edges;
+    f->edge_src = b->edge_src;
+    f->n_open = 0;
+    for (uint32_t i = 0; i < b->to->n_nodes; i++)
+        f->n_open +=
+            f->items[i].phase == ITEM_WAITS || f->items[i].phase == ITEM_ACTIVE;
+    return rv;
+}
+
+static int rebuild(struct moving *m, struct frame *f,
+                   const struct mortise_graph *to, struct mortise_err *err)
+{
+    struct rebuilt b;
+    int rv = rebuilt_init(m, &b, f, to, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    place_items(m->r, &b);
+    decide_edges(m->r, &b);
+    count_edges(m->r, &b);
+    return install(m->r, &b, err);
+}
+
+/* Those whose edges are all decided by now start, or are skipped. */
+static int weigh(struct mortise_run *r, struct frame *f,
+                 struct mortise_err *err)
+{
+    int rv = mortise_frame_look(r, f, err);
+
+    for (uint32_t i = 0; rv == MORTISE_OK && i < f->graph->n_nodes; i++) {
+        const struct item *it = mortise_item_of(f, i);
+
+        if (it->phase == ITEM_WAITS)
+            rv = mortise_frame_weigh(r, f, i, it, err);
+    }
+    return rv;
+}
+
+/* ---- all of them --------------------------------------------------------- */
+
+void mortise_run_know(struct mortise_run *r, struct mortise_graph *g)
+{
+    mortise_graph_ref(g);
+    mortise_graph_unref(r->newest);
+    r->newest = g;
+}
+
+static int move_all(struct moving *m, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < m->r->n_frames; i++) {
+        const struct move *to = &m->frames[i];
+
+        if (to->to != NULL && to->is_other)
+            rv = rebuild(m, m->r->frames[i], to->to, err);
+        else if (to->to != NULL)
+            carry(m->r->frames[i], to->to);
+    }
+    for (struct fan *fan = m->r->fans; fan != NULL; fan = fan->next)
+        fan->map = &fan->home->graph->regions[fan->map->index];
+    return rv;
+}
+
+static int go_on(struct moving *m, struct mortise_err *err)
+{
+    size_t n = m->r->n_frames;
+    int rv = MORTISE_OK;
+
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
+        if (m->frames[i].to != NULL && m->frames[i].is_other)
+            rv = weigh(m->r, m->r->frames[i], err);
+    return rv == MORTISE_OK ? mortise_frame_spread(m->r, err) : rv;
+}
+
+/* From now on it is the run's; what is over keeps the one before (4). */
+static int take(struct mortise_run *r, struct mortise_graph *to,
+                struct mortise_err *err)
+{
+    struct former *was = mortise_arena_alloc(&r->arena, sizeof *was);
+
+    if (was == NULL)
+        return mortise_nomem(err);
+    *was = (struct former){r->formers, r->graph};
+    r->formers = was;
+    r->graph = mortise_graph_ref(to);
+    return mortise_exec_share_out(r, err);
+}
+
+int mortise_regraph(struct mortise_run *r, struct mortise_graph *to,
+                    struct mortise_err *err)
+{
+    struct moving m = {.r = r};
+    int rv;
+
+    assert(r->n_work == 0 && r->ended.n == 0);
+    mortise_arena_init(&m.a, r->mem);
+    rv = find_graphs(&m, to, err);
+    if (rv == MORTISE_OK)
+        rv = move_all(&m, err);
+    if (rv == MORTISE_OK)
+        rv = take(r, to, err);
+    if (rv == MORTISE_OK)
+        rv = go_on(&m, err);
+    mortise_arena_finish(&m.a);
+    return rv;
+}

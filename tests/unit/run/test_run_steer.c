@@ -1,0 +1,709 @@
+/* test_run_steer.c -- runs that go by another graph from now on.
+ *
+ * Who steers has made the graph of a diff, and checked it (test_cli_steer.c); here
+ * it is given whole.  agent/leaf of this world gives what it is called with. */
+#include "lib/drive.h"
+
+#include "graph/former.h"
+
+/* Two ways from one node to another; those in the middle have effects. */
+static const char diamond[] =
+    HEAD "start: a\n"
+         "nodes:\n"
+         "  a: {goal: begin}\n"
+         "  b: {type: tool, tool: t/write, args: {v: 1}, depends_on: a}\n"
+         "  c: {type: tool, tool: t/write, args: {v: 2}, depends_on: a}\n"
+         "  d: {goal: end, depends_on: [b, c]}\n";
+
+/* Steer the run to this graph; it is no other where that is refused. */
+static int steer(const char *yaml)
+{
+    struct mortise_graph *g = sim_graph(yaml);
+    struct mortise_steering to = {.graph = g};
+    size_t n_commits = s.n_commits;
+    int rv;
+
+    ck_assert_int_eq(mortise_graph_follow(g, mortise_run_graph(s.run), &err),
+                     MORTISE_OK);
+    to.operations = json_pack("[{s:{s:s}}]", "remove", "id", "x");
+    s.steering = &to;
+    rv = command((struct mortise_command){.kind = MORTISE_CMD_STEER}, 0);
+    s.steering = NULL;
+    json_decref(to.operations);
+    if (rv != MORTISE_OK) {
+        ck_assert_uint_eq(s.n_commits, n_commits);
+        ck_assert_ptr_ne(mortise_run_graph(s.run), g);
+        mortise_graph_unref(g);
+        return rv;
+    }
+    mortise_graph_unref(s.graph);
+    s.graph = g; /* with all that stands behind it */
+    ck_assert_ptr_eq(mortise_run_graph(s.run), g);
+    return rv;
+}
+
+static void steers(const char *yaml)
+{
+    ck_assert_msg(steer(yaml) == MORTISE_OK, "%s", err.msg);
+}
+
+static void refused(const char *yaml, int rv, const char *why)
+{
+    ck_assert_int_eq(steer(yaml), rv);
+    ck_assert_msg(strstr(err.msg, why) != NULL, "%s", err.msg);
+}
+
+/* The ids that a leaf was told of, in their order. */
+static void assert_told(const char *leaf, const char *want)
+{
+    json_t *show = sim_show(&s), *last, *one;
+    char have[256] = "";
+    size_t i;
+
+    records_of(show, leaf, &last);
+    json_array_foreach(
+        json_object_get(json_object_get(last, "output"), "predecessors"), i,
+        one)
+    {
+        bool goal = json_object_get(one, "goal") != NULL;
+        const char *status = json_string_value(json_object_get(one, "status"));
+
+        snprintf(have + strlen(have), sizeof have - strlen(have), "%s%s%s%s",
+                 i > 0 ? " " : "",
+                 json_string_value(json_object_get(one, "id")),
+                 goal ? ":goal" : "", status != NULL ? status : "");
+    }
+    ck_assert_str_eq(have, want);
+    json_decref(show);
+}
+
+/* What a replay of all that is on disk comes to is what there is. */
+static void assert_replays(void)
+{
+    uint32_t seed = 1;
+    json_t *before, *after;
+
+    sync_all();
+    before = sim_show(&s);
+    sim_crash(&s, &seed);
+    after = sim_show(&s);
+    ck_assert(json_equal(json_object_get(before, "state"),
+                         json_object_get(after, "state")));
+    ck_assert(json_equal(json_object_get(before, "graph"),
+                         json_object_get(after, "graph")));
+    json_decref(before);
+    json_decref(after);
+    sim_recover(&s);
+}
+
+/* ---- what may become another ---------------------------------------------------- */
+
+/* A node more comes after those that it names: one that ended, and one that is at
+ * work, which goes on. */
+START_TEST(a_node_more_sees_what_ended)
+{
+    begin(diamond);
+    admit("{}");
+    finish("a");
+    finish("b");
+    ck_assert(is_out("c"));
+    steers(HEAD
+           "start: a\n"
+           "nodes:\n"
+           "  e: {goal: early, depends_on: b}\n"
+           "  a: {goal: begin}\n"
+           "  b: {type: tool, tool: t/write, args: {v: 1}, depends_on: a}\n"
+           "  c: {type: tool, tool: t/write, args: {v: 2}, depends_on: a}\n"
+           "  d: {goal: end, depends_on: [b, c, e]}\n"
+           "  f: {goal: late, depends_on: [a, c]}\n");
+    sync_all();
+    ck_assert(is_out("e")); /* it need not wait */
+    ck_assert(is_out("c"));
+    ck_assert(sim_saw(&s, "steering_applied", NULL));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_told("e", "b");
+    assert_told("d", "b c e");
+    assert_told("f", "a c");
+    assert_runs("a", 1);
+    assert_runs("b", 1);
+    ck_assert_int_eq(sim_effect_count(&s, "b"), 1);
+    ck_assert_int_eq(sim_effect_count(&s, "c"), 1);
+    end();
+}
+END_TEST
+
+/* What waits may go, be another, and come after others. */
+START_TEST(what_waits_may_be_another)
+{
+    begin(diamond);
+    admit("{}");
+    steers(HEAD "start: a\n"
+                "nodes:\n"
+                "  a: {goal: begin}\n"
+                "  d: {goal: \"at once\", role: critic, depends_on: a}\n");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_told("d", "a");
+    assert_record("d", "role",
+                  "{\"display_name\":\"Critic\",\"id\":\"critic\"}");
+    assert_runs("b", 0);
+    ck_assert_int_eq(sim_effect_count(&s, "b"), 0);
+    end();
+}
+END_TEST
+
+/* All that waits may go: the run ends with what it has. */
+START_TEST(nothing_may_be_left)
+{
+    begin(HEAD "start: a\nlimits: {concurrency: 1}\n"
+               "nodes:\n"
+               "  a: {goal: begin}\n"
+               "  b: {goal: go on, depends_on: a}\n");
+    admit("{}");
+    sync_all();
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_PAUSE}, 0),
+        MORTISE_OK);
+    finish("a");
+    sync_all();
+    assert_status(MORTISE_RUN_PAUSED);
+    steers(HEAD "start: a\nlimits: {concurrency: 1}\n"
+                "nodes:\n"
+                "  a: {goal: begin}\n");
+    assert_replays();
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("a", 1);
+    end();
+}
+END_TEST
+
+/* What is ready, and not begun, waits again where it comes after others, and goes
+ * where it is nowhere; what is ready all the same is started once. */
+START_TEST(what_is_ready_may_wait_again)
+{
+    const char *before = HEAD "start: [a, b, c, d]\nlimits: {concurrency: 1}\n"
+                              "nodes:\n"
+                              "  a: {goal: one}\n"
+                              "  b: {goal: two}\n"
+                              "  c: {goal: three}\n"
+                              "  d: {goal: four}\n";
+
+    begin(before);
+    admit("{}");
+    sync_all();
+    ck_assert(is_out("a"));
+    steers(HEAD "start: [a, e, d]\nlimits: {concurrency: 1}\n"
+                "nodes:\n"
+                "  e: {goal: five}\n"
+                "  a: {goal: one}\n"
+                "  b: {goal: two, depends_on: d}\n"
+                "  d: {goal: four and more}\n");
+    assert_replays();
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_told("b", "d");
+    for (const char *const *id =
+             (const char *const[]){"a", "b", "d", "e", NULL};
+         *id != NULL; id++)
+        assert_runs(*id, 1);
+    ck_assert(!sim_saw(&s, "node_start", "c"));
+    end();
+}
+END_TEST
+
+/* Who depends on what failed is skipped, whenever it comes. */
+START_TEST(who_depends_on_a_failure_is_skipped)
+{
+    begin(HEAD "start: [a, b]\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: t/fail, args: {code: broken, class: "
+               "permanent, times: 9}}\n"
+               "  b: {goal: go on}\n");
+    admit("{}");
+    finish("a");
+    steers(HEAD "start: [a, b]\n"
+                "nodes:\n"
+                "  a: {type: tool, tool: t/fail, args: {code: broken, class: "
+                "permanent, times: 9}}\n"
+                "  b: {goal: go on}\n"
+                "  c: {goal: after, depends_on: a}\n"
+                "  d: {goal: after, depends_on: b}\n");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node("c", "skipped");
+    assert_node("d", "done");
+    end();
+}
+END_TEST
+
+/* What people wrote into the state, whoever comes later comes after. */
+START_TEST(who_comes_later_comes_after_an_update)
+{
+    begin(HEAD "start: [a, b]\n"
+               "nodes:\n"
+               "  a: {goal: begin}\n"
+               "  b: {goal: wait}\n");
+    admit("{}");
+    finish("a");
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_UPDATE,
+                                         .json = "{\"scratch\": {\"n\": 5}}"},
+                0),
+        MORTISE_OK);
+    sync_all();
+    if (is_out("b"))
+        finish("b"); /* it was told to stop */
+    steers(HEAD "start: [a, b]\n"
+                "nodes:\n"
+                "  a: {goal: begin}\n"
+                "  b: {goal: wait}\n"
+                "  c: {type: tool, tool: t/echo, args: {n: \"${scratch.n}\"}, "
+                "depends_on: a}\n");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_record("c", "output", "{\"n\":5}");
+    end();
+}
+END_TEST
+
+static const char crew[] =
+    HEAD "start: look\n"
+         "nodes:\n"
+         "  look: {goal: find it}\n"
+         "  crew:\n"
+         "    type: team\n"
+         "    goal: build\n"
+         "    depends_on: look\n"
+         "    graph:\n"
+         "      start: [dig, fill]\n"
+         "      nodes:\n"
+         "        dig: {type: tool, tool: t/write, args: {v: 1}}\n"
+         "        fill: {goal: fill it, depends_on: dig}\n"
+         "  last: {goal: close, depends_on: crew}\n";
+
+/* A team at work is another inside, and its result is made of what is left; the
+ * node that makes it is planned anew with that. */
+START_TEST(a_team_at_work_is_another_inside)
+{
+    static const char after[] =
+        HEAD "start: look\n"
+             "nodes:\n"
+             "  look: {goal: find it}\n"
+             "  crew:\n"
+             "    type: team\n"
+             "    goal: build\n"
+             "    depends_on: look\n"
+             "    graph:\n"
+             "      start: [dig, plant]\n"
+             "      nodes:\n"
+             "        dig: {type: tool, tool: t/write, args: {v: 1}}\n"
+             "        plant: {goal: plant it}\n"
+             "        water: {goal: water it, depends_on: [dig, plant]}\n"
+             "        watch: {goal: watch it, depends_on: dig}\n"
+             "  last: {goal: close, depends_on: [crew, look]}\n";
+    static const char was[] =
+        HEAD "start: look\n"
+             "nodes:\n"
+             "  look: {goal: find it}\n"
+             "  crew:\n"
+             "    type: team\n"
+             "    goal: build\n"
+             "    depends_on: look\n"
+             "    graph:\n"
+             "      start: dig\n"
+             "      nodes:\n"
+             "        dig: {type: tool, tool: t/write, args: {v: 1}}\n"
+             "        fill: {goal: fill it, depends_on: dig}\n"
+             "  last: {goal: close, depends_on: crew}\n";
+
+    begin(was);
+    admit("{}");
+    finish("look");
+    ck_assert(is_out("dig"));
+    ck_assert_ptr_null(mortise_run_begun(s.run, "crew/fill"));
+    ck_assert_str_eq(mortise_run_begun(s.run, "crew/dig"), "has begun");
+    ck_assert_str_eq(mortise_run_begun(s.run, "look"), "has ended");
+    ck_assert_ptr_null(mortise_run_begun(s.run, "crew/nobody/x"));
+    steers(after);
+    sync_all();
+    ck_assert(is_out("plant"));
+    ck_assert(is_out("dig"));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_told("plant", "crew:goal look");
+    assert_told("water", "dig plant");
+    assert_told("1.0/crew#1/synthesis#1", "water watch");
+    assert_told("last", "crew look");
+    ck_assert_int_eq(sim_effect_count(&s, "dig"), 1);
+    ck_assert_str_eq(mortise_run_begun(s.run, "crew/dig"),
+                     "stands in what is over");
+    end();
+}
+END_TEST
+
+/* What shares a resource goes on sharing it, however the graphs count those. */
+START_TEST(resources_are_counted_anew)
+{
+    begin(HEAD
+          "start: [a, b]\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: t/write, resource: disk, args: {v: 1}}\n"
+          "  b: {goal: think}\n"
+          "  c: {type: tool, tool: t/write, resource: disk, args: {v: 2}, "
+          "depends_on: b}\n");
+    admit("{}");
+    finish("b");
+    ck_assert(is_out("a") && !is_out("c"));
+    steers(HEAD
+           "start: [f, a, b]\n"
+           "nodes:\n"
+           "  f: {type: tool, tool: t/write, resource: other, args: {v: "
+           "3}}\n"
+           "  a: {type: tool, tool: t/write, resource: disk, args: {v: 1}}\n"
+           "  b: {goal: think}\n"
+           "  c: {type: tool, tool: t/write, resource: disk, args: {v: 4}, "
+           "depends_on: b}\n");
+    sync_all();
+    ck_assert(is_out("f") && is_out("a") && !is_out("c"));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_record("c", "output", "{\"v\":4}");
+    end();
+}
+END_TEST
+
+/* Edges that a person holds back lead to who came meanwhile, too. */
+START_TEST(what_is_held_leads_on)
+{
+    begin(HEAD "start: a\ninterrupt_after: [a]\n"
+               "nodes:\n"
+               "  a: {goal: begin}\n"
+               "  b: {goal: go on, depends_on: a}\n");
+    admit("{}");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_PAUSED);
+    steers(HEAD "start: a\ninterrupt_after: [a]\n"
+                "nodes:\n"
+                "  c: {goal: beside, depends_on: a}\n"
+                "  a: {goal: begin}\n"
+                "  b: {goal: go on, depends_on: a}\n");
+    sync_all();
+    ck_assert(!is_out("c"));
+    assert_replays();
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_runs("b", 1);
+    assert_runs("c", 1);
+    end();
+}
+END_TEST
+
+/* ---- what may not ---------------------------------------------------------------- */
+
+/* What has begun is there, is the same, and comes after the same; nothing of what is
+ * refused is recorded. */
+START_TEST(what_has_begun_stands)
+{
+    begin(diamond);
+    admit("{}");
+    finish("a");
+    finish("b");
+    refused(HEAD "start: a\nnodes:\n  a: {goal: begin}\n", MORTISE_ESTATE,
+            "b' has ended: it cannot be taken out");
+    refused(HEAD
+            "start: a\n"
+            "nodes:\n"
+            "  a: {goal: begin}\n"
+            "  b: {type: tool, tool: t/write, args: {v: 1}, depends_on: a}\n"
+            "  c: {type: tool, tool: t/write, args: {v: 3}, depends_on: a}\n",
+            MORTISE_ESTATE, "c' has begun: it stays as it is");
+    refused(HEAD
+            "start: [a, e]\n"
+            "nodes:\n"
+            "  a: {goal: begin}\n"
+            "  e: {goal: before}\n"
+            "  b: {type: tool, tool: t/write, args: {v: 1}, depends_on: a}\n"
+            "  c: {type: tool, tool: t/write, args: {v: 2}, depends_on: [a, "
+            "e]}\n",
+            MORTISE_ESTATE, "c' has begun: it stays as it is");
+    refused(HEAD
+            "start: a\n"
+            "nodes:\n"
+            "  a: {goal: begin, next: e}\n"
+            "  e: {goal: before, next: c}\n"
+            "  b: {type: tool, tool: t/write, args: {v: 1}, depends_on: a}\n"
+            "  c: {type: tool, tool: t/write, args: {v: 2}, depends_on: a}\n",
+            MORTISE_ESTATE, "a' has ended: it stays as it is");
+    refused(HEAD
+            "start: a\n"
+            "nodes:\n"
+            "  a: {goal: begin}\n"
+            "  b: {type: tool, tool: t/write, args: {v: 1}, depends_on: a}\n"
+            "  c: {type: tool, tool: t/write, args: {v: 2}, depends_on: a}\n"
+            "  e: {goal: before, depends_on: b, next: c}\n",
+            MORTISE_ESTATE, "c' has begun: it comes after what it came after");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    refused(diamond, MORTISE_ESTATE, "has ended: there is nothing left");
+    end();
+}
+END_TEST
+
+/* A team that has ended is what it was, inside, too. */
+START_TEST(a_team_that_ended_stands)
+{
+    begin(HEAD "start: crew\n"
+               "nodes:\n"
+               "  crew: {type: team, goal: go, graph: {start: a, nodes: {a: "
+               "{goal: go}}}}\n"
+               "  last: {goal: close, depends_on: crew}\n");
+    admit("{}");
+    finish("a");
+    finish("synthesis");
+    refused(HEAD "start: crew\n"
+                 "nodes:\n"
+                 "  crew: {type: team, goal: go, graph: {start: [a, b], nodes: "
+                 "{a: {goal: go}, b: {goal: more}}}}\n"
+                 "  last: {goal: close, depends_on: crew}\n",
+            MORTISE_ESTATE, "crew' has ended: it stays as it is");
+    end();
+}
+END_TEST
+
+/* Loops and maps are no task graph, nor are edges that somebody judges. */
+START_TEST(only_task_graphs_are_steered)
+{
+    begin(HEAD "start: a\n"
+               "nodes:\n"
+               "  a: {goal: go, map: {over: \"[1, 2]\", to: b, join: c}}\n"
+               "  b: {type: tool, tool: t/echo, next: c}\n"
+               "  c: {goal: gather}\n");
+    admit("{}");
+    refused(HEAD "start: a\nnodes:\n  a: {goal: go}\n", MORTISE_EINVAL,
+            "only task graphs are steered");
+    end();
+}
+END_TEST
+
+/* A graph that was made of another one is refused: somebody was first. */
+START_TEST(who_comes_second_is_told)
+{
+    struct mortise_graph *g;
+    struct mortise_steering to = {.graph = NULL};
+
+    begin(diamond);
+    admit("{}");
+    g = sim_graph(HEAD "start: a\nnodes:\n  a: {goal: begin}\n");
+    ck_assert_int_eq(mortise_graph_follow(g, s.graph, &err), MORTISE_OK);
+    steers(diamond);
+    sync_all();
+    to.graph = g;
+    to.operations = json_array();
+    s.steering = &to;
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_STEER}, 0),
+        MORTISE_ECONFLICT);
+    ck_assert_ptr_nonnull(strstr(err.msg, "by somebody else meanwhile"));
+    s.steering = NULL;
+    ck_assert_int_eq(
+        command((struct mortise_command){.kind = MORTISE_CMD_STEER}, 0),
+        MORTISE_EINVAL);
+    json_decref(to.operations);
+    mortise_graph_unref(g);
+    end();
+}
+END_TEST
+
+/* It waits with a pause that it is given with until calls let go, and is judged
+ * anew. */
+START_TEST(it_may_come_with_a_pause)
+{
+    struct mortise_graph *g =
+        sim_graph(HEAD "start: a\n"
+                       "nodes:\n"
+                       "  a: {goal: begin}\n"
+                       "  e: {goal: end, depends_on: a}\n");
+    struct mortise_steering to = {.graph = g};
+    struct mortise_command both[] = {
+        {.size = sizeof both[0], .kind = MORTISE_CMD_STEER},
+        {.size = sizeof both[0], .kind = MORTISE_CMD_PAUSE}};
+
+    begin(diamond);
+    admit("{}");
+    sync_all();
+    ck_assert(is_out("a"));
+    ck_assert_int_eq(mortise_graph_follow(g, s.graph, &err), MORTISE_OK);
+    to.operations = json_array();
+    s.steering = &to;
+    ck_assert_int_eq(sim_command(&s, both, 2, 0, "ann", &err), MORTISE_OK);
+    s.steering = NULL;
+    json_decref(to.operations);
+    mortise_graph_unref(s.graph);
+    s.graph = g;
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_PAUSED);
+    ck_assert_ptr_eq(mortise_run_graph(s.run), g);
+    ck_assert_int_eq(resume(), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_told("e", "a");
+    end();
+}
+END_TEST
+
+/* ---- deaths ----------------------------------------------------------------------- */
+
+static void go_to_commit(size_t n)
+{
+    while (s.n_commits < n && (s.n_calls > 0 || sim_sync_one(&s)))
+        if (!sim_sync_one(&s))
+            sim_end_call(&s, 0);
+}
+
+/* Killed at every commit, before and after it was steered, a run comes to the same
+ * end; nothing that was finished is done again. */
+START_TEST(killed_at_every_commit)
+{
+    static const char after[] =
+        HEAD "start: look\n"
+             "nodes:\n"
+             "  new: {goal: new, depends_on: look}\n"
+             "  look: {goal: find it}\n"
+             "  crew:\n"
+             "    type: team\n"
+             "    goal: build\n"
+             "    depends_on: look\n"
+             "    graph:\n"
+             "      start: [dig, plant]\n"
+             "      nodes:\n"
+             "        plant: {type: tool, tool: t/idem, args: {v: 3}}\n"
+             "        dig: {type: tool, tool: t/idem, args: {v: 1}}\n"
+             "        fill: {goal: fill it, depends_on: [plant, dig]}\n"
+             "  last: {goal: close, depends_on: [new, crew]}\n";
+    static const char before[] =
+        HEAD "start: look\n"
+             "nodes:\n"
+             "  look: {goal: find it}\n"
+             "  crew:\n"
+             "    type: team\n"
+             "    goal: build\n"
+             "    depends_on: look\n"
+             "    graph:\n"
+             "      start: dig\n"
+             "      nodes:\n"
+             "        dig: {type: tool, tool: t/idem, args: {v: 1}}\n"
+             "        fill: {goal: fill it, depends_on: dig}\n"
+             "  last: {goal: close, depends_on: crew}\n";
+
+    bool inside = false;
+
+    for (size_t steer_at = 1; steer_at < 8; steer_at++) {
+        for (size_t die_at = steer_at; die_at < steer_at + 14; die_at++) {
+            uint32_t seed = (uint32_t)(steer_at * 31 + die_at);
+            bool steered;
+
+            begin(before);
+            admit("{}");
+            go_to_commit(steer_at);
+            sync_all();
+            if (mortise_run_begun(s.run, "crew/fill") != NULL) {
+                end(); /* it stands */
+                continue;
+            }
+            inside |= mortise_run_begun(s.run, "crew/dig") != NULL;
+            steers(after);
+            go_to_commit(die_at);
+            if (seed % 3 != 0)
+                sync_all();
+            sim_crash(&s, &seed);
+            steered = mortise_run_graph(s.run) == s.graph;
+            sim_recover(&s);
+            sim_run_plain(&s);
+            assert_status(MORTISE_RUN_COMPLETED);
+            assert_told("last", steered ? "new crew" : "crew");
+            assert_told("fill", steered ? "plant dig" : "dig");
+            assert_runs("look", 1);
+            assert_runs("1.0/crew#1/synthesis#1", 1);
+            ck_assert(sim_saw(&s, "node_start", "new") == steered);
+            end();
+        }
+    }
+    ck_assert(inside); /* it was steered with the team at work, too */
+}
+END_TEST
+
+/* A run may be steered again and again; and back, which is a graph of its own. */
+START_TEST(again_and_back)
+{
+    uint8_t first[MORTISE_DIGEST];
+
+    begin(diamond);
+    memcpy(first, s.graph->digest, sizeof first);
+    admit("{}");
+    steers(HEAD "start: a\nnodes:\n  a: {goal: begin}\n");
+    assert_replays();
+    steers(diamond);
+    ck_assert_mem_ne(s.graph->digest, first, sizeof first);
+    ck_assert_mem_eq(mortise_graph_origin(s.graph)->digest, first,
+                     sizeof first);
+    assert_replays();
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_told("d", "b c");
+    end();
+}
+END_TEST
+
+/* So often, and no oftener. */
+START_TEST(not_without_end)
+{
+    struct mortise_graph *g;
+
+    begin(crew);
+    admit("{}");
+    for (int i = 0; i < MORTISE_MAX_FORMERS; i++) {
+        steers(crew);
+        sync_all();
+    }
+    g = sim_graph(crew);
+    ck_assert_int_eq(mortise_graph_follow(g, s.graph, &err), MORTISE_ELIMIT);
+    mortise_graph_unref(g);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("run_steer");
+    TCase *tc = tcase_create("steer");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_checked_fixture(tc, test_begin, test_nothing_left);
+    tcase_add_test(tc, a_node_more_sees_what_ended);
+    tcase_add_test(tc, what_waits_may_be_another);
+    tcase_add_test(tc, nothing_may_be_left);
+    tcase_add_test(tc, what_is_ready_may_wait_again);
+    tcase_add_test(tc, who_depends_on_a_failure_is_skipped);
+    tcase_add_test(tc, who_comes_later_comes_after_an_update);
+    tcase_add_test(tc, a_team_at_work_is_another_inside);
+    tcase_add_test(tc, resources_are_counted_anew);
+    tcase_add_test(tc, what_is_held_leads_on);
+    tcase_add_test(tc, what_has_begun_stands);
+    tcase_add_test(tc, a_team_that_ended_stands);
+    tcase_add_test(tc, only_task_graphs_are_steered);
+    tcase_add_test(tc, who_comes_second_is_told);
+    tcase_add_test(tc, it_may_come_with_a_pause);
+    tcase_add_test(tc, killed_at_every_commit);
+    tcase_add_test(tc, again_and_back);
+    tcase_add_test(tc, not_without_end);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
