@@ -13,92 +13,11 @@
  *   (5) What on_error gave, and what a race has no use for, is not worth a call. */
 #include <string.h>
 
-#include "base/utf8.h"
 #include "run/outcome/outcome.h"
-
-enum { WORDS = 250, BYTES = 2000 };
 
 static const struct mortise_aside *how_of(const struct outcome *o)
 {
     return mortise_exec_node(o->r, o->x)->compaction;
-}
-
-/* ---- what is short (2) --------------------------------------------------- */
-
-static bool is_blank(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-/* How much of a text is short. */
-static size_t short_part(const char *text, size_t n)
-{
-    size_t at = 0, words = 0, most = n < BYTES ? n : BYTES;
-
-    while (at < most) {
-        bool begins =
-            !is_blank(text[at]) && (at == 0 || is_blank(text[at - 1]));
-
-        if (begins && ++words > WORDS)
-            break;
-        at++;
-    }
-    return at < n ? mortise_utf8_cut(text, n, at) : n;
-}
-
-/* The text of an output: itself, or (*made) its JSON, to be given up. */
-static const char *text_of(const struct mortise_run *r, const json_t *output,
-                           char **made)
-{
-    *made = NULL;
-    if (json_is_string(output))
-        return json_string_value(output);
-    return *made = mortise_json_text(r->mem, output);
-}
-
-static size_t size_of(const json_t *output, const char *text)
-{
-    return json_is_string(output) ? json_string_length(output) : strlen(text);
-}
-
-/* MORTISE_ENOMEM, or *is_short. */
-static int look(const struct mortise_run *r, const json_t *output,
-                bool *is_short, struct mortise_err *err)
-{
-    char *made;
-    const char *text = text_of(r, output, &made);
-    size_t n = text != NULL ? size_of(output, text) : 0;
-
-    *is_short = text != NULL && short_part(text, n) == n;
-    mortise_release_str(r->mem, made);
-    return text != NULL ? MORTISE_OK : mortise_nomem(err);
-}
-
-/* (3): {output, how: cut, error: {code, message}}. */
-static json_t *cut(const struct mortise_run *r, const json_t *output,
-                   const char *code, const char *message)
-{
-    char *made, mark[64];
-    const char *text = text_of(r, output, &made);
-    size_t n = text != NULL ? size_of(output, text) : 0;
-    size_t k = text != NULL ? short_part(text, n) : 0;
-    struct mortise_buf told;
-    json_t *out = NULL;
-
-    mortise_buf_init(&told, r->mem);
-    mortise_buf_put(&told, text, k);
-    snprintf(mark, sizeof mark, "\n[cut here: the first %zu of %zu bytes]", k,
-             n);
-    if (k < n)
-        mortise_buf_puts(&told, mark);
-    if (text != NULL && !told.failed)
-        out = json_pack("{s:o, s:s, s:{s:s, s:o}}", "output",
-                        mortise_json_strn(told.p, told.n), "how", "cut",
-                        "error", "code", code, "message",
-                        mortise_json_strn(message, strlen(message)));
-    mortise_buf_finish(&told);
-    mortise_release_str(r->mem, made);
-    return out;
 }
 
 /* ---- what makes it short ------------------------------------------------- */
@@ -119,9 +38,9 @@ bool mortise_stage_compact_is_due(const struct outcome *o)
 
     if (how == NULL || how->op == NULL || !is_worth_it(o))
         return false;
-    return how->is_said ||
-           (look(o->r, o->entry.value, &is_short, &err) == MORTISE_OK &&
-            !is_short);
+    return how->is_said || (mortise_brief_look(o->r, o->entry.value, &is_short,
+                                               &err) == MORTISE_OK &&
+                            !is_short);
 }
 
 /* {node: {id, type, goal?, llm?}, output, words}. */
@@ -137,7 +56,7 @@ static json_t *body_for(const struct outcome *o)
     return json_pack("{s:{s:s, s:s, s:O*, s:o*}, s:O, s:i}", "node", "id",
                      n->id, "type", mortise_node_type_name(n->type), "goal",
                      json_object_get(told, "goal"), "llm", llm, "output",
-                     o->entry.value, "words", WORDS);
+                     o->entry.value, "words", MORTISE_BRIEF_WORDS);
 }
 
 int mortise_stage_compact(struct outcome *o, struct mortise_err *err)
@@ -165,9 +84,10 @@ int mortise_compact_settle(struct mortise_run *r, struct exec *x,
     int rv;
 
     assert(x->call == MORTISE_RUN_COMPACT && output != NULL);
-    x->brief = said->output != NULL ? json_pack("{s:O, s:s}", "output",
-                                                said->output, "how", "made")
-                                    : cut(r, output, said->code, said->words);
+    x->brief =
+        said->output != NULL
+            ? json_pack("{s:O, s:s}", "output", said->output, "how", "made")
+            : mortise_brief_cut(r, output, said->code, said->words);
     if (x->brief == NULL)
         return mortise_nomem(err);
     x->lengthy = NULL;
@@ -184,9 +104,10 @@ static json_t *without(const struct outcome *o)
 {
     const bool missing = how_of(o)->op == NULL;
 
-    return cut(o->r, o->entry.value, missing ? "plugin" : "cancelled",
-               missing ? "agent/compact is not there"
-                       : "nobody was asked to make it short");
+    return mortise_brief_cut(o->r, o->entry.value,
+                             missing ? "plugin" : "cancelled",
+                             missing ? "agent/compact is not there"
+                                     : "nobody was asked to make it short");
 }
 
 int mortise_stage_compacted(struct outcome *o, struct mortise_err *err)
@@ -201,7 +122,7 @@ int mortise_stage_compacted(struct outcome *o, struct mortise_err *err)
         return MORTISE_OK;
     o->x->brief = NULL;
     if (brief == NULL && o->entry.value != NULL)
-        rv = look(o->r, o->entry.value, &is_short, err);
+        rv = mortise_brief_look(o->r, o->entry.value, &is_short, err);
     if (rv != MORTISE_OK || (brief == NULL && is_short))
         return rv;
     return mortise_run_record_value(o->r, &e,

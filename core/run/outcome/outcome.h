@@ -67,6 +67,18 @@ struct aside {
     const char *code, *words;
 };
 
+/* ---- brief.c ---- */
+enum { MORTISE_BRIEF_WORDS = 250 };
+/* Is the output short?  MORTISE_ENOMEM, or *is_short. */
+int mortise_brief_look(const struct mortise_run *r, const json_t *output,
+                       bool *is_short, struct mortise_err *err);
+/* Its beginning: {output, how: cut, error: {code, message}}. */
+json_t *mortise_brief_cut(const struct mortise_run *r, const json_t *output,
+                          const char *code, const char *message);
+/* What of y's output, which there is, they are told who depend on it: a new
+ * reference; NULL when memory ran out. */
+json_t *mortise_brief_told(const struct mortise_run *r, const struct exec *y);
+
 /* ---- compact.c ---- */
 /* The call that makes an output short has ended. */
 int mortise_compact_settle(struct mortise_run *r, struct exec *x,

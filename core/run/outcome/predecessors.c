@@ -62,16 +62,14 @@ static bool is_caught(const struct exec *x, const char *id)
     return false;
 }
 
-static json_t *told_of(const struct exec *x, const char *id,
-                       const struct exec *y)
+static json_t *told_of(const struct mortise_run *r, const struct exec *x,
+                       const char *id, const struct exec *y)
 {
     if (y == NULL || !is_over_with(y))
         return json_pack("{s:s, s:s}", "id", id, "status",
                          is_caught(x, id) ? "failed" : "skipped");
-    return json_pack("{s:s, s:O}", "id", id, "output",
-                     y->compacted != NULL
-                         ? json_object_get(y->compacted, "output")
-                         : y->output);
+    return json_pack("{s:s, s:o}", "id", id, "output",
+                     mortise_brief_told(r, y));
 }
 
 /* Those of x's own depends_on, behind what is there. */
@@ -87,7 +85,7 @@ static int add_own(struct mortise_run *r, const struct exec *x, json_t *list,
 
         rv = nearest(r, x, n->hears[i], &y, err);
         if (rv == MORTISE_OK &&
-            json_array_append_new(list, told_of(x, id, y)) != 0)
+            json_array_append_new(list, told_of(r, x, id, y)) != 0)
             rv = mortise_nomem(err);
     }
     return rv;

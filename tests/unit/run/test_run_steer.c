@@ -133,6 +133,43 @@ START_TEST(a_node_more_sees_what_ended)
 }
 END_TEST
 
+/* Of what ended, and nobody was to be told of it, the beginning is told where it is
+ * long. */
+START_TEST(what_ended_is_told_briefly)
+{
+    static char yaml[8192], after[9000];
+    char words[4000] = "";
+    json_t *show, *last, *told;
+
+    for (int i = 0; i < 600; i++)
+        strcat(words, "word ");
+    snprintf(yaml, sizeof yaml,
+             HEAD "start: [a, b]\n"
+                  "nodes:\n"
+                  "  a: {type: tool, tool: t/echo, args: {text: \"%s\"}}\n"
+                  "  b: {goal: wait}\n",
+             words);
+    snprintf(after, sizeof after, "%s  c: {goal: late, depends_on: a}\n", yaml);
+    begin(yaml);
+    admit("{}");
+    finish("a");
+    steers(after);
+    sim_run_plain(&s);
+    show = sim_show(&s);
+    records_of(show, "c", &last);
+    told = json_object_get(
+        json_array_get(
+            json_object_get(json_object_get(last, "output"), "predecessors"),
+            0),
+        "output");
+    ck_assert_ptr_nonnull(
+        strstr(json_string_value(told), "[cut here: the first "));
+    ck_assert_uint_lt(json_string_length(told), 2100);
+    json_decref(show);
+    end();
+}
+END_TEST
+
 /* What waits may go, be another, and come after others. */
 START_TEST(what_waits_may_be_another)
 {
@@ -683,6 +720,7 @@ static Suite *suite(void)
     tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, test_begin, test_nothing_left);
     tcase_add_test(tc, a_node_more_sees_what_ended);
+    tcase_add_test(tc, what_ended_is_told_briefly);
     tcase_add_test(tc, what_waits_may_be_another);
     tcase_add_test(tc, nothing_may_be_left);
     tcase_add_test(tc, what_is_ready_may_wait_again);

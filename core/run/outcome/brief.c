@@ -1,0 +1,102 @@
+/* brief.c -- outputs that are short, and the beginnings of those that are not: 250
+ * words, and 2,000 bytes.  compact.c says what else becomes of these. */
+#include <string.h>
+
+#include "base/utf8.h"
+#include "run/outcome/outcome.h"
+
+enum { BYTES = 2000 };
+
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* How much of a text is short. */
+static size_t short_part(const char *text, size_t n)
+{
+    size_t at = 0, words = 0, most = n < BYTES ? n : BYTES;
+
+    while (at < most) {
+        bool begins =
+            !is_blank(text[at]) && (at == 0 || is_blank(text[at - 1]));
+
+        if (begins && ++words > MORTISE_BRIEF_WORDS)
+            break;
+        at++;
+    }
+    return at < n ? mortise_utf8_cut(text, n, at) : n;
+}
+
+/* The text of an output: itself, or (*made) its JSON, to be given up. */
+static const char *text_of(const struct mortise_run *r, const json_t *output,
+                           char **made)
+{
+    *made = NULL;
+    if (json_is_string(output))
+        return json_string_value(output);
+    return *made = mortise_json_text(r->mem, output);
+}
+
+static size_t size_of(const json_t *output, const char *text)
+{
+    return json_is_string(output) ? json_string_length(output) : strlen(text);
+}
+
+int mortise_brief_look(const struct mortise_run *r, const json_t *output,
+                       bool *is_short, struct mortise_err *err)
+{
+    char *made;
+    const char *text = text_of(r, output, &made);
+    size_t n = text != NULL ? size_of(output, text) : 0;
+
+    *is_short = text != NULL && short_part(text, n) == n;
+    mortise_release_str(r->mem, made);
+    return text != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+json_t *mortise_brief_cut(const struct mortise_run *r, const json_t *output,
+                          const char *code, const char *message)
+{
+    char *made, mark[64];
+    const char *text = text_of(r, output, &made);
+    size_t n = text != NULL ? size_of(output, text) : 0;
+    size_t k = text != NULL ? short_part(text, n) : 0;
+    struct mortise_buf told;
+    json_t *out = NULL;
+
+    mortise_buf_init(&told, r->mem);
+    mortise_buf_put(&told, text, k);
+    snprintf(mark, sizeof mark, "\n[cut here: the first %zu of %zu bytes]", k,
+             n);
+    if (k < n)
+        mortise_buf_puts(&told, mark);
+    if (text != NULL && !told.failed)
+        out = json_pack("{s:o, s:s, s:{s:s, s:o}}", "output",
+                        mortise_json_strn(told.p, told.n), "how", "cut",
+                        "error", "code", code, "message",
+                        mortise_json_strn(message, strlen(message)));
+    mortise_buf_finish(&told);
+    mortise_release_str(r->mem, made);
+    return out;
+}
+
+/* ... of what had ended before anybody was to be told of it, as the run was steered
+ * since, the beginning, where it is long. */
+json_t *mortise_brief_told(const struct mortise_run *r, const struct exec *y)
+{
+    struct mortise_err err;
+    json_t *brief, *told;
+    bool is_short;
+
+    if (y->compacted != NULL)
+        return json_incref(json_object_get(y->compacted, "output"));
+    if (mortise_brief_look(r, y->output, &is_short, &err) != MORTISE_OK)
+        return NULL;
+    if (is_short)
+        return json_incref(y->output);
+    brief = mortise_brief_cut(r, y->output, "late", "");
+    told = json_incref(json_object_get(brief, "output"));
+    json_decref(brief);
+    return told;
+}
