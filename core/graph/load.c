@@ -94,14 +94,8 @@ static void read_all(struct mortise_loader *ld)
         mortise_load_sources(ld);
 }
 
-static int load(struct mortise_loader *ld, const char *path, const char *text,
-                size_t n)
+static int load(struct mortise_loader *ld, const struct mortise_yaml *root)
 {
-    struct mortise_yaml *root;
-    int rv = mortise_yaml_parse(&root, ld->arena, path, text, n, ld->diags);
-
-    if (root == NULL)
-        return rv;
     ld->g->tree = root;
     ld->g->path = root->span.file->path;
     mortise_load_call_root(root);
@@ -121,9 +115,23 @@ static int fail(struct mortise_err *err, int rv, const char *path,
                         n_errors == 1 ? "" : "s");
 }
 
-int mortise_graph_load(struct mortise_graph **out,
+/* A text, or (NULL) the tree of one. */
+static int load_text(struct mortise_loader *ld, const char *path,
+                     const char *text, size_t n,
+                     const struct mortise_yaml *tree)
+{
+    struct mortise_yaml *root = mortise_yaml_unconst(tree);
+    int rv = text != NULL ? mortise_yaml_parse(&root, ld->arena, path, text, n,
+                                               ld->diags)
+                          : MORTISE_OK;
+
+    return root != NULL ? load(ld, root) : rv;
+}
+
+static int load_either(struct mortise_graph **out,
                        const struct mortise_mem *mem, const char *path,
                        const char *text, size_t n,
+                       const struct mortise_yaml *tree,
                        const struct mortise_catalog *catalog,
                        struct mortise_diags *diags, struct mortise_err *err)
 {
@@ -146,11 +154,31 @@ int mortise_graph_load(struct mortise_graph **out,
                       : MORTISE_RULES_NOW;
     mortise_arena_init(&ld.g->arena, mem);
     ld.arena = &ld.g->arena;
-    rv = load(&ld, path, text, n);
+    rv = load_text(&ld, path, text, n, tree);
     if (rv == MORTISE_OK) {
         *out = ld.g;
         return MORTISE_OK;
     }
     mortise_graph_unref(ld.g);
     return fail(err, rv, path, mortise_load_errors(&ld));
+}
+
+int mortise_graph_load(struct mortise_graph **out,
+                       const struct mortise_mem *mem, const char *path,
+                       const char *text, size_t n,
+                       const struct mortise_catalog *catalog,
+                       struct mortise_diags *diags, struct mortise_err *err)
+{
+    return load_either(out, mem, path, text, n, NULL, catalog, diags, err);
+}
+
+int mortise_graph_load_tree(struct mortise_graph **out,
+                            const struct mortise_mem *mem,
+                            const struct mortise_yaml *tree,
+                            const struct mortise_catalog *catalog,
+                            struct mortise_diags *diags,
+                            struct mortise_err *err)
+{
+    return load_either(out, mem, tree->span.file->path, NULL, 0, tree, catalog,
+                       diags, err);
 }

@@ -501,6 +501,11 @@ void mortise_run_follow_end(const void *entries, size_t size, uint32_t *status);
 
 /* The graph that it goes by now; lent. */
 struct mortise_graph *mortise_run_graph(const struct mortise_run *r);
+/* May it be steered to this graph, which follows that; or (NULL) at all?  Says why
+ * not. */
+int mortise_run_may_steer(const struct mortise_run *r,
+                          const struct mortise_graph *to,
+                          struct mortise_err *err);
 /* Has the node begun, or ended, that is there (NODE, or TEAM/.../NODE, by their
  * ids)?  In words, static, that follow its name; NULL: not yet, or there is none.
  */

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "engine/runs/spawns.h"
+#include "graph/former.h"
 
 enum { PAGE = 50, PAGE_MAX = 1000 };
 
@@ -33,6 +34,7 @@ static void query_begin(struct mortise *m, struct mortise_query *q,
 {
     *q = (struct mortise_query){.done = q->done,
                                 .filter = q->filter,
+                                .diff = q->diff,
                                 .m = m,
                                 .tenant = tenant,
                                 .word = word};
@@ -444,6 +446,121 @@ void mortise_query_show(struct mortise *m, struct mortise_query *q,
     (void)limit;
     query_begin(m, q, tenant, run);
     mortise_stored_head(m, &q->stored, tenant, run, show_of_head);
+}
+
+/* ---- its graph ---------------------------------------------------------- */
+
+/* [{path, text}]; NULL when memory ran out. */
+static json_t *sources_json(const struct mortise_graph *g)
+{
+    size_t n = mortise_graph_own_sources(g->sources, g->n_sources);
+    json_t *list = json_array();
+
+    for (size_t i = 0; list != NULL && i < n; i++) {
+        json_t *one = json_pack(
+            "{s:s, s:o}", "path", g->sources[i].path, "text",
+            mortise_json_strn(g->sources[i].text, g->sources[i].size));
+
+        if (one == NULL || json_array_append_new(list, one) != 0)
+            mortise_json_drop(&list);
+    }
+    return list;
+}
+
+static json_t *graph_json(const struct mortise_query *q,
+                          const struct mortise_graph *g)
+{
+    char digest[MORTISE_DIGEST_HEX];
+
+    mortise_hex(digest, g->digest, MORTISE_DIGEST);
+    return json_pack("{s:s, s:s, s:s, s:s, s:o}", "run", q->word, "tenant",
+                     q->tenant, "graph", g->name, "digest", digest, "sources",
+                     sources_json(g));
+}
+
+/* {run, tenant, report, findings}: the diff has some. */
+static json_t *found_json(const struct mortise_query *q,
+                          struct mortise_buf *report,
+                          const struct mortise_buf *findings)
+{
+    json_t *all = json_loadb(findings->p, findings->n, 0, NULL);
+    json_t *out =
+        json_pack("{s:s, s:s, s:o, s:O}", "run", q->word, "tenant", q->tenant,
+                  "report", mortise_json_strn(report->p, report->n), "findings",
+                  json_object_get(all, "findings"));
+
+    json_decref(all);
+    return out;
+}
+
+static void answer_diff(struct mortise_query *q, const struct mortise_run *r)
+{
+    struct mortise_steering s;
+    struct mortise_buf report, findings;
+    struct mortise_err err;
+    json_t *value = NULL;
+    int rv;
+
+    mortise_buf_init(&report, q->m->mem);
+    mortise_buf_init(&findings, q->m->mem);
+    rv = mortise_steering_make(q->m, r, q->diff, &s, &report, &findings, &err);
+    if (rv == MORTISE_OK)
+        rv = mortise_run_may_steer(r, s.graph, &err);
+    if (rv == MORTISE_OK)
+        value = graph_json(q, s.graph);
+    else if (report.n > 0 && (rv == MORTISE_ECHECK || rv == MORTISE_EDENIED))
+        value = found_json(q, &report, &findings);
+    mortise_steering_drop(q->m, &s);
+    mortise_buf_finish(&report);
+    mortise_buf_finish(&findings);
+    if (value != NULL || rv == MORTISE_OK)
+        mortise_query_answer(q, value);
+    else
+        mortise_query_fail(q, rv, &err);
+}
+
+static void answer_graph(struct mortise_query *q, const struct mortise_run *r)
+{
+    if (q->diff != NULL && !json_is_null(q->diff))
+        answer_diff(q, r);
+    else
+        mortise_query_answer(q, graph_json(q, mortise_run_graph(r)));
+}
+
+static void graph_stored(struct mortise_stored *s, int rv,
+                         const struct mortise_err *err)
+{
+    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
+
+    if (rv != MORTISE_OK)
+        mortise_query_fail(q, rv, err);
+    else
+        answer_graph(q, s->run);
+}
+
+static void graph_of_head(struct mortise_stored *s, int rv,
+                          const struct mortise_err *err)
+{
+    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
+    const struct mortise_live *live;
+
+    if (rv != MORTISE_OK) {
+        mortise_query_fail(q, rv, err);
+        return;
+    }
+    live = mortise_live_find(s->m, s->tenant, s->id);
+    if (live != NULL && !live->lost) /* it knows what has begun */
+        answer_graph(q, live->run);
+    else
+        mortise_stored_rest(s, graph_stored);
+}
+
+void mortise_query_graph(struct mortise *m, struct mortise_query *q,
+                         const char *tenant, const char *run, size_t limit)
+{
+    (void)limit;
+    query_begin(m, q, tenant, run);
+    mortise_stored_head(m, &q->stored, tenant, run, graph_of_head);
 }
 
 /* ---- history ------------------------------------------------------------ */

@@ -24,6 +24,7 @@ struct mortise_query {
     void (*done)(struct mortise_query *q, json_t *value, int rv,
                  const struct mortise_err *err);
     struct mortise_query_filter filter; /* the caller's, of runs; else zero */
+    const json_t *diff; /* the caller's, of a graph; else NULL */
     /* Of the query alone. */
     struct mortise *m;
     /* The word is a run's id, or the name of the list that is made. */
@@ -52,6 +53,9 @@ mortise_query_fn mortise_query_runs;
 mortise_query_fn mortise_query_inbox;
 mortise_query_fn mortise_query_show;
 mortise_query_fn mortise_query_history;
+/* The graph that a run goes by, as texts, or what the diff makes of that; where the
+ * diff has findings, those. */
+mortise_query_fn mortise_query_graph;
 
 /* find.c: {run, is: there | removed | unknown, message?, like: [ID...], more}:
  * what is known of a run of that id, and the first few others whose ids begin

@@ -58,6 +58,7 @@ struct mortise_request {
     struct mortise_stored stored; /* of a start that was made before */
     struct mortise_order recovery;
     struct mortise_query query;
+    struct mortise_buf report, findings; /* of a diff, in a command */
     bool ordered; /* the order is the run's until it is done */
     bool reading; /* and what is above it, the store's */
     bool giving;  /* the order is being given to the run: the answer waits */
@@ -75,6 +76,8 @@ static void request_free(struct mortise_request *q)
     mortise_release(mem, q->commands, q->n_commands * sizeof *q->commands);
     json_decref(q->start.input);
     mortise_graph_unref(q->graph);
+    mortise_buf_finish(&q->report);
+    mortise_buf_finish(&q->findings);
     mortise_release_str(mem, q->actor);
     json_decref(q->body);
     mortise_release(mem, q, sizeof *q);
@@ -520,8 +523,12 @@ static void ordered(struct mortise_order *o, const struct mortise_err *err)
 {
     struct mortise_request *q = MORTISE_OF(o, struct mortise_request, order);
     bool watches = q->watch.until != 0;
+    struct mortise_err why = *err, ignored;
 
     q->ordered = false;
+    if (q->asker != NULL)
+        send_report(q, &q->report, &q->findings, &ignored);
+    err = &why;
     if (err->code != MORTISE_OK) {
         mortise_watch_end(q->m, &q->watch);
         finish(q, NULL, err);
@@ -660,6 +667,8 @@ static int serve_command(struct mortise_request *q, struct mortise_err *err)
     q->order.list = q->commands;
     q->order.n = q->n_commands;
     q->order.actor = q->actor;
+    q->order.report = &q->report;
+    q->order.findings = &q->findings;
     q->order.done = ordered;
     q->ordered = true;
     q->order.given = watches ? watch_what_follows : NULL;
@@ -895,6 +904,9 @@ static const struct mortise_member runs_members[] = {
 static const struct mortise_member look_members[] = {ALL,
                                                      MUST(TEXT, "run", word)};
 
+static const struct mortise_member graph_request_members[] = {
+    ALL, MUST(TEXT, "run", word), MAY(VALUE, "diff", input)};
+
 static const struct mortise_member memory_members[] = {
     ALL, MUST(TEXT, "what", word), MUST(VALUE, "body", input)};
 
@@ -924,6 +936,8 @@ static const struct op {
     {"show", MORTISE_MEMBERS(look_members), .query = mortise_query_show},
     {"history", MORTISE_MEMBERS(look_members), .query = mortise_query_history},
     {"find", MORTISE_MEMBERS(look_members), .query = mortise_query_find},
+    {"graph", MORTISE_MEMBERS(graph_request_members),
+     .query = mortise_query_graph},
     {"memory", MORTISE_MEMBERS(memory_members), .serve = serve_memory},
     {"discovery", MORTISE_MEMBERS(discovery_members), .serve = serve_discovery},
     {"engine", MORTISE_MEMBERS(engine_members), .serve = serve_engine,
@@ -990,6 +1004,7 @@ static int serve(struct mortise_request *q, struct mortise_err *err)
     if (rv != MORTISE_OK)
         return rv;
     q->reading = true;
+    q->query.diff = a->input;
     q->query.done = query_over;
     op->query(q->m, &q->query, q->tenant, a->word, (size_t)a->limit);
     return MORTISE_OK;
@@ -1006,6 +1021,8 @@ void mortise_requests_serve(struct mortise *m, json_t *request,
         q->m = m;
         q->asker = a;
         q->body = json_incref(request);
+        mortise_buf_init(&q->report, m->mem);
+        mortise_buf_init(&q->findings, m->mem);
         q->actor = mortise_strdup(m->mem, actor);
         a->request = q;
     }

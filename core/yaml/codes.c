@@ -694,6 +694,37 @@ const struct mortise_code mortise_codes[] = {
      "a server with neither a command nor a URL.  Nothing is written.",
      "# {\"id\": \"g\", \"nodes\": [], \"edges\": [{\"source\": \"a\", "
      "\"target\": \"b\"}]}\n"},
+    {"E1101", "a node that is not steered any more",
+     "A diff changes a node of a running graph, or takes it out, and that has "
+     "begun, has ended or was skipped; or it stands in a team that is over.  "
+     "What has begun stays as it is.  Change what comes behind it: a node more "
+     "may depend on it, and is told what it came to.",
+     "# - set_role: {id: draft, role: critic}   # draft has begun\n"},
+    {"E1102", "operations that contradict each other",
+     "Two operations of one diff say the same of one node, or one takes out "
+     "what the other speaks of.  Which of them is meant nobody can say: say it "
+     "once.  A node that is removed and then added is another one, and may "
+     "be.",
+     "# - set_role: {id: draft, role: critic}\n"
+     "# - remove: draft\n"},
+    {"E1103", "a node that others depend on",
+     "A diff removes a node, and another one depends on it still.  Reroute "
+     "that one in the same diff, or remove it, too.",
+     "# - remove: draft\n"
+     "# - reroute: {id: check, depends_on: []}   # it depended on draft\n"},
+    {"E1104", "a place where nothing can be steered",
+     "The path of an operation leads into a node that has no task graph which "
+     "stands in it, as a team has; or nodes that are to be one team's do not "
+     "stand in one graph.",
+     "# - remove: draft/intro   # draft is a leaf\n"},
+    {"E1105", "an id that is taken",
+     "A diff adds a node under an id that another one has.  To put another "
+     "node in its place, remove that first, or split it.",
+     "# - add: {id: draft, node: {goal: write it}}   # there is a draft\n"},
+    {"E1106", "a diff that is none",
+     "A diff is a list of operations, and an operation a mapping with one key: "
+     "add, remove, split, reroute, set_role, set_tools or wrap.",
+     "# - {remove: draft, add: {id: sketch, node: {goal: draw it}}}   # two\n"},
     {"W0215", "a JSON Schema keyword that means nothing",
      "Draft 2020-12 has no such keyword, so it stands there as a remark and "
      "nothing is checked by it.  Names that begin with x- are yours.",

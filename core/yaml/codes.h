@@ -3,8 +3,9 @@
  * Codes are stable: what one means never changes and a retired one is not
  * used again.  E01 files and YAML, E02 keys and values, E03 structure, E04
  * expressions, E05 plugins and operations, E06 deployments, E07 manifests,
- * W08 warnings, E09 tests of graphs, 10 imports.  Each has a failing fixture in
- * tests/graphs/bad, tests/cases or tests/graphs/import. */
+ * W08 warnings, E09 tests of graphs, 10 imports, E11 diffs of running graphs.  Each
+ * has a failing fixture in tests/graphs/bad, tests/cases or tests/graphs/import, or
+ * (E11) a test of its own in test_cli_steer.c. */
 #ifndef MORTISE_YAML_CODES_H
 #define MORTISE_YAML_CODES_H
 

@@ -241,6 +241,20 @@ void mortise_log(struct mortise *m, int level, const char *fmt, ...)
 int mortise_check_name(const char *what, const char *name,
                        struct mortise_err *err);
 
+/* ---- pins.c -------------------------------------------------------------- */
+
+/* The plugin that a name among a graph's plugins stands for; *pin: as runs call
+ * it. */
+const char *mortise_pin_plugin(const struct mortise *m, const char *name,
+                               const char **pin);
+/* A plugin that a run needs cannot be used: trust says so, or something else. */
+int mortise_pin_unusable(const struct mortise_err *why);
+/* The digests of the plugins that a graph uses, each plugin once: there is room
+ * for all. */
+int mortise_pins_find(struct mortise *m, const struct mortise_graph *g,
+                      struct mortise_pin *pins, size_t *n,
+                      struct mortise_err *err);
+
 /* ---- graphs.c ----------------------------------------------------------- */
 
 /* A reference to the graph of a digest under those rules, if it is kept; it may
@@ -317,6 +331,9 @@ struct mortise_order {
     uint32_t flags;
     bool blocked; /* a plugin is in the way: it is recorded, and that is all */
     const char *actor;
+    /* Where findings about its diff go, as text and as JSON, if it has one; NULL:
+     * they are part of the error's words. */
+    struct mortise_buf *report, *findings;
     /* No commands: the run is to go on from its head.  `wants`, unless NULL, is
      * asked first; *stayed: it did not want it. */
     bool recovers, stayed;
@@ -462,6 +479,17 @@ void mortise_event_replay_lend(struct mortise_event_replay *r, void *ud);
 uint64_t mortise_event_replay_events(const struct mortise_event_replay *r);
 /* NULL is fine. */
 void mortise_event_replay_close(struct mortise_event_replay *r);
+
+/* ---- steering.c ---------------------------------------------------------- */
+
+/* What the diff makes of the run's graph; to be dropped, whatever comes of it.
+ * MORTISE_ECHECK, MORTISE_EDENIED: there are findings, or the diff is none. */
+int mortise_steering_make(struct mortise *m, const struct mortise_run *r,
+                          const json_t *diff, struct mortise_steering *out,
+                          struct mortise_buf *report,
+                          struct mortise_buf *findings,
+                          struct mortise_err *err);
+void mortise_steering_drop(struct mortise *m, struct mortise_steering *s);
 
 /* ---- held_events.c ------------------------------------------------------- */
 

@@ -10,6 +10,7 @@
 
 #include "graph/disk.h"
 #include "graph/former.h"
+#include "graph/pinned.h"
 
 enum { KEPT = 32 };
 
@@ -141,41 +142,6 @@ int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
 
 /* ---- what was pinned ----------------------------------------------------- */
 
-/* The files of a run's graph, as they were when it started. */
-struct pinned {
-    const struct mortise_source *files;
-    size_t n;
-};
-
-static int pinned_read(void *ud, const char *path, struct mortise_buf *text,
-                       struct mortise_err *why)
-{
-    const struct pinned *p = ud;
-
-    for (size_t i = 0; i < p->n; i++) {
-        if (strcmp(p->files[i].path, path) != 0)
-            continue;
-        mortise_buf_put(text, p->files[i].text, p->files[i].size);
-        return text->failed ? mortise_nomem(why) : MORTISE_OK;
-    }
-    return mortise_fail(why, MORTISE_ENOTFOUND, "the run has not pinned it");
-}
-
-/* All of them: the loader knows which lie in a directory. */
-static int pinned_list(void *ud, const char *dir,
-                       int (*fn)(void *into, const char *path), void *into,
-                       struct mortise_err *why)
-{
-    const struct pinned *p = ud;
-    int rv = MORTISE_OK;
-
-    (void)dir;
-    (void)why;
-    for (size_t i = 1; i < p->n && rv == MORTISE_OK; i++)
-        rv = fn(into, p->files[i].path);
-    return rv;
-}
-
 /* The findings are about the store's copy: they are not to be taken for those
  * of a file that has the same name now. */
 static int refuse(const struct mortise_source *file, const uint8_t *digest,
@@ -196,16 +162,17 @@ static int refuse(const struct mortise_source *file, const uint8_t *digest,
 /* One of the graphs that a run went by: what these files come to. */
 static int compile_pinned(struct mortise *m, const uint8_t *digest,
                           enum mortise_rules rules, bool lenient,
-                          struct pinned pinned, struct mortise_graph **out,
-                          struct mortise_err *err)
+                          struct mortise_pinned pinned,
+                          struct mortise_graph **out, struct mortise_err *err)
 {
-    const struct mortise_graph_files files = {&pinned, pinned_read, pinned_list,
-                                              true, rules};
+    struct mortise_graph_files files = mortise_pinned_files(&pinned);
     struct mortise_catalog catalog =
         lenient ? m->plugin_catalog.lenient : m->plugin_catalog.strict;
     struct mortise_buf report;
     int rv;
 
+    files.pinned = true;
+    files.rules = rules;
     catalog.files = &files;
     mortise_buf_init(&report, m->mem);
     rv = compile(m, &catalog, &pinned.files[0], out, &report, NULL, err);
@@ -220,10 +187,10 @@ static int compile_pinned(struct mortise *m, const uint8_t *digest,
 /* `all`, behind whose own files those of what it was steered from stand. */
 static int compile_all(struct mortise *m, const uint8_t *digest,
                        enum mortise_rules rules, bool lenient,
-                       const struct pinned *all, struct mortise_graph **out,
-                       struct mortise_err *err)
+                       const struct mortise_pinned *all,
+                       struct mortise_graph **out, struct mortise_err *err)
 {
-    struct pinned parts[MORTISE_MAX_FORMERS + 1];
+    struct mortise_pinned parts[MORTISE_MAX_FORMERS + 1];
     const size_t most = sizeof parts / sizeof parts[0];
     struct mortise_graph *former = NULL;
     size_t n = 0, at = 0, own = 1;
@@ -231,7 +198,7 @@ static int compile_all(struct mortise *m, const uint8_t *digest,
 
     for (; at < all->n && n < most && own > 0; at += own + 1) {
         own = mortise_graph_own_sources(all->files + at, all->n - at);
-        parts[n++] = (struct pinned){all->files + at, own};
+        parts[n++] = (struct mortise_pinned){all->files + at, own};
     }
     if (at < all->n || own == 0)
         return mortise_fail(err, MORTISE_ECORRUPT,
@@ -255,7 +222,7 @@ static int compile_all(struct mortise *m, const uint8_t *digest,
 /* Compile the store's copy, which must be of that digest. */
 static int compile_stored(struct mortise *m, const uint8_t *digest,
                           enum mortise_rules rules, bool lenient,
-                          const struct pinned *pinned,
+                          const struct mortise_pinned *pinned,
                           struct mortise_graph **out, struct mortise_err *err)
 {
     int rv = compile_all(m, digest, rules, lenient, pinned, out, err);
@@ -287,7 +254,7 @@ int mortise_graphs_pinned(struct mortise *m,
                           struct mortise_source *files, size_t n_files,
                           struct mortise_graph **out, struct mortise_err *err)
 {
-    struct pinned pinned = {files, n_files};
+    struct mortise_pinned pinned = {files, n_files};
     bool stands_in = false;
     int rv = compile_stored(m, digest, rules, false, &pinned, out, err);
 
@@ -304,7 +271,7 @@ int mortise_graphs_strict(struct mortise *m, const char *run,
                           const struct mortise_graph *g,
                           struct mortise_graph **out, struct mortise_err *err)
 {
-    struct pinned pinned = {g->sources, g->n_sources};
+    struct mortise_pinned pinned = {g->sources, g->n_sources};
     struct mortise_graph *kept = find(m, g->digest, g->rules, false);
     int rv;
 
@@ -322,10 +289,10 @@ int mortise_graphs_derive(struct mortise *m, const struct mortise_graph *from,
                           struct mortise_graph **out,
                           struct mortise_buf *report, struct mortise_err *err)
 {
-    struct pinned pinned = {from->sources, from->n_sources};
-    const struct mortise_graph_files files = {.ud = &pinned,
-                                              .read = pinned_read,
-                                              .list = pinned_list};
+    const struct mortise_pinned pinned = {
+        from->sources,
+        mortise_graph_own_sources(from->sources, from->n_sources)};
+    const struct mortise_graph_files files = mortise_pinned_files(&pinned);
     struct mortise_catalog catalog = m->plugin_catalog.strict;
     int rv;
 

@@ -498,45 +498,6 @@ void mortise_live_landed(struct mortise_live *live, uint64_t written,
 
 /* ---- starting ----------------------------------------------------------- */
 
-static const char *plugin_of(const struct mortise *m, const char *name,
-                             const char **pin)
-{
-    return mortise_deployment_plugin(m->settings.deployment, name, pin);
-}
-
-/* A plugin that a run needs cannot be used: trust says so, or something else.
- */
-static int unusable(const struct mortise_err *why)
-{
-    return why->code == MORTISE_EDENIED ? MORTISE_EDENIED : MORTISE_EBLOCKED;
-}
-
-/* The digests of the plugins that a graph uses, each plugin once. */
-static int find_pins(struct mortise *m, const struct mortise_graph *g,
-                     struct mortise_pin *pins, size_t *n,
-                     struct mortise_err *err)
-{
-    *n = 0;
-    for (size_t i = 0; i < g->n_plugins; i++) {
-        const char *pin, *name = plugin_of(m, g->plugins[i], &pin);
-        const struct mortise_manifest *man;
-        size_t k = 0;
-
-        while (k < *n && strcmp(pins[k].plugin, pin) != 0)
-            k++;
-        if (k < *n)
-            continue;
-        man = mortise_plugins_find(m->plugins, name, err);
-        if (man == NULL)
-            return mortise_doing(err, unusable(err), "graph '%s'", g->name);
-        pins[k].plugin = pin;
-        pins[k].dev = man->dev;
-        memcpy(pins[k].digest, man->digest, MORTISE_DIGEST);
-        ++*n;
-    }
-    return MORTISE_OK;
-}
-
 /* What names the run's effects, and by what its chance goes. */
 static void identify(const struct mortise *m, struct mortise_admission *adm)
 {
@@ -560,7 +521,7 @@ static int admit(struct mortise_live *live, const struct mortise_new_run *n,
                                     .spawned_by = n->spawned_by,
                                     .spawn = n->spawn,
                                     .pins = pins};
-    int rv = pins != NULL ? find_pins(m, g, pins, &adm.n_pins, err)
+    int rv = pins != NULL ? mortise_pins_find(m, g, pins, &adm.n_pins, err)
                           : mortise_nomem(err);
 
     identify(m, &adm);
@@ -730,8 +691,8 @@ static int is_gone(struct mortise *m, const char *run, const char *pin,
 
     if (mortise_deployment_lacks(m->settings.deployment, pin, &why))
         return mortise_fail(err, MORTISE_EBLOCKED, "run %s: %s", run, why.msg);
-    return mortise_doing(err, unusable(err), "run %s needs plugin '%s'", run,
-                         pin);
+    return mortise_doing(err, mortise_pin_unusable(err),
+                         "run %s needs plugin '%s'", run, pin);
 }
 
 /* The plugins that a run goes on with are the ones that are here (R4), or
@@ -746,7 +707,7 @@ static int check_pins(struct mortise *m, const char *id,
     const struct mortise_pin *pins = mortise_run_pins(run, &n);
 
     for (size_t i = 0; i < n; i++) {
-        const char *pin, *name = plugin_of(m, pins[i].plugin, &pin);
+        const char *pin, *name = mortise_pin_plugin(m, pins[i].plugin, &pin);
         const struct mortise_manifest *man =
             mortise_plugins_find(m->plugins, name, err);
 
@@ -815,10 +776,24 @@ static void record_only(struct mortise_order *o)
     o->blocked = true;
 }
 
+/* The one by which the run is steered, unless that was done before; NULL: none. */
+static const struct mortise_run_command *
+steer_of(const struct mortise_live *live, const struct mortise_order *o)
+{
+    if (mortise_run_knows_order(live->run, o->id))
+        return NULL;
+    for (size_t i = 0; i < o->n; i++)
+        if (mortise_command_row(o->list[i].kind)->steers)
+            return &o->list[i];
+    return NULL;
+}
+
 static int step_with(struct mortise_live *live, const struct mortise_order *o,
                      const struct mortise_pin *pins, size_t n_pins,
                      struct mortise_err *err)
 {
+    const struct mortise_run_command *steer = steer_of(live, o);
+    struct mortise_steering steering = {.graph = NULL};
     const struct mortise_input in = {
         .kind = MORTISE_IN_COMMAND,
         .now_ms = mortise_now_ms(),
@@ -831,13 +806,18 @@ static int step_with(struct mortise_live *live, const struct mortise_order *o,
                       .patience_ms = live->m->quiesce_ms,
                       .pins = pins,
                       .n_pins = n_pins,
-                      .order = o->id}};
+                      .order = o->id,
+                      .steering = steer != NULL ? &steering : NULL}};
 
     int rv = mortise_host_call_check_resolved(live->run, o->list, o->n, err);
 
-    return rv == MORTISE_OK
-               ? mortise_run_step(live->run, &in, &live->m->actions, err)
-               : rv;
+    if (rv == MORTISE_OK && steer != NULL)
+        rv = mortise_steering_make(live->m, live->run, steer->value, &steering,
+                                   o->report, o->findings, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_run_step(live->run, &in, &live->m->actions, err);
+    mortise_steering_drop(live->m, &steering);
+    return rv;
 }
 
 /* A run that was loaded to be looked at may be loaded with a graph that cannot
@@ -880,7 +860,7 @@ static void lift(struct mortise_obstacles *o, const char *plugin)
 static void pin_obstacle(struct mortise *m, const struct mortise_pin *was,
                          struct mortise_obstacles *o)
 {
-    const char *pin, *name = plugin_of(m, was->plugin, &pin);
+    const char *pin, *name = mortise_pin_plugin(m, was->plugin, &pin);
     const struct mortise_manifest *man =
         mortise_plugins_find(m->plugins, name, NULL);
 

@@ -551,6 +551,14 @@ int mortise_graph_load(struct mortise_graph **out,
                        const char *text, size_t n,
                        const struct mortise_catalog *catalog,
                        struct mortise_diags *diags, struct mortise_err *err);
+/* The same of a tree, whose parts may stand in several files: it has to last as
+ * long as the graph, whose sources are those of its root's file. */
+int mortise_graph_load_tree(struct mortise_graph **out,
+                            const struct mortise_mem *mem,
+                            const struct mortise_yaml *tree,
+                            const struct mortise_catalog *catalog,
+                            struct mortise_diags *diags,
+                            struct mortise_err *err);
 struct mortise_graph *mortise_graph_ref(struct mortise_graph *g);
 void mortise_graph_unref(struct mortise_graph *g); /* NULL is fine */
 

@@ -5,31 +5,38 @@
 
 #include "run/command/command.h"
 
+int mortise_run_may_steer(const struct mortise_run *r,
+                          const struct mortise_graph *to,
+                          struct mortise_err *err)
+{
+    if (mortise_run_has_ended(r->status) || r->cancelling)
+        return mortise_fail(err, MORTISE_ESTATE,
+                            "run %s %s: there is nothing left to steer", r->id,
+                            r->cancelling ? "is being cancelled" : "has ended");
+    if (to == NULL)
+        return mortise_regraph_check(r, r->graph, err);
+    if (to->former != r->graph)
+        return mortise_fail(err, MORTISE_ECONFLICT,
+                            "run %s was steered by somebody else meanwhile; "
+                            "look at it again",
+                            r->id);
+    return mortise_regraph_check(r, to, err);
+}
+
 int mortise_command_check_steer(struct mortise_run *r,
                                 const struct mortise_said *h,
                                 const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {
-    const struct mortise_steering *s = h->steering;
-
     (void)c;
-    if (mortise_run_has_ended(r->status) || r->cancelling)
-        return mortise_fail(err, MORTISE_ESTATE,
-                            "run %s %s: there is nothing left to steer", r->id,
-                            r->cancelling ? "is being cancelled" : "has ended");
     if (mortise_command_has(h, MORTISE_CMD_GOTO))
         return mortise_fail(err, MORTISE_EINVAL,
                             "a run is not steered and moved at once");
-    if (s == NULL)
+    if (h->steering == NULL)
         return mortise_fail(err, MORTISE_EINVAL,
                             "a run is steered by an engine, which makes a "
                             "graph of the diff");
-    if (s->graph->former != r->graph)
-        return mortise_fail(err, MORTISE_ECONFLICT,
-                            "run %s was steered by somebody else meanwhile; "
-                            "look at it again",
-                            r->id);
-    return mortise_regraph_check(r, s->graph, err);
+    return mortise_run_may_steer(r, h->steering->graph, err);
 }
 
 int mortise_command_obey_steer(struct mortise_run *r,

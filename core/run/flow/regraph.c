@@ -78,6 +78,24 @@ static bool has_same_sources(const struct mortise_graph *a,
     return true;
 }
 
+/* Do both count alike what is in them, at every depth?  Of tools that depends on
+ * what was there when they were loaded. */
+static bool has_same_shape(const struct mortise_graph *a,
+                           const struct mortise_graph *b)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    if (a->n_nodes != b->n_nodes || a->n_edges != b->n_edges ||
+        a->n_regions != b->n_regions)
+        return false;
+    for (uint32_t i = 0; i < a->n_nodes; i++)
+        if (strcmp(a->nodes[i].id, b->nodes[i].id) != 0 ||
+            !has_same_shape(a->nodes[i].sub, b->nodes[i].sub) ||
+            !has_same_shape(a->nodes[i].tools, b->nodes[i].tools))
+            return false;
+    return true;
+}
+
 bool mortise_graph_is_plain(const struct mortise_graph *g)
 {
     if (g->n_regions != 1 || g->offers != NULL)
@@ -192,10 +210,14 @@ static int check_begun(const struct mortise_run *r, const struct frame *f,
         return refuse(f, n, why, "it stays as it is", err);
     if (!has_same_sources(f->graph, n, to, m))
         return refuse(f, n, why, "it comes after what it came after", err);
-    if (child == NULL)
-        return MORTISE_OK;
     rv = is_same(f->graph, n, to, m, false, &same, err);
-    return rv != MORTISE_OK || same ? rv : check_frame(r, child, m->sub, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (!over && (!has_same_shape(n->tools, m->tools) ||
+                  (same && !has_same_shape(n->sub, m->sub))))
+        return refuse(f, n, why, "its tools are others than when it began",
+                      err);
+    return child == NULL || same ? rv : check_frame(r, child, m->sub, err);
 }
 
 /* Recursive as teams nest, which limits.depth bounds. */

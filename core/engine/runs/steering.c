@@ -1,0 +1,253 @@
+/* steering.c -- what a diff makes of a run's graph, for who gives a command.
+ *
+ * The run itself knows graphs and no files.  Here the diff is read (graph/steer.c),
+ * what comes of it is loaded as any graph is that is about to run, with its findings
+ * where they were written; and then written down as the one text that is stored, and
+ * loaded from that: so the run goes by what whoever reads the store gets.
+ *
+ * A diff brings no files: what it names beside the graph the run has pinned.  And what
+ * patterns of tools stood for in the graph they go on standing for.
+ */
+#include "engine/common/engine.h"
+
+#include <string.h>
+
+#include "graph/former.h"
+#include "graph/pinned.h"
+#include "graph/steer.h"
+#include "yaml/write.h"
+
+/* A diff as it came: a list, or {source, path?}. */
+struct source {
+    const char *path, *text;
+    char *made; /* of a list; NULL */
+};
+
+static int source_of(const struct mortise_mem *mem, const json_t *diff,
+                     struct source *out, struct mortise_err *err)
+{
+    const char *path = json_string_value(json_object_get(diff, "path"));
+
+    *out = (struct source){.path = path != NULL ? path : "diff"};
+    if (json_is_array(diff)) {
+        out->text = out->made = mortise_json_text(mem, diff);
+        return out->made != NULL ? MORTISE_OK : mortise_nomem(err);
+    }
+    out->text = json_string_value(json_object_get(diff, "source"));
+    return out->text != NULL
+               ? MORTISE_OK
+               : mortise_fail(err, MORTISE_EINVAL,
+                              "a diff is a list of operations, or {source, "
+                              "path?}, the text of one");
+}
+
+static const char *begun(void *ud, const char *path)
+{
+    return mortise_run_begun(ud, path);
+}
+
+/* What the graph's patterns of tools stand for, and those that are new in `now`;
+ * NULL: it has none, or memory ran out. */
+static char *matches_of(const struct mortise_mem *mem,
+                        const struct mortise_source *was,
+                        const struct mortise_source *now)
+{
+    json_t *all =
+        now != NULL ? json_loadb(now->text, now->size, 0, NULL) : json_object();
+    json_t *before =
+        was != NULL ? json_loadb(was->text, was->size, 0, NULL) : NULL;
+    char *text = NULL;
+
+    if (all != NULL && (before == NULL || json_object_update(all, before) == 0))
+        text = mortise_json_text(mem, all);
+    json_decref(all);
+    json_decref(before);
+    return text;
+}
+
+static const struct mortise_source *find(const struct mortise_source *files,
+                                         size_t n, const char *path)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(files[i].path, path) == 0)
+            return &files[i];
+    return NULL;
+}
+
+/* The text that is stored. */
+static int written(struct mortise_buf *text, const struct mortise_yaml *tree,
+                   struct mortise_err *err)
+{
+    json_t *v = mortise_yaml_json(tree, false);
+    int rv =
+        v != NULL ? mortise_yaml_write(text, v, NULL, NULL) : MORTISE_ENOMEM;
+
+    json_decref(v);
+    return rv == MORTISE_OK && mortise_buf_cstr(text) != NULL
+               ? MORTISE_OK
+               : mortise_nomem(err);
+}
+
+struct making {
+    struct mortise *m;
+    struct mortise_graph *g; /* the run's, lent */
+    struct mortise_arena a;
+    struct mortise_diags diags;
+    struct mortise_buf text;
+    char *matches;
+};
+
+/* The graph as it is stored: `checked` is the same, from the files that people
+ * wrote. */
+static int load_written(struct making *k, const struct mortise_graph *checked,
+                        struct mortise_graph **out, struct mortise_err *err)
+{
+    static const char tools[] = ":tools"; /* graph/load/matches.c */
+    const struct mortise_graph *g = k->g;
+    size_t n = mortise_graph_own_sources(g->sources, g->n_sources), at = 1;
+    const struct mortise_source *was = find(g->sources, n, tools);
+    const struct mortise_source *now =
+        find(checked->sources, checked->n_sources, tools);
+    struct mortise_source *files =
+        mortise_arena_alloc(&k->a, (n + 1) * sizeof *files);
+    struct mortise_pinned pinned;
+    struct mortise_graph_files from = mortise_pinned_files(&pinned);
+    struct mortise_catalog catalog = k->m->plugin_catalog.strict;
+
+    if (was != NULL || now != NULL)
+        k->matches = matches_of(k->m->mem, was, now);
+    if (files == NULL || ((was != NULL || now != NULL) && k->matches == NULL))
+        return mortise_nomem(err);
+    files[0] =
+        (struct mortise_source){g->sources[0].path, k->text.p, k->text.n};
+    for (size_t i = 1; i < n; i++)
+        if (&g->sources[i] != was)
+            files[at++] = g->sources[i];
+    if (k->matches != NULL)
+        files[at++] =
+            (struct mortise_source){tools, k->matches, strlen(k->matches)};
+    pinned = (struct mortise_pinned){files, at};
+    from.pinned = true;
+    from.rules = g->rules;
+    catalog.files = &from;
+    return mortise_graph_load(out, k->m->mem, files[0].path, files[0].text,
+                              files[0].size, &catalog, &k->diags, err);
+}
+
+/* As `mortise check` would, but for where files come from. */
+static int check(struct making *k, const struct mortise_yaml *tree,
+                 struct mortise_graph **out, struct mortise_err *err)
+{
+    const struct mortise_graph *g = k->g;
+    const struct mortise_pinned pinned = {
+        g->sources, mortise_graph_own_sources(g->sources, g->n_sources)};
+    const struct mortise_graph_files files = mortise_pinned_files(&pinned);
+    struct mortise_catalog catalog = k->m->plugin_catalog.strict;
+
+    catalog.files = &files;
+    return mortise_graph_load_tree(out, k->m->mem, tree, &catalog, &k->diags,
+                                   err);
+}
+
+static int make_graph(struct making *k, const struct mortise_yaml *tree,
+                      struct mortise_graph **out, struct mortise_err *err)
+{
+    struct mortise_graph *checked;
+    int rv = check(k, tree, &checked, err);
+
+    *out = NULL;
+    if (rv == MORTISE_OK)
+        rv = written(&k->text, tree, err);
+    if (rv == MORTISE_OK)
+        rv = load_written(k, checked, out, err);
+    mortise_graph_unref(checked);
+    return rv == MORTISE_OK ? mortise_graph_follow(*out, k->g, err) : rv;
+}
+
+static int pin(struct mortise *m, struct mortise_steering *s,
+               struct mortise_err *err)
+{
+    struct mortise_pin *pins =
+        mortise_zalloc(m->mem, (s->graph->n_plugins + 1) * sizeof *pins);
+
+    s->pins = pins;
+    return pins != NULL ? mortise_pins_find(m, s->graph, pins, &s->n_pins, err)
+                        : mortise_nomem(err);
+}
+
+static int make(struct making *k, const struct mortise_run *r,
+                const struct source *from, struct mortise_steering *out,
+                struct mortise_err *err)
+{
+    const struct mortise_steered of = {k->g, begun, (void *)(uintptr_t)r};
+    const struct mortise_yaml *tree;
+    int rv =
+        mortise_steer_apply(&tree, &out->operations, &k->a, &of, from->path,
+                            from->text, strlen(from->text), &k->diags, err);
+
+    if (rv == MORTISE_OK)
+        rv = make_graph(k, tree, &out->graph, err);
+    return rv == MORTISE_OK ? pin(k->m, out, err) : rv;
+}
+
+/* The findings, for who gave the diff; warnings alone are no error. */
+static int tell(struct making *k, int rv, const char *path,
+                struct mortise_buf *report, struct mortise_buf *findings,
+                struct mortise_err *err)
+{
+    struct mortise_buf words;
+
+    if (rv == MORTISE_ECHECK)
+        rv = mortise_fail(err, mortise_diags_result(&k->diags),
+                          "%s has %zu error%s: nothing of it is applied", path,
+                          k->diags.n_errors, k->diags.n_errors == 1 ? "" : "s");
+    if (report != NULL && k->diags.n > 0) {
+        mortise_diags_text(&k->diags, report);
+        mortise_diags_json(&k->diags, findings);
+        return report->failed || findings->failed ? mortise_nomem(err) : rv;
+    }
+    if (rv != MORTISE_ECHECK && rv != MORTISE_EDENIED)
+        return rv;
+    mortise_buf_init(&words, k->m->mem);
+    mortise_diags_text(&k->diags, &words);
+    if (mortise_buf_cstr(&words) != NULL && words.n > 0)
+        rv = mortise_fail(err, rv, "%.800s", words.p);
+    mortise_buf_finish(&words);
+    return rv;
+}
+
+int mortise_steering_make(struct mortise *m, const struct mortise_run *r,
+                          const json_t *diff, struct mortise_steering *out,
+                          struct mortise_buf *report,
+                          struct mortise_buf *findings, struct mortise_err *err)
+{
+    struct making k = {.m = m, .g = mortise_run_graph(r)};
+    struct source from;
+    int rv = mortise_run_may_steer(r, NULL, err);
+
+    *out = (struct mortise_steering){.graph = NULL};
+    if (rv == MORTISE_OK)
+        rv = source_of(m->mem, diff, &from, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_arena_init(&k.a, m->mem);
+    mortise_diags_init(&k.diags, m->mem);
+    mortise_buf_init(&k.text, m->mem);
+    rv = tell(&k, make(&k, r, &from, out, err), from.path, report, findings,
+              err);
+    mortise_release_str(m->mem, k.matches);
+    mortise_release_str(m->mem, from.made);
+    mortise_buf_finish(&k.text);
+    mortise_diags_finish(&k.diags);
+    mortise_arena_finish(&k.a);
+    return rv;
+}
+
+void mortise_steering_drop(struct mortise *m, struct mortise_steering *s)
+{
+    if (s->pins != NULL)
+        mortise_release(m->mem, (void *)(uintptr_t)s->pins,
+                        (s->graph->n_plugins + 1) * sizeof *s->pins);
+    json_decref(s->operations);
+    mortise_graph_unref(s->graph);
+}
