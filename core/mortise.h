@@ -259,7 +259,7 @@ enum mortise_command_kind {
                                      asks one next */
     MORTISE_CMD_STEER = 12        /* json: a diff of the run's graph, a list of
                                      operations, or {source, path?}: the text of
-                                     one.  What has not
+                                     one (docs/steering.md).  What has not
                                      begun is from then on as it says; all of it
                                      holds, or MORTISE_ECHECK, with the findings
                                      as words */

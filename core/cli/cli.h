@@ -160,6 +160,13 @@ int mortise_cli_check_file(struct mortise_cli *cli, const char *path,
 /* Take --format; MORTISE_EXIT_OK, or a usage error that was printed. */
 int mortise_cli_format(struct mortise_cli *cli);
 
+/* ---- text.c: texts that a request carries --------------------------------- */
+
+/* A file (or "-", stdin), as a JSON string.  What no request can carry is told as
+ * findings. */
+int mortise_cli_source(struct mortise_cli *cli, const char *path, json_t **out,
+                       struct mortise_err *err);
+
 /* ---- graph.c: a graph as a file ------------------------------------------ */
 
 struct mortise_graph;
@@ -173,6 +180,11 @@ int mortise_cli_graph(struct mortise_cli *cli,
  * are printed. */
 int mortise_cli_load_graph(struct mortise_cli *cli, const char *path,
                            struct mortise_graph **out, struct mortise_err *err);
+
+/* Draw the graph of these sources, [{path, text}], and what of it ran, by the answer
+ * to a request `show`. */
+int mortise_cli_draw(struct mortise_cli *cli, const json_t *sources,
+                     const json_t *show, struct mortise_err *err);
 
 /* ---- value.c: what is given as an argument ----------------------------- */
 

@@ -13,6 +13,7 @@
 #include "cli/overlay.h"
 #include "engine/common/plugin_catalog.h"
 #include "graph/disk.h"
+#include "graph/pinned.h"
 #include "draw/picture.h"
 #include "json/value.h"
 #include "plugin/registry.h"
@@ -22,10 +23,13 @@ enum { PIPE_COLUMNS = 100 };
 /* ---- the graph -------------------------------------------------------------
  */
 
-int mortise_cli_graph(struct mortise_cli *cli,
-                      const struct mortise_settings *settings, const char *path,
-                      struct mortise_diags *diags, struct mortise_graph **out,
-                      struct mortise_err *err)
+/* A text, with what it names from there, or (NULL) from the disk. */
+static int load_text(struct mortise_cli *cli,
+                     const struct mortise_settings *settings,
+                     const struct mortise_source *file,
+                     const struct mortise_graph_files *from,
+                     struct mortise_diags *diags, struct mortise_graph **out,
+                     struct mortise_err *err)
 {
     const struct mortise_plugins_config config =
         mortise_plugin_set_config(cli->mem, settings);
@@ -33,8 +37,6 @@ int mortise_cli_graph(struct mortise_cli *cli,
     struct mortise_catalog catalog;
     struct mortise_plugins *plugins;
     struct mortise_plugin_catalog plugin_catalog;
-    char *text;
-    size_t n;
     int rv = mortise_plugins_open(&plugins, &config, err);
 
     if (rv != MORTISE_OK)
@@ -42,15 +44,30 @@ int mortise_cli_graph(struct mortise_cli *cli,
     mortise_plugin_catalog_open(&plugin_catalog, cli->mem, plugins,
                                 settings->deployment);
     plugin_catalog.is_idle = true;
-    rv = mortise_cli_read(cli, path, &text, &n, err);
-    if (rv == MORTISE_OK) {
-        catalog = mortise_disk_catalog(&plugin_catalog.strict, &files, NULL);
-        rv = mortise_graph_load(out, cli->mem, path, text, n, &catalog, diags,
-                                err);
-        mortise_release(cli->mem, text, n + 1);
-    }
+    catalog = mortise_disk_catalog(&plugin_catalog.strict, &files, NULL);
+    if (from != NULL)
+        catalog.files = from;
+    rv = mortise_graph_load(out, cli->mem, file->path, file->text, file->size,
+                            &catalog, diags, err);
     mortise_plugin_catalog_close(&plugin_catalog);
     mortise_plugins_close(plugins);
+    return rv;
+}
+
+int mortise_cli_graph(struct mortise_cli *cli,
+                      const struct mortise_settings *settings, const char *path,
+                      struct mortise_diags *diags, struct mortise_graph **out,
+                      struct mortise_err *err)
+{
+    char *text;
+    size_t n;
+    int rv = mortise_cli_read(cli, path, &text, &n, err);
+
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = load_text(cli, settings, &(struct mortise_source){path, text, n}, NULL,
+                   diags, out, err);
+    mortise_release(cli->mem, text, n + 1);
     return rv;
 }
 
@@ -221,6 +238,67 @@ static int print_picture(struct mortise_cli *cli, struct mortise_picture *p,
     else
         mortise_out_text(&cli->out, b.p, 0);
     mortise_buf_finish(&b);
+    return rv;
+}
+
+static int load_sources(struct mortise_cli *cli,
+                        const struct mortise_settings *settings,
+                        const json_t *sources, struct mortise_graph **out,
+                        struct mortise_err *err)
+{
+    size_t n = json_array_size(sources);
+    struct mortise_source *files =
+        mortise_zalloc(cli->mem, (n + 1) * sizeof *files);
+    const struct mortise_pinned pinned = {files, n};
+    struct mortise_graph_files from = mortise_pinned_files(&pinned);
+    struct mortise_diags diags;
+    int rv;
+
+    if (files == NULL || n == 0)
+        return mortise_nomem(err);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *one = json_array_get(sources, i);
+
+        files[i] = (struct mortise_source){
+            mortise_cli_text(one, "path"), mortise_cli_text(one, "text"),
+            json_string_length(json_object_get(one, "text"))};
+    }
+    mortise_diags_init(&diags, cli->mem); /* its findings were told already */
+    from.pinned = true;
+    from.rules = MORTISE_RULES_NOW;
+    rv = load_text(cli, settings, &files[0], &from, &diags, out, err);
+    mortise_diags_finish(&diags);
+    mortise_release(cli->mem, files, (n + 1) * sizeof *files);
+    return rv;
+}
+
+int mortise_cli_draw(struct mortise_cli *cli, const json_t *sources,
+                     const json_t *show, struct mortise_err *err)
+{
+    struct mortise_settings settings = {0};
+    struct mortise_picture p = {.graph = NULL};
+    struct mortise_graph *g = NULL;
+    struct mortise_diags diags;
+    struct mortise_arena a;
+    int rv;
+
+    mortise_diags_init(&diags, cli->mem);
+    mortise_arena_init(&a, cli->mem);
+    rv = mortise_settings_open(&settings, cli->mem, cli->deployment,
+                               cli->args.store, mortise_cli_how(cli), &diags,
+                               err);
+    if (rv == MORTISE_OK)
+        rv = load_sources(cli, &settings, sources, &g, err);
+    mortise_settings_close(&settings);
+    if (rv == MORTISE_OK) {
+        p.graph = g;
+        p.overlay = mortise_overlay_new(&a, g, show);
+        rv = p.overlay != NULL ? print_picture(cli, &p, err)
+                               : mortise_nomem(err);
+    }
+    mortise_arena_finish(&a);
+    mortise_diags_finish(&diags);
+    mortise_graph_unref(g);
     return rv;
 }
 

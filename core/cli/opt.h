@@ -20,7 +20,7 @@ struct mortise_args {
     const char *input, *id;
     bool wait;
     /* commands to a run */
-    bool no_continue, accept_plugins, merge, force, retry, fail;
+    bool no_continue, accept_plugins, merge, force, retry, fail, dry_run;
     const char *update, *go_to, *reason, *args, *digest, *answer, *value;
     const char *done;
     const char *raise[2];

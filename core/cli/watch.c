@@ -290,6 +290,16 @@ static void report(struct mortise_cli *cli, const json_t *item)
         mortise_out_text(&cli->err, mortise_cli_text(item, "text"), 0);
 }
 
+/* Of a request that carries none. */
+static int report_alone(void *ud, json_t *item)
+{
+    struct mortise_watching *w = ud;
+
+    if (strcmp(mortise_cli_text(item, "type"), "report") == 0)
+        report(w->cli, item);
+    return 0;
+}
+
 /* Items of a request that carries a watch: those of its own, then events. */
 static int item(void *ud, json_t *item)
 {
@@ -612,7 +622,7 @@ int mortise_cli_command(struct mortise_cli *cli, const char *run,
     if (watch)
         return mortise_cli_go(cli, "command", body, run, w.seq);
     snprintf(w.run, sizeof w.run, "%s", run);
-    rv = ask_once(&w, "command", body, NULL, &reply, err);
+    rv = ask_once(&w, "command", body, report_alone, &reply, err);
     rv = rv == MORTISE_OK ? recorded(cli, reply) : refused(cli, run, err);
     json_decref(reply);
     return rv;
