@@ -24,6 +24,7 @@
 #include "engine/recover.h"
 #include "config/deploy_digest.h"
 #include "json/members.h"
+#include "graph/former.h"
 #include "run/command/run_commands.h"
 
 enum { MAX_COMMANDS = 1000 };
@@ -403,6 +404,11 @@ static int check_same(const struct mortise_request *q, struct mortise_err *err)
     bool had = false;
     int rv = had_input(q, &had, err);
 
+    if (rv == MORTISE_OK && memcmp(mortise_graph_origin(q->stored.graph)->digest,
+                                   q->graph->digest, MORTISE_DIGEST) != 0)
+        return mortise_fail(err, MORTISE_EEXISTS,
+                            "a run '%s' exists already, of another graph",
+                            q->run);
     if (rv == MORTISE_OK && !had)
         return mortise_fail(err, MORTISE_EEXISTS,
                             "a run '%s' exists already, with another input",
@@ -440,17 +446,12 @@ static void earlier_head_read(struct mortise_stored *s, int rv,
     struct mortise_err why;
 
     (void)err;
-    if (rv == MORTISE_OK &&
-        memcmp(s->head.graph, q->graph->digest, MORTISE_DIGEST) == 0) {
+    if (rv == MORTISE_OK) {
         mortise_stored_rest(s, earlier_run_read);
         return;
     }
     mortise_stored_finish(s);
-    mortise_fail(&why, MORTISE_EEXISTS,
-                 rv == MORTISE_OK
-                     ? "a run '%s' exists already, of another graph"
-                     : "a run '%s' exists already",
-                 q->run);
+    mortise_fail(&why, MORTISE_EEXISTS, "a run '%s' exists already", q->run);
     comes_back(q, why.code, &why);
 }
 
