@@ -537,6 +537,7 @@ FUZZ_SEEDS_servers := tests/servers
 FUZZ_SEEDS_control := tests/fuzz/requests
 FUZZ_SEEDS_http_reply := tests/fuzz/http_replies
 FUZZ_SEEDS_journal := tests/fuzz/journals
+FUZZ_SEEDS_steer := tests/fuzz/diffs
 FUZZ_FLAGS := -g -O1 -fno-omit-frame-pointer
 fuzz:
 	+$(Q)$(AGAIN) B=$(B)/fuzz CC=clang CFLAGS="$(FUZZ_FLAGS) \
