@@ -172,9 +172,10 @@ const char *mortise_run_begun(const struct mortise_run *r, const char *path)
         path += k + 1;
         if (mortise_item_of(f, n->index)->phase > ITEM_ACTIVE)
             return "stands in what is over";
+        if (inside(r, f, n->index) == NULL) /* it begins with all of it */
+            return begun(r, f, n->index) != NULL ? "stands in what has begun"
+                                                 : NULL;
         f = inside(r, f, n->index);
-        if (f == NULL) /* it is to begin with all of it */
-            return NULL;
     }
 }
 
@@ -203,7 +204,7 @@ static int check_begun(const struct mortise_run *r, const struct frame *f,
 
     if (m == NULL)
         return refuse(f, n, why, "it cannot be taken out", err);
-    rv = is_same(f->graph, n, to, m, !over, &same, err);
+    rv = is_same(f->graph, n, to, m, child != NULL, &same, err);
     if (rv != MORTISE_OK)
         return rv;
     if (!same)

@@ -289,11 +289,11 @@ void mortise_exec_withdraw(struct mortise_run *r, struct exec *x)
     struct exec **at = &x->frame->execs;
 
     assert(x->state == X_READY && !x->counted && x->fan == NULL);
-    mortise_exec_become(r, x, X_CANCELLED);
     while (*at != x)
         at = &(*at)->sibling;
     *at = x->sibling;
-    x->node = NODE_UPDATE; /* nobody looks for it by its node */
+    x->node = NODE_UPDATE; /* that is of no node, and wrote nothing */
+    mortise_exec_become(r, x, X_DONE);
 }
 
 int mortise_exec_share_out(struct mortise_run *r, struct mortise_err *err)

@@ -712,6 +712,247 @@ START_TEST(not_without_end)
 }
 END_TEST
 
+/* Where failures lead elsewhere, the same holds: what was decided stays so, and who
+ * comes later to what ended well is not led there. */
+START_TEST(edges_of_other_kinds_stay)
+{
+#define LED                                                                    \
+    HEAD "start: [a, b]\n"                                                     \
+         "nodes:\n"                                                            \
+         "  a: {type: tool, tool: t/fail, args: {code: broken, class: "        \
+         "permanent, times: 9}, on_error: {goto: mend}}\n"                     \
+         "  b: {type: router, routes: [{when: \"true\", to: c}], default: "    \
+         "d}\n"                                                                \
+         "  mend: {goal: mend it}\n"                                           \
+         "  c: {goal: go on}\n"                                                \
+         "  d: {goal: or so}\n"                                                \
+         "  w: {goal: wait, depends_on: [c, mend]}\n"
+    begin(LED);
+    admit("{}");
+    finish("a");
+    sync_all();
+    ck_assert(is_out("mend"));
+    steers(LED "  e: {goal: late, depends_on: [mend, c]}\n");
+#undef LED
+    assert_replays();
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_told("e", "mend c");
+    assert_told("w", "c mend");
+    assert_node("d", "skipped");
+    assert_runs("a", 1);
+    assert_runs("mend", 1);
+    end();
+}
+END_TEST
+
+/* A team that is to be tried again has begun: its graph goes on as it was. */
+START_TEST(a_team_between_attempts_stands)
+{
+    static const char was[] =
+        HEAD "start: crew\n"
+             "nodes:\n"
+             "  crew:\n"
+             "    type: team\n"
+             "    goal: go\n"
+             "    retry_policy: {max_attempts: 2, delay: 10s}\n"
+             "    graph:\n"
+             "      start: a\n"
+             "      nodes:\n"
+             "        a: {type: tool, tool: t/fail, args: {code: broken, "
+             "class: transient, times: 1}}\n";
+
+    begin(was);
+    admit("{}");
+    finish("a");
+    sync_all();
+    ck_assert_uint_gt(s.n_timers, 0);
+    ck_assert_str_eq(mortise_run_begun(s.run, "crew/a"),
+                     "stands in what has begun");
+    refused(HEAD "start: crew\n"
+                 "nodes:\n"
+                 "  crew:\n"
+                 "    type: team\n"
+                 "    goal: go\n"
+                 "    retry_policy: {max_attempts: 2, delay: 10s}\n"
+                 "    graph:\n"
+                 "      start: [a, b]\n"
+                 "      nodes:\n"
+                 "        a: {type: tool, tool: t/fail, args: {code: broken, "
+                 "class: transient, times: 1}}\n"
+                 "        b: {goal: more}\n",
+            MORTISE_ESTATE, "crew' has begun: it stays as it is");
+    steers(HEAD "start: crew\n"
+                "nodes:\n"
+                "  new: {goal: new, depends_on: crew}\n"
+                "  crew:\n"
+                "    type: team\n"
+                "    goal: go\n"
+                "    retry_policy: {max_attempts: 2, delay: 10s}\n"
+                "    graph:\n"
+                "      start: a\n"
+                "      nodes:\n"
+                "        a: {type: tool, tool: t/fail, args: {code: broken, "
+                "class: transient, times: 1}}\n");
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED); /* its first attempt fails, anew */
+    assert_record("crew", "attempts", "2");
+    assert_node("new", "skipped");
+    end();
+}
+END_TEST
+
+static const char wider[] =
+    HEAD "start: [a, e]\n"
+         "nodes:\n"
+         "  a: {goal: begin}\n"
+         "  e: {goal: new}\n"
+         "  b: {type: tool, tool: t/write, args: {v: 1}, depends_on: a}\n"
+         "  c: {type: tool, tool: t/write, args: {v: 2}, depends_on: a}\n"
+         "  d: {goal: end, depends_on: [b, c, e]}\n"
+         "  f: {goal: late, depends_on: a}\n";
+
+/* Without memory it is said, and the run is good for nothing but to be loaded
+ * again. */
+static bool steer_without_memory(int n)
+{
+    struct mortise_run_command c = {.kind = MORTISE_CMD_STEER};
+    struct mortise_graph *g = sim_graph(wider);
+    struct mortise_steering to = {.graph = g};
+    struct mortise_input in = {.kind = MORTISE_IN_COMMAND};
+    struct mortise_actions actions;
+    bool failed;
+    int rv;
+
+    begin(diamond);
+    admit("{}");
+    finish("a");
+    ck_assert_int_eq(mortise_graph_follow(g, s.graph, &err), MORTISE_OK);
+    to.operations = json_pack("[{s:s}]", "remove", "x");
+    in.now_ms = s.now_ms;
+    in.u.command = (struct mortise_said){
+        .list = &c, .n = 1, .actor = "ann", .steering = &to};
+    mortise_actions_init(&actions, &test_mem);
+    test_mem_fail_at(n);
+    rv = mortise_run_step(s.run, &in, &actions, &err);
+    failed = test_mem_failed();
+    test_mem_fail_at(-1);
+    ck_assert_int_eq(rv, failed ? MORTISE_ENOMEM : MORTISE_OK);
+    mortise_actions_finish(&actions);
+    json_decref(to.operations);
+    mortise_graph_unref(g);
+    end();
+    return failed;
+}
+
+START_TEST(running_out_of_memory_is_an_error)
+{
+    int n = 0;
+
+    while (steer_without_memory(n))
+        n++;
+    ck_assert_int_gt(n, 4); /* arenas ask seldom */
+}
+END_TEST
+
+/* A record that was damaged, or whose graph is not there, is refused. */
+START_TEST(damaged_entries_are_refused)
+{
+    struct mortise_graph *first;
+
+    begin(diamond);
+    first = mortise_graph_ref(s.graph);
+    admit("{}");
+    finish("a");
+    steers(wider);
+    sync_all();
+    sim_run_plain(&s);
+    for (size_t i = 0; i < s.n_commits; i++) {
+        for (size_t at = 0; at < 2 * s.commits[i].size; at++) {
+            struct mortise_run *r;
+            char *bytes = malloc(s.commits[i].size);
+            int rv = MORTISE_OK;
+
+            memcpy(bytes, s.commits[i].entries, s.commits[i].size);
+            bytes[at / 2] ^= at % 2 == 0 ? 1 : 0x40;
+            ck_assert_int_eq(mortise_run_replay(&r, &test_mem, s.graph,
+                                                "default", "run-1", NULL, NULL,
+                                                &err),
+                             MORTISE_OK);
+            for (size_t k = 0; rv == MORTISE_OK && k < s.n_commits; k++)
+                rv = mortise_run_apply(r, s.commits[k].seq,
+                                       s.commits[k].time_ms, s.commits[k].id,
+                                       k == i ? bytes : s.commits[k].entries,
+                                       s.commits[k].size, &err);
+            ck_assert_msg(rv == MORTISE_OK || rv == MORTISE_ECORRUPT ||
+                              rv == MORTISE_ENEWER,
+                          "%d", rv);
+            mortise_run_free(r);
+            free(bytes);
+        }
+    }
+    for (int known = 0; known < 2; known++) {
+        struct mortise_run *r;
+        int rv = MORTISE_OK;
+
+        mortise_run_replay(&r, &test_mem, first, "default", "run-1", NULL, NULL,
+                           &err);
+        for (size_t k = 0; rv == MORTISE_OK && k < s.n_commits; k++) {
+            if (k == 2 && known) /* it is told in time */
+                mortise_run_know(r, s.graph);
+            rv = mortise_run_apply(r, s.commits[k].seq, s.commits[k].time_ms,
+                                   s.commits[k].id, s.commits[k].entries,
+                                   s.commits[k].size, &err);
+        }
+        ck_assert_int_eq(rv, known ? MORTISE_OK : MORTISE_ECORRUPT);
+        mortise_run_free(r);
+    }
+    mortise_graph_unref(first);
+    end();
+}
+END_TEST
+
+/* Of entries that stand before it in its checkpoint, history has the nodes of the
+ * graph before. */
+START_TEST(history_names_nodes_as_of_then)
+{
+    bool seen = false;
+
+    begin(HEAD "start: [a, b]\ncheckpoint_policy: none\n"
+               "nodes:\n"
+               "  a: {type: tool, tool: t/echo, args: {v: 1}}\n"
+               "  b: {type: tool, tool: t/read, args: {v: 1}}\n");
+    admit("{}");
+    finish("a"); /* waits for another's commit */
+    steers(HEAD "start: [z, a, b]\ncheckpoint_policy: none\n"
+                "nodes:\n"
+                "  z: {goal: new}\n"
+                "  a: {type: tool, tool: t/echo, args: {v: 1}}\n"
+                "  b: {type: tool, tool: t/read, args: {v: 1}}\n");
+    sync_all();
+    {
+        struct sim_commit *c = &s.commits[s.n_commits - 1];
+        json_t *list = mortise_run_describe(s.run, c->entries, c->size), *one;
+        size_t i;
+
+        json_array_foreach(list, i, one)
+        {
+            const char *node = json_string_value(json_object_get(one, "node"));
+
+            if (node == NULL)
+                continue;
+            ck_assert_str_eq(node, "a");
+            seen = true;
+        }
+        json_decref(list);
+    }
+    ck_assert(seen);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("run_steer");
@@ -734,6 +975,11 @@ static Suite *suite(void)
     tcase_add_test(tc, only_task_graphs_are_steered);
     tcase_add_test(tc, who_comes_second_is_told);
     tcase_add_test(tc, it_may_come_with_a_pause);
+    tcase_add_test(tc, edges_of_other_kinds_stay);
+    tcase_add_test(tc, a_team_between_attempts_stands);
+    tcase_add_test(tc, running_out_of_memory_is_an_error);
+    tcase_add_test(tc, damaged_entries_are_refused);
+    tcase_add_test(tc, history_names_nodes_as_of_then);
     tcase_add_test(tc, killed_at_every_commit);
     tcase_add_test(tc, again_and_back);
     tcase_add_test(tc, not_without_end);
