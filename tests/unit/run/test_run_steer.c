@@ -670,6 +670,133 @@ START_TEST(killed_at_every_commit)
 }
 END_TEST
 
+/* ---- any graph, any diff, any order -------------------------------------------------- */
+
+enum { NODES = 12, NEEDS = 3 };
+
+struct plan { /* of a node that is there: it needs ids less than its own */
+    bool there[NODES];
+    int needs[NODES][NEEDS], n[NODES];
+    int order[NODES]; /* in which they are written */
+};
+
+static void plan_node(struct plan *p, int i, uint32_t *seed)
+{
+    p->there[i] = true;
+    p->n[i] = 0;
+    for (int k = 0; k < i; k++)
+        if (p->there[k] && p->n[i] < NEEDS && sim_random(seed) % 3 == 0)
+            p->needs[i][p->n[i]++] = k;
+}
+
+static void shuffle(struct plan *p, uint32_t *seed)
+{
+    for (int i = 0; i < NODES; i++)
+        p->order[i] = i;
+    for (int i = NODES - 1; i > 0; i--) {
+        int k = (int)(sim_random(seed) % (unsigned)(i + 1)), was = p->order[i];
+
+        p->order[i] = p->order[k];
+        p->order[k] = was;
+    }
+}
+
+/* Each gives one more than the sum of what it needs. */
+static void write_plan(const struct plan *p, char *out, size_t size)
+{
+    FILE *f = fmemopen(out, size, "w");
+
+    fputs(HEAD "limits: {concurrency: 3}\nstart: [", f);
+    for (int i = 0, any = 0; i < NODES; i++)
+        if (p->there[i] && p->n[i] == 0)
+            fprintf(f, "%sn%d", any++ ? ", " : "", i);
+    fputs("]\nnodes:\n", f);
+    for (int at = 0; at < NODES; at++) {
+        int i = p->order[at];
+
+        if (!p->there[i])
+            continue;
+        fprintf(f, "  n%d: {type: tool, tool: t/%s, args: {v: \"${1", i,
+                i % 3 == 0 ? "idem" : "echo");
+        for (int k = 0; k < p->n[i]; k++)
+            fprintf(f, " + artifacts.n%d.v", p->needs[i][k]);
+        fputs("}\"}", f);
+        for (int k = 0; k < p->n[i]; k++)
+            fprintf(f, "%sn%d", k == 0 ? ", depends_on: [" : ", ",
+                    p->needs[i][k]);
+        fputs(p->n[i] > 0 ? "]}\n" : "}\n", f);
+    }
+    fclose(f);
+}
+
+/* What has not begun is any other, as long as what has begun needs nothing else; that
+ * a node needs what is gone is no graph. */
+static void replan(struct plan *p, uint32_t *seed)
+{
+    for (int i = 0; i < NODES; i++) {
+        char id[8];
+
+        snprintf(id, sizeof id, "n%d", i);
+        if (p->there[i] && mortise_run_begun(s.run, id) != NULL)
+            continue;
+        if (sim_random(seed) % 4 == 0)
+            p->there[i] = false;
+        else
+            plan_node(p, i, seed);
+    }
+    p->there[0] = true; /* something is there to start with */
+    shuffle(p, seed);
+}
+
+/* A run that was steered, anywhere and however often, and died in between, comes to
+ * what a run of its last graph comes to. */
+START_TEST(it_comes_to_what_the_last_graph_does)
+{
+    for (uint32_t world = 1; world <= 300; world++) {
+        uint32_t seed = world;
+        struct plan p = {.n = {0}};
+        char text[8192], *have, *want;
+
+        for (int i = 0; i < NODES - 4; i++)
+            plan_node(&p, i, &seed);
+        shuffle(&p, &seed);
+        write_plan(&p, text, sizeof text);
+        begin(text);
+        admit("{}");
+        for (int times = 0; times < 3; times++) {
+            for (uint32_t n = sim_random(&seed) % 9; n > 0; n--) {
+                if (sim_random(&seed) % 2 == 0)
+                    sim_sync_one(&s);
+                else if (s.n_calls > 0)
+                    sim_end_call(&s, sim_random(&seed) % s.n_calls);
+            }
+            sync_all();
+            if (mortise_run_is_finished(s.run))
+                break;
+            replan(&p, &seed);
+            write_plan(&p, text, sizeof text);
+            steers(text);
+            sync_all();
+            if (sim_random(&seed) % 2 == 0) {
+                sim_crash(&s, &seed);
+                sim_recover(&s);
+            }
+        }
+        sim_run(&s, &seed);
+        assert_status(MORTISE_RUN_COMPLETED);
+        have = sim_state(&s);
+        end();
+        run_plain(text, "{}");
+        want = sim_state(&s);
+        end();
+        ck_assert_msg(strcmp(have, want) == 0, "world %u: %s\nnot %s", world,
+                      have, want);
+        free(have);
+        free(want);
+    }
+}
+END_TEST
+
 /* A run may be steered again and again; and back, which is a graph of its own. */
 START_TEST(again_and_back)
 {
@@ -981,6 +1108,7 @@ static Suite *suite(void)
     tcase_add_test(tc, damaged_entries_are_refused);
     tcase_add_test(tc, history_names_nodes_as_of_then);
     tcase_add_test(tc, killed_at_every_commit);
+    tcase_add_test(tc, it_comes_to_what_the_last_graph_does);
     tcase_add_test(tc, again_and_back);
     tcase_add_test(tc, not_without_end);
     suite_add_tcase(suite, tc);
