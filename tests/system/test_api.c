@@ -902,6 +902,41 @@ START_TEST(resume_with_questions_pending)
 }
 END_TEST
 
+/* A diff is a list of operations, or the text of one; its findings are the words of
+ * the error, and say where they come from.
+ * command: steer */
+START_TEST(a_diff_steers_a_run)
+{
+    struct mortise_command c = {
+        .size = sizeof c,
+        .kind = MORTISE_CMD_STEER,
+        .json = "[{\"add\": {\"id\": \"c\", \"node\": {\"type\": \"tool\", "
+                "\"tool\": \"counts/count\", \"depends_on\": [\"a\"]}}}]"};
+
+    start("start: [a, b]\n"
+          "nodes:\n"
+          "  a: {type: tool, tool: counts/count, args: {}}\n"
+          "  b: {type: human, prompt: Well?}\n");
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_WAITING);
+    ck_assert_int_eq(counted(), 1);
+    ck_assert_msg(command(&c, 0) == MORTISE_OK, "%s", err.msg);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_WAITING);
+    ck_assert_int_eq(counted(), 2);
+    ck_assert_int_eq(command(&c, 0), MORTISE_ECHECK);
+    ck_assert_msg(strncmp(err.msg, "diff:1:15: error[E1105]", 23) == 0, "%s",
+                  err.msg);
+    c.json = "{\"source\": \"- remove: b\", \"path\": \"d.yaml\"}";
+    ck_assert_int_eq(command(&c, 0), MORTISE_ECHECK);
+    ck_assert_msg(strncmp(err.msg, "d.yaml:1:11: error[E1101]", 25) == 0, "%s",
+                  err.msg);
+    c.json = "{\"text\": \"- remove: b\"}";
+    ck_assert_int_eq(command(&c, 0), MORTISE_EINVAL);
+    c.json = NULL;
+    ck_assert_int_eq(command(&c, 0), MORTISE_EINVAL);
+    ck_assert_int_eq(counted(), 2);
+}
+END_TEST
+
 /* A finished run: resume and update run nothing, goto runs from there. */
 START_TEST(commands_on_a_finished_run)
 {
@@ -2085,6 +2120,7 @@ static Suite *suite(void)
     tcase_add_test(tc, expired_requests);
     tcase_add_loop_test(tc, deadlines_fire, 0, 2);
     tcase_add_test(tc, resume_with_questions_pending);
+    tcase_add_test(tc, a_diff_steers_a_run);
     tcase_add_test(tc, commands_on_a_finished_run);
     tcase_add_test(tc, resume_retries_what_failed);
     tcase_add_test(tc, two_resumes);
