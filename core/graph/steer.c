@@ -941,7 +941,7 @@ static const struct mortise_key operations[] = {
      .read = wrap},
 };
 
-const struct mortise_place mortise_steer_place = {
+static const struct mortise_place operation_place = {
     MORTISE_PLACE_OF("an operation", operations)};
 
 /* ---- all of it -------------------------------------------------------------- */
@@ -955,7 +955,7 @@ static void read_operation(struct diff *d, const struct mortise_yaml *one)
                              "an operation is a mapping with one key"),
             "add, remove, split, reroute, set_role, set_tools or wrap");
     else
-        mortise_keys_read(&mortise_steer_place, one, one->span, d, NULL,
+        mortise_keys_read(&operation_place, one, one->span, d, NULL,
                           d->diags);
 }
 

@@ -13,9 +13,6 @@ struct mortise_steered {
     void *ud;
 };
 
-/* The places of a diff, for who describes it: an operation. */
-extern const struct mortise_place mortise_steer_place;
-
 /* The graph as the diff makes it: a tree in `a`, each part of which knows where it
  * was written, in the graph's file or in the diff's (whose name is `path`); it lasts
  * as long as both.  *operations: the diff as JSON, a new reference.  It is not

@@ -31,6 +31,8 @@ static void forget_plugins(void)
     desk_unsign();
 }
 
+static const char *more = ""; /* of the store, for this test */
+
 /* A run `r` of the graph, as far as it goes before somebody answers `ask`. */
 static void begin(const char *body)
 {
@@ -39,9 +41,9 @@ static void begin(const char *body)
     snprintf(text, sizeof text,
              "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: t}\n"
              "plugins: {path: [\"%s\"]}\ntrust: {dir: \"%s\"}\n"
-             "store: {path: ./store}\nmodels:\n"
+             "store: {path: ./store%s}\nmodels:\n"
              "  default: {provider: speaks, model: small}\n",
-             shelf.plugins, shelf.trust);
+             shelf.plugins, shelf.trust, more);
     desk_put("mortise.yaml", text);
     desk_graph("g", body);
     child_run("$MORTISE run g.yaml --id r");
@@ -606,6 +608,51 @@ START_TEST(killed_while_it_steers)
 }
 END_TEST
 
+/* Is the graph with that digest stored under it? */
+static bool is_stored(const char *digest)
+{
+    struct reader_store s;
+    char path[8192], hex[65];
+    bool found = false;
+
+    snprintf(path, sizeof path, "%s/store", desk_dir);
+    ck_assert_msg(store_reader_read(&s, path) == 0, "%s", s.why);
+    for (size_t i = 0; i < s.n_graphs; i++) {
+        for (size_t k = 0; k < 32; k++)
+            sprintf(hex + 2 * k, "%02x", s.graphs[i].digest[k]);
+        found |= strcmp(hex, digest) == 0;
+    }
+    store_reader_free(&s);
+    return found;
+}
+
+/* What a run went by before is with its newest graph: the rest may be swept. */
+START_TEST(former_graphs_are_kept_with_the_newest)
+{
+    char first[65];
+
+    more = ", retention: {finished: 1s}";
+    begin(report);
+    more = "";
+    graph_of(1, first);
+    ck_assert(is_stored(first));
+    steers("- remove: print\n");
+    desk_graph("other", "start: a\nnodes:\n  a: {type: tool, tool: "
+                        "text/join, args: {parts: [a]}}\n");
+    for (int i = 0; i < 300 && is_stored(first); i++) {
+        desk_ok("$MORTISE run other.yaml"); /* and earlier ones go */
+        usleep(100000);
+    }
+    ck_assert(!is_stored(first));
+    steers("- set_role: {id: write, role: critic}\n");
+    answer();
+    assert_asked("write", "critic");
+    desk_ok("$MORTISE history r");
+    desk_ok("$MORTISE events r --json");
+    ck_assert_ptr_nonnull(strstr(child.out, "steering_applied"));
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("cli_steer");
@@ -628,6 +675,7 @@ static Suite *suite(void)
     tcase_add_test(tc, while_it_runs);
     tcase_add_test(tc, many_at_once);
     tcase_add_test(tc, killed_while_it_steers);
+    tcase_add_test(tc, former_graphs_are_kept_with_the_newest);
     suite_add_tcase(suite, tc);
     return suite;
 }

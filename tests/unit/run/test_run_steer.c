@@ -735,7 +735,7 @@ static void write_plan(const struct plan *p, char *out, size_t size)
 static void replan(struct plan *p, uint32_t *seed)
 {
     for (int i = 0; i < NODES; i++) {
-        char id[8];
+        char id[16];
 
         snprintf(id, sizeof id, "n%d", i);
         if (p->there[i] && mortise_run_begun(s.run, id) != NULL)
