@@ -404,8 +404,9 @@ static int check_same(const struct mortise_request *q, struct mortise_err *err)
     bool had = false;
     int rv = had_input(q, &had, err);
 
-    if (rv == MORTISE_OK && memcmp(mortise_graph_origin(q->stored.graph)->digest,
-                                   q->graph->digest, MORTISE_DIGEST) != 0)
+    if (rv == MORTISE_OK &&
+        memcmp(mortise_graph_origin(q->stored.graph)->digest, q->graph->digest,
+               MORTISE_DIGEST) != 0)
         return mortise_fail(err, MORTISE_EEXISTS,
                             "a run '%s' exists already, of another graph",
                             q->run);
@@ -526,10 +527,10 @@ static void ordered(struct mortise_order *o, const struct mortise_err *err)
     bool watches = q->watch.until != 0;
     struct mortise_err why = *err, ignored;
 
-    q->ordered = false;
-    if (q->asker != NULL)
+    if (q->asker != NULL) /* it may go away of it: the request stays */
         send_report(q, &q->report, &q->findings, &ignored);
     err = &why;
+    q->ordered = false;
     if (err->code != MORTISE_OK) {
         mortise_watch_end(q->m, &q->watch);
         finish(q, NULL, err);

@@ -412,11 +412,19 @@ static uint32_t old_edge(const struct rebuilt *b, const struct mortise_edge *e)
     const struct mortise_graph *from = b->f->graph;
     uint32_t source = e->from == MORTISE_START ? e->from : b->node_of[e->from];
     uint32_t target = e->to == MORTISE_END ? e->to : b->node_of[e->to];
+    const uint32_t *out = from->start;
+    uint32_t n = from->n_start;
 
-    for (uint32_t i = 0; i < from->n_edges; i++)
-        if (from->edges[i].from == source && from->edges[i].to == target &&
-            from->edges[i].kind == e->kind)
-            return i;
+    if (source == NOWHERE)
+        return NOWHERE;
+    if (source != MORTISE_START) {
+        out = from->nodes[source].out;
+        n = from->nodes[source].n_out;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (from->edges[out[i]].to == target &&
+            from->edges[out[i]].kind == e->kind)
+            return out[i];
     return NOWHERE;
 }
 
