@@ -169,9 +169,6 @@ int mortise_frame_reopen(struct mortise_run *r, const struct frame *element,
                          struct mortise_err *err);
 
 /* ---- regraph.c ---- */
-/* Has it neither loops and maps nor edges that are judged or looked for?  Then a
- * run of it may be steered. */
-bool mortise_graph_is_plain(const struct mortise_graph *g);
 /* May the run go by this graph?  MORTISE_ESTATE, MORTISE_EINVAL: says why not. */
 int mortise_regraph_check(const struct mortise_run *r,
                           const struct mortise_graph *to,

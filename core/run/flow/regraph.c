@@ -96,7 +96,8 @@ static bool has_same_shape(const struct mortise_graph *a,
     return true;
 }
 
-bool mortise_graph_is_plain(const struct mortise_graph *g)
+/* Has it neither loops and maps nor edges that are judged or looked for? */
+static bool is_plain(const struct mortise_graph *g)
 {
     if (g->n_regions != 1 || g->offers != NULL)
         return false;
@@ -157,12 +158,12 @@ const char *mortise_run_begun(const struct mortise_run *r, const char *path)
 {
     const struct frame *f = r->frames[0];
     const struct mortise_node *n;
-    char id[80];
+    char id[80]; /* ids have 64 bytes at most */
 
     for (;;) {
         size_t k = strcspn(path, "/");
 
-        if (k >= sizeof id || !mortise_graph_is_plain(f->graph))
+        if (k >= sizeof id || !is_plain(f->graph))
             return NULL;
         memcpy(id, path, k);
         id[k] = '\0';
@@ -227,7 +228,7 @@ static int check_frame(const struct mortise_run *r, const struct frame *f,
 {
     int rv = MORTISE_OK;
 
-    if (!mortise_graph_is_plain(f->graph) || !mortise_graph_is_plain(to))
+    if (!is_plain(f->graph) || !is_plain(to))
         return mortise_fail(err, MORTISE_EINVAL,
                             "only task graphs are steered: this one has loops, "
                             "maps, or edges that are guarded or discovered");
