@@ -47,7 +47,7 @@ CFLAGS  ?= -O2 -g
 LDFLAGS ?=
 OBJCOPY ?= objcopy
 B       ?= build
-LAYERS  ?= base json yaml cel spawn config graph run store plugin engine service
+LAYERS  ?= base json yaml cel spawn config graph draw run store plugin engine service
 WERROR  ?= $(if $(CI),-Werror,)
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
@@ -74,7 +74,7 @@ CORE_SRC := $(foreach l,$(LAYERS),$(wildcard core/$(l)/*.c core/$(l)/*/*.c)) \
     $(if $(findstring MORTISE_EXTEND,$(VARIANT)),$(wildcard tests/extend/core/*.c))
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/%.o)
 CLI_OBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out core/cli/main.c,\
-                $(wildcard core/draw/*.c core/import/*.c core/cli/*.c)))
+                $(wildcard core/import/*.c core/cli/*.c)))
 LIB_OBJ  := $(patsubst %.c,$(B)/%.o,$(wildcard tests/lib/*.c))
 HEADERS  := $(wildcard sdk/mortise/*.h)
 

@@ -375,6 +375,13 @@ operation_of(const struct mortise_graph *g, const char *name)
     return op;
 }
 
+/* START asks for the plan of the graph, where it is to be approved. */
+static bool is_plan(const struct mortise_graph *g,
+                    const struct mortise_yaml *name)
+{
+    return g->approve_plan && strcmp(name->str, "START") == 0;
+}
+
 static int check_people(const struct mortise_graph *g,
                         const struct mortise_case_scripts *people,
                         struct mortise_diags *diags)
@@ -382,7 +389,9 @@ static int check_people(const struct mortise_graph *g,
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < people->n; i++) {
-        const struct mortise_node *n = node_of(g, people->list[i].name, diags);
+        const struct mortise_yaml *name = people->list[i].name;
+        const struct mortise_node *n =
+            is_plan(g, name) ? NULL : node_of(g, name, diags);
 
         if (n != NULL)
             rv = mortise_case_fits_person(n, &people->list[i], diags);

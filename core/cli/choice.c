@@ -103,6 +103,7 @@ static const json_t *settled_by(const json_t *history, const char *given)
         MORTISE_JSON_EACH (entry, k, json_object_get(cp, "entries"))
             if (names(entry, given) &&
                 (strcmp(mortise_cli_text(entry, "entry"), "settle") == 0 ||
+                 strcmp(mortise_cli_text(entry, "entry"), "planned") == 0 ||
                  strcmp(mortise_cli_text(entry, "entry"), "correct") == 0))
                 found = entry;
     return found;

@@ -180,6 +180,7 @@ static int make_decision(struct mortise_cli *cli, const json_t *request,
         return decide_tool(cli, request, approve, out, err);
     if (mortise_cli_is_kind(request, "human") ||
         mortise_cli_is_kind(request, "node") ||
+        mortise_cli_is_kind(request, "plan") ||
         mortise_cli_is_decision(request))
         return decide_human(cli, request, approve, out, err);
     return mortise_fail(err, MORTISE_EMISMATCH,

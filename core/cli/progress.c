@@ -213,6 +213,20 @@ static void gist_of_decision(const json_t *event, char out[DETAIL])
              mortise_cli_text(event, "actor"), why[0] != '\0' ? ": " : "", why);
 }
 
+static void gist_of_proposal(const json_t *event, char out[DETAIL])
+{
+    snprintf(out, DETAIL, "%s, digest %.16s", mortise_cli_text(event, "graph"),
+             mortise_cli_text(event, "digest"));
+}
+
+static void gist_of_word(const json_t *event, char out[DETAIL])
+{
+    const char *why = mortise_cli_text(event, "reason");
+
+    snprintf(out, DETAIL, "by %s%s%s", mortise_cli_text(event, "actor"),
+             why[0] != '\0' ? ": " : "", why);
+}
+
 /* ---- terminals ---------------------------------------------------------- */
 
 /* What an event is called in the margin; NULL: it is not worth a line.  And its
@@ -238,6 +252,9 @@ static const struct look {
     {"warning", "warning", MORTISE_ASKS, gist_of_warning},
     {"interrupt", "asks", MORTISE_ASKS, gist_of_interrupt},
     {"decision", "decided", MORTISE_GOOD, gist_of_decision},
+    {"plan_proposed", "plan", MORTISE_ASKS, gist_of_proposal},
+    {"plan_approved", "approved", MORTISE_GOOD, gist_of_word},
+    {"plan_rejected", "rejected", MORTISE_BAD, gist_of_word},
     {"command", "command", MORTISE_PLAIN, NULL},
     {"missed", "missed", MORTISE_ASKS, gist_of_missed},
     {"run_end", NULL, MORTISE_PLAIN, NULL}, /* whoever waits says more of it */

@@ -206,6 +206,7 @@ static const struct kind {
      settle_decision},
     {"node", "is about to run and needs an approval", "approve",
      settle_decision},
+    {"plan", "waits for its plan to be approved", "approve", settle_decision},
     {"scheduled_pause", "is paused here by the graph", "resume", settle_pause},
     {"budget", "would spend more than its graph may", "raise-budget",
      settle_budget},
@@ -362,6 +363,14 @@ static void put_payload(struct mortise_out *o, const json_t *payload)
         field(o, "payload", payload);
 }
 
+/* As a picture, and as it may be edited. */
+static void put_plan(struct mortise_out *o, const json_t *request)
+{
+    mortise_out_text(o, mortise_cli_text(request, "picture"), 4);
+    mortise_out_puts(o, "\n");
+    mortise_out_text(o, mortise_cli_text(request, "graph"), 4);
+}
+
 bool mortise_cli_is_offered(const json_t *pending, size_t i)
 {
     for (size_t k = 0; k < i; k++) {
@@ -385,6 +394,7 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
         {"needs", "needs"},   {"graph", "graph"},  {"digest", "digest"},
         {"role", "role"},     {"judge", "judge"},  {"child", "child"},
     };
+    bool is_plan = mortise_cli_is_kind(request, "plan");
     char name[MORTISE_CLI_EXECUTION];
 
     mortise_out_style(o, MORTISE_ASKS);
@@ -395,11 +405,14 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
     mortise_out_text(o, json_string_value(json_object_get(request, "prompt")),
                      4);
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
-        field(o, fields[i].word,
-              fields[i].member != NULL
-                  ? json_object_get(request, fields[i].member)
-                  : mortise_cli_key(request));
+        if (!is_plan || strcmp(fields[i].word, "graph") != 0)
+            field(o, fields[i].word,
+                  fields[i].member != NULL
+                      ? json_object_get(request, fields[i].member)
+                      : mortise_cli_key(request));
     put_payload(o, json_object_get(request, "payload"));
+    if (is_plan)
+        put_plan(o, request);
     field(o, mortise_cli_is_kind(request, "in_doubt") ? "result" : "answer",
           json_object_get(request, "schema"));
     field(o, "for", json_object_get(request, "assignees"));

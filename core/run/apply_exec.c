@@ -186,6 +186,8 @@ static bool may_ask(const struct mortise_node *n, uint8_t how)
         return n->op != NULL;
     case MORTISE_ASK_NODE:
         return n->op != NULL || n->sub != NULL;
+    case MORTISE_ASK_PLAN:
+        return n->sub != NULL;
     case MORTISE_ASK_HUMAN:
         return mortise_node_gives(n) == MORTISE_GIVES_DECISION;
     default:
@@ -263,9 +265,12 @@ static int settle_request(struct mortise_run *r, struct exec *x,
         return err->code;
     if (x->ask == MORTISE_ASK_BEFORE)
         mortise_exec_pass_before(x);
-    if (x->ask == MORTISE_ASK_NODE &&
+    if ((x->ask == MORTISE_ASK_NODE || x->ask == MORTISE_ASK_PLAN) &&
         json_is_true(json_object_get(e->value, "approved"))) {
-        mortise_exec_approve_whole(x);
+        if (x->ask == MORTISE_ASK_NODE)
+            mortise_exec_approve_whole(x);
+        else
+            mortise_exec_approve_plan(x);
         if (mortise_generation_approved_by(x, e, err) != MORTISE_OK)
             return err->code;
     }

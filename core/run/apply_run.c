@@ -59,6 +59,10 @@ int mortise_apply_admit(struct mortise_run *r, const struct mortise_entry *e,
     if (rv != MORTISE_OK)
         return rv;
     mortise_exec_become(r, x, X_DONE);
+    if (r->graph->approve_plan) {
+        mortise_plan_holds(r);
+        return MORTISE_OK;
+    }
     return mortise_frame_follow_start(r, x, err);
 }
 
@@ -71,7 +75,7 @@ static int follow_update(struct mortise_run *r, struct exec *x,
     bool again = x->child_again && r->rules >= MORTISE_RULES_THIRD;
     int rv;
 
-    if (x->state == X_HELD)
+    if (x->state == X_HELD || (x == r->execs[0] && r->plan.waits))
         x->heir = u->index;
     if (x->state == X_HELD || x->state == X_DONE ||
         (x->state == X_CANCELLED && !mortise_race_may_return(x)) ||
@@ -168,6 +172,7 @@ int mortise_apply_goto(struct mortise_run *r, const struct mortise_entry *e,
     mortise_json_drop(&r->error);
     r->cancelling = false;
     mortise_final_forget(r);
+    mortise_plan_forget(r);
     rv = mortise_exec_ready(r, x, err);
     return rv != MORTISE_OK
                ? rv

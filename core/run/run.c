@@ -138,6 +138,8 @@ void mortise_run_free(struct mortise_run *r)
     mortise_buf_finish(&r->record);
     json_decref(r->self);
     json_decref(r->error);
+    json_decref(r->plan.payload);
+    json_decref(r->plan.error);
     mortise_usage_finish(&r->usage);
     mortise_inbox_finish(r);
     mortise_outbox_finish(r);
@@ -209,8 +211,10 @@ static void find_status(struct mortise_run *r)
     else if (r->n_asked_so[MORTISE_ASK_BUDGET] > 0)
         set_status(r, MORTISE_RUN_PAUSED, "budget");
     else if (r->n_asked_so[MORTISE_ASK_APPROVAL] +
-                 r->n_asked_so[MORTISE_ASK_NODE] >
-             0)
+                     r->n_asked_so[MORTISE_ASK_NODE] +
+                     r->n_asked_so[MORTISE_ASK_PLAN] >
+                 0 ||
+             r->plan.request[0] != '\0')
         set_status(r, MORTISE_RUN_WAITING, "approval");
     else if (r->n_asked_so[MORTISE_ASK_HUMAN] + r->n_questions > 0)
         set_status(r, MORTISE_RUN_WAITING, "human");
@@ -549,12 +553,16 @@ static int admit(struct mortise_run *r, const struct mortise_admission *adm,
     rv = e.note != NULL && e.edges != NULL
              ? mortise_total_choose_start(r, r->graph, e.value, &e, err)
              : mortise_nomem(err);
+    if (r->graph->approve_plan)
+        e.n_edges = 0; /* they are chosen once its plan is approved */
     if (rv == MORTISE_OK)
         rv = mortise_order_record_start(r, adm->order, err);
     if (rv == MORTISE_OK)
         rv = mortise_rules_record(r, adm->store, err);
     if (rv == MORTISE_OK)
         rv = mortise_run_record(r, &e, err);
+    if (rv == MORTISE_OK && r->graph->approve_plan)
+        rv = mortise_plan_ask(r, err);
     mortise_entry_finish(&e);
     return rv == MORTISE_OK && adm->spawned_by != NULL
                ? admit_child(r, adm, err)

@@ -216,6 +216,9 @@ static json_t *pending_json(const struct mortise_run *r)
 {
     json_t *list = json_array();
 
+    if (r->plan.request[0] != '\0' &&
+        add_pending(list, r->plan.payload, 0) != 0)
+        mortise_json_drop(&list);
     for (size_t i = 1; list != NULL && i < r->n_execs; i++) {
         if (add_requests(list, r->execs[i]) != 0)
             mortise_json_drop(&list);

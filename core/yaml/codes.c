@@ -99,7 +99,8 @@ const struct mortise_code mortise_codes[] = {
     {"E0205", "a value that is not in this build",
      "The value belongs to the language, but this build cannot do what it "
      "says, and ignoring it would be worse.",
-     "hitl_mode: approve_plan\n"},
+     "state: {scratch: {$schema: 'http://json-schema.org/draft-07/schema#'}}"
+     "\n"},
     {"E0206", "a missing key", "Something here must be said and is not.",
      START_A "  a: {type: tool, next: END}   # which tool?\n"},
     {"E0207", "an unknown word", "The key takes one of a few words.",

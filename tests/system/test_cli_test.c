@@ -271,6 +271,32 @@ START_TEST(nodes_are_approved_and_rejected)
 }
 END_TEST
 
+/* So are plans, by who answers for START. */
+START_TEST(plans_are_approved_and_rejected)
+{
+    put_test("  one:\n"
+             "    operations: {tried/strike: {output: ~}, tried/nap: {output: "
+             "~}}\n"
+             "    real: [tried]\n"
+             "    people: {START: {approve: true}}\n"
+             "    expect: {status: completed, events: [{type: plan_proposed}, "
+             "{type: plan_approved}]}\n"
+             "  two:\n"
+             "    people: {START: {reject: not now}}\n"
+             "    expect: {status: failed, error: rejected, events: [{type: "
+             "plan_rejected, reason: not now}]}\n");
+    desk_ok("sed -i s/approve_tools/approve_plan/ g.graph.yaml && "
+            "$MORTISE test t.test.yaml");
+    put_test("  one: {people: {START: {answer: 1}}, expect: {status: "
+             "failed}}\n");
+    desk_ok("sed -i s/approve_tools/approve_plan/ g.graph.yaml");
+    child_run("$MORTISE test t.test.yaml");
+    desk_code(1);
+    desk_out(
+        "error[E0903]: 'START' asks (plan), and that takes approve or reject");
+}
+END_TEST
+
 /* A call may be approved with other arguments, or rejected. */
 START_TEST(calls_are_approved_and_rejected)
 {
@@ -929,6 +955,7 @@ static Suite *suite(void)
     tcase_add_test(tc, real_calls_do);
     tcase_add_test(tc, calls_are_approved_and_rejected);
     tcase_add_test(tc, nodes_are_approved_and_rejected);
+    tcase_add_test(tc, plans_are_approved_and_rejected);
     tcase_add_test(tc, deeds_fit_what_is_asked);
     tcase_add_test(tc, tools_are_scripted_and_approved);
     tcase_add_test(tc, a_call_that_asks_is_no_less_of_a_doubt);

@@ -212,6 +212,10 @@ static const struct waits {
      "hitl_mode: approve_each_node\nstart: a\nnodes:\n  a: " TOOL(
          "tried/echo", "value: 1") "}\n",
      NULL, 8},
+    {"a plan that is to be approved",
+     "hitl_mode: approve_plan\nstart: a\nnodes:\n  a: " TOOL("tried/echo",
+                                                             "value: 1") "}\n",
+     NULL, 8},
 };
 
 /* Of what asks a model. */

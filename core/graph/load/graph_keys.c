@@ -26,7 +26,7 @@ static void read_metadata(void *ctx, void *into,
     g->version = m.version;
 }
 
-enum { APPROVE_TOOLS = 1, APPROVE_NODES };
+enum { APPROVE_TOOLS = 1, APPROVE_NODES, APPROVE_PLAN };
 
 static void read_hitl_mode(void *ctx, void *into,
                            const struct mortise_slot *slot)
@@ -36,6 +36,7 @@ static void read_hitl_mode(void *ctx, void *into,
     (void)ctx; /* what a graph around it says holds as well */
     g->approve_tools |= slot->word == APPROVE_TOOLS;
     g->approve_nodes |= slot->word == APPROVE_NODES;
+    g->approve_plan |= slot->word == APPROVE_PLAN;
 }
 
 /* In each of the nodes, the field of the row, which is no field of `into`. */
@@ -56,9 +57,9 @@ static void read_interrupt(void *ctx, void *into,
 
 static const struct mortise_word hitl_modes[] = {
     {"none", 0, false},
-    {"approve_tools", APPROVE_TOOLS, false},
+    {"approve_plan", APPROVE_PLAN, false},
     {"approve_each_node", APPROVE_NODES, false},
-    {"approve_plan", 0, true},
+    {"approve_tools", APPROVE_TOOLS, false},
     {NULL, 0, false},
 };
 
@@ -89,8 +90,9 @@ static const struct mortise_word kinds[] = {{.word = "Graph"}, {.word = NULL}};
 static const struct mortise_key mode_keys[] = {
     {.name = "hitl_mode",
      .about =
-         "What waits for an approval: none (the default), approve_tools (each "
-         "call of a plugin) or approve_each_node.",
+         "What waits for an approval: none (the default), approve_plan (the "
+         "graph, before its first node), approve_each_node, or approve_tools "
+         "(each call of a plugin).",
      .value = MORTISE_V_WORD,
      .words = hitl_modes,
      .read = read_hitl_mode},

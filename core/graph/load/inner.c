@@ -39,6 +39,7 @@ struct mortise_graph *mortise_inner_new(struct mortise_loader *ld,
     g->tree = tree;
     g->approve_tools = outer->approve_tools;
     g->approve_nodes = outer->approve_nodes;
+    g->approve_plan = outer->approve_plan;
     g->coarse = outer->coarse; /* unless it says otherwise */
     g->consistency = outer->consistency; /* likewise */
     g->concurrency = outer->concurrency;

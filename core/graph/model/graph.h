@@ -506,7 +506,8 @@ struct mortise_graph {
     uint32_t n_regions;
 
     bool approve_tools; /* hitl_mode, or that of a graph around this one: */
-    bool approve_nodes; /* each call, or each node that calls or has a graph */
+    bool approve_nodes; /* each call, each node that calls or has a graph, */
+    bool approve_plan;  /* or the graph as a whole */
     bool fail_fast;     /* failure */
     bool coarse;        /* checkpoint_policy, of nodes that say nothing */
     bool settles;       /* a node of it has join: settled */

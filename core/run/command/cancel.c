@@ -26,7 +26,7 @@ int mortise_command_check_cancel(struct mortise_run *r,
 
 int mortise_command_stop_idle(struct mortise_run *r, struct mortise_err *err)
 {
-    int rv = MORTISE_OK;
+    int rv = mortise_plan_withdraw(r, err);
 
     /* A withdrawn hold may activate more: the list grows as we go. */
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {

@@ -29,6 +29,13 @@ static struct exec *request_of(const struct mortise_run *r, const char *id,
     return NULL;
 }
 
+/* Is it about the plan of the run? */
+static bool is_of_plan(const struct mortise_run *r,
+                       const struct mortise_run_command *c)
+{
+    return c->id != NULL && mortise_plan_is_asked(r, c->id);
+}
+
 /* A decision that names nothing is refused whatever the run's state. */
 static int check_named(const struct mortise_run_command *c,
                        struct mortise_err *err)
@@ -142,6 +149,11 @@ int mortise_command_check_approve_tool(struct mortise_run *r,
     rv = check_named(c, err);
     if (rv == MORTISE_OK)
         rv = check_decision(c, err);
+    if (rv == MORTISE_OK && is_of_plan(r, c))
+        rv = mortise_fail(err, MORTISE_EMISMATCH,
+                          "request '%s' asks for no tool approval (it is "
+                          "'plan'); answer it instead",
+                          c->id);
     if (rv == MORTISE_OK)
         rv = find_request(r, c, &x, &s, err);
     if (rv != MORTISE_OK)
@@ -220,8 +232,11 @@ int mortise_command_check_answer(struct mortise_run *r,
 {
     struct exec *x;
     struct step *s;
-    int rv = find_request(r, c, &x, &s, err);
+    int rv;
 
+    if (is_of_plan(r, c))
+        return mortise_plan_check(c->value, err);
+    rv = find_request(r, c, &x, &s, err);
     if (rv == MORTISE_OK && c->decision != NULL)
         rv = check_decision(c, err);
     if (rv != MORTISE_OK)
@@ -241,6 +256,8 @@ int mortise_command_check_answer(struct mortise_run *r,
         rv = mortise_exec_kind(r, x)->check(r, x, c->value, h->actor, err);
     else if (x->ask == MORTISE_ASK_NODE)
         rv = check_node(c->value, err);
+    else if (x->ask == MORTISE_ASK_PLAN)
+        rv = mortise_plan_check(c->value, err);
     else if (!json_is_true(json_object_get(c->value, "approved")))
         rv = mortise_fail(err, MORTISE_EDECISION,
                           "a scheduled pause can only be passed; cancel the "
@@ -280,7 +297,7 @@ int mortise_command_check_resolve(struct mortise_run *r,
     if (rv != MORTISE_OK)
         return rv;
     x = doubt_of(r, c->id);
-    if (x == NULL && request_of(r, c->id, &s) != NULL)
+    if (x == NULL && (is_of_plan(r, c) || request_of(r, c->id, &s) != NULL))
         return mortise_fail(err, MORTISE_EMISMATCH,
                             "request '%s' of run %s is not in doubt", c->id,
                             r->id);
@@ -312,6 +329,8 @@ const void *mortise_decide_request(const struct mortise_run *r,
     struct step *s;
     struct exec *x = c->id != NULL ? request_of(r, c->id, &s) : NULL;
 
+    if (is_of_plan(r, c))
+        return &r->plan;
     /* Several steps of one may ask at once. */
     return x != NULL && s != NULL ? (const void *)s : x;
 }
@@ -398,11 +417,13 @@ int mortise_command_obey_answer(struct mortise_run *r,
     bool passes, of_node;
     int rv;
 
+    if (is_of_plan(r, c))
+        return mortise_plan_answer(r, c->value, h->actor, err);
     assert(x != NULL); /* checked: it asks */
     if (s != NULL)
         return mortise_step_answered(r, x, s, c->value, h->actor, err);
     passes = x->ask == MORTISE_ASK_BEFORE || x->ask == MORTISE_ASK_AFTER;
-    of_node = x->ask == MORTISE_ASK_NODE;
+    of_node = x->ask == MORTISE_ASK_NODE || x->ask == MORTISE_ASK_PLAN;
     rv = mortise_request_settle(
         r, x, passes ? MORTISE_SETTLE_PASSED : MORTISE_SETTLE_ANSWERED,
         passes ? NULL : c->value, NULL, h->actor, err);

@@ -110,5 +110,6 @@ int mortise_command_obey_resume(struct mortise_run *r,
             rv = mortise_request_settle(r, x, MORTISE_SETTLE_PASSED, NULL, NULL,
                                         h->actor, err);
     }
-    return rv;
+    return rv == MORTISE_OK && r->plan.error != NULL ? mortise_plan_ask(r, err)
+                                                     : rv;
 }

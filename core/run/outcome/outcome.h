@@ -61,6 +61,24 @@ int mortise_total_outcome(struct mortise_run *r, struct frame *f,
                           json_t **error, json_t **state,
                           struct mortise_err *err);
 
+/* ---- plan.c ---- */
+/* START is to lead nowhere until the plan is approved. */
+void mortise_plan_holds(struct mortise_run *r);
+/* Ask about the plan of the run, which waits; about the graph in x. */
+int mortise_plan_ask(struct mortise_run *r, struct mortise_err *err);
+int mortise_plan_ask_of(struct mortise_run *r, struct exec *x,
+                        struct mortise_err *err);
+/* Is the request of this id about the plan of the run? */
+bool mortise_plan_is_asked(const struct mortise_run *r, const char *id);
+/* MORTISE_EINVAL: that is no answer. */
+int mortise_plan_check(const json_t *value, struct mortise_err *err);
+/* It was answered so, and the answer checked. */
+int mortise_plan_answer(struct mortise_run *r, json_t *value,
+                        const char *actor, struct mortise_err *err);
+/* Nobody need answer any more; and nobody is asked again. */
+int mortise_plan_withdraw(struct mortise_run *r, struct mortise_err *err);
+void mortise_plan_forget(struct mortise_run *r);
+
 /* What an operation gave that is asked aside: an output, or why there is none. */
 struct aside {
     json_t *output; /* borrowed; NULL: none */

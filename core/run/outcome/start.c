@@ -57,6 +57,13 @@ static bool is_to_be_approved(const struct exec *x,
            (n->op != NULL || n->sub != NULL);
 }
 
+/* Is its graph to be approved, which is no part of a plan that was? */
+static bool has_plan(const struct exec *x, const struct mortise_node *n)
+{
+    return n->sub != NULL && n->sub->approve_plan &&
+           !x->frame->graph->approve_plan && !x->approved_plan;
+}
+
 /* With what it is called with, where nothing is looked up for that. */
 static int ask_node(struct mortise_run *r, struct exec *x,
                     struct mortise_err *err)
@@ -200,6 +207,8 @@ int mortise_start_exec(struct mortise_run *r, struct exec *x,
                                    err);
     if (is_to_be_approved(x, n))
         return ask_node(r, x, err);
+    if (has_plan(x, n))
+        return mortise_plan_ask_of(r, x, err);
     if (is_to_be_noted(x, n))
         return record_start(r, x, MORTISE_E_BEFORE, err);
     rv = mortise_lookups_begin(r, x, &asked, err);

@@ -92,7 +92,9 @@ int mortise_total_outcome(struct mortise_run *r, struct frame *f,
 
     assert(f == f->top); /* it is a graph's */
     *error = *state = NULL;
-    if (f->scope->halt == LOSS_BUDGET) {
+    if (f == r->frames[0] && r->plan.error != NULL) {
+        *error = json_incref(r->plan.error);
+    } else if (f->scope->halt == LOSS_BUDGET) {
         *error = mortise_budget_error(f->scope);
     } else if (f->scope->halt == LOSS_TIME) {
         *error = json_pack("{s:s, s:s}", "code", "timeout", "message",

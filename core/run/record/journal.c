@@ -356,7 +356,8 @@ const char *mortise_ask_name(enum mortise_ask ask)
 {
     static const char *const names[] = {
         "",      "approval_pending", "scheduled_pause", "scheduled_pause",
-        "human", "in_doubt",         "budget",          "node"};
+        "human", "in_doubt",         "budget",          "node",
+        "plan"};
 
     return names[ask];
 }

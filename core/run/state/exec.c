@@ -497,6 +497,11 @@ void mortise_exec_approve_whole(struct exec *x)
     x->approved_whole = true;
 }
 
+void mortise_exec_approve_plan(struct exec *x)
+{
+    x->approved_plan = true;
+}
+
 void mortise_exec_start_over(struct exec *x)
 {
     x->generation++;

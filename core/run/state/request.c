@@ -53,10 +53,8 @@ int mortise_pending_close(struct mortise_run *r, const char *id,
 
 /* ---- the entries --------------------------------------------------------- */
 
-/* Stable across restarts, different in each generation, and in another run of
- * the same name: of another store, or of one made anew. */
-static void request_id(const struct mortise_run *r, const struct exec *x,
-                       char out[REQUEST_ID])
+void mortise_request_id(const struct mortise_run *r, const struct exec *x,
+                        char out[REQUEST_ID])
 {
     uint8_t digest[MORTISE_DIGEST];
     struct mortise_hasher h;
@@ -80,7 +78,7 @@ int mortise_request_ask(struct mortise_run *r, struct exec *x,
 
     if (payload == NULL)
         return mortise_nomem(err);
-    request_id(r, x, id);
+    mortise_request_id(r, x, id);
     mortise_exec_path(r, x, path);
     e.id = id;
     e.how = (uint8_t)kind;

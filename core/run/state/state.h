@@ -244,7 +244,8 @@ struct exec {
     bool listed;      /* ... in r->askers, and which of them comes next */
     struct exec *next_asker;
     bool before_passed;  /* interrupt_before was answered */
-    bool approved_whole; /* somebody approved that its node runs */
+    bool approved_whole; /* somebody approved that its node runs, */
+    bool approved_plan;  /* or the graph in it */
 
     /* By state/state_view.c: the causal past. */
     bool shared;          /* several come after it, whatever edges it took */
@@ -588,6 +589,14 @@ struct settled {
     const char *actor; /* who said so, in the run's arena; "": nobody did */
 };
 
+/* The plan of a run that is to be approved (plan.c). */
+struct plan {
+    bool waits;               /* START leads nowhere until it is */
+    char request[REQUEST_ID]; /* pending; "": none */
+    json_t *payload;          /* of that */
+    json_t *error;            /* it was rejected: what the run fails of */
+};
+
 /* A run.  Its marks are as those of struct exec; where there are two files, one
  * puts something in (or makes it), and the other takes it out. */
 struct mortise_run {
@@ -675,6 +684,8 @@ struct mortise_run {
     /* By flow/sub.c and outcome/gather.c: */
     struct indexes overs; /* executions whose child is over */
 
+    /* By outcome/plan.c: */
+    struct plan plan;
     /* By outcome/outbox.c: */
     struct outbox outbox;
     /* By state/inbox.c: what it was told, until somebody heard it. */
@@ -928,8 +939,10 @@ void mortise_exec_lead_elsewhere(struct mortise_run *r, struct exec *x,
 void mortise_exec_open_effect(struct exec *x, bool open);
 /* Its interrupt_before asks nobody any more. */
 void mortise_exec_pass_before(struct exec *x);
-/* Somebody approved that its node runs (MORTISE_ASK_NODE). */
+/* Somebody approved that its node runs (MORTISE_ASK_NODE), or the graph in it
+ * (MORTISE_ASK_PLAN). */
 void mortise_exec_approve_whole(struct exec *x);
+void mortise_exec_approve_plan(struct exec *x);
 /* A new generation: no attempt of it has begun, failed or ended. */
 void mortise_exec_start_over(struct exec *x);
 /* The entry's value leaves x, along the entry's edges; nothing does any more. */
@@ -979,8 +992,9 @@ bool mortise_run_is_over(const struct mortise_run *r);
 static inline bool mortise_run_is_quiet(const struct mortise_run *r)
 {
     return r->n_running + r->n_waiting + r->n_asked + r->n_suspended +
-               r->n_inside ==
-           0;
+                   r->n_inside ==
+               0 &&
+           r->plan.request[0] == '\0';
 }
 /* The run is cancelled, and x is to stop. */
 static inline bool mortise_exec_is_to_stop(const struct mortise_run *r,
@@ -1114,6 +1128,10 @@ int mortise_pending_open(struct mortise_run *r, const char *id,
 int mortise_pending_close(struct mortise_run *r, const char *id,
                           uint64_t deadline_ms, bool timer,
                           struct mortise_err *err);
+/* By which id x asks now: stable across restarts, different in each generation,
+ * and in another run of the same name: of another store, or of one made anew. */
+void mortise_request_id(const struct mortise_run *r, const struct exec *x,
+                        char out[REQUEST_ID]);
 /* Record a request; takes the payload (NULL: out of memory). */
 int mortise_request_ask(struct mortise_run *r, struct exec *x,
                         enum mortise_ask kind, json_t *payload,

@@ -770,6 +770,7 @@ START_TEST(requests_have_words)
         {"human", "asks a person"},
         {"approval_pending", "wants to run a tool and needs an approval"},
         {"node", "is about to run and needs an approval"},
+        {"plan", "waits for its plan to be approved"},
         {"scheduled_pause", "is paused here by the graph"},
         {"budget", "would spend more than its graph may"},
         {"in_doubt", "has an effect that may or may not have happened"},
@@ -796,7 +797,7 @@ static Suite *suite(void)
     tcase_add_test(tc, cells_count_columns);
     tcase_add_loop_test(tc, shell_words, 0, 6);
     tcase_add_test(tc, requests_have_lines);
-    tcase_add_loop_test(tc, requests_have_words, 0, 9);
+    tcase_add_loop_test(tc, requests_have_words, 0, 10);
     tcase_add_test(tc, json_layout);
     tcase_add_test(tc, json_is_safe);
     tcase_add_test(tc, json_out_of_memory);
