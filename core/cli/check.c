@@ -185,6 +185,22 @@ int mortise_cli_check_graph(struct mortise_cli *cli, const char *path,
     return rv;
 }
 
+int mortise_cli_text_graph(struct mortise_cli *cli, const char *path,
+                           const char *text, size_t n,
+                           struct mortise_diags *diags,
+                           struct mortise_graph **out, struct mortise_err *err)
+{
+    struct checking c = {.cli = cli, .diags = diags};
+    int rv;
+
+    *out = NULL;
+    cli->looks = true;
+    rv = load_graph(&c, path, true, text, n, out, err);
+    forget_plugins(&c);
+    cli->looks = false;
+    return rv;
+}
+
 /* The graph that a Test file is about, in the deployment that it asks for. */
 static int check_names(struct checking *c, const struct mortise_casefile *f,
                        struct mortise_err *err)

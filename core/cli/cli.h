@@ -152,6 +152,12 @@ int mortise_cli_check_graph(struct mortise_cli *cli, const char *path,
                             const char *text, size_t n,
                             struct mortise_diags *diags,
                             struct mortise_err *err);
+/* The same, of which the graph is wanted: *out is the caller's.  Its plugins are
+ * gone, and what they lend it. */
+int mortise_cli_text_graph(struct mortise_cli *cli, const char *path,
+                           const char *text, size_t n,
+                           struct mortise_diags *diags,
+                           struct mortise_graph **out, struct mortise_err *err);
 /* One file; MORTISE_OK, MORTISE_ECHECK, or what kept it from being checked.  It
  * changes which deployment counts. */
 int mortise_cli_check_file(struct mortise_cli *cli, const char *path,

@@ -358,6 +358,12 @@ const struct mortise_code mortise_error_codes[] = {
      "links there are.",
      "# mortise.yaml\n"
      "plugins: {config: {file: {roots: [./data]}}}\n"},
+    {"plan", "a plan that cannot run",
+     "A model planned with `mortise plan`, was told what is wrong as often as "
+     "--max-replans says, and its last plan has findings still; the words are "
+     "those.  Say the goal otherwise, allow more attempts, or ask another "
+     "model.",
+     NULL},
     {"planner", "a planner said nothing that it could mean",
      "An operation or a model that is a gmi node's planner gives {done: true} "
      "or {done: false, message: ...}, and this one did not, or failed.",

@@ -25,6 +25,9 @@ struct mortise_args {
     const char *done;
     const char *raise[2];
     const char *at, *node;
+    /* plans */
+    const char *roles, *max_replans;
+    bool departments, runs, approve;
     /* chats */
     const char *model, *instructions, *tools, *allow;
     bool go_on;

@@ -13,6 +13,7 @@
  *     timer.wait/1     sleep, durably
  *     kv.get/1, kv.put/1    keep values of the plugin's own
  *     schema.check/1   whether a value fits a JSON Schema
+ *     graph.check/1    whether a graph could run
  *     secret.get/1     a secret of the deployment
  *     secret.keep/1, secret.kept/1   secrets of the plugin's own
  *     model.call/1, model.embed/1   ask a model of the deployment
@@ -1181,6 +1182,32 @@ MORTISE_INLINE mortise_status mortise_schema_fits_wait(
 {
     return mortise_wait_made(host, api, call, MORTISE_S_OK,
                              MORTISE_SCHEMA_CHECK_1, body, answer);
+}
+
+/* ---- graph.check/1 --------------------------------------------------------- */
+
+#define MORTISE_GRAPH_CHECK_1 "graph.check/1"
+
+/* Could that graph run here?  The body is {"source": its text, YAML or JSON,
+ * "path"?: what findings call it, "with"?: an object that is laid over it}.
+ *
+ * The answer is {"valid": true, "graph", "picture"}, or {"valid": false, "graph",
+ * "findings"}, as `mortise check` has them; "graph" is the text that was checked,
+ * and that the findings point into.  It opens no other files. */
+MORTISE_INLINE mortise_status mortise_graph_check(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_answer_fn *on_answer, void *ud)
+{
+    return mortise_ask_made(host, api, call, MORTISE_S_OK,
+                            MORTISE_GRAPH_CHECK_1, body, on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_graph_check_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_str *answer)
+{
+    return mortise_wait_made(host, api, call, MORTISE_S_OK,
+                             MORTISE_GRAPH_CHECK_1, body, answer);
 }
 
 /* ---- model.call/1, model.embed/1 ------------------------------------------ */

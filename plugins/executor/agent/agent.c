@@ -6,6 +6,9 @@
  *   compact  {node, output, words}    -> a text (compact.c)
  *   judge    {node, prompt, criteria, schema?}
  *                        -> {approved, confidence, reason, answer?} (judge.c)
+ *   proposal {text, with?, last?}
+ *                        -> {valid, graph, picture | findings, again}
+ *                        (proposal.c)
  *   gmi      {args?, node, memory?, skills?}
  *                        -> a text, or the JSON that was asked for
  *
@@ -56,6 +59,7 @@
  *                    times in succession
  *   stagnation       three turns in succession came to what others had come to
  *                    before
+ *   plan             the last graph that was proposed cannot run
  *   planner          the planner did not say whether there is more to be done
  *   reply            the reply ended in a way that nobody knows, or with tool
  *                    calls where there are no tools
@@ -586,7 +590,8 @@ static const struct operation {
 } operations[] = {{"gmi", begin_gmi, start},
                   {"leaf", agent_begin_leaf, agent_start_leaf},
                   {"compact", agent_begin_compact, start},
-                  {"judge", agent_begin_judge, start}};
+                  {"judge", agent_begin_judge, start},
+                  {"proposal", agent_begin_proposal, agent_start_proposal}};
 
 static const struct operation *operation_of(mortise_str name)
 {

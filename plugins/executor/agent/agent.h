@@ -9,6 +9,7 @@
  *     leaf.c     what a leaf is told, and how it reports
  *     compact.c  an output is made short
  *     judge.c    a question is judged in a person's place
+ *     proposal.c whether a model wrote a graph that can run
  *
  * A function that `takes the call` may end it: nothing of it is touched behind
  * that. */
@@ -49,9 +50,10 @@ struct call {
     mortise_jv node; /* of the request, lent until the end */
     enum mode mode;
     int is_json, has_tools, keeps; /* keeps: in its conversation */
-    int held;    /* what the model said is in no words of a failure */
-    int reports; /* a leaf: it may call report_result */
-    int quiet;   /* nobody watches what the model says */
+    int held;        /* what the model said is in no words of a failure */
+    int reports;     /* a leaf: it may call report_result */
+    int quiet;       /* nobody watches what the model says */
+    int32_t is_last; /* a proposal that cannot run fails it */
 
     struct bytes ahead;    /* the system's message: a list, or nothing */
     struct bytes append;   /* what is said next: a list, or nothing */
@@ -138,6 +140,11 @@ mortise_status agent_begin_compact(struct call *c, mortise_jv body);
 /* ---- judge.c --------------------------------------------------------------- */
 
 mortise_status agent_begin_judge(struct call *c, mortise_jv body);
+
+/* ---- proposal.c ------------------------------------------------------------ */
+
+mortise_status agent_begin_proposal(struct call *c, mortise_jv body);
+void agent_start_proposal(struct call *c); /* takes the call */
 
 /* ---- plan.c ---------------------------------------------------------------- */
 

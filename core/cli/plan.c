@@ -1,0 +1,635 @@
+/* plan.c -- `mortise plan`: a model plans how a goal is reached, as a task graph.
+ *
+ * There is no second way of doing things behind it: to plan is a run, of the graph
+ * that this file makes.  One node has a model write a graph, another has it checked
+ * by what checks every graph (agent/proposal), and leads back with the findings to
+ * the letter, so many times.  So a plan in the making is durable, is paid from
+ * budgets, and is seen by show and events, like any other run; and what dies in the
+ * middle goes on with --continue.
+ *
+ * With departments there is a first question, who is to do it; the part of each of
+ * them is planned and checked by itself, side by side; and a director makes one plan
+ * of them, which is checked in its turn.
+ *
+ * What models are told stands below, and is the input of that run. */
+#include <string.h>
+
+#include "base/err.h"
+#include "base/files.h"
+#include "base/id.h"
+#include "cli/cli.h"
+#include "cli/stop.h"
+#include "cli/watch.h"
+#include "graph/model/graph.h"
+#include "json/value.h"
+#include "yaml/tree.h"
+
+static const char graph_name[] = "mortise-plan";
+
+enum {
+    REPLANS = 2,      /* unless somebody says otherwise */
+    REPLANS_MAX = 30, /* limits.visits is 32 */
+    MAX_NODES = 64    /* of a graph that a model proposes */
+};
+
+/* ---- what models are told --------------------------------------------------- */
+
+static const char instructions[] =
+    "You plan how a goal is reached. Write the plan as a graph of tasks, in "
+    "YAML, and nothing else:\n"
+    "\n"
+    "metadata: {name: short-name, version: 1.0.0}\n"
+    "start: [find]        # the tasks that depend on none\n"
+    "nodes:\n"
+    "  find:\n"
+    "    goal: What is to be done, in full\n"
+    "    tool_allowlist: [PLUGIN/OPERATION]\n"
+    "    role: researcher\n"
+    "  write:\n"
+    "    goal: What is to be made of that\n"
+    "    depends_on: [find]\n"
+    "  review:\n"
+    "    type: team\n"
+    "    goal: What these are to come to together\n"
+    "    depends_on: [write]\n"
+    "    graph:\n"
+    "      start: [one, other]\n"
+    "      nodes: {one: {goal: A part}, other: {goal: Another part}}\n"
+    "\n"
+    "Each task is done by a worker that sees its goal and what those came to "
+    "that it depends on, and nothing else. Tasks that do not depend on each "
+    "other are done side by side. A role and a list of tools may be left out; "
+    "use only those that you are told of. Make no more tasks than it takes.";
+
+static const char to_split[] =
+    "Which departments are to work on it? Reply with two to six of them as "
+    "JSON, {\"departments\": [{\"id\": a short word, \"goal\": what it is to "
+    "do}]}.";
+
+static const char to_direct[] =
+    "You are the director. Make one plan of what the departments planned: a "
+    "task or a team for what each of them does, what depends on what between "
+    "them, and what brings it together.";
+
+/* ---- the graph ---------------------------------------------------------------- */
+
+/* `head`, then the model, then `one` or `several`, then `plans`, of several what
+ * `merges` them, and `checks`. */
+static const char head[] = "apiVersion: mortise/v1\n"
+                           "kind: Graph\n"
+                           "metadata: {name: mortise-plan, version: 1.0.0}\n"
+                           "defaults:\n"
+                           "  retry_policy: {max_attempts: 3, delay: 2s}\n"
+                           "  llm: {provider_id: ";
+
+#define CHECK(what, next)                                                      \
+    "    type: tool\n"                                                         \
+    "    tool: agent/proposal\n"                                               \
+    "    args:\n"                                                              \
+    "      text: ${artifacts." what "}\n"                                      \
+    "      with: ${input.with}\n"                                              \
+    "      last: ${node.visit > input.max_replans}\n"                          \
+    "    routes: [{when: output.valid, to: " next "}]\n"                       \
+    "    default: " what "\n"
+
+static const char one[] = "}\n"
+                          "start: plan\n"
+                          "nodes:\n";
+
+/* A prompt ends with what was wrong with the last one, where there is one. */
+#define AGAIN(check)                                                           \
+    "${has(artifacts." check ") ? \"\\n\\n\" + artifacts." check               \
+    ".again : \"\"}\n"
+
+static const char several[] =
+    "}\n"
+    "start: split\n"
+    "nodes:\n"
+    "  split:\n"
+    "    type: gmi\n"
+    "    prompt: |-\n"
+    "      ${input.brief}\n"
+    "\n"
+    "      ${input.split}\n"
+    "    execution_mode: react_bounded\n"
+    "    output_schema:\n"
+    "      type: object\n"
+    "      required: [departments]\n"
+    "      properties:\n"
+    "        departments:\n"
+    "          type: array\n"
+    "          minItems: 1\n"
+    "          maxItems: 6\n"
+    "          items:\n"
+    "            type: object\n"
+    "            required: [id, goal]\n"
+    "            properties: {id: {type: string}, goal: {type: string}}\n"
+    "    map: {over: artifacts.split.departments, as: department, to: draft, "
+    "join: plan}\n"
+    "  draft:\n"
+    "    type: gmi\n"
+    "    instructions: ${input.instructions}\n"
+    "    prompt: |-\n"
+    "      ${input.brief}\n"
+    "\n"
+    "      Plan the part of the department \"${department.id}\" alone: "
+    "${department.goal}" AGAIN("checked") "    next: checked\n"
+                                          "  checked:\n" CHECK("draft", "plan");
+
+static const char plans[] = "  plan:\n"
+                            "    type: gmi\n"
+                            "    instructions: ${input.instructions}\n"
+                            "    prompt: |-\n"
+                            "      ${input.brief}";
+
+static const char merges[] =
+    "\n\n"
+    "      ${input.direct}\n"
+    "\n"
+    "      ${artifacts.draft.results.map(one, one.graph).join(\"\\n---\\n\")}";
+
+static const char checks[] = AGAIN("check") "    next: check\n"
+                                            "  check:\n" CHECK("plan", "END");
+
+/* As a JSON string. */
+static json_t *graph_text(const struct mortise_args *a,
+                          const struct mortise_mem *mem)
+{
+    const char *model = a->model != NULL ? a->model : "default";
+    const char *parts[] = {a->departments ? several : one, plans,
+                           a->departments ? merges : "", checks};
+    json_t *out = NULL, *name = json_string(model);
+    struct mortise_buf text;
+
+    mortise_buf_init(&text, mem);
+    mortise_buf_puts(&text, head);
+    if (name == NULL || mortise_json_write(&text, name) != MORTISE_OK)
+        text.failed = true;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        mortise_buf_puts(&text, parts[i]);
+    if (mortise_buf_cstr(&text) != NULL)
+        out = json_string(text.p);
+    mortise_buf_finish(&text);
+    json_decref(name);
+    return out;
+}
+
+/* ---- what there is to plan with ------------------------------------------------ */
+
+/* The roles of --roles: a mapping as under `roles` in a graph. */
+static int read_roles(struct mortise_cli *cli, struct mortise_buf *text,
+                      json_t **out, struct mortise_err *err)
+{
+    const char *path = cli->args.roles;
+    struct mortise_diags diags;
+    struct mortise_arena arena;
+    struct mortise_yaml *root;
+    int rv;
+
+    mortise_diags_init(&diags, cli->mem);
+    mortise_arena_init(&arena, cli->mem);
+    rv = mortise_yaml_read(&root, &arena, path, &diags);
+    if (rv == MORTISE_OK && root->kind != MORTISE_YAML_MAP) {
+        mortise_diag_add(&diags, "E0203", root->span,
+                         "roles are a mapping, from ids to what each is");
+        rv = MORTISE_ECHECK;
+    }
+    if (rv == MORTISE_OK) {
+        *out = mortise_yaml_json(root, true);
+        mortise_buf_put(text, root->span.file->text, root->span.file->size);
+        rv = *out != NULL && !text->failed ? MORTISE_OK : mortise_nomem(err);
+    }
+    mortise_cli_findings(cli, &diags);
+    mortise_arena_finish(&arena);
+    return rv == MORTISE_ECHECK
+               ? mortise_fail(err, rv, "%s has no roles to plan with", path)
+               : rv;
+}
+
+/* What the deployment's tools and these roles are, as a graph whose only node may
+ * use them all. */
+static void write_probe(struct mortise_buf *b, const struct mortise_buf *roles)
+{
+    size_t at = 0;
+
+    if (roles->n > 0)
+        mortise_buf_puts(b, "roles:\n");
+    while (at < roles->n) { /* each line, two columns in */
+        const char *line = roles->p + at, *stop;
+        size_t n;
+
+        stop = memchr(line, '\n', roles->n - at);
+        n = stop != NULL ? (size_t)(stop - line) : roles->n - at;
+        mortise_buf_puts(b, "  ");
+        mortise_buf_put(b, line, n);
+        mortise_buf_puts(b, "\n");
+        at += n + 1;
+    }
+    mortise_buf_puts(b, "apiVersion: mortise/v1\n"
+                        "kind: Graph\n"
+                        "metadata: {name: probe, version: 1.0.0}\n"
+                        "start: a\n"
+                        "nodes:\n"
+                        "  a: {type: gmi, prompt: x, tool_allowlist: ['*/*'], "
+                        "next: END}\n");
+}
+
+/* A finding about the roles is one of their file, where they stand a line higher and
+ * two columns to the left. */
+static void place_findings(struct mortise_diags *d)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        d->list[i].span.line -= d->list[i].span.line > 1;
+        d->list[i].span.col -= d->list[i].span.col > 2 ? 2 : 0;
+    }
+}
+
+static void put_tools(struct mortise_buf *b, const struct mortise_graph *g)
+{
+    const struct mortise_graph *tools = g->nodes[0].tools;
+    json_t *offered; /* the plugins, which have the words, are gone */
+
+    if (tools == NULL || tools->n_offered == 0) {
+        mortise_buf_puts(b, "\n\nThere are no tools.");
+        return;
+    }
+    mortise_buf_puts(b, "\n\nTools:");
+    offered = json_loads(tools->offered, JSON_ALLOW_NUL, NULL);
+    MORTISE_JSON_EACH (one_tool, i, offered) {
+        const char *about = mortise_cli_text(one_tool, "description");
+
+        mortise_buf_puts(b, "\n- ");
+        mortise_buf_puts(b, tools->offers[i].tool);
+        mortise_buf_puts(b, about[0] != '\0' ? ": " : "");
+        mortise_buf_puts(b, about);
+    }
+    b->failed |= offered == NULL;
+    json_decref(offered);
+}
+
+static void put_roles(struct mortise_buf *b, const json_t *roles)
+{
+    static const char *const said[] = {"display_name",
+                                       "system_prompt_fragment"};
+    const char *id;
+    json_t *role;
+
+    mortise_buf_puts(b,
+                     "\n\nRoles: researcher, red-team, fact-checker, writer, "
+                     "editor, critic, synthesizer");
+    json_object_foreach(mortise_json_unconst(roles), id, role)
+    {
+        mortise_buf_puts(b, "\n- ");
+        mortise_buf_puts(b, id);
+        for (size_t i = 0; i < 2; i++) {
+            const char *text = mortise_cli_text(role, said[i]);
+
+            mortise_buf_puts(b, text[0] != '\0' ? ": " : "");
+            mortise_buf_puts(b, text);
+        }
+    }
+}
+
+/* What the model is told to plan: the goal, and with what. */
+static int make_brief(struct mortise_cli *cli, json_t **brief, json_t **roles,
+                      struct mortise_err *err)
+{
+    const char *path = cli->args.roles != NULL ? cli->args.roles : graph_name;
+    struct mortise_buf given, probe, text;
+    struct mortise_graph *g = NULL;
+    struct mortise_diags diags;
+    int rv = MORTISE_OK;
+
+    mortise_buf_init(&given, cli->mem);
+    mortise_buf_init(&probe, cli->mem);
+    mortise_buf_init(&text, cli->mem);
+    mortise_diags_init(&diags, cli->mem);
+    *roles = json_object();
+    if (cli->args.roles != NULL) {
+        json_decref(*roles);
+        *roles = NULL;
+        rv = read_roles(cli, &given, roles, err);
+    }
+    write_probe(&probe, &given);
+    if (rv == MORTISE_OK && mortise_buf_cstr(&probe) == NULL)
+        rv = mortise_nomem(err);
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_text_graph(cli, path, probe.p, probe.n, &diags, &g,
+                                    err);
+    if (rv == MORTISE_OK) {
+        mortise_buf_puts(&text, "The goal: ");
+        mortise_buf_puts(&text, cli->args.operands[0]);
+        put_roles(&text, *roles);
+        put_tools(&text, g);
+        *brief = mortise_buf_cstr(&text) != NULL ? json_string(text.p) : NULL;
+        rv = *brief != NULL ? MORTISE_OK : mortise_nomem(err);
+    }
+    place_findings(&diags);
+    if (rv != MORTISE_OK) /* what else is said of the probe, nobody wrote */
+        mortise_cli_findings(cli, &diags);
+    else
+        mortise_diags_finish(&diags);
+    mortise_graph_unref(g);
+    mortise_buf_finish(&given);
+    mortise_buf_finish(&probe);
+    mortise_buf_finish(&text);
+    return rv;
+}
+
+/* What every plan is to say. */
+static json_t *laid_over(const struct mortise_args *a, json_t *roles)
+{
+    return json_pack("{s:s, s:s, s:s, s:{s:i}, s:O*, s:s*}", "apiVersion",
+                     "mortise/v1", "kind", "Graph", "goal", a->operands[0],
+                     "limits", "nodes", (int)MAX_NODES, "roles",
+                     json_object_size(roles) > 0 ? roles : NULL, "hitl_mode",
+                     a->approve ? "approve_plan" : NULL);
+}
+
+static int read_replans(const struct mortise_args *a, uint64_t *out,
+                        struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    *out = REPLANS;
+    if (a->max_replans != NULL)
+        rv = mortise_cli_number("--max-replans", a->max_replans, out, err);
+    return rv == MORTISE_OK && *out > REPLANS_MAX
+               ? mortise_fail(err, MORTISE_EINVAL,
+                              "--max-replans: a plan goes back %d times at "
+                              "most",
+                              REPLANS_MAX)
+               : rv;
+}
+
+static int make_input(struct mortise_cli *cli, json_t **out,
+                      struct mortise_err *err)
+{
+    const struct mortise_args *a = &cli->args;
+    json_t *brief = NULL, *roles = NULL;
+    uint64_t replans;
+    int rv = read_replans(a, &replans, err);
+
+    if (rv == MORTISE_OK)
+        rv = make_brief(cli, &brief, &roles, err);
+    if (rv == MORTISE_OK) {
+        *out = json_pack("{s:s, s:s, s:s, s:O, s:o, s:I}", "instructions",
+                         instructions, "split", to_split, "direct", to_direct,
+                         "brief", brief, "with", laid_over(a, roles),
+                         "max_replans", (json_int_t)replans);
+        rv = *out != NULL ? MORTISE_OK : mortise_nomem(err);
+    }
+    json_decref(brief);
+    json_decref(roles);
+    return rv;
+}
+
+/* ---- what happens ---------------------------------------------------------------- */
+
+/* Takes the body; shows what happens until the run rests. */
+static int see(struct mortise_watching *w, const char *what, json_t *body,
+               struct mortise_err *err)
+{
+    json_t *reply = NULL;
+    int rv = mortise_watch(w, what, body, &reply, err);
+
+    json_decref(reply);
+    return rv;
+}
+
+static int begin(struct mortise_watching *w, struct mortise_err *err)
+{
+    const struct mortise_args *a = &w->cli->args;
+    char made[MORTISE_UUID_TEXT], order[MORTISE_UUID_TEXT];
+    json_t *input = NULL;
+    int rv = make_input(w->cli, &input, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_open(w->cli, NULL, err);
+    if (rv != MORTISE_OK) {
+        json_decref(input);
+        return rv;
+    }
+    mortise_uuid_text(made, mortise_uuid7_now());
+    mortise_uuid_text(order, mortise_uuid7_now());
+    return see(w, "start",
+               json_pack("{s:{s:s, s:o}, s:s, s:o, s:s, s:s}", "graph", "path",
+                         graph_name, "source", graph_text(a, w->cli->mem),
+                         "run", a->id != NULL ? a->id : made, "input", input,
+                         "order", order, "until", "idle"),
+               err);
+}
+
+/* One that died, was paused or failed goes on; of one that is done there is the
+ * plan. */
+static int take_up(struct mortise_watching *w, struct mortise_err *err)
+{
+    json_t *show = NULL;
+    int rv = mortise_cli_open(w->cli, NULL, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_run_to_change(w->cli, w->cli->args.id, w->run, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_cli_show(w->cli, w->run, &show, err);
+    if (rv == MORTISE_OK &&
+        strcmp(mortise_cli_text(json_object_get(show, "graph"), "name"),
+               graph_name) != 0)
+        rv = mortise_fail(err, MORTISE_EINVAL, "run %s plans nothing", w->run);
+    if (rv == MORTISE_OK &&
+        strcmp(mortise_cli_text(show, "status"), "completed") != 0)
+        rv = see(
+            w, "command",
+            mortise_watch_command(w, json_pack("[{s:s}]", "kind", "resume")),
+            err);
+    json_decref(show);
+    return rv;
+}
+
+/* ---- what came of it ---------------------------------------------------------------- */
+
+/* What was checked last: the plan. */
+static const json_t *plan_in(const json_t *show)
+{
+    const json_t *state = json_object_get(show, "state");
+
+    return json_object_get(json_object_get(state, "artifacts"), "check");
+}
+
+static size_t visits_of(const json_t *show, const char *node)
+{
+    size_t n = 0;
+
+    MORTISE_JSON_EACH (one_node, i, json_object_get(show, "nodes"))
+        n += strcmp(mortise_cli_text(one_node, "node"), node) == 0;
+    return n;
+}
+
+static int print_plan(struct mortise_watching *w, const json_t *show,
+                      struct mortise_err *err)
+{
+    struct mortise_cli *cli = w->cli;
+    const json_t *plan = plan_in(show);
+    const char *text = mortise_cli_text(plan, "graph"), *to = cli->args.to;
+    int rv = MORTISE_OK;
+
+    if (to != NULL)
+        rv = mortise_file_write(to, text, strlen(text), 0644, 0, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (cli->args.json) {
+        json_t *out =
+            json_pack("{s:s, s:s, s:s, s:I, s:s*}", "run", w->run, "graph",
+                      text, "picture", mortise_cli_text(plan, "picture"),
+                      "plans", (json_int_t)visits_of(show, "plan"), "file", to);
+
+        mortise_out_json(&cli->out, out, false);
+        json_decref(out);
+        return MORTISE_OK;
+    }
+    mortise_out_text(&cli->out, mortise_cli_text(plan, "picture"), 0);
+    mortise_out_puts(&cli->out, "\n");
+    mortise_out_text(&cli->out, text, 0);
+    return MORTISE_OK;
+}
+
+/* It rests without a plan: why, and how to go on. */
+static int stop(struct mortise_watching *w, const json_t *show)
+{
+    struct mortise_cli *cli = w->cli;
+    const json_t *error = json_object_get(show, "error");
+    const char *status = mortise_cli_text(show, "status");
+
+    mortise_out_flush(&cli->out);
+    if (cli->args.json) {
+        mortise_cli_error(
+            cli,
+            json_is_object(error) ? mortise_cli_text(error, "code")
+                                  : mortise_result_name(MORTISE_ESTATE),
+            json_is_object(error) ? mortise_cli_text(error, "message")
+                                  : "there is no plan yet",
+            json_pack("{s:s, s:s}", "run", w->run, "status", status));
+    } else if (json_is_object(error)) {
+        mortise_out_say(&cli->err, "mortise: there is no plan (%s)\n",
+                        mortise_cli_text(error, "code"));
+        mortise_out_text(&cli->err, mortise_cli_text(error, "message"), 2);
+    } else {
+        mortise_out_say(&cli->err, "mortise: run %s is %s; to go on:\n", w->run,
+                        status);
+        mortise_cli_suggest_begin(cli, &cli->err, "plan");
+        mortise_out_puts(&cli->err, " --continue --id ");
+        mortise_out_shell(&cli->err, w->run);
+        mortise_out_puts(&cli->err, "\n");
+    }
+    return (int)mortise_exit_code_of_status(mortise_status_of_name(status));
+}
+
+/* The plan is a graph like any other. */
+static int run_plan(struct mortise_watching *w, const json_t *show)
+{
+    char made[MORTISE_UUID_TEXT], order[MORTISE_UUID_TEXT];
+    const char *to = w->cli->args.to;
+
+    mortise_uuid_text(made, mortise_uuid7_now());
+    mortise_uuid_text(order, mortise_uuid7_now());
+    return mortise_cli_go(
+        w->cli, "start",
+        json_pack("{s:{s:s, s:O}, s:s, s:s, s:s}", "graph", "path",
+                  to != NULL ? to : "plan.yaml", "source",
+                  json_object_get(plan_in(show), "graph"), "run", made, "order",
+                  order, "until", "idle"),
+        "", 0);
+}
+
+static int conclude(struct mortise_watching *w, int *code,
+                    struct mortise_err *err)
+{
+    json_t *show = NULL;
+    int rv = mortise_cli_show(w->cli, w->run, &show, err);
+    bool done = rv == MORTISE_OK &&
+                strcmp(mortise_cli_text(show, "status"), "completed") == 0;
+
+    if (done)
+        rv = print_plan(w, show, err);
+    else if (rv == MORTISE_OK)
+        *code = stop(w, show);
+    if (done && rv == MORTISE_OK && w->cli->args.runs)
+        *code = run_plan(w, show);
+    json_decref(show);
+    return rv;
+}
+
+/* ---- the command ----------------------------------------------------------------------- */
+
+static int plan(struct mortise_cli *cli, struct mortise_err *err)
+{
+    const struct mortise_args *a = &cli->args;
+    struct mortise_watching w;
+    int code = MORTISE_EXIT_OK, rv;
+
+    if (a->go_on && (a->id == NULL || a->n_operands > 0 || a->roles != NULL ||
+                     a->model != NULL || a->max_replans != NULL ||
+                     a->departments || a->approve))
+        return mortise_cli_usage(cli, "--continue goes on with the run of "
+                                      "--id, as it was asked for");
+    if (!a->go_on && a->n_operands == 0)
+        return mortise_cli_usage(cli, "what is the goal?");
+    mortise_watching_init(&w, cli);
+    rv = mortise_stop_begin(err);
+    if (rv == MORTISE_OK)
+        rv = a->go_on ? take_up(&w, err) : begin(&w, err);
+    if (rv == MORTISE_OK)
+        rv = conclude(&w, &code, err);
+    return rv == MORTISE_OK ? code : rv;
+}
+
+static const struct mortise_opt opts[] = {
+    MORTISE_OPT_TEXT("model", "ALIAS", model,
+                     "Which of the deployment's models plans (default:\n"
+                     "default)"),
+    MORTISE_OPT_TEXT("roles", "FILE", roles,
+                     "Roles to plan with, beside those that are built in: a\n"
+                     "mapping, as under `roles` of a graph"),
+    MORTISE_OPT_FLAG("departments", departments,
+                     "Ask first which departments are to do it, have the part\n"
+                     "of each planned, and a director make one plan of them"),
+    MORTISE_OPT_TEXT("max-replans", "N", max_replans,
+                     "So often a plan that cannot run goes back, with the\n"
+                     "findings (default: 2)"),
+    MORTISE_OPT_TEXT("out", "FILE", to, "Write the plan there, too"),
+    MORTISE_OPT_FLAG("approve", approve,
+                     "Have it say `hitl_mode: approve_plan`: whoever runs it\n"
+                     "is shown it, and asked, before its first node"),
+    MORTISE_OPT_FLAG("run", runs, "Run it then"),
+    MORTISE_OPT_FLAG("continue", go_on,
+                     "Go on with one that was paused, died or failed, or show\n"
+                     "what it came to"),
+    MORTISE_OPT_TEXT("id", "X", id,
+                     "Name the run that plans; with --continue: which"),
+    MORTISE_OPTS_OF_GOING,
+};
+
+const struct mortise_cmd mortise_cmd_plan = {
+    .name = "plan",
+    .operands = "[GOAL]",
+    .summary = "Have a model plan a goal as a graph of tasks",
+    .text =
+        "The model is told the goal, the roles and the deployment's tools, "
+        "and\n"
+        "writes a graph of leaves and teams of at most 64 nodes.  What it "
+        "writes\n"
+        "is checked as 'mortise check' does.  What cannot run goes back to it\n"
+        "with the findings; when that was so once too often, they are "
+        "printed,\n"
+        "and the exit code is 1.  The plan is printed as a picture and as "
+        "YAML.\n"
+        "\n"
+        "To plan is a run like any other: 'mortise show' has each attempt, "
+        "and\n"
+        "what dies in the middle goes on with --continue --id X.\n",
+    .opts = opts,
+    .exits = MORTISE_EXITS_RUN,
+    .session = MORTISE_SESSION_SAME,
+    .example = "mortise plan \"Compare three ways to store our logs\" "
+               "--out logs.graph.yaml",
+    .run = plan,
+};

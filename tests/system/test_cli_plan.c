@@ -1,0 +1,392 @@
+/* test_cli_plan.c -- `mortise plan`: a model plans, what cannot run goes back to it
+ * with the findings, and a person says yes before it runs.  The models are
+ * scripted, or stand behind a server of the test's own. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "lib/child.h"
+#include "lib/desk.h"
+#include "lib/httpd.h"
+
+static void deploy(const char *replies)
+{
+    char text[8192];
+
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: t}\n"
+             "store: {path: ./store}\nmodels:\n"
+             "  default:\n    provider: scripted\n    model: s\n    replies:\n"
+             "%s",
+             replies);
+    desk_put("mortise.yaml", text);
+}
+
+#define GOOD(name)                                                             \
+    "          metadata: {name: " name ", version: 1.0.0}\n"                   \
+    "          start: [find]\n"                                                \
+    "          nodes:\n"                                                       \
+    "            find: {goal: find it out, tool_allowlist: [text/join]}\n"     \
+    "            tell: {goal: tell it, depends_on: [find]}\n"
+#define BAD(name)                                                              \
+    "          metadata: {name: " name ", version: 1.0.0}\n"                   \
+    "          start: [find]\n"                                                \
+    "          nodes:\n"                                                       \
+    "            find: {goal: find it out, tool_allowlist: [text/jion]}\n"
+
+/* The first plan names a tool that is not there; told so, the model mends it, with
+ * words around it. */
+static const char mends[] =
+    "      - when: {user: \"has no operation 'jion'\"}\n"
+    "        text: |\n"
+    "          There was a slip. Here it is:\n"
+    "          ```yaml\n" GOOD(
+        "mended") "          ```\n"
+                  "          I hope that helps.\n"
+                  "      - when: {user: \"The goal: tidy up\"}\n"
+                  "        text: |\n" BAD("first") "      - text: done\n";
+
+static json_t *last_line(void)
+{
+    char *line = strrchr(child.out, '\n');
+    json_t *v;
+
+    ck_assert_ptr_nonnull(line);
+    *line = '\0';
+    line = strrchr(child.out, '\n');
+    v = json_loads(line != NULL ? line + 1 : child.out, 0, NULL);
+    ck_assert_msg(v != NULL, "%s", child.out);
+    return v;
+}
+
+/* What the model was asked at its n-th call in the run, from 0, as JSON text. */
+static char *asked(const char *run, size_t n)
+{
+    char *line, *out = NULL;
+
+    desk_ok("$MORTISE events %s --json", run);
+    for (line = strtok(child.out, "\n"); line != NULL && out == NULL;
+         line = strtok(NULL, "\n"))
+        if (strstr(line, "\"type\":\"model_call\"") != NULL && n-- == 0)
+            out = strdup(line);
+    ck_assert_ptr_nonnull(out);
+    return out;
+}
+
+static void assert_has(const char *in, const char *what)
+{
+    ck_assert_msg(strstr(in, what) != NULL, "no '%s' in %.4000s", what, in);
+}
+
+/* A plan that cannot run goes back with the finding to the letter, and with what it
+ * points into; the next one is shown as a picture and as YAML, and may be
+ * written. */
+START_TEST(a_plan_that_cannot_run_goes_back)
+{
+    json_t *out;
+    char *text;
+
+    deploy(mends);
+    desk_ok("$MORTISE plan 'tidy up' --id r --out p.yaml");
+    desk_out("| find (leaf)");
+    desk_out("name: mended");
+    desk_ok("cat p.yaml");
+    desk_out("goal: \"tidy up\"\n");
+    desk_out("limits:\n  nodes: 64\n");
+    desk_ok("$MORTISE check p.yaml");
+    text = asked("r", 1);
+    assert_has(text, "The goal: tidy up");
+    assert_has(text, "You planned:");
+    assert_has(text, "- text/jion");
+    assert_has(text, "plan.yaml:15:9: error[E0501]: plugin 'text' has no "
+                     "operation 'jion'; did you mean 'join'?\\n   15 | ");
+    free(text);
+    text = asked("r", 0);
+    assert_has(text, "- text/join: ");
+    ck_assert_ptr_null(strstr(text, "You planned:"));
+    ck_assert_ptr_null(strstr(text, "agent/proposal"));
+    free(text);
+    desk_ok("$MORTISE plan --continue --id r --json");
+    out = last_line();
+    ck_assert_int_eq(json_integer_value(json_object_get(out, "plans")), 2);
+    assert_has(json_string_value(json_object_get(out, "graph")), "mended");
+    assert_has(json_string_value(json_object_get(out, "picture")), "tell");
+    json_decref(out);
+}
+END_TEST
+
+/* So many times, and no more; then the last findings are told. */
+START_TEST(no_more_than_so_often)
+{
+    char *line;
+    unsigned n = 0;
+
+    deploy("      - text: |\n" BAD("ever"));
+    child_run("$MORTISE plan 'tidy up' --id r");
+    desk_code(1);
+    desk_err("there is no plan (plan)");
+    desk_err("  plan.yaml:15:9: error[E0501]");
+    desk_ok("$MORTISE events r");
+    for (line = strstr(child.out, " model_call "); line != NULL;
+         line = strstr(line + 1, " model_call "))
+        n++;
+    ck_assert_uint_eq(n, 3);
+    child_run("$MORTISE plan 'tidy up' --max-replans 0 --json");
+    desk_code(1);
+    desk_out("\"code\":\"plan\"");
+    child_run("$MORTISE plan 'tidy up' --max-replans 31");
+    desk_code(3);
+    desk_err("30 times at most");
+    child_run("$MORTISE plan 'tidy up' --max-replans many");
+    desk_code(3);
+    deploy("      - text: There is nothing to be done.\n");
+    child_run("$MORTISE plan 'tidy up' --max-replans 0");
+    desk_code(1);
+    desk_err("plan.yaml:1:1: error[E0210]");
+}
+END_TEST
+
+/* The parts of departments are planned and checked each by itself, and a director's
+ * plan of them in its turn. */
+START_TEST(departments_plan_and_a_director_merges)
+{
+    char *text;
+
+    deploy(
+        "      - when: {user: Which departments}\n"
+        "        json: {departments: [{id: field, goal: look around}, {id: "
+        "desk, goal: write it up}]}\n"
+        "      - when: {user: \"plan.yaml:\"}\n"
+        "        text: |\n" GOOD(
+            "desk") "      - when: {user: You are the director}\n"
+                    "        text: |\n" GOOD(
+                        "merged") "      - when: {user: \"department "
+                                  "\\\"field\\\"\"}\n"
+                                  "        text: |\n" GOOD(
+                                      "field") "      - when: {user: "
+                                               "\"department \\\"desk\\\"\"}\n"
+                                               "        text: |\n" BAD(
+                                                   "desk-at-first"));
+    desk_ok("$MORTISE plan 'tidy up' --departments --id r");
+    desk_out("name: merged");
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"path\": \"1.0/draft#2[1]\"");
+    desk_not_out("\"path\": \"1.0/draft#2[0]\"");
+    text = asked("r", 4);
+    assert_has(text, "You are the director");
+    assert_has(text, "name: field");
+    assert_has(text, "name: desk\\n");
+    ck_assert_ptr_null(strstr(text, "desk-at-first"));
+    free(text);
+}
+END_TEST
+
+/* Roles of a file are the plan's to use, and stand in it; what is wrong with them
+ * is told where they stand. */
+START_TEST(roles_are_told_and_laid_over)
+{
+    char *text;
+
+    deploy("      - text: |\n"
+           "          metadata: {name: p, version: 1.0.0}\n"
+           "          start: [a]\n"
+           "          nodes: {a: {goal: look, role: scout}}\n");
+    desk_put("roles.yaml", "scout:\n"
+                           "  display_name: Scout\n"
+                           "  system_prompt_fragment: Look around.\n");
+    desk_ok("$MORTISE plan 'tidy up' --roles roles.yaml --id r --out p.yaml");
+    desk_ok("$MORTISE check p.yaml");
+    desk_ok("grep -q 'display_name: Scout' p.yaml");
+    text = asked("r", 0);
+    assert_has(text, "- scout: Scout: Look around.");
+    free(text);
+    child_run("$MORTISE plan 'tidy up' --max-replans 0");
+    desk_code(1);
+    desk_err("'scout'");
+    desk_put("roles.yaml", "scout:\n"
+                           "  display_nam: Scout\n");
+    child_run("$MORTISE plan 'tidy up' --roles roles.yaml");
+    desk_code(2);
+    desk_err("roles.yaml:2:3: error[E0201]");
+    desk_put("roles.yaml", "[scout]\n");
+    child_run("$MORTISE plan 'tidy up' --roles roles.yaml");
+    desk_code(2);
+    desk_err("roles.yaml:1:1: error[E0203]");
+    child_run("$MORTISE plan 'tidy up' --roles none.yaml");
+    desk_code(2);
+    desk_err("none.yaml");
+}
+END_TEST
+
+/* From the goal to the end: planned, shown, approved by another process, run. */
+START_TEST(it_is_approved_and_run)
+{
+    char run[64] = "";
+
+    deploy(mends);
+    child_run("$MORTISE plan 'tidy up' --approve --run");
+    desk_code(4);
+    desk_out("hitl_mode: approve_plan");
+    desk_out("waits for its plan to be approved");
+    desk_ok("$MORTISE inbox --ids");
+    ck_assert_int_eq(sscanf(child.out, "%63s", run), 1);
+    desk_ok("$MORTISE approve $($MORTISE inbox --ids) --reason 'go ahead'");
+    desk_out("completed");
+    desk_ok("$MORTISE show %s --json", run);
+    desk_out("\"output\": \"done\"");
+    deploy(mends);
+    desk_ok("$MORTISE plan 'tidy up' --run");
+    desk_out("completed");
+}
+END_TEST
+
+/* A plan that waits outlives the process that was to run it. */
+START_TEST(a_waiting_plan_outlives_its_process)
+{
+    pid_t run;
+
+    deploy(mends);
+    desk_ok("$MORTISE plan 'tidy up' --approve --out p.yaml");
+    run = child_start("run", "$MORTISE run p.yaml --id r --wait");
+    child_await("run.out", "plan_proposed");
+    kill(run, SIGKILL);
+    child_wait(run);
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"kind\": \"plan\"");
+    desk_ok("$MORTISE approve $($MORTISE inbox --ids)");
+    desk_out("completed");
+    run = child_start("run", "$MORTISE run p.yaml --id n --wait");
+    child_await("run.out", "plan_proposed");
+    kill(run, SIGKILL);
+    child_wait(run);
+    child_run("$MORTISE reject $($MORTISE inbox --ids) --reason 'too dear'");
+    desk_code(1);
+    desk_out("too dear");
+    desk_ok("$MORTISE why n");
+    desk_out("too dear");
+}
+END_TEST
+
+/* What failed, or died, in the middle goes on; and what it came to can be had
+ * again. */
+START_TEST(planning_goes_on)
+{
+    deploy("      - error: {code: model.quota, message: gone}\n");
+    child_run("$MORTISE plan 'tidy up' --id r");
+    desk_code(1);
+    desk_err("there is no plan (model.quota)");
+    deploy(mends);
+    desk_ok("$MORTISE plan --continue --id r --out p.yaml");
+    desk_out("name: mended");
+    desk_ok("$MORTISE check p.yaml");
+    desk_ok("$MORTISE plan --continue --id r");
+    desk_out("name: mended");
+    desk_graph("g", "start: a\nnodes:\n  a: {type: human, prompt: x, next: "
+                    "END}\n");
+    child_run("$MORTISE run g.yaml --id other");
+    child_run("$MORTISE plan --continue --id other");
+    desk_code(3);
+    desk_err("run other plans nothing");
+    child_run("$MORTISE plan --continue --id r 'another goal'");
+    desk_code(3);
+    child_run("$MORTISE plan --continue");
+    desk_code(3);
+    child_run("$MORTISE plan");
+    desk_code(3);
+    desk_err("what is the goal?");
+    child_run("$MORTISE plan 'tidy up' --model nobody");
+    desk_code(2);
+    desk_err("have no 'nobody'");
+}
+END_TEST
+
+#define REPLY(text)                                                            \
+    "{\"id\": \"x\", \"object\": \"chat.completion\", \"choices\": "           \
+    "[{\"index\": 0, \"message\": {\"role\": \"assistant\", \"content\": "     \
+    "\"" text "\"}, \"finish_reason\": \"stop\"}]}"
+
+/* Killed while the model mends its plan, it asks for that once more, and for nothing
+ * else. */
+START_TEST(a_kill_costs_one_call)
+{
+    struct httpd *d = httpd_start();
+    char text[1024];
+    pid_t pid;
+
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: t}\n"
+             "store: {path: ./store}\nmodels:\n"
+             "  default: {provider: openai, model: m, base_url: \"%s\"}\n",
+             httpd_url(d, "/v1"));
+    desk_put("mortise.yaml", text);
+    httpd_answer(d, "/v1/chat/completions", "200 OK",
+                 "Content-Type: application/json\r\n", REPLY("no plan"));
+    httpd_times(d, 1);
+    httpd_on(d, "/v1/chat/completions");
+    httpd_wait(d, 60000);
+    httpd_times(d, 1);
+    httpd_answer(d, "/v1/chat/completions", "200 OK",
+                 "Content-Type: application/json\r\n",
+                 REPLY("metadata: {name: late}\\nstart: a\\nnodes: {a: {goal: "
+                       "do it}}"));
+    pid = child_start("plan", "$MORTISE plan 'tidy up' --id r");
+    for (int i = 0; i < 6000 && httpd_requests(d) < 2; i++)
+        usleep(10000);
+    ck_assert_uint_eq(httpd_requests(d), 2);
+    ck_assert_int_eq(kill(pid, SIGKILL), 0);
+    child_wait(pid);
+    desk_ok("$MORTISE plan --continue --id r");
+    desk_out("name: late");
+    ck_assert_uint_eq(httpd_requests(d), 3);
+    ck_assert_str_eq(strstr(httpd_request(d, 1), "\r\n\r\n"),
+                     strstr(httpd_request(d, 2), "\r\n\r\n"));
+    httpd_stop(d);
+}
+END_TEST
+
+/* A plan of a model opens no files. */
+START_TEST(a_plan_opens_no_files)
+{
+    desk_graph("secret",
+               "start: a\nnodes:\n  a: {type: human, prompt: x, next: "
+               "END}\n");
+    deploy("      - text: |\n"
+           "          metadata: {name: p, version: 1.0.0}\n"
+           "          start: [a]\n"
+           "          nodes: {a: {type: subgraph, graph: ./secret.yaml, next: "
+           "END}}\n");
+    child_run("$MORTISE plan 'tidy up' --max-replans 0");
+    desk_code(1);
+    desk_err("it opens none");
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *suite = suite_create("cli_plan");
+    TCase *tc = tcase_create("plan");
+
+    tcase_set_timeout(tc, 120);
+    tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
+    tcase_add_checked_fixture(tc, desk_begin, desk_end);
+    tcase_add_test(tc, a_plan_that_cannot_run_goes_back);
+    tcase_add_test(tc, no_more_than_so_often);
+    tcase_add_test(tc, departments_plan_and_a_director_merges);
+    tcase_add_test(tc, roles_are_told_and_laid_over);
+    tcase_add_test(tc, it_is_approved_and_run);
+    tcase_add_test(tc, a_waiting_plan_outlives_its_process);
+    tcase_add_test(tc, planning_goes_on);
+    tcase_add_test(tc, a_kill_costs_one_call);
+    tcase_add_test(tc, a_plan_opens_no_files);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
+
+int main(void)
+{
+    return test_run(suite());
+}
