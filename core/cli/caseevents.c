@@ -44,7 +44,7 @@ static const struct event {
     {"interrupt", {"id", "request"}},
     {"decision", {"id", "decision", "actor", "value", "order"}},
     {"plan_proposed", {"id", "graph", "digest"}},
-    {"plan_approved", {"id", "actor", "reason", "digest"}},
+    {"plan_approved", {"id", "actor", "reason", "edited", "digest"}},
     {"plan_rejected", {"id", "actor", "reason", "digest"}},
     {"budget_warning", {"budget", "limit", "used"}},
     {"budget_exceeded", {"budget", "limit", "used", "on_exceeded"}},

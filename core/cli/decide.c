@@ -170,17 +170,61 @@ static int decide_human(struct mortise_cli *cli, const json_t *request,
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
+/* {source, path}: the graph by which it is to go instead; NULL: as it is. */
+static int edited_plan(struct mortise_cli *cli, json_t **out,
+                       struct mortise_err *err)
+{
+    const char *path = cli->args.graph;
+    json_t *source = NULL;
+    int rv = MORTISE_OK;
+
+    *out = NULL;
+    if (path == NULL)
+        return rv;
+    rv = mortise_cli_source(cli, path, &source, err);
+    if (rv == MORTISE_OK) {
+        *out = json_pack("{s:o, s:s}", "source", source, "path",
+                         strcmp(path, "-") == 0 ? "stdin" : path);
+        rv = *out != NULL ? MORTISE_OK : mortise_nomem(err);
+    }
+    return rv;
+}
+
+static int decide_plan(struct mortise_cli *cli, const json_t *request,
+                       bool approve, json_t **out, struct mortise_err *err)
+{
+    const struct mortise_args *a = &cli->args;
+    json_t *graph;
+    int rv;
+
+    if (a->args != NULL || a->digest != NULL || a->answer != NULL)
+        return mortise_fail(err, MORTISE_EDECISION,
+                            "a plan takes --reason and, approved with edits, "
+                            "--graph FILE");
+    rv = edited_plan(cli, &graph, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    *out = json_pack("{s:s, s:s, s:{s:b, s:s*, s:o*}}", "kind", "answer", "id",
+                     mortise_cli_text(request, "id"), "value", "approved",
+                     approve, "reason", a->reason, "graph", graph);
+    return *out != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
 /* What `approve` says yes to, `reject` says no to. */
 static int make_decision(struct mortise_cli *cli, const json_t *request,
                          json_t **out, struct mortise_err *err)
 {
     bool approve = cli->cmd == &mortise_cmd_approve;
 
+    if (mortise_cli_is_kind(request, "plan"))
+        return decide_plan(cli, request, approve, out, err);
+    if (cli->args.graph != NULL)
+        return mortise_fail(err, MORTISE_EDECISION,
+                            "--graph is for plans; this is none");
     if (mortise_cli_is_kind(request, "approval_pending"))
         return decide_tool(cli, request, approve, out, err);
     if (mortise_cli_is_kind(request, "human") ||
         mortise_cli_is_kind(request, "node") ||
-        mortise_cli_is_kind(request, "plan") ||
         mortise_cli_is_decision(request))
         return decide_human(cli, request, approve, out, err);
     return mortise_fail(err, MORTISE_EMISMATCH,
@@ -214,6 +258,9 @@ static const struct mortise_opt approve_opts[] = {
     MORTISE_OPT_TEXT("answer", "JSON", answer,
                      "What a question with a schema wants to know:\n"
                      "JSON or @FILE"),
+    MORTISE_OPT_TEXT("graph", "FILE", graph,
+                     "Of a plan: the run goes by this graph instead, which\n"
+                     "is checked as 'mortise check' does"),
     COMMON_OPTS,
 };
 
@@ -248,7 +295,7 @@ static const struct mortise_opt reject_opts[] = {
 const struct mortise_cmd mortise_cmd_approve = {
     .name = "approve",
     .operands = "RUN [ID]...",
-    .summary = "Say yes to a question or to a tool call",
+    .summary = "Say yes to a question, a plan or a tool call",
     .text = ABOUT_IDS ABOUT_WHERE ABOUT_BLOCKED,
     .opts = approve_opts,
     .exits = MORTISE_EXITS_RUN,

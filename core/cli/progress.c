@@ -223,8 +223,10 @@ static void gist_of_word(const json_t *event, char out[DETAIL])
 {
     const char *why = mortise_cli_text(event, "reason");
 
-    snprintf(out, DETAIL, "by %s%s%s", mortise_cli_text(event, "actor"),
-             why[0] != '\0' ? ": " : "", why);
+    snprintf(out, DETAIL, "%sby %s%s%s",
+             json_is_true(json_object_get(event, "edited")) ? "with edits, "
+                                                            : "",
+             mortise_cli_text(event, "actor"), why[0] != '\0' ? ": " : "", why);
 }
 
 /* ---- terminals ---------------------------------------------------------- */

@@ -8,18 +8,6 @@
 
 #include "run/commit.h"
 
-/* The one that comes after the run's; NULL: nobody knows of any. */
-static struct mortise_graph *next_graph(const struct mortise_run *r)
-{
-    struct mortise_graph *g = r->newest;
-
-    while (g != NULL &&
-           (g->former == NULL ||
-            memcmp(g->former->digest, r->graph->digest, MORTISE_DIGEST) != 0))
-        g = g->former;
-    return g;
-}
-
 static int announce(struct mortise_run *r, const struct mortise_entry *e,
                     struct mortise_err *err)
 {
@@ -39,7 +27,7 @@ static int announce(struct mortise_run *r, const struct mortise_entry *e,
 int mortise_apply_steer(struct mortise_run *r, const struct mortise_entry *e,
                         struct mortise_err *err)
 {
-    struct mortise_graph *to = next_graph(r);
+    struct mortise_graph *to = mortise_regraph_next(r);
     int rv;
 
     if (!json_is_array(e->value) || to == NULL ||

@@ -120,10 +120,10 @@ struct mortise_run_command {
     json_t *value; /* borrowed; NULL: none */
 };
 
-/* What a diff makes of a run's graph. */
+/* What a diff, or who approves a plan with edits, makes of a run's graph. */
 struct mortise_steering {
     struct mortise_graph *graph;    /* it follows the run's (graph/former.h) */
-    json_t *operations;             /* the diff: a list, recorded */
+    json_t *operations;             /* the diff: a list, recorded; else NULL */
     const struct mortise_pin *pins; /* of its plugins */
     size_t n_pins;
 };
@@ -146,8 +146,8 @@ struct mortise_said {
     /* The id that who gave it made for it; NULL: none.  A list that was
      * recorded under it is answered, and not applied again. */
     const char *order;
-    /* Of its steer, made by who gives the command; NULL: there is none, or it
-     * cannot be made. */
+    /* Of its steer, or of the edited plan that it approves, made by who gives the
+     * command; NULL: there is none, or it cannot be made. */
     const struct mortise_steering *steering;
 };
 
@@ -501,6 +501,10 @@ void mortise_run_follow_end(const void *entries, size_t size, uint32_t *status);
 
 /* The graph that it goes by now; lent. */
 struct mortise_graph *mortise_run_graph(const struct mortise_run *r);
+/* The graph, {source, path?}, with which c approves the plan that the run waits for;
+ * NULL: it does no such thing. */
+const json_t *mortise_run_edited_plan(const struct mortise_run *r,
+                                      const struct mortise_run_command *c);
 /* May it be steered to this graph, which follows that; or (NULL) at all?  Says why
  * not. */
 int mortise_run_may_steer(const struct mortise_run *r,

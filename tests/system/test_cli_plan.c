@@ -271,6 +271,56 @@ START_TEST(a_waiting_plan_outlives_its_process)
 }
 END_TEST
 
+/* Who approves it may give another graph: refused with its findings where it cannot
+ * run, and nothing changes; else the run goes by it, and its digest stands in the
+ * next checkpoint. */
+START_TEST(a_plan_is_approved_with_edits)
+{
+    deploy(mends);
+    desk_ok("$MORTISE plan 'tidy up' --approve --out p.yaml");
+    child_run("$MORTISE run p.yaml --id r");
+    desk_code(4);
+    desk_ok("$MORTISE show r --json | grep '\"digest\"' | head -1 >d1");
+    desk_ok("sed 's/tell it/say it/; s/- find$/- fnid/' p.yaml >bad.yaml && ! "
+            "cmp -s p.yaml bad.yaml");
+    desk_ok("$MORTISE history r --json >h1");
+    child_run("$MORTISE approve $($MORTISE inbox --ids) --graph bad.yaml");
+    desk_code(2);
+    desk_err("error[E0301]: unknown node 'fnid'");
+    desk_err("bad.yaml:");
+    child_run(
+        "$MORTISE approve $($MORTISE inbox --ids) --graph bad.yaml --json");
+    desk_code(2);
+    desk_err("\"path\":\"bad.yaml\",\"line\":11,\"col\":5");
+    child_run("$MORTISE approve $($MORTISE inbox --ids) --graph none.yaml");
+    desk_err("none.yaml");
+    child_run("$MORTISE approve $($MORTISE inbox --ids) --args '{}'");
+    desk_code(3);
+    desk_ok("$MORTISE history r --json >h2 && cmp h1 h2");
+    desk_ok("sed 's/tell it/say it/' p.yaml >good.yaml");
+    desk_ok(
+        "$MORTISE approve $($MORTISE inbox --ids) --graph good.yaml --reason "
+        "'like so' --no-continue");
+    desk_ok("$MORTISE show r --json | grep '\"digest\"' | head -1 >d2 && ! cmp "
+            "-s d1 d2");
+    desk_ok("$MORTISE resume r"); /* a process that has never seen it */
+    desk_out("completed");
+    desk_ok(
+        "$MORTISE show r --json | grep '\"digest\"' | head -1 >d3 && cmp d2 "
+        "d3");
+    desk_ok("$MORTISE events r");
+    desk_out("plan_approved");
+    desk_out("edited=true");
+    desk_out("say it");
+    desk_graph("g", "start: a\nnodes:\n  a: {type: human, prompt: x, next: "
+                    "END}\n");
+    child_run("$MORTISE run g.yaml --id h");
+    child_run("$MORTISE approve $($MORTISE inbox h --ids) --graph good.yaml");
+    desk_code(3);
+    desk_err("--graph is for plans");
+}
+END_TEST
+
 /* What failed, or died, in the middle goes on; and what it came to can be had
  * again. */
 START_TEST(planning_goes_on)
@@ -379,6 +429,7 @@ static Suite *suite(void)
     tcase_add_test(tc, roles_are_told_and_laid_over);
     tcase_add_test(tc, it_is_approved_and_run);
     tcase_add_test(tc, a_waiting_plan_outlives_its_process);
+    tcase_add_test(tc, a_plan_is_approved_with_edits);
     tcase_add_test(tc, planning_goes_on);
     tcase_add_test(tc, a_kill_costs_one_call);
     tcase_add_test(tc, a_plan_opens_no_files);

@@ -489,6 +489,12 @@ int mortise_steering_make(struct mortise *m, const struct mortise_run *r,
                           struct mortise_buf *report,
                           struct mortise_buf *findings,
                           struct mortise_err *err);
+/* The same of a graph, {source, path?}, by which the run is to go instead. */
+int mortise_steering_replace(struct mortise *m, const struct mortise_run *r,
+                             const json_t *graph, struct mortise_steering *out,
+                             struct mortise_buf *report,
+                             struct mortise_buf *findings,
+                             struct mortise_err *err);
 void mortise_steering_drop(struct mortise *m, struct mortise_steering *s);
 
 /* ---- held_events.c ------------------------------------------------------- */
@@ -583,9 +589,9 @@ struct mortise_watch *mortise_watch_find(struct mortise *m, uint64_t id);
 void mortise_watch_go_on(struct mortise *m, struct mortise_watch *w);
 
 /* What live.c tells. */
-void mortise_watch_open(struct mortise_live *live);   /* it was made */
-void mortise_watch_attach(struct mortise_live *live); /* it came to memory */
-void mortise_watch_detach(struct mortise_live *live); /* it leaves */
+void mortise_watch_open(struct mortise_live *live);    /* it was made */
+void mortise_watch_attach(struct mortise_live *live);  /* it came to memory */
+void mortise_watch_detach(struct mortise_live *live);  /* it leaves */
 void mortise_watch_steered(struct mortise_live *live); /* live->graph is new */
 void mortise_watch_publish(struct mortise_live *live, json_t *event);
 /* So many live events were not even made. */

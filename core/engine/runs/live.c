@@ -776,24 +776,33 @@ static void record_only(struct mortise_order *o)
     o->blocked = true;
 }
 
-/* The one by which the run is steered, unless that was done before; NULL: none. */
-static const struct mortise_run_command *
-steer_of(const struct mortise_live *live, const struct mortise_order *o)
+/* What its commands make another graph of, unless that was done before: a diff, or
+ * (*whole) a plan that is approved with edits; NULL: nothing. */
+static const json_t *graph_in(const struct mortise_live *live,
+                              const struct mortise_order *o, bool *whole)
 {
+    const json_t *plan = NULL;
+
+    *whole = false;
     if (mortise_run_knows_order(live->run, o->id))
         return NULL;
-    for (size_t i = 0; i < o->n; i++)
+    for (size_t i = 0; i < o->n; i++) {
         if (mortise_command_row(o->list[i].kind)->steers)
-            return &o->list[i];
-    return NULL;
+            return o->list[i].value;
+        if (plan == NULL)
+            plan = mortise_run_edited_plan(live->run, &o->list[i]);
+    }
+    *whole = plan != NULL;
+    return plan;
 }
 
 static int step_with(struct mortise_live *live, const struct mortise_order *o,
                      const struct mortise_pin *pins, size_t n_pins,
                      struct mortise_err *err)
 {
-    const struct mortise_run_command *steer = steer_of(live, o);
     struct mortise_steering steering = {.graph = NULL};
+    bool whole;
+    const json_t *graph = graph_in(live, o, &whole);
     const struct mortise_input in = {
         .kind = MORTISE_IN_COMMAND,
         .now_ms = mortise_now_ms(),
@@ -807,13 +816,13 @@ static int step_with(struct mortise_live *live, const struct mortise_order *o,
                       .pins = pins,
                       .n_pins = n_pins,
                       .order = o->id,
-                      .steering = steer != NULL ? &steering : NULL}};
+                      .steering = graph != NULL ? &steering : NULL}};
 
     int rv = mortise_host_call_check_resolved(live->run, o->list, o->n, err);
 
-    if (rv == MORTISE_OK && steer != NULL)
-        rv = mortise_steering_make(live->m, live->run, steer->value, &steering,
-                                   o->report, o->findings, err);
+    if (rv == MORTISE_OK && graph != NULL)
+        rv = (whole ? mortise_steering_replace : mortise_steering_make)(
+            live->m, live->run, graph, &steering, o->report, o->findings, err);
     if (rv == MORTISE_OK)
         rv = mortise_run_step(live->run, &in, &live->m->actions, err);
     mortise_steering_drop(live->m, &steering);

@@ -175,6 +175,21 @@ static int pin(struct mortise *m, struct mortise_steering *s,
                         : mortise_nomem(err);
 }
 
+/* The graph is that text, and no diff of the run's. */
+static int replace(struct making *k, const struct mortise_run *r,
+                   const struct source *from, struct mortise_steering *out,
+                   struct mortise_err *err)
+{
+    struct mortise_yaml *tree;
+    int rv = mortise_yaml_parse(&tree, &k->a, from->path, from->text,
+                                strlen(from->text), &k->diags);
+
+    (void)r;
+    if (rv == MORTISE_OK)
+        rv = make_graph(k, tree, &out->graph, err);
+    return rv == MORTISE_OK ? pin(k->m, out, err) : rv;
+}
+
 static int make(struct making *k, const struct mortise_run *r,
                 const struct source *from, struct mortise_steering *out,
                 struct mortise_err *err)
@@ -216,31 +231,58 @@ static int tell(struct making *k, int rv, const char *path,
     return rv;
 }
 
-int mortise_steering_make(struct mortise *m, const struct mortise_run *r,
-                          const json_t *diff, struct mortise_steering *out,
-                          struct mortise_buf *report,
-                          struct mortise_buf *findings, struct mortise_err *err)
+typedef int making_fn(struct making *k, const struct mortise_run *r,
+                      const struct source *from, struct mortise_steering *out,
+                      struct mortise_err *err);
+
+static int make_by(making_fn *fn, struct mortise *m,
+                   const struct mortise_run *r, const json_t *given,
+                   struct mortise_steering *out, struct mortise_buf *report,
+                   struct mortise_buf *findings, struct mortise_err *err)
 {
     struct making k = {.m = m, .g = mortise_run_graph(r)};
     struct source from;
-    int rv = mortise_run_may_steer(r, NULL, err);
+    int rv = source_of(m->mem, given, &from, err);
 
-    *out = (struct mortise_steering){.graph = NULL};
-    if (rv == MORTISE_OK)
-        rv = source_of(m->mem, diff, &from, err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_arena_init(&k.a, m->mem);
     mortise_diags_init(&k.diags, m->mem);
     mortise_buf_init(&k.text, m->mem);
-    rv = tell(&k, make(&k, r, &from, out, err), from.path, report, findings,
-              err);
+    rv = tell(&k, fn(&k, r, &from, out, err), from.path, report, findings, err);
     mortise_release_str(m->mem, k.matches);
     mortise_release_str(m->mem, from.made);
     mortise_buf_finish(&k.text);
     mortise_diags_finish(&k.diags);
     mortise_arena_finish(&k.a);
     return rv;
+}
+
+int mortise_steering_make(struct mortise *m, const struct mortise_run *r,
+                          const json_t *diff, struct mortise_steering *out,
+                          struct mortise_buf *report,
+                          struct mortise_buf *findings, struct mortise_err *err)
+{
+    int rv = mortise_run_may_steer(r, NULL, err);
+
+    *out = (struct mortise_steering){.graph = NULL};
+    return rv == MORTISE_OK
+               ? make_by(make, m, r, diff, out, report, findings, err)
+               : rv;
+}
+
+int mortise_steering_replace(struct mortise *m, const struct mortise_run *r,
+                             const json_t *graph, struct mortise_steering *out,
+                             struct mortise_buf *report,
+                             struct mortise_buf *findings,
+                             struct mortise_err *err)
+{
+    *out = (struct mortise_steering){.graph = NULL};
+    if (!json_is_string(json_object_get(graph, "source")))
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "the graph of an edited plan is {source, path?}, "
+                            "its text");
+    return make_by(replace, m, r, graph, out, report, findings, err);
 }
 
 void mortise_steering_drop(struct mortise *m, struct mortise_steering *s)

@@ -235,7 +235,7 @@ int mortise_command_check_answer(struct mortise_run *r,
     int rv;
 
     if (is_of_plan(r, c))
-        return mortise_plan_check(c->value, err);
+        return mortise_plan_check(r, c->value, h->steering, err);
     rv = find_request(r, c, &x, &s, err);
     if (rv == MORTISE_OK && c->decision != NULL)
         rv = check_decision(c, err);
@@ -257,7 +257,7 @@ int mortise_command_check_answer(struct mortise_run *r,
     else if (x->ask == MORTISE_ASK_NODE)
         rv = check_node(c->value, err);
     else if (x->ask == MORTISE_ASK_PLAN)
-        rv = mortise_plan_check(c->value, err);
+        rv = mortise_plan_check_of(c->value, err);
     else if (!json_is_true(json_object_get(c->value, "approved")))
         rv = mortise_fail(err, MORTISE_EDECISION,
                           "a scheduled pause can only be passed; cancel the "
@@ -418,7 +418,7 @@ int mortise_command_obey_answer(struct mortise_run *r,
     int rv;
 
     if (is_of_plan(r, c))
-        return mortise_plan_answer(r, c->value, h->actor, err);
+        return mortise_plan_answer(r, c->value, h->steering, h->actor, err);
     assert(x != NULL); /* checked: it asks */
     if (s != NULL)
         return mortise_step_answered(r, x, s, c->value, h->actor, err);

@@ -13,6 +13,11 @@ int mortise_run_may_steer(const struct mortise_run *r,
         return mortise_fail(err, MORTISE_ESTATE,
                             "run %s %s: there is nothing left to steer", r->id,
                             r->cancelling ? "is being cancelled" : "has ended");
+    if (r->plan.waits)
+        return mortise_fail(err, MORTISE_ESTATE,
+                            "the plan of run %s waits to be approved: it may "
+                            "be approved with edits",
+                            r->id);
     if (to == NULL)
         return mortise_regraph_check(r, r->graph, err);
     if (to->former != r->graph)

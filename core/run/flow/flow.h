@@ -173,6 +173,13 @@ int mortise_frame_reopen(struct mortise_run *r, const struct frame *element,
 int mortise_regraph_check(const struct mortise_run *r,
                           const struct mortise_graph *to,
                           struct mortise_err *err);
+/* The one that comes after the run's; NULL: nobody knows of any. */
+struct mortise_graph *mortise_regraph_next(const struct mortise_run *r);
+/* Has nothing of the run begun, and was nothing written?  Then it may go by any
+ * graph instead: it does, from now on. */
+bool mortise_regraph_may_replace(const struct mortise_run *r);
+int mortise_regraph_replace(struct mortise_run *r, struct mortise_graph *to,
+                            struct mortise_err *err);
 /* It does, from now on; that was checked. */
 int mortise_regraph(struct mortise_run *r, struct mortise_graph *to,
                     struct mortise_err *err);

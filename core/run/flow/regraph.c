@@ -648,6 +648,45 @@ static int take(struct mortise_run *r, struct mortise_graph *to,
     return mortise_exec_share_out(r, err);
 }
 
+struct mortise_graph *mortise_regraph_next(const struct mortise_run *r)
+{
+    struct mortise_graph *g = r->newest;
+
+    while (g != NULL &&
+           (g->former == NULL ||
+            memcmp(g->former->digest, r->graph->digest, MORTISE_DIGEST) != 0))
+        g = g->former;
+    return g;
+}
+
+bool mortise_regraph_may_replace(const struct mortise_run *r)
+{
+    return r->n_frames == 1 && r->n_execs == 1; /* START */
+}
+
+int mortise_regraph_replace(struct mortise_run *r, struct mortise_graph *to,
+                            struct mortise_err *err)
+{
+    struct frame *f = r->frames[0];
+    const struct mortise_region *all = &to->regions[0];
+    size_t n = mortise_frame_n_items(all);
+
+    assert(mortise_regraph_may_replace(r) && r->n_work == 0);
+    f->items = mortise_arena_alloc(&r->arena, n * sizeof f->items[0]);
+    f->edges = mortise_arena_alloc(&r->arena, all->n_edges);
+    f->edge_src =
+        mortise_arena_alloc(&r->arena, all->n_edges * sizeof f->edge_src[0]);
+    f->scope->artifacts = mortise_arena_alloc(
+        &r->arena, to->n_nodes * sizeof f->scope->artifacts[0]);
+    if (f->items == NULL || f->edges == NULL || f->edge_src == NULL ||
+        f->scope->artifacts == NULL)
+        return mortise_nomem(err);
+    f->graph = to;
+    f->region = all;
+    f->n_open = (uint32_t)n;
+    return take(r, to, err);
+}
+
 int mortise_regraph(struct mortise_run *r, struct mortise_graph *to,
                     struct mortise_err *err)
 {

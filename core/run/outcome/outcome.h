@@ -70,10 +70,15 @@ int mortise_plan_ask_of(struct mortise_run *r, struct exec *x,
                         struct mortise_err *err);
 /* Is the request of this id about the plan of the run? */
 bool mortise_plan_is_asked(const struct mortise_run *r, const char *id);
-/* MORTISE_EINVAL: that is no answer. */
-int mortise_plan_check(const json_t *value, struct mortise_err *err);
+/* MORTISE_EINVAL: that is no answer; or not with what was made of its graph
+ * (NULL: nothing).  Of the run's plan; of that of a graph in a node. */
+int mortise_plan_check(struct mortise_run *r, const json_t *value,
+                       const struct mortise_steering *edited,
+                       struct mortise_err *err);
+int mortise_plan_check_of(const json_t *value, struct mortise_err *err);
 /* It was answered so, and the answer checked. */
 int mortise_plan_answer(struct mortise_run *r, json_t *value,
+                        const struct mortise_steering *edited,
                         const char *actor, struct mortise_err *err);
 /* Nobody need answer any more; and nobody is asked again. */
 int mortise_plan_withdraw(struct mortise_run *r, struct mortise_err *err);

@@ -7,6 +7,9 @@
  *       of a run the digest that it pins.
  *   (3) A yes decides the edges out of START.  They stand in the `planned` entry,
  *       and none in the admission's.
+ *   (3b) A yes with another graph is one to that: whoever gives the command made it
+ *       and checked it like any (engine/runs/steering.c), it takes the run's input,
+ *       and the run goes by it, whatever it has in common with the one before.
  *   (4) A no makes the run fail of `rejected`.  A resume asks again, as it does of a
  *       node that was rejected; a goto goes on without asking.
  *   (5) A graph in a graph is part of that one's plan, and asks only where no graph
@@ -125,31 +128,104 @@ bool mortise_plan_is_asked(const struct mortise_run *r, const char *id)
     return r->plan.request[0] != '\0' && strcmp(r->plan.request, id) == 0;
 }
 
-int mortise_plan_check(const json_t *value, struct mortise_err *err)
+static int refuse(struct mortise_err *err)
+{
+    return mortise_fail(err, MORTISE_EINVAL,
+                        "a plan is answered with {approved, reason?, graph?}, "
+                        "and a graph with an approval");
+}
+
+/* {approved, reason?}, and `more` members. */
+static int check_word(const json_t *value, size_t more, struct mortise_err *err)
 {
     const json_t *reason = json_object_get(value, "reason");
 
     return json_is_boolean(json_object_get(value, "approved")) &&
                    (reason == NULL || json_is_string(reason)) &&
-                   json_object_size(value) == 1 + (size_t)(reason != NULL)
+                   json_object_size(value) ==
+                       1 + (size_t)(reason != NULL) + more
                ? MORTISE_OK
-               : mortise_fail(err, MORTISE_EINVAL,
-                              "a plan is answered with {approved, reason?}");
+               : refuse(err);
 }
 
-/* The edges out of START, into the entry. */
-static int choose(struct mortise_run *r, struct mortise_arena *a,
+int mortise_plan_check_of(const json_t *value, struct mortise_err *err)
+{
+    return json_object_get(value, "graph") != NULL
+               ? mortise_fail(err, MORTISE_EINVAL,
+                              "the graph in a node is a part of the run's, and "
+                              "is not edited by itself: reject it, or approve "
+                              "it and steer the run")
+               : check_word(value, 0, err);
+}
+
+/* The edges out of START of g, into the entry. */
+static int choose(struct mortise_run *r, const struct mortise_graph *g,
+                  json_t *input, struct mortise_arena *a,
                   struct mortise_entry *e, struct mortise_err *err)
 {
-    e->edges = mortise_arena_alloc(a, r->graph->n_start * sizeof e->edges[0]);
-    return e->edges != NULL
-               ? mortise_total_choose_start(r, r->graph,
-                                            r->frames[0]->scope->input, e, err)
-               : mortise_nomem(err);
+    e->edges = mortise_arena_alloc(a, g->n_start * sizeof e->edges[0]);
+    return e->edges != NULL ? mortise_total_choose_start(r, g, input, e, err)
+                            : mortise_nomem(err);
 }
 
+/* Can the run go by that graph: does it take the input? */
+static int check_fits(struct mortise_run *r, const struct mortise_graph *g,
+                      struct mortise_err *err)
+{
+    struct mortise_entry e = {.n_edges = 0};
+    struct mortise_arena a;
+    json_t *input = NULL;
+    int rv =
+        mortise_total_check_input(g, r->frames[0]->scope->input, &input, err);
+
+    mortise_arena_init(&a, r->mem);
+    if (rv == MORTISE_OK)
+        rv = choose(r, g, input, &a, &e, err);
+    mortise_arena_finish(&a);
+    json_decref(input);
+    return rv;
+}
+
+static int check_edited(struct mortise_run *r, const json_t *value,
+                        const struct mortise_steering *edited,
+                        struct mortise_err *err)
+{
+    if (check_word(value, 1, err) != MORTISE_OK ||
+        !json_is_true(json_object_get(value, "approved")))
+        return refuse(err);
+    if (!mortise_regraph_may_replace(r))
+        return mortise_fail(err, MORTISE_ESTATE,
+                            "the state of run %s was changed while its plan "
+                            "waits: it goes by that plan or by none",
+                            r->id);
+    if (edited == NULL || edited->graph->former != r->graph)
+        return mortise_fail(err, MORTISE_EINVAL,
+                            "an edited plan is made a graph by an engine");
+    return check_fits(r, edited->graph, err);
+}
+
+int mortise_plan_check(struct mortise_run *r, const json_t *value,
+                       const struct mortise_steering *edited,
+                       struct mortise_err *err)
+{
+    return json_object_get(value, "graph") != NULL
+               ? check_edited(r, value, edited, err)
+               : check_word(value, 0, err);
+}
+
+const json_t *mortise_run_edited_plan(const struct mortise_run *r,
+                                      const struct mortise_run_command *c)
+{
+    return c->kind == MORTISE_CMD_ANSWER && c->id != NULL &&
+                   mortise_plan_is_asked(r, c->id)
+               ? json_object_get(c->value, "graph")
+               : NULL;
+}
+
+/* Takes the value. */
 static int settle(struct mortise_run *r, enum mortise_settle how, json_t *value,
-                  const char *actor, struct mortise_err *err)
+                  const struct mortise_graph *g, const char *actor,
+                  struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_PLANNED,
                               .how = (uint8_t)how,
@@ -161,26 +237,54 @@ static int settle(struct mortise_run *r, enum mortise_settle how, json_t *value,
     int rv;
 
     memcpy(id, r->plan.request, sizeof id); /* applying forgets it */
+    memcpy(e.digest, g->digest, sizeof e.digest);
     e.id = id;
     mortise_arena_init(&a, r->mem);
-    rv = approved ? choose(r, &a, &e, err) : MORTISE_OK;
+    rv = approved ? choose(r, g, r->frames[0]->scope->input, &a, &e, err)
+                  : MORTISE_OK;
     if (rv == MORTISE_OK)
         rv = mortise_run_record(r, &e, err);
     mortise_arena_finish(&a);
+    json_decref(value);
     return rv;
 }
 
-int mortise_plan_answer(struct mortise_run *r, json_t *value, const char *actor,
-                        struct mortise_err *err)
+/* What is recorded of an answer: its graph is with the run. */
+static json_t *recorded(json_t *value)
 {
+    json_t *out = json_copy(value);
+
+    if (out != NULL && json_object_del(out, "graph") == 0 &&
+        json_object_set_new(out, "edited", json_true()) != 0)
+        mortise_json_drop(&out);
+    return out;
+}
+
+int mortise_plan_answer(struct mortise_run *r, json_t *value,
+                        const struct mortise_steering *edited,
+                        const char *actor, struct mortise_err *err)
+{
+    bool other = json_object_get(value, "graph") != NULL;
+    json_t *said = recorded(value);
+    int rv = said != NULL ? MORTISE_OK : mortise_nomem(err);
+
     assert(r->plan.request[0] != '\0');
-    return settle(r, MORTISE_SETTLE_ANSWERED, value, actor, err);
+    for (size_t i = 0; rv == MORTISE_OK && other && i < edited->n_pins; i++)
+        rv = mortise_pins_use(r, &edited->pins[i], err);
+    if (rv != MORTISE_OK) {
+        json_decref(said);
+        return rv;
+    }
+    if (other)
+        mortise_run_know(r, edited->graph);
+    return settle(r, MORTISE_SETTLE_ANSWERED, said,
+                  other ? edited->graph : r->graph, actor, err);
 }
 
 int mortise_plan_withdraw(struct mortise_run *r, struct mortise_err *err)
 {
     return r->plan.request[0] != '\0'
-               ? settle(r, MORTISE_SETTLE_WITHDRAWN, NULL, "", err)
+               ? settle(r, MORTISE_SETTLE_WITHDRAWN, NULL, r->graph, "", err)
                : MORTISE_OK;
 }
 
@@ -208,15 +312,52 @@ static json_t *rejection(const struct mortise_entry *e)
 static int announce_answer(struct mortise_run *r, const struct mortise_entry *e,
                            bool approved, struct mortise_err *err)
 {
+    char digest[MORTISE_DIGEST_HEX];
     json_t *extra = NULL;
 
+    mortise_hex(digest, e->digest, MORTISE_DIGEST);
     if (mortise_run_is_seen(r))
-        extra =
-            json_pack("{s:s, s:s, s:O*, s:O*}", "id", e->id, "actor", e->actor,
-                      "reason", json_object_get(e->value, "reason"), "digest",
-                      json_object_get(r->plan.payload, "digest"));
+        extra = json_pack(
+            "{s:s, s:s, s:O*, s:O*, s:s}", "id", e->id, "actor", e->actor,
+            "reason", json_object_get(e->value, "reason"), "edited",
+            json_object_get(e->value, "edited"), "digest", digest);
     return mortise_event_announce(
         r, NULL, approved ? "plan_approved" : "plan_rejected", extra, err);
+}
+
+/* The graph that the entry is about: another one, where the plan was edited; NULL:
+ * nobody knows it. */
+static struct mortise_graph *graph_of(const struct mortise_run *r,
+                                      const struct mortise_entry *e)
+{
+    bool edited = json_is_true(json_object_get(e->value, "edited"));
+    struct mortise_graph *g = edited ? mortise_regraph_next(r) : r->graph;
+
+    return g != NULL && memcmp(g->digest, e->digest, MORTISE_DIGEST) == 0
+               ? g
+               : NULL;
+}
+
+/* The run goes by that graph, as if it had been admitted with it. */
+static int go_by(struct mortise_run *r, struct mortise_graph *g,
+                 struct mortise_err *err)
+{
+    struct scope *in = r->frames[0]->scope;
+    json_t *input = NULL;
+    int rv = mortise_total_check_input(g, in->input, &input, err);
+
+    if (rv == MORTISE_OK)
+        rv = mortise_regraph_replace(r, g, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_budget_renew(r, in, g, err);
+    if (rv == MORTISE_OK &&
+        (json_object_set_new(r->self, "graph", json_string(g->name)) != 0 ||
+         json_object_set_new(r->self, "version", json_string(g->version)) != 0))
+        rv = mortise_nomem(err);
+    if (rv == MORTISE_OK)
+        mortise_json_hold(&in->input, input);
+    json_decref(input);
+    return rv;
 }
 
 /* A person said yes or no. */
@@ -225,8 +366,12 @@ static int answered(struct mortise_run *r, const struct mortise_entry *e,
 {
     struct exec *start = r->execs[0];
     bool approved = json_is_true(json_object_get(e->value, "approved"));
+    struct mortise_graph *g = graph_of(r, e);
     int rv = announce_answer(r, e, approved, err);
 
+    assert(g != NULL); /* who applies it has looked */
+    if (rv == MORTISE_OK && g != r->graph)
+        rv = go_by(r, g, err);
     if (rv != MORTISE_OK)
         return rv;
     if (!approved) {
@@ -242,12 +387,17 @@ int mortise_apply_planned(struct mortise_run *r, const struct mortise_entry *e,
                           struct mortise_err *err)
 {
     bool said = e->how == MORTISE_SETTLE_ANSWERED;
+    bool edited = json_object_get(e->value, "edited") != NULL;
+    const struct mortise_graph *g = graph_of(r, e);
     int rv;
 
-    if (!mortise_plan_is_asked(r, e->id) ||
+    if (!mortise_plan_is_asked(r, e->id) || g == NULL ||
         (!said && e->how != MORTISE_SETTLE_WITHDRAWN) ||
-        (said && mortise_plan_check(e->value, err) != MORTISE_OK) ||
-        !mortise_exec_edges_fit(r->graph->start, r->graph->n_start, e))
+        (said && check_word(e->value, edited, err) != MORTISE_OK) ||
+        (edited && (!json_is_true(json_object_get(e->value, "approved")) ||
+                    !mortise_regraph_may_replace(r) ||
+                    check_fits(r, g, err) != MORTISE_OK)) ||
+        !mortise_exec_edges_fit(g->start, g->n_start, e))
         return mortise_entry_corrupt(err, e);
     rv = mortise_event_decision(r, NULL, e, err);
     if (rv == MORTISE_OK)

@@ -87,6 +87,13 @@ int mortise_budget_begin(struct mortise_run *r, struct scope *in,
     return MORTISE_OK;
 }
 
+int mortise_budget_renew(struct mortise_run *r, struct scope *in,
+                         const struct mortise_graph *g, struct mortise_err *err)
+{
+    in->purse = NULL;
+    return mortise_budget_begin(r, in, g, err);
+}
+
 /* ---- reservations ------------------------------------------------------- */
 
 /* What a call of a model costs, of which more is not known (7). */

@@ -37,6 +37,10 @@ int mortise_usage_put_all(json_t *to, const struct mortise_run *r);
 int mortise_budget_begin(struct mortise_run *r, struct scope *in,
                          const struct mortise_graph *g,
                          struct mortise_err *err);
+/* Nothing of it was spent, and it is that of another graph now. */
+int mortise_budget_renew(struct mortise_run *r, struct scope *in,
+                         const struct mortise_graph *g,
+                         struct mortise_err *err);
 enum claimed {
     CLAIM_FREE,     /* x may be called */
     CLAIM_RESERVED, /* once its reservation is on disk (X_INTENT) */

@@ -2,6 +2,8 @@
  * somebody said yes to it as a whole. */
 #include "lib/drive.h"
 
+#include "graph/former.h"
+
 #define TOOL(id, v, next)                                                      \
     "  " id ": {type: tool, tool: t/write, args: {v: " v "}, next: " next "}"  \
     "\n"
@@ -354,6 +356,127 @@ START_TEST(any_death_leaves_it_waiting_or_approved)
 }
 END_TEST
 
+/* ---- with edits ------------------------------------------------------------ */
+
+/* Approve the plan with that graph: MORTISE_OK, or why not. */
+static int approve_with(const char *yaml)
+{
+    struct mortise_graph *g = sim_graph(yaml);
+    struct mortise_steering to = {.graph = g};
+    int rv = mortise_graph_follow(g, mortise_run_graph(s.run), &err);
+
+    if (rv == MORTISE_OK) {
+        s.steering = &to;
+        rv = answer_to("START", "{\"approved\": true, \"reason\": \"like so\", "
+                                "\"graph\": {\"source\": \"as it is made\"}}");
+        s.steering = NULL;
+    }
+    if (rv != MORTISE_OK) {
+        ck_assert_ptr_ne(mortise_run_graph(s.run), g);
+        mortise_graph_unref(g);
+        return rv;
+    }
+    mortise_graph_unref(s.graph);
+    s.graph = g; /* with the one that stands behind it */
+    ck_assert_ptr_eq(mortise_run_graph(s.run), g);
+    return rv;
+}
+
+/* Another graph in each respect: a loop, a map, a budget, other limits. */
+static const char other[] = HEAD
+    "limits: {steps: 9}\n"
+    "budget: {tool_calls: 5}\n"
+    "start: n\n"
+    "nodes:\n"
+    "  n: {type: router, routes: [{when: node.visit < 2, to: n}], default: m}\n"
+    "  m: {type: tool, tool: t/echo, args: {v: 1}, map: {over: \"[1, 2]\", "
+    "as: i, to: a, join: z}}\n"
+    "  a: {type: tool, tool: t/write, args: {v: \"${i}\"}, next: z}\n"
+    "  z: {type: guardrail, guardrails: [ok], target: artifacts.a, next: "
+    "END}\n";
+
+static const char chain[] = HEAD
+    "budget: {tool_calls: 5}\n"
+    "start: x\n"
+    "nodes:\n"
+    "  x: {type: tool, tool: t/write, args: {v: 7}, next: y}\n"
+    "  y: {type: tool, tool: t/write, args: {v: 8}, next: END}\n";
+
+/* The run goes by that graph, from its START on, and by its digest; so it does when
+ * it is read again. */
+START_TEST(it_goes_by_the_edited_graph)
+{
+    uint32_t seed = 1 + (uint32_t)_i;
+
+    run_plain(two, "{}");
+    ck_assert_int_eq(approve_with(chain), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 0);
+    ck_assert_int_eq(sim_effect_count(&s, "x"), 1);
+    ck_assert_int_eq(sim_effect_count(&s, "y"), 1);
+    assert_value("artifacts", "x", "{\"v\":7}");
+    sync_all();
+    sim_crash(&s, &seed);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_value("artifacts", "y", "{\"v\":8}");
+    end();
+}
+END_TEST
+
+/* It may have what steering cannot make; and dies and goes on like any. */
+START_TEST(any_graph_will_do)
+{
+    uint32_t seed = 50 + (uint32_t)_i;
+
+    run_plain(two, "{}");
+    ck_assert_int_eq(approve_with(other), MORTISE_OK);
+    sync_all();
+    run_dying(&seed, 3);
+    assert_node("z", "done");
+    end();
+}
+END_TEST
+
+/* One that does not take the run's input is refused, and nothing is recorded; so
+ * is one with a no, and one that nobody made. */
+START_TEST(what_does_not_fit_is_refused)
+{
+    size_t before;
+
+    run_plain(two, "{}");
+    before = s.n_commits;
+    ck_assert_int_eq(approve_with(HEAD
+                                  "state: {input: {type: object, required: "
+                                  "[n]}}\n"
+                                  "start: a\n"
+                                  "nodes:\n" TOOL("a", "1", "END")),
+                     MORTISE_EINVAL);
+    ck_assert_ptr_nonnull(strstr(err.msg, "input"));
+    ck_assert_int_eq(answer_to("START", "{\"approved\": true, \"graph\": "
+                                        "{\"source\": \"x\"}}"),
+                     MORTISE_EINVAL);
+    ck_assert_int_eq(answer_to("START", "{\"approved\": false, \"graph\": "
+                                        "{\"source\": \"x\"}}"),
+                     MORTISE_EINVAL);
+    ck_assert_uint_eq(s.n_commits, before);
+    assert_waits();
+    ck_assert_int_eq(update("{\"scratch\": {\"x\": 5}}"), MORTISE_OK);
+    ck_assert_int_eq(approve_with(chain), MORTISE_ESTATE);
+    assert_waits();
+    ck_assert_int_eq(mortise_run_may_steer(s.run, NULL, &err), MORTISE_ESTATE);
+    ck_assert_int_eq(answer_to("START", "{\"approved\": true}"), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+
+    run_plain(NESTED("", "      hitl_mode: approve_plan\n"), "{}");
+    ck_assert_int_eq(answer_to("sub", "{\"approved\": true, \"graph\": "
+                                      "{\"source\": \"x\"}}"),
+                     MORTISE_EINVAL);
+    ck_assert_ptr_nonnull(strstr(err.msg, "steer the run"));
+    end();
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("run_plan");
@@ -371,6 +494,9 @@ static Suite *suite(void)
     tcase_add_test(tc, conditions_of_the_start_hold);
     tcase_add_test(tc, a_graph_in_a_graph_asks_for_itself);
     tcase_add_loop_test(tc, any_death_leaves_it_waiting_or_approved, 0, 20);
+    tcase_add_loop_test(tc, it_goes_by_the_edited_graph, 0, 3);
+    tcase_add_loop_test(tc, any_graph_will_do, 0, 10);
+    tcase_add_test(tc, what_does_not_fit_is_refused);
     suite_add_tcase(suite, tc);
     return suite;
 }
