@@ -348,10 +348,13 @@ const struct mortise_cmd mortise_cmd_answer = {
     .operands = "RUN [ID]...",
     .summary = "Answer a question in full",
     .text = "The answer to a `human` node is {\"approved\": true or false,\n"
-            "\"reason\"?, \"answer\"?}, and that to a node that is to be "
-            "approved\n"
-            "{\"approved\", \"reason\"?}; 'approve' and 'reject' write that "
-            "for you.\n"
+            "\"reason\"?, \"answer\"?}, that to a node or a plan that is to "
+            "be\n"
+            "approved {\"approved\", \"reason\"?}, and a plan may be approved "
+            "with\n"
+            "\"graph\": {\"source\": TEXT}, too; 'approve' and 'reject' write "
+            "that for\n"
+            "you.\n"
             "What an executor asks takes the bare value that it asks for.\n"
             "\n" ABOUT_IDS ABOUT_WHERE ABOUT_BLOCKED,
     .opts = answer_opts,
