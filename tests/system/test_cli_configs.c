@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <limits.h>
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,11 +26,15 @@ static void begin(void)
     desk_ok("cp %s configs/files/server/", child_build("configs/filesd"));
 }
 
-static const char *const names[] = {"triage", "refund", "research", "files",
-                                    "desk"};
+/* A directory, and a graph of it. */
+static const struct {
+    const char *dir, *graph;
+} all[] = {{"triage", "triage"},     {"refund", "refund"},
+           {"research", "research"}, {"research", "survey"},
+           {"files", "files"},       {"desk", "desk"}};
 
 /* Whatever was told may be expected, by its name and by those of its members. */
-static void expect_what_was_told(const char *name)
+static void expect_what_was_told(const char *dir, const char *name)
 {
     json_t *told, *cases = json_object(), *file, *one;
     char path[PATH_MAX], graph[64], *text;
@@ -37,7 +42,7 @@ static void expect_what_was_told(const char *name)
 
     desk_ok("$MORTISE test --json --deployment configs/%s/mortise.yaml "
             "configs/%s/%s.test.yaml",
-            name, name, name);
+            dir, dir, name);
     told = json_loads(child.out, 0, NULL);
     ck_assert_ptr_nonnull(told);
     json_array_foreach(json_object_get(told, "cases"), i, one)
@@ -49,12 +54,12 @@ static void expect_what_was_told(const char *name)
     file = json_pack("{s:s, s:s, s:{s:s}, s:s, s:o}", "apiVersion",
                      "mortise/v1", "kind", "Test", "metadata", "name", "told",
                      "graph", graph, "cases", cases);
-    snprintf(path, sizeof path, "configs/%s/told.test.yaml", name);
+    snprintf(path, sizeof path, "configs/%s/told.test.yaml", dir);
     text = json_dumps(file, 0);
     ck_assert_ptr_nonnull(text);
     desk_put(path, text);
     free(text);
-    child_run("$MORTISE check --deployment configs/%s/mortise.yaml %s", name,
+    child_run("$MORTISE check --deployment configs/%s/mortise.yaml %s", dir,
               path);
     desk_not_out("E0207");
     desk_not_out("W0905");
@@ -65,15 +70,16 @@ static void expect_what_was_told(const char *name)
 START_TEST(their_tests_hold)
 {
     static const char *const ways[] = {"", "--crash-everywhere"};
+    const char *dir = all[_i].dir, *graph = all[_i].graph;
 
-    child_run("$MORTISE config allow configs/%s/mortise.yaml", names[_i]);
+    child_run("$MORTISE config allow configs/%s/mortise.yaml", dir);
     for (size_t i = 0; i < 2; i++) {
         desk_ok("$MORTISE test %s --deployment configs/%s/mortise.yaml "
                 "configs/%s/%s.test.yaml",
-                ways[i], names[_i], names[_i], names[_i]);
+                ways[i], dir, dir, graph);
         desk_out(" passed, 0 failed");
     }
-    expect_what_was_told(names[_i]);
+    expect_what_was_told(dir, graph);
 }
 END_TEST
 
@@ -209,7 +215,148 @@ START_TEST(research_finds_something)
 }
 END_TEST
 
-/* ... and nobody is asked unless that is wanted. */
+/* ---- workers, killed -------------------------------------------------------- */
+
+/* The events among what was printed; the caller's. */
+static json_t *events_of(const char *printed)
+{
+    json_t *events = json_array(), *one;
+
+    for (const char *at = printed, *end; (end = strchr(at, '\n')) != NULL;
+         at = end + 1) {
+        one = json_loadb(at, (size_t)(end - at), 0, NULL);
+        if (json_is_string(json_object_get(one, "type")))
+            json_array_append(events, one);
+        json_decref(one);
+    }
+    return events;
+}
+
+static bool is_of(const json_t *event, const char *type)
+{
+    return strcmp(json_string_value(json_object_get(event, "type")), type) == 0;
+}
+
+/* {PATH: how often it ended}, by what is on disk; the caller's. */
+static json_t *ended(const char *run)
+{
+    json_t *ends = json_object(), *events, *one;
+    size_t i;
+
+    desk_ok("$MORTISE events %s --json", run);
+    events = events_of(child.out);
+    json_array_foreach(events, i, one)
+    {
+        const char *path = json_string_value(json_object_get(one, "path"));
+
+        if (is_of(one, "node_end"))
+            json_object_set_new(
+                ends, path,
+                json_integer(json_integer_value(json_object_get(ends, path)) +
+                             1));
+    }
+    json_decref(events);
+    return ends;
+}
+
+/* Who was done then begins, asks and calls no more after that. */
+static void assert_none_again(const json_t *done, const char *printed)
+{
+    static const char *const acts[] = {"node_start", "model_call", "tool_call"};
+    json_t *events = events_of(printed), *one;
+    size_t i;
+
+    json_array_foreach(events, i, one)
+    {
+        const char *path = json_string_value(json_object_get(one, "path"));
+
+        for (size_t k = 0; k < sizeof acts / sizeof acts[0]; k++)
+            ck_assert_msg(!is_of(one, acts[k]) ||
+                              json_object_get(done, path) == NULL,
+                          "%s of %s, which was done", acts[k], path);
+    }
+    json_decref(events);
+}
+
+static void assert_each_ended_once(const char *run, size_t n)
+{
+    json_t *ends = ended(run), *times;
+    const char *path;
+
+    json_object_foreach(ends, path, times)
+        ck_assert_msg(json_integer_value(times) == 1, "%s ended %d times", path,
+                      (int)json_integer_value(times));
+    ck_assert_uint_eq(json_object_size(ends), n);
+    json_decref(ends);
+}
+
+/* `how` is run until it has printed so many lines, and killed; it goes on from there,
+ * to `code`, and nothing is done again.  How many nodes were done when it died. */
+static size_t kill_behind(const char *how, const char *run, unsigned lines,
+                          int code)
+{
+    json_t *done;
+    size_t n;
+
+    child_run("rm -f out; touch out; $MORTISE run %s --id %s --json >>out & "
+              "p=$!; until [ $(wc -l <out) -ge %u ] || grep -q '\"status\"' "
+              "out; do :; done; kill -9 $p; wait $p",
+              how, run, lines);
+    done = ended(run);
+    n = json_object_size(done);
+    child_run("$MORTISE resume %s --json", run);
+    desk_code(code);
+    assert_none_again(done, child.out);
+    json_decref(done);
+    return n;
+}
+
+/* Killed behind each of its first lines: once at least where some is done, and not
+ * all of it. */
+static void kill_everywhere(const char *how, size_t nodes, int code)
+{
+    size_t between = 0;
+    char run[16];
+
+    for (unsigned lines = 1; lines <= 46; lines += 5) {
+        size_t n;
+
+        snprintf(run, sizeof run, "k%u", lines);
+        n = kill_behind(how, run, lines, code);
+        between += n > 0 && n < nodes;
+        assert_each_ended_once(run, nodes);
+    }
+    ck_assert_uint_gt(between, 0);
+}
+
+#define SURVEY                                                                 \
+    "configs/research/survey.graph.yaml --deployment mortise.yaml --input "    \
+    "'{\"subject\": \"the "                                                    \
+    "lighthouse\"}'"
+
+/* Workers answer what another one asked, and of their answers one text is made,
+ * offline. */
+START_TEST(a_survey_is_made)
+{
+    desk_ok("cp configs/research/mortise.yaml .");
+    desk_ok("$MORTISE run --id s " SURVEY);
+    desk_ok("$MORTISE show s --json");
+    desk_out("for which the council lent 12,000 crowns (harbour.md).\\n\"");
+    assert_each_ended_once("s", 7);
+}
+END_TEST
+
+/* No question that was answered is asked again. */
+START_TEST(a_survey_is_killed)
+{
+    desk_ok("cp configs/research/mortise.yaml .");
+    kill_everywhere(SURVEY, 7, 0);
+    desk_ok("$MORTISE show k1 --json");
+    desk_out("for which the council lent 12,000 crowns (harbour.md).\\n\"");
+}
+END_TEST
+
+/* Nobody is asked for advice on triage unless that is wanted. */
 START_TEST(triage_may_be_advised)
 {
     desk_ok("cp configs/triage/mortise.yaml configs/triage/triage.graph.yaml . "
@@ -261,12 +408,13 @@ static Suite *suite(void)
     tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
     tcase_add_checked_fixture(tc, begin, desk_end);
     tcase_set_timeout(tc, 120);
-    tcase_add_loop_test(tc, their_tests_hold, 0,
-                        sizeof names / sizeof names[0]);
+    tcase_add_loop_test(tc, their_tests_hold, 0, sizeof all / sizeof all[0]);
     tcase_add_test(tc, the_desk_finds_what_it_needs);
     tcase_add_test(tc, the_desk_knows_its_customers);
     tcase_add_test(tc, the_desk_is_killed);
     tcase_add_test(tc, research_finds_something);
+    tcase_add_test(tc, a_survey_is_made);
+    tcase_add_test(tc, a_survey_is_killed);
     tcase_add_test(tc, triage_may_be_advised);
     tcase_add_test(tc, files_are_written_once_allowed);
     suite_add_tcase(s, tc);
