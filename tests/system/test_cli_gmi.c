@@ -120,8 +120,8 @@ static void failed(const char *code, const char *words)
 
 /* Each key arrives where the provider has it.
  * key: node.type=gmi, gmi.prompt, gmi.instructions, node.temperature
- * key: node.max_tokens, node.reasoning_effort, node.extra, node.stream
- * key: gmi.cache, llm.model, node.llm */
+ * key: gmi.max_tokens, node.reasoning_effort, node.extra, node.stream
+ * key: gmi.cache, llm.model, gmi.llm */
 START_TEST(every_key_is_asked)
 {
     deploy(shows, "");

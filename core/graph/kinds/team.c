@@ -2,8 +2,8 @@
  *
  * The graph stands in the node.  Beside its own nodes it has one that nobody wrote,
  * `synthesis`, which depends on all that nothing in it depends on, and whose output is
- * the team's: a leaf with the team's goal and role (synthesizer unless it says one),
- * or the operation that `synthesis` names, which gets
+ * the team's: a leaf with the team's goal, role (synthesizer unless it says one), llm
+ * and max_tokens, or the operation that `synthesis` names, which gets
  *
  *     {goal, results: {ID: output ...}}
  *
@@ -20,9 +20,9 @@
 
 static const char last[] = "synthesis"; /* the node that nobody wrote */
 
-struct team {                        /* `own` of its node */
-    const struct mortise_yaml *role; /* NULL: none */
-    const struct mortise_yaml *by;   /* an operation; NULL: a leaf */
+struct team {                      /* `own` of its node */
+    struct mortise_made leaf;      /* what it says of the leaf that is last */
+    const struct mortise_yaml *by; /* an operation in its place; NULL: none */
 };
 
 static struct team *team_of(const struct mortise_reading *r)
@@ -40,17 +40,40 @@ static void read_goal(void *ctx, void *into, const struct mortise_slot *slot)
                       slot->value, r->node->index, MORTISE_IN_OUTPUT);
 }
 
+/* It is judged where it stands in the leaf. */
+static void read_of_leaf(void *ctx, void *into, const struct mortise_slot *slot)
+{
+    struct mortise_reading *r = into;
+
+    mortise_made_put(ctx, &team_of(r)->leaf, slot->name, slot->value);
+}
+
 static void read_role(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
     const struct mortise_role *role = mortise_role_of(ctx, slot->value);
 
-    team_of(r)->role = slot->value;
+    read_of_leaf(ctx, into, slot);
     if (role == NULL)
         return;
     r->node->role = role->id;
     r->node->role_name = role->display_name;
     r->node->approve_whole = role->requires_approval;
+}
+
+/* An operation asks whom it likes. */
+static void read_of_asking(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+
+    if (!mortise_slot_beside(slot, "synthesis"))
+        read_of_leaf(ctx, into, slot);
+    else
+        mortise_diag_add(ld->diags, "E0212", slot->name->span,
+                         "'%s' says nothing beside 'synthesis': it is of the "
+                         "leaf in whose place the operation is",
+                         slot->name->str);
 }
 
 static void read_synthesis(void *ctx, void *into,
@@ -79,6 +102,17 @@ static const struct mortise_key keys[] = {
               "(synthesizer).",
      .value = MORTISE_V_STRING,
      .read = read_role},
+    {.name = "llm",
+     .about = "Which model makes that result.",
+     .value = MORTISE_V_MAP,
+     .place = &mortise_llm_place,
+     .read = read_of_asking},
+    {.name = "max_tokens",
+     .about = "How long the result may be, what it reasons included.",
+     .value = MORTISE_V_INT,
+     .min = 1,
+     .max = 1e9,
+     .read = read_of_asking},
     {.name = "synthesis",
      .about = "PLUGIN/OPERATION that makes one result of what the team did, in "
               "the place of a leaf.",
@@ -194,6 +228,21 @@ static const struct mortise_yaml *args_of(struct mortise_loader *ld,
     return mortise_made_map(ld, &args, at->span);
 }
 
+/* What the team says of its leaf, and a role in any case. */
+static void put_said(struct mortise_loader *ld, struct mortise_made *node,
+                     const struct mortise_made *said,
+                     const struct mortise_yaml *at)
+{
+    bool plays = false;
+
+    for (size_t i = 0; i < said->n; i++) {
+        mortise_made_put(ld, node, said->keys[i], said->items[i]);
+        plays |= strcmp(said->keys[i]->str, "role") == 0;
+    }
+    if (!plays)
+        put(ld, node, "role", mortise_made_text(ld, "synthesizer", at), at);
+}
+
 static const struct mortise_yaml *synthesis(struct mortise_loader *ld,
                                             const struct team *team,
                                             const struct mortise_yaml *sinks,
@@ -208,10 +257,7 @@ static const struct mortise_yaml *synthesis(struct mortise_loader *ld,
     } else {
         put(ld, &node, "type", mortise_made_text(ld, "leaf", at), at);
         put(ld, &node, "goal", mortise_made_text(ld, "${input.goal}", at), at);
-        put(ld, &node, "role",
-            team->role != NULL ? team->role
-                               : mortise_made_text(ld, "synthesizer", at),
-            at);
+        put_said(ld, &node, &team->leaf, at);
     }
     put(ld, &node, "depends_on", sinks, at);
     return mortise_made_map(ld, &node, at->span);

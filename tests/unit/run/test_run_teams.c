@@ -115,6 +115,39 @@ START_TEST(an_operation_may_make_the_result)
 }
 END_TEST
 
+/* What the team says of its model is that leaf's, and nobody else's.
+ * key: team.llm, team.max_tokens */
+START_TEST(a_team_says_who_makes_the_result)
+{
+    json_t *show, *last, *node;
+    char *llm;
+
+    run_plain(HEAD "start: crew\n"
+                   "nodes:\n"
+                   "  crew:\n"
+                   "    type: team\n"
+                   "    goal: go\n"
+                   "    llm: {provider_id: other, model: large}\n"
+                   "    max_tokens: 77\n"
+                   "    graph: {start: a, nodes: {a: {goal: do}}}\n",
+              "{}");
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_called("a", "node", "{\"goal\":\"do\"}");
+    show = sim_show(&s);
+    records_of(show, "synthesis", &last);
+    node = json_object_get(json_object_get(last, "output"), "node");
+    llm =
+        json_dumps(json_object_get(node, "llm"), JSON_COMPACT | JSON_SORT_KEYS);
+    ck_assert_str_eq(llm, "{\"model\":\"large\",\"provider_id\":\"other\"}");
+    ck_assert_int_eq(json_integer_value(json_object_get(node, "max_tokens")),
+                     77);
+    ck_assert_str_eq(json_string_value(json_object_get(node, "goal")), "go");
+    free(llm);
+    json_decref(show);
+    end();
+}
+END_TEST
+
 /* What is led to by edges is no last node; a skipped one is no result. */
 START_TEST(what_comes_last_is_found)
 {
@@ -259,6 +292,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, test_begin, test_nothing_left);
     tcase_add_test(tc, a_team_is_told_and_gives_one_result);
     tcase_add_test(tc, an_operation_may_make_the_result);
+    tcase_add_test(tc, a_team_says_who_makes_the_result);
     tcase_add_test(tc, what_comes_last_is_found);
     tcase_add_test(tc, it_fails_and_is_tried_again);
     tcase_add_test(tc, killed_at_every_commit);
