@@ -622,7 +622,7 @@ pages   = $(DOCDIR)                      644 README.md CHANGELOG.md LICENSE
 docs    = $(DOCDIR)/docs                 644 $(wildcard docs/*.md)
 DOC_DIRS := $(sort $(patsubst %/,%,$(dir $(shell find configs/ examples/ -type f))))
 DOC_LEAVES := $(shell find configs/ examples/ -type d -links 2)
-DOC_FILES := %.md %.yaml %.lock %.log %.c %.cpp %.map %/Makefile
+DOC_FILES := %.md %.yaml %.lock %.log %.diff %.c %.cpp %.map %/Makefile
 $(foreach d,$(DOC_DIRS),$(eval $d = $(value DOCDIR)/$d 644 \
     $(filter $(DOC_FILES),$(wildcard $d/*))))
 TEMPLATE_DIRS := $(sort $(patsubst %/,%,$(dir $(wildcard templates/*/*))))

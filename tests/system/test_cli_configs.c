@@ -31,7 +31,8 @@ static const struct {
     const char *dir, *graph;
 } all[] = {{"triage", "triage"},     {"refund", "refund"},
            {"research", "research"}, {"research", "survey"},
-           {"files", "files"},       {"desk", "desk"}};
+           {"files", "files"},       {"desk", "desk"},
+           {"review", "review"}};
 
 /* Whatever was told may be expected, by its name and by those of its members. */
 static void expect_what_was_told(const char *dir, const char *name)
@@ -356,6 +357,46 @@ START_TEST(a_survey_is_killed)
 }
 END_TEST
 
+#define REVIEW                                                                 \
+    "configs/review/review.graph.yaml --deployment mortise.yaml --input "      \
+    "'{\"change\": \"copy.diff\"}'"
+
+/* Three levels deep: a person sees what the team came to, and posts it. */
+static void post(const char *run)
+{
+    desk_ok("test ! -e configs/review/change/review.txt");
+    desk_ok("$MORTISE approve $($MORTISE inbox %s --ids)", run);
+    desk_ok("cat configs/review/change/review.txt");
+    desk_out("Not yet. With n == room the zero is written behind the end");
+    desk_ok("rm configs/review/change/review.txt");
+}
+
+START_TEST(a_team_reviews)
+{
+    desk_ok("cp configs/review/mortise.yaml .");
+    child_run("$MORTISE run --id v " REVIEW);
+    desk_code(4);
+    desk_out("review/correctness/logic");
+    assert_each_ended_once("v", 10);
+    post("v");
+    assert_each_ended_once("v", 12);
+    /* ... or does not. */
+    child_run("$MORTISE run --id w " REVIEW);
+    desk_ok("$MORTISE reject $($MORTISE inbox w --ids)");
+    desk_ok("test ! -e configs/review/change/review.txt");
+}
+END_TEST
+
+/* No member that was done works again, in whichever team. */
+START_TEST(a_team_is_killed)
+{
+    desk_ok("cp configs/review/mortise.yaml .");
+    kill_everywhere(REVIEW, 10, 4);
+    post("k1");
+    assert_each_ended_once("k1", 12);
+}
+END_TEST
+
 /* Nobody is asked for advice on triage unless that is wanted. */
 START_TEST(triage_may_be_advised)
 {
@@ -415,6 +456,8 @@ static Suite *suite(void)
     tcase_add_test(tc, research_finds_something);
     tcase_add_test(tc, a_survey_is_made);
     tcase_add_test(tc, a_survey_is_killed);
+    tcase_add_test(tc, a_team_reviews);
+    tcase_add_test(tc, a_team_is_killed);
     tcase_add_test(tc, triage_may_be_advised);
     tcase_add_test(tc, files_are_written_once_allowed);
     suite_add_tcase(s, tc);
