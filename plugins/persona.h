@@ -8,8 +8,8 @@
  *     Adapt your style to whom you talk with: to their tone, how much they write
  *     and how formal they are.
  *
- * A text stays within its item: each of its lines but the first begins with two
- * blanks.
+ * A mood that is null is none.  A text stays within its item: each of its lines but
+ * the first begins with two blanks.
  *
  * Threads    No state but its own.
  */
@@ -91,7 +91,7 @@ MORTISE_INLINE mortise_status persona_put(struct bytes *to, mortise_jv persona)
             status = persona_put_line(to, bytes_str(&key), v);
     }
     bytes_free(&key);
-    if (status == MORTISE_S_OK && mortise_jv_type(mood) != MORTISE_JV_NONE)
+    if (status == MORTISE_S_OK && mortise_jv_type(mood) > MORTISE_JV_NULL)
         status = persona_put_line(to, mortise_strz("mood"), mood);
     mortise_jv_bool(mortise_jv_get(persona, "adapt_style"), &adapts);
     return status == MORTISE_S_OK && adapts

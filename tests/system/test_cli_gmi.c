@@ -156,6 +156,50 @@ START_TEST(nothing_is_made_up)
 }
 END_TEST
 
+#define ADAPTS                                                                 \
+    "\\nAdapt your style to whom you talk with: to their tone, how much they " \
+    "write and how formal they are."
+static const struct {
+    const char *policy, *emotionality, *openness, *rest;
+} personas[] = {
+    {"", "0.25", "0.75", "\\n- mood: as ann" ADAPTS},
+    {"    persona_policy: {traits: {openness: 1}}\n", "0.25", "1.0",
+     "\\n- mood: as ann" ADAPTS},
+    {"    persona_policy: {mood: calm}\n", "0.25", "0.75",
+     "\\n- mood: calm" ADAPTS},
+    {"    persona_policy: {mood: \"${null}\"}\n", "0.25", "0.75", ADAPTS},
+    {"    persona_policy: {adapt_style: false}\n", "0.25", "0.75",
+     "\\n- mood: as ann"},
+};
+
+/* Each part of a persona is in the prompt, to the letter, and what a node says of it
+ * comes before what its graph says. */
+START_TEST(a_persona_is_told)
+{
+    char want[2048];
+
+    deploy(shows, "");
+    snprintf(want, sizeof want,
+             "persona: {traits: {openness: 0.75, emotionality: 0.25}, mood: "
+             "\"as ${input.who}\", adapt_style: true}\n"
+             "start: a\nnodes:\n  a:\n    type: gmi\n    instructions: Be "
+             "short.\n    prompt: show\n%s    next: END\n",
+             personas[_i].policy);
+    desk_graph("g", want);
+    desk_ok("$MORTISE run g.yaml --id r --input '{\"who\": \"ann\"}'");
+    snprintf(want, sizeof want,
+             "{\"model\": \"small\", \"messages\": [{\"role\": \"system\", "
+             "\"parts\": [{\"type\": \"text\", \"text\": \"Be short.\"}, "
+             "{\"type\": \"text\", \"text\": \"Your persona:\\n- "
+             "honesty_humility: 0.5\\n- emotionality: %s\\n- extraversion: "
+             "0.5\\n- agreeableness: 0.5\\n- conscientiousness: 0.5\\n- "
+             "openness: %s%s\"}]}, " USER("show") "], \"stream\": true}",
+             personas[_i].emotionality, personas[_i].openness,
+             personas[_i].rest);
+    asked(want);
+}
+END_TEST
+
 /* A schema is asked for as it is written, with nothing in it a template. */
 START_TEST(schemas_are_no_templates)
 {
@@ -700,6 +744,8 @@ static Suite *suite(void)
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, every_key_is_asked);
     tcase_add_test(tc, nothing_is_made_up);
+    tcase_add_loop_test(tc, a_persona_is_told, 0,
+                        sizeof personas / sizeof personas[0]);
     tcase_add_test(tc, schemas_are_no_templates);
     tcase_add_test(tc, prompts_have_parts);
     tcase_add_loop_test(tc, replies_become_outputs, 0,
