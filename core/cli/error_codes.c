@@ -35,8 +35,9 @@ const struct mortise_code mortise_error_codes[] = {
      NULL},
     {"compaction", "what others are told of an output was cut",
      "A leaf is told of a long output what makes it shorter; that failed, for "
-     "the reason that stands behind it, so its beginning was told.  Nothing "
-     "else is wrong with the run.",
+     "the reason that stands behind it, so its beginning was told, or that of "
+     "what was made of it, where that was not short either.  Nothing else is "
+     "wrong with the run.",
      NULL},
     {"config", "a plugin refuses its config",
      "What the deployment gives the plugin is nothing that it can work with; "

@@ -5,23 +5,23 @@
 #include "base/utf8.h"
 #include "run/outcome/outcome.h"
 
-enum { BYTES = 2000 };
+enum { BYTES = 2000, NEARLY = 2 };
 
 static bool is_blank(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* How much of a text is short. */
-static size_t short_part(const char *text, size_t n)
+/* How much of a text is so many times short. */
+static size_t short_part(const char *text, size_t n, size_t times)
 {
-    size_t at = 0, words = 0, most = n < BYTES ? n : BYTES;
+    size_t at = 0, words = 0, most = n < times * BYTES ? n : times * BYTES;
 
     while (at < most) {
         bool begins =
             !is_blank(text[at]) && (at == 0 || is_blank(text[at - 1]));
 
-        if (begins && ++words > MORTISE_BRIEF_WORDS)
+        if (begins && ++words > times * MORTISE_BRIEF_WORDS)
             break;
         at++;
     }
@@ -50,7 +50,7 @@ int mortise_brief_look(const struct mortise_run *r, const json_t *output,
     const char *text = text_of(r, output, &made);
     size_t n = text != NULL ? size_of(output, text) : 0;
 
-    *is_short = text != NULL && short_part(text, n) == n;
+    *is_short = text != NULL && short_part(text, n, 1) == n;
     mortise_release_str(r->mem, made);
     return text != NULL ? MORTISE_OK : mortise_nomem(err);
 }
@@ -61,7 +61,7 @@ json_t *mortise_brief_cut(const struct mortise_run *r, const json_t *output,
     char *made, mark[64];
     const char *text = text_of(r, output, &made);
     size_t n = text != NULL ? size_of(output, text) : 0;
-    size_t k = text != NULL ? short_part(text, n) : 0;
+    size_t k = text != NULL ? short_part(text, n, 1) : 0;
     struct mortise_buf told;
     json_t *out = NULL;
 
@@ -79,6 +79,34 @@ json_t *mortise_brief_cut(const struct mortise_run *r, const json_t *output,
     mortise_buf_finish(&told);
     mortise_release_str(r->mem, made);
     return out;
+}
+
+static bool has_a_word(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!is_blank(text[i]))
+            return true;
+    return false;
+}
+
+json_t *mortise_brief_made(const struct mortise_run *r, const json_t *output,
+                           json_t *gave)
+{
+    char *made;
+    const char *text = text_of(r, gave, &made);
+    size_t n = text != NULL ? size_of(gave, text) : 0;
+    json_t *told = NULL;
+
+    if (text != NULL && !has_a_word(text, n))
+        told = mortise_brief_cut(r, output, "failed",
+                                 "it gave a text without a word");
+    else if (text != NULL && short_part(text, n, NEARLY) < n)
+        told =
+            mortise_brief_cut(r, gave, "failed", "what it gave is not short");
+    else if (text != NULL)
+        told = json_pack("{s:O, s:s}", "output", gave, "how", "made");
+    mortise_release_str(r->mem, made);
+    return told;
 }
 
 /* ... of what had ended before anybody was to be told of it, as the run was steered

@@ -6,11 +6,14 @@
  *   (2) What is short is told as it is, of which nothing is recorded, unless the
  *       node itself says what makes it shorter.  Short are 250 words, and 2,000 bytes.
  *   (3) Nothing fails of it.  Where the operation is not there, fails, takes too
- *       long, does not let go or gives nothing, the beginning of the output is told,
- *       and that it was cut; the record says why.
+ *       long, does not let go or gives nothing or no word, the beginning of the output
+ *       is told, and that it was cut; the record says why.
  *   (4) What the operation asks, a model say, is part of its one call, like what
  *       guardrails ask: it is recorded, and not asked again after a crash.
- *   (5) What on_error gave, and what a race has no use for, is not worth a call. */
+ *   (5) What on_error gave, and what a race has no use for, is not worth a call.
+ *   (6) What it gives is short, too, or nearly: twice as long at most, since models
+ *       count badly.  Of what is longer the beginning is told, as in (3): whoever is
+ *       told of many outputs is not flooded by one. */
 #include <string.h>
 
 #include "run/outcome/outcome.h"
@@ -84,10 +87,9 @@ int mortise_compact_settle(struct mortise_run *r, struct exec *x,
     int rv;
 
     assert(x->call == MORTISE_RUN_COMPACT && output != NULL);
-    x->brief =
-        said->output != NULL
-            ? json_pack("{s:O, s:s}", "output", said->output, "how", "made")
-            : mortise_brief_cut(r, output, said->code, said->words);
+    x->brief = said->output != NULL
+                   ? mortise_brief_made(r, output, said->output)
+                   : mortise_brief_cut(r, output, said->code, said->words);
     if (x->brief == NULL)
         return mortise_nomem(err);
     x->lengthy = NULL;

@@ -98,6 +98,10 @@ int mortise_brief_look(const struct mortise_run *r, const json_t *output,
 /* Its beginning: {output, how: cut, error: {code, message}}. */
 json_t *mortise_brief_cut(const struct mortise_run *r, const json_t *output,
                           const char *code, const char *message);
+/* What an operation `gave` in place of the output: {output, how, error?}.  Where
+ * that has no word the output is cut, where it is not nearly short, itself. */
+json_t *mortise_brief_made(const struct mortise_run *r, const json_t *output,
+                           json_t *gave);
 /* What of y's output, which there is, they are told who depend on it: a new
  * reference; NULL when memory ran out. */
 json_t *mortise_brief_told(const struct mortise_run *r, const struct exec *y);

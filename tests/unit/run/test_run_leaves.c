@@ -237,6 +237,47 @@ START_TEST(what_cannot_be_made_short_is_cut)
 }
 END_TEST
 
+static const struct {
+    const char *unit, *how, *begins, *error;
+    int times;
+} given[] = {
+    {"", "cut", "{\"t\":\"0 1 2", "failed", 1}, /* no word */
+    {" \n\t", "cut", "{\"t\":\"0 1 2", "failed", 9},
+    {"w ", "made", "w w w", NULL, 500},           /* nearly short */
+    {"w ", "cut", "w w w", "failed", 501},        /* more words */
+    {"wwwwwwww", "made", "wwwww", NULL, 500},     /* nearly short, too */
+    {"wwwwwwwww", "cut", "wwwww", "failed", 500}, /* more bytes */
+    {"w ", "cut", "w w w", "failed", 100000}};    /* more than there was */
+
+/* What makes an output short gives words, and few: of many the beginning is told. */
+START_TEST(what_is_given_is_short)
+{
+    json_t *show, *last;
+    char *text;
+
+    text = calloc((size_t)given[_i].times, strlen(given[_i].unit) + 1);
+    ck_assert_ptr_nonnull(text);
+    for (size_t i = 0, n = strlen(given[_i].unit); i < (size_t)given[_i].times;
+         i++)
+        memcpy(text + i * n, given[_i].unit, n);
+    begin_long(HEAD "start: a\nnodes:\n"
+                    "  a: {type: tool, tool: t/echo, args: {t: "
+                    "\"${input.text}\"}}\n"
+                    "  l: {goal: go, depends_on: a}\n");
+    s.lie = json_string(text);
+    free(text);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_compaction("a", given[_i].how, given[_i].begins, given[_i].error);
+    show = sim_show(&s);
+    records_of(show, "a", &last);
+    ck_assert_uint_le(
+        json_string_length(json_object_get(last, "compacted_output")), 4000);
+    json_decref(show);
+    end();
+}
+END_TEST
+
 /* The beginning ends between words and characters, and is marked. */
 START_TEST(a_cut_is_marked)
 {
@@ -433,6 +474,8 @@ static Suite *suite(void)
     tcase_add_test(tc, what_is_long_is_made_short);
     tcase_add_loop_test(tc, deaths_change_nothing, 0, 20);
     tcase_add_test(tc, what_cannot_be_made_short_is_cut);
+    tcase_add_loop_test(tc, what_is_given_is_short, 0,
+                        sizeof given / sizeof given[0]);
     tcase_add_test(tc, a_cut_is_marked);
     tcase_add_test(tc, a_leaf_may_say_what_makes_it_short);
     tcase_add_test(tc, it_is_made_of_what_passed);
