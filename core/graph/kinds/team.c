@@ -253,7 +253,7 @@ static const struct mortise_yaml *synthesis(struct mortise_loader *ld,
     if (team->by != NULL) {
         put(ld, &node, "type", mortise_made_text(ld, "tool", at), at);
         put(ld, &node, "tool", team->by, at);
-        put(ld, &node, "args", args_of(ld, sinks, at), at);
+        put(ld, &node, "args", args_of(ld, sinks, team->by), team->by);
     } else {
         put(ld, &node, "type", mortise_made_text(ld, "leaf", at), at);
         put(ld, &node, "goal", mortise_made_text(ld, "${input.goal}", at), at);
