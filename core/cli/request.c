@@ -387,12 +387,13 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
     static const struct {
         const char *word, *member;
     } fields[] = {
-        {"request", "id"},    {"tool", "tool"},    {"args", "args"},
-        {"effect", "effect"}, {"key", NULL},       {"because", "cause"},
-        {"step", "method"},   {"heard", "answer"}, {"inside", "open"},
-        {"budget", "budget"}, {"limit", "limit"},  {"used", "used"},
-        {"needs", "needs"},   {"graph", "graph"},  {"digest", "digest"},
-        {"role", "role"},     {"judge", "judge"},  {"child", "child"},
+        {"request", "id"},    {"tool", "tool"},     {"goal", "goal"},
+        {"args", "args"},     {"effect", "effect"}, {"key", NULL},
+        {"because", "cause"}, {"step", "method"},   {"heard", "answer"},
+        {"inside", "open"},   {"budget", "budget"}, {"limit", "limit"},
+        {"used", "used"},     {"needs", "needs"},   {"graph", "graph"},
+        {"digest", "digest"}, {"role", "role"},     {"judge", "judge"},
+        {"child", "child"},
     };
     bool is_plan = mortise_cli_is_kind(request, "plan");
     char name[MORTISE_CLI_EXECUTION];

@@ -467,6 +467,43 @@ START_TEST(ten_approvals_at_three_depths)
 }
 END_TEST
 
+static void assert_printed(const char *command, const char *words)
+{
+    ck_assert_int_eq(errand_mortise(command), 0);
+    ck_assert_msg(strstr(child.out, words) != NULL, "no '%s' in:\n%s", words,
+                  child.out);
+}
+
+/* Who is asked whether a team may begin reads what it is to do, and is asked once. */
+START_TEST(a_team_shows_its_goal)
+{
+    json_t *request;
+
+    errand_deploy("mortise.yaml", models);
+    errand_put("g.yaml", "apiVersion: mortise/v1\n"
+                         "kind: Graph\n"
+                         "metadata: {name: g}\n"
+                         "roles: {careful: {requires_approval: true}}\n"
+                         "start: crew\n"
+                         "nodes:\n"
+                         "  crew:\n"
+                         "    type: team\n"
+                         "    goal: \"mend ${input.what}\"\n"
+                         "    role: careful\n"
+                         "    graph: {start: a, nodes: {a: {goal: look}}}\n");
+    ck_assert_int_eq(
+        errand_mortise("run g.yaml --id r --input '{\"what\": \"it all\"}'"),
+        4);
+    assert_printed("inbox", "goal     mend it all\n");
+    assert_printed("show r", "goal     mend it all\n");
+    request = pick("node");
+    ck_assert_str_eq(text_of(request, "goal"), "mend it all");
+    decide_node(request);
+    json_decref(request);
+    assert_printed("show r", "status   completed\n");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_approvals");
@@ -475,6 +512,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, errand_begin, errand_end);
     tcase_set_timeout(tc, 300);
     tcase_add_test(tc, ten_approvals_at_three_depths);
+    tcase_add_test(tc, a_team_shows_its_goal);
     suite_add_tcase(s, tc);
     return s;
 }

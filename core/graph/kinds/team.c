@@ -324,6 +324,17 @@ with_synthesis(struct mortise_loader *ld, struct mortise_reading *r,
     return mortise_made_map(ld, &all, graph->span);
 }
 
+/* Who approves that the team plays its role approves its result with it: that is
+ * asked once. */
+static void approve_once(const struct mortise_reading *r)
+{
+    struct mortise_graph *g = r->node->sub;
+
+    for (size_t i = 0; r->node->approve_whole && i < g->n_nodes; i++)
+        if (strcmp(g->nodes[i].id, last) == 0)
+            g->nodes[i].approve_whole = false;
+}
+
 static void read_graph(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
@@ -340,6 +351,7 @@ static void read_graph(void *ctx, void *into, const struct mortise_slot *slot)
         return;
     r->node->yields = last;
     mortise_inner_load(ld, r, &whole);
+    approve_once(r);
 }
 
 static void finish(struct mortise_loader *ld, struct mortise_reading *r)

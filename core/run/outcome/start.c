@@ -64,27 +64,33 @@ static bool has_plan(const struct exec *x, const struct mortise_node *n)
            !x->frame->graph->approve_plan && !x->approved_plan;
 }
 
-/* With what it is called with, where nothing is looked up for that. */
+/* With what it is called with, where nothing is looked up for that, or a team's
+ * goal. */
 static int ask_node(struct mortise_run *r, struct exec *x,
                     struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     bool is_known = n->op != NULL && n->memory == NULL && n->discovers == NULL;
     char tool[MORTISE_TOOL_MAX] = "";
+    json_t *goal = NULL;
     struct mortise_err why;
-    int rv = is_known ? mortise_arguments_eval(r, x, &why, err) : MORTISE_OK;
+    int rv = MORTISE_OK;
 
+    if (is_known)
+        rv = mortise_arguments_eval(r, x, &why, err);
+    else if (n->input_goal != NULL)
+        rv = mortise_judge_text(r, x, n->input_goal, &goal, &why, err);
     if (rv != MORTISE_OK)
         return mortise_fail_refused(r, x, rv, "expression", &why, err);
     if (n->op != NULL)
         snprintf(tool, sizeof tool, "%s/%s", n->plugin, n->operation);
     return mortise_request_ask(
         r, x, MORTISE_ASK_NODE,
-        json_pack("{s:s, s:s*, s:s*, s:O*}", "type",
+        json_pack("{s:s, s:s*, s:s*, s:o*, s:O*}", "type",
                   mortise_node_type_name(n->type), "tool",
                   n->op != NULL ? tool : NULL, "role",
-                  n->role_name != NULL ? n->role_name : n->role, "args",
-                  is_known ? x->body : NULL),
+                  n->role_name != NULL ? n->role_name : n->role, "goal", goal,
+                  "args", is_known ? x->body : NULL),
         0, err);
 }
 

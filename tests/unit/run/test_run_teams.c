@@ -258,28 +258,64 @@ START_TEST(killed_at_every_commit)
 }
 END_TEST
 
-/* A role that wants an approval has the team wait for one. */
+static const char bossed[] =
+    HEAD "start: crew\n"
+         "roles: {boss: {requires_approval: true}}\n"
+         "nodes:\n"
+         "  crew:\n"
+         "    type: team\n"
+         "    goal: \"go ${input.v}\"\n"
+         "    role: boss\n"
+         "    compaction: t/brief\n"
+         "%s"
+         "    graph: {start: a, nodes: {a: {goal: go}}}\n";
+
+static int answer_team(const char *json)
+{
+    return do_command((struct mortise_command){.kind = MORTISE_CMD_ANSWER,
+                                               .id = sim_request(&s, "crew"),
+                                               .json = json});
+}
+
+/* A role that wants an approval has the team wait for one, once: before anything in it
+ * runs, and not again for its result.  What it is to do is shown. */
 START_TEST(a_team_may_want_an_approval)
 {
-    run_plain(HEAD "start: crew\n"
-                   "roles: {boss: {requires_approval: true}}\n"
-                   "nodes:\n"
-                   "  crew:\n"
-                   "    type: team\n"
-                   "    goal: go\n"
-                   "    role: boss\n"
-                   "    compaction: t/brief\n"
-                   "    synthesis: t/echo\n"
-                   "    graph: {start: a, nodes: {a: {goal: go}}}\n",
-              "{}");
+    static const char *const by[] = {"", "    synthesis: t/echo\n"};
+    char graph[1024];
+    json_t *asked;
+
+    snprintf(graph, sizeof graph, bossed, by[_i]);
+    run_plain(graph, "{\"v\": 1}");
     assert_status(MORTISE_RUN_WAITING);
-    ck_assert_int_eq(
-        do_command((struct mortise_command){.kind = MORTISE_CMD_ANSWER,
-                                            .id = sim_request(&s, "crew"),
-                                            .json = "{\"approved\": true}"}),
-        MORTISE_OK);
+    assert_runs("1.0/crew#1/a#1", 0);
+    asked = json_object_get(s.pending, sim_request(&s, "crew"));
+    ck_assert_str_eq(json_string_value(json_object_get(asked, "kind")), "node");
+    ck_assert_str_eq(json_string_value(json_object_get(asked, "type")), "team");
+    ck_assert_str_eq(json_string_value(json_object_get(asked, "role")), "boss");
+    ck_assert_str_eq(json_string_value(json_object_get(asked, "goal")), "go 1");
+    ck_assert_int_eq(answer_team("{\"approved\": true}"), MORTISE_OK);
     assert_status(MORTISE_RUN_COMPLETED);
     assert_record("crew", "compacted_output", "brief of crew");
+    end();
+}
+END_TEST
+
+/* A rejected team did nothing, and one whose goal cannot be said is not asked for. */
+START_TEST(a_team_may_not_begin)
+{
+    char graph[1024];
+
+    snprintf(graph, sizeof graph, bossed, "");
+    run_plain(graph, "{\"v\": 1}");
+    ck_assert_int_eq(answer_team("{\"approved\": false}"), MORTISE_OK);
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node_error("crew", "rejected");
+    assert_runs("1.0/crew#1/a#1", 0);
+    end();
+    run_plain(graph, "{}");
+    assert_status(MORTISE_RUN_FAILED);
+    assert_node_error("crew", "expression");
     end();
 }
 END_TEST
@@ -296,7 +332,8 @@ static Suite *suite(void)
     tcase_add_test(tc, what_comes_last_is_found);
     tcase_add_test(tc, it_fails_and_is_tried_again);
     tcase_add_test(tc, killed_at_every_commit);
-    tcase_add_test(tc, a_team_may_want_an_approval);
+    tcase_add_loop_test(tc, a_team_may_want_an_approval, 0, 2);
+    tcase_add_test(tc, a_team_may_not_begin);
     suite_add_tcase(suite, tc);
     return suite;
 }
