@@ -121,6 +121,22 @@ static void check_id(struct foreign *f, const struct mortise_yaml *key,
             key->str);
 }
 
+/* What names no operation here is for whoever knows which one it was. */
+static void check_tools(struct foreign *f, const struct mortise_yaml *list)
+{
+    for (size_t i = 0; list->kind == MORTISE_YAML_SEQ && i < list->n; i++) {
+        const struct mortise_yaml *v = list->items[i];
+
+        if (v->kind == MORTISE_YAML_STRING && strchr(v->str, '/') == NULL)
+            mortise_foreign_lost(
+                f, v->span,
+                "write the PLUGIN/OPERATION that does it in the new file, or "
+                "mcp/SERVER/TOOL; 'mortise plugin list' and 'mortise mcp list' "
+                "show what there is",
+                "'%.100s' names no tool here", v->str);
+    }
+}
+
 /* [] is a leaf without tools, and says nothing of any other node. */
 static void carry_tools(struct foreign *f, const struct mortise_yaml *node,
                         json_t *into)
@@ -130,10 +146,11 @@ static void carry_tools(struct foreign *f, const struct mortise_yaml *node,
 
     if (v == NULL || type == NULL)
         return;
-    if (strcmp(type, "leaf") == 0)
+    if (strcmp(type, "leaf") == 0) {
+        check_tools(f, v);
         mortise_foreign_put(f, into, "tool_allowlist",
                             mortise_yaml_json(v, false));
-    else if (v->n > 0)
+    } else if (v->n > 0)
         mortise_foreign_lost(
             f, mortise_yaml_key(node, "tool_allowlist")->span,
             "the leaves inside have their own",
