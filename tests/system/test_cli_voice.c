@@ -864,7 +864,8 @@ START_TEST(servers_may_be_busy)
 }
 END_TEST
 
-/* Who spoke, where the server says so, and nowhere else.
+/* Who spoke, where the server says so, and nowhere else: a graph that wants it of
+ * PocketSphinx does not load.
  * key: voice.diarization */
 START_TEST(speakers_are_told_apart)
 {
@@ -892,10 +893,14 @@ START_TEST(speakers_are_told_apart)
     run(voice, "");
     failed("voice.config", "does not say that its stt tells speakers apart");
     desk_ok("rm -rf store");
-    run("mode: listen-only, audio_in: a.wav, stt: pocketsphinx, diarization: "
-        "true",
-        "");
-    failed("voice.config", "pocketsphinx does not tell speakers apart");
+    graph("g",
+          "mode: listen-only, audio_in: a.wav, stt: pocketsphinx, "
+          "diarization: true",
+          "");
+    child_run("$MORTISE check g.yaml");
+    desk_code(2);
+    desk_out("error[E0503]: voice/run refuses these args: at "
+             "/node/voice/stt: expected one of \"openai\"");
     httpd_stop(d);
 }
 END_TEST

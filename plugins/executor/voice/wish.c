@@ -135,10 +135,6 @@ static mortise_status check_hearing(struct session *s)
                       "args: phrases and grammar are for stt: pocketsphinx");
         return MORTISE_S_OK;
     }
-    if (w->diarizes)
-        return no(s, &voice_config,
-                  "diarization: pocketsphinx does not tell speakers apart; a "
-                  "server (openai) may");
     if (mortise_jv_type(w->phrases) != MORTISE_JV_NONE && w->grammar.n > 0)
         return no(s, &voice_invalid,
                   "args: phrases and grammar both say what may be said");
