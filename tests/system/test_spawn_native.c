@@ -380,6 +380,15 @@ START_TEST(killed_at_every_commit)
 }
 END_TEST
 
+/* An engine works until no run is under way. */
+static void let_an_engine_end_them(void)
+{
+    desk_ok("$MORTISE engine >engine.log 2>&1 & pid=$!; "
+            "while kill -0 $pid && $MORTISE runs | grep -q -e running -e "
+            "waiting -e interrupted; do sleep 0.05; done; kill $pid && "
+            "wait $pid || { cat engine.log; exit 9; }");
+}
+
 /* The same, and an engine is what goes on: it finds all of them by itself. */
 START_TEST(an_engine_finds_them)
 {
@@ -395,9 +404,7 @@ START_TEST(an_engine_finds_them)
         child_run("$MORTISE show p");
         if (child.code != 0)
             continue; /* it died before it was admitted */
-        desk_ok("$MORTISE engine >engine.log 2>&1 & pid=$!; "
-                "until $MORTISE show p | grep -q 'completed'; do sleep 0.05; "
-                "done; kill $pid; wait $pid || true");
+        let_an_engine_end_them();
         judge(n);
     }
 }
@@ -422,10 +429,7 @@ START_TEST(an_engine_ends_orphans)
         child_run("$MORTISE show p");
         if (child.code != 0)
             continue; /* it died before it was admitted */
-        desk_ok("$MORTISE engine >engine.log 2>&1 & pid=$!; "
-                "while $MORTISE runs | grep -q -e running -e waiting -e "
-                "interrupted; do sleep 0.05; done; kill $pid; wait $pid || "
-                "true");
+        let_an_engine_end_them();
         r = read_store();
         for (size_t i = 0; i < r->n_spawns; i++)
             ck_assert_msg(r->spawns[i].state >= 5, "death %lu: %u", n,

@@ -109,7 +109,7 @@ static int keep(void *ud, const char *tenant, const char *parent,
     if (strlen(parent) > MORTISE_NAME_MAX ||
         strlen(s->child) > MORTISE_SPAWN_TEXT)
         return 0; /* spawns.c lets no longer ones in */
-    strcpy(l->parent, parent);
+    memmove(l->parent, parent, strlen(parent) + 1); /* they may be its own */
     memmove(l->id, id, strlen(id) + 1);
     l->over = mortise_spawn_is_over(s);
     l->native = s->native;
