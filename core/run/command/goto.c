@@ -124,7 +124,6 @@ int mortise_command_obey_goto(struct mortise_run *r,
     const struct mortise_node *n = mortise_graph_node(r->graph, c->node);
     struct mortise_entry e = {
         .type = MORTISE_E_GOTO,
-        .node = n->index,
         .how = (c->flags & MORTISE_CMD_FORCE) != 0,
         .actor = h->actor,
     };
@@ -133,6 +132,7 @@ int mortise_command_obey_goto(struct mortise_run *r,
     assert(n != NULL && r->n_running == 0); /* checked, and held until then */
     if (rv != MORTISE_OK)
         return rv;
+    e.node = n->index;
     e.visit = mortise_frame_visits(r->frames[0], n->index) + 1;
     return mortise_run_record(r, &e, err);
 }

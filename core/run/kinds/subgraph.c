@@ -91,7 +91,7 @@ static int record_child(struct mortise_run *r, struct exec *x, json_t *input,
     size_t room = (g->n_start + 1) * sizeof e.edges[0];
     int rv;
 
-    assert(g != NULL && input != NULL);
+    assert(input != NULL);
     e.started_ms = r->time_ms;
     e.value = input;
     e.edges = mortise_alloc(r->mem, room);
