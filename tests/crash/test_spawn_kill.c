@@ -87,7 +87,8 @@ static void teardown(void)
 static struct mortise *m;
 static struct mortise_err err;
 
-static _Noreturn void wrong(const char *fmt, ...)
+__attribute__((format(printf, 1, 2))) static _Noreturn void
+wrong(const char *fmt, ...)
 {
     va_list ap;
 
