@@ -48,6 +48,9 @@ WITNESS(enum mortise_log_level, w_log_level);
 WITNESS(enum mortise_open_flag, w_open_flag);
 WITNESS(enum mortise_command_kind, w_command_kind);
 WITNESS(enum mortise_run_status, w_run_status);
+WITNESS(enum mortise_spawn_outcome, w_spawn_outcome);
+WITNESS(enum mortise_spawn_state, w_spawn_state);
+WITNESS(enum mortise_spawn_status, w_spawn_status);
 
 /* ---- numbers: the macros of both headers ----------------------------------
  */
