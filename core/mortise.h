@@ -360,16 +360,18 @@ enum mortise_spawn_outcome {
     MORTISE_SPAWN_ALREADY_SETTLED = 4
 };
 
-enum mortise_spawn_state {     /* it only ever grows */
-    MORTISE_SPAWN_PENDING = 1, /* claimed; no child is known */
-    MORTISE_SPAWN_CREATED = 2, /* a child is registered */
+/* It only ever grows. */
+enum mortise_spawn_state {
+    MORTISE_SPAWN_PENDING = 1,    /* claimed; no child is known */
+    MORTISE_SPAWN_CREATED = 2,    /* a child is registered */
     MORTISE_SPAWN_DISPATCHED = 3, /* the child has its instructions */
     MORTISE_SPAWN_RUNNING = 4,    /* it works */
     MORTISE_SPAWN_SETTLED = 5,
     MORTISE_SPAWN_ABANDONED = 6 /* nobody will settle it any more */
 };
 
-enum mortise_spawn_status { /* how it ended */
+/* How it ended. */
+enum mortise_spawn_status {
     MORTISE_SPAWN_UNENDED = 0,
     MORTISE_SPAWN_COMPLETED = 1,
     MORTISE_SPAWN_FAILED = 2,
@@ -417,29 +419,26 @@ struct mortise_spawn_claimed {
     char handle[MORTISE_SPAWN_HANDLE_MAX];
     char token[MORTISE_SPAWN_TEXT_MAX]; /* ALREADY_SETTLED: "" */
     char child[MORTISE_SPAWN_TEXT_MAX]; /* "": none is registered */
-    char *terminal_result; /* JSON; NULL: none.  mortise_free() */
+    char *terminal_result;              /* JSON; NULL: none.  mortise_free() */
 };
 
 /* MORTISE_ENOTFOUND: there is no such run.  MORTISE_ESTATE: it has ended.
  * MORTISE_ELIMIT: one more would pass a cap of `limits.spawn`, which the words
  * name; nothing is made.  MORTISE_EDETERMINISM.  On any error `out` has zeros
  * behind its size. */
-MORTISE_API int
-mortise_try_claim_spawn(struct mortise *m,
-                        const struct mortise_spawn_claim *claim,
-                        struct mortise_spawn_claimed *out,
-                        struct mortise_err *err);
+MORTISE_API int mortise_try_claim_spawn(struct mortise *m,
+                                        const struct mortise_spawn_claim *claim,
+                                        struct mortise_spawn_claimed *out,
+                                        struct mortise_err *err);
 
 /* The child is there: its id, as of MORTISE_SPAWN_TEXT_MAX.  Again with the same
  * one is fine.  MORTISE_ENOTFOUND: no such handle.  MORTISE_ESTALE_TOKEN.
  * MORTISE_EALREADY_REGISTERED: the handle has another child, or the child
  * another handle.  MORTISE_EALREADY_SETTLED: it was abandoned. */
-MORTISE_API int mortise_register_child_session(struct mortise *m,
-                                               const char *tenant,
-                                               const char *handle,
-                                               const char *token,
-                                               const char *child,
-                                               struct mortise_err *err);
+MORTISE_API int
+mortise_register_child_session(struct mortise *m, const char *tenant,
+                               const char *handle, const char *token,
+                               const char *child, struct mortise_err *err);
 
 /* The child came to `state`, DISPATCHED or RUNNING; one that is further stays as
  * it is.  MORTISE_ENOTFOUND, MORTISE_ESTALE_TOKEN, MORTISE_EALREADY_SETTLED;

@@ -44,10 +44,12 @@ static const struct mortise_key spawn_keys[MORTISE_SPAWN_CAPS] = {
                                  CAP(100000)},
     [MORTISE_SPAWN_CAP_DETACHED_ACTIVE] =
         {.name = "detached_active",
-         .about = "How many of those at work are detached (8).", CAP(100000)},
+         .about = "How many of those at work are detached (8).",
+         CAP(100000)},
     [MORTISE_SPAWN_CAP_DETACHED_TOTAL] =
         {.name = "detached_total",
-         .about = "How many of all are detached (50).", CAP(100000)},
+         .about = "How many of all are detached (50).",
+         CAP(100000)},
 };
 MORTISE_PLACE(spawn, "limits.spawn");
 

@@ -955,8 +955,7 @@ static void read_operation(struct diff *d, const struct mortise_yaml *one)
                              "an operation is a mapping with one key"),
             "add, remove, split, reroute, set_role, set_tools or wrap");
     else
-        mortise_keys_read(&operation_place, one, one->span, d, NULL,
-                          d->diags);
+        mortise_keys_read(&operation_place, one, one->span, d, NULL, d->diags);
 }
 
 /* (5): who is left behind.  What stood in what is gone, too, has left nobody. */

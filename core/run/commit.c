@@ -191,8 +191,7 @@ static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
     c->phase = phase_of_step(r);
     c->status = r->status;
     c->reason = r->reason;
-    c->n_pending =
-        r->n_asked + r->n_questions + (r->plan.request[0] != '\0');
+    c->n_pending = r->n_asked + r->n_questions + (r->plan.request[0] != '\0');
     c->dev = mortise_pins_dev(r);
     c->size = r->record.n;
     c->room = r->record.cap;

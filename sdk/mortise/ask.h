@@ -1573,16 +1573,16 @@ MORTISE_INLINE mortise_status mortise_spawn_claim(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
 {
-    return mortise_ask_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_CLAIM_1, body,
-                            on_answer, ud);
+    return mortise_ask_made(host, api, call, MORTISE_S_OK,
+                            MORTISE_SPAWN_CLAIM_1, body, on_answer, ud);
 }
 
 MORTISE_INLINE mortise_status mortise_spawn_claim_wait(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_str *answer)
 {
-    return mortise_wait_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_CLAIM_1, body,
-                             answer);
+    return mortise_wait_made(host, api, call, MORTISE_S_OK,
+                             MORTISE_SPAWN_CLAIM_1, body, answer);
 }
 
 /* {"handle", "token", "child"}: the child is there.  The answer is {"state"}, as
@@ -1591,16 +1591,16 @@ MORTISE_INLINE mortise_status mortise_spawn_register(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
 {
-    return mortise_ask_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_REGISTER_1, body,
-                            on_answer, ud);
+    return mortise_ask_made(host, api, call, MORTISE_S_OK,
+                            MORTISE_SPAWN_REGISTER_1, body, on_answer, ud);
 }
 
 MORTISE_INLINE mortise_status mortise_spawn_register_wait(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_str *answer)
 {
-    return mortise_wait_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_REGISTER_1, body,
-                             answer);
+    return mortise_wait_made(host, api, call, MORTISE_S_OK,
+                             MORTISE_SPAWN_REGISTER_1, body, answer);
 }
 
 /* {"handle", "token", "state": "dispatched" | "running"}; never back. */
@@ -1608,16 +1608,16 @@ MORTISE_INLINE mortise_status mortise_spawn_advance(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
 {
-    return mortise_ask_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_ADVANCE_1, body,
-                            on_answer, ud);
+    return mortise_ask_made(host, api, call, MORTISE_S_OK,
+                            MORTISE_SPAWN_ADVANCE_1, body, on_answer, ud);
 }
 
 MORTISE_INLINE mortise_status mortise_spawn_advance_wait(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_str *answer)
 {
-    return mortise_wait_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_ADVANCE_1, body,
-                             answer);
+    return mortise_wait_made(host, api, call, MORTISE_S_OK,
+                             MORTISE_SPAWN_ADVANCE_1, body, answer);
 }
 
 /* {"handle", "token", "status", "result"?: any}: it ended; `status` is completed,
@@ -1627,16 +1627,16 @@ MORTISE_INLINE mortise_status mortise_spawn_settle(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
 {
-    return mortise_ask_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_SETTLE_1, body,
-                            on_answer, ud);
+    return mortise_ask_made(host, api, call, MORTISE_S_OK,
+                            MORTISE_SPAWN_SETTLE_1, body, on_answer, ud);
 }
 
 MORTISE_INLINE mortise_status mortise_spawn_settle_wait(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_str *answer)
 {
-    return mortise_wait_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_SETTLE_1, body,
-                             answer);
+    return mortise_wait_made(host, api, call, MORTISE_S_OK,
+                             MORTISE_SPAWN_SETTLE_1, body, answer);
 }
 
 /* {"handle", "token", "task"}: a native child begins, or, where it was started
@@ -1649,16 +1649,16 @@ MORTISE_INLINE mortise_status mortise_spawn_start(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
 {
-    return mortise_ask_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_START_1, body,
-                            on_answer, ud);
+    return mortise_ask_made(host, api, call, MORTISE_S_OK,
+                            MORTISE_SPAWN_START_1, body, on_answer, ud);
 }
 
 MORTISE_INLINE mortise_status mortise_spawn_start_wait(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_str *answer)
 {
-    return mortise_wait_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_START_1, body,
-                             answer);
+    return mortise_wait_made(host, api, call, MORTISE_S_OK,
+                             MORTISE_SPAWN_START_1, body, answer);
 }
 
 /* {"handle"}: wait for the end of the child, whoever's it is.  The answer is
@@ -1671,16 +1671,16 @@ MORTISE_INLINE mortise_status mortise_spawn_await(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
 {
-    return mortise_ask_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_AWAIT_1, body,
-                            on_answer, ud);
+    return mortise_ask_made(host, api, call, MORTISE_S_OK,
+                            MORTISE_SPAWN_AWAIT_1, body, on_answer, ud);
 }
 
 MORTISE_INLINE mortise_status mortise_spawn_await_wait(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_str *answer)
 {
-    return mortise_wait_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_AWAIT_1, body,
-                             answer);
+    return mortise_wait_made(host, api, call, MORTISE_S_OK,
+                             MORTISE_SPAWN_AWAIT_1, body, answer);
 }
 
 #ifdef __cplusplus

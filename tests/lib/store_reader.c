@@ -661,8 +661,7 @@ static int check_spawn(struct reader_store *s, const struct reader_spawn *w)
         (w->state == 6) != (w->status == 7))
         return wrong(s, "spawn %s/%s: state %u with status %u", w->parent,
                      w->id, w->state, w->status);
-    if (w->state != 6 &&
-        (w->state >= 2 || w->native) != (w->child[0] != '\0'))
+    if (w->state != 6 && (w->state >= 2 || w->native) != (w->child[0] != '\0'))
         return wrong(s, "spawn %s/%s: state %u with child '%s'", w->parent,
                      w->id, w->state, w->child);
     if (r == NULL && store_reader_tombstone(s, w->tenant, w->parent) == NULL)

@@ -64,8 +64,8 @@ struct mortise_retention;
 struct mortise_script;  /* script.h */
 struct mortise_looking; /* watch.c: what a watch asks of the store */
 struct mortise_adding;
-struct mortise_flight;  /* commits.c: a commit on its way */
-struct mortise_ongoing; /* calls.c: a call that has not ended */
+struct mortise_flight;   /* commits.c: a commit on its way */
+struct mortise_ongoing;  /* calls.c: a call that has not ended */
 struct mortise_spawn_op; /* spawns.h */
 struct mortise_news;
 

@@ -39,7 +39,7 @@ enum mortise_host_call_effect {
     MORTISE_HOST_CALL_TIMER,
     MORTISE_HOST_CALL_TOOL,
     MORTISE_HOST_CALL_CHILD, /* ...; its asker stays until it is released */
-    MORTISE_HOST_CALL_PUT, /* a value of the plugin's, or a spawn handle */
+    MORTISE_HOST_CALL_PUT,   /* a value of the plugin's, or a spawn handle */
     /* Reads what was put: behind the run's own puts. */
     MORTISE_HOST_CALL_GET
 };
@@ -72,8 +72,8 @@ struct mortise_asked {
     void *data; /* the method's, from start() to its answer or cancel() */
     struct mortise_pin by; /* by check(): the plugin that performs it; plugin
                               NULL: none */
-    void *made;    /* the method's, from check() on: what it found there */
-    json_t *told;  /* the method's, a reference */
+    void *made;   /* the method's, from check() on: what it found there */
+    json_t *told; /* the method's, a reference */
     /* PUT, by weigh(): a spawn handle's.  What it comes to, lent until
      * mortise_host_call_weighed() has returned; a reference to the answer. */
     const struct mortise_spawn_change *spawn;

@@ -155,17 +155,17 @@ static bool is_leaving(const void *record)
 static bool is_spawn(const void *record)
 {
     const struct mortise_spawn *s = record;
-    bool begun = s->state >= MORTISE_SPAWN_CREATED &&
-                 s->state <= MORTISE_SPAWN_SETTLED;
+    bool begun =
+        s->state >= MORTISE_SPAWN_CREATED && s->state <= MORTISE_SPAWN_SETTLED;
 
     return s->epoch > 0 && s->depth > 0 &&
            mortise_spawn_state_name((int)s->state) != NULL &&
            mortise_spawn_is_over(s) ==
                (mortise_spawn_status_name((int)s->status) != NULL) &&
            (!begun || s->child[0] != '\0') &&
-           (s->native ? s->child[0] != '\0'
-                      : s->state != MORTISE_SPAWN_PENDING ||
-                            s->child[0] == '\0');
+           (s->native
+                ? s->child[0] != '\0'
+                : s->state != MORTISE_SPAWN_PENDING || s->child[0] == '\0');
 }
 
 static bool is_tree(const void *record)

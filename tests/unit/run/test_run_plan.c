@@ -395,12 +395,12 @@ static const char other[] = HEAD
     "  z: {type: guardrail, guardrails: [ok], target: artifacts.a, next: "
     "END}\n";
 
-static const char chain[] = HEAD
-    "budget: {tool_calls: 5}\n"
-    "start: x\n"
-    "nodes:\n"
-    "  x: {type: tool, tool: t/write, args: {v: 7}, next: y}\n"
-    "  y: {type: tool, tool: t/write, args: {v: 8}, next: END}\n";
+static const char chain[] =
+    HEAD "budget: {tool_calls: 5}\n"
+         "start: x\n"
+         "nodes:\n"
+         "  x: {type: tool, tool: t/write, args: {v: 7}, next: y}\n"
+         "  y: {type: tool, tool: t/write, args: {v: 8}, next: END}\n";
 
 /* The run goes by that graph, from its START on, and by its digest; so it does when
  * it is read again. */
