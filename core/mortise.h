@@ -82,10 +82,11 @@ enum mortise_result {
     MORTISE_ESTATE = -21,        /* not in this state of the object */
     MORTISE_ENOSPC = -22,        /* the disk is full */
     /* Of spawn handles. */
-    MORTISE_ESTALE_TOKEN = -23,       /* it was claimed again since */
-    MORTISE_EALREADY_SETTLED = -24,   /* ... with another value */
-    MORTISE_ENOT_RUNNING = -25,       /* no child is registered */
-    MORTISE_EALREADY_REGISTERED = -26 /* ... another child */
+    MORTISE_ESTALE_TOKEN = -23,        /* it was claimed again since */
+    MORTISE_EALREADY_SETTLED = -24,    /* ... with another value */
+    MORTISE_ENOT_RUNNING = -25,        /* no child is registered */
+    MORTISE_EALREADY_REGISTERED = -26, /* ... another child */
+    MORTISE_ESTALE_ATTEMPT = -27 /* its child makes another attempt by now */
 };
 
 /* "E_NOT_FOUND" for MORTISE_ENOTFOUND and so on; "E_UNKNOWN" for others.

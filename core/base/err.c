@@ -42,6 +42,7 @@ static const char *const names[] = {
     "E_ALREADY_SETTLED",
     "E_NOT_RUNNING",
     "E_ALREADY_REGISTERED",
+    "E_STALE_ATTEMPT",
 };
 
 const char *mortise_result_name(int result)

@@ -58,6 +58,7 @@ static const enum mortise_exit_code of_result[] = {
     [-MORTISE_EALREADY_SETTLED] = MORTISE_EXIT_FAILED,
     [-MORTISE_ENOT_RUNNING] = MORTISE_EXIT_FAILED,
     [-MORTISE_EALREADY_REGISTERED] = MORTISE_EXIT_FAILED,
+    [-MORTISE_ESTALE_ATTEMPT] = MORTISE_EXIT_FAILED,
 };
 
 static const enum mortise_exit_code of_status[] = {

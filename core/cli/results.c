@@ -135,6 +135,11 @@ const struct mortise_code mortise_result_codes[] = {
      "something, or from which the handle's own run descends, cannot become "
      "one.",
      NULL},
+    {"E_STALE_ATTEMPT", "the child makes another attempt by now",
+     "What was said is about an attempt that is over, or never was: it is "
+     "refused as a whole.  Look which attempt it makes, and say it again if it "
+     "still holds.",
+     NULL},
 };
 
 const size_t mortise_n_result_codes =

@@ -28,6 +28,10 @@
  *       no moment at which one of the two is there without the other, and what a
  *       claimer says of it is refused.
  *
+ *   (8) A child may make several attempts at its task.  The record has the newest
+ *       that it spoke of, and how far that is; what is said about another one,
+ *       by the child or to it, is MORTISE_ESTALE_ATTEMPT, and changes nothing.
+ *
  * A record has all that a later claimer needs, and no more: of the task there
  * is a digest, since who claims again brings the task along. */
 #include "spawn/spawn.h"
@@ -167,6 +171,7 @@ static void make(struct mortise_spawn *now,
                                   .updated_ms = c->now_ms,
                                   .state = MORTISE_SPAWN_PENDING,
                                   .depth = c->depth,
+                                  .attempt = 1,
                                   .detached = c->detached,
                                   .native = c->child != NULL,
                                   .origin = c->origin,
@@ -174,7 +179,8 @@ static void make(struct mortise_spawn *now,
                                   .call = c->call,
                                   .name = c->name,
                                   .child = c->child != NULL ? c->child : "",
-                                  .token = c->token};
+                                  .token = c->token,
+                                  .progress = ""};
     memcpy(now->task, c->task, sizeof now->task);
 }
 
@@ -385,6 +391,55 @@ int mortise_spawn_after_settle(const struct mortise_spawn *was,
     return MORTISE_OK;
 }
 
+/* ---- what the child says, and hears (8) -----------------------------------------
+ */
+
+int mortise_spawn_after_report(const struct mortise_spawn *was,
+                               uint32_t attempt, const char *progress,
+                               uint64_t now_ms, struct mortise_spawn *now,
+                               struct mortise_err *err)
+{
+    if (was == NULL)
+        return mortise_fail(err, MORTISE_ENOTFOUND, "no such spawn handle");
+    if (mortise_spawn_is_over(was))
+        return is_over(was, err);
+    if (attempt < was->attempt)
+        return mortise_fail(err, MORTISE_ESTALE_ATTEMPT,
+                            "'%s' makes attempt %u by now, and not %u any more",
+                            was->name, (unsigned)was->attempt,
+                            (unsigned)attempt);
+    *now = *was;
+    if (attempt == was->attempt && progress == NULL)
+        return MORTISE_OK;
+    now->attempt = attempt;
+    now->progress = progress != NULL ? progress : "";
+    now->reports++;
+    now->updated_ms = now_ms;
+    return MORTISE_OK;
+}
+
+int mortise_spawn_hears(const struct mortise_spawn *s, uint32_t attempt,
+                        struct mortise_err *err)
+{
+    if (!s->native)
+        return mortise_fail(err, MORTISE_EDENIED,
+                            "the child of '%s' is no run: nothing can be said "
+                            "to it here",
+                            s->name);
+    if (mortise_spawn_is_over(s))
+        return is_over(s, err);
+    if (s->state == MORTISE_SPAWN_PENDING)
+        return mortise_fail(err, MORTISE_ENOT_RUNNING,
+                            "the child of '%s' has not begun", s->name);
+    if (attempt != 0 && attempt != s->attempt)
+        return mortise_fail(err, MORTISE_ESTALE_ATTEMPT,
+                            "'%s' makes attempt %u, and not %u", s->name,
+                            (unsigned)s->attempt, (unsigned)attempt);
+    return MORTISE_OK;
+}
+
+/* ---- ends --------------------------------------------------------------------- */
+
 void mortise_spawn_after_end(const struct mortise_spawn *was,
                              enum mortise_spawn_status status,
                              const char *result, size_t result_size,
@@ -437,5 +492,6 @@ bool mortise_spawn_fits(const struct mortise_spawn *is,
                         const struct mortise_spawn_change *c)
 {
     return (is != NULL ? is->epoch : 0) == c->from_epoch &&
+           (is != NULL ? is->reports : 0) == c->from_reports &&
            (is != NULL ? is->state : 0) == c->from_state;
 }

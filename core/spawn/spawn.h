@@ -22,7 +22,8 @@ enum {
     MORTISE_SPAWN_TEXT =
         MORTISE_SPAWN_TEXT_MAX - 1, /* bytes: of a name, a call,
                                                         a child, a token */
-    MORTISE_SPAWN_RESULT = 1 << 20  /* bytes of JSON */
+    MORTISE_SPAWN_RESULT = 1 << 20, /* bytes of JSON */
+    MORTISE_SPAWN_PROGRESS = 4096   /* bytes of text */
 };
 
 /* One record.  Strings are lent by whoever has it, and never NULL but for
@@ -31,17 +32,21 @@ struct mortise_spawn {
     uint64_t epoch; /* of its newest claim, from 1 */
     uint64_t claimed_ms, updated_ms;
     uint32_t state, status;
-    uint32_t depth; /* of the child in its tree; the origin is at 0 */
-    bool detached;  /* it outlives its parent */
-    bool native;    /* its child is a run of the same store */
+    uint32_t depth;   /* of the child in its tree; the origin is at 0 */
+    uint32_t attempt; /* of the child's at its task, from 1 */
+    uint64_t reports; /* how often it said how far it is */
+    bool detached;    /* it outlives its parent */
+    bool native;      /* its child is a run of the same store */
     uint8_t task[MORTISE_DIGEST]; /* of what it is to do */
     const char *origin;           /* the run at the root of the tree */
     const char *execution;        /* of the parent's, "1.0/node#1"; "" */
     const char *call;             /* in that execution */
     const char *name;
-    const char *child;  /* ""; known from CREATED on, a native one's from the
+    const char *child; /* ""; known from CREATED on, a native one's from the
                            claim on */
-    const char *token;  /* of its newest claim */
+    const char *token; /* of its newest claim */
+    const char
+        *progress;      /* how far that attempt is, in the child's words; "" */
     const char *result; /* JSON, of result_size bytes; NULL: none */
     size_t result_size;
 };
@@ -154,6 +159,21 @@ int mortise_spawn_after_settle(const struct mortise_spawn *was,
                                uint64_t now_ms, struct mortise_spawn *now,
                                struct mortise_err *err);
 
+/* Its child, a run, says how far its attempt is (NULL: that it makes this one,
+ * and no more).  An attempt that is new has no progress yet.
+ * MORTISE_ENOTFOUND, MORTISE_EALREADY_SETTLED; MORTISE_ESTALE_ATTEMPT: a later one
+ * was heard of. */
+int mortise_spawn_after_report(const struct mortise_spawn *was,
+                               uint32_t attempt, const char *progress,
+                               uint64_t now_ms, struct mortise_spawn *now,
+                               struct mortise_err *err);
+
+/* May something be said to its child, about that attempt (0: whichever it makes)?
+ * MORTISE_EDENIED: that is no run; MORTISE_ENOT_RUNNING: it has not begun;
+ * MORTISE_EALREADY_SETTLED; MORTISE_ESTALE_ATTEMPT. */
+int mortise_spawn_hears(const struct mortise_spawn *s, uint32_t attempt,
+                        struct mortise_err *err);
+
 /* The run that is its child ended.  Of one that is open, and has that child. */
 void mortise_spawn_after_end(const struct mortise_spawn *was,
                              enum mortise_spawn_status status,
@@ -176,9 +196,9 @@ bool mortise_spawn_count(struct mortise_spawn_tree *tree,
 struct mortise_spawn_change {
     const char *parent; /* a run of the commit's tenant */
     const char *id;     /* of the handle, in it */
-    /* What it was decided upon; 0, 0: there was no record.  Each change raises
-     * one of the two, so together they say which record it was. */
-    uint64_t from_epoch;
+    /* What it was decided upon; all 0: there was no record.  Each change raises
+     * one of them, so together they say which record it was. */
+    uint64_t from_epoch, from_reports;
     uint32_t from_state;
     struct mortise_spawn now;
 };

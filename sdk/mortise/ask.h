@@ -25,6 +25,8 @@
  *     spawn.claim/1, spawn.register/1, spawn.advance/1, spawn.settle/1
  *                      children of the plugin's own, none lost, none made twice
  *     spawn.start/1, spawn.await/1     children that are runs
+ *     spawn.list/1, spawn.message/1, spawn.cancel/1, spawn.report/1
+ *                                      what is said to them, and by them
  *
  * and refuses every other method with MORTISE_S_UNSUPPORTED.  A method must be
  * named in the manifest (`requires.methods`).  The order of the arguments is
@@ -1527,7 +1529,8 @@ MORTISE_INLINE mortise_status mortise_journal_end_wait(
 }
 
 /* ---- spawn.claim/1, spawn.register/1, spawn.advance/1, spawn.settle/1,
- *      spawn.start/1, spawn.await/1 ---------------------------------------- */
+ *      spawn.start/1, spawn.await/1, spawn.list/1, spawn.message/1,
+ *      spawn.cancel/1, spawn.report/1 -------------------------------------- */
 
 #define MORTISE_SPAWN_CLAIM_1    "spawn.claim/1"
 #define MORTISE_SPAWN_REGISTER_1 "spawn.register/1"
@@ -1535,6 +1538,10 @@ MORTISE_INLINE mortise_status mortise_journal_end_wait(
 #define MORTISE_SPAWN_SETTLE_1   "spawn.settle/1"
 #define MORTISE_SPAWN_START_1    "spawn.start/1"
 #define MORTISE_SPAWN_AWAIT_1    "spawn.await/1"
+#define MORTISE_SPAWN_LIST_1     "spawn.list/1"
+#define MORTISE_SPAWN_MESSAGE_1  "spawn.message/1"
+#define MORTISE_SPAWN_CANCEL_1   "spawn.cancel/1"
+#define MORTISE_SPAWN_REPORT_1   "spawn.report/1"
 
 /* For an operation that has work done by children of its own: sessions, jobs,
  * processes elsewhere.  A handle is a durable record of one of them.  Claim it
@@ -1555,8 +1562,8 @@ MORTISE_INLINE mortise_status mortise_journal_end_wait(
 
 /* {"call", "name", "task"?: any, "detached"?: bool, "native"?: bool, "token"?}: `call` is unique
  * in the execution, the same in a replay and in a later attempt, which finds what
- * an earlier one began.  The answer is {"outcome", "handle", "state", "token"?,
- * "child"?, "terminal_status"?, "terminal_result"?}; `outcome` is
+ * an earlier one began.  The answer is {"outcome", "handle", "name", "state",
+ * "token"?, "child"?, "terminal_status"?, "terminal_result"?}; `outcome` is
  *
  *     claimed                it is made now
  *     claimed_pending_child  it was; no child is registered: make or find it
@@ -1566,8 +1573,10 @@ MORTISE_INLINE mortise_status mortise_journal_end_wait(
  *
  * `native` (of nodes of type gmi or leaf alone): the child is a run of the same
  * store, whose id the answer has as `child` from the claim on.  Its task is
- * {"instructions": text, "result_schema"?: a schema}.  It is started by
- * spawn.start/1, and its end settles the handle: register, advance and settle
+ * {"instructions": text, "result_schema"?: a schema, "message_schema"?: a schema,
+ * "seed"?: step}: what it is to do; what its result is to be; what it may be told
+ * (spawn.message/1); and a step of model.call/1 of this call, if the child is to
+ * begin with all that the model was told there.  It is started by spawn.start/1, and its end settles the handle: register, advance and settle
  * are E_NOT_ALLOWED. */
 MORTISE_INLINE mortise_status mortise_spawn_claim(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
@@ -1585,8 +1594,8 @@ MORTISE_INLINE mortise_status mortise_spawn_claim_wait(
                              MORTISE_SPAWN_CLAIM_1, body, answer);
 }
 
-/* {"handle", "token", "child"}: the child is there.  The answer is {"state"}, as
- * those of the next two. */
+/* {"handle", "token", "child"}: the child is there.  The answer is {"handle",
+ * "name", "state"}, as those of the next two. */
 MORTISE_INLINE mortise_status mortise_spawn_register(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)
@@ -1641,8 +1650,8 @@ MORTISE_INLINE mortise_status mortise_spawn_settle_wait(
 
 /* {"handle", "token", "task"}: a native child begins, or, where it was started
  * before, goes on; `task` is what it was claimed for.  It is an agent like the node
- * that asks, with its model, tools, guardrails and bounds.  The answer is {"state",
- * "child", "terminal_status"?, "terminal_result"?}: one that cannot begin is settled
+ * that asks, with its model, tools, guardrails and bounds.  The answer is {"handle",
+ * "name", "state", "child", "terminal_status"?, "terminal_result"?}: one that cannot begin is settled
  * as failed.  When the asking run ends, children that are not detached are
  * cancelled, and theirs. */
 MORTISE_INLINE mortise_status mortise_spawn_start(
@@ -1681,6 +1690,95 @@ MORTISE_INLINE mortise_status mortise_spawn_await_wait(
 {
     return mortise_wait_made(host, api, call, MORTISE_S_OK,
                              MORTISE_SPAWN_AWAIT_1, body, answer);
+}
+
+/* {"handle"?}: how the run's children stand, all, or the one of that handle.  The
+ * answer is {"tasks": [{"task", "name", "state", "attempt", "child"?, "detached"?,
+ * "progress"?, "status"?}]}: `task` is the handle; `state` is queued, running,
+ * awaiting_input (a child that is a run waits for people, or stands still),
+ * succeeded, failed or cancelled, `status` the terminal status of one that is over;
+ * `attempt` which attempt the child makes at its task, and `progress` how far that
+ * is, as it says itself.  Of one that was asked for by its handle "result" or
+ * "error" {"code", "message"} besides, once it is over. */
+MORTISE_INLINE mortise_status mortise_spawn_list(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_answer_fn *on_answer, void *ud)
+{
+    return mortise_ask_made(host, api, call, MORTISE_S_OK, MORTISE_SPAWN_LIST_1,
+                            body, on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_spawn_list_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_str *answer)
+{
+    return mortise_wait_made(host, api, call, MORTISE_S_OK,
+                             MORTISE_SPAWN_LIST_1, body, answer);
+}
+
+/* {"step", "handle", "message": any, "attempt"?}: a child that is a run hears that
+ * with its model's next turn: a text as it is, any other value as JSON.  It hears it
+ * once, however often it is asked for under the same step, which so must have a
+ * name.  The answer is {"handle", "name", "state"}.  Refusals are MORTISE_S_DENIED,
+ * in words that begin with a code: "E_INVALID" (it is not what the task's
+ * message_schema allows), "E_STALE_ATTEMPT" (the child does not make that attempt),
+ * "E_ALREADY_SETTLED", "E_NOT_RUNNING" (it has not begun), "E_NOT_ALLOWED" (it is no
+ * run), "E_NOT_FOUND". */
+MORTISE_INLINE mortise_status mortise_spawn_message(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_answer_fn *on_answer, void *ud)
+{
+    return mortise_ask_made(host, api, call, MORTISE_S_OK,
+                            MORTISE_SPAWN_MESSAGE_1, body, on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_spawn_message_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_str *answer)
+{
+    return mortise_wait_made(host, api, call, MORTISE_S_OK,
+                             MORTISE_SPAWN_MESSAGE_1, body, answer);
+}
+
+/* {"step", "handle", "attempt"?}: a child that is a run is cancelled, and its
+ * children with it; one that is over stays as it is.  Answer and refusals as those
+ * of spawn.message/1. */
+MORTISE_INLINE mortise_status mortise_spawn_cancel(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_answer_fn *on_answer, void *ud)
+{
+    return mortise_ask_made(host, api, call, MORTISE_S_OK,
+                            MORTISE_SPAWN_CANCEL_1, body, on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_spawn_cancel_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_str *answer)
+{
+    return mortise_wait_made(host, api, call, MORTISE_S_OK,
+                             MORTISE_SPAWN_CANCEL_1, body, answer);
+}
+
+/* {"progress"?: text, "attempt"?}: how far this call's node is, 4096 bytes at most:
+ * for whoever watches, and, where the run is a child, for its parent.  `attempt` is
+ * the call's own unless it is said; of one that is over (a later one was heard of)
+ * the report is refused as a whole: MORTISE_S_DENIED, "E_STALE_ATTEMPT: ...".
+ * Without progress it says no more than which attempt is made.  The answer is
+ * {"attempt", "progress"?, "handle"?, "name"?, "state"?}. */
+MORTISE_INLINE mortise_status mortise_spawn_report(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_answer_fn *on_answer, void *ud)
+{
+    return mortise_ask_made(host, api, call, MORTISE_S_OK,
+                            MORTISE_SPAWN_REPORT_1, body, on_answer, ud);
+}
+
+MORTISE_INLINE mortise_status mortise_spawn_report_wait(
+    mortise_host *host, const mortise_host_api *api, mortise_call call,
+    mortise_str body, mortise_str *answer)
+{
+    return mortise_wait_made(host, api, call, MORTISE_S_OK,
+                             MORTISE_SPAWN_REPORT_1, body, answer);
 }
 
 #ifdef __cplusplus

@@ -16,8 +16,8 @@
 struct naming {
     void (*fn)(void *ud, const struct named_key *k);
     void *ud;
-    const char *file;      /* in front of its places: "", "plugin/" */
-    const void *seen[512]; /* rows, and lists of words without one */
+    const char *file;       /* in front of its places: "", "plugin/" */
+    const void *seen[1024]; /* rows, and lists of words without one */
     size_t n_seen;
     bool later; /* inside a key of a later build */
 };

@@ -404,6 +404,8 @@ static int read_spawn(struct reader_store *s, struct bytes *k, struct bytes *v)
     w->state = little32(v);
     w->status = little32(v);
     w->depth = little32(v);
+    w->attempt = little32(v);
+    w->reports = little(v, 8);
     w->detached = (unsigned)little(v, 1);
     w->native = (unsigned)little(v, 1);
     array(v, w->task, 32);
@@ -413,6 +415,7 @@ static int read_spawn(struct reader_store *s, struct bytes *k, struct bytes *v)
     w->name = text(v);
     w->child = text(v);
     w->token = text(v);
+    w->progress = text(v);
     w->result = blob(v, &w->result_size);
     return 0;
 }
@@ -970,9 +973,9 @@ static void free_spawns(struct reader_store *s)
 {
     for (size_t i = 0; i < s->n_spawns; i++) {
         struct reader_spawn *w = &s->spawns[i];
-        char *const texts[] = {w->tenant,    w->parent, w->id,   w->origin,
-                               w->execution, w->call,   w->name, w->child,
-                               w->token,     w->result};
+        char *const texts[] = {w->tenant,    w->parent,   w->id,    w->origin,
+                               w->execution, w->call,     w->name,  w->child,
+                               w->token,     w->progress, w->result};
 
         for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
             free(texts[k]);

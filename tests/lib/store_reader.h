@@ -74,11 +74,11 @@ struct reader_tombstone {
 
 struct reader_spawn { /* a spawn handle */
     char *tenant, *parent, *id;
-    uint64_t epoch, claimed_ms, updated_ms;
-    uint32_t state, status, depth;
+    uint64_t epoch, claimed_ms, updated_ms, reports;
+    uint32_t state, status, depth, attempt;
     unsigned detached, native;
     uint8_t task[32];
-    char *origin, *execution, *call, *name, *child, *token;
+    char *origin, *execution, *call, *name, *child, *token, *progress;
     char *result; /* a NUL behind it */
     size_t result_size;
     unsigned ways; /* children that lead to it */

@@ -62,9 +62,9 @@ START_TEST(a_whole_life)
         "  d: {type: tool, tool: spawns/settle, args: {" HELD
         ", status: completed, result: {ok: true}}, next: END}\n");
     desk_out("\"outcome\":\"claimed\"");
-    desk_out("\"b\":{\"state\":\"created\"}");
-    desk_out("\"c\":{\"state\":\"dispatched\"}");
-    desk_out("\"d\":{\"state\":\"settled\"}");
+    desk_out("\"name\":\"helper\",\"state\":\"created\"}");
+    desk_out("\"name\":\"helper\",\"state\":\"dispatched\"}");
+    desk_out("\"name\":\"helper\",\"state\":\"settled\"}");
     r = read_store();
     ck_assert_uint_eq(r->n_spawns, 1);
     ck_assert_str_eq(r->spawns[0].parent, "r");
@@ -103,9 +103,9 @@ START_TEST(refusals_have_codes)
     desk_out("\"b\":{\"status\":-4,\"words\":\"E_NOT_RUNNING:");
     desk_out("\"c\":{\"status\":-4,\"words\":\"E_STALE_TOKEN:");
     desk_out("\"d\":{\"status\":-4,\"words\":\"E_NOT_FOUND:");
-    desk_out("\"e\":{\"state\":\"created\"}");
+    desk_out("\"name\":\"helper\",\"state\":\"created\"}");
     desk_out("\"f\":{\"status\":-4,\"words\":\"E_ALREADY_REGISTERED:");
-    desk_out("\"g\":{\"state\":\"settled\"}");
+    desk_out("\"name\":\"helper\",\"state\":\"settled\"}");
     desk_out("\"h\":{\"status\":-4,\"words\":\"E_ALREADY_SETTLED:");
     desk_out("statustakescompleted,failed");
 }

@@ -5,7 +5,9 @@
  *   spawn.await/1  {handle}             {status, child, result?}
  *
  * A handle that was claimed with `native: true` has a run for a child.  `task` is
- * what the claim had, {instructions, result_schema?}.  To start it admits that run
+ * what the claim had, {instructions, result_schema?, message_schema?, seed?}; `seed`
+ * names a step of model.call/1: the child begins with what the model was told
+ * there.  To start it admits that run
  * and has the handle running, in one commit; asked again, after a crash or by a
  * later attempt, it finds that it is there, and that it goes on.  So it is a read
  * of the run's: that it happened is in the store.
@@ -19,26 +21,13 @@
 
 #include "engine/common/secret_store.h"
 #include "engine/host/handles.h"
+#include "engine/host/turns.h"
 #include "engine/runs/call.h"
 #include "engine/runs/children.h"
 #include "engine/runs/spawns.h"
 #include "engine/runs/start.h"
 
 /* ---- bodies --------------------------------------------------------------- */
-
-static int32_t check_task(const struct mortise_asked *a, char *words)
-{
-    const json_t *task = json_object_get(a->body, "task");
-    const json_t *schema = json_object_get(task, "result_schema");
-
-    if (json_string_length(json_object_get(task, "instructions")) > 0 &&
-        (schema == NULL || json_is_object(schema)) &&
-        json_object_size(task) == 1 + (size_t)(schema != NULL))
-        return MORTISE_S_OK;
-    return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                              "the task of a native child is {instructions: "
-                              "text, result_schema?: a schema}");
-}
 
 static int32_t check_start(struct mortise_asked *a, char *words)
 {
@@ -50,7 +39,8 @@ static int32_t check_start(struct mortise_asked *a, char *words)
         status = mortise_handles_check_holder(a, words);
     if (status == MORTISE_S_OK)
         status = mortise_handles_check_node(a, words);
-    return status == MORTISE_S_OK ? check_task(a, words) : status;
+    return status == MORTISE_S_OK ? mortise_handles_check_task(a, words)
+                                  : status;
 }
 
 static int32_t check_wait(struct mortise_asked *a, char *words)
@@ -79,6 +69,7 @@ struct starting {
     json_t *input;
     char tenant[MORTISE_NAME_MAX + 1], parent[MORTISE_NAME_MAX + 1];
     char handle[MORTISE_SPAWN_HANDLE_MAX], token[MORTISE_SPAWN_TEXT + 1];
+    char name[MORTISE_SPAWN_TEXT + 1];
     char child[MORTISE_SPAWN_TEXT + 1], actor[MORTISE_SPAWN_HANDLE_MAX + 8];
     char *failure; /* JSON, of one that could not begin; NULL */
     bool starts,
@@ -124,11 +115,11 @@ static void answer(struct starting *s)
         return;
     if (now->result != NULL)
         mortise_json_read(&result, now->result, now->result_size, NULL);
-    value = json_pack("{s:s, s:s, s:s*, s:o*}", "state",
-                      mortise_spawn_state_name((int)now->state), "child",
-                      s->child, "terminal_status",
-                      mortise_spawn_status_name((int)now->status),
-                      "terminal_result", result);
+    value = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s*, s:o*}", "handle", s->handle, "name",
+        s->name, "state", mortise_spawn_state_name((int)now->state), "child",
+        s->child, "terminal_status",
+        mortise_spawn_status_name((int)now->status), "terminal_result", result);
     if (value != NULL)
         mortise_host_call_answer(a, MORTISE_S_OK, value, "");
     else
@@ -285,6 +276,7 @@ static void decided(struct mortise_spawn_op *op, int rv,
         return;
     }
     strcpy(s->child, op->put.change.now.child); /* of no greater length */
+    strcpy(s->name, op->put.change.now.name);
     if (!op->changes)
         find(s);
     else if (s->graph == NULL)
@@ -293,18 +285,40 @@ static void decided(struct mortise_spawn_op *op, int rv,
         begin_run(s);
 }
 
+/* What the child begins with.  MORTISE_EINVAL: there is no such step. */
+static int put_seed(struct starting *s, const struct mortise_asked *a,
+                    const json_t *task)
+{
+    const char *seed = json_string_value(json_object_get(task, "seed"));
+    json_t *told;
+
+    if (seed == NULL)
+        return MORTISE_OK;
+    told = mortise_turns_told(a, seed, &s->why);
+    if (told == NULL)
+        return s->why.code;
+    if (json_object_set_new(s->input, "messages", told) != 0)
+        return mortise_nomem(&s->why);
+    return mortise_secret_store_tells(s->m->secret_store, s->input)
+               ? mortise_fail(&s->why, MORTISE_EINVAL,
+                              "there is a secret in what the model was told: "
+                              "the child would keep it")
+               : MORTISE_OK;
+}
+
 static int prepare(struct starting *s, const struct mortise_asked *a)
 {
-    json_t *task = json_object_get(a->body, "task");
+    const json_t *task = json_object_get(a->body, "task");
     int rv = mortise_json_digest(s->op.task, task, s->m->mem);
 
     s->input = json_pack("{s:O}", "instructions",
                          json_object_get(task, "instructions"));
     if (rv != MORTISE_OK || s->input == NULL)
         return mortise_nomem(&s->why);
-    rv = mortise_child_graph(a->live, a->call->node, "agent",
-                             json_object_get(task, "result_schema"), &s->graph,
-                             &s->why);
+    rv = put_seed(s, a, task);
+    if (rv == MORTISE_OK)
+        rv = mortise_child_graph(a->live, a->call->node, "agent", task,
+                                 &s->graph, &s->why);
     return rv == MORTISE_ENOMEM ? rv : MORTISE_OK; /* else decided() says it */
 }
 

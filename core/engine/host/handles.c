@@ -2,11 +2,13 @@
  * (`native`) runs of the same store (children.c).
  *
  *   spawn.claim/1    {call, name, task?, detached?, native?, token?}
- *                    {outcome, handle, state, token?, child?, terminal_status?,
- *                    terminal_result?}
- *   spawn.register/1 {handle, token, child}             {state}
- *   spawn.advance/1  {handle, token, state}             {state}
- *   spawn.settle/1   {handle, token, status, result?}   {state}
+ *                    {outcome, handle, name, state, token?, child?,
+ *                    terminal_status?, terminal_result?}
+ *   spawn.register/1 {handle, token, child}             {handle, name, state}
+ *   spawn.advance/1  {handle, token, state}             likewise
+ *   spawn.settle/1   {handle, token, status, result?}   likewise
+ *   spawn.report/1   {progress?, attempt?}              {handle?, name?, attempt,
+ *                                                       progress?}
  *
  * `call` names the spawn in the execution that asks: the same in a replay, and in
  * a later attempt, which finds the child of the earlier one.  Handles are those of
@@ -105,6 +107,44 @@ static int32_t check_flag(const struct mortise_asked *a, const char *member,
                : refuse(words, member, "true or false");
 }
 
+static bool is_schema(const json_t *v)
+{
+    return v == NULL || json_is_object(v);
+}
+
+int32_t mortise_handles_check_task(const struct mortise_asked *a, char *words)
+{
+    const json_t *task = json_object_get(a->body, "task");
+    const json_t *result = json_object_get(task, "result_schema");
+    const json_t *message = json_object_get(task, "message_schema");
+    const json_t *seed = json_object_get(task, "seed");
+    size_t n = 1 + (size_t)(result != NULL) + (size_t)(message != NULL) +
+               (size_t)(seed != NULL);
+
+    if (json_string_length(json_object_get(task, "instructions")) == 0 ||
+        !is_schema(result) || !is_schema(message) ||
+        (seed != NULL && json_string_length(seed) == 0) ||
+        json_object_size(task) != n)
+        return mortise_ask_refuse(words, MORTISE_S_INVALID,
+                                  "the task of a native child is "
+                                  "{instructions: text, result_schema?: a "
+                                  "schema, message_schema?: a schema, seed?: a "
+                                  "step of model.call/1}");
+    if (seed != NULL && a->call->is_held)
+        return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
+                                  "guardrails hold back what this node's model "
+                                  "said: a child cannot begin with it (seed)");
+    return MORTISE_S_OK;
+}
+
+static int32_t check_native(const struct mortise_asked *a, char *words)
+{
+    int32_t status = mortise_handles_check_node(a, words);
+
+    return status == MORTISE_S_OK ? mortise_handles_check_task(a, words)
+                                  : status;
+}
+
 static int32_t check_claim(struct mortise_asked *a, char *words)
 {
     static const char *const members[] = {"call",   "name",  "task", "detached",
@@ -127,8 +167,19 @@ static int32_t check_claim(struct mortise_asked *a, char *words)
         status = check_flag(a, "native", words);
     return status == MORTISE_S_OK &&
                    json_is_true(json_object_get(a->body, "native"))
-               ? mortise_handles_check_node(a, words)
+               ? check_native(a, words)
                : status;
+}
+
+int32_t mortise_handles_check_attempt(const json_t *attempt, char *words)
+{
+    json_int_t n = json_integer_value(attempt);
+
+    if (attempt == NULL ||
+        (json_is_integer(attempt) && n > 0 && n <= INT32_MAX))
+        return MORTISE_S_OK;
+    return mortise_ask_refuse(words, MORTISE_S_INVALID,
+                              "attempt takes a number, from 1");
 }
 
 int32_t mortise_handles_check_holder(const struct mortise_asked *a, char *words)
@@ -228,7 +279,21 @@ static void let_go(struct mortise_asked *a)
     a->data = NULL;
 }
 
-/* {outcome?, handle?, state, ...}; NULL: no memory. */
+/* What a child said of itself. */
+static json_t *report_of(const struct handle_op *h, uint32_t attempt,
+                         const char *progress)
+{
+    const struct mortise_spawn_op *op = &h->op;
+    char handle[MORTISE_SPAWN_HANDLE_MAX];
+
+    mortise_spawns_handle(handle, op->parent, op->id);
+    return json_pack("{s:s, s:s, s:s, s:I, s:s*}", "handle", handle, "name",
+                     op->put.change.now.name, "state",
+                     mortise_spawn_state_name((int)op->put.change.now.state),
+                     "attempt", (json_int_t)attempt, "progress", progress);
+}
+
+/* {handle, name, state, outcome?, ...}; NULL: no memory. */
 static json_t *answer_of(const struct handle_op *h)
 {
     const struct mortise_spawn_op *op = &h->op;
@@ -236,24 +301,25 @@ static json_t *answer_of(const struct handle_op *h)
     bool claims = op->kind == MORTISE_SPAWN_CLAIMS;
     const char *status = mortise_spawn_status_name((int)now->status);
     char handle[MORTISE_SPAWN_HANDLE_MAX];
-    json_t *result = NULL, *answer;
+    json_t *result = NULL;
 
-    if (!claims)
-        return json_pack("{s:s}", "state",
-                         mortise_spawn_state_name((int)now->state));
+    if (op->kind == MORTISE_SPAWN_REPORTS)
+        return report_of(h, now->attempt, op->progress);
     mortise_spawns_handle(handle, op->parent, op->id);
+    if (!claims)
+        return json_pack("{s:s, s:s, s:s}", "handle", handle, "name", now->name,
+                         "state", mortise_spawn_state_name((int)now->state));
     if (now->result != NULL &&
         mortise_json_read(&result, now->result, now->result_size, NULL) !=
             MORTISE_OK)
         return NULL;
-    answer =
-        json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:s*, s:o*}", "outcome",
-                  mortise_spawn_outcome_name((int)op->outcome), "handle",
-                  handle, "state", mortise_spawn_state_name((int)now->state),
-                  "token", mortise_spawn_is_over(now) ? NULL : now->token,
-                  "child", now->child[0] != '\0' ? now->child : NULL,
-                  "terminal_status", status, "terminal_result", result);
-    return answer;
+    return json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s*, s:s*, s:o*}", "outcome",
+                     mortise_spawn_outcome_name((int)op->outcome), "handle",
+                     handle, "name", now->name, "state",
+                     mortise_spawn_state_name((int)now->state), "token",
+                     mortise_spawn_is_over(now) ? NULL : now->token, "child",
+                     now->child[0] != '\0' ? now->child : NULL,
+                     "terminal_status", status, "terminal_result", result);
 }
 
 /* Is it the record's to say, and so the run's to keep? */
@@ -262,7 +328,8 @@ bool mortise_handles_is_word(int rv)
     return rv == MORTISE_ENOTFOUND || rv == MORTISE_EDETERMINISM ||
            rv == MORTISE_ELIMIT || rv == MORTISE_ESTALE_TOKEN ||
            rv == MORTISE_EALREADY_SETTLED || rv == MORTISE_ENOT_RUNNING ||
-           rv == MORTISE_EDENIED || rv == MORTISE_EALREADY_REGISTERED;
+           rv == MORTISE_EDENIED || rv == MORTISE_EALREADY_REGISTERED ||
+           rv == MORTISE_ESTALE_ATTEMPT;
 }
 
 static void undecided(struct mortise_asked *a, int rv, const char *words)
@@ -434,6 +501,78 @@ static void weigh_settle(struct mortise_asked *a)
         undecided(a, rv, why.msg);
 }
 
+/* ---- reports ------------------------------------------------------------------- */
+
+static int32_t check_report(struct mortise_asked *a, char *words)
+{
+    static const char *const members[] = {"progress", "attempt", NULL};
+    const json_t *progress = json_object_get(a->body, "progress");
+    const json_t *attempt = json_object_get(a->body, "attempt");
+    int32_t status = mortise_handles_check_members(
+        a, members, "{progress?, attempt?}", words);
+
+    if (status == MORTISE_S_OK && progress != NULL &&
+        (!json_is_string(progress) ||
+         json_string_length(progress) > MORTISE_SPAWN_PROGRESS ||
+         strlen(json_string_value(progress)) != json_string_length(progress)))
+        return mortise_ask_refuse(words, MORTISE_S_INVALID,
+                                  "progress takes at most %d bytes of text",
+                                  MORTISE_SPAWN_PROGRESS);
+    if (status == MORTISE_S_OK && progress != NULL && a->call->is_held)
+        return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
+                                  "guardrails hold back what this node's model "
+                                  "says: it says no progress in words");
+    return status == MORTISE_S_OK
+               ? mortise_handles_check_attempt(attempt, words)
+               : status;
+}
+
+/* The attempt that is spoken of; its own where none is. */
+static uint32_t attempt_of(const struct mortise_asked *a)
+{
+    const json_t *said = json_object_get(a->body, "attempt");
+
+    return said != NULL ? (uint32_t)json_integer_value(said)
+                        : a->call->call.attempt;
+}
+
+/* Of a run that is nobody's child: it is told to who watches, and that is all. */
+static void report_alone(struct mortise_asked *a)
+{
+    const char *progress = mortise_handles_text(a, "progress");
+
+    a->decided = json_pack("{s:I, s:s*}", "attempt", (json_int_t)attempt_of(a),
+                           "progress", progress);
+    if (a->decided == NULL)
+        undecided(a, MORTISE_ENOMEM, "out of memory");
+    else
+        mortise_host_call_weighed(a, false);
+}
+
+/* To the handle whose child it is. */
+static void weigh_report(struct mortise_asked *a)
+{
+    const char *by = mortise_run_spawned_by(a->live->run);
+    struct handle_op *h;
+
+    if (by == NULL) {
+        report_alone(a);
+        return;
+    }
+    h = op_new(a, MORTISE_SPAWN_REPORTS);
+    if (h == NULL)
+        return;
+    h->op.attempt = attempt_of(a);
+    h->op.progress = mortise_handles_text(a, "progress");
+    if (mortise_spawns_parse(by, h->parent, h->op.id)) {
+        mortise_spawns_begin(a->m, &h->op);
+        return;
+    }
+    a->data = NULL;
+    op_free(h);
+    undecided(a, MORTISE_ECORRUPT, "the run's spawn handle is none");
+}
+
 /* ---- the methods -------------------------------------------------------------- */
 
 #define HANDLE_METHOD(verb)                                                    \
@@ -449,3 +588,4 @@ HANDLE_METHOD(claim);
 HANDLE_METHOD(register);
 HANDLE_METHOD(advance);
 HANDLE_METHOD(settle);
+HANDLE_METHOD(report);

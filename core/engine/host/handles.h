@@ -16,6 +16,9 @@ int32_t mortise_handles_check_text(const struct mortise_asked *a,
 int32_t mortise_handles_check_holder(const struct mortise_asked *a,
                                      char *words);
 int32_t mortise_handles_check_node(const struct mortise_asked *a, char *words);
+/* The task of a native child, in the body; an attempt (NULL: none is said). */
+int32_t mortise_handles_check_task(const struct mortise_asked *a, char *words);
+int32_t mortise_handles_check_attempt(const json_t *attempt, char *words);
 /* NULL: it is not there. */
 const char *mortise_handles_text(const struct mortise_asked *a,
                                  const char *member);

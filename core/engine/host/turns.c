@@ -751,3 +751,30 @@ json_t *mortise_turns_said(const struct mortise_asked *a, const char *name,
     }
     return out;
 }
+
+json_t *mortise_turns_told(const struct mortise_asked *a, const char *name,
+                           struct mortise_err *err)
+{
+    struct mortise_turn *t = find((struct turns *)a->call->kept, name);
+    struct mortise_buf text;
+    json_t *out = NULL;
+    int rv = MORTISE_OK;
+
+    if (t == NULL || t->reply == NULL) {
+        mortise_fail(err, MORTISE_EINVAL,
+                     "at /task/seed: this call got no reply to the step "
+                     "'%.128s'",
+                     name);
+        return NULL;
+    }
+    mortise_buf_init(&text, t->mem);
+    mortise_buf_put(&text, "[", 1);
+    rv = mortise_turn_write(t, t->told, &text);
+    mortise_buf_put(&text, "]", 1);
+    if (rv != MORTISE_OK || text.failed)
+        mortise_nomem(err);
+    else
+        mortise_json_read(&out, text.p, text.n, err);
+    mortise_buf_finish(&text);
+    return out;
+}

@@ -39,4 +39,9 @@ size_t mortise_turn_left_out(const struct mortise_turn *t);
 json_t *mortise_turns_said(const struct mortise_asked *a, const char *name,
                            const json_t *more, struct mortise_err *err);
 
+/* All that its model was told in the turn of that name, its reply not: a new list.
+ * NULL with *err; MORTISE_EINVAL: there is no such turn. */
+json_t *mortise_turns_told(const struct mortise_asked *a, const char *name,
+                           struct mortise_err *err);
+
 #endif

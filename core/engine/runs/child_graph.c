@@ -5,7 +5,11 @@
  * says, told what to do by its run's input:
  *
  *     nodes: {agent: {type: gmi, prompt: "${input.instructions}", ...,
- *                     output_as: result}}
+ *                     reports: true, output_as: result}}
+ *
+ * Where it begins with what its parent was told (`seed`) it has `messages:
+ * "${input.messages}"` besides; where the task says what its result is to be, and
+ * what it may be told, output_schema and message_schema.
  *
  *   (1) It may do no more than who makes it: keys are copied from the node, or from
  *       the graph around it, and none is the asker's to say.  What the node has by
@@ -29,6 +33,7 @@ static const char *const node_keys[] = {"llm",
                                         "parallel_tools",
                                         "tool_errors",
                                         "tool_allowlist",
+                                        "subagents",
                                         "guardrail_policy",
                                         "retry_policy",
                                         "timeout"};
@@ -68,19 +73,36 @@ static bool copy(json_t *to, const struct mortise_yaml *from,
     return ok;
 }
 
+/* What the task says of it. */
+static bool put_task(json_t *node, const json_t *task)
+{
+    static const char *const schemas[][2] = {
+        {"result_schema", "output_schema"},
+        {"message_schema", "message_schema"}};
+    bool ok = true;
+
+    for (size_t i = 0; ok && i < N(schemas); i++) {
+        json_t *schema = json_object_get(task, schemas[i][0]);
+
+        ok =
+            schema == NULL || json_object_set(node, schemas[i][1], schema) == 0;
+    }
+    return ok && (json_object_get(task, "seed") == NULL ||
+                  json_object_set_new(node, "messages",
+                                      json_string("${input.messages}")) == 0);
+}
+
 /* (1) */
 static json_t *node_of(const struct mortise_graph *g,
-                       const struct mortise_node *at, const json_t *schema)
+                       const struct mortise_node *at, const json_t *task)
 {
-    json_t *node = json_pack("{s:s, s:s, s:s, s:s}", "type", "gmi", "prompt",
-                             "${input.instructions}", "output_as", "result",
-                             "next", "END");
+    json_t *node = json_pack("{s:s, s:s, s:b, s:s, s:s}", "type", "gmi",
+                             "prompt", "${input.instructions}", "reports", 1,
+                             "output_as", "result", "next", "END");
     const struct mortise_yaml *from = mortise_yaml_get(g->nodes_map, at->id);
 
     if (node != NULL && from != NULL &&
-        copy(node, from, node_keys, N(node_keys)) &&
-        (schema == NULL || json_object_set(node, "output_schema",
-                                           mortise_json_unconst(schema)) == 0))
+        copy(node, from, node_keys, N(node_keys)) && put_task(node, task))
         return node;
     json_decref(node);
     return NULL;
@@ -97,12 +119,12 @@ static const char *mode_of(const struct mortise_graph *g)
 static json_t *graph_of(const struct mortise_graph *all,
                         const struct mortise_graph *g,
                         const struct mortise_node *at, const char *name,
-                        const json_t *schema)
+                        const json_t *task)
 {
     json_t *out = json_pack(
         "{s:s, s:s, s:{s:s}, s:s, s:s, s:{s:o}}", "apiVersion", "mortise/v1",
         "kind", "Graph", "metadata", "name", name, "hitl_mode", mode_of(g),
-        "start", "agent", "nodes", "agent", node_of(g, at, schema));
+        "start", "agent", "nodes", "agent", node_of(g, at, task));
 
     if (out != NULL && copy(out, all->tree, graph_keys, N(graph_keys)))
         return out;
@@ -131,12 +153,11 @@ static int compile(struct mortise_live *live, const char *path,
 
 int mortise_child_graph(struct mortise_live *live,
                         const struct mortise_node *at, const char *name,
-                        const json_t *result_schema, struct mortise_graph **out,
+                        const json_t *task, struct mortise_graph **out,
                         struct mortise_err *err)
 {
     const struct mortise_graph *g = around(live->graph, at);
-    json_t *graph =
-        g != NULL ? graph_of(live->graph, g, at, name, result_schema) : NULL;
+    json_t *graph = g != NULL ? graph_of(live->graph, g, at, name, task) : NULL;
     struct mortise_buf text, path;
     int rv;
 

@@ -194,7 +194,8 @@ static void decided(struct mortise_spawn_op *op, int rv,
 {
     op->changes = rv == MORTISE_OK &&
                   (!op->has_was || op->put.change.now.epoch != op->was.epoch ||
-                   op->put.change.now.state != op->was.state);
+                   op->put.change.now.state != op->was.state ||
+                   op->put.change.now.reports != op->was.reports);
     if (!op->changes)
         leave(op); /* (4) */
     op->decided(op, rv, err);
@@ -266,6 +267,9 @@ static int decide(struct mortise_spawn_op *op, struct mortise_err *err)
     case MORTISE_SPAWN_ADVANCES:
         return mortise_spawn_after_advance(was, op->token, op->state, now_ms,
                                            now, err);
+    case MORTISE_SPAWN_REPORTS:
+        return mortise_spawn_after_report(was, op->attempt, op->progress,
+                                          now_ms, now, err);
     case MORTISE_SPAWN_SETTLES:
         return mortise_spawn_after_settle(was, op->token, op->status,
                                           op->result, op->result_size, now_ms,
@@ -300,6 +304,7 @@ static int keep_was(void *ud, const char *tenant, const char *parent,
     op->was.name = keep(op, s->name);
     op->was.child = keep(op, s->child);
     op->was.token = keep(op, s->token);
+    op->was.progress = keep(op, s->progress);
     if (s->result != NULL)
         op->was.result =
             mortise_arena_strndup(&op->arena, s->result, s->result_size);
@@ -416,6 +421,7 @@ static void conclude(struct mortise_spawn_op *op)
     op->put.change.parent = op->parent;
     op->put.change.id = op->id;
     op->put.change.from_epoch = op->has_was ? op->was.epoch : 0;
+    op->put.change.from_reports = op->has_was ? op->was.reports : 0;
     op->put.change.from_state = op->has_was ? op->was.state : 0;
     op->put.landed = landed;
     decided(op, rv, &err);

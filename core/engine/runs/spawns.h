@@ -13,7 +13,8 @@ enum mortise_spawn_kind {
     MORTISE_SPAWN_REGISTERS,
     MORTISE_SPAWN_ADVANCES,
     MORTISE_SPAWN_SETTLES,
-    MORTISE_SPAWN_STARTS /* a native one: what changes goes with its admission */
+    MORTISE_SPAWN_STARTS, /* a native one: what changes goes with its admission */
+    MORTISE_SPAWN_REPORTS /* ...: it says how far it is */
 };
 
 struct mortise_spawn_op {
@@ -30,7 +31,9 @@ struct mortise_spawn_op {
                                           look for it, and whether it is there */
     const char *child;                 /* REGISTERS */
     enum mortise_spawn_state state;    /* ADVANCES */
-    enum mortise_spawn_status status;  /* SETTLES; and JSON, or NULL */
+    uint32_t attempt;                  /* REPORTS; and text, or NULL */
+    const char *progress;
+    enum mortise_spawn_status status; /* SETTLES; and JSON, or NULL */
     const char *result;
     size_t result_size;
     /* Exactly once.  rv MORTISE_OK: `put.change.now` is what the record comes to,

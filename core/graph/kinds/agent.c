@@ -63,6 +63,21 @@ const struct mortise_key mortise_agent_rows[MORTISE_AGENT_ROWS] = {
          .read = mortise_agent_read_own},
 };
 
+bool mortise_agent_says(const struct mortise_reading *r, const char *key)
+{
+    const struct mortise_yaml *v = mortise_yaml_get(r->map, key);
+
+    return v != NULL && v->kind == MORTISE_YAML_BOOL && v->u.b;
+}
+
+const struct mortise_key mortise_subagents_row = {
+    .name = "subagents",
+    .about =
+        "true: its model may start agents like it, children, and hear what "
+        "they came to, within limits.spawn (false).",
+    .value = MORTISE_V_BOOL,
+    .read = mortise_agent_read_own};
+
 /* ---- what the operation gets ------------------------------------------------ */
 
 void mortise_agent_put(struct mortise_loader *ld, struct mortise_reading *r,

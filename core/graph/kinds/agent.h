@@ -35,6 +35,11 @@ enum {
 };
 extern const struct mortise_key mortise_agent_rows[MORTISE_AGENT_ROWS];
 
+/* Does the node say `KEY: true`? */
+bool mortise_agent_says(const struct mortise_reading *r, const char *key);
+/* Of those whose model may have children. */
+extern const struct mortise_key mortise_subagents_row;
+
 /* A key that nobody wrote, behind those that stand there. */
 void mortise_agent_put(struct mortise_loader *ld, struct mortise_reading *r,
                        const char *key, const struct mortise_yaml *value);

@@ -184,6 +184,25 @@ static const struct mortise_key own_keys[] = {
               "before, and adds to it.",
      .value = MORTISE_V_ID,
      .read = read_conversation},
+    {.name = "messages",
+     .about = "What was said before, ahead of the prompt: a list of messages, "
+              "as models are sent them.",
+     .value = MORTISE_V_TEMPLATE,
+     .read = mortise_agent_read_own},
+    {.name = "message_schema",
+     .about =
+         "A JSON Schema for what it may be told while it runs (mortise "
+         "tell): what does not fit is refused, and it hears nothing of it.",
+     .value = MORTISE_V_SCHEMA,
+     .read = mortise_load_schema,
+     .in = mortise_reading_node,
+     MORTISE_AT(struct mortise_schema *, struct mortise_node, message_schema)},
+    {.name = "reports",
+     .about = "true: its output is what it says with report_result, and it may "
+              "say how far it is with report_task_progress (false).",
+     .value = MORTISE_V_BOOL,
+     .read = mortise_agent_read_own},
+    MORTISE_ROW(mortise_subagents_row),
     {.name = "planner",
      .about = "planner_controlled: PLUGIN/OPERATION, or an alias of a model, "
               "that says whether there is more to be done.",
@@ -264,6 +283,37 @@ static void check_planner(struct mortise_loader *ld,
                           "it belongs to execution_mode: planner_controlled");
 }
 
+/* A model that is asked once runs no tools, and so none of these. */
+static void check_mode(struct mortise_loader *ld,
+                       const struct mortise_reading *r)
+{
+    const struct mortise_yaml *mode =
+        mortise_yaml_get(r->map, "execution_mode");
+    bool once = mode != NULL && mode->kind == MORTISE_YAML_STRING &&
+                strcmp(mode->str, "single_turn") == 0;
+    const char *key = mortise_agent_says(r, "subagents") ? "subagents"
+                      : mortise_agent_says(r, "reports") ? "reports"
+                                                         : NULL;
+
+    if (once && key != NULL)
+        mortise_diag_add(ld->diags, "E0212", mode->span,
+                         "single_turn calls the model once, and '%s' is about "
+                         "tools that it calls: leave one of them out",
+                         key);
+}
+
+/* What was said before is the conversation's, or the graph's to say. */
+static void check_messages(struct mortise_loader *ld,
+                           const struct mortise_reading *r)
+{
+    const struct mortise_yaml *messages = mortise_yaml_get(r->map, "messages");
+
+    if (messages != NULL && r->node->conversation != NULL)
+        mortise_diag_add(ld->diags, "E0212", messages->span,
+                         "what was said before is in the 'conversation' "
+                         "already: leave one of them out");
+}
+
 /* A part of a prompt, as it is written: what a template gives is seen when it is
  * asked. */
 static void check_part(struct mortise_loader *ld,
@@ -337,6 +387,8 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
     mortise_agent_put_persona(ld, r);
     put_tool_errors(ld, r);
     check_planner(ld, r);
+    check_mode(ld, r);
+    check_messages(ld, r);
     check_prompt(ld, mortise_yaml_get(r->map, "prompt"));
     if (gmi_of(r)->planner != NULL)
         mortise_node_add_planner(ld, r, gmi_of(r)->planner);

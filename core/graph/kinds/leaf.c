@@ -54,6 +54,7 @@ static const struct mortise_key own_keys[] = {
      .read = read_role},
     MORTISE_ROWS(mortise_agent_rows),
     MORTISE_ROW(mortise_tool_rows[0]),
+    MORTISE_ROW(mortise_subagents_row),
     MORTISE_ROW(mortise_compaction_row),
 };
 

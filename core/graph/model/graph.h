@@ -365,6 +365,9 @@ struct mortise_node {
     /* Where the state has what models and others said in its conversation, a
      * list: conversations.NAME; NULL: it has none. */
     const struct mortise_path *conversation;
+    /* What it may be told while it runs (`mortise tell`, a parent's message); NULL:
+     * any text. */
+    struct mortise_schema *message_schema;
 
     /* Whose outputs it is told (`depends_on` of a leaf, or a team), and what makes
      * that of its own output which others are told; NULL: nobody is told of it. */

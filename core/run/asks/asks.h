@@ -240,4 +240,14 @@ int mortise_prompt_answered(struct mortise_run *r, const struct exec *x,
                             const struct mortise_entry *e,
                             struct mortise_err *err);
 
+/* ---- children.c ---- */
+/* s was answered; what that says of a child is told. */
+int mortise_child_changed(struct mortise_run *r, const struct exec *x,
+                          const struct step *s, const struct mortise_entry *e,
+                          struct mortise_err *err);
+/* The child that s waited for has ended. */
+int mortise_child_over(struct mortise_run *r, const struct exec *x,
+                       const struct step *s, const struct mortise_entry *e,
+                       struct mortise_err *err);
+
 #endif

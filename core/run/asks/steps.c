@@ -567,6 +567,8 @@ int mortise_apply_answer(struct mortise_run *r, struct exec *x,
     }
     if (rv == MORTISE_OK && e->how & ANSWER_TOOL)
         rv = mortise_prompt_untooled(r, x, e, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_child_changed(r, x, s, e, err);
     if (rv != MORTISE_OK)
         return rv;
     return conclude(r, mortise_step_is_of_check(id) ? x->checks : x->journal, s,
@@ -605,6 +607,8 @@ int mortise_apply_settle_step(struct mortise_run *r, struct exec *x,
         return mortise_entry_corrupt(err, e);
     if (s->kind == MORTISE_STEP_QUESTION)
         rv = mortise_event_decision(r, x, e, err);
+    else if (s->kind == MORTISE_STEP_CHILD)
+        rv = mortise_child_over(r, x, s, e, err);
     if (rv == MORTISE_OK)
         rv = request_over(r, s, err);
     if (rv != MORTISE_OK)

@@ -2,6 +2,7 @@
  * which a model of it hears with its next turn (inbox.c). */
 #include <string.h>
 
+#include "json/schema.h"
 #include "run/command/command.h"
 
 enum { TEXT_MAX = 1 << 20 };
@@ -23,6 +24,59 @@ static bool asks_models(const struct mortise_graph *g)
         if (hears(&g->nodes[i]))
             return true;
     return false;
+}
+
+/* As JSON, where the text is that, or as itself: does it fit? */
+static int check_fits(const struct mortise_run *r, const struct mortise_node *n,
+                      json_t *text, struct mortise_err *err)
+{
+    struct mortise_err why;
+    json_t *value = NULL;
+    int rv = mortise_schema_check(n->message_schema, text, &why);
+
+    if (rv == MORTISE_EINVAL &&
+        mortise_json_parse(&value, json_string_value(text),
+                           json_string_length(text), NULL) == MORTISE_OK)
+        rv = mortise_schema_check(n->message_schema, value, &why);
+    json_decref(value);
+    if (rv != MORTISE_EINVAL) {
+        if (rv != MORTISE_OK && err != NULL)
+            *err = why;
+        return rv;
+    }
+    return mortise_fail(err, rv,
+                        "node '%s' of run %s hears nothing that its "
+                        "message_schema does not allow: %.600s",
+                        n->id, r->id, why.msg);
+}
+
+/* Itself, and whoever is run for it.  Graphs are bounded in how deep they
+ * nest. */
+static int check_all_fit(const struct mortise_run *r,
+                         const struct mortise_node *n, json_t *text,
+                         struct mortise_err *err)
+{
+    const struct mortise_graph *const inner[] = {n->sub, n->tools};
+    int rv = check_fits(r, n, text, err);
+
+    for (size_t k = 0; k < 2; k++)
+        for (uint32_t i = 0;
+             rv == MORTISE_OK && inner[k] != NULL && i < inner[k]->n_nodes; i++)
+            rv = check_all_fit(r, &inner[k]->nodes[i], text, err);
+    return rv;
+}
+
+/* May who hears it be told that? */
+static int check_schemas(const struct mortise_run *r, const char *id,
+                         json_t *text, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    if (id != NULL)
+        return check_all_fit(r, mortise_graph_node(r->graph, id), text, err);
+    for (uint32_t i = 0; rv == MORTISE_OK && i < r->graph->n_nodes; i++)
+        rv = check_all_fit(r, &r->graph->nodes[i], text, err);
+    return rv;
 }
 
 /* Is there somebody who could hear it? */
@@ -54,6 +108,7 @@ int mortise_command_check_tell(struct mortise_run *r,
                                struct mortise_err *err)
 {
     size_t n = json_string_length(c->value);
+    int rv;
 
     (void)h;
     if (mortise_run_is_over(r))
@@ -65,7 +120,8 @@ int mortise_command_check_tell(struct mortise_run *r,
     if (n > TEXT_MAX)
         return mortise_fail(err, MORTISE_ELIMIT,
                             "a run is told at most 1 MiB at a time");
-    return check_node(r, c->node, err);
+    rv = check_node(r, c->node, err);
+    return rv == MORTISE_OK ? check_schemas(r, c->node, c->value, err) : rv;
 }
 
 int mortise_command_obey_tell(struct mortise_run *r,

@@ -112,6 +112,8 @@ static const struct mortise_field spawn[] = {
     RAW_OF(spawn, state),
     RAW_OF(spawn, status),
     RAW_OF(spawn, depth),
+    RAW_OF(spawn, attempt),
+    RAW_OF(spawn, reports),
     {FLAG, AT(spawn, detached), 0},
     {FLAG, AT(spawn, native), 0},
     RAW_OF(spawn, task),
@@ -121,6 +123,7 @@ static const struct mortise_field spawn[] = {
     {TEXT, AT(spawn, name), 0},
     {TEXT, AT(spawn, child), 0},
     {TEXT, AT(spawn, token), 0},
+    {TEXT, AT(spawn, progress), 0},
     BLOB_OF(spawn, result, result_size),
 };
 static const struct mortise_field child[] = {
@@ -158,7 +161,7 @@ static bool is_spawn(const void *record)
     bool begun =
         s->state >= MORTISE_SPAWN_CREATED && s->state <= MORTISE_SPAWN_SETTLED;
 
-    return s->epoch > 0 && s->depth > 0 &&
+    return s->epoch > 0 && s->depth > 0 && s->attempt > 0 &&
            mortise_spawn_state_name((int)s->state) != NULL &&
            mortise_spawn_is_over(s) ==
                (mortise_spawn_status_name((int)s->status) != NULL) &&
