@@ -508,7 +508,7 @@ asan:
 # Programs that fork with threads and go on, as plugins do that misbehave, live.
 tsan: export TSAN_OPTIONS = suppressions=$(CURDIR)/tests/tsan.supp:atexit_sleep_ms=0:die_after_fork=0
 # It is ten times slower.
-tsan: export CK_TIMEOUT_MULTIPLIER = 5
+tsan: export CK_TIMEOUT_MULTIPLIER = 15
 tsan:
 	+$(Q)$(AGAIN) B=$(B)/tsan $(call SANITIZE,thread) SKIP="$(PRELOADS_TSAN)" unit
 

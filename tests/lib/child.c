@@ -114,9 +114,9 @@ static bool take(int fd, char *into, size_t cap, size_t *n)
     return true;
 }
 
-/* Seconds: what hangs is found; a script of many lines, under a sanitizer and
- * beside others, is not. */
-enum { PATIENCE = 240 };
+/* Seconds: what hangs is found; what is slow, under a sanitizer and beside others,
+ * is not, be it a script of many lines or one line of a file. */
+enum { PATIENCE = 240, PATIENCE_FOR_A_LINE = 60 };
 
 /* Read both pipes to their ends, or until the time is up. */
 static bool drain(int out, int err)
@@ -204,7 +204,7 @@ void child_await(const char *file, const char *text)
 {
     struct timespec tick = {0, 5 * 1000 * 1000};
     char path[PATH_MAX];
-    double until = now() + 20;
+    double until = now() + PATIENCE_FOR_A_LINE;
 
     snprintf(path, sizeof path, "%s/%s", dir, file);
     for (;;) {

@@ -27,13 +27,13 @@ struct child_result {
 };
 extern struct child_result child; /* of the last child_run() */
 
-/* Run a line to its end (60 s at most, then it is killed). */
+/* Run a line to its end (four minutes at most, then it is killed). */
 int child_run(const char *fmt, ...) MORTISE_PRINTF(1, 2);
 
 /* Start one that goes on; what it prints goes to the file NAME.out and
  * NAME.err in the directory.  The shell execs it: the pid is its own. */
 pid_t child_start(const char *name, const char *fmt, ...) MORTISE_PRINTF(2, 3);
-/* Wait until the file contains `text` (20 s at most, then the test fails). */
+/* Wait until the file contains `text` (a minute at most, then the test fails). */
 void child_await(const char *file, const char *text);
 /* Wait for its end: exit code, or 128 + signal. */
 int child_wait(pid_t pid);

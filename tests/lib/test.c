@@ -160,10 +160,11 @@ enum { FOREIGN_THREADS = 1 };
 enum { FOREIGN_THREADS = 0 };
 #endif
 
-/* A thread that was joined stays in /proc for a moment. */
+/* A thread that was joined stays in /proc for a moment: of a busy machine, for up
+ * to a minute. */
 static bool threads_are_gone(void)
 {
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 12000; i++) {
         if (entries("/proc/self/task") <= threads_before + FOREIGN_THREADS)
             return true;
         usleep(5000);
