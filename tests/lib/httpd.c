@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <check.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -220,11 +221,15 @@ static bool split(int fd, const char *p, size_t n)
     return true;
 }
 
+/* One of those that hold gets the byte, whoever else saw it. */
 static bool hold(struct httpd *d)
 {
     char byte;
 
-    return wait_for(d, d->held[0], -1) && read(d->held[0], &byte, 1) == 1;
+    while (wait_for(d, d->held[0], -1))
+        if (read(d->held[0], &byte, 1) == 1)
+            return true;
+    return false;
 }
 
 /* False: the connection is over. */
@@ -362,10 +367,10 @@ static void *listening(void *ud)
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
         p = place(d);
         *p = (struct peer){.d = d, .fd = fd};
-        pthread_create(&p->thread, NULL, serve, p);
         pthread_mutex_lock(&d->lock);
-        d->n_connections++;
+        d->n_connections++; /* before an answer says that there is one */
         pthread_mutex_unlock(&d->lock);
+        pthread_create(&p->thread, NULL, serve, p);
     }
     return NULL;
 }
@@ -381,7 +386,7 @@ struct httpd *httpd_start(void)
 
     pthread_mutex_init(&d->lock, NULL);
     ck_assert_int_eq(pipe(d->stop), 0);
-    ck_assert_int_eq(pipe(d->held), 0);
+    ck_assert_int_eq(pipe2(d->held, O_NONBLOCK), 0);
     d->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     ck_assert_int_eq(bind(d->fd, (struct sockaddr *)&a, sizeof a), 0);
     ck_assert_int_eq(listen(d->fd, 1024), 0);

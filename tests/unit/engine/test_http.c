@@ -2,6 +2,7 @@
  * the bytes it was told to. */
 #include <check.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <netdb.h>
 #include <pthread.h>
 #include <signal.h>
@@ -476,6 +477,8 @@ getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
         atomic_fetch_sub(&resolvers.asleep, 1);
         return EAI_AGAIN;
     }
+    if (name != NULL && strcmp(name, "nobody.invalid") == 0)
+        return EAI_NONAME; /* no name server of this machine is waited for */
     return real(name != NULL && strcmp(name, "home.invalid") == 0 ? "127.0.0.1"
                                                                   : name,
                 service, hints, found);
@@ -516,10 +519,7 @@ START_TEST(nobody_waits_for_a_name)
     assert_outcome(MORTISE_HTTP_TIMEOUT, "50 ms");
     ck_assert_int_gt(resolvers.asleep, 0);
     ck_assert_int_eq(resolvers.answered, 0); /* none was waited for */
-    atomic_store(&resolvers.over, true);
-    while (resolvers.asleep > 0)
-        usleep(10000); /* or their threads count as left behind */
-    usleep(50000);
+    atomic_store(&resolvers.over, true); /* teardown waits for their threads */
 }
 END_TEST
 
@@ -705,15 +705,16 @@ END_TEST
 START_TEST(bombs_do_not_go_off)
 {
     size_t n;
-    char *bomb, head[128];
+    char *bomb, head[128], dir[PATH_MAX], path[PATH_MAX + 8],
+        line[PATH_MAX + 64];
 
-    ck_assert_int_eq(system("head -c 20971520 /dev/zero | gzip -9 "
-                            ">\"${TMPDIR:-/tmp}/mortise-bomb.gz\""),
-                     0);
-    snprintf(head, sizeof head, "%s/mortise-bomb.gz",
-             getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp");
-    bomb = test_read(head, &n);
-    remove(head);
+    snprintf(dir, sizeof dir, "%s", test_mkdir());
+    snprintf(path, sizeof path, "%s/gz", dir);
+    snprintf(line, sizeof line, "head -c 20971520 /dev/zero | gzip -9 >\"%s\"",
+             path);
+    ck_assert_int_eq(system(line), 0);
+    bomb = test_read(path, &n);
+    test_rmdir(dir);
     httpd_on(d, "/bomb");
     snprintf(head, sizeof head,
              "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: "
@@ -774,14 +775,14 @@ START_TEST(time_is_bounded)
     uint64_t before = mortise_mono_ns();
 
     httpd_on(d, "/mute");
-    httpd_wait(d, 10000);
+    httpd_hold(d);
     httpd_on(d, "/stalls");
     httpd_say(d, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc");
-    httpd_wait(d, 10000);
+    httpd_hold(d);
     httpd_on(d, "/trickles");
-    httpd_say(d, "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n");
-    for (int i = 0; i < 8; i++) {
-        httpd_wait(d, 60);
+    httpd_say(d, "HTTP/1.1 200 OK\r\nContent-Length: 14\r\n\r\n");
+    for (int i = 0; i < 14; i++) {
+        httpd_wait(d, 250);
         httpd_say(d, "x");
     }
     r.idle_ms = 150;
@@ -791,12 +792,14 @@ START_TEST(time_is_bounded)
     perform(&r);
     assert_outcome(MORTISE_HTTP_TIMEOUT, "150 ms");
     r.url = httpd_url(d, "/trickles");
+    r.idle_ms =
+        3000; /* ten times as long as it is silent, and less than it takes */
     perform(&r);
-    assert_body("xxxxxxxx");
+    assert_body("xxxxxxxxxxxxxx");
     r.timeout_ms = 200;
     perform(&r);
     assert_outcome(MORTISE_HTTP_TIMEOUT, "200 ms");
-    ck_assert_uint_lt(mortise_mono_ns() - before, 5000000000u);
+    ck_assert_uint_lt(mortise_mono_ns() - before, 50000000000u);
 }
 END_TEST
 
@@ -952,7 +955,7 @@ END_TEST
 START_TEST(retry_after)
 {
     char header[128];
-    time_t at = time(NULL) + 100;
+    time_t at = time(NULL) + 1000;
     struct tm tm;
     size_t n;
 
@@ -978,8 +981,8 @@ START_TEST(retry_after)
     ck_assert(got.retry_after);
     ck_assert_uint_eq(got.retry_after_ms, 0);
     get("/d");
-    ck_assert_uint_gt(got.retry_after_ms, 90000);
-    ck_assert_uint_le(got.retry_after_ms, 100000);
+    ck_assert_uint_gt(got.retry_after_ms, 900000);
+    ck_assert_uint_le(got.retry_after_ms, 1000000);
 }
 END_TEST
 
@@ -1012,7 +1015,7 @@ START_TEST(what_may_pass_is_tried_again)
         strstr(got.headers, failures[_i].again ? "a=2\n" : "a=1\n"));
     ck_assert_uint_eq(httpd_requests(d), failures[_i].again ? 2 : 1);
     ck_assert(has_line(failures[_i].again ? 1 : 0, "\r\n\r\nb"));
-    ck_assert_uint_lt(mortise_mono_ns() - before, 2000000000u);
+    ck_assert_uint_lt(mortise_mono_ns() - before, 20000000000u);
 }
 END_TEST
 
@@ -1083,14 +1086,14 @@ START_TEST(tries_wait_as_they_are_told)
     r.retries = 3;
     perform(&r);
     ck_assert_int_eq(got.status, 429);
-    httpd_answer(d, "/never", "429 Slow", "Retry-After: 5\r\n", "");
+    httpd_answer(d, "/never", "429 Slow", "Retry-After: 50\r\n", "");
     r = request("GET", "/never");
     r.retries = 3;
-    r.timeout_ms = 3000;
+    r.timeout_ms = 40000;
     before = mortise_mono_ns();
     perform(&r);
     ck_assert_int_eq(got.status, 429);
-    ck_assert_uint_lt(mortise_mono_ns() - before, 1000000000u);
+    ck_assert_uint_lt(mortise_mono_ns() - before, 30000000000u);
     ck_assert_uint_eq(httpd_requests(d), 4);
 }
 END_TEST
@@ -1101,14 +1104,15 @@ START_TEST(what_will_not_pass_is_not)
     struct mortise_http_request r = request("GET", "/mute");
 
     httpd_on(d, "/mute");
-    httpd_wait(d, 5000);
+    httpd_hold(d);
     httpd_on(d, "/odd");
     httpd_say(d, "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n");
     httpd_close(d);
     r.retries = 5;
-    r.timeout_ms = 200;
+    r.timeout_ms = 1000; /* it has been sent by then */
     perform(&r);
-    assert_outcome(MORTISE_HTTP_TIMEOUT, "200 ms");
+    assert_outcome(MORTISE_HTTP_TIMEOUT, "1000 ms");
+    httpd_await(d, 1);
     r = request("GET", "/odd");
     r.retries = 5;
     perform(&r);
@@ -1153,12 +1157,21 @@ START_TEST(pieces_come_as_they_are_said)
     httpd_on(d, "/stream");
     httpd_say(d, "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n");
     for (int i = 0; i < 3; i++) {
-        httpd_wait(d, 30);
+        httpd_hold(d);
         httpd_say(d, "ab");
     }
     r.head = on_head;
     r.piece = on_piece;
-    perform(&r);
+    start(&r);
+    while (got.heads == 0)
+        turn();
+    for (size_t i = 1; i <= 3; i++) {
+        ck_assert_uint_eq(got.n_pieces, i - 1);
+        httpd_release(d);
+        while (got.n_pieces < i)
+            turn();
+    }
+    finish();
     assert_body("ababab");
     ck_assert_int_eq(got.heads, 1);
     ck_assert_uint_eq(got.n_pieces, 3);
@@ -1176,7 +1189,7 @@ START_TEST(cancelled_is_cancelled)
 
     httpd_on(d, "/slow");
     httpd_say(d, "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc");
-    httpd_wait(d, 50);
+    httpd_hold(d);
     httpd_say(d, "def");
     start(&r);
     mortise_http_cancel(got.call);
@@ -1190,6 +1203,8 @@ START_TEST(cancelled_is_cancelled)
     while (httpd_requests(d) < 2)
         turn();
     mortise_http_cancel(got.call);
+    for (int i = 0; i < 2; i++)
+        httpd_release(d);
     until = mortise_mono_ns() + 100000000;
     while (mortise_mono_ns() < until)
         turn();
