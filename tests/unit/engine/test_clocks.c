@@ -131,9 +131,9 @@ END_TEST
  * clocks in front of it lead there. */
 START_TEST(quiesce_clock)
 {
-    fails("tool: ignores_cancel/run, args: {ms: 1500}, timeout: 100ms",
+    fails("tool: ignores_cancel/run, args: {ms: 9000}, timeout: 100ms",
           "timeout.unresponsive");
-    fails("tool: keeps_silent/stubborn, args: {ms: 1500}",
+    fails("tool: keeps_silent/stubborn, args: {ms: 9000}",
           "timeout.unresponsive");
 }
 END_TEST

@@ -130,7 +130,7 @@ START_TEST(held_up_for_longer_than_it_waits)
     for (int i = 0; i < 3; i++) {
         before = mortise_mono_ns();
         mortise_poll(m, 1, &err);
-        ck_assert_uint_lt(mortise_mono_ns() - before, 5000ull * NS_PER_MS);
+        ck_assert_uint_lt(mortise_mono_ns() - before, 30000ull * NS_PER_MS);
     }
     held_up_ms = 0;
 }
@@ -141,9 +141,9 @@ START_TEST(timer_is_due)
 {
     struct mortise_timer t = {.fire = fire};
 
-    mortise_timer_arm(&m->timers, &t, mortise_mono_ns() + 50 * NS_PER_MS);
+    mortise_timer_arm(&m->timers, &t, mortise_mono_ns() + 1000 * NS_PER_MS);
     ck_assert_int_gt(mortise_timeout(m), 0);
-    ck_assert_int_le(mortise_timeout(m), 50);
+    ck_assert_int_le(mortise_timeout(m), 1000);
     mortise_poll(m, 0, &err);
     ck_assert_int_eq(ran, 0);
     ck_assert(!readable(mortise_timeout(m)));
@@ -168,7 +168,7 @@ START_TEST(mail_arrives)
 
     for (int i = 1; i <= 3; i++) {
         ck_assert_int_eq(pthread_create(&thread, NULL, post, &t), 0);
-        ck_assert(readable(5000));
+        ck_assert(readable(60000));
         pthread_join(thread, NULL);
         mortise_poll(m, 0, &err);
         ck_assert_int_eq(ran, i);
