@@ -40,6 +40,8 @@ static void answered(void *ud, mortise_status status, mortise_str answer)
     if (status == MORTISE_S_PENDING) {
         a->pieces++;
         a->bytes += (int64_t)answer.n;
+        a->inst->api->emit(a->inst->host, a->call, mortise_strz("event"),
+                           mortise_strz("{}"));
         return;
     }
     if (status == MORTISE_S_OK)

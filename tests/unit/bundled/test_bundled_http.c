@@ -318,34 +318,36 @@ START_TEST(timeouts_cancel)
 
     open_bundled(true);
     httpd_on(d, "/mute");
-    httpd_wait(d, 20000);
+    httpd_hold(d);
     lone_start("tool: http/get, args: {url: \"%s\"}, timeout: 200ms",
                httpd_url(d, "/mute"));
     lone_failed("timeout.call", "");
-    ck_assert_uint_lt(mortise_mono_ns() - before, 5000000000u);
+    ck_assert_uint_lt(mortise_mono_ns() - before, 50000000000u);
 }
 END_TEST
 
-/* Many at once, without a thread each. */
+/* Many at once, without a thread each: none is answered before all are asked. */
 START_TEST(many_at_once)
 {
-    uint64_t before = mortise_mono_ns();
     char ids[50][MORTISE_RUN_MAX];
 
     open_bundled(true);
     httpd_on(d, "/slow");
-    httpd_wait(d, 300);
+    httpd_hold(d);
     httpd_say(d, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx");
     for (size_t i = 0; i < 50; i++) {
         lone_start("tool: http/get, args: {url: \"%s\"}",
                    httpd_url(d, "/slow"));
         strcpy(ids[i], lone_run);
     }
+    while (httpd_requests(d) < 50)
+        mortise_poll(lone, 10, &lone_err);
+    for (size_t i = 0; i < 50; i++)
+        httpd_release(d);
     for (size_t i = 0; i < 50; i++) {
         strcpy(lone_run, ids[i]);
         assert_output("body", "\"x\"");
     }
-    ck_assert_uint_lt(mortise_mono_ns() - before, 6000000000u);
 }
 END_TEST
 
@@ -397,17 +399,36 @@ START_TEST(nonsense_says_why)
 }
 END_TEST
 
+/* Hears of a piece: that is what `streams` tells. */
+static int hear_piece(void *ud, const char *json, size_t n)
+{
+    (void)n;
+    *(int *)ud += strstr(json, "\"progress\"") != NULL;
+    return 0;
+}
+
 /* Pieces come as they are said, before the answer. */
 START_TEST(streaming)
 {
+    int heard = 0;
+
     open_shelf();
     httpd_on(d, "/s");
     httpd_say(d, "HTTP/1.1 202 OK\r\nContent-Length: 6\r\n\r\n");
     for (int i = 0; i < 3; i++) {
-        httpd_wait(d, 40);
+        httpd_hold(d);
         httpd_say(d, "ab");
     }
     lone_start("tool: streams/get, args: {url: \"%s\"}", httpd_url(d, "/s"));
+    ck_assert_int_eq(mortise_events(lone, NULL, lone_run, 0,
+                                    MORTISE_EVENTS_FOLLOW, hear_piece, &heard,
+                                    NULL, &lone_err),
+                     MORTISE_OK);
+    for (int i = 1; i <= 3; i++) {
+        httpd_release(d);
+        while (heard < i)
+            mortise_poll(lone, 10, &lone_err);
+    }
     assert_output("pieces", "3");
     assert_output("bytes", "6");
     assert_output("status", "202");
@@ -422,13 +443,13 @@ START_TEST(closing_lets_go)
     open_shelf();
     httpd_on(d, "/s");
     httpd_say(d, "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nab");
-    httpd_wait(d, 20000);
+    httpd_hold(d);
     lone_start("tool: streams/get, args: {url: \"%s\"}", httpd_url(d, "/s"));
     lone_start("tool: fetches/get, args: {url: \"%s\"}", httpd_url(d, "/s"));
     while (httpd_requests(d) < 2)
         mortise_poll(lone, 10, &lone_err);
     lone_close();
-    ck_assert_uint_lt(mortise_mono_ns() - before, 5000000000u);
+    ck_assert_uint_lt(mortise_mono_ns() - before, 50000000000u);
 }
 END_TEST
 

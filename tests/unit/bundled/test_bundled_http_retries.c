@@ -219,11 +219,11 @@ START_TEST(a_timeout_ends_a_wait)
 
     open_bundled();
     be_busy_once("503 Busy", "Retry-After: 50\r\n");
-    lone_start("tool: http/get, args: {url: \"%s\"}, timeout: 300ms",
+    lone_start("tool: http/get, args: {url: \"%s\"}, timeout: 2s",
                httpd_url(d, "/x"));
     lone_failed("timeout.call", "");
     ck_assert_uint_eq(httpd_requests(d), 1);
-    ck_assert_uint_lt(mortise_mono_ns() - before, 5000000000u);
+    ck_assert_uint_lt(mortise_mono_ns() - before, 40000000000u);
 }
 END_TEST
 
