@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -304,10 +305,10 @@ static const char human[] =
     "nodes:\n"
     "  a: {type: human, prompt: Well?, next: b}\n"
     "  b: {type: tool, tool: counts/count, args: {}, next: END}\n";
-static const char nap[] =
-    "start: a\n"
-    "nodes:\n"
-    "  a: {type: tool, tool: ok_blocking/sleep, args: {ms: 5000}, next: END}\n";
+static const char nap[] = "start: a\n"
+                          "nodes:\n"
+                          "  a: {type: tool, tool: ok_blocking/sleep, args: "
+                          "{ms: 60000}, next: END}\n";
 
 /* ---- running ------------------------------------------------------------ */
 
@@ -485,7 +486,7 @@ START_TEST(a_timeout_cancels)
           " timeout: 50ms, next: END}\n");
     ck_assert_int_eq(wait_for(), MORTISE_RUN_FAILED);
     ck_assert_str_eq(shown("error.code"), "\"timeout.call\"");
-    ck_assert_uint_lt(mortise_mono_ns() - before, 5000000000u);
+    ck_assert_uint_lt(mortise_mono_ns() - before, 40000000000u);
 }
 END_TEST
 
@@ -845,14 +846,14 @@ START_TEST(expired_requests)
     static const char nodes[] =
         "start: a\n"
         "nodes:\n"
-        "  a: {type: human, prompt: Well?, wait: 60ms, on_timeout: reject,"
+        "  a: {type: human, prompt: Well?, wait: 1500ms, on_timeout: reject,"
         " next: END}\n";
     char id[MORTISE_DIGEST_HEX];
 
     start(nodes);
     wait_for();
     snprintf(id, sizeof id, "%s", pending());
-    usleep(100000);
+    usleep(1600000); /* nobody turns the engine meanwhile */
     ck_assert_int_eq(answer(id, "{\"approved\":true}"), MORTISE_EMISMATCH);
     ck_assert_ptr_nonnull(strstr(err.msg, "expired"));
 }
@@ -866,22 +867,19 @@ START_TEST(deadlines_fire) /* loop: same engine, opened anew */
 
     start("start: a\n"
           "nodes:\n"
-          "  a: {type: human, prompt: Well?, wait: 150ms, on_timeout: reject,"
+          "  a: {type: human, prompt: Well?, wait: 1500ms, on_timeout: reject,"
           " next: END}\n");
     ck_assert_int_eq(wait_for(), MORTISE_RUN_WAITING);
     if (_i == 1) {
         close_engine();
         open_engine();
     }
-    for (int i = 0; i < 100; i++) {
+    do {
         ck_assert_int_ge(mortise_poll(m, 20, &err), 0);
         mortise_free(m, text);
         ck_assert_int_eq(mortise_runs(m, NULL, NULL, 0, &text, &err),
                          MORTISE_OK);
-        if (strstr(text, "\"completed\"") != NULL)
-            break;
-    }
-    ck_assert_ptr_nonnull(strstr(text, "\"completed\""));
+    } while (strstr(text, "\"completed\"") == NULL);
     mortise_free(m, text);
     ck_assert_ptr_nonnull(
         strstr(shown("state.artifacts.a.decided_by"), "timeout-reject"));
@@ -1010,7 +1008,7 @@ START_TEST(cancelling)
     mortise_poll(m, 10, &err);
     ck_assert_int_eq(command(&c, 0), MORTISE_OK);
     ck_assert_int_eq(wait_for(), MORTISE_RUN_CANCELLED);
-    ck_assert_uint_lt(mortise_mono_ns() - before, 3000000000u);
+    ck_assert_uint_lt(mortise_mono_ns() - before, 40000000000u);
 }
 END_TEST
 
@@ -1026,7 +1024,7 @@ START_TEST(pausing)
     mortise_poll(m, 10, &err);
     ck_assert_int_eq(command(&c, 0), MORTISE_OK);
     ck_assert_int_eq(wait_for(), MORTISE_RUN_PAUSED);
-    ck_assert_uint_lt(mortise_mono_ns() - before, 3000000000u);
+    ck_assert_uint_lt(mortise_mono_ns() - before, 40000000000u);
     ck_assert_uint_eq(m->lives.n, 0);
     close_engine();
     open_engine();
@@ -1601,10 +1599,10 @@ START_TEST(in_doubt)
           "nodes:\n"
           "  a: {type: tool, tool: ok_blocking/sleep, args: {ms: 60000},"
           " effect_class: external, next: END}\n");
-    mortise_poll(m, 20, &err);
     live = mortise_live_find(m, "default", run_id);
     ck_assert_ptr_nonnull(live);
-    ck_assert_ptr_nonnull(live->calls);
+    while (live->calls == NULL)
+        mortise_poll(m, 20, &err);
     close_engine();
     open_engine();
     ck_assert_int_eq(resume(), MORTISE_OK);
@@ -1814,6 +1812,8 @@ START_TEST(a_write_fails_under_load)
         mortise_events(m, NULL, ids[i], 0, MORTISE_EVENTS_FOLLOW, hear,
                        &heard[i], NULL, &err);
     }
+    while (told == 0) /* however long a thread takes to come to it */
+        told += mortise_poll(m, 50, &err) < 0;
     while ((rv = mortise_poll(m, 50, &err)) != 0)
         told += rv < 0;
     powercut_fail(NULL);
@@ -1847,6 +1847,7 @@ END_TEST
 
 struct elsewhere {
     struct mortise_options options;
+    atomic_bool over;
     json_t *request, *reply;
     int rv, items;
     struct mortise_err err;
@@ -1859,19 +1860,26 @@ static int one_item(void *ud, json_t *item)
     return 0;
 }
 
-static void *ask_elsewhere(void *ud)
+static void ask_by_link(struct elsewhere *e)
 {
-    struct elsewhere *e = ud;
     struct mortise_session *l;
     bool none;
 
     e->rv = mortise_session_open(&l, &e->options, 0, &none, &e->err);
     if (e->rv != MORTISE_OK)
-        return NULL;
+        return;
     ck_assert_ptr_null(mortise_session_engine(l));
     e->rv =
         mortise_session_call(l, e->request, one_item, e, &e->reply, &e->err);
     mortise_session_close(l);
+}
+
+static void *ask_elsewhere(void *ud)
+{
+    struct elsewhere *e = ud;
+
+    ask_by_link(e);
+    atomic_store(&e->over, true);
     return NULL;
 }
 
@@ -1888,10 +1896,8 @@ START_TEST(a_link_reaches_the_holder)
                           "command", "run", run_id, "commands", "kind",
                           "answer", "id", pending(), "value", "approved", 1);
     pthread_create(&thread, NULL, ask_elsewhere, &e);
-    for (int i = 0; i < 200 && counted() == 0; i++)
+    while (!atomic_load(&e.over))
         mortise_poll(m, 10, &err);
-    while (mortise_poll(m, 50, &err) > 0)
-        continue;
     pthread_join(thread, NULL);
     ck_assert_msg(e.rv == MORTISE_OK, "%s", e.err.msg);
     ck_assert_str_eq(json_string_value(json_object_get(e.reply, "run")),
@@ -1950,9 +1956,9 @@ START_TEST(a_link_lets_nobody_in_as_it_goes)
     ck_assert_int_eq(mortise_session_open(&l, &o, 0, &none, &err), MORTISE_OK);
     ck_assert_int_eq(mortise_session_until(l, ends[0], &err), MORTISE_OK);
     fd = knock(o.store);
-    for (int i = 0; i < 3; i++) /* it is let in, and then says something */
+    while (!mortise_control_is_used(mortise_session_engine(l)))
         mortise_poll(mortise_session_engine(l), 10, &err);
-    ck_assert(mortise_control_is_used(mortise_session_engine(l)));
+    /* it was let in, and now says something */
     knock_say(fd, late, strlen(late));
     mortise_session_close(l);
     close(ends[0]);
@@ -1990,7 +1996,7 @@ START_TEST(closing_tells_who_waits)
     e.request = json_pack("{s:s, s:s, s:s}", "do", "follow", "run", run_id,
                           "until", "end");
     pthread_create(&thread, NULL, ask_once, &e);
-    for (int i = 0; i < 500 && m->topics.n == 0; i++)
+    while (m->topics.n == 0)
         mortise_poll(m, 10, &err);
     ck_assert_uint_eq(m->topics.n, 1);
     close_engine();

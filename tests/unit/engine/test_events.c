@@ -519,7 +519,7 @@ START_TEST(following_does_not_wait)
 
     start(uncommitted, &l);
     while (l.at[2].runs == false)
-        ck_assert_int_eq(mortise_poll(m, 1000, &err), 1);
+        ck_assert_int_eq(mortise_poll(m, 30000, &err), 1);
     ck_assert_str_eq(l.types, "run_start node_start node_end node_start "
                               "progress node_end node_start ");
     start(uncommitted, NULL);
@@ -529,7 +529,7 @@ START_TEST(following_does_not_wait)
                                     listen_to, &late, NULL, &err),
                      MORTISE_OK);
     while (strstr(late.types, "node_end node_start") == NULL)
-        ck_assert_int_eq(mortise_poll(m, 1000, &err), 1);
+        ck_assert_int_eq(mortise_poll(m, 30000, &err), 1);
     ck_assert_str_eq(l.wrong, "");
 }
 END_TEST
