@@ -357,9 +357,10 @@ ALONE := $(filter cli%,$(call names_of,$(call tests_in,system))) \
          await bundled_time docs embed kv kill model_author newcomer store_crash \
          spawn_host spawn_kill spawn_native
 # What is preloaded into other programs does not go with the sanitizers'; the
-# last four do with AddressSanitizer's, when it does not mind to come second.
+# last five do with AddressSanitizer's, when it does not mind to come second.
 PRELOADS := kill cli_sick
-PRELOADS_TSAN := $(PRELOADS) hostile_clocks cli_http cli_lost cli_salvage
+PRELOADS_TSAN := $(PRELOADS) hostile_clocks cli_http cli_lost cli_retention \
+                 cli_salvage
 
 # Plugins that misbehave, and others for tests; NAME.libs holds linker flags.
 TEST_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/plugins/*.c))
@@ -397,7 +398,7 @@ $(MCPD): $(filter-out $(MCPD_MAINS:%=tests/mcp/%.c),$(wildcard tests/mcp/*.c)) \
 $(B)/tests/test_cli_sick: | $(B)/tests/preload/sickhost.so
 $(B)/tests/test_cli_lost: | $(B)/tests/preload/lastword.so $(B)/tests/powercut.so
 $(B)/tests/test_cli_salvage $(B)/tests/test_cli_mcp_command: | $(B)/tests/powercut.so
-$(B)/tests/test_hostile_clocks $(B)/tests/test_cli_http: | $(B)/tests/preload/otherclock.so
+$(B)/tests/test_hostile_clocks $(B)/tests/test_cli_http $(B)/tests/test_cli_retention: | $(B)/tests/preload/otherclock.so
 # The plugin of an example, which has a Makefile of its own for everybody else.
 $(B)/configs/acme.pay.so: configs/refund/pay/pay.c $(HEADERS) $(B)/flags
 	$(call say,SO,$@)
@@ -435,8 +436,8 @@ extend:
 EXTENDED := $(patsubst %.c,$(B)/%,$(wildcard tests/extend/test_*.c))
 # The engine's suites, on a store that answers each read so many ms late.
 SLOW_MS := 5
-SLOWED  := $(call programs_of,api await cache control durability engine events \
-               hostile_events hostile_followers kv)
+SLOWED  := $(call programs_of,api await cache cli_retention control durability \
+               engine events hostile_events hostile_followers kv)
 # Of the bundled plugins, those that they use.
 SLOWED_USE := $(B)/plugins/scripted.plugin.yaml.minisig \
     $(B)/trust.d/bundled.yaml

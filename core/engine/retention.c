@@ -4,8 +4,10 @@
  * after it was opened, and then every so often.  A page is a timer's work, a
  * millisecond or two once the store has it, with a pause behind it; so nobody
  * waits, however many runs there are.  One that is closed earlier, as by a
- * command that is done in no time, gives the beginning of it a few milliseconds
- * as it goes, if it wrote anything: whoever only looks changes nothing.
+ * command that is done in no time, does the beginning of it as it goes, if it
+ * wrote anything: whoever only looks changes nothing.  That is as many steps as
+ * a small store takes, however slow it is (else where there are commands alone
+ * nothing would ever go), and more while a few milliseconds are not over.
  *
  *   (1) What is not over stays: runs that wait, are paused or in doubt, or are
  *       in memory.  A failed run is over: it may be resumed until it goes.
@@ -34,6 +36,7 @@ enum {
     PASS_MIN_MS = 10 * 1000,
     PASS_MAX_MS = 60 * 60 * 1000,
     AGREE_MAX_MS = 24 * 60 * 60 * 1000, /* between the readings that agree */
+    CLOSING_STEPS = 5, /* the rest, a page, graphs; then what those left */
     CLOSING_MS = 5
 };
 
@@ -416,8 +419,9 @@ void mortise_retention_finish(struct mortise *m)
         return;
     r->finishing = true;
     r->rv = MORTISE_OK;
-    while (r->rv == MORTISE_OK && r->stage != DONE &&
-           mortise_mono_ns() < until) {
+    for (int n = 0; r->rv == MORTISE_OK && r->stage != DONE &&
+                    (n < CLOSING_STEPS || mortise_mono_ns() < until);
+         n++) {
         step(r);
         while (r->reading) /* nobody is left who would wait */
             mortise_store_wait(m->store, &r->read);

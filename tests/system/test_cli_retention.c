@@ -2,7 +2,9 @@
  * said of what went. */
 #include <check.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,11 +35,23 @@ static void retain(const char *retention)
             more);
 }
 
-/* Another reading of the clock: nothing goes on one. */
-static void look_again(const char *run)
+/* From now on programs run under a clock that is so many minutes ahead. */
+static void minutes_later(int minutes)
 {
-    usleep(120000); /* a tenth of the second that these tests keep runs for */
-    desk_ok("$MORTISE run g.yaml --id %s", run);
+    int64_t shift = (int64_t)minutes * 60000;
+    char path[4200];
+
+    snprintf(path, sizeof path, "%s/clock", desk_dir);
+    test_write(path, &shift, sizeof shift);
+    setenv("OTHERCLOCK", path, 1);
+    setenv("LD_PRELOAD", child_build("tests/preload/otherclock.so"), 1);
+}
+
+static void the_clock_is_right(void)
+{
+    unsetenv("LD_PRELOAD");
+    unsetenv("OTHERCLOCK");
+    desk_end();
 }
 
 static void is_gone(const char *run)
@@ -75,15 +89,16 @@ static void reads_well(size_t runs, size_t graphs, size_t tombstones)
  * key: store.retention, retention.finished */
 START_TEST(what_ended_goes)
 {
-    retain("{finished: 1s}");
+    retain("{finished: 60m}");
     desk_ok("$MORTISE run g.yaml --id done");
     child_run("$MORTISE run f.yaml --id failed");
     child_run("$MORTISE run h.yaml --id cancelled");
     desk_ok("$MORTISE cancel cancelled --reason x");
-    sleep(2);
+    minutes_later(90);
     desk_ok("$MORTISE run g.yaml --id young");
     is_there("done");
-    look_again("younger");
+    minutes_later(100); /* a tenth of what they are kept, and more */
+    desk_ok("$MORTISE run g.yaml --id younger");
     is_gone("done");
     desk_err("it had completed");
     is_gone("failed");
@@ -114,11 +129,10 @@ START_TEST(what_waits_stays)
     retain("{finished: 1ms}");
     child_run("$MORTISE run h.yaml --id asks");
     desk_code(4);
-    sleep(1);
-    desk_ok("$MORTISE run g.yaml --id g1");
-    usleep(10000);
-    desk_ok("$MORTISE run g.yaml --id g2");
-    look_again("g3");
+    for (int i = 1; i <= 3; i++) {
+        minutes_later(i);
+        desk_ok("$MORTISE run g.yaml --id g%d", i);
+    }
     is_gone("g1");
     is_there("asks");
     desk_ok("$MORTISE approve $($MORTISE inbox asks --ids)");
@@ -129,7 +143,7 @@ END_TEST
 START_TEST(nothing_goes_that_need_not)
 {
     desk_ok("$MORTISE run g.yaml --id one");
-    sleep(1);
+    minutes_later(60);
     desk_ok("$MORTISE run g.yaml --id two");
     is_there("one");
     retain("{finished: 0s}");
@@ -144,9 +158,10 @@ START_TEST(looking_removes_nothing)
 {
     desk_ok("$MORTISE run g.yaml --id one");
     retain("{finished: 1ms}");
-    sleep(1);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
+        minutes_later(i + 1);
         is_there("one");
+    }
     desk_ok("$MORTISE runs");
     desk_out("one");
 }
@@ -165,7 +180,7 @@ START_TEST(an_engine_goes_over_them)
     engine = child_start("engine", "%s engine", child_build("mortise"));
     child_await("engine.err", "holding the store");
     child_run("$MORTISE run h.yaml --id asks");
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 600; i++) {
         usleep(100000);
         child_run("$MORTISE runs");
         if (strstr(child.out, "old") == NULL)
@@ -186,7 +201,7 @@ static Suite *suite(void)
     TCase *tc = tcase_create("retention");
 
     tcase_add_unchecked_fixture(tc, desk_sign, desk_unsign);
-    tcase_add_checked_fixture(tc, begin, desk_end);
+    tcase_add_checked_fixture(tc, begin, the_clock_is_right);
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, what_ended_goes);
     tcase_add_test(tc, what_waits_stays);
