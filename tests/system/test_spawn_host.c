@@ -233,6 +233,17 @@ START_TEST(an_attempt_finds_the_earlier_ones)
 }
 END_TEST
 
+/* A name is its maker's, and no terminal's business. */
+START_TEST(names_are_shown_as_names)
+{
+    run("r", "",
+        "  a: {type: tool, tool: spawns/claim, args: {call: c1, name: "
+        "\"a\\u202eb\"}, next: END}\n");
+    desk_ok("$MORTISE show r");
+    desk_out("a\\u{202e}b");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("spawn_host");
@@ -248,6 +259,7 @@ static Suite *suite(void)
     tcase_add_test(tc, many_at_a_cap);
     tcase_add_test(tc, a_killed_execution_finds_its_child);
     tcase_add_test(tc, an_attempt_finds_the_earlier_ones);
+    tcase_add_test(tc, names_are_shown_as_names);
     suite_add_tcase(s, tc);
     return s;
 }
