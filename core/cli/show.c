@@ -63,8 +63,9 @@ static void print_told(struct mortise_out *o, const json_t *told)
 
         mortise_out_puts(o, "  ");
         if (node[0] != '\0')
-            mortise_out_printf(o, "(%s) ", node);
-        mortise_out_printf(o, "%s\n", mortise_cli_text(one, "text"));
+            mortise_out_say(o, "(%s) ", node);
+        mortise_out_word(o, mortise_cli_text(one, "text"));
+        mortise_out_puts(o, "\n");
     }
 }
 
@@ -74,11 +75,16 @@ static void print_children(struct mortise_out *o, const json_t *children)
         mortise_out_puts(o, "\nchildren\n");
     MORTISE_JSON_EACH (one, i, children) {
         const char *status = mortise_cli_text(one, "status");
+        const char *progress = mortise_cli_text(one, "progress");
 
-        mortise_out_printf(
-            o, "  %-14s  %s  %s\n",
-            status[0] != '\0' ? status : mortise_cli_text(one, "state"),
-            mortise_cli_text(one, "child"), mortise_cli_text(one, "name"));
+        mortise_out_puts(o, "  ");
+        mortise_out_cell(
+            o, status[0] != '\0' ? status : mortise_cli_text(one, "state"), 14);
+        mortise_out_say(o, "  %s  %s", mortise_cli_text(one, "child"),
+                        mortise_cli_text(one, "name"));
+        if (progress[0] != '\0')
+            mortise_out_say(o, ": %s", progress);
+        mortise_out_puts(o, "\n");
     }
 }
 

@@ -140,6 +140,18 @@ START_TEST(a_text_is_a_text)
 }
 END_TEST
 
+/* What is told stands in `show`, and moves nobody's cursor. */
+START_TEST(words_are_shown_as_words)
+{
+    deploy();
+    begin("{type: string}");
+    desk_ok("$MORTISE tell r \"$(printf 'red \\033[31m')\" --no-continue");
+    desk_ok("$MORTISE show r");
+    desk_out("red \\x1b[31m");
+    desk_not_out("\033");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_subagents");
@@ -153,6 +165,7 @@ static Suite *suite(void)
     tcase_add_test(tc, what_was_said_is_said_once);
     tcase_add_test(tc, it_hears_what_its_schema_allows);
     tcase_add_test(tc, a_text_is_a_text);
+    tcase_add_test(tc, words_are_shown_as_words);
     suite_add_tcase(s, tc);
     return s;
 }
