@@ -1,9 +1,11 @@
 /* desk.c -- a place to use the command line in. */
 #include "lib/desk.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 char desk_plugins[4096], desk_dir[4096];
 static char *state_home; /* of the other tests, while one has its own */
@@ -100,6 +102,23 @@ unsigned desk_entrances(void)
         n++;
     free(text);
     return n;
+}
+
+void desk_until(const char *text, const char *fmt, ...)
+{
+    char line[8192];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    for (int i = 0; i < 600; i++) {
+        child_run("%s", line);
+        if (strstr(child.out, text) != NULL)
+            return;
+        usleep(100000);
+    }
+    desk_out(text);
 }
 
 const char *desk_line(const char *in, const char *begins)

@@ -36,6 +36,10 @@ unsigned desk_entrances(void);
  * there. */
 const char *desk_line(const char *in, const char *begins);
 
+/* Run a line again and again until it prints that: a minute at most, then the test
+ * fails. */
+void desk_until(const char *text, const char *fmt, ...) MORTISE_PRINTF(2, 3);
+
 /* A line that must end with 0. */
 #define desk_ok(...)                                                           \
     do {                                                                       \

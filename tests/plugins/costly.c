@@ -46,7 +46,7 @@ static mortise_status execute(mortise_inst *i, const mortise_request *r)
     if (mortise_str_is(r->operation, "ask"))
         mortise_kv_get_wait(i->host, i->api, r->call, mortise_strz("k"),
                             &answer);
-    simple_sleep_ms(simple_int(r, "ms", 0));
+    simple_nap(r);
     return simple_echo(i, r);
 }
 

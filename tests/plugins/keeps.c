@@ -112,7 +112,7 @@ static mortise_status count(mortise_inst *i, const mortise_request *r)
                                 mortise_strz(text), room, sizeof room, &answer);
     if (status != MORTISE_S_OK)
         return said(i, r, status, answer);
-    simple_sleep_ms(simple_int(r, "ms", 0));
+    simple_nap(r);
     return simple_emit(i, r, text);
 }
 

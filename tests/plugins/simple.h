@@ -8,8 +8,10 @@
 #include <mortise/ask.h>
 #include <mortise/guardrail.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 struct mortise_inst {
     mortise_host *host;
@@ -61,6 +63,25 @@ MORTISE_INLINE int64_t simple_int(const mortise_request *r, const char *name,
         mortise_jv_int(mortise_jv_get(body, name), &v) != MORTISE_S_OK)
         return otherwise;
     return v;
+}
+
+/* A while, of `ms` of the body, in the middle of which a test can kill: from then
+ * on there is a file `napping.MS`, and once there is a file `over.MS` it is over. */
+MORTISE_INLINE void simple_nap(const mortise_request *r)
+{
+    int64_t ms = simple_int(r, "ms", 0);
+    char napping[64], over[64];
+    FILE *f;
+
+    if (ms == 0)
+        return;
+    snprintf(napping, sizeof napping, "napping.%lld", (long long)ms);
+    snprintf(over, sizeof over, "over.%lld", (long long)ms);
+    f = fopen(napping, "w");
+    if (f != NULL)
+        fclose(f);
+    for (; ms > 0 && access(over, F_OK) != 0; ms -= 10)
+        simple_sleep_ms(10);
 }
 
 MORTISE_INLINE mortise_status simple_create(mortise_host *host,

@@ -119,7 +119,7 @@ static mortise_status begin(mortise_inst *i, const mortise_request *r)
         &answer);
     if (status != MORTISE_S_OK)
         return said(i, r, status, answer);
-    simple_sleep_ms(simple_int(r, "ms", 0));
+    simple_nap(r);
     return said(i, r, MORTISE_S_OK, first);
 }
 

@@ -60,10 +60,10 @@ END_TEST
  * however slow the store is (tests/extend/). */
 START_TEST(nobody_answers_an_executor)
 {
-    graph("ask, args: {prompt: How many?, for_ms: 200}");
+    graph("ask, args: {prompt: How many?, for_ms: 2000}");
     child_run("$MORTISE run g.yaml --id r");
     desk_code(4);
-    desk_ok("sleep 0.3; $MORTISE resume r");
+    desk_ok("sleep 2.1; $MORTISE resume r");
     desk_ok("$MORTISE show r --json");
     desk_out("\"status\": -10");
 }
@@ -73,13 +73,16 @@ END_TEST
  * killed, and ends at its time in another one. */
 START_TEST(a_sleep_ends_at_its_time)
 {
+    pid_t pid;
+
     graph("sleep, args: {ms: 50}");
     desk_ok("$MORTISE run g.yaml --id short");
     desk_ok("$MORTISE show short --json");
     desk_out("\"status\": \"completed\"");
-    graph("sleep, args: {ms: 1200}");
-    child_run("timeout -s KILL 0.5 $MORTISE run g.yaml --id long");
-    ck_assert_int_ne(child.code, 0);
+    graph("sleep, args: {ms: 4000}");
+    pid = child_start("run", "$MORTISE run g.yaml --id long");
+    desk_until("\"kind\": \"timer\"", "$MORTISE show long --json");
+    child_kill(pid);
     desk_ok("$MORTISE inbox --json");
     desk_not_out("timer"); /* nobody is asked */
     desk_ok("$MORTISE show long --json");
@@ -96,7 +99,7 @@ END_TEST
 static void answer_soon(const char *run, const char *value)
 {
     child_run(
-        "for i in $(seq 100); do $MORTISE inbox --json | grep -q '\"id\"' "
+        "for i in $(seq 600); do $MORTISE inbox --json | grep -q '\"id\"' "
         "&& break; sleep 0.1; done; id=$($MORTISE inbox --json | grep custom | "
         "sed "
         "'s/.*\"id\":\"\\([0-9a-f]*\\)\".*/\\1/;q'); $MORTISE answer %s "
@@ -166,6 +169,8 @@ END_TEST
  * done again, it has its answer at once. */
 START_TEST(what_was_left_open_is_in_doubt)
 {
+    pid_t pid;
+
     graph("within, args: {prompt: How many?, hold_ms: 200}");
     child_run("$MORTISE run g.yaml --id r");
     ck_assert_int_ne(child.code, 0);
@@ -178,7 +183,9 @@ START_TEST(what_was_left_open_is_in_doubt)
     desk_out("\"said\": 42");
     ck_assert_uint_eq(desk_entrances(), 2);
     graph("within, args: {prompt: How many?, hold_ms: 60000}");
-    child_run("timeout -s KILL 1 $MORTISE run g.yaml --id s; true");
+    pid = child_start("run", "$MORTISE run g.yaml --id s");
+    desk_until("How many?", "$MORTISE inbox");
+    child_kill(pid);
     answer_soon("s", "43");
     child_run("$MORTISE resume s");
     desk_ok("$MORTISE show s --json");
@@ -254,9 +261,10 @@ START_TEST(the_wait_is_nobodys)
 {
     pid_t pid;
 
-    graph("within, timeout: 1s, args: {prompt: How many?, hold_ms: 60000}");
+    graph("within, timeout: 3s, args: {prompt: How many?, hold_ms: 60000}");
     pid = child_start("run", "$MORTISE run g.yaml --id r");
-    child_run("sleep 2.5");
+    desk_until("How many?", "$MORTISE inbox");
+    child_run("sleep 3.5");
     answer_soon("r", "42");
     desk_code(0);
     ck_assert_int_eq(child_wait(pid), 0);

@@ -117,7 +117,7 @@ static void by_engine(void)
 {
     pid_t engine = child_start("engine", "$MORTISE engine");
 
-    child_run("for i in $(seq 100); do $MORTISE show r >shown && ! grep -q "
+    child_run("for i in $(seq 600); do $MORTISE show r >shown && ! grep -q "
               "'^reason   plugin' shown && ! grep -q '^status   running' shown "
               "&& break; sleep 0.1; done");
     desk_ok("sed -n 's/^status   /run r /p' shown");
