@@ -151,11 +151,11 @@ START_TEST(within_a_run)
                     " cache: true,"
                     " map: {over: '[1, 1, 2, 1]', to: v, join: j,"
                     " max_parallel: 1}}\n"
-                    "  v: {type: tool, tool: tried/nap, args: {ms: 50},"
+                    "  v: {type: tool, tool: tried/nap, args: {ms: 300},"
                     " next: w}\n"
                     "  w: {type: tool, tool: costly/echo, args: {n: '${item}'},"
                     " cache: true, next: j}\n"
-                    "  j: {type: tool, tool: tried/nap, args: {ms: 50},"
+                    "  j: {type: tool, tool: tried/nap, args: {ms: 300},"
                     " next: k}\n"
                     "  k: {type: extension, extension: costly, method: echo,"
                     " args: {n: 2}, cache: true, next: END}\n");
@@ -168,20 +168,26 @@ END_TEST
  * whoever resumes it, it is not. */
 START_TEST(a_kill_leaves_it_right)
 {
+    pid_t pid;
+
     desk_graph("g", "start: a\nnodes:\n"
-                    "  a: {type: tool, tool: costly/nap, args: {ms: 600},"
+                    "  a: {type: tool, tool: costly/nap, args: {ms: 60000},"
                     " cache: true, next: b}\n"
-                    "  b: {type: tool, tool: costly/nap, args: {ms: 600},"
+                    "  b: {type: tool, tool: costly/nap, args: {ms: 60001},"
                     " cache: true, next: c}\n"
-                    "  c: {type: tool, tool: costly/nap, args: {ms: 700},"
+                    "  c: {type: tool, tool: costly/nap, args: {ms: 60000},"
                     " cache: true, next: END}\n");
-    child_run("timeout -s KILL 0.4 $MORTISE run g.yaml --id k");
-    ck_assert_int_ne(child.code, 0);
+    pid = child_start("run", "$MORTISE run g.yaml --id k");
+    child_await("napping.60000", "");
+    child_kill(pid);
     ck_assert_uint_eq(desk_entrances(), 1);
-    child_run("timeout -s KILL 1.0 $MORTISE resume k");
-    ck_assert_int_ne(child.code, 0);
-    desk_ok("$MORTISE resume k");
-    ck_assert_uint_eq(desk_entrances(), 4); /* a, a, c, c */
+    desk_ok("touch over.60000");
+    pid = child_start("resume", "$MORTISE resume k");
+    child_await("resume.out", "node_end a"); /* it is on disk */
+    child_await("napping.60001", "");
+    child_kill(pid);
+    desk_ok("touch over.60001 && $MORTISE resume k");
+    ck_assert_uint_eq(desk_entrances(), 4); /* a, a, b, b */
     desk_ok("$MORTISE run g.yaml");
     ck_assert_uint_eq(desk_entrances(), 4);
 }
