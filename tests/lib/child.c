@@ -200,6 +200,44 @@ pid_t child_start(const char *name, const char *fmt, ...)
     return pid;
 }
 
+/* Is it in that mask of the process? */
+static bool is_masked(const char *status, const char *mask, int sig)
+{
+    const char *at = strstr(status, mask);
+
+    return at != NULL &&
+           (strtoull(at + strlen(mask), NULL, 16) >> (sig - 1) & 1) != 0;
+}
+
+/* Until `pid` has the signal in one of these masks, or in none. */
+static void await_masks(pid_t pid, const char *one, const char *other, int sig,
+                        bool there)
+{
+    struct timespec tick = {0, 5 * 1000 * 1000};
+    double until = now() + PATIENCE_FOR_A_LINE;
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    for (;;) {
+        char *status = test_read(path, NULL);
+        bool is = is_masked(status, one, sig) || is_masked(status, other, sig);
+        bool over = strstr(status, "State:\tZ") != NULL;
+
+        free(status);
+        if (is == there || over)
+            return;
+        ck_assert_msg(now() < until, "signal %d is not heard", sig);
+        nanosleep(&tick, NULL);
+    }
+}
+
+void child_signal(pid_t pid, int sig)
+{
+    await_masks(pid, "\nSigCgt:\t", "\nSigBlk:\t", sig, true);
+    ck_assert_int_eq(kill(pid, sig), 0);
+    await_masks(pid, "\nSigPnd:\t", "\nShdPnd:\t", sig, false);
+}
+
 void child_await(const char *file, const char *text)
 {
     struct timespec tick = {0, 5 * 1000 * 1000};

@@ -35,6 +35,9 @@ int child_run(const char *fmt, ...) MORTISE_PRINTF(1, 2);
 pid_t child_start(const char *name, const char *fmt, ...) MORTISE_PRINTF(2, 3);
 /* Wait until the file contains `text` (a minute at most, then the test fails). */
 void child_await(const char *file, const char *text);
+/* Send it a signal once it would hear of it, and return when it has: before that
+ * the signal would end it, or be one with the next. */
+void child_signal(pid_t pid, int sig);
 /* Wait for its end: exit code, or 128 + signal. */
 int child_wait(pid_t pid);
 /* Kill it with SIGKILL and reap it. */

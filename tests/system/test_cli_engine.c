@@ -73,10 +73,11 @@ START_TEST(an_effect_is_awaited)
 
     put_graph("request");
     httpd_on(errand_httpd, "/x");
-    httpd_wait(errand_httpd, 700);
+    httpd_hold(errand_httpd);
     httpd_say(errand_httpd, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
     pid = start_run("night");
-    kill(pid, SIGTERM);
+    child_signal(pid, SIGTERM);
+    httpd_release(errand_httpd);
     ck_assert_int_eq(child_wait(pid), 4);
     ck_assert_int_eq(errand_mortise("resume night"), 0);
     ck_assert_uint_eq(httpd_requests(errand_httpd), 1);
@@ -91,8 +92,7 @@ START_TEST(a_second_signal_kills)
     put_graph("request");
     stall_once();
     pid = start_run("night");
-    kill(pid, SIGINT);
-    usleep(300000);
+    child_signal(pid, SIGINT);
     kill(pid, SIGINT);
     ck_assert_int_eq(child_wait(pid), 128 + SIGINT);
     ck_assert_int_eq(errand_mortise("resume night"), 5);
@@ -147,7 +147,7 @@ START_TEST(nothing_begins_as_it_leaves)
 
     put_graph("request");
     httpd_on(errand_httpd, "/x");
-    httpd_wait(errand_httpd, 2500);
+    httpd_hold(errand_httpd);
     httpd_say(errand_httpd, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
     first = start_run("first");
     kill(engine, SIGTERM);
@@ -156,6 +156,8 @@ START_TEST(nothing_begins_as_it_leaves)
         child_start("late", "%s run g.yaml --id late", child_build("mortise"));
     usleep(500000);
     ck_assert_uint_eq(httpd_requests(errand_httpd), 1);
+    for (int i = 0; i < 2; i++) /* and what the late one is going to ask */
+        httpd_release(errand_httpd);
     ck_assert_int_eq(child_wait(engine), 0);
     ck_assert_int_eq(child_wait(late), 0);
     child_wait(first);

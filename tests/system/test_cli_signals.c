@@ -95,7 +95,7 @@ START_TEST(signals_end_what_waits)
     if (w->text != NULL)
         child_await(w->file, w->text);
     usleep(500000); /* it has let go, and waits */
-    kill(pid, _i % 2 == 0 ? SIGINT : SIGTERM);
+    child_signal(pid, _i % 2 == 0 ? SIGINT : SIGTERM);
     code = child_wait(pid);
     child_run("cat w.out w.err");
     ck_assert_msg(code == w->code, "%s: %d, not %d\n%s", w->line, code, w->code,
@@ -130,8 +130,7 @@ START_TEST(signals_end_who_waits_for_another)
     usleep(500000);
     kill(late, SIGINT);
     ck_assert_int_eq(child_wait(late), 128 + SIGINT);
-    kill(run, SIGTERM);
-    usleep(500000);
+    child_signal(run, SIGTERM);
     kill(run, SIGTERM);
     ck_assert_int_eq(child_wait(run), 128 + SIGTERM);
     kill(host, SIGCONT);
