@@ -180,7 +180,7 @@ static void becomes(const char *id, const char *status)
 
     snprintf(want, sizeof want, "\"status\": \"%s\"", status);
     json_decref(run_of(id));
-    for (int i = 0; i < 200 && strstr(child.out, want) == NULL; i++) {
+    for (int i = 0; i < 1200 && strstr(child.out, want) == NULL; i++) {
         usleep(50000);
         json_decref(run_of(id));
     }
@@ -231,7 +231,7 @@ static void waits_at(const char *id, const char *node)
     char want[64];
 
     snprintf(want, sizeof want, ": %s asks", node);
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 1200; i++) {
         say("$MORTISE inbox %s", id);
         if (strstr(child.out, want) != NULL)
             return;
@@ -420,11 +420,11 @@ END_TEST
 /* One that is over is renewed, and nobody is asked. */
 START_TEST(an_old_token_is_renewed)
 {
-    serve(eras[_i], "plain", "--token-ms 1500");
+    serve(eras[_i], "plain", "--token-ms 4000");
     deploy(CODE);
     ck_assert_int_eq(echo("a"), 4);
     ck_assert_int_eq(allow("a"), 0);
-    usleep(1700000);
+    usleep(4100000);
     ck_assert_int_eq(echo("b"), 0);
     completed("b");
     ck_assert_int_eq(logged("grant_type=refresh_token"), 1);
@@ -436,7 +436,7 @@ END_TEST
  * as they are, though they are covered everywhere else. */
 START_TEST(tokens_that_stay_the_same)
 {
-    serve("both", "same-tokens", "--token-ms 1200");
+    serve("both", "same-tokens", "--token-ms 3000");
     deploy(CODE);
     ck_assert_int_eq(echo("a"), 4);
     ck_assert_int_eq(allow("a"), 0);
@@ -444,7 +444,7 @@ START_TEST(tokens_that_stay_the_same)
         char id[16];
 
         snprintf(id, sizeof id, "n%d", i);
-        usleep(1300000);
+        usleep(3100000);
         ck_assert_int_eq(echo(id), 0);
         ck_assert_int_eq(logged("refresh_token=refresh-token-same"), i);
     }
@@ -638,7 +638,7 @@ static void many_calls(const char *id, int n, const char *era)
         usleep(era != NULL ? 150000 : 10000);
         if (era != NULL && i < 8)
             serve(era, "basic", "");
-        ck_assert_int_lt(i, 2000);
+        ck_assert_int_lt(i, 20000);
     }
     desk_ok("tail -n 30 many.out");
     ck_assert_msg(status == 0, "%d: %.3000s", status, child.out);
@@ -673,7 +673,7 @@ START_TEST(nothing_is_left_of_many_calls)
     many_calls("many", 300, eras[_i]);
     many_calls("last", 16, NULL);
     /* connections are kept for the next: as many as were used at once, at most */
-    for (int i = 0; i < 40 && (after = holds(engine)) > before + 8; i++)
+    for (int i = 0; i < 240 && (after = holds(engine)) > before + 8; i++)
         usleep(250000);
     ck_assert_int_le(after, before + 8);
     say("$MORTISE inbox");

@@ -28,7 +28,7 @@ START_TEST(a_signal_at_a_timer)
     }
     run = child_start("run", "$MORTISE run nap.yaml --id r --json");
     child_await("run.out", "node_start");
-    usleep(300000); /* it has let go, and waits */
+    desk_until("\"kind\": \"timer\"", "$MORTISE show r --json");
     kill(run, _i & 1 ? SIGTERM : SIGINT);
     ck_assert_int_eq(child_wait(run), 4);
     child_await("run.out", "\"reason\":\"operator\"");
@@ -102,8 +102,8 @@ static const struct waits {
      NULL, 8},
     {"a late answer",
      "start: a\nnodes:\n  a: {type: human, prompt: Well?, "
-     "wait: 300ms, next: END}\n",
-     "sleep 0.5", 3},
+     "wait: 2s, next: END}\n",
+     "sleep 2.1", 3},
     {"an approval",
      "hitl_mode: approve_tools\nstart: a\nnodes:\n  a: " TOOL("tried/echo",
                                                               "value: 1") "}\n",
@@ -143,8 +143,8 @@ static const struct waits {
      4},
     {"a late question of a plugin",
      "start: a\nnodes:\n  a: " TOOL("awaits/ask",
-                                    "prompt: Well?, for_ms: 300") "}\n",
-     "sleep 0.5", 3},
+                                    "prompt: Well?, for_ms: 2000") "}\n",
+     "sleep 2.1", 3},
     {"a question inside of a step",
      "start: a\nnodes:\n  a: " TOOL(
          "awaits/within", "prompt: Well?, hold_ms: 50, undo: true") "}\n",
@@ -196,8 +196,8 @@ static const struct waits {
      "$MORTISE pause r", 10},
     {"a person and time",
      "start: [a, b]\nnodes:\n  a: {type: human, prompt: Well?, next: END}\n"
-     "  b: {type: human, prompt: So?, wait: 300ms, next: END}\n",
-     "sleep 0.5", 8},
+     "  b: {type: human, prompt: So?, wait: 2s, next: END}\n",
+     "sleep 2.1", 8},
     {"a doubt that the plugin has",
      "start: a\nnodes:\n  a: " TOOL("tried/unsure", "") "}\n", NULL, 12},
     {"a doubt that was taken as failed",
@@ -244,8 +244,7 @@ static void come_to_wait(const struct waits *w)
 
     if (w->graph == waits[7].graph) { /* nobody sees the end of a timer */
         run = child_start("run", "$MORTISE run g.yaml --id r");
-        child_await("run.out", "node_start");
-        usleep(300000);
+        desk_until("\"kind\": \"timer\"", "$MORTISE show r --json");
         child_run("%s", w->then);
         child_wait(run);
         child_run("cat run.out");
@@ -443,8 +442,7 @@ START_TEST(a_timer_is_time)
 
     desk_graph("nap", TIMER);
     run = child_start("run", "$MORTISE run nap.yaml --id r");
-    child_await("run.out", "node_start");
-    usleep(300000);
+    desk_until("\"kind\": \"timer\"", "$MORTISE show r --json");
     for (int dead = 0; dead <= 1; dead++) {
         desk_ok("$MORTISE why r | tr '\\n' ' '");
         desk_out("waits for time");
@@ -539,12 +537,12 @@ START_TEST(requests_say_what_they_take)
     desk_graph("g", "start: a\nnodes:\n  a: " TOOL("awaits/ask",
                                                    "prompt: Well?") "}\n");
     desk_graph("late", "start: a\nnodes:\n  a: " TOOL(
-                           "awaits/ask", "prompt: Well?, for_ms: 200") "}\n");
+                           "awaits/ask", "prompt: Well?, for_ms: 2000") "}\n");
     child_run("$MORTISE run g.yaml --id q");
     desk_out(" answer q ");
     desk_not_out("approve");
     each_prints("q", " answer q ", "approve");
-    child_run("$MORTISE run late.yaml --id l; sleep 0.4");
+    child_run("$MORTISE run late.yaml --id l; sleep 2.1");
     each_prints("l", " ran out", " answer l ");
     each_prints("l", " resume l", "approve");
     child_run("$MORTISE answer l $($MORTISE inbox l --ids | sed 's/^l //') "
