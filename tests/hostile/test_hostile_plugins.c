@@ -349,9 +349,11 @@ START_TEST(a_kill_from_outside_never_counts)
                                               : "$MORTISE resume r");
         int signal = signals[in_create ? 0 : i % 3];
 
-        if (in_create)
+        if (in_create) {
+            if (i == 0) /* or there is nothing to resume */
+                child_await("run.out", "run r");
             usleep(400000);
-        else
+        } else
             child_await("entered", "entered\n");
         kill(pid, signal);
         ck_assert_int_eq(child_wait(pid), 128 + signal);
@@ -662,7 +664,7 @@ START_TEST(a_child_that_outlives_the_engine) /* loop: how it was made */
     child_await("mended.heir", "\n");
     desk_ok("cat mended.heir");
     heir = strtol(child.out, NULL, 10);
-    usleep(300000); /* the nap is stored */
+    child_await("run.out", "node_end a"); /* it is stored */
     child_kill(pid);
     if (_i == 1) {
         snprintf(words, sizeof words, "process %ld, which it left behind",
@@ -703,9 +705,8 @@ START_TEST(a_thread_is_given_back_as_it_was)
             plugins[p]);
         desk_graph("g", text);
         pid = child_start("run", "$MORTISE run g.yaml --id %s", plugins[p]);
-        child_await("entered", "entered\n");
-        usleep(200000);
-        kill(pid, SIGTERM);
+        child_await("run.out", "node_start c");
+        child_signal(pid, SIGTERM);
         ck_assert_int_lt(child_wait(pid), 128); /* it paused the run */
         desk_ok("$MORTISE show %s --json", plugins[p]);
         desk_out("\"third\": 0.3333333333333333\n");

@@ -231,9 +231,9 @@ static void assert_calm(void)
     free(said);
 }
 
-/* So much of a request that never ends, for as long as somebody takes it; how
- * much that was. */
-static size_t say_a_part(int fd, size_t most)
+/* So much of a request that never ends, until nobody has taken any of it for so
+ * long; how much that was. */
+static size_t say_a_part(int fd, size_t most, int patience_ms)
 {
     static char junk[64 << 10];
     size_t sent = 0;
@@ -241,7 +241,7 @@ static size_t say_a_part(int fd, size_t most)
 
     memset(junk, 'x', sizeof junk);
     knock_say(fd, "{\"do\":\"start\",\"run\":\"", 21);
-    while (sent < most && pauses < 200) {
+    while (sent < most && pauses < patience_ms) {
         ssize_t n = send(fd, junk, sizeof junk, MSG_NOSIGNAL | MSG_DONTWAIT);
 
         if (n > 0)
@@ -266,7 +266,7 @@ START_TEST(senders_that_die)
     for (int i = 0; i < 12; i++) {
         int cut = knock(store);
 
-        ck_assert_uint_ge(say_a_part(cut, 12 << 20), 12 << 20);
+        ck_assert_uint_ge(say_a_part(cut, 12 << 20, 60000), 12 << 20);
         ck_assert(has(knock_ask(fd, "{\"do\":\"engine\"}"), "\"pid\""));
         close(cut);
     }
@@ -298,7 +298,7 @@ START_TEST(senders_that_stop)
         fds[i] = knock(store);
         if (_i == 1)
             knock_say(fds[i], ask, sizeof ask - 1);
-        say_a_part(fds[i], 15 << 20);
+        say_a_part(fds[i], 15 << 20, 1000);
     }
     ck_assert(has(knock_ask(fd, "{\"do\":\"engine\"}"), "\"pid\""));
     ck_assert_int_eq(mortise("run g.yaml --id large --input @large.json"), 4);

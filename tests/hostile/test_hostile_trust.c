@@ -554,7 +554,7 @@ START_TEST(revocation_under_a_live_engine)
             "sed -n 's/.*\"id\":\"\\([^\"]*\\)\".*k.yaml.*/\\1/p')");
     child_run("sleep 0.1; $MORTISE approve r $($MORTISE inbox --json | "
               "sed -n 's/.*\"request\":\"\\([^\"]*\\)\".*/\\1/p')");
-    desk_ok("for i in $(seq 100); do $MORTISE show r | grep blocked && break; "
+    desk_ok("for i in $(seq 600); do $MORTISE show r | grep blocked && break; "
             "sleep 0.1; done; $MORTISE show r");
     desk_out("revokes");
     child_run("$MORTISE run h.yaml");

@@ -34,7 +34,7 @@ static void graph(const char *tool, const char *path, const char *more)
 static void mute_once(const char *path)
 {
     httpd_on(errand_httpd, path);
-    httpd_wait(errand_httpd, 5000);
+    httpd_hold(errand_httpd);
     httpd_times(errand_httpd, 1);
 }
 
@@ -51,7 +51,7 @@ static void run_and_kill(unsigned n)
         child_start("run", "%s run g.yaml --id r", child_build("mortise"));
 
     httpd_await(errand_httpd, n);
-    usleep(500000);
+    usleep(1000000);
     child_kill(pid);
 }
 

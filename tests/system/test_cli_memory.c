@@ -379,7 +379,7 @@ START_TEST(an_engine_at_work_serves_it)
 {
     deploy("{plugin: local}");
     desk_put("t.jsonl", three);
-    desk_ok("$MORTISE engine 2>log & pid=$!; for i in $(seq 100); do test -S "
+    desk_ok("$MORTISE engine 2>log & pid=$!; for i in $(seq 600); do test -S "
             "store/control.sock && break; sleep 0.1; done; "
             "$MORTISE memory import t.jsonl; "
             "for i in 1 2 3 4; do $MORTISE memory search refund & p=\"$p $!\"; "

@@ -77,7 +77,7 @@ static void graph(const char *const *args, size_t n)
 
 static void nobody_is_left(const char *of)
 {
-    child_run("for i in 1 2 3 4 5 6 7 8 9 10; do grep -la '%s' "
+    child_run("for i in $(seq 300); do grep -la '%s' "
               "/proc/[0-9]*/cmdline 2>/dev/null | grep -qv self || exit 0; "
               "sleep 0.2; done; exit 1",
               of);
@@ -119,13 +119,18 @@ END_TEST
 /* Who does not end is told to, and then made to. */
 START_TEST(one_that_stays_is_ended)
 {
+    pid_t pid;
+
     GRAPH("{with: stays, text: one}", "{with: stays, end: true}");
     desk_ok(RUN);
     desk_out("did not end by itself");
     desk_out("\"ended\": -7");
     desk_ok("cat out/term");
     GRAPH("{with: stays, text: one}", "{with: deaf, text: x}");
-    child_run("timeout -s KILL 2 $MORTISE run g.yaml --id k; true");
+    pid = child_start("k", "$MORTISE run g.yaml --id k");
+    child_await("k.out", "node_start b");
+    child_run("sleep 1"); /* its program has begun */
+    child_kill(pid);
     nobody_is_left("[s]leep.4321.25");
 }
 END_TEST
