@@ -116,8 +116,29 @@ static int fill_reply(json_t *reply, const struct mortise_args *a,
     return rv;
 }
 
+/* A chat is as long as it may be. */
+static int fill_limits(json_t *limits, struct mortise_cli *cli,
+                       struct mortise_err *err)
+{
+    static const enum mortise_limit bounded[] = {MORTISE_LIMIT_STEPS,
+                                                 MORTISE_LIMIT_VISITS};
+    struct mortise_settings settings;
+    int rv = mortise_cli_peek(cli, &settings, err);
+
+    for (size_t i = 0; rv == MORTISE_OK && i < 2; i++) {
+        const char *name = mortise_limit_name(bounded[i]);
+        uint64_t n = mortise_cli_most(&settings, bounded[i],
+                                      mortise_cli_integer(limits, name));
+
+        if (json_object_set_new(limits, name, json_integer((json_int_t)n)) != 0)
+            rv = mortise_nomem(err);
+    }
+    mortise_settings_close(&settings);
+    return rv;
+}
+
 /* The graph as a text, which is a JSON string. */
-static int graph_text(const struct mortise_args *a, json_t **out,
+static int graph_text(struct mortise_cli *cli, json_t **out,
                       struct mortise_err *err)
 {
     json_t *graph = json_loads(graph_json, 0, NULL);
@@ -125,8 +146,11 @@ static int graph_text(const struct mortise_args *a, json_t **out,
     int rv = graph != NULL
                  ? fill_reply(json_object_get(json_object_get(graph, "nodes"),
                                               "reply"),
-                              a, err)
+                              &cli->args, err)
                  : mortise_nomem(err);
+
+    if (rv == MORTISE_OK)
+        rv = fill_limits(json_object_get(graph, "limits"), cli, err);
 
     if (rv == MORTISE_OK)
         text = json_dumps(graph, JSON_INDENT(2));
@@ -160,7 +184,7 @@ static int begin(struct chat *c, struct mortise_err *err)
     const struct mortise_args *a = &c->cli->args;
     char made[MORTISE_UUID_TEXT], order[MORTISE_UUID_TEXT];
     json_t *source = NULL;
-    int rv = graph_text(a, &source, err);
+    int rv = graph_text(c->cli, &source, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -582,6 +606,7 @@ static int chat(struct mortise_cli *cli, struct mortise_err *err)
                                       "tools and the instructions that the "
                                       "chat began with");
     mortise_watching_init(&c.watch, cli);
+    c.watch.made_graph = true;
     c.watch.progress.chat = c.watch.progress.talk.bare = true;
     mortise_buf_init(&c.heard, cli->mem);
     c.asks = !a->json && isatty(STDIN_FILENO) && cli->out.tty;

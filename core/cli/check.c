@@ -121,14 +121,15 @@ static int catalog_for(struct checking *c, const char *path,
 /* ---- one file, by its kind --------------------------------------------------
  */
 
-/* `idle`: its plugins are not called. */
-static int load_graph(struct checking *c, const char *path, bool idle,
-                      const char *text, size_t n, struct mortise_graph **out,
-                      struct mortise_err *err)
+/* `idle`: its plugins are not called.  `beside`: where its deployment may stand;
+ * NULL: nowhere near it. */
+static int load_graph(struct checking *c, const char *path, const char *beside,
+                      bool idle, const char *text, size_t n,
+                      struct mortise_graph **out, struct mortise_err *err)
 {
     struct mortise_graph_files files;
     struct mortise_catalog catalog;
-    int rv = catalog_for(c, path, err);
+    int rv = catalog_for(c, beside, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -157,7 +158,7 @@ static int check_graph(struct checking *c, const char *path, const char *text,
                        size_t n, struct mortise_err *err)
 {
     struct mortise_graph *g;
-    int rv = load_graph(c, path, false, text, n, &g, err);
+    int rv = load_graph(c, path, path, false, text, n, &g, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -195,7 +196,7 @@ int mortise_cli_text_graph(struct mortise_cli *cli, const char *path,
 
     *out = NULL;
     cli->looks = true;
-    rv = load_graph(&c, path, true, text, n, out, err);
+    rv = load_graph(&c, path, NULL, true, text, n, out, err);
     forget_plugins(&c);
     cli->looks = false;
     return rv;
@@ -215,7 +216,7 @@ static int check_names(struct checking *c, const struct mortise_casefile *f,
         return MORTISE_ECHECK;
     }
     c->cli->cases = f->deployment;
-    rv = load_graph(c, f->graph, true, text, n, &g, err);
+    rv = load_graph(c, f->graph, f->graph, true, text, n, &g, err);
     c->cli->cases = NULL;
     mortise_release(c->cli->mem, text, n + 1);
     if (rv != MORTISE_OK)

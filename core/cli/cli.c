@@ -103,6 +103,35 @@ int mortise_cli_settings(struct mortise_cli *cli,
     return rv;
 }
 
+int mortise_cli_peek(struct mortise_cli *cli, struct mortise_settings *settings,
+                     struct mortise_err *err)
+{
+    struct mortise_diags diags;
+    int rv = mortise_cli_find(cli, NULL, err);
+
+    memset(settings, 0, sizeof *settings);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_diags_init(&diags, cli->mem);
+    rv = mortise_settings_open(
+        settings, cli->mem, cli->deployment, cli->args.store,
+        mortise_cli_how(cli) | MORTISE_SETTINGS_LOOK, &diags, err);
+    if (rv != MORTISE_OK)
+        mortise_cli_findings(cli, &diags);
+    else
+        mortise_diags_finish(&diags);
+    return rv;
+}
+
+uint64_t mortise_cli_most(const struct mortise_settings *settings,
+                          enum mortise_limit which, uint64_t wanted)
+{
+    const struct mortise_bounds *b = &settings->deployment->limits;
+
+    return b->said[which] != NULL && b->value[which] < wanted ? b->value[which]
+                                                              : wanted;
+}
+
 int mortise_cli_open(struct mortise_cli *cli, const char *graph,
                      struct mortise_err *err)
 {

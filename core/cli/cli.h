@@ -152,8 +152,8 @@ int mortise_cli_check_graph(struct mortise_cli *cli, const char *path,
                             const char *text, size_t n,
                             struct mortise_diags *diags,
                             struct mortise_err *err);
-/* The same, of which the graph is wanted: *out is the caller's.  Its plugins are
- * gone, and what they lend it. */
+/* A graph that a command makes, in the deployment that counts for the command; it
+ * is wanted: *out is the caller's.  Its plugins are gone, and what they lend it. */
 int mortise_cli_text_graph(struct mortise_cli *cli, const char *path,
                            const char *text, size_t n,
                            struct mortise_diags *diags,
@@ -263,6 +263,14 @@ const char *mortise_cli_short_path(const char *path,
 int mortise_cli_settings(struct mortise_cli *cli,
                          struct mortise_settings *settings,
                          struct mortise_err *err);
+/* The same for who makes a graph of what the deployment has, and tells nothing of it
+ * but why it cannot be read: whoever opens it tells the rest. */
+int mortise_cli_peek(struct mortise_cli *cli, struct mortise_settings *settings,
+                     struct mortise_err *err);
+/* Of such a graph's `limits`: what the command wants, or what the deployment bounds
+ * it to. */
+uint64_t mortise_cli_most(const struct mortise_settings *settings,
+                          enum mortise_limit which, uint64_t wanted);
 
 /* ---- name.c: runs, as people name them ----------------------------------- */
 

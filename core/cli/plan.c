@@ -176,9 +176,58 @@ static json_t *graph_text(const struct mortise_args *a,
 
 /* ---- what there is to plan with ------------------------------------------------ */
 
-/* The roles of --roles: a mapping as under `roles` in a graph. */
-static int read_roles(struct mortise_cli *cli, struct mortise_buf *text,
-                      json_t **out, struct mortise_err *err)
+/* The roles of --roles, and what they are as text: with as many lines ahead of it
+ * as in the file. */
+struct roles {
+    json_t *list; /* ours: by id */
+    struct mortise_buf text;
+};
+
+/* A document may begin with `---`, and end with `...`: what is in it is wanted, in
+ * the place that it has in the file. */
+static void put_document(struct mortise_buf *b, const struct mortise_yaml *root)
+{
+    const struct mortise_yaml_file *f = root->span.file;
+    const struct mortise_span at = root->span;
+    size_t from = f->line_at[at.line - 1] + at.col - 1, to = f->size;
+
+    if (at.end_line <= f->n_lines &&
+        f->line_at[at.end_line - 1] + at.end_col - 1 < to)
+        to = f->line_at[at.end_line - 1] + at.end_col - 1;
+    for (uint32_t line = 1; line < at.line; line++)
+        mortise_buf_puts(b, "\n");
+    for (uint32_t col = 1; col < at.col; col++)
+        mortise_buf_puts(b, " ");
+    mortise_buf_put(b, f->text + from, to - from);
+}
+
+/* A mapping as under `roles` in a graph, and not that with the key itself. */
+static int check_shape(const struct mortise_yaml *root,
+                       struct mortise_diags *diags)
+{
+    const struct mortise_yaml *in = root;
+    struct mortise_diag *d;
+
+    if (root->kind != MORTISE_YAML_MAP) {
+        mortise_diag_add(diags, "E0203", root->span,
+                         "roles are a mapping, from ids to what each is");
+        return MORTISE_ECHECK;
+    }
+    if (root->n != 1 || strcmp(root->keys[0]->str, "roles") != 0)
+        return MORTISE_OK;
+    in = root->items[0];
+    if (in->kind != MORTISE_YAML_MAP || in->n == 0 ||
+        in->items[0]->kind != MORTISE_YAML_MAP)
+        return MORTISE_OK;
+    d = mortise_diag_add(diags, "E0203", root->keys[0]->span,
+                         "a role is no mapping of roles");
+    mortise_diag_help(diags, d,
+                      "leave out `roles:`, and begin with the id of the first");
+    return MORTISE_ECHECK;
+}
+
+static int read_roles(struct mortise_cli *cli, struct roles *r,
+                      struct mortise_err *err)
 {
     const char *path = cli->args.roles;
     struct mortise_diags diags;
@@ -189,15 +238,13 @@ static int read_roles(struct mortise_cli *cli, struct mortise_buf *text,
     mortise_diags_init(&diags, cli->mem);
     mortise_arena_init(&arena, cli->mem);
     rv = mortise_yaml_read(&root, &arena, path, &diags);
-    if (rv == MORTISE_OK && root->kind != MORTISE_YAML_MAP) {
-        mortise_diag_add(&diags, "E0203", root->span,
-                         "roles are a mapping, from ids to what each is");
-        rv = MORTISE_ECHECK;
-    }
+    if (rv == MORTISE_OK)
+        rv = check_shape(root, &diags);
     if (rv == MORTISE_OK) {
-        *out = mortise_yaml_json(root, true);
-        mortise_buf_put(text, root->span.file->text, root->span.file->size);
-        rv = *out != NULL && !text->failed ? MORTISE_OK : mortise_nomem(err);
+        r->list = mortise_yaml_json(root, true);
+        put_document(&r->text, root);
+        rv = r->list != NULL && !r->text.failed ? MORTISE_OK
+                                                : mortise_nomem(err);
     }
     mortise_cli_findings(cli, &diags);
     mortise_arena_finish(&arena);
@@ -206,41 +253,94 @@ static int read_roles(struct mortise_cli *cli, struct mortise_buf *text,
                : rv;
 }
 
-/* What the deployment's tools and these roles are, as a graph whose only node may
- * use them all. */
-static void write_probe(struct mortise_buf *b, const struct mortise_buf *roles)
-{
-    size_t at = 0;
+/* What there is to plan with. */
+struct means {
+    struct roles roles;
+    json_t *model;      /* ours: its alias */
+    json_t *brief;      /* ours: what the model is told of all that */
+    uint64_t nodes;     /* so many a plan may have */
+    bool lacks_default; /* of models: workers have the one that plans */
+};
 
-    if (roles->n > 0)
-        mortise_buf_puts(b, "roles:\n");
-    while (at < roles->n) { /* each line, two columns in */
-        const char *line = roles->p + at, *stop;
+/* Each line two columns in; how many there were. */
+static uint32_t put_inside(struct mortise_buf *b, const struct mortise_buf *in)
+{
+    uint32_t lines = 0;
+
+    for (size_t at = 0; at < in->n; lines++) {
+        const char *line = in->p + at, *stop;
         size_t n;
 
-        stop = memchr(line, '\n', roles->n - at);
-        n = stop != NULL ? (size_t)(stop - line) : roles->n - at;
+        stop = memchr(line, '\n', in->n - at);
+        n = stop != NULL ? (size_t)(stop - line) : in->n - at;
         mortise_buf_puts(b, "  ");
         mortise_buf_put(b, line, n);
         mortise_buf_puts(b, "\n");
         at += n + 1;
     }
+    return lines;
+}
+
+/* A node that plays a role. */
+static void put_player(struct mortise_buf *b, size_t i, const char *role)
+{
+    json_t *name = json_string(role);
+
+    mortise_buf_printf(b, "  role%zu: {type: leaf, goal: x, role: ", i);
+    b->failed |= name == NULL || mortise_json_write(b, name) != MORTISE_OK;
+    mortise_buf_puts(b, "}\n");
+    json_decref(name);
+}
+
+/* What the deployment's tools and these roles are, as a graph of which one node, the
+ * first, may use all tools, and each other one plays a role, as far as a graph may
+ * have so many.  How many lines of it are those of the roles. */
+static uint32_t write_probe(struct mortise_buf *b, const struct means *with)
+{
+    json_t *roles = with->roles.list;
+    size_t n = json_object_size(roles), i = 0;
+    uint32_t lines;
+
+    if (n >= with->nodes)
+        n = with->nodes - 1;
+    if (with->roles.text.n > 0)
+        mortise_buf_puts(b, "roles:\n");
+    lines = put_inside(b, &with->roles.text);
     mortise_buf_puts(b, "apiVersion: mortise/v1\n"
                         "kind: Graph\n"
                         "metadata: {name: probe, version: 1.0.0}\n"
-                        "start: a\n"
+                        "defaults: {llm: {provider_id: ");
+    b->failed |= mortise_json_write(b, with->model) != MORTISE_OK;
+    mortise_buf_puts(b, "}}\nstart: [all");
+    for (size_t k = 0; k < n; k++)
+        mortise_buf_printf(b, ", role%zu", k);
+    mortise_buf_puts(b, "]\n"
                         "nodes:\n"
-                        "  a: {type: gmi, prompt: x, tool_allowlist: ['*/*'], "
-                        "next: END}\n");
+                        "  all: {type: gmi, prompt: x, tool_allowlist: "
+                        "['*/*'], next: END}\n");
+    for (void *it = json_object_iter(roles); it != NULL && i < n;
+         it = json_object_iter_next(roles, it))
+        put_player(b, i++, json_object_iter_key(it));
+    return lines;
 }
 
 /* A finding about the roles is one of their file, where they stand a line higher and
- * two columns to the left. */
-static void place_findings(struct mortise_diags *d)
+ * two columns to the left.  What else is found is of the deployment, or of what was
+ * asked for, and stands in no file. */
+static void place_findings(struct mortise_diags *d, uint32_t lines)
 {
     for (size_t i = 0; i < d->n; i++) {
-        d->list[i].span.line -= d->list[i].span.line > 1;
-        d->list[i].span.col -= d->list[i].span.col > 2 ? 2 : 0;
+        struct mortise_diag *f = &d->list[i];
+
+        if (f->span.line < 2 || f->span.line > lines + 1) {
+            f->span = (struct mortise_span){.file = NULL};
+            f->path = f->source = NULL;
+            continue;
+        }
+        f->span.line--;
+        f->span.end_line--;
+        f->span.col -= f->span.col > 2 ? 2 : 0;
+        f->span.end_col -= f->span.end_col > 2 ? 2 : 0;
     }
 }
 
@@ -290,58 +390,103 @@ static void put_roles(struct mortise_buf *b, const json_t *roles)
     }
 }
 
-/* What the model is told to plan: the goal, and with what. */
-static int make_brief(struct mortise_cli *cli, json_t **brief, json_t **roles,
+static void means_finish(struct means *with)
+{
+    mortise_buf_finish(&with->roles.text);
+    json_decref(with->roles.list);
+    json_decref(with->model);
+    json_decref(with->brief);
+}
+
+static int means_init(struct means *with, struct mortise_cli *cli,
                       struct mortise_err *err)
 {
+    const struct mortise_args *a = &cli->args;
+
+    *with = (struct means){
+        .roles.list = a->roles == NULL ? json_object() : NULL,
+        .model = json_string(a->model != NULL ? a->model : "default")};
+    mortise_buf_init(&with->roles.text, cli->mem);
+    if (with->model == NULL || (a->roles == NULL && with->roles.list == NULL))
+        return mortise_nomem(err);
+    return a->roles != NULL ? read_roles(cli, &with->roles, err) : MORTISE_OK;
+}
+
+static int read_deployment(struct means *with, struct mortise_cli *cli,
+                           struct mortise_err *err)
+{
+    struct mortise_settings settings;
+    int rv = mortise_cli_peek(cli, &settings, err);
+
+    if (rv == MORTISE_OK) {
+        const struct mortise_models *models = &settings.deployment->models;
+
+        with->nodes =
+            mortise_cli_most(&settings, MORTISE_LIMIT_NODES, MAX_NODES);
+        with->lacks_default = mortise_model_find(models, "default") == NULL;
+    }
+    mortise_settings_close(&settings);
+    return rv;
+}
+
+/* What the model is told to plan: the goal, and with what. */
+static int make_brief(struct means *with, struct mortise_cli *cli,
+                      const struct mortise_graph *probe,
+                      struct mortise_err *err)
+{
+    struct mortise_buf text;
+
+    mortise_buf_init(&text, cli->mem);
+    mortise_buf_puts(&text, "The goal: ");
+    mortise_buf_puts(&text, cli->args.operands[0]);
+    put_roles(&text, with->roles.list);
+    put_tools(&text, probe);
+    if (mortise_buf_cstr(&text) != NULL)
+        with->brief = json_string(text.p);
+    mortise_buf_finish(&text);
+    return with->brief != NULL ? MORTISE_OK : mortise_nomem(err);
+}
+
+static int look(struct means *with, struct mortise_cli *cli,
+                struct mortise_err *err)
+{
     const char *path = cli->args.roles != NULL ? cli->args.roles : graph_name;
-    struct mortise_buf given, probe, text;
     struct mortise_graph *g = NULL;
     struct mortise_diags diags;
-    int rv = MORTISE_OK;
+    struct mortise_buf probe;
+    uint32_t lines;
+    int rv;
 
-    mortise_buf_init(&given, cli->mem);
     mortise_buf_init(&probe, cli->mem);
-    mortise_buf_init(&text, cli->mem);
     mortise_diags_init(&diags, cli->mem);
-    *roles = json_object();
-    if (cli->args.roles != NULL) {
-        json_decref(*roles);
-        *roles = NULL;
-        rv = read_roles(cli, &given, roles, err);
-    }
-    write_probe(&probe, &given);
-    if (rv == MORTISE_OK && mortise_buf_cstr(&probe) == NULL)
-        rv = mortise_nomem(err);
+    lines = write_probe(&probe, with);
+    rv = mortise_buf_cstr(&probe) != NULL
+             ? mortise_cli_text_graph(cli, path, probe.p, probe.n, &diags, &g,
+                                      err)
+             : mortise_nomem(err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_text_graph(cli, path, probe.p, probe.n, &diags, &g,
-                                    err);
-    if (rv == MORTISE_OK) {
-        mortise_buf_puts(&text, "The goal: ");
-        mortise_buf_puts(&text, cli->args.operands[0]);
-        put_roles(&text, *roles);
-        put_tools(&text, g);
-        *brief = mortise_buf_cstr(&text) != NULL ? json_string(text.p) : NULL;
-        rv = *brief != NULL ? MORTISE_OK : mortise_nomem(err);
-    }
-    place_findings(&diags);
+        rv = make_brief(with, cli, g, err);
+    place_findings(&diags, lines);
     if (rv != MORTISE_OK) /* what else is said of the probe, nobody wrote */
         mortise_cli_findings(cli, &diags);
     else
         mortise_diags_finish(&diags);
     mortise_graph_unref(g);
-    mortise_buf_finish(&given);
     mortise_buf_finish(&probe);
-    mortise_buf_finish(&text);
     return rv;
 }
 
 /* What every plan is to say. */
-static json_t *laid_over(const struct mortise_args *a, json_t *roles)
+static json_t *laid_over(const struct mortise_args *a, const struct means *with)
 {
-    return json_pack("{s:s, s:s, s:s, s:{s:i}, s:O*, s:s*}", "apiVersion",
+    json_t *roles = with->roles.list, *defaults = NULL;
+
+    if (with->lacks_default)
+        defaults = json_pack("{s:{s:O}}", "llm", "provider_id", with->model);
+    return json_pack("{s:s, s:s, s:s, s:{s:I}, s:o*, s:O*, s:s*}", "apiVersion",
                      "mortise/v1", "kind", "Graph", "goal", a->operands[0],
-                     "limits", "nodes", (int)MAX_NODES, "roles",
+                     "limits", "nodes", (json_int_t)with->nodes, "defaults",
+                     defaults, "roles",
                      json_object_size(roles) > 0 ? roles : NULL, "hitl_mode",
                      a->approve ? "approve_plan" : NULL);
 }
@@ -366,21 +511,25 @@ static int make_input(struct mortise_cli *cli, json_t **out,
                       struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
-    json_t *brief = NULL, *roles = NULL;
+    struct means with;
     uint64_t replans;
     int rv = read_replans(a, &replans, err);
 
+    if (rv != MORTISE_OK)
+        return rv;
+    rv = means_init(&with, cli, err);
     if (rv == MORTISE_OK)
-        rv = make_brief(cli, &brief, &roles, err);
+        rv = read_deployment(&with, cli, err);
+    if (rv == MORTISE_OK)
+        rv = look(&with, cli, err);
     if (rv == MORTISE_OK) {
         *out = json_pack("{s:s, s:s, s:s, s:O, s:o, s:I}", "instructions",
                          instructions, "split", to_split, "direct", to_direct,
-                         "brief", brief, "with", laid_over(a, roles),
+                         "brief", with.brief, "with", laid_over(a, &with),
                          "max_replans", (json_int_t)replans);
         rv = *out != NULL ? MORTISE_OK : mortise_nomem(err);
     }
-    json_decref(brief);
-    json_decref(roles);
+    means_finish(&with);
     return rv;
 }
 
@@ -420,6 +569,61 @@ static int begin(struct mortise_watching *w, struct mortise_err *err)
                err);
 }
 
+static bool is(const json_t *show, const char *member, const char *word)
+{
+    return strcmp(mortise_cli_text(show, member), word) == 0;
+}
+
+static size_t visits_of(const json_t *show, const char *node)
+{
+    size_t n = 0;
+
+    MORTISE_JSON_EACH (one_node, i, json_object_get(show, "nodes"))
+        n += is(one_node, "node", node);
+    return n;
+}
+
+/* It was told so often what is wrong with its plans that it is over. */
+static bool is_given_up(const json_t *show)
+{
+    return is(show, "status", "failed") &&
+           is(json_object_get(show, "error"), "code", "plan");
+}
+
+/* Asked again, it is told what the last check told nobody but us.  With departments
+ * that one may be of any of them, and all is planned anew. */
+static json_t *ask_again(const json_t *show)
+{
+    const json_t *state = json_object_get(show, "state");
+    struct mortise_buf again;
+    json_t *out = NULL;
+
+    if (visits_of(show, "plan") == 0)
+        return json_pack("[{s:s, s:s}]", "kind", "goto", "node", "split");
+    mortise_buf_init(&again, &mortise_heap);
+    mortise_buf_puts(&again, "You planned:\n\n");
+    mortise_buf_puts(
+        &again, mortise_cli_text(json_object_get(state, "artifacts"), "plan"));
+    mortise_buf_puts(&again, "\n\nBut ");
+    mortise_buf_puts(
+        &again, mortise_cli_text(json_object_get(show, "error"), "message"));
+    mortise_buf_puts(&again,
+                     "\nReply with the whole plan once more, corrected.");
+    if (mortise_buf_cstr(&again) != NULL)
+        out = json_pack("[{s:s, s:{s:{s:{s:s}}}, s:b}, {s:s, s:s}]", "kind",
+                        "update", "value", "artifacts", "check", "again",
+                        again.p, "merge", 1, "kind", "goto", "node", "plan");
+    mortise_buf_finish(&again);
+    return out;
+}
+
+/* What was checked would fail the check once more: the model is asked again. */
+static json_t *way_on(const json_t *show)
+{
+    return is_given_up(show) ? ask_again(show)
+                             : json_pack("[{s:s}]", "kind", "resume");
+}
+
 /* One that died, was paused or failed goes on; of one that is done there is the
  * plan. */
 static int take_up(struct mortise_watching *w, struct mortise_err *err)
@@ -432,15 +636,10 @@ static int take_up(struct mortise_watching *w, struct mortise_err *err)
     if (rv == MORTISE_OK)
         rv = mortise_cli_show(w->cli, w->run, &show, err);
     if (rv == MORTISE_OK &&
-        strcmp(mortise_cli_text(json_object_get(show, "graph"), "name"),
-               graph_name) != 0)
+        !is(json_object_get(show, "graph"), "name", graph_name))
         rv = mortise_fail(err, MORTISE_EINVAL, "run %s plans nothing", w->run);
-    if (rv == MORTISE_OK &&
-        strcmp(mortise_cli_text(show, "status"), "completed") != 0)
-        rv = see(
-            w, "command",
-            mortise_watch_command(w, json_pack("[{s:s}]", "kind", "resume")),
-            err);
+    if (rv == MORTISE_OK && !is(show, "status", "completed"))
+        rv = see(w, "command", mortise_watch_command(w, way_on(show)), err);
     json_decref(show);
     return rv;
 }
@@ -453,15 +652,6 @@ static const json_t *plan_in(const json_t *show)
     const json_t *state = json_object_get(show, "state");
 
     return json_object_get(json_object_get(state, "artifacts"), "check");
-}
-
-static size_t visits_of(const json_t *show, const char *node)
-{
-    size_t n = 0;
-
-    MORTISE_JSON_EACH (one_node, i, json_object_get(show, "nodes"))
-        n += strcmp(mortise_cli_text(one_node, "node"), node) == 0;
-    return n;
 }
 
 static int print_plan(struct mortise_watching *w, const json_t *show,
@@ -492,6 +682,52 @@ static int print_plan(struct mortise_watching *w, const json_t *show,
     return MORTISE_OK;
 }
 
+/* What helps it: the commands that settle what is asked, which let it go on, and
+ * the one that has its plan. */
+static void offer(struct mortise_cli *cli, struct mortise_out *o,
+                  const char *run, const json_t *show)
+{
+    const json_t *limit = json_object_get(show, "limit");
+    struct mortise_cli_way way =
+        mortise_cli_way_on(cli, o, run, json_object_get(show, "blocked"));
+
+    MORTISE_JSON_EACH (request, i, json_object_get(show, "pending"))
+        mortise_cli_print_request(&way, request);
+    if (way.stuck)
+        return;
+    mortise_cli_lift(&way);
+    if (json_is_object(limit))
+        mortise_cli_raise(&way, limit);
+    mortise_cli_suggest_begin(cli, o, "plan");
+    mortise_out_puts(o, " --continue --id ");
+    mortise_out_shell(o, run);
+    mortise_out_puts(o, "\n");
+}
+
+static void stop_json(struct mortise_watching *w, const json_t *show)
+{
+    const json_t *error = json_object_get(show, "error");
+    bool failed = json_is_object(error);
+    struct mortise_buf b;
+    struct mortise_out o;
+
+    mortise_buf_init(&b, w->cli->mem);
+    mortise_out_init_buf(&o, &b);
+    offer(w->cli, &o, w->run, show);
+    mortise_out_flush(&o);
+    mortise_cli_error(
+        w->cli,
+        failed ? mortise_cli_text(error, "code")
+               : mortise_result_name(MORTISE_ESTATE),
+        failed ? mortise_cli_text(error, "message") : "there is no plan yet",
+        json_pack(
+            "{s:s, s:s, s:O*, s:o}", "run", w->run, "status",
+            mortise_cli_text(show, "status"), "pending",
+            json_object_get(show, "pending"), "commands",
+            mortise_cli_command_list(mortise_buf_cstr(&b) != NULL ? b.p : "")));
+    mortise_buf_finish(&b);
+}
+
 /* It rests without a plan: why, and how to go on. */
 static int stop(struct mortise_watching *w, const json_t *show)
 {
@@ -501,24 +737,20 @@ static int stop(struct mortise_watching *w, const json_t *show)
 
     mortise_out_flush(&cli->out);
     if (cli->args.json) {
-        mortise_cli_error(
-            cli,
-            json_is_object(error) ? mortise_cli_text(error, "code")
-                                  : mortise_result_name(MORTISE_ESTATE),
-            json_is_object(error) ? mortise_cli_text(error, "message")
-                                  : "there is no plan yet",
-            json_pack("{s:s, s:s}", "run", w->run, "status", status));
-    } else if (json_is_object(error)) {
-        mortise_out_say(&cli->err, "mortise: there is no plan (%s)\n",
-                        mortise_cli_text(error, "code"));
-        mortise_out_text(&cli->err, mortise_cli_text(error, "message"), 2);
+        stop_json(w, show);
     } else {
-        mortise_out_say(&cli->err, "mortise: run %s is %s; to go on:\n", w->run,
-                        status);
-        mortise_cli_suggest_begin(cli, &cli->err, "plan");
-        mortise_out_puts(&cli->err, " --continue --id ");
-        mortise_out_shell(&cli->err, w->run);
-        mortise_out_puts(&cli->err, "\n");
+        if (json_is_object(error)) {
+            mortise_out_say(&cli->err, "mortise: there is no plan (%s)\n",
+                            mortise_cli_text(error, "code"));
+            mortise_out_text(&cli->err, mortise_cli_text(error, "message"), 2);
+        } else {
+            mortise_out_say(&cli->err, "mortise: run %s is %s\n", w->run,
+                            status);
+        }
+        mortise_out_say(&cli->err, is_given_up(show)
+                                       ? "to have the model asked once more:\n"
+                                       : "to go on:\n");
+        offer(cli, &cli->err, w->run, show);
     }
     return (int)mortise_exit_code_of_status(mortise_status_of_name(status));
 }
@@ -545,8 +777,7 @@ static int conclude(struct mortise_watching *w, int *code,
 {
     json_t *show = NULL;
     int rv = mortise_cli_show(w->cli, w->run, &show, err);
-    bool done = rv == MORTISE_OK &&
-                strcmp(mortise_cli_text(show, "status"), "completed") == 0;
+    bool done = rv == MORTISE_OK && is(show, "status", "completed");
 
     if (done)
         rv = print_plan(w, show, err);
@@ -569,11 +800,13 @@ static int plan(struct mortise_cli *cli, struct mortise_err *err)
     if (a->go_on && (a->id == NULL || a->n_operands > 0 || a->roles != NULL ||
                      a->model != NULL || a->max_replans != NULL ||
                      a->departments || a->approve))
-        return mortise_cli_usage(cli, "--continue goes on with the run of "
-                                      "--id, as it was asked for");
+        return mortise_cli_usage(
+            cli, "--continue goes on with the run of --id, as it was asked "
+                 "for: with --out, --run and no GOAL");
     if (!a->go_on && a->n_operands == 0)
         return mortise_cli_usage(cli, "what is the goal?");
     mortise_watching_init(&w, cli);
+    w.made_graph = true;
     rv = mortise_stop_begin(err);
     if (rv == MORTISE_OK)
         rv = a->go_on ? take_up(&w, err) : begin(&w, err);
@@ -585,7 +818,8 @@ static int plan(struct mortise_cli *cli, struct mortise_err *err)
 static const struct mortise_opt opts[] = {
     MORTISE_OPT_TEXT("model", "ALIAS", model,
                      "Which of the deployment's models plans (default:\n"
-                     "default)"),
+                     "default); of one that has no default, the workers of\n"
+                     "the plan have it, too"),
     MORTISE_OPT_TEXT("roles", "FILE", roles,
                      "Roles to plan with, beside those that are built in: a\n"
                      "mapping, as under `roles` of a graph"),
@@ -602,7 +836,8 @@ static const struct mortise_opt opts[] = {
     MORTISE_OPT_FLAG("run", runs, "Run it then"),
     MORTISE_OPT_FLAG("continue", go_on,
                      "Go on with one that was paused, died or failed, or show\n"
-                     "what it came to"),
+                     "what it came to; where no plan could run, the model is\n"
+                     "asked once more"),
     MORTISE_OPT_TEXT("id", "X", id,
                      "Name the run that plans; with --continue: which"),
     MORTISE_OPTS_OF_GOING,

@@ -281,13 +281,42 @@ static int begun(struct mortise_watching *w)
     return w->err.code != MORTISE_OK;
 }
 
-/* What was found in the run's graph. */
-static void report(struct mortise_cli *cli, const json_t *item)
+/* Findings in a graph that the command made, which are of what was asked for, or of
+ * the deployment: without places. */
+static void report_made(struct mortise_cli *cli, const json_t *findings)
 {
+    static const char *const places[] = {"line", "col", "end_line", "end_col"};
+
+    MORTISE_JSON_EACH (borrowed, i, findings) {
+        json_t *one = mortise_json_unconst(borrowed);
+        const char *help = mortise_cli_text(one, "help");
+
+        json_object_set_new(one, "path", json_null());
+        for (size_t k = 0; k < sizeof places / sizeof places[0]; k++)
+            json_object_set_new(one, places[k], json_integer(0));
+        if (cli->args.json)
+            continue;
+        mortise_out_say(
+            &cli->err, "%s[%s]: %s\n", mortise_cli_text(one, "severity"),
+            mortise_cli_text(one, "code"), mortise_cli_text(one, "message"));
+        if (help[0] != '\0')
+            mortise_out_say(&cli->err, "help: %s\n", help);
+    }
     if (cli->args.json)
-        mortise_cli_keep_findings(cli, json_object_get(item, "findings"));
+        mortise_cli_keep_findings(cli, findings);
+}
+
+/* What was found in the run's graph. */
+static void report(const struct mortise_watching *w, const json_t *item)
+{
+    const json_t *findings = json_object_get(item, "findings");
+
+    if (w->made_graph)
+        report_made(w->cli, findings);
+    else if (w->cli->args.json)
+        mortise_cli_keep_findings(w->cli, findings);
     else
-        mortise_out_text(&cli->err, mortise_cli_text(item, "text"), 0);
+        mortise_out_text(&w->cli->err, mortise_cli_text(item, "text"), 0);
 }
 
 /* Of a request that carries none. */
@@ -296,7 +325,7 @@ static int report_alone(void *ud, json_t *item)
     struct mortise_watching *w = ud;
 
     if (strcmp(mortise_cli_text(item, "type"), "report") == 0)
-        report(w->cli, item);
+        report(w, item);
     return 0;
 }
 
@@ -307,7 +336,7 @@ static int item(void *ud, json_t *item)
     const char *type = mortise_cli_text(item, "type");
 
     if (strcmp(type, "report") == 0) {
-        report(w->cli, item);
+        report(w, item);
         return 0;
     }
     if (strcmp(type, "started") == 0) {

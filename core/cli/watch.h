@@ -11,6 +11,7 @@ struct mortise_watching {
     uint64_t seq;              /* the newest event that was shown */
     char run[MORTISE_RUN_MAX]; /* "": it has yet to begin */
     struct mortise_err err;    /* MORTISE_OK, or why signals are not heard */
+    bool made_graph; /* by the command: nobody can look at a place in it */
 };
 
 void mortise_watching_init(struct mortise_watching *w, struct mortise_cli *cli);

@@ -504,6 +504,7 @@ static int read(struct mortise_deployment *d, const char *path,
         return rv;
     rv = MORTISE_OK;
     d->path = root->span.file->path;
+    d->models.path = d->path;
     if (mortise_header_check(root, "Deployment", diags)) {
         d->written = root;
         d->tree = root = mortise_expand(r.arena, root, diags);

@@ -287,10 +287,19 @@ int mortise_model_need(const struct mortise_models *models, const char *alias,
     for (; n < models->n && n < sizeof aliases / sizeof aliases[0]; n++)
         aliases[n] = models->list[n].alias;
     near = mortise_nearest(alias, aliases, n);
+    if (near != NULL)
+        return mortise_fail(why, MORTISE_ENOTFOUND,
+                            "the deployment's models have no '%.64s'; did you "
+                            "mean '%s'?",
+                            alias, near);
     return mortise_fail(why, MORTISE_ENOTFOUND,
-                        "the deployment's models have no '%.64s'%s%s%s", alias,
-                        near != NULL ? "; did you mean '" : "",
-                        near != NULL ? near : "", near != NULL ? "'?" : "");
+                        "the deployment's models have no '%.64s': write "
+                        "'%.64s: {provider: PLUGIN, model: NAME}' under "
+                        "'models' of %.256s",
+                        alias, alias,
+                        models->path != NULL
+                            ? models->path
+                            : "a Deployment file, such as mortise.yaml");
 }
 
 size_t

@@ -40,6 +40,7 @@ struct mortise_model_alias {
 struct mortise_models { /* in an arena */
     const struct mortise_model_alias *list;
     size_t n;
+    const char *path; /* of the file whose they are; NULL: there is none */
 };
 
 /* What may stand in one. */
@@ -56,7 +57,8 @@ mortise_model_find(const struct mortise_models *models, const char *alias);
 const struct mortise_model_alias *
 mortise_model_for(const struct mortise_models *models, const char *alias,
                   double complexity);
-/* MORTISE_OK, or MORTISE_ENOTFOUND with which one may be meant. */
+/* MORTISE_OK, or MORTISE_ENOTFOUND with which one may be meant, or with what is to
+ * be written where. */
 int mortise_model_need(const struct mortise_models *models, const char *alias,
                        struct mortise_err *why);
 /* What answers where it is asked: itself, or its tiers; how many. */

@@ -427,7 +427,10 @@ const struct mortise_code mortise_codes[] = {
     {"E0513", "a model that is not there, or cannot be asked",
      "llm.provider_id and llm.fallback name aliases of the deployment's "
      "models; "
-     "`default` is meant where none is said.  The provider of an alias must be "
+     "`default` is meant where none is said, as by 'mortise plan' and 'mortise "
+     "chat' without --model.  Write it under `models` of the deployment, as in "
+     "'default: {provider: openai, base_url: URL, model: NAME}' "
+     "(docs/models.md).  The provider of an alias must be "
      "one that can be used (E0511).  In a deployment, what a plugin's config "
      "names is one, too, where its config_schema says x-model: true, and so is "
      "the `default` there of a config that names none.",

@@ -119,7 +119,8 @@ START_TEST(an_alias_of_a_config_is_checked)
              "'smal'; did you mean 'small'?\n");
     desk_not_out("mortise.yaml:9:");
     desk_out("mortise.yaml:10:41: error[E0513]: the deployment's models have "
-             "no 'nope'\n");
+             "no 'nope': write 'nope: {provider: PLUGIN, model: NAME}' under "
+             "'models' of mortise.yaml\n");
     desk_graph("g", "start: a\nnodes:\n"
                     "  a: {type: guardrail, guardrails: [b], target: \"'x'\", "
                     "next: END}\n");
@@ -137,7 +138,8 @@ START_TEST(an_alias_that_no_config_names)
     static const char words[] =
         "mortise.yaml:7:41: error[E0513]: plugin 'judge' asks the model "
         "'default' where its config has no 'model': the deployment's models "
-        "have no 'default'\n";
+        "have no 'default': write 'default: {provider: PLUGIN, model: NAME}' "
+        "under 'models' of mortise.yaml\n";
 
     desk_deploy("guardrails: {a: {plugin: judge, config: {criteria: x}}}\n"
                 "memory: {plugin: local}\n");

@@ -415,6 +415,155 @@ START_TEST(a_plan_opens_no_files)
 }
 END_TEST
 
+#define FINDS                                                                  \
+    "      - text: |\n"                                                        \
+    "          metadata: {name: p, version: 1.0.0}\n"                          \
+    "          start: [a]\n"                                                   \
+    "          nodes: {a: {goal: find it out}}\n"
+
+static void deploy_so(const char *models)
+{
+    char text[2048];
+
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: t}\n"
+             "store: {path: ./store}\n%s",
+             models);
+    desk_put("mortise.yaml", text);
+}
+
+/* Nobody wrote the graph that plans: what is wrong with the deployment for it is
+ * said without a place in that, and with what to write where.  It says the same by
+ * a chat. */
+START_TEST(a_missing_model_is_said_of_the_deployment)
+{
+    static const char *const goals[] = {"plan 'tidy up'", "chat hello"};
+
+    for (size_t i = 0; i < 2; i++) {
+        deploy_so("");
+        child_run("$MORTISE %s </dev/null", goals[i]);
+        desk_code(2);
+        ck_assert_ptr_eq(strstr(child.err,
+                                "error[E0513]: the deployment's models have no "
+                                "'default': write 'default: {provider: PLUGIN, "
+                                "model: NAME}' under 'models' of mortise.yaml"),
+                         child.err);
+        child_run("$MORTISE %s --json </dev/null", goals[i]);
+        desk_code(2);
+        desk_err("\"path\":null,\"line\":0,");
+        desk_ok("rm mortise.yaml");
+        child_run("$MORTISE %s </dev/null", goals[i]);
+        desk_code(2);
+        desk_err("under 'models' of a Deployment file, such as mortise.yaml");
+        deploy_so("models: {other: {provider: scripted, model: s, replies: "
+                  "[{text: x}]}}\n");
+        child_run("$MORTISE %s --model othr </dev/null", goals[i]);
+        desk_code(2);
+        desk_err("error[E0513]: the deployment's models have no 'othr'; did "
+                 "you mean 'other'?");
+    }
+}
+END_TEST
+
+/* --model is all that a deployment without a `default` needs: its workers have that
+ * one, too. */
+START_TEST(the_model_that_plans_may_be_the_only_one)
+{
+    deploy_so("models:\n  other:\n    provider: scripted\n    model: s\n"
+              "    replies:\n" FINDS);
+    desk_ok("$MORTISE plan 'tidy up' --model other --run");
+    desk_out("provider_id: other");
+    desk_out(" completed");
+    deploy(FINDS);
+    desk_ok("$MORTISE plan 'tidy up'");
+    ck_assert_ptr_null(strstr(child.out, "provider_id"));
+}
+END_TEST
+
+/* What the deployment bounds bounds what is planned and who chats, and forbids
+ * neither. */
+START_TEST(bounds_of_the_deployment_hold)
+{
+    deploy_so("limits: {nodes: 5, steps: 50, visits: 4}\n"
+              "models:\n  default:\n    provider: scripted\n    model: s\n"
+              "    replies:\n" FINDS);
+    desk_ok("$MORTISE plan 'tidy up'");
+    desk_out("nodes: 5\n");
+    desk_ok("$MORTISE chat hello </dev/null");
+    desk_out("find it out");
+}
+END_TEST
+
+/* A plan that waits for somebody says for what, and the commands that are printed
+ * have it in the end. */
+START_TEST(who_plans_may_have_to_be_asked)
+{
+    char line[512];
+
+    deploy_so("tools: {ask: [agent/gmi]}\n"
+              "models:\n  default:\n    provider: scripted\n    model: s\n"
+              "    replies:\n" FINDS);
+    child_run("$MORTISE plan 'tidy up' --id r --json");
+    desk_code(4);
+    desk_err("mortise approve r ");
+    child_run("$MORTISE plan --continue --id r");
+    desk_code(4);
+    desk_err("plan wants to run a tool and needs an approval");
+    snprintf(line, sizeof line, "%s",
+             desk_line(child.err, "mortise plan ") + 7);
+    desk_ok("$MORTISE%s", desk_line(child.err, "mortise approve ") + 7);
+    desk_ok("$MORTISE%s", line);
+    desk_out("find it out");
+}
+END_TEST
+
+/* Once too often is not for ever: --continue has the model asked again, which is
+ * told what was wrong. */
+START_TEST(it_is_asked_once_more)
+{
+    char *text;
+
+    deploy("      - text: |\n" BAD("first"));
+    child_run("$MORTISE plan 'tidy up' --max-replans 0 --id r");
+    desk_code(1);
+    desk_err("to have the model asked once more:\n");
+    deploy(mends);
+    desk_ok("$MORTISE%s", desk_line(child.err, "mortise plan ") + 7);
+    desk_out("name: mended");
+    text = asked("r", 1);
+    assert_has(text, "has no operation 'jion'");
+    free(text);
+}
+END_TEST
+
+/* A file of roles is a document like any other, and the deployment is not looked for
+ * beside it; which tools they have is looked at before anybody plans. */
+START_TEST(roles_are_a_file_of_their_own)
+{
+    deploy(FINDS);
+    desk_put("roles.yaml", "# who\n---\nscout: {display_name: Scout}\n...\n");
+    desk_ok("$MORTISE plan 'tidy up' --roles roles.yaml");
+    desk_out("display_name: Scout");
+    desk_put("roles.yaml", "--- {scout: {display_nam: Scout}}\n");
+    child_run("$MORTISE plan 'tidy up' --roles roles.yaml");
+    desk_code(2);
+    desk_err("roles.yaml:1:14: error[E0201]");
+    desk_put("roles.yaml", "scout:\n  default_tool_allowlist: [text/nope]\n");
+    child_run("$MORTISE plan 'tidy up' --roles roles.yaml");
+    desk_code(2);
+    desk_err("roles.yaml:2:28: error[E0501]");
+    desk_put("roles.yaml", "roles:\n  scout: {display_name: Scout}\n");
+    child_run("$MORTISE plan 'tidy up' --roles roles.yaml");
+    desk_code(2);
+    desk_err("roles.yaml:1:1: error[E0203]");
+    desk_err("help: leave out `roles:`");
+    desk_ok("mkdir team");
+    desk_put("team/mortise.yaml", "kind: Nothing\n");
+    desk_put("team/roles.yaml", "scout: {display_name: Scout}\n");
+    desk_ok("$MORTISE plan 'tidy up' --roles team/roles.yaml");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("cli_plan");
@@ -433,6 +582,12 @@ static Suite *suite(void)
     tcase_add_test(tc, planning_goes_on);
     tcase_add_test(tc, a_kill_costs_one_call);
     tcase_add_test(tc, a_plan_opens_no_files);
+    tcase_add_test(tc, a_missing_model_is_said_of_the_deployment);
+    tcase_add_test(tc, the_model_that_plans_may_be_the_only_one);
+    tcase_add_test(tc, bounds_of_the_deployment_hold);
+    tcase_add_test(tc, who_plans_may_have_to_be_asked);
+    tcase_add_test(tc, it_is_asked_once_more);
+    tcase_add_test(tc, roles_are_a_file_of_their_own);
     suite_add_tcase(suite, tc);
     return suite;
 }

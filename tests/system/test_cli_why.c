@@ -506,7 +506,8 @@ END_TEST
 START_TEST(lost_models)
 {
     static const char lacks[] =
-        "g.yaml:7:3: error[E0513]: the deployment's models have no 'default'.";
+        "g.yaml:7:3: error[E0513]: the deployment's models have no 'default': "
+        "write";
     pid_t engine;
 
     desk_graph("g", "start: a\nnodes:\n"
@@ -519,7 +520,7 @@ START_TEST(lost_models)
     desk_ok("$MORTISE approve $($MORTISE inbox q --ids) --no-continue");
     desk_ok("sed -i s/default:/other:/ mortise.yaml");
     desk_ok("$MORTISE show r");
-    desk_out("have no 'default'\n");
+    desk_out("under 'models' of mortise.yaml\n");
     for (int i = 0; i < 2; i++) {
         why(i == 0 ? "r" : "q");
         desk_out("It is blocked: ");
