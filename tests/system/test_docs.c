@@ -81,6 +81,35 @@ START_TEST(blocks_run)
 }
 END_TEST
 
+/* What a page says about going on with a run works in the shell that its block left:
+ * a run goes on in the deployment that it began in, which a graph beside it finds
+ * and `resume` does not. */
+START_TEST(resumes_have_their_deployment)
+{
+    static const char resume[] = "`mortise resume ";
+    unsigned n = 0;
+
+    for (size_t i = 0; i < pages.gl_pathc; i++) {
+        char *text = test_read(pages.gl_pathv[i], NULL);
+
+        for (char *p = text; strncmp(pages.gl_pathv[i], "configs/", 8) == 0 &&
+                             (p = strstr(p, resume)) != NULL;
+             n++) {
+            size_t span = strcspn(p + 1, "`") + 1;
+            const char *exported = strstr(text, "export MORTISE_DEPLOYMENT=");
+
+            ck_assert_msg((exported != NULL && exported < p) ||
+                              memmem(p, span, "--deployment", 12) != NULL,
+                          "%s: in which deployment? %.*s", pages.gl_pathv[i],
+                          (int)span, p);
+            p += span;
+        }
+        free(text);
+    }
+    ck_assert_uint_gt(n, 0);
+}
+END_TEST
+
 static const char *const made[][2] = {{"docs/cli.md", "cli-doc.sh"},
                                       {"docs/errors.md", "errors-doc.sh"}};
 enum { N_MADE = sizeof made / sizeof made[0] };
@@ -294,6 +323,7 @@ static Suite *suite(void)
     tcase_set_timeout(tc, 300);
     tcase_add_checked_fixture(tc, begin, end);
     tcase_add_test(tc, blocks_run);
+    tcase_add_test(tc, resumes_have_their_deployment);
     tcase_add_loop_test(tc, made_pages, 0, N_MADE);
     tcase_add_test(tc, quotes_are_true);
     tcase_add_test(tc, links_lead_somewhere);
