@@ -438,6 +438,26 @@ START_TEST(all_or_nothing)
 }
 END_TEST
 
+/* A circle is told once, where the diff closed it, whatever else of it stood there
+ * before, and not what only the circle leads to. */
+START_TEST(a_circle_is_of_the_diff)
+{
+    begin("start: ask\n"
+          "nodes:\n"
+          "  ask: {type: human, prompt: Enough?}\n"
+          "  write: {goal: write it, depends_on: ask}\n"
+          "  print: {goal: print it, depends_on: write}\n"
+          "  bind: {goal: bind it, depends_on: print}\n");
+    ck_assert_int_eq(
+        steer("- wrap: {ids: [write, bind], team: {id: t, goal: go}}\n"), 2);
+    desk_err("diff.yaml:1:41: error[E0304]: depends_on goes in a circle: ");
+    desk_err("diff.yaml has 1 error");
+    ck_assert_int_eq(steer("- reroute: {id: write, depends_on: [print]}\n"), 2);
+    desk_err("diff.yaml:1:37: error[E0304]: depends_on goes in a circle: ");
+    desk_err("diff.yaml has 1 error");
+}
+END_TEST
+
 /* Each of what is said of a diff, explained. */
 START_TEST(codes_are_explained)
 {
@@ -669,6 +689,7 @@ static Suite *suite(void)
     tcase_add_test(tc, wrap);
     tcase_add_test(tc, a_trial_changes_nothing);
     tcase_add_test(tc, all_or_nothing);
+    tcase_add_test(tc, a_circle_is_of_the_diff);
     tcase_add_test(tc, codes_are_explained);
     tcase_add_test(tc, what_cannot_be_steered);
     tcase_add_test(tc, findings_as_json);

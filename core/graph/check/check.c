@@ -48,6 +48,7 @@ struct walk { /* depth first, along edges that depends_on made */
     uint32_t *path; /* from the root of the walk to here */
     uint32_t *next; /* per node: the out edge to follow next */
     uint8_t *state; /* per node */
+    bool *circular; /* per node: it is on a circle */
     uint32_t n;     /* of path */
     unsigned reported;
 };
@@ -70,6 +71,24 @@ static void put_names(const struct walk *w, uint32_t first, char *out,
     snprintf(out + n, size - n, "%s", nodes[w->path[first]].id);
 }
 
+/* Where a circle is reported: at the edge that closed it, or, of a graph that a diff
+ * made another, at one that the diff brought. */
+static struct mortise_span place_of(const struct walk *w, uint32_t first,
+                                    const struct mortise_edge *closing)
+{
+    const struct mortise_graph *g = w->ld->g;
+
+    for (uint32_t i = first; i < w->n; i++) {
+        const struct mortise_node *node = &g->nodes[w->path[i]];
+        const struct mortise_edge *e =
+            &g->edges[node->out[w->next[w->path[i]] - 1]];
+
+        if (e->span.file != g->tree->span.file)
+            return e->span;
+    }
+    return closing->span;
+}
+
 /* The edge leads from the end of the path back to a node on it. */
 static void report_circle(struct walk *w, const struct mortise_edge *e)
 {
@@ -78,10 +97,12 @@ static void report_circle(struct walk *w, const struct mortise_edge *e)
 
     while (w->path[first] != e->to)
         first--;
+    for (uint32_t i = first; i < w->n; i++)
+        w->circular[w->path[i]] = true;
     if (w->reported++ >= MAX_CIRCLES)
         return;
     put_names(w, first, names, sizeof names);
-    mortise_diag_add(w->ld->diags, "E0304", e->span,
+    mortise_diag_add(w->ld->diags, "E0304", place_of(w, first, e),
                      "depends_on goes in a circle: %s", names);
 }
 
@@ -116,7 +137,8 @@ static void walk_from(struct walk *w, uint32_t root)
     }
 }
 
-static void check_circles(struct mortise_loader *ld)
+/* Per node, whether it is on one; NULL: memory ran out. */
+static const bool *check_circles(struct mortise_loader *ld)
 {
     uint32_t n = ld->g->n_nodes;
     struct walk w = {.ld = ld};
@@ -124,9 +146,11 @@ static void check_circles(struct mortise_loader *ld)
     w.path = mortise_load_alloc(ld, n * sizeof *w.path);
     w.next = mortise_load_alloc(ld, n * sizeof *w.next);
     w.state = mortise_load_alloc(ld, n);
+    w.circular = mortise_load_alloc(ld, n * sizeof *w.circular);
     for (uint32_t i = 0; i < n && !ld->nomem; i++)
         if (w.state[i] == UNSEEN)
             walk_from(&w, i);
+    return w.circular;
 }
 
 /* ---- reach ----------------------------------------------------------- */
@@ -139,7 +163,8 @@ static void reach(bool *reached, uint32_t *queue, uint32_t *n, uint32_t to)
     queue[(*n)++] = to;
 }
 
-static void check_reach(struct mortise_loader *ld)
+/* What only a circle leads to is led to: that is told of the circle. */
+static void check_reach(struct mortise_loader *ld, const bool *circular)
 {
     const struct mortise_graph *g = ld->g;
     uint32_t *queue = mortise_load_alloc(ld, g->n_nodes * sizeof *queue);
@@ -150,6 +175,9 @@ static void check_reach(struct mortise_loader *ld)
         return;
     for (uint32_t i = 0; i < g->n_start; i++)
         reach(reached, queue, &n, g->edges[g->start[i]].to);
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (circular[i])
+            reach(reached, queue, &n, i);
     for (uint32_t done = 0; done < n; done++) {
         const struct mortise_node *node = &g->nodes[queue[done]];
 
@@ -200,16 +228,18 @@ static bool has_start(const struct mortise_graph *g)
 
 void mortise_check_structure(struct mortise_loader *ld)
 {
+    const bool *circular = NULL;
+
     mortise_check_budget(ld);
     check_edges(ld);
     if (!ld->nomem)
-        check_circles(ld);
+        circular = check_circles(ld);
     if (ld->nomem || ld->doubtful)
         return;
     if (!has_start(ld->g))
         report_no_start(ld);
     else
-        check_reach(ld);
+        check_reach(ld, circular);
     /* Loops are found among nodes that are reached, in bodies that are. */
     if (ld->nomem || mortise_check_doubts(ld) > 0)
         return;
