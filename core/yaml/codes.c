@@ -505,7 +505,9 @@ const struct mortise_code mortise_codes[] = {
      "next: END}\n"},
     {"E0605", "a secret that cannot be had",
      "The deployment's `secrets` names no such secret, or does not grant it to "
-     "the plugin.",
+     "the plugin.  A graph that a model wrote (`mortise plan`), or a plugin, "
+     "is "
+     "granted none.",
      START_A "  a:\n"
              "    type: tool\n"
              "    tool: http/get\n"

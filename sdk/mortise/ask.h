@@ -1195,7 +1195,8 @@ MORTISE_INLINE mortise_status mortise_schema_fits_wait(
  *
  * The answer is {"valid": true, "graph", "picture"}, or {"valid": false, "graph",
  * "findings"}, as `mortise check` has them; "graph" is the text that was checked,
- * and that the findings point into.  It opens no other files. */
+ * and that the findings point into.  It opens no other files, and refers to no
+ * secrets: whoever had it written would choose them. */
 MORTISE_INLINE mortise_status mortise_graph_check(
     mortise_host *host, const mortise_host_api *api, mortise_call call,
     mortise_str body, mortise_answer_fn *on_answer, void *ud)

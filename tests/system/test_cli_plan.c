@@ -564,6 +564,46 @@ START_TEST(roles_are_a_file_of_their_own)
 }
 END_TEST
 
+/* Whoever talks to the model that plans does not come by a secret: a plan refers to
+ * none, in a node, in one of a team, or in what a worker's tool is bound to. */
+START_TEST(a_plan_has_no_secrets)
+{
+#define STEALS                                                                 \
+    "tool: http/get, args: {url: 'http://127.0.0.1:9/', headers: {X-Key: "     \
+    "'secret://k'}}"
+#define PLAN(node)                                                             \
+    REPLY("metadata: {name: p}\\nstart: a\\nnodes: {a: {" node "}}")
+    static const char *const plans[] = {
+        PLAN("type: tool, " STEALS),
+        PLAN("goal: look, tool_allowlist: [{" STEALS "}]"),
+        PLAN("type: team, goal: look, graph: {start: in, nodes: {in: {type: "
+             "tool, " STEALS "}}}")};
+    struct httpd *d = httpd_start();
+    char text[1024];
+
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: t}\n"
+             "store: {path: ./store}\nmodels:\n"
+             "  default: {provider: openai, model: m, base_url: \"%s\"}\n"
+             "plugins: {config: {http: {allow: [\"http://127.0.0.1:9\"], "
+             "secrets: [k]}}}\n"
+             "secrets: {k: {file: k.txt}}\n",
+             httpd_url(d, "/v1"));
+    desk_put("mortise.yaml", text);
+    desk_ok("printf abcdefghij >k.txt && chmod 600 k.txt");
+    desk_ok("$MORTISE config allow mortise.yaml");
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
+        httpd_answer(d, "/v1/chat/completions", "200 OK",
+                     "Content-Type: application/json\r\n", plans[i]);
+        child_run("$MORTISE plan 'tidy up' --max-replans 0 --run");
+        desk_code(1);
+        desk_err("error[E0605]: a graph that a model wrote, or a plugin, has "
+                 "no secret");
+    }
+    httpd_stop(d);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("cli_plan");
@@ -588,6 +628,7 @@ static Suite *suite(void)
     tcase_add_test(tc, who_plans_may_have_to_be_asked);
     tcase_add_test(tc, it_is_asked_once_more);
     tcase_add_test(tc, roles_are_a_file_of_their_own);
+    tcase_add_test(tc, a_plan_has_no_secrets);
     suite_add_tcase(suite, tc);
     return suite;
 }

@@ -286,7 +286,10 @@ void mortise_graphs_close(struct mortise *m);
  * those that it names are, too, and keep the graph for runs of its digest to
  * share.  Findings are appended to `report` as text, and (not NULL) to
  * `findings` as mortise_diags_json() has them, where there are any. */
-enum { MORTISE_GRAPH_ALONE = 1 }; /* none that it names is opened */
+enum {
+    MORTISE_GRAPH_ALONE = 1,  /* none that it names is opened */
+    MORTISE_GRAPH_KEYLESS = 2 /* ... and no secret is to be had */
+};
 int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
                            const char *cwd, unsigned flags,
                            struct mortise_graph **out,

@@ -10,8 +10,9 @@
  * checked and that the findings point into: as YAML with `with` in it, or, where the
  * text is no mapping, as it was.
  *
- * A graph that somebody else wrote opens no files: one that names others is not
- * valid.  What plugins there are may change, so the answer is recorded. */
+ * A graph that somebody else wrote opens no files and is given no secrets: one that
+ * names others, or refers to any (secret://NAME), is not valid.  What plugins there
+ * are may change, so the answer is recorded. */
 #include "engine/runs/host_calls.h"
 
 #include <string.h>
@@ -119,8 +120,9 @@ static json_t *judge(const struct mortise_asked *a)
     file.text = text.p;
     file.size = text.n;
     if (rv == MORTISE_OK)
-        rv = mortise_graphs_compile(a->m, &file, NULL, MORTISE_GRAPH_ALONE, &g,
-                                    &report, NULL, &err);
+        rv = mortise_graphs_compile(a->m, &file, NULL,
+                                    MORTISE_GRAPH_ALONE | MORTISE_GRAPH_KEYLESS,
+                                    &g, &report, NULL, &err);
     if (rv == MORTISE_OK)
         out = valid(a, g, text.p);
     else if (rv != MORTISE_ENOMEM && mortise_buf_cstr(&report) != NULL)

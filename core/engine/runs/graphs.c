@@ -117,6 +117,19 @@ static int closed_list(void *ud, const char *dir,
     return closed_read(ud, dir, NULL, why);
 }
 
+/* For what no person wrote: who makes a model write it would choose a secret and
+ * the place that it is sent to. */
+static int no_secret(void *ud, const char *plugin, const char *name,
+                     struct mortise_err *why)
+{
+    (void)ud;
+    (void)plugin;
+    (void)name;
+    return mortise_fail(why, MORTISE_EDENIED,
+                        "a graph that a model wrote, or a plugin, has no "
+                        "secret: let a person write the node that needs one");
+}
+
 int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
                            const char *cwd, unsigned flags,
                            struct mortise_graph **out,
@@ -133,6 +146,8 @@ int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
         files.read = closed_read;
         files.list = closed_list;
     }
+    if ((flags & MORTISE_GRAPH_KEYLESS) != 0)
+        catalog.secret = no_secret;
     rv = compile(m, &catalog, file, out, report, findings, err);
     if (rv == MORTISE_OK &&
         find(m, (*out)->digest, (*out)->rules, false) == NULL)
