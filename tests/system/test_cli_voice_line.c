@@ -59,6 +59,7 @@ static struct terminal {
     pthread_t thread;
     bool talks;       /* without waiting to be spoken to */
     bool mute;        /* it says nothing more, and keeps the line */
+    bool babbles;     /* ... and sends frames of no sound meanwhile */
     const char *last; /* bytes */
     size_t n_last;
     size_t hushes;    /* frames C */
@@ -163,6 +164,8 @@ static void serve(int fd)
                 open = put(fd, term.last, term.n_last);
             else if (!term.mute)
                 shutdown(fd, SHUT_WR);
+        } else if (term.babbles) {
+            open = put(fd, "A\0\0\0\0", HEAD);
         } else {
             open = is_readable(fd, 20000) && hear(fd);
         }
@@ -384,6 +387,16 @@ START_TEST(nothing_sent_is_silence)
     out = output();
     ck_assert_int_eq(json_integer_value(json_object_get(out, "heard_ms")), 400);
     json_decref(out);
+}
+END_TEST
+
+/* Nor does it help to send frames in which there is no sound. */
+START_TEST(frames_without_sound_are_silence)
+{
+    deploy(yes);
+    term.mute = term.babbles = true;
+    run("mode: listen-only, audio_in: $S, silence_timeout: 400ms");
+    came_to("silence-timeout", "");
 }
 END_TEST
 
@@ -621,6 +634,42 @@ START_TEST(waiting_is_cancelled)
 }
 END_TEST
 
+/* A terminal that takes no call, and before which others wait, is not waited for
+ * without end: who calls stops when it is told to, and its plugin goes on. */
+START_TEST(calling_is_cancelled)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int waits[8];
+    size_t n = 0;
+    pid_t pid;
+
+    deploy(yes);
+    socket_path(at.sun_path, sizeof at.sun_path);
+    term.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(bind(term.fd, (struct sockaddr *)&at, sizeof at), 0);
+    ck_assert_int_eq(listen(term.fd, 0), 0);
+    do {
+        ck_assert_uint_lt(n, sizeof waits / sizeof waits[0]);
+        waits[n] =
+            socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    } while (connect(waits[n++], (struct sockaddr *)&at, sizeof at) == 0);
+    graph("mode: listen-only, audio_in: $S");
+    pid = child_start("run", "$MORTISE run g.yaml --id r --json");
+    child_await("run.out", "node_start");
+    desk_ok("$MORTISE cancel r");
+    ck_assert_int_eq(child_wait(pid), 1);
+    desk_ok("$MORTISE show r --json");
+    desk_out("\"status\": \"cancelled\"");
+    graph("mode: listen-only, audio_in: $S");
+    child_run("$MORTISE run g.yaml --id r2");
+    desk_code(1);
+    desk_out("the terminal took no call for 10 s");
+    while (n > 0)
+        close(waits[--n]);
+    close(term.fd);
+}
+END_TEST
+
 /* After a kill it calls the terminal again, and goes on at the turn that was not
  * over. */
 START_TEST(a_killed_line_is_called_again)
@@ -663,6 +712,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_line_is_spoken_on);
     tcase_add_loop_test(tc, a_terminal_says_why, 0, N(ends));
     tcase_add_test(tc, nothing_sent_is_silence);
+    tcase_add_test(tc, frames_without_sound_are_silence);
     tcase_add_loop_test(tc, hard_cuts_stop_at_once, 0, 2);
     tcase_add_test(tc, soft_fades_fade);
     tcase_add_test(tc, disabled_goes_on);
@@ -672,6 +722,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, terminals_may_lie, 0, N(broken));
     tcase_add_test(tc, terminals_may_be_missing);
     tcase_add_test(tc, waiting_is_cancelled);
+    tcase_add_test(tc, calling_is_cancelled);
     tcase_add_test(tc, a_killed_line_is_called_again);
     suite_add_tcase(s, tc);
     return s;

@@ -12,12 +12,12 @@
  *         as well
  *
  *   (1) Time is the sound's own.  Who sends faster than it is spoken is heard as
- *       fast; where nothing comes for WAIT_MS, so much silence was heard.  So a
- *       terminal may leave out silence, and a test need not wait.
+ *       fast; where no sound comes for WAIT_MS, so much silence was heard, whatever
+ *       else came.  So a terminal may leave out silence, and a test need not wait.
  *   (2) Speech leaves a frame for each that is heard, and no faster: what was
  *       said is at most a moment ahead of what was played, and stops within it.
- *   (3) A terminal that takes nothing for STUCK_MS is gone: nobody waits for it
- *       without a bound, and a call that is to stop stops.
+ *   (3) A terminal that takes nothing for STUCK_MS, or no call, is gone: nobody
+ *       waits for it without a bound, and a call that is to stop stops.
  *   (4) Whatever a terminal sends, it gets no more memory than FRAME_MAX.
  */
 #include "voice.h"
@@ -27,6 +27,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "wav.h"
@@ -58,10 +59,32 @@ static mortise_status no_line(struct session *s, const char *path, int error)
               words != NULL ? words : "unknown error");
 }
 
+/* A socket before which others wait says so at once, and has room later (3). */
+static mortise_status reach(struct session *s, const struct terminal *t,
+                            const struct sockaddr_un *to)
+{
+    int waited = 0;
+
+    while (connect(t->fd, (const struct sockaddr *)to, sizeof *to) != 0) {
+        if (errno != EAGAIN)
+            return no_line(s, t->path, errno);
+        if (waited >= STUCK_MS)
+            return no(s, &voice_line,
+                      "unix:%s: the terminal took no call for %d s", t->path,
+                      STUCK_MS / 1000);
+        poll(NULL, 0, LOOK_MS);
+        waited += LOOK_MS;
+        if (go_on(s) != MORTISE_S_OK)
+            return voice_cancelled.status;
+    }
+    return MORTISE_S_OK;
+}
+
 mortise_status terminal_open(struct session *s, const char *path,
                              struct terminal **out)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
+    mortise_status status;
     struct terminal *t;
 
     if (strlen(path) >= sizeof to.sun_path)
@@ -72,15 +95,13 @@ mortise_status terminal_open(struct session *s, const char *path,
     if (t == NULL)
         return no_mem(s);
     t->path = path;
-    t->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (t->fd < 0 || connect(t->fd, (struct sockaddr *)&to, sizeof to) != 0) {
-        const int error = errno;
-
+    t->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    status = t->fd >= 0 ? reach(s, t, &to) : no_line(s, path, errno);
+    if (status == MORTISE_S_OK)
+        *out = t;
+    else
         terminal_close(t);
-        return no_line(s, path, error);
-    }
-    *out = t;
-    return MORTISE_S_OK;
+    return status;
 }
 
 void terminal_close(struct terminal *t)
@@ -204,10 +225,18 @@ static enum heard give(struct terminal *t, int16_t frame[FRAME])
     return HEARD;
 }
 
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 enum heard terminal_hear(struct session *s, struct terminal *t,
                          int16_t frame[FRAME])
 {
-    int waited = 0;
+    const int64_t since = now_ms();
 
     while (t->ended == HEARD && t->quiet == 0 && !has_frame(t)) {
         struct pollfd fd = {.fd = t->fd, .events = POLLIN};
@@ -217,9 +246,7 @@ enum heard terminal_hear(struct session *s, struct terminal *t,
             return HEARD_FAILED;
         if (ready > 0)
             t->ended = take_bytes(s, t);
-        else
-            waited += LOOK_MS;
-        if (waited >= WAIT_MS) /* (1) */
+        if (!has_frame(t) && now_ms() - since >= WAIT_MS) /* (1) */
             t->quiet = WAIT_MS / FRAME_MS;
     }
     if (t->heard.n > t->heard_at && (has_frame(t) || t->ended != HEARD))
