@@ -25,6 +25,12 @@
  *       team takes that of what is in it, and who depends on what is removed is
  *       rerouted by the same diff, before or behind.
  *   (6) `start` follows: who depends on nobody is in it.
+ *   (7) What an operation brought is read when all were applied.  Until then it is
+ *       whatever somebody wrote, and taken for what it should be nowhere: an id may
+ *       be no string, `nodes` no mapping, a node none either.
+ *   (8) Who gives a diff holds up those who wait for the engine, which has other
+ *       runs: an operation takes time and memory as the graph and what it brings
+ *       are large, and OPERATIONS of them are a diff.
  */
 #include "graph/steer.h"
 
@@ -32,13 +38,18 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ID_ROOM = 80 }; /* ids have 64 bytes at most */
+#include "base/table.h"
+
+enum {
+    ID_ROOM = 80, /* ids have 64 bytes at most */
+    OPERATIONS = 256
+};
 
 /* What an operation says of a node (4). */
 enum aspect { IS_MADE = 1, IS_GONE, IS_MOVED, ITS_NEEDS, ITS_ROLE, ITS_TOOLS };
 
 struct said {
-    struct said *next;
+    struct mortise_hashed link; /* by the path */
     const char *path;
     enum aspect what;
     struct mortise_span at;
@@ -56,7 +67,7 @@ struct diff {
     struct mortise_arena *a;
     struct mortise_diags *diags;
     const struct mortise_yaml *root; /* the graph so far */
-    struct said *said;               /* the newest first */
+    struct mortise_table said;       /* of a path, what was said last */
     struct removed *removed;
     bool nomem;
 };
@@ -135,6 +146,13 @@ list_of(struct diff *d, const struct items *from, struct mortise_span at)
     return list;
 }
 
+static struct items room_for(struct diff *d, size_t n)
+{
+    return (struct items){.keys = get(d, n * sizeof(struct mortise_yaml *)),
+                          .items = get(d, n * sizeof(struct mortise_yaml *)),
+                          .cap = d->nomem ? 0 : n};
+}
+
 /* The map with that item under the key: in its place, or behind the others.  NULL
  * for an item: without it. */
 static const struct mortise_yaml *with(struct diff *d,
@@ -143,7 +161,7 @@ static const struct mortise_yaml *with(struct diff *d,
                                        const struct mortise_yaml *item)
 {
     size_t at = mortise_yaml_find(map, key->str);
-    struct items all = {.n = 0};
+    struct items all = room_for(d, map->n + 1);
 
     for (size_t i = 0; i < map->n; i++)
         if (i != at)
@@ -178,14 +196,31 @@ static const struct mortise_yaml *id_at(const struct mortise_yaml *ids,
     return i < ids->n ? ids->items[i] : NULL;
 }
 
+/* `ids`: an id, a list of them, or a mapping whose keys they are (set_of()). */
 static bool is_among(const struct mortise_yaml *ids, const char *id)
 {
     const struct mortise_yaml *one;
 
+    if (ids != NULL && ids->kind == MORTISE_YAML_MAP)
+        return mortise_yaml_find(ids, id) != SIZE_MAX;
     for (size_t i = 0; (one = id_at(ids, i)) != NULL; i++)
         if (one->kind == MORTISE_YAML_STRING && strcmp(one->str, id) == 0)
             return true;
     return false;
+}
+
+/* The ids, to look many of them up, for which it is all one where two are alike; NULL:
+ * there are none. */
+static const struct mortise_yaml *set_of(struct diff *d,
+                                         const struct mortise_yaml *ids)
+{
+    struct items all = {.n = 0};
+    const struct mortise_yaml *one;
+
+    for (size_t i = 0; (one = id_at(ids, i)) != NULL; i++)
+        if (one->kind == MORTISE_YAML_STRING)
+            put(d, &all, one, one);
+    return ids != NULL ? map_of(d, &all, ids->span) : NULL;
 }
 
 static const struct mortise_yaml *needs_of(const struct mortise_yaml *node)
@@ -232,9 +267,12 @@ static const struct mortise_yaml *with_needs(struct diff *d,
 
 /* ---- a graph --------------------------------------------------------------- */
 
+/* NULL: it has none (7). */
 static const struct mortise_yaml *nodes_of(const struct mortise_yaml *graph)
 {
-    return mortise_yaml_get(graph, "nodes");
+    const struct mortise_yaml *nodes = mortise_yaml_get(graph, "nodes");
+
+    return nodes != NULL && nodes->kind == MORTISE_YAML_MAP ? nodes : NULL;
 }
 
 static const struct mortise_yaml *with_nodes(struct diff *d,
@@ -251,20 +289,21 @@ static const struct mortise_yaml *with_start(struct diff *d,
 {
     const struct mortise_yaml *was = mortise_yaml_get(graph, "start"), *one,
                               *nodes = nodes_of(graph), *node;
+    const struct mortise_yaml *before = set_of(d, was), *now = set_of(d, roots);
     struct items all = {.n = 0};
 
-    if (was == NULL) /* edges say it */
+    if (was == NULL || d->nomem) /* edges say it */
         return graph;
     for (size_t i = 0; (one = id_at(was, i)) != NULL; i++) {
         node = one->kind == MORTISE_YAML_STRING
                    ? mortise_yaml_get(nodes, one->str)
                    : NULL;
-        if (node != NULL && (is_first(node) || !is_among(roots, one->str)))
+        if (node != NULL && (is_first(node) || !is_among(now, one->str)))
             put(d, &all, one, one);
     }
     for (size_t i = 0; (one = id_at(roots, i)) != NULL; i++) {
         node = mortise_yaml_get(nodes, one->str);
-        if (node != NULL && is_first(node) && !is_among(was, one->str))
+        if (node != NULL && is_first(node) && !is_among(before, one->str))
             put(d, &all, one, one);
     }
     return with(d, graph, mortise_yaml_key(graph, "start"),
@@ -429,38 +468,52 @@ static bool contradict(enum aspect now, enum aspect before)
     return now == IS_GONE || (now == before && now != IS_MADE);
 }
 
+/* What was said of it last; NULL: nothing. */
+static struct said *said_of(const struct diff *d, const char *path)
+{
+    struct mortise_hashed *e =
+        mortise_table_find(&d->said, mortise_hash_strs(path, ""));
+
+    while (e != NULL &&
+           strcmp(MORTISE_OF(e, struct said, link)->path, path) != 0)
+        e = mortise_table_more(e);
+    return e != NULL ? MORTISE_OF(e, struct said, link) : NULL;
+}
+
 /* False after a finding. */
 static bool may_say(struct diff *d, const struct mortise_yaml *at,
                     enum aspect what)
 {
-    for (const struct said *s = d->said; s != NULL; s = s->next) {
-        if (strcmp(s->path, at->str) != 0)
-            continue;
-        if (!contradict(what, s->what))
-            break;
-        mortise_diag_help(
-            d->diags,
-            mortise_diag_add(
-                d->diags, "E1102", at->span,
-                s->what == IS_GONE ? "'%s' is taken out by another operation"
-                : what == IS_GONE  ? "another operation speaks of '%s'"
-                                   : "another operation says that of '%s'",
-                at->str),
-            "it stands at %u:%u; say it once", (unsigned)s->at.line,
-            (unsigned)s->at.col);
-        return false;
-    }
-    return true;
+    const struct said *s = said_of(d, at->str);
+
+    if (s == NULL || !contradict(what, s->what))
+        return true;
+    mortise_diag_help(
+        d->diags,
+        mortise_diag_add(d->diags, "E1102", at->span,
+                         s->what == IS_GONE
+                             ? "'%s' is taken out by another operation"
+                         : what == IS_GONE ? "another operation speaks of '%s'"
+                                           : "another operation says that of "
+                                             "'%s'",
+                         at->str),
+        "it stands at %u:%u; say it once", (unsigned)s->at.line,
+        (unsigned)s->at.col);
+    return false;
 }
 
 static void say(struct diff *d, const struct mortise_yaml *at, enum aspect what)
 {
-    struct said *s = get(d, sizeof *s);
+    struct said *s = said_of(d, at->str);
+    const bool is_new = s == NULL;
 
-    if (s == NULL)
+    if (is_new && (s = get(d, sizeof *s)) == NULL)
         return;
-    *s = (struct said){d->said, at->str, what, at->span};
-    d->said = s;
+    s->path = at->str;
+    s->what = what;
+    s->at = at->span;
+    if (is_new)
+        mortise_table_add(&d->said, &s->link, mortise_hash_strs(at->str, ""));
 }
 
 static bool has_not_begun(struct diff *d, const struct mortise_yaml *at)
@@ -572,16 +625,18 @@ static void take_out(void *ctx, void *into, const struct mortise_slot *slot)
 static const struct mortise_yaml *last_of(struct diff *d,
                                           const struct mortise_yaml *parts)
 {
-    struct items all = {.n = 0};
+    struct items needed = {.n = 0}, all = {.n = 0};
+    const struct mortise_yaml *one, *before;
 
-    for (size_t i = 0; i < parts->n; i++) {
-        bool last = true;
-
-        for (size_t k = 0; k < parts->n; k++)
-            last &= !is_among(needs_of(parts->items[k]), parts->keys[i]->str);
-        if (last)
+    for (size_t i = 0; i < parts->n; i++)
+        for (size_t k = 0; (one = id_at(needs_of(parts->items[i]), k)) != NULL;
+             k++)
+            if (one->kind == MORTISE_YAML_STRING)
+                put(d, &needed, one, one);
+    before = map_of(d, &needed, parts->span);
+    for (size_t i = 0; i < parts->n; i++)
+        if (!is_among(before, parts->keys[i]->str))
             put(d, &all, parts->keys[i], parts->keys[i]);
-    }
     return list_of(d, &all, parts->span);
 }
 
@@ -700,10 +755,11 @@ static const struct mortise_yaml *inner_nodes(struct diff *d,
         for (size_t k = 0; (one = id_at(needs_of(node), k)) != NULL; k++) {
             const struct mortise_yaml so_far = {
                 .kind = MORTISE_YAML_SEQ, .items = needs->items, .n = needs->n};
+            const bool is_id = one->kind == MORTISE_YAML_STRING; /* (7) */
 
-            if (is_among(ids, one->str))
+            if (is_id && is_among(ids, one->str))
                 put(d, &own, one, one);
-            else if (!is_among(&so_far, one->str))
+            else if (!is_id || !is_among(&so_far, one->str))
                 put(d, needs, one, one);
         }
         if (needs_of(node) != NULL)
@@ -748,7 +804,8 @@ static const struct mortise_yaml *team_node(struct diff *d,
     return map_of(d, &all, said->span);
 }
 
-/* All ids stand in the graph of the first, and none has begun; the ids alone. */
+/* All ids stand in the graph of the first, and none has begun; the ids alone, as a
+ * set. */
 static const struct mortise_yaml *find_all(struct diff *d,
                                            const struct mortise_yaml *ids,
                                            const struct target *first,
@@ -773,7 +830,7 @@ static const struct mortise_yaml *find_all(struct diff *d,
             fits = false;
         }
     }
-    return fits && !d->nomem ? list_of(d, &all, ids->span) : NULL;
+    return fits && !d->nomem ? map_of(d, &all, ids->span) : NULL;
 }
 
 /* The team's id, which names it beside what it takes the place of. */
@@ -989,6 +1046,16 @@ static void read_all(struct diff *d, const struct mortise_yaml *list)
                          "a diff is a list of operations, and not empty");
         return;
     }
+    if (list->n > OPERATIONS) { /* (8) */
+        mortise_diag_help(
+            d->diags,
+            mortise_diag_add(d->diags, "E1106", list->items[OPERATIONS]->span,
+                             "a diff has %d operations at most, and this one "
+                             "has %zu",
+                             OPERATIONS, list->n),
+            "one 'split', or a team that is added, brings many nodes");
+        return;
+    }
     for (size_t i = 0; i < list->n && !d->nomem; i++)
         read_operation(d, list->items[i]);
     if (d->diags->n_errors > errors)
@@ -1010,8 +1077,10 @@ int mortise_steer_apply(const struct mortise_yaml **out, json_t **ops,
 
     *out = NULL;
     *ops = NULL;
+    mortise_table_init(&d.said, a->mem);
     if (rv == MORTISE_OK)
         read_all(&d, list);
+    mortise_table_finish(&d.said);
     if (d.nomem || diags->failed || rv == MORTISE_ENOMEM)
         return mortise_nomem(err);
     if (diags->n_errors > errors)

@@ -729,7 +729,8 @@ const struct mortise_code mortise_codes[] = {
      "# - add: {id: draft, node: {goal: write it}}   # there is a draft\n"},
     {"E1106", "a diff that is none",
      "A diff is a list of operations, and an operation a mapping with one key: "
-     "add, remove, split, reroute, set_role, set_tools or wrap.",
+     "add, remove, split, reroute, set_role, set_tools or wrap.  It has 256 of "
+     "them at most.",
      "# - {remove: draft, add: {id: sketch, node: {goal: draw it}}}   # two\n"},
     {"W0215", "a JSON Schema keyword that means nothing",
      "Draft 2020-12 has no such keyword, so it stands there as a remark and "

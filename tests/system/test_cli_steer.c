@@ -427,6 +427,22 @@ START_TEST(all_or_nothing)
          "diff.yaml:2:"},
         {GOOD "- add: {id: x, node: {type: subgraph, graph: x.yaml}}\n",
          "the run has not pinned it"},
+        /* what one brought wrong, another one finds */
+        {GOOD "- add: {id: x, node: {goal: go, depends_on: [[find]]}}\n"
+              "- wrap: {ids: [x], team: {id: t, goal: go}}\n",
+         "diff.yaml:2:46: error[E0203]"},
+        {GOOD "- add: {id: x, node: {goal: go, depends_on: [5, {a: b}]}}\n"
+              "- split: {id: x, into: {y: {goal: go, depends_on: [null]}}}\n",
+         "diff.yaml:3:15: error[E1102]"},
+        {GOOD "- add: {id: x, node: {type: team, goal: go, graph: {start: a, "
+              "nodes: [1, 2]}}}\n"
+              "- add: {id: x/y, node: {goal: go}}\n",
+         "diff.yaml:3:13: error[E1104]"},
+        {GOOD
+         "- add: {id: x, node: {type: team, goal: go, graph: {start: [[a]], "
+         "nodes: {a: 1, b: [2], c: {goal: go, depends_on: {a: b}}}}}}\n"
+         "- wrap: {ids: [x/c], team: {id: t, goal: go}}\n",
+         "diff.yaml:2:"},
     };
 #undef GOOD
 
@@ -455,6 +471,36 @@ START_TEST(a_circle_is_of_the_diff)
     ck_assert_int_eq(steer("- reroute: {id: write, depends_on: [print]}\n"), 2);
     desk_err("diff.yaml:1:37: error[E0304]: depends_on goes in a circle: ");
     desk_err("diff.yaml has 1 error");
+}
+END_TEST
+
+/* Who gives a diff holds the engine up no longer than so many operations take; one
+ * of them may bring thousands of nodes. */
+START_TEST(a_diff_has_bounds)
+{
+    char text[96 * 1024];
+    size_t n = 0;
+
+    begin(report);
+    for (int i = 0; i < 257; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n,
+                              "- add: {id: x%d, node: {goal: go, depends_on: "
+                              "ask}}\n",
+                              i);
+    refused(text, "diff.yaml:257:3: error[E1106]: a diff has 256 operations at "
+                  "most, and this one has 257");
+    *(strstr(text, "- add: {id: x256,")) = '\0';
+    ck_assert_int_eq(steer(text), 4);
+    n = (size_t)snprintf(text, sizeof text,
+                         "- split:\n    id: x0\n    into:\n"
+                         "      y0: {goal: go}\n");
+    for (int i = 1; i < 2000; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n,
+                              "      y%d: {goal: go, depends_on: y%d}\n", i,
+                              i - 1);
+    ck_assert_uint_lt(n, sizeof text);
+    ck_assert_int_eq(steer(text), 4);
+    assert_status("y1999", "pending");
 }
 END_TEST
 
@@ -690,6 +736,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_trial_changes_nothing);
     tcase_add_test(tc, all_or_nothing);
     tcase_add_test(tc, a_circle_is_of_the_diff);
+    tcase_add_test(tc, a_diff_has_bounds);
     tcase_add_test(tc, codes_are_explained);
     tcase_add_test(tc, what_cannot_be_steered);
     tcase_add_test(tc, findings_as_json);
