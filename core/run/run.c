@@ -704,6 +704,9 @@ static int take_in(struct mortise_run *r, const struct mortise_input *in,
     case MORTISE_IN_CHILD:
         return mortise_step_child_ended(r, in->u.child.handle, in->u.child.end,
                                         err);
+    case MORTISE_IN_YIELD:
+        return mortise_step_yield(r, in->u.yield.call, in->u.yield.handle,
+                                  in->u.yield.tools, err);
     case MORTISE_IN_COMMAND:
         break;
     }

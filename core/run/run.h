@@ -72,7 +72,8 @@ enum mortise_input_kind {
     /* Somebody is to be told of what was recorded and waits for a later step's
      * commit: commit it now. */
     MORTISE_IN_COMMIT,
-    MORTISE_IN_CHILD /* a child that a step waits for has ended */
+    MORTISE_IN_CHILD, /* a child that a step waits for has ended */
+    MORTISE_IN_YIELD /* whoever stays in a call for a child, or a tool, lets go */
 };
 
 struct mortise_result_in {
@@ -213,6 +214,11 @@ struct mortise_input {
             const char *handle;
             json_t *end; /* borrowed: what its asker is told */
         } child;
+        struct {
+            uint64_t call;      /* 0: all of them */
+            const char *handle; /* of the child; NULL: whichever */
+            bool tools;         /* who waits for a tool, too */
+        } yield;
     } u;
 };
 

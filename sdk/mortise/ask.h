@@ -1421,7 +1421,8 @@ mortise_tool_list_wait(mortise_host *host, const mortise_host_api *api,
  *     {"error": {code, class, message}}   it failed, or was rejected; or there
  *                                    is no tool of that name (unknown_tool)
  *
- * and MORTISE_S_SUSPENDED where it waits for somebody: let go.
+ * and MORTISE_S_SUSPENDED where it waits for somebody, or for the place of this
+ * call: let go.
  * MORTISE_S_INVALID, in words: that is no such request; MORTISE_S_DENIED: the
  * node has none.  Results as those of host->ask(). */
 MORTISE_INLINE mortise_status mortise_tool_invoke(
@@ -1675,7 +1676,8 @@ MORTISE_INLINE mortise_status mortise_spawn_start_wait(
  * {"status", "child"?, "result"?}: the terminal status, and what came of it; of a
  * native child {"output": artifacts}, in which `result` is what its agent gave, or
  * {"error"}.  While a native child is at work the call stays; when that comes to
- * rest without an end, or where the child is no run, the status is
+ * rest without an end, or other calls want the place of this one (the manifest's
+ * `concurrency`), or where the child is no run, the status is
  * MORTISE_S_SUSPENDED: return it, and the call is entered again at the end. */
 MORTISE_INLINE mortise_status mortise_spawn_await(
     mortise_host *host, const mortise_host_api *api, mortise_call call,

@@ -1,9 +1,11 @@
 /* posts.c -- tells config.base_url of itself in a POST: an effect that somebody
  * else counts.  `act` adds a line to config.file besides, behind the answer: one
  * of its own.  Who is meant is the directory that the process is in, since all
- * else of a run is the same in each trial of the kill harness. */
+ * else of a run is the same in each trial of the kill harness; `tell` {name} says
+ * who. */
 #include "simple.h"
 
+#include <stdbool.h>
 #include <unistd.h>
 
 static mortise_status act(mortise_inst *i, const mortise_request *r)
@@ -16,6 +18,17 @@ static mortise_status act(mortise_inst *i, const mortise_request *r)
     return fclose(f) == 0 ? MORTISE_S_OK : MORTISE_S_IO;
 }
 
+static bool who(const mortise_request *r, char *name, size_t n)
+{
+    mortise_jv body;
+
+    if (!mortise_str_is(r->operation, "tell"))
+        return getcwd(name, n) != NULL;
+    return mortise_jv_parse(r->body, &body) == MORTISE_S_OK &&
+           mortise_jv_cstr(mortise_jv_get(body, "name"), name, n) ==
+               MORTISE_S_OK;
+}
+
 static mortise_status execute(mortise_inst *i, const mortise_request *r)
 {
     char here[1024], room[4096];
@@ -23,7 +36,7 @@ static mortise_status execute(mortise_inst *i, const mortise_request *r)
     mortise_str answer;
     mortise_status status;
 
-    if (getcwd(here, sizeof here) == NULL)
+    if (!who(r, here, sizeof here))
         return MORTISE_S_FAILED;
     h.method = mortise_strz("POST");
     h.url = mortise_strz(i->base_url);

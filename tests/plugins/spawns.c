@@ -22,9 +22,15 @@
  *       stale W      ... but claims again, and starts with the first token
  *       other W      ... but starts another task
  *       nobody W     waits for a child that there never was
+ *       act N W      has the tool posts/tell tell N, an effect, and does W
+ *       use T A      has the tool T work, with the arguments A, and gives its answer
+ *       crowd (W)... has children, all at once, and gives a list of what came of
+ *                    them; a child is linked, and waited for; `-(W)` is linked
+ *                    and `~(W)` detached, and neither is waited for
  *
  * Each time that it is entered it adds a line to the file `entered`, if there
  * is one, which the host knows nothing of. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -329,6 +335,174 @@ static mortise_status again(mortise_inst *i, const mortise_request *r,
     return simple_emit(i, r, text);
 }
 
+/* One of a crowd. */
+struct one {
+    char mark; /* '-', '~', or '(' */
+    char what[1024], kept[8192];
+    mortise_str claimed;
+};
+
+enum { CROWD = 16, ROOM = 1 << 16 };
+
+struct crowd {
+    struct one ones[CROWD];
+    char text[ROOM];
+    size_t n;
+};
+
+/* The next of them, behind the parentheses that belong together; NULL: that was
+ * the last. */
+static const char *next_one(const char *at, struct one *one)
+{
+    const char *begins = strchr(at, '(');
+    int depth = 0;
+    size_t n;
+
+    if (begins == NULL)
+        return NULL;
+    one->mark = begins > at ? begins[-1] : '(';
+    for (at = begins; *at != '\0'; at++) {
+        depth += (*at == '(') - (*at == ')');
+        if (depth == 0)
+            break;
+    }
+    n = (size_t)(at - begins) - 1;
+    if (*at == '\0' || n >= sizeof one->what)
+        return NULL;
+    memcpy(one->what, begins + 1, n);
+    one->what[n] = '\0';
+    return at + 1;
+}
+
+/* What came of one, or how it was refused. */
+static void add_end(struct crowd *c, mortise_status status, mortise_str answer)
+{
+    mortise_jw w;
+    mortise_str json;
+    size_t left = ROOM - c->n;
+
+    c->n += (size_t)snprintf(c->text + c->n, left, c->n == 0 ? "[" : ",");
+    left = ROOM - c->n;
+    if (status == MORTISE_S_OK) {
+        c->n += (size_t)snprintf(c->text + c->n, left, "%.*s", (int)answer.n,
+                                 answer.p);
+        return;
+    }
+    mortise_jw_fixed(&w, c->text + c->n, left);
+    mortise_jw_object(&w);
+    mortise_jw_key(&w, "refused");
+    mortise_jw_string(&w, answer);
+    mortise_jw_end(&w);
+    mortise_jw_finish(&w, &json);
+    c->n += json.n;
+}
+
+static bool is_over(mortise_status status)
+{
+    return status == MORTISE_S_CANCELLED || status == MORTISE_S_SUSPENDED;
+}
+
+static mortise_status crowd_of(mortise_inst *i, const mortise_request *r,
+                               struct crowd *c, const char *what)
+{
+    mortise_status status = MORTISE_S_OK;
+    mortise_str answer = {0};
+    int n = 0;
+
+    while (n < CROWD && (what = next_one(what, &c->ones[n])) != NULL) {
+        struct one *one = &c->ones[n];
+        char call[16];
+
+        snprintf(call, sizeof call, "c%d", n++);
+        status = have_child(i, r, call, one->what, one->mark == '~', one->kept,
+                            sizeof one->kept, &one->claimed, &answer);
+        if (is_over(status))
+            return status;
+        if (status != MORTISE_S_OK)
+            add_end(c, status, answer);
+    }
+    for (int k = 0; k < n; k++) {
+        struct one *one = &c->ones[k];
+
+        if (one->claimed.n == 0 || one->mark == '-' || one->mark == '~')
+            continue;
+        status = await_child(i, r, one->claimed, &answer);
+        if (is_over(status))
+            return status;
+        add_end(c, status, answer);
+    }
+    snprintf(c->text + c->n, ROOM - c->n, c->n == 0 ? "[]" : "]");
+    return simple_emit(i, r, c->text);
+}
+
+static mortise_status crowd(mortise_inst *i, const mortise_request *r,
+                            const char *what)
+{
+    struct crowd *c = calloc(1, sizeof *c);
+    mortise_status status =
+        c != NULL ? crowd_of(i, r, c, what) : MORTISE_S_NOMEM;
+
+    free(c);
+    return status;
+}
+
+static mortise_status agent_does(mortise_inst *i, const mortise_request *r,
+                                 const char *what);
+
+/* The first of two words, and the rest; NULL: there is none. */
+static const char *first_word(const char *what, char *word, size_t n)
+{
+    const char *rest = strchr(what, ' ');
+
+    if (rest == NULL || (size_t)(rest - what) >= n)
+        return NULL;
+    memcpy(word, what, (size_t)(rest - what));
+    word[rest - what] = '\0';
+    return rest + 1;
+}
+
+static mortise_status invoke(mortise_inst *i, const mortise_request *r,
+                             const char *tool, const char *arguments,
+                             mortise_str *answer)
+{
+    char body[1024];
+
+    snprintf(body, sizeof body, "{\"tool\": \"%s\", \"arguments\": %s}", tool,
+             arguments);
+    return mortise_tool_invoke_wait(i->host, i->api, r->call,
+                                    mortise_strz(body), answer);
+}
+
+static mortise_status act(mortise_inst *i, const mortise_request *r,
+                          const char *what)
+{
+    char name[128], arguments[160];
+    const char *rest = first_word(what, name, sizeof name);
+    mortise_str answer = {0};
+    mortise_status status;
+
+    if (rest == NULL)
+        return MORTISE_S_INVALID;
+    snprintf(arguments, sizeof arguments, "{\"name\": \"%s\"}", name);
+    status = invoke(i, r, "posts/tell", arguments, &answer);
+    return status == MORTISE_S_OK &&
+                   memmem(answer.p, answer.n, "\"error\"", 7) == NULL
+               ? agent_does(i, r, rest)
+               : said(i, r, status, answer);
+}
+
+static mortise_status use(mortise_inst *i, const mortise_request *r,
+                          const char *what)
+{
+    char tool[128];
+    const char *arguments = first_word(what, tool, sizeof tool);
+    mortise_str answer = {0};
+
+    return arguments == NULL
+               ? MORTISE_S_INVALID
+               : said(i, r, invoke(i, r, tool, arguments, &answer), answer);
+}
+
 static mortise_status say(mortise_inst *i, const mortise_request *r,
                           const char *what)
 {
@@ -368,21 +542,14 @@ static mortise_status ask_person(mortise_inst *i, const mortise_request *r,
     return said(i, r, status, answer);
 }
 
-static mortise_status agent(mortise_inst *i, const mortise_request *r)
+static mortise_status agent_does(mortise_inst *i, const mortise_request *r,
+                                 const char *what)
 {
-    char prompt[2048] = "", word[16];
-    const char *rest;
-    mortise_jv v;
+    char word[16];
+    const char *rest = first_word(what, word, sizeof word);
 
-    if (mortise_jv_parse(r->body, &v) == MORTISE_S_OK)
-        mortise_jv_cstr(mortise_jv_get(mortise_jv_get(v, "node"), "prompt"),
-                        prompt, sizeof prompt);
-    rest = strchr(prompt, ' ');
-    if (rest == NULL || (size_t)(rest - prompt) >= sizeof word)
+    if (rest == NULL)
         return MORTISE_S_INVALID;
-    memcpy(word, prompt, (size_t)(rest - prompt));
-    word[rest - prompt] = '\0';
-    rest++;
     if (strcmp(word, "say") == 0)
         return say(i, r, rest);
     if (strcmp(word, "fail") == 0)
@@ -398,11 +565,28 @@ static mortise_status agent(mortise_inst *i, const mortise_request *r)
         return retry(i, r, rest);
     if (strcmp(word, "nobody") == 0)
         return nobody(i, r);
+    if (strcmp(word, "act") == 0)
+        return act(i, r, rest);
+    if (strcmp(word, "crowd") == 0)
+        return crowd(i, r, rest);
+    if (strcmp(word, "use") == 0)
+        return use(i, r, rest);
     if (strcmp(word, "meddle") == 0 || strcmp(word, "stale") == 0 ||
         strcmp(word, "other") == 0)
         return misuse(i, r, word, rest);
     return spawn(i, r, rest, strcmp(word, "detach") == 0,
                  strcmp(word, "spawn") == 0);
+}
+
+static mortise_status agent(mortise_inst *i, const mortise_request *r)
+{
+    char prompt[4096] = "";
+    mortise_jv v;
+
+    if (mortise_jv_parse(r->body, &v) == MORTISE_S_OK)
+        mortise_jv_cstr(mortise_jv_get(mortise_jv_get(v, "node"), "prompt"),
+                        prompt, sizeof prompt);
+    return agent_does(i, r, prompt);
 }
 
 static mortise_status execute(mortise_inst *i, const mortise_request *r)

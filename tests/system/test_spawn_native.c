@@ -299,6 +299,36 @@ START_TEST(a_later_attempt_finds_the_child)
 }
 END_TEST
 
+/* Agents at once, more than their plugin has places (8) or there are workers (4):
+ * who waits for a child, or for a tool of the same or of another plugin, keeps
+ * none of them from it. */
+static const char *const crowded[] = {
+    "crowd (crowd (say x)(say x))(say x)",
+    "use spawns/begin {\\\"call\\\": \\\"c\\\"}",
+    "use tried/echo {\\\"value\\\": \\\"c\\\"}",
+};
+
+START_TEST(who_waits_holds_no_place)
+{
+    char body[16384];
+    int n = snprintf(body, sizeof body,
+                     "limits: {spawn: {active: 100}, timeout: 50s}\n"
+                     "start: [a0, a1, a2, a3, a4, a5, a6, a7, a8, a9]\n"
+                     "nodes:\n");
+
+    for (int k = 0; k < 10; k++)
+        n += snprintf(body + n, sizeof body - (size_t)n,
+                      "  a%d: {type: gmi, prompt: \"%s\", tool_allowlist: "
+                      "[\"*\"], next: END}\n",
+                      k, crowded[_i]);
+    desk_graph("g", body);
+    desk_ok("$MORTISE run g.yaml --id p");
+    show("p");
+    desk_not_out("refused");
+    desk_not_out("\"error\":{");
+}
+END_TEST
+
 /* A child decides no more than its maker: what people approve there they approve
  * here. */
 START_TEST(a_child_is_approved_like_its_maker)
@@ -459,6 +489,7 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, a_misuse_is_refused, 0, 4);
     tcase_add_test(tc, only_agents_have_native_children);
     tcase_add_test(tc, a_later_attempt_finds_the_child);
+    tcase_add_loop_test(tc, who_waits_holds_no_place, 0, 3);
     tcase_add_test(tc, a_child_is_approved_like_its_maker);
     suite_add_tcase(s, tc);
     tc = tcase_create("deaths");

@@ -10,6 +10,10 @@
  *   (3) close() returns when no job runs but given up ones.
  *   (4) Where jobs take turns there is one thread, so they end in the order in
  *       which they were put.
+ *   (5) Else a job that waits for an answer of ours, for which another job may
+ *       have to run, has no place: so many threads as there are places work,
+ *       however many wait.  Those that are too many when they have their answer
+ *       end with their job.
  */
 #include "engine/parts/pool.h"
 
@@ -23,6 +27,7 @@ struct worker {
     /* Under the pool's lock: */
     struct worker *next;            /* of those that were not given up */
     const struct mortise_task *job; /* under way; only compared */
+    bool waits;                     /* the job does (5) */
     bool given_up;
 };
 
@@ -36,7 +41,8 @@ struct mortise_pool {
     size_t n_jobs;
     struct worker *workers;
     unsigned threads, idle; /* without the given up ones */
-    unsigned most;          /* threads */
+    unsigned waiting;       /* of these, in a job that waits */
+    unsigned most;          /* threads that work */
     unsigned refs;          /* all threads, and the owner */
     bool closing;
 };
@@ -77,6 +83,18 @@ static struct mortise_task *next_job(struct worker *w)
     return j;
 }
 
+/* Called with the lock. */
+static void set_waits(struct worker *w, bool waits)
+{
+    if (w->waits == waits)
+        return;
+    w->waits = waits;
+    if (waits)
+        w->pool->waiting++;
+    else
+        w->pool->waiting--;
+}
+
 /* The pool counts on this thread no more.  Called with the lock. */
 static void leave(struct worker *w)
 {
@@ -86,6 +104,13 @@ static void leave(struct worker *w)
         at = &(*at)->next;
     *at = w->next;
     w->pool->threads--;
+    set_waits(w, false);
+}
+
+/* More threads work than there are places (5).  Called with the lock. */
+static bool is_crowded(const struct mortise_pool *p)
+{
+    return p->threads - p->waiting > p->most;
 }
 
 static void *work(void *arg)
@@ -96,11 +121,13 @@ static void *work(void *arg)
 
     mortise_thread_name("mortise-worker");
     pthread_mutex_lock(&p->lock);
-    while (!w->given_up && (j = next_job(w)) != NULL) {
+    while (!w->given_up && !is_crowded(p) && (j = next_job(w)) != NULL) {
         pthread_mutex_unlock(&p->lock);
         j->run(j);
         pthread_mutex_lock(&p->lock);
         w->job = NULL;
+        if (!w->given_up)
+            set_waits(w, false);
     }
     if (!w->given_up)
         leave(w);
@@ -130,6 +157,13 @@ static int start_thread(struct mortise_pool *p, struct mortise_err *err)
     p->threads++;
     p->refs++;
     return MORTISE_OK;
+}
+
+/* For one more.  Called with the lock. */
+static bool has_place(const struct mortise_pool *p)
+{
+    return p->threads < p->most ||
+           (p->most > 1 && p->threads - p->waiting < p->most); /* (4) */
 }
 
 int mortise_pool_open(struct mortise_pool **out, const struct mortise_mem *mem,
@@ -175,7 +209,7 @@ int mortise_pool_put(struct mortise_pool *p, struct mortise_task *j,
     int rv = MORTISE_OK;
 
     pthread_mutex_lock(&p->lock);
-    if (p->n_jobs >= p->idle && p->threads < p->most)
+    if (has_place(p) && p->n_jobs >= p->idle)
         rv = start_thread(p, err);
     if (p->threads == 0) {
         pthread_mutex_unlock(&p->lock);
@@ -199,13 +233,37 @@ bool mortise_pool_take_back(struct mortise_pool *p, struct mortise_task *j)
     return waited;
 }
 
+/* Who is at it, or NULL.  Called with the lock. */
+static struct worker *find(const struct mortise_pool *p,
+                           const struct mortise_task *j)
+{
+    struct worker *w = p->workers;
+
+    while (w != NULL && w->job != j)
+        w = w->next;
+    return w;
+}
+
+void mortise_pool_waits(struct mortise_pool *p, const struct mortise_task *j,
+                        bool waits)
+{
+    struct worker *w;
+
+    pthread_mutex_lock(&p->lock);
+    w = find(p, j);
+    if (w != NULL)
+        set_waits(w, waits);
+    if (p->n_jobs > p->idle && has_place(p))
+        (void)start_thread(p, NULL);
+    pthread_mutex_unlock(&p->lock);
+}
+
 void mortise_pool_give_up(struct mortise_pool *p, struct mortise_task *j)
 {
     struct worker *w;
 
     pthread_mutex_lock(&p->lock);
-    for (w = p->workers; w != NULL && w->job != j; w = w->next)
-        continue;
+    w = find(p, j);
     if (w != NULL) {
         w->given_up = true;
         leave(w);

@@ -14,6 +14,7 @@
 
 struct mortise_pool;
 
+/* Of jobs at work; those that wait are not counted. */
 enum { MORTISE_POOL_THREADS = 4 };
 
 /* Threads start with the first job. */
@@ -30,6 +31,10 @@ int mortise_pool_put(struct mortise_pool *p, struct mortise_task *j,
                      struct mortise_err *err);
 /* True when the job had not begun, and now never will.  [loop] */
 bool mortise_pool_take_back(struct mortise_pool *p, struct mortise_task *j);
+/* The job, if it is under way, waits for an answer of the loop's from now on, or
+ * has it: meanwhile another one may run in its place.  [loop] */
+void mortise_pool_waits(struct mortise_pool *p, const struct mortise_task *j,
+                        bool waits);
 /* The job, if it is under way, will not return as far as one can tell.  When it
  * does after all, its thread ends.  [loop] */
 void mortise_pool_give_up(struct mortise_pool *p, struct mortise_task *j);

@@ -26,7 +26,10 @@ struct mortise_lane {
     struct mortise_ongoing *background; /* NULL: none is under way */
     bool given_up;                      /* a call did not let go */
     bool has_background;                /* by its manifest */
-    uint64_t idle_ms;                   /* 0: no such clock */
+    bool has_waits;  /* a call of it may wait for a child or a tool */
+    bool wants_room; /* `room` is queued */
+    struct mortise_task room;
+    uint64_t idle_ms; /* 0: no such clock */
 };
 
 enum mortise_ongoing_state {
@@ -66,6 +69,7 @@ struct mortise_ongoing { /* a call */
     bool scripted; /* script.c answers it, by `idle` */
     bool cancelled;
     bool told_to_wait; /* an ask of its was answered `suspended` */
+    bool yields;       /* it is to let go of what it waits for (calls.c) */
     uint64_t give_up_ns;
     struct mortise_timer quiesce, idle;
     bool idle_over;           /* it was silent for too long */
@@ -135,6 +139,9 @@ void mortise_call_starve(struct mortise *m, uint64_t id);
 /* Why it failed, in place of what was said before.  [any] */
 void mortise_call_error(struct mortise_ongoing *c, const char *code,
                         const char *error_class, const char *message);
+/* A call of this lane begins to wait for a child or a tool: it lets go where others
+ * queue. */
+void mortise_lane_waits(struct mortise_lane *l);
 /* A task to the loop; without the mailbox when this is the loop.  [any] */
 void mortise_call_post(struct mortise *m, struct mortise_task *t);
 /* An ask is performed by a plugin: a call of this kind, of the instance that a

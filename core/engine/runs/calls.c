@@ -2,7 +2,9 @@
  *
  * Every call goes through a lane: one for each interface of each plugin, which
  * keeps to the concurrency that the manifest declares and holds the rest back,
- * first come, first served.  Inline and async plugins are called on the loop;
+ * first come, first served.  Who waits in a call for a child, or for a tool of
+ * the same plugin, keeps nobody from that by its place: where others queue, it
+ * lets go, and is called again.  Inline and async plugins are called on the loop;
  * blocking ones on a worker.  A call ends once, through ended(), as a task: the
  * run that made it hears of it then, if it still is.
  *
@@ -441,13 +443,91 @@ static void park(struct mortise_ongoing *c, const struct mortise_err *why)
     mortise_ready(m, &c->parked);
 }
 
+static bool is_full(const struct mortise_lane *l)
+{
+    return l->limit != 0 && l->running >= l->limit;
+}
+
+static bool is_waited_for(const struct mortise_lane *l,
+                          const struct mortise_live *live)
+{
+    struct mortise_task *t = l->waiting.first;
+
+    while (t != NULL &&
+           MORTISE_OF(t, struct mortise_ongoing, turn)->live != live)
+        t = t->next;
+    return t != NULL;
+}
+
+static size_t count(const struct mortise_tasks *q)
+{
+    size_t n = 0;
+
+    for (const struct mortise_task *t = q->first; t != NULL; t = t->next)
+        n++;
+    return n;
+}
+
+/* One that is called, and waits for a child or, maybe in vain, for a tool; NULL:
+ * none does.  *leaving: how many were asked before. */
+static struct mortise_ongoing *find_waiting(const struct mortise_lane *l,
+                                            size_t *leaving, bool *tools)
+{
+    struct mortise_hashed *e;
+
+    *leaving = 0;
+    for (e = mortise_table_first(&l->m->lives); e != NULL;
+         e = mortise_table_next(&l->m->lives, e)) {
+        const struct mortise_live *live =
+            MORTISE_OF(e, struct mortise_live, entry);
+
+        *tools = is_waited_for(l, live);
+        for (struct mortise_ongoing *c = live->calls; c != NULL; c = c->next) {
+            if (c->lane != l || c->state != MORTISE_CALL_CALLED)
+                continue;
+            if (c->yields || c->told_to_wait)
+                (*leaving)++;
+            else if (!live->lost && mortise_host_call_waits(c, *tools))
+                return c;
+        }
+    }
+    return NULL;
+}
+
+/* As many let go as wait for a place, if so many only wait themselves. */
+static void make_room(struct mortise_task *t)
+{
+    struct mortise_lane *l = MORTISE_OF(t, struct mortise_lane, room);
+    struct mortise_input in = {.kind = MORTISE_IN_YIELD};
+    struct mortise_ongoing *c;
+    size_t leaving;
+
+    l->wants_room = false;
+    while (is_full(l) && l->waiting.first != NULL) {
+        c = find_waiting(l, &leaving, &in.u.yield.tools);
+        if (c == NULL || leaving >= count(&l->waiting))
+            return;
+        c->yields = true;
+        in.u.yield.call = c->run_call;
+        mortise_live_feed(c->live, &in);
+    }
+}
+
+static void want_room(struct mortise_lane *l)
+{
+    if (l->wants_room || !l->has_waits || l->waiting.first == NULL)
+        return;
+    l->wants_room = true;
+    l->room.run = make_room;
+    mortise_ready(l->m, &l->room);
+}
+
 /* Call whoever waits, as far as the limit allows and the plugin is trusted. */
 static void lane_pump(struct mortise_lane *l)
 {
     struct mortise_err why;
 
-    while (l->waiting.first != NULL &&
-           (l->limit == 0 || l->running < l->limit)) {
+    while (l->waiting.first != NULL && !is_full(l)) {
         struct mortise_ongoing *c = MORTISE_OF(mortise_tasks_take(&l->waiting),
                                                struct mortise_ongoing, turn);
 
@@ -457,6 +537,13 @@ static void lane_pump(struct mortise_lane *l)
         else
             park(c, &why);
     }
+    want_room(l);
+}
+
+void mortise_lane_waits(struct mortise_lane *l)
+{
+    l->has_waits = true;
+    want_room(l);
 }
 
 static struct mortise_lane *lane_find(struct mortise *m, const char *plugin,

@@ -75,6 +75,13 @@ static void asked_free(struct mortise_asked *a)
     mortise_release(a->m->mem, a, sizeof *a);
 }
 
+/* Who asks from a worker waits there, as long as one is unanswered. */
+static void note_wait(const struct mortise_ongoing *c)
+{
+    if (c->lane->threading == MORTISE_THREAD_BLOCKING)
+        mortise_pool_waits(c->m->pool, &c->job, c->asked != NULL);
+}
+
 static void link_asked(struct mortise_asked *a, struct mortise_ongoing *c)
 {
     struct mortise *m = a->m;
@@ -85,6 +92,7 @@ static void link_asked(struct mortise_asked *a, struct mortise_ongoing *c)
     if (a->next != NULL)
         a->next->at = &a->next;
     c->asked = a;
+    note_wait(c);
     a->handle = ++m->last_ask;
     mortise_table_add(&m->asks, &a->entry, mortise_hash_u64s(a->handle, 0));
 }
@@ -95,6 +103,7 @@ static void unlink_asked(struct mortise_asked *a)
     *a->at = a->next;
     if (a->next != NULL)
         a->next->at = a->at;
+    note_wait(a->call);
     a->call = NULL;
     mortise_timer_disarm(&a->m->timers, &a->hold);
 }
@@ -636,20 +645,28 @@ static void hold_over(struct mortise_timer *t)
 
 void mortise_host_call_release(struct mortise_live *live, const char *handle)
 {
-    for (struct mortise_ongoing *c = live->calls; c != NULL; c = c->next) {
-        struct mortise_asked *a, *next;
+    struct mortise_input in = {.kind = MORTISE_IN_YIELD,
+                               .u.yield = {.handle = handle}};
 
-        for (a = c->asked; a != NULL; a = next) {
-            const char *waits =
-                json_string_value(json_object_get(a->body, "handle"));
+    mortise_live_feed(live, &in);
+}
 
-            next = a->next;
-            if (a->method->effect == MORTISE_HOST_CALL_CHILD &&
-                a->state == MORTISE_ASKED_WAITS && waits != NULL &&
-                strcmp(waits, handle) == 0)
-                hold_over(&a->hold);
-        }
-    }
+/* Does its asker stay until something of the run, or a child, has ended? */
+static bool awaits_others(const struct mortise_asked *a)
+{
+    return a->method->effect == MORTISE_HOST_CALL_CHILD ||
+           a->method->effect == MORTISE_HOST_CALL_TOOL;
+}
+
+bool mortise_host_call_waits(const struct mortise_ongoing *c, bool tools)
+{
+    const struct mortise_asked *a = c->asked;
+
+    while (a != NULL &&
+           (a->state != MORTISE_ASKED_WAITS || !awaits_others(a) ||
+            (!tools && a->method->effect == MORTISE_HOST_CALL_TOOL)))
+        a = a->next;
+    return a != NULL;
 }
 
 /* `a` may be gone afterwards. */
@@ -660,7 +677,9 @@ static void ask_run(struct mortise_asked *a, bool full)
     struct mortise_pin by = a->by;
     struct mortise_model_ask model = {.by = &by};
     struct mortise_live *live = a->call->live;
+    struct mortise_lane *lane = a->call->lane;
     bool awaits = a->method->effect == MORTISE_HOST_CALL_CHILD;
+    bool stays = awaits_others(a);
     struct mortise_input in = {
         .kind = MORTISE_IN_ASK,
         .u.ask = {.call = a->run_call,
@@ -686,12 +705,16 @@ static void ask_run(struct mortise_asked *a, bool full)
         become(a, MORTISE_ASKED_REPLIED, MORTISE_S_NOMEM, NULL);
     } else {
         a->state = MORTISE_ASKED_WAITS;
+        if (stays)
+            a->call->yields = false;
         if (a->hold_ms > 0)
             mortise_timer_arm(&a->m->timers, &a->hold,
                               mortise_mono_in(a->hold_ms));
         mortise_live_feed(live, &in);
         if (awaits)
             mortise_news_of(live, MORTISE_NEWS_AWAITS); /* it may be over */
+        if (stays)
+            mortise_lane_waits(lane);
     }
     json_decref(masked);
     json_decref(model.said);

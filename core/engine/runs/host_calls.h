@@ -233,6 +233,8 @@ void mortise_host_call_reply(struct mortise *m, uint64_t ask, int32_t status,
 /* The child of that handle does not go on: whoever waits for it in a call of that
  * run lets go. */
 void mortise_host_call_release(struct mortise_live *live, const char *handle);
+/* Does it stay for a child of its run's (`tools`: or for a tool)? */
+bool mortise_host_call_waits(const struct mortise_ongoing *c, bool tools);
 
 /* ---- host/tools.c -------------------------------------------------------- */
 

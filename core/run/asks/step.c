@@ -25,7 +25,7 @@
  *       end, of which the engine tells.  The asker is told so
  *       (MORTISE_S_SUSPENDED), lets go, and is entered again.
  *       Or it stays for a while (`holds`), in the middle of something that would be
- *       lost: then the answer comes to it, once it is on disk, and the time that
+ *       lost, or as long as nobody needs its place: then the answer comes to it, once it is on disk, and the time that
  *       it takes is nobody's.  What is asked inside of a step that a plugin
  *       performs itself (a question, or a model) is part of that: when the step is
  *       answered it is not asked again, so it is in no order with others.
@@ -1189,6 +1189,40 @@ int mortise_step_child_ended(struct mortise_run *r, const char *handle,
             if (waits != NULL && strcmp(waits, handle) == 0)
                 rv = mortise_step_answered(r, x, j->steps[k], end, "", err);
         }
+    }
+    return rv;
+}
+
+/* ---- places ---------------------------------------------------------------- */
+
+/* One that is answered is told of its answer, and stays. */
+static bool stays_for(const struct step *s, const char *handle, bool tools)
+{
+    const char *waits = awaited(s);
+
+    if (s->ask == 0)
+        return false;
+    return waits != NULL ? handle == NULL || strcmp(waits, handle) == 0
+                         : tools && s->kind == MORTISE_STEP_TOOL &&
+                               s->state == STEP_OPEN && s->exec != 0;
+}
+
+int mortise_step_yield(struct mortise_run *r, uint64_t call, const char *handle,
+                       bool tools, struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
+        const struct exec *x = r->execs[i];
+        const struct journal *j = x->journal;
+
+        if (j == NULL || x->state != X_RUNNING ||
+            x->call != MORTISE_RUN_EXECUTE ||
+            (call != 0 && mortise_exec_handle(x) != call))
+            continue;
+        for (size_t k = 0; rv == MORTISE_OK && k < j->n; k++)
+            if (stays_for(j->steps[k], handle, tools))
+                rv = tell_later(r, j->steps[k], err);
     }
     return rv;
 }

@@ -214,6 +214,41 @@ START_TEST(hanging_jobs_are_given_up)
 }
 END_TEST
 
+/* Jobs that wait have no place: however many do, others run; and when all go on,
+ * those of them that are too many end. */
+START_TEST(jobs_that_wait_have_no_place)
+{
+    static struct work waiting[20], after[8];
+    atomic_bool gate = false;
+    struct mortise_pool *p;
+
+    ck_assert_int_eq(mortise_pool_open(&p, &test_mem, &err), MORTISE_OK);
+    for (int i = 0; i < 20; i++) {
+        waiting[i] = (struct work){.job = {.run = run}, .gate = &gate};
+        ck_assert_int_eq(mortise_pool_put(p, &waiting[i].job, &err),
+                         MORTISE_OK);
+        await_that(atomic_load(&waiting[i].begun));
+        mortise_pool_waits(p, &waiting[i].job, true);
+    }
+    mortise_pool_waits(p, &after[0].job, true); /* not under way: nothing */
+    for (int i = 0; i < 8; i++) {
+        after[i] = (struct work){.job = {.run = run}};
+        ck_assert_int_eq(mortise_pool_put(p, &after[i].job, &err), MORTISE_OK);
+    }
+    for (int i = 0; i < 8; i++)
+        await_that(atomic_load(&after[i].ran));
+    for (int i = 0; i < 20; i++)
+        mortise_pool_waits(p, &waiting[i].job, false);
+    after[0] = (struct work){.job = {.run = run}};
+    ck_assert_int_eq(mortise_pool_put(p, &after[0].job, &err), MORTISE_OK);
+    atomic_store(&gate, true);
+    mortise_pool_close(p);
+    ck_assert_int_eq(atomic_load(&after[0].ran), 1);
+    for (int i = 0; i < 20; i++)
+        ck_assert_int_eq(atomic_load(&waiting[i].ran), 1);
+}
+END_TEST
+
 /* Without memory for a thread a job is refused, and not half taken. */
 START_TEST(no_memory_for_workers)
 {
@@ -261,6 +296,7 @@ static Suite *suite(void)
     tcase_add_test(tc, jobs_run_once);
     tcase_add_test(tc, jobs_can_be_taken_back);
     tcase_add_test(tc, hanging_jobs_are_given_up);
+    tcase_add_test(tc, jobs_that_wait_have_no_place);
     tcase_add_test(tc, no_memory_for_workers);
     suite_add_tcase(s, tc);
     return s;
