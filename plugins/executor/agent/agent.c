@@ -12,10 +12,11 @@
  *   gmi      {args?, node, memory?, skills?}
  *                        -> a text, or the JSON that was asked for
  *
- *     node  the node's own keys (mortise-graph(5)): instructions, prompt, llm,
- *           execution_mode, max_internal_iterations, temperature, max_tokens,
+ *     node  the node's own keys (mortise-graph(5)): instructions, prompt, messages,
+ *           llm, execution_mode, max_internal_iterations, temperature, max_tokens,
  *           reasoning_effort, response, stream, cache, extra, parallel_tools,
- *           tool_choice, tool_errors, planner, conversation, output_schema; and
+ *           tool_choice, tool_errors, planner, conversation, output_schema,
+ *           subagents, reports; and
  *           tools: true, where it has some; and persona {traits, mood,
  *           adapt_style}, where it or its graph says one.  What is not there was
  *           not written.
@@ -24,16 +25,22 @@
  *
  * `instructions` are the system message and `prompt` the user's; either may be
  * any value, whose JSON is its text then, and `prompt` a list of parts
- * (mortise/model.h).  `response` is json where there is an output_schema, unless
- * it is said.
+ * (mortise/model.h).  `messages`, a list of them, stand between the two.  `response`
+ * is json where there is an output_schema, unless it is said.
  *
  *   single_turn         (without tools) asks once.  Of a reply that calls tools
  *                       the output is {text, tool_calls}: none is run.
- *   react_bounded       (with tools) runs the tools that a reply calls, and asks
+ *   react_bounded       (with tools, subagents or reports) runs the tools that a reply calls, and asks
  *                       again; likewise where a reply that was to be JSON is not
  *                       what was asked for: the model is told why.
  *   planner_controlled  the same; but where the model has come to an end a
  *                       planner says whether there is more to be done (plan.c).
+ *
+ * With `subagents` the model is offered tools with which it has agents of its own
+ * (tasks.c), with `reports` those by which it says what came of its work
+ * (reports.c).  With both `reports` and an output_schema what it says is JSON by
+ * that alone: `response` is not looked at, and a report ends the node whatever a
+ * planner would say.
  *
  * A server that pauses is asked to go on in any mode.  All this within
  * `max_internal_iterations` replies.  Where a tool hands over (handoffs), the
@@ -61,10 +68,17 @@
  *                    before
  *   plan             the last graph that was proposed cannot run
  *   planner          the planner did not say whether there is more to be done
+ *   no_result        with `reports` and an output_schema: the model came to its
+ *                    end without a report, also when it was told so
  *   reply            the reply ended in a way that nobody knows, or with tool
  *                    calls where there are no tools
  *   no_memory        transient
- *   a tool's own     with tool_errors: fail
+ *   task             with tool_errors: fail, the host refused what was asked for
+ *                    a child; always, the attempt of one that reports is over
+ *   task_failed      with tool_errors: fail, a child that was waited for did not
+ *                    succeed; the words have its own code
+ *   arguments        with tool_errors: fail, those of a tool are none
+ *   a tool's own     likewise
  *
  * What it promises: it is a function of its request and of the answers, so a
  * call that is entered again after a crash goes on behind the replies and
@@ -290,8 +304,9 @@ static mortise_status emit_text(struct call *c)
 /* Takes the call: the node that was chosen is next. */
 static void hand_over(struct call *c)
 {
-    mortise_status status =
-        c->is_json ? emit(c, mortise_strz("null")) : emit_text(c);
+    mortise_status status = c->is_json || c->must_report
+                                ? emit(c, mortise_strz("null"))
+                                : emit_text(c);
 
     if (status == MORTISE_S_OK)
         status = mortise_emit_goto(c->inst->host, c->inst->api, c->id,
@@ -394,6 +409,8 @@ static void take_whole(struct call *c, mortise_jv answer)
     mortise_jv_bool(mortise_jv_get(answer, "more"), &more);
     if (more && c->mode != MODE_ONCE && c->left > 0) {
         agent_go_on(c, MORTISE_S_OK); /* it is told */
+    } else if (c->must_report) {
+        agent_take_unreported(c);
     } else if (c->is_json && mortise_jv_type(json) == MORTISE_JV_NONE) {
         take_invalid(c, mortise_jv_get(answer, "invalid"));
     } else {
@@ -552,7 +569,8 @@ static enum mode mode_of(const struct call *c)
     if (is_said(mode, "planner_controlled"))
         return MODE_PLANNED;
     if (is_said(mode, "react_bounded") ||
-        (mortise_jv_type(mode) == MORTISE_JV_NONE && c->has_tools))
+        (mortise_jv_type(mode) == MORTISE_JV_NONE &&
+         (c->has_tools || c->own != 0)))
         return MODE_REACTS;
     return MODE_ONCE;
 }
@@ -562,20 +580,68 @@ static int has(const struct call *c, const char *key)
     return mortise_jv_type(mortise_jv_get(c->node, key)) != MORTISE_JV_NONE;
 }
 
-static mortise_status begin_gmi(struct call *c, mortise_jv body)
+int agent_says(const struct call *c, const char *key)
+{
+    int32_t yes = 0;
+
+    mortise_jv_bool(mortise_jv_get(c->node, key), &yes);
+    return yes;
+}
+
+/* What the model says at its end is the output, or it is what it reports. */
+static void choose_output(struct call *c)
 {
     mortise_jv response = mortise_jv_get(c->node, "response");
+
+    if (agent_says(c, "reports"))
+        c->own |= AGENT_REPORTS | AGENT_PROGRESS;
+    c->must_report = c->own & AGENT_REPORTS && c->is_json;
+    if (c->must_report)
+        c->is_json = 0;
+    else if (mortise_jv_type(response) != MORTISE_JV_NONE)
+        c->is_json = is_said(response, "json");
+}
+
+/* What was said before. */
+static mortise_status add_messages(struct call *c)
+{
+    mortise_jv_iter it = mortise_jv_each(mortise_jv_get(c->node, "messages"));
+    mortise_status status = MORTISE_S_OK;
+    mortise_jv one;
+
+    while (status == MORTISE_S_OK && mortise_jv_next(&it, NULL, &one))
+        status = agent_add(&c->ahead, mortise_strn(one.p, one.n));
+    return status;
+}
+
+static mortise_status begin_gmi(struct call *c, mortise_jv body)
+{
     mortise_status status;
 
+    if (agent_says(c, "subagents"))
+        c->own |= AGENT_TASKS;
+    choose_output(c);
     c->keeps = has(c, "conversation");
     c->mode = mode_of(c);
-    if (mortise_jv_type(response) != MORTISE_JV_NONE)
-        c->is_json = is_said(response, "json");
     status = agent_add_ahead(&c->ahead, c->node, body);
+    if (status == MORTISE_S_OK)
+        status = add_messages(c);
     return status == MORTISE_S_OK
                ? agent_add_of(&c->append, "user",
                               mortise_jv_get(c->node, "prompt"))
                : status;
+}
+
+static void start_gmi(struct call *c)
+{
+    mortise_jv messages = mortise_jv_get(c->node, "messages");
+
+    if (mortise_jv_type(messages) != MORTISE_JV_NONE &&
+        mortise_jv_type(messages) != MORTISE_JV_ARRAY)
+        agent_fail(c, "model.request",
+                   mortise_strz("'messages' is no list of messages"));
+    else
+        agent_say_attempt(c);
 }
 
 static void start(struct call *c)
@@ -587,8 +653,8 @@ static const struct operation {
     const char *name;
     mortise_status (*begin)(struct call *c, mortise_jv body);
     void (*start)(struct call *c); /* takes the call */
-} operations[] = {{"gmi", begin_gmi, start},
-                  {"leaf", agent_begin_leaf, agent_start_leaf},
+} operations[] = {{"gmi", begin_gmi, start_gmi},
+                  {"leaf", agent_begin_leaf, agent_offer},
                   {"compact", agent_begin_compact, start},
                   {"judge", agent_begin_judge, start},
                   {"proposal", agent_begin_proposal, agent_start_proposal}};
@@ -625,6 +691,7 @@ static mortise_status execute(mortise_inst *i, const mortise_request *r)
     if (status == MORTISE_S_OK) {
         c->inst = i;
         c->id = r->call;
+        c->attempt = r->attempt;
         c->held = (r->flags & MORTISE_REQUEST_HELD) != 0;
         status = mortise_jv_parse(r->body, &body);
     }

@@ -6,7 +6,10 @@
  *     plan.c     asks a planner whether it is done
  *     said.c     messages, in the host's format
  *     ahead.c    what is said ahead of everything
- *     leaf.c     what a leaf is told, and how it reports
+ *     leaf.c     what a leaf is told
+ *     tools.c    the agent's own tools: what is offered, and how they run
+ *     tasks.c    ... those about children
+ *     reports.c  ... those with which it reports
  *     compact.c  an output is made short
  *     judge.c    a question is judged in a person's place
  *     proposal.c whether a model wrote a graph that can run
@@ -27,11 +30,45 @@ enum mode { MODE_ONCE, MODE_REACTS, MODE_PLANNED };
 
 enum { SEEN_MAX = 1000 /* max_internal_iterations is no more */ };
 
+struct call;
+struct result;
+
+/* What the host answered becomes a result; PENDING: something else was asked. */
+typedef mortise_status take_fn(struct result *r, mortise_jv answer);
+/* ... what it refused, in those words. */
+typedef mortise_status refuse_fn(struct result *r, mortise_str words);
+
 struct result {
     struct call *of;
     struct bytes parts; /* a list, closed */
     mortise_jv call;    /* the part, of the batch's message */
     int is_error;
+
+    const struct tool *tool; /* the agent's own; NULL: the graph's */
+    take_fn *take;           /* of what the host is asked */
+    refuse_fn *refuse;
+    struct bytes handle; /* JSON; spawn_agent's child, once there is one */
+    int claims;          /* so often it was asked for */
+};
+
+/* Which of the agent's own tools a call offers. */
+enum { AGENT_TASKS = 1, AGENT_REPORTS = 2, AGENT_PROGRESS = 4 };
+
+/* A tool of the agent's own. */
+struct tool {
+    const char *name, *description;
+    int of; /* AGENT_... */
+
+    /* The JSON Schema of its arguments, which fit when it runs.  NULL: it is the
+     * call's to say, and they are run()'s to check. */
+    const char *parameters;
+    void (*write_parameters)(const struct call *c, mortise_jw *w);
+
+    /* PENDING: the result is made another time.  NULL: `method` is asked with the
+     * arguments, and take() gets the answer. */
+    mortise_status (*run)(struct result *r);
+    const char *method;
+    take_fn *take;
 };
 
 /* The tools that one reply calls. */
@@ -51,14 +88,18 @@ struct call {
     enum mode mode;
     int is_json, has_tools, keeps; /* keeps: in its conversation */
     int held;        /* what the model said is in no words of a failure */
-    int reports;     /* a leaf: it may call report_result */
+    int own;         /* AGENT_...: tools that it offers itself */
+    int must_report; /* what it says at its end is no output */
+    int is_reminded; /* ... and it was told so */
     int quiet;       /* nobody watches what the model says */
     int32_t is_last; /* a proposal that cannot run fails it */
+    uint32_t attempt;
 
     struct bytes ahead;    /* the system's message: a list, or nothing */
     struct bytes append;   /* what is said next: a list, or nothing */
-    struct bytes offered;  /* a leaf's: all that its model is offered, a list */
-    struct bytes reported; /* ... and what it reported, JSON; or nothing */
+    struct bytes offered;  /* all that its model is offered, a list; or nothing:
+                            * what the graph lets its node use */
+    struct bytes reported; /* what it reported, JSON; or nothing */
     struct bytes
         schema;    /* what a reply is to be, JSON; nothing: output_schema */
     int64_t asked; /* calls of models so far: the newest is its name */
@@ -85,6 +126,8 @@ struct call {
 
 /* ---- agent.c --------------------------------------------------------------- */
 
+/* Is that key of its node said, and true? */
+int agent_says(const struct call *c, const char *key);
 /* Takes the call, which ends like that; a failure has its detail's code. */
 void agent_end_as(struct call *c, mortise_status status);
 void agent_fail(struct call *c, const char *code, mortise_str msg);
@@ -120,18 +163,54 @@ void agent_batch_free(struct batch *b);
 
 /* A result that is one text. */
 mortise_status agent_put_words(struct result *r, mortise_str words);
+/* ... of a tool that failed: what the model is told, and as what the node fails with
+ * tool_errors: fail. */
+mortise_status agent_tool_fail(struct result *r, const char *code,
+                               mortise_str words, mortise_str told);
+/* "t3.1" + part: the name of what is asked for a result. */
+#define AGENT_RESULT_ROOM 80
+mortise_str agent_result_step(char *room, const struct result *r,
+                              const char *part);
 /* Takes the call: one that was pending is there, or could not be made. */
 void agent_result_is_there(struct result *r, mortise_status status);
 
 /* ---- leaf.c ---------------------------------------------------------------- */
 
-/* What a leaf is told; and, which takes the call, its first turn. */
 mortise_status agent_begin_leaf(struct call *c, mortise_jv body);
-void agent_start_leaf(struct call *c);
-/* Is it report_result that is called?  Then this makes its result; PENDING: it is
- * made another time. */
-int agent_is_report(const struct call *c, mortise_jv part);
-mortise_status agent_report(struct result *r);
+
+/* ---- tools.c --------------------------------------------------------------- */
+
+/* Takes the call: its model is offered all that there is, and asked. */
+void agent_offer(struct call *c);
+/* The tool of that name, of those that the call offers itself; or NULL. */
+const struct tool *agent_tool_of(const struct call *c, mortise_jv name);
+/* r->tool makes the result; PENDING: it is made another time. */
+mortise_status agent_run_tool(struct result *r);
+
+/* Is it a no of the host's, in words? */
+int agent_is_refusal(mortise_status status);
+/* They are the tool's error. */
+mortise_status agent_refuse(struct result *r, mortise_str words);
+/* The object that w has written is asked; what comes of it is the result's. */
+mortise_status agent_ask_host(struct result *r, const char *method,
+                              mortise_jw *w, take_fn *take, refuse_fn *refuse);
+/* The member `step` of what is asked. */
+void agent_write_step(mortise_jw *w, const struct result *r, const char *part);
+
+/* ---- tasks.c --------------------------------------------------------------- */
+
+enum { AGENT_TASK_TOOLS = 6 };
+extern const struct tool agent_task_tools[AGENT_TASK_TOOLS];
+
+/* ---- reports.c ------------------------------------------------------------- */
+
+enum { AGENT_REPORT_TOOLS = 2 };
+extern const struct tool agent_report_tools[AGENT_REPORT_TOOLS];
+
+/* Takes the call: the model came to its end, and was to report ahead of it. */
+void agent_take_unreported(struct call *c);
+/* Takes the call: its attempt is known to whose child it is, and it begins. */
+void agent_say_attempt(struct call *c);
 
 /* ---- compact.c ------------------------------------------------------------- */
 

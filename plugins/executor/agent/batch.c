@@ -20,8 +20,10 @@ enum { SAME = 3 };
 
 void agent_batch_free(struct batch *b)
 {
-    for (uint64_t i = 0; i < b->n; i++)
+    for (uint64_t i = 0; i < b->n; i++) {
         bytes_free(&b->results[i].parts);
+        bytes_free(&b->results[i].handle);
+    }
     free(b->results);
     bytes_free(&b->message);
     bytes_free(&b->error);
@@ -160,6 +162,38 @@ static mortise_status put_error(struct result *r, mortise_jv error)
     return status;
 }
 
+static mortise_status keep_failure(struct result *r, const char *code,
+                                   mortise_str words)
+{
+    mortise_status status;
+    mortise_str json;
+    mortise_jw w;
+
+    mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
+    mortise_jw_object(&w);
+    mortise_jw_key(&w, "code");
+    mortise_jw_cstr(&w, code);
+    mortise_jw_key(&w, "class");
+    mortise_jw_cstr(&w, "permanent");
+    mortise_jw_key(&w, "message");
+    mortise_jw_string(&w, words);
+    mortise_jw_end(&w);
+    status = mortise_jw_finish(&w, &json);
+    if (status == MORTISE_S_OK)
+        status = keep_error(&r->of->batch, mortise_jv_of(json));
+    free(w.p);
+    return status;
+}
+
+mortise_status agent_tool_fail(struct result *r, const char *code,
+                               mortise_str words, mortise_str told)
+{
+    mortise_status status = keep_failure(r, code, words);
+
+    r->is_error = 1;
+    return status == MORTISE_S_OK ? agent_put_words(r, told) : status;
+}
+
 /* One hands over at most once. */
 static mortise_status put_goto(struct result *r, mortise_jv to)
 {
@@ -240,31 +274,36 @@ static void write_invoke(mortise_jw *w, const char *step, mortise_jv part)
 /* (2) */
 static mortise_status put_unread(struct result *r)
 {
-    static const char error[] =
-        "{\"code\":\"arguments\",\"class\":\"permanent\",\"message\":\"the "
-        "arguments are no JSON object\"}";
-    mortise_jv v;
-    mortise_status status = mortise_jv_parse(mortise_strz(error), &v);
-
-    return status == MORTISE_S_OK ? put_error(r, v) : status;
+    return agent_tool_fail(
+        r, "arguments", mortise_strz("the arguments are no JSON object"),
+        mortise_strz("arguments: the arguments are no JSON object"));
 }
 
-static mortise_status invoke(struct call *c, uint64_t i)
+mortise_str agent_result_step(char *room, const struct result *r,
+                              const char *part)
 {
-    struct batch *b = &c->batch;
-    char step[2 * AGENT_STEP_ROOM];
+    const struct batch *b = &r->of->batch;
+
+    snprintf(room, AGENT_RESULT_ROOM, "t%lld.%lld%s", (long long)r->of->after,
+             (long long)(r - b->results) + 1, part);
+    return mortise_strz(room);
+}
+
+static mortise_status invoke(struct result *r)
+{
+    struct call *c = r->of;
+    char step[AGENT_RESULT_ROOM];
     mortise_status status;
     mortise_str body;
     mortise_jw w;
 
-    snprintf(step, sizeof step, "t%lld.%lld", (long long)c->after,
-             (long long)i + 1);
+    agent_result_step(step, r, "");
     mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
-    write_invoke(&w, step, b->results[i].call);
+    write_invoke(&w, step, r->call);
     status = mortise_jw_finish(&w, &body);
     if (status == MORTISE_S_OK)
         status = mortise_tool_invoke(c->inst->host, c->inst->api, c->id, body,
-                                     done, &b->results[i]);
+                                     done, r);
     free(w.p);
     return status;
 }
@@ -277,7 +316,8 @@ static mortise_status run(struct call *c, uint64_t i)
     if (mortise_jv_type(mortise_jv_get(r->call, "arguments")) !=
         MORTISE_JV_OBJECT)
         return put_unread(r);
-    status = agent_is_report(c, r->call) ? agent_report(r) : invoke(c, i);
+    r->tool = agent_tool_of(c, mortise_jv_get(r->call, "name"));
+    status = r->tool != NULL ? agent_run_tool(r) : invoke(r);
     if (status != MORTISE_S_PENDING)
         return status;
     c->batch.out++;
