@@ -328,7 +328,7 @@ static void show_as_left(json_t *out, const struct mortise_head_copy *head)
     json_object_set_new(out, "reason", json_string(head->reason));
 }
 
-/* {handle, name, state, attempt, progress?, child?, status?, detached?}, of a handle
+/* {handle, name, state, child?, status?, detached?, attempt, progress?}, of a handle
  * of the run. */
 static int show_child(void *ud, const char *tenant, const char *parent,
                       const char *id, const struct mortise_spawn *s)
@@ -339,14 +339,14 @@ static int show_child(void *ud, const char *tenant, const char *parent,
 
     (void)tenant;
     mortise_spawns_handle(handle, parent, id);
-    one = json_pack("{s:s, s:s, s:s, s:I, s:s*, s:s*, s:s*, s:o*}", "handle",
+    one = json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:o*, s:I, s:s*}", "handle",
                     handle, "name", s->name, "state",
-                    mortise_spawn_state_name((int)s->state), "attempt",
-                    (json_int_t)s->attempt, "progress",
-                    s->progress[0] != '\0' ? s->progress : NULL, "child",
+                    mortise_spawn_state_name((int)s->state), "child",
                     s->child[0] != '\0' ? s->child : NULL, "status",
                     mortise_spawn_status_name((int)s->status), "detached",
-                    s->detached ? json_true() : NULL);
+                    s->detached ? json_true() : NULL, "attempt",
+                    (json_int_t)s->attempt, "progress",
+                    s->progress[0] != '\0' ? s->progress : NULL);
     q->failed |=
         json_array_append_new(json_object_get(q->list, "children"), one) != 0;
     return 0;
