@@ -116,7 +116,7 @@ static bool take(int fd, char *into, size_t cap, size_t *n)
 
 /* Seconds: what hangs is found; what is slow, under a sanitizer and beside others,
  * is not, be it a script of many lines or one line of a file. */
-enum { PATIENCE = 240, PATIENCE_FOR_A_LINE = 60 };
+enum { PATIENCE = 600, PATIENCE_FOR_A_LINE = 60 };
 
 /* Read both pipes to their ends, or until the time is up. */
 static bool drain(int out, int err)
@@ -165,7 +165,8 @@ int child_run(const char *fmt, ...)
     if (!ended)
         kill(pid, SIGKILL);
     child.code = child_wait(pid);
-    ck_assert_msg(ended, "did not end: %s\n%s%s", line, child.out, child.err);
+    ck_assert_msg(ended, "did not end: %.2000s\n%.2000s%.2000s", line,
+                  child.out, child.err);
     return child.code;
 }
 
@@ -251,7 +252,7 @@ void child_await(const char *file, const char *text)
         bool there = all != NULL && strstr(all, text) != NULL;
 
         if (!there && now() > until)
-            ck_abort_msg("no '%s' in %s:\n%s", text, file,
+            ck_abort_msg("no '%s' in %s:\n%.3000s", text, file,
                          all != NULL ? all : "(no file)");
         free(all);
         if (there)

@@ -27,7 +27,7 @@ struct child_result {
 };
 extern struct child_result child; /* of the last child_run() */
 
-/* Run a line to its end (four minutes at most, then it is killed). */
+/* Run a line to its end (ten minutes at most, then it is killed). */
 int child_run(const char *fmt, ...) MORTISE_PRINTF(1, 2);
 
 /* Start one that goes on; what it prints goes to the file NAME.out and

@@ -44,7 +44,7 @@ size_t httpd_requests(struct httpd *d);
 size_t httpd_connections(struct httpd *d);
 /* Until n requests came; it fails after a minute. */
 void httpd_await(struct httpd *d, size_t n);
-/* One script that holds goes on, or the next one that comes to it. */
+/* The script that holds for longest goes on, or the next one that comes to it. */
 void httpd_release(struct httpd *d);
 
 #endif

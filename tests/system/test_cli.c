@@ -1040,7 +1040,7 @@ END_TEST
 START_TEST(kill_and_resume)
 {
     pid_t pid = child_start("run", "$MORTISE run nap.yaml --id n --json "
-                                   "--input '{\"ms\": 400}'");
+                                   "--input '{\"ms\": 3000}'");
 
     child_await("run.out", "node_start");
     child_kill(pid);
@@ -1163,7 +1163,7 @@ END_TEST
 START_TEST(two_resumes)
 {
     pid_t run = child_start("run", "$MORTISE run nap.yaml --id n --json "
-                                   "--input '{\"ms\": 1500}'");
+                                   "--input '{\"ms\": 5000}'");
 
     child_await("run.out", "node_start");
     child_run("$MORTISE resume n");
@@ -1178,12 +1178,12 @@ END_TEST
 START_TEST(a_second_run)
 {
     pid_t first = child_start("run", "$MORTISE run nap.yaml --id n --json "
-                                     "--input '{\"ms\": 1500}'");
+                                     "--input '{\"ms\": 5000}'");
 
     child_await("run.out", "node_start");
     ok(child_run("$MORTISE run nap.yaml --id m --input '{\"ms\": 100}'"));
     expect_out("run m completed");
-    ok(child_run("$MORTISE run nap.yaml --id late --input '{\"ms\": 3000}'"));
+    ok(child_run("$MORTISE run nap.yaml --id late --input '{\"ms\": 8000}'"));
     expect_out("run late completed");
     ck_assert_int_eq(child_wait(first), 0);
     child_await("run.err", "at work here");

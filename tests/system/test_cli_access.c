@@ -113,7 +113,7 @@ START_TEST(two_people_two_approvals)
     ck_assert_int_ne(child.code, 0);
     desk_err("'bin' is not among those who may answer 'first'");
     desk_ok(ANN "approve $(" ANN "inbox r --ids) --reason fine");
-    desk_ok("for i in $(seq 200); do " BOB "inbox r --ids 2>no | grep . && "
+    desk_ok("for i in $(seq 1200); do " BOB "inbox r --ids 2>no | grep . && "
             "break; sleep 0.05; done"); /* the engine goes on meanwhile */
     child_run(ANN "approve $(" ANN "inbox r --ids)");
     ck_assert_int_ne(child.code, 0);

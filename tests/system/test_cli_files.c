@@ -68,7 +68,7 @@ START_TEST(elsewhere)
 {
     put_files();
     desk_ok("mkdir far && ($MORTISE engine >far/engine.out 2>&1 & "
-            "echo $! >far/pid); for i in $(seq 200); do "
+            "echo $! >far/pid); for i in $(seq 1200); do "
             "test -S state/control.sock && break; sleep 0.05; done");
     child_run("cd parts && $MORTISE run ../outer.graph.yaml --deployment "
               "../mortise.yaml --id r --input '{\"topic\": \"now\"}'");

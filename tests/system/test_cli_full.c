@@ -60,7 +60,7 @@ static void await_file(const char *name)
     char path[PATH_MAX];
 
     snprintf(path, sizeof path, "%s/%s", errand_dir, name);
-    for (int i = 0; i < 1500 && access(path, F_OK) != 0; i++)
+    for (int i = 0; i < 3000 && access(path, F_OK) != 0; i++)
         usleep(20000);
     ck_assert_msg(access(path, F_OK) == 0, "no %s", name);
 }

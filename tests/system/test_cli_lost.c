@@ -56,7 +56,7 @@ static void assert_engine_died(void)
 {
     int status = 0;
 
-    for (int i = 0; i < 500 && waitpid(engine, &status, WNOHANG) == 0; i++)
+    for (int i = 0; i < 6000 && waitpid(engine, &status, WNOHANG) == 0; i++)
         usleep(10000);
     ck_assert(WIFSIGNALED(status));
     engine = 0;

@@ -371,7 +371,7 @@ START_TEST(looking_is_no_way_around)
     desk_code(4);
     desk_deploy("tools: {deny: [tried/echo]}");
     desk_ok("($MORTISE engine >engine.out 2>&1 & echo $! >pid); "
-            "for i in $(seq 200); do test -S state/control.sock && break; "
+            "for i in $(seq 1200); do test -S state/control.sock && break; "
             "sleep 0.05; done");
     for (int i = 0; i < 10; i++) {
         int first = call_engine(

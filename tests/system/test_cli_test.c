@@ -779,7 +779,7 @@ START_TEST(interrupts_leave_nothing)
              "{ms: 60000}}, echo: {approve: true}}\n"
              "    expect: {status: completed}\n");
     pid = child_start("naps", "$MORTISE test t.test.yaml");
-    for (int i = 0; i < 400; i++) {
+    for (int i = 0; i < 3000; i++) {
         child_run("grep -l strike mortise-case-*/ledger");
         if (child.code == 0)
             break;

@@ -51,6 +51,17 @@ static void takes(const char *name, int ms)
     httpd_say(errand_httpd, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
 }
 
+/* Nothing is said before httpd_release(). */
+static void holds(const char *name)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/%s", name);
+    httpd_on(errand_httpd, path);
+    httpd_hold(errand_httpd);
+    httpd_say(errand_httpd, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+}
+
 static pid_t start_run(const char *graph, const char *id)
 {
     return child_start(id,
@@ -123,11 +134,15 @@ START_TEST(a_host_stays_for_others)
 
     put_graph("short");
     put_graph("long");
-    takes("short", 700);
-    takes("long", 2500);
+    holds("short");
+    holds("long");
     host = start_run("short", "mine");
     httpd_await(errand_httpd, 1);
     guest = start_run("long", "theirs");
+    httpd_await(errand_httpd, 2);
+    httpd_release(errand_httpd);
+    child_await("mine.err", "at work here");
+    httpd_release(errand_httpd);
     ck_assert_int_eq(child_wait(host), 0);
     ck_assert_int_eq(child_wait(guest), 0);
     ck_assert_uint_eq(httpd_requests(errand_httpd), 2);
@@ -159,13 +174,16 @@ START_TEST(a_signal_pauses_ones_own)
 
     put_graph("short");
     put_graph("long");
-    takes("short", 1500);
-    takes("long", 3000);
+    holds("short");
+    holds("long");
     host = start_run("short", "mine");
     httpd_await(errand_httpd, 1);
     guest = start_run("long", "theirs");
     httpd_await(errand_httpd, 2);
-    kill(host, SIGINT);
+    child_signal(host, SIGINT);
+    httpd_release(errand_httpd);
+    child_await("mine.err", "at work here");
+    httpd_release(errand_httpd);
     ck_assert_int_eq(child_wait(guest), 0);
     ck_assert_int_eq(child_wait(host), 4);
     ck_assert_uint_eq(httpd_requests(errand_httpd), 2);
@@ -187,16 +205,18 @@ START_TEST(a_second_signal_hands_over)
     put_graph("short");
     put_graph("long");
     takes("short", 1);
-    takes("long", 2000);
+    holds("long");
     host = start_run("long", "mine");
     httpd_await(errand_httpd, 1);
     guest = start_run("long", "theirs");
     httpd_await(errand_httpd, 2);
-    kill(host, _i == 0 ? SIGINT : SIGTERM);
+    child_signal(host, _i == 0 ? SIGINT : SIGTERM);
+    httpd_release(errand_httpd);
     if (_i == 0) {
         child_await("mine.err", "at work here");
-        kill(host, SIGINT);
+        child_signal(host, SIGINT);
     }
+    httpd_release(errand_httpd);
     ck_assert_int_eq(child_wait(host), 4);
     ck_assert_int_eq(child_wait(guest), 0);
     ck_assert_uint_eq(httpd_requests(errand_httpd), 2);
@@ -242,7 +262,7 @@ START_TEST(a_follower_is_a_host)
     pid_t host, guest;
 
     put_graph("long");
-    takes("long", 1500);
+    holds("long");
     errand_put("ask.yaml", "apiVersion: mortise/v1\nkind: Graph\n"
                            "metadata: {name: g, version: 1.0.0}\nstart: h\n"
                            "nodes:\n  h: {type: human, prompt: Well?}\n");
@@ -252,7 +272,8 @@ START_TEST(a_follower_is_a_host)
     child_await("host.out", "interrupt");
     guest = start_run("long", "theirs");
     httpd_await(errand_httpd, 1);
-    kill(host, SIGINT);
+    child_signal(host, SIGINT);
+    httpd_release(errand_httpd);
     ck_assert_int_eq(child_wait(guest), 0);
     ck_assert_int_eq(child_wait(host), 0);
     ck_assert_uint_eq(httpd_requests(errand_httpd), 1);
@@ -301,11 +322,12 @@ START_TEST(an_engine_waits_for_a_command)
     pid_t run, engine;
 
     put_graph("x");
-    takes("x", 1500);
+    holds("x");
     run = start_run("x", "mine");
     httpd_await(errand_httpd, 1);
     engine = child_start("one", "%s engine", child_build("mortise"));
     child_await("one.err", "waiting until it has ended");
+    httpd_release(errand_httpd);
     ck_assert_int_eq(child_wait(run), 0);
     child_await("one.err", "holding the store");
     errand_stop(engine);

@@ -259,7 +259,7 @@ START_TEST(operator)
     pid_t pid;
 
     desk_graph("nap", "start: a\nnodes:\n"
-                      "  a: {type: tool, tool: tried/nap, args: {ms: 300}, "
+                      "  a: {type: tool, tool: tried/nap, args: {ms: 4000}, "
                       "next: END}\n");
     pid = child_start("live", "$MORTISE run nap.yaml --id r");
     child_await("live.out", "run r");
