@@ -166,7 +166,7 @@ static void try(size_t word, bool over_http, const char *era)
     else
         serve_stdio(era);
     graph(word);
-    child_run("timeout 30 $MORTISE run g.yaml --id r");
+    child_run("timeout 100 $MORTISE run g.yaml --id r");
     is = became();
     ck_assert_msg(strchr(allowed, is) != NULL, "%s %s %s: %c, not %s:\n%s%s",
                   words[word].how, over_http ? "http" : "stdio", era, is,
@@ -183,7 +183,7 @@ static void try(size_t word, bool over_http, const char *era)
         child_wait(http);
         return;
     }
-    desk_ok("for i in 1 2 3 4 5 6 7 8 9 10; do "
+    desk_ok("for i in $(seq 300); do "
             "grep -l mcpd_stdio /proc/[0-9]*/comm 2>/dev/null | while read -r "
             "f; do [ \"$(readlink ${f%%/comm}/cwd)\" != \"$PWD\" ] || echo "
             "$f; done | grep -q . || exit 0; sleep 0.2; done; exit 1");

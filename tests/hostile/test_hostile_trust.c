@@ -407,7 +407,7 @@ START_TEST(what_is_in_a_store_is_judged)
     desk_ok("%s", inside[_i].spoil);
     for (size_t i = inside[_i].tables ? 5 : 0; i < sizeof each / sizeof each[0];
          i++) {
-        child_run("timeout 20 $MORTISE %s", each[i]);
+        child_run("timeout 60 $MORTISE %s", each[i]);
         ck_assert_msg(child.code == 77 && strstr(child.err, inside[_i].mend),
                       "%s: mortise %s: exit code %d\n%s", inside[_i].spoil,
                       each[i], child.code, child.err);

@@ -218,7 +218,7 @@ START_TEST(what_was_asked_inside_is_not_asked_again)
     child_run("$MORTISE run g.yaml --id s");
     ck_assert_int_ne(child.code, 0);
     desk_ok("id=$($MORTISE inbox --json | grep in_doubt | sed "
-            "'s/.*\"id\":\"\\([0-9a-f]*\\)\".*/\\1/;q'); timeout 20 $MORTISE "
+            "'s/.*\"id\":\"\\([0-9a-f]*\\)\".*/\\1/;q'); timeout 60 $MORTISE "
             "resolve s $id --done '{\"result\": 7}'");
     desk_ok("$MORTISE show s --json");
     desk_out("\"known\": true");

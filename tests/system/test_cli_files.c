@@ -235,7 +235,7 @@ START_TEST(no_fifo_is_waited_for)
     desk_put("holes.yaml", "apiVersion: mortise/v1\nkind: Deployment\n"
                            "store: {path: '${file:f.yaml}'}\n");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        child_run("timeout 10 $MORTISE %s </dev/null", commands[i]);
+        child_run("timeout 60 $MORTISE %s </dev/null", commands[i]);
         ck_assert_msg(child.code > 0 && child.code < 100, "%s: %d %.400s",
                       commands[i], child.code, child.err);
         ck_assert_msg(strstr(child.err, "not a regular file") != NULL ||

@@ -570,7 +570,7 @@ START_TEST(a_busy_token_endpoint)
     desk_ok("rm -rf home/mortise/secrets");
     serve("both", "busy-token", "");
     desk_graph("r", RETRIES);
-    say("timeout 30 $MORTISE run r.yaml --id b");
+    say("timeout 100 $MORTISE run r.yaml --id b");
     desk_code(0);
     ck_assert_int_ge(retries_in(child.out), 900);
     completed("b");

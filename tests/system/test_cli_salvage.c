@@ -168,15 +168,15 @@ START_TEST(a_mark_that_is_lost_is_said)
     child_run("%s", marks[_i].meddle);
     ck_assert_msg(child.code == 0, "%s", child.err);
     for (int k = 0; k < 2; k++) {
-        child_run("timeout 20 $MORTISE run g.yaml --id new");
+        child_run("timeout 60 $MORTISE run g.yaml --id new");
         ck_assert_int_eq(child.code, 1);
         says(child.err, marks[_i].words);
         says(child.err, "(E_STORE_CORRUPT)");
-        child_run("timeout 20 $MORTISE runs");
+        child_run("timeout 60 $MORTISE runs");
         ck_assert_int_eq(child.code, 1);
         says(child.err, "mortise: incomplete: ");
         says(child.out, "r4  ");
-        child_run("timeout 20 $MORTISE store salvage saved%d", k);
+        child_run("timeout 60 $MORTISE store salvage saved%d", k);
         ck_assert_msg(child.code == 2, "%d: %s", child.code, child.err);
         says(child.out, "the mark, which says how much was written, is lost: "
                         "the newest commits may be missing");
@@ -213,7 +213,7 @@ START_TEST(a_lock_that_is_no_file_is_said)
 
     child_run("rm store/db/LOCK; mkfifo store/db/LOCK");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        child_run("timeout 20 $MORTISE %s", commands[i].line);
+        child_run("timeout 60 $MORTISE %s", commands[i].line);
         ck_assert_int_eq(child.code, commands[i].code);
         says(child.err, "db/LOCK is no file");
         says(child.err, "remove what is there, and it is made anew");
@@ -581,7 +581,7 @@ START_TEST(what_is_no_file_is_left_out)
     child_run("$MORTISE doctor");
     ck_assert_int_eq(child.code, 2);
     says(child.out, " is no file");
-    child_run("timeout 20 $MORTISE store salvage saved");
+    child_run("timeout 60 $MORTISE store salvage saved");
     ck_assert_msg(child.code == (_i == 0 ? 2 : 0), "%d: %s%s", child.code,
                   child.out, child.err); /* a log without a commit is no loss */
     says(child.out, "saved: ");

@@ -203,7 +203,7 @@ static const char call_it[] =
 static const char kill_before[] =
     "mkfifo notes.txt\n"
     "mortise run acme.$name.graph.yaml --id before >before.out 2>&1 & pid=$!\n"
-    "for i in $(seq 400); do\n"
+    "for i in $(seq 1200); do\n"
     "    ! grep -q 'node_start note' before.out || break; sleep 0.05\n"
     "done\n"
     "grep 'node_start note' before.out\n"
@@ -218,7 +218,7 @@ static const char kill_before[] =
 static const char kill_behind[] =
     "rm notes.txt; mkfifo notes.txt\n"
     "mortise run acme.$name.graph.yaml --id behind >behind.out 2>&1 & pid=$!\n"
-    "timeout 30 cat notes.txt >line\n"
+    "timeout 100 cat notes.txt >line\n"
     "kill -9 $pid; code=0; wait $pid || code=$?; test $code = 137\n"
     "rm notes.txt; cp line notes.txt\n"
     "mortise resume behind\n"
