@@ -143,18 +143,41 @@ static void print_llm(struct mortise_out *o, const json_t *llm)
         mortise_out_say(o, "  its model: %s", mortise_cli_text(llm, "reason"));
 }
 
-static void print_row(struct mortise_out *o, const struct row *r)
+static void name_row(const struct row *r, char name[MORTISE_CLI_EXECUTION])
 {
-    const char *status = mortise_cli_text(r->first, "status");
-    char name[MORTISE_CLI_EXECUTION];
-
     if (r->n > 1)
         starred(r->first, name);
     else
         mortise_cli_execution(r->first, name);
+}
+
+/* The columns of the longest name, within reason. */
+static size_t columns_for(const struct row *rows, size_t n)
+{
+    enum { LEAST = 20, MOST = 48 };
+    char name[MORTISE_CLI_EXECUTION], shown[4 * MORTISE_CLI_EXECUTION];
+    size_t most = LEAST;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t columns;
+
+        name_row(&rows[i], name);
+        columns = mortise_out_cut(shown, sizeof shown, name, MOST);
+        most = columns > most ? columns : most;
+    }
+    return most;
+}
+
+static void print_row(struct mortise_out *o, const struct row *r,
+                      size_t columns)
+{
+    const char *status = mortise_cli_text(r->first, "status");
+    char name[MORTISE_CLI_EXECUTION];
+
+    name_row(r, name);
     mortise_out_puts(o, "  ");
     mortise_out_styled(o, style_of(status), status, 18);
-    mortise_out_cell(o, name, 20);
+    mortise_out_cell(o, name, columns);
     mortise_out_say(o, " %s", mortise_cli_text(r->first, "type"));
     print_times(o, r);
     if (r->error != NULL) {
@@ -178,7 +201,7 @@ static void print_row(struct mortise_out *o, const struct row *r)
 int mortise_cli_print_nodes(struct mortise_cli *cli, const json_t *nodes,
                             struct mortise_err *err)
 {
-    size_t most = json_array_size(nodes), n = 0;
+    size_t most = json_array_size(nodes), n = 0, columns;
     struct row *rows = mortise_zalloc(cli->mem, most * sizeof *rows);
     json_t *known = json_object();
     bool ok = rows != NULL && known != NULL;
@@ -191,8 +214,9 @@ int mortise_cli_print_nodes(struct mortise_cli *cli, const json_t *nodes,
         ok = r != NULL;
     }
     mortise_out_puts(&cli->out, "\nnodes\n");
+    columns = ok ? columns_for(rows, n) : 0;
     for (size_t i = 0; ok && i < n; i++)
-        print_row(&cli->out, &rows[i]);
+        print_row(&cli->out, &rows[i], columns);
     json_decref(known);
     mortise_release(cli->mem, rows, most * sizeof *rows);
     return ok ? MORTISE_OK : mortise_nomem(err);

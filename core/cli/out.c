@@ -290,6 +290,27 @@ void mortise_out_text(struct mortise_out *o, const char *s, size_t indent)
     } while (*s != '\0');
 }
 
+/* The name of a node in teams ends with its own: where there is no room for all of
+ * it, what it stands in is left out ahead of that. */
+static void put_name(struct mortise_out *o, const char *name, size_t columns,
+                     bool is_cut)
+{
+    static const char ahead[] = "\xE2\x80\xA6"; /* ... in one column */
+    const char *end = name;
+    char cut[1024];
+
+    if (!is_cut || put_safe(NULL, name, strlen(name)) <= columns) {
+        mortise_out_cell(o, name, columns);
+        return;
+    }
+    while ((end = strchr(end + 1, '/')) != NULL)
+        if (1 + put_safe(NULL, end, strlen(end)) <= columns)
+            break;
+    mortise_out_puts(o, end != NULL ? ahead : "");
+    mortise_out_cut(cut, sizeof cut, end != NULL ? end : name, columns);
+    mortise_out_cell(o, cut, columns - (end != NULL));
+}
+
 void mortise_out_margin(struct mortise_out *o, enum mortise_style style,
                         const char *word, const char *name, const char *text)
 {
@@ -302,8 +323,10 @@ void mortise_out_margin(struct mortise_out *o, enum mortise_style style,
     mortise_out_styled(o, style, cut, WORD);
     gap = name != NULL && put_safe(NULL, cut, strlen(cut)) == WORD;
     mortise_out_puts(o, gap > 0 ? " " : ""); /* nothing runs into the name */
-    mortise_out_cut(cut, sizeof cut, name != NULL ? name : "", NAME - gap);
-    mortise_out_cell(o, cut, name != NULL && text[0] != '\0' ? NAME - gap : 0);
+    if (name != NULL && text[0] != '\0')
+        put_name(o, name, NAME - gap, o->tty);
+    else if (name != NULL)
+        mortise_out_word(o, name);
     mortise_out_puts(o, text[0] != '\0' ? " " : "");
     if (!o->tty) {
         mortise_out_word(o, text);

@@ -69,7 +69,8 @@ void mortise_out_paragraph(struct mortise_out *o, const char *s,
 /* One line of such a text, or a piece of it: nothing is put before or behind. */
 void mortise_out_piece(struct mortise_out *o, const char *s, size_t n);
 /* `  word     name                  text`: a line with words from outside; on a
- * terminal cut to its columns.  Name NULL: there is no place for it. */
+ * terminal cut to its columns, the name ahead of its last part.  Name NULL: there is
+ * no place for it. */
 void mortise_out_margin(struct mortise_out *o, enum mortise_style style,
                         const char *word, const char *name, const char *text);
 /* As an argument that a shell takes back as it was. */

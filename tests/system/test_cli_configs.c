@@ -378,6 +378,11 @@ START_TEST(a_team_reviews)
     desk_code(4);
     desk_out("review/correctness/logic");
     assert_each_ended_once("v", 10);
+    desk_ok("$MORTISE show v");
+    desk_out("  done              review/correctness/logic            leaf  ");
+    desk_out("  done              review/correctness/logic/file__read tool  ");
+    desk_ok("$MORTISE show v --transcript");
+    desk_out("  user     review/correctness/tests\n");
     post("v");
     assert_each_ended_once("v", 12);
     /* ... or does not. */

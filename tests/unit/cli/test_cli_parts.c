@@ -217,6 +217,32 @@ START_TEST(cutting)
 }
 END_TEST
 
+/* The name of a node in teams is whole, or, on a terminal, loses what it stands in,
+ * and never what it is called itself. */
+START_TEST(names_in_the_margin)
+{
+    static const char nested[] = "review/correctness/logic";
+
+    mortise_out_margin(&out, MORTISE_PLAIN, "calls", nested, "it");
+    ck_assert_str_eq(printed(), "  calls    review/correctness/logic it\n");
+    mortise_out_margin(&out, MORTISE_PLAIN, "user", nested, "");
+    ck_assert_str_eq(printed(), "  user     review/correctness/logic\n");
+    out.tty = true;
+    mortise_out_margin(&out, MORTISE_PLAIN, "calls", nested, "it");
+    ck_assert_ptr_nonnull(
+        strstr(printed(), "\xE2\x80\xA6/correctness/logic  it"));
+    mortise_out_margin(&out, MORTISE_PLAIN, "calls",
+                       "a/nameofthirtytwoletters/b", "it");
+    ck_assert_ptr_nonnull(
+        strstr(printed(), "\xE2\x80\xA6/b                  it"));
+    mortise_out_margin(&out, MORTISE_PLAIN, "calls",
+                       "anameofmorethantwentyletters", "it");
+    ck_assert_ptr_nonnull(
+        strstr(printed(), "anameofmorethantwen\xE2\x80\xA6 it"));
+    out.tty = false;
+}
+END_TEST
+
 /* The first failed write is kept, and later output goes nowhere. */
 START_TEST(failed_writes_are_known)
 {
@@ -401,8 +427,7 @@ START_TEST(results_have_codes)
     ck_assert_int_eq(mortise_exit_code_of_result(MORTISE_OK), 0);
     for (int rv = MORTISE_ENOMEM; rv >= MORTISE_RESULTS_END; rv--)
         ck_assert_int_ne(mortise_exit_code_of_result(rv), 0);
-    ck_assert_int_eq(mortise_exit_code_of_result(MORTISE_RESULTS_END - 1),
-                     1);
+    ck_assert_int_eq(mortise_exit_code_of_result(MORTISE_RESULTS_END - 1), 1);
     ck_assert_int_eq(mortise_exit_code_of_result(1), 1);
     ck_assert_int_eq(mortise_exit_code_of_result(MORTISE_ECHECK), 2);
     ck_assert_int_eq(mortise_exit_code_of_result(MORTISE_ENOTFOUND), 3);
@@ -802,6 +827,7 @@ static Suite *suite(void)
     tcase_add_test(tc, json_is_safe);
     tcase_add_test(tc, json_out_of_memory);
     tcase_add_test(tc, cutting);
+    tcase_add_test(tc, names_in_the_margin);
     tcase_add_test(tc, executions_have_names);
     tcase_add_test(tc, failed_writes_are_known);
     tcase_add_test(tc, long_output);
