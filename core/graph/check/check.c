@@ -110,7 +110,9 @@ static void follow(struct walk *w, uint32_t edge)
 {
     const struct mortise_edge *e = &w->ld->g->edges[edge];
 
-    if (!w->ld->edges[edge].depends_on || w->state[e->to] == DONE)
+    /* a node that is called END is none: that was said */
+    if (!w->ld->edges[edge].depends_on || e->to == MORTISE_END ||
+        w->state[e->to] == DONE)
         return;
     if (w->state[e->to] == ON_PATH) {
         report_circle(w, e);
