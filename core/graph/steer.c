@@ -574,6 +574,16 @@ struct operation {
         *team;
 };
 
+/* False after a finding: then a value may be anything, or missing. */
+static bool read_keys(struct diff *d, const struct mortise_slot *slot,
+                      struct operation *o)
+{
+    size_t errors = d->diags->n_errors;
+
+    mortise_keys_enter(slot, d, o, d->diags);
+    return d->diags->n_errors == errors && !d->diags->failed;
+}
+
 static const struct mortise_key node_row = {.value = MORTISE_V_MAP};
 
 #define ID_ROW                                                                 \
@@ -592,8 +602,7 @@ static void add(void *ctx, void *into, const struct mortise_slot *slot)
     struct target t;
 
     (void)into;
-    mortise_keys_enter(slot, d, &o, d->diags);
-    if (o.id == NULL || o.node == NULL)
+    if (!read_keys(d, slot, &o))
         return;
     t = target_of(o.id);
     if (!may_say(d, t.at, IS_MADE) ||
@@ -619,6 +628,17 @@ static void take_out(void *ctx, void *into, const struct mortise_slot *slot)
     *r = (struct removed){d->removed, t.at->str, t.at};
     d->removed = r;
     put_nodes(d, &t, graph, with(d, nodes_of(graph), key, NULL), NULL);
+}
+
+/* False after a finding. */
+static bool is_node(struct diff *d, const struct mortise_yaml *part)
+{
+    if (part->kind == MORTISE_YAML_MAP)
+        return true;
+    mortise_diag_add(d->diags, "E0203", part->span,
+                     "a node is a mapping, and this is %s",
+                     mortise_yaml_kind_name(part->kind));
+    return false;
 }
 
 /* The ids of those parts on which no other part depends. */
@@ -659,16 +679,17 @@ static void split(void *ctx, void *into, const struct mortise_slot *slot)
     bool fits = true;
 
     (void)into;
-    mortise_keys_enter(slot, d, &o, d->diags);
-    if (o.id == NULL || o.into == NULL)
+    if (!read_keys(d, slot, &o))
         return;
     t = target_of(o.id);
     if (!find(d, &t, IS_GONE, &graph, &node) || (key = key_of(d, &t)) == NULL)
         return;
     nodes = nodes_of(graph);
-    for (size_t i = 0; i < o.into->n; i++)
+    for (size_t i = 0; i < o.into->n; i++) {
+        fits &= is_node(d, o.into->items[i]);
         fits &= strcmp(o.into->keys[i]->str, t.id) == 0 ||
                 is_free(d, nodes, o.into->keys[i], o.into->keys[i]->str);
+    }
     if (!fits)
         return;
     nodes = redirected(d, nodes, key, last_of(d, o.into));
@@ -697,8 +718,7 @@ static void set(struct diff *d, const struct mortise_slot *slot,
     const struct mortise_yaml *graph, *node, *name;
     struct target t;
 
-    mortise_keys_enter(slot, d, o, d->diags);
-    if (o->id == NULL || *value == NULL)
+    if (!read_keys(d, slot, o))
         return;
     t = target_of(o->id);
     if (!find(d, &t, what, &graph, &node))
@@ -866,8 +886,7 @@ static void wrap(void *ctx, void *into, const struct mortise_slot *slot)
     bool placed = false;
 
     (void)into;
-    mortise_keys_enter(slot, d, &o, d->diags);
-    if (o.ids == NULL || o.team == NULL || o.ids->n == 0)
+    if (!read_keys(d, slot, &o) || o.ids->n == 0)
         return;
     id = team_id(d, o.team);
     first = target_of(o.ids->items[0]);
