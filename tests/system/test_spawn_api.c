@@ -572,6 +572,43 @@ START_TEST(an_end_settles_the_handle)
 }
 END_TEST
 
+/* What a run leaves open is abandoned in the batch of its end, and counted, however
+ * much it is; what is over, or detached, stays what it was. */
+START_TEST(an_end_abandons_all)
+{
+    struct mortise_command cancel = {.size = sizeof cancel,
+                                     .kind = MORTISE_CMD_CANCEL};
+    const struct reader_tree *t;
+    struct reader_store r;
+    char call[16];
+
+    start_with("q", "active: 400, total: 400");
+    for (int i = 0; i < 400; i++) {
+        struct mortise_spawn_claim c = claim_of("q", call);
+
+        snprintf(call, sizeof call, "c%d", i);
+        c.flags = i % 100 == 1 ? MORTISE_SPAWN_DETACHED : 0;
+        OK(try_claim(&c));
+        if (i % 100 != 2)
+            continue;
+        OK(enlist(call));
+        OK(settle(MORTISE_SPAWN_COMPLETED, NULL));
+    }
+    OK(mortise_apply(m, NULL, "q", &cancel, 1, 0, NULL, &err));
+    close_engine();
+    ck_assert_msg(store_reader_read(&r, store) == 0, "%s", r.why);
+    t = store_reader_tree(&r, "default", "q");
+    ck_assert_uint_eq(t->active, 4);
+    ck_assert_uint_eq(t->total, 400);
+    store_reader_free(&r);
+    open_engine();
+    OK(claim_for("q", "c399"));
+    ck_assert_int_eq(got.terminal_status, MORTISE_SPAWN_GIVEN_UP);
+    OK(claim_for("q", "c302"));
+    ck_assert_int_eq(got.terminal_status, MORTISE_SPAWN_COMPLETED);
+}
+END_TEST
+
 /* Out of memory, anywhere: a claim was made or not, and is there when it is
  * made again; so is what it is told. */
 START_TEST(claims_survive_oom)
@@ -634,6 +671,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_claim_again_passes_no_cap);
     tcase_add_test(tc, caps_are_a_trees);
     tcase_add_test(tc, an_end_settles_the_handle);
+    tcase_add_test(tc, an_end_abandons_all);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/table.h"
 #include "store/leveldb/highwater.h"
 #include "store/leveldb/dir_lock.h"
 #include "store/leveldb/key.h"
@@ -30,9 +31,10 @@ struct mortise_ldb_cache {
 
 /* What the batch under way has come to so far (leveldb_spawn.c). */
 struct mortise_ldb_spawns {
-    struct mortise_arena arena; /* of the batch */
-    struct mortise_ldb_staged *list;
+    struct mortise_arena arena;       /* of the batch */
+    struct mortise_ldb_staged **list; /* in the arena, all but the list */
     size_t n, cap;
+    struct mortise_table newest; /* by their keys */
 };
 
 enum { MORTISE_SPOTS = 1024 }; /* a power of two */

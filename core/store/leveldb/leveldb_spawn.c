@@ -8,8 +8,10 @@
  *       written.  So of two who decided upon the same record one changes it.
  *   (2) The counters of a tree are those of its records, in every batch.  They
  *       change by what became of a record, never to what somebody says.
- *   (3) What a batch has come to so far is what its later commits find: `staged`
- *       has the records that it puts, the newest last.
+ *   (3) What a batch has come to so far is what its later commits find: `list`
+ *       has the records that it puts, the newest last, and `newest` finds those by
+ *       their keys.  A run that ends abandons a hundred thousand in one batch, while
+ *       all others wait to be written: nothing here looks through the list for one.
  *   (4) With a commit that ends its run, the handle whose child it was is settled,
  *       and what nobody will settle any more is abandoned: whoever looks finds
  *       the run going and the handles open, or neither.
@@ -21,10 +23,13 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "store/leveldb/ldb.h"
 
 struct mortise_ldb_staged {
-    const char *key, *value; /* in the arena */
+    struct mortise_hashed link;       /* as long as it is the newest */
+    struct mortise_ldb_staged *older; /* of the same key; NULL: there is none */
+    const char *key, *value;          /* in the arena */
     size_t key_size, value_size;
 };
 
@@ -32,11 +37,13 @@ void mortise_ldb_spawns_begin(struct mortise_ldb *s)
 {
     assert(s->spawns.n == 0); /* of the batch before */
     mortise_arena_init(&s->spawns.arena, s->mem);
+    mortise_table_init(&s->spawns.newest, s->mem);
 }
 
 void mortise_ldb_spawns_end(struct mortise_ldb *s)
 {
     s->spawns.n = 0;
+    mortise_table_finish(&s->spawns.newest);
     mortise_arena_finish(&s->spawns.arena);
 }
 
@@ -48,24 +55,77 @@ void mortise_ldb_spawns_close(struct mortise_ldb *s)
 
 /* ---- what is staged (3) -------------------------------------------------- */
 
+static uint64_t hash_of(const void *key, size_t n)
+{
+    uint8_t digest[MORTISE_DIGEST];
+    struct mortise_hasher h;
+    uint64_t hash;
+
+    mortise_hasher_init(&h);
+    mortise_hasher_field(&h, key, n);
+    mortise_hasher_final(&h, digest);
+    memcpy(&hash, digest, sizeof hash);
+    return hash;
+}
+
+static struct mortise_ldb_staged *staged(const struct mortise_ldb *s,
+                                         const void *key, size_t n)
+{
+    struct mortise_hashed *found =
+        mortise_table_find(&s->spawns.newest, hash_of(key, n));
+
+    for (; found != NULL; found = mortise_table_more(found)) {
+        struct mortise_ldb_staged *e =
+            MORTISE_OF(found, struct mortise_ldb_staged, link);
+
+        if (e->key_size == n && memcmp(e->key, key, n) == 0)
+            return e;
+    }
+    return NULL;
+}
+
+/* e is the newest of its key. */
+static void top(struct mortise_ldb_spawns *sp, struct mortise_ldb_staged *e)
+{
+    if (e->older != NULL)
+        mortise_table_remove(&sp->newest, &e->older->link);
+    mortise_table_add(&sp->newest, &e->link, hash_of(e->key, e->key_size));
+}
+
+/* What was staged behind the first n is not. */
+static void take_back(struct mortise_ldb_spawns *sp, size_t n)
+{
+    while (sp->n > n) {
+        struct mortise_ldb_staged *e = sp->list[--sp->n];
+
+        mortise_table_remove(&sp->newest, &e->link);
+        if (e->older != NULL)
+            mortise_table_add(&sp->newest, &e->older->link,
+                              e->older->link.hash);
+    }
+}
+
 /* What s->key and `record` say is in the batch from now on; a failure is
  * MORTISE_ENOMEM. */
 static int stage(struct mortise_ldb *s, const struct mortise_record *of,
                  const void *record)
 {
     struct mortise_ldb_spawns *sp = &s->spawns;
-    struct mortise_ldb_staged *grown, *e;
+    struct mortise_ldb_staged **grown, *e;
 
     assert(s->value.n == 0);
-    grown = mortise_grow(s->mem, sp->list, sp->n, &sp->cap, sizeof *grown);
+    grown = mortise_grow(s->mem, sp->list, sp->n, &sp->cap, sizeof(*grown));
     if (grown == NULL)
         return MORTISE_ENOMEM;
     sp->list = grown;
     mortise_record_put(&s->value, of, record);
     if (s->key.failed || s->value.failed)
         return MORTISE_ENOMEM;
-    e = &sp->list[sp->n];
+    e = mortise_arena_alloc(&sp->arena, sizeof *e);
+    if (e == NULL)
+        return MORTISE_ENOMEM;
     *e = (struct mortise_ldb_staged){
+        .older = staged(s, s->key.p, s->key.n),
         .key = mortise_arena_strndup(&sp->arena, s->key.p, s->key.n),
         .key_size = s->key.n,
         .value = mortise_arena_strndup(&sp->arena, s->value.p, s->value.n),
@@ -73,20 +133,9 @@ static int stage(struct mortise_ldb *s, const struct mortise_record *of,
     mortise_buf_clear(&s->value);
     if (e->key == NULL || e->value == NULL)
         return MORTISE_ENOMEM;
-    sp->n++;
+    top(sp, e);
+    sp->list[sp->n++] = e;
     return MORTISE_OK;
-}
-
-static const struct mortise_ldb_staged *staged(const struct mortise_ldb *s,
-                                               const void *key, size_t n)
-{
-    for (size_t i = s->spawns.n; i-- > 0;) {
-        const struct mortise_ldb_staged *e = &s->spawns.list[i];
-
-        if (e->key_size == n && memcmp(e->key, key, n) == 0)
-            return e;
-    }
-    return NULL;
 }
 
 /* What stands under s->key, or will with this batch, as long as that lasts.
@@ -286,7 +335,7 @@ static int abandon_all(struct mortise_ldb *s, const struct mortise_commit *c,
         rv = id != NULL ? abandon(s, c, id, err) : MORTISE_ENOMEM;
     }
     for (size_t i = 0; rv == MORTISE_OK && i < n_staged; i++) {
-        const struct mortise_ldb_staged *e = &s->spawns.list[i];
+        const struct mortise_ldb_staged *e = s->spawns.list[i];
         const char *id;
 
         if (e->key_size < prefix->n ||
@@ -337,7 +386,7 @@ int mortise_ldb_spawns_stage(struct mortise_ldb *s,
     for (size_t k = 0; rv == MORTISE_OK && *fits && k < c->n_spawns; k++)
         rv = stage_change(s, commits, i, c->spawns[k], fits, err);
     if (!*fits)
-        s->spawns.n = before;
+        take_back(&s->spawns, before);
     if (rv == MORTISE_OK && *fits && is_end(c))
         rv = settle_own(s, c, err);
     if (rv == MORTISE_OK && *fits && is_end(c))
@@ -348,7 +397,7 @@ int mortise_ldb_spawns_stage(struct mortise_ldb *s,
 void mortise_ldb_spawns_put(struct mortise_ldb *s, leveldb_writebatch_t *batch)
 {
     for (size_t i = 0; i < s->spawns.n; i++) {
-        const struct mortise_ldb_staged *e = &s->spawns.list[i];
+        const struct mortise_ldb_staged *e = s->spawns.list[i];
 
         mortise_ldb_put_bytes(s, batch, e->key, e->key_size, e->value,
                               e->value_size);
