@@ -21,6 +21,7 @@
  *       meddle W     like spawn, but registers the child itself
  *       stale W      ... but claims again, and starts with the first token
  *       other W      ... but starts another task
+ *       claim W      claims a child for W, detached, and never begins it
  *       nobody W     waits for a child that there never was
  *       act N W      has the tool posts/tell tell N, an effect, and does W
  *       use T A      has the tool T work, with the arguments A, and gives its answer
@@ -300,6 +301,18 @@ static mortise_status misuse(mortise_inst *i, const mortise_request *r,
     return said(i, r, status, answer);
 }
 
+static mortise_status claim_only(mortise_inst *i, const mortise_request *r,
+                                 const char *what)
+{
+    char room[4096];
+    mortise_str none = {0}, answer = {0};
+    mortise_status status = mortise_spawn_claim_wait(
+        i->host, i->api, r->call,
+        native_body(room, sizeof room, "c1", what, none, 1), &answer);
+
+    return said(i, r, status, answer);
+}
+
 static mortise_status nobody(mortise_inst *i, const mortise_request *r)
 {
     mortise_str answer = {0};
@@ -563,6 +576,8 @@ static mortise_status agent_does(mortise_inst *i, const mortise_request *r,
         return again(i, r, rest);
     if (strcmp(word, "retry") == 0)
         return retry(i, r, rest);
+    if (strcmp(word, "claim") == 0)
+        return claim_only(i, r, rest);
     if (strcmp(word, "nobody") == 0)
         return nobody(i, r);
     if (strcmp(word, "act") == 0)

@@ -224,6 +224,24 @@ START_TEST(linked_children_end_with_their_parent)
 }
 END_TEST
 
+/* A child that was claimed and never began is abandoned with who would have begun
+ * it, although it is detached: nobody else can. */
+START_TEST(what_never_began_is_abandoned)
+{
+    struct reader_store *r;
+
+    graph("", "claim say x");
+    desk_ok("$MORTISE run g.yaml --id p");
+    r = read_store();
+    ck_assert_uint_eq(r->n_spawns, 1);
+    ck_assert_uint_eq(r->spawns[0].detached, 1);
+    ck_assert_uint_eq(r->spawns[0].state, 6);
+    ck_assert_uint_eq(r->n_runs, 1);
+    ck_assert_uint_eq(store_reader_tree(r, "default", "p")->detached_active, 0);
+    store_reader_free(r);
+}
+END_TEST
+
 /* Who is cancelled while it waits takes its children along, deep. */
 START_TEST(a_cancel_goes_deep)
 {
@@ -485,6 +503,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_child_fails);
     tcase_add_test(tc, a_parent_waits_for_a_child_that_waits);
     tcase_add_loop_test(tc, linked_children_end_with_their_parent, 0, 4);
+    tcase_add_test(tc, what_never_began_is_abandoned);
     tcase_add_test(tc, a_cancel_goes_deep);
     tcase_add_loop_test(tc, a_misuse_is_refused, 0, 4);
     tcase_add_test(tc, only_agents_have_native_children);

@@ -290,15 +290,17 @@ static int settle_own(struct mortise_ldb *s, const struct mortise_commit *c,
     return change(s, c->tenant, way.parent, way.id, &was, &now, err);
 }
 
-/* s->key is that of a handle of the run, as it is there or staged. */
+/* s->key is that of a handle of the run, as it is there or staged.  Who brings a
+ * detached child may come back for it; a native one that did not begin would have
+ * been begun by its run alone. */
 static int abandon(struct mortise_ldb *s, const struct mortise_commit *c,
                    const char *id, struct mortise_err *err)
 {
     struct mortise_spawn was, now;
     int rv = look_up(s, &mortise_record_spawn, &was, err);
 
-    if (rv != MORTISE_OK || mortise_spawn_is_over(&was) || was.detached ||
-        (was.native && was.state != MORTISE_SPAWN_PENDING))
+    if (rv != MORTISE_OK || mortise_spawn_is_over(&was) ||
+        (was.native ? was.state != MORTISE_SPAWN_PENDING : was.detached))
         return rv;
     mortise_spawn_after_abandon(&was, c->head.updated_ms, &now);
     return change(s, c->tenant, c->run, id, &was, &now, err);
