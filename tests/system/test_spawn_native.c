@@ -428,6 +428,45 @@ START_TEST(killed_at_every_commit)
 }
 END_TEST
 
+/* A child that cannot begin, since what its maker has of its graph is nowhere in the
+ * child's, has failed with that, whoever is killed when; its maker is told so. */
+START_TEST(killed_where_none_can_begin)
+{
+    char faulty[4096];
+    unsigned long n = 0;
+    bool came_through;
+
+    snprintf(faulty, sizeof faulty, "%s", child_build("faults/mortise"));
+    desk_graph("g", "start: b\nnodes:\n"
+                    "  b: {type: tool, tool: tried/echo, args: {value: 1}, "
+                    "next: a}\n"
+                    "  a: {type: gmi, prompt: \"spawn say x\", extra: {k: "
+                    "\"${artifacts.b}\"}, next: END}\n");
+    do {
+        struct reader_store *r;
+
+        desk_ok("rm -rf state");
+        child_run("MORTISE_FAULT_CRASH=%lu %s run g.yaml --id p", ++n, faulty);
+        came_through = child.code == 0;
+        if (!came_through)
+            go_on(n);
+        show("p");
+        desk_out("\"a\":{\"status\":\"failed\",\"child\":");
+        desk_out("\"code\":\"E_CHECK\",\"message\":\"achildofthisnodehasagraph"
+                 "ofitsown,whichdoesnotstandbyitself:\\ng.yaml#a:1:");
+        r = read_store();
+        ck_assert_uint_eq(r->n_spawns, 1);
+        ck_assert_uint_eq(r->n_runs, 1);
+        ck_assert_uint_eq(r->spawns[0].state, 5);
+        ck_assert_uint_eq(r->spawns[0].status, 2);
+        ck_assert_uint_eq(store_reader_tree(r, "default", "p")->active, 0);
+        store_reader_free(r);
+    } while (!came_through && n < 100);
+    ck_assert_uint_gt(n, 8); /* it did die */
+    ck_assert_uint_lt(n, 100);
+}
+END_TEST
+
 /* An engine works until no run is under way. */
 static void let_an_engine_end_them(void)
 {
@@ -516,6 +555,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, begin, desk_end);
     tcase_set_timeout(tc, 600);
     tcase_add_test(tc, killed_at_every_commit);
+    tcase_add_test(tc, killed_where_none_can_begin);
     tcase_add_test(tc, an_engine_finds_them);
     tcase_add_test(tc, an_engine_ends_orphans);
     suite_add_tcase(s, tc);
