@@ -9,7 +9,8 @@
 #   make asan       the test suite under AddressSanitizer and UBSan
 #   make tsan       ... under ThreadSanitizer
 #   make valgrind   ... under valgrind's memcheck
-#   make spawns     10,000 spawns under random kills; `make check` has 300
+#   make spawns     10,000 spawns under random kills, and 10,000 native children;
+#                   `make check` has 300 and 160
 #   make hostile    the hostile suites whole; `make check` runs a part of each
 #   make mutants    prove the tests: each broken build of tests/mutants must turn
 #                   red what guards it, and so must each ignored key
@@ -193,6 +194,7 @@ TEST_NAMES := $(call names_of,$(TEST_SRC))
 
 $(call programs_of,$(call names_of,$(call tests_in,unit/cli unit/draw \
     unit/import system promises))): $(B)/libcli.a
+$(B)/tests/test_native_kill: $(B)/tests/kill/counter.o
 $(B)/tests/test_kill: $(patsubst %.c,$(B)/%.o,$(wildcard tests/kill/*.c))
 # Parts of a plugin, which need no host.
 $(foreach t,flow oauth params parts,$(B)/tests/test_mcp_$t \
@@ -448,7 +450,7 @@ extended: $(B)/mortise $(EXTENDED) $(SLOWED) $(EXTEND_PLUGINS) \
 	    sh tools/test.sh $(SLOWED)
 
 spawns:
-	+$(Q)MORTISE_SPAWNS=10000 $(AGAIN) ONLY=spawn_kill unit
+	+$(Q)MORTISE_SPAWNS=10000 $(AGAIN) ONLY="spawn_kill native_kill" unit
 
 # Each matrix of tests/hostile/ whole (tests/lib/hostile.h).
 HOSTILE := $(call names_of,$(call tests_in,hostile))
