@@ -489,8 +489,8 @@ static void check_lists(const struct found *f, int k)
                "E_LIMIT: limits.spawn.depth"));
 }
 
-/* The entries of a run that settle the request of that id: type 7, a node, a byte,
- * and the id behind its length. */
+/* The entries of a run that settle the request of that id, which stands in the one
+ * that made it: type 7, a node, a byte, and the id behind its length. */
 static unsigned n_settled(const struct reader_run *run, const char *id)
 {
     enum { BEFORE = 1 + 8 + 1 + 4 };
@@ -501,7 +501,7 @@ static unsigned n_settled(const struct reader_run *run, const char *id)
         const char *at = c->entries, *end = at + c->size;
 
         for (; (at = memmem(at, (size_t)(end - at), id, ID)) != NULL; at++)
-            n += at - c->entries >= BEFORE && at[-BEFORE] == 7;
+            n += at != id && at - c->entries >= BEFORE && at[-BEFORE] == 7;
     }
     return n;
 }
