@@ -262,6 +262,117 @@ START_TEST(a_cancel_goes_deep)
 }
 END_TEST
 
+/* The child of the k-th handle, or of the only one; and its run is over, or not. */
+static void child_is(char out[64], size_t k, bool over)
+{
+    struct reader_store *r = read_store();
+
+    snprintf(out, 64, "%s", child_at(r, k));
+    ck_assert_int_eq(run_of(r, out)->status >= 7, over);
+    ck_assert_int_eq(r->spawns[k].state >= 5, over);
+    store_reader_free(r);
+}
+
+/* Answers what a run asks. */
+#define ANSWER                                                                 \
+    "id=$($MORTISE inbox %s --json | grep -o '\"id\": *\"[0-9a-f]*' | head "   \
+    "-1 | "                                                                    \
+    "grep -o '[0-9a-f]*$'); $MORTISE answer %s $id --value '\"Ada\"'"
+
+/* Who waits for a child that somebody paused waits on, and hears of it in the end. */
+START_TEST(a_child_is_paused)
+{
+    char run[64];
+
+    desk_put("entered", "");
+    graph("", "spawn until go");
+    desk_ok("$MORTISE run g.yaml --id p >run.out 2>&1 & "
+            "until [ $(wc -l <entered) -ge 2 ]; do sleep 0.02; done; "
+            "c=$($MORTISE show p --json | grep -o '\"child\": *\"[0-9a-f]*' | "
+            "head -1 | grep -o '[0-9a-f]*$'); $MORTISE pause $c || exit 9; "
+            "wait $!; test $? -eq 4");
+    child_is(run, 0, false);
+    desk_put("go", "");
+    child_run("$MORTISE resume p");
+    desk_code(4); /* it is not for who waits to go on with it */
+    child_is(run, 0, false);
+    desk_ok("$MORTISE resume %s", run);
+    show("p");
+    desk_out("\"result\":{\"output\":{\"result\":\"go\"}}");
+    child_is(run, 0, true);
+}
+END_TEST
+
+/* Who is sent elsewhere while it waits leaves its child as it is, and has another in
+ * its next visit; the first ends with it. */
+START_TEST(a_goto_leaves_the_child)
+{
+    char first[64], second[64];
+    struct reader_store *r;
+
+    graph("", "spawn ask name");
+    child_run("$MORTISE run g.yaml --id p");
+    desk_code(4);
+    child_is(first, 0, false);
+    child_run("$MORTISE resume p --goto a");
+    desk_code(4);
+    r = read_store();
+    ck_assert_uint_eq(r->n_spawns, 2);
+    snprintf(second, sizeof second, "%s",
+             child_at(r, strcmp(child_at(r, 0), first) == 0));
+    store_reader_free(r);
+    desk_ok(ANSWER, second, second);
+    show("p");
+    desk_out("\"status\":\"completed\",\"reason\":\"\"");
+    r = read_store();
+    for (size_t i = 0; i < 2; i++) {
+        bool was_left = strcmp(child_at(r, i), first) == 0;
+
+        ck_assert_uint_eq(r->spawns[i].state, 5);
+        ck_assert_uint_eq(r->spawns[i].status, was_left ? 3 : 1);
+    }
+    ck_assert_uint_eq(store_reader_tree(r, "default", "p")->active, 0);
+    store_reader_free(r);
+}
+END_TEST
+
+/* A run whose time is over while it waits takes its child along. */
+START_TEST(a_timeout_takes_the_child_along)
+{
+    char run[64];
+
+    graph("timeout: 1s", "spawn until never");
+    child_run("$MORTISE run g.yaml --id p");
+    desk_code(1);
+    child_is(run, 0, true);
+    show(run);
+    desk_out("\"status\":\"cancelled\"");
+}
+END_TEST
+
+/* A child that has failed may be tried again, for its own sake: how it ended for
+ * its parent, which has gone on, stays what it was. */
+START_TEST(a_child_is_tried_again)
+{
+    char run[64];
+    struct reader_store *r;
+
+    graph("", "spawn fail badly");
+    desk_ok("$MORTISE run g.yaml --id p");
+    child_is(run, 0, true);
+    child_run("$MORTISE resume %s", run);
+    desk_code(1);
+    r = read_store();
+    ck_assert_uint_eq(r->n_spawns, 1);
+    ck_assert_uint_eq(r->spawns[0].state, 5);
+    ck_assert_uint_eq(r->spawns[0].status, 2);
+    ck_assert_uint_eq(store_reader_tree(r, "default", "p")->active, 0);
+    store_reader_free(r);
+    show("p");
+    desk_out("\"status\":\"completed\",\"reason\":\"\"");
+}
+END_TEST
+
 /* What is refused, and in which words. */
 static const struct {
     const char *prompt, *words;
@@ -544,6 +655,10 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, linked_children_end_with_their_parent, 0, 4);
     tcase_add_test(tc, what_never_began_is_abandoned);
     tcase_add_test(tc, a_cancel_goes_deep);
+    tcase_add_test(tc, a_child_is_paused);
+    tcase_add_test(tc, a_goto_leaves_the_child);
+    tcase_add_test(tc, a_timeout_takes_the_child_along);
+    tcase_add_test(tc, a_child_is_tried_again);
     tcase_add_loop_test(tc, a_misuse_is_refused, 0, 4);
     tcase_add_test(tc, only_agents_have_native_children);
     tcase_add_test(tc, a_later_attempt_finds_the_child);

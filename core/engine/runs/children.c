@@ -404,8 +404,11 @@ static void rests(struct mortise *m, const char *tenant, const char *handle)
     if (!mortise_spawns_parse(handle, parent, id))
         return;
     waits = mortise_live_find(m, tenant, parent);
-    if (waits != NULL && !waits->lost)
+    if (waits == NULL)
+        return;
+    if (!waits->lost)
         mortise_host_call_release(waits, handle);
+    mortise_live_touch(waits); /* it may have stayed for that child alone */
 }
 
 /* ---- news ------------------------------------------------------------------------- */

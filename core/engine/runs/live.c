@@ -19,6 +19,7 @@
 #include "engine/common/news.h"
 #include "engine/runs/host_calls.h"
 #include "engine/runs/script.h"
+#include "engine/runs/spawns.h"
 #include "engine/runs/start.h"
 #include "engine/runs/streams.h"
 
@@ -231,13 +232,43 @@ void mortise_live_touch(struct mortise_live *live)
     live->m->touched = live;
 }
 
+struct awaiting {
+    const struct mortise_live *live;
+    bool at_work; /* a child that it waits for is */
+};
+
+static void note_child(void *ud, const char *handle)
+{
+    struct awaiting *a = ud;
+    char parent[MORTISE_NAME_MAX + 1], id[MORTISE_SPAWN_ID];
+    char child[MORTISE_SPAWN_ID];
+    const struct mortise_live *found;
+
+    if (!mortise_spawns_parse(handle, parent, id))
+        return;
+    mortise_spawn_child(child, id); /* of a native one; else there is none */
+    found = mortise_live_find(a->live->m, a->live->tenant, child);
+    a->at_work |= found != NULL && !found->lost;
+}
+
+/* Its calls let go for others, but not because its children rest: of that it hears
+ * (children.c). */
+static bool waits_for_child_at_work(const struct mortise_live *live)
+{
+    struct awaiting a = {.live = live};
+
+    if (mortise_run_status(live->run) == MORTISE_RUN_WAITING)
+        mortise_run_awaited(live->run, note_child, &a);
+    return a.at_work;
+}
+
 static bool is_at_rest(struct mortise_live *live)
 {
     if (live->flying > 0 || live->pending > 0 || live->calls != NULL)
         return false;
     return live->lost ||
            (live->orders == NULL && mortise_run_is_idle(live->run) &&
-            !mortise_watch_holds(live));
+            !waits_for_child_at_work(live) && !mortise_watch_holds(live));
 }
 
 /* A child that leaves without an end. */
