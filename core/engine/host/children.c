@@ -215,10 +215,13 @@ static void started(struct mortise_new_run *n, struct mortise_live *live,
                     const struct mortise_err *err)
 {
     struct starting *s = MORTISE_OF(n, struct starting, run);
+    struct mortise_err why;
 
     s->starts = false;
     if (live == NULL)
         cannot(s, err->code, err);
+    else if (!s->landed && !s->op.put.flying) /* its commit was never made */
+        cannot(s, mortise_nomem(&why), &why);
     else
         conclude(s); /* where its commit was answered already */
 }
