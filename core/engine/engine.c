@@ -369,6 +369,7 @@ static void quiet(struct mortise *m)
     while (m->n_batch > 0 || m->n_flying > 0 || m->ready.first != NULL)
         mortise_turn(m, -1); /* what waits to be heard is nobody's by now */
     assert(m->news == NULL && m->spawns == NULL);
+    mortise_timer_disarm(&m->timers, &m->news_again);
     mortise_calls_cancel_background(m);
     while (m->n_background > 0 || mortise_processes_are_left(m->processes))
         mortise_turn(m, -1);

@@ -479,6 +479,106 @@ START_TEST(a_child_is_approved_like_its_maker)
 }
 END_TEST
 
+/* An engine works until no run is under way. */
+static void let_an_engine_end_them(void)
+{
+    desk_ok("$MORTISE engine >engine.log 2>&1 & pid=$!; "
+            "while kill -0 $pid && $MORTISE runs | grep -q -e running -e "
+            "waiting -e interrupted; do sleep 0.05; done; kill $pid && "
+            "wait $pid || { cat engine.log; exit 9; }");
+}
+
+/* ---- memory ------------------------------------------------------------------ */
+
+static struct mortise *engine;
+static struct mortise_err err;
+
+static void open_engine(void)
+{
+    char path[8192], state[8192];
+    struct mortise_options o = {
+        .size = sizeof o, .deployment = path, .store = state, .mem = &test_mem};
+
+    snprintf(path, sizeof path, "%s/mortise.yaml", desk_dir);
+    snprintf(state, sizeof state, "%s/state", desk_dir);
+    ck_assert_msg(mortise_open(&engine, &o, &err) == MORTISE_OK, "%s", err.msg);
+}
+
+/* All of its turns, until nobody has anything to do: a minute at most. */
+static void turn_to_rest(void)
+{
+    for (int i = 0; mortise_poll(engine, 100, NULL) == 1; i++)
+        ck_assert_msg(i < 600, "it stands still");
+}
+
+static void start_run(const char *id)
+{
+    struct mortise_start_options o = {.size = sizeof o, .run = id};
+    char path[8192], run[MORTISE_RUN_MAX];
+    struct mortise_graph *g;
+
+    snprintf(path, sizeof path, "%s/g.yaml", desk_dir);
+    ck_assert_msg(mortise_load(engine, path, &g, NULL, &err) == MORTISE_OK,
+                  "%s", err.msg);
+    ck_assert_msg(mortise_start(engine, g, &o, run, &err) == MORTISE_OK, "%s",
+                  err.msg);
+    mortise_graph_close(g);
+}
+
+/* After so many allocations there is no memory for a while.  Whatever that stopped,
+ * when there is some again, or an engine comes, all end: each child that was made
+ * is made once, settled with its end, and nobody is waited for in vain. */
+START_TEST(memory_runs_out)
+{
+    char id[32];
+    struct mortise_command resume = {.size = sizeof resume,
+                                     .kind = MORTISE_CMD_RESUME};
+    struct reader_store *r;
+    int n = 0, turn, n_runs = 0, status;
+    bool failed;
+
+    child_allows(true);
+    desk_ok("true"); /* what is here may run */
+    graph("", "crowd (say x)(fail y)-(ask in vain)~(say z)");
+    open_engine();
+    do {
+        snprintf(id, sizeof id, "p%d", n_runs++);
+        start_run(id);
+        test_mem_fail_at(n);
+        for (turn = 0; turn < 20 && mortise_poll(engine, 5, NULL) == 1;)
+            turn += test_mem_failed();
+        failed = test_mem_failed();
+        test_mem_fail_at(-1);
+        turn_to_rest();
+        mortise_apply(engine, NULL, id, &resume, 1, 0, NULL, &err);
+        turn_to_rest();
+        if (mortise_wait(engine, NULL, id, &status, &err) != MORTISE_OK ||
+            status < MORTISE_RUN_COMPLETED) {
+            mortise_close(engine); /* its store's write failed, maybe */
+            desk_ok("$MORTISE resume %s || test $? -eq 1", id);
+            open_engine();
+        }
+        n += 1 + n / 8;
+    } while (failed);
+    mortise_close(engine);
+    ck_assert_int_gt(n_runs, 20);
+    let_an_engine_end_them();
+    r = read_store();
+    for (size_t i = 0; i < r->n_spawns; i++) {
+        const struct reader_spawn *s = &r->spawns[i];
+        const struct reader_run *run = run_of(r, s->child);
+
+        ck_assert_uint_eq(s->state, run != NULL ? 5 : s->status == 2 ? 5 : 6);
+        ck_assert(run == NULL || s->status - 1 == run->status - 7);
+    }
+    for (size_t i = 0; i < r->n_trees; i++)
+        ck_assert_uint_eq(r->trees[i].active + r->trees[i].detached_active, 0);
+    for (size_t i = 0; i < r->n_runs; i++)
+        ck_assert_uint_ge(r->runs[i].status, 7);
+    store_reader_free(r);
+}
+END_TEST
+
 /* ---- deaths ------------------------------------------------------------------ */
 
 /* What is true of a run `p` of `again say hi` once it has ended, whatever happened on
@@ -578,15 +678,6 @@ START_TEST(killed_where_none_can_begin)
 }
 END_TEST
 
-/* An engine works until no run is under way. */
-static void let_an_engine_end_them(void)
-{
-    desk_ok("$MORTISE engine >engine.log 2>&1 & pid=$!; "
-            "while kill -0 $pid && $MORTISE runs | grep -q -e running -e "
-            "waiting -e interrupted; do sleep 0.05; done; kill $pid && "
-            "wait $pid || { cat engine.log; exit 9; }");
-}
-
 /* The same, and an engine is what goes on: it finds all of them by itself. */
 START_TEST(an_engine_finds_them)
 {
@@ -664,6 +755,12 @@ static Suite *suite(void)
     tcase_add_test(tc, a_later_attempt_finds_the_child);
     tcase_add_loop_test(tc, who_waits_holds_no_place, 0, 3);
     tcase_add_test(tc, a_child_is_approved_like_its_maker);
+    suite_add_tcase(s, tc);
+    tc = tcase_create("memory");
+    tcase_add_unchecked_fixture(tc, sign, desk_unsign);
+    tcase_add_checked_fixture(tc, begin, desk_end);
+    tcase_set_timeout(tc, 300);
+    tcase_add_test(tc, memory_runs_out);
     suite_add_tcase(s, tc);
     tc = tcase_create("deaths");
     tcase_add_unchecked_fixture(tc, sign, desk_unsign);

@@ -190,6 +190,7 @@ struct mortise {
     struct mortise_news *news; /* the oldest first */
     struct mortise_task news_task;
     bool news_queued;
+    struct mortise_timer news_again; /* some were missed: all look again */
 
     /* deadlines.c */
     struct mortise_timer deadline_timer;

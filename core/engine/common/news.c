@@ -3,6 +3,18 @@
 
 #include <string.h>
 
+#include "base/clock.h"
+
+enum { AGAIN_MS = 100 };
+
+void mortise_news_missed(struct mortise *m)
+{
+    if (!m->news_again.armed && m->news_again.fire != NULL &&
+        m->state == MORTISE_ENGINE_UP)
+        mortise_timer_arm(&m->timers, &m->news_again,
+                          mortise_mono_in(AGAIN_MS));
+}
+
 static void add(struct mortise *m, enum mortise_news_kind kind,
                 struct mortise_live *live, const char *tenant, const char *name)
 {
@@ -13,6 +25,7 @@ static void add(struct mortise *m, enum mortise_news_kind kind,
         mortise_log(m, MORTISE_LOG_WARN,
                     "%s: out of memory to tell its parent or its children",
                     name);
+        mortise_news_missed(m);
         return;
     }
     n->kind = kind;

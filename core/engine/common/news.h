@@ -22,11 +22,13 @@ struct mortise_news {
     char name[MORTISE_SPAWN_HANDLE_MAX]; /* of the run, or the handle */
 };
 
-/* Where memory runs out it is logged: who waits looks again when the run is
- * loaded. */
+/* Where memory runs out it is logged, and was missed. */
 void mortise_news_of(struct mortise_live *live, enum mortise_news_kind kind);
 void mortise_news_put(struct mortise *m, enum mortise_news_kind kind,
                       const char *tenant, const char *name);
+/* Somebody did not hear, for want of memory: whoever is in memory looks again a
+ * little later, until there is some. */
+void mortise_news_missed(struct mortise *m);
 /* The oldest that nobody heard, or NULL; the caller's to release. */
 struct mortise_news *mortise_news_take(struct mortise *m);
 void mortise_news_free(struct mortise *m, struct mortise_news *n);

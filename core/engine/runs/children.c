@@ -15,6 +15,10 @@
  *       have ended.  A child that is loaded looks whether its parent is still
  *       there: so a crash between the two ends is made up for.
  *
+ *   (4) Where memory runs out, those who are in memory look again until they
+ *       could: who waits, and who may have lost its parent.  Others do when they
+ *       are loaded: as an engine starts, or when they are resumed.
+ *
  * All of it is heard of in a task behind what happened (common/news.h).  Each look
  * at the store is answered later where that is slow; whom it is about stays in memory
  * until then, or is looked for again. */
@@ -44,7 +48,7 @@ struct look {
     bool starved;
 };
 
-/* NULL: no memory, which is said: who waits looks again when the run is loaded. */
+/* NULL: no memory, which is said (4). */
 static struct look *look_new(struct mortise *m, const char *tenant,
                              const char *run)
 {
@@ -53,6 +57,7 @@ static struct look *look_new(struct mortise *m, const char *tenant,
     if (l == NULL) {
         mortise_log(m, MORTISE_LOG_WARN,
                     "run %s: out of memory to look after its children", run);
+        mortise_news_missed(m);
         return NULL;
     }
     l->m = m;
@@ -172,7 +177,9 @@ static void handle_read(struct mortise_read *r, int rv,
             (struct mortise_order){.wants = may_go_on, .done = child_loaded};
         mortise_live_recover(l->m, l->tenant, l->child, &l->order);
         return;
-    } else if (rv != MORTISE_OK || !l->native || l->starved) {
+    } else if (rv == MORTISE_ENOMEM || l->starved) {
+        mortise_news_missed(l->m);
+    } else if (rv != MORTISE_OK || !l->native) {
         release(l);
     }
     look_free(l);
@@ -342,6 +349,8 @@ static void ended(struct mortise *m, const char *tenant, const char *run)
     struct ending *e = mortise_zalloc(m->mem, sizeof *e);
     struct look *l = look_new(m, tenant, run);
 
+    if (e == NULL)
+        mortise_news_missed(m);
     if (e != NULL) {
         e->look.m = m;
         strcpy(e->look.tenant, tenant);
@@ -450,7 +459,21 @@ static void hear(struct mortise_task *t)
     }
 }
 
+/* (4) */
+static void look_again(struct mortise_timer *t)
+{
+    struct mortise *m = MORTISE_OF(t, struct mortise, news_again);
+    struct mortise_hashed *e;
+
+    for (e = mortise_table_first(&m->lives); e != NULL;
+         e = mortise_table_next(&m->lives, e))
+        if (!MORTISE_OF(e, struct mortise_live, entry)->lost)
+            mortise_news_of(MORTISE_OF(e, struct mortise_live, entry),
+                            MORTISE_NEWS_LOADED);
+}
+
 void mortise_children_open(struct mortise *m)
 {
+    m->news_again.fire = look_again;
     m->news_task.run = hear;
 }
