@@ -31,6 +31,9 @@
  *   (8) A child may make several attempts at its task.  The record has the newest
  *       that it spoke of, and how far that is; what is said about another one,
  *       by the child or to it, is MORTISE_ESTALE_ATTEMPT, and changes nothing.
+ *   (9) The runs of a tree spend from one purse, that of the origin's budget: what
+ *       each has spent or reserved is counted there, with the commit in which
+ *       that changes.  Bounds are only ever raised, by whichever run of the tree.
  *
  * A record has all that a later claimer needs, and no more: of the task there
  * is a digest, since who claims again brings the task along. */
@@ -485,6 +488,24 @@ bool mortise_spawn_count(struct mortise_spawn_tree *tree,
     tree->active += made - ended;
     tree->detached_total += made * of_detached;
     tree->detached_active += (made - ended) * of_detached;
+    return true;
+}
+
+bool mortise_spawn_spend(struct mortise_spawn_purse *purse, bool is_there,
+                         const struct mortise_spawn_spend *s)
+{
+    struct mortise_spawn_purse now = {.used = {0}};
+
+    if (is_there)
+        now = *purse;
+    for (size_t k = 0; k < MORTISE_SPAWN_AMOUNTS; k++) {
+        if (!is_there || (s->raises && now.most[k] < s->most[k]))
+            now.most[k] = s->most[k];
+        if (now.used[k] + s->plus[k] < s->minus[k])
+            return false;
+        now.used[k] += s->plus[k] - s->minus[k];
+    }
+    *purse = now;
     return true;
 }
 

@@ -23,7 +23,9 @@ enum {
         MORTISE_SPAWN_TEXT_MAX - 1, /* bytes: of a name, a call,
                                                         a child, a token */
     MORTISE_SPAWN_RESULT = 1 << 20, /* bytes of JSON */
-    MORTISE_SPAWN_PROGRESS = 4096   /* bytes of text */
+    MORTISE_SPAWN_PROGRESS = 4096,  /* bytes of text */
+    MORTISE_SPAWN_AMOUNTS = 7 /* that a budget may bound: enum mortise_spend
+                                       has which */
 };
 
 /* One record.  Strings are lent by whoever has it, and never NULL but for
@@ -56,6 +58,21 @@ struct mortise_spawn_tree {
     uint64_t active; /* neither settled nor abandoned */
     uint64_t total;
     uint64_t detached_active, detached_total; /* of those */
+};
+
+/* What the runs of one tree may spend together, and have: an origin's budget. */
+struct mortise_spawn_purse {
+    uint64_t most[MORTISE_SPAWN_AMOUNTS]; /* UINT64_MAX: it is not bounded */
+    uint64_t used[MORTISE_SPAWN_AMOUNTS]; /* spent, or reserved */
+};
+
+/* What a commit of one of these runs changes of that. */
+struct mortise_spawn_spend {
+    const char *origin; /* NULL: nothing */
+    bool opens;         /* the purse is there from now on, with these bounds */
+    bool raises;        /* its bounds are these, where they are higher */
+    uint64_t most[MORTISE_SPAWN_AMOUNTS];
+    uint64_t plus[MORTISE_SPAWN_AMOUNTS], minus[MORTISE_SPAWN_AMOUNTS];
 };
 
 /* limits.spawn, in the order of the keys. */
@@ -190,6 +207,11 @@ void mortise_spawn_after_abandon(const struct mortise_spawn *was,
 bool mortise_spawn_count(struct mortise_spawn_tree *tree,
                          const struct mortise_spawn *was,
                          const struct mortise_spawn *now);
+
+/* The purse after that; `is_there`: it was one before.  False: it cannot have been
+ * that of a tree with such a run, and stays. */
+bool mortise_spawn_spend(struct mortise_spawn_purse *purse, bool is_there,
+                         const struct mortise_spawn_spend *s);
 
 /* ---- a change, on its way to the store -------------------------------------- */
 

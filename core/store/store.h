@@ -112,6 +112,9 @@ struct mortise_commit {
      * conflict; so has a child that another handle has. */
     const struct mortise_spawn_change *const *spawns;
     size_t n_spawns;
+    /* What it changes of the purse of a tree.  One that is not there, and is not
+     * opened, is left so: its origin was removed. */
+    struct mortise_spawn_spend spend;
     /* Of a commit with which its run ends (by its head's status): how that is
      * said of the handle whose child the run is, if any.  That is settled with
      * it, unless it is over; and the handles are abandoned that the run made and
@@ -202,6 +205,9 @@ enum mortise_read_kind {
     /* tenant, run: found.tree, the counters of the tree of that origin; zeros
      * where it has spawned nothing. */
     MORTISE_READ_SPAWN_TREE,
+    /* tenant, run: found.purse, that of the tree of that origin.
+     * MORTISE_ENOTFOUND, without words, when it has none. */
+    MORTISE_READ_SPAWN_PURSE,
     MORTISE_READ_KINDS /* how many there are */
 };
 
@@ -230,6 +236,7 @@ struct mortise_read {
         uint64_t noted_ms;
         struct mortise_tombstone tombstone;
         struct mortise_spawn_tree tree;
+        struct mortise_spawn_purse purse;
     } found;
     /* The answer, exactly once: the read is the caller's again, who may begin
      * another one from inside, with it or without.  err, lent, has words where

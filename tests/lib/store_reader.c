@@ -444,6 +444,19 @@ static int read_tree(struct reader_store *s, struct bytes *k, struct bytes *v)
     return 0;
 }
 
+static int read_purse(struct reader_store *s, struct bytes *k, struct bytes *v)
+{
+    struct reader_purse *p = ADD(s->purses, s->n_purses);
+
+    p->tenant = name(k);
+    p->origin = last_name(k);
+    for (int i = 0; i < 7; i++)
+        p->most[i] = little(v, 8);
+    for (int i = 0; i < 7; i++)
+        p->used[i] = little(v, 8);
+    return 0;
+}
+
 static int read_noted(struct bytes *v)
 {
     little(v, 8); /* any time: clocks are set */
@@ -466,6 +479,9 @@ static int read_record(struct reader_store *s, struct bytes *k, struct bytes *v)
     if (tag == 'x' || (tag == 'k' && is_leaving(s, *k)))
         return 0; /* read before */
     switch (tag) {
+    case 'b':
+        rv = read_purse(s, k, v);
+        break;
     case 'c':
         rv = read_commit(s, k, v);
         break;
@@ -757,6 +773,11 @@ static int check_spawns(struct reader_store *s)
     for (size_t i = 0; i < s->n_trees; i++)
         if (check_tree(s, &s->trees[i]) != 0)
             return -1;
+    for (size_t i = 0; i < s->n_purses; i++)
+        if (store_reader_tree(s, s->purses[i].tenant, s->purses[i].origin) ==
+            NULL)
+            return wrong(s, "a purse of %s, which spawned nothing",
+                         s->purses[i].origin);
     return 0;
 }
 
@@ -958,6 +979,17 @@ const struct reader_kv *store_reader_kv(const struct reader_store *s,
     return NULL;
 }
 
+const struct reader_purse *store_reader_purse(const struct reader_store *s,
+                                              const char *tenant,
+                                              const char *origin)
+{
+    for (size_t i = 0; i < s->n_purses; i++)
+        if (strcmp(s->purses[i].tenant, tenant) == 0 &&
+            strcmp(s->purses[i].origin, origin) == 0)
+            return &s->purses[i];
+    return NULL;
+}
+
 const struct reader_tree *store_reader_tree(const struct reader_store *s,
                                             const char *tenant,
                                             const char *origin)
@@ -993,6 +1025,11 @@ static void free_spawns(struct reader_store *s)
     free(s->spawns);
     free(s->children);
     free(s->trees);
+    for (size_t i = 0; i < s->n_purses; i++) {
+        free(s->purses[i].tenant);
+        free(s->purses[i].origin);
+    }
+    free(s->purses);
 }
 
 static void free_run(struct reader_run *r)

@@ -93,6 +93,12 @@ struct reader_tree { /* counters */
     uint64_t active, total, detached_active, detached_total;
 };
 
+struct reader_purse { /* tool_calls, wall, model_calls, input_tokens,
+                         output_tokens, tokens, usd (in 1e-9) */
+    char *tenant, *origin;
+    uint64_t most[7], used[7];
+};
+
 struct reader_leaving { /* checkpoints of a removed run */
     char *tenant, *run;
     uint64_t first, last;
@@ -130,6 +136,8 @@ struct reader_store {
     size_t n_children;
     struct reader_tree *trees;
     size_t n_trees;
+    struct reader_purse *purses;
+    size_t n_purses;
     char why[512]; /* what is wrong with it, or "" */
 };
 
@@ -146,6 +154,9 @@ store_reader_tombstone(const struct reader_store *s, const char *tenant,
 const struct reader_kv *store_reader_kv(const struct reader_store *s,
                                         const char *tenant, const char *plugin,
                                         const void *key, size_t size);
+const struct reader_purse *store_reader_purse(const struct reader_store *s,
+                                              const char *tenant,
+                                              const char *origin);
 const struct reader_tree *store_reader_tree(const struct reader_store *s,
                                             const char *tenant,
                                             const char *origin);

@@ -182,6 +182,13 @@ void mortise_key_tree(struct mortise_buf *k, const char *tenant,
     mortise_buf_puts(k, origin);
 }
 
+void mortise_key_purse(struct mortise_buf *k, const char *tenant,
+                       const char *origin)
+{
+    mortise_key_of_tenant(k, MORTISE_KEY_PURSE, tenant);
+    mortise_buf_puts(k, origin);
+}
+
 uint64_t mortise_key_read_number(struct mortise_reader *r)
 {
     const unsigned char *be = mortise_read_raw(r, 8);

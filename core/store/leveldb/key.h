@@ -8,6 +8,7 @@
 
 /* The first byte of a key says what it is. */
 enum mortise_key_tag {
+    MORTISE_KEY_PURSE = 'b',      /* tenant, run */
     MORTISE_KEY_COMMIT = 'c',     /* number */
     MORTISE_KEY_DEADLINE = 'd',   /* number, tenant, run, id */
     MORTISE_KEY_TREE = 'e',       /* tenant, run */
@@ -60,6 +61,8 @@ void mortise_key_child(struct mortise_buf *k, const char *tenant,
                        const char *child);
 void mortise_key_tree(struct mortise_buf *k, const char *tenant,
                       const char *origin);
+void mortise_key_purse(struct mortise_buf *k, const char *tenant,
+                       const char *origin);
 
 /* What all such keys begin with: of one tag, one tenant, one run. */
 void mortise_key_of_tag(struct mortise_buf *k, enum mortise_key_tag tag);

@@ -1129,6 +1129,8 @@ static bool has_names(const struct mortise_commit *c)
              mortise_key_is_name(c->spawns[i]->id) &&
              mortise_key_is_name(c->spawns[i]->now.origin) &&
              mortise_key_is_name(c->spawns[i]->now.child);
+    if (c->spend.origin != NULL && ok)
+        ok = mortise_key_is_name(c->spend.origin);
     return ok;
 }
 

@@ -529,6 +529,14 @@ static int get_spawn_tree(struct mortise_ldb *s, struct mortise_read *r,
     return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
 }
 
+static int get_spawn_purse(struct mortise_ldb *s, struct mortise_read *r,
+                           struct mortise_buf *key, struct mortise_err *err)
+{
+    mortise_key_purse(key, r->tenant, r->run);
+    return mortise_ldb_get_record(s, s->checked, key, &mortise_record_purse,
+                                  &r->found.purse, NULL, err);
+}
+
 /* ---- all of them --------------------------------------------------------- */
 
 /* Each has one of them: it looks something up, or walks. */
@@ -552,6 +560,7 @@ static const struct {
     [MORTISE_READ_SPAWN_OF] = {.walk = walk_spawn_of},
     [MORTISE_READ_SPAWNS] = {.walk = walk_spawns},
     [MORTISE_READ_SPAWN_TREE] = {.get = get_spawn_tree},
+    [MORTISE_READ_SPAWN_PURSE] = {.get = get_spawn_purse},
 };
 
 static int get(struct mortise_ldb *s, struct mortise_read *r,

@@ -8,6 +8,8 @@
  *       written.  So of two who decided upon the same record one changes it.
  *   (2) The counters of a tree are those of its records, in every batch.  They
  *       change by what became of a record, never to what somebody says.
+ *       So does what a tree has spent (its purse): by what one of its runs has
+ *       spent or reserved more with this commit, or less.
  *   (3) What a batch has come to so far is what its later commits find: `list`
  *       has the records that it puts, the newest last, and `newest` finds those by
  *       their keys.  A run that ends abandons a hundred thousand in one batch, while
@@ -263,6 +265,27 @@ static int stage_change(struct mortise_ldb *s,
                : rv;
 }
 
+/* (2) */
+static int spend(struct mortise_ldb *s, const struct mortise_commit *c,
+                 struct mortise_err *err)
+{
+    struct mortise_spawn_purse purse;
+    int rv;
+
+    mortise_key_purse(&s->key, c->tenant, c->spend.origin);
+    rv = look_up(s, &mortise_record_purse, &purse, err);
+    if (rv == MORTISE_ENOTFOUND && !c->spend.opens)
+        return MORTISE_OK; /* with its origin, which nobody counts for any more */
+    if (rv != MORTISE_OK && rv != MORTISE_ENOTFOUND)
+        return rv;
+    if (!mortise_spawn_spend(&purse, rv == MORTISE_OK, &c->spend))
+        return mortise_fail(err, MORTISE_ECORRUPT,
+                            "what the tree of run %s has spent is less than "
+                            "what run %s has",
+                            c->spend.origin, c->run);
+    return stage(s, &mortise_record_purse, &purse);
+}
+
 /* ---- ends (4) ------------------------------------------------------------- */
 
 static int settle_own(struct mortise_ldb *s, const struct mortise_commit *c,
@@ -389,6 +412,8 @@ int mortise_ldb_spawns_stage(struct mortise_ldb *s,
         rv = stage_change(s, commits, i, c->spawns[k], fits, err);
     if (!*fits)
         take_back(&s->spawns, before);
+    if (rv == MORTISE_OK && *fits && c->spend.origin != NULL)
+        rv = spend(s, c, err);
     if (rv == MORTISE_OK && *fits && is_end(c))
         rv = settle_own(s, c, err);
     if (rv == MORTISE_OK && *fits && is_end(c))
@@ -497,6 +522,11 @@ int mortise_ldb_spawns_remove(struct mortise_ldb *s,
     if (rv != MORTISE_OK || *n_dropped == 0)
         return rv;
     mortise_key_tree(&s->key, tenant, run);
+    ++*n_dropped;
+    rv = mortise_ldb_drop(s, batch);
+    if (rv != MORTISE_OK)
+        return rv;
+    mortise_key_purse(&s->key, tenant, run);
     ++*n_dropped;
     return mortise_ldb_drop(s, batch);
 }

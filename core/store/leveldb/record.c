@@ -136,6 +136,10 @@ static const struct mortise_field tree[] = {
     RAW_OF(spawn_tree, detached_active),
     RAW_OF(spawn_tree, detached_total),
 };
+static const struct mortise_field purse[] = {
+    RAW_OF(spawn_purse, most),
+    RAW_OF(spawn_purse, used),
+};
 
 /* A run begins with its first checkpoint. */
 static bool is_head(const void *record)
@@ -208,7 +212,8 @@ const struct mortise_record
                               is_leaving},
     mortise_record_spawn = {"a spawn handle", RECORD(spawn), is_spawn},
     mortise_record_child = {"whose child a run is", RECORD(child), NULL},
-    mortise_record_tree = {"the counters of a tree", RECORD(tree), is_tree};
+    mortise_record_tree = {"the counters of a tree", RECORD(tree), is_tree},
+    mortise_record_purse = {"what a tree may spend", RECORD(purse), NULL};
 
 /* ---- writing ------------------------------------------------------------- */
 

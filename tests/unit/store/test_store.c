@@ -196,6 +196,8 @@ START_TEST(values_are_what_they_were)
     const struct mortise_pending pending = {
         .id = "id", .deadline_ms = 9, .payload = "{}", .payload_size = 2};
     const struct mortise_batch batch = {0x0102, 0x0403};
+    const struct mortise_spawn_purse purse = {
+        {UINT64_MAX, UINT64_MAX, 1, 2, 3, 4, 5}, {0, 0, 6, 7, 8, 9, 10}};
     struct mortise_head dev_head = a_head;
     struct mortise_buf b;
 
@@ -213,6 +215,23 @@ START_TEST(values_are_what_they_were)
     mortise_record_put(&b, &mortise_record_mark, &(uint64_t){3});
     is_hex(&b, "01"
                "0300000000000000");
+    mortise_buf_clear(&b);
+    mortise_record_put(&b, &mortise_record_purse, &purse);
+    is_hex(&b, "01"
+               "ffffffffffffffff"
+               "ffffffffffffffff"
+               "0100000000000000"
+               "0200000000000000"
+               "0300000000000000"
+               "0400000000000000"
+               "0500000000000000"
+               "0000000000000000"
+               "0000000000000000"
+               "0600000000000000"
+               "0700000000000000"
+               "0800000000000000"
+               "0900000000000000"
+               "0a00000000000000");
     mortise_buf_clear(&b);
     mortise_record_put(&b, &mortise_record_identity, "abcdefghijklmnop");
     is_hex(&b, "01"
