@@ -343,6 +343,7 @@ int mortise_engine_open(struct mortise **out,
     }
     mortise_deadlines_open(m);
     mortise_children_open(m);
+    mortise_trees_open(m);
     *out = m;
     return MORTISE_OK;
 }

@@ -176,6 +176,7 @@ static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
 {
     *c = r->kept;
     r->kept = (struct mortise_run_commit){0};
+    c->spend = mortise_tree_take_spend(r);
     cancel_out(c);
     for (size_t i = 0; i < c->n_opens; i++)
         r->asked |= !c->opens[i].timer;
@@ -257,6 +258,8 @@ int mortise_commit_step(struct mortise_run *r, size_t slot,
         return go_without(r, slot, err);
     assert(r->actions != NULL && slot < r->actions->n);
     rv = mortise_clock_store(r, err);
+    if (rv == MORTISE_OK)
+        rv = mortise_tree_count(r, err);
     if (rv != MORTISE_OK)
         return rv;
     c = &r->actions->list[slot].u.commit;

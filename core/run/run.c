@@ -707,6 +707,8 @@ static int take_in(struct mortise_run *r, const struct mortise_input *in,
     case MORTISE_IN_YIELD:
         return mortise_step_yield(r, in->u.yield.call, in->u.yield.handle,
                                   in->u.yield.tools, err);
+    case MORTISE_IN_TREE:
+        return mortise_command_hear_tree(r, err);
     case MORTISE_IN_COMMAND:
         break;
     }

@@ -23,6 +23,7 @@
 #include "base/phase.h"
 #include "graph/model/graph.h"
 #include "json/usage.h"
+#include "spawn/spawn.h"
 
 struct mortise_run;
 
@@ -73,7 +74,8 @@ enum mortise_input_kind {
      * commit: commit it now. */
     MORTISE_IN_COMMIT,
     MORTISE_IN_CHILD, /* a child that a step waits for has ended */
-    MORTISE_IN_YIELD /* whoever stays in a call for a child, or a tool, lets go */
+    MORTISE_IN_YIELD, /* whoever stays in a call for a child, or a tool, lets go */
+    MORTISE_IN_TREE   /* what it was told of its tree is another thing now */
 };
 
 struct mortise_result_in {
@@ -289,6 +291,7 @@ struct mortise_run_commit {
     /* As asked: lent by who asked, who has them until this is handed over. */
     const struct mortise_spawn_change **spawns;
     size_t n_spawns, cap_spawns;
+    struct mortise_spawn_spend spend; /* its origin is lent by the run */
 };
 
 enum mortise_run_call_kind {
@@ -477,6 +480,37 @@ bool mortise_run_narrows(const struct mortise_run *r, uint64_t call);
 const char *mortise_run_spawned_by(const struct mortise_run *r);
 /* Is it a child, or does it wait for one? */
 bool mortise_run_has_family(const struct mortise_run *r);
+/* ---- what it spends with others (spend/tree.c) ---- */
+
+/* What the runs of a tree have spent of its origin's budget, as seen by one of
+ * them. */
+struct mortise_tree_view {
+    const char *origin;              /* lent until it is told something else */
+    uint64_t most[MORTISE_N_SPENDS]; /* UINT64_MAX: it is not bounded */
+    uint64_t others[MORTISE_N_SPENDS]; /* what the others have, or reserved */
+    uint64_t out[MORTISE_N_SPENDS]; /* of that, what may come back by itself */
+};
+/* `known`: it is `v` from now on, copied; NULL: nobody counts it.  Else whatever it
+ * needs of that waits. */
+void mortise_run_tell_tree(struct mortise_run *r, bool known,
+                           const struct mortise_tree_view *v);
+
+/* What it is for the others. */
+struct mortise_tree_use {
+    const char *origin; /* lent by the run; NULL: it counts for nobody yet */
+    uint64_t most[MORTISE_N_SPENDS];
+    uint64_t
+        used[MORTISE_N_SPENDS];     /* spent, or reserved, and counted or not */
+    uint64_t out[MORTISE_N_SPENDS]; /* of that, what may come back by itself */
+    bool waits;                     /* for what others give back */
+};
+/* False: it is in no tree, or has no budget to share. */
+bool mortise_run_tree_use(const struct mortise_run *r,
+                          struct mortise_tree_use *out);
+/* What of it is counted, with the commits made so far. */
+void mortise_run_tree_counted(const struct mortise_run *r,
+                              uint64_t out[MORTISE_N_SPENDS]);
+
 /* What came of a run that has ended, for that: {output: artifacts} of a completed
  * one, {error} of a failed one; a new reference, or NULL: nothing. */
 int mortise_run_end_result(struct mortise_run *r, json_t **out,

@@ -284,6 +284,9 @@ static void take_commit(struct sim *s, const struct mortise_run_commit *c)
     k->id = c->id;
     k->size = c->size;
     k->status = c->status;
+    k->spend = c->spend;
+    if (k->spend.origin != NULL)
+        k->spend.origin = "tree"; /* the run's own may go */
     k->entries = malloc(c->size);
     memcpy(k->entries, c->entries, c->size);
     k->kvs = json_array();
@@ -447,7 +450,10 @@ void sim_feed(struct sim *s, struct mortise_input *in)
 int sim_admit(struct sim *s, const char *input, struct mortise_err *err)
 {
     static const struct mortise_pin pins[] = {{"t", {1, 2, 3}, false}};
+    static const struct mortise_spawn_change begins;
     struct mortise_admission adm = {.tenant = "default",
+                                    .spawned_by = s->spawned_by,
+                                    .spawn = &begins,
                                     .run = "run-1",
                                     .actor = "tester",
                                     .seed = {42},

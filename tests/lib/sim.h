@@ -63,6 +63,7 @@ struct sim_commit {
     int status;
     json_t *kvs;    /* [{plugin, key, value?}] */
     json_t *cached; /* {key in hex: value} */
+    struct mortise_spawn_spend spend;
 };
 
 struct sim_call {
@@ -87,6 +88,7 @@ struct sim {
     struct mortise_run *run; /* NULL when it was never admitted */
     struct mortise_actions actions;
     uint64_t now_ms;
+    const char *spawned_by; /* the handle whose child it is to be; NULL */
 
     struct sim_commit commits[SIM_MOST];
     size_t n_commits, n_written, n_synced;

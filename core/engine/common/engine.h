@@ -186,6 +186,13 @@ struct mortise {
     struct mortise_task spawns_task; /* queued when spawns_queued */
     bool spawns_queued;
 
+    /* tree_purses.c: of trees that have a run in memory; runs whose tree is not
+     * known.  The task is runs/trees.c's, queued when tree_queued. */
+    struct mortise_tree_purse *tree_purses;
+    struct mortise_live *tree_seekers;
+    struct mortise_task tree_task;
+    bool tree_queued;
+
     /* news.c; the task is runs/children.c's */
     struct mortise_news *news; /* the oldest first */
     struct mortise_task news_task;
@@ -352,6 +359,16 @@ struct mortise_order {
 
 struct mortise_run_timer;
 
+/* What a run in memory is for the purse of its tree (tree_purses.c). */
+struct mortise_tree_member {
+    struct mortise_tree_purse *of;       /* NULL: none */
+    struct mortise_live *next;           /* of it, or of those that seek one */
+    uint64_t now[MORTISE_SPAWN_AMOUNTS]; /* what it has, as it decided */
+    uint64_t landed[MORTISE_SPAWN_AMOUNTS]; /* as it is counted in the store */
+    uint64_t out[MORTISE_SPAWN_AMOUNTS];    /* of `now`, what may come back */
+    bool waits, stale; /* stale: it is to be told; it is pending for that */
+};
+
 struct mortise_live { /* a run in memory */
     struct mortise_hashed entry;
     struct mortise *m;
@@ -388,6 +405,7 @@ struct mortise_live { /* a run in memory */
                                      order_task is about to do so */
     struct mortise_task order_task;
     struct mortise_live *next_touched;
+    struct mortise_tree_member tree;
     bool touched;
     bool checked; /* its plugins are those that it is pinned to */
     bool lost;
@@ -411,6 +429,8 @@ void mortise_live_recover(struct mortise *m, const char *tenant,
                           const char *run, struct mortise_order *o);
 /* Parents and children hear of each other from now on (children.c). */
 void mortise_children_open(struct mortise *m);
+/* Runs of a tree hear of what they spend together (trees.c). */
+void mortise_trees_open(struct mortise *m);
 /* Does a run that was left so go on by itself? */
 bool mortise_live_goes_on(int status, const char *reason);
 /* Is it in memory, or on its way there? */

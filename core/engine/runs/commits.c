@@ -20,6 +20,7 @@
  *       runs can be resumed; else everything that is asked of it says why not.
  */
 #include "engine/common/news.h"
+#include "engine/common/tree_purses.h"
 #include "engine/runs/script.h"
 #include "engine/runs/spawns.h"
 
@@ -46,6 +47,7 @@ struct mortise_flight {
     const struct mortise_spawn_change *alone; /* the one of a commit without a
                                                  run */
     int failed; /* the whole batch's result; m->write_why has the words */
+    struct mortise_tree_flight tree; /* what it changes of its tree's purse */
 };
 
 static struct mortise_flight *flight_of(struct mortise_commit *c)
@@ -65,6 +67,7 @@ static void flight_free(struct mortise *m, struct mortise_flight *f, int result)
         p->flying = false;
         p->landed(p, result);
     }
+    mortise_tree_landed(f->live, &f->tree, &f->commit.spend, result);
     mortise_release(m->mem, f->spawns, f->cap_spawns * sizeof *f->spawns);
     mortise_arena_finish(&f->arena);
     mortise_release(m->mem, f->entries, f->room);
@@ -260,6 +263,8 @@ static bool convert(struct mortise_flight *f, struct mortise_run_commit *c)
     memcpy(to->checkpoint.graph, g->digest, MORTISE_DIGEST);
     memcpy(to->head.graph, g->digest, MORTISE_DIGEST);
     take_spawns(f, c);
+    if (!mortise_tree_take(live, c, &f->tree, &f->arena, &to->spend))
+        return false;
     if (brings_graph) {
         to->graph = g->sources;
         to->n_graph = g->n_sources;

@@ -17,6 +17,7 @@
  * that nobody loads the run while they may still land.
  */
 #include "engine/common/news.h"
+#include "engine/common/tree_purses.h"
 #include "engine/runs/host_calls.h"
 #include "engine/runs/script.h"
 #include "engine/runs/spawns.h"
@@ -191,6 +192,7 @@ static void live_free(struct mortise_live *live)
 {
     struct mortise *m = live->m;
 
+    mortise_tree_leave(live);
     assert(live->flying == 0 && live->pending == 0 && live->calls == NULL);
     mortise_streams_drop(live);
     disarm_all(live);
@@ -328,6 +330,7 @@ void mortise_live_lose(struct mortise_live *live, const struct mortise_err *why)
     mortise_log(live->m, MORTISE_LOG_WARN, "run %s leaves memory: %s", live->id,
                 why->msg);
     mortise_commits_forget(live);
+    mortise_tree_leave(live);
     say_child_rests(live);
     mortise_calls_cancel_all(live);
     disarm_all(live);
@@ -422,7 +425,7 @@ static void perform(struct mortise_live *live)
 {
     struct mortise_actions *a = &live->m->actions;
     struct mortise_err err;
-    int rv = MORTISE_OK;
+    int rv = mortise_tree_note(live, &err);
 
     for (size_t i = 0; i < a->n && rv == MORTISE_OK && !live->lost; i++)
         rv = carry_out(live, &a->list[i], &err);
@@ -454,6 +457,7 @@ void mortise_live_feed(struct mortise_live *live, struct mortise_input *in)
     assert(m->actions.n == 0); /* (E1) */
     in->now_ms = mortise_now_ms();
     in->elapsed_ms = mortise_mono_ms();
+    mortise_tree_tell(live);
     rv = mortise_run_step(live->run, in, &m->actions, &err);
     if (rv == MORTISE_OK) {
         perform(live);
@@ -527,6 +531,15 @@ void mortise_live_landed(struct mortise_live *live, uint64_t written,
     mortise_live_go_on(live);
 }
 
+/* A run that cannot know what its tree has spent is lost. */
+static void join_tree(struct mortise_live *live)
+{
+    struct mortise_err err;
+
+    if (mortise_tree_join(live, &err) != MORTISE_OK)
+        mortise_live_lose(live, &err);
+}
+
 /* ---- starting ----------------------------------------------------------- */
 
 /* What names the run's effects, and by what its chance goes. */
@@ -592,6 +605,7 @@ static void start_now(struct mortise_new_run *n)
     mortise_log(m, MORTISE_LOG_INFO, "run %s: started, graph '%s', by %s",
                 live->id, live->graph->name, n->actor);
     perform(live);
+    join_tree(live);
     err.code = MORTISE_OK;
     start_end(n, live, &err);
 }
@@ -854,6 +868,7 @@ static int step_with(struct mortise_live *live, const struct mortise_order *o,
     if (rv == MORTISE_OK && graph != NULL)
         rv = (whole ? mortise_steering_replace : mortise_steering_make)(
             live->m, live->run, graph, &steering, o->report, o->findings, err);
+    mortise_tree_tell(live);
     if (rv == MORTISE_OK)
         rv = mortise_run_step(live->run, &in, &live->m->actions, err);
     mortise_steering_drop(live->m, &steering);
@@ -1143,6 +1158,7 @@ static struct mortise_live *live_of(struct mortise_stored *s, bool works,
                     (unsigned long long)s->head.seq);
     mortise_watch_attach(live);
     mortise_live_touch(live);
+    join_tree(live);
     return live;
 }
 

@@ -377,6 +377,8 @@ static int ask_put(struct mortise_run *r, struct exec *x, struct step *s,
         rv = keep_kv(r, mortise_exec_node(r, x)->plugin, in->body, err);
     else if (in->spawn != NULL)
         rv = mortise_run_keep_spawn(r, in->spawn, err);
+    if (rv == MORTISE_OK && in->spawn != NULL)
+        rv = mortise_tree_open(r, err);
     if (rv == MORTISE_OK)
         rv = wait_for_sync(r, x, s, err);
     if (rv == MORTISE_OK)
@@ -758,6 +760,7 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
     struct journal *j;
     struct step_id id;
     struct step *s;
+    bool room_left = true;
     int rv = journal_for(r, x, &j, err);
 
     if (rv != MORTISE_OK ||
@@ -771,9 +774,10 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
         return reply_words(r, in->ask, MORTISE_S_INVALID,
                            "another ask of this call has that step key", err);
     if (in->model != NULL && (s == NULL || s->state == STEP_OUT) &&
-        x->call == MORTISE_RUN_EXECUTE &&
-        !mortise_budget_has_room(x, in->model->most))
-        return stop_for_budget(r, x, in, err);
+        x->call == MORTISE_RUN_EXECUTE)
+        rv = mortise_budget_has_room(r, x, in->model->most, &room_left, err);
+    if (rv != MORTISE_OK || !room_left)
+        return rv == MORTISE_OK ? stop_for_budget(r, x, in, err) : rv;
     if (s == NULL && j->n >= STEPS_MAX)
         return reply_words(r, in->ask, MORTISE_S_FAILED,
                            "an execution may ask 65536 times", err);

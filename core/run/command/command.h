@@ -38,6 +38,11 @@ int mortise_pause_record(struct mortise_run *r, enum mortise_pause how,
                          const char *reason, const char *actor,
                          struct mortise_err *err);
 
+/* ---- raise.c ---- */
+/* What the run was told of its tree is another thing: who waits for that goes on,
+ * as far as it reaches. */
+int mortise_command_hear_tree(struct mortise_run *r, struct mortise_err *err);
+
 /* ---- command.c ---- */
 /* Is there one of that kind in the list?  One by which an ended run goes on? */
 bool mortise_command_has(const struct mortise_said *h, uint32_t kind);

@@ -103,10 +103,10 @@ static int find_limit(const struct purse *p, const char *name,
                             "the budget's %s is %s already; it can only be "
                             "raised",
                             name, mortise_budget_spell(text, *k, p->most[*k]));
-    if (*out < p->spent[*k] + p->held[*k])
+    if (*out < mortise_budget_used_of(p, *k))
         return mortise_fail(
             err, MORTISE_EINVAL, "of the budget's %s %s are used already", name,
-            mortise_budget_spell(text, *k, p->spent[*k] + p->held[*k]));
+            mortise_budget_spell(text, *k, mortise_budget_used_of(p, *k)));
     return MORTISE_OK;
 }
 
@@ -175,6 +175,12 @@ int mortise_command_check_budget(struct mortise_run *r,
                             mortise_run_status_name(r->status));
     rv = limits_of(r, c, &in, &limits, err);
     json_decref(limits);
+    if (rv == MORTISE_OK && in->owner == NULL && mortise_tree_is_foreign(r))
+        rv = mortise_fail(err, MORTISE_ESTATE,
+                          "run %s spends the budget of the run that its tree "
+                          "began with, and has not asked for any of it: raise "
+                          "it there",
+                          r->id);
     return rv;
 }
 
@@ -203,12 +209,26 @@ static int asked_about(const struct exec *x)
     return k < MORTISE_N_SPENDS ? k : MORTISE_SPEND_TOOL_CALLS;
 }
 
+/* What it would spend, as far as that is known; and what it said when it asked. */
+static void need_of(const struct mortise_run *r, const struct exec *x,
+                    bool as_asked, uint64_t need[MORTISE_N_SPENDS])
+{
+    const json_t *said = json_object_get(x->payload, "needs");
+    enum mortise_spend k = (enum mortise_spend)asked_about(x);
+    uint64_t asked;
+
+    mortise_budget_need(r, x, need);
+    if (as_asked && said != NULL && mortise_spend_read(k, said, &asked) &&
+        need[k] < asked)
+        need[k] = asked;
+}
+
 /* As many go on as there is room for now in what they asked about.  (They may
  * find another bound that has none, and ask about that.) */
 static int pass_some(struct mortise_run *r, const struct scope *in,
-                     const char *actor, struct mortise_err *err)
+                     bool as_asked, const char *actor, struct mortise_err *err)
 {
-    struct purse left = *in->purse;
+    struct purse left = in->owner == NULL ? mortise_tree_purse(r) : *in->purse;
     int rv = MORTISE_OK;
 
     assert(r->live || r->n_running == 0);
@@ -218,7 +238,7 @@ static int pass_some(struct mortise_run *r, const struct scope *in,
 
         if (!asks_for(r, x, in))
             continue;
-        mortise_budget_need(r, x, need);
+        need_of(r, x, as_asked, need);
         if (!mortise_budget_leaves_room(&left, need, asked_about(x)))
             continue;
         for (int k = 0; k < MORTISE_N_SPENDS; k++)
@@ -244,7 +264,20 @@ int mortise_command_obey_budget(struct mortise_run *r,
     assert(in->purse != NULL && json_is_object(e.value));
     rv = mortise_run_record(r, &e, err);
     json_decref(e.value);
+    if (rv == MORTISE_OK && in->owner == NULL)
+        mortise_tree_raised(r);
     if (rv == MORTISE_OK)
         rv = mortise_clock_again(r, in, err);
-    return rv == MORTISE_OK ? pass_some(r, in, h->actor, err) : rv;
+    return rv == MORTISE_OK ? pass_some(r, in, false, h->actor, err) : rv;
+}
+
+int mortise_command_hear_tree(struct mortise_run *r, struct mortise_err *err)
+{
+    struct scope *in = r->frames[0]->scope;
+
+    mortise_budget_moved(r);
+    if (!r->live || r->cancelling || r->held != NULL ||
+        r->tree.origin == NULL || in->purse == NULL)
+        return MORTISE_OK;
+    return pass_some(r, in, true, r->tree.origin, err);
 }

@@ -43,6 +43,9 @@
  *       beforehand (no max_tokens, no price) counts as the least: by that alone
  *       a budget may be passed, once for each execution that is at work.  Of an
  *       ask that was out when its call was stopped all counts, as in (2).
+ *   (8) A run of a spawn tree has the purse of its own graph in common with the
+ *       tree's other runs (tree.c): what these have counts there as if it were
+ *       its own.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -268,7 +271,7 @@ void mortise_budget_not_called(struct exec *x)
 /* Four fifths of it are gone. */
 static bool is_low(const struct purse *p, int k)
 {
-    uint64_t used = p->spent[k] + p->held[k];
+    uint64_t used = mortise_budget_used_of(p, k);
 
     return p->most[k] != UINT64_MAX && used >= p->most[k] - p->most[k] / 5;
 }
@@ -282,12 +285,12 @@ static json_t *purse_json(const struct purse *p, int k, const char *graph,
 
     return json_pack("{s:s, s:o, s:o, s:s*, s:s*}", "budget", names(k), "limit",
                      mortise_spend_json(what, p->most[k]), "used",
-                     mortise_spend_json(what, p->spent[k] + p->held[k]),
+                     mortise_spend_json(what, mortise_budget_used_of(p, k)),
                      "graph", graph, "on_exceeded", on_exceeded);
 }
 
-static int warn(struct mortise_run *r, struct scope *in,
-                struct mortise_err *err)
+int mortise_budget_warn(struct mortise_run *r, struct scope *in,
+                        struct mortise_err *err)
 {
     struct purse *p = in->purse;
     int rv = MORTISE_OK;
@@ -312,7 +315,7 @@ static int warn_all(struct mortise_run *r, const struct exec *x,
     for (struct scope *in = x->frame->top->scope;
          rv == MORTISE_OK && in != NULL; in = outer(in)) {
         if (in->purse != NULL)
-            rv = warn(r, in, err);
+            rv = mortise_budget_warn(r, in, err);
     }
     return rv;
 }
@@ -329,8 +332,7 @@ static int hold_in_all(struct mortise_run *r, struct exec *x,
     return warn_all(r, x, err);
 }
 
-/* {NAME: amount, ...}. */
-static int read_amounts(const json_t *value, uint64_t out[MORTISE_N_SPENDS])
+int mortise_budget_read(const json_t *value, uint64_t out[MORTISE_N_SPENDS])
 {
     const char *key;
     json_t *one;
@@ -353,7 +355,7 @@ int mortise_apply_reserve(struct mortise_run *r, struct exec *x,
     uint64_t amount[MORTISE_N_SPENDS];
     int rv;
 
-    if (read_amounts(e->value, amount) != MORTISE_OK)
+    if (mortise_budget_read(e->value, amount) != MORTISE_OK)
         return mortise_entry_corrupt(err, e);
     if (x->hold == NULL)
         x->hold = mortise_arena_alloc(&r->arena, sizeof *x->hold);
@@ -369,8 +371,7 @@ int mortise_apply_reserve(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_OK ? mortise_exec_intend(r, x, e, err) : rv;
 }
 
-/* NULL: memory ran out. */
-static json_t *amounts_json(const uint64_t *need)
+json_t *mortise_budget_write(const uint64_t need[MORTISE_N_SPENDS])
 {
     json_t *amounts = json_object();
 
@@ -390,7 +391,7 @@ static int reserve(struct mortise_run *r, struct exec *x, const uint64_t *need,
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_RESERVE);
 
     e.started_ms = r->time_ms;
-    return mortise_run_record_value(r, &e, amounts_json(need), err);
+    return mortise_run_record_value(r, &e, mortise_budget_write(need), err);
 }
 
 /* ---- what calls told ---------------------------------------------------- */
@@ -460,11 +461,13 @@ enum fit { FITS, FITS_LATER, FITS_NEVER };
  * what is spent beyond its bound, leaves nothing for anybody. */
 static enum fit fit_one(const struct purse *p, const uint64_t *need, int k)
 {
-    uint64_t left = p->most[k] > p->spent[k] ? p->most[k] - p->spent[k] : 0;
+    uint64_t spent = p->spent[k] + p->others[k] - p->out[k];
+    uint64_t left = p->most[k] > spent ? p->most[k] - spent : 0;
 
-    if (k == MORTISE_SPEND_WALL ? left == 0 : p->spent[k] > p->most[k])
+    assert(p->out[k] <= p->others[k]);
+    if (k == MORTISE_SPEND_WALL ? left == 0 : spent > p->most[k])
         return FITS_NEVER;
-    if (need[k] == 0 || need[k] + p->held[k] <= left)
+    if (need[k] == 0 || need[k] + p->held[k] + p->out[k] <= left)
         return FITS;
     return need[k] > left ? FITS_NEVER : FITS_LATER;
 }
@@ -492,14 +495,20 @@ static enum fit fit_in(const struct purse *p, const uint64_t *need, int *what)
 }
 
 /* The outermost purse in which it never fits decides. */
-static enum fit fit(const struct exec *x, const uint64_t *need,
-                    struct scope **by, int *what)
+static enum fit fit(const struct mortise_run *r, const struct exec *x,
+                    const uint64_t *need, struct scope **by, int *what)
 {
     enum fit worst = FITS;
 
     for (struct scope *in = x->frame->top->scope; in != NULL; in = outer(in)) {
         int k = 0;
-        enum fit one = fit_in(in->purse, need, &k);
+        struct purse now;
+        enum fit one;
+
+        if (in->owner == NULL && in->purse != NULL) /* (8) */
+            now = mortise_tree_purse(r);
+        one = fit_in(in->owner == NULL && in->purse != NULL ? &now : in->purse,
+                     need, &k);
 
         if (one == FITS || one < worst)
             continue;
@@ -529,25 +538,29 @@ static uint64_t made_way(const struct hold *h, int k)
     return h->asks == 0 && k >= MORTISE_SPEND_FIRST_USED ? h->amount[k] : 0;
 }
 
-bool mortise_budget_has_room(struct exec *x,
-                             const uint64_t most[MORTISE_USED_N])
+int mortise_budget_has_room(struct mortise_run *r, struct exec *x,
+                            const uint64_t most[MORTISE_USED_N], bool *room,
+                            struct mortise_err *err)
 {
     uint64_t need[MORTISE_N_SPENDS], more[MORTISE_N_SPENDS];
     struct scope *by;
     int what;
 
     need_of_ask(need, most);
-    if (x->hold == NULL || !x->hold->open || !is_bounded(x, need))
-        return true;
+    *room = x->hold == NULL || !x->hold->open || !is_bounded(x, need);
+    if (*room)
+        return MORTISE_OK;
     for (int k = 0; k < MORTISE_N_SPENDS; k++) {
         uint64_t held = made_way(x->hold, k);
 
         more[k] = need[k] > held ? need[k] - held : 0;
     }
-    if (fit(x, more, &by, &what) == FITS)
-        return true;
-    memcpy(x->hold->wants, need, sizeof need);
-    return false;
+    *room = !mortise_tree_is_unknown(r, need) &&
+            fit(r, x, more, &by, &what) == FITS;
+    if (*room)
+        return mortise_tree_look(r, err);
+    memcpy(x->hold->wants, need, sizeof need); /* its next call claims it */
+    return MORTISE_OK;
 }
 
 int mortise_budget_amounts(json_t **out, const struct exec *x,
@@ -560,7 +573,7 @@ int mortise_budget_amounts(json_t **out, const struct exec *x,
     need_of_ask(need, most);
     if (x->hold == NULL || !x->hold->open || !is_bounded(x, need))
         return MORTISE_OK;
-    *out = amounts_json(need);
+    *out = mortise_budget_write(need);
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
@@ -570,7 +583,8 @@ int mortise_budget_ask(struct mortise_run *r, struct exec *x,
     uint64_t need[MORTISE_N_SPENDS];
     struct hold *h = x->hold;
 
-    if (h == NULL || !h->open || read_amounts(amounts, need) != MORTISE_OK)
+    if (h == NULL || !h->open ||
+        mortise_budget_read(amounts, need) != MORTISE_OK)
         return mortise_fail(err, MORTISE_EINVAL, "it cannot hold that");
     if (h->asks++ == 0)
         give_back(r, x, MORTISE_SPEND_FIRST_USED, NULL);
@@ -604,6 +618,11 @@ int mortise_budget_try_again(struct mortise_run *r, struct mortise_err *err)
             rv = mortise_exec_ready(r, x, err);
     }
     return rv;
+}
+
+void mortise_budget_moved(struct mortise_run *r)
+{
+    r->purses_moved = true;
 }
 
 /* Where its graph is: the path of the subgraph's execution; "": the run's. */
@@ -743,6 +762,7 @@ int mortise_budget_claim(struct mortise_run *r, struct exec *x,
 {
     uint64_t need[MORTISE_N_SPENDS];
     struct scope *by = NULL;
+    enum fit how;
     int what = 0, rv = see_walls(r, x, err);
     bool reserved = x->hold != NULL && x->hold->uncalled;
 
@@ -753,19 +773,16 @@ int mortise_budget_claim(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK || reserved || mortise_exec_is_final(x))
         return rv;
     mortise_budget_cut_off(r, x);
-    switch (fit(x, need, &by, &what)) {
-    case FITS:
-        if (!is_bounded(x, need))
-            return MORTISE_OK;
-        *out = CLAIM_RESERVED;
-        return reserve(r, x, need, err);
-    case FITS_LATER:
-        *out = CLAIM_LATER;
+    how = mortise_tree_is_unknown(r, need) ? FITS_LATER
+                                           : fit(r, x, need, &by, &what);
+    if (how == FITS && !is_bounded(x, need))
+        return MORTISE_OK;
+    *out = how == FITS ? CLAIM_RESERVED : CLAIM_LATER;
+    if (how == FITS_LATER)
         return wait_for_others(r, x, err);
-    case FITS_NEVER:
-        break;
-    }
-    *out = CLAIM_LATER;
+    rv = mortise_tree_look(r, err);
+    if (rv != MORTISE_OK || how == FITS)
+        return rv == MORTISE_OK ? reserve(r, x, need, err) : rv;
     assert(by != NULL && by->purse != NULL); /* what does not fit is bounded */
     return exceed(r, x, by, what, need[what], err);
 }
@@ -783,7 +800,7 @@ int mortise_budget_wall(struct mortise_run *r, struct scope *in, uint64_t used,
 {
     assert(in->purse != NULL);
     in->purse->spent[MORTISE_SPEND_WALL] = used;
-    return warn(r, in, err);
+    return mortise_budget_warn(r, in, err);
 }
 
 /* Is x at work in that graph, or in one in it? */
@@ -827,6 +844,26 @@ int mortise_budget_wall_over(struct mortise_run *r, struct scope *in,
                : record_of(r, in, MORTISE_E_HALT, LOSS_BUDGET, err);
 }
 
+/* 0: that bound stays. */
+static void bound(struct mortise_run *r, struct purse *p, const uint64_t *most)
+{
+    for (int k = 0; k < MORTISE_N_SPENDS; k++) {
+        if (most[k] == 0 || most[k] == p->most[k])
+            continue;
+        p->most[k] = most[k];
+        p->told[k] = false;
+        p->warned[k] &= is_low(p, k);
+    }
+    r->purses_moved = true;
+}
+
+void mortise_budget_bound(struct mortise_run *r,
+                          const uint64_t most[MORTISE_N_SPENDS])
+{
+    assert(r->frames[0]->scope->purse != NULL);
+    bound(r, r->frames[0]->scope->purse, most);
+}
+
 int mortise_apply_budget(struct mortise_run *r, const struct mortise_entry *e,
                          struct mortise_err *err)
 {
@@ -835,16 +872,9 @@ int mortise_apply_budget(struct mortise_run *r, const struct mortise_entry *e,
     struct purse *p = in->purse;
     char path[MORTISE_EXEC_PATH];
 
-    if (p == NULL || read_amounts(e->value, most) != MORTISE_OK)
+    if (p == NULL || mortise_budget_read(e->value, most) != MORTISE_OK)
         return mortise_entry_corrupt(err, e);
-    for (int k = 0; k < MORTISE_N_SPENDS; k++) {
-        if (most[k] == 0)
-            continue;
-        p->most[k] = most[k];
-        p->told[k] = false;
-        p->warned[k] &= is_low(p, k);
-    }
-    r->purses_moved = true;
+    bound(r, p, most);
     mortise_budget_path(r, in, path);
     return mortise_event_command(r, "raise_budget", e->actor,
                                  path[0] != '\0' ? path : NULL, e->value, err);
@@ -856,19 +886,26 @@ json_t *mortise_budget_json(const struct mortise_run *r, const struct scope *in)
 {
     struct purse now = *in->purse;
     const struct purse *p = &now;
+    bool shared = in->owner == NULL && r->tree.origin != NULL;
     json_t *out = json_object();
 
     assert(p->exceeded < MORTISE_N_SPENDS);
     now.spent[MORTISE_SPEND_WALL] = mortise_clock_wall_ms(r, in);
     for (int k = 0; out != NULL && k < MORTISE_N_SPENDS; k++) {
-        if (p->most[k] != UINT64_MAX &&
-            json_object_set_new(
-                out, names(k),
-                json_pack("{s:o, s:o}", "limit",
-                          mortise_spend_json((enum mortise_spend)k, p->most[k]),
-                          "used",
-                          mortise_spend_json((enum mortise_spend)k,
-                                             p->spent[k] + p->held[k]))) != 0)
+        enum mortise_spend what = (enum mortise_spend)k;
+        json_t *own = shared && what != MORTISE_SPEND_WALL
+                          ? mortise_spend_json(what, p->spent[k] + p->held[k])
+                          : NULL;
+
+        if (p->most[k] == UINT64_MAX)
+            json_decref(own);
+        else if (json_object_set_new(
+                     out, names(k),
+                     json_pack(
+                         "{s:o, s:o, s:o*}", "limit",
+                         mortise_spend_json(what, p->most[k]), "used",
+                         mortise_spend_json(what, mortise_budget_used_of(p, k)),
+                         "own", own)) != 0)
             mortise_json_drop(&out);
     }
     return out;

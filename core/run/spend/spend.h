@@ -51,8 +51,9 @@ int mortise_budget_claim(struct mortise_run *r, struct exec *x,
                          enum claimed *out, struct mortise_err *err);
 /* The call of x is about to ask a model that uses so much at most (0: nobody
  * knows).  Is there room for it?  If not, its next call claims that room. */
-bool mortise_budget_has_room(struct exec *x,
-                             const uint64_t most[MORTISE_USED_N]);
+int mortise_budget_has_room(struct mortise_run *r, struct exec *x,
+                            const uint64_t most[MORTISE_USED_N], bool *room,
+                            struct mortise_err *err);
 /* {NAME: amount} of that, to be reserved; *out NULL: nothing bounds it. */
 int mortise_budget_amounts(json_t **out, const struct exec *x,
                            const uint64_t most[MORTISE_USED_N],
@@ -87,6 +88,8 @@ int mortise_budget_wall_over(struct mortise_run *r, struct scope *in,
 /* Executions that wait for what others have reserved are READY again, if any of
  * it was given back. */
 int mortise_budget_try_again(struct mortise_run *r, struct mortise_err *err);
+/* ... or others of its tree gave some of it back. */
+void mortise_budget_moved(struct mortise_run *r);
 /* Does `in`, which is halted and quiet, go on where its on_exceeded leads?
  * Lead it there; it was led. */
 bool mortise_budget_leads(const struct scope *in);
@@ -110,9 +113,44 @@ void mortise_budget_need(const struct mortise_run *r, const struct exec *x,
 /* May this need of the k-th amount fit, once others have settled? */
 bool mortise_budget_leaves_room(const struct purse *p, const uint64_t *need,
                                 int k);
-/* {NAME: {limit, used}} of `in`, which has a purse. */
+/* Spent, or reserved, by whomever. */
+static inline uint64_t mortise_budget_used_of(const struct purse *p, int k)
+{
+    return p->spent[k] + p->held[k] + p->others[k];
+}
+/* The bounds of the run's own budget are these, where they are others. */
+void mortise_budget_bound(struct mortise_run *r,
+                          const uint64_t most[MORTISE_N_SPENDS]);
+/* {NAME: amount} of those that are not 0 (NULL: memory ran out); and back:
+ * MORTISE_EINVAL. */
+json_t *mortise_budget_write(const uint64_t amounts[MORTISE_N_SPENDS]);
+int mortise_budget_read(const json_t *value, uint64_t out[MORTISE_N_SPENDS]);
+/* Say of `in` what is low, once. */
+int mortise_budget_warn(struct mortise_run *r, struct scope *in,
+                        struct mortise_err *err);
+/* {NAME: {limit, used}} of `in`, which has a purse; {own} besides, of one that
+ * others spend from, too. */
 json_t *mortise_budget_json(const struct mortise_run *r,
                             const struct scope *in);
+
+/* ---- tree.c ---- */
+/* The run's own purse, as it stands with what was told of its tree. */
+struct purse mortise_tree_purse(const struct mortise_run *r);
+/* Nothing can be decided by what bounds any of this: it is not known yet. */
+bool mortise_tree_is_unknown(const struct mortise_run *r,
+                             const uint64_t need[MORTISE_N_SPENDS]);
+/* What was told of its tree is recorded, and so may decide something. */
+int mortise_tree_look(struct mortise_run *r, struct mortise_err *err);
+/* It is about to spawn something: whoever comes of that spends with it. */
+int mortise_tree_open(struct mortise_run *r, struct mortise_err *err);
+/* It is another run's budget, of which it has asked for nothing yet. */
+bool mortise_tree_is_foreign(const struct mortise_run *r);
+/* Bounds of its budget were raised, by somebody, just now. */
+void mortise_tree_raised(struct mortise_run *r);
+/* At the end of a step that is committed: what it has is counted so. */
+int mortise_tree_count(struct mortise_run *r, struct mortise_err *err);
+/* What the commit of that changes of the tree's purse: once. */
+struct mortise_spawn_spend mortise_tree_take_spend(struct mortise_run *r);
 
 /* ---- clock.c ---- */
 /* At the end of a step: start and stop the clocks of graphs in which calls

@@ -181,10 +181,22 @@ struct told {
 struct purse {
     uint64_t most[MORTISE_N_SPENDS]; /* UINT64_MAX: it is not bounded */
     uint64_t spent[MORTISE_N_SPENDS], held[MORTISE_N_SPENDS];
+    /* Of the run's, in a tree: what other runs have spent or reserved of it, as
+     * was recorded; of that what may come back (tree.c; live only). */
+    uint64_t others[MORTISE_N_SPENDS], out[MORTISE_N_SPENDS];
     bool warned[MORTISE_N_SPENDS]; /* said that it is low */
     bool told[MORTISE_N_SPENDS];   /* said that it was exceeded */
     enum mortise_spend exceeded;   /* the last of those */
     bool led;                      /* on_exceeded: {goto} was followed */
+};
+
+/* With whom a run spends its budget (spend/tree.c). */
+struct tree {
+    const char *origin;                 /* NULL: it counts for nobody yet */
+    uint64_t counted[MORTISE_N_SPENDS]; /* of what it has, as was recorded */
+    struct mortise_spawn_spend spend;   /* of the next commit; live only */
+    bool known, is_open;                /* live only: it was told; of `told` */
+    struct mortise_tree_view told;
 };
 
 enum done_how { /* how an output came about; journaled */
@@ -709,6 +721,8 @@ struct mortise_run {
     size_t n_step_waits, cap_step_waits;
     uint64_t put_seq; /* the last commit with a put; 0: none since loading */
 
+    /* By spend/tree.c: */
+    struct tree tree;
     /* By state/spawned.c: */
     const char *spawned_by; /* a handle; NULL: it is no child */
     /* By apply_run.c: what was said of the run. */
