@@ -310,6 +310,30 @@ START_TEST(a_kill_is_paid_for)
 }
 END_TEST
 
+/* A budget that leads to a node of the origin's fails a child, which has none: its
+ * maker hears of it, and goes where that leads when it asks for more itself. */
+START_TEST(a_child_has_nowhere_to_go)
+{
+    struct reader_store *r;
+
+    costs(10);
+    desk_graph("g", "budget: {output_tokens: 15, on_exceeded: {goto: b}}\n"
+                    "start: a\nnodes:\n"
+                    "  a: {type: gmi, prompt: \"many 2 ask 1\", max_tokens: 10,"
+                    " next: END}\n"
+                    "  b: {type: router, default: END, routes: [{when: "
+                    "\"false\", to: END}]}\n");
+    desk_ok("$MORTISE run g.yaml --id p");
+    ck_assert_uint_eq(httpd_requests(server), 1);
+    r = read_store();
+    ck_assert_uint_eq(r->n_spawns, 2);
+    ck_assert_uint_eq(r->spawns[0].status + r->spawns[1].status, 1 + 2);
+    store_reader_free(r);
+    desk_ok("$MORTISE show p --json");
+    desk_out("\"code\": \"budget\"");
+}
+END_TEST
+
 /* Who spawned nothing, and whose graph has no budget, has nothing of it. */
 START_TEST(nobody_else_pays)
 {
@@ -342,6 +366,7 @@ static Suite *suite(void)
     tcase_add_test(tc, the_origin_is_raised);
     tcase_add_test(tc, a_child_is_raised);
     tcase_add_loop_test(tc, an_origin_that_has_ended_bounds, 0, 2);
+    tcase_add_test(tc, a_child_has_nowhere_to_go);
     tcase_add_test(tc, nobody_else_pays);
     suite_add_tcase(s, tc);
     tc = tcase_create("deaths");

@@ -16,6 +16,7 @@
  *       a role, or by its graph's state (a template), its child has not.
  *   (2) People decide there what they decide here: hitl_mode is the stricter of
  *       what the file says and what graphs around it do.
+ *       What its budget would lead to is a node of the maker's: the child fails.
  *   (3) Equal nodes have equal graphs: what is the child's own, its instructions, is
  *       input.  So a thousand children of a node share one graph in the store. */
 #include <stdio.h>
@@ -116,6 +117,13 @@ static const char *mode_of(const struct mortise_graph *g)
                               : "none";
 }
 
+/* (1) */
+static bool lead_nowhere(json_t *budget)
+{
+    return !json_is_object(json_object_get(budget, "on_exceeded")) ||
+           json_object_set_new(budget, "on_exceeded", json_string("fail")) == 0;
+}
+
 static json_t *graph_of(const struct mortise_graph *all,
                         const struct mortise_graph *g,
                         const struct mortise_node *at, const char *name,
@@ -126,7 +134,8 @@ static json_t *graph_of(const struct mortise_graph *all,
         "kind", "Graph", "metadata", "name", name, "hitl_mode", mode_of(g),
         "start", "agent", "nodes", "agent", node_of(g, at, task));
 
-    if (out != NULL && copy(out, all->tree, graph_keys, N(graph_keys)))
+    if (out != NULL && copy(out, all->tree, graph_keys, N(graph_keys)) &&
+        lead_nowhere(json_object_get(out, "budget")))
         return out;
     json_decref(out);
     return NULL;
