@@ -491,22 +491,16 @@ bool mortise_spawn_count(struct mortise_spawn_tree *tree,
     return true;
 }
 
-bool mortise_spawn_spend(struct mortise_spawn_purse *purse, bool is_there,
+void mortise_spawn_spend(struct mortise_spawn_purse *purse, bool is_there,
                          const struct mortise_spawn_spend *s)
 {
-    struct mortise_spawn_purse now = {.used = {0}};
-
-    if (is_there)
-        now = *purse;
     for (size_t k = 0; k < MORTISE_SPAWN_AMOUNTS; k++) {
-        if (!is_there || (s->raises && now.most[k] < s->most[k]))
-            now.most[k] = s->most[k];
-        if (now.used[k] + s->plus[k] < s->minus[k])
-            return false;
-        now.used[k] += s->plus[k] - s->minus[k];
+        uint64_t used = (is_there ? purse->used[k] : 0) + s->plus[k];
+
+        purse->used[k] = used > s->minus[k] ? used - s->minus[k] : 0;
+        if (!is_there || (s->raises && purse->most[k] < s->most[k]))
+            purse->most[k] = s->most[k];
     }
-    *purse = now;
-    return true;
 }
 
 bool mortise_spawn_fits(const struct mortise_spawn *is,

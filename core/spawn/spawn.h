@@ -208,9 +208,9 @@ bool mortise_spawn_count(struct mortise_spawn_tree *tree,
                          const struct mortise_spawn *was,
                          const struct mortise_spawn *now);
 
-/* The purse after that; `is_there`: it was one before.  False: it cannot have been
- * that of a tree with such a run, and stays. */
-bool mortise_spawn_spend(struct mortise_spawn_purse *purse, bool is_there,
+/* The purse after that; `is_there`: it was one before.  Less than nothing is
+ * nothing: in a store that was salvaged runs may stand before what it counts. */
+void mortise_spawn_spend(struct mortise_spawn_purse *purse, bool is_there,
                          const struct mortise_spawn_spend *s);
 
 /* ---- a change, on its way to the store -------------------------------------- */

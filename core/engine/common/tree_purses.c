@@ -351,8 +351,8 @@ void mortise_tree_landed(struct mortise_live *live,
     if (result != MORTISE_OK) {
         forget(p);
     } else {
-        for (int k = 0; p->known && k < N; k++)
-            p->stored.used[k] += s->plus[k] - s->minus[k];
+        if (p->is_open)
+            mortise_spawn_spend(&p->stored, true, s);
         if (live->tree.of == p)
             memcpy(live->tree.landed, f->counted, sizeof f->counted);
         p->was_raised |= s->raises;

@@ -54,7 +54,7 @@ static uint64_t counted(void)
 
     for (size_t i = 0; i < s.n_commits; i++)
         if (s.commits[i].spend.origin)
-            ck_assert(mortise_spawn_spend(&purse, true, &s.commits[i].spend));
+            mortise_spawn_spend(&purse, true, &s.commits[i].spend);
     return purse.used[TOKENS];
 }
 
@@ -220,6 +220,37 @@ START_TEST(a_crash_counts_nothing_twice)
 }
 END_TEST
 
+/* A purse by the rules alone: opened once, raised and never lowered, and never
+ * less than empty. */
+START_TEST(a_purse_is_what_was_spent)
+{
+    struct mortise_spawn_purse purse;
+    struct mortise_spawn_spend spend = {.origin = "o", .opens = true};
+
+    spend.most[TOKENS] = 100;
+    spend.plus[TOKENS] = 30;
+    mortise_spawn_spend(&purse, false, &spend);
+    ck_assert_uint_eq(purse.most[TOKENS], 100);
+    ck_assert_uint_eq(purse.used[TOKENS], 30);
+    ck_assert_uint_eq(purse.used[0], 0);
+    spend.opens = false;
+    spend.most[TOKENS] = 200;
+    mortise_spawn_spend(&purse, true, &spend);
+    ck_assert_uint_eq(purse.most[TOKENS], 100); /* it does not raise */
+    ck_assert_uint_eq(purse.used[TOKENS], 60);
+    spend.raises = true;
+    spend.plus[TOKENS] = 0;
+    spend.minus[TOKENS] = 45;
+    mortise_spawn_spend(&purse, true, &spend);
+    ck_assert_uint_eq(purse.most[TOKENS], 200);
+    ck_assert_uint_eq(purse.used[TOKENS], 15);
+    spend.most[TOKENS] = 150;
+    mortise_spawn_spend(&purse, true, &spend);
+    ck_assert_uint_eq(purse.most[TOKENS], 200);
+    ck_assert_uint_eq(purse.used[TOKENS], 0);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *suite = suite_create("run_trees");
@@ -232,6 +263,7 @@ static Suite *suite(void)
     tcase_add_test(tc, the_run_that_notices_asks);
     tcase_add_test(tc, it_fails_of_what_others_spent);
     tcase_add_test(tc, a_raise_goes_along);
+    tcase_add_test(tc, a_purse_is_what_was_spent);
     tcase_add_test(tc, a_crash_counts_nothing_twice);
     suite_add_tcase(suite, tc);
     return suite;
