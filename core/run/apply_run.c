@@ -59,7 +59,7 @@ int mortise_apply_admit(struct mortise_run *r, const struct mortise_entry *e,
     if (rv != MORTISE_OK)
         return rv;
     mortise_exec_become(r, x, X_DONE);
-    if (r->graph->approve_plan) {
+    if (r->graph->approve_plan && e->n_edges == 0) {
         mortise_plan_holds(r);
         return MORTISE_OK;
     }

@@ -538,6 +538,14 @@ static int admit_child(struct mortise_run *r,
     return rv == MORTISE_OK ? mortise_run_keep_spawn(r, adm->spawn, err) : rv;
 }
 
+/* A native child's graph is made of a node of its parent's, whose plan was
+ * approved with that. */
+static bool has_plan(const struct mortise_run *r,
+                     const struct mortise_admission *adm)
+{
+    return r->graph->approve_plan && adm->spawned_by == NULL;
+}
+
 static int admit(struct mortise_run *r, const struct mortise_admission *adm,
                  struct mortise_err *err)
 {
@@ -553,7 +561,7 @@ static int admit(struct mortise_run *r, const struct mortise_admission *adm,
     rv = e.note != NULL && e.edges != NULL
              ? mortise_total_choose_start(r, r->graph, e.value, &e, err)
              : mortise_nomem(err);
-    if (r->graph->approve_plan)
+    if (has_plan(r, adm))
         e.n_edges = 0; /* they are chosen once its plan is approved */
     if (rv == MORTISE_OK)
         rv = mortise_order_record_start(r, adm->order, err);
@@ -561,7 +569,7 @@ static int admit(struct mortise_run *r, const struct mortise_admission *adm,
         rv = mortise_rules_record(r, adm->store, err);
     if (rv == MORTISE_OK)
         rv = mortise_run_record(r, &e, err);
-    if (rv == MORTISE_OK && r->graph->approve_plan)
+    if (rv == MORTISE_OK && has_plan(r, adm))
         rv = mortise_plan_ask(r, err);
     mortise_entry_finish(&e);
     return rv == MORTISE_OK && adm->spawned_by != NULL

@@ -49,6 +49,15 @@ void desk_graph(const char *name, const char *body)
     desk_put(file, text);
 }
 
+void desk_approve_plan(const char *run)
+{
+    child_run("$MORTISE inbox %s --json", run);
+    desk_out("\"plan\"");
+    child_run("$MORTISE approve %s $($MORTISE inbox %s --ids | cut -d' ' -f2)",
+              run, run);
+    desk_code(4);
+}
+
 void desk_deploy(const char *more)
 {
     char text[16384];

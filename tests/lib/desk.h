@@ -29,6 +29,9 @@ void desk_graph(const char *name, const char *body);
 /* The deployment with more in it. */
 void desk_deploy(const char *more);
 
+/* Somebody says yes to the plan of that run, which then waits for more. */
+void desk_approve_plan(const char *run);
+
 /* How often did executors write a line into the file `entered`? */
 unsigned desk_entrances(void);
 

@@ -1168,6 +1168,20 @@ const char *sim_request(struct sim *s, const char *node)
     return NULL;
 }
 
+void sim_let_go(struct sim *s, const char *path)
+{
+    struct mortise_command c = {.size = sizeof c,
+                                .kind = MORTISE_CMD_ANSWER,
+                                .id = sim_request(s, path),
+                                .json = "{\"approved\": true}"};
+    struct mortise_err err;
+
+    ck_assert_msg(c.id != NULL, "%s asks nobody", path);
+    ck_assert_msg(sim_command(s, &c, 1, 0, "ann", &err) == MORTISE_OK, "%s: %s",
+                  path, err.msg);
+    sim_run_plain(s);
+}
+
 static bool has_event(const json_t *events, const char *type, const char *node)
 {
     size_t i;

@@ -175,6 +175,9 @@ size_t sim_memories(const struct sim *s, const char *text);
 int sim_effect_times(const struct sim *s, const char *key);
 /* The id of the one pending request of a node, or NULL. */
 const char *sim_request(struct sim *s, const char *node);
+
+/* A person lets that node begin; of START: the run. */
+void sim_let_go(struct sim *s, const char *node);
 bool sim_saw(const struct sim *s, const char *type, const char *node);
 
 uint32_t sim_random(uint32_t *seed);

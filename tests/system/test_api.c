@@ -803,6 +803,15 @@ START_TEST(decisions_come_too_late)
 }
 END_TEST
 
+/* Started, its plan approved. */
+static void start_approved(const char *nodes)
+{
+    start(nodes);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_WAITING);
+    ck_assert_int_eq(answer(pending(), "{\"approved\":true}"), MORTISE_OK);
+    ck_assert_int_eq(wait_for(), MORTISE_RUN_WAITING);
+}
+
 /* An approval binds to the digest of what will run. */
 START_TEST(tool_approvals)
 {
@@ -817,8 +826,7 @@ START_TEST(tool_approvals)
                                 .digest = "00"};
     char id[MORTISE_DIGEST_HEX];
 
-    start(nodes);
-    ck_assert_int_eq(wait_for(), MORTISE_RUN_WAITING);
+    start_approved(nodes);
     ck_assert_int_eq(counted(), 0);
     snprintf(id, sizeof id, "%s", pending());
     c.id = id;
@@ -828,8 +836,7 @@ START_TEST(tool_approvals)
     ck_assert_int_eq(wait_for(), MORTISE_RUN_COMPLETED);
     ck_assert_int_eq(counted(), 1);
 
-    start(nodes);
-    wait_for();
+    start_approved(nodes);
     snprintf(id, sizeof id, "%s", pending());
     c.decision = "reject";
     c.reason = "no";

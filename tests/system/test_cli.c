@@ -822,11 +822,19 @@ START_TEST(expired)
 }
 END_TEST
 
+/* Its plan is approved, and its call waits. */
+static void run_tools(void)
+{
+    child_run("$MORTISE run tools.yaml --id t");
+    expect_code(4);
+    child_run("$MORTISE approve $($MORTISE inbox t --ids)");
+}
+
 /* A tool call that wants an approval: shown with its arguments and digest, run
  * when approved. */
 START_TEST(tool_approved)
 {
-    child_run("$MORTISE run tools.yaml --id t");
+    run_tools();
     expect_code(4);
     expect_out("tried/echo");
     expect_out("{\"value\":\"old\"}");
@@ -840,7 +848,7 @@ END_TEST
 /* A digest that is not the pending call's: E_DECISION_MISMATCH. */
 START_TEST(tool_digest)
 {
-    child_run("$MORTISE run tools.yaml --id t");
+    run_tools();
     child_run(
         "$MORTISE approve $($MORTISE inbox t --ids) --digest "
         "0000000000000000000000000000000000000000000000000000000000000000");
@@ -856,7 +864,7 @@ END_TEST
 /* Edited arguments are what runs. */
 START_TEST(tool_edited)
 {
-    child_run("$MORTISE run tools.yaml --id t");
+    run_tools();
     child_run(
         "$MORTISE approve $($MORTISE inbox t --ids) --args '{\"wrong\": 1}'");
     expect_code(3);
@@ -870,7 +878,7 @@ END_TEST
 /* Rejected: the node fails with `rejected`, and so does the run. */
 START_TEST(tool_rejected)
 {
-    child_run("$MORTISE run tools.yaml --id t");
+    run_tools();
     child_run("$MORTISE reject $($MORTISE inbox t --ids) --reason 'too old'");
     expect_code(1);
     expect_out("rejected");

@@ -74,9 +74,10 @@ static void block(const struct decision *d, const struct obstacle *o)
     desk_graph("g", d->graph);
     child_run("$MORTISE run g.yaml --id r");
     ck_assert(child.code == 4 || child.code == 5);
-    if (d->graph == call) { /* of z */
+    if (d->graph == call) {
+        desk_approve_plan("r");
         child_run("$MORTISE approve r $($MORTISE inbox r --ids | cut -d' ' "
-                  "-f2)");
+                  "-f2)"); /* z */
         desk_code(4);
     }
     desk_ok("%s", o->comes);
@@ -198,6 +199,7 @@ START_TEST(approve_reason_is_kept_for_tools)
                      "next: END}\n");
     child_run("$MORTISE run ok.yaml --id r");
     desk_code(4);
+    desk_approve_plan("r");
     desk_ok("$MORTISE approve $($MORTISE inbox r --ids) --reason 'Anna agreed' "
             "--args '{\"value\": 2}'");
     desk_ok("$MORTISE events r --json | grep '\"decision\":\"approved\"'");

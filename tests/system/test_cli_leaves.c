@@ -275,6 +275,9 @@ START_TEST(its_tools_are_approved)
                     "  p: {goal: go, tool_allowlist: [text/join]}\n");
     child_run("$MORTISE run g.yaml --id r");
     desk_code(4);
+    desk_approve_plan("r");
+    child_run("$MORTISE approve r $($MORTISE inbox r --ids | cut -d' ' -f2)");
+    desk_code(4); /* the leaf, and then what it calls */
     desk_ok("$MORTISE approve r $($MORTISE inbox r --ids | cut -d' ' -f2)");
     assert_record("p", "output", "\"fine\"");
     desk_ok("$MORTISE events r --json | grep -c text__lines");

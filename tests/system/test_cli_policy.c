@@ -198,8 +198,10 @@ START_TEST(allowed_is_still_asked_for)
                     "  a: {type: tool, tool: tried/echo, args: {value: 1}, "
                     "next: END}\n");
     desk_deploy("tools: {allow: [tried/echo]}");
-    child_run("$MORTISE run g.yaml");
-    desk_code(4);
+    child_run("$MORTISE run g.yaml --id r");
+    desk_approve_plan("r");
+    desk_ok("$MORTISE inbox");
+    desk_out("tried/echo");
 }
 END_TEST
 

@@ -217,7 +217,8 @@ START_TEST(scripted_calls_reach_no_plugin)
     put_test("  one:\n"
              "    operations: {tried/strike: {output: ~}, tried/nap: {output: "
              "~}}\n"
-             "    people: {strike: {approve: true}, nap: {approve: true}, "
+             "    people: {START: {approve: true}, strike: {approve: true}, "
+             "nap: {approve: true}, "
              "echo: {approve: true}}\n"
              "    expect: {status: completed, state: {artifacts: {echo: "
              "1}}}\n");
@@ -233,13 +234,15 @@ START_TEST(real_calls_do)
     put_test("  naps:\n"
              "    operations: {tried/strike: {output: ~}}\n"
              "    real: [tried]\n"
-             "    people: {strike: {approve: true}, nap: {approve: true}, "
+             "    people: {START: {approve: true}, strike: {approve: true}, "
+             "nap: {approve: true}, "
              "echo: {approve: true}}\n"
              "    expect: {status: completed, path: {contains: [nap]}}\n");
     desk_ok("$MORTISE test t.test.yaml");
     put_test("  dies:\n"
              "    real: [tried]\n"
-             "    people: {strike: {approve: true}, echo: {approve: true}}\n"
+             "    people: {START: {approve: true}, strike: {approve: true}, "
+             "echo: {approve: true}}\n"
              "    expect: {status: completed}\n");
     child_run("$MORTISE test t.test.yaml");
     desk_code(1);
@@ -255,13 +258,15 @@ START_TEST(nodes_are_approved_and_rejected)
     put_test("  one:\n"
              "    operations: {tried/strike: {output: ~}, tried/nap: {output: "
              "~}}\n"
-             "    people: {strike: {approve: true}, nap: {reject: not now}, "
+             "    people: {START: {approve: true}, strike: {approve: true}, "
+             "nap: {reject: not now}, "
              "echo: {approve: true}}\n"
              "    expect: {status: failed, error: rejected, path: "
              "{contains: [strike, echo]}}\n");
     desk_ok("sed -i s/approve_tools/approve_each_node/ g.graph.yaml && "
             "$MORTISE test t.test.yaml");
-    put_test("  one: {people: {strike: {answer: 1}}, expect: {status: "
+    put_test("  one: {people: {START: {approve: true}, strike: {answer: 1}}, "
+             "expect: {status: "
              "failed}}\n");
     desk_ok("sed -i s/approve_tools/approve_each_node/ g.graph.yaml");
     child_run("$MORTISE test t.test.yaml");
@@ -303,6 +308,7 @@ START_TEST(calls_are_approved_and_rejected)
     put_test("  one:\n"
              "    operations: {tried/nap: {output: ~}}\n"
              "    people:\n"
+             "      START: {approve: true}\n"
              "      strike: {reject: too dangerous}\n"
              "      echo: {approve: true, args: {value: 2}}\n"
              "    expect:\n"
@@ -319,7 +325,8 @@ END_TEST
 START_TEST(deeds_fit_what_is_asked)
 {
     put_test("  one:\n"
-             "    people: {strike: {answer: 1}, echo: {answer: 1}}\n"
+             "    people: {START: {approve: true}, strike: {answer: 1}, echo: "
+             "{answer: 1}}\n"
              "    expect: {status: waiting}\n");
     child_run("$MORTISE test t.test.yaml");
     desk_code(1);
@@ -775,7 +782,8 @@ START_TEST(interrupts_leave_nothing)
     put_test("  one:\n"
              "    operations: {tried/strike: {output: ~}}\n"
              "    real: [tried]\n"
-             "    people: {strike: {approve: true}, nap: {approve: true, args: "
+             "    people: {START: {approve: true}, strike: {approve: true}, "
+             "nap: {approve: true, args: "
              "{ms: 60000}}, echo: {approve: true}}\n"
              "    expect: {status: completed}\n");
     pid = child_start("naps", "$MORTISE test t.test.yaml");

@@ -136,6 +136,7 @@ START_TEST(approval)
                         "next: END}\n");
     child_run("$MORTISE run tools.yaml --id r");
     desk_code(4);
+    desk_approve_plan("r");
     why("r");
     desk_out("waits for an approval");
     desk_out("Node 'a' wants to run a tool and needs an approval (tried/echo)");
@@ -584,6 +585,7 @@ START_TEST(approval_of_a_changed_plugin)
     desk_ok("sed -i 's|%s|.|' mortise.yaml", desk_plugins);
     child_run("$MORTISE run ok.yaml --id r");
     desk_code(4);
+    desk_approve_plan("r");
     change_plugin();
     why("r");
     ck_assert_uint_eq(n_commands, 1);

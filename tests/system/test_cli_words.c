@@ -86,6 +86,9 @@ static void check_pasted(const char *command)
 #define TOOL(name, args)                                                       \
     "{type: tool, tool: " name ", args: {" args "}, next: END"
 
+/* To the plan that waits, or the node. */
+#define YES "$MORTISE approve r $($MORTISE inbox r --ids | cut -d' ' -f2)"
+
 /* One of each thing that a run waits for. */
 static const struct waits {
     const char *what, *graph, *then; /* `then`: what is done besides `run` */
@@ -107,7 +110,7 @@ static const struct waits {
     {"an approval",
      "hitl_mode: approve_tools\nstart: a\nnodes:\n  a: " TOOL("tried/echo",
                                                               "value: 1") "}\n",
-     NULL, 8},
+     YES, 8},
     {"a doubt",
      "start: a\nnodes:\n  a: " TOOL("tried/strike", "marker: hit") "}\n",
      "$MORTISE resume r", 12},
@@ -207,11 +210,11 @@ static const struct waits {
      "hitl_mode: approve_tools\nstart: a\nnodes:\n  a:\n    type: gmi\n"
      "    prompt: go\n    execution_mode: react_bounded\n"
      "    tool_allowlist: [tried/echo]\n    next: END\n",
-     NULL, 8},
+     YES " >plan; " YES, 8},
     {"a node that is to be approved",
      "hitl_mode: approve_each_node\nstart: a\nnodes:\n  a: " TOOL(
          "tried/echo", "value: 1") "}\n",
-     NULL, 8},
+     YES, 8},
     {"a plan that is to be approved",
      "hitl_mode: approve_plan\nstart: a\nnodes:\n  a: " TOOL("tried/echo",
                                                              "value: 1") "}\n",
@@ -332,6 +335,10 @@ START_TEST(what_is_suggested_works_when_blocked)
     desk_graph("g", blocked[_i / 2]);
     child_run("$MORTISE run g.yaml --id r");
     desk_code(4);
+    if (strstr(blocked[_i / 2], "hitl_mode") != NULL) {
+        desk_approve_plan("r");
+        child_run(YES); /* to z */
+    }
     change_plugin(goes);
     n_commands = 0;
     desk_ok("$MORTISE show r");

@@ -468,14 +468,18 @@ START_TEST(a_child_is_approved_like_its_maker)
                     "  a: {type: gmi, prompt: \"spawn say x\", next: END}\n");
     child_run("$MORTISE run g.yaml --id p");
     desk_code(4);
-    desk_ok("id=$($MORTISE inbox p --json | grep -o '\"id\": *\"[0-9a-f]*' | "
-            "head -1 | grep -o '[0-9a-f]*$'); $MORTISE approve p $id || "
-            "test $? -eq 4");
+    desk_approve_plan("p");
+    child_run("$MORTISE approve p $($MORTISE inbox p --ids | cut -d' ' -f2)");
+    desk_code(4);
     r = read_store();
     ck_assert_uint_eq(r->n_spawns, 1);
     ck_assert_uint_lt(r->spawns[0].state, 5);
     ck_assert_str_eq(run_of(r, child_at(r, 0))->reason, "approval");
     store_reader_free(r);
+    desk_ok(
+        "$MORTISE inbox --json"); /* its plan is a part of what was approved */
+    desk_out("\"kind\":\"node\"");
+    desk_not_out("\"kind\":\"plan\"");
 }
 END_TEST
 

@@ -26,17 +26,21 @@ static void read_metadata(void *ctx, void *into,
     g->version = m.version;
 }
 
-enum { APPROVE_TOOLS = 1, APPROVE_NODES, APPROVE_PLAN };
+/* From the weakest to the strictest. */
+enum { APPROVE_NOTHING, APPROVE_PLAN, APPROVE_NODES, APPROVE_TOOLS };
 
 static void read_hitl_mode(void *ctx, void *into,
                            const struct mortise_slot *slot)
 {
     struct mortise_graph *g = into;
+    bool implies = !mortise_load_before(ctx, MORTISE_RULES_SEVENTH);
+    int mode = slot->word;
 
-    (void)ctx; /* what a graph around it says holds as well */
-    g->approve_tools |= slot->word == APPROVE_TOOLS;
-    g->approve_nodes |= slot->word == APPROVE_NODES;
-    g->approve_plan |= slot->word == APPROVE_PLAN;
+    /* What a graph around it says holds as well. */
+    g->approve_tools |= mode == APPROVE_TOOLS;
+    g->approve_nodes |=
+        mode == APPROVE_NODES || (implies && mode > APPROVE_NODES);
+    g->approve_plan |= mode == APPROVE_PLAN || (implies && mode > APPROVE_PLAN);
 }
 
 /* In each of the nodes, the field of the row, which is no field of `into`. */
@@ -56,7 +60,7 @@ static void read_interrupt(void *ctx, void *into,
 }
 
 static const struct mortise_word hitl_modes[] = {
-    {"none", 0, false},
+    {"none", APPROVE_NOTHING, false},
     {"approve_plan", APPROVE_PLAN, false},
     {"approve_each_node", APPROVE_NODES, false},
     {"approve_tools", APPROVE_TOOLS, false},
@@ -92,7 +96,7 @@ static const struct mortise_key mode_keys[] = {
      .about =
          "What waits for an approval: none (the default), approve_plan (the "
          "graph, before its first node), approve_each_node, or approve_tools "
-         "(each call of a plugin).",
+         "(each call of a plugin); each implies the weaker ones.",
      .value = MORTISE_V_WORD,
      .words = hitl_modes,
      .read = read_hitl_mode},

@@ -12,6 +12,7 @@ enum mortise_rules {
     MORTISE_RULES_FOURTH, /* texts are read by their standards */
     MORTISE_RULES_FIFTH,  /* an element's artifacts are its own */
     MORTISE_RULES_SIXTH,  /* gmi nodes are told their persona; see rules.c */
+    MORTISE_RULES_SEVENTH, /* a stricter hitl_mode implies the weaker ones */
     MORTISE_N_RULES,
     MORTISE_RULES_NOW = MORTISE_N_RULES - 1
 };

@@ -1,4 +1,5 @@
-/* plan.c -- hitl_mode: approve_plan: a graph waits as a whole for a person's word.
+/* plan.c -- hitl_mode: approve_plan, or stricter: a graph waits as a whole for a
+ * person's word.
  *
  *   (1) Before that word nothing of the graph has begun.  A run has its START, of
  *       which no edge is decided; a node with such a graph in it (start.c asks) has
@@ -13,7 +14,7 @@
  *   (4) A no makes the run fail of `rejected`.  A resume asks again, as it does of a
  *       node that was rejected; a goto goes on without asking.
  *   (5) A graph in a graph is part of that one's plan, and asks only where no graph
- *       around it has.
+ *       around it has; neither does a native child, made of a node of such a plan.
  */
 #include <assert.h>
 #include <string.h>

@@ -47,14 +47,29 @@ static int ask_approval(struct mortise_run *r, struct exec *x,
         0, err);
 }
 
+/* Is all that it is called with known before anything is done for it? */
+static bool is_known(const struct mortise_node *n)
+{
+    return n->op != NULL && n->memory == NULL && n->discovers == NULL;
+}
+
+/* Is its call asked for, by which it is approved as well?  Two questions would
+ * show the same arguments. */
+static bool asks_for_call(const struct mortise_run *r, const struct exec *x,
+                          const struct mortise_node *n)
+{
+    return r->rules >= MORTISE_RULES_SEVENTH && is_known(n) &&
+           mortise_arguments_are_approved(x, n);
+}
+
 /* Is somebody to approve that it runs at all?  What a model has run for it is
  * no node of the graph's; what asks people, judges or leads on does nothing. */
-static bool is_to_be_approved(const struct exec *x,
+static bool is_to_be_approved(const struct mortise_run *r, const struct exec *x,
                               const struct mortise_node *n)
 {
     return (x->frame->graph->approve_nodes || n->approve_whole) &&
            x->serves == 0 && !x->approved_whole &&
-           (n->op != NULL || n->sub != NULL);
+           (n->op != NULL || n->sub != NULL) && !asks_for_call(r, x, n);
 }
 
 /* Is its graph to be approved, which is no part of a plan that was? */
@@ -70,13 +85,12 @@ static int ask_node(struct mortise_run *r, struct exec *x,
                     struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
-    bool is_known = n->op != NULL && n->memory == NULL && n->discovers == NULL;
     char tool[MORTISE_TOOL_MAX] = "";
     json_t *goal = NULL;
     struct mortise_err why;
     int rv = MORTISE_OK;
 
-    if (is_known)
+    if (is_known(n))
         rv = mortise_arguments_eval(r, x, &why, err);
     else if (n->input_goal != NULL)
         rv = mortise_judge_text(r, x, n->input_goal, &goal, &why, err);
@@ -90,7 +104,7 @@ static int ask_node(struct mortise_run *r, struct exec *x,
                   mortise_node_type_name(n->type), "tool",
                   n->op != NULL ? tool : NULL, "role",
                   n->role_name != NULL ? n->role_name : n->role, "goal", goal,
-                  "args", is_known ? x->body : NULL),
+                  "args", is_known(n) ? x->body : NULL),
         0, err);
 }
 
@@ -211,7 +225,7 @@ int mortise_start_exec(struct mortise_run *r, struct exec *x,
         return mortise_request_ask(r, x, MORTISE_ASK_BEFORE,
                                    json_pack("{s:s}", "when", "before"), 0,
                                    err);
-    if (is_to_be_approved(x, n))
+    if (is_to_be_approved(r, x, n))
         return ask_node(r, x, err);
     if (has_plan(x, n))
         return mortise_plan_ask_of(r, x, err);

@@ -28,7 +28,10 @@
  *                stopped with it.  Traits decide personality edges, and are no
  *                part of what gmi nodes ask.  `diagnostics` knows nothing of
  *                guardrails.
- *   RULES_SIXTH  What docs/man/mortise-graph.5 says.
+ *   RULES_SIXTH  A hitl_mode implies no other: a graph of approve_each_node or
+ *                approve_tools begins without a word about its plan, and where
+ *                graphs in each other say both, a node is asked for twice.
+ *   RULES_SEVENTH What docs/man/mortise-graph.5 says.
  *
  * What a text of the graph means is settled when the graph is loaded, which is
  * before the journal is read: mortise_run_admitted_under() looks ahead, and the

@@ -489,6 +489,44 @@ START_TEST(a_pinned_graph_asks_what_it_asked)
 }
 END_TEST
 
+/* A graph of a run that was admitted before stricter modes implied the weaker ones
+ * has those that it says alone. */
+START_TEST(a_pinned_graph_asks_for_what_it_said)
+{
+    static const struct {
+        const char *mode;
+        bool plan, nodes, tools, implied_plan, implied_nodes;
+    } modes[] = {
+        {"none", false, false, false, false, false},
+        {"approve_plan", true, false, false, true, false},
+        {"approve_each_node", false, true, false, true, true},
+        {"approve_tools", false, false, true, true, true},
+    };
+
+    for (size_t i = 0; i < 4; i++) {
+        char text[256];
+
+        snprintf(text, sizeof text,
+                 "hitl_mode: %s\nstart: a\nnodes:\n"
+                 "  a: {type: human, prompt: hm, next: END}\n",
+                 modes[i].mode);
+        put("a.graph.yaml", "a", "1.0.0", text);
+        for (int rules = 0; rules < MORTISE_N_RULES; rules++) {
+            bool old = rules < MORTISE_RULES_SEVENTH;
+
+            ck_assert_int_eq(
+                load_under("a.graph.yaml", (enum mortise_rules)rules),
+                MORTISE_OK);
+            ck_assert_int_eq(graph->approve_plan,
+                             old ? modes[i].plan : modes[i].implied_plan);
+            ck_assert_int_eq(graph->approve_nodes,
+                             old ? modes[i].nodes : modes[i].implied_nodes);
+            ck_assert_int_eq(graph->approve_tools, modes[i].tools);
+        }
+    }
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("graph_files");
@@ -509,6 +547,7 @@ static Suite *suite(void)
     tcase_add_test(tc, survives_oom);
     tcase_add_test(tc, point_9_a_pinned_graph_means_what_it_meant);
     tcase_add_test(tc, a_pinned_graph_asks_what_it_asked);
+    tcase_add_test(tc, a_pinned_graph_asks_for_what_it_said);
     suite_add_tcase(s, tc);
     return s;
 }

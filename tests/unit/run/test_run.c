@@ -691,6 +691,7 @@ START_TEST(a_tool_waits_for_approval)
     char id[65];
 
     run_plain(approving, "{\"v\": 1}");
+    sim_let_go(&s, "START");
     assert_status(MORTISE_RUN_WAITING);
     ck_assert_str_eq(mortise_run_reason(s.run), "approval");
     ck_assert_int_eq(sim_effect_count(&s, "a"), 0);
@@ -724,6 +725,7 @@ END_TEST
 START_TEST(a_rejected_tool_fails)
 {
     run_plain(approving, "{\"v\": 1}");
+    sim_let_go(&s, "START");
     ck_assert_int_eq(decide(sim_request(&s, "a"), "reject"), MORTISE_OK);
     assert_status(MORTISE_RUN_FAILED);
     assert_node_error("a", "rejected");
@@ -736,6 +738,7 @@ END_TEST
 START_TEST(an_approval_may_edit_arguments)
 {
     run_plain(approving, "{\"v\": 1}");
+    sim_let_go(&s, "START");
     ck_assert_int_eq(
         do_command((struct mortise_command){.kind = MORTISE_CMD_APPROVE_TOOL,
                                             .id = sim_request(&s, "a"),
@@ -757,6 +760,7 @@ START_TEST(approvals_survive_crashes)
     char id[65];
 
     run_plain(approving, "{\"v\": 1}");
+    sim_let_go(&s, "START");
     strcpy(id, sim_request(&s, "a"));
     sim_crash(&s, &seed);
     ck_assert_str_eq(sim_request(&s, "a"), id);

@@ -620,6 +620,7 @@ START_TEST(a_router_calls)
               "  r: {type: router, operation: t/read, args: {to: END},\n"
               "      targets: [END]}\n",
               "{}");
+    sim_let_go(&s, "START");
     assert_node("r", "awaiting_approval");
     end();
     run_plain(ROUTER("operation: t/write, args: {to: b}"), "{}");

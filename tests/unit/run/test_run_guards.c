@@ -239,9 +239,8 @@ static void approving(const char *how)
              "  a: {type: tool, tool: t/write, args: \"${input}\", next: END,\n"
              "      guardrail_policy: {input: [bad], on_violation: %s}}\n",
              how);
-    begin(yaml);
-    admit(BAD);
-    sim_run_plain(&s);
+    run_plain(yaml, BAD);
+    sim_let_go(&s, "START");
 }
 
 /* What is shown for approval is what passed, and what runs. */

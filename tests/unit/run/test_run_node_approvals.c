@@ -1,6 +1,8 @@
 /* test_run_node_approvals.c -- hitl_mode: approve_each_node: nothing that does
- * something starts before somebody said that it may. */
+ * something starts before somebody said that it may; and each mode in each. */
 #include "lib/drive.h"
+
+#include "run/record/journal.h"
 
 /* A chain of a tool, a router, a person, a graph with a tool in it, and a map. */
 static const char each[] = HEAD
@@ -55,6 +57,7 @@ static void let(const char *path, const char *type, const char *tool)
 START_TEST(each_node_waits)
 {
     run_plain(each, "{}");
+    sim_let_go(&s, "START");
     ck_assert_int_eq(sim_effect_count(&s, "a"), 0);
     let("a", "tool", "t/write");
     ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
@@ -78,6 +81,7 @@ END_TEST
 START_TEST(a_rejected_node_fails)
 {
     run_plain(each, "{}");
+    sim_let_go(&s, "START");
     ck_assert_int_eq(
         answer_to("a", "{\"approved\": false, \"reason\": \"not today\"}"),
         MORTISE_OK);
@@ -106,6 +110,7 @@ START_TEST(nothing_else_lets_it_run)
     };
 
     run_plain(each, "{}");
+    sim_let_go(&s, "START");
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         ck_assert_int_eq(answer_to("a", bad[i]), MORTISE_EINVAL);
     ck_assert_int_eq(
@@ -132,6 +137,7 @@ START_TEST(approvals_outlive_deaths)
                    "class: transient}, retry_policy: {max_attempts: 3}, next: "
                    "END}\n",
               "{}");
+    sim_let_go(&s, "START");
     strcpy(id, sim_request(&s, "a"));
     sim_crash(&s, &seed);
     ck_assert_str_eq(sim_request(&s, "a"), id);
@@ -151,44 +157,134 @@ START_TEST(approvals_outlive_deaths)
 }
 END_TEST
 
-/* Both modes hold where each graph says one; what a model has run for it is
- * asked for by approve_tools alone. */
-START_TEST(modes_add_up)
-{
-    run_plain(HEAD
-              "hitl_mode: approve_tools\n"
-              "start: sub\nnodes:\n"
-              "  sub:\n"
-              "    type: subgraph\n"
-              "    next: END\n"
-              "    graph:\n"
-              "      hitl_mode: approve_each_node\n"
-              "      start: in\n"
-              "      nodes: {in: {type: tool, tool: t/write, next: END}}\n",
-              "{}");
-    let("in", "tool", "t/write");
-    ck_assert_int_eq(sim_effect_count(&s, "in"), 0);
-    ck_assert_int_eq(
-        do_command((struct mortise_command){.kind = MORTISE_CMD_APPROVE_TOOL,
-                                            .id = sim_request(&s, "in"),
-                                            .decision = "approve"}),
-        MORTISE_OK);
-    assert_status(MORTISE_RUN_COMPLETED);
-    ck_assert_int_eq(sim_effect_count(&s, "in"), 1);
-    end();
+/* ---- modes in each other --------------------------------------------------- */
 
-    run_plain(HEAD "hitl_mode: approve_each_node\n"
+enum { MODES = 4 };
+
+static const char *const modes[MODES] = {"none", "approve_plan",
+                                         "approve_each_node", "approve_tools"};
+
+/* A graph of that mode in one of this: a tool of each, and a model with one. */
+static void run_modes(int outer, int inner)
+{
+    char yaml[2048];
+
+    snprintf(yaml, sizeof yaml,
+             HEAD "hitl_mode: %s\n"
+                  "start: a\nnodes:\n"
+                  "  a: {type: tool, tool: t/write, next: sub}\n"
+                  "  sub:\n"
+                  "    type: subgraph\n"
+                  "    next: END\n"
+                  "    graph:\n"
+                  "      hitl_mode: %s\n"
+                  "      start: in\n"
+                  "      nodes:\n"
+                  "        in: {type: tool, tool: t/write, next: m}\n"
+                  "        m:\n"
+                  "          type: gmi\n"
+                  "          prompt: p\n"
+                  "          tool_allowlist: [t/write]\n"
+                  "          args: {asks: [{method: tool.invoke/1, kind: tool, "
+                  "body: {tool: t/write, arguments: {v: 1}}}]}\n"
+                  "          next: END\n",
+             modes[outer], modes[inner]);
+    run_plain(yaml, "{}");
+}
+
+/* A request of that kind, and no other, is open, and it is approved. */
+static void let_kind(const char *path, const char *kind)
+{
+    const char *id = sim_request(&s, path);
+    const json_t *asked = json_object_get(s.pending, id);
+
+    assert_status(MORTISE_RUN_WAITING);
+    ck_assert_uint_eq(json_object_size(s.pending), 1);
+    ck_assert_str_eq(json_string_value(json_object_get(asked, "kind")), kind);
+    if (strcmp(kind, "approval_pending") != 0) {
+        sim_let_go(&s, path);
+        return;
+    }
+    ck_assert_int_eq(
+        do_command((struct mortise_command){
+            .kind = MORTISE_CMD_APPROVE_TOOL, .id = id, .decision = "approve"}),
+        MORTISE_OK);
+}
+
+/* What a graph of that mode asks of a tool in it: for its call, by which the node
+ * is approved as well, or for the node. */
+static void let_tool(const char *path, int mode)
+{
+    if (mode >= 2)
+        let_kind(path, mode == 3 ? "approval_pending" : "node");
+}
+
+/* Each mode implies the weaker ones, and a graph in another has the stricter of
+ * both; who is asked for a plan is asked for all that is in it. */
+START_TEST(the_stricter_holds)
+{
+    int outer = _i / MODES, own = _i % MODES;
+    int inner = own > outer ? own : outer;
+
+    run_modes(outer, own);
+    if (outer >= 1)
+        let_kind("START", "plan");
+    let_tool("a", outer);
+    if (outer >= 2)
+        let_kind("sub", "node");
+    if (outer == 0 && inner >= 1)
+        let_kind("sub", "plan");
+    let_tool("in", inner);
+    if (inner >= 2)
+        let_kind("m", "node");
+    if (inner == 3)
+        let_kind("t__write", "approval_pending");
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert_uint_eq(json_object_size(s.pending), 0);
+    ck_assert_int_eq(sim_effect_count(&s, "a"), 1);
+    ck_assert_int_eq(sim_effect_count(&s, "in"), 1);
+    ck_assert_int_eq(sim_effect_count(&s, "t__write"), 1);
+    end();
+}
+END_TEST
+
+/* Where something is looked up for a call, the node is asked for ahead of that,
+ * and the call once its arguments are known. */
+START_TEST(a_lookup_is_approved_before_it)
+{
+    run_plain(HEAD "hitl_mode: approve_tools\n"
                    "start: a\nnodes:\n"
-                   "  a:\n"
-                   "    type: gmi\n"
-                   "    prompt: p\n"
-                   "    tool_allowlist: [t/write]\n"
-                   "    args: {asks: [{method: tool.invoke/1, kind: tool, "
-                   "body: {tool: t/write, arguments: {v: 1}}}]}\n"
-                   "    next: END\n",
+                   "  a: {type: tool, tool: t/write, memory_policy: {read: "
+                   "{types: [semantic]}}, next: END}\n",
               "{}");
-    assert_asks("a", "gmi", "agent/gmi");
-    ck_assert_int_eq(answer_to("a", "{\"approved\": true}"), MORTISE_OK);
+    let_kind("START", "plan");
+    let_kind("a", "node");
+    let_kind("a", "approval_pending");
+    assert_status(MORTISE_RUN_COMPLETED);
+    end();
+}
+END_TEST
+
+/* A run that was admitted before that asks for a node and for its call, where
+ * graphs in each other say both. */
+START_TEST(an_older_run_asks_twice)
+{
+    const char now[] = {MORTISE_E_RULES, MORTISE_RULES_NOW};
+    uint32_t seed = 1;
+    char *at;
+
+    run_modes(2, 3);
+    at = memmem(s.commits[0].entries, s.commits[0].size, now, sizeof now);
+    ck_assert_ptr_nonnull(at);
+    at[1] = MORTISE_RULES_SIXTH;
+    sim_crash(&s, &seed);
+    let_kind("START", "plan");
+    let_kind("a", "node");
+    let_kind("sub", "node");
+    let_kind("in", "node");
+    let_kind("in", "approval_pending");
+    let_kind("m", "node");
+    let_kind("t__write", "approval_pending");
     assert_status(MORTISE_RUN_COMPLETED);
     end();
 }
@@ -204,7 +300,9 @@ static Suite *suite(void)
     tcase_add_test(tc, a_rejected_node_fails);
     tcase_add_test(tc, nothing_else_lets_it_run);
     tcase_add_loop_test(tc, approvals_outlive_deaths, 0, 10);
-    tcase_add_test(tc, modes_add_up);
+    tcase_add_loop_test(tc, the_stricter_holds, 0, MODES * MODES);
+    tcase_add_test(tc, a_lookup_is_approved_before_it);
+    tcase_add_test(tc, an_older_run_asks_twice);
     suite_add_tcase(suite, tc);
     return suite;
 }

@@ -43,6 +43,7 @@ static void wait_for_approval(void)
     uint32_t seed = 1;
 
     run_plain(approving, "{}");
+    sim_let_go(&s, "START");
     snprintf(asked, sizeof asked, "%s", sim_request(&s, "a"));
     sim_crash(&s, &seed);
     assert_pinned("010203");

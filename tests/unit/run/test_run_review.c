@@ -1358,12 +1358,14 @@ static int live_through(struct stingy *w)
     if (rv == MORTISE_OK)
         mortise_run_watch(w->run, true);
     rv = carry_on(w, rv);
+    if (rv == MORTISE_OK) /* to its plan */
+        rv = order(w, (struct mortise_command)ANSWER(w->requests[0]));
     if (rv == MORTISE_OK)
         rv = order(w, (struct mortise_command)MERGE(
                           "{\"scratch\": {\"log\": [\"u\"], \"v\": 2}}"));
     if (rv == MORTISE_OK)
         rv = die_and_rise(w);
-    for (size_t i = 2; rv == MORTISE_OK && i < 4; i++) {
+    for (size_t i = 3; rv == MORTISE_OK && i < 5; i++) {
         rv = order(w, (struct mortise_command){.kind = MORTISE_CMD_APPROVE_TOOL,
                                                .id = w->requests[i],
                                                .decision = "approve",
@@ -1441,6 +1443,7 @@ START_TEST(no_byte_of_a_record_is_trusted)
                    "  d: {type: tool, tool: t/fail}\n"
                    "  h: {type: human, prompt: hm?}\n",
               "{\"x\": {\"y\": [1, 2]}}");
+    ck_assert_int_eq(ONE(ANSWER(sim_request(&s, "START"))), MORTISE_OK);
     ck_assert_int_eq(ONE({.kind = MORTISE_CMD_APPROVE_TOOL,
                           .id = sim_request(&s, "a"),
                           .decision = "approve"}),
