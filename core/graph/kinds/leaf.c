@@ -107,7 +107,7 @@ static void take_role(struct mortise_loader *ld, struct mortise_reading *r)
         put_fragment(ld, r, role->fragment);
     if (role->tools != NULL &&
         mortise_yaml_get(r->map, "tool_allowlist") == NULL)
-        mortise_node_read_tools(ld, r, role->tools);
+        mortise_role_read_tools(ld, r, role);
     if (!isnan(role->temperature) &&
         mortise_yaml_get(r->map, "temperature") == NULL)
         mortise_agent_put(ld, r, "temperature",

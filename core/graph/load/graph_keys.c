@@ -232,9 +232,11 @@ void mortise_load_file_keys(struct mortise_loader *ld)
     const struct mortise_yaml *root = ld->g->tree;
 
     ld->diagnoses = strstr(root->span.file->text, "diagnostics") != NULL;
-    if (mortise_header_check(root, "Graph", ld->diags))
-        mortise_keys_read(&mortise_graph_place, root, root->span, ld, ld->g,
-                          ld->diags);
+    if (!mortise_header_check(root, "Graph", ld->diags))
+        return;
+    mortise_keys_read(&mortise_graph_place, root, root->span, ld, ld->g,
+                      ld->diags);
+    mortise_check_roles(ld);
 }
 
 void mortise_load_inner(struct mortise_loader *ld,

@@ -97,6 +97,7 @@ struct mortise_role {
     const struct mortise_yaml *tools;         /* a list; NULL: not said */
     double temperature;                       /* NAN: not said */
     bool requires_approval;
+    bool tools_read; /* a node has them */
 };
 
 struct mortise_defaults {
@@ -193,9 +194,9 @@ struct mortise_loader {
 
     struct mortise_persona its;         /* the graph's, */
     const struct mortise_yaml *persona; /* and its key; NULL: none */
-    const struct mortise_role *roles;   /* the file's catalogue */
+    struct mortise_role *roles;         /* the file's catalogue */
     size_t n_roles;
-    bool diagnoses;                     /* the file mentions diagnostics */
+    bool diagnoses; /* the file mentions diagnostics */
 
     size_t first_diag;     /* of this graph, in diags->list */
     size_t errors_before;  /* [root] of other files, in the same diags */
@@ -426,6 +427,8 @@ void mortise_check_consistency(struct mortise_loader *ld);
 
 extern const struct mortise_key mortise_role_row; /* of `roles` */
 mortise_key_fn mortise_load_roles;
+/* What the nodes of the file did not look at. */
+void mortise_check_roles(struct mortise_loader *ld);
 /* The role of that id; NULL: none, after a finding. */
 const struct mortise_role *mortise_role_of(struct mortise_loader *ld,
                                            const struct mortise_yaml *id);

@@ -256,6 +256,13 @@ extern const struct mortise_key mortise_tool_rows[2];
 void mortise_node_read_tools(struct mortise_loader *ld,
                              struct mortise_reading *r,
                              const struct mortise_yaml *list);
+/* Those of a role, for a node that has none of its own.  role.c */
+void mortise_role_read_tools(struct mortise_loader *ld,
+                             struct mortise_reading *r,
+                             const struct mortise_role *role);
+/* Tools that no node has: is there each?  Nothing of them is loaded. */
+void mortise_check_tools(struct mortise_loader *ld,
+                         const struct mortise_yaml *list);
 /* The operation that is the node's planner, once both were read. */
 void mortise_node_add_planner(struct mortise_loader *ld,
                               struct mortise_reading *r,

@@ -8,6 +8,9 @@
  *       none), how freely its model chooses where it says nothing itself
  *       (`suggested_temperature`), whether somebody is to approve that it runs
  *       (`requires_approval`), and what people see it called (`display_name`).
+ *   (2b) Its tools are those of the nodes that have none of their own; where there is
+ *       no such node they are looked for all the same, and nothing of them is
+ *       pinned.  A graph that a run has pinned is taken as it was.
  *   (3) The catalogue is the file's: of the graphs that are written in it, too, and
  *       not of a file that a node names.
  */
@@ -188,4 +191,21 @@ const struct mortise_role *mortise_role_of(struct mortise_loader *ld,
                           "red-team, fact-checker, writer, editor, critic and "
                           "synthesizer");
     return NULL;
+}
+
+void mortise_role_read_tools(struct mortise_loader *ld,
+                             struct mortise_reading *r,
+                             const struct mortise_role *role)
+{
+    for (size_t i = 0; i < ld->n_roles; i++)
+        if (&ld->roles[i] == role)
+            ld->roles[i].tools_read = true;
+    mortise_node_read_tools(ld, r, role->tools);
+}
+
+void mortise_check_roles(struct mortise_loader *ld)
+{
+    for (size_t i = 0; i < ld->n_roles && !mortise_load_is_pinned(ld); i++)
+        if (ld->roles[i].tools != NULL && !ld->roles[i].tools_read)
+            mortise_check_tools(ld, ld->roles[i].tools);
 }

@@ -17,6 +17,9 @@
  *       a hash tells them apart.
  *   (5) Whom the node hands over to is offered likewise, and is one of its
  *       targets.
+ *   (6) Of tools that no node has (a role's that nobody plays) each is looked for,
+ *       and nothing is loaded: a run pins what it may use.  Graphs (`graph/NAME`)
+ *       are looked for by who uses them.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -352,6 +355,16 @@ static int match(void *into, const char *plugin, const char *op)
     return ld->nomem ? MORTISE_ENOMEM : MORTISE_OK;
 }
 
+static void refuse_pattern(struct mortise_loader *ld,
+                           const struct mortise_yaml *at)
+{
+    mortise_diag_help(ld->diags,
+                      mortise_diag_add(ld->diags, "E0514", at->span,
+                                       "no tool fits '%s'", at->str),
+                      "`mortise plugin list` has the plugins, `mortise plugin "
+                      "inspect NAME` their operations");
+}
+
 static void add_matches(struct tools *t, const struct mortise_yaml *at)
 {
     struct mortise_loader *ld = t->ld;
@@ -371,11 +384,7 @@ static void add_matches(struct tools *t, const struct mortise_yaml *at)
     ld->nomem |= rv == MORTISE_ENOMEM;
     if (t->any || ld->nomem || pinned != NULL || catalog->operations == NULL)
         return;
-    mortise_diag_help(ld->diags,
-                      mortise_diag_add(ld->diags, "E0514", at->span,
-                                       "no tool fits '%s'", at->str),
-                      "`mortise plugin list` has the plugins, `mortise plugin "
-                      "inspect NAME` their operations");
+    refuse_pattern(ld, at);
 }
 
 static bool is_pattern(const char *tool)
@@ -451,6 +460,69 @@ static void read_list(struct tools *t, const struct mortise_yaml *list,
             add_matches(t, at);
         else
             add_tool(t, at->str, at);
+    }
+}
+
+/* ---- tools that no node has (6) ------------------------------------------- */
+
+/* Of a pattern: is there one that fits? */
+struct search {
+    const char *pattern;
+    bool found;
+};
+
+static int seek(void *into, const char *plugin, const char *op)
+{
+    struct search *s = into;
+    char tool[MORTISE_TOOL_MAX];
+
+    snprintf(tool, sizeof tool, "%s/%s", plugin, op);
+    s->found |= mortise_wild_fits(s->pattern, tool);
+    return MORTISE_OK;
+}
+
+static void check_pattern(struct mortise_loader *ld,
+                          const struct mortise_yaml *at)
+{
+    struct search s = {.pattern = at->str};
+    struct mortise_err why = {0};
+
+    if (ld->catalog->operations == NULL)
+        return;
+    ld->nomem |= ld->catalog->operations(ld->catalog->ud, seek, &s, &why) ==
+                 MORTISE_ENOMEM;
+    if (!s.found && !ld->nomem)
+        refuse_pattern(ld, at);
+}
+
+static void check_operation(struct mortise_loader *ld,
+                            const struct mortise_yaml *at)
+{
+    const char *op = strchr(at->str, '/') + 1;
+    const char *plugin =
+        mortise_arena_strndup(ld->arena, at->str, (size_t)(op - 1 - at->str));
+    struct mortise_err why = {0};
+
+    if (plugin != NULL &&
+        ld->catalog->operation(ld->catalog->ud, plugin, op, &why) == NULL &&
+        why.code != MORTISE_ENOMEM)
+        mortise_load_refuse(ld, why.code == MORTISE_ECONFIG ? "E0507" : "E0501",
+                            at->span, plugin, &why);
+    ld->nomem |= plugin == NULL || why.code == MORTISE_ENOMEM;
+}
+
+void mortise_check_tools(struct mortise_loader *ld,
+                         const struct mortise_yaml *list)
+{
+    for (size_t i = 0; i < list->n && !ld->nomem; i++) {
+        const struct mortise_yaml *at = name_at(list->items[i]);
+
+        if (at == NULL || !is_right(ld, at))
+            continue; /* what is no text has its finding */
+        if (is_pattern(at->str))
+            check_pattern(ld, at);
+        else if (type_of(at->str) == MORTISE_NODE_TOOL)
+            check_operation(ld, at);
     }
 }
 

@@ -527,6 +527,19 @@ START_TEST(a_pinned_graph_asks_for_what_it_said)
 }
 END_TEST
 
+/* What nobody uses keeps no run from going on: the tools of a role without a node
+ * are looked for before a run begins, and pinned with none. */
+START_TEST(a_pinned_graph_has_idle_roles)
+{
+    put("a.graph.yaml", "a", "1.0.0",
+        "roles: {idle: {default_tool_allowlist: [nowhere/none]}}\n"
+        "start: a\nnodes:\n  a: {type: human, prompt: hm, next: END}\n");
+    ck_assert_int_eq(load_under("a.graph.yaml", MORTISE_RULES_NOW), MORTISE_OK);
+    ck_assert_uint_eq(graph->n_plugins, 0);
+    refused("a.graph.yaml", "no plugin 'nowhere'");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("graph_files");
@@ -548,6 +561,7 @@ static Suite *suite(void)
     tcase_add_test(tc, point_9_a_pinned_graph_means_what_it_meant);
     tcase_add_test(tc, a_pinned_graph_asks_what_it_asked);
     tcase_add_test(tc, a_pinned_graph_asks_for_what_it_said);
+    tcase_add_test(tc, a_pinned_graph_has_idle_roles);
     suite_add_tcase(s, tc);
     return s;
 }
