@@ -103,10 +103,10 @@ static int find_limit(const struct purse *p, const char *name,
                             "the budget's %s is %s already; it can only be "
                             "raised",
                             name, mortise_budget_spell(text, *k, p->most[*k]));
-    if (*out < mortise_budget_used_of(p, *k))
+    if (*out < mortise_budget_used_of(p, (int)*k))
         return mortise_fail(
             err, MORTISE_EINVAL, "of the budget's %s %s are used already", name,
-            mortise_budget_spell(text, *k, mortise_budget_used_of(p, *k)));
+            mortise_budget_spell(text, *k, mortise_budget_used_of(p, (int)*k)));
     return MORTISE_OK;
 }
 
