@@ -292,6 +292,7 @@ struct saying {
     struct mortise *m;
     struct mortise_asked *asked; /* NULL: it was let go of */
     struct mortise_read read;
+    struct mortise_task task;
     struct mortise_order order;
     struct mortise_run_command command;
     char tenant[MORTISE_NAME_MAX + 1], parent[MORTISE_NAME_MAX + 1];
@@ -378,6 +379,14 @@ static int weigh_handle(void *ud, const char *tenant, const char *parent,
     return 0;
 }
 
+/* Behind the step of the run that asks: another one hears it here. */
+static void order(struct mortise_task *t)
+{
+    struct saying *s = MORTISE_OF(t, struct saying, task);
+
+    mortise_live_command(s->m, s->tenant, s->child, &s->order);
+}
+
 static void handle_read(struct mortise_read *r, int rv,
                         const struct mortise_err *err)
 {
@@ -399,7 +408,8 @@ static void handle_read(struct mortise_read *r, int rv,
                                       .n = 1,
                                       .actor = s->actor,
                                       .done = said};
-    mortise_live_command(s->m, s->tenant, s->child, &s->order);
+    s->task.run = order;
+    mortise_ready(s->m, &s->task);
 }
 
 /* Whose it is, under which step, and what. */
