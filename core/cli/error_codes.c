@@ -338,6 +338,12 @@ const struct mortise_code mortise_error_codes[] = {
      "# mortise.yaml\n"
      "models: {default: {provider: openai, timeout: 5m, idle_timeout: 2m}}\n"},
     {"no_memory", "memory ran out in a plugin", "It may be tried again.", NULL},
+    {"no_result", "an agent came to its end and reported nothing",
+     "A gmi node with reports and an output_schema, or a child whose task has a "
+     "result_schema, gives what its model says with report_result.  The model "
+     "ended without it, was told so, and ended again.  Say in the instructions "
+     "what the result is to be, or ask another model.",
+     NULL},
     {"no_space", "the disk is full", "Make room, and try again.", NULL},
     {"no_value", "a name of a template has no value",
      "`values` of text/template has nothing of that name.", NULL},
@@ -417,6 +423,18 @@ const struct mortise_code mortise_error_codes[] = {
     {"suspended", "a plugin waits for nothing",
      "It let go as if an answer were to come, and has asked for none.  That is "
      "the plugin's mistake.",
+     NULL},
+    {"task", "what was asked for a child was refused",
+     "A model with subagents asked for something that cannot be: a cap of "
+     "limits.spawn is reached, there is no such task, it is over, or makes "
+     "another attempt; the words begin with the host's code.  With tool_errors: "
+     "fail that is the node's failure, otherwise its model is told.  Or the "
+     "attempt that reports is not the newest.",
+     NULL},
+    {"task_failed", "a child did not succeed",
+     "A model with subagents waited for a task that failed or was cancelled, "
+     "and tool_errors: fail makes that the node's failure; the words have the "
+     "child's own code.  `mortise show` names the child's run.",
      NULL},
     {"timeout", "time ran out",
      "Nobody answered within a human node's `wait`; the run, or a subgraph, "
