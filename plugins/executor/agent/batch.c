@@ -250,10 +250,14 @@ static void done(void *ud, mortise_status status, mortise_str text)
     struct result *r = (struct result *)ud;
     mortise_jv answer;
 
-    if (status == MORTISE_S_OK)
-        status = mortise_jv_parse(text, &answer);
-    if (status == MORTISE_S_OK)
-        status = put_answer(r, answer);
+    if (status == MORTISE_S_DENIED) { /* the graph has no tools for the node */
+        status = agent_tool_fail(r, "unknown_tool", text, text);
+    } else {
+        if (status == MORTISE_S_OK)
+            status = mortise_jv_parse(text, &answer);
+        if (status == MORTISE_S_OK)
+            status = put_answer(r, answer);
+    }
     agent_result_is_there(r, status);
 }
 
