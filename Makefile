@@ -417,7 +417,7 @@ faults:
 	+$(Q)$(AGAIN) $(if $(V),,-s) B=$(B)/faults VARIANT=-DMORTISE_FAULTS $(B)/faults/mortise
 $(B)/tests/test_cli_configs $(B)/tests/test_typos: | $(B)/configs/acme.pay.so $(B)/configs/filesd
 $(B)/tests/test_kill: | $(B)/tests/powercut.so $(B)/configs/acme.pay.so faults
-$(B)/tests/test_spawn_native: | faults
+$(B)/tests/test_spawn_native $(B)/tests/test_cli_tasks: | faults
 
 programs: all $(TESTS) $(TEST_PLUGINS) $(MCPD)
 
