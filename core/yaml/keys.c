@@ -384,7 +384,7 @@ static void unknown_word(const struct mortise_word *words, const char *what,
                          struct mortise_diags *diags)
 {
     const char *known[MORTISE_MAX_KEYS], *near;
-    char list[512];
+    char list[1024];
     size_t n = 0, len = 0;
     struct mortise_diag *d;
 
