@@ -7,7 +7,7 @@
 #include "mortise.h"
 
 /* The last of enum mortise_result. */
-enum { MORTISE_RESULTS_END = MORTISE_EALREADY_REGISTERED };
+enum { MORTISE_RESULTS_END = MORTISE_ESTALE_ATTEMPT };
 
 /* Fill `err` (NULL is fine) and return `code`. */
 int mortise_fail(struct mortise_err *err, int code, const char *fmt, ...)

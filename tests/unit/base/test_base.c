@@ -67,7 +67,7 @@ START_TEST(every_result_has_a_name)
     ck_assert_str_eq(mortise_result_name(MORTISE_OK), "OK");
     ck_assert_str_eq(mortise_result_name(MORTISE_ENOSPC), "E_NO_SPACE");
     ck_assert_str_eq(mortise_result_name(MORTISE_RESULTS_END),
-                     "E_ALREADY_REGISTERED");
+                     "E_STALE_ATTEMPT");
     ck_assert_str_eq(mortise_result_name(MORTISE_RESULTS_END - 1), "E_UNKNOWN");
     ck_assert_str_eq(mortise_result_name(MORTISE_EEXISTS), "E_EXISTS");
     ck_assert_str_eq(mortise_result_name(1), "E_UNKNOWN");
