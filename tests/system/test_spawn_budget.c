@@ -252,7 +252,9 @@ START_TEST(an_origin_that_has_ended_bounds)
 END_TEST
 
 /* Killed at each place of the store, one after the other: nothing that was spent is
- * forgotten, or counted twice, and the calls that were out are paid for. */
+ * forgotten, or counted twice, and the calls that were out are paid for.  The server
+ * may have had them all the same: one whose answer, or whose reservation, was not on
+ * disk is made again. */
 START_TEST(killed_at_every_commit)
 {
     char faulty[4096];
