@@ -249,11 +249,13 @@ static int go_without(struct mortise_run *r, size_t slot,
 int mortise_commit_step(struct mortise_run *r, size_t slot,
                         struct mortise_err *err)
 {
+    int rv = mortise_tree_give_back(r, err);
     bool waits = !r->must && r->n_running > 0 && r->record.n < MOST_WAITING &&
                  mortise_commit_is_going(r);
     struct mortise_run_commit *c;
-    int rv;
 
+    if (rv != MORTISE_OK)
+        return rv;
     if (r->record.n == 0 || waits)
         return go_without(r, slot, err);
     assert(r->actions != NULL && slot < r->actions->n);

@@ -149,6 +149,9 @@ bool mortise_tree_is_foreign(const struct mortise_run *r);
 void mortise_tree_raised(struct mortise_run *r);
 /* At the end of a step that is committed: what it has is counted so. */
 int mortise_tree_count(struct mortise_run *r, struct mortise_err *err);
+/* The same of a run that waits for others, where it has less than is counted: to be
+ * committed with this step. */
+int mortise_tree_give_back(struct mortise_run *r, struct mortise_err *err);
 /* What the commit of that changes of the tree's purse: once. */
 struct mortise_spawn_spend mortise_tree_take_spend(struct mortise_run *r);
 

@@ -17,6 +17,9 @@
  *   (3) What others have reserved, and may give back by themselves, is waited for,
  *       as within a run (budget.c (3)).  Nobody waits for a run in which somebody
  *       waits for a child, or for people: it may be the child that would wait.
+ *       Who waits itself gives back at once what it holds no more: of that no entry
+ *       may tell, and runs that waited for each other's next commits would wait
+ *       for good.
  *   (4) An origin counts from the commit of its first handle on, with all that it
  *       had by then; a child from what it reserves first.
  *   (5) A bound that is raised in one of these runs is raised for all.
@@ -231,6 +234,19 @@ int mortise_tree_count(struct mortise_run *r, struct mortise_err *err)
         s->minus[k] = used[k] < was[k] ? was[k] - used[k] : 0;
     }
     return mortise_run_record_value(r, &e, mortise_budget_write(used), err);
+}
+
+int mortise_tree_give_back(struct mortise_run *r, struct mortise_err *err)
+{
+    uint64_t used[MORTISE_N_SPENDS];
+    bool less = false;
+
+    if (r->tree.origin == NULL || r->shorts.n == 0)
+        return MORTISE_OK;
+    use_of(own(r), used);
+    for (int k = 0; k < MORTISE_N_SPENDS; k++)
+        less |= used[k] < r->tree.counted[k];
+    return less ? mortise_tree_count(r, err) : MORTISE_OK;
 }
 
 struct mortise_spawn_spend mortise_tree_take_spend(struct mortise_run *r)
