@@ -1191,7 +1191,8 @@ MORTISE_INLINE mortise_status mortise_schema_fits_wait(
 #define MORTISE_GRAPH_CHECK_1 "graph.check/1"
 
 /* Could that graph run here?  The body is {"source": its text, YAML or JSON,
- * "path"?: what findings call it, "with"?: an object that is laid over it}.
+ * "path"?: what findings call it, "with"?: an object that is laid over it, "types"?:
+ * the types that its nodes may have, at any depth}.
  *
  * The answer is {"valid": true, "graph", "picture"}, or {"valid": false, "graph",
  * "findings"}, as `mortise check` has them; "graph" is the text that was checked,

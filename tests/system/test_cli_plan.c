@@ -565,7 +565,7 @@ START_TEST(roles_are_a_file_of_their_own)
 END_TEST
 
 /* Whoever talks to the model that plans does not come by a secret: a plan refers to
- * none, in a node, in one of a team, or in what a worker's tool is bound to. */
+ * none, in a node, or in one of a team. */
 START_TEST(a_plan_has_no_secrets)
 {
 #define STEALS                                                                 \
@@ -575,7 +575,6 @@ START_TEST(a_plan_has_no_secrets)
     REPLY("metadata: {name: p}\\nstart: a\\nnodes: {a: {" node "}}")
     static const char *const plans[] = {
         PLAN("type: tool, " STEALS),
-        PLAN("goal: look, tool_allowlist: [{" STEALS "}]"),
         PLAN("type: team, goal: look, graph: {start: in, nodes: {in: {type: "
              "tool, " STEALS "}}}")};
     struct httpd *d = httpd_start();
@@ -595,10 +594,50 @@ START_TEST(a_plan_has_no_secrets)
     for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
         httpd_answer(d, "/v1/chat/completions", "200 OK",
                      "Content-Type: application/json\r\n", plans[i]);
+        httpd_times(d, 1);
         child_run("$MORTISE plan 'tidy up' --max-replans 0 --run");
         desk_code(1);
         desk_err("error[E0605]: a graph that a model wrote, or a plugin, has "
                  "no secret");
+    }
+    httpd_stop(d);
+}
+END_TEST
+
+/* It has people and models at work, at any depth, and no node that does something by
+ * itself, whatever the deployment's tools may do. */
+START_TEST(a_plan_is_leaves_and_teams)
+{
+#define DOES "{type: tool, tool: http/get, args: {url: 'http://127.0.0.1:9/'}}"
+    static const struct {
+        const char *plan, *words;
+    } plans[] = {
+        {REPLY("metadata: {name: p}\\nstart: [a, b]\\nnodes: {a: {goal: look}, "
+               "b: " DOES "}"),
+         "type of 'b' cannot be 'tool' in this graph; its nodes are leaf, "
+         "team"},
+        {REPLY("metadata: {name: p}\\nstart: a\\nnodes: {a: {type: team, goal: "
+               "look, graph: {start: in, nodes: {in: {type: human, prompt: "
+               "well?}}}}}"),
+         "type of 'in' cannot be 'human' in this graph"}};
+    struct httpd *d = httpd_start();
+    char text[1024];
+
+    snprintf(text, sizeof text,
+             "models:\n"
+             "  default: {provider: openai, model: m, base_url: \"%s\"}\n",
+             httpd_url(d, "/v1"));
+    deploy_so(text);
+    desk_ok("$MORTISE config allow mortise.yaml");
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
+        httpd_answer(d, "/v1/chat/completions", "200 OK",
+                     "Content-Type: application/json\r\n", plans[i].plan);
+        httpd_times(d, 1);
+        child_run("$MORTISE plan 'tidy up' --max-replans 0 --run");
+        desk_code(1);
+        desk_err("plan.yaml:");
+        desk_err("error[E0207]: ");
+        desk_err(plans[i].words);
     }
     httpd_stop(d);
 }
@@ -629,6 +668,7 @@ static Suite *suite(void)
     tcase_add_test(tc, it_is_asked_once_more);
     tcase_add_test(tc, roles_are_a_file_of_their_own);
     tcase_add_test(tc, a_plan_has_no_secrets);
+    tcase_add_test(tc, a_plan_is_leaves_and_teams);
     suite_add_tcase(suite, tc);
     return suite;
 }

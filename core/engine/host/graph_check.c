@@ -1,4 +1,5 @@
-/* graph_check.c -- graph.check/1 {source, path?, with?}: could that graph run?
+/* graph_check.c -- graph.check/1 {source, path?, with?, types?}: could that graph
+ * run?
  *
  * The text is read, checked and compiled by what loads the graphs of runs, with the
  * plugins, tools and models of this deployment.  The answer is {valid: true, graph,
@@ -9,6 +10,9 @@
  * text, object by object, and its own values hold.  `graph` is the text that was
  * checked and that the findings point into: as YAML with `with` in it, or, where the
  * text is no mapping, as it was.
+ *
+ * `types` are those that its nodes may have, at any depth: whoever asks for a graph
+ * of leaves, say, gets no node that calls an operation by itself.
  *
  * A graph that somebody else wrote opens no files and is given no secrets: one that
  * names others, or refers to any (secret://NAME), is not valid.  What plugins there
@@ -23,19 +27,32 @@
 
 enum { COLUMNS = 100 }; /* of the picture */
 
+/* A list of names, or nothing. */
+static bool are_names(const json_t *list)
+{
+    bool ok = list == NULL || json_array_size(list) > 0;
+
+    MORTISE_JSON_EACH (one, i, list)
+        ok = ok && json_is_string(one);
+    return ok;
+}
+
 static int32_t check(struct mortise_asked *a, char *words)
 {
     const json_t *path = json_object_get(a->body, "path");
     const json_t *with = json_object_get(a->body, "with");
+    const json_t *types = json_object_get(a->body, "types");
 
     if (json_is_string(json_object_get(a->body, "source")) &&
         (path == NULL || json_is_string(path)) &&
-        (with == NULL || json_is_object(with)) &&
-        json_object_size(a->body) ==
-            1 + (size_t)(path != NULL) + (size_t)(with != NULL))
+        (with == NULL || json_is_object(with)) && are_names(types) &&
+        json_object_size(a->body) == 1 + (size_t)(path != NULL) +
+                                         (size_t)(with != NULL) +
+                                         (size_t)(types != NULL))
         return MORTISE_S_OK;
     return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                              "a request of %s is {source, path?, with?}",
+                              "a request of %s is {source, path?, with?, "
+                              "types?: [NAME ...]}",
                               a->method_name);
 }
 
@@ -86,6 +103,63 @@ static int lay_over(const struct mortise_asked *a, const char *path,
                : MORTISE_OK;
 }
 
+static bool is_one_of(const json_t *types, const char *name)
+{
+    MORTISE_JSON_EACH (one, i, types)
+        if (strcmp(json_string_value(one), name) == 0)
+            return true;
+    return false;
+}
+
+static void list_names(struct mortise_buf *to, const json_t *types)
+{
+    MORTISE_JSON_EACH (one, i, types)
+        mortise_buf_printf(to, "%s%s", i > 0 ? ", " : "",
+                           json_string_value(one));
+}
+
+/* Graphs are bounded in how deep they nest. */
+static void find_others(const json_t *types, const char *names,
+                        const struct mortise_graph *g,
+                        struct mortise_diags *diags)
+{
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const struct mortise_node *n = &g->nodes[i];
+        const char *type = mortise_node_type_name(n->type);
+
+        if (!is_one_of(types, type))
+            mortise_diag_add(diags, "E0207", n->span,
+                             "type of '%s' cannot be '%s' in this graph; its "
+                             "nodes are %s",
+                             n->id, type, names);
+        if (n->sub != NULL)
+            find_others(types, names, n->sub, diags);
+    }
+}
+
+/* Nodes of other types are findings, in the report. */
+static void check_types(const struct mortise_asked *a,
+                        const struct mortise_graph *g,
+                        struct mortise_buf *report)
+{
+    const json_t *types = json_object_get(a->body, "types");
+    struct mortise_diags diags;
+    struct mortise_buf names;
+
+    if (types == NULL)
+        return;
+    mortise_diags_init(&diags, a->m->mem);
+    mortise_buf_init(&names, a->m->mem);
+    list_names(&names, types);
+    if (mortise_buf_cstr(&names) != NULL)
+        find_others(types, names.p, g, &diags);
+    if (diags.n > 0)
+        mortise_diags_text(&diags, report);
+    report->failed |= names.failed || diags.failed;
+    mortise_buf_finish(&names);
+    mortise_diags_finish(&diags);
+}
+
 static json_t *valid(const struct mortise_asked *a,
                      const struct mortise_graph *g, const char *text)
 {
@@ -123,7 +197,11 @@ static json_t *judge(const struct mortise_asked *a)
         rv = mortise_graphs_compile(a->m, &file, NULL,
                                     MORTISE_GRAPH_ALONE | MORTISE_GRAPH_KEYLESS,
                                     &g, &report, NULL, &err);
-    if (rv == MORTISE_OK)
+    if (rv == MORTISE_OK) {
+        mortise_buf_clear(&report); /* of warnings, which nobody is told */
+        check_types(a, g, &report);
+    }
+    if (rv == MORTISE_OK && report.n == 0 && !report.failed)
         out = valid(a, g, text.p);
     else if (rv != MORTISE_ENOMEM && mortise_buf_cstr(&report) != NULL)
         out = json_pack("{s:b, s:s, s:s}", "valid", 0, "graph", text.p,

@@ -1,7 +1,8 @@
 /* proposal.c -- is what a model wrote a graph that can run: {text, with?, last?} ->
  * {valid: true, graph, picture}, or {valid: false, graph, findings, again}.
  *
- * The text is a model's reply: the first block between fences, or all of it.  The
+ * The text is a model's reply: the first block between fences, or all of it.  It is a
+ * plan: a graph of leaves and teams, and of nothing that does something by itself.  The
  * host checks it, laid over with `with` (graph.check/1).  `graph` is what it checked,
  * and `again` tells the model what of that cannot be, to the letter.  Where it was to
  * be the `last` try, a graph that cannot run is the failure `plan`, in the words of
@@ -47,6 +48,11 @@ mortise_status agent_begin_proposal(struct call *c, mortise_jv body)
     mortise_jw_cstr(&w, "plan.yaml");
     mortise_jw_key(&w, "source");
     mortise_jw_string(&w, graph_in(bytes_str(&text)));
+    mortise_jw_key(&w, "types");
+    mortise_jw_array(&w);
+    mortise_jw_cstr(&w, "leaf");
+    mortise_jw_cstr(&w, "team");
+    mortise_jw_end(&w);
     if (mortise_jv_type(with) != MORTISE_JV_NONE) {
         mortise_jw_key(&w, "with");
         mortise_jw_value(&w, with);
