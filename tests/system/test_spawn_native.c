@@ -336,12 +336,17 @@ START_TEST(a_goto_leaves_the_child)
 }
 END_TEST
 
-/* A run whose time is over while it waits takes its child along. */
+/* A run whose time is over while it waits takes its child along, which has the same
+ * bound, and began so much later that its own time is not over. */
 START_TEST(a_timeout_takes_the_child_along)
 {
     char run[64];
 
-    graph("timeout: 1s", "spawn until never");
+    desk_graph("g", "limits: {timeout: 3s}\nstart: n\nnodes:\n"
+                    "  n: {type: tool, tool: tried/nap, args: {ms: 1500}, "
+                    "next: a}\n"
+                    "  a: {type: gmi, prompt: \"spawn until never\", next: "
+                    "END}\n");
     child_run("$MORTISE run g.yaml --id p");
     desk_code(1);
     child_is(run, 0, true);
