@@ -143,7 +143,7 @@ void agent_fail(struct call *c, const char *code, mortise_str msg)
 void agent_fail_as(struct call *c, mortise_jv error)
 {
     static const char *const members[] = {"code", "class", "retry_after_ms"};
-    mortise_jv one, message = mortise_jv_get(error, "message");
+    mortise_jv message = mortise_jv_get(error, "message");
     struct bytes words = {0};
     mortise_status status;
     mortise_str detail;
@@ -156,13 +156,8 @@ void agent_fail_as(struct call *c, mortise_jv error)
                  : bytes_decode(&words, message);
     mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
     mortise_jw_object(&w);
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-        one = mortise_jv_get(error, members[i]);
-        if (mortise_jv_type(one) == MORTISE_JV_NONE)
-            continue;
-        mortise_jw_key(&w, members[i]);
-        mortise_jw_value(&w, one);
-    }
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+        agent_write_member(&w, members[i], mortise_jv_get(error, members[i]));
     mortise_jw_end(&w);
     if (mortise_jw_finish(&w, &detail) == MORTISE_S_OK &&
         status == MORTISE_S_OK)
@@ -336,14 +331,9 @@ static void succeed_with_calls(struct call *c, mortise_jv message)
                            mortise_strz("tool_call")))
             continue;
         mortise_jw_object(&w);
-        for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-            mortise_jv v = mortise_jv_get(part, members[i]);
-
-            if (mortise_jv_type(v) == MORTISE_JV_NONE)
-                continue;
-            mortise_jw_key(&w, members[i]);
-            mortise_jw_value(&w, v);
-        }
+        for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+            agent_write_member(&w, members[i],
+                               mortise_jv_get(part, members[i]));
         mortise_jw_end(&w);
     }
     mortise_jw_end(&w);

@@ -46,6 +46,7 @@ struct result {
 
     const struct tool *tool; /* the agent's own; NULL: the graph's */
     take_fn *take;           /* of what the host is asked */
+    take_fn *fits;           /* of what is judged, where it fits */
     refuse_fn *refuse;
     struct bytes handle; /* JSON; spawn_agent's child, once there is one */
     int claims;          /* so often it was asked for */
@@ -194,6 +195,10 @@ mortise_status agent_refuse(struct result *r, mortise_str words);
 /* The object that w has written is asked; what comes of it is the result's. */
 mortise_status agent_ask_host(struct result *r, const char *method,
                               mortise_jw *w, take_fn *take, refuse_fn *refuse);
+/* Does the value fit the schema?  Then `fits` makes the result, or goes on; else
+ * `refuse` has the reason. */
+mortise_status agent_judge(struct result *r, mortise_jv schema,
+                           mortise_jv value, take_fn *fits, refuse_fn *refuse);
 /* The member `step` of what is asked. */
 void agent_write_step(mortise_jw *w, const struct result *r, const char *part);
 
@@ -245,6 +250,8 @@ mortise_status agent_add(struct bytes *list, mortise_str message);
 mortise_status agent_add_of(struct bytes *list, const char *role, mortise_jv v);
 mortise_status agent_add_text(struct bytes *list, const char *role,
                               mortise_str text);
+/* A member of that name, unless it is not there. */
+void agent_write_member(mortise_jw *w, const char *name, mortise_jv v);
 /* Is it a list of parts? */
 int agent_is_parts(mortise_jv v);
 /* {type: text, text} of a value: a text is itself, any other its JSON. */

@@ -48,14 +48,6 @@ static uint64_t n_aliases(const struct call *c)
                    mortise_jv_get(mortise_jv_get(c->node, "llm"), "fallback"));
 }
 
-static void write_member(mortise_jw *w, const char *name, mortise_jv v)
-{
-    if (mortise_jv_type(v) == MORTISE_JV_NONE)
-        return;
-    mortise_jw_key(w, name);
-    mortise_jw_value(w, v);
-}
-
 static void write_list(mortise_jw *w, const char *name,
                        const struct bytes *list)
 {
@@ -65,7 +57,7 @@ static void write_list(mortise_jw *w, const char *name,
         return;
     v.p = list->p;
     v.n = list->n;
-    write_member(w, name, v);
+    agent_write_member(w, name, v);
 }
 
 static void write_true(mortise_jw *w, const char *name)
@@ -113,7 +105,7 @@ static void write_tools(const struct call *c, mortise_jw *w)
     else
         write_true(w, "tools");
     if (!c->used_tools || mortise_jv_is(choice, mortise_strz("none")))
-        write_member(w, "tool_choice", choice);
+        agent_write_member(w, "tool_choice", choice);
     mortise_jw_key(w, "parallel_tools");
     mortise_jw_bool(w, parallel);
 }
@@ -127,7 +119,8 @@ static void write_response(const struct call *c, mortise_jw *w)
     if (c->schema.n > 0)
         write_list(w, "schema", &c->schema);
     else
-        write_member(w, "schema", mortise_jv_get(c->node, "output_schema"));
+        agent_write_member(w, "schema",
+                           mortise_jv_get(c->node, "output_schema"));
     mortise_jw_end(w);
 }
 
@@ -143,13 +136,13 @@ static void write_request(const struct call *c, mortise_jw *w)
     mortise_jw_object(w);
     mortise_jw_key(w, "step");
     mortise_jw_string(w, agent_step(room, "m", c->asked));
-    write_member(w, "alias", alias_of(c));
+    agent_write_member(w, "alias", alias_of(c));
     if (c->alias == 0)
-        write_member(w, "model", mortise_jv_get(llm, "model"));
+        agent_write_member(w, "model", mortise_jv_get(llm, "model"));
     write_messages(c, w);
     write_tools(c, w);
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
-        write_member(w, members[i], mortise_jv_get(c->node, members[i]));
+        agent_write_member(w, members[i], mortise_jv_get(c->node, members[i]));
     write_response(c, w);
     mortise_jw_key(w, "stream");
     mortise_jw_bool(w, stream);

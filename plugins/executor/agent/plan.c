@@ -70,12 +70,6 @@ static void answered(void *ud, mortise_status status, mortise_str answer)
 
 /* ---- asking ------------------------------------------------------------------- */
 
-static void write_member(mortise_jw *w, const char *name, mortise_jv v)
-{
-    mortise_jw_key(w, name);
-    mortise_jw_value(w, v);
-}
-
 static void write_seen(const struct call *c, mortise_jw *w)
 {
     mortise_jv json;
@@ -83,9 +77,9 @@ static void write_seen(const struct call *c, mortise_jw *w)
     json.p = c->output.p;
     json.n = c->output.n;
     mortise_jw_object(w);
-    write_member(w, "prompt", mortise_jv_get(c->node, "prompt"));
+    agent_write_member(w, "prompt", mortise_jv_get(c->node, "prompt"));
     if (c->is_json) {
-        write_member(w, "reply", json);
+        agent_write_member(w, "reply", json);
     } else {
         mortise_jw_key(w, "reply");
         mortise_jw_string(w, bytes_str(&c->last));
@@ -148,13 +142,13 @@ static mortise_status ask_model(struct call *c, mortise_jv alias, mortise_jw *w)
     if (status == MORTISE_S_OK) {
         mortise_jw_object(w);
         write_step(c, w);
-        write_member(w, "alias", alias);
+        agent_write_member(w, "alias", alias);
         mortise_jw_key(w, "after");
         mortise_jw_string(w, agent_step(room, "m", c->after));
-        write_member(w, "append", v);
+        agent_write_member(w, "append", v);
         mortise_jw_key(w, "response");
         mortise_jw_object(w);
-        write_member(w, "schema", shape);
+        agent_write_member(w, "schema", shape);
         mortise_jw_end(w);
         mortise_jw_end(w);
         status = mortise_jw_finish(w, &body);

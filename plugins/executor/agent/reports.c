@@ -65,13 +65,18 @@ static mortise_status refuse(struct result *r, mortise_str why)
     return status;
 }
 
-/* The first that is one counts. */
-static mortise_status take(struct result *r)
+static mortise_jv result_of(const struct result *r)
 {
-    mortise_jv result =
-        mortise_jv_get(mortise_jv_get(r->call, "arguments"), "result");
+    return mortise_jv_get(mortise_jv_get(r->call, "arguments"), "result");
+}
+
+/* The first that is one counts. */
+static mortise_status take(struct result *r, mortise_jv answer)
+{
+    mortise_jv result = result_of(r);
     mortise_status status = MORTISE_S_OK;
 
+    (void)answer;
     if (r->of->reported.n == 0)
         status = bytes_put(&r->of->reported, mortise_strn(result.p, result.n));
     return status == MORTISE_S_OK
@@ -79,57 +84,16 @@ static mortise_status take(struct result *r)
                : status;
 }
 
-static mortise_status judge(struct result *r, mortise_str answer)
-{
-    struct bytes why = {0};
-    mortise_jv v;
-    mortise_status status = mortise_jv_parse(answer, &v);
-    int32_t valid = 0;
-
-    if (status != MORTISE_S_OK)
-        return status;
-    mortise_jv_bool(mortise_jv_get(v, "valid"), &valid);
-    if (valid)
-        return take(r);
-    status = bytes_decode(&why, mortise_jv_get(v, "reason"));
-    if (status == MORTISE_S_OK)
-        status = refuse(r, bytes_str(&why));
-    bytes_free(&why);
-    return status;
-}
-
-static void judged(void *ud, mortise_status status, mortise_str answer)
-{
-    struct result *r = (struct result *)ud;
-
-    if (status == MORTISE_S_INVALID) /* the host's words */
-        status = refuse(r, answer);
-    else if (status == MORTISE_S_OK)
-        status = judge(r, answer);
-    agent_result_is_there(r, status);
-}
-
 static mortise_status report_result(struct result *r)
 {
-    struct call *c = r->of;
-    mortise_jv schema = mortise_jv_get(c->node, "output_schema");
-    mortise_jv result =
-        mortise_jv_get(mortise_jv_get(r->call, "arguments"), "result");
-    mortise_status status;
-    mortise_str body;
-    mortise_jw w;
+    mortise_jv schema = mortise_jv_get(r->of->node, "output_schema");
+    mortise_jv result = result_of(r);
 
     if (mortise_jv_type(result) == MORTISE_JV_NONE)
         return refuse(r, mortise_strz("report_result takes {result}"));
-    if (mortise_jv_type(schema) == MORTISE_JV_NONE)
-        return take(r);
-    mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
-    status = mortise_schema_fits_body(&w, schema, result, &body);
-    if (status == MORTISE_S_OK)
-        status = mortise_schema_fits(c->inst->host, c->inst->api, c->id, body,
-                                     judged, r);
-    free(w.p);
-    return status;
+    return mortise_jv_type(schema) == MORTISE_JV_NONE
+               ? take(r, mortise_jv_none())
+               : agent_judge(r, schema, result, take, refuse);
 }
 
 /* ---- progress (2) ----------------------------------------------------------------- */

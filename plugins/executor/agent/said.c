@@ -99,8 +99,10 @@ mortise_status agent_text_of(struct bytes *to, mortise_jv message)
     return status;
 }
 
-static void write_member(mortise_jw *w, const char *name, mortise_jv v)
+void agent_write_member(mortise_jw *w, const char *name, mortise_jv v)
 {
+    if (mortise_jv_type(v) == MORTISE_JV_NONE)
+        return;
     mortise_jw_key(w, name);
     mortise_jw_value(w, v);
 }
@@ -114,9 +116,9 @@ static void write_result(mortise_jw *w, const struct result *r)
     mortise_jw_object(w);
     mortise_jw_key(w, "type");
     mortise_jw_cstr(w, "tool_result");
-    write_member(w, "id", mortise_jv_get(r->call, "id"));
-    write_member(w, "name", mortise_jv_get(r->call, "name"));
-    write_member(w, "parts", parts);
+    agent_write_member(w, "id", mortise_jv_get(r->call, "id"));
+    agent_write_member(w, "name", mortise_jv_get(r->call, "name"));
+    agent_write_member(w, "parts", parts);
     if (r->is_error) {
         mortise_jw_key(w, "is_error");
         mortise_jw_bool(w, 1);

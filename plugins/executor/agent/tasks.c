@@ -35,14 +35,6 @@ static int is_argument(const struct result *r, const char *name,
     return mortise_jv_is(argument(r, name), mortise_strz(word));
 }
 
-static void write_member(mortise_jw *w, const char *name, mortise_jv v)
-{
-    if (mortise_jv_type(v) == MORTISE_JV_NONE)
-        return;
-    mortise_jw_key(w, name);
-    mortise_jw_value(w, v);
-}
-
 /* ---- results (3) ------------------------------------------------------------------ */
 
 static mortise_status put_value(struct result *r, mortise_jv v)
@@ -59,9 +51,9 @@ static mortise_status put_task(struct result *r, mortise_jv answer)
 
     mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
     mortise_jw_object(&w);
-    write_member(&w, "task", mortise_jv_get(answer, "handle"));
-    write_member(&w, "name", mortise_jv_get(answer, "name"));
-    write_member(&w, "state", mortise_jv_get(answer, "state"));
+    agent_write_member(&w, "task", mortise_jv_get(answer, "handle"));
+    agent_write_member(&w, "name", mortise_jv_get(answer, "name"));
+    agent_write_member(&w, "state", mortise_jv_get(answer, "state"));
     mortise_jw_end(&w);
     status = mortise_jw_finish(&w, &json);
     if (status == MORTISE_S_OK)
@@ -112,8 +104,8 @@ static void write_error(mortise_jw *w, mortise_jv error)
         return;
     mortise_jw_key(w, "error");
     mortise_jw_object(w);
-    write_member(w, "code", mortise_jv_get(error, "code"));
-    write_member(w, "message", mortise_jv_get(error, "message"));
+    agent_write_member(w, "code", mortise_jv_get(error, "code"));
+    agent_write_member(w, "message", mortise_jv_get(error, "message"));
     mortise_jw_end(w);
 }
 
@@ -139,10 +131,10 @@ static mortise_status put_end(struct result *r, mortise_jv answer)
 
     mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
     mortise_jw_object(&w);
-    write_member(&w, "task", mortise_jv_get(task, "task"));
-    write_member(&w, "name", mortise_jv_get(task, "name"));
-    write_member(&w, "state", state);
-    write_member(&w, "result", mortise_jv_get(task, "result"));
+    agent_write_member(&w, "task", mortise_jv_get(task, "task"));
+    agent_write_member(&w, "name", mortise_jv_get(task, "name"));
+    agent_write_member(&w, "state", state);
+    agent_write_member(&w, "result", mortise_jv_get(task, "result"));
     write_error(&w, mortise_jv_get(task, "error"));
     mortise_jw_end(&w);
     status = mortise_jw_finish(&w, &json);
@@ -168,7 +160,7 @@ static mortise_status ask_of(struct result *r, const char *method,
     mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
     mortise_jw_object(&w);
     agent_write_step(&w, r, part);
-    write_member(&w, "handle", handle);
+    agent_write_member(&w, "handle", handle);
     mortise_jw_end(&w);
     status = agent_ask_host(r, method, &w, take, agent_refuse);
     free(w.p);
@@ -194,9 +186,9 @@ static void write_task(mortise_jw *w, const struct result *r)
 
     mortise_jw_key(w, "task");
     mortise_jw_object(w);
-    write_member(w, "instructions", argument(r, "instructions"));
-    write_member(w, "result_schema", argument(r, "result_schema"));
-    write_member(w, "message_schema", argument(r, "message_schema"));
+    agent_write_member(w, "instructions", argument(r, "instructions"));
+    agent_write_member(w, "result_schema", argument(r, "result_schema"));
+    agent_write_member(w, "message_schema", argument(r, "message_schema"));
     if (is_argument(r, "seed", "fork")) {
         mortise_jw_key(w, "seed");
         mortise_jw_string(w, agent_step(room, "m", r->of->after));
@@ -223,8 +215,8 @@ static mortise_status start(struct result *r, mortise_jv claimed)
     mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
     mortise_jw_object(&w);
     agent_write_step(&w, r, ".start");
-    write_member(&w, "handle", mortise_jv_get(claimed, "handle"));
-    write_member(&w, "token", mortise_jv_get(claimed, "token"));
+    agent_write_member(&w, "handle", mortise_jv_get(claimed, "handle"));
+    agent_write_member(&w, "token", mortise_jv_get(claimed, "token"));
     write_task(&w, r);
     mortise_jw_end(&w);
     status = agent_ask_host(r, MORTISE_SPAWN_START_1, &w, take_started,
@@ -273,7 +265,7 @@ static mortise_status claim(struct result *r)
     agent_write_step(&w, r, part);
     mortise_jw_key(&w, "call");
     mortise_jw_string(&w, agent_result_step(call, r, part));
-    write_member(&w, "name", argument(r, "name"));
+    agent_write_member(&w, "name", argument(r, "name"));
     mortise_jw_key(&w, "native");
     mortise_jw_bool(&w, 1);
     mortise_jw_key(&w, "detached");

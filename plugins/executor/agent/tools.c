@@ -58,14 +58,8 @@ static void write_tool(mortise_jw *w, mortise_jv tool)
     static const char *const members[] = {"name", "description", "parameters"};
 
     mortise_jw_object(w);
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-        mortise_jv v = mortise_jv_get(tool, members[i]);
-
-        if (mortise_jv_type(v) == MORTISE_JV_NONE)
-            continue;
-        mortise_jw_key(w, members[i]);
-        mortise_jw_value(w, v);
-    }
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+        agent_write_member(w, members[i], mortise_jv_get(tool, members[i]));
     mortise_jw_end(w);
 }
 
@@ -208,6 +202,42 @@ void agent_write_step(mortise_jw *w, const struct result *r, const char *part)
     mortise_jw_string(w, agent_result_step(step, r, part));
 }
 
+/* {valid, reason?} */
+static mortise_status take_verdict(struct result *r, mortise_jv answer)
+{
+    struct bytes why = {0};
+    int32_t valid = 0;
+    mortise_status status;
+
+    mortise_jv_bool(mortise_jv_get(answer, "valid"), &valid);
+    if (valid)
+        return r->fits(r, answer);
+    status = bytes_decode(&why, mortise_jv_get(answer, "reason"));
+    if (status == MORTISE_S_OK)
+        status = r->refuse(r, bytes_str(&why));
+    bytes_free(&why);
+    return status;
+}
+
+mortise_status agent_judge(struct result *r, mortise_jv schema,
+                           mortise_jv value, take_fn *fits, refuse_fn *refuse)
+{
+    mortise_status status;
+    mortise_str body;
+    mortise_jw w;
+
+    r->fits = fits;
+    r->take = take_verdict;
+    r->refuse = refuse;
+    mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
+    status = mortise_schema_fits_body(&w, schema, value, &body);
+    if (status == MORTISE_S_OK)
+        status = mortise_schema_fits(r->of->inst->host, r->of->inst->api,
+                                     r->of->id, body, answered, r);
+    free(w.p);
+    return status;
+}
+
 /* The arguments as they are, but that hosts call a task by its handle. */
 static mortise_status write_arguments(mortise_jw *w, const struct result *r)
 {
@@ -248,52 +278,17 @@ static mortise_status run(struct result *r)
     return r->tool->run != NULL ? r->tool->run(r) : ask_with_arguments(r);
 }
 
-static mortise_status judge(struct result *r, mortise_str answer)
+static mortise_status take_valid(struct result *r, mortise_jv answer)
 {
-    struct bytes why = {0};
-    int32_t valid = 0;
-    mortise_jv v;
-    mortise_status status = mortise_jv_parse(answer, &v);
-
-    if (status != MORTISE_S_OK)
-        return status;
-    mortise_jv_bool(mortise_jv_get(v, "valid"), &valid);
-    if (valid)
-        return run(r);
-    status = bytes_decode(&why, mortise_jv_get(v, "reason"));
-    if (status == MORTISE_S_OK)
-        status = refuse_arguments(r, bytes_str(&why));
-    bytes_free(&why);
-    return status;
-}
-
-static void judged(void *ud, mortise_status status, mortise_str answer)
-{
-    struct result *r = (struct result *)ud;
-
-    if (status == MORTISE_S_INVALID) /* it took too many steps */
-        status = refuse_arguments(r, answer);
-    else if (status == MORTISE_S_OK)
-        status = judge(r, answer);
-    conclude(r, status);
+    (void)answer;
+    return run(r);
 }
 
 mortise_status agent_run_tool(struct result *r)
 {
-    const struct mortise_inst *i = r->of->inst;
-    mortise_status status;
-    mortise_str body;
-    mortise_jw w;
-
     if (r->tool->parameters == NULL)
         return run(r);
-    mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
-    status = mortise_schema_fits_body(
-        &w, mortise_jv_of(mortise_strz(r->tool->parameters)),
-        mortise_jv_get(r->call, "arguments"), &body);
-    if (status == MORTISE_S_OK)
-        status =
-            mortise_schema_fits(i->host, i->api, r->of->id, body, judged, r);
-    free(w.p);
-    return status;
+    return agent_judge(r, mortise_jv_of(mortise_strz(r->tool->parameters)),
+                       mortise_jv_get(r->call, "arguments"), take_valid,
+                       refuse_arguments);
 }
