@@ -24,7 +24,6 @@
 #include "engine/host/turns.h"
 #include "engine/runs/call.h"
 #include "engine/runs/children.h"
-#include "engine/runs/spawns.h"
 #include "engine/runs/start.h"
 
 /* ---- bodies --------------------------------------------------------------- */
@@ -131,17 +130,9 @@ static void answer_error(struct starting *s, int rv,
                          const struct mortise_err *err)
 {
     struct mortise_asked *a = asker(s);
-    char words[MORTISE_HOST_CALL_WORDS];
 
-    if (a == NULL)
-        return;
-    snprintf(words, sizeof words, "%.32s: %.440s", mortise_result_name(rv),
-             err->msg);
-    mortise_host_call_answer(a,
-                             mortise_handles_is_word(rv) ? MORTISE_S_DENIED
-                             : rv == MORTISE_ENOMEM      ? MORTISE_S_NOMEM
-                                                         : MORTISE_S_IO,
-                             NULL, words);
+    if (a != NULL)
+        mortise_handles_answer_error(a, rv, err);
 }
 
 /* The run is there, or not to be, and what became of its handle is known. */
@@ -354,8 +345,7 @@ static void start(struct mortise_asked *a)
     strcpy(s->handle, mortise_handles_text(a, "handle"));
     strcpy(s->token, mortise_handles_text(a, "token"));
     snprintf(s->actor, sizeof s->actor, "spawn %s", s->handle);
-    if (!mortise_spawns_parse(s->handle, s->parent, s->op.id) ||
-        strcmp(s->parent, a->live->id) != 0) {
+    if (!mortise_handles_parse(a, s->parent, s->op.id)) {
         answer_error(s, MORTISE_ENOTFOUND,
                      (mortise_fail(&s->why, MORTISE_ENOTFOUND,
                                    "this run has no such spawn handle"),
@@ -456,9 +446,7 @@ static void seek(struct mortise_asked *a)
     s->m = a->m;
     s->asked = a;
     strcpy(s->tenant, a->live->tenant);
-    if (!mortise_spawns_parse(mortise_handles_text(a, "handle"), s->parent,
-                              s->id) ||
-        strcmp(s->parent, a->live->id) != 0) {
+    if (!mortise_handles_parse(a, s->parent, s->id)) {
         mortise_release(s->m->mem, s, sizeof *s);
         unknown(a);
         return;

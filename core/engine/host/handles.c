@@ -26,7 +26,6 @@
 #include "engine/common/secret_store.h"
 #include "engine/host/handles.h"
 #include "engine/runs/call.h"
-#include "engine/runs/spawns.h"
 #include "run/run.h"
 
 /* ---- bodies --------------------------------------------------------------- */
@@ -332,6 +331,30 @@ bool mortise_handles_is_word(int rv)
            rv == MORTISE_ESTALE_ATTEMPT;
 }
 
+void mortise_handles_answer_error(struct mortise_asked *a, int rv,
+                                  const struct mortise_err *err)
+{
+    bool is_word = mortise_handles_is_word(rv) || rv == MORTISE_EINVAL;
+    char words[MORTISE_HOST_CALL_WORDS];
+
+    snprintf(words, sizeof words, "%.32s: %.440s", mortise_result_name(rv),
+             err->msg);
+    mortise_host_call_answer(a,
+                             is_word                ? MORTISE_S_DENIED
+                             : rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM
+                                                    : MORTISE_S_IO,
+                             NULL, words);
+}
+
+bool mortise_handles_parse(const struct mortise_asked *a,
+                           char parent[MORTISE_NAME_MAX + 1],
+                           char id[MORTISE_SPAWN_ID])
+{
+    return mortise_spawns_parse(mortise_handles_text(a, "handle"), parent,
+                                id) &&
+           strcmp(parent, a->live->id) == 0;
+}
+
 static void undecided(struct mortise_asked *a, int rv, const char *words)
 {
     mortise_host_call_undecided(
@@ -442,9 +465,7 @@ static void begin_held(struct mortise_asked *a, struct handle_op *h)
 {
     char parent[MORTISE_NAME_MAX + 1];
 
-    if (mortise_spawns_parse(mortise_handles_text(a, "handle"), parent,
-                             h->op.id) &&
-        strcmp(parent, h->parent) == 0) {
+    if (mortise_handles_parse(a, parent, h->op.id)) {
         mortise_spawns_begin(a->m, &h->op);
         return;
     }

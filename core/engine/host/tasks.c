@@ -23,7 +23,6 @@
 #include "engine/common/secret_store.h"
 #include "engine/host/handles.h"
 #include "engine/runs/call.h"
-#include "engine/runs/spawns.h"
 
 /* ---- states (1) ----------------------------------------------------------- */
 
@@ -87,21 +86,6 @@ static json_t *task_of(const char *parent, const char *id,
 
 /* ---- asking --------------------------------------------------------------- */
 
-static void answer_error(struct mortise_asked *a, int rv,
-                         const struct mortise_err *err)
-{
-    char words[MORTISE_HOST_CALL_WORDS];
-    bool word = mortise_handles_is_word(rv) || rv == MORTISE_EINVAL;
-
-    snprintf(words, sizeof words, "%.32s: %.440s", mortise_result_name(rv),
-             err->msg);
-    mortise_host_call_answer(a,
-                             word                   ? MORTISE_S_DENIED
-                             : rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM
-                                                    : MORTISE_S_IO,
-                             NULL, words);
-}
-
 /* Takes the value (NULL: memory ran out). */
 static void answer(struct mortise_asked *a, json_t *value)
 {
@@ -122,11 +106,10 @@ static bool is_own(struct mortise_asked *a, char parent[MORTISE_NAME_MAX + 1],
 {
     struct mortise_err err;
 
-    if (mortise_spawns_parse(mortise_handles_text(a, "handle"), parent, id) &&
-        strcmp(parent, a->live->id) == 0)
+    if (mortise_handles_parse(a, parent, id))
         return true;
     mortise_fail(&err, MORTISE_ENOTFOUND, "this run has no such task");
-    answer_error(a, MORTISE_ENOTFOUND, &err);
+    mortise_handles_answer_error(a, MORTISE_ENOTFOUND, &err);
     return false;
 }
 
@@ -230,7 +213,7 @@ static void handles_read(struct mortise_read *r, int rv,
         mortise_fail(&why, rv, "this run has no such task");
     if (l->asked != NULL) {
         l->asked->data = NULL;
-        answer_error(l->asked, rv, &why);
+        mortise_handles_answer_error(l->asked, rv, &why);
         l->asked = NULL;
     }
     listing_end(l);
@@ -332,7 +315,7 @@ static void saying_end(struct saying *s, int rv, const struct mortise_err *err)
         if (rv == MORTISE_OK)
             answer(a, json_incref(s->after));
         else
-            answer_error(a, rv, err);
+            mortise_handles_answer_error(a, rv, err);
     }
     saying_free(s);
 }
