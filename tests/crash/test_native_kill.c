@@ -86,25 +86,14 @@ static void rest_ms(long ms)
 
 /* ---- the place ----------------------------------------------------------------- */
 
-static void sign_one(const char *name)
-{
-    char manifest[4096], path[4096];
-
-    snprintf(path, sizeof path, "tests/plugins/%s.plugin.yaml", name);
-    ck_assert_ptr_nonnull(realpath(path, manifest));
-    snprintf(path, sizeof path, "tests/plugins/%s.so", name);
-    desk_ok("$MORTISE plugin sign %s %s --key k.key --out plugins", manifest,
-            child_build(path));
-}
-
 static void begin(void)
 {
     const char *many = getenv("MORTISE_SPAWNS");
     char deployment[16384];
 
     desk_sign();
-    sign_one("spawns");
-    sign_one("posts");
+    desk_sign_ours("spawns");
+    desk_sign_ours("posts");
     desk_ok("$MORTISE key trust k.pub --trust trust.d --name spawns "
             "--plugins '*' --in-process");
     desk_begin();

@@ -10,16 +10,30 @@
 char desk_plugins[4096], desk_dir[4096];
 static char *state_home; /* of the other tests, while one has its own */
 
-void desk_sign(void)
+void desk_sign_one(const char *manifest, const char *module)
 {
     char source[4096];
 
+    ck_assert_ptr_nonnull(realpath(manifest, source));
+    desk_ok("$MORTISE plugin sign %s %s --key k.key --out plugins", source,
+            child_build(module));
+}
+
+void desk_sign_ours(const char *name)
+{
+    char manifest[256], module[256];
+
+    snprintf(manifest, sizeof manifest, "tests/plugins/%s.plugin.yaml", name);
+    snprintf(module, sizeof module, "tests/plugins/%s.so", name);
+    desk_sign_one(manifest, module);
+}
+
+void desk_sign(void)
+{
     strcpy(desk_plugins, test_mkdir());
     child_dir(desk_plugins);
-    ck_assert_ptr_nonnull(realpath("tests/plugins/tried.plugin.yaml", source));
     desk_ok("$MORTISE key new k -W");
-    desk_ok("$MORTISE plugin sign %s %s --key k.key --out plugins", source,
-            child_build("tests/plugins/tried.so"));
+    desk_sign_ours("tried");
     desk_ok("$MORTISE key trust k.pub --trust trust.d --plugins tried "
             "--in-process");
 }
@@ -138,4 +152,14 @@ const char *desk_line(const char *in, const char *begins)
     ck_assert_msg(at != NULL, "no '%s' in:\n%s", begins, in);
     snprintf(out, sizeof out, "%.*s", (int)strcspn(at, "\n"), at);
     return out;
+}
+
+struct reader_store *desk_store(void)
+{
+    static struct reader_store r;
+    char path[8192];
+
+    snprintf(path, sizeof path, "%s/state", desk_dir);
+    ck_assert_msg(store_reader_read(&r, path) == 0, "%s", r.why);
+    return &r;
 }

@@ -9,12 +9,17 @@
 #define TEST_DESK_H
 
 #include "lib/child.h"
+#include "lib/store_reader.h"
 #include "lib/test.h"
 
 extern char desk_plugins[4096]; /* holds plugins/, trust.d/ and the key k */
 extern char desk_dir[4096];     /* where lines of child_run() run */
 
 void desk_sign(void);
+/* One more plugin there, by its manifest, from here, and its module, of the build;
+ * `ours`: of tests/plugins/.  Whom it is trusted to, the test says. */
+void desk_sign_one(const char *manifest, const char *module);
+void desk_sign_ours(const char *name);
 void desk_unsign(void);
 void desk_begin(void);
 void desk_end(void);
@@ -31,6 +36,10 @@ void desk_deploy(const char *more);
 
 /* Somebody says yes to the plan of that run, which then waits for more. */
 void desk_approve_plan(const char *run);
+
+/* What an independent reader finds in the deployment's store, which nobody holds; free
+ * it ahead of the next. */
+struct reader_store *desk_store(void);
 
 /* How often did executors write a line into the file `entered`? */
 unsigned desk_entrances(void);

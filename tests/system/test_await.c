@@ -8,12 +8,8 @@
 
 static void sign(void)
 {
-    char source[4096];
-
     desk_sign();
-    ck_assert_ptr_nonnull(realpath("tests/plugins/awaits.plugin.yaml", source));
-    desk_ok("$MORTISE plugin sign %s %s --key k.key --out plugins", source,
-            child_build("tests/plugins/awaits.so"));
+    desk_sign_ours("awaits");
     desk_ok("$MORTISE key trust k.pub --trust trust.d --name awaits "
             "--plugins awaits --in-process");
 }

@@ -10,13 +10,8 @@
 
 static void sign_all(void)
 {
-    char manifest[4096];
-
     desk_sign();
-    ck_assert_ptr_nonnull(
-        realpath("tests/plugins/create_hangs.plugin.yaml", manifest));
-    desk_ok("$MORTISE plugin sign %s %s --key k.key --out plugins", manifest,
-            child_build("tests/plugins/create_hangs.so"));
+    desk_sign_ours("create_hangs");
     desk_ok("$MORTISE key trust k.pub --trust trust.d --name hangs "
             "--plugins 'create_*' --in-process");
 }

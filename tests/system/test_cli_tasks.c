@@ -12,22 +12,14 @@
 #include "lib/httpd.h"
 #include "lib/store_reader.h"
 
-static void sign_one(const char *manifest, const char *module)
-{
-    char source[4096];
-
-    ck_assert_ptr_nonnull(realpath(manifest, source));
-    desk_ok("$MORTISE plugin sign %s %s --key k.key --out plugins", source,
-            child_build(module));
-}
-
 /* What the build that can be killed finds, too. */
 static void sign(void)
 {
     desk_sign();
-    sign_one("tests/plugins/plays.plugin.yaml", "tests/plugins/plays.so");
-    sign_one("plugins/executor/agent/agent.plugin.yaml", "plugins/agent.so");
-    sign_one("plugins/executor/http/http.plugin.yaml", "plugins/http.so");
+    desk_sign_ours("plays");
+    desk_sign_one("plugins/executor/agent/agent.plugin.yaml",
+                  "plugins/agent.so");
+    desk_sign_one("plugins/executor/http/http.plugin.yaml", "plugins/http.so");
     desk_ok("$MORTISE key trust k.pub --trust trust.d --name plays "
             "--plugins '*' --in-process");
 }

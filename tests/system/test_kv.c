@@ -8,22 +8,11 @@
 #include "lib/desk.h"
 #include "lib/store_reader.h"
 
-static void sign_one(const char *name)
-{
-    char source[4096], path[128], object[128];
-
-    snprintf(path, sizeof path, "tests/plugins/%s.plugin.yaml", name);
-    snprintf(object, sizeof object, "tests/plugins/%s.so", name);
-    ck_assert_ptr_nonnull(realpath(path, source));
-    desk_ok("$MORTISE plugin sign %s %s --key k.key --out plugins", source,
-            child_build(object));
-}
-
 static void sign(void)
 {
     desk_sign();
-    sign_one("keeps");
-    sign_one("keeps_too");
+    desk_sign_ours("keeps");
+    desk_sign_ours("keeps_too");
     desk_ok("$MORTISE key trust k.pub --trust trust.d --name keeps "
             "--plugins 'keeps keeps_too' --in-process");
 }

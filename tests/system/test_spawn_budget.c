@@ -19,20 +19,12 @@ enum {
 
 static struct httpd *server;
 
-static void sign_one(const char *manifest, const char *module)
-{
-    char source[4096];
-
-    ck_assert_ptr_nonnull(realpath(manifest, source));
-    desk_ok("$MORTISE plugin sign %s %s --key k.key --out plugins", source,
-            child_build(module));
-}
-
 static void sign(void)
 {
     desk_sign();
-    sign_one("tests/plugins/draws.plugin.yaml", "tests/plugins/draws.so");
-    sign_one("plugins/model/openai/openai.plugin.yaml", "plugins/openai.so");
+    desk_sign_ours("draws");
+    desk_sign_one("plugins/model/openai/openai.plugin.yaml",
+                  "plugins/openai.so");
     desk_ok("$MORTISE key trust k.pub --trust trust.d --name draws "
             "--plugins '*' --in-process");
 }
@@ -82,16 +74,6 @@ static void graph(const char *budget, const char *prompt)
     desk_graph("g", body);
 }
 
-static struct reader_store *read_store(void)
-{
-    static struct reader_store r;
-    char path[8192];
-
-    snprintf(path, sizeof path, "%s/state", desk_dir);
-    ck_assert_msg(store_reader_read(&r, path) == 0, "%s", r.why);
-    return &r;
-}
-
 /* What `show` says of a run's output_tokens. */
 static uint64_t shown(const char *run, const char *member)
 {
@@ -110,7 +92,7 @@ static uint64_t shown(const char *run, const char *member)
 /* What the tree of p counts is what its runs have; gives it. */
 static uint64_t counted(void)
 {
-    struct reader_store *r = read_store();
+    struct reader_store *r = desk_store();
     const struct reader_purse *p = store_reader_purse(r, "default", "p");
     uint64_t own = 0, used;
 
@@ -125,7 +107,7 @@ static uint64_t counted(void)
 
 static bool has_completed(const char *run)
 {
-    struct reader_store *r = read_store();
+    struct reader_store *r = desk_store();
     const struct reader_run *found = store_reader_run(r, "default", run);
     bool has = found != NULL && found->status == COMPLETED;
 
@@ -192,7 +174,7 @@ START_TEST(a_child_is_raised)
     child_run("$MORTISE run g.yaml --id p");
     desk_code(4);
     ck_assert_uint_eq(httpd_requests(server), 2);
-    r = read_store();
+    r = desk_store();
     for (size_t i = 0; i < r->n_runs; i++)
         if (strcmp(r->runs[i].reason, "budget") == 0)
             snprintf(run, sizeof run, "%s", r->runs[i].run);
@@ -221,7 +203,7 @@ START_TEST(an_origin_that_has_ended_bounds)
     child_run("$MORTISE run g.yaml --id p");
     completes("p");
     for (int k = 0; k < 3; k++) { /* whatever the first process left */
-        r = read_store();
+        r = desk_store();
         for (size_t i = 0; i < r->n_runs; i++)
             if (r->runs[i].status < COMPLETED)
                 child_run("$MORTISE resume %s", r->runs[i].run);
@@ -229,7 +211,7 @@ START_TEST(an_origin_that_has_ended_bounds)
     }
     ck_assert_uint_eq(httpd_requests(server), 2);
     ck_assert_uint_eq(counted(), 20);
-    r = read_store();
+    r = desk_store();
     for (size_t i = 0; i < r->n_runs; i++)
         if (r->runs[i].status < COMPLETED)
             snprintf(run, sizeof run, "%s", r->runs[i].run);
@@ -240,7 +222,7 @@ START_TEST(an_origin_that_has_ended_bounds)
     child_run("$MORTISE raise-budget %s output_tokens=+20", run);
     completes(run);
     for (int k = 0; k < 2; k++) {
-        r = read_store();
+        r = desk_store();
         for (size_t i = 0; i < r->n_runs; i++)
             if (r->runs[i].status < COMPLETED)
                 child_run("$MORTISE resume %s", r->runs[i].run);
@@ -327,7 +309,7 @@ START_TEST(a_child_has_nowhere_to_go)
                     "\"false\", to: END}]}\n");
     desk_ok("$MORTISE run g.yaml --id p");
     ck_assert_uint_eq(httpd_requests(server), 1);
-    r = read_store();
+    r = desk_store();
     ck_assert_uint_eq(r->n_spawns, 2);
     ck_assert_uint_eq(r->spawns[0].status + r->spawns[1].status, 1 + 2);
     store_reader_free(r);
@@ -348,7 +330,7 @@ START_TEST(nobody_else_pays)
     desk_not_out("\"own\"");
     graph("wall: 10m", "many 2 ask 1");
     desk_ok("$MORTISE run g.yaml --id q");
-    r = read_store();
+    r = desk_store();
     ck_assert_uint_eq(r->n_purses, 0);
     ck_assert_uint_eq(r->n_trees, 1);
     store_reader_free(r);

@@ -9,14 +9,8 @@
 
 static void sign(void)
 {
-    char source[4096], object[4096];
-
     desk_sign();
-    ck_assert_ptr_nonnull(realpath("tests/plugins/spawns.plugin.yaml", source));
-    snprintf(object, sizeof object, "%s",
-             child_build("tests/plugins/spawns.so"));
-    desk_ok("$MORTISE plugin sign %s %s --key k.key --out plugins", source,
-            object);
+    desk_sign_ours("spawns");
     desk_ok("$MORTISE key trust k.pub --trust trust.d --name spawns "
             "--plugins spawns --in-process");
 }
@@ -31,17 +25,6 @@ static void run(const char *id, const char *limits, const char *nodes)
     desk_graph("g", body);
     desk_ok("$MORTISE run g.yaml --id %s", id);
     desk_ok("$MORTISE show %s --json | tr -d ' \\n'", id);
-}
-
-/* What an independent reader finds; free it. */
-static struct reader_store *read_store(void)
-{
-    static struct reader_store r;
-    char path[8192];
-
-    snprintf(path, sizeof path, "%s/state", desk_dir);
-    ck_assert_msg(store_reader_read(&r, path) == 0, "%s", r.why);
-    return &r;
 }
 
 #define CLAIM "tool: spawns/claim, args: {call: c1, name: helper, task: {n: 1}}"
@@ -65,7 +48,7 @@ START_TEST(a_whole_life)
     desk_out("\"name\":\"helper\",\"state\":\"created\"}");
     desk_out("\"name\":\"helper\",\"state\":\"dispatched\"}");
     desk_out("\"name\":\"helper\",\"state\":\"settled\"}");
-    r = read_store();
+    r = desk_store();
     ck_assert_uint_eq(r->n_spawns, 1);
     ck_assert_str_eq(r->spawns[0].parent, "r");
     ck_assert_str_eq(r->spawns[0].execution, "1.0/a#1");
@@ -163,7 +146,7 @@ START_TEST(two_at_one_less_than_a_cap)
             "  c: {type: tool, tool: spawns/claim, args: {call: c2, name: x}, "
             "next: END}\n");
         desk_out("E_LIMIT:limits.spawn.activeis2");
-        r = read_store();
+        r = desk_store();
         ck_assert_uint_eq(r->n_spawns, 2 * (size_t)(i + 1));
         store_reader_free(r);
     }
@@ -183,7 +166,7 @@ START_TEST(many_at_a_cap)
         "next: z}\n"
         "  z: {type: tool, tool: spawns/claim, args: {call: z, name: x}, "
         "next: END}\n");
-    r = read_store();
+    r = desk_store();
     ck_assert_uint_eq(r->n_spawns, 7);
     ck_assert_uint_eq(store_reader_tree(r, "default", "r")->total, 7);
     for (size_t i = 0; i < 7; i++)
@@ -210,7 +193,7 @@ START_TEST(a_killed_execution_finds_its_child)
     ck_assert_uint_eq(desk_entrances(), 1);
     desk_ok("touch over.60000 && $MORTISE resume r");
     ck_assert_uint_eq(desk_entrances(), 2);
-    r = read_store();
+    r = desk_store();
     ck_assert_uint_eq(r->n_spawns, 1);
     ck_assert_uint_eq(r->spawns[0].epoch, 1);
     ck_assert_str_eq(r->spawns[0].child, "child of c1");
@@ -228,7 +211,7 @@ START_TEST(an_attempt_finds_the_earlier_ones)
         "  a: {type: tool, tool: spawns/falter, args: {call: c1},"
         " retry_policy: {max_attempts: 2, delay: 1ms}, next: END}\n");
     desk_out("\"outcome\":\"claimed_pending_child\"");
-    r = read_store();
+    r = desk_store();
     ck_assert_uint_eq(r->n_spawns, 1);
     ck_assert_uint_eq(r->spawns[0].epoch, 2);
     store_reader_free(r);

@@ -7,22 +7,13 @@
 #include "lib/desk.h"
 #include "lib/store_reader.h"
 
-static void sign_one(const char *manifest, const char *module)
-{
-    char source[4096];
-
-    ck_assert_ptr_nonnull(realpath(manifest, source));
-    desk_ok("$MORTISE plugin sign %s %s --key k.key --out plugins", source,
-            child_build(module));
-}
-
 /* What the build that can be killed finds, too. */
 static void sign(void)
 {
     desk_sign();
-    sign_one("tests/plugins/spawns.plugin.yaml", "tests/plugins/spawns.so");
-    sign_one("plugins/model/scripted/scripted.plugin.yaml",
-             "plugins/scripted.so");
+    desk_sign_ours("spawns");
+    desk_sign_one("plugins/model/scripted/scripted.plugin.yaml",
+                  "plugins/scripted.so");
     desk_ok("$MORTISE key trust k.pub --trust trust.d --name spawns "
             "--plugins '*' --in-process");
 }
@@ -47,17 +38,6 @@ static void graph(const char *limits, const char *prompt)
     desk_graph("g", body);
 }
 
-/* What an independent reader finds; free it. */
-static struct reader_store *read_store(void)
-{
-    static struct reader_store r;
-    char path[8192];
-
-    snprintf(path, sizeof path, "%s/state", desk_dir);
-    ck_assert_msg(store_reader_read(&r, path) == 0, "%s", r.why);
-    return &r;
-}
-
 static void show(const char *run)
 {
     desk_ok("$MORTISE show %s --json | tr -d ' \\n'", run);
@@ -73,7 +53,7 @@ START_TEST(a_child_is_a_run)
     show("p");
     desk_out("\"status\":\"completed\",\"child\":");
     desk_out("\"result\":{\"output\":{\"result\":\"hello\"}}");
-    r = read_store();
+    r = desk_store();
     ck_assert_uint_eq(r->n_spawns, 1);
     ck_assert_uint_eq(r->spawns[0].state, 5);
     ck_assert_uint_eq(r->spawns[0].status, 1);
@@ -114,7 +94,7 @@ START_TEST(children_of_children)
     desk_ok("$MORTISE run g.yaml --id p");
     show("p");
     desk_out("E_LIMIT:limits.spawn.depthis2:'helper'wouldbe3");
-    r = read_store();
+    r = desk_store();
     t = store_reader_tree(r, "default", "p");
     ck_assert_uint_eq(t->total, 2);
     ck_assert_uint_eq(t->active, 0);
@@ -132,7 +112,7 @@ START_TEST(two_children_at_once)
     desk_ok("$MORTISE run g.yaml --id p");
     show("p");
     desk_out("\"a\":[{\"status\":\"completed\"");
-    r = read_store();
+    r = desk_store();
     ck_assert_uint_eq(r->n_spawns, 2);
     ck_assert_str_ne(child_at(r, 0), child_at(r, 1));
     store_reader_free(r);
@@ -161,7 +141,7 @@ START_TEST(a_parent_waits_for_a_child_that_waits)
     child_run("$MORTISE run g.yaml --id p");
     desk_code(4);
     desk_out("waits for its child");
-    r = read_store();
+    r = desk_store();
     snprintf(child_run_id, sizeof child_run_id, "%s", child_at(r, 0));
     store_reader_free(r);
     desk_out(child_run_id);
@@ -205,7 +185,7 @@ START_TEST(linked_children_end_with_their_parent)
     child_run("$MORTISE run g.yaml --id p");
     show("p");
     desk_out("\"status\":\"completed\"");
-    r = read_store();
+    r = desk_store();
     ck_assert_uint_le(r->n_spawns, ends[_i].children);
     for (size_t i = 0; i < r->n_spawns; i++) {
         const struct reader_run *run = run_of(r, child_at(r, i));
@@ -232,7 +212,7 @@ START_TEST(what_never_began_is_abandoned)
 
     graph("", "claim say x");
     desk_ok("$MORTISE run g.yaml --id p");
-    r = read_store();
+    r = desk_store();
     ck_assert_uint_eq(r->n_spawns, 1);
     ck_assert_uint_eq(r->spawns[0].detached, 1);
     ck_assert_uint_eq(r->spawns[0].state, 6);
@@ -251,7 +231,7 @@ START_TEST(a_cancel_goes_deep)
     child_run("$MORTISE run g.yaml --id p");
     desk_code(4);
     child_run("$MORTISE cancel p");
-    r = read_store();
+    r = desk_store();
     ck_assert_uint_eq(r->n_spawns, 2);
     for (size_t i = 0; i < 2; i++) {
         ck_assert_uint_eq(r->spawns[i].state, 5);
@@ -265,7 +245,7 @@ END_TEST
 /* The child of the k-th handle, or of the only one; and its run is over, or not. */
 static void child_is(char out[64], size_t k, bool over)
 {
-    struct reader_store *r = read_store();
+    struct reader_store *r = desk_store();
 
     snprintf(out, 64, "%s", child_at(r, k));
     ck_assert_int_eq(run_of(r, out)->status >= 7, over);
@@ -316,7 +296,7 @@ START_TEST(a_goto_leaves_the_child)
     child_is(first, 0, false);
     child_run("$MORTISE resume p --goto a");
     desk_code(4);
-    r = read_store();
+    r = desk_store();
     ck_assert_uint_eq(r->n_spawns, 2);
     snprintf(second, sizeof second, "%s",
              child_at(r, strcmp(child_at(r, 0), first) == 0));
@@ -324,7 +304,7 @@ START_TEST(a_goto_leaves_the_child)
     desk_ok(ANSWER, second, second);
     show("p");
     desk_out("\"status\":\"completed\",\"reason\":\"\"");
-    r = read_store();
+    r = desk_store();
     for (size_t i = 0; i < 2; i++) {
         bool was_left = strcmp(child_at(r, i), first) == 0;
 
@@ -367,7 +347,7 @@ START_TEST(a_child_is_tried_again)
     child_is(run, 0, true);
     child_run("$MORTISE resume %s", run);
     desk_code(1);
-    r = read_store();
+    r = desk_store();
     ck_assert_uint_eq(r->n_spawns, 1);
     ck_assert_uint_eq(r->spawns[0].state, 5);
     ck_assert_uint_eq(r->spawns[0].status, 2);
@@ -425,7 +405,7 @@ START_TEST(a_later_attempt_finds_the_child)
             "exit $code");
     show("p");
     desk_out("\"result\":{\"output\":{\"result\":\"go\"}}");
-    r = read_store();
+    r = desk_store();
     ck_assert_uint_eq(r->n_spawns, 1);
     ck_assert_uint_eq(r->n_runs, 2);
     ck_assert_uint_eq(r->spawns[0].epoch, 2);
@@ -476,7 +456,7 @@ START_TEST(a_child_is_approved_like_its_maker)
     desk_approve_plan("p");
     child_run("$MORTISE approve p $($MORTISE inbox p --ids | cut -d' ' -f2)");
     desk_code(4);
-    r = read_store();
+    r = desk_store();
     ck_assert_uint_eq(r->n_spawns, 1);
     ck_assert_uint_lt(r->spawns[0].state, 5);
     ck_assert_str_eq(run_of(r, child_at(r, 0))->reason, "approval");
@@ -572,7 +552,7 @@ START_TEST(memory_runs_out)
     mortise_close(engine);
     ck_assert_int_gt(n_runs, 20);
     let_an_engine_end_them();
-    r = read_store();
+    r = desk_store();
     for (size_t i = 0; i < r->n_spawns; i++) {
         const struct reader_spawn *s = &r->spawns[i];
         const struct reader_run *run = run_of(r, s->child);
@@ -594,7 +574,7 @@ END_TEST
  * the way: two children, each made once, ended, and heard. */
 static void judge(unsigned long n)
 {
-    struct reader_store *r = read_store();
+    struct reader_store *r = desk_store();
     const struct reader_tree *t = store_reader_tree(r, "default", "p");
 
     ck_assert_msg(r->n_spawns == 2 && r->n_runs == 3,
@@ -674,7 +654,7 @@ START_TEST(killed_where_none_can_begin)
         desk_out("\"a\":{\"status\":\"failed\",\"child\":");
         desk_out("\"code\":\"E_CHECK\",\"message\":\"achildofthisnodehasagraph"
                  "ofitsown,whichdoesnotstandbyitself:\\ng.yaml#a:1:");
-        r = read_store();
+        r = desk_store();
         ck_assert_uint_eq(r->n_spawns, 1);
         ck_assert_uint_eq(r->n_runs, 1);
         ck_assert_uint_eq(r->spawns[0].state, 5);
@@ -728,7 +708,7 @@ START_TEST(an_engine_ends_orphans)
         if (child.code != 0)
             continue; /* it died before it was admitted */
         let_an_engine_end_them();
-        r = read_store();
+        r = desk_store();
         for (size_t i = 0; i < r->n_spawns; i++)
             ck_assert_msg(r->spawns[i].state >= 5, "death %lu: %u", n,
                           r->spawns[i].state);
