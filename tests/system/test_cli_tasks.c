@@ -453,6 +453,58 @@ START_TEST(a_fork_knows_what_its_parent_was_told)
 }
 END_TEST
 
+/* ---- who else hears of it --------------------------------------------------------------- */
+
+/* Whoever watches the parent is told how its child stands, and whoever watches the
+ * child how far it is; a replay tells the same. */
+START_TEST(changes_are_told)
+{
+    static const char *const states[] = {
+        "\"state\":\"pending\"", "\"state\":\"running\"",
+        "\"state\":\"settled\",\"status\":\"completed\""};
+    const char *at = child.out;
+
+    run("", "[[[spawn_agent, {name: n, instructions: [[[report_task_progress, "
+            "{progress: half of it}]], done]}]], $last]");
+    desk_ok("$MORTISE events p --json | grep task_changed | tr -d ' '");
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
+        at = strstr(at, states[i]);
+        ck_assert_msg(at != NULL, "no %s in its turn in:\n%s", states[i],
+                      child.out);
+    }
+    ck_assert_ptr_null(strstr(at + 1, "task_changed"));
+    desk_out("\"name\":\"n\"");
+    desk_out("\"handle\":\"p/");
+    desk_ok("$MORTISE events %s --json | grep task_changed", child_of("p", 0));
+    desk_out("\"attempt\":1,");
+    desk_out("\"progress\":\"half of it\"");
+}
+END_TEST
+
+/* What guardrails are still to see gets out neither as progress nor as what a child
+ * begins with. */
+START_TEST(what_is_held_stays)
+{
+    desk_deploy(MODELS "\nguardrails: {g: {plugin: pattern, config: {rules: "
+                       "[{name: x, pattern: zzz}]}}}");
+    run("guardrail_policy: {output: [g]},",
+        "[[[spawn_agent, {name: n, instructions: [[[report_task_progress, "
+        "{progress: soon}]], $last]}]], $last]");
+    says("guardrails hold back what this node's model says: it says no "
+         "progress in words");
+    desk_ok("$MORTISE show p --json");
+    desk_not_out("\"progress\":");
+    desk_ok("rm -rf state");
+    run("guardrail_policy: {output: [g]},",
+        "[[[spawn_agent, {name: n, seed: fork, instructions: [done]}]], "
+        "$last]");
+    says("guardrails hold back what this node's model said: a child cannot "
+         "begin with it (seed)");
+    desk_ok("$MORTISE show p --json");
+    desk_not_out("\"children\"");
+}
+END_TEST
+
 /* ---- what is offered ------------------------------------------------------------------ */
 
 #define PARENTS                                                                \
@@ -695,6 +747,8 @@ static Suite *suite(void)
     tcase_add_test(tc, a_node_reports);
     tcase_add_test(tc, a_later_attempt_says_so);
     tcase_add_test(tc, a_fork_knows_what_its_parent_was_told);
+    tcase_add_test(tc, changes_are_told);
+    tcase_add_test(tc, what_is_held_stays);
     tcase_add_loop_test(tc, what_is_offered, 0, N(offers));
     tcase_add_test(tc, a_leaf_has_children);
     tcase_add_loop_test(tc, a_mistake_is_told, 0, N(mistakes));
