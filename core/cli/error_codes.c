@@ -224,10 +224,11 @@ const struct mortise_code mortise_error_codes[] = {
      "doubt.",
      "retry_policy: {max_attempts: 3, retry_on: [transient]}\n"},
     {"mcp.not_pinned", "the deployment has not pinned that tool",
-     "mcp/call is for servers without pins.  `mortise mcp pin SERVER` pins "
-     "what "
-     "it offers, as mcp/SERVER/TOOL.",
-     NULL},
+     "`mortise mcp pin SERVER` pins what it offers, as mcp/SERVER/TOOL.  Only "
+     "a server with `unpinned: true` has its tools called (mcp/call) while "
+     "none of them is pinned.",
+     "# mortise.yaml\n"
+     "tools: {mcp: {scratch: {command: [./server], unpinned: true}}}\n"},
     {"mcp.not_started", "an MCP server could not be started, or reached",
      "The words have the end of what its program wrote to stderr.  `mortise "
      "doctor` starts each of them once.",
@@ -339,7 +340,8 @@ const struct mortise_code mortise_error_codes[] = {
      "models: {default: {provider: openai, timeout: 5m, idle_timeout: 2m}}\n"},
     {"no_memory", "memory ran out in a plugin", "It may be tried again.", NULL},
     {"no_result", "an agent came to its end and reported nothing",
-     "A gmi node with reports and an output_schema, or a child whose task has a "
+     "A gmi node with reports and an output_schema, or a child whose task has "
+     "a "
      "result_schema, gives what its model says with report_result.  The model "
      "ended without it, was told so, and ended again.  Say in the instructions "
      "what the result is to be, or ask another model.",
@@ -427,7 +429,8 @@ const struct mortise_code mortise_error_codes[] = {
     {"task", "what was asked for a child was refused",
      "A model with subagents asked for something that cannot be: a cap of "
      "limits.spawn is reached, there is no such task, it is over, or makes "
-     "another attempt; the words begin with the host's code.  With tool_errors: "
+     "another attempt; the words begin with the host's code.  With "
+     "tool_errors: "
      "fail that is the node's failure, otherwise its model is told.  Or the "
      "attempt that reports is not the newest.",
      NULL},

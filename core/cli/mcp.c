@@ -490,6 +490,17 @@ static int print_result(struct mortise_mcp *m, const json_t *result,
     return MORTISE_OK;
 }
 
+/* The person at the terminal may call what nobody has pinned. */
+static void open_to_try(struct mortise_mcp *m, const char *server)
+{
+    struct mortise_mcp_servers *all = &mortise_session_engine(m->cli->session)
+                                           ->settings.deployment->tools.mcp;
+
+    for (size_t i = 0; i < all->n; i++)
+        if (strcmp(all->list[i].name, server) == 0)
+            all->list[i].unpinned = true;
+}
+
 /* A tool that is pinned is called as graphs call it; where nothing of a server
  * is, it is tried out.  Takes the arguments. */
 static int call_tool(struct mortise_mcp *m, const char *server,
@@ -506,12 +517,14 @@ static int call_tool(struct mortise_mcp *m, const char *server,
         json_decref(args);
         return rv;
     }
-    if (pins == NULL)
+    if (pins == NULL) {
+        open_to_try(m, server);
         return mortise_oneshot_call(&m->once, "mcp/call",
                                     json_pack("{s:s, s:s, s:o}", "server",
                                               server, "tool", tool, "arguments",
                                               args),
                                     0, out, err);
+    }
     snprintf(operation, sizeof operation, "mcp/%s/%s", server, tool);
     return mortise_oneshot_call(&m->once, operation, args, 0, out, err);
 }
@@ -562,9 +575,9 @@ const struct mortise_cmd mortise_cmd_mcp_call = {
     .summary = "Call a tool of an MCP server once, and print what it gives",
     .text =
         "ARGS is JSON, @FILE or - for stdin (default: {}).  A tool that is\n"
-        "pinned is called as a graph would call it: with its schema, and with\n"
-        "what tools.allow, ask and deny of the deployment say.  Nothing of "
-        "the\n"
+        "pinned is called as a graph would call it, with its schema.  A tool\n"
+        "of a server without pins is called all the same.  What tools.allow,\n"
+        "ask and deny of the deployment say holds for both.  Nothing of the\n"
         "call is kept: it is for trying out, and it is not made again if it "
         "is\n"
         "interrupted.  What it asks is put to you at the terminal; elsewhere "

@@ -218,10 +218,11 @@ static json_t *of_manifest(const struct mortise_manifest *m,
         strcmp(op->effect, "write") == 0 || strcmp(op->effect, "external") == 0;
 
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:b, s:b, s:s*, s:o*, s:O*, s:O*}", "plugin",
-        m->name, "operation", op->name, "description", op->description,
-        "effect", op->effect, "idempotent", (int)op->idempotent, "reconcile",
-        (int)op->reconcile, "intent",
+        "{s:s, s:s, s:s, s:s, s:s*, s:b, s:b, s:s*, s:o*, s:O*, s:O*}",
+        "plugin", m->name, "operation", op->name, "description",
+        op->description, "effect", op->effect, "judged_as", op->judged_as,
+        "idempotent", (int)op->idempotent, "reconcile", (int)op->reconcile,
+        "intent",
         !acts       ? NULL
         : op->steps ? "steps"
                     : "call",

@@ -548,6 +548,10 @@ static const struct mortise_key keys[] = {
      .about = "How long a call is kept waiting that asks a person (5m).",
      .max = MOST_MS,
      MORTISE_INTO_MS(struct mortise_mcp_server, hold_ms)},
+    {.name = "unpinned",
+     .about = "true: mcp/call may call its tools while none of them is pinned "
+              "(false).",
+     MORTISE_INTO_BOOL(struct mortise_mcp_server, unpinned)},
     {.name = "effects",
      .about = "Patterns of tools, for what they do to the world; what fits "
               "none is external.",

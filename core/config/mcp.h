@@ -52,13 +52,14 @@ struct mortise_mcp_server {
     const char *protocol; /* "auto", or the version that is spoken */
     uint64_t timeout_ms;  /* of a request without progress */
     uint64_t hold_ms;     /* so long a call is kept that asks a person */
+    bool unpinned;        /* mcp/call may call its tools without pins */
     struct mortise_mcp_effects effects;
     struct mortise_mcp_sampling sampling;
     struct mortise_paths roots; /* directories that it is told of */
 };
 
 struct mortise_mcp_servers { /* in an arena */
-    const struct mortise_mcp_server *list;
+    struct mortise_mcp_server *list;
     size_t n;
 };
 

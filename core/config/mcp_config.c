@@ -2,7 +2,7 @@
  *
  *     {"servers": {NAME: {"command": true,
  *                         "protocol": "auto", "timeout_ms": N, "hold_ms": N,
- *                         "tools": {TOOL: DIGEST},
+ *                         "tools": {TOOL: DIGEST} | "unpinned": true,
  *                         "sampling": {"alias": ALIAS, "max_tokens": N},
  *                         "roots": [{"uri": "file:///...", "name": TEXT}]},
  *                  NAME: {"url": URL, "headers": {NAME: TEXT},
@@ -12,6 +12,7 @@
  *      "secrets": [NAME, ...]}
  *
  * `tools` is there where the server is pinned, also when nothing is in it;
+ * `unpinned` where it is not, and its tools may be called all the same;
  * `sampling` and `roots` where the deployment says them.  Which
  * program a server is, and what it gets, the plugin is not told: it asks for it
  * by the server's name.  `places` and `secrets` are what its permissions come
@@ -185,6 +186,8 @@ static json_t *server_of(struct composing *c,
     set(c, out, "hold_ms", json_integer((json_int_t)s->hold_ms));
     if (pinned != NULL)
         put_pins(c, out, pinned);
+    else if (s->unpinned)
+        set(c, out, "unpinned", json_true());
     if (s->sampling.alias != NULL)
         put_sampling(c, out, &s->sampling);
     if (s->roots.list != NULL)

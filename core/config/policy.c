@@ -7,12 +7,16 @@
  *       what is allowed does not mean "and all the rest".
  *   (3) A deployment only makes a graph stricter.  What it allows is still
  *       asked for where the graph's own hitl_mode says so.
+ *   (4) An operation whose arguments name what it acts on (`judged_as` of its
+ *       manifest) is judged by its own name when a graph is loaded, and each
+ *       call by the name that its arguments make.  Both must be allowed.
  */
 #include "config/policy.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/wild.h"
 #include "config/reading.h"
 
@@ -82,13 +86,10 @@ static const struct mortise_yaml *find(const struct mortise_patterns *patterns,
     return NULL;
 }
 
-enum mortise_judgement mortise_policy_judge(const struct mortise_policy *p,
-                                            const char *plugin, const char *op,
-                                            const struct mortise_yaml **by)
+static enum mortise_judgement judge(const struct mortise_policy *p,
+                                    const char *tool,
+                                    const struct mortise_yaml **by)
 {
-    char tool[MORTISE_TOOL_MAX];
-
-    snprintf(tool, sizeof tool, "%s/%s", plugin, op);
     *by = find(&p->deny, tool);
     if (*by != NULL)
         return MORTISE_DENY;
@@ -100,4 +101,79 @@ enum mortise_judgement mortise_policy_judge(const struct mortise_policy *p,
         return MORTISE_ALLOW;
     *by = p->allow.key;
     return MORTISE_DENY;
+}
+
+enum mortise_judgement mortise_policy_judge(const struct mortise_policy *p,
+                                            const char *plugin, const char *op,
+                                            const struct mortise_yaml **by)
+{
+    char tool[MORTISE_TOOL_MAX];
+
+    snprintf(tool, sizeof tool, "%s/%s", plugin, op);
+    return judge(p, tool, by);
+}
+
+/* The value of the argument that {NAME} at `at` stands for; its length goes to
+ * *n, that of {NAME} to *taken. */
+static const char *argument(const char *at, const json_t *args, size_t *n,
+                            size_t *taken)
+{
+    size_t name = strcspn(at + 1, "}");
+    const json_t *v = json_object_getn(args, at + 1, name);
+
+    *taken = name + 2;
+    *n = json_string_length(v);
+    return json_string_value(v);
+}
+
+/* false: there is no room for it, or no name has such bytes. */
+static bool name_call(char tool[MORTISE_TOOL_MAX], const char *plugin,
+                      const char *judged_as, const json_t *args)
+{
+    size_t at = (size_t)snprintf(tool, MORTISE_TOOL_MAX, "%s/", plugin);
+
+    while (*judged_as != '\0' && at < MORTISE_TOOL_MAX) {
+        size_t n = strcspn(judged_as, "{"), taken = n;
+        const char *text =
+            n > 0 ? judged_as : argument(judged_as, args, &n, &taken);
+
+        if (n >= MORTISE_TOOL_MAX - at ||
+            (n > 0 && memchr(text, '\0', n) != NULL))
+            return false;
+        if (n > 0)
+            memcpy(tool + at, text, n);
+        at += n;
+        judged_as += taken;
+    }
+    if (at >= MORTISE_TOOL_MAX)
+        return false;
+    tool[at] = '\0';
+    return true;
+}
+
+enum mortise_judgement mortise_policy_judge_call(const struct mortise_policy *p,
+                                                 const char *plugin,
+                                                 const char *judged_as,
+                                                 const json_t *args,
+                                                 char tool[MORTISE_TOOL_MAX],
+                                                 const struct mortise_yaml **by)
+{
+    if (name_call(tool, plugin, judged_as, args))
+        return judge(p, tool, by);
+    *by = NULL;
+    snprintf(tool, MORTISE_TOOL_MAX, "%s/%s", plugin, judged_as);
+    return MORTISE_DENY;
+}
+
+int mortise_policy_denied(const char *tool, const struct mortise_yaml *by,
+                          struct mortise_err *why)
+{
+    if (by == NULL)
+        return mortise_fail(why, MORTISE_EDENIED,
+                            "the arguments make no name that the deployment's "
+                            "tools could allow (%s)",
+                            tool);
+    return mortise_fail(
+        why, MORTISE_EDENIED, "the deployment denies %s (%s:%u:%u)", tool,
+        by->span.file->path, (unsigned)by->span.line, (unsigned)by->span.col);
 }

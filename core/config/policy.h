@@ -32,4 +32,18 @@ enum mortise_judgement mortise_policy_judge(const struct mortise_policy *p,
                                             const char *plugin, const char *op,
                                             const struct mortise_yaml **by);
 
+/* The same for a call whose arguments name what it acts on.  `judged_as` is the
+ * operation with {ARGUMENT} for the arguments that are in it.  `tool` gets the
+ * name that is judged.  What no name can be is denied, and *by is NULL. */
+enum mortise_judgement
+mortise_policy_judge_call(const struct mortise_policy *p, const char *plugin,
+                          const char *judged_as, const json_t *args,
+                          char tool[MORTISE_TOOL_MAX],
+                          const struct mortise_yaml **by);
+
+/* MORTISE_EDENIED, in words: what denies that name (NULL: it is no name that the
+ * lists could have). */
+int mortise_policy_denied(const char *tool, const struct mortise_yaml *by,
+                          struct mortise_err *why);
+
 #endif

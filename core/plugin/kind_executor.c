@@ -53,6 +53,16 @@ static void read_intent(void *ctx, void *into, const struct mortise_slot *slot)
     op->intent_at = slot->value;
 }
 
+static void read_judged_as(void *ctx, void *into,
+                           const struct mortise_slot *slot)
+{
+    struct mortise_manifest_op *op = into;
+
+    (void)ctx;
+    op->judged_as = slot->value->str;
+    op->judged_as_at = slot->value;
+}
+
 static void read_used(void *ctx, void *into, const struct mortise_slot *slot);
 
 #define USED(kind, most)                                                       \
@@ -118,6 +128,12 @@ static const struct mortise_key op_keys[] = {
      .required = true,
      .words = effects,
      MORTISE_INTO_TEXT(struct mortise_manifest_op, effect)},
+    {.name = "judged_as",
+     .about = "The name that tools.allow, ask and deny judge beside the "
+              "operation's own, with {ARGUMENT} for arguments: what it is "
+              "when those are known, such as \"{program}/run\".",
+     .value = MORTISE_V_STRING,
+     .read = read_judged_as},
     {.name = "idempotent",
      .about = "Doing it twice with one key is doing it once.",
      MORTISE_INTO_BOOL(struct mortise_manifest_op, idempotent)},
@@ -265,10 +281,55 @@ static void check_intent(struct mortise_reading *r,
     }
 }
 
-static void check_intents(struct mortise_reading *r)
+/* Must a call have that argument, and a text in it? */
+static bool is_required(const struct mortise_manifest_op *op, const char *name,
+                        size_t n)
 {
-    for (size_t i = 0; i < r->m->n_ops; i++)
+    const json_t *schema =
+        op->input != NULL ? mortise_schema_json(op->input) : NULL;
+    const json_t *type = json_object_get(
+        json_object_getn(json_object_get(schema, "properties"), name, n),
+        "type");
+
+    MORTISE_JSON_EACH (one, i, json_object_get(schema, "required"))
+        if (json_string_length(one) == n &&
+            memcmp(json_string_value(one), name, n) == 0)
+            return json_is_string(type) &&
+                   strcmp(json_string_value(type), "string") == 0;
+    return false;
+}
+
+/* Whatever a call's arguments are, they make a name. */
+static void check_judged_as(struct mortise_reading *r,
+                            const struct mortise_manifest_op *op)
+{
+    const char *at = op->judged_as;
+    bool some = false;
+
+    while (at != NULL && (at = strchr(at, '{')) != NULL) {
+        size_t n = strcspn(++at, "}");
+
+        some = true;
+        if (at[n] == '}' && is_required(op, at, n))
+            continue;
+        mortise_diag_add(r->diags, "E0701", op->judged_as_at->span,
+                         "'%.*s' in judged_as of operation '%s' is no text "
+                         "that its input_schema requires",
+                         (int)n, at, op->name);
+        return;
+    }
+    if (op->judged_as != NULL && !some)
+        mortise_diag_add(r->diags, "E0701", op->judged_as_at->span,
+                         "judged_as of operation '%s' has no {ARGUMENT} in it",
+                         op->name);
+}
+
+static void check_operations(struct mortise_reading *r)
+{
+    for (size_t i = 0; i < r->m->n_ops; i++) {
         check_intent(r, &r->m->ops[i]);
+        check_judged_as(r, &r->m->ops[i]);
+    }
 }
 
 /* What is left pending for good needs no thread. */
@@ -288,7 +349,7 @@ static void check_background(struct mortise_reading *r)
 
 static void check_kind(struct mortise_reading *r)
 {
-    check_intents(r);
+    check_operations(r);
     check_background(r);
 }
 

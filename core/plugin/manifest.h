@@ -21,6 +21,10 @@ enum mortise_threading {
 struct mortise_manifest_op {
     const char *name, *description;
     const char *effect; /* "pure" "read" "write" "external" */
+    /* The name that the deployment's policy judges beside its own, with
+     * {ARGUMENT} in it; NULL: none. */
+    const char *judged_as;
+    const struct mortise_yaml *judged_as_at;
     bool idempotent, reconcile;
     bool steps;                           /* intent: steps; false: call */
     const struct mortise_yaml *intent_at; /* where it is said; NULL: nowhere */

@@ -574,7 +574,8 @@ const struct mortise_code mortise_codes[] = {
 
     {"E0701", "an operation's name that is none",
      "Operations are named like plugins, with 64 characters at most: graphs "
-     "say PLUGIN/OPERATION.",
+     "say PLUGIN/OPERATION.  `judged_as` of one has {ARGUMENT} in it, for "
+     "arguments that its input_schema requires and that are texts.",
      "kind: Plugin\n"
      "provides: {executor: {operations: {Re fund: {effect: external}}}}\n"},
     {"E0702", "a version or range that is none",
@@ -955,6 +956,14 @@ const struct mortise_code mortise_codes[] = {
      "it away, or look what was meant.",
      START_A
      "  a: {type: guardrail, guardrails: [pattern, pattern], next: END}\n"},
+    {"W0828", "a way around the policy of tools",
+     "tools.allow, ask, deny and pins judge operations.  This plugin's config "
+     "lets it make requests to the host of an MCP server, where the tool that "
+     "is called stands in the body, which nothing of that sees.",
+     "kind: Deployment\n"
+     "metadata: {name: d}\n"
+     "plugins: {config: {http: {allow: [mcp.example.com:443]}}}\n"
+     "tools: {mcp: {shop: {url: \"https://mcp.example.com/mcp\"}}}\n"},
     {"W0904", "an answer that is refused",
      "A case scripts an output that the schema of the operation, or of the "
      "node, refuses: the node fails of it; or it has a person answer what the "

@@ -85,7 +85,7 @@ static void deploy(const char *server)
     snprintf(text, sizeof text,
              "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: t}\n"
              "store: {path: ./store}\n"
-             "tools: {mcp: {s: {%s, timeout: 1s, hold: 1s}}}\n",
+             "tools: {mcp: {s: {%s, timeout: 1s, hold: 1s, unpinned: true}}}\n",
              server);
     desk_put("mortise.yaml", text);
 }

@@ -87,7 +87,7 @@ function writeDeployment() {
         `trust: {dir: ${q(`${TESTS}/trust.d`)}}\n` +
         `plugins: {path: [${q(`${TESTS}/plugins`)}]}\n` +
         "store: {path: ./store}\nsecrets: {own: {env: OWN_SECRET}}\n" +
-        `tools:\n  mcp:\n    s:\n      url: ${q(url)}\n${auth()}`);
+        `tools:\n  mcp:\n    s:\n      url: ${q(url)}\n      unpinned: true\n${auth()}`);
 }
 
 function writeGraph(name, steps) {

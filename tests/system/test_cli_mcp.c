@@ -29,10 +29,11 @@ static void deploy(const char *flags, const char *more)
         "store: {path: ./store}\ntools:\n  mcp:\n"
         "    s: {command: [./mcpd_stdio, --effects, ./out/effects, --log, "
         "./out/log, --starts, ./out/starts%s], dir: ., sandbox: {fs: {read: "
-        "[.], write: [./out]}}, timeout: 20s%s}\n"
+        "[.], write: [./out]}}, timeout: 20s, unpinned: true%s}\n"
         "    old: {command: [./mcpd_stdio, --era, \"2025\", --effects, "
         "./out/effects, --log, ./out/log, --starts, ./out/starts%s], dir: ., "
-        "sandbox: {fs: {read: [.], write: [./out]}}, timeout: 20s%s}\n",
+        "sandbox: {fs: {read: [.], write: [./out]}}, timeout: 20s, "
+        "unpinned: true%s}\n",
         flags, more, flags, more);
     desk_put("mortise.yaml", text);
 }
@@ -252,6 +253,45 @@ START_TEST(servers_offer_more_than_tools)
     deploy(", --endless-pages", "");
     child_run("$MORTISE run l.yaml --id b");
     failed("b", "mcp.protocol");
+}
+END_TEST
+
+/* What the deployment denies or asks for of a server or a tool holds wherever it
+ * is named: in mcp/call, in mcp/read, mcp/prompt and mcp/list, and by a model.
+ * key: MCP server.unpinned */
+START_TEST(what_is_named_is_judged)
+{
+    static const char *const named[] = {"{tool: mcp/call, args: {server: s, "
+                                        "tool: echo, arguments: {text: x}}",
+                                        "{tool: mcp/read, args: {server: s, "
+                                        "uri: \"mcpd://text\"}",
+                                        "{tool: mcp/prompt, args: {server: s, "
+                                        "name: greet}",
+                                        "{tool: mcp/list, args: {server: s}"};
+    char text[512];
+
+    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++) {
+        snprintf(text, sizeof text,
+                 "start: a\nnodes:\n  a: {type: tool, next: END, %s}\n",
+                 named[i] + 1);
+        desk_graph("n", text);
+        deploy("", "");
+        desk_ok("sed -i 's,^tools:,tools:\\n  deny: [\"mcp/s/*\"],' "
+                "mortise.yaml");
+        child_run("$MORTISE run n.yaml --id deny-%zu", i);
+        desk_code(2);
+        desk_err("error[E0507]: the deployment denies mcp/s/");
+        desk_ok("sed -i 's,^  deny:,  ask:,' mortise.yaml");
+        child_run("$MORTISE run n.yaml --id ask-%zu", i);
+        desk_code(4);
+        desk_out("needs an approval");
+    }
+    effects(0);
+    deploy("", "");
+    desk_ok("sed -i 's/, unpinned: true//' mortise.yaml");
+    call("a", "s", "echo", "{}");
+    failed("a", "mcp.not_pinned");
+    ck_assert_int_eq(logged("tools/call"), 0);
 }
 END_TEST
 
@@ -825,6 +865,7 @@ static Suite *suite(void)
     tcase_add_test(tc, tools_are_called_in_both_eras);
     tcase_add_test(tc, errors_have_codes);
     tcase_add_test(tc, servers_offer_more_than_tools);
+    tcase_add_test(tc, what_is_named_is_judged);
     tcase_add_test(tc, old_servers_are_found_out);
     tcase_add_test(tc, protocol_can_be_said);
     tcase_add_test(tc, talkative_servers_are_borne);

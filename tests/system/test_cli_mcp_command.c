@@ -138,6 +138,10 @@ START_TEST(policy)
     desk_code(1);
     desk_err("mortise: files/echo: E0");
     desk_err("denies mcp/call");
+    deploy("  deny: [\"mcp/files/e*\"]\n");
+    child_run("$MORTISE mcp call files/echo");
+    desk_code(1);
+    desk_err("denies mcp/files/echo");
 }
 END_TEST
 
@@ -211,7 +215,8 @@ START_TEST(nobody_answers)
     child_await("call.err", "at work");
     kill(call, SIGINT);
     child_wait(call);
-    child_await("call.err", "mortise: files/hang: interrupted: a signal came\n");
+    child_await("call.err",
+                "mortise: files/hang: interrupted: a signal came\n");
 }
 END_TEST
 

@@ -74,7 +74,7 @@ static void deploy(const char *auth)
              "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: t}\n"
              "store: {path: ./store}\nsecrets: {desk: {env: DESK}}\n"
              "tools:\n  mcp:\n    s: {url: \"http://127.0.0.1:%d/mcp\", "
-             "timeout: 20s, auth: %s}\n",
+             "timeout: 20s, unpinned: true, auth: %s}\n",
              port, auth);
     desk_put("mortise.yaml", text);
 }

@@ -227,6 +227,130 @@ START_TEST(runs_are_held_to_it)
 }
 END_TEST
 
+/* ---- operations whose arguments name what they act on ----------------------- */
+
+/* Programs of the deployment, and what `tools` has in it. */
+static void deploy_programs(const char *tools)
+{
+    char text[1024];
+
+    snprintf(text, sizeof text,
+             "programs: {yes: {path: /bin/echo}, no: {path: /bin/echo}}\n"
+             "tools: {%s}",
+             tools);
+    desk_deploy(text);
+}
+
+static void put_program(const char *program)
+{
+    char text[512];
+
+    snprintf(text, sizeof text,
+             "start: a\nnodes:\n"
+             "  a: {type: tool, tool: exec/run, args: {program: %s}, next: "
+             "END}\n",
+             program);
+    desk_graph("p", text);
+}
+
+/* A call is judged by its operation and by what its arguments make of that: an
+ * error where they are written down, else a failure of the call.  An allow must
+ * fit both.
+ * key: plugin/operation.judged_as */
+START_TEST(calls_are_judged_by_what_they_name)
+{
+    put_program("no");
+    deploy_programs("deny: [exec/no/run]");
+    child_run("$MORTISE check p.yaml");
+    desk_code(2);
+    desk_out("p.yaml:6:41: error[E0507]: the deployment denies exec/no/run "
+             "(mortise.yaml:8:16)");
+    put_program("yes");
+    desk_ok("$MORTISE run p.yaml");
+    put_program("\"${input.p}\"");
+    desk_ok("$MORTISE run p.yaml --id a --input '{\"p\": \"yes\"}'");
+    child_run("$MORTISE run p.yaml --id b --input '{\"p\": \"no\"}'");
+    desk_code(1);
+    desk_ok("$MORTISE show b --json");
+    desk_out("\"code\": \"denied\"");
+    desk_out("the deployment denies exec/no/run (mortise.yaml:8:16)");
+    deploy_programs("allow: [exec/run]");
+    child_run("$MORTISE run p.yaml --id c --input '{\"p\": \"yes\"}'");
+    desk_code(1);
+    deploy_programs("allow: [exec/run, 'exec/yes/*']");
+    desk_ok("$MORTISE run p.yaml --id d --input '{\"p\": \"yes\"}'");
+    child_run("$MORTISE run p.yaml --id e --input '{\"p\": \"no\"}'");
+    desk_code(1);
+}
+END_TEST
+
+/* A name that no pattern could have is none that is allowed. */
+START_TEST(names_that_are_none_are_denied)
+{
+    put_program("\"${input.p}\"");
+    deploy_programs("deny: [exec/no/run]");
+    child_run("$MORTISE run p.yaml --id a --input \"{\\\"p\\\": "
+              "\\\"$(printf '%%0400d' 0)\\\"}\"");
+    desk_code(1);
+    desk_ok("$MORTISE show a --json");
+    desk_out("\"code\": \"denied\"");
+    child_run("$MORTISE run p.yaml --id b --input '{\"p\": \"no\\u0000\"}'");
+    desk_code(1);
+    desk_ok("$MORTISE show b --json");
+    desk_out("\"code\": \"denied\"");
+}
+END_TEST
+
+/* Such a name is asked for, too, and who approves with other arguments is held to
+ * what is denied. */
+START_TEST(what_a_call_names_is_asked_for)
+{
+    put_program("\"${input.p}\"");
+    deploy_programs("ask: ['exec/yes/*'], deny: ['exec/no/*']");
+    child_run("$MORTISE run p.yaml --id a --input '{\"p\": \"yes\"}'");
+    desk_code(4);
+    child_run("$MORTISE approve $($MORTISE inbox a --ids) --args "
+              "'{\"program\": \"no\"}'");
+    ck_assert_int_ne(child.code, 0);
+    desk_err("the deployment denies exec/no/run");
+    desk_ok("$MORTISE approve $($MORTISE inbox a --ids)");
+    desk_ok("$MORTISE show a --json");
+    desk_out("completed");
+}
+END_TEST
+
+/* A pattern of such a name is no odd one; a slip of the finger in it is. */
+START_TEST(patterns_of_such_names_are_known)
+{
+    deploy_programs("deny: [exec/no/run, 'exec/no/*', exec/no/rnu, "
+                    "mcp/s/read, mcp/s/raed], mcp: {s: {url: "
+                    "'https://a.example/mcp'}}");
+    desk_put("mortise.lock",
+             "{\"apiVersion\": \"mortise/v1\", \"kind\": \"Lock\", \"mcp\": "
+             "{\"s\": {\"tools\": {}}}}\n");
+    desk_ok("$MORTISE check mortise.yaml");
+    desk_not_out("'exec/no/run' fits");
+    desk_not_out("'exec/no/*' fits");
+    desk_not_out("'mcp/s/read' fits");
+    desk_out("W0825]: 'exec/no/rnu' fits");
+    desk_out("W0825]: 'mcp/s/raed' fits");
+}
+END_TEST
+
+/* Whoever lets a plugin make requests to the host of an MCP server is warned:
+ * its tools are called past the lists. */
+START_TEST(a_host_with_tools_is_a_way_around)
+{
+    desk_deploy("plugins: {config: {http: {allow: [a.example:443]}}}\n"
+                "tools: {mcp: {s: {url: 'https://a.example/mcp'}, t: {url: "
+                "'https://b.example/mcp'}}}");
+    desk_ok("sed -i '4d' mortise.yaml && $MORTISE check mortise.yaml");
+    desk_out("warning[W0828]: plugin 'http' may reach the MCP server 's' "
+             "itself, at a.example:443");
+    desk_not_out("'t' itself");
+}
+END_TEST
+
 /* An approval that waits stays one when nobody asks any more. */
 START_TEST(pending_approvals_stay)
 {
@@ -407,6 +531,11 @@ static Suite *suite(void)
     tcase_add_test(tc, asked_for_is_approved);
     tcase_add_test(tc, allowed_is_still_asked_for);
     tcase_add_test(tc, runs_are_held_to_it);
+    tcase_add_test(tc, calls_are_judged_by_what_they_name);
+    tcase_add_test(tc, names_that_are_none_are_denied);
+    tcase_add_test(tc, what_a_call_names_is_asked_for);
+    tcase_add_test(tc, patterns_of_such_names_are_known);
+    tcase_add_test(tc, a_host_with_tools_is_a_way_around);
     tcase_add_test(tc, pending_approvals_stay);
     tcase_add_test(tc, limits_are_defaults_and_ceilings);
     tcase_add_test(tc, more_than_the_ceiling_is_an_error);

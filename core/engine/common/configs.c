@@ -26,6 +26,7 @@
 #include "base/mask.h"
 #include "engine/http/egress.h"
 #include "engine/common/grants.h"
+#include "engine/common/tool_bypass.h"
 #include "engine/common/tool_patterns.h"
 #include "plugin/registry.h"
 #include "yaml/schema.h"
@@ -575,6 +576,7 @@ int mortise_configs_advise(const struct mortise_deployment *d,
                    : rv;
     advise_secrets(d, diags);
     advise_lock(d, diags);
+    mortise_tool_bypass_advise(d, plugins, diags);
     advise_found(d, diags);
     for (size_t i = 0; i < d->tool_pins.n && rv == MORTISE_OK; i++)
         rv = advise_pin(d, &d->tool_pins.list[i], diags);

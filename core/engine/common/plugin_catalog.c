@@ -103,6 +103,8 @@ static struct offer *keep(struct mortise_plugin_catalog *s,
     o->op.output = from->output;
     o->op.secrets = from->secrets;
     o->op.ask = ask;
+    o->op.judged_as = from->judged_as;
+    o->op.policy = &s->deployment->tools;
     mortise_table_add(&s->ops, &o->entry,
                       mortise_hash_strs(m->name, from->name));
     return o;
@@ -185,9 +187,11 @@ static void no_operation(const struct mortise_plugin_catalog *s,
 static void deny(const struct mortise_yaml *by, const char *plugin,
                  const char *op, struct mortise_err *why)
 {
-    mortise_fail(why, MORTISE_ECONFIG, "the deployment denies %s/%s (%s:%u:%u)",
-                 plugin, op, by->span.file->path, (unsigned)by->span.line,
-                 (unsigned)by->span.col);
+    char tool[MORTISE_TOOL_MAX];
+
+    snprintf(tool, sizeof tool, "%s/%s", plugin, op);
+    mortise_policy_denied(tool, by, why);
+    why->code = MORTISE_ECONFIG;
 }
 
 /* The operation as the manifest *m of its plugin, or the lock, and the deployment's policy

@@ -29,6 +29,7 @@ struct looking {
     bool there;                     /* a plugin of that name */
     bool unknown;                   /* one may have any operation */
     bool servers;                   /* MCP servers have some */
+    bool judged;                    /* calls are judged by such a name */
     const char *near, *near_plugin; /* that it is most like */
 };
 
@@ -63,6 +64,24 @@ static bool fits_pins(struct looking *l, const char *plugin)
     return false;
 }
 
+/* Is it, or may it be, the name that a call is judged by beside that of its
+ * operation? */
+static bool fits_judged(const struct looking *l,
+                        const struct mortise_manifest *m)
+{
+    for (size_t i = 0; i < m->n_ops; i++) {
+        const char *as = m->ops[i].judged_as;
+        const char *fixed = as != NULL ? strrchr(as, '}') : NULL;
+
+        /* A name that ends with an argument is that of another operation. */
+        if (fixed == NULL || fixed[1] == '\0' || strchr(l->op, '/') == NULL)
+            continue;
+        if (mortise_wild_fits(strrchr(l->op, '/'), fixed + 1))
+            return true;
+    }
+    return false;
+}
+
 /* Does it fit an operation of the plugin? */
 static bool fits_plugin(struct looking *l, const struct mortise_found *f)
 {
@@ -75,9 +94,10 @@ static bool fits_plugin(struct looking *l, const struct mortise_found *f)
     for (size_t i = 0; i < m->n_ops; i++)
         if (fits_op(l, m->ops[i].name))
             return true;
+    l->judged = fits_judged(l, m);
     if (!m->provides[MORTISE_KIND_EXECUTOR].present ||
         !m->provides[MORTISE_KIND_EXECUTOR].more)
-        return false;
+        return l->judged;
     if (strcmp(f->name, mortise_mcp_plugin) == 0)
         l->servers = true;
     else
@@ -154,7 +174,7 @@ static void judge_server(struct looking *l)
         snprintf(why, sizeof why, "its tools are %s/%s/TOOL", l->plugin,
                  server);
         warn(l, l->plugin, NULL, why);
-    } else if (pinned && strcmp(l->op + n, "/*") != 0) {
+    } else if (pinned && !l->judged && strcmp(l->op + n, "/*") != 0) {
         snprintf(why, sizeof why, "the lock has no such tool of '%s'", server);
         warn(l, l->plugin, has_star(l->op) ? NULL : l->near, why);
     }

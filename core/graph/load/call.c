@@ -290,6 +290,45 @@ static void check_member(struct mortise_loader *ld, struct mortise_reading *r,
         check_value(ld, r, s, v, key->str);
 }
 
+/* Are the arguments written down that its name is made of? */
+static bool has_name(const struct mortise_operation *op,
+                     const struct mortise_yaml *args)
+{
+    const char *at = op->judged_as;
+
+    while (args != NULL && args->kind == MORTISE_YAML_MAP &&
+           (at = strchr(at, '{')) != NULL) {
+        size_t n = strcspn(++at, "}");
+        const struct mortise_yaml *v = NULL;
+
+        for (size_t i = 0; v == NULL && i < args->n; i++)
+            if (strncmp(args->keys[i]->str, at, n) == 0 &&
+                args->keys[i]->str[n] == '\0')
+                v = args->items[i];
+        if (v == NULL || mortise_tmpl_in(v))
+            return false;
+    }
+    return args != NULL && args->kind == MORTISE_YAML_MAP;
+}
+
+/* What the deployment denies is a finding where it is known; other calls are
+ * judged when they are made. */
+static void check_named(struct mortise_loader *ld,
+                        const struct mortise_reading *r)
+{
+    const struct mortise_operation *op = r->node->op;
+    struct mortise_err why;
+    json_t *args;
+
+    if (op == NULL || op->judged_as == NULL || !has_name(op, r->args))
+        return;
+    args = mortise_yaml_json(r->args, false);
+    ld->nomem |= args == NULL;
+    if (args != NULL && mortise_operation_judge(op, args, &why) == MORTISE_DENY)
+        mortise_diag_add(ld->diags, "E0507", r->args->span, "%s", why.msg);
+    json_decref(args);
+}
+
 /* Whole where there is no template, else member by member. */
 void mortise_node_check_args(struct mortise_loader *ld,
                              struct mortise_reading *r,
@@ -297,6 +336,7 @@ void mortise_node_check_args(struct mortise_loader *ld,
 {
     const struct mortise_yaml *v = r->args;
 
+    check_named(ld, r);
     if (v == NULL || !mortise_tmpl_in(v)) {
         check_value(ld, r, schema, v, NULL);
         return;

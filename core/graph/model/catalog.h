@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "config/limits.h"
+#include "config/policy.h"
 #include "graph/model/rules.h"
 #include "json/schema.h"
 #include "json/secret.h"
@@ -34,7 +35,17 @@ struct mortise_operation { /* lives as long as the catalogue */
     /* Where its arguments may refer to secrets. */
     struct mortise_secret_places secrets;
     bool ask; /* the deployment wants each call approved */
+    /* Its arguments name what it acts on: `policy` judges each call by this name,
+     * too (mortise_operation_judge()).  NULL: they do not, or nobody judges. */
+    const char *judged_as;
+    const struct mortise_policy *policy;
 };
+
+/* What the deployment says of a call with these arguments, which the operation's
+ * schema takes.  MORTISE_DENY: *why says so (MORTISE_EDENIED). */
+enum mortise_judgement
+mortise_operation_judge(const struct mortise_operation *op, const json_t *args,
+                        struct mortise_err *why);
 
 /* Where the text of a file comes from that a graph names. */
 struct mortise_graph_files {

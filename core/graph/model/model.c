@@ -208,3 +208,20 @@ bool mortise_node_is_guarded(const struct mortise_node *node, const char *id)
                 return true;
     return false;
 }
+
+enum mortise_judgement
+mortise_operation_judge(const struct mortise_operation *op, const json_t *args,
+                        struct mortise_err *why)
+{
+    const struct mortise_yaml *by;
+    char tool[MORTISE_TOOL_MAX];
+    enum mortise_judgement judged =
+        op->judged_as != NULL
+            ? mortise_policy_judge_call(op->policy, op->plugin, op->judged_as,
+                                        args, tool, &by)
+            : MORTISE_ALLOW;
+
+    if (judged == MORTISE_DENY)
+        mortise_policy_denied(tool, by, why);
+    return judged;
+}

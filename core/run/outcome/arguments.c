@@ -3,13 +3,21 @@
  */
 #include "run/outcome/outcome.h"
 
+/* Does the deployment ask for what these arguments make of it? */
+static bool is_asked_for(const struct exec *x, const struct mortise_node *n)
+{
+    return n->op->ask ||
+           (x->body != NULL &&
+            mortise_operation_judge(n->op, x->body, NULL) == MORTISE_ASK);
+}
+
 /* Must somebody approve the call?  The graph may want it, and the deployment
  * of an operation. */
 bool mortise_arguments_are_approved(const struct exec *x,
                                     const struct mortise_node *n)
 {
-    return (x->frame->graph->approve_tools && !n->of_type) || n->op->ask ||
-           n->approve;
+    return (x->frame->graph->approve_tools && !n->of_type) || n->approve ||
+           is_asked_for(x, n);
 }
 
 /* Approvals and effects are bound to the arguments; nothing else is. */
@@ -107,6 +115,9 @@ int mortise_arguments_judge(const struct mortise_node *n, const json_t *body,
         rv = mortise_schema_check(n->input_schema, body, err);
     if (rv == MORTISE_OK)
         rv = mortise_node_given_secrets(n, body, mem, err);
+    if (rv == MORTISE_OK &&
+        mortise_operation_judge(n->op, body, err) == MORTISE_DENY)
+        return MORTISE_EDENIED;
     return rv != MORTISE_OK ? mortise_doing(err, rv, "arguments of %s/%s",
                                             n->plugin, n->operation)
                             : rv;

@@ -182,7 +182,8 @@ int mortise_arguments_find(struct mortise_run *r, struct exec *x,
                            struct mortise_err *why, struct mortise_err *err);
 int mortise_arguments_eval(struct mortise_run *r, struct exec *x,
                            struct mortise_err *why, struct mortise_err *err);
-/* MORTISE_EINVAL when a body breaks the operation's or the node's schema. */
+/* MORTISE_EINVAL when a body breaks the operation's or the node's schema;
+ * MORTISE_EDENIED when the deployment denies a call with it. */
 int mortise_arguments_judge(const struct mortise_node *n, const json_t *body,
                             const struct mortise_mem *mem,
                             struct mortise_err *err);

@@ -179,7 +179,9 @@ int mortise_start_call(struct mortise_run *r, struct exec *x,
     rv = mortise_judge_verdict(
         mortise_arguments_judge(n, x->body, r->mem, &why), err);
     if (rv != MORTISE_OK)
-        return mortise_fail_refused(r, x, rv, "schema", &why, err);
+        return mortise_fail_refused(
+            r, x, rv, why.code == MORTISE_EDENIED ? "denied" : "schema", &why,
+            err);
     if (mortise_guard_wants_input(r, x))
         return mortise_guard_begin(r, x, MORTISE_GUARD_INPUT, x->body, err);
     if (mortise_arguments_are_approved(x, n)) {

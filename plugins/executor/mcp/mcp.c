@@ -7,8 +7,8 @@
  *           its server and its own.  What it does to the world is what the
  *           deployment says (tools.mcp.SERVER.effects), at least.
  *   call    {server, tool, arguments?}     -> {content, text, structured?}
- *           Any tool of a server of which none is pinned, to try it out; of one
- *           with pins, those.
+ *           A tool that is pinned, by arguments; any tool of a server of which
+ *           none is pinned, if its `unpinned` is true.
  *   list    {server}                       -> what it is, and all that it offers
  *   read    {server, uri}                  -> {contents: [...]}
  *   prompt  {server, name, arguments?}     -> {description?, messages: [...]}
@@ -182,8 +182,8 @@ static const char *judge(const struct mcp_call *c, const char **code)
         mcp_tools_is_pinned(c->server, bytes_str(&c->name)))
         return NULL;
     *code = "mcp.not_pinned";
-    return "that tool is not pinned, and others of its server are: "
-           "`mortise mcp pin` takes what it offers now";
+    return "that tool is not pinned: `mortise mcp pin SERVER` pins what its "
+           "server offers now; `mortise mcp call` tries a tool out";
 }
 
 static void link_call(mortise_inst *i, struct mcp_call *c)

@@ -325,6 +325,7 @@ mortise_status mcp_server_init(struct mcp_server *s, mortise_inst *i,
     s->timeout_ms = ms_of(config, "timeout_ms", 60000);
     s->hold_ms = ms_of(config, "hold_ms", 300000);
     s->pins = mortise_jv_get(config, "tools");
+    mortise_jv_bool(mortise_jv_get(config, "unpinned"), &s->unpinned);
     s->sampling = mortise_jv_get(config, "sampling");
     s->roots = mortise_jv_get(config, "roots");
     return mortise_jv_cstr(name, s->name, name.n + 1);

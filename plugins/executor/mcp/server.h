@@ -45,7 +45,8 @@ struct mcp_server {
     enum mcp_protocol protocol; /* which may be spoken */
     uint64_t timeout_ms;        /* of one request that says nothing */
     uint64_t hold_ms;    /* of a call that asks a person, in the legacy era */
-    mortise_jv pins;     /* {TOOL: digest}; none: nothing is pinned */
+    mortise_jv pins;     /* {TOOL: digest}; none: nothing is pinned, and */
+    int32_t unpinned;    /* its tools may be called all the same */
     mortise_jv sampling; /* {alias, max_tokens?}; none: no model is asked */
     mortise_jv roots;    /* [{uri, name}]; none: it is told of nothing */
 

@@ -294,8 +294,9 @@ static mortise_jv pin_of(const struct mcp_server *s, mortise_str name)
 
 int mcp_tools_is_pinned(const struct mcp_server *s, mortise_str name)
 {
-    return mortise_jv_type(s->pins) != MORTISE_JV_OBJECT ||
-           mortise_jv_type(pin_of(s, name)) != MORTISE_JV_NONE;
+    return mortise_jv_type(s->pins) == MORTISE_JV_OBJECT
+               ? mortise_jv_type(pin_of(s, name)) != MORTISE_JV_NONE
+               : s->unpinned;
 }
 
 static void put(struct bytes *to, const char *text)
