@@ -20,6 +20,7 @@
 #   make entries    docs/format.md has the entries of the journal as they are
 #   make commands   docs/control.md has the commands on a run as they are
 #   make extend     what docs/extending.md says is one file and one row
+#   make wire       the suites that call plugins, each call through the wire encoding
 #   make bench      the table of ratios (tests/bench/)
 #   make fuzz       each libFuzzer entry point for FUZZ_SECONDS=30 (clang), or
 #                   those of FUZZ="import json"
@@ -88,7 +89,7 @@ AGAIN := $(MAKE) --no-print-directory
 Q := $(if $(V),,@)
 say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
 
-.PHONY: all check check-peers keys rooms writers entries commands patches extend extended unit programs demo bench asan tsan valgrind spawns hostile mutants fuzz headers \
+.PHONY: all check check-peers keys rooms writers entries commands patches extend extended wire unit programs demo bench asan tsan valgrind spawns hostile mutants fuzz headers \
         format lint docs install uninstall abi abi-accept clean deps FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -424,16 +425,28 @@ programs: all $(TESTS) $(TEST_PLUGINS) $(MCPD)
 unit: programs
 	$(Q)MORTISE_BUILD=$(B) sh tools/test.sh $(TESTS)
 
-check: unit headers keys rooms writers entries commands patches extend
-	$(call say,AGAIN,"every call through the wire encoding")
+# Everything is built first.  Then each stage runs, whatever became of those
+# before it, and the last lines say which failed.
+CHECKS := unit headers keys rooms writers entries commands patches extend wire
+check: programs
+	+$(Q)failed=; for s in $(CHECKS); do \
+	    printf '== %s\n' "$$s"; \
+	    $(AGAIN) $$s || failed="$$failed $$s"; \
+	done; \
+	if [ -n "$$failed" ]; then \
+	    echo "make check: failed:$$failed (the reasons are above)" >&2; exit 1; \
+	fi; \
+	echo "make check: all passed: $(CHECKS)"
+
+# Calls of plugins survive the wire encoding.
+wire:
 	+$(Q)$(AGAIN) B=$(B)/wire VARIANT=-DMORTISE_WIRE_LOOPBACK \
 	    ONLY="$(ACROSS)" unit
 
 # What docs/extending.md says is one file and one row is just that: a build in
 # which tests/extend/ has a file and a row more of each, and core/ is as it is.
 extend:
-	$(call say,AGAIN,"with the rows of tests/extend")
-	+$(Q)$(AGAIN) $(if $(V),,-s) B=$(B)/extend \
+	+$(Q)$(AGAIN) B=$(B)/extend \
 	    VARIANT="-DMORTISE_EXTEND $(TEST_INC)" extended
 EXTENDED := $(patsubst %.c,$(B)/%,$(wildcard tests/extend/test_*.c))
 # The engine's suites, on a store that answers each read so many ms late.

@@ -1,45 +1,76 @@
 #!/bin/sh
-# test.sh -- run test programs, three at once for two processors, since about
-# half of their time they wait: a line for each as it ends, and all that the
-# failed ones printed behind the last.
+# test.sh -- run test programs: three at once for two processors, since about
+# half of their time they wait.
 #
 #     MORTISE_BUILD=build UNDER="valgrind -q" tools/test.sh build/tests/test_...
 #
-# TESTS_AT_ONCE=1 runs them one after another.
+# It prints one line for each program as soon as that program ends.  Under the
+# line of a program that failed it prints each failed test with its reason.  The
+# other programs still run.  The last line names the programs that failed.
+#
+# TESTS_AT_ONCE=1 runs them one after another.  The whole output of test_X is in
+# test_X.log, beside the program.
 set -u
 
-# Check gives a test 4 s, which a busy machine needs for a dozen processes; and
-# what a suite says instead is said for a machine that does nothing else.  These
-# find what hangs: what is to end in time says so itself.
+# These limits find tests that hang.  They are generous because a busy machine
+# may need a minute for a dozen processes; a test that must end sooner checks
+# that itself.
 CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-60}
 CK_TIMEOUT_MULTIPLIER=${CK_TIMEOUT_MULTIPLIER:-5}
 export CK_DEFAULT_TIMEOUT CK_TIMEOUT_MULTIPLIER
 
+# The failed tests of a log, or its end if no test reported a failure: then the
+# program crashed, or a sanitizer stopped it.
+reasons() { # reasons LOG
+    grep -E '^[^ ]+:[0-9]+:[FE]:' "$1" || tail -n 40 "$1"
+}
+
+# Print one result.  The lock keeps the lines of programs that end at the same
+# moment apart, and counts them.
+report() { # report STATUS NAME TEXT LOG
+    exec 9>"$TALLY/lock"
+    flock 9
+    echo "$2" >>"$TALLY/$1"
+    printf '  %-5s %*d of %d  %s: %s\n' "$1" "${#TOTAL}" \
+        "$(cat "$TALLY"/OK "$TALLY"/FAIL 2>/dev/null | wc -l)" "$TOTAL" \
+        "$2" "$3"
+    if [ "$1" = FAIL ]; then
+        reasons "$4" | sed 's/^/          /'
+        printf '          all output: %s\n' "$4"
+    fi
+    exec 9>&-
+}
+
 if [ "$1" = --one ]; then
     log=$2.log
+    name=${2##*/}
     # shellcheck disable=SC2086
-    if ${UNDER:-} "$2" >"$log" 2>&1; then
-        printf '  %-5s %s: %s\n' OK "${2##*/}" \
-            "$(sed -n 's/^\(100%.*\)/\1/p' "$log" | tail -n 1)"
-        exit 0
+    ${UNDER:-} "$2" >"$log" 2>&1
+    status=$?
+    sum=$(grep -E '^[0-9]+%: Checks' "$log" | tail -n 1)
+    if [ $status = 0 ]; then
+        report OK "$name" "${sum:-passed}" "$log"
+    else
+        report FAIL "$name" "${sum:-exit status $status}" "$log"
     fi
-    printf '  %-5s %s\n' FAIL "${2##*/}"
-    mv "$log" "$log.failed"
-    exit 1
+    exit 0
 fi
 
-for t in "$@"; do
-    rm -f "$t.log.failed"
-done
+TOTAL=$#
+TALLY=$(mktemp -d)
+trap 'rm -rf "$TALLY"' EXIT
+trap 'exit 130' INT TERM
+export TOTAL TALLY
+: >"$TALLY/OK"
+: >"$TALLY/FAIL"
 printf '%s\n' "$@" |
-    xargs -n 1 -P "${TESTS_AT_ONCE:-$((($(nproc) * 3 + 1) / 2))}" sh "$0" --one && exit 0
+    xargs -n 1 -P "${TESTS_AT_ONCE:-$((($(nproc) * 3 + 1) / 2))}" sh "$0" --one
 
-failed=
-for t in "$@"; do
-    if [ -e "$t.log.failed" ]; then
-        cat "$t.log.failed"
-        failed="$failed ${t##*/}"
-    fi
-done
-echo "failed:$failed" >&2
+passed=$(wc -l <"$TALLY/OK")
+[ "$passed" = "$TOTAL" ] && exit 0
+printf '%d of %d suites passed; failed:' "$passed" "$TOTAL" >&2
+sed 's/^test_/ /' "$TALLY/FAIL" | tr -d '\n' >&2
+[ "$((passed + $(wc -l <"$TALLY/FAIL")))" = "$TOTAL" ] ||
+    printf '; the rest did not run' >&2
+echo >&2
 exit 1
