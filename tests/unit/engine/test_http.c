@@ -471,7 +471,7 @@ getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
         const struct timespec a_moment = {.tv_nsec = 10000000};
 
         atomic_fetch_add(&resolvers.asleep, 1);
-        for (int i = 0; i < 3000 && !atomic_load(&resolvers.over); i++)
+        while (!atomic_load(&resolvers.over))
             nanosleep(&a_moment, NULL);
         atomic_fetch_add(&resolvers.answered, 1);
         atomic_fetch_sub(&resolvers.asleep, 1);
