@@ -32,31 +32,33 @@ static bool is_mine(const char *dir)
            st.st_uid == geteuid();
 }
 
-static int find(char out[PATH_MAX], struct mortise_err *err)
+/* The directory `name` below $VAR, or else below HOME/beside. */
+static int find(char out[PATH_MAX], const char *var, const char *beside,
+                const char *name, struct mortise_err *err)
 {
-    const char *state = secure_getenv("XDG_STATE_HOME");
+    const char *base = secure_getenv(var);
     const char *home = secure_getenv("HOME");
     char room[ENTRY_MAX];
     struct passwd pw, *user = NULL;
 
-    /* The specification: a path that is relative is none. */
-    if (state != NULL && state[0] == '/')
-        return mortise_file_path(out, PATH_MAX, err, "%s/mortise", state);
+    /* The specification: a relative path does not count. */
+    if (base != NULL && base[0] == '/')
+        return mortise_file_path(out, PATH_MAX, err, "%s/%s", base, name);
     if (!is_mine(home)) {
         getpwuid_r(geteuid(), &pw, room, sizeof room, &user);
         home = user != NULL ? user->pw_dir : home;
     }
     if (home == NULL || home[0] != '/')
         return mortise_fail(err, MORTISE_ENOTFOUND,
-                            "there is no place to remember what is allowed: "
-                            "set HOME or XDG_STATE_HOME");
-    return mortise_file_path(out, PATH_MAX, err, "%s/.local/state/mortise",
-                             home);
+                            "this user has no home directory: set HOME or %s",
+                            var);
+    return mortise_file_path(out, PATH_MAX, err, "%s/%s/%s", home, beside,
+                             name);
 }
 
 int mortise_userdir(char out[PATH_MAX], struct mortise_err *err)
 {
-    int rv = find(out, err);
+    int rv = find(out, "XDG_STATE_HOME", ".local/state", "mortise", err);
 
     return rv == MORTISE_OK ? mortise_owner_check(out, NULL, NULL, err) : rv;
 }
@@ -76,6 +78,14 @@ static int make_all(char *path, struct mortise_err *err)
         if (rv != MORTISE_OK || was == '\0')
             return rv;
     }
+}
+
+int mortise_userdir_config(char out[PATH_MAX], const char *name,
+                           struct mortise_err *err)
+{
+    int rv = find(out, "XDG_CONFIG_HOME", ".config", name, err);
+
+    return rv == MORTISE_OK ? make_all(out, err) : rv;
 }
 
 int mortise_userdir_named(char out[PATH_MAX], const char *name,

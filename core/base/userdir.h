@@ -1,5 +1,5 @@
-/* userdir.h -- where this user's state is kept: what was allowed, and what was
- * seen.  [any] */
+/* userdir.h -- this user's directories: the state of Mortise (what was allowed
+ * and what was seen), and the configuration of other programs.  [any] */
 #ifndef MORTISE_BASE_USERDIR_H
 #define MORTISE_BASE_USERDIR_H
 
@@ -24,5 +24,10 @@ int mortise_userdir_make(char out[PATH_MAX], const char *name,
  * of what it is about. */
 int mortise_userdir_file(char out[PATH_MAX], const char *dir, const char *about,
                          const char *suffix, struct mortise_err *err);
+
+/* $XDG_CONFIG_HOME/name, or ~/.config/name: made, with each directory above it
+ * that does not exist (0700). */
+int mortise_userdir_config(char out[PATH_MAX], const char *name,
+                           struct mortise_err *err);
 
 #endif

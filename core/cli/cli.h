@@ -385,6 +385,9 @@ void mortise_cli_settle(const struct mortise_cli_way *way,
  * their calls failed. */
 void mortise_cli_corrections(const struct mortise_cli_way *way,
                              const json_t *show);
+/* If a deadline of these requests lies ahead and no engine runs for the store,
+ * print the command that starts one. */
+void mortise_cli_need_engine(struct mortise_cli *cli, const json_t *pending);
 /* The command that doubles the limit which holds a run (`limit` of show). */
 void mortise_cli_raise(const struct mortise_cli_way *way, const json_t *limit);
 /* The beginning of one: `  PROGRAM WHAT ... RUN ID`, without a line end. */

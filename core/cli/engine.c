@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "cli/cli.h"
+#include "cli/service_unit.h"
 #include "cli/stop.h"
 #include "engine/recover.h"
 
@@ -115,8 +116,11 @@ static int work(struct mortise_cli *cli, struct mortise_err *err)
 
 static int engine(struct mortise_cli *cli, struct mortise_err *err)
 {
-    int rv = mortise_stop_begin(err);
+    int rv;
 
+    if (cli->args.install_user_service)
+        return mortise_service_unit_install(cli, err);
+    rv = mortise_stop_begin(err);
     cli->args.verbose = true;
     cli->dated = true;
     if (rv == MORTISE_OK)
@@ -127,6 +131,9 @@ static int engine(struct mortise_cli *cli, struct mortise_err *err)
 }
 
 static const struct mortise_opt engine_opts[] = {
+    MORTISE_OPT_FLAG("install-user-service", install_user_service,
+                     "Write a systemd unit that keeps this engine running\n"
+                     "for this user, print how to start it, and exit"),
     MORTISE_OPT_DEPLOYMENT,
     MORTISE_OPT_DOWNGRADE,
     MORTISE_OPT_STORE,
@@ -148,10 +155,16 @@ const struct mortise_cmd mortise_cmd_engine = {
         "each with its time (UTC).  SIGINT or SIGTERM: what reads is let go,\n"
         "what has an effect is awaited (10 seconds at most), everything else\n"
         "is paused, durably, and the exit code is 0.  A second one kills;\n"
-        "nothing is lost by that either.\n",
+        "nothing is lost by that either.\n"
+        "\n"
+        "A deadline (`timeout` of a human node, for example) takes effect\n"
+        "only while an engine runs.  --install-user-service writes a systemd\n"
+        "unit for the deployment and store of the command.  It replaces the\n"
+        "unit that an earlier call wrote for them.\n",
     .opts = engine_opts,
     .exits = MORTISE_EXITS_STORE,
     .session = MORTISE_SESSION_STAYS,
-    .example = "mortise engine --deployment /etc/mortise/mortise.yaml",
+    .example = "mortise engine --deployment /etc/mortise/mortise.yaml\n"
+               "mortise engine --install-user-service",
     .run = engine,
 };

@@ -60,6 +60,9 @@ struct mortise_args {
     /* expressions */
     const char *vars;
 
+    /* engines */
+    bool install_user_service;
+
     char **operands; /* of the caller's argv */
     size_t n_operands;
 };

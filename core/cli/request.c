@@ -514,6 +514,21 @@ json_t *mortise_cli_command_list(const char *lines)
     return list;
 }
 
+void mortise_cli_need_engine(struct mortise_cli *cli, const json_t *pending)
+{
+    bool any = false;
+
+    MORTISE_JSON_EACH (request, i, pending)
+        any = any || (json_object_get(request, "deadline") != NULL &&
+                      !mortise_cli_has_expired(request));
+    if (!any || mortise_session_stays(cli->session))
+        return;
+    mortise_out_puts(&cli->out, "A deadline takes effect only while an engine "
+                                "runs for this store:\n");
+    mortise_cli_suggest_begin(cli, &cli->out, "engine");
+    mortise_out_puts(&cli->out, "\n");
+}
+
 /* ---- of all that is pending ---------------------------------------------- */
 
 static bool nobody_is_asked(const json_t *pending)

@@ -233,8 +233,10 @@ static int conclude(struct mortise_cli *cli, const char *run, json_t *reply,
     doubt = is_over(status) && say_unsettled(cli, show);
     if (!cli->args.json && idle && is_over(status) && !doubt)
         say_over(cli, run, status, show);
-    if (!cli->args.json)
+    if (!cli->args.json) {
         stand(cli, run, status, show);
+        mortise_cli_need_engine(cli, json_object_get(show, "pending"));
+    }
     code = mortise_exit_code_of_status(status);
     if (doubt ||
         (code == MORTISE_EXIT_WAITING &&

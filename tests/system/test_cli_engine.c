@@ -194,8 +194,11 @@ START_TEST(engines_go_on_after_a_crash)
 }
 END_TEST
 
+static const char engine_hint[] = "A deadline takes effect only while an "
+                                  "engine runs for this store:\n  ";
+
 /* A deadline passes while only the engine is there, of a run that it never had
- * in memory. */
+ * in memory.  The command that left the run waiting has named the engine. */
 START_TEST(deadlines_fire)
 {
     pid_t engine;
@@ -207,9 +210,87 @@ START_TEST(deadlines_fire)
                "  h: {type: human, prompt: well?, wait: 2s, on_timeout: "
                "reject}\n");
     ck_assert_int_eq(errand_mortise("run g.yaml --id night"), 4);
+    ck_assert_ptr_nonnull(strstr(child.out, engine_hint));
     engine = errand_engine("one");
     child_await("one.err", "run night: completed");
     errand_stop(engine);
+}
+END_TEST
+
+/* No engine is named if one runs already, or if there is no deadline. */
+START_TEST(an_engine_that_runs_is_not_suggested)
+{
+    static const char *const waits[] = {"wait: 1h, on_timeout: reject", ""};
+    pid_t engine = 0;
+    char graph[512];
+
+    snprintf(graph, sizeof graph,
+             "apiVersion: mortise/v1\nkind: Graph\n"
+             "metadata: {name: g, version: 1.0.0}\n"
+             "start: h\nnodes:\n"
+             "  h: {type: human, prompt: well?, %s}\n",
+             waits[_i]);
+    errand_put("g.yaml", graph);
+    if (_i == 0)
+        engine = errand_engine("one");
+    ck_assert_int_eq(errand_mortise("run g.yaml --id night"), 4);
+    ck_assert_ptr_null(strstr(child.out, engine_hint));
+    if (engine != 0)
+        errand_stop(engine);
+}
+END_TEST
+
+/* The command that starts the engine, as the unit `name` has it, from "ExecStart="
+ * to the end of the line; static. */
+static const char *exec_start(const char *name)
+{
+    static char line[2 * PATH_MAX];
+    char file[NAME_MAX + 64];
+    const char *at;
+
+    snprintf(file, sizeof file, "conf/systemd/user/%s", name);
+    at = strstr(errand_file(file), "ExecStart=");
+    ck_assert_ptr_nonnull(at);
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
+    return line;
+}
+
+/* The name of the unit that the last command wrote; static. */
+static const char *unit_name(void)
+{
+    static char name[NAME_MAX];
+    const char *at = strstr(child.out, "enable --now ");
+
+    ck_assert_msg(at != NULL, "%s%s", child.out, child.err);
+    at += strlen("enable --now ");
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "\n"), at);
+    return name;
+}
+
+/* --install-user-service writes a unit with absolute paths, quoted for systemd,
+ * and the same call writes the same unit again.  It starts no engine. */
+START_TEST(a_user_service_is_installed)
+{
+    char name[NAME_MAX], want[2 * PATH_MAX];
+
+    snprintf(want, sizeof want, "%s/conf", errand_dir);
+    setenv("XDG_CONFIG_HOME", want, 1);
+    ck_assert_int_eq(errand_mortise("engine --install-user-service "
+                                    "--store 'odd $\\\"%s'"),
+                     0);
+    snprintf(name, sizeof name, "%s", unit_name());
+    snprintf(want, sizeof want, "/odd $$\\\\\\\"%%%%s\"");
+    ck_assert_msg(strstr(exec_start(name), want) != NULL, "%s wants %s",
+                  exec_start(name), want);
+    ck_assert_ptr_nonnull(strstr(exec_start(name), "ExecStart=\"/"));
+    ck_assert_ptr_nonnull(strstr(exec_start(name), " engine --deployment \"/"));
+    ck_assert_int_eq(errand_mortise("engine --install-user-service "
+                                    "--store 'odd $\\\"%s'"),
+                     0);
+    ck_assert_str_eq(unit_name(), name);
+    ck_assert_int_eq(errand_mortise("engine --install-user-service"), 0);
+    ck_assert_str_ne(unit_name(), name);
+    ck_assert_ptr_null(strstr(exec_start(unit_name()), "--store"));
 }
 END_TEST
 
@@ -240,6 +321,8 @@ static Suite *suite(void)
     tcase_add_test(tc, nothing_begins_as_it_leaves);
     tcase_add_test(tc, engines_go_on_after_a_crash);
     tcase_add_test(tc, deadlines_fire);
+    tcase_add_loop_test(tc, an_engine_that_runs_is_not_suggested, 0, 2);
+    tcase_add_test(tc, a_user_service_is_installed);
     tcase_add_test(tc, there_is_one);
     suite_add_tcase(suite, tc);
     return suite;
