@@ -9,12 +9,13 @@
 
 #include "base/err.h"
 #include "cli/doctor.h"
+#include "engine/host/launching.h"
 #include "engine/parts/process.h"
 
 enum { PATIENCE_MS = 10000 };
 
 struct trial {
-    const char *worker, *program;
+    const char *worker, *store, *program;
     uv_loop_t loop;
     uv_timer_t patience;
     struct mortise_timers timers;
@@ -44,13 +45,16 @@ static void put(struct mortise_buf *b, const char *name, const char *value)
     mortise_buf_put(b, value, strlen(value) + 1);
 }
 
-static void put_words(struct mortise_buf *b, const char *program)
+static void put_words(struct mortise_buf *b, const char *store,
+                      const char *program)
 {
+    static const struct mortise_program tried = {.name = "doctor"};
     static const char *const runs[] = {"/usr", "/bin", "/lib", "/lib64"};
 
     put(b, "program", program);
     put(b, "cwd", "/");
     put(b, "offline", "");
+    mortise_launching_user(b, store, &tried);
     put(b, "system", "/etc/ld.so.cache");
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++)
         put(b, "exec", runs[i]);
@@ -94,7 +98,7 @@ static int start(struct trial *t, const struct mortise_mem *mem,
     int rv;
 
     mortise_buf_init(&words, mem);
-    put_words(&words, t->program);
+    put_words(&words, t->store, t->program);
     r.words = words.p;
     r.n_words = words.n;
     rv = words.failed ? mortise_nomem(err)
@@ -131,7 +135,9 @@ static int try_program(struct trial *t, const struct mortise_mem *mem,
 void mortise_doctor_worker(struct mortise_doctor *d,
                            const struct mortise_settings *settings)
 {
-    struct trial t = {.worker = settings->worker, .program = idler()};
+    struct trial t = {.worker = settings->worker,
+                      .store = settings->store,
+                      .program = idler()};
     const struct mortise_deployment *deployment = settings->deployment;
     bool needed = deployment->programs.n > 0 ||
                   mortise_mcp_runs_programs(&deployment->tools.mcp);

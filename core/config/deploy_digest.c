@@ -134,15 +134,15 @@ static json_t *server_of(const struct mortise_mcp_server *s,
     for (size_t i = 0; i < p->n_args; i++)
         json_array_append_new(words, json_string(p->args[i]));
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:b, s:I, s:s, s:I, s:I, s:o, s:o}",
+        "{s:o, s:o, s:o, s:o, s:o, s:b, s:s?, s:I, s:s, s:I, s:I, s:o, s:o}",
         "program", p->path != NULL ? found(p->path) : json_null(), "words",
         words, "dir",
         p->path != NULL ? mortise_whole_path(p->dir) : json_null(), "read",
         whole_list(p->read.list, p->read.n), "write",
-        whole_list(p->write.list, p->write.n), "online", p->online, "memory",
-        (json_int_t)p->memory, "protocol", s->protocol, "timeout",
-        (json_int_t)s->timeout_ms, "hold", (json_int_t)s->hold_ms, "roots",
-        whole_list(s->roots.list, s->roots.n), "rest",
+        whole_list(p->write.list, p->write.n), "online", p->online, "user",
+        p->user, "memory", (json_int_t)p->memory, "protocol", s->protocol,
+        "timeout", (json_int_t)s->timeout_ms, "hold", (json_int_t)s->hold_ms,
+        "roots", whole_list(s->roots.list, s->roots.n), "rest",
         rest_of(servers, s->name, but));
 }
 

@@ -128,6 +128,11 @@ static const struct mortise_key sandbox_keys[] = {
      .value = MORTISE_V_LIST,
      MORTISE_EACH(.value = MORTISE_V_STRING),
      .read = read_net},
+    {.name = "user",
+     .about = "The user that it runs as, if the engine is root (one of its own "
+              "that nobody else is).",
+     .value = MORTISE_V_STRING,
+     .read = mortise_program_read_user},
     {.name = "memory",
      .about = "The most that its private data may take.",
      .min = 1,

@@ -18,6 +18,7 @@
 
 #include "base/err.h"
 #include "base/nearest.h"
+#include "base/user.h"
 #include "yaml/header.h"
 
 static void read_path(void *ctx, void *into, const struct mortise_slot *slot)
@@ -46,6 +47,22 @@ static void read_args(void *ctx, void *into, const struct mortise_slot *slot)
         args[i] = list->items[i]->str;
     p->args = args;
     p->n_args = args != NULL ? list->n : 0;
+}
+
+void mortise_program_read_user(void *ctx, void *into,
+                               const struct mortise_slot *slot)
+{
+    struct mortise_config_reading *r = ctx;
+    struct mortise_program *p = into;
+    struct mortise_err why;
+    int rv = mortise_user_to_run_as(r->arena->mem, slot->value->str, &p->uid,
+                                    &p->gid, &why);
+
+    r->nomem |= rv == MORTISE_ENOMEM;
+    if (rv == MORTISE_OK)
+        p->user = slot->value->str;
+    else if (rv != MORTISE_ENOMEM)
+        mortise_diag_add(r->diags, "E0616", slot->value->span, "%s", why.msg);
 }
 
 static const struct mortise_key keys[] = {
@@ -77,6 +94,11 @@ static const struct mortise_key keys[] = {
      .value = MORTISE_V_STRINGS,
      .read = read_paths,
      MORTISE_AT(struct mortise_paths, struct mortise_program, write)},
+    {.name = "user",
+     .about = "The user that it runs as, if the engine is root (one of its own "
+              "that nobody else is).",
+     .value = MORTISE_V_STRING,
+     .read = mortise_program_read_user},
     {.name = "online",
      .about = "It may use the network (false).",
      MORTISE_INTO_BOOL(struct mortise_program, online)},

@@ -3,6 +3,8 @@
 #ifndef MORTISE_CONFIG_PROGRAMS_H
 #define MORTISE_CONFIG_PROGRAMS_H
 
+#include <sys/types.h>
+
 #include "config/reading.h"
 #include "yaml/keys.h"
 
@@ -13,6 +15,9 @@ struct mortise_program {
     struct mortise_paths read, write;
     const char *const *args; /* ahead of what a graph says */
     size_t n_args;
+    const char *user; /* who it runs as; NULL: not said */
+    uid_t uid;        /* of `user`, like this */
+    gid_t gid;
     bool online;     /* it may use the network */
     bool reads;      /* it changes nothing, whatever its arguments are */
     uint64_t memory; /* bytes of its data; 0: not bounded */
@@ -29,6 +34,9 @@ extern const struct mortise_place mortise_program_place;
 void mortise_programs_read(struct mortise_programs *out,
                            const struct mortise_yaml *map,
                            struct mortise_config_reading *r);
+/* Its `user`, of a mortise_program. */
+void mortise_program_read_user(void *ctx, void *into,
+                               const struct mortise_slot *slot);
 /* MORTISE_OK, or MORTISE_ENOTFOUND with which one may be meant. */
 int mortise_program_find(const struct mortise_programs *programs,
                          const char *name, const struct mortise_program **out,

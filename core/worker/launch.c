@@ -38,21 +38,33 @@ static bool set_memory(uint64_t most, char words[LAUNCH_WORDS])
     return false;
 }
 
-void mortise_launch_go(const struct launch *l, char words[LAUNCH_WORDS])
+/* What its files and its calls are held to, and whom the supervisor hears. */
+static bool confine(const struct launch *l, int channel,
+                    char words[LAUNCH_WORDS])
+{
+    int listener;
+
+    return mortise_launch_landlock(l, words) &&
+           mortise_launch_filter(l, &listener, words) &&
+           mortise_launch_send_listener(channel, listener, words);
+}
+
+void mortise_launch_go(const struct launch *l, int channel,
+                       char words[LAUNCH_WORDS])
 {
     reset_signals();
-    if (chdir(l->cwd) != 0) {
-        refuse(words, l->cwd);
-        return;
-    }
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
         refuse(words, "no_new_privs");
         return;
     }
+    if (!mortise_launch_user(l, words))
+        return;
+    if (chdir(l->cwd) != 0) {
+        refuse(words, l->cwd);
+        return;
+    }
     /* the limit last: what is done here is not to be held to it */
-    if (!mortise_launch_capabilities(words) ||
-        !mortise_launch_landlock(l, words) ||
-        !mortise_launch_filter(l, words) ||
+    if (!confine(l, channel, words) ||
         (l->has_memory && !set_memory(l->memory, words)))
         return;
     execve(l->program, l->args.items, l->env.items);

@@ -9,6 +9,9 @@
  *     exec=PATH      may be read and run, if it is there
  *     system=PATH    may be read, if it is there     offline=    no sockets
  *     memory=BYTES   the most that its data may take
+ *     user=UID:GID   who it runs as; root needs this word, and nobody else has
+ *                    another user to run it as
+ *     opens=         files of others, too, as far as it may read and write
  *
  * Always, whatever is said: a new process group, which neither it nor what it
  * starts can leave, so that a signal to the group ends all of it; no more
@@ -21,7 +24,8 @@
  * ended it says how ("exit N" or "signal N"), and ends all of the group, itself
  * included.  So it does when whoever started it is gone, which it hears by the
  * closing of a socket: nothing outlives the engine that had it run.  What is said
- * over that socket has it tell the program to end (SIGTERM).
+ * over that socket has it tell the program to end (SIGTERM).  It also changes the
+ * modes and times of files that the program has open for writing: attributes.c.
  *
  * What cannot be done is said, and then the program is not started. */
 #ifndef MORTISE_WORKER_LAUNCH_H
@@ -50,7 +54,10 @@ struct launch { /* all text is the spec's */
     struct launch_list args, env; /* args[0]: the program */
     struct launch_list read, write, exec, system;
     bool offline, has_memory;
+    bool has_user, opens;
     uint64_t memory;
+    uid_t uid; /* of has_user */
+    gid_t gid;
 };
 
 enum { LAUNCH_WORDS = 512 };
@@ -59,23 +66,38 @@ enum { LAUNCH_WORDS = 512 };
 bool mortise_launch_read(struct launch *l, char *spec, size_t n,
                          char words[LAUNCH_WORDS]);
 /* This process becomes the program, in the group that it is in; returns where it
- * cannot, with words. */
-void mortise_launch_go(const struct launch *l, char words[LAUNCH_WORDS]);
+ * cannot, with words.  On `channel`, a socket, the supervisor gets the descriptor
+ * by which it hears of calls that it is to judge. */
+void mortise_launch_go(const struct launch *l, int channel,
+                       char words[LAUNCH_WORDS]);
 
 /* ---- supervise.c ---- */
 /* Until it has ended, or the socket is closed. */
-_Noreturn void mortise_launch_supervise(pid_t program);
+_Noreturn void mortise_launch_supervise(const struct launch *l, pid_t program,
+                                        int channel);
+
+/* ---- attributes.c ---- */
+/* The program's side: hand over the listener of its filter; false with words. */
+bool mortise_launch_send_listener(int channel, int listener,
+                                  char words[LAUNCH_WORDS]);
+/* The supervisor's: the listener, or -1: the program was not started. */
+int mortise_launch_get_listener(int channel);
+/* Answer the call that waits on it, of a program that is `user`. */
+void mortise_launch_answer(int listener, uid_t user);
 
 /* ---- landlock.c ---- */
 /* Files, signals and abstract sockets, from now on; false with words. */
 bool mortise_launch_landlock(const struct launch *l, char words[LAUNCH_WORDS]);
 
-/* ---- capabilities.c ---- */
-/* Whoever it is, it is nobody's superuser; false with words. */
-bool mortise_launch_capabilities(char words[LAUNCH_WORDS]);
+/* ---- user.c ---- */
+/* It is the user that the words name, and nobody's superuser; false with
+ * words. */
+bool mortise_launch_user(const struct launch *l, char words[LAUNCH_WORDS]);
 
 /* ---- filter.c ---- */
-/* System calls, from now on; false with words. */
-bool mortise_launch_filter(const struct launch *l, char words[LAUNCH_WORDS]);
+/* System calls, from now on; false with words.  *listener hears of those that
+ * mortise_launch_answer() is for. */
+bool mortise_launch_filter(const struct launch *l, int *listener,
+                           char words[LAUNCH_WORDS]);
 
 #endif

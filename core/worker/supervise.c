@@ -26,18 +26,16 @@ static void tell(int status)
     (void)!send(LAUNCH_LIFE_FD, words, (size_t)n, MSG_NOSIGNAL);
 }
 
-/* Has the program ended, or is whoever started it gone?  What is said by then is
- * for the program, to end by itself. */
-static bool is_over(struct pollfd fds[2], pid_t program)
+enum { LIFE, PROGRAM, CALLS, N_FDS };
+
+/* The engine closed its end: it is gone.  What it sends is for the program, to
+ * end by itself. */
+static bool is_left(const struct pollfd *life, pid_t program)
 {
     char word[16];
     ssize_t n;
 
-    if (poll(fds, 2, -1) < 0)
-        return errno != EINTR;
-    if (fds[1].fd >= 0 && fds[1].revents != 0)
-        return true;
-    if (fds[0].revents == 0)
+    if (life->revents == 0)
         return false;
     n = recv(LAUNCH_LIFE_FD, word, sizeof word, MSG_DONTWAIT);
     if (n > 0)
@@ -45,19 +43,57 @@ static bool is_over(struct pollfd fds[2], pid_t program)
     return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
-_Noreturn void mortise_launch_supervise(pid_t program)
+/* The program's calls: at first the socket on which their listener comes. */
+struct calls {
+    uid_t user;
+    bool has_listener;
+};
+
+static void hear(struct pollfd *fd, struct calls *c)
 {
-    struct pollfd fds[2] = {
-        {.fd = LAUNCH_LIFE_FD, .events = POLLIN},
-        {.fd = (int)syscall(SYS_pidfd_open, program, 0), .events = POLLIN}};
+    int from = fd->fd;
+
+    if (!c->has_listener) {
+        fd->fd = mortise_launch_get_listener(from);
+        c->has_listener = true;
+        close(from);
+    } else if ((fd->revents & POLLIN) != 0) {
+        mortise_launch_answer(from, c->user);
+    } else { /* nobody is left who could call */
+        fd->fd = -1;
+        close(from);
+    }
+}
+
+/* Has the program ended, or is whoever started it gone? */
+static bool is_over(struct pollfd fds[N_FDS], pid_t program, struct calls *c)
+{
+    if (poll(fds, N_FDS, -1) < 0)
+        return errno != EINTR;
+    if (fds[PROGRAM].fd >= 0 && fds[PROGRAM].revents != 0)
+        return true;
+    if (fds[CALLS].fd >= 0 && fds[CALLS].revents != 0)
+        hear(&fds[CALLS], c);
+    return is_left(&fds[LIFE], program);
+}
+
+_Noreturn void mortise_launch_supervise(const struct launch *l, pid_t program,
+                                        int channel)
+{
+    struct pollfd fds[N_FDS] = {
+        [LIFE] = {.fd = LAUNCH_LIFE_FD, .events = POLLIN},
+        [PROGRAM] = {.fd = (int)syscall(SYS_pidfd_open, program, 0),
+                     .events = POLLIN},
+        [CALLS] = {.fd = channel, .events = POLLIN}};
+    struct calls calls = {.user = l->has_user ? l->uid : geteuid()};
     int status = 0;
 
     for (int fd = 0; fd < 3; fd++)
         close(fd);
     close(LAUNCH_WORDS_FD);
-    while (!is_over(fds, program))
+    while (!is_over(fds, program, &calls))
         ;
-    if (fds[1].fd >= 0 && fds[1].revents != 0) {
+    if (fds[PROGRAM].fd >= 0 && fds[PROGRAM].revents != 0) {
         while (waitpid(program, &status, 0) < 0 && errno == EINTR)
             ;
         tell(status);

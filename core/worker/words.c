@@ -34,6 +34,21 @@ static bool read_memory(struct launch *l, const char *value)
     return errno == 0 && value[0] >= '0' && value[0] <= '9' && *end == '\0';
 }
 
+/* "UID:GID", and neither of them is root's. */
+static bool read_user(struct launch *l, const char *value)
+{
+    unsigned uid, gid;
+    char end;
+
+    if (sscanf(value, "%u:%u%c", &uid, &gid, &end) != 2 || uid == 0 ||
+        gid == 0 || value[strspn(value, "0123456789:")] != '\0')
+        return false;
+    l->uid = uid;
+    l->gid = gid;
+    l->has_user = true;
+    return true;
+}
+
 static bool is_absolute(const char *path)
 {
     return path[0] == '/';
@@ -58,6 +73,7 @@ static bool read_word(struct launch *l, char *word, char words[LAUNCH_WORDS])
         {"exec", &l->exec, NULL, NULL, true},
         {"system", &l->system, NULL, NULL, true},
         {"offline", NULL, NULL, &l->offline, false},
+        {"opens", NULL, NULL, &l->opens, false},
     };
     char *value = strchr(word, '=');
 
@@ -67,6 +83,9 @@ static bool read_word(struct launch *l, char *word, char words[LAUNCH_WORDS])
     if (strcmp(word, "memory") == 0)
         return read_memory(l, value) ||
                refuse(words, "no number of bytes", value);
+    if (strcmp(word, "user") == 0)
+        return read_user(l, value) ||
+               refuse(words, "no UID:GID of an ordinary user", value);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (strcmp(known[i].name, word) != 0)
             continue;

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "worker/launch.h"
@@ -42,13 +43,35 @@ static char *read_all(int fd, size_t *n, char words[LAUNCH_WORDS])
 }
 
 /* The child; it says why it is not the program. */
-static _Noreturn void become(const struct launch *l)
+static _Noreturn void become(const struct launch *l, int channel)
 {
     char words[LAUNCH_WORDS] = "";
 
     close(LAUNCH_LIFE_FD);
-    mortise_launch_go(l, words);
+    mortise_launch_go(l, channel, words);
     _exit(write(LAUNCH_WORDS_FD, words, strlen(words)) < 0 ? 125 : 126);
+}
+
+/* In a group of its own: the program, and its supervisor.  It returns where there
+ * is no process to be had. */
+static void start(const struct launch *l, char *spec, size_t n,
+                  char words[LAUNCH_WORDS])
+{
+    int channel[2];
+    pid_t program;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0) {
+        snprintf(words, LAUNCH_WORDS, "a socket: %s", strerror(errno));
+        return;
+    }
+    program = fork();
+    if (program == 0)
+        become(l, channel[1]);
+    explicit_bzero(spec, n); /* secrets */
+    close(channel[1]);
+    if (program > 0)
+        mortise_launch_supervise(l, program, channel[0]);
+    snprintf(words, LAUNCH_WORDS, "a process: %s", strerror(errno));
 }
 
 static _Noreturn void launch(void)
@@ -56,7 +79,6 @@ static _Noreturn void launch(void)
     const struct rlimit no_core = {0, 0};
     char words[LAUNCH_WORDS] = "", *spec;
     struct launch l;
-    pid_t program;
     size_t n;
 
     if (fcntl(LAUNCH_WORDS_FD, F_SETFD, FD_CLOEXEC) != 0)
@@ -68,19 +90,12 @@ static _Noreturn void launch(void)
     spec = read_all(LAUNCH_SPEC_FD, &n, words);
     /* the spec, too, and whatever else was left open by mistake */
     close(LAUNCH_SPEC_FD);
-    if (close_range(LAUNCH_LIFE_FD + 1, ~0u, 0) != 0) {
+    if (close_range(LAUNCH_LIFE_FD + 1, ~0u, 0) != 0)
         snprintf(words, sizeof words, "descriptors: %s", strerror(errno));
-    } else if (getpgrp() != getpid() && setpgid(0, 0) != 0) {
+    else if (getpgrp() != getpid() && setpgid(0, 0) != 0)
         snprintf(words, sizeof words, "a process group: %s", strerror(errno));
-    } else if (spec != NULL && mortise_launch_read(&l, spec, n, words)) {
-        program = fork();
-        if (program == 0)
-            become(&l);
-        explicit_bzero(spec, n); /* secrets */
-        if (program > 0)
-            mortise_launch_supervise(program);
-        snprintf(words, sizeof words, "a process: %s", strerror(errno));
-    }
+    else if (spec != NULL && mortise_launch_read(&l, spec, n, words))
+        start(&l, spec, n, words);
     _exit(write(LAUNCH_WORDS_FD, words, strlen(words)) < 0 ? 125 : 126);
 }
 

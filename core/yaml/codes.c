@@ -571,6 +571,12 @@ const struct mortise_code mortise_codes[] = {
      "{\"files\": "
      "{\"tools\":\n"
      "#   {\"read\": {\"digest\": \"abc\", \"input_schema\": {}}}}}}\n"},
+    {"E0616", "a user that programs cannot run as",
+     "`user` of a program, or of a server's sandbox, names an ordinary user of "
+     "this machine.  Root starts programs as any of them; nobody else starts "
+     "one as somebody else.",
+     "kind: Deployment\n"
+     "programs: {jq: {path: /usr/bin/jq, user: root}}\n"},
 
     {"E0701", "an operation's name that is none",
      "Operations are named like plugins, with 64 characters at most: graphs "

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <ftw.h>
 #include <grp.h>
+#include <pwd.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -30,14 +31,17 @@ static bool fresh_dir(char dir[4096])
     return mkdtemp(dir) != NULL;
 }
 
-/* What configs/mortise.yaml shares its store with: a group of ours, whoever runs
- * the tests. */
-static void name_group(void)
+/* What configs/mortise.yaml shares its store with, and whom its programs run as:
+ * a group and a user of ours, whoever runs the tests. */
+static void name_us(void)
 {
     const struct group *ours = getgrgid(getegid());
+    const struct passwd *us = getpwuid(geteuid());
 
     if (ours != NULL)
         setenv("MORTISE_GROUP", ours->gr_name, 1);
+    if (us != NULL && geteuid() != 0) /* root runs none as itself */
+        setenv("MORTISE_USER", us->pw_name, 1);
 }
 
 int test_run(Suite *s)
@@ -47,7 +51,7 @@ int test_run(Suite *s)
 
     fresh_dir(state_home);
     setenv("XDG_STATE_HOME", state_home, 1);
-    name_group();
+    name_us();
     srunner_run_all(sr, CK_ENV);
     n = srunner_ntests_failed(sr);
     srunner_free(sr);

@@ -4,6 +4,8 @@
  * the deployment says of it, what becomes of how it ends, and what is left of it
  * when the engine dies. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "lib/desk.h"
 #include "lib/test.h"
@@ -265,9 +267,11 @@ END_TEST
  *
  * key: deployment.programs, program.path, program.args, program.dir
  * key: program.read, program.write, program.online, program.reads
- * key: program.memory */
+ * key: program.memory, program.user */
 START_TEST(what_is_said_of_them_holds)
 {
+    const char *user = getenv("MORTISE_USER"); /* root's: it may be anybody */
+
     desk_ok("mkdir in here && echo kept >in/file");
     deploy(
         "programs:\n"
@@ -276,6 +280,8 @@ START_TEST(what_is_said_of_them_holds)
         "\"pwd; echo $0\"], reads: true}\n"
         "  offline: {path: /usr/bin/perl}\n"
         "  online: {path: /usr/bin/perl, online: true}\n"
+        "  as: {path: /usr/bin/id, args: [-un], "
+        "user: \"${env:MORTISE_USER:-nobody}\"}\n"
         "  small: {path: /usr/bin/perl, memory: 50MiB}\n");
     graph("run", "{program: sh, args: [-c, \"pwd; cat ../in/file; echo x >new; "
                  "cat new; echo y >../in/file\"], any_exit: true}");
@@ -296,10 +302,35 @@ START_TEST(what_is_said_of_them_holds)
                 i);
         desk_out(i == 0 ? "\"stdout\": \"closed\"" : "\"stdout\": \"open\"");
     }
+    graph("run", "{program: as}");
+    desk_ok("$MORTISE run g.yaml --id u && $MORTISE show u --json");
+    desk_out(user != NULL ? user : "nobody");
     graph("run", "{program: small, args: [-e, \"print length('x' x "
                  "200_000_000)\"], any_exit: true}");
     child_run("$MORTISE run g.yaml --id m; $MORTISE show m --json");
     desk_not_out("200000000");
+}
+END_TEST
+
+/* Root runs a program as a user that owns nothing else: never as itself, for each
+ * program another, and always the same.  Others run it as themselves. */
+START_TEST(programs_are_ordinary_users)
+{
+    deploy("programs:\n"
+           "  a: {path: /bin/sh, write: [./out]}\n"
+           "  b: {path: /bin/sh, write: [./out]}\n");
+    for (int i = 0; i < 3; i++) {
+        graph("run", i < 2 ? "{program: a, args: [-c, \"id -u; echo >>a\"]}"
+                           : "{program: b, args: [-c, \"id -u; echo >>b\"]}");
+        desk_ok("$MORTISE run g.yaml");
+    }
+    desk_ok("stat -c %%u out/a out/b | uniq | wc -l; stat -c %%u out/*");
+    if (geteuid() == 0) {
+        desk_out("2\n6");
+        desk_not_out("\n0\n");
+    } else {
+        desk_out("1\n");
+    }
 }
 END_TEST
 
@@ -316,6 +347,8 @@ START_TEST(programs_are_checked)
         {"programs: {\"x y\": {path: /bin/cat}}\n", "E02"},
         {"programs: {x: {path: /bin/cat, onlin: true}}\n", "E0201"},
         {"programs: {x: {path: /bin/cat, memory: 0}}\n", "E02"},
+        {"programs: {x: {path: /bin/cat, user: root}}\n", "E0616"},
+        {"programs: {x: {path: /bin/cat, user: no-such-user}}\n", "E0616"},
     };
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -356,6 +389,7 @@ static Suite *suite(void)
     tcase_add_test(tc, cancelling_kills);
     tcase_add_test(tc, found_programs_need_a_word);
     tcase_add_test(tc, what_is_said_of_them_holds);
+    tcase_add_test(tc, programs_are_ordinary_users);
     tcase_add_test(tc, programs_are_checked);
     suite_add_tcase(s, tc);
     return s;

@@ -6,20 +6,27 @@
  * mortise-worker holds the program to it.
  *
  * What every program may read and run is what the system has of programs,
- * libraries and the files that those look at. */
+ * libraries and the files that those look at.  An engine of root's starts each as
+ * an ordinary user. */
 #include "engine/host/launching.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/owner.h"
 #include "config/deploy.h"
 #include "engine/common/secret_store.h"
 #include "engine/host/secret.h"
 #include "mortise/plugin.h"
 #include "plugin/grant.h"
+
+/* What systemd gives to services without a user: nobody's by convention, and
+ * there in containers, too, which have 65536 of them. */
+enum { FIRST_USER = 61184, LAST_USER = 65519 };
 
 /* Where libraries, interpreters and what they read stand. */
 static const char *const system_runs[] = {"/usr", "/bin",   "/sbin",
@@ -203,7 +210,49 @@ static int put_found(struct mortise_buf *b, const char *name,
                         name);
 }
 
+/* The user of a program for which the deployment names none: always the same for
+ * a name in a store, so that files that the program made stay its own. */
+static unsigned user_of_its_own(const char *store,
+                                const struct mortise_program *p)
+{
+    struct mortise_hasher h;
+    uint8_t digest[MORTISE_DIGEST];
+    char whole[PATH_MAX];
+    uint32_t n;
+
+    mortise_hasher_init(&h);
+    mortise_hasher_str(&h, "user of a program");
+    mortise_hasher_str(&h, realpath(store, whole) != NULL ? whole : store);
+    mortise_hasher_str(&h, p->name);
+    mortise_hasher_final(&h, digest);
+    memcpy(&n, digest, sizeof n);
+    return FIRST_USER + n % (LAST_USER - FIRST_USER + 1);
+}
+
+/* Root alone runs programs as somebody else.  A user of the program's own owns
+ * none of the files that the deployment gives it, so it may open those of
+ * others; a user that the deployment names opens what that user may. */
+void mortise_launching_user(struct mortise_buf *b, const char *store,
+                            const struct mortise_program *p)
+{
+    char user[64];
+    unsigned own;
+
+    if (geteuid() != 0)
+        return;
+    if (p->user != NULL) {
+        snprintf(user, sizeof user, "%u:%u", (unsigned)p->uid,
+                 (unsigned)p->gid);
+    } else {
+        own = user_of_its_own(store, p);
+        snprintf(user, sizeof user, "%u:%u", own, own);
+        put(b, "opens", "");
+    }
+    put(b, "user", user);
+}
+
 int mortise_launching_program(struct mortise_buf *b,
+                              const struct mortise_asked *a,
                               const struct mortise_program *p,
                               struct mortise_err *err)
 {
@@ -218,6 +267,7 @@ int mortise_launching_program(struct mortise_buf *b,
         put(b, "arg", p->args[i]);
     put_path(b, "cwd", dir_of(p));
     put_files(b, p);
+    mortise_launching_user(b, a->m->settings.store, p);
     if (!p->online)
         put(b, "offline", "");
     if (p->memory > 0) {
@@ -279,7 +329,7 @@ int mortise_launching_all(struct mortise_buf *b, const struct mortise_asked *a,
                           const struct mortise_launched *what,
                           struct mortise_err *err)
 {
-    int rv = mortise_launching_program(b, what->program, err);
+    int rv = mortise_launching_program(b, a, what->program, err);
 
     mortise_launching_defaults(b, has_variable, &what->env);
     for (size_t i = 0; rv == MORTISE_OK && i < what->env.n; i++) {

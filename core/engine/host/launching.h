@@ -31,6 +31,7 @@ int mortise_launching_await(struct mortise_asked *a,
 /* What the deployment says of it: which file, its first arguments, where it
  * works, and what it may touch.  MORTISE_ENOTFOUND: no such file is on PATH. */
 int mortise_launching_program(struct mortise_buf *words,
+                              const struct mortise_asked *a,
                               const struct mortise_program *p,
                               struct mortise_err *err);
 /* All that there is to be said of it, its environment included, whose secrets
@@ -39,6 +40,9 @@ int mortise_launching_all(struct mortise_buf *words,
                           const struct mortise_asked *a,
                           const struct mortise_launched *what,
                           struct mortise_err *err);
+/* Who it runs as, where the engine, of the store at that path, is root. */
+void mortise_launching_user(struct mortise_buf *words, const char *store,
+                            const struct mortise_program *p);
 void mortise_launching_arg(struct mortise_buf *words, const char *arg);
 void mortise_launching_variable(struct mortise_buf *words, const char *name,
                                 const char *value);

@@ -197,7 +197,7 @@ static void put_environment(struct mortise_buf *b,
 static int put_all(struct mortise_buf *b, const struct mortise_asked *a,
                    const struct mortise_program *p, struct mortise_err *err)
 {
-    int rv = mortise_launching_program(b, p, err);
+    int rv = mortise_launching_program(b, a, p, err);
 
     MORTISE_JSON_EACH (one, i, json_object_get(a->body, "args"))
         mortise_launching_arg(b, json_string_value(one));

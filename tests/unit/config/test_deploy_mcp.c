@@ -79,7 +79,7 @@ static const char *value_of(const struct mortise_mcp_texts *t, const char *name)
  * nothing.
  * key: tools.mcp, MCP server.command, MCP server.env, MCP server.dir
  * key: MCP server.sandbox, sandbox.fs, fs.read, fs.write, sandbox.net
- * key: sandbox.memory */
+ * key: sandbox.memory, sandbox.user */
 START_TEST(programs_arrive)
 {
     const struct mortise_mcp_server *s;
@@ -96,7 +96,7 @@ START_TEST(programs_arrive)
          "      env: {A: b, EMPTY: \"\", C: secret://s, x-no: 1}\n"
          "      dir: work\n"
          "      sandbox: {fs: {read: [a, /b], write: [c]}, net: [\"*\"], "
-         "memory: 1MiB}\n"
+         "memory: 1MiB, user: \"${env:MORTISE_USER:-nobody}\"}\n"
          "    none: {command: [/bin/x], sandbox: {fs: {read: [], write: []}, "
          "net: []}}\n");
     ck_assert_uint_eq(d->tools.mcp.n, 3);
@@ -122,6 +122,8 @@ START_TEST(programs_arrive)
     in_dir(p->write.list[0], "c");
     ck_assert(p->online);
     ck_assert_uint_eq(p->memory, 1 << 20);
+    ck_assert_ptr_nonnull(p->user);
+    ck_assert(p->uid != 0 && p->gid != 0);
     ck_assert_uint_eq(s->env.n, 3);
     ck_assert_str_eq(value_of(&s->env, "A"), "b");
     ck_assert_str_eq(value_of(&s->env, "C"), "secret://s");
@@ -300,6 +302,8 @@ START_TEST(servers_count)
         "tools: {mcp: {a: {command: [./x, b], sandbox: {fs: {read: [r]}}}}}\n",
         "tools: {mcp: {a: {command: [./x, b], sandbox: {fs: {write: [r]}}}}}\n",
         "tools: {mcp: {a: {command: [./x, b], sandbox: {memory: 1MiB}}}}\n",
+        "tools: {mcp: {a: {command: [./x, b], sandbox: {user: "
+        "\"${env:MORTISE_USER:-nobody}\"}}}}\n",
         "tools: {mcp: {a: {command: [./x, b], env: {A: b}}}}\n",
         "tools: {mcp: {a: {command: [./x, b], dir: /}}}\n",
         "tools: {mcp: {a: {command: [./x, b], timeout: 61s}}}\n",

@@ -5,6 +5,7 @@
  * it could, as the user who runs the tests and, where that is root, as an
  * ordinary one, too. */
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +25,8 @@ static char dir[64]; /* of the test, open to everybody */
 static char spec[16384];
 static size_t n_spec;
 static uid_t user; /* who it is tried as */
+
+enum { ANYBODY = 61184 };
 
 static struct {
     int code; /* or 128 + signal */
@@ -69,6 +73,10 @@ static void program(const char *path)
     word("exec=/lib64");
     word("read=/etc/ld.so.cache");
     word("cwd=%s", dir);
+    if (user == 0) { /* root runs no program as itself */
+        word("user=%d:%d", ANYBODY, ANYBODY);
+        word("opens=");
+    }
 }
 
 static void shell(const char *line)
@@ -232,10 +240,20 @@ END_TEST
 /* A spec that is none starts nothing. */
 START_TEST(words_are_checked)
 {
+    static const char *const users[] = {
+        "0:1", "1:0", "7", "7:", ":7", "7:8:9", "-7:8", " 7:8", "root:root"};
+
     user = geteuid();
     n_spec = 0;
     launch();
     refuses("the words are cut");
+    for (size_t i = 0; i < sizeof users / sizeof users[0]; i++) {
+        program("/bin/true");
+        word("user=%s", users[i]);
+        launch();
+        refuses("no UID:GID of an ordinary user: ");
+    }
+    n_spec = 0;
     word("arg=x");
     launch();
     refuses("no program");
@@ -290,6 +308,14 @@ START_TEST(words_are_checked)
 END_TEST
 
 /* ---- files ------------------------------------------------------------------ */
+
+static void unlink_in(const char *name)
+{
+    char path[128];
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    unlink(path);
+}
 
 static void clean(void)
 {
@@ -383,6 +409,77 @@ START_TEST(sockets_are_for_who_is_online)
         launch();
         says("no: Operation not permitted");
     }
+}
+END_TEST
+
+/* Online there are TCP, UDP and the list of this machine's addresses; no other
+ * family, type or protocol. */
+START_TEST(sockets_are_of_the_internet)
+{
+    static const struct {
+        int family, type, protocol;
+        bool open;
+    } tried[] = {{AF_INET, SOCK_STREAM, 0, true},
+                 {AF_INET, SOCK_STREAM, IPPROTO_TCP, true},
+                 {AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, IPPROTO_UDP, true},
+                 {AF_NETLINK, SOCK_RAW, 0, true},
+                 {AF_INET, SOCK_DGRAM, IPPROTO_ICMP, false},
+                 {AF_INET, SOCK_SEQPACKET, 0, false},
+                 {AF_INET, SOCK_RAW, IPPROTO_UDP, false},
+                 {AF_NETLINK, SOCK_RAW, 4 /* sock_diag */, false},
+                 {AF_NETLINK, SOCK_DGRAM, 15 /* uevents */, false},
+                 {AF_UNIX, SOCK_DGRAM, 0, false},
+                 {AF_PACKET, SOCK_DGRAM, 0, false},
+                 {AF_VSOCK, SOCK_STREAM, 0, false},
+                 {AF_ALG, SOCK_SEQPACKET, 0, false}};
+
+    AS_EACH
+    {
+        for (size_t i = 0; i < sizeof tried / sizeof tried[0]; i++) {
+            perl("print syscall(%d, %d, %d, %d) < 0 ? \"no: $!\" : 'open'",
+                 (int)SYS_socket, tried[i].family, tried[i].type,
+                 tried[i].protocol);
+            launch();
+            says(tried[i].open ? "open" : "no: Operation not permitted");
+        }
+    }
+}
+END_TEST
+
+/* A pair is of streams, which reach each other and nothing else: what listens on
+ * this machine, by a path or an abstract name, gets neither bytes nor
+ * descriptors. */
+START_TEST(pairs_of_sockets_lead_nowhere)
+{
+    int heard = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    char byte;
+
+    ck_assert_int_lt(snprintf(at.sun_path, sizeof at.sun_path, "%s/heard", dir),
+                     (int)sizeof at.sun_path);
+    ck_assert_int_eq(bind(heard, (struct sockaddr *)&at, sizeof at), 0);
+    ck_assert_int_eq(chmod(at.sun_path, 0777), 0);
+    AS_EACH
+    {
+        for (int online = 0; online < 2; online++) {
+            perl("use Socket; for my $type (2, 5, 1) { print socketpair(A, B, "
+                 "1, $type, 0) ? 'pair ' : 'none ' } my $to = "
+                 "pack_sockaddr_un('heard'); print send(A, 'x', 0, $to) ? "
+                 "'sent ' : 'no '; print connect(A, $to) ? 'led ' : 'no '; "
+                 "print bind(A, pack_sockaddr_un('mine')) ? 'bound ' : 'no '; "
+                 "syswrite(A, 'own'); sysread(B, $_, 3); print");
+            word("write=%s", dir);
+            if (!online)
+                word("offline=");
+            launch();
+            code(0);
+            ck_assert_int_lt((int)recv(heard, &byte, 1, 0), 0);
+            ck_assert_str_eq(got.out, online ? "none none pair no no bound own"
+                                             : "none none pair no no no own");
+            unlink_in("mine");
+        }
+    }
+    close(heard);
 }
 END_TEST
 
@@ -513,6 +610,145 @@ START_TEST(attributes_are_kept)
 }
 END_TEST
 
+/* A file that the program's user owns, to be read by it. */
+static void own_file(const char *name)
+{
+    char path[128];
+    int fd;
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    fd = open(path, O_CREAT | O_WRONLY, 0600);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(fchmod(fd, 0644), 0);
+    if (geteuid() == 0) {
+        uid_t its = user == 0 ? ANYBODY : user;
+
+        ck_assert_int_eq(fchown(fd, its, its), 0);
+    }
+    close(fd);
+}
+
+/* To be able to read a file is not enough to change its mode, its times, its
+ * attributes or its flags, nor to keep others from it by a lease; also where it
+ * belongs to the program's user. */
+START_TEST(what_is_read_stays_as_it_is)
+{
+    static const struct {
+        int call;
+        const char *arguments; /* behind the descriptor */
+    } tried[] = {{SYS_fchmod, "0666"},
+                 {SYS_utimensat, "0, 0, 0"},
+                 {SYS_fchown, "-1, -1"},
+                 {SYS_fsetxattr, "$x, $y, 1, 0"},
+                 {SYS_fremovexattr, "$x"},
+                 {SYS_fcntl, "1024, 0"},          /* F_SETLEASE, F_RDLCK */
+                 {SYS_fcntl, "1024, 1"},          /* F_WRLCK */
+                 {SYS_fcntl, "1026, 0x80000001"}, /* F_NOTIFY */
+                 {SYS_ioctl, "0x40086602, $f"},   /* FS_IOC_SETFLAGS */
+                 {SYS_ioctl, "0x401c5820, $f"}};  /* FS_IOC_FSSETXATTR */
+    struct stat was, is;
+    char path[128];
+
+    AS_EACH
+    {
+        own_file("theirs");
+        snprintf(path, sizeof path, "%s/theirs", dir);
+        ck_assert_int_eq(stat(path, &was), 0);
+        for (size_t i = 0; i < sizeof tried / sizeof tried[0]; i++) {
+            perl("open(F, '<', 'theirs') or die; my ($x, $y, $f) = ('user.x', "
+                 "'y', \"\\0\" x 64); print syscall(%d, fileno(F), %s) < 0 ? "
+                 "'no' : 'yes'",
+                 tried[i].call, tried[i].arguments);
+            word("read=%s", dir);
+            launch();
+            code(0);
+            ck_assert_msg(strcmp(got.out, "no") == 0, "%s, as %d", path,
+                          (int)user);
+        }
+        ck_assert_int_eq(stat(path, &is), 0);
+        ck_assert_uint_eq(is.st_mode, was.st_mode);
+        ck_assert_int_eq(is.st_mtim.tv_sec, was.st_mtim.tv_sec);
+        ck_assert_int_eq(is.st_mtim.tv_nsec, was.st_mtim.tv_nsec);
+        clean();
+    }
+}
+END_TEST
+
+/* Of a file that it has open for writing a program changes mode and times; from
+ * any thread, and in a process that it started. */
+START_TEST(what_is_written_gets_its_mode)
+{
+    AS_EACH
+    {
+        struct stat st;
+        char path[128];
+
+        shell("touch a && perl -e 'open(F, q(>), q(b)) or die; chmod(0751, "
+              "\\*F) or die; utime(5, 7, \\*F) or die; if (fork() == 0) { "
+              "chmod(0750, \\*F) or die; exit 0 } wait; exit $?'");
+        word("write=%s", dir);
+        launch();
+        code(0);
+        snprintf(path, sizeof path, "%s/b", dir);
+        ck_assert_int_eq(stat(path, &st), 0);
+        ck_assert_uint_eq(st.st_mode & 07777, 0750);
+        ck_assert_int_eq(st.st_mtim.tv_sec, 7);
+        clean();
+    }
+}
+END_TEST
+
+/* Nothing is made with a set-id bit, whatever makes it and whatever it becomes
+ * later. */
+START_TEST(nothing_is_made_set_id)
+{
+    AS_EACH
+    {
+        for (unsigned bit = 02000; bit <= 04000; bit <<= 1) {
+            perl("my ($a, $b, $c, $d, $e, $t) = qw(a b c d e .); my $m = %u | "
+                 "0755; print syscall(%d, $a, 0101, $m) < 0 ? 'no ' : 'yes '; "
+                 "print syscall(%d, -100, $b, 0101, $m) < 0 ? 'no ' : 'yes '; "
+                 "print syscall(%d, $c, $m) < 0 ? 'no ' : 'yes '; print "
+                 "syscall(%d, $d, 0100000 | $m, 0) < 0 ? 'no ' : 'yes '; print "
+                 "syscall(%d, -100, $t, 020200002, $m) < 0 ? 'no ' : 'yes '; "
+                 "print syscall(%d, -100, $e, 0101, 0755) < 0 ? 'no' : 'yes'",
+                 bit, (int)SYS_open, (int)SYS_openat, (int)SYS_creat,
+                 (int)SYS_mknod, (int)SYS_openat, (int)SYS_openat);
+            word("write=%s", dir);
+            launch();
+            code(0);
+            ck_assert_str_eq(got.out, "no no no no no yes");
+            clean();
+        }
+    }
+}
+END_TEST
+
+/* Root runs a program as the user that the words name, with no other group; as
+ * itself it runs none. */
+START_TEST(root_is_another_user)
+{
+    user = geteuid();
+    program("/bin/true");
+    if (user != 0) {
+        word("user=%d:%d", ANYBODY, ANYBODY);
+        launch();
+        refuses("which the program is to run as: Operation not permitted");
+        return;
+    }
+    user = 1; /* no word of program()'s */
+    program("/bin/true");
+    user = 0;
+    launch();
+    refuses("root runs no program as itself");
+    shell("id -u; id -g; id -G; touch made");
+    word("write=%s", dir);
+    launch();
+    code(0);
+    ck_assert_str_eq(got.out, "61184\n61184\n61184\n");
+}
+END_TEST
+
 /* Root's powers are gone, but for files that the words give. */
 START_TEST(root_is_no_superuser)
 {
@@ -540,6 +776,15 @@ START_TEST(root_is_no_superuser)
     launch();
     says("kept\n");
     says("no device\n");
+    /* a user that the deployment names has no more than that user has */
+    user = 1;
+    shell("cat theirs || echo theirs");
+    user = 0;
+    word("user=%d:%d", ANYBODY, ANYBODY);
+    word("read=%s", dir);
+    launch();
+    says("theirs\n");
+    ck_assert_ptr_null(strstr(got.out, "kept"));
 }
 END_TEST
 
@@ -555,6 +800,56 @@ START_TEST(nothing_is_left_in_the_kernel)
             (int)SYS_mq_open);
         launch();
         ck_assert_str_eq(got.out, "no\nno\nno\nno\n");
+    }
+}
+END_TEST
+
+/* What runtimes do with processes, threads and loops of events they can do. */
+START_TEST(runtimes_work)
+{
+    static const struct {
+        const char *path, *option, *text;
+    } runs[] = {
+        {"/usr/bin/perl", "-e",
+         "pipe(R, W); if (fork() == 0) { print W qq(ok\\n); exit 0 } close W; "
+         "print <R>; system('true') == 0 or die"},
+        {"/usr/bin/python3", "-c",
+         "import asyncio, subprocess, threading, tempfile, os\n"
+         "t = threading.Thread(target=print, args=('thread',))\n"
+         "t.start(); t.join()\n"
+         "async def run():\n"
+         "    p = await asyncio.create_subprocess_exec('cat', stdin=-1, "
+         "stdout=-1)\n"
+         "    print((await p.communicate(b'ok'))[0].decode())\n"
+         "asyncio.run(run())\n"
+         "f = tempfile.NamedTemporaryFile(dir='.')\n"
+         "os.fchmod(f.fileno(), 0o640)\n"},
+        {"/usr/bin/node", "-e",
+         "const cp = require('child_process'), fs = require('fs');"
+         "const f = fs.openSync('a', 'w');"
+         "fs.fchmod(f, 0o640, e => { if (e) throw e });"
+         "fs.futimes(f, 5, 7, e => { if (e) throw e });"
+         "const p = cp.spawn('cat');"
+         "p.stdout.on('data', d => console.log(String(d)));"
+         "p.stdin.end('ok');"},
+    };
+
+    AS_EACH
+    {
+        for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+            if (access(runs[i].path, X_OK) != 0)
+                continue;
+            program(runs[i].path);
+            word("arg=%s", runs[i].option);
+            word("arg=%s", runs[i].text);
+            word("system=/etc/ssl/openssl.cnf");
+            word("write=%s", dir);
+            word("offline=");
+            launch();
+            code(0);
+            says("ok\n");
+            clean();
+        }
     }
 }
 END_TEST
@@ -686,11 +981,18 @@ static Suite *suite(void)
     tcase_add_test(tc, files_are_read_where_it_may);
     tcase_add_test(tc, what_it_writes_is_not_run);
     tcase_add_test(tc, sockets_are_for_who_is_online);
+    tcase_add_test(tc, sockets_are_of_the_internet);
+    tcase_add_test(tc, pairs_of_sockets_lead_nowhere);
     tcase_add_test(tc, others_are_left_alone);
     tcase_add_test(tc, the_machine_is_left_alone);
     tcase_add_test(tc, limits_of_others_are_theirs);
     tcase_add_test(tc, attributes_are_kept);
+    tcase_add_test(tc, what_is_read_stays_as_it_is);
+    tcase_add_test(tc, what_is_written_gets_its_mode);
+    tcase_add_test(tc, nothing_is_made_set_id);
+    tcase_add_test(tc, root_is_another_user);
     tcase_add_test(tc, root_is_no_superuser);
+    tcase_add_test(tc, runtimes_work);
     tcase_add_test(tc, nothing_is_left_in_the_kernel);
     tcase_add_test(tc, privileges_are_not_gained);
     tcase_add_test(tc, limits_hold);

@@ -1,0 +1,57 @@
+/* user.c -- see user.h. */
+#include "base/user.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include "base/owner.h"
+
+enum { ENTRY_MAX = 1 << 16 }; /* bytes of a user's entry */
+
+static int find(const struct mortise_mem *mem, const char *name, uid_t *uid,
+                gid_t *gid, struct mortise_err *err)
+{
+    struct passwd entry, *found = NULL;
+    int errnum = ERANGE;
+
+    for (size_t n = 1024; errnum == ERANGE && n <= ENTRY_MAX; n *= 4) {
+        char *room = mortise_alloc(mem, n);
+
+        if (room == NULL)
+            return mortise_nomem(err);
+        errnum = getpwnam_r(name, &entry, room, n, &found);
+        mortise_release(mem, room, n);
+    }
+    if (found != NULL) {
+        *uid = entry.pw_uid;
+        *gid = entry.pw_gid;
+        return MORTISE_OK;
+    }
+    return errnum == 0 || errnum == ENOENT
+               ? mortise_fail(err, MORTISE_ENOTFOUND,
+                              "no user is called '%.100s'", name)
+               : mortise_syserr(err, errnum, "look up the user '%.100s'", name);
+}
+
+int mortise_user_to_run_as(const struct mortise_mem *mem, const char *name,
+                           uid_t *uid, gid_t *gid, struct mortise_err *err)
+{
+    int rv = find(mem, name, uid, gid, err);
+    char us[64];
+
+    if (rv != MORTISE_OK)
+        return rv;
+    if (*uid == 0 || *gid == 0)
+        return mortise_fail(err, MORTISE_EDENIED,
+                            "'%.100s' is root, or of its group: no program "
+                            "runs as root; name an ordinary user",
+                            name);
+    if (geteuid() == 0 || geteuid() == *uid)
+        return MORTISE_OK;
+    mortise_owner_name(geteuid(), us);
+    return mortise_fail(err, MORTISE_EDENIED,
+                        "this process, of %s, cannot start a program as "
+                        "'%.100s': only root can",
+                        us, name);
+}
