@@ -68,7 +68,9 @@ static const struct mortise_key limit_keys[MORTISE_LIMIT_SPAWN + 1] = {
                              LIMIT(INT, 1, 1000000)},
     [MORTISE_LIMIT_STEPS] =
         {.name = "steps",
-         .about = "How many executions a run has before it pauses (256).",
+         .about = "How many executions of nodes a run has before it pauses "
+                  "(256). Calls of a model's tools are none: "
+                  "budget.tool_calls bounds those.",
          LIMIT(INT, 1, 1e15)},
     [MORTISE_LIMIT_VISITS] =
         {.name = "visits",

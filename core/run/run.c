@@ -240,9 +240,12 @@ static int start_again(struct mortise_run *r, struct mortise_err *err)
          rv == MORTISE_OK && i < r->ready.n && mortise_run_has_room(r); i++) {
         struct exec *x = r->execs[r->ready.list[i]];
 
-        if (x->state != X_READY || !x->counted || x->loss != LOSS_NONE ||
-            mortise_exec_must_wait(r, x))
+        if (x->state != X_READY || x->loss != LOSS_NONE)
             continue;
+        if (!x->counted || mortise_exec_must_wait(r, x)) {
+            mortise_exec_list_askers_of(r, x);
+            continue;
+        }
         r->ready.list[i] = 0; /* START is never ready */
         rv = mortise_start_exec(r, x, err);
     }
@@ -275,8 +278,10 @@ static int start_ready(struct mortise_run *r, struct mortise_err *err)
             mortise_limit_of(r, x) != LIMIT_NONE)
             return start_again(r, err);
         passed++;
-        if (starts && mortise_exec_must_wait(r, x))
+        if (starts && mortise_exec_must_wait(r, x)) {
+            mortise_exec_list_askers_of(r, x);
             continue;
+        }
         *at = 0; /* START is never ready */
         if (passed == 1) {
             r->ready_head++;

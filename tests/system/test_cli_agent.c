@@ -410,6 +410,124 @@ START_TEST(results_of_tools_are_marked)
 }
 END_TEST
 
+/* ---- tools that cannot start --------------------------------------------------- */
+
+/* The model calls a tool once, and is told what came of it. */
+static void deploy_one_call(const char *name)
+{
+    char replies[256];
+
+    snprintf(replies, sizeof replies,
+             "      - {when: {turn: 0}, tool_calls: [{name: %s, "
+             "arguments: {value: 1}}]}\n"
+             "      - {text: done}\n",
+             name);
+    deploy(replies, "");
+}
+
+/* The graph that the model knows as graph__inner. */
+static void inner_graph(const char *body)
+{
+    char text[1024];
+
+    snprintf(text, sizeof text,
+             "apiVersion: mortise/v1\nkind: Graph\n"
+             "metadata: {name: inner, version: 1.0.0}\n%s",
+             body);
+    desk_put("inner.graph.yaml", text);
+}
+
+/* The run r completes, having asked its model twice in all. */
+static void completes_with_two_turns(void)
+{
+    json_t *show = shown();
+
+    ck_assert_str_eq(json_string_value(json_object_get(show, "status")),
+                     "completed");
+    ck_assert_int_eq(json_integer_value(json_object_get(
+                         json_object_get(show, "usage"), "model_calls")),
+                     2);
+    json_decref(show);
+}
+
+/* The budget has no call left for a tool of a gmi node or a leaf: the run is
+ * paused, `why` and `inbox` print how to raise the budget, and then it goes on
+ * from there. */
+START_TEST(a_budget_without_a_call_for_a_tool)
+{
+    static const char *const nodes[] = {
+        "{type: gmi, prompt: go, tool_allowlist: [tried/echo], next: END}",
+        "{goal: go, tool_allowlist: [tried/echo]}"};
+    char text[512];
+
+    deploy_one_call("tried__echo");
+    snprintf(text, sizeof text,
+             "budget: {tool_calls: 1}\nstart: [a]\nnodes: {a: %s}\n",
+             nodes[_i]);
+    desk_graph("g", text);
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(4);
+    desk_out("paused: budget");
+    desk_ok("$MORTISE why r");
+    desk_out("raise-budget r tool_calls=+1");
+    desk_ok("$MORTISE inbox r");
+    desk_out("raise-budget r tool_calls=+1");
+    desk_ok("$MORTISE raise-budget r tool_calls=+1");
+    completes_with_two_turns();
+}
+END_TEST
+
+/* The same in a test of the graph. */
+START_TEST(a_budget_without_a_call_in_a_test)
+{
+    deploy_one_call("tried__echo");
+    desk_graph("g", "budget: {tool_calls: 1}\nstart: a\nnodes: {a: {type: gmi, "
+                    "prompt: go, tool_allowlist: [tried/echo], next: END}}\n");
+    desk_put("t.yaml",
+             "apiVersion: mortise/v1\nkind: Test\nmetadata: {name: t}\n"
+             "graph: g.yaml\ncases:\n  pauses:\n    real: [agent, scripted]\n"
+             "    expect: {status: paused, reason: budget}\n");
+    desk_ok("$MORTISE test t.yaml");
+}
+END_TEST
+
+/* A graph that is a tool has more nodes than the run may take steps: the run is
+ * paused, and goes on when the limit is raised. */
+START_TEST(a_limit_within_a_tool)
+{
+    deploy_one_call("graph__inner");
+    inner_graph("start: p\nnodes:\n"
+                "  p: {type: tool, tool: tried/echo, args: {value: 1}, next: "
+                "q}\n"
+                "  q: {type: tool, tool: tried/echo, args: {value: 2}, next: "
+                "END}\n");
+    desk_graph("g", "limits: {steps: 2}\nstart: a\nnodes: {a: {type: gmi, "
+                    "prompt: go, tool_allowlist: [graph/inner], next: END}}\n");
+    child_run("$MORTISE run g.yaml --id r");
+    desk_code(4);
+    desk_out("paused: limit");
+    desk_ok("$MORTISE resume r --limit steps=3");
+    completes_with_two_turns();
+}
+END_TEST
+
+/* A node of a graph that is a tool writes the resource of the node whose tool it
+ * is: that one suspends, and has the resource again behind it. */
+START_TEST(a_resource_within_a_tool)
+{
+    deploy_one_call("graph__inner");
+    inner_graph("start: p\nnodes:\n"
+                "  p: {type: tool, tool: tried/echo, args: {value: 1}, "
+                "effect_class: write, resource: disk, next: END}\n");
+    desk_graph("g",
+               "start: a\nnodes: {a: {type: gmi, prompt: go, effect_class: "
+               "write, resource: disk, tool_allowlist: [graph/inner], next: "
+               "END}}\n");
+    desk_ok("$MORTISE run g.yaml --id r");
+    completes_with_two_turns();
+}
+END_TEST
+
 /* ---- planners ------------------------------------------------------------------ */
 
 static const struct {
@@ -967,6 +1085,10 @@ static Suite *suite(void)
     tcase_add_loop_test(tc, calls_are_approved, 0, 3);
     tcase_add_loop_test(tc, calls_are_guarded, 0, 6);
     tcase_add_test(tc, results_of_tools_are_marked);
+    tcase_add_loop_test(tc, a_budget_without_a_call_for_a_tool, 0, 2);
+    tcase_add_test(tc, a_budget_without_a_call_in_a_test);
+    tcase_add_test(tc, a_limit_within_a_tool);
+    tcase_add_test(tc, a_resource_within_a_tool);
     tcase_add_loop_test(tc, planners_decide, 0, sizeof plans / sizeof plans[0]);
     tcase_add_test(tc, conversations_go_on);
     tcase_add_test(tc, nodes_hand_over);

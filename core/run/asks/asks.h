@@ -136,7 +136,8 @@ int mortise_step_enter(struct mortise_run *r, struct exec *x,
 bool mortise_step_left_unasked(const struct exec *x);
 /* A tool that x asked for may have come to something: tell it. */
 int mortise_step_look(struct mortise_run *r, struct exec *x,
-                      bool (*waits)(const struct exec *tool),
+                      bool (*waits)(const struct mortise_run *r,
+                                    const struct exec *tool),
                       struct mortise_err *err);
 /* The call of x ended as suspended.  MORTISE_ENOTFOUND, and nothing is
  * recorded: it waits for nothing. */

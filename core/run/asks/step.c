@@ -617,7 +617,8 @@ static int tell_later(struct mortise_run *r, struct step *s,
 }
 
 int mortise_step_look(struct mortise_run *r, struct exec *x,
-                      bool (*waits)(const struct exec *tool),
+                      bool (*waits)(const struct mortise_run *r,
+                                    const struct exec *tool),
                       struct mortise_err *err)
 {
     struct journal *j = x->journal;
@@ -632,7 +633,7 @@ int mortise_step_look(struct mortise_run *r, struct exec *x,
             continue;
         if (was_stopped(s))
             rv = invoke_again(r, x, s, err);
-        else if (s->state == STEP_OPEN && waits(r->execs[s->exec]))
+        else if (s->state == STEP_OPEN && waits(r, r->execs[s->exec]))
             rv = tell_later(r, s, err);
     }
     return rv == MORTISE_OK ? pump(r, j, err) : rv;

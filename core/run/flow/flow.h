@@ -245,9 +245,9 @@ const char *mortise_sub_prefix(struct mortise_run *r, const struct exec *x);
 /* y, which ran for somebody, has ended, and answers. */
 int mortise_tool_over(struct mortise_run *r, struct exec *y,
                       struct mortise_err *err);
-/* Does y wait for somebody, or for a time that is far off, and do nothing
- * else? */
-bool mortise_tool_waits(const struct exec *y);
+/* Does y wait for somebody, for a time that is far off, or for what others hold,
+ * and do nothing else? */
+bool mortise_tool_waits(const struct mortise_run *r, const struct exec *y);
 /* Is x a tool, or in one, that somebody in f asked for? */
 bool mortise_tool_is_of(const struct exec *x, const struct frame *f);
 /* Is anything run for x?  It is not to come to its end. */

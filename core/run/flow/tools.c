@@ -27,6 +27,11 @@
  *       failure.  Where guardrails look at results (tool_results, or the tool's
  *       own), who asked is not told the words of a failure: its code and class
  *       stand there, and its record has the words.
+ *   (8) A tool that cannot start waits, as one that asks a person does: for what
+ *       others have reserved of a budget, for a resource, for a limit to be
+ *       raised.  Its asker suspends, which releases its resource and settles its
+ *       reservation.  Otherwise a tool would wait for ever for what the call that
+ *       waits for the tool holds.
  */
 #include <assert.h>
 #include <string.h>
@@ -260,20 +265,27 @@ int mortise_tool_over(struct mortise_run *r, struct exec *y,
 
 /* ---- whether they wait ---------------------------------------------------- */
 
-/* Is all that happens in f, and in graphs in it, that somebody or some time is
- * waited for?  Recursive as graphs and regions nest. */
-static bool frame_waits(const struct frame *f)
+/* Is all that happens in f, and in graphs in it, that something is waited for?
+ * Recursive as graphs and regions nest. */
+static bool frame_waits(const struct mortise_run *r, const struct frame *f)
 {
     for (const struct exec *x = f->execs; x != NULL; x = x->sibling)
-        if (!mortise_exec_is_over(x) && !mortise_tool_waits(x))
+        if (!mortise_exec_is_over(x) && !mortise_tool_waits(r, x))
             return false;
     for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
-        if (!kid->behind && !frame_waits(kid))
+        if (!kid->behind && !frame_waits(r, kid))
             return false;
     return true;
 }
 
-bool mortise_tool_waits(const struct exec *y)
+/* (8) */
+static bool is_held_up(const struct mortise_run *r, const struct exec *x)
+{
+    return mortise_budget_is_short(r, x) || mortise_exec_must_wait(r, x) ||
+           (mortise_limit_of(r, x) != LIMIT_NONE && !mortise_exec_is_final(x));
+}
+
+bool mortise_tool_waits(const struct mortise_run *r, const struct exec *y)
 {
     switch (y->state) {
     case X_ASKED:
@@ -283,8 +295,9 @@ bool mortise_tool_waits(const struct exec *y)
     case X_BACKOFF:
         return y->pause_ms > NEAR_MS;
     case X_INSIDE:
-        return frame_waits(y->child);
+        return frame_waits(r, y->child);
     case X_READY:
+        return is_held_up(r, y);
     case X_INTENT:
     case X_RUNNING:
     case X_STOPPING:

@@ -18,7 +18,8 @@
  *       full: nobody knows what it spent.  What an operation tells beyond what
  *       its manifest says counts all the same, with a warning: nothing is worse
  *       than money that nobody counts.
- *   (3) What would fit once others have settled waits for them.  What does not
+ *   (3) What would fit once others have settled waits for them; where it is a tool,
+ *       its asker suspends meanwhile, which settles what that holds (tools.c (8)).  What does not
  *       fit whatever they come to has exceeded the budget; and once more is
  *       spent than there was, no call fits.  The outermost purse
  *       that says so decides what follows: a question to people (`pause`), on
@@ -598,7 +599,16 @@ static int wait_for_others(struct mortise_run *r, struct exec *x,
                            struct mortise_err *err)
 {
     assert(x->state == X_READY);
+    mortise_exec_list_askers_of(r, x); /* one of them may hold it */
     return mortise_indexes_add(r->mem, &r->shorts, x->index, err);
+}
+
+bool mortise_budget_is_short(const struct mortise_run *r, const struct exec *x)
+{
+    for (size_t i = 0; i < r->shorts.n; i++)
+        if (r->shorts.list[i] == x->index)
+            return true;
+    return false;
 }
 
 int mortise_budget_try_again(struct mortise_run *r, struct mortise_err *err)

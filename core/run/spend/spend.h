@@ -85,6 +85,8 @@ int mortise_budget_wall(struct mortise_run *r, struct scope *in, uint64_t used,
                         struct mortise_err *err);
 int mortise_budget_wall_over(struct mortise_run *r, struct scope *in,
                              struct mortise_err *err);
+/* Does x wait for what others have reserved? */
+bool mortise_budget_is_short(const struct mortise_run *r, const struct exec *x);
 /* Executions that wait for what others have reserved are READY again, if any of
  * it was given back. */
 int mortise_budget_try_again(struct mortise_run *r, struct mortise_err *err);

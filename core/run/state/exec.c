@@ -346,6 +346,16 @@ struct exec *mortise_exec_take_asker(struct mortise_run *r)
     return x;
 }
 
+void mortise_exec_list_askers_of(struct mortise_run *r, const struct exec *x)
+{
+    struct exec *owner = x->frame->top->scope->owner;
+
+    for (; owner != NULL; owner = owner->frame->top->scope->owner) {
+        if (owner->tools != NULL)
+            mortise_exec_list_asker(r, owner);
+    }
+}
+
 /* Whoever had a tool run that x is, or is in, looks at it when the step ends. */
 static void tell_owners(struct mortise_run *r, const struct exec *x)
 {
@@ -353,10 +363,7 @@ static void tell_owners(struct mortise_run *r, const struct exec *x)
 
     if (owner->tools == x->frame->top)
         lend(r, owner);
-    for (; owner != NULL; owner = owner->frame->top->scope->owner) {
-        if (owner->tools != NULL)
-            mortise_exec_list_asker(r, owner);
-    }
+    mortise_exec_list_askers_of(r, x);
 }
 
 void mortise_exec_become(struct mortise_run *r, struct exec *x,

@@ -1021,6 +1021,8 @@ static inline bool mortise_exec_is_to_stop(const struct mortise_run *r,
 struct exec *mortise_exec_take_asker(struct mortise_run *r);
 /* x is to be looked at, too. */
 void mortise_exec_list_asker(struct mortise_run *r, struct exec *x);
+/* ... and the executions whose tool x is, or is inside of. */
+void mortise_exec_list_askers_of(struct mortise_run *r, const struct exec *x);
 /* Is there room for one more call? */
 bool mortise_run_has_room(const struct mortise_run *r);
 

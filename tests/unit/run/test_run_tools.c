@@ -242,6 +242,166 @@ START_TEST(a_long_output_is_cut)
 }
 END_TEST
 
+/* ---- what a tool waits for, and its asker holds ---------------------------- */
+
+/* A budget whose last call its asker has reserved: with on_exceeded as said. */
+static void begin_poor(int calls, const char *on_exceeded, const char *asks)
+{
+    char top[128];
+
+    snprintf(top, sizeof top, "budget: {tool_calls: %d%s}\n", calls,
+             on_exceeded);
+    begin_in(top, "t/read, t/idem", "", asks);
+}
+
+static int raise(const char *json)
+{
+    return command(
+        (struct mortise_command){.kind = MORTISE_CMD_BUDGET, .json = json});
+}
+
+/* The budget has no call left for the second tool: its asker suspends, the run
+ * is paused, and people see the request of the tool.  When the bound is raised
+ * the tool runs, and its asker goes on: nothing is asked twice. */
+START_TEST(a_budget_pauses_between_tools)
+{
+    uint32_t seed = 1;
+
+    begin_poor(2, "",
+               READ(1) ", " TOOL("t/idem", "{n: 1}") ", " TOOL(
+                   "t/idem", "{n: 2}") ", " READ(2));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_PAUSED);
+    ck_assert_str_eq(mortise_run_reason(s.run), "budget");
+    ck_assert_uint_eq(s.n_calls, 0);
+    ck_assert_str_ne(sim_request(&s, "t__idem"), "");
+    if (_i > 0) {
+        sim_crash(&s, &seed);
+        sim_recover(&s);
+        assert_status(MORTISE_RUN_PAUSED);
+    }
+    ck_assert_int_eq(raise("{\"tool_calls\": 3}"), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    assert_output("[{\"did\":{\"n\":1}},{\"output\":{\"n\":1}},"
+                  "{\"output\":{\"n\":2}},{\"did\":{\"n\":2}}]");
+    ck_assert_int_eq(sim_effect_count(&s, "t__idem"), 2);
+    end();
+}
+END_TEST
+
+/* With `fail` the run fails with the code of a budget, and nothing is left. */
+START_TEST(a_budget_fails_between_tools)
+{
+    json_t *show;
+
+    begin_poor(1, ", on_exceeded: fail", TOOL("t/idem", "{n: 1}"));
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_FAILED);
+    show = sim_show(&s);
+    ck_assert_str_eq(json_string_value(json_object_get(
+                         json_object_get(show, "error"), "code")),
+                     "budget");
+    json_decref(show);
+    ck_assert_uint_eq(s.n_calls, 0);
+    ck_assert_int_eq(sim_effect_count(&s, "t__idem"), 0);
+    end();
+}
+END_TEST
+
+/* With `goto` the run goes on there, without what the asker would have given. */
+START_TEST(a_budget_leads_out_of_tools)
+{
+    static const char yaml[] =
+        "apiVersion: mortise/v1\nkind: Graph\n"
+        "metadata: {name: g, version: 1.0.0}\n"
+        "budget: {tool_calls: 1, on_exceeded: {goto: z}}\n"
+        "start: a\n"
+        "nodes:\n"
+        "  a: {type: gmi, prompt: p, tool_allowlist: [t/read],\n"
+        "      args: {asks: [" TOOL("t/read",
+                                    "{}") "]}, next: END}\n"
+                                          "  z: {type: human, auto_accept: "
+                                          "true, prompt: z, next: END}\n";
+
+    sim_init(&s, sim_graph(yaml));
+    ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
+    sim_run_plain(&s);
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert(sim_saw(&s, "node_end", "z"));
+    ck_assert(!sim_saw(&s, "node_end", "a"));
+    end();
+}
+END_TEST
+
+/* Two agents that each hold what the other's tool needs: neither waits for the
+ * other for ever. */
+START_TEST(askers_do_not_wait_for_each_other)
+{
+    static const char yaml[] =
+        "apiVersion: mortise/v1\nkind: Graph\n"
+        "metadata: {name: g, version: 1.0.0}\n"
+        "budget: {tool_calls: 2}\n"
+        "start: [a, b]\n"
+        "nodes:\n"
+        "  a: {type: gmi, prompt: p, tool_allowlist: [t/idem],\n"
+        "      args: {asks: [" TOOL(
+            "t/idem",
+            "{n: 1}") "]}, next: END}\n"
+                      "  b: {type: gmi, prompt: p, tool_allowlist: [t/idem],\n"
+                      "      args: {asks: [" TOOL("t/idem",
+                                                  "{n: 2}") "]}, next: END}\n";
+    uint32_t seed = (uint32_t)_i;
+
+    sim_init(&s, sim_graph(yaml));
+    ck_assert_int_eq(sim_admit(&s, "{}", &err), MORTISE_OK);
+    sim_run(&s, &seed);
+    assert_status(MORTISE_RUN_PAUSED);
+    ck_assert_int_eq(raise("{\"tool_calls\": 3}"), MORTISE_OK);
+    assert_status(MORTISE_RUN_PAUSED); /* one of the tools has run */
+    ck_assert_int_eq(sim_effect_count(&s, "t__idem"), 1);
+    ck_assert_int_eq(raise("{\"tool_calls\": 4}"), MORTISE_OK);
+    assert_status(MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(sim_effect_count(&s, "t__idem"), 2);
+    end();
+}
+END_TEST
+
+/* The process dies after any number of things that happened: the budget's rest
+ * holds, each effect happens once, and raising leads to the end. */
+START_TEST(killed_anywhere_a_budget_holds)
+{
+    static const char *const exceeded[] = {"", ", on_exceeded: fail"};
+    uint32_t seed = (uint32_t)_i;
+    bool more = true;
+
+    for (int until = 0; more; until++) {
+        begin_poor(2, exceeded[_i % 2],
+                   READ(1) ", " TOOL("t/idem", "{n: 1}") ", " TOOL("t/idem",
+                                                                   "{n: 2}"));
+        for (int i = 0; i < until && more; i++)
+            more = (i % 3 == 0 && sim_sync_one(&s)) || sim_end_ask(&s, 0) ||
+                   sim_end_call(&s, 0) || sim_sync_one(&s);
+        sim_crash(&s, &seed);
+        if (s.run == NULL || s.n_commits == 0) {
+            end();
+            continue;
+        }
+        sim_recover(&s);
+        sim_run(&s, &seed);
+        if (_i % 2 == 1) {
+            assert_status(MORTISE_RUN_FAILED);
+        } else {
+            assert_status(MORTISE_RUN_PAUSED);
+            ck_assert_str_eq(mortise_run_reason(s.run), "budget");
+            ck_assert_int_eq(raise("{\"tool_calls\": 9}"), MORTISE_OK);
+            assert_status(MORTISE_RUN_COMPLETED);
+            ck_assert_int_eq(sim_effect_count(&s, "t__idem"), 2);
+        }
+        end();
+    }
+}
+END_TEST
+
 /* ---- approval ------------------------------------------------------------- */
 
 /* Where a call of a tool waits for a person, so does who asked, on disk; it goes
@@ -737,6 +897,11 @@ static Suite *suite(void)
     tcase_add_test(tc, a_tool_takes_the_place_of_who_asked);
     tcase_add_test(tc, tools_use_up_no_limit);
     tcase_add_test(tc, a_long_output_is_cut);
+    tcase_add_loop_test(tc, a_budget_pauses_between_tools, 0, 2);
+    tcase_add_test(tc, a_budget_fails_between_tools);
+    tcase_add_test(tc, a_budget_leads_out_of_tools);
+    tcase_add_loop_test(tc, askers_do_not_wait_for_each_other, 0, 10);
+    tcase_add_loop_test(tc, killed_anywhere_a_budget_holds, 0, 20);
     tcase_add_loop_test(tc, a_tool_is_approved, 0, 3);
     tcase_add_test(tc, one_tool_is_approved);
     tcase_add_test(tc, several_are_approved_one_by_one);
