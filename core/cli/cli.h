@@ -248,6 +248,8 @@ const char *mortise_cli_status(const json_t *run);
  * "review", "review#2" for the second visit, "read[3]" in a map, "outer/inner".
  * Cut to the room there is; gives `out`. */
 enum { MORTISE_CLI_EXECUTION = 256 };
+/* Is this node of `show` running, or its output made short? */
+bool mortise_cli_is_at_work(const json_t *node);
 /* May an effect of this node of `show` have happened, and no request asks about
  * it?  Not of one that is at work. */
 bool mortise_cli_is_unsettled(const json_t *node);

@@ -27,6 +27,7 @@ static enum mortise_ran ran_of(const char *status)
         enum mortise_ran ran;
     } table[] = {
         {"running", MORTISE_RAN_RUNNING},
+        {"compacting", MORTISE_RAN_RUNNING},
         {"awaiting_approval", MORTISE_RAN_WAITS},
         {"in_doubt", MORTISE_RAN_WAITS},
         {"waiting", MORTISE_RAN_WAITS},

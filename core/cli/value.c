@@ -170,12 +170,18 @@ const char *mortise_cli_short_path(const char *path,
     return out;
 }
 
-bool mortise_cli_is_unsettled(const json_t *node)
+bool mortise_cli_is_at_work(const json_t *node)
 {
     const char *status = mortise_cli_text(node, "status");
 
+    return strcmp(status, "running") == 0 || strcmp(status, "compacting") == 0;
+}
+
+bool mortise_cli_is_unsettled(const json_t *node)
+{
     return json_object_get(node, "effect") != NULL &&
-           strcmp(status, "running") != 0 && strcmp(status, "in_doubt") != 0;
+           !mortise_cli_is_at_work(node) &&
+           strcmp(mortise_cli_text(node, "status"), "in_doubt") != 0;
 }
 
 const json_t *mortise_cli_unsettled(const json_t *show)

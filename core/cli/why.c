@@ -256,7 +256,7 @@ static void say_at_work(struct why *w)
     MORTISE_JSON_EACH (node, i, nodes) {
         const char *path = mortise_cli_text(node, "path");
         const json_t *retry = json_object_get(w->retries, path);
-        bool runs = strcmp(mortise_cli_text(node, "status"), "running") == 0;
+        bool runs = mortise_cli_is_at_work(node);
         char name[MORTISE_CLI_EXECUTION];
 
         if (!runs && (retry == NULL ||

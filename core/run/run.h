@@ -75,7 +75,7 @@ enum mortise_input_kind {
     MORTISE_IN_COMMIT,
     MORTISE_IN_CHILD, /* a child that a step waits for has ended */
     MORTISE_IN_YIELD, /* whoever stays in a call for a child, or a tool, lets go */
-    MORTISE_IN_TREE   /* what it was told of its tree is another thing now */
+    MORTISE_IN_TREE /* what it was told of its tree is another thing now */
 };
 
 struct mortise_result_in {
@@ -578,8 +578,11 @@ bool mortise_run_is_idle(const struct mortise_run *r);
 const struct mortise_pin *mortise_run_pins(const struct mortise_run *r,
                                            size_t *n);
 /* docs/json.md: {run, tenant, graph, status, reason, state, nodes, pending,
- * error ...}; a new reference, NULL when memory ran out. */
-json_t *mortise_run_show(const struct mortise_run *r);
+ * error ...}; a new reference, NULL when memory ran out.  Where r was replayed,
+ * `now` is the same run at work, which may be ahead of what is stored: its calls
+ * are the status of the executions that r has; NULL: it is not in memory. */
+json_t *mortise_run_show(const struct mortise_run *r,
+                         const struct mortise_run *now);
 /* What one checkpoint's entries say, for `history`: an array of objects.  The
  * run has applied them, and maybe later ones, too. */
 json_t *mortise_run_describe(const struct mortise_run *r, const void *entries,

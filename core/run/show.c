@@ -3,21 +3,53 @@
 #include "base/clock.h"
 #include "run/commit.h"
 
-static const char *state_name(const struct exec *x)
+/* The execution of `now` that x is, which was replayed; NULL: it has none. */
+static const struct exec *same_in(const struct mortise_run *now,
+                                  const struct exec *x)
 {
-    static const char *const names[] = {
-        [X_READY] = "pending",     [X_ASKED] = "awaiting_approval",
-        [X_INTENT] = "pending",    [X_INSIDE] = "running",
-        [X_RUNNING] = "running",   [X_STOPPING] = "running",
-        [X_SUSPENDED] = "waiting", [X_BACKOFF] = "pending",
-        [X_HELD] = "done",         [X_DONE] = "done",
-        [X_FAILED] = "failed",     [X_CANCELLED] = "skipped"};
+    const struct exec *y =
+        now != NULL && x->index < now->n_execs ? now->execs[x->index] : NULL;
 
-    if (x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT)
-        return "in_doubt";
+    return y != NULL && y->node == x->node && y->visit == x->visit &&
+                   y->generation == x->generation
+               ? y
+               : NULL;
+}
+
+static bool is_pending(const struct exec *x)
+{
+    return x->state == X_READY || x->state == X_INTENT || x->state == X_BACKOFF;
+}
+
+/* NULL: it is not at work. */
+static const char *work_name(const struct exec *x)
+{
     if (x->state == X_RUNNING && x->call == MORTISE_RUN_COMPACT)
         return "compacting";
-    return names[x->state];
+    return x->state == X_RUNNING || x->state == X_STOPPING ||
+                   x->state == X_INSIDE
+               ? "running"
+               : NULL;
+}
+
+static const char *state_name(const struct exec *x,
+                              const struct mortise_run *now)
+{
+    static const char *const names[] = {
+        [X_READY] = "pending",    [X_ASKED] = "awaiting_approval",
+        [X_INTENT] = "pending",   [X_SUSPENDED] = "waiting",
+        [X_BACKOFF] = "pending",  [X_HELD] = "done",
+        [X_DONE] = "done",        [X_FAILED] = "failed",
+        [X_CANCELLED] = "skipped"};
+    const struct exec *y = mortise_exec_is_over(x) ? NULL : same_in(now, x);
+
+    if (y != NULL && work_name(y) != NULL)
+        return work_name(y);
+    if (y != NULL && is_pending(x) && !is_pending(y))
+        return "running"; /* what came of it is said once that is stored */
+    if (x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT)
+        return "in_doubt";
+    return work_name(x) != NULL ? work_name(x) : names[x->state];
 }
 
 /* Times that are not known are left out: NULL. */
@@ -104,7 +136,8 @@ static int put_role(json_t *to, const struct mortise_node *n)
 }
 
 /* One execution's record (graph.md 4). */
-static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
+static json_t *exec_json(const struct mortise_run *r,
+                         const struct mortise_run *now, const struct exec *x)
 {
     char path[MORTISE_EXEC_PATH];
     char started[MORTISE_TIME_TEXT], ended[MORTISE_TIME_TEXT];
@@ -116,7 +149,7 @@ static json_t *exec_json(const struct mortise_run *r, const struct exec *x)
         " s:o*, s:O*, s:O*, s:O*, s:O*}",
         "node", mortise_exec_node(r, x)->id, "path", path, "type",
         mortise_node_type_name(mortise_exec_node(r, x)->type), "status",
-        state_name(x), "attempts", (int)x->attempt, "visit", (int)x->visit,
+        state_name(x, now), "attempts", (int)x->attempt, "visit", (int)x->visit,
         "generation", (int)x->generation, "after", after_json(r, x), "started",
         time_text(started, x->started_ms), "ended",
         time_text(ended, x->ended_ms), "output", x->output, "cached",
@@ -158,7 +191,8 @@ static bool is_of_node(const struct exec *x)
     return x->node != MORTISE_START && x->node != NODE_UPDATE && x->fan == NULL;
 }
 
-static json_t *nodes_json(const struct mortise_run *r)
+static json_t *nodes_json(const struct mortise_run *r,
+                          const struct mortise_run *now)
 {
     json_t *list = json_array();
     bool *ran = mortise_zalloc(r->mem, r->graph->n_nodes * sizeof *ran);
@@ -172,7 +206,7 @@ static json_t *nodes_json(const struct mortise_run *r)
             continue;
         if (x->frame->top == r->frames[0])
             ran[x->node] = true;
-        if (json_array_append_new(list, exec_json(r, x)) != 0)
+        if (json_array_append_new(list, exec_json(r, now, x)) != 0)
             mortise_json_drop(&list);
     }
     for (uint32_t i = 0; list != NULL && i < r->graph->n_nodes; i++) {
@@ -240,7 +274,8 @@ static json_t *state_json(struct mortise_run *r)
     return out;
 }
 
-json_t *mortise_run_show(const struct mortise_run *run)
+json_t *mortise_run_show(const struct mortise_run *run,
+                         const struct mortise_run *now)
 {
     /* Folding caches views in the run; what it is does not change. */
     struct mortise_run *r = (struct mortise_run *)(uintptr_t)run;
@@ -259,7 +294,7 @@ json_t *mortise_run_show(const struct mortise_run *run)
         "version", r->graph->version != NULL ? r->graph->version : "", "digest",
         digest, "status", mortise_run_status_name(r->status), "reason",
         r->reason, "seq", (json_int_t)r->seq, "checkpoint", head, "steps",
-        (int)r->n_finished, "state", state_json(r), "nodes", nodes_json(r),
+        (int)r->n_finished, "state", state_json(r), "nodes", nodes_json(r, now),
         "pending", pending_json(r), "plugins", mortise_pins_show(r), "error",
         r->error, "created", time_text(created, r->created_ms), "updated",
         time_text(updated, r->time_ms));

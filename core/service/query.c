@@ -339,14 +339,13 @@ static int show_child(void *ud, const char *tenant, const char *parent,
 
     (void)tenant;
     mortise_spawns_handle(handle, parent, id);
-    one = json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:o*, s:I, s:s*}", "handle",
-                    handle, "name", s->name, "state",
-                    mortise_spawn_state_name((int)s->state), "child",
-                    s->child[0] != '\0' ? s->child : NULL, "status",
-                    mortise_spawn_status_name((int)s->status), "detached",
-                    s->detached ? json_true() : NULL, "attempt",
-                    (json_int_t)s->attempt, "progress",
-                    s->progress[0] != '\0' ? s->progress : NULL);
+    one = json_pack(
+        "{s:s, s:s, s:s, s:s*, s:s*, s:o*, s:I, s:s*}", "handle", handle,
+        "name", s->name, "state", mortise_spawn_state_name((int)s->state),
+        "child", s->child[0] != '\0' ? s->child : NULL, "status",
+        mortise_spawn_status_name((int)s->status), "detached",
+        s->detached ? json_true() : NULL, "attempt", (json_int_t)s->attempt,
+        "progress", s->progress[0] != '\0' ? s->progress : NULL);
     q->failed |=
         json_array_append_new(json_object_get(q->list, "children"), one) != 0;
     return 0;
@@ -390,13 +389,16 @@ static void show_children(struct mortise_query *q, json_t *out)
     mortise_store_read(q->m->store, &q->read);
 }
 
-/* The answer: the run, with what is known of its head. */
+/* The answer: the run, with what is known of its head.  Without `going` it is as
+ * stored, and may be at work in memory. */
 static void show(struct mortise_query *q, const struct mortise_graph *g,
                  const struct mortise_run *r, bool going, bool checked)
 {
     const struct mortise_stored *s = &q->stored;
+    const struct mortise_live *live = mortise_live_find(s->m, s->tenant, s->id);
     struct mortise_err err;
-    json_t *out = mortise_run_show(r);
+    json_t *out = mortise_run_show(
+        r, !going && live != NULL && !live->lost ? live->run : NULL);
     int rv = out != NULL ? MORTISE_OK : mortise_nomem(&err);
 
     if (rv == MORTISE_OK && !going)
@@ -408,9 +410,7 @@ static void show(struct mortise_query *q, const struct mortise_graph *g,
         mortise_query_fail(q, rv, &err);
         return;
     }
-    json_object_set_new(
-        out, "live",
-        json_boolean(mortise_live_find(s->m, s->tenant, s->id) != NULL));
+    json_object_set_new(out, "live", json_boolean(live != NULL));
     show_children(q, out);
 }
 

@@ -386,7 +386,7 @@ static void start_goes_on(struct mortise_order *o,
 static int had_input(const struct mortise_request *q, bool *had,
                      struct mortise_err *err)
 {
-    json_t *show = mortise_run_show(q->stored.run);
+    json_t *show = mortise_run_show(q->stored.run, NULL);
     json_t *normal = mortise_schema_normal(q->graph->input, q->start.input);
     bool starved = show == NULL || normal == NULL;
 

@@ -1073,7 +1073,7 @@ void sim_crash(struct sim *s, uint32_t *seed)
     replay(s);
     mortise_run_watch(s->run, true);
     /* what the store would list */
-    json_t *show = mortise_run_show(s->run), *p;
+    json_t *show = mortise_run_show(s->run, NULL), *p;
     size_t i;
 
     json_array_foreach(json_object_get(show, "pending"), i, p)
@@ -1098,7 +1098,7 @@ void sim_recover(struct sim *s)
 
 json_t *sim_show(struct sim *s)
 {
-    json_t *show = mortise_run_show(s->run);
+    json_t *show = mortise_run_show(s->run, NULL);
 
     ck_assert_ptr_nonnull(show);
     return show;

@@ -780,6 +780,41 @@ START_TEST(told_in_the_last_turn)
 }
 END_TEST
 
+/* While a model is asked behind the result of a tool, `show` says that its node is
+ * running. */
+START_TEST(running_behind_a_tool)
+{
+    static const char call[] =
+        "{\"choices\": [{\"message\": {\"role\": \"assistant\", "
+        "\"tool_calls\": "
+        "[{\"id\": \"c1\", \"type\": \"function\", \"function\": {\"name\": "
+        "\"tried__echo\", \"arguments\": \"{\\\"value\\\": 1}\"}}]}, "
+        "\"finish_reason\": \"tool_calls\"}]}";
+    struct httpd *d = httpd_start();
+    char models[256];
+    pid_t pid;
+
+    snprintf(models, sizeof models,
+             "  http: {provider: openai, model: m, base_url: \"%s\"}\n",
+             httpd_url(d, "/v1"));
+    deploy("      []\n", models);
+    graph("    llm: {provider_id: http}\n    tool_allowlist: [tried/echo]\n",
+          "    next: END\n");
+    answers(d, call);
+    httpd_times(d, 1);
+    httpd_on(d, "/v1/chat/completions");
+    httpd_hold(d);
+    httpd_close(d);
+    pid = child_start("run", "$MORTISE run g.yaml --id r");
+    httpd_await(d, 2);
+    desk_ok("$MORTISE show r");
+    desk_out("running           a");
+    child_kill(pid);
+    httpd_release(d);
+    httpd_stop(d);
+}
+END_TEST
+
 START_TEST(one_more_turn)
 {
     struct httpd *d = httpd_start();
@@ -1103,6 +1138,7 @@ static Suite *suite(void)
     tcase_add_test(tc, told_is_heard);
     tcase_add_test(tc, not_everybody_hears);
     tcase_add_test(tc, told_in_the_last_turn);
+    tcase_add_test(tc, running_behind_a_tool);
     tcase_add_test(tc, one_more_turn);
     suite_add_tcase(s, tc);
     return s;

@@ -336,6 +336,62 @@ START_TEST(it_is_made_of_what_passed)
 }
 END_TEST
 
+/* The status of `a` in a show of what is stored by now. */
+static void assert_stored_node(const char *want)
+{
+    struct mortise_run *r;
+    json_t *show, *last;
+
+    ck_assert_int_eq(mortise_run_replay(&r, &test_mem, s.graph, "default",
+                                        "run-1", NULL, NULL, &err),
+                     MORTISE_OK);
+    for (size_t i = 0; i < s.n_synced; i++)
+        ck_assert_int_eq(
+            mortise_run_apply(r, s.commits[i].seq, s.commits[i].time_ms,
+                              s.commits[i].id, s.commits[i].entries,
+                              s.commits[i].size, &err),
+            MORTISE_OK);
+    show = mortise_run_show(r, s.run);
+    records_of(show, "a", &last);
+    ck_assert_str_eq(json_string_value(json_object_get(last, "status")), want);
+    json_decref(show);
+    mortise_run_free(r);
+}
+
+/* What is shown from the store, while the run is ahead of it in memory, has the
+ * status of the call that is out: running, from the first to the last of its
+ * tools, and compacting. */
+START_TEST(a_stored_run_shows_what_is_at_work)
+{
+    begin_long(
+        HEAD
+        "start: a\nnodes:\n"
+        "  a: {type: gmi, prompt: p, tool_allowlist: [t/echo], args: {asks: [\n"
+        "    {method: tool.invoke/1, kind: tool, body: {tool: t/echo, "
+        "arguments: {n: 1}}},\n"
+        "    {method: r, kind: read, body: {t: \"${input.text}\"}}]}}\n"
+        "  l: {goal: go, depends_on: a}\n");
+    sim_sync_one(&s);
+    assert_stored_node("running");
+    sim_end_call(&s, call_of("t__echo"));
+    assert_stored_node("running");
+    sync_all();
+    assert_stored_node("running");
+    ck_assert(sim_end_ask(&s, 0));
+    assert_stored_node("running");
+    sim_end_call(&s, call_of("a"));
+    ck_assert_int_eq((int)s.calls[call_of("a")].call.kind, MORTISE_RUN_COMPACT);
+    assert_stored_node("compacting");
+    sync_all();
+    assert_stored_node("compacting");
+    sim_end_call(&s, call_of("a"));
+    assert_stored_node("running"); /* its end is not stored */
+    sync_all();
+    assert_stored_node("done");
+    end();
+}
+END_TEST
+
 /* Who is stopped meanwhile is stopped; who is paused goes on. */
 START_TEST(it_can_be_stopped)
 {
@@ -479,6 +535,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_cut_is_marked);
     tcase_add_test(tc, a_leaf_may_say_what_makes_it_short);
     tcase_add_test(tc, it_is_made_of_what_passed);
+    tcase_add_test(tc, a_stored_run_shows_what_is_at_work);
     tcase_add_test(tc, it_can_be_stopped);
     tcase_add_test(tc, it_may_take_too_long);
     tcase_add_test(tc, roles_are_played);

@@ -20,7 +20,7 @@ static void accept_nothing(void)
 /* The digest of plugin t that the run goes on with begins with these. */
 static void assert_pinned(const char *hex)
 {
-    json_t *show = mortise_run_show(s.run);
+    json_t *show = mortise_run_show(s.run, NULL);
     const char *is = json_string_value(
         json_object_get(json_object_get(show, "plugins"), "t"));
 
@@ -181,7 +181,7 @@ START_TEST(unsigned_ones_stay_known)
         ck_assert(sim_saw(&s, "warning", NULL));
         sim_crash(&s, &seed);
         assert_pinned(i == 0 ? "070707" : "090909");
-        show = mortise_run_show(s.run);
+        show = mortise_run_show(s.run, NULL);
         ck_assert_str_eq(json_string_value(json_array_get(
                              json_object_get(show, "unsigned"), 0)),
                          "t");

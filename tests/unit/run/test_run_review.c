@@ -1096,7 +1096,7 @@ static struct mortise_command any_command(uint32_t *seed)
 /* What a run shows, without what only a live one knows. */
 static json_t *essence(const struct mortise_run *r)
 {
-    json_t *show = mortise_run_show(r), *node, *status;
+    json_t *show = mortise_run_show(r, NULL), *node, *status;
     size_t i;
 
     ck_assert_ptr_nonnull(show);
@@ -1481,7 +1481,7 @@ START_TEST(no_byte_of_a_record_is_trusted)
         }
         mortise_actions_init(&actions, &test_mem);
         if (rv == MORTISE_OK) {
-            json_decref(mortise_run_show(r));
+            json_decref(mortise_run_show(r, NULL));
             mortise_run_step(r, &in, &actions, &err);
         }
         mortise_actions_finish(&actions);
