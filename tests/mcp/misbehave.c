@@ -361,6 +361,30 @@ static void big_integer(struct mcpd_request *r)
               "123456789012345678901234567890}}");
 }
 
+static void nan_value(struct mcpd_request *r)
+{
+    end_as(r, "{\"content\":[],\"structuredContent\":{\"n\":NaN}}");
+}
+
+/* A member that is no JSON, behind the id. */
+static void broken(struct mcpd_request *r)
+{
+    end_as(r, "{\"content\":[}");
+}
+
+/* Deeper than what is recorded. */
+static void too_deep(struct mcpd_request *r)
+{
+    char text[1024] = "{\"content\":[],\"structuredContent\":";
+
+    for (int i = 0; i < 200; i++)
+        strcat(text, "[");
+    for (int i = 0; i < 200; i++)
+        strcat(text, "]");
+    strcat(text, "}");
+    end_as(r, text);
+}
+
 static void carriage_return(struct mcpd_request *r)
 {
     char *text = answer(r, NULL, NULL);
@@ -416,6 +440,11 @@ static void no_result(struct mcpd_request *r)
 static void both(struct mcpd_request *r)
 {
     end_as(r, "{\"content\":[]},\"error\":{\"code\":1,\"message\":\"x\"}");
+}
+
+static void null_error(struct mcpd_request *r)
+{
+    end_as(r, "{\"content\":[]},\"error\":null");
 }
 
 static void result_text(struct mcpd_request *r)
@@ -541,12 +570,16 @@ static const struct {
     {"duplicate-keys", duplicate_keys},
     {"big-number", big_number},
     {"big-integer", big_integer},
+    {"nan", nan_value},
+    {"broken", broken},
+    {"too-deep", too_deep},
     {"crlf", carriage_return},
     {"flood", flood},
     {"changes", changes},
     {"result-type", result_type},
     {"no-result", no_result},
     {"both", both},
+    {"null-error", null_error},
     {"result-text", result_text},
     {"no-content", no_content},
     {"odd-content", odd_content},

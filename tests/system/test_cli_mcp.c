@@ -231,6 +231,24 @@ START_TEST(errors_have_codes)
 }
 END_TEST
 
+/* A program that its sandbox keeps from its own file is told which key is missing;
+ * one that ends with the command is no warning. */
+START_TEST(a_file_outside_of_the_sandbox)
+{
+    desk_ok("mkdir far && echo 'exec ./mcpd_stdio' >far/s.sh && sed -i "
+            "'s,s: {command: .*sandbox,s: {command: [/bin/sh; ./far/s.sh]; "
+            "sandbox,; s,read: \\[.\\],read: [./out],; s/;/,/g' mortise.yaml");
+    call("a", "s", "echo", "{}");
+    failed("a", "mcp.not_started");
+    desk_ok("$MORTISE show a --json");
+    desk_out("a file may be missing from its sandbox: tools.mcp.s.sandbox.fs."
+             "read");
+    deploy("", "");
+    desk_ok("$MORTISE mcp list s");
+    ck_assert_str_eq(child.err, "");
+}
+END_TEST
+
 /* list, read and prompt. */
 START_TEST(servers_offer_more_than_tools)
 {
@@ -646,8 +664,7 @@ END_TEST
 /* What cannot be kept has happened all the same. */
 START_TEST(results_that_are_none)
 {
-    static const char *const how[] = {"duplicate-keys", "big-number",
-                                      "result-type", "no-content",
+    static const char *const how[] = {"result-type", "no-content",
                                       "content-object"};
 
     for (size_t i = 0; i < sizeof how / sizeof how[0]; i++) {
@@ -658,6 +675,53 @@ START_TEST(results_that_are_none)
         call(id, i % 2 ? "s" : "old", "misbehave", args);
         failed(id, "mcp.protocol");
     }
+}
+END_TEST
+
+/* An answer with a flaw is an answer: what was mended of it is said, and what
+ * cannot be read ends the call at once.  Nobody waits for a second one. */
+START_TEST(answers_with_flaws_are_answers)
+{
+    static const struct {
+        const char *how, *has;
+    } all[] = {
+        {"bad-utf8", "what is no text became U+FFFD"},
+        {"surrogate", "what is no text became U+FFFD"},
+        {"nan", "NaN or an infinity became null"},
+        {"duplicate-keys", "of a name that came twice the last one counts"},
+        {"big-number", "\\\"n\\\":1e400}"},
+        {"big-integer", "\\\"n\\\":123456789012345678901234567890}"},
+        {"null-error", "\"content\": []"},
+    };
+    static const struct {
+        const char *how, *words;
+    } none[] = {
+        {"both", "it has a result and an error"},
+        {"broken", "it is no JSON): {\\\"jsonrpc\\\""},
+        {"too-deep", "it cannot be recorded"},
+        {"result-text", "its result is no object"},
+    };
+    char id[64], args[64];
+
+    for (size_t i = 0; i < 2 * sizeof all / sizeof all[0]; i++) {
+        snprintf(id, sizeof id, "a%zu", i);
+        snprintf(args, sizeof args, "{\"how\": \"%s\"}", all[i / 2].how);
+        call(id, i % 2 != 0 ? "s" : "old", "misbehave", args);
+        json_decref(node_of(id, "completed"));
+        desk_ok("$MORTISE show %s --json", id);
+        desk_out(all[i / 2].has);
+    }
+    for (size_t i = 0; i < 2 * sizeof none / sizeof none[0]; i++) {
+        snprintf(id, sizeof id, "b%zu", i);
+        snprintf(args, sizeof args, "{\"how\": \"%s\"}", none[i / 2].how);
+        call(id, i % 2 != 0 ? "s" : "old", "misbehave", args);
+        failed(id, "mcp.protocol");
+        desk_ok("$MORTISE show %s --json", id);
+        desk_out("the server answered");
+        desk_out(none[i / 2].words);
+    }
+    desk_ok("cat out/log | grep -c notifications/cancelled || true");
+    ck_assert_str_eq(child.out, "0\n");
 }
 END_TEST
 
@@ -864,6 +928,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, begin, end);
     tcase_add_test(tc, tools_are_called_in_both_eras);
     tcase_add_test(tc, errors_have_codes);
+    tcase_add_test(tc, a_file_outside_of_the_sandbox);
     tcase_add_test(tc, servers_offer_more_than_tools);
     tcase_add_test(tc, what_is_named_is_judged);
     tcase_add_test(tc, old_servers_are_found_out);
@@ -885,6 +950,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_server_dies_in_the_middle);
     tcase_add_test(tc, lies_are_ignored);
     tcase_add_test(tc, results_that_are_none);
+    tcase_add_test(tc, answers_with_flaws_are_answers);
     tcase_add_test(tc, silence_and_floods_end);
     tcase_add_test(tc, answers_after_cancelling_are_nobodys);
     tcase_add_test(tc, nothing_is_left_of_many_calls);

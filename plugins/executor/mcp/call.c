@@ -47,7 +47,11 @@ void mcp_call_put_error(const struct mcp_call *c, struct bytes *to,
     if (c->held)
         return;
     bytes_put(to, mortise_strz(": "));
-    mcp_rpc_words(to, mortise_jv_get(error, "message"), 800);
+    mcp_rpc_words(to,
+                  mortise_jv_type(error) == MORTISE_JV_STRING
+                      ? error
+                      : mortise_jv_get(error, "message"),
+                  800);
 }
 
 /* ---- the connection ---------------------------------------------------------- */
@@ -177,6 +181,8 @@ static void take_trouble(struct mcp_call *c, const struct mcp_trouble *why)
 {
     if (why->consent.n > 0)
         mcp_consent_record(c, why->consent);
+    else if (why->answer.n > 0)
+        mcp_step_done_badly(c, why->flaw, why->answer);
     else if (!why->arrived && !c->retried &&
              strcmp(why->code, "mcp.lost") == 0 &&
              !c->inst->api->cancelled(c->inst->host, c->id))
@@ -188,13 +194,17 @@ static void take_trouble(struct mcp_call *c, const struct mcp_trouble *why)
 static void on_reply(struct mcp_request *r, const struct mcp_reply *reply)
 {
     struct mcp_call *c = MCP_OF(r, struct mcp_call, request);
+    mortise_str result;
 
     mcp_asked_drop(c);
+    c->changed = reply->changed;
     switch (reply->kind) {
     case MCP_REPLY_RESULT:
-        mcp_step_done(c, is_valid(c, reply->result)
-                             ? mortise_strn(reply->result.p, reply->result.n)
-                             : mortise_strz(MCP_RESULT_INVALID));
+        result = mortise_strn(reply->result.p, reply->result.n);
+        if (is_valid(c, reply->result))
+            mcp_step_done(c, result);
+        else
+            mcp_step_done_badly(c, "it is no result", result);
         break;
     case MCP_REPLY_ERROR:
         take_error(c, reply);
@@ -353,6 +363,25 @@ static void take_expired(struct mcp_call *c)
         mcp_call_next(c);
 }
 
+/* Takes the call: it was answered, and has no result. */
+static void take_invalid(struct mcp_call *c, mortise_jv result)
+{
+    struct bytes words = {0};
+    mortise_jv text = mortise_jv_get(result, "text");
+
+    bytes_put(&words,
+              mortise_strz("the server answered, so it happened; of its answer "
+                           "nothing can be kept ("));
+    mcp_rpc_words(&words, mortise_jv_get(result, "why"), 200);
+    bytes_put(&words, mortise_strz(")"));
+    if (!c->held && text.n > 0) {
+        bytes_put(&words, mortise_strz(": "));
+        mcp_rpc_words(&words, text, 800);
+    }
+    mcp_call_fail(c, "mcp.protocol", "permanent", bytes_str(&words));
+    bytes_free(&words);
+}
+
 void mcp_call_take(struct mcp_call *c)
 {
     mortise_jv result = mortise_jv_of(bytes_str(&c->result));
@@ -366,10 +395,7 @@ void mcp_call_take(struct mcp_call *c)
     else if (is_type(result, "expired"))
         take_expired(c);
     else if (is_type(result, "invalid"))
-        mcp_call_fail(
-            c, "mcp.protocol", "permanent",
-            mortise_strz("it happened, and what the server gave is no "
-                         "result, or none that can be kept"));
+        take_invalid(c, result);
     else
         mcp_output_give(c, result);
 }

@@ -27,9 +27,8 @@ enum mcp_op { MCP_OP_TOOL, MCP_OP_LIST, MCP_OP_READ, MCP_OP_PROMPT };
 
 enum { MCP_STEP_ROOM = 64, MCP_ROUNDS_MAX = 10, MCP_FRESH_MAX = 2 };
 
-/* Marks of ours where a server's resultType stands: what it gave was none, or it
- * does not know its own requestState any more. */
-#define MCP_RESULT_INVALID "{\"resultType\":\"invalid\"}"
+/* A mark of ours where a server's resultType stands: it does not know its own
+ * requestState any more. */
 #define MCP_RESULT_EXPIRED "{\"resultType\":\"expired\"}"
 
 struct mcp_task {
@@ -80,6 +79,7 @@ struct mcp_call {
     /* The server cannot be asked; NULL: the call fails. */
     void (*unreachable)(struct mcp_call *c, const struct mcp_trouble *why);
     struct bytes result; /* of the newest step, JSON */
+    unsigned changed;    /* what was mended of it: bits of mend.h */
     struct mcp_failure failure;
 
     /* call.c */
@@ -119,6 +119,10 @@ void mcp_step_begin(struct mcp_call *c, const char *name, int repeat,
                     mortise_status made, mortise_str arguments);
 /* It gave that, JSON: c->take comes when that is recorded.  Takes the call. */
 void mcp_step_done(struct mcp_call *c, mortise_str result);
+/* It gave an answer that cannot be read, or kept: takes the call.  `answer` may be
+ * any bytes. */
+void mcp_step_done_badly(struct mcp_call *c, const char *why,
+                         mortise_str answer);
 /* It gave {kind: word, name: value}: takes the call. */
 void mcp_step_done_as(struct mcp_call *c, const char *kind, const char *word,
                       const char *name, mortise_jv value);
@@ -148,6 +152,8 @@ void mcp_call_take(struct mcp_call *c);
 /* When the server can be asked, c->perform again; true: it can, now.  False takes
  * the call. */
 int mcp_call_wait(struct mcp_call *c, int wants_tools);
+/* {"what": [...], "structured_text"?} of a result that was mended. */
+#define MCP_MENDED "mortise.mended"
 /* What an error of the server's says, for people. */
 void mcp_call_put_error(const struct mcp_call *c, struct bytes *to,
                         mortise_jv error);

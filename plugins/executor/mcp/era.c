@@ -92,10 +92,12 @@ static enum mcp_verdict of_discover_error(const struct mcp_reply *reply,
     return v == MCP_SPEAKS_MODERN ? MCP_TRY_MODERN : v;
 }
 
-/* The status of an HTTP answer that is no message: one to a question that is
- * not understood. */
+/* An answer that is no message, or the status of one over HTTP: that of a server
+ * that does not understand the question. */
 static int is_not_understood(const struct mcp_trouble *t)
 {
+    if (t->answer.n > 0)
+        return 1;
     return t->http_status >= 400 && t->http_status < 500 &&
            t->http_status != 401 && t->http_status != 403 &&
            t->http_status != 408 && t->http_status != 429;
@@ -418,6 +420,13 @@ static void on_discover(struct mcp_request *r, const struct mcp_reply *reply)
         agree(s, MCP_ERA_MODERN, MCP_MODERN, reply->result);
         break;
     case MCP_TRY_LEGACY:
+        if (reply->kind == MCP_REPLY_TROUBLE &&
+            strcmp(reply->trouble->code, "mcp.timeout") == 0)
+            mcp_log(s, MORTISE_LEVEL_WARN,
+                    "it did not answer server/discover for %d ms; initialize "
+                    "has %llu ms (tools.mcp.%s.timeout)",
+                    (int)DISCOVER_MS, (unsigned long long)s->timeout_ms,
+                    s->name);
         initialize(s);
         break;
     case MCP_TRY_MODERN:

@@ -16,6 +16,7 @@
  *       it left; else it may have: of a 503 or 504, too, which a gateway says that lost
  *       patience with what goes on behind it. */
 #include "http.h"
+#include "rpc.h"
 
 /* ---- troubles ------------------------------------------------------------ */
 
@@ -86,24 +87,11 @@ void http_session_over(struct http_turn *t)
 
 /* ---- hearing ------------------------------------------------------------- */
 
-/* The id of a message that is an answer; 0: it is none, or has none. */
-static int64_t answers(mortise_jv v)
-{
-    int64_t id = 0;
-
-    if (mortise_jv_type(mortise_jv_get(v, "method")) != MORTISE_JV_NONE)
-        return 0;
-    mortise_jv_int(mortise_jv_get(v, "id"), &id);
-    return id;
-}
-
 mortise_status http_turn_hear(struct http_turn *t, mortise_str json)
 {
     struct mcp_wire *wire = t->wire;
-    mortise_jv v;
 
-    if (t->id != 0 && mortise_jv_parse(json, &v) == MORTISE_S_OK &&
-        answers(v) == t->id)
+    if (t->id != 0 && mcp_rpc_answers(json) == t->id)
         t->answered = 1;
     wire->ear.heard(wire->ear.ud, json, t->id);
     return t->wire != NULL ? MORTISE_S_OK : MORTISE_S_CANCELLED;
@@ -123,7 +111,7 @@ static mortise_status hear_error(struct http_turn *t, mortise_str json)
     if (mortise_jv_type(mortise_jv_get(error, "code")) != MORTISE_JV_NUMBER ||
         mortise_jv_type(mortise_jv_get(v, "jsonrpc")) == MORTISE_JV_NONE)
         return MORTISE_S_NOTFOUND;
-    if (answers(v) == t->id)
+    if (mcp_rpc_answers(json) == t->id)
         return http_turn_hear(t, json);
     mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
     mortise_jw_object(&w);
@@ -246,7 +234,7 @@ static void refused(struct http_turn *t, const struct http_end *end)
         t->wire->session.n > 0 &&
         mortise_jv_parse(bytes_str(&t->body), &v) == MORTISE_S_OK &&
         mortise_jv_type(mortise_jv_get(v, "error")) == MORTISE_JV_OBJECT &&
-        answers(v) == 0) {
+        mcp_rpc_answers(bytes_str(&t->body)) == 0) {
         http_session_over(t);
         return;
     }

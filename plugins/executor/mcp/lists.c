@@ -1,7 +1,8 @@
 /* lists.c -- a list of a server's, page by page.
  *
  *   (1) A cursor is the server's word: any text, the empty one too, handed back as
- *       it came.  No cursor, or one that is no text, is the end.
+ *       it came.  No cursor, or one that is no text, is the end.  So is the empty
+ *       one of a server that gives the same page for it: it means none.
  *   (2) It ends: after 1,000 pages, 4,096 items or 16 MiB, or with a cursor that
  *       came before, and that is an error, since half a list would look like a
  *       whole one.
@@ -19,6 +20,7 @@ struct mcp_walk {
     struct mcp_list list;
     struct bytes cursor;          /* the next page's, JSON */
     uint64_t seen[MCP_PAGES_MAX]; /* hashes of those before */
+    uint64_t page_at, page_n;     /* the newest page, in list.items */
     uint64_t pages;
     mcp_list_fn *done;
 };
@@ -121,15 +123,39 @@ static void note_ttl(struct mcp_walk *w, mortise_jv page)
         w->list.ttl_ms = ttl;
 }
 
+/* (1): the page that the empty cursor led to is the one before, whose items are
+ * `before`; it is taken back. */
+static int is_same_page(struct mcp_walk *w, uint64_t before, uint64_t n_before)
+{
+    const struct bytes *items = &w->list.items;
+    uint64_t n = w->list.n - n_before, at = w->page_at, to = before;
+    uint64_t skip = to > 0; /* the comma between */
+
+    if (!mortise_str_is(bytes_str(&w->cursor), "\"\"") || n == 0 ||
+        n != w->page_n || items->n - to - skip != to - at ||
+        memcmp(items->p + at, items->p + to + skip, to - at) != 0)
+        return 0;
+    w->list.items.n = before;
+    w->list.n = n_before;
+    return 1;
+}
+
 static void take_page(struct mcp_walk *w, mortise_jv page)
 {
     mortise_jv cursor = mortise_jv_get(page, "nextCursor");
     int more = mortise_jv_type(cursor) == MORTISE_JV_STRING;
+    uint64_t before = w->list.items.n, n_before = w->list.n;
     const char *wrong;
 
     w->pages++;
     note_ttl(w, page);
     wrong = add_items(w, page);
+    if (wrong == NULL && w->pages > 1 && is_same_page(w, before, n_before)) {
+        end(w, NULL);
+        return;
+    }
+    w->page_at = before + (before > 0);
+    w->page_n = w->list.n - n_before;
     if (wrong == NULL && more)
         wrong = note_cursor(w, cursor);
     if (wrong != NULL)

@@ -44,7 +44,8 @@
  *                     it was ready (permanent: it is not there, or not allowed)
  *   mcp.lost*         the connection broke
  *   mcp.timeout       it said nothing for tools.mcp.SERVER.timeout
- *   mcp.protocol      it does not keep to the protocol
+ *   mcp.protocol      it does not keep to the protocol, or answered what cannot
+ *                     be read
  *   mcp.auth          it wants an authorization that it did not get (transient:
  *                     who gives tokens has no time, or cannot be reached)
  *   mcp.task          a task failed, was cancelled, or is not known any more

@@ -3,7 +3,9 @@
  *     a tool      {content: [...], text, structured?}: the parts as the server
  *                 has them; those that are texts, with newlines between; and
  *                 structuredContent, which the host judges by the tool's
- *                 outputSchema
+ *                 outputSchema; and, of an answer that had to be mended
+ *                 (mend.c), {mended: [...], structured_text?}: what was changed,
+ *                 and structuredContent as it came
  *     `read`      {contents: [...]}
  *     `prompt`    {description?, messages: [...]}
  *     `list`      offers.c
@@ -74,6 +76,21 @@ static void write_content(mortise_jw *w, mortise_jv content)
     mortise_jw_end(w);
 }
 
+static void write_mended(mortise_jw *w, mortise_jv mended)
+{
+    mortise_jv what = mortise_jv_get(mended, "what"),
+               text = mortise_jv_get(mended, "structured_text");
+
+    if (what.n > 0) {
+        mortise_jw_key(w, "mended");
+        mortise_jw_value(w, what);
+    }
+    if (text.n > 0) {
+        mortise_jw_key(w, "structured_text");
+        mortise_jw_value(w, text);
+    }
+}
+
 static void write_tool(mortise_jw *w, mortise_jv result, mortise_jv content,
                        mortise_str text)
 {
@@ -87,6 +104,7 @@ static void write_tool(mortise_jw *w, mortise_jv result, mortise_jv content,
         mortise_jw_key(w, "structured");
         mortise_jw_value(w, structured);
     }
+    write_mended(w, mortise_jv_get(result, MCP_MENDED));
     mortise_jw_end(w);
 }
 

@@ -9,9 +9,12 @@
  *       `done` is called.
  *   (3) Its time begins anew with each notification of progress that carries its
  *       token, and stands still while a person is asked for it.
- *   (4) A server that says 10,000 things in succession of which none is a message
+ *   (4) An answer that cannot be read is an answer: it ends its request at once.
+ *       What is wrong with it is mended first, if it can be (mend.c).
+ *   (5) A server that says 10,000 things in succession of which none is a message
  *       for anybody is not talking to us: the connection is dropped.
  */
+#include "mend.h"
 #include "rpc.h"
 #include "server.h"
 
@@ -201,7 +204,7 @@ static void timed_out(struct mcp_timer *t)
 
 /* ---- hearing --------------------------------------------------------------- */
 
-/* (4).  The connection may be gone behind it. */
+/* (5).  The connection may be gone behind it. */
 static void count_junk(struct mcp_server *s)
 {
     const struct mcp_trouble why = mcp_trouble_of(
@@ -232,7 +235,7 @@ void mcp_request_useless(struct mcp_server *s, const char *what,
 }
 
 static void hear_answer(struct mcp_server *s, const struct mcp_rpc *m,
-                        int64_t on, mortise_str json)
+                        int64_t on, mortise_str json, unsigned changed)
 {
     /* A refusal ahead of reading has no id; on its own stream it is known whose
      * it is. */
@@ -245,7 +248,8 @@ static void hear_answer(struct mcp_server *s, const struct mcp_rpc *m,
         .kind = m->kind == MCP_RPC_RESULT ? MCP_REPLY_RESULT : MCP_REPLY_ERROR,
         .result = m->result,
         .error = m->error,
-        .code = m->code};
+        .code = m->code,
+        .changed = changed};
 
     if (r != NULL) {
         s->junk = 0;
@@ -347,26 +351,63 @@ static void hear_notification(struct mcp_server *s, const struct mcp_rpc *m)
     /* of resources, prompts and tasks nothing is kept that could change */
 }
 
-void mcp_request_heard(struct mcp_server *s, mortise_str json, int64_t on)
+/* (4) */
+static void hear_none(struct mcp_server *s, const struct mcp_rpc *m,
+                      mortise_str json)
 {
-    struct mcp_rpc m;
+    int64_t id = m->no_json ? mcp_rpc_look(json) : m->number;
+    struct mcp_request *r = id > 0 ? mcp_request_find(s, id) : NULL;
+    struct mcp_trouble why;
+    char words[128];
 
-    mcp_rpc_read(json, &m);
-    switch (m.kind) {
+    if (r == NULL) {
+        mcp_request_useless(s, m->why, json);
+        return;
+    }
+    snprintf(words, sizeof words,
+             "the server answered, and the answer cannot be read (%s)", m->why);
+    why = mcp_trouble_of("mcp.protocol", "permanent", mortise_strz(words), 1);
+    why.answer = json;
+    why.flaw = m->why;
+    s->junk = 0;
+    settle_trouble(r, &why);
+}
+
+static void hear(struct mcp_server *s, const struct mcp_rpc *m,
+                 mortise_str json, int64_t on, unsigned changed)
+{
+    switch (m->kind) {
     case MCP_RPC_RESULT:
     case MCP_RPC_ERROR:
-        hear_answer(s, &m, on, json);
+        hear_answer(s, m, on, json, changed);
         break;
     case MCP_RPC_NOTIFICATION:
-        hear_notification(s, &m);
+        hear_notification(s, m);
         break;
     case MCP_RPC_REQUEST:
-        mcp_asked_heard(s, &m, on);
+        mcp_asked_heard(s, m, on);
         break;
     case MCP_RPC_NONE:
-        mcp_request_useless(s, m.why, json);
+        hear_none(s, m, json);
         break;
     }
+}
+
+void mcp_request_heard(struct mcp_server *s, mortise_str json, int64_t on)
+{
+    struct bytes mended = {0};
+    unsigned changed = 0;
+    struct mcp_rpc m, again;
+
+    mcp_rpc_read(json, &m);
+    if (m.no_json && json.n > 0 && *json.p == '{' &&
+        mcp_mend(json, MCP_MENDED_TEXT | MCP_MENDED_NAN, &mended, &changed) ==
+            MORTISE_S_OK)
+        mcp_rpc_read(bytes_str(&mended), &again);
+    else
+        again = m;
+    hear(s, &again, json, on, changed);
+    bytes_free(&mended);
 }
 
 void mcp_request_failed(struct mcp_server *s, int64_t id,

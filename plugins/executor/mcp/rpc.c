@@ -6,8 +6,9 @@
  *       list) is none: the protocol gave them up.
  *   (2) Our ids are numbers from 1 on; an answer with any other id (a text, a
  *       fraction, null, nothing) has number 0, which no request has.
- *   (3) An answer has a result, which is an object, or an error, which is one:
- *       both, or neither, is no message.
+ *   (3) An answer has a result, which is an object, or an error, which is one or
+ *       a text: both, or neither, is no message; null counts as absent beside the
+ *       other.  It answers its request all the same: `number` says which.
  *   (4) Of several members of one name the last counts.
  *
  * `jsonrpc` is not looked at: what it would tell apart (version 1) the members
@@ -31,6 +32,18 @@ static int is_there(mortise_jv v)
     return mortise_jv_type(v) != MORTISE_JV_NONE;
 }
 
+static int is_null(mortise_jv v)
+{
+    return mortise_jv_type(v) == MORTISE_JV_NULL;
+}
+
+/* (3) */
+static enum mcp_rpc_kind unreadable(struct mcp_rpc *out, const char *why)
+{
+    out->why = why;
+    return MCP_RPC_NONE;
+}
+
 static enum mcp_rpc_kind read_method(struct mcp_rpc *out, mortise_jv method)
 {
     int32_t type = mortise_jv_type(out->params);
@@ -52,24 +65,51 @@ static enum mcp_rpc_kind read_method(struct mcp_rpc *out, mortise_jv method)
 
 static enum mcp_rpc_kind read_answer(struct mcp_rpc *out)
 {
-    int has_result = is_there(out->result), has_error = is_there(out->error);
+    int has_result = is_there(out->result) &&
+                     !(is_null(out->result) && is_there(out->error));
+    int has_error =
+        is_there(out->error) && !(is_null(out->error) && has_result);
 
     if (mortise_jv_int(out->id, &out->number) != MORTISE_S_OK ||
         out->number < 1)
         out->number = 0; /* (2) */
     if (has_result == has_error)
-        return none(out, has_result
-                             ? "it has a result and an error"
-                             : "it has neither method, result nor error");
+        return unreadable(out, has_result ? "it has a result and an error"
+                                          : "it has neither method, result nor "
+                                            "error");
     if (has_result)
-        return is_object(out->result) ? MCP_RPC_RESULT
-                                      : none(out, "its result is no object");
-    if (!is_object(out->error))
-        return none(out, "its error is no object");
+        return is_object(out->result)
+                   ? MCP_RPC_RESULT
+                   : unreadable(out, "its result is no object");
+    if (!is_object(out->error) &&
+        mortise_jv_type(out->error) != MORTISE_JV_STRING)
+        return unreadable(out, "its error is no object");
     if (mortise_jv_int(mortise_jv_get(out->error, "code"), &out->code) !=
         MORTISE_S_OK)
         out->code = 0;
     return MCP_RPC_ERROR;
+}
+
+int64_t mcp_rpc_look(mortise_str text)
+{
+    static const char key[] = "\"id\"";
+    const size_t n = sizeof key - 1;
+    const char *p = text.p, *end = text.p + text.n;
+    int64_t id = 0;
+
+    if (text.n == 0 || *p != '{')
+        return 0;
+    while (p != NULL && (size_t)(end - p) > n && memcmp(p, key, n) != 0)
+        p = (const char *)memchr(p + 1, '"', (size_t)(end - p - 1));
+    if (p == NULL || (size_t)(end - p) <= n)
+        return 0;
+    p = mortise_jp_space(p + n, end);
+    if (p == end || *p != ':')
+        return 0;
+    p = mortise_jp_space(p + 1, end);
+    for (; p < end && *p >= '0' && *p <= '9' && id < INT64_MAX / 100; p++)
+        id = 10 * id + (*p - '0');
+    return p < end && (*p == ',' || *p == '}' || *p == ' ') ? id : 0;
 }
 
 void mcp_rpc_read(mortise_str text, struct mcp_rpc *out)
@@ -79,6 +119,7 @@ void mcp_rpc_read(mortise_str text, struct mcp_rpc *out)
     memset(out, 0, sizeof *out);
     if (mortise_jv_parse(text, &v) != MORTISE_S_OK) {
         out->kind = none(out, "it is no JSON");
+        out->no_json = 1;
         return;
     }
     if (!is_object(v)) {
@@ -91,6 +132,14 @@ void mcp_rpc_read(mortise_str text, struct mcp_rpc *out)
     out->error = mortise_jv_get(v, "error");
     method = mortise_jv_get(v, "method");
     out->kind = is_there(method) ? read_method(out, method) : read_answer(out);
+}
+
+int64_t mcp_rpc_answers(mortise_str text)
+{
+    struct mcp_rpc m;
+
+    mcp_rpc_read(text, &m);
+    return m.no_json ? mcp_rpc_look(text) : m.number;
 }
 
 int mcp_rpc_is_refusal(int64_t code)

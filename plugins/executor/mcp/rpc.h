@@ -35,16 +35,24 @@ enum { MCP_METHOD_MAX = 127 };
 struct mcp_rpc {
     enum mcp_rpc_kind kind;
     const char *why; /* of what is none: a literal */
+    int no_json;     /* ... because it is no JSON */
     mortise_jv id;   /* of requests and answers */
-    int64_t number;  /* ... where it may be one of ours; else 0 */
+    /* ... where it may be one of ours; else 0.  Also of an answer that is none */
+    int64_t number;
     char method[MCP_METHOD_MAX + 1]; /* "": longer than any that is known */
     mortise_jv params;               /* none, or an object */
     mortise_jv result;               /* an object */
-    mortise_jv error;                /* an object */
+    mortise_jv error;                /* an object, or a text */
     int64_t code;                    /* its code; 0: not one */
 };
 
 void mcp_rpc_read(mortise_str text, struct mcp_rpc *out);
+/* The id that stands in a text that is no JSON and looks like a message; 0: none
+ * that may be one of ours. */
+int64_t mcp_rpc_look(mortise_str text);
+/* The id of a text that is an answer, if it can be read or not; 0: it is none, or
+ * has none. */
+int64_t mcp_rpc_answers(mortise_str text);
 
 /* Proves that code that nothing of a tool ran? */
 int mcp_rpc_is_refusal(int64_t code);

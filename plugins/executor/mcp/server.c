@@ -150,6 +150,10 @@ void mcp_server_drop(struct mcp_server *s, const struct mcp_trouble *why)
     if (!useful && why->consent.n == 0) {
         s->failures++;
         pause_for(s, why->retry_after_ms);
+    }
+    /* That it is ended with the engine is no news. */
+    if (!useful && why->consent.n == 0 &&
+        strcmp(why->klass, "cancelled") != 0) {
         mcp_log(s, MORTISE_LEVEL_WARN, "%.*s", (int)why->words.n, why->words.p);
     }
     mcp_request_fail_all(s, why);

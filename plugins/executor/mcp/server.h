@@ -110,6 +110,7 @@ struct mcp_reply {
     mortise_jv result; /* an object */
     mortise_jv error;  /* an object: {code, message, data} */
     int64_t code;
+    unsigned changed; /* what was mended to read it: bits of mend.h */
     const struct mcp_trouble *trouble;
 };
 

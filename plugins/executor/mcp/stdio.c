@@ -82,6 +82,32 @@ static void put(struct mcp_wire *w, const char *text)
     bytes_put(&w->words, mortise_strz(text));
 }
 
+static int has(mortise_str text, const char *word)
+{
+    const size_t n = strlen(word);
+
+    for (uint64_t i = 0; i + n <= text.n; i++)
+        if (memcmp(text.p + i, word, n) == 0)
+            return 1;
+    return 0;
+}
+
+/* A file that its sandbox does not have is denied to it, in the words of the
+ * runtime that wanted it. */
+static void put_advice(struct mcp_wire *w, mortise_jv written)
+{
+    struct bytes text = {0};
+
+    if (bytes_decode(&text, written) == MORTISE_S_OK &&
+        (has(bytes_str(&text), "EACCES") ||
+         has(bytes_str(&text), "ermission denied"))) {
+        put(w, " (a file may be missing from its sandbox: tools.mcp.");
+        put(w, w->server->name);
+        put(w, ".sandbox.fs.read)");
+    }
+    bytes_free(&text);
+}
+
 static void put_exit(struct mcp_wire *w, mortise_str answer)
 {
     mortise_jv v = mortise_jv_of(answer);
@@ -91,6 +117,7 @@ static void put_exit(struct mcp_wire *w, mortise_str answer)
     mortise_jv_int(mortise_jv_get(v, "exit"), &code);
     snprintf(words, sizeof words, "its program ended with %d", (int)code);
     put(w, words);
+    put_advice(w, mortise_jv_get(v, "stderr"));
     cause_put(&w->words, mortise_jv_get(v, "stderr"));
 }
 
@@ -105,10 +132,13 @@ static void judge_end(struct mcp_wire *w, mortise_status status,
     } else if (status == MORTISE_S_FAILED) {
         w->why.code = "mcp.protocol";
         w->why.klass = "permanent";
+    } else if (status == MORTISE_S_CANCELLED) {
+        w->why.klass = "cancelled";
+        w->why.arrived = w->process != 0;
     } else if (status != MORTISE_S_IO) { /* it was not started */
         w->why.code = "mcp.not_started";
         w->why.arrived = 0;
-        if (status != MORTISE_S_NOMEM && status != MORTISE_S_CANCELLED)
+        if (status != MORTISE_S_NOMEM)
             w->why.klass = "permanent";
     }
     if (status != MORTISE_S_OK)

@@ -12,12 +12,17 @@
  *       call ends with MORTISE_S_DOUBT, and the host says what follows, by the
  *       class of the operation: one that reads, or is idempotent, has failed;
  *       of any other a person is asked;
- *   (4) a result that the host does not take (too large for a record, or no JSON
- *       by its rules) has happened all the same: a mark is recorded in its place.
+ *   (4) a result that the host does not take has happened all the same.  It is
+ *       mended, if that can be (mend.c); else a mark is recorded in its place,
+ *       with the beginning of its text.
  */
 #include "call.h"
 
+#include "mend.h"
+
 #include <assert.h>
+
+enum { MARK_TEXT_MAX = 64 << 10 };
 
 /* ---- asking ---------------------------------------------------------------- */
 
@@ -297,17 +302,125 @@ static mortise_status say_done(struct mcp_call *c, mortise_str result)
 
 static int is_mark(const struct mcp_call *c)
 {
-    return mortise_str_is(bytes_str(&c->result), MCP_RESULT_INVALID);
+    return mortise_jv_is(
+        mortise_jv_get(mortise_jv_of(bytes_str(&c->result)), "resultType"),
+        mortise_strz("invalid"));
 }
+
+/* {"resultType": "invalid", "why", "text"} */
+static mortise_status write_mark(mortise_jw *w, const char *why,
+                                 mortise_str answer, mortise_str *out)
+{
+    struct bytes text = {0};
+    mortise_status status = mcp_mend_text(answer, MARK_TEXT_MAX, &text);
+
+    mortise_jw_growing(w, NULL, 0, bytes_more, NULL);
+    mortise_jw_object(w);
+    mortise_jw_key(w, "resultType");
+    mortise_jw_cstr(w, "invalid");
+    mortise_jw_key(w, "why");
+    mortise_jw_cstr(w, why);
+    mortise_jw_key(w, "text");
+    mortise_jw_string(w, bytes_str(&text));
+    mortise_jw_end(w);
+    bytes_free(&text);
+    return status == MORTISE_S_OK ? mortise_jw_finish(w, out) : status;
+}
+
+void mcp_step_done_badly(struct mcp_call *c, const char *why,
+                         mortise_str answer)
+{
+    mortise_status status;
+    mortise_str mark;
+    mortise_jw w;
+
+    c->changed = 0;
+    status = write_mark(&w, why, answer, &mark);
+    if (status == MORTISE_S_OK) {
+        mcp_step_done(c, mark);
+    } else {
+        c->sent = 1; /* it happened, and cannot be said */
+        mcp_call_end(c, status);
+    }
+    free(w.p);
+}
+
+static int is_kept(mortise_jv name)
+{
+    return !mortise_jv_is(name, mortise_strz(MCP_MENDED));
+}
+
+static void write_mended(mortise_jw *w, unsigned changed, mortise_jv was)
+{
+    mortise_jv structured = mortise_jv_get(was, "structuredContent");
+
+    mortise_jw_key(w, MCP_MENDED);
+    mortise_jw_object(w);
+    mortise_jw_key(w, "what");
+    mcp_mend_write(w, changed);
+    if (structured.n > 0 && (changed & (MCP_MENDED_NUMBER | MCP_MENDED_NAME))) {
+        mortise_jw_key(w, "structured_text");
+        mortise_jw_string(w, mortise_strn(structured.p, structured.n));
+    }
+    mortise_jw_end(w);
+}
+
+/* The result as it is recorded: with what was mended of it.  `was`: as it came. */
+static mortise_status keep_mended(struct mcp_call *c, mortise_str result,
+                                  mortise_str was)
+{
+    mortise_jv_iter it = mortise_jv_each(mortise_jv_of(result));
+    mortise_status status = MORTISE_S_OK;
+    struct bytes decoded = {0};
+    mortise_jv name, value;
+    mortise_str out;
+    mortise_jw w;
+
+    mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
+    mortise_jw_object(&w);
+    while (status == MORTISE_S_OK && mortise_jv_next(&it, &name, &value)) {
+        decoded.n = 0;
+        status = bytes_decode(&decoded, name);
+        if (!is_kept(name))
+            continue;
+        mortise_jw_keyn(&w, bytes_str(&decoded));
+        mortise_jw_value(&w, value);
+    }
+    write_mended(&w, c->changed, mortise_jv_of(was));
+    mortise_jw_end(&w);
+    if (status == MORTISE_S_OK)
+        status = mortise_jw_finish(&w, &out);
+    if (status == MORTISE_S_OK)
+        status = bytes_put(&c->result, out);
+    bytes_free(&decoded);
+    free(w.p);
+    return status;
+}
+
+static void record(struct mcp_call *c, mortise_str result, mortise_str was);
 
 /* Takes the call (4). */
 static void say_invalid(struct mcp_call *c, mortise_status status,
                         mortise_str words)
 {
-    if (is_mark(c) || status == MORTISE_S_CANCELLED)
+    struct bytes was = c->result, mended = {0};
+    unsigned changed;
+
+    if (is_mark(c) || status == MORTISE_S_CANCELLED) {
         end_refused(c, status, words);
-    else
-        mcp_step_done(c, mortise_strz(MCP_RESULT_INVALID));
+        return;
+    }
+    memset(&c->result, 0, sizeof c->result);
+    if (mcp_mend(bytes_str(&was), MCP_MENDED_ALL, &mended, &changed) ==
+            MORTISE_S_OK &&
+        changed != 0) {
+        c->changed |= changed;
+        record(c, bytes_str(&mended), bytes_str(&was));
+    } else {
+        mcp_step_done_badly(c, "it cannot be recorded", bytes_str(&was));
+    }
+    bytes_free(&mended);
+    bytes_free(&was);
 }
 
 static void done(void *ud, mortise_status status, mortise_str answer)
@@ -324,16 +437,17 @@ static void done(void *ud, mortise_status status, mortise_str answer)
     c->take(c);
 }
 
-void mcp_step_done(struct mcp_call *c, mortise_str result)
+static void record(struct mcp_call *c, mortise_str result, mortise_str was)
 {
     mortise_status status;
 
     assert(c->begun); /* or there is nothing to end */
     mcp_asked_drop(c);
     bytes_free(&c->result);
-    status = bytes_put(&c->result, result);
+    status = c->changed != 0 ? keep_mended(c, result, was)
+                             : bytes_put(&c->result, result);
     if (status == MORTISE_S_OK)
-        status = say_done(c, result);
+        status = say_done(c, bytes_str(&c->result));
     if (status == MORTISE_S_PENDING)
         return;
     if (status == MORTISE_S_NOMEM) {
@@ -342,6 +456,11 @@ void mcp_step_done(struct mcp_call *c, mortise_str result)
     } else {
         say_invalid(c, status, mortise_str_empty());
     }
+}
+
+void mcp_step_done(struct mcp_call *c, mortise_str result)
+{
+    record(c, result, mortise_str_empty());
 }
 
 void mcp_step_done_as(struct mcp_call *c, const char *kind, const char *word,

@@ -45,6 +45,10 @@ struct mcp_trouble {
     int arrived;             /* it may have been acted upon (5) */
     uint64_t retry_after_ms; /* 0: not said */
     int http_status;         /* of an answer that was no message; 0: none */
+    /* Not empty: it was answered, by this text, which cannot be read.  `flaw` says
+     * why, a literal. */
+    mortise_str answer;
+    const char *flaw;
     /* Not empty: a person has to allow it first.  JSON, an object whose `url` is
      * what to open in a browser; the rest of it is the transport's.  Keep it as
      * the result of a step, ask a person for {"redirect": the address that the

@@ -203,7 +203,8 @@ extern const mortise_module mortise_module_v1;
 static void begin(void)
 {
     static const char config[] =
-        "{\"servers\":{\"s\":{\"command\":true,\"timeout_ms\":1000,\"hold_ms\":"
+        "{\"servers\":{\"s\":{\"command\":true,\"unpinned\":true,\"timeout_"
+        "ms\":1000,\"hold_ms\":"
         "5000}},\"places\":[],\"secrets\":[]}";
     const mortise_request r = {.size = sizeof r, .call = BACKGROUND};
 
@@ -409,6 +410,68 @@ START_TEST(lists_that_never_hold)
 }
 END_TEST
 
+#define PAGE(id, tool, cursor)                                                 \
+    "{\"id\":" id ",\"result\":{\"tools\":[{\"name\":\"" tool "\"}],"          \
+    "\"nextCursor\":" cursor "}}"
+
+/* The empty cursor leads to the next page; one that leads to the same page is
+ * none, and a cursor that comes twice otherwise goes in a circle. */
+START_TEST(empty_cursors_may_be_none)
+{
+    call(1, "y");
+    start_legacy();
+    hears("tools/list");
+    say(PAGE("3", "x", "\"\""));
+    hears("\"cursor\":\"\"");
+    say(PAGE("4", "y", "null"));
+    hears("tools/call");
+    say("{\"id\":5,\"result\":{\"content\":[]}}");
+    done(1, "content");
+}
+END_TEST
+
+START_TEST(the_same_page_again_is_the_end)
+{
+    call(1, "x");
+    start_legacy();
+    hears("tools/list");
+    say(PAGE("3", "x", "\"\""));
+    hears("\"cursor\":\"\"");
+    say(PAGE("4", "x", "\"\""));
+    hears("tools/call");
+    say("{\"id\":5,\"result\":{\"content\":[]}}");
+    done(1, "content");
+}
+END_TEST
+
+START_TEST(cursors_may_go_in_a_circle)
+{
+    call(1, "x");
+    start_legacy();
+    hears("tools/list");
+    say(PAGE("3", "x", "\"\""));
+    hears("\"cursor\":\"\"");
+    say(PAGE("4", "y", "\"\""));
+    answer("journal.end/1", "\"undone\":true", MORTISE_S_OK, "null");
+    ended(1, MORTISE_S_FAILED, "mcp.protocol");
+}
+END_TEST
+
+/* An answer that cannot be read ends its request, and no other. */
+START_TEST(unreadable_answers_end_their_calls)
+{
+    call(1, "x");
+    start_legacy();
+    list(3);
+    hears("tools/call");
+    say("{\"id\":5,\"result\":}");
+    ck_assert_ptr_null(end_of(1));
+    say("{\"id\":4,\"result\":}");
+    answer("journal.end/1", "\"why\":\"it is no JSON\"", MORTISE_S_OK, "null");
+    ended(1, MORTISE_S_FAILED, "mcp.protocol");
+}
+END_TEST
+
 #define QUESTION(id)                                                           \
     "{\"id\":\"" id "\",\"method\":\"elicitation/create\",\"params\":{"        \
     "\"message\":\"" id "?\",\"requestedSchema\":{\"properties\":{}}}}"
@@ -503,9 +566,12 @@ START_TEST(results_that_are_not_taken)
     start_legacy();
     list(3);
     hears("tools/call");
-    say("{\"id\":4,\"result\":{\"content\":[],\"content\":[]}}");
+    say("{\"id\":4,\"result\":{\"content\":[],\"content\":[1]}}");
     answer("journal.end/1", "content", MORTISE_S_INVALID, "no JSON");
-    answer("journal.end/1", "\"result\":{\"resultType\":\"invalid\"}",
+    answer("journal.end/1",
+           "\"result\":{\"content\":[1],\"mortise.mended\":{\"what\":[",
+           MORTISE_S_INVALID, "too large");
+    answer("journal.end/1", "\"result\":{\"resultType\":\"invalid\"",
            MORTISE_S_OK, "null");
     ended(1, MORTISE_S_FAILED, "mcp.protocol");
 }
@@ -608,6 +674,10 @@ static Suite *suite(void)
     tcase_add_test(tc, results_that_are_not_taken);
     tcase_add_test(tc, no_list_is_no_use);
     tcase_add_test(tc, lists_that_never_hold);
+    tcase_add_test(tc, empty_cursors_may_be_none);
+    tcase_add_test(tc, the_same_page_again_is_the_end);
+    tcase_add_test(tc, cursors_may_go_in_a_circle);
+    tcase_add_test(tc, unreadable_answers_end_their_calls);
     tcase_add_test(tc, entered_again);
     tcase_add_test(tc, asks_too_much);
     tcase_add_test(tc, tasks_ask_no_end);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../../plugins/executor/mcp/call.h"
+#include "../../../plugins/executor/mcp/mend.h"
 #include "../../../plugins/executor/mcp/rpc.h"
 #include "lib/test.h"
 
@@ -17,6 +18,119 @@ static mortise_jv json(const char *text)
                   "no JSON: %s", text);
     return v;
 }
+
+/* ---- texts with flaws (mend.c) ------------------------------------------------ */
+
+/* Flaws of a text are mended, and nothing else of it is touched; what is no JSON
+ * even so is none. */
+START_TEST(flaws_are_mended)
+{
+    static const struct {
+        const char *text, *mended; /* NULL: it is none */
+        unsigned changed;
+    } all[] = {
+        {"{\"a\": [1, 2.50, \"x\"]}", "{\"a\":[1,2.50,\"x\"]}", 0},
+        {"[\"a\xff\xfe b\"]", "[\"a\xef\xbf\xbd\xef\xbf\xbd b\"]",
+         MCP_MENDED_TEXT},
+        {"[\"a\\ud83d b\", \"\\ude00\", \"\\ud83d\\ude00\"]",
+         "[\"a\\ufffd b\",\"\\ufffd\",\"\\ud83d\\ude00\"]", MCP_MENDED_TEXT},
+        {"[\"\\ud83d\\ud83d\\ude00\"]", "[\"\\ufffd\\ud83d\\ude00\"]",
+         MCP_MENDED_TEXT},
+        {"[\"a\tb\"]", "[\"a\\u0009b\"]", MCP_MENDED_TEXT},
+        {"[NaN,Infinity,-Infinity,null]", "[null,null,null,null]",
+         MCP_MENDED_NAN},
+        {"[9223372036854775807,-9223372036854775808,-0,1e308]",
+         "[9223372036854775807,-9223372036854775808,-0,1e308]", 0},
+        {"[9223372036854775808,18446744073709551615]",
+         "[9.223372036854776e18,1.8446744073709552e19]", MCP_MENDED_NUMBER},
+        {"[1e400,-1E+400]", "[1.7976931348623157e308,-1.7976931348623157e308]",
+         MCP_MENDED_NUMBER},
+        {"{\"a\":1,\"b\":{\"c\":1,\"\\u0063\":2},\"a\":3,\"a\":4}",
+         "{\"b\":{\"\\u0063\":2},\"a\":4}", MCP_MENDED_NAME},
+        {"{\"\":1,\"\":2}", "{\"\":2}", MCP_MENDED_NAME},
+        {"{\"a\":", NULL, 0},
+        {"[\"a\\x\"]", NULL, 0},
+        {"[\"a", NULL, 0},
+        {"[NaNs]", NULL, 0},
+        {"[1,]", NULL, 0},
+        {"", NULL, 0},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        struct bytes out = {0};
+        unsigned changed;
+        mortise_status status =
+            mcp_mend(mortise_strz(all[i].text), MCP_MENDED_ALL, &out, &changed);
+
+        ck_assert_msg((status == MORTISE_S_OK) == (all[i].mended != NULL),
+                      "%s: %d", all[i].text, (int)status);
+        if (all[i].mended != NULL) {
+            ck_assert_msg(mortise_str_is(bytes_str(&out), all[i].mended),
+                          "%s: %.*s", all[i].text, (int)out.n, out.p);
+            ck_assert_uint_eq(changed, all[i].changed);
+        }
+        bytes_free(&out);
+    }
+}
+END_TEST
+
+/* Only those flaws are mended that are named. */
+START_TEST(other_flaws_stay)
+{
+    struct bytes out = {0};
+    unsigned changed;
+
+    ck_assert_int_eq(mcp_mend(mortise_strz("{\"a\":1e400,\"a\":NaN}"),
+                              MCP_MENDED_NAN, &out, &changed),
+                     MORTISE_S_OK);
+    ck_assert(mortise_str_is(bytes_str(&out), "{\"a\":1e400,\"a\":null}"));
+    ck_assert_uint_eq(changed, MCP_MENDED_NAN);
+    bytes_free(&out);
+}
+END_TEST
+
+/* Any bytes are shown as text, and no more of them than there is room for. */
+START_TEST(any_bytes_are_text)
+{
+    struct bytes out = {0};
+
+    ck_assert_int_eq(mcp_mend_text(mortise_strn("a\xff\xc3\xa4z", 5), 64, &out),
+                     MORTISE_S_OK);
+    ck_assert(mortise_str_is(bytes_str(&out), "a\xef\xbf\xbd\xc3\xa4z"));
+    out.n = 0;
+    ck_assert_int_eq(mcp_mend_text(mortise_strz("abc\xc3\xa4"), 4, &out),
+                     MORTISE_S_OK);
+    ck_assert(mortise_str_is(bytes_str(&out), "abc"));
+    bytes_free(&out);
+}
+END_TEST
+
+/* The id of what looks like an answer, and is no JSON. */
+START_TEST(ids_are_looked_for)
+{
+    static const struct {
+        const char *text;
+        int64_t id;
+    } all[] = {
+        {"{\"jsonrpc\":\"2.0\",\"id\":12,\"result\":{\"a\":}}", 12},
+        {"{\"id\" : 3 ,", 3},
+        {"{\"id\":3", 0},
+        {"{\"id\":\"3\",", 0},
+        {"{\"id\":3.5,", 0},
+        {"{\"id\":-3,", 0},
+        {"{\"id\":99999999999999999999999,", 0},
+        {"{\"id\"", 0},
+        {"{\"a\":\"b\"", 0},
+        {"called {\"id\":3,", 0},
+        {"{", 0},
+        {"", 0},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        ck_assert_msg(mcp_rpc_look(mortise_strz(all[i].text)) == all[i].id,
+                      "%s", all[i].text);
+}
+END_TEST
 
 /* ---- messages (rpc.c) -------------------------------------------------------- */
 
@@ -47,10 +161,15 @@ START_TEST(messages_are_read)
         {"{\"id\":null,\"method\":\"ping\"}", MCP_RPC_NONE, 0},
         {"{\"id\":1,\"method\":7}", MCP_RPC_NONE, 0},
         {"{\"method\":\"x\",\"params\":[]}", MCP_RPC_NONE, 0},
-        {"{\"id\":1,\"result\":{},\"error\":{}}", MCP_RPC_NONE, 0},
-        {"{\"id\":1,\"result\":\"text\"}", MCP_RPC_NONE, 0},
-        {"{\"id\":1,\"error\":\"text\"}", MCP_RPC_NONE, 0},
-        {"{\"id\":1}", MCP_RPC_NONE, 0},
+        {"{\"id\":1,\"result\":{},\"error\":{}}", MCP_RPC_NONE, 1},
+        {"{\"id\":1,\"result\":{},\"error\":null}", MCP_RPC_RESULT, 1},
+        {"{\"id\":1,\"result\":null,\"error\":{}}", MCP_RPC_ERROR, 1},
+        {"{\"id\":1,\"result\":null,\"error\":null}", MCP_RPC_NONE, 1},
+        {"{\"id\":1,\"result\":null}", MCP_RPC_NONE, 1},
+        {"{\"id\":1,\"result\":\"text\"}", MCP_RPC_NONE, 1},
+        {"{\"id\":1,\"error\":\"text\"}", MCP_RPC_ERROR, 1},
+        {"{\"id\":1,\"error\":7}", MCP_RPC_NONE, 1},
+        {"{\"id\":1}", MCP_RPC_NONE, 1},
         {"[{\"id\":1,\"result\":{}}]", MCP_RPC_NONE, 0},
         {"\"text\"", MCP_RPC_NONE, 0},
         {"Starting server ...", MCP_RPC_NONE, 0},
@@ -529,6 +648,10 @@ static Suite *suite(void)
     Suite *s = suite_create("mcp_parts");
     TCase *tc = tcase_create("mcp_parts");
 
+    tcase_add_test(tc, flaws_are_mended);
+    tcase_add_test(tc, other_flaws_stay);
+    tcase_add_test(tc, any_bytes_are_text);
+    tcase_add_test(tc, ids_are_looked_for);
     tcase_add_test(tc, messages_are_read);
     tcase_add_test(tc, long_and_odd_texts_are_borne);
     tcase_add_test(tc, texts_have_one_canonical_form);
