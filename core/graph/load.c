@@ -71,6 +71,9 @@ static void read_whole(struct mortise_loader *ld)
         mortise_check_names(ld);
     if (!ld->nomem)
         mortise_check_structure(ld);
+    if (!ld->nomem && !mortise_load_is_pinned(ld) &&
+        mortise_load_errors(ld) == 0)
+        mortise_check_unfilled(ld);
 }
 
 static void read_all(struct mortise_loader *ld)

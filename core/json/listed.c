@@ -120,7 +120,10 @@ void mortise_schema_look(const struct mortise_schema *s, const char *name,
     if (out->listed)
         out->near = NULL;
     certain = out->listed ? NULL : mortise_schema_member(s, name);
-    out->never = certain != NULL && certain->kinds == 0;
+    /* Nothing fits it, or no object fits the whole. */
+    out->never = (certain != NULL && certain->kinds == 0) ||
+                 (!out->listed &&
+                  (mortise_schema_types(s) & MORTISE_T_OBJECT) == 0);
     out->others = !out->listed && !out->never && k.lists && !k.open;
     out->open = k.open;
     out->slip = out->near != NULL && mortise_is_slip(name, out->near);

@@ -885,8 +885,10 @@ const struct mortise_code mortise_codes[] = {
      "      schema: {type: integer}, next: END}   # {type: [integer, "
      "'null']}\n"},
     {"W0813", "a retry of what is never retried",
-     "Nobody knows whether a call in doubt happened, so a retry_policy never "
-     "repeats it: its plugin, `on_in_doubt` or a person settles it first.",
+     "Permanent errors are never retried, and some codes are always permanent: "
+     "`schema`, `expression`, `http.404`.  Nobody knows whether a call in "
+     "doubt happened, so a retry_policy never repeats it: its plugin, "
+     "`on_in_doubt` or a person settles it first.",
      START_A
      "  a: {type: tool, tool: http/request, args: {url: \"${input.url}\"},\n"
      "      retry_policy: {max_attempts: 3, retry_on: [in_doubt]}, next: "
@@ -958,7 +960,8 @@ const struct mortise_code mortise_codes[] = {
      "already, "
      "a trait that no personality edge asks for where no gmi node is told of "
      "it, a persona without a word, memory_consistency in a graph without a "
-     "memory_policy, discovery among the tools of a node that has none.  Take "
+     "memory_policy, discovery among the tools of a node that has none, "
+     "`default` in a schema, `end: first` without an edge to END.  Take "
      "it away, or look what was meant.",
      START_A
      "  a: {type: guardrail, guardrails: [pattern, pattern], next: END}\n"},
@@ -970,6 +973,13 @@ const struct mortise_code mortise_codes[] = {
      "metadata: {name: d}\n"
      "plugins: {config: {http: {allow: [mcp.example.com:443]}}}\n"
      "tools: {mcp: {shop: {url: \"https://mcp.example.com/mcp\"}}}\n"},
+    {"W0830", "a template in a key that takes none",
+     "Some keys take templates: prompt, goal, args, instructions and others "
+     "that mortise-graph(5) calls so.  In any other key ${...} is not "
+     "evaluated.  It stays as it is written.",
+     START_A
+     "  a: {type: human, prompt: Well?, assignees: [\"${input.who}\"], next: "
+     "END}\n"},
     {"W0904", "an answer that is refused",
      "A case scripts an output that the schema of the operation, or of the "
      "node, refuses: the node fails of it; or it has a person answer what the "

@@ -19,6 +19,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "yaml/foreign_keys.h"
+
 /* ---- rows ------------------------------------------------------------ */
 
 static size_t put_rows(const struct mortise_key *table, size_t n,
@@ -80,11 +82,15 @@ static const char *unknown_key(const struct mortise_place *place,
                                const struct mortise_yaml *name,
                                struct mortise_diags *diags)
 {
-    const char *near;
+    const char *near, *ours = mortise_foreign_key(name->str, known, n);
     struct mortise_diag *d =
         mortise_diag_add(diags, "E0201", name->span, "unknown key '%s' in %s",
                          name->str, place->what);
 
+    if (ours != NULL) {
+        mortise_diag_help(diags, d, "Mortise's key for this is '%s'", ours);
+        return ours;
+    }
     near = mortise_nearest(name->str, known, n);
     if (near != NULL)
         mortise_diag_help(diags, d, "did you mean '%s'?", near);
@@ -576,6 +582,14 @@ static bool is_among(const char *const *known, size_t n, const char *name)
     return false;
 }
 
+/* The key of `known` that `key`, which is none of them, probably means. */
+static const char *probably(const char *key, const char *const *known, size_t n)
+{
+    const char *ours = mortise_foreign_key(key, known, n);
+
+    return ours != NULL ? ours : mortise_nearest(key, known, n);
+}
+
 /* A key that nobody knows, and that is most like `name`. */
 static bool is_misspelt(const struct mortise_place *place,
                         const struct mortise_yaml *map, const char *name)
@@ -588,7 +602,7 @@ static bool is_misspelt(const struct mortise_place *place,
 
         if (mortise_yaml_is_x(key) || is_among(known, n, key))
             continue;
-        near = mortise_nearest(key, known, n);
+        near = probably(key, known, n);
         if (near != NULL && strcmp(near, name) == 0)
             return true;
     }

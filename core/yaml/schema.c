@@ -103,24 +103,53 @@ static bool is_data(const char *keyword)
     return false;
 }
 
-/* Recursive, as deep as YAML nests. */
-static void find_required(const struct mortise_yaml *v,
-                          struct mortise_diags *diags)
+/* Keywords whose members are schemas by name. */
+static bool has_names(const char *keyword)
+{
+    static const char *const of_names[] = {"$defs", "definitions",
+                                           "dependentSchemas",
+                                           "patternProperties", "properties"};
+
+    for (size_t i = 0; i < sizeof of_names / sizeof of_names[0]; i++)
+        if (strcmp(keyword, of_names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Values are judged and never completed. */
+static void warn_of_default(const struct mortise_yaml *name,
+                            struct mortise_diags *diags)
+{
+    mortise_diag_help(
+        diags,
+        mortise_diag_add(diags, "W0826", name->span,
+                         "'default' of a schema has no effect: a member that "
+                         "is absent stays absent"),
+        "say it where the value is read: ${has(input.x) ? input.x : 1}");
+}
+
+/* Recursive, as deep as YAML nests.  `names`: the keys are names of schemas, and
+ * no keywords.  `completes`: authors may expect that defaults are put in. */
+static void look_at(const struct mortise_yaml *v, bool names, bool completes,
+                    struct mortise_diags *diags)
 {
     const struct mortise_yaml *required, *members;
 
-    if (v->kind == MORTISE_YAML_MAP) {
+    if (v->kind == MORTISE_YAML_MAP && !names) {
         required = mortise_yaml_get(v, "required");
         members = mortise_yaml_get(v, "properties");
         if (required != NULL && required->kind == MORTISE_YAML_SEQ &&
             members != NULL && members->kind == MORTISE_YAML_MAP)
             check_required(required, members, diags);
-    } else if (v->kind != MORTISE_YAML_SEQ) {
-        return;
+        if (completes && mortise_yaml_get(v, "default") != NULL)
+            warn_of_default(mortise_yaml_key(v, "default"), diags);
     }
-    for (size_t i = 0; i < v->n; i++)
-        if (v->kind != MORTISE_YAML_MAP || !is_data(v->keys[i]->str))
-            find_required(v->items[i], diags);
+    for (size_t i = 0; i < v->n; i++) {
+        const char *key = v->kind == MORTISE_YAML_MAP ? v->keys[i]->str : "";
+
+        if (v->kind == MORTISE_YAML_SEQ || names || !is_data(key))
+            look_at(v->items[i], !names && has_names(key), completes, diags);
+    }
 }
 
 /* ---- compiling ------------------------------------------------------------ */
@@ -164,6 +193,6 @@ int mortise_yaml_schema(struct mortise_schema **out, struct mortise_arena *a,
     json_decref(json);
     if (rv == MORTISE_ENOMEM)
         return rv;
-    find_required(node, diags);
+    look_at(node, false, says_where, diags);
     return rv == MORTISE_OK ? rv : MORTISE_ECHECK;
 }

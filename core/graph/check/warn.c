@@ -119,8 +119,27 @@ static void check_doubt(struct mortise_loader *ld)
     }
 }
 
+/* `end: first` ends the graph with the first edge to END. */
+static void check_end_first(struct mortise_loader *ld)
+{
+    const struct mortise_graph *g = ld->g;
+    const struct mortise_yaml *key = mortise_yaml_key(g->tree, "end");
+
+    for (uint32_t i = 0; i < g->n_edges; i++)
+        if (g->edges[i].to == MORTISE_END)
+            return;
+    if (g->end_first && key != NULL)
+        mortise_diag_help(
+            ld->diags,
+            mortise_diag_add(ld->diags, "W0826", key->span,
+                             "'end: first' has no effect: no edge leads to "
+                             "END"),
+            "add 'next: END' to the nodes that may end the graph");
+}
+
 void mortise_check_warnings(struct mortise_loader *ld)
 {
+    check_end_first(ld);
     mortise_check_infinite_loops(ld);
     check_lists(ld);
     if (ld->catalog->advise)

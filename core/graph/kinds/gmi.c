@@ -378,6 +378,34 @@ static void put_looked_up(struct mortise_loader *ld,
                          mortise_made_text(ld, "${discovery.skills}", r->key));
 }
 
+/* Is the value of this key of the node the word `true` or `word`? */
+static bool says(const struct mortise_reading *r, const char *key,
+                 const char *word)
+{
+    const struct mortise_yaml *v = mortise_yaml_get(r->map, key);
+
+    if (v == NULL)
+        return false;
+    return v->kind == MORTISE_YAML_BOOL ? v->u.b : strcmp(v->str, word) == 0;
+}
+
+/* The output of the bundled executor is a text, unless a key of the node asks for
+ * something else. */
+static void note_text(struct mortise_loader *ld, struct mortise_reading *r)
+{
+    static const char *const others[] = {"handoffs", "output_schema",
+                                         "planner"};
+
+    if (strcmp(r->node->plugin, "agent") != 0 || says(r, "response", "json") ||
+        says(r, "reports", "true"))
+        return;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (mortise_yaml_get(r->map, others[i]) != NULL)
+            return;
+    ld->output_of[r->node->index] =
+        mortise_load_our_schema(ld, json_pack("{s:s}", "type", "string"));
+}
+
 static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 {
     struct mortise_made all = {.n = 0};
@@ -404,6 +432,7 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
         mortise_made_put(ld, &all, r->map->keys[at], r->map->items[at]);
     put_looked_up(ld, r, &all);
     mortise_agent_take_args(ld, r, &all);
+    note_text(ld, r);
 }
 
 const struct mortise_node_kind mortise_graph_kind_gmi = {

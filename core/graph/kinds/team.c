@@ -335,6 +335,15 @@ static void approve_once(const struct mortise_reading *r)
             g->nodes[i].approve_whole = false;
 }
 
+/* Of {goal}, which is all that the graph inside gets. */
+static struct mortise_schema *goal_schema(struct mortise_loader *ld)
+{
+    return mortise_load_our_schema(
+        ld, json_pack("{s:s, s:{s:{s:s}}, s:[s], s:b}", "type", "object",
+                      "properties", "goal", "type", "string", "required",
+                      "goal", "additionalProperties", 0));
+}
+
 static void read_graph(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
@@ -350,6 +359,7 @@ static void read_graph(void *ctx, void *into, const struct mortise_slot *slot)
     if (r->node->sub == NULL)
         return;
     r->node->yields = last;
+    r->node->sub->input = goal_schema(ld);
     mortise_inner_load(ld, r, &whole);
     approve_once(r);
 }

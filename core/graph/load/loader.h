@@ -473,6 +473,9 @@ void mortise_load_recoverable(struct mortise_loader *ld);
 size_t mortise_check_doubts(const struct mortise_loader *ld);
 /* The graph as a whole; makes its regions on the way. */
 void mortise_check_structure(struct mortise_loader *ld);
+/* unfilled.c: of a graph without errors, that is about to run for the first
+ * time. */
+void mortise_check_unfilled(struct mortise_loader *ld);
 void mortise_check_joins(struct mortise_loader *ld); /* join.c */
 void mortise_check_writes(struct mortise_loader *ld);
 void mortise_check_warnings(struct mortise_loader *ld); /* warn.c */

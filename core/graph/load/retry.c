@@ -9,6 +9,7 @@
  */
 #include "graph/load/loader.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *const default_retry_on[] = {"transient", "timeout"};
@@ -65,6 +66,24 @@ static void check_code(struct mortise_loader *ld,
             "did you mean '%s'?", near);
 }
 
+/* Codes whose errors are permanent wherever the engine makes them. */
+static bool is_permanent(const char *code)
+{
+    static const char *const codes[] = {
+        "budget", "determinism", "expression",  "guardrail",
+        "limit",  "reducer",     "rejected",    "route",
+        "schema", "suspended",   "unknown_tool"};
+    unsigned status;
+    char rest;
+
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+        if (strcmp(codes[i], code) == 0)
+            return true;
+    if (sscanf(code, "http.%3u%c", &status, &rest) != 1)
+        return false;
+    return status < 500 && status != 408 && status != 425 && status != 429;
+}
+
 static void read_retry_on(void *ctx, void *into,
                           const struct mortise_slot *slot)
 {
@@ -85,6 +104,15 @@ static void read_retry_on(void *ctx, void *into,
                               "take it out; `on_in_doubt: retry` has it done "
                               "again, where twice does no harm");
         }
+        if (is_permanent(codes[i]))
+            mortise_diag_help(
+                ld->diags,
+                mortise_diag_add(ld->diags, "W0813",
+                                 slot->value->items[i]->span,
+                                 "'%s' errors are permanent, and permanent "
+                                 "errors are never retried",
+                                 codes[i]),
+                "take it out, or handle it with 'on_error'");
         if (strcmp(codes[i], "permanent") != 0)
             continue;
         d = mortise_diag_add(ld->diags, "E0208", slot->value->items[i]->span,
