@@ -251,9 +251,9 @@ START_TEST(every_code_has_a_fixture)
             strcmp(code, "W0820") == 0 || strcmp(code, "W0821") == 0 ||
             strcmp(code, "W0822") == 0 || strcmp(code, "W0823") == 0 ||
             strcmp(code, "W0824") == 0 || strcmp(code, "W0825") == 0 ||
-            strncmp(code, "E07", 3) == 0 || strncmp(code, "E09", 3) == 0 ||
-            strncmp(code, "W09", 3) == 0 || strncmp(code + 1, "10", 2) == 0 ||
-            strncmp(code, "E11", 3) == 0)
+            strcmp(code, "W0828") == 0 || strncmp(code, "E07", 3) == 0 ||
+            strncmp(code, "E09", 3) == 0 || strncmp(code, "W09", 3) == 0 ||
+            strncmp(code + 1, "10", 2) == 0 || strncmp(code, "E11", 3) == 0)
             continue;
         snprintf(mark, sizeof mark, "[%s]: ", code);
         ck_assert_msg(strstr(all_golden, mark) != NULL, "no fixture for %s",
