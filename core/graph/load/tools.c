@@ -296,8 +296,8 @@ static const struct mortise_key entry_keys[] = {
      .in = entry_of,
      MORTISE_INTO_BOOL(struct entry, ask)},
     {.name = "max_output",
-     .about = "How much of what it gives the model is told (64KiB); what is "
-              "cut is marked.",
+     .about = "How much text of what it gives the model is told (64KiB); what "
+              "is cut is marked.  Images do not count.",
      .min = 64,
      .in = entry_of,
      MORTISE_INTO_SIZE(struct entry, max_output)},

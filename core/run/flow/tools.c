@@ -12,8 +12,8 @@
  *       what becomes of that is for who asked to say.
  *   (2) Each is another visit of its node, so that its name is its own in the
  *       run.  What its effects are known by is the step (identity.c).
- *   (3) Of what it gave, as much is told as the graph says (max_output); what is
- *       cut is marked, and its record has it whole.
+ *   (3) Of what it gave, as much is told as the graph says (max_output), images
+ *       apart; what is cut is marked, and its record has it whole.
  *   (4) One that was stopped answers nothing: it is asked for anew, should its
  *       asker be entered again.  Unless what it was to do had happened.
  *   (5) It is no step of the run's, takes no place of its own among the calls
@@ -154,33 +154,74 @@ int mortise_apply_invoke(struct mortise_run *r, struct exec *x,
 
 /* ---- how they end (1) ----------------------------------------------------- */
 
-/* The beginning of a text, and that it is one. */
-static json_t *cut(const char *text, size_t n, size_t most)
+/* The beginning of a text, and that it is one of so many bytes. */
+static json_t *cut(const char *text, size_t n, size_t most, size_t of)
 {
     size_t k = mortise_utf8_cut(text, n, most);
 
     return json_pack("{s:o, s:{s:I, s:I}}", "text", mortise_json_strn(text, k),
-                     "cut", "bytes", (json_int_t)k, "of", (json_int_t)n);
+                     "cut", "bytes", (json_int_t)k, "of", (json_int_t)of);
+}
+
+/* So many bytes of these parts are base64: of parts, or of resources in parts. */
+static size_t media_size(const json_t *parts)
+{
+    size_t n = 0;
+
+    MORTISE_JSON_EACH (part, i, parts) {
+        const json_t *in = json_object_get(part, "resource");
+
+        n += json_string_length(json_object_get(part, "data")) +
+             json_string_length(json_object_get(part, "blob")) +
+             json_string_length(json_object_get(in, "blob"));
+    }
+    return n;
+}
+
+/* The texts of what an MCP tool gave, which stand in its content, too; NULL: it is
+ * none. */
+static const json_t *texts_of(const json_t *output)
+{
+    const json_t *text = json_object_get(output, "text");
+
+    return json_is_array(json_object_get(output, "content")) &&
+                   json_string_length(text) > 0
+               ? text
+               : NULL;
+}
+
+/* What a value of so many bytes counts: what a model is shown as text. */
+static size_t weight_of(const json_t *output, size_t n)
+{
+    static const char *const parts[] = {"parts", "content", "contents"};
+
+    n -= json_string_length(texts_of(output));
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        n -= media_size(json_object_get(output, parts[i]));
+    return n;
 }
 
 /* (3): {output}, or {text, cut: {bytes, of}}.  NULL: memory ran out. */
 static json_t *output_json(const struct mortise_run *r,
                            const struct mortise_offer *offer, json_t *output)
 {
-    bool is_text = json_is_string(output);
-    char *made = NULL;
-    const char *text = json_string_value(output);
-    size_t n = json_string_length(output);
+    const json_t *texts = texts_of(output);
+    const json_t *text = json_is_string(output) ? output : texts;
+    char *made =
+        json_is_string(output) ? NULL : mortise_json_text(r->mem, output);
+    size_t most = (size_t)offer->max_output, n;
     json_t *out;
 
-    if (!is_text) {
-        text = made = mortise_json_text(r->mem, output);
-        if (made == NULL)
-            return NULL;
-        n = strlen(made);
-    }
-    out = n > offer->max_output ? cut(text, n, offer->max_output)
-                                : json_pack("{s:O}", "output", output);
+    if (!json_is_string(output) && made == NULL)
+        return NULL;
+    n = weight_of(output,
+                  made != NULL ? strlen(made) : json_string_length(output));
+    if (n <= most)
+        out = json_pack("{s:O}", "output", output);
+    else if (text != NULL)
+        out = cut(json_string_value(text), json_string_length(text), most, n);
+    else
+        out = cut(made, strlen(made), most, n);
     mortise_release_str(r->mem, made);
     return out;
 }

@@ -175,6 +175,11 @@ mortise_str agent_result_step(char *room, const struct result *r,
 /* Takes the call: one that was pending is there, or could not be made. */
 void agent_result_is_there(struct result *r, mortise_status status);
 
+/* ---- shown.c --------------------------------------------------------------- */
+
+/* What a tool gave, as a list of parts. */
+mortise_status agent_write_shown(mortise_jw *w, mortise_jv output);
+
 /* ---- leaf.c ---------------------------------------------------------------- */
 
 mortise_status agent_begin_leaf(struct call *c, mortise_jv body);

@@ -102,10 +102,9 @@ static mortise_status put_output(struct result *r, mortise_jv output)
     if (is_message(output))
         return bytes_put(&r->parts, mortise_strn(parts.p, parts.n));
     mortise_jw_growing(&w, NULL, 0, bytes_more, NULL);
-    mortise_jw_array(&w);
-    agent_write_text(&w, output);
-    mortise_jw_end(&w);
-    status = mortise_jw_finish(&w, &json);
+    status = agent_write_shown(&w, output);
+    if (status == MORTISE_S_OK)
+        status = mortise_jw_finish(&w, &json);
     if (status == MORTISE_S_OK)
         status = bytes_put(&r->parts, json);
     free(w.p);

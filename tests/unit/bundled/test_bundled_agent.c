@@ -72,6 +72,77 @@ START_TEST(it_asks)
 }
 END_TEST
 
+#define SAYS(text) "{\"type\":\"text\",\"text\":\"" text "\"}"
+#define PNG        "\"iVBORw0KGgo=\""
+
+/* Of what an MCP tool gives, a model is shown each text once, a picture as one,
+ * and what it cannot be shown by its name. */
+START_TEST(results_are_shown)
+{
+    static const struct {
+        const char *output, *parts;
+    } all[] = {
+        {"{\"content\":[" SAYS("a") "," SAYS("b") "],\"text\":\"a\\nb\"}",
+         SAYS("a") "," SAYS("b")},
+        {"{\"content\":[{\"type\":\"image\",\"mimeType\":\"image/png\","
+         "\"data\":" PNG "}],\"text\":\"\"}",
+         "{\"type\":\"image\",\"media_type\":\"image/png\",\"data\":" PNG "}"},
+        {"{\"content\":[{\"type\":\"image\",\"mimeType\":\"image/png\","
+         "\"data\":\"/9j/AAAA\"}],\"text\":\"\"}",
+         "{\"type\":\"image\",\"media_type\":\"image/jpeg\",\"data\":"
+         "\"/9j/AAAA\"}"},
+        {"{\"content\":[{\"type\":\"image\",\"mimeType\":\"image/png\","
+         "\"data\":\"aGk=\"}],\"text\":\"\"}",
+         SAYS("[image image/png, 4 characters of base64: it is no picture]")},
+        {"{\"content\":[{\"type\":\"image\",\"data\":\"iVBORw0KGgo!\"}],"
+         "\"text\":\"\"}",
+         SAYS("[image, 12 characters of base64: it is no picture]")},
+        {"{\"content\":[{\"type\":\"image\"}],\"text\":\"\"}",
+         SAYS("[image, 0 characters of base64: it is no picture]")},
+        {"{\"content\":[{\"type\":\"audio\",\"mimeType\":\"audio/wav\","
+         "\"data\":\"UklGRg==\"}],\"text\":\"\"}",
+         SAYS("[audio audio/wav, 8 characters of base64: it is not shown]")},
+        {"{\"content\":[{\"type\":\"resource\",\"resource\":{\"uri\":\"u\","
+         "\"mimeType\":\"image/png\",\"blob\":" PNG "}}],\"text\":\"\"}",
+         "{\"type\":\"image\",\"media_type\":\"image/png\",\"data\":" PNG "}"},
+        {"{\"contents\":[{\"uri\":\"u\",\"mimeType\":\"image/png\","
+         "\"blob\":" PNG "}]}",
+         "{\"type\":\"image\",\"media_type\":\"image/png\",\"data\":" PNG "}"},
+        {"{\"contents\":[{\"uri\":\"u\",\"blob\":\"AAAA\"}]}",
+         SAYS("[file, 4 characters of base64: it is no text]")},
+        {"{\"content\":[{\"type\":\"hologram\",\"x\":1}],\"text\":\"\"}",
+         SAYS("{\\\"type\\\":\\\"hologram\\\",\\\"x\\\":1}")},
+        /* the structured value, once */
+        {"{\"content\":[" SAYS(
+             "{ \\\"n\\\": 1 }") "],\"text\":\"{ \\\"n\\\": 1 "
+                                 "}\",\"structured\":{\"n\":1}}",
+         SAYS("{ \\\"n\\\": 1 }")},
+        {"{\"content\":[" SAYS("one") "],\"text\":\"one\",\"structured\":{"
+                                      "\"n\":1}}",
+         SAYS("one") "," SAYS("{\\\"n\\\":1}")},
+        {"{\"content\":[],\"text\":\"\",\"structured\":{\"n\":1e29},"
+         "\"mended\":[\"m\"],\"structured_text\":\"{9}\"}",
+         SAYS("{9}") "," SAYS("[\\\"m\\\"]")},
+        /* what is none of an MCP tool's is shown as it is */
+        {"{\"content\":[" SAYS("a") "],\"text\":\"a\",\"more\":1}",
+         SAYS("{\\\"content\\\":[{\\\"type\\\":\\\"text\\\",\\\"text\\\":"
+              "\\\"a\\\"}],\\\"text\\\":\\\"a\\\",\\\"more\\\":1}")},
+        {"{\"content\":[1],\"text\":\"a\"}",
+         SAYS("{\\\"content\\\":[1],\\\"text\\\":\\\"a\\\"}")},
+    };
+    char answer[1024], want[1024];
+
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        snprintf(answer, sizeof answer, CALLS ",\"output\":%s}", all[i].output);
+        snprintf(want, sizeof want, "\"name\":\"n\",\"parts\":[%s]}",
+                 all[i].parts);
+        gmi("\"prompt\":\"p\",\"tools\":true", answer);
+        ck_assert_msg(strstr(host.asked, want) != NULL, "no %s in %s", want,
+                      host.asked);
+    }
+}
+END_TEST
+
 /* What joins the system message does so in one order, by one template. */
 START_TEST(it_is_told_who_it_is)
 {
@@ -160,6 +231,10 @@ static const struct {
      CALLS ",\"output\":{\"parts\":[{\"type\":\"text\",\"text\":\"a\"}]}}",
      MORTISE_S_FAILED},
     {"\"prompt\":\"p\",\"tools\":true",
+     CALLS ",\"output\":{\"content\":[{\"type\":\"text\",\"text\":\"{}\"}],"
+           "\"text\":\"{}\",\"structured\":{\"a\":1}}}",
+     MORTISE_S_FAILED},
+    {"\"prompt\":\"p\",\"tools\":true",
      CALLS ",\"text\":\"a\",\"cut\":{\"bytes\":1,\"of\":2}}", MORTISE_S_FAILED},
     {"\"prompt\":\"p\",\"tools\":true", CALLS ",\"goto\":\"b\"}", MORTISE_S_OK},
     {"\"prompt\":\"p\",\"tools\":true,\"execution_mode\":\"single_turn\"",
@@ -203,6 +278,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, it_asks);
+    tcase_add_test(tc, results_are_shown);
     tcase_add_test(tc, it_is_told_who_it_is);
     tcase_add_test(tc, nothing_forges_a_line);
     tcase_add_test(tc, errors_are_passed_on);

@@ -242,6 +242,42 @@ START_TEST(a_long_output_is_cut)
 }
 END_TEST
 
+/* Images are no text, so they are not cut; of what an MCP tool gave, the texts
+ * are, and not the JSON that has them twice. */
+START_TEST(images_are_not_cut)
+{
+    static const char letters[] =
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+        "a";
+    char asks[1024], output[1024];
+
+    snprintf(asks, sizeof asks,
+             TOOL("t/echo", "{content: [{type: image, mimeType: image/png, "
+                            "data: %s}], text: x}"),
+             letters);
+    begin("{tool: t/echo, max_output: 128B}", "", asks);
+    sim_run_plain(&s);
+    snprintf(output, sizeof output,
+             "[{\"output\":{\"content\":[{\"data\":\"%s\",\"mimeType\":"
+             "\"image/png\",\"type\":\"image\"}],\"text\":\"x\"}}]",
+             letters);
+    assert_output(output);
+    end();
+    snprintf(asks, sizeof asks,
+             TOOL("t/echo", "{content: [{type: text, text: %s}], text: %s}"),
+             letters, letters);
+    begin("{tool: t/echo, max_output: 128B}", "", asks);
+    sim_run_plain(&s);
+    snprintf(output, sizeof output,
+             "[{\"cut\":{\"bytes\":128,\"of\":%zu},\"text\":\"%.128s\"}]",
+             sizeof letters - 1 + 49, letters);
+    assert_output(output);
+    end();
+}
+END_TEST
+
 /* ---- what a tool waits for, and its asker holds ---------------------------- */
 
 /* A budget whose last call its asker has reserved: with on_exceeded as said. */
@@ -897,6 +933,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_tool_takes_the_place_of_who_asked);
     tcase_add_test(tc, tools_use_up_no_limit);
     tcase_add_test(tc, a_long_output_is_cut);
+    tcase_add_test(tc, images_are_not_cut);
     tcase_add_loop_test(tc, a_budget_pauses_between_tools, 0, 2);
     tcase_add_test(tc, a_budget_fails_between_tools);
     tcase_add_test(tc, a_budget_leads_out_of_tools);
