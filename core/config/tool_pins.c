@@ -11,8 +11,8 @@
  *       that says it only reads may lie.
  *   (3) A tool's schemas are the server's text.  They mark no place where a
  *       secret may stand, whatever they say, and what they say of their dialect
- *       does not count: all are read as 2020-12, which older ones are but for
- *       corners.
+ *       does not count: all are read as 2020-12, and what drafts 4 to 7 say
+ *       otherwise is rewritten (json/drafts.c).
  */
 #include "config/tool_pins.h"
 
@@ -23,6 +23,7 @@
 
 #include "base/nearest.h"
 #include "base/wild.h"
+#include "json/drafts.h"
 
 /* ---- effects (1), (2) ---------------------------------------------------- */
 
@@ -174,9 +175,13 @@ static json_t *schema_of(const struct mortise_yaml *node)
 {
     json_t *schema = mortise_yaml_json(node, false);
 
-    if (schema != NULL)
-        json_object_del(schema, "$schema");
-    return schema;
+    if (schema == NULL)
+        return NULL;
+    json_object_del(schema, "$schema");
+    if (mortise_schema_modernize(schema) == MORTISE_OK)
+        return schema;
+    json_decref(schema);
+    return NULL;
 }
 
 /* The tool's own schema is a resource of its own inside of this one: what it
