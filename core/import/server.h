@@ -56,8 +56,16 @@ void mortise_server_sandbox(struct server *s, const json_t *command);
 /* A path that counts from `base`, as one that does from the new file; in the
  * arena. */
 const char *mortise_server_from_file(struct server *s, const char *path);
-/* What starts it fetches it, or is a daemon's: a finding. */
-void mortise_server_launcher(struct server *s, const json_t *command);
+/* The path of an argument, as it is on this machine; in the arena.  With "${" in
+ * it: nobody knows. */
+const char *mortise_server_at(struct server *s, const char *path);
+
+/* ---- server_fetched.c: programs that start programs ----------------------- */
+
+/* The command without what fetches its program, where that is installed.  Takes
+ * the command, an array; NULL: the server cannot start, and is left behind after a
+ * finding. */
+json_t *mortise_server_installed(struct server *s, json_t *command);
 
 /* ---- servers.c ----------------------------------------------------------- */
 

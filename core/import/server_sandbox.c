@@ -53,12 +53,18 @@ const char *mortise_server_from_file(struct server *s, const char *path)
     return s->all->is_elsewhere ? join(s, s->all->whole, path) : path;
 }
 
+const char *mortise_server_at(struct server *s, const char *path)
+{
+    return join(s, s->all->base,
+                mortise_server_meant(s, join(s, s->cwd, path)));
+}
+
 /* What is there on this machine at an argument's path; false: nothing. */
 static bool look(struct server *s, const char *path, struct stat *st)
 {
-    const char *at = mortise_server_meant(s, join(s, s->cwd, path));
+    const char *at = mortise_server_at(s, path);
 
-    return strstr(at, "${") == NULL && stat(join(s, s->all->base, at), st) == 0;
+    return strstr(at, "${") == NULL && stat(at, st) == 0;
 }
 
 static const char *above(struct server *s, const char *path)
@@ -338,61 +344,4 @@ void mortise_server_sandbox(struct server *s, const json_t *command)
     mortise_foreign_put(f, sandbox, "fs", fs);
     mortise_foreign_put(f, sandbox, "net", net_of(s));
     mortise_foreign_put(f, s->into, "sandbox", sandbox);
-}
-
-/* ---- programs that start programs ------------------------------------------------- */
-
-enum fetcher { OF_NODE = 1, OF_PYTHON, OF_CONTAINERS };
-
-static const struct {
-    const char *name;
-    enum fetcher is;
-} fetchers[] = {
-    {"npx", OF_NODE},          {"bunx", OF_NODE},        {"pnpx", OF_NODE},
-    {"pnpm", OF_NODE},         {"yarn", OF_NODE},        {"npm", OF_NODE},
-    {"uvx", OF_PYTHON},        {"uv", OF_PYTHON},        {"pipx", OF_PYTHON},
-    {"docker", OF_CONTAINERS}, {"podman", OF_CONTAINERS}};
-
-static const char *const remedies[] = {
-    [OF_NODE] = "install the package, and have node run its file: command: "
-                "[node, ./node_modules/PACKAGE/FILE.js, ...], with "
-                "./node_modules in sandbox.fs.read; for mcp-remote write `url` "
-                "and `headers` instead",
-    [OF_PYTHON] = "install the package, and name the program that it makes: "
-                  "command: [.venv/bin/PROGRAM, ...], with ./.venv in "
-                  "sandbox.fs.read",
-    [OF_CONTAINERS] = "start the container by other means, with a port, and "
-                      "write `url` instead"};
-
-void mortise_server_launcher(struct server *s, const json_t *command)
-{
-    const char *program = json_string_value(json_array_get(command, 0)), *base;
-    size_t i = 0, n;
-
-    if (program == NULL)
-        return;
-    base = strrchr(program, '/') != NULL ? strrchr(program, '/') + 1 : program;
-    n = strcspn(base, "."); /* npx.cmd */
-    while (i < sizeof fetchers / sizeof fetchers[0] &&
-           (strlen(fetchers[i].name) != n ||
-            strncmp(base, fetchers[i].name, n) != 0))
-        i++;
-    if (i == sizeof fetchers / sizeof fetchers[0])
-        return;
-    mortise_foreign_say(&s->all->f, "W1003",
-                        mortise_yaml_get(s->map, "command")->span,
-                        remedies[fetchers[i].is],
-                        fetchers[i].is == OF_CONTAINERS
-                            ? "server '%.64s' does not start as it is: %s asks "
-                              "a daemon of this "
-                              "machine, and no program here reaches one"
-                            : "server '%.64s' does not start as it is: %s "
-                              "fetches what it runs, "
-                              "and a program here runs what is installed",
-                        s->key->str, fetchers[i].name);
-    mortise_server_note(s, "command/0", "%s",
-                        fetchers[i].is == OF_CONTAINERS
-                            ? "does not start as it is: write `url` instead"
-                            : "does not start as it is: name what is "
-                              "installed");
 }

@@ -254,12 +254,13 @@ static void take_program(struct server *s)
         return;
     s->cwd = cwd_of(s);
     command = command_of(s);
+    if (command != NULL)
+        command = mortise_server_installed(s, command);
     if (command == NULL)
         return;
     mortise_foreign_put(&s->all->f, s->into, "command", json_incref(command));
     take_texts(s, "env", "env", SERVER_ENV);
     mortise_server_sandbox(s, command);
-    mortise_server_launcher(s, command);
     json_decref(command);
 }
 

@@ -1009,11 +1009,12 @@ const struct mortise_code mortise_codes[] = {
      "the artifacts.  The name of an MCP server is a small letter, then small "
      "letters, digits, '_' and '-'; graphs call its tools by that.",
      "# \"first step\" is called first_step\n"},
-    {"W1003", "a server that does not start as it was imported",
+    {"W1003", "a server that could not start here",
      "Its command fetches what it runs (npx, uvx) or asks a daemon of the "
-     "machine (docker).  A program of a deployment runs what is installed, in "
-     "a sandbox that reaches neither.  Install it, and name what is installed. "
-     " Or it is on another machine, and its URL is of http: what is said there "
+     "machine (docker), and the server is left behind.  A program of a "
+     "deployment runs what is installed, in a sandbox that reaches neither.  "
+     "Install it, and import the list again (npx) or name what is installed.  "
+     "Or it is on another machine, and its URL is of http: what is said there "
      "others read and change, so that only https is spoken.",
      "# tools: {mcp: {files: {command: [npx, -y, \"@acme/files\", ./data]}}}\n"
      "# command: [node, ./node_modules/@acme/files/index.js, ./data]\n"},

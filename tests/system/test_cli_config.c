@@ -299,7 +299,22 @@ START_TEST(servers_are_imported)
               ">npx.yaml");
     desk_code(2);
     desk_err("-:1:34: warning[W1003]: server 'a'");
-    desk_ok("grep -q 'npx  # does not start' npx.yaml");
+    desk_err("none of these servers can be imported");
+    desk_ok(
+        "mkdir -p node_modules/@a/b/dist && echo '{\"name\": \"@a/b\", "
+        "\"bin\": {\"c\": \"./no.js\", \"b\": \"dist/i.js\"}}' "
+        ">node_modules/@a/b/package.json && : >node_modules/@a/b/dist/i.js");
+    desk_put("npx.json", "{\"mcpServers\": {\"a\": {\"command\": \"npx\", "
+                         "\"args\": [\"-y\", \"@a/b@1.2\", \"more\"]}, "
+                         "\"e\": {\"command\": \"npx\", \"args\": "
+                         "[\"-y\", \"../x\"]}}}");
+    child_run("$MORTISE config import npx.json");
+    desk_code(2);
+    desk_err("server 'e' is left behind: npx fetches what it runs");
+    desk_err("npm install PACKAGE");
+    desk_out("      command:\n        - node\n"
+             "        - ./node_modules/@a/b/dist/i.js\n        - more\n");
+    desk_out("            - ./node_modules  #");
     child_run("echo '{' | $MORTISE config import -");
     desk_code(2);
     desk_err("error[E0106]");
