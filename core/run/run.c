@@ -718,8 +718,7 @@ static int take_in(struct mortise_run *r, const struct mortise_input *in,
         return mortise_step_child_ended(r, in->u.child.handle, in->u.child.end,
                                         err);
     case MORTISE_IN_YIELD:
-        return mortise_step_yield(r, in->u.yield.call, in->u.yield.handle,
-                                  in->u.yield.tools, err);
+        return mortise_step_yield(r, &in->u.yield, err);
     case MORTISE_IN_TREE:
         return mortise_command_hear_tree(r, err);
     case MORTISE_IN_COMMAND:

@@ -187,6 +187,14 @@ struct mortise_ask_in {
     bool inside; /* ... in the middle of a step of its own; then it has a key */
 };
 
+/* Calls that stay for something are told that it comes later. */
+struct mortise_yield_in {
+    uint64_t call;      /* 0: all of them */
+    uint64_t ask;       /* of those the one that waits for this; 0: */
+    const char *handle; /* who waits for that child; NULL: for any */
+    bool tools;         /* who waits for a tool, too */
+};
+
 struct mortise_answer_in {
     uint64_t call, ask;
     uint32_t step; /* as the action had it */
@@ -216,11 +224,7 @@ struct mortise_input {
             const char *handle;
             json_t *end; /* borrowed: what its asker is told */
         } child;
-        struct {
-            uint64_t call;      /* 0: all of them */
-            const char *handle; /* of the child; NULL: whichever */
-            bool tools;         /* who waits for a tool, too */
-        } yield;
+        struct mortise_yield_in yield;
     } u;
 };
 

@@ -23,6 +23,7 @@ void script_init(struct script *sc, const json_t *body)
         return;
     sc->n = json_array_size(asks);
     sc->at_once = json_is_true(json_object_get(told(body), "at_once"));
+    sc->apart = json_is_true(json_object_get(told(body), "apart"));
     sc->answers = json_array();
     for (size_t i = 0; i < sc->n; i++)
         json_array_append_new(sc->answers, json_null());
@@ -38,7 +39,9 @@ bool script_is_over(const struct script *sc)
 {
     if (sc->answers == NULL)
         return true;
-    if (!sc->at_once && (sc->suspended || sc->failed != NULL))
+    if (sc->apart && sc->suspended)
+        return sc->replied == sc->issued;
+    if (!sc->at_once && !sc->apart && (sc->suspended || sc->failed != NULL))
         return true;
     return sc->replied == sc->n;
 }
@@ -61,10 +64,12 @@ void script_result(const struct script *sc, struct mortise_result_in *r)
 
 static enum mortise_step_kind kind_of(const char *name)
 {
-    static const char *const names[] = {"read",  "look", "effect", "question",
-                                        "timer", "get",  "put",    "repeat",
-                                        "tool"};
+    static const char *const names[] = {"read",     "look",   "effect",
+                                        "question", "timer",  "get",
+                                        "put",      "repeat", "tool"};
 
+    if (strcmp(name, "child") == 0)
+        return MORTISE_STEP_CHILD;
     for (int i = 0; i < 9; i++) {
         if (strcmp(names[i], name) == 0)
             return (enum mortise_step_kind)(MORTISE_STEP_READ + i);
@@ -96,6 +101,7 @@ static void issue(struct sim *s, struct sim_call *c)
     in.u.ask.key = key != NULL ? json_string_value(key) : "";
     in.u.ask.alias = "";
     in.u.ask.body = body;
+    in.u.ask.holds = in.u.ask.kind == MORTISE_STEP_CHILD;
     if (s->crashes == 0) /* there is room by then */
         in.u.ask.refused = json_string_value(member(c, i, "refused"));
     sim_feed(s, &in);
@@ -106,7 +112,7 @@ static bool may_issue(const struct sim_call *c)
 {
     const struct script *sc = &c->script;
 
-    if (sc->answers == NULL || c->cancelled || sc->issued == sc->n)
+    if (sc->answers == NULL || c->cancelled || sc->issued == sc->n || sc->apart)
         return false;
     return sc->at_once ||
            (!sc->suspended && sc->failed == NULL && sc->issued == sc->replied);
@@ -127,6 +133,20 @@ void script_go_on(struct sim *s)
             issue(s, &s->calls[i]);
     }
     s->scripting = false;
+}
+
+bool script_ask_next(struct sim *s)
+{
+    for (size_t i = 0; i < s->n_calls; i++) {
+        const struct script *sc = &s->calls[i].script;
+
+        if (!sc->apart || sc->suspended || sc->issued == sc->n ||
+            s->calls[i].cancelled)
+            continue;
+        issue(s, &s->calls[i]);
+        return true;
+    }
+    return false;
 }
 
 /* ---- performing --------------------------------------------------------- */

@@ -637,10 +637,12 @@ _Static_assert(sizeof step_kinds / sizeof step_kinds[0] ==
 static void hold_over(struct mortise_timer *t)
 {
     struct mortise_asked *a = MORTISE_OF(t, struct mortise_asked, hold);
+    struct mortise_input in = {
+        .kind = MORTISE_IN_YIELD,
+        .u.yield = {.call = a->run_call, .ask = a->handle}};
 
     if (a->state == MORTISE_ASKED_WAITS)
-        become(a, MORTISE_ASKED_REPLIED, MORTISE_S_SUSPENDED,
-               json_string("the answer comes later"));
+        mortise_live_feed(a->call->live, &in);
 }
 
 void mortise_host_call_release(struct mortise_live *live, const char *handle)

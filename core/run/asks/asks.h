@@ -153,10 +153,8 @@ const char *mortise_step_kind_name(const struct step *s);
 /* The child of that handle has ended: who waits for it is answered. */
 int mortise_step_child_ended(struct mortise_run *r, const char *handle,
                              json_t *end, struct mortise_err *err);
-/* Who stays in that call (0: in any) for a child, of that handle (NULL: of any),
- * or, with `tools`, for a tool, is told that its answer comes later. */
-int mortise_step_yield(struct mortise_run *r, uint64_t call, const char *handle,
-                       bool tools, struct mortise_err *err);
+int mortise_step_yield(struct mortise_run *r, const struct mortise_yield_in *in,
+                       struct mortise_err *err);
 /* MORTISE_EINVAL: the value is not what the question's schema wants. */
 int mortise_step_check_answer(struct mortise_run *r, const struct step *s,
                               const json_t *value, struct mortise_err *err);

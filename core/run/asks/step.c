@@ -24,6 +24,8 @@
  *   (4) A QUESTION and a TIMER are answered by somebody, later; a CHILD by its
  *       end, of which the engine tells.  The asker is told so
  *       (MORTISE_S_SUSPENDED), lets go, and is entered again.
+ *       It asks nothing more by then, and answers that come behind what it would
+ *       have asked come later, too.
  *       Or it stays for a while (`holds`), in the middle of something that would be
  *       lost, or as long as nobody needs its place: then the answer comes to it, once it is on disk, and the time that
  *       it takes is nobody's.  What is asked inside of a step that a plugin
@@ -166,16 +168,51 @@ static int pump_inside(struct mortise_run *r, struct journal *j,
     return rv;
 }
 
+/* The call is to let go, and to ask again when it is entered again. */
+static int reply_later(struct mortise_run *r, struct journal *j, uint64_t ask,
+                       const char *words, struct mortise_err *err)
+{
+    j->leaves = true;
+    return reply_words(r, ask, MORTISE_S_SUSPENDED, words, err);
+}
+
+static int tell_later(struct mortise_run *r, struct journal *j, struct step *s,
+                      struct mortise_err *err)
+{
+    uint64_t ask = s->ask;
+
+    s->ask = 0;
+    s->later = true;
+    return reply_later(r, j, ask, "the answer comes later", err);
+}
+
+/* Of a call that asks nothing more (4): an answer that comes behind an ask that it
+ * did not make in this entrance would never be handed back. */
+static int tell_blocked(struct mortise_run *r, struct journal *j,
+                        struct mortise_err *err)
+{
+    int rv = MORTISE_OK;
+
+    for (size_t i = j->told; rv == MORTISE_OK && i < j->answers.n; i++) {
+        struct step *s = j->steps[j->answers.list[i]];
+
+        if (has_turn(j, s) && s->entrance == j->entrance && s->ask != 0)
+            rv = tell_later(r, j, s, err);
+    }
+    return rv;
+}
+
 /* Hand back what may be handed back (5). */
 static int pump(struct mortise_run *r, struct journal *j,
                 struct mortise_err *err)
 {
+    bool blocked = false;
     struct step *s;
     int rv = MORTISE_OK;
 
     while (rv == MORTISE_OK && (s = next_answer(j)) != NULL) {
-        if (s->entrance != j->entrance || s->after > j->issued ||
-            s->seq > r->synced)
+        blocked = s->entrance != j->entrance || s->after > j->issued;
+        if (blocked || s->seq > r->synced)
             break;
         assert(s->state == STEP_ANSWERED);
         j->told++;
@@ -183,6 +220,8 @@ static int pump(struct mortise_run *r, struct journal *j,
             rv = reply(r, s->ask, s->status, s->answer, err);
         s->ask = 0;
     }
+    if (rv == MORTISE_OK && blocked && j->leaves)
+        rv = tell_blocked(r, j, err);
     return rv == MORTISE_OK && j->n_inside > 0 ? pump_inside(r, j, err) : rv;
 }
 
@@ -449,7 +488,7 @@ static int tell_pending(struct mortise_run *r, struct exec *x, struct step *s,
 {
     s->ask = in->holds ? in->ask : 0;
     return in->holds ? mortise_exec_disarm(r, x, err) /* its timeout */
-                     : reply_words(r, in->ask, MORTISE_S_SUSPENDED,
+                     : reply_later(r, x->journal, in->ask,
                                    "the answer comes later", err);
 }
 
@@ -605,17 +644,6 @@ static int invoke_again(struct mortise_run *r, struct exec *x, struct step *s,
                          json_incref(s->payload), err);
 }
 
-static int tell_later(struct mortise_run *r, struct step *s,
-                      struct mortise_err *err)
-{
-    uint64_t ask = s->ask;
-
-    s->ask = 0;
-    s->later = true;
-    return reply_words(r, ask, MORTISE_S_SUSPENDED, "the answer comes later",
-                       err);
-}
-
 int mortise_step_look(struct mortise_run *r, struct exec *x,
                       bool (*waits)(const struct mortise_run *r,
                                     const struct exec *tool),
@@ -634,7 +662,7 @@ int mortise_step_look(struct mortise_run *r, struct exec *x,
         if (was_stopped(s))
             rv = invoke_again(r, x, s, err);
         else if (s->state == STEP_OPEN && waits(r, r->execs[s->exec]))
-            rv = tell_later(r, s, err);
+            rv = tell_later(r, j, s, err);
     }
     return rv == MORTISE_OK ? pump(r, j, err) : rv;
 }
@@ -891,7 +919,7 @@ static int answer_later(struct mortise_run *r, struct exec *x, struct step *s,
     s->ask = 0;
     return rv != MORTISE_OK
                ? rv
-               : reply_words(r, in->ask, MORTISE_S_SUSPENDED,
+               : reply_later(r, x->journal, in->ask,
                              "whether it happened is not known yet", err);
 }
 
@@ -987,6 +1015,7 @@ static void begin_again(struct journal *j)
     j->entrance++;
     j->issued = j->next = 0;
     j->told = 0;
+    j->leaves = false;
     for (size_t i = 0; i < j->n; i++) {
         j->steps[i]->ask = 0;
         j->steps[i]->later = false;
@@ -1201,33 +1230,36 @@ int mortise_step_child_ended(struct mortise_run *r, const char *handle,
 /* ---- places ---------------------------------------------------------------- */
 
 /* One that is answered is told of its answer, and stays. */
-static bool stays_for(const struct step *s, const char *handle, bool tools)
+static bool stays_for(const struct step *s, const struct mortise_yield_in *in)
 {
     const char *waits = awaited(s);
 
-    if (s->ask == 0)
-        return false;
-    return waits != NULL ? handle == NULL || strcmp(waits, handle) == 0
-                         : tools && s->kind == MORTISE_STEP_TOOL &&
-                               s->state == STEP_OPEN && s->exec != 0;
+    if (s->ask == 0 || in->ask != 0)
+        return s->ask != 0 && s->ask == in->ask;
+    if (waits != NULL)
+        return in->handle == NULL || strcmp(waits, in->handle) == 0;
+    return in->tools && s->kind == MORTISE_STEP_TOOL && s->state == STEP_OPEN &&
+           s->exec != 0;
 }
 
-int mortise_step_yield(struct mortise_run *r, uint64_t call, const char *handle,
-                       bool tools, struct mortise_err *err)
+int mortise_step_yield(struct mortise_run *r, const struct mortise_yield_in *in,
+                       struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         const struct exec *x = r->execs[i];
-        const struct journal *j = x->journal;
+        struct journal *j = x->journal;
 
         if (j == NULL || x->state != X_RUNNING ||
             x->call != MORTISE_RUN_EXECUTE ||
-            (call != 0 && mortise_exec_handle(x) != call))
+            (in->call != 0 && mortise_exec_handle(x) != in->call))
             continue;
         for (size_t k = 0; rv == MORTISE_OK && k < j->n; k++)
-            if (stays_for(j->steps[k], handle, tools))
-                rv = tell_later(r, j->steps[k], err);
+            if (stays_for(j->steps[k], in))
+                rv = tell_later(r, j, j->steps[k], err);
+        if (rv == MORTISE_OK)
+            rv = pump(r, j, err);
     }
     return rv;
 }

@@ -138,6 +138,7 @@ struct journal {
     uint32_t entrance;
     uint32_t issued, next; /* asks so far; the next ordinal */
     size_t told;           /* answers handed back */
+    bool leaves;           /* it was told to wait: it asks nothing more */
     /* What its steps' keys begin with: "" of an executor's, else which check it
      * is (step.c (9)). */
     char scope[MORTISE_DIGEST_HEX];
