@@ -90,6 +90,20 @@ static enum mcp_rpc_kind read_answer(struct mcp_rpc *out)
     return MCP_RPC_ERROR;
 }
 
+/* Are all of its braces closed?  What was cut off has some that are not. */
+static int is_closed(mortise_str text)
+{
+    const char *p = text.p, *end = text.p + text.n;
+    int64_t depth = 0;
+
+    while (p < end) {
+        depth += *p == '{';
+        depth -= *p == '}';
+        p = *p == '"' ? mortise_jp_skip_string(p, end) : p + 1;
+    }
+    return depth <= 0;
+}
+
 int64_t mcp_rpc_look(mortise_str text)
 {
     static const char key[] = "\"id\"";
@@ -97,7 +111,7 @@ int64_t mcp_rpc_look(mortise_str text)
     const char *p = text.p, *end = text.p + text.n;
     int64_t id = 0;
 
-    if (text.n == 0 || *p != '{')
+    if (text.n == 0 || *p != '{' || !is_closed(text))
         return 0;
     while (p != NULL && (size_t)(end - p) > n && memcmp(p, key, n) != 0)
         p = (const char *)memchr(p + 1, '"', (size_t)(end - p - 1));

@@ -47,8 +47,8 @@ struct mcp_rpc {
 };
 
 void mcp_rpc_read(mortise_str text, struct mcp_rpc *out);
-/* The id that stands in a text that is no JSON and looks like a message; 0: none
- * that may be one of ours. */
+/* The id that stands in a text that is no JSON and looks like a whole message; 0:
+ * none that may be one of ours.  What was cut off is none. */
 int64_t mcp_rpc_look(mortise_str text);
 /* The id of a text that is an answer, if it can be read or not; 0: it is none, or
  * has none. */
