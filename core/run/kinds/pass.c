@@ -1,0 +1,23 @@
+/* pass.c -- pass nodes: the value is evaluated as the node starts, and is its
+ * output. */
+#include "graph/kinds/pass.h"
+#include "run/outcome/outcome.h"
+
+static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
+{
+    const struct mortise_pass *pass = mortise_exec_node(r, x)->own;
+    struct mortise_err why;
+    json_t *value = pass->value == NULL ? json_null() : NULL;
+    int rv = pass->value != NULL
+                 ? mortise_judge_text(r, x, pass->value, &value, &why, err)
+                 : MORTISE_OK;
+
+    if (rv != MORTISE_OK)
+        return mortise_fail_refused(r, x, rv, "expression", &why, err);
+    mortise_exec_begun(x, x->attempt, r->time_ms);
+    rv = mortise_pipeline_enter(r, x, value, DONE_EXECUTED, err);
+    json_decref(value);
+    return rv;
+}
+
+const struct node_kind mortise_run_kind_pass = {.start = start};
