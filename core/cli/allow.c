@@ -143,10 +143,11 @@ const struct mortise_cmd mortise_cmd_config_allow = {
     .summary = "Allow a deployment that was found to say what runs",
     .text =
         "A mortise.yaml that lies beside a graph or here is obeyed without\n"
-        "being named.  What it says of directories of plugins, of trust, of\n"
-        "programs that give secrets and of who gets them counts only when you\n"
-        "said so once.  Read the file first.  It is remembered for you, for\n"
-        "this path, and for those keys as they are: a change asks again.\n"
+        "being named.  It needs your word, once, for the code that it names\n"
+        "(plugins, trust, programs, MCP servers), for secrets, for ${env:...}\n"
+        "and ${file:...}, and for addresses and places outside of its\n"
+        "directory.  Read the file first.  Your word is remembered for this\n"
+        "path, and for those keys as they are: a change asks again.\n"
         "\n"
         "It also accepts that the file, or what it names, belongs to another\n"
         "user or may be written by others, as in a container.  Without FILE,\n"

@@ -571,6 +571,8 @@ static int config_print(struct mortise_cli *cli, struct mortise_err *err)
     cli->looks = true;
     rv = cli->args.redacted ? mortise_plugin_set_open(&set, cli, NULL, err)
                             : mortise_cli_settings(cli, &set.settings, err);
+    if (rv == MORTISE_OK && set.settings.deployment->unresolved)
+        cli->args.resolved = false; /* that is not allowed, as a warning says */
     if (rv == MORTISE_OK)
         rv = print_page(cli, &set, err);
     mortise_plugin_set_close(&set);

@@ -266,8 +266,10 @@ static int with_listed(struct mortise_mcp *m, const char *server,
 static int mcp_list(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct mortise_mcp m;
-    int rv = mortise_mcp_open(&m, cli, err);
+    int rv;
 
+    cli->looks = cli->args.n_operands == 0;
+    rv = mortise_mcp_open(&m, cli, err);
     if (rv == MORTISE_OK)
         rv = cli->args.n_operands > 0
                  ? with_listed(&m, cli->args.operands[0], list_tools, err)

@@ -7,9 +7,14 @@
  * by itself is decided once, by a person:
  *
  *   (1) Which code runs: `plugins.path`, `plugins.dev`, `trust`, `programs`,
- *       `tools.mcp` with a command, the programs of `secrets`.  Who may get a
- *       secret: where there are any, `secrets` and all configurations, which
- *       name hosts.
+ *       `tools.mcp`.  What is secret: `secrets`, and where there are any, all
+ *       configurations, which say who gets them.  Who else uses the engine:
+ *       `store.access`.  Anything with a ${...}, since the environment and files
+ *       have secrets, too, that nobody calls so.  Any other key of which a text
+ *       may be an address, or a path that leads out of the file's directory; a
+ *       model, unless it is scripted, is asked elsewhere.
+ *       No plugin is known here.  So a text that only looks like an address needs
+ *       a person's word as well, which costs one command.
  *   (2) What is said holds for one file, by its path, and for those keys as
  *       they were: a digest of them is kept, and any change asks again.  What
  *       comes through ${file:...} is part of it; variables are not, as they are
@@ -20,17 +25,25 @@
  */
 #include "config/allow.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/userdir.h"
+#include "base/digit.h"
 #include "base/dirs.h"
 #include "base/files.h"
+#include "base/userdir.h"
+#include "base/whole.h"
+#include "config/expand.h"
 
 enum { RECORD_MAX = 1 << 20 };
+
+/* What a URL's scheme is written with (RFC 3986). */
+#define SCHEME                                                                 \
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-."
 
 static const char kept_in[] = "allowed", suffix[] = ".json";
 
@@ -52,47 +65,148 @@ static const struct mortise_yaml *at(const struct mortise_yaml *tree,
 
 static bool is_said(const struct mortise_deployment *d, const char *key)
 {
-    const struct mortise_yaml *value = at(d->tree, key);
+    const struct mortise_yaml *value = at(d->written, key);
 
     return value != NULL && value->n > 0;
 }
 
-static bool runs_programs(const struct mortise_providers *p)
+/* Where the file is, without links. */
+static void directory_of(const struct mortise_deployment *d, char dir[PATH_MAX])
 {
-    for (size_t i = 0; i < p->n; i++)
-        if (p->list[i].kind == MORTISE_PROVIDER_EXEC)
+    char path[PATH_MAX];
+    const char *slash = strrchr(d->path, '/');
+
+    snprintf(path, sizeof path, "%.*s",
+             slash != NULL ? (int)(slash - d->path) + 1 : 1,
+             slash != NULL ? d->path : ".");
+    if (!mortise_whole(dir, path))
+        snprintf(dir, PATH_MAX, "%s", "/"); /* in which nothing whole is */
+}
+
+/* Is that true of a text of the value, or of one below it?  What x- keys hold is
+ * nobody's. */
+static bool any_text(const struct mortise_yaml *v,
+                     bool (*is)(const char *dir, const char *text),
+                     const char *dir)
+{
+    if (v->kind == MORTISE_YAML_STRING)
+        return is(dir, v->str);
+    if (v->kind != MORTISE_YAML_SEQ && v->kind != MORTISE_YAML_MAP)
+        return false;
+    for (size_t i = 0; i < v->n; i++)
+        if ((v->kind != MORTISE_YAML_MAP ||
+             !mortise_yaml_is_x(v->keys[i]->str)) &&
+            any_text(v->items[i], is, dir))
             return true;
     return false;
+}
+
+static bool is_taken(const char *dir, const char *text)
+{
+    struct mortise_outside o;
+
+    (void)dir;
+    return mortise_expand_next(&text, &o);
+}
+
+/* "SCHEME:..." at its beginning, "://" or "HOST:PORT" anywhere in it. */
+static bool is_address(const char *text)
+{
+    size_t scheme = strcspn(text, ":");
+
+    if (text[scheme] == ':' && scheme > 0 && strspn(text, SCHEME) == scheme &&
+        (unsigned char)text[scheme + 1] > ' ')
+        return true;
+    for (const char *at = text; (at = strchr(at, ':')) != NULL; at++) {
+        unsigned char before = at > text ? (unsigned char)at[-1] : '\0';
+
+        if (strncmp(at, "://", 3) == 0 ||
+            (mortise_digit(at[1]) < 10 &&
+             (isalnum(before) || before == '.' || before == ']')))
+            return true;
+    }
+    return false;
+}
+
+static bool leads_out(const char *dir, const char *text)
+{
+    char path[2 * PATH_MAX], whole[PATH_MAX];
+
+    if (is_taken(dir, text) || is_address(text))
+        return true;
+    if (snprintf(path, sizeof path, "%s%s%s", text[0] != '/' ? dir : "",
+                 text[0] != '/' ? "/" : "", text) >= (int)sizeof path)
+        return false; /* of no file */
+    return mortise_whole(whole, path) && !mortise_whole_is_in(whole, dir);
+}
+
+static bool asks_elsewhere(const struct mortise_yaml *models, const char *dir)
+{
+    for (size_t i = 0; i < models->n; i++) {
+        const struct mortise_yaml *provider =
+            mortise_yaml_get(models->items[i], "provider");
+
+        if (provider != NULL && (provider->kind != MORTISE_YAML_STRING ||
+                                 strcmp(provider->str, "scripted") != 0))
+            return true;
+    }
+    return any_text(models, is_taken, dir);
+}
+
+enum rule {
+    ALWAYS, /* where it is said */
+    CONFIG, /* where there are secrets, or a text leads out */
+    MODELS, /* the same, and where a model is asked elsewhere */
+    PLACES, /* where a text leads out */
+    TAKES   /* where a ${...} is in it */
+};
+
+static bool needs_word(const struct mortise_deployment *d, const char *key,
+                       enum rule rule, const char *dir)
+{
+    const struct mortise_yaml *value = at(d->written, key);
+
+    if (value == NULL || value->n == 0)
+        return false;
+    if (rule == ALWAYS || (rule <= MODELS && is_said(d, "secrets")))
+        return true;
+    return rule == MODELS  ? asks_elsewhere(value, dir)
+           : rule == TAKES ? any_text(value, is_taken, dir)
+                           : any_text(value, leads_out, dir);
 }
 
 size_t mortise_allow_needs(const struct mortise_deployment *d,
                            struct mortise_need needs[MORTISE_NEEDS_MAX])
 {
-    bool secrets = d->secrets.n > 0;
-    bool configured = is_said(d, "plugins.config") ||
-                      is_said(d, "guardrails") || is_said(d, "models") ||
-                      is_said(d, "memory") || is_said(d, "discovery") ||
-                      is_said(d, "tools.mcp");
-    const struct {
+    static const struct {
         const char *key;
-        bool needs;
-    } keys[] = {
-        {"plugins.path", true},
-        {"plugins.dev", true},
-        {"trust", true},
-        {"programs", true},
-        {"tools.mcp", secrets || mortise_mcp_runs_programs(&d->tools.mcp)},
-        {"secrets", runs_programs(&d->secrets) || (secrets && configured)},
-        {"plugins.config", secrets},
-        {"guardrails", secrets},
-        {"models", secrets},
-        {"memory", secrets},
-        {"discovery", secrets},
-    };
+        enum rule rule;
+    } keys[MORTISE_NEEDS_MAX] = {{"plugins.path", ALWAYS},
+                                 {"plugins.dev", ALWAYS},
+                                 {"trust", ALWAYS},
+                                 {"programs", ALWAYS},
+                                 {"tools.mcp", ALWAYS},
+                                 {"secrets", ALWAYS},
+                                 {"store.access", ALWAYS},
+                                 {"plugins.config", CONFIG},
+                                 {"guardrails", CONFIG},
+                                 {"memory", CONFIG},
+                                 {"discovery", CONFIG},
+                                 {"models", MODELS},
+                                 {"store", PLACES},
+                                 {"metadata", TAKES},
+                                 {"plugins.isolation", TAKES},
+                                 {"tools", TAKES},
+                                 {"executors", TAKES},
+                                 {"limits", TAKES}};
+    char dir[PATH_MAX];
     size_t n = 0;
 
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (keys[i].needs && is_said(d, keys[i].key))
+    if (d->tree == NULL)
+        return 0;
+    directory_of(d, dir);
+    for (size_t i = 0; i < MORTISE_NEEDS_MAX; i++)
+        if (needs_word(d, keys[i].key, keys[i].rule, dir))
             needs[n++] =
                 (struct mortise_need){keys[i].key, at(d->tree, keys[i].key)};
     return n;

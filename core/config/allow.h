@@ -9,13 +9,14 @@
 #include "config/deploy.h"
 #include "json/value.h"
 
-/* A key of a Deployment that decides what code runs, or who gets a secret. */
+/* A key of a Deployment that decides what code runs, who gets a secret, or what is
+ * read, written or reached outside of its directory. */
 struct mortise_need {
     const char *key; /* "plugins.dev" */
     const struct mortise_yaml *value;
 };
 
-enum { MORTISE_NEEDS_MAX = 11 };
+enum { MORTISE_NEEDS_MAX = 18 };
 
 /* Those that it has; how many. */
 size_t mortise_allow_needs(const struct mortise_deployment *d,

@@ -492,7 +492,7 @@ static bool has_lost_dirs(const struct mortise_deployment *d)
             mortise_keys_meant(&plugins_place, plugins, "dev"));
 }
 
-static int read(struct mortise_deployment *d, const char *path,
+static int read(struct mortise_deployment *d, const char *path, bool resolve,
                 struct mortise_diags *diags)
 {
     struct mortise_config_reading r = {.arena = &d->arena, .diags = diags};
@@ -507,7 +507,8 @@ static int read(struct mortise_deployment *d, const char *path,
     d->models.path = d->path;
     if (mortise_header_check(root, "Deployment", diags)) {
         d->written = root;
-        d->tree = root = mortise_expand(r.arena, root, diags);
+        d->unresolved = !resolve;
+        d->tree = root = mortise_expand(r.arena, root, resolve, diags);
         if (root == NULL)
             return MORTISE_ENOMEM;
         mortise_keys_read(&mortise_deployment_place, root, root->span, &r, d,
@@ -530,19 +531,33 @@ const char *mortise_deployment_store(const struct mortise_deployment *d)
     return d->store_path != NULL ? d->store_path : "./.mortise";
 }
 
-int mortise_deployment_look(struct mortise_deployment **out,
-                            const struct mortise_mem *mem, const char *path,
-                            struct mortise_diags *diags)
+static int look(struct mortise_deployment **out, const struct mortise_mem *mem,
+                const char *path, bool resolve, struct mortise_diags *diags)
 {
     int rv = mortise_deployment_default(out, mem);
 
     if (rv == MORTISE_OK)
-        rv = read(*out, path, diags);
+        rv = read(*out, path, resolve, diags);
     if (rv == MORTISE_OK || (rv == MORTISE_ECHECK && (*out)->tree != NULL))
         return rv;
     mortise_deployment_free(*out);
     *out = NULL;
     return rv;
+}
+
+int mortise_deployment_look(struct mortise_deployment **out,
+                            const struct mortise_mem *mem, const char *path,
+                            struct mortise_diags *diags)
+{
+    return look(out, mem, path, true, diags);
+}
+
+int mortise_deployment_look_unresolved(struct mortise_deployment **out,
+                                       const struct mortise_mem *mem,
+                                       const char *path,
+                                       struct mortise_diags *diags)
+{
+    return look(out, mem, path, false, diags);
 }
 
 int mortise_deployment_read(struct mortise_deployment **out,

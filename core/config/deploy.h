@@ -65,6 +65,7 @@ struct mortise_deployment {
     /* It has findings, and was read as far as that goes: what is made of several
      * of its parts may be wrong. */
     bool broken;
+    bool unresolved;    /* its ${...} stand as they were written */
     bool dirs_in_doubt; /* ... so plugins may be missing that are there */
 };
 
@@ -78,6 +79,12 @@ int mortise_deployment_read(struct mortise_deployment **out,
 int mortise_deployment_look(struct mortise_deployment **out,
                             const struct mortise_mem *mem, const char *path,
                             struct mortise_diags *diags);
+/* The same, and nothing is read but this file and its lock: mortise_expand() does
+ * not resolve. */
+int mortise_deployment_look_unresolved(struct mortise_deployment **out,
+                                       const struct mortise_mem *mem,
+                                       const char *path,
+                                       struct mortise_diags *diags);
 /* Was `secrets` meant, and could not be read? */
 bool mortise_deployment_lost_secrets(const struct mortise_deployment *d);
 /* What holds without a file. */

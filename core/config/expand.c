@@ -27,6 +27,7 @@ enum { MAX_FILE = 1 << 20 }; /* bytes of a ${file:...} */
 struct expander {
     struct mortise_arena *arena;
     struct mortise_diags *diags;
+    bool resolve;
 };
 
 /* A ${...} inside a string: [from, to) with its braces, inside it the text
@@ -96,11 +97,13 @@ static bool put_env(struct expander *x, const struct hole *h,
                          "'%s' is no name of a variable", name);
         return false;
     }
-    value = getenv(name);
+    value = x->resolve ? getenv(name) : NULL;
     if (name_end != h->end && is_empty(value)) {
         mortise_buf_put(b, name_end + 2, (size_t)(h->end - name_end) - 2);
         return true;
     }
+    if (!x->resolve)
+        return false;
     if (value == NULL || !mortise_utf8_valid(value, strlen(value))) {
         mortise_diag_add(x->diags, "E0601", span_of(h),
                          "environment variable %s is not %s", name,
@@ -160,10 +163,10 @@ static bool put_file(struct expander *x, const struct hole *h,
     const char *why;
     size_t start = b->n;
 
-    if (path == NULL) {
+    if (path == NULL)
         b->failed = true;
+    if (path == NULL || !x->resolve)
         return false;
-    }
     why = slurp(path, b);
     if (why != NULL)
         mortise_diag_add(x->diags, "E0602", span_of(h),
@@ -173,8 +176,8 @@ static bool put_file(struct expander *x, const struct hole *h,
     return why == NULL;
 }
 
-/* What was refused stays as it was written: an empty value would bring a
- * second finding. */
+/* What was refused, or is not to be resolved, stays as it was written: an empty
+ * value would bring a second finding. */
 static void put_hole(struct expander *x, const struct hole *h,
                      struct mortise_buf *b)
 {
@@ -306,10 +309,10 @@ static struct mortise_yaml *expand(struct expander *x, struct mortise_yaml *v)
 }
 
 struct mortise_yaml *mortise_expand(struct mortise_arena *a,
-                                    struct mortise_yaml *root,
+                                    struct mortise_yaml *root, bool resolve,
                                     struct mortise_diags *diags)
 {
-    struct expander x = {a, diags};
+    struct expander x = {a, diags, resolve};
 
     return expand(&x, root);
 }

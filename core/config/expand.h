@@ -6,10 +6,12 @@
 
 /* The tree with all its string values expanded, once; keys and what x- keys
  * hold stay as they are, and parts without ${ are shared with the old tree.
+ * Not `resolve`: neither the environment nor a file is read.  A ${...} stays as it
+ * is written, or becomes its default.
  * Findings go to diags: then the tree is not to be used.  NULL when memory ran
  * out. */
 struct mortise_yaml *mortise_expand(struct mortise_arena *a,
-                                    struct mortise_yaml *root,
+                                    struct mortise_yaml *root, bool resolve,
                                     struct mortise_diags *diags);
 
 /* What a string takes from outside: one ${...} of it. */

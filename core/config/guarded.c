@@ -104,6 +104,11 @@ static void list_needs(char out[KEYS_TEXT], const struct mortise_need *needs,
                                needs[i].value->span.line);
 }
 
+#define NEEDS                                                                  \
+    "%s was found, and nobody named it; it says which code runs, who gets "    \
+    "secrets, or what is read, written or reached outside of its directory, "  \
+    "by "
+
 static int check_needs(const struct mortise_settings *s,
                        const struct mortise_allowance *a,
                        struct mortise_span *span, struct mortise_err *err)
@@ -117,19 +122,58 @@ static int check_needs(const struct mortise_settings *s,
     *span = needs[0].value->span;
     list_needs(keys, needs, n);
     if (a->why.code != MORTISE_OK)
-        return mortise_fail(
-            err, MORTISE_EDENIED,
-            "%s was found, and nobody named it; it says which code runs or who "
-            "gets secrets, by %s, and nothing that you say of it counts: %s",
-            s->deployment->path, keys, a->why.msg);
+        return mortise_fail(err, MORTISE_EDENIED,
+                            NEEDS "%s, and nothing that you say of it counts: "
+                                  "%s",
+                            s->deployment->path, keys, a->why.msg);
     return mortise_fail(
         err, MORTISE_EDENIED,
-        "%s was found, and nobody named it; it says which code runs or who "
-        "gets secrets, by %s%s; read it, then say so once: mortise config "
-        "allow %s",
+        NEEDS "%s%s; read it, then say so once: mortise config allow %s",
         s->deployment->path, keys,
         a->record != NULL ? ", not as it was when you allowed it" : "",
         a->file);
+}
+
+struct word {
+    bool needed, said, holds;
+};
+
+/* Findings are for whoever reads the file in earnest. */
+static int read_word(struct word *w, const struct mortise_mem *mem,
+                     const char *path, bool resolve, struct mortise_err *err)
+{
+    struct mortise_need needs[MORTISE_NEEDS_MAX];
+    struct mortise_deployment *d;
+    struct mortise_diags quiet;
+    struct mortise_allowance a;
+    int rv;
+
+    *w = (struct word){.needed = false};
+    mortise_diags_init(&quiet, mem);
+    rv = resolve ? mortise_deployment_look(&d, mem, path, &quiet)
+                 : mortise_deployment_look_unresolved(&d, mem, path, &quiet);
+    mortise_diags_finish(&quiet);
+    if (d == NULL)
+        return rv == MORTISE_ENOMEM ? mortise_nomem(err) : MORTISE_OK;
+    w->needed = mortise_allow_needs(d, needs) > 0;
+    rv = mortise_allow_read(&a, d, err);
+    w->said = a.record != NULL;
+    w->holds = mortise_allow_holds(&a);
+    mortise_allow_finish(&a);
+    mortise_deployment_free(d);
+    return rv;
+}
+
+int mortise_guarded_may_resolve(const struct mortise_mem *mem, const char *path,
+                                bool *may, struct mortise_err *err)
+{
+    struct word w;
+    int rv = read_word(&w, mem, path, false, err);
+
+    if (rv == MORTISE_OK && w.said) /* of what ${file:...} brings, too */
+        rv = read_word(&w, mem, path, true, err);
+    *may = !w.needed || w.holds;
+    return rv;
 }
 
 /* What to do besides chmod and chown.  A store of others is not used whatever is

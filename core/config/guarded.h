@@ -10,6 +10,11 @@
 int mortise_guarded_check(const struct mortise_settings *s, unsigned how,
                           struct mortise_diags *diags, struct mortise_err *err);
 
+/* May the ${...} of a file that was found be resolved?  They may where it needs
+ * nobody's word, or has it. */
+int mortise_guarded_may_resolve(const struct mortise_mem *mem, const char *path,
+                                bool *may, struct mortise_err *err);
+
 /* All that others own or may write of what the deployment names, itself
  * included. */
 int mortise_guarded_faults(const struct mortise_settings *s,

@@ -10,72 +10,9 @@
 #include "config/own_files.h"
 
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/err.h"
-
-/* ---- whole paths --------------------------------------------------------- */
-
-/* One more component; false: there is no room. */
-static bool add(char out[PATH_MAX], size_t *n, const char *part, size_t len)
-{
-    if (len == 0 || (len == 1 && part[0] == '.'))
-        return true;
-    if (len == 2 && memcmp(part, "..", 2) == 0) {
-        while (*n > 0 && out[--*n] != '/')
-            continue;
-        out[*n] = '\0';
-        return true;
-    }
-    if (*n + len + 2 > PATH_MAX)
-        return false;
-    out[(*n)++] = '/';
-    memcpy(out + *n, part, len);
-    *n += len;
-    out[*n] = '\0';
-    return true;
-}
-
-/* From the root on: what exists of it without links, what comes behind that by
- * its words.  The root is "".  False: it is too long for any file. */
-static bool whole(char out[PATH_MAX], const char *path)
-{
-    char at[PATH_MAX], seen[PATH_MAX];
-    size_t n = 0;
-    bool fits = true;
-
-    out[0] = '\0';
-    if (path[0] != '/') {
-        if (getcwd(out, PATH_MAX) == NULL)
-            return false;
-        n = strcmp(out, "/") != 0 ? strlen(out) : 0;
-        out[n] = '\0';
-    }
-    while (fits && *path != '\0') {
-        size_t len = strcspn(path, "/");
-
-        fits = add(out, &n, path, len);
-        path += len + (path[len] == '/');
-        snprintf(at, sizeof at, "%s", n > 0 ? out : "/");
-        if (fits && realpath(at, seen) != NULL) {
-            n = strcmp(seen, "/") != 0 ? strlen(seen) : 0;
-            memcpy(out, seen, n);
-            out[n] = '\0';
-        }
-    }
-    return fits;
-}
-
-/* Is `path` at `top`, or below it? */
-static bool is_in(const char *path, const char *top)
-{
-    size_t n = strlen(top);
-
-    return strncmp(path, top, n) == 0 && (path[n] == '\0' || path[n] == '/');
-}
+#include "base/whole.h"
 
 /* ---- who may write ------------------------------------------------------- */
 
@@ -95,8 +32,9 @@ static bool check_one(const struct checking *c, const char *write,
     char at[PATH_MAX], from[PATH_MAX];
     struct mortise_diag *d;
 
-    if (own == NULL || !whole(at, own) || !whole(from, write) ||
-        (!is_in(at, from) && !(inside && is_in(from, at))))
+    if (own == NULL || !mortise_whole(at, own) || !mortise_whole(from, write) ||
+        (!mortise_whole_is_in(at, from) &&
+         !(inside && mortise_whole_is_in(from, at))))
         return false;
     d = mortise_diag_add(
         c->diags, c->code, c->at,

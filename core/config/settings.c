@@ -50,12 +50,47 @@ static int find_dirs(struct mortise_settings *s, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-static int read_deployment(struct mortise_settings *s,
+/* A deployment that was found, and was not allowed, says itself what it is, and
+ * nothing of what it names is read. */
+static int read_unresolved(struct mortise_settings *s,
                            const struct mortise_mem *mem, const char *path,
                            unsigned how, struct mortise_diags *diags)
 {
+    struct mortise_diags quiet;
+    int rv;
+
+    if ((how & MORTISE_SETTINGS_LOOK) != 0) {
+        rv = mortise_deployment_look_unresolved(&s->deployment, mem, path,
+                                                diags);
+        if (rv != MORTISE_ECHECK || (how & MORTISE_SETTINGS_BROKEN) != 0)
+            return rv;
+        mortise_deployment_free(s->deployment);
+        s->deployment = NULL;
+        return rv;
+    }
+    /* it will be refused, whatever else is wrong */
+    mortise_diags_init(&quiet, mem);
+    rv = mortise_deployment_look_unresolved(&s->deployment, mem, path, &quiet);
+    mortise_diags_finish(&quiet);
+    return rv == MORTISE_ECHECK && s->deployment != NULL ? MORTISE_OK : rv;
+}
+
+static int read_deployment(struct mortise_settings *s,
+                           const struct mortise_mem *mem, const char *path,
+                           unsigned how, struct mortise_diags *diags,
+                           struct mortise_err *err)
+{
+    bool resolve = true;
+    int rv = MORTISE_OK;
+
     if (path == NULL)
         return mortise_deployment_default(&s->deployment, mem);
+    if ((how & MORTISE_SETTINGS_FOUND) != 0)
+        rv = mortise_guarded_may_resolve(mem, path, &resolve, err);
+    if (rv != MORTISE_OK)
+        return rv;
+    if (!resolve)
+        return read_unresolved(s, mem, path, how, diags);
     return (how & MORTISE_SETTINGS_BROKEN) != 0
                ? mortise_deployment_look(&s->deployment, mem, path, diags)
                : mortise_deployment_read(&s->deployment, mem, path, diags);
@@ -85,7 +120,7 @@ int mortise_settings_open(struct mortise_settings *s,
 
     *s = (struct mortise_settings){.n_trust_dirs = 0};
     mortise_arena_init(&s->arena, mem);
-    rv = read_deployment(s, mem, path, how, diags);
+    rv = read_deployment(s, mem, path, how, diags, err);
     if (rv == MORTISE_ENOMEM)
         mortise_nomem(err);
     else if (rv != MORTISE_OK)

@@ -173,11 +173,15 @@ START_TEST(named_is_said)
               "g.test.yaml; $MORTISE test g.test.yaml");
     ck_assert_int_ne(child.code, 0);
     desk_err("config allow");
-    put_deployment("limits: {steps: 10}\nsecrets: {a: {env: A}}\n");
+    put_deployment("limits: {steps: 10}\n");
     desk_graph("h", "start: a\nnodes:\n"
                     "  a: {type: tool, tool: text/lines, args: {text: a}, "
                     "next: END}\n");
     desk_ok("$MORTISE run h.yaml"); /* needs nobody's word */
+    put_deployment("limits: {steps: 10}\nsecrets: {a: {env: A}}\n");
+    child_run("$MORTISE run h.yaml");
+    desk_code(77);
+    desk_err("by secrets (line 5)");
 }
 END_TEST
 

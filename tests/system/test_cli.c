@@ -1341,7 +1341,8 @@ START_TEST(effective_grant)
                  "metadata: {name: d}\\n"
                  "plugins: {config: {file: {roots: [/a, /b], read_only: [/c]},"
                  " http: {allow: [\"https://API.acme.com\", \"[::1]:80\"]}}}"
-                 "\\n' >mortise.yaml && $MORTISE plugin inspect file"));
+                 "\\n' >mortise.yaml && $MORTISE config allow mortise.yaml "
+                 "&& $MORTISE plugin inspect file"));
     expect_out("reads in    /a\n            /b\n            /c\n");
     expect_out("writes in   /a\n            /b\n");
     ok(child_run("$MORTISE plugin inspect http"));
@@ -1356,7 +1357,8 @@ START_TEST(effective_grant)
                  "\"http://[::1]:8080/v1\"}\\n"
                  "  large: {provider: openai, model: m, base_url: "
                  "\"https://api.acme.com/v1\"}\\n' >>mortise.yaml && "
-                 "$MORTISE plugin inspect openai"));
+                 "$MORTISE config allow mortise.yaml && $MORTISE plugin "
+                 "inspect openai"));
     expect_out("as          models.small\nmay reach   [::1]:8080\n"
                "as          models.large\nmay reach   api.acme.com:443\n");
     ok(child_run("$MORTISE plugin inspect openai --json | tr -d ' \\n'"));

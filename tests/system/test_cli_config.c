@@ -321,6 +321,48 @@ START_TEST(servers_are_imported)
 }
 END_TEST
 
+/* A deployment that was found, and that nobody allowed, gets neither a variable
+ * nor a file: nothing runs, and who looks sees what is written there. */
+START_TEST(a_found_deployment_resolves_nothing)
+{
+    static const char *const looks[] = {"check g.yaml", "mcp list",
+                                        "config print --resolved", "doctor",
+                                        "graph show g.yaml"};
+
+    desk_put("mortise.yaml",
+             "apiVersion: mortise/v1\nkind: Deployment\nmetadata: {name: d}\n"
+             "store: {path: ./store}\n"
+             "plugins: {config: {file: {roots: [\"${env:FOUND_DIR}\"]}}}\n"
+             "models: {default: {provider: openai, model: \"${env:FOUND}\", "
+             "base_url: \"http://127.0.0.1:9/v1\"}}\n"
+             "tools: {mcp: {a: {url: \"http://127.0.0.1:9/mcp\", headers: "
+             "{X-A: \"${env:FOUND}\"}}}}\n");
+    desk_graph("g", "start: a\nnodes:\n  a: {type: tool, tool: file/write, "
+                    "args: {path: rc, content: text}, next: END}\n");
+    setenv("FOUND", "a value of the environment", 1);
+    setenv("FOUND_DIR", desk_dir, 1);
+    child_allows(false);
+    child_run("$MORTISE run g.yaml");
+    desk_code(77);
+    desk_err("tools.mcp (line 7), plugins.config (line 5), models (line 6)");
+    child_run("$MORTISE mcp list a");
+    desk_code(77);
+    for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++) {
+        child_run("$MORTISE %s", looks[i]);
+        ck_assert_msg(child.code == 0 || strcmp(looks[i], "doctor") == 0,
+                      "%s: %s", looks[i], child.err);
+        ck_assert_ptr_null(strstr(child.out, "a value of the"));
+        ck_assert_ptr_null(strstr(child.err, "a value of the"));
+    }
+    desk_ok("test ! -e rc && test ! -e store");
+    child_allows(true);
+    desk_ok("$MORTISE run g.yaml && cat rc");
+    desk_out("text");
+    unsetenv("FOUND");
+    unsetenv("FOUND_DIR");
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("cli_config");
@@ -339,6 +381,7 @@ static Suite *suite(void)
     tcase_add_test(tc, the_commented_file_runs);
     tcase_add_test(tc, broken_files_are_findings);
     tcase_add_test(tc, servers_are_imported);
+    tcase_add_test(tc, a_found_deployment_resolves_nothing);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -197,6 +197,7 @@ END_TEST
 /* Offline, as its README says. */
 START_TEST(research_finds_something)
 {
+    desk_ok("$MORTISE config allow configs/research/mortise.yaml");
     desk_ok("$MORTISE run configs/research/research.graph.yaml --id q --input "
             "'{\"question\": \"What did the tower cost, and who paid?\"}'");
     desk_ok("$MORTISE show q --json");

@@ -885,8 +885,8 @@ START_TEST(coverage_is_counted)
     desk_out("\"taken\": 12,");
     desk_out("\"name\": \"r3>w\"");
     /* a budget that is used up leads where its edge does */
-    desk_ok("cd %s && $MORTISE test --coverage "
-            "configs/research/research.test.yaml",
+    desk_ok("cd %s && $MORTISE test --coverage --deployment "
+            "configs/research/mortise.yaml configs/research/research.test.yaml",
             root);
     desk_out("4 of 4 nodes, 7 of 7 edges\n");
 }
