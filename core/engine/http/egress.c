@@ -199,24 +199,74 @@ static bool is_private4(uint32_t a)
            a >> 22 == 0x191;
 }
 
+/* Clouds tell their machines secrets by link-local and private addresses, and by
+ * two others: Oracle's are of the IETF's (192.0.0.0/24, RFC 6890), Azure has a
+ * public one (168.63.129.16). */
+static bool is_metadata4(uint32_t a)
+{
+    return a >> 8 == 0xC00000 || a == 0xA83F8110;
+}
+
 static bool is_special4(uint32_t a) /* host byte order */
 {
     return a >> 24 == 0 || a >> 24 == 127 || a >> 16 == 0xA9FE ||
-           a >> 28 >= 14 || is_private4(a);
+           a >> 28 >= 14 || is_private4(a) || is_metadata4(a);
 }
 
+static uint32_t v4_at(const struct in6_addr *a, size_t at)
+{
+    uint32_t v4;
+
+    memcpy(&v4, a->s6_addr + at, sizeof v4);
+    return ntohl(v4);
+}
+
+static bool begins(const struct in6_addr *a, const char *prefix, size_t n)
+{
+    return memcmp(a->s6_addr, prefix, n) == 0;
+}
+
+enum { MOST_V4 = 2 };
+
+/* The IPv4 addresses that an IPv6 address leads to, where it is a way of writing
+ * them or a tunnel's; how many. */
+static size_t v4_of(const struct in6_addr *a, uint32_t out[MOST_V4])
+{
+    const uint8_t *isatap = a->s6_addr + 8;
+    size_t n = 0;
+
+    if (IN6_IS_ADDR_UNSPECIFIED(a) || IN6_IS_ADDR_LOOPBACK(a))
+        return 0; /* IPv6's own, of the block that is IPv4-compatible */
+    if (IN6_IS_ADDR_V4MAPPED(a) || IN6_IS_ADDR_V4COMPAT(a) ||
+        begins(a, "\0\0\0\0\0\0\0\0\xff\xff\0\0", 12) ||   /* RFC 2765 */
+        begins(a, "\0\x64\xff\x9b\0\0\0\0\0\0\0\0", 12)) { /* RFC 6052 */
+        out[n++] = v4_at(a, 12);
+    } else if (begins(a, "\x20\x02", 2)) { /* 6to4, RFC 3056 */
+        out[n++] = v4_at(a, 2);
+    } else if (begins(a, "\x20\x01\0\0", 4)) { /* Teredo, RFC 4380 */
+        out[n++] = v4_at(a, 4);
+        out[n++] = ~v4_at(a, 12);
+    } else if ((isatap[0] & ~3) == 0 && isatap[1] == 0 && isatap[2] == 0x5e &&
+               isatap[3] == 0xfe) { /* RFC 5214 */
+        out[n++] = v4_at(a, 12);
+    }
+    return n;
+}
+
+/* Which IPv4 address one of NAT64 for local use (RFC 8215) leads to depends on the
+ * network that it is of, which is a private one. */
 static bool is_special6(const struct in6_addr *a)
 {
-    static const uint8_t nat64[12] = {0, 0x64, 0xff, 0x9b};
-    uint32_t last;
+    uint32_t v4[MOST_V4];
+    size_t n = v4_of(a, v4);
 
-    memcpy(&last, a->s6_addr + 12, sizeof last);
-    if (IN6_IS_ADDR_V4MAPPED(a) || IN6_IS_ADDR_V4COMPAT(a) ||
-        memcmp(a->s6_addr, nat64, sizeof nat64) == 0)
-        return IN6_IS_ADDR_LOOPBACK(a) || is_special4(ntohl(last));
+    for (size_t i = 0; i < n; i++)
+        if (is_special4(v4[i]))
+            return true;
     return IN6_IS_ADDR_UNSPECIFIED(a) || IN6_IS_ADDR_LOOPBACK(a) ||
            IN6_IS_ADDR_LINKLOCAL(a) || IN6_IS_ADDR_SITELOCAL(a) ||
-           (a->s6_addr[0] & 0xfe) == 0xfc || IN6_IS_ADDR_MULTICAST(a);
+           (a->s6_addr[0] & 0xfe) == 0xfc || IN6_IS_ADDR_MULTICAST(a) ||
+           begins(a, "\0\x64\xff\x9b\0\1", 6);
 }
 
 static bool is_localhost(const char *host)
@@ -280,6 +330,20 @@ bool mortise_egress_address(const struct mortise_destination *grant,
 
 /* ---- proxies ------------------------------------------------------------ */
 
+/* 127.0.0.0/8, and the address of no machine, which the kernel connects here. */
+static bool is_here4(uint32_t a) /* host byte order */
+{
+    return a >> 24 == 127 || a == 0;
+}
+
+static bool is_here6(const struct in6_addr *a)
+{
+    uint32_t v4[MOST_V4];
+
+    return IN6_IS_ADDR_LOOPBACK(a) || IN6_IS_ADDR_UNSPECIFIED(a) ||
+           (v4_of(a, v4) == 1 && is_here4(v4[0]));
+}
+
 static bool is_this_machine(const char *host)
 {
     struct in_addr v4;
@@ -290,8 +354,7 @@ static bool is_this_machine(const char *host)
         return true;
     if (!is_address(host, &v4, &v6, &family))
         return false;
-    return family == AF_INET ? ntohl(v4.s_addr) >> 24 == 127
-                             : IN6_IS_ADDR_LOOPBACK(&v6);
+    return family == AF_INET ? is_here4(ntohl(v4.s_addr)) : is_here6(&v6);
 }
 
 const char *mortise_variable(struct mortise_arena *a, const char *const *names,

@@ -206,37 +206,39 @@ static bool may_connect(const char *host, const char *address)
  * private network gets no connection, unless its grant says that it may. */
 START_TEST(names_do_not_lead_home)
 {
-    static const char *const home[] = {"127.0.0.1",
-                                       "127.9.9.9",
-                                       "0.0.0.0",
-                                       "0.1.2.3",
-                                       "169.254.169.254",
-                                       "224.0.0.1",
-                                       "255.255.255.255",
-                                       "::1",
-                                       "::",
-                                       "fe80::1",
-                                       "ff02::1",
-                                       "::ffff:127.0.0.1",
-                                       "::ffff:169.254.1.1",
-                                       "::127.0.0.1",
-                                       "64:ff9b::7f00:1",
-                                       "64:ff9b::a9fe:a9fe",
-                                       "10.0.0.1",
-                                       "192.168.1.1",
-                                       "172.16.0.1",
-                                       "172.31.255.255",
-                                       "100.64.0.1",
-                                       "100.127.255.255",
-                                       "fd00::1",
-                                       "fc00::1",
-                                       "fec0::1",
-                                       "::ffff:10.0.0.1",
-                                       "64:ff9b::c0a8:1"};
-    static const char *const away[] = {
-        "93.184.216.34", "172.32.0.1",         "172.15.0.1",
-        "100.63.0.1",    "100.128.0.1",        "192.169.1.1",
-        "2001:db8::1",   "64:ff9b::5db8:d822", "11.0.0.1"};
+    static const char *const home[] = {
+        "127.0.0.1", "127.9.9.9", "0.0.0.0", "0.1.2.3", "169.254.169.254",
+        "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "ff02::1",
+        "::ffff:127.0.0.1", "::ffff:169.254.1.1", "::127.0.0.1",
+        "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "10.0.0.1", "192.168.1.1",
+        "172.16.0.1", "172.31.255.255", "100.64.0.1", "100.127.255.255",
+        "fd00::1", "fc00::1", "fec0::1", "::ffff:10.0.0.1", "64:ff9b::c0a8:1",
+        /* what another address leads to */
+        "::ffff:0:127.0.0.1", "::ffff:0:10.0.0.1", "64:ff9b:1::5db8:d822",
+        "64:ff9b:1:a00:0:100::", "2002:7f00:1::", "2002:a00:1::1",
+        "2002:a9fe:a9fe::", "2001:0:7f00:1::", "2001::a:0:f5ff:fffe",
+        "2001:0:5db8:d822::80ff:fffe", "2001:db8::5efe:10.0.0.1",
+        "2001:db8::200:5efe:169.254.169.254",
+        /* where clouds keep secrets */
+        "100.100.100.200", "168.63.129.16", "192.0.0.192",
+        "::ffff:168.63.129.16", "2002:a83f:8110::", "fd00:ec2::254",
+        "fd20:ce::254"};
+    static const char *const away[] = {"93.184.216.34",
+                                       "172.32.0.1",
+                                       "172.15.0.1",
+                                       "100.63.0.1",
+                                       "100.128.0.1",
+                                       "192.169.1.1",
+                                       "2001:db8::1",
+                                       "64:ff9b::5db8:d822",
+                                       "11.0.0.1",
+                                       "168.63.129.17",
+                                       "192.0.1.1",
+                                       "2002:5db8:d822::1",
+                                       "2001:0:5db8:d822::a247:27dd",
+                                       "2001:db8::5efe:93.184.216.34",
+                                       "64:ff9b:2::7f00:1",
+                                       "2001:1::7f00:1"};
 
     says_private = true;
     for (size_t i = 0; i < sizeof home / sizeof home[0]; i++)
@@ -313,7 +315,11 @@ START_TEST(loopback_has_no_proxy)
     ck_assert_str_eq(proxy_for(&p, true, "x.localhost:80"), "");
     ck_assert_str_eq(proxy_for(&p, false, "127.1.2.3:80"), "");
     ck_assert_str_eq(proxy_for(&p, false, "[::1]:80"), "");
+    ck_assert_str_eq(proxy_for(&p, false, "[::ffff:127.0.0.1]:80"), "");
+    ck_assert_str_eq(proxy_for(&p, false, "[::]:80"), "");
+    ck_assert_str_eq(proxy_for(&p, false, "0.0.0.0:80"), "");
     ck_assert_str_eq(proxy_for(&p, false, "[::2]:80"), "http://p:1");
+    ck_assert_str_eq(proxy_for(&p, false, "[::ffff:8.8.8.8]:80"), "http://p:1");
 }
 END_TEST
 
