@@ -285,6 +285,7 @@ bool mortise_mask_close(struct mortise_mask *m)
         }
     mortise_release(m->mem, queue, m->n * sizeof *queue);
     for (size_t i = 0; i < 256; i++)
-        m->plain[i] = m->first[i] == 0 && i != '%' && i != '\\';
+        m->plain[i] = m->first[i] == 0 && i != '%' && i != '\\' &&
+                      !(i >= 'A' && i <= 'F' && m->first[i - 'A' + 'a'] != 0);
     return true;
 }

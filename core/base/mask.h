@@ -15,8 +15,8 @@ struct mortise_mask;
 enum { MORTISE_MASK_MIN = 8 }; /* bytes; what is shorter is not looked for */
 
 struct mortise_mask *mortise_mask_new(const struct mortise_mem *mem);
-/* Look for a value of `n` bytes, as it is and as others write it (hexadecimal,
- * base64 at any offset and in lines, each byte as URLs, forms and JSON may spell
+/* Look for a value of `n` bytes, as it is and as others write it (hexadecimal of
+ * any case, base64 at any offset and in lines, each byte as URLs, forms and JSON may spell
  * it, and those in one another); it becomes "[secret NAME]".  False: out of
  * memory. */
 bool mortise_mask_add(struct mortise_mask *m, const char *name,
@@ -52,7 +52,7 @@ struct mortise_mask_lane {
     uint64_t width; /* of all these */
 };
 
-enum { MORTISE_MASK_LANES = 11 };
+enum { MORTISE_MASK_LANES = 14 };
 
 struct mortise_masking {
     const struct mortise_mask *mask; /* lent; NULL: all passes */

@@ -11,6 +11,12 @@
  *       the text has not, so that a text without spellings costs nothing, and
  *       their number is fixed: one spelling, two at once, one in another, and
  *       lines that are broken (of base64) in any of these.
+ *   (4) Some writers leave a backslash or a percent sign as it is, and spell other
+ *       bytes with it.  RAW lanes read it as itself where a value that has begun
+ *       goes on with it.
+ *   (5) Hexadecimal digits may be of both cases in one text: a capital is a
+ *       spelling of the small letter.  A lane parts for it only where the small
+ *       letter would begin a form, or go on with one.
  */
 #include <string.h>
 
@@ -19,7 +25,9 @@
 enum {
     PERCENT = MORTISE_SPELLED_PERCENT,
     ESCAPE = MORTISE_SPELLED_ESCAPE,
-    BREAK = MORTISE_SPELLED_BREAK
+    BREAK = MORTISE_SPELLED_BREAK,
+    CASE = 8, /* A to F (5) */
+    RAW = 16  /* what begins a spelling may stand for itself (4) */
 };
 
 /* What a lane takes for one byte, in up to two passes. */
@@ -32,7 +40,10 @@ static const unsigned char passes[MORTISE_MASK_LANES][2] = {
     {PERCENT, ESCAPE},
     {ESCAPE, PERCENT},
     {PERCENT | ESCAPE, PERCENT | ESCAPE},
-    {BREAK, 0},
+    {PERCENT | ESCAPE | RAW, 0},
+    {ESCAPE, ESCAPE | RAW},
+    {PERCENT, PERCENT | ESCAPE | RAW},
+    {BREAK | CASE, 0},
     {PERCENT, BREAK},
     {ESCAPE, BREAK},
 };
@@ -129,6 +140,34 @@ static void lane_skip(struct search *h, struct mortise_mask_lane *l,
 static void pass_on(struct search *h, struct mortise_mask_lane *l,
                     unsigned pass, unsigned char c, unsigned char width);
 
+static bool is_capital(unsigned char c)
+{
+    return c >= 'A' && c <= 'F';
+}
+
+static unsigned char small(unsigned char c)
+{
+    return (unsigned char)(c - 'A' + 'a');
+}
+
+/* What c begins, for who is at that state: a kind, or 0. */
+static unsigned kind_of(const struct mortise_mask *m, uint32_t at,
+                        unsigned char c)
+{
+    if (!is_capital(c))
+        return mortise_spelling_kind(c);
+    return mortise_mask_step(m, at, small(c)) != MORTISE_MASK_ROOT ? CASE : 0;
+}
+
+/* Does a pass take c for itself, though it begins a spelling (4)?  Only the last
+ * pass of a lane is RAW: its state is that of the value. */
+static bool is_raw(const struct search *h, const struct mortise_mask_lane *l,
+                   unsigned pass, unsigned char c)
+{
+    return (l->kinds[pass] & RAW) != 0 &&
+           mortise_mask_child(h->mask, l->at, c) != 0;
+}
+
 /* One byte into a pass, which holds it back while it may be part of more. */
 static void take(struct search *h, struct mortise_mask_lane *l, unsigned pass,
                  unsigned char c, unsigned char width)
@@ -138,7 +177,13 @@ static void take(struct search *h, struct mortise_mask_lane *l, unsigned pass,
     size_t n;
     unsigned all = 0;
 
-    if (p->n == 0 && (mortise_spelling_kind(c) & l->kinds[pass]) == 0) {
+    if (p->n == 0 && (l->kinds[pass] & CASE) != 0 && is_capital(c)) {
+        pass_on(h, l, pass, small(c), width);
+        l->same = 0;
+        return;
+    }
+    if (p->n == 0 && ((mortise_spelling_kind(c) & l->kinds[pass]) == 0 ||
+                      is_raw(h, l, pass, c))) {
         pass_on(h, l, pass, c, width);
         return;
     }
@@ -251,10 +296,10 @@ bool mortise_mask_finds(const struct mortise_mask *m, const char *p, size_t n)
 
     for (size_t i = 0; m != NULL && i < n && !h.found; i++) {
         unsigned char c = (unsigned char)p[i];
-        unsigned kind = mortise_spelling_kind(c);
+        unsigned kind = kind_of(m, at, c);
 
-        if (kind != 0 &&
-            (at != MORTISE_MASK_ROOT || !spells_nothing(m, p + i, p + n)))
+        if (kind != 0 && (at != MORTISE_MASK_ROOT || kind == CASE ||
+                          !spells_nothing(m, p + i, p + n)))
             part_lanes(&h, lanes, &going, at, 0, kind);
         at = mortise_mask_step(m, at, c);
         step_lanes(&h, lanes, &going, c);
@@ -381,12 +426,12 @@ static void put_byte(struct mortise_masking *s, const char *p, const char *end,
 {
     struct search h = {.mask = s->mask, .into = s, .out = out};
     unsigned char c = (unsigned char)*p;
-    unsigned kind = mortise_spelling_kind(c);
+    unsigned kind = kind_of(s->mask, s->at, c);
     const struct mortise_mask_node *node;
 
     mortise_buf_put(&s->held, p, 1);
-    if (kind != 0 &&
-        (s->at != MORTISE_MASK_ROOT || !spells_nothing(s->mask, p, end)))
+    if (kind != 0 && (s->at != MORTISE_MASK_ROOT || kind == CASE ||
+                      !spells_nothing(s->mask, p, end)))
         part_lanes(&h, s->lanes, &s->going, s->at, s->seen, kind);
     s->seen++;
     s->at = mortise_mask_step(s->mask, s->at, c);

@@ -347,6 +347,50 @@ START_TEST(spellings_of_others)
 }
 END_TEST
 
+/* Hexadecimal digits of both cases in one text, in lines too. */
+START_TEST(hexadecimal_of_any_case)
+{
+    static const char *const texts[] = {"6a6f6b6c2f3a2a3b", "6A6F6B6C2F3A2A3B",
+                                        "6A6f6b6C2F3a2a3B", "6a6f6b6c2f3a2a3B",
+                                        "6A6f6B6c\n2F3a2A3b"};
+
+    look_for("s", "jokl/:*;");
+    look_for("t", "another value \xee\xff");
+    ck_assert(mortise_mask_close(mask));
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        char text[200];
+
+        snprintf(text, sizeof text, "xA%sZ", texts[i]);
+        becomes(text, "xA[secret s]Z");
+    }
+    becomes("616E6f746865722076616C756520eEfF", "[secret t]");
+    becomes("6a6f6b6c2f3a2a3c 6A6f6B6c2F3a2A3d ABCDEF",
+            "6a6f6b6c2f3a2a3c 6A6f6B6c2F3a2A3d ABCDEF");
+}
+END_TEST
+
+/* A backslash or a percent sign that is left as it is, beside others that spell
+ * something. */
+START_TEST(raw_beside_spelled)
+{
+    static const char *const texts[] = {
+        "a\\b\\u00e9\"c/50%2Fd\xc3\xa9", "a\\b\\u00e9\\u0022c/50%2Fd\\u00e9",
+        "a\\b\\u00e9\\\"c\\/50%2Fd\\u00E9", "a\\b\\u00e9%22c%2F50%2Fd%c3%A9",
+        "a\\b\\u00e9\\x22c/50%2Fd\\u00e9"};
+
+    look_for("s", "a\\b\\u00e9\"c/50%2Fd\xc3\xa9");
+    ck_assert(mortise_mask_close(mask));
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        char text[200];
+
+        snprintf(text, sizeof text, "<%s>", texts[i]);
+        becomes(text, "<[secret s]>");
+    }
+    /* such a text in JSON */
+    becomes("a\\\\b\\\\u00e9\\\\u0022c/50%2Fd\\\\u00e9", "[secret s]");
+}
+END_TEST
+
 START_TEST(json_values)
 {
     json_t *v = json_pack("{s:[s,i,b,n], s:{s:s}, s:f}", "list",
@@ -417,6 +461,8 @@ static Suite *suite(void)
     tcase_add_test(tc, as_the_obvious_way);
     tcase_add_test(tc, however_it_is_spelled);
     tcase_add_test(tc, spellings_of_others);
+    tcase_add_test(tc, hexadecimal_of_any_case);
+    tcase_add_test(tc, raw_beside_spelled);
     tcase_add_test(tc, json_values);
     tcase_add_test(tc, large_and_starved);
     suite_add_tcase(s, tc);
