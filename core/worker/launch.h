@@ -82,8 +82,8 @@ bool mortise_launch_send_listener(int channel, int listener,
                                   char words[LAUNCH_WORDS]);
 /* The supervisor's: the listener, or -1: the program was not started. */
 int mortise_launch_get_listener(int channel);
-/* Answer the call that waits on it, of a program that is `user`. */
-void mortise_launch_answer(int listener, uid_t user);
+/* Answer the call that waits on it. */
+void mortise_launch_answer(int listener, const struct launch *l);
 
 /* ---- landlock.c ---- */
 /* Files, signals and abstract sockets, from now on; false with words. */

@@ -45,7 +45,7 @@ static bool is_left(const struct pollfd *life, pid_t program)
 
 /* The program's calls: at first the socket on which their listener comes. */
 struct calls {
-    uid_t user;
+    const struct launch *launch;
     bool has_listener;
 };
 
@@ -58,7 +58,7 @@ static void hear(struct pollfd *fd, struct calls *c)
         c->has_listener = true;
         close(from);
     } else if ((fd->revents & POLLIN) != 0) {
-        mortise_launch_answer(from, c->user);
+        mortise_launch_answer(from, c->launch);
     } else { /* nobody is left who could call */
         fd->fd = -1;
         close(from);
@@ -85,7 +85,7 @@ _Noreturn void mortise_launch_supervise(const struct launch *l, pid_t program,
         [PROGRAM] = {.fd = (int)syscall(SYS_pidfd_open, program, 0),
                      .events = POLLIN},
         [CALLS] = {.fd = channel, .events = POLLIN}};
-    struct calls calls = {.user = l->has_user ? l->uid : geteuid()};
+    struct calls calls = {.launch = l};
     int status = 0;
 
     for (int fd = 0; fd < 3; fd++)

@@ -5,12 +5,14 @@
  * it could, as the user who runs the tests and, where that is root, as an
  * ordinary one, too. */
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -24,7 +26,8 @@
 static char dir[64]; /* of the test, open to everybody */
 static char spec[16384];
 static size_t n_spec;
-static uid_t user; /* who it is tried as */
+static uid_t user;         /* who it is tried as */
+static bool traces_nobody; /* as a container's root */
 
 enum { ANYBODY = 61184 };
 
@@ -123,6 +126,8 @@ static void become(int worker, int out, int words, int life)
     dup2(fd, 7); /* left open by mistake */
     if (user != geteuid() && (setgid(user) != 0 || setuid(user) != 0))
         _exit(98);
+    if (traces_nobody && prctl(PR_CAPBSET_DROP, CAP_SYS_PTRACE, 0, 0, 0) != 0)
+        _exit(96);
     /* by its descriptor: where it lies, others may not get to */
     fexecve(worker, argv, env);
     _exit(97);
@@ -698,6 +703,20 @@ START_TEST(what_is_written_gets_its_mode)
 }
 END_TEST
 
+/* So it is where root may not look into other processes, as in a container. */
+START_TEST(modes_in_a_container)
+{
+    user = geteuid();
+    traces_nobody = user == 0;
+    shell("touch a && touch -d @7 a && stat -c %Y a");
+    word("write=%s", dir);
+    launch();
+    traces_nobody = false;
+    code(0);
+    says("7\n");
+}
+END_TEST
+
 /* Nothing is made with a set-id bit, whatever makes it and whatever it becomes
  * later. */
 START_TEST(nothing_is_made_set_id)
@@ -975,6 +994,7 @@ static Suite *suite(void)
     Suite *s = suite_create("launch");
     TCase *tc = tcase_create("launch");
 
+    tcase_set_timeout(tc, 120); /* a busy machine starts runtimes slowly */
     tcase_add_checked_fixture(tc, begin, end);
     tcase_add_test(tc, it_has_what_it_was_given);
     tcase_add_test(tc, words_are_checked);
@@ -989,6 +1009,7 @@ static Suite *suite(void)
     tcase_add_test(tc, attributes_are_kept);
     tcase_add_test(tc, what_is_read_stays_as_it_is);
     tcase_add_test(tc, what_is_written_gets_its_mode);
+    tcase_add_test(tc, modes_in_a_container);
     tcase_add_test(tc, nothing_is_made_set_id);
     tcase_add_test(tc, root_is_another_user);
     tcase_add_test(tc, root_is_no_superuser);
