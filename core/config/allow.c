@@ -25,7 +25,6 @@
  */
 #include "config/allow.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +40,7 @@
 
 enum { RECORD_MAX = 1 << 20 };
 
-/* What a URL's scheme is written with (RFC 3986). */
+/* What a URL's scheme is written with (RFC 3986), and the name of a host. */
 #define SCHEME                                                                 \
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-."
 
@@ -89,8 +88,8 @@ static bool any_text(const struct mortise_yaml *v,
                      bool (*is)(const char *dir, const char *text),
                      const char *dir)
 {
-    if (v->kind == MORTISE_YAML_STRING)
-        return is(dir, v->str);
+    if (v->kind == MORTISE_YAML_STRING) /* behind a NUL anything may be */
+        return strlen(v->str) != v->len || is(dir, v->str);
     if (v->kind != MORTISE_YAML_SEQ && v->kind != MORTISE_YAML_MAP)
         return false;
     for (size_t i = 0; i < v->n; i++)
@@ -118,11 +117,11 @@ static bool is_address(const char *text)
         (unsigned char)text[scheme + 1] > ' ')
         return true;
     for (const char *at = text; (at = strchr(at, ':')) != NULL; at++) {
-        unsigned char before = at > text ? (unsigned char)at[-1] : '\0';
+        char before = at > text ? at[-1] : '\0';
 
         if (strncmp(at, "://", 3) == 0 ||
-            (mortise_digit(at[1]) < 10 &&
-             (isalnum(before) || before == '.' || before == ']')))
+            (mortise_digit(at[1]) < 10 && before != '\0' &&
+             strchr(SCHEME "]", before) != NULL))
             return true;
     }
     return false;

@@ -101,6 +101,8 @@ START_TEST(whatever_leads_out_needs_a_word)
         {"plugins: {config: {pattern: {rules: [{name: a, pattern: "
          "'(?:x|y): \\d'}]}}}",
          ""},
+        {"plugins: {config: {a: {b: \"x\\0https://evil.example\"}}}",
+         "plugins.config"},
         {"plugins: {path: [p]}", "plugins.path"},
         {"plugins: {dev: [p]}", "plugins.dev"},
         {"trust: {dir: t}", "trust"},
