@@ -418,7 +418,7 @@ faults:
 	+$(Q)$(AGAIN) $(if $(V),,-s) B=$(B)/faults VARIANT=-DMORTISE_FAULTS $(B)/faults/mortise
 $(B)/tests/test_cli_configs $(B)/tests/test_typos: | $(B)/configs/acme.pay.so $(B)/configs/filesd
 $(B)/tests/test_kill: | $(B)/tests/powercut.so $(B)/configs/acme.pay.so faults
-$(B)/tests/test_spawn_native $(B)/tests/test_cli_tasks: | faults
+$(B)/tests/test_spawn_native $(B)/tests/test_cli_tasks $(B)/tests/test_agent_kill: | faults
 
 programs: all $(TESTS) $(TEST_PLUGINS) $(MCPD)
 
@@ -463,7 +463,8 @@ extended: $(B)/mortise $(EXTENDED) $(SLOWED) $(EXTEND_PLUGINS) \
 	    sh tools/test.sh $(SLOWED)
 
 spawns:
-	+$(Q)MORTISE_SPAWNS=10000 $(AGAIN) ONLY="spawn_kill native_kill" unit
+	+$(Q)MORTISE_SPAWNS=10000 MORTISE_AGENT_KILLS=200 \
+	    $(AGAIN) ONLY="spawn_kill native_kill agent_kill" unit
 
 # Each matrix of tests/hostile/ whole (tests/lib/hostile.h).
 HOSTILE := $(call names_of,$(call tests_in,hostile))

@@ -18,13 +18,14 @@
 
 enum { SCRIPTS = 256, STEPS = 32, REQUESTS = 16384, PEERS = 2048 };
 
-enum step_kind { SAY, REPEAT, SPLIT, PREFIX, WAIT, HOLD, CLOSE, RESET };
+enum step_kind { SAY, REPEAT, SPLIT, PREFIX, WAIT, HOLD, CLOSE, RESET, ASK };
 
 struct step {
     enum step_kind kind;
     char *p;
     size_t n;
     char c;
+    httpd_fn *fn;
 };
 
 struct script {
@@ -151,6 +152,12 @@ void httpd_answer(struct httpd *d, const char *path, const char *status,
     httpd_say(d, body);
 }
 
+void httpd_answer_by(struct httpd *d, const char *path, httpd_fn *fn)
+{
+    httpd_on(d, path);
+    add(d, (struct step){.kind = ASK, .fn = fn}, NULL, 0);
+}
+
 /* The first of a path that is not used up, and how often it was played. */
 static struct script *script_of(struct httpd *d, const char *path, size_t *used)
 {
@@ -234,7 +241,22 @@ static bool hold(struct httpd *d)
 }
 
 /* False: the connection is over. */
-static bool play(struct httpd *d, int fd, const struct script *s, size_t used)
+static bool ask(struct httpd *d, int fd, httpd_fn *fn, const char *request,
+                size_t nth)
+{
+    char *answer;
+    bool ok;
+
+    pthread_mutex_lock(&d->lock);
+    answer = fn(request, nth);
+    pthread_mutex_unlock(&d->lock);
+    ok = answer != NULL && send_all(fd, answer, strlen(answer));
+    free(answer);
+    return ok;
+}
+
+static bool play(struct httpd *d, int fd, const struct script *s, size_t used,
+                 const char *request)
 {
     const struct linger hard = {1, 0};
     bool ok = true;
@@ -261,6 +283,9 @@ static bool play(struct httpd *d, int fd, const struct script *s, size_t used)
         case HOLD:
             ok = hold(d);
             break;
+        case ASK:
+            ok = ask(d, fd, x->fn, request, used);
+            break;
         case RESET:
             setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
             return false;
@@ -271,12 +296,15 @@ static bool play(struct httpd *d, int fd, const struct script *s, size_t used)
     return ok;
 }
 
-static void keep_request(struct httpd *d, const char *p, size_t n)
+static const char *keep_request(struct httpd *d, const char *p, size_t n)
 {
+    char *kept = strndup(p, n);
+
     pthread_mutex_lock(&d->lock);
     ck_assert_uint_lt(d->n_requests, REQUESTS);
-    d->requests[d->n_requests++] = strndup(p, n);
+    d->requests[d->n_requests++] = kept;
     pthread_mutex_unlock(&d->lock);
+    return kept;
 }
 
 static size_t body_size(const char *head)
@@ -290,6 +318,7 @@ static size_t body_size(const char *head)
 static bool serve_one(struct httpd *d, int fd, char **buf, size_t *n)
 {
     char method[32], path[1024], *end;
+    const char *kept;
     struct script *s;
     size_t whole, used;
 
@@ -309,14 +338,14 @@ static bool serve_one(struct httpd *d, int fd, char **buf, size_t *n)
         *n += (size_t)got;
         (*buf)[*n] = '\0';
     }
-    keep_request(d, *buf, whole);
+    kept = keep_request(d, *buf, whole);
     if (sscanf(*buf, "%31s %1023s", method, path) != 2)
         return false;
     *n -= whole;
     memmove(*buf, *buf + whole, *n + 1);
     s = script_of(d, path, &used);
     if (s != NULL)
-        return play(d, fd, s, used);
+        return play(d, fd, s, used, kept);
     return send_all(fd, "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n", 38);
 }
 

@@ -37,6 +37,12 @@ void httpd_times(struct httpd *d, int n);
 void httpd_answer(struct httpd *d, const char *path, const char *status,
                   const char *headers, const char *body);
 
+/* Each request of that path is answered by what this makes of it: a whole answer,
+ * which is freed, or NULL, which closes the connection.  `nth` counts them from 0.
+ * It runs on a thread of the server's, one request at a time. */
+typedef char *httpd_fn(const char *request, size_t nth);
+void httpd_answer_by(struct httpd *d, const char *path, httpd_fn *fn);
+
 /* What came: the i-th request, head and body as they were; "" if there was
  * none.  Lent until httpd_stop(). */
 const char *httpd_request(struct httpd *d, size_t i);
